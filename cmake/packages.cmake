@@ -1,0 +1,12 @@
+# Debian packages only (scripts/deps installs them); nothing is vendored or downloaded.
+find_package(PkgConfig REQUIRED)
+find_package(fmt REQUIRED)
+find_package(nlohmann_json REQUIRED)
+find_package(CLI11 REQUIRED)
+find_package(tl-expected REQUIRED)
+find_package(tomlplusplus REQUIRED)
+pkg_check_modules(seccomp REQUIRED IMPORTED_TARGET libseccomp)
+pkg_check_modules(libarchive REQUIRED IMPORTED_TARGET libarchive)
+if(NUTSHELL_TESTS)
+  find_package(GTest REQUIRED)
+endif()
