@@ -1,0 +1,135 @@
+#!/usr/bin/env python3
+"""Checks that the folders of src/ use each other only as ARCHITECTURE.md says.
+
+The layers are read from the fenced block of ARCHITECTURE.md that starts with ```layers. Each of its
+lines is a number and the folders of that layer; what follows a # is for the reader:
+
+    1 base            # results, owners of kernel objects
+    2 core
+    3 wire http
+
+A folder includes from itself and from lines above its own, never from a neighbour on its line. What
+belongs to one backend is named in its folder, in src/backends/registry.cc, in tests and in the files
+that hold a main(), nowhere else. Headers that are slow to compile stay in .cc files.
+
+    scripts/layers.py [TREE]    exits 1 and prints file:line for each breach
+"""
+
+import os
+import re
+import sys
+from pathlib import Path
+
+INCLUDE = re.compile(r'^\s*#\s*include\s*([<"])([^>"]+)[>"]')
+HEAVY = re.compile(
+    r"nlohmann/(?!json_fwd\.hpp)|CLI/|toml\+\+/|archive(_entry)?\.h$|seccomp\.h$")
+
+
+def read_layers(text):
+    """Maps each folder to the number of its layer, or raises ValueError."""
+    blocks = re.findall(r"^```layers\n(.*?)^```", text, re.DOTALL | re.MULTILINE)
+    if len(blocks) != 1:
+        raise ValueError(f"wants one fenced block that starts with ```layers, has {len(blocks)}")
+    layers = {}
+    lines = [line.split("#")[0].split() for line in blocks[0].splitlines()]
+    for number, words in enumerate(filter(None, lines), start=1):
+        if words[0] != str(number) or len(words) < 2:
+            raise ValueError(f"layer line {number} must be `{number} FOLDER…`, is `{' '.join(words)}`")
+        for folder in words[1:]:
+            if layers.setdefault(folder, number) != number:
+                raise ValueError(f"{folder} stands on two lines")
+    return layers
+
+
+def check_folders(source, layers):
+    found = {path.name for path in source.iterdir() if path.is_dir()}
+    for folder in sorted(found - layers.keys()):
+        yield f"src/{folder}: has no place among the layers of ARCHITECTURE.md"
+    for folder in sorted(layers.keys() - found):
+        yield f"ARCHITECTURE.md: names the folder {folder}, and there is no src/{folder}"
+
+
+def check_own_include(parts, target, layers):
+    """Why a file whose path below src is `parts` may not include `target`, or None."""
+    folder, wanted = parts[0], target.split("/")[0]
+    if wanted not in layers:
+        return f'includes "{target}", which is not below a folder of src/'
+    if wanted != folder and layers[wanted] >= layers.get(folder, 0):
+        return f"{folder} may not use {wanted}: it does not stand above it"
+    if folder == "backends" and target.startswith("backends/"):
+        other = target.split("/")[1:-1]
+        may_know_all = parts[1:] in (("registry.cc",), ("registry_test.cc",))
+        if other and other[0] != parts[1] and not may_know_all:
+            return f"only the registry and the backend itself may include {target}"
+    return None
+
+
+def is_test(parts):
+    return parts[-1].endswith("_test.cc")
+
+
+def check_includes(path, parts, layers):
+    for number, line in enumerate(path.read_text().splitlines(), start=1):
+        match = INCLUDE.match(line)
+        if not match:
+            continue
+        quote, target = match.groups()
+        if quote == '"':
+            reason = check_own_include(parts, target, layers)
+        else:
+            heavy = path.suffix == ".h" and HEAVY.match(target)
+            reason = f"<{target}> is slow to compile: include it in .cc files only" if heavy else None
+        if reason:
+            yield f"{path}:{number}: {reason}"
+
+
+def backend_name_pattern(name):
+    pascal = "".join(word.capitalize() for word in name.split("_"))
+    return re.compile(rf'"{name}"|\b{pascal}Backend|\bmake_{name}_backend|\b{name}::|'
+                      rf"\bnamespace (nutshell::)?{name}\b|\bbackends/{name}/")
+
+
+def check_backend_names(path, parts, patterns):
+    """A backend's name outside its own folder binds the rest of the tree to it."""
+    is_main = parts[-1] == "main.cc" or parts[-1].endswith("_main.cc")
+    if is_test(parts) or is_main or parts == ("backends", "registry.cc"):
+        return
+    for name, pattern in patterns.items():
+        if parts[:2] == ("backends", name):
+            continue
+        for number, line in enumerate(path.read_text().splitlines(), start=1):
+            if pattern.search(line):
+                yield f"{path}:{number}: names the backend {name}, which only its folder may"
+
+
+def check(tree):
+    source = tree / "src"
+    layers = read_layers((tree / "ARCHITECTURE.md").read_text())
+    yield from check_folders(source, layers)
+    backends = source / "backends"
+    names = [path.name for path in backends.iterdir() if path.is_dir()] if backends.is_dir() else []
+    patterns = {name: backend_name_pattern(name) for name in names}
+    for path in sorted(source.rglob("*")):
+        parts = path.relative_to(source).parts
+        if path.suffix in (".cc", ".h") and len(parts) > 1:
+            yield from check_includes(path, parts, layers)
+            yield from check_backend_names(path, parts, patterns)
+
+
+def main(arguments):
+    if arguments and arguments[0] in ("-h", "--help"):
+        print(__doc__.strip())
+        return 0
+    os.chdir(arguments[0] if arguments else Path(__file__).resolve().parent.parent)
+    try:
+        breaches = list(check(Path()))
+    except (OSError, ValueError) as error:
+        print(f"ARCHITECTURE.md: {error}")
+        return 1
+    for breach in breaches:
+        print(breach)
+    return 1 if breaches else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

@@ -1,0 +1,134 @@
+#include "backends/native/enter.h"
+
+#include <grp.h>
+#include <sched.h>
+#include <signal.h>
+#include <sys/prctl.h>
+#include <unistd.h>
+
+#include <cstring>
+
+#include "backends/native/capabilities.h"
+#include "backends/native/cgroup.h"
+#include "backends/native/id_map.h"
+#include "backends/native/landlock.h"
+#include "backends/native/network_namespace.h"
+#include "backends/native/rootfs.h"
+#include "backends/native/seccomp.h"
+#include "base/seccomp_filter.h"
+
+namespace nutshell::native {
+namespace {
+
+constexpr const char* kHostname = "nutshell";
+
+Result<> join_cgroups(const EnterPlan& plan) {
+  const int error = Cgroup::join_by(plan.cgroup_joins);
+  if (error != 0) return syscall_failure(error, "join the sandbox's cgroups");
+  if (::unshare(CLONE_NEWCGROUP) != 0) return syscall_failure("unshare", "cgroup");
+  return {};
+}
+
+Result<> enter_network(const EnterPlan& plan) {
+  if (plan.network_namespace < 0) {
+    if (::unshare(CLONE_NEWNET) != 0) return syscall_failure("unshare", "network");
+    return bring_loopback_up();
+  }
+  if (::setns(plan.network_namespace, CLONE_NEWNET) != 0) return syscall_failure("setns", "network");
+  return {};
+}
+
+Result<> enter_root(const EnterPlan& plan) {
+  if (plan.shared_root >= 0 && ::setns(plan.shared_root, CLONE_NEWNS) != 0) {
+    return syscall_failure("setns", "mount");
+  }
+  if (::unshare(CLONE_NEWNS) != 0) return syscall_failure("unshare", "mount");
+  if (plan.shared_root < 0) TRY(enter_shared_root({plan.image, plan.privilege}));
+  const HostIds owner = plan.privilege == Privilege::Root ? plan.ids : HostIds{0, 0};
+  return mount_private_parts({plan.privilege, owner, plan.limits});
+}
+
+Result<> name_host() {
+  if (::sethostname(kHostname, std::strlen(kHostname)) != 0) return syscall_failure("sethostname");
+  if (::setdomainname("", 0) != 0) return syscall_failure("setdomainname");
+  return {};
+}
+
+Result<> pin_to_cpus(const EnterPlan& plan) {
+  if (plan.cpus.empty()) return {};
+  cpu_set_t set;
+  CPU_ZERO(&set);
+  for (const int cpu : plan.cpus) CPU_SET(static_cast<unsigned>(cpu), &set);
+  if (::sched_setaffinity(0, sizeof set, &set) != 0) return syscall_failure("sched_setaffinity");
+  return {};
+}
+
+// The last user namespace: in it, the sandbox is user 1000 and owns nothing but itself; the mounts
+// and the network belong to the one outside.
+Result<> become_sandbox_user(const EnterPlan& plan) {
+  HostIds outside{0, 0};
+  if (plan.privilege == Privilege::Root) {
+    outside = plan.ids;
+    if (::setgroups(0, nullptr) != 0) return syscall_failure("setgroups");
+    // Kept over the change of user, so that hosts which reserve user namespaces for root agree.
+    if (::prctl(PR_SET_KEEPCAPS, 1) != 0) return syscall_failure("keep capabilities");
+    if (::setresgid(outside.group, outside.group, outside.group) != 0 ||
+        ::setresuid(outside.user, outside.user, outside.user) != 0) {
+      return syscall_failure("become an unprivileged user");
+    }
+    // A process that changed its user is not dumpable, and its /proc files belong to root: it
+    // could not write its own map.
+    if (::prctl(PR_SET_DUMPABLE, 1) != 0) return syscall_failure("set dumpable");
+  }
+  if (::unshare(CLONE_NEWUSER) != 0) return syscall_failure("unshare", "user");
+  TRY(write_id_map({kSandboxUser, outside.user, kSandboxGroup, outside.group}));
+  if (::setresgid(kSandboxGroup, kSandboxGroup, kSandboxGroup) != 0 ||
+      ::setresuid(kSandboxUser, kSandboxUser, kSandboxUser) != 0) {
+    return syscall_failure("become the sandbox's user");
+  }
+  return {};
+}
+
+// From here on nothing inside can look into init, and init ends with whoever started it.
+Result<> guard_init(const EnterPlan& plan) {
+  if (::prctl(PR_SET_DUMPABLE, 0) != 0) return syscall_failure("set not dumpable");
+  if (::prctl(PR_SET_PDEATHSIG, SIGKILL) != 0) return syscall_failure("set parent-death signal");
+  constexpr std::string_view kName = "init";
+  if (plan.command_line.size() > kName.size()) {
+    std::memset(plan.command_line.data(), 0, plan.command_line.size());
+    std::memcpy(plan.command_line.data(), kName.data(), kName.size());
+  }
+  return {};
+}
+
+Result<> restrict_sandbox_paths(const EnterPlan& plan) {
+  if (plan.is_without_landlock) return {};
+  return restrict_paths({.writable = {"/workspace", "/tmp"}, .devices = {"/dev"}});
+}
+
+}  // namespace
+
+Result<> enter_own_user_namespace(const HostIds& caller) {
+  if (::unshare(CLONE_NEWUSER) != 0) return syscall_failure("unshare", "user");
+  return write_id_map({0, caller.user, 0, caller.group});
+}
+
+// The order is the kernel's, not ours: each step still needs what a later one takes away.
+Result<> enter_sandbox(const EnterPlan& plan) {
+  TRY(join_cgroups(plan));
+  TRY(enter_network(plan));
+  TRY(enter_root(plan));
+  TRY(name_host());
+  TRY(pin_to_cpus(plan));
+  TRY(apply_rlimits(plan.limits, plan.memory_wall));
+  TRY(become_sandbox_user(plan));
+  TRY(limit_processes(plan.limits));
+  TRY(drop_capabilities());
+  TRY(guard_init(plan));
+  TRY(set_no_new_privileges());
+  TRY(restrict_sandbox_paths(plan));
+  TRY(filter_system_calls());  // last: it forbids the calls used above
+  return {};
+}
+
+}  // namespace nutshell::native

@@ -1,0 +1,63 @@
+#include "backends/native/rlimits.h"
+
+#include <fmt/format.h>
+#include <sys/resource.h>
+
+#include <array>
+
+namespace nutshell::native {
+namespace {
+
+struct Limit {
+  __rlimit_resource resource;
+  const char* name;
+  rlim_t value;
+};
+
+// Only ever lowers: a value above the inherited hard limit is cut to it.
+Result<> set_limit(const Limit& limit) {
+  rlimit current{};
+  if (::getrlimit(limit.resource, &current) != 0) return syscall_failure("getrlimit", limit.name);
+  const rlim_t value = std::min(limit.value, current.rlim_max);
+  const rlimit wanted{value, value};
+  if (::setrlimit(limit.resource, &wanted) != 0) return syscall_failure("setrlimit", limit.name);
+  return {};
+}
+
+}  // namespace
+
+Result<> apply_rlimits(const Limits& limits, MemoryWall wall) {
+  constexpr rlim_t kLockedMemory = 8U << 20U;
+  const std::array<Limit, 9> list{{
+      {RLIMIT_NOFILE, "open files", limits.open_files},
+      {RLIMIT_FSIZE, "file size", limits.disk_bytes},
+      {RLIMIT_CORE, "core size", 0},
+      {RLIMIT_CPU, "CPU time", static_cast<rlim_t>(limits.cpu_time.count()) + 1},
+      {RLIMIT_MEMLOCK, "locked memory", std::min<rlim_t>(kLockedMemory, limits.memory_bytes / 8)},
+      {RLIMIT_NICE, "nice", 0},
+      {RLIMIT_RTPRIO, "real-time priority", 0},
+      {RLIMIT_MSGQUEUE, "message queues", 1U << 20U},
+      {RLIMIT_SIGPENDING, "pending signals", 4096},
+  }};
+  for (const Limit& limit : list) TRY(set_limit(limit));
+  if (wall == MemoryWall::PerProcess) TRY(set_limit({RLIMIT_DATA, "data", limits.memory_bytes}));
+  return {};
+}
+
+Result<> limit_processes(const Limits& limits) {
+  return set_limit({RLIMIT_NPROC, "processes", limits.processes + 1ULL});  // init is one of them
+}
+
+Result<> check_rlimits(const Limits& limits) {
+  rlimit current{};
+  if (::getrlimit(RLIMIT_NOFILE, &current) != 0) return syscall_failure("getrlimit", "open files");
+  if (limits.open_files > current.rlim_max) {
+    return failure(ErrorCode::Unsupported,
+                   fmt::format("open files: {} asked for, but this process may have at most {} "
+                               "(ulimit -Hn)",
+                               limits.open_files, current.rlim_max));
+  }
+  return {};
+}
+
+}  // namespace nutshell::native

@@ -1,0 +1,199 @@
+#include "backends/native/rootfs.h"
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <sys/mount.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include <array>
+
+#include "backends/native/device_directory.h"
+#include "backends/native/host_etc.h"
+#include "backends/native/mounts.h"
+#include "base/beneath.h"
+#include "base/file.h"
+
+namespace nutshell::native {
+namespace {
+
+constexpr std::uint64_t kReadOnly = MOUNT_ATTR_RDONLY | MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV;
+// Where the new root stands for the moment before it becomes the root.
+constexpr const char* kStagingPlace = "/tmp";
+
+Result<> make_directory(int root, const char* name, mode_t mode = 0755) {
+  if (::mkdirat(root, name, mode) != 0 && errno != EEXIST) return syscall_failure("mkdir", name);
+  return {};
+}
+
+// On a merged-/usr host /bin and its like are links into /usr; elsewhere they are directories.
+Result<> add_system_directory(int root, const std::string& name) {
+  std::array<char, 256> target{};
+  const std::string path = "/" + name;
+  if (::readlink(path.c_str(), target.data(), target.size() - 1) > 0) {
+    if (::symlinkat(target.data(), root, name.c_str()) != 0) return syscall_failure("link", name);
+    return {};
+  }
+  if (::access(path.c_str(), F_OK) != 0) return {};
+  const UniqueFd tree = TRY(clone_mount(AT_FDCWD, path.c_str(), Subtree::Recursive));
+  TRY(set_attributes(tree.get(), kReadOnly, Subtree::Recursive));
+  TRY(make_directory(root, name.c_str()));
+  return attach_mount(tree.get(), root, name.c_str());
+}
+
+// Attached at the staging place; returns its root.
+Result<UniqueFd> stage(int mount) {
+  TRY(attach_mount(mount, AT_FDCWD, kStagingPlace));
+  return open_file(kStagingPlace, O_PATH | O_DIRECTORY);
+}
+
+// A small file system in memory with the host's /usr in it and an /etc of our own.
+Result<UniqueFd> stage_host_root() {
+  const UniqueFd mount = TRY(new_file_system(
+      "tmpfs", {{"size", "4m"}, {"nr_inodes", "4096"}, {"mode", "0755"}}, MOUNT_ATTR_NOSUID));
+  UniqueFd root = TRY(stage(mount.get()));
+  for (const char* name : {"usr", "bin", "sbin", "lib", "lib32", "lib64", "libx32"}) {
+    TRY(add_system_directory(root.get(), name));
+  }
+  for (const char* name : {"etc", "dev", "proc", "tmp", "workspace", "run", "var", "opt", "home"}) {
+    TRY(make_directory(root.get(), name));
+  }
+  if (::symlinkat("../tmp", root.get(), "var/tmp") != 0) return syscall_failure("link", "var/tmp");
+  TRY(write_host_etc(root.get()));
+  return root;
+}
+
+// The image under a layer in memory that only receives the mount points it may lack. The layer's
+// options name the image as ".", so that no path of the host shows in the sandbox's mount table.
+Result<UniqueFd> stage_image_root(const RootSource& source) {
+  const UniqueFd image = TRY(open_file(source.image, O_PATH | O_DIRECTORY));
+  const UniqueFd memory = TRY(new_file_system("tmpfs", {{"size", "1m"}, {"mode", "0755"}}, 0));
+  const UniqueFd layers = TRY(stage(memory.get()));
+  TRY(make_directory(layers.get(), "upper"));
+  TRY(make_directory(layers.get(), "work"));
+  if (::fchdir(image.get()) != 0) return syscall_failure("enter", source.image);
+  const std::string options = fmt::format("lowerdir=.,upperdir={0}/upper,workdir={0}/work{1}",
+                                          kStagingPlace,
+                                          source.privilege == Privilege::Rootless ? ",userxattr" : "");
+  if (::mount("image", kStagingPlace, "overlay", MS_NOSUID, options.c_str()) != 0) {
+    return syscall_failure("mount image", source.image);
+  }
+  UniqueFd root = TRY(open_file(kStagingPlace, O_PATH | O_DIRECTORY));
+  for (const char* name : {"dev", "proc", "tmp", "workspace", "etc"}) {
+    TRY(make_directory(root.get(), name));
+    // Through a link the mount would land elsewhere in the image.
+    TRY(open_beneath(root.get(), name, O_PATH | O_DIRECTORY, 0, Links::Refuse));
+  }
+  return root;
+}
+
+// A user namespace may mount its own /proc only where it can already see one.
+Result<> keep_host_proc(int root) {
+  const UniqueFd proc = TRY(clone_mount(AT_FDCWD, "/proc", Subtree::Recursive));
+  return attach_mount(proc.get(), root, "proc");
+}
+
+Result<> become_root(int root) {
+  if (::fchdir(root) != 0) return syscall_failure("fchdir");
+  // Both "." : the old root ends up on top of the new one and is detached from there.
+  if (::syscall(SYS_pivot_root, ".", ".") != 0) return syscall_failure("pivot_root");
+  if (::umount2(".", MNT_DETACH) != 0) return syscall_failure("detach the old root");
+  if (::chdir("/") != 0) return syscall_failure("chdir", "/");
+  return {};
+}
+
+// World-readable, and about the host rather than the sandbox.
+constexpr std::array<const char*, 6> kHiddenProcFiles = {"cmdline", "keys",     "key-users",
+                                                         "modules", "kallsyms", "config.gz"};
+
+Result<> bind_path(const char* source, const std::string& target) {
+  if (::mount(source, target.c_str(), nullptr, MS_BIND, nullptr) == 0) return {};
+  if (errno == ENOENT) return {};  // a kernel without that file has nothing to hide
+  return syscall_failure("hide", target);
+}
+
+Result<> mount_proc(Privilege privilege) {
+  const UniqueFd proc = TRY(new_file_system(
+      "proc", {}, MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV | MOUNT_ATTR_NOEXEC));
+  if (privilege == Privilege::Rootless && ::umount2("/proc", MNT_DETACH) != 0) {
+    return syscall_failure("detach the host's", "/proc");
+  }
+  TRY(attach_mount(proc.get(), AT_FDCWD, "/proc"));
+  for (const char* name : kHiddenProcFiles) TRY(bind_path("/dev/null", fmt::format("/proc/{}", name)));
+  TRY(bind_path("/dev/.boot_id", "/proc/sys/kernel/random/boot_id"));
+  const UniqueFd settings = TRY(clone_mount(proc.get(), "sys", Subtree::Recursive));
+  TRY(set_attributes(settings.get(), MOUNT_ATTR_RDONLY, Subtree::Recursive));
+  return attach_mount(settings.get(), AT_FDCWD, "/proc/sys");
+}
+
+// One file system for /workspace and /tmp, so that one number bounds them together.
+Result<> mount_scratch(const PrivateRoot& root) {
+  const std::uint64_t inodes = std::max<std::uint64_t>(root.limits.disk_bytes / 4096, 64);
+  const UniqueFd scratch = TRY(new_file_system(
+      "tmpfs",
+      {{"size", std::to_string(root.limits.disk_bytes)}, {"nr_inodes", std::to_string(inodes)}},
+      MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV));
+  TRY(make_directory(scratch.get(), "tmp"));
+  TRY(make_directory(scratch.get(), "workspace"));
+  if (::fchmodat(scratch.get(), "tmp", 01777, 0) != 0 ||
+      ::fchownat(scratch.get(), "tmp", root.owner.user, root.owner.group, 0) != 0 ||
+      ::fchownat(scratch.get(), "workspace", root.owner.user, root.owner.group, 0) != 0) {
+    return syscall_failure("own", "/workspace");
+  }
+  TRY(attach_mount(scratch.get(), AT_FDCWD, "/workspace"));
+  TRY(bind_path("/workspace/tmp", "/tmp"));
+  return bind_path("/workspace/workspace", "/workspace");
+}
+
+Result<> mount_terminals() {
+  const UniqueFd terminals = TRY(new_file_system("devpts",
+                                                 {{"newinstance", ""}, {"ptmxmode", "0666"},
+                                                  {"mode", "0620"}, {"max", "64"}},
+                                                 MOUNT_ATTR_NOSUID | MOUNT_ATTR_NOEXEC));
+  return attach_mount(terminals.get(), AT_FDCWD, "/dev/pts");
+}
+
+}  // namespace
+
+Result<> check_image(const std::string& image) {
+  auto opened = open_file(image, O_PATH | O_DIRECTORY);
+  if (!opened) {
+    return failure(ErrorCode::NotFound,
+                   fmt::format("image {}: {}; give a directory or a .tar that holds a root file "
+                               "system",
+                               image, opened.error().message));
+  }
+  for (const char* name : {"proc", "sys", "dev", "etc", "tmp", "workspace"}) {
+    struct stat status {};
+    if (::fstatat(opened->get(), name, &status, AT_SYMLINK_NOFOLLOW) != 0) continue;
+    if (!S_ISDIR(status.st_mode)) {
+      return failure(ErrorCode::InvalidArgument,
+                     fmt::format("image {}: /{} is not a directory; such an image is refused",
+                                 image, name));
+    }
+  }
+  return {};
+}
+
+Result<> enter_shared_root(const RootSource& source) {
+  // Nothing mounted here may show up outside, nor the other way round.
+  if (::mount(nullptr, "/", nullptr, MS_REC | MS_PRIVATE, nullptr) != 0) {
+    return syscall_failure("make mounts private");
+  }
+  const UniqueFd root =
+      source.image.empty() ? TRY(stage_host_root()) : TRY(stage_image_root(source));
+  TRY(mount_devices(root.get(), source.privilege));
+  if (source.privilege == Privilege::Rootless) TRY(keep_host_proc(root.get()));
+  TRY(become_root(root.get()));
+  const UniqueFd whole = TRY(open_file("/", O_PATH | O_DIRECTORY));
+  return set_attributes(whole.get(), kReadOnly, Subtree::One);
+}
+
+Result<> mount_private_parts(const PrivateRoot& root) {
+  TRY(mount_proc(root.privilege));
+  TRY(mount_scratch(root));
+  return mount_terminals();
+}
+
+}  // namespace nutshell::native

@@ -1,0 +1,12 @@
+// The system-call filter of a native sandbox; sandbox.seccomp lists and explains its rules.
+#pragma once
+
+#include "base/result.h"
+
+namespace nutshell {
+
+// The last step into a sandbox: it forbids the calls that the steps before need. Wants
+// set_no_new_privileges() first.
+Result<> filter_system_calls();
+
+}  // namespace nutshell

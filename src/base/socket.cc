@@ -1,0 +1,154 @@
+#include "base/socket.h"
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <poll.h>
+#include <sys/socket.h>
+#include <sys/un.h>
+
+#include <array>
+#include <cstring>
+
+#include "base/file.h"
+
+namespace nutshell {
+namespace {
+
+// sun_path is short: the socket is named through the open directory instead.
+Result<UniqueFd> open_directory_of(const std::filesystem::path& path) {
+  return open_file(path.parent_path(), O_PATH | O_DIRECTORY);
+}
+
+Result<sockaddr_un> address_of(int directory, const std::filesystem::path& path) {
+  sockaddr_un address{};
+  address.sun_family = AF_UNIX;
+  const std::string name =
+      fmt::format("/proc/self/fd/{}/{}", directory, path.filename().native());
+  if (name.size() >= sizeof(address.sun_path)) {
+    return failure(ErrorCode::InvalidArgument, fmt::format("socket name {} is too long", name));
+  }
+  std::memcpy(address.sun_path, name.c_str(), name.size() + 1);
+  return address;
+}
+
+Result<UniqueFd> make_socket() {
+  UniqueFd fd(::socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0));
+  if (!fd) return syscall_failure("socket");
+  return fd;
+}
+
+}  // namespace
+
+Result<std::pair<UniqueFd, UniqueFd>> make_socket_pair(SocketKind kind) {
+  std::array<int, 2> ends{};
+  const int type = kind == SocketKind::Stream ? SOCK_STREAM : SOCK_SEQPACKET;
+  if (::socketpair(AF_UNIX, type | SOCK_CLOEXEC, 0, ends.data()) != 0) {
+    return syscall_failure("socketpair");
+  }
+  return std::pair(UniqueFd(ends[0]), UniqueFd(ends[1]));
+}
+
+Result<UniqueFd> listen_on(const std::filesystem::path& path) {
+  const UniqueFd directory = TRY(open_directory_of(path));
+  const sockaddr_un address = TRY(address_of(directory.get(), path));
+  UniqueFd fd = TRY(make_socket());
+  if (::bind(fd.get(), reinterpret_cast<const sockaddr*>(&address), sizeof address) != 0) {
+    return syscall_failure("bind", path.native());
+  }
+  if (::listen(fd.get(), 128) != 0) return syscall_failure("listen", path.native());
+  return fd;
+}
+
+Result<UniqueFd> connect_to(const std::filesystem::path& path) {
+  const UniqueFd directory = TRY(open_directory_of(path));
+  const sockaddr_un address = TRY(address_of(directory.get(), path));
+  UniqueFd fd = TRY(make_socket());
+  if (::connect(fd.get(), reinterpret_cast<const sockaddr*>(&address), sizeof address) != 0) {
+    return syscall_failure("connect", path.native());
+  }
+  return fd;
+}
+
+Result<UniqueFd> accept_from(int listener) {
+  UniqueFd fd(::accept4(listener, nullptr, nullptr, SOCK_CLOEXEC));
+  if (!fd) return syscall_failure("accept");
+  return fd;
+}
+
+Result<Peer> peer_of(int socket) {
+  ucred credentials{};
+  socklen_t size = sizeof credentials;
+  if (::getsockopt(socket, SOL_SOCKET, SO_PEERCRED, &credentials, &size) != 0) {
+    return syscall_failure("getsockopt SO_PEERCRED");
+  }
+  return Peer{credentials.uid, credentials.gid, credentials.pid};
+}
+
+Result<> send_packet(int socket, std::string_view bytes, const std::vector<int>& descriptors) {
+  if (bytes.size() > kMostPacketBytes || descriptors.size() > kMostPacketDescriptors) {
+    return failure(ErrorCode::InvalidArgument, "packet too large");
+  }
+  iovec part{const_cast<char*>(bytes.data()), bytes.size()};
+  alignas(cmsghdr) std::array<char, CMSG_SPACE(sizeof(int) * kMostPacketDescriptors)> control{};
+  msghdr message{};
+  message.msg_iov = &part;
+  message.msg_iovlen = 1;
+  if (!descriptors.empty()) {
+    message.msg_control = control.data();
+    message.msg_controllen = CMSG_SPACE(sizeof(int) * descriptors.size());
+    cmsghdr* header = CMSG_FIRSTHDR(&message);
+    header->cmsg_level = SOL_SOCKET;
+    header->cmsg_type = SCM_RIGHTS;
+    header->cmsg_len = CMSG_LEN(sizeof(int) * descriptors.size());
+    std::memcpy(CMSG_DATA(header), descriptors.data(), sizeof(int) * descriptors.size());
+  }
+  for (;;) {
+    if (::sendmsg(socket, &message, MSG_NOSIGNAL) >= 0) return {};
+    if (errno != EINTR) return syscall_failure("sendmsg");
+  }
+}
+
+namespace {
+
+void take_descriptors(msghdr& message, std::vector<UniqueFd>& descriptors) {
+  for (cmsghdr* header = CMSG_FIRSTHDR(&message); header != nullptr;
+       header = CMSG_NXTHDR(&message, header)) {
+    if (header->cmsg_level != SOL_SOCKET || header->cmsg_type != SCM_RIGHTS) continue;
+    const std::size_t count = (header->cmsg_len - CMSG_LEN(0)) / sizeof(int);
+    for (std::size_t i = 0; i < count; ++i) {
+      int fd = -1;
+      std::memcpy(&fd, CMSG_DATA(header) + i * sizeof(int), sizeof fd);
+      descriptors.emplace_back(fd);
+    }
+  }
+}
+
+}  // namespace
+
+Result<Packet> receive_packet(int socket, const Deadline& deadline) {
+  Packet packet;
+  packet.bytes.resize(kMostPacketBytes);
+  iovec part{packet.bytes.data(), packet.bytes.size()};
+  alignas(cmsghdr) std::array<char, CMSG_SPACE(sizeof(int) * kMostPacketDescriptors)> control{};
+  msghdr message{};
+  message.msg_iov = &part;
+  message.msg_iovlen = 1;
+  message.msg_control = control.data();
+  message.msg_controllen = control.size();
+  for (;;) {
+    if (!TRY(wait_for(socket, POLLIN, deadline))) {
+      return failure(ErrorCode::DeadlineExceeded, "no answer in time");
+    }
+    const ssize_t count = ::recvmsg(socket, &message, MSG_CMSG_CLOEXEC | MSG_DONTWAIT);
+    if (count < 0 && (errno == EINTR || errno == EAGAIN)) continue;
+    if (count < 0) return syscall_failure("recvmsg");
+    take_descriptors(message, packet.descriptors);
+    if ((message.msg_flags & (MSG_TRUNC | MSG_CTRUNC)) != 0) {
+      return failure(ErrorCode::Corrupt, "packet longer than allowed");
+    }
+    packet.bytes.resize(static_cast<std::size_t>(count));
+    return packet;
+  }
+}
+
+}  // namespace nutshell

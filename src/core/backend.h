@@ -1,0 +1,70 @@
+// The waist: a backend starts a machine with our init in it, connects to that init, and stops it.
+// Everything else is written once, above, over the byte stream that connect() hands out.
+#pragma once
+
+#include <chrono>
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/result.h"
+#include "base/unique_fd.h"
+#include "core/protection.h"
+#include "core/sandbox_spec.h"
+
+namespace nutshell {
+
+// Who a sandbox dies with.
+enum class Lifetime {
+  WithCaller,  // the calling process; needs no one else and leaves nothing
+  Kept,        // its own ttl; outlives the caller
+};
+
+enum class SandboxState { Running, Paused };
+
+struct SandboxStatus {
+  std::string id;
+  SandboxSpec spec;
+  SandboxState state = SandboxState::Running;
+  std::chrono::milliseconds age{0};
+  std::chrono::milliseconds time_left{0};
+  Protections protections;
+};
+
+enum class SweepMode { Remove, DryRun };
+
+// Words for what was, or would be, cleaned up.
+struct SweepReport {
+  std::vector<std::string> removed;
+  std::vector<std::string> failed;
+};
+
+// Not thread-safe. Errors of a protection that cannot be kept come from check(), before anything
+// is started, all at once.
+class Backend {
+ public:
+  virtual ~Backend() = default;
+
+  [[nodiscard]] virtual std::string_view name() const = 0;
+
+  // Finds out what this host can do, by doing it.
+  virtual Protections probe() = 0;
+  virtual Result<Protections> check(const SandboxSpec& spec) = 0;
+
+  virtual Result<std::string> start(const SandboxSpec& spec, Lifetime lifetime) = 0;
+  virtual Result<UniqueFd> connect(const std::string& id) = 0;
+  // Idempotent: a sandbox that is already gone is stopped.
+  virtual Result<> stop(const std::string& id) = 0;
+
+  virtual Result<std::vector<SandboxStatus>> list() = 0;
+  virtual Result<> pause(const std::string& id) = 0;
+  virtual Result<> resume(const std::string& id) = 0;
+  // Why a sandbox that no longer answers is gone ("out of memory", "its ttl of 300s ended").
+  virtual std::string why_gone(const std::string& id) = 0;
+  virtual SweepReport sweep(SweepMode mode) = 0;
+};
+
+}  // namespace nutshell

@@ -1,0 +1,33 @@
+// How a backend that clones itself into a sandbox runs init there without an exec.
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "base/unique_fd.h"
+
+namespace nutshell {
+
+// What init is told by whoever started it. It is inside the boundary from then on.
+struct InitSetup {
+  UniqueFd control;     // packet socket: each packet carries one new connection; its end is ours
+  UniqueFd connection;  // the first connection, if there is one already
+  UniqueFd oom_events;  // text with a line "oom_kill N"; closed where there is no cgroup
+  std::chrono::milliseconds ttl{0};
+  std::chrono::milliseconds idle_timeout{0};      // zero: none
+  std::vector<std::string> environment;           // of every exec
+  std::string working_directory = "/workspace";   // of every exec that names none
+  std::string home = "/workspace";                //
+  std::uint64_t watched_memory_bytes = 0;         // zero: a cgroup enforces it
+  std::uint32_t watched_millicpus = 0;            // zero: enforced, or whole cores by affinity
+  bool is_pinned = false;                         // affinity is the CPU limit: commands keep it
+  std::vector<std::string> scratch = {"/tmp"};    // file systems whose use counts as memory
+};
+
+// Never returns to the caller's world: the result is the process's exit status.
+using InitEntry = std::function<int(InitSetup)>;
+
+}  // namespace nutshell

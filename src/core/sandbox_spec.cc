@@ -1,0 +1,83 @@
+#include "core/sandbox_spec.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cctype>
+
+namespace nutshell {
+namespace {
+
+constexpr std::chrono::milliseconds kLongest{365LL * 24 * 3600 * 1000};
+constexpr std::size_t kMostLabels = 64;
+constexpr std::string_view kReservedLabelPrefix = "nutshell.";
+
+bool is_label_name(std::string_view name) {
+  const auto is_allowed = [](unsigned char c) {
+    return std::isalnum(c) != 0 || c == '.' || c == '_' || c == '-' || c == '/';
+  };
+  return !name.empty() && name.size() <= 63 && std::all_of(name.begin(), name.end(), is_allowed);
+}
+
+Result<> check_labels(const std::map<std::string, std::string>& labels) {
+  if (labels.size() > kMostLabels) {
+    return failure(ErrorCode::InvalidArgument, fmt::format("more than {} labels", kMostLabels));
+  }
+  for (const auto& [name, value] : labels) {
+    if (!is_label_name(name) || value.size() > 256 || value.find('\0') != std::string::npos) {
+      return failure(ErrorCode::InvalidArgument,
+                     fmt::format("label '{}' is not NAME=VALUE with a name of letters, digits and "
+                                 "._-/ (at most 63) and a value of at most 256 bytes",
+                                 name));
+    }
+    if (name.starts_with(kReservedLabelPrefix)) {
+      return failure(ErrorCode::InvalidArgument,
+                     fmt::format("label '{}': names beginning with {} are reserved", name,
+                                 kReservedLabelPrefix));
+    }
+  }
+  return {};
+}
+
+}  // namespace
+
+Result<> check_spec(const SandboxSpec& spec) {
+  TRY(check_limits(spec.limits));
+  TRY(check_labels(spec.labels));
+  if (spec.ttl < std::chrono::milliseconds(1) || spec.ttl > kLongest) {
+    return failure(ErrorCode::InvalidArgument,
+                   "ttl is out of range: give 1ms to 365d, for example 300s");
+  }
+  if (spec.idle_timeout < std::chrono::milliseconds(0) || spec.idle_timeout > kLongest) {
+    return failure(ErrorCode::InvalidArgument,
+                   "idle-timeout is out of range: give 1ms to 365d, for example 60s");
+  }
+  if (spec.working_directory.empty() || spec.working_directory.front() != '/') {
+    return failure(ErrorCode::InvalidArgument,
+                   fmt::format("workdir '{}' is not an absolute path inside the sandbox, for "
+                               "example /workspace",
+                               spec.working_directory));
+  }
+  return {};
+}
+
+Result<std::vector<Requirement>> parse_requirements(std::string_view text) {
+  std::vector<Requirement> requirements;
+  while (!text.empty()) {
+    const std::size_t comma = std::min(text.find(','), text.size());
+    std::string_view word = text.substr(0, comma);
+    text.remove_prefix(std::min(comma + 1, text.size()));
+    const std::size_t equals = std::min(word.find('='), word.size());
+    const std::string_view strength = word.substr(std::min(equals + 1, word.size()));
+    const bool is_bad = equals == 0 || word.empty() ||
+                        (equals < word.size() && strength != "hard" && strength != "watched");
+    if (is_bad) {
+      return failure(ErrorCode::InvalidArgument,
+                     fmt::format("requirement '{}' is not a protection's name, or NAME=hard", word));
+    }
+    requirements.push_back({std::string(word.substr(0, equals)), strength == "hard"});
+  }
+  return requirements;
+}
+
+}  // namespace nutshell

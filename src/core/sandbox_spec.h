@@ -1,0 +1,40 @@
+// What a sandbox is to be. Plain data with safe defaults; what weakens it is called unsafe_….
+#pragma once
+
+#include <chrono>
+#include <map>
+#include <string>
+#include <vector>
+
+#include "core/limits.h"
+
+namespace nutshell {
+
+// A floor the caller insists on: the protection must be there, and if is_hard, enforced by the
+// kernel and not only watched.
+struct Requirement {
+  std::string protection;
+  bool is_hard = false;
+
+  bool operator==(const Requirement&) const = default;
+};
+
+struct SandboxSpec {
+  std::string backend = "native";
+  std::string image;  // empty: the backend's default; else what it understands (a directory)
+  Limits limits;
+  std::chrono::milliseconds ttl{300'000};
+  std::chrono::milliseconds idle_timeout{0};  // zero: no idle timeout, the ttl alone ends it
+  std::vector<std::string> environment;       // NAME=VALUE for every exec
+  std::string working_directory = "/workspace";
+  std::map<std::string, std::string> labels;
+  std::vector<Requirement> requirements;
+  std::vector<std::string> unsafe_without;  // protections whose absence is accepted, by name
+};
+
+Result<> check_spec(const SandboxSpec& spec);
+
+// "seccomp,memory=hard" → requirements.
+Result<std::vector<Requirement>> parse_requirements(std::string_view text);
+
+}  // namespace nutshell

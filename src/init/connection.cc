@@ -1,0 +1,126 @@
+#include "init/connection.h"
+
+#include <poll.h>
+#include <sys/socket.h>
+
+namespace nutshell::init {
+namespace {
+
+constexpr std::size_t kMostConversations = 256;
+constexpr std::size_t kMostPending = 1U << 20U;
+
+}  // namespace
+
+Connection::Connection(UniqueFd stream) : stream_(std::move(stream)) {
+  wire::append_frame(pending_, 0, wire::Hello{});
+}
+
+Connection::~Connection() { close(); }
+
+void Connection::close() {
+  stream_.reset();
+  for (auto& [number, conversation] : conversations_) conversation->disconnected();
+  conversations_.clear();
+}
+
+short Connection::wanted_events() const {
+  // A host that sends requests but reads no replies is not read from either.
+  const int reading = pending_.size() < kMostPending ? POLLIN : 0;
+  return static_cast<short>(reading | (is_blocked_ ? POLLOUT : 0));
+}
+
+void Connection::read_available(const Opener& open) {
+  const auto [space, size] = reader_.space();
+  const ssize_t count = ::recv(stream_.get(), space, size, MSG_DONTWAIT);
+  if (count < 0 && (errno == EAGAIN || errno == EINTR)) return;
+  if (count <= 0) return close();
+  reader_.filled(static_cast<std::size_t>(count));
+  while (stream_) {
+    auto frame = reader_.next();
+    if (!frame) return close();
+    if (!*frame) return;
+    if (!dispatch(**frame, open)) return close();
+  }
+}
+
+Result<> Connection::greet(const wire::Frame& frame) {
+  const auto hello = frame.type == wire::MessageType::Hello ? wire::decode<wire::Hello>(frame.payload)
+                                                            : Result<wire::Hello>(wire::Hello{0, 0});
+  if (!hello || hello->magic != wire::kMagic || hello->version != wire::kVersion) {
+    return failure(ErrorCode::Corrupt, "not our protocol, or another version of it");
+  }
+  has_greeted_ = true;
+  return {};
+}
+
+Result<> Connection::dispatch(const wire::Frame& frame, const Opener& open) {
+  if (!has_greeted_) return greet(frame);
+  if (frame.conversation == 0) return failure(ErrorCode::Corrupt, "conversation 0 is the greeting");
+  const auto found = conversations_.find(frame.conversation);
+  if (found != conversations_.end()) return found->second->receive(frame);
+  if (conversations_.size() >= kMostConversations) {
+    fail_conversation(frame.conversation, {ErrorCode::ResourceExhausted, "too many at once"});
+    return {};
+  }
+  auto opened = open(frame);
+  if (!opened) {
+    // What belongs to a conversation that has just ended may still be on its way: no breach.
+    if (opened.error().code != ErrorCode::Cancelled) {
+      fail_conversation(frame.conversation, opened.error());
+    }
+    return {};
+  }
+  conversations_.emplace(frame.conversation, std::move(*opened));
+  return {};
+}
+
+void Connection::fail_conversation(std::uint32_t conversation, const Error& error) {
+  wire::append_frame(pending_, conversation,
+                     wire::Failed{static_cast<std::uint8_t>(error.code), error.message});
+}
+
+bool Connection::send_pending() {
+  while (!pending_.empty()) {
+    const ssize_t count =
+        ::send(stream_.get(), pending_.data(), pending_.size(), MSG_DONTWAIT | MSG_NOSIGNAL);
+    if (count < 0 && errno == EINTR) continue;
+    if (count < 0 && errno == EAGAIN) {
+      is_blocked_ = true;
+      return false;
+    }
+    if (count < 0) {
+      close();
+      return false;
+    }
+    pending_.erase(0, static_cast<std::size_t>(count));
+  }
+  return true;
+}
+
+// Round robin: the one after the last served comes first.
+bool Connection::take_next_frame() {
+  auto candidate = conversations_.upper_bound(last_served_);
+  for (std::size_t tried = 0; tried < conversations_.size(); ++tried, ++candidate) {
+    if (candidate == conversations_.end()) candidate = conversations_.begin();
+    const auto frame = candidate->second->ready();
+    if (!frame) continue;
+    last_served_ = candidate->first;
+    pending_ += *frame;
+    candidate->second->sent();
+    if (candidate->second->is_over()) conversations_.erase(candidate);
+    return true;
+  }
+  return false;
+}
+
+// Small frames leave together: the last output and the end of an exec cost the host one wake-up.
+void Connection::write_available() {
+  is_blocked_ = false;
+  while (stream_) {
+    while (pending_.size() < wire::kMostData && take_next_frame()) {
+    }
+    if (pending_.empty() || !send_pending()) return;
+  }
+}
+
+}  // namespace nutshell::init

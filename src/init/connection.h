@@ -1,0 +1,52 @@
+// One byte stream to the host: frames in, frames out, conversations taking turns so that none
+// starves another.
+#pragma once
+
+#include <functional>
+#include <map>
+#include <memory>
+#include <string>
+
+#include "base/result.h"
+#include "base/unique_fd.h"
+#include "init/conversation.h"
+#include "wire/frame.h"
+
+namespace nutshell::init {
+
+class Connection {
+ public:
+  // Called for the first message of a conversation nobody knows yet.
+  using Opener = std::function<Result<std::unique_ptr<Conversation>>(const wire::Frame&)>;
+
+  explicit Connection(UniqueFd stream);
+  ~Connection();
+  Connection(Connection&&) = delete;
+  Connection& operator=(Connection&&) = delete;
+
+  [[nodiscard]] int descriptor() const { return stream_.get(); }
+  [[nodiscard]] short wanted_events() const;
+  [[nodiscard]] bool is_open() const { return stream_.is_open(); }
+  [[nodiscard]] bool is_idle() const { return conversations_.empty(); }
+
+  void read_available(const Opener& open);
+  void write_available();
+
+ private:
+  Result<> dispatch(const wire::Frame& frame, const Opener& open);
+  Result<> greet(const wire::Frame& frame);
+  void fail_conversation(std::uint32_t conversation, const Error& error);
+  bool send_pending();
+  bool take_next_frame();
+  void close();
+
+  UniqueFd stream_;
+  wire::FrameReader reader_{wire::kMostRequestPayload};
+  std::string pending_;        // whole frames, or the rest of one
+  bool is_blocked_ = false;    // the socket is full
+  bool has_greeted_ = false;
+  std::map<std::uint32_t, std::unique_ptr<Conversation>> conversations_;
+  std::uint32_t last_served_ = 0;
+};
+
+}  // namespace nutshell::init

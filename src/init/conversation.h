@@ -1,0 +1,31 @@
+// What goes on between a request and its last reply, on one connection.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "base/result.h"
+#include "wire/frame.h"
+
+namespace nutshell::init {
+
+class Conversation {
+ public:
+  virtual ~Conversation() = default;
+
+  // A message that came for it. An error is a breach of the protocol and ends the connection.
+  virtual Result<> receive(const wire::Frame& frame) = 0;
+
+  // The next whole frame to send, if one is ready; the same one until sent() is called.
+  virtual std::optional<std::string_view> ready() = 0;
+  virtual void sent() = 0;
+
+  // Its last frame has been sent.
+  [[nodiscard]] virtual bool is_over() const = 0;
+
+  // The connection is gone.
+  virtual void disconnected() {}
+};
+
+}  // namespace nutshell::init

@@ -1,0 +1,260 @@
+#include "init/file_conversations.h"
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <filesystem>
+
+#include "base/beneath.h"
+#include "base/file.h"
+#include "base/random_id.h"
+#include "init/paths.h"
+#include "init/walk_conversation.h"
+
+namespace nutshell::init {
+namespace {
+
+// Says one thing and is over.
+class OneReply : public Conversation {
+ public:
+  template <typename Message>
+  OneReply(std::uint32_t number, Message message) {
+    wire::append_frame(frame_, number, std::move(message));
+  }
+  Result<> receive(const wire::Frame& /*frame*/) override { return {}; }
+  std::optional<std::string_view> ready() override { return frame_; }
+  void sent() override { is_over_ = true; }
+  [[nodiscard]] bool is_over() const override { return is_over_; }
+
+ private:
+  std::string frame_;
+  bool is_over_ = false;
+};
+
+class ReadConversation : public Conversation {
+ public:
+  ReadConversation(std::uint32_t number, const wire::ReadFile& request, UniqueFd file)
+      : number_(number),
+        file_(std::move(file)),
+        offset_(request.offset),
+        left_(request.length),
+        window_(std::max<std::uint32_t>(request.window, wire::kMostData)) {
+    struct stat status {};
+    (void)::fstat(file_.get(), &status);  // an open file can be asked
+    wire::append_frame(frame_, number_, describe(status, request.path));
+  }
+
+  Result<> receive(const wire::Frame& frame) override {
+    const auto consumed = TRY(wire::decode<wire::Consumed>(frame.payload));
+    consumed_ = std::clamp(consumed.offset, consumed_, sent_);
+    return {};
+  }
+
+  std::optional<std::string_view> ready() override {
+    if (!frame_.empty()) return frame_;
+    if (sent_ - consumed_ >= window_) return std::nullopt;
+    std::array<char, wire::kMostData> chunk;
+    const auto wanted = std::min<std::uint64_t>(left_, chunk.size());
+    const ssize_t count =
+        wanted == 0 ? 0 : ::pread(file_.get(), chunk.data(), wanted, static_cast<off_t>(offset_));
+    if (count < 0) {
+      return finish(wire::Failed{static_cast<std::uint8_t>(ErrorCode::Internal),
+                                 ::strerrordesc_np(errno)});
+    }
+    if (count == 0) return finish(wire::Done{});
+    const auto size = static_cast<std::uint64_t>(count);
+    offset_ += size;
+    left_ -= size;
+    sent_ += size;
+    wire::append_frame(frame_, number_, wire::FileData{std::string(chunk.data(), size)});
+    return frame_;
+  }
+  void sent() override {
+    frame_.clear();
+    is_over_ = is_last_;
+  }
+  [[nodiscard]] bool is_over() const override { return is_over_; }
+
+ private:
+  template <typename Message>
+  std::string_view finish(Message message) {
+    is_last_ = true;
+    wire::append_frame(frame_, number_, std::move(message));
+    return frame_;
+  }
+
+  std::uint32_t number_;
+  UniqueFd file_;
+  std::uint64_t offset_;
+  std::uint64_t left_;
+  std::uint64_t window_;
+  std::uint64_t sent_ = 0;
+  std::uint64_t consumed_ = 0;
+  std::string frame_;
+  bool is_last_ = false;
+  bool is_over_ = false;
+};
+
+class WriteConversation : public Conversation {
+ public:
+  static Result<std::unique_ptr<Conversation>> open(std::uint32_t number,
+                                                    const wire::WriteFile& request) {
+    auto writing = std::make_unique<WriteConversation>();
+    writing->number_ = number;
+    writing->mode_ = request.mode & 0777U;  // no set-user-id file comes in from outside
+    if (request.is_range != 0) {
+      writing->file_ = TRY(open_regular(request.path, O_WRONLY));
+      writing->offset_ = request.offset;
+      return writing;
+    }
+    std::tie(writing->directory_, writing->name_) = TRY(open_parent(request.path));
+    writing->temporary_ = ".nutshell-" + random_id(12);
+    writing->file_ = TRY(open_at(writing->directory_.get(), writing->temporary_.c_str(),
+                                 O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW, 0600));
+    return writing;
+  }
+  ~WriteConversation() override {
+    if (!temporary_.empty()) ::unlinkat(directory_.get(), temporary_.c_str(), 0);
+  }
+
+  Result<> receive(const wire::Frame& frame) override {
+    if (is_answered_) return {};  // what was on its way when the disk filled up
+    if (frame.type == wire::MessageType::FileEnd) return answer(commit()), Result<>();
+    const auto data = TRY(wire::decode<wire::FileData>(frame.payload));
+    auto written = put(data.bytes);
+    if (!written) answer(std::move(written));
+    return {};
+  }
+  std::optional<std::string_view> ready() override {
+    if (!frame_.empty()) return frame_;
+    if (received_ <= announced_) return std::nullopt;
+    announced_ = received_;
+    wire::append_frame(frame_, number_, wire::InputConsumed{announced_});
+    return frame_;
+  }
+  void sent() override {
+    frame_.clear();
+    is_over_ = is_answered_;
+  }
+  [[nodiscard]] bool is_over() const override { return is_over_; }
+
+ private:
+  Result<> put(std::string_view bytes) {
+    received_ += bytes.size();
+    while (!bytes.empty()) {
+      const ssize_t count =
+          ::pwrite(file_.get(), bytes.data(), bytes.size(), static_cast<off_t>(offset_));
+      if (count < 0 && errno == EINTR) continue;
+      if (count < 0) return syscall_failure("write", name_);
+      offset_ += static_cast<std::uint64_t>(count);
+      bytes.remove_prefix(static_cast<std::size_t>(count));
+    }
+    return {};
+  }
+  Result<> commit() {
+    if (temporary_.empty()) return {};
+    if (::fchmod(file_.get(), mode_) != 0) return syscall_failure("chmod", name_);
+    if (::renameat(directory_.get(), temporary_.c_str(), directory_.get(), name_.c_str()) != 0) {
+      return syscall_failure("replace", name_);
+    }
+    temporary_.clear();
+    return {};
+  }
+  void answer(Result<> result) {
+    is_answered_ = true;
+    if (result) return wire::append_frame(frame_, number_, wire::Done{});
+    wire::append_frame(frame_, number_,
+                       wire::Failed{static_cast<std::uint8_t>(result.error().code),
+                                    result.error().message});
+  }
+
+  std::uint32_t number_ = 0;
+  UniqueFd directory_;
+  std::string name_;
+  std::string temporary_;  // empty once it has its name, or when a range is written in place
+  UniqueFd file_;
+  unsigned mode_ = 0644;
+  std::uint64_t offset_ = 0;
+  std::uint64_t received_ = 0;
+  std::uint64_t announced_ = 0;
+  std::string frame_;
+  bool is_answered_ = false;
+  bool is_over_ = false;
+};
+
+Result<wire::FileInfo> stat_path(const wire::Stat& request) {
+  const int follow = request.follows_link != 0 ? 0 : O_NOFOLLOW;
+  const UniqueFd fd = TRY(open_beneath(AT_FDCWD, request.path, O_PATH | follow, 0, Links::Follow));
+  struct stat status {};
+  if (::fstat(fd.get(), &status) != 0) return syscall_failure("stat", request.path);
+  wire::FileInfo info = describe(status, request.path);
+  if (info.kind == wire::FileKind::Link) {
+    std::array<char, 4096> target{};
+    const ssize_t size = ::readlinkat(fd.get(), "", target.data(), target.size());
+    if (size > 0) info.target.assign(target.data(), static_cast<std::size_t>(size));
+  }
+  return info;
+}
+
+Result<> make_directory(const wire::MakeDirectory& request) {
+  std::filesystem::path path = std::filesystem::path(request.path).lexically_normal();
+  if (!path.has_filename()) path = path.parent_path();
+  if (request.makes_parents != 0) {
+    std::error_code error;
+    std::filesystem::create_directories(path.parent_path(), error);
+    if (error) return syscall_failure(error.value(), "make", path.parent_path().native());
+  }
+  const mode_t mode = request.mode & 0777U;
+  if (::mkdir(path.c_str(), mode) == 0) {
+    return ::chmod(path.c_str(), mode) == 0 ? Result<>() : syscall_failure("chmod", path.native());
+  }
+  struct stat status {};
+  const bool is_there = errno == EEXIST && ::stat(path.c_str(), &status) == 0 && S_ISDIR(status.st_mode);
+  if (is_there && request.makes_parents != 0) return {};
+  return syscall_failure(EEXIST, "make", path.native());
+}
+
+Result<> make_link(const wire::MakeLink& request) {
+  if (::symlink(request.target.c_str(), request.path.c_str()) != 0) {
+    return syscall_failure("link", request.path);
+  }
+  return {};
+}
+
+}  // namespace
+
+Result<std::unique_ptr<Conversation>> open_file_conversation(const wire::Frame& frame) {
+  using enum wire::MessageType;
+  const std::uint32_t number = frame.conversation;
+  switch (frame.type) {
+    case ReadFile: {
+      const auto request = TRY(wire::decode<wire::ReadFile>(frame.payload));
+      return std::make_unique<ReadConversation>(number, request,
+                                                TRY(open_regular(request.path, O_RDONLY)));
+    }
+    case WriteFile:
+      return WriteConversation::open(number, TRY(wire::decode<wire::WriteFile>(frame.payload)));
+    case Walk:
+      return WalkConversation::open(number, TRY(wire::decode<wire::Walk>(frame.payload)));
+    case Stat:
+      return std::make_unique<OneReply>(
+          number, TRY(stat_path(TRY(wire::decode<wire::Stat>(frame.payload)))));
+    case MakeDirectory:
+      TRY(make_directory(TRY(wire::decode<wire::MakeDirectory>(frame.payload))));
+      return std::make_unique<OneReply>(number, wire::Done{});
+    case MakeLink:
+      TRY(make_link(TRY(wire::decode<wire::MakeLink>(frame.payload))));
+      return std::make_unique<OneReply>(number, wire::Done{});
+    case Ping:
+      return std::make_unique<OneReply>(number, wire::Done{});
+    default:
+      // The tail of a conversation that is already over: dropped without an answer.
+      return failure(ErrorCode::Cancelled, "no such conversation");
+  }
+}
+
+}  // namespace nutshell::init

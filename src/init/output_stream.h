@@ -1,0 +1,67 @@
+// One output stream of an exec: reads the command's pipe, keeps what the host has not consumed
+// yet as frames ready to be sent, and stops reading while the window is full.
+#pragma once
+
+#include <cstdint>
+#include <deque>
+#include <string>
+#include <string_view>
+
+#include "base/unique_fd.h"
+#include "wire/frame.h"
+
+namespace nutshell::init {
+
+class OutputStream {
+ public:
+  OutputStream(wire::Stream stream, UniqueFd pipe, std::uint32_t window);
+
+  // The descriptor to poll; -1 while the window is full or nothing more can come.
+  [[nodiscard]] int descriptor() const;
+
+  // Reads what is there now, at most up to the window. `allowance` is what the exec may still
+  // write in all; bytes beyond it are counted and dropped.
+  void read_available(std::uint64_t& allowance);
+
+  // After the command has ended, those it left behind may still hold the pipe: their output is
+  // read and thrown away, so that they neither block nor die of SIGPIPE.
+  void discard_from_now() { is_discarding_ = true; }
+  // The command has ended: what is in the pipe now is the last of its output.
+  void note_end();
+  [[nodiscard]] bool has_read_to_end() const { return !pipe_ || written_ >= end_; }
+  void close() { pipe_.reset(); }
+
+  void consume(std::uint64_t offset);
+  // Starts sending anew at `offset` on another connection; false if that was already forgotten.
+  bool rewind(std::uint64_t offset);
+
+  [[nodiscard]] bool has_unsent() const { return next_ < blocks_.size(); }
+  std::string_view unsent_frame(std::uint32_t conversation);
+  void mark_sent() { ++next_; }
+
+  [[nodiscard]] std::uint64_t written() const { return written_; }
+  [[nodiscard]] std::uint64_t kept() const { return kept_; }
+  [[nodiscard]] bool is_open() const { return pipe_.is_open(); }
+
+ private:
+  struct Block {
+    std::uint64_t offset = 0;  // of its first byte in the stream
+    std::string frame;         // header and payload
+  };
+  void keep(const char* data, std::size_t size);
+  void grow_pipe();
+
+  wire::Stream stream_;
+  UniqueFd pipe_;
+  std::uint32_t window_;
+  std::deque<Block> blocks_;
+  std::size_t next_ = 0;  // first block that was not sent
+  std::uint64_t consumed_ = 0;
+  std::uint64_t kept_ = 0;
+  std::uint64_t written_ = 0;
+  std::uint64_t end_ = 0;
+  bool is_discarding_ = false;
+  bool has_large_pipe_ = false;
+};
+
+}  // namespace nutshell::init

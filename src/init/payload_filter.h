@@ -1,0 +1,18 @@
+// The small system-call filter that init puts on commands and does not have itself; payload.seccomp
+// explains its rules.
+#pragma once
+
+#include <linux/filter.h>
+
+#include <span>
+
+namespace nutshell {
+
+enum class CpuPinning {
+  Free,    // commands may choose among the sandbox's CPUs
+  Pinned,  // the set of CPUs is the CPU limit: commands may not change it
+};
+
+std::span<const sock_filter> payload_filter(CpuPinning pinning);
+
+}  // namespace nutshell

@@ -1,0 +1,101 @@
+#include "init/payload_filter.h"
+
+#include <gtest/gtest.h>
+#include <sched.h>
+#include <sys/ioctl.h>
+#include <sys/resource.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cerrno>
+
+#include "base/seccomp_filter.h"
+
+namespace nutshell {
+namespace {
+
+constexpr long kUpperHalf = 1L << 32U;  // the kernel ignores it where it wants an int
+
+// The error number of a call under the filter, 0 if it succeeds. The filter stays for good, so it
+// lives in a child.
+template <typename Call>
+int error_of(CpuPinning pinning, Call call) {
+  const pid_t child = ::fork();
+  if (child == 0) {
+    if (!set_no_new_privileges() || !install_seccomp_filter(payload_filter(pinning))) ::_exit(255);
+    ::_exit(call() == -1 ? errno : 0);
+  }
+  int status = 0;
+  if (::waitpid(child, &status, 0) != child || !WIFEXITED(status)) return -1;
+  return WEXITSTATUS(status);
+}
+
+template <typename Call>
+int error_of(Call call) {
+  return error_of(CpuPinning::Free, call);
+}
+
+TEST(PayloadFilter, RefusesToTypeIntoTheTerminal) {
+  EXPECT_EQ(error_of([] { return ::syscall(SYS_ioctl, -1, TIOCSTI, nullptr); }), EPERM);
+  EXPECT_EQ(error_of([] { return ::syscall(SYS_ioctl, -1, TIOCLINUX, nullptr); }), EPERM);
+}
+
+TEST(PayloadFilter, IsNotFooledByTheUpperHalfOfAnArgument) {
+  EXPECT_EQ(error_of([] { return ::syscall(SYS_ioctl, -1, kUpperHalf | TIOCSTI, 0); }), EPERM);
+  rlimit limit{};
+  EXPECT_EQ(error_of([&] { return ::syscall(SYS_setrlimit, kUpperHalf | RLIMIT_LOCKS, &limit); }),
+            EPERM);
+  EXPECT_EQ(error_of([&] {
+              return ::syscall(SYS_prlimit64, 0, kUpperHalf | RLIMIT_LOCKS, &limit, nullptr);
+            }),
+            EPERM);
+}
+
+TEST(PayloadFilter, LeavesOtherTerminalCallsAlone) {
+  EXPECT_EQ(error_of([] { return ::syscall(SYS_ioctl, -1, TIOCGWINSZ, 0); }), EBADF);
+}
+
+TEST(PayloadFilter, KeepsTheMarkOfAnExec) {
+  rlimit limit{};
+  EXPECT_EQ(error_of([&] { return ::setrlimit(RLIMIT_LOCKS, &limit); }), EPERM);
+  EXPECT_EQ(error_of([&] { return ::prlimit(0, RLIMIT_LOCKS, &limit, nullptr); }), EPERM);
+}
+
+TEST(PayloadFilter, SeesALimitAtAnAddressWhoseLowerHalfIsZero) {
+  EXPECT_EQ(error_of([] { return ::syscall(SYS_prlimit64, 0, RLIMIT_LOCKS, kUpperHalf, 0); }),
+            EPERM);
+}
+
+TEST(PayloadFilter, LetsTheMarkBeRead) {
+  rlimit limit{};
+  EXPECT_EQ(error_of([&] { return ::prlimit(0, RLIMIT_LOCKS, nullptr, &limit); }), 0);
+  EXPECT_EQ(error_of([&] { return ::getrlimit(RLIMIT_LOCKS, &limit); }), 0);
+}
+
+TEST(PayloadFilter, LeavesOtherLimitsAlone) {
+  rlimit limit{};
+  ASSERT_EQ(::getrlimit(RLIMIT_NOFILE, &limit), 0);
+  EXPECT_EQ(error_of([&] { return ::syscall(SYS_setrlimit, RLIMIT_NOFILE, &limit); }), 0);
+  EXPECT_EQ(error_of([&] { return ::prlimit(0, RLIMIT_NOFILE, &limit, nullptr); }), 0);
+}
+
+TEST(PayloadFilter, KeepsTheCpusOnlyWherePinned) {
+  cpu_set_t cpus;
+  ASSERT_EQ(::sched_getaffinity(0, sizeof cpus, &cpus), 0);
+  const auto keep_cpus = [&] { return ::sched_setaffinity(0, sizeof cpus, &cpus); };
+  EXPECT_EQ(error_of(CpuPinning::Free, keep_cpus), 0);
+  EXPECT_EQ(error_of(CpuPinning::Pinned, keep_cpus), EPERM);
+}
+
+TEST(PayloadFilter, HasTheSameRulesWherePinned) {
+  rlimit limit{};
+  EXPECT_EQ(error_of(CpuPinning::Pinned, [] { return ::syscall(SYS_ioctl, -1, TIOCSTI, 0); }),
+            EPERM);
+  EXPECT_EQ(
+      error_of(CpuPinning::Pinned, [&] { return ::prlimit(0, RLIMIT_LOCKS, &limit, nullptr); }),
+      EPERM);
+}
+
+}  // namespace
+}  // namespace nutshell

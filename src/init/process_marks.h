@@ -1,0 +1,46 @@
+// Which processes belong to which exec. Each exec's command starts with its number in a resource
+// limit that Linux keeps but does not use (RLIMIT_LOCKS); every descendant inherits it, whatever it
+// does with sessions, parents or signals, and the payload's filter forbids changing it. So a whole
+// tree can be found and killed with no cgroup, no helper process and no privilege.
+#pragma once
+
+#include <sys/types.h>
+
+#include <chrono>
+#include <cstdint>
+#include <vector>
+
+#include "base/deadline.h"
+#include "base/unique_fd.h"
+
+namespace nutshell::init {
+
+using Mark = std::uint64_t;
+
+class ProcessMarks {
+ public:
+  ProcessMarks();  // keeps /proc open
+
+  // In the child, before exec. Async-signal-safe; returns errno or 0.
+  static int put_on_self(Mark mark) noexcept;
+  // Of a process that lives or waits to be reaped; zero if it has none.
+  [[nodiscard]] static Mark of(pid_t pid);
+
+  // Every live process but init that has this mark; with kAnyMark, all of them.
+  static constexpr Mark kAnyMark = ~0ULL;
+  [[nodiscard]] std::vector<pid_t> living(Mark mark) const;
+
+  void send_signal(Mark mark, int signal) const;
+  // SIGKILL until nobody is left, faster than they can fork. Returns how many outlived `deadline`.
+  std::size_t kill_all(Mark mark, const Deadline& deadline) const;
+
+  // User and system time of those that live.
+  [[nodiscard]] std::chrono::microseconds cpu_time(Mark mark) const;
+
+ private:
+  [[nodiscard]] bool is_zombie(pid_t pid) const;
+
+  UniqueFd proc_;
+};
+
+}  // namespace nutshell::init

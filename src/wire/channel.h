@@ -1,0 +1,49 @@
+// The host's end of the stream to an init: frames out, frames in. All that comes in is hostile.
+// Not thread-safe.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <utility>
+
+#include "base/deadline.h"
+#include "base/result.h"
+#include "base/unique_fd.h"
+#include "wire/frame.h"
+
+namespace nutshell::wire {
+
+class Channel {
+ public:
+  // The greeting leaves with the first message: no round trip is spent on it.
+  explicit Channel(UniqueFd stream);
+
+  [[nodiscard]] int descriptor() const { return stream_.get(); }
+  [[nodiscard]] std::uint32_t new_conversation() { return ++last_conversation_; }
+
+  template <typename Message>
+  void queue(std::uint32_t conversation, Message message) {
+    append_frame(outgoing_, conversation, std::move(message));
+  }
+  [[nodiscard]] std::size_t queued() const { return outgoing_.size(); }
+
+  // Sends what the socket takes now.
+  Result<> send_some();
+  Result<> send_all(const Deadline& deadline);
+
+  // A frame that has already arrived.
+  Result<std::optional<Frame>> next_frame();
+  // Reads what is there now, without waiting. False when the other side has closed.
+  Result<bool> receive_some();
+  // Sends everything, then waits for one frame.
+  Result<Frame> receive(const Deadline& deadline);
+
+ private:
+  UniqueFd stream_;
+  FrameReader reader_{kMostReplyPayload};
+  std::string outgoing_;
+  bool has_greeting_ = false;
+  std::uint32_t last_conversation_ = 0;
+};
+
+}  // namespace nutshell::wire

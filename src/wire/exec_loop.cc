@@ -1,0 +1,153 @@
+#include "wire/exec_loop.h"
+
+#include <fmt/format.h>
+#include <poll.h>
+
+#include <algorithm>
+
+namespace nutshell::wire {
+namespace {
+
+std::size_t index_of(Stream stream) { return stream == Stream::Error ? 1 : 0; }
+
+}  // namespace
+
+Result<ExecResult> ExecLoop::run() {
+  while (!result_) {
+    if (deadline_.has_passed()) return lost("init did not answer in time");
+    auto sent = channel_.send_some();
+    if (!sent) result_ = lost("the sandbox has ended");
+    TRY(take_frames());
+    if (result_) break;
+    TRY(wait_for_something());
+  }
+  return *result_;
+}
+
+ExecResult ExecLoop::lost(std::string detail) const {
+  ExecResult result;
+  result.outcome = Outcome::Lost;
+  result.detail = std::move(detail);
+  result.stdout_bytes = streams_[0].received;
+  result.stderr_bytes = streams_[1].received;
+  return result;
+}
+
+bool ExecLoop::wants_input() const {
+  return !is_input_ended_ && input_sent_ - input_consumed_ < kInputWindow;
+}
+
+Result<> ExecLoop::wait_for_something() {
+  const auto stream_events = static_cast<short>(POLLIN | (channel_.queued() > 0 ? POLLOUT : 0));
+  std::array<pollfd, 3> descriptors{{
+      {channel_.descriptor(), stream_events, 0},
+      {wants_input() ? io_.input_descriptor() : -1, POLLIN, 0},
+      {io_.event_descriptor(), POLLIN, 0},
+  }};
+  const int ready = ::poll(descriptors.data(), descriptors.size(), deadline_.poll_timeout());
+  if (ready < 0 && errno != EINTR) return syscall_failure("poll");
+  if (ready <= 0) return {};
+  if (descriptors[1].revents != 0) pass_input();
+  if (descriptors[2].revents != 0) pass_events();
+  if ((descriptors[0].revents & (POLLIN | POLLHUP | POLLERR)) == 0) return {};
+  if (TRY(channel_.receive_some())) return {};
+  TRY(take_frames());
+  if (!result_) result_ = lost("the sandbox has ended");
+  return {};
+}
+
+void ExecLoop::pass_input() {
+  std::string bytes = io_.read_input(std::min(kInputWindow, kMostData));
+  if (bytes.empty()) {
+    is_input_ended_ = true;
+    channel_.queue(conversation_, InputEnd{});
+    return;
+  }
+  input_sent_ += bytes.size();
+  channel_.queue(conversation_, Input{std::move(bytes)});
+}
+
+void ExecLoop::pass_events() {
+  while (const auto event = io_.next_event()) {
+    if (const auto* size = std::get_if<WindowSize>(&*event)) {
+      channel_.queue(conversation_, Resize{size->rows, size->columns});
+    } else if (const auto* signal = std::get_if<SendSignal>(&*event)) {
+      channel_.queue(conversation_, Signal{static_cast<std::uint32_t>(signal->number)});
+    } else {
+      channel_.queue(conversation_, Cancel{});
+    }
+  }
+}
+
+Result<> ExecLoop::take_frames() {
+  while (!result_) {
+    const auto frame = TRY(channel_.next_frame());
+    if (!frame) return {};
+    // Late frames of conversations that are over are no concern of this one.
+    if (frame->conversation == conversation_) TRY(take(*frame));
+  }
+  return {};
+}
+
+Result<> ExecLoop::take(const Frame& frame) {
+  switch (frame.type) {
+    case MessageType::Output:
+      return take_output(frame);
+    case MessageType::InputConsumed: {
+      const auto consumed = TRY(decode<InputConsumed>(frame.payload));
+      input_consumed_ = std::clamp(consumed.offset, input_consumed_, input_sent_);
+      return {};
+    }
+    case MessageType::Ended:
+      return take_end(frame);
+    case MessageType::Failed: {
+      auto failed = TRY(decode<Failed>(frame.payload));
+      const auto most = static_cast<std::uint8_t>(ErrorCode::Internal);
+      return failure(static_cast<ErrorCode>(std::min(failed.code, most)), std::move(failed.message));
+    }
+    default:
+      return failure(ErrorCode::Corrupt, "a message that no exec sends");
+  }
+}
+
+Result<> ExecLoop::take_output(const Frame& frame) {
+  const auto output = TRY(decode<Output>(frame.payload));
+  StreamState& state = streams_[index_of(output.stream)];
+  if (output.offset != state.received) return failure(ErrorCode::Corrupt, "output out of order");
+  if (output.bytes.size() > kWindow - (state.received - state.consumed)) {
+    return failure(ErrorCode::Corrupt, "more output than the window allows");
+  }
+  state.received += output.bytes.size();
+  if (!state.is_closed && io_.take(output.stream, output.bytes) == ExecIo::Taken::ReaderGone) {
+    state.is_closed = true;
+    channel_.queue(conversation_, CloseOutput{output.stream});
+  }
+  if (state.received - state.consumed >= kWindow / 4) {
+    state.consumed = state.received;
+    channel_.queue(conversation_, Consumed{output.stream, state.consumed});
+  }
+  return {};
+}
+
+Result<> ExecLoop::take_end(const Frame& frame) {
+  auto ended = TRY(decode<Ended>(frame.payload));
+  if (ended.outcome > static_cast<std::uint8_t>(Outcome::Lost)) {
+    return failure(ErrorCode::Corrupt, "an outcome that does not exist");
+  }
+  ExecResult result;
+  result.outcome = static_cast<Outcome>(ended.outcome);
+  result.exit_code = ended.exit_code & 0xff;
+  result.signal = std::clamp(ended.signal, 0, 64);
+  result.detail = std::move(ended.detail);
+  result.duration = std::chrono::microseconds(static_cast<std::int64_t>(ended.duration_us));
+  result.cpu_time = std::chrono::microseconds(static_cast<std::int64_t>(ended.cpu_us));
+  result.peak_memory_bytes = ended.peak_memory_bytes;
+  result.stdout_bytes = ended.output_bytes;
+  result.stderr_bytes = ended.error_bytes;
+  result.stdout_truncated = ended.output_sent < ended.output_bytes;
+  result.stderr_truncated = ended.error_sent < ended.error_bytes;
+  result_ = std::move(result);
+  return {};
+}
+
+}  // namespace nutshell::wire

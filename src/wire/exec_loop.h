@@ -1,0 +1,53 @@
+// Carries one exec's bytes, credits and events until its end; the loop behind InitClient::exec.
+#pragma once
+
+#include <array>
+
+#include "wire/channel.h"
+#include "wire/exec_io.h"
+
+namespace nutshell::wire {
+
+inline constexpr std::uint32_t kWindow = 1U << 20U;
+inline constexpr std::size_t kInputWindow = 256U << 10U;
+
+class ExecLoop {
+ public:
+  ExecLoop(Channel& channel, std::uint32_t conversation, ExecIo& io, Deadline deadline)
+      : channel_(channel), conversation_(conversation), io_(io), deadline_(deadline) {}
+
+  // Where the streams go on after an attach.
+  void start_at(std::uint64_t output_offset, std::uint64_t error_offset) {
+    streams_[0].received = streams_[0].consumed = output_offset;
+    streams_[1].received = streams_[1].consumed = error_offset;
+  }
+  Result<ExecResult> run();
+
+ private:
+  struct StreamState {
+    std::uint64_t received = 0;
+    std::uint64_t consumed = 0;  // as told to init
+    bool is_closed = false;
+  };
+  Result<> wait_for_something();
+  void pass_input();
+  void pass_events();
+  Result<> take_frames();
+  Result<> take(const Frame& frame);
+  Result<> take_output(const Frame& frame);
+  Result<> take_end(const Frame& frame);
+  [[nodiscard]] bool wants_input() const;
+  ExecResult lost(std::string detail) const;
+
+  Channel& channel_;
+  std::uint32_t conversation_;
+  ExecIo& io_;
+  Deadline deadline_;  // the host's own: init keeps the command's
+  std::array<StreamState, 2> streams_;
+  std::uint64_t input_sent_ = 0;
+  std::uint64_t input_consumed_ = 0;
+  bool is_input_ended_ = false;
+  std::optional<ExecResult> result_;
+};
+
+}  // namespace nutshell::wire

@@ -1,0 +1,151 @@
+#include "wire/init_client.h"
+
+#include <algorithm>
+#include <chrono>
+
+#include "base/random_id.h"
+#include "wire/exec_loop.h"
+
+namespace nutshell::wire {
+namespace {
+
+using namespace std::chrono_literals;
+
+// Init keeps the command's own deadline; a silent init has this much more before it counts as lost.
+constexpr auto kGrace = 10s;
+constexpr auto kFileTime = 60s;  // for any one step of a file operation
+constexpr std::uint32_t kMostDepth = 256;
+
+Exec to_wire(const std::string& exec_id, const ExecRequest& request) {
+  Exec exec;
+  exec.exec_id = exec_id;
+  exec.argv = request.argv;
+  exec.environment = request.environment;
+  exec.working_directory = request.working_directory;
+  exec.standard_input = static_cast<std::uint8_t>(request.standard_input);
+  exec.terminal = static_cast<std::uint8_t>(request.terminal);
+  exec.on_disconnect = static_cast<std::uint8_t>(request.on_disconnect);
+  exec.rows = request.window.rows;
+  exec.columns = request.window.columns;
+  exec.timeout_ms = static_cast<std::uint64_t>(request.limits.timeout.count());
+  exec.output_bytes = request.limits.output_bytes;
+  exec.cpu_ms = static_cast<std::uint64_t>(
+      std::chrono::milliseconds(request.limits.cpu_time).count());
+  exec.window = kWindow;
+  return exec;
+}
+
+Failure as_failure(const Frame& frame) {
+  auto failed = decode<Failed>(frame.payload);
+  if (!failed) return Failure(std::move(failed).error());
+  const auto most = static_cast<std::uint8_t>(ErrorCode::Internal);
+  return failure(static_cast<ErrorCode>(std::min(failed->code, most)), std::move(failed->message));
+}
+
+}  // namespace
+
+Result<ExecResult> InitClient::exec(const ExecRequest& request, ExecIo& io) {
+  return exec_named(random_id(16), request, io);
+}
+
+Result<ExecResult> InitClient::exec_named(const std::string& exec_id, const ExecRequest& request,
+                                          ExecIo& io) {
+  const std::uint32_t conversation = channel_.new_conversation();
+  channel_.queue(conversation, to_wire(exec_id, request));
+  const Deadline deadline = Deadline::in(request.limits.timeout + std::chrono::milliseconds(kGrace));
+  return ExecLoop(channel_, conversation, io, deadline).run();
+}
+
+Result<ExecResult> InitClient::attach(const Attach& attach, const ExecLimits& limits, ExecIo& io) {
+  const std::uint32_t conversation = channel_.new_conversation();
+  channel_.queue(conversation, attach);
+  ExecLoop loop(channel_, conversation, io,
+                Deadline::in(limits.timeout + std::chrono::milliseconds(kGrace)));
+  loop.start_at(attach.output_offset, attach.error_offset);
+  return loop.run();
+}
+
+Result<Frame> InitClient::receive_for(std::uint32_t conversation) {
+  const Deadline deadline = Deadline::in(kFileTime);
+  for (;;) {
+    const Frame frame = TRY(channel_.receive(deadline));
+    if (frame.conversation != conversation) continue;
+    if (frame.type == MessageType::Failed) return as_failure(frame);
+    return frame;
+  }
+}
+
+Result<> InitClient::wait_done(std::uint32_t conversation) {
+  const Frame frame = TRY(receive_for(conversation));
+  if (frame.type != MessageType::Done) return failure(ErrorCode::Corrupt, "not the answer expected");
+  return {};
+}
+
+Result<FileInfo> InitClient::stat(const std::string& path) {
+  const std::uint32_t conversation = channel_.new_conversation();
+  channel_.queue(conversation, Stat{path, 0});
+  return decode<FileInfo>(TRY(receive_for(conversation)).payload);
+}
+
+Result<FileInfo> InitClient::stat_target(const std::string& path) {
+  const std::uint32_t conversation = channel_.new_conversation();
+  channel_.queue(conversation, Stat{path, 1});
+  return decode<FileInfo>(TRY(receive_for(conversation)).payload);
+}
+
+Result<> InitClient::read_file(const ReadFile& request, const Sink& sink) {
+  const std::uint32_t conversation = channel_.new_conversation();
+  ReadFile with_window = request;
+  with_window.window = kWindow;
+  channel_.queue(conversation, with_window);
+  std::uint64_t received = 0;
+  for (;;) {
+    const Frame frame = TRY(receive_for(conversation));
+    if (frame.type == MessageType::Done) return {};
+    if (frame.type == MessageType::FileInfo) continue;
+    const auto data = TRY(decode<FileData>(frame.payload));
+    received += data.bytes.size();
+    if (received > request.length) return failure(ErrorCode::Corrupt, "more bytes than asked for");
+    TRY(sink(data.bytes));
+    channel_.queue(conversation, Consumed{Stream::Output, received});
+  }
+}
+
+Result<> InitClient::write_file(const WriteFile& request, const Source& source) {
+  const std::uint32_t conversation = channel_.new_conversation();
+  channel_.queue(conversation, request);
+  std::uint64_t sent = 0;
+  std::uint64_t consumed = 0;
+  for (bool is_ended = false; !is_ended || consumed < sent;) {
+    while (!is_ended && sent - consumed < kInputWindow) {
+      std::string bytes = TRY(source(kMostData));
+      is_ended = bytes.empty();
+      sent += bytes.size();
+      if (is_ended) {
+        channel_.queue(conversation, FileEnd{});
+      } else {
+        channel_.queue(conversation, FileData{std::move(bytes)});
+      }
+    }
+    const Frame frame = TRY(receive_for(conversation));
+    if (frame.type == MessageType::Done && is_ended) return {};
+    consumed = std::clamp(TRY(decode<InputConsumed>(frame.payload)).offset, consumed, sent);
+  }
+  return wait_done(conversation);
+}
+
+Result<> InitClient::walk(const std::string& path, const Visitor& visit) {
+  const std::uint32_t conversation = channel_.new_conversation();
+  channel_.queue(conversation, Walk{path, kMostDepth, kWindow});
+  std::uint64_t received = 0;
+  for (;;) {
+    const Frame frame = TRY(receive_for(conversation));
+    if (frame.type == MessageType::Done) return {};
+    received += kHeaderBytes + frame.payload.size();
+    const auto batch = TRY(decode<Entries>(frame.payload));
+    for (const FileInfo& entry : batch.entries) TRY(visit(entry));
+    channel_.queue(conversation, Consumed{Stream::Output, received});
+  }
+}
+
+}  // namespace nutshell::wire

@@ -1,0 +1,55 @@
+// The host's view of a running sandbox: exec and files, over the one stream to its init.
+// Not thread-safe; a sandbox may have several clients.
+#pragma once
+
+#include <functional>
+#include <string>
+#include <string_view>
+
+#include "core/exec.h"
+#include "wire/channel.h"
+#include "wire/exec_io.h"
+
+namespace nutshell::wire {
+
+class InitClient {
+ public:
+  explicit InitClient(UniqueFd stream) : channel_(std::move(stream)) {}
+
+  // Runs the command to its one end. A result, also when the sandbox is lost under it; an error
+  // only when the command could not be started.
+  Result<ExecResult> exec(const ExecRequest& request, ExecIo& io);
+
+  // With OnDisconnect::Keep, another client goes on from these offsets after this one is gone.
+  Result<ExecResult> exec_named(const std::string& exec_id, const ExecRequest& request, ExecIo& io);
+  Result<ExecResult> attach(const Attach& attach, const ExecLimits& limits, ExecIo& io);
+
+  using Sink = std::function<Result<>(std::string_view)>;
+  using Source = std::function<Result<std::string>(std::size_t most)>;  // empty: the end
+  using Visitor = std::function<Result<>(const FileInfo&)>;
+
+  Result<FileInfo> stat(const std::string& path);         // the entry itself, also if a link
+  Result<FileInfo> stat_target(const std::string& path);  // what a link leads to
+  Result<> read_file(const ReadFile& request, const Sink& sink);
+  Result<> write_file(const WriteFile& request, const Source& source);
+  Result<> walk(const std::string& path, const Visitor& visit);
+  Result<> make_directory(const MakeDirectory& request) { return ask(request); }
+  Result<> make_link(const MakeLink& request) { return ask(request); }
+  Result<> suspend() { return ask(Suspend{}); }
+  Result<> resume() { return ask(Continue{}); }
+  Result<> ping() { return ask(Ping{}); }
+
+ private:
+  template <typename Message>
+  Result<> ask(Message message) {
+    const std::uint32_t conversation = channel_.new_conversation();
+    channel_.queue(conversation, std::move(message));
+    return wait_done(conversation);
+  }
+  Result<> wait_done(std::uint32_t conversation);
+  Result<Frame> receive_for(std::uint32_t conversation);
+
+  Channel channel_;
+};
+
+}  // namespace nutshell::wire

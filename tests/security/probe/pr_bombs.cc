@@ -1,0 +1,387 @@
+// PR: the resource bombs. Each stops by itself at four times the limit it is told, and says how
+// far it came: a limit that held is a bomb that stopped short.
+#include <fcntl.h>
+#include <pthread.h>
+#include <sys/epoll.h>
+#include <sys/eventfd.h>
+#include <sys/inotify.h>
+#include <sys/mman.h>
+#include <sys/shm.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/timerfd.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <atomic>
+#include <csignal>
+#include <cstring>
+#include <functional>
+#include <new>
+
+#include "probe.h"
+
+namespace nutshell::probe {
+namespace {
+
+using Amount = unsigned long long;
+
+constexpr Amount kExcess = 4;
+constexpr std::size_t kStep = 1U << 20U;
+constexpr unsigned kBombSeconds = 60;
+
+// Shared with the child, because a bomb that hits the memory limit cannot report any more.
+struct Reached {
+  std::atomic<Amount> amount = 0;
+  std::atomic<int> error = 0;
+};
+
+using Fuse = std::function<void(Amount limit, Reached& reached)>;
+
+std::string text_of(Amount amount, const char* unit) {
+  return std::to_string(amount) + unit;
+}
+
+// The whole group goes, so that no process of a fork bomb stays behind.
+int burn(const Fuse& fuse, Amount bound, Reached& reached) {
+  const pid_t child = ::fork();
+  if (child < 0) return -1;
+  if (child == 0) {
+    ::setpgid(0, 0);
+    ::alarm(kBombSeconds);
+    ::signal(SIGXFSZ, SIG_IGN);
+    fuse(bound, reached);
+    ::_exit(0);
+  }
+  int status = 0;
+  while (::waitpid(child, &status, 0) < 0 && errno == EINTR) {
+  }
+  ::kill(-child, SIGKILL);
+  return status;
+}
+
+Verdict explain(const std::string& name, const Reached& reached, int status, const char* unit) {
+  const std::string text = name + " stopped at " + text_of(reached.amount, unit);
+  if (WIFSIGNALED(status) && WTERMSIG(status) == SIGKILL) return refused(text + " by SIGKILL");
+  if (WIFSIGNALED(status) && WTERMSIG(status) == SIGSYS) return refused(text + " by SIGSYS");
+  if (WIFSIGNALED(status)) {
+    return unexpected(text + " by signal " + std::to_string(WTERMSIG(status)));
+  }
+  const int error = reached.error;
+  for (const int expected :
+       {EAGAIN, ENOMEM, ENOSPC, EDQUOT, EFBIG, EMFILE, ENFILE, ENOSYS, EPERM, EACCES}) {
+    if (error == expected) return refused(text + " by " + error_name(error));
+  }
+  return unexpected(text + (error != 0 ? " by " + error_name(error) : " for no reason"));
+}
+
+enum class Stop { AtLimit, BeforeExcess };
+
+struct Bomb {
+  std::string name;
+  const char* unit;
+  Stop stop;
+};
+
+Verdict explode(const Bomb& bomb, Amount limit, const Fuse& fuse) {
+  if (limit == 0) return unexpected("the limit is no number");
+  void* memory =
+      ::mmap(nullptr, sizeof(Reached), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+  if (memory == MAP_FAILED) return unexpected("mmap " + error_name(errno));
+  auto& reached = *new (memory) Reached;
+  const Amount bound = limit * kExcess;
+  const int status = burn(fuse, bound, reached);
+  if (status < 0) return unexpected("fork " + error_name(errno));
+  const Amount allowed = bomb.stop == Stop::AtLimit ? limit : bound - 1;
+  Verdict verdict = reached.amount > allowed
+                        ? opened(bomb.name + " reached " + text_of(reached.amount, bomb.unit))
+                        : explain(bomb.name, reached, status, bomb.unit);
+  ::munmap(memory, sizeof(Reached));
+  return verdict;
+}
+
+void fork_until(Amount bound, Reached& reached) {
+  while (reached.amount < bound) {
+    const pid_t child = ::fork();
+    if (child < 0) {
+      reached.error = errno;
+      return;
+    }
+    if (child == 0) {
+      ::pause();
+      ::_exit(0);
+    }
+    ++reached.amount;
+  }
+}
+
+void* sleep_forever(void* /*unused*/) {
+  ::pause();
+  return nullptr;
+}
+
+void start_threads_until(Amount bound, Reached& reached) {
+  pthread_attr_t small{};
+  ::pthread_attr_init(&small);
+  ::pthread_attr_setstacksize(&small, 64U << 10U);
+  while (reached.amount < bound) {
+    pthread_t thread{};
+    const int error = ::pthread_create(&thread, &small, sleep_forever, nullptr);
+    if (error != 0) {
+      reached.error = error;
+      return;
+    }
+    ++reached.amount;
+  }
+}
+
+void touch_until(Amount bound, Reached& reached) {
+  while (reached.amount < bound) {
+    void* bytes =
+        ::mmap(nullptr, kStep, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    if (bytes == MAP_FAILED) {
+      reached.error = errno;
+      return;
+    }
+    std::memset(bytes, 1, kStep);
+    reached.amount += kStep;
+  }
+}
+
+// Writes `size` bytes; the position after a failure is the caller's to see by errno.
+bool pour(int file, Amount size, Reached& reached) {
+  const std::vector<char> bytes(std::min<Amount>(kStep, size), 'x');
+  for (Amount written = 0; written < size;) {
+    const ssize_t count = ::write(file, bytes.data(), bytes.size());
+    if (count <= 0) {
+      reached.error = errno;
+      return false;
+    }
+    written += static_cast<Amount>(count);
+    reached.amount += static_cast<Amount>(count);
+  }
+  return true;
+}
+
+// Pages written but never mapped are in no process's resident size, and pieces stay below a limit
+// on file size.
+void fill_memfds_until(Amount bound, Reached& reached) {
+  while (reached.amount < bound) {
+    const int file = ::memfd_create("probe", MFD_CLOEXEC);
+    if (file < 0) reached.error = errno;
+    if (file < 0 || !pour(file, bound / 16, reached)) return;
+  }
+}
+
+// A detached segment is in no process's resident size. Outside a namespace of its own it would
+// outlive this program, so there it stays attached.
+enum class Segment { Attached, Detached };
+
+bool fill_segment(int segment, Segment kind) {
+  void* bytes = ::shmat(segment, nullptr, 0);
+  if (bytes == reinterpret_cast<void*>(-1)) return false;
+  if (kind == Segment::Attached) ::shmctl(segment, IPC_RMID, nullptr);
+  std::memset(bytes, 1, kStep);
+  return kind == Segment::Attached || ::shmdt(bytes) == 0;
+}
+
+void fill_segments_until(Amount bound, Reached& reached) {
+  const auto kind =
+      is_first_namespace("ipc", Namespace::Ipc) ? Segment::Attached : Segment::Detached;
+  std::vector<int> segments;
+  while (reached.amount < bound) {
+    const int segment = ::shmget(IPC_PRIVATE, kStep, IPC_CREAT | 0600);
+    if (segment >= 0) segments.push_back(segment);
+    if (segment < 0 || !fill_segment(segment, kind)) {
+      reached.error = errno;
+      break;
+    }
+    reached.amount += kStep;
+  }
+  for (const int segment : segments)
+    ::shmctl(segment, IPC_RMID, nullptr);
+}
+
+void fill_pair_until_full(const std::array<int, 2>& pair, Reached& reached) {
+  const std::vector<char> bytes(4096, 'x');
+  ::fcntl(pair[1], F_SETFL, O_NONBLOCK);
+  ssize_t count = 0;
+  while ((count = ::write(pair[1], bytes.data(), bytes.size())) > 0) {
+    reached.amount += static_cast<Amount>(count);
+  }
+}
+
+void fill_pipes_until(Amount bound, Reached& reached) {
+  std::array<int, 2> pair{};
+  while (reached.amount < bound) {
+    if (::pipe2(pair.data(), O_CLOEXEC) != 0) {
+      reached.error = errno;
+      return;
+    }
+    (void)::fcntl(pair[1], F_SETPIPE_SZ, 1 << 20);
+    fill_pair_until_full(pair, reached);
+  }
+}
+
+void fill_sockets_until(Amount bound, Reached& reached) {
+  std::array<int, 2> pair{};
+  while (reached.amount < bound) {
+    if (::socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, pair.data()) != 0) {
+      reached.error = errno;
+      return;
+    }
+    fill_pair_until_full(pair, reached);
+  }
+}
+
+Fuse fill_files_in(std::string directory) {
+  return [directory = std::move(directory)](Amount bound, Reached& reached) {
+    for (int number = 0; reached.amount < bound; ++number) {
+      const std::string path = directory + "/" + std::to_string(number);
+      const int file = ::open(path.c_str(), O_WRONLY | O_CREAT | O_CLOEXEC, 0600);
+      if (file < 0) reached.error = errno;
+      if (file < 0 || !pour(file, bound / 16, reached)) return;
+      ::close(file);
+    }
+  };
+}
+
+Fuse create_files_in(std::string directory) {
+  return [directory = std::move(directory)](Amount bound, Reached& reached) {
+    while (reached.amount < bound) {
+      const std::string path = directory + "/" + std::to_string(reached.amount);
+      if (::mknod(path.c_str(), S_IFREG | 0600, 0) != 0) {
+        reached.error = errno;
+        return;
+      }
+      ++reached.amount;
+    }
+  };
+}
+
+// A directory of its own for what a bomb writes, emptied at the end.
+class BombDirectory {
+ public:
+  explicit BombDirectory(std::string path) : path_(std::move(path) + "/nutshell-probe-bomb") {
+    is_made_ = ::mkdir(path_.c_str(), 0700) == 0;
+  }
+  BombDirectory(const BombDirectory&) = delete;
+  BombDirectory& operator=(const BombDirectory&) = delete;
+  ~BombDirectory() {
+    for (const auto& name : entries_of(path_))
+      ::unlink((path_ + "/" + name).c_str());
+    ::rmdir(path_.c_str());
+  }
+  [[nodiscard]] bool is_made() const { return is_made_; }
+  [[nodiscard]] const std::string& get() const { return path_; }
+
+ private:
+  std::string path_;
+  bool is_made_ = false;
+};
+
+Verdict fork_bomb(const Arguments& arguments) {
+  return explode({"fork", " processes", Stop::AtLimit}, parse_size(arguments[0]), fork_until);
+}
+
+Verdict thread_bomb(const Arguments& arguments) {
+  return explode({"pthread_create", " threads", Stop::AtLimit}, parse_size(arguments[0]),
+                 start_threads_until);
+}
+
+Verdict memory_bomb(const Arguments& arguments) {
+  return explode({"memory", " bytes", Stop::BeforeExcess}, parse_size(arguments[0]), touch_until);
+}
+
+Verdict hidden_memory_bomb(const Arguments& arguments) {
+  const Amount limit = parse_size(arguments[0]);
+  Findings findings;
+  const auto burn_one = [&](const char* name, const Fuse& fuse) {
+    const bool is_wanted = arguments.size() < 2 || arguments[1] == name;
+    if (is_wanted) findings.add(explode({name, " bytes", Stop::BeforeExcess}, limit, fuse));
+  };
+  burn_one("memfd", fill_memfds_until);
+  burn_one("segments", fill_segments_until);
+  burn_one("pipes", fill_pipes_until);
+  burn_one("sockets", fill_sockets_until);
+  for (const auto* place : {"/tmp", "/dev/shm", "/run", "/var/tmp"}) {
+    const BombDirectory directory(place);
+    if (directory.is_made()) burn_one("tmpfs", fill_files_in(directory.get()));
+  }
+  return findings.verdict();
+}
+
+Verdict allocate_at_once(const std::string& directory, Amount size) {
+  const std::string path = directory + "/big";
+  const Descriptor file(::open(path.c_str(), O_WRONLY | O_CREAT | O_CLOEXEC, 0600));
+  if (!file.is_open()) return unexpected("open " + error_name(errno));
+  ::signal(SIGXFSZ, SIG_IGN);
+  const int result = ::fallocate(file.get(), 0, 0, static_cast<off_t>(size));
+  Rules rules{.refusals = {ENOSPC, EFBIG, EDQUOT, EPERM, ENOSYS}};
+  return judge("fallocate of " + text_of(size, " bytes"), result, errno, rules);
+}
+
+Verdict disk_bomb(const Arguments& arguments) {
+  const BombDirectory directory(scratch_directory());
+  if (!directory.is_made()) return unexpected("mkdir " + error_name(errno));
+  Findings findings;
+  const Amount limit = parse_size(arguments[0]);
+  findings.add(in_child([&] { return allocate_at_once(directory.get(), limit * kExcess); }));
+  ::unlink((directory.get() + "/big").c_str());
+  findings.add(
+      explode({"disk", " bytes", Stop::BeforeExcess}, limit, fill_files_in(directory.get())));
+  return findings.verdict();
+}
+
+Verdict inode_bomb(const Arguments& arguments) {
+  const BombDirectory directory(scratch_directory());
+  if (!directory.is_made()) return unexpected("mkdir " + error_name(errno));
+  return explode({"inodes", " files", Stop::AtLimit}, parse_size(arguments[0]),
+                 create_files_in(directory.get()));
+}
+
+Fuse open_until_failure(int (*make)()) {
+  return [make](Amount bound, Reached& reached) {
+    while (reached.amount < bound) {
+      if (make() < 0) {
+        reached.error = errno;
+        return;
+      }
+      ++reached.amount;
+    }
+  };
+}
+
+Verdict descriptor_bomb(const Arguments& arguments) {
+  const Amount limit = parse_size(arguments[0]);
+  Findings findings;
+  const auto flood = [&](const char* name, int (*make)()) {
+    findings.add(explode({name, "", Stop::AtLimit}, limit, open_until_failure(make)));
+  };
+  flood("files", [] { return ::open("/dev/null", O_RDONLY | O_CLOEXEC); });
+  flood("epolls", [] { return ::epoll_create1(EPOLL_CLOEXEC); });
+  flood("timers", [] { return ::timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC); });
+  flood("inotifies", [] { return ::inotify_init1(IN_CLOEXEC); });
+  flood("events", [] { return ::eventfd(0, EFD_CLOEXEC); });
+  return findings.verdict();
+}
+
+}  // namespace
+
+Probes bomb_probes() {
+  return {
+      {"PR-01", "fork-bomb", "make more processes than the limit", "PROCESSES", fork_bomb},
+      {"PR-02", "thread-bomb", "make more threads than the limit", "PROCESSES", thread_bomb},
+      {"PR-03", "memory-bomb", "touch four times the memory limit", "BYTES", memory_bomb},
+      {"PR-04", "hidden-memory", "memory as memfd, segments, pipes, sockets, tmpfs", "BYTES [KIND]",
+       hidden_memory_bomb},
+      {"PR-05", "disk-bomb", "allocate, then write four times the disk limit", "BYTES", disk_bomb},
+      {"PR-06", "inode-bomb", "make more files than the limit", "FILES", inode_bomb},
+      {"PR-07", "descriptor-bomb", "open more files, epolls, timers than the limit", "FILES",
+       descriptor_bomb},
+  };
+}
+
+}  // namespace nutshell::probe

@@ -1,0 +1,317 @@
+#!/usr/bin/env python3
+"""Runs every attack of nutshell-probe inside native sandboxes and expects each to be refused.
+
+The host side is made first (bait.py): files, sockets, descriptors and secrets that the attacks
+look for. Where a refusal would mean nothing if the bait were missing, the same probe first runs on
+the host and has to succeed there (the rows called "control").
+
+  NUTSHELL_BIN    the program under test   (build/bin/nutshell)
+  NUTSHELL_PROBE  the attacking program    (build/bin/nutshell-probe)
+"""
+import argparse
+import contextlib
+import os
+import pwd
+import socket
+import subprocess
+import sys
+import tempfile
+import threading
+import time
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from bait import SECONDS, Host, arguments_for, random_word
+
+REPOSITORY = Path(__file__).resolve().parents[2]
+PROBE_INSIDE = "/workspace/probe"
+CANNOT_RUN = 77  # what CTest is told to take for "skipped"
+MEMORY, PROCESSES, DISK, FILES, INODES = "64m", "32", "16m", "65536", "65536"
+OUT_OF_MEMORY = 137
+
+# A bomb that takes its own sandbox down was stopped, too.
+MAY_END_THE_SANDBOX = {"PR-03", "PR-04", "PR-05", "PR-06"}
+NEIGHBOURS = ["XT-01", "XT-02", "XT-03", "XT-04"]
+BOMBS = [
+    ("PR-01", [PROCESSES]),
+    ("PR-02", [PROCESSES]),
+    ("PR-03", [MEMORY]),
+    ("PR-04", [MEMORY, "memfd"]),
+    ("PR-04", [MEMORY, "segments"]),
+    ("PR-04", [MEMORY, "pipes"]),
+    ("PR-04", [MEMORY, "sockets"]),
+    ("PR-04", [MEMORY, "tmpfs"]),
+    ("PR-05", [DISK]),
+    ("PR-06", [INODES]),
+    ("PR-07", [FILES]),
+    ("PR-16", ["kill-everything"]),
+]
+# The bait these look for is on the host: outside the sandbox they must find it.
+CONTROLS = ["FS-01", "FS-02", "FS-04", "FS-05", "FS-06", "FS-09", "FS-17", "FS-18", "FS-19",
+            "FS-20", "FS-29", "FS-32", "IL-01", "IL-03", "IL-04", "IL-07",
+            "IL-09", "IO-05", "NW-01", "NW-03", "NW-04", "NW-05", "NW-18"]
+
+
+@dataclass
+class Row:
+    result: str  # PASS, FAIL or SKIP
+    name: str
+    detail: str
+
+
+@dataclass
+class Report:
+    rows: list = field(default_factory=list)
+
+    def add(self, result, name, detail):
+        self.rows.append(Row(result, name, detail))
+        print(f"{result}  {name:<22} {detail[:160]}", flush=True)
+
+    def count(self, result):
+        return sum(row.result == result for row in self.rows)
+
+    def finish(self):
+        passed, failed, skipped = (self.count(word) for word in ("PASS", "FAIL", "SKIP"))
+        print(f"{passed} passed, {failed} failed, {skipped} skipped")
+        return 0 if passed and not failed else 1
+
+
+class Sandbox:
+    def __init__(self, host, nutshell, probe, limits=()):
+        self.host, self.nutshell = host, nutshell
+        created = host.run([nutshell, "create", *limits])
+        self.id = created.stdout.strip()
+        if created.returncode or not self.id:
+            raise RuntimeError(f"create failed: {created.stderr.strip()}")
+        host.stack.callback(self.destroy)
+        copied = host.run([nutshell, "cp", probe, f"{self.id}:{PROBE_INSIDE}"])
+        if copied.returncode:
+            raise RuntimeError(f"cp failed: {copied.stderr.strip()}")
+
+    def command(self, *words):
+        return [self.nutshell, "exec", self.id, "--", PROBE_INSIDE, *words]
+
+    def destroy(self):
+        if self.id:
+            self.host.run([self.nutshell, "destroy", self.id])
+        self.id = ""
+
+
+def outcome_of(ended, name):
+    lines = [line for line in ended.stdout.splitlines() if line.strip()]
+    last = lines[-1] if lines else ended.stderr.strip()[-200:]
+    word = last.split(" ", 1)[0] if f" {name} " in f"{last} " else ""
+    return word, last or f"no output, exit status {ended.returncode}"
+
+
+def run_with_file(host, command):
+    """IO-05: standard output is a log file of the host."""
+    with tempfile.TemporaryFile("w+") as log:
+        ended = host.run(command, stdout=log)
+        log.seek(0)
+        ended.stdout = log.read()
+    return ended
+
+
+def knock(port, until):
+    while time.monotonic() < until:
+        with contextlib.suppress(OSError):
+            socket.create_connection(("127.0.0.1", port), 0.2).close()
+        time.sleep(0.05)
+
+
+def run_with_visitor(host, make_command):
+    """NW-18: somebody on the host knocks while the payload listens."""
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        port = free.getsockname()[1]
+    visitor = threading.Thread(target=knock, args=(port, time.monotonic() + 5))
+    visitor.start()
+    ended = host.run(make_command("NW-18", str(port)))
+    visitor.join()
+    return ended
+
+
+def host_users_of(name):
+    users = set()
+    for status in Path("/proc").glob("[0-9]*/status"):
+        with contextlib.suppress(OSError):
+            fields = dict(line.split(":\t", 1) for line in status.read_text().splitlines()
+                          if ":\t" in line)
+            if fields.get("Name") == name:
+                users.update(int(number) for number in fields["Uid"].split())
+    return users
+
+
+class Suite:
+    def __init__(self, host, options, nutshell, probe):
+        self.host, self.options, self.nutshell, self.probe = host, options, nutshell, probe
+        self.report = Report()
+        self.arguments = arguments_for(host)
+        listed = host.run([probe, "list"]).stdout.splitlines()
+        self.probes = {row[0]: row for row in (line.split("\t") for line in listed)}
+
+    def is_wanted(self, name):
+        return not self.options.only or name in self.options.only
+
+    def execute(self, name, make_command):
+        arguments = self.arguments.get(name, [])
+        if name == "NW-18":
+            return run_with_visitor(self.host, make_command)
+        if name == "IO-05":
+            return run_with_file(self.host, make_command(name))
+        return self.host.run(make_command(name, *arguments))
+
+    def lacks_arguments(self, name):
+        needs = [word for word in self.probes[name][2].split() if word[0] not in "[-"]
+        return name != "NW-18" and len(self.arguments.get(name, [])) < len(needs)
+
+    def expect_open_on_host(self, name):
+        label = f"{name} control"
+        if self.lacks_arguments(name):
+            return self.report.add("SKIP", label, "the host has no such bait")
+        ended = self.execute(name, lambda *words: [self.probe, *words])
+        word, line = outcome_of(ended, name)
+        is_found = word == "OPEN" and ended.returncode == 1
+        return self.report.add("PASS" if is_found else "FAIL", label, line)
+
+    def expect_refused(self, name, make_command):
+        if self.lacks_arguments(name):
+            return self.report.add("SKIP", name, f"needs {self.probes[name][2]}")
+        try:
+            ended = self.execute(name, make_command)
+        except subprocess.TimeoutExpired:
+            return self.report.add("FAIL", name, f"hangs for {SECONDS} s")
+        return self.judge(name, ended)
+
+    def judge(self, name, ended, label=None):
+        word, line = outcome_of(ended, name)
+        is_refused = word == "REFUSED" and ended.returncode == 0
+        if name in MAY_END_THE_SANDBOX and ended.returncode == OUT_OF_MEMORY:
+            is_refused, line = True, "ended with the status for out of memory"
+        self.report.add("PASS" if is_refused else "FAIL", label or name, line)
+
+    def run_controls(self):
+        for name in CONTROLS:
+            if self.is_wanted(name):
+                self.expect_open_on_host(name)
+
+    def run_single(self):
+        apart = {name for name, _ in BOMBS} | set(NEIGHBOURS)
+        names = [name for name in self.probes if name not in apart and self.is_wanted(name)]
+        if not names:
+            return
+        sandbox = Sandbox(self.host, self.nutshell, self.probe)
+        for name in names:
+            self.expect_refused(name, sandbox.command)
+        sandbox.destroy()
+
+    def run_bombs(self):
+        bombs = [bomb for bomb in BOMBS if self.is_wanted(bomb[0])]
+        if not bombs:
+            return
+        bystander = Sandbox(self.host, self.nutshell, self.probe)
+        limits = ("--memory", MEMORY, "--pids", PROCESSES, "--disk", DISK)
+        for name, arguments in bombs:
+            self.run_bomb(name, arguments, limits)
+            self.expect_answer(bystander, f"{name} neighbour")
+        bystander.destroy()
+
+    def run_bomb(self, name, arguments, limits):
+        sandbox = Sandbox(self.host, self.nutshell, self.probe, limits)
+        label = " ".join([name, *arguments[1:]])
+        try:
+            self.judge(name, self.host.run(sandbox.command(name, *arguments)), label)
+        except subprocess.TimeoutExpired:
+            self.report.add("FAIL", label, f"hangs for {SECONDS} s")
+        if name not in MAY_END_THE_SANDBOX:
+            self.expect_answer(sandbox, f"{label} afterwards")
+        sandbox.destroy()
+
+    def expect_answer(self, sandbox, label):
+        """A sandbox that was not to be hurt still runs a program."""
+        ended = self.host.run(sandbox.command("PV-02"))
+        word, line = outcome_of(ended, "PV-02")
+        self.report.add("PASS" if word == "REFUSED" else "FAIL", label, line)
+
+    def run_neighbours(self):
+        if not any(self.is_wanted(name) for name in NEIGHBOURS):
+            return
+        token, port = random_word(), "5999"
+        bait = {"XT-01": [token], "XT-02": [token], "XT-03": [token], "XT-04": [token, port]}
+        first = Sandbox(self.host, self.nutshell, self.probe)
+        second = Sandbox(self.host, self.nutshell, self.probe)
+        planter = self.host.start(first.command("plant", token, port, "60"))
+        self.host.stack.callback(planter.wait)
+        self.host.stack.callback(planter.kill)
+        planted = planter.stdout.readline().strip()
+        self.report.add("PASS" if planted.startswith("PLANTED") else "FAIL", "XT plant", planted)
+        self.expect_no_root_outside(token)
+        for name in ("XT-01", "XT-03", "XT-04"):
+            found, line = outcome_of(self.host.run(first.command(name, *bait[name])), name)
+            self.report.add("PASS" if found == "OPEN" else "FAIL", f"{name} control", line)
+            self.judge(name, self.host.run(second.command(name, *bait[name])))
+        first.destroy()
+        later = Sandbox(self.host, self.nutshell, self.probe)
+        self.judge("XT-02", self.host.run(later.command("XT-02", *bait["XT-02"])))
+
+    def expect_no_root_outside(self, token):
+        """PV-05 seen from the host: the payload's process has a uid, and it is not root's."""
+        users = host_users_of(token[:15])
+        is_plain = bool(users) and 0 not in users
+        detail = f"uid {sorted(users)}" if users else "the host does not see the process"
+        self.report.add("PASS" if is_plain else "FAIL", "PV-05 from the host", detail)
+
+    def run(self):
+        steps = [self.run_controls, self.run_single, self.run_bombs, self.run_neighbours]
+        for step in steps:
+            try:
+                step()
+            except (RuntimeError, OSError, subprocess.TimeoutExpired) as error:
+                self.report.add("FAIL", step.__name__, str(error))
+        return self.report.finish()
+
+
+def become(name):
+    """Starts over as another user; what belongs to the old session does not come along."""
+    entry = pwd.getpwnam(name)
+    os.initgroups(entry.pw_name, entry.pw_gid)
+    os.setgid(entry.pw_gid)
+    os.setuid(entry.pw_uid)
+    environment = {key: value for key, value in os.environ.items() if not key.startswith("XDG_")}
+    environment.update(HOME=entry.pw_dir, USER=name, LOGNAME=name)
+    words = [word for word in sys.argv[1:] if word not in ("--as-user", name)
+             and not word.startswith("--as-user=")]
+    os.chdir("/")
+    # The interpreter of the old user may lie where the new one cannot look.
+    python = sys.executable if os.access(sys.executable, os.X_OK) else "/usr/bin/python3"
+    os.execve(python, [python, os.path.abspath(__file__), *words], environment)
+
+
+def parse_options():
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--as-user", metavar="NAME", help="run everything as this user")
+    parser.add_argument("--only", metavar="ID,ID", type=lambda text: text.split(","),
+                        help="run these probes alone")
+    return parser.parse_args()
+
+
+def main():
+    options = parse_options()
+    nutshell = os.environ.get("NUTSHELL_BIN", str(REPOSITORY / "build/bin/nutshell"))
+    probe = os.environ.get("NUTSHELL_PROBE", str(REPOSITORY / "build/bin/nutshell-probe"))
+    os.environ.update(NUTSHELL_BIN=os.path.abspath(nutshell), NUTSHELL_PROBE=os.path.abspath(probe))
+    if options.as_user:
+        become(options.as_user)
+    for program in (os.environ["NUTSHELL_BIN"], os.environ["NUTSHELL_PROBE"]):
+        if not os.access(program, os.X_OK):
+            print(f"cannot run: {program} is missing\n0 passed, 0 failed, 1 skipped")
+            return CANNOT_RUN
+    with contextlib.ExitStack() as stack:
+        host = Host(stack)
+        suite = Suite(host, options, os.environ["NUTSHELL_BIN"], os.environ["NUTSHELL_PROBE"])
+        return suite.run()
+
+
+if __name__ == "__main__":
+    sys.exit(main())
