@@ -34,6 +34,13 @@ struct SandboxStatus {
   Protections protections;
 };
 
+// Why a sandbox is no longer there.
+struct Gone {
+  enum class Reason { NeverStarted, OutOfMemory, Unknown };
+  Reason reason = Reason::Unknown;
+  std::string text;
+};
+
 enum class SweepMode { Remove, DryRun };
 
 // Words for what was, or would be, cleaned up.
@@ -62,8 +69,8 @@ class Backend {
   virtual Result<std::vector<SandboxStatus>> list() = 0;
   virtual Result<> pause(const std::string& id) = 0;
   virtual Result<> resume(const std::string& id) = 0;
-  // Why a sandbox that no longer answers is gone ("out of memory", "its ttl of 300s ended").
-  virtual std::string why_gone(const std::string& id) = 0;
+  // Asked about a sandbox that no longer answers.
+  virtual Gone why_gone(const std::string& id) = 0;
   virtual SweepReport sweep(SweepMode mode) = 0;
 };
 

@@ -62,8 +62,8 @@ class ReadConversation : public Conversation {
     const ssize_t count =
         wanted == 0 ? 0 : ::pread(file_.get(), chunk.data(), wanted, static_cast<off_t>(offset_));
     if (count < 0) {
-      return finish(wire::Failed{static_cast<std::uint8_t>(ErrorCode::Internal),
-                                 ::strerrordesc_np(errno)});
+      return finish(
+          wire::Failed{static_cast<std::uint8_t>(ErrorCode::Internal), ::strerrordesc_np(errno)});
     }
     if (count == 0) return finish(wire::Done{});
     const auto size = static_cast<std::uint64_t>(count);
@@ -167,9 +167,9 @@ class WriteConversation : public Conversation {
   void answer(Result<> result) {
     is_answered_ = true;
     if (result) return wire::append_frame(frame_, number_, wire::Done{});
-    wire::append_frame(frame_, number_,
-                       wire::Failed{static_cast<std::uint8_t>(result.error().code),
-                                    result.error().message});
+    wire::append_frame(
+        frame_, number_,
+        wire::Failed{static_cast<std::uint8_t>(result.error().code), result.error().message});
   }
 
   std::uint32_t number_ = 0;
@@ -192,37 +192,52 @@ Result<wire::FileInfo> stat_path(const wire::Stat& request) {
   struct stat status {};
   if (::fstat(fd.get(), &status) != 0) return syscall_failure("stat", request.path);
   wire::FileInfo info = describe(status, request.path);
-  if (info.kind == wire::FileKind::Link) {
-    std::array<char, 4096> target{};
-    const ssize_t size = ::readlinkat(fd.get(), "", target.data(), target.size());
-    if (size > 0) info.target.assign(target.data(), static_cast<std::size_t>(size));
-  }
+  if (info.kind == wire::FileKind::Link) info.target = read_link(fd.get(), "");
   return info;
+}
+
+// What MakeDirectory::makes_parents says of a directory that may be there already.
+enum class Standing : std::uint8_t {
+  Refused = 0,   // it must be new
+  Accepted = 1,  // as `mkdir -p`: parents are made too, and what is there keeps its mode
+  Changed = 2,   // it must be there, and gets the mode
+};
+
+Result<> set_mode(const std::filesystem::path& path, mode_t mode) {
+  const UniqueFd directory = TRY(open_file(path, O_RDONLY | O_DIRECTORY));
+  if (::fchmod(directory.get(), mode) != 0) return syscall_failure("chmod", path.native());
+  return {};
 }
 
 Result<> make_directory(const wire::MakeDirectory& request) {
   std::filesystem::path path = std::filesystem::path(request.path).lexically_normal();
   if (!path.has_filename()) path = path.parent_path();
-  if (request.makes_parents != 0) {
-    std::error_code error;
+  const auto standing = static_cast<Standing>(request.makes_parents);
+  const mode_t mode = request.mode & 0777U;
+  if (standing == Standing::Changed) return set_mode(path, mode);
+  std::error_code error;
+  if (standing == Standing::Accepted) {
     std::filesystem::create_directories(path.parent_path(), error);
     if (error) return syscall_failure(error.value(), "make", path.parent_path().native());
   }
-  const mode_t mode = request.mode & 0777U;
-  if (::mkdir(path.c_str(), mode) == 0) {
-    return ::chmod(path.c_str(), mode) == 0 ? Result<>() : syscall_failure("chmod", path.native());
-  }
-  struct stat status {};
-  const bool is_there = errno == EEXIST && ::stat(path.c_str(), &status) == 0 && S_ISDIR(status.st_mode);
-  if (is_there && request.makes_parents != 0) return {};
-  return syscall_failure(EEXIST, "make", path.native());
+  if (::mkdir(path.c_str(), mode) == 0) return set_mode(path, mode);  // whatever the umask
+  const int problem = errno;
+  const bool is_there = problem == EEXIST && std::filesystem::is_directory(path, error);
+  if (is_there && standing == Standing::Accepted) return {};
+  return syscall_failure(problem, "make", path.native());
 }
 
+// Takes the place of a file or a link at once, but never of a directory.
 Result<> make_link(const wire::MakeLink& request) {
-  if (::symlink(request.target.c_str(), request.path.c_str()) != 0) {
+  const std::string temporary =
+      std::filesystem::path(request.path).parent_path() / (".nutshell-" + random_id(12));
+  if (::symlink(request.target.c_str(), temporary.c_str()) != 0) {
     return syscall_failure("link", request.path);
   }
-  return {};
+  if (::rename(temporary.c_str(), request.path.c_str()) == 0) return {};
+  const int problem = errno;
+  ::unlink(temporary.c_str());
+  return syscall_failure(problem, "link", request.path);
 }
 
 }  // namespace

@@ -73,6 +73,7 @@ Init::Init(InitSetup setup)
       children_(block_signals()),
       ttl_(Deadline::in(setup_.ttl)) {
   ::umask(022);
+  (void)new_oom_kills();  // a recycled group has a history: only what comes now counts
   if (setup_.connection) connections_.emplace_back(std::move(setup_.connection));
   if (setup_.idle_timeout > 0ms) idle_ = Deadline::in(setup_.idle_timeout);
 }
@@ -149,7 +150,8 @@ bool Init::is_busy() const {
 Deadline Init::next_deadline() const {
   Deadline next = ttl_;
   if (!is_busy()) return earlier(next, idle_);
-  for (const auto& [id, slot] : execs_) next = earlier(next, slot.exec->next_check());
+  for (const auto& [id, slot] : execs_)
+    next = earlier(next, slot.exec->next_check());
   return earlier(next, memory_check_);
 }
 
@@ -177,7 +179,8 @@ void Init::reap_children() {
     rusage usage{};
     if (::wait4(pid, &status, 0, &usage) != pid) return;
     for (auto& [id, slot] : execs_) {
-      if (slot.exec->mark() == mark || slot.exec->pid() == pid) slot.exec->reaped(pid, status, usage);
+      if (slot.exec->mark() == mark || slot.exec->pid() == pid)
+        slot.exec->reaped(pid, status, usage);
     }
   }
 }
@@ -191,7 +194,8 @@ void Init::check_execs() {
   const bool is_idle = !is_busy();
   if (!is_idle && setup_.idle_timeout > 0ms) idle_ = Deadline::in(setup_.idle_timeout);
   if (is_idle && idle_.has_passed()) exit_status_ = kEndedByIdleness;
-  for (auto& [id, slot] : execs_) slot.exec->check_limits();
+  for (auto& [id, slot] : execs_)
+    slot.exec->check_limits();
   if (memory_.is_on() && !is_idle) watch_memory();
 }
 
@@ -245,7 +249,8 @@ void Init::finish_execs() {
 
 // The last moments: what ran is said to be lost, and the host gets a short while to read it.
 void Init::end_all_execs(const std::string& reason) {
-  for (auto& [id, slot] : execs_) slot.exec->end_with(Outcome::Lost, reason);
+  for (auto& [id, slot] : execs_)
+    slot.exec->end_with(Outcome::Lost, reason);
   const Deadline deadline = Deadline::in(200ms);
   while (is_busy() && !deadline.has_passed()) {
     reap_children();
@@ -257,7 +262,8 @@ void Init::end_all_execs(const std::string& reason) {
 }
 
 void Init::write_to_all() {
-  for (Connection& connection : connections_) connection.write_available();
+  for (Connection& connection : connections_)
+    connection.write_available();
   connections_.remove_if([](const Connection& connection) { return !connection.is_open(); });
 }
 

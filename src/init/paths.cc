@@ -13,8 +13,7 @@
 namespace nutshell::init {
 
 Result<UniqueFd> open_regular(const std::string& path, int flags) {
-  UniqueFd fd =
-      TRY(open_beneath(AT_FDCWD, path, flags | O_NONBLOCK | O_NOCTTY, 0, Links::Follow));
+  UniqueFd fd = TRY(open_beneath(AT_FDCWD, path, flags | O_NONBLOCK | O_NOCTTY, 0, Links::Follow));
   struct stat status {};
   struct statfs system {};
   if (::fstat(fd.get(), &status) != 0 || ::fstatfs(fd.get(), &system) != 0) {
@@ -48,6 +47,12 @@ Result<std::pair<UniqueFd, std::string>> open_parent(std::string path) {
     path = (std::filesystem::path(parent) / target.data()).native();
   }
   return failure(ErrorCode::InvalidArgument, fmt::format("{}: too many links", path));
+}
+
+std::string read_link(int directory, const std::string& name) {
+  std::array<char, 4096> target;
+  const ssize_t size = ::readlinkat(directory, name.c_str(), target.data(), target.size());
+  return size > 0 ? std::string(target.data(), static_cast<std::size_t>(size)) : std::string();
 }
 
 wire::FileInfo describe(const struct stat& status, std::string path) {

@@ -20,6 +20,9 @@ Result<UniqueFd> open_regular(const std::string& path, int flags);
 // followed to the place it names.
 Result<std::pair<UniqueFd, std::string>> open_parent(std::string path);
 
+// Where a link leads; empty if it cannot be read. An empty name is the link that was opened itself.
+std::string read_link(int directory, const std::string& name);
+
 wire::FileInfo describe(const struct stat& status, std::string path);
 
 }  // namespace nutshell::init

@@ -6,7 +6,6 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <array>
 
 #include "base/beneath.h"
 #include "base/file.h"
@@ -16,7 +15,7 @@ namespace nutshell::init {
 namespace {
 
 constexpr std::size_t kBatchBytes = 48U << 10U;
-// Each level holds a descriptor open; deeper trees are cut off there, and said to be.
+// Each level holds a descriptor open; what is deeper is left out, and said to be.
 constexpr std::size_t kMostLevels = 512;
 
 }  // namespace
@@ -58,20 +57,42 @@ bool WalkConversation::take_next_entry(wire::Entries& batch, std::size_t& bytes)
   if (!is_plain_name(name)) return true;
   const int directory = ::dirfd(level.directory.get());
   struct stat status {};
-  if (::fstatat(directory, name.c_str(), &status, AT_SYMLINK_NOFOLLOW) != 0) return true;  // just removed
+  if (::fstatat(directory, name.c_str(), &status, AT_SYMLINK_NOFOLLOW) != 0)
+    return true;  // just removed
   wire::FileInfo info = describe(status, level.path + name);
-  if (info.kind == wire::FileKind::Link) {
-    std::array<char, 4096> target{};
-    const ssize_t size = ::readlinkat(directory, name.c_str(), target.data(), target.size());
-    if (size > 0) info.target.assign(target.data(), static_cast<std::size_t>(size));
-  }
+  if (info.kind == wire::FileKind::Link) info.target = read_link(directory, name);
   bytes += info.path.size() + info.target.size() + 64;
-  const bool descends = info.kind == wire::FileKind::Directory && levels_.size() < most_depth_ &&
-                        levels_.size() < kMostLevels;
-  const std::string path = info.path + "/";
+  const bool is_directory = info.kind == wire::FileKind::Directory;
+  const std::string path = info.path;
   batch.entries.push_back(std::move(info));
-  if (descends) (void)enter(directory, name, path);  // not ours to read: listed, not entered
+  if (is_directory) descend(directory, name, path);
   return true;
+}
+
+void WalkConversation::descend(int parent, const std::string& name, const std::string& path) {
+  if (levels_.size() >= most_depth_) return;  // nobody asked for more
+  if (levels_.size() >= kMostLevels) {
+    const auto message = fmt::format("{}: more than {} directories deep", path, kMostLevels);
+    return leave_out({ErrorCode::ResourceExhausted, message});
+  }
+  auto entered = enter(parent, name, path + "/");
+  const bool was_removed = !entered && entered.error().code == ErrorCode::NotFound;
+  if (!entered && !was_removed)
+    leave_out({entered.error().code, path + ": " + entered.error().message});
+}
+
+void WalkConversation::leave_out(Error reason) {
+  if (left_out_++ == 0) first_left_out_ = std::move(reason);
+}
+
+void WalkConversation::finish() {
+  is_last_ = true;
+  if (left_out_ == 0) return wire::append_frame(frame_, number_, wire::Done{});
+  wire::append_frame(
+      frame_, number_,
+      wire::Failed{static_cast<std::uint8_t>(first_left_out_.code),
+                   fmt::format("{} directories were listed but not read, the first is {}",
+                               left_out_, first_left_out_.message)});
 }
 
 void WalkConversation::collect(wire::Entries& batch) {
@@ -86,8 +107,7 @@ std::optional<std::string_view> WalkConversation::ready() {
   wire::Entries batch;
   collect(batch);
   if (batch.entries.empty()) {
-    is_last_ = true;
-    wire::append_frame(frame_, number_, wire::Done{});
+    finish();
     return frame_;
   }
   wire::append_frame(frame_, number_, std::move(batch));

@@ -5,13 +5,20 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <sys/stat.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include <filesystem>
 
+#include "backends/native/cgroup.h"
+#include "backends/native/cgroup_name.h"
+#include "backends/native/cgroup_v2_place.h"
+#include "base/file.h"
+
 namespace nutshell::native {
 namespace {
 
+using namespace std::chrono_literals;
 using testing::HasSubstr;
 
 // Plain directories in place of hierarchies: what counts here is where they are looked for.
@@ -109,6 +116,33 @@ TEST(CgroupHost, IsFoundOnThisMachine) {
   if (host.has_memory() && host.has_pids() && host.has_cpu() && host.has_freezer()) {
     EXPECT_EQ(host.why_not(), "");
   }
+}
+
+// Returns 0 if the calling process, alone in `directory`, finds its place there.
+int find_in_delegation(const std::string& directory) {
+  if (!write_value(directory + "/cgroup.procs", "0")) return 1;
+  const auto text = fmt::format("1 1 0:1 / {} rw - cgroup2 none rw\n", directory);
+  const auto host = CgroupHost::find_in(text, "0::/\n");
+  if (!host.has_memory() || !host.has_pids()) return 2;
+  if (read_file("/proc/self/cgroup").value_or("").find(kSelfLeaf) == std::string::npos) return 3;
+  auto cgroup = Cgroup::create(host, cgroup_owner_name().value_or("") + ".1");
+  return cgroup && cgroup->apply({}) ? 0 : 4;
+}
+
+TEST(CgroupHost, MovesIntoALeafOfACgroupDelegatedToIt) {
+  const auto host = CgroupHost::find();
+  if (host.version() != CgroupVersion::V2 || !host.has_memory() || !host.has_pids()) {
+    GTEST_SKIP() << "needs cgroup v2 with controllers: " << host.why_not();
+  }
+  const auto leaf = fmt::format("nutshell-test.{}", ::getpid());
+  const auto directory = fmt::format("{}/{}", host.places()[0].path, leaf);
+  ASSERT_EQ(::mkdir(directory.c_str(), 0755), 0);
+  const pid_t child = ::fork();
+  if (child == 0) ::_exit(find_in_delegation(directory));
+  int status = -1;
+  ASSERT_EQ(::waitpid(child, &status, 0), child);
+  EXPECT_EQ(status, 0);
+  EXPECT_TRUE(remove_directory(host.places()[0].directory.get(), leaf, Deadline::in(1s)));
 }
 
 }  // namespace

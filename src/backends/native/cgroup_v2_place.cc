@@ -6,6 +6,7 @@
 #include <sys/xattr.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <array>
 #include <sstream>
 
@@ -51,6 +52,13 @@ bool is_alone_in(const std::string& path) {
   return processes.size() == 1 && processes[0] == std::to_string(::getpid());
 }
 
+bool has_anything_wanted(const std::string& path) {
+  for (const auto& word : words_of(read_file(path + "/cgroup.controllers"))) {
+    if (std::find(kWanted.begin(), kWanted.end(), word) != kWanted.end()) return true;
+  }
+  return false;
+}
+
 Result<> move_into_leaf(const std::string& own) {
   const std::string leaf = fmt::format("{}/{}", own, kSelfLeaf);
   if (::mkdir(leaf.c_str(), 0755) != 0 && errno != EEXIST) return syscall_failure("mkdir", leaf);
@@ -80,6 +88,10 @@ bool settle_in_delegation(const CgroupLocation& own, V2Place& place) {
   if (!is_delegated(own)) return false;
   if (!is_alone_in(own.directory)) {
     place.why_not = fmt::format("{} is delegated but has other processes in it", own.directory);
+    return false;
+  }
+  if (!has_anything_wanted(own.directory)) {
+    place.why_not = fmt::format("{} has no controllers to pass on", own.directory);
     return false;
   }
   const auto moved = move_into_leaf(own.directory);

@@ -73,9 +73,9 @@ Result<UniqueFd> stage_image_root(const RootSource& source) {
   TRY(make_directory(layers.get(), "upper"));
   TRY(make_directory(layers.get(), "work"));
   if (::fchdir(image.get()) != 0) return syscall_failure("enter", source.image);
-  const std::string options = fmt::format("lowerdir=.,upperdir={0}/upper,workdir={0}/work{1}",
-                                          kStagingPlace,
-                                          source.privilege == Privilege::Rootless ? ",userxattr" : "");
+  const std::string options =
+      fmt::format("lowerdir=.,upperdir={0}/upper,workdir={0}/work{1}", kStagingPlace,
+                  source.privilege == Privilege::Rootless ? ",userxattr" : "");
   if (::mount("image", kStagingPlace, "overlay", MS_NOSUID, options.c_str()) != 0) {
     return syscall_failure("mount image", source.image);
   }
@@ -104,8 +104,8 @@ Result<> become_root(int root) {
 }
 
 // World-readable, and about the host rather than the sandbox.
-constexpr std::array<const char*, 6> kHiddenProcFiles = {"cmdline", "keys",     "key-users",
-                                                         "modules", "kallsyms", "config.gz"};
+constexpr std::array<const char*, 7> kHiddenProcFiles = {
+    "cmdline", "keys", "key-users", "modules", "kallsyms", "config.gz", "interrupts"};
 
 Result<> bind_path(const char* source, const std::string& target) {
   if (::mount(source, target.c_str(), nullptr, MS_BIND, nullptr) == 0) return {};
@@ -114,13 +114,14 @@ Result<> bind_path(const char* source, const std::string& target) {
 }
 
 Result<> mount_proc(Privilege privilege) {
-  const UniqueFd proc = TRY(new_file_system(
-      "proc", {}, MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV | MOUNT_ATTR_NOEXEC));
+  const UniqueFd proc =
+      TRY(new_file_system("proc", {}, MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV | MOUNT_ATTR_NOEXEC));
   if (privilege == Privilege::Rootless && ::umount2("/proc", MNT_DETACH) != 0) {
     return syscall_failure("detach the host's", "/proc");
   }
   TRY(attach_mount(proc.get(), AT_FDCWD, "/proc"));
-  for (const char* name : kHiddenProcFiles) TRY(bind_path("/dev/null", fmt::format("/proc/{}", name)));
+  for (const char* name : kHiddenProcFiles)
+    TRY(bind_path("/dev/null", fmt::format("/proc/{}", name)));
   TRY(bind_path("/dev/.boot_id", "/proc/sys/kernel/random/boot_id"));
   const UniqueFd settings = TRY(clone_mount(proc.get(), "sys", Subtree::Recursive));
   TRY(set_attributes(settings.get(), MOUNT_ATTR_RDONLY, Subtree::Recursive));
@@ -147,10 +148,9 @@ Result<> mount_scratch(const PrivateRoot& root) {
 }
 
 Result<> mount_terminals() {
-  const UniqueFd terminals = TRY(new_file_system("devpts",
-                                                 {{"newinstance", ""}, {"ptmxmode", "0666"},
-                                                  {"mode", "0620"}, {"max", "64"}},
-                                                 MOUNT_ATTR_NOSUID | MOUNT_ATTR_NOEXEC));
+  const UniqueFd terminals = TRY(new_file_system(
+      "devpts", {{"newinstance", ""}, {"ptmxmode", "0666"}, {"mode", "0620"}, {"max", "64"}},
+      MOUNT_ATTR_NOSUID | MOUNT_ATTR_NOEXEC));
   return attach_mount(terminals.get(), AT_FDCWD, "/dev/pts");
 }
 
@@ -168,9 +168,9 @@ Result<> check_image(const std::string& image) {
     struct stat status {};
     if (::fstatat(opened->get(), name, &status, AT_SYMLINK_NOFOLLOW) != 0) continue;
     if (!S_ISDIR(status.st_mode)) {
-      return failure(ErrorCode::InvalidArgument,
-                     fmt::format("image {}: /{} is not a directory; such an image is refused",
-                                 image, name));
+      return failure(
+          ErrorCode::InvalidArgument,
+          fmt::format("image {}: /{} is not a directory; such an image is refused", image, name));
     }
   }
   return {};

@@ -1,0 +1,185 @@
+#include "backends/native/host_trials.h"
+
+#include <fmt/format.h>
+#include <sched.h>
+#include <sys/mount.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <array>
+#include <functional>
+
+#include "backends/native/abilities.h"
+#include "backends/native/capabilities.h"
+#include "backends/native/cgroup.h"
+#include "backends/native/cgroup_name.h"
+#include "backends/native/enter.h"
+#include "backends/native/landlock.h"
+#include "backends/native/network_namespace.h"
+#include "backends/native/seccomp.h"
+#include "backends/native/starter.h"
+#include "base/file.h"
+#include "base/seccomp_filter.h"
+#include "base/socket.h"
+#include "wire/init_client.h"
+
+namespace nutshell::native {
+namespace {
+
+struct Trial {
+  const char* protection;  // the one that is missing when this fails
+  std::function<Result<>(const Abilities&)> attempt;
+  const char* fix;
+};
+
+Result<> gain_own_root(const Abilities& abilities) {
+  if (abilities.privilege == Privilege::Root) return {};
+  return enter_own_user_namespace({::geteuid(), ::getegid()});
+}
+
+Result<> unshare_as_root(const Abilities& abilities, int flags, const char* name) {
+  TRY(gain_own_root(abilities));
+  if (::unshare(flags) != 0) return syscall_failure("unshare", name);
+  return {};
+}
+
+Result<> try_user(const Abilities& abilities) {
+  TRY(gain_own_root(abilities));
+  return ::unshare(CLONE_NEWUSER) == 0 ? Result<>() : syscall_failure("unshare", "user");
+}
+
+// A new /proc needs a process that is first in its pid namespace.
+Result<> try_processes(const Abilities& abilities) {
+  TRY(unshare_as_root(abilities, CLONE_NEWPID | CLONE_NEWNS, "pid"));
+  const pid_t child = ::fork();
+  if (child == 0) ::_exit(::mount("proc", "/proc", "proc", 0, nullptr) == 0 ? 0 : errno);
+  int status = 0;
+  if (child < 0 || ::waitpid(child, &status, 0) != child) return syscall_failure("fork");
+  if (WIFEXITED(status) && WEXITSTATUS(status) == 0) return {};
+  return syscall_failure(WEXITSTATUS(status), "mount", "/proc");
+}
+
+Result<> try_network(const Abilities& abilities) {
+  TRY(unshare_as_root(abilities, CLONE_NEWNET, "network"));
+  return bring_loopback_up();
+}
+
+Result<> try_filesystem(const Abilities& abilities) {
+  TRY(unshare_as_root(abilities, CLONE_NEWNS, "mount"));
+  if (::mount(nullptr, "/", nullptr, MS_REC | MS_PRIVATE, nullptr) != 0)
+    return syscall_failure("mount");
+  return ::mount("tmpfs", "/tmp", "tmpfs", 0, "size=64k") == 0 ? Result<>()
+                                                               : syscall_failure("mount", "tmpfs");
+}
+
+Result<> try_landlock(const Abilities& /*abilities*/) {
+  TRY(set_no_new_privileges());
+  TRY(restrict_paths({.writable = {"/tmp"}, .devices = {"/dev"}}));
+  if (open_file("/etc/passwd", O_WRONLY | O_APPEND)) {
+    return failure(ErrorCode::Internal, "a rule was accepted and not enforced");
+  }
+  return {};
+}
+
+Result<> try_seccomp(const Abilities& /*abilities*/) {
+  TRY(set_no_new_privileges());
+  TRY(filter_system_calls());
+  if (::unshare(CLONE_FS) == 0)
+    return failure(ErrorCode::Internal, "a filter was accepted and not enforced");
+  return {};
+}
+
+Result<> try_capabilities(const Abilities& abilities) {
+  TRY(gain_own_root(abilities));
+  return drop_capabilities();
+}
+
+Result<> try_cgroup(const Abilities& abilities) {
+  if (abilities.cgroups.version() == CgroupVersion::None) {
+    return failure(ErrorCode::PermissionDenied, abilities.cgroups.why_not());
+  }
+  Cgroup cgroup = TRY(Cgroup::create(abilities.cgroups, TRY(cgroup_owner_name()) + ".0"));
+  TRY(cgroup.apply(Limits{}));
+  return cgroup.remove(Deadline::in(std::chrono::seconds(5)));
+}
+
+constexpr const char* kUserNamespaceFix =
+    "let users make user namespaces: sysctl -w user.max_user_namespaces=10000 (Debian: also "
+    "kernel.unprivileged_userns_clone=1; Ubuntu: kernel.apparmor_restrict_unprivileged_userns=0); "
+    "inside Docker add --security-opt seccomp=unconfined; or run as root";
+constexpr const char* kProcFix =
+    "this container masks /proc, so no private one can be mounted: run the container with "
+    "--security-opt systempaths=unconfined, or run as root on the host";
+
+const std::array<Trial, 8>& trials() {
+  static const std::array<Trial, 8> kTrials = {{
+      {"user", try_user, kUserNamespaceFix},
+      {"filesystem", try_filesystem, kUserNamespaceFix},
+      {"processes", try_processes, kProcFix},
+      {"network", try_network, kUserNamespaceFix},
+      {"capabilities", try_capabilities, kUserNamespaceFix},
+      {"seccomp", try_seccomp, "use a kernel with CONFIG_SECCOMP_FILTER"},
+      {"landlock", try_landlock,
+       "boot with lsm=landlock,… on a kernel of 5.13 or later, or accept its absence with "
+       "--unsafe-without landlock"},
+      {"cgroup", try_cgroup,
+       "run as root, or under a delegated cgroup: systemd-run --user --scope -p Delegate=yes …"},
+  }};
+  return kTrials;
+}
+
+// In a child, which takes what it changed with it. Empty: it worked.
+std::string attempt_apart(const std::function<Result<>()>& attempt) {
+  auto pair = make_socket_pair(SocketKind::Stream);
+  if (!pair) return pair.error().message;
+  auto& [ours, theirs] = *pair;
+  const pid_t child = ::fork();
+  if (child < 0) return "fork: cannot start a process";
+  if (child == 0) {
+    ours.reset();
+    const auto result = attempt();
+    if (!result) (void)write_all(theirs.get(), result.error().message);
+    ::_exit(result ? 0 : 1);
+  }
+  theirs.reset();
+  auto message = read_all(ours.get(), 64U << 10U);
+  int status = 0;
+  ::waitpid(child, &status, 0);
+  if (WIFEXITED(status) && WEXITSTATUS(status) == 0) return {};
+  return message && !message->empty() ? *message : "the trial died";
+}
+
+Result<> start_whole_sandbox(const InitEntry& entry) {
+  Starter starter = TRY(Starter::create(entry, Pooling::Off));
+  NativeSandbox sandbox = TRY(starter.start(SandboxSpec{}));
+  TRY(Starter::wait_until_started(sandbox));
+  wire::InitClient client(TRY(Starter::connect(sandbox)));
+  TRY(client.ping());
+  starter.finish(std::move(sandbox));
+  return {};
+}
+
+void mark_missing(Protections& protections, const std::string& name, const std::string& why) {
+  for (Protection& protection : protections) {
+    if (protection.name == name) protection = {name, Strength::Missing, "", why};
+  }
+}
+
+}  // namespace
+
+Protections try_on_this_host(const InitEntry& entry) {
+  const Abilities abilities = Abilities::find();
+  Protections protections = protections_for(abilities, SandboxSpec{});
+  for (const Trial& trial : trials()) {
+    const std::string why = attempt_apart([&] { return trial.attempt(abilities); });
+    if (!why.empty())
+      mark_missing(protections, trial.protection, fmt::format("{}; {}", why, trial.fix));
+  }
+  const std::string why = attempt_apart([&] { return start_whole_sandbox(entry); });
+  const Strength strength = why.empty() ? Strength::Hard : Strength::Missing;
+  protections.push_back(
+      {"sandbox", strength, why.empty() ? "started one and asked its init" : "", why});
+  return protections;
+}
+
+}  // namespace nutshell::native

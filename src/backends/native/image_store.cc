@@ -1,0 +1,127 @@
+#include "backends/native/image_store.h"
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cstdlib>
+
+#include "base/file.h"
+
+namespace nutshell::native {
+namespace {
+
+constexpr std::string_view kPartial = ".partial";
+
+std::filesystem::path store_path() {
+  // NOLINTBEGIN(concurrency-mt-unsafe): read before any thread is started
+  if (const char* cache = std::getenv("XDG_CACHE_HOME"); cache != nullptr && *cache == '/') {
+    return std::filesystem::path(cache) / "nutshell/images";
+  }
+  if (::geteuid() == 0) return "/var/cache/nutshell/images";
+  const char* home = std::getenv("HOME");
+  // NOLINTEND(concurrency-mt-unsafe)
+  if (home != nullptr && *home == '/')
+    return std::filesystem::path(home) / ".cache/nutshell/images";
+  return fmt::format("/tmp/nutshell-{}/images", ::geteuid());
+}
+
+Result<> unpack(const std::filesystem::path& unpacker, const std::string& archive,
+                const std::filesystem::path& target) {
+  const UniqueFd input = TRY(open_file(archive, O_RDONLY));
+  const pid_t child = ::fork();
+  if (child < 0) return syscall_failure("start", unpacker.native());
+  if (child == 0) {
+    ::dup2(input.get(), 0);
+    ::execl(unpacker.c_str(), "nutshell-unpack", target.c_str(), nullptr);
+    ::_exit(127);
+  }
+  int status = 0;
+  while (::waitpid(child, &status, 0) < 0 && errno == EINTR) {
+  }
+  if (WIFEXITED(status) && WEXITSTATUS(status) == 0) return {};
+  return failure(ErrorCode::InvalidArgument,
+                 fmt::format("image {} could not be unpacked: give a tar archive of a root file "
+                             "system, for example from 'docker export'",
+                             archive));
+}
+
+// The lock lives as long as its holder: a partial directory that can be locked is abandoned.
+Result<UniqueFd> lock_directory(const std::filesystem::path& path) {
+  UniqueFd fd = TRY(open_file(path, O_RDONLY | O_DIRECTORY));
+  if (::flock(fd.get(), LOCK_EX | LOCK_NB) != 0) return syscall_failure("lock", path.native());
+  return fd;
+}
+
+// Unpacked directories may be without write permission, which remove_all needs.
+void remove_tree(const std::filesystem::path& path) {
+  std::error_code ignored;
+  for (auto item = std::filesystem::recursive_directory_iterator(path, ignored);
+       item != std::filesystem::recursive_directory_iterator(); item.increment(ignored)) {
+    if (item->is_directory(ignored) && !item->is_symlink(ignored)) {
+      std::filesystem::permissions(item->path(), std::filesystem::perms::owner_all,
+                                   std::filesystem::perm_options::add, ignored);
+    }
+  }
+  std::filesystem::remove_all(path, ignored);
+}
+
+Result<std::string> unpack_once(const std::string& archive, const struct stat& status,
+                                const std::filesystem::path& unpacker) {
+  const std::filesystem::path store = store_path();
+  std::error_code error;
+  std::filesystem::create_directories(store, error);
+  if (error) return syscall_failure(error.value(), "make", store.native());
+  const std::string key =
+      fmt::format("{:x}-{:x}-{:x}-{:x}.{:09}", status.st_dev, status.st_ino, status.st_size,
+                  status.st_mtim.tv_sec, status.st_mtim.tv_nsec);
+  const std::filesystem::path done = store / key;
+  if (std::filesystem::exists(done)) return done.native();
+  const std::filesystem::path partial = store / fmt::format("{}.{}{}", key, ::getpid(), kPartial);
+  if (::mkdir(partial.c_str(), 0755) != 0) return syscall_failure("mkdir", partial.native());
+  const UniqueFd lock = TRY(lock_directory(partial));
+  auto unpacked = unpack(unpacker, archive, partial);
+  if (!unpacked) {
+    remove_tree(partial);
+    return Failure(std::move(unpacked).error());
+  }
+  std::filesystem::rename(partial, done, error);
+  if (error && std::filesystem::exists(done)) remove_tree(partial);  // another was quicker
+  if (!std::filesystem::exists(done))
+    return syscall_failure(error.value(), "rename", done.native());
+  return done.native();
+}
+
+}  // namespace
+
+Result<std::string> resolve_image(const std::string& image, const std::filesystem::path& unpacker) {
+  if (image.empty()) return std::string();
+  struct stat status {};
+  if (::stat(image.c_str(), &status) != 0) {
+    return failure(ErrorCode::NotFound,
+                   fmt::format("image {}: {}; give a directory or a tar archive that holds a root "
+                               "file system",
+                               image, ::strerrordesc_np(errno)));
+  }
+  if (S_ISREG(status.st_mode)) return unpack_once(image, status, unpacker);
+  std::error_code error;
+  const auto absolute = std::filesystem::canonical(image, error);
+  if (error) return syscall_failure(error.value(), "find image", image);
+  return absolute.native();
+}
+
+void sweep_images(SweepMode mode, SweepReport& report) {
+  std::error_code error;
+  for (const auto& entry : std::filesystem::directory_iterator(store_path(), error)) {
+    if (!entry.path().native().ends_with(kPartial)) continue;
+    const auto lock = lock_directory(entry.path());
+    if (!lock) continue;  // somebody is unpacking right now
+    if (mode == SweepMode::Remove) remove_tree(entry.path());
+    report.removed.push_back(fmt::format("unfinished image {}", entry.path().filename().native()));
+  }
+}
+
+}  // namespace nutshell::native

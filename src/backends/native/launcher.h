@@ -1,0 +1,60 @@
+// The launcher: keeps native sandboxes that outlive the command which made them. One thread, a poll
+// loop; starts when first needed and leaves with its last sandbox. Its death is theirs.
+#pragma once
+
+#include <list>
+#include <map>
+#include <string>
+
+#include "backends/native/launcher_protocol.h"
+#include "backends/native/runtime_directory.h"
+#include "backends/native/starter.h"
+#include "base/deadline.h"
+
+namespace nutshell::native {
+
+class Launcher {
+ public:
+  // Listens in `directory`; whoever starts it holds the lock until it does.
+  static Result<Launcher> create(RuntimeDirectory directory, InitEntry entry);
+
+  Result<> run();
+
+ private:
+  Launcher(RuntimeDirectory directory, Starter starter, UniqueFd listener)
+      : directory_(std::move(directory)),
+        starter_(std::move(starter)),
+        listener_(std::move(listener)) {}
+
+  struct Kept {
+    SandboxSpec spec;
+    NativeSandbox sandbox;
+    Clock::time_point started;
+    Deadline deadline = Deadline::never();  // ours, a little after init's own
+    bool is_paused = false;
+  };
+
+  Result<> poll_once();
+  bool leaves_now();
+  void accept_client();
+  void serve(UniqueFd& client);
+  LauncherReply answer(const LauncherRequest& request, std::vector<UniqueFd>& descriptors);
+  Result<> act(const LauncherRequest& request, LauncherReply& reply,
+               std::vector<UniqueFd>& descriptors);
+  Result<> start(const LauncherRequest& request, LauncherReply& reply);
+  Result<> pause(Kept& kept);
+  Result<> resume(Kept& kept);
+  void list(const LauncherRequest& request, LauncherReply& reply) const;
+  Result<Kept*> find(const std::string& id);
+  void end(const std::string& id);
+  void end_overdue();
+  [[nodiscard]] Deadline next_deadline() const;
+
+  RuntimeDirectory directory_;
+  Starter starter_;
+  UniqueFd listener_;
+  std::list<UniqueFd> clients_;
+  std::map<std::string, Kept> sandboxes_;
+};
+
+}  // namespace nutshell::native

@@ -1,0 +1,43 @@
+#include "backends/native/launcher_protocol.h"
+
+namespace nutshell::native {
+
+PackedSpec pack(const SandboxSpec& spec) {
+  PackedSpec packed;
+  packed.image = spec.image;
+  packed.memory_bytes = spec.limits.memory_bytes;
+  packed.millicpus = spec.limits.millicpus;
+  packed.processes = spec.limits.processes;
+  packed.disk_bytes = spec.limits.disk_bytes;
+  packed.open_files = spec.limits.open_files;
+  packed.cpu_seconds = static_cast<std::uint64_t>(spec.limits.cpu_time.count());
+  packed.ttl_ms = static_cast<std::uint64_t>(spec.ttl.count());
+  packed.idle_ms = static_cast<std::uint64_t>(spec.idle_timeout.count());
+  packed.environment = spec.environment;
+  packed.working_directory = spec.working_directory;
+  for (const auto& [name, value] : spec.labels)
+    packed.labels.push_back({name, value});
+  packed.unsafe_without = spec.unsafe_without;
+  return packed;
+}
+
+SandboxSpec unpack(const PackedSpec& packed) {
+  SandboxSpec spec;
+  spec.image = packed.image;
+  spec.limits.memory_bytes = packed.memory_bytes;
+  spec.limits.millicpus = packed.millicpus;
+  spec.limits.processes = packed.processes;
+  spec.limits.disk_bytes = packed.disk_bytes;
+  spec.limits.open_files = packed.open_files;
+  spec.limits.cpu_time = std::chrono::seconds(static_cast<std::int64_t>(packed.cpu_seconds));
+  spec.ttl = std::chrono::milliseconds(static_cast<std::int64_t>(packed.ttl_ms));
+  spec.idle_timeout = std::chrono::milliseconds(static_cast<std::int64_t>(packed.idle_ms));
+  spec.environment = packed.environment;
+  spec.working_directory = packed.working_directory;
+  for (const PackedText& label : packed.labels)
+    spec.labels[label.name] = label.value;
+  spec.unsafe_without = packed.unsafe_without;
+  return spec;
+}
+
+}  // namespace nutshell::native

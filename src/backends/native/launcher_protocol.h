@@ -1,0 +1,70 @@
+// What a client and the launcher say to each other: one packet each way, descriptors beside it.
+// The codec is the wire's; both sides are ours and run as the same user.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "core/backend.h"
+
+namespace nutshell::native {
+
+enum class Operation : std::uint8_t { Start = 1, Connect, Stop, List, Pause, Resume };
+
+struct PackedText {
+  std::string name;
+  std::string value;
+  void fields(auto& visit) { visit(name, value); }
+};
+
+struct PackedSpec {
+  std::string image;
+  std::uint64_t memory_bytes = 0;
+  std::uint32_t millicpus = 0;
+  std::uint32_t processes = 0;
+  std::uint64_t disk_bytes = 0;
+  std::uint64_t open_files = 0;
+  std::uint64_t cpu_seconds = 0;
+  std::uint64_t ttl_ms = 0;
+  std::uint64_t idle_ms = 0;
+  std::vector<std::string> environment;
+  std::string working_directory;
+  std::vector<PackedText> labels;
+  std::vector<std::string> unsafe_without;
+  void fields(auto& visit) {
+    visit(image, memory_bytes, millicpus, processes, disk_bytes, open_files, cpu_seconds, ttl_ms,
+          idle_ms, environment, working_directory, labels, unsafe_without);
+  }
+};
+
+PackedSpec pack(const SandboxSpec& spec);
+SandboxSpec unpack(const PackedSpec& packed);
+
+struct LauncherRequest {
+  Operation operation = Operation::List;
+  std::string id;
+  PackedSpec spec;          // with Start
+  std::uint32_t first = 0;  // with List: how many to skip
+  void fields(auto& visit) { visit(operation, id, spec, first); }
+};
+
+struct PackedStatus {
+  std::string id;
+  PackedSpec spec;
+  std::uint8_t is_paused = 0;
+  std::uint64_t age_ms = 0;
+  std::uint64_t left_ms = 0;
+  void fields(auto& visit) { visit(id, spec, is_paused, age_ms, left_ms); }
+};
+
+struct LauncherReply {
+  std::uint8_t code = 0;  // of the error, if there is a message
+  std::string message;
+  std::string id;
+  std::vector<PackedStatus> sandboxes;
+  std::uint32_t total = 0;
+  void fields(auto& visit) { visit(code, message, id, sandboxes, total); }
+};
+
+}  // namespace nutshell::native

@@ -1,0 +1,175 @@
+#include "backends/native/native_backend.h"
+
+#include <fmt/format.h>
+
+#include "backends/native/cgroup_sweep.h"
+#include "backends/native/host_trials.h"
+#include "backends/native/image_store.h"
+#include "backends/native/rlimits.h"
+#include "backends/native/rootfs.h"
+#include "base/random_id.h"
+
+namespace nutshell::native {
+namespace {
+
+SandboxStatus to_status(const PackedStatus& packed, const Abilities& abilities) {
+  SandboxStatus status;
+  status.id = packed.id;
+  status.spec = unpack(packed.spec);
+  status.state = packed.is_paused != 0 ? SandboxState::Paused : SandboxState::Running;
+  status.age = std::chrono::milliseconds(static_cast<std::int64_t>(packed.age_ms));
+  status.time_left = std::chrono::milliseconds(static_cast<std::int64_t>(packed.left_ms));
+  status.protections = protections_for(abilities, status.spec);
+  return status;
+}
+
+}  // namespace
+
+NativeBackend::~NativeBackend() {
+  for (auto& [id, sandbox] : own_)
+    starter_->finish(std::move(sandbox));
+}
+
+const Abilities& NativeBackend::abilities() {
+  if (starter_) return starter_->abilities();
+  if (!abilities_) abilities_.emplace(Abilities::find());
+  return *abilities_;
+}
+
+Protections NativeBackend::probe() {
+  return try_on_this_host(entry_);
+}
+
+Result<Protections> NativeBackend::check(const SandboxSpec& spec) {
+  Protections protections = protections_for(abilities(), spec);
+  TRY(check_protections(protections, spec));
+  TRY(check_rlimits(spec.limits));
+  if (spec.limits.millicpus > abilities().cores * 1000) {
+    return failure(
+        ErrorCode::InvalidArgument,
+        fmt::format("cpus {:g} is more than this machine's {}: ask for at most {}",
+                    spec.limits.millicpus / 1000.0, abilities().cores, abilities().cores));
+  }
+  return protections;
+}
+
+Result<std::string> NativeBackend::start(const SandboxSpec& spec, Lifetime lifetime) {
+  if (lifetime == Lifetime::WithCaller && !starter_) {
+    starter_.emplace(TRY(Starter::create(entry_, Pooling::Off)));
+  }
+  TRY(check(spec));
+  SandboxSpec resolved = spec;
+  resolved.image = TRY(resolve_image(spec.image, programs_ / "nutshell-unpack"));
+  if (!resolved.image.empty()) TRY(check_image(resolved.image));
+  return lifetime == Lifetime::WithCaller ? start_here(resolved) : start_kept(resolved);
+}
+
+Result<std::string> NativeBackend::start_here(const SandboxSpec& spec) {
+  std::string id = random_id(12);
+  own_.emplace(id, TRY(starter_->start(spec)));
+  return id;
+}
+
+Result<std::string> NativeBackend::start_kept(const SandboxSpec& spec) {
+  const RuntimeDirectory directory = TRY(RuntimeDirectory::open());
+  LauncherClient client =
+      TRY(LauncherClient::connect_or_start(directory, programs_ / "nutshell-launcher"));
+  LauncherRequest request;
+  request.operation = Operation::Start;
+  request.spec = pack(spec);
+  return TRY(client.ask(request)).reply.id;
+}
+
+Result<LauncherClient::Answer> NativeBackend::ask(Operation operation, const std::string& id) {
+  const RuntimeDirectory directory = TRY(RuntimeDirectory::open());
+  auto client = LauncherClient::connect(directory);
+  if (!client) {
+    return failure(ErrorCode::NotFound,
+                   fmt::format("no sandbox '{}': none are kept at the moment; 'nutshell create' "
+                               "makes one",
+                               id));
+  }
+  LauncherRequest request;
+  request.operation = operation;
+  request.id = id;
+  return client->ask(request);
+}
+
+Result<UniqueFd> NativeBackend::connect(const std::string& id) {
+  const auto own = own_.find(id);
+  if (own != own_.end()) return Starter::connect(own->second);
+  auto answer = TRY(ask(Operation::Connect, id));
+  if (answer.descriptors.empty())
+    return failure(ErrorCode::Internal, "the launcher sent no stream");
+  return std::move(answer.descriptors.front());
+}
+
+Result<> NativeBackend::stop(const std::string& id) {
+  const auto own = own_.find(id);
+  if (own != own_.end()) {
+    starter_->finish(std::move(own->second));
+    own_.erase(own);
+    return {};
+  }
+  auto answer = ask(Operation::Stop, id);
+  // No launcher, or one that leaves with this sandbox: gone is what was wanted.
+  const bool is_gone = !answer && (answer.error().code == ErrorCode::NotFound ||
+                                   answer.error().code == ErrorCode::Unavailable);
+  if (answer || is_gone) return {};
+  return Failure(std::move(answer).error());
+}
+
+Result<std::vector<SandboxStatus>> NativeBackend::list() {
+  std::vector<SandboxStatus> all;
+  const RuntimeDirectory directory = TRY(RuntimeDirectory::open());
+  auto client = LauncherClient::connect(directory);
+  if (!client) return all;
+  for (;;) {
+    LauncherRequest request;
+    request.operation = Operation::List;
+    request.first = static_cast<std::uint32_t>(all.size());
+    auto answer = client->ask(request);
+    if (!answer && answer.error().code == ErrorCode::Unavailable) return all;
+    if (!answer) return Failure(std::move(answer).error());
+    for (const PackedStatus& packed : answer->reply.sandboxes) {
+      all.push_back(to_status(packed, abilities()));
+    }
+    if (answer->reply.sandboxes.empty() || all.size() >= answer->reply.total) return all;
+  }
+}
+
+Result<> NativeBackend::pause(const std::string& id) {
+  TRY(ask(Operation::Pause, id));
+  return {};
+}
+
+Result<> NativeBackend::resume(const std::string& id) {
+  TRY(ask(Operation::Resume, id));
+  return {};
+}
+
+Gone NativeBackend::why_gone(const std::string& id) {
+  const auto own = own_.find(id);
+  if (own == own_.end()) return {Gone::Reason::Unknown, "the sandbox has ended"};
+  if (std::string text = Starter::start_failure(own->second); !text.empty()) {
+    return {Gone::Reason::NeverStarted, std::move(text)};
+  }
+  if (own->second.cgroup) {
+    const auto kills = own->second.cgroup->oom_kills();
+    if (kills && *kills > 0)
+      return {Gone::Reason::OutOfMemory, "the whole sandbox ran out of memory"};
+  }
+  return {Gone::Reason::Unknown, "the sandbox has ended"};
+}
+
+SweepReport NativeBackend::sweep(SweepMode mode) {
+  SweepReport report = sweep_cgroups(abilities().cgroups, mode);
+  sweep_images(mode, report);
+  return report;
+}
+
+std::unique_ptr<Backend> make_native_backend(InitEntry entry, std::filesystem::path programs) {
+  return std::make_unique<NativeBackend>(std::move(entry), std::move(programs));
+}
+
+}  // namespace nutshell::native

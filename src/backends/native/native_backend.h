@@ -1,0 +1,50 @@
+// Sandboxes made of Linux itself: namespaces, cgroups, seccomp, Landlock. No daemon, no image.
+#pragma once
+
+#include <filesystem>
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+
+#include "backends/native/launcher_client.h"
+#include "backends/native/starter.h"
+#include "core/backend.h"
+#include "core/init_entry.h"
+
+namespace nutshell::native {
+
+class NativeBackend : public Backend {
+ public:
+  NativeBackend(InitEntry entry, std::filesystem::path programs)
+      : entry_(std::move(entry)), programs_(std::move(programs)) {}
+  ~NativeBackend() override;
+
+  [[nodiscard]] std::string_view name() const override { return "native"; }
+  Protections probe() override;
+  Result<Protections> check(const SandboxSpec& spec) override;
+  Result<std::string> start(const SandboxSpec& spec, Lifetime lifetime) override;
+  Result<UniqueFd> connect(const std::string& id) override;
+  Result<> stop(const std::string& id) override;
+  Result<std::vector<SandboxStatus>> list() override;
+  Result<> pause(const std::string& id) override;
+  Result<> resume(const std::string& id) override;
+  Gone why_gone(const std::string& id) override;
+  SweepReport sweep(SweepMode mode) override;
+
+ private:
+  Result<std::string> start_here(const SandboxSpec& spec);
+  Result<std::string> start_kept(const SandboxSpec& spec);
+  Result<LauncherClient::Answer> ask(Operation operation, const std::string& id);
+  const Abilities& abilities();
+
+  InitEntry entry_;
+  std::filesystem::path programs_;  // where our other programs are
+  std::optional<Abilities> abilities_;
+  std::optional<Starter> starter_;
+  std::map<std::string, NativeSandbox> own_;  // those that end with this process
+};
+
+std::unique_ptr<Backend> make_native_backend(InitEntry entry, std::filesystem::path programs);
+
+}  // namespace nutshell::native

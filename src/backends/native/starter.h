@@ -1,0 +1,82 @@
+// Starts native sandboxes: clones this process, which has one thread, into each. The same code
+// serves the launcher, which keeps pieces ready, and a one-shot run, which needs each piece once.
+#pragma once
+
+#include <deque>
+#include <map>
+#include <optional>
+#include <string>
+
+#include "backends/native/abilities.h"
+#include "backends/native/cgroup.h"
+#include "backends/native/network_namespace.h"
+#include "backends/native/privilege.h"
+#include "base/child_process.h"
+#include "base/result.h"
+#include "base/unique_fd.h"
+#include "core/init_entry.h"
+#include "core/sandbox_spec.h"
+
+namespace nutshell::native {
+
+// A running sandbox and what belongs to it alone.
+struct NativeSandbox {
+  ChildProcess init;
+  UniqueFd control;  // hands connections to init; its end is init's end
+  UniqueFd stream;   // the first connection, until somebody takes it
+  UniqueFd report;   // why it did not start, if it did not
+  std::optional<Cgroup> cgroup;
+  std::optional<NetworkNamespace> network;
+};
+
+enum class Pooling {
+  Off,  // each piece is made when it is needed
+  On,   // network namespaces, cgroups and mounted roots are made ahead and used again
+};
+
+class Starter {
+ public:
+  static Result<Starter> create(InitEntry entry, Pooling pooling);
+
+  [[nodiscard]] const Abilities& abilities() const { return abilities_; }
+
+  Result<NativeSandbox> start(const SandboxSpec& spec);
+  // Waits until it has entered its sandbox, or gives the reason why it could not.
+  static Result<> wait_until_started(NativeSandbox& sandbox);
+  // Why a sandbox that ended never began; empty if it did begin.
+  static std::string start_failure(NativeSandbox& sandbox);
+
+  static Result<UniqueFd> connect(NativeSandbox& sandbox);
+
+  // Ends it, and keeps its pieces for the next one.
+  void finish(NativeSandbox sandbox);
+  // Makes one piece ahead; false when all are ready. For idle moments.
+  bool prepare_one();
+
+ private:
+  Starter(InitEntry entry, Pooling pooling) : entry_(std::move(entry)), pooling_(pooling) {}
+  struct Cloned;
+
+  Result<> prepare_self();
+  Result<std::optional<Cgroup>> take_cgroup(const Limits& limits);
+  Result<std::optional<NetworkNamespace>> take_network();
+  Result<int> shared_root(const std::string& image);
+  Result<UniqueFd> make_shared_root(const std::string& image);
+  Result<ChildProcess> clone_into(const SandboxSpec& spec, NativeSandbox& sandbox, InitSetup setup,
+                                  UniqueFd report);
+  InitSetup make_setup(const SandboxSpec& spec) const;
+  std::vector<int> choose_cpus(const Limits& limits) const;
+
+  InitEntry entry_;
+  Pooling pooling_;
+  Abilities abilities_;
+  HostIds caller_;
+  std::string cgroup_owner_;
+  std::uint64_t cgroup_count_ = 0;
+  std::size_t command_line_bytes_ = 0;
+  std::deque<Cgroup> free_cgroups_;
+  std::deque<NetworkNamespace> free_networks_;
+  std::map<std::string, UniqueFd> shared_roots_;  // by image
+};
+
+}  // namespace nutshell::native

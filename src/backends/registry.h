@@ -1,0 +1,29 @@
+// The backends there are. A new one is a folder beside this file and a line in registry.cc.
+#pragma once
+
+#include <filesystem>
+#include <functional>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "core/backend.h"
+#include "core/init_entry.h"
+
+namespace nutshell {
+
+// What the program that makes backends gives each of them.
+struct BackendContext {
+  InitEntry init;                  // init's own code, for backends that clone themselves
+  std::filesystem::path programs;  // the directory of our other programs
+};
+
+struct BackendEntry {
+  std::string name;
+  std::string summary;
+  std::function<std::unique_ptr<Backend>(const BackendContext&)> make;
+};
+
+const std::vector<BackendEntry>& backend_registry();
+
+}  // namespace nutshell

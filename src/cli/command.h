@@ -1,0 +1,46 @@
+// What a command of the program is: a name and options hung into the parser, and something to do.
+#pragma once
+
+#include <functional>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "base/result.h"
+#include "runtime/runtime.h"
+
+namespace CLI {
+class App;
+}
+
+namespace nutshell::cli {
+
+// The statuses of our own; a command run in a sandbox has its own, as in a shell.
+inline constexpr int kTimedOut = 124;
+inline constexpr int kOurError = 125;
+inline constexpr int kOutOfMemory = 137;
+inline constexpr int kOutputLimit = 153;
+inline constexpr int kCancelled = 130;
+
+struct Program {
+  Runtime& runtime;
+  std::optional<std::vector<std::string>> behind_dashes;  // what stands behind a lone --
+  // Set by the command that was chosen; gives the exit status.
+  std::function<Result<int>()> chosen;
+};
+
+void add_run(CLI::App& app, Program& program);
+void add_create(CLI::App& app, Program& program);
+void add_exec(CLI::App& app, Program& program);
+void add_list(CLI::App& app, Program& program);
+void add_info(CLI::App& app, Program& program);
+void add_destroy(CLI::App& app, Program& program);
+void add_copy(CLI::App& app, Program& program);
+void add_pause(CLI::App& app, Program& program);
+void add_resume(CLI::App& app, Program& program);
+void add_gc(CLI::App& app, Program& program);
+void add_doctor(CLI::App& app, Program& program);
+void add_version(CLI::App& app, Program& program);
+void add_completion(CLI::App& app, Program& program);
+
+}  // namespace nutshell::cli

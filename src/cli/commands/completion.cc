@@ -1,0 +1,100 @@
+#include <fmt/format.h>
+
+#include <CLI/CLI.hpp>
+#include <memory>
+
+#include "cli/command.h"
+
+namespace nutshell::cli {
+namespace {
+
+std::vector<const CLI::App*> commands_of(const CLI::App& app) {
+  return app.get_subcommands([](const CLI::App*) { return true; });
+}
+
+std::string options_of(const CLI::App& command) {
+  std::string words;
+  for (const CLI::Option* option : command.get_options()) {
+    for (const std::string& name : option->get_lnames())
+      words += (words.empty() ? "--" : " --") + name;
+  }
+  return words;
+}
+
+bool takes_id(const std::string& command) {
+  for (const char* name : {"exec", "info", "destroy", "pause", "resume", "cp"}) {
+    if (command == name) return true;
+  }
+  return false;
+}
+
+std::string bash_script(const CLI::App& app) {
+  std::string names;
+  std::string cases;
+  for (const CLI::App* command : commands_of(app)) {
+    names += (names.empty() ? "" : " ") + command->get_name();
+    const char* ids = takes_id(command->get_name()) ? " $(nutshell list -q 2>/dev/null)" : "";
+    cases +=
+        fmt::format("    {}) words=\"{}{}\" ;;\n", command->get_name(), options_of(*command), ids);
+  }
+  return fmt::format(
+      "_nutshell() {{\n  local words i\n"
+      "  for ((i = 1; i < COMP_CWORD; i++)); do\n"
+      "    if [ \"${{COMP_WORDS[i]}}\" = -- ]; then COMPREPLY=($(compgen -c -- \"$2\")); return; "
+      "fi\n  done\n"
+      "  case \"${{COMP_WORDS[1]}}\" in\n{}    *) words=\"{}\" ;;\n  esac\n"
+      "  [ \"$COMP_CWORD\" = 1 ] && words=\"{}\"\n"
+      "  COMPREPLY=($(compgen -W \"$words\" -- \"$2\"))\n}}\ncomplete -o default -F _nutshell "
+      "nutshell\n",
+      cases, names, names);
+}
+
+std::string zsh_script(const CLI::App& app) {
+  return "#compdef nutshell\nautoload -U +X bashcompinit && bashcompinit\n" + bash_script(app);
+}
+
+std::string fish_script(const CLI::App& app) {
+  std::string script = "complete -c nutshell -f\n";
+  for (const CLI::App* command : commands_of(app)) {
+    const std::string& name = command->get_name();
+    script += fmt::format("complete -c nutshell -n __fish_use_subcommand -a {} -d '{}'\n", name,
+                          command->get_description());
+    for (const CLI::Option* option : command->get_options()) {
+      for (const std::string& word : option->get_lnames()) {
+        script += fmt::format("complete -c nutshell -n '__fish_seen_subcommand_from {}' -l {}\n",
+                              name, word);
+      }
+    }
+    if (takes_id(name)) {
+      script += fmt::format(
+          "complete -c nutshell -n '__fish_seen_subcommand_from {}' -a '(nutshell list -q)'\n",
+          name);
+    }
+  }
+  return script;
+}
+
+}  // namespace
+
+void add_completion(CLI::App& app, Program& program) {
+  CLI::App* command = app.add_subcommand("completion", "Print a completion script for your shell");
+  auto shell = std::make_shared<std::string>();
+  command->add_option("SHELL", *shell, "bash, zsh or fish")->required();
+  command->footer(
+      "Examples:\n  source <(nutshell completion bash)\n  nutshell completion fish | source");
+  command->callback([shell, &app, &program] {
+    program.chosen = [shell, &app]() -> Result<int> {
+      if (*shell != "bash" && *shell != "zsh" && *shell != "fish") {
+        return failure(ErrorCode::InvalidArgument,
+                       fmt::format("no completion for '{}': there are bash, zsh, fish", *shell));
+      }
+      const std::string script = *shell == "bash"  ? bash_script(app)
+                                 : *shell == "zsh" ? zsh_script(app)
+                                                   : fish_script(app);
+      fmt::print("{}", script);
+      return 0;
+    };
+  });
+}
+
+}  // namespace nutshell::cli

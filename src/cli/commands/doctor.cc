@@ -1,0 +1,63 @@
+#include <fmt/format.h>
+
+#include <CLI/CLI.hpp>
+#include <algorithm>
+#include <memory>
+#include <nlohmann/json.hpp>
+
+#include "cli/command.h"
+#include "cli/status_json.h"
+
+namespace nutshell::cli {
+namespace {
+
+struct DoctorFlags {
+  std::string backend = "native";
+  bool is_json = false;
+};
+
+Result<int> doctor(Program& program, const DoctorFlags& flags) {
+  const Protections protections = TRY(program.runtime.probe(flags.backend));
+  const auto is_whole = [](const Protection& protection) {
+    return protection.name != "sandbox" || protection.strength == Strength::Hard;
+  };
+  const bool works = std::all_of(protections.begin(), protections.end(), is_whole);
+  if (flags.is_json) {
+    fmt::print("{}\n", nlohmann::ordered_json{{"backend", flags.backend},
+                                              {"works", works},
+                                              {"protections", to_json(protections)}}
+                           .dump());
+    return works ? 0 : 1;
+  }
+  print_protections(protections);
+  const bool is_watched =
+      std::any_of(protections.begin(), protections.end(), [](const Protection& protection) {
+        return protection.strength == Strength::Watched && !protection.fix.empty();
+      });
+  if (!works) {
+    fmt::print("\nThe default sandbox cannot be had here; the lines above say why.\n");
+  } else if (is_watched) {
+    fmt::print(
+        "\nThe default sandbox works. What is only watched can be refused: --require "
+        "memory=hard\n");
+  } else {
+    fmt::print("\nThe default sandbox works, with every protection.\n");
+  }
+  return works ? 0 : 1;
+}
+
+}  // namespace
+
+void add_doctor(CLI::App& app, Program& program) {
+  CLI::App* command = app.add_subcommand(
+      "doctor", "Try each protection on this machine, and say how to fix what fails");
+  auto flags = std::make_shared<DoctorFlags>();
+  command->add_option("--backend", flags->backend, "Which one to try (native)");
+  command->add_flag("--json", flags->is_json, "Print a JSON object");
+  command->footer("Exit status 1 when the default sandbox cannot be had here.");
+  command->callback([flags, &program] {
+    program.chosen = [flags, &program] { return doctor(program, *flags); };
+  });
+}
+
+}  // namespace nutshell::cli

@@ -1,0 +1,58 @@
+#include <CLI/CLI.hpp>
+#include <memory>
+
+#include "cli/command.h"
+#include "cli/flags.h"
+#include "cli/report.h"
+#include "cli/terminal_io.h"
+
+namespace nutshell::cli {
+namespace {
+
+constexpr const char* kExamples = R"(Examples:
+  ID=$(nutshell create)
+  nutshell exec $ID -- sh -c 'echo hello > note'
+  nutshell exec $ID -- cat note                 what one command left, the next one finds
+  nutshell exec -it $ID -- bash)";
+
+Result<int> exec(Program& program, const std::string& id, const Flags& flags) {
+  const ExecRequest request = TRY(to_exec(flags));
+  if (flags.is_json) {
+    wire::CapturedOutput output;
+    const ExecResult result = TRY(program.runtime.exec(id, request, output));
+    print_json(result, output);
+    return exit_status(result);
+  }
+  ExecResult result;
+  {
+    TerminalIo io(request);
+    result = TRY(program.runtime.exec(id, request, io));
+  }
+  explain_end(result);
+  return exit_status(result);
+}
+
+}  // namespace
+
+void add_exec(CLI::App& app, Program& program) {
+  CLI::App* command = app.add_subcommand(
+      "exec", "Run a command in a sandbox made with create: exec [OPTIONS] ID -- COMMAND");
+  auto flags = std::make_shared<Flags>();
+  add_exec_flags(*command, *flags);
+  command->prefix_command();
+  command->footer(kExamples);
+  command->callback([command, flags, &program] {
+    program.chosen = [command, flags, &program]() -> Result<int> {
+      TRY(take_command(*command, program, *flags));
+      if (flags->command.empty()) {
+        return failure(ErrorCode::InvalidArgument,
+                       "which sandbox? nutshell exec ID -- COMMAND; 'nutshell list' shows the ids");
+      }
+      const std::string id = flags->command.front();
+      flags->command.erase(flags->command.begin());
+      return exec(program, id, *flags);
+    };
+  });
+}
+
+}  // namespace nutshell::cli

@@ -1,0 +1,48 @@
+#include <fmt/format.h>
+
+#include <CLI/CLI.hpp>
+#include <memory>
+#include <nlohmann/json.hpp>
+
+#include "cli/command.h"
+
+namespace nutshell::cli {
+namespace {
+
+struct GcFlags {
+  bool is_dry = false;
+  bool is_json = false;
+};
+
+Result<int> gc(Program& program, const GcFlags& flags) {
+  const SweepReport report =
+      program.runtime.sweep(flags.is_dry ? SweepMode::DryRun : SweepMode::Remove);
+  if (flags.is_json) {
+    fmt::print("{}\n", nlohmann::ordered_json{{"dry_run", flags.is_dry},
+                                              {"removed", report.removed},
+                                              {"failed", report.failed}}
+                           .dump());
+    return report.failed.empty() ? 0 : 1;
+  }
+  for (const std::string& item : report.removed) {
+    fmt::print("{} {}\n", flags.is_dry ? "would remove" : "removed", item);
+  }
+  for (const std::string& item : report.failed)
+    fmt::print("could not remove {}\n", item);
+  if (report.removed.empty() && report.failed.empty()) fmt::print("nothing is left over\n");
+  return report.failed.empty() ? 0 : 1;
+}
+
+}  // namespace
+
+void add_gc(CLI::App& app, Program& program) {
+  CLI::App* command = app.add_subcommand("gc", "Remove what crashed processes of ours left behind");
+  auto flags = std::make_shared<GcFlags>();
+  command->add_flag("--dry-run", flags->is_dry, "Only say what would be removed");
+  command->add_flag("--json", flags->is_json, "Print a JSON object");
+  command->footer("Running sandboxes are never touched; every start and end sweeps by itself too.");
+  command->callback(
+      [flags, &program] { program.chosen = [flags, &program] { return gc(program, *flags); }; });
+}
+
+}  // namespace nutshell::cli

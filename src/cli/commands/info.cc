@@ -1,0 +1,73 @@
+#include <fmt/format.h>
+
+#include <CLI/CLI.hpp>
+#include <memory>
+#include <nlohmann/json.hpp>
+
+#include "base/byte_size.h"
+#include "cli/command.h"
+#include "cli/flags.h"
+#include "cli/status_json.h"
+
+namespace nutshell::cli {
+namespace {
+
+// What a sandbox would have here: no sandbox is needed to ask.
+Result<int> info_of_defaults(Program& program, const Flags& flags) {
+  const SandboxSpec spec = TRY(to_spec(flags));
+  const Protections protections = TRY(program.runtime.check(spec));
+  if (flags.is_json) {
+    fmt::print("{}\n", nlohmann::ordered_json{{"backend", spec.backend},
+                                              {"protections", to_json(protections)}}
+                           .dump());
+    return 0;
+  }
+  fmt::print("A sandbox started here with these flags: {}\n\n", summary_of(spec));
+  print_protections(protections);
+  return 0;
+}
+
+Result<int> info(Program& program, const std::string& id, const Flags& flags) {
+  if (id.empty()) return info_of_defaults(program, flags);
+  const SandboxStatus status = TRY(program.runtime.find(id));
+  if (flags.is_json) {
+    nlohmann::ordered_json object = to_json(status);
+    object["protections"] = to_json(status.protections);
+    fmt::print("{}\n", object.dump());
+    return 0;
+  }
+  fmt::print(
+      "id       {}\nbackend  {}\nimage    {}\nstate    {}\nage      {}\nleft     {} of {}\nlimits  "
+      " {}\n\n",
+      status.id, status.spec.backend,
+      status.spec.image.empty() ? "this machine's /usr" : status.spec.image,
+      status.state == SandboxState::Paused ? "paused" : "running",
+      format_duration(std::chrono::duration_cast<std::chrono::seconds>(status.age)),
+      format_duration(std::chrono::duration_cast<std::chrono::seconds>(status.time_left)),
+      format_duration(status.spec.ttl), summary_of(status.spec));
+  print_protections(status.protections);
+  return 0;
+}
+
+}  // namespace
+
+void add_info(CLI::App& app, Program& program) {
+  CLI::App* command =
+      app.add_subcommand("info", "Say which protections a sandbox has, how strong, and by what");
+  auto flags = std::make_shared<Flags>();
+  auto id = std::make_shared<std::string>();
+  command->add_option("ID", *id, "The sandbox; without it, what one started here would have");
+  add_sandbox_flags(*command, *flags);
+  command->add_flag("--json", flags->is_json, "Print a JSON object");
+  command->footer(
+      "Examples:\n  nutshell info\n  nutshell info --require memory=hard\n  nutshell info $ID "
+      "--json");
+  command->callback([flags, id, &program] {
+    program.chosen = [flags, id, &program]() -> Result<int> {
+      TRY(read_config(*flags));
+      return info(program, *id, *flags);
+    };
+  });
+}
+
+}  // namespace nutshell::cli

@@ -1,0 +1,20 @@
+#include <CLI/CLI.hpp>
+#include <memory>
+
+#include "cli/command.h"
+
+namespace nutshell::cli {
+
+void add_resume(CLI::App& app, Program& program) {
+  CLI::App* command = app.add_subcommand("resume", "Let a paused sandbox go on");
+  auto id = std::make_shared<std::string>();
+  command->add_option("ID", *id, "Which one")->required();
+  command->callback([id, &program] {
+    program.chosen = [id, &program]() -> Result<int> {
+      TRY(program.runtime.resume(*id));
+      return 0;
+    };
+  });
+}
+
+}  // namespace nutshell::cli

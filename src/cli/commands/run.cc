@@ -1,0 +1,63 @@
+#include <CLI/CLI.hpp>
+#include <memory>
+
+#include "cli/command.h"
+#include "cli/flags.h"
+#include "cli/report.h"
+#include "cli/terminal_io.h"
+
+namespace nutshell::cli {
+namespace {
+
+constexpr const char* kExamples = R"(Examples:
+  nutshell run -- python3 -c 'print(2 ** 100)'
+  nutshell run --memory 1g --timeout 2m -- make -j2
+  echo 'some data' | nutshell run -i -- wc -c
+  nutshell run -it -- bash                      a shell to look around in
+  nutshell run --json -- ls -l /                one JSON object for programs
+  nutshell run --image ./debian.tar -- cat /etc/os-release
+
+The command sees a private /workspace and /tmp, a read-only system, no network, no host files.
+Its exit status is passed on; 124 timed out, 125 nutshell failed, 126 cannot be run, 127 not found,
+137 out of memory, 153 output limit, 128+n ended by signal n.)";
+
+Result<int> run(Program& program, const Flags& flags) {
+  SandboxSpec spec = TRY(to_spec(flags));
+  const ExecRequest request = TRY(to_exec(flags));
+  spec.limits.cpu_time = request.limits.cpu_time;
+  // The sandbox is there for this command: it need not be told twice how long that may take.
+  if (!flags.ttl) spec.ttl = std::max(spec.ttl, request.limits.timeout + std::chrono::seconds(10));
+  if (flags.is_json) {
+    wire::CapturedOutput output;
+    const ExecResult result = TRY(program.runtime.run(spec, request, output));
+    print_json(result, output);
+    return exit_status(result);
+  }
+  ExecResult result;
+  {
+    TerminalIo io(request);
+    result = TRY(program.runtime.run(spec, request, io));
+  }
+  explain_end(result);
+  return exit_status(result);
+}
+
+}  // namespace
+
+void add_run(CLI::App& app, Program& program) {
+  CLI::App* command = app.add_subcommand("run", "Run one command in a sandbox of its own");
+  auto flags = std::make_shared<Flags>();
+  add_sandbox_flags(*command, *flags);
+  add_exec_flags(*command, *flags);
+  command->prefix_command();
+  command->footer(kExamples);
+  command->callback([command, flags, &program] {
+    program.chosen = [command, flags, &program]() -> Result<int> {
+      TRY(take_command(*command, program, *flags));
+      TRY(read_config(*flags));
+      return run(program, *flags);
+    };
+  });
+}
+
+}  // namespace nutshell::cli

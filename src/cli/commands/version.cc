@@ -1,0 +1,30 @@
+#include <fmt/format.h>
+
+#include <CLI/CLI.hpp>
+#include <memory>
+#include <nlohmann/json.hpp>
+
+#include "cli/command.h"
+#include "wire/schema.h"
+
+namespace nutshell::cli {
+
+void add_version(CLI::App& app, Program& program) {
+  CLI::App* command = app.add_subcommand("version", "Print the version");
+  auto is_json = std::make_shared<bool>(false);
+  command->add_flag("--json", *is_json, "Print a JSON object");
+  command->callback([is_json, &program] {
+    program.chosen = [is_json]() -> Result<int> {
+      if (*is_json) {
+        fmt::print(
+            "{}\n",
+            nlohmann::ordered_json{{"version", NUTSHELL_VERSION}, {"wire", wire::kVersion}}.dump());
+      } else {
+        fmt::print("nutshell {}\n", NUTSHELL_VERSION);
+      }
+      return 0;
+    };
+  });
+}
+
+}  // namespace nutshell::cli

@@ -1,0 +1,217 @@
+#include "cli/flags.h"
+
+#include <fmt/format.h>
+#include <sys/ioctl.h>
+#include <unistd.h>
+
+#include <CLI/CLI.hpp>
+#include <charconv>
+#include <cmath>
+
+#include "base/byte_size.h"
+#include "cli/suggestion.h"
+
+namespace nutshell::cli {
+namespace {
+
+Failure about(std::string_view flag, Error error) {
+  return while_doing(fmt::format("--{}", flag), std::move(error));
+}
+
+Result<> set_bytes(const std::optional<std::string>& text, std::string_view flag,
+                   std::uint64_t& to) {
+  if (!text) return {};
+  auto value = parse_byte_size(*text);
+  if (!value) return about(flag, std::move(value).error());
+  to = *value;
+  return {};
+}
+
+template <typename Duration>
+Result<> set_duration(const std::optional<std::string>& text, std::string_view flag, Duration& to) {
+  if (!text) return {};
+  auto value = parse_duration(*text);
+  if (!value) return about(flag, std::move(value).error());
+  to = std::chrono::ceil<Duration>(*value);
+  return {};
+}
+
+template <typename Number>
+Result<> set_count(const std::optional<std::string>& text, std::string_view flag, Number& to) {
+  if (!text) return {};
+  const char* end = text->data() + text->size();
+  const auto [stopped, error] = std::from_chars(text->data(), end, to);
+  if (error == std::errc() && stopped == end) return {};
+  return failure(ErrorCode::InvalidArgument,
+                 fmt::format("--{}: '{}' is not a whole number like 64", flag, *text));
+}
+
+Result<> set_cpus(const std::optional<std::string>& text, std::uint32_t& millicpus) {
+  if (!text) return {};
+  double value = 0;
+  const char* end = text->data() + text->size();
+  const auto [stopped, error] = std::from_chars(text->data(), end, value, std::chars_format::fixed);
+  if (error != std::errc() || stopped != end || !(value > 0) || value > 1000) {
+    return failure(ErrorCode::InvalidArgument,
+                   fmt::format("--cpus: '{}' is not a number of cores like 1, 0.5 or 2", *text));
+  }
+  millicpus = static_cast<std::uint32_t>(std::lround(value * 1000));
+  return {};
+}
+
+Result<> set_labels(const std::vector<std::string>& words, std::map<std::string, std::string>& to) {
+  for (const std::string& word : words) {
+    const std::size_t equals = word.find('=');
+    if (equals == std::string::npos) {
+      return failure(ErrorCode::InvalidArgument,
+                     fmt::format("--label: '{}' is not NAME=VALUE", word));
+    }
+    to[word.substr(0, equals)] = word.substr(equals + 1);
+  }
+  return {};
+}
+
+// NAME alone takes the value from our own environment, as env(1)-like tools do.
+Result<std::vector<std::string>> environment_of(const std::vector<std::string>& words) {
+  std::vector<std::string> list;
+  for (const std::string& word : words) {
+    if (word.find('=') != std::string::npos) {
+      list.push_back(word);
+      continue;
+    }
+    const char* value = std::getenv(word.c_str());  // NOLINT(concurrency-mt-unsafe)
+    if (value == nullptr) {
+      return failure(ErrorCode::InvalidArgument,
+                     fmt::format("--env {0}: {0} is not set here; give {0}=VALUE", word));
+    }
+    list.push_back(word + "=" + value);
+  }
+  return list;
+}
+
+WindowSize window_of_terminal() {
+  winsize size{};
+  if (::ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) != 0 &&
+      ::ioctl(STDIN_FILENO, TIOCGWINSZ, &size) != 0) {
+    return {};
+  }
+  return size.ws_row == 0 ? WindowSize{} : WindowSize{size.ws_row, size.ws_col};
+}
+
+}  // namespace
+
+void add_sandbox_flags(CLI::App& command, Flags& flags) {
+  const char* group = "Sandbox";
+  command.add_option("--backend", flags.backend, "How it is isolated (default native)")
+      ->group(group);
+  command
+      .add_option("--image", flags.image,
+                  "Root file system: a directory or tar (default: this machine's /usr)")
+      ->group(group);
+  command
+      .add_option("--memory", flags.memory, "Memory, files in /workspace and /tmp included (512m)")
+      ->group(group);
+  command.add_option("--cpus", flags.cpus, "Cores (1)")->group(group);
+  command.add_option("--pids", flags.pids, "Processes and threads (64)")->group(group);
+  command.add_option("--disk", flags.disk, "/workspace and /tmp together (512m)")->group(group);
+  command.add_option("--open-files", flags.open_files, "Open files per process (1024)")
+      ->group(group);
+  command.add_option("--ttl", flags.ttl, "Life of the sandbox (300s)")->group(group);
+  command
+      .add_option("--idle-timeout", flags.idle_timeout,
+                  "End it when nothing runs this long (never)")
+      ->group(group);
+  command.add_option("--label", flags.labels, "NAME=VALUE, to find it by; may be repeated")
+      ->group(group);
+  command
+      .add_option("--require", flags.requirements,
+                  "Refuse to start without: seccomp,landlock,cgroup,memory=hard…")
+      ->group(group);
+  command
+      .add_option("--unsafe-without", flags.unsafe_without,
+                  "Accept that a protection is missing (landlock)")
+      ->group(group);
+  command.add_option("--config", flags.config, "Take flags not given here from this TOML file")
+      ->group(group);
+}
+
+void add_exec_flags(CLI::App& command, Flags& flags) {
+  const char* group = "Command";
+  command.add_option("--timeout", flags.timeout, "Kill it and all its processes after this (30s)")
+      ->group(group);
+  command.add_option("--cpu-time", flags.cpu_time, "CPU seconds, children included (300s)")
+      ->group(group);
+  command
+      .add_option("--output-limit", flags.output_limit, "Bytes of stdout and stderr together (64m)")
+      ->group(group);
+  command
+      .add_option("-e,--env", flags.environment, "NAME=VALUE, or NAME to pass on; may be repeated")
+      ->group(group);
+  command.add_option("-w,--workdir", flags.workdir, "Directory to run in (/workspace)")
+      ->group(group);
+  command.add_flag("-i,--stdin,--interactive", flags.has_input, "Connect standard input")
+      ->group(group);
+  command.add_flag("-t,--tty", flags.has_terminal, "Give it a terminal")->group(group);
+  command.add_flag("--json", flags.is_json, "Capture the output; print one JSON object")
+      ->group(group);
+}
+
+Result<SandboxSpec> to_spec(const Flags& flags) {
+  SandboxSpec spec;
+  spec.backend = flags.backend.value_or(spec.backend);
+  spec.image = flags.image.value_or("");
+  if (flags.image && flags.image->empty()) {
+    return failure(ErrorCode::InvalidArgument, "--image: give a directory or a tar archive");
+  }
+  TRY(set_bytes(flags.memory, "memory", spec.limits.memory_bytes));
+  TRY(set_bytes(flags.disk, "disk", spec.limits.disk_bytes));
+  TRY(set_count(flags.pids, "pids", spec.limits.processes));
+  TRY(set_count(flags.open_files, "open-files", spec.limits.open_files));
+  TRY(set_cpus(flags.cpus, spec.limits.millicpus));
+  TRY(set_duration(flags.cpu_time, "cpu-time", spec.limits.cpu_time));
+  TRY(set_duration(flags.ttl, "ttl", spec.ttl));
+  TRY(set_duration(flags.idle_timeout, "idle-timeout", spec.idle_timeout));
+  TRY(set_labels(flags.labels, spec.labels));
+  spec.working_directory = flags.workdir.value_or(spec.working_directory);
+  spec.unsafe_without = flags.unsafe_without;
+  for (const std::string& text : flags.requirements) {
+    auto parsed = parse_requirements(text);
+    if (!parsed) return about("require", std::move(parsed).error());
+    spec.requirements.insert(spec.requirements.end(), parsed->begin(), parsed->end());
+  }
+  TRY(check_spec(spec));
+  return spec;
+}
+
+Result<ExecRequest> to_exec(const Flags& flags) {
+  ExecRequest request;
+  request.argv = flags.command;
+  request.environment = TRY(environment_of(flags.environment));
+  request.working_directory = flags.workdir.value_or("");
+  if (flags.has_input) request.standard_input = StandardInput::Streamed;
+  if (flags.has_terminal) {
+    request.terminal = Terminal::Pty;
+    request.window = window_of_terminal();
+    // NOLINTNEXTLINE(concurrency-mt-unsafe)
+    if (const char* kind = std::getenv("TERM"))
+      request.environment.push_back(std::string("TERM=") + kind);
+  }
+  TRY(set_duration(flags.timeout, "timeout", request.limits.timeout));
+  TRY(set_duration(flags.cpu_time, "cpu-time", request.limits.cpu_time));
+  TRY(set_bytes(flags.output_limit, "output-limit", request.limits.output_bytes));
+  TRY(check_exec(request));
+  return request;
+}
+
+Result<> take_command(const CLI::App& command, const Program& program, Flags& flags) {
+  flags.command = command.remaining();
+  if (!flags.command.empty() && flags.command.front().starts_with('-')) {
+    return failure(ErrorCode::InvalidArgument, unknown_option(command, flags.command.front()));
+  }
+  if (!program.behind_dashes) return {};
+  flags.command.insert(flags.command.end(), program.behind_dashes->begin(),
+                       program.behind_dashes->end());
+  return {};
+}
+
+}  // namespace nutshell::cli

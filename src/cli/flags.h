@@ -1,0 +1,44 @@
+// The flags that describe a sandbox and an exec, from the command line or a file.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "base/result.h"
+#include "cli/command.h"
+#include "core/exec.h"
+#include "core/sandbox_spec.h"
+
+namespace CLI {
+class App;
+}
+
+namespace nutshell::cli {
+
+// As given, not yet understood. A list that is empty was not given.
+struct Flags {
+  std::optional<std::string> backend, image, memory, cpus, pids, disk, open_files, cpu_time,
+      timeout, ttl, idle_timeout, output_limit, workdir;
+  std::vector<std::string> environment, labels, requirements, unsafe_without;
+  std::string config;
+  bool has_input = false;
+  bool has_terminal = false;
+  bool is_json = false;
+  std::vector<std::string> command;  // what stands behind the flags
+};
+
+void add_sandbox_flags(CLI::App& command, Flags& flags);
+void add_exec_flags(CLI::App& command, Flags& flags);
+
+// What was not given on the command line is taken from --config.
+Result<> read_config(Flags& flags);
+
+Result<SandboxSpec> to_spec(const Flags& flags);
+Result<ExecRequest> to_exec(const Flags& flags);
+
+// The words behind the flags, or behind a lone --, are the command. Without the dashes, one that
+// looks like a flag was meant as ours.
+Result<> take_command(const CLI::App& command, const Program& program, Flags& flags);
+
+}  // namespace nutshell::cli

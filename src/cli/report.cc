@@ -1,0 +1,104 @@
+#include "cli/report.h"
+
+#include <fmt/format.h>
+#include <signal.h>
+#include <string.h>  // NOLINT(modernize-deprecated-headers): sigabbrev_np is not in <cstring>
+
+#include <nlohmann/json.hpp>
+
+#include "cli/base64.h"
+#include "cli/command.h"
+
+namespace nutshell::cli {
+namespace {
+
+std::string signal_name(int number) {
+  const char* name = ::sigabbrev_np(number);
+  return name != nullptr ? fmt::format("SIG{}", name) : fmt::format("signal {}", number);
+}
+
+// Bytes that are no UTF-8 cannot stand in JSON: they are marked in the text, and given whole.
+void add_text(nlohmann::ordered_json& object, const std::string& key, const std::string& bytes) {
+  try {
+    object[key] = bytes;
+    (void)object[key].dump();  // throws on invalid UTF-8
+  } catch (const nlohmann::json::exception&) {
+    object[key] = nlohmann::json::parse(
+        nlohmann::json(bytes).dump(-1, ' ', false, nlohmann::json::error_handler_t::replace));
+    object[key + "_base64"] = base64(bytes);
+  }
+}
+
+double milliseconds(std::chrono::microseconds duration) {
+  return static_cast<double>(duration.count()) / 1000.0;
+}
+
+}  // namespace
+
+int exit_status(const ExecResult& result) {
+  switch (result.outcome) {
+    case Outcome::Exited:
+      return result.exit_code;
+    case Outcome::Signalled:
+      return 128 + result.signal;
+    case Outcome::TimedOut:
+      return kTimedOut;
+    case Outcome::OutOfMemory:
+      return kOutOfMemory;
+    case Outcome::OutputLimit:
+      return kOutputLimit;
+    case Outcome::Cancelled:
+      return kCancelled;
+    case Outcome::Lost:
+      return kOurError;
+  }
+  return kOurError;
+}
+
+void print_error(const std::string& message) {
+  fmt::print(stderr, "nutshell: {}\n", message);
+}
+
+void explain_end(const ExecResult& result) {
+  const std::string detail = result.detail.empty() ? "" : " (" + result.detail + ")";
+  switch (result.outcome) {
+    case Outcome::Exited:
+      if (!result.detail.empty()) print_error(result.detail);
+      return;
+    case Outcome::Signalled:
+      return print_error(
+          fmt::format("the command was ended by {}{}", signal_name(result.signal), detail));
+    case Outcome::TimedOut:
+      return print_error(
+          fmt::format("timed out{}: the command and all its processes were killed", detail));
+    case Outcome::OutOfMemory:
+      return print_error(fmt::format("out of memory{}: give it more with --memory", detail));
+    case Outcome::OutputLimit:
+      return print_error(fmt::format(
+          "output limit{}: the command was killed; raise it with --output-limit", detail));
+    case Outcome::Cancelled:
+      return print_error(fmt::format("cancelled{}", detail));
+    case Outcome::Lost:
+      return print_error(fmt::format("lost{}: what the command did is unknown", detail));
+  }
+}
+
+void print_json(const ExecResult& result, const wire::CapturedOutput& output) {
+  nlohmann::ordered_json object;
+  object["outcome"] = to_string(result.outcome);
+  object["exit_code"] = nullptr;
+  object["signal"] = nullptr;
+  if (result.outcome == Outcome::Exited) object["exit_code"] = result.exit_code;
+  if (result.outcome == Outcome::Signalled) object["signal"] = result.signal;
+  add_text(object, "stdout", output.output);
+  add_text(object, "stderr", output.error);
+  object["duration_ms"] = milliseconds(result.duration);
+  object["cpu_ms"] = milliseconds(result.cpu_time);
+  object["peak_memory_bytes"] = result.peak_memory_bytes;
+  object["stdout_truncated"] = result.stdout_truncated;
+  object["stderr_truncated"] = result.stderr_truncated;
+  if (!result.detail.empty()) object["detail"] = result.detail;
+  fmt::print("{}\n", object.dump());
+}
+
+}  // namespace nutshell::cli

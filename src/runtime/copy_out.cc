@@ -1,0 +1,293 @@
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <sys/stat.h>
+#include <sys/statvfs.h>
+#include <unistd.h>
+
+#include "base/beneath.h"
+#include "base/defer.h"
+#include "base/file.h"
+#include "base/random_id.h"
+#include "runtime/copy.h"
+#include "runtime/copy_place.h"
+
+namespace nutshell {
+namespace {
+
+using wire::FileInfo;
+using wire::FileKind;
+
+constexpr std::size_t kMostEntries = 1'000'000;
+constexpr std::size_t kMostNameBytes = 256U << 20U;
+
+Failure corrupt(std::string message) {
+  return failure(ErrorCode::Corrupt, std::move(message));
+}
+
+// Each component is a plain name: the path leads nowhere but below the directory it is opened in.
+Result<> check_path(std::string_view path) {
+  std::size_t depth = 0;
+  for (std::string_view left = path;; ++depth) {
+    const std::size_t slash = left.find('/');
+    if (!is_plain_name(left.substr(0, slash))) {
+      return corrupt("the sandbox names an entry that leads out of its directory");
+    }
+    if (slash == std::string_view::npos) break;
+    left.remove_prefix(slash + 1);
+  }
+  if (depth < kMostCopyDepth) return {};
+  return failure(ErrorCode::ResourceExhausted,
+                 fmt::format("the tree is more than {} directories deep", kMostCopyDepth));
+}
+
+Result<> check_entry(const FileInfo& entry) {
+  TRY(check_path(entry.path));
+  if (entry.kind != FileKind::Link) return {};
+  const bool is_text = !entry.target.empty() && entry.target.find('\0') == std::string::npos;
+  return is_text ? Result<>() : corrupt("the sandbox names a link that leads nowhere");
+}
+
+// All of it before anything is read: a client holds one conversation at a time.
+Result<std::vector<FileInfo>> list_tree(wire::InitClient& client, const std::string& source) {
+  std::vector<FileInfo> entries;
+  std::size_t name_bytes = 0;
+  TRY(client.walk(source, [&](const FileInfo& entry) -> Result<> {
+    TRY(check_entry(entry));
+    name_bytes += entry.path.size() + entry.target.size();
+    if (entries.size() >= kMostEntries || name_bytes > kMostNameBytes) {
+      return failure(
+          ErrorCode::ResourceExhausted,
+          fmt::format("{} holds more than {} entries, or too long names", source, kMostEntries));
+    }
+    entries.push_back(entry);
+    return {};
+  }));
+  return entries;
+}
+
+// Sizes are the sandbox's word, and a sparse file is larger than its disk: what cannot fit is
+// refused before a byte is written. No more than the size is read, so this bounds the whole copy.
+Result<> check_space(int directory, const std::vector<FileInfo>& entries) {
+  struct statvfs system {};
+  if (::fstatvfs(directory, &system) != 0) return syscall_failure("ask for free space");
+  const std::uint64_t free_bytes = std::uint64_t{system.f_bavail} * system.f_frsize;
+  std::uint64_t wanted = 0;
+  for (const FileInfo& entry : entries) {
+    if (entry.kind != FileKind::Regular) continue;
+    if (entry.size > free_bytes || (wanted += entry.size) > free_bytes) {
+      return failure(
+          ErrorCode::ResourceExhausted,
+          fmt::format("there is no room for more than {} bytes at the target", free_bytes));
+    }
+  }
+  return {};
+}
+
+// A new entry gets its name at once and takes the place of a file or a link, but of no directory.
+Result<> take_name(int directory, const std::string& temporary, const std::string& name) {
+  if (::renameat(directory, temporary.c_str(), directory, name.c_str()) == 0) return {};
+  return syscall_failure("replace", name);
+}
+
+std::string temporary_name() {
+  return ".nutshell-" + random_id(12);
+}
+
+Result<std::uint64_t> receive_file(wire::InitClient& client, const FileInfo& file, int directory,
+                                   const std::string& name) {
+  const std::string temporary = temporary_name();
+  const UniqueFd out =
+      TRY(open_at(directory, temporary.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW, 0600));
+  Defer removed([&] { ::unlinkat(directory, temporary.c_str(), 0); });
+  std::uint64_t bytes = 0;
+  TRY(client.read_file({file.path, 0, file.size, 0}, [&](std::string_view data) {
+    bytes += data.size();
+    return write_all(out.get(), data);
+  }));
+  if (::fchmod(out.get(), file.mode & 0777U) != 0) return syscall_failure("chmod", name);
+  TRY(take_name(directory, temporary, name));
+  removed.release();
+  return bytes;
+}
+
+Result<> place_link(const std::string& target, int directory, const std::string& name) {
+  const std::string temporary = temporary_name();
+  if (::symlinkat(target.c_str(), directory, temporary.c_str()) != 0) {
+    return syscall_failure("link", name);
+  }
+  Defer removed([&] { ::unlinkat(directory, temporary.c_str(), 0); });
+  TRY(take_name(directory, temporary, name));
+  removed.release();
+  return {};
+}
+
+// False when it was there already. A link at its place gives way, wherever it leads.
+Result<bool> make_directory(int parent, const std::string& name) {
+  if (::mkdirat(parent, name.c_str(), 0700) == 0) return true;
+  if (errno != EEXIST) return syscall_failure("make", name);
+  struct stat status {};
+  if (::fstatat(parent, name.c_str(), &status, AT_SYMLINK_NOFOLLOW) != 0) {
+    return syscall_failure("stat", name);
+  }
+  if (S_ISDIR(status.st_mode)) return false;
+  if (!S_ISLNK(status.st_mode)) {
+    return failure(ErrorCode::AlreadyExists, fmt::format("{} is there and is no directory", name));
+  }
+  if (::unlinkat(parent, name.c_str(), 0) != 0 || ::mkdirat(parent, name.c_str(), 0700) != 0) {
+    return syscall_failure("replace", name);
+  }
+  return true;
+}
+
+// Puts the entries of a tree below one directory, and nowhere else.
+class TreeReceiver {
+ public:
+  TreeReceiver(wire::InitClient& client, std::string source, UniqueFd root)
+      : client_(client), source_(std::move(source)), root_(std::move(root)) {}
+
+  Result<> receive(const std::vector<FileInfo>& entries);
+  Result<> set_mode(const std::string& path, unsigned mode) const;
+  [[nodiscard]] CopyReport report() && { return std::move(report_); }
+
+ private:
+  Result<> receive_entry(const FileInfo& entry);
+  Result<> open_parent(std::string path);
+
+  wire::InitClient& client_;
+  std::string source_;
+  UniqueFd root_;
+  UniqueFd parent_;  // of the last entry; most have the same as the one before
+  std::string parent_path_;
+  std::vector<const FileInfo*> made_;
+  CopyReport report_;
+};
+
+Result<> TreeReceiver::receive(const std::vector<FileInfo>& entries) {
+  TRY(check_space(root_.get(), entries));
+  for (const FileInfo& entry : entries) {
+    auto received = receive_entry(entry);
+    if (!received) return while_doing("copy " + entry.path, std::move(received).error());
+  }
+  // Children first, and only now: a directory that forbids writing is filled before.
+  for (auto made = made_.rbegin(); made != made_.rend(); ++made) {
+    TRY(set_mode((*made)->path, (*made)->mode));
+  }
+  return {};
+}
+
+Result<> TreeReceiver::open_parent(std::string path) {
+  if (parent_ && path == parent_path_) return {};
+  parent_ = TRY(
+      open_beneath(root_.get(), path.empty() ? "." : path, O_PATH | O_DIRECTORY, 0, Links::Refuse));
+  parent_path_ = std::move(path);
+  return {};
+}
+
+Result<> TreeReceiver::receive_entry(const FileInfo& entry) {
+  const std::size_t slash = entry.path.rfind('/');
+  const std::string name = entry.path.substr(slash + 1);  // npos + 1 is 0
+  TRY(open_parent(slash == std::string::npos ? "" : entry.path.substr(0, slash)));
+  switch (entry.kind) {
+    case FileKind::Directory:
+      if (TRY(make_directory(parent_.get(), name))) made_.push_back(&entry);
+      return {};
+    case FileKind::Link:
+      ++report_.files;
+      return place_link(entry.target, parent_.get(), name);
+    case FileKind::Regular: {
+      FileInfo file = entry;
+      file.path = source_ + "/" + entry.path;
+      report_.bytes += TRY(receive_file(client_, file, parent_.get(), name));
+      ++report_.files;
+      return {};
+    }
+    case FileKind::Other:
+      break;
+  }
+  report_.skipped.push_back(entry.path);  // also a kind that nobody knows
+  return {};
+}
+
+Result<> TreeReceiver::set_mode(const std::string& path, unsigned mode) const {
+  const UniqueFd directory =
+      TRY(open_beneath(root_.get(), path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW, 0, Links::Refuse));
+  if (::fchmod(directory.get(), mode & 0777U) != 0) return syscall_failure("chmod", path);
+  return {};
+}
+
+struct Destination {
+  UniqueFd directory;
+  std::string name;  // empty: the directory itself
+};
+
+// The target is the user's own word: links on the way to it are followed.
+Result<Destination> open_destination(const std::filesystem::path& target, FileKind kind,
+                                     std::string name) {
+  struct stat status {};
+  Standing standing = Standing::Nothing;
+  if (::stat(target.c_str(), &status) == 0) {
+    standing = S_ISDIR(status.st_mode) ? Standing::Directory : Standing::Other;
+  }
+  if (TRY(choose_place(kind, standing, target.native())) == Place::Inside) {
+    return Destination{TRY(open_file(target, O_PATH | O_DIRECTORY)), std::move(name)};
+  }
+  auto [parent, last] = TRY(split_target(target.native()));
+  auto directory = open_file(parent, O_PATH | O_DIRECTORY);
+  if (directory) return Destination{std::move(*directory), std::move(last)};
+  if (directory.error().code == ErrorCode::NotFound) return no_parent(parent, target.native());
+  return Failure(std::move(directory).error());
+}
+
+Result<CopyReport> copy_tree_out(wire::InitClient& client, const FileInfo& source,
+                                 const Destination& destination) {
+  const std::vector<FileInfo> entries = TRY(list_tree(client, source.path));
+  const int parent = destination.directory.get();
+  const std::string& name = destination.name;
+  const bool is_new = !name.empty() && TRY(make_directory(parent, name));
+  UniqueFd root =
+      TRY(open_beneath(parent, name.empty() ? "." : name, O_PATH | O_DIRECTORY, 0, Links::Refuse));
+  TreeReceiver receiver(client, source.path, std::move(root));
+  TRY(receiver.receive(entries));
+  if (is_new) TRY(receiver.set_mode(".", source.mode));
+  return std::move(receiver).report();
+}
+
+// Links are followed, inside the sandbox.
+Result<FileInfo> find_source(wire::InitClient& client, const std::string& source) {
+  FileInfo info = TRY(client.stat_target(source));
+  info.path = source;
+  if (info.kind == FileKind::Regular || info.kind == FileKind::Directory) return info;
+  return failure(ErrorCode::InvalidArgument,
+                 fmt::format("{} is neither a file nor a directory", source));
+}
+
+}  // namespace
+
+Result<CopyReport> copy_out(wire::InitClient& client, const std::string& source,
+                            const std::filesystem::path& target) {
+  const FileInfo info = TRY(find_source(client, source));
+  const std::string name = last_name(source);
+  const bool is_tree = info.kind == FileKind::Directory;
+  if (!is_tree && name.empty()) {
+    return failure(ErrorCode::InvalidArgument, fmt::format("'{}' names no file", source));
+  }
+  const Destination destination = TRY(open_destination(target, info.kind, name));
+  if (is_tree) return copy_tree_out(client, info, destination);
+  const int directory = destination.directory.get();
+  TRY(check_space(directory, {info}));
+  CopyReport report;
+  report.bytes = TRY(receive_file(client, info, directory, destination.name));
+  report.files = 1;
+  return report;
+}
+
+Result<> copy_stream_out(wire::InitClient& client, const std::string& source, int fd) {
+  const FileInfo info = TRY(find_source(client, source));
+  if (info.kind == FileKind::Directory) {
+    return failure(ErrorCode::InvalidArgument, fmt::format("{} is a directory", source));
+  }
+  return client.read_file({source, 0, info.size, 0},
+                          [fd](std::string_view data) { return write_all(fd, data); });
+}
+
+}  // namespace nutshell

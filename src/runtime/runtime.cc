@@ -1,0 +1,161 @@
+#include "runtime/runtime.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "base/defer.h"
+
+namespace nutshell {
+namespace {
+
+constexpr std::size_t kIdLength = 12;
+constexpr std::size_t kLeastIdLength = 3;
+
+bool is_id(std::string_view text) {
+  return text.size() >= kLeastIdLength && text.size() <= kIdLength &&
+         text.find_first_not_of("0123456789abcdef") == std::string_view::npos;
+}
+
+bool has_labels(const SandboxSpec& spec, const std::map<std::string, std::string>& wanted) {
+  return std::all_of(wanted.begin(), wanted.end(), [&](const auto& label) {
+    const auto found = spec.labels.find(label.first);
+    return found != spec.labels.end() && found->second == label.second;
+  });
+}
+
+// What the host knows of a lost sandbox is truer than "lost".
+Result<ExecResult> explain_loss(ExecResult result, const Gone& gone) {
+  if (gone.reason == Gone::Reason::NeverStarted) return failure(ErrorCode::Unsupported, gone.text);
+  if (gone.reason == Gone::Reason::OutOfMemory) result.outcome = Outcome::OutOfMemory;
+  if (!gone.text.empty()) result.detail = gone.text;
+  return result;
+}
+
+}  // namespace
+
+Result<Backend*> Runtime::backend(const std::string& name) {
+  const auto made = backends_.find(name);
+  if (made != backends_.end()) return made->second.get();
+  std::string names;
+  for (const BackendEntry& entry : backend_registry()) {
+    if (entry.name == name)
+      return backends_.emplace(name, entry.make(context_)).first->second.get();
+    names += (names.empty() ? "" : ", ") + entry.name;
+  }
+  return failure(ErrorCode::InvalidArgument,
+                 fmt::format("no backend '{}': there are {}", name, names));
+}
+
+Result<ExecResult> Runtime::run(const SandboxSpec& spec, const ExecRequest& request,
+                                wire::ExecIo& io) {
+  TRY(check_spec(spec));
+  TRY(check_exec(request));
+  Backend* chosen = TRY(backend(spec.backend));
+  const std::string id = TRY(chosen->start(spec, Lifetime::WithCaller));
+  const Defer stopped([&] { (void)chosen->stop(id); });  // killing a process of ours cannot fail
+  wire::InitClient client(TRY(chosen->connect(id)));
+  ExecResult result = TRY(client.exec(request, io));
+  if (result.outcome != Outcome::Lost) return result;
+  return explain_loss(std::move(result), chosen->why_gone(id));
+}
+
+Result<std::string> Runtime::create(const SandboxSpec& spec) {
+  TRY(check_spec(spec));
+  return TRY(backend(spec.backend))->start(spec, Lifetime::Kept);
+}
+
+Result<std::pair<Backend*, std::string>> Runtime::locate(const std::string& id) {
+  const SandboxStatus status = TRY(find(id));
+  return std::pair(TRY(backend(status.spec.backend)), status.id);
+}
+
+Result<SandboxStatus> Runtime::find(const std::string& id) {
+  if (!is_id(id)) {
+    return failure(ErrorCode::InvalidArgument,
+                   fmt::format("'{}' is no sandbox id: 'nutshell list' shows them", id));
+  }
+  std::vector<SandboxStatus> matches;
+  for (SandboxStatus& status : TRY(list())) {
+    if (status.id == id) return status;
+    if (status.id.starts_with(id)) matches.push_back(std::move(status));
+  }
+  if (matches.size() == 1) return std::move(matches.front());
+  if (!matches.empty()) {
+    return failure(
+        ErrorCode::InvalidArgument,
+        fmt::format("'{}' is the beginning of {} ids: give more of it", id, matches.size()));
+  }
+  return failure(ErrorCode::NotFound,
+                 fmt::format("no sandbox '{}': it may have reached its ttl; 'nutshell list' shows "
+                             "those there are, 'nutshell create' makes one",
+                             id));
+}
+
+Result<wire::InitClient> Runtime::connect(const std::string& id) {
+  // A whole id is taken at its word: no list is asked for first.
+  if (is_id(id) && id.size() == kIdLength) {
+    for (const BackendEntry& entry : backend_registry()) {
+      auto stream = TRY(backend(entry.name))->connect(id);
+      if (stream) return wire::InitClient(std::move(*stream));
+      if (stream.error().code != ErrorCode::NotFound) return Failure(std::move(stream).error());
+    }
+  }
+  auto [where, whole_id] = TRY(locate(id));
+  return wire::InitClient(TRY(where->connect(whole_id)));
+}
+
+Result<ExecResult> Runtime::exec(const std::string& id, const ExecRequest& request,
+                                 wire::ExecIo& io) {
+  TRY(check_exec(request));
+  wire::InitClient client = TRY(connect(id));
+  return client.exec(request, io);
+}
+
+Result<> Runtime::destroy(const std::string& id) {
+  auto [where, whole_id] = TRY(locate(id));
+  return where->stop(whole_id);
+}
+
+Result<> Runtime::pause(const std::string& id) {
+  auto [where, whole_id] = TRY(locate(id));
+  return where->pause(whole_id);
+}
+
+Result<> Runtime::resume(const std::string& id) {
+  auto [where, whole_id] = TRY(locate(id));
+  return where->resume(whole_id);
+}
+
+Result<std::vector<SandboxStatus>> Runtime::list(const std::map<std::string, std::string>& labels) {
+  std::vector<SandboxStatus> all;
+  for (const BackendEntry& entry : backend_registry()) {
+    for (SandboxStatus& status : TRY(TRY(backend(entry.name))->list())) {
+      if (has_labels(status.spec, labels)) all.push_back(std::move(status));
+    }
+  }
+  return all;
+}
+
+Result<Protections> Runtime::check(const SandboxSpec& spec) {
+  TRY(check_spec(spec));
+  return TRY(backend(spec.backend))->check(spec);
+}
+
+Result<Protections> Runtime::probe(const std::string& name) {
+  return TRY(backend(name))->probe();
+}
+
+SweepReport Runtime::sweep(SweepMode mode) {
+  SweepReport all;
+  for (const BackendEntry& entry : backend_registry()) {
+    auto chosen = backend(entry.name);
+    if (!chosen) continue;
+    SweepReport report = (*chosen)->sweep(mode);
+    std::move(report.removed.begin(), report.removed.end(), std::back_inserter(all.removed));
+    std::move(report.failed.begin(), report.failed.end(), std::back_inserter(all.failed));
+  }
+  return all;
+}
+
+}  // namespace nutshell

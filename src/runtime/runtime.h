@@ -1,0 +1,52 @@
+// The one API that every way in calls: create, exec, stop, list. Knows no transport and no
+// backend by name. Not thread-safe.
+#pragma once
+
+#include <map>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "backends/registry.h"
+#include "core/backend.h"
+#include "core/exec.h"
+#include "core/sandbox_spec.h"
+#include "wire/exec_io.h"
+#include "wire/init_client.h"
+
+namespace nutshell {
+
+class Runtime {
+ public:
+  explicit Runtime(BackendContext context) : context_(std::move(context)) {}
+
+  // A sandbox for this one command: made, used, and gone when this returns.
+  Result<ExecResult> run(const SandboxSpec& spec, const ExecRequest& request, wire::ExecIo& io);
+
+  Result<std::string> create(const SandboxSpec& spec);
+  Result<ExecResult> exec(const std::string& id, const ExecRequest& request, wire::ExecIo& io);
+  Result<wire::InitClient> connect(const std::string& id);
+  Result<> destroy(const std::string& id);
+  Result<> pause(const std::string& id);
+  Result<> resume(const std::string& id);
+
+  // With `labels`, only those that have all of them.
+  Result<std::vector<SandboxStatus>> list(const std::map<std::string, std::string>& labels = {});
+  // By its id or an unambiguous beginning of it.
+  Result<SandboxStatus> find(const std::string& id);
+
+  // What sandboxes of this spec would be protected by; an error if it cannot be started here.
+  Result<Protections> check(const SandboxSpec& spec);
+  Result<Protections> probe(const std::string& backend);
+  SweepReport sweep(SweepMode mode);
+
+ private:
+  Result<Backend*> backend(const std::string& name);
+  // The sandbox's backend, and its whole id.
+  Result<std::pair<Backend*, std::string>> locate(const std::string& id);
+
+  BackendContext context_;
+  std::map<std::string, std::unique_ptr<Backend>> backends_;
+};
+
+}  // namespace nutshell
