@@ -2,7 +2,6 @@
 #pragma once
 
 #include <functional>
-#include <optional>
 #include <string>
 #include <vector>
 
@@ -24,7 +23,7 @@ inline constexpr int kCancelled = 130;
 
 struct Program {
   Runtime& runtime;
-  std::optional<std::vector<std::string>> behind_dashes;  // what stands behind a lone --
+  std::vector<std::string> command;  // to run in the sandbox: what stands behind our own words
   // Set by the command that was chosen; gives the exit status.
   std::function<Result<int>()> chosen;
 };

@@ -9,7 +9,6 @@
 #include <cmath>
 
 #include "base/byte_size.h"
-#include "cli/suggestion.h"
 
 namespace nutshell::cli {
 namespace {
@@ -201,17 +200,6 @@ Result<ExecRequest> to_exec(const Flags& flags) {
   TRY(set_bytes(flags.output_limit, "output-limit", request.limits.output_bytes));
   TRY(check_exec(request));
   return request;
-}
-
-Result<> take_command(const CLI::App& command, const Program& program, Flags& flags) {
-  flags.command = command.remaining();
-  if (!flags.command.empty() && flags.command.front().starts_with('-')) {
-    return failure(ErrorCode::InvalidArgument, unknown_option(command, flags.command.front()));
-  }
-  if (!program.behind_dashes) return {};
-  flags.command.insert(flags.command.end(), program.behind_dashes->begin(),
-                       program.behind_dashes->end());
-  return {};
 }
 
 }  // namespace nutshell::cli

@@ -6,7 +6,6 @@
 #include <vector>
 
 #include "base/result.h"
-#include "cli/command.h"
 #include "core/exec.h"
 #include "core/sandbox_spec.h"
 
@@ -36,9 +35,5 @@ Result<> read_config(Flags& flags);
 
 Result<SandboxSpec> to_spec(const Flags& flags);
 Result<ExecRequest> to_exec(const Flags& flags);
-
-// The words behind the flags, or behind a lone --, are the command. Without the dashes, one that
-// looks like a flag was meant as ours.
-Result<> take_command(const CLI::App& command, const Program& program, Flags& flags);
 
 }  // namespace nutshell::cli

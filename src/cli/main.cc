@@ -67,15 +67,44 @@ int run_chosen(const Program& program) {
   return kOurError;
 }
 
-// The words up to a lone --, last first, as the parser wants them. What comes after is not ours to
-// look at.
-std::vector<std::string> split_at_dashes(int argc, char** argv, Program& program) {
-  std::vector<std::string> words(argv + 1, argv + argc);
-  const auto dashes = std::find(words.begin(), words.end(), "--");
-  if (dashes != words.end()) {
-    program.behind_dashes.emplace(std::next(dashes), words.end());
-    words.erase(dashes, words.end());
+// How many words of a command's own come before the command to run in the sandbox.
+std::optional<std::size_t> words_before_command(const std::string& name) {
+  if (name == "run") return 0;
+  if (name == "exec") return 1;  // the id
+  return std::nullopt;
+}
+
+// Where the command to run begins, if there is no --: behind the flags and their values.
+std::size_t find_command(const CLI::App& app, const std::vector<std::string>& words) {
+  const auto before = words.empty() ? std::nullopt : words_before_command(words.front());
+  if (!before) return words.size();
+  const CLI::App* command = app.get_subcommand(words.front());
+  std::size_t own = *before;
+  for (std::size_t i = 1; i < words.size(); ++i) {
+    const std::string& word = words[i];
+    if (!word.starts_with('-')) {
+      if (own-- == 0) return i;
+      continue;
+    }
+    const CLI::Option* option = command->get_option_no_throw(word);
+    const bool takes_value = option != nullptr && option->get_expected_max() > 0 && option->get_items_expected() != 0;
+    if (takes_value && word.find('=') == std::string::npos) ++i;
   }
+  return words.size();
+}
+
+// What is ours to parse, last word first, as the parser wants it. The command to run in the sandbox
+// is not ours to look at.
+std::vector<std::string> take_own_words(const CLI::App& app, std::vector<std::string> words, Program& program) {
+  const auto dashes = std::find(words.begin(), words.end(), "--");
+  const std::size_t command = find_command(app, {words.begin(), dashes});
+  const auto start = words.begin() + static_cast<std::ptrdiff_t>(command);
+  if (start < dashes) {
+    program.command.assign(start, words.end());
+  } else if (dashes != words.end()) {
+    program.command.assign(std::next(dashes), words.end());
+  }
+  words.erase(start, words.end());
   std::reverse(words.begin(), words.end());
   return words;
 }
@@ -84,14 +113,13 @@ int run_program(int argc, char** argv) {
   std::error_code error;
   const auto self = std::filesystem::read_symlink("/proc/self/exe", error);
   Runtime runtime({&init::run_init, self.parent_path()});
-  Program program{runtime, std::nullopt, nullptr};
-  std::vector<std::string> words = split_at_dashes(argc, argv, program);
+  Program program{runtime, {}, nullptr};
   CLI::App app("A shell for AI agents that they cannot crack.", "nutshell");
   app.footer(kExamples);
   app.set_version_flag("--version", std::string("nutshell ") + NUTSHELL_VERSION);
   add_commands(app, program);
   try {
-    app.parse(std::move(words));
+    app.parse(take_own_words(app, {argv + 1, argv + argc}, program));
   } catch (const CLI::Success& done) {
     return app.exit(done);
   } catch (const CLI::ParseError& problem) {

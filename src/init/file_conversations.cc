@@ -204,8 +204,10 @@ enum class Standing : std::uint8_t {
 };
 
 Result<> set_mode(const std::filesystem::path& path, mode_t mode) {
-  const UniqueFd directory = TRY(open_file(path, O_RDONLY | O_DIRECTORY));
-  if (::fchmod(directory.get(), mode) != 0) return syscall_failure("chmod", path.native());
+  std::error_code error;
+  if (!std::filesystem::is_directory(path, error))
+    return syscall_failure(ENOTDIR, "chmod", path.native());
+  if (::chmod(path.c_str(), mode) != 0) return syscall_failure("chmod", path.native());
   return {};
 }
 

@@ -1,6 +1,6 @@
 // nutshell-launcher DIRECTORY: started by the native backend, never by hand. Descriptor 3 takes
 // one word: nothing when it is ready, or what kept it from starting.
-#include <sys/prctl.h>
+#include <sys/resource.h>
 #include <unistd.h>
 
 #include <csignal>
@@ -9,6 +9,18 @@
 #include "base/file.h"
 #include "init/init.h"
 
+namespace {
+
+// Each sandbox costs the launcher about a dozen descriptors.
+void raise_descriptor_limit() {
+  rlimit limit{};
+  if (::getrlimit(RLIMIT_NOFILE, &limit) != 0) return;
+  limit.rlim_cur = limit.rlim_max;
+  (void)::setrlimit(RLIMIT_NOFILE, &limit);  // the old limit only means fewer sandboxes
+}
+
+}  // namespace
+
 int main(int argc, char** argv) {
   using namespace nutshell;
   if (argc != 2) {
@@ -16,6 +28,7 @@ int main(int argc, char** argv) {
     return 2;
   }
   std::signal(SIGPIPE, SIG_IGN);
+  raise_descriptor_limit();
   UniqueFd ready(3);
   auto launcher = native::Launcher::create({argv[1]}, &init::run_init);
   if (!launcher) {

@@ -19,12 +19,18 @@ std::string cgroup_word(const Abilities& abilities, const char* controller) {
                      controller);
 }
 
+// The first of the reasons is enough to act on.
+std::string why_no_cgroup(const Abilities& abilities) {
+  const std::string& all = abilities.cgroups.why_not();
+  return fmt::format("{}; {}", all.substr(0, all.find(';')), kDelegateFix);
+}
+
 Protection memory_protection(const Abilities& abilities) {
   if (abilities.cgroups.has_memory()) {
     return {"memory", Strength::Hard, cgroup_word(abilities, "memory"), ""};
   }
   return {"memory", Strength::Watched, "init looks every 20 ms and kills; RLIMIT_DATA per process",
-          fmt::format("{}; {}", abilities.cgroups.why_not(), kDelegateFix)};
+          why_no_cgroup(abilities)};
 }
 
 Protection cpu_protection(const Abilities& abilities, const Limits& limits) {
@@ -62,7 +68,7 @@ Protection cgroup_protection(const Abilities& abilities) {
             abilities.cgroups.version() == CgroupVersion::V2 ? "cgroup v2" : "cgroup v1", ""};
   }
   return {"cgroup", Strength::Missing, "",
-          fmt::format("{}; {}", abilities.cgroups.why_not(), kDelegateFix)};
+          why_no_cgroup(abilities)};
 }
 
 Protection identity_protection(const Abilities& abilities) {

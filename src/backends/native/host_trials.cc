@@ -96,7 +96,8 @@ Result<> try_capabilities(const Abilities& abilities) {
 
 Result<> try_cgroup(const Abilities& abilities) {
   if (abilities.cgroups.version() == CgroupVersion::None) {
-    return failure(ErrorCode::PermissionDenied, abilities.cgroups.why_not());
+    const std::string& all = abilities.cgroups.why_not();
+    return failure(ErrorCode::PermissionDenied, all.substr(0, all.find(';')));
   }
   Cgroup cgroup = TRY(Cgroup::create(abilities.cgroups, TRY(cgroup_owner_name()) + ".0"));
   TRY(cgroup.apply(Limits{}));

@@ -43,18 +43,18 @@ Result<> bring_loopback_up() {
   return {};
 }
 
-Result<NetworkNamespace> NetworkNamespace::create() {
-  UniqueFd own = TRY(open_file("/proc/self/ns/net", O_RDONLY));
+Result<UniqueFd> open_own_network_namespace() { return open_file("/proc/self/ns/net", O_RDONLY); }
+
+Result<NetworkNamespace> NetworkNamespace::create(const UniqueFd& home) {
   if (::unshare(CLONE_NEWNET) != 0) return syscall_failure("unshare", "network");
-  const Defer back([&] { enter_or_die(own.get()); });
+  const Defer back([&] { enter_or_die(home.get()); });
   TRY(bring_loopback_up());
-  UniqueFd made = TRY(open_file("/proc/self/ns/net", O_RDONLY));
-  return NetworkNamespace(std::move(own), std::move(made));
+  return NetworkNamespace(TRY(open_own_network_namespace()));
 }
 
-Result<bool> NetworkNamespace::is_clean() const {
+Result<bool> NetworkNamespace::is_clean(const UniqueFd& home) const {
   enter_or_die(namespace_.get());
-  const Defer back([&] { enter_or_die(own_.get()); });
+  const Defer back([&] { enter_or_die(home.get()); });
   const std::string text = TRY(read_file("/proc/thread-self/net/sockstat"));
   return number_in(text, "sockets:", "used ") == 0 && number_in(text, "TCP:", "tw ") == 0 &&
          number_in(text, "FRAG:", "inuse ") == 0;

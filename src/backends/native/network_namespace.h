@@ -8,20 +8,21 @@ namespace nutshell::native {
 
 class NetworkNamespace {
  public:
-  // Made on the side: the calling process is back in its own when this returns.
-  static Result<NetworkNamespace> create();
+  // Made on the side: the calling process is back in `home`, its own, when this returns.
+  static Result<NetworkNamespace> create(const UniqueFd& home);
 
   [[nodiscard]] int descriptor() const { return namespace_.get(); }
 
   // Nothing of the last sandbox is left in it: no socket, also none waiting to time out.
-  [[nodiscard]] Result<bool> is_clean() const;
+  [[nodiscard]] Result<bool> is_clean(const UniqueFd& home) const;
 
  private:
-  NetworkNamespace(UniqueFd own, UniqueFd made) : own_(std::move(own)), namespace_(std::move(made)) {}
+  explicit NetworkNamespace(UniqueFd made) : namespace_(std::move(made)) {}
 
-  UniqueFd own_;  // of this process, to come back to
   UniqueFd namespace_;
 };
+
+Result<UniqueFd> open_own_network_namespace();
 
 // For a process that is in its network namespace for good.
 Result<> bring_loopback_up();

@@ -82,7 +82,12 @@ Result<> Starter::prepare_self() {
   cgroup_owner_ = TRY(cgroup_owner_name());
   const std::string command_line = TRY(read_file("/proc/self/cmdline", 4U << 20U));
   command_line_bytes_ = command_line.size();
-  if (abilities_.privilege == Privilege::Root) return {};
+  if (abilities_.privilege == Privilege::Rootless) TRY(gain_own_root());
+  if (pooling_ == Pooling::On) home_network_ = TRY(open_own_network_namespace());
+  return {};
+}
+
+Result<> Starter::gain_own_root() {
   auto entered = enter_own_user_namespace(caller_);
   if (!entered) {
     return failure(
@@ -112,7 +117,7 @@ Result<std::optional<Cgroup>> Starter::take_cgroup(const Limits& limits) {
 
 Result<std::optional<NetworkNamespace>> Starter::take_network() {
   if (pooling_ == Pooling::Off) return std::optional<NetworkNamespace>();
-  if (free_networks_.empty()) return std::optional(TRY(NetworkNamespace::create()));
+  if (free_networks_.empty()) return std::optional(TRY(NetworkNamespace::create(home_network_)));
   std::optional<NetworkNamespace> network(std::move(free_networks_.front()));
   free_networks_.pop_front();
   return network;
@@ -225,7 +230,9 @@ Result<NativeSandbox> Starter::start(const SandboxSpec& spec) {
   InitSetup setup = make_setup(spec);
   UniqueFd report;
   std::tie(sandbox.control, setup.control) = TRY(make_socket_pair(SocketKind::Packets));
-  std::tie(sandbox.stream, setup.connection) = TRY(make_socket_pair(SocketKind::Stream));
+  if (pooling_ == Pooling::Off) {  // whoever needs each piece once connects at once
+    std::tie(sandbox.stream, setup.connection) = TRY(make_socket_pair(SocketKind::Stream));
+  }
   std::tie(sandbox.report, report) = TRY(make_socket_pair(SocketKind::Stream));
   if (sandbox.cgroup && abilities_.cgroups.has_memory()) {
     setup.oom_events = TRY(sandbox.cgroup->open_oom_events());
@@ -269,14 +276,14 @@ void Starter::finish(NativeSandbox sandbox) {
     free_cgroups_.push_back(std::move(*sandbox.cgroup));
   }
   if (!sandbox.network || free_networks_.size() >= kMostFreePieces) return;
-  const auto is_clean = sandbox.network->is_clean();
+  const auto is_clean = sandbox.network->is_clean(home_network_);
   if (is_clean && *is_clean) free_networks_.push_back(std::move(*sandbox.network));
 }
 
 bool Starter::prepare_one() {
   if (pooling_ == Pooling::Off) return false;
   if (free_networks_.size() < kReadyPieces) {
-    auto network = NetworkNamespace::create();
+    auto network = NetworkNamespace::create(home_network_);
     if (!network) return false;  // the next start will meet the same error and report it
     free_networks_.push_back(std::move(*network));
     return true;

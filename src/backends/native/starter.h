@@ -55,9 +55,8 @@ class Starter {
 
  private:
   Starter(InitEntry entry, Pooling pooling) : entry_(std::move(entry)), pooling_(pooling) {}
-  struct Cloned;
-
   Result<> prepare_self();
+  Result<> gain_own_root();
   Result<std::optional<Cgroup>> take_cgroup(const Limits& limits);
   Result<std::optional<NetworkNamespace>> take_network();
   Result<int> shared_root(const std::string& image);
@@ -75,6 +74,7 @@ class Starter {
   std::uint64_t cgroup_count_ = 0;
   std::size_t command_line_bytes_ = 0;
   std::deque<Cgroup> free_cgroups_;
+  UniqueFd home_network_;
   std::deque<NetworkNamespace> free_networks_;
   std::map<std::string, UniqueFd> shared_roots_;  // by image
 };

@@ -36,21 +36,16 @@ Result<int> exec(Program& program, const std::string& id, const Flags& flags) {
 
 void add_exec(CLI::App& app, Program& program) {
   CLI::App* command = app.add_subcommand(
-      "exec", "Run a command in a sandbox made with create: exec [OPTIONS] ID -- COMMAND");
+      "exec", "Run a command in a sandbox made with create");
   auto flags = std::make_shared<Flags>();
+  auto id = std::make_shared<std::string>();
+  command->add_option("ID", *id, "The sandbox")->required();
   add_exec_flags(*command, *flags);
-  command->prefix_command();
   command->footer(kExamples);
-  command->callback([command, flags, &program] {
-    program.chosen = [command, flags, &program]() -> Result<int> {
-      TRY(take_command(*command, program, *flags));
-      if (flags->command.empty()) {
-        return failure(ErrorCode::InvalidArgument,
-                       "which sandbox? nutshell exec ID -- COMMAND; 'nutshell list' shows the ids");
-      }
-      const std::string id = flags->command.front();
-      flags->command.erase(flags->command.begin());
-      return exec(program, id, *flags);
+  command->callback([flags, id, &program] {
+    program.chosen = [flags, id, &program]() -> Result<int> {
+      flags->command = program.command;
+      return exec(program, *id, *flags);
     };
   });
 }

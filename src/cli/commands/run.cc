@@ -49,11 +49,10 @@ void add_run(CLI::App& app, Program& program) {
   auto flags = std::make_shared<Flags>();
   add_sandbox_flags(*command, *flags);
   add_exec_flags(*command, *flags);
-  command->prefix_command();
   command->footer(kExamples);
-  command->callback([command, flags, &program] {
-    program.chosen = [command, flags, &program]() -> Result<int> {
-      TRY(take_command(*command, program, *flags));
+  command->callback([flags, &program] {
+    program.chosen = [flags, &program]() -> Result<int> {
+      flags->command = program.command;
       TRY(read_config(*flags));
       return run(program, *flags);
     };

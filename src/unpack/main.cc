@@ -1,0 +1,123 @@
+// nutshell-unpack DIR: unpacks the archive on standard input into DIR. A program of its own,
+// because an archive is hostile and so may be the process that has read it: it can write only below
+// DIR.
+#include <fmt/format.h>
+#include <sys/resource.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <chrono>
+#include <cstdio>
+#include <filesystem>
+#include <string>
+#include <string_view>
+
+#include "backends/native/landlock.h"
+#include "base/deadline.h"
+#include "base/seccomp_filter.h"
+#include "unpack/unpack.h"
+
+namespace nutshell {
+namespace {
+
+using namespace std::chrono_literals;
+
+constexpr std::string_view kUsage =
+    "usage: nutshell-unpack [--unsafe-without-landlock] DIR < ARCHIVE\n"
+    "Unpacks a tar archive (plain, gzip, bzip2, xz, zstd, lz4) into the existing directory DIR.\n";
+constexpr rlim_t kCpuSeconds = 600;
+
+struct Options {
+  std::string directory;
+  bool is_without_landlock = false;
+};
+
+Result<Options> parse_arguments(int count, char** arguments) {
+  Options options;
+  for (int i = 1; i < count; ++i) {
+    const std::string_view argument = arguments[i];
+    if (argument == "--unsafe-without-landlock") {
+      options.is_without_landlock = true;
+    } else if (!argument.empty() && !argument.starts_with('-') && options.directory.empty()) {
+      options.directory = argument;
+    } else {
+      return failure(ErrorCode::InvalidArgument, fmt::format("what is '{}'?", argument));
+    }
+  }
+  if (options.directory.empty()) return failure(ErrorCode::InvalidArgument, "no directory given");
+  return options;
+}
+
+Result<> limit_resource(__rlimit_resource resource, rlim_t most) {
+  rlimit limit{};
+  if (::getrlimit(resource, &limit) != 0) return syscall_failure("getrlimit");
+  limit.rlim_max = std::min(limit.rlim_max, most);
+  limit.rlim_cur = limit.rlim_max;
+  if (::setrlimit(resource, &limit) != 0) return syscall_failure("setrlimit");
+  return {};
+}
+
+// All of it before a byte of the archive is read.
+Result<> restrict_self(const Options& options) {
+  std::error_code error;
+  const auto directory = std::filesystem::canonical(options.directory, error);
+  if (error) return syscall_failure(error.value(), "open", options.directory);
+  if (::chdir(directory.c_str()) != 0) return syscall_failure("enter", directory.native());
+  TRY(limit_resource(RLIMIT_CORE, 0));
+  TRY(limit_resource(RLIMIT_CPU, kCpuSeconds));
+  TRY(set_no_new_privileges());
+  if (options.is_without_landlock) return {};
+  auto restricted = restrict_paths({.writable = {directory.native()}, .devices = {}});
+  if (restricted || restricted.error().code != ErrorCode::Unsupported) return restricted;
+  return while_doing("accept it with --unsafe-without-landlock", std::move(restricted).error());
+}
+
+// A line that writes over itself, for people only.
+class ProgressLine {
+ public:
+  ~ProgressLine() {
+    if (is_shown_) fmt::print(stderr, "\r\033[K");
+  }
+  void update(std::uint64_t bytes_read) {
+    if (!is_terminal_ || !next_.has_passed()) return;
+    next_ = Deadline::in(500ms);
+    is_shown_ = true;
+    fmt::print(stderr, "\r\033[Kunpacking: {} MiB read", bytes_read >> 20U);
+  }
+
+ private:
+  bool is_terminal_ = ::isatty(STDERR_FILENO) == 1;
+  bool is_shown_ = false;
+  Deadline next_ = Deadline::in(500ms);
+};
+
+Result<UnpackReport> unpack_here() {
+  ProgressLine line;
+  return unpack_archive(STDIN_FILENO, UnpackLimits{},
+                        [&](std::uint64_t bytes_read) { line.update(bytes_read); });
+}
+
+Result<UnpackReport> run(const Options& options) {
+  TRY(restrict_self(options));
+  return unpack_here();
+}
+
+}  // namespace
+}  // namespace nutshell
+
+int main(int count, char** arguments) {
+  const auto options = nutshell::parse_arguments(count, arguments);
+  if (!options) {
+    fmt::print(stderr, "nutshell-unpack: {}\n{}", options.error().message, nutshell::kUsage);
+    return 1;
+  }
+  const auto report = nutshell::run(*options);
+  if (!report) {
+    fmt::print(stderr, "nutshell-unpack: {}\n", report.error().message);
+    return 1;
+  }
+  if (report->skipped > 0) {
+    fmt::print(stderr, "nutshell-unpack: left out {} devices, FIFOs or sockets\n", report->skipped);
+  }
+  return 0;
+}

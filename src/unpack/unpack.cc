@@ -1,0 +1,244 @@
+#include "unpack/unpack.h"
+
+#include <archive.h>
+#include <archive_entry.h>
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <locale.h>
+#include <sys/stat.h>
+
+#include <algorithm>
+#include <climits>
+#include <memory>
+#include <string>
+#include <string_view>
+
+#include "base/beneath.h"
+#include "base/byte_size.h"
+#include "base/defer.h"
+
+namespace nutshell {
+namespace {
+
+struct FreeReader {
+  void operator()(archive* reader) const { ::archive_read_free(reader); }
+};
+struct FreeWriter {
+  void operator()(archive* writer) const { ::archive_write_free(writer); }
+};
+using Reader = std::unique_ptr<archive, FreeReader>;
+using Writer = std::unique_ptr<archive, FreeWriter>;
+
+Failure invalid(std::string message) {
+  return failure(ErrorCode::InvalidArgument, std::move(message));
+}
+
+// Names go to a terminal: whatever could move its cursor is shown as a question mark.
+std::string printable(std::string_view name) {
+  std::string text(name.substr(0, 200));
+  for (char& letter : text) {
+    if (static_cast<unsigned char>(letter) < 0x20 || letter == 0x7f) letter = '?';
+  }
+  return text;
+}
+
+Failure archive_failure(std::string_view what, archive* source) {
+  const char* reason = ::archive_error_string(source);
+  return invalid(fmt::format("{}: {}", what, printable(reason != nullptr ? reason : "broken")));
+}
+
+// Only what libarchive does itself: its other filters start programs.
+Result<Reader> open_reader(int input) {
+  Reader reader(::archive_read_new());
+  if (!reader) return failure(ErrorCode::ResourceExhausted, "no memory to read the archive");
+  ::archive_read_support_filter_gzip(reader.get());
+  ::archive_read_support_filter_bzip2(reader.get());
+  ::archive_read_support_filter_xz(reader.get());
+  ::archive_read_support_filter_zstd(reader.get());
+  ::archive_read_support_filter_lz4(reader.get());
+  ::archive_read_support_format_tar(reader.get());
+  constexpr std::size_t kBlock = 256U << 10U;
+  if (::archive_read_open_fd(reader.get(), input, kBlock) != ARCHIVE_OK) {
+    return archive_failure("this is no tar archive", reader.get());
+  }
+  return reader;
+}
+
+// A link in the way is an error, not removed: the archive means to write where it leads.
+Result<Writer> open_writer() {
+  Writer writer(::archive_write_disk_new());
+  if (!writer) return failure(ErrorCode::ResourceExhausted, "no memory to unpack");
+  constexpr int kFlags = ARCHIVE_EXTRACT_SECURE_SYMLINKS | ARCHIVE_EXTRACT_SECURE_NODOTDOT |
+                         ARCHIVE_EXTRACT_SECURE_NOABSOLUTEPATHS | ARCHIVE_EXTRACT_PERM |
+                         ARCHIVE_EXTRACT_TIME;
+  if (::archive_write_disk_set_options(writer.get(), kFlags) != ARCHIVE_OK) {
+    return archive_failure("prepare to unpack", writer.get());
+  }
+  return writer;
+}
+
+// The name as plain components with single slashes; empty for the directory itself.
+Result<std::string> relative_name(const char* raw) {
+  if (raw == nullptr) return invalid("the archive holds an entry without a readable name");
+  std::string name;
+  for (std::string_view left = raw; !left.empty();) {
+    const std::string_view component = left.substr(0, left.find('/'));
+    left.remove_prefix(std::min(left.size(), component.size() + 1));
+    if (component.empty() || component == ".") continue;
+    if (component == "..") {
+      return invalid(fmt::format("'{}' leads out of the directory", printable(raw)));
+    }
+    if (!name.empty()) name += '/';
+    name += component;
+  }
+  if (name.size() >= PATH_MAX) return invalid("the archive holds a name that is too long");
+  return name;
+}
+
+// libarchive looks for links on the way too; this asks the kernel.
+Result<> check_way_to(const std::string& name) {
+  const std::size_t slash = name.rfind('/');
+  if (slash == std::string::npos) return {};
+  const auto parent =
+      open_beneath(AT_FDCWD, name.substr(0, slash), O_PATH | O_DIRECTORY, 0, Links::Refuse);
+  if (parent || parent.error().code == ErrorCode::NotFound) return {};  // libarchive makes it
+  return invalid(fmt::format("'{}' goes through a link", printable(name)));
+}
+
+// One archive on its way to the disk.
+class Unpacking {
+ public:
+  Unpacking(Reader reader, Writer writer, const UnpackLimits& limits,
+            const UnpackProgress& progress)
+      : reader_(std::move(reader)),
+        writer_(std::move(writer)),
+        limits_(limits),
+        progress_(progress) {}
+
+  Result<UnpackReport> run();
+
+ private:
+  Result<> unpack_entry(archive_entry* entry);
+  Result<> check_size(const std::string& name, archive_entry* entry);
+  Result<> prepare_hard_link(archive_entry* entry, const char* target);
+  Result<> write_entry(const std::string& name, archive_entry* entry);
+  Result<> write_data(const std::string& name);
+  void show_progress() {
+    progress_(static_cast<std::uint64_t>(::archive_filter_bytes(reader_.get(), -1)));
+  }
+
+  Reader reader_;
+  Writer writer_;
+  const UnpackLimits& limits_;
+  const UnpackProgress& progress_;
+  UnpackReport report_;
+};
+
+Result<UnpackReport> Unpacking::run() {
+  for (;;) {
+    archive_entry* entry = nullptr;
+    const int status = ::archive_read_next_header(reader_.get(), &entry);
+    if (status == ARCHIVE_EOF) break;
+    if (status < ARCHIVE_WARN) return archive_failure("read the archive", reader_.get());
+    if (++report_.entries > limits_.entries) {
+      return failure(ErrorCode::ResourceExhausted,
+                     fmt::format("the archive holds more than {} entries", limits_.entries));
+    }
+    TRY(unpack_entry(entry));
+    show_progress();
+  }
+  if (report_.entries == 0) return invalid("the archive is empty");
+  // Only now directories get their modes and times.
+  if (::archive_write_close(writer_.get()) < ARCHIVE_WARN) {
+    return archive_failure("finish", writer_.get());
+  }
+  return report_;
+}
+
+Result<> Unpacking::unpack_entry(archive_entry* entry) {
+  const std::string name = TRY(relative_name(::archive_entry_pathname(entry)));
+  if (name.empty()) return {};  // the directory itself stays as the caller made it
+  const char* link = ::archive_entry_hardlink(entry);
+  const mode_t type = ::archive_entry_filetype(entry);
+  if (link == nullptr && type != AE_IFREG && type != AE_IFDIR && type != AE_IFLNK) {
+    ++report_.skipped;
+    return {};
+  }
+  TRY(check_way_to(name));
+  ::archive_entry_copy_pathname(entry, name.c_str());
+  const mode_t mode = ::archive_entry_perm(entry);
+  // The sticky bit is for directories such as /tmp; without rwx a directory could not be removed.
+  ::archive_entry_set_perm(entry, type == AE_IFDIR ? (mode & 01777U) | 0700U : mode & 0777U);
+  if (link != nullptr) {
+    TRY(prepare_hard_link(entry, link));
+  } else {
+    TRY(check_size(name, entry));
+  }
+  return write_entry(name, entry);
+}
+
+Result<> Unpacking::check_size(const std::string& name, archive_entry* entry) {
+  const auto size =
+      static_cast<std::uint64_t>(std::max<la_int64_t>(::archive_entry_size(entry), 0));
+  if (size > limits_.bytes - report_.bytes) {
+    return failure(ErrorCode::ResourceExhausted,
+                   fmt::format("'{}': the archive holds more than {}", printable(name),
+                               format_byte_size(limits_.bytes)));
+  }
+  report_.bytes += size;
+  return {};
+}
+
+// To an earlier entry and without content of its own.
+Result<> Unpacking::prepare_hard_link(archive_entry* entry, const char* raw) {
+  const std::string target = TRY(relative_name(raw));
+  if (target.empty()) return invalid("the archive holds a hard link to its directory");
+  TRY(check_way_to(target));
+  ::archive_entry_copy_hardlink(entry, target.c_str());
+  ::archive_entry_set_size(entry, 0);
+  return {};
+}
+
+Result<> Unpacking::write_entry(const std::string& name, archive_entry* entry) {
+  const std::string what = fmt::format("unpack '{}'", printable(name));
+  if (::archive_write_header(writer_.get(), entry) < ARCHIVE_WARN) {
+    return archive_failure(what, writer_.get());
+  }
+  if (::archive_entry_size(entry) > 0) TRY(write_data(what));
+  if (::archive_write_finish_entry(writer_.get()) < ARCHIVE_WARN) {
+    return archive_failure(what, writer_.get());
+  }
+  return {};
+}
+
+Result<> Unpacking::write_data(const std::string& what) {
+  for (;;) {
+    const void* block = nullptr;
+    std::size_t size = 0;
+    la_int64_t offset = 0;
+    const int status = ::archive_read_data_block(reader_.get(), &block, &size, &offset);
+    if (status == ARCHIVE_EOF) return {};
+    if (status < ARCHIVE_WARN) return archive_failure(what, reader_.get());
+    if (::archive_write_data_block(writer_.get(), block, size, offset) < ARCHIVE_WARN) {
+      return archive_failure(what, writer_.get());
+    }
+    show_progress();
+  }
+}
+
+}  // namespace
+
+Result<UnpackReport> unpack_archive(int input, const UnpackLimits& limits,
+                                    const UnpackProgress& progress) {
+  // In the plain C locale libarchive gives up on names of the pax format that are not ASCII.
+  const locale_t utf8 = ::newlocale(LC_CTYPE_MASK, "C.UTF-8", nullptr);
+  if (utf8 == nullptr) return failure(ErrorCode::Unsupported, "this system has no C.UTF-8 locale");
+  const locale_t before = ::uselocale(utf8);
+  const Defer restored([&] {
+    ::uselocale(before);
+    ::freelocale(utf8);
+  });
+  return Unpacking(TRY(open_reader(input)), TRY(open_writer()), limits, progress).run();
+}
+
+}  // namespace nutshell
