@@ -137,8 +137,7 @@ Result<> Exec::launch(const Surroundings& surroundings, Pipes& pipes) {
   }
   deadline_ = Deadline::in(milliseconds(request_.timeout_ms));
   // No tree can use up its CPU time before this much wall time has passed.
-  const auto cores = std::max(1L, ::sysconf(_SC_NPROCESSORS_ONLN));
-  cpu_check_ = Deadline::in(milliseconds(request_.cpu_ms / static_cast<std::uint64_t>(cores)));
+  cpu_check_ = Deadline::in(milliseconds(request_.cpu_ms / surroundings.cores));
   return {};
 }
 

@@ -30,6 +30,7 @@ class Exec {
     std::vector<std::string> environment;
     std::string working_directory;
     std::span<const sock_filter> filter;
+    unsigned cores = 1;
   };
 
   static Result<std::unique_ptr<Exec>> start(wire::Exec request, Mark mark,

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 #include <poll.h>
+#include <sched.h>
 #include <signal.h>
 #include <sys/prctl.h>
 #include <sys/signalfd.h>
@@ -31,6 +32,13 @@ std::uint64_t parse_oom_kills(std::string_view text) {
   const std::size_t at = text.find(kKey);
   if (at == std::string_view::npos) return 0;
   return std::strtoull(text.data() + at + kKey.size(), nullptr, 10);
+}
+
+unsigned count_cores() {
+  cpu_set_t set;
+  CPU_ZERO(&set);
+  if (::sched_getaffinity(0, sizeof set, &set) != 0) return 1;
+  return static_cast<unsigned>(std::max(1, CPU_COUNT(&set)));
 }
 
 // Blocked and read from a descriptor; everything else that could disturb init is ignored, and as
@@ -69,7 +77,7 @@ Init::Init(InitSetup setup)
     : setup_(std::move(setup)),
       memory_(setup_.watched_memory_bytes, setup_.scratch),
       surroundings_{marks_, setup_.environment, setup_.working_directory,
-                    payload_filter(setup_.is_pinned ? CpuPinning::Pinned : CpuPinning::Free)},
+                    payload_filter(setup_.is_pinned ? CpuPinning::Pinned : CpuPinning::Free), count_cores()},
       children_(block_signals()),
       ttl_(Deadline::in(setup_.ttl)) {
   ::umask(022);

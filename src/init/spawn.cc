@@ -54,9 +54,10 @@ struct Prepared {
   std::vector<char*> environment;
 };
 
+// Written by the child in the parent's memory.
 struct Report {
-  volatile int error_number = 0;
-  volatile bool is_in_exec = false;
+  volatile int& error_number;
+  volatile bool& is_in_exec;
 };
 
 bool move_descriptor(int from, int to) noexcept {
@@ -104,7 +105,7 @@ int try_candidates(Prepared& prepared) noexcept {
   return answer;
 }
 
-[[noreturn]] void run_child(const SpawnPlan& plan, Prepared& prepared, Report& report) noexcept {
+[[noreturn]] void run_child(const SpawnPlan& plan, Prepared& prepared, const Report& report) noexcept {
   int error = prepare_child(plan);
   if (error == 0) {
     report.is_in_exec = true;
@@ -124,13 +125,16 @@ Spawned spawn(const SpawnPlan& plan) {
   prepared.environment = pointers(plan.environment);
   prepared.script_argv = prepared.argv;
   prepared.script_argv.insert(prepared.script_argv.begin(), const_cast<char*>("/bin/sh"));
-  Report report;
+  // Variables of their own, not members: the compiler may keep a member in a register across vfork.
+  volatile int error_number = 0;
+  volatile bool is_in_exec = false;
+  const Report report{error_number, is_in_exec};
   // The child borrows init's memory until it execs: no page tables are copied, and the report
   // needs no pipe. Init has one thread, so nothing else runs meanwhile.
   const pid_t pid = ::vfork();
   if (pid == 0) run_child(plan, prepared, report);
   if (pid < 0) return {-1, errno, false};
-  return {pid, report.error_number, report.is_in_exec};
+  return {pid, error_number, is_in_exec};
 }
 
 }  // namespace nutshell::init

@@ -1,6 +1,7 @@
 // A directory of the test's own, with a place for the host's files and one for the sandbox's.
 #pragma once
 
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <sys/stat.h>
 
@@ -24,6 +25,11 @@ class CopyDirectories : public testing::Test {
   }
   ~CopyDirectories() override {
     std::error_code ignored;
+    for (const auto& entry : std::filesystem::recursive_directory_iterator(root_)) {
+      if (!entry.is_directory() || entry.is_symlink()) continue;
+      std::filesystem::permissions(entry.path(), std::filesystem::perms::owner_all,
+                                   std::filesystem::perm_options::add, ignored);
+    }
     std::filesystem::remove_all(root_, ignored);
   }
 

@@ -194,9 +194,11 @@ TEST_F(CopyTest, TreeGoesIntoADirectoryThatIsThere) {
   out(box_ / "tree", host_ / "back");
   expect_tree(host_ / "back/tree");
   // Once more, over what is there.
-  in(host_ / "tree", box_);
-  out(box_ / "tree", host_ / "back");
-  expect_tree(host_ / "back/tree");
+  put(host_ / "tree/sub/run", "changed", 0751);
+  in(host_ / "tree/sub", box_ / "tree");
+  out(box_ / "tree/sub", host_ / "back/tree");
+  EXPECT_EQ(text_of(host_ / "back/tree/sub/run"), "changed");
+  EXPECT_EQ(count_in(host_ / "back/tree/sub"), 2U);
   EXPECT_EQ(count_in(host_ / "back"), 1U);
 }
 
