@@ -31,8 +31,10 @@ Result<sockaddr_un> address_of(int directory, const std::filesystem::path& path)
   return address;
 }
 
-Result<UniqueFd> make_socket() {
-  UniqueFd fd(::socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0));
+int type_of(SocketKind kind) { return kind == SocketKind::Stream ? SOCK_STREAM : SOCK_SEQPACKET; }
+
+Result<UniqueFd> make_socket(SocketKind kind) {
+  UniqueFd fd(::socket(AF_UNIX, type_of(kind) | SOCK_CLOEXEC, 0));
   if (!fd) return syscall_failure("socket");
   return fd;
 }
@@ -41,17 +43,16 @@ Result<UniqueFd> make_socket() {
 
 Result<std::pair<UniqueFd, UniqueFd>> make_socket_pair(SocketKind kind) {
   std::array<int, 2> ends{};
-  const int type = kind == SocketKind::Stream ? SOCK_STREAM : SOCK_SEQPACKET;
-  if (::socketpair(AF_UNIX, type | SOCK_CLOEXEC, 0, ends.data()) != 0) {
+  if (::socketpair(AF_UNIX, type_of(kind) | SOCK_CLOEXEC, 0, ends.data()) != 0) {
     return syscall_failure("socketpair");
   }
   return std::pair(UniqueFd(ends[0]), UniqueFd(ends[1]));
 }
 
-Result<UniqueFd> listen_on(const std::filesystem::path& path) {
+Result<UniqueFd> listen_on(const std::filesystem::path& path, SocketKind kind) {
   const UniqueFd directory = TRY(open_directory_of(path));
   const sockaddr_un address = TRY(address_of(directory.get(), path));
-  UniqueFd fd = TRY(make_socket());
+  UniqueFd fd = TRY(make_socket(kind));
   if (::bind(fd.get(), reinterpret_cast<const sockaddr*>(&address), sizeof address) != 0) {
     return syscall_failure("bind", path.native());
   }
@@ -59,10 +60,10 @@ Result<UniqueFd> listen_on(const std::filesystem::path& path) {
   return fd;
 }
 
-Result<UniqueFd> connect_to(const std::filesystem::path& path) {
+Result<UniqueFd> connect_to(const std::filesystem::path& path, SocketKind kind) {
   const UniqueFd directory = TRY(open_directory_of(path));
   const sockaddr_un address = TRY(address_of(directory.get(), path));
-  UniqueFd fd = TRY(make_socket());
+  UniqueFd fd = TRY(make_socket(kind));
   if (::connect(fd.get(), reinterpret_cast<const sockaddr*>(&address), sizeof address) != 0) {
     return syscall_failure("connect", path.native());
   }

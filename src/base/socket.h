@@ -19,8 +19,8 @@ enum class SocketKind { Stream, Packets };
 Result<std::pair<UniqueFd, UniqueFd>> make_socket_pair(SocketKind kind);
 
 // At most 107 bytes of path; longer ones are reached through their directory's descriptor.
-Result<UniqueFd> listen_on(const std::filesystem::path& path);
-Result<UniqueFd> connect_to(const std::filesystem::path& path);
+Result<UniqueFd> listen_on(const std::filesystem::path& path, SocketKind kind);
+Result<UniqueFd> connect_to(const std::filesystem::path& path, SocketKind kind);
 Result<UniqueFd> accept_from(int listener);
 
 struct Peer {

@@ -14,6 +14,7 @@ namespace nutshell {
 // What init is told by whoever started it. It is inside the boundary from then on.
 struct InitSetup {
   UniqueFd control;     // packet socket: each packet carries one new connection; its end is ours
+  UniqueFd listener;    // or a socket to accept connections from, where nobody can pass them in
   UniqueFd connection;  // the first connection, if there is one already
   UniqueFd oom_events;  // text with a line "oom_kill N"; closed where there is no cgroup
   std::chrono::milliseconds ttl{0};

@@ -57,7 +57,7 @@ UniqueFd block_signals() {
 }  // namespace
 
 struct Init::Polled {
-  enum class What { Children, Control, Connection, Exec };
+  enum class What { Children, Control, Listener, Connection, Exec };
   struct Entry {
     What what;
     Connection* connection = nullptr;
@@ -104,6 +104,7 @@ void Init::poll_once() {
   Polled polled;
   polled.add(children_.get(), POLLIN, {Polled::What::Children});
   polled.add(setup_.control.get(), POLLIN, {Polled::What::Control});
+  polled.add(setup_.listener.get(), POLLIN, {Polled::What::Listener});
   for (Connection& connection : connections_) {
     polled.add(connection.descriptor(), connection.wanted_events(),
                {Polled::What::Connection, &connection});
@@ -134,6 +135,9 @@ void Init::serve(const Polled& polled) {
       }
       case Polled::What::Control:
         take_new_connection();
+        break;
+      case Polled::What::Listener:
+        accept_connection();
         break;
       case Polled::What::Connection:
         if ((events & (POLLIN | POLLHUP | POLLERR)) != 0) {
@@ -174,6 +178,14 @@ void Init::take_new_connection() {
   for (UniqueFd& stream : packet->descriptors) {
     if (connections_.size() < kMostConnections) connections_.emplace_back(std::move(stream));
   }
+}
+
+// The payload can reach this socket too, but every process of it bears a mark.
+void Init::accept_connection() {
+  auto stream = accept_from(setup_.listener.get());
+  if (!stream || connections_.size() >= kMostConnections) return;
+  const auto peer = peer_of(stream->get());
+  if (peer && ProcessMarks::of(peer->process) == 0) connections_.emplace_back(std::move(*stream));
 }
 
 void Init::reap_children() {

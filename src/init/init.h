@@ -38,6 +38,7 @@ class Init {
   [[nodiscard]] bool is_busy() const;
   void serve(const Polled& polled);
   void take_new_connection();
+  void accept_connection();
   void reap_children();
   void check_execs();
   void watch_memory();

@@ -68,8 +68,10 @@ Result<> restrict_self(const Options& options) {
   TRY(set_no_new_privileges());
   if (options.is_without_landlock) return {};
   auto restricted = restrict_paths({.writable = {directory.native()}, .devices = {}});
-  if (restricted || restricted.error().code != ErrorCode::Unsupported) return restricted;
-  return while_doing("accept it with --unsafe-without-landlock", std::move(restricted).error());
+  if (!restricted && restricted.error().code == ErrorCode::Unsupported) {
+    restricted.error().message += ": accept that with --unsafe-without-landlock";
+  }
+  return restricted;
 }
 
 // A line that writes over itself, for people only.

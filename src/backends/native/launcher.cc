@@ -29,7 +29,7 @@ constexpr auto kGrace = 2s;  // init ends itself at the ttl; a silent one is end
 Result<Launcher> Launcher::create(RuntimeDirectory directory, InitEntry entry) {
   // Before the starter enters a user namespace: the socket belongs to the caller's world.
   ::unlink(directory.socket().c_str());
-  UniqueFd listener = TRY(listen_on(directory.socket()));
+  UniqueFd listener = TRY(listen_on(directory.socket(), SocketKind::Packets));
   TRY(set_nonblocking(listener.get()));
   Starter starter = TRY(Starter::create(std::move(entry), Pooling::On));
   return Launcher(std::move(directory), std::move(starter), std::move(listener));

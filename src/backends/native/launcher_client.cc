@@ -67,7 +67,7 @@ Result<> spawn_launcher(const RuntimeDirectory& directory, const std::filesystem
 }  // namespace
 
 Result<LauncherClient> LauncherClient::connect(const RuntimeDirectory& directory) {
-  auto socket = connect_to(directory.socket());
+  auto socket = connect_to(directory.socket(), SocketKind::Packets);
   if (!socket) return failure(ErrorCode::Unavailable, "no sandboxes are kept");
   return LauncherClient(std::move(*socket));
 }

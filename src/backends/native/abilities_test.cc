@@ -1,0 +1,81 @@
+#include "backends/native/abilities.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <algorithm>
+
+namespace nutshell::native {
+namespace {
+
+using testing::HasSubstr;
+
+// A host without any cgroup, with what else the test says.
+Abilities poor_host() {
+  Abilities abilities;
+  abilities.landlock = 1;
+  abilities.cores = 2;
+  return abilities;
+}
+
+Protection named(const Protections& all, const std::string& name) {
+  const auto found =
+      std::find_if(all.begin(), all.end(), [&](const Protection& item) { return item.name == name; });
+  return found == all.end() ? Protection{} : *found;
+}
+
+std::string problems(const Abilities& abilities, const SandboxSpec& spec) {
+  const auto checked = check_protections(protections_for(abilities, spec), spec);
+  return checked ? "" : checked.error().message;
+}
+
+TEST(Abilities, WithoutCgroupsMemoryIsOnlyWatchedAndSaysSo) {
+  const Protections all = protections_for(poor_host(), {});
+  EXPECT_EQ(named(all, "memory").strength, Strength::Watched);
+  EXPECT_NE(named(all, "memory").fix, "");
+  EXPECT_EQ(named(all, "cgroup").strength, Strength::Missing);
+  EXPECT_EQ(named(all, "pids").strength, Strength::Hard);
+  EXPECT_EQ(problems(poor_host(), {}), "");
+}
+
+TEST(Abilities, FractionOfACoreNeedsACgroup) {
+  SandboxSpec spec;
+  spec.limits.millicpus = 500;
+  EXPECT_THAT(problems(poor_host(), spec), HasSubstr("cpus: cannot be kept here"));
+  spec.limits.millicpus = 2000;
+  EXPECT_EQ(problems(poor_host(), spec), "");
+}
+
+TEST(Abilities, MissingLandlockRefusesUnlessWaived) {
+  Abilities abilities = poor_host();
+  abilities.landlock = 0;
+  SandboxSpec spec;
+  EXPECT_THAT(problems(abilities, spec), HasSubstr("landlock"));
+  spec.unsafe_without = {"landlock"};
+  EXPECT_EQ(problems(abilities, spec), "");
+}
+
+TEST(Abilities, NothingButLandlockCanBeWaived) {
+  SandboxSpec spec;
+  spec.unsafe_without = {"seccomp"};
+  EXPECT_THAT(problems(poor_host(), spec), HasSubstr("only landlock can be waived"));
+}
+
+TEST(Abilities, RequirementThatIsNotMetRefuses) {
+  SandboxSpec spec;
+  spec.requirements = {{"memory", true}, {"cgroup", false}, {"moat", false}, {"seccomp", true}};
+  const std::string text = problems(poor_host(), spec);
+  EXPECT_THAT(text, HasSubstr("--require memory=hard: only watched here"));
+  EXPECT_THAT(text, HasSubstr("--require cgroup: missing here"));
+  EXPECT_THAT(text, HasSubstr("--require moat: no such protection"));
+  EXPECT_EQ(std::count(text.begin(), text.end(), '\n'), 2);  // all at once, and seccomp is kept
+}
+
+TEST(Abilities, EveryProtectionSaysByWhatOrWhyNot) {
+  for (const Protection& item : protections_for(poor_host(), {})) {
+    EXPECT_FALSE(item.by.empty() && item.fix.empty()) << item.name;
+  }
+}
+
+}  // namespace
+}  // namespace nutshell::native

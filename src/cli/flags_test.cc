@@ -1,0 +1,77 @@
+#include "cli/flags.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+namespace nutshell::cli {
+namespace {
+
+using namespace std::chrono_literals;
+using testing::HasSubstr;
+
+std::string refusal(const Flags& flags) {
+  const auto spec = to_spec(flags);
+  return spec ? "" : spec.error().message;
+}
+
+TEST(Flags, WithoutAnyGiveTheSafeDefaults) {
+  const auto spec = to_spec(Flags{});
+  ASSERT_TRUE(spec) << spec.error().message;
+  EXPECT_EQ(spec->limits, Limits{});
+  EXPECT_EQ(spec->backend, SandboxSpec{}.backend);
+}
+
+TEST(Flags, BecomeLimits) {
+  Flags flags;
+  flags.memory = "1g";
+  flags.cpus = "0.5";
+  flags.pids = "8";
+  flags.ttl = "90s";
+  flags.labels = {"a=b=c"};
+  const auto spec = to_spec(flags);
+  ASSERT_TRUE(spec) << spec.error().message;
+  EXPECT_EQ(spec->limits.memory_bytes, 1ULL << 30U);
+  EXPECT_EQ(spec->limits.millicpus, 500U);
+  EXPECT_EQ(spec->limits.processes, 8U);
+  EXPECT_EQ(spec->ttl, 90s);
+  EXPECT_EQ(spec->labels.at("a"), "b=c");
+}
+
+TEST(Flags, ThatMakeNoSenseAreNamed) {
+  EXPECT_THAT(refusal({.memory = "lots"}), HasSubstr("--memory"));
+  EXPECT_THAT(refusal({.cpus = "nan"}), HasSubstr("--cpus"));
+  EXPECT_THAT(refusal({.cpus = "-1"}), HasSubstr("--cpus"));
+  EXPECT_THAT(refusal({.pids = "1.5"}), HasSubstr("--pids"));
+  EXPECT_THAT(refusal({.pids = "99999999999"}), HasSubstr("--pids"));
+  EXPECT_THAT(refusal({.ttl = "-1s"}), HasSubstr("--ttl"));
+  EXPECT_THAT(refusal({.labels = {"novalue"}}), HasSubstr("--label"));
+  EXPECT_THAT(refusal({.requirements = {"memory=soft"}}), HasSubstr("--require"));
+  EXPECT_THAT(refusal({.image = ""}), HasSubstr("--image"));
+}
+
+TEST(Flags, TakeAVariableFromOurOwnEnvironmentOnlyWhenNamed) {
+  ASSERT_EQ(::setenv("NUTSHELL_FLAGS_TEST", "here", 1), 0);
+  Flags flags;
+  flags.command = {"env"};
+  EXPECT_TRUE(to_exec(flags)->environment.empty());
+  flags.environment = {"NUTSHELL_FLAGS_TEST"};
+  EXPECT_THAT(to_exec(flags)->environment, testing::ElementsAre("NUTSHELL_FLAGS_TEST=here"));
+  flags.environment = {"NUTSHELL_NOT_SET_ANYWHERE"};
+  EXPECT_FALSE(to_exec(flags));
+}
+
+TEST(Flags, DescribeACommand) {
+  Flags flags;
+  EXPECT_FALSE(to_exec(flags));
+  flags.command = {"cat"};
+  flags.has_input = true;
+  flags.timeout = "250ms";
+  const auto request = to_exec(flags);
+  ASSERT_TRUE(request) << request.error().message;
+  EXPECT_EQ(request->standard_input, StandardInput::Streamed);
+  EXPECT_EQ(request->terminal, Terminal::None);
+  EXPECT_EQ(request->limits.timeout, 250ms);
+}
+
+}  // namespace
+}  // namespace nutshell::cli

@@ -1,0 +1,42 @@
+#include "init/bridge.h"
+
+#include <poll.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include <array>
+
+#include "base/file.h"
+
+namespace nutshell::init {
+namespace {
+
+// False at the end of `from`.
+Result<bool> carry(int from, int to) {
+  std::array<char, 65536> chunk;
+  const ssize_t count = ::read(from, chunk.data(), chunk.size());
+  if (count < 0 && (errno == EINTR || errno == EAGAIN)) return true;
+  if (count <= 0) return false;
+  TRY(write_all(to, {chunk.data(), static_cast<std::size_t>(count)}));
+  return true;
+}
+
+}  // namespace
+
+Result<> bridge(int in, int out, int socket) {
+  bool is_in_open = true;
+  for (;;) {
+    std::array<pollfd, 2> descriptors{{{is_in_open ? in : -1, POLLIN, 0}, {socket, POLLIN, 0}}};
+    if (::poll(descriptors.data(), descriptors.size(), -1) < 0) {
+      if (errno == EINTR) continue;
+      return syscall_failure("poll");
+    }
+    if (descriptors[0].revents != 0 && !TRY(carry(in, socket))) {
+      is_in_open = false;
+      ::shutdown(socket, SHUT_WR);
+    }
+    if (descriptors[1].revents != 0 && !TRY(carry(socket, out))) return {};
+  }
+}
+
+}  // namespace nutshell::init

@@ -1,0 +1,67 @@
+// nutshell-init: PID 1 of a sandbox whose backend cannot clone itself into it, and the bridge that
+// leads to it from outside.
+//
+//   nutshell-init serve SOCKET TTL_MS [IDLE_MS]   be init; connections come through SOCKET
+//   nutshell-init connect SOCKET                  join standard input and output to it
+#include <fmt/format.h>
+#include <sys/prctl.h>
+#include <unistd.h>
+
+#include <charconv>
+#include <csignal>
+#include <string>
+#include <vector>
+
+#include "base/file.h"
+#include "base/seccomp_filter.h"
+#include "base/socket.h"
+#include "init/bridge.h"
+#include "init/init.h"
+
+namespace nutshell::init {
+namespace {
+
+Result<std::chrono::milliseconds> parse_milliseconds(const std::string& text) {
+  std::int64_t value = -1;
+  const char* end = text.data() + text.size();
+  const auto [stopped, error] = std::from_chars(text.data(), end, value);
+  if (error != std::errc() || stopped != end || value < 0) {
+    return failure(ErrorCode::InvalidArgument, fmt::format("'{}' is no number of milliseconds", text));
+  }
+  return std::chrono::milliseconds(value);
+}
+
+Result<int> serve(const std::vector<std::string>& words) {
+  InitSetup setup;
+  setup.ttl = TRY(parse_milliseconds(words[2]));
+  if (words.size() > 3) setup.idle_timeout = TRY(parse_milliseconds(words[3]));
+  setup.environment = {"PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin",
+                       "HOME=/workspace", "LANG=C.UTF-8"};
+  setup.listener = TRY(listen_on(words[1], SocketKind::Stream));
+  TRY(set_no_new_privileges());
+  if (::prctl(PR_SET_DUMPABLE, 0) != 0) return syscall_failure("set not dumpable");
+  return run_init(std::move(setup));
+}
+
+Result<int> connect(const std::vector<std::string>& words) {
+  std::signal(SIGPIPE, SIG_IGN);
+  const UniqueFd socket = TRY(connect_to(words[1], SocketKind::Stream));
+  TRY(bridge(STDIN_FILENO, STDOUT_FILENO, socket.get()));
+  return 0;
+}
+
+Result<int> run(const std::vector<std::string>& words) {
+  if (words.size() >= 3 && words.size() <= 4 && words[0] == "serve") return serve(words);
+  if (words.size() == 2 && words[0] == "connect") return connect(words);
+  return failure(ErrorCode::InvalidArgument, "serve SOCKET TTL_MS [IDLE_MS] | connect SOCKET");
+}
+
+}  // namespace
+}  // namespace nutshell::init
+
+int main(int argc, char** argv) {
+  const auto status = nutshell::init::run({argv + 1, argv + argc});
+  if (status) return *status;
+  fmt::print(stderr, "nutshell-init: {}\n", status.error().message);
+  return nutshell::init::kCouldNotStart;
+}

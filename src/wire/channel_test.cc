@@ -1,0 +1,116 @@
+#include "wire/channel.h"
+
+#include <gtest/gtest.h>
+#include <sys/socket.h>
+
+#include <csignal>
+#include <thread>
+
+#include "base/file.h"
+#include "base/socket.h"
+
+namespace nutshell::wire {
+namespace {
+
+using namespace std::chrono_literals;
+
+class ChannelTest : public testing::Test {
+ protected:
+  ChannelTest() {
+    std::signal(SIGPIPE, SIG_IGN);
+    auto [host, init] = std::move(*make_socket_pair(SocketKind::Stream));
+    channel_.emplace(std::move(host));
+    init_ = std::move(init);
+  }
+  // What init says, and nothing after it.
+  void say(std::string_view bytes) { ASSERT_TRUE(write_all(init_.get(), bytes)); }
+  ErrorCode failure_of_next() {
+    const auto frame = channel_->receive(Deadline::in(10s));
+    return frame ? ErrorCode::Internal : frame.error().code;
+  }
+  static std::string frame(auto message, std::uint32_t conversation = 0) {
+    std::string bytes;
+    append_frame(bytes, conversation, std::move(message));
+    return bytes;
+  }
+
+  std::optional<Channel> channel_;
+  UniqueFd init_;
+};
+
+TEST_F(ChannelTest, GreetsWithItsFirstMessage) {
+  channel_->queue(channel_->new_conversation(), Ping{});
+  ASSERT_TRUE(channel_->send_all(Deadline::in(10s)));
+  const std::string expected = frame(Hello{}) + frame(Ping{}, 1);
+  std::string bytes(expected.size(), '\0');
+  ASSERT_EQ(::recv(init_.get(), bytes.data(), bytes.size(), MSG_WAITALL),
+            static_cast<ssize_t>(bytes.size()));
+  EXPECT_EQ(bytes, expected);
+}
+
+TEST_F(ChannelTest, GivesWhatFollowsTheGreeting) {
+  say(frame(Hello{}) + frame(Done{}, 5));
+  const auto received = channel_->receive(Deadline::in(10s));
+  ASSERT_TRUE(received) << received.error().message;
+  EXPECT_EQ(received->conversation, 5U);
+  EXPECT_EQ(received->type, MessageType::Done);
+}
+
+TEST_F(ChannelTest, RefusesWhoDoesNotGreet) {
+  say(frame(Done{}, 1));
+  EXPECT_EQ(failure_of_next(), ErrorCode::Corrupt);
+}
+
+TEST_F(ChannelTest, RefusesAnotherMagic) {
+  say(frame(Hello{kMagic + 1, kVersion}));
+  EXPECT_EQ(failure_of_next(), ErrorCode::Corrupt);
+}
+
+TEST_F(ChannelTest, SaysSoWhenTheVersionIsAnother) {
+  say(frame(Hello{kMagic, kVersion + 1}));
+  EXPECT_EQ(failure_of_next(), ErrorCode::Unsupported);
+}
+
+TEST_F(ChannelTest, RefusesAGreetingThatIsCut) {
+  std::string bytes;
+  append_header(bytes, 0, MessageType::Hello, 3);
+  say(bytes + "abc");
+  EXPECT_EQ(failure_of_next(), ErrorCode::Corrupt);
+}
+
+TEST_F(ChannelTest, SaysWhenTheOtherSideIsGone) {
+  init_.reset();
+  EXPECT_EQ(failure_of_next(), ErrorCode::Unavailable);
+}
+
+TEST_F(ChannelTest, WaitsForASilentInitOnlyToTheDeadline) {
+  say(frame(Hello{}));
+  const auto received = channel_->receive(Deadline::in(1ms));
+  ASSERT_FALSE(received);
+  EXPECT_EQ(received.error().code, ErrorCode::DeadlineExceeded);
+}
+
+TEST_F(ChannelTest, ListensToAnEndlessInitOnlyToTheDeadline) {
+  std::thread init([this] {
+    std::string flood = frame(Hello{});
+    while (write_all(init_.get(), flood)) flood = frame(Done{}, 99);
+  });
+  const Deadline deadline = Deadline::in(50ms);
+  const Deadline patience = Deadline::in(10s);
+  auto received = channel_->receive(deadline);
+  while (received && !patience.has_passed()) received = channel_->receive(deadline);
+  ASSERT_FALSE(received) << "it would listen for ever";
+  EXPECT_EQ(received.error().code, ErrorCode::DeadlineExceeded);
+  ::shutdown(init_.get(), SHUT_RDWR);
+  init.join();
+}
+
+TEST_F(ChannelTest, SendsToADeafInitOnlyToTheDeadline) {
+  channel_->queue(1, Input{std::string(8U << 20U, 'x')});
+  const auto sent = channel_->send_all(Deadline::in(1ms));
+  ASSERT_FALSE(sent);
+  EXPECT_EQ(sent.error().code, ErrorCode::DeadlineExceeded);
+}
+
+}  // namespace
+}  // namespace nutshell::wire

@@ -1,0 +1,21 @@
+// All message types in one list, for tests that hold for every one of them.
+#pragma once
+
+#include <tuple>
+
+#include "wire/schema.h"
+
+namespace nutshell::wire {
+
+using EveryMessage =
+    std::tuple<Hello, Exec, Attach, Input, InputEnd, Consumed, Resize, Signal, Cancel, CloseOutput,
+               ReadFile, WriteFile, FileData, FileEnd, Stat, Walk, MakeDirectory, MakeLink, Suspend,
+               Continue, Ping, Output, InputConsumed, Ended, Failed, FileInfo, Entries, Done>;
+
+// Calls step(Message{}) for each type.
+template <typename Step>
+void for_every_message(Step step) {
+  std::apply([&](auto... message) { (step(message), ...); }, EveryMessage());
+}
+
+}  // namespace nutshell::wire
