@@ -23,7 +23,9 @@ int wait_for_a_signal() {
     ::pause();
 }
 
-bool is_there(pid_t pid) { return ::kill(pid, 0) == 0; }
+bool is_there(pid_t pid) {
+  return ::kill(pid, 0) == 0;
+}
 
 TEST(ChildProcess, GivesItsStatusOnce) {
   ChildProcess child = start([] { return 7; });

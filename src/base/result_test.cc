@@ -12,14 +12,18 @@ Result<int> half(int number) {
   return number / 2;
 }
 
-Result<int> quarter(int number) { return TRY(half(TRY(half(number)))); }
+Result<int> quarter(int number) {
+  return TRY(half(TRY(half(number))));
+}
 
 Result<> check_even(int number) {
   TRY(half(number));
   return {};
 }
 
-Result<std::unique_ptr<int>> boxed(int number) { return std::make_unique<int>(TRY(half(number))); }
+Result<std::unique_ptr<int>> boxed(int number) {
+  return std::make_unique<int>(TRY(half(number)));
+}
 
 TEST(Result, TryTakesTheValueOrPassesTheErrorUp) {
   EXPECT_EQ(*quarter(12), 3);

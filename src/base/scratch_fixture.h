@@ -12,7 +12,8 @@ namespace nutshell {
 class ScratchDirectory {
  public:
   ScratchDirectory() {
-    std::string pattern = (std::filesystem::temp_directory_path() / "nutshell-test-XXXXXX").native();
+    std::string pattern =
+        (std::filesystem::temp_directory_path() / "nutshell-test-XXXXXX").native();
     path_ = ::mkdtemp(pattern.data());
   }
   ScratchDirectory(const ScratchDirectory&) = delete;

@@ -81,9 +81,9 @@ TEST(Socket, IsFoundUnderAPathTooLongForItsAddress) {
   const ScratchDirectory scratch;
   const auto folder = scratch / std::string(200, 'd');
   std::filesystem::create_directory(folder);
-  const auto listener = listen_on(folder / "socket");
+  const auto listener = listen_on(folder / "socket", SocketKind::Packets);
   ASSERT_TRUE(listener) << listener.error().message;
-  const auto caller = connect_to(folder / "socket");
+  const auto caller = connect_to(folder / "socket", SocketKind::Packets);
   ASSERT_TRUE(caller) << caller.error().message;
   const auto accepted = accept_from(listener->get());
   ASSERT_TRUE(accepted) << accepted.error().message;
@@ -93,7 +93,7 @@ TEST(Socket, IsFoundUnderAPathTooLongForItsAddress) {
 
 TEST(Socket, NobodyListensToIsAnError) {
   const ScratchDirectory scratch;
-  EXPECT_EQ(connect_to(scratch / "none").error().code, ErrorCode::NotFound);
+  EXPECT_EQ(connect_to(scratch / "none", SocketKind::Packets).error().code, ErrorCode::NotFound);
 }
 
 }  // namespace

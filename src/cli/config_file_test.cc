@@ -41,7 +41,8 @@ TEST_F(ConfigFile, GivesWayToTheCommandLine) {
 }
 
 TEST_F(ConfigFile, UnknownKeyIsAnErrorWithASuggestion) {
-  EXPECT_THAT(read("memroy = \"1g\"\n"), HasSubstr("unknown key 'memroy' (did you mean 'memory'?)"));
+  EXPECT_THAT(read("memroy = \"1g\"\n"),
+              HasSubstr("unknown key 'memroy' (did you mean 'memory'?)"));
   EXPECT_THAT(read("[limits]\nmemory = \"1g\"\n"), HasSubstr("unknown key 'limits'"));
 }
 

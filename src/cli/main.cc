@@ -87,7 +87,8 @@ std::size_t find_command(const CLI::App& app, const std::vector<std::string>& wo
       continue;
     }
     const CLI::Option* option = command->get_option_no_throw(word);
-    const bool takes_value = option != nullptr && option->get_expected_max() > 0 && option->get_items_expected() != 0;
+    const bool takes_value =
+        option != nullptr && option->get_expected_max() > 0 && option->get_items_expected() != 0;
     if (takes_value && word.find('=') == std::string::npos) ++i;
   }
   return words.size();
@@ -95,7 +96,8 @@ std::size_t find_command(const CLI::App& app, const std::vector<std::string>& wo
 
 // What is ours to parse, last word first, as the parser wants it. The command to run in the sandbox
 // is not ours to look at.
-std::vector<std::string> take_own_words(const CLI::App& app, std::vector<std::string> words, Program& program) {
+std::vector<std::string> take_own_words(const CLI::App& app, std::vector<std::string> words,
+                                        Program& program) {
   const auto dashes = std::find(words.begin(), words.end(), "--");
   const std::size_t command = find_command(app, {words.begin(), dashes});
   const auto start = words.begin() + static_cast<std::ptrdiff_t>(command);

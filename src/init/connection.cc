@@ -15,11 +15,14 @@ Connection::Connection(UniqueFd stream) : stream_(std::move(stream)) {
   wire::append_frame(pending_, 0, wire::Hello{});
 }
 
-Connection::~Connection() { close(); }
+Connection::~Connection() {
+  close();
+}
 
 void Connection::close() {
   stream_.reset();
-  for (auto& [number, conversation] : conversations_) conversation->disconnected();
+  for (auto& [number, conversation] : conversations_)
+    conversation->disconnected();
   conversations_.clear();
 }
 
@@ -44,8 +47,9 @@ void Connection::read_available(const Opener& open) {
 }
 
 Result<> Connection::greet(const wire::Frame& frame) {
-  const auto hello = frame.type == wire::MessageType::Hello ? wire::decode<wire::Hello>(frame.payload)
-                                                            : Result<wire::Hello>(wire::Hello{0, 0});
+  const auto hello = frame.type == wire::MessageType::Hello
+                         ? wire::decode<wire::Hello>(frame.payload)
+                         : Result<wire::Hello>(wire::Hello{0, 0});
   if (!hello || hello->magic != wire::kMagic || hello->version != wire::kVersion) {
     return failure(ErrorCode::Corrupt, "not our protocol, or another version of it");
   }

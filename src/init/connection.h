@@ -42,8 +42,8 @@ class Connection {
 
   UniqueFd stream_;
   wire::FrameReader reader_{wire::kMostRequestPayload};
-  std::string pending_;        // whole frames, or the rest of one
-  bool is_blocked_ = false;    // the socket is full
+  std::string pending_;      // whole frames, or the rest of one
+  bool is_blocked_ = false;  // the socket is full
   bool has_greeted_ = false;
   std::map<std::uint32_t, std::unique_ptr<Conversation>> conversations_;
   std::uint32_t last_served_ = 0;

@@ -107,9 +107,8 @@ Result<> Exec::launch(const Surroundings& surroundings, Pipes& pipes) {
     std::erase_if(plan.environment, [&](const std::string& old) { return old.starts_with(name); });
     plan.environment.push_back(variable);
   }
-  const std::string& directory = request_.working_directory.empty()
-                                     ? surroundings.working_directory
-                                     : request_.working_directory;
+  const std::string& directory = request_.working_directory.empty() ? surroundings.working_directory
+                                                                    : request_.working_directory;
   // Magic links would lead to what init holds open, not to a place in the sandbox.
   auto opened = open_beneath(AT_FDCWD, directory, O_PATH | O_DIRECTORY, 0, Links::Follow);
   if (!opened) return while_doing("working directory", std::move(opened).error());
@@ -165,8 +164,8 @@ void Exec::read_output() {
   error_.read_available(allowance_);
   const bool is_over = output_.written() + error_.written() > request_.output_bytes;
   if (is_over && !forced_ && !has_ended()) {
-    end_with(Outcome::OutputLimit, fmt::format("more than {} bytes of output",
-                                               format_byte_size(request_.output_bytes)));
+    end_with(Outcome::OutputLimit,
+             fmt::format("more than {} bytes of output", format_byte_size(request_.output_bytes)));
   }
 }
 
@@ -205,8 +204,9 @@ Result<> Exec::add_input(std::string_view bytes) {
 void Exec::check_limits() {
   if (!is_running() || forced_) return;
   if (deadline_.has_passed()) {
-    return end_with(Outcome::TimedOut,
-                    fmt::format("timeout of {}", format_duration(milliseconds(request_.timeout_ms))));
+    return end_with(
+        Outcome::TimedOut,
+        fmt::format("timeout of {}", format_duration(milliseconds(request_.timeout_ms))));
   }
   if (!cpu_check_.has_passed()) return;
   if (cpu_time_ + marks_.cpu_time(mark_) >= milliseconds(request_.cpu_ms)) {
@@ -225,9 +225,12 @@ void Exec::end_with(Outcome outcome, std::string detail) {
 }
 
 void Exec::reaped(pid_t pid, int status, const rusage& usage) {
-  const auto time = [](const timeval& value) { return seconds(value.tv_sec) + microseconds(value.tv_usec); };
+  const auto time = [](const timeval& value) {
+    return seconds(value.tv_sec) + microseconds(value.tv_usec);
+  };
   cpu_time_ += time(usage.ru_utime) + time(usage.ru_stime);
-  peak_memory_bytes_ = std::max(peak_memory_bytes_, static_cast<std::uint64_t>(usage.ru_maxrss) << 10U);
+  peak_memory_bytes_ =
+      std::max(peak_memory_bytes_, static_cast<std::uint64_t>(usage.ru_maxrss) << 10U);
   if (pid != pid_) return;
   pid_ = -1;
   status_ = status;
@@ -279,8 +282,8 @@ void Exec::finish() {
 
 void Exec::fill_totals(wire::Ended& ended) const {
   const auto now = Clock::now();
-  ended.duration_us = static_cast<std::uint64_t>(
-      std::chrono::duration_cast<microseconds>(now - started_).count());
+  ended.duration_us =
+      static_cast<std::uint64_t>(std::chrono::duration_cast<microseconds>(now - started_).count());
   ended.cpu_us = static_cast<std::uint64_t>(cpu_time_.count());
   ended.peak_memory_bytes = peak_memory_bytes_;
   ended.output_bytes = output_.written();

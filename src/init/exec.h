@@ -1,9 +1,8 @@
 // One command from its start to its one end: its process tree, its streams, its limits.
 #pragma once
 
-#include <sys/resource.h>
-
 #include <linux/filter.h>
+#include <sys/resource.h>
 
 #include <chrono>
 #include <memory>

@@ -49,7 +49,8 @@ class FileConversations : public testing::Test {
       const auto type = next(conversation);
       if (type == wire::MessageType::Done) return bytes;
       if (type == wire::MessageType::Failed) return "(failed)";
-      if (type == wire::MessageType::FileData) bytes += wire::decode<wire::FileData>(payload_)->bytes;
+      if (type == wire::MessageType::FileData)
+        bytes += wire::decode<wire::FileData>(payload_)->bytes;
       EXPECT_TRUE(tell(conversation, wire::Consumed{wire::Stream::Output, bytes.size()}));
     }
   }
@@ -195,7 +196,8 @@ TEST_F(FileConversations, WalkListsParentsBeforeChildrenAndFollowsNoLink) {
   std::vector<std::string> names;
   const auto batch = wire::decode<wire::Entries>(payload_);
   ASSERT_TRUE(batch);
-  for (const wire::FileInfo& entry : batch->entries) names.push_back(entry.path);
+  for (const wire::FileInfo& entry : batch->entries)
+    names.push_back(entry.path);
   EXPECT_THAT(names, testing::UnorderedElementsAre("deep", "deep/file", "out"));
   EXPECT_LT(std::find(names.begin(), names.end(), "deep"),
             std::find(names.begin(), names.end(), "deep/file"));
@@ -212,7 +214,8 @@ TEST_F(FileConversations, WalkGoesNoDeeperThanAsked) {
 
 TEST_F(FileConversations, WalkStopsAtTheWindow) {
   fs::create_directory(path("many"));
-  for (int i = 0; i < 4000; ++i) ASSERT_TRUE(write_file(path("many/" + std::to_string(i)), ""));
+  for (int i = 0; i < 4000; ++i)
+    ASSERT_TRUE(write_file(path("many/" + std::to_string(i)), ""));
   auto walking = open(wire::Walk{path("many"), 1, 0});
   ASSERT_TRUE(walking);
   std::size_t listed = 0;
@@ -239,9 +242,9 @@ TEST_F(FileConversations, TailOfAnEndedConversationIsNoFailure) {
 }
 
 TEST_F(FileConversations, MalformedRequestIsCorrupt) {
-  for (const auto type : {wire::MessageType::ReadFile, wire::MessageType::WriteFile,
-                          wire::MessageType::Walk, wire::MessageType::Stat,
-                          wire::MessageType::MakeDirectory, wire::MessageType::MakeLink}) {
+  for (const auto type :
+       {wire::MessageType::ReadFile, wire::MessageType::WriteFile, wire::MessageType::Walk,
+        wire::MessageType::Stat, wire::MessageType::MakeDirectory, wire::MessageType::MakeLink}) {
     EXPECT_EQ(open_file_conversation(frame_of("xx", type)).error().code, ErrorCode::Corrupt);
   }
 }

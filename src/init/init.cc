@@ -77,7 +77,8 @@ Init::Init(InitSetup setup)
     : setup_(std::move(setup)),
       memory_(setup_.watched_memory_bytes, setup_.scratch),
       surroundings_{marks_, setup_.environment, setup_.working_directory,
-                    payload_filter(setup_.is_pinned ? CpuPinning::Pinned : CpuPinning::Free), count_cores()},
+                    payload_filter(setup_.is_pinned ? CpuPinning::Pinned : CpuPinning::Free),
+                    count_cores()},
       children_(block_signals()),
       ttl_(Deadline::in(setup_.ttl)) {
   ::umask(022);
@@ -343,7 +344,7 @@ Result<std::unique_ptr<Conversation>> Init::open_attach(const wire::Frame& frame
     return failure(ErrorCode::NotFound, fmt::format("no exec '{}'", request.exec_id));
   }
   Slot& slot = found->second;
-  if (slot.conversation != nullptr) slot.conversation->detach();
+  if (slot.conversation != nullptr) std::exchange(slot.conversation, nullptr)->detach();
   if (!slot.exec->stream_of(wire::Stream::Output).rewind(request.output_offset) ||
       !slot.exec->stream_of(wire::Stream::Error).rewind(request.error_offset)) {
     return failure(ErrorCode::InvalidArgument, "that offset was already consumed");

@@ -3,8 +3,10 @@
 #pragma once
 
 #include <chrono>
+#include <csignal>
 #include <optional>
 #include <string>
+#include <tuple>
 #include <vector>
 
 #include "base/scratch_fixture.h"
@@ -28,8 +30,9 @@ class InitTest : public PidNamespaceTest {
   void SetUp() override {
     PidNamespaceTest::SetUp();
     if (IsSkipped()) return;
-    auto [control, inside] = std::move(*make_socket_pair(SocketKind::Packets));
-    control_ = std::move(control);
+    std::signal(SIGPIPE, SIG_IGN);
+    UniqueFd inside;
+    std::tie(control_, inside) = std::move(*make_socket_pair(SocketKind::Packets));
     auto started = start_in_pid_namespace([this, &inside] {
       control_.reset();
       InitSetup setup;

@@ -26,7 +26,8 @@ Result<std::chrono::milliseconds> parse_milliseconds(const std::string& text) {
   const char* end = text.data() + text.size();
   const auto [stopped, error] = std::from_chars(text.data(), end, value);
   if (error != std::errc() || stopped != end || value < 0) {
-    return failure(ErrorCode::InvalidArgument, fmt::format("'{}' is no number of milliseconds", text));
+    return failure(ErrorCode::InvalidArgument,
+                   fmt::format("'{}' is no number of milliseconds", text));
   }
   return std::chrono::milliseconds(value);
 }

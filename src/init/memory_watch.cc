@@ -71,7 +71,8 @@ std::uint64_t MemoryWatch::overuse(const ProcessMarks& marks) const {
   const std::uint64_t shared_files = scratch_bytes() + system_v_bytes();
   // Resident sizes count shared pages many times over: a quick bound that needs no page walk.
   std::uint64_t bound = shared_files;
-  for (const pid_t pid : pids) bound += resident_bytes(pid);
+  for (const pid_t pid : pids)
+    bound += resident_bytes(pid);
   if (bound <= limit_bytes_) return 0;
   std::uint64_t anonymous = 0;
   std::uint64_t shared = 0;

@@ -10,7 +10,8 @@
 namespace nutshell::init {
 namespace {
 
-constexpr std::size_t kMetaBytes = 1 + 8 + 4;  // stream, offset, count: wire::Output before its bytes
+constexpr std::size_t kMetaBytes =
+    1 + 8 + 4;  // stream, offset, count: wire::Output before its bytes
 constexpr std::size_t kFrameOverhead = wire::kHeaderBytes + kMetaBytes;
 constexpr int kLargePipe = 1 << 20;
 
@@ -40,7 +41,8 @@ void OutputStream::read_available(std::uint64_t& allowance) {
   std::array<char, wire::kMostData> chunk;  // not cleared: only what read() filled is used
   while (descriptor() >= 0) {
     const std::size_t room =
-        is_discarding_ ? chunk.size() : std::min<std::size_t>(chunk.size(), window_ - (kept_ - consumed_));
+        is_discarding_ ? chunk.size()
+                       : std::min<std::size_t>(chunk.size(), window_ - (kept_ - consumed_));
     const ssize_t count = ::read(pipe_.get(), chunk.data(), room);
     if (count < 0 && errno == EINTR) continue;
     if (count < 0 && errno == EAGAIN) return;
@@ -86,6 +88,7 @@ void OutputStream::consume(std::uint64_t offset) {
 
 bool OutputStream::rewind(std::uint64_t offset) {
   if (offset < consumed_ || offset > kept_) return false;
+  next_ = blocks_.size();  // what lies before `offset` is forgotten, sent or not
   consume(offset);
   next_ = 0;
   if (blocks_.empty() || blocks_.front().offset >= offset) return true;

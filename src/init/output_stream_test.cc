@@ -45,7 +45,8 @@ class OutputStreamTest : public testing::Test {
   }
   std::string send_all() {
     std::string bytes;
-    while (stream_->has_unsent()) bytes += send_one();
+    while (stream_->has_unsent())
+      bytes += send_one();
     return bytes;
   }
 
@@ -92,8 +93,10 @@ TEST_P(RewindTest, GoesOnFromEveryOffset) {
   for (std::size_t offset = 0; offset <= all.size(); ++offset) {
     open(1000);
     next_offset_ = 0;
-    for (std::size_t at = 0; at < all.size(); at += 5) write_and_read(all.substr(at, 5));
-    for (int i = 0; i < GetParam(); ++i) send_one();
+    for (std::size_t at = 0; at < all.size(); at += 5)
+      write_and_read(all.substr(at, 5));
+    for (int i = 0; i < GetParam(); ++i)
+      send_one();
     ASSERT_TRUE(stream_->rewind(offset)) << offset;
     next_offset_ = offset;
     EXPECT_EQ(send_all(), all.substr(offset)) << offset;

@@ -40,9 +40,9 @@ Result<ChildProcess> start_in_pid_namespace(Body body) {
   const uid_t user = ::geteuid();
   const gid_t group = ::getegid();
   int descriptor = -1;
-  const long pid = ::syscall(
-      SYS_clone, CLONE_NEWUSER | CLONE_NEWPID | CLONE_NEWNS | CLONE_PIDFD | SIGCHLD, nullptr,
-      &descriptor, nullptr, nullptr);
+  const long pid =
+      ::syscall(SYS_clone, CLONE_NEWUSER | CLONE_NEWPID | CLONE_NEWNS | CLONE_PIDFD | SIGCHLD,
+                nullptr, &descriptor, nullptr, nullptr);
   if (pid < 0) return syscall_failure("clone");
   if (pid == 0) ::_exit(settle_in_namespaces(user, group) ? body() : kNoNamespace);
   return ChildProcess(static_cast<pid_t>(pid), UniqueFd(descriptor));

@@ -78,7 +78,8 @@ std::vector<pid_t> ProcessMarks::living(Mark mark) const {
 }
 
 void ProcessMarks::send_signal(Mark mark, int signal) const {
-  for (const pid_t pid : living(mark)) ::kill(pid, signal);
+  for (const pid_t pid : living(mark))
+    ::kill(pid, signal);
 }
 
 std::size_t ProcessMarks::kill_all(Mark mark, const Deadline& deadline) const {
@@ -94,7 +95,8 @@ std::size_t ProcessMarks::kill_all(Mark mark, const Deadline& deadline) const {
       ::kill(-1, SIGSTOP);
       pids = living(mark);
     }
-    for (const pid_t pid : pids) ::kill(pid, SIGKILL);
+    for (const pid_t pid : pids)
+      ::kill(pid, SIGKILL);
     if (stops_all) ::kill(-1, SIGCONT);
     constexpr timespec kMoment{0, 500'000};
     ::nanosleep(&kMoment, nullptr);
@@ -106,7 +108,8 @@ std::chrono::microseconds ProcessMarks::cpu_time(Mark mark) const {
   std::array<char, 512> buffer{};
   for (const pid_t pid : living(mark)) {
     const std::string_view fields = read_stat(proc_.get(), pid, buffer);
-    for (const int index : {11, 12, 13, 14}) ticks += to_number(field(fields, index));
+    for (const int index : {11, 12, 13, 14})
+      ticks += to_number(field(fields, index));
   }
   return std::chrono::microseconds(ticks * (1'000'000 / ::sysconf(_SC_CLK_TCK)));
 }

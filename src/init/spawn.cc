@@ -40,7 +40,8 @@ std::vector<std::string> candidates_for(const SpawnPlan& plan) {
 std::vector<char*> pointers(const std::vector<std::string>& strings) {
   std::vector<char*> list;
   list.reserve(strings.size() + 1);
-  for (const std::string& text : strings) list.push_back(const_cast<char*>(text.c_str()));
+  for (const std::string& text : strings)
+    list.push_back(const_cast<char*>(text.c_str()));
   list.push_back(nullptr);
   return list;
 }
@@ -105,7 +106,8 @@ int try_candidates(Prepared& prepared) noexcept {
   return answer;
 }
 
-[[noreturn]] void run_child(const SpawnPlan& plan, Prepared& prepared, const Report& report) noexcept {
+[[noreturn]] void run_child(const SpawnPlan& plan, Prepared& prepared,
+                            const Report& report) noexcept {
   int error = prepare_child(plan);
   if (error == 0) {
     report.is_in_exec = true;

@@ -1,9 +1,8 @@
 // Starts a command: the few steps between init and the payload's first instruction.
 #pragma once
 
-#include <sys/types.h>
-
 #include <linux/filter.h>
+#include <sys/types.h>
 
 #include <chrono>
 #include <span>
@@ -30,7 +29,7 @@ struct SpawnPlan {
 
 struct Spawned {
   pid_t pid = -1;
-  int error_number = 0;     // what kept it from starting
+  int error_number = 0;             // what kept it from starting
   bool has_failed_in_exec = false;  // the command itself cannot be run, as against a step of ours
 };
 

@@ -7,7 +7,9 @@
 
 namespace nutshell::wire {
 
-Channel::Channel(UniqueFd stream) : stream_(std::move(stream)) { queue(0, Hello{}); }
+Channel::Channel(UniqueFd stream) : stream_(std::move(stream)) {
+  queue(0, Hello{});
+}
 
 Result<> Channel::send_some() {
   while (!outgoing_.empty()) {
@@ -34,7 +36,8 @@ Result<> Channel::send_all(const Deadline& deadline) {
 Result<std::optional<Frame>> Channel::next_frame() {
   auto frame = TRY(reader_.next());
   if (!frame || has_greeting_) return frame;
-  const Hello hello = frame->type == MessageType::Hello ? TRY(decode<Hello>(frame->payload)) : Hello{0, 0};
+  const Hello hello =
+      frame->type == MessageType::Hello ? TRY(decode<Hello>(frame->payload)) : Hello{0, 0};
   if (hello.magic != kMagic) return failure(ErrorCode::Corrupt, "the other side is not an init");
   if (hello.version != kVersion) {
     return failure(ErrorCode::Unsupported,

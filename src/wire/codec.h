@@ -43,7 +43,8 @@ class Encoder {
   void put(std::vector<T>& list) {
     auto size = static_cast<std::uint32_t>(list.size());
     put(size);
-    for (T& item : list) put(item);
+    for (T& item : list)
+      put(item);
   }
 
   std::string& out_;
@@ -91,7 +92,8 @@ class Decoder {
     // the frame itself allows.
     if (!is_good_ || size > left_.size()) return fail();
     list.clear();
-    for (std::uint32_t i = 0; i < size && is_good_; ++i) get(list.emplace_back());
+    for (std::uint32_t i = 0; i < size && is_good_; ++i)
+      get(list.emplace_back());
   }
   void fail() {
     is_good_ = false;

@@ -8,7 +8,9 @@
 namespace nutshell::wire {
 namespace {
 
-std::size_t index_of(Stream stream) { return stream == Stream::Error ? 1 : 0; }
+std::size_t index_of(Stream stream) {
+  return stream == Stream::Error ? 1 : 0;
+}
 
 }  // namespace
 
@@ -103,7 +105,8 @@ Result<> ExecLoop::take(const Frame& frame) {
     case MessageType::Failed: {
       auto failed = TRY(decode<Failed>(frame.payload));
       const auto most = static_cast<std::uint8_t>(ErrorCode::Internal);
-      return failure(static_cast<ErrorCode>(std::min(failed.code, most)), std::move(failed.message));
+      return failure(static_cast<ErrorCode>(std::min(failed.code, most)),
+                     std::move(failed.message));
     }
     default:
       return failure(ErrorCode::Corrupt, "a message that no exec sends");

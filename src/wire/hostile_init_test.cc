@@ -62,10 +62,9 @@ class HostileInit : public testing::Test {
 };
 
 TEST_F(HostileInit, ThatBehavesIsBelieved) {
-  const auto result = exec_hearing(frame(Output{Stream::Output, 0, "one"}) +
-                                   frame(Output{Stream::Error, 0, "two"}) +
-                                   frame(Output{Stream::Output, 3, "more"}) +
-                                   frame(ended_with(Outcome::Exited)));
+  const auto result = exec_hearing(
+      frame(Output{Stream::Output, 0, "one"}) + frame(Output{Stream::Error, 0, "two"}) +
+      frame(Output{Stream::Output, 3, "more"}) + frame(ended_with(Outcome::Exited)));
   ASSERT_TRUE(result) << result.error().message;
   EXPECT_EQ(result->outcome, Outcome::Exited);
   EXPECT_EQ(captured_.output, "onemore");
@@ -152,7 +151,8 @@ TEST_F(HostileInit, EndlessOneIsLostAtTheDeadlineAndFillsNoMemory) {
     std::string bytes = frame(Hello{}, 0);
     const std::string others = frame(Output{Stream::Output, 0, std::string(1000, 'x')}, 77);
     const std::string nothing = frame(Output{Stream::Output, 0, ""});
-    while (write_all(init_.get(), bytes)) bytes = others + nothing;
+    while (write_all(init_.get(), bytes))
+      bytes = others + nothing;
   });
   {
     Channel channel(std::move(host_));
@@ -194,9 +194,10 @@ TEST_F(HostileInit, ListingGarbageIsCorrupt) {
 TEST_F(HostileInit, AcceptingBytesItNeverGotEndsTheWrite) {
   InitClient client = client_hearing(frame(InputConsumed{~0ULL}) + frame(Done{}));
   int left = 3;
-  const auto written = client.write_file({"/f", 0644, 0, 0}, [&](std::size_t) -> Result<std::string> {
-    return left-- > 0 ? std::string(1000, 'x') : std::string();
-  });
+  const auto written =
+      client.write_file({"/f", 0644, 0, 0}, [&](std::size_t) -> Result<std::string> {
+        return left-- > 0 ? std::string(1000, 'x') : std::string();
+      });
   EXPECT_TRUE(written) << written.error().message;
 }
 

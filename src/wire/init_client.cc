@@ -29,8 +29,8 @@ Exec to_wire(const std::string& exec_id, const ExecRequest& request) {
   exec.columns = request.window.columns;
   exec.timeout_ms = static_cast<std::uint64_t>(request.limits.timeout.count());
   exec.output_bytes = request.limits.output_bytes;
-  exec.cpu_ms = static_cast<std::uint64_t>(
-      std::chrono::milliseconds(request.limits.cpu_time).count());
+  exec.cpu_ms =
+      static_cast<std::uint64_t>(std::chrono::milliseconds(request.limits.cpu_time).count());
   exec.window = kWindow;
   return exec;
 }
@@ -52,7 +52,8 @@ Result<ExecResult> InitClient::exec_named(const std::string& exec_id, const Exec
                                           ExecIo& io) {
   const std::uint32_t conversation = channel_.new_conversation();
   channel_.queue(conversation, to_wire(exec_id, request));
-  const Deadline deadline = Deadline::in(request.limits.timeout + std::chrono::milliseconds(kGrace));
+  const Deadline deadline =
+      Deadline::in(request.limits.timeout + std::chrono::milliseconds(kGrace));
   return ExecLoop(channel_, conversation, io, deadline).run();
 }
 
@@ -77,7 +78,8 @@ Result<Frame> InitClient::receive_for(std::uint32_t conversation) {
 
 Result<> InitClient::wait_done(std::uint32_t conversation) {
   const Frame frame = TRY(receive_for(conversation));
-  if (frame.type != MessageType::Done) return failure(ErrorCode::Corrupt, "not the answer expected");
+  if (frame.type != MessageType::Done)
+    return failure(ErrorCode::Corrupt, "not the answer expected");
   return {};
 }
 
@@ -143,7 +145,8 @@ Result<> InitClient::walk(const std::string& path, const Visitor& visit) {
     if (frame.type == MessageType::Done) return {};
     received += kHeaderBytes + frame.payload.size();
     const auto batch = TRY(decode<Entries>(frame.payload));
-    for (const FileInfo& entry : batch.entries) TRY(visit(entry));
+    for (const FileInfo& entry : batch.entries)
+      TRY(visit(entry));
     channel_.queue(conversation, Consumed{Stream::Output, received});
   }
 }

@@ -5,8 +5,8 @@ The host side is made first (bait.py): files, sockets, descriptors and secrets t
 look for. Where a refusal would mean nothing if the bait were missing, the same probe first runs on
 the host and has to succeed there (the rows called "control").
 
-  NUTSHELL_BIN    the program under test   (build/bin/nutshell)
-  NUTSHELL_PROBE  the attacking program    (build/bin/nutshell-probe)
+  NUTSHELL_BIN       directory of the program under test      (build/bin)
+  NUTSHELL_TEST_BIN  directory of the attacking program       (build/release/tests)
 """
 import argparse
 import contextlib
@@ -25,7 +25,6 @@ from bait import SECONDS, Host, arguments_for, random_word
 
 REPOSITORY = Path(__file__).resolve().parents[2]
 PROBE_INSIDE = "/workspace/probe"
-CANNOT_RUN = 77  # what CTest is told to take for "skipped"
 MEMORY, PROCESSES, DISK, FILES, INODES = "64m", "32", "16m", "65536", "65536"
 OUT_OF_MEMORY = 137
 
@@ -65,7 +64,7 @@ class Report:
 
     def add(self, result, name, detail):
         self.rows.append(Row(result, name, detail))
-        print(f"{result}  {name:<22} {detail[:160]}", flush=True)
+        print(f"{result} {name}: {detail[:160]}", flush=True)
 
     def count(self, result):
         return sum(row.result == result for row in self.rows)
@@ -84,9 +83,16 @@ class Sandbox:
         if created.returncode or not self.id:
             raise RuntimeError(f"create failed: {created.stderr.strip()}")
         host.stack.callback(self.destroy)
-        copied = host.run([nutshell, "cp", probe, f"{self.id}:{PROBE_INSIDE}"])
+        self.copy_in(probe)
+
+    def copy_in(self, probe):
+        write = f"cat > {PROBE_INSIDE} && chmod 755 {PROBE_INSIDE}"
+        with open(probe, "rb") as file:
+            copied = subprocess.run([self.nutshell, "exec", "-i", self.id, "--", "sh", "-c", write],
+                                    stdin=file, capture_output=True, env=self.host.environment,
+                                    timeout=SECONDS, check=False)
         if copied.returncode:
-            raise RuntimeError(f"cp failed: {copied.stderr.strip()}")
+            raise RuntimeError(f"copying the probe failed: {copied.stderr[-200:]!r}")
 
     def command(self, *words):
         return [self.nutshell, "exec", self.id, "--", PROBE_INSIDE, *words]
@@ -298,19 +304,23 @@ def parse_options():
 
 def main():
     options = parse_options()
-    nutshell = os.environ.get("NUTSHELL_BIN", str(REPOSITORY / "build/bin/nutshell"))
-    probe = os.environ.get("NUTSHELL_PROBE", str(REPOSITORY / "build/bin/nutshell-probe"))
-    os.environ.update(NUTSHELL_BIN=os.path.abspath(nutshell), NUTSHELL_PROBE=os.path.abspath(probe))
+    programs = {"nutshell": os.environ.get("NUTSHELL_BIN", str(REPOSITORY / "build/bin")),
+                "nutshell-probe": os.environ.get("NUTSHELL_TEST_BIN",
+                                                 str(REPOSITORY / "build/release/tests"))}
+    os.environ.update(NUTSHELL_BIN=programs["nutshell"], NUTSHELL_TEST_BIN=programs["nutshell-probe"])
     if options.as_user:
         become(options.as_user)
-    for program in (os.environ["NUTSHELL_BIN"], os.environ["NUTSHELL_PROBE"]):
+    paths = [os.path.join(os.path.abspath(where), name) for name, where in programs.items()]
+    for program in paths:
         if not os.access(program, os.X_OK):
-            print(f"cannot run: {program} is missing\n0 passed, 0 failed, 1 skipped")
-            return CANNOT_RUN
+            print(f"SKIP probes: {program} is missing\n0 passed, 0 failed, 1 skipped")
+            return 0
     with contextlib.ExitStack() as stack:
+        # A launcher of its own: it meets nobody else's sandboxes.
+        os.environ["NUTSHELL_RUNTIME_DIR"] = stack.enter_context(
+            tempfile.TemporaryDirectory(prefix="nutshell-runtime-", ignore_cleanup_errors=True))
         host = Host(stack)
-        suite = Suite(host, options, os.environ["NUTSHELL_BIN"], os.environ["NUTSHELL_PROBE"])
-        return suite.run()
+        return Suite(host, options, *paths).run()
 
 
 if __name__ == "__main__":

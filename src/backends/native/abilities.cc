@@ -67,8 +67,7 @@ Protection cgroup_protection(const Abilities& abilities) {
     return {"cgroup", Strength::Hard,
             abilities.cgroups.version() == CgroupVersion::V2 ? "cgroup v2" : "cgroup v1", ""};
   }
-  return {"cgroup", Strength::Missing, "",
-          why_no_cgroup(abilities)};
+  return {"cgroup", Strength::Missing, "", why_no_cgroup(abilities)};
 }
 
 Protection identity_protection(const Abilities& abilities) {

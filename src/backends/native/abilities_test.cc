@@ -19,8 +19,8 @@ Abilities poor_host() {
 }
 
 Protection named(const Protections& all, const std::string& name) {
-  const auto found =
-      std::find_if(all.begin(), all.end(), [&](const Protection& item) { return item.name == name; });
+  const auto found = std::find_if(all.begin(), all.end(),
+                                  [&](const Protection& item) { return item.name == name; });
   return found == all.end() ? Protection{} : *found;
 }
 

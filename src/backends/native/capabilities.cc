@@ -15,9 +15,9 @@ Result<> drop_capabilities() {
   for (int capability = 0; ::prctl(PR_CAPBSET_READ, capability) >= 0; ++capability) {
     if (::prctl(PR_CAPBSET_DROP, capability) != 0) return syscall_failure("drop a capability");
   }
-  constexpr unsigned kNoRootMagic = SECBIT_NOROOT | SECBIT_NOROOT_LOCKED |
-                                    SECBIT_NO_SETUID_FIXUP | SECBIT_NO_SETUID_FIXUP_LOCKED |
-                                    SECBIT_KEEP_CAPS_LOCKED | SECBIT_NO_CAP_AMBIENT_RAISE |
+  constexpr unsigned kNoRootMagic = SECBIT_NOROOT | SECBIT_NOROOT_LOCKED | SECBIT_NO_SETUID_FIXUP |
+                                    SECBIT_NO_SETUID_FIXUP_LOCKED | SECBIT_KEEP_CAPS_LOCKED |
+                                    SECBIT_NO_CAP_AMBIENT_RAISE |
                                     SECBIT_NO_CAP_AMBIENT_RAISE_LOCKED;
   if (::prctl(PR_SET_SECUREBITS, kNoRootMagic) != 0) return syscall_failure("set secure bits");
   if (::prctl(PR_CAP_AMBIENT, PR_CAP_AMBIENT_CLEAR_ALL, 0, 0, 0) != 0) {

@@ -53,7 +53,8 @@ Result<> make_device(int directory, const Device& device) {
   if (::mknodat(directory, device.name, S_IFCHR | 0666, makedev(device.major, device.minor)) != 0) {
     return syscall_failure("mknod", device.name);
   }
-  if (::fchmodat(directory, device.name, 0666, 0) != 0) return syscall_failure("chmod", device.name);
+  if (::fchmodat(directory, device.name, 0666, 0) != 0)
+    return syscall_failure("chmod", device.name);
   return {};
 }
 
@@ -68,9 +69,9 @@ Result<> write_boot_id(int directory) {
 }  // namespace
 
 Result<> mount_devices(int root, Privilege privilege) {
-  const UniqueFd mount = TRY(
-      new_file_system("tmpfs", {{"size", "64k"}, {"nr_inodes", "64"}, {"mode", "0755"}},
-                      MOUNT_ATTR_NOSUID | MOUNT_ATTR_NOEXEC));
+  const UniqueFd mount =
+      TRY(new_file_system("tmpfs", {{"size", "64k"}, {"nr_inodes", "64"}, {"mode", "0755"}},
+                          MOUNT_ATTR_NOSUID | MOUNT_ATTR_NOEXEC));
   TRY(attach_mount(mount.get(), root, "dev"));
   const int directory = mount.get();
   for (const Device& device : kDevices) {

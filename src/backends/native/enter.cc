@@ -34,7 +34,8 @@ Result<> enter_network(const EnterPlan& plan) {
     if (::unshare(CLONE_NEWNET) != 0) return syscall_failure("unshare", "network");
     return bring_loopback_up();
   }
-  if (::setns(plan.network_namespace, CLONE_NEWNET) != 0) return syscall_failure("setns", "network");
+  if (::setns(plan.network_namespace, CLONE_NEWNET) != 0)
+    return syscall_failure("setns", "network");
   return {};
 }
 
@@ -58,7 +59,8 @@ Result<> pin_to_cpus(const EnterPlan& plan) {
   if (plan.cpus.empty()) return {};
   cpu_set_t set;
   CPU_ZERO(&set);
-  for (const int cpu : plan.cpus) CPU_SET(static_cast<unsigned>(cpu), &set);
+  for (const int cpu : plan.cpus)
+    CPU_SET(static_cast<unsigned>(cpu), &set);
   if (::sched_setaffinity(0, sizeof set, &set) != 0) return syscall_failure("sched_setaffinity");
   return {};
 }

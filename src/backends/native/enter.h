@@ -21,8 +21,8 @@ struct EnterPlan {
   int network_namespace = -1;  // -1: make a new one
   int shared_root = -1;        // a mount namespace made by enter_shared_root; -1: make one
   MemoryWall memory_wall = MemoryWall::Cgroup;
-  std::vector<int> cpus;          // pinned to these, where affinity is the CPU limit
-  std::span<char> command_line;   // where ps would show the host's command line
+  std::vector<int> cpus;             // pinned to these, where affinity is the CPU limit
+  std::span<char> command_line;      // where ps would show the host's command line
   bool is_without_landlock = false;  // unsafe, asked for by name
 };
 

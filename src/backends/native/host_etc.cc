@@ -37,9 +37,9 @@ constexpr std::array<File, 8> kFiles = {{
 
 // Public by nature: links between programs, the linker's index, certificates of public
 // authorities, names of ports.
-constexpr std::array<const char*, 8> kPublicEntries = {
-    "alternatives", "ld.so.cache", "ld.so.conf", "ld.so.conf.d",
-    "ssl/certs",    "services",    "protocols",  "localtime"};
+constexpr std::array<const char*, 8> kPublicEntries = {"alternatives", "ld.so.cache", "ld.so.conf",
+                                                       "ld.so.conf.d", "ssl/certs",   "services",
+                                                       "protocols",    "localtime"};
 constexpr const char* kJavaEntries = "/etc/java-*";  // /usr/lib/jvm links into these
 
 Result<> write_one(int etc, const char* name, std::string_view text) {
@@ -80,10 +80,12 @@ Result<> share_java(int etc) {
 
 Result<> write_host_etc(int root) {
   const UniqueFd etc = TRY(open_at(root, "etc", O_PATH | O_DIRECTORY));
-  for (const File& file : kFiles) TRY(write_one(etc.get(), file.name, file.text));
+  for (const File& file : kFiles)
+    TRY(write_one(etc.get(), file.name, file.text));
   TRY(write_one(etc.get(), "machine-id", random_id(32) + "\n"));
   if (::mkdirat(etc.get(), "ssl", 0755) != 0) return syscall_failure("mkdir", "etc/ssl");
-  for (const char* name : kPublicEntries) TRY(share(etc.get(), name));
+  for (const char* name : kPublicEntries)
+    TRY(share(etc.get(), name));
   return share_java(etc.get());
 }
 

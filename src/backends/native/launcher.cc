@@ -3,10 +3,12 @@
 #include <fcntl.h>
 #include <fmt/format.h>
 #include <poll.h>
-#include <signal.h>
-#include <sys/socket.h>
+#include <sys/epoll.h>
 #include <unistd.h>
 
+#include <array>
+
+#include "backends/native/cgroup_sweep.h"
 #include "base/file.h"
 #include "base/random_id.h"
 #include "base/socket.h"
@@ -19,6 +21,7 @@ namespace {
 using namespace std::chrono_literals;
 using std::chrono::milliseconds;
 
+constexpr std::uint64_t kListenerKey = 0;
 constexpr std::size_t kMostSandboxes = 100'000;
 constexpr std::size_t kMostClients = 256;
 constexpr std::size_t kListPage = 32;
@@ -32,14 +35,29 @@ Result<Launcher> Launcher::create(RuntimeDirectory directory, InitEntry entry) {
   UniqueFd listener = TRY(listen_on(directory.socket(), SocketKind::Packets));
   TRY(set_nonblocking(listener.get()));
   Starter starter = TRY(Starter::create(std::move(entry), Pooling::On));
-  return Launcher(std::move(directory), std::move(starter), std::move(listener));
+  (void)sweep_cgroups(starter.abilities().cgroups, SweepMode::Remove);  // gc reports what stays
+  UniqueFd events(::epoll_create1(EPOLL_CLOEXEC));
+  if (!events) return syscall_failure("epoll_create1");
+  Launcher launcher(std::move(directory), std::move(starter), std::move(listener),
+                    std::move(events));
+  TRY(launcher.watch(launcher.listener_.get(), kListenerKey));
+  return launcher;
+}
+
+Result<> Launcher::watch(int fd, std::uint64_t key) const {
+  epoll_event event{};
+  event.events = EPOLLIN;
+  event.data.u64 = key;
+  if (::epoll_ctl(events_.get(), EPOLL_CTL_ADD, fd, &event) != 0)
+    return syscall_failure("epoll_ctl");
+  return {};
 }
 
 Result<> Launcher::run() {
   bool has_had_sandbox = false;
   const Deadline first_request = Deadline::in(30s);
   for (;;) {
-    TRY(poll_once());
+    TRY(wait_once());
     has_had_sandbox = has_had_sandbox || !sandboxes_.empty();
     const bool may_leave = has_had_sandbox || first_request.has_passed();
     if (may_leave && sandboxes_.empty() && clients_.empty() && leaves_now()) return {};
@@ -63,36 +81,26 @@ Deadline Launcher::next_deadline() const {
   return next;
 }
 
-Result<> Launcher::poll_once() {
-  std::vector<pollfd> descriptors;
-  descriptors.push_back({listener_.get(), POLLIN, 0});
-  for (const UniqueFd& client : clients_)
-    descriptors.push_back({client.get(), POLLIN, 0});
-  const std::size_t first_sandbox = descriptors.size();
-  for (const auto& [id, kept] : sandboxes_) {
-    descriptors.push_back({kept.sandbox.init.descriptor(), POLLIN, 0});
-  }
-  int ready = ::poll(descriptors.data(), descriptors.size(), 0);
+Result<> Launcher::wait_once() {
+  std::array<epoll_event, 64> ready{};
+  int count = ::epoll_wait(events_.get(), ready.data(), ready.size(), 0);
   // Nothing to do right now: make a piece ahead, and look again at once.
-  if (ready == 0 && starter_.prepare_one()) return {};
-  if (ready == 0)
-    ready = ::poll(descriptors.data(), descriptors.size(), next_deadline().poll_timeout());
-  if (ready < 0 && errno != EINTR) return syscall_failure("poll");
-  std::vector<std::string> ended;
-  std::size_t index = first_sandbox;
-  for (const auto& [id, kept] : sandboxes_) {
-    if (descriptors[index++].revents != 0) ended.push_back(id);
+  if (count == 0 && starter_.prepare_one()) return {};
+  if (count == 0) {
+    count = ::epoll_wait(events_.get(), ready.data(), ready.size(), next_deadline().poll_timeout());
   }
-  for (const std::string& id : ended)
-    end(id);
-  index = 1;
-  for (UniqueFd& client : clients_) {
-    if (descriptors[index++].revents != 0) serve(client);
-  }
-  clients_.remove_if([](const UniqueFd& client) { return !client.is_open(); });
-  if (descriptors[0].revents != 0) accept_client();
+  if (count < 0 && errno != EINTR) return syscall_failure("epoll_wait");
+  for (int i = 0; i < count; ++i)
+    handle(ready[static_cast<std::size_t>(i)].data.u64);
   end_overdue();
   return {};
+}
+
+void Launcher::handle(std::uint64_t key) {
+  if (key == kListenerKey) return accept_client();
+  if (clients_.contains(key)) return serve(key);
+  const auto ended = ids_.find(key);
+  if (ended != ids_.end()) end(std::string(ended->second));
 }
 
 void Launcher::accept_client() {
@@ -101,20 +109,25 @@ void Launcher::accept_client() {
   const auto peer = peer_of(client->get());
   // The directory keeps others out; a descriptor that was passed on does not.
   if (!peer || peer->user != ::geteuid()) return;
-  clients_.push_back(std::move(*client));
+  const std::uint64_t key = ++last_key_;
+  if (watch(client->get(), key)) clients_.emplace(key, std::move(*client));
 }
 
-void Launcher::serve(UniqueFd& client) {
+void Launcher::serve(std::uint64_t key) {
+  UniqueFd& client = clients_[key];
   auto packet = receive_packet(client.get(), Deadline::in(0ms));
-  if (!packet || packet->bytes.empty()) return client.reset();
-  auto request = wire::decode<LauncherRequest>(packet->bytes);
-  if (!request) return client.reset();
+  auto request = packet ? wire::decode<LauncherRequest>(packet->bytes)
+                        : Result<LauncherRequest>(Failure(packet.error()));
+  if (!request) {  // gone, or not speaking our language
+    clients_.erase(key);
+    return;
+  }
   std::vector<UniqueFd> descriptors;
   const LauncherReply reply = answer(*request, descriptors);
   std::vector<int> numbers;
   for (const UniqueFd& fd : descriptors)
     numbers.push_back(fd.get());
-  if (!send_packet(client.get(), wire::encode(reply), numbers)) client.reset();
+  if (!send_packet(client.get(), wire::encode(reply), numbers)) clients_.erase(key);
 }
 
 LauncherReply Launcher::answer(const LauncherRequest& request, std::vector<UniqueFd>& descriptors) {
@@ -166,8 +179,11 @@ Result<> Launcher::start(const LauncherRequest& request, LauncherReply& reply) {
     starter_.finish(std::move(sandbox));
     return started;
   }
+  const std::uint64_t key = ++last_key_;
+  TRY(watch(sandbox.init.descriptor(), key));
   reply.id = random_id(12);
-  sandboxes_.emplace(reply.id, Kept{spec, std::move(sandbox), Clock::now(),
+  ids_.emplace(key, reply.id);
+  sandboxes_.emplace(reply.id, Kept{key, spec, std::move(sandbox), Clock::now(),
                                     Deadline::in(spec.ttl + milliseconds(kGrace)), false});
   return {};
 }
@@ -185,6 +201,7 @@ void Launcher::end(const std::string& id) {
   const auto found = sandboxes_.find(id);
   if (found == sandboxes_.end()) return;
   NativeSandbox sandbox = std::move(found->second.sandbox);
+  ids_.erase(found->second.key);
   sandboxes_.erase(found);
   starter_.finish(std::move(sandbox));
 }

@@ -2,7 +2,6 @@
 // loop; starts when first needed and leaves with its last sandbox. Its death is theirs.
 #pragma once
 
-#include <list>
 #include <map>
 #include <string>
 
@@ -21,12 +20,14 @@ class Launcher {
   Result<> run();
 
  private:
-  Launcher(RuntimeDirectory directory, Starter starter, UniqueFd listener)
+  Launcher(RuntimeDirectory directory, Starter starter, UniqueFd listener, UniqueFd events)
       : directory_(std::move(directory)),
         starter_(std::move(starter)),
-        listener_(std::move(listener)) {}
+        listener_(std::move(listener)),
+        events_(std::move(events)) {}
 
   struct Kept {
+    std::uint64_t key = 0;
     SandboxSpec spec;
     NativeSandbox sandbox;
     Clock::time_point started;
@@ -34,10 +35,12 @@ class Launcher {
     bool is_paused = false;
   };
 
-  Result<> poll_once();
+  Result<> wait_once();
+  void handle(std::uint64_t key);
+  Result<> watch(int fd, std::uint64_t key) const;
   bool leaves_now();
   void accept_client();
-  void serve(UniqueFd& client);
+  void serve(std::uint64_t key);
   LauncherReply answer(const LauncherRequest& request, std::vector<UniqueFd>& descriptors);
   Result<> act(const LauncherRequest& request, LauncherReply& reply,
                std::vector<UniqueFd>& descriptors);
@@ -53,8 +56,11 @@ class Launcher {
   RuntimeDirectory directory_;
   Starter starter_;
   UniqueFd listener_;
-  std::list<UniqueFd> clients_;
+  UniqueFd events_;  // epoll: a thousand idle sandboxes cost a request nothing
+  std::uint64_t last_key_ = 0;
+  std::map<std::uint64_t, UniqueFd> clients_;
   std::map<std::string, Kept> sandboxes_;
+  std::map<std::uint64_t, std::string> ids_;  // of sandboxes, by the key of their end
 };
 
 }  // namespace nutshell::native

@@ -12,7 +12,11 @@ using namespace std::chrono_literals;
 SandboxSpec unusual_spec() {
   SandboxSpec spec;
   spec.image = "/images/a";
-  spec.limits = {.memory_bytes = 1, .millicpus = 2, .processes = 3, .disk_bytes = 4, .open_files = 5,
+  spec.limits = {.memory_bytes = 1,
+                 .millicpus = 2,
+                 .processes = 3,
+                 .disk_bytes = 4,
+                 .open_files = 5,
                  .cpu_time = 6s};
   spec.ttl = 7ms;
   spec.idle_timeout = 8ms;

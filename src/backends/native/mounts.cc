@@ -47,7 +47,8 @@ Result<UniqueFd> new_file_system(const char* type,
 
 Result<> attach_mount(int mount, int directory, const char* name) {
   const unsigned flags = MOVE_MOUNT_F_EMPTY_PATH | (*name == '\0' ? MOVE_MOUNT_T_EMPTY_PATH : 0U);
-  if (::move_mount(mount, "", directory, name, flags) != 0) return syscall_failure("mount on", name);
+  if (::move_mount(mount, "", directory, name, flags) != 0)
+    return syscall_failure("mount on", name);
   return {};
 }
 

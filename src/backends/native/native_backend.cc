@@ -1,6 +1,7 @@
 #include "backends/native/native_backend.h"
 
 #include <fmt/format.h>
+#include <unistd.h>
 
 #include "backends/native/cgroup_sweep.h"
 #include "backends/native/host_trials.h"
@@ -21,6 +22,16 @@ SandboxStatus to_status(const PackedStatus& packed, const Abilities& abilities) 
   status.time_left = std::chrono::milliseconds(static_cast<std::int64_t>(packed.left_ms));
   status.protections = protections_for(abilities, status.spec);
   return status;
+}
+
+// The lock tells a launcher that is about to listen from one that died.
+void sweep_socket(const RuntimeDirectory& directory, SweepMode mode, SweepReport& report) {
+  const auto lock = LauncherLock::take(directory);
+  if (!lock || !std::filesystem::exists(directory.socket()) || LauncherClient::connect(directory))
+    return;
+  if (mode == SweepMode::Remove) ::unlink(directory.socket().c_str());
+  report.removed.push_back(
+      fmt::format("socket of a dead launcher {}", directory.socket().native()));
 }
 
 }  // namespace
@@ -164,6 +175,7 @@ Gone NativeBackend::why_gone(const std::string& id) {
 
 SweepReport NativeBackend::sweep(SweepMode mode) {
   SweepReport report = sweep_cgroups(abilities().cgroups, mode);
+  if (const auto directory = RuntimeDirectory::open()) sweep_socket(*directory, mode, report);
   sweep_images(mode, report);
   return report;
 }

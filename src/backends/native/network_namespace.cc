@@ -43,7 +43,9 @@ Result<> bring_loopback_up() {
   return {};
 }
 
-Result<UniqueFd> open_own_network_namespace() { return open_file("/proc/self/ns/net", O_RDONLY); }
+Result<UniqueFd> open_own_network_namespace() {
+  return open_file("/proc/self/ns/net", O_RDONLY);
+}
 
 Result<NetworkNamespace> NetworkNamespace::create(const UniqueFd& home) {
   if (::unshare(CLONE_NEWNET) != 0) return syscall_failure("unshare", "network");

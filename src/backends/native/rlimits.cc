@@ -39,7 +39,8 @@ Result<> apply_rlimits(const Limits& limits, MemoryWall wall) {
       {RLIMIT_MSGQUEUE, "message queues", 1U << 20U},
       {RLIMIT_SIGPENDING, "pending signals", 4096},
   }};
-  for (const Limit& limit : list) TRY(set_limit(limit));
+  for (const Limit& limit : list)
+    TRY(set_limit(limit));
   if (wall == MemoryWall::PerProcess) TRY(set_limit({RLIMIT_DATA, "data", limits.memory_bytes}));
   return {};
 }

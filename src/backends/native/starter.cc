@@ -103,12 +103,15 @@ Result<> Starter::gain_own_root() {
   return {};
 }
 
+Result<Cgroup> Starter::make_cgroup() {
+  return Cgroup::create(abilities_.cgroups, fmt::format("{}.{}", cgroup_owner_, cgroup_count_++));
+}
+
 Result<std::optional<Cgroup>> Starter::take_cgroup(const Limits& limits) {
   if (abilities_.cgroups.version() == CgroupVersion::None) return std::optional<Cgroup>();
-  if (free_cgroups_.empty()) {
-    free_cgroups_.push_back(TRY(
-        Cgroup::create(abilities_.cgroups, fmt::format("{}.{}", cgroup_owner_, cgroup_count_++))));
+  while (free_cgroups_.empty() && clean_one_cgroup()) {
   }
+  if (free_cgroups_.empty()) free_cgroups_.push_back(TRY(make_cgroup()));
   std::optional<Cgroup> cgroup(std::move(free_cgroups_.front()));
   free_cgroups_.pop_front();
   TRY(cgroup->apply(limits));
@@ -117,10 +120,30 @@ Result<std::optional<Cgroup>> Starter::take_cgroup(const Limits& limits) {
 
 Result<std::optional<NetworkNamespace>> Starter::take_network() {
   if (pooling_ == Pooling::Off) return std::optional<NetworkNamespace>();
+  while (free_networks_.empty() && clean_one_network()) {
+  }
   if (free_networks_.empty()) return std::optional(TRY(NetworkNamespace::create(home_network_)));
   std::optional<NetworkNamespace> network(std::move(free_networks_.front()));
   free_networks_.pop_front();
   return network;
+}
+
+// One that cannot be made as new is dropped: the next sandbox gets a fresh one.
+bool Starter::clean_one_cgroup() {
+  if (used_cgroups_.empty()) return false;
+  Cgroup cgroup = std::move(used_cgroups_.front());
+  used_cgroups_.pop_front();
+  if (cgroup.recycle(Deadline::in(20ms))) free_cgroups_.push_back(std::move(cgroup));
+  return true;
+}
+
+bool Starter::clean_one_network() {
+  if (used_networks_.empty()) return false;
+  NetworkNamespace network = std::move(used_networks_.front());
+  used_networks_.pop_front();
+  const auto is_clean = network.is_clean(home_network_);
+  if (is_clean && *is_clean) free_networks_.push_back(std::move(network));
+  return true;
 }
 
 // A mount namespace that holds the shared part of an image's root; its maker leaves at once.
@@ -271,17 +294,17 @@ Result<UniqueFd> Starter::connect(NativeSandbox& sandbox) {
 void Starter::finish(NativeSandbox sandbox) {
   sandbox.init.kill_and_reap();  // the kernel ends the rest of the pid namespace first
   if (pooling_ == Pooling::Off) return;
-  if (sandbox.cgroup && free_cgroups_.size() < kMostFreePieces &&
-      sandbox.cgroup->recycle(Deadline::in(100ms))) {
-    free_cgroups_.push_back(std::move(*sandbox.cgroup));
+  if (sandbox.cgroup && used_cgroups_.size() + free_cgroups_.size() < kMostFreePieces) {
+    used_cgroups_.push_back(std::move(*sandbox.cgroup));
   }
-  if (!sandbox.network || free_networks_.size() >= kMostFreePieces) return;
-  const auto is_clean = sandbox.network->is_clean(home_network_);
-  if (is_clean && *is_clean) free_networks_.push_back(std::move(*sandbox.network));
+  if (sandbox.network && used_networks_.size() + free_networks_.size() < kMostFreePieces) {
+    used_networks_.push_back(std::move(*sandbox.network));
+  }
 }
 
 bool Starter::prepare_one() {
   if (pooling_ == Pooling::Off) return false;
+  if (clean_one_cgroup() || clean_one_network()) return true;
   if (free_networks_.size() < kReadyPieces) {
     auto network = NetworkNamespace::create(home_network_);
     if (!network) return false;  // the next start will meet the same error and report it
@@ -290,8 +313,7 @@ bool Starter::prepare_one() {
   }
   const bool has_cgroups = abilities_.cgroups.version() != CgroupVersion::None;
   if (!has_cgroups || free_cgroups_.size() >= kReadyPieces) return false;
-  auto cgroup =
-      Cgroup::create(abilities_.cgroups, fmt::format("{}.{}", cgroup_owner_, cgroup_count_++));
+  auto cgroup = make_cgroup();
   if (!cgroup) return false;
   free_cgroups_.push_back(std::move(*cgroup));
   return true;

@@ -48,15 +48,18 @@ class Starter {
 
   static Result<UniqueFd> connect(NativeSandbox& sandbox);
 
-  // Ends it, and keeps its pieces for the next one.
+  // Ends it, and keeps its pieces to be cleaned for the next one.
   void finish(NativeSandbox sandbox);
-  // Makes one piece ahead; false when all are ready. For idle moments.
+  // Cleans or makes one piece ahead; false when all are ready. For idle moments.
   bool prepare_one();
 
  private:
   Starter(InitEntry entry, Pooling pooling) : entry_(std::move(entry)), pooling_(pooling) {}
   Result<> prepare_self();
   Result<> gain_own_root();
+  bool clean_one_cgroup();
+  bool clean_one_network();
+  Result<Cgroup> make_cgroup();
   Result<std::optional<Cgroup>> take_cgroup(const Limits& limits);
   Result<std::optional<NetworkNamespace>> take_network();
   Result<int> shared_root(const std::string& image);
@@ -73,6 +76,8 @@ class Starter {
   std::string cgroup_owner_;
   std::uint64_t cgroup_count_ = 0;
   std::size_t command_line_bytes_ = 0;
+  std::deque<Cgroup> used_cgroups_;  // to be cleaned before they are free again
+  std::deque<NetworkNamespace> used_networks_;
   std::deque<Cgroup> free_cgroups_;
   UniqueFd home_network_;
   std::deque<NetworkNamespace> free_networks_;

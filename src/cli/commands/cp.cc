@@ -1,13 +1,102 @@
+#include <fmt/format.h>
+#include <unistd.h>
+
 #include <CLI/CLI.hpp>
 #include <memory>
 
 #include "cli/command.h"
+#include "cli/report.h"
+#include "runtime/copy.h"
 
 namespace nutshell::cli {
+namespace {
+
+constexpr const char* kExamples = R"(Examples:
+  nutshell cp ./job.py $ID:/workspace/          a file, or a directory with all that is in it
+  nutshell cp $ID:/workspace/result ./
+  make-data | nutshell cp - $ID:/workspace/data from standard input
+  nutshell cp $ID:/workspace/log - | less       to standard output
+
+As cp -a has it: into a directory that exists, else under that name. Links stay links; modes are
+kept, set-user-id bits are not. What comes out of a sandbox cannot be written outside the target.)";
+
+struct CopyFlags {
+  std::string source;
+  std::string target;
+};
+
+// "ID:PATH"; a name with a slash before the colon is a path of this machine.
+struct Place {
+  std::string id;  // empty: here
+  std::string path;
+};
+
+Place parse_place(const std::string& text) {
+  const std::size_t colon = text.find(':');
+  if (colon == std::string::npos || text.substr(0, colon).find('/') != std::string::npos) return {"", text};
+  return {text.substr(0, colon), text.substr(colon + 1)};
+}
+
+Result<> check_inside(const Place& place) {
+  if (place.path.starts_with('/')) return {};
+  return failure(ErrorCode::InvalidArgument,
+                 fmt::format("'{}' is not an absolute path inside the sandbox: give {}:/workspace/{}", place.path,
+                             place.id, place.path));
+}
+
+// Names from inside may hold what a terminal would obey.
+std::string printable(std::string text) {
+  for (char& c : text) {
+    if (static_cast<unsigned char>(c) < 0x20 || c == 0x7f) c = '?';
+  }
+  return text;
+}
+
+void report_skipped(const CopyReport& report) {
+  for (const std::string& name : report.skipped) {
+    print_error(fmt::format("not copied, neither file, directory nor link: {}", printable(name)));
+  }
+}
+
+Result<> copy_into(Program& program, const std::string& source, const Place& target) {
+  TRY(check_inside(target));
+  wire::InitClient client = TRY(program.runtime.connect(target.id));
+  if (source == "-") return copy_stream_in(client, STDIN_FILENO, target.path, 0644);
+  report_skipped(TRY(copy_in(client, source, target.path)));
+  return {};
+}
+
+Result<> copy_from(Program& program, const Place& source, const std::string& target) {
+  TRY(check_inside(source));
+  wire::InitClient client = TRY(program.runtime.connect(source.id));
+  if (target == "-") return copy_stream_out(client, source.path, STDOUT_FILENO);
+  report_skipped(TRY(copy_out(client, source.path, target)));
+  return {};
+}
+
+Result<int> copy(Program& program, const CopyFlags& flags) {
+  const Place source = parse_place(flags.source);
+  const Place target = parse_place(flags.target);
+  if (source.id.empty() == target.id.empty()) {
+    return failure(ErrorCode::InvalidArgument,
+                   "one side must be in a sandbox, as ID:/path, and the other here; "
+                   "'nutshell list' shows the ids");
+  }
+  auto copied = target.id.empty() ? copy_from(program, source, flags.target)
+                                  : copy_into(program, flags.source, target);
+  if (!copied) return failure(copied.error().code, printable(copied.error().message));
+  return 0;
+}
+
+}  // namespace
 
 void add_copy(CLI::App& app, Program& program) {
-  (void)app;
-  (void)program;
+  CLI::App* command = app.add_subcommand("cp", "Copy files and directories into a sandbox, or out of it");
+  auto flags = std::make_shared<CopyFlags>();
+  command->add_option("SOURCE", flags->source, "A path here, ID:/path, or - for standard input")->required();
+  command->add_option("TARGET", flags->target, "ID:/path, a path here, or - for standard output")->required();
+  command->footer(kExamples);
+  command->callback([flags, &program] { program.chosen = [flags, &program] { return copy(program, *flags); }; });
 }
 
 }  // namespace nutshell::cli

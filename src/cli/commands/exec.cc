@@ -35,8 +35,7 @@ Result<int> exec(Program& program, const std::string& id, const Flags& flags) {
 }  // namespace
 
 void add_exec(CLI::App& app, Program& program) {
-  CLI::App* command = app.add_subcommand(
-      "exec", "Run a command in a sandbox made with create");
+  CLI::App* command = app.add_subcommand("exec", "Run a command in a sandbox made with create");
   auto flags = std::make_shared<Flags>();
   auto id = std::make_shared<std::string>();
   command->add_option("ID", *id, "The sandbox")->required();

@@ -40,7 +40,9 @@ void add_gc(CLI::App& app, Program& program) {
   auto flags = std::make_shared<GcFlags>();
   command->add_flag("--dry-run", flags->is_dry, "Only say what would be removed");
   command->add_flag("--json", flags->is_json, "Print a JSON object");
-  command->footer("Running sandboxes are never touched; every start and end sweeps by itself too.");
+  command->footer(
+      "Running sandboxes are never touched. The first 'nutshell create' after a crash sweeps by "
+      "itself too.");
   command->callback(
       [flags, &program] { program.chosen = [flags, &program] { return gc(program, *flags); }; });
 }

@@ -1,0 +1,14 @@
+// What is fuzzed: each takes any bytes and returns, or the program dies. libFuzzer calls one of
+// them per program; the ordinary tests call all of them with the files in corpus/.
+#pragma once
+
+#include <string_view>
+
+namespace nutshell::fuzz {
+
+void fuzz_frame(std::string_view input);       // frames, and every message in them
+void fuzz_exec_loop(std::string_view input);   // a client whose init says anything
+void fuzz_init_input(std::string_view input);  // an init's connection whose host says anything
+void fuzz_config(std::string_view input);      // --config
+
+}  // namespace nutshell::fuzz

@@ -1,0 +1,47 @@
+// Replays the files the fuzzers start from, and those that once broke something.
+#include <gtest/gtest.h>
+
+#include <filesystem>
+
+#include "base/file.h"
+#include "entry_points.h"
+
+namespace nutshell::fuzz {
+namespace {
+
+namespace fs = std::filesystem;
+
+// Each file whole, and cut at a few places.
+void replay(const char* name, void (*entry)(std::string_view)) {
+  std::size_t files = 0;
+  for (const auto& file : fs::directory_iterator(fs::path(NUTSHELL_CORPUS) / name)) {
+    const auto bytes = read_file(file.path());
+    ASSERT_TRUE(bytes) << bytes.error().message;
+    SCOPED_TRACE(file.path().native());
+    entry(*bytes);
+    for (const std::size_t part : {2U, 3U, 5U}) {
+      entry(std::string_view(*bytes).substr(0, bytes->size() / part));
+    }
+    ++files;
+  }
+  EXPECT_GT(files, 0U) << "no corpus";
+}
+
+TEST(FuzzCorpus, FramesAreRead) {
+  replay("frame", fuzz_frame);
+}
+
+TEST(FuzzCorpus, ClientComesBackWhateverInitSays) {
+  replay("exec_loop", fuzz_exec_loop);
+}
+
+TEST(FuzzCorpus, InitComesBackWhateverTheHostSays) {
+  replay("init_input", fuzz_init_input);
+}
+
+TEST(FuzzCorpus, ConfigFilesAreReadOrRefused) {
+  replay("config", fuzz_config);
+}
+
+}  // namespace
+}  // namespace nutshell::fuzz

@@ -1,0 +1,120 @@
+#!/usr/bin/env python3
+"""Writes the files the fuzzers start from: tests/fuzz/write_seeds.py, then look at git diff.
+
+One small, valid input per kind of message, so that the fuzzers begin behind the first checks. What
+a fuzzer finds is added to the corpus by hand, under a name that says what it was.
+"""
+
+import struct
+from pathlib import Path
+
+CORPUS = Path(__file__).resolve().parent / "corpus"
+MAGIC, VERSION = 0x6C6C656873747541, 1
+
+
+def text(value):
+    data = value.encode() if isinstance(value, str) else value
+    return struct.pack("<I", len(data)) + data
+
+
+def texts(values):
+    return struct.pack("<I", len(values)) + b"".join(map(text, values))
+
+
+def frame(kind, payload=b"", conversation=1):
+    return struct.pack("<IIB3x", len(payload), conversation, kind) + payload
+
+
+def file_info(path=b"a"):
+    return text(path) + struct.pack("<BIQq", 1, 0o644, 5, 10**18) + text("")
+
+
+def exec_request():
+    return (text("id") + texts(["sh", "-c", "true"]) + texts(["A=1"]) + text("/tmp") +
+            struct.pack("<BBBHHQQQI", 1, 0, 1, 24, 80, 30000, 1 << 26, 300000, 1 << 20))
+
+
+def ended():
+    return (struct.pack("<Bii", 0, 0, 0) + text("detail") +
+            struct.pack("<QQQQQQQ", 1, 2, 3, 4, 5, 4, 5))
+
+
+def output(offset, data, stream=1):
+    return frame(41, struct.pack("<BQ", stream, offset) + text(data))
+
+
+MESSAGES = {
+    "hello": (1, struct.pack("<QI", MAGIC, VERSION)),
+    "exec": (10, exec_request()),
+    "attach": (11, text("id") + struct.pack("<QQ", 1, 2)),
+    "input": (12, text("bytes")),
+    "input_end": (13, b""),
+    "consumed": (14, struct.pack("<BQ", 1, 100)),
+    "resize": (15, struct.pack("<HH", 24, 80)),
+    "signal": (16, struct.pack("<I", 15)),
+    "cancel": (17, b""),
+    "close_output": (18, b"\x01"),
+    "read_file": (20, text("/file") + struct.pack("<QQI", 1, 100, 1 << 16)),
+    "write_file": (21, text("/file") + struct.pack("<IBQ", 0o644, 0, 0)),
+    "file_data": (22, text("bytes")),
+    "file_end": (23, b""),
+    "stat": (24, text("/file") + b"\x00"),
+    "walk": (25, text("/") + struct.pack("<II", 10, 1 << 16)),
+    "make_directory": (26, text("/folder") + struct.pack("<IB", 0o755, 1)),
+    "make_link": (27, text("/link") + text("target")),
+    "suspend": (30, b""),
+    "continue": (31, b""),
+    "ping": (32, b""),
+    "output": (41, struct.pack("<BQ", 1, 0) + text("bytes")),
+    "input_consumed": (42, struct.pack("<Q", 100)),
+    "ended": (43, ended()),
+    "failed": (44, b"\x01" + text("reason")),
+    "file_info": (45, file_info()),
+    "entries": (46, struct.pack("<I", 2) + file_info() + file_info(b"b")),
+    "done": (47, b""),
+}
+
+CLIENTS = {
+    "exec": b"\x00" + output(0, "out") + output(0, "err", 2) + output(3, "more") + frame(43, ended()),
+    "exec_lost": b"\x00" + output(0, "half"),
+    "exec_failed": b"\x00" + frame(44, b"\x01" + text("reason")),
+    "attach": b"\x01" + output(3, "on") + frame(43, ended()),
+    "ping": b"\x02" + frame(47),
+    "stat": b"\x03" + frame(45, file_info()),
+    "read": b"\x04" + frame(45, file_info()) + frame(22, text("bytes")) + frame(47),
+    "write": b"\x05" + frame(42, struct.pack("<Q", 300)) + frame(47),
+    "walk": b"\x06" + frame(*MESSAGES["entries"]) + frame(47),
+    "two_requests": b"\x07" + frame(47) + frame(43, ended(), 2),
+    "greets_itself": b"\x82" + frame(*MESSAGES["hello"], conversation=0) + frame(47),
+}
+
+HOSTS = {
+    "read": frame(*MESSAGES["read_file"]) + frame(*MESSAGES["consumed"]),
+    "write": frame(*MESSAGES["write_file"]) + frame(22, text("text")) + frame(23),
+    "write_range": frame(21, text("x") + struct.pack("<IBQ", 0, 1, 3)) + frame(22, text("t")) + frame(23),
+    "folder_and_walk": frame(*MESSAGES["make_directory"]) + frame(*MESSAGES["walk"], conversation=2),
+    "link_and_stat": frame(*MESSAGES["make_link"]) + frame(*MESSAGES["stat"], conversation=2),
+    "many": b"".join(frame(*MESSAGES["ping"], conversation=n) for n in range(1, 40)),
+    "two_writes": (frame(*MESSAGES["write_file"]) + frame(*MESSAGES["write_file"], conversation=2) +
+                   frame(22, text("a")) + frame(22, text("b"), 2) + frame(23) + frame(23, b"", 2)),
+}
+
+CONFIGS = {
+    "texts": b'backend = "native"\nmemory = "1g"\ncpus = 0.5\npids = 32\nttl = "5m"\ntimeout = "10s"\n',
+    "lists": b'env = ["A=1", "B=2"]\nlabels = ["team=x"]\nrequire = ["memory=hard,seccomp"]\n',
+    "table": b'[limits]\nmemory = "1g"\n',
+    "types": b"memory = true\npids = 1979-05-27\ncpus = inf\n",
+    "broken": b'memory = "1g\n',
+}
+
+
+def write(folder, files):
+    (CORPUS / folder).mkdir(parents=True, exist_ok=True)
+    for name, data in files.items():
+        (CORPUS / folder / name).write_bytes(data)
+
+
+write("frame", {name: b"\x07" + frame(*message) for name, message in MESSAGES.items()})
+write("exec_loop", CLIENTS)
+write("init_input", HOSTS)
+write("config", CONFIGS)

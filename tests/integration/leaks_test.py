@@ -1,0 +1,350 @@
+#!/usr/bin/env python3
+"""Whatever is killed at whatever instant: after `gc` nothing of it is left on the host."""
+import contextlib
+import json
+import os
+import random
+import re
+import signal
+import subprocess
+import threading
+import time
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+from support import (NUTSHELL, Failed, call, children_of, create, destroy, destroy_all, expect,
+                     expect_equal, expect_gone, expect_refusal, is_init, launchers, memory_of,
+                     payloads, processes, random_token, repetitions, runtime_directory, sandbox,
+                     start, wait_until)
+
+suite = Suite()
+
+TOKEN = random_token()  # in the arguments of every payload of this suite
+FOREVER = ("sh", "-c", "sleep 600 & sleep 600; : $0", TOKEN)
+GROUP_NAME = re.compile(r"\d+\.(\d+)\.(\d+)\.\d+")
+
+
+# What is on the host ----------------------------------------------------------------------------
+
+def start_time_of(pid):
+    with contextlib.suppress(OSError):
+        return Path(f"/proc/{pid}/stat").read_text().rsplit(")", 1)[1].split()[19]
+    return None
+
+
+def abandoned_groups():
+    """Groups below any .../nutshell whose maker is dead; others belong to sandboxes that run."""
+    found = set()
+    for place, names, _ in os.walk("/sys/fs/cgroup"):
+        if Path(place).name != "nutshell":
+            continue
+        for name in names:
+            owner = GROUP_NAME.fullmatch(name)
+            if owner and start_time_of(owner[1]) != owner[2]:
+                found.add(f"{place}/{name}")
+    return found
+
+
+def own_processes():
+    """Programs of ours and what they started; none of it is seen before the first case."""
+    directory, found = str(Path(NUTSHELL).parent), set(payloads(TOKEN))
+    for pid, _ in processes():
+        with contextlib.suppress(OSError):
+            if os.readlink(f"/proc/{pid}/exe").startswith(directory + "/"):
+                found.add(pid)
+        with contextlib.suppress(OSError, IndexError):
+            status = Path(f"/proc/{pid}/status").read_text()
+            user = int(status.split("\nUid:")[1].split()[0])
+            if os.getuid() and user == os.getuid() and is_init(pid):
+                found.add(pid)
+    return found
+
+
+def named_files():
+    """Files that bear our name where such files could be left."""
+    found = set()
+    for place in ("/tmp", "/var/tmp", "/run", "/dev/shm", "/var/lib", "/var/cache"):
+        with contextlib.suppress(OSError):
+            found.update(f"{place}/{name}" for name in os.listdir(place) if "nutshell" in name)
+    return found
+
+
+def mounts():
+    return {line.split(" ", 1)[1] for line in Path("/proc/self/mountinfo").read_text().splitlines()}
+
+
+def look():
+    return {"groups": abandoned_groups(), "processes": own_processes(), "files": named_files(),
+            "mounts": mounts()}
+
+
+def expect_nothing_left(before):
+    destroy_all()
+    wait_until(lambda: not launchers(), 10)
+    wait_until(lambda: own_processes() <= before["processes"], 10)
+    swept = call("gc")
+    expect_equal(swept.status, 0, f"gc's status ({swept.stdout[-200:]!r})")
+    now = look()
+    for kind, things in now.items():
+        left = {str(thing) for thing in things - before[kind]} - others_files()
+        expect(not left, f"{len(left)} {kind} left: {sorted(left)[:4]}")
+    files = {path.name for path in runtime_directory().iterdir()}
+    expect(files <= {"lock", "launcher.lock"}, f"left in the runtime directory: {files}")
+
+
+def others_files():
+    """What suites that run at the same time make for themselves; the product's names are others."""
+    made_by_suites = re.compile(r"/nutshell-(runtime-|cli-|gone-|test\.|[0-9a-f]{12}$|[a-z0-9_]{8}$)")
+    return {name for name in named_files() if made_by_suites.search(name)}
+
+
+# Killing at random instants ---------------------------------------------------------------------
+
+class Killer:
+    """Starts something, kills a part of it a random moment later, and waits for the rest."""
+
+    def __init__(self, numbers):
+        self.numbers = numbers
+        self.kept = create("--ttl", "600s")
+        self.lock = threading.Lock()
+        self.hung = []
+
+    def delay(self):
+        time.sleep(self.numbers.uniform(0, 0.06))
+
+    def sandbox(self):
+        """One to exec in; after the launcher's death there is none, and a new one is made."""
+        with self.lock:
+            if self.kept.encode() not in call("list", "-q").stdout:
+                with contextlib.suppress(Failed):  # killed in the middle of it
+                    self.kept = create("--ttl", "600s")
+            return self.kept
+
+    def finish(self, process, what):
+        try:
+            process.communicate(timeout=40)
+        except subprocess.TimeoutExpired:
+            process.kill()
+            process.communicate()
+            self.hung.append(what)
+
+    def kill_client(self, *words):
+        process = start(*words)
+        self.delay()
+        process.kill()
+        self.finish(process, f"killed {words[0]}")
+
+    def run(self):
+        self.kill_client("run", "--", *FOREVER)
+
+    def create(self):
+        self.kill_client("create", "--ttl", "60s")
+
+    def exec(self):
+        self.kill_client("exec", self.sandbox(), "--", *FOREVER)
+
+    def launcher(self):
+        words = self.numbers.choice([("create", "--ttl", "60s"), ("exec", self.sandbox(), "--", "true")])
+        process = start(*words)
+        self.delay()
+        for pid in launchers():
+            with contextlib.suppress(ProcessLookupError):
+                os.kill(pid, signal.SIGKILL)
+        self.finish(process, f"{words[0]} with a killed launcher")
+
+    def init(self):
+        process = start("run", "--", *FOREVER)
+        self.delay()
+        until = time.monotonic() + 10
+        while time.monotonic() < until and process.poll() is None:
+            for pid in children_of(process.pid):
+                with contextlib.suppress(ProcessLookupError):
+                    os.kill(pid, signal.SIGKILL)
+                until = 0
+        self.finish(process, "run with a killed init")
+        if process.returncode not in (125, 137):
+            self.hung.append(f"run with a killed init: status {process.returncode}")
+
+
+@suite.case
+def kills_at_any_instant_leave_nothing():
+    seed = random.randrange(1 << 30)
+    before = look()
+    killer = Killer(random.Random(seed))
+    ways = [killer.run, killer.create, killer.exec, killer.init, killer.run, killer.create,
+            killer.exec, killer.init, killer.launcher]
+    rounds = repetitions(504, 504, 5004)
+    with ThreadPoolExecutor(4) as pool:
+        for done in [pool.submit(ways[number % len(ways)]) for number in range(rounds)]:
+            done.result()
+    expect(not killer.hung, f"seed {seed}: {len(killer.hung)} of {rounds}: {killer.hung[:4]}")
+    expect_nothing_left(before)
+
+
+@suite.case
+def a_dead_launcher_takes_its_sandboxes_along():
+    before = look()
+    for number in (signal.SIGKILL, signal.SIGTERM):
+        made = create()
+        process = start("exec", "--json", made, "--", *FOREVER)
+        expect(wait_until(lambda: payloads(TOKEN), 20), "no payload")
+        for pid in launchers():
+            os.kill(pid, number)
+        output, error = process.communicate(timeout=30)
+        expect_equal(process.returncode, 125, f"status of the exec ({error[-200:]!r})")
+        expect_equal(json.loads(output)["outcome"], "lost", "outcome")
+        expect_gone(TOKEN)
+        expect_equal(call("list", "-q").stdout, b"", "list")
+        expect_refusal(call("exec", made, "--", "true"), made)
+    expect_nothing_left(before)
+
+
+@suite.case
+def a_dead_init_is_a_sandbox_that_ended():
+    before = look()
+    with sandbox() as other:
+        known = set(children_of(launchers()[0]))
+        made = create()
+        process = start("exec", "--json", made, "--", *FOREVER)
+        expect(wait_until(lambda: payloads(TOKEN), 20), "no payload")
+        fresh = [pid for pid in children_of(launchers()[0]) if pid not in known]
+        expect_equal(len(fresh), 1, f"children of the launcher that are new: {fresh}")
+        os.kill(fresh[0], signal.SIGKILL)
+        output, _ = process.communicate(timeout=30)
+        expect_equal((process.returncode, json.loads(output)["outcome"]), (125, "lost"), "its exec")
+        expect_gone(TOKEN)
+        expect(wait_until(lambda: made not in call("list", "-q").stdout.decode(), 5), "still listed")
+        expect_refusal(call("exec", made, "--", "true"), made)
+        expect_equal(call("exec", other, "--", "true").status, 0, "the other sandbox")
+    expect_nothing_left(before)
+
+
+@suite.case
+def a_silent_init_is_given_up():
+    with sandbox() as other:
+        known = set(children_of(launchers()[0]))
+        made = create("--ttl", "6s")
+        [pid] = [pid for pid in children_of(launchers()[0]) if pid not in known]
+        os.kill(pid, signal.SIGSTOP)
+        ended = call("exec", "--json", "--timeout", "1s", made, "--", "true", seconds=40)
+        expect(ended.status == 125, f"an exec nobody answers: {ended!r}")
+        expect_equal(call("exec", other, "--", "true").status, 0, "the other sandbox")
+        expect(wait_until(lambda: made not in call("list", "-q").stdout.decode(), 15),
+               "listed long after its ttl")
+        made = create()
+        [pid] = [pid for pid in children_of(launchers()[0]) if pid not in known]
+        os.kill(pid, signal.SIGSTOP)
+        ended = destroy(made)
+        expect(ended.status == 0 and ended.seconds < 10, f"destroy of a silent one: {ended!r}")
+
+
+# Life cycles ------------------------------------------------------------------------------------
+
+def descriptors_of(pid):
+    try:
+        return len(os.listdir(f"/proc/{pid}/fd"))
+    except PermissionError:
+        return 0  # a launcher in a user namespace of its own does not show them to its user
+
+
+@suite.case
+def cycles_cost_the_launcher_nothing():
+    before = look()
+    with sandbox():
+        [launcher] = launchers()
+        sizes = []
+        for number in range(repetitions(300, 300, 10000)):
+            made = create()
+            expect_equal(call("exec", made, "--", "echo", "x").stdout, b"x\n", "exec")
+            expect_equal(destroy(made).status, 0, "destroy")
+            if number % 50 == 49:
+                sizes.append((memory_of(launcher), descriptors_of(launcher), len(mounts())))
+        expect_equal(launchers(), [launcher], "the launcher")
+        growth = sizes[-1][0] - sizes[0][0]
+        expect(growth < 2 << 20, f"memory grows by {growth} bytes: {sizes}")
+        expect(sizes[-1][1] <= sizes[0][1] + 8, f"descriptors grow: {sizes}")
+        expect_equal(sizes[-1][2], sizes[0][2], "mounts")
+    expect_nothing_left(before)
+
+
+@suite.case
+def fifty_at_once():
+    before = look()
+    small = ("--memory", "32m", "--disk", "1m", "--ttl", "120s")
+    with ThreadPoolExecutor(50) as pool:
+        ids = list(pool.map(lambda _: create(*small), range(50)))
+        expect_equal(len(set(ids)), 50, "different ids")
+        expect_equal(set(call("list", "-q").stdout.decode().split()), set(ids), "list")
+        expect_equal(len(launchers()), 1, "launchers")
+        answers = list(pool.map(lambda made: call("exec", made, "--", "echo", made).stdout, ids))
+        expect_equal(answers, [f"{made}\n".encode() for made in ids], "answers")
+        statuses = {ended.status for ended in pool.map(destroy, ids)}
+        expect_equal(statuses, {0}, "statuses of destroy")
+    expect_equal(call("list", "-q").stdout, b"", "list")
+    expect_nothing_left(before)
+
+
+@suite.case
+def destroy_ends_what_runs():
+    with sandbox() as made:
+        plain = [start("exec", "--json", made, "--", *FOREVER) for _ in range(5)]
+        flood = start("exec", made, "--output-limit", "20g", "--", "sh", "-c", f"yes; : {TOKEN}",
+                      stdout=subprocess.DEVNULL)
+        expect(wait_until(lambda: len(payloads(TOKEN)) >= 6, 20), "no payload")
+        began = time.monotonic()
+        statuses = [ended.status for ended in ThreadPoolExecutor(3).map(destroy, [made] * 3)]
+        expect(0 in statuses and set(statuses) <= {0, 125}, f"destroy, three at once: {statuses}")
+        expect(time.monotonic() - began < 10, "destroy takes long")
+        for process in plain:
+            output, _ = process.communicate(timeout=20)
+            answer = json.loads(output)
+            expect_equal((process.returncode, answer["outcome"]), (125, "lost"), "an exec's end")
+        flood.communicate(timeout=20)
+        expect_equal(flood.returncode, 125, "the flood's status")
+    expect_gone(TOKEN)
+
+
+@suite.case
+def starters_of_the_launcher_meet_each_other():
+    before = look()
+    for _ in range(repetitions(10, 20, 200)):
+        expect(wait_until(lambda: not launchers(), 10), "the launcher does not leave")
+        with ThreadPoolExecutor(4) as pool:
+            ids = list(pool.map(lambda _: create(), range(4)))
+        expect_equal(len(launchers()), 1, "launchers")
+        expect_equal(set(call("list", "-q").stdout.decode().split()), set(ids), "list")
+        expect_equal(destroy(*ids).status, 0, "destroy")
+    expect_nothing_left(before)
+
+
+@suite.case
+def nobody_meets_a_launcher_that_leaves():
+    for number in range(repetitions(60, 100, 1000)):
+        made = create()
+        expect_equal(call("exec", made, "--", "true").status, 0, f"exec in round {number}")
+        expect_equal(destroy(made).status, 0, f"destroy in round {number}")
+        time.sleep(random.uniform(0, 0.15))
+
+
+@suite.case
+def what_is_frozen_can_be_ended():
+    before = look()
+    for end in ("destroy", "launcher", "ttl"):
+        made = create("--ttl", "3s" if end == "ttl" else "300s")
+        process = start("exec", made, "--", *FOREVER)
+        expect(wait_until(lambda: payloads(TOKEN), 20), "no payload")
+        expect_equal(call("pause", made).status, 0, "pause")
+        expect_equal(call("info", made).status, 0, "info of a paused one")
+        if end == "destroy":
+            expect_equal(destroy(made).status, 0, "destroy")
+        elif end == "launcher":
+            for pid in launchers():
+                os.kill(pid, signal.SIGKILL)
+        expect_gone(TOKEN, 15)
+        process.communicate(timeout=20)
+        expect_equal(process.returncode, 125, f"status of its exec, ended by {end}")
+    expect_nothing_left(before)
+
+
+if __name__ == "__main__":
+    sys.exit(suite.run())
