@@ -8,6 +8,7 @@
 #include <charconv>
 #include <cmath>
 
+#include "backends/registry.h"
 #include "base/byte_size.h"
 
 namespace nutshell::cli {
@@ -101,7 +102,7 @@ WindowSize window_of_terminal() {
 
 void add_sandbox_flags(CLI::App& command, Flags& flags) {
   const char* group = "Sandbox";
-  command.add_option("--backend", flags.backend, "How it is isolated (default native)")
+  command.add_option("--backend", flags.backend, "How it is isolated")
       ->group(group);
   command
       .add_option("--image", flags.image,
@@ -157,7 +158,7 @@ void add_exec_flags(CLI::App& command, Flags& flags) {
 
 Result<SandboxSpec> to_spec(const Flags& flags) {
   SandboxSpec spec;
-  spec.backend = flags.backend.value_or(spec.backend);
+  spec.backend = flags.backend.value_or(backend_registry().front().name);
   spec.image = flags.image.value_or("");
   if (flags.image && flags.image->empty()) {
     return failure(ErrorCode::InvalidArgument, "--image: give a directory or a tar archive");

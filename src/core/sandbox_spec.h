@@ -20,7 +20,7 @@ struct Requirement {
 };
 
 struct SandboxSpec {
-  std::string backend = "native";
+  std::string backend;  // empty: the first of the registry
   std::string image;  // empty: the backend's default; else what it understands (a directory)
   Limits limits;
   std::chrono::milliseconds ttl{300'000};

@@ -196,17 +196,11 @@ Result<wire::FileInfo> stat_path(const wire::Stat& request) {
   return info;
 }
 
-// What MakeDirectory::makes_parents says of a directory that may be there already.
-enum class Standing : std::uint8_t {
-  Refused = 0,   // it must be new
-  Accepted = 1,  // as `mkdir -p`: parents are made too, and what is there keeps its mode
-  Changed = 2,   // it must be there, and gets the mode
-};
+using wire::Standing;
 
 Result<> set_mode(const std::filesystem::path& path, mode_t mode) {
   std::error_code error;
-  if (!std::filesystem::is_directory(path, error))
-    return syscall_failure(ENOTDIR, "chmod", path.native());
+  if (!std::filesystem::is_directory(path, error)) return syscall_failure(ENOTDIR, "chmod", path.native());
   if (::chmod(path.c_str(), mode) != 0) return syscall_failure("chmod", path.native());
   return {};
 }
@@ -214,18 +208,17 @@ Result<> set_mode(const std::filesystem::path& path, mode_t mode) {
 Result<> make_directory(const wire::MakeDirectory& request) {
   std::filesystem::path path = std::filesystem::path(request.path).lexically_normal();
   if (!path.has_filename()) path = path.parent_path();
-  const auto standing = static_cast<Standing>(request.makes_parents);
   const mode_t mode = request.mode & 0777U;
-  if (standing == Standing::Changed) return set_mode(path, mode);
+  if (request.standing == Standing::Changed) return set_mode(path, mode);
   std::error_code error;
-  if (standing == Standing::Accepted) {
+  if (request.standing == Standing::Accepted) {
     std::filesystem::create_directories(path.parent_path(), error);
     if (error) return syscall_failure(error.value(), "make", path.parent_path().native());
   }
   if (::mkdir(path.c_str(), mode) == 0) return set_mode(path, mode);  // whatever the umask
   const int problem = errno;
   const bool is_there = problem == EEXIST && std::filesystem::is_directory(path, error);
-  if (is_there && standing == Standing::Accepted) return {};
+  if (is_there && request.standing == Standing::Accepted) return {};
   return syscall_failure(problem, "make", path.native());
 }
 

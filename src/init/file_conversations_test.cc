@@ -176,9 +176,9 @@ TEST_F(FileConversations, StatDescribesALinkOrItsTarget) {
 }
 
 TEST_F(FileConversations, DirectoriesAndLinksAreMade) {
-  EXPECT_TRUE(open(wire::MakeDirectory{path("a/b/c"), 0700, 1}));
+  EXPECT_TRUE(open(wire::MakeDirectory{path("a/b/c"), 0700, wire::Standing::Accepted}));
   EXPECT_TRUE(fs::is_directory(path("a/b/c")));
-  EXPECT_FALSE(open(wire::MakeDirectory{path("a"), 0755, 0}));
+  EXPECT_FALSE(open(wire::MakeDirectory{path("a"), 0755, wire::Standing::Refused}));
   EXPECT_TRUE(open(wire::MakeLink{path("link"), "anywhere"}));
   EXPECT_TRUE(open(wire::MakeLink{path("link"), "elsewhere"}));
   EXPECT_EQ(fs::read_symlink(path("link")), "elsewhere");

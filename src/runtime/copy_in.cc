@@ -108,8 +108,7 @@ Result<> TreeSender::send_directory(UniqueFd directory, const std::string& path)
   const bool is_new = TRY(make_directory(path, mode | 0700U));
   TRY(send_content(stream.get(), path));
   if (!is_new || (mode & 0700U) == 0700U) return {};
-  constexpr std::uint8_t kSetsMode = 2;
-  return client_.make_directory({inside(path), mode, kSetsMode});
+  return client_.make_directory({inside(path), mode, wire::Standing::Changed});
 }
 
 Result<> TreeSender::send_content(DIR* directory, const std::string& path) {

@@ -34,7 +34,8 @@ Result<ExecResult> explain_loss(ExecResult result, const Gone& gone) {
 
 }  // namespace
 
-Result<Backend*> Runtime::backend(const std::string& name) {
+Result<Backend*> Runtime::backend(const std::string& wanted) {
+  const std::string& name = wanted.empty() ? backend_registry().front().name : wanted;
   const auto made = backends_.find(name);
   if (made != backends_.end()) return made->second.get();
   std::string names;
@@ -131,6 +132,7 @@ Result<std::vector<SandboxStatus>> Runtime::list(const std::map<std::string, std
   std::vector<SandboxStatus> all;
   for (const BackendEntry& entry : backend_registry()) {
     for (SandboxStatus& status : TRY(TRY(backend(entry.name))->list())) {
+      status.spec.backend = entry.name;
       if (has_labels(status.spec, labels)) all.push_back(std::move(status));
     }
   }

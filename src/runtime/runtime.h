@@ -41,7 +41,7 @@ class Runtime {
   SweepReport sweep(SweepMode mode);
 
  private:
-  Result<Backend*> backend(const std::string& name);
+  Result<Backend*> backend(const std::string& wanted);
   // The sandbox's backend, and its whole id.
   Result<std::pair<Backend*, std::string>> locate(const std::string& id);
 

@@ -176,12 +176,19 @@ struct Walk {
   void fields(auto& visit) { visit(path, most_depth, window); }
 };
 
+// What is to happen with a directory that may be there already.
+enum class Standing : std::uint8_t {
+  Refused = 0,   // it must be new
+  Accepted = 1,  // as `mkdir -p`: parents are made too, and what is there keeps its mode
+  Changed = 2,   // it must be there, and gets the mode
+};
+
 struct MakeDirectory {
   static constexpr auto kType = MessageType::MakeDirectory;
   std::string path;
   std::uint32_t mode = 0755;
-  std::uint8_t makes_parents = 0;
-  void fields(auto& visit) { visit(path, mode, makes_parents); }
+  Standing standing = Standing::Refused;
+  void fields(auto& visit) { visit(path, mode, standing); }
 };
 struct MakeLink {
   static constexpr auto kType = MessageType::MakeLink;

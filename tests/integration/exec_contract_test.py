@@ -1,16 +1,14 @@
 #!/usr/bin/env python3
 """Every exec ends once, in one way, and takes its processes along: whatever the command does."""
 import json
-import os
-import signal
 import subprocess
 import sys
 import time
 from concurrent.futures import ThreadPoolExecutor
 
-from support import (DAEMON, FAMILY, PYTHON, call, call_json, create, end_of, expect, expect_equal,
-                     expect_gone, expect_outcome, payloads, processes, random_token, sandbox, start,
-                     wait_until)
+from support import (DAEMON, FAMILY, PYTHON, Suite, call, call_json, create, end_of, expect,
+                     expect_equal, expect_gone, expect_outcome, is_listed, payloads, random_token,
+                     sandbox, start, wait_until)
 
 suite = Suite()
 
@@ -174,7 +172,8 @@ def a_timeout_kills_the_whole_tree():
 @suite.case
 def a_process_that_stops_itself_meets_its_timeout():
     token = random_token()
-    for text in ("kill -STOP $$", "sleep 600 & kill -STOP $! $$", "trap '' TERM INT HUP; sleep 600"):
+    for text in ("kill -STOP $$", "sleep 600 & kill -STOP $! $$",
+                 "trap '' TERM INT HUP; sleep 600"):
         answer = run_script(f"{text}; : {token}", flags=("--timeout", "700ms"))
         expect_outcome(answer, "timed_out", 124)
         expect(answer["seconds"] < 15, f"{text}: {answer['seconds']:.1f} s")
@@ -243,7 +242,7 @@ def the_ttl_ends_a_sandbox():
     expect_equal((answer["outcome"], process.returncode), ("lost", 125), "outcome and status")
     expect("ttl" in answer.get("detail", ""), f"detail: {answer.get('detail')}")
     expect_gone(token)
-    expect(wait_until(lambda: made not in call("list", "-q").stdout.decode(), 5), "still listed")
+    expect(wait_until(lambda: not is_listed(made), 5), "still listed")
     answer = run_script("sleep 600", flags=("--ttl", "500ms"))
     expect_outcome(answer, "lost", 125)
 
@@ -255,7 +254,7 @@ def the_idle_timeout_ends_a_sandbox():
         time.sleep(0.4)
         expect_equal(call("exec", made, "--", "true").status, 0, "exec in a used sandbox")
     expect_equal(call("exec", made, "--", "sleep", "1.8").status, 0, "a long exec is no idleness")
-    expect(wait_until(lambda: made not in call("list", "-q").stdout.decode(), 8), "still listed")
+    expect(wait_until(lambda: not is_listed(made), 8), "still listed")
 
 
 @suite.case

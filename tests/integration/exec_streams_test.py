@@ -6,10 +6,11 @@ import json
 import os
 import signal
 import subprocess
+import sys
 import time
 from concurrent.futures import ThreadPoolExecutor
 
-from support import (FAMILY, PYTHON, call, call_json, destroy, end_of, expect, expect_equal,
+from support import (FAMILY, PYTHON, Suite, call, call_json, destroy, end_of, expect, expect_equal,
                      expect_gone, memory_of, payloads, random_token, read_line, repetitions,
                      sandbox, start, wait_until)
 
@@ -144,7 +145,8 @@ def an_interrupt_reaches_the_command():
     time.sleep(0.5)
     process.send_signal(signal.SIGINT)
     expect_equal(end_of(process), 130, "status of sleep after SIGINT")
-    process = start("run", "--", "sh", "-c", "trap 'echo bye; exit 3' TERM; echo on; sleep 600 & wait")
+    text = "trap 'echo bye; exit 3' TERM; echo on; sleep 600 & wait"
+    process = start("run", "--", "sh", "-c", text)
     expect_equal(read_line(process), b"on\n", "first line")
     process.send_signal(signal.SIGTERM)
     expect_equal(end_of(process), 3, "status of a command that handles SIGTERM")

@@ -7,15 +7,16 @@ import random
 import re
 import signal
 import subprocess
+import sys
 import threading
 import time
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
-from support import (NUTSHELL, Failed, call, children_of, create, destroy, destroy_all, expect,
-                     expect_equal, expect_gone, expect_refusal, is_init, launchers, memory_of,
-                     payloads, processes, random_token, repetitions, runtime_directory, sandbox,
-                     start, wait_until)
+from support import (NUTSHELL, Failed, Suite, call, children_of, create, destroy, destroy_all,
+                     expect, expect_equal, expect_gone, expect_refusal, is_init, is_listed,
+                     launchers, memory_of, payloads, processes, random_token, repetitions,
+                     runtime_directory, sandbox, start, wait_until)
 
 suite = Suite()
 
@@ -94,8 +95,8 @@ def expect_nothing_left(before):
 
 def others_files():
     """What suites that run at the same time make for themselves; the product's names are others."""
-    made_by_suites = re.compile(r"/nutshell-(runtime-|cli-|gone-|test\.|[0-9a-f]{12}$|[a-z0-9_]{8}$)")
-    return {name for name in named_files() if made_by_suites.search(name)}
+    kinds = r"/nutshell-(runtime-|cli-|gone-|test\.|[0-9a-f]{12}$|[a-z0-9_]{8}$)"
+    return {name for name in named_files() if re.search(kinds, name)}
 
 
 # Killing at random instants ---------------------------------------------------------------------
@@ -144,7 +145,8 @@ class Killer:
         self.kill_client("exec", self.sandbox(), "--", *FOREVER)
 
     def launcher(self):
-        words = self.numbers.choice([("create", "--ttl", "60s"), ("exec", self.sandbox(), "--", "true")])
+        words = self.numbers.choice([("create", "--ttl", "60s"),
+                                     ("exec", self.sandbox(), "--", "true")])
         process = start(*words)
         self.delay()
         for pid in launchers():
@@ -213,7 +215,7 @@ def a_dead_init_is_a_sandbox_that_ended():
         output, _ = process.communicate(timeout=30)
         expect_equal((process.returncode, json.loads(output)["outcome"]), (125, "lost"), "its exec")
         expect_gone(TOKEN)
-        expect(wait_until(lambda: made not in call("list", "-q").stdout.decode(), 5), "still listed")
+        expect(wait_until(lambda: not is_listed(made), 5), "still listed")
         expect_refusal(call("exec", made, "--", "true"), made)
         expect_equal(call("exec", other, "--", "true").status, 0, "the other sandbox")
     expect_nothing_left(before)
@@ -229,7 +231,7 @@ def a_silent_init_is_given_up():
         ended = call("exec", "--json", "--timeout", "1s", made, "--", "true", seconds=40)
         expect(ended.status == 125, f"an exec nobody answers: {ended!r}")
         expect_equal(call("exec", other, "--", "true").status, 0, "the other sandbox")
-        expect(wait_until(lambda: made not in call("list", "-q").stdout.decode(), 15),
+        expect(wait_until(lambda: not is_listed(made), 15),
                "listed long after its ttl")
         made = create()
         [pid] = [pid for pid in children_of(launchers()[0]) if pid not in known]

@@ -205,6 +205,10 @@ def destroy(*ids):
     return call("destroy", *ids)
 
 
+def is_listed(made):
+    return made.encode() in call("list", "-q").stdout
+
+
 def destroy_all():
     ids = call("list", "-q").stdout.decode().split()
     if ids:

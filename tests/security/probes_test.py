@@ -307,7 +307,6 @@ def main():
     programs = {"nutshell": os.environ.get("NUTSHELL_BIN", str(REPOSITORY / "build/bin")),
                 "nutshell-probe": os.environ.get("NUTSHELL_TEST_BIN",
                                                  str(REPOSITORY / "build/release/tests"))}
-    os.environ.update(NUTSHELL_BIN=programs["nutshell"], NUTSHELL_TEST_BIN=programs["nutshell-probe"])
     if options.as_user:
         become(options.as_user)
     paths = [os.path.join(os.path.abspath(where), name) for name, where in programs.items()]

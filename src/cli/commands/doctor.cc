@@ -5,6 +5,7 @@
 #include <memory>
 #include <nlohmann/json.hpp>
 
+#include "backends/registry.h"
 #include "cli/command.h"
 #include "cli/status_json.h"
 
@@ -12,7 +13,7 @@ namespace nutshell::cli {
 namespace {
 
 struct DoctorFlags {
-  std::string backend = "native";
+  std::string backend = backend_registry().front().name;
   bool is_json = false;
 };
 
@@ -52,7 +53,7 @@ void add_doctor(CLI::App& app, Program& program) {
   CLI::App* command = app.add_subcommand(
       "doctor", "Try each protection on this machine, and say how to fix what fails");
   auto flags = std::make_shared<DoctorFlags>();
-  command->add_option("--backend", flags->backend, "Which one to try (native)");
+  command->add_option("--backend", flags->backend, "Which one to try");
   command->add_flag("--json", flags->is_json, "Print a JSON object");
   command->footer("Exit status 1 when the default sandbox cannot be had here.");
   command->callback([flags, &program] {
