@@ -9,9 +9,9 @@ namespace nutshell::bench {
 namespace {
 
 constexpr std::size_t kBytes = 10'000'000;
-const Arguments& command() {
-  static const Arguments words = {"/usr/bin/head", "-c", std::to_string(kBytes), "/dev/zero"};
-  return words;
+
+Arguments command() {
+  return {"/usr/bin/head", "-c", std::to_string(kBytes), "/dev/zero"};
 }
 
 Result<double> megabytes_per_second(const std::string& output, double microseconds) {

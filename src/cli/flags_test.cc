@@ -9,7 +9,10 @@ namespace {
 using namespace std::chrono_literals;
 using testing::HasSubstr;
 
-std::string refusal(const Flags& flags) {
+template <typename Change>
+std::string refusal(Change change) {
+  Flags flags;
+  change(flags);
   const auto spec = to_spec(flags);
   return spec ? "" : spec.error().message;
 }
@@ -18,7 +21,7 @@ TEST(Flags, WithoutAnyGiveTheSafeDefaults) {
   const auto spec = to_spec(Flags{});
   ASSERT_TRUE(spec) << spec.error().message;
   EXPECT_EQ(spec->limits, Limits{});
-  EXPECT_EQ(spec->backend, SandboxSpec{}.backend);
+  EXPECT_EQ(spec->backend, "native");
 }
 
 TEST(Flags, BecomeLimits) {
@@ -38,15 +41,16 @@ TEST(Flags, BecomeLimits) {
 }
 
 TEST(Flags, ThatMakeNoSenseAreNamed) {
-  EXPECT_THAT(refusal({.memory = "lots"}), HasSubstr("--memory"));
-  EXPECT_THAT(refusal({.cpus = "nan"}), HasSubstr("--cpus"));
-  EXPECT_THAT(refusal({.cpus = "-1"}), HasSubstr("--cpus"));
-  EXPECT_THAT(refusal({.pids = "1.5"}), HasSubstr("--pids"));
-  EXPECT_THAT(refusal({.pids = "99999999999"}), HasSubstr("--pids"));
-  EXPECT_THAT(refusal({.ttl = "-1s"}), HasSubstr("--ttl"));
-  EXPECT_THAT(refusal({.labels = {"novalue"}}), HasSubstr("--label"));
-  EXPECT_THAT(refusal({.requirements = {"memory=soft"}}), HasSubstr("--require"));
-  EXPECT_THAT(refusal({.image = ""}), HasSubstr("--image"));
+  EXPECT_THAT(refusal([](Flags& flags) { flags.memory = "lots"; }), HasSubstr("--memory"));
+  EXPECT_THAT(refusal([](Flags& flags) { flags.cpus = "nan"; }), HasSubstr("--cpus"));
+  EXPECT_THAT(refusal([](Flags& flags) { flags.cpus = "-1"; }), HasSubstr("--cpus"));
+  EXPECT_THAT(refusal([](Flags& flags) { flags.pids = "1.5"; }), HasSubstr("--pids"));
+  EXPECT_THAT(refusal([](Flags& flags) { flags.pids = "99999999999"; }), HasSubstr("--pids"));
+  EXPECT_THAT(refusal([](Flags& flags) { flags.ttl = "-1s"; }), HasSubstr("--ttl"));
+  EXPECT_THAT(refusal([](Flags& flags) { flags.labels = {"novalue"}; }), HasSubstr("--label"));
+  EXPECT_THAT(refusal([](Flags& flags) { flags.requirements = {"memory=soft"}; }),
+              HasSubstr("--require"));
+  EXPECT_THAT(refusal([](Flags& flags) { flags.image = ""; }), HasSubstr("--image"));
 }
 
 TEST(Flags, TakeAVariableFromOurOwnEnvironmentOnlyWhenNamed) {

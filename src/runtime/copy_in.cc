@@ -85,7 +85,7 @@ Result<> TreeSender::send_file(const UniqueFd& file, const std::string& path) {
 
 Result<bool> TreeSender::make_directory(const std::string& path, unsigned mode) {
   const std::string where = inside(path);
-  auto made = client_.make_directory({where, mode, 0});
+  auto made = client_.make_directory({where, mode, wire::Standing::Refused});
   if (made) return true;
   if (made.error().code != ErrorCode::AlreadyExists) return Failure(std::move(made).error());
   if (TRY(client_.stat_target(where)).kind == wire::FileKind::Directory) return false;

@@ -94,7 +94,7 @@ TEST_P(RunConformance, MemoryLimitEndsIt) {
 TEST_P(RunConformance, MemoryLimitIsNamedAsTheReason) {
   spec_.limits.memory_bytes = 64ULL << 20U;
   ExecRequest request;
-  request.argv = {"tail", "-c", "900000000", "/dev/zero"};
+  request.argv = {"tail", "/dev/zero"};  // looks for the end of a line and keeps all of it
   EXPECT_EQ(run(request).result.outcome, Outcome::OutOfMemory);
 }
 

@@ -212,7 +212,8 @@ def a_fork_bomb_in_a_kept_sandbox_dies_at_its_timeout():
 def cpu_time_ends_a_spinner():
     answer = call_json("run", "--cpu-time", "1s", "--timeout", "80s", "--", *PYTHON, SPIN, "600")
     expect_outcome(answer, "timed_out", 124)
-    expect(900 <= answer["cpu_ms"] <= 3000, f"after {answer['cpu_ms']} ms of CPU time")
+    # The kernel's own limit counts in ticks, and is off by some of them.
+    expect(700 <= answer["cpu_ms"] <= 3000, f"after {answer['cpu_ms']} ms of CPU time")
 
 
 @suite.case

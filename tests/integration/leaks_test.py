@@ -287,6 +287,19 @@ def fifty_at_once():
 
 
 @suite.case
+def many_sandboxes_leave_room_for_one_more():
+    """What the launcher holds for the others is no part of a new sandbox's own limits."""
+    small = ("--memory", "16m", "--disk", "64k", "--open-files", "64", "--ttl", "300s")
+    count = repetitions(120, 120, 1000)
+    ids = [create(*small) for _ in range(count)]
+    expect_equal(len(call("list", "-q").stdout.split()), count, "sandboxes in the list")
+    for made in (ids[0], ids[-1]):
+        expect_equal(call("exec", made, "--", "sh", "-c", "ulimit -n").stdout, b"64\n", "its limit")
+    ended = destroy(*ids)
+    expect(ended.status == 0, f"destroy of all: {ended!r}")
+
+
+@suite.case
 def destroy_ends_what_runs():
     with sandbox() as made:
         plain = [start("exec", "--json", made, "--", *FOREVER) for _ in range(5)]

@@ -83,16 +83,9 @@ class Sandbox:
         if created.returncode or not self.id:
             raise RuntimeError(f"create failed: {created.stderr.strip()}")
         host.stack.callback(self.destroy)
-        self.copy_in(probe)
-
-    def copy_in(self, probe):
-        write = f"cat > {PROBE_INSIDE} && chmod 755 {PROBE_INSIDE}"
-        with open(probe, "rb") as file:
-            copied = subprocess.run([self.nutshell, "exec", "-i", self.id, "--", "sh", "-c", write],
-                                    stdin=file, capture_output=True, env=self.host.environment,
-                                    timeout=SECONDS, check=False)
+        copied = host.run([nutshell, "cp", probe, f"{self.id}:{PROBE_INSIDE}"])
         if copied.returncode:
-            raise RuntimeError(f"copying the probe failed: {copied.stderr[-200:]!r}")
+            raise RuntimeError(f"cp failed: {copied.stderr.strip()}")
 
     def command(self, *words):
         return [self.nutshell, "exec", self.id, "--", PROBE_INSIDE, *words]
