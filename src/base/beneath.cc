@@ -24,8 +24,8 @@ Result<UniqueFd> open_beneath(int directory, const std::string& path, int flags,
 }
 
 bool is_plain_name(std::string_view name) {
-  return !name.empty() && name != "." && name != ".." &&
-         name.find('/') == std::string_view::npos && name.find('\0') == std::string_view::npos;
+  return !name.empty() && name != "." && name != ".." && name.find('/') == std::string_view::npos &&
+         name.find('\0') == std::string_view::npos;
 }
 
 }  // namespace nutshell

@@ -18,7 +18,8 @@ std::string random_id(std::size_t hex_digits) {
   std::string id;
   while (id.size() < hex_digits) {
     std::uint64_t bits = random_number();
-    for (int i = 0; i < 16 && id.size() < hex_digits; ++i, bits >>= 4U) id += kDigits[bits & 15U];
+    for (int i = 0; i < 16 && id.size() < hex_digits; ++i, bits >>= 4U)
+      id += kDigits[bits & 15U];
   }
   return id;
 }

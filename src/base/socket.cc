@@ -22,8 +22,7 @@ Result<UniqueFd> open_directory_of(const std::filesystem::path& path) {
 Result<sockaddr_un> address_of(int directory, const std::filesystem::path& path) {
   sockaddr_un address{};
   address.sun_family = AF_UNIX;
-  const std::string name =
-      fmt::format("/proc/self/fd/{}/{}", directory, path.filename().native());
+  const std::string name = fmt::format("/proc/self/fd/{}/{}", directory, path.filename().native());
   if (name.size() >= sizeof(address.sun_path)) {
     return failure(ErrorCode::InvalidArgument, fmt::format("socket name {} is too long", name));
   }
@@ -31,7 +30,9 @@ Result<sockaddr_un> address_of(int directory, const std::filesystem::path& path)
   return address;
 }
 
-int type_of(SocketKind kind) { return kind == SocketKind::Stream ? SOCK_STREAM : SOCK_SEQPACKET; }
+int type_of(SocketKind kind) {
+  return kind == SocketKind::Stream ? SOCK_STREAM : SOCK_SEQPACKET;
+}
 
 Result<UniqueFd> make_socket(SocketKind kind) {
   UniqueFd fd(::socket(AF_UNIX, type_of(kind) | SOCK_CLOEXEC, 0));
@@ -128,8 +129,8 @@ void take_descriptors(msghdr& message, std::vector<UniqueFd>& descriptors) {
 
 Result<Packet> receive_packet(int socket, const Deadline& deadline) {
   Packet packet;
-  packet.bytes.resize(kMostPacketBytes);
-  iovec part{packet.bytes.data(), packet.bytes.size()};
+  std::array<char, kMostPacketBytes> bytes;  // not cleared: only what came is used
+  iovec part{bytes.data(), bytes.size()};
   alignas(cmsghdr) std::array<char, CMSG_SPACE(sizeof(int) * kMostPacketDescriptors)> control{};
   msghdr message{};
   message.msg_iov = &part;
@@ -147,7 +148,7 @@ Result<Packet> receive_packet(int socket, const Deadline& deadline) {
     if ((message.msg_flags & (MSG_TRUNC | MSG_CTRUNC)) != 0) {
       return failure(ErrorCode::Corrupt, "packet longer than allowed");
     }
-    packet.bytes.resize(static_cast<std::size_t>(count));
+    packet.bytes.assign(bytes.data(), static_cast<std::size_t>(count));
     return packet;
   }
 }

@@ -102,8 +102,7 @@ WindowSize window_of_terminal() {
 
 void add_sandbox_flags(CLI::App& command, Flags& flags) {
   const char* group = "Sandbox";
-  command.add_option("--backend", flags.backend, "How it is isolated")
-      ->group(group);
+  command.add_option("--backend", flags.backend, "How it is isolated")->group(group);
   command
       .add_option("--image", flags.image,
                   "Root file system: a directory or tar (default: this machine's /usr)")

@@ -1,9 +1,14 @@
 // nutshell: parses, calls the runtime, prints.
+#include <fcntl.h>
 #include <fmt/format.h>
+#include <unistd.h>
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
+#include <array>
+#include <cstdio>
 #include <filesystem>
+#include <system_error>
 
 #include "cli/command.h"
 #include "cli/report.h"
@@ -24,20 +29,34 @@ constexpr const char* kExamples = R"(Start here:
 
 'nutshell COMMAND --help' shows the options and examples of one command.)";
 
-void add_commands(CLI::App& app, Program& program) {
-  add_run(app, program);
-  add_create(app, program);
-  add_exec(app, program);
-  add_list(app, program);
-  add_info(app, program);
-  add_destroy(app, program);
-  add_copy(app, program);
-  add_pause(app, program);
-  add_resume(app, program);
-  add_gc(app, program);
-  add_doctor(app, program);
-  add_version(app, program);
-  add_completion(app, program);
+struct Command {
+  std::string_view name;
+  std::string_view alias;
+  void (*add)(CLI::App&, Program&);
+};
+constexpr std::array<Command, 13> kCommands = {{{"run", "", add_run},
+                                                {"create", "", add_create},
+                                                {"exec", "", add_exec},
+                                                {"list", "ls", add_list},
+                                                {"info", "", add_info},
+                                                {"destroy", "rm", add_destroy},
+                                                {"cp", "", add_copy},
+                                                {"pause", "", add_pause},
+                                                {"resume", "", add_resume},
+                                                {"gc", "", add_gc},
+                                                {"doctor", "", add_doctor},
+                                                {"version", "", add_version},
+                                                {"completion", "", add_completion}}};
+
+// Building all options takes longer than starting a sandbox does: the one command that is named
+// gets its own, unless it has to know the others.
+void add_commands(CLI::App& app, Program& program, std::string_view name) {
+  for (const Command& command : kCommands) {
+    const bool is_named = name == command.name || (!name.empty() && name == command.alias);
+    if (is_named && name != "completion") return command.add(app, program);
+  }
+  for (const Command& command : kCommands)
+    command.add(app, program);
 }
 
 // The parser's own messages know nothing of suggestions.
@@ -59,12 +78,31 @@ int explain_parse_error(const CLI::App& app, const CLI::ParseError& error) {
   return kOurError;
 }
 
+// What was printed counts only once it is out.
+Result<int> finish_output(int status) {
+  if (std::fflush(stdout) == 0) return status;
+  return syscall_failure("write the output");
+}
+
 int run_chosen(const Program& program) {
-  if (!program.chosen) return 0;
-  auto status = program.chosen();
-  if (status) return *status;
-  print_error(status.error().message);
+  try {
+    auto status = program.chosen ? program.chosen() : Result<int>(0);
+    if (status) status = finish_output(*status);
+    if (status) return *status;
+    print_error(status.error().message);
+  } catch (const std::system_error& problem) {  // fmt throws when a stream takes no more
+    print_error(problem.what());
+  }
   return kOurError;
+}
+
+// A standard descriptor that is closed would be taken by the next thing we open, and be written to.
+void open_missing_descriptors() {
+  for (int fd = ::open("/dev/null", O_RDWR); fd >= 0; fd = ::open("/dev/null", O_RDWR)) {
+    if (fd <= STDERR_FILENO) continue;
+    ::close(fd);
+    return;
+  }
 }
 
 // How many words of a command's own come before the command to run in the sandbox.
@@ -112,6 +150,7 @@ std::vector<std::string> take_own_words(const CLI::App& app, std::vector<std::st
 }
 
 int run_program(int argc, char** argv) {
+  open_missing_descriptors();
   std::error_code error;
   const auto self = std::filesystem::read_symlink("/proc/self/exe", error);
   Runtime runtime({&init::run_init, self.parent_path()});
@@ -119,7 +158,7 @@ int run_program(int argc, char** argv) {
   CLI::App app("A shell for AI agents that they cannot crack.", "nutshell");
   app.footer(kExamples);
   app.set_version_flag("--version", std::string("nutshell ") + NUTSHELL_VERSION);
-  add_commands(app, program);
+  add_commands(app, program, argc > 1 ? argv[1] : "");
   try {
     app.parse(take_own_words(app, {argv + 1, argv + argc}, program));
   } catch (const CLI::Success& done) {
@@ -127,7 +166,12 @@ int run_program(int argc, char** argv) {
   } catch (const CLI::ParseError& problem) {
     return explain_parse_error(app, problem);
   }
-  if (argc == 1) fmt::print("{}", app.help());
+  if (argc == 1) {
+    program.chosen = [&app]() -> Result<int> {
+      fmt::print("{}", app.help());
+      return 0;
+    };
+  }
   return run_chosen(program);
 }
 

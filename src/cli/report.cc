@@ -3,9 +3,11 @@
 #include <fmt/format.h>
 #include <signal.h>
 #include <string.h>  // NOLINT(modernize-deprecated-headers): sigabbrev_np is not in <cstring>
+#include <unistd.h>
 
 #include <nlohmann/json.hpp>
 
+#include "base/file.h"
 #include "cli/base64.h"
 #include "cli/command.h"
 
@@ -55,8 +57,19 @@ int exit_status(const ExecResult& result) {
   return kOurError;
 }
 
+std::string printable(std::string_view text) {
+  std::string clean;
+  for (const char c : text) {
+    const auto code = static_cast<unsigned char>(c);
+    const bool is_control = (code < 0x20 && c != '\n') || code == 0x7f;
+    clean += is_control ? fmt::format("\\x{:02x}", code) : std::string(1, c);
+  }
+  return clean;
+}
+
 void print_error(const std::string& message) {
-  fmt::print(stderr, "nutshell: {}\n", message);
+  // Where standard error is closed or full there is nobody to tell.
+  (void)write_all(STDERR_FILENO, fmt::format("nutshell: {}\n", printable(message)));
 }
 
 void explain_end(const ExecResult& result) {

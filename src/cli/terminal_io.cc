@@ -1,32 +1,19 @@
 #include "cli/terminal_io.h"
 
-#include <signal.h>
-#include <sys/ioctl.h>
-#include <sys/signalfd.h>
+#include <poll.h>
 #include <unistd.h>
 
-#include "base/file.h"
+#include <algorithm>
+#include <array>
+#include <chrono>
+#include <cstring>
 
 namespace nutshell::cli {
-namespace {
-
-UniqueFd watch_signals() {
-  sigset_t set;
-  ::sigemptyset(&set);
-  for (const int number : {SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGWINCH})
-    ::sigaddset(&set, number);
-  ::sigprocmask(SIG_BLOCK, &set, nullptr);
-  return UniqueFd(::signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK));
-}
-
-}  // namespace
 
 TerminalIo::TerminalIo(const ExecRequest& request)
     : reads_input_(request.standard_input == StandardInput::Streamed),
-      has_terminal_(request.terminal == Terminal::Pty),
-      signals_(watch_signals()) {
-  ::signal(SIGPIPE, SIG_IGN);  // a closed reader is told to the command instead
-  if (has_terminal_ && reads_input_) make_raw();
+      deadline_(Deadline::in(request.limits.timeout + std::chrono::seconds(1))) {
+  if (request.terminal == Terminal::Pty && reads_input_) make_raw();
 }
 
 TerminalIo::~TerminalIo() {
@@ -41,9 +28,34 @@ void TerminalIo::make_raw() {
   ::tcsetattr(STDIN_FILENO, TCSADRAIN, &settings);
 }
 
+// A reader who does not read must not keep us from signals and from the end.
+TerminalIo::Room TerminalIo::wait_for_room(int fd) {
+  for (;;) {
+    std::array<pollfd, 2> descriptors{{{fd, POLLOUT, 0}, {signals_.descriptor(), POLLIN, 0}}};
+    const int ready = ::poll(descriptors.data(), descriptors.size(), deadline_.poll_timeout());
+    if (ready < 0 && errno != EINTR) return Room::Some;  // write() will say what is wrong
+    if (ready == 0) return Room::None;
+    if (ready > 0 && descriptors[0].revents != 0) return Room::Some;
+    while (const auto event = signals_.next()) {
+      waiting_.push_back(*event);
+      if (std::holds_alternative<wire::CancelExec>(*event)) return Room::None;
+    }
+  }
+}
+
 wire::ExecIo::Taken TerminalIo::take(wire::Stream stream, std::string_view bytes) {
   const int fd = stream == wire::Stream::Error ? STDERR_FILENO : STDOUT_FILENO;
-  return write_all(fd, bytes) ? Taken::Yes : Taken::ReaderGone;
+  // A pipe that is ready takes this much without blocking.
+  constexpr std::size_t kStep = 4096;
+  while (!bytes.empty()) {
+    if (wait_for_room(fd) == Room::None) return Taken::ReaderGone;
+    const ssize_t count = ::write(fd, bytes.data(), std::min(bytes.size(), kStep));
+    if (count < 0 && (errno == EINTR || errno == EAGAIN)) continue;
+    if (count < 0 && errno != EPIPE) write_error_ = ::strerrordesc_np(errno);
+    if (count < 0) return Taken::ReaderGone;
+    bytes.remove_prefix(static_cast<std::size_t>(count));
+  }
+  return Taken::Yes;
 }
 
 int TerminalIo::input_descriptor() const {
@@ -58,17 +70,10 @@ std::string TerminalIo::read_input(std::size_t most) {
 }
 
 std::optional<wire::ExecEvent> TerminalIo::next_event() {
-  signalfd_siginfo information{};
-  if (::read(signals_.get(), &information, sizeof information) != sizeof information) return {};
-  const int number = static_cast<int>(information.ssi_signo);
-  if (number == SIGWINCH) {
-    winsize size{};
-    if (::ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) != 0) return {};
-    return WindowSize{size.ws_row, size.ws_col};
-  }
-  // The command gets the signal first; whoever asks again means it.
-  if (++interrupts_ > 1) return wire::CancelExec{};
-  return wire::SendSignal{number};
+  if (waiting_.empty()) return signals_.next();
+  const wire::ExecEvent event = waiting_.front();
+  waiting_.pop_front();
+  return event;
 }
 
 }  // namespace nutshell::cli

@@ -3,9 +3,11 @@
 
 #include <termios.h>
 
+#include <deque>
 #include <optional>
 
-#include "base/unique_fd.h"
+#include "base/deadline.h"
+#include "cli/signal_events.h"
 #include "core/exec.h"
 #include "wire/exec_io.h"
 
@@ -13,7 +15,7 @@ namespace nutshell::cli {
 
 class TerminalIo : public wire::ExecIo {
  public:
-  // Blocks the signals it handles; with a terminal on both sides, ours goes raw until the end.
+  // With a terminal on both sides, ours goes raw until the end.
   explicit TerminalIo(const ExecRequest& request);
   TerminalIo(TerminalIo&&) = delete;
   TerminalIo& operator=(TerminalIo&&) = delete;
@@ -22,17 +24,33 @@ class TerminalIo : public wire::ExecIo {
   Taken take(wire::Stream stream, std::string_view bytes) override;
   [[nodiscard]] int input_descriptor() const override;
   std::string read_input(std::size_t most) override;
-  [[nodiscard]] int event_descriptor() const override { return signals_.get(); }
+  [[nodiscard]] int event_descriptor() const override { return signals_.descriptor(); }
   std::optional<wire::ExecEvent> next_event() override;
 
+  // Output that could not be written anywhere, other than to a reader who left.
+  [[nodiscard]] const std::string& write_error() const { return write_error_; }
+
  private:
+  enum class Room { Some, None };
   void make_raw();
+  Room wait_for_room(int fd);
 
   bool reads_input_;
-  bool has_terminal_;
-  UniqueFd signals_;
-  int interrupts_ = 0;
+  SignalEvents signals_;
+  std::deque<wire::ExecEvent> waiting_;  // signals that came while the reader was slow
+  Deadline deadline_;                    // after it nobody waits for a reader who does not read
+  std::string write_error_;
   std::optional<termios> saved_;
+};
+
+// Keeps the output, and still passes signals on.
+class CapturingIo : public wire::CapturedOutput {
+ public:
+  [[nodiscard]] int event_descriptor() const override { return signals_.descriptor(); }
+  std::optional<wire::ExecEvent> next_event() override { return signals_.next(); }
+
+ private:
+  SignalEvents signals_;
 };
 
 }  // namespace nutshell::cli

@@ -111,6 +111,12 @@ Result<> Exec::launch(const Surroundings& surroundings, Pipes& pipes) {
                                                                     : request_.working_directory;
   // Magic links would lead to what init holds open, not to a place in the sandbox.
   auto opened = open_beneath(AT_FDCWD, directory, O_PATH | O_DIRECTORY, 0, Links::Follow);
+  if (!opened && opened.error().code == ErrorCode::InvalidArgument) {
+    return failure(ErrorCode::InvalidArgument,
+                   fmt::format("working directory {}: leads through a link that names an open "
+                               "descriptor, or in circles: give a plain path like /workspace",
+                               directory));
+  }
   if (!opened) return while_doing("working directory", std::move(opened).error());
   const bool is_terminal = terminal_.is_open();
   plan.working_directory = opened->get();

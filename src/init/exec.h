@@ -41,6 +41,7 @@ class Exec {
   [[nodiscard]] const std::string& id() const { return request_.exec_id; }
   [[nodiscard]] Mark mark() const { return mark_; }
   [[nodiscard]] pid_t pid() const { return pid_; }
+  [[nodiscard]] const Deadline& deadline() const { return deadline_; }
   [[nodiscard]] bool is_running() const { return pid_ > 0; }
   [[nodiscard]] bool has_ended() const { return result_.has_value(); }
   [[nodiscard]] bool is_kept() const {

@@ -200,7 +200,8 @@ using wire::Standing;
 
 Result<> set_mode(const std::filesystem::path& path, mode_t mode) {
   std::error_code error;
-  if (!std::filesystem::is_directory(path, error)) return syscall_failure(ENOTDIR, "chmod", path.native());
+  if (!std::filesystem::is_directory(path, error))
+    return syscall_failure(ENOTDIR, "chmod", path.native());
   if (::chmod(path.c_str(), mode) != 0) return syscall_failure("chmod", path.native());
   return {};
 }

@@ -34,6 +34,10 @@ std::uint64_t parse_oom_kills(std::string_view text) {
   return std::strtoull(text.data() + at + kKey.size(), nullptr, 10);
 }
 
+bool is_without_cgroup(const InitSetup& setup) {
+  return setup.is_pinned || setup.watched_memory_bytes > 0;
+}
+
 unsigned count_cores() {
   cpu_set_t set;
   CPU_ZERO(&set);
@@ -76,9 +80,10 @@ struct Init::Polled {
 Init::Init(InitSetup setup)
     : setup_(std::move(setup)),
       memory_(setup_.watched_memory_bytes, setup_.scratch),
-      surroundings_{marks_, setup_.environment, setup_.working_directory,
-                    payload_filter(setup_.is_pinned ? CpuPinning::Pinned : CpuPinning::Free),
-                    count_cores()},
+      surroundings_{
+          marks_, setup_.environment, setup_.working_directory,
+          payload_filter(is_without_cgroup(setup_) ? CpuPinning::Pinned : CpuPinning::Free),
+          count_cores()},
       children_(block_signals()),
       ttl_(Deadline::in(setup_.ttl)) {
   ::umask(022);
@@ -162,6 +167,8 @@ bool Init::is_busy() const {
 
 Deadline Init::next_deadline() const {
   Deadline next = ttl_;
+  for (const Leftover& leftover : leftovers_)
+    next = earlier(next, leftover.deadline);
   if (!is_busy()) return earlier(next, idle_);
   for (const auto& [id, slot] : execs_)
     next = earlier(next, slot.exec->next_check());
@@ -215,8 +222,10 @@ void Init::check_execs() {
   const bool is_idle = !is_busy();
   if (!is_idle && setup_.idle_timeout > 0ms) idle_ = Deadline::in(setup_.idle_timeout);
   if (is_idle && idle_.has_passed()) exit_status_ = kEndedByIdleness;
-  for (auto& [id, slot] : execs_)
+  for (auto& [id, slot] : execs_) {
     slot.exec->check_limits();
+  }
+  end_leftovers();
   if (memory_.is_on() && !is_idle) watch_memory();
 }
 
@@ -265,7 +274,23 @@ void Init::finish_execs() {
                                      memory_.scratch_bytes() >> 20U));
     }
     exec.finish();
+    note_leftovers(exec);
   }
+}
+
+// What a command left in the background may live on, but not beyond the command's timeout.
+void Init::note_leftovers(const init::Exec& exec) {
+  const bool is_alone = ::kill(-1, 0) != 0 && errno == ESRCH;
+  if (is_alone) return leftovers_.clear();
+  if (!exec.deadline().is_never()) leftovers_.push_back({exec.mark(), exec.deadline()});
+}
+
+void Init::end_leftovers() {
+  std::erase_if(leftovers_, [this](const Leftover& leftover) {
+    if (!leftover.deadline.has_passed()) return false;
+    marks_.kill_all(leftover.mark, Deadline::in(1s));
+    return true;
+  });
 }
 
 // The last moments: what ran is said to be lost, and the host gets a short while to read it.
@@ -326,6 +351,7 @@ Result<std::unique_ptr<Conversation>> Init::open_exec(const wire::Frame& frame) 
   if (execs_.size() >= kMostExecs) {
     return failure(ErrorCode::ResourceExhausted, "too many commands at once in this sandbox");
   }
+  if (!is_busy()) (void)new_oom_kills();  // what was killed before is not this command's
   Slot& slot = execs_[id];
   auto started = init::Exec::start(std::move(request), ++last_mark_, surroundings_);
   if (!started) {

@@ -32,6 +32,10 @@ class Init {
     ExecConversation* conversation = nullptr;  // who listens, if anybody
   };
   struct Polled;
+  struct Leftover {
+    Mark mark;
+    Deadline deadline;
+  };
 
   void poll_once();
   [[nodiscard]] Deadline next_deadline() const;
@@ -43,6 +47,8 @@ class Init {
   void check_execs();
   void watch_memory();
   void finish_execs();
+  void note_leftovers(const Exec& exec);
+  void end_leftovers();
   void end_all_execs(const std::string& reason);
   void drop_finished_execs();
   void write_to_all();
@@ -61,6 +67,7 @@ class Init {
   UniqueFd children_;  // readable when a child has ended
   std::list<Connection> connections_;
   std::map<std::string, Slot> execs_;
+  std::vector<Leftover> leftovers_;
   Mark last_mark_ = 0;
   std::uint64_t seen_oom_kills_ = 0;
   Deadline ttl_;

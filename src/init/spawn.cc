@@ -74,6 +74,16 @@ void reset_signals() noexcept {
   ::sigprocmask(SIG_SETMASK, &none, nullptr);
 }
 
+// When memory runs out the kernel is to take the command, not init. Only a preference: a command
+// that gives it up can at most get its own sandbox ended.
+void volunteer_for_memory_death() noexcept {
+  const int fd = ::open("/proc/self/oom_score_adj", O_WRONLY | O_CLOEXEC);
+  if (fd < 0) return;
+  constexpr std::string_view kScore = "500";
+  if (::write(fd, kScore.data(), kScore.size()) < 0) errno = 0;
+  ::close(fd);
+}
+
 int prepare_child(const SpawnPlan& plan) noexcept {
   if (::setsid() < 0) return errno;
   if (plan.is_terminal && ::ioctl(plan.standard_input, TIOCSCTTY, 0) != 0) return errno;
@@ -86,6 +96,7 @@ int prepare_child(const SpawnPlan& plan) noexcept {
   const rlimit cpu{seconds, seconds + 1};  // SIGXCPU first, SIGKILL a second later
   if (::setrlimit(RLIMIT_CPU, &cpu) != 0 && errno != EPERM) return errno;
   if (const int error = ProcessMarks::put_on_self(plan.mark); error != 0) return error;
+  volunteer_for_memory_death();
   reset_signals();
   return install_seccomp_filter_raw(plan.filter);  // last: it forbids changing the mark
 }

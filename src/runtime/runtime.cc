@@ -94,23 +94,33 @@ Result<SandboxStatus> Runtime::find(const std::string& id) {
 }
 
 Result<wire::InitClient> Runtime::connect(const std::string& id) {
+  Opened opened = TRY(open_stream(id));
+  return wire::InitClient(std::move(opened.stream));
+}
+
+Result<Runtime::Opened> Runtime::open_stream(const std::string& id) {
   // A whole id is taken at its word: no list is asked for first.
   if (is_id(id) && id.size() == kIdLength) {
     for (const BackendEntry& entry : backend_registry()) {
-      auto stream = TRY(backend(entry.name))->connect(id);
-      if (stream) return wire::InitClient(std::move(*stream));
+      Backend* where = TRY(backend(entry.name));
+      auto stream = where->connect(id);
+      if (stream) return Opened{where, id, std::move(*stream)};
       if (stream.error().code != ErrorCode::NotFound) return Failure(std::move(stream).error());
     }
   }
   auto [where, whole_id] = TRY(locate(id));
-  return wire::InitClient(TRY(where->connect(whole_id)));
+  UniqueFd stream = TRY(where->connect(whole_id));
+  return Opened{where, std::move(whole_id), std::move(stream)};
 }
 
 Result<ExecResult> Runtime::exec(const std::string& id, const ExecRequest& request,
                                  wire::ExecIo& io) {
   TRY(check_exec(request));
-  wire::InitClient client = TRY(connect(id));
-  return client.exec(request, io);
+  auto [where, whole_id, stream] = TRY(open_stream(id));
+  wire::InitClient client(std::move(stream));
+  ExecResult result = TRY(client.exec(request, io));
+  if (result.outcome != Outcome::Lost) return result;
+  return explain_loss(std::move(result), where->why_gone(whole_id));
 }
 
 Result<> Runtime::destroy(const std::string& id) {

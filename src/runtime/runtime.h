@@ -42,6 +42,12 @@ class Runtime {
 
  private:
   Result<Backend*> backend(const std::string& wanted);
+  struct Opened {
+    Backend* where;
+    std::string id;
+    UniqueFd stream;
+  };
+  Result<Opened> open_stream(const std::string& id);
   // The sandbox's backend, and its whole id.
   Result<std::pair<Backend*, std::string>> locate(const std::string& id);
 

@@ -50,7 +50,7 @@ Result<> ExecLoop::wait_for_something() {
   if (ready < 0 && errno != EINTR) return syscall_failure("poll");
   if (ready <= 0) return {};
   if (descriptors[1].revents != 0) pass_input();
-  if (descriptors[2].revents != 0) pass_events();
+  pass_events();
   if ((descriptors[0].revents & (POLLIN | POLLHUP | POLLERR)) == 0) return {};
   if (TRY(channel_.receive_some())) return {};
   TRY(take_frames());

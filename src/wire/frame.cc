@@ -8,9 +8,14 @@
 namespace nutshell::wire {
 
 std::pair<char*, std::size_t> FrameReader::space() {
-  constexpr std::size_t kLeastSpace = 64U << 10U;
+  // Most conversations are short: the room grows only once it was filled.
+  constexpr std::size_t kFirstSpace = 4U << 10U;
+  constexpr std::size_t kLargeSpace = 64U << 10U;
+  const bool was_filled = end_ == buffer_.size() && end_ > 0;
   if (begin_ == end_) begin_ = end_ = 0;
-  const std::size_t needed = std::max(wanted_, kLeastSpace);
+  const bool is_large = was_filled || buffer_.size() > kFirstSpace;
+  const std::size_t least = is_large ? kLargeSpace : kFirstSpace;
+  const std::size_t needed = std::max(wanted_, least);
   if (begin_ + needed > buffer_.size()) {
     if (begin_ > 0) {
       std::memmove(buffer_.data(), buffer_.data() + begin_, end_ - begin_);
@@ -18,7 +23,8 @@ std::pair<char*, std::size_t> FrameReader::space() {
       begin_ = 0;
     }
     // Grows only to one frame's size, which next() has checked against the limit.
-    if (buffer_.size() < needed + kLeastSpace) buffer_.resize(needed + kLeastSpace);
+    const std::size_t room = is_large ? needed + least : needed;
+    if (buffer_.size() < room) buffer_.resize(room);
   }
   return {buffer_.data() + end_, buffer_.size() - end_};
 }

@@ -105,7 +105,8 @@ Result<> guard_init(const EnterPlan& plan) {
 
 Result<> restrict_sandbox_paths(const EnterPlan& plan) {
   if (plan.is_without_landlock) return {};
-  return restrict_paths({.writable = {"/workspace", "/tmp"}, .devices = {"/dev"}});
+  // In /proc commands may write what is about themselves; its settings are mounted read-only.
+  return restrict_paths({.writable = {"/workspace", "/tmp"}, .devices = {"/dev", "/proc"}});
 }
 
 }  // namespace

@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include <array>
+#include <filesystem>
 #include <string>
 
 #include "backends/native/mounts.h"
@@ -47,8 +48,8 @@ Result<> write_one(int etc, const char* name, std::string_view text) {
   return write_all(file.get(), text);
 }
 
-Result<> share_directory(int etc, const char* name, const char* source) {
-  if (::mkdirat(etc, name, 0755) != 0) return syscall_failure("mkdir", name);
+// Bound, not copied: a mount costs less than the pages of a copy.
+Result<> share_mount(int etc, const char* name, const char* source) {
   const UniqueFd tree = TRY(clone_mount(AT_FDCWD, source, Subtree::Recursive));
   TRY(set_attributes(tree.get(), MOUNT_ATTR_RDONLY | MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV,
                      Subtree::Recursive));
@@ -59,11 +60,15 @@ Result<> share(int etc, const char* name) {
   const std::string source = std::string("/etc/") + name;
   struct stat status {};
   if (::stat(source.c_str(), &status) != 0) return {};  // this host has none
-  if (S_ISDIR(status.st_mode)) return share_directory(etc, name, source.c_str());
+  if (S_ISDIR(status.st_mode)) {
+    if (::mkdirat(etc, name, 0755) != 0) return syscall_failure("mkdir", name);
+    return share_mount(etc, name, source.c_str());
+  }
   if (!S_ISREG(status.st_mode)) return {};
-  auto text = read_file(source, 2U << 20U);
-  if (!text) return {};  // not for this user to read, so not for the sandbox
-  return write_one(etc, name, *text);
+  TRY(write_one(etc, name, ""));
+  std::error_code error;
+  const auto real = std::filesystem::canonical(source, error);  // localtime is a link
+  return share_mount(etc, name, error ? source.c_str() : real.c_str());
 }
 
 Result<> share_java(int etc) {

@@ -24,6 +24,8 @@ using std::chrono::milliseconds;
 constexpr std::uint64_t kListenerKey = 0;
 constexpr std::size_t kMostSandboxes = 100'000;
 constexpr std::size_t kMostClients = 256;
+constexpr std::size_t kMostRemembered = 1024;
+constexpr auto kLinger = 2s;
 constexpr std::size_t kListPage = 32;
 constexpr auto kGrace = 2s;  // init ends itself at the ttl; a silent one is ended this much later
 
@@ -60,7 +62,9 @@ Result<> Launcher::run() {
     TRY(wait_once());
     has_had_sandbox = has_had_sandbox || !sandboxes_.empty();
     const bool may_leave = has_had_sandbox || first_request.has_passed();
-    if (may_leave && sandboxes_.empty() && clients_.empty() && leaves_now()) return {};
+    const bool is_awaited = !out_of_memory_.empty() && !linger_.has_passed();
+    if (may_leave && !is_awaited && sandboxes_.empty() && clients_.empty() && leaves_now())
+      return {};
   }
 }
 
@@ -100,7 +104,20 @@ void Launcher::handle(std::uint64_t key) {
   if (key == kListenerKey) return accept_client();
   if (clients_.contains(key)) return serve(key);
   const auto ended = ids_.find(key);
-  if (ended != ids_.end()) end(std::string(ended->second));
+  if (ended == ids_.end()) return;
+  const std::string id = ended->second;
+  note_death(id);
+  end(id);
+}
+
+// A client whose command was lost with its sandbox asks why a moment later.
+void Launcher::note_death(const std::string& id) {
+  const auto& cgroup = sandboxes_.at(id).sandbox.cgroup;
+  const auto kills = cgroup ? cgroup->oom_kills() : Result<std::uint64_t>(0);
+  if (!kills || *kills == 0) return;
+  if (out_of_memory_.size() >= kMostRemembered) out_of_memory_.clear();
+  out_of_memory_.insert(id);
+  linger_ = Deadline::in(kLinger);
 }
 
 void Launcher::accept_client() {
@@ -163,6 +180,9 @@ Result<> Launcher::act(const LauncherRequest& request, LauncherReply& reply,
       return pause(*TRY(find(request.id)));
     case Operation::Resume:
       return resume(*TRY(find(request.id)));
+    case Operation::Why:
+      reply.is_out_of_memory = out_of_memory_.contains(request.id) ? 1 : 0;
+      return {};
   }
   return failure(ErrorCode::Corrupt, "no such operation");
 }
@@ -241,10 +261,7 @@ Result<> Launcher::resume(Kept& kept) {
 }
 
 void Launcher::list(const LauncherRequest& request, LauncherReply& reply) const {
-  reply.total = static_cast<std::uint32_t>(sandboxes_.size());
-  auto item = sandboxes_.begin();
-  for (std::uint32_t i = 0; i < request.first && item != sandboxes_.end(); ++i)
-    ++item;
+  auto item = sandboxes_.upper_bound(request.id);
   for (; item != sandboxes_.end() && reply.sandboxes.size() < kListPage; ++item) {
     const Kept& kept = item->second;
     const auto age = std::chrono::duration_cast<milliseconds>(Clock::now() - kept.started);
@@ -258,6 +275,7 @@ void Launcher::list(const LauncherRequest& request, LauncherReply& reply) const 
     status.left_ms = static_cast<std::uint64_t>(left.count());
     reply.sandboxes.push_back(std::move(status));
   }
+  reply.has_more = item != sandboxes_.end() ? 1 : 0;
 }
 
 }  // namespace nutshell::native

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <map>
+#include <set>
 #include <string>
 
 #include "backends/native/launcher_protocol.h"
@@ -49,6 +50,7 @@ class Launcher {
   Result<> resume(Kept& kept);
   void list(const LauncherRequest& request, LauncherReply& reply) const;
   Result<Kept*> find(const std::string& id);
+  void note_death(const std::string& id);
   void end(const std::string& id);
   void end_overdue();
   [[nodiscard]] Deadline next_deadline() const;
@@ -60,6 +62,8 @@ class Launcher {
   std::uint64_t last_key_ = 0;
   std::map<std::uint64_t, UniqueFd> clients_;
   std::map<std::string, Kept> sandboxes_;
+  std::set<std::string> out_of_memory_;  // sandboxes that ended so
+  Deadline linger_ = Deadline::never();
   std::map<std::uint64_t, std::string> ids_;  // of sandboxes, by the key of their end
 };
 

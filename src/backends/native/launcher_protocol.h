@@ -10,7 +10,7 @@
 
 namespace nutshell::native {
 
-enum class Operation : std::uint8_t { Start = 1, Connect, Stop, List, Pause, Resume };
+enum class Operation : std::uint8_t { Start = 1, Connect, Stop, List, Pause, Resume, Why };
 
 struct PackedText {
   std::string name;
@@ -43,10 +43,9 @@ SandboxSpec unpack(const PackedSpec& packed);
 
 struct LauncherRequest {
   Operation operation = Operation::List;
-  std::string id;
-  PackedSpec spec;          // with Start
-  std::uint32_t first = 0;  // with List: how many to skip
-  void fields(auto& visit) { visit(operation, id, spec, first); }
+  std::string id;   // with List: those after this one
+  PackedSpec spec;  // with Start
+  void fields(auto& visit) { visit(operation, id, spec); }
 };
 
 struct PackedStatus {
@@ -63,8 +62,9 @@ struct LauncherReply {
   std::string message;
   std::string id;
   std::vector<PackedStatus> sandboxes;
-  std::uint32_t total = 0;
-  void fields(auto& visit) { visit(code, message, id, sandboxes, total); }
+  std::uint8_t has_more = 0;
+  std::uint8_t is_out_of_memory = 0;  // with Why
+  void fields(auto& visit) { visit(code, message, id, sandboxes, has_more, is_out_of_memory); }
 };
 
 }  // namespace nutshell::native

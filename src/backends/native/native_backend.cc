@@ -13,6 +13,8 @@
 namespace nutshell::native {
 namespace {
 
+constexpr const char* kWholeSandbox = "the whole sandbox ran out of memory and has ended";
+
 SandboxStatus to_status(const PackedStatus& packed, const Abilities& abilities) {
   SandboxStatus status;
   status.id = packed.id;
@@ -138,14 +140,14 @@ Result<std::vector<SandboxStatus>> NativeBackend::list() {
   for (;;) {
     LauncherRequest request;
     request.operation = Operation::List;
-    request.first = static_cast<std::uint32_t>(all.size());
+    if (!all.empty()) request.id = all.back().id;
     auto answer = client->ask(request);
     if (!answer && answer.error().code == ErrorCode::Unavailable) return all;
     if (!answer) return Failure(std::move(answer).error());
     for (const PackedStatus& packed : answer->reply.sandboxes) {
       all.push_back(to_status(packed, abilities()));
     }
-    if (answer->reply.sandboxes.empty() || all.size() >= answer->reply.total) return all;
+    if (answer->reply.sandboxes.empty() || answer->reply.has_more == 0) return all;
   }
 }
 
@@ -161,14 +163,18 @@ Result<> NativeBackend::resume(const std::string& id) {
 
 Gone NativeBackend::why_gone(const std::string& id) {
   const auto own = own_.find(id);
-  if (own == own_.end()) return {Gone::Reason::Unknown, "the sandbox has ended"};
+  if (own == own_.end()) {
+    const auto answer = ask(Operation::Why, id);
+    const bool is_out_of_memory = answer && answer->reply.is_out_of_memory != 0;
+    return is_out_of_memory ? Gone{Gone::Reason::OutOfMemory, kWholeSandbox}
+                            : Gone{Gone::Reason::Unknown, "the sandbox has ended"};
+  }
   if (std::string text = Starter::start_failure(own->second); !text.empty()) {
     return {Gone::Reason::NeverStarted, std::move(text)};
   }
   if (own->second.cgroup) {
     const auto kills = own->second.cgroup->oom_kills();
-    if (kills && *kills > 0)
-      return {Gone::Reason::OutOfMemory, "the whole sandbox ran out of memory"};
+    if (kills && *kills > 0) return {Gone::Reason::OutOfMemory, kWholeSandbox};
   }
   return {Gone::Reason::Unknown, "the sandbox has ended"};
 }

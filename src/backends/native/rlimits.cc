@@ -28,9 +28,10 @@ Result<> set_limit(const Limit& limit) {
 
 Result<> apply_rlimits(const Limits& limits, MemoryWall wall) {
   constexpr rlim_t kLockedMemory = 8U << 20U;
-  const std::array<Limit, 9> list{{
-      {RLIMIT_NOFILE, "open files", limits.open_files},
-      {RLIMIT_FSIZE, "file size", limits.disk_bytes},
+  // A little more than the disk: a full disk says ENOSPC, and does not kill with SIGXFSZ.
+  constexpr rlim_t kBeyondDisk = 1U << 20U;
+  const std::array<Limit, 8> list{{
+      {RLIMIT_FSIZE, "file size", limits.disk_bytes + kBeyondDisk},
       {RLIMIT_CORE, "core size", 0},
       {RLIMIT_CPU, "CPU time", static_cast<rlim_t>(limits.cpu_time.count()) + 1},
       {RLIMIT_MEMLOCK, "locked memory", std::min<rlim_t>(kLockedMemory, limits.memory_bytes / 8)},
@@ -47,6 +48,10 @@ Result<> apply_rlimits(const Limits& limits, MemoryWall wall) {
 
 Result<> limit_processes(const Limits& limits) {
   return set_limit({RLIMIT_NPROC, "processes", limits.processes + 1ULL});  // init is one of them
+}
+
+Result<> limit_open_files(const Limits& limits) {
+  return set_limit({RLIMIT_NOFILE, "open files", limits.open_files});
 }
 
 Result<> check_rlimits(const Limits& limits) {

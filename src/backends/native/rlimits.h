@@ -12,6 +12,8 @@ enum class MemoryWall { Cgroup, PerProcess };
 Result<> apply_rlimits(const Limits& limits, MemoryWall wall);
 // Counted per user namespace: set after entering the sandbox's own.
 Result<> limit_processes(const Limits& limits);
+// Set last, when the many descriptors of whoever started the sandbox are closed.
+Result<> limit_open_files(const Limits& limits);
 // Whether this process may set them: raising a hard limit needs a privilege.
 Result<> check_rlimits(const Limits& limits);
 

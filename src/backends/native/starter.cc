@@ -239,6 +239,7 @@ Result<ChildProcess> Starter::clone_into(const SandboxSpec& spec, NativeSandbox&
     entered = keep_only(
         {setup.control.get(), setup.connection.get(), setup.oom_events.get(), report.get()});
   }
+  if (entered) entered = limit_open_files(spec.limits);
   const std::string answer = entered ? std::string(1, kStarted) : encode_error(entered.error());
   (void)write_all(report.get(), answer);  // who started us is gone, then so are we
   if (!entered) ::_exit(1);

@@ -33,28 +33,22 @@ struct Place {
 
 Place parse_place(const std::string& text) {
   const std::size_t colon = text.find(':');
-  if (colon == std::string::npos || text.substr(0, colon).find('/') != std::string::npos) return {"", text};
+  if (colon == std::string::npos || text.substr(0, colon).find('/') != std::string::npos)
+    return {"", text};
   return {text.substr(0, colon), text.substr(colon + 1)};
 }
 
 Result<> check_inside(const Place& place) {
   if (place.path.starts_with('/')) return {};
-  return failure(ErrorCode::InvalidArgument,
-                 fmt::format("'{}' is not an absolute path inside the sandbox: give {}:/workspace/{}", place.path,
-                             place.id, place.path));
-}
-
-// Names from inside may hold what a terminal would obey.
-std::string printable(std::string text) {
-  for (char& c : text) {
-    if (static_cast<unsigned char>(c) < 0x20 || c == 0x7f) c = '?';
-  }
-  return text;
+  return failure(
+      ErrorCode::InvalidArgument,
+      fmt::format("'{}' is not an absolute path inside the sandbox: give {}:/workspace/{}",
+                  place.path, place.id, place.path));
 }
 
 void report_skipped(const CopyReport& report) {
   for (const std::string& name : report.skipped) {
-    print_error(fmt::format("not copied, neither file, directory nor link: {}", printable(name)));
+    print_error(fmt::format("not copied, neither file, directory nor link: {}", name));
   }
 }
 
@@ -84,19 +78,23 @@ Result<int> copy(Program& program, const CopyFlags& flags) {
   }
   auto copied = target.id.empty() ? copy_from(program, source, flags.target)
                                   : copy_into(program, flags.source, target);
-  if (!copied) return failure(copied.error().code, printable(copied.error().message));
+  TRY(std::move(copied));
   return 0;
 }
 
 }  // namespace
 
 void add_copy(CLI::App& app, Program& program) {
-  CLI::App* command = app.add_subcommand("cp", "Copy files and directories into a sandbox, or out of it");
+  CLI::App* command =
+      app.add_subcommand("cp", "Copy files and directories into a sandbox, or out of it");
   auto flags = std::make_shared<CopyFlags>();
-  command->add_option("SOURCE", flags->source, "A path here, ID:/path, or - for standard input")->required();
-  command->add_option("TARGET", flags->target, "ID:/path, a path here, or - for standard output")->required();
+  command->add_option("SOURCE", flags->source, "A path here, ID:/path, or - for standard input")
+      ->required();
+  command->add_option("TARGET", flags->target, "ID:/path, a path here, or - for standard output")
+      ->required();
   command->footer(kExamples);
-  command->callback([flags, &program] { program.chosen = [flags, &program] { return copy(program, *flags); }; });
+  command->callback(
+      [flags, &program] { program.chosen = [flags, &program] { return copy(program, *flags); }; });
 }
 
 }  // namespace nutshell::cli

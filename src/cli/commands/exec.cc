@@ -3,8 +3,7 @@
 
 #include "cli/command.h"
 #include "cli/flags.h"
-#include "cli/report.h"
-#include "cli/terminal_io.h"
+#include "cli/run_exec.h"
 
 namespace nutshell::cli {
 namespace {
@@ -17,19 +16,8 @@ constexpr const char* kExamples = R"(Examples:
 
 Result<int> exec(Program& program, const std::string& id, const Flags& flags) {
   const ExecRequest request = TRY(to_exec(flags));
-  if (flags.is_json) {
-    wire::CapturedOutput output;
-    const ExecResult result = TRY(program.runtime.exec(id, request, output));
-    print_json(result, output);
-    return exit_status(result);
-  }
-  ExecResult result;
-  {
-    TerminalIo io(request);
-    result = TRY(program.runtime.exec(id, request, io));
-  }
-  explain_end(result);
-  return exit_status(result);
+  return run_and_report(flags, request,
+                        [&](wire::ExecIo& io) { return program.runtime.exec(id, request, io); });
 }
 
 }  // namespace

@@ -3,8 +3,7 @@
 
 #include "cli/command.h"
 #include "cli/flags.h"
-#include "cli/report.h"
-#include "cli/terminal_io.h"
+#include "cli/run_exec.h"
 
 namespace nutshell::cli {
 namespace {
@@ -27,19 +26,8 @@ Result<int> run(Program& program, const Flags& flags) {
   spec.limits.cpu_time = request.limits.cpu_time;
   // The sandbox is there for this command: it need not be told twice how long that may take.
   if (!flags.ttl) spec.ttl = std::max(spec.ttl, request.limits.timeout + std::chrono::seconds(10));
-  if (flags.is_json) {
-    wire::CapturedOutput output;
-    const ExecResult result = TRY(program.runtime.run(spec, request, output));
-    print_json(result, output);
-    return exit_status(result);
-  }
-  ExecResult result;
-  {
-    TerminalIo io(request);
-    result = TRY(program.runtime.run(spec, request, io));
-  }
-  explain_end(result);
-  return exit_status(result);
+  return run_and_report(flags, request,
+                        [&](wire::ExecIo& io) { return program.runtime.run(spec, request, io); });
 }
 
 }  // namespace
