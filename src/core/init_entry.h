@@ -16,6 +16,7 @@ struct InitSetup {
   UniqueFd control;     // packet socket: each packet carries one new connection; its end is ours
   UniqueFd listener;    // or a socket to accept connections from, where nobody can pass them in
   UniqueFd connection;  // the first connection, if there is one already
+  bool waits_for_orders = false;  // made ahead: the rest comes in the first packet of `control`
   UniqueFd oom_events;  // text with a line "oom_kill N"; closed where there is no cgroup
   std::chrono::milliseconds ttl{0};
   std::chrono::milliseconds idle_timeout{0};      // zero: none

@@ -17,6 +17,7 @@
 #include "base/socket.h"
 #include "init/file_conversations.h"
 #include "init/payload_filter.h"
+#include "wire/orders.h"
 
 namespace nutshell::init {
 namespace {
@@ -395,8 +396,27 @@ void Init::released(init::Exec& exec) {
   }
 }
 
+namespace {
+
+// A sandbox that was made ahead lies still until somebody takes it, or its owner is gone.
+bool take_orders(InitSetup& setup) {
+  auto packet = receive_packet(setup.control.get(), Deadline::never());
+  if (!packet) return false;
+  auto orders = wire::decode<wire::Orders>(packet->bytes);
+  if (!orders || packet->descriptors.size() != 1) return false;
+  setup.ttl = std::chrono::milliseconds(static_cast<std::int64_t>(orders->ttl_ms));
+  setup.idle_timeout = std::chrono::milliseconds(static_cast<std::int64_t>(orders->idle_ms));
+  setup.environment = std::move(orders->environment);
+  setup.working_directory = std::move(orders->working_directory);
+  setup.connection = std::move(packet->descriptors.front());
+  return true;
+}
+
+}  // namespace
+
 int run_init(InitSetup setup) {
   ::prctl(PR_SET_NAME, "init");
+  if (setup.waits_for_orders && !take_orders(setup)) return kEndedByOwner;
   Init init(std::move(setup));
   return init.run();
 }

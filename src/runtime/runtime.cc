@@ -27,8 +27,9 @@ bool has_labels(const SandboxSpec& spec, const std::map<std::string, std::string
 // What the host knows of a lost sandbox is truer than "lost".
 Result<ExecResult> explain_loss(ExecResult result, const Gone& gone) {
   if (gone.reason == Gone::Reason::NeverStarted) return failure(ErrorCode::Unsupported, gone.text);
-  if (gone.reason == Gone::Reason::OutOfMemory) result.outcome = Outcome::OutOfMemory;
-  if (!gone.text.empty()) result.detail = gone.text;
+  if (gone.reason != Gone::Reason::OutOfMemory) return result;
+  result.outcome = Outcome::OutOfMemory;
+  result.detail = gone.text;
   return result;
 }
 

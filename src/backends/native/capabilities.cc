@@ -12,9 +12,11 @@ namespace nutshell::native {
 
 Result<> drop_capabilities() {
   // The kernel may know more capabilities than our headers: the first unknown one ends the loop.
-  for (int capability = 0; ::prctl(PR_CAPBSET_READ, capability) >= 0; ++capability) {
-    if (::prctl(PR_CAPBSET_DROP, capability) != 0) return syscall_failure("drop a capability");
-  }
+  int capability = 0;
+  while (::prctl(PR_CAPBSET_DROP, capability) == 0)
+    ++capability;
+  if (errno != EINVAL || capability <= CAP_LAST_CAP - 1)
+    return syscall_failure("drop a capability");
   constexpr unsigned kNoRootMagic = SECBIT_NOROOT | SECBIT_NOROOT_LOCKED | SECBIT_NO_SETUID_FIXUP |
                                     SECBIT_NO_SETUID_FIXUP_LOCKED | SECBIT_KEEP_CAPS_LOCKED |
                                     SECBIT_NO_CAP_AMBIENT_RAISE |

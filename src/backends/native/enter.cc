@@ -6,6 +6,7 @@
 #include <sys/prctl.h>
 #include <unistd.h>
 
+#include <chrono>
 #include <cstring>
 
 #include "backends/native/capabilities.h"
@@ -16,11 +17,13 @@
 #include "backends/native/rootfs.h"
 #include "backends/native/seccomp.h"
 #include "base/seccomp_filter.h"
+#include "base/socket.h"
 
 namespace nutshell::native {
 namespace {
 
 constexpr const char* kHostname = "nutshell";
+constexpr auto kNetworkTime = std::chrono::seconds(20);
 
 Result<> join_cgroups(const EnterPlan& plan) {
   const int error = Cgroup::join_by(plan.cgroup_joins);
@@ -30,12 +33,15 @@ Result<> join_cgroups(const EnterPlan& plan) {
 }
 
 Result<> enter_network(const EnterPlan& plan) {
-  if (plan.network_namespace < 0) {
-    if (::unshare(CLONE_NEWNET) != 0) return syscall_failure("unshare", "network");
-    return bring_loopback_up();
+  UniqueFd made;
+  int fd = plan.network_namespace;
+  if (fd < 0) {
+    Packet packet = TRY(receive_packet(plan.network_source, Deadline::in(kNetworkTime)));
+    if (packet.descriptors.empty()) return failure(ErrorCode::Internal, "network: " + packet.bytes);
+    made = std::move(packet.descriptors.front());
+    fd = made.get();
   }
-  if (::setns(plan.network_namespace, CLONE_NEWNET) != 0)
-    return syscall_failure("setns", "network");
+  if (::setns(fd, CLONE_NEWNET) != 0) return syscall_failure("setns", "network");
   return {};
 }
 
@@ -119,8 +125,8 @@ Result<> enter_own_user_namespace(const HostIds& caller) {
 // The order is the kernel's, not ours: each step still needs what a later one takes away.
 Result<> enter_sandbox(const EnterPlan& plan) {
   TRY(join_cgroups(plan));
-  TRY(enter_network(plan));
   TRY(enter_root(plan));
+  TRY(enter_network(plan));
   TRY(name_host());
   TRY(pin_to_cpus(plan));
   TRY(apply_rlimits(plan.limits, plan.memory_wall));

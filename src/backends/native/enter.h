@@ -18,7 +18,8 @@ struct EnterPlan {
   std::string image;
   Limits limits;
   std::span<const int> cgroup_joins;
-  int network_namespace = -1;  // -1: make a new one
+  int network_namespace = -1;  // a pooled one; -1: one comes through network_source
+  int network_source = -1;     // packet socket: the namespace is made while we mount
   int shared_root = -1;        // a mount namespace made by enter_shared_root; -1: make one
   MemoryWall memory_wall = MemoryWall::Cgroup;
   std::vector<int> cpus;             // pinned to these, where affinity is the CPU limit

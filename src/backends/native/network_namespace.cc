@@ -5,6 +5,8 @@
 #include <sched.h>
 #include <sys/ioctl.h>
 #include <sys/socket.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 #include <cstdlib>
 #include <cstring>
@@ -12,6 +14,7 @@
 
 #include "base/defer.h"
 #include "base/file.h"
+#include "base/socket.h"
 
 namespace nutshell::native {
 namespace {
@@ -45,6 +48,31 @@ Result<> bring_loopback_up() {
 
 Result<UniqueFd> open_own_network_namespace() {
   return open_file("/proc/self/ns/net", O_RDONLY);
+}
+
+namespace {
+
+Result<> make_and_send(int target) {
+  if (::unshare(CLONE_NEWNET) != 0) return syscall_failure("unshare");
+  TRY(bring_loopback_up());
+  const UniqueFd made = TRY(open_own_network_namespace());
+  return send_packet(target, "made", {made.get()});
+}
+
+}  // namespace
+
+Result<> send_new_network_namespace(int target) {
+  // It shares our memory, so nothing is copied, and we stand still until it is gone.
+  const pid_t child = ::vfork();
+  if (child < 0) return syscall_failure("vfork");
+  if (child == 0) {
+    const auto sent = make_and_send(target);
+    if (!sent) (void)send_packet(target, sent.error().message);  // the sandbox then says so itself
+    ::_exit(0);
+  }
+  while (::waitpid(child, nullptr, 0) < 0 && errno == EINTR) {
+  }
+  return {};
 }
 
 Result<NetworkNamespace> NetworkNamespace::create(const UniqueFd& home) {

@@ -24,6 +24,11 @@ class NetworkNamespace {
 
 Result<UniqueFd> open_own_network_namespace();
 
+// Makes one in a short-lived child, which sends its descriptor (or what went wrong) through
+// `target`: the slowest piece of a sandbox, made while the sandbox itself mounts its files. The
+// caller's own network stays as it is, also where it could not come back.
+Result<> send_new_network_namespace(int target);
+
 // For a process that is in its network namespace for good.
 Result<> bring_loopback_up();
 

@@ -19,12 +19,15 @@
 #include "base/file.h"
 #include "base/random_id.h"
 #include "base/socket.h"
+#include "wire/codec.h"
+#include "wire/orders.h"
 
 namespace nutshell::native {
 namespace {
 
 using namespace std::chrono_literals;
 
+constexpr std::size_t kSpares = 2;
 constexpr std::size_t kReadyPieces = 4;
 constexpr std::size_t kMostFreePieces = 32;
 constexpr auto kStartTime = 20s;
@@ -221,6 +224,7 @@ Result<ChildProcess> Starter::clone_into(const SandboxSpec& spec, NativeSandbox&
   plan.image = spec.image;
   plan.limits = spec.limits;
   plan.network_namespace = sandbox.network ? sandbox.network->descriptor() : -1;
+  plan.network_source = sandbox.network_source.get();
   plan.shared_root = TRY(shared_root(spec.image));
   plan.memory_wall = abilities_.cgroups.has_memory() ? MemoryWall::Cgroup : MemoryWall::PerProcess;
   plan.cpus = choose_cpus(spec.limits);
@@ -248,21 +252,67 @@ Result<ChildProcess> Starter::clone_into(const SandboxSpec& spec, NativeSandbox&
 }
 
 Result<NativeSandbox> Starter::start(const SandboxSpec& spec) {
+  last_spec_ = spec;
+  if (auto spare = TRY(take_spare(spec))) return std::move(*spare);
+  InitSetup setup = make_setup(spec);
+  UniqueFd ours;
+  std::tie(ours, setup.connection) = TRY(make_socket_pair(SocketKind::Stream));
+  NativeSandbox sandbox = TRY(start_anew(spec, std::move(setup)));
+  sandbox.stream = std::move(ours);
+  return sandbox;
+}
+
+Result<NativeSandbox> Starter::start_anew(const SandboxSpec& spec, InitSetup setup) {
   NativeSandbox sandbox;
   if (auto cgroup = TRY(take_cgroup(spec.limits))) sandbox.cgroup.emplace(std::move(*cgroup));
   sandbox.network = TRY(take_network());
-  InitSetup setup = make_setup(spec);
   UniqueFd report;
   std::tie(sandbox.control, setup.control) = TRY(make_socket_pair(SocketKind::Packets));
-  if (pooling_ == Pooling::Off) {  // whoever needs each piece once connects at once
-    std::tie(sandbox.stream, setup.connection) = TRY(make_socket_pair(SocketKind::Stream));
-  }
   std::tie(sandbox.report, report) = TRY(make_socket_pair(SocketKind::Stream));
   if (sandbox.cgroup && abilities_.cgroups.has_memory()) {
     setup.oom_events = TRY(sandbox.cgroup->open_oom_events());
   }
+  UniqueFd network_ours;
+  if (!sandbox.network) {
+    std::tie(network_ours, sandbox.network_source) = TRY(make_socket_pair(SocketKind::Packets));
+  }
   sandbox.init = TRY(clone_into(spec, sandbox, std::move(setup), std::move(report)));
+  sandbox.network_source.reset();
+  if (network_ours) TRY(send_new_network_namespace(network_ours.get()));
   return sandbox;
+}
+
+// All protections of a spare are already on; it only learns its lifetime and environment now.
+Result<std::optional<NativeSandbox>> Starter::take_spare(const SandboxSpec& spec) {
+  const auto found = std::find_if(spares_.begin(), spares_.end(), [&](const Spare& spare) {
+    return spare.spec.limits == spec.limits && spare.spec.image == spec.image;
+  });
+  if (found == spares_.end()) return std::optional<NativeSandbox>();
+  std::optional<NativeSandbox> sandbox(std::move(found->sandbox));
+  spares_.erase(found);
+  const InitSetup setup = make_setup(spec);
+  UniqueFd theirs;
+  std::tie(sandbox->stream, theirs) = TRY(make_socket_pair(SocketKind::Stream));
+  const wire::Orders orders{static_cast<std::uint64_t>(setup.ttl.count()),
+                            static_cast<std::uint64_t>(setup.idle_timeout.count()),
+                            setup.environment, setup.working_directory};
+  const std::string bytes = wire::encode(orders);
+  if (bytes.size() <= kMostPacketBytes &&
+      send_packet(sandbox->control.get(), bytes, {theirs.get()})) {
+    return sandbox;
+  }
+  finish(std::move(*sandbox));  // it died while it waited: one is made anew
+  return std::optional<NativeSandbox>();
+}
+
+bool Starter::make_spare() {
+  if (spares_.size() >= kSpares) return false;
+  InitSetup setup = make_setup(last_spec_);
+  setup.waits_for_orders = true;
+  auto sandbox = start_anew(last_spec_, std::move(setup));
+  if (!sandbox) return false;  // the next start will meet the same error and report it
+  spares_.push_back({last_spec_, std::move(*sandbox)});
+  return true;
 }
 
 Result<> Starter::wait_until_started(NativeSandbox& sandbox) {
@@ -305,7 +355,7 @@ void Starter::finish(NativeSandbox sandbox) {
 
 bool Starter::prepare_one() {
   if (pooling_ == Pooling::Off) return false;
-  if (clean_one_cgroup() || clean_one_network()) return true;
+  if (clean_one_cgroup() || clean_one_network() || make_spare()) return true;
   if (free_networks_.size() < kReadyPieces) {
     auto network = NetworkNamespace::create(home_network_);
     if (!network) return false;  // the next start will meet the same error and report it

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <deque>
+#include <list>
 #include <map>
 #include <optional>
 #include <string>
@@ -26,7 +27,8 @@ struct NativeSandbox {
   UniqueFd stream;   // the first connection, until somebody takes it
   UniqueFd report;   // why it did not start, if it did not
   std::optional<Cgroup> cgroup;
-  std::optional<NetworkNamespace> network;
+  std::optional<NetworkNamespace> network;  // pooled
+  UniqueFd network_source;                  // while it starts without a pool
 };
 
 enum class Pooling {
@@ -40,6 +42,7 @@ class Starter {
 
   [[nodiscard]] const Abilities& abilities() const { return abilities_; }
 
+  // From a spare one with the same limits and image if there is one, else anew.
   Result<NativeSandbox> start(const SandboxSpec& spec);
   // Waits until it has entered its sandbox, or gives the reason why it could not.
   static Result<> wait_until_started(NativeSandbox& sandbox);
@@ -57,6 +60,13 @@ class Starter {
   Starter(InitEntry entry, Pooling pooling) : entry_(std::move(entry)), pooling_(pooling) {}
   Result<> prepare_self();
   Result<> gain_own_root();
+  struct Spare {
+    SandboxSpec spec;
+    NativeSandbox sandbox;
+  };
+  Result<NativeSandbox> start_anew(const SandboxSpec& spec, InitSetup setup);
+  Result<std::optional<NativeSandbox>> take_spare(const SandboxSpec& spec);
+  bool make_spare();
   bool clean_one_cgroup();
   bool clean_one_network();
   Result<Cgroup> make_cgroup();
@@ -76,6 +86,8 @@ class Starter {
   std::string cgroup_owner_;
   std::uint64_t cgroup_count_ = 0;
   std::size_t command_line_bytes_ = 0;
+  std::list<Spare> spares_;          // entered and idle, waiting for orders
+  SandboxSpec last_spec_;            // what spares are made like
   std::deque<Cgroup> used_cgroups_;  // to be cleaned before they are free again
   std::deque<NetworkNamespace> used_networks_;
   std::deque<Cgroup> free_cgroups_;
