@@ -201,17 +201,22 @@ def a_dead_launcher_takes_its_sandboxes_along():
     expect_nothing_left(before)
 
 
+def init_of_payload():
+    """The child of the launcher that is an ancestor of the payload: spare sandboxes have none."""
+    expect(wait_until(lambda: payloads(TOKEN), 20), "no payload")
+    inits = {pid for launcher in launchers() for pid in children_of(launcher)}
+    found = [pid for pid in inits if set(children_of(pid)) & set(payloads(TOKEN))]
+    expect_equal(len(found), 1, f"inits with a payload: {found}")
+    return found[0]
+
+
 @suite.case
 def a_dead_init_is_a_sandbox_that_ended():
     before = look()
     with sandbox() as other:
-        known = set(children_of(launchers()[0]))
         made = create()
         process = start("exec", "--json", made, "--", *FOREVER)
-        expect(wait_until(lambda: payloads(TOKEN), 20), "no payload")
-        fresh = [pid for pid in children_of(launchers()[0]) if pid not in known]
-        expect_equal(len(fresh), 1, f"children of the launcher that are new: {fresh}")
-        os.kill(fresh[0], signal.SIGKILL)
+        os.kill(init_of_payload(), signal.SIGKILL)
         output, _ = process.communicate(timeout=30)
         expect_equal((process.returncode, json.loads(output)["outcome"]), (125, "lost"), "its exec")
         expect_gone(TOKEN)
@@ -221,21 +226,26 @@ def a_dead_init_is_a_sandbox_that_ended():
     expect_nothing_left(before)
 
 
+def silence(made):
+    """Stops the init of a sandbox, so that it answers nobody."""
+    process = start("exec", "--json", made, "--", *FOREVER)
+    os.kill(init_of_payload(), signal.SIGSTOP)
+    process.kill()
+    process.communicate()
+
+
 @suite.case
 def a_silent_init_is_given_up():
     with sandbox() as other:
-        known = set(children_of(launchers()[0]))
         made = create("--ttl", "6s")
-        [pid] = [pid for pid in children_of(launchers()[0]) if pid not in known]
-        os.kill(pid, signal.SIGSTOP)
+        silence(made)
         ended = call("exec", "--json", "--timeout", "1s", made, "--", "true", seconds=40)
         expect(ended.status == 125, f"an exec nobody answers: {ended!r}")
         expect_equal(call("exec", other, "--", "true").status, 0, "the other sandbox")
         expect(wait_until(lambda: not is_listed(made), 15),
                "listed long after its ttl")
         made = create()
-        [pid] = [pid for pid in children_of(launchers()[0]) if pid not in known]
-        os.kill(pid, signal.SIGSTOP)
+        silence(made)
         ended = destroy(made)
         expect(ended.status == 0 and ended.seconds < 10, f"destroy of a silent one: {ended!r}")
 

@@ -71,7 +71,8 @@ Result<> Launcher::run() {
 // Clients look for us under the lock: once we hold it and nobody waits, nobody can come.
 bool Launcher::leaves_now() {
   const auto lock = LauncherLock::try_take(directory_);
-  if (!lock) return false;
+  // With the directory gone nobody can find us any more.
+  if (!lock) return lock.error().code == ErrorCode::NotFound;
   pollfd waiting{listener_.get(), POLLIN, 0};
   if (::poll(&waiting, 1, 0) > 0) return false;
   ::unlink(directory_.socket().c_str());
