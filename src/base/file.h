@@ -21,7 +21,8 @@ Result<std::string> read_file_at(int directory, const char* path, std::size_t li
 Result<std::string> read_all(int fd, std::size_t limit);
 
 Result<> write_all(int fd, std::string_view bytes);
-Result<> write_file(const std::filesystem::path& path, std::string_view bytes, unsigned mode = 0644);
+Result<> write_file(const std::filesystem::path& path, std::string_view bytes,
+                    unsigned mode = 0644);
 // One write(2), as kernel files want it.
 Result<> write_value(const std::filesystem::path& path, std::string_view value);
 Result<> write_value_at(int directory, const char* name, std::string_view value);

@@ -60,11 +60,10 @@ inline void take(Result<void>&& /*result*/) {}
 }  // namespace nutshell
 
 // Yields the value of a Result, or returns its error from the enclosing function.
-#define TRY(...)                                                               \
-  __extension__({                                                              \
-    _Pragma("GCC diagnostic push") _Pragma("GCC diagnostic ignored \"-Wshadow\"") \
-    auto&& try_result = (__VA_ARGS__);                                         \
-    if (!try_result) return ::nutshell::Failure(std::move(try_result).error()); \
-    _Pragma("GCC diagnostic pop")                                              \
-    ::nutshell::detail::take(std::move(try_result));                           \
+#define TRY(...)                                                                          \
+  __extension__({                                                                         \
+    _Pragma("GCC diagnostic push")                                                        \
+        _Pragma("GCC diagnostic ignored \"-Wshadow\"") auto&& try_result = (__VA_ARGS__); \
+    if (!try_result) return ::nutshell::Failure(std::move(try_result).error());           \
+    _Pragma("GCC diagnostic pop")::nutshell::detail::take(std::move(try_result));         \
   })

@@ -17,16 +17,16 @@ struct InitSetup {
   UniqueFd listener;    // or a socket to accept connections from, where nobody can pass them in
   UniqueFd connection;  // the first connection, if there is one already
   bool waits_for_orders = false;  // made ahead: the rest comes in the first packet of `control`
-  UniqueFd oom_events;  // text with a line "oom_kill N"; closed where there is no cgroup
+  UniqueFd oom_events;            // text with a line "oom_kill N"; closed where there is no cgroup
   std::chrono::milliseconds ttl{0};
-  std::chrono::milliseconds idle_timeout{0};      // zero: none
-  std::vector<std::string> environment;           // of every exec
-  std::string working_directory = "/workspace";   // of every exec that names none
-  std::string home = "/workspace";                //
-  std::uint64_t watched_memory_bytes = 0;         // zero: a cgroup enforces it
-  std::uint32_t watched_millicpus = 0;            // zero: enforced, or whole cores by affinity
-  bool is_pinned = false;                         // affinity is the CPU limit: commands keep it
-  std::vector<std::string> scratch = {"/tmp"};    // file systems whose use counts as memory
+  std::chrono::milliseconds idle_timeout{0};     // zero: none
+  std::vector<std::string> environment;          // of every exec
+  std::string working_directory = "/workspace";  // of every exec that names none
+  std::string home = "/workspace";               //
+  std::uint64_t watched_memory_bytes = 0;        // zero: a cgroup enforces it
+  std::uint32_t watched_millicpus = 0;           // zero: enforced, or whole cores by affinity
+  bool is_pinned = false;                        // affinity is the CPU limit: commands keep it
+  std::vector<std::string> scratch = {"/tmp"};   // file systems whose use counts as memory
 };
 
 // Never returns to the caller's world: the result is the process's exit status.

@@ -28,9 +28,10 @@ Result<> check_limits(const Limits& limits) {
     return impossible("cpus is out of range: give 0.01 or more, for example 1 or 0.5");
   }
   if (limits.processes < 1 || limits.processes > kMostProcesses) {
-    return impossible(fmt::format("pids {} is out of range: a command needs at least 1, a shell a "
-                                  "few more; the default is 64",
-                                  limits.processes));
+    return impossible(
+        fmt::format("pids {} is out of range: a command needs at least 1, a shell a "
+                    "few more; the default is 64",
+                    limits.processes));
   }
   if (limits.disk_bytes < kLeastDisk || limits.disk_bytes > kMostBytes) {
     return impossible(fmt::format("disk {} is out of range: give 64k or more, for example 512m",

@@ -72,8 +72,9 @@ Result<std::vector<Requirement>> parse_requirements(std::string_view text) {
     const bool is_bad = equals == 0 || word.empty() ||
                         (equals < word.size() && strength != "hard" && strength != "watched");
     if (is_bad) {
-      return failure(ErrorCode::InvalidArgument,
-                     fmt::format("requirement '{}' is not a protection's name, or NAME=hard", word));
+      return failure(
+          ErrorCode::InvalidArgument,
+          fmt::format("requirement '{}' is not a protection's name, or NAME=hard", word));
     }
     requirements.push_back({std::string(word.substr(0, equals)), strength == "hard"});
   }

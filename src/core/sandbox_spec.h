@@ -21,7 +21,7 @@ struct Requirement {
 
 struct SandboxSpec {
   std::string backend;  // empty: the first of the registry
-  std::string image;  // empty: the backend's default; else what it understands (a directory)
+  std::string image;    // empty: the backend's default; else what it understands (a directory)
   Limits limits;
   std::chrono::milliseconds ttl{300'000};
   std::chrono::milliseconds idle_timeout{0};  // zero: no idle timeout, the ttl alone ends it
