@@ -10,6 +10,7 @@
 #include <cstdlib>
 #include <optional>
 #include <string>
+#include <thread>
 #include <vector>
 
 #include "base/scratch_fixture.h"
@@ -56,6 +57,16 @@ class Conformance : public testing::TestWithParam<std::string> {
   void TearDown() override {
     for (const std::string& id : made_)
       (void)runtime_->destroy(id);  // most are gone already
+    const auto patience = std::chrono::steady_clock::now() + std::chrono::seconds(5);
+    while (is_served() && std::chrono::steady_clock::now() < patience)
+      std::this_thread::sleep_for(std::chrono::milliseconds(5));
+    EXPECT_FALSE(is_served()) << "somebody stays behind the last sandbox";
+  }
+  // Whoever keeps sandboxes has a socket in the runtime directory as long as it is there.
+  bool is_served() const {
+    const std::filesystem::directory_iterator entries(scratch_.path());
+    return std::any_of(begin(entries), end(entries),
+                       [](const auto& entry) { return entry.is_socket(); });
   }
 
   struct Captured {

@@ -55,13 +55,13 @@ TEST(LauncherProtocol, RequestCutAnywhereIsAnError) {
 TEST(LauncherProtocol, ReplyListsSandboxes) {
   LauncherReply reply;
   reply.sandboxes = {{"a", pack(unusual_spec()), 1, 2, 3}, {"b", {}, 0, 0, 0}};
-  reply.total = 9;
+  reply.has_more = 1;
   const auto back = wire::decode<LauncherReply>(wire::encode(reply));
   ASSERT_TRUE(back);
   ASSERT_EQ(back->sandboxes.size(), 2U);
   EXPECT_EQ(back->sandboxes[0].is_paused, 1);
   EXPECT_EQ(back->sandboxes[0].left_ms, 3U);
-  EXPECT_EQ(back->total, 9U);
+  EXPECT_EQ(back->has_more, 1);
 }
 
 }  // namespace
