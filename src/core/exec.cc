@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include "core/sandbox_spec.h"
+
 namespace nutshell {
 namespace {
 
@@ -55,13 +57,7 @@ Result<> check_exec(const ExecRequest& request) {
   std::size_t total = 0;
   TRY(check_text(request.argv, "argument", total));
   TRY(check_text(request.environment, "environment variable", total));
-  for (const std::string& variable : request.environment) {
-    const std::size_t equals = variable.find('=');
-    if (equals == 0 || equals == std::string::npos) {
-      return failure(ErrorCode::InvalidArgument,
-                     fmt::format("environment '{}' is not NAME=VALUE", variable));
-    }
-  }
+  TRY(check_environment(request.environment));
   if (total > kMostArgumentBytes) {
     return failure(ErrorCode::InvalidArgument,
                    fmt::format("arguments and environment have {} bytes; Linux takes at most {}: "

@@ -17,6 +17,7 @@ struct InitSetup {
   UniqueFd listener;    // or a socket to accept connections from, where nobody can pass them in
   UniqueFd connection;  // the first connection, if there is one already
   bool waits_for_orders = false;  // made ahead: the rest comes in the first packet of `control`
+  UniqueFd memory_priority;       // init's own oom_score_adj, open for writing
   UniqueFd oom_events;            // text with a line "oom_kill N"; closed where there is no cgroup
   std::chrono::milliseconds ttl{0};
   std::chrono::milliseconds idle_timeout{0};     // zero: none

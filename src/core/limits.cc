@@ -50,6 +50,9 @@ Result<> check_limits(const ExecLimits& limits) {
   if (limits.timeout < std::chrono::milliseconds(1) || limits.timeout > kLongest) {
     return impossible("timeout is out of range: give 1ms to 365d, for example 30s");
   }
+  if (limits.cpu_time < std::chrono::seconds(1) || limits.cpu_time > kLongest) {
+    return impossible("cpu-time is out of range: give 1s or more, for example 60s");
+  }
   if (limits.output_bytes < 1 || limits.output_bytes > kMostBytes) {
     return impossible("output-limit is out of range: give 1 byte or more, for example 64m");
   }

@@ -41,9 +41,21 @@ Result<> check_labels(const std::map<std::string, std::string>& labels) {
 
 }  // namespace
 
+Result<> check_environment(const std::vector<std::string>& environment) {
+  for (const std::string& variable : environment) {
+    const std::size_t equals = variable.find('=');
+    if (equals == 0 || equals == std::string::npos || variable.find('\0') != std::string::npos) {
+      return failure(ErrorCode::InvalidArgument,
+                     fmt::format("environment '{}' is not NAME=VALUE", variable));
+    }
+  }
+  return {};
+}
+
 Result<> check_spec(const SandboxSpec& spec) {
   TRY(check_limits(spec.limits));
   TRY(check_labels(spec.labels));
+  TRY(check_environment(spec.environment));
   if (spec.ttl < std::chrono::milliseconds(1) || spec.ttl > kLongest) {
     return failure(ErrorCode::InvalidArgument,
                    "ttl is out of range: give 1ms to 365d, for example 300s");

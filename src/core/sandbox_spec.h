@@ -32,6 +32,8 @@ struct SandboxSpec {
   std::vector<std::string> unsafe_without;  // protections whose absence is accepted, by name
 };
 
+// NAME=VALUE each.
+Result<> check_environment(const std::vector<std::string>& environment);
 Result<> check_spec(const SandboxSpec& spec);
 
 // "seccomp,memory=hard" → requirements.

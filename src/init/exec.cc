@@ -127,6 +127,7 @@ Result<> Exec::launch(const Surroundings& surroundings, Pipes& pipes) {
   plan.mark = mark_;
   plan.cpu_time = std::chrono::ceil<seconds>(milliseconds(request_.cpu_ms));
   plan.filter = surroundings.filter;
+  plan.memory_priority = surroundings.memory_priority;
   const Spawned spawned = spawn(plan);
   if (spawned.pid < 0) return syscall_failure(spawned.error_number, "start a process");
   pid_ = spawned.pid;

@@ -30,6 +30,7 @@ class Exec {
     std::string working_directory;
     std::span<const sock_filter> filter;
     unsigned cores = 1;
+    int memory_priority = -1;
   };
 
   static Result<std::unique_ptr<Exec>> start(wire::Exec request, Mark mark,

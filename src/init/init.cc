@@ -82,9 +82,12 @@ Init::Init(InitSetup setup)
     : setup_(std::move(setup)),
       memory_(setup_.watched_memory_bytes, setup_.scratch),
       surroundings_{
-          marks_, setup_.environment, setup_.working_directory,
+          marks_,
+          setup_.environment,
+          setup_.working_directory,
           payload_filter(is_without_cgroup(setup_) ? CpuPinning::Pinned : CpuPinning::Free),
-          count_cores()},
+          count_cores(),
+          setup_.memory_priority.get()},
       children_(block_signals()),
       ttl_(Deadline::in(setup_.ttl)) {
   ::umask(022);
@@ -189,12 +192,14 @@ void Init::take_new_connection() {
   }
 }
 
-// The payload can reach this socket too, but every process of it bears a mark.
+// The payload can reach this socket too, but every process of it bears a mark; one that is
+// already gone cannot be asked, and is refused.
 void Init::accept_connection() {
   auto stream = accept_from(setup_.listener.get());
   if (!stream || connections_.size() >= kMostConnections) return;
   const auto peer = peer_of(stream->get());
-  if (peer && ProcessMarks::of(peer->process) == 0) connections_.emplace_back(std::move(*stream));
+  if (peer && ProcessMarks::is_outsider(peer->process))
+    connections_.emplace_back(std::move(*stream));
 }
 
 void Init::reap_children() {

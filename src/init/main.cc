@@ -3,6 +3,7 @@
 //
 //   nutshell-init serve SOCKET TTL_MS [IDLE_MS]   be init; connections come through SOCKET
 //   nutshell-init connect SOCKET                  join standard input and output to it
+#include <fcntl.h>
 #include <fmt/format.h>
 #include <sys/prctl.h>
 #include <unistd.h>
@@ -39,6 +40,7 @@ Result<int> serve(const std::vector<std::string>& words) {
   setup.environment = {"PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin",
                        "HOME=/workspace", "LANG=C.UTF-8"};
   setup.listener = TRY(listen_on(words[1], SocketKind::Stream));
+  setup.memory_priority = TRY(open_file("/proc/self/oom_score_adj", O_WRONLY));
   TRY(set_no_new_privileges());
   if (::prctl(PR_SET_DUMPABLE, 0) != 0) return syscall_failure("set not dumpable");
   return run_init(std::move(setup));

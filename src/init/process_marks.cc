@@ -57,6 +57,11 @@ Mark ProcessMarks::of(pid_t pid) {
   return limit.rlim_max == RLIM_INFINITY ? 0 : limit.rlim_max;
 }
 
+bool ProcessMarks::is_outsider(pid_t pid) {
+  rlimit limit{};
+  return ::prlimit(pid, RLIMIT_LOCKS, nullptr, &limit) == 0 && limit.rlim_max == RLIM_INFINITY;
+}
+
 bool ProcessMarks::is_zombie(pid_t pid) const {
   std::array<char, 512> buffer{};
   const std::string_view state = field(read_stat(proc_.get(), pid, buffer), 0);

@@ -25,6 +25,8 @@ class ProcessMarks {
   static int put_on_self(Mark mark) noexcept;
   // Of a process that lives or waits to be reaped; zero if it has none.
   [[nodiscard]] static Mark of(pid_t pid);
+  // Lives, and has no mark.
+  [[nodiscard]] static bool is_outsider(pid_t pid);
 
   // Every live process but init that has this mark; with kAnyMark, all of them.
   static constexpr Mark kAnyMark = ~0ULL;

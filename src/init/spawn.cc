@@ -61,6 +61,16 @@ struct Report {
   volatile bool& is_in_exec;
 };
 
+// When memory runs out the kernel is to take a command, not init: a child starts with the value
+// init has at that moment. Only a preference: a command that gives it up can at most get its own
+// sandbox ended.
+constexpr std::string_view kTakeFirst = "500";
+constexpr std::string_view kTakeLast = "0";
+
+void set_memory_priority(int fd, std::string_view value) {
+  if (fd >= 0) (void)!::pwrite(fd, value.data(), value.size(), 0);
+}
+
 bool move_descriptor(int from, int to) noexcept {
   if (from != to) return ::dup2(from, to) == to;
   return ::fcntl(to, F_SETFD, 0) == 0;
@@ -72,16 +82,6 @@ void reset_signals() noexcept {
   sigset_t none;
   ::sigemptyset(&none);
   ::sigprocmask(SIG_SETMASK, &none, nullptr);
-}
-
-// When memory runs out the kernel is to take the command, not init. Only a preference: a command
-// that gives it up can at most get its own sandbox ended.
-void volunteer_for_memory_death() noexcept {
-  const int fd = ::open("/proc/self/oom_score_adj", O_WRONLY | O_CLOEXEC);
-  if (fd < 0) return;
-  constexpr std::string_view kScore = "500";
-  if (::write(fd, kScore.data(), kScore.size()) < 0) errno = 0;
-  ::close(fd);
 }
 
 int prepare_child(const SpawnPlan& plan) noexcept {
@@ -96,7 +96,6 @@ int prepare_child(const SpawnPlan& plan) noexcept {
   const rlimit cpu{seconds, seconds + 1};  // SIGXCPU first, SIGKILL a second later
   if (::setrlimit(RLIMIT_CPU, &cpu) != 0 && errno != EPERM) return errno;
   if (const int error = ProcessMarks::put_on_self(plan.mark); error != 0) return error;
-  volunteer_for_memory_death();
   reset_signals();
   return install_seccomp_filter_raw(plan.filter);  // last: it forbids changing the mark
 }
@@ -144,8 +143,10 @@ Spawned spawn(const SpawnPlan& plan) {
   const Report report{error_number, is_in_exec};
   // The child borrows init's memory until it execs: no page tables are copied, and the report
   // needs no pipe. Init has one thread, so nothing else runs meanwhile.
+  set_memory_priority(plan.memory_priority, kTakeFirst);
   const pid_t pid = ::vfork();
   if (pid == 0) run_child(plan, prepared, report);
+  set_memory_priority(plan.memory_priority, kTakeLast);
   if (pid < 0) return {-1, errno, false};
   return {pid, error_number, is_in_exec};
 }

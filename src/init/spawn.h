@@ -25,6 +25,7 @@ struct SpawnPlan {
   Mark mark = 0;
   std::chrono::seconds cpu_time{0};
   std::span<const sock_filter> filter;
+  int memory_priority = -1;  // init's own oom_score_adj, open for writing
 };
 
 struct Spawned {

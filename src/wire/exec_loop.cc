@@ -4,19 +4,31 @@
 #include <poll.h>
 
 #include <algorithm>
+#include <chrono>
 
 namespace nutshell::wire {
 namespace {
+
+std::chrono::microseconds to_microseconds(std::uint64_t count) {
+  constexpr std::uint64_t kMost = 1ULL << 60U;
+  return std::chrono::microseconds(static_cast<std::int64_t>(std::min(count, kMost)));
+}
 
 std::size_t index_of(Stream stream) {
   return stream == Stream::Error ? 1 : 0;
 }
 
+constexpr std::chrono::milliseconds kGrace{10'000};
+
 }  // namespace
+
+ExecBounds ExecBounds::of(const ExecLimits& limits) {
+  return {Deadline::in(limits.timeout + kGrace), limits.output_bytes};
+}
 
 Result<ExecResult> ExecLoop::run() {
   while (!result_) {
-    if (deadline_.has_passed()) return lost("init did not answer in time");
+    if (bounds_.deadline.has_passed()) return lost("init did not answer in time");
     auto sent = channel_.send_some();
     if (!sent) result_ = lost("the sandbox has ended");
     TRY(take_frames());
@@ -46,7 +58,7 @@ Result<> ExecLoop::wait_for_something() {
       {wants_input() ? io_.input_descriptor() : -1, POLLIN, 0},
       {io_.event_descriptor(), POLLIN, 0},
   }};
-  const int ready = ::poll(descriptors.data(), descriptors.size(), deadline_.poll_timeout());
+  const int ready = ::poll(descriptors.data(), descriptors.size(), bounds_.deadline.poll_timeout());
   if (ready < 0 && errno != EINTR) return syscall_failure("poll");
   if (ready <= 0) return {};
   if (descriptors[1].revents != 0) pass_input();
@@ -117,10 +129,10 @@ Result<> ExecLoop::take_output(const Frame& frame) {
   const auto output = TRY(decode<Output>(frame.payload));
   StreamState& state = streams_[index_of(output.stream)];
   if (output.offset != state.received) return failure(ErrorCode::Corrupt, "output out of order");
-  if (output.bytes.size() > kWindow - (state.received - state.consumed)) {
-    return failure(ErrorCode::Corrupt, "more output than the window allows");
-  }
   state.received += output.bytes.size();
+  if (streams_[0].received + streams_[1].received > bounds_.output_bytes) {
+    return failure(ErrorCode::Corrupt, "more output than the limit allows");
+  }
   if (!state.is_closed && io_.take(output.stream, output.bytes) == ExecIo::Taken::ReaderGone) {
     state.is_closed = true;
     channel_.queue(conversation_, CloseOutput{output.stream});
@@ -142,8 +154,8 @@ Result<> ExecLoop::take_end(const Frame& frame) {
   result.exit_code = ended.exit_code & 0xff;
   result.signal = std::clamp(ended.signal, 0, 64);
   result.detail = std::move(ended.detail);
-  result.duration = std::chrono::microseconds(static_cast<std::int64_t>(ended.duration_us));
-  result.cpu_time = std::chrono::microseconds(static_cast<std::int64_t>(ended.cpu_us));
+  result.duration = to_microseconds(ended.duration_us);
+  result.cpu_time = to_microseconds(ended.cpu_us);
   result.peak_memory_bytes = ended.peak_memory_bytes;
   result.stdout_bytes = ended.output_bytes;
   result.stderr_bytes = ended.error_bytes;

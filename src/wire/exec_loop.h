@@ -11,10 +11,19 @@ namespace nutshell::wire {
 inline constexpr std::uint32_t kWindow = 1U << 20U;
 inline constexpr std::size_t kInputWindow = 256U << 10U;
 
+// The host's own limits: init keeps the command's, and is not trusted to.
+struct ExecBounds {
+  Deadline deadline = Deadline::never();
+  std::uint64_t output_bytes = 0;
+
+  // A silent init has a little longer than its command before it counts as lost.
+  static ExecBounds of(const ExecLimits& limits);
+};
+
 class ExecLoop {
  public:
-  ExecLoop(Channel& channel, std::uint32_t conversation, ExecIo& io, Deadline deadline)
-      : channel_(channel), conversation_(conversation), io_(io), deadline_(deadline) {}
+  ExecLoop(Channel& channel, std::uint32_t conversation, ExecIo& io, const ExecBounds& bounds)
+      : channel_(channel), conversation_(conversation), io_(io), bounds_(bounds) {}
 
   // Where the streams go on after an attach.
   void start_at(std::uint64_t output_offset, std::uint64_t error_offset) {
@@ -42,7 +51,7 @@ class ExecLoop {
   Channel& channel_;
   std::uint32_t conversation_;
   ExecIo& io_;
-  Deadline deadline_;  // the host's own: init keeps the command's
+  ExecBounds bounds_;
   std::array<StreamState, 2> streams_;
   std::uint64_t input_sent_ = 0;
   std::uint64_t input_consumed_ = 0;

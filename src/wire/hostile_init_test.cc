@@ -138,9 +138,21 @@ TEST_F(HostileInit, ClaimingInputItNeverGotGetsNoMore) {
   EXPECT_TRUE(result);
 }
 
+TEST_F(HostileInit, SendingMoreThanTheOutputLimitIsCorrupt) {
+  const std::string bytes = frame(Hello{}, 0) + frame(Output{Stream::Output, 0, "0123456789"}) +
+                            frame(Output{Stream::Error, 0, "0123456789"});
+  ASSERT_TRUE(write_all(init_.get(), bytes));
+  Channel channel(std::move(host_));
+  ExecLoop loop(channel, channel.new_conversation(), captured_, {Deadline::in(5s), 15});
+  const auto result = loop.run();
+  ASSERT_FALSE(result);
+  EXPECT_EQ(result.error().code, ErrorCode::Corrupt);
+  EXPECT_EQ(captured_.error, "");
+}
+
 TEST_F(HostileInit, SilentOneIsLostAtTheDeadline) {
   Channel channel(std::move(host_));
-  ExecLoop loop(channel, channel.new_conversation(), captured_, Deadline::in(5ms));
+  ExecLoop loop(channel, channel.new_conversation(), captured_, {Deadline::in(5ms), 1000});
   const auto result = loop.run();
   ASSERT_TRUE(result);
   EXPECT_EQ(result->outcome, Outcome::Lost);
@@ -156,7 +168,7 @@ TEST_F(HostileInit, EndlessOneIsLostAtTheDeadlineAndFillsNoMemory) {
   });
   {
     Channel channel(std::move(host_));
-    ExecLoop loop(channel, channel.new_conversation(), captured_, Deadline::in(100ms));
+    ExecLoop loop(channel, channel.new_conversation(), captured_, {Deadline::in(100ms), 1000});
     const auto result = loop.run();
     ASSERT_TRUE(result);
     EXPECT_EQ(result->outcome, Outcome::Lost);

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <utility>
 
 #include "base/random_id.h"
 #include "wire/exec_loop.h"
@@ -11,8 +12,6 @@ namespace {
 
 using namespace std::chrono_literals;
 
-// Init keeps the command's own deadline; a silent init has this much more before it counts as lost.
-constexpr auto kGrace = 10s;
 constexpr auto kFileTime = 60s;  // for any one step of a file operation
 constexpr std::uint32_t kMostDepth = 256;
 
@@ -52,16 +51,13 @@ Result<ExecResult> InitClient::exec_named(const std::string& exec_id, const Exec
                                           ExecIo& io) {
   const std::uint32_t conversation = channel_.new_conversation();
   channel_.queue(conversation, to_wire(exec_id, request));
-  const Deadline deadline =
-      Deadline::in(request.limits.timeout + std::chrono::milliseconds(kGrace));
-  return ExecLoop(channel_, conversation, io, deadline).run();
+  return ExecLoop(channel_, conversation, io, ExecBounds::of(request.limits)).run();
 }
 
 Result<ExecResult> InitClient::attach(const Attach& attach, const ExecLimits& limits, ExecIo& io) {
   const std::uint32_t conversation = channel_.new_conversation();
   channel_.queue(conversation, attach);
-  ExecLoop loop(channel_, conversation, io,
-                Deadline::in(limits.timeout + std::chrono::milliseconds(kGrace)));
+  ExecLoop loop(channel_, conversation, io, ExecBounds::of(limits));
   loop.start_at(attach.output_offset, attach.error_offset);
   return loop.run();
 }
@@ -100,12 +96,14 @@ Result<> InitClient::read_file(const ReadFile& request, const Sink& sink) {
   ReadFile with_window = request;
   with_window.window = kWindow;
   channel_.queue(conversation, with_window);
+  bool is_described = false;
   std::uint64_t received = 0;
   for (;;) {
     const Frame frame = TRY(receive_for(conversation));
     if (frame.type == MessageType::Done) return {};
-    if (frame.type == MessageType::FileInfo) continue;
+    if (frame.type == MessageType::FileInfo && !std::exchange(is_described, true)) continue;
     const auto data = TRY(decode<FileData>(frame.payload));
+    if (data.bytes.empty()) return failure(ErrorCode::Corrupt, "a part of a file without bytes");
     received += data.bytes.size();
     if (received > request.length) return failure(ErrorCode::Corrupt, "more bytes than asked for");
     TRY(sink(data.bytes));
@@ -131,7 +129,9 @@ Result<> InitClient::write_file(const WriteFile& request, const Source& source) 
     }
     const Frame frame = TRY(receive_for(conversation));
     if (frame.type == MessageType::Done && is_ended) return {};
-    consumed = std::clamp(TRY(decode<InputConsumed>(frame.payload)).offset, consumed, sent);
+    const std::uint64_t offset = TRY(decode<InputConsumed>(frame.payload)).offset;
+    if (offset <= consumed || offset > sent) return failure(ErrorCode::Corrupt, "no progress");
+    consumed = offset;
   }
   return wait_done(conversation);
 }
@@ -145,6 +145,8 @@ Result<> InitClient::walk(const std::string& path, const Visitor& visit) {
     if (frame.type == MessageType::Done) return {};
     received += kHeaderBytes + frame.payload.size();
     const auto batch = TRY(decode<Entries>(frame.payload));
+    if (batch.entries.empty())
+      return failure(ErrorCode::Corrupt, "a part of a walk without entries");
     for (const FileInfo& entry : batch.entries)
       TRY(visit(entry));
     channel_.queue(conversation, Consumed{Stream::Output, received});

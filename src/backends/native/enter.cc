@@ -111,8 +111,7 @@ Result<> guard_init(const EnterPlan& plan) {
 
 Result<> restrict_sandbox_paths(const EnterPlan& plan) {
   if (plan.is_without_landlock) return {};
-  // In /proc commands may write what is about themselves; its settings are mounted read-only.
-  return restrict_paths({.writable = {"/workspace", "/tmp"}, .devices = {"/dev", "/proc"}});
+  return restrict_paths({.writable = {"/workspace", "/tmp"}, .devices = {"/dev"}});
 }
 
 }  // namespace

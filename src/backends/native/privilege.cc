@@ -23,8 +23,10 @@ bool has_capabilities() {
   __user_cap_header_struct header{_LINUX_CAPABILITY_VERSION_3, 0};
   std::array<__user_cap_data_struct, 2> data{};
   if (::syscall(SYS_capget, &header, data.data()) != 0) return false;
-  for (const unsigned capability : {CAP_SYS_ADMIN, CAP_SETUID, CAP_SETGID, CAP_CHOWN, CAP_MKNOD,
-                                    CAP_SYS_CHROOT, CAP_SETPCAP, CAP_NET_ADMIN}) {
+  for (const unsigned capability :
+       {unsigned{CAP_SYS_ADMIN}, unsigned{CAP_SETUID}, unsigned{CAP_SETGID}, unsigned{CAP_CHOWN},
+        unsigned{CAP_MKNOD}, unsigned{CAP_SYS_CHROOT}, unsigned{CAP_SETPCAP},
+        unsigned{CAP_NET_ADMIN}}) {
     if ((data[capability / 32].effective & (1U << (capability % 32))) == 0) return false;
   }
   return true;

@@ -238,10 +238,13 @@ Result<ChildProcess> Starter::clone_into(const SandboxSpec& spec, NativeSandbox&
   ChildProcess child =
       TRY(clone_process(CLONE_NEWPID | CLONE_NEWIPC | CLONE_NEWUTS, cgroup_directory));
   if (child.pid() != 0) return child;
+  // While /proc still shows this process as its own.
+  auto priority = open_file("/proc/self/oom_score_adj", O_WRONLY);
+  if (priority) setup.memory_priority = std::move(*priority);
   auto entered = enter_sandbox(plan);
   if (entered) {
-    entered = keep_only(
-        {setup.control.get(), setup.connection.get(), setup.oom_events.get(), report.get()});
+    entered = keep_only({setup.control.get(), setup.connection.get(), setup.oom_events.get(),
+                         setup.memory_priority.get(), report.get()});
   }
   if (entered) entered = limit_open_files(spec.limits);
   const std::string answer = entered ? std::string(1, kStarted) : encode_error(entered.error());
