@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Runs clang-tidy 14 on every C++ source, two at a time, and remembers what was clean.
 
-    scripts/tidy.py [FILE…]    all files of build/release/compile_commands.json, or only these
+    scripts/tidy.py [--all | FILE…]    the sources of src/; with --all tests and benchmarks too
 
 What a file is judged by is its text, the headers of ours it includes, its compile command,
 .clang-tidy and the version of clang-tidy. While none of them changes, a clean file is not looked at
@@ -63,6 +63,10 @@ def tidy(source, command, version):
     return run.stdout or run.stderr
 
 
+def is_program(path):
+    return path.is_relative_to(TREE / "src") and not path.name.endswith("_test.cc")
+
+
 def main(arguments):
     if arguments and arguments[0] in ("-h", "--help"):
         print(__doc__.strip())
@@ -72,7 +76,9 @@ def main(arguments):
         source = Path(entry["directory"], entry["file"]).resolve()
         if source.is_relative_to(TREE) and not source.is_relative_to(TREE / "build"):
             commands[source] = entry["command"]
-    chosen = [Path(name).resolve() for name in arguments] or sorted(commands)
+    chosen = [Path(name).resolve() for name in arguments if name != "--all"] or sorted(commands)
+    if not arguments:
+        chosen = [path for path in chosen if is_program(path)]
     unknown = [str(path) for path in chosen if path not in commands]
     if unknown:
         sys.exit(f"not in compile_commands.json: {' '.join(unknown)}")

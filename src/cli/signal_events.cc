@@ -14,6 +14,7 @@ SignalEvents::SignalEvents() {
     ::sigaddset(&set, number);
   ::sigprocmask(SIG_BLOCK, &set, nullptr);
   signals_.reset(::signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK));
+  // NOLINTNEXTLINE(concurrency-mt-unsafe): the CLI has one thread
   ::signal(SIGPIPE, SIG_IGN);  // a closed reader is told to the command instead
 }
 

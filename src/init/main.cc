@@ -47,7 +47,7 @@ Result<int> serve(const std::vector<std::string>& words) {
 }
 
 Result<int> connect(const std::vector<std::string>& words) {
-  std::signal(SIGPIPE, SIG_IGN);
+  std::signal(SIGPIPE, SIG_IGN);  // NOLINT(concurrency-mt-unsafe): one thread
   const UniqueFd socket = TRY(connect_to(words[1], SocketKind::Stream));
   TRY(bridge(STDIN_FILENO, STDOUT_FILENO, socket.get()));
   return 0;

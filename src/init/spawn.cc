@@ -78,7 +78,7 @@ bool move_descriptor(int from, int to) noexcept {
 
 // Signals as a fresh program expects them: nothing blocked, nothing ignored.
 void reset_signals() noexcept {
-  ::signal(SIGPIPE, SIG_DFL);
+  ::signal(SIGPIPE, SIG_DFL);  // NOLINT(concurrency-mt-unsafe): init has one thread
   sigset_t none;
   ::sigemptyset(&none);
   ::sigprocmask(SIG_SETMASK, &none, nullptr);

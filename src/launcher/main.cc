@@ -27,7 +27,7 @@ int main(int argc, char** argv) {
     (void)write_all(STDERR_FILENO, "nutshell-launcher is started by 'nutshell create'\n");
     return 2;
   }
-  std::signal(SIGPIPE, SIG_IGN);
+  std::signal(SIGPIPE, SIG_IGN);  // NOLINT(concurrency-mt-unsafe): one thread
   raise_descriptor_limit();
   UniqueFd ready(3);
   auto launcher = native::Launcher::create({argv[1]}, &init::run_init);

@@ -143,8 +143,8 @@ Result<std::vector<std::string>> child_cgroups(int directory) {
   UniqueFd fd = TRY(open_at(directory, ".", O_RDONLY | O_DIRECTORY));
   const std::unique_ptr<DIR, CloseStream> stream(::fdopendir(fd.get()));
   if (!stream) return syscall_failure("fdopendir", "cgroup");
-  (void)fd.release();  // the stream's now
-  while (const dirent* entry = ::readdir(stream.get())) {
+  (void)fd.release();                                      // the stream's now
+  while (const dirent* entry = ::readdir(stream.get())) {  // NOLINT(concurrency-mt-unsafe)
     const std::string_view name = entry->d_name;
     if (entry->d_type == DT_DIR && name != "." && name != "..") names.emplace_back(name);
   }

@@ -35,7 +35,7 @@ Result<> write_v1_memory(int directory, bool is_raised, const std::string& bytes
 
 Result<> write_v2_memory(int directory, const std::string& bytes) {
   TRY(write_value_at(directory, "memory.max", bytes));
-  const auto without_swap = write_value_at(directory, "memory.swap.max", "0");
+  auto without_swap = write_value_at(directory, "memory.swap.max", "0");
   if (!is_missing(without_swap)) return without_swap;
   // The file is missing where the kernel does not count swap; that is no hole if there is no swap.
   const std::string swaps = TRY(read_file("/proc/swaps"));
@@ -64,8 +64,7 @@ Result<> write_cpu_limit(const CgroupDirectory& directory, std::uint32_t millicp
     return write_value_at(directory.fd.get(), "cpu.max",
                           fmt::format("{} {}", quota, kPeriodMicroseconds));
   }
-  const auto written =
-      write_value_at(directory.fd.get(), "cpu.cfs_quota_us", std::to_string(quota));
+  auto written = write_value_at(directory.fd.get(), "cpu.cfs_quota_us", std::to_string(quota));
   if (written || written.error().code != ErrorCode::InvalidArgument) return written;
   // v1 refuses a share above that of the group above, which then is the tighter limit.
   return write_value_at(directory.fd.get(), "cpu.cfs_quota_us", "-1");

@@ -74,6 +74,7 @@ Result<> share(int etc, const char* name) {
 Result<> share_java(int etc) {
   glob_t found{};
   const Defer freed([&] { ::globfree(&found); });
+  // NOLINTNEXTLINE(concurrency-mt-unsafe): a process that clones sandboxes has one thread
   if (::glob(kJavaEntries, GLOB_NOSORT, nullptr, &found) != 0) return {};
   for (std::size_t i = 0; i < found.gl_pathc; ++i) {
     TRY(share(etc, found.gl_pathv[i] + std::string_view("/etc/").size()));

@@ -143,6 +143,7 @@ void Launcher::serve(std::uint64_t key) {
   std::vector<UniqueFd> descriptors;
   const LauncherReply reply = answer(*request, descriptors);
   std::vector<int> numbers;
+  numbers.reserve(descriptors.size());
   for (const UniqueFd& fd : descriptors)
     numbers.push_back(fd.get());
   if (!send_packet(client.get(), wire::encode(reply), numbers)) clients_.erase(key);
