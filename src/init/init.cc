@@ -51,8 +51,9 @@ unsigned count_cores() {
 UniqueFd block_signals() {
   sigset_t all;
   ::sigfillset(&all);
-  ::sigprocmask(SIG_SETMASK, &all, nullptr);
-  ::signal(SIGPIPE, SIG_IGN);  // NOLINT(concurrency-mt-unsafe): init has one thread
+  ::sigprocmask(SIG_SETMASK, &all, nullptr);  // NOLINT(concurrency-mt-unsafe): one thread
+  // NOLINTNEXTLINE(concurrency-mt-unsafe): init has one thread
+  ::signal(SIGPIPE, SIG_IGN);
   sigset_t children;
   ::sigemptyset(&children);
   ::sigaddset(&children, SIGCHLD);

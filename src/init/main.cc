@@ -62,6 +62,7 @@ Result<int> run(const std::vector<std::string>& words) {
 }  // namespace
 }  // namespace nutshell::init
 
+// NOLINTNEXTLINE(bugprone-exception-escape): out of memory ends the program, as it should
 int main(int argc, char** argv) {
   const auto status = nutshell::init::run({argv + 1, argv + argc});
   if (status) return *status;

@@ -78,10 +78,11 @@ bool move_descriptor(int from, int to) noexcept {
 
 // Signals as a fresh program expects them: nothing blocked, nothing ignored.
 void reset_signals() noexcept {
-  ::signal(SIGPIPE, SIG_DFL);  // NOLINT(concurrency-mt-unsafe): init has one thread
+  // NOLINTNEXTLINE(concurrency-mt-unsafe): init has one thread
+  ::signal(SIGPIPE, SIG_DFL);
   sigset_t none;
   ::sigemptyset(&none);
-  ::sigprocmask(SIG_SETMASK, &none, nullptr);
+  ::sigprocmask(SIG_SETMASK, &none, nullptr);  // NOLINT(concurrency-mt-unsafe): one thread
 }
 
 int prepare_child(const SpawnPlan& plan) noexcept {

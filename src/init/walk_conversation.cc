@@ -33,10 +33,10 @@ Result<std::unique_ptr<Conversation>> WalkConversation::open(std::uint32_t numbe
 Result<> WalkConversation::enter(int parent, const std::string& name, std::string path) {
   const auto links = parent == AT_FDCWD ? Links::Follow : Links::Refuse;
   UniqueFd fd = TRY(open_beneath(parent, name, O_RDONLY | O_DIRECTORY, 0, links));
-  DIR* directory = ::fdopendir(fd.get());
-  if (directory == nullptr) return syscall_failure("open", name);
+  std::unique_ptr<DIR, CloseDirectory> directory(::fdopendir(fd.get()));
+  if (!directory) return syscall_failure("open", name);
   (void)fd.release();  // owned by the DIR from here on
-  levels_.push_back({std::unique_ptr<DIR, CloseDirectory>(directory), std::move(path)});
+  levels_.push_back({std::move(directory), std::move(path)});
   return {};
 }
 

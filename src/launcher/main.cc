@@ -22,7 +22,8 @@ void raise_descriptor_limit() {
 }  // namespace
 
 int main(int argc, char** argv) {
-  using namespace nutshell;
+  using nutshell::UniqueFd;
+  using nutshell::write_all;
   if (argc != 2) {
     (void)write_all(STDERR_FILENO, "nutshell-launcher is started by 'nutshell create'\n");
     return 2;
@@ -30,9 +31,9 @@ int main(int argc, char** argv) {
   std::signal(SIGPIPE, SIG_IGN);  // NOLINT(concurrency-mt-unsafe): one thread
   raise_descriptor_limit();
   UniqueFd ready(3);
-  auto launcher = native::Launcher::create({argv[1]}, &init::run_init);
+  auto launcher = nutshell::native::Launcher::create({argv[1]}, &nutshell::init::run_init);
   if (!launcher) {
-    const Error& error = launcher.error();
+    const nutshell::Error& error = launcher.error();
     (void)write_all(ready.get(), static_cast<char>(error.code) + error.message);
     return 1;
   }

@@ -77,6 +77,7 @@ Result<> restrict_self(const Options& options) {
 // A line that writes over itself, for people only.
 class ProgressLine {
  public:
+  // NOLINTNEXTLINE(bugprone-exception-escape): only where standard error is gone
   ~ProgressLine() {
     if (is_shown_) fmt::print(stderr, "\r\033[K");
   }
@@ -107,6 +108,7 @@ Result<UnpackReport> run(const Options& options) {
 }  // namespace
 }  // namespace nutshell
 
+// NOLINTNEXTLINE(bugprone-exception-escape): out of memory ends the program, as it should
 int main(int count, char** arguments) {
   const auto options = nutshell::parse_arguments(count, arguments);
   if (!options) {

@@ -199,7 +199,7 @@ TEST_P(CgroupEndTest, GroupsBelowAreKilledAndRemovedToo) {
   EXPECT_TRUE(WIFSIGNALED(status)) << WEXITSTATUS(status);
 }
 
-INSTANTIATE_TEST_SUITE_P(, CgroupEndTest, all_shapes(), name_of_shape);
+INSTANTIATE_TEST_SUITE_P(Shapes, CgroupEndTest, all_shapes(), name_of_shape);
 
 }  // namespace
 }  // namespace nutshell::native

@@ -191,7 +191,7 @@ TEST_P(CgroupTest, ManyLivesLeaveNoDescriptorAndNoDirectory) {
   }
 }
 
-INSTANTIATE_TEST_SUITE_P(, CgroupTest, all_shapes(), name_of_shape);
+INSTANTIATE_TEST_SUITE_P(Shapes, CgroupTest, all_shapes(), name_of_shape);
 
 TEST(CgroupOomEvents, AreReadInEitherVersion) {
   EXPECT_EQ(Cgroup::parse_oom_kills("oom_kill_disable 0\nunder_oom 0\noom_kill 3\n"), 3U);
