@@ -8,7 +8,7 @@
 #include "base/result.h"
 #include "runtime/runtime.h"
 
-namespace CLI {
+namespace CLI {  // NOLINT(readability-identifier-naming): the parser's name
 class App;
 }
 

@@ -45,6 +45,7 @@ Failure wrong(const Flags& flags, std::string_view key, std::string_view what) {
 
 Failure unknown_key(const Flags& flags, const std::string& key) {
   std::vector<std::string> keys;
+  keys.reserve(kTexts.size() + kLists.size());
   for (const Text& text : kTexts)
     keys.emplace_back(text.key);
   for (const List& list : kLists)

@@ -9,7 +9,7 @@
 #include "core/exec.h"
 #include "core/sandbox_spec.h"
 
-namespace CLI {
+namespace CLI {  // NOLINT(readability-identifier-naming): the parser's name
 class App;
 }
 

@@ -178,6 +178,7 @@ int run_program(int argc, char** argv) {
 }  // namespace
 }  // namespace nutshell::cli
 
+// NOLINTNEXTLINE(bugprone-exception-escape): out of memory ends the program, as it should
 int main(int argc, char** argv) {
   return nutshell::cli::run_program(argc, argv);
 }

@@ -12,7 +12,7 @@ SignalEvents::SignalEvents() {
   ::sigemptyset(&set);
   for (const int number : {SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGWINCH})
     ::sigaddset(&set, number);
-  ::sigprocmask(SIG_BLOCK, &set, nullptr);
+  ::sigprocmask(SIG_BLOCK, &set, nullptr);  // NOLINT(concurrency-mt-unsafe): one thread
   signals_.reset(::signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK));
   // NOLINTNEXTLINE(concurrency-mt-unsafe): the CLI has one thread
   ::signal(SIGPIPE, SIG_IGN);  // a closed reader is told to the command instead

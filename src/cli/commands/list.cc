@@ -20,7 +20,7 @@ struct ListFlags {
 std::string join_labels(const SandboxSpec& spec) {
   std::string text;
   for (const auto& [name, value] : spec.labels)
-    text += (text.empty() ? "" : " ") + name + "=" + value;
+    text += fmt::format("{}{}={}", text.empty() ? "" : " ", name, value);
   return text;
 }
 
