@@ -229,7 +229,10 @@ Result<ChildProcess> Starter::clone_into(const SandboxSpec& spec, NativeSandbox&
   plan.memory_wall = abilities_.cgroups.has_memory() ? MemoryWall::Cgroup : MemoryWall::PerProcess;
   plan.cpus = choose_cpus(spec.limits);
   plan.command_line = {program_invocation_name, command_line_bytes_};
-  plan.is_without_landlock = abilities_.landlock == 0;
+  // Only where its absence was accepted by name: otherwise the step fails, and so does the start.
+  plan.is_without_landlock =
+      abilities_.landlock == 0 && std::find(spec.unsafe_without.begin(), spec.unsafe_without.end(),
+                                            "landlock") != spec.unsafe_without.end();
   int cgroup_directory = -1;
   if (sandbox.cgroup) {
     cgroup_directory = sandbox.cgroup->clone_directory();
@@ -288,7 +291,8 @@ Result<NativeSandbox> Starter::start_anew(const SandboxSpec& spec, InitSetup set
 // All protections of a spare are already on; it only learns its lifetime and environment now.
 Result<std::optional<NativeSandbox>> Starter::take_spare(const SandboxSpec& spec) {
   const auto found = std::find_if(spares_.begin(), spares_.end(), [&](const Spare& spare) {
-    return spare.spec.limits == spec.limits && spare.spec.image == spec.image;
+    return spare.spec.limits == spec.limits && spare.spec.image == spec.image &&
+           spare.spec.unsafe_without == spec.unsafe_without;
   });
   if (found == spares_.end()) return std::optional<NativeSandbox>();
   std::optional<NativeSandbox> sandbox(std::move(found->sandbox));
