@@ -23,9 +23,7 @@ struct InitSetup {
   std::chrono::milliseconds idle_timeout{0};     // zero: none
   std::vector<std::string> environment;          // of every exec
   std::string working_directory = "/workspace";  // of every exec that names none
-  std::string home = "/workspace";               //
   std::uint64_t watched_memory_bytes = 0;        // zero: a cgroup enforces it
-  std::uint32_t watched_millicpus = 0;           // zero: enforced, or whole cores by affinity
   bool is_pinned = false;                        // affinity is the CPU limit: commands keep it
   std::vector<std::string> scratch = {"/tmp"};   // file systems whose use counts as memory
 };
