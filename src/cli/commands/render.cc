@@ -1,0 +1,173 @@
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <CLI/CLI.hpp>
+#include <cstdlib>
+#include <filesystem>
+#include <memory>
+#include <nlohmann/json.hpp>
+
+#include "base/file.h"
+#include "cli/command.h"
+#include "compaction/compactor.h"
+#include "compaction/renderer_directory.h"
+#include "compaction/user_renderer.h"
+
+namespace nutshell::cli {
+namespace {
+
+namespace fs = std::filesystem;
+using namespace compaction;
+
+constexpr std::size_t kMostInput = 1U << 30U;
+constexpr const char* kProjectRenderers = ".nutshell/renderers";
+
+struct RenderFlags {
+  std::string command;
+  int exit_code = 0;
+  std::string error_file;
+  std::string style = "nutshell";
+  std::size_t max_tokens = RenderOptions().max_tokens;
+  std::string id;
+  bool is_explained = false;
+  bool is_json = false;
+  std::string directory = kProjectRenderers;
+};
+
+struct Renderers {
+  std::vector<UserRenderer> all;
+  std::vector<std::string> problems;
+};
+
+void add_to(Renderers& renderers, LoadedRenderers loaded) {
+  std::move(loaded.renderers.begin(), loaded.renderers.end(), std::back_inserter(renderers.all));
+  std::move(loaded.problems.begin(), loaded.problems.end(), std::back_inserter(renderers.problems));
+}
+
+// The user's own before the project's: a project cannot take the place of what the user wrote.
+Result<Renderers> load_renderers() {
+  Renderers renderers;
+  const fs::path trusted = TRY(TrustedRenderers::default_path());
+  add_to(renderers, load_user_renderers(trusted.parent_path() / "renderers"));
+  add_to(renderers, load_project_renderers(kProjectRenderers, TrustedRenderers(trusted)));
+  return renderers;
+}
+
+Result<RenderOptions> to_options(const RenderFlags& flags, const Renderers& renderers) {
+  RenderOptions options;
+  options.max_tokens = flags.max_tokens;
+  options.renderers = renderers.all;
+  if (flags.style == "native") options.style = Style::Native;
+  if (flags.style == "native" || flags.style == "nutshell") return options;
+  for (const UserRenderer& renderer : renderers.all) {
+    if (renderer.name() == flags.style) options.only_renderer = renderer.name();
+  }
+  if (options.only_renderer.empty()) {
+    return failure(ErrorCode::NotFound,
+                   fmt::format("--style: no renderer is called '{}'", flags.style));
+  }
+  return options;
+}
+
+void print_json(const Rendering& rendering) {
+  nlohmann::ordered_json omitted = nlohmann::ordered_json::array();
+  for (const Omission& omission : rendering.omitted)
+    omitted.push_back({{"what", omission.what}, {"lines", omission.lines}});
+  const nlohmann::ordered_json object = {
+      {"text", rendering.text},     {"parser", rendering.parser},
+      {"reason", rendering.reason}, {"raw_tokens", rendering.raw_tokens},
+      {"tokens", rendering.tokens}, {"omitted", omitted}};
+  fmt::print("{}\n", object.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace));
+}
+
+void explain(const Rendering& rendering, const Renderers& renderers) {
+  const double share = rendering.raw_tokens == 0 ? 1
+                                                 : static_cast<double>(rendering.tokens) /
+                                                       static_cast<double>(rendering.raw_tokens);
+  fmt::print("parser: {}\nwhy: {}\ntokens: {} of {} ({:.0f} %)\n", rendering.parser,
+             rendering.reason, rendering.tokens, rendering.raw_tokens, share * 100);
+  for (const Omission& omission : rendering.omitted) {
+    if (omission.lines > 0) fmt::print("left out: {} {}\n", omission.lines, omission.what);
+  }
+  for (const std::string& problem : renderers.problems)
+    fmt::print("not used: {}\n", problem);
+}
+
+Result<int> render_input(const RenderFlags& flags) {
+  const auto output = TRY(read_all(STDIN_FILENO, kMostInput));
+  std::string error;
+  if (!flags.error_file.empty()) error = TRY(read_file(flags.error_file, kMostInput));
+  Captured captured;
+  captured.command = flags.command;
+  captured.ending.outcome = Outcome::Exited;
+  captured.ending.exit_code = flags.exit_code;
+  captured.output = output;
+  captured.error = error;
+  captured.recall_id = flags.id;
+  const auto renderers = TRY(load_renderers());
+  const auto rendering = render(captured, TRY(to_options(flags, renderers)));
+  if (flags.is_json) {
+    print_json(rendering);
+  } else if (flags.is_explained) {
+    explain(rendering, renderers);
+  } else {
+    TRY(write_all(STDOUT_FILENO, rendering.text));
+  }
+  return 0;
+}
+
+Result<int> trust(const RenderFlags& flags) {
+  const TrustedRenderers trusted(TRY(TrustedRenderers::default_path()));
+  const auto loaded = load_user_renderers(flags.directory);
+  for (const std::string& problem : loaded.problems)
+    fmt::print(stderr, "will not be used: {}\n", problem);
+  fmt::print("trusted {} files of {}\n", TRY(trusted.trust(flags.directory)), flags.directory);
+  return 0;
+}
+
+Result<int> untrust(const RenderFlags& flags) {
+  const TrustedRenderers trusted(TRY(TrustedRenderers::default_path()));
+  fmt::print("{} files are no longer trusted\n", TRY(trusted.untrust(flags.directory)));
+  return 0;
+}
+
+using Action = Result<int> (*)(const RenderFlags&);
+
+void add_directory(CLI::App* added, Program& program, const std::shared_ptr<RenderFlags>& flags,
+                   Action action) {
+  added->add_option("DIRECTORY", flags->directory, "Renderer files")->capture_default_str();
+  added->callback(
+      [flags, &program, action] { program.chosen = [flags, action] { return action(*flags); }; });
+}
+
+}  // namespace
+
+void add_render(CLI::App& app, Program& program) {
+  CLI::App* command =
+      app.add_subcommand("render", "Show what a model would read of a command's output");
+  auto flags = std::make_shared<RenderFlags>();
+  command->add_option("--command", flags->command, "What was run, as shell text");
+  command->add_option("--exit-code", flags->exit_code, "How it ended")->capture_default_str();
+  command->add_option("--stderr", flags->error_file, "File with what it wrote to standard error");
+  command->add_option("--style", flags->style, "nutshell, native, or the name of a renderer")
+      ->capture_default_str();
+  command->add_option("--max-tokens", flags->max_tokens, "Budget")->capture_default_str();
+  command->add_option("--id", flags->id, "Id to name in recall calls");
+  command->add_flag("--explain", flags->is_explained, "Say which parser ran and what is left out");
+  command->add_flag("--json", flags->is_json, "Print a JSON object");
+  command->footer(
+      "Reads standard input:  make test 2>&1 | nutshell render --command 'make test' "
+      "--exit-code 2\n"
+      "Own renderers are read from ~/.config/nutshell/renderers, and from .nutshell/renderers "
+      "once they are trusted.");
+  command->require_subcommand(0, 1);
+  command->callback([flags, command, &program] {
+    if (!command->get_subcommands().empty()) return;
+    program.chosen = [flags] { return render_input(*flags); };
+  });
+  add_directory(command->add_subcommand("trust", "Trust a project's renderers as they are"),
+                program, flags, trust);
+  add_directory(command->add_subcommand("untrust", "Take that back"), program, flags, untrust);
+}
+
+}  // namespace nutshell::cli

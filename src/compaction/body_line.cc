@@ -1,0 +1,66 @@
+#include "compaction/body_line.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+
+#include "compaction/parsers/text_scan.h"
+
+namespace nutshell::compaction {
+namespace {
+
+bool starts_with_status(std::string_view line) {
+  if (take_prefix(line, "exit ")) {
+    (void)take_prefix(line, "-");  // a forged status may have any number
+    return take_number(line) && (line.empty() || line.front() == '.' || line.front() == ',');
+  }
+  constexpr std::array<std::string_view, 9> kStarts = {
+      "killed by signal ",      "timed out, killed", "out of memory, killed",
+      "output limit reached, ", "cancelled, killed", "lost: the sandbox",
+      "ok, no output",          "(left out",         "unchanged since o"};
+  return std::any_of(kStarts.begin(), kStarts.end(),
+                     [&](std::string_view start) { return line.starts_with(start); });
+}
+
+// "raw: o7f3a" and "recall o7f3a"
+bool has_handle(std::string_view line, std::string_view word) {
+  for (auto at = line.find(word); at != std::string_view::npos; at = line.find(word, at + 1)) {
+    const auto id = line.substr(at + word.size());
+    if (id.size() > 2 && id[0] == 'o' &&
+        std::string_view("0123456789abcdef").find(id[1]) != std::string_view::npos)
+      return true;
+  }
+  return false;
+}
+
+bool is_inside_character(std::string_view text, std::size_t at) {
+  return at < text.size() && (static_cast<unsigned char>(text[at]) & 0xc0U) == 0x80U;
+}
+
+}  // namespace
+
+bool looks_like_ours(std::string_view line) {
+  return starts_with_status(trim_left(line)) || has_handle(line, "raw: ") ||
+         has_handle(line, "recall ");
+}
+
+std::string as_data(std::string_view line) {
+  return looks_like_ours(line) ? fmt::format("| {}", line) : std::string(line);
+}
+
+std::string shortened(std::string_view line, std::size_t focus) {
+  if (line.size() <= kLongestLine) return std::string(line);
+  std::size_t start = focus > kLongestLine / 2 ? focus - kLongestLine / 4 : 0;
+  start = std::min(start, line.size() - kLongestLine);
+  std::size_t end = start + kLongestLine;
+  while (is_inside_character(line, start))
+    ++start;
+  while (is_inside_character(line, end))
+    --end;
+  const auto ahead = start > 0 ? fmt::format("({} chars)…", start) : "";
+  const auto behind = end < line.size() ? fmt::format("…(+{} chars)", line.size() - end) : "";
+  return fmt::format("{}{}{}", ahead, line.substr(start, end - start), behind);
+}
+
+}  // namespace nutshell::compaction

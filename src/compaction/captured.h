@@ -1,0 +1,19 @@
+// What a command printed and how it ended: all that compaction ever sees of it.
+#pragma once
+
+#include <string>
+#include <string_view>
+
+#include "core/exec.h"
+
+namespace nutshell::compaction {
+
+struct Captured {
+  std::string command;      // shell text, or an argv joined; used to recognise, never run
+  ExecResult ending;        // as the exec reported it; shown, never changed
+  std::string_view output;  // standard output, as captured
+  std::string_view error;   // standard error, as captured
+  std::string recall_id;    // "o7f3a": where the raw bytes are kept; empty: nowhere
+};
+
+}  // namespace nutshell::compaction

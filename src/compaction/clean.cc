@@ -1,0 +1,164 @@
+#include "compaction/clean.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <cstdint>
+#include <iterator>
+
+namespace nutshell::compaction {
+namespace {
+
+constexpr char kEscape = '\x1b';
+constexpr char kBell = '\x07';
+constexpr std::size_t kChunkBytes = 64U << 10U;
+
+bool is_plain(char character) {
+  const auto byte = static_cast<unsigned char>(character);
+  return (byte >= 0x20 && byte < 0x7f) || byte == '\t';
+}
+
+// Bytes of the escape sequence at the start of `text`; a sequence that is cut off is all the rest.
+std::size_t escape_length(std::string_view text) {
+  if (text.size() < 2) return text.size();
+  std::size_t at = 2;
+  const char kind = text[1];
+  if (kind == '[') {  // CSI: up to a byte from @ to ~
+    while (at < text.size() && (text[at] < '@' || text[at] > '~'))
+      ++at;
+    return std::min(at + 1, text.size());
+  }
+  if (kind == ']' || kind == 'P' || kind == '_' || kind == '^') {  // a string: up to BEL or ESC
+    while (at < text.size() && text[at] != kBell && text[at] != kEscape)
+      ++at;
+    if (at < text.size() && text[at] == kEscape) ++at;
+    return std::min(at + 1, text.size());
+  }
+  if (kind == '(' || kind == ')') return std::min<std::size_t>(3, text.size());
+  return 2;
+}
+
+// Bytes of the UTF-8 character at the start of `text`, 0 if it is none.
+std::size_t character_length(std::string_view text) {
+  const auto first = static_cast<unsigned char>(text.front());
+  const std::size_t length = first >= 0xf0 ? 4 : first >= 0xe0 ? 3 : 2;
+  if (first < 0xc2 || first > 0xf4 || text.size() < length) return 0;
+  for (std::size_t at = 1; at < length; ++at) {
+    if ((static_cast<unsigned char>(text[at]) & 0xc0U) != 0x80U) return 0;
+  }
+  const auto second = static_cast<unsigned char>(text[1]);
+  const bool is_overlong = (first == 0xe0 && second < 0xa0) || (first == 0xf0 && second < 0x90);
+  const bool is_outside = (first == 0xed && second > 0x9f) || (first == 0xf4 && second > 0x8f);
+  return is_overlong || is_outside ? 0 : length;
+}
+
+// U+0080 to U+009F obey a terminal; U+202A to U+202E and U+2066 to U+2069 turn the text around.
+bool is_harmful(std::string_view character) {
+  if (character[0] == '\xc2') return static_cast<unsigned char>(character[1]) < 0xa0;
+  if (character.size() != 3 || character[0] != '\xe2') return false;
+  const auto last = static_cast<unsigned char>(character[2]);
+  if (character[1] == '\x80') return last >= 0xaa && last <= 0xae;
+  return character[1] == '\x81' && last >= 0xa6 && last <= 0xa9;
+}
+
+// Appends what the bytes at the start of `text` show as and returns how many they were.
+std::size_t append_shown(std::string& shown, std::string_view text) {
+  const auto byte = static_cast<unsigned char>(text.front());
+  if (is_plain(text.front())) {
+    shown += text.front();
+    return 1;
+  }
+  if (text.front() == kEscape) return escape_length(text);
+  if (text.front() == '\b') {
+    if (!shown.empty()) shown.pop_back();
+    return 1;
+  }
+  const std::size_t length = byte >= 0x80 ? character_length(text) : 0;
+  if (length > 0 && !is_harmful(text.substr(0, length))) {
+    shown += text.substr(0, length);
+    return length;
+  }
+  fmt::format_to(std::back_inserter(shown), "\\x{:02x}", byte);
+  return 1;
+}
+
+std::string show(std::string_view text) {
+  std::string shown;
+  shown.reserve(text.size());
+  while (!text.empty())
+    text.remove_prefix(append_shown(shown, text));
+  return shown;
+}
+
+}  // namespace
+
+bool needs_cleaning(std::string_view line) {
+  // Without an early exit the compiler makes this a vector loop.
+  unsigned char odd = 0;
+  for (const char character : line) {
+    const auto byte = static_cast<unsigned char>(character);
+    odd |= static_cast<unsigned char>((byte < 0x20 && byte != '\t') || byte >= 0x7f);
+  }
+  return odd != 0;
+}
+
+std::string clean_line(std::string_view line) {
+  while (!line.empty() && line.back() == '\r')
+    line.remove_suffix(1);
+  // A carriage return starts the line over. What was longer before stays on a real screen, but
+  // programs that draw progress erase it, and an escape that does so is not interpreted here.
+  while (true) {
+    const auto at = line.rfind('\r');
+    const auto last = at == std::string_view::npos ? line : line.substr(at + 1);
+    auto shown = show(last);
+    const bool is_empty = std::all_of(shown.begin(), shown.end(), [](char c) { return c == ' '; });
+    if (at == std::string_view::npos || !is_empty) return shown;
+    line = line.substr(0, at);  // only erased: what stood before it is what was read
+  }
+}
+
+std::string_view take_line(std::string_view& bytes) {
+  const auto end = bytes.find('\n');
+  auto line = bytes.substr(0, end);
+  bytes.remove_prefix(end == std::string_view::npos ? bytes.size() : end + 1);
+  if (!line.empty() && line.back() == '\r') line.remove_suffix(1);
+  return line;
+}
+
+CleanText::CleanText(std::string_view output, std::string_view error) {
+  add(output);
+  add(error);
+}
+
+void CleanText::add(std::string_view bytes) {
+  while (!bytes.empty()) {
+    const auto line = take_line(bytes);
+    lines_.push_back(needs_cleaning(line) ? store(clean_line(line)) : line);
+  }
+}
+
+std::string_view CleanText::store(std::string_view text) {
+  if (chunks_.empty() || chunks_.back().capacity() - chunks_.back().size() < text.size()) {
+    chunks_.emplace_back().reserve(std::max(kChunkBytes, text.size()));
+  }
+  std::string& chunk = chunks_.back();
+  const std::size_t at = chunk.size();
+  chunk += text;
+  return std::string_view(chunk).substr(at);
+}
+
+std::string CleanText::joined() const {
+  std::size_t size = 0;
+  for (const auto line : lines_)
+    size += line.size() + 1;
+  std::string text;
+  text.reserve(size);
+  for (const auto line : lines_) {
+    text += line;
+    text += '\n';
+  }
+  return text;
+}
+
+}  // namespace nutshell::compaction

@@ -1,0 +1,46 @@
+#include "compaction/command_words.h"
+
+#include <gtest/gtest.h>
+
+namespace nutshell::compaction {
+namespace {
+
+std::string joined(std::string_view text) {
+  const auto found = command_words(text);
+  std::string result = found.is_whole ? "" : "part: ";
+  for (const auto& word : found.words)
+    result += "[" + word + "]";
+  return result;
+}
+
+TEST(CommandWords, LastCommandOfAListCounts) {
+  EXPECT_EQ(joined("cd x && FOO=1 cargo test -q"), "[cargo][test][-q]");
+  EXPECT_EQ(joined("make; ctest"), "part: [ctest]");
+}
+
+TEST(CommandWords, PipelineIsAPart) {
+  EXPECT_EQ(joined("cargo test 2>&1 | tail -n 20"), "part: [tail][-n][20]");
+  EXPECT_EQ(joined("cargo test 2>&1"), "[cargo][test]");
+  EXPECT_EQ(joined("cargo test > log"), "part: [cargo][test]");
+}
+
+TEST(CommandWords, QuotesAreTakenOff) {
+  EXPECT_EQ(joined("grep -rn \"a b\" 'c;d' e\\ f"), "[grep][-rn][a b][c;d][e f]");
+  EXPECT_EQ(joined("echo 'open"), "[echo][open]");
+}
+
+TEST(CommandWords, WrappersAreSkipped) {
+  EXPECT_EQ(joined("sudo -E timeout 30 /usr/bin/make -j4"), "[make][-j4]");
+  EXPECT_EQ(joined("npx --yes jest"), "[jest]");
+  EXPECT_EQ(joined("uv run pytest -q"), "[pytest][-q]");
+  EXPECT_EQ(joined("uv pip install x"), "[uv][pip][install][x]");
+  EXPECT_EQ(joined("env"), "[env]");
+}
+
+TEST(CommandWords, NothingIsNothing) {
+  EXPECT_EQ(joined(""), "");
+  EXPECT_EQ(joined(" && ;; "), "");
+}
+
+}  // namespace
+}  // namespace nutshell::compaction

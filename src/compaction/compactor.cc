@@ -1,0 +1,140 @@
+#include "compaction/compactor.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "compaction/clean.h"
+#include "compaction/command_words.h"
+#include "compaction/generic.h"
+#include "compaction/native.h"
+#include "compaction/parsers/text_scan.h"
+#include "compaction/status_line.h"
+#include "compaction/typed.h"
+#include "compaction/user_renderer.h"
+
+namespace nutshell::compaction {
+namespace {
+
+// Beyond this the lines are not kept in memory: one pass picks what is shown.
+constexpr std::size_t kMostTypedBytes = 32U << 20U;
+constexpr std::size_t kMostTypedLines = 2U << 20U;
+
+// Output below the first bound is never reshaped, below the second only for a large gain.
+constexpr std::size_t kTinyTokens = 80;
+constexpr std::size_t kSmallTokens = 300;
+constexpr double kSmallGain = 0.6;  // the most that may be left of a small output
+constexpr double kLogGain = 0.8;
+
+bool is_huge(const Captured& captured) {
+  const auto bytes = captured.output.size() + captured.error.size();
+  if (bytes > kMostTypedBytes) return true;
+  const auto lines = std::count(captured.output.begin(), captured.output.end(), '\n') +
+                     std::count(captured.error.begin(), captured.error.end(), '\n');
+  return static_cast<std::size_t>(lines) > kMostTypedLines;
+}
+
+Rendering finish(Draft draft, std::string reason, std::size_t raw_tokens) {
+  const std::size_t tokens = estimate_tokens(draft.text);
+  return {std::move(draft.text),
+          std::move(draft.parser),
+          std::move(reason),
+          std::move(draft.omitted),
+          raw_tokens,
+          tokens};
+}
+
+Draft no_output(const Captured& captured) {
+  const bool is_failed = is_failing(captured.ending);
+  return {
+      is_failed ? ending_text(captured.ending) + ", no output\n" : "ok, no output\n", "empty", {}};
+}
+
+std::optional<Draft> render_by_user(const TypedInput& input, const RenderOptions& options,
+                                    std::string& reason) {
+  const ParserInput parser_input{input.command, input.lines, input.captured.ending};
+  for (const UserRenderer& renderer : options.renderers) {
+    const bool is_asked_for = renderer.name() == options.only_renderer;
+    if (!options.only_renderer.empty() && !is_asked_for) continue;
+    if (!is_asked_for && !renderer.matches(parser_input)) continue;
+    const auto name = fmt::format("user:{}", renderer.name());
+    auto draft = draft_of(renderer.apply(parser_input), name, input, reason);
+    if (!draft) continue;
+    reason += fmt::format("{} {}", name, is_asked_for ? "asked for" : "matches");
+    return draft;
+  }
+  return std::nullopt;
+}
+
+class Compaction {
+ public:
+  Compaction(const Captured& captured, const RenderOptions& options)
+      : captured_(captured),
+        options_(options),
+        raw_tokens_(estimate_tokens(captured.output) + estimate_tokens(captured.error)) {}
+
+  Rendering run() {
+    if (options_.style == Style::Native)
+      return finish(render_native(captured_, options_.max_tokens), "asked for", raw_tokens_);
+    if (is_huge(captured_)) {
+      return finish(render_excerpt(captured_, options_.max_tokens),
+                    "too large for the typed parsers", raw_tokens_);
+    }
+    const CleanText text(captured_.output, captured_.error);
+    const bool is_empty = std::all_of(text.lines().begin(), text.lines().end(),
+                                      [](std::string_view line) { return is_blank(line); });
+    if (is_empty) return finish(no_output(captured_), "nothing was printed", raw_tokens_);
+    return compact(text.lines());
+  }
+
+ private:
+  Rendering compact(Lines lines) {
+    const auto whole = render_whole(captured_, lines);
+    const std::size_t whole_tokens = estimate_tokens(whole.text);
+    if (whole_tokens < kTinyTokens && options_.only_renderer.empty())
+      return finish(whole, "too small to gain from", raw_tokens_);
+    std::string reason;
+    const auto command = command_words(captured_.command);
+    const TypedInput input{captured_, command, lines, options_.max_tokens};
+    if (auto own = render_by_user(input, options_, reason))
+      return finish(std::move(*own), std::move(reason), raw_tokens_);
+    auto typed = render_typed(input, reason);
+    if (typed && is_worth_it(*typed, whole_tokens)) {
+      return finish(std::move(*typed), std::move(reason), raw_tokens_);
+    }
+    if (typed) reason += fmt::format("; {} gains too little", typed->parser);
+    return plain(lines, whole, whole_tokens, std::move(reason));
+  }
+
+  // Never larger than what was printed.
+  [[nodiscard]] bool is_worth_it(const Draft& draft, std::size_t whole_tokens) const {
+    const auto tokens = static_cast<double>(estimate_tokens(draft.text));
+    const auto whole = static_cast<double>(std::min(whole_tokens, raw_tokens_));
+    if (whole_tokens < kSmallTokens) return tokens <= whole * kSmallGain;
+    return tokens < whole;
+  }
+
+  Rendering plain(Lines lines, const Draft& whole, std::size_t whole_tokens, std::string reason) {
+    const bool fits = whole_tokens <= options_.max_tokens;
+    if (fits && (whole_tokens < kSmallTokens || !is_log(lines)))
+      return finish(whole, reason + "; shown whole", raw_tokens_);
+    auto excerpt = render_excerpt(captured_, options_.max_tokens);
+    const auto tokens = static_cast<double>(estimate_tokens(excerpt.text));
+    if (fits && tokens > static_cast<double>(whole_tokens) * kLogGain)
+      return finish(whole, reason + "; shown whole", raw_tokens_);
+    return finish(std::move(excerpt), reason + (fits ? "; a log" : "; over the budget"),
+                  raw_tokens_);
+  }
+
+  const Captured& captured_;
+  const RenderOptions& options_;
+  std::size_t raw_tokens_;
+};
+
+}  // namespace
+
+Rendering render(const Captured& captured, const RenderOptions& options) {
+  return Compaction(captured, options).run();
+}
+
+}  // namespace nutshell::compaction

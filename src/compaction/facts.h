@@ -1,0 +1,62 @@
+// What a typed parser takes out of an output. A parser accounts for every line: what it does not
+// understand it puts into `kept`, what it leaves out it counts in `omitted`. The formatter, not the
+// parser, decides how much of this fits a budget, in this order: verdict, failures, diagnostics,
+// totals, kept lines.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace nutshell::compaction {
+
+struct Location {
+  std::string file;
+  std::uint32_t line = 0;    // 0: none given
+  std::uint32_t column = 0;  // 0: none given
+};
+
+enum class Severity : std::uint8_t { Error, Warning, Note };
+
+// One message of a compiler, linker, linter or interpreter.
+struct Diagnostic {
+  Severity severity = Severity::Error;
+  Location where;
+  std::string message;  // first line, as printed, without its location and severity word
+  std::string rule;     // "-Wunused-variable", "E0308", "no-undef"; empty: none
+  std::vector<std::string> detail;  // lines that are needed to act on it (expected/found, notes)
+};
+
+// One test that did not pass.
+struct Failure {
+  std::string name;           // as the runner names it, whole
+  std::string word = "FAIL";  // or "ERROR", "TIMEOUT": what the runner said happened
+  Location where;
+  std::vector<std::string> detail;  // assertion, values, panic text; no passing noise
+};
+
+// A number the tool itself printed ("3 failed"), or one counted from what it printed.
+struct Total {
+  std::string word;  // "passed", "failed", "warnings"
+  std::uint64_t count = 0;
+};
+
+// Lines left out because they say nothing more than their number does.
+struct Omission {
+  std::string what;  // "passing tests", "progress lines", "code excerpts"
+  std::uint64_t lines = 0;
+};
+
+struct Facts {
+  std::string tool;           // "cargo test": goes into the status line
+  std::vector<Total> totals;  // in the tool's order
+  std::vector<Failure> failures;
+  std::vector<Diagnostic> diagnostics;
+  std::vector<std::string> kept;  // lines to be shown as they are (already shortened forms too)
+  std::vector<Omission> omitted;
+  // The lines are what was asked for (a diff, a listing, a file): "error" in them is text, no news.
+  bool is_data = false;
+};
+
+}  // namespace nutshell::compaction

@@ -1,0 +1,128 @@
+#include "compaction/formatter.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <iterator>
+
+#include "compaction/body_line.h"
+#include "compaction/compactor.h"
+#include "compaction/fact_blocks.h"
+#include "compaction/parsers/text_scan.h"
+#include "compaction/status_line.h"
+
+namespace nutshell::compaction {
+namespace {
+
+std::size_t line_of(Lines lines, std::string_view needle) {
+  const auto found = std::find_if(lines.begin(), lines.end(),
+                                  [&](std::string_view line) { return contains(line, needle); });
+  return found == lines.end() ? 1 : static_cast<std::size_t>(found - lines.begin()) + 1;
+}
+
+// Puts in what fits, in the order given.
+class Packer {
+ public:
+  explicit Packer(const FormatInput& input) : input_(input), left_(input.max_tokens) {}
+
+  void add_blocks(const std::vector<FactBlock>& blocks, std::string_view what) {
+    reserve_heads(blocks);
+    for (std::size_t at = 0; at < blocks.size(); ++at) {
+      const FactBlock& block = blocks[at];
+      const std::size_t head = estimate_tokens(block.head);
+      if (head > left_) return stop_at(blocks, at, what);
+      take(block.head, head);
+      reserved_ -= std::min(reserved_, head);
+      add_detail(block);
+    }
+  }
+
+  void add_kept(const std::vector<std::string>& kept) {
+    for (std::size_t at = 0; at < kept.size(); ++at) {
+      const auto line = shortened(as_data(kept[at])) + "\n";
+      const std::size_t tokens = estimate_tokens(line);
+      if (tokens > left_) {
+        omitted_.push_back({"more lines", kept.size() - at});
+        next_ = next_ == 0 ? line_of(input_.lines, kept[at]) : next_;
+        return;
+      }
+      take(line, tokens);
+    }
+  }
+
+  Formatted finish() && {
+    std::copy(input_.facts.omitted.begin(), input_.facts.omitted.end(),
+              std::back_inserter(omitted_));
+    text_ += omission_line(omitted_, recall_call(input_.recall_id, next_));
+    return {std::move(text_), std::move(omitted_), is_cut_};
+  }
+
+ private:
+  // What the heads need is not spent on details.
+  void reserve_heads(const std::vector<FactBlock>& blocks) {
+    for (const FactBlock& block : blocks)
+      reserved_ += estimate_tokens(block.head);
+  }
+
+  void add_detail(const FactBlock& block) {
+    if (block.detail.empty()) return;
+    const std::size_t tokens = estimate_tokens(block.detail);
+    if (tokens + reserved_ <= left_) return take(block.detail, tokens);
+    const auto lines = std::count(block.detail.begin(), block.detail.end(), '\n');
+    if (hidden_details_ == 0) next_ = line_of(input_.lines, block.needle);
+    hidden_details_ += static_cast<std::uint64_t>(lines);
+    if (omitted_.empty() || omitted_.back().what != "lines of detail") {
+      omitted_.push_back({"lines of detail", 0});
+    }
+    omitted_.back().lines += static_cast<std::uint64_t>(lines);
+  }
+
+  void stop_at(const std::vector<FactBlock>& blocks, std::size_t at, std::string_view what) {
+    std::size_t all = 0;
+    std::size_t shown = 0;
+    for (std::size_t index = 0; index < blocks.size(); ++index) {
+      all += blocks[index].facts;
+      if (index < at) shown += blocks[index].facts;
+    }
+    text_ += fmt::format("shown {} of {} {}; next: {}\n", shown, all, what,
+                         recall_call(input_.recall_id, line_of(input_.lines, blocks[at].needle)));
+    omitted_.push_back({std::string(what), all - shown});
+    left_ = 0;
+    is_cut_ = true;
+  }
+
+  void take(std::string_view text, std::size_t tokens) {
+    text_ += text;
+    left_ -= std::min(left_, tokens);
+  }
+
+  const FormatInput& input_;
+  std::string text_;
+  std::vector<Omission> omitted_;
+  std::size_t left_;
+  std::size_t reserved_ = 0;
+  std::size_t next_ = 0;  // line of the first thing that is missing
+  std::uint64_t hidden_details_ = 0;
+  bool is_cut_ = false;
+};
+
+}  // namespace
+
+Formatted format_facts(const FormatInput& input) {
+  Packer packer(input);
+  packer.add_blocks(failure_blocks(input.facts.failures), "failures");
+  packer.add_blocks(diagnostic_blocks(input.facts.diagnostics), "diagnostics");
+  packer.add_kept(input.facts.kept);
+  return std::move(packer).finish();
+}
+
+std::string omission_line(const std::vector<Omission>& omitted, const std::string& call) {
+  std::string list;
+  for (const Omission& omission : omitted) {
+    if (omission.lines == 0) continue;
+    list += fmt::format("{}{} {}", list.empty() ? "" : ", ", omission.lines, omission.what);
+  }
+  return list.empty() ? "" : fmt::format("(left out: {}; {})\n", list, call);
+}
+
+}  // namespace nutshell::compaction

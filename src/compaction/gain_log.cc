@@ -1,0 +1,129 @@
+#include "compaction/gain_log.h"
+
+#include <fcntl.h>
+#include <sys/stat.h>
+
+#include <algorithm>
+#include <cstdlib>
+#include <map>
+#include <nlohmann/json.hpp>
+
+#include "base/file.h"
+
+namespace nutshell::compaction {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr std::size_t kLongestName = 200;
+
+struct Sums {
+  GainReport report;
+  std::map<std::string, GainSum> commands;
+  std::map<std::string, GainSum> sessions;
+};
+
+void add_to(GainSum& sum, const GainEntry& entry) {
+  ++sum.calls;
+  sum.raw_tokens += entry.raw_tokens;
+  sum.tokens += entry.tokens;
+}
+
+bool read_line(const std::string& line, GainEntry& entry) {
+  const auto object = nlohmann::json::parse(line, nullptr, /*allow_exceptions=*/false);
+  if (!object.is_object()) return false;
+  const auto text = [&](const char* key, std::string& to) {
+    const auto found = object.find(key);
+    if (found == object.end() || !found->is_string()) return false;
+    to = found->get<std::string>();
+    return true;
+  };
+  const auto number = [&](const char* key, std::uint64_t& to) {
+    const auto found = object.find(key);
+    if (found == object.end() || !found->is_number_unsigned()) return false;
+    to = found->get<std::uint64_t>();
+    return true;
+  };
+  return text("command", entry.command) && text("session", entry.session) &&
+         number("raw_tokens", entry.raw_tokens) && number("tokens", entry.tokens);
+}
+
+void add_file(Sums& sums, const std::string& bytes) {
+  for (std::size_t at = 0; at < bytes.size();) {
+    const auto end = std::min(bytes.find('\n', at), bytes.size());
+    GainEntry entry;
+    if (read_line(bytes.substr(at, end - at), entry)) {
+      add_to(sums.report.all, entry);
+      add_to(sums.commands[entry.command], entry);
+      add_to(sums.sessions[entry.session], entry);
+    } else {
+      ++sums.report.torn_lines;
+    }
+    at = end + 1;
+  }
+}
+
+std::vector<GainSum> most_saved_first(const std::map<std::string, GainSum>& sums) {
+  std::vector<GainSum> list;
+  for (const auto& [name, sum] : sums) {
+    list.push_back(sum);
+    list.back().name = name;
+  }
+  const auto gained = [](const GainSum& sum) {
+    return sum.raw_tokens - std::min(sum.raw_tokens, sum.tokens);
+  };
+  std::stable_sort(list.begin(), list.end(), [&](const GainSum& left, const GainSum& right) {
+    return gained(left) > gained(right);
+  });
+  return list;
+}
+
+}  // namespace
+
+double GainSum::saved() const {
+  if (raw_tokens == 0 || tokens >= raw_tokens) return 0;
+  return 100.0 * static_cast<double>(raw_tokens - tokens) / static_cast<double>(raw_tokens);
+}
+
+Result<fs::path> GainLog::default_path() {
+  const char* state = std::getenv("XDG_STATE_HOME");
+  if (state != nullptr && state[0] == '/') return fs::path(state) / "nutshell/gain.jsonl";
+  const char* home = std::getenv("HOME");
+  if (home == nullptr || home[0] != '/') {
+    return failure(ErrorCode::NotFound, "neither XDG_STATE_HOME nor HOME names a directory");
+  }
+  return fs::path(home) / ".local/state/nutshell/gain.jsonl";
+}
+
+Result<> GainLog::append(const GainEntry& entry) const {
+  std::error_code error;
+  fs::create_directories(path_.parent_path(), error);
+  if (error) return syscall_failure(error.value(), "mkdir", path_.parent_path().native());
+  const auto line = nlohmann::ordered_json{{"command", entry.command.substr(0, kLongestName)},
+                                           {"session", entry.session.substr(0, kLongestName)},
+                                           {"parser", entry.parser.substr(0, kLongestName)},
+                                           {"raw_tokens", entry.raw_tokens},
+                                           {"tokens", entry.tokens}}
+                        .dump(-1, ' ', false, nlohmann::json::error_handler_t::replace) +
+                    "\n";
+  struct stat status {};
+  const bool is_full = ::stat(path_.c_str(), &status) == 0 &&
+                       static_cast<std::uint64_t>(status.st_size) + line.size() > most_bytes_;
+  if (is_full && ::rename(path_.c_str(), older().c_str()) != 0)
+    return syscall_failure("rename", path_.native());
+  const UniqueFd file = TRY(open_file(path_, O_WRONLY | O_APPEND | O_CREAT, 0600));
+  return write_all(file.get(), line);
+}
+
+Result<GainReport> GainLog::read() const {
+  Sums sums;
+  for (const fs::path& path : {older(), path_}) {
+    if (!fs::exists(path)) continue;
+    add_file(sums, TRY(read_file(path, 2 * most_bytes_)));
+  }
+  sums.report.commands = most_saved_first(sums.commands);
+  sums.report.sessions = most_saved_first(sums.sessions);
+  return std::move(sums.report);
+}
+
+}  // namespace nutshell::compaction

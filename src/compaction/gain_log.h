@@ -1,0 +1,61 @@
+// What compaction saved, call by call: one JSON object a line in a file that is only appended to.
+// When it is full it becomes the older half and a new one is begun. A torn line is skipped.
+// Safe from several processes: a line is one write.
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <string>
+#include <vector>
+
+#include "base/result.h"
+
+namespace nutshell::compaction {
+
+struct GainEntry {
+  std::string command;  // its first two words
+  std::string session;
+  std::string parser;
+  std::uint64_t raw_tokens = 0;
+  std::uint64_t tokens = 0;
+};
+
+struct GainSum {
+  std::string name;
+  std::uint64_t calls = 0;
+  std::uint64_t raw_tokens = 0;
+  std::uint64_t tokens = 0;
+
+  // In percent; never below zero.
+  [[nodiscard]] double saved() const;
+};
+
+struct GainReport {
+  GainSum all;
+  std::vector<GainSum> commands;  // most saved first
+  std::vector<GainSum> sessions;
+  std::uint64_t torn_lines = 0;
+};
+
+class GainLog {
+ public:
+  static constexpr std::uint64_t kMostBytes = 4U << 20U;  // of each half
+
+  explicit GainLog(std::filesystem::path path, std::uint64_t most_bytes = kMostBytes)
+      : path_(std::move(path)), most_bytes_(most_bytes) {}
+
+  // $XDG_STATE_HOME/nutshell/gain.jsonl, or below ~/.local/state
+  static Result<std::filesystem::path> default_path();
+
+  Result<> append(const GainEntry& entry) const;
+  // No file is an empty report.
+  Result<GainReport> read() const;
+
+ private:
+  [[nodiscard]] std::filesystem::path older() const { return path_.native() + ".1"; }
+
+  std::filesystem::path path_;
+  std::uint64_t most_bytes_;
+};
+
+}  // namespace nutshell::compaction

@@ -1,0 +1,22 @@
+// The renderer for output of no known tool: error lines, head, tail, one line of each kind, totals.
+#pragma once
+
+#include <cstddef>
+
+#include "compaction/captured.h"
+#include "compaction/clean.h"
+#include "compaction/draft.h"
+
+namespace nutshell::compaction {
+
+// All of it; runs of one line as that line and a count. The status stands ahead of it only when the
+// command failed or something was folded.
+Draft render_whole(const Captured& captured, Lines lines);
+
+// A choice of lines, each block with the number of its first one.
+Draft render_excerpt(const Captured& captured, std::size_t max_tokens);
+
+// True when most of the output is log lines, of which one per kind will do.
+bool is_log(Lines lines);
+
+}  // namespace nutshell::compaction

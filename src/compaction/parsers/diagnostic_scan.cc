@@ -1,0 +1,84 @@
+#include "compaction/parsers/diagnostic_scan.h"
+
+#include <algorithm>
+
+#include "compaction/error_words.h"
+#include "compaction/parsers/build_steps.h"
+#include "compaction/parsers/cmake_messages.h"
+#include "compaction/parsers/gcc_diagnostics.h"
+#include "compaction/parsers/java_diagnostics.h"
+#include "compaction/parsers/text_scan.h"
+#include "compaction/parsers/tracebacks.h"
+
+namespace nutshell::compaction {
+namespace {
+
+bool is_letter(char character) {
+  return (character >= 'a' && character <= 'z') || (character >= 'A' && character <= 'Z');
+}
+
+}  // namespace
+
+void take_unknown(LineCursor& cursor, Ledger& ledger) {
+  const auto line = cursor.line();
+  if (is_blank(line)) {
+    cursor.advance();
+    return;
+  }
+  if (take_javac_diagnostic(cursor, ledger) || take_gcc_diagnostic(cursor, ledger) ||
+      take_linker_message(cursor, ledger) || take_tracebacks(cursor, ledger) ||
+      take_cmake_message(cursor, ledger))
+    return;
+  cursor.advance();
+  if (const auto chatter = build_chatter(line); !chatter.empty())
+    ledger.omit(chatter);
+  else if (look_at(line).kind != LineKind::Plain)
+    ledger.keep(line);
+  else
+    ledger.set_aside(line);
+}
+
+bool has_line(Lines lines, bool (*test)(std::string_view line)) {
+  constexpr std::size_t kSide = 300;
+  if (lines.size() <= 2 * kSide) return std::ranges::any_of(lines, test);
+  return std::ranges::any_of(lines.first(kSide), test) ||
+         std::ranges::any_of(lines.last(kSide), test);
+}
+
+std::vector<Total> counted_words(std::string_view text) {
+  std::vector<Total> totals;
+  while (!text.empty()) {
+    if (!is_digit(text.front())) {
+      text.remove_prefix(1);
+      continue;
+    }
+    const auto number = take_number(text);
+    if (!number) return totals;
+    if (!take_prefix(text, " ")) continue;
+    std::size_t length = 0;
+    while (length < text.size() && (is_letter(text[length]) || text[length] == ' '))
+      ++length;
+    const auto word = trim(text.substr(0, length));
+    text.remove_prefix(length);
+    if (!word.empty()) totals.push_back({std::string(word), *number});
+  }
+  return totals;
+}
+
+std::vector<std::string> condensed(std::span<const std::string_view> lines, Ledger& ledger) {
+  constexpr std::size_t kWhole = 40;
+  constexpr std::size_t kTail = 20;
+  std::vector<std::string> kept;
+  std::uint64_t left_out = 0;
+  for (std::size_t at = 0; at < lines.size(); ++at) {
+    if (is_blank(lines[at])) continue;
+    const bool is_kept = lines.size() <= kWhole || at + kTail >= lines.size() ||
+                         look_at(lines[at]).kind != LineKind::Plain;
+    if (is_kept) kept.emplace_back(trim_right(lines[at]));
+    left_out += is_kept ? 0 : 1;
+  }
+  ledger.omit("output of failed tests", left_out);
+  return kept;
+}
+
+}  // namespace nutshell::compaction

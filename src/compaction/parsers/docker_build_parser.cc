@@ -1,0 +1,106 @@
+#include "compaction/parsers/docker_build_parser.h"
+
+#include <fmt/format.h>
+
+#include <map>
+
+#include "compaction/error_words.h"
+#include "compaction/parsers/text_scan.h"
+
+namespace nutshell::compaction {
+namespace {
+
+// "#5 [2/4] RUN make", "#5 0.123 text", "#5 DONE 0.3s"
+struct StepLine {
+  std::uint64_t step = 0;
+  std::string_view text;
+};
+
+std::optional<StepLine> parse_line(std::string_view line) {
+  if (!take_prefix(line, "#")) return std::nullopt;
+  const auto step = take_number(line);
+  if (!step || !line.starts_with(' ')) return std::nullopt;
+  return StepLine{*step, trim_left(line)};
+}
+
+bool recognises(const ParserInput& input) {
+  std::size_t steps = 0;
+  for (const auto line : input.lines)
+    steps += parse_line(line) ? 1 : 0;
+  return steps > 5 && steps * 2 > input.lines.size();
+}
+
+bool is_transfer(std::string_view text) {
+  return text.starts_with("sha256:") || text.starts_with("transferring ") ||
+         text.starts_with("extracting ") || text.starts_with("resolve ") ||
+         text.starts_with("exporting ") || text.starts_with("writing image") ||
+         text.starts_with("naming to");
+}
+
+// Text a step printed begins with its seconds: "0.123 text".
+bool is_printed(std::string_view text) {
+  auto rest = text;
+  return take_number(rest) && take_prefix(rest, ".") && take_number(rest) &&
+         (rest.empty() || rest.starts_with(' '));
+}
+
+struct Step {
+  std::string_view title;
+  std::string_view end;
+  std::vector<std::string_view> printed;
+  bool is_failed = false;
+};
+
+void read_line(Step& step, const StepLine& line, std::uint64_t& transfers) {
+  if (line.text.starts_with("DONE") || line.text == "CACHED") {
+    step.end = line.text;
+  } else if (line.text.starts_with("ERROR") || line.text == "CANCELED") {
+    step.end = line.text;
+    step.is_failed = true;
+  } else if (is_transfer(line.text) || line.text == "...") {
+    ++transfers;
+  } else if (is_printed(line.text)) {
+    step.printed.push_back(line.text);
+  } else if (step.title.empty()) {
+    step.title = line.text;
+  } else if (line.text != step.title) {
+    step.printed.push_back(line.text);
+  }
+}
+
+std::optional<Facts> parse(const ParserInput& input) {
+  Facts facts;
+  facts.tool = "docker build";
+  std::map<std::uint64_t, Step> steps;
+  std::uint64_t transfers = 0;
+  std::vector<std::string> rest;
+  for (const auto line : input.lines) {
+    const auto step = parse_line(line);
+    if (step) {
+      read_line(steps[step->step], *step, transfers);
+    } else if (!is_blank(line)) {
+      rest.emplace_back(line);
+    }
+  }
+  std::uint64_t quiet = 0;
+  for (const auto& [number, step] : steps) {
+    facts.kept.push_back(fmt::format("#{} {} {}", number, step.title, step.end));
+    for (const auto line : step.printed) {
+      const bool is_shown = step.is_failed || look_at(line).kind != LineKind::Plain;
+      if (is_shown) facts.kept.push_back(fmt::format("  {}", line));
+      quiet += is_shown ? 0 : 1;
+    }
+  }
+  std::move(rest.begin(), rest.end(), std::back_inserter(facts.kept));
+  facts.totals = {{"steps", steps.size()}};
+  facts.omitted = {{"transfers", transfers}, {"lines of steps that went well", quiet}};
+  return facts;
+}
+
+}  // namespace
+
+Parser docker_build_parser() {
+  return {"docker build", recognises, parse};
+}
+
+}  // namespace nutshell::compaction

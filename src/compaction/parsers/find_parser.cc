@@ -1,0 +1,60 @@
+#include "compaction/parsers/find_parser.h"
+
+#include <algorithm>
+#include <array>
+
+#include "compaction/error_words.h"
+#include "compaction/parsers/path_groups.h"
+#include "compaction/parsers/text_scan.h"
+
+namespace nutshell::compaction {
+namespace {
+
+bool lists_paths(const CommandWords& command) {
+  constexpr std::array<std::string_view, 5> kPrograms = {"find", "fd", "fdfind", "ls", "locate"};
+  if (command.starts_with({"git", "ls-files"}) || command.has("--name-only")) return true;
+  if (command.starts_with({"rg", "--files"})) return true;
+  if (command.starts_with({"grep"}) || command.starts_with({"rg"})) {
+    return command.has("-l") || command.has("-rl") || command.has("-lr");
+  }
+  return !command.words.empty() &&
+         std::find(kPrograms.begin(), kPrograms.end(), command.words.front()) != kPrograms.end();
+}
+
+bool is_path(std::string_view line) {
+  return !line.empty() && line.find_first_of(" \t:") == std::string_view::npos;
+}
+
+bool recognises(const ParserInput& input) {
+  if (input.lines.size() < 4 || !lists_paths(input.command)) return false;
+  const auto paths = std::count_if(input.lines.begin(), input.lines.end(), is_path);
+  return static_cast<std::size_t>(paths) * 10 >= input.lines.size() * 9;
+}
+
+std::optional<Facts> parse(const ParserInput& input) {
+  Facts facts;
+  facts.is_data = true;
+  facts.tool = input.command.words.front();
+  std::vector<std::string_view> paths;
+  for (auto line : input.lines) {
+    const bool is_message = line.starts_with(facts.tool + ":") && looks_like_error(line);
+    if (is_message) {
+      facts.kept.emplace_back(line);
+    } else if (!line.empty()) {
+      (void)take_prefix(line, "./");  // the same path without it
+      paths.push_back(line);
+    }
+  }
+  auto groups = group_paths(paths);
+  std::move(groups.begin(), groups.end(), std::back_inserter(facts.kept));
+  facts.totals = {{"paths", paths.size()}};
+  return facts;
+}
+
+}  // namespace
+
+Parser find_parser() {
+  return {"find", recognises, parse};
+}
+
+}  // namespace nutshell::compaction

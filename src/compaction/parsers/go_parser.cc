@@ -1,0 +1,355 @@
+#include "compaction/parsers/go_parser.h"
+
+#include <string>
+#include <unordered_map>
+#include <vector>
+
+#include "compaction/parsers/diagnostic_scan.h"
+#include "compaction/parsers/ledger.h"
+#include "compaction/parsers/stack_frames.h"
+#include "compaction/parsers/text_scan.h"
+
+namespace nutshell::compaction {
+namespace {
+
+// "--- FAIL: TestX/sub (0.00s)" taken apart; the state is empty when it is no such line.
+struct TestEnd {
+  std::string_view state;
+  std::string_view name;
+};
+
+TestEnd test_end(std::string_view line) {
+  auto text = trim_left(line);
+  if (!take_prefix(text, "--- ")) return {};
+  const auto state = take_until(text, ": ");
+  if (!state || (*state != "FAIL" && *state != "PASS" && *state != "SKIP" && *state != "BENCH"))
+    return {};
+  const auto time = text.rfind(" (");
+  return {*state, time == std::string_view::npos ? trim(text) : text.substr(0, time)};
+}
+
+std::optional<LocatedText> go_place(std::string_view line) {
+  (void)take_prefix(line, "vet: ");  // go vet puts it before type errors
+  auto located = split_location(line);
+  if (!located || !located->where.file.ends_with(".go") || located->rest.empty())
+    return std::nullopt;
+  return located;
+}
+
+bool is_package_line(std::string_view line) {
+  return line.starts_with("ok  \t") || line.starts_with("FAIL\t") || line.starts_with("?   \t") ||
+         (line.starts_with("\t") && contains(line, "coverage: "));
+}
+
+bool is_go_line(std::string_view line) {
+  return !test_end(line).state.empty() || is_package_line(line) || line.starts_with("=== RUN   ") ||
+         line.starts_with("goroutine 1 [");
+}
+
+// With a column: without one it may be a line that a search found.
+bool is_go_message(std::string_view line) {
+  const auto place = line.starts_with(' ') ? std::nullopt : go_place(line);
+  return place && place->where.column > 0;
+}
+
+bool recognises(const ParserInput& input) {
+  return input.command.starts_with({"go"}) || has_line(input.lines, is_go_line) ||
+         has_line(input.lines, is_go_message);
+}
+
+class GoScan {
+ public:
+  explicit GoScan(const ParserInput& input) : input_(input), cursor_(input.lines) {}
+  std::optional<Facts> parse();
+
+ private:
+  bool take_start();
+  bool take_end();
+  bool take_package();
+  bool take_panic();
+  bool take_race();
+  bool take_diagnostic();
+  bool take_chatter();
+  bool take_test_output();
+  void take_frames(Diagnostic& panic);
+  void close_package(std::string_view package);
+  void tidy_failures();
+  void add_failure(std::string_view name);
+
+  const ParserInput& input_;
+  LineCursor cursor_;
+  Ledger ledger_;
+  std::string current_;  // the test whose output follows, with -v
+  std::unordered_map<std::string, std::vector<std::string_view>> printed_;  // by test, with -v
+  std::size_t package_start_ = 0;           // first failure of the package that is being read
+  std::vector<std::string_view> packages_;  // of the failures, as far as they are known
+  std::size_t failed_packages_ = 0;
+  bool is_in_failure_ = false;  // lines below "--- FAIL" belong to it
+};
+
+// "=== RUN   TestX", "=== CONT  TestX", "=== NAME  TestX", "=== PAUSE TestX"
+bool GoScan::take_start() {
+  auto text = cursor_.line();
+  if (!take_prefix(text, "=== ")) return false;
+  const auto word = take_word(text);
+  if (word != "RUN" && word != "CONT" && word != "NAME" && word != "PAUSE") return false;
+  current_ = word == "PAUSE" ? std::string_view{} : trim(text);
+  is_in_failure_ = false;
+  ledger_.omit("progress lines");
+  cursor_.advance();
+  return true;
+}
+
+void GoScan::add_failure(std::string_view name) {
+  auto failure = make_failure(name);
+  const auto printed = printed_.find(std::string(name));
+  if (printed != printed_.end()) {
+    failure.detail = condensed(printed->second, ledger_);
+    printed_.erase(printed);
+  }
+  for (auto& line : failure.detail) {
+    line = std::string(trim_left(line));
+    const auto place = go_place(line);
+    if (place && failure.where.file.empty()) failure.where = place->where;
+  }
+  ledger_.add(std::move(failure));
+}
+
+bool GoScan::take_end() {
+  const auto end = test_end(cursor_.line());
+  if (end.state.empty()) return false;
+  current_.clear();
+  is_in_failure_ = end.state == "FAIL";
+  if (end.state == "FAIL") {
+    add_failure(end.name);
+    ledger_.omit("times like (0.00s)");
+    ledger_.add_total("failed", 1);
+  } else {
+    const auto printed = printed_.find(std::string(end.name));
+    if (printed != printed_.end()) ledger_.omit("output of passing tests", printed->second.size());
+    if (printed != printed_.end()) printed_.erase(printed);
+    const bool is_skip = end.state == "SKIP";
+    ledger_.add_total(is_skip ? "skipped" : "passed", 1);
+    ledger_.omit(is_skip ? "skipped tests" : "passing tests");
+  }
+  cursor_.advance();
+  return true;
+}
+
+// A test is known by its name and its package; the package is said only at its end.
+void GoScan::close_package(std::string_view package) {
+  package_start_ = ledger_.facts().failures.size();
+  packages_.resize(package_start_, package);
+}
+
+// "ok  \tdemo\t0.003s", "FAIL\tdemo\t0.009s", "FAIL\tdemo [build failed]"
+bool GoScan::take_package() {
+  auto text = cursor_.line();
+  if (!is_package_line(text)) return false;
+  is_in_failure_ = false;
+  if (take_prefix(text, "FAIL\t")) {
+    ++failed_packages_;
+    const auto tab = text.find('\t');
+    const bool has_tests = package_start_ < ledger_.facts().failures.size();
+    if (has_tests) {
+      close_package(text.substr(0, tab));
+    } else {
+      ledger_.add(make_failure(text.substr(0, tab)));
+      close_package({});
+    }
+    ledger_.add_total("packages failed", 1);
+  } else if (text.starts_with("ok  \t")) {
+    ledger_.add_total("packages ok", 1);
+    const auto coverage = text.find("coverage: ");
+    if (coverage != std::string_view::npos)
+      ledger_.keep(text.substr(5));
+    else
+      ledger_.omit("packages that passed");
+  } else {
+    ledger_.omit("packages without tests");
+  }
+  cursor_.advance();
+  return true;
+}
+
+// Function and file lines of goroutines: the first place in the user's code is where it happened.
+void GoScan::take_frames(Diagnostic& panic) {
+  while (!cursor_.done()) {
+    const auto line = cursor_.line();
+    if (is_package_line(line) || line.starts_with("FAIL") || line.starts_with("exit status ") ||
+        !test_end(line).state.empty())
+      return;
+    if (const auto frame = go_frame(line)) {
+      const bool is_first = frame->is_users && panic.where.file.empty();
+      if (is_first)
+        panic.where = frame->where;
+      else if (frame->is_users && panic.detail.size() < 8)
+        panic.detail.push_back("from " + to_text(frame->where));
+      else
+        ledger_.omit("stack frames");
+    } else if (line.starts_with("panic: ") || line.starts_with("\tpanic: ")) {
+      panic.detail.emplace_back(trim(line));
+    } else if (!is_blank(line)) {
+      ledger_.omit("stack frames");
+    }
+    cursor_.advance();
+  }
+}
+
+bool GoScan::take_panic() {
+  const auto line = cursor_.line();
+  const bool is_panic = line.starts_with("panic: ") || line.starts_with("fatal error: ");
+  if (!is_panic) return false;
+  auto panic = make_diagnostic(Severity::Error, {}, line);
+  cursor_.advance();
+  bool is_list = false;
+  for (; !cursor_.done() && !cursor_.line().starts_with("goroutine "); cursor_.advance()) {
+    const auto text = trim(cursor_.line());
+    if (text.empty()) continue;
+    if (text.starts_with("exit status ") || is_package_line(cursor_.line())) break;
+    // A time-out names the tests that were running.
+    if (is_list)
+      ledger_.add(make_failure(text.substr(0, text.rfind(" (")), "TIMEOUT"));
+    else if (text != "running tests:")
+      panic.detail.emplace_back(text);
+    is_list = is_list || text == "running tests:";
+  }
+  take_frames(panic);
+  auto& failures = ledger_.facts().failures;
+  const bool is_tests = package_start_ < failures.size() && failures.back().where.file.empty();
+  if (!is_tests) {
+    (void)ledger_.add(std::move(panic));
+    return true;
+  }
+  failures.back().where = panic.where;
+  failures.back().detail.push_back(std::move(panic.message));
+  for (auto& detail : panic.detail)
+    failures.back().detail.push_back(std::move(detail));
+  return true;
+}
+
+// "WARNING: DATA RACE" between two lines of "==================".
+bool GoScan::take_race() {
+  if (cursor_.line() != "WARNING: DATA RACE") return false;
+  auto race = make_diagnostic(Severity::Error, {}, cursor_.line());
+  cursor_.advance();
+  for (; !cursor_.done() && !cursor_.line().starts_with("======"); cursor_.advance()) {
+    const auto line = cursor_.line();
+    const auto frame = go_frame("\t" + std::string(trim(line)));
+    if (frame && frame->is_users) {
+      if (race.where.file.empty()) race.where = frame->where;
+      race.detail.push_back(to_text(frame->where));
+    } else if (line.ends_with(':')) {
+      race.detail.emplace_back(trim(line));
+    } else {
+      ledger_.omit("stack frames");
+    }
+  }
+  (void)ledger_.add(std::move(race));
+  return true;
+}
+
+// "./main.go:3:15: declared and not used: x", with lines below that are indented by a tab.
+bool GoScan::take_diagnostic() {
+  const auto line = cursor_.line();
+  if (line.starts_with(' ') || line.starts_with('\t')) return false;
+  auto place = go_place(line);
+  if (!place) return false;
+  auto diagnostic = make_diagnostic(Severity::Error, place->where, place->rest);
+  cursor_.advance();
+  for (; cursor_.line().starts_with('\t') && !go_frame(cursor_.line()); cursor_.advance())
+    diagnostic.detail.emplace_back(trim(cursor_.line()));
+  (void)ledger_.add(std::move(diagnostic));
+  return true;
+}
+
+bool GoScan::take_chatter() {
+  const auto line = cursor_.line();
+  const bool is_chatter = line.starts_with("# ") || line == "FAIL" || line == "PASS" ||
+                          line.starts_with("exit status ") ||
+                          line.starts_with("go: downloading ") || line.starts_with("======");
+  if (!is_chatter) return false;
+  is_in_failure_ = false;
+  ledger_.omit("progress lines");
+  cursor_.advance();
+  return true;
+}
+
+bool GoScan::take_test_output() {
+  const auto line = cursor_.line();
+  if (is_blank(line)) return false;
+  if (!current_.empty()) {
+    printed_[current_].push_back(line);
+    cursor_.advance();
+    return true;
+  }
+  auto& failures = ledger_.facts().failures;
+  if (!is_in_failure_ || failures.empty()) return false;
+  auto& failure = failures.back();
+  const bool is_example = failure.name.starts_with("Example");
+  if (!line.starts_with(' ') && !line.starts_with('\t') && !is_example) return false;
+  const auto text = trim_left(line);
+  const auto place = go_place(text);
+  if (place && failure.where.file.empty()) failure.where = place->where;
+  failure.detail.emplace_back(text);
+  cursor_.advance();
+  return true;
+}
+
+// A place that the head of the failure says is not said again below it; a package is said where
+// there is more than one.
+void GoScan::tidy_failures() {
+  auto& failures = ledger_.facts().failures;
+  for (std::size_t at = 0; at < failures.size(); ++at) {
+    const auto place = to_text(failures[at].where) + ": ";
+    for (auto& line : failures[at].detail) {
+      if (line.starts_with(place)) line.erase(0, place.size());
+    }
+    const bool is_said = failed_packages_ > 1 && at < packages_.size() && !packages_[at].empty();
+    if (is_said)
+      failures[at].detail.insert(failures[at].detail.begin(), "in " + std::string(packages_[at]));
+  }
+}
+
+std::optional<Facts> GoScan::parse() {
+  constexpr std::size_t kMostProgramLines = 100;
+  const bool is_run = input_.command.starts_with({"go", "run"});
+  while (!cursor_.done()) {
+    if (is_go_line(cursor_.line())) ledger_.recognise();
+    if (take_start() || take_end() || take_package() || take_panic() || take_race() ||
+        take_chatter() || take_test_output() || take_diagnostic())
+      continue;
+    if (is_run && !is_blank(cursor_.line())) {
+      ledger_.keep(cursor_.line());
+      cursor_.advance();
+    } else {
+      take_unknown(cursor_, ledger_);
+    }
+  }
+  // A crash leaves the test that ran without an end.
+  for (auto& [name, lines] : printed_) {
+    if (!has_failed(input_.ending)) break;
+    for (auto& line : condensed(lines, ledger_))
+      ledger_.keep(name + ": " + line);
+  }
+  tidy_failures();
+  if (!ledger_.facts().diagnostics.empty()) ledger_.recognise();
+  if (is_run && ledger_.facts().kept.size() > kMostProgramLines) return std::nullopt;
+  ledger_.count_diagnostics();
+  std::string tool = "go";
+  const auto& words = input_.command.words;
+  if (words.size() > 1 && words[0] == "go" && !words[1].starts_with('-')) tool += " " + words[1];
+  return ledger_.settle(tool, input_.ending);
+}
+
+std::optional<Facts> parse(const ParserInput& input) {
+  return GoScan(input).parse();
+}
+
+}  // namespace
+
+Parser go_parser() {
+  return {.name = "go", .recognises = recognises, .parse = parse};
+}
+
+}  // namespace nutshell::compaction

@@ -1,0 +1,33 @@
+#include "compaction/parsers/gtest_parser.h"
+
+#include "compaction/parsers/diagnostic_scan.h"
+#include "compaction/parsers/gtest_report.h"
+#include "compaction/parsers/ledger.h"
+
+namespace nutshell::compaction {
+namespace {
+
+bool recognises(const ParserInput& input) {
+  return has_line(input.lines, is_gtest_line);
+}
+
+std::optional<Facts> parse(const ParserInput& input) {
+  Ledger ledger;
+  GtestReport report(ledger);
+  for (LineCursor cursor(input.lines); !cursor.done();) {
+    if (report.take(cursor.line()))
+      cursor.advance();
+    else
+      take_unknown(cursor, ledger);
+  }
+  report.finish(input.ending);
+  return ledger.settle("gtest", input.ending);
+}
+
+}  // namespace
+
+Parser gtest_parser() {
+  return {.name = "gtest", .recognises = recognises, .parse = parse};
+}
+
+}  // namespace nutshell::compaction

@@ -1,0 +1,10 @@
+// npm, pip, uv, apt, cargo and docker build: what was installed, without how it was fetched.
+#pragma once
+
+#include "compaction/parser.h"
+
+namespace nutshell::compaction {
+
+Parser install_parser();
+
+}  // namespace nutshell::compaction

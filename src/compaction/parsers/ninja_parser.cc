@@ -1,0 +1,72 @@
+#include "compaction/parsers/ninja_parser.h"
+
+#include <algorithm>
+
+#include "compaction/parsers/build_steps.h"
+#include "compaction/parsers/diagnostic_scan.h"
+#include "compaction/parsers/ledger.h"
+#include "compaction/parsers/text_scan.h"
+
+namespace nutshell::compaction {
+namespace {
+
+bool is_ninja_line(std::string_view line) {
+  if (line.starts_with("ninja: ") || line.starts_with("samu: ")) return true;
+  const auto step = build_step(line);
+  return step && step->total > 0 && step->number <= step->total && !step->text.empty();
+}
+
+bool recognises(const ParserInput& input) {
+  const auto& words = input.command.words;
+  const bool is_called = !words.empty() && (words.front() == "ninja" || words.front() == "samu");
+  return is_called || has_line(input.lines, is_ninja_line);
+}
+
+// "FAILED: [code=1] target", and below it the command that failed.
+bool take_failed_step(LineCursor& cursor, Ledger& ledger) {
+  auto text = cursor.line();
+  if (!take_prefix(text, "FAILED: ")) return false;
+  auto failure = make_failure(trim(text), "FAILED");
+  cursor.advance();
+  const auto command = cursor.line();
+  // Not a compiler's: then the command is what a reader needs.
+  if (is_command_echo(command))
+    ledger.omit("command lines");
+  else if (!command.empty() && !build_step(command))
+    failure.detail.emplace_back(command);
+  if (!command.empty() && !build_step(command)) cursor.advance();
+  ledger.add(std::move(failure));
+  return true;
+}
+
+std::optional<Facts> parse(const ParserInput& input) {
+  Ledger ledger;
+  ledger.keep_few_aside();
+  std::uint64_t steps = 0;
+  for (LineCursor cursor(input.lines); !cursor.done();) {
+    const auto line = cursor.line();
+    if (is_ninja_line(line)) ledger.recognise();
+    if (take_failed_step(cursor, ledger)) continue;
+    if (const auto step = build_step(line)) {
+      steps = std::max(steps, step->number);
+      ledger.omit("build steps");
+      cursor.advance();
+    } else if (line.starts_with("ninja: ") && !line.starts_with("ninja: Entering directory")) {
+      ledger.keep(line);
+      cursor.advance();
+    } else {
+      take_unknown(cursor, ledger);
+    }
+  }
+  if (steps > 0) ledger.add_total("steps", steps);
+  ledger.count_diagnostics();
+  return ledger.settle("ninja", input.ending);
+}
+
+}  // namespace
+
+Parser ninja_parser() {
+  return {.name = "ninja", .recognises = recognises, .parse = parse};
+}
+
+}  // namespace nutshell::compaction

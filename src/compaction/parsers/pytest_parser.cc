@@ -1,0 +1,273 @@
+#include "compaction/parsers/pytest_parser.h"
+
+#include <algorithm>
+#include <array>
+#include <string>
+#include <vector>
+
+#include "compaction/parsers/diagnostic_scan.h"
+#include "compaction/parsers/ledger.h"
+#include "compaction/parsers/pytest_failure.h"
+#include "compaction/parsers/text_scan.h"
+
+namespace nutshell::compaction {
+namespace {
+
+// "==== FAILURES ====" gives "FAILURES"; nothing for other lines.
+std::string_view titled(std::string_view line, char filler) {
+  if (line.size() < 5 || line.front() != filler || line.back() != filler) return {};
+  while (!line.empty() && line.front() == filler)
+    line.remove_prefix(1);
+  while (!line.empty() && line.back() == filler)
+    line.remove_suffix(1);
+  if (!line.starts_with(' ') || !line.ends_with(' ')) return {};
+  return trim(line);
+}
+
+// "9 failed, 4 passed in 0.17s", alone with -q and between "=" without.
+bool is_sum(std::string_view text) {
+  const auto time = text.rfind(" in ");
+  if (time == std::string_view::npos || !contains(text.substr(time), "s")) return false;
+  text = text.substr(0, time);
+  if (text == "no tests ran") return true;
+  if (text.empty() || !is_digit(text.front())) return false;
+  constexpr std::array<std::string_view, 9> kWords = {"passed",  "failed",     "error",
+                                                      "skipped", "xfailed",    "xpassed",
+                                                      "warning", "deselected", "rerun"};
+  return std::ranges::any_of(kWords, [&](std::string_view word) { return contains(text, word); });
+}
+
+bool is_pytest_line(std::string_view line) {
+  if (line.empty() || (line.front() != '=' && !is_digit(line.front()))) return false;
+  if (is_digit(line.front())) return is_sum(line);
+  const auto title = titled(line, '=');
+  return title == "test session starts" || title == "FAILURES" || title == "ERRORS" ||
+         title == "short test summary info" || is_sum(title);
+}
+
+bool recognises(const ParserInput& input) {
+  const auto& command = input.command;
+  const bool is_called = command.starts_with({"pytest"}) || command.starts_with({"py.test"}) ||
+                         (command.has("-m") && command.has("pytest"));
+  return is_called || has_line(input.lines, is_pytest_line);
+}
+
+enum class Section : std::uint8_t {
+  Progress,
+  Errors,
+  Failures,
+  Passes,
+  Warnings,
+  Summary,
+  Coverage,
+  Other
+};
+
+class PytestScan {
+ public:
+  explicit PytestScan(const ParserInput& input) : input_(input), cursor_(input.lines) {}
+  std::optional<Facts> parse();
+
+ private:
+  bool take_title();
+  void take_sum(std::string_view text);
+  void take_section_line();
+  void take_progress();
+  void take_report();
+  void take_warning();
+  void take_summary();
+  bool take_one_line_report();
+
+  const ParserInput& input_;
+  LineCursor cursor_;
+  Ledger ledger_;
+  PytestFailures failures_{ledger_};
+  Section section_ = Section::Progress;
+  std::size_t no_report_before_ = 0;  // up to here no line ends a report of one line
+};
+
+void PytestScan::take_sum(std::string_view text) {
+  for (const auto& total : counted_words(text.substr(0, text.rfind(" in ")))) {
+    const bool is_bad = total.word == "failed" || total.word.starts_with("error");
+    ledger_.add_total(total.word, total.count);
+    if (is_bad) ledger_.expect_failures(total.count);
+  }
+  if (text.starts_with("no tests ran")) ledger_.keep("no tests ran");
+}
+
+bool PytestScan::take_title() {
+  const auto line = cursor_.line();
+  if (is_digit(line.empty() ? ' ' : line.front()) && is_sum(line)) {
+    take_sum(line);
+    ledger_.recognise();
+    section_ = Section::Other;
+    cursor_.advance();
+    return true;
+  }
+  const bool is_coverage = contains(line, " coverage: platform ") &&
+                           (line.starts_with("----") || line.starts_with("____"));
+  if (is_coverage) {
+    section_ = Section::Coverage;
+    cursor_.advance();
+    return true;
+  }
+  const auto title = titled(line, '=');
+  if (title.empty()) return false;
+  if (is_sum(title)) take_sum(title);
+  if (is_pytest_line(line)) ledger_.recognise();
+  section_ = title == "FAILURES"                  ? Section::Failures
+             : title == "ERRORS"                  ? Section::Errors
+             : title == "test session starts"     ? Section::Progress
+             : title == "short test summary info" ? Section::Summary
+             : title == "PASSES" || title == "XPASSES" || title == "XFAILURES" ||
+                     title.starts_with("slowest")
+                 ? Section::Passes
+             : title.starts_with("warnings summary") ? Section::Warnings
+                                                     : Section::Other;
+  cursor_.advance();
+  return true;
+}
+
+// "test_a.py .F.s [ 40%]", "test_a.py::test_ok PASSED [ 5%]", "[gw0] [ 5%] PASSED test_a.py::…"
+void PytestScan::take_progress() {
+  const auto line = cursor_.line();
+  const bool is_head = line.starts_with("platform ") || line.starts_with("rootdir: ") ||
+                       line.starts_with("plugins: ") || line.starts_with("cachedir: ") ||
+                       line.starts_with("configfile: ") || line.starts_with("testpaths: ") ||
+                       line.starts_with("asyncio: ") || line.starts_with("collecting ") ||
+                       line.starts_with("collected ") || line.starts_with("gw0 ") ||
+                       line.starts_with("scheduling tests ") || line.starts_with("[gw");
+  const bool is_percent = line.ends_with("%]");
+  const bool has_id = contains(line, ".py::") || contains(line, ".py ");
+  const bool is_dots = line.find_first_not_of(".FEsxXpPR") == std::string_view::npos;
+  if (is_blank(line) || (!is_head && !is_percent && !has_id && !is_dots)) {
+    take_unknown(cursor_, ledger_);
+    return;
+  }
+  failures_.note_progress(line);
+  ledger_.omit(is_percent || has_id || is_dots ? "progress lines" : "session lines");
+  cursor_.advance();
+}
+
+// Everything below "____ test_eq ____" up to the next such heading.
+void PytestScan::take_report() {
+  const auto heading = titled(cursor_.line(), '_');
+  if (heading.empty()) {
+    if (!take_one_line_report()) take_unknown(cursor_, ledger_);
+    return;
+  }
+  cursor_.advance();
+  const auto start = cursor_.position();
+  while (!cursor_.done() && titled(cursor_.line(), '=').empty() &&
+         titled(cursor_.line(), '_').empty())
+    cursor_.advance();
+  failures_.add_report(heading, input_.lines.subspan(start, cursor_.position() - start));
+}
+
+// --tb=line: "/src/test_a.py:11: assert 1 == 2" and, from pytest 8 on, "E   …" lines above it.
+bool PytestScan::take_one_line_report() {
+  if (section_ != Section::Failures || is_blank(cursor_.line())) return false;
+  const auto start = cursor_.position();
+  if (start < no_report_before_) return false;
+  std::size_t end = start;
+  while (end < input_.lines.size() && titled(input_.lines[end], '=').empty()) {
+    const auto located = split_location(input_.lines[end]);
+    ++end;
+    if (!located || located->rest.empty() || !contains(located->where.file, "/")) continue;
+    failures_.add_line_report(located->where, located->rest,
+                              input_.lines.subspan(start, end - start - 1));
+    cursor_.advance(end - start);
+    return true;
+  }
+  no_report_before_ = end;
+  return false;
+}
+
+// Below the tests that met it: "  /src/a.py:38: DeprecationWarning: text" and its code.
+void PytestScan::take_warning() {
+  const auto line = cursor_.line();
+  const auto located = split_location(trim(line));
+  cursor_.advance();
+  if (line.starts_with("  ") && located && !located->rest.empty()) {
+    auto diagnostic = make_diagnostic(Severity::Warning, located->where, located->rest);
+    (void)ledger_.add(std::move(diagnostic));
+    if (cursor_.line().starts_with("    ")) {
+      ledger_.omit("code excerpts");
+      cursor_.advance();
+    }
+  } else if (!is_blank(line)) {
+    const bool is_text = line.starts_with("  ") && !line.starts_with("    ");
+    if (is_text)
+      ledger_.keep(trim(line));
+    else
+      ledger_.omit("tests with warnings");
+  }
+}
+
+// "FAILED test_a.py::test_eq - assert …", "ERROR …", "SKIPPED [1] a.py:3: why", "XFAIL …"
+void PytestScan::take_summary() {
+  const auto line = cursor_.line();
+  if (line.starts_with("!!!!")) {
+    ledger_.keep(titled(line, '!'));
+    cursor_.advance();
+    return;
+  }
+  auto text = line;
+  const auto word = take_word(text);
+  if (word == "FAILED" || word == "ERROR")
+    failures_.add_summary(word, text);
+  else if (word == "SKIPPED" || word == "XFAIL" || word == "XPASS")
+    ledger_.keep(line);
+  else if (word == "PASSED")
+    ledger_.omit("passing tests");
+  else if (line.starts_with("  "))
+    ledger_.omit("summary lines");
+  else {
+    take_unknown(cursor_, ledger_);
+    return;
+  }
+  cursor_.advance();
+}
+
+void PytestScan::take_section_line() {
+  switch (section_) {
+    case Section::Progress:
+      return take_progress();
+    case Section::Errors:
+    case Section::Failures:
+      return take_report();
+    case Section::Warnings:
+      return take_warning();
+    case Section::Summary:
+      return take_summary();
+    case Section::Passes:
+      if (!is_blank(cursor_.line())) ledger_.omit("output of passing tests");
+      return cursor_.advance();
+    case Section::Coverage:  // what --cov was given for
+      if (!is_blank(cursor_.line()) && !cursor_.line().starts_with("----"))
+        ledger_.keep(cursor_.line());
+      return cursor_.advance();
+    case Section::Other:
+      return take_unknown(cursor_, ledger_);
+  }
+}
+
+std::optional<Facts> PytestScan::parse() {
+  while (!cursor_.done()) {
+    if (!take_title()) take_section_line();
+  }
+  failures_.settle();
+  return ledger_.settle("pytest", input_.ending);
+}
+
+std::optional<Facts> parse(const ParserInput& input) {
+  return PytestScan(input).parse();
+}
+
+}  // namespace
+
+Parser pytest_parser() {
+  return {.name = "pytest", .recognises = recognises, .parse = parse};
+}
+
+}  // namespace nutshell::compaction

@@ -1,0 +1,60 @@
+// What a renderer's TOML file says, read and checked; see user_renderer.h.
+#pragma once
+
+#include <re2/re2.h>
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/result.h"
+
+namespace nutshell::compaction {
+
+using Pattern = std::unique_ptr<RE2>;
+
+struct Replacement {
+  Pattern pattern;
+  std::string with;  // \1 is the first group of the pattern
+};
+
+// Lines of a pattern become one line: the label, how many, and the different first groups.
+struct Grouping {
+  Pattern pattern;
+  std::string label;
+};
+
+struct Counter {
+  Pattern pattern;
+  std::string word;  // "resources", for the status line
+};
+
+struct RendererTest {
+  std::string name;
+  std::string command;
+  std::string input;
+  std::int64_t exit_code = 0;
+  std::string expect;  // what the renderer makes of it, line by line
+};
+
+struct RendererRules {
+  std::string name;
+  std::vector<std::string> command;  // words the command starts with; empty: any
+  Pattern output;                    // on any line; none: whatever was printed
+  std::vector<Replacement> replace;
+  std::vector<Pattern> keep;  // empty: every line
+  std::vector<Pattern> drop;
+  std::vector<Grouping> group;
+  std::vector<Counter> count;
+  std::optional<std::size_t> head;
+  std::optional<std::size_t> tail;
+  std::string on_empty;
+  std::vector<RendererTest> tests;
+};
+
+Result<RendererRules> read_rules(std::string_view toml, std::string_view file);
+
+}  // namespace nutshell::compaction

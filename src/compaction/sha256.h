@@ -1,0 +1,11 @@
+// SHA-256 (FIPS 180-4), for knowing a file or an output again.
+#pragma once
+
+#include <string>
+#include <string_view>
+
+namespace nutshell::compaction {
+
+std::string sha256_hex(std::string_view bytes);
+
+}  // namespace nutshell::compaction

@@ -1,0 +1,90 @@
+#include "compaction/typed.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "compaction/body_line.h"
+#include "compaction/canary.h"
+#include "compaction/compactor.h"
+#include "compaction/error_words.h"
+#include "compaction/formatter.h"
+#include "compaction/status_line.h"
+
+namespace nutshell::compaction {
+namespace {
+
+constexpr std::size_t kFrameTokens = 60;  // the status and the last line
+
+// A failing command whose output, as understood, holds no reason for it.
+bool is_unexplained(const Facts& facts, const ExecResult& ending) {
+  if (!is_failing(ending) || !facts.failures.empty()) return false;
+  const auto is_error = [](const Diagnostic& d) { return d.severity == Severity::Error; };
+  if (std::any_of(facts.diagnostics.begin(), facts.diagnostics.end(), is_error)) return false;
+  // grep, diff and the like say "none" or "different" with 1
+  if (facts.is_data && ending.outcome == Outcome::Exited && ending.exit_code == 1) return false;
+  return std::none_of(facts.kept.begin(), facts.kept.end(),
+                      [](const std::string& line) { return looks_like_error(line); });
+}
+
+// Lines that look like errors and that the parser did not tell, numbered.
+void append_lost(Draft& draft, const CanaryReport& report, const TypedInput& input) {
+  std::size_t used = estimate_tokens(draft.text);
+  std::size_t shown = 0;
+  for (const std::size_t at : report.missing) {
+    const auto line = fmt::format("{}: {}\n", at + 1, shortened(as_data(input.lines[at])));
+    used += estimate_tokens(line);
+    if (used > input.max_tokens) break;
+    draft.text += line;
+    ++shown;
+  }
+  if (shown == report.missed) return;
+  const std::size_t next = shown < report.missing.size() ? report.missing[shown] + 1 : 0;
+  draft.omitted.push_back({"lines that look like errors", report.missed - shown});
+  draft.text += omission_line({draft.omitted.back()}, recall_call(input.captured.recall_id, next));
+}
+
+std::optional<Draft> try_parser(const Parser& parser, const TypedInput& input,
+                                std::string& reason) {
+  const ParserInput parser_input{input.command, input.lines, input.captured.ending};
+  if (!parser.recognises(parser_input)) return std::nullopt;
+  const auto facts = parser.parse(parser_input);
+  if (facts) return draft_of(*facts, parser.name, input, reason);
+  reason += fmt::format("{} refused; ", parser.name);
+  return std::nullopt;
+}
+
+}  // namespace
+
+std::optional<Draft> draft_of(const Facts& facts, std::string_view name, const TypedInput& input,
+                              std::string& reason) {
+  if (is_unexplained(facts, input.captured.ending)) {
+    reason += fmt::format("{} has no reason for the failing status; ", name);
+    return std::nullopt;
+  }
+  const std::size_t room = input.max_tokens > kFrameTokens ? input.max_tokens - kFrameTokens : 0;
+  auto formatted = format_facts({facts, input.lines, room, input.captured.recall_id});
+  Draft draft{status_line(input.captured, summary_text(facts)) + "\n" + formatted.text,
+              std::string(name), std::move(formatted.omitted)};
+  if (facts.is_data || formatted.is_cut) return draft;
+  const auto report = scan_for_lost_lines(input.lines, draft.text);
+  if (report.is_bad()) {
+    reason += fmt::format("{} missed {} of {} error lines; ", name, report.missed, report.hits);
+    return std::nullopt;
+  }
+  append_lost(draft, report, input);
+  return draft;
+}
+
+std::optional<Draft> render_typed(const TypedInput& input, std::string& reason) {
+  for (const Parser& parser : parsers()) {
+    if (auto draft = try_parser(parser, input, reason)) {
+      reason += fmt::format("{} accounts for all of it", parser.name);
+      return draft;
+    }
+  }
+  reason += "no typed parser took it";
+  return std::nullopt;
+}
+
+}  // namespace nutshell::compaction
