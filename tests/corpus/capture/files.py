@@ -1,0 +1,170 @@
+"""ls, find, tree, grep, du, ps, wc: oracle is the generated tree itself, read with os.walk and stat."""
+import os
+import re
+
+from scenario import Case, path_fact, row_fact, scenario, text_fact
+
+ENDINGS = [".py", ".py", ".py", ".md", ".json", ".c", ".h", ".txt", ""]
+
+
+def make_tree(project, files, folders):
+    """Files of different sizes in nested folders; returns their paths."""
+    places = [""]
+    for _ in range(folders):
+        places.append(f"{project.random.choice(places)}{project.word()}/")
+    paths = []
+    for _ in range(files):
+        path = f"{project.random.choice(places)}{project.word()}{project.random.choice(ENDINGS)}"
+        lines = [f"{project.random.choice(['import', 'use', 'call'])} name_{project.random.randint(1, 99)}"
+                 for _ in range(project.random.randint(1, 60))]
+        project.write(path, "\n".join(lines) + "\n")
+        paths.append(path)
+    return paths
+
+
+@scenario("ls", ["ls"], quick=True, variants={
+    "empty": {"files": 0}, "one": {"files": 1}, "ten-long": {"files": 10, "flags": " -la"},
+    "hundred-long": {"files": 100, "flags": " -la"}, "hundred": {"files": 100},
+    "three-hundred-long": {"files": 300, "flags": " -l"}, "human": {"files": 30, "flags": " -lh"},
+    "recursive": {"files": 60, "folders": 10, "flags": " -R"}, "links": {"files": 8, "flags": " -l", "links": 4},
+    "missing": {"files": 3, "flags": " {missing}"},
+})
+def ls(project, files, flags="", folders=0, links=0):
+    paths = make_tree(project, files, folders)
+    missing = project.word()
+    for index in range(links):
+        (project.directory / f"link-{project.word()}").symlink_to(paths[index])
+    command = "ls" + flags.format(missing=missing)
+    ran = project.run(command)
+    facts = []
+    for place, names, leaves in os.walk(project.directory):
+        if place != str(project.directory) and "-R" not in flags:
+            break
+        for name in names + leaves if "missing" not in flags else []:
+            entry = os.path.join(place, name)
+            inside = os.path.relpath(entry, project.directory)
+            if os.path.islink(entry):
+                facts.append(row_fact(name, os.readlink(entry)))
+            elif " -l" in flags and "h" not in flags and os.path.isfile(entry):
+                facts.append(row_fact(name, str(os.stat(entry).st_size)))
+            else:
+                facts.append(path_fact(inside))
+    if "missing" in flags:
+        facts = [text_fact(missing, "No such file or directory")]
+    return Case("", command, ran, facts)
+
+
+@scenario("find", ["find"], quick=True, variants={
+    "one": {"files": 1, "folders": 1}, "hundred": {"files": 100, "folders": 15},
+    "python-only": {"files": 180, "folders": 12, "flags": " -name '*.py'"},
+    "five-hundred": {"files": 500, "folders": 40, "flags": " -type f"},
+    "nothing": {"files": 5, "folders": 1, "flags": " -name '*.none'"},
+    "deep": {"files": 60, "folders": 40, "flags": " -type d"},
+})
+def find(project, files, folders, flags=""):
+    make_tree(project, files, folders)
+    command = f"find .{flags}"
+    ran = project.run(command)
+    facts = []
+    for place, names, leaves in os.walk(project.directory):
+        inside = os.path.relpath(place, project.directory)
+        for name in names * ("type f" not in flags and "name" not in flags) + leaves * ("type d" not in flags):
+            if "name" not in flags or name.endswith("py") and "py" in flags:
+                facts.append(path_fact(os.path.normpath(os.path.join(inside, name))))
+    return Case("", command, ran, facts)
+
+
+@scenario("tree", ["tree"], quick=True, variants={
+    "small": {"files": 8, "folders": 3}, "hundred": {"files": 100, "folders": 20},
+    "folders-only": {"files": 30, "folders": 30, "flags": " -d"},
+})
+def tree(project, files, folders, flags=""):
+    make_tree(project, files, folders)
+    command = f"tree{flags}"
+    ran = project.run(command)
+    facts, counts = [], [0, 0]
+    for _, names, leaves in os.walk(project.directory):
+        counts = [counts[0] + len(names), counts[1] + len(leaves)]
+        facts += [text_fact(name) for name in names + leaves * (not flags)]
+    # tree counts the folder it begins in.
+    facts.append(row_fact(str(counts[0] + 1), ["directories", "directory", "dirs"]))
+    return Case("", command, ran, facts)
+
+
+@scenario("grep", ["grep"], quick=True, variants={
+    "one-file": {"files": 1, "pattern": "name_1", "flags": "-n"},
+    "seventy-hits": {"files": 90, "pattern": "import name_1[0-9]", "flags": "-rn"},
+    "many-hits": {"files": 150, "pattern": "call name_[12]", "flags": "-rn"},
+    "no-line-numbers": {"files": 60, "pattern": "use name_3", "flags": "-r"},
+    "names-only": {"files": 80, "pattern": "name_42", "flags": "-rl"},
+    "counts": {"files": 30, "pattern": "import", "flags": "-rc"},
+    "nothing": {"files": 5, "pattern": "absent_word", "flags": "-rn"},
+    "bad-pattern": {"files": 1, "pattern": "a[", "flags": "-rn"},
+    "context": {"files": 20, "pattern": "name_7", "flags": "-rn -C2"},
+})
+def grep(project, files, pattern, flags):
+    paths = make_tree(project, files, 0 if files == 1 else 8)
+    where = paths[0] if files == 1 else "."
+    command = f"grep {flags} '{pattern}' {where}"
+    ran = project.run(command)
+    facts = []
+    if pattern == "a[":
+        facts = [text_fact(["Unmatched [", "Invalid regular expression"])]
+    else:
+        for path in paths:
+            hits = [(number, line) for number, line in enumerate(
+                (project.directory / path).read_text().splitlines(), start=1) if re.search(pattern, line)]
+            facts += hit_facts(path if files > 1 else "", hits, flags)
+    return Case("", command, ran, facts)
+
+
+def hit_facts(path, hits, flags):
+    if "c" in flags:
+        return [row_fact(path, str(len(hits)))]
+    if "l" in flags:
+        return [path_fact(path)] if hits else []
+    if not path:
+        return [row_fact(str(number), line) for number, line in hits]
+    if "n" not in flags:
+        return [{"path": path, "all": [line]} for _, line in hits]
+    return [{"file": path, "line": number, "column": 0, "message": line} for number, line in hits]
+
+
+@scenario("du", ["du"], quick=True, variants={
+    "depth-one": {"folders": 20, "flags": " -k -d1"}, "all": {"folders": 10, "flags": " -ka"},
+    "human": {"folders": 60, "flags": " -h"},
+})
+def du(project, folders, flags):
+    make_tree(project, 40, folders)
+    command = f"du{flags} ."
+    ran = project.run(command)
+    facts = []
+    for line in project.run(f"du -0{flags} .").text.split("\0"):
+        if line:
+            size, path = line.split("\t")
+            facts.append({"path": os.path.normpath(path), "all": [size]})
+    return Case("", command, ran, [fact for fact in facts if fact["path"] != "."])
+
+
+@scenario("ps", ["ps"], variants={"aux": {"count": 12}, "forest": {"count": 6, "flags": "-ef"}})
+def ps(project, count, flags="aux"):
+    """In a process namespace of its own: nothing of the host is in the list."""
+    numbers = [project.number(300, 3000) for _ in range(count)]
+    sleepers = " ".join(f"sleep {number} &" for number in numbers)
+    ran = project.run(f"unshare --pid --fork --mount-proc sh -c '{sleepers} ps {flags}; kill $(jobs -p)'")
+    return Case("", f"ps {flags}", ran, [row_fact(f"sleep {number}") for number in numbers])
+
+
+@scenario("read", ["cat"], quick=True, variants={"source": {"count": 80}, "numbered": {"count": 40, "tool": "cat -n"},
+                                                 "head": {"count": 60, "tool": "head -n 50"}})
+def read(project, count, tool="cat"):
+    path = f"src/{project.word()}.rs"
+    lines = []
+    for _ in range(count):
+        lines += [f"/// {project.word()} {project.word()}", f"pub fn {project.word()}(n: u64) -> u64 {{",
+                  f"    n + {project.number()} // {project.word()}", "}", ""]
+    project.write(path, "\n".join(lines) + "\n")
+    command = f"{tool} {path}"
+    ran = project.run(command)
+    shown = lines[:50] if "head" in tool else lines
+    return Case("", command, ran, [row_fact(line) for line in shown if line.strip(" }")])

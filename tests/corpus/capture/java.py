@@ -1,0 +1,108 @@
+"""javac, Maven with JUnit (surefire) and Gradle: oracle is JUnit's XML, or what was planted."""
+import os
+import xml.etree.ElementTree as ElementTree
+
+from scenario import Case, Missing, at_fact, failing, plant, row_fact, scenario, text_fact
+
+HOME = {"HOME": os.environ.get("HOME", "/")}
+POM = """<project xmlns="http://maven.apache.org/POM/4.0.0">
+<modelVersion>4.0.0</modelVersion><groupId>org.example</groupId><artifactId>sample</artifactId><version>1</version>
+<properties><maven.compiler.release>17</maven.compiler.release>
+<project.build.sourceEncoding>UTF-8</project.build.sourceEncoding></properties>
+<dependencies><dependency><groupId>org.junit.jupiter</groupId><artifactId>junit-jupiter</artifactId>
+<version>5.10.2</version><scope>test</scope></dependency></dependencies>
+<build><plugins><plugin><artifactId>maven-surefire-plugin</artifactId><version>3.2.5</version></plugin>
+<plugin><artifactId>maven-compiler-plugin</artifactId><version>3.11.0</version></plugin></plugins></build>
+</project>
+"""
+FLAWS = {
+    "symbol": ("        return {name} + 1;\n", 16, "cannot find symbol"),
+    "types": ("        int {name} = \"{number}\"; return 1;\n", 0, "String cannot be converted to int"),
+    "missing": ("        int {name};\n        return {name};\n", 16, "variable {name} might not have been initialized"),
+}
+
+
+def write_class(project, folder, count, share):
+    name, facts = project.word().capitalize(), []
+    path, text = f"{folder}/{name}.java", f"public class {name} {{\n"
+    bad = plant(project, count, share)
+    kind = project.random.choice(["symbol", "types"])  # one pass finds these, another the third
+    for index in range(count):
+        text += f"    public static int {project.word()}() {{\n"
+        if index in bad:
+            flaw, column, message = FLAWS[kind]
+            names = {"name": project.word(), "number": project.number()}
+            column = column or 16 + len(names["name"])  # where the string begins
+            text += flaw.format(**names)
+            facts.append((path, text.count("\n"), column, message.format(**names), names["name"]))
+        else:
+            text += f"        return {project.number()};\n"
+        text += "    }\n"
+    project.write(path, text + "}\n")
+    return facts
+
+
+@scenario("javac", ["javac"], quick=True, variants={
+    "clean": {"files": 2, "count": 3, "share": "none"}, "one-error": {"files": 1, "count": 4, "share": "one"},
+    "many": {"files": 5, "count": 8, "share": 0.5}, "all": {"files": 4, "count": 10, "share": "all"},
+})
+def javac(project, files, count, share):
+    planted = []
+    for _ in range(files):
+        planted += write_class(project, "src", count, share)
+    ran = project.run("javac -d out src/*.java")
+    facts = [at_fact(path, line, 0, message) for path, line, _, message, _ in planted]
+    facts += [text_fact(name) for *_, message, name in planted if "symbol" in message]
+    if planted:
+        facts.append(row_fact(str(len(planted)), ["error", "errors"]))
+    return Case("", "javac -d out src/*.java", ran, facts, failing() if ran.exit_code else [])
+
+
+def write_junit(project, folder, classes, tests, share):
+    bad, planted, index = plant(project, classes * tests, share), {}, 0
+    for _ in range(classes):
+        name = project.word().capitalize() + "Test"
+        text = ("import static org.junit.jupiter.api.Assertions.*;\nimport org.junit.jupiter.api.Test;\n"
+                f"class {name} {{\n")
+        for _ in range(tests):
+            test, got, wanted = project.word(), project.number(), project.number()
+            text += f"    @Test\n    void {test}() {{\n"
+            if index in bad:
+                text += f"        assertEquals({wanted}, {got});\n"
+                planted[f"{name}.{test}"] = (name, test, text.count("\n"), got, wanted)
+            text += "    }\n"
+            index += 1
+        project.write(f"{folder}/{name}.java", text + "}\n")
+    return planted
+
+
+@scenario("maven", ["mvn"], variants={
+    "all-pass": {"classes": 3, "tests": 5, "share": "none"}, "one-fails": {"classes": 3, "tests": 6, "share": "one"},
+    "ten-percent": {"classes": 5, "tests": 12, "share": 0.1}, "all-fail": {"classes": 2, "tests": 5, "share": "all"},
+    "compile-error": {"classes": 1, "tests": 1, "share": "none", "flaw": True},
+    "batch": {"classes": 3, "tests": 6, "share": 0.1, "flags": " -B -ntp"},
+    "quiet": {"classes": 3, "tests": 6, "share": 0.1, "flags": " -q"},
+})
+def maven(project, classes, tests, share, flags="", flaw=False):
+    project.write("pom.xml", POM)
+    planted = write_junit(project, "src/test/java", classes, tests, share)
+    errors = write_class(project, "src/main/java", 4, 0.5 if flaw else "none")
+    command = f"mvn{flags} test"
+    ran = project.run(command, environment=HOME)
+    if b"Could not transfer" in ran.stdout or b"UnknownHost" in ran.stdout:
+        raise Missing("Maven Central")
+    facts = [text_fact(f"{path.rsplit('/', 1)[-1]}:[{line},{column}]", message)
+             for path, line, column, message, _ in errors]
+    if not flaw:
+        failed = set()
+        for report in (project.directory / "target/surefire-reports").glob("*.xml"):
+            for case in ElementTree.parse(report).getroot().iter("testcase"):
+                if case.find("failure") is not None:
+                    failed.add(f"{case.get('classname')}.{case.get('name')}")
+        assert failed == set(planted), (failed, set(planted))
+    facts += [text_fact(name, test, str(line), f"<{wanted}>", f"<{got}>")
+              for name, test, line, got, wanted in planted.values()]
+    if not flaw and "-q" not in flags:
+        facts.append(text_fact(str(classes * tests)))
+        facts.append(text_fact(["BUILD SUCCESS", "passed", "success", "ok"]) if not planted else text_fact(str(len(planted))))
+    return Case("", command, ran, facts, failing("build success") if ran.exit_code else [])

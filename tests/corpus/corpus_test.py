@@ -1,0 +1,117 @@
+#!/usr/bin/env python3
+"""Compaction over the corpus: no fact lost, none invented, never larger, and the saving it is for.
+
+    tests/corpus/corpus_test.py [CASE …]
+
+  NUTSHELL_CORPUS_SEED   the seed of the generated cases; a fresh one, printed, when not set
+"""
+import os
+import random
+import sys
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+HERE = Path(__file__).resolve().parent
+sys.path.insert(0, str(HERE.parent / "integration"))
+
+import generate  # noqa: E402
+import judge  # noqa: E402
+import match  # noqa: E402
+import store  # noqa: E402
+from renderer import render  # noqa: E402
+from support import Skip, Suite, expect, repetitions  # noqa: E402
+
+suite = Suite()
+MOST_ERROR = 0.05  # of the estimate, pooled
+LEAST_SAVING, LEAST_SAVING_WITHOUT_LOGS = 0.75, 0.50
+SHOWN = 12  # failing cases in a message
+
+
+class Corpus:
+    """Every stored case, rendered once for all the questions asked of it."""
+
+    rendered = None
+
+    @classmethod
+    def all(cls):
+        if cls.rendered is None:
+            cases = store.all_cases()
+            with ThreadPoolExecutor(os.cpu_count()) as pool:
+                cls.rendered = list(zip(cases, pool.map(render, cases)))
+        return cls.rendered
+
+
+def saving(pairs):
+    return 1 - sum(shown for _, shown in pairs) / max(1, sum(raw for raw, _ in pairs))
+
+
+def expect_no_problem(rendered):
+    bad = [(case, rendering.parser, found) for case, rendering in rendered
+           if (found := judge.problems(case, rendering))]
+    for case, parser, found in bad:
+        print(f"  {case} ({parser}): " + "; ".join(text[:200] for text in found[:4]))
+    expect(not bad, f"{len(bad)} of {len(rendered)} cases: " + " ".join(str(case) for case, *_ in bad[:SHOWN]))
+
+
+@suite.case
+def the_corpus_is_large_enough_and_grounded():
+    cases = store.all_cases()
+    expect(len(cases) >= 150, f"only {len(cases)} cases")
+    for case in cases:
+        ungrounded = match.lost(case.facts, judge.raw_text(case))
+        expect(not ungrounded, f"{case}: not in what the tool printed: {ungrounded[:2]}")
+
+
+@suite.case
+def the_oracle_notices_a_lost_and_an_invented_fact():
+    for case in store.all_cases():
+        if not case.facts:
+            continue
+        expect(match.lost(case.facts, "exit 1\n"), f"{case}: nothing is missed in an empty text")
+    invented = match.invented("a.c:3:5: error: x", [], ["all tests passed"], "b.c:9:1 x, 7 failed, all tests passed")
+    expect(len(invented) == 3, f"found only {invented}")
+
+
+@suite.case
+def no_fact_is_lost_or_invented_and_nothing_grows():
+    expect_no_problem(Corpus.all())
+
+
+@suite.case
+def the_saving_is_what_it_is_for():
+    families, everything, without_logs = {}, [], []
+    for case, rendering in Corpus.all():
+        pair = (rendering.raw_tokens, rendering.tokens)
+        families.setdefault(case.family, []).append(pair)
+        everything.append(pair)
+        if not case.is_plain_log:
+            without_logs.append(pair)
+    for family, pairs in sorted(families.items()):
+        print(f"  {family:14} {len(pairs):3} cases {sum(raw for raw, _ in pairs):7} tokens, "
+              f"saved {saving(pairs):5.1%}")
+    print(f"  pooled {saving(everything):.1%}, without plain logs {saving(without_logs):.1%}")
+    expect(saving(everything) >= LEAST_SAVING, f"pooled {saving(everything):.1%}")
+    expect(saving(without_logs) >= LEAST_SAVING_WITHOUT_LOGS, f"without logs {saving(without_logs):.1%}")
+
+
+@suite.case
+def the_estimate_is_near_the_real_count():
+    counted = sum(case.tokens for case, _ in Corpus.all())
+    estimated = sum(rendering.raw_tokens for _, rendering in Corpus.all())
+    error = estimated / counted - 1
+    print(f"  estimated {estimated}, counted {counted}: {error:+.1%}")
+    expect(abs(error) <= MOST_ERROR, f"the estimate is off by {error:+.1%}")
+
+
+@suite.case
+def generated_cases_lose_nothing_either():
+    seed = int(os.environ.get("NUTSHELL_CORPUS_SEED", random.SystemRandom().getrandbits(32)))
+    print(f"  seed {seed}")
+    rendered = [(case, render(case)) for case in generate.cases(seed, repetitions(20, 40, 300))]
+    if not rendered:
+        raise Skip("none of the tools is installed")
+    expect_no_problem(rendered)
+
+
+if __name__ == "__main__":
+    sys.exit(suite.run())

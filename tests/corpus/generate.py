@@ -1,0 +1,66 @@
+"""Cases that no file holds: a random scenario, with random names, counts and places, run right now.
+
+Only tools that are installed and quick are used. A seed gives the same cases again.
+"""
+import importlib
+import random
+import sys
+import tempfile
+from pathlib import Path
+
+HERE = Path(__file__).resolve().parent
+sys.path.insert(0, str(HERE / "capture"))
+
+from scenario import SCENARIOS, Missing, Project, find_tool  # noqa: E402
+
+SIZES = {"count", "functions", "tests", "files", "commits", "changed", "staged", "untracked", "folders"}
+MOST = 60  # items; what is larger takes long to make
+
+
+class GeneratedCase:
+    """Looks like a stored one."""
+
+    def __init__(self, family, name, case):
+        self.family, self.name = family, name
+        self.command, self.exit_code = case.command, case.ran.exit_code
+        self.facts, self.must_not, self.is_plain_log = case.facts, case.must_not, case.is_plain_log
+        self.stdout, self.stderr = case.ran.stdout, case.ran.stderr
+
+    def __str__(self):
+        return f"{self.family}/{self.name}"
+
+
+def load():
+    for module in sorted((HERE / "capture").glob("*.py")):
+        if module.stem != "scenario":
+            importlib.import_module(module.stem)
+
+
+def vary(chosen, variant):
+    """The variant with other sizes and another share of failures."""
+    changed = dict(variant)
+    for key in SIZES & set(changed):
+        if changed[key] > 1:
+            changed[key] = min(MOST, max(2, round(changed[key] * chosen.uniform(0.4, 1.6))))
+    if isinstance(changed.get("share"), float):
+        changed["share"] = chosen.choice([0.05, 0.1, 0.3])
+    return changed
+
+
+def cases(seed, count):
+    """COUNT cases; a scenario whose tool is missing is passed over."""
+    load()
+    chosen = random.Random(seed)
+    usable = [entry for entry in SCENARIOS if entry.is_quick and all(find_tool(tool) for tool in entry.needs)]
+    for number in range(count):
+        entry = usable[number % len(usable)] if number < len(usable) else chosen.choice(usable)
+        name = chosen.choice(sorted(entry.variants))
+        with tempfile.TemporaryDirectory(prefix="nutshell-corpus-") as place:
+            directory = Path(place) / "project"
+            directory.mkdir()
+            project = Project(directory, chosen.getrandbits(64), is_stored=False)
+            try:
+                made = entry.function(project, **vary(chosen, entry.variants[name]))
+            except Missing:
+                continue
+            yield GeneratedCase(entry.family, f"{name}#{number}", made)
