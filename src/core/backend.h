@@ -69,6 +69,9 @@ class Backend {
   virtual Result<std::vector<SandboxStatus>> list() = 0;
   virtual Result<> pause(const std::string& id) = 0;
   virtual Result<> resume(const std::string& id) = 0;
+  // Makes /workspace the stack of these layers of init's store, lowest first, the last one to be
+  // written to. Nothing but init may be running in it. Unsupported where there are no layers.
+  virtual Result<> restack(const std::string& id, const std::vector<std::string>& layers);
   // Asked about a sandbox that no longer answers.
   virtual Gone why_gone(const std::string& id) = 0;
   virtual SweepReport sweep(SweepMode mode) = 0;

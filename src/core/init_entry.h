@@ -17,16 +17,24 @@ struct InitSetup {
   UniqueFd listener;    // or a socket to accept connections from, where nobody can pass them in
   UniqueFd connection;  // the first connection, if there is one already
   bool waits_for_orders = false;  // made ahead: the rest comes in the first packet of `control`
-  UniqueFd memory_priority;       // init's own oom_score_adj, open for writing
-  UniqueFd oom_events;            // text with a line "oom_kill N"; closed where there is no cgroup
+  UniqueFd store;                 // directory only init can reach, on the scratch file system
+  UniqueFd base;                  // what /workspace began as, read-only; closed where it was empty
+  // Landlock rules that init restricts itself by; where it has to be closed, it already is.
+  UniqueFd path_rules;
+  UniqueFd memory_priority;  // init's own oom_score_adj, open for writing
+  UniqueFd oom_events;       // text with a line "oom_kill N"; closed where there is no cgroup
   std::chrono::milliseconds ttl{0};
   std::chrono::milliseconds idle_timeout{0};     // zero: none
   std::vector<std::string> environment;          // of every exec
   std::string working_directory = "/workspace";  // of every exec that names none
   std::uint64_t watched_memory_bytes = 0;        // zero: a cgroup enforces it
   bool is_pinned = false;                        // affinity is the CPU limit: commands keep it
+  std::uint32_t watched_millicpus = 0;           // zero: a cgroup or the affinity is enough
   std::vector<std::string> scratch = {"/tmp"};   // file systems whose use counts as memory
 };
+
+// The byte of a packet on `control` whose descriptor is new path rules, and not a connection.
+inline constexpr char kNewPathRules = 'r';
 
 // Never returns to the caller's world: the result is the process's exit status.
 using InitEntry = std::function<int(InitSetup)>;

@@ -19,6 +19,16 @@ struct Requirement {
   bool operator==(const Requirement&) const = default;
 };
 
+// A directory of the host, directly: what the sandbox writes there is written on the host.
+struct UnsafeMount {
+  enum class Access { ReadOnly, ReadWrite };
+  std::string source;  // absolute path on the host
+  std::string target;  // absolute path in the sandbox
+  Access access = Access::ReadOnly;
+
+  bool operator==(const UnsafeMount&) const = default;
+};
+
 struct SandboxSpec {
   std::string backend;  // empty: the first of the registry
   std::string image;    // empty: the backend's default; else what it understands (a directory)
@@ -27,6 +37,8 @@ struct SandboxSpec {
   std::chrono::milliseconds idle_timeout{0};  // zero: no idle timeout, the ttl alone ends it
   std::vector<std::string> environment;       // NAME=VALUE for every exec
   std::string working_directory = "/workspace";
+  std::string workspace;  // host directory that /workspace begins as, copy-on-write; empty: none
+  std::vector<UnsafeMount> unsafe_mounts;
   std::map<std::string, std::string> labels;
   std::vector<Requirement> requirements;
   std::vector<std::string> unsafe_without;  // protections whose absence is accepted, by name

@@ -10,7 +10,10 @@ namespace nutshell::wire {
 using EveryMessage =
     std::tuple<Hello, Exec, Attach, Input, InputEnd, Consumed, Resize, Signal, Cancel, CloseOutput,
                ReadFile, WriteFile, FileData, FileEnd, Stat, Walk, MakeDirectory, MakeLink, Suspend,
-               Continue, Ping, Output, InputConsumed, Ended, Failed, FileInfo, Entries, Done>;
+               Continue, Ping, Output, InputConsumed, Ended, Failed, FileInfo, Entries, Done,
+               ReadText, PutFile, EditFile, Remove, ListDirectory, FindFiles, Search, Undo,
+               BeginChange, EndChange, ListChanges, UseLayers, TextPage, Changed, Refused, Listing,
+               FindPage, SearchPage, Changes, ChangeBegun>;
 
 // Calls step(Message{}) for each type.
 template <typename Step>

@@ -111,12 +111,11 @@ Result<> InitClient::read_file(const ReadFile& request, const Sink& sink) {
   }
 }
 
-Result<> InitClient::write_file(const WriteFile& request, const Source& source) {
-  const std::uint32_t conversation = channel_.new_conversation();
-  channel_.queue(conversation, request);
+// The answer comes after the last byte, or before, when it is a refusal.
+Result<Frame> InitClient::send_content(std::uint32_t conversation, const Source& source) {
   std::uint64_t sent = 0;
   std::uint64_t consumed = 0;
-  for (bool is_ended = false; !is_ended || consumed < sent;) {
+  for (bool is_ended = false;;) {
     while (!is_ended && sent - consumed < kInputWindow) {
       std::string bytes = TRY(source(kMostData));
       is_ended = bytes.empty();
@@ -127,13 +126,46 @@ Result<> InitClient::write_file(const WriteFile& request, const Source& source) 
         channel_.queue(conversation, FileData{std::move(bytes)});
       }
     }
-    const Frame frame = TRY(receive_for(conversation));
-    if (frame.type == MessageType::Done && is_ended) return {};
+    Frame frame = TRY(receive_for(conversation));
+    if (frame.type != MessageType::InputConsumed) {
+      if (is_ended || frame.type == MessageType::Refused) return frame;
+      return failure(ErrorCode::Corrupt, "an answer before the end of the file");
+    }
     const std::uint64_t offset = TRY(decode<InputConsumed>(frame.payload)).offset;
     if (offset <= consumed || offset > sent) return failure(ErrorCode::Corrupt, "no progress");
     consumed = offset;
   }
-  return wait_done(conversation);
+}
+
+Result<> InitClient::write_file(const WriteFile& request, const Source& source) {
+  const std::uint32_t conversation = channel_.new_conversation();
+  channel_.queue(conversation, request);
+  const Frame answer = TRY(send_content(conversation, source));
+  if (answer.type != MessageType::Done)
+    return failure(ErrorCode::Corrupt, "not the answer expected");
+  return {};
+}
+
+Result<Answer<Changed>> InitClient::put_file(const PutFile& request, const Source& source) {
+  const std::uint32_t conversation = channel_.new_conversation();
+  channel_.queue(conversation, request);
+  return decode_answer<Changed>(TRY(send_content(conversation, source)));
+}
+
+Result<> InitClient::list_changes(const ChangeVisitor& visit) {
+  const std::uint32_t conversation = channel_.new_conversation();
+  channel_.queue(conversation, ListChanges{kWindow});
+  std::uint64_t received = 0;
+  for (;;) {
+    const Frame frame = TRY(receive_for(conversation));
+    if (frame.type == MessageType::Done) return {};
+    received += kHeaderBytes + frame.payload.size();
+    const auto batch = TRY(decode<Changes>(frame.payload));
+    if (batch.changes.empty()) return failure(ErrorCode::Corrupt, "a part without changes");
+    for (const FileChange& change : batch.changes)
+      TRY(visit(change));
+    channel_.queue(conversation, Consumed{Stream::Output, received});
+  }
 }
 
 Result<> InitClient::walk(const std::string& path, const Visitor& visit) {

@@ -5,12 +5,18 @@
 #include <functional>
 #include <string>
 #include <string_view>
+#include <utility>
+#include <variant>
 
 #include "core/exec.h"
 #include "wire/channel.h"
 #include "wire/exec_io.h"
 
 namespace nutshell::wire {
+
+// What init answers to a tool: what was asked for, or why not, in words for a model.
+template <typename Reply>
+using Answer = std::variant<Reply, Refused>;
 
 class InitClient {
  public:
@@ -39,6 +45,18 @@ class InitClient {
   Result<> resume() { return ask(Continue{}); }
   Result<> ping() { return ask(Ping{}); }
 
+  // A request of the schema's tools part that has one reply.
+  template <typename Reply, typename Request>
+  Result<Answer<Reply>> call(Request request) {
+    const std::uint32_t conversation = channel_.new_conversation();
+    channel_.queue(conversation, std::move(request));
+    return decode_answer<Reply>(TRY(receive_for(conversation)));
+  }
+  Result<Answer<Changed>> put_file(const PutFile& request, const Source& source);
+  using ChangeVisitor = std::function<Result<>(const FileChange&)>;
+  Result<> list_changes(const ChangeVisitor& visit);
+  Result<> use_layers(const UseLayers& request) { return ask(request); }
+
  private:
   template <typename Message>
   Result<> ask(Message message) {
@@ -46,7 +64,15 @@ class InitClient {
     channel_.queue(conversation, std::move(message));
     return wait_done(conversation);
   }
+  template <typename Reply>
+  static Result<Answer<Reply>> decode_answer(const Frame& frame) {
+    if (frame.type == MessageType::Refused) return TRY(decode<Refused>(frame.payload));
+    if (frame.type != Reply::kType) return failure(ErrorCode::Corrupt, "not the answer expected");
+    return TRY(decode<Reply>(frame.payload));
+  }
   Result<> wait_done(std::uint32_t conversation);
+  // Until all is consumed, or an answer comes.
+  Result<Frame> send_content(std::uint32_t conversation, const Source& source);
   Result<Frame> receive_for(std::uint32_t conversation);
 
   Channel channel_;
