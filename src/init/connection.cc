@@ -32,6 +32,26 @@ short Connection::wanted_events() const {
   return static_cast<short>(reading | (is_blocked_ ? POLLOUT : 0));
 }
 
+std::vector<int> Connection::awaited_descriptors() const {
+  std::vector<int> descriptors;
+  for (const auto& [number, conversation] : conversations_) {
+    if (conversation->descriptor() >= 0) descriptors.push_back(conversation->descriptor());
+  }
+  return descriptors;
+}
+
+Deadline Connection::next_deadline() const {
+  Deadline next = Deadline::never();
+  for (const auto& [number, conversation] : conversations_)
+    next = earlier(next, conversation->deadline());
+  return next;
+}
+
+void Connection::progress() {
+  for (auto& [number, conversation] : conversations_)
+    conversation->progress();
+}
+
 void Connection::read_available(const Opener& open) {
   const auto [space, size] = reader_.space();
   const ssize_t count = ::recv(stream_.get(), space, size, MSG_DONTWAIT);

@@ -6,7 +6,9 @@
 #include <map>
 #include <memory>
 #include <string>
+#include <vector>
 
+#include "base/deadline.h"
 #include "base/result.h"
 #include "base/unique_fd.h"
 #include "init/conversation.h"
@@ -28,6 +30,11 @@ class Connection {
   [[nodiscard]] short wanted_events() const;
   [[nodiscard]] bool is_open() const { return stream_.is_open(); }
   [[nodiscard]] bool is_idle() const { return conversations_.empty(); }
+
+  // What its conversations wait for besides the host.
+  [[nodiscard]] std::vector<int> awaited_descriptors() const;
+  [[nodiscard]] Deadline next_deadline() const;
+  void progress();
 
   void read_available(const Opener& open);
   void write_available();

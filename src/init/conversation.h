@@ -5,6 +5,7 @@
 #include <string>
 #include <string_view>
 
+#include "base/deadline.h"
 #include "base/result.h"
 #include "wire/frame.h"
 
@@ -26,6 +27,12 @@ class Conversation {
 
   // The connection is gone.
   virtual void disconnected() {}
+
+  // For one that waits for something else than the host: what to poll for reading, or -1, and until
+  // when. progress() is called after every poll, whatever it was that happened.
+  [[nodiscard]] virtual int descriptor() const { return -1; }
+  [[nodiscard]] virtual Deadline deadline() const { return Deadline::never(); }
+  virtual void progress() {}
 };
 
 }  // namespace nutshell::init

@@ -44,6 +44,11 @@ Result<std::pair<UniqueFd, UniqueFd>> open_pty(const wire::Exec& request) {
   return std::pair(std::move(master), std::move(slave));
 }
 
+OutputStream::WhenFull when_full(const wire::Exec& request) {
+  return request.drops_oldest != 0 ? OutputStream::WhenFull::DropsOldest
+                                   : OutputStream::WhenFull::Waits;
+}
+
 }  // namespace
 
 // Ours and the command's ends. With a terminal, all three of the command's are the same slave.
@@ -80,8 +85,10 @@ Exec::Exec(wire::Exec request, Mark mark, const ProcessMarks& marks, Pipes& pipe
     : request_(std::move(request)),
       mark_(mark),
       marks_(marks),
-      output_(wire::Stream::Output, std::move(pipes.output_ours), request_.window),
-      error_(wire::Stream::Error, std::move(pipes.error_ours), request_.window),
+      output_(wire::Stream::Output, std::move(pipes.output_ours), request_.window,
+              when_full(request_)),
+      error_(wire::Stream::Error, std::move(pipes.error_ours), request_.window,
+             when_full(request_)),
       input_(std::move(pipes.input_ours)),
       terminal_(std::move(pipes.terminal)),
       allowance_(request_.output_bytes),

@@ -12,40 +12,24 @@
 #include "base/beneath.h"
 #include "base/file.h"
 #include "base/random_id.h"
+#include "init/one_reply.h"
 #include "init/paths.h"
 #include "init/walk_conversation.h"
 
 namespace nutshell::init {
 namespace {
 
-// Says one thing and is over.
-class OneReply : public Conversation {
- public:
-  template <typename Message>
-  OneReply(std::uint32_t number, Message message) {
-    wire::append_frame(frame_, number, std::move(message));
-  }
-  Result<> receive(const wire::Frame& /*frame*/) override { return {}; }
-  std::optional<std::string_view> ready() override { return frame_; }
-  void sent() override { is_over_ = true; }
-  [[nodiscard]] bool is_over() const override { return is_over_; }
-
- private:
-  std::string frame_;
-  bool is_over_ = false;
-};
-
 class ReadConversation : public Conversation {
  public:
-  ReadConversation(std::uint32_t number, const wire::ReadFile& request, UniqueFd file)
+  ReadConversation(std::uint32_t number, const wire::ReadFile& request, UniqueFd file,
+                   wire::FileInfo info)
       : number_(number),
         file_(std::move(file)),
         offset_(request.offset),
         left_(request.length),
         window_(std::max<std::uint32_t>(request.window, wire::kMostData)) {
-    struct stat status {};
-    (void)::fstat(file_.get(), &status);  // an open file can be asked
-    wire::append_frame(frame_, number_, describe(status, request.path));
+    info.path = request.path;
+    wire::append_frame(frame_, number_, std::move(info));
   }
 
   Result<> receive(const wire::Frame& frame) override {
@@ -236,17 +220,27 @@ Result<> make_link(const wire::MakeLink& request) {
   return syscall_failure(problem, "link", request.path);
 }
 
+Result<std::unique_ptr<Conversation>> open_read_now(std::uint32_t number,
+                                                    const wire::ReadFile& request) {
+  UniqueFd file = TRY(open_regular(request.path, O_RDONLY));
+  struct stat status {};
+  (void)::fstat(file.get(), &status);  // an open file can be asked
+  return open_read(number, request, std::move(file), describe(status, {}));
+}
+
 }  // namespace
+
+std::unique_ptr<Conversation> open_read(std::uint32_t number, const wire::ReadFile& request,
+                                        UniqueFd file, wire::FileInfo info) {
+  return std::make_unique<ReadConversation>(number, request, std::move(file), std::move(info));
+}
 
 Result<std::unique_ptr<Conversation>> open_file_conversation(const wire::Frame& frame) {
   using enum wire::MessageType;
   const std::uint32_t number = frame.conversation;
   switch (frame.type) {
-    case ReadFile: {
-      const auto request = TRY(wire::decode<wire::ReadFile>(frame.payload));
-      return std::make_unique<ReadConversation>(number, request,
-                                                TRY(open_regular(request.path, O_RDONLY)));
-    }
+    case ReadFile:
+      return open_read_now(number, TRY(wire::decode<wire::ReadFile>(frame.payload)));
     case WriteFile:
       return WriteConversation::open(number, TRY(wire::decode<wire::WriteFile>(frame.payload)));
     case Walk:

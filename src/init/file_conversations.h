@@ -4,9 +4,14 @@
 
 #include <memory>
 
+#include "base/unique_fd.h"
 #include "init/conversation.h"
 
 namespace nutshell::init {
+
+// Sends what ReadFile asks for of an open file: `info`, then its bytes.
+std::unique_ptr<Conversation> open_read(std::uint32_t number, const wire::ReadFile& request,
+                                        UniqueFd file, wire::FileInfo info);
 
 // Does what the frame asks, or begins to.
 Result<std::unique_ptr<Conversation>> open_file_conversation(const wire::Frame& frame);

@@ -14,6 +14,7 @@ using testing::HasSubstr;
 wire::Exec kept(const std::string& id, const std::string& script) {
   wire::Exec exec = wire_exec(id, script);
   exec.on_disconnect = static_cast<std::uint8_t>(OnDisconnect::Keep);
+  exec.standard_input = static_cast<std::uint8_t>(StandardInput::Streamed);
   return exec;
 }
 
@@ -142,6 +143,47 @@ TEST_F(InitTest, AttachAtAnImpossibleOffsetFailsAndTheNextOneWorks) {
   listener.listen(channel, kAll);
   ASSERT_TRUE(listener.ended);
   EXPECT_EQ(listener.ended->outcome, static_cast<std::uint8_t>(Outcome::Cancelled));
+}
+
+TEST_F(InitTest, RefusedAttachTakesNothingFromTheListener) {
+  wire::Channel channel(connect());
+  channel.queue(1, kept("heard", "echo first; read line; echo $line"));
+  Listener listener;
+  listener.listen(channel, 6);
+  // The first stream could be rewound, the second cannot.
+  wire::Channel wrong(connect());
+  wrong.queue(1, wire::Attach{"heard", 6, 1'000'000});
+  Listener refused;
+  refused.listen(wrong, kAll);
+  EXPECT_THAT(refused.failed, HasSubstr("offset"));
+  channel.queue(1, wire::Input{"second\n"});
+  listener.listen(channel, kAll);
+  ASSERT_TRUE(listener.ended) << listener.failed;
+  EXPECT_EQ(listener.output, "first\nsecond\n");
+}
+
+TEST_F(InitTest, FinishedExecsAreForgottenInTheOrderOfTheirEnds) {
+  constexpr int kMany = 70;                                         // more than are kept
+  const auto name = [](int i) { return std::to_string(900 - i); };  // the last sorts first
+  for (int i = 0; i < kMany; ++i) {
+    wire::Channel channel(connect());
+    channel.queue(1, kept(name(i), "echo " + name(i)));
+    Listener listener;
+    listener.listen(channel, kAll);
+    ASSERT_TRUE(listener.ended) << listener.failed;
+  }
+  const auto attach = [&](int i) {
+    wire::Channel channel(connect());
+    channel.queue(1, wire::Attach{name(i), 4, 0});
+    Listener listener;
+    listener.output.assign(4, '?');
+    listener.listen(channel, kAll);
+    return listener.failed;
+  };
+  EXPECT_THAT(attach(0), HasSubstr("no exec"));
+  EXPECT_THAT(attach(4), HasSubstr("no exec"));
+  EXPECT_EQ(attach(6), "");
+  EXPECT_EQ(attach(kMany - 1), "");
 }
 
 TEST_F(InitTest, ClientAttachesByOffset) {

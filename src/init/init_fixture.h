@@ -40,11 +40,15 @@ class InitTest : public PidNamespaceTest {
       setup.ttl = std::chrono::minutes(2);
       setup.environment = {"PATH=/usr/bin:/bin", "FROM=sandbox"};
       setup.working_directory = scratch_.path();
+      configure(setup);
       return run_init(std::move(setup));
     });
     ASSERT_TRUE(started) << started.error().message;
     init_ = std::move(*started);
   }
+
+  // In the process that becomes init.
+  virtual void configure(InitSetup& /*setup*/) {}
 
   void TearDown() override {
     if (!init_.is_owned()) return;

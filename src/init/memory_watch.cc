@@ -1,6 +1,7 @@
 #include "init/memory_watch.h"
 
 #include <fmt/format.h>
+#include <sys/sysinfo.h>
 #include <sys/vfs.h>
 #include <unistd.h>
 
@@ -45,6 +46,17 @@ std::uint64_t system_v_bytes() {
   return total;
 }
 
+// What the machine has put aside is the sandbox's still.
+bool has_swapped() {
+  struct sysinfo machine {};
+  return ::sysinfo(&machine) == 0 && machine.freeswap < machine.totalswap;
+}
+
+std::uint64_t swapped_bytes(pid_t pid) {
+  const auto text = read_file(fmt::format("/proc/{}/status", pid));
+  return text ? number_after(*text, "\nVmSwap:") << 10U : 0;
+}
+
 }  // namespace
 
 std::uint64_t MemoryWatch::resident_bytes(pid_t pid) {
@@ -71,15 +83,16 @@ std::uint64_t MemoryWatch::overuse(const ProcessMarks& marks) const {
   const std::uint64_t shared_files = scratch_bytes() + system_v_bytes();
   // Resident sizes count shared pages many times over: a quick bound that needs no page walk.
   std::uint64_t bound = shared_files;
+  const bool counts_swap = has_swapped();
   for (const pid_t pid : pids)
-    bound += resident_bytes(pid);
+    bound += resident_bytes(pid) + (counts_swap ? swapped_bytes(pid) : 0);
   if (bound <= limit_bytes_) return 0;
   std::uint64_t anonymous = 0;
   std::uint64_t shared = 0;
   for (const pid_t pid : pids) {
     const auto rollup = read_file(fmt::format("/proc/{}/smaps_rollup", pid));
     if (!rollup) continue;  // it just ended
-    anonymous += number_after(*rollup, "Pss_Anon:") << 10U;
+    anonymous += (number_after(*rollup, "Pss_Anon:") + number_after(*rollup, "SwapPss:")) << 10U;
     shared += number_after(*rollup, "Pss_Shmem:") << 10U;
   }
   // Mapped scratch files would show in both: the larger of the two is counted once.

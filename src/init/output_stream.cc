@@ -14,6 +14,7 @@ constexpr std::size_t kMetaBytes =
     1 + 8 + 4;  // stream, offset, count: wire::Output before its bytes
 constexpr std::size_t kFrameOverhead = wire::kHeaderBytes + kMetaBytes;
 constexpr int kLargePipe = 1 << 20;
+constexpr std::size_t kMostAtOnce = 1U << 20U;  // from one command before others have their turn
 
 std::string make_frame(wire::Stream stream, std::uint64_t offset, std::string_view bytes) {
   std::string frame;
@@ -29,21 +30,26 @@ std::string make_frame(wire::Stream stream, std::uint64_t offset, std::string_vi
 
 }  // namespace
 
-OutputStream::OutputStream(wire::Stream stream, UniqueFd pipe, std::uint32_t window)
-    : stream_(stream), pipe_(std::move(pipe)), window_(window) {}
+OutputStream::OutputStream(wire::Stream stream, UniqueFd pipe, std::uint32_t window,
+                           WhenFull when_full)
+    : stream_(stream), pipe_(std::move(pipe)), window_(window), when_full_(when_full) {}
+
+std::size_t OutputStream::room() const {
+  if (is_discarding_ || drops_oldest()) return wire::kMostData;
+  return std::min<std::size_t>(wire::kMostData,
+                               window_ - std::min<std::uint64_t>(window_, kept_ - consumed_));
+}
 
 int OutputStream::descriptor() const {
-  if (is_discarding_) return pipe_.get();
-  return kept_ - consumed_ < window_ ? pipe_.get() : -1;
+  return room() > 0 ? pipe_.get() : -1;
 }
 
 void OutputStream::read_available(std::uint64_t& allowance) {
   std::array<char, wire::kMostData> chunk;  // not cleared: only what read() filled is used
-  while (descriptor() >= 0) {
-    const std::size_t room =
-        is_discarding_ ? chunk.size()
-                       : std::min<std::size_t>(chunk.size(), window_ - (kept_ - consumed_));
-    const ssize_t count = ::read(pipe_.get(), chunk.data(), room);
+  const std::uint64_t enough = written_ + kMostAtOnce;
+  while (descriptor() >= 0 && written_ < enough) {
+    const std::size_t wanted = room();
+    const ssize_t count = ::read(pipe_.get(), chunk.data(), wanted);
     if (count < 0 && errno == EINTR) continue;
     if (count < 0 && errno == EAGAIN) return;
     if (count <= 0) return pipe_.reset();  // end, or EIO: the last holder of the terminal left
@@ -55,7 +61,7 @@ void OutputStream::read_available(std::uint64_t& allowance) {
     if (taken > 0) keep(chunk.data(), taken);
     if (taken < size) return;  // over the limit: the caller ends the exec
     if (size == chunk.size()) grow_pipe();
-    if (size < room) return;  // drained; a second read would only say EAGAIN
+    if (size < wanted) return;  // drained; a second read would only say EAGAIN
   }
 }
 
@@ -74,6 +80,16 @@ void OutputStream::grow_pipe() {
 void OutputStream::keep(const char* data, std::size_t size) {
   blocks_.push_back({kept_, make_frame(stream_, kept_, {data, size})});
   kept_ += size;
+  if (drops_oldest()) drop_oldest();
+}
+
+void OutputStream::drop_oldest() {
+  while (kept_ - consumed_ > kMostUnread && !blocks_.empty()) {
+    const Block& first = blocks_.front();
+    consumed_ = first.offset + (first.frame.size() - kFrameOverhead);
+    blocks_.pop_front();
+    if (next_ > 0) --next_;
+  }
 }
 
 void OutputStream::consume(std::uint64_t offset) {
@@ -86,17 +102,17 @@ void OutputStream::consume(std::uint64_t offset) {
   }
 }
 
-bool OutputStream::rewind(std::uint64_t offset) {
-  if (offset < consumed_ || offset > kept_) return false;
+void OutputStream::rewind(std::uint64_t offset) {
+  if (!can_rewind(offset)) return;
+  offset = std::max(offset, consumed_);
   next_ = blocks_.size();  // what lies before `offset` is forgotten, sent or not
   consume(offset);
   next_ = 0;
-  if (blocks_.empty() || blocks_.front().offset >= offset) return true;
+  if (blocks_.empty() || blocks_.front().offset >= offset) return;
   Block& first = blocks_.front();
   const std::size_t skip = offset - first.offset;
   first = {offset, make_frame(stream_, offset,
                               std::string_view(first.frame).substr(kFrameOverhead + skip))};
-  return true;
 }
 
 std::string_view OutputStream::unsent_frame(std::uint32_t conversation) {

@@ -1,5 +1,5 @@
 // One output stream of an exec: reads the command's pipe, keeps what the host has not consumed
-// yet as frames ready to be sent, and stops reading while the window is full.
+// yet as frames ready to be sent, and, while the window is full, stops reading or drops the oldest.
 #pragma once
 
 #include <cstdint>
@@ -14,7 +14,11 @@ namespace nutshell::init {
 
 class OutputStream {
  public:
-  OutputStream(wire::Stream stream, UniqueFd pipe, std::uint32_t window);
+  enum class WhenFull : std::uint8_t { Waits, DropsOldest };
+  static constexpr std::uint64_t kMostUnread = 4ULL << 20U;  // where the oldest is dropped
+
+  OutputStream(wire::Stream stream, UniqueFd pipe, std::uint32_t window,
+               WhenFull when_full = WhenFull::Waits);
 
   // The descriptor to poll; -1 while the window is full or nothing more can come.
   [[nodiscard]] int descriptor() const;
@@ -32,8 +36,12 @@ class OutputStream {
   void close() { pipe_.reset(); }
 
   void consume(std::uint64_t offset);
-  // Starts sending anew at `offset` on another connection; false if that was already forgotten.
-  bool rewind(std::uint64_t offset);
+  // Starts sending anew at `offset` on another connection, unless that was already forgotten.
+  // Where the oldest is dropped, from the first byte that is still there.
+  [[nodiscard]] bool can_rewind(std::uint64_t offset) const {
+    return (offset >= consumed_ || drops_oldest()) && offset <= kept_;
+  }
+  void rewind(std::uint64_t offset);
 
   [[nodiscard]] bool has_unsent() const { return next_ < blocks_.size(); }
   std::string_view unsent_frame(std::uint32_t conversation);
@@ -48,12 +56,16 @@ class OutputStream {
     std::uint64_t offset = 0;  // of its first byte in the stream
     std::string frame;         // header and payload
   };
+  [[nodiscard]] bool drops_oldest() const { return when_full_ == WhenFull::DropsOldest; }
+  [[nodiscard]] std::size_t room() const;
   void keep(const char* data, std::size_t size);
+  void drop_oldest();
   void grow_pipe();
 
   wire::Stream stream_;
   UniqueFd pipe_;
   std::uint32_t window_;
+  WhenFull when_full_;
   std::deque<Block> blocks_;
   std::size_t next_ = 0;  // first block that was not sent
   std::uint64_t consumed_ = 0;

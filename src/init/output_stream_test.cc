@@ -15,11 +15,12 @@ constexpr std::uint32_t kConversation = 9;
 
 class OutputStreamTest : public testing::Test {
  protected:
-  void open(std::uint32_t window) {
+  void open(std::uint32_t window,
+            OutputStream::WhenFull when_full = OutputStream::WhenFull::Waits) {
     std::array<int, 2> ends{};
     ASSERT_EQ(::pipe2(ends.data(), O_CLOEXEC | O_NONBLOCK), 0);
     writer_.reset(ends[1]);
-    stream_.emplace(wire::Stream::Output, UniqueFd(ends[0]), window);
+    stream_.emplace(wire::Stream::Output, UniqueFd(ends[0]), window, when_full);
   }
   void write_and_read(const std::string& bytes) {
     ASSERT_TRUE(write_all(writer_.get(), bytes));
@@ -82,7 +83,7 @@ TEST_F(OutputStreamTest, ForgedConsumptionOpensNoMoreThanTheWindow) {
   stream_->read_available(allowance_);
   EXPECT_EQ(stream_->kept(), 16U);
   stream_->consume(3);  // backwards means nothing
-  EXPECT_FALSE(stream_->rewind(9));
+  EXPECT_FALSE(stream_->can_rewind(9));
 }
 
 // Blocks of five bytes; `sent` of them were sent and nothing was consumed.
@@ -97,7 +98,8 @@ TEST_P(RewindTest, GoesOnFromEveryOffset) {
       write_and_read(all.substr(at, 5));
     for (int i = 0; i < GetParam(); ++i)
       send_one();
-    ASSERT_TRUE(stream_->rewind(offset)) << offset;
+    ASSERT_TRUE(stream_->can_rewind(offset)) << offset;
+    stream_->rewind(offset);
     next_offset_ = offset;
     EXPECT_EQ(send_all(), all.substr(offset)) << offset;
   }
@@ -110,9 +112,10 @@ TEST_F(OutputStreamTest, CannotGoBackToWhatWasConsumedNorBeyondTheEnd) {
   write_and_read("0123456789");
   send_all();
   stream_->consume(5);
-  EXPECT_FALSE(stream_->rewind(4));
-  EXPECT_FALSE(stream_->rewind(11));
-  EXPECT_TRUE(stream_->rewind(5));
+  EXPECT_FALSE(stream_->can_rewind(4));
+  EXPECT_FALSE(stream_->can_rewind(11));
+  ASSERT_TRUE(stream_->can_rewind(5));
+  stream_->rewind(5);
   next_offset_ = 5;
   EXPECT_EQ(send_all(), "56789");
 }
@@ -154,6 +157,21 @@ TEST_F(OutputStreamTest, ClosedPipeIsTheEnd) {
   stream_->read_available(allowance_);
   EXPECT_FALSE(stream_->is_open());
   EXPECT_TRUE(stream_->has_read_to_end());
+}
+
+TEST_F(OutputStreamTest, DropsTheOldestWhereNobodyReadsAndTellsWhere) {
+  open(1000, OutputStream::WhenFull::DropsOldest);
+  const std::string chunk(4096 - 64, 'x');  // a frame that send_one() takes whole
+  constexpr std::uint64_t kWritten = 3000 * (4096 - 64);
+  for (std::uint64_t written = 0; written < kWritten; written += chunk.size())
+    write_and_read(chunk);
+  EXPECT_NE(stream_->descriptor(), -1);  // the command is not blocked
+  EXPECT_EQ(stream_->written(), kWritten);
+  EXPECT_TRUE(stream_->can_rewind(0));
+  stream_->rewind(0);
+  const std::uint64_t kept = OutputStream::kMostUnread / chunk.size() * chunk.size();
+  next_offset_ = kWritten - kept;
+  EXPECT_EQ(send_all().size(), kept);
 }
 
 }  // namespace

@@ -2,47 +2,18 @@
 
 #include <dirent.h>
 #include <fcntl.h>
-#include <fmt/format.h>
 #include <signal.h>
 #include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include <array>
 #include <charconv>
 #include <memory>
 #include <string_view>
 
+#include "init/process_stat.h"
+
 namespace nutshell::init {
-namespace {
-
-// The fields of /proc/PID/stat from the third on: the second may hold any bytes, spaces and
-// parentheses included, so they are counted from the last parenthesis.
-std::string_view read_stat(int proc, pid_t pid, std::array<char, 512>& buffer) {
-  const UniqueFd fd(::openat(proc, fmt::format("{}/stat", pid).c_str(), O_RDONLY | O_CLOEXEC));
-  const ssize_t count = fd ? ::read(fd.get(), buffer.data(), buffer.size()) : -1;
-  if (count <= 0) return {};
-  const std::string_view text(buffer.data(), static_cast<std::size_t>(count));
-  const std::size_t name_end = text.rfind(')');
-  return name_end == std::string_view::npos ? std::string_view() : text.substr(name_end + 1);
-}
-
-std::string_view field(std::string_view fields, int index) {
-  for (; index > 0 && !fields.empty(); --index) {
-    fields.remove_prefix(std::min(fields.find_first_not_of(' '), fields.size()));
-    fields.remove_prefix(std::min(fields.find(' '), fields.size()));
-  }
-  fields.remove_prefix(std::min(fields.find_first_not_of(' '), fields.size()));
-  return fields.substr(0, fields.find(' '));
-}
-
-long to_number(std::string_view text) {
-  long number = 0;
-  std::from_chars(text.data(), text.data() + text.size(), number);
-  return number;
-}
-
-}  // namespace
 
 ProcessMarks::ProcessMarks() : proc_(::open("/proc", O_RDONLY | O_DIRECTORY | O_CLOEXEC)) {}
 
@@ -62,23 +33,28 @@ bool ProcessMarks::is_outsider(pid_t pid) {
   return ::prlimit(pid, RLIMIT_LOCKS, nullptr, &limit) == 0 && limit.rlim_max == RLIM_INFINITY;
 }
 
-bool ProcessMarks::is_zombie(pid_t pid) const {
-  std::array<char, 512> buffer{};
-  const std::string_view state = field(read_stat(proc_.get(), pid, buffer), 0);
-  return state.empty() || state == "Z" || state == "X";
-}
-
-std::vector<pid_t> ProcessMarks::living(Mark mark) const {
+std::vector<pid_t> ProcessMarks::all() const {
   std::vector<pid_t> pids;
   const int copy = ::openat(proc_.get(), ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
   if (copy < 0) return pids;
   const std::unique_ptr<DIR, int (*)(DIR*)> directory(::fdopendir(copy), &::closedir);
+  if (!directory) return pids;
   while (const dirent* entry = ::readdir(directory.get())) {  // NOLINT(concurrency-mt-unsafe)
-    const auto pid = static_cast<pid_t>(to_number(entry->d_name));
-    if (pid <= 1) continue;
-    if (mark != kAnyMark && of(pid) != mark) continue;
-    if (!is_zombie(pid)) pids.push_back(pid);
+    const std::string_view name = entry->d_name;
+    pid_t pid = 0;
+    std::from_chars(name.data(), name.data() + name.size(), pid);
+    if (pid > 1) pids.push_back(pid);
   }
+  return pids;
+}
+
+std::vector<pid_t> ProcessMarks::living(Mark mark) const {
+  std::vector<pid_t> pids = all();
+  std::erase_if(pids, [&](pid_t pid) {
+    if (mark != kAnyMark && of(pid) != mark) return true;
+    const auto stat = read_process_stat(proc_.get(), pid);
+    return !stat || stat->is_dead();
+  });
   return pids;
 }
 
@@ -110,11 +86,8 @@ std::size_t ProcessMarks::kill_all(Mark mark, const Deadline& deadline) const {
 
 std::chrono::microseconds ProcessMarks::cpu_time(Mark mark) const {
   long ticks = 0;
-  std::array<char, 512> buffer{};
   for (const pid_t pid : living(mark)) {
-    const std::string_view fields = read_stat(proc_.get(), pid, buffer);
-    for (const int index : {11, 12, 13, 14})
-      ticks += to_number(field(fields, index));
+    if (const auto stat = read_process_stat(proc_.get(), pid)) ticks += stat->cpu_ticks;
   }
   return std::chrono::microseconds(ticks * (1'000'000 / ::sysconf(_SC_CLK_TCK)));
 }

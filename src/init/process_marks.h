@@ -31,6 +31,8 @@ class ProcessMarks {
   // Every live process but init that has this mark; with kAnyMark, all of them.
   static constexpr Mark kAnyMark = ~0ULL;
   [[nodiscard]] std::vector<pid_t> living(Mark mark) const;
+  // Every process but init, also those that wait to be reaped.
+  [[nodiscard]] std::vector<pid_t> all() const;
 
   void send_signal(Mark mark, int signal) const;
   // SIGKILL until nobody is left, faster than they can fork. Returns how many outlived `deadline`.
@@ -39,9 +41,9 @@ class ProcessMarks {
   // User and system time of those that live.
   [[nodiscard]] std::chrono::microseconds cpu_time(Mark mark) const;
 
- private:
-  [[nodiscard]] bool is_zombie(pid_t pid) const;
+  [[nodiscard]] int proc() const { return proc_.get(); }
 
+ private:
   UniqueFd proc_;
 };
 

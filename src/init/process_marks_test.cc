@@ -6,8 +6,10 @@
 #include <algorithm>
 #include <atomic>
 #include <new>
+#include <thread>
 
 #include "init/pid_namespace_fixture.h"
+#include "init/process_stat.h"
 
 namespace nutshell::init {
 namespace {
@@ -85,6 +87,32 @@ TEST_F(ProcessMarksTest, GrandchildThatLeftEverythingBehindIsKilled) {
               if (marks.living(kMark).size() != 1) return 2;
               if (marks.kill_all(kMark, Deadline::in(10s)) != 0) return 3;
               return marks.living(kMark).empty() ? 0 : 4;
+            }),
+            0);
+}
+
+// To /proc it looks like a zombie.
+TEST_F(ProcessMarksTest, ProcessWhoseFirstThreadHasEndedIsKilled) {
+  EXPECT_EQ(status_in_pid_namespace([] {
+              Shared& shared = make_shared_page();
+              const pid_t child = start_marked([&] {
+                std::thread([&] {
+                  ++shared.ready;
+                  sleep_for_ever();
+                }).detach();
+                ::syscall(SYS_exit, 0);
+              });
+              if (!comes_to(shared.ready, 1)) return 1;
+              const ProcessMarks marks;
+              const Deadline patience = Deadline::in(10s);
+              while (read_process_stat(marks.proc(), child)->state != 'Z') {
+                if (patience.has_passed()) return 2;
+              }
+              if (marks.living(kMark) != std::vector<pid_t>{child}) return 3;
+              if (marks.kill_all(kMark, Deadline::in(10s)) != 0) return 4;
+              int status = 0;
+              if (::waitpid(child, &status, 0) != child) return 5;
+              return WIFSIGNALED(status) && WTERMSIG(status) == SIGKILL ? 0 : 6;
             }),
             0);
 }

@@ -10,5 +10,7 @@ void fuzz_frame(std::string_view input);       // frames, and every message in t
 void fuzz_exec_loop(std::string_view input);   // a client whose init says anything
 void fuzz_init_input(std::string_view input);  // an init's connection whose host says anything
 void fuzz_config(std::string_view input);      // --config
+void fuzz_ignore(std::string_view input);      // globs and ignore files
+void fuzz_compaction(std::string_view input);  // what a command printed
 
 }  // namespace nutshell::fuzz

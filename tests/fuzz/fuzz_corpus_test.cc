@@ -43,5 +43,13 @@ TEST(FuzzCorpus, ConfigFilesAreReadOrRefused) {
   replay("config", fuzz_config);
 }
 
+TEST(FuzzCorpus, IgnoreFilesAreReadOrPassedOver) {
+  replay("ignore", fuzz_ignore);
+}
+
+TEST(FuzzCorpus, AnyOutputIsRendered) {
+  replay("compaction", fuzz_compaction);
+}
+
 }  // namespace
 }  // namespace nutshell::fuzz

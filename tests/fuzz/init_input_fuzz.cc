@@ -11,6 +11,7 @@
 #include "entry_points.h"
 #include "init/connection.h"
 #include "init/file_conversations.h"
+#include "init/files/files_conversation.h"
 
 namespace nutshell::fuzz {
 namespace {
@@ -24,7 +25,9 @@ class Playground {
   Playground() {
     std::string pattern = (fs::temp_directory_path() / "nutshell-fuzz-XXXXXX").native();
     if (::mkdtemp(pattern.data()) == nullptr) std::abort();
-    root_ = pattern;
+    root_ = fs::canonical(pattern);
+    files_.working_directory = root_;
+    files_.roots = init::WritableRoots({root_});
   }
   ~Playground() {
     std::error_code ignored;  // a directory left in /tmp harms nobody
@@ -40,25 +43,30 @@ class Playground {
     return root_ / kNames.at(choice % kNames.size());
   }
 
+  init::FilesState& files() { return files_; }
+
  private:
   fs::path root_;
+  init::FilesState files_;
 };
 
 using Opened = Result<std::unique_ptr<init::Conversation>>;
 
 template <typename Message>
-Opened open_confined(const Playground& playground, const wire::Frame& frame) {
+Opened open_confined(Playground& playground, const wire::Frame& frame) {
   auto request = TRY(wire::decode<Message>(frame.payload));
   request.path = playground.confine(request.path);
   if constexpr (std::is_same_v<Message, wire::MakeLink>) {
     request.target = playground.confine(request.target);
   }
   const std::string payload = wire::encode(std::move(request));
-  return init::open_file_conversation({frame.conversation, frame.type, payload});
+  const wire::Frame confined{frame.conversation, frame.type, payload};
+  if (auto opened = TRY(init::open_files_conversation(confined, playground.files()))) return opened;
+  return init::open_file_conversation(confined);
 }
 
 // No request that starts, stops or signals a process is passed on.
-Opened open_harmless(const Playground& playground, const wire::Frame& frame) {
+Opened open_harmless(Playground& playground, const wire::Frame& frame) {
   using enum wire::MessageType;
   switch (frame.type) {
     case ReadFile:
@@ -75,6 +83,18 @@ Opened open_harmless(const Playground& playground, const wire::Frame& frame) {
       return open_confined<wire::MakeLink>(playground, frame);
     case Ping:
       return init::open_file_conversation(frame);
+    case ReadText:
+      return open_confined<wire::ReadText>(playground, frame);
+    case PutFile:
+      return open_confined<wire::PutFile>(playground, frame);
+    case EditFile:
+      return open_confined<wire::EditFile>(playground, frame);
+    case Remove:
+      return open_confined<wire::Remove>(playground, frame);
+    case Undo:
+    case BeginChange:
+    case EndChange:
+      return init::open_files_conversation(frame, playground.files());
     default:
       return failure(ErrorCode::Cancelled, "not here");
   }
@@ -92,7 +112,7 @@ void fuzz_init_input(std::string_view input) {
   constexpr std::size_t kMost = 64U << 10U;  // fits into the socket
   if (input.size() > kMost) return;
   std::signal(SIGPIPE, SIG_IGN);
-  static const Playground kPlayground;
+  static Playground playground;
   auto pair = make_socket_pair(SocketKind::Stream);
   if (!pair) return;
   std::string lines;
@@ -101,7 +121,7 @@ void fuzz_init_input(std::string_view input) {
   if (!write_all(pair->second.get(), lines)) return;
   ::shutdown(pair->second.get(), SHUT_WR);
   init::Connection connection(std::move(pair->first));
-  const auto open = [](const wire::Frame& frame) { return open_harmless(kPlayground, frame); };
+  const auto open = [](const wire::Frame& frame) { return open_harmless(playground, frame); };
   while (connection.is_open()) {
     connection.read_available(open);
     connection.write_available();

@@ -54,7 +54,7 @@ MESSAGES = {
     "signal": (16, struct.pack("<I", 15)),
     "cancel": (17, b""),
     "close_output": (18, b"\x01"),
-    "read_file": (20, text("/file") + struct.pack("<QQI", 1, 100, 1 << 16)),
+    "read_file": (20, text("/file") + struct.pack("<QQIB", 1, 100, 1 << 16, 0)),
     "write_file": (21, text("/file") + struct.pack("<IBQ", 0o644, 0, 0)),
     "file_data": (22, text("bytes")),
     "file_end": (23, b""),
@@ -65,6 +65,13 @@ MESSAGES = {
     "suspend": (30, b""),
     "continue": (31, b""),
     "ping": (32, b""),
+    "read_text": (60, text("/file") + struct.pack("<QQII", 1, 100, 1 << 16, 1000)),
+    "put_file": (61, text("/file") + struct.pack("<I", 0o644) + text("")),
+    "edit_file": (62, text("/file") + struct.pack("<I", 1) + text("text") + text("new") + b"\x00" + text("")),
+    "remove": (63, text("/file") + b"\x01"),
+    "undo": (67, text("")),
+    "begin_change": (68, text("bash")),
+    "end_change": (69, text("c1")),
     "output": (41, struct.pack("<BQ", 1, 0) + text("bytes")),
     "input_consumed": (42, struct.pack("<Q", 100)),
     "ended": (43, ended()),
@@ -89,6 +96,20 @@ CLIENTS = {
 }
 
 HOSTS = {
+    "tools": (frame(*MESSAGES["put_file"]) + frame(22, text("text\r\n")) + frame(23) +
+              frame(*MESSAGES["read_text"], conversation=2) + frame(*MESSAGES["edit_file"], conversation=3) +
+              frame(*MESSAGES["undo"], conversation=4) + frame(*MESSAGES["remove"], conversation=5) +
+              frame(*MESSAGES["undo"], conversation=6)),
+    "edits_that_miss": (frame(*MESSAGES["put_file"]) + frame(22, text("\tone line\nanother line\n")) + frame(23) +
+                        frame(62, text("/file") + struct.pack("<I", 2) + text("another") + text("a") + b"\x00" +
+                              text("  one  line") + text("") + b"\x01" + text(""), 2)),
+    "former_state": (frame(*MESSAGES["put_file"]) + frame(22, text("new")) + frame(23) +
+                     frame(20, text("/file") + struct.pack("<QQIB", 0, 100, 1 << 16, 1), 2)),
+    "change_by_copy": (frame(*MESSAGES["begin_change"]) + frame(*MESSAGES["write_file"], conversation=2) +
+                       frame(22, text("text"), 2) + frame(23, b"", 2) + frame(*MESSAGES["end_change"], conversation=3) +
+                       frame(*MESSAGES["undo"], conversation=4)),
+    "utf_16": (frame(*MESSAGES["put_file"]) + frame(22, text("\ufefft\u00e4xt".encode("utf-16-le"))) + frame(23) +
+               frame(*MESSAGES["read_text"], conversation=2) + frame(*MESSAGES["edit_file"], conversation=3)),
     "read": frame(*MESSAGES["read_file"]) + frame(*MESSAGES["consumed"]),
     "write": frame(*MESSAGES["write_file"]) + frame(22, text("text")) + frame(23),
     "write_range": frame(21, text("x") + struct.pack("<IBQ", 0, 1, 3)) + frame(22, text("t")) + frame(23),

@@ -1,0 +1,21 @@
+// Puts a change that was made into the journal, and into words.
+#pragma once
+
+#include "init/files/files_state.h"
+
+namespace nutshell::init {
+
+// `why_not` is set where not everything could be kept: then nothing is.
+struct Made {
+  std::string label;
+  std::vector<PathChange> paths;
+  std::string why_not;
+};
+wire::Changed report_change(FilesState& state, Made made);
+// The same without the journal.
+void list_changes(const FilesState& state, const std::vector<PathChange>& paths,
+                  wire::Changed& changed);
+
+Refusal refuse_stale(std::string_view shown, std::string_view expected, std::string_view now);
+
+}  // namespace nutshell::init

@@ -1,0 +1,20 @@
+// The conversations of the file tools.
+#pragma once
+
+#include <memory>
+
+#include "init/conversation.h"
+#include "init/files/files_state.h"
+
+namespace nutshell::init {
+
+// Does what the frame asks, or begins to. Null: the message is not one of these.
+Result<std::unique_ptr<Conversation>> open_files_conversation(const wire::Frame& frame,
+                                                              FilesState& state);
+
+// BeginChange and EndChange by copying; `roots` are the directories that are copied.
+wire::ChangeBegun begin_copied_change(FilesState& state, const wire::BeginChange& request,
+                                      const std::vector<std::string>& roots);
+Attempt<wire::Changed> end_copied_change(FilesState& state, const wire::EndChange& request);
+
+}  // namespace nutshell::init

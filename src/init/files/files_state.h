@@ -1,0 +1,22 @@
+// What the file tools of a sandbox share.
+#pragma once
+
+#include <functional>
+#include <string>
+
+#include "init/files/change_journal.h"
+#include "init/files/copied_tree.h"
+#include "init/files/place.h"
+
+namespace nutshell::init {
+
+struct FilesState {
+  std::string working_directory = "/workspace";  // relative paths count from here
+  WritableRoots roots{{"/workspace", "/tmp"}};
+  ChangeJournal journal;
+  OpenChanges open_changes;  // begun by copying, and not ended yet
+  // Names what runs in the sandbox besides init; empty: nothing does.
+  std::function<std::string()> running = [] { return std::string(); };
+};
+
+}  // namespace nutshell::init

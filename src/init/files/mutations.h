@@ -1,0 +1,16 @@
+// The tools that change one place: edit and remove. Each is done whole or not at all, and leaves
+// what it replaced in the journal.
+//
+// A file is replaced by a new one that takes its name, with its permissions and owner; a link that
+// leads to it stays. Where a file has several names (hard links), the others keep the old content.
+// Extended attributes are not carried over.
+#pragma once
+
+#include "init/files/files_state.h"
+
+namespace nutshell::init {
+
+Attempt<wire::Changed> edit_file(FilesState& state, const wire::EditFile& request);
+Attempt<wire::Changed> remove_file(FilesState& state, const wire::Remove& request);
+
+}  // namespace nutshell::init

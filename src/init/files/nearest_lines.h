@@ -1,0 +1,21 @@
+// The lines of a text that are most like those somebody looked for in vain.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+
+namespace nutshell::init {
+
+struct NearestLines {
+  std::uint64_t first_line = 0;  // counted from 1
+  std::uint64_t last_line = 0;
+  std::string difference;  // "indentation: file uses tabs"; empty: not only blanks
+  std::string shown;       // "41\t→for (;;) {": the lines with their numbers, tabs made visible
+};
+
+// Nothing when no line is like it. Bounded: only the beginning of a huge text is looked at.
+std::optional<NearestLines> find_nearest(std::string_view text, std::string_view wanted);
+
+}  // namespace nutshell::init

@@ -1,0 +1,83 @@
+#include "init/files/read_text.h"
+
+#include <algorithm>
+
+#include "init/files/regular_file.h"
+#include "init/files/text_form.h"
+#include "init/files/version.h"
+#include "init/paths.h"
+
+namespace nutshell::init {
+namespace {
+
+// A page's header and cut lines come on top of its text, and a reply is bounded.
+constexpr std::size_t kMostCutLines = 2000;
+
+std::size_t line_end(std::string_view text, std::size_t from) {
+  return std::min(text.find('\n', from), text.size());
+}
+
+// Not longer than `most`, and not inside a letter.
+std::string_view cut_to(std::string_view line, std::size_t most) {
+  if (line.size() <= most) return line;
+  while (most > 0 && (static_cast<unsigned char>(line[most]) & 0xC0U) == 0x80)
+    --most;
+  return line.substr(0, most);
+}
+
+std::size_t skip_lines(std::string_view text, std::uint64_t lines) {
+  std::size_t at = 0;
+  for (; lines > 0 && at < text.size(); --lines)
+    at = std::min(line_end(text, at) + 1, text.size());
+  return at;
+}
+
+// Lines as long as there is room; a page has at least one, however long.
+void fill(wire::TextPage& page, std::string_view text, const wire::ReadText& request) {
+  const std::size_t most_bytes = std::min(request.most_bytes, wire::kMostPageBytes);
+  const std::size_t most_line = request.most_line_bytes == 0
+                                    ? most_bytes
+                                    : std::min<std::size_t>(request.most_line_bytes, most_bytes);
+  std::size_t at = skip_lines(text, page.first_line - 1);
+  page.text.reserve(std::min(most_bytes, text.size() - at) + 1);
+  while (at < text.size() && page.line_count < request.most_lines) {
+    const std::size_t end = line_end(text, at);
+    std::string_view line = text.substr(at, end - at);
+    if (end < text.size() && line.ends_with('\r')) line.remove_suffix(1);
+    const std::string_view shown = cut_to(line, most_line);
+    const bool is_full = page.text.size() + shown.size() + 1 > most_bytes && page.line_count > 0;
+    if (is_full || page.cut_lines.size() >= kMostCutLines) return;
+    page.text.append(shown) += '\n';
+    if (shown.size() < line.size()) {
+      page.cut_lines.push_back({page.first_line + page.line_count, line.size()});
+    }
+    ++page.line_count;
+    at = std::min(end + 1, text.size());
+  }
+}
+
+}  // namespace
+
+Attempt<wire::TextPage> read_text(const FilesState& state, const wire::ReadText& request) {
+  auto checked = check_path(request.path);
+  if (!checked) return Refusal(std::move(checked).error());
+  auto whole = read_whole(absolute_path(request.path, state.working_directory), request.path);
+  if (!whole) return Refusal(std::move(whole).error());
+  wire::TextPage page;
+  page.info = describe(whole->status, request.path);
+  page.info.size = whole->bytes.size();  // of what was read, should it have changed meanwhile
+  page.version = short_version(full_version(whole->bytes));
+  const Encoding encoding = detect_encoding(whole->bytes);
+  page.encoding = to_string(encoding);
+  page.media_type = media_type(whole->bytes, encoding);
+  if (encoding == Encoding::Binary) return page;  // its type and size are the answer
+  const std::string text = to_utf8(std::move(whole->bytes), encoding);
+  page.has_crlf = text.find("\r\n") != std::string::npos ? 1 : 0;
+  page.ends_with_newline = text.ends_with('\n') ? 1 : 0;
+  page.total_lines = count_lines(text);
+  page.first_line = std::max<std::uint64_t>(request.first_line, 1);
+  fill(page, text, request);
+  return page;
+}
+
+}  // namespace nutshell::init

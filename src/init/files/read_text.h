@@ -1,0 +1,11 @@
+// A page of a text file, for a reader who pays by the line.
+#pragma once
+
+#include "init/files/files_state.h"
+
+namespace nutshell::init {
+
+// A binary file gives a page without lines: its type, size and version.
+Attempt<wire::TextPage> read_text(const FilesState& state, const wire::ReadText& request);
+
+}  // namespace nutshell::init

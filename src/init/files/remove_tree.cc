@@ -1,0 +1,74 @@
+#include "init/files/remove_tree.h"
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <vector>
+
+#include "init/files/capture.h"
+#include "init/files/regular_file.h"
+
+namespace nutshell::init {
+namespace {
+
+// What lies deeper than kMostDepth is first moved up beside the top, so that neither descriptors
+// nor stack run out.
+class Removal {
+ public:
+  explicit Removal(int top) : top_(top) {}
+
+  Result<> run(const std::string& name) {
+    TRY(remove_directory(top_, name, 0));
+    while (!moved_up_.empty()) {
+      const std::string next = std::move(moved_up_.back());
+      moved_up_.pop_back();
+      TRY(remove_directory(top_, next, 0));
+    }
+    return {};
+  }
+
+ private:
+  Result<> remove_directory(int directory, const std::string& name, int depth) {
+    struct statx status {};
+    if (::statx(directory, name.c_str(), AT_SYMLINK_NOFOLLOW, STATX_TYPE, &status) != 0) {
+      return syscall_failure("stat", name);
+    }
+    if ((status.stx_attributes & STATX_ATTR_MOUNT_ROOT) != 0) {
+      return failure(ErrorCode::PermissionDenied, fmt::format("{} is a mount", name));
+    }
+    TRY(each_entry(directory, name, [&](int opened, const std::string& entry) {
+      return remove_entry(opened, entry, depth + 1);
+    }));
+    if (::unlinkat(directory, name.c_str(), AT_REMOVEDIR) != 0) {
+      return syscall_failure("remove", name);
+    }
+    return {};
+  }
+
+  Result<> remove_entry(int directory, const std::string& name, int depth) {
+    if (::unlinkat(directory, name.c_str(), 0) == 0 || errno == ENOENT) return {};
+    if (errno != EISDIR && errno != EPERM) return syscall_failure("remove", name);
+    if (depth % kMostDepth != 0) return remove_directory(directory, name, depth);
+    std::string above = temporary_name();
+    if (::renameat(directory, name.c_str(), top_, above.c_str()) != 0) {
+      // Where a directory cannot move (EXDEV), descriptors are the only bound.
+      return errno == EXDEV ? remove_directory(directory, name, depth)
+                            : syscall_failure("remove", name);
+    }
+    moved_up_.push_back(std::move(above));
+    return {};
+  }
+
+  int top_;
+  std::vector<std::string> moved_up_;
+};
+
+}  // namespace
+
+Result<> remove_tree(int directory, const std::string& name) {
+  return Removal(directory).run(name);
+}
+
+}  // namespace nutshell::init

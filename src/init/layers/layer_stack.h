@@ -1,0 +1,75 @@
+// The layers of /workspace as init knows them. Init makes and reads them; mounting is for the host,
+// which is told which layers to stack and says when it has. Not thread-safe; init has one thread.
+#pragma once
+
+#include <deque>
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "init/files/change_journal.h"
+#include "init/layers/change_walk.h"
+#include "init/layers/layer_view.h"
+
+namespace nutshell::init {
+
+class LayerStack {
+ public:
+  // `store` holds the layers, `base` may be closed. Without a store there are no layers.
+  LayerStack(const UniqueFd& store, UniqueFd base);
+
+  [[nodiscard]] bool is_there() const { return !layers_.empty(); }
+  [[nodiscard]] bool has_base() const { return base_ != nullptr; }
+
+  // What happens from now on goes to a layer of its own. Nothing but init may be alive.
+  Result<wire::ChangeBegun> begin(std::string label);
+  // The files as they are now can be had again, by the id given.
+  Result<wire::ChangeBegun> checkpoint();
+  // As they were then; "base": as /workspace began.
+  Result<wire::ChangeBegun> rollback(const std::string& id);
+  // The host has stacked what it was last told to.
+  Result<> use(const std::vector<std::string>& names);
+
+  struct Ended {
+    std::string label;
+    std::vector<PathChange> paths;
+    std::string why_not;  // set: not everything is listed, and nothing can be taken back
+  };
+  [[nodiscard]] bool is_begun(const std::string& id) const { return open_ && open_->id == id; }
+  Result<Ended> end();
+
+  [[nodiscard]] ChangeWalk against_base() const;
+  [[nodiscard]] Result<std::optional<LayerEntry>> find_in_base(const std::string& path) const;
+
+ private:
+  struct Private {
+    std::shared_ptr<const Layer> layer;
+    std::uint64_t weight = 1;  // how many were merged into it
+  };
+  using Stack = std::vector<Private>;
+  struct Open {
+    std::string id;
+    std::string label;
+    std::shared_ptr<const Layer> top;
+  };
+
+  Result<wire::ChangeBegun> propose(Stack below);
+  Result<Stack> merged(Stack stack);
+  Result<> merge_from(Stack& stack, std::size_t first);
+  [[nodiscard]] bool is_short_of_space() const;
+  [[nodiscard]] LayerList whole() const;
+  std::string new_name();
+
+  int store_;
+  std::shared_ptr<const Layer> base_;
+  Stack layers_;  // lowest first
+  std::optional<Stack> proposed_;
+  std::optional<Open> open_;
+  std::map<std::string, Stack> checkpoints_;
+  std::uint64_t last_layer_ = 0;
+  std::uint64_t last_change_ = 0;
+  std::uint64_t last_checkpoint_ = 0;
+};
+
+}  // namespace nutshell::init

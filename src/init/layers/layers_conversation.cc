@@ -1,0 +1,122 @@
+#include "init/layers/layers_conversation.h"
+
+#include <fmt/format.h>
+#include <signal.h>
+
+#include <algorithm>
+
+#include "init/file_conversations.h"
+#include "init/files/attempt.h"
+#include "init/files/change_report.h"
+#include "init/layers/changes_conversation.h"
+#include "init/one_reply.h"
+
+namespace nutshell::init {
+namespace {
+
+using Opened = std::unique_ptr<Conversation>;
+
+constexpr std::string_view kPrefix = "/workspace/";
+
+bool is_alone() {
+  return ::kill(-1, 0) != 0 && errno == ESRCH;
+}
+
+wire::Refused who_is_in_the_way(const FilesState& files) {
+  const std::string running = files.running();
+  return {"unavailable", "Something is running in the sandbox.",
+          fmt::format("{} could write to the files meanwhile.",
+                      running.empty() ? "A process" : running),
+          "Wait for its end, stop it, or ask with --kill."};
+}
+
+Result<Opened> begin(const wire::Frame& frame, LayerStack& stack) {
+  if (!stack.is_there() || !is_alone()) return nullptr;
+  auto request = TRY(wire::decode<wire::BeginChange>(frame.payload));
+  auto begun = stack.begin(std::move(request.label));
+  if (!begun) return nullptr;  // no room for another layer: a copy may still fit
+  return std::make_unique<OneReply>(frame.conversation, std::move(*begun));
+}
+
+Result<Opened> end(const wire::Frame& frame, LayerStack& stack, FilesState& files) {
+  const auto request = TRY(wire::decode<wire::EndChange>(frame.payload));
+  if (!stack.is_begun(request.change_id)) return nullptr;
+  auto ended = stack.end();
+  if (!ended) {
+    wire::Changed changed;
+    changed.why_no_undo = "its files cannot all be read: " + printable(ended.error().message);
+    return std::make_unique<OneReply>(frame.conversation, std::move(changed));
+  }
+  return std::make_unique<OneReply>(
+      frame.conversation, report_change(files, {std::move(ended->label), std::move(ended->paths),
+                                                std::move(ended->why_not)}));
+}
+
+template <typename Propose>
+Result<Opened> stack_anew(const wire::Frame& frame, bool kills_all, const FilesState& files,
+                          const Propose& propose) {
+  if (!is_alone()) {
+    if (kills_all) ::kill(-1, SIGKILL);
+    return std::make_unique<OneReply>(frame.conversation, who_is_in_the_way(files));
+  }
+  return std::make_unique<OneReply>(frame.conversation, TRY(propose()));
+}
+
+Result<Opened> checkpoint(const wire::Frame& frame, LayerStack& stack, const FilesState& files) {
+  const auto request = TRY(wire::decode<wire::Checkpoint>(frame.payload));
+  return stack_anew(frame, request.kills_all != 0, files, [&] { return stack.checkpoint(); });
+}
+
+Result<Opened> rollback(const wire::Frame& frame, LayerStack& stack, const FilesState& files) {
+  const auto request = TRY(wire::decode<wire::Rollback>(frame.payload));
+  return stack_anew(frame, request.kills_all != 0, files,
+                    [&] { return stack.rollback(request.id); });
+}
+
+Result<Opened> read_base(const wire::Frame& frame, const LayerStack& stack) {
+  const auto request = TRY(wire::decode<wire::ReadFile>(frame.payload));
+  if (request.state != wire::FileState::Base) return nullptr;
+  std::string path = request.path;
+  if (path.starts_with(kPrefix)) path.erase(0, kPrefix.size());
+  const auto entry = TRY(stack.find_in_base(path));
+  if (!entry || !S_ISREG(entry->status.st_mode)) {
+    return failure(ErrorCode::NotFound,
+                   fmt::format("{} was no file when the workspace began", printable(path)));
+  }
+  const Image image = image_of(entry, path);
+  return open_read(frame.conversation, request, TRY(image.content->open()), image.info);
+}
+
+}  // namespace
+
+Result<Opened> open_layers_conversation(const wire::Frame& frame, LayerStack& stack,
+                                        FilesState& files) {
+  using enum wire::MessageType;
+  switch (frame.type) {
+    case BeginChange:
+      return begin(frame, stack);
+    case EndChange:
+      return end(frame, stack, files);
+    case ReadFile:
+      return read_base(frame, stack);
+    default:
+      break;
+  }
+  const bool is_ours = frame.type == UseLayers || frame.type == ListChanges ||
+                       frame.type == Checkpoint || frame.type == Rollback;
+  if (!is_ours) return nullptr;
+  if (!stack.is_there()) {
+    return failure(ErrorCode::Unsupported, "this sandbox keeps no layers of its files");
+  }
+  if (frame.type == Checkpoint) return checkpoint(frame, stack, files);
+  if (frame.type == Rollback) return rollback(frame, stack, files);
+  if (frame.type == UseLayers) {
+    TRY(stack.use(TRY(wire::decode<wire::UseLayers>(frame.payload)).layers));
+    return std::make_unique<OneReply>(frame.conversation, wire::Done{});
+  }
+  return std::make_unique<ChangesConversation>(frame.conversation,
+                                               TRY(wire::decode<wire::ListChanges>(frame.payload)),
+                                               stack.against_base());
+}
+
+}  // namespace nutshell::init

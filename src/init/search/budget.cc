@@ -1,0 +1,20 @@
+#include "init/search/budget.h"
+
+#include <fcntl.h>
+#include <sys/stat.h>
+
+#include "init/paths.h"
+
+namespace nutshell::init::search {
+
+wire::FileInfo describe_entry(int root, const std::string& path) {
+  struct stat status {};
+  if (::fstatat(root, path.c_str(), &status, AT_SYMLINK_NOFOLLOW | AT_NO_AUTOMOUNT) != 0) {
+    status = {};
+  }
+  wire::FileInfo info = describe(status, path);
+  if (info.kind == wire::FileKind::Link) info.target = read_link(root, path);
+  return info;
+}
+
+}  // namespace nutshell::init::search

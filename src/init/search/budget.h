@@ -1,0 +1,42 @@
+// What may go into one reply of described entries: a number of them, and the bytes of a frame.
+#pragma once
+
+#include <algorithm>
+#include <chrono>
+#include <cstdint>
+#include <string>
+
+#include "wire/schema.h"
+
+namespace nutshell::init::search {
+
+// How long a walk without a timeout of its own may take.
+inline constexpr std::chrono::seconds kListingTime{20};
+
+class Budget {
+ public:
+  explicit Budget(std::uint32_t most) : left_(most) {}
+
+  // False once it is used up, and from then on.
+  bool take(const wire::FileInfo& info) {
+    const std::size_t cost = info.path.size() + info.target.size() + kOverhead;
+    if (left_ == 0 || cost > bytes_) {
+      left_ = 0;
+      return false;
+    }
+    --left_;
+    bytes_ -= cost;
+    return true;
+  }
+  [[nodiscard]] bool is_used_up() const { return left_ == 0; }
+
+ private:
+  static constexpr std::size_t kOverhead = 48;  // the fields of fixed size
+  std::uint32_t left_;
+  std::size_t bytes_ = wire::kMostPageBytes;
+};
+
+// Kind Other and no size if it is gone by now.
+wire::FileInfo describe_entry(int root, const std::string& path);
+
+}  // namespace nutshell::init::search

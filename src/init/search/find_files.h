@@ -1,0 +1,15 @@
+// Finds entries of a tree by their names: true totals, one page, what is newest first.
+#pragma once
+
+#include <variant>
+
+#include "init/search/place.h"
+#include "wire/schema.h"
+
+namespace nutshell::init::search {
+
+// Uses `threads` threads, which are gone when it returns. Paths are relative to the place.
+std::variant<wire::FindPage, wire::Refused> find_files(Place place, const wire::FindFiles& request,
+                                                       unsigned threads);
+
+}  // namespace nutshell::init::search

@@ -1,0 +1,20 @@
+// Lists a directory, or some levels of a tree: directories first, each followed by what is in it.
+#pragma once
+
+#include <optional>
+#include <variant>
+
+#include "init/search/place.h"
+#include "wire/schema.h"
+
+namespace nutshell::init::search {
+
+using ListReply = std::variant<wire::Listing, wire::Refused>;
+
+// `Small` gives up, without an answer, on what would keep its caller from other work for long.
+enum class Effort { Small, Any };
+
+std::optional<ListReply> list_directory(const Place& place, const wire::ListDirectory& request,
+                                        Effort effort);
+
+}  // namespace nutshell::init::search

@@ -1,0 +1,21 @@
+// Where a request points: an open directory or regular file, and what to say if there is none.
+#pragma once
+
+#include <string>
+#include <variant>
+
+#include "base/unique_fd.h"
+#include "wire/schema.h"
+
+namespace nutshell::init::search {
+
+struct Place {
+  UniqueFd fd;
+  bool is_directory = false;
+};
+
+// An empty path is the working directory itself. Links are followed: the caller named this place.
+std::variant<Place, wire::Refused> open_place(const std::string& path,
+                                              const std::string& working_directory);
+
+}  // namespace nutshell::init::search

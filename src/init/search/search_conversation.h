@@ -1,0 +1,24 @@
+// ListDirectory, FindFiles and Search as conversations.
+#pragma once
+
+#include <memory>
+#include <string>
+
+#include "base/result.h"
+#include "init/conversation.h"
+
+namespace nutshell::init {
+
+struct SearchState {
+  std::string working_directory = "/workspace";  // relative paths count from here
+  int memory_priority = -1;                      // init's own oom_score_adj, or none
+  unsigned running = 0;                          // workers
+
+  [[nodiscard]] bool is_busy() const { return running > 0; }
+};
+
+// Cancelled if it is another kind of message. The state must outlive the conversation.
+Result<std::unique_ptr<Conversation>> open_search_conversation(const wire::Frame& frame,
+                                                               SearchState& state);
+
+}  // namespace nutshell::init

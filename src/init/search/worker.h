@@ -1,0 +1,42 @@
+// A process of init's own for an answer that takes a while: init has one thread and must stay
+// responsive. It is a fork, so nothing is loaded from the sandbox; it has no descriptor of init's
+// but the ones it needs, and threads of its own.
+#pragma once
+
+#include <functional>
+#include <string>
+
+#include "base/result.h"
+#include "base/unique_fd.h"
+
+namespace nutshell::init::search {
+
+class Worker {
+ public:
+  struct Plan {
+    std::function<std::string()> answer;  // what is sent back
+    int kept = -1;                        // a descriptor it needs
+    int memory_priority = -1;             // init's oom_score_adj: the worker is taken before init
+  };
+  // ResourceExhausted where the sandbox has no room for another process.
+  static Result<Worker> start(const Plan& plan);
+
+  Worker(Worker&&) noexcept = default;
+  Worker& operator=(Worker&&) = delete;
+  ~Worker();  // kills it; init reaps it like any other child
+
+  // Readable when read() has something to do.
+  [[nodiscard]] int descriptor() const { return pipe_.get(); }
+  enum class State { Working, Answered, Lost };
+  State read();
+  [[nodiscard]] const std::string& answer() const { return answer_; }
+
+ private:
+  Worker(UniqueFd pipe, UniqueFd process) : pipe_(std::move(pipe)), process_(std::move(process)) {}
+
+  UniqueFd pipe_;
+  UniqueFd process_;  // a pidfd: its number cannot become another's
+  std::string answer_;
+};
+
+}  // namespace nutshell::init::search
