@@ -41,8 +41,9 @@ Protection cpu_protection(const Abilities& abilities, const Limits& limits) {
     return {"cpus", Strength::Hard, "CPU affinity, locked by seccomp", ""};
   }
   return {
-      "cpus", Strength::Missing, "",
-      fmt::format("a fraction of a core needs a cgroup: ask for whole cores, or {}", kDelegateFix)};
+      "cpus", Strength::Watched,
+      "CPU affinity, locked by seccomp; init looks every 10 ms and halts all for their fraction",
+      fmt::format("ask for whole cores, or {}", kDelegateFix)};
 }
 
 Protection process_protection(const Abilities& abilities) {

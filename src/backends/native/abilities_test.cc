@@ -38,10 +38,13 @@ TEST(Abilities, WithoutCgroupsMemoryIsOnlyWatchedAndSaysSo) {
   EXPECT_EQ(problems(poor_host(), {}), "");
 }
 
-TEST(Abilities, FractionOfACoreNeedsACgroup) {
+TEST(Abilities, FractionOfACoreIsWatchedWithoutACgroup) {
   SandboxSpec spec;
   spec.limits.millicpus = 500;
-  EXPECT_THAT(problems(poor_host(), spec), HasSubstr("cpus: cannot be kept here"));
+  EXPECT_EQ(problems(poor_host(), spec), "");
+  EXPECT_EQ(named(protections_for(poor_host(), spec), "cpus").strength, Strength::Watched);
+  spec.requirements = {{"cpus", true}};
+  EXPECT_THAT(problems(poor_host(), spec), HasSubstr("--require cpus=hard: only watched here"));
   spec.limits.millicpus = 2000;
   EXPECT_EQ(problems(poor_host(), spec), "");
 }

@@ -70,6 +70,13 @@ bool CgroupHost::has(bool CgroupRoles::*role) const {
                      [&](const CgroupPlace& place) { return place.roles.*role; });
 }
 
+void CgroupHost::keep_limits_only() {
+  if (version_ != CgroupVersion::V1) return;
+  std::erase_if(places_, [](const CgroupPlace& place) {
+    return !place.roles.memory && !place.roles.pids && !place.roles.cpu;
+  });
+}
+
 void CgroupHost::use_v1(const Mounts& mounts, const Memberships& memberships) {
   const auto use = [&](const V1Controller& controller) {
     const auto own = locate_cgroup(mounts, memberships, controller.name);

@@ -44,6 +44,9 @@ class CgroupHost {
   [[nodiscard]] bool has_cpu() const { return has(&CgroupRoles::cpu); }
   [[nodiscard]] bool has_freezer() const { return has(&CgroupRoles::freezer); }
 
+  // Leaves out, on a v1 host, what only freezes and counts.
+  void keep_limits_only();
+
   // What is missing, in words; empty if nothing is.
   [[nodiscard]] const std::string& why_not() const { return why_not_; }
 

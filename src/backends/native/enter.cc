@@ -1,5 +1,6 @@
 #include "backends/native/enter.h"
 
+#include <fcntl.h>
 #include <grp.h>
 #include <sched.h>
 #include <signal.h>
@@ -16,6 +17,7 @@
 #include "backends/native/network_namespace.h"
 #include "backends/native/rootfs.h"
 #include "backends/native/seccomp.h"
+#include "base/file.h"
 #include "base/seccomp_filter.h"
 #include "base/socket.h"
 
@@ -23,10 +25,31 @@ namespace nutshell::native {
 namespace {
 
 constexpr const char* kHostname = "nutshell";
-constexpr auto kNetworkTime = std::chrono::seconds(20);
+constexpr auto kPieceTime = std::chrono::seconds(20);
+constexpr std::string_view kJoins = "joins";
+constexpr std::string_view kJoinsAndEvents = "joins, oom events";
 
-Result<> join_cgroups(const EnterPlan& plan) {
-  const int error = Cgroup::join_by(plan.cgroup_joins);
+Result<Packet> receive_piece(const EnterPlan& plan, std::string_view name) {
+  Packet packet = TRY(receive_packet(plan.late_pieces, Deadline::in(kPieceTime)));
+  if (packet.descriptors.empty())
+    return failure(ErrorCode::Internal, std::string(name) + ": " + packet.bytes);
+  return packet;
+}
+
+// Before anything of the sandbox's own runs; what was mounted until now is ours.
+Result<> join_cgroups(const EnterPlan& plan, Entered& entered) {
+  Packet late;
+  std::vector<int> joins(plan.cgroup_joins.begin(), plan.cgroup_joins.end());
+  if (plan.has_late_cgroup) {
+    late = TRY(receive_piece(plan, "cgroup"));
+    if (late.bytes == kJoinsAndEvents) {
+      entered.oom_events = std::move(late.descriptors.back());
+      late.descriptors.pop_back();
+    }
+    for (const UniqueFd& join : late.descriptors)
+      joins.push_back(join.get());
+  }
+  const int error = Cgroup::join_by(joins);
   if (error != 0) return syscall_failure(error, "join the sandbox's cgroups");
   if (::unshare(CLONE_NEWCGROUP) != 0) return syscall_failure("unshare", "cgroup");
   return {};
@@ -36,8 +59,7 @@ Result<> enter_network(const EnterPlan& plan) {
   UniqueFd made;
   int fd = plan.network_namespace;
   if (fd < 0) {
-    Packet packet = TRY(receive_packet(plan.network_source, Deadline::in(kNetworkTime)));
-    if (packet.descriptors.empty()) return failure(ErrorCode::Internal, "network: " + packet.bytes);
+    Packet packet = TRY(receive_piece(plan, "network"));
     made = std::move(packet.descriptors.front());
     fd = made.get();
   }
@@ -45,14 +67,19 @@ Result<> enter_network(const EnterPlan& plan) {
   return {};
 }
 
-Result<> enter_root(const EnterPlan& plan) {
+Result<> enter_root(const EnterPlan& plan, Entered& entered) {
   if (plan.shared_root >= 0 && ::setns(plan.shared_root, CLONE_NEWNS) != 0) {
     return syscall_failure("setns", "mount");
   }
   if (::unshare(CLONE_NEWNS) != 0) return syscall_failure("unshare", "mount");
   if (plan.shared_root < 0) TRY(enter_shared_root({plan.image, plan.privilege}));
   const HostIds owner = plan.privilege == Privilege::Root ? plan.ids : HostIds{0, 0};
-  return mount_private_parts({plan.privilege, owner, plan.limits});
+  entered.store = TRY(mount_private_parts(
+      {plan.privilege, owner, plan.limits, plan.workspace_base, plan.unsafe_mounts}));
+  if (plan.is_restacked_later) {
+    entered.mount_namespace = TRY(open_file("/proc/self/ns/mnt", O_RDONLY));
+  }
+  return {};
 }
 
 Result<> name_host() {
@@ -109,9 +136,16 @@ Result<> guard_init(const EnterPlan& plan) {
   return {};
 }
 
-Result<> restrict_sandbox_paths(const EnterPlan& plan) {
+// What is mounted later is not covered by the rules of now, and rules can never be widened. So
+// where layers are to be stacked, init keeps one thread unrestricted and idle, to make a restricted
+// one after each change; everything it does and starts is done by that one.
+Result<> restrict_sandbox_paths(const EnterPlan& plan, Entered& entered) {
   if (plan.is_without_landlock) return {};
-  return restrict_paths({.writable = {"/workspace", "/tmp"}, .devices = {"/dev"}});
+  UniqueFd rules = TRY(make_path_rules(
+      sandbox_path_rules({entered.store.get(), plan.workspace_base}, plan.unsafe_writable)));
+  if (!plan.is_restacked_later) return restrict_by(rules);
+  entered.path_rules = std::move(rules);
+  return {};
 }
 
 }  // namespace
@@ -121,10 +155,28 @@ Result<> enter_own_user_namespace(const HostIds& caller) {
   return write_id_map({0, caller.user, 0, caller.group});
 }
 
+Result<> send_late_cgroup(int late_pieces, std::span<const int> joins, int oom_events) {
+  std::vector<int> descriptors(joins.begin(), joins.end());
+  if (oom_events >= 0) descriptors.push_back(oom_events);
+  return send_packet(late_pieces, oom_events >= 0 ? kJoinsAndEvents : kJoins, descriptors);
+}
+
+PathRules sandbox_path_rules(const HiddenDirectories& hidden,
+                             const std::vector<std::string>& unsafe_writable) {
+  PathRules rules{.writable = {"/workspace", "/tmp"}, .devices = {"/dev"}};
+  rules.writable.insert(rules.writable.end(), unsafe_writable.begin(), unsafe_writable.end());
+  if (hidden.store >= 0) rules.hidden_writable.push_back(hidden.store);
+  if (hidden.base >= 0) rules.hidden_readable.push_back(hidden.base);
+  return rules;
+}
+
 // The order is the kernel's, not ours: each step still needs what a later one takes away.
-Result<> enter_sandbox(const EnterPlan& plan) {
-  TRY(join_cgroups(plan));
-  TRY(enter_root(plan));
+Result<Entered> enter_sandbox(const EnterPlan& plan) {
+  // Again in guard_init: a change of user clears it.
+  if (::prctl(PR_SET_PDEATHSIG, SIGKILL) != 0) return syscall_failure("set parent-death signal");
+  Entered entered;
+  TRY(enter_root(plan, entered));
+  TRY(join_cgroups(plan, entered));
   TRY(enter_network(plan));
   TRY(name_host());
   TRY(pin_to_cpus(plan));
@@ -134,9 +186,9 @@ Result<> enter_sandbox(const EnterPlan& plan) {
   TRY(drop_capabilities());
   TRY(guard_init(plan));
   TRY(set_no_new_privileges());
-  TRY(restrict_sandbox_paths(plan));
+  TRY(restrict_sandbox_paths(plan, entered));
   TRY(filter_system_calls());  // last: it forbids the calls used above
-  return {};
+  return entered;
 }
 
 }  // namespace nutshell::native

@@ -5,9 +5,12 @@
 #include <string>
 #include <vector>
 
+#include "backends/native/landlock.h"
 #include "backends/native/privilege.h"
 #include "backends/native/rlimits.h"
+#include "backends/native/rootfs.h"
 #include "base/result.h"
+#include "base/unique_fd.h"
 #include "core/limits.h"
 
 namespace nutshell::native {
@@ -18,18 +21,42 @@ struct EnterPlan {
   std::string image;
   Limits limits;
   std::span<const int> cgroup_joins;
-  int network_namespace = -1;  // a pooled one; -1: one comes through network_source
-  int network_source = -1;     // packet socket: the namespace is made while we mount
-  int shared_root = -1;        // a mount namespace made by enter_shared_root; -1: make one
+  int network_namespace = -1;  // a pooled one; -1: it is a late piece
+  // Packet socket through which pieces come that are made while we mount: the cgroup's join files,
+  // if has_late_cgroup, and the network namespace.
+  int late_pieces = -1;
+  bool has_late_cgroup = false;
+  int shared_root = -1;  // a mount namespace made by enter_shared_root; -1: make one
   MemoryWall memory_wall = MemoryWall::Cgroup;
   std::vector<int> cpus;             // pinned to these, where affinity is the CPU limit
   std::span<char> command_line;      // where ps would show the host's command line
   bool is_without_landlock = false;  // unsafe, asked for by name
+  int workspace_base = -1;           // detached mount that /workspace begins as
+  std::vector<PlacedMount> unsafe_mounts;
+  std::vector<std::string> unsafe_writable;  // targets of those that may be written to
+  bool is_restacked_later = false;           // its layers change: the rules cannot be final yet
 };
 
 // A user namespace that a plain user is root of: where everything else is made from.
 Result<> enter_own_user_namespace(const HostIds& caller);
 
-Result<> enter_sandbox(const EnterPlan& plan);
+struct Entered {
+  UniqueFd oom_events;       // came with a late cgroup
+  UniqueFd store;            // the hidden root of the scratch file system
+  UniqueFd path_rules;       // with is_restacked_later: init's own to restrict itself by
+  UniqueFd mount_namespace;  // with is_restacked_later
+};
+Result<Entered> enter_sandbox(const EnterPlan& plan);
+
+// The Landlock rules of a sandbox as it is now, for a process that has its root.
+struct HiddenDirectories {
+  int store = -1;
+  int base = -1;
+};
+PathRules sandbox_path_rules(const HiddenDirectories& hidden,
+                             const std::vector<std::string>& unsafe_writable);
+
+// What enter_sandbox waits for with has_late_cgroup. Without oom_events: -1.
+Result<> send_late_cgroup(int late_pieces, std::span<const int> joins, int oom_events);
 
 }  // namespace nutshell::native

@@ -43,6 +43,7 @@ constexpr Access kDevices = LANDLOCK_ACCESS_FS_READ_FILE | LANDLOCK_ACCESS_FS_WR
                             LANDLOCK_ACCESS_FS_READ_DIR | LANDLOCK_ACCESS_FS_IOCTL_DEV;
 constexpr Access kNotInWritable =
     LANDLOCK_ACCESS_FS_MAKE_CHAR | LANDLOCK_ACCESS_FS_MAKE_BLOCK | LANDLOCK_ACCESS_FS_IOCTL_DEV;
+constexpr Access kNotInHidden = LANDLOCK_ACCESS_FS_MAKE_BLOCK | LANDLOCK_ACCESS_FS_IOCTL_DEV;
 // The rights that a rule on something other than a directory may name.
 constexpr Access kOfFiles = LANDLOCK_ACCESS_FS_EXECUTE | LANDLOCK_ACCESS_FS_WRITE_FILE |
                             LANDLOCK_ACCESS_FS_READ_FILE | LANDLOCK_ACCESS_FS_TRUNCATE |
@@ -70,6 +71,14 @@ long restrict_self(int ruleset) {
   return ::syscall(SYS_landlock_restrict_self, ruleset, 0U);
 }
 
+Result<> allow_directory(const UniqueFd& ruleset, int directory, Access access) {
+  landlock_path_beneath_attr rule{};
+  rule.allowed_access = access;
+  rule.parent_fd = directory;
+  if (add_rule(ruleset.get(), rule) != 0) return syscall_failure("add landlock rule");
+  return {};
+}
+
 Result<> allow_beneath(const UniqueFd& ruleset, const std::string& path, Access access) {
   const UniqueFd target = TRY(open_at(AT_FDCWD, path.c_str(), O_PATH | O_NOFOLLOW));
   struct stat status {};
@@ -78,11 +87,8 @@ Result<> allow_beneath(const UniqueFd& ruleset, const std::string& path, Access 
     return failure(ErrorCode::InvalidArgument, "landlock rule on a symbolic link: " + path);
   }
   if (!S_ISDIR(status.st_mode)) access &= kOfFiles;
-  landlock_path_beneath_attr rule{};
-  rule.allowed_access = access;
-  rule.parent_fd = target.get();
-  if (add_rule(ruleset.get(), rule) != 0) return syscall_failure("add landlock rule for", path);
-  return {};
+  auto allowed = allow_directory(ruleset, target.get(), access);
+  return allowed ? std::move(allowed) : while_doing(path, std::move(allowed).error());
 }
 
 }  // namespace
@@ -92,13 +98,13 @@ int landlock_abi() {
   return version > 0 ? version : 0;
 }
 
-Result<> restrict_paths(const PathRules& rules) {
+Result<UniqueFd> make_path_rules(const PathRules& rules) {
   const int abi = landlock_abi();
   if (abi == 0) return failure(ErrorCode::Unsupported, "this kernel has no Landlock");
   const Access known = known_access(abi);
   RulesetAttributes attributes{.handled_files = known, .handled_network = 0, .scoped = 0};
   if (abi >= 6) attributes.scoped = LANDLOCK_SCOPE_ABSTRACT_UNIX_SOCKET | LANDLOCK_SCOPE_SIGNAL;
-  const UniqueFd ruleset(create_ruleset(&attributes, sizeof attributes, 0));
+  UniqueFd ruleset(create_ruleset(&attributes, sizeof attributes, 0));
   if (!ruleset) return syscall_failure("create landlock ruleset");
 
   TRY(allow_beneath(ruleset, "/", kRead));
@@ -108,8 +114,22 @@ Result<> restrict_paths(const PathRules& rules) {
   for (const std::string& path : rules.devices) {
     TRY(allow_beneath(ruleset, path, known & kDevices));
   }
-  if (restrict_self(ruleset.get()) != 0) return syscall_failure("restrict by landlock");
+  for (const int directory : rules.hidden_writable) {
+    TRY(allow_directory(ruleset, directory, known & ~kNotInHidden));
+  }
+  for (const int directory : rules.hidden_readable) {
+    TRY(allow_directory(ruleset, directory, kRead));
+  }
+  return ruleset;
+}
+
+Result<> restrict_by(const UniqueFd& rules) {
+  if (restrict_self(rules.get()) != 0) return syscall_failure("restrict by landlock");
   return {};
+}
+
+Result<> restrict_paths(const PathRules& rules) {
+  return restrict_by(TRY(make_path_rules(rules)));
 }
 
 }  // namespace nutshell

@@ -182,6 +182,10 @@ Result<> Launcher::act(const LauncherRequest& request, LauncherReply& reply,
       return pause(*TRY(find(request.id)));
     case Operation::Resume:
       return resume(*TRY(find(request.id)));
+    case Operation::Restack: {
+      const Kept* kept = TRY(find(request.id));
+      return starter_.restack(kept->sandbox, kept->spec, request.layers);
+    }
     case Operation::Why:
       reply.is_out_of_memory = out_of_memory_.contains(request.id) ? 1 : 0;
       return {};

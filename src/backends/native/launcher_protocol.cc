@@ -18,6 +18,12 @@ PackedSpec pack(const SandboxSpec& spec) {
   for (const auto& [name, value] : spec.labels)
     packed.labels.push_back({name, value});
   packed.unsafe_without = spec.unsafe_without;
+  packed.workspace = spec.workspace;
+  for (const UnsafeMount& mount : spec.unsafe_mounts) {
+    const bool is_writable = mount.access == UnsafeMount::Access::ReadWrite;
+    packed.unsafe_mounts.push_back(
+        {mount.source, mount.target, is_writable ? std::uint8_t{1} : std::uint8_t{0}});
+  }
   return packed;
 }
 
@@ -37,6 +43,12 @@ SandboxSpec unpack(const PackedSpec& packed) {
   for (const PackedText& label : packed.labels)
     spec.labels[label.name] = label.value;
   spec.unsafe_without = packed.unsafe_without;
+  spec.workspace = packed.workspace;
+  for (const PackedMount& mount : packed.unsafe_mounts) {
+    using enum UnsafeMount::Access;
+    spec.unsafe_mounts.push_back(
+        {mount.source, mount.target, mount.is_writable != 0 ? ReadWrite : ReadOnly});
+  }
   return spec;
 }
 

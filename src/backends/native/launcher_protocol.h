@@ -10,12 +10,19 @@
 
 namespace nutshell::native {
 
-enum class Operation : std::uint8_t { Start = 1, Connect, Stop, List, Pause, Resume, Why };
+enum class Operation : std::uint8_t { Start = 1, Connect, Stop, List, Pause, Resume, Why, Restack };
 
 struct PackedText {
   std::string name;
   std::string value;
   void fields(auto& visit) { visit(name, value); }
+};
+
+struct PackedMount {
+  std::string source;
+  std::string target;
+  std::uint8_t is_writable = 0;
+  void fields(auto& visit) { visit(source, target, is_writable); }
 };
 
 struct PackedSpec {
@@ -32,9 +39,12 @@ struct PackedSpec {
   std::string working_directory;
   std::vector<PackedText> labels;
   std::vector<std::string> unsafe_without;
+  std::string workspace;
+  std::vector<PackedMount> unsafe_mounts;
   void fields(auto& visit) {
     visit(image, memory_bytes, millicpus, processes, disk_bytes, open_files, cpu_seconds, ttl_ms,
-          idle_ms, environment, working_directory, labels, unsafe_without);
+          idle_ms, environment, working_directory, labels, unsafe_without, workspace,
+          unsafe_mounts);
   }
 };
 
@@ -43,9 +53,10 @@ SandboxSpec unpack(const PackedSpec& packed);
 
 struct LauncherRequest {
   Operation operation = Operation::List;
-  std::string id;   // with List: those after this one
-  PackedSpec spec;  // with Start
-  void fields(auto& visit) { visit(operation, id, spec); }
+  std::string id;                   // with List: those after this one
+  PackedSpec spec;                  // with Start
+  std::vector<std::string> layers;  // with Restack
+  void fields(auto& visit) { visit(operation, id, spec, layers); }
 };
 
 struct PackedStatus {

@@ -93,19 +93,23 @@ Result<std::string> NativeBackend::start_kept(const SandboxSpec& spec) {
   return TRY(client.ask(request)).reply.id;
 }
 
-Result<LauncherClient::Answer> NativeBackend::ask(Operation operation, const std::string& id) {
+Result<LauncherClient::Answer> NativeBackend::ask(const LauncherRequest& request) {
   const RuntimeDirectory directory = TRY(RuntimeDirectory::open());
   auto client = LauncherClient::connect(directory);
   if (!client) {
     return failure(ErrorCode::NotFound,
                    fmt::format("no sandbox '{}': none are kept at the moment; 'nutshell create' "
                                "makes one",
-                               id));
+                               request.id));
   }
+  return client->ask(request);
+}
+
+Result<LauncherClient::Answer> NativeBackend::ask(Operation operation, const std::string& id) {
   LauncherRequest request;
   request.operation = operation;
   request.id = id;
-  return client->ask(request);
+  return ask(request);
 }
 
 Result<UniqueFd> NativeBackend::connect(const std::string& id) {
@@ -158,6 +162,17 @@ Result<> NativeBackend::pause(const std::string& id) {
 
 Result<> NativeBackend::resume(const std::string& id) {
   TRY(ask(Operation::Resume, id));
+  return {};
+}
+
+Result<> NativeBackend::restack(const std::string& id, const std::vector<std::string>& layers) {
+  const auto own = own_.find(id);
+  if (own != own_.end()) return starter_->restack(own->second, {}, layers);
+  LauncherRequest request;
+  request.operation = Operation::Restack;
+  request.id = id;
+  request.layers = layers;
+  TRY(ask(request));
   return {};
 }
 

@@ -29,6 +29,7 @@ class NativeBackend : public Backend {
   Result<std::vector<SandboxStatus>> list() override;
   Result<> pause(const std::string& id) override;
   Result<> resume(const std::string& id) override;
+  Result<> restack(const std::string& id, const std::vector<std::string>& layers) override;
   Gone why_gone(const std::string& id) override;
   SweepReport sweep(SweepMode mode) override;
 
@@ -36,6 +37,7 @@ class NativeBackend : public Backend {
   Result<std::string> start_here(const SandboxSpec& spec);
   Result<std::string> start_kept(const SandboxSpec& spec);
   Result<LauncherClient::Answer> ask(Operation operation, const std::string& id);
+  static Result<LauncherClient::Answer> ask(const LauncherRequest& request);
   const Abilities& abilities();
 
   InitEntry entry_;

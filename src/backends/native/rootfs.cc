@@ -8,10 +8,12 @@
 #include <unistd.h>
 
 #include <array>
+#include <filesystem>
 
 #include "backends/native/device_directory.h"
 #include "backends/native/host_etc.h"
 #include "backends/native/mounts.h"
+#include "backends/native/workspace_mount.h"
 #include "base/beneath.h"
 #include "base/file.h"
 
@@ -128,23 +130,66 @@ Result<> mount_proc(Privilege privilege) {
   return attach_mount(settings.get(), AT_FDCWD, "/proc/sys");
 }
 
+// The user's directory below a layer of the sandbox's own.
+Result<> mount_layers(const PrivateRoot& root, int store) {
+  struct stat status {};
+  if (::fstat(root.base, &status) != 0) return syscall_failure("stat", "/workspace");
+  const std::string work = std::string(kFirstLayer) + kWorkSuffix;
+  TRY(make_directory(store, work.c_str(), 0700));
+  if (::fchmodat(store, kFirstLayer, (status.st_mode & 0777U) | 0700U, 0) != 0 ||
+      ::fchownat(store, work.c_str(), root.owner.user, root.owner.group, 0) != 0) {
+    return syscall_failure("own", "/workspace");
+  }
+  return mount_workspace({store, root.base, {kFirstLayer}}, Standing::Hidden);
+}
+
 // One file system for /workspace and /tmp, so that one number bounds them together.
-Result<> mount_scratch(const PrivateRoot& root) {
+Result<UniqueFd> mount_scratch(const PrivateRoot& root) {
   const std::uint64_t inodes = std::max<std::uint64_t>(root.limits.disk_bytes / 4096, 64);
-  const UniqueFd scratch = TRY(new_file_system(
-      "tmpfs",
-      {{"size", std::to_string(root.limits.disk_bytes)}, {"nr_inodes", std::to_string(inodes)}},
-      MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV));
+  UniqueFd scratch = TRY(new_file_system("tmpfs",
+                                         {{"size", std::to_string(root.limits.disk_bytes)},
+                                          {"nr_inodes", std::to_string(inodes)},
+                                          {"mode", "0700"}},
+                                         MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV));
   TRY(make_directory(scratch.get(), "tmp"));
   TRY(make_directory(scratch.get(), "workspace"));
-  if (::fchmodat(scratch.get(), "tmp", 01777, 0) != 0 ||
+  if (::fchownat(scratch.get(), "", root.owner.user, root.owner.group, AT_EMPTY_PATH) != 0 ||
+      ::fchmodat(scratch.get(), "tmp", 01777, 0) != 0 ||
       ::fchownat(scratch.get(), "tmp", root.owner.user, root.owner.group, 0) != 0 ||
       ::fchownat(scratch.get(), "workspace", root.owner.user, root.owner.group, 0) != 0) {
     return syscall_failure("own", "/workspace");
   }
   TRY(attach_mount(scratch.get(), AT_FDCWD, "/workspace"));
   TRY(bind_path("/workspace/tmp", "/tmp"));
-  return bind_path("/workspace/workspace", "/workspace");
+  if (root.base >= 0) {
+    TRY(mount_layers(root, scratch.get()));
+  } else {
+    TRY(bind_path("/workspace/workspace", "/workspace"));
+  }
+  return scratch;
+}
+
+bool is_below(std::string_view path, std::string_view directory) {
+  return path.starts_with(directory) && path.size() > directory.size() &&
+         path[directory.size()] == '/';
+}
+
+// The mount's place is made where the sandbox may write; elsewhere it has to be there.
+Result<> place_mount(const PlacedMount& placed) {
+  for (const char* scratch : {"/workspace", "/tmp"}) {
+    if (!is_below(placed.target, scratch)) continue;
+    std::error_code error;
+    std::filesystem::create_directories(placed.target, error);
+    if (error) return syscall_failure(error.value(), "make", placed.target);
+  }
+  auto place = open_beneath(AT_FDCWD, placed.target, O_PATH | O_DIRECTORY, 0, Links::Follow);
+  if (!place) {
+    return failure(ErrorCode::InvalidArgument,
+                   fmt::format("unsafe-mount {0}: there is no directory {0} in the sandbox; take "
+                               "one below /workspace or /tmp, or /opt, /home",
+                               placed.target));
+  }
+  return attach_mount(placed.mount, place->get(), "");
 }
 
 Result<> mount_terminals() {
@@ -190,10 +235,13 @@ Result<> enter_shared_root(const RootSource& source) {
   return set_attributes(whole.get(), kReadOnly, Subtree::One);
 }
 
-Result<> mount_private_parts(const PrivateRoot& root) {
+Result<UniqueFd> mount_private_parts(const PrivateRoot& root) {
   TRY(mount_proc(root.privilege));
-  TRY(mount_scratch(root));
-  return mount_terminals();
+  UniqueFd store = TRY(mount_scratch(root));
+  TRY(mount_terminals());
+  for (const PlacedMount& placed : root.unsafe_mounts)
+    TRY(place_mount(placed));
+  return store;
 }
 
 }  // namespace nutshell::native

@@ -3,9 +3,11 @@
 #pragma once
 
 #include <string>
+#include <vector>
 
 #include "backends/native/privilege.h"
 #include "base/result.h"
+#include "base/unique_fd.h"
 #include "core/limits.h"
 
 namespace nutshell::native {
@@ -19,15 +21,24 @@ struct RootSource {
 // root stays reachable.
 Result<> enter_shared_root(const RootSource& source);
 
+// A detached mount, and where it goes.
+struct PlacedMount {
+  int mount = -1;
+  std::string target;
+};
+
 struct PrivateRoot {
   Privilege privilege = Privilege::Rootless;
   HostIds owner;  // of the scratch directories, as this process counts ids
   Limits limits;
+  int base = -1;  // detached mount that /workspace begins as; -1: it is empty
+  std::vector<PlacedMount> unsafe_mounts;
 };
 
 // For a process whose root is the shared part, in a copy of that mount namespace, and in the pid
-// namespace the sandbox will have: adds /proc, terminals and bounded scratch space.
-Result<> mount_private_parts(const PrivateRoot& root);
+// namespace the sandbox will have: adds /proc, terminals and bounded scratch space. Returns the
+// root of the scratch file system, which no path inside leads to.
+Result<UniqueFd> mount_private_parts(const PrivateRoot& root);
 
 // Refuses an image whose mount points are links or missing what a root file system has.
 Result<> check_image(const std::string& image);

@@ -15,7 +15,9 @@
 
 #include "backends/native/cgroup_name.h"
 #include "backends/native/enter.h"
+#include "backends/native/restack.h"
 #include "backends/native/rootfs.h"
+#include "backends/native/workspace_mount.h"
 #include "base/file.h"
 #include "base/random_id.h"
 #include "base/socket.h"
@@ -71,6 +73,12 @@ std::string encode_error(const Error& error) {
   return static_cast<char>(error.code) + error.message;
 }
 
+bool is_without_landlock(const SandboxSpec& spec, const Abilities& abilities) {
+  return abilities.landlock == 0 &&
+         std::find(spec.unsafe_without.begin(), spec.unsafe_without.end(), "landlock") !=
+             spec.unsafe_without.end();
+}
+
 }  // namespace
 
 Result<Starter> Starter::create(InitEntry entry, Pooling pooling) {
@@ -85,6 +93,8 @@ Result<> Starter::prepare_self() {
   cgroup_owner_ = TRY(cgroup_owner_name());
   const std::string command_line = TRY(read_file("/proc/self/cmdline", 4U << 20U));
   command_line_bytes_ = command_line.size();
+  // A sandbox for one command is never frozen, and its end is the end of its init.
+  if (pooling_ == Pooling::Off) abilities_.cgroups.keep_limits_only();
   if (abilities_.privilege == Privilege::Rootless) TRY(gain_own_root());
   if (pooling_ == Pooling::On) home_network_ = TRY(open_own_network_namespace());
   return {};
@@ -185,7 +195,7 @@ std::vector<int> Starter::choose_cpus(const Limits& limits) const {
   cpu_set_t set;
   CPU_ZERO(&set);
   if (!pins_cpus(abilities_) || ::sched_getaffinity(0, sizeof set, &set) != 0) return chosen;
-  const unsigned wanted = std::min(limits.millicpus / 1000, abilities_.cores);
+  const unsigned wanted = std::min((limits.millicpus + 999) / 1000, abilities_.cores);
   const auto first = static_cast<unsigned>(random_number() % CPU_SETSIZE);
   for (unsigned i = 0; i < CPU_SETSIZE && chosen.size() < wanted; ++i) {
     const unsigned cpu = (first + i) % CPU_SETSIZE;
@@ -212,27 +222,62 @@ InitSetup Starter::make_setup(const SandboxSpec& spec) const {
   }
   if (!abilities_.cgroups.has_memory()) setup.watched_memory_bytes = spec.limits.memory_bytes;
   setup.is_pinned = pins_cpus(abilities_);
+  const bool is_fraction = spec.limits.millicpus % 1000 != 0;
+  if (setup.is_pinned && is_fraction) setup.watched_millicpus = spec.limits.millicpus;
   return setup;
 }
 
-Result<ChildProcess> Starter::clone_into(const SandboxSpec& spec, NativeSandbox& sandbox,
-                                         InitSetup setup, UniqueFd report) {
+// A sandbox that is kept may have its layers stacked anew; one for a single command never does.
+bool Starter::has_late_rules(const SandboxSpec& spec) const {
+  return pooling_ == Pooling::On && !is_without_landlock(spec, abilities_);
+}
+
+Result<HostDirectories> Starter::bring_directories(const SandboxSpec& spec,
+                                                   const HostIds& ids) const {
+  using enum UnsafeMount::Access;
+  HostDirectories brought;
+  if (!spec.workspace.empty()) {
+    const HostDirectory workspace{spec.workspace, ReadOnly, abilities_.privilege, ids};
+    brought.base = TRY(bring_host_directory(workspace));
+    brought.base_to_stack = TRY(bring_again(brought.base, workspace));
+  }
+  for (const UnsafeMount& mount : spec.unsafe_mounts) {
+    brought.unsafe_mounts.push_back(
+        TRY(bring_host_directory({mount.source, mount.access, abilities_.privilege, ids})));
+  }
+  return brought;
+}
+
+EnterPlan Starter::plan_entry(const SandboxSpec& spec, const NativeSandbox& sandbox) const {
   EnterPlan plan;
   plan.privilege = abilities_.privilege;
-  plan.ids =
-      abilities_.privilege == Privilege::Root ? choose_host_ids(abilities_.privilege) : caller_;
+  plan.ids = sandbox.ids;
   plan.image = spec.image;
   plan.limits = spec.limits;
   plan.network_namespace = sandbox.network ? sandbox.network->descriptor() : -1;
-  plan.network_source = sandbox.network_source.get();
-  plan.shared_root = TRY(shared_root(spec.image));
+  plan.late_pieces = sandbox.late_pieces.get();
+  plan.has_late_cgroup = makes_cgroup_late();
   plan.memory_wall = abilities_.cgroups.has_memory() ? MemoryWall::Cgroup : MemoryWall::PerProcess;
   plan.cpus = choose_cpus(spec.limits);
   plan.command_line = {program_invocation_name, command_line_bytes_};
   // Only where its absence was accepted by name: otherwise the step fails, and so does the start.
-  plan.is_without_landlock =
-      abilities_.landlock == 0 && std::find(spec.unsafe_without.begin(), spec.unsafe_without.end(),
-                                            "landlock") != spec.unsafe_without.end();
+  plan.is_without_landlock = is_without_landlock(spec, abilities_);
+  plan.workspace_base = sandbox.directories.base_to_stack.get();
+  for (std::size_t i = 0; i < spec.unsafe_mounts.size(); ++i) {
+    const UnsafeMount& mount = spec.unsafe_mounts[i];
+    plan.unsafe_mounts.push_back({sandbox.directories.unsafe_mounts[i].get(), mount.target});
+    if (mount.access == UnsafeMount::Access::ReadWrite)
+      plan.unsafe_writable.push_back(mount.target);
+  }
+  plan.is_restacked_later = pooling_ == Pooling::On;
+  if (has_late_rules(spec)) ++plan.limits.processes;  // init's own thread
+  return plan;
+}
+
+Result<ChildProcess> Starter::clone_into(const SandboxSpec& spec, NativeSandbox& sandbox,
+                                         InitSetup setup, UniqueFd report) {
+  EnterPlan plan = plan_entry(spec, sandbox);
+  plan.shared_root = TRY(shared_root(spec.image));
   int cgroup_directory = -1;
   if (sandbox.cgroup) {
     cgroup_directory = sandbox.cgroup->clone_directory();
@@ -245,20 +290,31 @@ Result<ChildProcess> Starter::clone_into(const SandboxSpec& spec, NativeSandbox&
   auto priority = open_file("/proc/self/oom_score_adj", O_WRONLY);
   if (priority) setup.memory_priority = std::move(*priority);
   auto entered = enter_sandbox(plan);
-  if (entered) {
-    entered = keep_only({setup.control.get(), setup.connection.get(), setup.oom_events.get(),
-                         setup.memory_priority.get(), report.get()});
+  Result<> ready;
+  if (entered && entered->oom_events) setup.oom_events = std::move(entered->oom_events);
+  if (!entered) ready = Failure(std::move(entered).error());
+  std::vector<int> handed_out;  // to whoever stacks layers later
+  if (ready) {
+    setup.base = std::move(sandbox.directories.base);
+    setup.path_rules = std::move(entered->path_rules);
+    setup.store = std::move(entered->store);
+    if (entered->mount_namespace) handed_out = {setup.store.get(), entered->mount_namespace.get()};
+    ready = keep_only({setup.control.get(), setup.connection.get(), setup.oom_events.get(),
+                       setup.memory_priority.get(), report.get(), setup.store.get(),
+                       setup.base.get(), setup.path_rules.get(), entered->mount_namespace.get()});
   }
-  if (entered) entered = limit_open_files(spec.limits);
-  const std::string answer = entered ? std::string(1, kStarted) : encode_error(entered.error());
-  (void)write_all(report.get(), answer);  // who started us is gone, then so are we
-  if (!entered) ::_exit(1);
+  if (ready) ready = limit_open_files(spec.limits);
+  const std::string answer = ready ? std::string(1, kStarted) : encode_error(ready.error());
+  (void)send_packet(report.get(), answer, handed_out);  // who started us is gone, then so are we
+  if (!ready) ::_exit(1);
+  entered->mount_namespace.reset();
   report.reset();
   ::_exit(entry_(std::move(setup)));
 }
 
 Result<NativeSandbox> Starter::start(const SandboxSpec& spec) {
-  last_spec_ = spec;
+  const bool is_plain = spec.workspace.empty() && spec.unsafe_mounts.empty();
+  if (is_plain) last_spec_ = spec;
   if (auto spare = TRY(take_spare(spec))) return std::move(*spare);
   InitSetup setup = make_setup(spec);
   UniqueFd ours;
@@ -268,28 +324,51 @@ Result<NativeSandbox> Starter::start(const SandboxSpec& spec) {
   return sandbox;
 }
 
+// On a host with v1 controllers a child may join its groups at any time at little cost, so a
+// one-shot sandbox mounts its files while they are made.
+bool Starter::makes_cgroup_late() const {
+  return pooling_ == Pooling::Off && abilities_.cgroups.version() == CgroupVersion::V1;
+}
+
 Result<NativeSandbox> Starter::start_anew(const SandboxSpec& spec, InitSetup setup) {
   NativeSandbox sandbox;
-  if (auto cgroup = TRY(take_cgroup(spec.limits))) sandbox.cgroup.emplace(std::move(*cgroup));
+  sandbox.ids =
+      abilities_.privilege == Privilege::Root ? choose_host_ids(abilities_.privilege) : caller_;
+  sandbox.directories = TRY(bring_directories(spec, sandbox.ids));
+  Limits limits = spec.limits;
+  if (has_late_rules(spec)) ++limits.processes;  // init's own thread
+  if (!makes_cgroup_late()) setup.oom_events = TRY(add_cgroup(sandbox, limits));
   sandbox.network = TRY(take_network());
   UniqueFd report;
   std::tie(sandbox.control, setup.control) = TRY(make_socket_pair(SocketKind::Packets));
   std::tie(sandbox.report, report) = TRY(make_socket_pair(SocketKind::Stream));
-  if (sandbox.cgroup && abilities_.cgroups.has_memory()) {
-    setup.oom_events = TRY(sandbox.cgroup->open_oom_events());
-  }
-  UniqueFd network_ours;
+  UniqueFd pieces;
   if (!sandbox.network) {
-    std::tie(network_ours, sandbox.network_source) = TRY(make_socket_pair(SocketKind::Packets));
+    std::tie(pieces, sandbox.late_pieces) = TRY(make_socket_pair(SocketKind::Packets));
   }
   sandbox.init = TRY(clone_into(spec, sandbox, std::move(setup), std::move(report)));
-  sandbox.network_source.reset();
-  if (network_ours) TRY(send_new_network_namespace(network_ours.get()));
+  sandbox.late_pieces.reset();
+  sandbox.directories.base_to_stack.reset();
+  if (makes_cgroup_late()) {
+    const UniqueFd oom_events = TRY(add_cgroup(sandbox, limits));
+    TRY(send_late_cgroup(pieces.get(), sandbox.cgroup->join_descriptors(), oom_events.get()));
+  }
+  if (pieces) TRY(send_new_network_namespace(pieces.get()));
   return sandbox;
+}
+
+// Returns where init can see that memory ran out, if the group can tell.
+Result<UniqueFd> Starter::add_cgroup(NativeSandbox& sandbox, const Limits& limits) {
+  auto cgroup = TRY(take_cgroup(limits));
+  if (!cgroup) return UniqueFd();
+  sandbox.cgroup.emplace(std::move(*cgroup));
+  return abilities_.cgroups.has_memory() ? sandbox.cgroup->open_oom_events() : UniqueFd();
 }
 
 // All protections of a spare are already on; it only learns its lifetime and environment now.
 Result<std::optional<NativeSandbox>> Starter::take_spare(const SandboxSpec& spec) {
+  // A spare has nothing of the host mounted: it is made before anybody says what.
+  if (!spec.workspace.empty() || !spec.unsafe_mounts.empty()) return std::optional<NativeSandbox>();
   const auto found = std::find_if(spares_.begin(), spares_.end(), [&](const Spare& spare) {
     return spare.spec.limits == spec.limits && spare.spec.image == spec.image &&
            spare.spec.unsafe_without == spec.unsafe_without;
@@ -323,16 +402,19 @@ bool Starter::make_spare() {
 }
 
 Result<> Starter::wait_until_started(NativeSandbox& sandbox) {
-  std::array<char, 4096> answer{};
-  if (!TRY(wait_for(sandbox.report.get(), POLLIN, Deadline::in(kStartTime)))) {
-    return failure(ErrorCode::DeadlineExceeded, "start the sandbox: it takes too long");
+  Packet answer = TRY(receive_packet(sandbox.report.get(), Deadline::in(kStartTime)));
+  if (answer.bytes.empty()) {
+    return failure(ErrorCode::Internal, "start the sandbox: it died at once");
   }
-  const ssize_t count = ::read(sandbox.report.get(), answer.data(), answer.size());
-  if (count <= 0) return failure(ErrorCode::Internal, "start the sandbox: it died at once");
-  if (answer[0] == kStarted) return {};
-  return while_doing("start the sandbox",
-                     {static_cast<ErrorCode>(answer[0]),
-                      std::string(answer.data() + 1, static_cast<std::size_t>(count) - 1)});
+  if (answer.bytes[0] != kStarted) {
+    return while_doing("start the sandbox",
+                       {static_cast<ErrorCode>(answer.bytes[0]), answer.bytes.substr(1)});
+  }
+  if (answer.descriptors.size() == 2) {
+    sandbox.store = std::move(answer.descriptors[0]);
+    sandbox.mount_namespace = std::move(answer.descriptors[1]);
+  }
+  return {};
 }
 
 std::string Starter::start_failure(NativeSandbox& sandbox) {
@@ -347,6 +429,30 @@ Result<UniqueFd> Starter::connect(NativeSandbox& sandbox) {
   auto [ours, theirs] = TRY(make_socket_pair(SocketKind::Stream));
   TRY(send_packet(sandbox.control.get(), "c", {theirs.get()}));
   return std::move(ours);
+}
+
+Result<> Starter::restack(const NativeSandbox& sandbox, const SandboxSpec& spec,
+                          const std::vector<std::string>& layers) const {
+  if (!sandbox.mount_namespace) {
+    return failure(ErrorCode::Unsupported, "a sandbox for one command has no layers");
+  }
+  RestackPlan plan;
+  plan.store = sandbox.store.get();
+  plan.mount_namespace = sandbox.mount_namespace.get();
+  UniqueFd base;
+  if (sandbox.directories.base) {
+    base = TRY(bring_again(sandbox.directories.base, {spec.workspace, UnsafeMount::Access::ReadOnly,
+                                                      abilities_.privilege, sandbox.ids}));
+  }
+  plan.base = base.get();
+  plan.control = sandbox.control.get();
+  plan.layers = layers;
+  plan.has_rules = has_late_rules(spec);
+  for (const UnsafeMount& mount : spec.unsafe_mounts) {
+    if (mount.access == UnsafeMount::Access::ReadWrite)
+      plan.unsafe_writable.push_back(mount.target);
+  }
+  return nutshell::native::restack(plan);
 }
 
 void Starter::finish(NativeSandbox sandbox) {

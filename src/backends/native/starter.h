@@ -10,6 +10,7 @@
 
 #include "backends/native/abilities.h"
 #include "backends/native/cgroup.h"
+#include "backends/native/enter.h"
 #include "backends/native/network_namespace.h"
 #include "backends/native/privilege.h"
 #include "base/child_process.h"
@@ -20,15 +21,27 @@
 
 namespace nutshell::native {
 
+// Detached mounts of what a sandbox sees of the host.
+struct HostDirectories {
+  UniqueFd base;           // of /workspace
+  UniqueFd base_to_stack;  // another, used up by the start
+  std::vector<UniqueFd> unsafe_mounts;
+};
+
 // A running sandbox and what belongs to it alone.
 struct NativeSandbox {
   ChildProcess init;
   UniqueFd control;  // hands connections to init; its end is init's end
   UniqueFd stream;   // the first connection, until somebody takes it
   UniqueFd report;   // why it did not start, if it did not
+  HostIds ids;
   std::optional<Cgroup> cgroup;
   std::optional<NetworkNamespace> network;  // pooled
-  UniqueFd network_source;                  // while it starts without a pool
+  UniqueFd late_pieces;                     // while it starts without a pool
+  HostDirectories directories;              // of the host, mounted in it
+  // What its layers are stacked by; closed where they cannot be.
+  UniqueFd store;
+  UniqueFd mount_namespace;
 };
 
 enum class Pooling {
@@ -44,6 +57,9 @@ class Starter {
 
   // From a spare one with the same limits and image if there is one, else anew.
   Result<NativeSandbox> start(const SandboxSpec& spec);
+  // Makes its /workspace the stack of these layers, for a sandbox in which only init is alive.
+  Result<> restack(const NativeSandbox& sandbox, const SandboxSpec& spec,
+                   const std::vector<std::string>& layers) const;
   // Waits until it has entered its sandbox, or gives the reason why it could not.
   static Result<> wait_until_started(NativeSandbox& sandbox);
   // Why a sandbox that ended never began; empty if it did begin.
@@ -64,6 +80,11 @@ class Starter {
     SandboxSpec spec;
     NativeSandbox sandbox;
   };
+  [[nodiscard]] bool makes_cgroup_late() const;
+  Result<UniqueFd> add_cgroup(NativeSandbox& sandbox, const Limits& limits);
+  [[nodiscard]] bool has_late_rules(const SandboxSpec& spec) const;
+  [[nodiscard]] Result<HostDirectories> bring_directories(const SandboxSpec& spec,
+                                                          const HostIds& ids) const;
   Result<NativeSandbox> start_anew(const SandboxSpec& spec, InitSetup setup);
   Result<std::optional<NativeSandbox>> take_spare(const SandboxSpec& spec);
   bool make_spare();
@@ -76,6 +97,7 @@ class Starter {
   Result<UniqueFd> make_shared_root(const std::string& image);
   Result<ChildProcess> clone_into(const SandboxSpec& spec, NativeSandbox& sandbox, InitSetup setup,
                                   UniqueFd report);
+  [[nodiscard]] EnterPlan plan_entry(const SandboxSpec& spec, const NativeSandbox& sandbox) const;
   InitSetup make_setup(const SandboxSpec& spec) const;
   std::vector<int> choose_cpus(const Limits& limits) const;
 
