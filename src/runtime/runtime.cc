@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "base/defer.h"
+#include "runtime/output_store.h"
 
 namespace nutshell {
 namespace {
@@ -50,7 +51,7 @@ Result<Backend*> Runtime::backend(const std::string& wanted) {
 }
 
 Result<ExecResult> Runtime::run(const SandboxSpec& spec, const ExecRequest& request,
-                                wire::ExecIo& io) {
+                                wire::ExecIo& io, const LastLook& before_end) {
   TRY(check_spec(spec));
   TRY(check_exec(request));
   Backend* chosen = TRY(backend(spec.backend));
@@ -58,13 +59,22 @@ Result<ExecResult> Runtime::run(const SandboxSpec& spec, const ExecRequest& requ
   const Defer stopped([&] { (void)chosen->stop(id); });  // killing a process of ours cannot fail
   wire::InitClient client(TRY(chosen->connect(id)));
   ExecResult result = TRY(client.exec(request, io));
-  if (result.outcome != Outcome::Lost) return result;
+  if (result.outcome != Outcome::Lost) {
+    if (before_end) before_end(client);
+    return result;
+  }
   return explain_loss(std::move(result), chosen->why_gone(id));
 }
 
 Result<std::string> Runtime::create(const SandboxSpec& spec) {
   TRY(check_spec(spec));
-  return TRY(backend(spec.backend))->start(spec, Lifetime::Kept);
+  Backend* chosen = TRY(backend(spec.backend));
+  if (spec.workspace.empty()) return chosen->start(spec, Lifetime::Kept);
+  SandboxSpec dated = spec;
+  const auto now = std::chrono::system_clock::now().time_since_epoch();
+  dated.labels[kBeganLabel] =
+      std::to_string(std::chrono::duration_cast<std::chrono::nanoseconds>(now).count());
+  return chosen->start(dated, Lifetime::Kept);
 }
 
 Result<std::pair<Backend*, std::string>> Runtime::locate(const std::string& id) {
@@ -126,7 +136,8 @@ Result<ExecResult> Runtime::exec(const std::string& id, const ExecRequest& reque
 
 Result<> Runtime::destroy(const std::string& id) {
   auto [where, whole_id] = TRY(locate(id));
-  return where->stop(whole_id);
+  TRY(where->stop(whole_id));
+  return remove_outputs(whole_id);
 }
 
 Result<> Runtime::pause(const std::string& id) {
@@ -137,6 +148,18 @@ Result<> Runtime::pause(const std::string& id) {
 Result<> Runtime::resume(const std::string& id) {
   auto [where, whole_id] = TRY(locate(id));
   return where->resume(whole_id);
+}
+
+Result<> Runtime::restack(const std::string& id, const std::vector<std::string>& layers) {
+  // A whole id is taken at its word, as it is for exec: this is on the way of every command.
+  if (is_id(id) && id.size() == kIdLength) {
+    for (const BackendEntry& entry : backend_registry()) {
+      auto stacked = TRY(backend(entry.name))->restack(id, layers);
+      if (stacked || stacked.error().code != ErrorCode::NotFound) return stacked;
+    }
+  }
+  auto [where, whole_id] = TRY(locate(id));
+  return where->restack(whole_id, layers);
 }
 
 Result<std::vector<SandboxStatus>> Runtime::list(const std::map<std::string, std::string>& labels) {
@@ -168,6 +191,13 @@ SweepReport Runtime::sweep(SweepMode mode) {
     std::move(report.removed.begin(), report.removed.end(), std::back_inserter(all.removed));
     std::move(report.failed.begin(), report.failed.end(), std::back_inserter(all.failed));
   }
+  const auto living = [this]() -> Result<std::vector<std::string>> {
+    std::vector<std::string> ids;
+    for (const SandboxStatus& status : TRY(list()))
+      ids.push_back(status.id);
+    return ids;
+  };
+  sweep_outputs(living, mode, all);
   return all;
 }
 

@@ -2,6 +2,7 @@
 // backend by name. Not thread-safe.
 #pragma once
 
+#include <functional>
 #include <map>
 #include <memory>
 #include <string>
@@ -16,19 +17,34 @@
 
 namespace nutshell {
 
+// When a sandbox with a workspace began, in nanoseconds on the clock that files have.
+inline constexpr const char* kBeganLabel = "nutshell.began";
+
 class Runtime {
  public:
   explicit Runtime(BackendContext context) : context_(std::move(context)) {}
 
-  // A sandbox for this one command: made, used, and gone when this returns.
-  Result<ExecResult> run(const SandboxSpec& spec, const ExecRequest& request, wire::ExecIo& io);
+  // A sandbox for this one command: made, used, and gone when this returns. `before_end` gets a
+  // last look into it.
+  using LastLook = std::function<void(wire::InitClient&)>;
+  Result<ExecResult> run(const SandboxSpec& spec, const ExecRequest& request, wire::ExecIo& io,
+                         const LastLook& before_end = nullptr);
 
   Result<std::string> create(const SandboxSpec& spec);
   Result<ExecResult> exec(const std::string& id, const ExecRequest& request, wire::ExecIo& io);
   Result<wire::InitClient> connect(const std::string& id);
+  // For whoever needs more of a sandbox than its init: its backend, its whole id, and a stream.
+  struct Opened {
+    Backend* where;
+    std::string id;
+    UniqueFd stream;
+  };
+  Result<Opened> open_stream(const std::string& id);
   Result<> destroy(const std::string& id);
   Result<> pause(const std::string& id);
   Result<> resume(const std::string& id);
+  // Makes /workspace the stack of layers that the sandbox's init asked for.
+  Result<> restack(const std::string& id, const std::vector<std::string>& layers);
 
   // With `labels`, only those that have all of them.
   Result<std::vector<SandboxStatus>> list(const std::map<std::string, std::string>& labels = {});
@@ -42,12 +58,6 @@ class Runtime {
 
  private:
   Result<Backend*> backend(const std::string& wanted);
-  struct Opened {
-    Backend* where;
-    std::string id;
-    UniqueFd stream;
-  };
-  Result<Opened> open_stream(const std::string& id);
   // The sandbox's backend, and its whole id.
   Result<std::pair<Backend*, std::string>> locate(const std::string& id);
 

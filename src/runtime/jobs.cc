@@ -1,0 +1,303 @@
+#include "runtime/jobs.h"
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <signal.h>
+#include <sys/stat.h>
+
+#include <algorithm>
+#include <nlohmann/json.hpp>
+
+#include "base/file.h"
+#include "base/random_id.h"
+#include "wire/exec_loop.h"
+
+namespace nutshell {
+
+namespace fs = std::filesystem;
+using namespace std::chrono_literals;
+
+// Everything about a job that has to outlive the process that started it.
+struct Jobs::Record {
+  std::string id;  // empty: no job yet
+  std::string exec_id;
+  std::string shown;
+  std::string output_id;
+  std::uint64_t output_offset = 0;
+  std::uint64_t error_offset = 0;
+  std::uint64_t lines = 0;
+  std::int64_t started_ms = 0;
+  Change change;
+  std::optional<ExecResult> ending;
+
+  NLOHMANN_DEFINE_TYPE_INTRUSIVE(Record, id, exec_id, shown, output_id, output_offset, error_offset,
+                                 lines, started_ms)
+};
+
+namespace {
+
+constexpr std::uint64_t kMostOutput = 1ULL << 40U;  // what is kept of it is bounded elsewhere
+constexpr auto kGrace = 10s;                        // for an init that is slow to answer
+constexpr auto kTermTime = 3s;                      // from asking to killing
+constexpr char kEndOfInput = '\x04';
+
+std::int64_t now_ms() {
+  return std::chrono::duration_cast<std::chrono::milliseconds>(
+             std::chrono::system_clock::now().time_since_epoch())
+      .count();
+}
+
+std::uint64_t count_lines(const StoredStream& stream) {
+  return static_cast<std::uint64_t>(std::count(stream.head.begin(), stream.head.end(), '\n') +
+                                    std::count(stream.tail.begin(), stream.tail.end(), '\n'));
+}
+
+wire::Exec exec_of(const CommandRequest& request, const std::string& exec_id) {
+  wire::Exec exec;
+  exec.exec_id = exec_id;
+  exec.argv = request.argv;
+  exec.environment = request.environment;
+  exec.working_directory = request.working_directory;
+  const bool is_background = request.wait == 0ms;
+  const bool may_outlive = request.wait < request.timeout;
+  // In the foreground nobody could type: a command that asks gets the end of its input.
+  exec.standard_input =
+      static_cast<std::uint8_t>(is_background ? StandardInput::Streamed : StandardInput::Empty);
+  exec.on_disconnect =
+      static_cast<std::uint8_t>(may_outlive ? OnDisconnect::Keep : OnDisconnect::Cancel);
+  exec.timeout_ms = static_cast<std::uint64_t>(request.timeout.count());
+  exec.output_bytes = kMostOutput;
+  exec.cpu_ms = static_cast<std::uint64_t>(
+      std::max<std::chrono::milliseconds>(request.timeout, 300s).count());
+  exec.window = wire::kWindow;
+  exec.drops_oldest = may_outlive ? 1 : 0;
+  return exec;
+}
+
+std::string shortened(const std::string& command) {
+  constexpr std::size_t kMost = 60;
+  const std::string line = command.substr(0, command.find('\n'));
+  return line.size() <= kMost ? line : line.substr(0, kMost) + "…";
+}
+
+bool is_job_id(std::string_view id) {
+  return id.size() > 1 && id.size() < 12 && id.front() == 'j' &&
+         id.find_first_not_of("0123456789", 1) == std::string_view::npos;
+}
+
+nlohmann::json pack(const ExecResult& ending) {
+  return {{"outcome", static_cast<int>(ending.outcome)},
+          {"exit_code", ending.exit_code},
+          {"signal", ending.signal},
+          {"detail", ending.detail},
+          {"duration_us", ending.duration.count()},
+          {"stdout_bytes", ending.stdout_bytes},
+          {"stderr_bytes", ending.stderr_bytes}};
+}
+
+ExecResult unpack(const nlohmann::json& packed) {
+  ExecResult ending;
+  ending.outcome = static_cast<Outcome>(
+      std::clamp(packed.at("outcome").get<int>(), 0, static_cast<int>(Outcome::Lost)));
+  ending.exit_code = packed.at("exit_code").get<int>();
+  ending.signal = packed.at("signal").get<int>();
+  ending.detail = packed.at("detail").get<std::string>();
+  ending.duration = std::chrono::microseconds(packed.at("duration_us").get<std::int64_t>());
+  ending.stdout_bytes = packed.at("stdout_bytes").get<std::uint64_t>();
+  ending.stderr_bytes = packed.at("stderr_bytes").get<std::uint64_t>();
+  return ending;
+}
+
+}  // namespace
+
+// ---- Changes ------------------------------------------------------------------------------------
+
+Jobs::Change Jobs::begin_change(const std::string& label) {
+  const auto answer = ground_.init.call<wire::ChangeBegun>(wire::BeginChange{shortened(label)});
+  if (!answer) return {{}, answer.error().message};
+  if (const auto* refused = std::get_if<wire::Refused>(&*answer)) return {{}, refused->what};
+  const auto& begun = std::get<wire::ChangeBegun>(*answer);
+  if (begun.way == wire::ChangeWay::Nothing) return {{}, begun.reason};
+  if (begun.way != wire::ChangeWay::NewLayer) return {begun.change_id, {}};
+  auto stacked = ground_.restack(begun.layers);
+  if (stacked) stacked = ground_.init.use_layers({begun.layers});
+  if (stacked) return {begun.change_id, {}};
+  return {{}, stacked.error().message};
+}
+
+wire::Changed Jobs::end_change(const Change& change) {
+  wire::Changed nothing;
+  if (change.id.empty()) {
+    nothing.why_no_undo = change.why_not;
+    return nothing;
+  }
+  auto answer = ground_.init.call<wire::Changed>(wire::EndChange{change.id});
+  if (!answer || std::holds_alternative<wire::Refused>(*answer)) {
+    nothing.why_no_undo = answer ? std::get<wire::Refused>(*answer).what : answer.error().message;
+    return nothing;
+  }
+  return std::get<wire::Changed>(std::move(*answer));
+}
+
+// ---- Records ------------------------------------------------------------------------------------
+
+Result<> Jobs::save(const Record& record) const {
+  nlohmann::json packed = record;
+  packed["change"] = {record.change.id, record.change.why_not};
+  if (record.ending) packed["ending"] = pack(*record.ending);
+  const fs::path path = place() / record.id;
+  const fs::path temporary = path.native() + ".new";
+  TRY(write_file(temporary, packed.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace),
+                 0600));
+  if (::rename(temporary.c_str(), path.c_str()) != 0)
+    return syscall_failure("rename", path.native());
+  return {};
+}
+
+Result<Jobs::Record> Jobs::load(const std::string& id) const {
+  if (!is_job_id(id)) return failure(ErrorCode::NotFound, "Jobs are called j1, j2, …");
+  const auto text = read_file(place() / id);
+  if (!text) return failure(ErrorCode::NotFound, "It was never started, or is long over.");
+  try {
+    const auto packed = nlohmann::json::parse(*text);
+    Record record = packed.get<Record>();
+    record.change = {packed.at("change").at(0).get<std::string>(),
+                     packed.at("change").at(1).get<std::string>()};
+    if (packed.contains("ending")) record.ending = unpack(packed.at("ending"));
+    return record;
+  } catch (const nlohmann::json::exception&) {
+    return failure(ErrorCode::NotFound, "What was noted about it cannot be read.");
+  }
+}
+
+// The next free number; the oldest record goes where there are too many.
+Result<std::string> Jobs::new_id() const {
+  if (::mkdir(place().c_str(), 0700) != 0 && errno != EEXIST)
+    return syscall_failure("mkdir", place().native());
+  std::vector<std::uint64_t> numbers;
+  std::error_code error;
+  for (const auto& item : fs::directory_iterator(place(), error)) {
+    const std::string name = item.path().filename().native();
+    if (is_job_id(name)) numbers.push_back(std::stoull(name.substr(1)));
+  }
+  std::sort(numbers.begin(), numbers.end());
+  for (std::size_t i = 0; i + kMostRemembered <= numbers.size(); ++i)
+    fs::remove(place() / fmt::format("j{}", numbers[i]), error);
+  for (std::uint64_t number = numbers.empty() ? 1 : numbers.back() + 1;; ++number) {
+    std::string id = fmt::format("j{}", number);
+    const auto file = open_file(place() / id, O_WRONLY | O_CREAT | O_EXCL, 0600);
+    if (file) return id;
+    if (file.error().code != ErrorCode::AlreadyExists) return Failure(file.error());
+  }
+}
+
+// ---- Running and looking ------------------------------------------------------------------------
+
+// What came in this look is added to what is kept. An output that cannot be kept has no id; that is
+// no reason to lose the result.
+void Jobs::store(Record& record, const ExecWatch& watch) {
+  StoredOutput whole;
+  if (!record.output_id.empty()) {
+    if (auto before = ground_.outputs.load(record.output_id)) whole = std::move(*before);
+  }
+  whole.command = record.shown;
+  const auto add = [](StoredStream& kept, const StoredStream& fresh) {
+    kept.append(fresh.head);
+    if (fresh.missing > 0) kept.skip(fresh.missing);
+    kept.append(fresh.tail);
+    kept.trim();
+  };
+  add(whole.output, watch.output);
+  add(whole.error, watch.error);
+  if (record.output_id.empty()) {
+    auto id = ground_.outputs.save(whole);
+    if (id) record.output_id = std::move(*id);
+  } else if (!ground_.outputs.replace(record.output_id, whole)) {
+    record.output_id.clear();
+  }
+}
+
+CommandState Jobs::state_of(const Record& record) const {
+  CommandState state;
+  state.shown = record.shown;
+  state.ending = record.ending;
+  state.job_id = record.id;
+  state.output_id = record.output_id;
+  state.total_lines = record.lines;
+  state.age = std::chrono::milliseconds(std::max<std::int64_t>(0, now_ms() - record.started_ms));
+  return state;
+}
+
+Result<CommandState> Jobs::settle(Record& record, const ExecWatch& watch) {
+  record.output_offset = watch.output_offset();
+  record.error_offset = watch.error_offset();
+  record.lines += count_lines(watch.output) + count_lines(watch.error);
+  record.ending = watch.ending();
+  const bool has_output = !watch.output.head.empty() || !watch.error.head.empty() ||
+                          watch.output.missing + watch.error.missing > 0;
+  if (has_output) store(record, watch);
+  wire::Changed changed;
+  if (record.ending) changed = end_change(record.change);
+  if (!record.ending && record.id.empty()) record.id = TRY(new_id());
+  if (!record.id.empty()) TRY(save(record));
+  CommandState state = state_of(record);
+  if (record.ending) state.job_id.clear();
+  state.changed = std::move(changed);
+  state.output = whole_text(watch.output);
+  state.error = whole_text(watch.error);
+  state.missing_bytes = watch.dropped();
+  return state;
+}
+
+Result<CommandState> Jobs::run(const CommandRequest& request) {
+  ExecRequest checked;
+  checked.argv = request.argv;
+  checked.environment = request.environment;
+  checked.working_directory = request.working_directory;
+  checked.limits.timeout = request.timeout;
+  TRY(check_exec(checked));
+  Record record;
+  record.exec_id = "tool-" + random_id(16);
+  record.shown = request.shown;
+  record.started_ms = now_ms();
+  record.change = request.reads_only ? Change{} : begin_change(request.shown);
+  ExecWatch watch(TRY(ground_.connect()));
+  watch.start(exec_of(request, record.exec_id));
+  const bool may_outlive = request.wait < request.timeout;
+  const auto most = may_outlive ? request.wait : request.timeout + kGrace;
+  const auto watched = watch.watch(Deadline::in(most), ground_.interrupt);
+  if (!watched) {
+    (void)end_change(record.change);  // nothing ran: there is nothing to take back
+    return Failure(watched.error());
+  }
+  return settle(record, watch);
+}
+
+Result<CommandState> Jobs::look(const JobRequest& request) {
+  Record record = TRY(load(request.id));
+  if (record.ending) {
+    CommandState state = state_of(record);
+    state.job_id.clear();
+    return state;
+  }
+  ExecWatch watch(TRY(ground_.connect()));
+  watch.attach({record.exec_id, record.output_offset, record.error_offset});
+  std::string input = request.input;
+  const bool ends_input = input.ends_with(kEndOfInput);
+  if (ends_input) input.pop_back();
+  if (!input.empty()) watch.send_input(input);
+  if (ends_input) watch.end_input();
+  if (request.stops) {
+    watch.send_signal(SIGTERM);
+    TRY(watch.watch(Deadline::in(kTermTime), ground_.interrupt));
+    if (!watch.ending()) watch.cancel();
+  }
+  const auto patience = request.stops ? kGrace : std::chrono::milliseconds(request.wait);
+  const auto watched = watch.watch(Deadline::in(patience), ground_.interrupt);
+  if (!watched && watched.error().code == ErrorCode::NotFound)
+    return failure(ErrorCode::NotFound, "The sandbox no longer knows how it ended.");
+  if (!watched) return Failure(watched.error());
+  return settle(record, watch);
+}
+
+}  // namespace nutshell

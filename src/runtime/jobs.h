@@ -1,0 +1,53 @@
+// Commands that tools run: each is a change that can be taken back, and each that lasts longer than
+// its caller waits becomes a job, which any later process can look at. What is known about jobs is
+// in the sandbox's output store. Not thread-safe.
+#pragma once
+
+#include <functional>
+#include <string>
+
+#include "runtime/exec_watch.h"
+#include "runtime/output_store.h"
+#include "tools/tool_context.h"
+#include "wire/init_client.h"
+
+namespace nutshell {
+
+class Jobs : public CommandRunner {
+ public:
+  static constexpr std::size_t kMostRemembered = 64;
+
+  // What lies below this layer.
+  struct Ground {
+    wire::InitClient& init;
+    OutputStore& outputs;
+    std::function<Result<UniqueFd>()> connect;  // a stream of its own to the same init
+    std::function<Result<>(const std::vector<std::string>& layers)> restack;
+    int interrupt = -1;  // readable: the caller wants the command to end
+  };
+  explicit Jobs(Ground ground) : ground_(std::move(ground)) {}
+
+  Result<CommandState> run(const CommandRequest& request) override;
+  Result<CommandState> look(const JobRequest& request) override;
+
+ private:
+  struct Record;
+  struct Change {
+    std::string id;
+    std::string why_not;
+  };
+  Change begin_change(const std::string& label);
+  wire::Changed end_change(const Change& change);
+  Result<CommandState> settle(Record& record, const ExecWatch& watch);
+  CommandState state_of(const Record& record) const;
+  void store(Record& record, const ExecWatch& watch);
+
+  [[nodiscard]] std::filesystem::path place() const { return ground_.outputs.directory() / "jobs"; }
+  Result<Record> load(const std::string& id) const;
+  Result<> save(const Record& record) const;
+  Result<std::string> new_id() const;
+
+  Ground ground_;
+};
+
+}  // namespace nutshell

@@ -1,0 +1,148 @@
+#include "runtime/tool_runner.h"
+
+#include <fmt/format.h>
+
+#include "compaction/compactor.h"
+#include "compaction/gain_log.h"
+#include "tools/argument_parser.h"
+#include "tools/result_text.h"
+#include "tools/text_budget.h"
+#include "tools/visible_text.h"
+
+namespace nutshell {
+namespace {
+
+std::string_view code_of(ErrorCode code) {
+  switch (code) {
+    case ErrorCode::InvalidArgument:
+      return "bad_argument";
+    case ErrorCode::NotFound:
+    case ErrorCode::Unavailable:
+    case ErrorCode::ResourceExhausted:
+    case ErrorCode::Unsupported:
+      return "unavailable";
+    case ErrorCode::PermissionDenied:
+      return "denied";
+    case ErrorCode::DeadlineExceeded:
+      return "timeout";
+    default:
+      return "internal";
+  }
+}
+
+ToolResult refuse_error(const Error& error) {
+  ToolError told{std::string(code_of(error.code)), error.message, {}, {}};
+  if (error.code == ErrorCode::Unavailable)
+    told.next = "The sandbox may have ended; 'nutshell list' shows those there are.";
+  return refuse(std::move(told));
+}
+
+// A tool keeps its budget; this keeps the bound that holds for all.
+void keep_bound(ToolResult& result, const ToolContext& context) {
+  const TextBudget most(context, static_cast<std::size_t>(kMostTokens));
+  result.text = valid_text(result.text);
+  if (most.fits(result.text)) return;
+  const std::string whole = std::move(result.text);
+  const auto fitted = most.fit(whole.size(), [&whole](std::size_t bytes) {
+    std::size_t end = bytes;
+    while (end > 0 && end < whole.size() &&
+           (static_cast<unsigned char>(whole[end]) & 0xc0U) == 0x80U)
+      --end;
+    return end == whole.size() ? whole : whole.substr(0, end) + "\n(cut)";
+  });
+  result.text = fitted.text;
+  result.is_cut = true;
+}
+
+std::string first_words(const std::string& command) {
+  std::size_t end = command.find_first_of(" \t\n");
+  if (end != std::string::npos) end = command.find_first_of(" \t\n", end + 1);
+  return command.substr(0, end);
+}
+
+// What the user sees in `nutshell gain`; a book that cannot be written harms no call.
+void note_gain(const ToolResult& result, const std::string& sandbox) {
+  if (result.command.empty() || !result.ending || result.raw_tokens == 0) return;
+  const auto path = compaction::GainLog::default_path();
+  if (!path) return;
+  (void)compaction::GainLog(*path).append(
+      {first_words(result.command), sandbox, result.parser, result.raw_tokens, result.tokens});
+}
+
+}  // namespace
+
+std::size_t EstimatedTokens::count(std::string_view text) const {
+  return compaction::estimate_tokens(text);
+}
+
+RenderedOutput CompactingRenderer::render(const CommandOutput& output, Style style,
+                                          std::size_t max_tokens) const {
+  compaction::Captured captured;
+  captured.command = output.command;
+  captured.ending = output.ending;
+  captured.output = output.output;
+  captured.error = output.error;
+  captured.recall_id = output.recall_id;
+  compaction::RenderOptions options;
+  options.style = style == Style::Raw ? compaction::Style::Native : compaction::Style::Nutshell;
+  options.max_tokens = max_tokens;
+  compaction::Rendering rendering = compaction::render(captured, options);
+  return {std::move(rendering.text), std::move(rendering.parser), rendering.tokens,
+          rendering.raw_tokens, !rendering.omitted.empty()};
+}
+
+Result<ToolRunner> ToolRunner::open(Runtime& runtime, const std::string& sandbox,
+                                    const ToolRunnerOptions& options) {
+  Runtime::Opened opened = TRY(runtime.open_stream(sandbox));
+  // The first stream is there already; the next one is asked for when a command needs it.
+  const auto first = std::make_shared<UniqueFd>(std::move(opened.stream));
+  const auto connect = [first, where = opened.where, id = opened.id]() -> Result<UniqueFd> {
+    if (*first) return std::move(*first);
+    return where->connect(id);
+  };
+  const auto restack = [where = opened.where,
+                        id = opened.id](const std::vector<std::string>& layers) {
+    return where->restack(id, layers);
+  };
+  return over({opened.id, connect, restack, TRY(OutputStore::open(opened.id))}, options);
+}
+
+Result<ToolRunner> ToolRunner::over(Ground ground, const ToolRunnerOptions& options) {
+  ToolRunner runner;
+  runner.sandbox_ = std::move(ground.sandbox);
+  runner.options_ = options;
+  runner.init_ = std::make_unique<wire::InitClient>(TRY(ground.connect()));
+  runner.outputs_ = std::make_unique<OutputStore>(std::move(ground.outputs));
+  runner.jobs_ = std::make_unique<Jobs>(Jobs::Ground{*runner.init_, *runner.outputs_,
+                                                     std::move(ground.connect),
+                                                     std::move(ground.restack), options.interrupt});
+  return runner;
+}
+
+ToolResult ToolRunner::run(const Tool& tool, std::string_view json_arguments) {
+  ToolContext context{*init_,
+                      tokens_,
+                      renderer_,
+                      *outputs_,
+                      *jobs_,
+                      options_.dialect,
+                      options_.takes_images,
+                      options_.repeats_output,
+                      options_.reads_only};
+  auto arguments = parse_arguments(tool, json_arguments, options_.dialect);
+  if (auto* error = std::get_if<ToolError>(&arguments)) return refuse(std::move(*error));
+  auto result = tool.run(std::get<Arguments>(arguments), context);
+  ToolResult told = result ? std::move(*result) : refuse_error(result.error());
+  keep_bound(told, context);
+  return told;
+}
+
+ToolResult ToolRunner::call(const Tool& tool, std::string_view json_arguments) {
+  ToolResult result = run(tool, json_arguments);
+  result.tokens = tokens_.count(result.text);
+  note_gain(result, sandbox_);
+  if (result.raw_tokens == 0) result.raw_tokens = result.tokens;
+  return result;
+}
+
+}  // namespace nutshell

@@ -1,0 +1,70 @@
+// Runs tool calls on one sandbox: checks the arguments, gives the tool what it needs, and sees to
+// it that the text keeps its bounds. Not thread-safe.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <string_view>
+
+#include "core/tool.h"
+#include "runtime/jobs.h"
+#include "runtime/output_store.h"
+#include "runtime/runtime.h"
+#include "tools/tool_context.h"
+
+namespace nutshell {
+
+struct ToolRunnerOptions {
+  Dialect dialect = Dialect::Nutshell;
+  bool takes_images = false;
+  bool repeats_output = false;
+  bool reads_only = false;
+  int interrupt = -1;  // readable: a command that runs is to be ended
+};
+
+// Tokens as the compaction engine estimates them.
+class EstimatedTokens : public TokenCounter {
+ public:
+  [[nodiscard]] std::size_t count(std::string_view text) const override;
+};
+class CompactingRenderer : public OutputRenderer {
+ public:
+  [[nodiscard]] RenderedOutput render(const CommandOutput& output, Style style,
+                                      std::size_t max_tokens) const override;
+};
+
+class ToolRunner {
+ public:
+  static Result<ToolRunner> open(Runtime& runtime, const std::string& sandbox,
+                                 const ToolRunnerOptions& options);
+
+  // Over what a sandbox comes down to: ways to its init, and a place for its outputs.
+  struct Ground {
+    std::string sandbox;
+    std::function<Result<UniqueFd>()> connect;
+    std::function<Result<>(const std::vector<std::string>& layers)> restack;
+    OutputStore outputs;
+  };
+  static Result<ToolRunner> over(Ground ground, const ToolRunnerOptions& options);
+
+  // Always a result: what went wrong is in it too.
+  ToolResult call(const Tool& tool, std::string_view json_arguments);
+
+  OutputStore& outputs() { return *outputs_; }
+  [[nodiscard]] const std::string& sandbox() const { return sandbox_; }
+
+ private:
+  ToolRunner() = default;
+  ToolResult run(const Tool& tool, std::string_view json_arguments);
+
+  std::string sandbox_;
+  ToolRunnerOptions options_;
+  // Of a fixed place: the ones below refer to the ones above.
+  std::unique_ptr<wire::InitClient> init_;
+  std::unique_ptr<OutputStore> outputs_;
+  std::unique_ptr<Jobs> jobs_;
+  EstimatedTokens tokens_;
+  CompactingRenderer renderer_;
+};
+
+}  // namespace nutshell

@@ -1,0 +1,172 @@
+#include "runtime/workspace.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <charconv>
+#include <thread>
+
+#include "base/deadline.h"
+#include "runtime/apply_record.h"
+
+namespace nutshell {
+namespace {
+
+using namespace std::chrono_literals;
+using wire::FileChange;
+using wire::FileKind;
+
+constexpr auto kKillTime = 5s;
+
+// Init is asked until what was killed is gone.
+template <typename Request>
+Result<wire::ChangeBegun> ask_for_layers(wire::InitClient& client, const Request& request,
+                                         Running running) {
+  const Deadline deadline = Deadline::in(kKillTime);
+  for (;;) {
+    auto answer = TRY(client.call<wire::ChangeBegun>(request));
+    if (auto* begun = std::get_if<wire::ChangeBegun>(&answer)) return std::move(*begun);
+    const auto& refused = std::get<wire::Refused>(answer);
+    if (running == Running::Refused || deadline.has_passed()) {
+      return failure(ErrorCode::Unavailable,
+                     fmt::format("{} {} {}", refused.what, refused.why, refused.next));
+    }
+    std::this_thread::sleep_for(5ms);
+  }
+}
+
+Result<> stack_layers(Runtime& runtime, const std::string& id, wire::InitClient& client,
+                      const wire::ChangeBegun& begun) {
+  if (begun.way == wire::ChangeWay::SameLayer) return {};
+  if (begun.way != wire::ChangeWay::NewLayer) return failure(ErrorCode::Unsupported, begun.reason);
+  TRY(runtime.restack(id, begun.layers));
+  return client.use_layers({begun.layers});
+}
+
+std::uint8_t kills(Running running) {
+  return running == Running::Killed ? 1 : 0;
+}
+
+std::string inside(const std::string& path) {
+  return std::string(kWorkspacePath) + path;
+}
+
+// From one sandbox straight into the other; nothing touches the host's files.
+class Forking {
+ public:
+  Forking(wire::InitClient& from, wire::InitClient& to) : from_(from), to_(to) {}
+
+  Result<> copy(const FileChange& change) {
+    const bool stays =
+        change.before.kind == FileKind::Directory && change.after.kind == FileKind::Directory;
+    if (change.before.kind != kNoFile && !stays && change.before.kind != change.after.kind)
+      TRY(remove(change.path));
+    switch (change.after.kind) {
+      case FileKind::Directory:
+        return to_.make_directory({inside(change.path), change.after.mode | 0700U,
+                                   stays ? wire::Standing::Changed : wire::Standing::Accepted});
+      case FileKind::Link:
+        return to_.make_link({inside(change.path), change.after.target});
+      case FileKind::Regular:
+        return copy_file(change);
+      default:
+        return {};
+    }
+  }
+
+ private:
+  Result<> remove(const std::string& path) {
+    auto answer = TRY(to_.call<wire::Changed>(wire::Remove{inside(path), 1}));
+    const auto* refused = std::get_if<wire::Refused>(&answer);
+    // With its directory it may have gone already.
+    if (refused == nullptr || refused->code == "no_such_file") return {};
+    return failure(ErrorCode::Internal, fmt::format("{} {}", refused->what, refused->why));
+  }
+  // Both clients answer in turn, so that no more than a part of a file is held here.
+  Result<> copy_file(const FileChange& change) {
+    std::uint64_t offset = 0;
+    return to_.write_file({inside(change.path), change.after.mode, 0, 0},
+                          [&](std::size_t most) -> Result<std::string> {
+                            std::string part;
+                            TRY(from_.read_file({inside(change.path), offset, most, 0},
+                                                [&](std::string_view bytes) -> Result<> {
+                                                  part += bytes;
+                                                  return {};
+                                                }));
+                            offset += part.size();
+                            return part;
+                          });
+  }
+
+  wire::InitClient& from_;
+  wire::InitClient& to_;
+};
+
+Result<std::int64_t> began_of(const SandboxStatus& status) {
+  const auto label = status.spec.labels.find(kBeganLabel);
+  std::int64_t began = 0;
+  if (label != status.spec.labels.end()) {
+    std::from_chars(label->second.data(), label->second.data() + label->second.size(), began);
+  }
+  if (began > 0 && !status.spec.workspace.empty()) return began;
+  return failure(ErrorCode::InvalidArgument,
+                 fmt::format("sandbox {} was made without --workspace: there is no directory to "
+                             "apply to; copy files out with 'nutshell cp'",
+                             status.id));
+}
+
+}  // namespace
+
+Result<std::string> checkpoint_workspace(Runtime& runtime, const std::string& id, Running running) {
+  wire::InitClient client = TRY(runtime.connect(id));
+  const auto begun = TRY(ask_for_layers(client, wire::Checkpoint{kills(running)}, running));
+  TRY(stack_layers(runtime, id, client, begun));
+  return begun.change_id;
+}
+
+Result<> rollback_workspace(Runtime& runtime, const std::string& id, const std::string& checkpoint,
+                            Running running) {
+  wire::InitClient client = TRY(runtime.connect(id));
+  const auto begun =
+      TRY(ask_for_layers(client, wire::Rollback{checkpoint, kills(running)}, running));
+  return stack_layers(runtime, id, client, begun);
+}
+
+Result<std::string> fork_sandbox(Runtime& runtime, const std::string& id) {
+  const SandboxStatus status = TRY(runtime.find(id));
+  wire::InitClient from = TRY(runtime.connect(status.id));
+  const std::vector<FileChange> changes = TRY(list_workspace_changes(from));
+  SandboxSpec spec = status.spec;
+  std::erase_if(spec.labels,
+                [](const auto& label) { return label.first.starts_with("nutshell."); });
+  std::string made = TRY(runtime.create(spec));
+  wire::InitClient to = TRY(runtime.connect(made));
+  Forking forking(from, to);
+  for (const FileChange& change : changes) {
+    auto copied = forking.copy(change);
+    if (copied) continue;
+    (void)runtime.destroy(made);  // half a copy is none
+    return while_doing(fmt::format("fork {}: copy {}", status.id, change.path),
+                       std::move(copied).error());
+  }
+  return made;
+}
+
+Result<ApplyReport> apply_workspace(Runtime& runtime, const std::string& id,
+                                    const ApplyOptions& options) {
+  const SandboxStatus status = TRY(runtime.find(id));
+  ApplyRequest request;
+  request.began_ns = TRY(began_of(status));
+  request.directory = status.spec.workspace;
+  request.mode = options.mode;
+  request.conflicts = options.conflicts;
+  const ApplyRecord record(status.id);
+  request.applied = TRY(record.read());
+  wire::InitClient client = TRY(runtime.connect(status.id));
+  const auto changes = TRY(select_changes(TRY(list_workspace_changes(client)), options.paths));
+  ApplyReport report = TRY(apply_changes(client, changes, request));
+  TRY(record.add(report.applied));
+  return report;
+}
+
+}  // namespace nutshell

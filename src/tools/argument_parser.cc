@@ -1,0 +1,241 @@
+#include "tools/argument_parser.h"
+
+#include <fmt/format.h>
+
+#include <nlohmann/json.hpp>
+#include <set>
+
+#include "tools/nearest_name.h"
+#include "tools/shell_words.h"
+
+namespace nutshell {
+namespace {
+
+using Json = nlohmann::json;
+using Type = Parameter::Type;
+constexpr std::size_t kMostDepth = 8;
+constexpr std::size_t kMostShown = 60;  // characters of a wrong value
+
+ToolError bad_argument(std::string what, std::string next = {}) {
+  return {"bad_argument", std::move(what), {}, std::move(next)};
+}
+
+std::string shown(const Json& value) {
+  std::string text = value.dump(-1, ' ', true, Json::error_handler_t::replace);
+  if (text.size() > kMostShown) text = text.substr(0, kMostShown) + "…";
+  return text;
+}
+
+// The parser itself keeps the last of two equal keys and says nothing.
+class KeyWatch {
+ public:
+  bool operator()(int depth, Json::parse_event_t event, const Json& parsed) {
+    if (depth > static_cast<int>(kMostDepth)) is_too_deep = true;
+    if (event == Json::parse_event_t::object_start) seen_.emplace_back();
+    if (event == Json::parse_event_t::object_end) seen_.pop_back();
+    if (event == Json::parse_event_t::key && !seen_.back().insert(parsed.get<std::string>()).second)
+      duplicate = parsed.get<std::string>();
+    return !is_too_deep;
+  }
+  std::string duplicate;
+  bool is_too_deep = false;
+
+ private:
+  std::vector<std::set<std::string>> seen_;
+};
+
+std::variant<Json, ToolError> parse_object(std::string_view text) {
+  KeyWatch watch;
+  Json parsed;
+  try {
+    parsed = Json::parse(text, std::ref(watch));
+  } catch (const Json::exception& problem) {
+    std::string why = problem.what();
+    if (const std::size_t end = why.find("] "); end != std::string::npos) why.erase(0, end + 2);
+    return ToolError{"bad_argument", "The arguments are not valid JSON.", std::move(why),
+                     R"(Send one object, like {"path": "src/a.c"}.)"};
+  }
+  if (watch.is_too_deep) return bad_argument("The arguments are nested too deeply.");
+  if (!watch.duplicate.empty())
+    return bad_argument(fmt::format("`{}` is given twice.", watch.duplicate), "Give it once.");
+  if (!parsed.is_object())
+    return bad_argument(fmt::format("The arguments must be an object, got {}.", shown(parsed)),
+                        R"(Send one object, like {"path": "src/a.c"}.)");
+  return parsed;
+}
+
+class Checker {
+ public:
+  explicit Checker(Dialect dialect) : dialect_(dialect) {}
+
+  std::variant<Arguments, ToolError> check(const Json& object,
+                                           const std::vector<Parameter>& parameters) const {
+    Arguments arguments;
+    for (const auto& [key, value] : object.items()) {
+      const Parameter* parameter = find(key, parameters);
+      if (parameter == nullptr) return unknown(key, parameters);
+      if (value.is_null()) continue;  // many clients send what was left out as null
+      if (arguments.has(parameter->name))
+        return bad_argument(
+            fmt::format("`{}` is given twice, as `{}` too.", name_in(dialect_, *parameter), key),
+            "Give it once.");
+      auto checked = convert(*parameter, value);
+      if (auto* error = std::get_if<ToolError>(&checked)) return std::move(*error);
+      arguments.set(parameter->name, std::get<Arguments::Value>(std::move(checked)));
+    }
+    for (const Parameter& parameter : parameters) {
+      if (parameter.presence == Parameter::Presence::Required && !arguments.has(parameter.name))
+        return bad_argument(fmt::format("`{}` is missing.", name_in(dialect_, parameter)),
+                            fmt::format("Give these: {}.", names(parameters)));
+    }
+    return arguments;
+  }
+
+ private:
+  using Checked = std::variant<Arguments::Value, ToolError>;
+
+  static const Parameter* find(const std::string& key, const std::vector<Parameter>& parameters) {
+    for (const Parameter& parameter : parameters) {
+      const auto& also = parameter.aliases;
+      const bool is_alias = std::find(also.begin(), also.end(), key) != also.end();
+      if (key == parameter.name || key == parameter.roomkit_name || is_alias) return &parameter;
+    }
+    return nullptr;
+  }
+
+  [[nodiscard]] std::string names(const std::vector<Parameter>& parameters) const {
+    std::string text;
+    for (const Parameter& parameter : parameters) {
+      if (!text.empty()) text += ", ";
+      text += name_in(dialect_, parameter);
+      if (parameter.presence == Parameter::Presence::Required) text += " (required)";
+    }
+    return text.empty() ? "none" : text;
+  }
+
+  [[nodiscard]] ToolError unknown(const std::string& key,
+                                  const std::vector<Parameter>& parameters) const {
+    std::vector<std::string> known;
+    for (const Parameter& parameter : parameters)
+      known.push_back(name_in(dialect_, parameter));
+    const std::string best = nearest_name(key, known);
+    return {"bad_argument",
+            fmt::format("there is no argument {}.", shown(Json(key))),
+            {},
+            best.empty() ? fmt::format("There are: {}.", names(parameters))
+                         : fmt::format("Did you mean `{}`?", best)};
+  }
+
+  [[nodiscard]] ToolError wrong(const Parameter& parameter, std::string_view wanted,
+                                const Json& got) const {
+    return bad_argument(
+        fmt::format("`{}` must be {}, got {}.", name_in(dialect_, parameter), wanted, shown(got)));
+  }
+
+  [[nodiscard]] Checked convert(const Parameter& parameter, const Json& value) const {
+    switch (parameter.type) {
+      case Type::String:
+        return text(parameter, value);
+      case Type::Integer:
+        return integer(parameter, value);
+      case Type::Boolean:
+        if (!value.is_boolean()) return wrong(parameter, "true or false", value);
+        return Arguments::Value(value.get<bool>());
+      case Type::StringList:
+        return texts(parameter, value);
+      case Type::ObjectList:
+        return objects(parameter, value);
+    }
+    return wrong(parameter, "something else", value);
+  }
+
+  [[nodiscard]] Checked text(const Parameter& parameter, const Json& value) const {
+    if (!value.is_string()) return wrong(parameter, "a string", value);
+    auto given = value.get<std::string>();
+    if (!parameter.may_hold_nul && given.find('\0') != std::string::npos)
+      return wrong(parameter, "without NUL bytes", value);
+    if (parameter.choices.empty()) return Arguments::Value(std::move(given));
+    std::string all;
+    for (const std::string& choice : parameter.choices) {
+      // A choice "file|f" is called file, and f is understood.
+      const std::size_t bar = choice.find('|');
+      const std::string first = choice.substr(0, bar);
+      if (given == first || (bar != std::string::npos && given == choice.substr(bar + 1)))
+        return Arguments::Value(first);
+      all += (all.empty() ? "" : ", ") + first;
+    }
+    return wrong(parameter, "one of " + all, value);
+  }
+
+  [[nodiscard]] Checked integer(const Parameter& parameter, const Json& value) const {
+    constexpr std::int64_t kHuge = std::numeric_limits<std::int64_t>::max() / 2;
+    const bool is_huge = value.is_number_unsigned() &&
+                         value.get<std::uint64_t>() > static_cast<std::uint64_t>(kHuge);
+    if (!value.is_number_integer() || is_huge) return wrong(parameter, "a whole number", value);
+    const auto given = value.get<std::int64_t>();
+    const bool counts_from_zero = dialect_ == Dialect::RoomKit && parameter.name == "offset";
+    const std::int64_t shift = counts_from_zero && parameter.least == 1 ? 1 : 0;
+    const bool has_least = parameter.least != Parameter::kNoBound;
+    const bool has_most = parameter.most != Parameter::kNoBound;
+    const bool is_low = has_least && given < parameter.least - shift;
+    const bool is_high = has_most && given > parameter.most;
+    if (!is_low && !is_high) return Arguments::Value(given + shift);
+    const std::string range =
+        has_most ? fmt::format("{}..{}", has_least ? parameter.least - shift : 0, parameter.most)
+                 : fmt::format("{} or more", parameter.least - shift);
+    return wrong(parameter, range, value);
+  }
+
+  // One text is split as a shell would, and no shell is run.
+  [[nodiscard]] Checked texts(const Parameter& parameter, const Json& value) const {
+    if (value.is_string()) {
+      auto words = split_shell_words(value.get<std::string>());
+      if (words) return Arguments::Value(std::move(*words));
+      return bad_argument(
+          fmt::format("`{}`: {}.", name_in(dialect_, parameter), words.error().message),
+          "Close the quote, or send a list of strings.");
+    }
+    if (!value.is_array()) return wrong(parameter, "a list of strings", value);
+    std::vector<std::string> list;
+    for (const Json& item : value) {
+      if (!item.is_string()) return wrong(parameter, "a list of strings", item);
+      list.push_back(item.get<std::string>());
+      if (list.back().find('\0') != std::string::npos)
+        return wrong(parameter, "without NUL bytes", item);
+    }
+    return Arguments::Value(std::move(list));
+  }
+
+  [[nodiscard]] Checked objects(const Parameter& parameter, const Json& value) const {
+    if (!value.is_array()) return wrong(parameter, "a list of objects", value);
+    std::vector<Arguments> list;
+    for (const Json& item : value) {
+      if (!item.is_object()) return wrong(parameter, "a list of objects", item);
+      auto checked = check(item, parameter.fields);
+      if (auto* error = std::get_if<ToolError>(&checked)) {
+        error->what = fmt::format("{}[{}]: {}", parameter.name, list.size(), error->what);
+        return std::move(*error);
+      }
+      list.push_back(std::get<Arguments>(std::move(checked)));
+    }
+    return Arguments::Value(std::move(list));
+  }
+
+  Dialect dialect_;
+};
+
+}  // namespace
+
+const std::string& name_in(Dialect dialect, const Parameter& parameter) {
+  const bool is_renamed = dialect == Dialect::RoomKit && !parameter.roomkit_name.empty();
+  return is_renamed ? parameter.roomkit_name : parameter.name;
+}
+
+std::variant<Arguments, ToolError> parse_arguments(const Tool& tool, std::string_view json,
+                                                   Dialect dialect) {
+  auto parsed = parse_object(json);
+  if (auto* error = std::get_if<ToolError>(&parsed)) return std::move(*error);
+  return Checker(dialect).check(std::get<Json>(parsed), tool.parameters);
+}
+
+}  // namespace nutshell

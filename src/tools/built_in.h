@@ -1,0 +1,22 @@
+// The tools there are; each is a file beside this one, and a line in registry.cc.
+#pragma once
+
+#include "core/tool.h"
+
+namespace nutshell {
+
+Tool make_read_tool();
+Tool make_write_tool();
+Tool make_edit_tool();
+Tool make_ls_tool();
+Tool make_grep_tool();
+Tool make_find_tool();
+Tool make_git_tool();
+Tool make_diff_tool();
+Tool make_delete_tool();
+Tool make_bash_tool();
+Tool make_job_tool();
+Tool make_recall_tool();
+Tool make_undo_tool();
+
+}  // namespace nutshell

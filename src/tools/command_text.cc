@@ -1,0 +1,139 @@
+#include "tools/command_text.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <nlohmann/json.hpp>
+
+#include "core/line_diff.h"
+#include "tools/result_text.h"
+#include "tools/visible_text.h"
+
+namespace nutshell {
+namespace {
+
+constexpr std::size_t kWorthRecalling = 300;  // tokens; less is repeated
+constexpr std::size_t kTailLines = 40;        // of a command that still runs
+
+std::string seconds_of(std::chrono::microseconds duration) {
+  const double seconds = std::chrono::duration<double>(duration).count();
+  return seconds < 10 ? fmt::format("{:.1f}s", seconds) : fmt::format("{:.0f}s", seconds);
+}
+
+std::string ending_of(const ExecResult& ending) {
+  if (ending.outcome == Outcome::Exited)
+    return fmt::format("exit {}, {}", ending.exit_code, seconds_of(ending.duration));
+  return fmt::format("{}, {}", to_string(ending.outcome), seconds_of(ending.duration));
+}
+
+std::string missing_note(const CommandState& state) {
+  if (state.missing_bytes == 0) return {};
+  return fmt::format("\n({} bytes in between are gone: more was printed than is kept)",
+                     state.missing_bytes);
+}
+
+std::string fields_of(const CommandState& state) {
+  nlohmann::ordered_json fields;
+  if (state.ending) {
+    const ExecResult& ending = *state.ending;
+    fields["outcome"] = to_string(ending.outcome);
+    if (ending.outcome == Outcome::Exited) fields["exit_code"] = ending.exit_code;
+    if (ending.outcome == Outcome::Signalled) fields["signal"] = ending.signal;
+    fields["duration_ms"] = ending.duration.count() / 1000;
+    fields["stdout_bytes"] = ending.stdout_bytes;
+    fields["stderr_bytes"] = ending.stderr_bytes;
+  } else {
+    fields["outcome"] = "running";
+  }
+  fields["missing_bytes"] = state.missing_bytes;
+  if (state.changed.total_changes > 0)
+    fields["changed"] = nlohmann::ordered_json::parse(change_fields(state.changed));
+  return fields.dump();
+}
+
+// "running, 30s so far. job j4, 212 lines so far. last:", the end of what it printed, what to do.
+ToolResult tell_running(const CommandState& state, const TextBudget& budget) {
+  const std::string printed = state.output + state.error;
+  std::vector<std::string_view> lines = split_lines(printed);
+  const std::size_t most = std::min(lines.size(), kTailLines);
+  const auto fitted = budget.fit(most, [&](std::size_t count) {
+    std::string text =
+        fmt::format("running, {} so far. job {}, {} so far{}", seconds_of(state.age), state.job_id,
+                    count_of(state.total_lines, "line"), count > 0 ? ". last:" : ", nothing new");
+    for (std::size_t i = lines.size() - count; i < lines.size(); ++i) {
+      text += "\n" + valid_text(lines[i].substr(0, std::min<std::size_t>(lines[i].size(), 1000)));
+      if (text.ends_with('\n')) text.pop_back();
+    }
+    text += missing_note(state);
+    if (count < lines.size() && !state.output_id.empty())
+      text += fmt::format("\n({} more lines: recall {})", lines.size() - count, state.output_id);
+    return text + fmt::format("\n(job {0} to continue; stop with job {0} stop=true)", state.job_id);
+  });
+  ToolResult result;
+  result.text = fitted.text;
+  result.is_cut = fitted.parts < lines.size();
+  return result;
+}
+
+// The text says it, and programs get the code.
+void mark_timeout(ToolResult& result, const ExecResult& ending) {
+  if (ending.outcome != Outcome::TimedOut) return;
+  const std::string next = "Use wait=0 or a larger timeout.";
+  result.error =
+      ToolError{"timeout", "the command was stopped: " + valid_text(ending.detail), {}, next};
+  result.text += "\n" + next;
+}
+
+Result<ToolResult> tell_ended(const CommandState& state, ToolContext& context,
+                              const TextBudget& budget, const CommandTelling& telling) {
+  const std::string changes = valid_text(change_sentence(state.changed));
+  const std::string notes =
+      missing_note(state) + (changes.empty() ? "" : "\n" + changes) + std::string();
+  const std::size_t kept_back = context.tokens.count(notes) + 16;
+  const std::size_t room =
+      budget.max_tokens() > kept_back + 100 ? budget.max_tokens() - kept_back : 100;
+  const CommandOutput output{state.shown, *state.ending, state.output, state.error,
+                             state.output_id};
+  const bool is_whole_question = !telling.question.empty() && !state.output_id.empty();
+  ToolResult result;
+  for (std::size_t most = room;; most /= 2) {
+    RenderedOutput rendered = context.renderer.render(output, telling.style, most);
+    result.text = valid_text(rendered.text);
+    result.parser = std::move(rendered.parser);
+    result.raw_tokens = rendered.raw_tokens;
+    result.is_cut = rendered.is_cut;
+    if (budget.fits(result.text + notes) || most < 50) break;  // RoomKit counts characters too
+  }
+  if (is_whole_question && !context.repeats_output &&
+      context.tokens.count(result.text) >= kWorthRecalling) {
+    const std::string key = fmt::format("{}\n{}", telling.question, budget.max_tokens());
+    const std::string content =
+        fmt::format("{}\n{}\n{}", state.ending->exit_code, state.output, state.error);
+    const std::string before = TRY(context.outputs.shown_before(key, content, state.output_id));
+    if (!before.empty())
+      result.text = fmt::format("{}. output unchanged since {} ({}; recall {} shows it)",
+                                ending_of(*state.ending), before,
+                                count_of(state.total_lines, "line"), before);
+  }
+  if (result.text.ends_with('\n')) result.text.pop_back();
+  result.text += notes;
+  mark_timeout(result, *state.ending);
+  return result;
+}
+
+}  // namespace
+
+Result<ToolResult> tell_command(const CommandState& state, ToolContext& context,
+                                const TextBudget& budget, const CommandTelling& telling) {
+  ToolResult result =
+      state.ending ? TRY(tell_ended(state, context, budget, telling)) : tell_running(state, budget);
+  result.command = state.shown;
+  result.ending = state.ending;
+  result.output_id = state.output_id;
+  result.job_id = state.job_id;
+  result.undo_id = valid_text(state.changed.undo_id);
+  result.fields_json = fields_of(state);
+  return result;
+}
+
+}  // namespace nutshell

@@ -1,0 +1,168 @@
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <nlohmann/json.hpp>
+
+#include "tools/built_in.h"
+#include "tools/result_text.h"
+#include "tools/text_budget.h"
+#include "tools/visible_text.h"
+
+namespace nutshell {
+namespace {
+
+constexpr std::int64_t kTokens = 8000;
+constexpr std::uint32_t kMostLineBytes = 1000;
+constexpr std::uint64_t kMostImageBytes = 5ULL << 20U;
+constexpr std::size_t kWorthRecalling = 300;  // tokens; less is repeated
+
+// One line of the page, as it is shown.
+std::vector<std::string> numbered_lines(const wire::TextPage& page) {
+  std::vector<std::string> lines;
+  std::string_view rest = page.text;
+  auto cut = page.cut_lines.begin();
+  for (std::uint64_t number = page.first_line; !rest.empty(); ++number) {
+    const std::size_t end = std::min(rest.find('\n'), rest.size());
+    std::string line = fmt::format("{}\t{}", number, valid_text(rest.substr(0, end)));
+    while (cut != page.cut_lines.end() && cut->line < number)
+      ++cut;
+    if (cut != page.cut_lines.end() && cut->line == number)
+      line += fmt::format("…(+{} bytes)", cut->bytes > end ? cut->bytes - end : 0);
+    lines.push_back(std::move(line) + "\n");
+    rest.remove_prefix(std::min(end + 1, rest.size()));
+  }
+  return lines;
+}
+
+// What an edit or a write must know about a file that is not plain UTF-8 with newlines.
+std::string peculiarities(const wire::TextPage& page) {
+  std::string text;
+  if (page.encoding != "utf-8") text += " " + valid_text(page.encoding);
+  if (page.has_crlf != 0) text += " crlf";
+  if (page.ends_with_newline == 0 && page.total_lines > 0) text += " no-final-newline";
+  return text;
+}
+
+std::uint64_t shown_number(std::uint64_t line, const ToolContext& context) {
+  return context.dialect == Dialect::RoomKit ? line - 1 : line;
+}
+
+std::string header_of(const std::string& path, const wire::TextPage& page, std::size_t lines) {
+  const std::string place =
+      page.total_lines == 0
+          ? "empty"
+          : fmt::format("{}-{}/{}", page.first_line, page.first_line + lines - 1, page.total_lines);
+  return fmt::format("{} {} v{}{}\n", visible_name(path), place, valid_text(page.version),
+                     peculiarities(page));
+}
+
+std::string fields_of(const wire::TextPage& page, std::size_t lines) {
+  return nlohmann::ordered_json{{"version", valid_text(page.version)},
+                                {"encoding", valid_text(page.encoding)},
+                                {"crlf", page.has_crlf != 0},
+                                {"size", page.info.size},
+                                {"mode", page.info.mode},
+                                {"first_line", page.first_line},
+                                {"line_count", lines},
+                                {"total_lines", page.total_lines}}
+      .dump();
+}
+
+Result<ToolResult> read_image(const std::string& path, const wire::TextPage& page,
+                              ToolContext& context) {
+  wire::ReadFile request;
+  request.path = path;
+  request.length = kMostImageBytes;
+  ToolImage image{valid_text(page.media_type), {}};
+  TRY(context.init.read_file(request, [&](std::string_view bytes) -> Result<> {
+    image.bytes += bytes;
+    return {};
+  }));
+  ToolResult result;
+  result.text =
+      fmt::format("{} {}, {} bytes", visible_name(path), image.media_type, image.bytes.size());
+  result.image = std::move(image);
+  return result;
+}
+
+Result<ToolResult> tell_binary(const std::string& path, const wire::TextPage& page,
+                               ToolContext& context) {
+  const bool is_image = page.media_type.starts_with("image/");
+  if (is_image && context.takes_images && page.info.size <= kMostImageBytes)
+    return read_image(path, page, context);
+  return refuse(ToolError{
+      "binary",
+      fmt::format("{} is {}, {} bytes.", visible_name(path), page.media_type, page.info.size),
+      {},
+      "Look at it with bash, for example with file, strings or xxd."});
+}
+
+// The page within the budget, and the exact call for the next one.
+ToolResult tell_page(const std::string& path, const wire::TextPage& page, ToolContext& context,
+                     const TextBudget& budget) {
+  const std::vector<std::string> lines = numbered_lines(page);
+  const auto fitted = budget.fit(lines.size(), [&](std::size_t count) {
+    std::string text = header_of(path, page, count);
+    for (std::size_t i = 0; i < count; ++i)
+      text += lines[i];
+    const std::uint64_t next = page.first_line + count;
+    if (next <= page.total_lines)
+      text += fmt::format("next: offset={}", shown_number(next, context));
+    if (text.ends_with('\n')) text.pop_back();
+    return text;
+  });
+  ToolResult result;
+  result.text = fitted.text;
+  result.is_cut = page.first_line + fitted.parts <= page.total_lines;
+  result.fields_json = fields_of(page, fitted.parts);
+  return result;
+}
+
+Result<ToolResult> read(const Arguments& arguments, ToolContext& context) {
+  const TextBudget budget(context, arguments, kTokens);
+  wire::ReadText request;
+  request.path = arguments.text("path");
+  request.first_line = static_cast<std::uint64_t>(arguments.integer("offset", 1));
+  request.most_lines = static_cast<std::uint64_t>(arguments.integer("limit", 10'000'000));
+  request.most_bytes =
+      static_cast<std::uint32_t>(std::min<std::size_t>(wire::kMostPageBytes, budget.most_bytes()));
+  request.most_line_bytes = kMostLineBytes;
+  const auto answer = TRY(context.init.call<wire::TextPage>(request));
+  if (const auto* refused = refusal_of(answer)) return refuse(*refused);
+  const auto& page = std::get<wire::TextPage>(answer);
+  if (page.encoding.empty()) return tell_binary(request.path, page, context);
+  if (request.first_line > std::max<std::uint64_t>(page.total_lines, 1)) {
+    return bad_argument(fmt::format(
+        "`offset` {} is behind the end: {} has {}.", shown_number(request.first_line, context),
+        visible_name(request.path), count_of(page.total_lines, "line")));
+  }
+  ToolResult result = tell_page(request.path, page, context, budget);
+  if (context.repeats_output || context.tokens.count(result.text) < kWorthRecalling) return result;
+  const std::string question = fmt::format("read {} {} {} {}", request.path, request.first_line,
+                                           request.most_lines, budget.max_tokens());
+  const std::string before = TRY(context.outputs.shown_before(question, result.text, {}));
+  if (before.empty()) return result;
+  result.text = fmt::format("{} v{}: unchanged since {} (recall {} shows it again)",
+                            visible_name(request.path), valid_text(page.version), before, before);
+  result.output_id = before;
+  return result;
+}
+
+}  // namespace
+
+Tool make_read_tool() {
+  using enum Parameter::Type;
+  using enum Parameter::Presence;
+  return {.name = "read",
+          .help =
+              "Read a file as `N<tab>text` lines. Large files return the first page; continue "
+              "with `offset`.",
+          .parameters = {{"path", String, Required},
+                         {"offset", Integer, Optional, "First line, from 1", 1},
+                         {"limit", Integer, Optional, "Max lines", 1},
+                         max_tokens_parameter(kTokens)},
+          .hints = {.is_read_only = true},
+          .run = read};
+}
+
+}  // namespace nutshell

@@ -1,0 +1,136 @@
+#include <fmt/format.h>
+#include <re2/re2.h>
+
+#include <algorithm>
+#include <nlohmann/json.hpp>
+
+#include "core/line_diff.h"
+#include "tools/built_in.h"
+#include "tools/result_text.h"
+#include "tools/text_budget.h"
+#include "tools/visible_text.h"
+
+namespace nutshell {
+namespace {
+
+constexpr std::int64_t kTokens = 4000;
+constexpr std::size_t kMostLineBytes = 2000;
+constexpr int kMostPatternMemory = 8 << 20;
+
+struct Page {
+  std::vector<std::string> lines;
+  std::vector<std::size_t> numbers;  // from 1
+  bool is_filtered = false;
+};
+
+std::string_view without_newline(std::string_view line) {
+  if (line.ends_with('\n')) line.remove_suffix(1);
+  if (line.ends_with('\r')) line.remove_suffix(1);
+  return line;
+}
+
+std::string shown(std::string_view line) {
+  if (line.size() <= kMostLineBytes) return valid_text(line);
+  return valid_text(line.substr(0, kMostLineBytes)) +
+         fmt::format("…(+{} bytes)", line.size() - kMostLineBytes);
+}
+
+ToolResult tell(const std::string& id, const Page& page, std::size_t total,
+                const TextBudget& budget) {
+  const bool is_filtered = page.is_filtered;
+  const auto fitted = budget.fit(page.lines.size(), [&](std::size_t count) {
+    const std::size_t first = count > 0 ? page.numbers.front() : 0;
+    const std::size_t last = count > 0 ? page.numbers[count - 1] : 0;
+    std::string text = is_filtered
+                           ? fmt::format("{} {} of {} lines match", id, page.lines.size(), total)
+                           : fmt::format("{} {}-{}/{}", id, first, last, total);
+    for (std::size_t i = 0; i < count; ++i)
+      text += is_filtered ? fmt::format("\n{}:{}", page.numbers[i], page.lines[i])
+                          : "\n" + page.lines[i];
+    if (count < page.lines.size() || (!is_filtered && last < total && count > 0))
+      text += fmt::format("\nnext: offset={}", last + 1);
+    return text;
+  });
+  ToolResult result;
+  result.text = fitted.text;
+  result.output_id = id;
+  result.is_cut = fitted.parts < page.lines.size();
+  result.fields_json =
+      nlohmann::ordered_json{{"lines", fitted.parts}, {"total_lines", total}}.dump();
+  return result;
+}
+
+Page select(const std::vector<std::string_view>& lines, const Arguments& arguments,
+            const RE2* pattern, std::size_t most_bytes) {
+  Page page;
+  page.is_filtered = pattern != nullptr;
+  const auto first = static_cast<std::size_t>(arguments.integer("offset", 1)) - 1;
+  const auto limit = static_cast<std::size_t>(arguments.integer("limit", 1'000'000));
+  std::size_t bytes = 0;
+  for (std::size_t i = first; i < lines.size() && page.lines.size() < limit; ++i) {
+    const std::string_view line = without_newline(lines[i]);
+    if (pattern != nullptr && !RE2::PartialMatch({line.data(), line.size()}, *pattern)) continue;
+    page.numbers.push_back(i + 1);
+    page.lines.push_back(bytes < most_bytes ? shown(line) : std::string());
+    bytes += page.lines.back().size() + 1;
+    if (bytes >= most_bytes && pattern == nullptr) break;  // more could not be shown
+  }
+  return page;
+}
+
+// Standard output, then standard error, as the line numbers of a compacted output count.
+std::string chosen_text(const StoredOutput& stored, const std::string& stream) {
+  std::string text;
+  if (stream != "stderr") text = whole_text(stored.output);
+  const std::string error = stream != "stdout" ? whole_text(stored.error) : std::string();
+  if (!text.empty() && !text.ends_with('\n') && !error.empty()) text += '\n';
+  return text + error;
+}
+
+Result<ToolResult> recall(const Arguments& arguments, ToolContext& context) {
+  const TextBudget budget(context, arguments, kTokens);
+  const std::string id = arguments.text("id");
+  const auto stored = context.outputs.load(id);
+  if (!stored && stored.error().code == ErrorCode::NotFound) {
+    return refuse(ToolError{"expired", fmt::format("{} is not stored.", visible_name(id)),
+                            valid_text(stored.error().message), "Run the command again."});
+  }
+  if (!stored) return Failure(stored.error());
+  RE2::Options options(RE2::Quiet);
+  options.set_max_mem(kMostPatternMemory);
+  options.set_encoding(RE2::Options::EncodingLatin1);  // bytes: output need not be UTF-8
+  const RE2 pattern(arguments.text("grep"), options);
+  if (!pattern.ok())
+    return bad_argument(fmt::format("`grep` is no pattern: {}.", valid_text(pattern.error())),
+                        "Patterns are RE2; escape ( [ { . * + ? | \\ with a backslash.");
+  const std::string text = chosen_text(*stored, arguments.text("stream", "both"));
+  const std::vector<std::string_view> lines = split_lines(text);
+  const auto first = static_cast<std::size_t>(arguments.integer("offset", 1));
+  if (first > std::max<std::size_t>(lines.size(), 1))
+    return bad_argument(fmt::format("`offset` {} is behind the end: {} has {}.", first, id,
+                                    count_of(lines.size(), "line")));
+  const bool is_filtered = arguments.has("grep");
+  const Page page = select(lines, arguments, is_filtered ? &pattern : nullptr, budget.most_bytes());
+  return tell(id, page, lines.size(), budget);
+}
+
+}  // namespace
+
+Tool make_recall_tool() {
+  using enum Parameter::Type;
+  using enum Parameter::Presence;
+  Parameter stream{"stream", String, Optional};
+  stream.choices = {"both", "stdout", "stderr"};
+  return {.name = "recall",
+          .help = "Get the whole output behind an id such as o7f3a, filtered or paged.",
+          .parameters = {{"id", String, Required},
+                         {"grep", String, Optional},
+                         {"offset", Integer, Optional, "First line", 1},
+                         {"limit", Integer, Optional, "", 1},
+                         stream,
+                         max_tokens_parameter(kTokens)},
+          .hints = {.is_read_only = true},
+          .run = recall};
+}
+
+}  // namespace nutshell

@@ -1,0 +1,42 @@
+// The sentences that results of several tools share.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <variant>
+
+#include "core/tool.h"
+#include "wire/init_client.h"
+
+namespace nutshell {
+
+// An error as a model reads it: "not_unique: `old` matches 3 places…", why, what to do.
+ToolResult refuse(ToolError error);
+ToolResult refuse(const wire::Refused& refused);
+ToolResult bad_argument(std::string what, std::string next = {});
+
+template <typename Reply>
+const wire::Refused* refusal_of(const wire::Answer<Reply>& answer) {
+  return std::get_if<wire::Refused>(&answer);
+}
+
+// "1 file", "3 files"
+std::string count_of(std::uint64_t count, std::string_view one, std::string_view many = {});
+
+// "v9f02, undo u12", as far as there is anything to say.
+std::string change_marks(const wire::Changed& changed);
+// "changed 3 files, undo u14"; empty where nothing changed.
+std::string change_sentence(const wire::Changed& changed);
+// {"version": …, "changes": […]}
+std::string change_fields(const wire::Changed& changed);
+
+// What an edit left out instead of writing it ("// ... rest unchanged"), with its line; 0: nothing.
+struct Placeholder {
+  std::size_t line = 0;
+  std::string text;
+};
+Placeholder find_placeholder(std::string_view text);
+ToolResult refuse_placeholder(std::string_view argument, const Placeholder& placeholder);
+
+}  // namespace nutshell

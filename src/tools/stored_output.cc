@@ -1,0 +1,36 @@
+#include "tools/stored_output.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+namespace nutshell {
+
+void StoredStream::append(std::string_view bytes) {
+  if (missing == 0 && tail.empty()) {
+    const std::size_t room = kMostHeadBytes - std::min(kMostHeadBytes, head.size());
+    head += bytes.substr(0, room);
+    bytes.remove_prefix(std::min(room, bytes.size()));
+  }
+  tail += bytes;
+  if (tail.size() > 2 * kMostTailBytes) trim();
+}
+
+void StoredStream::skip(std::uint64_t bytes) {
+  missing += tail.size() + bytes;
+  tail.clear();
+}
+
+void StoredStream::trim() {
+  if (tail.size() <= kMostTailBytes) return;
+  const std::size_t surplus = tail.size() - kMostTailBytes;
+  tail.erase(0, surplus);
+  missing += surplus;
+}
+
+std::string whole_text(const StoredStream& stream) {
+  if (stream.missing == 0) return stream.head + stream.tail;
+  return fmt::format("{}\n[{} bytes are not kept]\n{}", stream.head, stream.missing, stream.tail);
+}
+
+}  // namespace nutshell
