@@ -20,6 +20,8 @@ inline constexpr int kOurError = 125;
 inline constexpr int kOutOfMemory = 137;
 inline constexpr int kOutputLimit = 153;
 inline constexpr int kCancelled = 130;
+inline constexpr int kUsageError = 64;  // of `tool`, whose other statuses are a command's
+inline constexpr int kToolError = 65;
 
 struct Program {
   Runtime& runtime;
@@ -37,6 +39,15 @@ void add_destroy(CLI::App& app, Program& program);
 void add_copy(CLI::App& app, Program& program);
 void add_pause(CLI::App& app, Program& program);
 void add_resume(CLI::App& app, Program& program);
+void add_diff(CLI::App& app, Program& program);
+void add_apply(CLI::App& app, Program& program);
+void add_discard(CLI::App& app, Program& program);
+void add_checkpoint(CLI::App& app, Program& program);
+void add_rollback(CLI::App& app, Program& program);
+void add_fork(CLI::App& app, Program& program);
+void add_tool(CLI::App& app, Program& program);
+void add_render(CLI::App& app, Program& program);
+void add_gain(CLI::App& app, Program& program);
 void add_gc(CLI::App& app, Program& program);
 void add_doctor(CLI::App& app, Program& program);
 void add_version(CLI::App& app, Program& program);

@@ -16,7 +16,7 @@ struct Text {
   const char* key;
   std::optional<std::string> Flags::*flag;
 };
-constexpr std::array<Text, 13> kTexts = {{{"backend", &Flags::backend},
+constexpr std::array<Text, 14> kTexts = {{{"backend", &Flags::backend},
                                           {"image", &Flags::image},
                                           {"memory", &Flags::memory},
                                           {"cpus", &Flags::cpus},
@@ -28,16 +28,18 @@ constexpr std::array<Text, 13> kTexts = {{{"backend", &Flags::backend},
                                           {"ttl", &Flags::ttl},
                                           {"idle_timeout", &Flags::idle_timeout},
                                           {"output_limit", &Flags::output_limit},
-                                          {"workdir", &Flags::workdir}}};
+                                          {"workdir", &Flags::workdir},
+                                          {"workspace", &Flags::workspace}}};
 
 struct List {
   const char* key;
   std::vector<std::string> Flags::*flag;
 };
-constexpr std::array<List, 4> kLists = {{{"env", &Flags::environment},
+constexpr std::array<List, 5> kLists = {{{"env", &Flags::environment},
                                          {"labels", &Flags::labels},
                                          {"require", &Flags::requirements},
-                                         {"unsafe_without", &Flags::unsafe_without}}};
+                                         {"unsafe_without", &Flags::unsafe_without},
+                                         {"unsafe_mounts", &Flags::unsafe_mounts}}};
 
 Failure wrong(const Flags& flags, std::string_view key, std::string_view what) {
   return failure(ErrorCode::InvalidArgument, fmt::format("{}: {} {}", flags.config, key, what));

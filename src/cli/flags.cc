@@ -7,6 +7,7 @@
 #include <CLI/CLI.hpp>
 #include <charconv>
 #include <cmath>
+#include <filesystem>
 
 #include "backends/registry.h"
 #include "base/byte_size.h"
@@ -71,6 +72,43 @@ Result<> set_labels(const std::vector<std::string>& words, std::map<std::string,
   return {};
 }
 
+// The directory as it is called from anywhere: whoever mounts it has another working directory.
+Result<std::string> real_directory(const std::string& path, std::string_view flag) {
+  std::error_code error;
+  const auto real = std::filesystem::canonical(path, error);
+  if (error || !std::filesystem::is_directory(real, error)) {
+    return failure(ErrorCode::NotFound, fmt::format("--{}: '{}' is no directory here", flag, path));
+  }
+  return real.native();
+}
+
+// SRC:DST[:ro]; a colon in either cannot be said.
+Result<UnsafeMount> parse_unsafe_mount(const std::string& text) {
+  using enum UnsafeMount::Access;
+  const std::size_t colon = text.find(':');
+  const std::size_t second = colon == std::string::npos ? colon : text.find(':', colon + 1);
+  const std::string mode = second == std::string::npos ? "" : text.substr(second + 1);
+  const std::string target =
+      colon == std::string::npos ? "" : text.substr(colon + 1, second - colon - 1);
+  const bool is_good = colon > 0 && target.starts_with('/') && target.size() > 1 &&
+                       (second == std::string::npos || mode == "ro" || mode == "rw");
+  if (!is_good) {
+    return failure(ErrorCode::InvalidArgument,
+                   fmt::format("--unsafe-mount: '{}' is not SRC:DST or SRC:DST:ro with an absolute "
+                               "DST, for example ./data:/workspace/data:ro",
+                               text));
+  }
+  return UnsafeMount{TRY(real_directory(text.substr(0, colon), "unsafe-mount")), target,
+                     mode == "ro" ? ReadOnly : ReadWrite};
+}
+
+Result<> set_host_directories(const Flags& flags, SandboxSpec& spec) {
+  if (flags.workspace) spec.workspace = TRY(real_directory(*flags.workspace, "workspace"));
+  for (const std::string& text : flags.unsafe_mounts)
+    spec.unsafe_mounts.push_back(TRY(parse_unsafe_mount(text)));
+  return {};
+}
+
 // NAME alone takes the value from our own environment, as env(1)-like tools do.
 Result<std::vector<std::string>> environment_of(const std::vector<std::string>& words) {
   std::vector<std::string> list;
@@ -113,6 +151,14 @@ void add_sandbox_flags(CLI::App& command, Flags& flags) {
   command.add_option("--cpus", flags.cpus, "Cores (1)")->group(group);
   command.add_option("--pids", flags.pids, "Processes and threads (64)")->group(group);
   command.add_option("--disk", flags.disk, "/workspace and /tmp together (512m)")->group(group);
+  command
+      .add_option("--workspace", flags.workspace,
+                  "Directory that /workspace begins as; it stays untouched until 'nutshell apply'")
+      ->group(group);
+  command
+      .add_option("--unsafe-mount", flags.unsafe_mounts,
+                  "SRC:DST[:ro]: a directory of this machine, directly; may be repeated")
+      ->group(group);
   command.add_option("--open-files", flags.open_files, "Open files per process (1024)")
       ->group(group);
   command.add_option("--ttl", flags.ttl, "Life of the sandbox (300s)")->group(group);
@@ -171,6 +217,7 @@ Result<SandboxSpec> to_spec(const Flags& flags) {
   TRY(set_duration(flags.ttl, "ttl", spec.ttl));
   TRY(set_duration(flags.idle_timeout, "idle-timeout", spec.idle_timeout));
   TRY(set_labels(flags.labels, spec.labels));
+  TRY(set_host_directories(flags, spec));
   spec.working_directory = flags.workdir.value_or(spec.working_directory);
   spec.unsafe_without = flags.unsafe_without;
   for (const std::string& text : flags.requirements) {

@@ -25,6 +25,7 @@ constexpr const char* kExamples = R"(Start here:
   ID=$(nutshell create)                 a sandbox that stays
   nutshell exec $ID -- python3 job.py
   nutshell cp ./job.py $ID:/workspace/
+  nutshell tool call grep -s $ID '{"pattern": "main"}'   what a model calls, as it sees it
   nutshell destroy $ID
 
 'nutshell COMMAND --help' shows the options and examples of one command.)";
@@ -34,7 +35,7 @@ struct Command {
   std::string_view alias;
   void (*add)(CLI::App&, Program&);
 };
-constexpr std::array<Command, 13> kCommands = {{{"run", "", add_run},
+constexpr std::array<Command, 22> kCommands = {{{"run", "", add_run},
                                                 {"create", "", add_create},
                                                 {"exec", "", add_exec},
                                                 {"list", "ls", add_list},
@@ -43,6 +44,15 @@ constexpr std::array<Command, 13> kCommands = {{{"run", "", add_run},
                                                 {"cp", "", add_copy},
                                                 {"pause", "", add_pause},
                                                 {"resume", "", add_resume},
+                                                {"diff", "", add_diff},
+                                                {"apply", "", add_apply},
+                                                {"discard", "", add_discard},
+                                                {"checkpoint", "", add_checkpoint},
+                                                {"rollback", "", add_rollback},
+                                                {"fork", "", add_fork},
+                                                {"tool", "", add_tool},
+                                                {"render", "", add_render},
+                                                {"gain", "", add_gain},
                                                 {"gc", "", add_gc},
                                                 {"doctor", "", add_doctor},
                                                 {"version", "", add_version},
@@ -75,7 +85,7 @@ int explain_parse_error(const CLI::App& app, const CLI::ParseError& error) {
     print_error(fmt::format("'{}' is one word too many: 'nutshell {} --help' shows how",
                             extras.front(), command.get_name()));
   }
-  return kOurError;
+  return command.get_name() == "tool" ? kUsageError : kOurError;
 }
 
 // What was printed counts only once it is out.
@@ -111,6 +121,17 @@ std::optional<std::size_t> words_before_command(const std::string& name) {
   if (name == "exec") return 1;  // the id
   return std::nullopt;
 }
+
+// Says of `run` and `exec` that a command of the caller's follows.
+class UsageFormatter : public CLI::Formatter {
+ public:
+  std::string make_usage(const CLI::App* app, std::string name) const override {
+    std::string usage = CLI::Formatter::make_usage(app, std::move(name));
+    if (!words_before_command(app->get_name())) return usage;
+    const std::size_t end = usage.find_last_not_of('\n') + 1;
+    return usage.insert(end, " -- COMMAND [ARGUMENT...]");
+  }
+};
 
 // Where the command to run begins, if there is no --: behind the flags and their values.
 std::size_t find_command(const CLI::App& app, const std::vector<std::string>& words) {
@@ -149,6 +170,12 @@ std::vector<std::string> take_own_words(const CLI::App& app, std::vector<std::st
   return words;
 }
 
+// `nutshell help run` is what people type who have not read ours yet.
+std::vector<std::string> help_words(const std::vector<std::string>& words) {
+  if (words.size() < 2) return {"--help"};
+  return {words[1], "--help"};
+}
+
 int run_program(int argc, char** argv) {
   open_missing_descriptors();
   std::error_code error;
@@ -156,11 +183,14 @@ int run_program(int argc, char** argv) {
   Runtime runtime({&init::run_init, self.parent_path()});
   Program program{runtime, {}, nullptr};
   CLI::App app("A shell for AI agents that they cannot crack.", "nutshell");
+  app.formatter(std::make_shared<UsageFormatter>());
   app.footer(kExamples);
   app.set_version_flag("--version", std::string("nutshell ") + NUTSHELL_VERSION);
-  add_commands(app, program, argc > 1 ? argv[1] : "");
+  std::vector<std::string> words(argv + 1, argv + argc);
+  if (!words.empty() && words.front() == "help") words = help_words(words);
+  add_commands(app, program, words.empty() ? "" : words.front());
   try {
-    app.parse(take_own_words(app, {argv + 1, argv + argc}, program));
+    app.parse(take_own_words(app, words, program));
   } catch (const CLI::Success& done) {
     return app.exit(done);
   } catch (const CLI::ParseError& problem) {

@@ -19,6 +19,21 @@ nlohmann::ordered_json to_json(const Protections& protections) {
   return list;
 }
 
+namespace {
+
+nlohmann::ordered_json mounts_of(const SandboxSpec& spec) {
+  nlohmann::ordered_json list = nlohmann::ordered_json::array();
+  for (const UnsafeMount& mount : spec.unsafe_mounts) {
+    const bool is_writable = mount.access == UnsafeMount::Access::ReadWrite;
+    list.push_back({{"source", mount.source},
+                    {"target", mount.target},
+                    {"access", is_writable ? "read-write" : "read-only"}});
+  }
+  return list;
+}
+
+}  // namespace
+
 nlohmann::ordered_json to_json(const SandboxStatus& status) {
   const SandboxSpec& spec = status.spec;
   const Limits& limits = spec.limits;
@@ -26,6 +41,8 @@ nlohmann::ordered_json to_json(const SandboxStatus& status) {
           {"backend", spec.backend},
           {"state", status.state == SandboxState::Paused ? "paused" : "running"},
           {"image", spec.image},
+          {"workspace", spec.workspace},
+          {"unsafe_mounts", mounts_of(spec)},
           {"age_ms", status.age.count()},
           {"ttl_ms", spec.ttl.count()},
           {"ttl_left_ms", status.time_left.count()},

@@ -29,6 +29,11 @@ std::size_t distance(std::string_view a, std::string_view b) {
 }  // namespace
 
 std::string closest(std::string_view word, const std::vector<std::string>& candidates) {
+  // A beginning that only one of them has is a name cut short.
+  const auto begins = [&](const std::string& candidate) { return candidate.starts_with(word); };
+  if (word.size() > 2 && std::count_if(candidates.begin(), candidates.end(), begins) == 1) {
+    return *std::find_if(candidates.begin(), candidates.end(), begins);
+  }
   std::string best;
   std::size_t least = word.size() / 2 + 1;  // anything further is a guess
   for (const std::string& candidate : candidates) {
@@ -49,11 +54,11 @@ std::string unknown_option(const CLI::App& command, const std::string& word) {
   const std::string name = word.substr(0, word.find('='));
   const std::string best = closest(name, names);
   const std::string hint = best.empty() ? "" : fmt::format(": did you mean {}?", best);
+  const bool is_program = command.get_parent() == nullptr;
   return fmt::format(
-      "unknown option '{}'{}\n  'nutshell {} --help' lists them; put a command that begins with a "
-      "dash "
-      "behind --",
-      name, hint, command.get_name());
+      "unknown option '{}'{}\n  'nutshell {}--help' lists them; put a command that begins with a "
+      "dash behind --",
+      name, hint, is_program ? "" : command.get_name() + " ");
 }
 
 std::string unknown_command(const CLI::App& program, const std::string& word) {

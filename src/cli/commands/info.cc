@@ -27,6 +27,18 @@ Result<int> info_of_defaults(Program& program, const Flags& flags) {
   return 0;
 }
 
+void print_host_directories(const SandboxSpec& spec) {
+  if (!spec.workspace.empty()) {
+    fmt::print("workspace {}: copy-on-write layers (overlay) over it; written by 'apply' alone\n",
+               spec.workspace);
+  }
+  for (const UnsafeMount& mount : spec.unsafe_mounts) {
+    fmt::print("unsafe   {} at {}, directly{}\n", mount.source, mount.target,
+               mount.access == UnsafeMount::Access::ReadOnly ? ", read-only" : "");
+  }
+  if (!spec.workspace.empty() || !spec.unsafe_mounts.empty()) fmt::print("\n");
+}
+
 Result<int> info(Program& program, const std::string& id, const Flags& flags) {
   if (id.empty()) return info_of_defaults(program, flags);
   const SandboxStatus status = TRY(program.runtime.find(id));
@@ -45,6 +57,7 @@ Result<int> info(Program& program, const std::string& id, const Flags& flags) {
       format_duration(std::chrono::duration_cast<std::chrono::seconds>(status.age)),
       format_duration(std::chrono::duration_cast<std::chrono::seconds>(status.time_left)),
       format_duration(status.spec.ttl), summary_of(status.spec));
+  print_host_directories(status.spec);
   print_protections(status.protections);
   return 0;
 }

@@ -4,9 +4,17 @@
 #include "cli/command.h"
 
 namespace nutshell::cli {
+namespace {
+
+constexpr const char* kExamples = R"(Examples:
+  nutshell pause $ID                            nothing in it runs any more
+  nutshell resume $ID)";
+
+}  // namespace
 
 void add_resume(CLI::App& app, Program& program) {
   CLI::App* command = app.add_subcommand("resume", "Let a paused sandbox go on");
+  command->footer(kExamples);
   auto id = std::make_shared<std::string>();
   command->add_option("ID", *id, "Which one")->required();
   command->callback([id, &program] {

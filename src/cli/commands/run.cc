@@ -1,9 +1,13 @@
+#include <fmt/format.h>
+
 #include <CLI/CLI.hpp>
 #include <memory>
 
 #include "cli/command.h"
 #include "cli/flags.h"
+#include "cli/report.h"
 #include "cli/run_exec.h"
+#include "runtime/workspace_changes.h"
 
 namespace nutshell::cli {
 namespace {
@@ -14,6 +18,7 @@ constexpr const char* kExamples = R"(Examples:
   echo 'some data' | nutshell run -i -- wc -c
   nutshell run -it -- bash                      a shell to look around in
   nutshell run --json -- ls -l /                one JSON object for programs
+  nutshell run --workspace . -- make test       this directory, copy-on-write
   nutshell run --image ./debian.tar -- cat /etc/os-release
 
 The command sees a private /workspace and /tmp, a read-only system, no network, no host files.
@@ -26,8 +31,23 @@ Result<int> run(Program& program, const Flags& flags) {
   spec.limits.cpu_time = request.limits.cpu_time;
   // The sandbox is there for this command: it need not be told twice how long that may take.
   if (!flags.ttl) spec.ttl = std::max(spec.ttl, request.limits.timeout + std::chrono::seconds(10));
-  return run_and_report(flags, request,
-                        [&](wire::ExecIo& io) { return program.runtime.run(spec, request, io); });
+  std::size_t discarded = 0;
+  const auto count_changes = [&](wire::InitClient& client) {
+    const auto changes = list_workspace_changes(client);
+    if (changes) discarded = changes->size();
+  };
+  Runtime::LastLook last_look;
+  if (!spec.workspace.empty()) last_look = count_changes;
+  auto status = run_and_report(flags, request, [&](wire::ExecIo& io) {
+    return program.runtime.run(spec, request, io, last_look);
+  });
+  if (discarded > 0) {
+    print_error(fmt::format(
+        "{} files were changed in the sandbox and are gone with it; to keep changes: nutshell "
+        "create --workspace, exec, apply",
+        discarded));
+  }
+  return status;
 }
 
 }  // namespace

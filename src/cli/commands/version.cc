@@ -8,9 +8,17 @@
 #include "wire/schema.h"
 
 namespace nutshell::cli {
+namespace {
+
+constexpr const char* kExamples = R"(Examples:
+  nutshell version
+  nutshell version --json                       for programs)";
+
+}  // namespace
 
 void add_version(CLI::App& app, Program& program) {
   CLI::App* command = app.add_subcommand("version", "Print the version");
+  command->footer(kExamples);
   auto is_json = std::make_shared<bool>(false);
   command->add_flag("--json", *is_json, "Print a JSON object");
   command->callback([is_json, &program] {

@@ -1,0 +1,41 @@
+#include <fmt/format.h>
+
+#include <CLI/CLI.hpp>
+#include <memory>
+
+#include "cli/command.h"
+#include "cli/report.h"
+#include "runtime/workspace.h"
+
+namespace nutshell::cli {
+namespace {
+
+struct ForkFlags {
+  std::string id;
+  unsigned count = 1;
+};
+
+Result<int> fork(Program& program, const ForkFlags& flags) {
+  for (unsigned i = 0; i < flags.count; ++i) {
+    fmt::print("{}\n", TRY(fork_sandbox(program.runtime, flags.id)));
+  }
+  print_error("files are copied; processes, and what is in /tmp, are left behind");
+  return 0;
+}
+
+}  // namespace
+
+void add_fork(CLI::App& app, Program& program) {
+  CLI::App* command =
+      app.add_subcommand("fork", "Make sandboxes like this one, with the same files in /workspace");
+  auto flags = std::make_shared<ForkFlags>();
+  command->add_option("ID", flags->id, "The sandbox")->required();
+  command->add_option("-n", flags->count, "How many (1)")->check(CLI::Range(1U, 1000U));
+  command->footer(
+      "Examples:\n  nutshell fork $ID\n  nutshell fork $ID -n 4\n\nPrints their ids. Running "
+      "processes stay where they are.");
+  command->callback(
+      [flags, &program] { program.chosen = [flags, &program] { return fork(program, *flags); }; });
+}
+
+}  // namespace nutshell::cli

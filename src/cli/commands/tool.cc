@@ -1,0 +1,222 @@
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <CLI/CLI.hpp>
+#include <memory>
+#include <nlohmann/json.hpp>
+
+#include "base/file.h"
+#include "cli/base64.h"
+#include "cli/command.h"
+#include "cli/report.h"
+#include "cli/signal_events.h"
+#include "cli/tool_flags.h"
+#include "runtime/tool_runner.h"
+#include "tools/registry.h"
+#include "tools/schema.h"
+
+namespace nutshell::cli {
+namespace {
+
+constexpr const char* kExamples = R"(Examples:
+  ID=$(nutshell create --workspace .)
+  nutshell tool list                                     what there is, in one line each
+  nutshell tool list --json                              the catalogue as a model gets it
+  nutshell tool schema edit
+  nutshell tool call read --sandbox $ID '{"path": "src/main.c", "offset": 40}'
+  nutshell tool call bash --sandbox $ID '{"command": "make test"}'
+  echo '{"path": "a.txt", "content": "hello\n"}' | nutshell tool call write --sandbox $ID
+  nutshell tool call recall --sandbox $ID '{"id": "o7f3a", "grep": "error"}'
+  nutshell tool output o7f3a --sandbox $ID > raw.log     the bytes themselves
+
+What is printed is exactly what a model reads; --json gives programs the rest of it.
+Exit status: that of the command for bash and git, else 0; 65 when the tool refused, and its text
+says why; 64 when the call itself was wrong.)";
+
+constexpr std::size_t kMostArguments = 1U << 30U;
+
+struct CallFlags {
+  ToolFlags choice;
+  std::string name;
+  std::string sandbox;
+  std::string arguments;
+  bool is_json = false;
+  bool is_markdown = false;
+  bool takes_images = false;
+  bool repeats_output = false;
+  bool is_error_stream = false;
+};
+
+int usage_error(const Error& error) {
+  print_error(error.message);
+  return kUsageError;
+}
+
+// A terminal would obey control characters; anything else gets the bytes.
+void print_text(const std::string& text) {
+  if (::isatty(STDOUT_FILENO) == 0) {
+    fmt::print("{}\n", text);
+    return;
+  }
+  std::string shown;
+  for (const char c : text)
+    shown += c == '\t' ? std::string("\t") : printable(std::string_view(&c, 1));
+  fmt::print("{}\n", shown);
+}
+
+void print_object(const ToolResult& result) {
+  nlohmann::ordered_json object;
+  object["text"] = result.text;
+  if (result.error)
+    object["error"] = {{"code", result.error->code},
+                       {"what", result.error->what},
+                       {"why", result.error->why},
+                       {"next", result.error->next}};
+  if (!result.output_id.empty()) object["output_id"] = result.output_id;
+  if (!result.job_id.empty()) object["job_id"] = result.job_id;
+  if (!result.undo_id.empty()) object["undo_id"] = result.undo_id;
+  object["truncated"] = result.is_cut;
+  object["tokens"] = result.tokens;
+  object["tokens_raw"] = result.raw_tokens;
+  if (!result.fields_json.empty())
+    object["fields"] = nlohmann::ordered_json::parse(result.fields_json);
+  if (result.image)
+    object["image"] = {{"media_type", result.image->media_type},
+                       {"base64", base64(result.image->bytes)}};
+  fmt::print("{}\n", object.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace));
+}
+
+int status_of(const ToolResult& result) {
+  if (result.ending) return exit_status(*result.ending);
+  return result.error ? kToolError : 0;
+}
+
+Result<std::string> arguments_of(const CallFlags& flags) {
+  if (!flags.arguments.empty()) return flags.arguments;
+  if (::isatty(STDIN_FILENO) != 0) return std::string("{}");
+  std::string text = TRY(read_all(STDIN_FILENO, kMostArguments));
+  return text.find_first_not_of(" \t\r\n") == std::string::npos ? "{}" : text;
+}
+
+Result<int> call(Program& program, const CallFlags& flags) {
+  const auto tools = tools_of(flags.choice);
+  if (!tools) return usage_error(tools.error());
+  const auto tool = find_tool(*tools, flags.name, flags.choice.prefix);
+  if (!tool) return usage_error(tool.error());
+  const auto arguments = arguments_of(flags);
+  if (!arguments) return usage_error(arguments.error());
+  const SignalEvents signals;
+  ToolRunnerOptions options;
+  options.dialect = flags.choice.chosen_dialect();
+  options.reads_only = flags.choice.reads_only();
+  options.takes_images = flags.takes_images;
+  options.repeats_output = flags.repeats_output;
+  options.interrupt = signals.descriptor();
+  auto runner = ToolRunner::open(program.runtime, flags.sandbox, options);
+  const bool is_unknown = !runner && (runner.error().code == ErrorCode::NotFound ||
+                                      runner.error().code == ErrorCode::InvalidArgument);
+  if (is_unknown) return usage_error(runner.error());
+  if (!runner) return Failure(runner.error());
+  const ToolResult result = runner->call(**tool, *arguments);
+  if (flags.is_json) {
+    print_object(result);
+  } else {
+    print_text(result.text);
+  }
+  return status_of(result);
+}
+
+Result<int> list(const CallFlags& flags) {
+  if (flags.is_markdown) {
+    fmt::print("{}", markdown(tool_registry()));
+    return 0;
+  }
+  const auto tools = tools_of(flags.choice);
+  if (!tools) return usage_error(tools.error());
+  if (flags.is_json) {
+    fmt::print("{}\n", catalogue(*tools, flags.choice.chosen_dialect()));
+    return 0;
+  }
+  std::size_t width = 0;
+  for (const Tool& tool : *tools)
+    width = std::max(width, tool.name.size());
+  for (const Tool& tool : *tools)
+    fmt::print("{:{}}  {}\n", tool.name, width, tool.help);
+  return 0;
+}
+
+Result<int> schema(const CallFlags& flags) {
+  const auto tools = tools_of(flags.choice);
+  if (!tools) return usage_error(tools.error());
+  const auto tool = find_tool(*tools, flags.name, flags.choice.prefix);
+  if (!tool) return usage_error(tool.error());
+  const std::string text = tool_schema(**tool, flags.choice.chosen_dialect(), Annotations::Given);
+  fmt::print("{}\n", nlohmann::ordered_json::parse(text).dump(2));
+  return 0;
+}
+
+Result<int> output(Program& program, const CallFlags& flags) {
+  const auto opened = program.runtime.find(flags.sandbox);
+  if (!opened) return usage_error(opened.error());
+  OutputStore store = TRY(OutputStore::open(opened->id));
+  const auto stored = store.load(flags.name);
+  if (!stored) {
+    print_error(fmt::format("expired: {}", stored.error().message));
+    return kToolError;
+  }
+  const StoredStream& stream = flags.is_error_stream ? stored->error : stored->output;
+  TRY(write_all(STDOUT_FILENO, stream.head));
+  if (stream.missing > 0)
+    print_error(fmt::format("{} bytes in the middle are not kept", stream.missing));
+  TRY(write_all(STDOUT_FILENO, stream.tail));
+  return 0;
+}
+
+using Shared = std::shared_ptr<CallFlags>;
+
+void add_call(CLI::App& parent, Program& program, const Shared& flags) {
+  CLI::App* command = parent.add_subcommand("call", "Call a tool in a sandbox");
+  command->add_option("NAME", flags->name, "Which tool")->required();
+  command->add_option("ARGUMENTS", flags->arguments, "A JSON object; without it, from stdin");
+  command->add_option("-s,--sandbox", flags->sandbox, "The sandbox's id")->required();
+  command->add_flag("--json", flags->is_json, "Print one JSON object");
+  command->add_flag("--images", flags->takes_images, "The caller can show images: read gives them");
+  command->add_flag("--repeat-output", flags->repeats_output,
+                    "Show again what was shown before, instead of 'unchanged since'");
+  add_tool_flags(*command, flags->choice);
+  command->callback(
+      [flags, &program] { program.chosen = [flags, &program] { return call(program, *flags); }; });
+}
+
+void add_looks(CLI::App& parent, Program& program, const Shared& flags) {
+  CLI::App* listed = parent.add_subcommand("list", "Say which tools there are");
+  listed->add_flag("--json", flags->is_json, "The catalogue as a model gets it");
+  listed->add_flag("--markdown", flags->is_markdown, "The reference part of docs/tools.md");
+  add_tool_flags(*listed, flags->choice);
+  listed->callback([flags, &program] { program.chosen = [flags] { return list(*flags); }; });
+  CLI::App* described = parent.add_subcommand("schema", "Print a tool's JSON schema");
+  described->add_option("NAME", flags->name, "Which tool")->required();
+  add_tool_flags(*described, flags->choice);
+  described->callback([flags, &program] { program.chosen = [flags] { return schema(*flags); }; });
+  CLI::App* raw = parent.add_subcommand("output", "Write a stored output, byte for byte");
+  raw->add_option("OUTPUT", flags->name, "Its id, like o7f3a")->required();
+  raw->add_option("-s,--sandbox", flags->sandbox, "The sandbox's id")->required();
+  raw->add_flag("--stderr", flags->is_error_stream, "Standard error instead of standard output");
+  raw->callback([flags, &program] {
+    program.chosen = [flags, &program] { return output(program, *flags); };
+  });
+}
+
+}  // namespace
+
+void add_tool(CLI::App& app, Program& program) {
+  CLI::App* command =
+      app.add_subcommand("tool", "The tools a model calls: list them, describe them, call them");
+  const auto flags = std::make_shared<CallFlags>();
+  command->require_subcommand(1);
+  command->footer(kExamples);
+  add_call(*command, program, flags);
+  add_looks(*command, program, flags);
+}
+
+}  // namespace nutshell::cli

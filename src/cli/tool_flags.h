@@ -1,0 +1,33 @@
+// Which tools a caller gets, and in whose habits: the flags that every way to offer tools shares.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "base/result.h"
+#include "core/tool.h"
+#include "tools/tool_context.h"
+
+namespace CLI {  // NOLINT(readability-identifier-naming): the parser's name
+class App;
+}
+
+namespace nutshell::cli {
+
+struct ToolFlags {
+  std::vector<std::string> tools;
+  std::string profile = "full";
+  std::string prefix = "sandbox_";
+  std::string tools_file;
+  std::string dialect = "nutshell";
+
+  [[nodiscard]] bool reads_only() const { return profile == "readonly"; }
+  [[nodiscard]] Dialect chosen_dialect() const {
+    return dialect == "roomkit" ? Dialect::RoomKit : Dialect::Nutshell;
+  }
+};
+
+void add_tool_flags(CLI::App& command, ToolFlags& flags);
+Result<std::vector<Tool>> tools_of(const ToolFlags& flags);
+
+}  // namespace nutshell::cli
