@@ -219,8 +219,9 @@ Result<> Unpacking::write_data(const std::string& what) {
     const int status = ::archive_read_data_block(reader_.get(), &block, &size, &offset);
     if (status == ARCHIVE_EOF) return {};
     if (status < ARCHIVE_WARN) return archive_failure(what, reader_.get());
-    if (::archive_write_data_block(writer_.get(), block, size, offset) < ARCHIVE_WARN) {
-      return archive_failure(what, writer_.get());
+    // A write that failed, for want of room for example, is only a warning to libarchive.
+    if (::archive_write_data_block(writer_.get(), block, size, offset) < ARCHIVE_OK) {
+      return syscall_failure(::archive_errno(writer_.get()), what);
     }
     show_progress();
   }
