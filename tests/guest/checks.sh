@@ -1,7 +1,7 @@
 #!/bin/bash
 # End-to-end checks of the limits on a host with cgroup v2; tests/guest/run starts it in the guest.
-# Usage: NUTSHELL_BIN=PATH checks.sh root|user|delegated. Prints a line PASS, FAIL or SKIP for each
-# check, and what it had to say below the line if it did not pass.
+# Usage: NUTSHELL_BIN=PATH checks.sh root|user|delegated|no-landlock. Prints a line PASS, FAIL or
+# SKIP for each check, and what it had to say below the line if it did not pass.
 set -u
 readonly identity=$1
 readonly nutshell=${NUTSHELL_BIN:?}
@@ -9,7 +9,7 @@ readonly skipped=77
 scope=/sys/fs/cgroup$(sed -n 's/^0:://p' /proc/self/cgroup)
 readonly scope=${scope%/}
 
-run() { timeout 60 "$nutshell" run "$@"; }
+run() { timeout 150 "$nutshell" run --timeout 120s "$@"; } # an emulated machine is slow
 
 skip() { # REASON
   echo "$1"
@@ -98,7 +98,7 @@ info_names_cgroup_v2() {
   local id answer
   id=$("$nutshell" create --memory 64m) || expect "create" 0 $?
   answer=$("$nutshell" info "$id")
-  "$nutshell" stop "$id" || expect "stop" 0 $?
+  "$nutshell" destroy "$id" || expect "destroy" 0 $?
   [[ $answer == *"cgroup v2"* ]] || expect info "cgroup v2" "$answer"
 }
 
@@ -110,8 +110,34 @@ status_is_that_of_the_command() {
 }
 
 timeout_gives_124() {
-  run --timeout 1s -- sleep 60
+  "$nutshell" run --timeout 1s -- sleep 60
   expect status 124 $?
+}
+
+uptime_seconds() { awk '{ print int($1) }' /proc/uptime; }
+
+# The machine's clock is put a day forward, then two days back.
+clock_that_jumps_changes_no_deadline() {
+  [[ $identity == root ]] || skip "only root sets the clock"
+  local id began status
+  id=$("$nutshell" create --ttl 10m) || expect create 0 $?
+  "$nutshell" exec "$id" --timeout 4s -- sleep 60 &
+  local sleeper=$!
+  began=$(uptime_seconds)
+  date -s '+1 day' >/dev/null
+  sleep 1
+  kill -0 $sleeper || expect "the command after a day" "still there" ended
+  "$nutshell" exec "$id" -- true || expect "exec after a day" 0 $?
+  date -s '-2 days' >/dev/null
+  "$nutshell" exec "$id" -- true || expect "exec after the way back" 0 $?
+  "$nutshell" run --timeout 2s -- sleep 60
+  expect "status of a command that starts then" 124 $?
+  wait $sleeper
+  status=$?
+  date -s '+1 day' >/dev/null
+  expect status 124 $status
+  expect_at_most "seconds until its timeout of 4" 20 $(($(uptime_seconds) - began))
+  "$nutshell" destroy "$id" || expect destroy 0 $?
 }
 
 # ---- Processes
@@ -158,12 +184,43 @@ while len(blocks) < 256:
     blocks.append(b"x" * (1 << 20))
 raise SystemExit(3)'
 
+# Without a cgroup the process's own wall stands before the watcher's: there Python is told that
+# there is no more.
 memory_hog_is_stopped() {
   local answer status
   answer=$(run --memory 64m --json -- python3 -c "$hog")
   status=$?
+  if ! has_cgroup && ((status == 1)); then
+    [[ $(field '["stderr"]' <<<"$answer") == *MemoryError* ]] || expect stderr MemoryError "$answer"
+    return
+  fi
   expect status 137 $status
   expect outcome out_of_memory "$(field '["outcome"]' <<<"$answer")"
+}
+
+shared_memory_hog_is_out_of_memory() {
+  local answer status
+  answer=$(run --memory 64m --json -- python3 -c '
+import mmap
+shared = mmap.mmap(-1, 256 << 20)
+for page in range(0, 256 << 20, 4096):
+    shared[page] = 1
+raise SystemExit(3)')
+  status=$?
+  expect status 137 $status
+  expect outcome out_of_memory "$(field '["outcome"]' <<<"$answer")"
+}
+
+# Else the kernel would put aside what is too much, and the hog would come through.
+machine_has_swap_that_is_no_way_out() {
+  has_cgroup || skip "no cgroup to write to"
+  (($(awk '/^SwapTotal/ { print $2 }' /proc/meminfo) > 200000)) || expect swap "200 MB" none
+  local before after
+  before=$(awk '/^pswpout/ { print $2 }' /proc/vmstat)
+  run --memory 64m -- python3 -c "$hog"
+  expect status 137 $?
+  after=$(awk '/^pswpout/ { print $2 }' /proc/vmstat)
+  expect_at_most "pages swapped out" 1000 $((after - before))
 }
 
 # The kernel may take one child or all: what counts is that the sum did not pass.
@@ -182,9 +239,96 @@ raise SystemExit(4 if any(os.WIFSIGNALED(end) for end in ends) else 3)'
   ((status == 4)) || expect status 137 $status
 }
 
+# A megabyte each time, so that never much of it is resident.
+memory_that_was_put_aside_counts() {
+  local status
+  run --memory 64m -- python3 -c '
+import mmap, os, time
+put_aside = 21  # MADV_PAGEOUT
+def hold():
+    blocks = []
+    for i in range(24):
+        blocks.append(mmap.mmap(-1, 1 << 20, flags=mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS))
+        blocks[-1].write(os.urandom(1 << 20))
+        blocks[-1].madvise(put_aside)
+    time.sleep(3)
+    os._exit(0)
+for child in range(4):
+    if os.fork() == 0: hold()
+ends = [os.wait()[1] for child in range(4)]
+raise SystemExit(4 if any(os.WIFSIGNALED(end) for end in ends) else 3)'
+  status=$?
+  ((status == 4)) || expect status 137 $status
+}
+
 memory_below_the_limit_is_left_alone() {
   run --memory 128m -- python3 -c 'print(len(b"x" * (48 << 20)))'
   expect status 0 $?
+}
+
+# ---- CPU
+
+# What a busy loop gets of one core, in percent.
+share() { # FLAGS…
+  run "$@" -- python3 -c '
+import time
+start, used = time.monotonic(), time.process_time()
+while time.monotonic() < start + 4: pass
+print(round(100 * (time.process_time() - used) / (time.monotonic() - start)))'
+}
+
+half_a_core_is_half_a_core() {
+  local percent
+  percent=$(share --cpus 0.5) || expect status 0 $?
+  expect_at_most "percent of a core" 62 "$percent"
+  ((percent >= 25)) || expect "percent of a core" "25 to 62" "$percent"
+}
+
+# Twice as many loops as the machine has cores, all in a sandbox with half a core.
+spinning_on_all_cores_leaves_the_machine_to_others() {
+  local sandbox percent began
+  "$nutshell" run --timeout 60s --cpus 0.5 -- bash -c \
+    'for i in 1 2 3 4; do while :; do :; done & done; sleep 4242' &
+  sandbox=$!
+  wait_until 20 is_running 4242 || expect "sleep in the sandbox" running absent
+  began=$SECONDS
+  percent=$(share)
+  kill -9 $sandbox
+  wait_until 10 is_gone 4242 || expect "sleep after kill -9" gone running
+  # Without a cgroup both may have been given the same core; among five equals it would be 20.
+  local least=60
+  has_cgroup || least=30
+  ((percent >= least)) || expect "percent of a core for a neighbour" "$least and more" "$percent"
+  expect_at_most "seconds until it answered" 20 $((SECONDS - began))
+}
+
+# ---- Without Landlock
+
+missing_landlock_is_refused_and_named() {
+  local said status
+  for command in "run -- true" create; do
+    # shellcheck disable=SC2086  # words
+    said=$("$nutshell" $command 2>&1)
+    status=$?
+    expect "status of $command" 125 $status
+    [[ $said == *landlock*"cannot be kept"* ]] || expect "$command" "a refusal that names it" "$said"
+  done
+  expect sandboxes "[]" "$("$nutshell" list --json)"
+}
+
+doctor_fails_for_want_of_landlock() {
+  local answer status
+  answer=$("$nutshell" doctor --json)
+  status=$?
+  ((status != 0)) || expect status "not 0" 0
+  expect strength missing "$(protection landlock strength <<<"$answer")"
+  [[ $(protection landlock fix <<<"$answer") == *lsm=* ]] || expect fix "lsm=" "$answer"
+}
+
+its_absence_can_be_accepted_by_name_only() {
+  run --unsafe-without landlock -- true || expect "status with it waived" 0 $?
+  run --unsafe-without landlock --require landlock -- true
+  expect "status when it is required too" 125 $?
 }
 
 # ---- What is left behind
@@ -239,16 +383,29 @@ stand_in_a_leaf() {
 
 [[ $identity != delegated ]] || stand_in_a_leaf
 
+if [[ $identity == no-landlock ]]; then
+  check missing_landlock_is_refused_and_named
+  check doctor_fails_for_want_of_landlock
+  check its_absence_can_be_accepted_by_name_only
+  exit
+fi
+
 check doctor_names_what_keeps_memory
 check a_hard_memory_limit_can_be_demanded
 check info_names_cgroup_v2
 check status_is_that_of_the_command
 check timeout_gives_124
+check clock_that_jumps_changes_no_deadline
 check process_limit_holds
 check fork_bomb_stays_inside_and_ends_with_its_sandbox
 check memory_hog_is_stopped
+check shared_memory_hog_is_out_of_memory
+check machine_has_swap_that_is_no_way_out
 check memory_is_counted_over_all_processes
+check memory_that_was_put_aside_counts
 check memory_below_the_limit_is_left_alone
+check half_a_core_is_half_a_core
+check spinning_on_all_cores_leaves_the_machine_to_others
 check kill_9_leaves_no_cgroup_after_gc
 check kill_9_leaves_no_process
 check works_alone_in_a_delegated_group
