@@ -22,5 +22,7 @@ Result<std::vector<Row>> bench_throughput(const Options& options);
 Result<std::vector<Row>> bench_warm(const Options& options);
 Result<std::vector<Row>> bench_output(const Options& options);
 Result<std::vector<Row>> bench_scale(const Options& options);
+Result<std::vector<Row>> bench_workspace(const Options& options);
+Result<std::vector<Row>> bench_tools(const Options& options);
 
 }  // namespace nutshell::bench

@@ -20,6 +20,8 @@ constexpr const char* kUsage = R"(nutshell-bench [options] BENCHMARK...
   warm         a command in a running sandbox; against posix_spawn
   output       10 MB of output; against a pipe
   scale        time and memory with many sandboxes alive (root only)
+  tools        the file tools; against cat, sed, ls, rg and find in the same sandbox
+  workspace    checkpoints and changes of 50 000 files; against cp -a and git status
   all          all of these
 
   --samples N      of each contender (200)
@@ -39,8 +41,9 @@ struct Benchmark {
 };
 
 constexpr Benchmark kBenchmarks[] = {
-    {"cold", bench_cold}, {"process", bench_process}, {"throughput", bench_throughput},
-    {"warm", bench_warm}, {"output", bench_output},   {"scale", bench_scale},
+    {"cold", bench_cold},           {"process", bench_process}, {"throughput", bench_throughput},
+    {"warm", bench_warm},           {"output", bench_output},   {"scale", bench_scale},
+    {"workspace", bench_workspace}, {"tools", bench_tools},
 };
 
 struct CommandLine {

@@ -1,0 +1,237 @@
+// The file tools, from the JSON arguments to the text for a model, against the program that people
+// would spawn in the same sandbox instead. Both take turns in one process on one sandbox.
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <filesystem>
+#include <nlohmann/json.hpp>
+#include <set>
+
+#include "base/random_id.h"
+#include "bench/benchmarks.h"
+#include "bench/sandboxes.h"
+#include "init/init.h"
+#include "runtime/tool_runner.h"
+#include "tools/registry.h"
+
+namespace nutshell::bench {
+namespace {
+
+using Command = std::vector<std::string>;
+
+// A sandbox, its tools, and a place for what they keep.
+class ToolSandbox {
+ public:
+  static Result<std::unique_ptr<ToolSandbox>> start(const std::string& preparation) {
+    auto made = std::unique_ptr<ToolSandbox>(
+        new ToolSandbox(TRY(native::Starter::create(&init::run_init, native::Pooling::Off))));
+    TRY(made->prepare(preparation));
+    return made;
+  }
+  ToolSandbox(ToolSandbox&&) = delete;
+  ToolSandbox& operator=(ToolSandbox&&) = delete;
+  ~ToolSandbox() {
+    if (sandbox_) starter_.finish(std::move(*sandbox_));
+    std::error_code ignored;  // what is left in /tmp is no reason to fail
+    std::filesystem::remove_all(place_, ignored);
+  }
+
+  Result<ToolResult> call(const std::string& name, const std::string& arguments) {
+    ToolResult result = runner_->call(*TRY(find_tool(tool_registry(), name, "")), arguments);
+    if (result.error) return failure(ErrorCode::Internal, result.text);
+    return result;
+  }
+  Result<wire::CapturedOutput> spawn(const Command& command) {
+    return exec_to_success(*client_, command);
+  }
+
+ private:
+  explicit ToolSandbox(native::Starter starter)
+      : starter_(std::move(starter)),
+        place_(std::filesystem::temp_directory_path() / ("nutshell-bench-" + random_id(8))) {}
+
+  Result<> prepare(const std::string& preparation) {
+    SandboxSpec spec;
+    spec.ttl = std::chrono::hours(1);
+    spec.limits.memory_bytes = 2ULL << 30U;
+    spec.limits.disk_bytes = 1ULL << 30U;
+    spec.limits.millicpus = 2000;
+    sandbox_.emplace(TRY(starter_.start(spec)));
+    TRY(native::Starter::wait_until_started(*sandbox_));
+    client_.emplace(TRY(native::Starter::connect(*sandbox_)));
+    const auto restack = [](const std::vector<std::string>&) -> Result<> {
+      return failure(ErrorCode::Unsupported, "not measured here");
+    };
+    ToolRunnerOptions options;
+    options.repeats_output = true;  // every sample is the whole work
+    runner_.emplace(
+        TRY(ToolRunner::over({"bench", [this] { return native::Starter::connect(*sandbox_); },
+                              restack, TRY(OutputStore::open(place_, "bench", {}))},
+                             options)));
+    TRY(spawn({"/bin/sh", "-c", preparation}));
+    return {};
+  }
+
+  native::Starter starter_;
+  std::filesystem::path place_;
+  std::optional<native::NativeSandbox> sandbox_;
+  std::optional<wire::InitClient> client_;
+  std::optional<ToolRunner> runner_;
+};
+
+struct Duel {
+  std::string path;
+  std::string preparation;
+  std::string tool;
+  std::vector<std::string> arguments;  // taken in turn
+  Command rival;
+  double at_least = 1;  // how many times faster
+};
+
+// Every other sample is the rival's, and negative.
+class DuelSampler : public Sampler {
+ public:
+  DuelSampler(std::unique_ptr<ToolSandbox> sandbox, Duel duel)
+      : sandbox_(std::move(sandbox)), duel_(std::move(duel)) {}
+
+  Result<double> sample() override {
+    const std::size_t turn = turns_++;
+    if (turn % 2 == 1) {
+      return -TRY(time_of([this]() -> Result<> {
+        TRY(sandbox_->spawn(duel_.rival));
+        return {};
+      }));
+    }
+    const std::string& arguments = duel_.arguments[turn / 2 % duel_.arguments.size()];
+    return time_of([&]() -> Result<> {
+      TRY(sandbox_->call(duel_.tool, arguments));
+      return {};
+    });
+  }
+
+ private:
+  std::unique_ptr<ToolSandbox> sandbox_;
+  Duel duel_;
+  std::size_t turns_ = 0;
+};
+
+Result<Row> fight(const Duel& duel, std::size_t samples) {
+  std::vector<Contender> contenders;
+  contenders.push_back(TRY(Contender::start(duel.tool, [&]() -> Result<std::unique_ptr<Sampler>> {
+    return std::make_unique<DuelSampler>(TRY(ToolSandbox::start(duel.preparation)), duel);
+  })));
+  const std::vector<Series> both = TRY(take_turns(contenders, 2 * samples));
+  Row row;
+  row.path = duel.path;
+  row.ours.name = "tool " + duel.tool;
+  row.rival = Series{"spawn " + duel.rival.front(), {}};
+  for (const double value : both[0].values)
+    (value < 0 ? row.rival->values : row.ours.values).push_back(std::abs(value));
+  row.bar = Bar{Bar::Kind::AtMost, 1 / duel.at_least};
+  return row;
+}
+
+constexpr const char* kTree =
+    "mkdir -p src && cd /usr/include && find . -type f -printf '%s %p\\n' | sort -k2 | "
+    "awk '{ s += $1; if (s > 20000000) exit; print $2 }' | tar -cf - -T - | "
+    "tar -xf - -C /workspace/src";
+
+// The same lines, each as path:number.
+Result<> compare_matches(const std::string& pattern) {
+  const auto sandbox = TRY(ToolSandbox::start(kTree));
+  const auto listed = TRY(sandbox->spawn({"rg", "-n", "--no-heading", "--", pattern, "src"}));
+  std::set<std::string> theirs;
+  std::string_view rest = listed.output;
+  while (!rest.empty()) {
+    const std::string_view line = rest.substr(0, rest.find('\n'));
+    rest.remove_prefix(std::min(line.size() + 1, rest.size()));
+    theirs.insert(std::string(line.substr(0, line.find(':', line.find(':') + 1))));
+  }
+  std::set<std::string> ours;
+  for (std::uint64_t offset = 0, total = 1; offset < total;) {
+    const nlohmann::json arguments = {
+        {"pattern", pattern}, {"path", "src"}, {"offset", offset}, {"max_tokens", 20000}};
+    const auto page =
+        nlohmann::json::parse(TRY(sandbox->call("grep", arguments.dump())).fields_json);
+    total = page.at("total_matches").get<std::uint64_t>();
+    const std::uint64_t before = offset;
+    for (const auto& file : page.at("files")) {
+      for (const auto& line : file.at("lines")) {
+        ours.insert(fmt::format("{}:{}", file.at("path").get<std::string>(),
+                                line.at("line").get<std::uint64_t>()));
+        ++offset;
+      }
+    }
+    if (offset == before) break;
+  }
+  if (ours == theirs) return {};
+  return failure(ErrorCode::Internal, fmt::format("'{}': {} matches, and rg has {}", pattern,
+                                                  ours.size(), theirs.size()));
+}
+
+std::vector<Duel> duels() {
+  return {
+      {"read 10 KB",
+       "seq 1 2200 | head -c 10240 > a",
+       "read",
+       {R"({"path":"a"})"},
+       {"cat", "a"},
+       20},
+      {"edit 1 of 1000 lines",
+       "seq 1 1000 > a; seq 1 1000 > b",
+       "edit",
+       {R"({"path":"a","old":"\n500\n","new":"\n50x\n"})",
+        R"({"path":"a","old":"\n50x\n","new":"\n500\n"})"},
+       {"sed", "-i", "s/^500$/500/", "b"},
+       20},
+      {"ls 1000 entries",
+       "mkdir d; cd d; seq -f 'file%g' 1 1000 | xargs touch",
+       "ls",
+       {R"({"path":"d","max_tokens":20000})"},
+       {"ls", "-la", "d"},
+       4},
+      {"grep literal, 20 MB",
+       kTree,
+       "grep",
+       {R"({"pattern":"unsigned long long","path":"src","mode":"count","literal":true})"},
+       {"rg", "-c", "-F", "unsigned long long", "src"},
+       1.3},
+      {"grep regex, 20 MB",
+       kTree,
+       "grep",
+       {R"({"pattern":"struct \\w+_info","path":"src","mode":"count"})"},
+       {"rg", "-c", "struct \\w+_info", "src"},
+       1.3},
+      {"find 50000 files",
+       "for d in $(seq 1 500); do mkdir -p t/d$d; (cd t/d$d; seq -f 'f%g.c' 1 100 | xargs touch); "
+       "done; touch t/d77/wanted.h",
+       "find",
+       {R"({"path":"t","glob":"*.h"})"},
+       {"find", "t", "-name", "*.h"},
+       1.5},
+  };
+}
+
+}  // namespace
+
+Result<std::vector<Row>> bench_tools(const Options& options) {
+  std::vector<Row> rows;
+  const bool has_rg = ::access("/usr/bin/rg", X_OK) == 0;
+  for (const Duel& duel : duels()) {
+    if (duel.rival.front() == "rg" && !has_rg) continue;
+    const std::size_t samples = duel.at_least >= 4 ? options.samples : options.samples / 4 + 1;
+    rows.push_back(TRY(fight(duel, samples)));
+  }
+  if (!has_rg) return rows;
+  for (const char* pattern : {"unsigned long long", "struct \\w+_info"}) {
+    // In a process of its own, as every sandbox of a benchmark.
+    TRY(Contender::start("compare", [&]() -> Result<std::unique_ptr<Sampler>> {
+      TRY(compare_matches(pattern));
+      return std::make_unique<DuelSampler>(nullptr, Duel{});
+    }));
+  }
+  return rows;
+}
+
+}  // namespace nutshell::bench
