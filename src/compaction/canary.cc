@@ -35,11 +35,11 @@ void for_each_word(std::string_view text, const Use& use) {
 
 // Words that tell one error from another; numbers, and "failed" and "error" themselves, do not.
 bool is_telling(std::string_view word) {
-  constexpr std::array<std::string_view, 15> kCommon = {
+  constexpr std::array<std::string_view, 15> kEverydayWords = {
       "failed", "FAILED", "Failed", "fail",  "FAIL", "failure", "Failure", "error",
       "ERROR",  "Error",  "errors", "tests", "test", "Test",    "sec"};
   return word.size() >= 3 && !is_digit(word.front()) &&
-         std::find(kCommon.begin(), kCommon.end(), word) == kCommon.end();
+         std::find(kEverydayWords.begin(), kEverydayWords.end(), word) == kEverydayWords.end();
 }
 
 // Lines in which a tool sums up what its own messages said before.

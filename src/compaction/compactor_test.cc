@@ -73,7 +73,7 @@ TEST(Compactor, UnknownOutputThatFitsIsShownWhole) {
 
 TEST(Compactor, RunsOfOneLineAreCounted) {
   const auto text = rendered({"./x", 0, repeated("working\n", 500) + "done\n"}).text;
-  EXPECT_EQ(text, "exit 0. raw: o7f3a\nworking (×500)\ndone\n");
+  EXPECT_EQ(text, "exit 0. recall o7f3a\nworking (×500)\ndone\n");
 }
 
 TEST(Compactor, LongOutputKeepsErrorsAndEnds) {

@@ -63,7 +63,7 @@ std::string summary_text(const Facts& facts) {
 std::string status_line(const Captured& captured, std::string_view summary) {
   std::string line = ending_text(captured.ending);
   if (!summary.empty()) line += fmt::format(". {}", summary);
-  if (!captured.recall_id.empty()) line += fmt::format(". raw: {}", captured.recall_id);
+  if (!captured.recall_id.empty()) line += fmt::format(". recall {}", captured.recall_id);
   return line;
 }
 

@@ -17,7 +17,7 @@ std::string ending_text(const ExecResult& ending);
 // "cargo test: 2 failed, 78 passed"
 std::string summary_text(const Facts& facts);
 
-// "exit 101, 4.2s. cargo test: 2 failed, 78 passed. raw: o7f3a"
+// "exit 101, 4.2s. cargo test: 2 failed, 78 passed. recall o7f3a"
 std::string status_line(const Captured& captured, std::string_view summary);
 
 // "recall o7f3a offset=120"; without an id: "run it again with raw output"

@@ -21,12 +21,12 @@ TEST(StatusLine, SaysEndSummaryAndHandle) {
   facts.tool = "cargo test";
   facts.totals = {{"failed", 2}, {"passed", 78}};
   EXPECT_EQ(status_line(ended(101, milliseconds(4210)), summary_text(facts)),
-            "exit 101, 4.2s. cargo test: 2 failed, 78 passed. raw: o7f3a");
+            "exit 101, 4.2s. cargo test: 2 failed, 78 passed. recall o7f3a");
 }
 
 TEST(StatusLine, ShortTimeIsLeftOut) {
-  EXPECT_EQ(status_line(ended(0, milliseconds(12)), ""), "exit 0. raw: o7f3a");
-  EXPECT_EQ(status_line(ended(0, milliseconds(31200)), "make"), "exit 0, 31s. make. raw: o7f3a");
+  EXPECT_EQ(status_line(ended(0, milliseconds(12)), ""), "exit 0. recall o7f3a");
+  EXPECT_EQ(status_line(ended(0, milliseconds(31200)), "make"), "exit 0, 31s. make. recall o7f3a");
 }
 
 TEST(StatusLine, EveryOutcomeIsTold) {

@@ -220,19 +220,19 @@ Result<> make_link(const wire::MakeLink& request) {
   return syscall_failure(problem, "link", request.path);
 }
 
+}  // namespace
+
+std::unique_ptr<Conversation> open_read(std::uint32_t number, const wire::ReadFile& request,
+                                        UniqueFd file, wire::FileInfo info) {
+  return std::make_unique<ReadConversation>(number, request, std::move(file), std::move(info));
+}
+
 Result<std::unique_ptr<Conversation>> open_read_now(std::uint32_t number,
                                                     const wire::ReadFile& request) {
   UniqueFd file = TRY(open_regular(request.path, O_RDONLY));
   struct stat status {};
   (void)::fstat(file.get(), &status);  // an open file can be asked
   return open_read(number, request, std::move(file), describe(status, {}));
-}
-
-}  // namespace
-
-std::unique_ptr<Conversation> open_read(std::uint32_t number, const wire::ReadFile& request,
-                                        UniqueFd file, wire::FileInfo info) {
-  return std::make_unique<ReadConversation>(number, request, std::move(file), std::move(info));
 }
 
 Result<std::unique_ptr<Conversation>> open_file_conversation(const wire::Frame& frame) {

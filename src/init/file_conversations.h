@@ -13,6 +13,10 @@ namespace nutshell::init {
 std::unique_ptr<Conversation> open_read(std::uint32_t number, const wire::ReadFile& request,
                                         UniqueFd file, wire::FileInfo info);
 
+// The file as it is; the path is absolute.
+Result<std::unique_ptr<Conversation>> open_read_now(std::uint32_t number,
+                                                    const wire::ReadFile& request);
+
 // Does what the frame asks, or begins to.
 Result<std::unique_ptr<Conversation>> open_file_conversation(const wire::Frame& frame);
 

@@ -57,9 +57,11 @@ wire::FindFiles request_of(const Arguments& arguments) {
 Result<ToolResult> find(const Arguments& arguments, ToolContext& context) {
   const TextBudget budget(context, arguments, kTokens);
   const wire::FindFiles request = request_of(arguments);
-  const auto answer = TRY(context.init.call<wire::FindPage>(request));
+  auto answer = TRY(context.init.call<wire::FindPage>(request));
   if (const auto* refused = refusal_of(answer)) return refuse(*refused);
-  const auto& page = std::get<wire::FindPage>(answer);
+  auto& page = std::get<wire::FindPage>(answer);
+  for (wire::FileInfo& info : page.found)
+    info.path = path_below(request.path, info.path);
   const auto fitted = budget.fit(page.found.size(), [&](std::size_t count) {
     std::string text = heading(page, arguments.text("type", "file")) + lines_of(page.found, count);
     const std::uint64_t next = request.offset + count;

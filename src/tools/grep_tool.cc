@@ -115,9 +115,11 @@ std::string fields_of(const wire::SearchPage& page) {
 Result<ToolResult> grep(const Arguments& arguments, ToolContext& context) {
   const TextBudget budget(context, arguments, kTokens);
   const wire::Search request = request_of(arguments, budget);
-  const auto answer = TRY(context.init.call<wire::SearchPage>(request));
+  auto answer = TRY(context.init.call<wire::SearchPage>(request));
   if (const auto* refused = refusal_of(answer)) return refuse(*refused);
-  const auto& page = std::get<wire::SearchPage>(answer);
+  auto& page = std::get<wire::SearchPage>(answer);
+  for (wire::SearchedFile& file : page.files)
+    file.path = path_below(request.path, file.path);
   const std::vector<Part> parts = parts_of(page, request);
   const bool counts_lines = request.mode == wire::SearchMode::Lines;
   const std::uint64_t total = counts_lines ? page.total_matches : page.total_files;

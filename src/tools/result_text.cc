@@ -86,6 +86,12 @@ ToolResult bad_argument(std::string what, std::string next) {
   return refuse(ToolError{"bad_argument", std::move(what), {}, std::move(next)});
 }
 
+std::string path_below(const std::string& directory, const std::string& path) {
+  if (directory.empty() || directory == "." || directory == "./") return path;
+  if (path.empty()) return directory;
+  return directory.ends_with('/') ? directory + path : directory + "/" + path;
+}
+
 std::string count_of(std::uint64_t count, std::string_view one, std::string_view many) {
   if (count == 1) return fmt::format("1 {}", one);
   return many.empty() ? fmt::format("{} {}s", count, one) : fmt::format("{} {}", count, many);

@@ -21,6 +21,9 @@ const wire::Refused* refusal_of(const wire::Answer<Reply>& answer) {
   return std::get_if<wire::Refused>(&answer);
 }
 
+// What was found below a directory, as the next call can name it.
+std::string path_below(const std::string& directory, const std::string& path);
+
 // "1 file", "3 files"
 std::string count_of(std::uint64_t count, std::string_view one, std::string_view many = {});
 

@@ -14,6 +14,13 @@ TEST(Refuse, IsThreeLines) {
   EXPECT_EQ(result.error->code, "not_unique");
 }
 
+TEST(PathBelow, IsWhatTheNextCallCanName) {
+  EXPECT_EQ(path_below(".", "a/b"), "a/b");
+  EXPECT_EQ(path_below("src", "a/b"), "src/a/b");
+  EXPECT_EQ(path_below("/workspace/", "a"), "/workspace/a");
+  EXPECT_EQ(path_below("src/a.c", ""), "src/a.c");
+}
+
 TEST(ChangeSentence, SaysHowManyFilesAndHowToTakeThemBack) {
   wire::Changed changed;
   EXPECT_EQ(change_sentence(changed), "");

@@ -22,23 +22,23 @@ class Sandbox:
     def __init__(self, identifier):
         self.id = identifier
 
-    def run(self, name, *flags, given=None, **arguments):
+    def run(self, tool, /, *flags, given=None, **arguments):
         words = () if given is not None else (json.dumps(arguments),)
-        return call("tool", "call", name, "-s", self.id, *flags, *words, given=given)
+        return call("tool", "call", tool, "-s", self.id, *flags, *words, given=given)
 
-    def text(self, name, *flags, **arguments):
-        ended = self.run(name, *flags, **arguments)
-        expect(ended.status == 0, f"{name} {str(arguments)[:100]}: {ended!r}")
+    def text(self, tool, /, *flags, **arguments):
+        ended = self.run(tool, *flags, **arguments)
+        expect(ended.status == 0, f"{tool} {str(arguments)[:100]}: {ended!r}")
         return ended.stdout.decode().rstrip("\n")
 
-    def object(self, name, *flags, **arguments):
-        return json.loads(self.run(name, "--json", *flags, **arguments).stdout)
+    def object(self, tool, /, *flags, **arguments):
+        return json.loads(self.run(tool, "--json", *flags, **arguments).stdout)
 
-    def error(self, code, name, *flags, **arguments):
-        ended = self.run(name, *flags, **arguments)
+    def error(self, code, tool, /, *flags, **arguments):
+        ended = self.run(tool, *flags, **arguments)
         told = ended.stdout.decode()
         expect(ended.status == 65 and told.startswith(code + ": "),
-               f"{name} {str(arguments)[:100]}: wanted {code}, got {ended!r}")
+               f"{tool} {str(arguments)[:100]}: wanted {code}, got {ended!r}")
         return told
 
     def shell(self, script):
@@ -158,7 +158,7 @@ def reading_pages_through_a_file(box):
 @fresh
 def files_that_are_peculiar_are_described(box):
     box.shell(r"printf 'a\r\nb\r\n' > crlf; printf 'no end' > open; : > empty; "
-              r"head -c 3000 /dev/zero | tr '\0' x > long; printf '\x89PNG\r\n\x1a\n\0\0' > i.png; "
+              r"head -c 3000 /dev/zero | tr '\0' x > long; printf '\211PNG\r\n\032\n\000\000' > i.png; "
               r"head -c 100 /dev/urandom > noise; printf '\0\0\0' >> noise")
     expect(" crlf" in box.text("read", path="crlf").splitlines()[0], "crlf")
     expect(" no-final-newline" in box.text("read", path="open").splitlines()[0], "no newline")
@@ -222,10 +222,13 @@ def directories_are_listed_and_searched(box):
     expect(told.startswith("4 matches in 4 files\nsrc/main.c\n1:int main"), told)
     expect_equal(box.text("grep", pattern="f1(", literal=True, mode="files").splitlines()[1:],
                  ["src/main.c", "src/net/f1.h"], "files")
+    expect("\nsrc/net/f2.h\n" in box.text("grep", pattern="f2", path="src"), "path below a path")
+    expect("\nsrc/net/ f" in box.text("find", glob="*.h", path="src"), "path below a path")
+    expect("\nsrc/main.c\n" in box.text("grep", pattern="f1", path="src/main.c"), "one file")
     expect(box.text("grep", pattern="absent").startswith("no matches"), "no matches")
     expect("(" in box.error("bad_argument", "grep", pattern="("), "a wrong pattern")
     told = box.text("find", glob="*.h")
-    expect(told.startswith("3 files\n") and "src/net/ f" in told, told)
+    expect(re.match(r"3 files( \(\d+ ignored\))?\nsrc/net/ f", told), told)
     expect("x.o" not in box.text("find", glob="*.o"), "ignored")
     expect("x.o" in box.text("find", glob="*.o", all=True), "all")
     told = box.text("grep", pattern="int", context=0, max_tokens=200)
@@ -299,14 +302,15 @@ def interrupted_call_ends_its_command(box):
     time.sleep(1.5)
     process.terminate()
     process.communicate(timeout=30)
-    seen = box.shell("grep -cl 613 /proc/[0-9]*/cmdline 2>/dev/null | wc -l").stdout.strip()
-    expect(int(seen) <= 1, f"{seen} processes are left")  # the one that looks has it in its words
+    seen = box.shell("grep -l '[6]13' /proc/[0-9]*/cmdline 2>/dev/null").stdout
+    expect(seen == b"", f"still running: {seen!r}")
 
 
 @fresh
 def same_output_is_pointed_to(box):
-    box.shell("seq 1 3000 > n")
-    for name, arguments in (("bash", {"command": "seq 1 3000"}), ("read", {"path": "n"})):
+    lines = "seq -f 'number %g of many lines' 1 3000"
+    box.shell(f"{lines} > n")
+    for name, arguments in (("bash", {"command": lines}), ("read", {"path": "n"})):
         first = box.text(name, **arguments)
         second = box.text(name, **arguments)
         expect("unchanged since o" in second and len(second) < len(first) / 5, second[:200])

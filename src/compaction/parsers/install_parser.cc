@@ -64,17 +64,17 @@ constexpr std::array<Shape, 42> kShapes = {{
 }};
 
 bool is_install(const CommandWords& command) {
-  const bool is_manager =
+  const bool is_installer =
       command.starts_with({"apt"}) || command.starts_with({"apt-get"}) ||
       command.starts_with({"pip"}) || command.starts_with({"pip3"}) ||
       command.starts_with({"uv"}) || command.starts_with({"npm"}) ||
       command.starts_with({"cargo", "install"}) || command.starts_with({"cargo", "add"}) ||
       command.starts_with({"cargo", "fetch"}) || (command.starts_with({"python3", "-m", "pip"})) ||
       (command.starts_with({"python", "-m", "pip"}));
-  return is_manager && (command.has("install") || command.has("i") || command.has("ci") ||
-                        command.has("update") || command.has("upgrade") || command.has("remove") ||
-                        command.has("sync") || command.has("add") || command.has("fetch") ||
-                        command.has("uninstall") || command.has("purge"));
+  return is_installer && (command.has("install") || command.has("i") || command.has("ci") ||
+                          command.has("update") || command.has("upgrade") ||
+                          command.has("remove") || command.has("sync") || command.has("add") ||
+                          command.has("fetch") || command.has("uninstall") || command.has("purge"));
 }
 
 bool recognises(const ParserInput& input) {

@@ -148,7 +148,7 @@ bool NodeTestScan::take_yaml(Failure& failure, std::size_t indent) {
   return true;
 }
 
-// "    not ok 2 - inner bad # TODO" and "ok 1 - ok one"
+// "    not ok 2 - inner bad # SKIP" and "ok 1 - ok one"
 bool NodeTestScan::take_tap() {
   const auto indent = indent_of(cursor_.line());
   auto text = trim(cursor_.line());

@@ -77,9 +77,13 @@ Result<std::unique_ptr<Conversation>> open_files_conversation(const wire::Frame&
     case EndChange:
       return answer(number, end_copied_change(state, TRY(wire::decode<wire::EndChange>(payload))));
     case ReadFile: {
-      const auto request = TRY(wire::decode<wire::ReadFile>(payload));
-      if (request.state != wire::FileState::BeforeLastChange) return nullptr;
-      return open_former(number, request, state);
+      auto request = TRY(wire::decode<wire::ReadFile>(payload));
+      if (request.state == wire::FileState::BeforeLastChange)
+        return open_former(number, request, state);
+      // As every path of a tool, it may be relative.
+      if (request.state != wire::FileState::Now || request.path.starts_with('/')) return nullptr;
+      request.path = absolute_path(request.path, state.working_directory);
+      return open_read_now(number, request);
     }
     default:
       return nullptr;

@@ -123,10 +123,10 @@ std::unordered_set<std::uint32_t> triples(std::string_view line) {
 // How much of the wanted letters the line has, three by three.
 double likeness(const std::unordered_set<std::uint32_t>& wanted, std::string_view line) {
   if (wanted.empty()) return 0;
-  std::size_t common = 0;
+  std::size_t shared = 0;
   for (const std::uint32_t triple : triples(line))
-    common += wanted.count(triple);
-  return static_cast<double>(common) / static_cast<double>(wanted.size());
+    shared += wanted.count(triple);
+  return static_cast<double>(shared) / static_cast<double>(wanted.size());
 }
 
 struct Search {
