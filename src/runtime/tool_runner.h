@@ -19,6 +19,8 @@ struct ToolRunnerOptions {
   bool takes_images = false;
   bool repeats_output = false;
   bool reads_only = false;
+  bool wants_fields = false;
+  bool notes_gain = false;  // in the user's book of what compaction saved
   int interrupt = -1;  // readable: a command that runs is to be ended
 };
 

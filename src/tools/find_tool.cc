@@ -54,6 +54,15 @@ wire::FindFiles request_of(const Arguments& arguments) {
   return request;
 }
 
+std::string fields_of(const wire::FindPage& page, std::size_t count) {
+  nlohmann::ordered_json paths = nlohmann::ordered_json::array();
+  for (std::size_t i = 0; i < count; ++i)
+    paths.push_back(valid_text(page.found[i].path));
+  return nlohmann::ordered_json{
+      {"paths", std::move(paths)}, {"total", page.total}, {"partial", page.is_partial != 0}}
+      .dump();
+}
+
 Result<ToolResult> find(const Arguments& arguments, ToolContext& context) {
   const TextBudget budget(context, arguments, kTokens);
   const wire::FindFiles request = request_of(arguments);
@@ -73,14 +82,8 @@ Result<ToolResult> find(const Arguments& arguments, ToolContext& context) {
   ToolResult result;
   result.text = fitted.text;
   result.is_cut = request.offset + fitted.parts < page.total;
-  nlohmann::ordered_json paths = nlohmann::ordered_json::array();
-  for (std::size_t i = 0; i < fitted.parts; ++i)
-    paths.push_back(valid_text(page.found[i].path));
-  result.fields_json = nlohmann::ordered_json{
-      {"paths", std::move(paths)},
-      {"total", page.total},
-      {"partial", page.is_partial !=
-                      0}}.dump();
+  result.tokens = fitted.tokens;
+  if (context.wants_fields) result.fields_json = fields_of(page, fitted.parts);
   return result;
 }
 

@@ -138,8 +138,9 @@ Result<ToolResult> grep(const Arguments& arguments, ToolContext& context) {
   });
   ToolResult result;
   result.text = fitted.text;
+  result.tokens = fitted.tokens;
   result.is_cut = next < total;
-  result.fields_json = fields_of(page);
+  if (context.wants_fields) result.fields_json = fields_of(page);
   return result;
 }
 

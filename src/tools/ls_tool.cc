@@ -107,8 +107,9 @@ Result<ToolResult> list(const Arguments& arguments, ToolContext& context) {
   });
   ToolResult result;
   result.text = fitted.text;
+  result.tokens = fitted.tokens;
   result.is_cut = request.offset + fitted.parts < total;
-  result.fields_json = fields_of(listing, fitted.parts);
+  if (context.wants_fields) result.fields_json = fields_of(listing, fitted.parts);
   return result;
 }
 

@@ -16,19 +16,28 @@ constexpr std::uint32_t kMostLineBytes = 1000;
 constexpr std::uint64_t kMostImageBytes = 5ULL << 20U;
 constexpr std::size_t kWorthRecalling = 300;  // tokens; less is repeated
 
-// One line of the page, as it is shown.
-std::vector<std::string> numbered_lines(const wire::TextPage& page) {
-  std::vector<std::string> lines;
+// All lines of the page as they are shown, and where each ends.
+struct NumberedLines {
+  std::string text;
+  std::vector<std::size_t> ends;
+};
+
+NumberedLines number_lines(const wire::TextPage& page) {
+  NumberedLines lines;
+  lines.text.reserve(page.text.size() + page.text.size() / 4 + 64);
   std::string_view rest = page.text;
   auto cut = page.cut_lines.begin();
   for (std::uint64_t number = page.first_line; !rest.empty(); ++number) {
     const std::size_t end = std::min(rest.find('\n'), rest.size());
-    std::string line = fmt::format("{}\t{}", number, valid_text(rest.substr(0, end)));
+    lines.text += fmt::format_int(number).c_str();
+    lines.text += '\t';
+    lines.text += rest.substr(0, end);
     while (cut != page.cut_lines.end() && cut->line < number)
       ++cut;
     if (cut != page.cut_lines.end() && cut->line == number)
-      line += fmt::format("…(+{} bytes)", cut->bytes > end ? cut->bytes - end : 0);
-    lines.push_back(std::move(line) + "\n");
+      lines.text += fmt::format("…(+{} bytes)", cut->bytes > end ? cut->bytes - end : 0);
+    lines.text += '\n';
+    lines.ends.push_back(lines.text.size());
     rest.remove_prefix(std::min(end + 1, rest.size()));
   }
   return lines;
@@ -100,11 +109,10 @@ Result<ToolResult> tell_binary(const std::string& path, const wire::TextPage& pa
 // The page within the budget, and the exact call for the next one.
 ToolResult tell_page(const std::string& path, const wire::TextPage& page, ToolContext& context,
                      const TextBudget& budget) {
-  const std::vector<std::string> lines = numbered_lines(page);
-  const auto fitted = budget.fit(lines.size(), [&](std::size_t count) {
+  const NumberedLines lines = number_lines(page);
+  const auto fitted = budget.fit(lines.ends.size(), [&](std::size_t count) {
     std::string text = header_of(path, page, count);
-    for (std::size_t i = 0; i < count; ++i)
-      text += lines[i];
+    if (count > 0) text.append(lines.text, 0, lines.ends[count - 1]);
     const std::uint64_t next = page.first_line + count;
     if (next <= page.total_lines)
       text += fmt::format("next: offset={}", shown_number(next, context));
@@ -113,6 +121,7 @@ ToolResult tell_page(const std::string& path, const wire::TextPage& page, ToolCo
   });
   ToolResult result;
   result.text = fitted.text;
+  result.tokens = fitted.tokens;
   result.is_cut = page.first_line + fitted.parts <= page.total_lines;
   result.fields_json = fields_of(page, fitted.parts);
   return result;
@@ -137,7 +146,7 @@ Result<ToolResult> read(const Arguments& arguments, ToolContext& context) {
         visible_name(request.path), count_of(page.total_lines, "line")));
   }
   ToolResult result = tell_page(request.path, page, context, budget);
-  if (context.repeats_output || context.tokens.count(result.text) < kWorthRecalling) return result;
+  if (context.repeats_output || result.tokens < kWorthRecalling) return result;
   const std::string question = fmt::format("read {} {} {} {}", request.path, request.first_line,
                                            request.most_lines, budget.max_tokens());
   const std::string before = TRY(context.outputs.shown_before(question, result.text, {}));
@@ -145,6 +154,7 @@ Result<ToolResult> read(const Arguments& arguments, ToolContext& context) {
   result.text = fmt::format("{} v{}: unchanged since {} (recall {} shows it again)",
                             visible_name(request.path), valid_text(page.version), before, before);
   result.output_id = before;
+  result.tokens = 0;  // of another text
   return result;
 }
 

@@ -31,22 +31,25 @@ std::size_t TextBudget::most_bytes() const {
   return context_.dialect == Dialect::RoomKit ? std::min(bytes, kMostRoomKitCharacters) : bytes;
 }
 
-bool TextBudget::fits(std::string_view text) const {
+bool TextBudget::fits(std::string_view text, std::size_t tokens) const {
   if (context_.dialect == Dialect::RoomKit && json_length(text) > kMostRoomKitCharacters)
     return false;
-  return context_.tokens.count(text) <= max_tokens_;
+  return tokens <= max_tokens_;
 }
 
-TextBudget::Fitted TextBudget::fit(std::size_t count, const Compose& compose) const {
-  std::string whole = compose(count);
-  if (count == 0 || fits(whole)) return {std::move(whole), count};
+TextBudget::Fitted TextBudget::fit(std::size_t parts, const Compose& compose) const {
+  std::string whole = compose(parts);
+  const std::size_t tokens = count(whole);
+  if (parts == 0 || fits(whole, tokens)) return {std::move(whole), parts, tokens};
   std::size_t fitting = 0;
-  std::size_t too_many = count;
+  std::size_t too_many = parts;
   while (fitting + 1 < too_many) {
     const std::size_t middle = fitting + (too_many - fitting) / 2;
     (fits(compose(middle)) ? fitting : too_many) = middle;
   }
-  return {compose(fitting), fitting};
+  whole = compose(fitting);
+  const std::size_t left = count(whole);
+  return {std::move(whole), fitting, left};
 }
 
 std::size_t json_length(std::string_view text) {

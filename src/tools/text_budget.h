@@ -30,18 +30,24 @@ class TextBudget {
   [[nodiscard]] std::size_t max_tokens() const { return max_tokens_; }
   // More bytes than this never fit.
   [[nodiscard]] std::size_t most_bytes() const;
-  [[nodiscard]] bool fits(std::string_view text) const;
+  [[nodiscard]] bool fits(std::string_view text) const { return fits(text, count(text)); }
 
-  // `compose(n)` is the text with the first n of `count` parts. Gives the text with the most parts
+  // `compose(n)` is the text with the first n of its parts. Gives the text with the most parts
   // that fits; with none of them even where that alone is too long.
   struct Fitted {
     std::string text;
     std::size_t parts = 0;
+    std::size_t tokens = 0;  // of the text
   };
   using Compose = std::function<std::string(std::size_t parts)>;
-  [[nodiscard]] Fitted fit(std::size_t count, const Compose& compose) const;
+  [[nodiscard]] Fitted fit(std::size_t parts, const Compose& compose) const;
 
  private:
+  [[nodiscard]] std::size_t count(std::string_view text) const {
+    return context_.tokens.count(text);
+  }
+  [[nodiscard]] bool fits(std::string_view text, std::size_t tokens) const;
+
   const ToolContext& context_;
   std::size_t max_tokens_;
 };

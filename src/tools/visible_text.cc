@@ -2,7 +2,9 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <array>
+#include <cstring>
 
 namespace nutshell {
 namespace {
@@ -34,7 +36,21 @@ std::size_t utf8_length(std::string_view bytes) {
   return length;
 }
 
+// Nearly all text is, and then nothing has to be looked at twice.
+bool is_valid(std::string_view bytes) {
+  constexpr std::uint64_t kHighBits = 0x8080808080808080ULL;
+  while (!bytes.empty()) {
+    std::uint64_t eight = kHighBits;
+    if (bytes.size() >= sizeof eight) std::memcpy(&eight, bytes.data(), sizeof eight);
+    const std::size_t length = (eight & kHighBits) == 0 ? sizeof eight : utf8_length(bytes);
+    if (length == 0) return false;
+    bytes.remove_prefix(length);
+  }
+  return true;
+}
+
 std::string valid_text(std::string_view bytes) {
+  if (is_valid(bytes)) return std::string(bytes);
   std::string text;
   text.reserve(bytes.size());
   while (!bytes.empty()) {
@@ -50,6 +66,10 @@ std::string valid_text(std::string_view bytes) {
 }
 
 std::string visible_name(std::string_view name) {
+  const bool is_plain = !name.empty() && std::all_of(name.begin(), name.end(), [](char c) {
+    return c > ' ' && c < 0x7f && c != '"';
+  });
+  if (is_plain) return std::string(name);
   std::string text;
   bool is_quoted = name.empty() || name.front() == ' ' || name.back() == ' ';
   for (std::size_t i = 0; i < name.size();) {

@@ -31,7 +31,7 @@ def file_info(path=b"a"):
 
 def exec_request():
     return (text("id") + texts(["sh", "-c", "true"]) + texts(["A=1"]) + text("/tmp") +
-            struct.pack("<BBBHHQQQI", 1, 0, 1, 24, 80, 30000, 1 << 26, 300000, 1 << 20))
+            struct.pack("<BBBHHQQQIB", 1, 0, 1, 24, 80, 30000, 1 << 26, 300000, 1 << 20, 0))
 
 
 def ended():

@@ -16,8 +16,9 @@ suite = Suite()
 
 RESULT_KEYS = ["outcome", "exit_code", "signal", "stdout", "stderr", "duration_ms", "cpu_ms",
                "peak_memory_bytes", "stdout_truncated", "stderr_truncated"]
-COMMANDS = ["run", "create", "exec", "list", "info", "destroy", "cp", "pause", "resume", "gc",
-            "doctor", "version", "completion"]
+COMMANDS = ["run", "create", "exec", "list", "info", "destroy", "cp", "pause", "resume", "diff", "apply",
+            "discard", "checkpoint", "rollback", "fork", "tool", "render", "gain", "gc", "doctor", "version",
+            "completion"]
 
 
 def listed():

@@ -110,6 +110,8 @@ Result<int> call(Program& program, const CallFlags& flags) {
   options.dialect = flags.choice.chosen_dialect();
   options.reads_only = flags.choice.reads_only();
   options.takes_images = flags.takes_images;
+  options.wants_fields = flags.is_json;
+  options.notes_gain = true;
   options.repeats_output = flags.repeats_output;
   options.interrupt = signals.descriptor();
   auto runner = ToolRunner::open(program.runtime, flags.sandbox, options);
