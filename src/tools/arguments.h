@@ -19,9 +19,9 @@ class Arguments {
   [[nodiscard]] bool has(std::string_view name) const { return find(name) != nullptr; }
 
   // What was given, or else the second value; also where the type is another one.
-  [[nodiscard]] std::string text(std::string_view name, std::string otherwise = {}) const {
+  [[nodiscard]] std::string text(std::string_view name, std::string_view otherwise = {}) const {
     const auto* value = get<std::string>(name);
-    return value != nullptr ? *value : std::move(otherwise);
+    return value != nullptr ? *value : std::string(otherwise);
   }
   [[nodiscard]] const std::string* text_if(std::string_view name) const {
     return get<std::string>(name);

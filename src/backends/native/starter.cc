@@ -292,7 +292,7 @@ Result<ChildProcess> Starter::clone_into(const SandboxSpec& spec, NativeSandbox&
   auto entered = enter_sandbox(plan);
   Result<> ready;
   if (entered && entered->oom_events) setup.oom_events = std::move(entered->oom_events);
-  if (!entered) ready = Failure(std::move(entered).error());
+  if (!entered) ready = Failure(entered.error());
   std::vector<int> handed_out;  // to whoever stacks layers later
   if (ready) {
     setup.base = std::move(sandbox.directories.base);

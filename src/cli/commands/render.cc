@@ -17,7 +17,16 @@ namespace nutshell::cli {
 namespace {
 
 namespace fs = std::filesystem;
-using namespace compaction;
+using compaction::Captured;
+using compaction::load_project_renderers;
+using compaction::load_user_renderers;
+using compaction::LoadedRenderers;
+using compaction::Omission;
+using compaction::Rendering;
+using compaction::RenderOptions;
+using compaction::Style;
+using compaction::TrustedRenderers;
+using compaction::UserRenderer;
 
 constexpr std::size_t kMostInput = 1U << 30U;
 constexpr const char* kProjectRenderers = ".nutshell/renderers";
@@ -105,7 +114,7 @@ Result<int> render_input(const RenderFlags& flags) {
   captured.error = error;
   captured.recall_id = flags.id;
   const auto renderers = TRY(load_renderers());
-  const auto rendering = render(captured, TRY(to_options(flags, renderers)));
+  const auto rendering = compaction::render(captured, TRY(to_options(flags, renderers)));
   if (flags.is_json) {
     print_json(rendering);
   } else if (flags.is_explained) {
