@@ -56,6 +56,7 @@ class ShellReader {
 
   // A quoted stretch, an escaped character or a plain one.
   void read_part(std::string& text) {
+    if (rest_.empty()) return;
     const char quote = rest_.front();
     rest_.remove_prefix(1);
     if (quote == '\\' && !rest_.empty()) {

@@ -103,7 +103,7 @@ class Compaction {
       return finish(std::move(*typed), std::move(reason), raw_tokens_);
     }
     if (typed) reason += fmt::format("; {} gains too little", typed->parser);
-    return plain(lines, whole, whole_tokens, std::move(reason));
+    return plain(lines, whole, whole_tokens, reason);
   }
 
   // Never larger than what was printed.
@@ -114,7 +114,8 @@ class Compaction {
     return tokens < whole;
   }
 
-  Rendering plain(Lines lines, const Draft& whole, std::size_t whole_tokens, std::string reason) {
+  Rendering plain(Lines lines, const Draft& whole, std::size_t whole_tokens,
+                  const std::string& reason) {
     const bool fits = whole_tokens <= options_.max_tokens;
     if (fits && (whole_tokens < kSmallTokens || !is_log(lines)))
       return finish(whole, reason + "; shown whole", raw_tokens_);

@@ -38,7 +38,10 @@ std::vector<pid_t> ProcessMarks::all() const {
   const int copy = ::openat(proc_.get(), ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
   if (copy < 0) return pids;
   const std::unique_ptr<DIR, int (*)(DIR*)> directory(::fdopendir(copy), &::closedir);
-  if (!directory) return pids;
+  if (!directory) {
+    ::close(copy);
+    return pids;
+  }
   while (const dirent* entry = ::readdir(directory.get())) {  // NOLINT(concurrency-mt-unsafe)
     const std::string_view name = entry->d_name;
     pid_t pid = 0;

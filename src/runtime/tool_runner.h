@@ -21,7 +21,7 @@ struct ToolRunnerOptions {
   bool reads_only = false;
   bool wants_fields = false;
   bool notes_gain = false;  // in the user's book of what compaction saved
-  int interrupt = -1;  // readable: a command that runs is to be ended
+  int interrupt = -1;       // readable: a command that runs is to be ended
 };
 
 // Tokens as the compaction engine estimates them.

@@ -22,7 +22,7 @@ ToolError bad_argument(std::string what, std::string next = {}) {
 
 std::string shown(const Json& value) {
   std::string text = value.dump(-1, ' ', true, Json::error_handler_t::replace);
-  if (text.size() > kMostShown) text = text.substr(0, kMostShown) + "…";
+  if (text.size() > kMostShown) text.replace(kMostShown, std::string::npos, "…");
   return text;
 }
 

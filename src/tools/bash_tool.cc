@@ -29,7 +29,8 @@ Result<ToolResult> bash(const Arguments& arguments, ToolContext& context) {
   const std::int64_t wait = arguments.integer("wait", is_roomkit ? timeout : kWait);
   CommandRequest request;
   request.shown = arguments.text("command");
-  request.argv = {TRY(find_shell(context)), "-c", request.shown};
+  const std::string shell = TRY(find_shell(context));
+  request.argv = {shell, "-c", request.shown};
   request.working_directory = arguments.text("cwd");
   request.timeout = std::chrono::seconds(timeout);
   request.wait = std::chrono::seconds(wait);

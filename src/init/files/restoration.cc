@@ -217,8 +217,7 @@ Attempt<> Restoration::check_emptied(const Item& item) {
 
 Attempt<> Restoration::restore() {
   auto moved = move_all(Towards::Before);
-  if (moved) return moved;
-  (void)move_all(Towards::Now);  // best effort: the first error is the one that counts
+  if (!moved) (void)move_all(Towards::Now);  // best effort: the first error is the one that counts
   return moved;
 }
 
