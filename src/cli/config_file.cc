@@ -16,7 +16,7 @@ struct Text {
   const char* key;
   std::optional<std::string> Flags::*flag;
 };
-constexpr std::array<Text, 14> kTexts = {{{"backend", &Flags::backend},
+constexpr std::array<Text, 15> kTexts = {{{"backend", &Flags::backend},
                                           {"image", &Flags::image},
                                           {"memory", &Flags::memory},
                                           {"cpus", &Flags::cpus},
@@ -29,7 +29,8 @@ constexpr std::array<Text, 14> kTexts = {{{"backend", &Flags::backend},
                                           {"idle_timeout", &Flags::idle_timeout},
                                           {"output_limit", &Flags::output_limit},
                                           {"workdir", &Flags::workdir},
-                                          {"workspace", &Flags::workspace}}};
+                                          {"workspace", &Flags::workspace},
+                                          {"workspace_mode", &Flags::workspace_mode}}};
 
 struct List {
   const char* key;

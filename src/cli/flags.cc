@@ -102,8 +102,18 @@ Result<UnsafeMount> parse_unsafe_mount(const std::string& text) {
                      mode == "ro" ? ReadOnly : ReadWrite};
 }
 
+Result<WorkspaceMode> parse_workspace_mode(const std::string& text) {
+  using enum WorkspaceMode;
+  if (text == "auto") return Auto;
+  if (text == "overlay") return Overlay;
+  if (text == "copy") return Copy;
+  return failure(ErrorCode::InvalidArgument,
+                 fmt::format("--workspace-mode: '{}' is not auto, overlay or copy", text));
+}
+
 Result<> set_host_directories(const Flags& flags, SandboxSpec& spec) {
   if (flags.workspace) spec.workspace = TRY(real_directory(*flags.workspace, "workspace"));
+  if (flags.workspace_mode) spec.workspace_mode = TRY(parse_workspace_mode(*flags.workspace_mode));
   for (const std::string& text : flags.unsafe_mounts)
     spec.unsafe_mounts.push_back(TRY(parse_unsafe_mount(text)));
   return {};
@@ -154,6 +164,10 @@ void add_sandbox_flags(CLI::App& command, Flags& flags) {
   command
       .add_option("--workspace", flags.workspace,
                   "Directory that /workspace begins as; it stays untouched until 'nutshell apply'")
+      ->group(group);
+  command
+      .add_option("--workspace-mode", flags.workspace_mode,
+                  "overlay: layers over that directory; copy: a copy of it; auto: what works")
       ->group(group);
   command
       .add_option("--unsafe-mount", flags.unsafe_mounts,

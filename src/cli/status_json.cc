@@ -32,6 +32,11 @@ nlohmann::ordered_json mounts_of(const SandboxSpec& spec) {
   return list;
 }
 
+nlohmann::ordered_json workspace_mode_of(const SandboxStatus& status) {
+  if (status.spec.workspace.empty()) return nullptr;
+  return status.why_copied.empty() ? "overlay" : "copy";
+}
+
 }  // namespace
 
 nlohmann::ordered_json to_json(const SandboxStatus& status) {
@@ -42,6 +47,7 @@ nlohmann::ordered_json to_json(const SandboxStatus& status) {
           {"state", status.state == SandboxState::Paused ? "paused" : "running"},
           {"image", spec.image},
           {"workspace", spec.workspace},
+          {"workspace_mode", workspace_mode_of(status)},
           {"unsafe_mounts", mounts_of(spec)},
           {"age_ms", status.age.count()},
           {"ttl_ms", spec.ttl.count()},

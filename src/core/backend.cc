@@ -6,4 +6,8 @@ Result<> Backend::restack(const std::string& /*id*/, const std::vector<std::stri
   return failure(ErrorCode::Unsupported, "this backend has no layers");
 }
 
+Result<std::vector<std::string>> Backend::environment_of(const std::string& /*id*/) {
+  return failure(ErrorCode::Unsupported, "this backend does not keep environments");
+}
+
 }  // namespace nutshell

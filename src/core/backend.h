@@ -32,6 +32,7 @@ struct SandboxStatus {
   std::chrono::milliseconds age{0};
   std::chrono::milliseconds time_left{0};
   Protections protections;
+  std::string why_copied;  // empty: /workspace is no copy, but layers over the host's directory
 };
 
 // Why a sandbox is no longer there.
@@ -66,7 +67,10 @@ class Backend {
   // Idempotent: a sandbox that is already gone is stopped.
   virtual Result<> stop(const std::string& id) = 0;
 
+  // Without the environments: they may hold secrets.
   virtual Result<std::vector<SandboxStatus>> list() = 0;
+  // The environment it was started with, for whoever makes another one like it.
+  virtual Result<std::vector<std::string>> environment_of(const std::string& id);
   virtual Result<> pause(const std::string& id) = 0;
   virtual Result<> resume(const std::string& id) = 0;
   // Makes /workspace the stack of these layers of init's store, lowest first, the last one to be

@@ -19,6 +19,7 @@ struct InitSetup {
   bool waits_for_orders = false;  // made ahead: the rest comes in the first packet of `control`
   UniqueFd store;                 // directory only init can reach, on the scratch file system
   UniqueFd base;                  // what /workspace began as, read-only; closed where it was empty
+  bool is_copied = false;         // /workspace is a copy of the base, and no layers can be stacked
   // Landlock rules that init restricts itself by; where it has to be closed, it already is.
   UniqueFd path_rules;
   UniqueFd memory_priority;  // init's own oom_score_adj, open for writing

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <chrono>
+#include <cstdint>
 #include <map>
 #include <string>
 #include <vector>
@@ -29,6 +30,13 @@ struct UnsafeMount {
   bool operator==(const UnsafeMount&) const = default;
 };
 
+// How /workspace comes to hold the host directory that it begins as.
+enum class WorkspaceMode : std::uint8_t {
+  Auto,     // layers over it where the kernel can, else a copy
+  Overlay,  // layers, or no start
+  Copy,
+};
+
 struct SandboxSpec {
   std::string backend;  // empty: the first of the registry
   std::string image;    // empty: the backend's default; else what it understands (a directory)
@@ -38,6 +46,7 @@ struct SandboxSpec {
   std::vector<std::string> environment;       // NAME=VALUE for every exec
   std::string working_directory = "/workspace";
   std::string workspace;  // host directory that /workspace begins as, copy-on-write; empty: none
+  WorkspaceMode workspace_mode = WorkspaceMode::Auto;
   std::vector<UnsafeMount> unsafe_mounts;
   std::map<std::string, std::string> labels;
   std::vector<Requirement> requirements;

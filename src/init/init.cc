@@ -75,7 +75,8 @@ struct Init::Polled {
 Init::Init(InitSetup setup)
     : setup_(std::move(setup)),
       execs_(setup_),
-      layers_(setup_.store, std::move(setup_.base)),
+      layers_(setup_.store, std::move(setup_.base),
+              setup_.is_copied ? Keeping::Copies : Keeping::Layers),
       search_{setup_.working_directory, setup_.memory_priority.get()},
       children_(block_signals()),
       ttl_(Deadline::in(setup_.ttl)) {

@@ -4,7 +4,10 @@
 #include <fmt/format.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <charconv>
+#include <filesystem>
+#include <set>
 
 #include "base/file.h"
 #include "base/user_directory.h"
@@ -12,10 +15,12 @@
 namespace nutshell {
 namespace {
 
+constexpr const char* kPrefix = "applied-";
+constexpr const char* kUnfinished = ".new";
 constexpr std::size_t kMostRecordBytes = 512U << 20U;
 
 Result<std::filesystem::path> record_path(const std::string& sandbox_id) {
-  return TRY(open_user_directory()) / ("applied-" + sandbox_id);
+  return TRY(open_user_directory()) / (kPrefix + sandbox_id);
 }
 
 // "NANOSECONDS PATH" and a zero byte, for each.
@@ -54,10 +59,40 @@ Result<> ApplyRecord::add(const AppliedTimes& applied) const {
     text += '\0';
   }
   const auto path = TRY(record_path(sandbox_id_));
-  const std::string temporary = path.native() + ".new";
+  const std::string temporary = path.native() + kUnfinished;
   TRY(write_file(temporary, text, 0600));
   if (::rename(temporary.c_str(), path.c_str()) != 0) return syscall_failure("rename", temporary);
   return {};
+}
+
+Result<> ApplyRecord::remove() const {
+  const auto path = TRY(record_path(sandbox_id_));
+  for (const std::string& name : {path.native(), path.native() + kUnfinished}) {
+    if (::unlink(name.c_str()) != 0 && errno != ENOENT) return syscall_failure("remove", name);
+  }
+  return {};
+}
+
+void sweep_apply_records(const LivingSandboxes& living, SweepMode mode, SweepReport& report) {
+  const auto place = open_user_directory();
+  if (!place) return;
+  std::error_code error;
+  std::set<std::string> recorded;
+  for (const auto& item : std::filesystem::directory_iterator(*place, error)) {
+    const std::string name = item.path().filename().native();
+    if (!name.starts_with(kPrefix)) continue;
+    const std::string rest = name.substr(std::string_view(kPrefix).size());
+    recorded.insert(rest.substr(0, rest.find('.')));
+  }
+  if (recorded.empty()) return;
+  const auto ids = living();
+  if (!ids) return;
+  for (const std::string& id : recorded) {
+    if (std::find(ids->begin(), ids->end(), id) != ids->end()) continue;
+    const bool is_gone = mode == SweepMode::DryRun || ApplyRecord(id).remove();
+    (is_gone ? report.removed : report.failed)
+        .push_back(fmt::format("record of what was applied from sandbox {}", id));
+  }
 }
 
 }  // namespace nutshell

@@ -4,6 +4,8 @@
 
 #include <string>
 
+#include "core/backend.h"
+#include "runtime/output_store.h"
 #include "runtime/workspace_apply.h"
 
 namespace nutshell {
@@ -14,9 +16,15 @@ class ApplyRecord {
 
   [[nodiscard]] Result<AppliedTimes> read() const;
   [[nodiscard]] Result<> add(const AppliedTimes& applied) const;
+  // None is there afterwards, nor was one needed.
+  [[nodiscard]] Result<> remove() const;
 
  private:
   std::string sandbox_id_;
 };
+
+// Records of sandboxes that are gone. Who lives is asked after the records were listed: a sandbox
+// that begins meanwhile loses nothing.
+void sweep_apply_records(const LivingSandboxes& living, SweepMode mode, SweepReport& report);
 
 }  // namespace nutshell

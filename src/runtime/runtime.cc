@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "base/defer.h"
+#include "runtime/apply_record.h"
 #include "runtime/output_store.h"
 
 namespace nutshell {
@@ -137,7 +138,16 @@ Result<ExecResult> Runtime::exec(const std::string& id, const ExecRequest& reque
 Result<> Runtime::destroy(const std::string& id) {
   auto [where, whole_id] = TRY(locate(id));
   TRY(where->stop(whole_id));
+  TRY(ApplyRecord(whole_id).remove());
   return remove_outputs(whole_id);
+}
+
+Result<SandboxSpec> Runtime::spec_of(const std::string& id) {
+  SandboxStatus status = TRY(find(id));
+  status.spec.environment = TRY(TRY(backend(status.spec.backend))->environment_of(status.id));
+  std::erase_if(status.spec.labels,
+                [](const auto& label) { return label.first.starts_with("nutshell."); });
+  return std::move(status.spec);
 }
 
 Result<> Runtime::pause(const std::string& id) {
@@ -198,6 +208,7 @@ SweepReport Runtime::sweep(SweepMode mode) {
     return ids;
   };
   sweep_outputs(living, mode, all);
+  sweep_apply_records(living, mode, all);
   return all;
 }
 

@@ -51,6 +51,9 @@ class Runtime {
   // By its id or an unambiguous beginning of it.
   Result<SandboxStatus> find(const std::string& id);
 
+  // A spec to make another one by: the sandbox's, with its environment.
+  Result<SandboxSpec> spec_of(const std::string& id);
+
   // What sandboxes of this spec would be protected by; an error if it cannot be started here.
   Result<Protections> check(const SandboxSpec& spec);
   Result<Protections> probe(const std::string& backend);

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <charconv>
+#include <set>
 #include <thread>
 
 #include "base/deadline.h"
@@ -115,6 +116,26 @@ Result<std::int64_t> began_of(const SandboxStatus& status) {
                              status.id));
 }
 
+// What a copied workspace is compared with stays as it was at the start. A path that was applied
+// and is now as it was then is no change, and yet not what the host has.
+Result<> check_applied(const SandboxStatus& status, const AppliedTimes& applied,
+                       const std::vector<FileChange>& changes) {
+  if (status.why_copied.empty()) return {};
+  std::set<std::string> listed;
+  for (const FileChange& change : changes)
+    listed.insert(change.path);
+  for (const auto& [path, time] : applied) {
+    if (listed.contains(path)) continue;
+    return failure(
+        ErrorCode::Unsupported,
+        fmt::format("{} was applied, and is in the sandbox again as it was at its start; "
+                    "a copied workspace cannot tell the two: go on in a new sandbox, "
+                    "'nutshell create --workspace {}'",
+                    path, status.spec.workspace));
+  }
+  return {};
+}
+
 }  // namespace
 
 Result<std::string> checkpoint_workspace(Runtime& runtime, const std::string& id, Running running) {
@@ -136,10 +157,8 @@ Result<std::string> fork_sandbox(Runtime& runtime, const std::string& id) {
   const SandboxStatus status = TRY(runtime.find(id));
   wire::InitClient from = TRY(runtime.connect(status.id));
   const std::vector<FileChange> changes = TRY(list_workspace_changes(from));
-  SandboxSpec spec = status.spec;
-  std::erase_if(spec.labels,
-                [](const auto& label) { return label.first.starts_with("nutshell."); });
-  std::string made = TRY(runtime.create(spec));
+  TRY(check_applied(status, TRY(ApplyRecord(status.id).read()), changes));
+  std::string made = TRY(runtime.create(TRY(runtime.spec_of(status.id))));
   wire::InitClient to = TRY(runtime.connect(made));
   Forking forking(from, to);
   for (const FileChange& change : changes) {
@@ -163,8 +182,16 @@ Result<ApplyReport> apply_workspace(Runtime& runtime, const std::string& id,
   const ApplyRecord record(status.id);
   request.applied = TRY(record.read());
   wire::InitClient client = TRY(runtime.connect(status.id));
-  const auto changes = TRY(select_changes(TRY(list_workspace_changes(client)), options.paths));
+  const auto all = TRY(list_workspace_changes(client));
+  TRY(check_applied(status, request.applied, all));
+  const auto changes = TRY(select_changes(all, options.paths));
   ApplyReport report = TRY(apply_changes(client, changes, request));
+  const bool is_written = options.mode == ApplyMode::Write && report.conflicts.empty();
+  if (is_written && !status.why_copied.empty()) {
+    for (const FileChange& change : report.written) {
+      if (change.after.kind == kNoFile) report.applied.emplace(change.path, 0);  // it has no time
+    }
+  }
   TRY(record.add(report.applied));
   return report;
 }

@@ -103,7 +103,9 @@ Result<std::string> Application::conflict_of(const FileChange& change) const {
   if (before.kind == kNoFile) {
     const bool is_merged =
         change.after.kind == FileKind::Directory && kind_of(*found) == FileKind::Directory;
-    if (is_merged || TRY(is_written(change, *found))) return std::string();
+    const bool is_ours =
+        request_.applied.contains(change.path) && !is_changed_since(change.path, *found);
+    if (is_merged || is_ours || TRY(is_written(change, *found))) return std::string();
     return fmt::format("{}: made here too", change.path);
   }
   if (before.kind == FileKind::Directory && kind_of(*found) == FileKind::Directory)

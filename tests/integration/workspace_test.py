@@ -16,6 +16,21 @@ from support import (PYTHON, Skip, Suite, call, expect, expect_equal, expect_ref
                      sandbox, scratch, start)
 
 suite = Suite()
+mode_flags = []
+
+
+def in_both_modes(case):
+    """Over the directory's layers or on a copy of it: nobody can tell the difference."""
+    def copied():
+        mode_flags[:] = ["--workspace-mode", "copy"]
+        try:
+            case()
+        finally:
+            mode_flags.clear()
+    copied.__name__ = f"{case.__name__}_when_copied"
+    suite.case(case)
+    suite.case(copied)
+    return case
 
 
 def shell(made, text, status=0):
@@ -74,7 +89,7 @@ def workspace(*flags):
     with scratch() as directory:
         root = make_tree(directory / "project")
         time.sleep(0.02)
-        with sandbox("--workspace", str(root), *flags) as made:
+        with sandbox("--workspace", str(root), *mode_flags, *flags) as made:
             yield root, made
 
 
@@ -84,7 +99,7 @@ def changes_of(made, *flags):
     return {change["path"]: change for change in json.loads(ended.stdout)["changes"]}
 
 
-@suite.case
+@in_both_modes
 def the_sandbox_sees_the_directory_and_leaves_it_untouched():
     with workspace() as (root, made):
         before = snapshot(root)
@@ -95,17 +110,17 @@ def the_sandbox_sees_the_directory_and_leaves_it_untouched():
         expect_equal(shell(made, "cat deep/er/file README/file"), "new\ninside\n", "its own")
 
 
-@suite.case
+@in_both_modes
 def a_one_shot_run_sees_the_directory_too():
     with scratch() as directory:
         root = make_tree(directory / "project")
         before = snapshot(root)
-        ended = call("run", "--workspace", str(root), "--", "sh", "-c", "cat README; echo x > README")
+        ended = call("run", "--workspace", str(root), *mode_flags, "--", "sh", "-c", "cat README; echo x > README")
         expect_equal((ended.status, ended.stdout), (0, b"hello\n"), "run")
         expect_equal(snapshot(root), before, "the host's files")
 
 
-@suite.case
+@in_both_modes
 def diff_lists_every_change_and_nothing_else():
     with workspace() as (root, made):
         expect_equal(changes_of(made), {}, "changes before any")
@@ -126,7 +141,7 @@ def diff_lists_every_change_and_nothing_else():
         expect_refusal(call("diff", made, "--path", "nothing"), "nothing changed")
 
 
-@suite.case
+@in_both_modes
 def git_applies_the_patch():
     if not shutil.which("git"):
         raise Skip("git is missing")
@@ -183,7 +198,7 @@ def apply_takes_one_path():
         expect_equal(set(changes_of(made)), {"README"}, "what is left")
 
 
-@suite.case
+@in_both_modes
 def apply_refuses_what_changed_here_meanwhile():
     with workspace() as (root, made):
         shell(made, "echo theirs > README; echo theirs > src/main.c; echo x > both; rm data/old.txt")
@@ -198,7 +213,7 @@ def apply_refuses_what_changed_here_meanwhile():
         expect_equal((root / "README").read_text(), "theirs\n", "forced")
 
 
-@suite.case
+@in_both_modes
 def apply_never_leaves_the_directory():
     with workspace() as (root, made):
         outside = root.parent / "outside"
@@ -215,7 +230,7 @@ def apply_never_leaves_the_directory():
             expect_equal(sorted(os.listdir(outside)), ["victim"], f"the outside {flags}")
 
 
-@suite.case
+@in_both_modes
 def setuid_bits_do_not_come_out():
     with workspace() as (root, made):
         shell(made, "cp src/tool.sh s && chmod 6755 s; mkdir d && chmod 2777 d")
@@ -224,7 +239,7 @@ def setuid_bits_do_not_come_out():
         expect_equal(stat.S_IMODE((root / "d").stat().st_mode), 0o777, "mode of a directory")
 
 
-@suite.case
+@in_both_modes
 def names_that_are_no_text_survive():
     with workspace() as (root, made):
         shell(made, r"""printf x > "$(printf 'a\nb')"; printf y > "$(printf '\377\376')"; """
@@ -244,7 +259,7 @@ def names_that_are_no_text_survive():
                          {p: e[2] for p, e in snapshot(root).items()}, "what git made of it")
 
 
-@suite.case
+@in_both_modes
 def discard_takes_all_of_it_back():
     with workspace() as (root, made):
         before = shell(made, "find . | sort; cat README")
@@ -272,7 +287,7 @@ def check_checkpoints(made):
     expect_refusal(call("rollback", made, "c99"), "no checkpoint", first)
 
 
-@suite.case
+@in_both_modes
 def checkpoints_can_be_gone_back_to():
     with workspace() as (_, made):
         check_checkpoints(made)
@@ -286,7 +301,7 @@ def checkpoints_need_no_workspace():
         expect_equal(shell(made, "ls -A"), "", "what is left")
 
 
-@suite.case
+@in_both_modes
 def what_runs_is_a_reason_to_refuse_unless_killed():
     with workspace() as (_, made):
         shell(made, "echo 1 > file; setsid sleep 60 >/dev/null 2>&1 & exit 0")
@@ -297,7 +312,7 @@ def what_runs_is_a_reason_to_refuse_unless_killed():
         expect_equal(shell(made, "pgrep sleep || echo none"), "none\n", "what still runs")
 
 
-@suite.case
+@in_both_modes
 def a_fork_has_the_same_files_and_its_own_life():
     with workspace() as (root, made):
         shell(made, CHANGES)
@@ -318,6 +333,45 @@ def a_fork_has_the_same_files_and_its_own_life():
 
 
 @suite.case
+def a_fork_has_the_same_environment_and_no_list_shows_it():
+    with workspace("--env", "TOKEN=for this one", "--env", "EMPTY=") as (_, made):
+        ended = call("fork", made)
+        expect(ended.status == 0, f"fork: {ended!r}")
+        forked = ended.stdout.decode().strip()
+        expect_equal(shell(forked, 'echo "$TOKEN/${EMPTY-unset}"'), "for this one/\n", "its variables")
+        for shown in (call("list", "--json"), call("info", forked), call("info", forked, "--json")):
+            expect(shown.status == 0 and b"for this one" not in shown.stdout, f"shown: {shown!r}")
+        call("destroy", forked)
+
+
+def records(made):
+    return sorted(path.name for path in Path(os.environ["NUTSHELL_RUNTIME_DIR"]).glob("applied-*")
+                  if made in path.name)
+
+
+@suite.case
+def what_was_applied_is_forgotten_with_the_sandbox():
+    with workspace() as (_, made):
+        shell(made, "echo more > README")
+        expect(call("apply", made).status == 0, "apply")
+        expect_equal(records(made), [f"applied-{made}"], "records while it lives")
+        expect(call("gc").status == 0, "gc")
+        expect_equal(records(made), [f"applied-{made}"], "records after gc, while it lives")
+        call("destroy", made)
+        expect_equal(records(made), [], "records of a destroyed sandbox")
+    with workspace("--ttl", "1s") as (_, made):
+        shell(made, "echo more > README")
+        expect(call("apply", made).status == 0, "apply")
+        time.sleep(1.5)
+        expect_equal(records(made), [f"applied-{made}"], "records of a sandbox that ended itself")
+        would = call("gc", "--dry-run")
+        expect(made.encode() in would.stdout + would.stderr, f"gc --dry-run: {would!r}")
+        expect_equal(records(made), [f"applied-{made}"], "records after a dry run")
+        expect(call("gc").status == 0, "gc")
+        expect_equal(records(made), [], "records after gc")
+
+
+@in_both_modes
 def commands_can_write_and_signal_after_a_restack():
     """Landlock's rules are bound to what was mounted: they have to follow."""
     with workspace() as (_, made):
@@ -332,7 +386,7 @@ def commands_can_write_and_signal_after_a_restack():
         expect_equal(shell(made, "pkill sleep && echo killed"), "killed\n", "a signal")
 
 
-@suite.case
+@in_both_modes
 def landlock_alone_refuses_the_rest():
     """Not only the read-only mounts: the answer is that of Landlock where both would refuse."""
     with workspace() as (_, made):
@@ -347,7 +401,7 @@ def landlock_alone_refuses_the_rest():
         expect(answer[0] in ("EPERM", "EACCES") and answer[1] in ("EACCES", "EROFS"), str(answer))
 
 
-@suite.case
+@in_both_modes
 def the_store_and_the_hosts_paths_do_not_show():
     with workspace() as (root, made):
         shell(made, "echo 1 > file")
@@ -405,6 +459,87 @@ def the_disk_limit_covers_the_private_layer():
         ended = call("exec", made, "--", "sh", "-c", "head -c 20000000 /dev/zero > big")
         expect(ended.status != 0 and b"space" in ended.stderr, f"{ended!r}")
         shell(made, "rm big; echo small > small")
+
+
+@suite.case
+def info_says_how_the_directory_came_in():
+    for mode, words in (("auto", b"copy-on-write"), ("overlay", b"copy-on-write"),
+                        ("copy", b"copied (as asked for)")):
+        with workspace("--workspace-mode", mode) as (_, made):
+            shown = call("info", made)
+            expect(words in shown.stdout, f"{mode}: {shown!r}")
+            told = json.loads(call("info", made, "--json").stdout)["workspace_mode"]
+            expect_equal(told, "copy" if mode == "copy" else "overlay", mode)
+    expect_refusal(call("create", "--workspace-mode", "magic"), "auto, overlay or copy")
+
+
+@suite.case
+def a_copy_knows_nothing_of_what_happens_on_the_host_later():
+    with workspace("--workspace-mode", "copy") as (root, made):
+        (root / "README").write_text("changed here\n")
+        (root / "later").write_text("later\n")
+        expect_equal(shell(made, "cat README; ls later 2>/dev/null || true"), "hello\n", "the copy")
+        expect_equal(changes_of(made), {}, "changes")
+
+
+@suite.case
+def a_copy_is_applied_and_never_goes_apart_from_the_host_in_silence():
+    with workspace("--workspace-mode", "copy") as (root, made):
+        shell(made, CHANGES)
+        for _ in range(2):
+            ended = call("apply", made)
+            expect(ended.status == 0, f"apply: {ended!r}")
+            after = snapshot(root)
+            expect_equal(after["README/file"][2], b"inside\n", "a file that became a directory")
+            expect_equal(after["src/renamed.sh"][1], 0o700, "a mode")
+            expect("data/old.txt" not in after and "src/tool.sh" not in after, "removed files")
+        shell(made, "echo newer > deep/er/file; echo more >> src/main.c")
+        expect(call("apply", made).status == 0, "apply of what changed again")
+        expect_equal((root / "deep/er/file").read_text(), "newer\n", "a file of its own")
+        shell(made, "rm deep/er/file")
+        for words in (("apply", made), ("fork", made)):
+            expect_refusal(call(*words), "deep/er/file was applied", "new sandbox")
+    with workspace("--workspace-mode", "copy") as (root, made):
+        shell(made, "cp -p data/old.txt /tmp/kept; rm data/old.txt")
+        expect(call("apply", made, "--path", "data").status == 0, "apply of a removal")
+        expect(not (root / "data/old.txt").exists(), "the removed file is there")
+        shell(made, "cp -p /tmp/kept data/old.txt")
+        expect_refusal(call("apply", made), "data/old.txt was applied", "new sandbox")
+
+
+@suite.case
+def a_copy_has_only_what_the_sandbox_may_read():
+    if os.geteuid() != 0:
+        raise Skip("files of another user need root")
+    with scratch() as directory:
+        root = make_tree(directory / "project")
+        (root / "secret").write_text("secret\n")
+        (root / "secret").chmod(0o600)
+        (root / "shown").write_text("shown\n")
+        (root / "shown").chmod(0o044)
+        for name in ("secret", "shown"):
+            os.chown(root / name, 4711, 4711)
+        os.mkfifo(root / "pipe")
+        (root / "fixed").mkdir()
+        (root / "fixed/file").write_text("fixed\n")
+        (root / "fixed").chmod(0o555)
+        with sandbox("--workspace", str(root), "--workspace-mode", "copy") as made:
+            expect_equal(shell(made, "ls; cat shown"),
+                         "README\ndata\nfixed\nlink\nshown\nsrc\nshown\n", "what it has")
+            expect_equal(changes_of(made), {}, "changes")
+            shell(made, "chmod 755 fixed; echo x > fixed/file; chmod 0 src")
+            expect(call("discard", made).status == 0, "discard")
+            expect_equal(changes_of(made), {}, "changes after discard")
+            expect_equal(shell(made, "cat fixed/file; stat -c %a fixed"), "fixed\n555\n", "it")
+
+
+@suite.case
+def a_directory_that_does_not_fit_is_not_copied():
+    with scratch() as directory:
+        root = make_tree(directory / "project")
+        (root / "large").write_bytes(bytes(3 << 20))
+        ended = call("create", "--workspace", str(root), "--workspace-mode", "copy", "--disk", "4m")
+        expect_refusal(ended, "copy the workspace", "--disk")
 
 
 @suite.case

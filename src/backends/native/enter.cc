@@ -74,8 +74,12 @@ Result<> enter_root(const EnterPlan& plan, Entered& entered) {
   if (::unshare(CLONE_NEWNS) != 0) return syscall_failure("unshare", "mount");
   if (plan.shared_root < 0) TRY(enter_shared_root({plan.image, plan.privilege}));
   const HostIds owner = plan.privilege == Privilege::Root ? plan.ids : HostIds{0, 0};
-  entered.store = TRY(mount_private_parts(
-      {plan.privilege, owner, plan.limits, plan.workspace_base, plan.unsafe_mounts}));
+  PrivateParts parts =
+      TRY(mount_private_parts({plan.privilege, owner, plan.limits, plan.workspace_base,
+                               plan.workspace_mode, plan.unsafe_mounts}));
+  entered.store = std::move(parts.store);
+  entered.copied_base = std::move(parts.copied_base);
+  entered.why_copied = std::move(parts.why_copied);
   if (plan.is_restacked_later) {
     entered.mount_namespace = TRY(open_file("/proc/self/ns/mnt", O_RDONLY));
   }
@@ -141,8 +145,10 @@ Result<> guard_init(const EnterPlan& plan) {
 // one after each change; everything it does and starts is done by that one.
 Result<> restrict_sandbox_paths(const EnterPlan& plan, Entered& entered) {
   if (plan.is_without_landlock) return {};
-  UniqueFd rules = TRY(make_path_rules(
-      sandbox_path_rules({entered.store.get(), plan.workspace_base}, plan.unsafe_writable)));
+  // Of a copied directory nothing is needed any more.
+  const int base = entered.copied_base ? -1 : plan.workspace_base;
+  UniqueFd rules =
+      TRY(make_path_rules(sandbox_path_rules({entered.store.get(), base}, plan.unsafe_writable)));
   if (!plan.is_restacked_later) return restrict_by(rules);
   entered.path_rules = std::move(rules);
   return {};

@@ -32,6 +32,7 @@ struct EnterPlan {
   std::span<char> command_line;      // where ps would show the host's command line
   bool is_without_landlock = false;  // unsafe, asked for by name
   int workspace_base = -1;           // detached mount that /workspace begins as
+  WorkspaceMode workspace_mode = WorkspaceMode::Auto;
   std::vector<PlacedMount> unsafe_mounts;
   std::vector<std::string> unsafe_writable;  // targets of those that may be written to
   bool is_restacked_later = false;           // its layers change: the rules cannot be final yet
@@ -43,6 +44,8 @@ Result<> enter_own_user_namespace(const HostIds& caller);
 struct Entered {
   UniqueFd oom_events;       // came with a late cgroup
   UniqueFd store;            // the hidden root of the scratch file system
+  UniqueFd copied_base;      // what a copied workspace is compared with
+  std::string why_copied;    // empty: it was not
   UniqueFd path_rules;       // with is_restacked_later: init's own to restrict itself by
   UniqueFd mount_namespace;  // with is_restacked_later
 };

@@ -186,6 +186,9 @@ Result<> Launcher::act(const LauncherRequest& request, LauncherReply& reply,
       const Kept* kept = TRY(find(request.id));
       return starter_.restack(kept->sandbox, kept->spec, request.layers);
     }
+    case Operation::Environment:
+      reply.environment = TRY(find(request.id))->spec.environment;
+      return {};
     case Operation::Why:
       reply.is_out_of_memory = out_of_memory_.contains(request.id) ? 1 : 0;
       return {};
@@ -275,10 +278,11 @@ void Launcher::list(const LauncherRequest& request, LauncherReply& reply) const 
     PackedStatus status;
     status.id = item->first;
     status.spec = pack(kept.spec);
-    status.spec.environment.clear();  // may hold secrets; nobody needs to read them back
+    status.spec.environment.clear();  // may hold secrets, and need not fit: asked for one by one
     status.is_paused = kept.is_paused ? 1 : 0;
     status.age_ms = static_cast<std::uint64_t>(age.count());
     status.left_ms = static_cast<std::uint64_t>(left.count());
+    status.why_copied = kept.sandbox.why_copied;
     reply.sandboxes.push_back(std::move(status));
   }
   reply.has_more = item != sandboxes_.end() ? 1 : 0;

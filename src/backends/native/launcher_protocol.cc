@@ -19,6 +19,7 @@ PackedSpec pack(const SandboxSpec& spec) {
     packed.labels.push_back({name, value});
   packed.unsafe_without = spec.unsafe_without;
   packed.workspace = spec.workspace;
+  packed.workspace_mode = spec.workspace_mode;
   for (const UnsafeMount& mount : spec.unsafe_mounts) {
     const bool is_writable = mount.access == UnsafeMount::Access::ReadWrite;
     packed.unsafe_mounts.push_back(
@@ -44,6 +45,7 @@ SandboxSpec unpack(const PackedSpec& packed) {
     spec.labels[label.name] = label.value;
   spec.unsafe_without = packed.unsafe_without;
   spec.workspace = packed.workspace;
+  spec.workspace_mode = packed.workspace_mode;
   for (const PackedMount& mount : packed.unsafe_mounts) {
     using enum UnsafeMount::Access;
     spec.unsafe_mounts.push_back(

@@ -10,7 +10,17 @@
 
 namespace nutshell::native {
 
-enum class Operation : std::uint8_t { Start = 1, Connect, Stop, List, Pause, Resume, Why, Restack };
+enum class Operation : std::uint8_t {
+  Start = 1,
+  Connect,
+  Stop,
+  List,
+  Pause,
+  Resume,
+  Why,
+  Restack,
+  Environment
+};
 
 struct PackedText {
   std::string name;
@@ -41,10 +51,11 @@ struct PackedSpec {
   std::vector<std::string> unsafe_without;
   std::string workspace;
   std::vector<PackedMount> unsafe_mounts;
+  WorkspaceMode workspace_mode = WorkspaceMode::Auto;
   void fields(auto& visit) {
     visit(image, memory_bytes, millicpus, processes, disk_bytes, open_files, cpu_seconds, ttl_ms,
-          idle_ms, environment, working_directory, labels, unsafe_without, workspace,
-          unsafe_mounts);
+          idle_ms, environment, working_directory, labels, unsafe_without, workspace, unsafe_mounts,
+          workspace_mode);
   }
 };
 
@@ -65,7 +76,8 @@ struct PackedStatus {
   std::uint8_t is_paused = 0;
   std::uint64_t age_ms = 0;
   std::uint64_t left_ms = 0;
-  void fields(auto& visit) { visit(id, spec, is_paused, age_ms, left_ms); }
+  std::string why_copied;
+  void fields(auto& visit) { visit(id, spec, is_paused, age_ms, left_ms, why_copied); }
 };
 
 struct LauncherReply {
@@ -74,8 +86,11 @@ struct LauncherReply {
   std::string id;
   std::vector<PackedStatus> sandboxes;
   std::uint8_t has_more = 0;
-  std::uint8_t is_out_of_memory = 0;  // with Why
-  void fields(auto& visit) { visit(code, message, id, sandboxes, has_more, is_out_of_memory); }
+  std::uint8_t is_out_of_memory = 0;     // with Why
+  std::vector<std::string> environment;  // with Environment
+  void fields(auto& visit) {
+    visit(code, message, id, sandboxes, has_more, is_out_of_memory, environment);
+  }
 };
 
 }  // namespace nutshell::native

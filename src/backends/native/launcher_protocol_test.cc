@@ -24,6 +24,8 @@ SandboxSpec unusual_spec() {
   spec.working_directory = "/work";
   spec.labels = {{"x", "y"}, {"empty", ""}};
   spec.unsafe_without = {"landlock"};
+  spec.workspace = "/home/project";
+  spec.workspace_mode = WorkspaceMode::Copy;
   return spec;
 }
 
@@ -38,6 +40,8 @@ TEST(LauncherProtocol, KeepsEveryPartOfASpec) {
   EXPECT_EQ(back.working_directory, spec.working_directory);
   EXPECT_EQ(back.labels, spec.labels);
   EXPECT_EQ(back.unsafe_without, spec.unsafe_without);
+  EXPECT_EQ(back.workspace, spec.workspace);
+  EXPECT_EQ(back.workspace_mode, spec.workspace_mode);
 }
 
 TEST(LauncherProtocol, RequestCutAnywhereIsAnError) {
@@ -54,13 +58,14 @@ TEST(LauncherProtocol, RequestCutAnywhereIsAnError) {
 
 TEST(LauncherProtocol, ReplyListsSandboxes) {
   LauncherReply reply;
-  reply.sandboxes = {{"a", pack(unusual_spec()), 1, 2, 3}, {"b", {}, 0, 0, 0}};
+  reply.sandboxes = {{"a", pack(unusual_spec()), 1, 2, 3, "a reason"}, {"b", {}, 0, 0, 0, ""}};
   reply.has_more = 1;
   const auto back = wire::decode<LauncherReply>(wire::encode(reply));
   ASSERT_TRUE(back);
   ASSERT_EQ(back->sandboxes.size(), 2U);
   EXPECT_EQ(back->sandboxes[0].is_paused, 1);
   EXPECT_EQ(back->sandboxes[0].left_ms, 3U);
+  EXPECT_EQ(back->sandboxes[0].why_copied, "a reason");
   EXPECT_EQ(back->has_more, 1);
 }
 

@@ -22,6 +22,7 @@ SandboxStatus to_status(const PackedStatus& packed, const Abilities& abilities) 
   status.state = packed.is_paused != 0 ? SandboxState::Paused : SandboxState::Running;
   status.age = std::chrono::milliseconds(static_cast<std::int64_t>(packed.age_ms));
   status.time_left = std::chrono::milliseconds(static_cast<std::int64_t>(packed.left_ms));
+  status.why_copied = packed.why_copied;
   status.protections = protections_for(abilities, status.spec);
   return status;
 }
@@ -153,6 +154,10 @@ Result<std::vector<SandboxStatus>> NativeBackend::list() {
     }
     if (answer->reply.sandboxes.empty() || answer->reply.has_more == 0) return all;
   }
+}
+
+Result<std::vector<std::string>> NativeBackend::environment_of(const std::string& id) {
+  return std::move(TRY(ask(Operation::Environment, id)).reply.environment);
 }
 
 Result<> NativeBackend::pause(const std::string& id) {

@@ -13,6 +13,7 @@
 #include "backends/native/device_directory.h"
 #include "backends/native/host_etc.h"
 #include "backends/native/mounts.h"
+#include "backends/native/workspace_copy.h"
 #include "backends/native/workspace_mount.h"
 #include "base/beneath.h"
 #include "base/file.h"
@@ -132,6 +133,7 @@ Result<> mount_proc(Privilege privilege) {
 
 // The user's directory below a layer of the sandbox's own.
 Result<> mount_layers(const PrivateRoot& root, int store) {
+  TRY(check_layer_marks(store));
   struct stat status {};
   if (::fstat(root.base, &status) != 0) return syscall_failure("stat", "/workspace");
   const std::string work = std::string(kFirstLayer) + kWorkSuffix;
@@ -143,8 +145,23 @@ Result<> mount_layers(const PrivateRoot& root, int store) {
   return mount_workspace({store, root.base, {kFirstLayer}}, Standing::Hidden);
 }
 
+Result<> begin_workspace(const PrivateRoot& root, PrivateParts& parts) {
+  if (root.base < 0) return bind_path("/workspace/workspace", "/workspace");
+  parts.why_copied = "as asked for";
+  if (root.workspace_mode != WorkspaceMode::Copy) {
+    auto mounted = mount_layers(root, parts.store.get());
+    parts.why_copied = mounted ? "" : mounted.error().message;
+    const bool is_final = mounted || mounted.error().code != ErrorCode::Unsupported ||
+                          root.workspace_mode == WorkspaceMode::Overlay;
+    if (is_final) return mounted;
+    if (::chdir("/") != 0) return syscall_failure("chdir", "/");
+  }
+  parts.copied_base = TRY(copy_workspace({parts.store.get(), root.base, root.owner}));
+  return bind_path("/workspace/workspace", "/workspace");
+}
+
 // One file system for /workspace and /tmp, so that one number bounds them together.
-Result<UniqueFd> mount_scratch(const PrivateRoot& root) {
+Result<PrivateParts> mount_scratch(const PrivateRoot& root) {
   const std::uint64_t inodes = std::max<std::uint64_t>(root.limits.disk_bytes / 4096, 64);
   UniqueFd scratch = TRY(new_file_system("tmpfs",
                                          {{"size", std::to_string(root.limits.disk_bytes)},
@@ -161,12 +178,10 @@ Result<UniqueFd> mount_scratch(const PrivateRoot& root) {
   }
   TRY(attach_mount(scratch.get(), AT_FDCWD, "/workspace"));
   TRY(bind_path("/workspace/tmp", "/tmp"));
-  if (root.base >= 0) {
-    TRY(mount_layers(root, scratch.get()));
-  } else {
-    TRY(bind_path("/workspace/workspace", "/workspace"));
-  }
-  return scratch;
+  PrivateParts parts;
+  parts.store = std::move(scratch);
+  TRY(begin_workspace(root, parts));
+  return parts;
 }
 
 bool is_below(std::string_view path, std::string_view directory) {
@@ -235,13 +250,13 @@ Result<> enter_shared_root(const RootSource& source) {
   return set_attributes(whole.get(), kReadOnly, Subtree::One);
 }
 
-Result<UniqueFd> mount_private_parts(const PrivateRoot& root) {
+Result<PrivateParts> mount_private_parts(const PrivateRoot& root) {
   TRY(mount_proc(root.privilege));
-  UniqueFd store = TRY(mount_scratch(root));
+  PrivateParts parts = TRY(mount_scratch(root));
   TRY(mount_terminals());
   for (const PlacedMount& placed : root.unsafe_mounts)
     TRY(place_mount(placed));
-  return store;
+  return parts;
 }
 
 }  // namespace nutshell::native

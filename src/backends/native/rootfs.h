@@ -9,6 +9,7 @@
 #include "base/result.h"
 #include "base/unique_fd.h"
 #include "core/limits.h"
+#include "core/sandbox_spec.h"
 
 namespace nutshell::native {
 
@@ -32,13 +33,18 @@ struct PrivateRoot {
   HostIds owner;  // of the scratch directories, as this process counts ids
   Limits limits;
   int base = -1;  // detached mount that /workspace begins as; -1: it is empty
+  WorkspaceMode workspace_mode = WorkspaceMode::Auto;
   std::vector<PlacedMount> unsafe_mounts;
 };
 
 // For a process whose root is the shared part, in a copy of that mount namespace, and in the pid
-// namespace the sandbox will have: adds /proc, terminals and bounded scratch space. Returns the
-// root of the scratch file system, which no path inside leads to.
-Result<UniqueFd> mount_private_parts(const PrivateRoot& root);
+// namespace the sandbox will have: adds /proc, terminals and bounded scratch space.
+struct PrivateParts {
+  UniqueFd store;          // root of the scratch file system, which no path inside leads to
+  UniqueFd copied_base;    // in the store, where /workspace is a copy
+  std::string why_copied;  // empty: it is none
+};
+Result<PrivateParts> mount_private_parts(const PrivateRoot& root);
 
 // Refuses an image whose mount points are links or missing what a root file system has.
 Result<> check_image(const std::string& image);

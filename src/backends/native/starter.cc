@@ -262,6 +262,7 @@ EnterPlan Starter::plan_entry(const SandboxSpec& spec, const NativeSandbox& sand
   plan.command_line = {program_invocation_name, command_line_bytes_};
   // Only where its absence was accepted by name: otherwise the step fails, and so does the start.
   plan.is_without_landlock = is_without_landlock(spec, abilities_);
+  plan.workspace_mode = spec.workspace_mode;
   plan.workspace_base = sandbox.directories.base_to_stack.get();
   for (std::size_t i = 0; i < spec.unsafe_mounts.size(); ++i) {
     const UnsafeMount& mount = spec.unsafe_mounts[i];
@@ -295,7 +296,8 @@ Result<ChildProcess> Starter::clone_into(const SandboxSpec& spec, NativeSandbox&
   if (!entered) ready = Failure(entered.error());
   std::vector<int> handed_out;  // to whoever stacks layers later
   if (ready) {
-    setup.base = std::move(sandbox.directories.base);
+    setup.is_copied = static_cast<bool>(entered->copied_base);
+    setup.base = std::move(setup.is_copied ? entered->copied_base : sandbox.directories.base);
     setup.path_rules = std::move(entered->path_rules);
     setup.store = std::move(entered->store);
     if (entered->mount_namespace) handed_out = {setup.store.get(), entered->mount_namespace.get()};
@@ -304,7 +306,7 @@ Result<ChildProcess> Starter::clone_into(const SandboxSpec& spec, NativeSandbox&
                        setup.base.get(), setup.path_rules.get(), entered->mount_namespace.get()});
   }
   if (ready) ready = limit_open_files(spec.limits);
-  const std::string answer = ready ? std::string(1, kStarted) : encode_error(ready.error());
+  const std::string answer = ready ? kStarted + entered->why_copied : encode_error(ready.error());
   (void)send_packet(report.get(), answer, handed_out);  // who started us is gone, then so are we
   if (!ready) ::_exit(1);
   entered->mount_namespace.reset();
@@ -410,6 +412,7 @@ Result<> Starter::wait_until_started(NativeSandbox& sandbox) {
     return while_doing("start the sandbox",
                        {static_cast<ErrorCode>(answer.bytes[0]), answer.bytes.substr(1)});
   }
+  sandbox.why_copied = answer.bytes.substr(1);
   if (answer.descriptors.size() == 2) {
     sandbox.store = std::move(answer.descriptors[0]);
     sandbox.mount_namespace = std::move(answer.descriptors[1]);

@@ -42,6 +42,7 @@ struct NativeSandbox {
   // What its layers are stacked by; closed where they cannot be.
   UniqueFd store;
   UniqueFd mount_namespace;
+  std::string why_copied;  // empty: its workspace is no copy
 };
 
 enum class Pooling {

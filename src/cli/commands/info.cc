@@ -27,10 +27,12 @@ Result<int> info_of_defaults(Program& program, const Flags& flags) {
   return 0;
 }
 
-void print_host_directories(const SandboxSpec& spec) {
+void print_host_directories(const SandboxStatus& status) {
+  const SandboxSpec& spec = status.spec;
   if (!spec.workspace.empty()) {
-    fmt::print("workspace {}: copy-on-write layers (overlay) over it; written by 'apply' alone\n",
-               spec.workspace);
+    fmt::print("workspace {}: {}; written by 'apply' alone\n", spec.workspace,
+               status.why_copied.empty() ? "copy-on-write layers (overlay) over it"
+                                         : fmt::format("copied ({})", status.why_copied));
   }
   for (const UnsafeMount& mount : spec.unsafe_mounts) {
     fmt::print("unsafe   {} at {}, directly{}\n", mount.source, mount.target,
@@ -57,7 +59,7 @@ Result<int> info(Program& program, const std::string& id, const Flags& flags) {
       format_duration(std::chrono::duration_cast<std::chrono::seconds>(status.age)),
       format_duration(std::chrono::duration_cast<std::chrono::seconds>(status.time_left)),
       format_duration(status.spec.ttl), summary_of(status.spec));
-  print_host_directories(status.spec);
+  print_host_directories(status);
   print_protections(status.protections);
   return 0;
 }

@@ -24,6 +24,13 @@ ChangeWalk::ChangeWalk(LayerList layers, std::size_t first_changed)
       changed_(part_of(layers, first_changed, layers.size())),
       after_(std::move(layers)) {}
 
+ChangeWalk::ChangeWalk(LayerList before, const LayerList& after)
+    : before_(std::move(before)), changed_(after), after_(after), looks_at_all_(true) {}
+
+ChangeWalk ChangeWalk::between(LayerList before, LayerList after) {
+  return {std::move(before), after};
+}
+
 Result<> ChangeWalk::enter(const std::string& path, bool was_directory, bool is_directory) {
   if (levels_.size() >= kMostLevels) {
     return failure(ErrorCode::ResourceExhausted,
@@ -32,7 +39,7 @@ Result<> ChangeWalk::enter(const std::string& path, bool was_directory, bool is_
   std::set<std::string> names;
   if (is_directory) names = TRY(changed_.names_in(path));
   // What the changed layers do not name is as it was, unless the directory went or was made anew.
-  if (was_directory && (!is_directory || changed_.has_opaque(path))) {
+  if (was_directory && (!is_directory || looks_at_all_ || changed_.has_opaque(path))) {
     names.merge(TRY(before_.names_in(path)));
   }
   levels_.push_back({path.empty() ? "" : path + "/", {names.begin(), names.end()}});

@@ -21,6 +21,8 @@ class ChangeWalk {
 
   // `layers` are the whole stack; the change is in those from `first_changed` on.
   ChangeWalk(LayerList layers, std::size_t first_changed);
+  // Of two trees that share nothing: all of both is looked at.
+  static ChangeWalk between(LayerList before, LayerList after);
 
   // The next one, parents before children and names in byte order; nothing at the end.
   Result<std::optional<Change>> next();
@@ -31,6 +33,7 @@ class ChangeWalk {
     std::vector<std::string> names;
     std::size_t position = 0;
   };
+  ChangeWalk(LayerList before, const LayerList& after);
   Result<> enter(const std::string& path, bool was_directory, bool is_directory);
   Result<> descend(const Change& change);
 
@@ -39,6 +42,7 @@ class ChangeWalk {
   LayerView after_;
   std::vector<Level> levels_;
   bool has_begun_ = false;
+  bool looks_at_all_ = false;
 };
 
 }  // namespace nutshell::init

@@ -16,6 +16,7 @@ namespace nutshell::init {
 namespace {
 
 constexpr const char* kOpaque = "user.overlay.opaque";
+constexpr const char* kTrial = "user.overlay.nutshell";
 constexpr const char* kWorkSuffix = ".w";  // what the kernel wants beside a layer it writes to
 
 }  // namespace
@@ -72,6 +73,12 @@ bool is_opaque(int directory) {
 Result<> make_opaque(int directory) {
   if (::fsetxattr(directory, kOpaque, "y", 1, 0) != 0) return syscall_failure("set", kOpaque);
   return {};
+}
+
+bool can_be_marked(int directory) {
+  if (::fsetxattr(directory, kTrial, "y", 1, 0) != 0) return false;
+  ::fremovexattr(directory, kTrial);
+  return true;
 }
 
 }  // namespace nutshell::init

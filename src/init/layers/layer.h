@@ -43,5 +43,7 @@ class Layer {
 bool is_whiteout(const struct stat& status);
 bool is_opaque(int directory);  // open for reading
 Result<> make_opaque(int directory);
+// tmpfs keeps attributes of this kind only since Linux 6.6.
+bool can_be_marked(int directory);
 
 }  // namespace nutshell::init

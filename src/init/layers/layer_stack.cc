@@ -6,9 +6,11 @@
 
 #include <algorithm>
 
+#include "base/copy_tree.h"
 #include "base/file.h"
 #include "init/files/version.h"
 #include "init/layers/merge_layers.h"
+#include "init/layers/replace_content.h"
 
 namespace nutshell::init {
 namespace {
@@ -43,11 +45,14 @@ Result<PathChange> to_path_change(const ChangeWalk::Change& change) {
 
 }  // namespace
 
-LayerStack::LayerStack(const UniqueFd& store, UniqueFd base) : store_(store.get()) {
+LayerStack::LayerStack(const UniqueFd& store, UniqueFd base, Keeping keeping)
+    : store_(store.get()), keeping_(keeping) {
   if (base) base_ = Layer::base(std::move(base));
   if (!store) return;
   auto first = Layer::open(store_, kFirstLayer);
-  if (first) layers_.push_back({std::move(*first)});
+  if (!first) return;
+  if (!can_be_marked((*first)->directory())) keeping_ = Keeping::Copies;
+  layers_.push_back({std::move(*first)});
 }
 
 LayerList LayerStack::whole() const {
@@ -114,6 +119,9 @@ Result<wire::ChangeBegun> LayerStack::propose(Stack below) {
 }
 
 Result<wire::ChangeBegun> LayerStack::begin(std::string label) {
+  if (keeping_ == Keeping::Copies) {
+    return failure(ErrorCode::Unsupported, "no layers can be stacked here");
+  }
   wire::ChangeBegun begun;
   begun.way = wire::ChangeWay::SameLayer;
   proposed_.reset();
@@ -129,6 +137,7 @@ Result<wire::ChangeBegun> LayerStack::checkpoint() {
                    fmt::format("there are {} checkpoints already, as many as a sandbox keeps",
                                kMostCheckpoints));
   }
+  if (keeping_ == Keeping::Copies) return keep_copy();
   wire::ChangeBegun begun;
   begun.way = wire::ChangeWay::SameLayer;
   proposed_.reset();
@@ -153,12 +162,38 @@ Result<wire::ChangeBegun> LayerStack::rollback(const std::string& id) {
     return failure(ErrorCode::NotFound, fmt::format("no checkpoint '{}': there {}", id,
                                                     known.empty() ? "are none" : "are " + known));
   }
+  if (keeping_ == Keeping::Copies) {
+    const auto& kept = found == checkpoints_.end() ? base_ : found->second.back().layer;
+    return bring_back(id, kept.get());
+  }
   Stack below = found == checkpoints_.end() ? Stack() : found->second;
   // A stack needs two; without a base the lowest is an empty one.
   if (below.empty() && !base_) below.push_back({TRY(Layer::create(store_, new_name()))});
   open_.reset();
   proposed_.reset();
   wire::ChangeBegun begun = TRY(propose(std::move(below)));
+  begun.change_id = id;
+  return begun;
+}
+
+Result<wire::ChangeBegun> LayerStack::keep_copy() {
+  const auto copy = TRY(Layer::create(store_, new_name()));
+  TRY(copy_tree(layers_.back().layer->directory(), copy->directory(), Unreadable::Refused));
+  wire::ChangeBegun begun;
+  begun.way = wire::ChangeWay::SameLayer;
+  begun.change_id = fmt::format("c{}", ++last_checkpoint_);
+  checkpoints_.emplace(begun.change_id, Stack{{copy}});
+  return begun;
+}
+
+// The copy is whole before anything is removed: where it does not fit, all stays as it is.
+Result<wire::ChangeBegun> LayerStack::bring_back(const std::string& id, const Layer* kept) {
+  const auto copy = TRY(Layer::create(store_, new_name()));
+  if (kept != nullptr) TRY(copy_tree(kept->directory(), copy->directory(), Unreadable::Refused));
+  const auto aside = TRY(Layer::create(store_, new_name()));
+  TRY(replace_content({layers_.back().layer, copy, aside}));
+  wire::ChangeBegun begun;
+  begun.way = wire::ChangeWay::SameLayer;
   begun.change_id = id;
   return begun;
 }
@@ -197,6 +232,9 @@ Result<LayerStack::Ended> LayerStack::end() {
 }
 
 ChangeWalk LayerStack::against_base() const {
+  if (keeping_ == Keeping::Copies) {
+    return ChangeWalk::between(base_ ? LayerList{base_} : LayerList(), {layers_.back().layer});
+  }
   return {whole(), base_ ? std::size_t{1} : std::size_t{0}};
 }
 

@@ -14,15 +14,24 @@
 
 namespace nutshell::init {
 
+enum class Keeping {
+  Layers,  // each state lies over the one before
+  Copies,  // where nothing can be stacked: each state is a whole copy
+};
+
 class LayerStack {
  public:
-  // `store` holds the layers, `base` may be closed. Without a store there are no layers.
-  LayerStack(const UniqueFd& store, UniqueFd base);
+  // `store` holds the layers, `base` may be closed. Without a store there are no layers. Where the
+  // store cannot bear the marks of layers, there are copies whatever is asked for.
+  LayerStack(const UniqueFd& store, UniqueFd base, Keeping keeping = Keeping::Layers);
 
   [[nodiscard]] bool is_there() const { return !layers_.empty(); }
   [[nodiscard]] bool has_base() const { return base_ != nullptr; }
 
-  // What happens from now on goes to a layer of its own. Nothing but init may be alive.
+  [[nodiscard]] Keeping keeping() const { return keeping_; }
+
+  // What happens from now on goes to a layer of its own. Nothing but init may be alive. Unsupported
+  // where there are copies.
   Result<wire::ChangeBegun> begin(std::string label);
   // The files as they are now can be had again, by the id given.
   Result<wire::ChangeBegun> checkpoint();
@@ -55,6 +64,8 @@ class LayerStack {
   };
 
   Result<wire::ChangeBegun> propose(Stack below);
+  Result<wire::ChangeBegun> keep_copy();
+  Result<wire::ChangeBegun> bring_back(const std::string& id, const Layer* kept);
   Result<Stack> merged(Stack stack);
   Result<> merge_from(Stack& stack, std::size_t first);
   [[nodiscard]] bool is_short_of_space() const;
@@ -62,6 +73,7 @@ class LayerStack {
   std::string new_name();
 
   int store_;
+  Keeping keeping_;
   std::shared_ptr<const Layer> base_;
   Stack layers_;  // lowest first
   std::optional<Stack> proposed_;

@@ -53,7 +53,9 @@ class LayersTest : public testing::Test {
     return Layer::base(*open_file(directory_ / "base", O_RDONLY | O_DIRECTORY));
   }
   static std::vector<std::string> changes(LayerList layers, std::size_t first) {
-    ChangeWalk walk(std::move(layers), first);
+    return changes(ChangeWalk(std::move(layers), first));
+  }
+  static std::vector<std::string> changes(ChangeWalk walk) {
     std::vector<std::string> found;
     for (;;) {
       auto change = walk.next();
@@ -229,6 +231,30 @@ TEST_F(LayerStackTest, ACheckpointIsGoneBackTo) {
   use(stack, *back);
   EXPECT_FALSE(fs::exists(top("f")));
   EXPECT_FALSE(stack.rollback("c9"));
+}
+
+TEST_F(LayersTest, CopiesAreComparedAndBroughtBackWhole) {
+  put(directory_ / "base" / "d/kept", "kept");
+  put(directory_ / "base" / "gone", "gone");
+  put(directory_ / "workspace" / "d/kept", "kept");
+  put(directory_ / "workspace" / "d/new", "new");
+  LayerStack stack(store_, *open_file(directory_ / "base", O_RDONLY | O_DIRECTORY),
+                   Keeping::Copies);
+  EXPECT_FALSE(stack.begin("a command"));
+  EXPECT_THAT(changes(stack.against_base()), ElementsAre("+d/new", "-gone"));
+
+  const auto kept = stack.checkpoint();
+  ASSERT_TRUE(kept) << kept.error().message;
+  EXPECT_EQ(kept->way, wire::ChangeWay::SameLayer);
+  fs::remove_all(directory_ / "workspace" / "d");
+  put(directory_ / "workspace" / "d", "a file now");
+  ASSERT_TRUE(stack.rollback(kept->change_id));
+  EXPECT_THAT(changes(stack.against_base()), ElementsAre("+d/new", "-gone"));
+  ASSERT_TRUE(stack.rollback("base"));
+  EXPECT_THAT(changes(stack.against_base()), IsEmpty());
+  EXPECT_EQ(*read_file(directory_ / "workspace" / "gone"), "gone");
+  ASSERT_TRUE(stack.rollback(kept->change_id));
+  EXPECT_EQ(*read_file(directory_ / "workspace" / "d/new"), "new");
 }
 
 }  // namespace

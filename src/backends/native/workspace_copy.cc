@@ -1,0 +1,74 @@
+#include "backends/native/workspace_copy.h"
+
+#include <fcntl.h>
+#include <sys/fsuid.h>
+#include <sys/prctl.h>
+#include <sys/stat.h>
+#include <sys/xattr.h>
+#include <unistd.h>
+
+#include <csignal>
+
+#include "backends/native/workspace_mount.h"
+#include "base/copy_tree.h"
+#include "base/defer.h"
+#include "base/file.h"
+
+namespace nutshell::native {
+namespace {
+
+constexpr const char* kPristine = "pristine";
+constexpr const char* kMark = "user.overlay.nutshell";
+
+Result<UniqueFd> open_directory(int directory, const char* name) {
+  return open_at(directory, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW);
+}
+
+Result<UniqueFd> copy_twice(const WorkspaceCopy& copy) {
+  const UniqueFd from = TRY(open_directory(copy.from, "."));
+  const UniqueFd workspace = TRY(open_directory(copy.store, kFirstLayer));
+  if (::mkdirat(copy.store, kPristine, 0700) != 0) return syscall_failure("mkdir", kPristine);
+  UniqueFd pristine = TRY(open_directory(copy.store, kPristine));
+  struct stat status {};
+  if (::fstat(from.get(), &status) != 0 ||
+      ::fchmod(workspace.get(), (status.st_mode & 0777U) | 0700U) != 0) {
+    return syscall_failure("own", "/workspace");
+  }
+  TRY(copy_tree(from.get(), workspace.get(), Unreadable::LeftOut));
+  TRY(copy_tree(workspace.get(), pristine.get(), Unreadable::LeftOut));
+  return pristine;
+}
+
+}  // namespace
+
+Result<UniqueFd> copy_workspace(const WorkspaceCopy& copy) {
+  // As the sandbox's user: what it could not read where it lies, it does not get as a copy.
+  const auto user = static_cast<uid_t>(::setfsuid(copy.owner.user));
+  const auto group = static_cast<gid_t>(::setfsgid(copy.owner.group));
+  const Defer returned([&] {
+    ::setfsuid(user);
+    ::setfsgid(group);
+    ::prctl(PR_SET_PDEATHSIG, SIGKILL);  // cleared by a change of user
+  });
+  auto pristine = copy_twice(copy);
+  if (pristine) return pristine;
+  if (pristine.error().code != ErrorCode::ResourceExhausted) {
+    return while_doing("copy the workspace", std::move(pristine).error());
+  }
+  return failure(ErrorCode::ResourceExhausted,
+                 "copy the workspace: " + pristine.error().message +
+                     "; the directory is kept twice, and both count: raise --disk and --memory, "
+                     "or take a smaller directory");
+}
+
+Result<> check_layer_marks(int directory) {
+  const UniqueFd opened = TRY(open_directory(directory, "."));
+  if (::fsetxattr(opened.get(), kMark, "y", 1, 0) != 0) {
+    return failure(ErrorCode::Unsupported,
+                   "this kernel keeps no attributes of files in memory (Linux 6.6 and later do)");
+  }
+  if (::fremovexattr(opened.get(), kMark) != 0) return syscall_failure("remove", kMark);
+  return {};
+}
+
+}  // namespace nutshell::native

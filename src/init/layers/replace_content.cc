@@ -1,0 +1,42 @@
+#include "init/layers/replace_content.h"
+
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+namespace nutshell::init {
+namespace {
+
+// A directory that may not be written to cannot move: its entry ".." is in it.
+Result<> move_entry(const Layer& from, const Layer& to, const std::string& name) {
+  struct stat status {};
+  if (::fstatat(from.directory(), name.c_str(), &status, AT_SYMLINK_NOFOLLOW) != 0)
+    return syscall_failure("stat", name);
+  const bool is_directory = S_ISDIR(status.st_mode);
+  if (is_directory && ::fchmodat(from.directory(), name.c_str(), 0700, 0) != 0)
+    return syscall_failure("open up", name);
+  const bool is_moved =
+      ::renameat(from.directory(), name.c_str(), to.directory(), name.c_str()) == 0;
+  const int error = errno;
+  const int now_in = is_moved ? to.directory() : from.directory();
+  if (is_directory && ::fchmodat(now_in, name.c_str(), status.st_mode & 07777U, 0) != 0)
+    return syscall_failure("close", name);
+  // A place where something is mounted stays where it is.
+  if (is_moved || error == EBUSY) return {};
+  return syscall_failure(error, "move", name);
+}
+
+Result<> move_all(const std::shared_ptr<const Layer>& from, const Layer& to) {
+  for (const std::string& name : TRY(LayerView({from}).names_in("")))
+    TRY(move_entry(*from, to, name));
+  return {};
+}
+
+}  // namespace
+
+Result<> replace_content(const Replacement& replacement) {
+  TRY(move_all(replacement.target, *replacement.aside));
+  return move_all(replacement.from, *replacement.target);
+}
+
+}  // namespace nutshell::init
