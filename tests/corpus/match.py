@@ -110,7 +110,7 @@ def grouped_paths(lines):
         while headings and headings[-1][0] >= indentation:
             headings.pop()
         above = headings[-1][1] if headings else ""
-        words = re.split(r"[ ,]+", body)
+        words = re.split(r"[ ,;]+", body)
         first = re.fullmatch(r"(?:\./)?([^ ]*?)/?:?", words[0]).group(1) if words[0] else ""
         if words[0].endswith(("/", "/:", ":")):
             below = f"{above}{first}/" if first not in ("", ".") else above

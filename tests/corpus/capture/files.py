@@ -69,7 +69,7 @@ def find(project, files, folders, flags=""):
     for place, names, leaves in os.walk(project.directory):
         inside = os.path.relpath(place, project.directory)
         for name in names * ("type f" not in flags and "name" not in flags) + leaves * ("type d" not in flags):
-            if "name" not in flags or name.endswith("py") and "py" in flags:
+            if "name" not in flags or name.endswith(".py") and "py" in flags:
                 facts.append(path_fact(os.path.normpath(os.path.join(inside, name))))
     return Case("", command, ran, facts)
 
