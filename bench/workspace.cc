@@ -124,7 +124,7 @@ class OnTree : public Sampler {
 Result<Contender> copying() {
   return Contender::start("cp -a", []() -> Result<std::unique_ptr<Sampler>> {
     return std::make_unique<OnTree>(Tree(kLarge), [](const Tree& tree) {
-      return run_to_end({"cp", "-a", tree.path(), tree.beside()});
+      return run_to_end({"/bin/cp", "-a", tree.path(), tree.beside()});
     });
   });
 }
@@ -133,7 +133,8 @@ Result<Contender> git_status() {
   return Contender::start("git status", []() -> Result<std::unique_ptr<Sampler>> {
     Tree tree(kLarge);
     const auto git = [](const Tree& where, Arguments words) -> Result<> {
-      Arguments all{"git", "-C", where.path(), "-c", "user.name=b", "-c", "user.email=b@localhost"};
+      Arguments all{"/usr/bin/git",          "-C", where.path(), "-c", "user.name=b", "-c",
+                    "user.email=b@localhost"};
       all.insert(all.end(), words.begin(), words.end());
       TRY(run_captured(all));
       return {};
