@@ -7,8 +7,8 @@
 #include <functional>
 
 #include "base/file.h"
+#include "base/sha256.h"
 #include "compaction/clean.h"
-#include "compaction/sha256.h"
 
 namespace nutshell::compaction {
 namespace {

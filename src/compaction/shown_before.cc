@@ -2,7 +2,7 @@
 
 #include <fmt/format.h>
 
-#include "compaction/sha256.h"
+#include "base/sha256.h"
 #include "compaction/status_line.h"
 
 namespace nutshell::compaction {

@@ -12,8 +12,8 @@
 
 #include "base/file.h"
 #include "base/random_id.h"
+#include "base/sha256.h"
 #include "base/user_directory.h"
-#include "compaction/sha256.h"
 
 namespace nutshell {
 namespace {
@@ -102,7 +102,7 @@ constexpr std::size_t kShownSlots = 4096;
 
 std::array<char, 32> digest(std::string_view bytes) {
   std::array<char, 32> half{};  // 128 bits of it are enough, and as text they are this long
-  compaction::sha256_hex(bytes).copy(half.data(), half.size());
+  sha256_hex(bytes).copy(half.data(), half.size());
   return half;
 }
 

@@ -1,8 +1,8 @@
-#include "compaction/sha256.h"
+#include "base/sha256.h"
 
 #include <gtest/gtest.h>
 
-namespace nutshell::compaction {
+namespace nutshell {
 namespace {
 
 TEST(Sha256, GivesThePublishedDigests) {
@@ -15,4 +15,4 @@ TEST(Sha256, GivesThePublishedDigests) {
 }
 
 }  // namespace
-}  // namespace nutshell::compaction
+}  // namespace nutshell

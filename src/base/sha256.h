@@ -4,8 +4,8 @@
 #include <string>
 #include <string_view>
 
-namespace nutshell::compaction {
+namespace nutshell {
 
 std::string sha256_hex(std::string_view bytes);
 
-}  // namespace nutshell::compaction
+}  // namespace nutshell

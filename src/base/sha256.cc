@@ -1,4 +1,4 @@
-#include "compaction/sha256.h"
+#include "base/sha256.h"
 
 #include <fmt/format.h>
 
@@ -7,7 +7,7 @@
 #include <cstdint>
 #include <iterator>
 
-namespace nutshell::compaction {
+namespace nutshell {
 namespace {
 
 using State = std::array<std::uint32_t, 8>;
@@ -89,4 +89,4 @@ std::string sha256_hex(std::string_view bytes) {
   return hex;
 }
 
-}  // namespace nutshell::compaction
+}  // namespace nutshell
