@@ -1,0 +1,38 @@
+// Many commands at once, each in a sandbox of its own.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "base/result.h"
+#include "core/exec.h"
+#include "core/sandbox_spec.h"
+
+namespace nutshell::service {
+
+struct BatchItem {
+  ExecRequest request;
+  std::vector<std::pair<std::string, std::string>> files;  // path inside, content: written before
+};
+
+struct BatchRequest {
+  SandboxSpec spec;  // of each
+  std::vector<BatchItem> items;
+  std::size_t parallel = 4;
+  std::uint64_t output_bytes = 1U << 20U;  // kept of each item and stream
+};
+
+struct BatchResult {
+  Result<ExecResult> result = failure(ErrorCode::Cancelled, "it was not begun");
+  std::string output;
+  std::string error;
+  std::uint64_t audit_id = 0;
+};
+
+// Called from one thread at a time, in the order of their ends.
+using BatchProgress = std::function<void(std::size_t index, const BatchResult& result)>;
+
+}  // namespace nutshell::service

@@ -1,0 +1,50 @@
+// Pools: sandboxes that are made before somebody asks.
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "core/sandbox_spec.h"
+
+namespace nutshell::service {
+
+struct PoolSpec {
+  std::string name;
+  SandboxSpec spec;  // its ttl and idle timeout begin when it is acquired
+  std::uint32_t min_idle = 0;
+  std::uint32_t max_idle = 5;
+  std::uint32_t max_total = 20;
+  std::chrono::milliseconds idle_timeout{600'000};  // of one that waits, above min_idle
+  std::vector<std::string> tenants;                 // empty: all
+};
+
+// Bound when it is acquired. Labels and clocks are bound to a waiting sandbox at once; for the
+// others a sandbox is made, which the backend's own spares make nearly as fast.
+struct AcquireRequest {
+  std::string pool;
+  std::map<std::string, std::string> labels;
+  std::optional<std::chrono::milliseconds> ttl;
+  std::optional<std::chrono::milliseconds> idle_timeout;
+  std::vector<std::string> environment;  // on top of the pool's
+  std::string workspace;
+  std::optional<Limits> limits;
+};
+
+struct PoolStatus {
+  std::string name;
+  std::uint32_t total = 0;  // available, in use and being made
+  std::uint32_t available = 0;
+  std::uint32_t in_use = 0;
+  std::uint32_t min_idle = 0;
+  std::uint32_t max_idle = 0;
+  std::uint32_t max_total = 0;
+  std::uint64_t hits = 0;    // acquired from what waited
+  std::uint64_t misses = 0;  // made while the caller waited
+  std::string trouble;       // why the last refill failed; empty: it did not
+};
+
+}  // namespace nutshell::service

@@ -1,0 +1,49 @@
+// Sandboxes as a caller of the service sees them.
+#pragma once
+
+#include <chrono>
+#include <cstddef>
+#include <cstdint>
+#include <map>
+#include <string>
+#include <vector>
+
+#include "core/backend.h"
+#include "core/sandbox_spec.h"
+
+namespace nutshell::service {
+
+struct SandboxView {
+  std::string id;
+  SandboxSpec spec;  // without the environment: it may hold secrets
+  SandboxState state = SandboxState::Running;
+  std::chrono::system_clock::time_point created;
+  std::chrono::milliseconds age{0};
+  std::chrono::milliseconds time_left{0};  // of the ttl; stands still while paused
+  std::chrono::milliseconds idle{0};       // since its last use
+  Protections protections;
+  std::string why_copied;      // empty: /workspace is no copy
+  std::string session;         // empty: none
+  std::string pool;            // empty: none
+  std::uint64_t audit_id = 0;  // of the act that gave it to the caller; zero in lists
+};
+
+struct CreateRequest {
+  SandboxSpec spec;
+  // The same key again gives the same sandbox, also after a restart; with another spec it is
+  // refused. Empty: none.
+  std::string idempotency_key;
+};
+
+struct ListRequest {
+  std::map<std::string, std::string> labels;  // all of them
+  std::string cursor;                         // of the page before; empty: from the start
+  std::size_t most = 100;                     // 1 to 1000
+};
+
+struct SandboxPage {
+  std::vector<SandboxView> sandboxes;  // ordered by id
+  std::string next_cursor;             // empty: the last page
+};
+
+}  // namespace nutshell::service

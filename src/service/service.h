@@ -1,0 +1,151 @@
+// The runtime for many callers at once: the one API of the daemon. Thread-safe: any operation may
+// be called from any thread. Another tenant's sandbox, session or exec is "not found", word for
+// word like one that never was.
+#pragma once
+
+#include <chrono>
+#include <functional>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "audit/record.h"
+#include "base/result.h"
+#include "base/unique_fd.h"
+#include "core/exec.h"
+#include "runtime/tool_runner.h"
+#include "runtime/workspace.h"
+#include "service/batch_view.h"
+#include "service/caller.h"
+#include "service/exec_view.h"
+#include "service/metrics_view.h"
+#include "service/pool_view.h"
+#include "service/sandbox_view.h"
+#include "service/service_options.h"
+#include "service/session_view.h"
+#include "wire/exec_io.h"
+#include "wire/init_client.h"
+
+namespace nutshell::service {
+
+class Service {
+ public:
+  // Takes the state directory for itself: a second service on it is refused. Repairs, adopts what
+  // runs, sweeps what is left of what does not, then starts its clocks.
+  static Result<std::unique_ptr<Service>> open(ServiceOptions options);
+  Service(const Service&) = delete;
+  Service& operator=(const Service&) = delete;
+  ~Service();  // ends nothing: sandboxes and detached execs go on
+
+  // New work is refused from now on; waits until what runs has ended, or the deadline.
+  void drain(const Deadline& deadline);
+
+  // ---- Sandboxes. An id may be an unambiguous beginning of one, of at least three characters.
+  Result<SandboxView> create(const Caller& caller, const CreateRequest& request);
+  Result<SandboxView> find(const Caller& caller, const std::string& id);
+  Result<SandboxPage> list(const Caller& caller, const ListRequest& request);
+  Result<> destroy(const Caller& caller, const std::string& id);
+  Result<SandboxView> pause(const Caller& caller, const std::string& id);
+  Result<SandboxView> resume(const Caller& caller, const std::string& id);
+  // The ttl begins again now, with this length.
+  Result<SandboxView> extend(const Caller& caller, const std::string& id,
+                             std::chrono::milliseconds ttl);
+  // With its environment: for whoever makes another one like it.
+  Result<SandboxSpec> spec_of(const Caller& caller, const std::string& id);
+  Result<Protections> check(const Caller& caller, const SandboxSpec& spec);
+
+  // ---- Execs
+  // Runs the command to its one end on this thread. An error only when it could not be started.
+  Result<ExecReply> exec(const Caller& caller, const std::string& id, const ExecRequest& request,
+                         const ExecOptions& options, wire::ExecIo& io);
+  // Returns at once; the command goes on without the caller.
+  Result<ExecState> start_exec(const Caller& caller, const std::string& id,
+                               const ExecRequest& request, const ExecOptions& options);
+  Result<ExecState> find_exec(const Caller& caller, const std::string& id,
+                              const std::string& exec_id);
+  // Gives `io` what is kept from these offsets on, and what comes, until the end or the deadline.
+  // Any number of callers may follow one exec. Ends early when `io` wants no more of either stream;
+  // a CancelExec or SendSignal event of `io` goes to the command.
+  Result<ExecState> follow_exec(const Caller& caller, const std::string& id,
+                                const std::string& exec_id, const ExecOffsets& from,
+                                const Deadline& deadline, wire::ExecIo& io);
+  Result<> signal_exec(const Caller& caller, const std::string& id, const std::string& exec_id,
+                       const wire::ExecEvent& event);
+  // `json_arguments` as the tool's schema has them. What went wrong inside is in the result.
+  Result<ToolReply> call_tool(const Caller& caller, const std::string& id, const std::string& tool,
+                              std::string_view json_arguments, const ToolRunnerOptions& options);
+
+  // ---- Files
+  Result<wire::FileInfo> stat(const Caller& caller, const std::string& id, const std::string& path);
+  Result<> read_file(const Caller& caller, const std::string& id, const wire::ReadFile& request,
+                     const wire::InitClient::Sink& sink);
+  Result<> write_file(const Caller& caller, const std::string& id, const wire::WriteFile& request,
+                      const wire::InitClient::Source& source);
+  Result<> walk(const Caller& caller, const std::string& id, const std::string& path,
+                const wire::InitClient::Visitor& visit);
+  Result<> make_directory(const Caller& caller, const std::string& id,
+                          const wire::MakeDirectory& request);
+  Result<> remove_file(const Caller& caller, const std::string& id, const wire::Remove& request);
+
+  // ---- Workspaces
+  Result<std::vector<wire::FileChange>> changes(const Caller& caller, const std::string& id);
+  // Only for a caller that may use host files.
+  Result<ApplyReport> apply(const Caller& caller, const std::string& id,
+                            const ApplyOptions& options);
+  Result<std::string> checkpoint(const Caller& caller, const std::string& id, Running running);
+  Result<> rollback(const Caller& caller, const std::string& id, const std::string& checkpoint,
+                    Running running);
+  Result<SandboxView> fork(const Caller& caller, const std::string& id);
+
+  // ---- For backends/daemon, which is a Backend over HTTP
+  Result<UniqueFd> open_stream(const Caller& caller, const std::string& id);
+  Result<> restack(const Caller& caller, const std::string& id,
+                   const std::vector<std::string>& layers);
+  Result<Gone> why_gone(const Caller& caller, const std::string& id);
+  SweepReport sweep(const Caller& caller, SweepMode mode);
+
+  // ---- Sessions
+  // Finds the session, or makes it: its sandbox, and its setup commands, exactly once for each of
+  // its lives. A session that is there keeps its spec, setup and budget; its lease is renewed.
+  Result<SessionView> ensure_session(const Caller& caller, const SessionRequest& request);
+  Result<SessionView> find_session(const Caller& caller, const std::string& name);
+  Result<SessionPage> list_sessions(const Caller& caller, const ListRequest& request);
+  Result<SessionView> renew_session(const Caller& caller, const std::string& name,
+                                    std::chrono::milliseconds lease);
+  Result<> end_session(const Caller& caller, const std::string& name);
+
+  // ---- Pools. Their bounds hold whatever is asked.
+  Result<> define_pool(const PoolSpec& spec);  // new, or changed; for the operator
+  Result<std::vector<PoolStatus>> pools(const Caller& caller);
+  Result<SandboxView> acquire(const Caller& caller, const AcquireRequest& request);
+  // The sandbox is destroyed, and a fresh one takes its place: nothing of its user is left.
+  Result<> release(const Caller& caller, const std::string& id);
+  // Waits until min_idle are there, or the deadline.
+  Result<PoolStatus> warm_pool(const Caller& caller, const std::string& name,
+                               const Deadline& deadline);
+  // Ends what waits; nothing new is made until the next acquire or warm. Gives how many.
+  Result<std::uint32_t> drain_pool(const Caller& caller, const std::string& name);
+
+  // ---- Many at once
+  Result<std::vector<BatchResult>> batch(const Caller& caller, const BatchRequest& request,
+                                         const BatchProgress& progress);
+
+  // ---- Evidence
+  Result<std::vector<audit::Record>> audit_records(const Caller& caller,
+                                                   const audit::Filter& filter);
+  // For the way in: refused tokens, denied requests. Gives the record's id.
+  std::uint64_t note(const Caller& caller, const std::string& action, const std::string& outcome);
+  Result<std::vector<HistoryEntry>> history(const Caller& caller, const std::string& id);
+  MetricsSnapshot metrics();
+  // Empty: ready. Else what is wrong: the record cannot be written, the database is full.
+  std::string why_not_ready();
+
+ private:
+  struct Parts;
+  explicit Service(std::unique_ptr<Parts> parts);
+
+  std::unique_ptr<Parts> parts_;
+};
+
+}  // namespace nutshell::service

@@ -1,0 +1,43 @@
+// What the program that makes a service gives it.
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <filesystem>
+#include <functional>
+#include <map>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "audit/audit_options.h"
+#include "backends/registry.h"
+#include "service/pool_view.h"
+
+namespace nutshell::service {
+
+// What one tenant may have at once. Zero is zero: a tenant with none cannot make any.
+struct Quota {
+  std::uint32_t sandboxes = 1000;
+  std::uint64_t memory_bytes = 1ULL << 40U;  // sum of the limits of its sandboxes
+  std::uint64_t millicpus = 1'000'000;
+};
+
+struct ServiceOptions {
+  BackendContext backends;
+  std::filesystem::path state_directory;  // 0700; state.db, audit/, execs/
+  audit::AuditOptions audit;              // its directory is state_directory/audit when empty
+  Quota default_quota;
+  std::map<std::string, Quota> quotas;  // by tenant
+  // Whom sandboxes belong to that were made without the service, by this user.
+  std::string local_tenant = "local";
+  // How long a sandbox can live at most, whatever it is extended to: the backend's own end, which
+  // also holds while no daemon runs.
+  std::chrono::milliseconds longest_life{24LL * 3600 * 1000};
+  std::chrono::milliseconds tick{250};  // how often the clocks are looked at
+  std::vector<PoolSpec> pools;
+  // One line of what was found or repaired; the caller logs it.
+  std::function<void(std::string_view)> notice = [](std::string_view) {};
+};
+
+}  // namespace nutshell::service
