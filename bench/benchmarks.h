@@ -24,5 +24,6 @@ Result<std::vector<Row>> bench_output(const Options& options);
 Result<std::vector<Row>> bench_scale(const Options& options);
 Result<std::vector<Row>> bench_workspace(const Options& options);
 Result<std::vector<Row>> bench_tools(const Options& options);
+Result<std::vector<Row>> bench_audit(const Options& options);
 
 }  // namespace nutshell::bench

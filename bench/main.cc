@@ -22,6 +22,7 @@ constexpr const char* kUsage = R"(nutshell-bench [options] BENCHMARK...
   scale        time and memory with many sandboxes alive (root only)
   tools        the file tools; against cat, sed, ls, rg and find in the same sandbox
   workspace    checkpoints and changes of 50 000 files; against cp -a and git status
+  audit        the record of acts: one line of it, and the proof of all
   all          all of these
 
   --samples N      of each contender (200)
@@ -43,7 +44,7 @@ struct Benchmark {
 constexpr Benchmark kBenchmarks[] = {
     {"cold", bench_cold},           {"process", bench_process}, {"throughput", bench_throughput},
     {"warm", bench_warm},           {"output", bench_output},   {"scale", bench_scale},
-    {"workspace", bench_workspace}, {"tools", bench_tools},
+    {"workspace", bench_workspace}, {"tools", bench_tools},     {"audit", bench_audit},
 };
 
 struct CommandLine {

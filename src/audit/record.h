@@ -5,22 +5,22 @@
 #include <cstdint>
 #include <string>
 #include <string_view>
-#include <utility>
-#include <vector>
+
+#include "base/result.h"
 
 namespace nutshell::audit {
 
 struct Entry {
   std::string tenant;
   std::string who;
-  std::string action;   // "create", "exec", "destroy", "tool bash", "acquire", "deny" …
-  std::string sandbox;  // empty where it is about none
-  std::string session;
-  std::string outcome;       // "begun", "ok", "exited 0", "refused: …"
-  std::uint64_t of = 0;      // the record of the beginning this is the end of
-  std::string arguments;     // JSON, redacted before it is written; empty: none
-  std::string input_sha256;  // empty: none
-  std::string output_sha256;
+  std::string action;         // "create", "exec", "destroy", "tool bash", "acquire", "deny" …
+  std::string sandbox;        // empty where it is about none
+  std::string session;        //
+  std::string outcome;        // "begun", "ok", "exited 0", "refused"
+  std::uint64_t of = 0;       // the record of the beginning this is the end of
+  std::string arguments;      // JSON, already redacted; empty: none
+  std::string input_sha256;   // empty: none
+  std::string output_sha256;  //
   std::uint64_t output_bytes = 0;
   std::chrono::microseconds duration{0};
   std::string detail;
@@ -30,14 +30,38 @@ struct Record {
   std::uint64_t id = 0;      // counted from 1, without gaps
   std::int64_t time_us = 0;  // since 1970
   Entry entry;
-  std::string hash;  // of the one before and of this one
+  std::string previous;  // hash of the record before
+  std::string hash;      // of this one's line, up to the hash itself
 };
 
+// A line: {"id":N,"prev":"…",…,"hash":"…"}, where the hash is that of all bytes before ,"hash".
+inline constexpr std::size_t kHashDigits = 64;
+inline constexpr std::string_view kFirstPrevious =
+    "0000000000000000000000000000000000000000000000000000000000000000";
+inline constexpr std::size_t kMostLineBytes = 128U << 10U;
+
+// The members behind "prev" and the time: what does not depend on the place in the chain.
+std::string encode_entry(const Entry& entry);
+// The whole line with its newline; `hash` is set to its hash.
+std::string encode_line(std::uint64_t id, std::string_view previous, std::int64_t time_us,
+                        std::string_view encoded_entry, std::string& hash);
+
+// What the chain needs to know of a line, without reading the rest of it. Without the newline.
+struct Link {
+  std::uint64_t id = 0;
+  std::string_view previous;
+  std::string_view hash;
+  std::string_view hashed;  // the bytes that the hash is of
+};
+Result<Link> read_link(std::string_view line);
+
+Result<Record> decode_line(std::string_view line);
+
 struct Filter {
-  std::string tenant;  // empty: all, here and below
-  std::string sandbox;
-  std::string session;
-  std::string action;
+  std::string tenant = {};  // empty: all, here and below
+  std::string sandbox = {};
+  std::string session = {};
+  std::string action = {};
   std::int64_t since_us = 0;
   std::int64_t until_us = INT64_MAX;
   std::uint64_t after_id = 0;  // for pages

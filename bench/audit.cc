@@ -1,0 +1,114 @@
+// The record of acts: what one line of it costs, and how fast all of it can be proved.
+#include <fmt/format.h>
+#include <stdlib.h>  // NOLINT(modernize-deprecated-headers): mkdtemp is not in <cstdlib>
+
+#include "audit/log.h"
+#include "audit/verify.h"
+#include "bench/benchmarks.h"
+
+namespace nutshell::bench {
+namespace {
+
+constexpr std::size_t kRecords = 100'000;
+constexpr std::size_t kAtOnce = 100;  // appends per sample: one alone is near the clock's grain
+
+// As an exec writes it.
+audit::Entry ordinary_entry() {
+  audit::Entry entry;
+  entry.tenant = "local";
+  entry.who = "uid 1000 pid 4711";
+  entry.action = "exec";
+  entry.sandbox = "0123456789ab";
+  entry.outcome = "exited 0";
+  entry.of = 12345;
+  entry.arguments = R"({"argv":["python3","-m","pytest","-x","tests/unit"],"cwd":"/workspace"})";
+  entry.output_sha256 = std::string(64, 'a');
+  entry.output_bytes = 4711;
+  entry.duration = std::chrono::microseconds(123'456);
+  return entry;
+}
+
+// A record of its own, in a directory that goes with it.
+class RecordSampler : public Sampler {
+ public:
+  static Result<std::unique_ptr<RecordSampler>> make() {
+    std::string pattern =
+        (std::filesystem::temp_directory_path() / "nutshell-bench-XXXXXX").native();
+    if (::mkdtemp(pattern.data()) == nullptr) return syscall_failure("mkdtemp", pattern);
+    auto sampler = std::make_unique<RecordSampler>();
+    sampler->place_ = pattern;
+    audit::AuditOptions options;
+    options.directory = sampler->place_ / "audit";
+    options.durability = audit::Durability::Kernel;
+    sampler->log_ = TRY(audit::Log::open(options, [](std::string_view) {}));
+    return sampler;
+  }
+  ~RecordSampler() override {
+    log_.reset();
+    std::error_code ignored;
+    std::filesystem::remove_all(place_, ignored);
+  }
+
+  Result<double> sample() override {
+    const audit::Entry entry = ordinary_entry();
+    const double time = TRY(time_of([&]() -> Result<> { return append(entry, kAtOnce); }));
+    return time / kAtOnce;
+  }
+  Result<> append(const audit::Entry& entry, std::size_t count) {
+    for (std::size_t i = 0; i < count; ++i)
+      TRY(log_->append(entry));
+    return {};
+  }
+  [[nodiscard]] const std::filesystem::path& directory() const { return log_->directory(); }
+
+ private:
+  std::filesystem::path place_;
+  std::unique_ptr<audit::Log> log_;
+};
+
+class VerifySampler : public Sampler {
+ public:
+  explicit VerifySampler(std::unique_ptr<RecordSampler> record) : record_(std::move(record)) {}
+
+  Result<double> sample() override {
+    audit::Verdict verdict;
+    const double time = TRY(time_of([&]() -> Result<> {
+      verdict = TRY(audit::verify(record_->directory()));
+      return {};
+    }));
+    if (verdict.finding != audit::Verdict::Finding::Intact || verdict.records != kRecords)
+      return failure(ErrorCode::Internal, fmt::format("verify: {}", verdict.problem));
+    return static_cast<double>(verdict.records) / time * 1e3;
+  }
+
+ private:
+  std::unique_ptr<RecordSampler> record_;
+};
+
+Result<Series> series_of(std::string name, const MakeSampler& make, std::size_t samples) {
+  std::vector<Contender> contenders;
+  contenders.push_back(TRY(Contender::start(std::move(name), make)));
+  return TRY(take_turns(contenders, samples)).front();
+}
+
+}  // namespace
+
+Result<std::vector<Row>> bench_audit(const Options& options) {
+  const Series append = TRY(series_of(
+      "append, no fsync",
+      []() -> Result<std::unique_ptr<Sampler>> { return TRY(RecordSampler::make()); },
+      options.samples));
+  const Series verify = TRY(series_of(
+      "verify",
+      []() -> Result<std::unique_ptr<Sampler>> {
+        auto record = TRY(RecordSampler::make());
+        TRY(record->append(ordinary_entry(), kRecords));
+        return std::make_unique<VerifySampler>(std::move(record));
+      },
+      options.samples / 40 + 3));
+  return std::vector<Row>{
+      {"record: append", "us", append, {}, Bar{Bar::Kind::AtMost, 10}, {}},
+      {"record: verify", "records/ms", verify, {}, Bar{Bar::Kind::AtLeast, 200}, {}}};
+}
+
+}  // namespace nutshell::bench

@@ -1,0 +1,25 @@
+// Reads records back, also while they are written by another process.
+#pragma once
+
+#include <filesystem>
+#include <functional>
+#include <vector>
+
+#include "audit/chain_files.h"
+#include "audit/record.h"
+#include "base/result.h"
+
+namespace nutshell::audit {
+
+// In order, each one that the filter lets through, at most `filter.most`. What is no record is
+// left out: verify() is there to find it.
+using RecordVisitor = std::function<Result<Visit>(const Record& record)>;
+Result<> for_each_record(const std::filesystem::path& directory, const Filter& filter,
+                         const RecordVisitor& visit);
+Result<std::vector<Record>> read_records(const std::filesystem::path& directory,
+                                         const Filter& filter);
+
+// state/audit of NUTSHELL_STATE_DIR, or of the user's directory.
+Result<std::filesystem::path> default_directory();
+
+}  // namespace nutshell::audit

@@ -1,0 +1,145 @@
+#include "audit/verify.h"
+
+#include <fmt/format.h>
+
+#include "base/sha256.h"
+
+namespace nutshell::audit {
+namespace {
+
+namespace fs = std::filesystem;
+using Finding = Verdict::Finding;
+
+class Verification {
+ public:
+  Verification(std::optional<Mark> head, std::optional<Mark> expected)
+      : head_(std::move(head)), expected_(std::move(expected)) {}
+
+  Result<> begin(const fs::path& directory, const std::vector<Segment>& segments);
+  // False once something is found.
+  Result<bool> take_segment(const Segment& segment, bool is_last);
+  Verdict end();
+
+ private:
+  Visit take(std::string_view line);
+  Visit find(Finding finding, std::uint64_t at, std::string problem);
+  Visit find_out_of_place(const Link& link);
+  void check_mark(const std::optional<Mark>& mark, std::string_view name);
+
+  std::optional<Mark> head_;
+  std::optional<Mark> expected_;
+  std::vector<Segment> segments_;
+  Verdict verdict_;
+};
+
+Result<> Verification::begin(const fs::path& directory, const std::vector<Segment>& segments) {
+  segments_ = segments;
+  const Mark anchor = TRY(read_mark(directory / kAnchorName)).value_or(Mark{});
+  // Segments from before the anchor may still be there: a removal that was cut short.
+  if (segments.empty() || segments.front().first_id > anchor.id) {
+    verdict_.last = anchor;
+  } else {
+    verdict_.last.id = segments.front().first_id - 1;
+    verdict_.last.hash.clear();  // whatever the first one says
+  }
+  verdict_.first_id = verdict_.last.id + 1;
+  return {};
+}
+
+Visit Verification::find(Finding finding, std::uint64_t at, std::string problem) {
+  verdict_.finding = finding;
+  verdict_.at = at;
+  verdict_.problem = std::move(problem);
+  return Visit::Stop;
+}
+
+// Another number than the next one: is the next one gone, or only elsewhere?
+Visit Verification::find_out_of_place(const Link& link) {
+  const std::uint64_t wanted = verdict_.last.id + 1;
+  if (link.id < wanted) {
+    return find(Finding::Reordered, link.id,
+                fmt::format("record {} stands behind record {}", link.id, wanted - 1));
+  }
+  const std::string start = fmt::format(R"({{"id":{},)", wanted);
+  bool is_elsewhere = false;
+  for (const Segment& segment : segments_) {
+    const auto rest = for_each_line(segment.path, [&](std::string_view line) -> Result<Visit> {
+      is_elsewhere = is_elsewhere || line.starts_with(start);
+      return is_elsewhere ? Visit::Stop : Visit::GoOn;
+    });
+    if (!rest || is_elsewhere) break;
+  }
+  if (is_elsewhere) {
+    return find(Finding::Reordered, wanted,
+                fmt::format("record {} stands behind record {}", wanted, link.id));
+  }
+  return find(Finding::Missing, wanted,
+              fmt::format("records {} to {} are missing", wanted, link.id - 1));
+}
+
+void Verification::check_mark(const std::optional<Mark>& mark, std::string_view name) {
+  if (!mark || mark->id != verdict_.last.id || mark->hash == verdict_.last.hash) return;
+  find(Finding::Changed, mark->id,
+       fmt::format("record {} is not the one that {} names", mark->id, name));
+}
+
+Visit Verification::take(std::string_view line) {
+  const std::uint64_t wanted = verdict_.last.id + 1;
+  const auto link = read_link(line);
+  if (!link)
+    return find(Finding::Unreadable, wanted, fmt::format("record {} cannot be read", wanted));
+  if (sha256_hex(link->hashed) != link->hash)
+    return find(Finding::Changed, link->id, fmt::format("record {} was changed", link->id));
+  if (link->id != wanted) return find_out_of_place(*link);
+  if (!verdict_.last.hash.empty() && link->previous != verdict_.last.hash) {
+    return find(
+        Finding::Changed, wanted - 1,
+        fmt::format("record {} was changed: record {} has another hash of it", wanted - 1, wanted));
+  }
+  verdict_.last = {link->id, std::string(link->hash)};
+  ++verdict_.records;
+  check_mark(head_, "the head");
+  check_mark(expected_, "the mark that was kept");
+  return verdict_.finding == Finding::Intact ? Visit::GoOn : Visit::Stop;
+}
+
+Result<bool> Verification::take_segment(const Segment& segment, bool is_last) {
+  const std::string rest = TRY(for_each_line(
+      segment.path, [this](std::string_view line) -> Result<Visit> { return take(line); }));
+  if (verdict_.finding != Finding::Intact) return false;
+  verdict_.is_torn = !rest.empty();
+  if (rest.empty() || is_last) return true;
+  const std::uint64_t wanted = verdict_.last.id + 1;
+  find(Finding::Unreadable, wanted, fmt::format("record {} cannot be read", wanted));
+  return false;
+}
+
+Verdict Verification::end() {
+  if (verdict_.finding != Finding::Intact) return std::move(verdict_);
+  for (const auto& mark : {head_, expected_}) {
+    if (!mark || mark->id <= verdict_.last.id) continue;
+    find(Finding::Missing, verdict_.last.id + 1,
+         fmt::format("records {} to {} are missing at the end", verdict_.last.id + 1, mark->id));
+    return std::move(verdict_);
+  }
+  if (!head_ && verdict_.records > 0) {
+    find(Finding::Missing, verdict_.last.id + 1,
+         "the head is missing: whether records are missing at the end cannot be told");
+  }
+  return std::move(verdict_);
+}
+
+}  // namespace
+
+Result<Verdict> verify(const fs::path& directory, const std::optional<Mark>& expected) {
+  // The head first: what is written meanwhile comes after it.
+  Verification verification(TRY(read_mark(directory / kHeadName)), expected);
+  const std::vector<Segment> segments = TRY(list_segments(directory));
+  TRY(verification.begin(directory, segments));
+  for (const Segment& segment : segments) {
+    if (!TRY(verification.take_segment(segment, &segment == &segments.back()))) break;
+  }
+  return verification.end();
+}
+
+}  // namespace nutshell::audit
