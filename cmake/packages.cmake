@@ -4,6 +4,8 @@ find_package(fmt REQUIRED)
 find_package(nlohmann_json REQUIRED)
 find_package(CLI11 REQUIRED)
 find_package(tl-expected REQUIRED)
+find_package(Boost 1.74 REQUIRED)  # headers alone
+find_package(OpenSSL 3 REQUIRED)
 pkg_check_modules(seccomp REQUIRED IMPORTED_TARGET libseccomp)
 # The archive, because pkg-config names the shared library, which a static program cannot take.
 find_library(RE2_ARCHIVE libre2.a REQUIRED)

@@ -1,0 +1,165 @@
+#include "http/connection.h"
+
+#include <algorithm>
+#include <array>
+
+#include "http/server.h"
+
+namespace nutshell::http {
+namespace {
+
+using Progress = Transport::Progress;
+
+constexpr std::size_t kReadBytes = 16U << 10U;
+constexpr std::size_t kMostLingeringBytes = 4U << 20U;
+constexpr auto kLingerTime = std::chrono::seconds(2);
+
+}  // namespace
+
+Connection::Connection(std::unique_ptr<Transport> transport, Remote remote,
+                       const ServerLimits& limits)
+    : limits_(limits),
+      transport_(std::move(transport)),
+      remote_(std::move(remote)),
+      deadline_(Deadline::in(limits.head_time)) {}
+
+Connection::Intake Connection::refuse(Refusal refusal) {
+  refusal_ = std::move(refusal);
+  is_refused_ = true;
+  return Intake::Refused;
+}
+
+Connection::Intake Connection::shake_hands() {
+  const auto step = transport_->handshake();
+  if (!step || step->progress == Progress::End) return Intake::Gone;
+  if (step->progress == Progress::WantsRead) return Intake::WantsRead;
+  if (step->progress == Progress::WantsWrite) return Intake::WantsWrite;
+  is_shaken_ = true;
+  remote_.certificate_name = transport_->certificate_name();
+  return Intake::Request;
+}
+
+Connection::Intake Connection::read_more() {
+  const std::size_t before = input_.size();
+  input_.resize(before + kReadBytes);
+  const auto step = transport_->read_some(input_.data() + before, kReadBytes);
+  input_.resize(before + (step ? step->bytes : 0));
+  if (!step || step->progress == Progress::End) return Intake::Gone;
+  if (step->progress == Progress::WantsRead) return Intake::WantsRead;
+  if (step->progress == Progress::WantsWrite) return Intake::WantsWrite;
+  if (before == 0 && !has_head_) deadline_ = Deadline::in(limits_.head_time);
+  return Intake::Request;
+}
+
+Connection::Intake Connection::linger() {
+  for (;;) {
+    std::array<char, kReadBytes> space;  // NOLINT(cppcoreguidelines-pro-type-member-init)
+    const auto step = transport_->read_some(space.data(), space.size());
+    if (!step || step->progress == Progress::End) return Intake::Gone;
+    if (step->progress == Progress::WantsRead) return Intake::WantsRead;
+    if (step->progress == Progress::WantsWrite) return Intake::WantsWrite;
+    lingered_ += step->bytes;
+    if (lingered_ > kMostLingeringBytes) return Intake::Gone;
+  }
+}
+
+void Connection::begin_lingering() {
+  transport_->end_writing();
+  is_lingering_ = true;
+  deadline_ = Deadline::in(kLingerTime);
+}
+
+Connection::Intake Connection::take_head() {
+  // Some clients send an empty line behind a body.
+  while (input_.starts_with("\r\n"))
+    input_.erase(0, 2);
+  const std::size_t length = head_length(input_);
+  if (length > limits_.header_bytes || (length == 0 && input_.size() > limits_.header_bytes)) {
+    const bool has_line = input_.find("\r\n") < limits_.header_bytes;
+    return refuse({has_line ? 431 : 414, "the head of the request is too long"});
+  }
+  if (length == 0) return Intake::WantsRead;
+  if (auto refusal = parser_.take_head(std::string_view(input_).substr(0, length), head_)) {
+    return refuse(std::move(*refusal));
+  }
+  input_.erase(0, length);
+  has_head_ = true;
+  return Intake::Request;
+}
+
+bool Connection::awaits_body() const {
+  return head_.content_length && *head_.content_length <= limits_.awaited_body_bytes &&
+         head_.headers.find("Expect") == nullptr;
+}
+
+Result<std::size_t> Connection::decode_into(char* space, std::size_t size) {
+  const BodyStep step = TRY(parser_.take_body(input_, space, size));
+  // What begins a chunk is short; one that does not end is an attack.
+  if (step.consumed == 0 && step.produced == 0 && input_.size() > limits_.header_bytes) {
+    return failure(ErrorCode::InvalidArgument, "the body is broken: a chunk's head is too long");
+  }
+  input_.erase(0, step.consumed);
+  return step.produced;
+}
+
+Connection::Intake Connection::take_awaited_body() {
+  std::array<char, kReadBytes> space;  // NOLINT(cppcoreguidelines-pro-type-member-init)
+  while (!parser_.is_done() && !input_.empty()) {
+    const auto count = decode_into(space.data(), space.size());
+    if (!count) return refuse({400, count.error().message});
+    if (*count == 0) break;
+    body_.append(space.data(), *count);
+  }
+  return parser_.is_done() ? Intake::Request : Intake::WantsRead;
+}
+
+Connection::Intake Connection::advance() {
+  if (is_lingering_) return linger();
+  if (is_refused_) return Intake::Refused;
+  if (!is_shaken_) {
+    const Intake intake = shake_hands();
+    if (intake != Intake::Request) return intake;
+  }
+  for (;;) {
+    Intake intake = Intake::WantsRead;
+    if (!has_head_ && !input_.empty()) intake = take_head();
+    if (intake == Intake::Refused) return intake;
+    if (has_head_) intake = awaits_body() ? take_awaited_body() : Intake::Request;
+    if (intake != Intake::WantsRead) return intake;
+    intake = read_more();
+    if (intake != Intake::Request) return intake;
+  }
+}
+
+Result<std::string> Connection::read_body(std::size_t most, const Deadline& deadline) {
+  if (!body_.empty()) {
+    std::string piece = body_.substr(0, most);
+    body_.erase(0, piece.size());
+    return piece;
+  }
+  std::string piece(std::min<std::size_t>(most, 64U << 10U), '\0');
+  while (!parser_.is_done()) {
+    const std::size_t count = TRY(decode_into(piece.data(), piece.size()));
+    if (count > 0) {
+      piece.resize(count);
+      return piece;
+    }
+    if (parser_.is_done()) break;
+    const std::size_t before = input_.size();
+    input_.resize(before + piece.size());
+    auto got = transport_->read(input_.data() + before, piece.size(), deadline);
+    input_.resize(before + (got ? *got : 0));
+    if (TRY(got) == 0) return failure(ErrorCode::Unavailable, "the body was cut off");
+  }
+  return std::string();
+}
+
+void Connection::begin_next() {
+  parser_ = RequestParser();
+  head_ = RequestHead();
+  body_.clear();
+  has_head_ = false;
+  deadline_ = Deadline::in(input_.empty() ? limits_.idle_time : limits_.head_time);
+}
+
+}  // namespace nutshell::http

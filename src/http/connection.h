@@ -1,0 +1,86 @@
+// A client's connection between requests: its bytes so far, and what they amount to. Of one thread
+// at a time: the poller, or the worker that serves it.
+#pragma once
+
+#include <chrono>
+#include <memory>
+#include <string>
+
+#include "base/deadline.h"
+#include "http/exchange.h"
+#include "http/message.h"
+#include "http/parser.h"
+#include "http/transport.h"
+
+namespace nutshell::http {
+
+struct ServerLimits;
+
+class Connection {
+ public:
+  Connection(std::unique_ptr<Transport> transport, Remote remote, const ServerLimits& limits);
+
+  enum class Intake {
+    WantsRead,
+    WantsWrite,
+    Request,  // its head is here, and its body if it is a short one
+    Refused,  // refusal() says why; nothing more can be understood
+    Gone,
+  };
+  // Takes what has arrived, without waiting.
+  Intake advance();
+
+  // When advance() is to have come to something.
+  [[nodiscard]] const Deadline& deadline() const { return deadline_; }
+  // Whether somebody began a request and did not end it.
+  [[nodiscard]] bool is_in_request() const { return is_shaken_ && (has_head_ || !input_.empty()); }
+
+  // Decodes the next piece of the body. Waits for it; empty: the end.
+  Result<std::string> read_body(std::size_t most, const Deadline& deadline);
+  [[nodiscard]] bool has_whole_body() const { return parser_.is_done() && body_.empty(); }
+  // Ready for the next request.
+  void begin_next();
+
+  // Reads and forgets, so that the last answer is not lost by a reset; Gone when that is done.
+  void begin_lingering();
+  [[nodiscard]] bool is_lingering() const { return is_lingering_; }
+
+  [[nodiscard]] Transport& transport() { return *transport_; }
+  [[nodiscard]] const RequestHead& head() const { return head_; }
+  [[nodiscard]] const Remote& remote() const { return remote_; }
+  [[nodiscard]] const Refusal& refusal() const { return refusal_; }
+  [[nodiscard]] bool holds_input() const { return !input_.empty() || transport_->holds_bytes(); }
+  // Both, for an upgrade.
+  std::unique_ptr<Transport> release_transport() { return std::move(transport_); }
+  std::string release_input() { return std::move(input_); }
+  [[nodiscard]] bool is_released() const { return transport_ == nullptr; }
+
+ private:
+  Intake shake_hands();
+  Intake linger();
+  Intake refuse(Refusal refusal);
+  // Bytes into input_; Request stands for "some came".
+  Intake read_more();
+  // Request: the head is complete.
+  Intake take_head();
+  Intake take_awaited_body();
+  [[nodiscard]] bool awaits_body() const;
+  Result<std::size_t> decode_into(char* space, std::size_t size);
+
+  const ServerLimits& limits_;
+  std::unique_ptr<Transport> transport_;
+  Remote remote_;
+  Deadline deadline_;
+  RequestParser parser_;
+  RequestHead head_;
+  Refusal refusal_;
+  std::string input_;  // arrived and not used
+  std::string body_;   // decoded and not read
+  bool is_shaken_ = false;
+  bool has_head_ = false;
+  bool is_refused_ = false;
+  bool is_lingering_ = false;
+  std::size_t lingered_ = 0;
+};
+
+}  // namespace nutshell::http

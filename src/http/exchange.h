@@ -1,0 +1,99 @@
+// One request and its answer, as a handler sees them. Used by one thread at a time.
+#pragma once
+
+#include <atomic>
+#include <chrono>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "base/deadline.h"
+#include "base/result.h"
+#include "base/socket.h"
+#include "base/unique_fd.h"
+#include "http/message.h"
+#include "http/websocket.h"
+
+namespace nutshell::http {
+
+// Who is on the other side, as far as the kernel or TLS knows.
+struct Remote {
+  std::optional<Peer> process;   // of a Unix socket
+  std::string address;           // of a TCP one, "127.0.0.1:4711"
+  std::string certificate_name;  // proven by mutual TLS; empty: none
+};
+
+class Connection;
+
+class Exchange {
+ public:
+  struct Terms {
+    std::chrono::milliseconds stall_time;
+    bool may_keep_alive = true;
+    const std::atomic<bool>* is_stopping = nullptr;
+  };
+  Exchange(Connection& connection, Terms terms) : connection_(connection), terms_(terms) {}
+  Exchange(const Exchange&) = delete;
+  Exchange& operator=(const Exchange&) = delete;
+  ~Exchange() = default;
+
+  [[nodiscard]] const std::string& method() const;
+  [[nodiscard]] const Target& target() const;
+  [[nodiscard]] const Headers& headers() const;
+  [[nodiscard]] const Remote& remote() const;
+  [[nodiscard]] std::optional<std::uint64_t> content_length() const;
+
+  // The whole body; ResourceExhausted if it is longer.
+  Result<std::string> read_body(std::size_t limit);
+  // The next piece; empty: the end.
+  Result<std::string> read_body_part(std::size_t most);
+
+  // Once, this or one of the others below.
+  Result<> respond(int status, const Headers& headers, std::string_view body);
+
+  // An answer that comes in pieces; each is sent at once. Unavailable: the client is gone.
+  Result<> begin_stream(int status, const Headers& headers);
+  Result<> write(std::string_view piece);
+  Result<> finish();
+
+  // A client that hung up wants no answer; over TCP one that only ended its sending looks the same.
+  [[nodiscard]] bool client_is_gone();
+  // Becomes readable when the client hangs up; valid as long as this object. -1: cannot be had.
+  int hang_up_descriptor();
+
+  // 101, and then the bare socket. Unsupported inside TLS.
+  Result<UniqueFd> upgrade_raw(std::string_view protocol);
+  // 101, and then carries bytes between the client and `stream` until both have ended.
+  Result<> upgrade_and_relay(std::string_view protocol, int stream);
+  Result<WebSocket> upgrade_websocket(std::size_t most_message_bytes,
+                                      std::string_view subprotocol = {});
+
+  [[nodiscard]] bool is_answered() const { return state_ != State::Open; }
+  [[nodiscard]] bool is_streaming() const { return state_ == State::Streaming; }
+  [[nodiscard]] bool keeps_alive() const { return keeps_alive_; }
+  [[nodiscard]] int status() const { return status_; }  // that was sent; 0: none yet
+  [[nodiscard]] bool server_is_stopping() const;
+
+ private:
+  enum class State { Open, Streaming, Done, Taken };
+  Result<std::string> head_of(int status, const Headers& headers);
+  Result<> send(std::string_view bytes);
+  Result<> send_continue();
+  Result<> switch_protocols(std::string_view protocol, const Headers& more);
+
+  Connection& connection_;
+  Terms terms_;
+  State state_ = State::Open;
+  bool keeps_alive_ = false;
+  bool is_chunked_ = true;
+  bool has_continued_ = false;
+  bool may_keep_alive_ = true;
+  std::uint64_t body_bytes_ = 0;
+  Clock::duration body_wait_{0};
+  int status_ = 0;
+  UniqueFd hang_up_;
+};
+
+}  // namespace nutshell::http

@@ -1,0 +1,106 @@
+#include "http/tls/tls.h"
+
+#include <arpa/inet.h>
+#include <fmt/format.h>
+#include <openssl/ssl.h>
+#include <openssl/x509v3.h>
+
+#include "http/tls/tls_transport.h"
+
+namespace nutshell::http {
+namespace {
+
+// Shared, because every transport and the maker itself need it, in no known order.
+using SharedContext = std::shared_ptr<SSL_CTX>;
+
+Result<SharedContext> new_context(const SSL_METHOD* method) {
+  TlsContext context(SSL_CTX_new(method));
+  if (!context) return tls_failure(ErrorCode::ResourceExhausted, "begin");
+  SSL_CTX_set_min_proto_version(context.get(), TLS1_2_VERSION);
+  SSL_CTX_set_options(context.get(), SSL_OP_NO_RENEGOTIATION | SSL_OP_NO_COMPRESSION);
+  return SharedContext(std::move(context));
+}
+
+Result<> show(SSL_CTX* context, const std::filesystem::path& certificate,
+              const std::filesystem::path& key) {
+  if (SSL_CTX_use_certificate_chain_file(context, certificate.c_str()) != 1) {
+    return tls_failure(ErrorCode::InvalidArgument, "load " + certificate.native());
+  }
+  if (SSL_CTX_use_PrivateKey_file(context, key.c_str(), SSL_FILETYPE_PEM) != 1) {
+    return tls_failure(ErrorCode::InvalidArgument, "load " + key.native());
+  }
+  if (SSL_CTX_check_private_key(context) != 1) {
+    return tls_failure(ErrorCode::InvalidArgument,
+                       fmt::format("{} is not the key of {}", key.native(), certificate.native()));
+  }
+  return {};
+}
+
+Result<> trust(SSL_CTX* context, const std::filesystem::path& authority) {
+  const int loaded = authority.empty()
+                         ? SSL_CTX_set_default_verify_paths(context)
+                         : SSL_CTX_load_verify_locations(context, authority.c_str(), nullptr);
+  if (loaded == 1) return {};
+  return tls_failure(ErrorCode::InvalidArgument, "load authority " + authority.native());
+}
+
+bool is_address(const std::string& name) {
+  in6_addr space{};
+  return ::inet_pton(AF_INET, name.c_str(), &space) == 1 ||
+         ::inet_pton(AF_INET6, name.c_str(), &space) == 1;
+}
+
+Result<> expect_name(SSL* tls, const std::string& name) {
+  bool is_set = false;
+  if (is_address(name)) {
+    is_set = X509_VERIFY_PARAM_set1_ip_asc(SSL_get0_param(tls), name.c_str()) == 1;
+  } else {
+    // What the macro SSL_set_tlsext_host_name does, whose casts are in the old style.
+    is_set = SSL_set1_host(tls, name.c_str()) == 1 &&
+             SSL_ctrl(tls, SSL_CTRL_SET_TLSEXT_HOSTNAME, TLSEXT_NAMETYPE_host_name,
+                      const_cast<char*>(name.c_str())) == 1;
+  }
+  if (is_set) return {};
+  return tls_failure(ErrorCode::InvalidArgument, "use the server name " + name);
+}
+
+}  // namespace
+
+Result<MakeTransport> tls_server(const TlsServerFiles& files) {
+  SharedContext context = TRY(new_context(TLS_server_method()));
+  TRY(show(context.get(), files.certificate, files.key));
+  if (!files.client_authority.empty()) {
+    TRY(trust(context.get(), files.client_authority));
+    SSL_CTX_set_verify(context.get(), SSL_VERIFY_PEER | SSL_VERIFY_FAIL_IF_NO_PEER_CERT, nullptr);
+    const std::string purpose = "nutshell";  // sessions of one purpose are not resumed for another
+    SSL_CTX_set_session_id_context(context.get(),
+                                   reinterpret_cast<const unsigned char*>(purpose.data()),
+                                   static_cast<unsigned>(purpose.size()));
+  }
+  return [context](UniqueFd socket) -> Result<std::unique_ptr<Transport>> {
+    Tls tls(SSL_new(context.get()));
+    if (tls) SSL_set_accept_state(tls.get());
+    return make_tls_transport(std::move(tls), std::move(socket));
+  };
+}
+
+Result<MakeTransport> tls_client(const TlsClientFiles& files) {
+  if (files.server_name.empty()) {
+    return failure(ErrorCode::InvalidArgument, "TLS: whose certificate is to be expected?");
+  }
+  SharedContext context = TRY(new_context(TLS_client_method()));
+  TRY(trust(context.get(), files.authority));
+  SSL_CTX_set_verify(context.get(), SSL_VERIFY_PEER, nullptr);
+  if (!files.certificate.empty()) TRY(show(context.get(), files.certificate, files.key));
+  return
+      [context, name = files.server_name](UniqueFd socket) -> Result<std::unique_ptr<Transport>> {
+        Tls tls(SSL_new(context.get()));
+        if (tls) {
+          SSL_set_connect_state(tls.get());
+          TRY(expect_name(tls.get(), name));
+        }
+        return make_tls_transport(std::move(tls), std::move(socket));
+      };
+}
+
+}  // namespace nutshell::http

@@ -1,0 +1,149 @@
+#include "http/tls/tls_transport.h"
+
+#include <fmt/format.h>
+#include <openssl/bio.h>
+#include <openssl/err.h>
+#include <openssl/ssl.h>
+#include <openssl/x509.h>
+#include <sys/socket.h>
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <climits>
+
+namespace nutshell::http {
+namespace {
+
+int limited(std::size_t size) {
+  return static_cast<int>(std::min<std::size_t>(size, INT_MAX));
+}
+
+int socket_of(BIO* bio) {
+  return static_cast<int>(reinterpret_cast<std::intptr_t>(BIO_get_data(bio)));
+}
+
+// OpenSSL's own socket BIO raises SIGPIPE when the other side is gone.
+int send_bytes(BIO* bio, const char* bytes, int size) {
+  BIO_clear_retry_flags(bio);
+  const ssize_t count =
+      ::send(socket_of(bio), bytes, static_cast<std::size_t>(size), MSG_NOSIGNAL | MSG_DONTWAIT);
+  if (count < 0 && (errno == EAGAIN || errno == EINTR)) BIO_set_retry_write(bio);
+  return static_cast<int>(count);
+}
+
+int receive_bytes(BIO* bio, char* space, int size) {
+  BIO_clear_retry_flags(bio);
+  const ssize_t count = ::recv(socket_of(bio), space, static_cast<std::size_t>(size), MSG_DONTWAIT);
+  if (count < 0 && (errno == EAGAIN || errno == EINTR)) BIO_set_retry_read(bio);
+  if (count == 0) BIO_set_flags(bio, BIO_FLAGS_IN_EOF);
+  return static_cast<int>(count);
+}
+
+long control(BIO* bio, int command, long /*number*/, void* /*pointer*/) {
+  if (command == BIO_CTRL_FLUSH) return 1;
+  if (command == BIO_CTRL_EOF) return BIO_test_flags(bio, BIO_FLAGS_IN_EOF) != 0 ? 1 : 0;
+  return 0;
+}
+
+int begin(BIO* bio) {
+  BIO_set_init(bio, 1);
+  return 1;
+}
+
+const BIO_METHOD* socket_method() {
+  // Made once, and as long-lived as the library it is registered with.
+  static const BIO_METHOD* const method = [] {
+    BIO_METHOD* made = BIO_meth_new(BIO_get_new_index() | BIO_TYPE_SOURCE_SINK, "socket");
+    BIO_meth_set_write(made, send_bytes);
+    BIO_meth_set_read(made, receive_bytes);
+    BIO_meth_set_ctrl(made, control);
+    BIO_meth_set_create(made, begin);
+    return made;
+  }();
+  return method;
+}
+
+class TlsTransport : public Transport {
+ public:
+  TlsTransport(Tls tls, UniqueFd socket) : socket_(std::move(socket)), tls_(std::move(tls)) {}
+
+  Result<Step> handshake() override { return step_of(SSL_do_handshake(tls_.get()), "handshake"); }
+
+  Result<Step> read_some(char* space, std::size_t size) override {
+    return step_of(SSL_read(tls_.get(), space, limited(size)), "receive");
+  }
+
+  Result<Step> write_some(std::string_view bytes) override {
+    return step_of(SSL_write(tls_.get(), bytes.data(), limited(bytes.size())), "send");
+  }
+
+  void end_writing() override {
+    ERR_clear_error();
+    SSL_shutdown(tls_.get());  // only says goodbye; that the other side does too is not awaited
+    ::shutdown(socket_.get(), SHUT_WR);
+  }
+
+  [[nodiscard]] int descriptor() const override { return socket_.get(); }
+  [[nodiscard]] bool holds_bytes() const override { return SSL_has_pending(tls_.get()) == 1; }
+  [[nodiscard]] bool is_bare() const override { return false; }
+  UniqueFd release() override { return std::move(socket_); }
+
+  [[nodiscard]] std::string certificate_name() const override {
+    const std::unique_ptr<X509, decltype(&X509_free)> certificate(
+        SSL_get1_peer_certificate(tls_.get()), X509_free);
+    if (!certificate || SSL_get_verify_result(tls_.get()) != X509_V_OK) return {};
+    std::array<char, 256> name{};
+    const int length = X509_NAME_get_text_by_NID(X509_get_subject_name(certificate.get()),
+                                                 NID_commonName, name.data(), name.size());
+    return length > 0 ? std::string(name.data(), static_cast<std::size_t>(length)) : "";
+  }
+
+ private:
+  Result<Step> step_of(int answer, const char* what) {
+    if (answer > 0) return Step{Progress::Moved, static_cast<std::size_t>(answer)};
+    switch (SSL_get_error(tls_.get(), answer)) {
+      case SSL_ERROR_WANT_READ:
+        return Step{Progress::WantsRead, 0};
+      case SSL_ERROR_WANT_WRITE:
+        return Step{Progress::WantsWrite, 0};
+      case SSL_ERROR_ZERO_RETURN:
+        return Step{Progress::End, 0};
+      default:
+        return tls_failure(ErrorCode::Unavailable, what);
+    }
+  }
+
+  UniqueFd socket_;
+  Tls tls_;
+};
+
+}  // namespace
+
+void FreeTlsContext::operator()(SSL_CTX* context) const {
+  SSL_CTX_free(context);
+}
+void FreeTls::operator()(SSL* tls) const {
+  SSL_free(tls);
+}
+
+Failure tls_failure(ErrorCode code, const std::string& what) {
+  const unsigned long number = ERR_peek_last_error();
+  const char* reason = number == 0 ? nullptr : ERR_reason_error_string(number);
+  ERR_clear_error();
+  return failure(code, fmt::format("TLS: {}: {}", what,
+                                   reason == nullptr ? "the connection was cut" : reason));
+}
+
+Result<std::unique_ptr<Transport>> make_tls_transport(Tls tls, UniqueFd socket) {
+  if (!tls) return tls_failure(ErrorCode::ResourceExhausted, "begin");
+  BIO* bio = BIO_new(socket_method());
+  if (bio == nullptr) return tls_failure(ErrorCode::ResourceExhausted, "begin");
+  BIO_set_data(bio, reinterpret_cast<void*>(static_cast<std::intptr_t>(socket.get())));
+  SSL_set_bio(tls.get(), bio, bio);
+  // A write that has to be repeated may come from another place in memory.
+  SSL_set_mode(tls.get(), SSL_MODE_ENABLE_PARTIAL_WRITE | SSL_MODE_ACCEPT_MOVING_WRITE_BUFFER);
+  return std::make_unique<TlsTransport>(std::move(tls), std::move(socket));
+}
+
+}  // namespace nutshell::http

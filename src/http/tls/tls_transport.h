@@ -1,0 +1,27 @@
+// The transport inside a TLS connection. Its OpenSSL objects stay in the source file.
+#pragma once
+
+#include <openssl/types.h>
+
+#include <memory>
+
+#include "http/transport.h"
+
+namespace nutshell::http {
+
+struct FreeTlsContext {
+  void operator()(SSL_CTX* context) const;
+};
+struct FreeTls {
+  void operator()(SSL* tls) const;
+};
+using TlsContext = std::unique_ptr<SSL_CTX, FreeTlsContext>;
+using Tls = std::unique_ptr<SSL, FreeTls>;
+
+// "load key.pem: no start line"; empties OpenSSL's queue of errors.
+Failure tls_failure(ErrorCode code, const std::string& what);
+
+// `tls` knows already which side it is.
+Result<std::unique_ptr<Transport>> make_tls_transport(Tls tls, UniqueFd socket);
+
+}  // namespace nutshell::http

@@ -1,0 +1,63 @@
+// A stream of bytes to the other side, bare or inside TLS; nothing here waits without a deadline.
+#pragma once
+
+#include <cstddef>
+#include <functional>
+#include <memory>
+#include <string>
+#include <string_view>
+
+#include "base/deadline.h"
+#include "base/result.h"
+#include "base/unique_fd.h"
+
+namespace nutshell::http {
+
+// Not thread-safe.
+class Transport {
+ public:
+  virtual ~Transport() = default;
+
+  enum class Progress {
+    Moved,       // `bytes` of them
+    End,         // the other side sends no more
+    WantsRead,   // nothing until the descriptor is readable
+    WantsWrite,  // nothing until it is writable
+  };
+  struct Step {
+    Progress progress = Progress::Moved;
+    std::size_t bytes = 0;
+  };
+
+  // These three never wait.
+  virtual Result<Step> handshake() { return Step{}; }
+  virtual Result<Step> read_some(char* space, std::size_t size) = 0;
+  virtual Result<Step> write_some(std::string_view bytes) = 0;
+  // Says goodbye as the protocol wants it, without waiting; the descriptor stays open.
+  virtual void end_writing() = 0;
+
+  [[nodiscard]] virtual int descriptor() const = 0;
+  // Bytes that have arrived and that poll(2) does not see any more.
+  [[nodiscard]] virtual bool holds_bytes() const { return false; }
+  // Whether the bytes on the descriptor are the bytes of the stream.
+  [[nodiscard]] virtual bool is_bare() const = 0;
+  virtual UniqueFd release() = 0;
+  // Name in the certificate that the other side proved to own; empty: none.
+  [[nodiscard]] virtual std::string certificate_name() const { return {}; }
+
+  Result<> finish_handshake(const Deadline& deadline);
+  // 0: the end.
+  Result<std::size_t> read(char* space, std::size_t size, const Deadline& deadline);
+  Result<> write(std::string_view bytes, const Deadline& deadline);
+};
+
+// Takes a connected socket.
+using MakeTransport = std::function<Result<std::unique_ptr<Transport>>(UniqueFd)>;
+
+Result<std::unique_ptr<Transport>> make_bare_transport(UniqueFd socket);
+
+// Carries bytes between the two, both ways, until both have ended or either fails. A side that
+// sends no more may still be sent to.
+Result<> relay(Transport& transport, int stream, const std::function<bool()>& is_stopped);
+
+}  // namespace nutshell::http

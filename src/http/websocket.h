@@ -1,0 +1,73 @@
+// WebSocket (RFC 6455) over a transport whose handshake is done. All frames are hostile: lengths,
+// masks, order and text are checked, and a message is bounded. Not thread-safe.
+#pragma once
+
+#include <cstddef>
+#include <memory>
+#include <string>
+#include <string_view>
+
+#include "base/deadline.h"
+#include "http/transport.h"
+
+namespace nutshell::http {
+
+// What the server answers to Sec-WebSocket-Key.
+std::string websocket_accept_of(std::string_view key);
+std::string new_websocket_key();
+
+class WebSocket {
+ public:
+  enum class Role { Server, Client };
+  enum class Kind { Text, Binary };
+  enum class Event { Message, Nothing, Closed };
+  struct Received {
+    Event event = Event::Nothing;
+    Kind kind = Kind::Binary;
+    std::string bytes;
+  };
+  struct Options {
+    Role role = Role::Server;
+    std::size_t most_message_bytes = 1U << 20U;
+    Clock::duration write_stall = std::chrono::seconds(30);
+  };
+
+  // `early` are bytes that came behind the handshake.
+  WebSocket(std::unique_ptr<Transport> transport, std::string early, Options options)
+      : transport_(std::move(transport)), input_(std::move(early)), options_(options) {}
+
+  // Never waits. The descriptor says when there is news, but only after this has said Nothing.
+  Result<Received> take_next();
+  // Waits; Nothing means that the deadline passed.
+  Result<Received> next(const Deadline& deadline);
+
+  Result<> send(Kind kind, std::string_view bytes);
+  Result<> send_ping();
+  // Says goodbye once; later calls do nothing.
+  void close(int code, std::string_view reason);
+
+  [[nodiscard]] int descriptor() const { return transport_->descriptor(); }
+
+ private:
+  struct Frame;
+  Result<bool> take_frame(Frame& frame);
+  Result<> take_data(Frame& frame, Received& received);
+  Result<> take_control(Frame& frame, Received& received);
+  Result<bool> read_more();
+  Result<> send_frame(unsigned opcode, std::string_view bytes);
+  Failure breach(int code, std::string_view why);
+
+  std::unique_ptr<Transport> transport_;
+  std::string input_;
+  Options options_;
+  std::string message_;  // of the frames so far
+  Kind message_kind_ = Kind::Binary;
+  bool is_in_message_ = false;
+  bool is_closed_ = false;     // the other side said so, or is gone
+  bool has_said_end_ = false;  // we said so
+};
+
+// Whether these bytes are well-formed UTF-8: no overlong forms, surrogates or cut characters.
+bool is_utf8(std::string_view bytes);
+
+}  // namespace nutshell::http
