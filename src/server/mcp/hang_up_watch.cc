@@ -1,0 +1,62 @@
+#include "server/mcp/hang_up_watch.h"
+
+#include <poll.h>
+#include <sys/eventfd.h>
+#include <unistd.h>
+
+#include <vector>
+
+namespace nutshell::mcp {
+
+HangUpWatch::HangUpWatch() : woken_(::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)) {}
+
+HangUpWatch::~HangUpWatch() {
+  {
+    const std::lock_guard lock(mutex_);
+    is_ending_ = true;
+  }
+  wake();
+  if (thread_.joinable()) thread_.join();
+}
+
+void HangUpWatch::wake() const {
+  const std::uint64_t one = 1;
+  (void)!::write(woken_.get(), &one, sizeof(one));  // fails only when it is readable anyway
+}
+
+void HangUpWatch::add(int descriptor, const CallPointer& call) {
+  const std::lock_guard lock(mutex_);
+  watched_.push_back({descriptor, call});
+  if (!thread_.joinable()) thread_ = std::thread([this] { run(); });
+  wake();
+}
+
+void HangUpWatch::remove(const CallPointer& call) {
+  const std::lock_guard lock(mutex_);
+  watched_.remove_if([&call](const Watched& one) { return one.call == call; });
+  wake();
+}
+
+// A descriptor that was closed and opened again meanwhile wakes us for nothing: who is cancelled is
+// decided under the lock, by what is still watched.
+void HangUpWatch::run() {
+  std::unique_lock lock(mutex_);
+  while (!is_ending_) {
+    std::vector<pollfd> polled{{woken_.get(), POLLIN, 0}};
+    for (const Watched& one : watched_)
+      polled.push_back({one.descriptor, POLLIN, 0});
+    lock.unlock();
+    ::poll(polled.data(), polled.size(), -1);
+    lock.lock();
+    std::uint64_t count = 0;
+    (void)!::read(woken_.get(), &count, sizeof(count));  // empty: another descriptor woke us
+    for (auto one = watched_.begin(); one != watched_.end();) {
+      pollfd now{one->descriptor, POLLIN, 0};
+      const bool is_gone = ::poll(&now, 1, 0) > 0 && now.revents != 0;
+      if (is_gone) one->call->cancel();
+      one = is_gone ? watched_.erase(one) : std::next(one);
+    }
+  }
+}
+
+}  // namespace nutshell::mcp

@@ -1,0 +1,237 @@
+#include "server/mcp/http_endpoint.h"
+
+#include <fmt/format.h>
+#include <poll.h>
+
+#include <algorithm>
+#include <array>
+#include <nlohmann/json.hpp>
+
+#include "base/random_id.h"
+#include "server/mcp/batch_channel.h"
+#include "server/mcp/request_meta.h"
+
+namespace nutshell::mcp {
+namespace {
+
+using namespace std::chrono_literals;
+
+constexpr auto kKeepAlive = 15s;
+constexpr std::size_t kSessionDigits = 32;
+
+// What cannot be told in an answer of the protocol. A client that is gone does not hear it.
+void refuse(http::Exchange& exchange, int status, std::string_view why) {
+  const Problem problem{kInvalidRequest, std::string(why)};
+  (void)exchange.respond(status, {{"Content-Type", "application/json"}},
+                         error_message("null", problem));
+}
+
+bool takes(const http::Headers& headers, std::string_view type) {
+  const std::string_view accept = headers.get("Accept");
+  return accept.empty() || accept.find("*/*") != accept.npos || accept.find(type) != accept.npos;
+}
+
+bool is_json(const http::Headers& headers) {
+  std::string_view type = headers.get("Content-Type");
+  type = type.substr(0, type.find(';'));
+  while (type.ends_with(' '))
+    type.remove_suffix(1);
+  return http::equal_in_any_case(type, "application/json");
+}
+
+std::size_t answers_to(const Parcel& parcel) {
+  return static_cast<std::size_t>(
+      std::count_if(parcel.messages.begin(), parcel.messages.end(), [](const Message& message) {
+        return message.kind == Message::Kind::Request || message.kind == Message::Kind::Refused;
+      }));
+}
+
+}  // namespace
+
+struct HttpEndpoint::Request {
+  http::Exchange& exchange;
+  std::string owner;
+};
+
+void HttpEndpoint::handle(http::Exchange& exchange) {
+  if (const auto why = check_names(exchange.headers(), options_.names))
+    return refuse(exchange, 403, *why);
+  std::string owner;
+  if (options_.owner_of) {
+    auto known = options_.owner_of(exchange);
+    if (!known) return challenge(exchange);
+    owner = std::move(*known);
+  }
+  if (exchange.method() == "POST") return post(exchange, owner);
+  if (exchange.method() == "DELETE") return end_session(exchange, owner);
+  (void)exchange.respond(405, {{"Allow", "POST, DELETE"}}, "");  // gone clients hear nothing
+}
+
+void HttpEndpoint::challenge(http::Exchange& exchange) const {
+  std::string way = "Bearer";
+  if (!options_.authorization_servers.empty()) {
+    const std::size_t path = options_.resource_url.find('/', options_.resource_url.find("//") + 2);
+    const std::string place = options_.resource_url.substr(0, path);
+    const std::string rest = path == std::string::npos ? "" : options_.resource_url.substr(path);
+    way += fmt::format(" resource_metadata=\"{}/.well-known/oauth-protected-resource{}\"", place,
+                       rest);
+  }
+  (void)exchange.respond(401, {{"WWW-Authenticate", way}, {"Content-Type", "application/json"}},
+                         error_message("null", {kInvalidRequest, "a valid token is needed"}));
+}
+
+void HttpEndpoint::handle_metadata(http::Exchange& exchange) const {
+  if (options_.authorization_servers.empty() || exchange.method() != "GET")
+    return refuse(exchange, 404, "there is none");
+  const Json about = {{"resource", options_.resource_url},
+                      {"authorization_servers", options_.authorization_servers},
+                      {"bearer_methods_supported", {"header"}}};
+  (void)exchange.respond(200, {{"Content-Type", "application/json"}}, dumped(about));
+}
+
+void HttpEndpoint::post(http::Exchange& exchange, const std::string& owner) {
+  const http::Headers& headers = exchange.headers();
+  if (!is_json(headers)) return refuse(exchange, 415, "the body must be application/json");
+  if (!takes(headers, "application/json") || !takes(headers, "text/event-stream"))
+    return refuse(exchange, 406, "Accept must name application/json and text/event-stream");
+  const auto body = exchange.read_body(kMostMessageBytes);
+  if (!body) {
+    const bool is_large = body.error().code == ErrorCode::ResourceExhausted;
+    return refuse(exchange, is_large ? 413 : 400, "the body cannot be read");
+  }
+  Parcel parcel = read_parcel(*body);
+  Request request{exchange, owner};
+  Message& first = parcel.messages.front();
+  const bool is_readable = !parcel.is_batch && first.kind != Message::Kind::Refused;
+  const bool is_stateless =
+      is_readable && first.kind != Message::Kind::Response &&
+      (headers.get("MCP-Protocol-Version") == kStatelessRevision || names_revision(first) ||
+       (first.method == "server/discover" && headers.find("Mcp-Session-Id") == nullptr));
+  if (is_stateless) return post_stateless(request, std::move(first));
+  if (is_readable && first.method == "initialize") return initialize(request, std::move(first));
+  post_in_session(request, std::move(parcel));
+}
+
+void HttpEndpoint::post_stateless(Request& request, Message message) {
+  const auto channel = std::make_shared<HttpChannel>(request.exchange, StatusRule::Stateless);
+  if (message.kind == Message::Kind::Notification) {
+    (void)request.exchange.respond(202, {}, "");
+    return;
+  }
+  const auto mirrored = message.method == "tools/call"
+                            ? server_.host().mirrored(message.text("name"))
+                            : std::vector<MirroredParameter>();
+  if (const auto wrong = check_headers(request.exchange.headers(), message, mirrored))
+    return channel->respond(error_message(message.id, *wrong), wrong->code);
+  const auto session = std::make_shared<Session>(request.owner, "");  // for this request alone
+  serve(request.exchange, {session, channel, Era::Stateless}, std::move(message));
+}
+
+void HttpEndpoint::initialize(Request& request, Message message) {
+  const auto channel = std::make_shared<HttpChannel>(request.exchange, StatusRule::Plain);
+  const std::string id = random_id(kSessionDigits);
+  const auto session = std::make_shared<Session>(request.owner, id);
+  {
+    const std::lock_guard lock(mutex_);
+    drop_idle();
+    if (sessions_.size() >= options_.most_sessions)
+      return refuse(request.exchange, 503, "too many sessions");
+    sessions_.emplace(id, Kept{session, Clock::now()});
+  }
+  channel->set_session(id);
+  serve(request.exchange, {session, channel, Era::Unknown}, std::move(message));
+}
+
+void HttpEndpoint::post_in_session(Request& request, Parcel parcel) {
+  const http::Headers& headers = request.exchange.headers();
+  const std::string id(headers.get("Mcp-Session-Id"));
+  if (parcel.messages.front().kind == Message::Kind::Refused && !parcel.is_batch) {
+    const Message& refused = parcel.messages.front();
+    return HttpChannel(request.exchange, StatusRule::Plain)
+        .respond(error_message(refused.id, refused.problem), refused.problem.code);
+  }
+  if (id.empty() || headers.count("Mcp-Session-Id") > 1)
+    return refuse(request.exchange, 400, "Mcp-Session-Id is missing: begin with initialize");
+  const auto session = find_session(id, request.owner);
+  if (!session) return refuse(request.exchange, 404, "this session has ended: initialize again");
+  const std::string revision = session->client().revision;
+  const std::string_view named = headers.get("MCP-Protocol-Version");
+  if (!named.empty() && named != revision)
+    return refuse(request.exchange, 400, "MCP-Protocol-Version is not the one agreed on");
+  if (parcel.is_batch && revision != "2025-03-26")
+    return refuse(request.exchange, 400, "this revision has no batches");
+  const std::size_t answers = answers_to(parcel);
+  const auto below = std::make_shared<HttpChannel>(request.exchange, StatusRule::Plain);
+  std::shared_ptr<Channel> channel = below;
+  if (parcel.is_batch) channel = std::make_shared<BatchChannel>(below, answers);
+  for (Message& message : parcel.messages)
+    serve(request.exchange, {session, channel, Era::Unknown}, std::move(message));
+  if (answers == 0) (void)request.exchange.respond(202, {}, "");
+}
+
+// Runs it here: the thread is this request's own. Only the stateless revision takes a client that
+// hung up for one that has changed its mind.
+void HttpEndpoint::serve(http::Exchange& exchange, const Server::Way& way, Message message) {
+  const auto call = server_.begin(way, std::move(message));
+  if (!call) return;
+  const int hang_up = way.era == Era::Stateless ? exchange.hang_up_descriptor() : -1;
+  if (Server::is_subscription(*call)) {
+    server_.run(call);
+    if (!exchange.is_answered() || exchange.is_streaming())
+      hold_open(exchange, static_cast<HttpChannel&>(*way.channel), call);
+    return;
+  }
+  if (hang_up >= 0) hang_ups_.add(hang_up, call);
+  server_.run(call);
+  if (hang_up >= 0) hang_ups_.remove(call);
+}
+
+void HttpEndpoint::hold_open(http::Exchange& exchange, HttpChannel& channel,
+                             const Server::CallPointer& call) {
+  const int hang_up = exchange.hang_up_descriptor();
+  std::array<pollfd, 2> watched{{{hang_up, POLLIN, 0}, {call->interrupt(), POLLIN, 0}}};
+  auto next = Deadline::in(kKeepAlive);
+  bool is_open = true;
+  while (is_open && !exchange.server_is_stopping()) {
+    is_open = ::poll(watched.data(), watched.size(), 500) == 0;
+    if (!is_open || !next.has_passed()) continue;
+    is_open = channel.keep_alive();
+    next = Deadline::in(kKeepAlive);
+  }
+  if (!is_open) call->cancel();
+  server_.end_listening(call);
+}
+
+void HttpEndpoint::end_session(http::Exchange& exchange, const std::string& owner) {
+  const std::string id(exchange.headers().get("Mcp-Session-Id"));
+  if (id.empty()) return refuse(exchange, 405, "there is no session to end");
+  const auto session = find_session(id, owner);
+  if (!session) return refuse(exchange, 404, "there is no such session");
+  {
+    const std::lock_guard lock(mutex_);
+    sessions_.erase(id);
+  }
+  session->cancel_all();
+  server_.host().forget(session->client());
+  (void)exchange.respond(204, {}, "");
+}
+
+// Somebody else's session is as unknown as one that never was.
+HttpEndpoint::SessionPointer HttpEndpoint::find_session(const std::string& id,
+                                                        const std::string& owner) {
+  const std::lock_guard lock(mutex_);
+  const auto found = sessions_.find(id);
+  if (found == sessions_.end() || found->second.session->client().owner != owner) return nullptr;
+  found->second.used = Clock::now();
+  return found->second.session;
+}
+
+void HttpEndpoint::drop_idle() {
+  const auto now = Clock::now();
+  std::erase_if(sessions_, [&](const auto& entry) {
+    const Kept& kept = entry.second;
+    return kept.session->running() == 0 && now - kept.used > options_.session_time;
+  });
+}
+
+}  // namespace nutshell::mcp

@@ -1,0 +1,68 @@
+// The protocol over streamable HTTP, to be mounted at one path of an HTTP server. Thread-safe.
+#pragma once
+
+#include <functional>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "http/exchange.h"
+#include "server/mcp/hang_up_watch.h"
+#include "server/mcp/http_channel.h"
+#include "server/mcp/http_guard.h"
+#include "server/mcp/server.h"
+
+namespace nutshell::mcp {
+
+struct HttpEndpointOptions {
+  AllowedNames names;
+  // Whose request it is, by its token; nothing: refused. Not given: everybody is the same owner.
+  std::function<std::optional<std::string>(const http::Exchange&)> owner_of;
+  // For clients that get their tokens from an authorization server: where we are, and who gives
+  // them (RFC 9728). Empty: there is none.
+  std::string resource_url;
+  std::vector<std::string> authorization_servers;
+  std::size_t most_sessions = 1024;
+  std::chrono::milliseconds session_time{3'600'000};  // without a request
+};
+
+class HttpEndpoint {
+ public:
+  HttpEndpoint(Server& server, HttpEndpointOptions options)
+      : server_(server), options_(std::move(options)) {}
+
+  void handle(http::Exchange& exchange);
+  // Of /.well-known/oauth-protected-resource, and the same with our path behind it.
+  void handle_metadata(http::Exchange& exchange) const;
+
+ private:
+  struct Kept {
+    std::shared_ptr<Session> session;  // used by requests on other threads while it is ended here
+    Clock::time_point used;
+  };
+  using SessionPointer = std::shared_ptr<Session>;
+  struct Request;
+
+  void post(http::Exchange& exchange, const std::string& owner);
+  void post_stateless(Request& request, Message message);
+  void post_in_session(Request& request, Parcel parcel);
+  void initialize(Request& request, Message message);
+  void serve(http::Exchange& exchange, const Server::Way& way, Message message);
+  void hold_open(http::Exchange& exchange, HttpChannel& channel, const Server::CallPointer& call);
+  void end_session(http::Exchange& exchange, const std::string& owner);
+  void challenge(http::Exchange& exchange) const;
+
+  SessionPointer find_session(const std::string& id, const std::string& owner);
+  void drop_idle();
+
+  Server& server_;
+  HttpEndpointOptions options_;
+  HangUpWatch hang_ups_;
+  std::mutex mutex_;
+  std::map<std::string, Kept> sessions_;
+};
+
+}  // namespace nutshell::mcp

@@ -1,0 +1,34 @@
+// Tells clients that asked for it, once a second, that their call still runs. Thread-safe.
+#pragma once
+
+#include <condition_variable>
+#include <memory>
+#include <mutex>
+#include <thread>
+#include <vector>
+
+#include "server/mcp/running_call.h"
+
+namespace nutshell::mcp {
+
+class ProgressClock {
+ public:
+  ProgressClock() = default;
+  ProgressClock(const ProgressClock&) = delete;
+  ProgressClock& operator=(const ProgressClock&) = delete;
+  ~ProgressClock();
+
+  // Until nobody else holds the call any more. The thread starts with the first one.
+  void watch(std::weak_ptr<RunningCall> call);
+
+ private:
+  void run();
+
+  std::mutex mutex_;
+  std::condition_variable changed_;
+  std::vector<std::weak_ptr<RunningCall>> calls_;
+  bool is_ending_ = false;
+  std::thread thread_;
+};
+
+}  // namespace nutshell::mcp

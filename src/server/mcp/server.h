@@ -1,0 +1,84 @@
+// The Model Context Protocol on the server's side, for any host and any transport: the stateless
+// revision 2026-07-28 and those with a handshake before it, told apart message by message.
+// Thread-safe.
+#pragma once
+
+#include <memory>
+#include <mutex>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "server/mcp/channel.h"
+#include "server/mcp/host.h"
+#include "server/mcp/progress_clock.h"
+#include "server/mcp/running_call.h"
+#include "server/mcp/session.h"
+
+namespace nutshell::mcp {
+
+// Newest first.
+const std::vector<std::string>& session_revisions();
+
+// What a transport already knows of the revision.
+enum class Era : std::uint8_t {
+  Unknown,    // the message tells
+  Stateless,  // the transport said so: a message without its _meta is wrong
+};
+
+class Server {
+ public:
+  explicit Server(Host& host);
+  Server(const Server&) = delete;
+  Server& operator=(const Server&) = delete;
+
+  struct Way {
+    std::shared_ptr<Session> session;
+    std::shared_ptr<Channel> channel;
+    Era era = Era::Unknown;
+  };
+  using CallPointer = std::shared_ptr<RunningCall>;
+  // Answers at once what takes no time. What may take long comes back, to be run() on a thread that
+  // can wait.
+  CallPointer begin(const Way& way, Message message);
+  void run(const CallPointer& call);
+
+  // A subscription stays open without a thread: it ends when it is cancelled, or with
+  // end_listening.
+  [[nodiscard]] static bool is_subscription(const RunningCall& call);
+  void end_listening(const CallPointer& call);
+
+  void tell_changed(Listing listing);
+  void tell_resource_changed(const std::string& uri);
+
+  [[nodiscard]] Host& host() { return host_; }
+
+ private:
+  struct Method;
+  struct Methods;  // one function for each
+  struct Listener {
+    CallPointer call;
+    bool tools = false;
+    bool prompts = false;
+    bool resources = false;
+    std::vector<std::string> uris;
+  };
+
+  CallPointer begin_request(const Way& way, Message message);
+  void take_notification(const Way& way, const Message& message);
+  std::variant<RunningCall::Origin, Problem> origin_of(const Way& way, const Message& message);
+  const Method* find(const RunningCall& call) const;
+  void finish(RunningCall& call, const Reply& reply);
+  [[nodiscard]] std::string envelope(const RunningCall& call, const Answer& answer) const;
+  [[nodiscard]] std::string capabilities_of(const Client& client) const;
+  Reply listen(const CallPointer& call);
+
+  Host& host_;
+  Description description_;
+  std::string server_info_;  // JSON
+  ProgressClock clock_;
+  std::mutex mutex_;
+  std::vector<Listener> listeners_;
+};
+
+}  // namespace nutshell::mcp

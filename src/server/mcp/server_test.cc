@@ -1,0 +1,215 @@
+#include "server/mcp/server.h"
+
+#include <thread>
+
+#include "server/mcp/server_fixture.h"
+
+namespace nutshell::mcp {
+namespace {
+
+using namespace std::chrono_literals;
+
+using McpServer = ServerFixture;
+
+TEST_F(McpServer, AgreesOnARevisionItKnows) {
+  for (const std::string& revision : session_revisions()) {
+    session = std::make_shared<Session>("", "");
+    const Json answer = ask(request("initialize", {{"protocolVersion", revision}}));
+    EXPECT_EQ(answer["result"]["protocolVersion"], revision);
+    EXPECT_EQ(answer["result"]["serverInfo"]["name"], "echo");
+    EXPECT_EQ(answer["result"]["instructions"], "Say something.");
+  }
+}
+
+TEST_F(McpServer, OffersItsNewestForOneItDoesNotKnow) {
+  const Json answer = ask(request("initialize", {{"protocolVersion", "1999-01-01"}}));
+  EXPECT_EQ(answer["result"]["protocolVersion"], "2025-11-25");
+}
+
+TEST_F(McpServer, RefusesASecondInitialize) {
+  agree();
+  EXPECT_EQ(ask(request("initialize", {{"protocolVersion", "2025-11-25"}}))["error"]["code"],
+            kInvalidRequest);
+}
+
+TEST_F(McpServer, WantsAHandshakeOrMetaBeforeAnythingElse) {
+  EXPECT_EQ(ask(request("tools/list"))["error"]["code"], kInvalidParams);
+  EXPECT_TRUE(ask(request("ping")).contains("result"));
+}
+
+TEST_F(McpServer, AnswersTheStatelessRevisionWithoutAHandshake) {
+  const Json answer = ask(request("tools/list", stateless()));
+  EXPECT_EQ(answer["result"]["resultType"], "complete");
+  EXPECT_EQ(answer["result"]["cacheScope"], "private");
+  EXPECT_GE(answer["result"]["ttlMs"], 0);
+  EXPECT_EQ(answer["result"]["_meta"]["io.modelcontextprotocol/serverInfo"]["name"], "echo");
+}
+
+TEST_F(McpServer, ServesBothErasOnOneConnection) {
+  agree();
+  EXPECT_FALSE(ask(request("tools/list"))["result"].contains("resultType"));
+  EXPECT_TRUE(ask(request("tools/list", stateless()))["result"].contains("resultType"));
+}
+
+TEST_F(McpServer, RefusesARevisionThatIsNotStateless) {
+  Json params = stateless();
+  params["_meta"]["io.modelcontextprotocol/protocolVersion"] = "2025-11-25";
+  const Json error = ask(request("server/discover", params))["error"];
+  EXPECT_EQ(error["code"], kUnsupportedVersion);
+  EXPECT_EQ(error["data"]["requested"], "2025-11-25");
+  EXPECT_EQ(error["data"]["supported"], Json::array({"2026-07-28"}));
+}
+
+TEST_F(McpServer, WantsWholeMetaOfTheStatelessRevision) {
+  Json params = stateless();
+  params["_meta"].erase("io.modelcontextprotocol/clientCapabilities");
+  EXPECT_EQ(ask(request("server/discover", params))["error"]["code"], kInvalidParams);
+  EXPECT_EQ(ask(request("server/discover"))["error"]["code"], kInvalidParams);
+  EXPECT_EQ(ask(request("tools/list"), Era::Stateless)["error"]["code"], kInvalidParams);
+}
+
+TEST_F(McpServer, HasNoMethodsOfTheOtherEra) {
+  for (const char* method : {"initialize", "ping", "logging/setLevel", "resources/subscribe"})
+    EXPECT_EQ(ask(request(method, stateless()))["error"]["code"], kMethodNotFound) << method;
+  agree();
+  for (const char* method : {"server/discover", "subscriptions/listen", "prompts/list", "none"})
+    EXPECT_EQ(ask(request(method))["error"]["code"], kMethodNotFound) << method;
+}
+
+TEST_F(McpServer, PassesArgumentsAndChecksTheirShape) {
+  agree();
+  const Json answer = ask(request("tools/call", {{"name", "echo"}, {"arguments", {{"a", 1}}}}));
+  EXPECT_EQ(answer["result"]["content"]["a"], 1);
+  for (const Json& params : {Json{{"name", 5}}, Json{{"name", "echo"}, {"arguments", "x"}},
+                             Json{{"name", "echo"}, {"arguments", Json::array({1})}},
+                             Json::object(), Json{{"name", "nothing"}}})
+    EXPECT_EQ(ask(request("tools/call", params))["error"]["code"], kInvalidParams) << params;
+}
+
+TEST_F(McpServer, KnowsNoCursor) {
+  agree();
+  EXPECT_EQ(ask(request("tools/list", {{"cursor", "x"}}))["error"]["code"], kInvalidParams);
+}
+
+TEST_F(McpServer, TellsOfAMissingResourceByTheErasOwnCode) {
+  agree();
+  EXPECT_EQ(ask(request("resources/read", {{"uri", "x:y"}}))["error"]["code"], kResourceNotFound);
+  const Json error = ask(request("resources/read", stateless({{"uri", "x:y"}})))["error"];
+  EXPECT_EQ(error["code"], kInvalidParams);
+  EXPECT_EQ(error["data"]["uri"], "x:y");
+}
+
+TEST_F(McpServer, SendsNothingForACallThatWasCancelled) {
+  agree();
+  const auto before = channel->messages().size();
+  const auto call = begin(request("tools/call", {{"name", "wait"}}, 9));
+  std::thread worker([&] { server.run(call); });
+  while (!host.is_waiting)
+    std::this_thread::yield();
+  for (int times = 0; times < 2; ++times)
+    begin({{"jsonrpc", "2.0"},
+           {"method", "notifications/cancelled"},
+           {"params", {{"requestId", 9}}}});
+  worker.join();
+  EXPECT_EQ(channel->messages().size(), before);
+  EXPECT_TRUE(channel->was_abandoned);
+  EXPECT_EQ(session->running(), 0U);
+}
+
+TEST_F(McpServer, IgnoresACancellationOfWhatIsNotThere) {
+  agree();
+  for (const Json& id : {Json(77), Json("x"), Json(nullptr), Json::object()})
+    begin({{"jsonrpc", "2.0"},
+           {"method", "notifications/cancelled"},
+           {"params", {{"requestId", id}}}});
+  begin({{"jsonrpc", "2.0"}, {"method", "notifications/cancelled"}});
+  EXPECT_TRUE(ask(request("ping")).contains("result"));
+}
+
+TEST_F(McpServer, RefusesAnIdThatIsInUse) {
+  agree();
+  const auto first = begin(request("tools/call", {{"name", "echo"}}, 5));
+  EXPECT_FALSE(begin(request("tools/call", {{"name", "echo"}}, 5)));
+  EXPECT_EQ(channel->messages().back()["error"]["code"], kInvalidRequest);
+  server.run(first);
+  EXPECT_TRUE(begin(request("tools/call", {{"name", "echo"}}, 5)));
+}
+
+TEST_F(McpServer, AsksTheClientAndTakesOneAnswer) {
+  agree();
+  const auto call = begin(request("tools/call", {{"name", "ask"}}, 3));
+  std::thread worker([&] { server.run(call); });
+  while (channel->messages().back().value("method", "") != "roots/list")
+    std::this_thread::yield();
+  const Json id = channel->messages().back()["id"];
+  begin({{"jsonrpc", "2.0"}, {"id", "forged"}, {"result", {{"x", 0}}}});
+  begin({{"jsonrpc", "2.0"}, {"id", id}, {"result", {{"x", 1}}}});
+  begin({{"jsonrpc", "2.0"}, {"id", id}, {"result", {{"x", 2}}}});
+  worker.join();
+  EXPECT_EQ(channel->messages().back()["result"]["content"], R"({"x":1})");
+}
+
+TEST_F(McpServer, AsksNothingInTheStatelessRevision) {
+  const Json answer = ask(request("tools/call", stateless({{"name", "ask"}})));
+  EXPECT_EQ(answer["result"]["content"], "this revision has no requests to the client");
+}
+
+TEST_F(McpServer, TellsListenersWhatTheyAskedFor) {
+  const Json filter = {{"toolsListChanged", true}, {"promptsListChanged", true}};
+  const auto call =
+      begin(request("subscriptions/listen", stateless({{"notifications", filter}}), 4));
+  ASSERT_TRUE(call);
+  server.run(call);
+  const Json first = channel->messages().back();
+  EXPECT_EQ(first["method"], "notifications/subscriptions/acknowledged");
+  EXPECT_EQ(first["params"]["notifications"], Json({{"toolsListChanged", true}}));
+  server.tell_changed(Listing::Prompts);
+  EXPECT_EQ(channel->messages().size(), 1U);
+  server.tell_changed(Listing::Tools);
+  EXPECT_EQ(channel->messages().back()["params"]["_meta"]["io.modelcontextprotocol/subscriptionId"],
+            4);
+  begin(
+      {{"jsonrpc", "2.0"}, {"method", "notifications/cancelled"}, {"params", {{"requestId", 4}}}});
+  server.tell_changed(Listing::Tools);
+  EXPECT_EQ(channel->messages().size(), 2U);
+  EXPECT_EQ(session->running(), 0U);
+}
+
+TEST_F(McpServer, ReportsProgressOnlyToThoseWhoAskedAndOnlyUpwards) {
+  agree();
+  const auto silent = begin(request("tools/call", {{"name", "echo"}}, 6));
+  silent->report(1, 2, "x");
+  const auto before = channel->messages().size();
+  const auto call =
+      begin(request("tools/call", {{"name", "echo"}, {"_meta", {{"progressToken", "t"}}}}, 7));
+  call->report(1, 10, "one");
+  call->report(1, 10, "again");
+  call->report(0.5, 10, "back");
+  call->report(2, 10, "two");
+  ASSERT_EQ(channel->messages().size(), before + 2);
+  EXPECT_EQ(channel->messages().back()["params"]["progress"], 2);
+  EXPECT_EQ(channel->messages().back()["params"]["progressToken"], "t");
+  server.run(call);
+  call->report(3, 10, "late");
+  EXPECT_TRUE(channel->messages().back().contains("result"));
+  server.run(silent);
+}
+
+TEST_F(McpServer, LogsAtTheLevelThatWasSet) {
+  host.abilities.logging = true;
+  Server logging(host);
+  const Json params = {{"name", "echo"}};
+  agree();
+  session->set_log_level(LogLevel::Warning);
+  const auto call = begin(request("tools/call", params, 8));
+  const auto before = channel->messages().size();
+  call->log(LogLevel::Info, "quiet");
+  call->log(LogLevel::Error, "loud");
+  EXPECT_EQ(channel->messages().size(), before + 1);
+  const auto stateless_call = begin(request("tools/call", stateless(params), 10));
+  stateless_call->log(LogLevel::Emergency, "not asked for");
+  EXPECT_EQ(channel->messages().size(), before + 1);
+}
+
+}  // namespace
+}  // namespace nutshell::mcp

@@ -1,0 +1,69 @@
+// What is remembered about one client between its messages: what the handshake agreed on, what it
+// has running, and what we have asked it. Thread-safe.
+#pragma once
+
+#include <condition_variable>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <set>
+#include <string>
+
+#include "base/deadline.h"
+#include "server/mcp/host.h"
+
+namespace nutshell::mcp {
+
+class RunningCall;
+
+class Session {
+ public:
+  Session(std::string owner, std::string id) {
+    client_.owner = std::move(owner);
+    client_.session = std::move(id);
+  }
+
+  [[nodiscard]] Client client() const;
+  void agree(std::string revision, std::string capabilities);
+  [[nodiscard]] bool is_agreed() const { return !client().revision.empty(); }
+
+  void set_log_level(LogLevel level);
+  [[nodiscard]] LogLevel log_level() const;
+
+  // Shared with the thread that runs it and with whoever may cancel it.
+  using CallPointer = std::shared_ptr<RunningCall>;
+  // False: the id is in use.
+  bool add(const CallPointer& call);
+  void remove(const std::string& id);
+  // What was cancelled; nothing if it has just been answered.
+  CallPointer cancel(const std::string& id);
+  void cancel_all();
+  [[nodiscard]] std::size_t running() const;
+  // False when the deadline passed first.
+  bool wait_until_quiet(const Deadline& deadline);
+
+  void watch_resource(const std::string& uri);
+  void unwatch_resource(const std::string& uri);
+  [[nodiscard]] bool watches(const std::string& uri) const;
+
+  // Our own requests: an id to send one with, and the client's message with that id.
+  std::string begin_ask();
+  void take_response(const Message& response);
+  Result<std::string> wait_for_response(const std::string& id, const RunningCall& call,
+                                        const Deadline& deadline);
+  void wake() { changed_.notify_all(); }
+
+ private:
+  static constexpr std::size_t kMostWatched = 1024;
+  mutable std::mutex mutex_;
+  std::condition_variable changed_;
+  Client client_;
+  LogLevel log_level_ = LogLevel::Info;
+  std::map<std::string, CallPointer> calls_;
+  std::set<std::string> watched_;
+  std::map<std::string, std::optional<std::string>> asks_;  // id → the response, once it is there
+  unsigned last_ask_ = 0;
+};
+
+}  // namespace nutshell::mcp
