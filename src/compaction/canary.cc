@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <cstdint>
+#include <functional>
 #include <unordered_set>
 
 #include "compaction/error_words.h"
@@ -42,50 +43,36 @@ bool is_telling(std::string_view word) {
          std::find(kEverydayWords.begin(), kEverydayWords.end(), word) == kEverydayWords.end();
 }
 
-// Lines in which a tool sums up what its own messages said before.
-bool is_summary(std::string_view line) {
-  constexpr std::array<std::string_view, 24> kStarts = {"test result:",
-                                                        "error: test failed",
-                                                        "error: could not compile",
-                                                        "make: ***",
-                                                        "make[",
-                                                        "gmake",
-                                                        "ninja: build stopped",
-                                                        "FAILED (",
-                                                        "FAIL\t",
-                                                        "FAIL",
-                                                        "Tests:",
-                                                        "Test Suites:",
-                                                        "collect2: error:",
-                                                        "compilation terminated",
-                                                        "ERROR: Failed to",
-                                                        "[ERROR] Failed to",
-                                                        "error: aborting",
-                                                        "warning: build failed",
-                                                        "errors:",
-                                                        "Errors while",
-                                                        "The following tests FAILED",
-                                                        "  FAILED TEST",
-                                                        "=====",
-                                                        "Found "};
-  const auto text = trim_left(line);
-  for (const auto start : kStarts) {
-    if (text.starts_with(start)) return true;
+// Whether a line holds one of the parts given. Views of one text: compared by where they lie.
+class AccountedLines {
+ public:
+  explicit AccountedLines(const std::vector<std::string_view>& parts) {
+    starts_.reserve(parts.size());
+    for (const auto part : parts)
+      starts_.push_back(part.data());
+    std::sort(starts_.begin(), starts_.end(), std::less<>{});
   }
-  return contains(text, " generated ") || contains(text, "tests failed out of") ||
-         contains(text, "FAILED TEST");
-}
+
+  [[nodiscard]] bool has(std::string_view line) const {
+    const auto found = std::lower_bound(starts_.begin(), starts_.end(), line.data(), std::less<>{});
+    return found != starts_.end() && std::less<>{}(*found, line.data() + line.size());
+  }
+
+ private:
+  std::vector<const char*> starts_;
+};
 
 }  // namespace
 
-CanaryReport scan_for_lost_lines(Lines lines, std::string_view text) {
-  std::unordered_set<std::string_view> told;
-  for_each_word(text, [&](std::string_view word) { told.insert(word); });
+CanaryReport scan_for_lost_lines(Lines lines, const ToldFacts& told) {
+  std::unordered_set<std::string_view> told_words;
+  for_each_word(told.text, [&](std::string_view word) { told_words.insert(word); });
+  const AccountedLines accounted(told.accounted);
   std::unordered_set<std::uint64_t> hit;
   std::unordered_set<std::uint64_t> missed;
   CanaryReport report;
   for (std::size_t at = 0; at < lines.size(); ++at) {
-    if (look_at(lines[at]).kind == LineKind::Plain || is_summary(lines[at])) continue;
+    if (look_at(lines[at]).kind == LineKind::Plain || accounted.has(lines[at])) continue;
     const auto kind = template_of(lines[at]);
     if (hit.size() < kMostKinds) hit.insert(kind);
     std::size_t words = 0;
@@ -93,7 +80,7 @@ CanaryReport scan_for_lost_lines(Lines lines, std::string_view text) {
     for_each_word(lines[at], [&](std::string_view word) {
       if (!is_telling(word)) return;
       ++words;
-      if (!told.contains(word)) ++unknown;
+      if (!told_words.contains(word)) ++unknown;
     });
     if (unknown * 4 <= words) continue;
     const bool is_new = missed.size() < kMostKinds && missed.insert(kind).second;

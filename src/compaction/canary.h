@@ -1,5 +1,6 @@
-// The last look before a text is given out: which lines of the output look like errors and are not
-// told by it. A parser that misses many of them is not believed at all.
+// The last look before a text is given out: which lines of the output look like errors, are not
+// told by the facts and were not accounted for by the parser. One that misses many of them is not
+// believed at all.
 #pragma once
 
 #include <string>
@@ -19,7 +20,14 @@ struct CanaryReport {
   [[nodiscard]] bool is_bad() const { return missed > 3 && missed * 3 > hits; }
 };
 
-// A line is told when most of its words stand in the text, in whatever order.
-CanaryReport scan_for_lost_lines(Lines lines, std::string_view text);
+// What stands between the output and the text. Not the text itself: what it says of lines that were
+// left out is no proof that they are told.
+struct ToldFacts {
+  std::string_view text;                           // the facts and totals, as they are shown
+  const std::vector<std::string_view>& accounted;  // parts of lines that need not be
+};
+
+// A line is told when most of its words stand among the facts, in whatever order.
+CanaryReport scan_for_lost_lines(Lines lines, const ToldFacts& told);
 
 }  // namespace nutshell::compaction

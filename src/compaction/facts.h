@@ -48,13 +48,25 @@ struct Omission {
   std::uint64_t lines = 0;
 };
 
+// A part of the output that is shown whole or only named, such as one file of a diff.
+struct Section {
+  std::string head;  // "# src/a.cc +2 -1"
+  std::vector<std::string> lines;
+  std::vector<std::string> brief;  // the lines without their context, for want of room
+  std::size_t first_line = 0;      // where it begins in the output, counted from 0
+};
+
 struct Facts {
   std::string tool;           // "cargo test": goes into the status line
   std::vector<Total> totals;  // in the tool's order
   std::vector<Failure> failures;
   std::vector<Diagnostic> diagnostics;
   std::vector<std::string> kept;  // lines to be shown as they are (already shortened forms too)
+  std::vector<Section> sections;  // stand behind the kept lines
   std::vector<Omission> omitted;
+  // Lines of the output that look like errors and are none, or that a fact tells in other words:
+  // views of any part of such a line. The canary asks about every other one.
+  std::vector<std::string_view> accounted;
   // The lines are what was asked for (a diff, a listing, a file): "error" in them is text, no news.
   bool is_data = false;
 };

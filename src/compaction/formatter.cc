@@ -20,6 +20,15 @@ std::size_t line_of(Lines lines, std::string_view needle) {
   return found == lines.end() ? 1 : static_cast<std::size_t>(found - lines.begin()) + 1;
 }
 
+std::string list_of(const std::vector<Omission>& omitted) {
+  std::string list;
+  for (const Omission& omission : omitted) {
+    if (omission.lines == 0) continue;
+    list += fmt::format("{}{} {}", list.empty() ? "" : ", ", omission.lines, omission.what);
+  }
+  return list;
+}
+
 // Puts in what fits, in the order given.
 class Packer {
  public:
@@ -50,11 +59,35 @@ class Packer {
     }
   }
 
+  // Whole ones while there is room for them and for the names of the others; those come last.
+  // Context goes before any of them does.
+  void add_sections(const std::vector<Section>& sections) {
+    std::size_t all = 0;
+    for (const Section& section : sections) {
+      all += estimate_tokens(text_of(section, section.lines));
+      reserved_ += estimate_tokens(section.head) + kCallTokens;
+    }
+    const bool is_brief = all > left_;
+    if (is_brief) omit_context(sections);
+    std::vector<const Section*> unshown;
+    for (const Section& section : sections) {
+      const auto text = text_of(section, is_brief ? section.brief : section.lines);
+      const std::size_t tokens = estimate_tokens(text);
+      const std::size_t head = estimate_tokens(section.head) + kCallTokens;
+      if (tokens + reserved_ <= left_ + head) {
+        take(text, tokens);
+        reserved_ -= std::min(reserved_, head);
+      } else {
+        unshown.push_back(&section);
+      }
+    }
+    name_unshown(unshown);
+  }
+
   Formatted finish() && {
     std::copy(input_.facts.omitted.begin(), input_.facts.omitted.end(),
               std::back_inserter(omitted_));
-    text_ += omission_line(omitted_, recall_call(input_.recall_id, next_));
-    return {std::move(text_), std::move(omitted_), is_cut_};
+    return {std::move(text_), std::move(omitted_), next_, is_cut_};
   }
 
  private:
@@ -77,6 +110,40 @@ class Packer {
     omitted_.back().lines += static_cast<std::uint64_t>(lines);
   }
 
+  void omit_context(const std::vector<Section>& sections) {
+    std::uint64_t context = 0;
+    for (const Section& section : sections)
+      context += section.lines.size() - section.brief.size();
+    if (context == 0) return;
+    omitted_.push_back({"context lines", context});
+    next_ = next_ == 0 ? sections.front().first_line + 1 : next_;
+  }
+
+  static std::string text_of(const Section& section, const std::vector<std::string>& lines) {
+    auto text = as_data(section.head) + "\n";
+    for (const std::string& line : lines)
+      text += shortened(as_data(line)) + "\n";
+    return text;
+  }
+
+  void name_unshown(const std::vector<const Section*>& unshown) {
+    std::uint64_t lines = 0;
+    for (const Section* section : unshown) {
+      const auto call = recall_call(input_.recall_id, section->first_line + 1);
+      if (next_ == 0) next_ = section->first_line + 1;
+      lines += section->brief.size();
+      const auto text = fmt::format("{} (not shown; {})\n", as_data(section->head), call);
+      const std::size_t tokens = estimate_tokens(text);
+      if (tokens > left_) {
+        ++unnamed_;
+        continue;
+      }
+      take(text, tokens);
+    }
+    if (lines > 0) omitted_.push_back({"lines of parts not shown", lines});
+    if (unnamed_ > 0) omitted_.push_back({"parts not named", unnamed_});
+  }
+
   void stop_at(const std::vector<FactBlock>& blocks, std::size_t at, std::string_view what) {
     std::size_t all = 0;
     std::size_t shown = 0;
@@ -96,6 +163,8 @@ class Packer {
     left_ -= std::min(left_, tokens);
   }
 
+  static constexpr std::size_t kCallTokens = 16;  // "(not shown; recall o7f3a offset=123)"
+
   const FormatInput& input_;
   std::string text_;
   std::vector<Omission> omitted_;
@@ -103,6 +172,7 @@ class Packer {
   std::size_t reserved_ = 0;
   std::size_t next_ = 0;  // line of the first thing that is missing
   std::uint64_t hidden_details_ = 0;
+  std::uint64_t unnamed_ = 0;
   bool is_cut_ = false;
 };
 
@@ -113,15 +183,17 @@ Formatted format_facts(const FormatInput& input) {
   packer.add_blocks(failure_blocks(input.facts.failures), "failures");
   packer.add_blocks(diagnostic_blocks(input.facts.diagnostics), "diagnostics");
   packer.add_kept(input.facts.kept);
+  packer.add_sections(input.facts.sections);
   return std::move(packer).finish();
 }
 
+std::string omission_note(const std::vector<Omission>& omitted) {
+  const auto list = list_of(omitted);
+  return list.empty() ? "" : fmt::format(" (left out: {})", list);
+}
+
 std::string omission_line(const std::vector<Omission>& omitted, const std::string& call) {
-  std::string list;
-  for (const Omission& omission : omitted) {
-    if (omission.lines == 0) continue;
-    list += fmt::format("{}{} {}", list.empty() ? "" : ", ", omission.lines, omission.what);
-  }
+  const auto list = list_of(omitted);
   return list.empty() ? "" : fmt::format("(left out: {}; {})\n", list, call);
 }
 

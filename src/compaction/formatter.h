@@ -1,5 +1,6 @@
-// Facts to text within a budget. Packing order: failures, diagnostics, kept lines. When they do not
-// fit, details go first, then whole facts, and what is missing is said with the call that shows it.
+// Facts to text within a budget. Packing order: failures, diagnostics, kept lines, sections. When
+// they do not fit, details go first, then whole facts, and what is missing is said with the call
+// that shows it.
 #pragma once
 
 #include <cstddef>
@@ -21,10 +22,14 @@ struct FormatInput {
 struct Formatted {
   std::string text;
   std::vector<Omission> omitted;
-  bool is_cut = false;  // facts are missing for want of room
+  std::size_t next = 0;  // line of the first thing that has no room; 0: all has
+  bool is_cut = false;   // facts are missing for want of room
 };
 
 Formatted format_facts(const FormatInput& input);
+
+// " (left out: 78 passing tests, 4 progress lines)", which goes behind a call in the status line
+std::string omission_note(const std::vector<Omission>& omitted);
 
 // "(left out: 78 passing tests, 4 progress lines; recall o7f3a)"
 std::string omission_line(const std::vector<Omission>& omitted, const std::string& call);

@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
+
 #include "compaction/compactor.h"
 
 namespace nutshell::compaction {
@@ -24,10 +26,46 @@ TEST(Formatter, EverythingThatFitsIsShown) {
   auto facts = many_failures(2);
   facts.kept = {"a line"};
   facts.omitted = {{"passing tests", 78}};
-  EXPECT_EQ(format_facts({facts, {}, 1000, kId}).text,
+  const auto formatted = format_facts({facts, {}, 1000, kId});
+  EXPECT_EQ(formatted.text,
             "FAIL case_0_x  src/lib.rs:1:3\n  left: 1\n  right: 2\n"
             "FAIL case_1_x  src/lib.rs:2:3\n  left: 1\n  right: 2\n"
-            "a line\n(left out: 78 passing tests; recall o7f3a)\n");
+            "a line\n");
+  EXPECT_EQ(formatted.next, 0U);
+  EXPECT_EQ(omission_note(formatted.omitted), " (left out: 78 passing tests)");
+  EXPECT_EQ(omission_line(formatted.omitted, "recall o7f3a"),
+            "(left out: 78 passing tests; recall o7f3a)\n");
+}
+
+Facts three_files() {
+  Facts facts;
+  const std::vector<std::string> many(900, "+some line of it");
+  facts.sections = {{"# a.c +1 -0", {"@1", " b", "+a"}, {"@1", "+a"}, 0},
+                    {"# big.c +900 -0", many, many, 6},
+                    {"# c.c +1 -0", {"@1", "+c"}, {"@1", "+c"}, 913}};
+  return facts;
+}
+
+TEST(Formatter, SectionWithoutRoomIsNamedAtTheEnd) {
+  const auto formatted = format_facts({three_files(), {}, 500, kId});
+  EXPECT_EQ(formatted.text,
+            "# a.c +1 -0\n@1\n+a\n# c.c +1 -0\n@1\n+c\n"
+            "# big.c +900 -0 (not shown; recall o7f3a offset=7)\n");
+  EXPECT_EQ(formatted.next, 1U);
+  EXPECT_EQ(formatted.omitted[0].what, "context lines");
+  EXPECT_EQ(formatted.omitted[0].lines, 1U);
+  EXPECT_EQ(formatted.omitted[1].lines, 900U);
+}
+
+TEST(Formatter, SectionsThatHaveNoRoomForTheirNamesAreCounted) {
+  Facts facts;
+  for (std::size_t at = 0; at < 500; ++at)
+    facts.sections.push_back({"# file.c +1 -0", {"@1", "+a"}, {"@1", "+a"}, at * 6});
+  const auto formatted = format_facts({facts, {}, 300, kId});
+  EXPECT_LE(estimate_tokens(formatted.text), 300U);
+  ASSERT_EQ(formatted.omitted.size(), 2U);
+  const auto named = std::count(formatted.text.begin(), formatted.text.end(), '\n');
+  EXPECT_EQ(formatted.omitted[1].lines + static_cast<std::uint64_t>(named), 500U);
 }
 
 TEST(Formatter, DetailsGoBeforeFacts) {
@@ -35,7 +73,8 @@ TEST(Formatter, DetailsGoBeforeFacts) {
   const auto whole = estimate_tokens(format_facts({facts, {}, 100000, kId}).text);
   const auto formatted = format_facts({facts, {}, whole * 2 / 3, kId});
   EXPECT_NE(formatted.text.find("case_49_x  src/lib.rs:50:3"), std::string::npos);
-  EXPECT_NE(formatted.text.find("lines of detail; recall o7f3a offset="), std::string::npos);
+  EXPECT_EQ(formatted.omitted[0].what, "lines of detail");
+  EXPECT_NE(formatted.next, 0U);
 }
 
 TEST(Formatter, MissingFactsNameTheLineToRecall) {

@@ -44,6 +44,21 @@ void append_lost(Draft& draft, const CanaryReport& report, const TypedInput& inp
   draft.text += omission_line({draft.omitted.back()}, recall_call(input.captured.recall_id, next));
 }
 
+CanaryReport lost_lines(const Facts& facts, const Formatted& formatted, const TypedInput& input) {
+  const auto told = formatted.text + summary_text(facts);
+  return scan_for_lost_lines(input.lines, {told, facts.accounted});
+}
+
+// What is left out stands behind the call in the first line, or at the end when the text is cut.
+Draft draft_of(const Formatted& formatted, std::string status, const TypedInput& input) {
+  const auto& id = input.captured.recall_id;
+  const bool is_whole = formatted.next == 0 && !id.empty();
+  if (is_whole) status += omission_note(formatted.omitted);
+  const auto last =
+      is_whole ? "" : omission_line(formatted.omitted, recall_call(id, formatted.next));
+  return {status + "\n" + formatted.text + last, "", formatted.omitted};
+}
+
 std::optional<Draft> try_parser(const Parser& parser, const TypedInput& input,
                                 std::string& reason) {
   const ParserInput parser_input{input.command, input.lines, input.captured.ending};
@@ -64,10 +79,10 @@ std::optional<Draft> draft_of(const Facts& facts, std::string_view name, const T
   }
   const std::size_t room = input.max_tokens > kFrameTokens ? input.max_tokens - kFrameTokens : 0;
   auto formatted = format_facts({facts, input.lines, room, input.captured.recall_id});
-  Draft draft{status_line(input.captured, summary_text(facts)) + "\n" + formatted.text,
-              std::string(name), std::move(formatted.omitted)};
+  auto draft = draft_of(formatted, status_line(input.captured, summary_text(facts)), input);
+  draft.parser = name;
   if (facts.is_data || formatted.is_cut) return draft;
-  const auto report = scan_for_lost_lines(input.lines, draft.text);
+  const auto report = lost_lines(facts, formatted, input);
   if (report.is_bad()) {
     reason += fmt::format("{} missed {} of {} error lines; ", name, report.missed, report.hits);
     return std::nullopt;

@@ -79,7 +79,7 @@ class Text:
         name = r"(?:(?<![\w/.-])|(?<=\s\./)|(?<=^\./))" + re.escape(file)
         comma = rf"[:,]{column}(?!\d)" if column else r"(?!\d)"
         among = r"(?:\d+(?:[:,]\d+)?[ ,;]+)*"
-        if re.search(rf"{name}[:(] ?(?:{among})\(?{line}{comma}", self.whole, re.MULTILINE):
+        if re.search(rf"{name}[:(] ?(?:{among})[(\[]?{line}{comma}", self.whole, re.MULTILINE):
             return True
         here = False
         for row in self.indented:
@@ -98,7 +98,7 @@ class Text:
 
 
 def grouped_paths(lines):
-    """Paths of listings such as `src/: a.c b.c`, `src/{a,b}.c` and of indented trees."""
+    """Paths of listings such as `src/: a.c b.c`, `src/*.c: a b`, `src/{a,b}.c` and of indented trees."""
     headings = []  # (indentation, directory)
     section = ""  # of ls -R: `./src:`, then names, then an empty line
     for line in lines:
@@ -111,8 +111,15 @@ def grouped_paths(lines):
             headings.pop()
         above = headings[-1][1] if headings else ""
         words = re.split(r"[ ,;]+", body)
+        for at, word in enumerate(words[:2]):
+            glob = re.fullmatch(r"(?:\./)?((?:[^ *]*/)?)\*(\.[^ *:]+):", word)
+            if glob:
+                yield from (f"{above}{glob.group(1)}{name}{glob.group(2)}" for name in words[at + 1:])
+                if at == 0 and glob.group(1):
+                    headings.append((indentation, above + glob.group(1)))
+                break
         first = re.fullmatch(r"(?:\./)?([^ ]*?)/?:?", words[0]).group(1) if words[0] else ""
-        if words[0].endswith(("/", "/:", ":")):
+        if words[0].endswith(("/", "/:", ":")) and "*" not in words[0]:
             below = f"{above}{first}/" if first not in ("", ".") else above
             headings.append((indentation, below))
             yield below.rstrip("/")

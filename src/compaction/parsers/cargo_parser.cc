@@ -152,6 +152,7 @@ bool CargoScan::take_test_output() {
 // "failures:" and the names below it, four columns in.
 bool CargoScan::take_failure_list() {
   if (cursor_.line() != "failures:") return false;
+  ledger_.account(cursor_.line());
   cursor_.advance();
   while (!cursor_.done() && is_blank(cursor_.line()))
     cursor_.advance();
@@ -170,6 +171,7 @@ bool CargoScan::take_result() {
     if (total.word == "failed") ledger_.expect_failures(total.count);
   }
   known_.clear();
+  ledger_.account(cursor_.line());
   cursor_.advance();
   return true;
 }
@@ -202,7 +204,7 @@ bool CargoScan::take_hint() {
                        line.starts_with("note: run with `RUST_BACKTRACE") ||
                        (line.starts_with("warning: `") && contains(line, " generated ")) ||
                        line.starts_with("warning: build failed, waiting for other jobs");
-  if (is_hint) ledger_.omit("summary lines");
+  if (is_hint) ledger_.omit_line("summary lines", line);
   const bool is_tests = line.starts_with("running ") && contains(line, " test");
   if (is_tests || is_progress(line)) ledger_.omit("progress lines");
   if (is_progress(line)) note_crate(line);

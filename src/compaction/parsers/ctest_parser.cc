@@ -171,10 +171,11 @@ bool CtestScan::take_test() {
 bool CtestScan::take_list() {
   const bool is_failed = cursor_.line() == "The following tests FAILED:";
   if (!is_failed && !cursor_.line().starts_with("The following tests ")) return false;
+  ledger_.account(cursor_.line());
   cursor_.advance();
   for (; cursor_.line().starts_with('\t'); cursor_.advance()) {
     auto text = trim(cursor_.line());
-    ledger_.omit("summary lines");
+    ledger_.omit_line("summary lines", text);
     if (!is_failed || !take_number(text) || !take_prefix(text, " - ")) continue;
     const auto name = text.substr(0, text.rfind(" ("));
     if (ctest_names_.emplace(name).second) ledger_.add(make_failure(name));
@@ -192,6 +193,7 @@ bool CtestScan::take_sum() {
   ledger_.add_total("failed", failed);
   ledger_.add_total("tests", all);
   expected_ += failed;
+  ledger_.account(cursor_.line());
   cursor_.advance();
   return true;
 }
@@ -215,7 +217,7 @@ bool CtestScan::take_chatter() {
       line.starts_with("Looked in the following places") ||
       (line.starts_with("test ") && line.size() < 12);
   if (!is_chatter) return false;
-  ledger_.omit("progress lines");
+  ledger_.omit_line("progress lines", line);
   cursor_.advance();
   return true;
 }

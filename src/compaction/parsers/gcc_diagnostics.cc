@@ -99,13 +99,10 @@ bool is_note_of(const Diagnostic& note) {
   return note.severity == Severity::Note;
 }
 
-// The commonest of them is named by its words: they say "failed", and are no failure.
+// Some of them say "failed" (a template's deduction), and are no failure.
 void omit_note(const LocatedText& note, Ledger& ledger) {
   const bool is_system = is_system_file(note.where.file);
-  if (is_system && contains(note.rest, "template argument deduction/substitution failed"))
-    ledger.omit("\"note: template argument deduction/substitution failed\" in /usr/include");
-  else
-    ledger.omit(is_system ? "notes in system headers" : "notes");
+  ledger.omit_line(is_system ? "notes in system headers" : "notes", note.rest);
 }
 
 // Notes explain the diagnostic above them; those inside the compiler's own headers rarely do.
@@ -300,11 +297,11 @@ bool take_linker_message(LineCursor& cursor, Ledger& ledger) {
   const auto program = take_program(text);
   if (program.empty() && !is_linker_complaint(text)) return false;
   if (!program.empty() && (contains(text, ": in function ") || contains(text, ": In function "))) {
-    ledger.omit(program == "/usr/bin/ld" ? "/usr/bin/ld scope lines" : "scope lines");
+    ledger.omit_line("scope lines", text);
     cursor.advance();
     return true;
   }
-  if (contains(text, ":(.text")) ledger.omit("offsets in .text");
+  if (contains(text, ":(.text")) ledger.omit_line("offsets in .text", text);
   auto diagnostic = linker_diagnostic(text);
   const bool is_complaint = is_linker_complaint(text) || severity_message(text) ||
                             contains(text, "warning: ") || contains(text, "error: ");

@@ -20,8 +20,8 @@ std::optional<Facts> parse(const ParserInput& input) {
   facts.is_data = true;
   facts.tool = "diff";
   facts.totals = {{"files", patch->files}, {"added", patch->added}, {"removed", patch->removed}};
-  facts.kept = std::move(patch->lines);
-  facts.omitted = {{"lines of context and headings", patch->left_out}};
+  facts.sections = std::move(patch->sections);
+  facts.omitted = {{"context lines", patch->left_out}};
   for (; at < input.lines.size(); ++at)
     facts.kept.emplace_back(input.lines[at]);
   return facts;

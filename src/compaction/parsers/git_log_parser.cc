@@ -54,13 +54,13 @@ class LogReader {
     facts_.is_data = true;
     facts_.tool = "git log";
     facts_.totals.push_back({"commits", commits_});
-    facts_.omitted = {{"lines of commit bodies", body_lines_},
-                      {"lines of context and headings", patch_lines_}};
+    facts_.omitted = {{"lines of commit bodies", body_lines_}, {"context lines", patch_lines_}};
     return std::move(facts_);
   }
 
  private:
   bool read_commit() {
+    const std::size_t first_line = at_;
     auto text = lines_[at_++];
     (void)take_prefix(text, "commit ");  // starts_commit() saw it
     const auto hash = take_word(text).substr(0, kShortHash);
@@ -69,10 +69,15 @@ class LogReader {
     ++commits_;
     skip_blank();
     const auto subject = take_subject();
-    const auto by = fmt::format("{}, {}:", author_, day_);
-    if (by != by_) facts_.kept.push_back(by);
-    by_ = by;
-    facts_.kept.push_back(fmt::format("{} {}{}{}", hash, subject, marks.empty() ? "" : " ", marks));
+    const auto by = take_heading();
+    auto line = fmt::format("{} {}{}{}", hash, subject, marks.empty() ? "" : " ", marks);
+    if (facts_.sections.empty()) {
+      if (!by.empty()) facts_.kept.push_back(by);
+      facts_.kept.push_back(std::move(line));
+    } else {
+      const auto head = by.empty() ? line : fmt::format("{}\n{}", by, line);
+      facts_.sections.push_back({head, {}, {}, first_line});
+    }
     read_body();
     return read_rest();
   }
@@ -93,6 +98,32 @@ class LogReader {
     }
   }
 
+  // Who and when, as far as it is not what the last heading said; nothing if all of it is.
+  std::string take_heading() {
+    const bool is_other_author = said_author_ != author_;
+    const bool is_other_day = said_day_ != day_;
+    said_author_ = author_;
+    said_day_ = day_;
+    if (!is_other_author && !is_other_day) return "";
+    if (!is_other_author) return day_ + ":";
+    return is_other_day ? fmt::format("{}, {}:", author_, day_) : author_ + ":";
+  }
+
+  void forget_heading() {
+    said_author_.reset();
+    said_day_.reset();
+  }
+
+  // Behind a patch everything belongs to the section of its commit.
+  void add(std::string_view line) {
+    if (facts_.sections.empty()) {
+      facts_.kept.emplace_back(line);
+      return;
+    }
+    facts_.sections.back().lines.emplace_back(line);
+    facts_.sections.back().brief.emplace_back(line);
+  }
+
   void skip_blank() {
     while (at_ < lines_.size() && is_blank(lines_[at_]))
       ++at_;
@@ -110,7 +141,7 @@ class LogReader {
       if (!is_body && !is_blank(line)) return;
       if (is_blank(line)) continue;
       if (keeps_bodies_) {
-        facts_.kept.emplace_back(line.substr(2));
+        add(line.substr(2));
       } else {
         ++body_lines_;
       }
@@ -125,12 +156,15 @@ class LogReader {
         auto patch = read_patch(lines_, at_);
         if (!patch) return false;
         patch_lines_ += patch->left_out;
-        std::move(patch->lines.begin(), patch->lines.end(), std::back_inserter(facts_.kept));
-        by_.clear();
+        std::move(patch->sections.begin(), patch->sections.end(),
+                  std::back_inserter(facts_.sections));
+        forget_heading();
         continue;
       }
-      if (!is_blank(line)) facts_.kept.emplace_back(line);
-      if (!is_blank(line)) by_.clear();
+      if (!is_blank(line)) {
+        add(line);
+        forget_heading();
+      }
       ++at_;
     }
     return true;
@@ -140,7 +174,8 @@ class LogReader {
   std::size_t at_ = 0;
   bool keeps_bodies_ = false;
   Facts facts_;
-  std::string author_, day_, by_;
+  std::string author_, day_;
+  std::optional<std::string> said_author_, said_day_;  // by the last heading
   std::uint64_t commits_ = 0;
   std::uint64_t body_lines_ = 0;
   std::uint64_t patch_lines_ = 0;

@@ -18,6 +18,7 @@ struct Hunk {
   std::uint64_t new_left = 0;
   std::uint64_t new_line = 0;  // number of the next one
   std::string_view place;      // what git says behind the second @@
+  bool is_placed = false;      // and it has been said
 };
 
 // "41,7" or "41"
@@ -83,10 +84,9 @@ class PatchReader {
     finish_file();
     has_file_ = true;
     file_added_ = file_removed_ = 0;
-    heading_ = patch_.lines.size();
     name_.clear();
     note_.clear();
-    patch_.lines.emplace_back();
+    patch_.sections.push_back({"", {}, {}, at_});
     ++patch_.files;
     std::string_view from;
     std::string_view to;
@@ -136,7 +136,7 @@ class PatchReader {
 
   void finish_file() {
     if (!has_file_) return;
-    patch_.lines[heading_] =
+    patch_.sections.back().head =
         fmt::format("# {} +{} -{}{}", name_, file_added_, file_removed_, note_);
     has_file_ = false;
   }
@@ -156,6 +156,7 @@ class PatchReader {
       take_line_of(*hunk);
     }
     patch_.left_out += ahead_.size();
+    drop_edge();
   }
 
   void take_line_of(Hunk& hunk) {
@@ -163,16 +164,21 @@ class PatchReader {
     const char mark = line.empty() ? ' ' : line.front();  // some tools strip the blank
     if (mark == '+' || mark == '-') {
       show_ahead(hunk);
-      patch_.lines.emplace_back(line);
+      show(line);
       (mark == '+' ? file_added_ : file_removed_) += 1;
       (mark == '+' ? patch_.added : patch_.removed) += 1;
       behind_ = kContext;
     } else if (mark == '\\') {
-      patch_.lines.emplace_back(line);
+      show(line);
       return;
     } else if (behind_ > 0) {
       --behind_;
-      patch_.lines.emplace_back(line);
+      if (is_blank(line)) {
+        edge_ = line;
+        has_edge_ = true;
+      } else {
+        show(line);
+      }
     } else {
       ahead_.push_back(line);
       if (ahead_.size() > kContext) {
@@ -188,17 +194,45 @@ class PatchReader {
   }
 
   // The place, if lines were left out since the last one shown, and the context before a change.
-  void show_ahead(const Hunk& hunk) {
-    const std::uint64_t first =
-        hunk.new_line - std::min<std::uint64_t>(ahead_.size(), hunk.new_line);
-    if (shown_to_ == 0 || first != shown_to_) {
-      patch_.lines.push_back(fmt::format("@{}{}{}", std::max<std::uint64_t>(first, 1),
-                                         hunk.place.empty() ? "" : " ", hunk.place));
+  void show_ahead(Hunk& hunk) {
+    const auto first = hunk.new_line - std::min<std::uint64_t>(ahead_.size(), hunk.new_line);
+    const bool is_gap = shown_to_ == 0 || first != shown_to_;
+    if (is_gap) {
+      drop_edge();
+      show_place(hunk, first);
+    } else if (has_edge_) {
+      show(edge_);
+      has_edge_ = false;
     }
     for (const auto line : ahead_)
-      patch_.lines.emplace_back(line);
+      show(line);
     ahead_.clear();
     shown_to_ = hunk.new_line;
+  }
+
+  // What git says behind @@ is said once for a hunk. A blank line at the edge tells nothing.
+  void show_place(Hunk& hunk, std::uint64_t first) {
+    while (!ahead_.empty() && is_blank(ahead_.front())) {
+      ahead_.pop_front();
+      ++patch_.left_out;
+      ++first;
+    }
+    const bool says_place = !hunk.place.empty() && !hunk.is_placed;
+    show(fmt::format("@{}{}{}", std::max<std::uint64_t>(first, 1), says_place ? " " : "",
+                     says_place ? hunk.place : ""));
+    hunk.is_placed = true;
+  }
+
+  // The blank line behind a change, when what follows it is not shown.
+  void drop_edge() {
+    patch_.left_out += has_edge_ ? 1 : 0;
+    has_edge_ = false;
+  }
+
+  void show(std::string_view line) {
+    auto& section = patch_.sections.back();
+    section.lines.emplace_back(line);
+    if (!line.empty() && line.front() != ' ') section.brief.emplace_back(line);
   }
 
   Lines lines_;
@@ -208,12 +242,13 @@ class PatchReader {
   bool has_file_ = false;
   std::string name_;
   std::string note_;
-  std::size_t heading_ = 0;
   std::uint64_t file_added_ = 0;
   std::uint64_t file_removed_ = 0;
   std::deque<std::string_view> ahead_;  // context that a change may follow
   std::size_t behind_ = 0;              // context still to show
-  std::uint64_t shown_to_ = 0;          // the new file's line behind the last one shown
+  std::string_view edge_;               // the blank line behind a change, not shown yet
+  bool has_edge_ = false;
+  std::uint64_t shown_to_ = 0;  // the new file's line behind the last one shown
 };
 
 }  // namespace

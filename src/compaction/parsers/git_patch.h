@@ -1,5 +1,5 @@
-// A unified diff with every changed line, one line of context around it, and one line per file
-// where git prints four.
+// A unified diff with every changed line, one line of context around it unless that is blank, and
+// one line per file where git prints four.
 #pragma once
 
 #include <cstddef>
@@ -13,7 +13,7 @@
 namespace nutshell::compaction {
 
 struct Patch {
-  std::vector<std::string> lines;
+  std::vector<Section> sections;  // one for each file
   std::uint64_t files = 0;
   std::uint64_t added = 0;
   std::uint64_t removed = 0;

@@ -36,17 +36,27 @@ index 4444444..0000000
 -bye
 )";
 
+using Texts = std::vector<std::string>;
+
+Texts shown(const Facts& facts) {
+  Texts lines;
+  for (const Section& section : facts.sections) {
+    lines.push_back(section.head);
+    lines.insert(lines.end(), section.lines.begin(), section.lines.end());
+  }
+  return lines;
+}
+
 TEST(GitPatch, EveryChangedLineStays) {
   const GivenOutput given("git diff", 0, kDiff);
   ASSERT_TRUE(given.is_recognised_by(git_diff_parser()));
   const auto facts = given.parsed_by(git_diff_parser());
   ASSERT_TRUE(facts);
-  EXPECT_EQ(facts->kept,
-            (std::vector<std::string>{
-                "# src/a.cc +2 -1", "@12 int main() {", " three", "-old", "+new", " four",
-                "@16 int main() {", " six", "+last", " seven",
-                "# x.bin +0 -0 new file mode 100644 Binary files /dev/null and b/x.bin differ",
-                "# gone.txt +0 -1 deleted file mode 100644", "@1", "-bye"}));
+  EXPECT_EQ(shown(*facts),
+            (Texts{"# src/a.cc +2 -1", "@12 int main() {", " three", "-old", "+new", " four", "@16",
+                   " six", "+last", " seven",
+                   "# x.bin +0 -0 new file mode 100644 Binary files /dev/null and b/x.bin differ",
+                   "# gone.txt +0 -1 deleted file mode 100644", "@1", "-bye"}));
   EXPECT_EQ(total_of(*facts, "files"), 3U);
   EXPECT_EQ(total_of(*facts, "added"), 2U);
 }
@@ -58,8 +68,18 @@ TEST(GitPatch, LineThatLooksLikeAHeadingIsContent) {
       "same\n");
   const auto facts = given.parsed_by(git_diff_parser());
   ASSERT_TRUE(facts);
-  EXPECT_EQ(facts->kept,
-            (std::vector<std::string>{"# x +1 -1", "@1", "--- old", "+++ new", " same"}));
+  EXPECT_EQ(shown(*facts), (Texts{"# x +1 -1", "@1", "--- old", "+++ new", " same"}));
+}
+
+TEST(GitPatch, BlankLinesStayOnlyBetweenChanges) {
+  const GivenOutput given(
+      "git diff", 0,
+      "diff --git a/x b/x\n--- a/x\n+++ b/x\n@@ -3,9 +3,9 @@ f()\n one\n \n-a\n+A\n "
+      "\n two\n-b\n+B\n \n three\n four\n");
+  const auto facts = given.parsed_by(git_diff_parser());
+  ASSERT_TRUE(facts);
+  EXPECT_EQ(shown(*facts), (Texts{"# x +2 -2", "@5 f()", "-a", "+A", " ", " two", "-b", "+B"}));
+  EXPECT_EQ(facts->omitted[0].lines, 8U);
 }
 
 TEST(GitPatch, CombinedDiffIsRefused) {
@@ -73,7 +93,7 @@ TEST(GitPatch, CutOffDiffEndsQuietly) {
                           "diff --git a/x b/x\n--- a/x\n+++ b/x\n@@ -1,20 +1,20 @@\n-a\n+b\n");
   const auto facts = given.parsed_by(git_diff_parser());
   ASSERT_TRUE(facts);
-  EXPECT_EQ(facts->kept.back(), "+b");
+  EXPECT_EQ(shown(*facts).back(), "+b");
 }
 
 }  // namespace

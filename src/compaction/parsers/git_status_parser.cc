@@ -13,8 +13,6 @@
 namespace nutshell::compaction {
 namespace {
 
-constexpr std::size_t kLineBytes = 160;
-
 bool recognises(const ParserInput& input) {
   if (input.lines.empty()) return false;
   const auto first = input.lines.front();
@@ -104,22 +102,15 @@ class StatusReader {
     classes_[found->second].paths.push_back(entry);
   }
 
-  // On one line, unless a directory stands ahead of names: that needs a line of its own.
+  // On one line when there is one group, otherwise below the name of the class.
   void append_class(const Class& one) {
-    const auto groups = group_paths(one.paths);
-    const bool has_lists = std::any_of(groups.begin(), groups.end(), [](const std::string& group) {
-      return contains(group, ": ");
-    });
-    auto line = one.name + ":";
-    for (const std::string& group : groups) {
-      const bool is_full = has_lists || line.size() > kLineBytes;
-      if (is_full) facts_.kept.push_back(std::exchange(line, ""));
-      // a name with blanks in it would not be told from two
-      const bool is_first = line.empty() || line.ends_with(':');
-      const auto separator = !is_first && contains(group, " ") ? "; " : " ";
-      line += (line.empty() ? "" : separator) + group;
+    auto groups = group_paths(one.paths);
+    if (groups.size() == 1) {
+      facts_.kept.push_back(fmt::format("{}: {}", one.name, groups.front()));
+      return;
     }
-    facts_.kept.push_back(line);
+    facts_.kept.push_back(one.name + ":");
+    std::move(groups.begin(), groups.end(), std::back_inserter(facts_.kept));
   }
 
   Facts facts_;

@@ -122,7 +122,7 @@ bool GoScan::take_end() {
   is_in_failure_ = end.state == "FAIL";
   if (end.state == "FAIL") {
     add_failure(end.name);
-    ledger_.omit("times like (0.00s)");
+    ledger_.omit_line("test times", cursor_.line());
     ledger_.add_total("failed", 1);
   } else {
     const auto printed = printed_.find(std::string(end.name));
@@ -147,6 +147,7 @@ bool GoScan::take_package() {
   auto text = cursor_.line();
   if (!is_package_line(text)) return false;
   is_in_failure_ = false;
+  ledger_.account(cursor_.line());
   if (take_prefix(text, "FAIL\t")) {
     ++failed_packages_;
     const auto tab = text.find('\t');

@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <array>
 #include <unordered_map>
 
 #include "compaction/parsers/text_scan.h"
@@ -41,47 +40,97 @@ std::optional<Match> parse_match(std::string_view line) {
   return std::nullopt;
 }
 
-bool recognises(const ParserInput& input) {
-  if (!is_search(input.command) || input.lines.size() < 4) return false;
-  const auto matches =
-      std::count_if(input.lines.begin(), input.lines.end(),
-                    [](std::string_view line) { return parse_match(line).has_value(); });
-  return static_cast<std::size_t>(matches) * 10 >= input.lines.size() * 9;
+// "src/a.c-11-text" of a file that is known: a name may have such numbers in it, too.
+std::optional<Match> parse_context(std::string_view line, std::string_view file) {
+  (void)take_prefix(line, "./");
+  if (file.empty() || !take_prefix(line, file) || !take_prefix(line, "-")) return std::nullopt;
+  auto rest = line;
+  if (!take_number(rest) || !take_prefix(rest, "-")) return std::nullopt;
+  const auto number = line.substr(0, line.size() - rest.size() - 1);
+  return Match{file, number, rest, '-'};
 }
 
-struct FileMatches {
-  std::string_view file;
-  std::vector<std::string> lines;
+bool is_separator(std::string_view line) {
+  return line == "--";
+}
+
+// Reads lines in order. Context stands before the match that names its file, or behind it.
+class MatchReader {
+ public:
+  explicit MatchReader(Lines lines) : lines_(lines) {}
+
+  std::optional<Match> read(std::size_t at) {
+    // Context first: its text may look like a match, a match never looks like context.
+    if (auto match = parse_context(lines_[at], before_)) return match;
+    if (auto match = parse_match(lines_[at])) {
+      before_ = match->file;
+      return match;
+    }
+    return parse_context(lines_[at], file_after(at));
+  }
+
+ private:
+  // The file of the next match; every line is looked at once for this.
+  std::string_view file_after(std::size_t at) {
+    for (next_ = std::max(next_, at); next_ < lines_.size(); ++next_) {
+      if (const auto match = parse_match(lines_[next_])) return match->file;
+    }
+    return "";
+  }
+
+  Lines lines_;
+  std::string_view before_;
+  std::size_t next_ = 0;
 };
+
+bool recognises(const ParserInput& input) {
+  if (!is_search(input.command) || input.lines.size() < 4) return false;
+  MatchReader reader(input.lines);
+  std::size_t known = 0;
+  std::size_t matches = 0;
+  for (std::size_t at = 0; at < input.lines.size(); ++at) {
+    const auto match = reader.read(at);
+    known += match || is_separator(input.lines[at]) ? 1 : 0;
+    matches += match && match->mark == ':' ? 1 : 0;
+  }
+  return matches > 0 && known * 10 >= input.lines.size() * 9;
+}
+
+// One file with its matches; without context, if that has no room.
+void add_line(Section& section, const Match& match) {
+  section.lines.push_back(fmt::format(" {}{}{}", match.number, match.mark, match.text));
+  if (match.mark == ':') section.brief.push_back(section.lines.back());
+}
+
+// A file with one match is one line.
+void join_single(Section& section) {
+  if (section.lines.size() != 1) return;
+  section.head += ":" + section.lines.front().substr(1);
+  section.lines.clear();
+  section.brief.clear();
+}
 
 std::optional<Facts> parse(const ParserInput& input) {
   Facts facts;
   facts.is_data = true;
   facts.tool = input.command.words.front();
-  std::vector<FileMatches> files;
   std::unordered_map<std::string_view, std::size_t> known;
+  MatchReader reader(input.lines);
   std::uint64_t matches = 0;
-  for (const auto line : input.lines) {
-    const auto match = parse_match(line);
+  for (std::size_t at = 0; at < input.lines.size(); ++at) {
+    const auto line = input.lines[at];
+    const auto match = reader.read(at);
     if (!match) {
-      if (!is_blank(line)) facts.kept.emplace_back(line);
+      if (!is_blank(line) && !is_separator(line)) facts.kept.emplace_back(line);
       continue;
     }
-    ++matches;
-    const auto [found, is_new] = known.emplace(match->file, files.size());
-    if (is_new) files.push_back({match->file, {}});
-    files[found->second].lines.push_back(fmt::format("{}:{}", match->number, match->text));
+    matches += match->mark == ':' ? 1 : 0;
+    const auto [found, is_new] = known.emplace(match->file, facts.sections.size());
+    if (is_new) facts.sections.push_back({std::string(match->file), {}, {}, at});
+    add_line(facts.sections[found->second], *match);
   }
-  for (FileMatches& file : files) {
-    if (file.lines.size() == 1) {
-      facts.kept.push_back(fmt::format("{}:{}", file.file, file.lines.front()));
-      continue;
-    }
-    facts.kept.emplace_back(file.file);
-    for (const std::string& line : file.lines)
-      facts.kept.push_back(" " + line);
-  }
-  facts.totals = {{"matches", matches}, {"files", files.size()}};
+  std::for_each(facts.sections.begin(), facts.sections.end(), join_single);
+  facts.totals = {{"matches", matches}, {"files", facts.sections.size()}};
   return facts;
 }
 

@@ -64,7 +64,7 @@ void GtestReport::end_failed(std::string_view text) {
 void GtestReport::take_list(std::string_view text) {
   const auto name = text.substr(0, text.find(", where "));
   if (known_.emplace(name).second) ledger_.add(make_failure(name));
-  ledger_.omit("summary lines");
+  ledger_.omit_line("summary lines", text);
 }
 
 void GtestReport::take_bracket(std::string_view mark, std::string_view text) {
@@ -112,7 +112,7 @@ bool GtestReport::take(std::string_view line) {
   const bool is_sum = text.ends_with(" FAILED TEST") || text.ends_with(" FAILED TESTS") ||
                       text.starts_with("Running main() from ");
   if (is_sum) {
-    ledger_.omit("summary lines");
+    ledger_.omit_line("summary lines", text);
     return true;
   }
   if (is_list_ || (running_.empty() && !is_failure_place(line) && printed_.empty())) return false;

@@ -113,6 +113,7 @@ bool JestScan::take_sum() {
   } else if (!text.starts_with("Time:  ") && !text.starts_with("Ran all test suites")) {
     return false;
   }
+  ledger_.account(cursor_.line());
   cursor_.advance();
   return true;
 }

@@ -44,6 +44,11 @@ void Ledger::omit(std::string_view what, std::uint64_t lines) {
   facts_.omitted.push_back({std::string(what), lines});
 }
 
+void Ledger::omit_line(std::string_view what, std::string_view line) {
+  omit(what);
+  account(line);
+}
+
 void Ledger::set_aside(std::string_view line) {
   if (aside_lines_ < kFewAside) aside_.push_back(line);
   ++aside_lines_;

@@ -47,6 +47,10 @@ class Ledger {
   void add_total(std::string_view word, std::uint64_t count);
   void keep(std::string_view line) { facts_.kept.emplace_back(line); }
   void omit(std::string_view what, std::uint64_t lines = 1);
+  // One line, of which the parser knows that nothing in it is news.
+  void omit_line(std::string_view what, std::string_view line);
+  // A line whose words are not those of the fact that tells it.
+  void account(std::string_view line) { facts_.accounted.push_back(line); }
   // A line that says nothing known. A few of them are kept where the tool runs the user's own
   // commands, whose words may be the answer; many are only counted.
   void set_aside(std::string_view line);

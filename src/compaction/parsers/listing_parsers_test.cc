@@ -16,7 +16,13 @@ Texts kept_by(const Parser& parser, std::string_view command, const std::string&
   const GivenOutput given(command, 0, output);
   if (!given.is_recognised_by(parser)) return {"not recognised"};
   const auto facts = given.parsed_by(parser);
-  return facts ? facts->kept : Texts{"refused"};
+  if (!facts) return {"refused"};
+  auto shown = facts->kept;
+  for (const Section& section : facts->sections) {
+    shown.push_back(section.head);
+    shown.insert(shown.end(), section.lines.begin(), section.lines.end());
+  }
+  return shown;
 }
 
 TEST(LsParser, NamesAndSizesStay) {
@@ -45,8 +51,40 @@ TEST(FindParser, PathsAreGroupedByDirectory) {
 ./docs/three.md
 ./docs/x/y.md
 )"),
-            (Texts{"with space.md", "src/{a,b,c}.cc", "src/: README LICENSE", "top.md",
-                   "docs/{one,two,three}.md", "docs/x/y.md"}));
+            (Texts{"with space.md", "top.md", "docs/*.md: one two three", " x/y.md",
+                   "src/*.cc: a b c", "src/: README LICENSE"}));
+}
+
+TEST(FindParser, DirectoriesStandBelowEachOther) {
+  EXPECT_EQ(kept_by(find_parser(), "find lib -type f", R"(lib/java/a/One.java
+lib/java/a/Two.java
+lib/java/b/Three.java
+lib/java/b/x/Four.java
+lib/java/b/x/five.txt
+lib/java/c/Six.java
+)"),
+            (Texts{"lib/java/", " a/*.java: One Two", " b/Three.java", " b/x/: Four.java five.txt",
+                   " c/Six.java"}));
+}
+
+// Signs that mean something in a grouped listing would make one path look like another.
+TEST(FindParser, OddNamesStandAlone) {
+  EXPECT_EQ(kept_by(find_parser(), "find .", "./a/*.c\n./a/b.c\n./a/{c}.c\n./a/d,e.c\n./a/f.c\n"),
+            (Texts{"a/*.c", "a/{c}.c", "a/d,e.c", "a/*.c: b f"}));
+}
+
+// Many directories inside each other are neither a deep recursion nor a long indentation.
+TEST(FindParser, DeepDirectoriesStayFlat) {
+  std::string path = "a";
+  std::string output;
+  for (int depth = 0; depth < 300; ++depth) {
+    path += "/a";
+    output += path + "/x.c\n" + path + "/y.c\n";
+  }
+  const auto kept = kept_by(find_parser(), "find .", output);
+  ASSERT_EQ(kept.size(), 300U);
+  EXPECT_EQ(kept.front(), "a/a/*.c: x y");
+  EXPECT_LT(kept[20].find_first_not_of(' '), 20U);
 }
 
 TEST(FindParser, MessagesStayLines) {
@@ -66,6 +104,25 @@ TEST(GrepParser, MatchesStandBelowTheirFile) {
 ./a.cc:12:x
 )"),
             (Texts{"a.cc", " 3:  x = 1;", " 9:  x: 2", " 12:x", "b.cc:1:x"}));
+}
+
+TEST(GrepParser, ContextStandsAmongItsMatches) {
+  const GivenOutput given("grep -rn -C1 x .", 0, R"(a-1.cc-2-before
+a-1.cc:3:x
+a-1.cc-4-after
+--
+b.cc:1:x
+b.cc-2-a-1.cc-9-odd
+)");
+  ASSERT_TRUE(given.is_recognised_by(grep_parser()));
+  const auto facts = given.parsed_by(grep_parser());
+  ASSERT_TRUE(facts);
+  ASSERT_EQ(facts->sections.size(), 2U);
+  EXPECT_EQ(facts->sections[0].head, "a-1.cc");
+  EXPECT_EQ(facts->sections[0].lines, (Texts{" 2-before", " 3:x", " 4-after"}));
+  EXPECT_EQ(facts->sections[0].brief, (Texts{" 3:x"}));
+  EXPECT_EQ(facts->sections[1].lines, (Texts{" 1:x", " 2-a-1.cc-9-odd"}));
+  EXPECT_EQ(total_of(*facts, "matches"), 2U);
 }
 
 TEST(GrepParser, OutputWithoutNumbersIsNotTaken) {

@@ -38,7 +38,7 @@ bool take_make_message(LineCursor& cursor, Ledger& ledger, std::uint64_t& failed
                          message->starts_with("*** Waiting for unfinished jobs") ||
                          message->ends_with("not remade because of errors.");
     if (is_echo)
-      ledger.omit("make errors passed up");
+      ledger.omit_line("make errors passed up", line);
     else
       ledger.keep(line);
     if (is_failure) failed_level = level;

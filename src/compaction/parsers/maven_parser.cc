@@ -99,6 +99,7 @@ bool MavenScan::take_failed_test(Level level, std::string_view text) {
   name = trim(name);
   if (name.ends_with("--")) name = trim(name.substr(0, name.size() - 2));
   auto failure = make_failure(name, is_error ? "ERROR" : "FAILURE");
+  ledger_.account(text);
   cursor_.advance();
   const auto start = cursor_.position();
   while (!cursor_.done() && !is_blank(cursor_.line())) {
@@ -116,9 +117,10 @@ bool MavenScan::take_tests_run(Level level, std::string_view text) {
   if (level == Level::None || !text.starts_with("Tests run:")) return false;
   cursor_.advance();
   if (contains(text, "Time elapsed:")) {
-    ledger_.omit("\"Tests run, Failures, Errors, Skipped, Time elapsed\" of classes");
+    ledger_.omit_line("sums of classes", text);
     return true;
   }
+  ledger_.account(text);
   for (auto part : split(text, ',')) {
     const auto word = take_until(part, ":");
     part = trim(part);
@@ -149,6 +151,7 @@ bool MavenScan::take_list(Level level, std::string_view text) {
     const auto line_level = take_level(line);
     if (line_level != Level::Error || !line.starts_with("  ")) break;
     const auto entry = trim(line);
+    ledger_.account(line);
     const bool is_part = line.starts_with("    ") && !listed.empty();
     if (is_part)
       listed.back().detail.emplace_back(entry);
@@ -184,7 +187,7 @@ bool is_advice(std::string_view text) {
 
 void MavenScan::take_error(std::string_view text) {
   if (is_advice(text))
-    ledger_.omit("maven advice");
+    ledger_.omit_line("maven advice", text);
   else
     ledger_.keep(cursor_.line());
   cursor_.advance();
@@ -193,6 +196,8 @@ void MavenScan::take_error(std::string_view text) {
 void MavenScan::take_info(std::string_view text) {
   const bool is_verdict = text.starts_with("BUILD ");
   const bool is_module = contains(text, " FAILURE [") || contains(text, " SKIPPED");
+  const bool is_sum = text.ends_with(" error") || text.ends_with(" errors ");
+  if (is_verdict || is_module || is_sum) ledger_.account(text);
   if (is_verdict || is_module)
     ledger_.keep(text);
   else

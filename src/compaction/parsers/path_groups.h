@@ -1,4 +1,8 @@
-// Paths with what they share said once: "src/net/{http,tls}.cc", "docs/: a.md LICENSE".
+// Paths with what they share said once, as a tree of directories:
+//
+//   src/*.cc: http tls        src/http.cc and src/tls.cc
+//    net/: a.md LICENSE       src/net/a.md and src/net/LICENSE
+//   docs/one.md
 #pragma once
 
 #include <span>
@@ -8,8 +12,8 @@
 
 namespace nutshell::compaction {
 
-// Every path is in the result, grouped by directory in order of appearance. One with blanks, commas
-// or braces in it stands whole on a line of its own.
+// Every path is in the result, directories in order of their names, names in order of appearance.
+// One with blanks or signs in it that mean something here stands whole on a line of its own.
 std::vector<std::string> group_paths(std::span<const std::string_view> paths);
 
 }  // namespace nutshell::compaction

@@ -99,6 +99,7 @@ bool PytestScan::take_title() {
   const auto line = cursor_.line();
   if (is_digit(line.empty() ? ' ' : line.front()) && is_sum(line)) {
     take_sum(line);
+    ledger_.account(line);
     ledger_.recognise();
     section_ = Section::Other;
     cursor_.advance();
@@ -113,6 +114,7 @@ bool PytestScan::take_title() {
   }
   const auto title = titled(line, '=');
   if (title.empty()) return false;
+  ledger_.account(line);
   if (is_sum(title)) take_sum(title);
   if (is_pytest_line(line)) ledger_.recognise();
   section_ = title == "FAILURES"                  ? Section::Failures
@@ -221,7 +223,7 @@ void PytestScan::take_summary() {
   else if (word == "PASSED")
     ledger_.omit("passing tests");
   else if (line.starts_with("  "))
-    ledger_.omit("summary lines");
+    ledger_.omit_line("summary lines", line);
   else {
     take_unknown(cursor_, ledger_);
     return;

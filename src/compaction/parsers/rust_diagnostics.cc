@@ -72,7 +72,7 @@ void take_remark(std::string_view text, Ledger& ledger, Diagnostic& diagnostic) 
   const bool is_implied = contains(text, "implied by `");
   take_lint(text, diagnostic);
   if (is_lint || is_implied || contains(text, "for further information visit http")) {
-    ledger.omit("\"note: `#[warn(…)]` on by default\"");
+    ledger.omit_line("notes on lints", text);
     return;
   }
   diagnostic.detail.emplace_back(text);
@@ -172,7 +172,7 @@ std::optional<RustPanic> take_rust_panic(LineCursor& cursor, Ledger& ledger) {
   if (!thread || !take_until(text, "panicked at ")) return std::nullopt;
   RustPanic panic;
   panic.thread = *thread;
-  ledger.omit("\"thread panicked at\" headings");
+  ledger.account(text);  // its place and its message are told as the failure's
   cursor.advance();
   if (take_prefix(text, "'")) {  // rustc before 1.73: 'message', src/lib.rs:1:2
     const auto end = text.rfind("', ");

@@ -105,11 +105,13 @@ bool take_sum(LineCursor& cursor, Ledger& ledger) {
   const auto count = take_number(text);
   if (!count || !text.starts_with(" error")) return false;
   ledger.add_total("errors", *count);
+  ledger.account(cursor.line());
   cursor.advance();
   if (!is_blank(cursor.line()) || !cursor.peek(1).starts_with("Errors  Files")) return true;
+  ledger.account(cursor.peek(1));
   cursor.advance(2);
   for (; !cursor.done() && cursor.line().starts_with(' '); cursor.advance())
-    ledger.omit("summary lines");
+    ledger.omit_line("summary lines", cursor.line());
   return true;
 }
 

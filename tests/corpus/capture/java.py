@@ -91,7 +91,7 @@ def maven(project, classes, tests, share, flags="", flaw=False):
     ran = project.run(command, environment=HOME)
     if b"Could not transfer" in ran.stdout or b"UnknownHost" in ran.stdout:
         raise Missing("Maven Central")
-    facts = [text_fact(f"{path.rsplit('/', 1)[-1]}:[{line},{column}]", message)
+    facts = [at_fact(str(project.directory / path), line, column, message)
              for path, line, column, message, _ in errors]
     if not flaw:
         failed = set()
