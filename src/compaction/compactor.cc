@@ -25,6 +25,7 @@ constexpr std::size_t kTinyTokens = 80;
 constexpr std::size_t kSmallTokens = 300;
 constexpr double kSmallGain = 0.6;  // the most that may be left of a small output
 constexpr double kLogGain = 0.8;
+constexpr std::size_t kFarOver = 2;  // budgets: more is not shown whole, by any estimate
 
 bool is_huge(const Captured& captured) {
   const auto bytes = captured.output.size() + captured.error.size();
@@ -77,7 +78,7 @@ class Compaction {
     if (options_.style == Style::Native)
       return finish(render_native(captured_, options_.max_tokens), "asked for", raw_tokens_);
     if (is_huge(captured_)) {
-      return finish(render_excerpt(captured_, options_.max_tokens),
+      return finish(render_excerpt({captured_, options_.max_tokens, raw_tokens_, std::nullopt}),
                     "too large for the typed parsers", raw_tokens_);
     }
     const CleanText text(captured_.output, captured_.error);
@@ -89,10 +90,23 @@ class Compaction {
 
  private:
   Rendering compact(Lines lines) {
+    const std::size_t expected = expected_tokens(lines);
+    if (expected > kFarOver * options_.max_tokens) return compact(lines, {}, expected);
     const auto whole = render_whole(captured_, lines);
     const std::size_t whole_tokens = estimate_tokens(whole.text);
     if (whole_tokens < kTinyTokens && options_.only_renderer.empty())
       return finish(whole, "too small to gain from", raw_tokens_);
+    return compact(lines, whole, whole_tokens);
+  }
+
+  // Of the output with its runs folded, without putting it together.
+  [[nodiscard]] std::size_t expected_tokens(Lines lines) const {
+    const auto bytes = static_cast<double>(captured_.output.size() + captured_.error.size());
+    const double share = static_cast<double>(whole_bytes(lines)) / std::max(1.0, bytes);
+    return static_cast<std::size_t>(static_cast<double>(raw_tokens_) * share);
+  }
+
+  Rendering compact(Lines lines, const Draft& whole, std::size_t whole_tokens) {
     std::string reason;
     const auto command = command_words(captured_.command);
     const TypedInput input{captured_, command, lines, options_.max_tokens};
@@ -119,7 +133,7 @@ class Compaction {
     const bool fits = whole_tokens <= options_.max_tokens;
     if (fits && (whole_tokens < kSmallTokens || !is_log(lines)))
       return finish(whole, reason + "; shown whole", raw_tokens_);
-    auto excerpt = render_excerpt(captured_, options_.max_tokens);
+    auto excerpt = render_excerpt({captured_, options_.max_tokens, raw_tokens_, lines});
     const auto tokens = static_cast<double>(estimate_tokens(excerpt.text));
     if (fits && tokens > static_cast<double>(whole_tokens) * kLogGain)
       return finish(whole, reason + "; shown whole", raw_tokens_);

@@ -125,12 +125,27 @@ Draft render_whole(const Captured& captured, Lines lines) {
   return draft;
 }
 
-Draft render_excerpt(const Captured& captured, std::size_t max_tokens) {
+std::size_t whole_bytes(Lines lines) {
+  std::size_t bytes = 0;
+  std::string_view before;
+  for (const auto line : lines) {
+    if (line != before) bytes += line.size() + 1;
+    before = line;
+  }
+  return bytes;
+}
+
+Draft render_excerpt(const ExcerptInput& input) {
+  const Captured& captured = input.captured;
   LineScan scan;
-  scan.add(captured.output);
-  scan.add(captured.error);
+  if (input.lines) {
+    scan.add(*input.lines);
+  } else {
+    scan.add(captured.output);
+    scan.add(captured.error);
+  }
   constexpr std::size_t kFrameTokens = 80;  // the status and the last line
-  Excerpt excerpt(max_tokens > kFrameTokens ? max_tokens - kFrameTokens : 0);
+  Excerpt excerpt(input.max_tokens > kFrameTokens ? input.max_tokens - kFrameTokens : 0);
   const bool is_log = scan.is_log();
   excerpt.take(scan.errors(), 0.7);
   const std::size_t hidden_errors = excerpt.missed() + scan.unlisted_errors();
@@ -139,10 +154,9 @@ Draft render_excerpt(const Captured& captured, std::size_t max_tokens) {
   excerpt.take(scan.tail(), is_log ? 0.3 : 0.6);
   if (!is_log) excerpt.take(scan.head(), 1.0);
 
-  const std::size_t tokens = estimate_tokens(captured.output) + estimate_tokens(captured.error);
-  const auto summary =
-      fmt::format("{} lines, {} tokens; shown: error lines, {}", scan.lines(), rounded(tokens),
-                  is_log ? "one line of each kind, the end" : "the start, the end");
+  const auto summary = fmt::format(
+      "{} lines, {} tokens; shown: error lines, {}", scan.lines(), rounded(input.raw_tokens),
+      is_log ? "one line of each kind, the end" : "the start, the end");
   Draft draft{status_line(captured, summary) + "\n" + excerpt.text(), "generic", {}};
   const std::size_t left_out = scan.lines() - std::min<std::size_t>(scan.lines(), excerpt.told());
   if (hidden_errors > 0) draft.omitted.push_back({"lines that look like errors", hidden_errors});

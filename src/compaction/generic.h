@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstddef>
+#include <optional>
 
 #include "compaction/captured.h"
 #include "compaction/clean.h"
@@ -13,8 +14,18 @@ namespace nutshell::compaction {
 // command failed or something was folded.
 Draft render_whole(const Captured& captured, Lines lines);
 
+// About how many bytes that is.
+std::size_t whole_bytes(Lines lines);
+
+struct ExcerptInput {
+  const Captured& captured;
+  std::size_t max_tokens;
+  std::size_t raw_tokens;      // of all that was captured
+  std::optional<Lines> lines;  // the same, cleaned; nothing: too much to be kept
+};
+
 // A choice of lines, each block with the number of its first one.
-Draft render_excerpt(const Captured& captured, std::size_t max_tokens);
+Draft render_excerpt(const ExcerptInput& input);
 
 // True when most of the output is log lines, of which one per kind will do.
 bool is_log(Lines lines);

@@ -33,15 +33,24 @@ std::string_view readable(std::string_view raw, std::string& storage) {
 }  // namespace
 
 void LineScan::add(std::string_view bytes) {
-  while (!bytes.empty())
-    add_line(take_line(bytes));
+  while (!bytes.empty()) {
+    const auto raw = take_line(bytes);
+    std::string storage;
+    add_line(raw, readable(raw, storage));
+  }
 }
 
-void LineScan::add_line(std::string_view raw) {
+void LineScan::add(Lines clean) {
+  for (const auto line : clean) {
+    std::string storage;
+    add_line(line, line.size() > kLongestScanned ? readable(line, storage) : line);
+  }
+}
+
+// As it was given, and as it is shown.
+void LineScan::add_line(std::string_view raw, std::string_view line) {
   tail_[lines_ % kTail] = raw;
   ++lines_;
-  std::string storage;
-  const auto line = readable(raw, storage);
   if (head_.size() < kHead) head_.push_back({lines_, shortened(line)});
   if (line.empty()) return;
   ++filled_;

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "compaction/error_words.h"
+#include "compaction/parser.h"
 
 namespace nutshell::compaction {
 
@@ -26,6 +27,7 @@ class LineScan {
   static constexpr std::size_t kTail = 40;
 
   void add(std::string_view bytes);
+  void add(Lines clean);
 
   [[nodiscard]] std::size_t lines() const { return lines_; }
   // Most lines carry a time or a level.
@@ -47,7 +49,7 @@ class LineScan {
     std::uint64_t unlisted = 0;
   };
 
-  void add_line(std::string_view raw);
+  void add_line(std::string_view raw, std::string_view line);
   void count_in(Distinct& distinct, std::uint64_t key, std::string_view line, std::size_t focus);
 
   std::size_t lines_ = 0;

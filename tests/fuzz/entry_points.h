@@ -12,5 +12,6 @@ void fuzz_init_input(std::string_view input);  // an init's connection whose hos
 void fuzz_config(std::string_view input);      // --config
 void fuzz_ignore(std::string_view input);      // globs and ignore files
 void fuzz_compaction(std::string_view input);  // what a command printed
+void fuzz_parsers(std::string_view input);     // the same, by one parser alone
 
 }  // namespace nutshell::fuzz

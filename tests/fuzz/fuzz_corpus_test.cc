@@ -51,5 +51,9 @@ TEST(FuzzCorpus, AnyOutputIsRendered) {
   replay("compaction", fuzz_compaction);
 }
 
+TEST(FuzzCorpus, EveryParserComesBack) {
+  replay("parsers", fuzz_parsers);
+}
+
 }  // namespace
 }  // namespace nutshell::fuzz

@@ -1,4 +1,4 @@
-"""javac, Maven with JUnit (surefire) and Gradle: oracle is JUnit's XML, or what was planted."""
+"""javac, Maven and Gradle with JUnit, JUnit's own runner: oracle is the XML report, or what was planted."""
 import os
 import xml.etree.ElementTree as ElementTree
 
@@ -58,15 +58,19 @@ def javac(project, files, count, share):
     return Case("", "javac -d out src/*.java", ran, facts, failing() if ran.exit_code else [])
 
 
-def write_junit(project, folder, classes, tests, share):
+JUPITER = "import static org.junit.jupiter.api.Assertions.*;\nimport org.junit.jupiter.api.Test;\n"
+JUNIT4 = "import static org.junit.Assert.*;\nimport org.junit.Test;\n"
+JARS = ["/usr/share/java/junit4.jar", "/usr/share/java/hamcrest-core.jar"]
+
+
+def write_junit(project, folder, classes, tests, share, imports=JUPITER):
     bad, planted, index = plant(project, classes * tests, share), {}, 0
     for _ in range(classes):
         name = project.word().capitalize() + "Test"
-        text = ("import static org.junit.jupiter.api.Assertions.*;\nimport org.junit.jupiter.api.Test;\n"
-                f"class {name} {{\n")
+        text = f"{imports}public class {name} {{\n"
         for _ in range(tests):
             test, got, wanted = project.word(), project.number(), project.number()
-            text += f"    @Test\n    void {test}() {{\n"
+            text += f"    @Test\n    public void {test}() {{\n"
             if index in bad:
                 text += f"        assertEquals({wanted}, {got});\n"
                 planted[f"{name}.{test}"] = (name, test, text.count("\n"), got, wanted)
@@ -74,6 +78,12 @@ def write_junit(project, folder, classes, tests, share):
             index += 1
         project.write(f"{folder}/{name}.java", text + "}\n")
     return planted
+
+
+def reported(directory):
+    """The tests that failed, by the XML of JUnit."""
+    cases = [case for report in directory.glob("*.xml") for case in ElementTree.parse(report).getroot().iter("testcase")]
+    return {f"{case.get('classname')}.{case.get('name')}" for case in cases if case.find("failure") is not None}
 
 
 @scenario("maven", ["mvn"], variants={
@@ -94,15 +104,61 @@ def maven(project, classes, tests, share, flags="", flaw=False):
     facts = [at_fact(str(project.directory / path), line, column, message)
              for path, line, column, message, _ in errors]
     if not flaw:
-        failed = set()
-        for report in (project.directory / "target/surefire-reports").glob("*.xml"):
-            for case in ElementTree.parse(report).getroot().iter("testcase"):
-                if case.find("failure") is not None:
-                    failed.add(f"{case.get('classname')}.{case.get('name')}")
-        assert failed == set(planted), (failed, set(planted))
+        assert reported(project.directory / "target/surefire-reports") == set(planted)
     facts += [text_fact(name, test, str(line), f"<{wanted}>", f"<{got}>")
               for name, test, line, got, wanted in planted.values()]
     if not flaw and "-q" not in flags:
         facts.append(text_fact(str(classes * tests)))
         facts.append(text_fact(["BUILD SUCCESS", "passed", "success", "ok"]) if not planted else text_fact(str(len(planted))))
     return Case("", command, ran, facts, failing("build success") if ran.exit_code else [])
+
+
+def jars():
+    absent = [jar for jar in JARS if not os.path.exists(jar)]
+    if absent:
+        raise Missing(" ".join(absent))
+    return JARS
+
+
+@scenario("junit", ["java", "javac"], variants={
+    "all-pass": {"classes": 2, "tests": 6, "share": "none"}, "one-fails": {"classes": 2, "tests": 6, "share": "one"},
+    "ten-percent": {"classes": 3, "tests": 10, "share": 0.1}, "all-fail": {"classes": 1, "tests": 8, "share": "all"},
+})
+def junit(project, classes, tests, share):
+    path = ":".join(jars() + ["out"])
+    planted = write_junit(project, "src", classes, tests, share, JUNIT4)
+    names = sorted(place.stem for place in (project.directory / "src").glob("*.java"))
+    project.run(f"mkdir out && javac -cp {path} -d out src/*.java")
+    command = f"java -cp {path} org.junit.runner.JUnitCore {' '.join(names)}"
+    ran = project.run(command)
+    facts = [text_fact(name, test, str(line), str(got), str(wanted)) for name, test, line, got, wanted in planted.values()]
+    facts.append(text_fact(str(classes * tests)))
+    if planted:
+        facts.append(text_fact(str(len(planted))))
+    return Case("", command, ran, facts, failing() if ran.exit_code else [])
+
+
+GRADLE = "apply plugin: 'java'\ndependencies {{ testCompile files({}) }}\n"
+
+
+@scenario("gradle", ["gradle"], variants={
+    "all-pass": {"classes": 3, "tests": 5, "share": "none"}, "one-fails": {"classes": 3, "tests": 6, "share": "one"},
+    "ten-percent": {"classes": 5, "tests": 12, "share": 0.1}, "all-fail": {"classes": 2, "tests": 5, "share": "all"},
+    "compile-error": {"classes": 1, "tests": 1, "share": "none", "flaw": True},
+    "no-such-task": {"classes": 1, "tests": 1, "share": "none", "task": "{word}"},
+})
+def gradle(project, classes, tests, share, flaw=False, task="test"):
+    project.write("build.gradle", GRADLE.format(", ".join(f"'{jar}'" for jar in jars())))
+    planted = write_junit(project, "src/test/java", classes, tests, share, JUNIT4)
+    errors = write_class(project, "src/main/java", 4, 0.5 if flaw else "none")
+    task = task.format(word=project.word())
+    ran = project.run(f"gradle --offline --no-daemon {task}")
+    facts = [at_fact(str(project.directory / path), line, 0, message) for path, line, _, message, _ in errors]
+    facts += [text_fact(name, test, f"{name}.java:{line}") for name, test, line, _, _ in planted.values()]
+    if planted:
+        assert reported(project.directory / "build/test-results/test") == set(planted)
+        facts.append(text_fact(str(classes * tests), str(len(planted))))
+    if task != "test":
+        facts.append(text_fact(f"Task '{task}' not found"))
+    facts.append(text_fact("BUILD FAILED" if ran.exit_code else "BUILD SUCCESSFUL"))
+    return Case("", f"gradle {task}", ran, facts, failing("build successful") if ran.exit_code else [])

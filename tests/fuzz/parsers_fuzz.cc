@@ -1,0 +1,68 @@
+// Each parser by itself: the first byte picks it, so that none hides behind another.
+#include <array>
+#include <cstdlib>
+#include <functional>
+#include <string>
+#include <utility>
+
+#include "compaction/clean.h"
+#include "compaction/command_words.h"
+#include "compaction/formatter.h"
+#include "compaction/parser.h"
+#include "entry_points.h"
+
+namespace nutshell::fuzz {
+namespace {
+
+using namespace compaction;
+
+// The command that makes a parser look at any output at all; nothing for those that ask its shape.
+constexpr std::array<std::pair<std::string_view, const char*>, 20> kCommands = {
+    {{"cargo", "cargo test"},    {"cmake", "cmake -B b"},      {"ctest", "ctest"},
+     {"eslint", "npx eslint ."}, {"find", "find ."},           {"gcc", "gcc -c a.c"},
+     {"go", "go test ./..."},    {"gradle", "gradle test"},    {"grep", "grep -rn x ."},
+     {"install", "npm install"}, {"javac", "javac A.java"},    {"jest", "npx jest"},
+     {"make", "make"},           {"maven", "mvn test"},        {"mocha", "npx mocha"},
+     {"ninja", "ninja"},         {"node_test", "node --test"}, {"pytest", "pytest -v"},
+     {"tsc", "npx tsc"},         {"vitest", "npx vitest run"}}};
+
+const char* command_of(std::string_view parser) {
+  for (const auto& [name, command] : kCommands) {
+    if (name == parser) return command;
+  }
+  return "tool";
+}
+
+// A part that a parser says it accounted for lies in the output: the canary compares places.
+bool lies_in(std::string_view part, std::string_view text) {
+  const std::less_equal<const char*> before;
+  return before(text.data(), part.data()) &&
+         before(part.data() + part.size(), text.data() + text.size());
+}
+
+}  // namespace
+
+void fuzz_parsers(std::string_view input) {
+  if (input.size() < 2) return;
+  const auto all = parsers();
+  const Parser& parser = all[static_cast<unsigned char>(input[0]) % all.size()];
+  ExecResult ending;
+  ending.exit_code = (input[1] & 1) != 0 ? 1 : 0;
+  const auto command = command_words(command_of(parser.name));
+  // Joined, so that every line lies in one text.
+  const auto text = CleanText(input.substr(2), "").joined();
+  const CleanText lines(text, "");
+  const ParserInput given{command, lines.lines(), ending};
+  if (!parser.recognises(given)) return;
+  const auto facts = parser.parse(given);
+  if (!facts) return;
+  for (const auto part : facts->accounted) {
+    if (needs_cleaning(text)) break;  // such lines lie elsewhere
+    if (!lies_in(part, text)) std::abort();
+  }
+  const std::string id = "o1a2b";
+  const std::size_t budget = (input[1] & 2) != 0 ? 100 : 6000;
+  (void)format_facts({*facts, given.lines, budget, id});
+}
+
+}  // namespace nutshell::fuzz
