@@ -29,6 +29,24 @@ std::string list_of(const std::vector<Omission>& omitted) {
   return list;
 }
 
+// A section as it may be shown, and what showing or naming it takes.
+struct Part {
+  static constexpr std::size_t kCallTokens = 16;  // "(not shown; recall o7f3a offset=123)"
+
+  Part(const Section& of, std::string shown)
+      : section(&of),
+        text(std::move(shown)),
+        tokens(estimate_tokens(text)),
+        named(estimate_tokens(of.head) + kCallTokens) {}
+
+  [[nodiscard]] std::size_t least() const { return std::min(tokens, named); }
+
+  const Section* section;
+  std::string text;
+  std::size_t tokens;
+  std::size_t named;
+};
+
 // Puts in what fits, in the order given.
 class Packer {
  public:
@@ -63,23 +81,26 @@ class Packer {
   // Context goes before any of them does.
   void add_sections(const std::vector<Section>& sections) {
     std::size_t all = 0;
-    for (const Section& section : sections) {
+    for (const Section& section : sections)
       all += estimate_tokens(text_of(section, section.lines));
-      reserved_ += estimate_tokens(section.head) + kCallTokens;
-    }
     const bool is_brief = all > left_;
     if (is_brief) omit_context(sections);
-    std::vector<const Section*> unshown;
+    std::vector<Part> parts;
+    parts.reserve(sections.size());
     for (const Section& section : sections) {
-      const auto text = text_of(section, is_brief ? section.brief : section.lines);
-      const std::size_t tokens = estimate_tokens(text);
-      const std::size_t head = estimate_tokens(section.head) + kCallTokens;
-      if (tokens + reserved_ <= left_ + head) {
-        take(text, tokens);
-        reserved_ -= std::min(reserved_, head);
-      } else {
-        unshown.push_back(&section);
+      parts.emplace_back(section, text_of(section, is_brief ? section.brief : section.lines));
+      reserved_ += parts.back().least();
+    }
+    std::vector<const Section*> unshown;
+    for (const Part& part : parts) {
+      const bool has_room = part.tokens + reserved_ <= left_ + part.least();
+      const bool is_short = part.tokens <= part.named && part.tokens <= left_;
+      if (!has_room && !is_short) {
+        unshown.push_back(part.section);  // and the room for its name stays reserved
+        continue;
       }
+      reserved_ -= std::min(reserved_, part.least());
+      take(part.text, part.tokens);
     }
     name_unshown(unshown);
   }
@@ -162,8 +183,6 @@ class Packer {
     text_ += text;
     left_ -= std::min(left_, tokens);
   }
-
-  static constexpr std::size_t kCallTokens = 16;  // "(not shown; recall o7f3a offset=123)"
 
   const FormatInput& input_;
   std::string text_;

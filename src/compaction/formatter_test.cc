@@ -57,10 +57,25 @@ TEST(Formatter, SectionWithoutRoomIsNamedAtTheEnd) {
   EXPECT_EQ(formatted.omitted[1].lines, 900U);
 }
 
+// Naming a short section would take more than showing it.
+TEST(Formatter, ManyShortSectionsThatFitAreAllShown) {
+  Facts facts;
+  for (std::size_t at = 0; at < 300; ++at)
+    facts.sections.push_back({"src/f" + std::to_string(at) + ".c:1:x", {}, {}, at});
+  const auto whole = format_facts({facts, {}, 100000, kId});
+  const auto exact = format_facts({facts, {}, estimate_tokens(whole.text) + 300, kId});
+  EXPECT_EQ(exact.text, whole.text);
+  EXPECT_TRUE(exact.omitted.empty());
+  const auto half = format_facts({facts, {}, estimate_tokens(whole.text) / 2, kId});
+  EXPECT_TRUE(half.text.starts_with("src/f0.c:1:x\nsrc/f1.c:1:x\n"));
+  EXPECT_NE(half.next, 0U);
+}
+
 TEST(Formatter, SectionsThatHaveNoRoomForTheirNamesAreCounted) {
   Facts facts;
+  const std::vector<std::string> lines(40, "+some line of it");
   for (std::size_t at = 0; at < 500; ++at)
-    facts.sections.push_back({"# file.c +1 -0", {"@1", "+a"}, {"@1", "+a"}, at * 6});
+    facts.sections.push_back({"# file.c +40 -0", lines, lines, at * 46});
   const auto formatted = format_facts({facts, {}, 300, kId});
   EXPECT_LE(estimate_tokens(formatted.text), 300U);
   ASSERT_EQ(formatted.omitted.size(), 2U);

@@ -8,7 +8,9 @@
 namespace nutshell::fuzz {
 namespace {
 
-using namespace compaction;
+using compaction::Captured;
+using compaction::Rendering;
+using compaction::RenderOptions;
 
 // The first byte picks one, so that every parser that asks for its command is reached.
 constexpr std::array<const char*, 32> kCommands = {"",
@@ -68,9 +70,9 @@ void fuzz_compaction(std::string_view input) {
   if (half != std::string_view::npos) captured.error = bytes.substr(half + 1);
   RenderOptions options;
   options.max_tokens = (input[1] & 2) != 0 ? 200 : 6000;
-  check(captured, render(captured, options));
-  options.style = Style::Native;
-  (void)render(captured, options);
+  check(captured, compaction::render(captured, options));
+  options.style = compaction::Style::Native;
+  (void)compaction::render(captured, options);
 }
 
 }  // namespace nutshell::fuzz

@@ -14,7 +14,9 @@
 namespace nutshell::fuzz {
 namespace {
 
-using namespace compaction;
+using compaction::CleanText;
+using compaction::Parser;
+using compaction::ParserInput;
 
 // The command that makes a parser look at any output at all; nothing for those that ask its shape.
 constexpr std::array<std::pair<std::string_view, const char*>, 20> kCommands = {
@@ -44,11 +46,11 @@ bool lies_in(std::string_view part, std::string_view text) {
 
 void fuzz_parsers(std::string_view input) {
   if (input.size() < 2) return;
-  const auto all = parsers();
+  const auto all = compaction::parsers();
   const Parser& parser = all[static_cast<unsigned char>(input[0]) % all.size()];
   ExecResult ending;
   ending.exit_code = (input[1] & 1) != 0 ? 1 : 0;
-  const auto command = command_words(command_of(parser.name));
+  const auto command = compaction::command_words(command_of(parser.name));
   // Joined, so that every line lies in one text.
   const auto text = CleanText(input.substr(2), "").joined();
   const CleanText lines(text, "");
@@ -57,12 +59,12 @@ void fuzz_parsers(std::string_view input) {
   const auto facts = parser.parse(given);
   if (!facts) return;
   for (const auto part : facts->accounted) {
-    if (needs_cleaning(text)) break;  // such lines lie elsewhere
+    if (compaction::needs_cleaning(text)) break;  // such lines lie elsewhere
     if (!lies_in(part, text)) std::abort();
   }
   const std::string id = "o1a2b";
   const std::size_t budget = (input[1] & 2) != 0 ? 100 : 6000;
-  (void)format_facts({*facts, given.lines, budget, id});
+  (void)compaction::format_facts({*facts, given.lines, budget, id});
 }
 
 }  // namespace nutshell::fuzz

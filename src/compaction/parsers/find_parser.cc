@@ -21,12 +21,22 @@ bool lists_paths(const CommandWords& command) {
          std::find(kPrograms.begin(), kPrograms.end(), command.words.front()) != kPrograms.end();
 }
 
+// ls by time or size: the order is the answer, and grouping would lose it.
+bool is_ordered(const CommandWords& command) {
+  if (!command.starts_with({"ls"})) return false;
+  return std::any_of(command.words.begin(), command.words.end(), [](const std::string& word) {
+    if (word.starts_with("--")) return word.starts_with("--sort") || word.starts_with("--time");
+    return word.starts_with('-') && word.find_first_of("tSUvXfr") != std::string::npos;
+  });
+}
+
 bool is_path(std::string_view line) {
   return !line.empty() && line.find_first_of(" \t:") == std::string_view::npos;
 }
 
 bool recognises(const ParserInput& input) {
-  if (input.lines.size() < 4 || !lists_paths(input.command)) return false;
+  const bool is_listing = lists_paths(input.command) && !is_ordered(input.command);
+  if (input.lines.size() < 4 || !is_listing) return false;
   const auto paths = std::count_if(input.lines.begin(), input.lines.end(), is_path);
   return static_cast<std::size_t>(paths) * 10 >= input.lines.size() * 9;
 }

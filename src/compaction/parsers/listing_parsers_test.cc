@@ -87,6 +87,13 @@ TEST(FindParser, DeepDirectoriesStayFlat) {
   EXPECT_LT(kept[20].find_first_not_of(' '), 20U);
 }
 
+TEST(FindParser, OrderThatWasAskedForIsLeftAlone) {
+  const std::string output = "z.c\na.c\nm.h\nb.c\n";
+  EXPECT_EQ(kept_by(find_parser(), "ls -1t", output), (Texts{"not recognised"}));
+  EXPECT_EQ(kept_by(find_parser(), "ls --sort=size", output), (Texts{"not recognised"}));
+  EXPECT_EQ(kept_by(find_parser(), "ls -1", output), (Texts{"*.c: z a b", "m.h"}));
+}
+
 TEST(FindParser, MessagesStayLines) {
   const GivenOutput given("find /", 1,
                           "/a/b\n/a/c\n/a/d\n/a/e\n/a/f\n/a/g\n/a/h\n/a/i\n/a/j\n"
