@@ -16,6 +16,9 @@
 namespace nutshell::native {
 namespace {
 
+constexpr std::uint64_t kDeviceAttributes =
+    MOUNT_ATTR_RDONLY | MOUNT_ATTR_NOSUID | MOUNT_ATTR_NOEXEC;
+
 struct Device {
   const char* name;
   unsigned major;
@@ -66,27 +69,43 @@ Result<> write_boot_id(int directory) {
   return write_all(file.get(), id);
 }
 
-}  // namespace
-
-Result<> mount_devices(int root, Privilege privilege) {
-  const UniqueFd mount =
-      TRY(new_file_system("tmpfs", {{"size", "64k"}, {"nr_inodes", "64"}, {"mode", "0755"}},
-                          MOUNT_ATTR_NOSUID | MOUNT_ATTR_NOEXEC));
-  TRY(attach_mount(mount.get(), root, "dev"));
-  const int directory = mount.get();
-  for (const Device& device : kDevices) {
-    TRY(privilege == Privilege::Root ? make_device(directory, device)
-                                     : bind_device(directory, device));
-  }
+Result<> add_links(int directory) {
   for (const Link& link : kLinks) {
     if (::symlinkat(link.target, directory, link.name) != 0) {
       return syscall_failure("link", link.name);
     }
   }
   if (::mkdirat(directory, "pts", 0755) != 0) return syscall_failure("mkdir", "dev/pts");
-  TRY(write_boot_id(directory));
-  return set_attributes(directory, MOUNT_ATTR_RDONLY | MOUNT_ATTR_NOSUID | MOUNT_ATTR_NOEXEC,
-                        Subtree::One);
+  return write_boot_id(directory);
+}
+
+}  // namespace
+
+Result<> fill_device_directory(int directory) {
+  for (const Device& device : kDevices)
+    TRY(make_device(directory, device));
+  return add_links(directory);
+}
+
+Result<> mount_devices(int root, Privilege privilege) {
+  const UniqueFd mount =
+      TRY(new_file_system("tmpfs", {{"size", "64k"}, {"nr_inodes", "64"}, {"mode", "0755"}},
+                          MOUNT_ATTR_NOSUID | MOUNT_ATTR_NOEXEC));
+  TRY(attach_mount(mount.get(), root, "dev"));
+  if (privilege == Privilege::Root) {
+    TRY(fill_device_directory(mount.get()));
+  } else {
+    for (const Device& device : kDevices)
+      TRY(bind_device(mount.get(), device));
+    TRY(add_links(mount.get()));
+  }
+  return set_attributes(mount.get(), kDeviceAttributes, Subtree::One);
+}
+
+Result<> bind_devices(int root) {
+  const UniqueFd mount = TRY(clone_mount(root, "dev", Subtree::One));
+  TRY(set_attributes(mount.get(), kDeviceAttributes, Subtree::One));
+  return attach_mount(mount.get(), root, "dev");
 }
 
 }  // namespace nutshell::native

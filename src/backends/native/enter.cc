@@ -72,7 +72,8 @@ Result<> enter_root(const EnterPlan& plan, Entered& entered) {
     return syscall_failure("setns", "mount");
   }
   if (::unshare(CLONE_NEWNS) != 0) return syscall_failure("unshare", "mount");
-  if (plan.shared_root < 0) TRY(enter_shared_root({plan.image, plan.privilege}));
+  if (plan.shared_root < 0)
+    TRY(enter_shared_root({plan.image, plan.privilege, plan.prepared_root}));
   const HostIds owner = plan.privilege == Privilege::Root ? plan.ids : HostIds{0, 0};
   PrivateParts parts =
       TRY(mount_private_parts({plan.privilege, owner, plan.limits, plan.workspace_base,

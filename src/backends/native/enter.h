@@ -26,6 +26,7 @@ struct EnterPlan {
   // if has_late_cgroup, and the network namespace.
   int late_pieces = -1;
   bool has_late_cgroup = false;
+  const RootTemplate* prepared_root = nullptr;  // null: there is none
   int shared_root = -1;  // a mount namespace made by enter_shared_root; -1: make one
   MemoryWall memory_wall = MemoryWall::Cgroup;
   std::vector<int> cpus;             // pinned to these, where affinity is the CPU limit

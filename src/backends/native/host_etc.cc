@@ -1,16 +1,15 @@
 #include "backends/native/host_etc.h"
 
 #include <fcntl.h>
+#include <fmt/format.h>
 #include <glob.h>
-#include <sys/mount.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include <array>
-#include <filesystem>
 #include <string>
 
-#include "backends/native/mounts.h"
+#include "base/copy_tree.h"
 #include "base/defer.h"
 #include "base/file.h"
 #include "base/random_id.h"
@@ -37,62 +36,99 @@ constexpr std::array<File, 8> kFiles = {{
 }};
 
 // Public by nature: links between programs, the linker's index, certificates of public
-// authorities, names of ports.
-constexpr std::array<const char*, 8> kPublicEntries = {"alternatives", "ld.so.cache", "ld.so.conf",
-                                                       "ld.so.conf.d", "ssl/certs",   "services",
-                                                       "protocols",    "localtime"};
+// authorities, names of ports. Files are copied, as is a directory of links, which cannot change
+// without being seen to; other directories are mounted.
+constexpr std::array<const char*, 5> kCopiedFiles = {"ld.so.cache", "ld.so.conf", "services",
+                                                     "protocols", "localtime"};
+constexpr const char* kCopiedLinks = "alternatives";
+constexpr std::array<const char*, 2> kMountedDirectories = {"ld.so.conf.d", "ssl/certs"};
 constexpr const char* kJavaEntries = "/etc/java-*";  // /usr/lib/jvm links into these
+constexpr const char* kJavaHome = "/usr/lib/jvm";
+constexpr std::size_t kMostFileBytes = 16U << 20U;
+
+std::string host_path(const char* name) {
+  return std::string("/etc/") + name;
+}
 
 Result<> write_one(int etc, const char* name, std::string_view text) {
   const UniqueFd file = TRY(open_at(etc, name, O_CREAT | O_EXCL | O_WRONLY, 0644));
   return write_all(file.get(), text);
 }
 
-// Bound, not copied: a mount costs less than the pages of a copy.
-Result<> share_mount(int etc, const char* name, const char* source) {
-  const UniqueFd tree = TRY(clone_mount(AT_FDCWD, source, Subtree::Recursive));
-  TRY(set_attributes(tree.get(), MOUNT_ATTR_RDONLY | MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV,
-                     Subtree::Recursive));
-  return attach_mount(tree.get(), etc, name);
-}
-
-Result<> share(int etc, const char* name) {
-  const std::string source = std::string("/etc/") + name;
+Result<> copy_file(int etc, const char* name) {
   struct stat status {};
-  if (::stat(source.c_str(), &status) != 0) return {};  // this host has none
-  if (S_ISDIR(status.st_mode)) {
-    if (::mkdirat(etc, name, 0755) != 0) return syscall_failure("mkdir", name);
-    return share_mount(etc, name, source.c_str());
-  }
-  if (!S_ISREG(status.st_mode)) return {};
-  TRY(write_one(etc, name, ""));
-  std::error_code error;
-  const auto real = std::filesystem::canonical(source, error);  // localtime is a link
-  return share_mount(etc, name, error ? source.c_str() : real.c_str());
+  const std::string source = host_path(name);
+  if (::stat(source.c_str(), &status) != 0 || !S_ISREG(status.st_mode)) return {};
+  return write_one(etc, name, TRY(read_file(source, kMostFileBytes)));
 }
 
-Result<> share_java(int etc) {
+Result<> copy_links(int etc) {
+  UniqueFd from(::open(host_path(kCopiedLinks).c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+  if (!from) return {};  // this host has none
+  if (::mkdirat(etc, kCopiedLinks, 0755) != 0) return syscall_failure("mkdir", kCopiedLinks);
+  const UniqueFd to = TRY(open_at(etc, kCopiedLinks, O_RDONLY | O_DIRECTORY));
+  return copy_tree(from.get(), to.get(), Unreadable::LeftOut);
+}
+
+Result<bool> make_mount_point(int etc, const char* name) {
+  struct stat status {};
+  if (::stat(host_path(name).c_str(), &status) != 0 || !S_ISDIR(status.st_mode)) return false;
+  if (::mkdirat(etc, name, 0755) != 0) return syscall_failure("mkdir", name);
+  return true;
+}
+
+std::vector<std::string> java_entries() {
+  std::vector<std::string> names;
   glob_t found{};
   const Defer freed([&] { ::globfree(&found); });
   // NOLINTNEXTLINE(concurrency-mt-unsafe): a process that clones sandboxes has one thread
-  if (::glob(kJavaEntries, GLOB_NOSORT, nullptr, &found) != 0) return {};
+  if (::glob(kJavaEntries, 0, nullptr, &found) != 0) return names;
   for (std::size_t i = 0; i < found.gl_pathc; ++i) {
-    TRY(share(etc, found.gl_pathv[i] + std::string_view("/etc/").size()));
+    names.emplace_back(found.gl_pathv[i] + std::string_view("/etc/").size());
   }
-  return {};
+  return names;
+}
+
+std::string state_of(const std::string& path) {
+  struct stat status {};
+  if (::stat(path.c_str(), &status) != 0) return "-";
+  return fmt::format("{:x}.{:x}.{:x}.{:x}.{:x} ", status.st_dev, status.st_ino, status.st_size,
+                     status.st_mtim.tv_sec, status.st_mtim.tv_nsec);
 }
 
 }  // namespace
 
-Result<> write_host_etc(int root) {
+Result<std::vector<std::string>> write_host_etc(int root, Service service) {
   const UniqueFd etc = TRY(open_at(root, "etc", O_PATH | O_DIRECTORY));
   for (const File& file : kFiles)
     TRY(write_one(etc.get(), file.name, file.text));
   TRY(write_one(etc.get(), "machine-id", random_id(32) + "\n"));
+  for (const char* name : kCopiedFiles)
+    TRY(copy_file(etc.get(), name));
   if (::mkdirat(etc.get(), "ssl", 0755) != 0) return syscall_failure("mkdir", "etc/ssl");
-  for (const char* name : kPublicEntries)
-    TRY(share(etc.get(), name));
-  return share_java(etc.get());
+  std::vector<std::string> directories(kMountedDirectories.begin(), kMountedDirectories.end());
+  if (service == Service::ManySandboxes) {
+    TRY(copy_links(etc.get()));
+  } else {
+    directories.emplace_back(kCopiedLinks);
+  }
+  for (std::string& name : java_entries())
+    directories.push_back(std::move(name));
+  std::vector<std::string> mounted;
+  for (const std::string& name : directories) {
+    if (TRY(make_mount_point(etc.get(), name.c_str()))) mounted.push_back(name);
+  }
+  return mounted;
+}
+
+std::string host_etc_state() {
+  std::string state;
+  for (const char* name : kCopiedFiles)
+    state += state_of(host_path(name));
+  state += state_of(host_path(kCopiedLinks));
+  for (const char* name : kMountedDirectories)
+    state += ::access(host_path(name).c_str(), F_OK) == 0 ? '+' : '-';
+  return state + state_of(kJavaHome);
 }
 
 }  // namespace nutshell::native

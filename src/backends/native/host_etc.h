@@ -2,10 +2,21 @@
 // users, names or secrets; only what programs in /usr need to find their parts is the host's.
 #pragma once
 
+#include <string>
+#include <vector>
+
 #include "base/result.h"
 
 namespace nutshell::native {
 
-Result<> write_host_etc(int root);
+// How long what is written will serve: a copy of many links pays only for many sandboxes.
+enum class Service { OneSandbox, ManySandboxes };
+
+// Writes root's directory etc, which is empty. Returns the names in it that are to be mounted from
+// the host, because what they hold may change without a trace.
+Result<std::vector<std::string>> write_host_etc(int root, Service service);
+
+// Changes when what write_host_etc() takes over from the host does.
+std::string host_etc_state();
 
 }  // namespace nutshell::native

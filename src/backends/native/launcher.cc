@@ -105,7 +105,7 @@ void Launcher::handle(std::uint64_t key) {
   if (key == kListenerKey) return accept_client();
   if (clients_.contains(key)) return serve(key);
   const auto ended = ids_.find(key);
-  if (ended == ids_.end()) return;
+  if (ended == ids_.end()) return starter_.collect_ended();
   const std::string id = ended->second;
   note_death(id);
   end(id);

@@ -7,6 +7,7 @@
 #include "backends/native/host_trials.h"
 #include "backends/native/image_store.h"
 #include "backends/native/rlimits.h"
+#include "backends/native/root_template.h"
 #include "backends/native/rootfs.h"
 #include "base/random_id.h"
 
@@ -203,6 +204,7 @@ SweepReport NativeBackend::sweep(SweepMode mode) {
   SweepReport report = sweep_cgroups(abilities().cgroups, mode);
   if (const auto directory = RuntimeDirectory::open()) sweep_socket(*directory, mode, report);
   sweep_images(mode, report);
+  sweep_root_templates(mode, report);
   return report;
 }
 

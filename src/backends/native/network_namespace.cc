@@ -3,18 +3,20 @@
 #include <fcntl.h>
 #include <net/if.h>
 #include <sched.h>
+#include <signal.h>
 #include <sys/ioctl.h>
 #include <sys/socket.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <array>
 #include <cstdlib>
 #include <cstring>
 #include <string>
+#include <utility>
 
 #include "base/defer.h"
 #include "base/file.h"
-#include "base/socket.h"
 
 namespace nutshell::native {
 namespace {
@@ -34,15 +36,23 @@ void enter_or_die(int fd) {
   if (::setns(fd, CLONE_NEWNET) != 0) std::abort();
 }
 
-}  // namespace
-
-Result<> bring_loopback_up() {
-  const UniqueFd socket(::socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0));
-  if (!socket) return syscall_failure("socket");
+// 0 or the errno. Allocates nothing.
+int raise_loopback() {
+  const int fd = ::socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0);
+  if (fd < 0) return errno;
   ifreq request{};
   std::strncpy(request.ifr_name, "lo", sizeof request.ifr_name);
   request.ifr_flags = IFF_UP | IFF_RUNNING;
-  if (::ioctl(socket.get(), SIOCSIFFLAGS, &request) != 0) return syscall_failure("bring up", "lo");
+  const int error = ::ioctl(fd, SIOCSIFFLAGS, &request) == 0 ? 0 : errno;
+  ::close(fd);
+  return error;
+}
+
+}  // namespace
+
+Result<> bring_loopback_up() {
+  const int error = raise_loopback();
+  if (error != 0) return syscall_failure(error, "bring up", "lo");
   return {};
 }
 
@@ -50,29 +60,60 @@ Result<UniqueFd> open_own_network_namespace() {
   return open_file("/proc/self/ns/net", O_RDONLY);
 }
 
-namespace {
+struct NetworkMaker::Work {
+  static constexpr std::size_t kStackBytes = 32U << 10U;
 
-Result<> make_and_send(int target) {
-  if (::unshare(CLONE_NEWNET) != 0) return syscall_failure("unshare");
-  TRY(bring_loopback_up());
-  const UniqueFd made = TRY(open_own_network_namespace());
-  return send_packet(target, "made", {made.get()});
+  // Runs in a process that shares our memory and descriptors while we go on: it may touch nothing
+  // but this object, not even by allocating. errno is shared too, and set only where it fails,
+  // which fails the start anyway.
+  static int run(void* argument) {
+    Work& work = *static_cast<Work*>(argument);
+    work.error = work.make();
+    return 0;
+  }
+
+  int make() {
+    if (::unshare(CLONE_NEWNET) != 0) return errno;
+    if (const int failed = raise_loopback()) return failed;
+    made = ::open("/proc/self/ns/net", O_RDONLY | O_CLOEXEC);
+    return made < 0 ? errno : 0;
+  }
+
+  int made = -1;
+  int error = ECANCELED;  // killed before it could say anything else
+  alignas(16) std::array<char, kStackBytes> stack;
+};
+
+NetworkMaker::NetworkMaker(std::unique_ptr<Work> work) : work_(std::move(work)) {}
+
+NetworkMaker::NetworkMaker(NetworkMaker&& other) noexcept
+    : work_(std::move(other.work_)), child_(std::exchange(other.child_, -1)) {}
+
+NetworkMaker::~NetworkMaker() {
+  if (child_ <= 0) return;
+  wait();
+  if (work_->made >= 0) ::close(work_->made);
 }
 
-}  // namespace
+Result<NetworkMaker> NetworkMaker::start() {
+  NetworkMaker maker(std::unique_ptr<Work>(new Work));  // its stack is left as it is
+  Work& work = *maker.work_;
+  maker.child_ = ::clone(Work::run, work.stack.data() + work.stack.size(),
+                         CLONE_VM | CLONE_FILES | SIGCHLD, &work);
+  if (maker.child_ < 0) return syscall_failure("clone a process");
+  return maker;
+}
 
-Result<> send_new_network_namespace(int target) {
-  // It shares our memory, so nothing is copied, and we stand still until it is gone.
-  const pid_t child = ::vfork();
-  if (child < 0) return syscall_failure("vfork");
-  if (child == 0) {
-    const auto sent = make_and_send(target);
-    if (!sent) (void)send_packet(target, sent.error().message);  // the sandbox then says so itself
-    ::_exit(0);
+void NetworkMaker::wait() {
+  while (::waitpid(child_, nullptr, 0) < 0 && errno == EINTR) {
   }
-  while (::waitpid(child, nullptr, 0) < 0 && errno == EINTR) {
-  }
-  return {};
+  child_ = -1;
+}
+
+Result<UniqueFd> NetworkMaker::take() {
+  wait();
+  if (work_->error != 0) return syscall_failure(work_->error, "make a network namespace");
+  return UniqueFd(std::exchange(work_->made, -1));
 }
 
 Result<NetworkNamespace> NetworkNamespace::create(const UniqueFd& home) {

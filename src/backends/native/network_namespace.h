@@ -1,6 +1,10 @@
 // A network namespace with nothing in it but a loopback interface that is up.
 #pragma once
 
+#include <sys/types.h>
+
+#include <memory>
+
 #include "base/result.h"
 #include "base/unique_fd.h"
 
@@ -24,10 +28,26 @@ class NetworkNamespace {
 
 Result<UniqueFd> open_own_network_namespace();
 
-// Makes one in a short-lived child, which sends its descriptor (or what went wrong) through
-// `target`: the slowest piece of a sandbox, made while the sandbox itself mounts its files. The
+// Makes one while the caller goes on with other work: it is the slowest piece of a sandbox. The
 // caller's own network stays as it is, also where it could not come back.
-Result<> send_new_network_namespace(int target);
+class NetworkMaker {
+ public:
+  static Result<NetworkMaker> start();
+  NetworkMaker(NetworkMaker&& other) noexcept;
+  NetworkMaker& operator=(NetworkMaker&&) = delete;
+  ~NetworkMaker();
+
+  // Waits until it is made. Once.
+  Result<UniqueFd> take();
+
+ private:
+  struct Work;
+  explicit NetworkMaker(std::unique_ptr<Work> work);
+  void wait();
+
+  std::unique_ptr<Work> work_;
+  pid_t child_ = -1;  // -1 once reaped or moved from
+};
 
 // For a process that is in its network namespace for good.
 Result<> bring_loopback_up();

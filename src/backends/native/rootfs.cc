@@ -11,7 +11,6 @@
 #include <filesystem>
 
 #include "backends/native/device_directory.h"
-#include "backends/native/host_etc.h"
 #include "backends/native/mounts.h"
 #include "backends/native/workspace_copy.h"
 #include "backends/native/workspace_mount.h"
@@ -30,46 +29,46 @@ Result<> make_directory(int root, const char* name, mode_t mode = 0755) {
   return {};
 }
 
-// On a merged-/usr host /bin and its like are links into /usr; elsewhere they are directories.
-Result<> add_system_directory(int root, const std::string& name) {
-  std::array<char, 256> target{};
-  const std::string path = "/" + name;
-  if (::readlink(path.c_str(), target.data(), target.size() - 1) > 0) {
-    if (::symlinkat(target.data(), root, name.c_str()) != 0) return syscall_failure("link", name);
-    return {};
-  }
-  if (::access(path.c_str(), F_OK) != 0) return {};
-  const UniqueFd tree = TRY(clone_mount(AT_FDCWD, path.c_str(), Subtree::Recursive));
-  TRY(set_attributes(tree.get(), kReadOnly, Subtree::Recursive));
-  TRY(make_directory(root, name.c_str()));
-  return attach_mount(tree.get(), root, name.c_str());
-}
-
 // Attached at the staging place; returns its root.
 Result<UniqueFd> stage(int mount) {
   TRY(attach_mount(mount, AT_FDCWD, kStagingPlace));
   return open_file(kStagingPlace, O_PATH | O_DIRECTORY);
 }
 
-// A small file system in memory with the host's /usr in it and an /etc of our own.
-Result<UniqueFd> stage_host_root() {
-  const UniqueFd mount = TRY(new_file_system(
-      "tmpfs", {{"size", "4m"}, {"nr_inodes", "4096"}, {"mode", "0755"}}, MOUNT_ATTR_NOSUID));
-  UniqueFd root = TRY(stage(mount.get()));
-  for (const char* name : {"usr", "bin", "sbin", "lib", "lib32", "lib64", "libx32"}) {
-    TRY(add_system_directory(root.get(), name));
+// A directory of the host, where the sandbox has it too.
+Result<> share_directory(int root, const std::string& name) {
+  const UniqueFd tree = TRY(clone_mount(AT_FDCWD, ("/" + name).c_str(), Subtree::Recursive));
+  TRY(set_attributes(tree.get(), kReadOnly, Subtree::Recursive));
+  return attach_mount(tree.get(), root, name.c_str());
+}
+
+struct Staged {
+  UniqueFd root;
+  bool has_devices = false;
+};
+
+// The host's /usr in a small tree of our own, which is made in memory where none is prepared.
+Result<Staged> stage_host_root(const RootTemplate* prepared) {
+  Staged staged;
+  std::vector<std::string> mounts;
+  if (prepared != nullptr && prepared->mount_on(kStagingPlace)) {
+    staged.root = TRY(open_file(kStagingPlace, O_PATH | O_DIRECTORY));
+    staged.has_devices = prepared->has_devices();
+    mounts = prepared->mounts();
+  } else {
+    const UniqueFd mount = TRY(new_file_system(
+        "tmpfs", {{"size", "64m"}, {"nr_inodes", "16384"}, {"mode", "0755"}}, MOUNT_ATTR_NOSUID));
+    staged.root = TRY(stage(mount.get()));
+    mounts = TRY(write_root_tree(staged.root.get(), Service::OneSandbox));
   }
-  for (const char* name : {"etc", "dev", "proc", "tmp", "workspace", "run", "var", "opt", "home"}) {
-    TRY(make_directory(root.get(), name));
-  }
-  if (::symlinkat("../tmp", root.get(), "var/tmp") != 0) return syscall_failure("link", "var/tmp");
-  TRY(write_host_etc(root.get()));
-  return root;
+  for (const std::string& name : mounts)
+    TRY(share_directory(staged.root.get(), name));
+  return staged;
 }
 
 // The image under a layer in memory that only receives the mount points it may lack. The layer's
 // options name the image as ".", so that no path of the host shows in the sandbox's mount table.
-Result<UniqueFd> stage_image_root(const RootSource& source) {
+Result<Staged> stage_image_root(const RootSource& source) {
   const UniqueFd image = TRY(open_file(source.image, O_PATH | O_DIRECTORY));
   const UniqueFd memory = TRY(new_file_system("tmpfs", {{"size", "1m"}, {"mode", "0755"}}, 0));
   const UniqueFd layers = TRY(stage(memory.get()));
@@ -88,7 +87,7 @@ Result<UniqueFd> stage_image_root(const RootSource& source) {
     // Through a link the mount would land elsewhere in the image.
     TRY(open_beneath(root.get(), name, O_PATH | O_DIRECTORY, 0, Links::Refuse));
   }
-  return root;
+  return Staged{std::move(root)};
 }
 
 // A user namespace may mount its own /proc only where it can already see one.
@@ -237,15 +236,17 @@ Result<> check_image(const std::string& image) {
 }
 
 Result<> enter_shared_root(const RootSource& source) {
+  ::umask(022);  // whatever the caller's: the sandbox's user has to get in
   // Nothing mounted here may show up outside, nor the other way round.
   if (::mount(nullptr, "/", nullptr, MS_REC | MS_PRIVATE, nullptr) != 0) {
     return syscall_failure("make mounts private");
   }
-  const UniqueFd root =
-      source.image.empty() ? TRY(stage_host_root()) : TRY(stage_image_root(source));
-  TRY(mount_devices(root.get(), source.privilege));
-  if (source.privilege == Privilege::Rootless) TRY(keep_host_proc(root.get()));
-  TRY(become_root(root.get()));
+  const Staged staged =
+      source.image.empty() ? TRY(stage_host_root(source.prepared)) : TRY(stage_image_root(source));
+  const int root = staged.root.get();
+  TRY(staged.has_devices ? bind_devices(root) : mount_devices(root, source.privilege));
+  if (source.privilege == Privilege::Rootless) TRY(keep_host_proc(root));
+  TRY(become_root(root));
   const UniqueFd whole = TRY(open_file("/", O_PATH | O_DIRECTORY));
   return set_attributes(whole.get(), kReadOnly, Subtree::One);
 }

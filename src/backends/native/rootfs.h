@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "backends/native/privilege.h"
+#include "backends/native/root_template.h"
 #include "base/result.h"
 #include "base/unique_fd.h"
 #include "core/limits.h"
@@ -16,6 +17,7 @@ namespace nutshell::native {
 struct RootSource {
   std::string image;  // a directory that holds a root file system; empty: this host's /usr
   Privilege privilege = Privilege::Rootless;
+  const RootTemplate* prepared = nullptr;  // of this host's root; null: it is made in memory
 };
 
 // For a process in a new mount namespace: makes the shared part the root, and nothing of the old

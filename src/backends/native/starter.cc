@@ -12,6 +12,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cstring>
 
 #include "backends/native/cgroup_name.h"
 #include "backends/native/enter.h"
@@ -69,6 +70,16 @@ Result<> keep_only(std::vector<int> kept) {
   return {};
 }
 
+// The kernel puts the environment right behind the arguments.
+std::size_t own_command_line_bytes() {
+  const char* begin = program_invocation_name;
+  const char* end = environ != nullptr ? *environ : nullptr;
+  constexpr std::ptrdiff_t kMost = 4 << 20;
+  return end != nullptr && end > begin && end - begin < kMost
+             ? static_cast<std::size_t>(end - begin)
+             : std::strlen(begin);
+}
+
 std::string encode_error(const Error& error) {
   return static_cast<char>(error.code) + error.message;
 }
@@ -88,13 +99,16 @@ Result<Starter> Starter::create(InitEntry entry, Pooling pooling) {
 }
 
 Result<> Starter::prepare_self() {
+  if (find_privilege() == Privilege::Root) TRY(begin_network());
   abilities_ = Abilities::find();
   caller_ = {::geteuid(), ::getegid()};
-  cgroup_owner_ = TRY(cgroup_owner_name());
-  const std::string command_line = TRY(read_file("/proc/self/cmdline", 4U << 20U));
-  command_line_bytes_ = command_line.size();
+  command_line_bytes_ = own_command_line_bytes();
   // A sandbox for one command is never frozen, and its end is the end of its init.
   if (pooling_ == Pooling::Off) abilities_.cgroups.keep_limits_only();
+  // What cannot be prepared, for want of a place, is made in memory.
+  if (auto prepared = RootTemplate::open(abilities_.privilege)) {
+    prepared_root_.emplace(std::move(*prepared));
+  }
   if (abilities_.privilege == Privilege::Rootless) TRY(gain_own_root());
   if (pooling_ == Pooling::On) home_network_ = TRY(open_own_network_namespace());
   return {};
@@ -109,6 +123,7 @@ Result<> Starter::gain_own_root() {
                     "and what to do",
                     entered.error().message));
   }
+  TRY(begin_network());
   // To move between pooled network namespaces, home must be one of this user's own.
   if (pooling_ == Pooling::On && ::unshare(CLONE_NEWNET) != 0) {
     return syscall_failure("unshare", "network");
@@ -116,12 +131,32 @@ Result<> Starter::gain_own_root() {
   return {};
 }
 
+// As early as can be, because it takes longest.
+Result<> Starter::begin_network() {
+  if (pooling_ == Pooling::Off && !network_maker_)
+    network_maker_.emplace(TRY(NetworkMaker::start()));
+  return {};
+}
+
+// Or what went wrong: the sandbox then says so itself.
+void Starter::send_network(int late_pieces) {
+  auto made = network_maker_->take();
+  network_maker_.reset();
+  if (made) {
+    (void)send_packet(late_pieces, "made", {made->get()});  // nobody is left to hear it
+  } else {
+    (void)send_packet(late_pieces, made.error().message);
+  }
+}
+
 Result<Cgroup> Starter::make_cgroup() {
+  if (cgroup_owner_.empty()) cgroup_owner_ = TRY(cgroup_owner_name());
   return Cgroup::create(abilities_.cgroups, fmt::format("{}.{}", cgroup_owner_, cgroup_count_++));
 }
 
 Result<std::optional<Cgroup>> Starter::take_cgroup(const Limits& limits) {
   if (abilities_.cgroups.version() == CgroupVersion::None) return std::optional<Cgroup>();
+  if (free_cgroups_.empty() && used_cgroups_.empty()) await_ended();
   while (free_cgroups_.empty() && clean_one_cgroup()) {
   }
   if (free_cgroups_.empty()) free_cgroups_.push_back(TRY(make_cgroup()));
@@ -133,6 +168,7 @@ Result<std::optional<Cgroup>> Starter::take_cgroup(const Limits& limits) {
 
 Result<std::optional<NetworkNamespace>> Starter::take_network() {
   if (pooling_ == Pooling::Off) return std::optional<NetworkNamespace>();
+  if (free_networks_.empty() && used_networks_.empty()) await_ended();
   while (free_networks_.empty() && clean_one_network()) {
   }
   if (free_networks_.empty()) return std::optional(TRY(NetworkNamespace::create(home_network_)));
@@ -164,7 +200,7 @@ Result<UniqueFd> Starter::make_shared_root(const std::string& image) {
   auto [ours, theirs] = TRY(make_socket_pair(SocketKind::Stream));
   ChildProcess maker = TRY(clone_process(CLONE_NEWNS, -1));
   if (maker.pid() == 0) {
-    auto entered = enter_shared_root({image, abilities_.privilege});
+    auto entered = enter_shared_root({image, abilities_.privilege, prepared_root()});
     const std::string answer = entered ? std::string(1, kStarted) : encode_error(entered.error());
     (void)write_all(theirs.get(), answer);  // a launcher that is gone needs no answer
     ours.reset();
@@ -253,6 +289,7 @@ EnterPlan Starter::plan_entry(const SandboxSpec& spec, const NativeSandbox& sand
   plan.privilege = abilities_.privilege;
   plan.ids = sandbox.ids;
   plan.image = spec.image;
+  plan.prepared_root = prepared_root();
   plan.limits = spec.limits;
   plan.network_namespace = sandbox.network ? sandbox.network->descriptor() : -1;
   plan.late_pieces = sandbox.late_pieces.get();
@@ -338,8 +375,10 @@ Result<NativeSandbox> Starter::start_anew(const SandboxSpec& spec, InitSetup set
       abilities_.privilege == Privilege::Root ? choose_host_ids(abilities_.privilege) : caller_;
   sandbox.directories = TRY(bring_directories(spec, sandbox.ids));
   Limits limits = spec.limits;
-  if (has_late_rules(spec)) ++limits.processes;  // init's own thread
+  if (has_late_rules(spec)) sandbox.init_threads = 2;
+  limits.processes += sandbox.init_threads - 1;
   if (!makes_cgroup_late()) setup.oom_events = TRY(add_cgroup(sandbox, limits));
+  TRY(begin_network());
   sandbox.network = TRY(take_network());
   UniqueFd report;
   std::tie(sandbox.control, setup.control) = TRY(make_socket_pair(SocketKind::Packets));
@@ -355,7 +394,7 @@ Result<NativeSandbox> Starter::start_anew(const SandboxSpec& spec, InitSetup set
     const UniqueFd oom_events = TRY(add_cgroup(sandbox, limits));
     TRY(send_late_cgroup(pieces.get(), sandbox.cgroup->join_descriptors(), oom_events.get()));
   }
-  if (pieces) TRY(send_new_network_namespace(pieces.get()));
+  if (pieces) send_network(pieces.get());
   return sandbox;
 }
 
@@ -458,7 +497,46 @@ Result<> Starter::restack(const NativeSandbox& sandbox, const SandboxSpec& spec,
   return nutshell::native::restack(plan);
 }
 
+// By the kernel's count: a killed init starts nothing any more, and whatever else there is, is
+// counted too.
+bool Starter::is_alone(const NativeSandbox& sandbox) const {
+  if (!sandbox.cgroup || !abilities_.cgroups.has_pids()) return false;
+  const auto count = sandbox.cgroup->process_count();
+  return count && *count <= sandbox.init_threads;
+}
+
 void Starter::finish(NativeSandbox sandbox) {
+  sandbox.init.send_signal(SIGKILL);
+  // The rest of its end is the kernel's work on mounts and memory, which nobody has to wait for.
+  if (pooling_ == Pooling::On && is_alone(sandbox)) {
+    ending_.push_back(std::move(sandbox));
+    return;
+  }
+  recycle(std::move(sandbox));
+}
+
+void Starter::collect_ended() {
+  for (std::size_t left = ending_.size(); left > 0; --left) {
+    NativeSandbox sandbox = std::move(ending_.front());
+    ending_.pop_front();
+    const auto has_ended = wait_for(sandbox.init.descriptor(), POLLIN, Deadline::in(0ms));
+    if (has_ended && !*has_ended) {
+      ending_.push_back(std::move(sandbox));
+    } else {
+      recycle(std::move(sandbox));
+    }
+  }
+}
+
+// The pieces of one that is nearly out are sooner there than new ones.
+void Starter::await_ended() {
+  if (ending_.empty()) return;
+  NativeSandbox sandbox = std::move(ending_.front());
+  ending_.pop_front();
+  recycle(std::move(sandbox));
+}
+
+void Starter::recycle(NativeSandbox sandbox) {
   sandbox.init.kill_and_reap();  // the kernel ends the rest of the pid namespace first
   if (pooling_ == Pooling::Off) return;
   if (sandbox.cgroup && used_cgroups_.size() + free_cgroups_.size() < kMostFreePieces) {

@@ -35,6 +35,7 @@ struct NativeSandbox {
   UniqueFd stream;   // the first connection, until somebody takes it
   UniqueFd report;   // why it did not start, if it did not
   HostIds ids;
+  std::uint32_t init_threads = 1;
   std::optional<Cgroup> cgroup;
   std::optional<NetworkNamespace> network;  // pooled
   UniqueFd late_pieces;                     // while it starts without a pool
@@ -68,8 +69,11 @@ class Starter {
 
   static Result<UniqueFd> connect(NativeSandbox& sandbox);
 
-  // Ends it, and keeps its pieces to be cleaned for the next one.
+  // Ends it, and keeps its pieces to be cleaned for the next one. When this returns, nothing but
+  // its init can be alive, which may still be on its way out of the kernel.
   void finish(NativeSandbox sandbox);
+  // Takes back the pieces of those that are out.
+  void collect_ended();
   // Cleans or makes one piece ahead; false when all are ready. For idle moments.
   bool prepare_one();
 
@@ -81,6 +85,12 @@ class Starter {
     SandboxSpec spec;
     NativeSandbox sandbox;
   };
+  [[nodiscard]] bool is_alone(const NativeSandbox& sandbox) const;
+  void recycle(NativeSandbox sandbox);
+  void await_ended();
+  [[nodiscard]] const RootTemplate* prepared_root() const {
+    return prepared_root_ ? &*prepared_root_ : nullptr;
+  }
   [[nodiscard]] bool makes_cgroup_late() const;
   Result<UniqueFd> add_cgroup(NativeSandbox& sandbox, const Limits& limits);
   [[nodiscard]] bool has_late_rules(const SandboxSpec& spec) const;
@@ -96,6 +106,8 @@ class Starter {
   Result<std::optional<NetworkNamespace>> take_network();
   Result<int> shared_root(const std::string& image);
   Result<UniqueFd> make_shared_root(const std::string& image);
+  Result<> begin_network();
+  void send_network(int late_pieces);
   Result<ChildProcess> clone_into(const SandboxSpec& spec, NativeSandbox& sandbox, InitSetup setup,
                                   UniqueFd report);
   [[nodiscard]] EnterPlan plan_entry(const SandboxSpec& spec, const NativeSandbox& sandbox) const;
@@ -106,14 +118,17 @@ class Starter {
   Pooling pooling_;
   Abilities abilities_;
   HostIds caller_;
-  std::string cgroup_owner_;
+  std::string cgroup_owner_;  // empty until the first one is made
   std::uint64_t cgroup_count_ = 0;
   std::size_t command_line_bytes_ = 0;
-  std::list<Spare> spares_;          // entered and idle, waiting for orders
-  SandboxSpec last_spec_;            // what spares are made like
-  std::deque<Cgroup> used_cgroups_;  // to be cleaned before they are free again
+  std::optional<RootTemplate> prepared_root_;  // none: each root is made in memory
+  std::deque<NativeSandbox> ending_;           // killed, and not yet reaped
+  std::list<Spare> spares_;                    // entered and idle, waiting for orders
+  SandboxSpec last_spec_;                      // what spares are made like
+  std::deque<Cgroup> used_cgroups_;            // to be cleaned before they are free again
   std::deque<NetworkNamespace> used_networks_;
   std::deque<Cgroup> free_cgroups_;
+  std::optional<NetworkMaker> network_maker_;  // without pools: at work for the next sandbox
   UniqueFd home_network_;
   std::deque<NetworkNamespace> free_networks_;
   std::map<std::string, UniqueFd> shared_roots_;  // by image

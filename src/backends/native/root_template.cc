@@ -1,0 +1,163 @@
+#include "backends/native/root_template.h"
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <sys/file.h>
+#include <sys/mount.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <array>
+
+#include "backends/native/device_directory.h"
+#include "base/defer.h"
+#include "base/file.h"
+#include "base/random_id.h"
+#include "base/sha256.h"
+#include "base/user_directory.h"
+
+namespace nutshell::native {
+namespace {
+
+constexpr std::string_view kPrefix = "root-";
+constexpr std::string_view kPartialPrefix = ".root-";
+constexpr std::size_t kKeyLength = 16;
+constexpr const char* kLayout = "2";  // changes with what is written below
+constexpr std::array<const char*, 7> kSystemDirectories = {"usr",   "bin",   "sbin",  "lib",
+                                                           "lib32", "lib64", "libx32"};
+
+Result<UniqueFd> lock_template(const std::filesystem::path& path, int operation) {
+  UniqueFd directory = TRY(open_file(path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW));
+  if (::flock(directory.get(), operation | LOCK_NB) != 0) {
+    return syscall_failure("lock", path.native());
+  }
+  return directory;
+}
+
+// On a merged-/usr host /bin and its like are links into /usr; elsewhere they are directories.
+std::string link_target(const char* name) {
+  std::array<char, 256> target{};
+  const std::string path = std::string("/") + name;
+  const ssize_t length = ::readlink(path.c_str(), target.data(), target.size() - 1);
+  return length > 0 ? std::string(target.data(), static_cast<std::size_t>(length)) : "";
+}
+
+std::string key_of_host(Privilege privilege) {
+  std::string facts = fmt::format("{} {} ", kLayout, privilege == Privilege::Root);
+  for (const char* name : kSystemDirectories)
+    facts += link_target(name) + ' ';
+  facts += host_etc_state();
+  return sha256_hex(facts).substr(0, kKeyLength);
+}
+
+Result<> make_directory(int root, const char* name) {
+  if (::mkdirat(root, name, 0755) != 0) return syscall_failure("mkdir", name);
+  return {};
+}
+
+Result<> write_template(const std::filesystem::path& path, Privilege privilege) {
+  const mode_t mask = ::umask(022);
+  const Defer restored([mask] { ::umask(mask); });
+  const UniqueFd directory = TRY(open_file(path, O_PATH | O_DIRECTORY));
+  TRY(make_directory(directory.get(), "empty"));
+  TRY(make_directory(directory.get(), "tree"));
+  const UniqueFd tree = TRY(open_at(directory.get(), "tree", O_PATH | O_DIRECTORY));
+  std::string mounts;
+  for (const std::string& name : TRY(write_root_tree(tree.get(), Service::ManySandboxes)))
+    mounts += name + '\n';
+  bool has_devices = false;
+  if (privilege == Privilege::Root) {
+    const UniqueFd devices = TRY(open_at(tree.get(), "dev", O_PATH | O_DIRECTORY));
+    TRY(fill_device_directory(devices.get()));
+    has_devices = true;
+  }
+  return write_file(path / "mounts", (has_devices ? "+\n" : "-\n") + mounts, 0600);
+}
+
+void remove_template(const std::filesystem::path& path) {
+  std::error_code ignored;  // what is left is swept by the next one
+  std::filesystem::remove_all(path, ignored);
+}
+
+// Under a name of its own first: a template is there as a whole or not at all.
+Result<> make_template(const std::filesystem::path& place, Privilege privilege) {
+  const std::filesystem::path partial =
+      place.parent_path() / fmt::format("{}{}", kPartialPrefix, random_id(kKeyLength));
+  if (::mkdir(partial.c_str(), 0700) != 0) return syscall_failure("mkdir", partial.native());
+  const UniqueFd lock = TRY(lock_template(partial, LOCK_EX));
+  auto written = write_template(partial, privilege);
+  const bool is_there = written && ::rename(partial.c_str(), place.c_str()) == 0;
+  if (!is_there) remove_template(partial);  // another process may have been quicker
+  return written;
+}
+
+}  // namespace
+
+Result<std::vector<std::string>> write_root_tree(int root, Service service) {
+  std::vector<std::string> mounts;
+  for (const char* name : kSystemDirectories) {
+    const std::string target = link_target(name);
+    const bool is_there = ::access((std::string("/") + name).c_str(), F_OK) == 0;
+    if (!target.empty()) {
+      if (::symlinkat(target.c_str(), root, name) != 0) return syscall_failure("link", name);
+    } else if (is_there) {
+      TRY(make_directory(root, name));
+      mounts.emplace_back(name);
+    }
+  }
+  for (const char* name : {"etc", "dev", "proc", "tmp", "workspace", "run", "var", "opt", "home"}) {
+    TRY(make_directory(root, name));
+  }
+  if (::symlinkat("../tmp", root, "var/tmp") != 0) return syscall_failure("link", "var/tmp");
+  for (const std::string& name : TRY(write_host_etc(root, service)))
+    mounts.push_back("etc/" + name);
+  return mounts;
+}
+
+Result<RootTemplate> RootTemplate::open(Privilege privilege) {
+  const std::filesystem::path runtime = TRY(open_user_directory());
+  std::filesystem::path place = runtime / fmt::format("{}{}", kPrefix, key_of_host(privilege));
+  auto lock = lock_template(place, LOCK_SH);
+  if (!lock) {
+    TRY(make_template(place, privilege));
+    lock = TRY(lock_template(place, LOCK_SH));
+  }
+  RootTemplate made(std::move(place), std::move(*lock), privilege);
+  const std::string mounts = TRY(read_file_at(made.lock_.get(), "mounts"));
+  made.has_devices_ = mounts.starts_with('+');
+  for (std::size_t begin = 2; begin < mounts.size();) {
+    const std::size_t end = mounts.find('\n', begin);
+    made.mounts_.push_back(mounts.substr(begin, end - begin));
+    begin = end == std::string::npos ? mounts.size() : end + 1;
+  }
+  return made;
+}
+
+Result<> RootTemplate::mount_on(const char* place) const {
+  const std::filesystem::path tree = path_ / "tree";
+  if (::chdir(tree.c_str()) != 0) return syscall_failure("enter", tree.native());
+  const bool is_rootless = privilege_ == Privilege::Rootless;
+  const std::string options = fmt::format("lowerdir=.:../empty{}", is_rootless ? ",userxattr" : "");
+  if (::mount("root", place, "overlay", MS_RDONLY | MS_NOSUID, options.c_str()) != 0) {
+    return syscall_failure("mount", place);
+  }
+  return {};
+}
+
+void sweep_root_templates(SweepMode mode, SweepReport& report) {
+  const auto runtime = open_user_directory();
+  if (!runtime) return;
+  const std::string current = fmt::format("{}{}", kPrefix, key_of_host(find_privilege()));
+  std::error_code error;
+  for (const auto& entry : std::filesystem::directory_iterator(*runtime, error)) {
+    const std::string name = entry.path().filename();
+    const bool is_old = name.starts_with(kPrefix) && name != current;
+    if (!is_old && !name.starts_with(kPartialPrefix)) continue;
+    const auto lock = lock_template(entry.path(), LOCK_EX);
+    if (!lock) continue;  // in use
+    if (mode == SweepMode::Remove) remove_template(entry.path());
+    report.removed.push_back(fmt::format("root template {}", name));
+  }
+}
+
+}  // namespace nutshell::native
