@@ -25,5 +25,6 @@ Result<std::vector<Row>> bench_scale(const Options& options);
 Result<std::vector<Row>> bench_workspace(const Options& options);
 Result<std::vector<Row>> bench_tools(const Options& options);
 Result<std::vector<Row>> bench_audit(const Options& options);
+Result<std::vector<Row>> bench_mcp(const Options& options);
 
 }  // namespace nutshell::bench

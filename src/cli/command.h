@@ -46,6 +46,7 @@ void add_checkpoint(CLI::App& app, Program& program);
 void add_rollback(CLI::App& app, Program& program);
 void add_fork(CLI::App& app, Program& program);
 void add_tool(CLI::App& app, Program& program);
+void add_mcp(CLI::App& app, Program& program);
 void add_render(CLI::App& app, Program& program);
 void add_gain(CLI::App& app, Program& program);
 void add_gc(CLI::App& app, Program& program);

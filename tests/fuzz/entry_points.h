@@ -13,5 +13,6 @@ void fuzz_config(std::string_view input);      // --config
 void fuzz_ignore(std::string_view input);      // globs and ignore files
 void fuzz_compaction(std::string_view input);  // what a command printed
 void fuzz_parsers(std::string_view input);     // the same, by one parser alone
+void fuzz_mcp(std::string_view input);         // an MCP client's messages
 
 }  // namespace nutshell::fuzz

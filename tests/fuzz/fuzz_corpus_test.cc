@@ -55,5 +55,9 @@ TEST(FuzzCorpus, EveryParserComesBack) {
   replay("parsers", fuzz_parsers);
 }
 
+TEST(FuzzCorpus, McpMessagesAreAnsweredOrRefused) {
+  replay("mcp", fuzz_mcp);
+}
+
 }  // namespace
 }  // namespace nutshell::fuzz

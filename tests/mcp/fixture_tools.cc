@@ -264,8 +264,9 @@ struct FixtureTools {
     return ask_back({{"detail", elicitation("Any detail?", "detail", "string")}});
   }
 
-  static const std::vector<Entry>& all() {
-    static const std::vector<Entry> entries = {
+  // Answers that are always the same.
+  static std::vector<Entry> fixed() {
+    return {
         {"test_simple_text",
          [](FixtureHost&, Call&, const Json&) {
            return text("This is a simple text response for testing.");
@@ -291,35 +292,46 @@ struct FixtureTools {
          [](FixtureHost&, Call&, const Json&) {
            return error("This tool intentionally returns an error for testing");
          }},
-        {"test_tool_with_progress", progress},
-        {"test_tool_with_logging", logging},
-        {"test_logging_tool", logging},
-        {"test_sampling", sample, one_string("prompt")},
-        {"test_elicitation", elicit, one_string("message")},
-        {"test_elicitation_sep1034_defaults", defaults},
-        {"test_elicitation_sep1330_enums", enums},
-        {"json_schema_2020_12_tool",
-         [](FixtureHost&, Call&, const Json& arguments) { return text(arguments.dump()); },
-         schema_2020()},
-        {"test_missing_capability", missing_capability},
-        {"test_streaming_elicitation", ask_in_stream},
-        {"test_trigger_tool_change", change_tools},
-        {"test_trigger_prompt_change", change_prompts},
-        {"test_input_required_result_elicitation", ask_name},
-        {"test_input_required_result_sampling", ask_model},
-        {"test_input_required_result_list_roots", ask_roots},
-        {"test_input_required_result_request_state", keep_state},
-        {"test_input_required_result_multiple_inputs", ask_all},
-        {"test_input_required_result_multi_round", ask_twice},
-        {"test_input_required_result_tampered_state", keep_state},
-        {"test_input_required_result_capabilities", ask_what_it_can},
-        {"test_mirrored_parameter",
-         [](FixtureHost&, Call&, const Json& arguments) {
-           return text(arguments.value("region", "nowhere"));
-         },
-         Json::parse(R"({"type":"object","properties":{
-           "region":{"type":"string","x-mcp-header":"Region"}},"required":["region"]})")},
     };
+  }
+  // Answers that repeat their arguments.
+  static std::vector<Entry> echoing() {
+    return {{"json_schema_2020_12_tool",
+             [](FixtureHost&, Call&, const Json& arguments) { return text(arguments.dump()); },
+             schema_2020()},
+            {"test_mirrored_parameter",
+             [](FixtureHost&, Call&, const Json& arguments) {
+               return text(arguments.value("region", "nowhere"));
+             },
+             Json::parse(R"({"type":"object","properties":{
+               "region":{"type":"string","x-mcp-header":"Region"}},"required":["region"]})")}};
+  }
+  static std::vector<Entry> all() {
+    std::vector<Entry> entries = fixed();
+    for (Entry& entry : echoing())
+      entries.push_back(std::move(entry));
+    for (const Entry& entry : std::vector<Entry>{
+             {"test_tool_with_progress", progress},
+             {"test_tool_with_logging", logging},
+             {"test_logging_tool", logging},
+             {"test_sampling", sample, one_string("prompt")},
+             {"test_elicitation", elicit, one_string("message")},
+             {"test_elicitation_sep1034_defaults", defaults},
+             {"test_elicitation_sep1330_enums", enums},
+             {"test_missing_capability", missing_capability},
+             {"test_streaming_elicitation", ask_in_stream},
+             {"test_trigger_tool_change", change_tools},
+             {"test_trigger_prompt_change", change_prompts},
+             {"test_input_required_result_elicitation", ask_name},
+             {"test_input_required_result_sampling", ask_model},
+             {"test_input_required_result_list_roots", ask_roots},
+             {"test_input_required_result_request_state", keep_state},
+             {"test_input_required_result_multiple_inputs", ask_all},
+             {"test_input_required_result_multi_round", ask_twice},
+             {"test_input_required_result_tampered_state", keep_state},
+             {"test_input_required_result_capabilities", ask_what_it_can},
+         })
+      entries.push_back(entry);
     return entries;
   }
 };

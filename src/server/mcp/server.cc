@@ -145,9 +145,9 @@ struct Server::Methods {
 };
 
 const std::vector<std::string>& session_revisions() {
-  static const std::vector<std::string> known = {"2025-11-25", "2025-06-18", "2025-03-26",
-                                                 "2024-11-05"};
-  return known;
+  static const std::vector<std::string> kKnown = {"2025-11-25", "2025-06-18", "2025-03-26",
+                                                  "2024-11-05"};
+  return kKnown;
 }
 
 Server::Server(Host& host) : host_(host), description_(host.describe()) {

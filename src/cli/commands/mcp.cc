@@ -1,0 +1,189 @@
+// The MCP server on standard input and output: what a client starts, one for each of its sessions.
+#include <fmt/format.h>
+#include <signal.h>
+#include <sys/signalfd.h>
+#include <unistd.h>
+
+#include <CLI/CLI.hpp>
+#include <filesystem>
+#include <memory>
+
+#include "cli/command.h"
+#include "cli/commands/mcp_clients.h"
+#include "cli/flags.h"
+#include "cli/report.h"
+#include "cli/tool_flags.h"
+#include "init/init.h"
+#include "server/mcp/sandbox/runtime_sandboxes.h"
+#include "server/mcp/sandbox/sandbox_host.h"
+#include "server/mcp/sandbox/session_slot.h"
+#include "server/mcp/stdio.h"
+
+namespace nutshell::cli {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr const char* kExamples = R"(Examples:
+  nutshell mcp init claude-code             write the client's configuration; --dry-run shows it
+  nutshell mcp doctor                       start the server as a client would, and try it
+  nutshell mcp                              the server itself, on standard input and output
+  nutshell mcp --profile readonly --tools read,grep,ls
+  nutshell mcp --session review --memory 4g
+
+The project is the directory the client runs in. It enters the sandbox copied on write: 'nutshell
+diff ID' shows the work, 'nutshell apply ID' takes it over, and 'nutshell list' has the id.)";
+
+// What builds and tests of a project need, and long enough for a night between two calls.
+constexpr const char* kMemory = "2g";
+constexpr const char* kDisk = "2g";
+constexpr const char* kProcesses = "512";
+constexpr const char* kCpus = "2";
+constexpr const char* kCpuTime = "3600s";
+constexpr const char* kIdleTimeout = "24h";
+constexpr const char* kTtl = "7d";
+
+struct McpFlags {
+  Flags sandbox;
+  ToolFlags choice;
+  std::string session;
+  bool is_structured = false;
+  bool is_many = false;
+  bool has_no_project = false;
+  bool leaves_images = false;
+  bool repeats_output = false;
+};
+
+// A client that was not started in a project runs in the home directory or in /: nobody means all
+// of that to be a workspace.
+bool is_project(const fs::path& directory) {
+  const char* home = std::getenv("HOME");  // NOLINT(concurrency-mt-unsafe): nobody sets it
+  std::error_code error;
+  const bool is_home = home != nullptr && fs::equivalent(directory, home, error);
+  return directory != "/" && !is_home && ::access(directory.c_str(), R_OK | X_OK) == 0;
+}
+
+void set_defaults(McpFlags& flags) {
+  Flags& sandbox = flags.sandbox;
+  const auto use = [](std::optional<std::string>& flag, const char* value) {
+    if (!flag) flag = value;
+  };
+  use(sandbox.memory, kMemory);
+  use(sandbox.disk, kDisk);
+  use(sandbox.pids, kProcesses);
+  use(sandbox.cpus, kCpus);
+  use(sandbox.cpu_time, kCpuTime);
+  use(sandbox.idle_timeout, kIdleTimeout);
+  use(sandbox.ttl, kTtl);
+  std::error_code error;
+  const fs::path here = fs::current_path(error);
+  if (flags.has_no_project || error) {
+    sandbox.workspace.reset();
+  } else if (!sandbox.workspace && is_project(here)) {
+    sandbox.workspace = here.native();
+  }
+}
+
+mcp::SandboxHostOptions host_options(const McpFlags& flags, SandboxSpec spec,
+                                     std::vector<Tool> tools) {
+  mcp::SandboxHostOptions options;
+  options.version = NUTSHELL_VERSION;
+  options.tools = std::move(tools);
+  options.policy.dialect = flags.choice.chosen_dialect();
+  options.policy.prefix = flags.choice.prefix;
+  options.policy.is_structured = flags.is_structured;
+  for (const UnsafeMount& mount : spec.unsafe_mounts)
+    if (mount.access == UnsafeMount::Access::ReadWrite) options.policy.is_disposable = false;
+  options.calls.dialect = flags.choice.chosen_dialect();
+  options.calls.reads_only = flags.choice.reads_only();
+  options.calls.takes_images = !flags.leaves_images;
+  options.calls.wants_fields = flags.is_structured;
+  options.calls.repeats_output = flags.repeats_output;
+  options.calls.notes_gain = true;
+  options.choosing = flags.is_many ? mcp::Choosing::Many : mcp::Choosing::One;
+  options.spec = std::move(spec);
+  options.note = [](const std::string& text) { print_error("mcp: " + text); };
+  return options;
+}
+
+// Readable when the process is told to end. Writing to a client that is gone is no reason to.
+Result<UniqueFd> watch_signals() {
+  sigset_t set;
+  ::sigemptyset(&set);
+  for (const int number : {SIGINT, SIGTERM, SIGHUP})
+    ::sigaddset(&set, number);
+  // NOLINTNEXTLINE(concurrency-mt-unsafe): before any thread
+  if (::sigprocmask(SIG_BLOCK, &set, nullptr) != 0) return syscall_failure("sigprocmask");
+  ::signal(SIGPIPE, SIG_IGN);  // NOLINT(concurrency-mt-unsafe): before any thread
+  UniqueFd signals(::signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK));
+  if (!signals) return syscall_failure("signalfd");
+  return signals;
+}
+
+Result<int> serve(McpFlags& flags) {
+  TRY(read_config(flags.sandbox));
+  set_defaults(flags);
+  SandboxSpec spec = TRY(to_spec(flags.sandbox));
+  spec.environment = flags.sandbox.environment;
+  std::vector<Tool> tools = TRY(tools_of(flags.choice));
+  const UniqueFd signals = TRY(watch_signals());
+  mcp::SandboxHostOptions options = host_options(flags, std::move(spec), std::move(tools));
+  std::optional<mcp::SessionSlot> slot;
+  if (flags.session.empty()) {
+    std::error_code error;
+    const std::string project =
+        options.spec.workspace.empty() ? fs::current_path(error).native() : options.spec.workspace;
+    slot = TRY(mcp::SessionSlot::take(mcp::session_label("project", project)));
+    options.session = slot->label();
+  } else {
+    options.session = mcp::session_label("name", flags.session);
+  }
+  std::error_code error;
+  const auto self = fs::read_symlink("/proc/self/exe", error);
+  mcp::RuntimeSandboxes sandboxes({&init::run_init, self.parent_path()});
+  mcp::SandboxHost host(sandboxes, std::move(options));
+  mcp::Server server(host);
+  TRY(mcp::serve_stdio(server, {STDIN_FILENO, STDOUT_FILENO, signals.get()}));
+  return 0;
+}
+
+void add_server_flags(CLI::App& command, McpFlags& flags) {
+  const char* group = "Server";
+  command
+      .add_option("--session", flags.session,
+                  "Name of the sandbox to go on in, instead of the project directory's")
+      ->group(group);
+  command.add_flag("--no-project", flags.has_no_project, "Begin with an empty /workspace")
+      ->group(group);
+  command.add_flag("--multi", flags.is_many, "Tools that make, list, copy and end sandboxes")
+      ->group(group);
+  command
+      .add_flag("--structured", flags.is_structured,
+                "Structured content too, for hosts that call tools from code")
+      ->group(group);
+  command.add_flag("--no-images", flags.leaves_images, "read gives no images")->group(group);
+  command
+      .add_flag("--repeat-output", flags.repeats_output,
+                "Show again what was shown before, instead of 'unchanged since'")
+      ->group(group);
+  command.add_option("-e,--env", flags.sandbox.environment, "NAME=VALUE for every command in it")
+      ->group("Sandbox");
+}
+
+}  // namespace
+
+void add_mcp(CLI::App& app, Program& program) {
+  CLI::App* command = app.add_subcommand("mcp", "Serve the tools to an agent's client (MCP)");
+  const auto flags = std::make_shared<McpFlags>();
+  add_server_flags(*command, *flags);
+  add_tool_flags(*command, flags->choice);
+  add_sandbox_flags(*command, flags->sandbox);
+  command->footer(kExamples);
+  add_mcp_init(*command, program);
+  add_mcp_doctor(*command, program);
+  command->callback([command, flags, &program] {
+    if (command->get_subcommands().empty()) program.chosen = [flags] { return serve(*flags); };
+  });
+}
+
+}  // namespace nutshell::cli

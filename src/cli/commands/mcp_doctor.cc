@@ -1,0 +1,213 @@
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <poll.h>
+#include <spawn.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <CLI/CLI.hpp>
+#include <array>
+#include <memory>
+#include <nlohmann/json.hpp>
+
+#include "base/deadline.h"
+#include "base/file.h"
+#include "base/random_id.h"
+#include "cli/commands/mcp_clients.h"
+#include "cli/report.h"
+#include "server/mcp/sandbox/sandbox_binding.h"
+
+namespace nutshell::cli {
+namespace {
+
+using namespace std::chrono_literals;
+using Json = nlohmann::json;
+
+constexpr const char* kExamples = R"(Examples:
+  nutshell mcp doctor                    the server as 'mcp init' would write it
+  nutshell mcp doctor claude-code        as that client's configuration says
+
+Starts the server, speaks both generations of the protocol with it and calls a tool in a sandbox of
+its own, which is ended afterwards.)";
+
+constexpr auto kPatience = 60s;
+constexpr std::size_t kMostAnswer = 16U << 20U;
+
+// A server as a client starts one: its pipes, and its end.
+class StartedServer {
+ public:
+  static Result<StartedServer> start(const McpCommand& command) {
+    std::array<int, 2> input{};
+    std::array<int, 2> output{};
+    if (::pipe2(input.data(), O_CLOEXEC) != 0) return syscall_failure("pipe");
+    UniqueFd their_input(input[0]);
+    UniqueFd our_output(input[1]);
+    if (::pipe2(output.data(), O_CLOEXEC) != 0) return syscall_failure("pipe");
+    UniqueFd our_input(output[0]);
+    UniqueFd their_output(output[1]);
+    posix_spawn_file_actions_t actions;
+    ::posix_spawn_file_actions_init(&actions);
+    ::posix_spawn_file_actions_adddup2(&actions, their_input.get(), STDIN_FILENO);
+    ::posix_spawn_file_actions_adddup2(&actions, their_output.get(), STDOUT_FILENO);
+    std::vector<std::string> words = command.arguments;
+    words.insert(words.begin(), command.program);
+    std::vector<char*> argv;
+    for (std::string& word : words)
+      argv.push_back(word.data());
+    argv.push_back(nullptr);
+    StartedServer server;
+    const int error = ::posix_spawnp(&server.pid_, command.program.c_str(), &actions, nullptr,
+                                     argv.data(), environ);
+    ::posix_spawn_file_actions_destroy(&actions);
+    if (error != 0) return syscall_failure(error, "start", command.program);
+    server.input_ = std::move(our_output);
+    server.output_ = std::move(our_input);
+    return server;
+  }
+  StartedServer(StartedServer&& other) noexcept
+      : pid_(std::exchange(other.pid_, -1)),
+        input_(std::move(other.input_)),
+        output_(std::move(other.output_)),
+        rest_(std::move(other.rest_)) {}
+  StartedServer& operator=(StartedServer&&) = delete;
+  ~StartedServer() {
+    input_.reset();
+    if (pid_ > 0) ::waitpid(pid_, nullptr, 0);  // it ends with its input
+  }
+
+  // The result of the method.
+  Result<Json> ask(const std::string& method, const Json& params) {
+    const Json message = {
+        {"jsonrpc", "2.0"}, {"id", ++last_}, {"method", method}, {"params", params}};
+    TRY(write_all(input_.get(), message.dump() + "\n"));
+    const auto deadline = Deadline::in(kPatience);
+    while (true) {
+      Json answer = Json::parse(TRY(read_line(deadline)), nullptr, false);
+      if (!answer.is_object())
+        return failure(ErrorCode::Corrupt, "something that is no message is on its output");
+      if (answer.value("id", Json()) != Json(last_)) continue;  // a notification
+      if (answer.contains("result")) return std::move(answer["result"]);
+      return failure(ErrorCode::Unavailable, answer["error"].value("message", "an error"));
+    }
+  }
+  Result<> tell(const std::string& method) {
+    return write_all(input_.get(), Json{{"jsonrpc", "2.0"}, {"method", method}}.dump() + "\n");
+  }
+
+ private:
+  StartedServer() = default;
+
+  Result<std::string> read_line(const Deadline& deadline) {
+    while (rest_.find('\n') == std::string::npos) {
+      if (!TRY(wait_for(output_.get(), POLLIN, deadline)))
+        return failure(ErrorCode::DeadlineExceeded, "it does not answer");
+      std::array<char, 1U << 16U> bytes{};
+      const ssize_t got = ::read(output_.get(), bytes.data(), bytes.size());
+      if (got <= 0) return failure(ErrorCode::Unavailable, "it has ended");
+      rest_.append(bytes.data(), static_cast<std::size_t>(got));
+      if (rest_.size() > kMostAnswer) return failure(ErrorCode::Corrupt, "a line without an end");
+    }
+    const std::size_t end = rest_.find('\n');
+    std::string line = rest_.substr(0, end);
+    rest_.erase(0, end + 1);
+    return line;
+  }
+
+  pid_t pid_ = -1;
+  UniqueFd input_;
+  UniqueFd output_;
+  std::string rest_;
+  int last_ = 0;
+};
+
+Json stateless_meta() {
+  return {{"io.modelcontextprotocol/protocolVersion", "2026-07-28"},
+          {"io.modelcontextprotocol/clientCapabilities", Json::object()}};
+}
+
+void say(const std::string& what, const std::string& detail) {
+  fmt::print("ok    {}: {}\n", what, printable(detail));
+}
+
+// A tool that reads and needs nothing but a sandbox.
+Result<std::string> reading_tool(const Json& tools) {
+  for (const Json& tool : tools) {
+    const Json required = tool["inputSchema"].value("required", Json::array());
+    const Json hints = tool.value("annotations", Json::object());
+    if (required.empty() && hints.value("readOnlyHint", false) && tool.contains("name"))
+      return tool["name"].get<std::string>();
+  }
+  return failure(ErrorCode::NotFound, "no tool can be tried without arguments");
+}
+
+Result<> examine(StartedServer& server) {
+  const Json found = TRY(server.ask("server/discover", {{"_meta", stateless_meta()}}));
+  say("stateless protocol", found["supportedVersions"].dump());
+  const Json agreed = TRY(
+      server.ask("initialize",
+                 {{"protocolVersion", "2025-11-25"},
+                  {"capabilities", Json::object()},
+                  {"clientInfo", {{"name", "nutshell-doctor"}, {"version", NUTSHELL_VERSION}}}}));
+  say("protocol with a handshake", agreed.value("protocolVersion", ""));
+  TRY(server.tell("notifications/initialized"));
+  const Json tools = TRY(server.ask("tools/list", Json::object()))["tools"];
+  say("tools", fmt::format("{}", tools.size()));
+  const std::string name = TRY(reading_tool(tools));
+  const auto began = Clock::now();
+  const Json result =
+      TRY(server.ask("tools/call", {{"name", name}, {"arguments", Json::object()}}));
+  const auto taken = std::chrono::duration_cast<std::chrono::milliseconds>(Clock::now() - began);
+  const std::string text = result["content"][0].value("text", "");
+  if (result.value("isError", false)) return failure(ErrorCode::Unavailable, text);
+  say("a sandbox and a call of " + name, fmt::format("{} ms", taken.count()));
+  return {};
+}
+
+// The sandbox it made is ours to end: nobody will come back for it.
+void end_sandboxes(Runtime& runtime, const std::string& session) {
+  const auto made = runtime.list({{mcp::kSessionLabel, mcp::session_label("name", session)}});
+  if (!made) return;
+  for (const SandboxStatus& status : *made)
+    (void)runtime.destroy(status.id);  // else its lease ends it
+}
+
+Result<int> diagnose(Program& program, const std::string& name) {
+  McpCommand command = TRY(own_mcp_command(program.command));
+  if (!name.empty()) {
+    const McpClient& client = *TRY(find_mcp_client(name));
+    const std::string path = TRY(mcp_config_path(client));
+    const auto configured = TRY(server_in(client, TRY(read_file(path))));
+    if (!configured)
+      return failure(ErrorCode::NotFound,
+                     fmt::format("{} does not name us: 'nutshell mcp init {}'", path, name));
+    command = *configured;
+    say("configuration", path);
+    for (std::string& word : command.arguments)
+      if (word == client.workspace && !word.empty()) word = ".";
+  }
+  const std::string session = "doctor-" + random_id(16);
+  command.arguments.insert(command.arguments.end(), {"--session", session});
+  Result<> examined;
+  {
+    StartedServer server = TRY(StartedServer::start(command));
+    examined = examine(server);
+  }
+  end_sandboxes(program.runtime, session);
+  if (examined) return 0;
+  fmt::print("FAIL  {}\n", printable(examined.error().message));
+  return 1;
+}
+
+}  // namespace
+
+void add_mcp_doctor(CLI::App& mcp, Program& program) {
+  CLI::App* command =
+      mcp.add_subcommand("doctor", "Start the server as a client would, and try it");
+  const auto name = std::make_shared<std::string>();
+  command->add_option("CLIENT", *name, "By this client's configuration");
+  command->footer(kExamples);
+  command->callback(
+      [name, &program] { program.chosen = [name, &program] { return diagnose(program, *name); }; });
+}
+
+}  // namespace nutshell::cli

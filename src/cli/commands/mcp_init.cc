@@ -1,0 +1,151 @@
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <CLI/CLI.hpp>
+#include <cstdlib>
+#include <filesystem>
+#include <memory>
+
+#include "base/file.h"
+#include "cli/commands/mcp_clients.h"
+#include "cli/report.h"
+
+namespace nutshell::cli {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr const char* kExamples = R"(Examples:
+  nutshell mcp init claude-code               in the project: writes .mcp.json
+  nutshell mcp init codex --dry-run           shows the file as it would be
+  nutshell mcp init cursor -- --profile readonly
+  nutshell mcp init vscode --undo             takes it out again
+
+Clients: claude-code claude-desktop codex cursor vscode gemini zed goose. What else the file holds
+stays as it is. Words behind -- are flags for the server.)";
+
+constexpr std::size_t kMostConfigBytes = 4U << 20U;
+
+struct InitFlags {
+  std::string client;
+  bool is_dry = false;
+  bool undoes = false;
+  bool prints = false;
+};
+
+std::string environment(const char* name) {
+  const char* value = std::getenv(name);  // NOLINT(concurrency-mt-unsafe): nobody sets it
+  return value == nullptr ? "" : value;
+}
+
+// Where a client that runs `nutshell` would find it.
+std::string found_on_path() {
+  const std::string path = environment("PATH");
+  for (std::size_t begin = 0; begin <= path.size();) {
+    const std::size_t end = std::min(path.find(':', begin), path.size());
+    const fs::path candidate = fs::path(path.substr(begin, end - begin)) / "nutshell";
+    std::error_code error;
+    if (candidate.is_absolute() && ::access(candidate.c_str(), X_OK) == 0)
+      return fs::canonical(candidate, error).native();
+    begin = end + 1;
+  }
+  return {};
+}
+
+// At once or not at all; where the file is a link, what it leads to is replaced.
+Result<> replace_file(const fs::path& path, const std::string& text) {
+  std::error_code error;
+  fs::path target = fs::weakly_canonical(path, error);
+  if (error) target = path;
+  fs::create_directories(target.parent_path(), error);
+  if (error)
+    return failure(ErrorCode::PermissionDenied,
+                   fmt::format("create {}: {}", target.parent_path().native(), error.message()));
+  struct stat old {};
+  const unsigned mode = ::stat(target.c_str(), &old) == 0 ? old.st_mode & 0777U : 0644U;
+  const fs::path fresh = target.native() + ".nutshell-new";
+  ::unlink(fresh.c_str());  // of a run that was cut off
+  {
+    const UniqueFd file = TRY(open_file(fresh, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW, mode));
+    TRY(write_all(file.get(), text));
+    if (::fsync(file.get()) != 0) return syscall_failure("fsync", fresh.native());
+  }
+  if (::rename(fresh.c_str(), target.c_str()) != 0)
+    return syscall_failure("rename", target.native());
+  return {};
+}
+
+Result<int> init(const Program& program, const InitFlags& flags) {
+  const McpClient& client = *TRY(find_mcp_client(flags.client));
+  const McpCommand command = TRY(own_mcp_command(program.command));
+  if (flags.prints) {
+    fmt::print("{}", only_server(client, command));
+    return 0;
+  }
+  const std::string path = TRY(mcp_config_path(client));
+  const bool is_there = ::access(path.c_str(), F_OK) == 0;
+  const std::string before = is_there ? TRY(read_file(path, kMostConfigBytes)) : "";
+  if (flags.undoes && !is_there) {
+    fmt::print("{}: not there, nothing to undo\n", path);
+    return 0;
+  }
+  auto made = flags.undoes ? without_server(client, before) : with_server(client, before, command);
+  if (!made) {
+    print_error(made.error().message + ":");
+    fmt::print("{}", only_server(client, command));
+    return kOurError;
+  }
+  if (flags.is_dry) {
+    fmt::print("{}", *made);
+    print_error(fmt::format("{}: {}", path, *made == before ? "would stay as it is" : "as above"));
+    return 0;
+  }
+  if (*made == before) {
+    fmt::print("{}: nothing to change\n", path);
+    return 0;
+  }
+  TRY(replace_file(path, *made));
+  fmt::print("{}: {}\n", path,
+             flags.undoes ? "taken out" : "written; 'nutshell mcp doctor' tries it");
+  return 0;
+}
+
+}  // namespace
+
+Result<McpCommand> own_mcp_command(const std::vector<std::string>& flags) {
+  std::error_code error;
+  const fs::path self = fs::read_symlink("/proc/self/exe", error);
+  if (error) return failure(ErrorCode::Internal, "read /proc/self/exe: " + error.message());
+  McpCommand command{found_on_path() == self.native() ? "nutshell" : self.native(), {"mcp"}};
+  command.arguments.insert(command.arguments.end(), flags.begin(), flags.end());
+  return command;
+}
+
+Result<std::string> mcp_config_path(const McpClient& client) {
+  if (client.place == McpClient::Place::Project) {
+    std::error_code error;
+    const fs::path here = fs::current_path(error);
+    if (error) return failure(ErrorCode::NotFound, "the working directory is gone");
+    return (here / client.path).native();
+  }
+  const std::string home = environment("HOME");
+  if (home.empty())
+    return failure(ErrorCode::InvalidArgument, "HOME is not set: the configuration is below it");
+  return (fs::path(home) / client.path).native();
+}
+
+void add_mcp_init(CLI::App& mcp, Program& program) {
+  CLI::App* command = mcp.add_subcommand("init", "Put the server into a client's configuration");
+  const auto flags = std::make_shared<InitFlags>();
+  command->add_option("CLIENT", flags->client, "Which client")->required();
+  command->add_flag("--dry-run", flags->is_dry, "Show the file as it would be; write nothing");
+  command->add_flag("--undo", flags->undoes, "Take the server out again");
+  command->add_flag("--print", flags->prints, "Print the part alone, to paste it elsewhere");
+  command->footer(kExamples);
+  command->callback(
+      [flags, &program] { program.chosen = [flags, &program] { return init(program, *flags); }; });
+}
+
+}  // namespace nutshell::cli

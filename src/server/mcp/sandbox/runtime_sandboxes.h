@@ -1,0 +1,45 @@
+// Sandboxes of this user, by way of the runtime itself: what a client's own process uses.
+#pragma once
+
+#include <list>
+#include <memory>
+#include <mutex>
+
+#include "server/mcp/sandbox/sandboxes.h"
+
+namespace nutshell::mcp {
+
+class RuntimeSandboxes : public Sandboxes {
+ public:
+  explicit RuntimeSandboxes(BackendContext context);
+  ~RuntimeSandboxes() override;
+
+  Result<std::string> create(const std::string& owner, const SandboxSpec& spec) override;
+  Result<std::vector<SandboxStatus>> list(const std::string& owner, const Labels& labels) override;
+  Result<> destroy(const Place& place) override;
+  Result<std::string> fork(const Place& place) override;
+  Result<ToolResult> call(const Place& place, const Tool& tool, std::string_view arguments,
+                          const ToolRunnerOptions& options) override;
+  Result<StoredOutput> output(const Place& place, const std::string& output_id) override;
+  Result<std::string> read_file(const Place& place, const std::string& path,
+                                std::size_t most) override;
+  Result<std::vector<std::string>> names(const Place& place, const std::string& directory,
+                                         std::size_t most) override;
+  Result<std::string> diff(const Place& place, std::size_t most) override;
+
+ private:
+  struct Seat;  // a connection to a sandbox, for one call at a time
+  using SeatPointer = std::unique_ptr<Seat>;
+
+  Result<SeatPointer> take_seat(const std::string& id, const ToolRunnerOptions& options);
+  SeatPointer take_free_seat(const std::string& id);
+  void give_back(SeatPointer seat);
+
+  BackendContext context_;
+  std::mutex desk_mutex_;  // held across what the launcher is asked: the runtime is not thread-safe
+  Runtime desk_;
+  std::mutex seats_mutex_;
+  std::list<SeatPointer> free_;  // most recently used first
+};
+
+}  // namespace nutshell::mcp

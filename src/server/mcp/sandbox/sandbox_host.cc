@@ -1,0 +1,183 @@
+#include "server/mcp/sandbox/sandbox_host.h"
+
+#include <fmt/format.h>
+
+#include <nlohmann/json.hpp>
+
+#include "server/mcp/sandbox/tool_content.h"
+#include "tools/result_text.h"
+
+namespace nutshell::mcp {
+namespace {
+
+constexpr const char* kSandboxParameter = "sandbox";
+
+ToolResult unreachable(const Error& error) {
+  ToolError told{"unavailable",
+                 "No sandbox can be used: " + error.message,
+                 {},
+                 "'nutshell doctor' on the host shows what is missing. Nothing was done."};
+  return refuse(std::move(told));
+}
+
+}  // namespace
+
+SandboxHost::SandboxHost(Sandboxes& sandboxes, SandboxHostOptions options)
+    : sandboxes_(sandboxes),
+      options_(std::move(options)),
+      binding_(sandboxes, options_.spec, options_.session) {
+  managing_from_ = options_.tools.size();
+  if (options_.choosing == Choosing::Many) {
+    for (Tool& tool : options_.tools) {
+      Parameter named;
+      named.name = kSandboxParameter;
+      named.help = "Its id; without it, your own";
+      tool.parameters.push_back(std::move(named));
+    }
+    for (Tool& tool : managing_tools(options_.policy.prefix))
+      options_.tools.push_back(std::move(tool));
+    options_.policy.mirrored_parameter = kSandboxParameter;
+    options_.policy.mirrored_header = "Sandbox";
+  }
+  tools_ = tool_listing(options_.tools, options_.policy);
+}
+
+Description SandboxHost::describe() const {
+  Description description;
+  description.name = "nutshell";
+  description.title = "Nutshell sandbox";
+  description.version = options_.version;
+  description.instructions = instructions();
+  description.abilities = {.prompts = true,
+                           .resources = true,
+                           .completion = true,
+                           .logging = true,
+                           .lists_change = false,
+                           .resources_change = false};
+  return description;
+}
+
+std::string SandboxHost::instructions() const {
+  const bool has_project = !options_.spec.workspace.empty();
+  std::string text = has_project ? "Files and commands of these tools live in a sandbox: "
+                                   "/workspace is the project, copied "
+                                   "on write, and the user's own files stay as they are."
+                                 : "Files and commands of these tools live in a sandbox: "
+                                   "/workspace is empty at first, and "
+                                   "nothing of the user's machine is in it.";
+  text += " Use these tools instead of local ones to read, search, edit and run.";
+  if (has_project) {
+    text +=
+        " The user sees your work with `nutshell diff ID` and takes it over with `nutshell "
+        "apply ID` (`nutshell list` has the id): say so when you are done.";
+  }
+  return text;
+}
+
+const Tool* SandboxHost::find(const std::string& name) const {
+  for (const Tool& tool : options_.tools)
+    if (tool.name == name) return &tool;
+  return nullptr;
+}
+
+bool SandboxHost::is_managing(const Tool& tool) const {
+  return static_cast<std::size_t>(&tool - options_.tools.data()) >= managing_from_;
+}
+
+std::vector<MirroredParameter> SandboxHost::mirrored(const std::string& tool) const {
+  if (options_.choosing == Choosing::One || find(tool) == nullptr) return {};
+  return {{kSandboxParameter, options_.policy.mirrored_header}};
+}
+
+void SandboxHost::forget(const Client& client) {
+  if (client.session.empty()) return;  // found again by its label
+  const auto left = binding_.list(client);
+  if (!left) return;
+  for (const SandboxStatus& status : *left) {
+    (void)sandboxes_.destroy({client.owner, status.id});  // else its lease ends it
+    binding_.forget(client, status.id);
+  }
+}
+
+std::string SandboxHost::content_of(const ToolResult& result) const {
+  return tool_content(result, options_.policy.is_structured ? Content::Structured : Content::Text);
+}
+
+Result<std::string> SandboxHost::bound(Call& call, std::string& remark) {
+  using How = SandboxBinding::Bound::How;
+  const auto bound = TRY(binding_.bind(call.client()));
+  if (bound.how == How::Known) return bound.id;
+  const std::string verb = bound.how == How::Found ? "goes on in" : "made";
+  const std::string told = fmt::format("{} sandbox {}", verb, bound.id);
+  call.log(LogLevel::Info, told);
+  if (options_.note) options_.note(told);
+  if (bound.how == How::MadeAnew) {
+    remark =
+        "(Your sandbox had ended; this is a new one. What was changed there and not applied is "
+        "gone.)\n";
+  }
+  return bound.id;
+}
+
+Result<SandboxHost::Wanted> SandboxHost::place_call(Call& call, const Tool& tool,
+                                                    const std::string& arguments) {
+  Wanted wanted{{}, arguments, {}};
+  if (options_.choosing == Choosing::Many && !is_managing(tool)) {
+    Json parsed = Json::parse(arguments);
+    const auto named = parsed.find(kSandboxParameter);
+    if (named != parsed.end() && !named->is_null()) {
+      if (!named->is_string())
+        return failure(ErrorCode::InvalidArgument, "`sandbox` must be a string");
+      wanted.id = TRY(binding_.own(call.client(), named->get<std::string>())).id;
+      parsed.erase(named);
+      wanted.arguments = dumped(parsed);
+      return wanted;
+    }
+  }
+  wanted.id = TRY(bound(call, wanted.remark));
+  return wanted;
+}
+
+ToolResult SandboxHost::run(Call& call, const Tool& tool, Wanted wanted) {
+  ToolRunnerOptions options = options_.calls;
+  options.interrupt = call.interrupt();
+  const Sandboxes::Place place{call.client().owner, wanted.id};
+  auto result = sandboxes_.call(place, tool, wanted.arguments, options);
+  const bool is_lost = !result || (result->error && result->error->code == "unavailable");
+  if (is_lost && !call.is_cancelled() && binding_.is_gone(call.client(), wanted.id)) {
+    std::string remark;
+    const auto next = bound(call, remark);
+    if (!next) return unreachable(next.error());
+    // What never reached the old one, or only reads, can be done in the new one.
+    if (!result || tool.hints.is_read_only) {
+      result = sandboxes_.call({place.owner, *next}, tool, wanted.arguments, options);
+      wanted.remark = std::move(remark);
+    } else {
+      return refuse(ToolError{"expired", "The sandbox ended during this call.",
+                              "What was changed there and not applied is gone.",
+                              "A new sandbox is ready: call again."});
+    }
+  }
+  if (!result) return unreachable(result.error());
+  result->text.insert(0, wanted.remark);
+  return std::move(*result);
+}
+
+Reply SandboxHost::call_tool(Call& call, const std::string& name, const std::string& arguments) {
+  const Tool* tool = find(name);
+  if (tool == nullptr)
+    return Problem{kInvalidParams, fmt::format("Unknown tool: {}", name.substr(0, 128))};
+  if (is_managing(*tool)) return Answer{content_of(manage(call, *tool, arguments))};
+  auto wanted = place_call(call, *tool, arguments);
+  if (!wanted) {
+    const bool is_wrong = wanted.error().code == ErrorCode::NotFound ||
+                          wanted.error().code == ErrorCode::InvalidArgument;
+    if (!is_wrong || options_.choosing == Choosing::One)
+      return Answer{content_of(unreachable(wanted.error()))};
+    return Answer{content_of(refuse(ToolError{
+        "not_found", wanted.error().message, {}, "Call without `sandbox`, or list them."}))};
+  }
+  return Answer{content_of(run(call, *tool, std::move(*wanted)))};
+}
+
+}  // namespace nutshell::mcp

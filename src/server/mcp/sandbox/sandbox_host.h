@@ -1,0 +1,76 @@
+// The product behind the protocol: the tools of the registry, each client with a sandbox of its
+// own. Thread-safe.
+#pragma once
+
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "core/tool.h"
+#include "server/mcp/host.h"
+#include "server/mcp/sandbox/sandbox_binding.h"
+#include "server/mcp/sandbox/sandboxes.h"
+#include "server/mcp/sandbox/tool_listing.h"
+
+namespace nutshell::mcp {
+
+enum class Choosing : std::uint8_t {
+  One,   // every call goes to the client's one sandbox
+  Many,  // calls may name a sandbox; there are tools to make and end them
+};
+
+struct SandboxHostOptions {
+  std::string version;
+  std::vector<Tool> tools;  // as the client is to see them
+  ToolPolicy policy;
+  ToolRunnerOptions calls;  // all but the interrupt
+  Choosing choosing = Choosing::One;
+  SandboxSpec spec;
+  std::string session;  // label of a client without a session of its own
+  // Told what happens with sandboxes, for the log of this process; may be empty.
+  std::function<void(const std::string&)> note;
+};
+
+class SandboxHost : public Host {
+ public:
+  SandboxHost(Sandboxes& sandboxes, SandboxHostOptions options);
+
+  [[nodiscard]] Description describe() const override;
+  std::string list(Listing listing, const Client& client) override;
+  Reply call_tool(Call& call, const std::string& name, const std::string& arguments) override;
+  Reply get_prompt(Call& call, const std::string& name, const std::string& arguments) override;
+  Reply read_resource(Call& call, const std::string& uri) override;
+  Reply complete(Call& call, const std::string& params) override;
+  [[nodiscard]] std::vector<MirroredParameter> mirrored(const std::string& tool) const override;
+  // What nobody can name any more is ended.
+  void forget(const Client& client) override;
+
+ private:
+  struct Wanted {  // where a call is to run, and with what
+    std::string id;
+    std::string arguments;
+    std::string remark;  // goes before the text: what the model has to know of its sandbox
+  };
+  Result<Wanted> place_call(Call& call, const Tool& tool, const std::string& arguments);
+  Result<std::string> bound(Call& call, std::string& remark);
+  ToolResult run(Call& call, const Tool& tool, Wanted wanted);
+  ToolResult manage(Call& call, const Tool& tool, const std::string& arguments);
+  Result<std::string> create_named(const Client& client);
+  Result<std::string> list_named(const Client& client);
+  [[nodiscard]] const Tool* find(const std::string& name) const;
+  [[nodiscard]] bool is_managing(const Tool& tool) const;
+  [[nodiscard]] std::string instructions() const;
+  [[nodiscard]] std::string content_of(const ToolResult& result) const;
+  std::string describe_sandbox(const Client& client);
+
+  Sandboxes& sandboxes_;
+  SandboxHostOptions options_;
+  SandboxBinding binding_;
+  std::size_t managing_from_ = 0;  // tools from here on are about sandboxes
+  std::string tools_;              // the listing
+};
+
+// The tools of Choosing::Many, named with the prefix.
+std::vector<Tool> managing_tools(const std::string& prefix);
+
+}  // namespace nutshell::mcp

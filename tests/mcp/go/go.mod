@@ -1,0 +1,5 @@
+module session
+
+go 1.25
+
+require github.com/modelcontextprotocol/go-sdk v1.8.0
