@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <iterator>
 
 #include "compaction/body_line.h"
 #include "compaction/compactor.h"
@@ -27,6 +26,16 @@ std::string list_of(const std::vector<Omission>& omitted) {
     list += fmt::format("{}{} {}", list.empty() ? "" : ", ", omission.lines, omission.what);
   }
   return list;
+}
+
+// One number for each kind.
+void add_to(std::vector<Omission>& omitted, const Omission& more) {
+  const auto found = std::find_if(omitted.begin(), omitted.end(),
+                                  [&](const Omission& one) { return one.what == more.what; });
+  if (found == omitted.end())
+    omitted.push_back(more);
+  else
+    found->lines += more.lines;
 }
 
 // A section as it may be shown, and what showing or naming it takes.
@@ -106,8 +115,8 @@ class Packer {
   }
 
   Formatted finish() && {
-    std::copy(input_.facts.omitted.begin(), input_.facts.omitted.end(),
-              std::back_inserter(omitted_));
+    for (const Omission& omission : input_.facts.omitted)
+      add_to(omitted_, omission);
     return {std::move(text_), std::move(omitted_), next_, is_cut_};
   }
 

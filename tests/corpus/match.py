@@ -111,7 +111,7 @@ def grouped_paths(lines):
             headings.pop()
         above = headings[-1][1] if headings else ""
         words = re.split(r"[ ,;]+", body)
-        for at, word in enumerate(words[:2]):
+        for at, word in enumerate(words[:4]):
             glob = re.fullmatch(r"(?:\./)?((?:[^ *]*/)?)\*(\.[^ *:]+):", word)
             if glob:
                 yield from (f"{above}{glob.group(1)}{name}{glob.group(2)}" for name in words[at + 1:])

@@ -25,16 +25,22 @@ std::uint64_t level_of(std::string_view line) {
   return take_prefix(line, "[") ? take_number(line).value_or(0) : 0;
 }
 
+bool is_failed_recipe(std::string_view line) {
+  const auto message = make_message(line);
+  return message && message->starts_with("*** [");
+}
+
 // What make itself says besides where it goes. A failed recipe makes every make above it say so
-// too; only the first is news.
+// too; only the first is news, and the last, which tells what was asked for and failed.
 bool take_make_message(LineCursor& cursor, Ledger& ledger, std::uint64_t& failed_level) {
   const auto line = cursor.line();
   if (const auto message = make_message(line)) {
     if (message->starts_with("Entering directory") || message->starts_with("Leaving directory"))
       return false;
-    const bool is_failure = message->starts_with("*** [");
+    const bool is_failure = is_failed_recipe(line);
     const auto level = level_of(line);
-    const bool is_echo = (is_failure && level < failed_level) ||
+    const bool goes_on = is_failed_recipe(cursor.peek(1)) && level_of(cursor.peek(1)) < level;
+    const bool is_echo = (is_failure && level < failed_level && goes_on) ||
                          message->starts_with("*** Waiting for unfinished jobs") ||
                          message->ends_with("not remade because of errors.");
     if (is_echo)

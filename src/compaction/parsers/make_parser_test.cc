@@ -32,7 +32,8 @@ make: Leaving directory '/src/mk'
             (std::vector<std::string>{"x.c:1:17 unused variable ‘u’",
                                       "y.c:1:20 ‘zz’ undeclared (first use in this function)"}));
   EXPECT_EQ(facts->kept,
-            (std::vector<std::string>{"make[1]: *** [Makefile:2: all] Error 1", "make -C sub"}));
+            (std::vector<std::string>{"make[1]: *** [Makefile:2: all] Error 1",
+                                      "make: *** [Makefile:4: all] Error 2", "make -C sub"}));
 }
 
 TEST(MakeParser, KeepsWhatMakeItselfCouldNotDo) {
