@@ -1,5 +1,6 @@
 #include "init/init.h"
 
+#include <malloc.h>
 #include <poll.h>
 #include <signal.h>
 #include <sys/prctl.h>
@@ -89,6 +90,7 @@ Init::Init(InitSetup setup)
 
 int Init::run() {
   if (!children_) return kCouldNotStart;
+  ::mallopt(M_ARENA_MAX, 1);  // of its threads one is idle: a second heap would only take memory
   while (exit_status_ < 0) {
     has_new_rules_ = false;
     if (!setup_.path_rules) {

@@ -3,18 +3,15 @@
 #include <fcntl.h>
 #include <fmt/format.h>
 #include <linux/sched.h>
-#include <poll.h>
 #include <sched.h>
 #include <signal.h>
 #include <sys/syscall.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <array>
 #include <cstring>
 
-#include "backends/native/cgroup_name.h"
 #include "backends/native/enter.h"
 #include "backends/native/restack.h"
 #include "backends/native/rootfs.h"
@@ -22,17 +19,12 @@
 #include "base/file.h"
 #include "base/random_id.h"
 #include "base/socket.h"
-#include "wire/codec.h"
-#include "wire/orders.h"
 
 namespace nutshell::native {
 namespace {
 
 using namespace std::chrono_literals;
 
-constexpr std::size_t kSpares = 2;
-constexpr std::size_t kReadyPieces = 4;
-constexpr std::size_t kMostFreePieces = 32;
 constexpr auto kStartTime = 20s;
 constexpr char kStarted = '+';
 
@@ -129,70 +121,6 @@ Result<> Starter::gain_own_root() {
     return syscall_failure("unshare", "network");
   }
   return {};
-}
-
-// As early as can be, because it takes longest.
-Result<> Starter::begin_network() {
-  if (pooling_ == Pooling::Off && !network_maker_)
-    network_maker_.emplace(TRY(NetworkMaker::start()));
-  return {};
-}
-
-// Or what went wrong: the sandbox then says so itself.
-void Starter::send_network(int late_pieces) {
-  auto made = network_maker_->take();
-  network_maker_.reset();
-  if (made) {
-    (void)send_packet(late_pieces, "made", {made->get()});  // nobody is left to hear it
-  } else {
-    (void)send_packet(late_pieces, made.error().message);
-  }
-}
-
-Result<Cgroup> Starter::make_cgroup() {
-  if (cgroup_owner_.empty()) cgroup_owner_ = TRY(cgroup_owner_name());
-  return Cgroup::create(abilities_.cgroups, fmt::format("{}.{}", cgroup_owner_, cgroup_count_++));
-}
-
-Result<std::optional<Cgroup>> Starter::take_cgroup(const Limits& limits) {
-  if (abilities_.cgroups.version() == CgroupVersion::None) return std::optional<Cgroup>();
-  if (free_cgroups_.empty() && used_cgroups_.empty()) await_ended();
-  while (free_cgroups_.empty() && clean_one_cgroup()) {
-  }
-  if (free_cgroups_.empty()) free_cgroups_.push_back(TRY(make_cgroup()));
-  std::optional<Cgroup> cgroup(std::move(free_cgroups_.front()));
-  free_cgroups_.pop_front();
-  TRY(cgroup->apply(limits));
-  return cgroup;
-}
-
-Result<std::optional<NetworkNamespace>> Starter::take_network() {
-  if (pooling_ == Pooling::Off) return std::optional<NetworkNamespace>();
-  if (free_networks_.empty() && used_networks_.empty()) await_ended();
-  while (free_networks_.empty() && clean_one_network()) {
-  }
-  if (free_networks_.empty()) return std::optional(TRY(NetworkNamespace::create(home_network_)));
-  std::optional<NetworkNamespace> network(std::move(free_networks_.front()));
-  free_networks_.pop_front();
-  return network;
-}
-
-// One that cannot be made as new is dropped: the next sandbox gets a fresh one.
-bool Starter::clean_one_cgroup() {
-  if (used_cgroups_.empty()) return false;
-  Cgroup cgroup = std::move(used_cgroups_.front());
-  used_cgroups_.pop_front();
-  if (cgroup.recycle(Deadline::in(20ms))) free_cgroups_.push_back(std::move(cgroup));
-  return true;
-}
-
-bool Starter::clean_one_network() {
-  if (used_networks_.empty()) return false;
-  NetworkNamespace network = std::move(used_networks_.front());
-  used_networks_.pop_front();
-  const auto is_clean = network.is_clean(home_network_);
-  if (is_clean && *is_clean) free_networks_.push_back(std::move(network));
-  return true;
 }
 
 // A mount namespace that holds the shared part of an image's root; its maker leaves at once.
@@ -398,50 +326,6 @@ Result<NativeSandbox> Starter::start_anew(const SandboxSpec& spec, InitSetup set
   return sandbox;
 }
 
-// Returns where init can see that memory ran out, if the group can tell.
-Result<UniqueFd> Starter::add_cgroup(NativeSandbox& sandbox, const Limits& limits) {
-  auto cgroup = TRY(take_cgroup(limits));
-  if (!cgroup) return UniqueFd();
-  sandbox.cgroup.emplace(std::move(*cgroup));
-  return abilities_.cgroups.has_memory() ? sandbox.cgroup->open_oom_events() : UniqueFd();
-}
-
-// All protections of a spare are already on; it only learns its lifetime and environment now.
-Result<std::optional<NativeSandbox>> Starter::take_spare(const SandboxSpec& spec) {
-  // A spare has nothing of the host mounted: it is made before anybody says what.
-  if (!spec.workspace.empty() || !spec.unsafe_mounts.empty()) return std::optional<NativeSandbox>();
-  const auto found = std::find_if(spares_.begin(), spares_.end(), [&](const Spare& spare) {
-    return spare.spec.limits == spec.limits && spare.spec.image == spec.image &&
-           spare.spec.unsafe_without == spec.unsafe_without;
-  });
-  if (found == spares_.end()) return std::optional<NativeSandbox>();
-  std::optional<NativeSandbox> sandbox(std::move(found->sandbox));
-  spares_.erase(found);
-  const InitSetup setup = make_setup(spec);
-  UniqueFd theirs;
-  std::tie(sandbox->stream, theirs) = TRY(make_socket_pair(SocketKind::Stream));
-  const wire::Orders orders{static_cast<std::uint64_t>(setup.ttl.count()),
-                            static_cast<std::uint64_t>(setup.idle_timeout.count()),
-                            setup.environment, setup.working_directory};
-  const std::string bytes = wire::encode(orders);
-  if (bytes.size() <= kMostPacketBytes &&
-      send_packet(sandbox->control.get(), bytes, {theirs.get()})) {
-    return sandbox;
-  }
-  finish(std::move(*sandbox));  // it died while it waited: one is made anew
-  return std::optional<NativeSandbox>();
-}
-
-bool Starter::make_spare() {
-  if (spares_.size() >= kSpares) return false;
-  InitSetup setup = make_setup(last_spec_);
-  setup.waits_for_orders = true;
-  auto sandbox = start_anew(last_spec_, std::move(setup));
-  if (!sandbox) return false;  // the next start will meet the same error and report it
-  spares_.push_back({last_spec_, std::move(*sandbox)});
-  return true;
-}
-
 Result<> Starter::wait_until_started(NativeSandbox& sandbox) {
   Packet answer = TRY(receive_packet(sandbox.report.get(), Deadline::in(kStartTime)));
   if (answer.bytes.empty()) {
@@ -495,73 +379,6 @@ Result<> Starter::restack(const NativeSandbox& sandbox, const SandboxSpec& spec,
       plan.unsafe_writable.push_back(mount.target);
   }
   return nutshell::native::restack(plan);
-}
-
-// By the kernel's count: a killed init starts nothing any more, and whatever else there is, is
-// counted too.
-bool Starter::is_alone(const NativeSandbox& sandbox) const {
-  if (!sandbox.cgroup || !abilities_.cgroups.has_pids()) return false;
-  const auto count = sandbox.cgroup->process_count();
-  return count && *count <= sandbox.init_threads;
-}
-
-void Starter::finish(NativeSandbox sandbox) {
-  sandbox.init.send_signal(SIGKILL);
-  // The rest of its end is the kernel's work on mounts and memory, which nobody has to wait for.
-  if (pooling_ == Pooling::On && is_alone(sandbox)) {
-    ending_.push_back(std::move(sandbox));
-    return;
-  }
-  recycle(std::move(sandbox));
-}
-
-void Starter::collect_ended() {
-  for (std::size_t left = ending_.size(); left > 0; --left) {
-    NativeSandbox sandbox = std::move(ending_.front());
-    ending_.pop_front();
-    const auto has_ended = wait_for(sandbox.init.descriptor(), POLLIN, Deadline::in(0ms));
-    if (has_ended && !*has_ended) {
-      ending_.push_back(std::move(sandbox));
-    } else {
-      recycle(std::move(sandbox));
-    }
-  }
-}
-
-// The pieces of one that is nearly out are sooner there than new ones.
-void Starter::await_ended() {
-  if (ending_.empty()) return;
-  NativeSandbox sandbox = std::move(ending_.front());
-  ending_.pop_front();
-  recycle(std::move(sandbox));
-}
-
-void Starter::recycle(NativeSandbox sandbox) {
-  sandbox.init.kill_and_reap();  // the kernel ends the rest of the pid namespace first
-  if (pooling_ == Pooling::Off) return;
-  if (sandbox.cgroup && used_cgroups_.size() + free_cgroups_.size() < kMostFreePieces) {
-    used_cgroups_.push_back(std::move(*sandbox.cgroup));
-  }
-  if (sandbox.network && used_networks_.size() + free_networks_.size() < kMostFreePieces) {
-    used_networks_.push_back(std::move(*sandbox.network));
-  }
-}
-
-bool Starter::prepare_one() {
-  if (pooling_ == Pooling::Off) return false;
-  if (clean_one_cgroup() || clean_one_network() || make_spare()) return true;
-  if (free_networks_.size() < kReadyPieces) {
-    auto network = NetworkNamespace::create(home_network_);
-    if (!network) return false;  // the next start will meet the same error and report it
-    free_networks_.push_back(std::move(*network));
-    return true;
-  }
-  const bool has_cgroups = abilities_.cgroups.version() != CgroupVersion::None;
-  if (!has_cgroups || free_cgroups_.size() >= kReadyPieces) return false;
-  auto cgroup = make_cgroup();
-  if (!cgroup) return false;
-  free_cgroups_.push_back(std::move(*cgroup));
-  return true;
 }
 
 }  // namespace nutshell::native
