@@ -28,7 +28,7 @@ Result<std::vector<Row>> bench_cold(const Options& options) {
   const std::string path = is_root ? "cold, root" : "cold, plain user";
   return std::vector<Row>{
       {path, "us", found[0], found[1], bar, protections_here()},
-      {path + ", only recycled pieces", "us", found[2], found[1], bar, {}},
+      {path + ", only recycled pieces", "us", found[2], found[1], {}, {}},
       {path + ", without pools", "us", found[3], found[1], {}, {}},
       {path + ", the floor under it", "us", found[4], found[1], {}, {}},
   };

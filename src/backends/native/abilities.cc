@@ -123,9 +123,9 @@ bool pins_cpus(const Abilities& abilities) {
   return !abilities.cgroups.has_cpu();
 }
 
-Abilities Abilities::find() {
+Abilities Abilities::find(Privilege privilege) {
   Abilities abilities;
-  abilities.privilege = find_privilege();
+  abilities.privilege = privilege;
   abilities.cgroups = CgroupHost::find();
   abilities.landlock = landlock_abi();
   cpu_set_t set;

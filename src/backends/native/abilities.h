@@ -15,7 +15,8 @@ struct Abilities {
   unsigned cores = 1;
 
   // Looks, without trying: cheap enough for every start. The sandbox's start itself tries.
-  static Abilities find();
+  static Abilities find() { return find(find_privilege()); }
+  static Abilities find(Privilege privilege);
 };
 
 // All protections of a sandbox with this spec, each with its strength here.

@@ -91,8 +91,9 @@ Result<Starter> Starter::create(InitEntry entry, Pooling pooling) {
 }
 
 Result<> Starter::prepare_self() {
-  if (find_privilege() == Privilege::Root) TRY(begin_network());
-  abilities_ = Abilities::find();
+  const Privilege privilege = find_privilege();
+  if (privilege == Privilege::Root) TRY(begin_network());
+  abilities_ = Abilities::find(privilege);
   caller_ = {::geteuid(), ::getegid()};
   command_line_bytes_ = own_command_line_bytes();
   // A sandbox for one command is never frozen, and its end is the end of its init.
