@@ -11,7 +11,7 @@
 
 #include "base/beneath.h"
 #include "base/file.h"
-#include "base/random_id.h"
+#include "init/files/regular_file.h"
 #include "init/one_reply.h"
 #include "init/paths.h"
 #include "init/walk_conversation.h"
@@ -95,14 +95,9 @@ class WriteConversation : public Conversation {
       writing->offset_ = request.offset;
       return writing;
     }
-    std::tie(writing->directory_, writing->name_) = TRY(open_parent(request.path));
-    writing->temporary_ = ".nutshell-" + random_id(12);
-    writing->file_ = TRY(open_at(writing->directory_.get(), writing->temporary_.c_str(),
-                                 O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW, 0600));
+    std::tie(writing->place_.directory, writing->place_.name) = TRY(open_parent(request.path));
+    writing->new_file_.emplace(TRY(NewFile::create(writing->place_)));
     return writing;
-  }
-  ~WriteConversation() override {
-    if (!temporary_.empty()) ::unlinkat(directory_.get(), temporary_.c_str(), 0);
   }
 
   Result<> receive(const wire::Frame& frame) override {
@@ -131,22 +126,19 @@ class WriteConversation : public Conversation {
     received_ += bytes.size();
     while (!bytes.empty()) {
       const ssize_t count =
-          ::pwrite(file_.get(), bytes.data(), bytes.size(), static_cast<off_t>(offset_));
+          ::pwrite(target(), bytes.data(), bytes.size(), static_cast<off_t>(offset_));
       if (count < 0 && errno == EINTR) continue;
-      if (count < 0) return syscall_failure("write", name_);
+      if (count < 0) return syscall_failure("write", place_.name);
       offset_ += static_cast<std::uint64_t>(count);
       bytes.remove_prefix(static_cast<std::size_t>(count));
     }
     return {};
   }
+  [[nodiscard]] int target() const { return new_file_ ? new_file_->descriptor() : file_.get(); }
   Result<> commit() {
-    if (temporary_.empty()) return {};
-    if (::fchmod(file_.get(), mode_) != 0) return syscall_failure("chmod", name_);
-    if (::renameat(directory_.get(), temporary_.c_str(), directory_.get(), name_.c_str()) != 0) {
-      return syscall_failure("replace", name_);
-    }
-    temporary_.clear();
-    return {};
+    if (!new_file_) return {};
+    TRY(new_file_->take_on(mode_));
+    return new_file_->take_name(place_);
   }
   void answer(Result<> result) {
     is_answered_ = true;
@@ -157,9 +149,8 @@ class WriteConversation : public Conversation {
   }
 
   std::uint32_t number_ = 0;
-  UniqueFd directory_;
-  std::string name_;
-  std::string temporary_;  // empty once it has its name, or when a range is written in place
+  Place place_;
+  std::optional<NewFile> new_file_;  // none when a range is written in place
   UniqueFd file_;
   unsigned mode_ = 0644;
   std::uint64_t offset_ = 0;
@@ -210,7 +201,7 @@ Result<> make_directory(const wire::MakeDirectory& request) {
 // Takes the place of a file or a link at once, but never of a directory.
 Result<> make_link(const wire::MakeLink& request) {
   const std::string temporary =
-      std::filesystem::path(request.path).parent_path() / (".nutshell-" + random_id(12));
+      std::filesystem::path(request.path).parent_path() / temporary_name();
   if (::symlink(request.target.c_str(), temporary.c_str()) != 0) {
     return syscall_failure("link", request.path);
   }

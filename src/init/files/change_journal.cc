@@ -112,4 +112,17 @@ const Image* ChangeJournal::before_last_change(std::string_view path) const {
   return nullptr;
 }
 
+std::shared_ptr<const Content> ChangeJournal::left_behind(std::string_view path,
+                                                          std::string_view version) const {
+  constexpr std::size_t kMostLookedAt = 16;
+  std::size_t looked_at = 0;
+  for (auto change = changes_.rbegin(); change != changes_.rend(); ++change) {
+    if (++looked_at > kMostLookedAt) break;
+    if (change->paths.size() != 1 || change->paths.front().path != path) continue;
+    const PathChange& last = change->paths.front();
+    return last.after_version == version ? last.after.content : nullptr;
+  }
+  return nullptr;
+}
+
 }  // namespace nutshell::init

@@ -93,6 +93,10 @@ class ChangeJournal {
   [[nodiscard]] const Change* newest_standing() const;
   // What was at the path before the newest change of it; null: not known.
   [[nodiscard]] const Image* before_last_change(std::string_view path) const;
+  // The bytes a recent change of this one file left, where they are kept: a series of edits need
+  // not keep each state twice. Null: not known.
+  [[nodiscard]] std::shared_ptr<const Content> left_behind(std::string_view path,
+                                                           std::string_view version) const;
   [[nodiscard]] std::size_t size() const { return changes_.size(); }
   [[nodiscard]] std::uint64_t bytes() const { return bytes_; }
 

@@ -79,8 +79,8 @@ Attempt<Edited> edit_bytes(const std::string& bytes, const wire::EditFile& reque
 }
 
 // The file gets its new bytes, and the change is described.
-Attempt<PathChange> put_in_place(const Place& place, WholeFile old, std::string bytes,
-                                 std::string_view shown) {
+Attempt<PathChange> put_in_place(const FilesState& state, const Place& place, WholeFile old,
+                                 std::string bytes, std::string_view shown) {
   auto written = replace(place, old.status, bytes);
   if (!written && written.error().code == ErrorCode::Cancelled) {
     return refuse("stale", fmt::format("{} changed while it was edited.", printable(shown)), {},
@@ -90,7 +90,10 @@ Attempt<PathChange> put_in_place(const Place& place, WholeFile old, std::string 
   PathChange change{place.path, image_of(old.status), image_of(*written), full_version(bytes)};
   change.before.info.size = old.bytes.size();
   change.after.info.size = bytes.size();
-  change.before.content = std::make_shared<MemoryContent>(std::move(old.bytes));
+  change.before.content = state.journal.left_behind(place.path, full_version(old.bytes));
+  if (!change.before.content) {
+    change.before.content = std::make_shared<MemoryContent>(std::move(old.bytes));
+  }
   change.after.content = std::make_shared<MemoryContent>(std::move(bytes));
   return change;
 }
@@ -118,7 +121,8 @@ Attempt<wire::Changed> edit_file(FilesState& state, const wire::EditFile& reques
   if (edited->bytes == old->bytes) {  // several edits may undo each other
     version = full_version(old->bytes);
   } else {
-    auto change = put_in_place(*place, std::move(*old), std::move(edited->bytes), request.path);
+    auto change =
+        put_in_place(state, *place, std::move(*old), std::move(edited->bytes), request.path);
     if (!change) return Refusal(std::move(change).error());
     version = change->after_version;
     made.paths.push_back(std::move(*change));

@@ -312,5 +312,36 @@ TEST_F(FilesTest, FormerStateOfAFileCanBeRead) {
       HasSubstr("expired"));
 }
 
+TEST_F(FilesTest, ASlashBehindAFileIsRefused) {
+  make("a", "one\n");
+  EXPECT_EQ(edit("a/", "one", "two").error().code, "bad_argument");
+  EXPECT_EQ(remove("a/").error().code, "bad_argument");
+  EXPECT_EQ(content("a"), "one\n");
+  std::filesystem::create_directory(path("d"));
+  EXPECT_TRUE(remove("d/"));
+}
+
+TEST_F(FilesTest, ASeriesOfEditsKeepsEachStateOnce) {
+  make("a", "0\n");
+  for (int i = 0; i < 5; ++i)
+    ASSERT_TRUE(edit("a", std::to_string(i), std::to_string(i + 1)));
+  const auto* before = state_.journal.find("u4");
+  const auto* after = state_.journal.find("u5");
+  ASSERT_TRUE(before != nullptr && after != nullptr);
+  EXPECT_EQ(before->paths.front().after.content, after->paths.front().before.content);
+  make("a", "5\nand what no tool wrote\n");
+  ASSERT_TRUE(edit("a", "5", "6"));
+  ASSERT_TRUE(undo());
+  EXPECT_EQ(content("a"), "5\nand what no tool wrote\n");
+}
+
+TEST(Attempt, SaysWhatTheSystemSaidByAStableCode) {
+  const auto code = [](ErrorCode given) { return refuse(Error{given, "x"}, "a").value().code; };
+  EXPECT_EQ(code(ErrorCode::Internal), "internal");
+  EXPECT_EQ(code(ErrorCode::ResourceExhausted), "unavailable");
+  EXPECT_EQ(code(ErrorCode::PermissionDenied), "denied");
+  EXPECT_EQ(code(ErrorCode::NotFound), "no_such_file");
+}
+
 }  // namespace
 }  // namespace nutshell::init

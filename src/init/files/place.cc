@@ -183,6 +183,11 @@ Attempt<Place> find_place(const WritableRoots& roots, const std::string& path,
       wanted = absolute_path(read_link(directory, name), place->path);
       continue;
     }
+    if (shown.ends_with('/') && place->is_there() && !S_ISDIR(place->found.st_mode)) {
+      unmake_parents(*place);
+      return refuse("bad_argument", fmt::format("{} is not a directory.", printable(shown)), {},
+                    "Leave the last slash out.");
+    }
     place->name = name;
     place->path = joined(place->path, name);
     return place;

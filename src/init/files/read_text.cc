@@ -32,28 +32,66 @@ std::size_t skip_lines(std::string_view text, std::uint64_t lines) {
   return at;
 }
 
-// Lines as long as there is room; a page has at least one, however long.
-void fill(wire::TextPage& page, std::string_view text, const wire::ReadText& request) {
+// Copies lines that follow each other in one piece: most pages are a piece of the file as it is.
+class PageText {
+ public:
+  PageText(std::string& page, std::string_view text) : page_(page), text_(text) {}
+
+  // The line at `begin`, of which `shown` bytes are shown; it ends at `end`.
+  void add(std::size_t begin, std::size_t shown, std::size_t end) {
+    const bool is_whole = begin + shown == end && end < text_.size();
+    if (run_begin_ == run_end_) run_begin_ = begin;
+    run_end_ = is_whole ? end + 1 : begin + shown;
+    size_ += shown + 1;
+    if (is_whole) return;
+    finish();
+    page_ += '\n';
+  }
+  void finish() {
+    page_.append(text_.substr(run_begin_, run_end_ - run_begin_));
+    run_begin_ = run_end_ = 0;
+  }
+  [[nodiscard]] std::size_t size() const { return size_; }
+
+ private:
+  std::string& page_;
+  std::string_view text_;
+  std::size_t run_begin_ = 0;
+  std::size_t run_end_ = 0;  // what lies before is on the page
+  std::size_t size_ = 0;
+};
+
+// Lines as long as there is room; a page has at least one, however long. Returns where it ends.
+std::size_t fill(wire::TextPage& page, std::string_view text, const wire::ReadText& request) {
   const std::size_t most_bytes = std::min(request.most_bytes, wire::kMostPageBytes);
   const std::size_t most_line = request.most_line_bytes == 0
                                     ? most_bytes
                                     : std::min<std::size_t>(request.most_line_bytes, most_bytes);
   std::size_t at = skip_lines(text, page.first_line - 1);
   page.text.reserve(std::min(most_bytes, text.size() - at) + 1);
+  PageText lines(page.text, text);
   while (at < text.size() && page.line_count < request.most_lines) {
     const std::size_t end = line_end(text, at);
     std::string_view line = text.substr(at, end - at);
     if (end < text.size() && line.ends_with('\r')) line.remove_suffix(1);
     const std::string_view shown = cut_to(line, most_line);
-    const bool is_full = page.text.size() + shown.size() + 1 > most_bytes && page.line_count > 0;
-    if (is_full || page.cut_lines.size() >= kMostCutLines) return;
-    page.text.append(shown) += '\n';
+    const bool is_full = lines.size() + shown.size() + 1 > most_bytes && page.line_count > 0;
+    if (is_full || page.cut_lines.size() >= kMostCutLines) break;
+    lines.add(at, shown.size(), end);
     if (shown.size() < line.size()) {
       page.cut_lines.push_back({page.first_line + page.line_count, line.size()});
     }
     ++page.line_count;
     at = std::min(end + 1, text.size());
   }
+  lines.finish();
+  return at;
+}
+
+// What is on the page was counted when it was put there.
+std::uint64_t count_all_lines(const wire::TextPage& page, std::string_view text, std::size_t end) {
+  if (page.line_count == 0) return count_lines(text);
+  return page.first_line - 1 + page.line_count + count_lines(text.substr(end));
 }
 
 }  // namespace
@@ -74,9 +112,9 @@ Attempt<wire::TextPage> read_text(const FilesState& state, const wire::ReadText&
   const std::string text = to_utf8(std::move(whole->bytes), encoding);
   page.has_crlf = text.find("\r\n") != std::string::npos ? 1 : 0;
   page.ends_with_newline = text.ends_with('\n') ? 1 : 0;
-  page.total_lines = count_lines(text);
   page.first_line = std::max<std::uint64_t>(request.first_line, 1);
-  fill(page, text, request);
+  const std::size_t end = fill(page, text, request);
+  page.total_lines = count_all_lines(page, text, end);
   return page;
 }
 

@@ -18,6 +18,7 @@ namespace {
 
 constexpr std::uint64_t kMostDiffedBytes = ChangeJournal::kMostAfterBytes;
 constexpr std::size_t kMostDiffLines = 20;
+constexpr std::size_t kMostOpened = 256;
 
 std::string parent_of(const std::string& path) {
   const std::size_t slash = path.rfind('/');
@@ -146,14 +147,32 @@ Restoration::Restoration(const WritableRoots& roots, const std::vector<PathChang
 }
 
 // Without links: the paths of a change have none, and one that stands there now is not followed.
-Attempt<int> Restoration::directory_of(const std::string& path) {
-  const std::string parent = parent_of(path);
-  if (opened_ && parent == opened_path_) return opened_.get();
-  auto located = roots_.open_plain(parent, path);
+// What the change itself made or removed is found in the directory above, wherever that is by now.
+Attempt<UniqueFd> Restoration::open_directory(const std::string& directory,
+                                              const std::string& shown) {
+  const auto above = opened_.find(parent_of(directory));
+  if (above != opened_.end() && paths_.contains(directory)) {
+    auto opened = open_beneath(above->second.get(), name_of(directory), O_PATH | O_DIRECTORY, 0,
+                               Links::Refuse);
+    if (!opened) return refuse(opened.error(), shown);
+    return std::move(*opened);
+  }
+  auto located = roots_.open_plain(directory, shown);
   if (!located) return Refusal(std::move(located).error());
-  opened_ = std::move(located->directory);
-  opened_path_ = parent;
-  return opened_.get();
+  return std::move(located->directory);
+}
+
+Attempt<int> Restoration::directory_of(const std::string& path) {
+  std::string parent = parent_of(path);
+  const auto found = opened_.find(parent);
+  if (found != opened_.end()) return found->second.get();
+  auto opened = open_directory(parent, path);
+  if (!opened) return Refusal(std::move(opened).error());
+  if (opened_.size() < kMostOpened) {
+    return opened_.emplace(std::move(parent), std::move(*opened)).first->second.get();
+  }
+  another_ = std::move(*opened);
+  return another_.get();
 }
 
 Attempt<> Restoration::look() {
@@ -257,6 +276,7 @@ Attempt<> Restoration::clear(const Item& item, const Image& wanted) {
   if (::unlinkat(*directory, name_of(path).c_str(), is_directory ? AT_REMOVEDIR : 0) != 0) {
     return refuse(syscall_failure("remove").value(), path);
   }
+  opened_.erase(path);  // what may get its name is another one
   return {};
 }
 

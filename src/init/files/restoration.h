@@ -1,4 +1,5 @@
-// Puts paths back to what they were. All paths are looked at before the first is touched.
+// Puts paths back to what they were. All paths are looked at before the first is touched, and each
+// directory is opened once: who swaps names meanwhile does not get half of it.
 #pragma once
 
 #include <map>
@@ -34,6 +35,7 @@ class Restoration {
   enum class Towards { Before, Now };
 
   Attempt<int> directory_of(const std::string& path);
+  Attempt<UniqueFd> open_directory(const std::string& directory, const std::string& shown);
   Attempt<> look_at(Item& item);
   Attempt<> check_emptied(const Item& item);
   Attempt<> move_all(Towards towards);
@@ -44,8 +46,8 @@ class Restoration {
   const WritableRoots& roots_;
   std::vector<Item> items_;  // parents before children
   std::set<std::string> paths_;
-  std::string opened_path_;
-  UniqueFd opened_;
+  std::map<std::string, UniqueFd> opened_;  // by path; kept: their names may be taken meanwhile
+  UniqueFd another_;                        // the last of those that are too many
   std::string why_not_;
 };
 

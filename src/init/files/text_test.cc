@@ -25,6 +25,21 @@ TEST_F(FilesTest, CrLfStaysAndNewTextGetsIt) {
   EXPECT_EQ(content("a"), "1\nx\ny\r\n4\r\n");
 }
 
+TEST_F(FilesTest, PagesAreTheLinesOfTheFileWhateverTheirEnds) {
+  make("a", "\n\r\nplain\r\n\nlonger than ten\nshort\r\nno end");
+  const auto page = read_text(state_, {"a", 1, 99, 1000, 10});
+  ASSERT_TRUE(page) << words(page);
+  EXPECT_EQ(page->text, "\n\nplain\n\nlonger tha\nshort\nno end\n");
+  EXPECT_EQ(page->line_count, 7U);
+  EXPECT_EQ(page->total_lines, 7U);
+  ASSERT_EQ(page->cut_lines.size(), 1U);
+  EXPECT_EQ(page->cut_lines.front().line, 5U);
+  const auto middle = read_text(state_, {"a", 3, 2, 1000, 10});
+  EXPECT_EQ(middle->text, "plain\n\n");
+  EXPECT_EQ(middle->total_lines, 7U);
+  EXPECT_EQ(read_text(state_, {"a", 9, 2, 1000, 10})->total_lines, 7U);
+}
+
 TEST_F(FilesTest, ByteOrderMarkStays) {
   make("a", "\xEF\xBB\xBFone\n");
   const auto page = read("a");

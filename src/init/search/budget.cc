@@ -7,13 +7,13 @@
 
 namespace nutshell::init::search {
 
-wire::FileInfo describe_entry(int root, const std::string& path) {
+wire::FileInfo describe_entry(int directory, const char* path) {
   struct stat status {};
-  if (::fstatat(root, path.c_str(), &status, AT_SYMLINK_NOFOLLOW | AT_NO_AUTOMOUNT) != 0) {
+  if (::fstatat(directory, path, &status, AT_SYMLINK_NOFOLLOW | AT_NO_AUTOMOUNT) != 0) {
     status = {};
   }
-  wire::FileInfo info = describe(status, path);
-  if (info.kind == wire::FileKind::Link) info.target = read_link(root, path);
+  wire::FileInfo info = describe(status, {});
+  if (info.kind == wire::FileKind::Link) info.target = read_link(directory, path);
   return info;
 }
 

@@ -29,6 +29,7 @@ class Budget {
     return true;
   }
   [[nodiscard]] bool is_used_up() const { return left_ == 0; }
+  [[nodiscard]] std::uint32_t left() const { return left_; }
 
  private:
   static constexpr std::size_t kOverhead = 48;  // the fields of fixed size
@@ -36,7 +37,7 @@ class Budget {
   std::size_t bytes_ = wire::kMostPageBytes;
 };
 
-// Kind Other and no size if it is gone by now.
-wire::FileInfo describe_entry(int root, const std::string& path);
+// Without its path. Kind Other and no size if it is gone by now.
+wire::FileInfo describe_entry(int directory, const char* path);
 
 }  // namespace nutshell::init::search

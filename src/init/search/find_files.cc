@@ -161,8 +161,9 @@ void write_page(int root, const std::vector<Group>& groups, const wire::FindFile
     }
     const std::vector<FoundEntry> entries = group.owner->sorted_entries(*group.directory);
     for (; skip < entries.size(); ++skip) {
-      const std::string path = group.directory->path + group.owner->name(entries[skip]);
-      wire::FileInfo info = describe_entry(root, path);
+      std::string path = group.directory->path + group.owner->name(entries[skip]);
+      wire::FileInfo info = describe_entry(root, path.c_str());
+      info.path = std::move(path);
       if (!budget.take(info)) return;
       page.found.push_back(std::move(info));
     }

@@ -2,10 +2,13 @@
 
 #include <dirent.h>
 #include <fcntl.h>
+#include <fmt/format.h>
 
 #include <algorithm>
+#include <deque>
 #include <memory>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "base/deadline.h"
@@ -22,9 +25,16 @@ constexpr std::size_t kMostIgnoredNames = 20;
 constexpr std::size_t kSmallRecords = 200U << 10U;  // about 5 000 entries
 constexpr std::uint64_t kMostCounted = 10'000'000;
 
+// Valid until its level is read again.
 struct Name {
-  std::string text;
+  std::string_view text;  // ended by NUL
   bool is_directory = false;
+};
+
+// One directory of those that are being listed; its memory serves the next on the same level.
+struct Level {
+  DirectoryEntries entries;
+  std::vector<Name> names;
 };
 
 bool comes_first(const Name& a, const Name& b) {
@@ -34,9 +44,8 @@ bool comes_first(const Name& a, const Name& b) {
 
 class Lister {
  public:
-  Lister(int root, const wire::ListDirectory& request, Effort effort)
-      : root_(root),
-        request_(request),
+  Lister(const wire::ListDirectory& request, Effort effort)
+      : request_(request),
         effort_(effort),
         budget_(request.most_entries == 0 ? kUsualEntries : request.most_entries),
         deadline_(Deadline::in(kListingTime)) {}
@@ -47,18 +56,16 @@ class Lister {
   wire::Listing take() { return std::move(listing_); }
 
  private:
-  bool read_names(int directory, const std::string& path, const IgnoreLevel* ignore,
-                  std::vector<Name>& names);
+  bool read_names(int directory, const std::string& path, const IgnoreLevel* ignore, Level& level);
   void leave_out(const std::string& path);
-  void show(const std::string& path, bool has_its_entries_listed);
-  std::uint64_t count_children(const std::string& path);
+  void show(int directory, const Name& name, const std::string& path, const UniqueFd& below);
+  static std::uint64_t count_children(int directory, std::string_view name);
 
-  int root_;
   const wire::ListDirectory& request_;
   Effort effort_;
   Budget budget_;
   Deadline deadline_;
-  DirectoryEntries entries_;
+  std::deque<Level> levels_;  // their places do not move
   wire::Listing listing_;
   std::uint64_t seen_ = 0;
 };
@@ -69,32 +76,35 @@ void Lister::leave_out(const std::string& path) {
 }
 
 bool Lister::read_names(int directory, const std::string& path, const IgnoreLevel* ignore,
-                        std::vector<Name>& names) {
+                        Level& level) {
   const bool is_small = effort_ == Effort::Small;
   const auto is_whole =
-      entries_.read(directory, is_small ? kSmallRecords : DirectoryEntries::kMostBytes);
+      level.entries.read(directory, is_small ? kSmallRecords : DirectoryEntries::kMostBytes);
   if (is_small && is_whole && !*is_whole) return false;
   if (!is_whole || !*is_whole) listing_.is_partial = 1;
+  level.names.clear();
   std::vector<std::string> left_out;
-  entries_.for_each([&](const DirectoryEntries::Entry& entry) {
-    const bool is_directory = entry.type == DT_DIR;
-    const std::string whole = path + entry.name;
-    const bool is_git = is_directory && entry.text() == ".git";
-    const EntryKind kind = is_directory ? EntryKind::Directory : EntryKind::Other;
+  std::string whole = path;
+  level.entries.for_each([&](const DirectoryEntries::Entry& entry) {
+    const Name name{entry.text(), entry.type == DT_DIR};
+    const bool is_git = name.is_directory && name.text == ".git";
+    const EntryKind kind = name.is_directory ? EntryKind::Directory : EntryKind::Other;
+    if (ignore != nullptr) whole.replace(path.size(), std::string::npos, name.text);
     const bool is_left_out =
-        request_.includes_ignored == 0 && (is_git || is_ignored(ignore, whole, entry.text(), kind));
-    if (is_left_out) left_out.push_back(whole);
-    if (!is_left_out) names.push_back({entry.name, is_directory});
+        request_.includes_ignored == 0 && (is_git || is_ignored(ignore, whole, name.text, kind));
+    if (is_left_out) left_out.push_back(path + entry.name);
+    if (!is_left_out) level.names.push_back(name);
   });
   std::sort(left_out.begin(), left_out.end());
   for (const std::string& name : left_out)
     leave_out(name);
-  std::sort(names.begin(), names.end(), comes_first);
+  std::sort(level.names.begin(), level.names.end(), comes_first);
   return true;
 }
 
-std::uint64_t Lister::count_children(const std::string& path) {
-  const UniqueFd fd(::openat(root_, path.c_str(), O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC));
+std::uint64_t Lister::count_children(int directory, std::string_view name) {
+  const UniqueFd fd(
+      ::openat(directory, name.data(), O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC));
   DirectoryEntries children;
   if (!fd || !children.read(fd.get())) return 0;
   std::uint64_t count = 0;
@@ -102,14 +112,15 @@ std::uint64_t Lister::count_children(const std::string& path) {
   return count;
 }
 
-void Lister::show(const std::string& path, bool has_its_entries_listed) {
+void Lister::show(int directory, const Name& name, const std::string& path, const UniqueFd& below) {
   if (seen_++ < request_.offset || budget_.is_used_up()) return;
-  wire::ListedEntry entry{describe_entry(root_, path), 0};
-  if (!budget_.take(entry.info)) return;
-  if (entry.info.kind == wire::FileKind::Directory && !has_its_entries_listed) {
-    entry.children = count_children(path);
-  }
-  listing_.entries.push_back(std::move(entry));
+  wire::FileInfo info = describe_entry(directory, name.text.data());
+  info.path.reserve(path.size() + name.text.size());
+  info.path.append(path).append(name.text);
+  if (!budget_.take(info)) return;
+  const bool is_counted = info.kind == wire::FileKind::Directory && !below;
+  listing_.entries.push_back(
+      {std::move(info), is_counted ? count_children(directory, name.text) : 0});
 }
 
 bool Lister::list(int directory, const std::string& path, std::uint32_t depth,
@@ -121,18 +132,22 @@ bool Lister::list(int directory, const std::string& path, std::uint32_t depth,
   std::shared_ptr<const IgnoreLevel> ignore = std::move(above);
   if (request_.includes_ignored == 0)
     ignore = read_ignore_level(directory, path.size(), std::move(ignore));
-  std::vector<Name> names;
-  if (!read_names(directory, path, ignore.get(), names)) return false;
+  if (levels_.size() < depth) levels_.emplace_back();
+  Level& level = levels_[depth - 1];
+  if (!read_names(directory, path, ignore.get(), level)) return false;
+  if (depth == 1)
+    listing_.entries.reserve(std::min<std::size_t>(level.names.size(), budget_.left()));
   const std::uint32_t deepest = std::min(request_.depth, kMostDepth);
-  for (const Name& name : names) {
-    const std::string whole = path + name.text;
+  for (const Name& name : level.names) {
     const bool descends = name.is_directory && depth < deepest && name.text != ".git";
-    const UniqueFd below(descends ? ::openat(directory, name.text.c_str(),
+    const UniqueFd below(descends ? ::openat(directory, name.text.data(),
                                              O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC)
                                   : -1);
     ++(name.is_directory ? listing_.total_directories : listing_.total_files);
-    show(whole, below.is_open());
-    if (below) (void)list(below.get(), whole + "/", depth + 1, ignore);  // gives up only at the top
+    show(directory, name, path, below);
+    if (!below) continue;
+    (void)list(below.get(), fmt::format("{}{}/", path, name.text), depth + 1,
+               ignore);  // gives up only at the top
   }
   return true;
 }
@@ -146,7 +161,7 @@ std::optional<ListReply> list_directory(const Place& place, const wire::ListDire
                          "name a directory, or read the file"};
   }
   if (effort == Effort::Small && request.depth > 1) return std::nullopt;
-  Lister lister(place.fd.get(), request, effort);
+  Lister lister(request, effort);
   std::shared_ptr<const IgnoreLevel> above;
   if (request.includes_ignored == 0) above = read_levels_above(place.fd.get());
   if (::lseek(place.fd.get(), 0, SEEK_SET) != 0 ||

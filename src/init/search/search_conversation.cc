@@ -1,6 +1,7 @@
 #include "init/search/search_conversation.h"
 
 #include <fmt/format.h>
+#include <malloc.h>
 
 #include <chrono>
 #include <functional>
@@ -128,8 +129,17 @@ Worker::Plan plan_for(const Place& place, const SearchState& state,
   return {std::move(answer), place.fd.get(), state.memory_priority};
 }
 
+// A listing takes some hundred KiB for a moment. To give them back to the kernel and to get them
+// again, page by page, costs the next one a tenth of its time.
+void keep_freed_memory() {
+  constexpr int kKept = 1 << 20;
+  (void)::mallopt(M_TRIM_THRESHOLD, kKept);  // only speed, as is the next
+  (void)::mallopt(M_MMAP_THRESHOLD, kKept);
+}
+
 Opened open_list(std::uint32_t number, Place place, const wire::ListDirectory& request,
                  SearchState& state) {
+  keep_freed_memory();
   auto listed = search::list_directory(place, request, search::Effort::Small);
   if (listed) {
     return std::visit(
