@@ -22,7 +22,7 @@ Result<ToolResult> remove(const Arguments& arguments, ToolContext& context) {
                             count_of(changed.total_changes, "entry", "entries"),
                             marks.empty() ? "" : ", ", marks);
   result.undo_id = valid_text(changed.undo_id);
-  result.fields_json = change_fields(changed);
+  if (context.wants_fields) result.fields_json = change_fields(changed);
   return result;
 }
 

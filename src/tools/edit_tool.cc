@@ -66,7 +66,7 @@ Result<ToolResult> edit(const Arguments& arguments, ToolContext& context) {
           : fmt::format("edited {}{} ({}, {})", visible_name(request.path), places_of(changed),
                         count_of(changed.lines.size(), "change"), marks);
   result.undo_id = valid_text(changed.undo_id);
-  result.fields_json = change_fields(changed);
+  if (context.wants_fields) result.fields_json = change_fields(changed);
   return result;
 }
 

@@ -14,19 +14,23 @@ namespace {
 constexpr std::int64_t kTokens = 2000;
 constexpr std::uint32_t kMostEntries = 4000;
 
-std::string name_of(const wire::ListedEntry& entry, std::string_view name) {
+void append_name(std::string& text, const wire::ListedEntry& entry, std::string_view name) {
+  text += visible_name(name);
   switch (entry.info.kind) {
     case wire::FileKind::Directory:
-      return fmt::format("{}/ ({})", visible_name(name), entry.children);
+      text.append("/ (").append(fmt::format_int(entry.children).c_str()) += ')';
+      return;
     case wire::FileKind::Link:
-      return fmt::format("{} -> {}", visible_name(name), visible_name(entry.info.target));
+      text.append(" -> ").append(visible_name(entry.info.target));
+      return;
     case wire::FileKind::Regular:
-      return fmt::format("{} {}{}", visible_name(name), short_size(entry.info.size),
-                         (entry.info.mode & 0111U) != 0 ? " x" : "");
+      text.append(" ").append(short_size(entry.info.size));
+      if ((entry.info.mode & 0111U) != 0) text += " x";
+      return;
     case wire::FileKind::Other:
-      break;
+      text += " (no regular file)";
+      return;
   }
-  return fmt::format("{} (no regular file)", visible_name(name));
 }
 
 // Directories of one folder share a line; everything else has its own. A new folder has a heading.
@@ -46,7 +50,7 @@ std::string lines_of(const std::vector<wire::ListedEntry>& entries, std::size_t 
     }
     const bool is_directory = entries[i].info.kind == wire::FileKind::Directory;
     text += joins && is_directory ? ' ' : '\n';
-    text += name_of(entries[i], is_top ? path : path.substr(slash + 1));
+    append_name(text, entries[i], is_top ? path : path.substr(slash + 1));
     joins = is_directory;
   }
   return text;

@@ -123,7 +123,7 @@ ToolResult tell_page(const std::string& path, const wire::TextPage& page, ToolCo
   result.text = fitted.text;
   result.tokens = fitted.tokens;
   result.is_cut = page.first_line + fitted.parts <= page.total_lines;
-  result.fields_json = fields_of(page, fitted.parts);
+  if (context.wants_fields) result.fields_json = fields_of(page, fitted.parts);
   return result;
 }
 

@@ -82,7 +82,7 @@ struct ToolContext {
   bool takes_images = false;    // the caller can show them
   bool repeats_output = false;  // also what was shown before
   bool reads_only = false;      // git too
-  bool wants_fields = false;    // a long list as JSON costs more than its text
+  bool wants_fields = false;    // programs do; for a model they are work for nothing
 };
 
 }  // namespace nutshell

@@ -32,7 +32,7 @@ Result<ToolResult> undo(const Arguments& arguments, ToolContext& context) {
   if (changed.total_changes > shown)
     result.text += fmt::format("\n(+{} more)", changed.total_changes - shown);
   result.undo_id = valid_text(changed.undo_id);
-  result.fields_json = change_fields(changed);
+  if (context.wants_fields) result.fields_json = change_fields(changed);
   return result;
 }
 

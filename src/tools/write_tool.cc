@@ -38,7 +38,7 @@ Result<ToolResult> write(const Arguments& arguments, ToolContext& context) {
                     count_of(changed.total_lines, "line"), valid_text(change_marks(changed)));
   }
   result.undo_id = valid_text(changed.undo_id);
-  result.fields_json = change_fields(changed);
+  if (context.wants_fields) result.fields_json = change_fields(changed);
   return result;
 }
 
