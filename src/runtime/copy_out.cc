@@ -24,24 +24,8 @@ Failure corrupt(std::string message) {
   return failure(ErrorCode::Corrupt, std::move(message));
 }
 
-// Each component is a plain name: the path leads nowhere but below the directory it is opened in.
-Result<> check_path(std::string_view path) {
-  std::size_t depth = 0;
-  for (std::string_view left = path;; ++depth) {
-    const std::size_t slash = left.find('/');
-    if (!is_plain_name(left.substr(0, slash))) {
-      return corrupt("the sandbox names an entry that leads out of its directory");
-    }
-    if (slash == std::string_view::npos) break;
-    left.remove_prefix(slash + 1);
-  }
-  if (depth < kMostCopyDepth) return {};
-  return failure(ErrorCode::ResourceExhausted,
-                 fmt::format("the tree is more than {} directories deep", kMostCopyDepth));
-}
-
 Result<> check_entry(const FileInfo& entry) {
-  TRY(check_path(entry.path));
+  TRY(check_path_below(entry.path));
   if (entry.kind != FileKind::Link) return {};
   const bool is_text = !entry.target.empty() && entry.target.find('\0') == std::string::npos;
   return is_text ? Result<>() : corrupt("the sandbox names a link that leads nowhere");

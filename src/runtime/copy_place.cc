@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include <climits>
+
 #include "base/beneath.h"
 
 namespace nutshell {
@@ -43,6 +45,23 @@ Result<std::pair<std::string, std::string>> split_target(const std::string& targ
   const std::string_view whole = without_slashes(target);
   const std::string_view parent = whole.substr(0, whole.size() - name.size());
   return std::pair(parent.empty() ? std::string(".") : std::string(parent), std::move(name));
+}
+
+Result<> check_path_below(std::string_view path) {
+  std::size_t depth = 0;
+  for (std::string_view left = path;; ++depth) {
+    const std::size_t slash = left.find('/');
+    const std::string_view name = left.substr(0, slash);
+    if (!is_plain_name(name) || name.size() > NAME_MAX) {
+      return failure(ErrorCode::Corrupt,
+                     "the sandbox names an entry that leads out of its directory");
+    }
+    if (slash == std::string_view::npos) break;
+    left.remove_prefix(slash + 1);
+  }
+  if (depth < kMostCopyDepth) return {};
+  return failure(ErrorCode::ResourceExhausted,
+                 fmt::format("the tree is more than {} directories deep", kMostCopyDepth));
 }
 
 Failure no_parent(const std::string& parent, const std::string& target) {

@@ -26,6 +26,10 @@ std::string last_name(std::string_view path);
 // The directory that holds the entry, and the entry's name. An error where last_name() is empty.
 Result<std::pair<std::string, std::string>> split_target(const std::string& target);
 
+// Each component is a plain name, and there are not too many: the path, which a sandbox named,
+// leads nowhere but below the directory it is opened in.
+Result<> check_path_below(std::string_view path);
+
 Failure no_parent(const std::string& parent, const std::string& target);
 
 }  // namespace nutshell

@@ -14,11 +14,6 @@ using namespace std::chrono_literals;
 constexpr auto kAnswerTime = 10s;
 constexpr std::size_t kMostInput = 128U << 10U;  // in one message
 
-std::chrono::microseconds microseconds_of(std::uint64_t count) {
-  return std::chrono::microseconds(
-      static_cast<std::int64_t>(std::min<std::uint64_t>(count, 1ULL << 60U)));
-}
-
 }  // namespace
 
 void ExecWatch::attach(const wire::Attach& attach) {
@@ -123,22 +118,7 @@ Result<> ExecWatch::take_output(const wire::Frame& frame) {
 }
 
 Result<> ExecWatch::take_end(const wire::Frame& frame) {
-  auto ended = TRY(wire::decode<wire::Ended>(frame.payload));
-  if (ended.outcome > static_cast<std::uint8_t>(Outcome::Lost))
-    return failure(ErrorCode::Corrupt, "an outcome that does not exist");
-  ExecResult result;
-  result.outcome = static_cast<Outcome>(ended.outcome);
-  result.exit_code = ended.exit_code & 0xff;
-  result.signal = std::clamp(ended.signal, 0, 64);
-  result.detail = std::move(ended.detail);
-  result.duration = microseconds_of(ended.duration_us);
-  result.cpu_time = microseconds_of(ended.cpu_us);
-  result.peak_memory_bytes = ended.peak_memory_bytes;
-  result.stdout_bytes = ended.output_bytes;
-  result.stderr_bytes = ended.error_bytes;
-  result.stdout_truncated = ended.output_sent < ended.output_bytes;
-  result.stderr_truncated = ended.error_sent < ended.error_bytes;
-  ending_ = std::move(result);
+  ending_ = TRY(wire::decode_end(frame));
   return {};
 }
 

@@ -5,7 +5,6 @@
 #include <algorithm>
 #include <set>
 
-#include "base/beneath.h"
 #include "runtime/copy_place.h"
 
 namespace nutshell {
@@ -20,22 +19,6 @@ constexpr std::size_t kMostNameBytes = 256U << 20U;
 
 Failure corrupt(std::string message) {
   return failure(ErrorCode::Corrupt, std::move(message));
-}
-
-Result<> check_path(std::string_view path) {
-  std::size_t depth = 0;
-  for (std::string_view left = path;; ++depth) {
-    const std::size_t slash = left.find('/');
-    const std::string_view name = left.substr(0, slash);
-    if (!is_plain_name(name) || name.size() > 255) {
-      return corrupt("the sandbox names a change that is not in its workspace");
-    }
-    if (slash == std::string_view::npos) break;
-    left.remove_prefix(slash + 1);
-  }
-  if (depth < kMostCopyDepth) return {};
-  return failure(ErrorCode::ResourceExhausted,
-                 fmt::format("the tree is more than {} directories deep", kMostCopyDepth));
 }
 
 Result<> check_info(const FileInfo& info) {
@@ -62,7 +45,7 @@ std::string without_prefix(std::string path) {
 }  // namespace
 
 Result<> check_change(const FileChange& change) {
-  TRY(check_path(change.path));
+  TRY(check_path_below(change.path));
   TRY(check_info(change.before));
   TRY(check_info(change.after));
   if (change.before.kind == kNoFile && change.after.kind == kNoFile) {

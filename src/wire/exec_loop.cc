@@ -145,6 +145,11 @@ Result<> ExecLoop::take_output(const Frame& frame) {
 }
 
 Result<> ExecLoop::take_end(const Frame& frame) {
+  result_ = TRY(decode_end(frame));
+  return {};
+}
+
+Result<ExecResult> decode_end(const Frame& frame) {
   auto ended = TRY(decode<Ended>(frame.payload));
   if (ended.outcome > static_cast<std::uint8_t>(Outcome::Lost)) {
     return failure(ErrorCode::Corrupt, "an outcome that does not exist");
@@ -161,8 +166,7 @@ Result<> ExecLoop::take_end(const Frame& frame) {
   result.stderr_bytes = ended.error_bytes;
   result.stdout_truncated = ended.output_sent < ended.output_bytes;
   result.stderr_truncated = ended.error_sent < ended.error_bytes;
-  result_ = std::move(result);
-  return {};
+  return result;
 }
 
 }  // namespace nutshell::wire

@@ -20,6 +20,9 @@ struct ExecBounds {
   static ExecBounds of(const ExecLimits& limits);
 };
 
+// An Ended as the one result; what no exec can have is an error.
+Result<ExecResult> decode_end(const Frame& frame);
+
 class ExecLoop {
  public:
   ExecLoop(Channel& channel, std::uint32_t conversation, ExecIo& io, const ExecBounds& bounds)
