@@ -64,6 +64,7 @@ Result<std::unique_ptr<Log>> Log::open(AuditOptions options, const Notice& notic
   auto recovered = log->recover(notice);
   if (!recovered) return while_doing("open the record", std::move(recovered).error());
   log->durable_id_ = log->last_.id;
+  if (log->options_.durability == Durability::Kernel) return log;
   log->syncer_ =
       std::jthread([raw = log.get()](const std::stop_token& stop) { raw->keep_durable(stop); });
   return log;

@@ -54,6 +54,7 @@ Json unmapped_of(const Record& record) {
   if (entry.of != 0) more["of"] = entry.of;
   if (!entry.input_sha256.empty()) more["input_sha256"] = entry.input_sha256;
   if (!entry.output_sha256.empty()) more["output_sha256"] = entry.output_sha256;
+  if (!entry.error_sha256.empty()) more["error_sha256"] = entry.error_sha256;
   if (entry.output_bytes != 0) more["output_bytes"] = entry.output_bytes;
   return more;
 }
@@ -108,6 +109,7 @@ std::string to_json(const Record& record) {
   if (!entry.arguments.empty()) object["arguments"] = Json::parse(entry.arguments, nullptr, false);
   if (!entry.input_sha256.empty()) object["input_sha256"] = entry.input_sha256;
   if (!entry.output_sha256.empty()) object["output_sha256"] = entry.output_sha256;
+  if (!entry.error_sha256.empty()) object["error_sha256"] = entry.error_sha256;
   if (entry.output_bytes != 0) object["output_bytes"] = entry.output_bytes;
   if (entry.duration.count() != 0) object["duration_us"] = entry.duration.count();
   if (!entry.detail.empty()) object["detail"] = entry.detail;

@@ -1,9 +1,10 @@
 #include "audit/reader.h"
 
+#include <unistd.h>
+
 #include <cstdlib>
 
 #include "audit/json_text.h"
-#include "base/user_directory.h"
 
 namespace nutshell::audit {
 namespace {
@@ -66,10 +67,17 @@ Result<std::vector<Record>> read_records(const std::filesystem::path& directory,
 }
 
 Result<std::filesystem::path> default_directory() {
-  // NOLINTNEXTLINE(concurrency-mt-unsafe): nobody here changes the environment
+  // NOLINTBEGIN(concurrency-mt-unsafe): nobody here changes the environment
   const char* named = std::getenv("NUTSHELL_STATE_DIR");
   if (named != nullptr && *named == '/') return std::filesystem::path(named) / "audit";
-  return TRY(open_user_directory()) / "state" / "audit";
+  if (::geteuid() == 0) return "/var/lib/nutshell/audit";
+  const char* state = std::getenv("XDG_STATE_HOME");
+  if (state != nullptr && *state == '/') return std::filesystem::path(state) / "nutshell/audit";
+  const char* home = std::getenv("HOME");
+  // NOLINTEND(concurrency-mt-unsafe)
+  if (home != nullptr && *home == '/')
+    return std::filesystem::path(home) / ".local/state/nutshell/audit";
+  return failure(ErrorCode::InvalidArgument, "HOME is not set: name the record with --directory");
 }
 
 }  // namespace nutshell::audit

@@ -19,7 +19,8 @@ Result<> for_each_record(const std::filesystem::path& directory, const Filter& f
 Result<std::vector<Record>> read_records(const std::filesystem::path& directory,
                                          const Filter& filter);
 
-// state/audit of NUTSHELL_STATE_DIR, or of the user's directory.
+// Where the daemon writes it: audit/ of NUTSHELL_STATE_DIR, /var/lib/nutshell for root, or the
+// user's own state directory.
 Result<std::filesystem::path> default_directory();
 
 }  // namespace nutshell::audit

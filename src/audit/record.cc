@@ -45,6 +45,7 @@ Entry entry_of(const nlohmann::json& line) {
   if (line.contains("arguments")) entry.arguments = line.at("arguments").dump();
   entry.input_sha256 = line.value("input_sha256", "");
   entry.output_sha256 = line.value("output_sha256", "");
+  entry.error_sha256 = line.value("error_sha256", "");
   entry.output_bytes = line.value("output_bytes", std::uint64_t{0});
   entry.duration = std::chrono::microseconds(line.value("duration_us", std::int64_t{0}));
   entry.detail = line.value("detail", "");
@@ -69,6 +70,7 @@ std::string encode_entry(const Entry& entry) {
   if (!entry.arguments.empty()) object.add_json("arguments", entry.arguments);
   add_if(object, "input_sha256", entry.input_sha256);
   add_if(object, "output_sha256", entry.output_sha256);
+  add_if(object, "error_sha256", entry.error_sha256);
   add_if(object, "output_bytes", entry.output_bytes);
   add_if(object, "duration_us",
          static_cast<std::uint64_t>(std::max<std::int64_t>(0, entry.duration.count())));

@@ -21,6 +21,7 @@ struct Entry {
   std::string arguments;      // JSON, already redacted; empty: none
   std::string input_sha256;   // empty: none
   std::string output_sha256;  //
+  std::string error_sha256;   //
   std::uint64_t output_bytes = 0;
   std::chrono::microseconds duration{0};
   std::string detail;

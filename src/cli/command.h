@@ -49,6 +49,8 @@ void add_tool(CLI::App& app, Program& program);
 void add_mcp(CLI::App& app, Program& program);
 void add_render(CLI::App& app, Program& program);
 void add_gain(CLI::App& app, Program& program);
+void add_audit(CLI::App& app, Program& program);
+void add_history(CLI::App& app, Program& program);
 void add_gc(CLI::App& app, Program& program);
 void add_doctor(CLI::App& app, Program& program);
 void add_version(CLI::App& app, Program& program);

@@ -59,8 +59,10 @@ class Runtime {
   Result<Protections> probe(const std::string& backend);
   SweepReport sweep(SweepMode mode);
 
- private:
+  // For whoever keeps his own list of sandboxes: the backend of that name, or the first.
   Result<Backend*> backend(const std::string& wanted);
+
+ private:
   // The sandbox's backend, and its whole id.
   Result<std::pair<Backend*, std::string>> locate(const std::string& id);
 

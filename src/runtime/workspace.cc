@@ -153,22 +153,28 @@ Result<> rollback_workspace(Runtime& runtime, const std::string& id, const std::
   return stack_layers(runtime, id, client, begun);
 }
 
-Result<std::string> fork_sandbox(Runtime& runtime, const std::string& id) {
-  const SandboxStatus status = TRY(runtime.find(id));
-  wire::InitClient from = TRY(runtime.connect(status.id));
-  const std::vector<FileChange> changes = TRY(list_workspace_changes(from));
+Result<> copy_workspace(Runtime& runtime, const std::string& from, const std::string& to) {
+  const SandboxStatus status = TRY(runtime.find(from));
+  wire::InitClient source = TRY(runtime.connect(status.id));
+  const std::vector<FileChange> changes = TRY(list_workspace_changes(source));
   TRY(check_applied(status, TRY(ApplyRecord(status.id).read()), changes));
-  std::string made = TRY(runtime.create(TRY(runtime.spec_of(status.id))));
-  wire::InitClient to = TRY(runtime.connect(made));
-  Forking forking(from, to);
+  wire::InitClient target = TRY(runtime.connect(to));
+  Forking forking(source, target);
   for (const FileChange& change : changes) {
     auto copied = forking.copy(change);
     if (copied) continue;
-    (void)runtime.destroy(made);  // half a copy is none
     return while_doing(fmt::format("fork {}: copy {}", status.id, change.path),
                        std::move(copied).error());
   }
-  return made;
+  return {};
+}
+
+Result<std::string> fork_sandbox(Runtime& runtime, const std::string& id) {
+  std::string made = TRY(runtime.create(TRY(runtime.spec_of(id))));
+  auto copied = copy_workspace(runtime, id, made);
+  if (copied) return made;
+  (void)runtime.destroy(made);  // half a copy is none
+  return Failure(std::move(copied).error());
 }
 
 Result<ApplyReport> apply_workspace(Runtime& runtime, const std::string& id,

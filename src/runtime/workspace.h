@@ -24,6 +24,8 @@ inline constexpr const char* kBaseCheckpoint = "base";
 
 // A new sandbox like this one, with the same files.
 Result<std::string> fork_sandbox(Runtime& runtime, const std::string& id);
+// The files of one into another one that was made by the same spec.
+Result<> copy_workspace(Runtime& runtime, const std::string& from, const std::string& to);
 
 // What a sandbox changed, to the directory it was made with; what was written is remembered, so
 // that the next apply tells it from what others wrote.

@@ -25,13 +25,13 @@ struct PoolSpec {
 // Bound when it is acquired. Labels and clocks are bound to a waiting sandbox at once; for the
 // others a sandbox is made, which the backend's own spares make nearly as fast.
 struct AcquireRequest {
-  std::string pool;
-  std::map<std::string, std::string> labels;
-  std::optional<std::chrono::milliseconds> ttl;
-  std::optional<std::chrono::milliseconds> idle_timeout;
-  std::vector<std::string> environment;  // on top of the pool's
-  std::string workspace;
-  std::optional<Limits> limits;
+  std::string pool = {};
+  std::map<std::string, std::string> labels = {};
+  std::optional<std::chrono::milliseconds> ttl = {};
+  std::optional<std::chrono::milliseconds> idle_timeout = {};
+  std::vector<std::string> environment = {};  // on top of the pool's
+  std::string workspace = {};
+  std::optional<Limits> limits = {};
 };
 
 struct PoolStatus {

@@ -100,6 +100,12 @@ class Service {
 
   // ---- For backends/daemon, which is a Backend over HTTP
   Result<UniqueFd> open_stream(const Caller& caller, const std::string& id);
+  // As long as this lives the sandbox counts as used: for whoever carries its stream.
+  class Hold {
+   public:
+    virtual ~Hold() = default;
+  };
+  Result<std::unique_ptr<Hold>> hold(const Caller& caller, const std::string& id);
   Result<> restack(const Caller& caller, const std::string& id,
                    const std::vector<std::string>& layers);
   Result<Gone> why_gone(const Caller& caller, const std::string& id);
@@ -114,6 +120,8 @@ class Service {
   Result<SessionView> renew_session(const Caller& caller, const std::string& name,
                                     std::chrono::milliseconds lease);
   Result<> end_session(const Caller& caller, const std::string& name);
+  // What sessions of this name kept of their workspace is removed.
+  Result<> forget_workspace(const Caller& caller, const std::string& name);
 
   // ---- Pools. Their bounds hold whatever is asked.
   Result<> define_pool(const PoolSpec& spec);  // new, or changed; for the operator
@@ -141,8 +149,9 @@ class Service {
   // Empty: ready. Else what is wrong: the record cannot be written, the database is full.
   std::string why_not_ready();
 
+  struct Parts;  // for the service's own files
+
  private:
-  struct Parts;
   explicit Service(std::unique_ptr<Parts> parts);
 
   std::unique_ptr<Parts> parts_;

@@ -29,16 +29,20 @@ struct Usage {
 };
 
 struct SessionRequest {
-  std::string name;  // letters, digits, ._-, at most 63
-  SandboxSpec spec;
+  std::string name = {};  // letters, digits, ._-, at most 63
+  SandboxSpec spec = {};
   // Run once in each life of the sandbox, before anything else; one that fails fails the session.
-  std::vector<std::vector<std::string>> setup;
-  Budget budget;
+  std::vector<std::vector<std::string>> setup = {};
+  Budget budget = {};
   // The session ends when nobody renews it for this long; zero: no lease.
   std::chrono::milliseconds lease{0};
   // Paused when nobody uses it for this long, resumed by the next use; zero: never.
   std::chrono::milliseconds pause_after{0};
-  std::map<std::string, std::string> labels;  // to find it again by
+  // The files of /workspace are kept when the sandbox is ended in order, and are there again in the
+  // next life, and for the next session of this name. A sandbox that is lost takes with it what
+  // changed since then.
+  bool keeps_workspace = false;
+  std::map<std::string, std::string> labels = {};  // to find it again by
 };
 
 struct SetupOutput {

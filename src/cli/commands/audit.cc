@@ -1,0 +1,178 @@
+#include <fmt/chrono.h>
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <CLI/CLI.hpp>
+#include <charconv>
+#include <memory>
+
+#include "audit/ocsf.h"
+#include "audit/reader.h"
+#include "audit/verify.h"
+#include "base/file.h"
+#include "cli/command.h"
+#include "cli/report.h"
+
+namespace nutshell::cli {
+namespace {
+
+constexpr std::size_t kMostShown = 1'000'000;
+
+struct AuditFlags {
+  std::string directory;
+  audit::Filter filter;
+  std::string since;
+  std::string until;
+  std::string expected;
+  bool is_json = false;
+};
+
+// Seconds since 1970, or how long ago: 90s, 15m, 2h, 7d.
+Result<std::int64_t> parse_moment(const std::string& text) {
+  std::int64_t number = 0;
+  const char* const end = text.data() + text.size();
+  const auto [after, error] = std::from_chars(text.data(), end, number);
+  const std::string_view unit(after, static_cast<std::size_t>(end - after));
+  constexpr std::int64_t kMicroseconds = 1'000'000;
+  const auto now = std::chrono::duration_cast<std::chrono::microseconds>(
+                       std::chrono::system_clock::now().time_since_epoch())
+                       .count();
+  const bool is_number = error == std::errc() && number >= 0 && number < (1LL << 40U);
+  if (is_number && unit.empty()) return number * kMicroseconds;
+  for (const auto& [name, seconds] : {std::pair("s", 1), {"m", 60}, {"h", 3600}, {"d", 86400}}) {
+    if (is_number && unit == name) return now - number * seconds * kMicroseconds;
+  }
+  return failure(
+      ErrorCode::InvalidArgument,
+      fmt::format("'{}' is no time: give seconds since 1970, or how long ago, as in 2h", text));
+}
+
+Result<std::filesystem::path> directory_of(const AuditFlags& flags) {
+  if (!flags.directory.empty()) return std::filesystem::path(flags.directory);
+  return audit::default_directory();
+}
+
+Result<audit::Filter> filter_of(const AuditFlags& flags) {
+  audit::Filter filter = flags.filter;
+  filter.most = kMostShown;
+  if (!flags.since.empty()) filter.since_us = TRY(parse_moment(flags.since));
+  if (!flags.until.empty()) filter.until_us = TRY(parse_moment(flags.until));
+  return filter;
+}
+
+void print_line(const audit::Record& record) {
+  const audit::Entry& entry = record.entry;
+  const std::chrono::system_clock::time_point when{std::chrono::microseconds(record.time_us)};
+  std::string line =
+      fmt::format("{:>8}  {:%Y-%m-%d %H:%M:%S}  {:<10} {:<12} {:<14} {}", record.id,
+                  fmt::gmtime(std::chrono::time_point_cast<std::chrono::seconds>(when)),
+                  entry.tenant, entry.sandbox, entry.action, entry.outcome);
+  if (!entry.arguments.empty()) line += "  " + entry.arguments;
+  if (!entry.detail.empty()) line += "  " + entry.detail;
+  fmt::print("{}\n", printable(line));
+}
+
+Result<int> show(const AuditFlags& flags) {
+  const auto directory = TRY(directory_of(flags));
+  TRY(audit::for_each_record(directory, TRY(filter_of(flags)),
+                             [&flags](const audit::Record& record) -> Result<audit::Visit> {
+                               if (flags.is_json) {
+                                 fmt::print("{}\n", audit::to_json(record));
+                               } else {
+                                 print_line(record);
+                               }
+                               return audit::Visit::GoOn;
+                             }));
+  return 0;
+}
+
+Result<int> export_records(const AuditFlags& flags) {
+  const auto directory = TRY(directory_of(flags));
+  TRY(audit::for_each_record(directory, TRY(filter_of(flags)),
+                             [](const audit::Record& record) -> Result<audit::Visit> {
+                               fmt::print("{}\n", audit::to_ocsf(record));
+                               return audit::Visit::GoOn;
+                             }));
+  return 0;
+}
+
+// "123:abc…", as verify prints it.
+Result<std::optional<audit::Mark>> parse_mark(const std::string& text) {
+  if (text.empty()) return std::optional<audit::Mark>();
+  const std::size_t colon = text.find(':');
+  audit::Mark mark;
+  const char* const end = text.data() + std::min(colon, text.size());
+  const auto [after, error] = std::from_chars(text.data(), end, mark.id);
+  if (colon != std::string::npos) mark.hash = text.substr(colon + 1);
+  if (error == std::errc() && after == end && mark.hash.size() == audit::kHashDigits &&
+      colon != std::string::npos)
+    return std::optional(mark);
+  return failure(
+      ErrorCode::InvalidArgument,
+      fmt::format("'{}' is no mark: give ID:HASH, as an earlier verify printed it", text));
+}
+
+Result<int> verify(const AuditFlags& flags) {
+  const auto directory = TRY(directory_of(flags));
+  const audit::Verdict verdict = TRY(audit::verify(directory, TRY(parse_mark(flags.expected))));
+  const bool is_intact = verdict.finding == audit::Verdict::Finding::Intact;
+  if (!is_intact) {
+    fmt::print("not intact: {}\n{} records before it are\n", verdict.problem, verdict.records);
+    return 1;
+  }
+  fmt::print("intact: {} records", verdict.records);
+  if (verdict.records > 0) fmt::print(", {} to {}", verdict.first_id, verdict.last.id);
+  fmt::print("\n");
+  if (verdict.is_torn) fmt::print("behind the last one is an unfinished one\n");
+  if (verdict.records > 0)
+    fmt::print("keep this elsewhere, it proves all before it: {}:{}\n", verdict.last.id,
+               verdict.last.hash);
+  return 0;
+}
+
+void add_place(CLI::App& command, AuditFlags& flags) {
+  command.add_option("--directory", flags.directory,
+                     "Where the record is (the daemon's state directory/audit)");
+}
+
+void add_filters(CLI::App& command, AuditFlags& flags) {
+  add_place(command, flags);
+  command.add_option("--sandbox", flags.filter.sandbox, "Of this sandbox");
+  command.add_option("--session", flags.filter.session, "Of this session");
+  command.add_option("--tenant", flags.filter.tenant, "Of this tenant");
+  command.add_option("--action", flags.filter.action, "Of this kind: exec, create, 'tool bash', …");
+  command.add_option("--since", flags.since,
+                     "Not before: seconds since 1970, or 2h for two hours ago");
+  command.add_option("--until", flags.until, "Not after");
+}
+
+using Step = Result<int> (*)(const AuditFlags&);
+
+}  // namespace
+
+void add_audit(CLI::App& app, Program& program) {
+  CLI::App* group =
+      app.add_subcommand("audit", "Show, prove and export the record of what was done");
+  group->require_subcommand(1);
+  const auto flags = std::make_shared<AuditFlags>();
+  const auto hang = [&](const char* name, const char* help, Step step) {
+    CLI::App* command = group->add_subcommand(name, help);
+    command->callback(
+        [flags, step, &program] { program.chosen = [flags, step] { return step(*flags); }; });
+    return command;
+  };
+  CLI::App* shown = hang("show", "Print records", show);
+  add_filters(*shown, *flags);
+  shown->add_flag("--json", flags->is_json, "One JSON object a line");
+  add_filters(
+      *hang("export", "Print records as OCSF events, one JSON object a line", export_records),
+      *flags);
+  CLI::App* proved =
+      hang("verify", "Find the first record that was changed, removed or moved", verify);
+  add_place(*proved, *flags);
+  proved->add_option("--expect", flags->expected, "A mark that an earlier verify printed: ID:HASH");
+  proved->footer(
+      "Exit status: 0 intact, 1 not. The files are read as they are; no daemon is needed.");
+}
+
+}  // namespace nutshell::cli

@@ -1,0 +1,111 @@
+#include <fmt/chrono.h>
+#include <fmt/format.h>
+
+#include <CLI/CLI.hpp>
+#include <map>
+#include <memory>
+#include <nlohmann/json.hpp>
+
+#include "audit/reader.h"
+#include "cli/command.h"
+#include "cli/report.h"
+
+namespace nutshell::cli {
+namespace {
+
+constexpr std::size_t kMostRecords = 1'000'000;
+
+struct HistoryFlags {
+  std::string id;
+  std::string directory;
+  bool is_json = false;
+};
+
+// A command from its two records: its beginning, and its end if there is one.
+struct Command {
+  audit::Record begun;
+  audit::Record ended;
+};
+
+std::string text_of(const std::string& arguments) {
+  const auto json = nlohmann::json::parse(arguments, nullptr, false);
+  if (!json.is_object()) return arguments;
+  if (json.contains("arguments")) return json.value("arguments", "");
+  std::string text;
+  for (const auto& word : json.value("argv", nlohmann::json::array())) {
+    if (!text.empty()) text += ' ';
+    text += word.is_string() ? word.get<std::string>() : word.dump();
+  }
+  return text;
+}
+
+void print_command(const Command& command, const HistoryFlags& flags) {
+  const audit::Entry& begun = command.begun.entry;
+  const std::chrono::system_clock::time_point when{
+      std::chrono::microseconds(command.begun.time_us)};
+  const bool is_over = command.ended.id != 0;
+  const std::string outcome = is_over ? command.ended.entry.outcome : "unknown";
+  const double milliseconds = static_cast<double>(command.ended.entry.duration.count()) / 1000.0;
+  if (flags.is_json) {
+    nlohmann::ordered_json object = {{"audit_id", is_over ? command.ended.id : command.begun.id},
+                                     {"time_us", command.begun.time_us},
+                                     {"who", begun.who},
+                                     {"action", begun.action},
+                                     {"command", text_of(begun.arguments)},
+                                     {"outcome", outcome},
+                                     {"duration_ms", milliseconds},
+                                     {"output_bytes", command.ended.entry.output_bytes}};
+    fmt::print("{}\n", object.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace));
+    return;
+  }
+  fmt::print("{}\n", printable(fmt::format(
+                         "{:%Y-%m-%d %H:%M:%S}  {:>9.1f} ms  {:<14} {}  {}",
+                         fmt::gmtime(std::chrono::time_point_cast<std::chrono::seconds>(when)),
+                         milliseconds, outcome, begun.action, text_of(begun.arguments))));
+}
+
+Result<int> history(const HistoryFlags& flags) {
+  std::filesystem::path directory = flags.directory;
+  if (directory.empty()) directory = TRY(audit::default_directory());
+  audit::Filter filter;
+  filter.sandbox = flags.id;
+  filter.most = kMostRecords;
+  std::map<std::uint64_t, Command> commands;
+  TRY(audit::for_each_record(
+      directory, filter, [&commands](const audit::Record& record) -> Result<audit::Visit> {
+        const bool is_command =
+            record.entry.action == "exec" || record.entry.action.starts_with("tool ");
+        if (!is_command) return audit::Visit::GoOn;
+        const auto known = commands.find(record.entry.of);
+        if (record.entry.outcome == "begun") {
+          commands[record.id].begun = record;
+        } else if (known != commands.end()) {
+          known->second.ended = record;
+        }
+        return audit::Visit::GoOn;
+      }));
+  if (commands.empty()) {
+    return failure(ErrorCode::NotFound,
+                   fmt::format("the record knows of no command in a sandbox '{}'; commands are "
+                               "recorded where the daemon runs them",
+                               flags.id));
+  }
+  for (const auto& [id, command] : commands)
+    print_command(command, flags);
+  return 0;
+}
+
+}  // namespace
+
+void add_history(CLI::App& app, Program& program) {
+  CLI::App* command =
+      app.add_subcommand("history", "Show what was run in a sandbox, and how it ended");
+  const auto flags = std::make_shared<HistoryFlags>();
+  command->add_option("sandbox", flags->id, "Its whole id; it may have ended")->required();
+  command->add_option("--directory", flags->directory,
+                      "Where the record is (the daemon's state directory/audit)");
+  command->add_flag("--json", flags->is_json, "One JSON object a line");
+  command->callback([flags, &program] { program.chosen = [flags] { return history(*flags); }; });
+}
+
+}  // namespace nutshell::cli

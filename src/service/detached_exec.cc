@@ -1,0 +1,161 @@
+#include "service/detached_exec.h"
+
+#include <fcntl.h>
+#include <sys/eventfd.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/file.h"
+
+namespace nutshell::service {
+namespace {
+
+using namespace std::chrono_literals;
+namespace fs = std::filesystem;
+
+constexpr std::size_t kPart = 64U << 10U;
+constexpr auto kLook = 100ms;  // between looks at what a follower's other side wants
+
+Result<UniqueFd> open_spool(const fs::path& path, std::uint64_t& bytes) {
+  UniqueFd file = TRY(open_file(path, O_RDWR | O_APPEND | O_CREAT | O_NOFOLLOW, 0600));
+  struct stat status {};
+  if (::fstat(file.get(), &status) != 0) return syscall_failure("stat", path.native());
+  bytes = static_cast<std::uint64_t>(status.st_size);
+  return file;
+}
+
+}  // namespace
+
+Result<std::shared_ptr<DetachedExec>> DetachedExec::open(const fs::path& directory,
+                                                         Identity identity) {
+  // Shared by its runner and by those who follow it, whoever is the last.
+  std::shared_ptr<DetachedExec> exec(new DetachedExec(std::move(identity)));
+  const std::string& name = exec->identity_.exec_id;
+  exec->output_ = TRY(open_spool(directory / (name + ".out"), exec->output_bytes_));
+  exec->error_ = TRY(open_spool(directory / (name + ".err"), exec->error_bytes_));
+  exec->events_ = UniqueFd(::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK));
+  if (!exec->events_) return syscall_failure("eventfd");
+  return exec;
+}
+
+void DetachedExec::remove_files(const fs::path& directory, const std::string& exec_id) {
+  for (const char* suffix : {".out", ".err"})
+    ::unlink((directory / (exec_id + suffix)).c_str());
+}
+
+ExecState DetachedExec::state() {
+  const std::lock_guard lock(mutex_);
+  ExecState state;
+  state.exec_id = identity_.exec_id;
+  state.sandbox_id = identity_.sandbox;
+  state.output_bytes = output_bytes_;
+  state.error_bytes = error_bytes_;
+  state.ending = ending_;
+  state.audit_id = audit_id_;
+  return state;
+}
+
+wire::ExecIo::Taken DetachedExec::take(wire::Stream stream, std::string_view bytes) {
+  const bool is_error = stream == wire::Stream::Error;
+  // A full disk: the command is told that nobody reads, which is the truth.
+  if (!write_all((is_error ? error_ : output_).get(), bytes)) return Taken::ReaderGone;
+  const std::lock_guard lock(mutex_);
+  (is_error ? error_bytes_ : output_bytes_) += bytes.size();
+  changed_.notify_all();
+  return Taken::Yes;
+}
+
+std::optional<wire::ExecEvent> DetachedExec::next_event() {
+  const std::lock_guard lock(mutex_);
+  if (queue_.empty()) {
+    eventfd_t count = 0;
+    (void)::eventfd_read(events_.get(), &count);  // nothing there is no error
+    return std::nullopt;
+  }
+  wire::ExecEvent event = queue_.front();
+  queue_.pop_front();
+  return event;
+}
+
+void DetachedExec::send(const wire::ExecEvent& event) {
+  const std::lock_guard lock(mutex_);
+  if (ending_ || queue_.size() > 64) return;
+  queue_.push_back(event);
+  (void)::eventfd_write(events_.get(), 1);  // a full counter is readable too
+}
+
+void DetachedExec::finish(const ExecResult& result, std::uint64_t audit_id) {
+  const std::lock_guard lock(mutex_);
+  ending_ = result;
+  audit_id_ = audit_id;
+  ended_ = Clock::now();
+  stream_ = -1;
+  changed_.notify_all();
+}
+
+std::optional<Clock::duration> DetachedExec::ended_since() {
+  const std::lock_guard lock(mutex_);
+  return ending_ ? std::optional(Clock::now() - ended_) : std::nullopt;
+}
+
+void DetachedExec::hold_stream(int descriptor) {
+  const std::lock_guard lock(mutex_);
+  stream_ = descriptor;
+  if (is_let_go_ && stream_ >= 0) ::shutdown(stream_, SHUT_RDWR);
+}
+
+void DetachedExec::let_go() {
+  const std::lock_guard lock(mutex_);
+  is_let_go_ = true;
+  if (stream_ >= 0) ::shutdown(stream_, SHUT_RDWR);
+  changed_.notify_all();
+}
+
+bool DetachedExec::was_let_go() {
+  const std::lock_guard lock(mutex_);
+  return is_let_go_;
+}
+
+// False: nothing was there, or `io` wants no more.
+Result<bool> DetachedExec::pass_on(int file, wire::Stream stream, std::uint64_t& offset,
+                                   wire::ExecIo& io) {
+  std::string part(kPart, '\0');
+  const ssize_t count = ::pread(file, part.data(), part.size(), static_cast<off_t>(offset));
+  if (count < 0) return syscall_failure("read", "the output that is kept");
+  if (count == 0) return false;
+  part.resize(static_cast<std::size_t>(count));
+  offset += part.size();
+  if (io.take(stream, part) == Taken::ReaderGone) offset = UINT64_MAX;
+  return true;
+}
+
+Result<ExecState> DetachedExec::follow(const ExecOffsets& from, const Deadline& deadline,
+                                       wire::ExecIo& io) {
+  ExecOffsets at = from;
+  for (;;) {
+    const ExecState before = state();
+    bool has_more = false;
+    if (at.output < before.output_bytes)
+      has_more = TRY(pass_on(output_.get(), wire::Stream::Output, at.output, io));
+    if (at.error < before.error_bytes)
+      has_more = TRY(pass_on(error_.get(), wire::Stream::Error, at.error, io)) || has_more;
+    while (const auto event = io.next_event())
+      send(*event);
+    const bool nobody_reads = at.output == UINT64_MAX && at.error == UINT64_MAX;
+    const bool is_read = at.output >= before.output_bytes && at.error >= before.error_bytes;
+    if (nobody_reads || (before.ending && is_read) || deadline.has_passed()) return before;
+    if (has_more) continue;
+    std::unique_lock lock(mutex_);
+    if (is_let_go_) return before;
+    const auto wait = std::min<std::chrono::milliseconds>(
+        kLook,
+        std::chrono::milliseconds(deadline.is_never() ? kLook.count() : deadline.poll_timeout()));
+    changed_.wait_for(lock, wait, [&] {
+      return output_bytes_ != before.output_bytes || error_bytes_ != before.error_bytes ||
+             ending_ || is_let_go_;
+    });
+  }
+}
+
+}  // namespace nutshell::service

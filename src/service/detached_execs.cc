@@ -1,0 +1,206 @@
+#include "service/detached_execs.h"
+
+#include <fmt/format.h>
+#include <sys/stat.h>
+
+#include "base/defer.h"
+#include "base/random_id.h"
+#include "service/fault_point.h"
+#include "service/moments.h"
+#include "service/spec_text.h"
+
+namespace nutshell::service {
+namespace {
+
+using namespace std::chrono_literals;
+
+constexpr std::size_t kMostKept = 2048;
+constexpr auto kKept = 10min;
+
+Failure no_such_exec(const std::string& exec_id) {
+  return failure(ErrorCode::NotFound,
+                 fmt::format("no exec '{}': it was never started, or ended long ago", exec_id));
+}
+
+ExecResult lost(std::string detail) {
+  ExecResult result;
+  result.outcome = Outcome::Lost;
+  result.detail = std::move(detail);
+  return result;
+}
+
+}  // namespace
+
+DetachedExecs::~DetachedExecs() {
+  auto all = execs_.with([](auto& execs) { return std::exchange(execs, {}); });
+  for (auto& [id, running] : all)
+    running.exec->let_go();
+}
+
+Result<std::shared_ptr<DetachedExec>> DetachedExecs::find(const std::string& tenant,
+                                                          const std::string& sandbox,
+                                                          const std::string& exec_id) {
+  return execs_.with([&](auto& execs) -> Result<std::shared_ptr<DetachedExec>> {
+    const auto found = execs.find(exec_id);
+    if (found == execs.end()) return no_such_exec(exec_id);
+    const auto& identity = found->second.exec->identity();
+    if (identity.tenant != tenant || !identity.sandbox.starts_with(sandbox))
+      return no_such_exec(exec_id);
+    return found->second.exec;
+  });
+}
+
+Result<ExecState> DetachedExecs::start(const Caller& caller, const Grip& grip, ExecRequest request,
+                                       const std::string& key) {
+  TRY(check_exec(request));
+  const auto lock = ground_.idempotency.lock(caller.tenant, key);
+  std::string text = grip.id;
+  for (const std::string& word : request.argv)
+    text += '\0' + word;
+  const auto before = TRY(ground_.idempotency.find(caller.tenant, key, text));
+  if (before) {
+    if (auto same = find(caller.tenant, grip.id, *before)) return (*same)->state();
+  }
+  if (execs_.with([](auto& execs) { return execs.size(); }) >= kMostKept)
+    return failure(ErrorCode::ResourceExhausted, "too many detached execs: wait for some to end");
+  const auto used = ground_.table.use(grip.id);
+  TRY(ground_.execs.wake(grip));
+  request.on_disconnect = OnDisconnect::Keep;
+  request.standard_input = StandardInput::Empty;
+  const auto reservation = TRY(ground_.budgets.reserve(grip.tenant, grip.session, request.limits));
+  Defer unreserved([&] { ground_.budgets.settle(reservation, {}); });
+  const Act act = TRY(ground_.recorder.begin(caller, "exec", {grip.id, grip.session, grip.secrets},
+                                             ground_.recorder.describe(request, grip.secrets)));
+  const std::string exec_id = random_id(16);
+  TRY(ground_.idempotency.note(caller.tenant, key, text, exec_id));
+  auto exec =
+      TRY(DetachedExec::open(ground_.directory, {exec_id, grip.tenant, grip.id, grip.session,
+                                                 request.limits, act.begun_id}));
+  TRY(ground_.database.run(
+      "INSERT INTO execs(exec_id, tenant, sandbox, session, stage, limits, begun_id, audit_id, "
+      "result, ended_ms) VALUES(?,?,?,?,'running',?,?,0,'',0)",
+      {exec_id, grip.tenant, grip.id, grip.session, encode_limits(request.limits),
+       static_cast<std::int64_t>(act.begun_id)}));
+  fault_point("detach.recorded");
+  unreserved.release();
+  launch(exec, {act, grip, reservation, [request](wire::InitClient& client, DetachedExec& target) {
+                  return client.exec_named(target.identity().exec_id, request, target);
+                }});
+  return exec->state();
+}
+
+void DetachedExecs::launch(std::shared_ptr<DetachedExec> exec, Job job) {
+  execs_.with([&](auto& execs) {
+    Running& running = execs[exec->identity().exec_id];
+    running.exec = exec;
+    running.runner = std::jthread([this, exec, taken = std::move(job)] { run(exec, taken); });
+  });
+}
+
+Result<ExecResult> DetachedExecs::execute(DetachedExec& exec, const Job& job) {
+  // A paused sandbox takes no connection; what runs in it goes on when it does.
+  while (ground_.table.rest_of(job.grip.id).is_paused && !exec.was_let_go())
+    std::this_thread::sleep_for(50ms);
+  UniqueFd stream = TRY(ground_.lanes.take()->open_stream(job.grip.id)).stream;
+  exec.hold_stream(stream.get());
+  wire::InitClient client(std::move(stream));
+  auto result = job.execution(client, exec);
+  exec.hold_stream(-1);
+  return result;
+}
+
+void DetachedExecs::run(const std::shared_ptr<DetachedExec>& exec, Job job) {
+  const auto used = ground_.table.use(job.grip.id);
+  auto result = execute(*exec, job);
+  fault_point("detach.ended");
+  const bool is_lost = !result || result->outcome == Outcome::Lost;
+  if (is_lost && exec->was_let_go()) return;  // it runs on, for the next daemon
+  if (result && is_lost) result = ground_.execs.explain_loss(job.grip, std::move(*result));
+  finish(*exec, job, result);
+}
+
+void DetachedExecs::finish(DetachedExec& exec, const Job& job, const Result<ExecResult>& result) {
+  const ExecResult ending = result ? *result : lost(result.error().message);
+  Usage usage = usage_of(ending);
+  if (job.reservation.amount.execs == 0) usage.execs = 0;  // counted by an earlier daemon
+  ground_.budgets.settle(job.reservation, usage);
+  Ending told;
+  told.outcome = outcome_text(ending);
+  told.detail = ending.detail;
+  told.output_bytes = ending.stdout_bytes + ending.stderr_bytes;
+  const std::uint64_t audit_id = ground_.recorder.end(job.act, told);
+  // Before anybody is told: what was told once is told again after a restart.
+  (void)ground_.database.run(
+      "UPDATE execs SET stage='ended', result=?, audit_id=?, ended_ms=? WHERE exec_id=?",
+      {encode_result(ending), static_cast<std::int64_t>(audit_id), to_ms(Clock::now()),
+       exec.identity().exec_id});
+  fault_point("detach.noted");
+  ground_.metrics.count("exec", std::string(to_string(ending.outcome)),
+                        Clock::now() - job.act.begun);
+  exec.finish(ending, audit_id);
+}
+
+Result<> DetachedExecs::adopt_row(const Row& row) {
+  DetachedExec::Identity identity;
+  identity.exec_id = row.text(0);
+  identity.tenant = row.text(1);
+  identity.sandbox = row.text(2);
+  identity.session = row.text(3);
+  identity.limits = TRY(decode_limits(row.text(5)));
+  identity.begun_id = static_cast<std::uint64_t>(row.number(6));
+  auto exec = TRY(DetachedExec::open(ground_.directory, identity));
+  if (row.text(4) == "ended") {
+    exec->finish(TRY(decode_result(row.text(8))), static_cast<std::uint64_t>(row.number(7)));
+    execs_.with([&](auto& execs) { execs[identity.exec_id].exec = exec; });
+    return {};
+  }
+  Job job;
+  job.act = {{identity.tenant, "daemon"},
+             "exec",
+             {identity.sandbox, identity.session, {}},
+             identity.begun_id,
+             Clock::now()};
+  job.reservation = {identity.tenant, identity.session, {}};
+  job.grip.id = identity.sandbox;
+  if (const auto held = ground_.table.copy_of(identity.sandbox))
+    job.grip.backend = held->spec.backend;
+  job.execution = [](wire::InitClient& client, DetachedExec& target) {
+    const ExecState state = target.state();
+    return client.attach({target.identity().exec_id, state.output_bytes, state.error_bytes},
+                         target.identity().limits, target);
+  };
+  launch(std::move(exec), std::move(job));
+  return {};
+}
+
+Result<> DetachedExecs::adopt() {
+  if (::mkdir(ground_.directory.c_str(), 0700) != 0 && errno != EEXIST)
+    return syscall_failure("mkdir", ground_.directory.native());
+  Result<> outcome;
+  TRY(ground_.database.query(
+      "SELECT exec_id, tenant, sandbox, session, stage, limits, begun_id, audit_id, result FROM "
+      "execs",
+      {}, [&](const Row& row) {
+        if (outcome) outcome = adopt_row(row);
+      }));
+  return outcome;
+}
+
+void DetachedExecs::forget_old() {
+  std::map<std::string, Running> old;
+  execs_.with([&old](auto& execs) {
+    for (auto item = execs.begin(); item != execs.end();) {
+      const auto ended = item->second.exec->ended_since();
+      const auto next = std::next(item);
+      if (ended && *ended > kKept) old.insert(execs.extract(item));
+      item = next;
+    }
+  });
+  for (const auto& [id, running] : old) {
+    // What stays is forgotten at another look.
+    (void)ground_.database.run("DELETE FROM execs WHERE exec_id=?", {id});
+    DetachedExec::remove_files(ground_.directory, id);
+  }
+}
+
+}  // namespace nutshell::service

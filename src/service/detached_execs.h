@@ -1,0 +1,66 @@
+// The commands that run without their callers. They go on when the daemon dies, and are taken up
+// again by the next. Thread-safe.
+#pragma once
+
+#include <filesystem>
+#include <map>
+#include <memory>
+#include <string>
+#include <thread>
+
+#include "service/detached_exec.h"
+#include "service/execs.h"
+#include "service/idempotency.h"
+
+namespace nutshell::service {
+
+class DetachedExecs {
+ public:
+  struct Ground {
+    std::filesystem::path directory;
+    Database& database;
+    Lanes& lanes;
+    SandboxTable& table;
+    Execs& execs;
+    Budgets& budgets;
+    Recorder& recorder;
+    Metrics& metrics;
+    Idempotency& idempotency;
+  };
+  explicit DetachedExecs(Ground ground) : ground_(std::move(ground)) {}
+  DetachedExecs(const DetachedExecs&) = delete;
+  DetachedExecs& operator=(const DetachedExecs&) = delete;
+  ~DetachedExecs();  // lets go of them; they run on
+
+  Result<ExecState> start(const Caller& caller, const Grip& grip, ExecRequest request,
+                          const std::string& key);
+  // Also of a sandbox that has ended.
+  Result<std::shared_ptr<DetachedExec>> find(const std::string& tenant, const std::string& sandbox,
+                                             const std::string& exec_id);
+  // At the start: goes on with those that ran, remembers those that ended.
+  Result<> adopt();
+  void forget_old();
+
+ private:
+  struct Running {
+    std::shared_ptr<DetachedExec> exec;
+    std::jthread runner;
+  };
+  using Execution = std::function<Result<ExecResult>(wire::InitClient&, DetachedExec&)>;
+  struct Job {
+    Act act;
+    Grip grip;
+    Budgets::Reservation reservation;
+    Execution execution;
+  };
+  void run(const std::shared_ptr<DetachedExec>& exec, Job job);
+  Result<ExecResult> execute(DetachedExec& exec, const Job& job);
+  void finish(DetachedExec& exec, const Job& job, const Result<ExecResult>& result);
+  Result<> adopt_row(const Row& row);
+  void launch(std::shared_ptr<DetachedExec> exec, Job job);
+
+  Ground ground_;
+  Guarded<std::map<std::string, Running>> execs_;
+};
+
+}  // namespace nutshell::service

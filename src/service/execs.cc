@@ -1,0 +1,198 @@
+#include "service/execs.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <map>
+
+#include "base/defer.h"
+#include "runtime/workspace_changes.h"
+#include "service/fault_point.h"
+#include "service/hashing_io.h"
+#include "tools/registry.h"
+
+namespace nutshell::service {
+namespace {
+
+constexpr std::size_t kMostTracedFiles = 1000;
+
+Subject subject_of(const Grip& grip) {
+  return {grip.id, grip.session, grip.secrets};
+}
+
+Ending ending_of(const ExecResult& result, HashingIo& hashed) {
+  Ending ending;
+  ending.outcome = outcome_text(result);
+  ending.detail = result.detail;
+  ending.input_sha256 = hashed.input.hex();
+  ending.output_bytes = hashed.output.bytes() + hashed.error.bytes();
+  ending.output_sha256 = hashed.output.hex();
+  ending.error_sha256 = hashed.error.hex();
+  return ending;
+}
+
+bool is_same(const wire::FileChange& a, const wire::FileChange& b) {
+  return a.kind == b.kind && a.after.kind == b.after.kind && a.after.size == b.after.size &&
+         a.after.mode == b.after.mode && a.after.modified_ns == b.after.modified_ns &&
+         a.after.target == b.after.target;
+}
+
+}  // namespace
+
+std::vector<std::string> blocked_by(const ExecResult& result) {
+  switch (result.outcome) {
+    case Outcome::TimedOut:
+      return {"time: " + (result.detail.empty() ? "the timeout was reached" : result.detail)};
+    case Outcome::OutOfMemory:
+      return {"memory: " + (result.detail.empty() ? "the limit was reached" : result.detail)};
+    case Outcome::OutputLimit:
+      return {"output: " + (result.detail.empty() ? "the limit was reached" : result.detail)};
+    default:
+      return {};
+  }
+}
+
+Result<> Execs::wake(const Grip& grip) {
+  const SandboxTable::Rest rest = ground_.table.rest_of(grip.id);
+  if (!rest.is_paused) return {};
+  if (rest.resumes_on_use) return ground_.sandboxes.resume(grip.id);
+  return failure(ErrorCode::Unavailable, fmt::format("sandbox {0} is paused: resume it", grip.id));
+}
+
+ExecResult Execs::explain_loss(const Grip& grip, ExecResult result) {
+  auto lane = ground_.lanes.take();
+  const auto backend = lane->backend(grip.backend);
+  if (!backend) return result;
+  const Gone gone = (*backend)->why_gone(grip.id);
+  if (gone.reason != Gone::Reason::OutOfMemory) return result;
+  result.outcome = Outcome::OutOfMemory;
+  result.detail = gone.text;
+  return result;
+}
+
+Result<ExecResult> Execs::exec(const Grip& grip, const ExecRequest& request, wire::ExecIo& io) {
+  Connection connection = TRY(ground_.connections.take(grip.id));
+  auto result = connection.client.exec(request, io);
+  if (result && result->outcome != Outcome::Lost) {
+    ground_.connections.keep(grip.id, std::move(connection));
+    return result;
+  }
+  // A command that could not be started leaves the connection in order, but it is not worth a
+  // guess.
+  if (result) return explain_loss(grip, std::move(*result));
+  return result;
+}
+
+Result<std::vector<wire::FileChange>> Execs::list_changes(const Grip& grip) {
+  Connection connection = TRY(ground_.connections.take(grip.id));
+  auto changes = TRY(list_workspace_changes(connection.client));
+  ground_.connections.keep(grip.id, std::move(connection));
+  return changes;
+}
+
+// What is different from the list that was made before the command.
+Result<Trace> Execs::trace_files(const Grip& grip, const std::vector<wire::FileChange>& before) {
+  Trace trace;
+  std::map<std::string, const wire::FileChange*> known;
+  for (const wire::FileChange& change : before)
+    known.emplace(change.path, &change);
+  const auto after = TRY(list_changes(grip));
+  for (const wire::FileChange& change : after) {
+    const auto found = known.find(change.path);
+    const bool is_old = found != known.end() && is_same(*found->second, change);
+    if (found != known.end()) known.erase(found);
+    if (!is_old) trace.files.push_back(change);
+  }
+  // Back to what it was at the start of the workspace.
+  for (const auto& [path, change] : known) {
+    wire::FileChange back = *change;
+    std::swap(back.before, back.after);
+    back.kind = change->kind == wire::ChangeKind::Added ? wire::ChangeKind::Removed
+                                                        : wire::ChangeKind::Modified;
+    trace.files.push_back(std::move(back));
+  }
+  trace.is_cut = trace.files.size() > kMostTracedFiles;
+  trace.files.resize(std::min(trace.files.size(), kMostTracedFiles));
+  return trace;
+}
+
+Result<ExecReply> Execs::run(const Caller& caller, const Grip& grip, ExecRequest request,
+                             const ExecOptions& options, wire::ExecIo& io) {
+  TRY(check_exec(request));
+  const auto used = ground_.table.use(grip.id);
+  TRY(wake(grip));
+  const auto reservation = TRY(ground_.budgets.reserve(grip.tenant, grip.session, request.limits));
+  auto act = ground_.recorder.begin(caller, "exec", subject_of(grip),
+                                    ground_.recorder.describe(request, grip.secrets));
+  if (!act) {
+    ground_.budgets.settle(reservation, {});
+    return Failure(std::move(act).error());
+  }
+  fault_point("exec.recorded");
+  ExecReply reply;
+  std::vector<wire::FileChange> before;
+  const bool wants_files = options.trace == TraceLevel::Files;
+  if (wants_files) before = list_changes(grip).value_or(std::vector<wire::FileChange>());
+  HashingIo hashed(io);
+  auto result = exec(grip, request, hashed);
+  fault_point("exec.ended");
+  ground_.budgets.settle(reservation, result ? usage_of(*result) : Usage{1, {}, {}, 0});
+  if (!result) {
+    ground_.recorder.end(*act, {"failed", result.error().message, {}, {}, {}, 0});
+    ground_.metrics.refuse("exec", std::string(to_string(result.error().code)));
+    return Failure(std::move(result).error());
+  }
+  reply.audit_id = ground_.recorder.end(*act, ending_of(*result, hashed));
+  fault_point("exec.noted");
+  ground_.metrics.count("exec", std::string(to_string(result->outcome)), Clock::now() - act->begun);
+  if (wants_files && result->outcome != Outcome::Lost) {
+    auto traced = trace_files(grip, before);
+    if (traced) reply.trace = std::move(*traced);
+  }
+  reply.trace.level = options.trace;
+  if (options.trace != TraceLevel::Off) reply.trace.blocked = blocked_by(*result);
+  reply.result = std::move(*result);
+  return reply;
+}
+
+Result<ToolReply> Execs::call_tool(const Caller& caller, const Grip& grip, const std::string& name,
+                                   std::string_view json_arguments,
+                                   const ToolRunnerOptions& options) {
+  const Tool* tool = TRY(find_tool(tool_registry(), name, ""));
+  const auto used = ground_.table.use(grip.id);
+  TRY(wake(grip));
+  ExecLimits limits;
+  const auto reservation = TRY(ground_.budgets.reserve(grip.tenant, grip.session, limits));
+  Usage usage{1, {}, {}, 0};
+  const Defer settled([&] { ground_.budgets.settle(reservation, usage); });
+  const Act act = TRY(ground_.recorder.begin(
+      caller, "tool " + tool->name, subject_of(grip),
+      ground_.recorder.describe_text("arguments", json_arguments, grip.secrets)));
+  auto lane = ground_.lanes.take();
+  auto runner = ToolRunner::open(*lane, grip.id, options);
+  if (!runner) {
+    ground_.recorder.end(act, {"failed", runner.error().message, {}, {}, {}, 0});
+    return Failure(std::move(runner).error());
+  }
+  ToolReply reply;
+  reply.result = runner->call(*tool, json_arguments);
+  Ending ending;
+  StreamHash input;
+  input.add(json_arguments);
+  StreamHash output;
+  output.add(reply.result.text);
+  ending.input_sha256 = input.hex();
+  ending.output_sha256 = output.hex();
+  ending.output_bytes = reply.result.text.size();
+  if (reply.result.error) ending.outcome = "refused: " + reply.result.error->code;
+  if (reply.result.ending) {
+    ending.outcome = outcome_text(*reply.result.ending);
+    usage = usage_of(*reply.result.ending);
+  }
+  reply.audit_id = ground_.recorder.end(act, ending);
+  ground_.metrics.count("tool", reply.result.error ? reply.result.error->code : "ok",
+                        Clock::now() - act.begun);
+  return reply;
+}
+
+}  // namespace nutshell::service

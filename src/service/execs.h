@@ -1,0 +1,52 @@
+// Execs and tool calls that somebody waits for. Thread-safe.
+#pragma once
+
+#include <string>
+#include <string_view>
+
+#include "runtime/tool_runner.h"
+#include "service/budgets.h"
+#include "service/connections.h"
+#include "service/exec_view.h"
+#include "service/metrics.h"
+#include "service/recorder.h"
+#include "service/sandboxes.h"
+
+namespace nutshell::service {
+
+class Execs {
+ public:
+  struct Ground {
+    Lanes& lanes;
+    Connections& connections;
+    SandboxTable& table;
+    Sandboxes& sandboxes;
+    Budgets& budgets;
+    Recorder& recorder;
+    Metrics& metrics;
+  };
+  explicit Execs(Ground ground) : ground_(ground) {}
+
+  Result<ExecReply> run(const Caller& caller, const Grip& grip, ExecRequest request,
+                        const ExecOptions& options, wire::ExecIo& io);
+  Result<ToolReply> call_tool(const Caller& caller, const Grip& grip, const std::string& name,
+                              std::string_view json_arguments, const ToolRunnerOptions& options);
+
+  // What every use of a sandbox begins with, once it counts as used: one that was paused for
+  // idleness goes on.
+  Result<> wake(const Grip& grip);
+  // What the host knows of a lost sandbox is truer than "lost".
+  ExecResult explain_loss(const Grip& grip, ExecResult result);
+
+ private:
+  Result<ExecResult> exec(const Grip& grip, const ExecRequest& request, wire::ExecIo& io);
+  Result<Trace> trace_files(const Grip& grip, const std::vector<wire::FileChange>& before);
+  Result<std::vector<wire::FileChange>> list_changes(const Grip& grip);
+
+  Ground ground_;
+};
+
+// What stopped the command, in words; empty where nothing did.
+std::vector<std::string> blocked_by(const ExecResult& result);
+
+}  // namespace nutshell::service

@@ -1,0 +1,11 @@
+// A place where a test kills the process: what NUTSHELL_TEST_FAULT names, and nothing where it is
+// not set. Whoever can set it can kill the process anyway.
+#pragma once
+
+#include <string_view>
+
+namespace nutshell::service {
+
+void fault_point(std::string_view name);
+
+}  // namespace nutshell::service

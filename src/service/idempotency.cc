@@ -1,0 +1,62 @@
+#include "service/idempotency.h"
+
+#include <fmt/format.h>
+
+#include "base/sha256.h"
+#include "service/moments.h"
+
+namespace nutshell::service {
+namespace {
+
+constexpr std::size_t kMostKeyBytes = 255;
+constexpr std::int64_t kKeptMs = 24LL * 3600 * 1000;
+
+}  // namespace
+
+std::optional<NamedLocks::Lock> Idempotency::lock(const std::string& tenant,
+                                                  const std::string& key) {
+  if (key.empty()) return std::nullopt;
+  return locks_.take(fmt::format("{}:{}:{}", tenant.size(), tenant, key));
+}
+
+Result<std::optional<std::string>> Idempotency::find(const std::string& tenant,
+                                                     const std::string& key,
+                                                     const std::string& request) {
+  std::optional<std::string> target;
+  if (key.empty()) return target;
+  if (key.size() > kMostKeyBytes)
+    return failure(ErrorCode::InvalidArgument, "the idempotency key is longer than 255 bytes");
+  std::string before;
+  TRY(database_.query("SELECT request, target FROM keys WHERE tenant=? AND key=?", {tenant, key},
+                      [&](const Row& row) {
+                        before = row.text(0);
+                        target = row.text(1);
+                      }));
+  if (target && before != sha256_hex(request)) {
+    return failure(ErrorCode::AlreadyExists,
+                   "the idempotency key was given for another request: take a new one");
+  }
+  return target;
+}
+
+Result<> Idempotency::note(const std::string& tenant, const std::string& key,
+                           const std::string& request, const std::string& target) {
+  if (key.empty()) return {};
+  TRY(
+      database_.run("INSERT INTO keys(tenant, key, request, target, made_ms) VALUES(?,?,?,?,?) "
+                    "ON CONFLICT(tenant, key) DO UPDATE SET target=excluded.target",
+                    {tenant, key, sha256_hex(request), target, wall_ms()}));
+  return {};
+}
+
+void Idempotency::forget(const std::string& tenant, const std::string& key) {
+  if (key.empty()) return;
+  // A key that stays names nothing, and is used again by the next try.
+  (void)database_.run("DELETE FROM keys WHERE tenant=? AND key=?", {tenant, key});
+}
+
+void Idempotency::forget_old() {
+  (void)database_.run("DELETE FROM keys WHERE made_ms<?", {wall_ms() - kKeptMs});
+}
+
+}  // namespace nutshell::service

@@ -1,0 +1,91 @@
+// Sandboxes that wait for somebody: made ahead, handed out at once, never used twice. The bounds of
+// a pool hold under any load; making and ending happens on threads of their own. Thread-safe.
+#pragma once
+
+#include <condition_variable>
+#include <deque>
+#include <map>
+#include <mutex>
+#include <set>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "service/connections.h"
+#include "service/pool_view.h"
+#include "service/sandboxes.h"
+
+namespace nutshell::service {
+
+class Pools {
+ public:
+  Pools(Sandboxes& sandboxes, SandboxTable& table, Connections& connections,
+        const ServiceOptions& options);
+  Pools(const Pools&) = delete;
+  Pools& operator=(const Pools&) = delete;
+  ~Pools();
+
+  Result<> define(const PoolSpec& spec);
+  // At the start: what waits, and what is in use. Those of pools that are no more are ended.
+  void adopt();
+  Result<std::vector<PoolStatus>> status(const std::string& tenant);
+  std::vector<PoolStatus> everything();
+  // The id of a sandbox that is the tenant's from now on.
+  Result<std::string> acquire(const std::string& tenant, const AcquireRequest& request);
+  Result<> release(const std::string& id);
+  Result<PoolStatus> warm(const std::string& tenant, const std::string& name,
+                          const Deadline& deadline);
+  Result<std::uint32_t> drain(const std::string& tenant, const std::string& name);
+  // It has ended, by whatever.
+  void forget(const Held& held);
+  void trim();
+
+ private:
+  struct Waiting {
+    std::string id;
+    Clock::time_point since;
+  };
+  struct Pool {
+    PoolSpec spec;
+    std::deque<Waiting> idle;
+    std::set<std::string> used;
+    std::uint32_t making = 0;
+    std::uint32_t ending = 0;
+    bool is_drained = false;
+    std::uint64_t hits = 0;
+    std::uint64_t misses = 0;
+    std::string trouble;
+    Clock::time_point retry;  // after trouble, not at once
+
+    [[nodiscard]] std::uint32_t total() const {
+      return static_cast<std::uint32_t>(idle.size() + used.size()) + making + ending;
+    }
+    [[nodiscard]] bool wants_more() const {
+      return !is_drained && idle.size() + making < spec.min_idle && total() < spec.max_total;
+    }
+  };
+  Result<Pool*> find(const std::string& tenant, const std::string& name);  // locked
+  static PoolStatus status_of(const Pool& pool);
+  std::string pop_idle(Pool& pool);  // locked
+  Result<std::string> acquire_once(const std::string& tenant, const AcquireRequest& request);
+  Result<std::string> hand_out(const std::string& tenant, const std::string& id,
+                               const AcquireRequest& request);
+  Result<std::string> make_for(const std::string& tenant, const AcquireRequest& request);
+  void put_away(Pool& pool, std::string id);  // locked
+  void refill(const std::stop_token& stop);
+  void finish(const std::stop_token& stop);
+  Pool* poorest();  // locked
+
+  Sandboxes& sandboxes_;
+  SandboxTable& table_;
+  Connections& connections_;
+  const ServiceOptions& options_;
+  std::mutex mutex_;
+  std::condition_variable_any changed_;
+  std::map<std::string, Pool> pools_;
+  std::deque<std::pair<std::string, std::string>> away_;  // pool, id
+  std::jthread refiller_;                                 // last: they use all of the above
+  std::jthread finisher_;
+};
+
+}  // namespace nutshell::service

@@ -1,0 +1,130 @@
+#include "service/recorder.h"
+
+#include <fmt/format.h>
+
+#include "audit/json_text.h"
+
+namespace nutshell::service {
+namespace {
+
+constexpr std::size_t kMostText = 8U << 10U;
+constexpr std::size_t kMostWords = 256;
+
+// Long ones are told by their beginning; the hash of the whole stands beside where there is one.
+std::string shortened(std::string text) {
+  if (text.size() <= kMostText) return text;
+  const std::size_t left_out = text.size() - kMostText;
+  text.resize(kMostText);
+  return text + fmt::format(" (and {} bytes more)", left_out);
+}
+
+std::vector<std::string> shortened(const std::vector<std::string>& words) {
+  std::vector<std::string> some;
+  std::size_t bytes = 0;
+  for (const std::string& word : words) {
+    if (some.size() == kMostWords || bytes > kMostText) {
+      some.push_back(fmt::format("(and {} words more)", words.size() - some.size()));
+      break;
+    }
+    some.push_back(shortened(word));
+    bytes += some.back().size();
+  }
+  return some;
+}
+
+}  // namespace
+
+std::string outcome_text(const ExecResult& result) {
+  if (result.outcome == Outcome::Exited) return fmt::format("exited {}", result.exit_code);
+  if (result.outcome == Outcome::Signalled) return fmt::format("signalled {}", result.signal);
+  return std::string(to_string(result.outcome));
+}
+
+audit::Entry Recorder::entry_of(const Caller& caller, const std::string& action,
+                                const Subject& subject) const {
+  audit::Entry entry;
+  entry.tenant = caller.tenant;
+  entry.who = redactor_.redact(caller.who);
+  entry.action = action;
+  entry.sandbox = subject.sandbox;
+  entry.session = subject.session;
+  return entry;
+}
+
+Result<Act> Recorder::begin(const Caller& caller, std::string action, Subject subject,
+                            std::string arguments) {
+  Act act{caller, std::move(action), std::move(subject), 0, Clock::now()};
+  audit::Entry entry = entry_of(caller, act.action, act.subject);
+  entry.outcome = "begun";
+  entry.arguments = std::move(arguments);
+  auto id = log_.append(entry);
+  if (!id) {
+    return failure(ErrorCode::ResourceExhausted,
+                   fmt::format("nothing is done that cannot be recorded: {}", id.error().message));
+  }
+  act.begun_id = *id;
+  return act;
+}
+
+std::uint64_t Recorder::end(const Act& act, const Ending& ending) {
+  audit::Entry entry = entry_of(act.caller, act.action, act.subject);
+  entry.of = act.begun_id;
+  entry.outcome = ending.outcome;
+  entry.detail = shortened(redactor_.redact(ending.detail, act.subject.secrets));
+  entry.input_sha256 = ending.input_sha256;
+  entry.output_sha256 = ending.output_sha256;
+  entry.error_sha256 = ending.error_sha256;
+  entry.output_bytes = ending.output_bytes;
+  entry.duration = std::chrono::duration_cast<std::chrono::microseconds>(Clock::now() - act.begun);
+  return log_.append(entry).value_or(0);  // trouble() tells why
+}
+
+std::uint64_t Recorder::note(const Caller& caller, const std::string& action,
+                             const Subject& subject, const Ending& ending) {
+  audit::Entry entry = entry_of(caller, action, subject);
+  entry.outcome = ending.outcome;
+  entry.detail = shortened(redactor_.redact(ending.detail, subject.secrets));
+  return log_.append(entry).value_or(0);  // trouble() tells why
+}
+
+std::string Recorder::describe(const SandboxSpec& spec) const {
+  audit::JsonObject object;
+  if (!spec.backend.empty()) object.add("backend", spec.backend);
+  if (!spec.image.empty()) object.add("image", shortened(redactor_.redact(spec.image)));
+  if (!spec.workspace.empty()) object.add("workspace", shortened(spec.workspace));
+  object.add_number("memory_bytes", spec.limits.memory_bytes);
+  object.add_number("millicpus", spec.limits.millicpus);
+  object.add_number("ttl_ms",
+                    static_cast<std::uint64_t>(std::max<std::int64_t>(0, spec.ttl.count())));
+  if (!spec.environment.empty()) {
+    const auto secrets = redactor_.secrets_of(spec.environment);
+    object.add_json("environment", redactor_.redact_list(shortened(spec.environment), secrets));
+  }
+  for (const UnsafeMount& mount : spec.unsafe_mounts)
+    object.add("unsafe_mount", shortened(mount.source + ":" + mount.target));
+  if (!spec.unsafe_without.empty())
+    object.add_json("unsafe_without", redactor_.redact_list(shortened(spec.unsafe_without)));
+  return std::move(object).text();
+}
+
+std::string Recorder::describe(const ExecRequest& request,
+                               const std::vector<std::string>& secrets) const {
+  std::vector<std::string> all = redactor_.secrets_of(request.environment);
+  all.insert(all.end(), secrets.begin(), secrets.end());
+  audit::JsonObject object;
+  object.add_json("argv", redactor_.redact_list(shortened(request.argv), all));
+  if (!request.environment.empty())
+    object.add_json("environment", redactor_.redact_list(shortened(request.environment), all));
+  if (!request.working_directory.empty())
+    object.add("cwd", shortened(redactor_.redact(request.working_directory, all)));
+  return std::move(object).text();
+}
+
+std::string Recorder::describe_text(std::string_view name, std::string_view text,
+                                    const std::vector<std::string>& secrets) const {
+  audit::JsonObject object;
+  object.add(name, shortened(redactor_.redact(text.substr(0, 4 * kMostText), secrets)));
+  return std::move(object).text();
+}
+
+}  // namespace nutshell::service

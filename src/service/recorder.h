@@ -1,0 +1,75 @@
+// Writes acts into the record: before they are done, and how they ended. Thread-safe.
+#pragma once
+
+#include <chrono>
+#include <string>
+#include <vector>
+
+#include "audit/log.h"
+#include "audit/redactor.h"
+#include "base/deadline.h"
+#include "core/exec.h"
+#include "core/sandbox_spec.h"
+#include "service/caller.h"
+
+namespace nutshell::service {
+
+// What an act is done to.
+struct Subject {
+  std::string sandbox;
+  std::string session;
+  std::vector<std::string> secrets;  // that must not be written down
+};
+
+struct Act {
+  Caller caller;
+  std::string action;
+  Subject subject;
+  std::uint64_t begun_id = 0;
+  Clock::time_point begun = Clock::now();
+};
+
+struct Ending {
+  std::string outcome = "ok";
+  std::string detail;
+  std::string input_sha256;
+  std::string output_sha256;
+  std::string error_sha256;
+  std::uint64_t output_bytes = 0;
+};
+
+class Recorder {
+ public:
+  Recorder(audit::Log& log, const std::vector<std::string>& secret_names)
+      : log_(log), redactor_(secret_names) {}
+
+  // An act that cannot be written down is not done.
+  Result<Act> begin(const Caller& caller, std::string action, Subject subject,
+                    std::string arguments = {});
+  // The id of the end's record; zero where it could not be written, which makes us not ready.
+  std::uint64_t end(const Act& act, const Ending& ending);
+  // One that has no beginning: something refused, something noticed.
+  std::uint64_t note(const Caller& caller, const std::string& action, const Subject& subject,
+                     const Ending& ending);
+
+  // What is written down of requests: JSON, without secrets.
+  [[nodiscard]] std::string describe(const SandboxSpec& spec) const;
+  [[nodiscard]] std::string describe(const ExecRequest& request,
+                                     const std::vector<std::string>& secrets) const;
+  [[nodiscard]] std::string describe_text(std::string_view name, std::string_view text,
+                                          const std::vector<std::string>& secrets) const;
+  [[nodiscard]] const audit::Redactor& redactor() const { return redactor_; }
+  [[nodiscard]] const std::filesystem::path& directory() const { return log_.directory(); }
+  std::string trouble() { return log_.trouble(); }
+
+ private:
+  [[nodiscard]] audit::Entry entry_of(const Caller& caller, const std::string& action,
+                                      const Subject& subject) const;
+  audit::Log& log_;
+  audit::Redactor redactor_;
+};
+
+// "exited 0", "signalled 9", "timed_out"
+std::string outcome_text(const ExecResult& result);
+
+}  // namespace nutshell::service

@@ -1,0 +1,224 @@
+#include "service/sandbox_table.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "service/moments.h"
+
+namespace nutshell::service {
+namespace {
+
+constexpr std::size_t kIdLength = 12;
+constexpr std::size_t kLeastIdLength = 3;
+constexpr std::size_t kMostPage = 1000;
+
+bool is_id(std::string_view text) {
+  return text.size() >= kLeastIdLength && text.size() <= kIdLength &&
+         text.find_first_not_of("0123456789abcdef") == std::string_view::npos;
+}
+
+bool has_labels(const SandboxSpec& spec, const std::map<std::string, std::string>& wanted) {
+  return std::all_of(wanted.begin(), wanted.end(), [&spec](const auto& label) {
+    const auto found = spec.labels.find(label.first);
+    return found != spec.labels.end() && found->second == label.second;
+  });
+}
+
+Grip grip_of(const Held& held) {
+  return {held.id,   held.spec.backend, held.tenant, held.session,
+          held.pool, held.secrets,      held.state};
+}
+
+Failure over_quota(const std::string& tenant, std::string_view what, std::uint64_t most) {
+  return failure(
+      ErrorCode::ResourceExhausted,
+      fmt::format("tenant {} has all of its {} ({}): destroy a sandbox first", tenant, what, most));
+}
+
+}  // namespace
+
+Failure no_such_sandbox(const std::string& id) {
+  return failure(ErrorCode::NotFound,
+                 fmt::format("no sandbox '{}': it may have reached its ttl", id));
+}
+
+Result<> SandboxTable::add(State& state, const std::string& tenant, const Limits& limits) const {
+  if (tenant.empty()) return {};
+  const auto own = options_.quotas.find(tenant);
+  const Quota& quota = own != options_.quotas.end() ? own->second : options_.default_quota;
+  Sum& sum = state.sums[tenant];
+  if (sum.sandboxes >= quota.sandboxes) return over_quota(tenant, "sandboxes", quota.sandboxes);
+  if (limits.memory_bytes > quota.memory_bytes - std::min(quota.memory_bytes, sum.memory_bytes))
+    return over_quota(tenant, "memory bytes", quota.memory_bytes);
+  if (limits.millicpus > quota.millicpus - std::min(quota.millicpus, sum.millicpus))
+    return over_quota(tenant, "millicpus", quota.millicpus);
+  ++sum.sandboxes;
+  sum.memory_bytes += limits.memory_bytes;
+  sum.millicpus += limits.millicpus;
+  return {};
+}
+
+void SandboxTable::subtract(State& state, const std::string& tenant, const Limits& limits) {
+  const auto found = state.sums.find(tenant);
+  if (found == state.sums.end()) return;
+  Sum& sum = found->second;
+  sum.sandboxes -= std::min(sum.sandboxes, 1U);
+  sum.memory_bytes -= std::min(sum.memory_bytes, limits.memory_bytes);
+  sum.millicpus -= std::min<std::uint64_t>(sum.millicpus, limits.millicpus);
+  if (sum.sandboxes == 0) state.sums.erase(found);
+}
+
+Result<> SandboxTable::reserve(const std::string& tenant, const Limits& limits) {
+  return state_.with([&](State& state) { return add(state, tenant, limits); });
+}
+
+void SandboxTable::unreserve(const std::string& tenant, const Limits& limits) {
+  state_.with([&](State& state) { subtract(state, tenant, limits); });
+}
+
+void SandboxTable::insert(Held held) {
+  state_.with([&held](State& state) {
+    std::string id = held.id;
+    state.held.insert_or_assign(std::move(id), std::move(held));
+  });
+}
+
+void SandboxTable::adopt(Held held) {
+  state_.with([&held](State& state) {
+    if (!held.tenant.empty()) {
+      Sum& sum = state.sums[held.tenant];
+      ++sum.sandboxes;
+      sum.memory_bytes += held.spec.limits.memory_bytes;
+      sum.millicpus += held.spec.limits.millicpus;
+    }
+    std::string id = held.id;
+    state.held.insert_or_assign(std::move(id), std::move(held));
+  });
+}
+
+Result<> SandboxTable::bind(const std::string& id, Held owner) {
+  return state_.with([&](State& state) -> Result<> {
+    if (!state.held.contains(id)) return no_such_sandbox(id);
+    TRY(add(state, owner.tenant, owner.spec.limits));
+    state.held.insert_or_assign(id, std::move(owner));
+    return {};
+  });
+}
+
+std::optional<Held> SandboxTable::remove(const std::string& id) {
+  return state_.with([&id](State& state) -> std::optional<Held> {
+    const auto found = state.held.find(id);
+    if (found == state.held.end()) return std::nullopt;
+    Held held = std::move(found->second);
+    state.held.erase(found);
+    if (!held.tenant.empty()) subtract(state, held.tenant, held.spec.limits);
+    return held;
+  });
+}
+
+Result<Grip> SandboxTable::find(const std::string& tenant, const std::string& id) {
+  if (!is_id(id) || tenant.empty()) return no_such_sandbox(id);
+  return state_.with([&](State& state) -> Result<Grip> {
+    const Held* match = nullptr;
+    for (auto item = state.held.lower_bound(id);
+         item != state.held.end() && item->first.starts_with(id); ++item) {
+      if (item->second.tenant != tenant) continue;
+      if (match != nullptr) {
+        return failure(ErrorCode::InvalidArgument,
+                       fmt::format("'{}' is the beginning of several ids: give more of it", id));
+      }
+      match = &item->second;
+    }
+    if (match == nullptr) return no_such_sandbox(id);
+    return grip_of(*match);
+  });
+}
+
+std::optional<Held> SandboxTable::copy_of(const std::string& id) {
+  return state_.with([&id](State& state) -> std::optional<Held> {
+    const auto found = state.held.find(id);
+    return found != state.held.end() ? std::optional(found->second) : std::nullopt;
+  });
+}
+
+SandboxTable::Rest SandboxTable::rest_of(const std::string& id) {
+  Rest rest;
+  change(id, [&rest](const Held& held) {
+    rest = {held.state == SandboxState::Paused, held.resumes_on_use, held.users > 0};
+  });
+  return rest;
+}
+
+void SandboxTable::change(const std::string& id, const std::function<void(Held&)>& step) {
+  state_.with([&](State& state) {
+    const auto found = state.held.find(id);
+    if (found != state.held.end()) step(found->second);
+  });
+}
+
+SandboxTable::Use SandboxTable::use(const std::string& id) {
+  change(id, [](Held& held) { ++held.users; });
+  return {*this, id};
+}
+
+SandboxTable::Use::~Use() {
+  if (table_ == nullptr) return;
+  table_->change(id_, [](Held& held) {
+    held.users -= std::min(held.users, 1U);
+    held.last_used = Clock::now();
+  });
+}
+
+SandboxView SandboxTable::view(const Held& held) {
+  SandboxView view;
+  view.id = held.id;
+  view.spec = held.spec;
+  view.state = held.state;
+  view.created = held.created;
+  view.age = since(held.started);
+  view.time_left = held.state == SandboxState::Paused ? held.left : until(held.deadline);
+  view.idle = held.users > 0 ? milliseconds(0) : since(held.last_used);
+  view.protections = held.protections;
+  view.why_copied = held.why_copied;
+  view.session = held.session;
+  view.pool = held.pool;
+  return view;
+}
+
+SandboxPage SandboxTable::list(const std::string& tenant, const ListRequest& request) {
+  const std::size_t most = std::clamp<std::size_t>(request.most, 1, kMostPage);
+  return state_.with([&](State& state) {
+    SandboxPage page;
+    for (auto item = state.held.upper_bound(request.cursor); item != state.held.end(); ++item) {
+      const Held& held = item->second;
+      if (held.tenant != tenant || tenant.empty() || !has_labels(held.spec, request.labels))
+        continue;
+      if (page.sandboxes.size() == most) {
+        page.next_cursor = page.sandboxes.back().id;
+        return page;
+      }
+      page.sandboxes.push_back(view(held));
+    }
+    return page;
+  });
+}
+
+std::vector<Held> SandboxTable::all() {
+  return state_.with([](State& state) {
+    std::vector<Held> all;
+    all.reserve(state.held.size());
+    for (const auto& [id, held] : state.held)
+      all.push_back(held);
+    return all;
+  });
+}
+
+std::size_t SandboxTable::count(const std::string& tenant) {
+  return state_.with([&tenant](State& state) -> std::size_t {
+    const auto found = state.sums.find(tenant);
+    return found != state.sums.end() ? found->second.sandboxes : 0;
+  });
+}
+
+}  // namespace nutshell::service

@@ -1,0 +1,119 @@
+// The sandboxes that live, as far as the service knows: whose they are, what their clocks say, who
+// uses them, and what each tenant has of its quota. Thread-safe; does no I/O.
+#pragma once
+
+#include <map>
+#include <memory>
+#include <optional>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "base/deadline.h"
+#include "service/guarded.h"
+#include "service/sandbox_view.h"
+#include "service/service_options.h"
+
+namespace nutshell::service {
+
+struct Held {
+  std::string id;
+  std::string op;      // empty: it was made without the service, and its backend ends it
+  std::string tenant;  // empty: it waits in a pool
+  SandboxSpec spec;    // with the user's labels; without the environment
+  std::vector<std::string> secrets;  // of its environment: never written down
+  Protections protections;
+  std::string why_copied;
+  std::string session;
+  std::string pool;
+  std::chrono::system_clock::time_point created;
+  Clock::time_point started = Clock::now();
+  Clock::time_point listed_after = Clock::now();  // a list from before cannot know it
+  Clock::time_point deadline;
+  std::chrono::milliseconds left{0};  // while paused
+  Clock::time_point last_used = Clock::now();
+  SandboxState state = SandboxState::Running;
+  bool resumes_on_use = false;  // it was paused because nobody used it
+  std::uint32_t users = 0;
+};
+
+// What an operation needs to know of a sandbox.
+struct Grip {
+  std::string id;
+  std::string backend;
+  std::string tenant;
+  std::string session;
+  std::string pool;
+  std::vector<std::string> secrets;
+  SandboxState state = SandboxState::Running;
+};
+
+class SandboxTable {
+ public:
+  explicit SandboxTable(const ServiceOptions& options) : options_(options) {}
+
+  // ---- Quotas: what is reserved is counted until it is given back, or its sandbox is gone.
+  Result<> reserve(const std::string& tenant, const Limits& limits);
+  void unreserve(const std::string& tenant, const Limits& limits);
+
+  // The reservation becomes the sandbox's.
+  void insert(Held held);
+  // One that was adopted is counted too, whatever the quota says.
+  void adopt(Held held);
+  // Out of the pool, into a tenant's hands. Refused by the quota; nothing then.
+  Result<> bind(const std::string& id, Held owner);
+  std::optional<Held> remove(const std::string& id);
+
+  // By its id, or the unambiguous beginning of one of this tenant's.
+  Result<Grip> find(const std::string& tenant, const std::string& id);
+  std::optional<Held> copy_of(const std::string& id);
+  // How it is now, whatever a grip says.
+  struct Rest {
+    bool is_paused = false;
+    bool resumes_on_use = false;
+    bool is_used = false;
+  };
+  Rest rest_of(const std::string& id);
+  void change(const std::string& id, const std::function<void(Held&)>& step);
+
+  // Counts as used from now until the end of this object.
+  class Use {
+   public:
+    Use(SandboxTable& table, std::string id) : table_(&table), id_(std::move(id)) {}
+    Use(Use&& other) noexcept : table_(std::exchange(other.table_, nullptr)), id_(other.id_) {}
+    Use& operator=(Use&&) = delete;
+    ~Use();
+
+   private:
+    SandboxTable* table_;
+    std::string id_;
+  };
+  Use use(const std::string& id);
+
+  SandboxPage list(const std::string& tenant, const ListRequest& request);
+  std::vector<Held> all();
+  std::size_t count(const std::string& tenant);
+
+  static SandboxView view(const Held& held);
+
+ private:
+  struct Sum {
+    std::uint32_t sandboxes = 0;
+    std::uint64_t memory_bytes = 0;
+    std::uint64_t millicpus = 0;
+  };
+  struct State {
+    std::map<std::string, Held> held;
+    std::map<std::string, Sum> sums;
+  };
+  Result<> add(State& state, const std::string& tenant, const Limits& limits) const;
+  static void subtract(State& state, const std::string& tenant, const Limits& limits);
+
+  const ServiceOptions& options_;
+  Guarded<State> state_;
+};
+
+// The same for one that never was and for another tenant's.
+Failure no_such_sandbox(const std::string& id);
+
+}  // namespace nutshell::service

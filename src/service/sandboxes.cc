@@ -1,0 +1,273 @@
+#include "service/sandboxes.h"
+
+#include <fmt/format.h>
+
+#include "audit/redactor.h"
+#include "base/defer.h"
+#include "base/random_id.h"
+#include "runtime/apply_record.h"
+#include "runtime/output_store.h"
+#include "service/fault_point.h"
+#include "service/moments.h"
+
+namespace nutshell::service {
+namespace {
+
+SandboxRow new_row(const Sandboxes::Order& order) {
+  SandboxRow row;
+  row.op = order.op.empty() ? random_id(16) : order.op;
+  row.tenant = order.tenant;
+  row.backend = order.spec.backend;
+  row.labels = order.spec.labels;
+  row.created_ms = wall_ms();
+  row.ttl_ms = order.spec.ttl.count();
+  row.idle_ms = order.spec.idle_timeout.count();
+  row.session = order.session;
+  row.pool = order.pool;
+  return row;
+}
+
+}  // namespace
+
+// The service's own clocks end it earlier; this end holds while no service runs.
+SandboxSpec Sandboxes::spec_for_backend(const Order& order, const SandboxRow& row) const {
+  SandboxSpec spec = order.spec;
+  spec.ttl = ground_.options.longest_life;
+  spec.idle_timeout = milliseconds(0);
+  spec.labels[kOperationLabel] = row.op;
+  if (!order.tenant.empty()) spec.labels[kTenantLabel] = order.tenant;
+  if (!order.pool.empty()) spec.labels[kPoolLabel] = order.pool;
+  if (!spec.workspace.empty()) {
+    const auto now = std::chrono::system_clock::now().time_since_epoch();
+    spec.labels[kBeganLabel] =
+        std::to_string(std::chrono::duration_cast<std::chrono::nanoseconds>(now).count());
+  }
+  return spec;
+}
+
+Result<std::string> Sandboxes::make(const Order& order) {
+  TRY(check_spec(order.spec));
+  if (order.spec.ttl > ground_.options.longest_life) {
+    return failure(ErrorCode::InvalidArgument,
+                   fmt::format("ttl is longer than the {} s that a sandbox can live here at most",
+                               ground_.options.longest_life.count() / 1000));
+  }
+  TRY(ground_.table.reserve(order.tenant, order.spec.limits));
+  Defer unreserved([&] { ground_.table.unreserve(order.tenant, order.spec.limits); });
+  SandboxRow row = new_row(order);
+  Held held;
+  TRY(store_.begin(row));
+  fault_point("create.recorded");
+  auto id = start(order, row, held);
+  if (!id) {
+    (void)store_.remove(row.op);  // the next start finds that there is no such sandbox
+    return id;
+  }
+  ground_.table.insert(std::move(held));
+  unreserved.release();
+  fault_point("create.done");
+  return id;
+}
+
+Result<std::string> Sandboxes::start(const Order& order, SandboxRow& row, Held& held) {
+  auto lane = ground_.lanes.take();
+  Backend* backend = TRY(lane->backend(order.spec.backend));
+  const SandboxSpec spec = spec_for_backend(order, row);
+  held.protections = TRY(backend->check(spec));
+  row.id = TRY(backend->start(spec, Lifetime::Kept));
+  fault_point("create.started");
+  Defer stopped([&] { (void)backend->stop(row.id); });
+  row.stage = kAlive;
+  held.id = row.id;
+  held.op = row.op;
+  held.tenant = order.tenant;
+  held.spec = order.spec;
+  held.spec.backend = backend->name();
+  held.secrets = audit::Redactor(ground_.options.audit.secret_names).secrets_of(spec.environment);
+  held.spec.environment.clear();
+  held.session = order.session;
+  held.pool = order.pool;
+  held.created = std::chrono::system_clock::now();
+  held.deadline = Clock::now() + order.spec.ttl;
+  row.deadline_ms = to_ms(held.deadline);
+  if (!order.spec.workspace.empty()) {
+    for (const SandboxStatus& status : TRY(backend->list())) {
+      if (status.id == row.id) held.why_copied = status.why_copied;
+    }
+  }
+  TRY(store_.note_alive(row));
+  fault_point("create.noted");
+  stopped.release();
+  return row.id;
+}
+
+Result<> Sandboxes::stop(const std::string& backend, const std::string& id) {
+  {
+    auto lane = ground_.lanes.take();
+    TRY(TRY(lane->backend(backend))->stop(id));
+  }
+  TRY(ApplyRecord(id).remove());
+  return remove_outputs(id);
+}
+
+Result<> Sandboxes::end(const std::string& id, const std::string& why) {
+  const auto before = ground_.table.copy_of(id);
+  if (before && !before->session.empty() && before_end_) before_end_(*before);
+  TRY(store_.note_ending(id));
+  fault_point("destroy.recorded");
+  const auto held = ground_.table.remove(id);
+  ground_.connections.forget(id);
+  if (held) {
+    auto stopped = stop(held->spec.backend, id);
+    if (!stopped) {
+      // Nobody may use it any more, but it must not be forgotten either: the clocks try again.
+      Held again = *held;
+      again.deadline = Clock::now();
+      again.state = SandboxState::Running;
+      ground_.table.adopt(std::move(again));
+      return stopped;
+    }
+    fault_point("destroy.stopped");
+    on_end_(*held, why);
+  }
+  TRY(store_.remove_id(id));
+  fault_point("destroy.done");
+  return {};
+}
+
+Result<Held> Sandboxes::take_back(const std::string& id) {
+  TRY(store_.note_ending(id));
+  fault_point("release.recorded");
+  auto held = ground_.table.remove(id);
+  if (!held) return no_such_sandbox(id);
+  ground_.connections.forget(id);
+  Held nobodys = *held;
+  nobodys.tenant.clear();
+  nobodys.deadline = Clock::now() + ground_.options.longest_life;  // end() comes, whatever happens
+  nobodys.spec.idle_timeout = milliseconds(0);
+  ground_.table.insert(std::move(nobodys));
+  return std::move(*held);
+}
+
+void Sandboxes::let_go(const std::string& id, const std::string& why) {
+  ground_.connections.forget(id);
+  const auto held = ground_.table.remove(id);
+  if (!held) return;
+  // What cannot be removed now is swept by the next start.
+  (void)store_.remove_id(id);
+  (void)ApplyRecord(id).remove();
+  (void)remove_outputs(id);
+  on_end_(*held, why);
+}
+
+Result<> Sandboxes::pause(const std::string& id) {
+  const auto held = ground_.table.copy_of(id);
+  if (!held) return no_such_sandbox(id);
+  if (held->state == SandboxState::Paused) return {};
+  ground_.connections.forget(id);
+  SandboxRow row;
+  row.id = id;
+  row.ttl_ms = held->spec.ttl.count();
+  row.deadline_ms = to_ms(held->deadline);
+  row.left_ms = until(held->deadline).count();
+  {
+    auto lane = ground_.lanes.take();
+    TRY(TRY(lane->backend(held->spec.backend))->pause(id));
+  }
+  ground_.table.change(id, [&row](Held& changed) {
+    changed.state = SandboxState::Paused;
+    changed.left = milliseconds(row.left_ms);
+    changed.resumes_on_use = false;
+  });
+  return store_.note_clock(row);
+}
+
+Result<> Sandboxes::resume(const std::string& id) {
+  const auto held = ground_.table.copy_of(id);
+  if (!held) return no_such_sandbox(id);
+  if (held->state == SandboxState::Running) return {};
+  {
+    auto lane = ground_.lanes.take();
+    TRY(TRY(lane->backend(held->spec.backend))->resume(id));
+  }
+  SandboxRow row;
+  row.id = id;
+  row.ttl_ms = held->spec.ttl.count();
+  const auto deadline = Clock::now() + held->left;
+  row.deadline_ms = to_ms(deadline);
+  ground_.table.change(id, [&](Held& changed) {
+    changed.state = SandboxState::Running;
+    changed.deadline = deadline;
+    changed.last_used = Clock::now();
+  });
+  return store_.note_clock(row);
+}
+
+Result<> Sandboxes::extend(const std::string& id, std::chrono::milliseconds ttl) {
+  const auto held = ground_.table.copy_of(id);
+  if (!held) return no_such_sandbox(id);
+  if (held->op.empty()) {
+    return failure(ErrorCode::Unsupported,
+                   fmt::format("sandbox {} was made without the daemon: its ttl is fixed", id));
+  }
+  const auto last = held->started + ground_.options.longest_life;
+  const auto deadline = Clock::now() + ttl;
+  if (ttl < milliseconds(1) || ttl > ground_.options.longest_life || deadline > last) {
+    return failure(ErrorCode::InvalidArgument,
+                   fmt::format("ttl is out of range: sandbox {} can live {} s more at most", id,
+                               until(last).count() / 1000));
+  }
+  SandboxRow row;
+  row.id = id;
+  row.ttl_ms = ttl.count();
+  row.deadline_ms = to_ms(deadline);
+  row.left_ms = held->state == SandboxState::Paused ? ttl.count() : -1;
+  TRY(store_.note_clock(row));
+  ground_.table.change(id, [&](Held& changed) {
+    changed.spec.ttl = ttl;
+    changed.deadline = deadline;
+    changed.left = ttl;
+  });
+  return {};
+}
+
+Result<> Sandboxes::hand_out(const std::string& id, const std::string& tenant,
+                             const SandboxSpec& bound) {
+  auto held = ground_.table.copy_of(id);
+  if (!held) return no_such_sandbox(id);
+  held->tenant = tenant;
+  held->spec.labels = bound.labels;
+  held->spec.ttl = bound.ttl;
+  held->spec.idle_timeout = bound.idle_timeout;
+  held->deadline = Clock::now() + bound.ttl;
+  held->last_used = Clock::now();
+  held->created = std::chrono::system_clock::now();
+  SandboxRow row;
+  row.id = id;
+  row.tenant = tenant;
+  row.labels = bound.labels;
+  row.ttl_ms = bound.ttl.count();
+  row.deadline_ms = to_ms(held->deadline);
+  row.idle_ms = bound.idle_timeout.count();
+  TRY(ground_.table.bind(id, *held));
+  auto noted = store_.note_owner(row);
+  if (noted) return {};
+  ground_.table.unreserve(tenant, held->spec.limits);
+  ground_.table.change(id, [](Held& changed) { changed.tenant.clear(); });
+  return noted;
+}
+
+void Sandboxes::expire() {
+  const auto now = Clock::now();
+  for (const Held& held : ground_.table.all()) {
+    if (held.tenant.empty() || held.state == SandboxState::Paused) continue;
+    const bool is_idle = held.spec.idle_timeout.count() > 0 && held.users == 0 &&
+                         now - held.last_used >= held.spec.idle_timeout;
+    const bool is_over = !held.op.empty() && now >= held.deadline;
+    // What cannot be ended now is tried again at the next tick.
+    if (is_over) (void)end(held.id, "ttl");
+    if (is_idle && !is_over) (void)end(held.id, "idle timeout");
+  }
+}
+
+}  // namespace nutshell::service

@@ -1,0 +1,81 @@
+// The lives of sandboxes: made, paused, extended, ended, and found again after a restart. Every act
+// is in the state file before it is done. Thread-safe.
+#pragma once
+
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "service/connections.h"
+#include "service/lanes.h"
+#include "service/sandbox_store.h"
+#include "service/sandbox_table.h"
+
+namespace nutshell::service {
+
+// Labels of ours on every sandbox that the service makes.
+inline constexpr const char* kTenantLabel = "nutshell.tenant";
+inline constexpr const char* kOperationLabel = "nutshell.op";
+inline constexpr const char* kPoolLabel = "nutshell.pool";
+
+class Sandboxes {
+ public:
+  struct Ground {
+    Lanes& lanes;
+    Connections& connections;
+    Database& database;
+    SandboxTable& table;
+    const ServiceOptions& options;
+  };
+  // Told of each one that has ended, by whatever: its last state, and why.
+  using OnEnd = std::function<void(const Held& held, const std::string& why)>;
+  Sandboxes(Ground ground, OnEnd on_end)
+      : ground_(ground), store_(ground.database), on_end_(std::move(on_end)) {}
+  // A last look at one of a session before it is ended in order. Set before there is any.
+  using BeforeEnd = std::function<void(const Held& held)>;
+  void set_before_end(BeforeEnd before_end) { before_end_ = std::move(before_end); }
+
+  struct Order {
+    SandboxSpec spec;
+    std::string tenant;  // empty: for a pool
+    std::string session;
+    std::string pool;
+    std::string op;  // to be found again by; empty: any
+  };
+  // Its id.
+  Result<std::string> make(const Order& order);
+  // Idempotent.
+  Result<> end(const std::string& id, const std::string& why);
+  Result<> pause(const std::string& id);
+  Result<> resume(const std::string& id);
+  Result<> extend(const std::string& id, std::chrono::milliseconds ttl);
+  // A waiting one of a pool becomes the tenant's, with these labels and clocks.
+  Result<> hand_out(const std::string& id, const std::string& tenant, const SandboxSpec& bound);
+  // No longer the tenant's, from now on and after a restart; end() does the rest.
+  Result<Held> take_back(const std::string& id);
+
+  // At the start: what runs is adopted, what was half done is undone. Gives words for what was.
+  Result<std::vector<std::string>> adopt();
+  // What runs now: sandboxes that are gone are let go, those of others are adopted.
+  void reconcile();
+  // Ends what has reached its ttl or idle timeout.
+  void expire();
+
+ private:
+  Result<std::string> start(const Order& order, SandboxRow& row, Held& held);
+  SandboxSpec spec_for_backend(const Order& order, const SandboxRow& row) const;
+  Result<> stop(const std::string& backend, const std::string& id);
+  void let_go(const std::string& id, const std::string& why);
+  void adopt_row(const SandboxRow& row, const SandboxStatus& status);
+  Result<std::string> settle_row(const SandboxRow& row, const SandboxStatus* status);
+  void adopt_foreign(const SandboxStatus& status);
+  Result<bool> is_same_boot();
+  Held held_of(const SandboxStatus& status);
+
+  Ground ground_;
+  SandboxStore store_;
+  OnEnd on_end_;
+  BeforeEnd before_end_;
+};
+
+}  // namespace nutshell::service

@@ -1,0 +1,162 @@
+// What the service does with sandboxes that it finds: at its start, and later.
+#include <fmt/format.h>
+
+#include <set>
+
+#include "audit/redactor.h"
+#include "base/file.h"
+#include "service/moments.h"
+#include "service/sandboxes.h"
+
+namespace nutshell::service {
+namespace {
+
+std::string label_of(const SandboxStatus& status, const char* name) {
+  const auto found = status.spec.labels.find(name);
+  return found != status.spec.labels.end() ? found->second : std::string();
+}
+
+void remove_own_labels(SandboxSpec& spec) {
+  std::erase_if(spec.labels,
+                [](const auto& label) { return label.first.starts_with("nutshell."); });
+}
+
+}  // namespace
+
+Held Sandboxes::held_of(const SandboxStatus& status) {
+  Held held;
+  held.id = status.id;
+  held.spec = status.spec;
+  remove_own_labels(held.spec);
+  held.protections = status.protections;
+  held.why_copied = status.why_copied;
+  held.state = status.state;
+  held.started = Clock::now() - status.age;
+  held.created = std::chrono::system_clock::now() - status.age;
+  held.deadline = Clock::now() + status.time_left;
+  held.left = status.time_left;
+  auto lane = ground_.lanes.take();
+  const auto backend = lane->backend(status.spec.backend);
+  const auto environment = backend ? (*backend)->environment_of(status.id)
+                                   : Result<std::vector<std::string>>(Failure(backend.error()));
+  // Gone meanwhile, or a backend that does not tell: nothing of it can be known either way.
+  if (environment) {
+    held.secrets = audit::Redactor(ground_.options.audit.secret_names).secrets_of(*environment);
+  }
+  return held;
+}
+
+void Sandboxes::adopt_row(const SandboxRow& row, const SandboxStatus& status) {
+  Held held = held_of(status);
+  held.op = row.op;
+  held.tenant = row.tenant;
+  held.spec.labels = row.labels;
+  held.spec.ttl = milliseconds(row.ttl_ms);
+  held.spec.idle_timeout = milliseconds(row.idle_ms);
+  held.session = row.session;
+  held.pool = row.pool;
+  held.created = std::chrono::system_clock::time_point(milliseconds(row.created_ms));
+  held.deadline = from_ms(row.deadline_ms);
+  if (row.left_ms >= 0) held.left = milliseconds(row.left_ms);
+  // Paused just before the end: it keeps what it had. Not paused after all: so does it.
+  if (row.left_ms < 0 && held.state == SandboxState::Paused) held.left = until(held.deadline);
+  if (row.left_ms >= 0 && held.state == SandboxState::Running)
+    held.deadline = Clock::now() + held.left;
+  held.resumes_on_use = !row.session.empty() && held.state == SandboxState::Paused;
+  ground_.table.adopt(std::move(held));
+}
+
+// Gives what was done, or nothing where there is nothing to say.
+Result<std::string> Sandboxes::settle_row(const SandboxRow& row, const SandboxStatus* status) {
+  if (status != nullptr && row.stage == kAlive) {
+    adopt_row(row, *status);
+    return std::string();
+  }
+  if (status != nullptr) TRY(stop(status->spec.backend, status->id));
+  TRY(store_.remove(row.op));
+  if (status == nullptr && row.stage == kAlive) {
+    Held held;
+    held.id = row.id;
+    held.tenant = row.tenant;
+    held.session = row.session;
+    on_end_(held, "it was gone when the daemon started");
+    return fmt::format("sandbox {} is gone", row.id);
+  }
+  if (status == nullptr) return std::string();
+  if (row.stage == kEnding) return fmt::format("sandbox {} was being ended: done", status->id);
+  return fmt::format("sandbox {} was being made for nobody who knows of it: ended", status->id);
+}
+
+void Sandboxes::adopt_foreign(const SandboxStatus& status) {
+  Held held = held_of(status);
+  const std::string tenant = label_of(status, kTenantLabel);
+  held.tenant = tenant.empty() ? ground_.options.local_tenant : tenant;
+  ground_.table.adopt(std::move(held));
+}
+
+Result<bool> Sandboxes::is_same_boot() {
+  const std::string now = TRY(read_file("/proc/sys/kernel/random/boot_id", 256));
+  std::string before;
+  TRY(ground_.database.query("SELECT value FROM meta WHERE name='boot'", {},
+                             [&before](const Row& row) { before = row.text(0); }));
+  TRY(
+      ground_.database.run("INSERT INTO meta(name, value) VALUES('boot', ?) "
+                           "ON CONFLICT(name) DO UPDATE SET value=excluded.value",
+                           {now}));
+  return before.empty() || before == now;
+}
+
+Result<std::vector<std::string>> Sandboxes::adopt() {
+  std::vector<std::string> said;
+  const bool is_same = TRY(is_same_boot());
+  const std::vector<SandboxStatus> statuses = TRY(ground_.lanes.take()->list());
+  std::set<std::string> settled;
+  for (SandboxRow& row : TRY(store_.all())) {
+    // The clock of another boot says nothing: the ttl begins again.
+    if (!is_same) row.deadline_ms = to_ms(Clock::now() + milliseconds(row.ttl_ms));
+    const SandboxStatus* found = nullptr;
+    for (const SandboxStatus& status : statuses) {
+      const bool is_it =
+          row.id.empty() ? label_of(status, kOperationLabel) == row.op : status.id == row.id;
+      if (is_it) found = &status;
+    }
+    if (found != nullptr) settled.insert(found->id);
+    std::string what = TRY(settle_row(row, found));
+    if (!what.empty()) said.push_back(std::move(what));
+  }
+  for (const SandboxStatus& status : statuses) {
+    if (settled.contains(status.id)) continue;
+    const bool is_pools =
+        !label_of(status, kPoolLabel).empty() && label_of(status, kTenantLabel).empty();
+    if (!is_pools) {
+      adopt_foreign(status);
+      said.push_back(
+          fmt::format("sandbox {} was made without this state file: adopted", status.id));
+      continue;
+    }
+    // Whether somebody used it is unknown, and so it is nobody's to have.
+    TRY(stop(status.spec.backend, status.id));
+    said.push_back(fmt::format("sandbox {} of a pool is not in the state file: ended", status.id));
+  }
+  return said;
+}
+
+void Sandboxes::reconcile() {
+  const auto asked = Clock::now();
+  const auto statuses = ground_.lanes.take()->list();
+  if (!statuses) return;  // a backend that does not answer has lost nothing yet
+  std::set<std::string> living;
+  std::vector<const SandboxStatus*> unknown;
+  for (const SandboxStatus& status : *statuses) {
+    living.insert(status.id);
+    const bool is_ours = !label_of(status, kOperationLabel).empty();  // it is being made, or ended
+    if (!is_ours && !ground_.table.copy_of(status.id)) unknown.push_back(&status);
+  }
+  for (const Held& held : ground_.table.all()) {
+    if (!living.contains(held.id) && held.listed_after < asked) let_go(held.id, "it has ended");
+  }
+  for (const SandboxStatus* status : unknown)
+    adopt_foreign(*status);
+}
+
+}  // namespace nutshell::service

@@ -1,0 +1,286 @@
+#include "service/service.h"
+
+#include <fmt/format.h>
+
+#include "audit/reader.h"
+#include "base/random_id.h"
+#include "service/fault_point.h"
+#include "service/service_parts.h"
+#include "service/spec_text.h"
+
+namespace nutshell::service {
+namespace {
+
+Subject subject_of(const Grip& grip) {
+  return {grip.id, grip.session, grip.secrets};
+}
+
+// How an act ended, as the record has it.
+template <typename T>
+Ending ending_of(const Result<T>& result) {
+  if (result) return {};
+  return {fmt::format("failed: {}", to_string(result.error().code)),
+          result.error().message,
+          {},
+          {},
+          {},
+          0};
+}
+
+}  // namespace
+
+Service::Service(std::unique_ptr<Parts> parts) : parts_(std::move(parts)) {}
+Service::~Service() = default;
+
+Result<std::unique_ptr<Service>> Service::open(ServiceOptions options) {
+  StateDirectory directory = TRY(StateDirectory::open(options.state_directory));
+  if (options.audit.directory.empty()) options.audit.directory = directory / "audit";
+  auto log = TRY(audit::Log::open(options.audit, options.notice));
+  auto database = TRY(Database::open(directory / "state.db"));
+  auto parts = std::make_unique<Parts>(std::move(options), std::move(directory),
+                                       std::move(database), std::move(log));
+  TRY(parts->start());
+  return std::unique_ptr<Service>(new Service(std::move(parts)));
+}
+
+void Service::drain(const Deadline& deadline) {
+  std::unique_lock lock(parts_->work_mutex);
+  parts_->is_draining = true;
+  while (parts_->work > 0 && !deadline.has_passed())
+    parts_->work_done.wait_for(lock, std::chrono::milliseconds(50));
+}
+
+// ---- Sandboxes ----------------------------------------------------------------------------------
+
+Result<SandboxView> Service::create(const Caller& caller, const CreateRequest& request) {
+  const auto work = TRY(parts_->begin_work());
+  TRY(check_host_files(caller, request.spec));
+  const auto lock = parts_->idempotency.lock(caller.tenant, request.idempotency_key);
+  const std::string text = encode_spec(request.spec);
+  const std::string& key = request.idempotency_key;
+  if (const auto before = TRY(parts_->idempotency.find(caller.tenant, key, text))) {
+    for (const Held& held : parts_->table.all()) {
+      if (held.op == *before && held.tenant == caller.tenant) return SandboxTable::view(held);
+    }
+  }
+  const Act act =
+      TRY(parts_->recorder.begin(caller, "create", {}, parts_->recorder.describe(request.spec)));
+  const std::string op = random_id(16);
+  TRY(parts_->idempotency.note(caller.tenant, key, text, op));
+  auto made = parts_->sandboxes.make({request.spec, caller.tenant, {}, {}, op});
+  Act done = act;
+  if (made) done.subject.sandbox = *made;
+  const std::uint64_t audit_id = parts_->recorder.end(done, ending_of(made));
+  fault_point("create.told");
+  if (!made) {
+    parts_->idempotency.forget(caller.tenant, key);
+    parts_->metrics.refuse("create", std::string(to_string(made.error().code)));
+    return Failure(std::move(made).error());
+  }
+  parts_->metrics.count("create", "ok", Clock::now() - act.begun);
+  SandboxView view = TRY(find(caller, *made));
+  view.audit_id = audit_id;
+  return view;
+}
+
+Result<SandboxView> Service::find(const Caller& caller, const std::string& id) {
+  const Grip grip = TRY(parts_->table.find(caller.tenant, id));
+  const auto held = parts_->table.copy_of(grip.id);
+  if (!held) return no_such_sandbox(id);
+  return SandboxTable::view(*held);
+}
+
+Result<SandboxPage> Service::list(const Caller& caller, const ListRequest& request) {
+  return parts_->table.list(caller.tenant, request);
+}
+
+Result<> Service::destroy(const Caller& caller, const std::string& id) {
+  const Grip grip = TRY(parts_->table.find(caller.tenant, id));
+  const Act act = TRY(parts_->recorder.begin(caller, "destroy", subject_of(grip)));
+  auto ended = parts_->sandboxes.end(grip.id, "destroyed");
+  parts_->recorder.end(act, ending_of(ended));
+  parts_->metrics.count("destroy", ended ? "ok" : "failed", Clock::now() - act.begun);
+  return ended;
+}
+
+Result<SandboxView> Service::pause(const Caller& caller, const std::string& id) {
+  const Grip grip = TRY(parts_->table.find(caller.tenant, id));
+  const Act act = TRY(parts_->recorder.begin(caller, "pause", subject_of(grip)));
+  auto paused = parts_->sandboxes.pause(grip.id);
+  parts_->recorder.end(act, ending_of(paused));
+  TRY(std::move(paused));
+  return find(caller, grip.id);
+}
+
+Result<SandboxView> Service::resume(const Caller& caller, const std::string& id) {
+  const Grip grip = TRY(parts_->table.find(caller.tenant, id));
+  const Act act = TRY(parts_->recorder.begin(caller, "resume", subject_of(grip)));
+  auto resumed = parts_->sandboxes.resume(grip.id);
+  parts_->recorder.end(act, ending_of(resumed));
+  TRY(std::move(resumed));
+  return find(caller, grip.id);
+}
+
+Result<SandboxView> Service::extend(const Caller& caller, const std::string& id,
+                                    std::chrono::milliseconds ttl) {
+  const Grip grip = TRY(parts_->table.find(caller.tenant, id));
+  const Act act = TRY(parts_->recorder.begin(caller, "extend", subject_of(grip)));
+  auto extended = parts_->sandboxes.extend(grip.id, ttl);
+  parts_->recorder.end(act, ending_of(extended));
+  TRY(std::move(extended));
+  return find(caller, grip.id);
+}
+
+Result<SandboxSpec> Service::spec_of(const Caller& caller, const std::string& id) {
+  const Grip grip = TRY(parts_->table.find(caller.tenant, id));
+  const auto held = parts_->table.copy_of(grip.id);
+  if (!held) return no_such_sandbox(id);
+  SandboxSpec spec = held->spec;
+  auto lane = parts_->lanes.take();
+  spec.environment = TRY(TRY(lane->backend(grip.backend))->environment_of(grip.id));
+  return spec;
+}
+
+Result<Protections> Service::check(const Caller& caller, const SandboxSpec& spec) {
+  TRY(check_host_files(caller, spec));
+  return parts_->lanes.take()->check(spec);
+}
+
+// ---- Execs --------------------------------------------------------------------------------------
+
+Result<ExecReply> Service::exec(const Caller& caller, const std::string& id,
+                                const ExecRequest& request, const ExecOptions& options,
+                                wire::ExecIo& io) {
+  const auto work = TRY(parts_->begin_work());
+  return parts_->execs.run(caller, TRY(parts_->table.find(caller.tenant, id)), request, options,
+                           io);
+}
+
+Result<ExecState> Service::start_exec(const Caller& caller, const std::string& id,
+                                      const ExecRequest& request, const ExecOptions& options) {
+  const auto work = TRY(parts_->begin_work());
+  return parts_->detached.start(caller, TRY(parts_->table.find(caller.tenant, id)), request,
+                                options.idempotency_key);
+}
+
+Result<ExecState> Service::find_exec(const Caller& caller, const std::string& id,
+                                     const std::string& exec_id) {
+  return TRY(parts_->detached.find(caller.tenant, id, exec_id))->state();
+}
+
+Result<ExecState> Service::follow_exec(const Caller& caller, const std::string& id,
+                                       const std::string& exec_id, const ExecOffsets& from,
+                                       const Deadline& deadline, wire::ExecIo& io) {
+  return TRY(parts_->detached.find(caller.tenant, id, exec_id))->follow(from, deadline, io);
+}
+
+Result<> Service::signal_exec(const Caller& caller, const std::string& id,
+                              const std::string& exec_id, const wire::ExecEvent& event) {
+  TRY(parts_->detached.find(caller.tenant, id, exec_id))->send(event);
+  return {};
+}
+
+Result<ToolReply> Service::call_tool(const Caller& caller, const std::string& id,
+                                     const std::string& tool, std::string_view json_arguments,
+                                     const ToolRunnerOptions& options) {
+  const auto work = TRY(parts_->begin_work());
+  return parts_->execs.call_tool(caller, TRY(parts_->table.find(caller.tenant, id)), tool,
+                                 json_arguments, options);
+}
+
+// ---- Sessions -----------------------------------------------------------------------------------
+
+Result<SessionView> Service::ensure_session(const Caller& caller, const SessionRequest& request) {
+  const auto work = TRY(parts_->begin_work());
+  TRY(check_host_files(caller, request.spec));
+  const Act act = TRY(parts_->recorder.begin(caller, "session", {{}, request.name, {}},
+                                             parts_->recorder.describe(request.spec)));
+  auto view = parts_->sessions.ensure(caller, request);
+  Act done = act;
+  if (view) done.subject.sandbox = view->sandbox_id;
+  parts_->recorder.end(done, ending_of(view));
+  return view;
+}
+
+Result<SessionView> Service::find_session(const Caller& caller, const std::string& name) {
+  return parts_->sessions.find(caller, name);
+}
+
+Result<SessionPage> Service::list_sessions(const Caller& caller, const ListRequest& request) {
+  return parts_->sessions.list(caller, request);
+}
+
+Result<SessionView> Service::renew_session(const Caller& caller, const std::string& name,
+                                           std::chrono::milliseconds lease) {
+  return parts_->sessions.renew(caller, name, lease);
+}
+
+Result<> Service::end_session(const Caller& caller, const std::string& name) {
+  const Act act = TRY(parts_->recorder.begin(caller, "end session", {{}, name, {}}));
+  auto ended = parts_->sessions.end(caller, name);
+  parts_->recorder.end(act, ending_of(ended));
+  return ended;
+}
+
+Result<> Service::forget_workspace(const Caller& caller, const std::string& name) {
+  const Act act = TRY(parts_->recorder.begin(caller, "forget workspace", {{}, name, {}}));
+  auto done = parts_->sessions.forget_workspace(caller, name);
+  parts_->recorder.end(act, ending_of(done));
+  return done;
+}
+
+// ---- Pools --------------------------------------------------------------------------------------
+
+Result<> Service::define_pool(const PoolSpec& spec) {
+  return parts_->pools.define(spec);
+}
+
+Result<std::vector<PoolStatus>> Service::pools(const Caller& caller) {
+  return parts_->pools.status(caller.tenant);
+}
+
+Result<SandboxView> Service::acquire(const Caller& caller, const AcquireRequest& request) {
+  const auto work = TRY(parts_->begin_work());
+  if (!request.workspace.empty() && caller.host_files == HostFiles::Denied) {
+    SandboxSpec spec;
+    spec.workspace = request.workspace;
+    TRY(check_host_files(caller, spec));
+  }
+  const Act act = TRY(parts_->recorder.begin(
+      caller, "acquire", {}, parts_->recorder.describe_text("pool", request.pool, {})));
+  auto id = parts_->pools.acquire(caller.tenant, request);
+  Act done = act;
+  if (id) done.subject.sandbox = *id;
+  const std::uint64_t audit_id = parts_->recorder.end(done, ending_of(id));
+  if (!id) {
+    parts_->metrics.refuse("acquire", std::string(to_string(id.error().code)));
+    return Failure(std::move(id).error());
+  }
+  parts_->metrics.count("acquire", "ok", Clock::now() - act.begun);
+  SandboxView view = TRY(find(caller, *id));
+  view.audit_id = audit_id;
+  return view;
+}
+
+Result<> Service::release(const Caller& caller, const std::string& id) {
+  const Grip grip = TRY(parts_->table.find(caller.tenant, id));
+  if (grip.pool.empty()) {
+    return failure(ErrorCode::InvalidArgument,
+                   fmt::format("sandbox {} is of no pool: destroy it instead", grip.id));
+  }
+  const Act act = TRY(parts_->recorder.begin(caller, "release", subject_of(grip)));
+  auto released = parts_->pools.release(grip.id);
+  parts_->recorder.end(act, ending_of(released));
+  return released;
+}
+
+Result<PoolStatus> Service::warm_pool(const Caller& caller, const std::string& name,
+                                      const Deadline& deadline) {
+  return parts_->pools.warm(caller.tenant, name, deadline);
+}
+
+Result<std::uint32_t> Service::drain_pool(const Caller& caller, const std::string& name) {
+  return parts_->pools.drain(caller.tenant, name);
+}
+
+}  // namespace nutshell::service

@@ -1,0 +1,93 @@
+// Many commands at once.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <atomic>
+#include <mutex>
+#include <thread>
+
+#include "base/defer.h"
+#include "service/service.h"
+
+namespace nutshell::service {
+namespace {
+
+constexpr std::size_t kMostItems = 10'000;
+constexpr std::size_t kMostParallel = 64;
+
+// Keeps the beginning of each stream; the rest is counted, and goes nowhere.
+class BoundedIo : public wire::ExecIo {
+ public:
+  explicit BoundedIo(std::uint64_t most) : most_(most) {}
+  Taken take(wire::Stream stream, std::string_view bytes) override {
+    std::string& kept = stream == wire::Stream::Error ? error : output;
+    kept += bytes.substr(0, std::min<std::uint64_t>(bytes.size(), most_ - kept.size()));
+    return Taken::Yes;
+  }
+  std::string output;
+  std::string error;
+
+ private:
+  std::uint64_t most_;
+};
+
+Result<> write_files(Service& service, const Caller& caller, const std::string& id,
+                     const BatchItem& item) {
+  for (const auto& [path, content] : item.files) {
+    std::string_view rest = content;
+    TRY(service.write_file(caller, id, {path, 0644, 0, 0},
+                           [&rest](std::size_t most) -> Result<std::string> {
+                             std::string part(rest.substr(0, most));
+                             rest.remove_prefix(part.size());
+                             return part;
+                           }));
+  }
+  return {};
+}
+
+Result<ExecResult> run_item(Service& service, const Caller& caller, const BatchRequest& request,
+                            std::size_t index, BatchResult& into) {
+  const BatchItem& item = request.items[index];
+  const SandboxView sandbox = TRY(service.create(caller, {request.spec, {}}));
+  const Defer ended([&] { (void)service.destroy(caller, sandbox.id); });  // or its ttl ends it
+  TRY(write_files(service, caller, sandbox.id, item));
+  BoundedIo io(request.output_bytes);
+  ExecReply reply = TRY(service.exec(caller, sandbox.id, item.request, {}, io));
+  into.output = std::move(io.output);
+  into.error = std::move(io.error);
+  into.audit_id = reply.audit_id;
+  return std::move(reply.result);
+}
+
+}  // namespace
+
+Result<std::vector<BatchResult>> Service::batch(const Caller& caller, const BatchRequest& request,
+                                                const BatchProgress& progress) {
+  if (request.items.empty() || request.items.size() > kMostItems)
+    return failure(ErrorCode::InvalidArgument,
+                   fmt::format("a batch has 1 to {} items", kMostItems));
+  for (const BatchItem& item : request.items)
+    TRY(check_exec(item.request));
+  std::vector<BatchResult> results(request.items.size());
+  std::atomic<std::size_t> next = 0;
+  std::mutex told;
+  const auto work = [&] {
+    for (std::size_t index = next++; index < results.size(); index = next++) {
+      BatchResult& result = results[index];
+      result.result = run_item(*this, caller, request, index, result);
+      const std::lock_guard lock(told);
+      if (progress) progress(index, result);
+    }
+  };
+  const std::size_t parallel =
+      std::clamp<std::size_t>(request.parallel, 1, std::min(kMostParallel, results.size()));
+  {
+    std::vector<std::jthread> workers;
+    for (std::size_t i = 1; i < parallel; ++i)
+      workers.emplace_back(work);
+    work();
+  }
+  return results;
+}
+
+}  // namespace nutshell::service

@@ -1,0 +1,138 @@
+// What the service says about itself and about what was done.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <map>
+
+#include "audit/reader.h"
+#include "service/service.h"
+#include "service/service_parts.h"
+
+namespace nutshell::service {
+namespace {
+
+constexpr std::size_t kMostRecords = 1000;
+constexpr std::size_t kMostHistory = 10'000;
+
+bool is_command(const audit::Entry& entry) {
+  return entry.action == "exec" || entry.action.starts_with("tool ");
+}
+
+HistoryEntry begun(const audit::Record& record) {
+  HistoryEntry entry;
+  entry.audit_id = record.id;
+  entry.when = std::chrono::system_clock::time_point(std::chrono::microseconds(record.time_us));
+  entry.who = record.entry.who;
+  entry.action = record.entry.action;
+  entry.what = record.entry.arguments;
+  entry.outcome = "unknown";
+  return entry;
+}
+
+void finish(HistoryEntry& entry, const audit::Record& record) {
+  entry.audit_id = record.id;
+  entry.outcome = record.entry.outcome;
+  entry.duration = std::chrono::duration_cast<std::chrono::milliseconds>(record.entry.duration);
+  entry.output_bytes = record.entry.output_bytes;
+}
+
+Metric gauge(std::string name, std::string help) {
+  return {std::move(name), std::move(help), Metric::Kind::Gauge, {}, {}};
+}
+
+}  // namespace
+
+Result<std::vector<audit::Record>> Service::audit_records(const Caller& caller,
+                                                          const audit::Filter& filter) {
+  audit::Filter own = filter;
+  own.tenant = caller.tenant;
+  own.most = std::clamp<std::size_t>(filter.most, 1, kMostRecords);
+  return audit::read_records(parts_->recorder.directory(), own);
+}
+
+std::uint64_t Service::note(const Caller& caller, const std::string& action,
+                            const std::string& outcome) {
+  return parts_->recorder.note(caller, action, {}, {outcome, {}, {}, {}, {}, 0});
+}
+
+// From the record: also of a sandbox that is gone, as far as the record goes back.
+Result<std::vector<HistoryEntry>> Service::history(const Caller& caller, const std::string& id) {
+  const auto grip = parts_->table.find(caller.tenant, id);
+  audit::Filter filter;
+  filter.tenant = caller.tenant;
+  filter.sandbox = grip ? grip->id : id;
+  filter.most = kMostHistory;
+  std::map<std::uint64_t, HistoryEntry> entries;  // by the record of the beginning
+  TRY(audit::for_each_record(parts_->recorder.directory(), filter,
+                             [&entries](const audit::Record& record) -> Result<audit::Visit> {
+                               if (!is_command(record.entry)) return audit::Visit::GoOn;
+                               const auto known = entries.find(record.entry.of);
+                               if (record.entry.outcome == "begun") {
+                                 entries.emplace(record.id, begun(record));
+                               } else if (known != entries.end()) {
+                                 finish(known->second, record);
+                               }
+                               return audit::Visit::GoOn;
+                             }));
+  if (entries.empty() && !grip) return Failure(grip.error());
+  std::vector<HistoryEntry> all;
+  for (auto& [begun_id, entry] : entries)
+    all.push_back(std::move(entry));
+  return all;
+}
+
+MetricsSnapshot Service::metrics() {
+  MetricsSnapshot all = parts_->metrics.snapshot();
+  Metric sandboxes = gauge("nutshell_sandboxes", "Sandboxes that live, by state.");
+  double running = 0;
+  double paused = 0;
+  double waiting = 0;
+  for (const Held& held : parts_->table.all()) {
+    const bool is_waiting = held.tenant.empty();
+    (is_waiting ? waiting : held.state == SandboxState::Paused ? paused : running) += 1;
+  }
+  sandboxes.samples = {{{{"state", "running"}}, running},
+                       {{{"state", "paused"}}, paused},
+                       {{{"state", "pooled"}}, waiting}};
+  all.push_back(std::move(sandboxes));
+  Metric pooled = gauge("nutshell_pool_sandboxes", "Sandboxes of each pool, by what they do.");
+  Metric taken{"nutshell_pool_acquired_total",
+               "Sandboxes acquired, by whether they waited.",
+               Metric::Kind::Counter,
+               {},
+               {}};
+  for (const PoolStatus& pool : parts_->pools.everything()) {
+    pooled.samples.push_back(
+        {{{"pool", pool.name}, {"state", "available"}}, double(pool.available)});
+    pooled.samples.push_back({{{"pool", pool.name}, {"state", "in_use"}}, double(pool.in_use)});
+    pooled.samples.push_back({{{"pool", pool.name}, {"state", "total"}}, double(pool.total)});
+    taken.samples.push_back(
+        {{{"pool", pool.name}, {"from", "waiting"}}, static_cast<double>(pool.hits)});
+    taken.samples.push_back(
+        {{{"pool", pool.name}, {"from", "made"}}, static_cast<double>(pool.misses)});
+  }
+  all.push_back(std::move(pooled));
+  all.push_back(std::move(taken));
+  Metric records{"nutshell_audit_records_total",
+                 "Records written, since the record began.",
+                 Metric::Kind::Counter,
+                 {},
+                 {}};
+  records.samples.push_back({{}, static_cast<double>(parts_->log->head().id)});
+  all.push_back(std::move(records));
+  return all;
+}
+
+std::string Service::why_not_ready() {
+  {
+    const std::lock_guard lock(parts_->work_mutex);
+    if (parts_->is_draining) return "the daemon is stopping";
+  }
+  std::string trouble = parts_->recorder.trouble();
+  if (!trouble.empty()) return "the record cannot be written: " + trouble;
+  const auto written = parts_->database->run(
+      "INSERT INTO meta(name, value) VALUES('ready', '1') ON CONFLICT(name) DO NOTHING");
+  return written ? std::string() : written.error().message;
+}
+
+}  // namespace nutshell::service

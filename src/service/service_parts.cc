@@ -1,0 +1,109 @@
+#include "service/service_parts.h"
+
+#include <fmt/format.h>
+
+namespace nutshell::service {
+namespace {
+
+using namespace std::chrono_literals;
+
+constexpr auto kReconcile = 2s;
+constexpr auto kForget = 30s;
+
+}  // namespace
+
+Service::Parts::Parts(ServiceOptions given, StateDirectory locked, std::unique_ptr<Database> opened,
+                      std::unique_ptr<audit::Log> written)
+    : options(std::move(given)),
+      directory(std::move(locked)),
+      database(std::move(opened)),
+      log(std::move(written)),
+      recorder(*log, options.audit.secret_names),
+      lanes(options.backends),
+      connections(lanes),
+      table(options),
+      budgets(*database),
+      idempotency(*database),
+      sandboxes({lanes, connections, *database, table, options},
+                [this](const Held& held, const std::string& why) { note_end(held, why); }),
+      execs({lanes, connections, table, sandboxes, budgets, recorder, metrics}),
+      workspaces(directory / "workspaces"),
+      sessions({*database, table, sandboxes, execs, connections, workspaces, budgets, recorder}),
+      pools(sandboxes, table, connections, options),
+      detached({directory / "execs", *database, lanes, table, execs, budgets, recorder, metrics,
+                idempotency}) {
+  told_pools = &pools;
+  sandboxes.set_before_end([this](const Held& held) { sessions.keep_workspace(held); });
+}
+
+void Service::Parts::note_end(const Held& held, const std::string& why) {
+  if (Pools* known = told_pools) known->forget(held);
+  if (held.tenant.empty()) return;
+  recorder.note({held.tenant, "daemon"}, "ended", {held.id, held.session, held.secrets},
+                {"ok", why, {}, {}, {}, 0});
+}
+
+Result<> Service::Parts::start() {
+  for (const std::string& what : TRY(sandboxes.adopt()))
+    options.notice(what);
+  TRY(sessions.load());
+  for (const PoolSpec& spec : options.pools)
+    TRY(pools.define(spec));
+  pools.adopt();
+  TRY(detached.adopt());
+  // What earlier lives left behind.
+  for (const std::string& what : lanes.take()->sweep(SweepMode::Remove).removed)
+    options.notice("removed " + what);
+  clock = std::jthread([this](const std::stop_token& stop) { tick(stop); });
+  return {};
+}
+
+void Service::Parts::tick(const std::stop_token& stop) {
+  std::mutex mutex;
+  std::condition_variable_any never;
+  auto reconciled = Clock::now();
+  auto forgotten = Clock::now();
+  while (!stop.stop_requested()) {
+    std::unique_lock lock(mutex);
+    never.wait_for(lock, stop, options.tick, [] { return false; });
+    if (stop.stop_requested()) return;
+    sandboxes.expire();
+    sessions.tend();
+    pools.trim();
+    if (Clock::now() - reconciled > kReconcile) {
+      sandboxes.reconcile();
+      reconciled = Clock::now();
+    }
+    if (Clock::now() - forgotten > kForget) {
+      detached.forget_old();
+      idempotency.forget_old();
+      forgotten = Clock::now();
+    }
+  }
+}
+
+Result<Service::Parts::Work> Service::Parts::begin_work() {
+  const std::lock_guard lock(work_mutex);
+  if (is_draining) return failure(ErrorCode::Unavailable, "the daemon is stopping");
+  ++work;
+  return Work(*this);
+}
+
+Service::Parts::Work::~Work() {
+  if (parts_ == nullptr) return;
+  const std::lock_guard lock(parts_->work_mutex);
+  --parts_->work;
+  parts_->work_done.notify_all();
+}
+
+Result<> check_host_files(const Caller& caller, const SandboxSpec& spec) {
+  if (caller.host_files == HostFiles::Allowed) return {};
+  const bool names_files = !spec.workspace.empty() || !spec.unsafe_mounts.empty() ||
+                           spec.image.find('/') != std::string::npos || spec.image.starts_with('.');
+  if (!names_files && spec.unsafe_without.empty()) return {};
+  return failure(ErrorCode::PermissionDenied,
+                 "workspace, unsafe_mounts, unsafe_without and images by path are for clients on "
+                 "the daemon's own socket: copy files in instead");
+}
+
+}  // namespace nutshell::service

@@ -1,0 +1,75 @@
+// What a service is made of; only the service itself looks in here.
+#pragma once
+
+#include <atomic>
+#include <condition_variable>
+#include <memory>
+#include <thread>
+
+#include "audit/log.h"
+#include "service/budgets.h"
+#include "service/connections.h"
+#include "service/detached_execs.h"
+#include "service/execs.h"
+#include "service/idempotency.h"
+#include "service/lanes.h"
+#include "service/metrics.h"
+#include "service/pools.h"
+#include "service/recorder.h"
+#include "service/sandboxes.h"
+#include "service/service.h"
+#include "service/sessions.h"
+#include "service/state_directory.h"
+
+namespace nutshell::service {
+
+// In the order they are made; each uses what stands above it.
+struct Service::Parts {
+  Parts(ServiceOptions given, StateDirectory locked, std::unique_ptr<Database> opened,
+        std::unique_ptr<audit::Log> written);
+
+  void note_end(const Held& held, const std::string& why);
+  void tick(const std::stop_token& stop);
+  Result<> start();
+  // Work that is under way; refused once the service is being drained.
+  class Work {
+   public:
+    explicit Work(Parts& parts) : parts_(&parts) {}
+    Work(Work&& other) noexcept : parts_(std::exchange(other.parts_, nullptr)) {}
+    Work& operator=(Work&&) = delete;
+    ~Work();
+
+   private:
+    Parts* parts_;
+  };
+  Result<Work> begin_work();
+
+  ServiceOptions options;
+  StateDirectory directory;
+  std::unique_ptr<Database> database;
+  std::unique_ptr<audit::Log> log;
+  Recorder recorder;
+  Metrics metrics;
+  Lanes lanes;
+  Connections connections;
+  SandboxTable table;
+  Budgets budgets;
+  Idempotency idempotency;
+  Sandboxes sandboxes;
+  Execs execs;
+  KeptWorkspaces workspaces;
+  Sessions sessions;
+  std::atomic<Pools*> told_pools = nullptr;  // sandboxes end before there are pools
+  Pools pools;
+  DetachedExecs detached;
+  std::mutex work_mutex;
+  std::condition_variable work_done;
+  std::uint32_t work = 0;
+  bool is_draining = false;
+  std::jthread clock;  // last
+};
+
+// A caller that may not name files of the host does not.
+Result<> check_host_files(const Caller& caller, const SandboxSpec& spec);
+
+}  // namespace nutshell::service

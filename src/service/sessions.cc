@@ -1,0 +1,345 @@
+#include "service/sessions.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "service/fault_point.h"
+#include "service/moments.h"
+#include "service/spec_text.h"
+
+namespace nutshell::service {
+namespace {
+
+using namespace std::chrono_literals;
+
+constexpr auto kSetupTime = 600s;
+constexpr milliseconds kLongestLease{30LL * 24 * 3600 * 1000};
+constexpr std::size_t kMostSetup = 64;
+
+// The end of both streams in the order they came; its beginning goes where there is too much.
+class TailIo : public wire::ExecIo {
+ public:
+  Taken take(wire::Stream /*stream*/, std::string_view bytes) override {
+    text += bytes;
+    if (text.size() > 2 * kMostSetupOutput) text.erase(0, text.size() - kMostSetupOutput);
+    return Taken::Yes;
+  }
+  std::string text;
+};
+
+Failure no_such_session(const std::string& name) {
+  return failure(ErrorCode::NotFound, fmt::format("no session '{}'", name));
+}
+
+Result<> check_name(const std::string& name) {
+  const auto is_allowed = [](unsigned char c) {
+    return std::isalnum(c) != 0 || c == '.' || c == '_' || c == '-';
+  };
+  if (!name.empty() && name.size() <= 63 && name.front() != '.' &&
+      std::all_of(name.begin(), name.end(), is_allowed))
+    return {};
+  return failure(ErrorCode::InvalidArgument,
+                 "a session's name has 1 to 63 letters, digits, '.', '_' or '-', and does not "
+                 "begin with '.'");
+}
+
+Result<> check(const SessionRequest& request) {
+  TRY(check_name(request.name));
+  TRY(check_spec(request.spec));
+  const bool is_time = request.lease >= 0ms && request.lease <= kLongestLease &&
+                       request.pause_after >= 0ms && request.pause_after <= kLongestLease &&
+                       request.budget.cpu_time >= 0ms && request.budget.wall_time >= 0ms;
+  if (!is_time)
+    return failure(ErrorCode::InvalidArgument,
+                   "a lease, pause or budget is out of range: 0 to 30d");
+  if (request.setup.size() > kMostSetup)
+    return failure(ErrorCode::InvalidArgument, "more than 64 setup commands");
+  return {};
+}
+
+bool has_labels(const SessionRequest& request, const std::map<std::string, std::string>& wanted) {
+  return std::all_of(wanted.begin(), wanted.end(), [&request](const auto& label) {
+    const auto found = request.labels.find(label.first);
+    return found != request.labels.end() && found->second == label.second;
+  });
+}
+
+}  // namespace
+
+NamedLocks::Lock Sessions::lock(const Key& key) {
+  return locks_.take(fmt::format("{}:{}:{}", key.first.size(), key.first, key.second));
+}
+
+std::optional<Sessions::Session> Sessions::copy_of(const Key& key) {
+  return sessions_.with([&key](auto& sessions) -> std::optional<Session> {
+    const auto found = sessions.find(key);
+    return found != sessions.end() ? std::optional(found->second) : std::nullopt;
+  });
+}
+
+bool Sessions::lives(const Key& key, const Session& session) {
+  return !session.sandbox.empty() && ground_.table.find(key.first, session.sandbox).has_value();
+}
+
+SessionView Sessions::view(const Key& key, const Session& session) {
+  SessionView view;
+  view.name = key.second;
+  view.sandbox_id = session.sandbox;
+  view.life = session.life;
+  view.setup = session.setup;
+  view.budget = session.request.budget;
+  view.usage = ground_.budgets.usage(key.first, key.second);
+  if (session.request.lease > 0ms) view.lease_left = until(session.lease_end);
+  view.labels = session.request.labels;
+  view.created = std::chrono::system_clock::time_point(milliseconds(session.created_ms));
+  return view;
+}
+
+Result<> Sessions::save(const Key& key, const Session& session) {
+  TRY(ground_.database.run(
+      "INSERT INTO sessions(tenant, name, request, stage, sandbox, life, setup, execs, cpu_us, "
+      "wall_us, output_bytes, lease_ms, lease_end_ms, created_ms) VALUES(?,?,?,?,?,?,?,0,0,0,0,?,"
+      "?,?) ON CONFLICT(tenant, name) DO UPDATE SET stage=excluded.stage, "
+      "sandbox=excluded.sandbox, life=excluded.life, setup=excluded.setup, "
+      "lease_ms=excluded.lease_ms, lease_end_ms=excluded.lease_end_ms, request=excluded.request",
+      {key.first, key.second, encode_session(session.request),
+       std::string(session.is_ready ? "ready" : "making"), session.sandbox,
+       static_cast<std::int64_t>(session.life), encode_setup(session.setup),
+       session.request.lease.count(), to_ms(session.lease_end), session.created_ms}));
+  sessions_.with([&](auto& sessions) { sessions.insert_or_assign(key, session); });
+  return {};
+}
+
+Result<> Sessions::erase(const Key& key) {
+  TRY(ground_.database.run("DELETE FROM sessions WHERE tenant=? AND name=?",
+                           {key.first, key.second}));
+  sessions_.with([&key](auto& sessions) { sessions.erase(key); });
+  ground_.budgets.forget(key.first, key.second);
+  return {};
+}
+
+Result<> Sessions::load() {
+  Result<> outcome;
+  TRY(ground_.database.query(
+      "SELECT tenant, name, request, stage, sandbox, life, setup, execs, cpu_us, wall_us, "
+      "output_bytes, lease_end_ms, created_ms FROM sessions",
+      {}, [&](const Row& row) {
+        const Key key{row.text(0), row.text(1)};
+        auto request = decode_session(row.text(2));
+        auto setup = decode_setup(row.text(6));
+        if (!request || !setup) {
+          outcome = failure(ErrorCode::Corrupt, fmt::format("state file: session {}", key.second));
+          return;
+        }
+        Session session;
+        session.request = std::move(*request);
+        session.sandbox = row.text(4);
+        session.life = static_cast<std::uint32_t>(row.number(5));
+        session.is_ready = row.text(3) == "ready";
+        session.setup = std::move(*setup);
+        session.lease_end = from_ms(row.number(11));
+        session.created_ms = row.number(12);
+        ground_.budgets.define(
+            key.first, key.second, session.request.budget,
+            {static_cast<std::uint64_t>(row.number(7)), std::chrono::microseconds(row.number(8)),
+             std::chrono::microseconds(row.number(9)), static_cast<std::uint64_t>(row.number(10))});
+        sessions_.with([&](auto& sessions) { sessions.emplace(key, std::move(session)); });
+      }));
+  return outcome;
+}
+
+Result<SessionView> Sessions::ensure(const Caller& caller, const SessionRequest& request) {
+  TRY(check(request));
+  const Key key{caller.tenant, request.name};
+  const auto held = lock(key);
+  auto session = copy_of(key);
+  if (session && session->is_ready && lives(key, *session))
+    return go_on(caller, key, std::move(*session));
+  if (!session) {
+    session.emplace();
+    session->request = request;
+    session->created_ms = wall_ms();
+  }
+  session->lease_end = Clock::now() + session->request.lease;
+  return begin_life(caller, key, std::move(*session));
+}
+
+// In use again: its clocks begin anew, and it goes on where it was paused.
+Result<SessionView> Sessions::go_on(const Caller& caller, const Key& key, Session session) {
+  session.lease_end = Clock::now() + session.request.lease;
+  const Grip grip = TRY(ground_.table.find(caller.tenant, session.sandbox));
+  if (grip.state == SandboxState::Paused) TRY(ground_.sandboxes.resume(session.sandbox));
+  // Near the longest life there is, the ttl stays what it is.
+  (void)ground_.sandboxes.extend(session.sandbox, session.request.spec.ttl);
+  TRY(save(key, session));
+  return view(key, session);
+}
+
+Result<SessionView> Sessions::begin_life(const Caller& caller, const Key& key, Session session) {
+  std::string lost;
+  if (session.life > 0) {
+    lost = fmt::format("sandbox {} is gone{}: its files and processes are lost", session.sandbox,
+                       session.is_ready ? "" : " before its setup was done");
+    // Half set up: what ran, and what did not, nobody knows.
+    if (lives(key, session)) TRY(ground_.sandboxes.end(session.sandbox, "its setup was cut short"));
+  }
+  const Usage usage = ground_.budgets.usage(key.first, key.second);
+  ground_.budgets.forget(key.first, key.second);  // setup is no part of the budget
+  session.is_ready = false;
+  session.sandbox.clear();
+  session.setup.clear();
+  ++session.life;
+  TRY(save(key, session));
+  fault_point("session.recorded");
+  auto made = ground_.sandboxes.make({session.request.spec, key.first, key.second, {}, {}});
+  if (!made) {
+    if (session.life == 1) TRY(erase(key));
+    return Failure(std::move(made).error());
+  }
+  session.sandbox = std::move(*made);
+  TRY(save(key, session));
+  fault_point("session.made");
+  auto ran = bring_workspace(key, session);
+  if (ran) ran = run_setup(caller, key, session);
+  if (!ran) {
+    (void)ground_.sandboxes.end(session.sandbox, "its setup failed");
+    TRY(erase(key));
+    return Failure(std::move(ran).error());
+  }
+  fault_point("session.setup");
+  session.is_ready = true;
+  TRY(save(key, session));
+  ground_.budgets.define(key.first, key.second, session.request.budget, usage);
+  SessionView told = view(key, session);
+  told.lost = std::move(lost);
+  told.was_created = true;
+  return told;
+}
+
+// Before the setup, which sees what was kept.
+Result<> Sessions::bring_workspace(const Key& key, const Session& session) {
+  if (!session.request.keeps_workspace) return {};
+  Connection connection = TRY(ground_.connections.take(session.sandbox));
+  TRY(ground_.workspaces.restore(key.first, key.second, connection.client));
+  ground_.connections.keep(session.sandbox, std::move(connection));
+  return {};
+}
+
+void Sessions::keep_workspace(const Held& held) {
+  const auto session = copy_of({held.tenant, held.session});
+  if (!session || !session->request.keeps_workspace || !session->is_ready ||
+      session->sandbox != held.id)
+    return;
+  const auto keep = [&]() -> Result<> {
+    if (held.state == SandboxState::Paused) TRY(ground_.sandboxes.resume(held.id));
+    Connection connection = TRY(ground_.connections.take(held.id));
+    return ground_.workspaces.save(held.tenant, held.session, connection.client);
+  };
+  const auto kept = keep();
+  ground_.recorder.note({held.tenant, "daemon"}, "keep workspace", {held.id, held.session, {}},
+                        {kept ? "ok" : "failed", kept ? "" : kept.error().message, {}, {}, {}, 0});
+}
+
+Result<> Sessions::forget_workspace(const Caller& caller, const std::string& name) {
+  TRY(check_name(name));
+  return ground_.workspaces.forget(caller.tenant, name);
+}
+
+Result<> Sessions::run_setup(const Caller& caller, const Key& key, Session& session) {
+  Grip grip = TRY(ground_.table.find(key.first, session.sandbox));
+  for (const auto& argv : session.request.setup) {
+    ExecRequest request;
+    request.argv = argv;
+    request.limits.timeout = kSetupTime;
+    request.limits.cpu_time = kSetupTime;
+    TailIo io;
+    const ExecReply reply = TRY(ground_.execs.run(caller, grip, request, {}, io));
+    if (io.text.size() > kMostSetupOutput) io.text.erase(0, io.text.size() - kMostSetupOutput);
+    session.setup.push_back({argv, reply.result.exit_code, outcome_text(reply.result), io.text});
+    TRY(save(key, session));
+    if (reply.result.outcome == Outcome::Exited && reply.result.exit_code == 0) continue;
+    return failure(ErrorCode::Unavailable,
+                   fmt::format("setup of session {}: command {} of {} ({}) {}:\n{}", key.second,
+                               session.setup.size(), session.request.setup.size(), argv.front(),
+                               session.setup.back().outcome, io.text));
+  }
+  return {};
+}
+
+Result<SessionView> Sessions::find(const Caller& caller, const std::string& name) {
+  const Key key{caller.tenant, name};
+  const auto session = copy_of(key);
+  if (!session) return no_such_session(name);
+  return view(key, *session);
+}
+
+SessionPage Sessions::list(const Caller& caller, const ListRequest& request) {
+  const std::size_t most = std::clamp<std::size_t>(request.most, 1, 1000);
+  const auto found = sessions_.with([&](auto& sessions) {
+    std::vector<std::pair<Key, Session>> some;
+    for (auto item = sessions.upper_bound({caller.tenant, request.cursor});
+         item != sessions.end() && item->first.first == caller.tenant && some.size() <= most;
+         ++item) {
+      if (has_labels(item->second.request, request.labels)) some.emplace_back(*item);
+    }
+    return some;
+  });
+  SessionPage page;
+  for (const auto& [key, session] : found) {
+    if (page.sessions.size() == most) {
+      page.next_cursor = page.sessions.back().name;
+      break;
+    }
+    page.sessions.push_back(view(key, session));
+  }
+  return page;
+}
+
+Result<SessionView> Sessions::renew(const Caller& caller, const std::string& name,
+                                    std::chrono::milliseconds lease) {
+  const Key key{caller.tenant, name};
+  const auto held = lock(key);
+  auto session = copy_of(key);
+  if (!session) return no_such_session(name);
+  if (lease < 1ms || lease > kLongestLease)
+    return failure(ErrorCode::InvalidArgument, "the lease is out of range: 1ms to 30d");
+  session->request.lease = lease;
+  session->lease_end = Clock::now() + lease;
+  TRY(save(key, *session));
+  return view(key, *session);
+}
+
+Result<> Sessions::end(const Caller& caller, const std::string& name) {
+  const Key key{caller.tenant, name};
+  const auto held = lock(key);
+  const auto session = copy_of(key);
+  if (!session) return no_such_session(name);
+  if (lives(key, *session)) TRY(ground_.sandboxes.end(session->sandbox, "its session was ended"));
+  return erase(key);
+}
+
+void Sessions::tend() {
+  const auto all = sessions_.with([](auto& sessions) { return sessions; });
+  for (const auto& [key, session] : all) {
+    if (session.request.lease > 0ms && Clock::now() >= session.lease_end) {
+      const Caller daemon{key.first, "daemon"};
+      const auto ended = end(daemon, key.second);
+      ground_.recorder.note(daemon, "lease", {session.sandbox, key.second, {}},
+                            {ended ? "ended" : "failed", "nobody renewed it", {}, {}, {}, 0});
+      continue;
+    }
+    const auto held = ground_.table.copy_of(session.sandbox);
+    if (!held || session.request.pause_after == 0ms || held->users > 0 ||
+        held->state == SandboxState::Paused || since(held->last_used) < session.request.pause_after)
+      continue;
+    // One that cannot be paused goes on, and is tried again.
+    if (!ground_.sandboxes.pause(session.sandbox)) continue;
+    ground_.table.change(session.sandbox, [](Held& changed) { changed.resumes_on_use = true; });
+    // Somebody began to use it meanwhile, and took it for running.
+    if (ground_.table.rest_of(session.sandbox).is_used)
+      (void)ground_.sandboxes.resume(session.sandbox);
+  }
+}
+
+}  // namespace nutshell::service

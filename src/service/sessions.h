@@ -1,0 +1,77 @@
+// Sandboxes under names: made at first use, found again, made again when they were lost, ended when
+// nobody renews them. Thread-safe.
+#pragma once
+
+#include <map>
+#include <optional>
+#include <string>
+#include <utility>
+
+#include "service/budgets.h"
+#include "service/execs.h"
+#include "service/kept_workspaces.h"
+#include "service/named_locks.h"
+#include "service/recorder.h"
+#include "service/sandboxes.h"
+#include "service/session_view.h"
+
+namespace nutshell::service {
+
+inline constexpr std::size_t kMostSetupOutput = 64U << 10U;
+
+class Sessions {
+ public:
+  struct Ground {
+    Database& database;
+    SandboxTable& table;
+    Sandboxes& sandboxes;
+    Execs& execs;
+    Connections& connections;
+    KeptWorkspaces& workspaces;
+    Budgets& budgets;
+    Recorder& recorder;
+  };
+  explicit Sessions(Ground ground) : ground_(ground) {}
+
+  Result<> load();
+  Result<SessionView> ensure(const Caller& caller, const SessionRequest& request);
+  Result<SessionView> find(const Caller& caller, const std::string& name);
+  SessionPage list(const Caller& caller, const ListRequest& request);
+  Result<SessionView> renew(const Caller& caller, const std::string& name,
+                            std::chrono::milliseconds lease);
+  Result<> end(const Caller& caller, const std::string& name);
+  // Its files, where it keeps them. The session itself goes on.
+  Result<> forget_workspace(const Caller& caller, const std::string& name);
+  // The sandbox of a session is about to be ended.
+  void keep_workspace(const Held& held);
+  // Ends those whose lease is over, pauses those that nobody uses.
+  void tend();
+
+ private:
+  using Key = std::pair<std::string, std::string>;  // tenant, name
+  struct Session {
+    SessionRequest request;
+    std::string sandbox;
+    std::uint32_t life = 0;
+    bool is_ready = false;  // its setup has run
+    std::vector<SetupOutput> setup;
+    Clock::time_point lease_end;
+    std::int64_t created_ms = 0;
+  };
+  std::optional<Session> copy_of(const Key& key);
+  SessionView view(const Key& key, const Session& session);
+  Result<> save(const Key& key, const Session& session);
+  Result<> erase(const Key& key);
+  NamedLocks::Lock lock(const Key& key);
+  bool lives(const Key& key, const Session& session);
+  Result<SessionView> begin_life(const Caller& caller, const Key& key, Session session);
+  Result<> bring_workspace(const Key& key, const Session& session);
+  Result<> run_setup(const Caller& caller, const Key& key, Session& session);
+  Result<SessionView> go_on(const Caller& caller, const Key& key, Session session);
+
+  Ground ground_;
+  NamedLocks locks_;
+  Guarded<std::map<Key, Session>> sessions_;
+};
+
+}  // namespace nutshell::service

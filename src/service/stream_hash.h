@@ -1,0 +1,28 @@
+// SHA-256 of bytes that come in parts.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <string_view>
+
+struct evp_md_ctx_st;
+
+namespace nutshell::service {
+
+class StreamHash {
+ public:
+  void add(std::string_view bytes);
+  [[nodiscard]] std::uint64_t bytes() const { return bytes_; }
+  // Empty where there were no bytes.
+  std::string hex();
+
+ private:
+  struct Free {
+    void operator()(evp_md_ctx_st* context) const;
+  };
+  std::unique_ptr<evp_md_ctx_st, Free> context_;  // made with the first byte
+  std::uint64_t bytes_ = 0;
+};
+
+}  // namespace nutshell::service

@@ -1,0 +1,181 @@
+#include <atomic>
+
+#include "service_fixture.h"
+
+namespace nutshell::service {
+namespace {
+
+using testing::HasSubstr;
+using testing::Not;
+
+class PoolsTest : public ServiceTest {
+ protected:
+  void define(std::uint32_t min_idle, std::uint32_t max_total) {
+    PoolSpec pool;
+    pool.name = "p";
+    pool.spec = spec_;
+    pool.min_idle = min_idle;
+    pool.max_idle = max_total;
+    pool.max_total = max_total;
+    options_.pools = {pool};
+    ASSERT_TRUE(service_->define_pool(pool));
+    const auto warm = service_->warm_pool(alice_, "p", Deadline::in(20s));
+    ASSERT_TRUE(warm) << warm.error().message;
+    ASSERT_EQ(warm->available, min_idle) << warm->trouble;
+  }
+  AcquireRequest from_pool() {
+    AcquireRequest request;
+    request.pool = "p";
+    return request;
+  }
+  PoolStatus status() { return service_->pools(alice_)->at(0); }
+};
+
+TEST_F(PoolsTest, HandOutWhatWaits) {
+  define(2, 4);
+  AcquireRequest request = from_pool();
+  request.labels["k"] = "v";
+  request.ttl = 77s;
+  const auto got = service_->acquire(alice_, request);
+  ASSERT_TRUE(got) << got.error().message;
+  EXPECT_EQ(got->spec.labels.at("k"), "v");
+  EXPECT_EQ(got->spec.ttl, 77s);
+  EXPECT_EQ(got->pool, "p");
+  EXPECT_EQ(status().hits, 1U);
+  EXPECT_EQ(status().in_use, 1U);
+  EXPECT_EQ(exec(alice_, got->id, "echo hi").output, "hi\n");
+  EXPECT_FALSE(service_->find(bob_, got->id));
+  EXPECT_TRUE(soon([&] { return status().available == 2; }));
+  ASSERT_TRUE(service_->release(alice_, got->id));
+  EXPECT_FALSE(service_->find(alice_, got->id));
+  EXPECT_TRUE(soon([&] { return status().total == 2; }));
+}
+
+TEST_F(PoolsTest, BindAnEnvironmentAndLimitsLate) {
+  define(1, 3);
+  AcquireRequest request = from_pool();
+  request.environment = {"WHO=me"};
+  request.limits = spec_.limits;
+  request.limits->processes = 33;
+  const auto got = service_->acquire(alice_, request);
+  ASSERT_TRUE(got) << got.error().message;
+  EXPECT_EQ(exec(alice_, got->id, "echo $WHO").output, "me\n");
+  EXPECT_EQ(got->spec.limits.processes, 33U);
+  EXPECT_LE(status().total, 3U);
+}
+
+TEST_F(PoolsTest, LeaveNothingOfTheLastTenant) {
+  define(1, 1);
+  const auto first = service_->acquire(alice_, from_pool());
+  ASSERT_TRUE(first) << first.error().message;
+  const auto planted = exec(alice_, first->id,
+                            "echo secret > /tmp/planted; echo secret > /workspace/planted;"
+                            "echo secret > /dev/shm/planted 2>/dev/null;"
+                            "git config --global user.name planted 2>/dev/null;"
+                            "echo export PLANTED=1 >> ~/.profile 2>/dev/null;"
+                            "(setsid sleep 4711 >/dev/null 2>&1 &); echo done");
+  EXPECT_EQ(planted.output, "done\n") << planted.problem;
+  ASSERT_TRUE(service_->release(alice_, first->id));
+  ASSERT_TRUE(soon([&] { return status().available == 1; }));
+  const auto second = service_->acquire(bob_, from_pool());
+  ASSERT_TRUE(second) << second.error().message;
+  EXPECT_NE(second->id, first->id);
+  const auto found = exec(
+      bob_, second->id,
+      "cat /tmp/planted /workspace/planted /dev/shm/planted ~/.gitconfig ~/.profile 2>/dev/null;"
+      "env; ls -A /tmp /workspace /dev/shm 2>/dev/null; cat /proc/[0-9]*/cmdline | tr '\\0' ' '");
+  EXPECT_THAT(found.output, Not(HasSubstr("planted")));
+  EXPECT_THAT(found.output, Not(HasSubstr("PLANTED")));
+  EXPECT_THAT(found.output, Not(HasSubstr("secret")));
+  EXPECT_THAT(found.output, Not(HasSubstr("4711")));
+}
+
+TEST_F(PoolsTest, KeepTheirBoundUnderAnyLoad) {
+  define(2, 4);
+  std::atomic<int> held = 0;
+  std::atomic<int> most = 0;
+  std::atomic<int> got = 0;
+  std::atomic<std::size_t> alive = 0;
+  std::jthread watcher([&](const std::stop_token& stop) {
+    while (!stop.stop_requested()) {
+      alive = std::max<std::size_t>(alive, running());
+      std::this_thread::sleep_for(5ms);
+    }
+  });
+  {
+    std::vector<std::jthread> threads;
+    for (int i = 0; i < 12; ++i) {
+      threads.emplace_back([&] {
+        for (int n = 0; n < 6; ++n) {
+          const auto one = service_->acquire(alice_, from_pool());
+          if (!one) continue;
+          ++got;
+          most = std::max<int>(most, ++held);
+          exec(alice_, one->id, "true");
+          --held;
+          EXPECT_TRUE(service_->release(alice_, one->id));
+        }
+      });
+    }
+  }
+  watcher.request_stop();
+  watcher.join();
+  EXPECT_LE(most, 4);
+  EXPECT_LE(alive, 4U);
+  EXPECT_GT(got, 4);
+  EXPECT_TRUE(soon([&] { return status().total == 2 && status().available == 2; }));
+  EXPECT_EQ(running(), 2U);
+}
+
+TEST_F(PoolsTest, NeverHandOutADeadOne) {
+  define(1, 2);
+  const auto waiting = runtime_->list();
+  ASSERT_EQ(waiting->size(), 1U);
+  ASSERT_TRUE(runtime_->destroy(waiting->front().id));
+  const auto got = service_->acquire(alice_, from_pool());
+  ASSERT_TRUE(got) << got.error().message;
+  EXPECT_EQ(exec(alice_, got->id, "echo alive").output, "alive\n");
+}
+
+TEST_F(PoolsTest, RefuseWhenAllAreInUse) {
+  define(1, 1);
+  ASSERT_TRUE(service_->acquire(alice_, from_pool()));
+  const auto refused = service_->acquire(alice_, from_pool());
+  ASSERT_FALSE(refused);
+  EXPECT_EQ(refused.error().code, ErrorCode::ResourceExhausted);
+  EXPECT_FALSE(service_->acquire(alice_, {.pool = "no such pool"}));
+}
+
+TEST_F(PoolsTest, CanBeDrainedAndWarmedAgain) {
+  define(2, 3);
+  EXPECT_EQ(*service_->drain_pool(alice_, "p"), 2U);
+  EXPECT_TRUE(soon([&] { return running() == 0; }));
+  EXPECT_EQ(service_->warm_pool(alice_, "p", Deadline::in(20s))->available, 2U);
+}
+
+TEST_F(PoolsTest, AreFoundAgainAfterARestart) {
+  define(2, 4);
+  const auto used = service_->acquire(alice_, from_pool());
+  ASSERT_TRUE(used);
+  ASSERT_TRUE(soon([&] { return status().available == 2; }));
+  restart();
+  EXPECT_EQ(status().in_use, 1U);
+  EXPECT_TRUE(soon([&] { return status().available == 2; }));
+  EXPECT_EQ(exec(alice_, used->id, "echo mine").output, "mine\n");
+  ASSERT_TRUE(service_->release(alice_, used->id));
+  EXPECT_TRUE(soon([&] { return status().total == 2; }));
+}
+
+TEST_F(PoolsTest, GiveBackWhatTheQuotaRefuses) {
+  service_.reset();
+  options_.quotas["alice"].sandboxes = 1;
+  open();
+  define(2, 4);
+  ASSERT_TRUE(service_->acquire(alice_, from_pool()));
+  EXPECT_EQ(service_->acquire(alice_, from_pool()).error().code, ErrorCode::ResourceExhausted);
+  EXPECT_EQ(status().in_use, 1U);
+  EXPECT_TRUE(service_->acquire(bob_, from_pool()));
+}
+
+}  // namespace
+}  // namespace nutshell::service

@@ -1,0 +1,174 @@
+#include <atomic>
+
+#include "service_fixture.h"
+
+namespace nutshell::service {
+namespace {
+
+using testing::HasSubstr;
+
+class SessionsTest : public ServiceTest {
+ protected:
+  SessionRequest request(const std::string& name) {
+    SessionRequest request;
+    request.name = name;
+    request.spec = spec_;
+    return request;
+  }
+};
+
+TEST_F(SessionsTest, AreMadeAtFirstUseAndFoundAgain) {
+  const auto first = service_->ensure_session(alice_, request("s"));
+  ASSERT_TRUE(first) << first.error().message;
+  EXPECT_TRUE(first->was_created);
+  EXPECT_EQ(first->life, 1U);
+  exec(alice_, first->sandbox_id, "echo x > f");
+  const auto second = service_->ensure_session(alice_, request("s"));
+  EXPECT_FALSE(second->was_created);
+  EXPECT_EQ(second->sandbox_id, first->sandbox_id);
+  restart();
+  const auto third = service_->ensure_session(alice_, request("s"));
+  ASSERT_TRUE(third) << third.error().message;
+  EXPECT_EQ(third->sandbox_id, first->sandbox_id);
+  EXPECT_TRUE(third->lost.empty());
+  EXPECT_EQ(exec(alice_, third->sandbox_id, "cat f").output, "x\n");
+  EXPECT_FALSE(service_->find_session(bob_, "s"));
+  ASSERT_TRUE(service_->end_session(alice_, "s"));
+  EXPECT_EQ(running(), 0U);
+}
+
+TEST_F(SessionsTest, AreMadeOnceHoweverManyAsk) {
+  std::vector<std::string> ids(8);
+  {
+    std::vector<std::jthread> threads;
+    for (std::string& id : ids) {
+      threads.emplace_back([&] {
+        auto wanted = request("s");
+        wanted.setup = {{"/bin/sh", "-c", "echo once >> /workspace/setup"}};
+        const auto view = service_->ensure_session(alice_, wanted);
+        if (view) id = view->sandbox_id;
+      });
+    }
+  }
+  for (const std::string& id : ids)
+    EXPECT_EQ(id, ids.front());
+  EXPECT_EQ(running(), 1U);
+  EXPECT_EQ(exec(alice_, ids.front(), "cat setup").output, "once\n");
+}
+
+TEST_F(SessionsTest, SayWhatWasLostAndRunTheirSetupOnceInEachLife) {
+  auto wanted = request("s");
+  wanted.setup = {{"/bin/sh", "-c", "echo cloned; echo once >> /workspace/setup"}};
+  const auto first = service_->ensure_session(alice_, wanted);
+  ASSERT_TRUE(first) << first.error().message;
+  ASSERT_EQ(first->setup.size(), 1U);
+  EXPECT_EQ(first->setup[0].output, "cloned\n");
+  ASSERT_TRUE(runtime_->destroy(first->sandbox_id));
+  EXPECT_TRUE(soon([&] { return !service_->find(alice_, first->sandbox_id); }));
+  const auto second = service_->ensure_session(alice_, wanted);
+  ASSERT_TRUE(second) << second.error().message;
+  EXPECT_EQ(second->life, 2U);
+  EXPECT_THAT(second->lost, HasSubstr(first->sandbox_id));
+  EXPECT_THAT(second->lost, HasSubstr("lost"));
+  EXPECT_EQ(exec(alice_, second->sandbox_id, "cat setup").output, "once\n");
+  EXPECT_TRUE(service_->ensure_session(alice_, wanted)->lost.empty());
+}
+
+TEST_F(SessionsTest, FailWithTheOutputOfTheSetupThatFailed) {
+  auto wanted = request("s");
+  wanted.setup = {{"/bin/sh", "-c", "true"}, {"/bin/sh", "-c", "echo no such host; exit 7"}};
+  const auto failed = service_->ensure_session(alice_, wanted);
+  ASSERT_FALSE(failed);
+  EXPECT_THAT(failed.error().message, HasSubstr("no such host"));
+  EXPECT_THAT(failed.error().message, HasSubstr("exited 7"));
+  EXPECT_FALSE(service_->find_session(alice_, "s"));
+  EXPECT_TRUE(soon([&] { return running() == 0; }));
+}
+
+TEST_F(SessionsTest, EndWhenNobodyRenewsThem) {
+  auto wanted = request("s");
+  wanted.lease = 400ms;
+  ASSERT_TRUE(service_->ensure_session(alice_, wanted));
+  std::this_thread::sleep_for(200ms);
+  ASSERT_TRUE(service_->renew_session(alice_, "s", 800ms));
+  std::this_thread::sleep_for(400ms);
+  EXPECT_TRUE(service_->find_session(alice_, "s"));
+  EXPECT_TRUE(soon([&] { return !service_->find_session(alice_, "s"); }));
+  EXPECT_TRUE(soon([&] { return running() == 0; }));
+}
+
+TEST_F(SessionsTest, ArePausedWhenIdleAndGoOnWhenUsed) {
+  auto wanted = request("s");
+  wanted.pause_after = 200ms;
+  const auto view = service_->ensure_session(alice_, wanted);
+  ASSERT_TRUE(view) << view.error().message;
+  EXPECT_TRUE(soon([&] {
+    const auto found = service_->find(alice_, view->sandbox_id);
+    return found && found->state == SandboxState::Paused;
+  }));
+  EXPECT_EQ(exec(alice_, view->sandbox_id, "echo awake").output, "awake\n");
+}
+
+TEST_F(SessionsTest, StayWithinTheirBudgetHoweverManyExecsRun) {
+  auto wanted = request("s");
+  wanted.budget.execs = 10;
+  const auto view = service_->ensure_session(alice_, wanted);
+  ASSERT_TRUE(view) << view.error().message;
+  std::atomic<int> ran = 0;
+  std::atomic<int> refused = 0;
+  {
+    std::vector<std::jthread> threads;
+    for (int i = 0; i < 8; ++i) {
+      threads.emplace_back([&] {
+        for (int n = 0; n < 4; ++n) {
+          const auto one = exec(alice_, view->sandbox_id, "echo x >> ran");
+          (one.problem.empty() ? ran : refused) += 1;
+        }
+      });
+    }
+  }
+  EXPECT_EQ(ran, 10);
+  EXPECT_EQ(refused, 22);
+  restart();
+  EXPECT_EQ(service_->find_session(alice_, "s")->usage.execs, 10U);
+  EXPECT_THAT(exec(alice_, view->sandbox_id, "true").problem, HasSubstr("budget"));
+}
+
+TEST_F(SessionsTest, EndACommandThatWouldExceedTheWallTime) {
+  auto wanted = request("s");
+  wanted.budget.wall_time = 1500ms;
+  const auto view = service_->ensure_session(alice_, wanted);
+  ASSERT_TRUE(view) << view.error().message;
+  EXPECT_EQ(exec(alice_, view->sandbox_id, "sleep 20").result.outcome, Outcome::TimedOut);
+  EXPECT_THAT(exec(alice_, view->sandbox_id, "true").problem, HasSubstr("wall time"));
+}
+
+TEST_F(SessionsTest, KeepTheirFilesWhereAskedTo) {
+  auto wanted = request("s");
+  wanted.keeps_workspace = true;
+  const auto first = service_->ensure_session(alice_, wanted);
+  ASSERT_TRUE(first) << first.error().message;
+  exec(alice_, first->sandbox_id,
+       "echo kept > f; mkdir -p d; echo x > d/g; ln -s /etc/passwd link; chmod 000 d");
+  ASSERT_TRUE(service_->end_session(alice_, "s"));
+  restart();
+  const auto second = service_->ensure_session(alice_, wanted);
+  ASSERT_TRUE(second) << second.error().message;
+  EXPECT_EQ(exec(alice_, second->sandbox_id, "cat f; readlink link").output, "kept\n/etc/passwd\n");
+  Caller other = alice_;
+  other.tenant = "carol";
+  const auto others = service_->ensure_session(other, wanted);
+  ASSERT_TRUE(others) << others.error().message;
+  EXPECT_EQ(exec(other, others->sandbox_id, "ls -A").output, "");
+  ASSERT_TRUE(service_->forget_workspace(alice_, "s"));
+}
+
+TEST_F(SessionsTest, TakeNoTricksForAName) {
+  for (const std::string name :
+       {"", "../x", "a b", "a/b", std::string(64, 'a').c_str(), ".x", "a\nb"})
+    EXPECT_FALSE(service_->ensure_session(alice_, request(name))) << name;
+  EXPECT_EQ(running(), 0U);
+}
+
+}  // namespace
+}  // namespace nutshell::service
