@@ -4,11 +4,11 @@
 
 #include <algorithm>
 #include <charconv>
-#include <set>
 #include <thread>
 
 #include "base/deadline.h"
 #include "runtime/apply_record.h"
+#include "wire/applied.h"
 
 namespace nutshell {
 namespace {
@@ -116,24 +116,22 @@ Result<std::int64_t> began_of(const SandboxStatus& status) {
                              status.id));
 }
 
-// What a copied workspace is compared with stays as it was at the start. A path that was applied
-// and is now as it was then is no change, and yet not what the host has.
-Result<> check_applied(const SandboxStatus& status, const AppliedTimes& applied,
-                       const std::vector<FileChange>& changes) {
-  if (status.why_copied.empty()) return {};
-  std::set<std::string> listed;
-  for (const FileChange& change : changes)
-    listed.insert(change.path);
-  for (const auto& [path, time] : applied) {
-    if (listed.contains(path)) continue;
-    return failure(
-        ErrorCode::Unsupported,
-        fmt::format("{} was applied, and is in the sandbox again as it was at its start; "
-                    "a copied workspace cannot tell the two: go on in a new sandbox, "
-                    "'nutshell create --workspace {}'",
-                    path, status.spec.workspace));
+// A copied workspace is compared with another copy, which has to follow what the host got.
+Result<> follow_apply(wire::InitClient& client, const std::vector<FileChange>& written) {
+  constexpr std::size_t kMostAtOnce = 250;
+  std::string left;
+  for (std::size_t at = 0; at < written.size(); at += kMostAtOnce) {
+    const auto begin = written.begin() + static_cast<std::ptrdiff_t>(at);
+    const auto end =
+        begin + static_cast<std::ptrdiff_t>(std::min(kMostAtOnce, written.size() - at));
+    auto answer = TRY(client.call<wire::Changes>(wire::Applied{{begin, end}}));
+    const auto* changes = std::get_if<wire::Changes>(&answer);
+    if (changes == nullptr) return failure(ErrorCode::Corrupt, "not the answer expected");
+    if (left.empty() && !changes->changes.empty()) left = changes->changes.front().path;
   }
-  return {};
+  if (left.empty()) return {};
+  return failure(ErrorCode::Cancelled,
+                 fmt::format("{} was written to while it was applied: apply again", left));
 }
 
 }  // namespace
@@ -157,7 +155,6 @@ Result<> copy_workspace(Runtime& runtime, const std::string& from, const std::st
   const SandboxStatus status = TRY(runtime.find(from));
   wire::InitClient source = TRY(runtime.connect(status.id));
   const std::vector<FileChange> changes = TRY(list_workspace_changes(source));
-  TRY(check_applied(status, TRY(ApplyRecord(status.id).read()), changes));
   wire::InitClient target = TRY(runtime.connect(to));
   Forking forking(source, target);
   for (const FileChange& change : changes) {
@@ -189,16 +186,11 @@ Result<ApplyReport> apply_workspace(Runtime& runtime, const std::string& id,
   request.applied = TRY(record.read());
   wire::InitClient client = TRY(runtime.connect(status.id));
   const auto all = TRY(list_workspace_changes(client));
-  TRY(check_applied(status, request.applied, all));
   const auto changes = TRY(select_changes(all, options.paths));
   ApplyReport report = TRY(apply_changes(client, changes, request));
   const bool is_written = options.mode == ApplyMode::Write && report.conflicts.empty();
-  if (is_written && !status.why_copied.empty()) {
-    for (const FileChange& change : report.written) {
-      if (change.after.kind == kNoFile) report.applied.emplace(change.path, 0);  // it has no time
-    }
-  }
   TRY(record.add(report.applied));
+  if (is_written && !status.why_copied.empty()) TRY(follow_apply(client, report.written));
   return report;
 }
 

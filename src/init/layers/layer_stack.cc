@@ -9,6 +9,7 @@
 #include "base/copy_tree.h"
 #include "base/file.h"
 #include "init/files/version.h"
+#include "init/layers/follow_apply.h"
 #include "init/layers/merge_layers.h"
 #include "init/layers/replace_content.h"
 
@@ -229,6 +230,11 @@ Result<LayerStack::Ended> LayerStack::end() {
     }
     ended.paths.push_back(TRY(to_path_change(*change)));
   }
+}
+
+Result<bool> LayerStack::follow(const wire::FileChange& applied) const {
+  if (keeping_ != Keeping::Copies || !base_) return true;
+  return follow_apply({*base_, layers_.back().layer}, applied);
 }
 
 ChangeWalk LayerStack::against_base() const {

@@ -48,6 +48,9 @@ class LayerStack {
   [[nodiscard]] bool is_begun(const std::string& id) const { return open_ && open_->id == id; }
   Result<Ended> end();
 
+  // The host has this now too. False: it is not like that here any more, and stays a change. What
+  // lies over the host's own directory needs nothing.
+  [[nodiscard]] Result<bool> follow(const wire::FileChange& applied) const;
   [[nodiscard]] ChangeWalk against_base() const;
   [[nodiscard]] Result<std::optional<LayerEntry>> find_in_base(const std::string& path) const;
 

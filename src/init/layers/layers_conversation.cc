@@ -10,6 +10,7 @@
 #include "init/files/change_report.h"
 #include "init/layers/changes_conversation.h"
 #include "init/one_reply.h"
+#include "wire/applied.h"
 
 namespace nutshell::init {
 namespace {
@@ -73,6 +74,16 @@ Result<Opened> rollback(const wire::Frame& frame, LayerStack& stack, const Files
                     [&] { return stack.rollback(request.id); });
 }
 
+// What cannot be followed stays a change, whatever the reason: the next apply takes it again.
+Result<Opened> follow(const wire::Frame& frame, const LayerStack& stack) {
+  const auto request = TRY(wire::decode<wire::Applied>(frame.payload));
+  wire::Changes left;
+  for (const wire::FileChange& change : request.changes) {
+    if (!stack.follow(change).value_or(false)) left.changes.push_back(change);
+  }
+  return std::make_unique<OneReply>(frame.conversation, std::move(left));
+}
+
 Result<Opened> read_base(const wire::Frame& frame, const LayerStack& stack) {
   const auto request = TRY(wire::decode<wire::ReadFile>(frame.payload));
   if (request.state != wire::FileState::Base) return nullptr;
@@ -102,12 +113,14 @@ Result<Opened> open_layers_conversation(const wire::Frame& frame, LayerStack& st
     default:
       break;
   }
-  const bool is_ours = frame.type == UseLayers || frame.type == ListChanges ||
-                       frame.type == Checkpoint || frame.type == Rollback;
+  const bool is_ours = frame.type == wire::Applied::kType || frame.type == UseLayers ||
+                       frame.type == ListChanges || frame.type == Checkpoint ||
+                       frame.type == Rollback;
   if (!is_ours) return nullptr;
   if (!stack.is_there()) {
     return failure(ErrorCode::Unsupported, "this sandbox keeps no layers of its files");
   }
+  if (frame.type == wire::Applied::kType) return follow(frame, stack);
   if (frame.type == Checkpoint) return checkpoint(frame, stack, files);
   if (frame.type == Rollback) return rollback(frame, stack, files);
   if (frame.type == UseLayers) {

@@ -257,5 +257,37 @@ TEST_F(LayersTest, CopiesAreComparedAndBroughtBackWhole) {
   EXPECT_EQ(*read_file(directory_ / "workspace" / "d/new"), "new");
 }
 
+TEST_F(LayersTest, WhatACopyIsComparedWithFollowsWhatWasApplied) {
+  const fs::path now = directory_ / "workspace";
+  put(directory_ / "base" / "gone/file", "gone");
+  put(directory_ / "base" / "turned/file", "was a directory");
+  put(directory_ / "base" / "closed/kept", "kept");
+  fs::permissions(directory_ / "base" / "closed", fs::perms(0555));
+  put(now / "turned", "is a file");
+  put(now / "closed/kept", "changed");
+  fs::permissions(now / "closed", fs::perms(0555));
+  put(now / "d/e/new", "new");
+  fs::create_symlink("d", now / "link");
+  LayerStack stack(store_, *open_file(directory_ / "base", O_RDONLY | O_DIRECTORY),
+                   Keeping::Copies);
+  std::vector<wire::FileChange> all;
+  ChangeWalk walk = stack.against_base();
+  for (auto change = walk.next(); change && *change; change = walk.next()) {
+    const ChangeWalk::Change& found = **change;
+    all.push_back({found.path, wire::ChangeKind::Modified, image_of(found.before, found.path).info,
+                   image_of(found.after, found.path).info});
+  }
+  ASSERT_EQ(all.size(), 9U);
+  put(now / "d/e/new", "newer than what was applied");
+  for (const wire::FileChange& change : all) {
+    const auto followed = stack.follow(change);
+    ASSERT_TRUE(followed) << change.path << ": " << followed.error().message;
+    EXPECT_EQ(*followed, change.path != "d/e/new") << change.path;
+  }
+  EXPECT_THAT(changes(stack.against_base()), ElementsAre("+d/e/new"));
+  fs::permissions(now / "closed", fs::perms(0755));
+  fs::permissions(directory_ / "base" / "closed", fs::perms(0755));
+}
+
 }  // namespace
 }  // namespace nutshell::init

@@ -1,0 +1,205 @@
+#!/usr/bin/env python3
+"""What a sandbox changed, written back to the user's directory or as a patch."""
+import contextlib
+import os
+import random
+import shutil
+import signal
+import stat
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+from support import (Skip, Suite, call, expect, expect_equal, expect_refusal, repetitions, sandbox,
+                     scratch, start)
+from workspace_fixture import CHANGES, changes_of, in_both_modes, shell, snapshot, workspace
+
+suite = Suite()
+
+
+@in_both_modes(suite)
+def git_applies_the_patch():
+    if not shutil.which("git"):
+        raise Skip("git is missing")
+    with workspace() as (root, made):
+        shell(made, CHANGES)
+        patch = call("diff", made, "--patch")
+        expect(patch.status == 0, f"diff: {patch!r}")
+        copy = root.parent / "copy"
+        shutil.copytree(root, copy, symlinks=True)
+        applied = subprocess.run(["git", "apply", "-"], cwd=copy, input=patch.stdout,
+                                 capture_output=True, check=False)
+        expect(applied.returncode == 0, f"git apply: {applied.stderr.decode()[:400]}")
+        expect(call("apply", made).status == 0, "apply")
+        ours = {path: entry for path, entry in snapshot(root).items() if entry[0] != stat.S_IFDIR}
+        gits = {path: entry for path, entry in snapshot(copy).items() if entry[0] != stat.S_IFDIR}
+        expect_equal({path: (entry[0], entry[1] & 0o100, entry[2]) for path, entry in gits.items()},
+                     {path: (entry[0], entry[1] & 0o100, entry[2]) for path, entry in ours.items()},
+                     "what git made of the patch")
+
+
+@in_both_modes(suite)
+def apply_writes_everything_back():
+    with workspace() as (root, made):
+        shell(made, CHANGES)
+        before = snapshot(root)
+        dry = call("apply", made, "--dry-run")
+        expect(dry.status == 0 and b"M src/main.c" in dry.stdout, f"dry run: {dry!r}")
+        expect_equal(snapshot(root), before, "the host's files after a dry run")
+        owner = root.stat().st_uid
+        ended = call("apply", made)
+        expect(ended.status == 0, f"apply: {ended!r}")
+        after = snapshot(root)
+        expect_equal(after["src/main.c"][2], b"int main(void) {\n  return 1;\n}\n", "a file")
+        expect_equal(after["src/renamed.sh"][1], 0o700, "a mode")
+        expect_equal(after["link"][2], "src/main.c", "a link")
+        expect_equal(after["README/file"][2], b"inside\n", "a file that became a directory")
+        expect("data/old.txt" not in after and "src/tool.sh" not in after, "removed files are there")
+        expect(not (root / ".nutshell-apply").exists(), "the staging directory is left")
+        expect_equal({path.lstat().st_uid for path in root.rglob("*")}, {owner}, "owners")
+        expect_equal(changes_of(made), {}, "changes after apply")
+        shell(made, "rm -r README && echo again > README && echo more >> src/main.c")
+        ended = call("apply", made)
+        expect(ended.status == 0, f"a second apply: {ended!r}")
+        expect_equal((root / "README").read_text(), "again\n", "a directory that became a file")
+
+
+@in_both_modes(suite)
+def apply_takes_one_path():
+    with workspace() as (root, made):
+        shell(made, "echo a > README; echo b > src/main.c")
+        expect(call("apply", made, "--path", "src").status == 0, "apply --path")
+        expect_equal((root / "README").read_text(), "hello\n", "what was not named")
+        expect_equal((root / "src/main.c").read_text(), "b\n", "what was named")
+        expect_equal(set(changes_of(made)), {"README"}, "what is left")
+
+
+@in_both_modes(suite)
+def apply_refuses_what_changed_here_meanwhile():
+    with workspace() as (root, made):
+        shell(made, "echo theirs > README; echo theirs > src/main.c; echo x > both; rm data/old.txt")
+        (root / "README").write_text("ours\n")
+        (root / "both").write_text("ours\n")
+        before = snapshot(root)
+        ended = call("apply", made)
+        expect_refusal(ended, "2 conflicts", "README", "both", "--force")
+        expect_equal(snapshot(root), before, "the host's files")
+        expect(call("apply", made, "--path", "src").status == 0, "what has no conflict")
+        expect(call("apply", made, "--force").status == 0, "--force")
+        expect_equal((root / "README").read_text(), "theirs\n", "forced")
+
+
+@in_both_modes(suite)
+def apply_never_leaves_the_directory():
+    with workspace() as (root, made):
+        outside = root.parent / "outside"
+        outside.mkdir()
+        (outside / "victim").write_text("safe\n")
+        # The sandbox writes below a name that the host has as a link out of the directory.
+        shell(made, f"mkdir out && echo owned > out/victim && rm -r data && ln -s {outside} data"
+                    " && ln -s ../outside/victim README.new && mv README.new README"
+                    " && mkdir .nutshell-apply && echo x > .nutshell-apply/new")
+        (root / "out").symlink_to(outside)
+        for flags in ((), ("--force",)):
+            call("apply", made, *flags)
+            expect_equal((outside / "victim").read_text(), "safe\n", f"a file outside {flags}")
+            expect_equal(sorted(os.listdir(outside)), ["victim"], f"the outside {flags}")
+
+
+@in_both_modes(suite)
+def setuid_bits_do_not_come_out():
+    with workspace() as (root, made):
+        shell(made, "cp src/tool.sh s && chmod 6755 s; mkdir d && chmod 2777 d")
+        expect(call("apply", made).status == 0, "apply")
+        expect_equal(stat.S_IMODE((root / "s").stat().st_mode), 0o755, "mode of a file")
+        expect_equal(stat.S_IMODE((root / "d").stat().st_mode), 0o777, "mode of a directory")
+
+
+@in_both_modes(suite)
+def names_that_are_no_text_survive():
+    with workspace() as (root, made):
+        shell(made, r"""printf x > "$(printf 'a\nb')"; printf y > "$(printf '\377\376')"; """
+                    r"""printf z > 'with "quotes" and \'; printf t > "$(printf 'tab\there')" """)
+        expect_equal(len(changes_of(made)), 4, "the number of changes")
+        if shutil.which("git"):
+            copy = root.parent / "copy"
+            shutil.copytree(root, copy, symlinks=True)
+            patch = call("diff", made, "--patch").stdout
+            applied = subprocess.run(["git", "apply", "-"], cwd=copy, input=patch,
+                                     capture_output=True, check=False)
+            expect(applied.returncode == 0, f"git apply: {applied.stderr.decode()[:300]}")
+        expect(call("apply", made).status == 0, "apply")
+        expect_equal((root / "a\nb").read_text(), "x", "a name with a newline")
+        if shutil.which("git"):
+            expect_equal({p: e[2] for p, e in snapshot(copy).items()},
+                         {p: e[2] for p, e in snapshot(root).items()}, "what git made of it")
+
+
+def records(made):
+    return sorted(path.name for path in Path(os.environ["NUTSHELL_RUNTIME_DIR"]).glob("applied-*")
+                  if made in path.name)
+
+
+@suite.case
+def what_was_applied_is_forgotten_with_the_sandbox():
+    with workspace() as (_, made):
+        shell(made, "echo more > README")
+        expect(call("apply", made).status == 0, "apply")
+        expect_equal(records(made), [f"applied-{made}"], "records while it lives")
+        expect(call("gc").status == 0, "gc")
+        expect_equal(records(made), [f"applied-{made}"], "records after gc, while it lives")
+        call("destroy", made)
+        expect_equal(records(made), [], "records of a destroyed sandbox")
+    with workspace("--ttl", "1s") as (_, made):
+        shell(made, "echo more > README")
+        expect(call("apply", made).status == 0, "apply")
+        time.sleep(1.5)
+        expect_equal(records(made), [f"applied-{made}"], "records of a sandbox that ended itself")
+        would = call("gc", "--dry-run")
+        expect(made.encode() in would.stdout + would.stderr, f"gc --dry-run: {would!r}")
+        expect_equal(records(made), [f"applied-{made}"], "records after a dry run")
+        expect(call("gc").status == 0, "gc")
+        expect_equal(records(made), [], "records after gc")
+
+
+@suite.case
+def apply_that_is_killed_tears_no_file():
+    with scratch() as directory:
+        root = directory / "project"
+        root.mkdir()
+        rng = random.Random(4)
+        names = [f"file{number}" for number in range(40)]
+        old = {name: rng.randbytes(20000) for name in names}
+        for name in names:
+            (root / name).write_bytes(old[name])
+        time.sleep(0.02)
+        with sandbox("--workspace", str(root)) as made:
+            shell(made, "for f in file*; do tr '\\000-\\377' '\\001-\\377\\000' <$f >/tmp/x;"
+                        " cat /tmp/x > $f; done; rm file0; mkdir new; echo n > new/file")
+            new = {name: bytes((byte + 1) % 256 for byte in old[name]) for name in names}
+            new["file0"] = None
+            began = time.monotonic()
+            expect(call("apply", made, "--dry-run").status == 0, "dry run")
+            usual = time.monotonic() - began
+            for _ in range(repetitions(30, 100, 400)):
+                process = start("apply", made, "--force")
+                time.sleep(rng.random() * usual * 2)
+                with contextlib.suppress(ProcessLookupError):
+                    process.send_signal(signal.SIGKILL)
+                process.communicate()
+                for name in names:
+                    path = root / name
+                    content = path.read_bytes() if path.exists() else None
+                    expect(content in (old[name], new[name]), f"{name} is torn")
+                    if rng.random() < 0.5:  # so that the next one has work again
+                        path.write_bytes(old[name])
+            ended = call("apply", made, "--force")
+            expect(ended.status == 0, f"the last apply: {ended!r}")
+            expect_equal({name: (root / name).read_bytes() if (root / name).exists() else None
+                          for name in names}, new, "the files at the end")
+            expect_equal(sorted(os.listdir(root)), sorted(names[1:] + ["new"]), "the names")
+
+
+if __name__ == "__main__":
+    sys.exit(suite.run())

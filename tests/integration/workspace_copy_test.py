@@ -1,0 +1,110 @@
+#!/usr/bin/env python3
+"""Where no layers can be stacked: the directory is copied."""
+import json
+import os
+import sys
+
+from support import Skip, Suite, call, expect, expect_equal, expect_refusal, sandbox, scratch
+from workspace_fixture import CHANGES, changes_of, make_tree, shell, snapshot, workspace
+
+suite = Suite()
+
+
+@suite.case
+def a_copy_knows_nothing_of_what_happens_on_the_host_later():
+    with workspace("--workspace-mode", "copy") as (root, made):
+        (root / "README").write_text("changed here\n")
+        (root / "later").write_text("later\n")
+        expect_equal(shell(made, "cat README; ls later 2>/dev/null || true"), "hello\n", "the copy")
+        expect_equal(changes_of(made), {}, "changes")
+
+
+@suite.case
+def what_a_copy_is_compared_with_follows_apply():
+    with workspace("--workspace-mode", "copy") as (root, made):
+        shell(made, CHANGES)
+        for _ in range(2):
+            ended = call("apply", made)
+            expect(ended.status == 0, f"apply: {ended!r}")
+            expect_equal(changes_of(made), {}, "changes after apply")
+            after = snapshot(root)
+            expect_equal(after["README/file"][2], b"inside\n", "a file that became a directory")
+            expect_equal(after["src/renamed.sh"][1], 0o700, "a mode")
+            expect("data/old.txt" not in after and "src/tool.sh" not in after, "removed files")
+        shell(made, "echo newer > deep/er/file; echo more >> src/main.c")
+        expect_equal(set(changes_of(made)), {"deep/er/file", "src/main.c"}, "what changed since")
+        expect(b"-new\n+newer" in call("diff", made).stdout, "a diff against what was applied")
+        expect(call("apply", made).status == 0, "apply of what changed again")
+        expect_equal((root / "deep/er/file").read_text(), "newer\n", "a file of its own")
+        shell(made, "rm deep/er/file; echo lost > lost; chmod 555 deep")
+        expect(call("apply", made, "--path", "deep").status == 0, "apply of a removal")
+        expect(not (root / "deep/er/file").exists(), "the removed file is there")
+        forked = call("fork", made).stdout.decode().strip()
+        expect_equal(shell(forked, "cat lost; ls deep/er"), "lost\n", "a fork")
+        call("destroy", forked)
+        expect(call("discard", made).status == 0, "discard")
+        expect_equal(shell(made, "cat lost 2>/dev/null; cat README/file; ls deep/er"), "inside\n",
+                     "what was applied, and no more")
+
+
+@suite.case
+def a_copy_that_goes_back_to_its_start_is_applied_too():
+    with workspace("--workspace-mode", "copy") as (root, made):
+        shell(made, "cp -p data/old.txt /tmp/kept; rm data/old.txt")
+        expect(call("apply", made, "--path", "data").status == 0, "apply of a removal")
+        expect(not (root / "data/old.txt").exists(), "the removed file is there")
+        shell(made, "cp -p /tmp/kept data/old.txt")
+        expect_equal(changes_of(made)["data/old.txt"]["change"], "added", "it is a change again")
+        expect(call("apply", made).status == 0, "apply of what came back")
+        expect_equal((root / "data/old.txt").read_text(), "old\n", "the file")
+
+
+@suite.case
+def a_copy_has_only_what_the_sandbox_may_read():
+    if os.geteuid() != 0:
+        raise Skip("files of another user need root")
+    with scratch() as directory:
+        root = make_tree(directory / "project")
+        (root / "secret").write_text("secret\n")
+        (root / "secret").chmod(0o600)
+        (root / "shown").write_text("shown\n")
+        (root / "shown").chmod(0o044)
+        for name in ("secret", "shown"):
+            os.chown(root / name, 4711, 4711)
+        os.mkfifo(root / "pipe")
+        (root / "fixed").mkdir()
+        (root / "fixed/file").write_text("fixed\n")
+        (root / "fixed").chmod(0o555)
+        with sandbox("--workspace", str(root), "--workspace-mode", "copy") as made:
+            expect_equal(shell(made, "ls; cat shown"),
+                         "README\ndata\nfixed\nlink\nshown\nsrc\nshown\n", "what it has")
+            expect_equal(changes_of(made), {}, "changes")
+            shell(made, "chmod 755 fixed; echo x > fixed/file; chmod 0 src")
+            expect(call("discard", made).status == 0, "discard")
+            expect_equal(changes_of(made), {}, "changes after discard")
+            expect_equal(shell(made, "cat fixed/file; stat -c %a fixed"), "fixed\n555\n", "it")
+
+
+@suite.case
+def a_directory_that_does_not_fit_is_not_copied():
+    with scratch() as directory:
+        root = make_tree(directory / "project")
+        (root / "large").write_bytes(bytes(3 << 20))
+        ended = call("create", "--workspace", str(root), "--workspace-mode", "copy", "--disk", "4m")
+        expect_refusal(ended, "copy the workspace", "--disk")
+
+
+@suite.case
+def info_says_how_the_directory_came_in():
+    for mode, words in (("auto", b"copy-on-write"), ("overlay", b"copy-on-write"),
+                        ("copy", b"copied (as asked for)")):
+        with workspace("--workspace-mode", mode) as (_, made):
+            shown = call("info", made)
+            expect(words in shown.stdout, f"{mode}: {shown!r}")
+            told = json.loads(call("info", made, "--json").stdout)["workspace_mode"]
+            expect_equal(told, "copy" if mode == "copy" else "overlay", mode)
+    expect_refusal(call("create", "--workspace-mode", "magic"), "auto, overlay or copy")
+
+
+if __name__ == "__main__":
+    sys.exit(suite.run())
