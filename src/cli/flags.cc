@@ -113,7 +113,14 @@ Result<WorkspaceMode> parse_workspace_mode(const std::string& text) {
 
 Result<> set_host_directories(const Flags& flags, SandboxSpec& spec) {
   if (flags.workspace) spec.workspace = TRY(real_directory(*flags.workspace, "workspace"));
-  if (flags.workspace_mode) spec.workspace_mode = TRY(parse_workspace_mode(*flags.workspace_mode));
+  if (flags.workspace_mode) {
+    spec.workspace_mode = TRY(parse_workspace_mode(*flags.workspace_mode));
+    if (!flags.workspace) {
+      return failure(ErrorCode::InvalidArgument,
+                     "--workspace-mode says how a directory comes in, and none is given: add "
+                     "--workspace DIR, or leave it out");
+    }
+  }
   for (const std::string& text : flags.unsafe_mounts)
     spec.unsafe_mounts.push_back(TRY(parse_unsafe_mount(text)));
   return {};

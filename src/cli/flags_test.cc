@@ -77,5 +77,12 @@ TEST(Flags, DescribeACommand) {
   EXPECT_EQ(request->limits.timeout, 250ms);
 }
 
+TEST(Flags, WorkspaceModeWithoutAWorkspaceSaysWhatIsMissing) {
+  EXPECT_THAT(refusal([](Flags& flags) { flags.workspace_mode = "copy"; }),
+              HasSubstr("add --workspace DIR"));
+  EXPECT_THAT(refusal([](Flags& flags) { flags.workspace_mode = "magic"; }),
+              HasSubstr("auto, overlay or copy"));
+}
+
 }  // namespace
 }  // namespace nutshell::cli
