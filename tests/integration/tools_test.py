@@ -10,49 +10,11 @@ from pathlib import Path
 
 from support import (REPOSITORY, Suite, call, expect, expect_equal, runtime_directory, sandbox,
                      scratch, start)
+from tool_calls import Sandbox, fresh
 
 suite = Suite()
 NAMES = ["read", "write", "edit", "ls", "grep", "find", "git", "diff", "delete", "bash", "job",
          "recall", "undo"]
-
-
-class Sandbox:
-    """Tool calls on one sandbox."""
-
-    def __init__(self, identifier):
-        self.id = identifier
-
-    def run(self, tool, /, *flags, given=None, **arguments):
-        words = () if given is not None else (json.dumps(arguments),)
-        return call("tool", "call", tool, "-s", self.id, *flags, *words, given=given)
-
-    def text(self, tool, /, *flags, **arguments):
-        ended = self.run(tool, *flags, **arguments)
-        expect(ended.status == 0, f"{tool} {str(arguments)[:100]}: {ended!r}")
-        return ended.stdout.decode().rstrip("\n")
-
-    def object(self, tool, /, *flags, **arguments):
-        return json.loads(self.run(tool, "--json", *flags, **arguments).stdout)
-
-    def error(self, code, tool, /, *flags, **arguments):
-        ended = self.run(tool, *flags, **arguments)
-        told = ended.stdout.decode()
-        expect(ended.status == 65 and told.startswith(code + ": "),
-               f"{tool} {str(arguments)[:100]}: wanted {code}, got {ended!r}")
-        return told
-
-    def shell(self, script):
-        return call("exec", self.id, "--", "sh", "-c", script)
-
-
-def fresh(function):
-    """A case with a sandbox of its own."""
-    def case():
-        with sandbox() as identifier:
-            function(Sandbox(identifier))
-    case.__name__ = function.__name__
-    suite.case(case)
-    return case
 
 
 # The registry ------------------------------------------------------------------------------------
@@ -100,7 +62,7 @@ def wrong_calls_are_told_apart():
         expect(ended.status == 64 and wanted in ended.stderr, f"tool {words}: {ended!r}")
 
 
-@fresh
+@fresh(suite)
 def calls_outside_the_choice_are_refused(box):
     ended = box.run("write", "--profile", "readonly", path="a", content="b")
     expect(ended.status == 64 and b"no tool" in ended.stderr, repr(ended))
@@ -108,7 +70,7 @@ def calls_outside_the_choice_are_refused(box):
     expect(ended.status == 64, repr(ended))
 
 
-@fresh
+@fresh(suite)
 def arguments_come_on_standard_input_too(box):
     ended = box.run("write", given=b'{"path": "a.txt", "content": "hello\\n"}')
     expect(ended.status == 0 and ended.stdout.startswith(b"created a.txt (1 line, v"), repr(ended))
@@ -119,7 +81,7 @@ def arguments_come_on_standard_input_too(box):
 
 # Files -------------------------------------------------------------------------------------------
 
-@fresh
+@fresh(suite)
 def files_are_written_read_and_edited(box):
     told = box.text("write", path="src/a.c", content="int a;\nint b;\n")
     expect(re.fullmatch(r"created src/a\.c \(2 lines, v[0-9a-f]+, undo u\d+\)", told), told)
@@ -141,7 +103,7 @@ def files_are_written_read_and_edited(box):
     expect("int c;" in box.text("read", path="/workspace/src/a.c"), "the tree is back")
 
 
-@fresh
+@fresh(suite)
 def reading_pages_through_a_file(box):
     box.shell("seq 1 5000 > n")
     told = box.text("read", path="n", max_tokens=500)
@@ -155,7 +117,7 @@ def reading_pages_through_a_file(box):
     expect_equal(whole["truncated"], False, "truncated")
 
 
-@fresh
+@fresh(suite)
 def files_that_are_peculiar_are_described(box):
     box.shell(r"printf 'a\r\nb\r\n' > crlf; printf 'no end' > open; : > empty; "
               r"head -c 3000 /dev/zero | tr '\0' x > long; printf '\211PNG\r\n\032\n\000\000' > i.png; "
@@ -170,7 +132,7 @@ def files_that_are_peculiar_are_described(box):
     expect_equal(base64.b64decode(shown["image"]["base64"])[:4], b"\x89PNG", "the image")
 
 
-@fresh
+@fresh(suite)
 def errors_say_what_to_do(box):
     box.shell("printf 'x\\nx\\n' > twice; mkdir d; echo > d/f; mkfifo pipe; ln -s loop loop; "
               "ln -s /dev/null null")
@@ -200,7 +162,7 @@ def errors_say_what_to_do(box):
     box.error("bad_argument", "bash", command="true", timeout=0)
 
 
-@fresh
+@fresh(suite)
 def names_that_are_strange_are_shown_on_one_line(box):
     box.shell("mkdir -p s; cd s; : > \"$(printf 'a\\nb')\"; : > \"$(printf 'c\\377')\"")
     told = box.text("ls", path="s")
@@ -208,7 +170,7 @@ def names_that_are_strange_are_shown_on_one_line(box):
     expect('"a\\nb"' in box.text("find", path="s", glob="*"), "find")
 
 
-@fresh
+@fresh(suite)
 def directories_are_listed_and_searched(box):
     box.shell("mkdir -p src/net build; echo build/ > .gitignore; git init -q . 2>/dev/null; "
               "for i in 1 2 3; do echo \"int f$i(void);\" > src/net/f$i.h; done; "
@@ -235,7 +197,7 @@ def directories_are_listed_and_searched(box):
     expect(told.startswith("4 matches"), told)
 
 
-@fresh
+@fresh(suite)
 def roomkit_calls_work_as_they_are(box):
     box.text("write", path="a.py", content="one\ntwo\nthree\n")
     told = box.text("read", "--dialect", "roomkit", path="a.py", offset=1, limit=1)
@@ -254,7 +216,7 @@ def roomkit_calls_work_as_they_are(box):
 
 # Commands ----------------------------------------------------------------------------------------
 
-@fresh
+@fresh(suite)
 def commands_keep_their_status_and_their_output(box):
     ended = box.run("bash", command="echo out; echo err >&2; exit 7")
     expect(ended.status == 7 and ended.stdout.startswith(b"exit 7"), repr(ended))
@@ -270,7 +232,7 @@ def commands_keep_their_status_and_their_output(box):
     expect_equal(found.splitlines()[1], raw.decode().splitlines()[2], "line 3")
 
 
-@fresh
+@fresh(suite)
 def changes_of_commands_are_taken_back(box):
     box.text("write", path="a", content="1\n")
     told = box.text("bash", command="echo 2 > a; echo new > b")
@@ -280,7 +242,7 @@ def changes_of_commands_are_taken_back(box):
     expect("changed" not in box.text("bash", command="cat a"), "nothing changed")
 
 
-@fresh
+@fresh(suite)
 def jobs_outlive_their_caller(box):
     ended = box.run("bash", command="echo first; read line; echo got $line; exit 5", wait=0)
     expect(ended.status == 0 and b"job j1" in ended.stdout, repr(ended))
@@ -296,7 +258,7 @@ def jobs_outlive_their_caller(box):
     expect(time.monotonic() - began < 20, "stopping took too long")
 
 
-@fresh
+@fresh(suite)
 def interrupted_call_ends_its_command(box):
     process = start("tool", "call", "bash", "-s", box.id, '{"command": "sleep 613", "wait": 60}')
     time.sleep(1.5)
@@ -306,7 +268,7 @@ def interrupted_call_ends_its_command(box):
     expect(seen == b"", f"still running: {seen!r}")
 
 
-@fresh
+@fresh(suite)
 def same_output_is_pointed_to(box):
     lines = "seq -f 'number %g of many lines' 1 3000"
     box.shell(f"{lines} > n")
@@ -320,7 +282,7 @@ def same_output_is_pointed_to(box):
                      first.splitlines()[1:3], "asked to repeat")
 
 
-@fresh
+@fresh(suite)
 def tools_of_the_user(box):
     with scratch() as directory:
         file = directory / "tools.toml"
