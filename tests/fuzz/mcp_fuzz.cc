@@ -64,6 +64,7 @@ void fuzz_mcp(std::string_view input) {
         server.run(call);
     }
   }
+  server.end_subscriptions(*session);
 }
 
 }  // namespace nutshell::fuzz

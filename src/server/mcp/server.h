@@ -47,6 +47,8 @@ class Server {
   // end_listening.
   [[nodiscard]] static bool is_subscription(const RunningCall& call);
   void end_listening(const CallPointer& call);
+  // All of a session that is over: the session and its calls hold each other until then.
+  void end_subscriptions(const Session& session);
 
   void tell_changed(Listing listing);
   void tell_resource_changed(const std::string& uri);

@@ -271,6 +271,17 @@ TEST_F(McpServer, TellsListenersWhatTheyAskedFor) {
   EXPECT_EQ(session->running(), 0U);
 }
 
+TEST_F(McpServer, EndsSubscriptionsWithTheirSession) {
+  const auto call = begin(request("subscriptions/listen",
+                                  stateless({{"notifications", {{"toolsListChanged", true}}}}), 4));
+  server.run(call);
+  server.end_subscriptions(*session);
+  EXPECT_EQ(channel->messages().back()["result"]["resultType"], "complete");
+  EXPECT_EQ(session->running(), 0U);
+  server.tell_changed(Listing::Tools);
+  EXPECT_TRUE(channel->messages().back().contains("result"));
+}
+
 TEST_F(McpServer, ReportsProgressOnlyToThoseWhoAskedAndOnlyUpwards) {
   agree();
   const auto silent = begin(request("tools/call", {{"name", "echo"}}, 6));

@@ -103,6 +103,7 @@ class Connection {
   }
 
   void finish() {
+    server_.end_subscriptions(*session_);
     const bool is_told = ends_.interrupt >= 0 && is_readable(ends_.interrupt);
     const auto until = Deadline::in(kLastWords);
     while (!is_told && output_->has_reader() && !until.has_passed())

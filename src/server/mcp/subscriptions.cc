@@ -79,6 +79,17 @@ void Server::end_listening(const CallPointer& call) {
   call->session().remove(call->id());
 }
 
+void Server::end_subscriptions(const Session& session) {
+  std::vector<CallPointer> ended;
+  {
+    const std::lock_guard lock(mutex_);
+    for (const Listener& listener : listeners_)
+      if (&listener.call->session() == &session) ended.push_back(listener.call);
+  }
+  for (const CallPointer& call : ended)
+    end_listening(call);
+}
+
 void Server::tell_changed(Listing listing) {
   const std::lock_guard lock(mutex_);
   for (const Listener& listener : listeners_) {

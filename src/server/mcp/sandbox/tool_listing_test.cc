@@ -13,7 +13,8 @@ namespace {
 using Json = nlohmann::json;
 
 Json hints_of(const ToolPolicy& policy, const std::string& name) {
-  for (const Json& tool : Json::parse(tool_listing(tool_registry(), policy))["tools"])
+  const Json listing = Json::parse(tool_listing(tool_registry(), policy));
+  for (const Json& tool : listing["tools"])
     if (tool["name"] == name) return tool["annotations"];
   return {};
 }
