@@ -101,6 +101,7 @@ bool GradleScan::take_test_sum() {
     ledger_.add_total(is_all ? "tests" : total.word, total.count);
     if (total.word == "failed") ledger_.expect_failures(total.count);
   }
+  ledger_.account(cursor_.line());
   cursor_.advance();
   return true;
 }
@@ -156,7 +157,7 @@ bool GradleScan::take_verdict() {
   if (is_verdict)
     ledger_.keep(line);
   else if (is_chatter)
-    ledger_.omit("progress lines");
+    ledger_.omit_line("progress lines", line);
   else
     return false;
   cursor_.advance();
