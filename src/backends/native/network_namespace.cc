@@ -96,7 +96,7 @@ NetworkMaker::~NetworkMaker() {
 }
 
 Result<NetworkMaker> NetworkMaker::start() {
-  NetworkMaker maker(std::unique_ptr<Work>(new Work));  // its stack is left as it is
+  NetworkMaker maker(std::make_unique_for_overwrite<Work>());  // its stack is left as it is
   Work& work = *maker.work_;
   maker.child_ = ::clone(Work::run, work.stack.data() + work.stack.size(),
                          CLONE_VM | CLONE_FILES | SIGCHLD, &work);
