@@ -1,0 +1,56 @@
+// What the daemon is told: a TOML file, the environment, the command line; each value knows where
+// it comes from. Unknown keys are errors.
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <filesystem>
+#include <map>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/result.h"
+#include "server/http/gate.h"
+#include "service/service_options.h"
+
+namespace nutshell::daemon {
+
+// A single value, as text: "tcp.port" = "7070" from "nutshelld.toml:4".
+struct Setting {
+  std::string value;
+  std::string origin = "default";
+};
+
+class Config {
+ public:
+  // With the defaults, and then this file over them; empty: no file.
+  static Result<Config> load(const std::filesystem::path& file);
+
+  [[nodiscard]] const std::string& text(std::string_view key) const;
+  [[nodiscard]] std::uint64_t number(std::string_view key) const;
+  [[nodiscard]] std::chrono::milliseconds seconds(std::string_view key) const;
+  [[nodiscard]] bool is_true(std::string_view key) const { return text(key) == "true"; }
+  [[nodiscard]] std::vector<std::string> texts(std::string_view key) const;  // a list's items
+
+  // From the environment or the command line. The key is one of ours.
+  void override_with(std::string_view key, std::string value, std::string origin);
+
+  [[nodiscard]] const std::map<std::string, Setting, std::less<>>& settings() const {
+    return settings_;
+  }
+
+  std::vector<server::Token> tokens;
+  std::map<std::string, std::string> certificates;
+  std::vector<service::PoolSpec> pools;
+  std::map<std::string, service::Quota> quotas;
+
+ private:
+  friend class ConfigReader;
+  std::map<std::string, Setting, std::less<>> settings_;
+};
+
+// Refuses what would leave a door open: TCP without tokens or certificates, tokens in the clear.
+Result<> check_doors(const Config& config);
+
+}  // namespace nutshell::daemon

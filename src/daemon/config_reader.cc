@@ -1,0 +1,220 @@
+#include "daemon/config_reader.h"
+
+#include <fmt/format.h>
+#define TOML_EXCEPTIONS 0
+#define TOML_HEADER_ONLY 1
+#include <toml++/toml.h>
+
+#include "base/byte_size.h"
+#include "base/file.h"
+#include "tools/nearest_name.h"
+
+namespace nutshell::daemon {
+namespace {
+
+const std::vector<std::string>& list_names() {
+  static const std::vector<std::string> names = {"tokens", "certificates", "pools", "quotas"};
+  return names;
+}
+
+std::string word_of(const toml::table& table, const char* key, std::string otherwise = {}) {
+  return table[key].value_or(std::move(otherwise));
+}
+
+std::string hint_for(const std::string& key, const std::vector<std::string>& known) {
+  const std::string best = nearest_name(key, known);
+  if (best.empty()) return fmt::format("unknown key '{}'", key);
+  return fmt::format("unknown key '{}': did you mean '{}'?", key, best);
+}
+
+}  // namespace
+
+struct ConfigReader::Toml {
+  const toml::node& node;
+};
+
+const std::vector<Known>& known_settings() {
+  using enum Known::Kind;
+  static const std::vector<Known> known = {
+      {"socket.path", Text, "", "Unix socket; empty: nutshelld.sock in the runtime directory"},
+      {"tcp.address", Text, "127.0.0.1", "where TCP is listened on, if port is set"},
+      {"tcp.port", Number, "0", "0: no TCP"},
+      {"tcp.certificate", Text, "", "PEM; with key: TLS"},
+      {"tcp.key", Text, "", ""},
+      {"tcp.client_authority", Text, "", "PEM; clients must show a certificate of it"},
+      {"tcp.unsafe_plain", Truth, "false", "tokens in the clear, beyond this machine"},
+      {"tcp.hosts", Texts, "", "host names that are ours, besides localhost"},
+      {"tcp.origins", Texts, "", "web pages that may call"},
+      {"state.directory", Text, "", "empty: nutshell in the user's state directory"},
+      {"audit.durability", Text, "group", "kernel, group or each"},
+      {"audit.secret_names", Texts, "", "variables whose values are secrets"},
+      {"quota.sandboxes", Number, "1000", "of each tenant"},
+      {"quota.memory_bytes", Number, "1099511627776", "of each tenant"},
+      {"quota.millicpus", Number, "1000000", "of each tenant"},
+      {"limits.connections", Number, "4096", ""},
+      {"limits.workers", Number, "512", "requests at once"},
+      {"limits.longest_life_seconds", Number, "86400", "of a sandbox, whatever it is extended to"},
+      {"drain_seconds", Number, "30", "how long requests may go on after SIGTERM"},
+      {"log.requests", Truth, "true", "one line for each"}};
+  return known;
+}
+
+Failure ConfigReader::wrong(const Toml& node, std::string_view what) const {
+  return failure(ErrorCode::InvalidArgument,
+                 fmt::format("{}:{}: {}", file_.native(), node.node.source().begin.line, what));
+}
+
+Result<> ConfigReader::read() {
+  const std::string text = TRY(read_file(file_));
+  const toml::parse_result parsed = toml::parse(text);
+  if (!parsed) {
+    return failure(ErrorCode::InvalidArgument,
+                   fmt::format("{}:{}: {}", file_.native(), parsed.error().source().begin.line,
+                               parsed.error().description()));
+  }
+  for (const auto& [key, node] : parsed.table()) {
+    const std::string name(key.str());
+    if (node.is_table()) {
+      TRY(take_section(name, {node}));
+    } else if (node.is_array_of_tables()) {
+      TRY(take_list(name, {node}));
+    } else {
+      TRY(take_value(name, {node}));
+    }
+  }
+  return {};
+}
+
+Result<> ConfigReader::take_section(const std::string& section, const Toml& table) {
+  for (const auto& [key, node] : *table.node.as_table())
+    TRY(take_value(section + "." + std::string(key.str()), {node}));
+  return {};
+}
+
+Result<> ConfigReader::take_value(const std::string& key, const Toml& node) {
+  std::vector<std::string> names = list_names();
+  for (const Known& known : known_settings()) {
+    names.push_back(known.key);
+    if (known.key != key) continue;
+    std::string value;
+    bool fits = false;
+    if (known.kind == Known::Kind::Text && (fits = node.node.is_string())) {
+      value = **node.node.as_string();
+    } else if (known.kind == Known::Kind::Truth && (fits = node.node.is_boolean())) {
+      value = **node.node.as_boolean() ? "true" : "false";
+    } else if (known.kind == Known::Kind::Number && node.node.is_integer()) {
+      fits = **node.node.as_integer() >= 0;
+      value = std::to_string(**node.node.as_integer());
+    } else if (known.kind == Known::Kind::Texts && (fits = node.node.is_array())) {
+      for (const toml::node& item : *node.node.as_array()) {
+        if (!item.is_string()) return wrong(node, fmt::format("{} must be a list of texts", key));
+        value += (value.empty() ? "" : "\n") + **item.as_string();
+      }
+    }
+    if (!fits) return wrong(node, fmt::format("{} has a value of the wrong kind", key));
+    config_.settings_[key] = {value,
+                              fmt::format("{}:{}", file_.native(), node.node.source().begin.line)};
+    return {};
+  }
+  return wrong(node, hint_for(key, names));
+}
+
+Result<> ConfigReader::take_list(const std::string& name, const Toml& list) {
+  for (const toml::node& item : *list.node.as_array()) {
+    const Toml table{item};
+    if (name == "tokens") {
+      TRY(take_token(table));
+    } else if (name == "certificates") {
+      TRY(take_certificate(table));
+    } else if (name == "pools") {
+      TRY(take_pool(table));
+    } else if (name == "quotas") {
+      TRY(take_quota(table));
+    } else {
+      return wrong(table, hint_for(name, list_names()));
+    }
+  }
+  return {};
+}
+
+Result<> ConfigReader::check_keys(const Toml& table, const std::vector<std::string>& keys,
+                                  std::string_view where) {
+  for (const auto& [key, node] : *table.node.as_table()) {
+    const std::string name(key.str());
+    if (std::find(keys.begin(), keys.end(), name) != keys.end()) continue;
+    return wrong({node}, fmt::format("{}: {}", where, hint_for(name, keys)));
+  }
+  return {};
+}
+
+Result<> ConfigReader::take_token(const Toml& table) {
+  TRY(check_keys(table, {"name", "tenant", "sha256"}, "tokens"));
+  const toml::table& given = *table.node.as_table();
+  server::Token token{word_of(given, "name"), word_of(given, "tenant"), word_of(given, "sha256")};
+  const bool is_hash = token.sha256.size() == 64 &&
+                       token.sha256.find_first_not_of("0123456789abcdef") == std::string::npos;
+  if (token.name.empty() || token.tenant.empty() || !is_hash) {
+    return wrong(table,
+                 "a token has a name, a tenant and the SHA-256 of its text (printf %s TOKEN | "
+                 "sha256sum)");
+  }
+  config_.tokens.push_back(std::move(token));
+  return {};
+}
+
+Result<> ConfigReader::take_certificate(const Toml& table) {
+  TRY(check_keys(table, {"name", "tenant"}, "certificates"));
+  const toml::table& given = *table.node.as_table();
+  const std::string name = word_of(given, "name");
+  const std::string tenant = word_of(given, "tenant");
+  if (name.empty() || tenant.empty()) return wrong(table, "a certificate has a name and a tenant");
+  config_.certificates[name] = tenant;
+  return {};
+}
+
+Result<> ConfigReader::take_quota(const Toml& table) {
+  TRY(check_keys(table, {"tenant", "sandboxes", "memory_bytes", "millicpus"}, "quotas"));
+  const toml::table& given = *table.node.as_table();
+  const std::string tenant = word_of(given, "tenant");
+  if (tenant.empty()) return wrong(table, "a quota has a tenant");
+  service::Quota quota;
+  quota.sandboxes = given["sandboxes"].value_or(quota.sandboxes);
+  quota.memory_bytes = given["memory_bytes"].value_or(quota.memory_bytes);
+  quota.millicpus = given["millicpus"].value_or(quota.millicpus);
+  config_.quotas[tenant] = quota;
+  return {};
+}
+
+Result<> ConfigReader::take_pool(const Toml& table) {
+  TRY(check_keys(table,
+                 {"name", "backend", "image", "memory", "millicpus", "pids", "ttl_seconds",
+                  "min_idle", "max_idle", "max_total", "idle_timeout_seconds", "tenants"},
+                 "pools"));
+  const toml::table& given = *table.node.as_table();
+  service::PoolSpec pool;
+  pool.name = word_of(given, "name");
+  if (pool.name.empty()) return wrong(table, "a pool has a name");
+  pool.spec.backend = word_of(given, "backend");
+  pool.spec.image = word_of(given, "image");
+  if (given.contains("memory")) {
+    const auto bytes = parse_byte_size(word_of(given, "memory"));
+    if (!bytes) return wrong(table, fmt::format("memory: {}", bytes.error().message));
+    pool.spec.limits.memory_bytes = *bytes;
+  }
+  pool.spec.limits.millicpus = given["millicpus"].value_or(pool.spec.limits.millicpus);
+  pool.spec.limits.processes = given["pids"].value_or(pool.spec.limits.processes);
+  pool.spec.ttl = std::chrono::seconds(given["ttl_seconds"].value_or(std::int64_t{300}));
+  pool.min_idle = given["min_idle"].value_or(pool.min_idle);
+  pool.max_idle = given["max_idle"].value_or(pool.max_idle);
+  pool.max_total = given["max_total"].value_or(pool.max_total);
+  pool.idle_timeout =
+      std::chrono::seconds(given["idle_timeout_seconds"].value_or(std::int64_t{600}));
+  if (const toml::array* tenants = given["tenants"].as_array()) {
+    for (const toml::node& item : *tenants)
+      pool.tenants.push_back(item.value_or(std::string()));
+  }
+  config_.pools.push_back(std::move(pool));
+  return {};
+}
+
+}  // namespace nutshell::daemon

@@ -1,0 +1,63 @@
+#include "daemon/config.h"
+
+#include <gtest/gtest.h>
+
+#include "base/file.h"
+#include "base/scratch_fixture.h"
+
+namespace nutshell::daemon {
+namespace {
+
+class ConfigTest : public testing::Test {
+ protected:
+  Result<Config> load(const std::string& text) {
+    EXPECT_TRUE(write_file(scratch_ / "c.toml", text));
+    return Config::load(scratch_ / "c.toml");
+  }
+  ScratchDirectory scratch_;
+};
+
+const std::string kToken =
+    "[[tokens]]\nname = \"a\"\ntenant = \"t\"\nsha256 = \"" + std::string(64, 'a') + "\"\n";
+
+TEST_F(ConfigTest, EveryValueKnowsItsOrigin) {
+  const auto config = load("drain_seconds = 5\n[tcp]\nport = 7070\nhosts = [\"a\", \"b\"]\n");
+  ASSERT_TRUE(config) << config.error().message;
+  EXPECT_EQ(config->number("tcp.port"), 7070U);
+  EXPECT_EQ(config->texts("tcp.hosts"), (std::vector<std::string>{"a", "b"}));
+  EXPECT_EQ(config->settings().at("tcp.port").origin, (scratch_ / "c.toml").native() + ":3");
+  EXPECT_EQ(config->settings().at("tcp.address").origin, "default");
+}
+
+TEST_F(ConfigTest, ReadsTokensPoolsAndQuotas) {
+  const auto config = load(kToken +
+                           "[[pools]]\nname = \"p\"\nmemory = \"1g\"\nmin_idle = 2\n"
+                           "[[quotas]]\ntenant = \"t\"\nsandboxes = 3\n");
+  ASSERT_TRUE(config) << config.error().message;
+  EXPECT_EQ(config->tokens.front().tenant, "t");
+  EXPECT_EQ(config->pools.front().spec.limits.memory_bytes, 1ULL << 30U);
+  EXPECT_EQ(config->quotas.at("t").sandboxes, 3U);
+}
+
+TEST_F(ConfigTest, RefusesWhatItDoesNotKnow) {
+  EXPECT_NE(load("[tcp]\nprot = 1\n").error().message.find("did you mean 'tcp.port'"),
+            std::string::npos);
+  for (const char* wrong : {"x = 1", "[tcp]\nport = -1", "[tcp]\nport = \"1\"", "[[other]]\nx = 1",
+                            "[[tokens]]\nname = \"a\"", "[[pools]]\nmin_idle = 1", "[tcp",
+                            "[socket]\npath = 5", "[tcp]\nhosts = [1]"}) {
+    EXPECT_FALSE(load(wrong)) << wrong;
+  }
+}
+
+TEST_F(ConfigTest, LeavesNoDoorOpen) {
+  const auto doors = [&](const std::string& text) { return check_doors(*load(text)); };
+  EXPECT_TRUE(doors(""));
+  EXPECT_FALSE(doors("[tcp]\nport = 1\n"));
+  EXPECT_TRUE(doors("[tcp]\nport = 1\n" + kToken));
+  EXPECT_FALSE(doors("[tcp]\nport = 1\naddress = \"0.0.0.0\"\n" + kToken));
+  EXPECT_TRUE(doors("[tcp]\nport = 1\naddress = \"0.0.0.0\"\nunsafe_plain = true\n" + kToken));
+  EXPECT_FALSE(doors("[tcp]\nport = 1\nclient_authority = \"ca\"\n" + kToken));
+}
+
+}  // namespace
+}  // namespace nutshell::daemon

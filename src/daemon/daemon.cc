@@ -1,0 +1,260 @@
+#include "daemon/daemon.h"
+
+#include <fmt/format.h>
+#include <poll.h>
+#include <sys/resource.h>
+#include <sys/signalfd.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include <csignal>
+#include <cstdlib>
+
+#include "base/file.h"
+#include "base/random_id.h"
+#include "base/user_directory.h"
+#include "daemon/activation.h"
+#include "daemon/log.h"
+#include "http/tls/tls.h"
+
+namespace nutshell::daemon {
+namespace {
+
+namespace fs = std::filesystem;
+
+// Each connection and each sandbox costs some.
+void raise_descriptor_limit() {
+  rlimit limit{};
+  if (::getrlimit(RLIMIT_NOFILE, &limit) != 0) return;
+  limit.rlim_cur = limit.rlim_max;
+  (void)::setrlimit(RLIMIT_NOFILE, &limit);  // the old limit only means fewer connections
+}
+
+std::string from_environment(const char* name) {
+  const char* value = std::getenv(name);  // NOLINT(concurrency-mt-unsafe): before any thread
+  return value == nullptr ? "" : value;
+}
+
+fs::path default_state() {
+  if (::geteuid() == 0) return "/var/lib/nutshell";
+  const std::string state = from_environment("XDG_STATE_HOME");
+  if (state.starts_with('/')) return fs::path(state) / "nutshell";
+  return fs::path(from_environment("HOME")) / ".local/state/nutshell";
+}
+
+server::GateRules rules_of(const Config& config) {
+  server::GateRules rules;
+  rules.tokens = config.tokens;
+  rules.certificates = config.certificates;
+  rules.hosts = config.texts("tcp.hosts");
+  rules.origins = config.texts("tcp.origins");
+  rules.user = ::geteuid();
+  return rules;
+}
+
+Result<audit::Durability> durability_of(const Config& config) {
+  const std::string& word = config.text("audit.durability");
+  if (word == "kernel") return audit::Durability::Kernel;
+  if (word == "group") return audit::Durability::Group;
+  if (word == "each") return audit::Durability::Each;
+  return failure(ErrorCode::InvalidArgument, "audit.durability must be kernel, group or each");
+}
+
+Result<UniqueFd> block_signals() {
+  sigset_t ours;
+  sigemptyset(&ours);
+  for (const int one : {SIGTERM, SIGINT, SIGHUP})
+    sigaddset(&ours, one);
+  pthread_sigmask(SIG_BLOCK, &ours, nullptr);
+  std::signal(SIGPIPE, SIG_IGN);  // NOLINT(concurrency-mt-unsafe): one thread so far
+  UniqueFd signals(::signalfd(-1, &ours, SFD_CLOEXEC | SFD_NONBLOCK));
+  if (!signals) return syscall_failure("signalfd");
+  return signals;
+}
+
+}  // namespace
+
+Result<Config> load_config(const Command& command) {
+  Config config = TRY(Config::load(command.config));
+  if (const std::string state = from_environment("NUTSHELL_STATE_DIR"); !state.empty()) {
+    config.override_with("state.directory", state, "NUTSHELL_STATE_DIR");
+  }
+  if (!command.socket.empty()) config.override_with("socket.path", command.socket, "--socket");
+  if (!command.state.empty()) config.override_with("state.directory", command.state, "--state");
+  TRY(check_doors(config));
+  TRY(durability_of(config));
+  return config;
+}
+
+std::string describe(const Config& config) {
+  std::string text;
+  for (const auto& [key, setting] : config.settings()) {
+    std::string value = setting.value;
+    for (char& letter : value)
+      letter = letter == '\n' ? ',' : letter;
+    text += fmt::format("{:<28} {:<40} {}\n", key, value.empty() ? "-" : value, setting.origin);
+  }
+  text += fmt::format("{} tokens, {} certificates, {} pools, {} quotas\n", config.tokens.size(),
+                      config.certificates.size(), config.pools.size(), config.quotas.size());
+  return text;
+}
+
+Result<std::unique_ptr<Daemon>> Daemon::start(const Command& command) {
+  const Config config = TRY(load_config(command));
+  std::unique_ptr<Daemon> daemon(new Daemon(command));
+  raise_descriptor_limit();
+  daemon->signals_ = TRY(block_signals());
+  if (command.is_private) TRY(daemon->watch_parent());
+  TRY(daemon->open(config));
+  TRY(daemon->listen(config));
+  return daemon;
+}
+
+Result<> Daemon::watch_parent() {
+  const pid_t parent = ::getppid();
+  parent_ = UniqueFd(static_cast<int>(::syscall(SYS_pidfd_open, parent, 0)));
+  if (!parent_) return syscall_failure("pidfd_open");
+  // It may have died before it could be watched.
+  if (::getppid() != parent) return failure(ErrorCode::Cancelled, "the parent is gone");
+  return make_private();
+}
+
+// A runtime directory of its own: nothing is shared with other daemons of the user.
+Result<> Daemon::make_private() {
+  private_directory_ = TRY(open_user_directory()) / ("private-" + random_id(12));
+  ::setenv("NUTSHELL_RUNTIME_DIR", private_directory_.c_str(), 1);  // NOLINT: before any thread
+  TRY(open_user_directory());
+  return {};
+}
+
+Result<> Daemon::open(const Config& config) {
+  service::ServiceOptions options;
+  options.backends.programs = command_.programs;
+  options.state_directory = config.text("state.directory");
+  if (options.state_directory.empty()) {
+    options.state_directory = command_.is_private ? private_directory_ / "state" : default_state();
+  }
+  std::error_code made;
+  fs::create_directories(options.state_directory.parent_path(), made);
+  options.audit.durability = TRY(durability_of(config));
+  options.audit.secret_names = config.texts("audit.secret_names");
+  options.default_quota = {static_cast<std::uint32_t>(config.number("quota.sandboxes")),
+                           config.number("quota.memory_bytes"), config.number("quota.millicpus")};
+  options.quotas = config.quotas;
+  options.longest_life = config.seconds("limits.longest_life_seconds");
+  options.pools = config.pools;
+  options.notice = [](std::string_view line) { log_line(Level::Info, line); };
+  service_ = TRY(service::Service::open(std::move(options)));
+  gate_ = std::make_unique<server::Gate>(rules_of(config));
+  server::Api::Options api{*service_, *gate_};
+  if (config.is_true("log.requests")) api.log = log_request;
+  api_ = std::make_unique<server::Api>(std::move(api));
+  return {};
+}
+
+Result<std::vector<http::Endpoint>> Daemon::endpoints(const Config& config) {
+  std::vector<http::Endpoint> all;
+  for (UniqueFd& passed : take_passed_sockets())
+    all.push_back({std::move(passed)});
+  socket_ = config.text("socket.path");
+  if (socket_.empty()) socket_ = TRY(open_user_directory()) / "nutshelld.sock";
+  if (all.empty()) {
+    all.push_back({TRY(http::listen_on_unix(socket_))});
+    owns_socket_ = true;
+  }
+  const std::uint64_t port = config.number("tcp.port");
+  if (port == 0) return all;
+  if (port > 65535) return failure(ErrorCode::InvalidArgument, "tcp.port is at most 65535");
+  http::Endpoint tcp{
+      TRY(http::listen_on_tcp(config.text("tcp.address"), static_cast<std::uint16_t>(port)))};
+  if (!config.text("tcp.certificate").empty()) {
+    tcp.make_transport =
+        TRY(http::tls_server({config.text("tcp.certificate"), config.text("tcp.key"),
+                              config.text("tcp.client_authority")}));
+  }
+  all.push_back(std::move(tcp));
+  return all;
+}
+
+Result<> Daemon::listen(const Config& config) {
+  http::ServerLimits limits;
+  limits.connections = config.number("limits.connections");
+  limits.workers = config.number("limits.workers");
+  drain_time_ = config.seconds("drain_seconds");
+  server_ = TRY(http::Server::start(
+      TRY(endpoints(config)), [this](http::Exchange& exchange) { api_->answer(exchange); },
+      limits));
+  log_line(Level::Info, fmt::format("ready on {}", socket_));
+  tell_starter("READY=1");
+  return {};
+}
+
+Result<> Daemon::run() {
+  for (;;) {
+    std::array<pollfd, 2> watched = {pollfd{signals_.get(), POLLIN, 0},
+                                     pollfd{parent_.get(), POLLIN, 0}};
+    if (::poll(watched.data(), watched.size(), -1) < 0 && errno != EINTR) {
+      return syscall_failure("poll");
+    }
+    if (watched[1].revents != 0) break;
+    signalfd_siginfo signal{};
+    if (::read(signals_.get(), &signal, sizeof signal) != sizeof signal) continue;
+    if (signal.ssi_signo != SIGHUP) break;
+    reload();
+  }
+  drain();
+  return {};
+}
+
+// A file with an error in it changes nothing.
+void Daemon::reload() {
+  const auto config = load_config(command_);
+  if (!config) {
+    log_line(Level::Error, fmt::format("reload: nothing changed: {}", config.error().message));
+    return;
+  }
+  gate_->replace(rules_of(*config));
+  for (const service::PoolSpec& pool : config->pools) {
+    if (auto defined = service_->define_pool(pool); !defined) {
+      log_line(Level::Error,
+               fmt::format("reload: pool {}: {}", pool.name, defined.error().message));
+    }
+  }
+  log_line(Level::Info, "reloaded tokens, certificates and pools");
+}
+
+void Daemon::drain() {
+  tell_starter("STOPPING=1");
+  log_line(Level::Info, "draining");
+  const Deadline deadline = Deadline::in(drain_time_);
+  // New connections are refused first; what runs has until the deadline.
+  const bool is_clean = server_->drain(deadline);
+  service_->drain(deadline);
+  if (command_.is_private) end_sandboxes();
+  log_line(is_clean ? Level::Info : Level::Warning,
+           is_clean ? "drained" : "drained; requests that did not end were cut");
+}
+
+void Daemon::end_sandboxes() {
+  const service::Caller caller{"local", "private daemon", service::HostFiles::Allowed};
+  for (;;) {
+    const auto page = service_->list(caller, {});
+    if (!page || page->sandboxes.empty()) return;
+    bool any = false;
+    for (const service::SandboxView& view : page->sandboxes)
+      any = service_->destroy(caller, view.id).has_value() || any;
+    if (!any) return;
+  }
+}
+
+Daemon::~Daemon() {
+  server_.reset();
+  if (owns_socket_) ::unlink(socket_.c_str());
+  api_.reset();
+  service_.reset();
+  if (private_directory_.empty()) return;
+  std::error_code ignored;  // the next gc of the user finds what is left
+  fs::remove_all(private_directory_, ignored);
+}
+
+}  // namespace nutshell::daemon

@@ -1,0 +1,58 @@
+// nutshelld: sandboxes for many callers, over HTTP on a Unix socket, and TCP where it is
+// configured.
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <CLI/CLI.hpp>
+#include <filesystem>
+
+#include "daemon/daemon.h"
+#include "daemon/log.h"
+
+namespace {
+
+using nutshell::daemon::Command;
+using nutshell::daemon::Daemon;
+
+int run(const Command& command) {
+  if (command.shows_config) {
+    const auto config = nutshell::daemon::load_config(command);
+    if (!config) {
+      fmt::print(stderr, "nutshelld: {}\n", config.error().message);
+      return 1;
+    }
+    fmt::print("{}", describe(*config));
+    return 0;
+  }
+  auto daemon = Daemon::start(command);
+  if (!daemon) {
+    nutshell::daemon::log_line(nutshell::daemon::Level::Error, daemon.error().message);
+    return 1;
+  }
+  if (command.is_private) {
+    // For whoever started it, and waits for this line.
+    fmt::print("{}\n", (*daemon)->socket());
+    std::fflush(stdout);
+  }
+  const auto ended = (*daemon)->run();
+  if (!ended) nutshell::daemon::log_line(nutshell::daemon::Level::Error, ended.error().message);
+  return ended ? 0 : 1;
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  CLI::App app("Sandboxes for many callers");
+  Command command;
+  std::error_code unknown;
+  command.programs = std::filesystem::read_symlink("/proc/self/exe", unknown).parent_path();
+  app.add_option("--config", command.config, "TOML file");
+  app.add_option("--socket", command.socket, "Unix socket to listen on");
+  app.add_option("--state", command.state, "directory of the database and the record");
+  app.add_flag("--private", command.is_private,
+               "die with the parent process, and end all sandboxes; prints the socket when ready");
+  app.add_flag("--show-config", command.shows_config,
+               "print every setting and where it comes from, and end");
+  CLI11_PARSE(app, argc, argv);
+  return run(command);
+}

@@ -1,0 +1,211 @@
+#include "server/http/api.h"
+
+#include <fmt/format.h>
+
+#include <charconv>
+#include <nlohmann/json.hpp>
+
+#include "server/http/problem.h"
+
+namespace nutshell::server {
+namespace {
+
+constexpr std::size_t kMostJsonBytes = 16U << 20U;
+
+std::vector<std::string> cut(std::string_view path) {
+  std::vector<std::string> parts;
+  while (!path.empty()) {
+    path.remove_prefix(1);
+    const std::size_t end = std::min(path.find('/'), path.size());
+    parts.emplace_back(path.substr(0, end));
+    path.remove_prefix(end);
+  }
+  return parts;
+}
+
+bool fits(const std::vector<std::string>& pattern, const std::vector<std::string>& segments,
+          std::vector<std::string>& captured) {
+  if (pattern.size() != segments.size()) return false;
+  captured.clear();
+  for (std::size_t i = 0; i < pattern.size(); ++i) {
+    if (pattern[i].starts_with('{')) {
+      if (segments[i].empty()) return false;
+      captured.push_back(segments[i]);
+    } else if (pattern[i] != segments[i]) {
+      return false;
+    }
+  }
+  return true;
+}
+
+Result<> check_query(const Route& route, const http::Target& target) {
+  for (const auto& [name, value] : target.query) {
+    const auto is_named = [&, &key = name](const Parameter& one) { return one.name == key; };
+    const auto found = std::find_if(route.query.begin(), route.query.end(), is_named);
+    if (found == route.query.end()) {
+      return failure(ErrorCode::InvalidArgument, fmt::format("unknown parameter '{}'", name));
+    }
+  }
+  for (const Parameter& parameter : route.query) {
+    const bool is_missing = parameter.presence == Field::Presence::Required &&
+                            target.parameter(parameter.name) == nullptr;
+    if (is_missing) {
+      return failure(ErrorCode::InvalidArgument,
+                     fmt::format("the parameter '{}' is missing", parameter.name));
+    }
+  }
+  return {};
+}
+
+Result<Json> read_json(http::Exchange& exchange, const Route& route) {
+  const std::string text = TRY(exchange.read_body(kMostJsonBytes));
+  Json body = text.empty() ? Json::object() : TRY(parse_json(text));
+  if (!body.is_object()) return failure(ErrorCode::InvalidArgument, "the body must be an object");
+  if (route.takes) TRY(check_shape(body, route.takes()));
+  return body;
+}
+
+// Where the body is read and cannot be: the statuses that HTTP has for it.
+Result<> reply_unread(http::Exchange& exchange, const Error& error) {
+  if (error.code == ErrorCode::ResourceExhausted) return reply_problem(exchange, 413, error);
+  if (error.code == ErrorCode::DeadlineExceeded) return reply_problem(exchange, 408, error);
+  return reply_problem(exchange, error);
+}
+
+}  // namespace
+
+Result<> reply(Call& call, int status, const Json& body) {
+  return call.exchange.respond(status, {{"Content-Type", "application/json"}}, print_json(body));
+}
+
+Result<> reply_nothing(Call& call) {
+  return call.exchange.respond(204, {}, "");
+}
+
+Result<std::uint64_t> number_parameter(const Call& call, std::string_view name,
+                                       std::uint64_t otherwise) {
+  const std::string* text = call.exchange.target().parameter(name);
+  if (text == nullptr) return otherwise;
+  std::uint64_t number = 0;
+  const char* end = text->data() + text->size();
+  const auto [place, error] = std::from_chars(text->data(), end, number);
+  if (error != std::errc() || place != end || text->empty()) {
+    return failure(ErrorCode::InvalidArgument,
+                   fmt::format("the parameter '{}' must be a whole number", name));
+  }
+  return number;
+}
+
+std::string text_parameter(const Call& call, std::string_view name) {
+  const std::string* text = call.exchange.target().parameter(name);
+  return text == nullptr ? std::string() : *text;
+}
+
+Result<std::string> path_parameter(const Call& call) {
+  std::string path = text_parameter(call, "path");
+  if (path.empty()) return failure(ErrorCode::InvalidArgument, "the parameter 'path' is empty");
+  return path;
+}
+
+std::vector<Route> api_routes() {
+  std::vector<Route> all;
+  for (auto* part :
+       {health_routes, sandbox_routes, workspace_routes, exec_routes, terminal_routes, file_routes,
+        tool_routes, session_routes, pool_routes, batch_routes, evidence_routes, backend_routes}) {
+    std::vector<Route> some = part();
+    std::move(some.begin(), some.end(), std::back_inserter(all));
+  }
+  return all;
+}
+
+Api::Api(Options options) : options_(std::move(options)), routes_(api_routes()) {
+  std::move(options_.more.begin(), options_.more.end(), std::back_inserter(routes_));
+  const auto document = std::make_shared<const std::string>(openapi_of(routes_));
+  for (Route& route : routes_) {
+    patterns_.push_back(cut(route.path));
+    // The document describes the table that it is served from.
+    if (route.name == "openapi") {
+      route.handle = [document](Call& call) {
+        return call.exchange.respond(200, {{"Content-Type", "application/json"}}, *document);
+      };
+    }
+  }
+}
+
+Api::Found Api::find(const http::Exchange& exchange) const {
+  Found found;
+  std::vector<std::string> captured;
+  // A HEAD is a GET whose body stays here.
+  const std::string_view method = exchange.method() == "HEAD" ? "GET" : exchange.method();
+  for (std::size_t i = 0; i < routes_.size(); ++i) {
+    if (!fits(patterns_[i], exchange.target().segments, captured)) continue;
+    if (routes_[i].method == method) {
+      found.route = &routes_[i];
+      found.captured = captured;
+      return found;
+    }
+    found.allowed += (found.allowed.empty() ? "" : ", ") + routes_[i].method;
+  }
+  return found;
+}
+
+Result<> Api::serve_body(http::Exchange& exchange, Found& found, const service::Caller& caller) {
+  const Route& route = *found.route;
+  if (auto query = check_query(route, exchange.target()); !query) {
+    return reply_problem(exchange, query.error());
+  }
+  Json body;
+  if (route.body == Route::Body::Object) {
+    auto read = read_json(exchange, route);
+    if (!read) return reply_unread(exchange, read.error());
+    body = std::move(*read);
+  } else if (route.body == Route::Body::None) {
+    if (auto rest = exchange.read_body(kMostJsonBytes); !rest) {
+      return reply_unread(exchange, rest.error());
+    }
+  }
+  Call call{exchange, options_.service, caller, std::move(found.captured), body};
+  auto done = route.handle(call);
+  if (done || exchange.is_answered()) return done;
+  return reply_problem(exchange, done.error());
+}
+
+Result<> Api::serve(http::Exchange& exchange, Found& found, service::Caller& caller) {
+  if (found.route != nullptr && found.route->access == Route::Access::Anyone) {
+    return serve_body(exchange, found, caller);
+  }
+  auto admitted = options_.gate.admit(exchange);
+  if (!admitted) {
+    const Gate::Refusal& refusal = admitted.error();
+    http::Headers more;
+    if (refusal.status == 401) more.add("WWW-Authenticate", "Bearer");
+    if (refusal.status == 429) more.add("Retry-After", "60");
+    const std::string address = exchange.remote().address;
+    // Who is barred already is not worth a record each time.
+    if (refusal.status != 429) {
+      options_.service.note({"", address.empty() ? "socket" : address}, "deny",
+                            refusal.error.message);
+    }
+    return reply_problem(exchange, refusal.status, refusal.error, more);
+  }
+  caller = std::move(*admitted);
+  if (found.route != nullptr) return serve_body(exchange, found, caller);
+  if (found.allowed.empty()) {
+    return reply_problem(exchange, {ErrorCode::NotFound, "there is nothing here"});
+  }
+  return reply_problem(exchange, 405, {ErrorCode::InvalidArgument, "this cannot be done here"},
+                       {{"Allow", found.allowed}});
+}
+
+void Api::answer(http::Exchange& exchange) {
+  const auto begin = Clock::now();
+  Found found = find(exchange);
+  const std::string_view path = found.route == nullptr ? "-" : std::string_view(found.route->path);
+  service::Caller caller;
+  // A client that is gone cannot be told anything; the log has the status.
+  (void)serve(exchange, found, caller);
+  options_.log({exchange.method(), path, exchange.status(), caller.who, caller.tenant,
+                std::chrono::duration_cast<std::chrono::microseconds>(Clock::now() - begin)});
+}
+
+}  // namespace nutshell::server

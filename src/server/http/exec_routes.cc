@@ -1,0 +1,148 @@
+#include <fmt/format.h>
+
+#include <nlohmann/json.hpp>
+
+#include "server/http/exec_io.h"
+#include "server/http/requests.h"
+#include "server/http/route.h"
+#include "server/http/shapes.h"
+#include "server/http/views.h"
+
+namespace nutshell::server {
+namespace {
+
+// How long one look at a running exec lasts at most; the client can come again.
+constexpr auto kLongestLook = std::chrono::hours(1);
+
+std::optional<StreamFormat> wanted_stream(const Call& call) {
+  const http::Headers& headers = call.exchange.headers();
+  if (headers.has_word("Accept", "application/x-ndjson")) return StreamFormat::Lines;
+  if (headers.has_word("Accept", "text/event-stream")) return StreamFormat::ServerSentEvents;
+  return std::nullopt;
+}
+
+service::TraceLevel trace_of(const Json& body) {
+  const std::string word = text_of(body, "trace", "off");
+  if (word == "files") return service::TraceLevel::Files;
+  return word == "summary" ? service::TraceLevel::Summary : service::TraceLevel::Off;
+}
+
+// To its end, or until the client hangs up.
+Result<> follow(Call& call, const std::string& exec, StreamingClient::Terms terms) {
+  const bool is_lines = terms.format == StreamFormat::Lines;
+  TRY(call.exchange.begin_stream(
+      200, {{"Content-Type", is_lines ? "application/x-ndjson" : "text/event-stream"},
+            {"Cache-Control", "no-cache"}}));
+  StreamingClient client(call.exchange, terms);
+  TRY(client.send("start", print_json({{"type", "start"}, {"exec_id", exec}})));
+  const auto state = call.service.follow_exec(call.caller, call.id(), exec,
+                                              {terms.output_offset, terms.error_offset},
+                                              Deadline::in(kLongestLook), client);
+  client.flush();
+  if (client.is_gone()) return failure(ErrorCode::Unavailable, "the client hung up");
+  Json last;
+  if (!state) {
+    last = {{"type", "error"},
+            {"code", to_string(state.error().code)},
+            {"detail", state.error().message}};
+  } else if (state->ending) {
+    last = {{"type", "end"}};
+    last.update(to_json(*state->ending));
+    last["audit_id"] = state->audit_id;
+  } else {
+    last = {{"type", "running"}, {"exec_id", exec}};
+  }
+  TRY(client.send(last["type"].get<std::string>(), print_json(last)));
+  return call.exchange.finish();
+}
+
+Result<> stream_new(Call& call, StreamFormat format, const ExecRequest& request,
+                    const service::ExecOptions& options) {
+  StreamingClient::Terms terms;
+  terms.format = format;
+  const bool cancels = text_of(call.body, "on_disconnect", "keep") == "cancel";
+  terms.on_hang_up = cancels ? StreamingClient::OnHangUp::Cancel : StreamingClient::OnHangUp::Leave;
+  const auto state = TRY(call.service.start_exec(call.caller, call.id(), request, options));
+  return follow(call, state.exec_id, terms);
+}
+
+Result<> exec(Call& call) {
+  const ExecRequest request = TRY(exec_of(call.body));
+  service::ExecOptions options;
+  options.trace = trace_of(call.body);
+  options.idempotency_key = call.exchange.headers().get("Idempotency-Key");
+  const auto format = wanted_stream(call);
+  const bool is_detached = is_true(call.body, "detach");
+  if ((format || is_detached) && request.standard_input == StandardInput::Streamed) {
+    return failure(ErrorCode::Unsupported,
+                   "stdin can be given only where the answer is awaited; use a file, or the "
+                   "terminal route");
+  }
+  if (format && !is_detached) return stream_new(call, *format, request, options);
+  if (is_detached) {
+    const auto state = TRY(call.service.start_exec(call.caller, call.id(), request, options));
+    return reply(call, 202, to_json(state));
+  }
+  WaitingClient client(call.exchange, text_of(call.body, "stdin"));
+  const auto done = TRY(call.service.exec(call.caller, call.id(), request, options, client));
+  Json body = to_json(done.result, client.output, client.error);
+  body["audit_id"] = done.audit_id;
+  if (options.trace != service::TraceLevel::Off) body["trace"] = to_json(done.trace);
+  return reply(call, 200, body);
+}
+
+Result<> find_exec(Call& call) {
+  const std::string& exec_id = call.captured[1];
+  StreamingClient::Terms terms;
+  terms.output_offset = TRY(number_parameter(call, "stdout_offset", 0));
+  terms.error_offset = TRY(number_parameter(call, "stderr_offset", 0));
+  const auto state = TRY(call.service.find_exec(call.caller, call.id(), exec_id));
+  const auto format = wanted_stream(call);
+  if (!format) return reply(call, 200, to_json(state));
+  terms.format = *format;
+  return follow(call, exec_id, terms);
+}
+
+Result<> signal_exec(Call& call) {
+  wire::ExecEvent event = wire::CancelExec{};
+  if (call.body.contains("signal")) {
+    event = wire::SendSignal{static_cast<int>(number_of(call.body, "signal", 0))};
+  }
+  TRY(call.service.signal_exec(call.caller, call.id(), call.captured[1], event));
+  return reply_nothing(call);
+}
+
+}  // namespace
+
+std::vector<Route> exec_routes() {
+  using enum Field::Type;
+  return {{.method = "POST",
+           .path = "/v1/sandboxes/{id}/exec",
+           .name = "exec",
+           .summary = "Run a command. With Accept: application/x-ndjson or text/event-stream its "
+                      "output comes as it is written",
+           .handle = exec,
+           .takes = exec_shape,
+           .gives = exec_result_shape,
+           .others = {{202, exec_state_shape}},
+           .body = Route::Body::Object,
+           .takes_idempotency_key = true},
+          {.method = "GET",
+           .path = "/v1/sandboxes/{id}/exec/{exec}",
+           .name = "getExec",
+           .summary = "A detached or streamed exec; as a stream, its output from these offsets on",
+           .handle = find_exec,
+           .query = {{.name = "stdout_offset", .type = Integer, .least = 0},
+                     {.name = "stderr_offset", .type = Integer, .least = 0}},
+           .gives = exec_state_shape},
+          {.method = "POST",
+           .path = "/v1/sandboxes/{id}/exec/{exec}/signal",
+           .name = "signalExec",
+           .summary = "Send it a signal, or end it with all its processes",
+           .handle = signal_exec,
+           .takes = signal_shape,
+           .success = 204,
+           .body = Route::Body::Object}};
+}
+
+}  // namespace nutshell::server

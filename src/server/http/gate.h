@@ -1,0 +1,68 @@
+// Who may come in: turns what is proved about a client into the caller that the service knows.
+// Thread-safe.
+#pragma once
+
+#include <chrono>
+#include <map>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "base/deadline.h"
+#include "base/guarded.h"
+#include "base/result.h"
+#include "http/exchange.h"
+#include "service/caller.h"
+
+namespace nutshell::server {
+
+// Kept as the hash of the token alone: who reads the file cannot use it.
+struct Token {
+  std::string name;    // for the record
+  std::string tenant;  // whose sandboxes it opens
+  std::string sha256;  // 64 hexadecimal digits
+};
+
+struct GateRules {
+  std::vector<Token> tokens;
+  std::map<std::string, std::string> certificates;  // name in the client's certificate → tenant
+  std::vector<std::string> hosts;                   // names besides localhost that are ours
+  std::vector<std::string> origins;                 // pages that may call us
+  std::string local_tenant = "local";
+  std::uint32_t user = 0;  // whose processes may use the Unix socket without a token, besides root
+};
+
+class Gate {
+ public:
+  explicit Gate(GateRules rules) { replace(std::move(rules)); }
+
+  // How many wrong tokens one address may try within kFailureTime.
+  static constexpr std::size_t kMostFailures = 10;
+  static constexpr auto kFailureTime = std::chrono::seconds(60);
+
+  struct Refusal {
+    int status = 401;
+    Error error;
+  };
+  // A refusal says as little as it can.
+  tl::expected<service::Caller, Refusal> admit(const http::Exchange& exchange);
+
+  void replace(GateRules rules);
+
+ private:
+  struct Failures {
+    Clock::time_point begin;
+    std::size_t count = 0;
+  };
+  [[nodiscard]] bool is_barred(const std::string& address);
+  void count_failure(const std::string& address);
+
+  // Shared: a request goes on with the rules it began with while a reload brings new ones.
+  Guarded<std::shared_ptr<const GateRules>> rules_;
+  Guarded<std::map<std::string, Failures>> failures_;
+};
+
+// Compares all of both, wherever they differ first.
+bool equal_in_constant_time(std::string_view a, std::string_view b);
+
+}  // namespace nutshell::server

@@ -1,0 +1,81 @@
+#include "server/http/gate.h"
+
+#include <gtest/gtest.h>
+#include <unistd.h>
+
+#include "base/sha256.h"
+#include "http/server_fixture.h"
+
+namespace nutshell::server {
+namespace {
+
+using namespace std::chrono_literals;
+
+// The gate behind a real server: answers the caller's tenant, or the status of the refusal.
+class GateTest : public http::ServerTest {
+ protected:
+  void begin(std::uint32_t user) {
+    GateRules rules;
+    rules.tokens = {{"ci", "team-a", sha256_hex("right")}};
+    rules.origins = {"https://ours.example"};
+    rules.user = user;
+    gate_ = std::make_unique<Gate>(rules);
+    start([this](http::Exchange& exchange) {
+      const auto caller = gate_->admit(exchange);
+      (void)exchange.respond(
+          200, {},
+          caller
+              ? caller->tenant + (caller->host_files == service::HostFiles::Allowed ? "+files" : "")
+              : std::to_string(caller.error().status));
+    });
+  }
+
+  std::string admitted(const http::Headers& headers) {
+    auto answer = client().send({.headers = headers}, Deadline::in(5s));
+    return answer ? answer->body : answer.error().message;
+  }
+
+  std::unique_ptr<Gate> gate_;
+};
+
+TEST_F(GateTest, KnowsTheUserOfTheSocket) {
+  begin(::geteuid());
+  EXPECT_EQ(admitted({}), "local+files");
+  EXPECT_EQ(admitted({{"Origin", "https://evil.example"}}), "403");
+  EXPECT_EQ(admitted({{"Origin", "https://ours.example"}}), "local+files");
+}
+
+TEST_F(GateTest, AnotherUserNeedsAToken) {
+  if (::geteuid() == 0) GTEST_SKIP() << "root may always use the socket";
+  begin(::geteuid() + 1);
+  EXPECT_EQ(admitted({}), "401");
+}
+
+TEST_F(GateTest, ATokenIsItsTenantAndNothingElse) {
+  begin(::geteuid());
+  EXPECT_EQ(admitted({{"Authorization", "Bearer right"}}), "team-a");
+  EXPECT_EQ(admitted({{"Authorization", "bearer right"}}), "team-a");
+  for (const char* wrong : {"Bearer wrong", "Bearer Right", "Bearer  right", "Bearer right ",
+                            "Basic right", "right", "Bearer", "Bearer "}) {
+    const std::string answer = admitted({{"Authorization", wrong}});
+    // Space around a header's value is not a part of it.
+    EXPECT_EQ(answer, std::string_view(wrong) == "Bearer right " ? "team-a" : "401") << wrong;
+  }
+}
+
+TEST_F(GateTest, GuessingIsStopped) {
+  begin(::geteuid());
+  for (std::size_t i = 0; i < Gate::kMostFailures; ++i)
+    EXPECT_EQ(admitted({{"Authorization", "Bearer guess"}}), "401");
+  EXPECT_EQ(admitted({{"Authorization", "Bearer right"}}), "429");
+}
+
+TEST(ConstantTime, TellsEqualFromOther) {
+  EXPECT_TRUE(equal_in_constant_time("abc", "abc"));
+  EXPECT_FALSE(equal_in_constant_time("abc", "abd"));
+  EXPECT_FALSE(equal_in_constant_time("abc", "ab"));
+  EXPECT_FALSE(equal_in_constant_time("", "a"));
+}
+
+}  // namespace
+}  // namespace nutshell::server

@@ -1,0 +1,79 @@
+#include <unistd.h>
+
+#include <nlohmann/json.hpp>
+
+#include "server/http/metrics_text.h"
+#include "server/http/problem.h"
+#include "server/http/route.h"
+#include "server/http/shapes.h"
+
+namespace nutshell::server {
+namespace {
+
+Result<> health(Call& call) {
+  return reply(call, 200, {{"status", "ok"}});
+}
+
+Result<> readiness(Call& call) {
+  const std::string trouble = call.service.why_not_ready();
+  if (trouble.empty()) return reply(call, 200, {{"status", "ready"}});
+  return reply_problem(call.exchange, 503, {ErrorCode::Unavailable, trouble});
+}
+
+Result<> metrics(Call& call) {
+  return call.exchange.respond(200, {{"Content-Type", "text/plain; version=0.0.4; charset=utf-8"}},
+                               metrics_text(call.service.metrics()));
+}
+
+Result<> describe_daemon(Call& call) {
+  return reply(call, 200, {{"pid", ::getpid()}, {"api", "v1"}});
+}
+
+const Shape& daemon_shape() {
+  static const Shape shape{"Daemon", {{"pid", Field::Type::Integer}, {"api"}}};
+  return shape;
+}
+
+const Shape& status_shape() {
+  static const Shape shape{"Status",
+                           {{"status", Field::Type::Text, "", Field::Presence::Required}}};
+  return shape;
+}
+
+}  // namespace
+
+std::vector<Route> health_routes() {
+  return {{.method = "GET",
+           .path = "/healthz",
+           .name = "health",
+           .summary = "Whether the daemon answers",
+           .handle = health,
+           .gives = status_shape,
+           .access = Route::Access::Anyone},
+          {.method = "GET",
+           .path = "/readyz",
+           .name = "readiness",
+           .summary = "Whether it can take work",
+           .handle = readiness,
+           .gives = status_shape,
+           .access = Route::Access::Anyone},
+          {.method = "GET",
+           .path = "/metrics",
+           .name = "metrics",
+           .summary = "Figures, as Prometheus reads them",
+           .handle = metrics,
+           .media_type = "text/plain"},
+          {.method = "GET",
+           .path = "/v1/daemon",
+           .name = "daemon",
+           .summary = "Who answers",
+           .handle = describe_daemon,
+           .gives = daemon_shape},
+          {.method = "GET",
+           .path = "/v1/openapi.json",
+           .name = "openapi",
+           .summary = "This document",
+           .handle = [](Call& call) { return reply_nothing(call); }}};
+}
+
+}  // namespace nutshell::server

@@ -1,0 +1,118 @@
+#include "server/http/json.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <nlohmann/json.hpp>
+#include <set>
+#include <vector>
+
+#include "http/websocket.h"
+
+namespace nutshell::server {
+namespace {
+
+constexpr std::size_t kMostDepth = 64;
+
+// Before the parser sees it, so that depth costs nothing.
+bool is_too_deep(std::string_view text) {
+  std::size_t depth = 0;
+  bool is_in_text = false;
+  for (std::size_t i = 0; i < text.size(); ++i) {
+    const char letter = text[i];
+    if (is_in_text) {
+      if (letter == '\\') ++i;
+      if (letter == '"') is_in_text = false;
+      continue;
+    }
+    if (letter == '"') is_in_text = true;
+    if (letter == '{' || letter == '[') ++depth;
+    if ((letter == '}' || letter == ']') && depth > 0) --depth;
+    if (depth > kMostDepth) return true;
+  }
+  return false;
+}
+
+// Sees every key as it is read, and remembers the first that came twice in one object.
+class DuplicateWatch {
+ public:
+  bool operator()(int /*depth*/, Json::parse_event_t event, Json& value) {
+    using Event = Json::parse_event_t;
+    if (event == Event::object_start) open_.emplace_back();
+    if (event == Event::object_end) open_.pop_back();
+    if (event == Event::key && !open_.back().insert(value.get<std::string>()).second) {
+      if (twice_.empty()) twice_ = value.get<std::string>();
+    }
+    return true;
+  }
+  [[nodiscard]] const std::string& twice() const { return twice_; }
+
+ private:
+  std::vector<std::set<std::string>> open_;
+  std::string twice_;
+};
+
+}  // namespace
+
+Result<Json> parse_json(std::string_view text) {
+  if (is_too_deep(text)) {
+    return failure(ErrorCode::InvalidArgument,
+                   fmt::format("the JSON is nested more than {} levels deep", kMostDepth));
+  }
+  if (text.starts_with("\xef\xbb\xbf")) {
+    return failure(ErrorCode::InvalidArgument, "the JSON begins with a byte order mark");
+  }
+  DuplicateWatch watch;
+  try {
+    Json value = Json::parse(text.begin(), text.end(), std::ref(watch));
+    if (watch.twice().empty()) return value;
+    return failure(ErrorCode::InvalidArgument,
+                   fmt::format("the key '{}' stands twice in one object", watch.twice()));
+  } catch (const nlohmann::json::exception& error) {
+    const std::string_view what = error.what();
+    const std::size_t begin = what.find("] ");
+    return failure(ErrorCode::InvalidArgument,
+                   fmt::format("not JSON: {}", what.substr(begin == what.npos ? 0 : begin + 2)));
+  }
+}
+
+std::string print_json(const Json& value) {
+  return value.dump(-1, ' ', false, Json::error_handler_t::replace);
+}
+
+void set_text(Json& object, const std::string& key, std::string_view bytes) {
+  if (http::is_utf8(bytes)) {
+    object[key] = bytes;
+    return;
+  }
+  object[key] = Json::parse(print_json(Json(bytes)));
+  object[key + "_base64"] = base64(bytes);
+}
+
+std::string base64(std::string_view bytes) {
+  constexpr std::string_view kLetters =
+      "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
+  std::string text;
+  text.reserve((bytes.size() + 2) / 3 * 4);
+  for (std::size_t i = 0; i < bytes.size(); i += 3) {
+    const std::size_t count = std::min<std::size_t>(3, bytes.size() - i);
+    std::uint32_t three = 0;
+    for (std::size_t j = 0; j < 3; ++j)
+      three = three << 8U | (j < count ? static_cast<unsigned char>(bytes[i + j]) : 0U);
+    for (std::size_t j = 0; j < 4; ++j)
+      text += j <= count ? kLetters[three >> (18 - 6 * j) & 63U] : '=';
+  }
+  return text;
+}
+
+std::size_t unfinished_tail(std::string_view bytes) {
+  for (std::size_t back = 1; back <= 3 && back <= bytes.size(); ++back) {
+    const auto byte = static_cast<unsigned char>(bytes[bytes.size() - back]);
+    if ((byte & 0xc0U) == 0x80) continue;  // inside a character
+    const std::size_t length = byte >= 0xf0 ? 4 : byte >= 0xe0 ? 3 : byte >= 0xc0 ? 2 : 1;
+    return length > back ? back : 0;
+  }
+  return 0;
+}
+
+}  // namespace nutshell::server

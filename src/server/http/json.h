@@ -1,0 +1,26 @@
+// JSON from and to clients. What two readers could understand differently is refused: duplicate
+// keys, bytes that are no UTF-8, numbers nobody can hold, depths nobody needs.
+#pragma once
+
+#include <nlohmann/json_fwd.hpp>
+#include <string>
+#include <string_view>
+
+#include "base/result.h"
+
+namespace nutshell::server {
+
+using Json = nlohmann::ordered_json;
+
+Result<Json> parse_json(std::string_view text);
+// On one line. Bytes that are no UTF-8 become U+FFFD.
+std::string print_json(const Json& value);
+
+// Sets `key` to the text; where the bytes are no UTF-8, also `key`_base64 to all of them.
+void set_text(Json& object, const std::string& key, std::string_view bytes);
+std::string base64(std::string_view bytes);
+
+// How many bytes at the end begin a character that is not whole yet.
+std::size_t unfinished_tail(std::string_view bytes);
+
+}  // namespace nutshell::server

@@ -1,0 +1,99 @@
+#include <nlohmann/json.hpp>
+
+#include "server/http/requests.h"
+#include "server/http/route.h"
+#include "server/http/shapes.h"
+#include "server/http/views.h"
+
+namespace nutshell::server {
+namespace {
+
+constexpr auto kLongestWarming = std::chrono::seconds(60);
+
+Result<> list(Call& call) {
+  Json pools = Json::array();
+  for (const service::PoolStatus& status : TRY(call.service.pools(call.caller)))
+    pools.push_back(to_json(status));
+  return reply(call, 200, {{"pools", pools}});
+}
+
+Result<> find(Call& call) {
+  for (const service::PoolStatus& status : TRY(call.service.pools(call.caller))) {
+    if (status.name == call.id()) return reply(call, 200, to_json(status));
+  }
+  return failure(ErrorCode::NotFound, "there is no such pool");
+}
+
+Result<> acquire(Call& call) {
+  auto request = TRY(acquire_of(call.body, call.caller));
+  request.pool = call.id();
+  return reply(call, 201, to_json(TRY(call.service.acquire(call.caller, request))));
+}
+
+Result<> release(Call& call) {
+  TRY(call.service.release(call.caller, call.id()));
+  return reply_nothing(call);
+}
+
+Result<> warm(Call& call) {
+  const auto status =
+      TRY(call.service.warm_pool(call.caller, call.id(), Deadline::in(kLongestWarming)));
+  return reply(call, 200, to_json(status));
+}
+
+Result<> drain(Call& call) {
+  const std::uint32_t ended = TRY(call.service.drain_pool(call.caller, call.id()));
+  return reply(call, 200, {{"ended", ended}});
+}
+
+const Shape& drained_shape() {
+  static const Shape shape{"Drained",
+                           {{"ended", Field::Type::Integer, "", Field::Presence::Required}}};
+  return shape;
+}
+
+}  // namespace
+
+std::vector<Route> pool_routes() {
+  return {{.method = "GET",
+           .path = "/v1/pools",
+           .name = "listPools",
+           .summary = "The pools and how full they are",
+           .handle = list,
+           .gives = pools_shape},
+          {.method = "GET",
+           .path = "/v1/pools/{pool}",
+           .name = "getPool",
+           .summary = "One pool",
+           .handle = find,
+           .gives = pool_shape},
+          {.method = "POST",
+           .path = "/v1/pools/{pool}/acquire",
+           .name = "acquire",
+           .summary = "A sandbox of the pool",
+           .handle = acquire,
+           .takes = acquire_shape,
+           .gives = sandbox_shape,
+           .success = 201,
+           .body = Route::Body::Object},
+          {.method = "POST",
+           .path = "/v1/sandboxes/{id}/release",
+           .name = "release",
+           .summary = "Give it back: it is destroyed, and a fresh one takes its place",
+           .handle = release,
+           .success = 204},
+          {.method = "POST",
+           .path = "/v1/pools/{pool}/warm",
+           .name = "warmPool",
+           .summary = "Wait until min_idle are ready",
+           .handle = warm,
+           .gives = pool_shape},
+          {.method = "POST",
+           .path = "/v1/pools/{pool}/drain",
+           .name = "drainPool",
+           .summary = "End what waits in it",
+           .handle = drain,
+           .gives = drained_shape}};
+}
+
+}  // namespace nutshell::server

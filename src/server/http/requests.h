@@ -1,0 +1,31 @@
+// From JSON that has its shape to what the service takes.
+#pragma once
+
+#include <chrono>
+
+#include "core/exec.h"
+#include "core/sandbox_spec.h"
+#include "server/http/json.h"
+#include "service/caller.h"
+#include "service/service.h"
+
+namespace nutshell::server {
+
+std::string text_of(const Json& object, const char* key, std::string_view otherwise = {});
+std::uint64_t number_of(const Json& object, const char* key, std::uint64_t otherwise);
+bool is_true(const Json& object, const char* key);
+std::vector<std::string> texts_of(const Json& object, const char* key);
+std::map<std::string, std::string> map_of(const Json& object, const char* key);
+std::vector<std::string> environment_of(const Json& object);  // NAME=VALUE
+std::chrono::milliseconds time_of(const Json& object, const char* key,
+                                  std::chrono::milliseconds otherwise);
+
+Result<Limits> limits_of(const Json& object, Limits limits = {});
+// Host files are refused to callers that may not name them.
+Result<SandboxSpec> spec_of(const Json& object, const service::Caller& caller);
+Result<ExecRequest> exec_of(const Json& object);
+Result<service::SessionRequest> session_of(const Json& object, const service::Caller& caller);
+Result<service::AcquireRequest> acquire_of(const Json& object, const service::Caller& caller);
+Result<service::BatchRequest> batch_of(const Json& object, const service::Caller& caller);
+
+}  // namespace nutshell::server

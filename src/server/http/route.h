@@ -1,0 +1,88 @@
+// A route: what it is called, what it takes and gives, and who answers. The table of them is the
+// API; the OpenAPI document is made from it.
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "http/exchange.h"
+#include "server/http/shape.h"
+#include "service/service.h"
+
+namespace nutshell::server {
+
+// One request on its way through a route.
+struct Call {
+  http::Exchange& exchange;
+  service::Service& service;
+  service::Caller caller;
+  std::vector<std::string> captured;  // what stands at the {…} of the path, in order
+  const Json& body;                   // checked against the route's shape; null where it has none
+
+  [[nodiscard]] const std::string& id() const { return captured.front(); }
+};
+
+Result<> reply(Call& call, int status, const Json& body);
+Result<> reply_nothing(Call& call);
+
+struct Parameter {
+  std::string name;
+  Field::Type type = Field::Type::Text;
+  std::string help = {};
+  Field::Presence presence = Field::Presence::Optional;
+  std::int64_t least = Field::kNoBound;
+  std::int64_t most = Field::kNoBound;
+};
+
+struct Route {
+  // Who may call it.
+  enum class Access : std::uint8_t { Callers, Anyone };
+  enum class Body : std::uint8_t { None, Object, Bytes };
+
+  std::string method;
+  std::string path;  // "/v1/sandboxes/{id}/exec"
+  std::string name;  // operationId
+  std::string summary;
+  std::function<Result<>(Call&)> handle;
+  std::vector<Parameter> query = {};
+  std::function<const Shape&()> takes = nullptr;  // of a Body::Object
+  std::function<const Shape&()> gives = nullptr;
+  int success = 200;
+  // Other statuses that are no problem, and what they give.
+  std::vector<std::pair<int, std::function<const Shape&()>>> others = {};
+  std::string media_type = "application/json";  // of the answer
+  Body body = Body::None;
+  Access access = Access::Callers;
+  bool takes_idempotency_key = false;
+};
+
+std::vector<Route> health_routes();
+std::vector<Route> sandbox_routes();
+std::vector<Route> workspace_routes();
+std::vector<Route> exec_routes();
+std::vector<Route> terminal_routes();
+std::vector<Route> file_routes();
+std::vector<Route> tool_routes();
+std::vector<Route> session_routes();
+std::vector<Route> pool_routes();
+std::vector<Route> batch_routes();
+std::vector<Route> evidence_routes();
+std::vector<Route> backend_routes();
+
+// All of them.
+std::vector<Route> api_routes();
+
+// A query parameter as a number; InvalidArgument where it is none.
+Result<std::uint64_t> number_parameter(const Call& call, std::string_view name,
+                                       std::uint64_t otherwise);
+std::string text_parameter(const Call& call, std::string_view name);
+Result<std::string> path_parameter(const Call& call);
+
+// Of what comes in pages.
+std::vector<Parameter> list_parameters();
+Result<service::ListRequest> list_request_of(const Call& call);
+Json cursor_json(const std::string& cursor);
+
+}  // namespace nutshell::server

@@ -1,0 +1,27 @@
+// What the service gives, as JSON.
+#pragma once
+
+#include <string_view>
+
+#include "server/http/json.h"
+#include "service/service.h"
+
+namespace nutshell::server {
+
+Json to_json(const Protections& protections);
+Json to_json(const service::SandboxView& view);
+Json to_json(const service::SessionView& view);
+Json to_json(const service::PoolStatus& status);
+Json to_json(const service::ExecState& state);
+Json to_json(const service::HistoryEntry& entry);
+Json to_json(const audit::Record& record);
+Json to_json(const wire::FileInfo& info);
+Json to_json(const wire::FileChange& change);
+Json to_json(const service::Trace& trace);
+
+// As `nutshell run --json` prints it; without the two streams.
+Json to_json(const ExecResult& result);
+// With them.
+Json to_json(const ExecResult& result, std::string_view output, std::string_view error);
+
+}  // namespace nutshell::server
