@@ -17,7 +17,7 @@ class Verification {
 
   Result<> begin(const fs::path& directory, const std::vector<Segment>& segments);
   // False once something is found.
-  Result<bool> take_segment(const Segment& segment, bool is_last);
+  Result<bool> take_segment(const Segment& segment);
   Verdict end();
 
  private:
@@ -103,11 +103,12 @@ Visit Verification::take(std::string_view line) {
   return verdict_.finding == Finding::Intact ? Visit::GoOn : Visit::Stop;
 }
 
-Result<bool> Verification::take_segment(const Segment& segment, bool is_last) {
+Result<bool> Verification::take_segment(const Segment& segment) {
   const std::string rest = TRY(for_each_line(
       segment.path, [this](std::string_view line) -> Result<Visit> { return take(line); }));
   if (verdict_.finding != Finding::Intact) return false;
   verdict_.is_torn = !rest.empty();
+  const bool is_last = segment.first_id == segments_.back().first_id;
   if (rest.empty() || is_last) return true;
   const std::uint64_t wanted = verdict_.last.id + 1;
   find(Finding::Unreadable, wanted, fmt::format("record {} cannot be read", wanted));
@@ -137,7 +138,7 @@ Result<Verdict> verify(const fs::path& directory, const std::optional<Mark>& exp
   const std::vector<Segment> segments = TRY(list_segments(directory));
   TRY(verification.begin(directory, segments));
   for (const Segment& segment : segments) {
-    if (!TRY(verification.take_segment(segment, &segment == &segments.back()))) break;
+    if (!TRY(verification.take_segment(segment))) break;
   }
   return verification.end();
 }

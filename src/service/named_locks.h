@@ -4,6 +4,7 @@
 
 #include <condition_variable>
 #include <mutex>
+#include <optional>
 #include <set>
 #include <string>
 #include <utility>
@@ -32,6 +33,13 @@ class NamedLocks {
     released_.wait(lock, [&] { return !taken_.contains(name); });
     taken_.insert(name);
     return {*this, name};
+  }
+
+  // Nothing where somebody has it.
+  std::optional<Lock> try_take(const std::string& name) {
+    const std::lock_guard lock(mutex_);
+    if (!taken_.insert(name).second) return std::nullopt;
+    return std::optional<Lock>(std::in_place, *this, name);
   }
 
  private:

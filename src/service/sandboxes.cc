@@ -160,7 +160,7 @@ void Sandboxes::let_go(const std::string& id, const std::string& why) {
   on_end_(*held, why);
 }
 
-Result<> Sandboxes::pause(const std::string& id) {
+Result<> Sandboxes::pause(const std::string& id, Pausing pausing) {
   const auto held = ground_.table.copy_of(id);
   if (!held) return no_such_sandbox(id);
   if (held->state == SandboxState::Paused) return {};
@@ -174,10 +174,10 @@ Result<> Sandboxes::pause(const std::string& id) {
     auto lane = ground_.lanes.take();
     TRY(TRY(lane->backend(held->spec.backend))->pause(id));
   }
-  ground_.table.change(id, [&row](Held& changed) {
+  ground_.table.change(id, [&](Held& changed) {
     changed.state = SandboxState::Paused;
     changed.left = milliseconds(row.left_ms);
-    changed.resumes_on_use = false;
+    changed.resumes_on_use = pausing == Pausing::WhileIdle;
   });
   return store_.note_clock(row);
 }

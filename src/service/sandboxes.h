@@ -18,6 +18,9 @@ inline constexpr const char* kTenantLabel = "nutshell.tenant";
 inline constexpr const char* kOperationLabel = "nutshell.op";
 inline constexpr const char* kPoolLabel = "nutshell.pool";
 
+// Until somebody resumes it, or until somebody uses it.
+enum class Pausing : std::uint8_t { UntilResumed, WhileIdle };
+
 class Sandboxes {
  public:
   struct Ground {
@@ -46,7 +49,7 @@ class Sandboxes {
   Result<std::string> make(const Order& order);
   // Idempotent.
   Result<> end(const std::string& id, const std::string& why);
-  Result<> pause(const std::string& id);
+  Result<> pause(const std::string& id, Pausing pausing);
   Result<> resume(const std::string& id);
   Result<> extend(const std::string& id, std::chrono::milliseconds ttl);
   // A waiting one of a pool becomes the tenant's, with these labels and clocks.

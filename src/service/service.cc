@@ -106,7 +106,7 @@ Result<> Service::destroy(const Caller& caller, const std::string& id) {
 Result<SandboxView> Service::pause(const Caller& caller, const std::string& id) {
   const Grip grip = TRY(parts_->table.find(caller.tenant, id));
   const Act act = TRY(parts_->recorder.begin(caller, "pause", subject_of(grip)));
-  auto paused = parts_->sandboxes.pause(grip.id);
+  auto paused = parts_->sandboxes.pause(grip.id, Pausing::UntilResumed);
   parts_->recorder.end(act, ending_of(paused));
   TRY(std::move(paused));
   return find(caller, grip.id);

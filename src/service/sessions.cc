@@ -67,8 +67,12 @@ bool has_labels(const SessionRequest& request, const std::map<std::string, std::
 
 }  // namespace
 
+std::string Sessions::lock_name(const Key& key) {
+  return fmt::format("{}:{}:{}", key.first.size(), key.first, key.second);
+}
+
 NamedLocks::Lock Sessions::lock(const Key& key) {
-  return locks_.take(fmt::format("{}:{}:{}", key.first.size(), key.first, key.second));
+  return locks_.take(lock_name(key));
 }
 
 std::optional<Sessions::Session> Sessions::copy_of(const Key& key) {
@@ -209,6 +213,7 @@ Result<SessionView> Sessions::begin_life(const Caller& caller, const Key& key, S
   }
   fault_point("session.setup");
   session.is_ready = true;
+  session.lease_end = Clock::now() + session.request.lease;  // the making was no use of it
   TRY(save(key, session));
   ground_.budgets.define(key.first, key.second, session.request.budget, usage);
   SessionView told = view(key, session);
@@ -315,18 +320,30 @@ Result<> Sessions::end(const Caller& caller, const std::string& name) {
   const auto held = lock(key);
   const auto session = copy_of(key);
   if (!session) return no_such_session(name);
-  if (lives(key, *session)) TRY(ground_.sandboxes.end(session->sandbox, "its session was ended"));
+  return end_locked(key, *session);
+}
+
+Result<> Sessions::end_locked(const Key& key, const Session& session) {
+  if (lives(key, session)) TRY(ground_.sandboxes.end(session.sandbox, "its session was ended"));
   return erase(key);
+}
+
+// Looked at again under the lock: somebody may have renewed it, or it was only being made.
+void Sessions::end_overdue(const Key& key) {
+  const auto held = locks_.try_take(lock_name(key));
+  if (!held) return;  // whoever has it may take long, and the clocks wait for nobody
+  const auto session = copy_of(key);
+  if (!session || Clock::now() < session->lease_end) return;
+  const auto ended = end_locked(key, *session);
+  ground_.recorder.note({key.first, "daemon"}, "lease", {session->sandbox, key.second, {}},
+                        {ended ? "ended" : "failed", "nobody renewed it", {}, {}, {}, 0});
 }
 
 void Sessions::tend() {
   const auto all = sessions_.with([](auto& sessions) { return sessions; });
   for (const auto& [key, session] : all) {
     if (session.request.lease > 0ms && Clock::now() >= session.lease_end) {
-      const Caller daemon{key.first, "daemon"};
-      const auto ended = end(daemon, key.second);
-      ground_.recorder.note(daemon, "lease", {session.sandbox, key.second, {}},
-                            {ended ? "ended" : "failed", "nobody renewed it", {}, {}, {}, 0});
+      end_overdue(key);
       continue;
     }
     const auto held = ground_.table.copy_of(session.sandbox);
@@ -334,8 +351,7 @@ void Sessions::tend() {
         held->state == SandboxState::Paused || since(held->last_used) < session.request.pause_after)
       continue;
     // One that cannot be paused goes on, and is tried again.
-    if (!ground_.sandboxes.pause(session.sandbox)) continue;
-    ground_.table.change(session.sandbox, [](Held& changed) { changed.resumes_on_use = true; });
+    if (!ground_.sandboxes.pause(session.sandbox, Pausing::WhileIdle)) continue;
     // Somebody began to use it meanwhile, and took it for running.
     if (ground_.table.rest_of(session.sandbox).is_used)
       (void)ground_.sandboxes.resume(session.sandbox);

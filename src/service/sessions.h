@@ -62,11 +62,14 @@ class Sessions {
   SessionView view(const Key& key, const Session& session);
   Result<> save(const Key& key, const Session& session);
   Result<> erase(const Key& key);
+  static std::string lock_name(const Key& key);
   NamedLocks::Lock lock(const Key& key);
   bool lives(const Key& key, const Session& session);
   Result<SessionView> begin_life(const Caller& caller, const Key& key, Session session);
   Result<> bring_workspace(const Key& key, const Session& session);
   Result<> run_setup(const Caller& caller, const Key& key, Session& session);
+  Result<> end_locked(const Key& key, const Session& session);
+  void end_overdue(const Key& key);
   Result<SessionView> go_on(const Caller& caller, const Key& key, Session session);
 
   Ground ground_;

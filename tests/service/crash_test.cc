@@ -186,7 +186,8 @@ TEST_P(CrashTest, LosesNothingAndLeavesNothing) {
   }
 
   // And all of it can be put away.
-  for (const SandboxView& view : service_->list(alice_, {})->sandboxes)
+  const auto last = service_->list(alice_, {})->sandboxes;
+  for (const SandboxView& view : last)
     EXPECT_TRUE(service_->destroy(alice_, view.id));
   (void)service_->drain_pool(alice_, "p");  // there is one, or not
   EXPECT_TRUE(soon([&] { return running() == 0; }));

@@ -82,7 +82,7 @@ TEST_F(PoolsTest, LeaveNothingOfTheLastTenant) {
   EXPECT_NE(second->id, first->id);
   const auto found = exec(
       bob_, second->id,
-      "cat /tmp/planted /workspace/planted /dev/shm/planted ~/.gitconfig ~/.profile 2>/dev/null;"
+      "p=plan''ted; cat /tmp/$p /workspace/$p /dev/shm/$p ~/.gitconfig ~/.profile 2>/dev/null;"
       "env; ls -A /tmp /workspace /dev/shm 2>/dev/null; cat /proc/[0-9]*/cmdline | tr '\\0' ' '");
   EXPECT_THAT(found.output, Not(HasSubstr("planted")));
   EXPECT_THAT(found.output, Not(HasSubstr("PLANTED")));

@@ -110,7 +110,7 @@ TEST_F(SandboxesTest, AreMadeOnceForEachIdempotencyKey) {
 }
 
 TEST_F(SandboxesTest, EndAtTheirTtlUnlessItIsExtended) {
-  spec_.ttl = 400ms;
+  spec_.ttl = 2s;
   const std::string ends = create(alice_);
   const std::string stays = create(alice_);
   ASSERT_TRUE(service_->extend(alice_, stays, 60s));
@@ -122,10 +122,10 @@ TEST_F(SandboxesTest, EndAtTheirTtlUnlessItIsExtended) {
 }
 
 TEST_F(SandboxesTest, PauseStopsTheTtl) {
-  spec_.ttl = 700ms;
+  spec_.ttl = 2s;
   const std::string id = create(alice_);
   ASSERT_TRUE(service_->pause(alice_, id));
-  std::this_thread::sleep_for(1s);
+  std::this_thread::sleep_for(2500ms);
   const auto paused = service_->find(alice_, id);
   ASSERT_TRUE(paused);
   EXPECT_EQ(paused->state, SandboxState::Paused);
@@ -140,9 +140,9 @@ TEST_F(SandboxesTest, PauseStopsTheTtl) {
 }
 
 TEST_F(SandboxesTest, EndWhenNobodyUsesThem) {
-  spec_.idle_timeout = 500ms;
+  spec_.idle_timeout = 1500ms;
   const std::string id = create(alice_);
-  EXPECT_EQ(exec(alice_, id, "sleep 1; echo still").output, "still\n");
+  EXPECT_EQ(exec(alice_, id, "sleep 2; echo still").output, "still\n");
   EXPECT_TRUE(soon([&] { return !service_->find(alice_, id); }));
 }
 
@@ -296,7 +296,7 @@ TEST_F(SandboxesTest, ADamagedStateFileIsRefusedAndItsSandboxesCanBeAdoptedWitho
   EXPECT_FALSE(service_->find(bob_, id));
 }
 
-TEST_F(SandboxesTest, WhatCannotBeRecordedIsNotDone) {
+TEST_F(SandboxesTest, NothingNewIsBegunWhileTheServiceIsDrained) {
   service_->drain(Deadline::in(1s));
   EXPECT_FALSE(service_->create(alice_, {spec_, {}}));
   EXPECT_EQ(service_->why_not_ready(), "the daemon is stopping");

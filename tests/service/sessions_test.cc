@@ -87,11 +87,10 @@ TEST_F(SessionsTest, FailWithTheOutputOfTheSetupThatFailed) {
 
 TEST_F(SessionsTest, EndWhenNobodyRenewsThem) {
   auto wanted = request("s");
-  wanted.lease = 400ms;
+  wanted.lease = 2s;
   ASSERT_TRUE(service_->ensure_session(alice_, wanted));
-  std::this_thread::sleep_for(200ms);
-  ASSERT_TRUE(service_->renew_session(alice_, "s", 800ms));
-  std::this_thread::sleep_for(400ms);
+  ASSERT_TRUE(service_->renew_session(alice_, "s", 4s));
+  std::this_thread::sleep_for(2500ms);
   EXPECT_TRUE(service_->find_session(alice_, "s"));
   EXPECT_TRUE(soon([&] { return !service_->find_session(alice_, "s"); }));
   EXPECT_TRUE(soon([&] { return running() == 0; }));
