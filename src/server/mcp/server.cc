@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <array>
 #include <nlohmann/json.hpp>
+#include <optional>
 
 #include "server/mcp/request_meta.h"
 
@@ -265,17 +266,20 @@ void Server::take_notification(const Way& way, const Message& message) {
 }
 
 void Server::run(const CallPointer& call) {
-  const Method* method = find(*call);
+  std::optional<Reply> reply;
   if (is_subscription(*call)) {
-    const Reply reply = listen(call);
-    if (std::holds_alternative<Answer>(reply)) return;  // it goes on
-    finish(*call, reply);
-  } else if (call->is_cancelled()) {
-    call->respond({}, 0);
-  } else {
-    finish(*call, method->answer(*this, *call));
+    reply = listen(call);
+    if (std::holds_alternative<Answer>(*reply)) return;  // it goes on
+  } else if (!call->is_cancelled()) {
+    reply = find(*call)->answer(*this, *call);
   }
+  // Before the answer: a client that has it may use the id again.
   call->session().remove(call->id());
+  if (reply) {
+    finish(*call, *reply);
+  } else {
+    call->respond({}, 0);
+  }
 }
 
 bool Server::is_subscription(const RunningCall& call) {
