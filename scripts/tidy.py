@@ -65,7 +65,8 @@ def tidy(source, command, version):
 
 
 # All of src/ would take longer than every commit may.
-ONLY_WITH_ALL = ("compaction", "tools", "init/files", "init/search", "init/layers")
+ONLY_WITH_ALL = ("compaction", "tools", "init/files", "init/search", "init/layers", "cli", "service",
+                 "server", "daemon", "audit")
 
 
 def is_of_every_commit(path):
