@@ -304,7 +304,9 @@ void Pools::refill(const std::stop_token& stop) {
     lock.lock();
     pool = &pools_.at(spec.name);
     --pool->making;
-    if (made && table_.copy_of(*made)) pool->idle.push_back({*made, Clock::now()});
+    const bool is_there = made && table_.copy_of(*made);
+    if (is_there && pool->is_drained) put_away(*pool, *made);  // drained while it was made
+    if (is_there && !pool->is_drained) pool->idle.push_back({*made, Clock::now()});
     pool->trouble = made ? "" : made.error().message;
     if (!made) pool->retry = Clock::now() + kRetry;
     changed_.notify_all();

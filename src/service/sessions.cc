@@ -239,7 +239,15 @@ void Sessions::keep_workspace(const Held& held) {
   const auto keep = [&]() -> Result<> {
     if (held.state == SandboxState::Paused) TRY(ground_.sandboxes.resume(held.id));
     Connection connection = TRY(ground_.connections.take(held.id));
-    return ground_.workspaces.save(held.tenant, held.session, connection.client);
+    auto saved = ground_.workspaces.save(held.tenant, held.session, connection.client);
+    if (saved) return saved;
+    // What the sandbox's user made unreadable for itself is made readable, by that user.
+    ExecRequest request;
+    request.argv = {"/bin/chmod", "-R", "u+rwX", "/workspace"};
+    wire::CapturedOutput ignored;
+    Connection again = TRY(ground_.connections.take(held.id));
+    TRY(again.client.exec(request, ignored));
+    return ground_.workspaces.save(held.tenant, held.session, again.client);
   };
   const auto kept = keep();
   ground_.recorder.note({held.tenant, "daemon"}, "keep workspace", {held.id, held.session, {}},

@@ -132,6 +132,7 @@ TEST_F(PoolsTest, NeverHandOutADeadOne) {
   const auto waiting = runtime_->list();
   ASSERT_EQ(waiting->size(), 1U);
   ASSERT_TRUE(runtime_->destroy(waiting->front().id));
+  std::this_thread::sleep_for(100ms);  // until its last process is gone
   const auto got = service_->acquire(alice_, from_pool());
   ASSERT_TRUE(got) << got.error().message;
   EXPECT_EQ(exec(alice_, got->id, "echo alive").output, "alive\n");
