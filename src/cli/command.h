@@ -6,11 +6,8 @@
 #include <vector>
 
 #include "base/result.h"
+#include "cli/command_line.h"
 #include "runtime/runtime.h"
-
-namespace CLI {  // NOLINT(readability-identifier-naming): the parser's name
-class App;
-}
 
 namespace nutshell::cli {
 
@@ -30,30 +27,33 @@ struct Program {
   std::function<Result<int>()> chosen;
 };
 
-void add_run(CLI::App& app, Program& program);
-void add_create(CLI::App& app, Program& program);
-void add_exec(CLI::App& app, Program& program);
-void add_list(CLI::App& app, Program& program);
-void add_info(CLI::App& app, Program& program);
-void add_destroy(CLI::App& app, Program& program);
-void add_copy(CLI::App& app, Program& program);
-void add_pause(CLI::App& app, Program& program);
-void add_resume(CLI::App& app, Program& program);
-void add_diff(CLI::App& app, Program& program);
-void add_apply(CLI::App& app, Program& program);
-void add_discard(CLI::App& app, Program& program);
-void add_checkpoint(CLI::App& app, Program& program);
-void add_rollback(CLI::App& app, Program& program);
-void add_fork(CLI::App& app, Program& program);
-void add_tool(CLI::App& app, Program& program);
-void add_mcp(CLI::App& app, Program& program);
-void add_render(CLI::App& app, Program& program);
-void add_gain(CLI::App& app, Program& program);
-void add_audit(CLI::App& app, Program& program);
-void add_history(CLI::App& app, Program& program);
-void add_gc(CLI::App& app, Program& program);
-void add_doctor(CLI::App& app, Program& program);
-void add_version(CLI::App& app, Program& program);
-void add_completion(CLI::App& app, Program& program);
+void add_run(const CommandLine& app, Program& program);
+void add_create(const CommandLine& app, Program& program);
+void add_exec(const CommandLine& app, Program& program);
+void add_list(const CommandLine& app, Program& program);
+void add_info(const CommandLine& app, Program& program);
+void add_destroy(const CommandLine& app, Program& program);
+void add_copy(const CommandLine& app, Program& program);
+void add_pause(const CommandLine& app, Program& program);
+void add_resume(const CommandLine& app, Program& program);
+void add_diff(const CommandLine& app, Program& program);
+void add_apply(const CommandLine& app, Program& program);
+void add_discard(const CommandLine& app, Program& program);
+void add_checkpoint(const CommandLine& app, Program& program);
+void add_rollback(const CommandLine& app, Program& program);
+void add_fork(const CommandLine& app, Program& program);
+void add_tool(const CommandLine& app, Program& program);
+void add_mcp(const CommandLine& app, Program& program);
+void add_render(const CommandLine& app, Program& program);
+void add_gain(const CommandLine& app, Program& program);
+void add_audit(const CommandLine& app, Program& program);
+void add_history(const CommandLine& app, Program& program);
+void add_batch(const CommandLine& app, Program& program);
+void add_daemon(const CommandLine& app, Program& program);
+void add_config(const CommandLine& app, Program& program);
+void add_gc(const CommandLine& app, Program& program);
+void add_doctor(const CommandLine& app, Program& program);
+void add_version(const CommandLine& app, Program& program);
+void add_completion(const CommandLine& app, Program& program);
 
 }  // namespace nutshell::cli

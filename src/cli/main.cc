@@ -33,7 +33,7 @@ constexpr const char* kExamples = R"(Start here:
 struct Command {
   std::string_view name;
   std::string_view alias;
-  void (*add)(CLI::App&, Program&);
+  void (*add)(const CommandLine&, Program&);
 };
 constexpr auto kCommands = std::to_array<Command>({{"run", "", add_run},
                                                    {"create", "", add_create},
@@ -56,6 +56,9 @@ constexpr auto kCommands = std::to_array<Command>({{"run", "", add_run},
                                                    {"gain", "", add_gain},
                                                    {"audit", "", add_audit},
                                                    {"history", "", add_history},
+                                                   {"batch", "", add_batch},
+                                                   {"daemon", "", add_daemon},
+                                                   {"config", "", add_config},
                                                    {"gc", "", add_gc},
                                                    {"doctor", "", add_doctor},
                                                    {"version", "", add_version},
@@ -63,7 +66,7 @@ constexpr auto kCommands = std::to_array<Command>({{"run", "", add_run},
 
 // Building all options takes longer than starting a sandbox does: the one command that is named
 // gets its own, unless it has to know the others.
-void add_commands(CLI::App& app, Program& program, std::string_view name) {
+void add_commands(const CommandLine& app, Program& program, std::string_view name) {
   for (const Command& command : kCommands) {
     const bool is_named = name == command.name || (!name.empty() && name == command.alias);
     if (is_named && name != "completion") return command.add(app, program);
@@ -191,7 +194,7 @@ int run_program(int argc, char** argv) {
   app.set_version_flag("--version", std::string("nutshell ") + NUTSHELL_VERSION);
   std::vector<std::string> words(argv + 1, argv + argc);
   if (!words.empty() && words.front() == "help") words = help_words(words);
-  add_commands(app, program, words.empty() ? "" : words.front());
+  add_commands(CommandLine(&app), program, words.empty() ? "" : words.front());
   try {
     app.parse(take_own_words(app, words, program));
   } catch (const CLI::Success& done) {

@@ -1,0 +1,47 @@
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <filesystem>
+#include <memory>
+
+#include "cli/command.h"
+
+namespace nutshell::cli {
+namespace {
+
+constexpr const char* kExamples = R"(Examples:
+  nutshell config show --origin
+  nutshell config show --origin --config /etc/nutshell/nutshelld.toml)";
+
+// The daemon knows its settings, and so it is the one that prints them.
+Result<int> show(const std::string& config) {
+  std::error_code error;
+  const auto self = std::filesystem::read_symlink("/proc/self/exe", error);
+  if (error) return syscall_failure(error.value(), "read", "/proc/self/exe");
+  std::string program = self.parent_path() / "nutshelld";
+  std::string show = "--show-config";
+  std::string option = "--config";
+  std::string file = config;
+  std::vector<char*> argv = {program.data(), show.data()};
+  if (!config.empty()) argv.insert(argv.end(), {option.data(), file.data()});
+  argv.push_back(nullptr);
+  ::execv(program.c_str(), argv.data());
+  return syscall_failure("start", program);
+}
+
+}  // namespace
+
+void add_config(const CommandLine& app, Program& program) {
+  const CommandLine group = app.add_command("config", "The daemon's settings");
+  group.require_command(1, 1);
+  group.footer(kExamples);
+  auto config = std::make_shared<std::string>();
+  const CommandLine command = group.add_command("show", "Every setting that is in force");
+  auto with_origin = std::make_shared<bool>(false);
+  command.add_flag("--origin", *with_origin, "And where each comes from (always printed)");
+  command.add_option("--config", *config, "TOML file");
+  command.callback(
+      [config, with_origin, &program] { program.chosen = [config] { return show(*config); }; });
+}
+
+}  // namespace nutshell::cli

@@ -1,0 +1,181 @@
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <poll.h>
+#include <spawn.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include <csignal>
+#include <filesystem>
+#include <memory>
+#include <nlohmann/json.hpp>
+
+#include "base/file.h"
+#include "base/socket.h"
+#include "base/user_directory.h"
+#include "cli/command.h"
+#include "http/client.h"
+
+namespace nutshell::cli {
+namespace {
+
+using namespace std::chrono_literals;
+
+constexpr const char* kExamples = R"text(Examples:
+  nutshell daemon start
+  nutshell daemon start --config nutshelld.toml
+  nutshell daemon status
+  curl --unix-socket "$(nutshell daemon status --socket)" http://localhost/v1/sandboxes
+  nutshell daemon stop
+
+Its log is nutshelld.log in the runtime directory. Sandboxes go on without it.)text";
+
+struct Asked {
+  std::string config;
+  bool is_json = false;
+  bool prints_socket = false;
+};
+
+Result<std::filesystem::path> socket_path() {
+  return TRY(open_user_directory()) / "nutshelld.sock";
+}
+
+struct Answer {
+  int pid = 0;
+  bool is_ready = false;
+};
+
+// Who listens there, as it says itself.
+Result<Answer> ask(const std::filesystem::path& socket) {
+  http::Client client({.dial = http::dial_unix(socket)});
+  const auto info = TRY(client.send({.target = "/v1/daemon"}, Deadline::in(5s)));
+  const auto body = nlohmann::json::parse(info.body, nullptr, false);
+  if (info.status != 200 || !body.is_object() || !body["pid"].is_number_integer()) {
+    return failure(ErrorCode::Corrupt, "what listens there is no daemon of ours");
+  }
+  const auto ready = TRY(client.send({.target = "/readyz"}, Deadline::in(5s)));
+  return Answer{body["pid"].get<int>(), ready.status == 200};
+}
+
+// Not a ChildProcess, which would die with us.
+struct Started {
+  pid_t pid = -1;
+  UniqueFd process;  // readable once it has ended
+};
+
+Result<std::string> daemon_program() {
+  std::error_code error;
+  const auto self = std::filesystem::read_symlink("/proc/self/exe", error);
+  if (error) return syscall_failure(error.value(), "read", "/proc/self/exe");
+  return (self.parent_path() / "nutshelld").native();
+}
+
+Result<Started> spawn_daemon(const std::filesystem::path& log, const Asked& asked) {
+  const std::string program = TRY(daemon_program());
+  std::vector<std::string> words = {program};
+  if (!asked.config.empty()) words.insert(words.end(), {"--config", asked.config});
+  std::vector<char*> argv;
+  for (std::string& word : words)
+    argv.push_back(word.data());
+  argv.push_back(nullptr);
+  const UniqueFd output = TRY(open_file(log, O_WRONLY | O_CREAT | O_APPEND | O_NOFOLLOW, 0600));
+  posix_spawn_file_actions_t actions;
+  posix_spawn_file_actions_init(&actions);
+  posix_spawn_file_actions_addopen(&actions, 0, "/dev/null", O_RDONLY, 0);
+  posix_spawn_file_actions_adddup2(&actions, output.get(), 1);
+  posix_spawn_file_actions_adddup2(&actions, output.get(), 2);
+  posix_spawnattr_t attributes;
+  posix_spawnattr_init(&attributes);
+  posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETSID);
+  pid_t pid = -1;
+  const int error =
+      ::posix_spawn(&pid, program.c_str(), &actions, &attributes, argv.data(), environ);
+  posix_spawn_file_actions_destroy(&actions);
+  posix_spawnattr_destroy(&attributes);
+  if (error != 0) return syscall_failure(error, "start", program);
+  return Started{pid, UniqueFd(static_cast<int>(::syscall(SYS_pidfd_open, pid, 0)))};
+}
+
+Result<int> start(const Asked& asked) {
+  const std::filesystem::path socket = TRY(socket_path());
+  if (const auto there = ask(socket)) {
+    fmt::print("it runs already, as process {}\n", there->pid);
+    return 0;
+  }
+  const std::filesystem::path log = socket.parent_path() / "nutshelld.log";
+  const Started child = TRY(spawn_daemon(log, asked));
+  const Deadline deadline = Deadline::in(20s);
+  while (!deadline.has_passed()) {
+    if (const auto there = ask(socket); there && there->pid == child.pid) {
+      fmt::print("{}\n", socket.native());
+      return 0;
+    }
+    if (TRY(wait_for(child.process.get(), POLLIN, Deadline::in(20ms)))) {
+      return failure(ErrorCode::Unavailable,
+                     fmt::format("the daemon ended at once; {} says why", log.native()));
+    }
+  }
+  return failure(ErrorCode::DeadlineExceeded,
+                 fmt::format("the daemon does not answer; see {}", log.native()));
+}
+
+Result<int> stop() {
+  const std::filesystem::path socket = TRY(socket_path());
+  const auto there = ask(socket);
+  if (!there) {
+    fmt::print("no daemon runs\n");
+    return 0;
+  }
+  const UniqueFd process(static_cast<int>(::syscall(SYS_pidfd_open, there->pid, 0)));
+  // It answers still, so that the number is still its own.
+  const auto again = ask(socket);
+  if (!process || !again || again->pid != there->pid) {
+    return failure(ErrorCode::Unavailable, "the daemon changed meanwhile; try again");
+  }
+  if (::syscall(SYS_pidfd_send_signal, process.get(), SIGTERM, nullptr, 0) != 0) {
+    return syscall_failure("signal", fmt::format("process {}", there->pid));
+  }
+  if (TRY(wait_for(process.get(), POLLIN, Deadline::in(60s)))) return 0;
+  return failure(ErrorCode::DeadlineExceeded, "the daemon is still draining");
+}
+
+Result<int> status(const Asked& asked) {
+  const std::filesystem::path socket = TRY(socket_path());
+  if (asked.prints_socket) {
+    fmt::print("{}\n", socket.native());
+    return 0;
+  }
+  const auto there = ask(socket);
+  if (asked.is_json) {
+    nlohmann::ordered_json object = {{"running", there.has_value()}, {"socket", socket.native()}};
+    if (there) object["pid"] = there->pid;
+    if (there) object["ready"] = there->is_ready;
+    fmt::print("{}\n", object.dump());
+  } else if (there) {
+    fmt::print("runs as process {} on {}{}\n", there->pid, socket.native(),
+               there->is_ready ? "" : ", and is not ready");
+  } else {
+    fmt::print("no daemon runs\n");
+  }
+  return there ? 0 : 1;
+}
+
+}  // namespace
+
+void add_daemon(const CommandLine& app, Program& program) {
+  const CommandLine group = app.add_command("daemon", "Start, stop and look at the daemon");
+  group.require_command(1, 1);
+  group.footer(kExamples);
+  auto asked = std::make_shared<Asked>();
+  const CommandLine begin = group.add_command("start", "Start it, unless it runs");
+  begin.add_option("--config", asked->config, "TOML file");
+  begin.callback([asked, &program] { program.chosen = [asked] { return start(*asked); }; });
+  const CommandLine end = group.add_command("stop", "Let it finish what it does, and end it");
+  end.callback([&program] { program.chosen = [] { return stop(); }; });
+  const CommandLine look = group.add_command("status", "Whether it runs; exit status 1 if not");
+  look.add_flag("--json", asked->is_json, "Print a JSON object");
+  look.add_flag("--socket", asked->prints_socket, "Print the path of its socket");
+  look.callback([asked, &program] { program.chosen = [asked] { return status(*asked); }; });
+}
+
+}  // namespace nutshell::cli

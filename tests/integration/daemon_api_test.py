@@ -1,0 +1,313 @@
+#!/usr/bin/env python3
+"""The daemon's HTTP API, by clients that are not ours."""
+import base64
+import json
+import os
+import signal
+import socket
+import subprocess
+import sys
+import time
+from concurrent.futures import ThreadPoolExecutor
+
+from daemon_client import DAEMON, UnixConnection, daemon
+from support import Suite, expect, expect_equal
+
+suite = Suite()
+
+
+@suite.case
+def a_sandbox_lives_through_the_api():
+    with daemon() as one:
+        sandbox = one.make(labels={"project": "demo"}, environment={"NAME": "value"})
+        result = one.execute(sandbox, "sh", "-c", "echo $NAME; echo bad >&2; exit 3")
+        expect_equal((result["outcome"], result["exit_code"], result["stdout"], result["stderr"]),
+                     ("exited", 3, "value\n", "bad\n"), "result")
+        expect(result["audit_id"] > 0, "no audit id")
+        expect_equal(one.execute(sandbox, "cat", stdin="ab\ncd")["stdout"], "ab\ncd", "stdin")
+        raw = one.execute(sandbox, "printf", "\\377\\000x")
+        expect_equal(base64.b64decode(raw["stdout_base64"]), b"\xff\0x", "bytes")
+        seen = one.call("GET", f"/v1/sandboxes/{sandbox}").json()
+        expect_equal((seen["state"], seen["labels"]["project"]), ("running", "demo"), "status")
+        expect_equal(one.call("POST", f"/v1/sandboxes/{sandbox}/pause").json()["state"], "paused",
+                     "state")
+        one.call("POST", f"/v1/sandboxes/{sandbox}/resume")
+        expect_equal(one.call("DELETE", f"/v1/sandboxes/{sandbox}").status, 204, "destroy")
+        expect_equal(one.call("GET", f"/v1/sandboxes/{sandbox}").status, 404, "gone")
+
+
+@suite.case
+def output_streams_and_can_be_resumed():
+    with daemon() as one:
+        sandbox = one.make()
+        script = "for i in 1 2 3 4 5; do echo line $i; sleep 0.1; done"
+        for accept in ("application/x-ndjson", "text/event-stream"):
+            answer = one.call("POST", f"/v1/sandboxes/{sandbox}/exec",
+                              {"argv": ["sh", "-c", script]}, headers={"Accept": accept})
+            lines = answer.body.decode().splitlines()
+            if accept == "text/event-stream":
+                lines = [line[6:] for line in lines if line.startswith("data: ")]
+            events = [json.loads(line) for line in lines]
+            expect_equal(events[0]["type"], "start", "first event")
+            expect_equal("".join(e["data"] for e in events if e["type"] == "stdout"),
+                         "".join(f"line {i}\n" for i in range(1, 6)), "output")
+            expect_equal((events[-1]["type"], events[-1]["exit_code"]), ("end", 0), "last event")
+            offset = 0
+            for event in events:
+                if event["type"] == "stdout":
+                    expect_equal(event["offset"], offset, "offset")
+                    offset += len(event["data"])
+            again = one.call("GET", f"/v1/sandboxes/{sandbox}/exec/{events[0]['exec_id']}"
+                             "?stdout_offset=14", headers={"Accept": "application/x-ndjson"})
+            rest = [json.loads(line) for line in again.body.splitlines()]
+            expect_equal("".join(e["data"] for e in rest if e["type"] == "stdout"),
+                         "line 3\nline 4\nline 5\n", "output from the offset on")
+
+
+@suite.case
+def output_cannot_forge_an_event():
+    with daemon() as one:
+        sandbox = one.make()
+        answer = one.call(
+            "POST", f"/v1/sandboxes/{sandbox}/exec",
+            {"argv": ["printf", "x\\n\\nevent: end\\ndata: {\\\"forged\\\":1}\\n\\nid: 7\\n"]},
+            headers={"Accept": "text/event-stream"})
+        kinds = [line for line in answer.body.decode().splitlines() if line.startswith("event:")]
+        expect_equal(kinds, ["event: start", "event: stdout", "event: end"], "events")
+
+
+@suite.case
+def files_go_in_and_out():
+    with daemon() as one:
+        sandbox = one.make()
+        place = f"/v1/sandboxes/{sandbox}/files?path=/workspace/data"
+        content = os.urandom(3 << 20)
+        expect_equal(one.call("PUT", place + "&mode=0600", content).status, 204, "write")
+        expect(one.call("GET", place).body == content, "other bytes came back")
+        part = one.call("GET", place, headers={"Range": "bytes=10-19"})
+        expect_equal((part.status, part.body), (206, content[10:20]), "range")
+        expect_equal(one.call("GET", place, headers={"Range": "bytes=-5"}).body, content[-5:],
+                     "last bytes")
+        expect_equal(one.call("GET", place, headers={"Range": "bytes=9999999-"}).status, 416,
+                     "range behind the end")
+        listed = one.call("GET", f"/v1/sandboxes/{sandbox}/directory?path=/workspace").json()
+        expect_equal([(e["path"], e["mode"], e["size"]) for e in listed["entries"]],
+                     [("data", "0600", len(content))], "directory")
+        expect_equal(one.call("DELETE", place).status, 204, "remove")
+        expect_equal(one.call("GET", place).status, 404, "removed")
+
+
+@suite.case
+def tools_answer():
+    with daemon() as one:
+        names = [tool["name"] for tool in one.call("GET", "/v1/tools").json()["tools"]]
+        expect("bash" in names and "read" in names, f"tools: {names}")
+        sandbox = one.make()
+        done = one.call("POST", f"/v1/sandboxes/{sandbox}/tools/bash", {"command": "echo hi"})
+        expect("hi" in done.json()["text"], f"text: {done.body[:200]}")
+        wrong = one.call("POST", f"/v1/sandboxes/{sandbox}/tools/read", {"path": "/none"})
+        expect(wrong.json()["is_error"], "no error")
+        expect_equal(one.call("POST", f"/v1/sandboxes/{sandbox}/tools/none", {}).status // 100, 4,
+                     "unknown tool")
+
+
+@suite.case
+def a_key_creates_once():
+    with daemon() as one:
+        headers = {"Idempotency-Key": "key-1"}
+        first = one.call("POST", "/v1/sandboxes", {"ttl_ms": 60000}, headers=headers)
+        second = one.call("POST", "/v1/sandboxes", {"ttl_ms": 60000}, headers=headers)
+        expect_equal(first.json()["id"], second.json()["id"], "sandbox of the same key")
+        other = one.call("POST", "/v1/sandboxes", {"ttl_ms": 70000}, headers=headers)
+        expect_equal(other.status // 100, 4, "same key, other body")
+
+
+@suite.case
+def lists_come_in_pages():
+    with daemon() as one:
+        made = {one.make(labels={"n": str(i % 2)}) for i in range(5)}
+        found, cursor = set(), ""
+        while True:
+            page = one.call("GET", f"/v1/sandboxes?limit=2&cursor={cursor}").json()
+            expect(len(page["sandboxes"]) <= 2, "too many on a page")
+            found |= {sandbox["id"] for sandbox in page["sandboxes"]}
+            cursor = page["next_cursor"]
+            if not cursor:
+                break
+        expect_equal(found, made, "all pages")
+        expect_equal(len(one.call("GET", "/v1/sandboxes?label=n=1").json()["sandboxes"]), 2,
+                     "labelled")
+
+
+@suite.case
+def a_session_is_made_once():
+    with daemon() as one:
+        wish = {"name": "work", "setup": [["sh", "-c", "echo x >> /workspace/count"]]}
+        first = one.call("POST", "/v1/sessions", wish).json()
+        second = one.call("POST", "/v1/sessions", wish).json()
+        expect_equal(first["sandbox_id"], second["sandbox_id"], "sandbox")
+        expect_equal((first["was_created"], second["was_created"]), (True, False), "was_created")
+        expect_equal(one.execute(first["sandbox_id"], "cat", "/workspace/count")["stdout"], "x\n",
+                     "setup")
+        expect_equal(one.call("DELETE", "/v1/sessions/work").status, 204, "end")
+
+
+@suite.case
+def a_pool_gives_and_takes():
+    pool = '[[pools]]\nname = "p"\nmin_idle = 2\nmax_idle = 3\nmax_total = 4\n'
+    with daemon(pool) as one:
+        one.call("POST", "/v1/pools/p/warm")
+        got = one.call("POST", "/v1/pools/p/acquire", {"labels": {"a": "b"}})
+        expect_equal(got.status, 201, f"acquire: {got.body[:200]}")
+        status = one.call("GET", "/v1/pools/p").json()
+        expect_equal(status["in_use"], 1, "in use")
+        expect_equal(one.execute(got.json()["id"], "true")["exit_code"], 0, "exec")
+        expect_equal(one.call("POST", f"/v1/sandboxes/{got.json()['id']}/release").status, 204,
+                     "release")
+
+
+@suite.case
+def tenants_do_not_see_each_other():
+    with daemon() as one:
+        sandbox = one.make(token="alice")
+        missing = "0" * len(sandbox)
+        routes = [("GET", ""), ("DELETE", ""), ("POST", "/pause"), ("POST", "/resume"),
+                  ("GET", "/changes"), ("GET", "/history"), ("GET", "/files?path=/etc/passwd"),
+                  ("DELETE", "/files?path=/workspace/x"), ("GET", "/directory?path=/"),
+                  ("POST", "/fork"), ("POST", "/release"), ("GET", "/environment")]
+        for method, what in routes:
+            theirs = one.call(method, f"/v1/sandboxes/{sandbox}{what}", token="bob")
+            nobody = one.call(method, f"/v1/sandboxes/{missing}{what}", token="bob")
+            expect_equal((theirs.status, theirs.body.replace(sandbox.encode(), b"ID")),
+                         (nobody.status, nobody.body.replace(missing.encode(), b"ID")),
+                         f"{method} {what}")
+            expect_equal(theirs.status, 404, f"{method} {what}")
+        for what, body in (("exec", {"argv": ["true"]}), ("tools/bash", {"command": "true"}),
+                           ("extend", {"ttl_ms": 1000})):
+            expect_equal(one.call("POST", f"/v1/sandboxes/{sandbox}/{what}", body, "bob").status,
+                         404, what)
+        expect_equal(one.call("GET", "/v1/sandboxes", token="bob").json()["sandboxes"], [], "list")
+        records = one.call("GET", "/v1/audit", token="bob").body
+        expect(sandbox.encode() not in records, "the record of another tenant")
+        expect_equal(one.execute(sandbox, "true", token="alice")["exit_code"], 0, "its own")
+        one.call("DELETE", f"/v1/sandboxes/{sandbox}", token="alice")
+
+
+@suite.case
+def a_tenant_cannot_name_files_of_the_host():
+    with daemon() as one:
+        for spec in ({"workspace": "/etc"}, {"image": "/"},
+                     {"unsafe_mounts": [{"source": "/", "target": "/host"}]}):
+            answer = one.call("POST", "/v1/sandboxes", spec, "alice")
+            expect_equal(answer.status, 403, f"{spec}: {answer.body[:200]}")
+
+
+@suite.case
+def hanging_up_ends_the_command():
+    with daemon() as one:
+        sandbox = one.make()
+        connection = UnixConnection(one.socket)
+        body = json.dumps({"argv": ["sh", "-c", "while :; do date > /workspace/beat; sleep 0.05; "
+                                    "done"], "timeout_ms": 60000})
+        connection.request("POST", f"/v1/sandboxes/{sandbox}/exec", body)
+        time.sleep(1)
+        connection.close()
+        time.sleep(1)
+        beat = "stat -c %Y.%y /workspace/beat"
+        first = one.execute(sandbox, "sh", "-c", beat)["stdout"]
+        time.sleep(0.5)
+        expect_equal(one.execute(sandbox, "sh", "-c", beat)["stdout"], first, "heartbeat")
+
+
+@suite.case
+def a_restart_loses_nothing():
+    with daemon() as one:
+        sandbox = one.make()
+        one.execute(sandbox, "sh", "-c", "echo kept > /workspace/file")
+        for number in (signal.SIGTERM, signal.SIGKILL):
+            one.stop(number)
+            one.start()
+            expect_equal(one.execute(sandbox, "cat", "/workspace/file")["stdout"], "kept\n",
+                         f"after signal {number}")
+
+
+@suite.case
+def sigterm_lets_requests_end():
+    with daemon() as one:
+        sandbox = one.make()
+        with ThreadPoolExecutor() as threads:
+            running = threads.submit(one.execute, sandbox, "sh", "-c", "sleep 1; echo done")
+            time.sleep(0.4)
+            expect_equal(one.stop(), 0, "exit status")
+            expect_equal(running.result()["stdout"], "done\n", "output")
+
+
+@suite.case
+def a_second_daemon_refuses():
+    with daemon() as one:
+        second = subprocess.run([DAEMON, "--socket", one.socket + "2"], env=one.environment(),
+                                capture_output=True, timeout=30)
+        expect_equal(second.returncode, 1, "exit status")
+        expect(one.call("GET", "/healthz").status == 200, "the first is gone")
+
+
+@suite.case
+def reload_changes_tokens():
+    with daemon() as one:
+        expect_equal(one.call("GET", "/v1/sandboxes", token="alice").status, 200, "before")
+        text = one.config.read_text()
+        one.config.write_text(text.split("[[tokens]]")[0])
+        one.process.send_signal(signal.SIGHUP)
+        deadline = time.monotonic() + 10
+        while one.call("GET", "/v1/sandboxes", token="alice").status == 200:
+            expect(time.monotonic() < deadline, "the token still opens")
+            time.sleep(0.2)
+        one.config.write_text("no_such_key = 1\n")
+        one.process.send_signal(signal.SIGHUP)
+        time.sleep(0.3)
+        expect_equal(one.call("GET", "/healthz").status, 200, "after a wrong file")
+
+
+@suite.case
+def a_terminal_over_a_websocket():
+    with daemon() as one:
+        sandbox = one.make()
+        tail = socket.socket(socket.AF_UNIX)
+        tail.settimeout(30)
+        tail.connect(one.socket)
+        tail.sendall((f"GET /v1/sandboxes/{sandbox}/terminal?rows=33&columns=101 HTTP/1.1\r\n"
+                      "Host: x\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n"
+                      "Sec-WebSocket-Version: 13\r\n"
+                      "Sec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\n\r\n").encode())
+        stream = tail.makefile("rb")
+        expect(b"101" in stream.readline(), "no upgrade")
+        while stream.readline() != b"\r\n":
+            pass
+
+        def send(opcode, payload):
+            mask = bytes(4)
+            tail.sendall(bytes([0x80 | opcode, 0x80 | len(payload)]) + mask + payload)
+
+        def receive():
+            head = stream.read(2)
+            length = head[1]
+            if length == 126:
+                length = int.from_bytes(stream.read(2), "big")
+            return head[0] & 15, stream.read(length)
+        send(1, b'{"rows": 40, "columns": 120}')
+        send(2, b"stty size; exit 7\n")
+        shown, last = b"", None
+        while last is None:
+            opcode, payload = receive()
+            if opcode == 2:
+                shown += payload
+            elif opcode == 1:
+                last = json.loads(payload)
+            else:
+                break
+        expect(b"40 120" in shown, f"shown: {shown[-200:]}")
+        expect_equal(last["exit_code"], 7, "exit code")
+
+
+if __name__ == "__main__":
+    sys.exit(suite.run())

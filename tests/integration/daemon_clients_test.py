@@ -1,0 +1,159 @@
+#!/usr/bin/env python3
+"""The daemon through clients that others wrote: curl, Prometheus' parser, schemathesis, the CLI."""
+import importlib.util
+import json
+import os
+import shutil
+import socket
+import subprocess
+import sys
+import tempfile
+
+from daemon_client import DAEMON, TOKENS, daemon
+from support import NUTSHELL, Skip, Suite, expect, expect_equal
+
+suite = Suite()
+
+
+def free_port():
+    with socket.socket() as one:
+        one.bind(("127.0.0.1", 0))
+        return one.getsockname()[1]
+
+
+def curl(one, *arguments):
+    if not shutil.which("curl"):
+        raise Skip("curl is missing")
+    return subprocess.run(["curl", "-sS", "--max-time", "60", "--unix-socket", one.socket,
+                           *arguments], capture_output=True, timeout=90)
+
+
+@suite.case
+def curl_does_it_all():
+    with daemon() as one:
+        base = "http://localhost/v1/sandboxes"
+        made = json.loads(curl(one, "-d", '{"ttl_ms": 60000}', base).stdout)
+        place = f"{base}/{made['id']}"
+        done = json.loads(curl(one, "-d", '{"argv": ["echo", "hi"]}', place + "/exec").stdout)
+        expect_equal(done["stdout"], "hi\n", "stdout")
+        with tempfile.NamedTemporaryFile() as file:
+            file.write(os.urandom(5 << 20))
+            file.flush()
+            sent = curl(one, "-T", file.name, place + "/files?path=/workspace/big", "-w",
+                        "%{http_code}")
+            expect_equal(sent.stdout, b"204", "upload with Expect: 100-continue")
+            back = curl(one, place + "/files?path=/workspace/big").stdout
+            expect(back == open(file.name, "rb").read(), "other bytes came back")
+            part = curl(one, "-r", "100-199", place + "/files?path=/workspace/big").stdout
+            expect(part == back[100:200], "other range")
+        stream = curl(one, "-N", "-H", "Accept: application/x-ndjson", "-d",
+                      '{"argv": ["sh", "-c", "echo a; echo b >&2"]}', place + "/exec").stdout
+        kinds = {json.loads(line)["type"] for line in stream.splitlines()}
+        expect_equal(kinds, {"start", "stdout", "stderr", "end"}, "events")
+        head = curl(one, "-I", "http://localhost/healthz").stdout
+        expect(head.startswith(b"HTTP/1.1 200"), f"HEAD: {head[:80]}")
+        expect_equal(curl(one, "-X", "DELETE", place, "-w", "%{http_code}").stdout, b"204", "end")
+
+
+@suite.case
+def prometheus_reads_the_metrics():
+    if not importlib.util.find_spec("prometheus_client"):
+        raise Skip("the Python package prometheus_client is missing")
+    from prometheus_client.parser import text_string_to_metric_families
+    with daemon() as one:
+        sandbox = one.make()
+        one.execute(sandbox, "true")
+        families = {family.name: family for family in
+                    text_string_to_metric_families(one.call("GET", "/metrics").body.decode())}
+        expect(families, "no metrics")
+        expect(any(family.type == "histogram" for family in families.values()), "no histogram")
+        for family in families.values():
+            expect(family.name.startswith("nutshell_"), family.name)
+            expect(family.documentation, f"{family.name} has no help")
+
+
+@suite.case
+def schemathesis_finds_no_breach():
+    if not importlib.util.find_spec("schemathesis"):
+        raise Skip("the Python package schemathesis is missing")
+    port = free_port()
+    with daemon(port=port) as one:
+        document = one.directory / "openapi.json"
+        document.write_bytes(one.call("GET", "/v1/openapi.json").body)
+        done = subprocess.run(
+            [sys.executable, "-m", "schemathesis.cli", "run", str(document), "--url",
+             f"http://127.0.0.1:{port}", "-H", f"Authorization: Bearer {TOKENS['alice']}",
+             "--max-examples", "8", "--checks",
+             "not_a_server_error,response_schema_conformance,content_type_conformance",
+             "--phases", "examples,coverage,fuzzing", "--request-timeout", "20"],
+            capture_output=True, text=True, timeout=540)
+        expect_equal(done.returncode, 0, done.stdout[-1500:])
+
+
+@suite.case
+def the_command_line_starts_and_stops_it():
+    with tempfile.TemporaryDirectory(prefix="nutshell-cli-daemon-") as directory:
+        environment = {**os.environ, "NUTSHELL_RUNTIME_DIR": directory,
+                       "NUTSHELL_STATE_DIR": directory + "/state"}
+
+        def nutshell(*arguments):
+            return subprocess.run([NUTSHELL, *arguments], capture_output=True, text=True,
+                                  env=environment, timeout=90)
+        if not os.access(DAEMON, os.X_OK):
+            raise Skip(f"{DAEMON} is missing")
+        expect_equal(nutshell("daemon", "status").returncode, 1, "status before")
+        started = nutshell("daemon", "start")
+        expect_equal(started.returncode, 0, f"start: {started.stderr}")
+        status = json.loads(nutshell("daemon", "status", "--json").stdout)
+        expect_equal((status["running"], status["ready"]), (True, True), "status")
+        expect("already" in nutshell("daemon", "start").stdout, "second start")
+        expect_equal(nutshell("daemon", "stop").returncode, 0, "stop")
+        expect_equal(nutshell("daemon", "status").returncode, 1, "status after")
+        shown = nutshell("config", "show", "--origin").stdout
+        expect("NUTSHELL_STATE_DIR" in shown and "tcp.port" in shown, shown)
+
+
+@suite.case
+def the_command_line_and_the_daemon_share_sandboxes():
+    with daemon() as one:
+        def nutshell(*arguments):
+            done = subprocess.run([NUTSHELL, *arguments], capture_output=True, text=True,
+                                  env=one.environment(), timeout=90)
+            expect_equal(done.returncode, 0, f"{arguments}: {done.stderr}")
+            return done.stdout
+        ours = one.make(labels={"from": "api"})
+        theirs = nutshell("create", "--label", "from=cli").strip()
+        expect_equal(nutshell("exec", ours, "--", "echo", "cli"), "cli\n", "exec by the CLI")
+        one.stop()
+        one.start()  # a start adopts what was made without the daemon
+        expect_equal(one.execute(theirs, "echo", "api")["stdout"], "api\n", "exec by the API")
+        listed = {sandbox["id"] for sandbox in json.loads(nutshell("list", "--json"))}
+        expect({ours, theirs} <= listed, f"listed: {listed}")
+        seen = {sandbox["id"] for sandbox in one.call("GET", "/v1/sandboxes").json()["sandboxes"]}
+        expect({ours, theirs} <= seen, f"seen: {seen}")
+        nutshell("destroy", ours)
+        expect_equal(one.call("GET", f"/v1/sandboxes/{ours}").status, 404, "destroyed by the CLI")
+        nutshell("destroy", theirs)
+
+
+@suite.case
+def a_batch_keeps_its_order():
+    with tempfile.TemporaryDirectory(prefix="nutshell-batch-") as directory:
+        lines = "".join(f"sleep 0.{9 - i}; echo {i}\n" for i in range(8)) + '["false"]\n'
+        done = subprocess.run([NUTSHELL, "batch", "-j", "4", "-"], input=lines, text=True,
+                              capture_output=True, timeout=120,
+                              env={**os.environ, "NUTSHELL_RUNTIME_DIR": directory})
+        results = [json.loads(line) for line in done.stdout.splitlines()]
+        expect_equal([r["index"] for r in results], list(range(9)), "order")
+        expect_equal([r["stdout"] for r in results[:8]], [f"{i}\n" for i in range(8)], "outputs")
+        expect_equal((results[8]["exit_code"], done.returncode), (1, 1), "the failing one")
+    with daemon() as one:
+        items = [{"argv": ["sh", "-c", f"cat f; echo {i}"], "files": {"/workspace/f": f"file {i} "}}
+                 for i in range(6)]
+        answer = one.call("POST", "/v1/batch", {"items": items, "parallel": 3})
+        expect_equal([r["stdout"] for r in answer.json()["results"]],
+                     [f"file {i} {i}\n" for i in range(6)], "over the API")
+
+
+if __name__ == "__main__":
+    sys.exit(suite.run())

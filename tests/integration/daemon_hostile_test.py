@@ -1,0 +1,207 @@
+#!/usr/bin/env python3
+"""What the daemon has to refuse, and to live through."""
+import http.client
+import json
+import os
+import resource
+import socket
+import subprocess
+import sys
+import tempfile
+import time
+from pathlib import Path
+
+from daemon_client import DAEMON, TOKENS, call_over, daemon
+from support import Skip, Suite, expect, expect_equal
+
+suite = Suite()
+
+
+def free_port():
+    with socket.socket() as one:
+        one.bind(("127.0.0.1", 0))
+        return one.getsockname()[1]
+
+
+def over_tcp(port, *arguments, **named):
+    connection = http.client.HTTPConnection("127.0.0.1", port, timeout=30)
+    try:
+        return call_over(connection, *arguments, **named)
+    finally:
+        connection.close()
+
+
+@suite.case
+def every_route_wants_a_token_over_tcp():
+    port = free_port()
+    with daemon(port=port) as one:
+        document = one.call("GET", "/v1/openapi.json").json()
+        for path, methods in document["paths"].items():
+            for method, operation in methods.items():
+                target = path.replace("{", "").replace("}", "")
+                answer = over_tcp(port, method.upper(), target)
+                wanted = 401 if operation.get("security") != [] else answer.status
+                expect_equal(answer.status, wanted, f"{method} {path}")
+        expect_equal(over_tcp(port, "GET", "/v1/none").status, 401, "unknown route")
+        expect_equal(over_tcp(port, "GET", "/v1/sandboxes", token="alice").status, 200, "token")
+
+
+@suite.case
+def wrong_tokens_are_refused_and_then_barred():
+    port = free_port()
+    with daemon(port=port) as one:
+        right = TOKENS["alice"]
+        wrong = [right[:-1], right + "x", right.upper(), " " + right, ""]
+        for token in wrong:
+            answer = over_tcp(port, "GET", "/v1/sandboxes",
+                              headers={"Authorization": "Bearer " + token})
+            expect_equal(answer.status, 401, repr(token))
+            expect_equal(answer.headers["WWW-Authenticate"], "Bearer", "challenge")
+        for name, value in (("Authorization", "Basic YTpi"), ("Cookie", "token=" + right),
+                            ("X-Forwarded-User", "root"), ("X-Api-Key", right)):
+            expect_equal(over_tcp(port, "GET", "/v1/sandboxes", headers={name: value}).status, 401,
+                         name)
+        expect_equal(over_tcp(port, "GET", "/v1/sandboxes?token=" + right).status, 401, "query")
+        for _ in range(10):
+            last = over_tcp(port, "GET", "/v1/sandboxes", token="guess")
+        expect_equal(last.status, 429, "after many guesses")
+        expect_equal(last.headers["Retry-After"], "60", "Retry-After")
+
+
+@suite.case
+def pages_of_others_may_not_call():
+    port = free_port()
+    with daemon(port=port) as one:
+        for headers in ({"Origin": "https://evil.example"}, {"Origin": "null"},
+                        {"Host": "evil.example"}, {"Host": "localhost.evil.example:80"}):
+            answer = over_tcp(port, "GET", "/v1/sandboxes", token="alice", headers=headers)
+            expect_equal(answer.status, 403, str(headers))
+            expect(answer.headers["Access-Control-Allow-Origin"] is None, "CORS")
+
+
+@suite.case
+def open_doors_are_refused_at_the_start():
+    if not os.access(DAEMON, os.X_OK):
+        raise Skip(f"{DAEMON} is missing")
+    token = f'[[tokens]]\nname = "a"\ntenant = "a"\nsha256 = "{"0" * 64}"\n'
+    for text, word in (("[tcp]\nport = 7070\n", "anyone"),
+                       (f'[tcp]\nport = 7070\naddress = "0.0.0.0"\n{token}', "in the clear"),
+                       ("[tcp]\nprot = 7070\n", "did you mean 'tcp.port'"),
+                       ("[tcp]\nport = \"7070\"\n", "wrong kind"),
+                       ("[[tokens]]\nname = \"x\"\ntenant = \"t\"\nsha256 = \"plain\"\n", "SHA-256"),
+                       ("[[pools]]\nname = \"x\"\nmin_idel = 1\n", "min_idle"),
+                       ("broken", "1")):
+        with tempfile.NamedTemporaryFile("w", suffix=".toml") as file:
+            file.write(text)
+            file.flush()
+            done = subprocess.run([DAEMON, "--config", file.name, "--show-config"],
+                                  capture_output=True, text=True, timeout=30)
+            expect_equal(done.returncode, 1, text)
+            expect(word in done.stderr, f"{text!r}: {done.stderr}")
+
+
+@suite.case
+def broken_json_is_refused():
+    with daemon() as one:
+        bodies = ["[" * 1_000_000, "{", "{} {}", "NaN", '{"ttl_ms": NaN}', '{"ttl_ms": 1e999}',
+                  '{"ttl_ms": -1}', '{"ttl_ms": ' + "9" * 5000 + "}", '{"ttl_ms": 1.5}',
+                  '{"ttl_ms": 1, "ttl_ms": 2}', '{"labels": {"a": "1", "a": "2"}}',
+                  b'{"image": "\xff\xfe"}', '{"image": "\\ud800"}', b"\xef\xbb\xbf{}",
+                  '{"limits": {"memory_byte": 1}}', '{"imag": "x"}', '{"labels": ["a"]}',
+                  '{"labels": {"a": 1}}', '{"environment": {"A=B": "c"}}', "[]", '"x"', "null",
+                  '{"limits": {"cpus": -1}}', '{"limits": {"pids": 99999999999}}',
+                  '{"require": ["nothing-there"]}', '{"workspace_mode": "other"}']
+        for body in bodies:
+            began = time.monotonic()
+            answer = one.call("POST", "/v1/sandboxes", body)
+            expect(answer.status in (400, 403, 413, 422), f"{body[:60]!r}: {answer.status}")
+            expect_equal(answer.headers["Content-Type"], "application/problem+json", "type")
+            expect(time.monotonic() - began < 5, f"{body[:60]!r} took long")
+        hint = one.call("POST", "/v1/sandboxes", {"idle_timeout_m": 5}).json()["detail"]
+        expect("did you mean 'idle_timeout_ms'" in hint, hint)
+        with socket.socket(socket.AF_UNIX) as client:
+            client.settimeout(10)
+            client.connect(one.socket)
+            client.sendall(b"POST /v1/sandboxes HTTP/1.1\r\nHost: x\r\n"
+                           b"Content-Length: 20000000\r\n\r\n")
+            expect(b" 413 " in client.recv(4096), "a body of 20 MB is not refused at once")
+        expect_equal(one.call("GET", "/healthz").status, 200, "health")
+
+
+@suite.case
+def strange_ids_are_not_found():
+    with daemon() as one:
+        for name in ("a%2Fb", "%20", "-rf", "$(id)", "x" * 5000, "*", "%0d%0aX:%20y", "'", "ABC",
+                     "%ff%fe", "a;b", "%25s%25n"):
+            for method, what in (("GET", ""), ("DELETE", ""), ("POST", "/pause")):
+                answer = one.call(method, f"/v1/sandboxes/{name}{what}")
+                expect(answer.status in (400, 404), f"{method} {name[:20]}: {answer.status}")
+        for name in ("..", "%2e%2e", "%00"):
+            expect_equal(one.call("GET", f"/v1/sandboxes/{name}").status, 400, name)
+
+
+@suite.case
+def a_thousand_slow_clients():
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    resource.setrlimit(resource.RLIMIT_NOFILE, (min(hard, 4096), hard))
+    with daemon() as one:
+        sandbox = one.make()
+        slow = []
+        for number in range(1000):
+            client = socket.socket(socket.AF_UNIX)
+            client.connect(one.socket)
+            client.sendall(b"POST /v1/sandboxes HTTP/1.1\r\nHost: x\r\nContent-Length: 10\r\n\r\n{"
+                           if number % 2 else b"GET /healthz HTTP/1.1\r\nHo")
+            slow.append(client)
+        began = time.monotonic()
+        expect_equal(one.execute(sandbox, "echo", "served")["stdout"], "served\n", "output")
+        expect(time.monotonic() - began < 5, "others wait")
+        threads = len(os.listdir(f"/proc/{one.process.pid}/task"))
+        expect(threads < 64, f"{threads} threads")
+        for client in slow:
+            client.close()
+
+
+@suite.case
+def half_sent_and_half_closed_requests():
+    with daemon() as one:
+        request = b"POST /v1/sandboxes HTTP/1.1\r\nHost: x\r\nContent-Length: 2\r\n\r\n{}"
+        for cut in range(0, len(request), 7):
+            with socket.socket(socket.AF_UNIX) as client:
+                client.connect(one.socket)
+                client.sendall(request[:cut])
+        with socket.socket(socket.AF_UNIX) as client:
+            client.settimeout(10)
+            client.connect(one.socket)
+            client.sendall(b"GET /healthz HTTP/1.1\r\nHost: x\r\n\r\n")
+            client.shutdown(socket.SHUT_WR)
+            expect(b"200 OK" in client.recv(4096), "no answer")
+        expect_equal(one.call("GET", "/v1/sandboxes").json()["sandboxes"], [], "sandboxes")
+
+
+@suite.case
+def a_private_daemon_dies_with_its_parent():
+    if not os.access(DAEMON, os.X_OK):
+        raise Skip(f"{DAEMON} is missing")
+    with tempfile.TemporaryDirectory(prefix="nutshell-private-") as directory:
+        environment = {**os.environ, "NUTSHELL_RUNTIME_DIR": directory}
+        os.chmod(directory, 0o700)
+        parent = subprocess.Popen(["/bin/sh", "-c", f'"{DAEMON}" --private & sleep 600'],
+                                  stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True,
+                                  env=environment)
+        path = parent.stdout.readline().strip()
+        expect(Path(path).exists(), f"no socket at {path!r}")
+        from daemon_client import UnixConnection
+        connection = UnixConnection(path)
+        made = call_over(connection, "POST", "/v1/sandboxes", {})
+        expect_equal(made.status, 201, "create")
+        parent.kill()
+        parent.wait()
+        deadline = time.monotonic() + 30
+        while os.listdir(directory):
+            expect(time.monotonic() < deadline, f"left: {os.listdir(directory)}")
+            time.sleep(0.1)
+
+
+if __name__ == "__main__":
+    sys.exit(suite.run())
