@@ -4,13 +4,13 @@
 #include <sys/ioctl.h>
 #include <unistd.h>
 
-#include <CLI/CLI.hpp>
 #include <charconv>
 #include <cmath>
 #include <filesystem>
 
 #include "backends/registry.h"
 #include "base/byte_size.h"
+#include "cli/command_line.h"
 
 namespace nutshell::cli {
 namespace {
@@ -155,71 +155,71 @@ WindowSize window_of_terminal() {
 
 }  // namespace
 
-void add_sandbox_flags(CLI::App& command, Flags& flags) {
+void add_sandbox_flags(const CommandLine& command, Flags& flags) {
   const char* group = "Sandbox";
-  command.add_option("--backend", flags.backend, "How it is isolated")->group(group);
+  command.add_option("--backend", flags.backend, "How it is isolated").group(group);
   command
       .add_option("--image", flags.image,
                   "Root file system: a directory or tar (default: this machine's /usr)")
-      ->group(group);
+      .group(group);
   command
       .add_option("--memory", flags.memory, "Memory, files in /workspace and /tmp included (512m)")
-      ->group(group);
-  command.add_option("--cpus", flags.cpus, "Cores (1)")->group(group);
-  command.add_option("--pids", flags.pids, "Processes and threads (64)")->group(group);
-  command.add_option("--disk", flags.disk, "/workspace and /tmp together (512m)")->group(group);
+      .group(group);
+  command.add_option("--cpus", flags.cpus, "Cores (1)").group(group);
+  command.add_option("--pids", flags.pids, "Processes and threads (64)").group(group);
+  command.add_option("--disk", flags.disk, "/workspace and /tmp together (512m)").group(group);
   command
       .add_option("--workspace", flags.workspace,
                   "Directory that /workspace begins as; it stays untouched until 'nutshell apply'")
-      ->group(group);
+      .group(group);
   command
       .add_option("--workspace-mode", flags.workspace_mode,
                   "overlay: layers over that directory; copy: a copy of it; auto: what works")
-      ->group(group);
+      .group(group);
   command
       .add_option("--unsafe-mount", flags.unsafe_mounts,
                   "SRC:DST[:ro]: a directory of this machine, directly; may be repeated")
-      ->group(group);
+      .group(group);
   command.add_option("--open-files", flags.open_files, "Open files per process (1024)")
-      ->group(group);
-  command.add_option("--ttl", flags.ttl, "Life of the sandbox (300s)")->group(group);
+      .group(group);
+  command.add_option("--ttl", flags.ttl, "Life of the sandbox (300s)").group(group);
   command
       .add_option("--idle-timeout", flags.idle_timeout,
                   "End it when nothing runs this long (never)")
-      ->group(group);
+      .group(group);
   command.add_option("--label", flags.labels, "NAME=VALUE, to find it by; may be repeated")
-      ->group(group);
+      .group(group);
   command
       .add_option("--require", flags.requirements,
                   "Refuse to start without: seccomp,landlock,cgroup,memory=hard…")
-      ->group(group);
+      .group(group);
   command
       .add_option("--unsafe-without", flags.unsafe_without,
                   "Accept that a protection is missing (landlock)")
-      ->group(group);
+      .group(group);
   command.add_option("--config", flags.config, "Take flags not given here from this TOML file")
-      ->group(group);
+      .group(group);
 }
 
-void add_exec_flags(CLI::App& command, Flags& flags) {
+void add_exec_flags(const CommandLine& command, Flags& flags) {
   const char* group = "Command";
   command.add_option("--timeout", flags.timeout, "Kill it and all its processes after this (30s)")
-      ->group(group);
+      .group(group);
   command.add_option("--cpu-time", flags.cpu_time, "CPU seconds, children included (300s)")
-      ->group(group);
+      .group(group);
   command
       .add_option("--output-limit", flags.output_limit, "Bytes of stdout and stderr together (64m)")
-      ->group(group);
+      .group(group);
   command
       .add_option("-e,--env", flags.environment, "NAME=VALUE, or NAME to pass on; may be repeated")
-      ->group(group);
+      .group(group);
   command.add_option("-w,--workdir", flags.workdir, "Directory to run in (/workspace)")
-      ->group(group);
+      .group(group);
   command.add_flag("-i,--stdin,--interactive", flags.has_input, "Connect standard input")
-      ->group(group);
-  command.add_flag("-t,--tty", flags.has_terminal, "Give it a terminal")->group(group);
+      .group(group);
+  command.add_flag("-t,--tty", flags.has_terminal, "Give it a terminal").group(group);
   command.add_flag("--json", flags.is_json, "Capture the output; print one JSON object")
-      ->group(group);
+      .group(group);
 }
 
 Result<SandboxSpec> to_spec(const Flags& flags) {

@@ -6,12 +6,9 @@
 #include <vector>
 
 #include "base/result.h"
+#include "cli/command_line.h"
 #include "core/exec.h"
 #include "core/sandbox_spec.h"
-
-namespace CLI {  // NOLINT(readability-identifier-naming): the parser's name
-class App;
-}
 
 namespace nutshell::cli {
 
@@ -27,8 +24,8 @@ struct Flags {
   std::vector<std::string> command;  // what stands behind the flags
 };
 
-void add_sandbox_flags(CLI::App& command, Flags& flags);
-void add_exec_flags(CLI::App& command, Flags& flags);
+void add_sandbox_flags(const CommandLine& command, Flags& flags);
+void add_exec_flags(const CommandLine& command, Flags& flags);
 
 // What was not given on the command line is taken from --config.
 Result<> read_config(Flags& flags);

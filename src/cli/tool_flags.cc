@@ -1,30 +1,29 @@
 #include "cli/tool_flags.h"
 
-#include <CLI/CLI.hpp>
-
 #include "base/file.h"
+#include "cli/command_line.h"
 #include "tools/registry.h"
 #include "tools/user_tools.h"
 
 namespace nutshell::cli {
 
-void add_tool_flags(CLI::App& command, ToolFlags& flags) {
+void add_tool_flags(const CommandLine& command, ToolFlags& flags) {
   const char* group = "Choice of tools";
   command.add_option("--tools", flags.tools, "Only these, for example read,grep,ls")
-      ->delimiter(',')
-      ->group(group);
+      .delimiter(',')
+      .group(group);
   command.add_option("--profile", flags.profile, "full, or readonly: nothing can be changed")
-      ->check(CLI::IsMember({"full", "readonly"}))
-      ->group(group);
+      .is_one_of({"full", "readonly"})
+      .group(group);
   command.add_option("--tool-prefix", flags.prefix, "Before every name (sandbox_); may be empty")
-      ->group(group);
+      .group(group);
   command.add_option("--tools-file", flags.tools_file, "Your own tools besides, from a TOML file")
-      ->group(group);
+      .group(group);
   command
       .add_option("--dialect", flags.dialect,
                   "nutshell, or roomkit: its names, lines from 0, results under 20000 characters")
-      ->check(CLI::IsMember({"nutshell", "roomkit"}))
-      ->group(group);
+      .is_one_of({"nutshell", "roomkit"})
+      .group(group);
 }
 
 Result<std::vector<Tool>> tools_of(const ToolFlags& flags) {

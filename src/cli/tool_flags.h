@@ -5,12 +5,9 @@
 #include <vector>
 
 #include "base/result.h"
+#include "cli/command_line.h"
 #include "core/tool.h"
 #include "tools/tool_context.h"
-
-namespace CLI {  // NOLINT(readability-identifier-naming): the parser's name
-class App;
-}
 
 namespace nutshell::cli {
 
@@ -27,7 +24,7 @@ struct ToolFlags {
   }
 };
 
-void add_tool_flags(CLI::App& command, ToolFlags& flags);
+void add_tool_flags(const CommandLine& command, ToolFlags& flags);
 Result<std::vector<Tool>> tools_of(const ToolFlags& flags);
 
 }  // namespace nutshell::cli

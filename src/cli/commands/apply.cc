@@ -1,6 +1,5 @@
 #include <fmt/format.h>
 
-#include <CLI/CLI.hpp>
 #include <memory>
 
 #include "cli/command.h"
@@ -52,16 +51,16 @@ Result<int> apply(Program& program, const ApplyFlags& flags) {
 
 }  // namespace
 
-void add_apply(CLI::App& app, Program& program) {
-  CLI::App* command = app.add_subcommand(
-      "apply", "Write what a sandbox changed back to the directory of --workspace");
+void add_apply(const CommandLine& app, Program& program) {
+  const CommandLine command =
+      app.add_command("apply", "Write what a sandbox changed back to the directory of --workspace");
   auto flags = std::make_shared<ApplyFlags>();
-  command->add_option("ID", flags->id, "The sandbox")->required();
-  command->add_option("--path", flags->paths, "Only at or below this path; may be repeated");
-  command->add_flag("--dry-run", flags->is_dry_run, "Only say what would be written");
-  command->add_flag("--force", flags->is_forced, "Overwrite what changed here meanwhile");
-  command->footer(kExamples);
-  command->callback(
+  command.add_option("ID", flags->id, "The sandbox").required();
+  command.add_option("--path", flags->paths, "Only at or below this path; may be repeated");
+  command.add_flag("--dry-run", flags->is_dry_run, "Only say what would be written");
+  command.add_flag("--force", flags->is_forced, "Overwrite what changed here meanwhile");
+  command.footer(kExamples);
+  command.callback(
       [flags, &program] { program.chosen = [flags, &program] { return apply(program, *flags); }; });
 }
 

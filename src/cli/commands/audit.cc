@@ -2,7 +2,6 @@
 #include <fmt/format.h>
 #include <unistd.h>
 
-#include <CLI/CLI.hpp>
 #include <charconv>
 #include <memory>
 
@@ -130,12 +129,12 @@ Result<int> verify(const AuditFlags& flags) {
   return 0;
 }
 
-void add_place(CLI::App& command, AuditFlags& flags) {
+void add_place(const CommandLine& command, AuditFlags& flags) {
   command.add_option("--directory", flags.directory,
                      "Where the record is (the daemon's state directory/audit)");
 }
 
-void add_filters(CLI::App& command, AuditFlags& flags) {
+void add_filters(const CommandLine& command, AuditFlags& flags) {
   add_place(command, flags);
   command.add_option("--sandbox", flags.filter.sandbox, "Of this sandbox");
   command.add_option("--session", flags.filter.session, "Of this session");
@@ -150,28 +149,28 @@ using Step = Result<int> (*)(const AuditFlags&);
 
 }  // namespace
 
-void add_audit(CLI::App& app, Program& program) {
-  CLI::App* group =
-      app.add_subcommand("audit", "Show, prove and export the record of what was done");
-  group->require_subcommand(1);
+void add_audit(const CommandLine& app, Program& program) {
+  const CommandLine group =
+      app.add_command("audit", "Show, prove and export the record of what was done");
+  group.require_command(1, 1);
   const auto flags = std::make_shared<AuditFlags>();
   const auto hang = [&](const char* name, const char* help, Step step) {
-    CLI::App* command = group->add_subcommand(name, help);
-    command->callback(
+    const CommandLine command = group.add_command(name, help);
+    command.callback(
         [flags, step, &program] { program.chosen = [flags, step] { return step(*flags); }; });
     return command;
   };
-  CLI::App* shown = hang("show", "Print records", show);
-  add_filters(*shown, *flags);
-  shown->add_flag("--json", flags->is_json, "One JSON object a line");
+  const CommandLine shown = hang("show", "Print records", show);
+  add_filters(shown, *flags);
+  shown.add_flag("--json", flags->is_json, "One JSON object a line");
   add_filters(
-      *hang("export", "Print records as OCSF events, one JSON object a line", export_records),
+      hang("export", "Print records as OCSF events, one JSON object a line", export_records),
       *flags);
-  CLI::App* proved =
+  const CommandLine proved =
       hang("verify", "Find the first record that was changed, removed or moved", verify);
-  add_place(*proved, *flags);
-  proved->add_option("--expect", flags->expected, "A mark that an earlier verify printed: ID:HASH");
-  proved->footer(
+  add_place(proved, *flags);
+  proved.add_option("--expect", flags->expected, "A mark that an earlier verify printed: ID:HASH");
+  proved.footer(
       "Exit status: 0 intact, 1 not. The files are read as they are; no daemon is needed.");
 }
 

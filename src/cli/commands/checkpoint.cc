@@ -1,6 +1,5 @@
 #include <fmt/format.h>
 
-#include <CLI/CLI.hpp>
 #include <memory>
 
 #include "cli/command.h"
@@ -19,23 +18,23 @@ Running running_of(const StateFlags& flags) {
   return flags.kills ? Running::Killed : Running::Refused;
 }
 
-void add_kill(CLI::App& command, StateFlags& flags) {
+void add_kill(const CommandLine& command, StateFlags& flags) {
   command.add_flag("--kill", flags.kills,
                    "Kill what runs in it first; else a running process is a reason to refuse");
 }
 
 }  // namespace
 
-void add_checkpoint(CLI::App& app, Program& program) {
-  CLI::App* command = app.add_subcommand(
-      "checkpoint", "Keep the files of /workspace as they are now; prints a name");
+void add_checkpoint(const CommandLine& app, Program& program) {
+  const CommandLine command =
+      app.add_command("checkpoint", "Keep the files of /workspace as they are now; prints a name");
   auto flags = std::make_shared<StateFlags>();
-  command->add_option("ID", flags->id, "The sandbox")->required();
-  add_kill(*command, *flags);
-  command->footer(
+  command.add_option("ID", flags->id, "The sandbox").required();
+  add_kill(command, *flags);
+  command.footer(
       "Examples:\n  C=$(nutshell checkpoint $ID)\n  nutshell rollback $ID $C\n\nFiles alone: "
       "processes, and what is in /tmp, are not part of it.");
-  command->callback([flags, &program] {
+  command.callback([flags, &program] {
     program.chosen = [flags, &program]() -> Result<int> {
       fmt::print("{}\n", TRY(checkpoint_workspace(program.runtime, flags->id, running_of(*flags))));
       return 0;
@@ -43,15 +42,15 @@ void add_checkpoint(CLI::App& app, Program& program) {
   });
 }
 
-void add_rollback(CLI::App& app, Program& program) {
-  CLI::App* command = app.add_subcommand("rollback", "Take the files of /workspace back");
+void add_rollback(const CommandLine& app, Program& program) {
+  const CommandLine command = app.add_command("rollback", "Take the files of /workspace back");
   auto flags = std::make_shared<StateFlags>();
-  command->add_option("ID", flags->id, "The sandbox")->required();
-  command->add_option("CHECKPOINT", flags->checkpoint, "As 'nutshell checkpoint' printed it")
-      ->required();
-  add_kill(*command, *flags);
-  command->footer("Examples:\n  nutshell rollback $ID c1\n  nutshell rollback $ID c1 --kill");
-  command->callback([flags, &program] {
+  command.add_option("ID", flags->id, "The sandbox").required();
+  command.add_option("CHECKPOINT", flags->checkpoint, "As 'nutshell checkpoint' printed it")
+      .required();
+  add_kill(command, *flags);
+  command.footer("Examples:\n  nutshell rollback $ID c1\n  nutshell rollback $ID c1 --kill");
+  command.callback([flags, &program] {
     program.chosen = [flags, &program]() -> Result<int> {
       TRY(rollback_workspace(program.runtime, flags->id, flags->checkpoint, running_of(*flags)));
       return 0;
@@ -59,14 +58,14 @@ void add_rollback(CLI::App& app, Program& program) {
   });
 }
 
-void add_discard(CLI::App& app, Program& program) {
-  CLI::App* command =
-      app.add_subcommand("discard", "Throw away what a sandbox changed in /workspace");
+void add_discard(const CommandLine& app, Program& program) {
+  const CommandLine command =
+      app.add_command("discard", "Throw away what a sandbox changed in /workspace");
   auto flags = std::make_shared<StateFlags>();
-  command->add_option("ID", flags->id, "The sandbox")->required();
-  add_kill(*command, *flags);
-  command->footer("Examples:\n  nutshell discard $ID\n  nutshell discard $ID --kill");
-  command->callback([flags, &program] {
+  command.add_option("ID", flags->id, "The sandbox").required();
+  add_kill(command, *flags);
+  command.footer("Examples:\n  nutshell discard $ID\n  nutshell discard $ID --kill");
+  command.callback([flags, &program] {
     program.chosen = [flags, &program]() -> Result<int> {
       TRY(rollback_workspace(program.runtime, flags->id, kBaseCheckpoint, running_of(*flags)));
       return 0;

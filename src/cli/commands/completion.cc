@@ -76,21 +76,22 @@ std::string fish_script(const CLI::App& app) {
 
 }  // namespace
 
-void add_completion(CLI::App& app, Program& program) {
-  CLI::App* command = app.add_subcommand("completion", "Print a completion script for your shell");
+void add_completion(const CommandLine& app, Program& program) {
+  const CommandLine command =
+      app.add_command("completion", "Print a completion script for your shell");
   auto shell = std::make_shared<std::string>();
-  command->add_option("SHELL", *shell, "bash, zsh or fish")->required();
-  command->footer(
+  command.add_option("SHELL", *shell, "bash, zsh or fish").required();
+  command.footer(
       "Examples:\n  source <(nutshell completion bash)\n  nutshell completion fish | source");
-  command->callback([shell, &app, &program] {
-    program.chosen = [shell, &app]() -> Result<int> {
+  command.callback([shell, app, &program] {
+    program.chosen = [shell, app]() -> Result<int> {
       if (*shell != "bash" && *shell != "zsh" && *shell != "fish") {
         return failure(ErrorCode::InvalidArgument,
                        fmt::format("no completion for '{}': there are bash, zsh, fish", *shell));
       }
-      const std::string script = *shell == "bash"  ? bash_script(app)
-                                 : *shell == "zsh" ? zsh_script(app)
-                                                   : fish_script(app);
+      const std::string script = *shell == "bash"  ? bash_script(app.parser())
+                                 : *shell == "zsh" ? zsh_script(app.parser())
+                                                   : fish_script(app.parser());
       fmt::print("{}", script);
       return 0;
     };

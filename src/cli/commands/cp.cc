@@ -1,7 +1,6 @@
 #include <fmt/format.h>
 #include <unistd.h>
 
-#include <CLI/CLI.hpp>
 #include <memory>
 
 #include "cli/command.h"
@@ -84,16 +83,16 @@ Result<int> copy(Program& program, const CopyFlags& flags) {
 
 }  // namespace
 
-void add_copy(CLI::App& app, Program& program) {
-  CLI::App* command =
-      app.add_subcommand("cp", "Copy files and directories into a sandbox, or out of it");
+void add_copy(const CommandLine& app, Program& program) {
+  const CommandLine command =
+      app.add_command("cp", "Copy files and directories into a sandbox, or out of it");
   auto flags = std::make_shared<CopyFlags>();
-  command->add_option("SOURCE", flags->source, "A path here, ID:/path, or - for standard input")
-      ->required();
-  command->add_option("TARGET", flags->target, "ID:/path, a path here, or - for standard output")
-      ->required();
-  command->footer(kExamples);
-  command->callback(
+  command.add_option("SOURCE", flags->source, "A path here, ID:/path, or - for standard input")
+      .required();
+  command.add_option("TARGET", flags->target, "ID:/path, a path here, or - for standard output")
+      .required();
+  command.footer(kExamples);
+  command.callback(
       [flags, &program] { program.chosen = [flags, &program] { return copy(program, *flags); }; });
 }
 

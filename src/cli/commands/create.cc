@@ -1,6 +1,5 @@
 #include <fmt/format.h>
 
-#include <CLI/CLI.hpp>
 #include <memory>
 #include <nlohmann/json.hpp>
 
@@ -32,19 +31,19 @@ Result<int> create(Program& program, const Flags& flags) {
 
 }  // namespace
 
-void add_create(CLI::App& app, Program& program) {
-  CLI::App* command = app.add_subcommand("create", "Make a sandbox that stays; prints its id");
+void add_create(const CommandLine& app, Program& program) {
+  const CommandLine command = app.add_command("create", "Make a sandbox that stays; prints its id");
   auto flags = std::make_shared<Flags>();
-  add_sandbox_flags(*command, *flags);
-  command->add_option("-e,--env", flags->environment, "NAME=VALUE for every command in it")
-      ->group("Sandbox");
-  command->add_option("-w,--workdir", flags->workdir, "Directory commands run in (/workspace)")
-      ->group("Sandbox");
-  command->add_option("--cpu-time", flags->cpu_time, "CPU seconds of any one process (300s)")
-      ->group("Sandbox");
-  command->add_flag("--json", flags->is_json, "Print a JSON object")->group("Sandbox");
-  command->footer(kExamples);
-  command->callback([flags, &program] {
+  add_sandbox_flags(command, *flags);
+  command.add_option("-e,--env", flags->environment, "NAME=VALUE for every command in it")
+      .group("Sandbox");
+  command.add_option("-w,--workdir", flags->workdir, "Directory commands run in (/workspace)")
+      .group("Sandbox");
+  command.add_option("--cpu-time", flags->cpu_time, "CPU seconds of any one process (300s)")
+      .group("Sandbox");
+  command.add_flag("--json", flags->is_json, "Print a JSON object").group("Sandbox");
+  command.footer(kExamples);
+  command.callback([flags, &program] {
     program.chosen = [flags, &program]() -> Result<int> {
       TRY(read_config(*flags));
       return create(program, *flags);

@@ -1,6 +1,5 @@
 #include <fmt/format.h>
 
-#include <CLI/CLI.hpp>
 #include <memory>
 
 #include "cli/command.h"
@@ -8,14 +7,14 @@
 
 namespace nutshell::cli {
 
-void add_destroy(CLI::App& app, Program& program) {
-  CLI::App* command =
-      app.add_subcommand("destroy", "End sandboxes and all that runs in them")->alias("rm");
+void add_destroy(const CommandLine& app, Program& program) {
+  const CommandLine command =
+      app.add_command("destroy", "End sandboxes and all that runs in them").alias("rm");
   auto ids = std::make_shared<std::vector<std::string>>();
-  command->add_option("ID", *ids, "Which ones")->required();
-  command->footer(
+  command.add_option("ID", *ids, "Which ones").required();
+  command.footer(
       "Examples:\n  nutshell destroy 3f9c0a1b2c3d\n  nutshell destroy $(nutshell list -q)");
-  command->callback([ids, &program] {
+  command.callback([ids, &program] {
     program.chosen = [ids, &program]() -> Result<int> {
       int status = 0;
       for (const std::string& id : *ids) {

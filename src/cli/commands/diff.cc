@@ -1,6 +1,5 @@
 #include <fmt/format.h>
 
-#include <CLI/CLI.hpp>
 #include <memory>
 #include <nlohmann/json.hpp>
 
@@ -135,18 +134,19 @@ Result<int> diff(Program& program, const DiffFlags& flags) {
 
 }  // namespace
 
-void add_diff(CLI::App& app, Program& program) {
-  CLI::App* command = app.add_subcommand("diff", "Show what a sandbox changed in its workspace");
+void add_diff(const CommandLine& app, Program& program) {
+  const CommandLine command =
+      app.add_command("diff", "Show what a sandbox changed in its workspace");
   auto flags = std::make_shared<DiffFlags>();
-  command->add_option("ID", flags->id, "The sandbox")->required();
-  command->add_option("--path", flags->paths, "Only at or below this path; may be repeated");
-  auto* stat = command->add_flag("--stat", flags->is_stat, "One line for each file");
-  auto* json = command->add_flag("--json", flags->is_json, "One JSON object");
-  command->add_flag("--patch", flags->is_patch, "For git apply, binary files included")
-      ->excludes(stat)
-      ->excludes(json);
-  command->footer(kExamples);
-  command->callback(
+  command.add_option("ID", flags->id, "The sandbox").required();
+  command.add_option("--path", flags->paths, "Only at or below this path; may be repeated");
+  const CommandOption stat = command.add_flag("--stat", flags->is_stat, "One line for each file");
+  const CommandOption json = command.add_flag("--json", flags->is_json, "One JSON object");
+  command.add_flag("--patch", flags->is_patch, "For git apply, binary files included")
+      .excludes(stat)
+      .excludes(json);
+  command.footer(kExamples);
+  command.callback(
       [flags, &program] { program.chosen = [flags, &program] { return diff(program, *flags); }; });
 }
 

@@ -1,6 +1,5 @@
 #include <fmt/format.h>
 
-#include <CLI/CLI.hpp>
 #include <algorithm>
 #include <memory>
 #include <nlohmann/json.hpp>
@@ -49,14 +48,14 @@ Result<int> doctor(Program& program, const DoctorFlags& flags) {
 
 }  // namespace
 
-void add_doctor(CLI::App& app, Program& program) {
-  CLI::App* command = app.add_subcommand(
+void add_doctor(const CommandLine& app, Program& program) {
+  const CommandLine command = app.add_command(
       "doctor", "Try each protection on this machine, and say how to fix what fails");
   auto flags = std::make_shared<DoctorFlags>();
-  command->add_option("--backend", flags->backend, "Which one to try");
-  command->add_flag("--json", flags->is_json, "Print a JSON object");
-  command->footer("Exit status 1 when the default sandbox cannot be had here.");
-  command->callback([flags, &program] {
+  command.add_option("--backend", flags->backend, "Which one to try");
+  command.add_flag("--json", flags->is_json, "Print a JSON object");
+  command.footer("Exit status 1 when the default sandbox cannot be had here.");
+  command.callback([flags, &program] {
     program.chosen = [flags, &program] { return doctor(program, *flags); };
   });
 }

@@ -1,4 +1,3 @@
-#include <CLI/CLI.hpp>
 #include <memory>
 
 #include "cli/command.h"
@@ -22,14 +21,15 @@ Result<int> exec(Program& program, const std::string& id, const Flags& flags) {
 
 }  // namespace
 
-void add_exec(CLI::App& app, Program& program) {
-  CLI::App* command = app.add_subcommand("exec", "Run a command in a sandbox made with create");
+void add_exec(const CommandLine& app, Program& program) {
+  const CommandLine command =
+      app.add_command("exec", "Run a command in a sandbox made with create");
   auto flags = std::make_shared<Flags>();
   auto id = std::make_shared<std::string>();
-  command->add_option("ID", *id, "The sandbox")->required();
-  add_exec_flags(*command, *flags);
-  command->footer(kExamples);
-  command->callback([flags, id, &program] {
+  command.add_option("ID", *id, "The sandbox").required();
+  add_exec_flags(command, *flags);
+  command.footer(kExamples);
+  command.callback([flags, id, &program] {
     program.chosen = [flags, id, &program]() -> Result<int> {
       flags->command = program.command;
       return exec(program, *id, *flags);

@@ -1,6 +1,5 @@
 #include <fmt/format.h>
 
-#include <CLI/CLI.hpp>
 #include <memory>
 
 #include "cli/command.h"
@@ -25,16 +24,16 @@ Result<int> fork(Program& program, const ForkFlags& flags) {
 
 }  // namespace
 
-void add_fork(CLI::App& app, Program& program) {
-  CLI::App* command =
-      app.add_subcommand("fork", "Make sandboxes like this one, with the same files in /workspace");
+void add_fork(const CommandLine& app, Program& program) {
+  const CommandLine command =
+      app.add_command("fork", "Make sandboxes like this one, with the same files in /workspace");
   auto flags = std::make_shared<ForkFlags>();
-  command->add_option("ID", flags->id, "The sandbox")->required();
-  command->add_option("-n", flags->count, "How many (1)")->check(CLI::Range(1U, 1000U));
-  command->footer(
+  command.add_option("ID", flags->id, "The sandbox").required();
+  command.add_option("-n", flags->count, "How many (1)").is_between(1U, 1000U);
+  command.footer(
       "Examples:\n  nutshell fork $ID\n  nutshell fork $ID -n 4\n\nPrints their ids. Running "
       "processes stay where they are.");
-  command->callback(
+  command.callback(
       [flags, &program] { program.chosen = [flags, &program] { return fork(program, *flags); }; });
 }
 

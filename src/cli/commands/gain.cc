@@ -1,6 +1,5 @@
 #include <fmt/format.h>
 
-#include <CLI/CLI.hpp>
 #include <memory>
 #include <nlohmann/json.hpp>
 
@@ -67,12 +66,12 @@ Result<int> gain(const bool& is_json) {
 
 }  // namespace
 
-void add_gain(CLI::App& app, Program& program) {
-  CLI::App* command = app.add_subcommand("gain", "Show how many tokens compaction saved");
+void add_gain(const CommandLine& app, Program& program) {
+  const CommandLine command = app.add_command("gain", "Show how many tokens compaction saved");
   auto is_json = std::make_shared<bool>(false);
-  command->add_flag("--json", *is_json, "Print a JSON object");
-  command->footer("Tokens are estimated as o200k counts them; the error is below 5 % in sum.");
-  command->callback([is_json, &program] { program.chosen = [is_json] { return gain(*is_json); }; });
+  command.add_flag("--json", *is_json, "Print a JSON object");
+  command.footer("Tokens are estimated as o200k counts them; the error is below 5 % in sum.");
+  command.callback([is_json, &program] { program.chosen = [is_json] { return gain(*is_json); }; });
 }
 
 }  // namespace nutshell::cli

@@ -1,6 +1,5 @@
 #include <fmt/format.h>
 
-#include <CLI/CLI.hpp>
 #include <memory>
 #include <nlohmann/json.hpp>
 
@@ -35,15 +34,16 @@ Result<int> gc(Program& program, const GcFlags& flags) {
 
 }  // namespace
 
-void add_gc(CLI::App& app, Program& program) {
-  CLI::App* command = app.add_subcommand("gc", "Remove what crashed processes of ours left behind");
+void add_gc(const CommandLine& app, Program& program) {
+  const CommandLine command =
+      app.add_command("gc", "Remove what crashed processes of ours left behind");
   auto flags = std::make_shared<GcFlags>();
-  command->add_flag("--dry-run", flags->is_dry, "Only say what would be removed");
-  command->add_flag("--json", flags->is_json, "Print a JSON object");
-  command->footer(
+  command.add_flag("--dry-run", flags->is_dry, "Only say what would be removed");
+  command.add_flag("--json", flags->is_json, "Print a JSON object");
+  command.footer(
       "Running sandboxes are never touched. The first 'nutshell create' after a crash sweeps by "
       "itself too.");
-  command->callback(
+  command.callback(
       [flags, &program] { program.chosen = [flags, &program] { return gc(program, *flags); }; });
 }
 

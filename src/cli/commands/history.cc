@@ -1,7 +1,6 @@
 #include <fmt/chrono.h>
 #include <fmt/format.h>
 
-#include <CLI/CLI.hpp>
 #include <map>
 #include <memory>
 #include <nlohmann/json.hpp>
@@ -97,15 +96,15 @@ Result<int> history(const HistoryFlags& flags) {
 
 }  // namespace
 
-void add_history(CLI::App& app, Program& program) {
-  CLI::App* command =
-      app.add_subcommand("history", "Show what was run in a sandbox, and how it ended");
+void add_history(const CommandLine& app, Program& program) {
+  const CommandLine command =
+      app.add_command("history", "Show what was run in a sandbox, and how it ended");
   const auto flags = std::make_shared<HistoryFlags>();
-  command->add_option("sandbox", flags->id, "Its whole id; it may have ended")->required();
-  command->add_option("--directory", flags->directory,
-                      "Where the record is (the daemon's state directory/audit)");
-  command->add_flag("--json", flags->is_json, "One JSON object a line");
-  command->callback([flags, &program] { program.chosen = [flags] { return history(*flags); }; });
+  command.add_option("sandbox", flags->id, "Its whole id; it may have ended").required();
+  command.add_option("--directory", flags->directory,
+                     "Where the record is (the daemon's state directory/audit)");
+  command.add_flag("--json", flags->is_json, "One JSON object a line");
+  command.callback([flags, &program] { program.chosen = [flags] { return history(*flags); }; });
 }
 
 }  // namespace nutshell::cli

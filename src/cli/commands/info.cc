@@ -1,6 +1,5 @@
 #include <fmt/format.h>
 
-#include <CLI/CLI.hpp>
 #include <memory>
 #include <nlohmann/json.hpp>
 
@@ -66,18 +65,18 @@ Result<int> info(Program& program, const std::string& id, const Flags& flags) {
 
 }  // namespace
 
-void add_info(CLI::App& app, Program& program) {
-  CLI::App* command =
-      app.add_subcommand("info", "Say which protections a sandbox has, how strong, and by what");
+void add_info(const CommandLine& app, Program& program) {
+  const CommandLine command =
+      app.add_command("info", "Say which protections a sandbox has, how strong, and by what");
   auto flags = std::make_shared<Flags>();
   auto id = std::make_shared<std::string>();
-  command->add_option("ID", *id, "The sandbox; without it, what one started here would have");
-  add_sandbox_flags(*command, *flags);
-  command->add_flag("--json", flags->is_json, "Print a JSON object");
-  command->footer(
+  command.add_option("ID", *id, "The sandbox; without it, what one started here would have");
+  add_sandbox_flags(command, *flags);
+  command.add_flag("--json", flags->is_json, "Print a JSON object");
+  command.footer(
       "Examples:\n  nutshell info\n  nutshell info --require memory=hard\n  nutshell info $ID "
       "--json");
-  command->callback([flags, id, &program] {
+  command.callback([flags, id, &program] {
     program.chosen = [flags, id, &program]() -> Result<int> {
       TRY(read_config(*flags));
       return info(program, *id, *flags);

@@ -1,6 +1,5 @@
 #include <fmt/format.h>
 
-#include <CLI/CLI.hpp>
 #include <memory>
 #include <nlohmann/json.hpp>
 
@@ -64,15 +63,15 @@ Result<int> list(Program& program, const ListFlags& flags) {
 
 }  // namespace
 
-void add_list(CLI::App& app, Program& program) {
-  CLI::App* command = app.add_subcommand("list", "Show the sandboxes there are")->alias("ls");
+void add_list(const CommandLine& app, Program& program) {
+  const CommandLine command = app.add_command("list", "Show the sandboxes there are").alias("ls");
   auto flags = std::make_shared<ListFlags>();
-  command->add_option("--label", flags->labels, "Only those with NAME=VALUE; may be repeated");
-  command->add_flag("-q,--quiet", flags->is_quiet, "Only ids");
-  command->add_flag("--json", flags->is_json, "Print a JSON array");
-  command->footer(
+  command.add_option("--label", flags->labels, "Only those with NAME=VALUE; may be repeated");
+  command.add_flag("-q,--quiet", flags->is_quiet, "Only ids");
+  command.add_flag("--json", flags->is_json, "Print a JSON array");
+  command.footer(
       "Examples:\n  nutshell list --label project=demo\n  nutshell destroy $(nutshell list -q)");
-  command->callback(
+  command.callback(
       [flags, &program] { program.chosen = [flags, &program] { return list(program, *flags); }; });
 }
 

@@ -4,7 +4,6 @@
 #include <sys/signalfd.h>
 #include <unistd.h>
 
-#include <CLI/CLI.hpp>
 #include <filesystem>
 #include <memory>
 
@@ -147,42 +146,42 @@ Result<int> serve(McpFlags& flags) {
   return 0;
 }
 
-void add_server_flags(CLI::App& command, McpFlags& flags) {
+void add_server_flags(const CommandLine& command, McpFlags& flags) {
   const char* group = "Server";
   command
       .add_option("--session", flags.session,
                   "Name of the sandbox to go on in, instead of the project directory's")
-      ->group(group);
+      .group(group);
   command.add_flag("--no-project", flags.has_no_project, "Begin with an empty /workspace")
-      ->group(group);
+      .group(group);
   command.add_flag("--multi", flags.is_many, "Tools that make, list, copy and end sandboxes")
-      ->group(group);
+      .group(group);
   command
       .add_flag("--structured", flags.is_structured,
                 "Structured content too, for hosts that call tools from code")
-      ->group(group);
-  command.add_flag("--no-images", flags.leaves_images, "read gives no images")->group(group);
+      .group(group);
+  command.add_flag("--no-images", flags.leaves_images, "read gives no images").group(group);
   command
       .add_flag("--repeat-output", flags.repeats_output,
                 "Show again what was shown before, instead of 'unchanged since'")
-      ->group(group);
+      .group(group);
   command.add_option("-e,--env", flags.sandbox.environment, "NAME=VALUE for every command in it")
-      ->group("Sandbox");
+      .group("Sandbox");
 }
 
 }  // namespace
 
-void add_mcp(CLI::App& app, Program& program) {
-  CLI::App* command = app.add_subcommand("mcp", "Serve the tools to an agent's client (MCP)");
+void add_mcp(const CommandLine& app, Program& program) {
+  const CommandLine command = app.add_command("mcp", "Serve the tools to an agent's client (MCP)");
   const auto flags = std::make_shared<McpFlags>();
-  add_server_flags(*command, *flags);
-  add_tool_flags(*command, flags->choice);
-  add_sandbox_flags(*command, flags->sandbox);
-  command->footer(kExamples);
-  add_mcp_init(*command, program);
-  add_mcp_doctor(*command, program);
-  command->callback([command, flags, &program] {
-    if (command->get_subcommands().empty()) program.chosen = [flags] { return serve(*flags); };
+  add_server_flags(command, *flags);
+  add_tool_flags(command, flags->choice);
+  add_sandbox_flags(command, flags->sandbox);
+  command.footer(kExamples);
+  add_mcp_init(command, program);
+  add_mcp_doctor(command, program);
+  command.callback([command, flags, &program] {
+    if (!command.has_chosen_command()) program.chosen = [flags] { return serve(*flags); };
   });
 }
 

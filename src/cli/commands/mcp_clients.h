@@ -6,8 +6,8 @@
 
 namespace nutshell::cli {
 
-void add_mcp_init(CLI::App& mcp, Program& program);
-void add_mcp_doctor(CLI::App& mcp, Program& program);
+void add_mcp_init(const CommandLine& mcp, Program& program);
+void add_mcp_doctor(const CommandLine& mcp, Program& program);
 
 // As a client is to start the server: by name where that leads here, else by path.
 Result<McpCommand> own_mcp_command(const std::vector<std::string>& flags);

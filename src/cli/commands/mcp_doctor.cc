@@ -5,7 +5,6 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include <CLI/CLI.hpp>
 #include <array>
 #include <memory>
 #include <nlohmann/json.hpp>
@@ -200,13 +199,13 @@ Result<int> diagnose(Program& program, const std::string& name) {
 
 }  // namespace
 
-void add_mcp_doctor(CLI::App& mcp, Program& program) {
-  CLI::App* command =
-      mcp.add_subcommand("doctor", "Start the server as a client would, and try it");
+void add_mcp_doctor(const CommandLine& mcp, Program& program) {
+  const CommandLine command =
+      mcp.add_command("doctor", "Start the server as a client would, and try it");
   const auto name = std::make_shared<std::string>();
-  command->add_option("CLIENT", *name, "By this client's configuration");
-  command->footer(kExamples);
-  command->callback(
+  command.add_option("CLIENT", *name, "By this client's configuration");
+  command.footer(kExamples);
+  command.callback(
       [name, &program] { program.chosen = [name, &program] { return diagnose(program, *name); }; });
 }
 

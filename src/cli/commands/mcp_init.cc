@@ -3,7 +3,6 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include <CLI/CLI.hpp>
 #include <cstdlib>
 #include <filesystem>
 #include <memory>
@@ -136,15 +135,16 @@ Result<std::string> mcp_config_path(const McpClient& client) {
   return (fs::path(home) / client.path).native();
 }
 
-void add_mcp_init(CLI::App& mcp, Program& program) {
-  CLI::App* command = mcp.add_subcommand("init", "Put the server into a client's configuration");
+void add_mcp_init(const CommandLine& mcp, Program& program) {
+  const CommandLine command =
+      mcp.add_command("init", "Put the server into a client's configuration");
   const auto flags = std::make_shared<InitFlags>();
-  command->add_option("CLIENT", flags->client, "Which client")->required();
-  command->add_flag("--dry-run", flags->is_dry, "Show the file as it would be; write nothing");
-  command->add_flag("--undo", flags->undoes, "Take the server out again");
-  command->add_flag("--print", flags->prints, "Print the part alone, to paste it elsewhere");
-  command->footer(kExamples);
-  command->callback(
+  command.add_option("CLIENT", flags->client, "Which client").required();
+  command.add_flag("--dry-run", flags->is_dry, "Show the file as it would be; write nothing");
+  command.add_flag("--undo", flags->undoes, "Take the server out again");
+  command.add_flag("--print", flags->prints, "Print the part alone, to paste it elsewhere");
+  command.footer(kExamples);
+  command.callback(
       [flags, &program] { program.chosen = [flags, &program] { return init(program, *flags); }; });
 }
 

@@ -1,7 +1,6 @@
 #include <fmt/format.h>
 #include <unistd.h>
 
-#include <CLI/CLI.hpp>
 #include <cstdlib>
 #include <filesystem>
 #include <memory>
@@ -142,41 +141,41 @@ Result<int> untrust(const RenderFlags& flags) {
 
 using Action = Result<int> (*)(const RenderFlags&);
 
-void add_directory(CLI::App* added, Program& program, const std::shared_ptr<RenderFlags>& flags,
-                   Action action) {
-  added->add_option("DIRECTORY", flags->directory, "Renderer files")->capture_default_str();
-  added->callback(
+void add_directory(const CommandLine& added, Program& program,
+                   const std::shared_ptr<RenderFlags>& flags, Action action) {
+  added.add_option("DIRECTORY", flags->directory, "Renderer files").shows_default();
+  added.callback(
       [flags, &program, action] { program.chosen = [flags, action] { return action(*flags); }; });
 }
 
 }  // namespace
 
-void add_render(CLI::App& app, Program& program) {
-  CLI::App* command =
-      app.add_subcommand("render", "Show what a model would read of a command's output");
+void add_render(const CommandLine& app, Program& program) {
+  const CommandLine command =
+      app.add_command("render", "Show what a model would read of a command's output");
   auto flags = std::make_shared<RenderFlags>();
-  command->add_option("--command", flags->command, "What was run, as shell text");
-  command->add_option("--exit-code", flags->exit_code, "How it ended")->capture_default_str();
-  command->add_option("--stderr", flags->error_file, "File with what it wrote to standard error");
-  command->add_option("--style", flags->style, "nutshell, native, or the name of a renderer")
-      ->capture_default_str();
-  command->add_option("--max-tokens", flags->max_tokens, "Budget")->capture_default_str();
-  command->add_option("--id", flags->id, "Id to name in recall calls");
-  command->add_flag("--explain", flags->is_explained, "Say which parser ran and what is left out");
-  command->add_flag("--json", flags->is_json, "Print a JSON object");
-  command->footer(
+  command.add_option("--command", flags->command, "What was run, as shell text");
+  command.add_option("--exit-code", flags->exit_code, "How it ended").shows_default();
+  command.add_option("--stderr", flags->error_file, "File with what it wrote to standard error");
+  command.add_option("--style", flags->style, "nutshell, native, or the name of a renderer")
+      .shows_default();
+  command.add_option("--max-tokens", flags->max_tokens, "Budget").shows_default();
+  command.add_option("--id", flags->id, "Id to name in recall calls");
+  command.add_flag("--explain", flags->is_explained, "Say which parser ran and what is left out");
+  command.add_flag("--json", flags->is_json, "Print a JSON object");
+  command.footer(
       "Reads standard input:  make test 2>&1 | nutshell render --command 'make test' "
       "--exit-code 2\n"
       "Own renderers are read from ~/.config/nutshell/renderers, and from .nutshell/renderers "
       "once they are trusted.");
-  command->require_subcommand(0, 1);
-  command->callback([flags, command, &program] {
-    if (!command->get_subcommands().empty()) return;
+  command.require_command(0, 1);
+  command.callback([flags, command, &program] {
+    if (command.has_chosen_command()) return;
     program.chosen = [flags] { return render_input(*flags); };
   });
-  add_directory(command->add_subcommand("trust", "Trust a project's renderers as they are"),
-                program, flags, trust);
-  add_directory(command->add_subcommand("untrust", "Take that back"), program, flags, untrust);
+  add_directory(command.add_command("trust", "Trust a project's renderers as they are"), program,
+                flags, trust);
+  add_directory(command.add_command("untrust", "Take that back"), program, flags, untrust);
 }
 
 }  // namespace nutshell::cli

@@ -1,4 +1,3 @@
-#include <CLI/CLI.hpp>
 #include <memory>
 
 #include "cli/command.h"
@@ -12,12 +11,12 @@ constexpr const char* kExamples = R"(Examples:
 
 }  // namespace
 
-void add_resume(CLI::App& app, Program& program) {
-  CLI::App* command = app.add_subcommand("resume", "Let a paused sandbox go on");
-  command->footer(kExamples);
+void add_resume(const CommandLine& app, Program& program) {
+  const CommandLine command = app.add_command("resume", "Let a paused sandbox go on");
+  command.footer(kExamples);
   auto id = std::make_shared<std::string>();
-  command->add_option("ID", *id, "Which one")->required();
-  command->callback([id, &program] {
+  command.add_option("ID", *id, "Which one").required();
+  command.callback([id, &program] {
     program.chosen = [id, &program]() -> Result<int> {
       TRY(program.runtime.resume(*id));
       return 0;

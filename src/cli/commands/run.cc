@@ -1,6 +1,5 @@
 #include <fmt/format.h>
 
-#include <CLI/CLI.hpp>
 #include <memory>
 
 #include "cli/command.h"
@@ -52,13 +51,13 @@ Result<int> run(Program& program, const Flags& flags) {
 
 }  // namespace
 
-void add_run(CLI::App& app, Program& program) {
-  CLI::App* command = app.add_subcommand("run", "Run one command in a sandbox of its own");
+void add_run(const CommandLine& app, Program& program) {
+  const CommandLine command = app.add_command("run", "Run one command in a sandbox of its own");
   auto flags = std::make_shared<Flags>();
-  add_sandbox_flags(*command, *flags);
-  add_exec_flags(*command, *flags);
-  command->footer(kExamples);
-  command->callback([flags, &program] {
+  add_sandbox_flags(command, *flags);
+  add_exec_flags(command, *flags);
+  command.footer(kExamples);
+  command.callback([flags, &program] {
     program.chosen = [flags, &program]() -> Result<int> {
       flags->command = program.command;
       TRY(read_config(*flags));

@@ -1,7 +1,6 @@
 #include <fmt/format.h>
 #include <unistd.h>
 
-#include <CLI/CLI.hpp>
 #include <memory>
 #include <nlohmann/json.hpp>
 
@@ -176,49 +175,49 @@ Result<int> output(Program& program, const CallFlags& flags) {
 
 using Shared = std::shared_ptr<CallFlags>;
 
-void add_call(CLI::App& parent, Program& program, const Shared& flags) {
-  CLI::App* command = parent.add_subcommand("call", "Call a tool in a sandbox");
-  command->add_option("NAME", flags->name, "Which tool")->required();
-  command->add_option("ARGUMENTS", flags->arguments, "A JSON object; without it, from stdin");
-  command->add_option("-s,--sandbox", flags->sandbox, "The sandbox's id")->required();
-  command->add_flag("--json", flags->is_json, "Print one JSON object");
-  command->add_flag("--images", flags->takes_images, "The caller can show images: read gives them");
-  command->add_flag("--repeat-output", flags->repeats_output,
-                    "Show again what was shown before, instead of 'unchanged since'");
-  add_tool_flags(*command, flags->choice);
-  command->callback(
+void add_call(const CommandLine& parent, Program& program, const Shared& flags) {
+  const CommandLine command = parent.add_command("call", "Call a tool in a sandbox");
+  command.add_option("NAME", flags->name, "Which tool").required();
+  command.add_option("ARGUMENTS", flags->arguments, "A JSON object; without it, from stdin");
+  command.add_option("-s,--sandbox", flags->sandbox, "The sandbox's id").required();
+  command.add_flag("--json", flags->is_json, "Print one JSON object");
+  command.add_flag("--images", flags->takes_images, "The caller can show images: read gives them");
+  command.add_flag("--repeat-output", flags->repeats_output,
+                   "Show again what was shown before, instead of 'unchanged since'");
+  add_tool_flags(command, flags->choice);
+  command.callback(
       [flags, &program] { program.chosen = [flags, &program] { return call(program, *flags); }; });
 }
 
-void add_looks(CLI::App& parent, Program& program, const Shared& flags) {
-  CLI::App* listed = parent.add_subcommand("list", "Say which tools there are");
-  listed->add_flag("--json", flags->is_json, "The catalogue as a model gets it");
-  listed->add_flag("--markdown", flags->is_markdown, "The reference part of docs/tools.md");
-  add_tool_flags(*listed, flags->choice);
-  listed->callback([flags, &program] { program.chosen = [flags] { return list(*flags); }; });
-  CLI::App* described = parent.add_subcommand("schema", "Print a tool's JSON schema");
-  described->add_option("NAME", flags->name, "Which tool")->required();
-  add_tool_flags(*described, flags->choice);
-  described->callback([flags, &program] { program.chosen = [flags] { return schema(*flags); }; });
-  CLI::App* raw = parent.add_subcommand("output", "Write a stored output, byte for byte");
-  raw->add_option("OUTPUT", flags->name, "Its id, like o7f3a")->required();
-  raw->add_option("-s,--sandbox", flags->sandbox, "The sandbox's id")->required();
-  raw->add_flag("--stderr", flags->is_error_stream, "Standard error instead of standard output");
-  raw->callback([flags, &program] {
+void add_looks(const CommandLine& parent, Program& program, const Shared& flags) {
+  const CommandLine listed = parent.add_command("list", "Say which tools there are");
+  listed.add_flag("--json", flags->is_json, "The catalogue as a model gets it");
+  listed.add_flag("--markdown", flags->is_markdown, "The reference part of docs/tools.md");
+  add_tool_flags(listed, flags->choice);
+  listed.callback([flags, &program] { program.chosen = [flags] { return list(*flags); }; });
+  const CommandLine described = parent.add_command("schema", "Print a tool's JSON schema");
+  described.add_option("NAME", flags->name, "Which tool").required();
+  add_tool_flags(described, flags->choice);
+  described.callback([flags, &program] { program.chosen = [flags] { return schema(*flags); }; });
+  const CommandLine raw = parent.add_command("output", "Write a stored output, byte for byte");
+  raw.add_option("OUTPUT", flags->name, "Its id, like o7f3a").required();
+  raw.add_option("-s,--sandbox", flags->sandbox, "The sandbox's id").required();
+  raw.add_flag("--stderr", flags->is_error_stream, "Standard error instead of standard output");
+  raw.callback([flags, &program] {
     program.chosen = [flags, &program] { return output(program, *flags); };
   });
 }
 
 }  // namespace
 
-void add_tool(CLI::App& app, Program& program) {
-  CLI::App* command =
-      app.add_subcommand("tool", "The tools a model calls: list them, describe them, call them");
+void add_tool(const CommandLine& app, Program& program) {
+  const CommandLine command =
+      app.add_command("tool", "The tools a model calls: list them, describe them, call them");
   const auto flags = std::make_shared<CallFlags>();
-  command->require_subcommand(1);
-  command->footer(kExamples);
-  add_call(*command, program, flags);
-  add_looks(*command, program, flags);
+  command.require_command(1, 1);
+  command.footer(kExamples);
+  add_call(command, program, flags);
+  add_looks(command, program, flags);
 }
 
 }  // namespace nutshell::cli

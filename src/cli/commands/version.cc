@@ -1,6 +1,5 @@
 #include <fmt/format.h>
 
-#include <CLI/CLI.hpp>
 #include <memory>
 #include <nlohmann/json.hpp>
 
@@ -16,12 +15,12 @@ constexpr const char* kExamples = R"(Examples:
 
 }  // namespace
 
-void add_version(CLI::App& app, Program& program) {
-  CLI::App* command = app.add_subcommand("version", "Print the version");
-  command->footer(kExamples);
+void add_version(const CommandLine& app, Program& program) {
+  const CommandLine command = app.add_command("version", "Print the version");
+  command.footer(kExamples);
   auto is_json = std::make_shared<bool>(false);
-  command->add_flag("--json", *is_json, "Print a JSON object");
-  command->callback([is_json, &program] {
+  command.add_flag("--json", *is_json, "Print a JSON object");
+  command.callback([is_json, &program] {
     program.chosen = [is_json]() -> Result<int> {
       if (*is_json) {
         fmt::print(

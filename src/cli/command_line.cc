@@ -1,0 +1,90 @@
+#include "cli/command_line.h"
+
+#include <CLI/CLI.hpp>
+
+namespace nutshell::cli {
+
+const CommandOption& CommandOption::group(const std::string& heading) const {
+  option_->group(heading);
+  return *this;
+}
+
+const CommandOption& CommandOption::required() const {
+  option_->required();
+  return *this;
+}
+
+const CommandOption& CommandOption::delimiter(char between) const {
+  option_->delimiter(between);
+  return *this;
+}
+
+const CommandOption& CommandOption::excludes(const CommandOption& other) const {
+  option_->excludes(other.option_);
+  return *this;
+}
+
+const CommandOption& CommandOption::shows_default() const {
+  option_->capture_default_str();
+  return *this;
+}
+
+const CommandOption& CommandOption::is_one_of(const std::vector<std::string>& words) const {
+  option_->check(CLI::IsMember(words));
+  return *this;
+}
+
+const CommandOption& CommandOption::is_between(double least, double most) const {
+  option_->check(CLI::Range(least, most));
+  return *this;
+}
+
+CommandLine CommandLine::add_command(const std::string& name, const std::string& help) const {
+  return CommandLine(parser_->add_subcommand(name, help));
+}
+
+template <typename Value>
+CommandOption CommandLine::add_option(const std::string& names, Value& value,
+                                      const std::string& help) const {
+  return CommandOption(parser_->add_option(names, value, help));
+}
+
+template CommandOption CommandLine::add_option(const std::string&, std::string&,
+                                               const std::string&) const;
+template CommandOption CommandLine::add_option(const std::string&, std::optional<std::string>&,
+                                               const std::string&) const;
+template CommandOption CommandLine::add_option(const std::string&, std::vector<std::string>&,
+                                               const std::string&) const;
+template CommandOption CommandLine::add_option(const std::string&, int&, const std::string&) const;
+template CommandOption CommandLine::add_option(const std::string&, unsigned&,
+                                               const std::string&) const;
+template CommandOption CommandLine::add_option(const std::string&, std::uint64_t&,
+                                               const std::string&) const;
+
+CommandOption CommandLine::add_flag(const std::string& names, bool& value,
+                                    const std::string& help) const {
+  return CommandOption(parser_->add_flag(names, value, help));
+}
+
+CommandLine CommandLine::alias(const std::string& name) const {
+  parser_->alias(name);
+  return *this;
+}
+
+bool CommandLine::has_chosen_command() const {
+  return !parser_->get_subcommands().empty();
+}
+
+void CommandLine::footer(const std::string& text) const {
+  parser_->footer(text);
+}
+
+void CommandLine::callback(std::function<void()> chosen) const {
+  parser_->callback(std::move(chosen));
+}
+
+void CommandLine::require_command(std::size_t least, std::size_t most) const {
+  parser_->require_subcommand(least, most);
+}
+
+}  // namespace nutshell::cli

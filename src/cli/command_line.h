@@ -1,0 +1,61 @@
+// A command of the program as its parser knows it: words, options, help. The parser itself stays
+// behind it: every file that includes its header makes the program start later.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace CLI {  // NOLINT(readability-identifier-naming): the parser's name
+class App;
+class Option;
+}  // namespace CLI
+
+namespace nutshell::cli {
+
+class CommandOption {
+ public:
+  explicit CommandOption(CLI::Option* option) : option_(option) {}
+
+  const CommandOption& group(const std::string& heading) const;
+  const CommandOption& required() const;
+  const CommandOption& delimiter(char between) const;
+  const CommandOption& excludes(const CommandOption& other) const;
+  const CommandOption& shows_default() const;
+  const CommandOption& is_one_of(const std::vector<std::string>& words) const;
+  const CommandOption& is_between(double least, double most) const;
+
+ private:
+  CLI::Option* option_;
+};
+
+class CommandLine {
+ public:
+  explicit CommandLine(CLI::App* parser) : parser_(parser) {}
+
+  [[nodiscard]] CommandLine add_command(const std::string& name, const std::string& help) const;
+
+  // "-n,--name", or "NAME" for a word without a dash.
+  template <typename Value>
+  CommandOption add_option(const std::string& names, Value& value, const std::string& help) const;
+  CommandOption add_flag(const std::string& names, bool& value, const std::string& help) const;
+
+  // Another name for it.
+  [[nodiscard]] CommandLine alias(const std::string& name) const;
+  void footer(const std::string& text) const;
+  void callback(std::function<void()> chosen) const;
+  void require_command(std::size_t least, std::size_t most) const;
+
+  // Once the words are parsed: whether one of its own commands was among them.
+  [[nodiscard]] bool has_chosen_command() const;
+
+  [[nodiscard]] CLI::App& parser() const { return *parser_; }
+
+ private:
+  CLI::App* parser_;
+};
+
+}  // namespace nutshell::cli
