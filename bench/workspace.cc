@@ -1,7 +1,9 @@
 // What a sandbox's files cost in a large tree: a checkpoint, taking one edit back, and listing what
 // changed, each against what people do without layers. All through the program, its start included.
+// Copies of the tree lie beside it until the end: removing them takes as long as making them.
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <filesystem>
 #include <fstream>
 
@@ -45,12 +47,12 @@ class Tree {
 // A sandbox with the tree as its workspace.
 class Workspace {
  public:
-  static Result<Workspace> start(const Options& options, Tree tree) {
+  static Result<Workspace> start(const Options& options, const Tree& tree) {
     const std::string program = options.programs / "nutshell";
     const Captured made =
         TRY(run_captured({program, "create", "--ttl", "1h", "--workspace", tree.path()}));
-    Workspace workspace(program, made.output.substr(0, made.output.find('\n')), std::move(tree));
-    TRY(workspace.edit());
+    Workspace workspace(program, made.output.substr(0, made.output.find('\n')));
+    TRY(workspace.change());
     return workspace;
   }
   Workspace(Workspace&& other) noexcept = default;
@@ -59,14 +61,18 @@ class Workspace {
     if (!id_.empty()) (void)run_captured({program_, "destroy", id_});  // its ttl ends it too
   }
 
-  Result<> edit() { return call({"exec", id_, "--", "sh", "-c", "echo more >> d0/f1"}); }
+  Result<> change() { return call({"exec", id_, "--", "sh", "-c", "echo more >> d0/f1"}); }
   Result<> checkpoint() { return call({"checkpoint", id_}); }
-  Result<> rollback() { return call({"rollback", id_, "c1"}); }
   Result<> diff() { return call({"diff", id_, "--stat"}); }
+  Result<> edit() {
+    return call({"tool", "call", "edit", "-s", id_,
+                 R"({"path":"d0/f2","old":"content","new":"other content"})"});
+  }
+  Result<> undo() { return call({"tool", "call", "undo", "-s", id_, "{}"}); }
 
  private:
-  Workspace(std::string program, std::string id, Tree tree)
-      : program_(std::move(program)), id_(std::move(id)), tree_(std::move(tree)) {}
+  Workspace(std::string program, std::string id)
+      : program_(std::move(program)), id_(std::move(id)) {}
   Result<> call(Arguments arguments) {
     arguments.insert(arguments.begin(), program_);
     TRY(run_captured(arguments));
@@ -75,20 +81,27 @@ class Workspace {
 
   std::string program_;
   std::string id_;
-  Tree tree_;
 };
 
-enum class Step { Rollback, Diff };
+enum class Step { Checkpoint, Undo, Diff };
 
-// The one edit is not part of the sample.
+// What makes the step worth something is not part of the sample.
 class WorkspaceStep : public Sampler {
  public:
   WorkspaceStep(Workspace workspace, Step step) : workspace_(std::move(workspace)), step_(step) {}
 
   Result<double> sample() override {
-    TRY(workspace_.edit());
-    return time_of(
-        [this] { return step_ == Step::Rollback ? workspace_.rollback() : workspace_.diff(); });
+    switch (step_) {
+      case Step::Checkpoint:
+        TRY(workspace_.change());
+        return time_of([this] { return workspace_.checkpoint(); });
+      case Step::Undo:
+        TRY(workspace_.edit());
+        return time_of([this] { return workspace_.undo(); });
+      case Step::Diff:
+        break;
+    }
+    return time_of([this] { return workspace_.diff(); });
   }
 
  private:
@@ -96,80 +109,98 @@ class WorkspaceStep : public Sampler {
   Step step_;
 };
 
-Result<Contender> in_tree(const Options& options, std::size_t files, Step step) {
-  return Contender::start(fmt::format("{} files", files),
-                          [&options, files, step]() -> Result<std::unique_ptr<Sampler>> {
-                            Workspace workspace = TRY(Workspace::start(options, Tree(files)));
-                            TRY(workspace.checkpoint());
-                            return std::make_unique<WorkspaceStep>(std::move(workspace), step);
-                          });
-}
-
-class OnTree : public Sampler {
- public:
-  OnTree(Tree tree, std::function<Result<>(const Tree&)> step)
-      : tree_(std::move(tree)), step_(std::move(step)) {}
-  Result<double> sample() override {
-    auto taken = time_of([this] { return step_(tree_); });
-    std::error_code ignored;  // most steps leave nothing
-    fs::remove_all(tree_.beside(), ignored);
-    return taken;
-  }
-
- private:
-  Tree tree_;
-  std::function<Result<>(const Tree&)> step_;
-};
-
-Result<Contender> copying() {
-  return Contender::start("cp -a", []() -> Result<std::unique_ptr<Sampler>> {
-    return std::make_unique<OnTree>(Tree(kLarge), [](const Tree& tree) {
-      return run_to_end({"/bin/cp", "-a", tree.path(), tree.beside()});
-    });
+Result<Contender> in_tree(const Options& options, const Tree& tree, std::string name, Step step) {
+  return Contender::start(std::move(name), [&]() -> Result<std::unique_ptr<Sampler>> {
+    return std::make_unique<WorkspaceStep>(TRY(Workspace::start(options, tree)), step);
   });
 }
 
-Result<Contender> git_status() {
-  return Contender::start("git status", []() -> Result<std::unique_ptr<Sampler>> {
-    Tree tree(kLarge);
-    const auto git = [](const Tree& where, Arguments words) -> Result<> {
-      Arguments all{"/usr/bin/git",          "-C", where.path(), "-c", "user.name=b", "-c",
-                    "user.email=b@localhost"};
-      all.insert(all.end(), words.begin(), words.end());
-      TRY(run_captured(all));
-      return {};
-    };
+Result<Contender> copying(const Tree& tree) {
+  return Contender::start("cp -a", timed([&tree] {
+                            const std::string copy = tree.beside() + random_id(4);
+                            return run_to_end({"/bin/cp", "-a", tree.path(), copy});
+                          }));
+}
+
+Result<> git(const Tree& tree, const Arguments& words) {
+  Arguments all{"/usr/bin/git",          "-C", tree.path(), "-c", "user.name=b", "-c",
+                "user.email=b@localhost"};
+  all.insert(all.end(), words.begin(), words.end());
+  TRY(run_captured(all));
+  return {};
+}
+
+Result<Contender> git_status(const Tree& tree) {
+  return Contender::start("git status", [&]() -> Result<std::unique_ptr<Sampler>> {
     TRY(git(tree, {"init", "-q"}));
     TRY(git(tree, {"add", "."}));
     TRY(git(tree, {"commit", "-qm", "all"}));
     std::ofstream(fs::path(tree.path()) / "d0/f1", std::ios::app) << "more\n";
-    return std::make_unique<OnTree>(std::move(tree), [git](const Tree& where) {
-      return git(where, {"status", "--short"});
-    });
+    return timed([&tree] { return git(tree, {"status", "--short"}); })();
   });
 }
 
-Result<Row> versus(std::string path, Result<Contender> ours, Result<Contender> rival, double most,
-                   std::size_t samples) {
-  std::vector<Contender> contenders;
-  contenders.push_back(TRY(std::move(ours)));
-  contenders.push_back(TRY(std::move(rival)));
-  std::vector<Series> found = TRY(take_turns(contenders, samples));
-  return Row{std::move(path), "us", found[0], found[1], Bar{Bar::Kind::AtMost, most}, {}};
+// Copying takes seconds, and its figures are far from ours: the rounds are few.
+Result<std::vector<Series>> few_turns(std::vector<Contender>& contenders, std::size_t samples) {
+  std::vector<Series> all;
+  for (const Contender& contender : contenders)
+    all.push_back({contender.name(), {}});
+  for (std::size_t round = 0; round <= samples; ++round) {
+    for (std::size_t i = 0; i < contenders.size(); ++i) {
+      TRY(contenders[i].ask());
+      const double value = TRY(contenders[i].answer());
+      if (round > 0) all[i].values.push_back(value);
+    }
+  }
+  return all;
+}
+
+Row row_of(std::string path, const Series& ours, const Series& rival, double most) {
+  return Row{std::move(path), "us", ours, rival, Bar{Bar::Kind::AtMost, most}, {}};
+}
+
+// A checkpoint and an undo, each in both trees and in turns. Before anything is copied: what then
+// goes to the disk would be in the way of one tree more than of the other.
+Result<std::vector<Row>> growth(const Options& options, const Tree& large, const Tree& small) {
+  const std::size_t samples = std::clamp<std::size_t>(options.samples / 10, 3, 25);
+  std::vector<Row> rows;
+  for (const auto& [step, name] :
+       {std::pair(Step::Checkpoint, "checkpoint"), std::pair(Step::Undo, "undo of one edit")}) {
+    std::vector<Contender> both;
+    both.push_back(TRY(in_tree(options, large, fmt::format("{}, 50 000 files", name), step)));
+    both.push_back(TRY(in_tree(options, small, fmt::format("{}, 1 000 files", name), step)));
+    const std::vector<Series> found = TRY(take_turns(both, samples));
+    rows.push_back(
+        row_of(fmt::format("{}, growth from 1 000 files", name), found[0], found[1], 1.2));
+  }
+  return rows;
+}
+
+// The last one: it leaves a repository in the tree.
+Result<Row> listing(const Options& options, const Tree& large) {
+  std::vector<Contender> both;
+  both.push_back(TRY(git_status(large)));
+  both.push_back(TRY(in_tree(options, large, "diff --stat", Step::Diff)));
+  const std::vector<Series> found =
+      TRY(take_turns(both, std::max<std::size_t>(options.samples / 20, 3)));
+  return row_of("diff after one change, 50 000 files", found[1], found[0], 0.2);
 }
 
 }  // namespace
 
 Result<std::vector<Row>> bench_workspace(const Options& options) {
-  const std::size_t few = std::max<std::size_t>(options.samples / 20, 3);
-  std::vector<Row> rows;
-  rows.push_back(TRY(versus("one edit taken back, 50 000 files",
-                            in_tree(options, kLarge, Step::Rollback), copying(), 0.01, few)));
-  rows.push_back(
-      TRY(versus("the same, against 1 000 files", in_tree(options, kLarge, Step::Rollback),
-                 in_tree(options, kSmall, Step::Rollback), 1.2, few)));
-  rows.push_back(TRY(versus("diff after one change, 50 000 files",
-                            in_tree(options, kLarge, Step::Diff), git_status(), 0.2, few)));
+  const Tree large(kLarge);
+  const Tree small(kSmall);
+  std::vector<Row> rows = TRY(growth(options, large, small));
+  std::vector<Contender> copier;
+  copier.push_back(TRY(copying(large)));
+  const std::vector<Series> copied =
+      TRY(few_turns(copier, std::max<std::size_t>(options.samples / 100, 2)));
+  for (const std::size_t grown : {std::size_t{0}, std::size_t{1}}) {
+    const Series ours = rows[grown].ours;
+    rows.push_back(row_of(ours.name, ours, copied.front(), 0.01));
+  }
+  rows.push_back(TRY(listing(options, large)));
   return rows;
 }
 
