@@ -79,8 +79,8 @@ Result<ExecResult> Execs::exec(const Grip& grip, const ExecRequest& request, wir
   }
   // A command that could not be started leaves the connection in order, but it is not worth a
   // guess.
-  if (result) return explain_loss(grip, std::move(*result));
-  return result;
+  if (!result) return result;
+  return explain_loss(grip, std::move(*result));
 }
 
 Result<std::vector<wire::FileChange>> Execs::list_changes(const Grip& grip) {

@@ -25,7 +25,7 @@ class Execs {
     Recorder& recorder;
     Metrics& metrics;
   };
-  explicit Execs(Ground ground) : ground_(ground) {}
+  explicit Execs(const Ground& ground) : ground_(ground) {}
 
   Result<ExecReply> run(const Caller& caller, const Grip& grip, ExecRequest request,
                         const ExecOptions& options, wire::ExecIo& io);

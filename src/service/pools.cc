@@ -82,6 +82,7 @@ void Pools::adopt() {
     if (!is_known) pool.spec.name = held.pool;
     if (!is_known) pool.spec.max_total = 0;  // its last ones end, and none is made
   }
+  has_adopted_ = true;
   changed_.notify_all();
 }
 
@@ -281,6 +282,7 @@ void Pools::trim() {
 // The one with the fewest that wait, of those that want more.
 Pools::Pool* Pools::poorest() {
   Pool* chosen = nullptr;
+  if (!has_adopted_) return chosen;
   for (auto& [name, pool] : pools_) {
     if (!pool.wants_more() || Clock::now() < pool.retry) continue;
     if (chosen == nullptr || pool.idle.size() < chosen->idle.size()) chosen = &pool;

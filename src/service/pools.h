@@ -26,7 +26,8 @@ class Pools {
   ~Pools();
 
   Result<> define(const PoolSpec& spec);
-  // At the start: what waits, and what is in use. Those of pools that are no more are ended.
+  // Once, at the start: what waits, and what is in use; nothing is made before. Those of pools that
+  // are no more are ended.
   void adopt();
   Result<std::vector<PoolStatus>> status(const std::string& tenant);
   std::vector<PoolStatus> everything();
@@ -83,6 +84,7 @@ class Pools {
   std::mutex mutex_;
   std::condition_variable_any changed_;
   std::map<std::string, Pool> pools_;
+  bool has_adopted_ = false;  // before that, what there is already is not counted
   std::deque<std::pair<std::string, std::string>> away_;  // pool, id
   std::jthread refiller_;                                 // last: they use all of the above
   std::jthread finisher_;

@@ -251,9 +251,10 @@ Result<> Sandboxes::hand_out(const std::string& id, const std::string& tenant,
   row.idle_ms = bound.idle_timeout.count();
   TRY(ground_.table.bind(id, *held));
   auto noted = store_.note_owner(row);
-  if (noted) return {};
-  ground_.table.unreserve(tenant, held->spec.limits);
-  ground_.table.change(id, [](Held& changed) { changed.tenant.clear(); });
+  if (!noted) {
+    ground_.table.unreserve(tenant, held->spec.limits);
+    ground_.table.change(id, [](Held& changed) { changed.tenant.clear(); });
+  }
   return noted;
 }
 

@@ -32,7 +32,7 @@ class Sandboxes {
   };
   // Told of each one that has ended, by whatever: its last state, and why.
   using OnEnd = std::function<void(const Held& held, const std::string& why)>;
-  Sandboxes(Ground ground, OnEnd on_end)
+  Sandboxes(const Ground& ground, OnEnd on_end)
       : ground_(ground), store_(ground.database), on_end_(std::move(on_end)) {}
   // A last look at one of a session before it is ended in order. Set before there is any.
   using BeforeEnd = std::function<void(const Held& held)>;

@@ -31,7 +31,7 @@ class Sessions {
     Budgets& budgets;
     Recorder& recorder;
   };
-  explicit Sessions(Ground ground) : ground_(ground) {}
+  explicit Sessions(const Ground& ground) : ground_(ground) {}
 
   Result<> load();
   Result<SessionView> ensure(const Caller& caller, const SessionRequest& request);

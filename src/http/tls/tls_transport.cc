@@ -95,7 +95,7 @@ class TlsTransport : public Transport {
     if (!certificate || SSL_get_verify_result(tls_.get()) != X509_V_OK) return {};
     std::array<char, 256> name{};
     const int length = X509_NAME_get_text_by_NID(X509_get_subject_name(certificate.get()),
-                                                 NID_commonName, name.data(), name.size());
+                                                 ::OBJ_sn2nid("CN"), name.data(), name.size());
     return length > 0 ? std::string(name.data(), static_cast<std::size_t>(length)) : "";
   }
 

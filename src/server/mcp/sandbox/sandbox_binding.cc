@@ -44,7 +44,8 @@ Result<SandboxBinding::Bound> SandboxBinding::bind(const Client& client) {
     return Bound{known.id, Bound::How::Found};
   }
   const bool had_one = known.had_one;
-  known = {TRY(sandboxes_.create(client.owner, spec)), true};
+  const std::string made = TRY(sandboxes_.create(client.owner, spec));
+  known = {made, true};
   return Bound{known.id, had_one ? Bound::How::MadeAnew : Bound::How::Made};
 }
 
