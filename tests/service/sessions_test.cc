@@ -163,8 +163,9 @@ TEST_F(SessionsTest, KeepTheirFilesWhereAskedTo) {
 }
 
 TEST_F(SessionsTest, TakeNoTricksForAName) {
-  for (const std::string name :
-       {"", "../x", "a b", "a/b", std::string(64, 'a').c_str(), ".x", "a\nb"})
+  const std::vector<std::string> names = {"",   "../x", "a b", "a/b", std::string(64, 'a'),
+                                          ".x", "a\nb"};
+  for (const std::string& name : names)
     EXPECT_FALSE(service_->ensure_session(alice_, request(name))) << name;
   EXPECT_EQ(running(), 0U);
 }
