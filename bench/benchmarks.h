@@ -25,6 +25,7 @@ Result<std::vector<Row>> bench_scale(const Options& options);
 Result<std::vector<Row>> bench_workspace(const Options& options);
 Result<std::vector<Row>> bench_tools(const Options& options);
 Result<std::vector<Row>> bench_audit(const Options& options);
+Result<std::vector<Row>> bench_daemon(const Options& options);
 Result<std::vector<Row>> bench_mcp(const Options& options);
 
 }  // namespace nutshell::bench

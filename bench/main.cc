@@ -23,6 +23,7 @@ constexpr const char* kUsage = R"(nutshell-bench [options] BENCHMARK...
   tools        the file tools; against cat, sed, ls, rg and find in the same sandbox
   workspace    checkpoints and changes of 50 000 files; against cp -a and git status
   audit        the record of acts: one line of it, and the proof of all
+  daemon       pools, execs and health calls through its socket; against posix_spawn and the library
   mcp          the MCP server: its start, a call, its memory; against the library and the
                reference server for files (NUTSHELL_MCP_RIVAL: node and its program)
   all          all of these
@@ -44,16 +45,10 @@ struct Benchmark {
 };
 
 constexpr Benchmark kBenchmarks[] = {
-    {"cold", bench_cold},
-    {"process", bench_process},
-    {"throughput", bench_throughput},
-    {"warm", bench_warm},
-    {"output", bench_output},
-    {"scale", bench_scale},
-    {"workspace", bench_workspace},
-    {"tools", bench_tools},
-    {"audit", bench_audit},
-    {"mcp", bench_mcp},
+    {"cold", bench_cold},           {"process", bench_process}, {"throughput", bench_throughput},
+    {"warm", bench_warm},           {"output", bench_output},   {"scale", bench_scale},
+    {"workspace", bench_workspace}, {"tools", bench_tools},     {"audit", bench_audit},
+    {"daemon", bench_daemon},       {"mcp", bench_mcp},
 };
 
 struct CommandLine {

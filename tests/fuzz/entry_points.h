@@ -14,5 +14,6 @@ void fuzz_ignore(std::string_view input);      // globs and ignore files
 void fuzz_compaction(std::string_view input);  // what a command printed
 void fuzz_parsers(std::string_view input);     // the same, by one parser alone
 void fuzz_mcp(std::string_view input);         // an MCP client's messages
+void fuzz_http(std::string_view input);        // HTTP requests and WebSocket frames
 
 }  // namespace nutshell::fuzz

@@ -59,5 +59,9 @@ TEST(FuzzCorpus, McpMessagesAreAnsweredOrRefused) {
   replay("mcp", fuzz_mcp);
 }
 
+TEST(FuzzCorpus, RequestsAndFramesAreReadOrRefused) {
+  replay("http", fuzz_http);
+}
+
 }  // namespace
 }  // namespace nutshell::fuzz

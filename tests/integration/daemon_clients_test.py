@@ -8,6 +8,7 @@ import socket
 import subprocess
 import sys
 import tempfile
+import time
 
 from daemon_client import DAEMON, TOKENS, daemon
 from support import NUTSHELL, Skip, Suite, expect, expect_equal
@@ -132,7 +133,13 @@ def the_command_line_and_the_daemon_share_sandboxes():
         seen = {sandbox["id"] for sandbox in one.call("GET", "/v1/sandboxes").json()["sandboxes"]}
         expect({ours, theirs} <= seen, f"seen: {seen}")
         nutshell("destroy", ours)
-        expect_equal(one.call("GET", f"/v1/sandboxes/{ours}").status, 404, "destroyed by the CLI")
+        answer = one.call("POST", f"/v1/sandboxes/{ours}/exec", {"argv": ["true"]})
+        expect(answer.status in (404, 503) or answer.json()["outcome"] == "lost",
+               f"exec after the end: {answer.body[:200]}")
+        deadline = time.monotonic() + 30
+        while one.call("GET", f"/v1/sandboxes/{ours}").status != 404:
+            expect(time.monotonic() < deadline, "what the CLI destroyed is still there")
+            time.sleep(0.1)
         nutshell("destroy", theirs)
 
 

@@ -72,6 +72,15 @@ Result<> reply_unread(http::Exchange& exchange, const Error& error) {
   return reply_problem(exchange, error);
 }
 
+// A sandbox that does not answer because somebody paused it is no fault of the server.
+bool is_about_paused(Call& call, const Route& route, const Error& error) {
+  if (error.code != ErrorCode::Unavailable || !route.path.starts_with("/v1/sandboxes/{id}")) {
+    return false;
+  }
+  const auto view = call.service.find(call.caller, call.id());
+  return view && view->state == SandboxState::Paused;
+}
+
 }  // namespace
 
 Result<> reply(Call& call, int status, const Json& body) {
@@ -136,7 +145,8 @@ Api::Found Api::find(const http::Exchange& exchange) const {
   Found found;
   std::vector<std::string> captured;
   // A HEAD is a GET whose body stays here.
-  const std::string_view method = exchange.method() == "HEAD" ? "GET" : exchange.method();
+  std::string_view method = exchange.method();
+  if (method == "HEAD") method = "GET";
   for (std::size_t i = 0; i < routes_.size(); ++i) {
     if (!fits(patterns_[i], exchange.target().segments, captured)) continue;
     if (routes_[i].method == method) {
@@ -167,6 +177,7 @@ Result<> Api::serve_body(http::Exchange& exchange, Found& found, const service::
   Call call{exchange, options_.service, caller, std::move(found.captured), body};
   auto done = route.handle(call);
   if (done || exchange.is_answered()) return done;
+  if (is_about_paused(call, route, done.error())) return reply_problem(exchange, 409, done.error());
   return reply_problem(exchange, done.error());
 }
 
