@@ -192,6 +192,7 @@ TEST_F(ServerTest, RelaysAnUpgradedConnection) {
   EXPECT_EQ(read_to_end(socket->get(), 10s), much);
   writer.join();
   far.join();
+  server_.reset();  // its handler uses the pair
 }
 
 TEST_F(ServerTest, SpeaksWebSocket) {
