@@ -109,8 +109,10 @@ Result<bool> Verification::take_segment(const Segment& segment) {
   if (verdict_.finding != Finding::Intact) return false;
   verdict_.is_torn = !rest.empty();
   const bool is_last = segment.first_id == segments_.back().first_id;
-  if (rest.empty() || is_last) return true;
   const std::uint64_t wanted = verdict_.last.id + 1;
+  const std::string start = fmt::format(R"({{"id":{},"prev":")", wanted);
+  const bool is_begun = rest.starts_with(start) || start.starts_with(rest);
+  if (rest.empty() || (is_last && is_begun)) return true;
   find(Finding::Unreadable, wanted, fmt::format("record {} cannot be read", wanted));
   return false;
 }

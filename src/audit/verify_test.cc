@@ -163,5 +163,12 @@ TEST_F(Verify, TakesAnUnfinishedLastLineForOneThatIsBeingWritten) {
   EXPECT_TRUE(verdict().is_torn);
 }
 
+TEST_F(Verify, TakesGarbageBehindTheLastRecordForNoRecord) {
+  write(20);
+  std::ofstream(segment(), std::ios::app) << std::string(500, '\0');
+  EXPECT_EQ(verdict().finding, Finding::Unreadable);
+  EXPECT_EQ(verdict().at, 21U);
+}
+
 }  // namespace
 }  // namespace nutshell::audit
