@@ -24,8 +24,8 @@ class UnixConnection(http.client.HTTPConnection):
 
     def connect(self):
         self.sock = socket.socket(socket.AF_UNIX)
+        self.sock.connect(self.path)  # without a timeout it waits for a place in the queue
         self.sock.settimeout(60)
-        self.sock.connect(self.path)
 
 
 class Answer:
