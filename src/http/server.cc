@@ -32,7 +32,7 @@ class ThreadedServer : public Server {
   ThreadedServer& operator=(const ThreadedServer&) = delete;
 
   ~ThreadedServer() override {
-    drain(Deadline::in({}));
+    ThreadedServer::drain(Deadline::in({}));
     if (poller_) poller_->end();  // it calls the workers, and they call it
     workers_.reset();
     poller_.reset();

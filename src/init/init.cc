@@ -90,7 +90,8 @@ Init::Init(InitSetup setup)
 
 int Init::run() {
   if (!children_) return kCouldNotStart;
-  ::mallopt(M_ARENA_MAX, 1);  // of its threads one is idle: a second heap would only take memory
+  // Of its threads one is idle: a second heap would only take memory.
+  ::mallopt(M_ARENA_MAX, 1);  // NOLINT(concurrency-mt-unsafe): there is one thread yet
   while (exit_status_ < 0) {
     has_new_rules_ = false;
     if (!setup_.path_rules) {

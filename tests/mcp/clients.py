@@ -32,7 +32,7 @@ def once(name, marker, *commands):
             done = folder / ".installed"
             if done.exists() and done.read_text() == marker:
                 return folder
-            failed = PLACE / ".failed"  # one long wait for what cannot be reached is enough
+            failed = PLACE / f".failed-{Path(commands[0][0]).name}"  # one long wait for what cannot be reached is enough
             if failed.exists():
                 raise Skip(f"{name} cannot be installed: {failed.read_text()}")
             for command in commands:

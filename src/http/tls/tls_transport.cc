@@ -53,7 +53,7 @@ int begin(BIO* bio) {
 
 const BIO_METHOD* socket_method() {
   // Made once, and as long-lived as the library it is registered with.
-  static const BIO_METHOD* const method = [] {
+  static const BIO_METHOD* const kMethod = [] {
     BIO_METHOD* made = BIO_meth_new(BIO_get_new_index() | BIO_TYPE_SOURCE_SINK, "socket");
     BIO_meth_set_write(made, send_bytes);
     BIO_meth_set_read(made, receive_bytes);
@@ -61,7 +61,7 @@ const BIO_METHOD* socket_method() {
     BIO_meth_set_create(made, begin);
     return made;
   }();
-  return method;
+  return kMethod;
 }
 
 class TlsTransport : public Transport {
@@ -139,6 +139,7 @@ Result<std::unique_ptr<Transport>> make_tls_transport(Tls tls, UniqueFd socket) 
   if (!tls) return tls_failure(ErrorCode::ResourceExhausted, "begin");
   BIO* bio = BIO_new(socket_method());
   if (bio == nullptr) return tls_failure(ErrorCode::ResourceExhausted, "begin");
+  // NOLINTNEXTLINE(performance-no-int-to-ptr): a number is all it has to keep
   BIO_set_data(bio, reinterpret_cast<void*>(static_cast<std::intptr_t>(socket.get())));
   SSL_set_bio(tls.get(), bio, bio);
   // A write that has to be repeated may come from another place in memory.
