@@ -90,28 +90,43 @@ TEST_F(PoolsTest, LeaveNothingOfTheLastTenant) {
   EXPECT_THAT(found.output, Not(HasSubstr("4711")));
 }
 
+void raise_to(std::atomic<std::size_t>& most, std::size_t value) {
+  std::size_t before = most;
+  while (before < value && !most.compare_exchange_weak(before, value)) {
+  }
+}
+
+// Every thread goes on until it was served: a refusal is at once, and would be no load at all.
 TEST_F(PoolsTest, KeepTheirBoundUnderAnyLoad) {
+  constexpr int kThreads = 12;
+  constexpr int kTurns = 6;
   define(2, 4);
-  std::atomic<int> held = 0;
-  std::atomic<int> most = 0;
+  std::atomic<std::size_t> held = 0;
+  std::atomic<std::size_t> most_held = 0;
+  std::atomic<std::size_t> most_alive = 0;
   std::atomic<int> got = 0;
-  std::atomic<std::size_t> alive = 0;
+  std::atomic<int> refused = 0;
   std::jthread watcher([&](const std::stop_token& stop) {
-    while (!stop.stop_requested()) {
-      alive = std::max<std::size_t>(alive, running());
-      std::this_thread::sleep_for(5ms);
-    }
+    while (!stop.stop_requested())
+      raise_to(most_alive, running());
   });
   {
     std::vector<std::jthread> threads;
-    for (int i = 0; i < 12; ++i) {
+    for (int i = 0; i < kThreads; ++i) {
       threads.emplace_back([&] {
-        for (int n = 0; n < 6; ++n) {
+        const auto patience = Clock::now() + 60s;
+        for (int turn = 0; turn < kTurns && Clock::now() < patience;) {
           const auto one = service_->acquire(alice_, from_pool());
-          if (!one) continue;
+          if (!one) {
+            EXPECT_EQ(one.error().code, ErrorCode::ResourceExhausted) << one.error().message;
+            ++refused;
+            std::this_thread::sleep_for(1ms);
+            continue;
+          }
+          ++turn;
           ++got;
-          most = std::max<int>(most, ++held);
-          exec(alice_, one->id, "true");
+          raise_to(most_held, ++held);
+          EXPECT_EQ(exec(alice_, one->id, "echo x").output, "x\n");
           --held;
           EXPECT_TRUE(service_->release(alice_, one->id));
         }
@@ -120,9 +135,11 @@ TEST_F(PoolsTest, KeepTheirBoundUnderAnyLoad) {
   }
   watcher.request_stop();
   watcher.join();
-  EXPECT_LE(most, 4);
-  EXPECT_LE(alive, 4U);
-  EXPECT_GT(got, 4);
+  EXPECT_EQ(got, kThreads * kTurns);
+  EXPECT_GT(refused, 0);     // there was more load than room
+  EXPECT_GT(most_held, 1U);  // and several were in use at once
+  EXPECT_LE(most_held, 4U);
+  EXPECT_LE(most_alive, 4U);
   EXPECT_TRUE(soon([&] { return status().total == 2 && status().available == 2; }));
   EXPECT_EQ(running(), 2U);
 }
