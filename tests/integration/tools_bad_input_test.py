@@ -147,9 +147,10 @@ def what_is_too_large_is_said_to_be(box):
 def what_cannot_be_had_is_unavailable(box):
     holder = start("exec", box.id, "--", *PYTHON, """
 import os, time
-try:
-    while os.fork() != 0: pass
-except OSError: pass
+while True:  # again and again: a search that just ran may have held the last place
+    try:
+        if os.fork() == 0: break
+    except OSError: time.sleep(0.01)
 time.sleep(60)
 """)
     try:
