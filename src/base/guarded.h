@@ -1,4 +1,5 @@
-// A value that several threads share: reached only with its lock held.
+// A value that several threads share: reached only with its lock held, which is never held across
+// I/O.
 #pragma once
 
 #include <mutex>
@@ -9,10 +10,10 @@ namespace nutshell {
 template <typename T>
 class Guarded {
  public:
-  Guarded() = default;
-  explicit Guarded(T value) : value_(std::move(value)) {}
+  template <typename... Arguments>
+  explicit Guarded(Arguments&&... arguments) : value_(std::forward<Arguments>(arguments)...) {}
 
-  // What `use` returns, by value. Never does I/O inside, and never calls back.
+  // What `use` returns, by value. It never calls back.
   template <typename Use>
   auto with(Use&& use) {
     const std::lock_guard lock(mutex_);
@@ -26,7 +27,7 @@ class Guarded {
 
  private:
   mutable std::mutex mutex_;
-  T value_{};
+  T value_;
 };
 
 }  // namespace nutshell

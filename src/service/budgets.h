@@ -6,9 +6,9 @@
 #include <string>
 #include <utility>
 
+#include "base/guarded.h"
 #include "core/exec.h"
 #include "service/database.h"
-#include "service/guarded.h"
 #include "service/session_view.h"
 
 namespace nutshell::service {

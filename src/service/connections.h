@@ -6,7 +6,7 @@
 #include <utility>
 #include <vector>
 
-#include "service/guarded.h"
+#include "base/guarded.h"
 #include "service/lanes.h"
 #include "wire/init_client.h"
 

@@ -6,8 +6,8 @@
 #include <utility>
 #include <vector>
 
+#include "base/guarded.h"
 #include "runtime/runtime.h"
-#include "service/guarded.h"
 
 namespace nutshell::service {
 

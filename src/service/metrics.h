@@ -6,7 +6,7 @@
 #include <string>
 
 #include "base/deadline.h"
-#include "service/guarded.h"
+#include "base/guarded.h"
 #include "service/metrics_view.h"
 
 namespace nutshell::service {

@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "base/deadline.h"
-#include "service/guarded.h"
+#include "base/guarded.h"
 #include "service/sandbox_view.h"
 #include "service/service_options.h"
 
