@@ -38,6 +38,29 @@ bool fits(const std::vector<std::string>& pattern, const std::vector<std::string
   return true;
 }
 
+Result<Json> read_json(http::Exchange& exchange, const Route& route) {
+  const std::string text = TRY(exchange.read_body(kMostJsonBytes));
+  Json body = text.empty() ? Json::object() : TRY(parse_json(text));
+  if (!body.is_object()) return failure(ErrorCode::InvalidArgument, "the body must be an object");
+  if (route.takes) TRY(check_shape(body, route.takes()));
+  return body;
+}
+
+// Where the body is read and cannot be: the statuses that HTTP has for it.
+Result<> reply_unread(http::Exchange& exchange, const Error& error) {
+  if (error.code == ErrorCode::ResourceExhausted) return reply_problem(exchange, 413, error);
+  if (error.code == ErrorCode::DeadlineExceeded) return reply_problem(exchange, 408, error);
+  return reply_problem(exchange, error);
+}
+
+// To whoever asked over HTTP.
+Result<> send_json(http::Exchange& exchange, int status, const Json& body) {
+  if (body.is_null()) return exchange.respond(status, {}, "");
+  return exchange.respond(status, {{"Content-Type", "application/json"}}, print_json(body));
+}
+
+}  // namespace
+
 Result<> check_query(const Route& route, const http::Target& target) {
   for (const auto& [name, value] : target.query) {
     const auto is_named = [&, &key = name](const Parameter& one) { return one.name == key; };
@@ -57,23 +80,7 @@ Result<> check_query(const Route& route, const http::Target& target) {
   return {};
 }
 
-Result<Json> read_json(http::Exchange& exchange, const Route& route) {
-  const std::string text = TRY(exchange.read_body(kMostJsonBytes));
-  Json body = text.empty() ? Json::object() : TRY(parse_json(text));
-  if (!body.is_object()) return failure(ErrorCode::InvalidArgument, "the body must be an object");
-  if (route.takes) TRY(check_shape(body, route.takes()));
-  return body;
-}
-
-// Where the body is read and cannot be: the statuses that HTTP has for it.
-Result<> reply_unread(http::Exchange& exchange, const Error& error) {
-  if (error.code == ErrorCode::ResourceExhausted) return reply_problem(exchange, 413, error);
-  if (error.code == ErrorCode::DeadlineExceeded) return reply_problem(exchange, 408, error);
-  return reply_problem(exchange, error);
-}
-
-// A sandbox that does not answer because somebody paused it is no fault of the server.
-bool is_about_paused(Call& call, const Route& route, const Error& error) {
+bool is_about_paused(const Call& call, const Route& route, const Error& error) {
   if (error.code != ErrorCode::Unavailable || !route.path.starts_with("/v1/sandboxes/{id}")) {
     return false;
   }
@@ -81,19 +88,17 @@ bool is_about_paused(Call& call, const Route& route, const Error& error) {
   return view && view->state == SandboxState::Paused;
 }
 
-}  // namespace
-
 Result<> reply(Call& call, int status, const Json& body) {
-  return call.exchange.respond(status, {{"Content-Type", "application/json"}}, print_json(body));
+  return call.answer(status, body);
 }
 
 Result<> reply_nothing(Call& call) {
-  return call.exchange.respond(204, {}, "");
+  return call.answer(204, nullptr);
 }
 
 Result<std::uint64_t> number_parameter(const Call& call, std::string_view name,
                                        std::uint64_t otherwise) {
-  const std::string* text = call.exchange.target().parameter(name);
+  const std::string* text = call.target.parameter(name);
   if (text == nullptr) return otherwise;
   std::uint64_t number = 0;
   const char* end = text->data() + text->size();
@@ -106,7 +111,7 @@ Result<std::uint64_t> number_parameter(const Call& call, std::string_view name,
 }
 
 std::string text_parameter(const Call& call, std::string_view name) {
-  const std::string* text = call.exchange.target().parameter(name);
+  const std::string* text = call.target.parameter(name);
   return text == nullptr ? std::string() : *text;
 }
 
@@ -135,7 +140,7 @@ Api::Api(Options options) : options_(std::move(options)), routes_(api_routes()) 
     // The document describes the table that it is served from.
     if (route.name == "openapi") {
       route.handle = [document](Call& call) {
-        return call.exchange.respond(200, {{"Content-Type", "application/json"}}, *document);
+        return call.exchange->respond(200, {{"Content-Type", "application/json"}}, *document);
       };
     }
   }
@@ -174,7 +179,14 @@ Result<> Api::serve_body(http::Exchange& exchange, Found& found, const service::
       return reply_unread(exchange, rest.error());
     }
   }
-  Call call{exchange, options_.service, caller, std::move(found.captured), body};
+  Call call{&exchange,
+            options_.service,
+            caller,
+            std::move(found.captured),
+            body,
+            exchange.target(),
+            std::string(exchange.headers().get("Idempotency-Key")),
+            [&](int status, const Json& said) { return send_json(exchange, status, said); }};
   auto done = route.handle(call);
   if (done || exchange.is_answered()) return done;
   if (is_about_paused(call, route, done.error())) return reply_problem(exchange, 409, done.error());

@@ -14,13 +14,13 @@ constexpr const char* kProtocol = "nutshell-wire";
 
 // From here on the connection is the byte stream to init.
 Result<> open_stream(Call& call) {
-  if (!call.exchange.headers().has_word("Upgrade", kProtocol)) {
-    return reply_problem(call.exchange, 426,
+  if (!call.exchange->headers().has_word("Upgrade", kProtocol)) {
+    return reply_problem(*call.exchange, 426,
                          {ErrorCode::InvalidArgument, "this route wants Upgrade: nutshell-wire"},
                          {{"Upgrade", kProtocol}});
   }
   const UniqueFd stream = TRY(call.service.open_stream(call.caller, call.id()));
-  return call.exchange.upgrade_and_relay(kProtocol, stream.get());
+  return call.exchange->upgrade_and_relay(kProtocol, stream.get());
 }
 
 Result<> restack(Call& call) {

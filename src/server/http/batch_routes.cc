@@ -24,18 +24,19 @@ Json to_json_of(const service::BatchResult& one, std::size_t index) {
 
 // As they end, in any order; then all is told.
 Result<> stream(Call& call, const service::BatchRequest& request) {
-  TRY(call.exchange.begin_stream(200, {{"Content-Type", "application/x-ndjson"}}));
+  TRY(call.exchange->begin_stream(200, {{"Content-Type", "application/x-ndjson"}}));
   TRY(call.service.batch(call.caller, request,
                          [&](std::size_t index, const service::BatchResult& one) {
                            // A client that is gone has no use for it; the batch ends all the same.
-                           (void)call.exchange.write(print_json(to_json_of(one, index)) + "\n");
+                           (void)call.exchange->write(print_json(to_json_of(one, index)) + "\n");
                          }));
-  return call.exchange.finish();
+  return call.exchange->finish();
 }
 
 Result<> batch(Call& call) {
   const auto request = TRY(batch_of(call.body, call.caller));
-  if (call.exchange.headers().has_word("Accept", "application/x-ndjson")) {
+  if (call.exchange != nullptr &&
+      call.exchange->headers().has_word("Accept", "application/x-ndjson")) {
     return stream(call, request);
   }
   const auto results =

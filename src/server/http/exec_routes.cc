@@ -15,7 +15,8 @@ namespace {
 constexpr auto kLongestLook = std::chrono::hours(1);
 
 std::optional<StreamFormat> wanted_stream(const Call& call) {
-  const http::Headers& headers = call.exchange.headers();
+  if (call.exchange == nullptr) return std::nullopt;
+  const http::Headers& headers = call.exchange->headers();
   if (headers.has_word("Accept", "application/x-ndjson")) return StreamFormat::Lines;
   if (headers.has_word("Accept", "text/event-stream")) return StreamFormat::ServerSentEvents;
   return std::nullopt;
@@ -30,10 +31,10 @@ service::TraceLevel trace_of(const Json& body) {
 // To its end, or until the client hangs up.
 Result<> follow(Call& call, const std::string& exec, StreamingClient::Terms terms) {
   const bool is_lines = terms.format == StreamFormat::Lines;
-  TRY(call.exchange.begin_stream(
+  TRY(call.exchange->begin_stream(
       200, {{"Content-Type", is_lines ? "application/x-ndjson" : "text/event-stream"},
             {"Cache-Control", "no-cache"}}));
-  StreamingClient client(call.exchange, terms);
+  StreamingClient client(*call.exchange, terms);
   TRY(client.send("start", print_json({{"type", "start"}, {"exec_id", exec}})));
   const auto state = call.service.follow_exec(call.caller, call.id(), exec,
                                               {terms.output_offset, terms.error_offset},
@@ -53,7 +54,7 @@ Result<> follow(Call& call, const std::string& exec, StreamingClient::Terms term
     last = {{"type", "running"}, {"exec_id", exec}};
   }
   TRY(client.send(last["type"].get<std::string>(), print_json(last)));
-  return call.exchange.finish();
+  return call.exchange->finish();
 }
 
 Result<> stream_new(Call& call, StreamFormat format, const ExecRequest& request,
@@ -70,7 +71,7 @@ Result<> exec(Call& call) {
   const ExecRequest request = TRY(exec_of(call.body));
   service::ExecOptions options;
   options.trace = trace_of(call.body);
-  options.idempotency_key = call.exchange.headers().get("Idempotency-Key");
+  options.idempotency_key = call.idempotency_key;
   const auto format = wanted_stream(call);
   const bool is_detached = is_true(call.body, "detach");
   if ((format || is_detached) && request.standard_input == StandardInput::Streamed) {
@@ -83,7 +84,7 @@ Result<> exec(Call& call) {
     const auto state = TRY(call.service.start_exec(call.caller, call.id(), request, options));
     return reply(call, 202, to_json(state));
   }
-  WaitingClient client(call.exchange, text_of(call.body, "stdin"));
+  WaitingClient client(*call.exchange, text_of(call.body, "stdin"));
   const auto done = TRY(call.service.exec(call.caller, call.id(), request, options, client));
   Json body = to_json(done.result, client.output, client.error);
   body["audit_id"] = done.audit_id;

@@ -50,10 +50,10 @@ Result<std::optional<ByteRange>> range_of(std::string_view header, std::uint64_t
 }
 
 Result<> send_file(Call& call, const wire::FileInfo& info, const std::string& path) {
-  const bool wants_part = call.exchange.headers().find("Range") != nullptr;
-  const auto range = TRY(range_of(call.exchange.headers().get("Range"), info.size));
+  const bool wants_part = call.exchange->headers().find("Range") != nullptr;
+  const auto range = TRY(range_of(call.exchange->headers().get("Range"), info.size));
   if (!range) {
-    return reply_problem(call.exchange, 416,
+    return reply_problem(*call.exchange, 416,
                          {ErrorCode::InvalidArgument, "the file does not have this range"},
                          {{"Content-Range", fmt::format("bytes */{}", info.size)}});
   }
@@ -65,17 +65,18 @@ Result<> send_file(Call& call, const wire::FileInfo& info, const std::string& pa
     headers.add("Content-Range", fmt::format("bytes {}-{}/{}", range->begin,
                                              range->begin + range->length - 1, info.size));
   }
-  TRY(call.exchange.begin_stream(is_part ? 206 : 200, headers));
+  TRY(call.exchange->begin_stream(is_part ? 206 : 200, headers));
   wire::ReadFile request;
   request.path = path;
   request.offset = range->begin;
   request.length = range->length;
-  if (range->length > 0 && call.exchange.method() != "HEAD") {
+  if (range->length > 0 && call.exchange->method() != "HEAD") {
     // A failure here cuts the stream off, which the client notices: the end is not written.
-    TRY(call.service.read_file(call.caller, call.id(), request,
-                               [&](std::string_view bytes) { return call.exchange.write(bytes); }));
+    TRY(call.service.read_file(call.caller, call.id(), request, [&](std::string_view bytes) {
+      return call.exchange->write(bytes);
+    }));
   }
-  return call.exchange.finish();
+  return call.exchange->finish();
 }
 
 Result<> read(Call& call) {
@@ -98,7 +99,7 @@ Result<> write(Call& call) {
     }
   }
   TRY(call.service.write_file(call.caller, call.id(), request, [&](std::size_t most) {
-    return call.exchange.read_body_part(most);
+    return call.exchange->read_body_part(most);
   }));
   return reply_nothing(call);
 }

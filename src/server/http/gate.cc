@@ -38,8 +38,7 @@ bool is_our_host(const GateRules& rules, std::string_view host) {
 }
 
 // The token of an Authorization header; empty: it is none of ours.
-std::string_view bearer_of(const http::Exchange& exchange) {
-  const std::string_view value = exchange.headers().get("Authorization");
+std::string_view bearer_of(std::string_view value) {
   constexpr std::string_view kScheme = "Bearer ";
   if (value.size() <= kScheme.size()) return {};
   if (!http::equal_in_any_case(value.substr(0, kScheme.size()), kScheme)) return {};
@@ -106,23 +105,27 @@ void Gate::count_failure(const std::string& address) {
   });
 }
 
-tl::expected<service::Caller, Gate::Refusal> Gate::admit(const http::Exchange& exchange) {
-  const auto current = rules_.with([](const auto& ours) { return ours; });
-  const GateRules& rules = *current;
-  const http::Remote& remote = exchange.remote();
+Gate::Admitted Gate::admit(const http::Exchange& exchange) {
+  const auto rules = rules_.with([](const auto& ours) { return ours; });
   const std::string* origin = exchange.headers().find("Origin");
-  if (origin != nullptr && !contains(rules.origins, *origin)) {
+  if (origin != nullptr && !contains(rules->origins, *origin)) {
     return refused(403, ErrorCode::PermissionDenied, "pages of this origin may not call");
   }
-  if (!remote.process && !is_our_host(rules, exchange.headers().get("Host"))) {
+  if (!exchange.remote().process && !is_our_host(*rules, exchange.headers().get("Host"))) {
     return refused(403, ErrorCode::PermissionDenied, "this host name is not ours");
   }
+  return admit(exchange.remote(), exchange.headers().find("Authorization"));
+}
+
+Gate::Admitted Gate::admit(const http::Remote& remote, const std::string* authorization) {
+  const auto current = rules_.with([](const auto& ours) { return ours; });
+  const GateRules& rules = *current;
   const std::string address = address_of(remote);
-  if (exchange.headers().find("Authorization") != nullptr) {
+  if (authorization != nullptr) {
     if (is_barred(address)) {
       return refused(429, ErrorCode::ResourceExhausted, "too many wrong tokens; wait a minute");
     }
-    if (const Token* token = find_token(rules, bearer_of(exchange))) {
+    if (const Token* token = find_token(rules, bearer_of(*authorization))) {
       return service::Caller{token->tenant, "token " + token->name, service::HostFiles::Denied};
     }
     count_failure(address);

@@ -45,7 +45,10 @@ class Gate {
     Error error;
   };
   // A refusal says as little as it can.
-  tl::expected<service::Caller, Refusal> admit(const http::Exchange& exchange);
+  using Admitted = tl::expected<service::Caller, Refusal>;
+  Admitted admit(const http::Exchange& exchange);
+  // One that no web page can have sent. `authorization` is the header's value; none: it has none.
+  Admitted admit(const http::Remote& remote, const std::string* authorization);
 
   void replace(GateRules rules);
 

@@ -17,12 +17,12 @@ Result<> health(Call& call) {
 Result<> readiness(Call& call) {
   const std::string trouble = call.service.why_not_ready();
   if (trouble.empty()) return reply(call, 200, {{"status", "ready"}});
-  return reply_problem(call.exchange, 503, {ErrorCode::Unavailable, trouble});
+  return reply_problem(*call.exchange, 503, {ErrorCode::Unavailable, trouble});
 }
 
 Result<> metrics(Call& call) {
-  return call.exchange.respond(200, {{"Content-Type", "text/plain; version=0.0.4; charset=utf-8"}},
-                               metrics_text(call.service.metrics()));
+  return call.exchange->respond(200, {{"Content-Type", "text/plain; version=0.0.4; charset=utf-8"}},
+                                metrics_text(call.service.metrics()));
 }
 
 Result<> describe_daemon(Call& call) {

@@ -13,13 +13,16 @@
 
 namespace nutshell::server {
 
-// One request on its way through a route.
+// One request on its way through a route, whatever way it came in.
 struct Call {
-  http::Exchange& exchange;
+  http::Exchange* exchange;  // none: not over HTTP; a route that streams has another form there
   service::Service& service;
   service::Caller caller;
   std::vector<std::string> captured;  // what stands at the {…} of the path, in order
   const Json& body;                   // checked against the route's shape; null where it has none
+  const http::Target& target;         // for its query
+  std::string idempotency_key;
+  std::function<Result<>(int status, const Json& body)> answer;  // a body of null: none
 
   [[nodiscard]] const std::string& id() const { return captured.front(); }
 };
@@ -73,6 +76,11 @@ std::vector<Route> backend_routes();
 
 // All of them.
 std::vector<Route> api_routes();
+
+// Refuses parameters that the route does not have, and the lack of those it needs.
+Result<> check_query(const Route& route, const http::Target& target);
+// A sandbox that does not answer because somebody paused it is no fault of the server.
+bool is_about_paused(const Call& call, const Route& route, const Error& error);
 
 // A query parameter as a number; InvalidArgument where it is none.
 Result<std::uint64_t> number_parameter(const Call& call, std::string_view name,

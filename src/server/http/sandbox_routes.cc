@@ -13,7 +13,7 @@ namespace {
 Result<> create(Call& call) {
   service::CreateRequest request;
   request.spec = TRY(spec_of(call.body, call.caller));
-  request.idempotency_key = call.exchange.headers().get("Idempotency-Key");
+  request.idempotency_key = call.idempotency_key;
   const auto view = TRY(call.service.create(call.caller, request));
   return reply(call, 201, to_json(view));
 }
@@ -83,7 +83,7 @@ std::vector<Parameter> list_parameters() {
 
 Result<service::ListRequest> list_request_of(const Call& call) {
   service::ListRequest request;
-  for (const auto& [name, value] : call.exchange.target().query) {
+  for (const auto& [name, value] : call.target.query) {
     if (name != "label") continue;
     const std::size_t equals = value.find('=');
     if (equals == std::string::npos || equals == 0) {

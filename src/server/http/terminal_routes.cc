@@ -83,7 +83,7 @@ class WebTerminal : public wire::ExecIo {
 
 Result<ExecRequest> request_of(const Call& call) {
   ExecRequest request;
-  for (const auto& [name, value] : call.exchange.target().query) {
+  for (const auto& [name, value] : call.target.query) {
     if (name == "arg") request.argv.push_back(value);
   }
   if (request.argv.empty()) request.argv = {"/bin/sh"};
@@ -103,13 +103,13 @@ Result<ExecRequest> request_of(const Call& call) {
 
 Result<> open_terminal(Call& call) {
   const ExecRequest request = TRY(request_of(call));
-  if (!call.exchange.headers().has_word("Upgrade", "websocket")) {
-    return reply_problem(call.exchange, 426,
+  if (!call.exchange->headers().has_word("Upgrade", "websocket")) {
+    return reply_problem(*call.exchange, 426,
                          {ErrorCode::InvalidArgument, "this route wants a WebSocket"},
                          {{"Upgrade", "websocket"}});
   }
   TRY(call.service.find(call.caller, call.id()));  // a problem can still be said
-  auto socket = TRY(call.exchange.upgrade_websocket(kMostMessageBytes));
+  auto socket = TRY(call.exchange->upgrade_websocket(kMostMessageBytes));
   WebTerminal terminal(socket);
   const auto done = call.service.exec(call.caller, call.id(), request, {}, terminal);
   Json last;
