@@ -5,47 +5,52 @@
 namespace nutshell::cli {
 
 const CommandOption& CommandOption::group(const std::string& heading) const {
-  option_->group(heading);
+  if (option_ != nullptr) option_->group(heading);
   return *this;
 }
 
 const CommandOption& CommandOption::required() const {
-  option_->required();
+  if (option_ != nullptr) option_->required();
   return *this;
 }
 
 const CommandOption& CommandOption::delimiter(char between) const {
-  option_->delimiter(between);
+  if (option_ != nullptr) option_->delimiter(between);
   return *this;
 }
 
 const CommandOption& CommandOption::excludes(const CommandOption& other) const {
-  option_->excludes(other.option_);
+  if (option_ != nullptr && other.option_ != nullptr) option_->excludes(other.option_);
   return *this;
 }
 
 const CommandOption& CommandOption::shows_default() const {
-  option_->capture_default_str();
+  if (option_ != nullptr) option_->capture_default_str();
   return *this;
 }
 
 const CommandOption& CommandOption::is_one_of(const std::vector<std::string>& words) const {
-  option_->check(CLI::IsMember(words));
+  if (option_ != nullptr) option_->check(CLI::IsMember(words));
   return *this;
 }
 
 const CommandOption& CommandOption::is_between(double least, double most) const {
-  option_->check(CLI::Range(least, most));
+  if (option_ != nullptr) option_->check(CLI::Range(least, most));
   return *this;
 }
 
 CommandLine CommandLine::add_command(const std::string& name, const std::string& help) const {
-  return CommandLine(parser_->add_subcommand(name, help));
+  return {parser_->add_subcommand(name, help), flags_};
+}
+
+bool CommandLine::leaves_out(const std::string& names) const {
+  return flags_ == CommandFlags::LeftOut && names.starts_with('-');
 }
 
 template <typename Value>
 CommandOption CommandLine::add_option(const std::string& names, Value& value,
                                       const std::string& help) const {
+  if (leaves_out(names)) return CommandOption(nullptr);
   return CommandOption(parser_->add_option(names, value, help));
 }
 
@@ -63,6 +68,7 @@ template CommandOption CommandLine::add_option(const std::string&, std::uint64_t
 
 CommandOption CommandLine::add_flag(const std::string& names, bool& value,
                                     const std::string& help) const {
+  if (leaves_out(names)) return CommandOption(nullptr);
   return CommandOption(parser_->add_flag(names, value, help));
 }
 

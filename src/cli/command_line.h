@@ -16,6 +16,7 @@ class Option;
 
 namespace nutshell::cli {
 
+// An option of a command, or the place of one that is not built.
 class CommandOption {
  public:
   explicit CommandOption(CLI::Option* option) : option_(option) {}
@@ -32,9 +33,13 @@ class CommandOption {
   CLI::Option* option_;
 };
 
+// Whether a command's flags are made known to the parser. When no word begins with a dash none of
+// them can be meant, and making them takes as long as a tenth of a sandbox.
+enum class CommandFlags : std::uint8_t { Built, LeftOut };
+
 class CommandLine {
  public:
-  explicit CommandLine(CLI::App* parser) : parser_(parser) {}
+  CommandLine(CLI::App* parser, CommandFlags flags) : parser_(parser), flags_(flags) {}
 
   [[nodiscard]] CommandLine add_command(const std::string& name, const std::string& help) const;
 
@@ -55,7 +60,10 @@ class CommandLine {
   [[nodiscard]] CLI::App& parser() const { return *parser_; }
 
  private:
+  [[nodiscard]] bool leaves_out(const std::string& names) const;
+
   CLI::App* parser_;
+  CommandFlags flags_;
 };
 
 }  // namespace nutshell::cli

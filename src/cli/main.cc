@@ -139,6 +139,15 @@ class UsageFormatter : public CLI::Formatter {
   }
 };
 
+// `run` and `exec` need none of their flags; other commands require one or the other.
+CommandFlags flags_for(const std::vector<std::string>& words) {
+  const auto own_end = std::find(words.begin(), words.end(), "--");
+  const bool needs_none = !words.empty() && words_before_command(words.front()).has_value();
+  const bool has_dash = std::any_of(words.begin(), own_end,
+                                    [](const std::string& word) { return word.starts_with('-'); });
+  return needs_none && !has_dash ? CommandFlags::LeftOut : CommandFlags::Built;
+}
+
 // Where the command to run begins, if there is no --: behind the flags and their values.
 std::size_t find_command(const CLI::App& app, const std::vector<std::string>& words) {
   const auto before = words.empty() ? std::nullopt : words_before_command(words.front());
@@ -194,7 +203,7 @@ int run_program(int argc, char** argv) {
   app.set_version_flag("--version", std::string("nutshell ") + NUTSHELL_VERSION);
   std::vector<std::string> words(argv + 1, argv + argc);
   if (!words.empty() && words.front() == "help") words = help_words(words);
-  add_commands(CommandLine(&app), program, words.empty() ? "" : words.front());
+  add_commands(CommandLine(&app, flags_for(words)), program, words.empty() ? "" : words.front());
   try {
     app.parse(take_own_words(app, words, program));
   } catch (const CLI::Success& done) {

@@ -8,6 +8,7 @@
 
 #ifdef __x86_64__
 #include <immintrin.h>
+#include <sys/platform/x86.h>
 #endif
 
 namespace nutshell::init::search {
@@ -23,9 +24,11 @@ bool is_letter(char byte) {
   return lower(byte) >= 'a' && lower(byte) <= 'z';
 }
 
+// Asks the C library, which knows since its start: the compiler's own question executes CPUID a
+// dozen times before main(), and each of them leaves a virtual machine.
 bool has_vectors() {
 #ifdef __x86_64__
-  return __builtin_cpu_supports("avx2") != 0;
+  return CPU_FEATURE_ACTIVE(AVX2);
 #else
   return false;
 #endif
