@@ -30,6 +30,20 @@ bool contains(const std::vector<std::string>& words, std::string_view word) {
   return std::find(words.begin(), words.end(), word) != words.end();
 }
 
+// Without the hierarchies that neither limit nor count.
+std::vector<CgroupMembership> of_use(std::vector<CgroupMembership> memberships) {
+  const auto has_a_role = [](const std::string& controller) {
+    const auto is_named = [&](const V1Controller& known) { return controller == known.name; };
+    return std::any_of(kLimiting.begin(), kLimiting.end(), is_named) ||
+           std::any_of(kOther.begin(), kOther.end(), is_named);
+  };
+  std::erase_if(memberships, [&](const CgroupMembership& own) {
+    return !own.controllers.empty() &&
+           std::none_of(own.controllers.begin(), own.controllers.end(), has_a_role);
+  });
+  return memberships;
+}
+
 // Since Linux 5.2; the root has no such file, so it is looked for where groups are made.
 bool can_freeze(const CgroupPlace& place) {
   if (::faccessat(place.directory.get(), "cgroup.freeze", F_OK, 0) == 0) return true;
@@ -39,17 +53,27 @@ bool can_freeze(const CgroupPlace& place) {
 }  // namespace
 
 CgroupHost CgroupHost::find() {
+  const auto text = read_file("/proc/self/cgroup");
+  if (!text) return without_cgroups(text.error().message);
+  const Memberships memberships = of_use(parse_cgroup_memberships(*text));
+  if (const auto mounts = usual_cgroup_mounts("/sys/fs/cgroup", memberships))
+    return find_in(*mounts, memberships);
   const auto mountinfo = read_file("/proc/self/mountinfo", kMostMountinfo);
-  const auto memberships = read_file("/proc/self/cgroup");
-  if (mountinfo && memberships) return find_in(*mountinfo, *memberships);
+  if (!mountinfo) return without_cgroups(mountinfo.error().message);
+  return find_in(parse_cgroup_mounts(*mountinfo), memberships);
+}
+
+CgroupHost CgroupHost::find_in(std::string_view mountinfo, std::string_view memberships) {
+  return find_in(parse_cgroup_mounts(mountinfo), parse_cgroup_memberships(memberships));
+}
+
+CgroupHost CgroupHost::without_cgroups(std::string_view why) {
   CgroupHost host;
-  host.add_reason(mountinfo ? memberships.error().message : mountinfo.error().message);
+  host.add_reason(why);
   return host;
 }
 
-CgroupHost CgroupHost::find_in(std::string_view mountinfo, std::string_view memberships_text) {
-  const Mounts mounts = parse_cgroup_mounts(mountinfo);
-  const Memberships memberships = parse_cgroup_memberships(memberships_text);
+CgroupHost CgroupHost::find_in(const Mounts& mounts, const Memberships& memberships) {
   CgroupHost host;
   const bool has_v1 = std::any_of(kLimiting.begin(), kLimiting.end(), [&](const auto& controller) {
     return locate_cgroup(mounts, memberships, controller.name).has_value();

@@ -57,6 +57,8 @@ class CgroupHost {
   using Mounts = std::vector<CgroupMount>;
   using Memberships = std::vector<CgroupMembership>;
 
+  static CgroupHost find_in(const Mounts& mounts, const Memberships& memberships);
+  static CgroupHost without_cgroups(std::string_view why);
   [[nodiscard]] bool has(bool CgroupRoles::*role) const;
   void use_v1(const Mounts& mounts, const Memberships& memberships);
   void use_v1_controller(const CgroupLocation& own, bool CgroupRoles::*role);

@@ -1,5 +1,10 @@
 #include "backends/native/cgroup_mounts.h"
 
+#include <fmt/ranges.h>
+#include <linux/magic.h>
+#include <sys/stat.h>
+#include <sys/vfs.h>
+
 #include <algorithm>
 
 namespace nutshell::native {
@@ -62,7 +67,48 @@ std::optional<CgroupMount> parse_mount(std::string_view line) {
   return mount;
 }
 
+// In another cgroup namespace paths begin elsewhere than the hierarchies do.
+bool is_in_first_cgroup_namespace() {
+  constexpr ino_t kFirstCgroupNamespace = 0xEFFFFFFB;
+  struct stat status {};
+  return ::stat("/proc/self/ns/cgroup", &status) == 0 && status.st_ino == kFirstCgroupNamespace;
+}
+
+// The whole of a hierarchy, from its root down.
+bool is_whole_hierarchy(const std::string& path, CgroupVersion version) {
+  constexpr ino_t kRootOfHierarchy = 1;
+  const long kind = version == CgroupVersion::V2 ? CGROUP2_SUPER_MAGIC : CGROUP_SUPER_MAGIC;
+  struct statfs system {};
+  struct stat status {};
+  return ::statfs(path.c_str(), &system) == 0 && system.f_type == kind &&
+         ::stat(path.c_str(), &status) == 0 && status.st_ino == kRootOfHierarchy;
+}
+
+std::optional<CgroupMount> usual_mount(const std::string& top, const CgroupMembership& own) {
+  using enum CgroupVersion;
+  if (!own.controllers.empty()) {
+    const std::string place = fmt::format("{}/{}", top, fmt::join(own.controllers, ","));
+    if (!is_whole_hierarchy(place, V1)) return std::nullopt;
+    return CgroupMount{V1, own.controllers, "/", place};
+  }
+  for (const std::string& place : {top, top + "/unified"})
+    if (is_whole_hierarchy(place, V2)) return CgroupMount{V2, {}, "/", place};
+  return std::nullopt;
+}
+
 }  // namespace
+
+std::optional<std::vector<CgroupMount>> usual_cgroup_mounts(
+    const std::string& top, const std::vector<CgroupMembership>& memberships) {
+  if (!is_in_first_cgroup_namespace()) return std::nullopt;
+  std::vector<CgroupMount> mounts;
+  for (const CgroupMembership& own : memberships) {
+    auto mount = usual_mount(top, own);
+    if (!mount) return std::nullopt;
+    mounts.push_back(std::move(*mount));
+  }
+  return mounts;
+}
 
 std::vector<CgroupMount> parse_cgroup_mounts(std::string_view mountinfo) {
   std::vector<CgroupMount> mounts;

@@ -1,5 +1,5 @@
 // Where the cgroup hierarchies are mounted and where in them a process stands, read from the text
-// of /proc/PID/mountinfo and /proc/PID/cgroup.
+// of /proc/PID/mountinfo and /proc/PID/cgroup, or seen at their usual places.
 #pragma once
 
 #include <optional>
@@ -25,6 +25,12 @@ struct CgroupMembership {
 
 std::vector<CgroupMount> parse_cgroup_mounts(std::string_view mountinfo);
 std::vector<CgroupMembership> parse_cgroup_memberships(std::string_view text);
+
+// The mounts of all hierarchies in which this process stands, if each of them is mounted whole at
+// its usual place below `top`, which is /sys/fs/cgroup. The kernel tells that far sooner than it
+// writes its mount table.
+std::optional<std::vector<CgroupMount>> usual_cgroup_mounts(
+    const std::string& top, const std::vector<CgroupMembership>& memberships);
 
 // The directory of the cgroup `path` as seen through `mount`; nothing if it lies outside of it.
 std::optional<std::string> directory_seen_through(const CgroupMount& mount, std::string_view path);

@@ -3,6 +3,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "base/file.h"
+
 namespace nutshell::native {
 namespace {
 
@@ -78,6 +80,28 @@ TEST(CgroupMemberships, KeepColonsInPaths) {
   ASSERT_EQ(memberships.size(), 1U);
   EXPECT_THAT(memberships[0].controllers, ElementsAre("cpu", "cpuacct"));
   EXPECT_EQ(memberships[0].path, "/a:b");
+}
+
+TEST(CgroupMounts, AtTheirUsualPlacesAreThoseOfTheMountTable) {
+  const auto memberships = parse_cgroup_memberships(*read_file("/proc/self/cgroup"));
+  const auto usual = usual_cgroup_mounts("/sys/fs/cgroup", memberships);
+  if (!usual) GTEST_SKIP() << "this host mounts its cgroups elsewhere, or only a part of them";
+  const auto table = parse_cgroup_mounts(*read_file("/proc/self/mountinfo"));
+
+  for (const auto& own : memberships) {
+    const std::string controller = own.controllers.empty() ? "" : own.controllers.front();
+    const auto expected = locate_cgroup(table, memberships, controller);
+    const auto found = locate_cgroup(*usual, memberships, controller);
+    ASSERT_TRUE(expected && found) << controller;
+    EXPECT_EQ(found->directory, expected->directory);
+  }
+}
+
+TEST(CgroupMounts, ThatAreNotThereAreNotTakenForUsual) {
+  const auto memberships = parse_cgroup_memberships("4:memory:/jobs\n0::/\n");
+
+  EXPECT_FALSE(usual_cgroup_mounts("/proc", memberships));
+  EXPECT_FALSE(usual_cgroup_mounts("/nowhere", memberships));
 }
 
 }  // namespace
