@@ -1,6 +1,6 @@
 # Debian packages only (scripts/deps installs them); nothing is vendored or downloaded.
 find_package(PkgConfig REQUIRED)
-find_package(fmt REQUIRED)
+find_package(fmt REQUIRED)  # headers alone: base/fmt_library.cc is its code
 find_package(nlohmann_json REQUIRED)
 find_package(CLI11 REQUIRED)
 find_package(tl-expected REQUIRED)

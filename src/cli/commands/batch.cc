@@ -180,7 +180,7 @@ Result<int> batch(const Asked& asked) {
     ++done;
     if (!ended.is_good) ++failed;
     for (; printed < lines.size() && !lines[printed].empty(); ++printed)
-      fmt::print("{}\n", std::exchange(lines[printed], " "));
+      fmt::print("{}\n", std::exchange(lines[printed], std::string()));
     progress.show(done, failed);
   }
   return failed == 0 ? 0 : 1;
