@@ -142,6 +142,10 @@ int run(const CommandLine& line) {
 int main(int argc, char** argv) {
   using namespace nutshell;
   std::signal(SIGPIPE, SIG_IGN);
+  if (argc == 2 && (std::string_view(argv[1]) == "--help" || std::string_view(argv[1]) == "-h")) {
+    fmt::print("{}", bench::kUsage);
+    return 0;
+  }
   const auto line = bench::parse(argc, argv);
   if (!line) {
     fmt::print(stderr, "nutshell-bench: {}\n\n{}", line.error().message, bench::kUsage);
