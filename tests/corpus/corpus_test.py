@@ -5,6 +5,7 @@
 
   NUTSHELL_CORPUS_SEED   the seed of the generated cases; a fresh one, printed, when not set
 """
+import dataclasses
 import os
 import random
 import sys
@@ -70,6 +71,42 @@ def the_oracle_notices_a_lost_and_an_invented_fact():
         expect(match.lost(case.facts, "exit 1\n"), f"{case}: nothing is missed in an empty text")
     invented = match.invented("a.c:3:5: error: x", [], ["all tests passed"], "b.c:9:1 x, 7 failed, all tests passed")
     expect(len(invented) == 3, f"found only {invented}")
+
+
+PLACE = {"file": "a.c", "line": 3, "column": 5, "message": "unused variable 'x'"}
+STRICT = [  # a fact, a text that keeps it, and texts from which it can't be had although its words stand there
+    (PLACE, "warning: unused variable 'x' ×2: b.c:1:1 a.c:1:2 3:5",
+     ["a.c:3:5: other\nwarning\nwarning\nb.c:9:1: unused variable 'x'", "a.c: 13:5 unused variable 'x'"]),
+    ({"path": "src/net/a.c"}, "src/\n net/*.c: a b", ["src/*.c: b\nnet/*.c: a", "src/net/: b\na.c", "lib/src/net/a.c"]),
+    ({"cells": {"NAME": "web", "READY": "0/1"}}, "all: READY=0/1\nNAME|AGE\nweb|3d",
+     ["NAME|READY\nweb|1/1\ndb|0/1", "NAME   READY\nweb    1/1\n0/1"]),
+    ({"change": ["a.py", 7, "-x = 1"]}, "# a.py +0 -1\n@6\n y\n-x = 1", ["# b.py +0 -1\n@7\n-x = 1", "# a.py +0 -1\n@6\n-x = 1"]),
+    ({"state": ["staged modified", "src/a.py"]}, "staged modified:\nsrc/*.py: a b\nmodified: c",
+     ["staged modified: c\nmodified:\nsrc/*.py: a b"]),
+    ({"commit": ["abcdef1", "Ada Miller", "2026-01-02", "fix it"]}, "Ada Miller, 2026-01-02:\nabcdef1 fix it",
+     ["Ben Okafor, 2026-01-02:\nabcdef1 fix it\nAda Miller:", "Ada Miller, 2026-01-03:\nabcdef1 fix it"]),
+]
+
+
+@suite.case
+def the_oracle_takes_no_fact_from_words_that_stand_apart():
+    for fact, keeping, losing in STRICT:
+        expect(not match.lost([fact], keeping), f"{fact} is not found in {keeping!r}")
+        for text in losing:
+            expect(match.lost([fact], text), f"{fact} is taken from {text!r}")
+    tests = [{"all": ["test_a", "1 != 2"]}, {"all": ["test_b", "3 != 4"]}]
+    expect(not match.apart(tests, "FAIL test_a\n 1 != 2\nFAIL test_b\n 3 != 4"), "what stands together is apart")
+    expect(len(match.apart(tests, "FAIL test_a\n 3 != 4\nFAIL test_b\n 1 != 2")) == 2, "swapped details pass")
+    expect(match.invented("src/b.c", [{"path": "src/b.c"}], [], "find\nsrc/*.c: b d"), "an invented path passes")
+
+
+@suite.case
+def the_judge_sees_what_is_left_out_unsaid():
+    case = store.all_cases()[0]
+    said = judge.Rendering("exit 0. recall o7f3a (left out: 9999999 lines)", "x", 1, 10, 5, "o7f3a")
+    expect(judge.wrong_notes(case, said), "a count of more lines than were printed passes")
+    expect(judge.unsaid(case, dataclasses.replace(said, omitted=0)), "words that are gone unsaid pass")
+    expect(not judge.shows_status("make says exit 2", 2), "a status in the output passes for ours")
 
 
 @suite.case

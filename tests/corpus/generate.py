@@ -60,7 +60,7 @@ def cases(seed, count):
             directory.mkdir()
             project = Project(directory, chosen.getrandbits(64), is_stored=False)
             try:
-                made = entry.function(project, **vary(chosen, entry.variants[name]))
+                made = entry.make(project, vary(chosen, entry.variants[name]))
             except Missing:
                 continue
             yield GeneratedCase(entry.family, f"{name}#{number}", made)

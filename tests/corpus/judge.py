@@ -5,6 +5,7 @@ import re
 import match
 
 STATUS_LINE = 12  # tokens it may cost
+FRAMES = {"File", "line", "module", "lld"}  # of Python's places, and the name of the program that speaks
 LEFT_OUT = re.compile(r"\(left out: [^()\n]*\)")
 
 
@@ -25,15 +26,40 @@ def raw_text(case):
 def problems(case, rendering):
     """Everything that is wrong with it, in words; an empty list is a pass."""
     found = [f"lost {fact}" for fact in match.lost(case.facts, rendering.text)]
+    if rendering.parser != "whole":  # as printed, what belongs together is where the tool put it
+        found += [f"apart {fact}" for fact in match.apart(case.facts, rendering.text)]
     found += [f"invented {claim!r}" for claim in
               match.invented(raw_text(case), case.facts, case.must_not, body(rendering))]
-    if case.exit_code != 0 and not match.shows_status(rendering.text, case.exit_code):
+    if case.exit_code != 0 and not shows_status(rendering.text, case.exit_code):
         found.append(f"the status {case.exit_code} is not shown")
     if rendering.tokens > rendering.raw_tokens + allowance(case):
         found.append(f"{rendering.tokens} tokens for {rendering.raw_tokens}")
     if rendering.omitted and f"recall {rendering.recall_id}" not in rendering.text:
         found.append("leaves something out and does not say how to see it")
-    return found
+    return found + [f"left out unsaid: {word!r}" for word in unsaid(case, rendering)] + wrong_notes(case, rendering)
+
+
+def shows_status(text, exit_code):
+    """In the first line, which is the renderer's own: a status that the command talks about is none."""
+    return re.match(rf"exit {exit_code}(?!\d)", text) is not None
+
+
+def words(text):
+    return set(re.findall(r"[^\W_]{3,}", match.plain(text)))
+
+
+def unsaid(case, rendering):
+    """Words of the output that are gone although nothing is said to be left out."""
+    return [] if rendering.omitted else sorted(words(raw_text(case)) - words(rendering.text) - FRAMES)[:3]
+
+
+def wrong_notes(case, rendering):
+    """A note on what is left out counts lines that were printed, or a number the tool gave."""
+    raw = raw_text(case)
+    most, numbers = raw.count("\n") + 1, set(re.findall(r"\d+", raw))
+    return [f"says that {number} are left out" for note in LEFT_OUT.findall(rendering.text)
+            for number in re.findall(r"(?<![\w=])\d+", note.replace(f"recall {rendering.recall_id}", ""))
+            if int(number) > most and number not in numbers]
 
 
 def allowance(case):

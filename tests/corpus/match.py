@@ -3,21 +3,36 @@
 A fact is one of
   {"all": [S, …]}                         every S stands in the text; S may be a list: any one of it
   {"row": [S, …]}                         the same, on one line
-  {"file", "line", "column", "message"}   the place and the message both stand in the text
+  {"cells": {TITLE: value, …}}            a row of a table: each value below its title, or said once for all
+                                          rows (`all: TITLE=value`); {"first": S} is the first word of a cell
+  {"change": [FILE, LINE, TEXT]}          a line of a patch, `+…` or `-…`, in its file and at its line of the new one
+  {"state": [STATE, PATH]}                what git status says of a path
+  {"commit": [HASH, AUTHOR, DAY, SUBJECT]}
+  {"file", "line", "column", "message"}   the message, with its place on that line or right beside it
   {"path": P}                             the path, whole or as a name below its directory's heading
                                           (git's a/ and b/ may stand before it)
 "all", "row" and "path" may be joined, also by "starts": [S, …], words that begin with S (the head of a hash).
+
+What belongs together has to stand together: the strings of one "all" fact are looked for between the
+lines that name the other facts of the case, and a place beside its message (`apart`).
 
 Strings are compared with runs of blanks as one blank and typographic quotes as plain ones, and whole
 words only: `test_1` is not found in `test_10`. A place may be written `f.c:3:5` or `f.c(3,5)`, stand
 in a list after its file (`f.c:3:5 9:1`), or on an indented line below it (eslint's way).
 """
+import collections
 import re
+
+import readings
 
 QUOTES = str.maketrans("‘’“”`", "''\"\"'")
 BLANKS = re.compile(r"[ \t\u00a0]+")
-PLACE = re.compile(r"(?<![\w./+@-])((?:[\w.+@-]*/)*[\w+@-][\w.+@-]*\.[A-Za-z]\w*):(\d+)(?::(\d+))?(?![\w.])")
+PLACE_LIST = re.compile(r"(?<![\w./+@-])((?:[\w.+@-]*/)*[\w+@-][\w.+@-]*\.[A-Za-z]\w*):"
+                        r"(\d+(?::\d+)?(?: \d+:\d+)*)(?![\w.])")
 COUNT = re.compile(r"(?<![\w.:/-])(\d+) (passed|failed|errors?|warnings?|skipped|failures?|tests|ignored)\b")
+ANY_PLACE = re.compile(r"[\w/-]\.\w+[:(]\d+|^ ?\d+[:-]")
+MOST_LINES_OF_MESSAGE = 3  # a tool may break it
+LINES_BEFORE, LINES_BEHIND = 1, 2  # where its place may stand besides
 ANSI = re.compile(r"\x1b\[[0-9;?]*[A-Za-z]|\x1b\][^\x07]*\x07")
 
 
@@ -56,16 +71,31 @@ class Text:
         self.joined = BLANKS.sub(" ", self.whole.replace("\n", " "))
         self.lines = self.whole.split("\n")
         self.indented = ANSI.sub("", text).translate(QUOTES).split("\n")
-        self.paths = None
+        self.found = {}
 
     def holds(self, fact):
+        if "cells" in fact:
+            return any(readings.has_cells(row, fact["cells"]) for row in self.read("cells"))
+        for reading in ("change", "state", "commit"):
+            if reading in fact:
+                return tuple(fact[reading]) in self.read(reading)
         if "path" in fact and not self.holds_path(fact["path"]):
             return False
         if "message" not in fact:
             return self.holds_strings(fact)
-        message = fact["message"]
-        is_said = has_word(self.whole, message) or has_word(self.joined, message)
-        return is_said and self.holds_place(fact["file"], fact["line"], fact["column"])
+        return self.holds_message(fact)
+
+    def holds_message(self, fact):
+        """The place stands on the message's line, or on one of the few that tell more of it."""
+        message, place = fact["message"], (fact["file"], fact["line"], fact["column"])
+        for start in range(len(self.lines)):
+            for end in range(start + 1, start + 1 + MOST_LINES_OF_MESSAGE):
+                if has_word(BLANKS.sub(" ", " ".join(self.lines[start:end])), message):
+                    near = self.lines_of_place(start, end)
+                    if any(self.line_holds_place(at, *place) for at in near):
+                        return True
+                    break
+        return False
 
     def holds_strings(self, fact):
         row, strings = fact.get("row", []), fact.get("all", [])
@@ -75,59 +105,49 @@ class Text:
             return False
         return has_all(self.whole, strings) or has_all(self.joined, strings)
 
-    def holds_place(self, file, line, column):
+    def lines_of_place(self, start, end):
+        """A message that has a place on its own line has it there; else it stands right beside."""
+        if any(ANY_PLACE.search(line) for line in self.lines[start:end]):
+            return range(start, end)
+        return range(max(0, start - LINES_BEFORE), min(len(self.lines), end + LINES_BEHIND))
+
+    def line_holds_place(self, at, file, line, column):
+        """The place on this line: behind its file, or below the heading that is its file."""
         name = r"(?:(?<![\w/.-])|(?<=\s\./)|(?<=^\./))" + re.escape(file)
         comma = rf"[:,]{column}(?!\d)" if column else r"(?!\d)"
         among = r"(?:\d+(?:[:,]\d+)?[ ,;]+)*"
-        if re.search(rf"{name}[:(] ?(?:{among})[(\[]?{line}{comma}", self.whole, re.MULTILINE):
+        if re.search(rf"{name}[:(] ?(?:{among})[(\[]?{line}{comma}", self.lines[at]):
             return True
-        here = False
-        for row in self.indented:
-            if row[:1].strip():
-                here = re.match(re.escape(file) + r"(?![\w/.-])", row) is not None
-            elif here and re.search(rf"(?<![\d:]){line}{comma}", row):
-                return True
-        return False
+        if not column and re.search(rf'"{re.escape(file)}", line {line}(?!\d)', self.lines[at]):  # Python's
+            return True
+        if self.indented[at][:1].strip() or not re.search(rf"(?<![\d:]){line}{comma}", self.indented[at]):
+            return False
+        heading = next((row for row in reversed(self.indented[:at]) if row[:1].strip()), "")
+        return re.match(re.escape(file) + r"(?![\w/.-])", heading) is not None
+
+    def holds_place(self, file, line, column):
+        return any(self.line_holds_place(at, file, line, column) for at in range(len(self.lines)))
 
     def holds_path(self, path):
-        if re.search(rf"(?:^|(?<=[^\w/.-])|(?<=[.ab]/)){re.escape(path)}(?![\w/-]|\.\w)", self.whole):
+        start = r"(?:^|(?<=[^\w/.-])|(?<=(?<![\w/.-])[.ab]/))"
+        if re.search(rf"{start}{re.escape(path)}(?![\w/-]|\.\w)", self.whole, re.MULTILINE):
             return True
-        if self.paths is None:
-            self.paths = set(grouped_paths(self.indented))
-        return path in self.paths
+        return path in self.read("path")
+
+    def read(self, reading):
+        """What a reading finds, once for all facts."""
+        if reading not in self.found:
+            self.found[reading] = READINGS[reading](self.indented)
+        return self.found[reading]
 
 
-def grouped_paths(lines):
-    """Paths of listings such as `src/: a.c b.c`, `src/*.c: a b`, `src/{a,b}.c` and of indented trees."""
-    headings = []  # (indentation, directory)
-    section = ""  # of ls -R: `./src:`, then names, then an empty line
-    for line in lines:
-        heading = re.fullmatch(r"(?:\./)?(\S+?)/?:", line)
-        section = heading.group(1) + "/" if heading else section if line.strip() else ""
-        yield from (section + word for word in line.split())
-        body = line.strip(" │├└─|`-\t\u00a0")
-        indentation = len(line) - len(line.lstrip(" │├└─|`-\t\u00a0"))
-        while headings and headings[-1][0] >= indentation:
-            headings.pop()
-        above = headings[-1][1] if headings else ""
-        words = re.split(r"[ ,;]+", body)
-        for at, word in enumerate(words[:4]):
-            glob = re.fullmatch(r"(?:\./)?((?:[^ *]*/)?)\*(\.[^ *:]+):", word)
-            if glob:
-                yield from (f"{above}{glob.group(1)}{name}{glob.group(2)}" for name in words[at + 1:])
-                if at == 0 and glob.group(1):
-                    headings.append((indentation, above + glob.group(1)))
-                break
-        first = re.fullmatch(r"(?:\./)?([^ ]*?)/?:?", words[0]).group(1) if words[0] else ""
-        if words[0].endswith(("/", "/:", ":")) and "*" not in words[0]:
-            below = f"{above}{first}/" if first not in ("", ".") else above
-            headings.append((indentation, below))
-            yield below.rstrip("/")
-            yield from (f"{below}{word}".rstrip("/") for word in words[1:])
-        yield from (f"{above}{word}".rstrip("/") for word in words)
-        for brace in re.finditer(r"([\w./+-]*)\{([^{}]*)\}([\w.+-]*)", body):
-            for inner in brace.group(2).split(","):
-                yield above + brace.group(1).removeprefix("./") + inner.strip() + brace.group(3)
+READINGS = {
+    "cells": lambda lines: list(readings.table_rows(lines)),
+    "change": lambda lines: set(readings.changes(lines)),
+    "path": lambda lines: {*readings.paths(lines), *readings.section_paths(lines)},
+    "state": lambda lines: readings.states(lines, readings.paths),
+    "commit": lambda lines: set(readings.commits(lines)),
+}
 
 
 def lost(facts, text):
@@ -135,20 +155,58 @@ def lost(facts, text):
     return [fact for fact in facts if not prepared.holds(fact)]
 
 
+def apart(facts, text):
+    """Facts whose strings all stand in TEXT, but not together: between the names of other facts."""
+    whole, counts = plain(text), collections.Counter(one for fact in facts for one in set(names_of(fact)))
+    names = [next((one for one in names_of(fact) if counts[one] == 1), None) for fact in facts]
+    found = sorted((at, name) for name in set(filter(None, names)) for at in places_of(whole, name))
+    return [fact for fact, name in zip(facts, names) if name and not any(
+        has_all(block, fact["all"]) for block in blocks(whole, found, name))]
+
+
+def names_of(fact):
+    """The strings that may tell an "all" fact of several strings from the others."""
+    return [one for one in fact.get("all", []) if isinstance(one, str)] if len(fact.get("all", [])) > 1 else []
+
+
+def blocks(text, found, name):
+    """For each time the name is said: from its line, or the name before it, to the next that is another's."""
+    for index, (at, other) in enumerate(found):
+        if other != name:
+            continue
+        before = max((end for end, one in found[:index] if one != name), default=0)
+        behind = next((start for start, one in found[index + 1:] if one != name), len(text))
+        yield text[max(before, text.rfind("\n", 0, at)):behind].replace("\n", " ")
+
+
+def places_of(text, wanted):
+    return [found.start() for found in re.finditer(rf"(?<!\w){re.escape(plain(wanted))}(?!\w)", text)]
+
+
 def invented(raw, facts, must_not, text):
     """What TEXT says that RAW does not: places, counts, and words of success on a failing run."""
-    raw, text = plain(raw), plain(text)
+    given, rendered, raw, text = raw, text, plain(raw), plain(text)
     found = [word for word in must_not if has_word(text.lower(), word) and not says(raw.lower(), word)]
-    numbers = set(re.findall(r"\d+", raw)) | {str(len(facts))}
-    numbers |= {str(count) for count in counted(raw, facts)}
-    for match in PLACE.finditer(text):
-        file, *parts = match.groups()
-        if file.rsplit("/", 1)[-1] not in raw or not all(part in numbers for part in parts if part):
-            found.append(match.group())
+    if facts and all(list(fact) == ["path"] for fact in facts):  # a listing, and nothing else
+        real = {fact["path"] for fact in facts}
+        found += sorted(set(readings.paths(rendered.split("\n")[1:])) - real - {""})[:3] if "*" in text else []
+    counts = {str(count) for count in counted(raw, facts)} | {str(len(facts))}
+    printed = Text(given)
+    for file, line, column in sorted(places(text)):
+        if not printed.holds_place(file, line, column):
+            found.append(f"{file}:{line}:{column}")
     for match in COUNT.finditer(text):
-        if match.group(1) not in numbers:
+        if match.group(1) not in counts and not any(
+                has_word(line, match.group(1)) and match.group(2)[:4] in line.lower() for line in raw.split("\n")):
             found.append(match.group())
     return found
+
+
+def places(text):
+    """Every place a text gives, those of a list behind one file too (`f.c:3:5 9:1`)."""
+    for match in PLACE_LIST.finditer(text):
+        for line, column in re.findall(r"(?<!\d)(\d+)(?::(\d+))?", match.group(2)):
+            yield match.group(1), line, int(column or 0)
 
 
 def says(raw, words):
@@ -164,7 +222,3 @@ def counted(raw, facts):
     for word in ("error", "warning", "fail", "FAIL", "passed", "PASS", "ok", "SKIP", "skip"):
         yield sum(word in line for line in lines)
         yield len(re.findall(rf"{word}:", raw))
-
-
-def shows_status(text, exit_code):
-    return re.search(rf"(exit|status|code|exited)\D{{0,12}}{exit_code}(?!\d)", text) is not None

@@ -48,6 +48,13 @@ TEST(TableParser, RowThatDoesNotFitItsColumnsIsNotCut) {
       (Texts{"not recognised"}));
 }
 
+TEST(TableParser, CellWithTheMarkBetweenCellsIsNotJoined) {
+  EXPECT_EQ(
+      kept_by(table_parser(), "x",
+              "NAME   STATE    AGE\na|b    ok       1\nb      ok       2\nc      ok       3\n"),
+      (Texts{"not recognised"}));
+}
+
 TEST(JsonParser, LayoutGoesAndValuesStay) {
   EXPECT_EQ(kept_by(json_parser(), "cat x.json", R"({
   "name": "a  b",
@@ -112,6 +119,24 @@ ERROR: failed to solve
   EXPECT_EQ(facts->kept[3], "  0.120 cc -c a.c");
   EXPECT_EQ(facts->kept[4], "  0.340 a.c:1:1: error: nope");
   EXPECT_EQ(facts->kept.back(), "ERROR: failed to solve");
+}
+
+TEST(DockerBuildParser, NameOfWhatWasMadeStays) {
+  EXPECT_EQ(
+      kept_by(docker_build_parser(), "docker build -t app:1 .",
+              R"(#1 [1/1] RUN make
+#1 0.120 cc -c a.c
+#1 DONE 0.2s
+
+#2 exporting to image
+#2 exporting layers 0.1s done
+#2 writing image sha256:738b4ded
+#2 writing image sha256:738b4ded done
+#2 naming to docker.io/library/app:1 done
+#2 DONE 0.1s
+)"),
+      (Texts{"#1 [1/1] RUN make DONE 0.2s", "#2 exporting to image DONE 0.1s",
+             "  writing image sha256:738b4ded done", "  naming to docker.io/library/app:1 done"}));
 }
 
 }  // namespace

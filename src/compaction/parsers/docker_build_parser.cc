@@ -33,15 +33,12 @@ bool recognises(const ParserInput& input) {
 bool is_transfer(std::string_view text) {
   return text.starts_with("sha256:") || text.starts_with("transferring ") ||
          text.starts_with("extracting ") || text.starts_with("resolve ") ||
-         text.starts_with("exporting ") || text.starts_with("writing image") ||
-         text.starts_with("naming to");
+         text.starts_with("exporting ");
 }
 
-// Text a step printed begins with its seconds: "0.123 text".
-bool is_printed(std::string_view text) {
-  auto rest = text;
-  return take_number(rest) && take_prefix(rest, ".") && take_number(rest) &&
-         (rest.empty() || rest.starts_with(' '));
+// What was made: "writing image sha256:… done", "naming to docker.io/library/app:1"
+bool is_product(std::string_view text) {
+  return text.starts_with("writing image") || text.starts_with("naming to");
 }
 
 struct Step {
@@ -51,20 +48,30 @@ struct Step {
   bool is_failed = false;
 };
 
+// A product is named when it begins and again when it is done: the second takes the place of the
+// first.
+void add_line(Step& step, std::string_view text) {
+  const bool is_again =
+      is_product(text) && !step.printed.empty() && text.starts_with(step.printed.back());
+  if (is_again) {
+    step.printed.back() = text;
+  } else {
+    step.printed.push_back(text);
+  }
+}
+
 void read_line(Step& step, const StepLine& line, std::uint64_t& transfers) {
   if (line.text.starts_with("DONE") || line.text == "CACHED") {
     step.end = line.text;
   } else if (line.text.starts_with("ERROR") || line.text == "CANCELED") {
     step.end = line.text;
     step.is_failed = true;
-  } else if (is_transfer(line.text) || line.text == "...") {
-    ++transfers;
-  } else if (is_printed(line.text)) {
-    step.printed.push_back(line.text);
   } else if (step.title.empty()) {
     step.title = line.text;
+  } else if (is_transfer(line.text) || line.text == "...") {
+    ++transfers;
   } else if (line.text != step.title) {
-    step.printed.push_back(line.text);
+    add_line(step, line.text);
   }
 }
 
@@ -86,7 +93,8 @@ std::optional<Facts> parse(const ParserInput& input) {
   for (const auto& [number, step] : steps) {
     facts.kept.push_back(fmt::format("#{} {} {}", number, step.title, step.end));
     for (const auto line : step.printed) {
-      const bool is_shown = step.is_failed || look_at(line).kind != LineKind::Plain;
+      const bool is_shown =
+          step.is_failed || is_product(line) || look_at(line).kind != LineKind::Plain;
       if (is_shown) facts.kept.push_back(fmt::format("  {}", line));
       quiet += is_shown ? 0 : 1;
     }

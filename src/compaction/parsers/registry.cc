@@ -21,6 +21,7 @@
 #include "compaction/parsers/jest_parser.h"
 #include "compaction/parsers/json_parser.h"
 #include "compaction/parsers/junit_parser.h"
+#include "compaction/parsers/kubectl_describe_parser.h"
 #include "compaction/parsers/ls_parser.h"
 #include "compaction/parsers/make_parser.h"
 #include "compaction/parsers/maven_parser.h"
@@ -52,7 +53,7 @@ std::span<const Parser> parsers() {
       // builds before the configure step and the compilers inside them
       ninja_parser(), make_parser(), cmake_parser(), gcc_parser(), python_traceback_parser(),
       // listings and data
-      ls_parser(), tree_parser(), json_parser(), table_parser()};
+      ls_parser(), tree_parser(), json_parser(), kubectl_describe_parser(), table_parser()};
   return kParsers;
 }
 

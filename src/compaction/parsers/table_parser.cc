@@ -68,6 +68,12 @@ bool split_by_words(std::size_t count, std::string_view line,
   return !cells.back().empty();
 }
 
+// Rows are joined by `|`: only the last cell may hold one of its own.
+bool is_ambiguous(const std::vector<std::string_view>& cells) {
+  return std::any_of(cells.begin(), cells.end() - 1,
+                     [](std::string_view cell) { return contains(cell, "|"); });
+}
+
 bool is_wide(const CommandWords& command) {
   return command.starts_with({"ps"}) || command.starts_with({"df"}) ||
          command.starts_with({"top"}) || command.starts_with({"free"});
@@ -86,7 +92,7 @@ std::optional<Table> parse_table(const ParserInput& input) {
     auto& cells = table.rows.emplace_back();
     const bool is_row = by_words ? split_by_words(table.columns.size(), line, cells)
                                  : split_by_start(table.columns, line, cells);
-    if (!is_row) return std::nullopt;
+    if (!is_row || is_ambiguous(cells)) return std::nullopt;
   }
   if (table.rows.size() < kFewestRows) return std::nullopt;
   return table;
@@ -140,10 +146,10 @@ bool is_minor(const Table& table, std::size_t column) {
 std::vector<std::size_t> split_off_constants(const Table& table, Facts& facts) {
   std::vector<std::size_t> varying;
   std::string constant;
-  std::uint64_t minor = 0;
+  bool has_minor = false;
   for (std::size_t column = 0; column < table.columns.size(); ++column) {
     if (is_minor(table, column)) {
-      minor += table.rows.size();
+      has_minor = true;
       continue;
     }
     if (!is_constant(table, column)) {
@@ -155,7 +161,7 @@ std::vector<std::size_t> split_off_constants(const Table& table, Facts& facts) {
                             table.columns[column].title, value.empty() ? "-" : value);
   }
   if (!constant.empty()) facts.kept.push_back(constant);
-  if (minor > 0) facts.omitted.push_back({"ids, ages and cut commands", minor});
+  if (has_minor) facts.omitted.push_back({"ids, ages and cut commands", table.rows.size()});
   return varying;
 }
 

@@ -5,6 +5,7 @@ import xml.etree.ElementTree as ElementTree
 from cc import ERRORS, WARNINGS, gcc_facts, write_source
 from scenario import Case, failing, plant, row_fact, scenario, text_fact
 
+OLD_CMAKE = "cmake-3.22/bin"  # with ninja 1.10
 RUNS = {
     "clean": {"files": 10, "share": "none", "kinds": WARNINGS},
     "one-warning": {"files": 10, "share": "one", "kinds": WARNINGS},
@@ -71,7 +72,9 @@ def make_trouble(project, kind):
 
 
 @scenario("ninja", ["ninja", "g++"], quick=True, variants={
-    **RUNS, "verbose": {"files": 25, "share": "all", "kinds": WARNINGS, "flags": "-v"},
+    **RUNS, "old-version-fails": {"files": 8, "share": 0.3, "kinds": ERRORS, "flags": "-k {all}", "tools": OLD_CMAKE},
+    "old-version-warnings": {"files": 12, "share": 0.5, "kinds": WARNINGS, "tools": OLD_CMAKE},
+    "verbose": {"files": 25, "share": "all", "kinds": WARNINGS, "flags": "-v"},
 })
 def ninja(project, files, share, kinds, flags=""):
     sources, _ = write_tree(project, files, share, kinds)
@@ -92,6 +95,7 @@ def ninja(project, files, share, kinds, flags=""):
     "configure": {"kind": "good"}, "missing-package": {"kind": "package"},
     "syntax": {"kind": "syntax"}, "missing-source": {"kind": "source"},
     "warnings": {"kind": "warnings"}, "build-error": {"kind": "build"},
+    **{f"old-version-{kind}": {"kind": kind, "tools": OLD_CMAKE} for kind in ("package", "source", "warnings")},
 })
 def cmake(project, kind):
     name, number = project.word(), project.number()
@@ -183,6 +187,8 @@ def gtest(project, suites, tests, share, flags=""):
     "thousand-ten-fail": {"count": 1000, "share": 0.01, "flags": " -j2 --output-on-failure"},
     "parallel": {"count": 40, "share": 0.1, "flags": " -j2 --output-on-failure"},
     "none-found": {"count": 0, "share": "none"}, "timeout": {"count": 4, "share": "none", "hang": True},
+    "old-version-fails": {"count": 40, "share": 0.1, "flags": " --output-on-failure", "tools": OLD_CMAKE},
+    "old-version-passes": {"count": 30, "share": "none", "tools": OLD_CMAKE},
 })
 def ctest(project, count, share, flags="", hang=False):
     bad, planted = plant(project, count, share), []

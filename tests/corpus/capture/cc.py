@@ -1,7 +1,7 @@
 """gcc, clang and ld: oracle is gcc's own JSON, or for clang and ld what was planted."""
 import json
 
-from scenario import Case, at_fact, failing, plant, row_fact, scenario, text_fact
+from scenario import Case, Missing, at_fact, failing, find_tool, plant, row_fact, scenario, text_fact
 
 FLAWS = {
     "undeclared": "  return {name} + {number};\n",
@@ -54,6 +54,8 @@ def gcc_facts(report):
                "flags": "-fdiagnostics-color=always "},
     "no-caret": {"files": 2, "functions": 20, "share": 0.3, "kinds": ERRORS + WARNINGS,
                  "flags": "-fno-diagnostics-show-caret "},
+    "old-version-errors": {"files": 2, "functions": 20, "share": 0.3, "kinds": ERRORS, "tools": "gcc-11"},
+    "old-version-warnings": {"files": 3, "functions": 30, "share": 0.3, "kinds": WARNINGS, "tools": "gcc-11"},
 })
 def gcc(project, files, functions, share, kinds, flags=""):
     sources = []
@@ -70,6 +72,7 @@ def gcc(project, files, functions, share, kinds, flags=""):
     "template-sort": {"kind": "sort"}, "template-map": {"kind": "map"},
     "template-format": {"kind": "format"}, "missing-header": {"kind": "header"},
     "include-chain": {"kind": "chain"}, "c-pointer": {"kind": "c"},
+    "old-version-template": {"kind": "sort", "tools": "gcc-11"},
 })
 def gcc_special(project, kind):
     name, other = project.word(), project.word()
@@ -97,8 +100,12 @@ def gcc_special(project, kind):
     "all-warnings": {"count": 40, "share": "all", "kind": "unused"},
     "colour": {"count": 12, "share": 0.3, "flags": "-fcolor-diagnostics "},
     "limit-reached": {"count": 60, "share": 0.33},
+    "new-version-errors": {"count": 20, "share": 0.5, "version": "16"},
+    "new-version-warnings": {"count": 30, "share": 0.5, "kind": "unused", "version": "16"},
 })
-def clang(project, count, share, kind="undeclared", flags=""):
+def clang(project, count, share, kind="undeclared", flags="", version="14"):
+    if not find_tool(f"clang++-{version}"):
+        raise Missing(f"clang++-{version}")
     source, facts = f"src/{project.word()}.cpp", []
     text, bad = "", plant(project, count, share)
     message = "use of undeclared identifier '{}'" if kind == "undeclared" else "unused variable '{}'"
@@ -111,7 +118,7 @@ def clang(project, count, share, kind="undeclared", flags=""):
             facts.append(at_fact(source, text.count("\n"), column, message.format(name)))
         text += f"  return n + {project.number()};\n}}\n\n"
     project.write(source, text)
-    command = f"clang++-14 -Wall {flags}-c {source}"
+    command = f"clang++-{version} -Wall {flags}-c {source}"
     total = f"{len(facts)} {'error' if kind == 'undeclared' else 'warning'}{'s' * (len(facts) > 1)}"
     if len(facts) >= 20 and kind == "undeclared":
         facts, total = facts[:19], "too many errors emitted"

@@ -1,5 +1,5 @@
 """git: oracle is porcelain -z and plumbing on a seeded repository."""
-from scenario import WORDS, Case, path_fact, row_fact, scenario, text_fact
+from scenario import WORDS, Case, path_fact, scenario, text_fact
 
 AUTHORS = ["Ada Miller", "Ben Okafor", "Chiara Rossi", "Dmitri Volkov"]
 
@@ -96,25 +96,46 @@ def status(project, staged, changed, untracked, flags="", moves=0, conflict=Fals
         entry = entries.pop(0)
         if not entry:
             continue
-        facts.append(path_fact(entry[3:].rstrip("/")))
-        if entry[0] == "R":
-            facts.append(path_fact(entries.pop(0)))
+        names = [entry[3:]] + ([entries.pop(0)] if entry[0] == "R" else [])
+        facts += [{"state": [state, name.rstrip("/")]} for state in states_of(entry[:2]) for name in names]
     branch = project.run("git branch --show-current").text.strip()
     if "short" not in flags:
         facts.append(text_fact(branch))
     return Case("", command, ran, facts, [] if not facts[1:] else ["nothing to commit", "working tree clean"])
 
 
-def changed_lines(diff):
-    """The + and - lines of a patch, its file names aside."""
-    return [line for line in diff.splitlines()
-            if line[:1] in "+-" and line[:3] not in ("+++", "---") and line[1:].strip()]
+def states_of(pair):
+    """Porcelain's two letters in words: what is staged, and what is not."""
+    if pair == "??":
+        return ["untracked"]
+    if "U" in pair:
+        return ["unmerged both modified"]
+    words = {"M": "modified", "A": "new file", "D": "deleted", "R": "renamed"}
+    return [where + words[letter] for where, letter in (("staged ", pair[0]), ("", pair[1])) if letter in words]
+
+
+def changed_lines(patch):
+    """Each + and - line of a patch without context, with its file and its line in the new file."""
+    found, file, line, is_deleted = [], "", 0, False
+    for row in patch.splitlines():
+        if row.startswith(("--- a/", "+++ b/")):
+            file, is_deleted = row[6:], False
+        elif row == "+++ /dev/null":
+            is_deleted = True
+        elif row.startswith("@@ "):
+            first, _, count = row.split(" ")[2][1:].partition(",")
+            line = int(first) + (count == "0")
+        elif row[:1] in ("+", "-") and row != "--- /dev/null":
+            if row[1:].strip():
+                found.append({"change": [file, 0 if is_deleted else line, row.rstrip()]})
+            line += row[0] == "+"
+    return found
 
 
 def diff_facts(project, words):
     names = project.run(f"git diff --name-only -z {words}").text.split("\0")
     patch = project.run(f"git diff -U0 {words}").text
-    return [path_fact(name) for name in names if name] + [row_fact(line) for line in changed_lines(patch)]
+    return [path_fact(name) for name in names if name] + changed_lines(patch)
 
 
 @scenario("git-diff", ["git"], quick=True, variants={
@@ -158,14 +179,15 @@ def log(project, commits, body, flags=""):
     limit = next((word for word in flags.split() if word[1:].isdigit()), "")
     facts = []
     fields = "--format='%H%x00%an%x00%s%x00%ad'"
-    for line in project.run(f"git log {limit} {fields} --date=format:'%Y-%m-%d|%a %b %-d'").text.splitlines():
-        commit_hash, author, subject, dates = line.split("\0")
-        facts.append({"all": [subject], "starts": [commit_hash[:7]]})
-        if "oneline" not in flags and "format" not in flags:
-            facts[-1]["all"] += [author, dates.split("|")]
+    for line in project.run(f"git log {limit} {fields} --date=short").text.splitlines():
+        commit_hash, author, subject, day = line.split("\0")
+        if "oneline" in flags or "format" in flags:
+            facts.append({"row": [subject], "starts": [commit_hash[:7]]})
+        else:
+            facts.append({"commit": [commit_hash[:7], author, day, subject]})
     if "-p" in flags:
         patch = project.run("git log -3 -p -U0 --format=").text
-        facts += [row_fact(line) for line in changed_lines(patch)]
+        facts += changed_lines(patch)
     return Case("", command, ran, facts)
 
 
@@ -180,7 +202,8 @@ def show(project, files, body, flags=""):
     commit(project, 7, subject + "\n\n" + "\n".join(sentence(project, 8) for _ in range(body)) + "\n")
     command = f"git show{flags}"
     ran = project.run(command)
-    facts = [text_fact(subject, author_of(7))]
+    fields = project.run("git log -1 --format='%h%x00%an%x00%ad%x00%s' --abbrev=7 --date=short").text.strip().split("\0")
+    facts = [{"commit": fields}]
     facts += diff_facts(project, "HEAD~1 HEAD") if not flags else [
         path_fact(name) for name in project.run("git diff --name-only -z HEAD~1").text.split("\0") if name]
     return Case("", command, ran, facts)

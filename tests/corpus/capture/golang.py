@@ -1,7 +1,10 @@
 """go build, vet and test: oracle is go test -json, or what was planted."""
 import json
+import re
 
 from scenario import Case, at_fact, failing, plant, row_fact, scenario, text_fact
+
+OLD_GO = "go-1.19"
 
 FLAWS = {
     "undeclared": ("\treturn {name} + {number}\n", "undefined: {name}", 9),
@@ -33,22 +36,27 @@ def write_package(project, package, count, share):
     "clean": {"count": 4, "share": "none"}, "one-error": {"count": 4, "share": "one"},
     "nine-errors": {"count": 9, "share": "all"}, "too-many": {"count": 30, "share": "all"},
     "packages": {"count": 6, "share": 0.5, "packages": 5},
+    "old-version": {"count": 6, "share": 0.5, "packages": 2, "tools": OLD_GO},
 })
 def build(project, count, share, packages=1):
-    project.write("go.mod", "module example.org/sample\n\ngo 1.20\n")
+    project.write("go.mod", "module example.org/sample\n\ngo 1.19\n")
     facts = []
     for _ in range(packages):
         found = write_package(project, project.word(), count, share)
         if len(found) > 10:  # the compiler stops at ten
             found = found[:10] + [text_fact("too many errors")]
         facts += found
+    if project.tools == OLD_GO:  # said the other way round
+        facts = [{**fact, "message": re.sub(r"declared and not used: (\w+)", r"\1 declared but not used",
+                                            fact.get("message", ""))} for fact in facts]
     ran = project.run("go build ./...")
     return Case("", "go build ./...", ran, facts, failing() if ran.exit_code else [])
 
 
-@scenario("go-vet", ["go"], variants={"printf": {"count": 6}, "clean": {"count": 0}, "many": {"count": 40}})
+@scenario("go-vet", ["go"], variants={"printf": {"count": 6}, "clean": {"count": 0}, "many": {"count": 40},
+                                  "old-version": {"count": 5, "tools": OLD_GO}})
 def vet(project, count):
-    project.write("go.mod", "module example.org/sample\n\ngo 1.20\n")
+    project.write("go.mod", "module example.org/sample\n\ngo 1.19\n")
     package = project.word()
     path, text, facts = f"{package}/{project.word()}.go", f'package {package}\n\nimport "fmt"\n\n', []
     for _ in range(max(count, 1)):
@@ -70,6 +78,8 @@ def vet(project, count):
     "one-fails": {"packages": 3, "tests": 10, "share": "one"},
     "ten-percent": {"packages": 5, "tests": 20, "share": 0.1},
     "all-fail": {"packages": 2, "tests": 12, "share": "all"},
+    "old-version": {"packages": 3, "tests": 12, "share": 0.2, "tools": OLD_GO},
+    "old-version-verbose": {"packages": 2, "tests": 20, "share": 0.1, "flags": " -v", "tools": OLD_GO},
     "verbose-one-fails": {"packages": 1, "tests": 60, "share": "one", "flags": " -v"},
     "verbose-ten-percent": {"packages": 4, "tests": 25, "share": 0.1, "flags": " -v"},
     "verbose-pass-thousand": {"packages": 5, "tests": 200, "share": "none", "flags": " -v"},
@@ -79,7 +89,7 @@ def vet(project, count):
     "cover": {"packages": 3, "tests": 8, "share": 0.1, "flags": " -cover"},
 })
 def test(project, packages, tests, share, flags="", extra=""):
-    project.write("go.mod", "module example.org/sample\n\ngo 1.20\n")
+    project.write("go.mod", "module example.org/sample\n\ngo 1.19\n")
     bad, planted, index = plant(project, packages * tests, share), {}, 0
     for _ in range(packages):
         package = project.word()

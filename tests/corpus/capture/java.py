@@ -92,6 +92,11 @@ def reported(directory):
     "compile-error": {"classes": 1, "tests": 1, "share": "none", "flaw": True},
     "batch": {"classes": 3, "tests": 6, "share": 0.1, "flags": " -B -ntp"},
     "quiet": {"classes": 3, "tests": 6, "share": 0.1, "flags": " -q"},
+    "old-version-fails": {"classes": 3, "tests": 6, "share": 0.2, "tools": "maven/apache-maven-3.6.3/bin"},
+    "new-version-fails": {"classes": 3, "tests": 6, "share": 0.2, "tools": "maven/apache-maven-3.9.9/bin"},
+    "new-version-passes": {"classes": 3, "tests": 6, "share": "none", "tools": "maven/apache-maven-3.9.9/bin"},
+    "new-version-compile-error": {"classes": 1, "tests": 1, "share": "none", "flaw": True,
+                                  "tools": "maven/apache-maven-3.9.9/bin"},
 })
 def maven(project, classes, tests, share, flags="", flaw=False):
     project.write("pom.xml", POM)
@@ -105,11 +110,12 @@ def maven(project, classes, tests, share, flags="", flaw=False):
              for path, line, column, message, _ in errors]
     if not flaw:
         assert reported(project.directory / "target/surefire-reports") == set(planted)
-    facts += [text_fact(name, test, str(line), f"<{wanted}>", f"<{got}>")
+    facts += [text_fact(test, name, [f"{name}.java:{line}", f"{test}:{line}"], f"<{wanted}>", f"<{got}>")
               for name, test, line, got, wanted in planted.values()]
     if not flaw and "-q" not in flags:
-        facts.append(text_fact(str(classes * tests)))
-        facts.append(text_fact(["BUILD SUCCESS", "passed", "success", "ok"]) if not planted else text_fact(str(len(planted))))
+        facts.append(row_fact(str(classes * tests), ["Tests run", "tests", "passed"]))
+        facts.append(row_fact(str(len(planted)), ["Failures", "failures", "failed"]) if planted else
+                     text_fact(["BUILD SUCCESS", "passed", "success", "ok"]))
     return Case("", command, ran, facts, failing("build success") if ran.exit_code else [])
 
 
@@ -131,10 +137,11 @@ def junit(project, classes, tests, share):
     project.run(f"mkdir out && javac -cp {path} -d out src/*.java")
     command = f"java -cp {path} org.junit.runner.JUnitCore {' '.join(names)}"
     ran = project.run(command)
-    facts = [text_fact(name, test, str(line), str(got), str(wanted)) for name, test, line, got, wanted in planted.values()]
-    facts.append(text_fact(str(classes * tests)))
+    facts = [text_fact(test, name, f"{name}.java:{line}", f"<{wanted}>", f"<{got}>")
+             for name, test, line, got, wanted in planted.values()]
+    facts.append(row_fact(str(classes * tests), ["tests", "Tests run"]))
     if planted:
-        facts.append(text_fact(str(len(planted))))
+        facts.append(row_fact(str(len(planted)), ["failures", "Failures", "failure"]))
     return Case("", command, ran, facts, failing() if ran.exit_code else [])
 
 
@@ -146,19 +153,30 @@ GRADLE = "apply plugin: 'java'\ndependencies {{ testCompile files({}) }}\n"
     "ten-percent": {"classes": 5, "tests": 12, "share": 0.1}, "all-fail": {"classes": 2, "tests": 5, "share": "all"},
     "compile-error": {"classes": 1, "tests": 1, "share": "none", "flaw": True},
     "no-such-task": {"classes": 1, "tests": 1, "share": "none", "task": "{word}"},
+    "quiet": {"classes": 2, "tests": 6, "share": 0.2, "flags": " -q"},
+    "info": {"classes": 2, "tests": 6, "share": 0.2, "flags": " --info"},
+    "stacktrace": {"classes": 2, "tests": 6, "share": 0.2, "flags": " --stacktrace"},
+    "up-to-date": {"classes": 2, "tests": 3, "share": "none", "before": "test"},
+    "build": {"classes": 2, "tests": 4, "share": "none", "task": "build"},
+    "build-fails": {"classes": 2, "tests": 4, "share": 0.2, "task": "build --continue"},
 })
-def gradle(project, classes, tests, share, flaw=False, task="test"):
+def gradle(project, classes, tests, share, flaw=False, task="test", flags="", before=""):
     project.write("build.gradle", GRADLE.format(", ".join(f"'{jar}'" for jar in jars())))
     planted = write_junit(project, "src/test/java", classes, tests, share, JUNIT4)
     errors = write_class(project, "src/main/java", 4, 0.5 if flaw else "none")
     task = task.format(word=project.word())
-    ran = project.run(f"gradle --offline --no-daemon {task}")
+    if before:
+        project.run(f"gradle --offline --no-daemon {before}")
+    ran = project.run(f"gradle --offline --no-daemon{flags} {task}")
     facts = [at_fact(str(project.directory / path), line, 0, message) for path, line, _, message, _ in errors]
-    facts += [text_fact(name, test, f"{name}.java:{line}") for name, test, line, _, _ in planted.values()]
+    if "-q" not in flags:  # it names none of them then
+        facts += [text_fact(test, name, f"{name}.java:{line}") for name, test, line, _, _ in planted.values()]
     if planted:
         assert reported(project.directory / "build/test-results/test") == set(planted)
-        facts.append(text_fact(str(classes * tests), str(len(planted))))
-    if task != "test":
+        facts.append(row_fact(str(classes * tests), ["tests", "tests completed"]))
+        facts.append(row_fact(str(len(planted)), "failed"))
+    if task.split()[0] not in ("test", "build"):
         facts.append(text_fact(f"Task '{task}' not found"))
-    facts.append(text_fact("BUILD FAILED" if ran.exit_code else "BUILD SUCCESSFUL"))
-    return Case("", f"gradle {task}", ran, facts, failing("build successful") if ran.exit_code else [])
+    if "-q" not in flags:
+        facts.append(text_fact("BUILD FAILED" if ran.exit_code else "BUILD SUCCESSFUL"))
+    return Case("", f"gradle{flags} {task}", ran, facts, failing("build successful") if ran.exit_code else [])

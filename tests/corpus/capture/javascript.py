@@ -1,13 +1,15 @@
 """jest, vitest, mocha, node --test, tsc and eslint: oracle is each one's JSON reporter."""
 import json
 
-from scenario import TOOLS, Case, at_fact, failing, find_tool, plant, row_fact, scenario, text_fact
+from scenario import TOOLS, Case, Missing, at_fact, failing, plant, row_fact, scenario, text_fact
 
 BIN = "node_modules/.bin"
 
 
-def prepare(project, package=None):
-    (project.directory / "node_modules").symlink_to(TOOLS / "node_modules")
+def prepare(project, package=None, modules="node_modules"):
+    if not (TOOLS / modules).exists():
+        raise Missing(f"{modules} below the tools directory")
+    (project.directory / "node_modules").symlink_to(TOOLS / modules)
     project.write("package.json", json.dumps({"name": "sample", "version": "1.0.0", **(package or {})}))
 
 
@@ -81,9 +83,11 @@ def jest(project, files, tests, share, flags="", tool="jest/bin/jest.js", broken
 @scenario("vitest", [f"{BIN}/vitest"], variants={
     **SIZES, "verbose": {"files": 4, "tests": 15, "share": 0.05, "flags": " --reporter=verbose"},
     "dots": {"files": 4, "tests": 20, "share": 0.05, "flags": " --reporter=dot"},
+    "old-version": {"files": 4, "tests": 12, "share": 0.1, "modules": "vitest-1/node_modules"},
+    "old-version-verbose": {"files": 3, "tests": 12, "share": 0.1, "flags": " --reporter=verbose", "modules": "vitest-1/node_modules"},
 })
-def vitest(project, files, tests, share, flags=""):
-    prepare(project, {"type": "module"})
+def vitest(project, files, tests, share, flags="", modules="node_modules"):
+    prepare(project, {"type": "module"}, modules)
     planted = write_suites(project, files, tests, share, {
         "ending": "js", "head": "import { describe, it, expect } from 'vitest';\n",
         "check": "    expect({got}).toBe({wanted});\n"})
@@ -138,8 +142,10 @@ def node_test(project, files, tests, share, flags=""):
     "ten-percent": {"files": 10, "count": 10, "share": 0.1},
     "many": {"files": 8, "count": 10, "share": "all"},
     "pretty": {"files": 4, "count": 6, "share": 0.3, "flags": " --pretty"},
+    "old-version": {"files": 6, "count": 8, "share": 0.3, "tool": "typescript4"},
+    "old-version-pretty": {"files": 3, "count": 6, "share": 0.3, "flags": " --pretty", "tool": "typescript4"},
 })
-def tsc(project, files, count, share, flags=""):
+def tsc(project, files, count, share, flags="", tool="typescript"):
     prepare(project)
     project.write("tsconfig.json", '{"compilerOptions": {"strict": true, "noEmit": true, "types": []}, '
                                    '"include": ["src"]}')
@@ -168,7 +174,7 @@ def tsc(project, files, count, share, flags=""):
             index += 1
         project.write(path, text)
     command = f"tsc{flags}"
-    ran = project.run(f"{find_tool(BIN + '/tsc')}{flags}")
+    ran = project.run(f"node {TOOLS}/node_modules/{tool}/bin/tsc{flags}")
     return Case("", command, ran, facts, failing() if ran.exit_code else [])
 
 

@@ -20,6 +20,7 @@ def online(ran):
     "install": {"kind": "install"}, "missing-package": {"kind": "missing"}, "list": {"kind": "list"},
     "list-all": {"kind": "list", "flags": " --all"}, "bad-json": {"kind": "json"},
     "script-fails": {"kind": "script"}, "no-script": {"kind": "none"},
+    **{f"old-version-{kind}": {"kind": kind, "tools": "npm-8"} for kind in ("install", "missing", "script", "json")},
 })
 def npm(project, kind, flags=""):
     word, status = project.word(), project.random.randint(2, 90)
@@ -50,10 +51,13 @@ def npm(project, kind, flags=""):
 @scenario("pip", ["python3"], variants={
     "install": {"kind": "install"}, "missing-package": {"kind": "missing"}, "list": {"kind": "list"},
     "satisfied": {"kind": "again"}, "conflict": {"kind": "conflict"}, "no-file": {"kind": "file"},
+    **{f"old-version-{kind}": {"kind": kind, "version": "21.3.1"} for kind in ("install", "missing", "conflict")},
 })
-def pip(project, kind):
+def pip(project, kind, version=""):
     word = project.word()
     project.run("python3 -m venv .venv", environment=REGISTRY)
+    if version:
+        online(project.run(f".venv/bin/pip install pip=={version}", environment=REGISTRY))
     tool = ".venv/bin/pip --disable-pip-version-check --no-cache-dir"
     words = {"install": "install six==1.16.0 click==8.1.7", "missing": f"install {word}{word}none", "list": "list",
              "again": "install six==1.16.0", "conflict": "install 'click==8.1.7' 'flask==1.0' 'click<7'",
@@ -71,9 +75,11 @@ def pip(project, kind):
 
 
 @scenario("uv", ["uv/bin/uv"], variants={"install": {"kind": "install"}, "missing-package": {"kind": "missing"},
-                                         "list": {"kind": "list"}})
-def uv(project, kind):
-    word, tool = project.word(), str(TOOLS / "uv/bin/uv")
+                                         "list": {"kind": "list"},
+                                         "old-version-install": {"kind": "install", "version": "uv-0.4"},
+                                         "old-version-missing": {"kind": "missing", "version": "uv-0.4"}})
+def uv(project, kind, version="uv"):
+    word, tool = project.word(1), str(TOOLS / version / "bin/uv")
     project.run(f"{tool} venv -q .venv", environment=REGISTRY)
     words = {"install": "pip install flask==3.0.3", "missing": f"pip install {word}{word}none", "list": "pip list"}[kind]
     if kind == "list":

@@ -66,6 +66,8 @@ def junit_failures(project, path):
     "lines": {"files": 5, "tests": 20, "share": 0.1, "flags": " --tb=line"},
     "old-verbose": {"files": 6, "tests": 20, "share": 0.05, "flags": " -v", "version": "7.2.0"},
     "old-failures": {"files": 4, "tests": 10, "share": 0.2, "version": "7.2.0"},
+    "oldest-failures": {"files": 4, "tests": 10, "share": 0.2, "version": "6.2.5"},
+    "oldest-short": {"files": 4, "tests": 10, "share": 0.2, "version": "6.2.5", "flags": " --tb=short"},
     "colour": {"files": 3, "tests": 10, "share": 0.1, "flags": " --color=yes"},
     "stop-at-first": {"files": 3, "tests": 10, "share": 0.3, "flags": " -x"},
 })
@@ -141,6 +143,9 @@ def pytest_special(project, kind):
     "ten-percent": {"count": 100, "share": 0.1}, "all-fail": {"count": 12, "share": "all"},
     "verbose": {"count": 60, "share": 0.05, "flags": " -v"},
     "verbose-thousand": {"count": 1000, "share": 0.01, "flags": " -v"},
+    "old-version": {"count": 20, "share": 0.2, "tools": "python-3.8"},
+    "new-version": {"count": 20, "share": 0.2, "tools": "python-3.13"},
+    "new-version-verbose": {"count": 40, "share": 0.1, "flags": " -v", "tools": "python-3.13"},
 })
 def unittest(project, count, share, flags=""):
     bad, facts = plant(project, count, share), []
@@ -171,6 +176,8 @@ def unittest(project, count, share, flags=""):
     "plain": {"kind": "plain"}, "chained": {"kind": "chained"}, "deep": {"kind": "deep"},
     "syntax": {"kind": "syntax"}, "after-output": {"kind": "output"}, "node": {"kind": "node"},
     "many-logged": {"kind": "logged"},
+    **{f"old-version-{kind}": {"kind": kind, "tools": "python-3.8"} for kind in ("chained", "deep", "output")},
+    **{f"new-version-{kind}": {"kind": kind, "tools": "python-3.13"} for kind in ("chained", "deep", "output")},
 })
 def traceback(project, kind):
     name, other, number = project.word(), project.word(), project.number()

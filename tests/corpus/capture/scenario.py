@@ -51,6 +51,14 @@ class Scenario:
     needs: list
     is_quick: bool  # cheap enough to be run again by the test, with a fresh seed
 
+    def make(self, project, variant):
+        """The case of one variant. Its `tools` is a directory of programs that stand first on PATH: a version."""
+        arguments = dict(variant)
+        project.tools = arguments.pop("tools", "")
+        if project.tools and not (TOOLS / project.tools).exists():
+            raise Missing(f"{project.tools} below the tools directory")
+        return self.function(project, **arguments)
+
 
 SCENARIOS = []
 
@@ -129,6 +137,7 @@ class Project:
         self.random = random.Random(seed)
         self.is_stored = is_stored
         self.used = set()
+        self.tools = ""  # below the tools directory
 
     def word(self, parts=2):
         """A name that was not used before in this project."""
@@ -157,7 +166,8 @@ class Project:
         """Runs shell text in the project, as a sandbox would: no terminal, a small environment."""
         home = self.directory.parent / (self.directory.name + "-home")
         home.mkdir(exist_ok=True)
-        settings = {"PATH": search_path(), "HOME": str(home), "LANG": "C.UTF-8", "TERM": "dumb",
+        path = os.pathsep.join([str(TOOLS / self.tools), search_path()] if self.tools else [search_path()])
+        settings = {"PATH": path, "HOME": str(home), "LANG": "C.UTF-8", "TERM": "dumb",
                     "TZ": "UTC", "USER": "dev", "CI": "", "GIT_CONFIG_NOSYSTEM": "1",
                     "GIT_AUTHOR_NAME": "Ada Miller", "GIT_AUTHOR_EMAIL": "ada@example.org",
                     "GIT_COMMITTER_NAME": "Ada Miller", "GIT_COMMITTER_EMAIL": "ada@example.org",

@@ -1,0 +1,170 @@
+"""Reads what a text says back into rows, changes, states and commits, as someone would who has only the text.
+
+Each reading knows the tool's own form and the short one of docs/compaction.md, and nothing else: what it
+cannot give back is lost, however much of it stands there. Lines come with their indentation.
+"""
+import re
+
+TITLE = re.compile(r"[A-Z][A-Z0-9()%/-]*(?: [A-Z0-9()%/-]+)*")
+
+
+# Tables -----------------------------------------------------------------------------------------
+
+def table_rows(lines):
+    """Rows of tables, title to value: in columns below their titles, or joined by `|`."""
+    columns, shared = None, {}
+    for line in lines:
+        if line.startswith("all: "):
+            shared = dict(part.split("=", 1) for part in line[5:].split(", ") if "=" in part)
+            columns = None
+        elif not line.strip():
+            columns, shared = None, {}
+        elif is_heading(line):
+            columns = line.split("|") if "|" in line else [(found.start(), found.group())
+                                                           for found in TITLE.finditer(line)]
+        elif columns and isinstance(columns[0], str):
+            cells = line.split("|")
+            if len(cells) == len(columns):
+                yield {**shared, **dict(zip(columns, cells))}
+        elif columns:
+            ends = [start for start, _ in columns[1:]] + [len(line)]
+            yield {title: line[start:end].strip() for (start, title), end in zip(columns, ends)}
+
+
+def is_heading(line):
+    if "|" in line:
+        return all(TITLE.fullmatch(part) for part in line.split("|"))
+    return len(line.split()) > 1 and all(TITLE.fullmatch(part) for part in re.split(r"  +", line.strip()))
+
+
+def has_cells(row, cells):
+    """{"first": S} asks for the first word of a cell."""
+    for title, wanted in cells.items():
+        found = row.get(title)
+        if isinstance(wanted, dict):
+            wanted, found = wanted["first"], (found or "").split(" ")[0]
+        if found != wanted:
+            return False
+    return True
+
+
+# Patches ----------------------------------------------------------------------------------------
+
+def changes(lines):
+    """(file, line in the new file, `+text` or `-text`) of each change; the line is 0 in a deleted file."""
+    file, line, is_deleted = "", 0, False
+    for row in lines:
+        heading = re.match(r"# (.*?) \+\d+ -\d+(.*)$", row) or re.match(r"(?:\+\+\+|---) [ab]/(.*)$", row)
+        hunk = re.match(r"@@ -\S+ \+(\d+)(?:,(\d+))? @@|@(\d+)(?: |$)", row)
+        if heading or row.startswith(("+++ ", "--- /dev/null", "diff --git ")):
+            file = heading.group(1) if heading else file
+            is_deleted = "deleted" in row or row == "+++ /dev/null"
+        elif hunk:
+            line = int(hunk.group(1) or hunk.group(3)) + (hunk.group(2) == "0")
+        elif row[:1] in ("+", "-"):
+            yield (file, 0 if is_deleted else line, row.rstrip())
+            line += row[0] == "+"
+        elif row[:1] in (" ", ""):
+            line += 1
+
+
+# git status -------------------------------------------------------------------------------------
+
+SECTIONS = {"Changes to be committed": "staged", "Changes not staged for commit": "",
+            "Untracked files": "untracked", "Unmerged paths": "unmerged"}
+STATE = re.compile(r"((?:staged |unmerged )?(?:new file|modified|deleted|renamed|typechange|both \w+)|untracked):(.*)")
+SHORT = {"M": "modified", "A": "new file", "D": "deleted", "R": "renamed"}
+
+
+def states(lines, expand):
+    """(state, path) of each entry; EXPAND reads the grouped paths below one heading."""
+    section, state, below, found = None, None, [], set()
+    for line in [*lines, "untracked:"]:
+        body = line.strip()
+        if body.rstrip(":") in SECTIONS and line[:1].strip():
+            section = SECTIONS[body.rstrip(":")]
+        elif section is not None and line.startswith("\t"):
+            word, colon, path = body.partition(":   ")
+            word = " ".join(part for part in (section, word if colon else "") if part)
+            found |= {(word, name.strip()) for name in (path if colon else body).split(" -> ")}
+        elif re.fullmatch(r"[ MADRU?]{2} \S.*", line):
+            found |= set(short_states(line))
+        elif heading := STATE.fullmatch(line):
+            found |= {(state, path) for path in expand(below)} if state else set()
+            state, below = heading.group(1), [heading.group(2).strip()]
+        elif state:
+            below += line.split(" -> ") if " -> " in line else [line]
+    return {(state, path.rstrip("/")) for state, path in found}
+
+
+def short_states(line):
+    paths = line[3:].split(" -> ")
+    if line.startswith("??"):
+        yield from (("untracked", path) for path in paths)
+    elif "U" in line[:2]:
+        yield from (("unmerged both modified", path) for path in paths)
+    else:
+        yield from (("staged " + SHORT[line[0]], path) for path in paths if line[0] in SHORT)
+        yield from ((SHORT[line[1]], path) for path in paths if line[1] in SHORT)
+
+
+# git log ----------------------------------------------------------------------------------------
+
+DAY = r"\d{4}-\d\d-\d\d"
+MONTHS = "Jan Feb Mar Apr May Jun Jul Aug Sep Oct Nov Dec".split()
+
+
+def commits(lines):
+    """(first seven of the hash, author, day, subject): the heads stand above, and only what changed of them."""
+    commit, author, day, is_open = "", "", "", False
+    for line in lines:
+        if found := re.fullmatch(r"[*| ]*commit ([0-9a-f]{7,40}).*", line):
+            commit, is_open = found.group(1)[:7], True
+        elif found := re.fullmatch(r"Author: +(.*) <.*>", line):
+            author = found.group(1)
+        elif found := re.fullmatch(r"Date: +\w+ (\w+) +(\d+) \S+ (\d+) .*", line):
+            day = f"{found.group(3)}-{MONTHS.index(found.group(1)) + 1:02}-{int(found.group(2)):02}"
+        elif is_open and line.startswith("    ") and line.strip():
+            yield (commit, author, day, line.strip())
+            is_open = False
+        elif found := re.fullmatch(rf"(?:([^,:]+), )?({DAY}):", line):
+            author, day = found.group(1) or author, found.group(2)
+        elif found := re.fullmatch(r"([A-Z][^,:]+):", line):
+            author = found.group(1)
+        elif found := re.fullmatch(r"([0-9a-f]{7,40}) (.*)", line):
+            yield (found.group(1)[:7], author, day, found.group(2))
+
+
+# Paths ------------------------------------------------------------------------------------------
+
+HEADING = re.compile(r"((?:[^\s:*]+/)?)(?:\*(\.[^\s:*/]+))?:(?: (.+))?")
+
+
+def paths(lines):
+    """The paths of a listing: `src/*.c: a b`, ` net/: x.md y` below it, names below `src/`, or one by one."""
+    above = []  # (indentation, directory)
+    for line in lines:
+        indentation = len(line) - len(line.lstrip(" "))
+        body = line.strip()
+        while above and above[-1][0] >= indentation:
+            above.pop()
+        parent = above[-1][1] if above else ""
+        heading = HEADING.fullmatch(body)
+        if heading and (heading.group(1) or heading.group(2)):
+            directory, ending = parent + heading.group(1).removeprefix("./"), heading.group(2) or ""
+            yield from (directory + name.rstrip("/") + ending for name in (heading.group(3) or "").split(" ") if name)
+            above.append((indentation, directory))
+        elif body.endswith("/") and " " not in body:
+            yield parent + body.rstrip("/")
+            above.append((indentation, parent + body))
+        else:
+            yield from (parent + name.removeprefix("./").rstrip("/") for name in body.split(" ") if name not in ("", "."))
+
+
+def section_paths(lines):
+    """ls -R: `./src:`, then its names, then an empty line."""
+    section = ""
+    for line in lines:
+        heading = re.fullmatch(r"(?:\./)?(\S+?)/?:", line)
+        section = (heading.group(1) + "/").removeprefix("./") if heading else section if line.strip() else ""
+        yield from (section + word for word in line.split() if not heading)
