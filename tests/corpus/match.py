@@ -88,7 +88,10 @@ class Text:
     def holds_message(self, fact):
         """The place stands on the message's line, or on one of the few that tell more of it."""
         message, place = fact["message"], (fact["file"], fact["line"], fact["column"])
+        first = plain(message).split(" ")[0]
         for start in range(len(self.lines)):
+            if first not in self.lines[start]:
+                continue
             for end in range(start + 1, start + 1 + MOST_LINES_OF_MESSAGE):
                 if has_word(BLANKS.sub(" ", " ".join(self.lines[start:end])), message):
                     near = self.lines_of_place(start, end)
@@ -113,6 +116,8 @@ class Text:
 
     def line_holds_place(self, at, file, line, column):
         """The place on this line: behind its file, or below the heading that is its file."""
+        if str(line) not in self.lines[at]:
+            return False
         name = r"(?:(?<![\w/.-])|(?<=\s\./)|(?<=^\./))" + re.escape(file)
         comma = rf"[:,]{column}(?!\d)" if column else r"(?!\d)"
         among = r"(?:\d+(?:[:,]\d+)?[ ,;]+)*"
