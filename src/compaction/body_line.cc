@@ -34,6 +34,22 @@ bool has_handle(std::string_view line, std::string_view word) {
   return false;
 }
 
+// What gives a model orders or plays its next turn. No list of such texts is whole: what it does
+// not know is data all the same, only without the mark.
+bool speaks_to_the_reader(std::string_view line) {
+  constexpr std::array<std::string_view, 9> kOrders = {"revious instructions",
+                                                       "REVIOUS INSTRUCTIONS",
+                                                       "rior instructions",
+                                                       "RIOR INSTRUCTIONS",
+                                                       "ystem prompt",
+                                                       "YSTEM PROMPT",
+                                                       "<|im_",
+                                                       "<system",
+                                                       "[INST]"};
+  return std::any_of(kOrders.begin(), kOrders.end(),
+                     [&](std::string_view order) { return contains(line, order); });
+}
+
 bool is_inside_character(std::string_view text, std::size_t at) {
   return at < text.size() && (static_cast<unsigned char>(text[at]) & 0xc0U) == 0x80U;
 }
@@ -46,7 +62,8 @@ bool looks_like_ours(std::string_view line) {
 }
 
 std::string as_data(std::string_view line) {
-  return looks_like_ours(line) ? fmt::format("| {}", line) : std::string(line);
+  return looks_like_ours(line) || speaks_to_the_reader(line) ? fmt::format("| {}", line)
+                                                             : std::string(line);
 }
 
 std::string shortened(std::string_view line, std::size_t focus) {

@@ -13,7 +13,7 @@ inline constexpr std::size_t kLongestLine = 1000;  // bytes shown of one line
 // True for what only we may say: a status, a recall call, a note on what was left out.
 bool looks_like_ours(std::string_view line);
 
-// The line, with "| " ahead of it if it looks like ours.
+// The line, with "| " ahead of it if it looks like ours or gives orders to who reads it.
 std::string as_data(std::string_view line);
 
 // At most kLongestLine bytes, whole characters, around `focus`.

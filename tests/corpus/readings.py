@@ -142,8 +142,8 @@ HEADING = re.compile(r"((?:[^\s:*]+/)?)(?:\*(\.[^\s:*/]+))?:(?: (.+))?")
 
 def paths(lines):
     """The paths of a listing: `src/*.c: a b`, ` net/: x.md y` below it, names below `src/`, or one by one."""
-    above = []  # (indentation, directory)
-    for line in lines:
+    above, lines = [], list(lines)  # (indentation, directory)
+    for line, behind in zip(lines, [*lines[1:], ""]):
         indentation = len(line) - len(line.lstrip(" "))
         body = line.strip()
         while above and above[-1][0] >= indentation:
@@ -155,7 +155,8 @@ def paths(lines):
             yield from (directory + name.rstrip("/") + ending for name in (heading.group(3) or "").split(" ") if name)
             above.append((indentation, directory))
         elif body.endswith("/") and " " not in body:
-            yield parent + body.rstrip("/")
+            if not behind.startswith(" " * (indentation + 1)):  # no heading, but what is listed
+                yield parent + body.rstrip("/")
             above.append((indentation, parent + body))
         else:
             yield from (parent + name.removeprefix("./").rstrip("/") for name in body.split(" ") if name not in ("", "."))
