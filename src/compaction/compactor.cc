@@ -23,7 +23,8 @@ constexpr std::size_t kMostTypedLines = 2U << 20U;
 // Output below the first bound is never reshaped, below the second only for a large gain.
 constexpr std::size_t kTinyTokens = 80;
 constexpr std::size_t kSmallTokens = 300;
-constexpr double kSmallGain = 0.6;  // the most that may be left of a small output
+constexpr double kSmallGain = 0.6;   // the most that may be left of a small output
+constexpr double kLeastGain = 0.95;  // and of a larger one: the estimate errs by as much
 constexpr double kLogGain = 0.8;
 constexpr std::size_t kFarOver = 2;  // budgets: more is not shown whole, by any estimate
 
@@ -125,7 +126,8 @@ class Compaction {
     const auto tokens = static_cast<double>(estimate_tokens(draft.text));
     const auto whole = static_cast<double>(std::min(whole_tokens, raw_tokens_));
     if (whole_tokens < kSmallTokens) return tokens <= whole * kSmallGain;
-    return tokens < whole;
+    const bool fits = whole_tokens <= options_.max_tokens;
+    return tokens < whole * (fits ? kLeastGain : 1.0);
   }
 
   Rendering plain(Lines lines, const Draft& whole, std::size_t whole_tokens,

@@ -33,7 +33,7 @@ def ls(project, files, flags="", folders=0, links=0):
     paths = make_tree(project, files, folders)
     missing = project.word()
     for index in range(links):
-        (project.directory / f"link-{project.word()}").symlink_to(paths[index])
+        (project.directory / f"link-{project.word()}").symlink_to(paths[index % len(paths)])
     command = "ls" + flags.format(missing=missing)
     ran = project.run(command)
     facts = []
