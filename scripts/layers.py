@@ -22,7 +22,7 @@ from pathlib import Path
 
 INCLUDE = re.compile(r'^\s*#\s*include\s*([<"])([^>"]+)[>"]')
 HEAVY = re.compile(
-    r"nlohmann/(?!json_fwd\.hpp)|CLI/|toml\+\+/|archive(_entry)?\.h$|seccomp\.h$")
+    r"nlohmann/(?!json_fwd\.hpp)|CLI/|toml\+\+/|archive(_entry)?\.h$|seccomp\.h$|google/|\.pb\.h$")
 
 
 def read_layers(text):
@@ -51,7 +51,7 @@ def check_folders(source, layers):
 
 def check_own_include(parts, target, layers):
     """Why a file whose path below src is `parts` may not include `target`, or None."""
-    if target.endswith(".inc"):  # generated at build time, for the folder that includes it
+    if target.endswith((".inc", ".pb.h")):  # generated at build time, for the folder that includes it
         return None
     folder, wanted = parts[0], target.split("/")[0]
     if wanted not in layers:

@@ -59,7 +59,7 @@ void Config::override_with(std::string_view key, std::string value, std::string 
 }
 
 Result<> check_doors(const Config& config) {
-  if (config.number("tcp.port") == 0) return {};
+  if (config.number("tcp.port") == 0 && config.number("grpc.port") == 0) return {};
   const std::string& address = config.text("tcp.address");
   const bool has_tls = !config.text("tcp.certificate").empty();
   const bool has_mutual = !config.text("tcp.client_authority").empty();

@@ -9,12 +9,15 @@
 
 #include <csignal>
 #include <cstdlib>
+#include <thread>
 
 #include "base/file.h"
 #include "base/random_id.h"
 #include "base/user_directory.h"
 #include "daemon/activation.h"
+#include "daemon/grpc_door.h"
 #include "daemon/log.h"
+#include "daemon/spans.h"
 #include "http/tls/tls.h"
 
 namespace nutshell::daemon {
@@ -146,7 +149,10 @@ Result<> Daemon::open(const Config& config) {
   options.notice = [](std::string_view line) { log_line(Level::Info, line); };
   service_ = TRY(service::Service::open(std::move(options)));
   gate_ = std::make_unique<server::Gate>(rules_of(config));
+  exporter_ = TRY(open_exporter(config));
   server::Api::Options api{*service_, *gate_};
+  api.spans = exporter_.get();
+  api.more_metrics = [exporter = exporter_.get()] { return metrics_of(exporter); };
   if (config.is_true("log.requests")) api.log = log_request;
   api_ = std::make_unique<server::Api>(std::move(api));
   return {};
@@ -181,6 +187,8 @@ Result<> Daemon::listen(const Config& config) {
   limits.connections = config.number("limits.connections");
   limits.workers = config.number("limits.workers");
   drain_time_ = config.seconds("drain_seconds");
+  grpc_ = TRY(open_grpc(config, *service_, *gate_, exporter_.get()));
+  if (grpc_) grpc_socket_ = config.text("grpc.socket");
   server_ = TRY(http::Server::start(
       TRY(endpoints(config)), [this](http::Exchange& exchange) { api_->answer(exchange); },
       limits));
@@ -228,7 +236,11 @@ void Daemon::drain() {
   log_line(Level::Info, "draining");
   const Deadline deadline = Deadline::in(drain_time_);
   // New connections are refused first; what runs has until the deadline.
-  const bool is_clean = server_->drain(deadline);
+  bool is_grpc_clean = true;
+  std::thread other([&] { is_grpc_clean = !grpc_ || grpc_->drain(deadline); });
+  const bool is_http_clean = server_->drain(deadline);
+  other.join();
+  const bool is_clean = is_http_clean && is_grpc_clean;
   service_->drain(deadline);
   if (command_.is_private) end_sandboxes();
   log_line(is_clean ? Level::Info : Level::Warning,
@@ -248,6 +260,8 @@ void Daemon::end_sandboxes() {
 }
 
 Daemon::~Daemon() {
+  grpc_.reset();
+  if (!grpc_socket_.empty()) ::unlink(grpc_socket_.c_str());
   server_.reset();
   if (owns_socket_) ::unlink(socket_.c_str());
   api_.reset();

@@ -7,9 +7,11 @@
 
 #include "daemon/config.h"
 #include "http/server.h"
+#include "server/grpc/server.h"
 #include "server/http/api.h"
 #include "server/http/gate.h"
 #include "service/service.h"
+#include "telemetry/exporter.h"
 
 namespace nutshell::daemon {
 
@@ -55,10 +57,13 @@ class Daemon {
   std::chrono::milliseconds drain_time_{30'000};
   UniqueFd signals_;
   UniqueFd parent_;
+  std::unique_ptr<telemetry::Exporter> exporter_;  // of what the others do: outlives them
   std::unique_ptr<service::Service> service_;
   std::unique_ptr<server::Gate> gate_;
   std::unique_ptr<server::Api> api_;
   std::unique_ptr<http::Server> server_;
+  std::unique_ptr<server::GrpcServer> grpc_;
+  std::string grpc_socket_;  // to be removed
 };
 
 }  // namespace nutshell::daemon

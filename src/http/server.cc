@@ -4,6 +4,7 @@
 #include <sys/socket.h>
 
 #include <atomic>
+#include <latch>
 #include <map>
 
 #include "base/defer.h"
@@ -41,8 +42,10 @@ class ThreadedServer : public Server {
   Result<> begin(std::vector<Endpoint> endpoints) {
     poller_ = TRY(Poller::start(std::move(endpoints), limits_,
                                 [this](std::unique_ptr<Connection> connection) {
+                                  has_poller_.wait();  // its thread may be quicker than we are
                                   return workers_->submit(std::move(connection));
                                 }));
+    has_poller_.count_down();
     return {};
   }
 
@@ -77,6 +80,7 @@ class ThreadedServer : public Server {
   std::atomic<bool> is_stopping_{false};
   std::atomic<std::uint64_t> requests_{0};
   Guarded<Active> active_;
+  std::latch has_poller_{1};
   std::unique_ptr<Poller> poller_;
   std::unique_ptr<WorkerPool> workers_;
 };

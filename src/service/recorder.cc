@@ -32,6 +32,29 @@ std::vector<std::string> shortened(const std::vector<std::string>& words) {
   return some;
 }
 
+// An act as a part of its caller's trace. What was asked and what came out stays in the record.
+void add_span(const Act& act, const Ending& ending, std::uint64_t audit_id) {
+  if (act.trace.sink == nullptr) return;
+  telemetry::Span span;
+  span.place = act.trace.place.child();
+  span.parent = act.trace.place.span;
+  span.name = act.action;
+  span.end = std::chrono::system_clock::now();
+  span.begin = span.end - (Clock::now() - act.begun);
+  span.has_failed = ending.outcome.starts_with("failed");
+  span.attributes = {{"nutshell.tenant", act.caller.tenant},
+                     {"nutshell.outcome", ending.outcome},
+                     {"nutshell.audit_id", static_cast<std::int64_t>(audit_id)},
+                     {"nutshell.output_bytes", static_cast<std::int64_t>(ending.output_bytes)}};
+  if (!act.subject.sandbox.empty()) {
+    span.attributes.push_back({"nutshell.sandbox", act.subject.sandbox});
+  }
+  if (!act.subject.session.empty()) {
+    span.attributes.push_back({"nutshell.session", act.subject.session});
+  }
+  act.trace.sink->take(std::move(span));
+}
+
 }  // namespace
 
 std::string outcome_text(const ExecResult& result) {
@@ -76,7 +99,9 @@ std::uint64_t Recorder::end(const Act& act, const Ending& ending) {
   entry.error_sha256 = ending.error_sha256;
   entry.output_bytes = ending.output_bytes;
   entry.duration = std::chrono::duration_cast<std::chrono::microseconds>(Clock::now() - act.begun);
-  return log_.append(entry).value_or(0);  // trouble() tells why
+  const std::uint64_t id = log_.append(entry).value_or(0);  // trouble() tells why
+  add_span(act, ending, id);
+  return id;
 }
 
 std::uint64_t Recorder::note(const Caller& caller, const std::string& action,

@@ -11,6 +11,7 @@
 #include "core/exec.h"
 #include "core/sandbox_spec.h"
 #include "service/caller.h"
+#include "telemetry/span.h"
 
 namespace nutshell::service {
 
@@ -27,6 +28,7 @@ struct Act {
   Subject subject;
   std::uint64_t begun_id = 0;
   Clock::time_point begun = Clock::now();
+  telemetry::Active trace = telemetry::active();  // that it is a part of
 };
 
 struct Ending {

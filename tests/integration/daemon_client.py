@@ -48,6 +48,7 @@ class Daemon:
             f'sha256 = "{hashlib.sha256(text.encode()).hexdigest()}"\n'
             for name, text in TOKENS.items())
         tcp = f"[tcp]\nport = {port}\n" if port else ""
+        config = config.replace("@DIRECTORY@", str(self.directory))
         self.config.write_text(f"drain_seconds = 10\n{tcp}{tokens}{config}")
         self.process = None
 

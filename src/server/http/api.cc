@@ -5,6 +5,7 @@
 #include <charconv>
 #include <nlohmann/json.hpp>
 
+#include "server/http/metrics_text.h"
 #include "server/http/problem.h"
 
 namespace nutshell::server {
@@ -137,6 +138,13 @@ Api::Api(Options options) : options_(std::move(options)), routes_(api_routes()) 
   const auto document = std::make_shared<const std::string>(openapi_of(routes_));
   for (Route& route : routes_) {
     patterns_.push_back(cut(route.path));
+    if (route.name == "metrics") {
+      route.handle = [more = options_.more_metrics](Call& call) {
+        return call.exchange->respond(
+            200, {{"Content-Type", "text/plain; version=0.0.4; charset=utf-8"}},
+            metrics_text(call.service.metrics()) + metrics_text(more()));
+      };
+    }
     // The document describes the table that it is served from.
     if (route.name == "openapi") {
       route.handle = [document](Call& call) {
@@ -225,8 +233,17 @@ void Api::answer(http::Exchange& exchange) {
   Found found = find(exchange);
   const std::string_view path = found.route == nullptr ? "-" : std::string_view(found.route->path);
   service::Caller caller;
+  const bool is_worth_a_span =
+      found.route != nullptr && found.route->access != Route::Access::Anyone;
+  telemetry::Activity activity(is_worth_a_span ? options_.spans : nullptr,
+                               exchange.headers().get("traceparent"),
+                               fmt::format("{} {}", exchange.method(), path));
   // A client that is gone cannot be told anything; the log has the status.
   (void)serve(exchange, found, caller);
+  activity.add("http.route", std::string(path));
+  activity.add("http.response.status_code", std::int64_t{exchange.status()});
+  activity.add("nutshell.tenant", caller.tenant);
+  if (exchange.status() >= 500) activity.fail();
   options_.log({exchange.method(), path, exchange.status(), caller.who, caller.tenant,
                 std::chrono::duration_cast<std::chrono::microseconds>(Clock::now() - begin)});
 }

@@ -13,6 +13,7 @@
 #include "server/http/gate.h"
 #include "server/http/route.h"
 #include "service/service.h"
+#include "telemetry/span.h"
 
 namespace nutshell::server {
 
@@ -32,7 +33,11 @@ class Api {
     service::Service& service;
     Gate& gate;
     std::function<void(const Answered&)> log = [](const Answered&) {};
-    std::vector<Route> more = {};  // of others that live in the same server
+    std::vector<Route> more = {};          // of others that live in the same server
+    telemetry::SpanSink* spans = nullptr;  // none: nobody wants any
+    std::function<service::MetricsSnapshot()> more_metrics = [] {
+      return service::MetricsSnapshot();
+    };
   };
   explicit Api(Options options);
 

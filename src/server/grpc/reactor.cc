@@ -1,0 +1,231 @@
+#include "server/grpc/reactor.h"
+
+#include <fmt/format.h>
+#include <google/protobuf/message.h>
+#include <grpc/grpc.h>
+#include <grpcpp/support/proto_buffer_reader.h>
+#include <sys/eventfd.h>
+
+#include <cstdlib>
+
+namespace nutshell::server {
+namespace {
+
+// What is kept of a client that sends faster than its handler reads.
+constexpr std::size_t kMostHeldBytes = 1U << 20U;
+
+// A message travels as metadata, three letters for some of its bytes, and clients take 16 KiB of
+// it.
+constexpr std::size_t kMostTextBytes = 4096;
+
+grpc::ByteBuffer bytes_of(const google::protobuf::Message& message) {
+  const std::string text = message.SerializeAsString();
+  const grpc::Slice slice(text);
+  return {&slice, 1};
+}
+
+bool parse(grpc::ByteBuffer& bytes, google::protobuf::Message& into) {
+  grpc::ProtoBufferReader reader(&bytes);
+  return reader.status().ok() && into.ParseFromZeroCopyStream(&reader);
+}
+
+// "ipv6:%5B::1%5D:4711" to "[::1]:4711".
+std::string address_in(std::string_view peer) {
+  peer.remove_prefix(std::min(peer.find(':') + 1, peer.size()));
+  std::string address;
+  for (std::size_t i = 0; i < peer.size(); ++i) {
+    const std::string_view escape = peer.substr(i, 3);
+    if (escape == "%5B" || escape == "%5D") {
+      address += escape == "%5B" ? '[' : ']';
+      i += 2;
+    } else {
+      address += peer[i];
+    }
+  }
+  return address;
+}
+
+}  // namespace
+
+std::shared_ptr<Reactor> Reactor::begin(grpc::CallbackServerContext& context, Terms terms) {
+  std::shared_ptr<Reactor> reactor(new Reactor(context, std::move(terms)));
+  reactor->self_ = reactor;
+  reactor->StartRead(&reactor->incoming_);
+  return reactor;
+}
+
+Reactor::Reactor(grpc::CallbackServerContext& context, Terms terms)
+    : context_(context), call_(context.c_call()), terms_(std::move(terms)) {
+  grpc_call_ref(call_);
+  take_facts();
+}
+
+Reactor::~Reactor() {
+  grpc_call_unref(call_);
+}
+
+void Reactor::take_facts() {
+  for (const auto& [name, value] : context_.client_metadata())
+    metadata_.emplace(std::string(name.data(), name.size()),
+                      std::string(value.data(), value.size()));
+  const std::string peer = context_.peer();
+  if (peer.starts_with("fd:")) {
+    remote_.process = terms_.local_peer(std::atoi(peer.c_str() + 3));
+  } else {
+    remote_.address = address_in(peer);
+  }
+  const auto proven = context_.auth_context();
+  if (!proven->IsPeerAuthenticated()) return;
+  const auto names = proven->FindPropertyValues("x509_common_name");
+  if (!names.empty()) remote_.certificate_name = std::string(names[0].data(), names[0].size());
+}
+
+const std::string* Reactor::metadata(std::string_view name) const {
+  const auto found = metadata_.find(name);
+  return found == metadata_.end() ? nullptr : &found->second;
+}
+
+void Reactor::signal(const UniqueFd& event) {
+  if (event) ::eventfd_write(event.get(), 1);
+  changed_.notify_all();
+}
+
+std::size_t Reactor::held_bytes() const {
+  std::size_t bytes = 0;
+  for (const grpc::ByteBuffer& one : input_)
+    bytes += one.Length();
+  return bytes;
+}
+
+void Reactor::OnReadDone(bool ok) {
+  bool is_first = false;
+  bool goes_on = false;
+  {
+    const std::lock_guard lock(mutex_);
+    is_first = !has_begun_;
+    has_begun_ = true;
+    if (ok) {
+      input_.push_back(std::move(incoming_));
+      incoming_.Clear();
+      goes_on = held_bytes() < kMostHeldBytes;
+    } else {
+      has_ended_ = true;
+      is_gone_ = is_gone_ || context_.IsCancelled();
+    }
+    is_reading_ = goes_on;
+    signal(has_input_);
+  }
+  if (goes_on) StartRead(&incoming_);
+  // Held by `self_`: gRPC is not done before somebody finishes.
+  if (is_first) terms_.on_first(self_);
+}
+
+Result<Rpc::Next> Reactor::read(google::protobuf::Message& into, const Deadline& deadline) {
+  std::unique_lock lock(mutex_);
+  const auto is_ready = [this] { return !input_.empty() || has_ended_ || is_gone_; };
+  if (deadline.is_never()) {
+    changed_.wait(lock, is_ready);
+  } else if (!changed_.wait_for(lock, std::chrono::milliseconds(deadline.poll_timeout()),
+                                is_ready)) {
+    return Next::Nothing;
+  }
+  if (is_gone_) return failure(ErrorCode::Cancelled, "the client is gone");
+  if (input_.empty()) return Next::Ended;
+  grpc::ByteBuffer bytes = std::move(input_.front());
+  input_.pop_front();
+  const bool goes_on = !is_reading_ && !has_ended_ && held_bytes() < kMostHeldBytes;
+  is_reading_ = is_reading_ || goes_on;
+  eventfd_t ignored = 0;
+  if (has_input_ && input_.empty() && !has_ended_) ::eventfd_read(has_input_.get(), &ignored);
+  lock.unlock();
+  if (goes_on) StartRead(&incoming_);
+  if (!parse(bytes, into)) {
+    return failure(ErrorCode::InvalidArgument,
+                   fmt::format("this is no {}", into.GetDescriptor()->name()));
+  }
+  return Next::Message;
+}
+
+int Reactor::input_descriptor() {
+  const std::lock_guard lock(mutex_);
+  if (!has_input_) {
+    const bool is_ready = !input_.empty() || has_ended_ || is_gone_;
+    has_input_ = UniqueFd(::eventfd(is_ready ? 1 : 0, EFD_CLOEXEC | EFD_NONBLOCK));
+  }
+  return has_input_.get();
+}
+
+Result<> Reactor::write(const google::protobuf::Message& message) {
+  std::unique_lock lock(mutex_);
+  if (is_gone_) return failure(ErrorCode::Unavailable, "the client is gone");
+  outgoing_ = bytes_of(message);
+  is_writing_ = true;
+  lock.unlock();
+  StartWrite(&outgoing_);
+  lock.lock();
+  const auto is_over = [this] { return !is_writing_; };
+  if (!changed_.wait_for(lock, terms_.stall_time, is_over)) {
+    lock.unlock();
+    cancel();  // which ends the write too
+    lock.lock();
+    changed_.wait(lock, is_over);
+    was_written_ = false;
+  }
+  if (was_written_) return {};
+  return failure(ErrorCode::Unavailable, "the client takes nothing");
+}
+
+void Reactor::OnWriteDone(bool ok) {
+  const std::lock_guard lock(mutex_);
+  is_writing_ = false;
+  was_written_ = ok;
+  changed_.notify_all();
+}
+
+bool Reactor::is_gone() const {
+  const std::lock_guard lock(mutex_);
+  return is_gone_;
+}
+
+int Reactor::gone_descriptor() {
+  const std::lock_guard lock(mutex_);
+  if (!has_gone_) {
+    has_gone_ = UniqueFd(::eventfd(is_gone_ ? 1 : 0, EFD_CLOEXEC | EFD_NONBLOCK));
+  }
+  return has_gone_.get();
+}
+
+void Reactor::OnCancel() {
+  const std::lock_guard lock(mutex_);
+  is_gone_ = true;
+  signal(has_input_);
+  signal(has_gone_);
+}
+
+void Reactor::cancel() {
+  grpc_call_cancel(call_, nullptr);
+}
+
+std::optional<Clock::time_point> Reactor::waits_since() const {
+  const std::lock_guard lock(mutex_);
+  if (has_begun_) return std::nullopt;
+  return begun_;
+}
+
+void Reactor::finish(const google::protobuf::Message* reply) {
+  if (reply == nullptr) return Finish(grpc::Status::OK);
+  outgoing_ = bytes_of(*reply);
+  StartWriteAndFinish(&outgoing_, grpc::WriteOptions(), grpc::Status::OK);
+}
+
+void Reactor::finish(grpc::StatusCode status, const Error& error) {
+  context_.AddTrailingMetadata("nutshell-code", std::string(to_string(error.code)));
+  Finish(grpc::Status(status, error.message.substr(0, kMostTextBytes)));
+}
+
+void Reactor::OnDone() {
+  const std::shared_ptr<Reactor> last = std::move(self_);
+  terms_.on_done(this);
+}
+
+}  // namespace nutshell::server

@@ -1,0 +1,87 @@
+// Turns gRPC's callbacks for one call into blocking reads and writes. For this folder's sources:
+// its headers are slow to compile.
+#pragma once
+
+#include <grpcpp/grpcpp.h>
+
+#include <condition_variable>
+#include <deque>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <optional>
+
+#include "base/socket.h"
+#include "base/unique_fd.h"
+#include "server/grpc/methods.h"
+
+namespace nutshell::server {
+
+class Reactor : public grpc::ServerBidiReactor<grpc::ByteBuffer, grpc::ByteBuffer>, public Rpc {
+ public:
+  struct Terms {
+    const Method* method = nullptr;
+    std::function<void(const std::shared_ptr<Reactor>&)> on_first;  // its first message is there
+    std::function<void(Reactor*)> on_done;                          // the last that is heard of it
+    std::function<std::optional<Peer>(int descriptor)> local_peer;  // of a connection we accepted
+    std::chrono::milliseconds stall_time{30'000};
+  };
+  // Lives until gRPC is done with it and nobody else holds it.
+  static std::shared_ptr<Reactor> begin(grpc::CallbackServerContext& context, Terms terms);
+  Reactor(const Reactor&) = delete;
+  Reactor& operator=(const Reactor&) = delete;
+  ~Reactor() override;
+
+  Result<Next> read(google::protobuf::Message& into, const Deadline& deadline) override;
+  int input_descriptor() override;
+  Result<> write(const google::protobuf::Message& message) override;
+  [[nodiscard]] bool is_gone() const override;
+  int gone_descriptor() override;
+  [[nodiscard]] const std::string* metadata(std::string_view name) const override;
+
+  // Exactly once. `reply`: none for a method that has written its own.
+  void finish(const google::protobuf::Message* reply);
+  void finish(grpc::StatusCode status, const Error& error);
+  void cancel();  // from any thread, at any time
+
+  [[nodiscard]] const Method& method() const { return *terms_.method; }
+  [[nodiscard]] const http::Remote& remote() const { return remote_; }
+  // Since when a client owes us its first message; none: it is here.
+  [[nodiscard]] std::optional<Clock::time_point> waits_since() const;
+
+  // gRPC's.
+  void OnReadDone(bool ok) override;
+  void OnWriteDone(bool ok) override;
+  void OnCancel() override;
+  void OnDone() override;
+
+ private:
+  Reactor(grpc::CallbackServerContext& context, Terms terms);
+  void take_facts();
+  void signal(const UniqueFd& event);
+  [[nodiscard]] std::size_t held_bytes() const;
+
+  grpc::CallbackServerContext& context_;  // valid until OnDone
+  grpc_call* const call_;                 // a reference of our own: outlives the context
+  const Terms terms_;
+  http::Remote remote_;
+  std::map<std::string, std::string, std::less<>> metadata_;
+  std::shared_ptr<Reactor> self_;  // gRPC's share
+
+  mutable std::mutex mutex_;
+  std::condition_variable changed_;
+  std::deque<grpc::ByteBuffer> input_;
+  grpc::ByteBuffer incoming_;
+  grpc::ByteBuffer outgoing_;
+  UniqueFd has_input_;
+  UniqueFd has_gone_;
+  const Clock::time_point begun_ = Clock::now();
+  bool has_begun_ = false;
+  bool has_ended_ = false;  // no more input
+  bool is_gone_ = false;
+  bool is_reading_ = true;
+  bool is_writing_ = false;
+  bool was_written_ = false;
+};
+
+}  // namespace nutshell::server

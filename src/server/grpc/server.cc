@@ -1,0 +1,324 @@
+#include "server/grpc/server.h"
+
+#include <fmt/format.h>
+#include <google/protobuf/message.h>
+#include <grpc/support/log.h>
+#include <grpcpp/ext/proto_server_reflection_plugin.h>
+#include <grpcpp/grpcpp.h>
+#include <grpcpp/health_check_service_interface.h>
+#include <grpcpp/impl/codegen/server_callback_handlers.h>
+#include <grpcpp/impl/rpc_service_method.h>
+#include <grpcpp/impl/service_type.h>
+#include <grpcpp/server_posix.h>
+#include <poll.h>
+#include <sys/eventfd.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include <array>
+#include <set>
+#include <thread>
+
+#include "base/file.h"
+#include "base/guarded.h"
+#include "base/socket.h"
+#include "server/grpc/reactor.h"
+#include "server/mcp/workers.h"
+
+namespace nutshell::server {
+namespace {
+
+constexpr const char* kServiceName = "nutshell.v1.Nutshell";
+constexpr int kMostStreams = 256;  // of one connection at once
+constexpr int kTickMs = 1000;
+constexpr std::size_t kMostMetadataBytes = 32U << 10U;
+
+grpc::StatusCode status_of(const Error& error) {
+  switch (error.code) {
+    case ErrorCode::InvalidArgument:
+      return grpc::StatusCode::INVALID_ARGUMENT;
+    case ErrorCode::NotFound:
+      return grpc::StatusCode::NOT_FOUND;
+    case ErrorCode::AlreadyExists:
+      return grpc::StatusCode::ALREADY_EXISTS;
+    case ErrorCode::PermissionDenied:
+      return grpc::StatusCode::PERMISSION_DENIED;
+    case ErrorCode::Unsupported:
+      return grpc::StatusCode::FAILED_PRECONDITION;
+    case ErrorCode::ResourceExhausted:
+      return grpc::StatusCode::RESOURCE_EXHAUSTED;
+    case ErrorCode::DeadlineExceeded:
+      return grpc::StatusCode::DEADLINE_EXCEEDED;
+    case ErrorCode::Cancelled:
+      return grpc::StatusCode::CANCELLED;
+    case ErrorCode::Unavailable:
+      return grpc::StatusCode::UNAVAILABLE;
+    case ErrorCode::Corrupt:
+      return grpc::StatusCode::DATA_LOSS;
+    case ErrorCode::Internal:
+      return grpc::StatusCode::INTERNAL;
+  }
+  return grpc::StatusCode::INTERNAL;
+}
+
+// All methods by their names, each a stream of bytes: what is unary about one is up to its handler.
+// This is what generated code does, in a loop.
+class Surface : public grpc::Service {
+ public:
+  using Begin =
+      std::function<std::shared_ptr<Reactor>(grpc::CallbackServerContext&, const Method&)>;
+  Surface(const std::vector<Method>& methods, const Begin& begin) {
+    using Bytes = grpc::ByteBuffer;
+    names_.reserve(methods.size());  // gRPC keeps pointers to them
+    for (std::size_t i = 0; i < methods.size(); ++i) {
+      names_.push_back(fmt::format("/{}/{}", kServiceName, methods[i].name));
+      AddMethod(new grpc::internal::RpcServiceMethod(
+          names_.back().c_str(), grpc::internal::RpcMethod::BIDI_STREAMING, nullptr));
+      MarkMethodRawCallback(
+          static_cast<int>(i),
+          new grpc::internal::CallbackBidiHandler<Bytes, Bytes>(
+              [begin, &method = methods[i]](grpc::CallbackServerContext* context) {
+                return begin(*context, method).get();  // it holds itself
+              }));
+    }
+  }
+
+ private:
+  std::vector<std::string> names_;
+};
+
+Result<std::shared_ptr<grpc::ServerCredentials>> credentials_of(const GrpcTls& tls) {
+  if (tls.certificate.empty()) return grpc::InsecureServerCredentials();
+  grpc::SslServerCredentialsOptions options(
+      tls.client_authority.empty() ? GRPC_SSL_DONT_REQUEST_CLIENT_CERTIFICATE
+                                   : GRPC_SSL_REQUEST_AND_REQUIRE_CLIENT_CERTIFICATE_AND_VERIFY);
+  options.pem_key_cert_pairs.push_back({TRY(read_file(tls.key)), TRY(read_file(tls.certificate))});
+  if (!tls.client_authority.empty()) {
+    options.pem_root_certs = TRY(read_file(tls.client_authority));
+  }
+  return grpc::SslServerCredentials(options);
+}
+
+std::string with_port(const std::string& address, std::uint16_t port) {
+  const bool is_six = address.find(':') != std::string::npos;
+  return fmt::format("{}{}{}:{}", is_six ? "[" : "", address, is_six ? "]" : "", port);
+}
+
+class Running : public GrpcServer {
+ public:
+  Running(GrpcOptions options, std::vector<Method> methods)
+      : options_(std::move(options)),
+        methods_(std::move(methods)),
+        surface_(methods_, [this](grpc::CallbackServerContext& context,
+                                  const Method& method) { return begin(context, method); }),
+        workers_(std::make_unique<mcp::Workers>(options_.workers, options_.workers)),
+        stop_(::eventfd(0, EFD_CLOEXEC)) {}
+  Running(const Running&) = delete;
+  Running& operator=(const Running&) = delete;
+  ~Running() override { (void)drain(Deadline::in(std::chrono::seconds(0))); }
+
+  Result<> open();
+  bool drain(const Deadline& deadline) override;
+
+ private:
+  std::shared_ptr<Reactor> begin(grpc::CallbackServerContext& context, const Method& method);
+  void serve(Reactor& call);
+  grpc::StatusCode answer(Reactor& call, const service::Caller& caller);
+  Result<> handle(Reactor& call, const service::Caller& caller);
+  grpc::StatusCode refuse(Reactor& call, const Gate::Refusal& refusal);
+
+  void keep_watch();
+  void accept_one();
+  void tick();
+
+  GrpcOptions options_;
+  const std::vector<Method> methods_;
+  Surface surface_;
+  std::unique_ptr<mcp::Workers> workers_;
+  Guarded<std::map<Reactor*, std::weak_ptr<Reactor>>> calls_;
+  Guarded<std::map<int, Peer>> peers_;  // by the descriptor of their connection
+  UniqueFd stop_;
+  std::unique_ptr<grpc::Server> server_;
+  std::thread watch_;
+};
+
+Result<> Running::open() {
+  // What goes wrong is a status to us; no client writes into our log.
+  gpr_set_log_function([](gpr_log_func_args*) {});
+  grpc::reflection::InitProtoReflectionServerBuilderPlugin();
+  grpc::EnableDefaultHealthCheckService(true);
+  grpc::ServerBuilder builder;
+  builder.RegisterService(&surface_);
+  builder.SetMaxReceiveMessageSize(static_cast<int>(options_.most_message_bytes));
+  builder.AddChannelArgument(GRPC_ARG_MAX_CONCURRENT_STREAMS, kMostStreams);
+  builder.AddChannelArgument(GRPC_ARG_MAX_METADATA_SIZE, static_cast<int>(kMostMetadataBytes));
+  builder.AddChannelArgument(GRPC_ARG_MAX_CONNECTION_IDLE_MS,
+                             static_cast<int>(options_.idle_time.count()));
+  builder.AddChannelArgument(GRPC_ARG_SERVER_HANDSHAKE_TIMEOUT_MS,
+                             static_cast<int>(options_.first_time.count()));
+  builder.AddChannelArgument(GRPC_ARG_ALLOW_REUSEPORT, 0);  // a taken port is an error
+  int port = 0;
+  if (options_.port != 0) {
+    builder.AddListeningPort(with_port(options_.address, options_.port),
+                             TRY(credentials_of(options_.tls)), &port);
+  }
+  server_ = builder.BuildAndStart();
+  if (!server_ || (options_.port != 0 && port == 0)) {
+    return failure(ErrorCode::Unavailable,
+                   fmt::format("gRPC: listen on {}: the address or port is not to be had, or the "
+                               "certificate and key do not fit",
+                               with_port(options_.address, options_.port)));
+  }
+  tick();
+  watch_ = std::thread([this] { keep_watch(); });
+  return {};
+}
+
+std::shared_ptr<Reactor> Running::begin(grpc::CallbackServerContext& context,
+                                        const Method& method) {
+  Reactor::Terms terms;
+  terms.method = &method;
+  terms.stall_time = options_.stall_time;
+  terms.local_peer = [this](int descriptor) {
+    return peers_.with([&](const auto& peers) {
+      const auto found = peers.find(descriptor);
+      return found == peers.end() ? std::nullopt : std::optional(found->second);
+    });
+  };
+  terms.on_first = [this](const std::shared_ptr<Reactor>& call) {
+    if (workers_->take([this, call] { serve(*call); })) return;
+    call->finish(grpc::StatusCode::RESOURCE_EXHAUSTED,
+                 {ErrorCode::ResourceExhausted, "too many calls at once; try again"});
+  };
+  terms.on_done = [this](Reactor* call) { calls_.with([&](auto& calls) { calls.erase(call); }); };
+  auto call = Reactor::begin(context, std::move(terms));
+  calls_.with([&](auto& calls) { calls.emplace(call.get(), call); });
+  return call;
+}
+
+grpc::StatusCode Running::refuse(Reactor& call, const Gate::Refusal& refusal) {
+  const std::string& address = call.remote().address;
+  // Who is barred already is not worth a record each time.
+  if (refusal.status != 429) {
+    options_.service.note({"", address.empty() ? "socket" : address}, "deny",
+                          refusal.error.message);
+  }
+  const auto status =
+      refusal.status == 401 ? grpc::StatusCode::UNAUTHENTICATED : status_of(refusal.error);
+  call.finish(status, refusal.error);
+  return status;
+}
+
+Result<> Running::handle(Reactor& call, const service::Caller& caller) {
+  const auto request = call.method().make_request();
+  const auto reply = call.method().make_reply();
+  if (TRY(call.read(*request, Deadline::never())) != Rpc::Next::Message) {
+    return failure(ErrorCode::InvalidArgument, "the call has no message");
+  }
+  RpcCall rpc{call, options_.service, caller, *request, *reply, options_.more_metrics};
+  TRY(call.method().handle(rpc));
+  call.finish(call.method().streams_reply ? nullptr : reply.get());
+  return {};
+}
+
+grpc::StatusCode Running::answer(Reactor& call, const service::Caller& caller) {
+  const auto done = handle(call, caller);
+  if (done) return grpc::StatusCode::OK;
+  call.finish(status_of(done.error()), done.error());
+  return status_of(done.error());
+}
+
+void Running::serve(Reactor& call) {
+  const auto begin = Clock::now();
+  const std::string* parent = call.metadata("traceparent");
+  telemetry::Activity activity(options_.spans, parent == nullptr ? std::string_view() : *parent,
+                               fmt::format("{}/{}", kServiceName, call.method().name));
+  const auto caller = options_.gate.admit(call.remote(), call.metadata("authorization"));
+  Answered answered;
+  answered.method = "gRPC";
+  answered.path = call.method().name;
+  if (caller) {
+    answered.who = caller->who;
+    answered.tenant = caller->tenant;
+  }
+  answered.status = caller ? answer(call, *caller) : refuse(call, caller.error());
+  answered.duration = std::chrono::duration_cast<std::chrono::microseconds>(Clock::now() - begin);
+  activity.add("rpc.system", "grpc");
+  activity.add("rpc.grpc.status_code", std::int64_t{answered.status});
+  activity.add("nutshell.tenant", std::string(answered.tenant));
+  if (answered.status == grpc::StatusCode::INTERNAL) activity.fail();
+  options_.log(answered);
+}
+
+// Accepts on the Unix socket, since only there is known who connects; looks after calls that do not
+// begin, and tells the health service how we are.
+void Running::keep_watch() {
+  for (;;) {
+    std::array<pollfd, 2> watched = {pollfd{stop_.get(), POLLIN, 0},
+                                     pollfd{options_.socket.get(), POLLIN, 0}};
+    const int count = ::poll(watched.data(), watched.size(), kTickMs);
+    if (watched[0].revents != 0) return;
+    if (count > 0 && watched[1].revents != 0) accept_one();
+    tick();
+  }
+}
+
+void Running::accept_one() {
+  UniqueFd connection(
+      ::accept4(options_.socket.get(), nullptr, nullptr, SOCK_CLOEXEC | SOCK_NONBLOCK));
+  if (!connection) {
+    // Out of descriptors: the connection stays where it is, and would be offered again at once.
+    if (errno == EMFILE || errno == ENFILE) ::usleep(10'000);
+    return;
+  }
+  const auto peer = peer_of(connection.get());
+  if (!peer || (peer->user != 0 && peer->user != ::geteuid())) {
+    options_.service.note({"", peer ? fmt::format("uid {}", peer->user) : "socket"}, "deny",
+                          "another user on the gRPC socket");
+    return;
+  }
+  peers_.with([&](auto& peers) { peers[connection.get()] = *peer; });
+  grpc::AddInsecureChannelFromFd(server_.get(), connection.release());
+}
+
+void Running::tick() {
+  const bool is_well = options_.service.why_not_ready().empty();
+  server_->GetHealthCheckService()->SetServingStatus(is_well);
+  server_->GetHealthCheckService()->SetServingStatus(kServiceName, is_well);
+  std::vector<std::shared_ptr<Reactor>> all;
+  calls_.with([&](const auto& calls) {
+    for (const auto& [ignored, call] : calls)
+      all.push_back(call.lock());
+  });
+  for (const auto& call : all) {
+    const auto since = call ? call->waits_since() : std::nullopt;
+    if (since && Clock::now() - *since > options_.first_time) call->cancel();
+  }
+}
+
+bool Running::drain(const Deadline& deadline) {
+  if (!server_) return true;
+  if (watch_.joinable()) {
+    ::eventfd_write(stop_.get(), 1);
+    watch_.join();
+  }
+  server_->GetHealthCheckService()->Shutdown();
+  options_.socket.reset();
+  server_->Shutdown(std::chrono::system_clock::now() +
+                    std::chrono::milliseconds(deadline.poll_timeout()));
+  const bool is_clean = !deadline.has_passed();
+  workers_.reset();
+  server_.reset();
+  return is_clean;
+}
+
+}  // namespace
+
+Result<std::unique_ptr<GrpcServer>> GrpcServer::start(GrpcOptions options) {
+  auto methods = TRY(all_methods());
+  auto server = std::make_unique<Running>(std::move(options), std::move(methods));
+  TRY(server->open());
+  return server;
+}
+
+}  // namespace nutshell::server

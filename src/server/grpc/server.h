@@ -1,0 +1,57 @@
+// The gRPC server: nutshell.v1 on a Unix socket and on TCP, with reflection and the health service.
+// Thread-safe.
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <filesystem>
+#include <functional>
+#include <memory>
+#include <string>
+
+#include "base/deadline.h"
+#include "base/result.h"
+#include "base/unique_fd.h"
+#include "server/http/api.h"
+#include "server/http/gate.h"
+#include "service/service.h"
+#include "telemetry/span.h"
+
+namespace nutshell::server {
+
+struct GrpcTls {
+  std::filesystem::path certificate;  // PEM, the chain; empty: no TLS
+  std::filesystem::path key;
+  std::filesystem::path client_authority;  // not empty: clients must show a certificate of its
+};
+
+struct GrpcOptions {
+  service::Service& service;
+  Gate& gate;
+  UniqueFd socket = {};      // a Unix socket that listens; none: not on one
+  std::string address = {};  // of TCP
+  std::uint16_t port = 0;    // 0: no TCP
+  GrpcTls tls = {};
+  std::size_t workers = 512;  // calls at once
+  std::size_t most_message_bytes = 17U << 20U;
+  std::chrono::milliseconds first_time{10'000};  // in which a call's first message must come
+  std::chrono::milliseconds stall_time{30'000};  // of one write
+  std::chrono::milliseconds idle_time{300'000};  // of a connection without calls
+  std::function<void(const Answered&)> log = [](const Answered&) {};
+  telemetry::SpanSink* spans = nullptr;  // none: nobody wants any
+  std::function<service::MetricsSnapshot()> more_metrics = [] {
+    return service::MetricsSnapshot();
+  };
+};
+
+class GrpcServer {
+ public:
+  static Result<std::unique_ptr<GrpcServer>> start(GrpcOptions options);
+  virtual ~GrpcServer() = default;  // drains without patience
+
+  // Takes no more calls; what runs may end until the deadline, then it is cancelled. False: some
+  // was.
+  virtual bool drain(const Deadline& deadline) = 0;
+};
+
+}  // namespace nutshell::server
