@@ -72,7 +72,9 @@ Result<RenderOptions> to_options(const RenderFlags& flags, const Renderers& rend
   }
   if (options.only_renderer.empty()) {
     return failure(ErrorCode::NotFound,
-                   fmt::format("--style: no renderer is called '{}'", flags.style));
+                   fmt::format("--style: no renderer is called '{}'{}{}", flags.style,
+                               renderers.problems.empty() ? "" : "; not used: ",
+                               fmt::join(renderers.problems, "; ")));
   }
   return options;
 }

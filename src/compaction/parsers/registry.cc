@@ -53,7 +53,7 @@ std::span<const Parser> parsers() {
       // builds before the configure step and the compilers inside them
       ninja_parser(), make_parser(), cmake_parser(), gcc_parser(), python_traceback_parser(),
       // listings and data
-      ls_parser(), tree_parser(), json_parser(), kubectl_describe_parser(), table_parser()};
+      ls_parser(), tree_parser(), json_parser(), table_parser(), kubectl_describe_parser()};
   return kParsers;
 }
 
