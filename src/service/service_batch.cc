@@ -8,6 +8,7 @@
 
 #include "base/defer.h"
 #include "service/service.h"
+#include "telemetry/span.h"
 
 namespace nutshell::service {
 namespace {
@@ -71,7 +72,8 @@ Result<std::vector<BatchResult>> Service::batch(const Caller& caller, const Batc
   std::vector<BatchResult> results(request.items.size());
   std::atomic<std::size_t> next = 0;
   std::mutex told;
-  const auto work = [&] {
+  const auto work = [&, trace = telemetry::active()] {
+    const telemetry::Adopted part(trace);
     for (std::size_t index = next++; index < results.size(); index = next++) {
       BatchResult& result = results[index];
       result.result = run_item(*this, caller, request, index, result);

@@ -109,6 +109,7 @@ void Exporter::run() {
   for (;;) {
     const std::vector<Span> spans = next();
     if (spans.empty()) return;
+    const auto begun = Clock::now();
     const bool is_sent = send(spans);
     bool is_ending = false;
     {
@@ -116,7 +117,7 @@ void Exporter::run() {
       (is_sent ? sent_ : dropped_) += spans.size();
       is_ending = is_ending_;
     }
-    if (is_ending && !is_sent) return;
+    if (is_ending && (!is_sent || Clock::now() - begun > options_.timeout)) return;
     if (is_sent) {
       patience = options_.interval;
       continue;

@@ -96,6 +96,14 @@ Active active() {
   return slot();
 }
 
+Adopted::Adopted(const Active& work) : before_(slot()) {
+  slot() = work;
+}
+
+Adopted::~Adopted() {
+  slot() = before_;
+}
+
 Activity::Activity(SpanSink* sink, std::string_view traceparent, std::string name)
     : sink_(sink), before_(slot()) {
   if (sink_ == nullptr) return;

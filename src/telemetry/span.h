@@ -61,6 +61,18 @@ struct Active {
 // Of the calling thread: a request is answered by one thread, from its beginning to its end.
 Active active();
 
+// Work of another thread for what that one is at.
+class Adopted {
+ public:
+  explicit Adopted(const Active& work);
+  Adopted(const Adopted&) = delete;
+  Adopted& operator=(const Adopted&) = delete;
+  ~Adopted();
+
+ private:
+  Active before_;
+};
+
 // A request: its span is the parent of what its thread does until it ends.
 class Activity {
  public:

@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include <thread>
+
 namespace nutshell::telemetry {
 namespace {
 
@@ -43,6 +45,20 @@ TEST(Activity, GoesOnWithTheCallersTrace) {
   EXPECT_EQ(active().sink, nullptr);
   ASSERT_EQ(kept.spans.size(), 1U);
   EXPECT_EQ(kept.spans[0].parent, TraceContext::parse(kParent)->span);
+}
+
+TEST(Adopted, IsAPartOfAnotherThreadsRequest) {
+  Kept kept;
+  const Activity activity(&kept, kParent, "request");
+  const Active work = active();
+  std::thread([&] {
+    EXPECT_EQ(active().sink, nullptr);
+    {
+      const Adopted part(work);
+      EXPECT_EQ(active().place.span, work.place.span);
+    }
+    EXPECT_EQ(active().sink, nullptr);
+  }).join();
 }
 
 TEST(Activity, SaysNothingWhereTheCallerWantsNothing) {

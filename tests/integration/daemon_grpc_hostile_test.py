@@ -53,6 +53,27 @@ def wrong_tokens_are_refused_and_then_barred():
 
 
 @suite.case
+def a_stranger_costs_no_memory():
+    port = free_port()
+    with grpc_daemon(port=port) as (one, local):
+        with contextlib.closing(Client(f"127.0.0.1:{port}")) as nobody:
+            nobody.methods()  # which anybody may know
+            peak = peak_bytes(one.process.pid)
+            message = local.message("ExecRequest", stdin=bytes(16 << 20))
+            calls = [nobody.channel.unary_unary(f"/{SERVICE}/Exec").future(
+                message.SerializeToString(), timeout=30) for _ in range(30)]
+            codes = {refusal(call.result)[0] for call in calls}
+            expect_equal(codes, {"UNAUTHENTICATED"}, "strangers")
+            grown = peak_bytes(one.process.pid) - peak
+            expect(grown < 100 << 20, f"strangers cost {grown >> 20} MiB")
+
+
+def peak_bytes(process):
+    with open(f"/proc/{process}/status") as status:
+        return next(int(line.split()[1]) << 10 for line in status if line.startswith("VmHWM"))
+
+
+@suite.case
 def hostile_messages_are_refused():
     with grpc_daemon() as (_, client):
         sandbox = client.make()

@@ -50,8 +50,12 @@ std::string address_in(std::string_view peer) {
 std::shared_ptr<Reactor> Reactor::begin(grpc::CallbackServerContext& context, Terms terms) {
   std::shared_ptr<Reactor> reactor(new Reactor(context, std::move(terms)));
   reactor->self_ = reactor;
-  reactor->StartRead(&reactor->incoming_);
   return reactor;
+}
+
+void Reactor::start_reading(service::Caller caller) {
+  caller_ = std::move(caller);
+  StartRead(&incoming_);
 }
 
 Reactor::Reactor(grpc::CallbackServerContext& context, Terms terms)

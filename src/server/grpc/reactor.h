@@ -26,11 +26,15 @@ class Reactor : public grpc::ServerBidiReactor<grpc::ByteBuffer, grpc::ByteBuffe
     std::function<std::optional<Peer>(int descriptor)> local_peer;  // of a connection we accepted
     std::chrono::milliseconds stall_time{30'000};
   };
-  // Lives until gRPC is done with it and nobody else holds it.
+  // Reads nothing yet. Lives until gRPC is done with it and nobody else holds it.
   static std::shared_ptr<Reactor> begin(grpc::CallbackServerContext& context, Terms terms);
   Reactor(const Reactor&) = delete;
   Reactor& operator=(const Reactor&) = delete;
   ~Reactor() override;
+
+  // Once, from when on it is on somebody's behalf.
+  void start_reading(service::Caller caller);
+  [[nodiscard]] const service::Caller& caller() const { return caller_; }
 
   Result<Next> read(google::protobuf::Message& into, const Deadline& deadline) override;
   int input_descriptor() override;
@@ -66,6 +70,7 @@ class Reactor : public grpc::ServerBidiReactor<grpc::ByteBuffer, grpc::ByteBuffe
   const Terms terms_;
   http::Remote remote_;
   std::map<std::string, std::string, std::less<>> metadata_;
+  service::Caller caller_;
   std::shared_ptr<Reactor> self_;  // gRPC's share
 
   mutable std::mutex mutex_;

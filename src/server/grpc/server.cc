@@ -32,6 +32,7 @@ constexpr const char* kServiceName = "nutshell.v1.Nutshell";
 constexpr int kMostStreams = 256;  // of one connection at once
 constexpr int kTickMs = 1000;
 constexpr std::size_t kMostMetadataBytes = 32U << 10U;
+constexpr std::size_t kMostMemoryBytes = 1U << 30U;  // of all calls' messages together
 
 grpc::StatusCode status_of(const Error& error) {
   switch (error.code) {
@@ -121,11 +122,13 @@ class Running : public GrpcServer {
   bool drain(const Deadline& deadline) override;
 
  private:
+  void set_bounds(grpc::ServerBuilder& builder) const;
   std::shared_ptr<Reactor> begin(grpc::CallbackServerContext& context, const Method& method);
   void serve(Reactor& call);
-  grpc::StatusCode answer(Reactor& call, const service::Caller& caller);
-  Result<> handle(Reactor& call, const service::Caller& caller);
-  grpc::StatusCode refuse(Reactor& call, const Gate::Refusal& refusal);
+  grpc::StatusCode answer(Reactor& call);
+  Result<> handle(Reactor& call);
+  void admit(const std::shared_ptr<Reactor>& call);
+  void refuse(Reactor& call, const Gate::Refusal& refusal);
 
   void keep_watch();
   void accept_one();
@@ -142,14 +145,9 @@ class Running : public GrpcServer {
   std::thread watch_;
 };
 
-Result<> Running::open() {
-  // What goes wrong is a status to us; no client writes into our log.
-  gpr_set_log_function([](gpr_log_func_args*) {});
-  grpc::reflection::InitProtoReflectionServerBuilderPlugin();
-  grpc::EnableDefaultHealthCheckService(true);
-  grpc::ServerBuilder builder;
-  builder.RegisterService(&surface_);
+void Running::set_bounds(grpc::ServerBuilder& builder) const {
   builder.SetMaxReceiveMessageSize(static_cast<int>(options_.most_message_bytes));
+  builder.SetResourceQuota(grpc::ResourceQuota("nutshelld").Resize(kMostMemoryBytes));
   builder.AddChannelArgument(GRPC_ARG_MAX_CONCURRENT_STREAMS, kMostStreams);
   builder.AddChannelArgument(GRPC_ARG_MAX_METADATA_SIZE, static_cast<int>(kMostMetadataBytes));
   builder.AddChannelArgument(GRPC_ARG_MAX_CONNECTION_IDLE_MS,
@@ -157,6 +155,16 @@ Result<> Running::open() {
   builder.AddChannelArgument(GRPC_ARG_SERVER_HANDSHAKE_TIMEOUT_MS,
                              static_cast<int>(options_.first_time.count()));
   builder.AddChannelArgument(GRPC_ARG_ALLOW_REUSEPORT, 0);  // a taken port is an error
+}
+
+Result<> Running::open() {
+  // What goes wrong is a status to us; no client writes into our log.
+  gpr_set_log_function([](gpr_log_func_args*) {});
+  grpc::reflection::InitProtoReflectionServerBuilderPlugin();
+  grpc::EnableDefaultHealthCheckService(true);
+  grpc::ServerBuilder builder;
+  builder.RegisterService(&surface_);
+  set_bounds(builder);
   int port = 0;
   if (options_.port != 0) {
     builder.AddListeningPort(with_port(options_.address, options_.port),
@@ -193,10 +201,20 @@ std::shared_ptr<Reactor> Running::begin(grpc::CallbackServerContext& context,
   terms.on_done = [this](Reactor* call) { calls_.with([&](auto& calls) { calls.erase(call); }); };
   auto call = Reactor::begin(context, std::move(terms));
   calls_.with([&](auto& calls) { calls.emplace(call.get(), call); });
+  admit(call);
   return call;
 }
 
-grpc::StatusCode Running::refuse(Reactor& call, const Gate::Refusal& refusal) {
+// Before anything is read: who is not let in costs no memory.
+void Running::admit(const std::shared_ptr<Reactor>& call) {
+  auto caller = options_.gate.admit(call->remote(), call->metadata("authorization"));
+  if (caller) return call->start_reading(std::move(*caller));
+  const Gate::Refusal& refusal = caller.error();
+  if (workers_->take([this, call, refusal] { refuse(*call, refusal); })) return;
+  call->finish(status_of(refusal.error), refusal.error);  // and without a record
+}
+
+void Running::refuse(Reactor& call, const Gate::Refusal& refusal) {
   const std::string& address = call.remote().address;
   // Who is barred already is not worth a record each time.
   if (refusal.status != 429) {
@@ -206,23 +224,27 @@ grpc::StatusCode Running::refuse(Reactor& call, const Gate::Refusal& refusal) {
   const auto status =
       refusal.status == 401 ? grpc::StatusCode::UNAUTHENTICATED : status_of(refusal.error);
   call.finish(status, refusal.error);
-  return status;
+  Answered answered;
+  answered.method = "gRPC";
+  answered.path = call.method().name;
+  answered.status = status;
+  options_.log(answered);
 }
 
-Result<> Running::handle(Reactor& call, const service::Caller& caller) {
+Result<> Running::handle(Reactor& call) {
   const auto request = call.method().make_request();
   const auto reply = call.method().make_reply();
   if (TRY(call.read(*request, Deadline::never())) != Rpc::Next::Message) {
     return failure(ErrorCode::InvalidArgument, "the call has no message");
   }
-  RpcCall rpc{call, options_.service, caller, *request, *reply, options_.more_metrics};
+  RpcCall rpc{call, options_.service, call.caller(), *request, *reply, options_.more_metrics};
   TRY(call.method().handle(rpc));
   call.finish(call.method().streams_reply ? nullptr : reply.get());
   return {};
 }
 
-grpc::StatusCode Running::answer(Reactor& call, const service::Caller& caller) {
-  const auto done = handle(call, caller);
+grpc::StatusCode Running::answer(Reactor& call) {
+  const auto done = handle(call);
   if (done) return grpc::StatusCode::OK;
   call.finish(status_of(done.error()), done.error());
   return status_of(done.error());
@@ -233,15 +255,12 @@ void Running::serve(Reactor& call) {
   const std::string* parent = call.metadata("traceparent");
   telemetry::Activity activity(options_.spans, parent == nullptr ? std::string_view() : *parent,
                                fmt::format("{}/{}", kServiceName, call.method().name));
-  const auto caller = options_.gate.admit(call.remote(), call.metadata("authorization"));
   Answered answered;
   answered.method = "gRPC";
   answered.path = call.method().name;
-  if (caller) {
-    answered.who = caller->who;
-    answered.tenant = caller->tenant;
-  }
-  answered.status = caller ? answer(call, *caller) : refuse(call, caller.error());
+  answered.who = call.caller().who;
+  answered.tenant = call.caller().tenant;
+  answered.status = answer(call);
   answered.duration = std::chrono::duration_cast<std::chrono::microseconds>(Clock::now() - begin);
   activity.add("rpc.system", "grpc");
   activity.add("rpc.grpc.status_code", std::int64_t{answered.status});

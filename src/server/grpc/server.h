@@ -36,7 +36,7 @@ struct GrpcOptions {
   std::size_t most_message_bytes = 17U << 20U;
   std::chrono::milliseconds first_time{10'000};  // in which a call's first message must come
   std::chrono::milliseconds stall_time{30'000};  // of one write
-  std::chrono::milliseconds idle_time{300'000};  // of a connection without calls
+  std::chrono::milliseconds idle_time{75'000};   // of a connection without calls
   std::function<void(const Answered&)> log = [](const Answered&) {};
   telemetry::SpanSink* spans = nullptr;  // none: nobody wants any
   std::function<service::MetricsSnapshot()> more_metrics = [] {
