@@ -107,20 +107,21 @@ int Init::run() {
 void Init::work() {
   while (exit_status_ < 0 && !has_new_rules_) {
     poll_once();
-    execs_.reap_children();
+    // While nobody runs, the signal tells of every process that comes to be init's.
+    if (std::exchange(has_ended_children_, false) || execs_.is_busy()) execs_.reap_children();
     for (Connection& connection : connections_)
       connection.progress();
     check_deadlines();
     execs_.check();
     execs_.finish();
     write_to_all();
+    files_.spent.clear();
     execs_.drop_finished();
   }
 }
 
 void Init::poll_once() {
   Polled polled;
-  polled.add(children_.get(), POLLIN, {Polled::What::Children});
   polled.add(setup_.control.get(), POLLIN, {Polled::What::Control});
   polled.add(setup_.listener.get(), POLLIN, {Polled::What::Listener});
   for (Connection& connection : connections_) {
@@ -135,6 +136,7 @@ void Init::poll_once() {
     polled.add(exec->error_descriptor(), POLLIN, entry);
     polled.add(exec->input_descriptor(), POLLOUT, entry);
   }
+  polled.add(children_.get(), POLLIN, {Polled::What::Children});
   const int ready =
       ::poll(polled.descriptors.data(), polled.descriptors.size(), next_deadline().poll_timeout());
   if (ready > 0) serve(polled);
@@ -148,9 +150,10 @@ void Init::serve(const Polled& polled) {
     switch (entry.what) {
       case Polled::What::Children: {
         signalfd_siginfo information{};
-        // Only to make it unreadable again: who has ended is asked right after.
-        while (::read(children_.get(), &information, sizeof information) > 0) {
-        }
+        // Only to make it unreadable again: who has ended is asked right after. However many they
+        // are, the signal is kept once.
+        (void)!::read(children_.get(), &information, sizeof information);
+        has_ended_children_ = true;
         break;
       }
       case Polled::What::Control:
@@ -164,6 +167,8 @@ void Init::serve(const Polled& polled) {
         if ((events & (POLLIN | POLLHUP | POLLERR)) != 0) {
           entry.connection->read_available(
               [this](const wire::Frame& frame) { return open_conversation(frame); });
+          // At once; what a command wrote waits for its end, which is often there by now.
+          if (!execs_.is_busy()) entry.connection->write_available();
         }
         if (setup_.idle_timeout > 0ms) idle_ = Deadline::in(setup_.idle_timeout);
         break;

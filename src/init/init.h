@@ -48,6 +48,7 @@ class Init {
   std::list<Connection> connections_;
   Deadline ttl_;
   Deadline idle_ = Deadline::never();
+  bool has_ended_children_ = false;
   bool has_new_rules_ = false;
   int exit_status_ = -1;  // set once the end has come
 };

@@ -79,8 +79,9 @@ Attempt<Edited> edit_bytes(const std::string& bytes, const wire::EditFile& reque
 }
 
 // The file gets its new bytes, and the change is described.
-Attempt<PathChange> put_in_place(const FilesState& state, const Place& place, WholeFile old,
+Attempt<PathChange> put_in_place(FilesState& state, const Place& place, WholeFile old,
                                  std::string bytes, std::string_view shown) {
+  state.spent.push_back(std::move(old.file));
   auto written = replace(place, old.status, bytes);
   if (!written && written.error().code == ErrorCode::Cancelled) {
     return refuse("stale", fmt::format("{} changed while it was edited.", printable(shown)), {},
@@ -131,6 +132,7 @@ Attempt<wire::Changed> edit_file(FilesState& state, const wire::EditFile& reques
   changed.version = short_version(version);
   changed.total_lines = edited->places.total_lines;
   changed.lines = std::move(edited->places.lines);
+  state.spent.push_back(std::move(place->directory));
   return changed;
 }
 

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cstring>
 
 #include "init/files/nearest_lines.h"
 #include "init/files/version.h"
@@ -62,6 +63,19 @@ std::string with_crlf(std::string_view text) {
   return converted;
 }
 
+// By memmem: a text that begins with a newline, as many do, would have find() stop at every line.
+std::vector<std::size_t> places_in(std::string_view text, std::string_view wanted) {
+  std::vector<std::size_t> places;
+  for (std::size_t from = 0; from < text.size();) {
+    const void* const next =
+        ::memmem(text.data() + from, text.size() - from, wanted.data(), wanted.size());
+    if (next == nullptr) break;
+    places.push_back(static_cast<std::size_t>(static_cast<const char*>(next) - text.data()));
+    from = places.back() + wanted.size();
+  }
+  return places;
+}
+
 std::string lines_of(const std::vector<std::size_t>& places, std::string_view text) {
   constexpr std::size_t kMostShown = 10;
   std::string list;
@@ -105,11 +119,7 @@ Attempt<std::vector<EditedText::Span>> EditedText::find_all(const wire::Edit& ed
   const bool is_raw = old_text.find('\r') != std::string::npos;
   const PlainView plain(is_raw ? std::string_view() : text_);
   const std::string_view view = is_raw ? text_ : plain.view();
-  std::vector<std::size_t> found;
-  for (std::size_t at = view.find(old_text); at != std::string_view::npos;
-       at = view.find(old_text, at + old_text.size())) {
-    found.push_back(at);
-  }
+  const std::vector<std::size_t> found = places_in(view, old_text);
   if (found.empty()) return refuse_not_found(text_, old_text, shown);
   if (found.size() > 1 && edit.replaces_all == 0) {
     return refuse("not_unique",

@@ -3,6 +3,7 @@
 
 #include <functional>
 #include <string>
+#include <vector>
 
 #include "init/files/change_journal.h"
 #include "init/files/copied_tree.h"
@@ -17,6 +18,9 @@ struct FilesState {
   OpenChanges open_changes;  // begun by copying, and not ended yet
   // Names what runs in the sandbox besides init; empty: nothing does.
   std::function<std::string()> running = [] { return std::string(); };
+  // Closed once the answer is on its way. The last descriptor of a file that was replaced: the
+  // kernel then takes its pages apart, for which nobody need wait.
+  std::vector<UniqueFd> spent;
 };
 
 }  // namespace nutshell::init

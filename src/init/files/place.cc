@@ -19,6 +19,9 @@ namespace nutshell::init {
 namespace {
 
 constexpr int kMostLinks = 40;  // as the kernel
+// STATX_MNT_ID_UNIQUE of Linux 6.8, which older headers lack: this number is never used again.
+constexpr unsigned kUniqueMountId = 0x4000;
+constexpr unsigned kMountId = STATX_MNT_ID | kUniqueMountId;
 
 bool lies_below(std::string_view path, std::string_view root) {
   if (root == "/") return path.starts_with('/');
@@ -112,16 +115,19 @@ Attempt<Place> open_directory(const WritableRoots& roots, const std::string& wan
 
 Attempt<> WritableRoots::check(const Located& located, std::string_view shown) const {
   struct statx here {};
-  if (::statx(located.directory.get(), "", AT_EMPTY_PATH, STATX_MNT_ID, &here) != 0) {
+  if (::statx(located.directory.get(), "", AT_EMPTY_PATH, kMountId, &here) != 0) {
     return refuse(syscall_failure("stat").value(), shown);
   }
+  const bool is_known = std::find(mounts_.begin(), mounts_.end(), here.stx_mnt_id) != mounts_.end();
+  if (is_known && located.path.starts_with('/')) return {};
   bool is_below = false;
   for (const std::string& root : paths_) {
     struct statx top {};
-    if (::statx(AT_FDCWD, root.c_str(), 0, STATX_MNT_ID, &top) != 0) continue;
+    if (::statx(AT_FDCWD, root.c_str(), 0, kMountId, &top) != 0) continue;
     is_below = is_below || lies_below(located.path, root);
     if (top.stx_mnt_id != here.stx_mnt_id) continue;
     const bool is_mount = (top.stx_attributes & STATX_ATTR_MOUNT_ROOT) != 0;
+    if (is_mount && (top.stx_mask & kUniqueMountId) != 0) know(top.stx_mnt_id);
     if ((is_mount || lies_below(located.path, root)) && located.path.starts_with('/')) return {};
   }
   if (is_below) {
@@ -130,6 +136,12 @@ Attempt<> WritableRoots::check(const Located& located, std::string_view shown) c
   }
   return refuse("outside_root", fmt::format("{} is outside the workspace.", printable(shown)), {},
                 fmt::format("Files can be changed below {}.", fmt::join(paths_, " and ")));
+}
+
+void WritableRoots::know(std::uint64_t mount) const {
+  constexpr std::size_t kMostKnown = 8;
+  if (mounts_.size() >= kMostKnown) mounts_.clear();
+  mounts_.push_back(mount);
 }
 
 Attempt<WritableRoots::Located> WritableRoots::open_plain(const std::string& path,

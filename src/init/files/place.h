@@ -35,7 +35,12 @@ class WritableRoots {
  private:
   [[nodiscard]] Attempt<> check(const Located& located, std::string_view shown) const;
 
+  void know(std::uint64_t mount) const;
+
   std::vector<std::string> paths_;
+  // Mounts that were found to be a root, by numbers that no other mount will ever have: a memory
+  // of the kernel's answer, no state of this object.
+  mutable std::vector<std::uint64_t> mounts_;
 };
 
 // A directory that was missing on the way.

@@ -9,6 +9,7 @@
 #include <algorithm>
 
 #include "base/beneath.h"
+#include "base/deadline.h"
 #include "base/file.h"
 #include "base/random_id.h"
 #include "init/files/version.h"
@@ -25,13 +26,20 @@ Refusal refuse_size(std::uint64_t bytes, std::string_view shown) {
                 "Use grep, or bash with head, tail or sed -n.");
 }
 
-Attempt<WholeFile> read_opened(int file, std::string_view shown) {
-  WholeFile whole;
-  if (::fstat(file, &whole.status) != 0) return refuse(syscall_failure("stat").value(), shown);
+// Different for every call of a process, and had without a system call; no secret.
+std::string momentary_name() {
+  const auto moment = Clock::now().time_since_epoch();
+  return fmt::format(".nutshell-{:x}", std::chrono::nanoseconds(moment).count());
+}
+
+Attempt<WholeFile> read_opened(UniqueFd file, std::string_view shown) {
+  WholeFile whole{{}, {}, std::move(file)};
+  const int fd = whole.file.get();
+  if (::fstat(fd, &whole.status) != 0) return refuse(syscall_failure("stat").value(), shown);
   if (!S_ISREG(whole.status.st_mode)) return refuse_special(whole.status, shown);
   const auto size = static_cast<std::uint64_t>(whole.status.st_size);
   if (size > kMostTextBytes) return refuse_size(size, shown);
-  auto bytes = read_to_end(file, size, kMostTextBytes);
+  auto bytes = read_to_end(fd, size, kMostTextBytes);
   if (!bytes) return refuse(bytes.error(), shown);
   if (bytes->size() > kMostTextBytes) return refuse_size(bytes->size(), shown);
   whole.bytes = std::move(*bytes);
@@ -64,22 +72,22 @@ Attempt<WholeFile> read_whole(const std::string& path, std::string_view shown) {
     return refuse(syscall_failure("open").value(), shown);
   }
   if (!S_ISREG(status.st_mode)) return refuse_special(status, shown);
-  const auto file = open_beneath(AT_FDCWD, path, kReading, 0, Links::Follow);
+  auto file = open_beneath(AT_FDCWD, path, kReading, 0, Links::Follow);
   if (!file) return refuse(file.error(), shown);
   struct statfs system {};
   if (::fstatfs(file->get(), &system) == 0 && system.f_type == PROC_SUPER_MAGIC) {
     return refuse("bad_argument", fmt::format("{} is a file of the kernel.", printable(shown)), {},
                   "Read it with bash.");
   }
-  return read_opened(file->get(), shown);
+  return read_opened(std::move(*file), shown);
 }
 
 Attempt<WholeFile> read_whole(const Place& place, std::string_view shown) {
   if (!place.is_there()) return refuse_missing(place.path, shown);
   if (!S_ISREG(place.found.st_mode)) return refuse_special(place.found, shown);
-  const auto file = open_at(place.directory.get(), place.name.c_str(), kReading | O_NOFOLLOW);
+  auto file = open_at(place.directory.get(), place.name.c_str(), kReading | O_NOFOLLOW);
   if (!file) return refuse(file.error(), shown);
-  return read_opened(file->get(), shown);
+  return read_opened(std::move(*file), shown);
 }
 
 Result<std::string> version_of(int file) {
@@ -95,11 +103,15 @@ Result<std::string> version_of(int file) {
 }
 
 Result<NewFile> NewFile::create(const Place& place, mode_t mode) {
-  std::string temporary = temporary_name();
+  constexpr int kFlags = O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW;
   const int directory = place.directory.get();
-  UniqueFd file = TRY(open_at(directory, temporary.c_str(),
-                              O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW, mode & 0777U));
-  return NewFile(directory, std::move(temporary), std::move(file));
+  std::string temporary = momentary_name();
+  auto file = open_at(directory, temporary.c_str(), kFlags, mode & 0777U);
+  if (!file && file.error().code == ErrorCode::AlreadyExists) {
+    temporary = temporary_name();
+    file = open_at(directory, temporary.c_str(), kFlags, mode & 0777U);
+  }
+  return NewFile(directory, std::move(temporary), TRY(std::move(file)));
 }
 
 NewFile::NewFile(NewFile&& other) noexcept
@@ -130,6 +142,7 @@ Result<struct stat> NewFile::take_on(mode_t mode, uid_t owner, gid_t group) {
 }
 
 Result<> NewFile::take_name(const Place& place) {
+  file_.reset();  // who runs it under its name finds nobody writing to it
   if (::renameat(directory_, temporary_.c_str(), directory_, place.name.c_str()) != 0) {
     return syscall_failure("replace");
   }

@@ -17,6 +17,7 @@ inline constexpr std::uint64_t kMostTextBytes = 64ULL << 20U;
 struct WholeFile {
   struct stat status {};
   std::string bytes;
+  UniqueFd file;  // what they were read from
 };
 
 // Any regular file of the sandbox but /proc's: those never end, or show init's own memory.
@@ -46,7 +47,7 @@ class NewFile {
   // rather than giving the file to somebody else.
   Result<struct stat> take_on(mode_t mode, uid_t owner, gid_t group);
   Result<struct stat> take_on(mode_t mode) { return take_on(mode, kUnknownId, kUnknownId); }
-  Result<> take_name(const Place& place);
+  Result<> take_name(const Place& place);  // and is closed
 
  private:
   NewFile(int directory, std::string temporary, UniqueFd file)
@@ -57,7 +58,7 @@ class NewFile {
   UniqueFd file_;
 };
 
-// A name that is ours: tools leave out what begins like this.
+// A name that is ours and that nobody can guess: tools leave out what begins like this.
 std::string temporary_name();
 
 Image image_of(const struct stat& status);

@@ -65,7 +65,8 @@ Attempt<> check_kind(const Place& place, const wire::Remove& request, const stru
   const std::uint64_t count = count_entries(place);
   if (count == 0) return {};
   return refuse("is_directory",
-                fmt::format("{} is a directory with {} entries.", printable(request.path), count),
+                fmt::format("{} is a directory with {} {}.", printable(request.path), count,
+                            count == 1 ? "entry" : "entries"),
                 {}, "Set recursive=true to delete it with everything in it.");
 }
 

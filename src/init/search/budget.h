@@ -39,5 +39,7 @@ class Budget {
 
 // Without its path. Kind Other and no size if it is gone by now.
 wire::FileInfo describe_entry(int directory, const char* path);
+// The same, but not where a link leads.
+wire::FileInfo describe_status(int directory, const char* path);
 
 }  // namespace nutshell::init::search

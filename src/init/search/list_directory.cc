@@ -13,6 +13,7 @@
 
 #include "base/deadline.h"
 #include "init/search/budget.h"
+#include "init/search/described_entries.h"
 #include "init/search/directory_entries.h"
 #include "init/search/ignore_rules.h"
 
@@ -59,6 +60,7 @@ class Lister {
   bool read_names(int directory, const std::string& path, const IgnoreLevel* ignore, Level& level);
   void leave_out(const std::string& path);
   void show(int directory, const Name& name, const std::string& path, const UniqueFd& below);
+  void show_last(int directory, const std::vector<Name>& names, const std::string& path);
   static std::uint64_t count_children(int directory, std::string_view name);
 
   const wire::ListDirectory& request_;
@@ -123,6 +125,24 @@ void Lister::show(int directory, const Name& name, const std::string& path, cons
       {std::move(info), is_counted ? count_children(directory, name.text) : 0});
 }
 
+// A whole directory of the deepest level: nothing comes between its entries.
+void Lister::show_last(int directory, const std::vector<Name>& names, const std::string& path) {
+  const std::uint64_t skipped =
+      std::min<std::uint64_t>(request_.offset - std::min(request_.offset, seen_), names.size());
+  seen_ += names.size();
+  std::vector<const char*> shown;
+  for (std::size_t i = skipped; i < names.size() && shown.size() < budget_.left(); ++i)
+    shown.push_back(names[i].text.data());
+  std::vector<wire::FileInfo> infos = describe_entries(directory, shown);
+  for (std::size_t i = 0; i < infos.size(); ++i) {
+    infos[i].path.append(path).append(names[skipped + i].text);
+    if (!budget_.take(infos[i])) return;
+    const bool is_counted = infos[i].kind == wire::FileKind::Directory;
+    listing_.entries.push_back(
+        {std::move(infos[i]), is_counted ? count_children(directory, shown[i]) : 0});
+  }
+}
+
 bool Lister::list(int directory, const std::string& path, std::uint32_t depth,
                   std::shared_ptr<const IgnoreLevel> above) {
   if (deadline_.has_passed() || seen_ > kMostCounted) {
@@ -137,13 +157,17 @@ bool Lister::list(int directory, const std::string& path, std::uint32_t depth,
   if (!read_names(directory, path, ignore.get(), level)) return false;
   if (depth == 1)
     listing_.entries.reserve(std::min<std::size_t>(level.names.size(), budget_.left()));
-  const std::uint32_t deepest = std::min(request_.depth, kMostDepth);
+  for (const Name& name : level.names)
+    ++(name.is_directory ? listing_.total_directories : listing_.total_files);
+  if (depth >= std::min(request_.depth, kMostDepth)) {
+    show_last(directory, level.names, path);
+    return true;
+  }
   for (const Name& name : level.names) {
-    const bool descends = name.is_directory && depth < deepest && name.text != ".git";
+    const bool descends = name.is_directory && name.text != ".git";
     const UniqueFd below(descends ? ::openat(directory, name.text.data(),
                                              O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC)
                                   : -1);
-    ++(name.is_directory ? listing_.total_directories : listing_.total_files);
     show(directory, name, path, below);
     if (!below) continue;
     (void)list(below.get(), fmt::format("{}{}/", path, name.text), depth + 1,

@@ -94,6 +94,26 @@ TEST_F(ListDirectoryTest, PagesAreThePartsOfTheWhole) {
   EXPECT_EQ(together, whole);
 }
 
+TEST_F(ListDirectoryTest, DescribesEachOfManyEntries) {
+  constexpr std::size_t kEntries = 1200;  // enough for two threads
+  for (std::size_t i = 0; i < kEntries; ++i) {
+    const std::string name = "many/" + std::to_string(1'000'000 + i);
+    if (i % 100 == 7) {
+      fs::create_symlink("target" + std::to_string(i), scratch_ / name);
+    } else {
+      put(name, std::string(i, 'x'));
+    }
+  }
+  const auto listing = list({"many", 1, 0, 0, 4000});
+  ASSERT_EQ(listing.entries.size(), kEntries);
+  for (std::size_t i = 0; i < kEntries; ++i) {
+    const wire::FileInfo& info = listing.entries[i].info;
+    EXPECT_EQ(info.path, std::to_string(1'000'000 + i));
+    EXPECT_EQ(info.target, i % 100 == 7 ? "target" + std::to_string(i) : "");
+    EXPECT_EQ(info.size, i % 100 == 7 ? info.target.size() : i);
+  }
+}
+
 TEST_F(ListDirectoryTest, TakesTensOfThousandsOfEntries) {
   fill("many", 60'000);
   wire::ListDirectory request;
