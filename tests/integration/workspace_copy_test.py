@@ -1,7 +1,10 @@
 #!/usr/bin/env python3
 """Where no layers can be stacked: the directory is copied."""
+import contextlib
 import json
 import os
+import platform
+import subprocess
 import sys
 
 from support import Skip, Suite, call, expect, expect_equal, expect_refusal, sandbox, scratch
@@ -85,6 +88,69 @@ def a_copy_has_only_what_the_sandbox_may_read():
             expect_equal(shell(made, "cat fixed/file; stat -c %a fixed"), "fixed\n555\n", "it")
 
 
+@contextlib.contextmanager
+def untranslatable(place):
+    """A file system that translates no owners, mounted there."""
+    if os.geteuid() != 0:
+        raise Skip("a plain user's directory needs no translation of owners")
+    place.mkdir()
+    mounted = subprocess.run(["mount", "-t", "ramfs", "none", str(place)], capture_output=True,
+                             check=False)
+    if mounted.returncode != 0:
+        raise Skip("no ramfs can be mounted here")
+    try:
+        yield place
+    finally:
+        subprocess.run(["umount", "-l", str(place)], check=True)
+
+
+@suite.case
+def a_file_system_without_translation_is_copied():
+    with scratch() as directory, untranslatable(directory / "project") as root:
+        make_tree(root)
+        for path in (root, *root.rglob("*")):
+            os.chown(path, 4711, 4712, follow_symlinks=False)
+        with sandbox("--workspace", str(root)) as made:
+            told = json.loads(call("info", made, "--json").stdout)["workspace_mode"]
+            expect_equal(told, "copy", "the mode")
+            expect(b"translates no owners" in call("info", made).stdout, "the reason")
+            expect_equal(shell(made, "stat -c '%u %a' . README src/tool.sh; cat README"),
+                         "1000 755\n1000 644\n1000 755\nhello\n", "owners, modes and bytes")
+            expect_equal(changes_of(made), {}, "changes")
+            shell(made, CHANGES)
+            expect(call("apply", made).status == 0, "apply")
+            expect_equal((root / "README/file").read_text(), "inside\n", "what was applied")
+            expect_equal({path.lstat().st_uid for path in root.rglob("*")}, {4711}, "owners here")
+            expect_equal(changes_of(made), {}, "changes after apply")
+        expect_refusal(call("create", "--workspace", str(root), "--workspace-mode", "overlay"),
+                       "translates no owners")
+        expect_refusal(call("create", "--unsafe-mount", f"{root}:/workspace/direct"),
+                       "translate the owner")
+
+
+@suite.case
+def such_a_copy_is_read_with_the_eyes_of_its_owner():
+    for owner in (4711, 0):
+        with scratch() as directory, untranslatable(directory / "project") as root:
+            for name, mode, user, group in (("own", 0o600, owner, owner),
+                                            ("shown", 0o644, 4713, 4713),
+                                            ("secret", 0o600, 4713, 4713),
+                                            ("adm", 0o640, 4713, 4),
+                                            ("rooted", 0o640, 4713, 0),
+                                            ("denied", 0o000, owner, owner)):
+                (root / name).write_text(f"{name}\n")
+                os.chown(root / name, user, group)
+                (root / name).chmod(mode)
+            (root / "shut").mkdir()
+            (root / "shut/inside").write_text("inside\n")
+            os.chown(root / "shut", 4713, 4713)
+            (root / "shut").chmod(0o700)
+            os.chown(root, owner, owner if owner else 4714)
+            with sandbox("--workspace", str(root)) as made:
+                expect_equal(shell(made, "ls; cat own shown"), "own\nshown\nown\nshown\n",
+                             f"what a directory of {owner} gives")
+
+
 @suite.case
 def a_directory_that_does_not_fit_is_not_copied():
     with scratch() as directory:
@@ -94,15 +160,28 @@ def a_directory_that_does_not_fit_is_not_copied():
         expect_refusal(ended, "copy the workspace", "--disk")
 
 
+def stacks_layers():
+    """Whether files in memory keep the marks of layers: from Linux 6.6 on."""
+    return tuple(map(int, platform.release().split(".")[:2])) >= (6, 6)
+
+
 @suite.case
 def info_says_how_the_directory_came_in():
-    for mode, words in (("auto", b"copy-on-write"), ("overlay", b"copy-on-write"),
-                        ("copy", b"copied (as asked for)")):
-        with workspace("--workspace-mode", mode) as (_, made):
+    layered = ("overlay", b"copy-on-write") if stacks_layers() else ("copy", b"Linux 6.6")
+    for asked, mode, words in (("auto", *layered), ("copy", "copy", b"copied (as asked for)")):
+        with workspace("--workspace-mode", asked) as (_, made):
             shown = call("info", made)
-            expect(words in shown.stdout, f"{mode}: {shown!r}")
+            expect(words in shown.stdout, f"{asked}: {shown!r}")
             told = json.loads(call("info", made, "--json").stdout)["workspace_mode"]
-            expect_equal(told, "copy" if mode == "copy" else "overlay", mode)
+            expect_equal(told, mode, asked)
+    with scratch() as directory:
+        ended = call("create", "--workspace", str(make_tree(directory / "project")),
+                     "--workspace-mode", "overlay")
+        if stacks_layers():
+            expect(ended.status == 0, f"overlay: {ended!r}")
+            call("destroy", ended.stdout.decode().strip())
+        else:
+            expect_refusal(ended, "Linux 6.6")
     expect_refusal(call("create", "--workspace-mode", "magic"), "auto, overlay or copy")
 
 

@@ -20,6 +20,7 @@
 namespace nutshell::native {
 namespace {
 
+constexpr const char* kNoTranslation = "its file system, or this kernel, translates no owners";
 constexpr std::uint64_t kReadOnly = MOUNT_ATTR_RDONLY | MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV;
 // Where the new root stands for the moment before it becomes the root.
 constexpr const char* kStagingPlace = "/tmp";
@@ -144,18 +145,28 @@ Result<> mount_layers(const PrivateRoot& root, int store) {
   return mount_workspace({store, root.base, {kFirstLayer}}, Standing::Hidden);
 }
 
+// As root the directory's owner appears as the sandbox's user, if the file system can translate.
+Result<Eyes> eyes_for(const PrivateRoot& root) {
+  struct stat status {};
+  if (::fstat(root.base, &status) != 0) return syscall_failure("stat", "/workspace");
+  const bool is_foreign = root.privilege == Privilege::Root && status.st_uid != root.owner.user;
+  return is_foreign ? Eyes::OfHostOwner : Eyes::OfSandbox;
+}
+
 Result<> begin_workspace(const PrivateRoot& root, PrivateParts& parts) {
   if (root.base < 0) return bind_path("/workspace/workspace", "/workspace");
   parts.why_copied = "as asked for";
+  const Eyes eyes = TRY(eyes_for(root));
   if (root.workspace_mode != WorkspaceMode::Copy) {
-    auto mounted = mount_layers(root, parts.store.get());
+    auto mounted = eyes == Eyes::OfSandbox ? mount_layers(root, parts.store.get())
+                                           : failure(ErrorCode::Unsupported, kNoTranslation);
     parts.why_copied = mounted ? "" : mounted.error().message;
     const bool is_final = mounted || mounted.error().code != ErrorCode::Unsupported ||
                           root.workspace_mode == WorkspaceMode::Overlay;
     if (is_final) return mounted;
     if (::chdir("/") != 0) return syscall_failure("chdir", "/");
   }
-  parts.copied_base = TRY(copy_workspace({parts.store.get(), root.base, root.owner}));
+  parts.copied_base = TRY(copy_workspace({parts.store.get(), root.base, root.owner, eyes}));
   return bind_path("/workspace/workspace", "/workspace");
 }
 

@@ -202,7 +202,8 @@ Result<HostDirectories> Starter::bring_directories(const SandboxSpec& spec,
   using enum UnsafeMount::Access;
   HostDirectories brought;
   if (!spec.workspace.empty()) {
-    const HostDirectory workspace{spec.workspace, ReadOnly, abilities_.privilege, ids};
+    const HostDirectory workspace{spec.workspace, ReadOnly, abilities_.privilege, ids,
+                                  Translation::WherePossible};
     brought.base = TRY(bring_host_directory(workspace));
     brought.base_to_stack = TRY(bring_again(brought.base, workspace));
   }

@@ -9,6 +9,7 @@
 
 #include <csignal>
 
+#include "backends/native/foreign_copy.h"
 #include "backends/native/workspace_mount.h"
 #include "base/copy_tree.h"
 #include "base/defer.h"
@@ -24,24 +25,17 @@ Result<UniqueFd> open_directory(int directory, const char* name) {
   return open_at(directory, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW);
 }
 
-Result<UniqueFd> copy_twice(const WorkspaceCopy& copy) {
-  const UniqueFd from = TRY(open_directory(copy.from, "."));
-  const UniqueFd workspace = TRY(open_directory(copy.store, kFirstLayer));
-  if (::mkdirat(copy.store, kPristine, 0700) != 0) return syscall_failure("mkdir", kPristine);
-  UniqueFd pristine = TRY(open_directory(copy.store, kPristine));
+Result<UniqueFd> open_workspace(const WorkspaceCopy& copy) {
+  UniqueFd workspace = TRY(open_directory(copy.store, kFirstLayer));
   struct stat status {};
-  if (::fstat(from.get(), &status) != 0 ||
+  if (::fstat(copy.from, &status) != 0 ||
       ::fchmod(workspace.get(), (status.st_mode & 0777U) | 0700U) != 0) {
     return syscall_failure("own", "/workspace");
   }
-  TRY(copy_tree(from.get(), workspace.get(), Unreadable::LeftOut));
-  TRY(copy_tree(workspace.get(), pristine.get(), Unreadable::LeftOut));
-  return pristine;
+  return workspace;
 }
 
-}  // namespace
-
-Result<UniqueFd> copy_workspace(const WorkspaceCopy& copy) {
+Result<UniqueFd> copy_as_sandbox(const WorkspaceCopy& copy, int workspace) {
   // As the sandbox's user: what it could not read where it lies, it does not get as a copy.
   const auto user = static_cast<uid_t>(::setfsuid(copy.owner.user));
   const auto group = static_cast<gid_t>(::setfsgid(copy.owner.group));
@@ -50,6 +44,23 @@ Result<UniqueFd> copy_workspace(const WorkspaceCopy& copy) {
     ::setfsgid(group);
     ::prctl(PR_SET_PDEATHSIG, SIGKILL);  // cleared by a change of user
   });
+  if (copy.eyes == Eyes::OfSandbox) TRY(copy_tree(copy.from, workspace, Unreadable::LeftOut));
+  if (::mkdirat(copy.store, kPristine, 0700) != 0) return syscall_failure("mkdir", kPristine);
+  UniqueFd pristine = TRY(open_directory(copy.store, kPristine));
+  TRY(copy_tree(workspace, pristine.get(), Unreadable::LeftOut));
+  return pristine;
+}
+
+Result<UniqueFd> copy_twice(const WorkspaceCopy& copy) {
+  const UniqueFd workspace = TRY(open_workspace(copy));
+  if (copy.eyes == Eyes::OfHostOwner)
+    TRY(copy_as_its_owner({copy.from, workspace.get(), copy.owner}));
+  return copy_as_sandbox(copy, workspace.get());
+}
+
+}  // namespace
+
+Result<UniqueFd> copy_workspace(const WorkspaceCopy& copy) {
   auto pristine = copy_twice(copy);
   if (pristine) return pristine;
   if (pristine.error().code != ErrorCode::ResourceExhausted) {

@@ -7,10 +7,15 @@
 
 namespace nutshell::native {
 
+// Who reads the directory: the sandbox's user, or its owner on the host where the two cannot be
+// made the same.
+enum class Eyes { OfSandbox, OfHostOwner };
+
 struct WorkspaceCopy {
   int store = -1;  // root of the scratch file system; holds /workspace and what it is compared with
   int from = -1;   // the user's directory
   HostIds owner;   // reads it, and has the copies
+  Eyes eyes = Eyes::OfSandbox;
 };
 
 // Fills the workspace, and returns a second copy in the store that stays as it is. Both count

@@ -67,10 +67,12 @@ Result<> translate_owner(int mount, const HostIds& to) {
   mount_attr wanted{};
   wanted.attr_set = MOUNT_ATTR_IDMAP;
   wanted.userns_fd = static_cast<std::uint64_t>(translation.get());
-  if (::mount_setattr(mount, "", AT_EMPTY_PATH, &wanted, sizeof wanted) != 0) {
-    return syscall_failure("translate the owner of the directory's files");
-  }
-  return {};
+  if (::mount_setattr(mount, "", AT_EMPTY_PATH, &wanted, sizeof wanted) == 0) return {};
+  const int problem = errno;
+  const Error error =
+      syscall_failure(problem, "translate the owner of the directory's files").value();
+  const bool is_unable = problem == EINVAL || problem == ENOSYS || problem == EPERM;
+  return is_unable ? failure(ErrorCode::Unsupported, error.message) : Failure(error);
 }
 
 Result<UniqueFd> clone_host_directory(const HostDirectory& directory) {
@@ -79,7 +81,11 @@ Result<UniqueFd> clone_host_directory(const HostDirectory& directory) {
   std::uint64_t attributes = MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV;
   if (directory.access == UnsafeMount::Access::ReadOnly) attributes |= MOUNT_ATTR_RDONLY;
   TRY(set_attributes(mount.get(), attributes, Subtree::One));
-  if (directory.privilege == Privilege::Root) TRY(translate_owner(mount.get(), directory.owner));
+  if (directory.privilege == Privilege::Rootless) return mount;
+  auto translated = translate_owner(mount.get(), directory.owner);
+  const bool is_accepted = translated || (translated.error().code == ErrorCode::Unsupported &&
+                                          directory.translation == Translation::WherePossible);
+  if (!is_accepted) return Failure(std::move(translated).error());
   return mount;
 }
 
@@ -160,7 +166,11 @@ Result<UniqueFd> bring_host_directory(const HostDirectory& directory) {
 }
 
 Result<UniqueFd> bring_again(const UniqueFd& brought, const HostDirectory& directory) {
-  if (directory.privilege == Privilege::Root) return clone_mount(brought.get(), "", Subtree::One);
+  if (directory.privilege == Privilege::Root) {
+    // A detached mount can be cloned since Linux 6.15; before, the way there is gone once more.
+    auto cloned = clone_mount(brought.get(), "", Subtree::One);
+    if (cloned) return cloned;
+  }
   UniqueFd again = TRY(bring_host_directory(directory));
   struct stat first {};
   struct stat second {};

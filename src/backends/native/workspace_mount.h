@@ -12,11 +12,16 @@
 
 namespace nutshell::native {
 
+// Whether a directory whose file system translates no owners is brought all the same, with the
+// owners it has on the host.
+enum class Translation { Required, WherePossible };
+
 struct HostDirectory {
   std::string path;
   UnsafeMount::Access access = UnsafeMount::Access::ReadOnly;
   Privilege privilege = Privilege::Rootless;
   HostIds owner;  // who the owner of the directory is to appear as
+  Translation translation = Translation::Required;
 };
 
 // A detached mount of it, for this process to keep and its children to attach. Files of anybody
