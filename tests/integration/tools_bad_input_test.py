@@ -2,6 +2,8 @@
 """What no tool was made for: a clear error, nothing lost, nothing hangs."""
 import hashlib
 import json
+import os
+import resource
 import sys
 import time
 
@@ -179,16 +181,49 @@ def inits():
     return [pid for launcher in launchers() for pid in children_of(launcher)]
 
 
+def within(most):
+    """For a program that gets no more memory than this."""
+    return {"preexec_fn": lambda: resource.setrlimit(resource.RLIMIT_DATA, (most, most))}
+
+
+def expect_small_inits():
+    peaks = [memory_of(pid, "VmHWM") for pid in inits()]
+    expect(peaks and max(peaks) < 64 << 20, f"init took {peaks} bytes")
+
+
 @fresh(suite, "--disk", "1g", "--memory", "1g")
 def a_large_write_streams(box):
     size = repetitions(66, 200, 200) << 20
     content = ("0123456789abcdef" * 4096 + "\n") * (size // 65537 + 1)
-    told = box.run("write", given=json.dumps({"path": "big", "content": content}).encode())
+    given = json.dumps({"path": "big", "content": content}).encode()
+    told = call("tool", "call", "write", "-s", box.id, given=given, **within(8 * len(given)))
     expect(told.status == 0, f"write: {told!r}")
     wanted = hashlib.md5(content.encode()).hexdigest()
     expect(wanted.encode() in box.shell("md5sum big").stdout, "other bytes")
-    peaks = [memory_of(pid, "VmHWM") for pid in inits()]
-    expect(peaks and max(peaks) < 64 << 20, f"init took {peaks} bytes")
+    expect_small_inits()
+
+
+@fresh(suite, "--disk", "1g", "--memory", "1g")
+def a_large_file_goes_in_and_out_byte_for_byte(box):
+    size = repetitions(66, 200, 200) << 20
+    with scratch() as directory:
+        wanted = hashlib.md5()
+        with open(directory / "in", "wb") as file:
+            for _ in range(size >> 20):
+                part = os.urandom(1 << 20)
+                file.write(part)
+                wanted.update(part)
+        for words in ((directory / "in", f"{box.id}:/workspace/big"),
+                      (f"{box.id}:/workspace/big", directory / "out")):
+            copied = call("cp", *map(str, words), **within(32 << 20))
+            expect(copied.status == 0, f"cp: {copied!r}")
+        expect(wanted.hexdigest().encode() in box.shell("md5sum big").stdout, "other bytes inside")
+        with open(directory / "out", "rb") as file:
+            came = hashlib.md5()
+            while part := file.read(1 << 20):
+                came.update(part)
+        expect_equal(came.hexdigest(), wanted.hexdigest(), "what came back")
+    expect_small_inits()
 
 
 def fill(box, directory, count):
