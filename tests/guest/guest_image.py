@@ -18,7 +18,9 @@ PROJECT = pathlib.Path(__file__).resolve().parent.parent.parent
 CACHE = PROJECT / "build" / "guest"
 
 # The first one apt knows. The newer one has the drivers the guest boots from built in.
-KERNEL_PACKAGES = ["linux-image-6.12-cloud-amd64", "linux-image-cloud-amd64"]
+# GUEST_KERNEL names another package: linux-image-cloud-amd64 is the oldest kernel we support.
+KERNEL_PACKAGES = [os.environ["GUEST_KERNEL"]] if os.environ.get("GUEST_KERNEL") else [
+    "linux-image-6.12-cloud-amd64", "linux-image-cloud-amd64"]
 ROOT_PACKAGES = (
     "attr base-files base-passwd bash busybox-static coreutils dash debianutils diffutils "
     "findutils git grep gzip hostname iproute2 kmod libc-bin libstdc++6 mawk mount ncurses-base "
@@ -165,7 +167,8 @@ def cached(name, recipe, build):
 
 def image_directory():
     """Holds kernel, busybox and root.ext4."""
-    return cached("image", pathlib.Path(__file__).read_text("utf-8"), build_image)
+    recipe = pathlib.Path(__file__).read_text("utf-8") + KERNEL_PACKAGES[0]
+    return cached("image", recipe, build_image)
 
 
 def qemu():
