@@ -17,6 +17,7 @@
 #include "daemon/activation.h"
 #include "daemon/grpc_door.h"
 #include "daemon/log.h"
+#include "daemon/mcp_config.h"
 #include "daemon/spans.h"
 #include "http/tls/tls.h"
 
@@ -86,6 +87,7 @@ Result<Config> load_config(const Command& command) {
   if (!command.state.empty()) config.override_with("state.directory", command.state, "--state");
   TRY(check_doors(config));
   TRY(durability_of(config));
+  TRY(mcp_options(config));
   return config;
 }
 
@@ -154,6 +156,10 @@ Result<> Daemon::open(const Config& config) {
   api.spans = exporter_.get();
   api.more_metrics = [exporter = exporter_.get()] { return metrics_of(exporter); };
   if (config.is_true("log.requests")) api.log = log_request;
+  if (config.is_true("mcp.enabled")) {
+    mcp_ = TRY(mcp::McpRoutes::make(*service_, TRY(mcp_options(config))));
+    api.more = mcp_->routes();
+  }
   api_ = std::make_unique<server::Api>(std::move(api));
   return {};
 }
@@ -265,6 +271,7 @@ Daemon::~Daemon() {
   server_.reset();
   if (owns_socket_) ::unlink(socket_.c_str());
   api_.reset();
+  mcp_.reset();
   service_.reset();
   if (private_directory_.empty()) return;
   std::error_code ignored;  // the next gc of the user finds what is left

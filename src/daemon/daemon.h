@@ -10,6 +10,7 @@
 #include "server/grpc/server.h"
 #include "server/http/api.h"
 #include "server/http/gate.h"
+#include "server/mcp/service/mcp_routes.h"
 #include "service/service.h"
 #include "telemetry/exporter.h"
 
@@ -60,6 +61,7 @@ class Daemon {
   std::unique_ptr<telemetry::Exporter> exporter_;  // of what the others do: outlives them
   std::unique_ptr<service::Service> service_;
   std::unique_ptr<server::Gate> gate_;
+  std::unique_ptr<mcp::McpRoutes> mcp_;
   std::unique_ptr<server::Api> api_;
   std::unique_ptr<http::Server> server_;
   std::unique_ptr<server::GrpcServer> grpc_;

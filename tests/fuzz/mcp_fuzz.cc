@@ -48,7 +48,7 @@ class FewWords : public Host {
 void fuzz_mcp(std::string_view input) {
   FewWords host;
   Server server(host);
-  const auto session = std::make_shared<Session>("", "");
+  const auto session = std::make_shared<Session>(Client{});
   const auto channel = std::make_shared<CheckingChannel>();
   for (std::size_t begin = 0; begin <= input.size();) {
     const std::size_t end = std::min(input.find('\n', begin), input.size());

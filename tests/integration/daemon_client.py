@@ -17,6 +17,12 @@ DAEMON = str(Path(NUTSHELL).parent / "nutshelld")
 TOKENS = {"alice": "alice-token-0123456789", "bob": "bob-token-0123456789"}
 
 
+def free_port():
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        return probe.getsockname()[1]
+
+
 class UnixConnection(http.client.HTTPConnection):
     def __init__(self, path):
         super().__init__("localhost", timeout=60)
@@ -39,7 +45,7 @@ class Answer:
 class Daemon:
     """`nutshelld` with directories of its own."""
 
-    def __init__(self, directory, config="", port=0):
+    def __init__(self, directory, config="", port=0, tcp=""):
         self.directory, self.port = Path(directory), port
         self.socket = str(self.directory / "nutshelld.sock")
         self.config = self.directory / "nutshelld.toml"
@@ -47,7 +53,7 @@ class Daemon:
             f'[[tokens]]\nname = "{name}"\ntenant = "{name}"\n'
             f'sha256 = "{hashlib.sha256(text.encode()).hexdigest()}"\n'
             for name, text in TOKENS.items())
-        tcp = f"[tcp]\nport = {port}\n" if port else ""
+        tcp = f"[tcp]\nport = {port}\n{tcp}" if port else ""
         config = config.replace("@DIRECTORY@", str(self.directory))
         self.config.write_text(f"drain_seconds = 10\n{tcp}{tokens}{config}")
         self.process = None
@@ -114,11 +120,11 @@ def call_over(connection, method, path, body=None, token=None, headers=None):
 
 
 @contextlib.contextmanager
-def daemon(config="", port=0):
+def daemon(config="", port=0, tcp=""):
     if not os.access(DAEMON, os.X_OK):
         raise Skip(f"{DAEMON} is missing")
     with tempfile.TemporaryDirectory(prefix="nutshell-daemon-") as directory:
-        one = Daemon(directory, config, port).start()
+        one = Daemon(directory, config, port, tcp).start()
         try:
             yield one
         finally:

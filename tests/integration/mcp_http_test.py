@@ -1,140 +1,52 @@
 #!/usr/bin/env python3
-"""The MCP endpoint over HTTP: whose requests are served, whose sessions they are, and what hostile
-ones get."""
+"""The daemon's /mcp: whose requests are served, whose sessions they are, and what hostile ones get."""
 import contextlib
-import http.client
 import json
 import os
 import socket
-import subprocess
 import sys
 import threading
 import time
-from pathlib import Path
-from urllib.parse import urlparse
 
-from support import (NUTSHELL, REPOSITORY, Skip, Suite, expect, expect_equal, expect_gone, is_listed,
-                     payloads, random_token, read_line, wait_until)
+from mcp_http_client import ALICE, BOB, BOTH, META, MANY, host, text_of
+from support import (Skip, Suite, expect, expect_equal, expect_gone, payloads, random_token, wait_until)
 
 suite = Suite()
-TEST_BIN = Path(os.environ.get("NUTSHELL_TEST_BIN", REPOSITORY / "build/release/tests"))
-META = {"io.modelcontextprotocol/protocolVersion": "2026-07-28",
-        "io.modelcontextprotocol/clientCapabilities": {}}
-BOTH = "application/json, text/event-stream"
-ALICE, BOB = "alice-" + random_token(), "bob-" + random_token()
-
-
-class Answer:
-    def __init__(self, status, headers, body):
-        self.status, self.headers, self.body = status, headers, body
-
-    @property
-    def messages(self):
-        if "event-stream" not in self.headers.get("content-type", ""):
-            return [json.loads(self.body)] if self.body else []
-        return [json.loads(line[5:]) for line in self.body.decode().splitlines()
-                if line.startswith("data:")]
-
-    @property
-    def message(self):
-        return self.messages[-1]
-
-    @property
-    def code(self):
-        return self.message.get("error", {}).get("code")
-
-
-class Host:
-    def __init__(self, url, token):
-        self.place, self.token = urlparse(url), token
-
-    def send(self, body, *, method="POST", token=None, path=None, **headers):
-        connection = http.client.HTTPConnection(self.place.hostname, self.place.port, timeout=60)
-        token = self.token if token is None else token
-        named = {"Content-Type": "application/json", "Accept": BOTH}
-        if token:
-            named["Authorization"] = f"Bearer {token}"
-        named.update({name.replace("_", "-"): value for name, value in headers.items()})
-        data = body if isinstance(body, (bytes, type(None))) else json.dumps(body).encode()
-        connection.request(method, path or self.place.path, data,
-                           {name: value for name, value in named.items() if value is not None})
-        response = connection.getresponse()
-        answer = Answer(response.status, {k.lower(): v for k, v in response.getheaders()},
-                        response.read())
-        connection.close()
-        return answer
-
-    def stateless(self, method, params=None, **headers):
-        params = {**(params or {}), "_meta": {**META, **(params or {}).get("_meta", {})}}
-        named = {"MCP_Protocol_Version": "2026-07-28", "Mcp_Method": method}
-        if "name" in params or "uri" in params:
-            named["Mcp_Name"] = params.get("name", params.get("uri"))
-        return self.send({"jsonrpc": "2.0", "id": 1, "method": method, "params": params},
-                         **{**named, **headers})
-
-    def tool(self, name, /, token=None, headers=None, **arguments):
-        answer = self.stateless("tools/call", {"name": f"sandbox_{name}", "arguments": arguments},
-                                **({"token": token} if token else {}), **(headers or {}))
-        expect_equal(answer.status, 200, f"status of {name}: {answer.body[:200]}")
-        return answer.message["result"]
-
-    def initialize(self, **headers):
-        answer = self.send({"jsonrpc": "2.0", "id": 0, "method": "initialize",
-                            "params": {"protocolVersion": "2025-11-25", "capabilities": {}}}, **headers)
-        expect_equal(answer.status, 200, "initialize")
-        return answer.headers["mcp-session-id"]
-
-    def in_session(self, session, method, params=None, **headers):
-        return self.send({"jsonrpc": "2.0", "id": 2, "method": method, "params": params or {}},
-                         Mcp_Session_Id=session, **headers)
-
-
-@contextlib.contextmanager
-def host(*tokens):
-    program = TEST_BIN / "mcp-http-host"
-    if not program.exists():
-        raise Skip(f"{program} is missing")
-    server = subprocess.Popen([program, Path(NUTSHELL).parent, *tokens], stdin=subprocess.PIPE,
-                              stdout=subprocess.PIPE)
-    try:
-        yield Host(read_line(server).decode().strip(), tokens[0] if tokens else "")
-        expect(server.poll() is None, f"the server has ended: {server.returncode}")
-    finally:
-        server.stdin.close()
-        server.wait(30)
-
-
-def text_of(result):
-    return result["content"][0]["text"]
 
 
 @suite.case
 def nothing_is_done_without_a_token():
-    with host(ALICE, BOB) as server:
-        for token in ("", "wrong", ALICE[:-1], ALICE + "x", ALICE.upper(), f" {ALICE}"):
-            for method in ("POST", "GET", "DELETE", "PUT"):
-                answer = server.send({"jsonrpc": "2.0", "id": 1, "method": "ping"}, method=method,
-                                     token=token or None, Authorization=f"Bearer {token}")
-                expect_equal(answer.status, 401, f"{method} with {token!r}")
-        answer = server.send(b"{}", Authorization="Basic " + ALICE)
-        expect_equal(answer.status, 401, "Basic")
-        expect_equal(server.send(b"{}", Authorization=None, path=f"/mcp?token={ALICE}").status, 401,
-                     "a token in the query")
+    with host(MANY + 'resource_url = "https://sandbox.example.com/mcp"\n'
+              'authorization_servers = ["https://login.example.com"]\n') as server:
+        ping = {"jsonrpc": "2.0", "id": 1, "method": "ping"}
+        for method in ("POST", "GET", "DELETE", "PUT"):
+            expect_equal(server.send(ping, method=method, Authorization=None).status, 401, method)
+        for wrong in ("", "Bearer", "Bearer wrong", f"Bearer {ALICE[:-1]}", f"Bearer {ALICE}x",
+                      f"Bearer {ALICE.upper()}", f"Bearer  {ALICE}", f"Basic {ALICE}"):
+            expect_equal(server.send(ping, Authorization=wrong).status, 401, f"{wrong!r}")
+        answer = server.send(b"{}", Authorization=None, path=f"/mcp?token={ALICE}")
+        expect_equal(answer.status, 401, "a token in the query")
         told = answer.headers["www-authenticate"]
         expect("resource_metadata=" in told and "/.well-known/oauth-protected-resource/mcp" in told, told)
         metadata = server.send(None, method="GET", path="/.well-known/oauth-protected-resource/mcp",
                                Authorization=None)
         expect_equal(json.loads(metadata.body)["authorization_servers"], ["https://login.example.com"],
                      "metadata")
+        expect_equal(json.loads(metadata.body)["resource"], "https://sandbox.example.com/mcp", "resource")
+    with host() as server:
+        answer = server.send(b"{}", Authorization=None)
+        expect_equal(answer.headers["www-authenticate"], "Bearer", "without an authorization server")
+        expect_equal(server.send(None, method="GET", path="/.well-known/oauth-protected-resource").status,
+                     404, "no metadata")
 
 
 @suite.case
 def foreign_hosts_and_origins_are_refused():
-    with host() as server:
+    with host(origins=["http://localhost:3000"]) as server:
         ping = {"jsonrpc": "2.0", "id": 1, "method": "ping"}
         for headers in ({"Host": "evil.example.com"}, {"Origin": "http://evil.example.com"},
                         {"Origin": "null"}, {"Host": "localhost.evil.com"},
-                        {"Origin": "http://127.0.0.1.evil.com"}, {"Host": "127.0.0.1:x"}):
+                        {"Origin": "http://127.0.0.1.evil.com"}, {"Host": "127.0.0.1.evil.com"}):
             answer = server.send(ping, **headers)
             expect_equal(answer.status, 403, f"{headers}")
             expect("access-control-allow-origin" not in answer.headers, "CORS")
@@ -160,7 +72,7 @@ def stateless_requests_say_the_same_in_header_and_body():
 
 @suite.case
 def owners_have_their_own_sandboxes():
-    with host(ALICE, BOB) as server:
+    with host() as server:
         expect(not server.tool("write", path="a.txt", content="of alice")["isError"], "write")
         made = text_of(server.tool("create")).strip()
         expect(server.tool("read", token=BOB, path="a.txt")["isError"], "bob reads alice's file")
@@ -173,7 +85,7 @@ def owners_have_their_own_sandboxes():
 
 @suite.case
 def sessions_are_bound_to_their_token():
-    with host(ALICE, BOB) as server:
+    with host() as server:
         session = server.initialize()
         expect(len(session) >= 32 and session.isalnum(), f"{session!r}")
         expect(session != server.initialize(), "session ids repeat")
@@ -192,7 +104,7 @@ def sessions_are_bound_to_their_token():
 
 @suite.case
 def answers_of_others_do_not_reach_a_session():
-    with host(ALICE, BOB) as server:
+    with host() as server:
         one, other = server.initialize(), server.initialize(token=BOB, Authorization=f"Bearer {BOB}")
         for body in ({"jsonrpc": "2.0", "id": "nutshell-1", "result": {}},
                      {"jsonrpc": "2.0", "method": "notifications/cancelled", "params": {"requestId": 2}}):
@@ -235,7 +147,7 @@ def hang_up_during(server, token, headers, params):
     body = json.dumps({"jsonrpc": "2.0", "id": 5, "method": "tools/call", "params": params}).encode()
     lines = [f"POST {server.place.path} HTTP/1.1", f"Host: 127.0.0.1:{server.place.port}",
              "Content-Type: application/json", f"Accept: {BOTH}", f"Content-Length: {len(body)}",
-             *headers]
+             f"Authorization: Bearer {server.token}", *headers]
     with socket.create_connection((server.place.hostname, server.place.port)) as connection:
         connection.sendall("\r\n".join([*lines, "", ""]).encode() + body)
         expect(wait_until(lambda: payloads(token), 30), "the command does not start")
@@ -252,6 +164,31 @@ def hanging_up_cancels_in_the_stateless_revision():
                        {"name": "sandbox_bash", "arguments": arguments, "_meta": META})
         expect_gone(token, 20)
         expect(not server.tool("ls")["isError"], "the sandbox lives")
+
+
+@suite.case
+def client_of_a_session_killed_in_a_call_leaves_nothing_running():
+    with host() as server:
+        session, token = server.initialize(), random_token()
+        params = {"name": "sandbox_bash", "arguments": {"command": f"sleep 600; : {token}", "wait": 300}}
+        hang_up_during(server, token, [f"Mcp-Session-Id: {session}"], params)
+        expect_gone(token, 30)
+
+
+@suite.case
+def client_of_a_session_that_is_heard_of_again_finds_its_work():
+    if os.environ.get("NUTSHELL_SHORT"):
+        raise Skip("takes long")
+    with host() as server:
+        session, token = server.initialize(), random_token()
+        params = {"name": "sandbox_bash",
+                  "arguments": {"command": f"sleep 14; : {token}; echo done > done.txt", "wait": 300}}
+        hang_up_during(server, token, [f"Mcp-Session-Id: {session}"], params)
+        time.sleep(0.5)
+        server.in_session(session, "ping")
+        read = {"name": "sandbox_read", "arguments": {"path": "done.txt"}}
+        expect(wait_until(lambda: not server.in_session(session, "tools/call", read)
+                          .message["result"]["isError"], 40), "the command did not end by itself")
 
 
 @suite.case
@@ -282,9 +219,11 @@ def a_session_takes_its_sandbox_with_it():
         server.in_session(session, "tools/call", {"name": "sandbox_ls", "arguments": {}})
         about = server.in_session(session, "resources/read", {"uri": "nutshell://sandbox"}).message
         made = json.loads(about["result"]["contents"][0]["text"])["id"]
-        expect(is_listed(made), "a sandbox")
+        place = f"/v1/sandboxes/{made}"
+        expect_equal(server.daemon.call("GET", place, token="alice").status, 200, "a sandbox")
+        expect_equal(server.daemon.call("GET", place, token="bob").status, 404, "for bob")
         server.send(None, method="DELETE", Mcp_Session_Id=session)
-        expect(not is_listed(made), "the sandbox of a session that was ended")
+        expect_equal(server.daemon.call("GET", place, token="alice").status, 404, "after the session")
 
 
 @suite.case

@@ -175,6 +175,15 @@ def sandbox_that_is_gone_is_made_anew_and_told():
 
 
 @suite.case
+def lease_ends_a_sandbox_that_nobody_uses():
+    with client("--idle-timeout", "2s") as server:
+        server.text("write", path="lost.txt", content="x")
+        made = sandbox_of(server)
+        expect(wait_until(lambda: made.encode() not in call("list", "-q").stdout, 20), "it lives on")
+        expect("this is a new one" in server.text("ls"), "told")
+
+
+@suite.case
 def home_and_root_are_no_projects():
     with project() as directory, client(cwd="/") as server:
         expect("empty at first" in server.agreed["instructions"], "instructions")

@@ -67,7 +67,8 @@ Description FixtureHost::describe() const {
            .completion = true,
            .logging = true,
            .lists_change = true,
-           .resources_change = true}};
+           .resources_change = true,
+           .task_patience = std::chrono::milliseconds(300)}};
 }
 
 std::string FixtureHost::list(Listing listing, const Client& /*client*/) {

@@ -1,6 +1,7 @@
 #include "fixture_tools.h"
 
 #include <fmt/format.h>
+#include <poll.h>
 
 #include <functional>
 #include <map>
@@ -306,9 +307,39 @@ struct FixtureTools {
              Json::parse(R"({"type":"object","properties":{
                "region":{"type":"string","x-mcp-header":"Region"}},"required":["region"]})")}};
   }
+  // Longer than the host's patience: for those who can come back, they become tasks.
+  static std::vector<Entry> slow() {
+    return {{"greet",
+             [](FixtureHost&, Call&, const Json& arguments) {
+               return text(fmt::format("Hello, {}!", arguments.value("name", "nobody")));
+             },
+             one_string("name")},
+            {"slow_compute",
+             [](FixtureHost&, Call& call, const Json& arguments) {
+               rest(call, arguments.value("seconds", 0) * 1000);
+               return text("computed");
+             },
+             Json::parse(R"({"type":"object","properties":{
+               "seconds":{"type":"integer"},"label":{"type":"string"}}})")},
+            {"failing_job",
+             [](FixtureHost&, Call& call, const Json&) {
+               rest(call, 1000);
+               return error("it failed, as it should");
+             }},
+            {"protocol_error_job", [](FixtureHost&, Call& call, const Json&) -> Reply {
+               rest(call, 1000);
+               return Problem{kInternalError, "it broke, as it should"};
+             }}};
+  }
+  static void rest(Call& call, int milliseconds) {
+    pollfd cancelled{call.interrupt(), POLLIN, 0};
+    (void)::poll(&cancelled, 1, milliseconds);  // cancelled or not, the time is over
+  }
   static std::vector<Entry> all() {
     std::vector<Entry> entries = fixed();
     for (Entry& entry : echoing())
+      entries.push_back(std::move(entry));
+    for (Entry& entry : slow())
       entries.push_back(std::move(entry));
     for (const Entry& entry : std::vector<Entry>{
              {"test_tool_with_progress", progress},

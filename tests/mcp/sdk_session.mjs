@@ -1,10 +1,11 @@
 // One session through all tools with the TypeScript SDK.
 //   node sdk_session.mjs v1|v2|v2-legacy http URL
 //   node sdk_session.mjs v1|v2|v2-legacy stdio COMMAND…
-// Prints the revision, or fails.
+// Over HTTP it shows the token of the variable BEARER. Prints the revision, or fails.
 import assert from "node:assert";
 
 const [kind, way, ...words] = process.argv.slice(2);
+const shown = { requestInit: { headers: { Authorization: `Bearer ${process.env.BEARER}` } } };
 
 async function connect() {
   const about = { name: "nutshell-test", version: "0" };
@@ -12,7 +13,7 @@ async function connect() {
     const { Client } = await import("@modelcontextprotocol/sdk/client/index.js");
     const { StdioClientTransport } = await import("@modelcontextprotocol/sdk/client/stdio.js");
     const http = await import("@modelcontextprotocol/sdk/client/streamableHttp.js");
-    const transport = way === "http" ? new http.StreamableHTTPClientTransport(new URL(words[0]))
+    const transport = way === "http" ? new http.StreamableHTTPClientTransport(new URL(words[0]), shown)
       : new StdioClientTransport({ command: words[0], args: words.slice(1), env: process.env, stderr: "ignore" });
     const client = new Client(about);
     await client.connect(transport);
@@ -20,7 +21,7 @@ async function connect() {
   }
   const { Client, StreamableHTTPClientTransport } = await import("@modelcontextprotocol/client");
   const { StdioClientTransport } = await import("@modelcontextprotocol/client/stdio");
-  const transport = way === "http" ? new StreamableHTTPClientTransport(new URL(words[0]))
+  const transport = way === "http" ? new StreamableHTTPClientTransport(new URL(words[0]), shown)
     : new StdioClientTransport({ command: words[0], args: words.slice(1), env: process.env, stderr: "ignore" });
   const mode = kind === "v2-legacy" ? "legacy" : "auto";
   const client = new Client(about, { versionNegotiation: { mode } });

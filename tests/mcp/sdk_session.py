@@ -3,14 +3,18 @@
     sdk_session.py MODE http URL
     sdk_session.py MODE stdio COMMAND…
 
-MODE is `legacy` (handshake) or `auto` (the newest both speak). Prints the revision, or fails.
+MODE is `legacy` (handshake) or `auto` (the newest both speak). Over HTTP it shows the token of the
+variable BEARER. Prints the revision, or fails.
 """
 import asyncio
+import os
 import re
 import sys
 
+import httpx2
 from mcp import Client, StdioServerParameters
 from mcp.client.stdio import stdio_client
+from mcp.client.streamable_http import streamable_http_client
 
 STEPS = [("ls", {}, ""),
          ("write", {"path": "a.txt", "content": "one\ntwo\n"}, "a.txt"),
@@ -52,11 +56,13 @@ async def session(client):
 
 async def main():
     mode, way, *words = sys.argv[1:]
-    server = words[0] if way == "http" else stdio_client(
-        StdioServerParameters(command=words[0], args=words[1:]))
-    async with Client(server, mode=mode) as client:
-        await session(client)
-        print(client.protocol_version)
+    headers = {"Authorization": "Bearer " + os.environ.get("BEARER", "")}
+    async with httpx2.AsyncClient(headers=headers, timeout=60) as http:
+        server = streamable_http_client(words[0], http_client=http) if way == "http" else stdio_client(
+            StdioServerParameters(command=words[0], args=words[1:]))
+        async with Client(server, mode=mode) as client:
+            await session(client)
+            print(client.protocol_version)
 
 
 asyncio.run(main())

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Clients that are not ours, each through one session with every tool, over stdio and over HTTP."""
+"""Clients that are not ours, each through one session with every tool, over stdio and over the daemon's HTTP."""
 import contextlib
 import json
 import os
@@ -9,35 +9,27 @@ import sys
 from pathlib import Path
 
 from clients import CLIENT_V1, CLIENT_V2, INSPECTOR, PLACE, npm, once, python_sdk
-from support import (NUTSHELL, REPOSITORY, Failed, Skip, Suite, expect, expect_equal, expect_gone,
-                     random_token, read_line, scratch)
+from daemon_client import TOKENS, daemon, free_port
+from support import (NUTSHELL, Failed, Skip, Suite, expect, expect_equal, expect_gone, random_token,
+                     scratch)
 
 suite = Suite()
 HERE = Path(__file__).resolve().parent
-TEST_BIN = Path(os.environ.get("NUTSHELL_TEST_BIN", REPOSITORY / "build/release/tests"))
 PATIENCE = 120
 
 
 @contextlib.contextmanager
-def http_host(*tokens):
-    """The product's host on a loopback port."""
-    program = TEST_BIN / "mcp-http-host"
-    if not program.exists():
-        raise Skip(f"{program} is missing")
-    server = subprocess.Popen([program, Path(NUTSHELL).parent, *tokens], stdin=subprocess.PIPE,
-                              stdout=subprocess.PIPE)
-    try:
-        yield read_line(server).decode().strip()
-        expect(server.poll() is None, f"the server has ended: {server.returncode}")
-    finally:
-        server.stdin.close()
-        server.wait(30)
+def http_host():
+    """The address of a daemon's /mcp."""
+    port = free_port()
+    with daemon(port=port):
+        yield f"http://127.0.0.1:{port}/mcp"
 
 
 def run(words, **settings):
     """The last line that a session printed; its failure is ours. What it cancelled must be gone."""
     token = random_token()
-    environment = {**settings.pop("env", os.environ), "TOKEN": token}
+    environment = {**settings.pop("env", os.environ), "TOKEN": token, "BEARER": TOKENS["alice"]}
     with scratch() as directory:
         ended = subprocess.run([str(word) for word in words], capture_output=True, text=True,
                                timeout=PATIENCE, env=environment, cwd=settings.get("cwd", directory),
@@ -49,7 +41,7 @@ def run(words, **settings):
 
 
 def over_both(words, **settings):
-    """The revisions spoken over stdio and over HTTP."""
+    """The revisions spoken over stdio and over the daemon's HTTP."""
     stdio = run([*words, "stdio", NUTSHELL, "mcp", "--session", random_token()], **settings)
     with http_host() as url:
         return stdio, run([*words, "http", url], **settings)
@@ -127,7 +119,7 @@ def inspector_lists_and_calls():
 
     examine([NUTSHELL, "mcp"])
     with http_host() as url:
-        examine([url])
+        examine([url, "--header", f"Authorization: Bearer {TOKENS['alice']}"])
 
 
 if __name__ == "__main__":

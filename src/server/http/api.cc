@@ -209,7 +209,8 @@ Result<> Api::serve(http::Exchange& exchange, Found& found, service::Caller& cal
   if (!admitted) {
     const Gate::Refusal& refusal = admitted.error();
     http::Headers more;
-    if (refusal.status == 401) more.add("WWW-Authenticate", "Bearer");
+    if (refusal.status == 401)
+      more.add("WWW-Authenticate", found.route == nullptr ? "Bearer" : found.route->challenge);
     if (refusal.status == 429) more.add("Retry-After", "60");
     const std::string address = exchange.remote().address;
     // Who is barred already is not worth a record each time.

@@ -59,6 +59,7 @@ struct Route {
   Body body = Body::None;
   Access access = Access::Callers;
   bool takes_idempotency_key = false;
+  std::string challenge = "Bearer";  // how to come in, told to whoever may not
 };
 
 std::vector<Route> health_routes();

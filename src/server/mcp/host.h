@@ -2,6 +2,8 @@
 // host knows what there is to call, read and be asked for. Hosts are called from several threads.
 #pragma once
 
+#include <chrono>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <variant>
@@ -21,6 +23,7 @@ struct Client {
   std::string capabilities = "{}";  // JSON object
   std::string owner;                // whose token it was; empty: the user of this process
   std::string session;              // of the connection; empty: there is no such thing
+  std::string name;                 // of the work it goes on with; empty: it names none
 
   [[nodiscard]] bool is_stateless() const { return revision == kStatelessRevision; }
   // "sampling", "elicitation", "extensions/io.modelcontextprotocol~1tasks": a JSON pointer
@@ -63,7 +66,7 @@ class Call {
 // it is there already.
 struct Answer {
   std::string object;
-  enum class Type : std::uint8_t { Complete, InputRequired } type = Type::Complete;
+  enum class Type : std::uint8_t { Complete, InputRequired, Task } type = Type::Complete;
 };
 using Reply = std::variant<Answer, Problem>;
 
@@ -74,6 +77,9 @@ struct Abilities {
   bool logging = false;
   bool lists_change = false;      // tools, prompts and resources may come and go
   bool resources_change = false;  // a single resource may be watched
+  // How long a tool may take before a client that can come back for its result is answered with a
+  // task. None: there are no tasks.
+  std::optional<std::chrono::milliseconds> task_patience = std::nullopt;
 };
 
 struct Description {

@@ -17,6 +17,7 @@ namespace {
 using namespace std::chrono_literals;
 
 constexpr auto kKeepAlive = 15s;
+constexpr std::chrono::milliseconds kSilence{10'000};
 constexpr std::size_t kSessionDigits = 32;
 
 // What cannot be told in an answer of the protocol. A client that is gone does not hear it.
@@ -39,6 +40,14 @@ bool is_json(const http::Headers& headers) {
   return http::equal_in_any_case(type, "application/json");
 }
 
+Client client_of(const Visitor& visitor, std::string session) {
+  Client client;
+  client.owner = visitor.owner;
+  client.name = visitor.name;
+  client.session = std::move(session);
+  return client;
+}
+
 std::size_t answers_to(const Parcel& parcel) {
   return static_cast<std::size_t>(
       std::count_if(parcel.messages.begin(), parcel.messages.end(), [](const Message& message) {
@@ -50,34 +59,39 @@ std::size_t answers_to(const Parcel& parcel) {
 
 struct HttpEndpoint::Request {
   http::Exchange& exchange;
-  std::string owner;
+  const Visitor& visitor;
 };
 
 void HttpEndpoint::handle(http::Exchange& exchange) {
   if (const auto why = check_names(exchange.headers(), options_.names))
     return refuse(exchange, 403, *why);
-  std::string owner;
+  Visitor visitor;
   if (options_.owner_of) {
     auto known = options_.owner_of(exchange);
-    if (!known) return challenge(exchange);
-    owner = std::move(*known);
+    if (!known) {
+      (void)exchange.respond(
+          401, {{"WWW-Authenticate", challenge()}, {"Content-Type", "application/json"}},
+          error_message("null", {kInvalidRequest, "a valid token is needed"}));
+      return;
+    }
+    visitor.owner = std::move(*known);
   }
-  if (exchange.method() == "POST") return post(exchange, owner);
-  if (exchange.method() == "DELETE") return end_session(exchange, owner);
+  handle(exchange, visitor);
+}
+
+void HttpEndpoint::handle(http::Exchange& exchange, const Visitor& visitor) {
+  if (exchange.method() == "POST") return post(exchange, visitor);
+  if (exchange.method() == "DELETE") return end_session(exchange, visitor);
   (void)exchange.respond(405, {{"Allow", "POST, DELETE"}}, "");  // gone clients hear nothing
 }
 
-void HttpEndpoint::challenge(http::Exchange& exchange) const {
-  std::string way = "Bearer";
-  if (!options_.authorization_servers.empty()) {
-    const std::size_t path = options_.resource_url.find('/', options_.resource_url.find("//") + 2);
-    const std::string place = options_.resource_url.substr(0, path);
-    const std::string rest = path == std::string::npos ? "" : options_.resource_url.substr(path);
-    way += fmt::format(" resource_metadata=\"{}/.well-known/oauth-protected-resource{}\"", place,
-                       rest);
-  }
-  (void)exchange.respond(401, {{"WWW-Authenticate", way}, {"Content-Type", "application/json"}},
-                         error_message("null", {kInvalidRequest, "a valid token is needed"}));
+std::string HttpEndpoint::challenge() const {
+  if (options_.authorization_servers.empty()) return "Bearer";
+  const std::size_t path = options_.resource_url.find('/', options_.resource_url.find("//") + 2);
+  const std::string place = options_.resource_url.substr(0, path);
+  const std::string rest = path == std::string::npos ? "" : options_.resource_url.substr(path);
+  return fmt::format("Bearer resource_metadata=\"{}/.well-known/oauth-protected-resource{}\"",
+                     place, rest);
 }
 
 void HttpEndpoint::handle_metadata(http::Exchange& exchange) const {
@@ -89,7 +103,7 @@ void HttpEndpoint::handle_metadata(http::Exchange& exchange) const {
   (void)exchange.respond(200, {{"Content-Type", "application/json"}}, dumped(about));
 }
 
-void HttpEndpoint::post(http::Exchange& exchange, const std::string& owner) {
+void HttpEndpoint::post(http::Exchange& exchange, const Visitor& visitor) {
   const http::Headers& headers = exchange.headers();
   if (!is_json(headers)) return refuse(exchange, 415, "the body must be application/json");
   if (!takes(headers, "application/json") || !takes(headers, "text/event-stream"))
@@ -100,7 +114,7 @@ void HttpEndpoint::post(http::Exchange& exchange, const std::string& owner) {
     return refuse(exchange, is_large ? 413 : 400, "the body cannot be read");
   }
   Parcel parcel = read_parcel(*body);
-  Request request{exchange, owner};
+  Request request{exchange, visitor};
   Message& first = parcel.messages.front();
   const bool is_readable = !parcel.is_batch && first.kind != Message::Kind::Refused;
   const bool is_stateless =
@@ -123,21 +137,16 @@ void HttpEndpoint::post_stateless(Request& request, Message message) {
                             : std::vector<MirroredParameter>();
   if (const auto wrong = check_headers(request.exchange.headers(), message, mirrored))
     return channel->respond(error_message(message.id, *wrong), wrong->code);
-  const auto session = std::make_shared<Session>(request.owner, "");  // for this request alone
+  // For this request alone.
+  const auto session = std::make_shared<Session>(client_of(request.visitor, ""));
   serve(request.exchange, {session, channel, Era::Stateless}, std::move(message));
 }
 
 void HttpEndpoint::initialize(Request& request, Message message) {
   const auto channel = std::make_shared<HttpChannel>(request.exchange, StatusRule::Plain);
   const std::string id = random_id(kSessionDigits);
-  const auto session = std::make_shared<Session>(request.owner, id);
-  {
-    const std::lock_guard lock(mutex_);
-    drop_idle();
-    if (sessions_.size() >= options_.most_sessions)
-      return refuse(request.exchange, 503, "too many sessions");
-    sessions_.emplace(id, Kept{session, Clock::now()});
-  }
+  const auto session = std::make_shared<Session>(client_of(request.visitor, id));
+  if (!keep(session)) return refuse(request.exchange, 503, "too many sessions");
   channel->set_session(id);
   serve(request.exchange, {session, channel, Era::Unknown}, std::move(message));
 }
@@ -152,7 +161,7 @@ void HttpEndpoint::post_in_session(Request& request, Parcel parcel) {
   }
   if (id.empty() || headers.count("Mcp-Session-Id") > 1)
     return refuse(request.exchange, 400, "Mcp-Session-Id is missing: begin with initialize");
-  const auto session = find_session(id, request.owner);
+  const auto session = find_session(id, request.visitor);
   if (!session) return refuse(request.exchange, 404, "this session has ended: initialize again");
   const std::string revision = session->client().revision;
   const std::string_view named = headers.get("MCP-Protocol-Version");
@@ -169,19 +178,20 @@ void HttpEndpoint::post_in_session(Request& request, Parcel parcel) {
   if (answers == 0) (void)request.exchange.respond(202, {}, "");
 }
 
-// Runs it here: the thread is this request's own. Only the stateless revision takes a client that
-// hung up for one that has changed its mind.
+// Runs it here: the thread is this request's own. Of the stateless revision, hanging up is changing
+// one's mind; in a session it is nothing, unless the client is not heard of again.
 void HttpEndpoint::serve(http::Exchange& exchange, const Server::Way& way, Message message) {
   const auto call = server_.begin(way, std::move(message));
   if (!call) return;
-  const int hang_up = way.era == Era::Stateless ? exchange.hang_up_descriptor() : -1;
+  const int hang_up = exchange.hang_up_descriptor();
+  const auto grace = way.era == Era::Stateless ? 0ms : kSilence;
   if (Server::is_subscription(*call)) {
     server_.run(call);
     if (!exchange.is_answered() || exchange.is_streaming())
       hold_open(exchange, static_cast<HttpChannel&>(*way.channel), call);
     return;
   }
-  if (hang_up >= 0) hang_ups_.add(hang_up, call);
+  if (hang_up >= 0) hang_ups_.add(hang_up, call, grace);
   server_.run(call);
   if (hang_up >= 0) hang_ups_.remove(call);
 }
@@ -202,10 +212,10 @@ void HttpEndpoint::hold_open(http::Exchange& exchange, HttpChannel& channel,
   server_.end_listening(call);
 }
 
-void HttpEndpoint::end_session(http::Exchange& exchange, const std::string& owner) {
+void HttpEndpoint::end_session(http::Exchange& exchange, const Visitor& visitor) {
   const std::string id(exchange.headers().get("Mcp-Session-Id"));
   if (id.empty()) return refuse(exchange, 405, "there is no session to end");
-  const auto session = find_session(id, owner);
+  const auto session = find_session(id, visitor);
   if (!session) return refuse(exchange, 404, "there is no such session");
   {
     const std::lock_guard lock(mutex_);
@@ -216,22 +226,71 @@ void HttpEndpoint::end_session(http::Exchange& exchange, const std::string& owne
   (void)exchange.respond(204, {}, "");
 }
 
-// Somebody else's session is as unknown as one that never was.
-HttpEndpoint::SessionPointer HttpEndpoint::find_session(const std::string& id,
-                                                        const std::string& owner) {
+bool HttpEndpoint::keep(const SessionPointer& session) {
+  const Client client = session->client();
   const std::lock_guard lock(mutex_);
-  const auto found = sessions_.find(id);
-  if (found == sessions_.end() || found->second.session->client().owner != owner) return nullptr;
-  found->second.used = Clock::now();
-  return found->second.session;
+  if (!make_room(client.owner) || sessions_.size() >= options_.most_sessions) return false;
+  sessions_.emplace(client.session, session);
+  return true;
 }
 
-void HttpEndpoint::drop_idle() {
+// Somebody else's session is as unknown as one that never was.
+HttpEndpoint::SessionPointer HttpEndpoint::find_session(const std::string& id,
+                                                        const Visitor& visitor) {
+  if (auto kept = find_kept(id, visitor)) return kept;
+  return revive(id, visitor);
+}
+
+HttpEndpoint::SessionPointer HttpEndpoint::find_kept(const std::string& id,
+                                                     const Visitor& visitor) {
+  const std::lock_guard lock(mutex_);
+  const auto found = sessions_.find(id);
+  if (found == sessions_.end()) return nullptr;
+  const Client client = found->second->client();
+  if (client.owner != visitor.owner || client.name != visitor.name) return nullptr;
+  found->second->touch();
+  return found->second;
+}
+
+// Not with the lock in hand: where it is looked up may be slow. Two requests at once get the same.
+HttpEndpoint::SessionPointer HttpEndpoint::revive(const std::string& id, const Visitor& visitor) {
+  // Under a name it would be anybody's who knows the name: those begin again, and find their work.
+  const bool is_one_of_ours = visitor.name.empty() && id.size() == kSessionDigits &&
+                              id.find_first_not_of("0123456789abcdef") == id.npos;
+  if (!options_.revive || !is_one_of_ours) return nullptr;
+  const Client client = client_of(visitor, id);
+  const auto revision = options_.revive(client);
+  const auto& known = session_revisions();
+  if (!revision || std::find(known.begin(), known.end(), *revision) == known.end()) return nullptr;
+  const auto session = std::make_shared<Session>(client);
+  session->agree(*revision, "{}");
+  return keep(session) ? find_kept(id, visitor) : nullptr;
+}
+
+// What was long unused ends; who has as many as one may have loses the one it used least. False:
+// all of them are at work.
+bool HttpEndpoint::make_room(const std::string& owner) {
   const auto now = Clock::now();
-  std::erase_if(sessions_, [&](const auto& entry) {
-    const Kept& kept = entry.second;
-    return kept.session->running() == 0 && now - kept.used > options_.session_time;
-  });
+  std::size_t own = 0;
+  auto least = sessions_.end();
+  for (auto entry = sessions_.begin(); entry != sessions_.end();) {
+    const Session& session = *entry->second;
+    const bool is_idle = session.running() == 0;
+    if (is_idle && now - session.used() > options_.session_time) {
+      entry = sessions_.erase(entry);
+      continue;
+    }
+    if (session.client().owner == owner) {
+      ++own;
+      const bool is_least = least == sessions_.end() || session.used() < least->second->used();
+      if (is_idle && is_least) least = entry;
+    }
+    ++entry;
+  }
+  if (own < options_.most_sessions_of_one) return true;
+  if (least == sessions_.end()) return false;
+  sessions_.erase(least);
+  return true;
 }
 
 }  // namespace nutshell::mcp

@@ -60,6 +60,7 @@ std::optional<Problem> check_one(const http::Headers& headers, std::string_view 
 
 std::string_view name_member(std::string_view method) {
   if (method == "tools/call" || method == "prompts/get") return "name";
+  if (method.starts_with("tasks/")) return "taskId";
   return method == "resources/read" ? "uri" : "";
 }
 

@@ -14,7 +14,15 @@ namespace {
 
 enum class Speed : std::uint8_t { Quick, Slow };
 enum class Eras : std::uint8_t { Session, Stateless, Both };
-enum class Need : std::uint8_t { Nothing, Prompts, Resources, Completion, Logging, Watching };
+enum class Need : std::uint8_t {
+  Nothing,
+  Prompts,
+  Resources,
+  Completion,
+  Logging,
+  Watching,
+  Tasks
+};
 
 bool has(const Abilities& abilities, Need need) {
   switch (need) {
@@ -30,12 +38,24 @@ bool has(const Abilities& abilities, Need need) {
       return abilities.logging;
     case Need::Watching:
       return abilities.lists_change || abilities.resources_change;
+    case Need::Tasks:
+      return abilities.task_patience.has_value();
   }
   return false;
 }
 
 Problem missing(std::string_view name) {
   return {kInvalidParams, fmt::format("`{}` is missing, or not of its type", name)};
+}
+
+bool can_take_tasks(const Client& client) {
+  return client.is_stateless() && client.can("extensions/io.modelcontextprotocol~1tasks");
+}
+
+Problem needs_tasks() {
+  return {
+      kMissingCapability, "tasks are for clients that declare them",
+      fmt::format(R"({{"requiredCapabilities":{{"extensions":{{"{}":{{}}}}}}}})", kTasksExtension)};
 }
 
 }  // namespace
@@ -125,7 +145,20 @@ struct Server::Methods {
     return server.host_.complete(call, dumped(params));
   }
 
-  static constexpr std::array<Method, 15> kAll = {{
+  // With an update a client answers what it was asked; no task of ours asks anything.
+  enum class TaskVerb : std::uint8_t { Get, Update, Cancel };
+  template <TaskVerb verb>
+  static Reply task(Server& server, RunningCall& call) {
+    if (!can_take_tasks(call.client())) return needs_tasks();
+    const std::string id = call.message().text("taskId");
+    if (id.empty()) return missing("taskId");
+    if (verb == TaskVerb::Cancel) return server.tasks_.cancel(call.client(), id);
+    Reply found = server.tasks_.get(call.client(), id);
+    if (verb == TaskVerb::Get || std::holds_alternative<Problem>(found)) return found;
+    return Answer{"{}"};
+  }
+
+  static constexpr std::array<Method, 18> kAll = {{
       {"initialize", Eras::Session, Speed::Quick, Need::Nothing, initialize},
       {"server/discover", Eras::Stateless, Speed::Quick, Need::Nothing, discover, true},
       {"ping", Eras::Session, Speed::Quick, Need::Nothing, ping},
@@ -142,6 +175,9 @@ struct Server::Methods {
       {"resources/unsubscribe", Eras::Session, Speed::Quick, Need::Watching, unwatch},
       {"completion/complete", Eras::Both, Speed::Slow, Need::Completion, complete},
       {"subscriptions/listen", Eras::Stateless, Speed::Slow, Need::Watching, nullptr},
+      {"tasks/get", Eras::Stateless, Speed::Quick, Need::Tasks, task<TaskVerb::Get>},
+      {"tasks/update", Eras::Stateless, Speed::Quick, Need::Tasks, task<TaskVerb::Update>},
+      {"tasks/cancel", Eras::Stateless, Speed::Quick, Need::Tasks, task<TaskVerb::Cancel>},
   }};
 };
 
@@ -168,6 +204,8 @@ std::string Server::capabilities_of(const Client& client) const {
   if (can.completion) all["completions"] = Json::object();
   if (can.logging) all["logging"] = Json::object();
   if (can.resources_change) all["resources"]["subscribe"] = true;
+  if (can.task_patience && client.is_stateless())
+    all["extensions"][kTasksExtension] = Json::object();
   // Told to whoever listens; a session without a stream of its own would never hear of it.
   if (can.lists_change && client.is_stateless())
     for (const char* what : {"tools", "prompts", "resources"})
@@ -271,7 +309,7 @@ void Server::run(const CallPointer& call) {
     reply = listen(call);
     if (std::holds_alternative<Answer>(*reply)) return;  // it goes on
   } else if (!call->is_cancelled()) {
-    reply = find(*call)->answer(*this, *call);
+    reply = answer(call);
   }
   // Before the answer: a client that has it may use the id again.
   call->session().remove(call->id());
@@ -280,6 +318,15 @@ void Server::run(const CallPointer& call) {
   } else {
     call->respond({}, 0);
   }
+}
+
+Reply Server::answer(const CallPointer& call) {
+  const Method* method = find(*call);
+  const auto work = [this, method, call] { return method->answer(*this, *call); };
+  const auto& patience = description_.abilities.task_patience;
+  const bool may_become_a_task =
+      patience && call->message().method == "tools/call" && can_take_tasks(call->client());
+  return may_become_a_task ? tasks_.run(call, work, *patience) : work();
 }
 
 bool Server::is_subscription(const RunningCall& call) {
@@ -300,9 +347,13 @@ void Server::finish(RunningCall& call, const Reply& reply) {
 std::string Server::envelope(const RunningCall& call, const Answer& answer) const {
   if (!call.client().is_stateless()) return answer.object;
   const bool is_complete = answer.type == Answer::Type::Complete;
+  const bool is_task = answer.type == Answer::Type::Task;
   std::string fields =
       fmt::format(R"("resultType":"{}","_meta":{{"io.modelcontextprotocol/serverInfo":{}}})",
-                  is_complete ? "complete" : "input_required", server_info_);
+                  is_complete ? "complete"
+                  : is_task   ? "task"
+                              : "input_required",
+                  server_info_);
   const Method* method = find(call);
   const bool is_cacheable = method != nullptr && method->is_cacheable && is_complete;
   // What a resource holds may be different a moment later; what there is stays as it is.

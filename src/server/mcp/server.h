@@ -14,6 +14,7 @@
 #include "server/mcp/progress_clock.h"
 #include "server/mcp/running_call.h"
 #include "server/mcp/session.h"
+#include "server/mcp/tasks.h"
 
 namespace nutshell::mcp {
 
@@ -73,6 +74,7 @@ class Server {
   void finish(RunningCall& call, const Reply& reply);
   [[nodiscard]] std::string envelope(const RunningCall& call, const Answer& answer) const;
   [[nodiscard]] std::string capabilities_of(const Client& client) const;
+  Reply answer(const CallPointer& call);
   Reply listen(const CallPointer& call);
 
   Host& host_;
@@ -81,6 +83,7 @@ class Server {
   ProgressClock clock_;
   std::mutex mutex_;
   std::vector<Listener> listeners_;
+  Tasks tasks_;  // last: what runs in it uses the others
 };
 
 }  // namespace nutshell::mcp

@@ -78,7 +78,7 @@ class EchoHost : public Host {
 struct ServerFixture : testing::Test {
   EchoHost host;
   Server server{host};
-  std::shared_ptr<Session> session = std::make_shared<Session>("", "");
+  std::shared_ptr<Session> session = std::make_shared<Session>(Client{});
   std::shared_ptr<RememberingChannel> channel = std::make_shared<RememberingChannel>();
 
   Server::CallPointer begin(const Json& message, Era era = Era::Unknown) {
@@ -109,7 +109,7 @@ using McpServer = ServerFixture;
 
 TEST_F(McpServer, AgreesOnARevisionItKnows) {
   for (const std::string& revision : session_revisions()) {
-    session = std::make_shared<Session>("", "");
+    session = std::make_shared<Session>(Client{});
     const Json answer = ask(request("initialize", {{"protocolVersion", revision}}));
     EXPECT_EQ(answer["result"]["protocolVersion"], revision);
     EXPECT_EQ(answer["result"]["serverInfo"]["name"], "echo");

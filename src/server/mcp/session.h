@@ -2,6 +2,7 @@
 // has running, and what we have asked it. Thread-safe.
 #pragma once
 
+#include <atomic>
 #include <condition_variable>
 #include <map>
 #include <memory>
@@ -19,14 +20,16 @@ class RunningCall;
 
 class Session {
  public:
-  Session(std::string owner, std::string id) {
-    client_.owner = std::move(owner);
-    client_.session = std::move(id);
-  }
+  // Whoever it is, before it has said anything of itself.
+  explicit Session(Client client) : client_(std::move(client)) {}
 
   [[nodiscard]] Client client() const;
   void agree(std::string revision, std::string capabilities);
   [[nodiscard]] bool is_agreed() const { return !client().revision.empty(); }
+
+  // When its client was last heard of.
+  void touch() { used_ = Clock::now(); }
+  [[nodiscard]] Clock::time_point used() const { return used_; }
 
   void set_log_level(LogLevel level);
   [[nodiscard]] LogLevel log_level() const;
@@ -56,6 +59,7 @@ class Session {
 
  private:
   static constexpr std::size_t kMostWatched = 1024;
+  std::atomic<Clock::time_point> used_ = Clock::now();
   mutable std::mutex mutex_;
   std::condition_variable changed_;
   Client client_;

@@ -49,7 +49,7 @@ class Connection {
       : server_(server),
         ends_(ends),
         output_(std::make_shared<OutputChannel>(ends.output)),
-        session_(std::make_shared<Session>("", "")),
+        session_(std::make_shared<Session>(Client{})),
         workers_(kMostThreads, kMostWaiting) {}
 
   Result<> serve() {

@@ -5,6 +5,7 @@ package main
 import (
 	"context"
 	"fmt"
+	"net/http"
 	"os"
 	"os/exec"
 	"regexp"
@@ -17,6 +18,15 @@ import (
 type arguments = map[string]any
 
 var session *mcp.ClientSession
+
+// Shows the token of the variable BEARER.
+type bearer struct{}
+
+func (bearer) RoundTrip(request *http.Request) (*http.Response, error) {
+	request = request.Clone(request.Context())
+	request.Header.Set("Authorization", "Bearer "+os.Getenv("BEARER"))
+	return http.DefaultTransport.RoundTrip(request)
+}
 
 func fail(format string, values ...any) {
 	fmt.Fprintf(os.Stderr, format+"\n", values...)
@@ -42,7 +52,7 @@ func main() {
 	client := mcp.NewClient(&mcp.Implementation{Name: "nutshell-test", Version: "0"}, nil)
 	var transport mcp.Transport = &mcp.CommandTransport{Command: exec.Command(os.Args[2], os.Args[3:]...)}
 	if os.Args[1] == "http" {
-		transport = &mcp.StreamableClientTransport{Endpoint: os.Args[2]}
+		transport = &mcp.StreamableClientTransport{Endpoint: os.Args[2], HTTPClient: &http.Client{Transport: bearer{}}}
 	}
 	made, err := client.Connect(ctx, transport, nil)
 	if err != nil {

@@ -7,13 +7,16 @@
 
 #include "base/deadline.h"
 #include "runtime/workspace.h"
-#include "runtime/workspace_diff.h"
+#include "server/mcp/sandbox/workspace_view.h"
 
 namespace nutshell::mcp {
 namespace {
 
 using namespace std::chrono_literals;
 
+// Of the one that a client gets without asking.
+constexpr const char* kRoleLabel = "mcp.role";
+constexpr const char* kOwn = "default";
 constexpr std::size_t kMostFreeSeats = 16;
 // A sandbox may end between two calls; one that was used a moment ago has not.
 constexpr auto kTrusted = 2s;
@@ -22,10 +25,6 @@ bool is_same(const ToolRunnerOptions& a, const ToolRunnerOptions& b) {
   return a.dialect == b.dialect && a.takes_images == b.takes_images &&
          a.repeats_output == b.repeats_output && a.reads_only == b.reads_only &&
          a.wants_fields == b.wants_fields && a.notes_gain == b.notes_gain;
-}
-
-std::string path_in(const std::string& path) {
-  return path.starts_with('/') ? path : fmt::format("{}{}", kWorkspacePath, path);
 }
 
 }  // namespace
@@ -50,16 +49,46 @@ RuntimeSandboxes::RuntimeSandboxes(BackendContext context)
 
 RuntimeSandboxes::~RuntimeSandboxes() = default;
 
-Result<std::string> RuntimeSandboxes::create(const std::string& /*owner*/,
+// A copy has the labels of what it was copied from: the oldest is the session's own. With the desk
+// in hand.
+Result<std::string> RuntimeSandboxes::find_own(const SessionKey& session) {
+  const SandboxStatus* oldest = nullptr;
+  const auto found = TRY(desk_.list({{kSessionLabel, session.label}, {kRoleLabel, kOwn}}));
+  for (const SandboxStatus& status : found) {
+    if (status.state != SandboxState::Running) continue;
+    if (oldest == nullptr || status.age > oldest->age) oldest = &status;
+  }
+  if (oldest == nullptr)
+    return failure(ErrorCode::NotFound, "no tool was called yet: there is no sandbox");
+  return oldest->id;
+}
+
+Result<std::string> RuntimeSandboxes::find(const SessionKey& session) {
+  const std::lock_guard lock(desk_mutex_);
+  return find_own(session);
+}
+
+// Two calls at once must not make two: the desk is held all the while.
+Result<Sandboxes::Bound> RuntimeSandboxes::ensure(const SessionKey& session,
+                                                  const SandboxSpec& spec) {
+  const std::lock_guard lock(desk_mutex_);
+  auto found = find_own(session);
+  if (found) return Bound{std::move(*found), Bound::How::Found};
+  if (found.error().code != ErrorCode::NotFound) return Failure(std::move(found).error());
+  SandboxSpec own = spec;
+  own.labels[kRoleLabel] = kOwn;
+  return Bound{TRY(desk_.create(own)), Bound::How::Made};
+}
+
+Result<std::vector<SandboxStatus>> RuntimeSandboxes::list(const SessionKey& session) {
+  const std::lock_guard lock(desk_mutex_);
+  return desk_.list({{kSessionLabel, session.label}});
+}
+
+Result<std::string> RuntimeSandboxes::create(const SessionKey& /*session*/,
                                              const SandboxSpec& spec) {
   const std::lock_guard lock(desk_mutex_);
   return desk_.create(spec);
-}
-
-Result<std::vector<SandboxStatus>> RuntimeSandboxes::list(const std::string& /*owner*/,
-                                                          const Labels& labels) {
-  const std::lock_guard lock(desk_mutex_);
-  return desk_.list(labels);
 }
 
 Result<> RuntimeSandboxes::destroy(const Place& place) {
@@ -128,17 +157,12 @@ Result<std::string> RuntimeSandboxes::read_file(const Place& place, const std::s
                                                 std::size_t most) {
   const std::lock_guard lock(desk_mutex_);
   wire::InitClient client = TRY(desk_.connect(place.id));
-  wire::ReadFile request;
-  request.path = path_in(path);
-  request.length = most + 1;
   std::string bytes;
-  TRY(client.read_file(request, [&bytes](std::string_view piece) -> Result<> {
+  TRY(client.read_file(reading_of(path, most), [&bytes](std::string_view piece) -> Result<> {
     bytes.append(piece);
     return {};
   }));
-  if (bytes.size() > most)
-    return failure(ErrorCode::ResourceExhausted, fmt::format("'{}' is too large to give", path));
-  return bytes;
+  return whole_file(std::move(bytes), path, most);
 }
 
 Result<std::vector<std::string>> RuntimeSandboxes::names(const Place& place,
@@ -146,36 +170,13 @@ Result<std::vector<std::string>> RuntimeSandboxes::names(const Place& place,
                                                          std::size_t most) {
   const std::lock_guard lock(desk_mutex_);
   wire::InitClient client = TRY(desk_.connect(place.id));
-  wire::ListDirectory request;
-  request.path = path_in(directory);
-  request.most_entries = static_cast<std::uint32_t>(most);
-  const auto answer = TRY(client.call<wire::Listing>(request));
-  const auto* listing = std::get_if<wire::Listing>(&answer);
-  if (listing == nullptr) return failure(ErrorCode::NotFound, "no such directory");
-  std::vector<std::string> names;
-  for (const wire::ListedEntry& entry : listing->entries) {
-    const bool is_directory = entry.info.kind == wire::FileKind::Directory;
-    names.push_back(entry.info.path + (is_directory ? "/" : ""));
-  }
-  return names;
+  return names_in(client, directory, most);
 }
 
 Result<std::string> RuntimeSandboxes::diff(const Place& place, std::size_t most) {
   const std::lock_guard lock(desk_mutex_);
   wire::InitClient client = TRY(desk_.connect(place.id));
-  const auto changes = TRY(list_workspace_changes(client));
-  std::string text;
-  std::size_t shown = 0;
-  for (const wire::FileChange& change : changes) {
-    const auto difference = difference_of(client, change, BinaryForm::Named);
-    const std::string patch = difference ? difference->patch : change.path + " (too large)\n";
-    if (text.size() + patch.size() > most) break;
-    text += patch;
-    ++shown;
-  }
-  if (shown < changes.size())
-    text += fmt::format("({} more files are changed, not shown)\n", changes.size() - shown);
-  return text;
+  return patch_of(client, most);
 }
 
 }  // namespace nutshell::mcp

@@ -14,8 +14,10 @@ class RuntimeSandboxes : public Sandboxes {
   explicit RuntimeSandboxes(BackendContext context);
   ~RuntimeSandboxes() override;
 
-  Result<std::string> create(const std::string& owner, const SandboxSpec& spec) override;
-  Result<std::vector<SandboxStatus>> list(const std::string& owner, const Labels& labels) override;
+  Result<Bound> ensure(const SessionKey& session, const SandboxSpec& spec) override;
+  Result<std::string> find(const SessionKey& session) override;
+  Result<std::vector<SandboxStatus>> list(const SessionKey& session) override;
+  Result<std::string> create(const SessionKey& session, const SandboxSpec& spec) override;
   Result<> destroy(const Place& place) override;
   Result<std::string> fork(const Place& place) override;
   Result<ToolResult> call(const Place& place, const Tool& tool, std::string_view arguments,
@@ -31,6 +33,7 @@ class RuntimeSandboxes : public Sandboxes {
   struct Seat;  // a connection to a sandbox, for one call at a time
   using SeatPointer = std::unique_ptr<Seat>;
 
+  Result<std::string> find_own(const SessionKey& session);
   Result<SeatPointer> take_seat(const std::string& id, const ToolRunnerOptions& options);
   SeatPointer take_free_seat(const std::string& id);
   void give_back(SeatPointer seat);

@@ -10,8 +10,6 @@ namespace nutshell::mcp {
 namespace {
 
 constexpr std::size_t kMostKnown = 4096;
-// Made by name, next to the one that a client gets without asking.
-constexpr const char* kRoleLabel = "mcp.role";
 
 }  // namespace
 
@@ -19,51 +17,55 @@ std::string session_label(std::string_view kind, std::string_view name) {
   return sha256_hex(fmt::format("{}:{}", kind, name)).substr(0, 24);
 }
 
-std::string SandboxBinding::label_of(const Client& client) const {
-  if (!client.session.empty()) return session_label("http", client.owner + "\n" + client.session);
-  if (!client.owner.empty()) return session_label("owner", client.owner);
-  return session_;
+SessionKey SandboxBinding::key_of(const Client& client) const {
+  SessionKey key{client.owner, session_, client.name};
+  if (!client.name.empty()) {
+    key.label = session_label("name", client.owner + "\n" + client.name);
+  } else if (!client.session.empty()) {
+    key.label = session_label("http", client.owner + "\n" + client.session);
+  } else if (!client.owner.empty()) {
+    key.label = session_label("owner", client.owner);
+  }
+  return key;
 }
 
 SandboxSpec SandboxBinding::spec_for(const Client& client) const {
   SandboxSpec spec = spec_;
-  spec.labels[kSessionLabel] = label_of(client);
+  spec.labels[kSessionLabel] = key_of(client).label;
+  if (!client.session.empty()) spec.labels[kRevisionLabel] = client.revision;
   return spec;
 }
 
+// One whose lease may be running out is as good as unknown.
+std::optional<std::string> SandboxBinding::known_to(const std::string& label) {
+  const std::lock_guard lock(mutex_);
+  const auto known = known_.find(label);
+  if (known == known_.end() || known->second.id.empty()) return std::nullopt;
+  if (Clock::now() - known->second.ensured >= sandboxes_.ensured_for()) return std::nullopt;
+  return known->second.id;
+}
+
 Result<SandboxBinding::Bound> SandboxBinding::bind(const Client& client) {
+  const SessionKey key = key_of(client);
+  if (auto id = known_to(key.label)) return Bound{std::move(*id), Bound::How::Known};
+  Bound bound = TRY(sandboxes_.ensure(key, spec_for(client)));
   const std::lock_guard lock(mutex_);
   if (known_.size() > kMostKnown) known_.clear();  // they are found again by their labels
-  Known& known = known_[label_of(client)];
-  if (!known.id.empty()) return Bound{known.id, Bound::How::Known};
-  SandboxSpec spec = spec_for(client);
-  spec.labels[kRoleLabel] = "default";
-  for (const SandboxStatus& status : TRY(sandboxes_.list(client.owner, spec.labels))) {
-    if (status.state != SandboxState::Running) continue;
-    known = {status.id, true};
-    return Bound{known.id, Bound::How::Found};
-  }
-  const bool had_one = known.had_one;
-  const std::string made = TRY(sandboxes_.create(client.owner, spec));
-  known = {made, true};
-  return Bound{known.id, had_one ? Bound::How::MadeAnew : Bound::How::Made};
+  Known& known = known_[key.label];
+  if (known.id == bound.id) bound.how = Bound::How::Known;
+  if (known.had_one && bound.how == Bound::How::Made) bound.how = Bound::How::MadeAnew;
+  known = {bound.id, true, Clock::now()};
+  return bound;
 }
 
 Result<std::string> SandboxBinding::find(const Client& client) {
-  {
-    const std::lock_guard lock(mutex_);
-    const auto known = known_.find(label_of(client));
-    if (known != known_.end() && !known->second.id.empty()) return known->second.id;
-  }
-  for (const SandboxStatus& status : TRY(list(client))) {
-    const auto role = status.spec.labels.find(kRoleLabel);
-    if (role != status.spec.labels.end()) return status.id;
-  }
-  return failure(ErrorCode::NotFound, "no tool was called yet: there is no sandbox");
+  const SessionKey key = key_of(client);
+  if (auto id = known_to(key.label)) return std::move(*id);
+  return sandboxes_.find(key);
 }
 
 bool SandboxBinding::is_gone(const Client& client, const std::string& id) {
-  const auto listed = sandboxes_.list(client.owner, {{kSessionLabel, label_of(client)}});
+  const auto listed = sandboxes_.list(key_of(client));
   const bool is_there =
       listed && std::any_of(listed->begin(), listed->end(),
                             [&id](const SandboxStatus& status) { return status.id == id; });
@@ -73,16 +75,16 @@ bool SandboxBinding::is_gone(const Client& client, const std::string& id) {
 
 void SandboxBinding::forget(const Client& client, const std::string& id) {
   const std::lock_guard lock(mutex_);
-  const auto known = known_.find(label_of(client));
+  const auto known = known_.find(key_of(client).label);
   if (known != known_.end() && known->second.id == id) known->second.id.clear();
 }
 
 Result<std::string> SandboxBinding::create(const Client& client) {
-  return sandboxes_.create(client.owner, spec_for(client));
+  return sandboxes_.create(key_of(client), spec_for(client));
 }
 
 Result<std::vector<SandboxStatus>> SandboxBinding::list(const Client& client) {
-  auto found = TRY(sandboxes_.list(client.owner, {{kSessionLabel, label_of(client)}}));
+  auto found = TRY(sandboxes_.list(key_of(client)));
   std::sort(found.begin(), found.end(), [](const auto& a, const auto& b) { return a.age > b.age; });
   return found;
 }

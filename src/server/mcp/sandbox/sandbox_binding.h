@@ -4,14 +4,17 @@
 
 #include <map>
 #include <mutex>
+#include <optional>
 #include <string>
 
+#include "base/deadline.h"
 #include "server/mcp/host.h"
 #include "server/mcp/sandbox/sandboxes.h"
 
 namespace nutshell::mcp {
 
-inline constexpr const char* kSessionLabel = "mcp.session";
+// What the client agreed on, for a session that outlives the server.
+inline constexpr const char* kRevisionLabel = "mcp.revision";
 
 // A label for a project directory or a name; the same for the same words, and nothing to guess a
 // path from.
@@ -23,11 +26,7 @@ class SandboxBinding {
   SandboxBinding(Sandboxes& sandboxes, SandboxSpec spec, std::string session)
       : sandboxes_(sandboxes), spec_(std::move(spec)), session_(std::move(session)) {}
 
-  struct Bound {
-    enum class How : std::uint8_t { Known, Found, Made, MadeAnew };
-    std::string id;
-    How how = How::Known;
-  };
+  using Bound = Sandboxes::Bound;
   Result<Bound> bind(const Client& client);
   // The one it has, if it has one; makes none.
   Result<std::string> find(const Client& client);
@@ -40,18 +39,20 @@ class SandboxBinding {
   Result<SandboxStatus> own(const Client& client, const std::string& id);
   void forget(const Client& client, const std::string& id);
 
-  [[nodiscard]] std::string label_of(const Client& client) const;
+  [[nodiscard]] SessionKey key_of(const Client& client) const;
 
  private:
-  SandboxSpec spec_for(const Client& client) const;
+  [[nodiscard]] SandboxSpec spec_for(const Client& client) const;
+  [[nodiscard]] std::optional<std::string> known_to(const std::string& label);
 
   Sandboxes& sandboxes_;
   SandboxSpec spec_;
   std::string session_;
-  std::mutex mutex_;  // held while one is made: two calls at once must not make two
+  std::mutex mutex_;
   struct Known {
     std::string id;
     bool had_one = false;
+    Clock::time_point ensured;
   };
   std::map<std::string, Known> known_;  // by label
 };

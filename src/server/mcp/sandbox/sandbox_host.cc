@@ -11,6 +11,8 @@ namespace nutshell::mcp {
 namespace {
 
 constexpr const char* kSandboxParameter = "sandbox";
+// Most calls are over by then; a client's own patience with one is seldom under half a minute.
+constexpr std::chrono::milliseconds kTaskPatience{5000};
 
 ToolResult unreachable(const Error& error) {
   ToolError told{"unavailable",
@@ -53,7 +55,8 @@ Description SandboxHost::describe() const {
                            .completion = true,
                            .logging = true,
                            .lists_change = false,
-                           .resources_change = false};
+                           .resources_change = false,
+                           .task_patience = kTaskPatience};
   return description;
 }
 
@@ -90,7 +93,7 @@ std::vector<MirroredParameter> SandboxHost::mirrored(const std::string& tool) co
 }
 
 void SandboxHost::forget(const Client& client) {
-  if (client.session.empty()) return;  // found again by its label
+  if (client.session.empty() || !client.name.empty()) return;  // found again by its label
   const auto left = binding_.list(client);
   if (!left) return;
   for (const SandboxStatus& status : *left) {

@@ -42,6 +42,9 @@ class SandboxHost : public Host {
   Reply read_resource(Call& call, const std::string& uri) override;
   Reply complete(Call& call, const std::string& params) override;
   [[nodiscard]] std::vector<MirroredParameter> mirrored(const std::string& tool) const override;
+  [[nodiscard]] SessionKey session_of(const Client& client) const {
+    return binding_.key_of(client);
+  }
   // What nobody can name any more is ended.
   void forget(const Client& client) override;
 

@@ -14,10 +14,12 @@ namespace {
 constexpr std::string_view kOutput = "nutshell://output/";
 constexpr std::string_view kFile = "nutshell://file/";
 constexpr std::string_view kSandbox = "nutshell://sandbox";
+constexpr std::string_view kAudit = "nutshell://audit";
 constexpr std::size_t kMostBytes = 16U << 20U;
 constexpr std::size_t kMostCompletions = 100;  // the protocol's bound
 constexpr std::size_t kMostListed = 2000;
 constexpr std::size_t kMostDiff = 400'000;
+constexpr std::size_t kMostRecords = 1000;
 
 constexpr const char* kTemplates =
     R"({"resourceTemplates":[)"
@@ -25,10 +27,14 @@ constexpr const char* kTemplates =
     R"("description":"Everything a command printed, by an id like o7f3a.","mimeType":"text/plain"},)"
     R"({"uriTemplate":"nutshell://file/{+path}","name":"file","title":"File",)"
     R"("description":"A file of the workspace, by its path."}]})";
-constexpr const char* kResources =
-    R"({"resources":[{"uri":"nutshell://sandbox","name":"sandbox","title":"This sandbox",)"
+constexpr const char* kSandboxResource =
+    R"({"uri":"nutshell://sandbox","name":"sandbox","title":"This sandbox",)"
     R"("description":"Its id, its project and how long it has left.",)"
-    R"("mimeType":"application/json"}]})";
+    R"("mimeType":"application/json"})";
+constexpr const char* kAuditResource =
+    R"(,{"uri":"nutshell://audit","name":"audit","title":"What was done in this sandbox",)"
+    R"("description":"The record of commands and tool calls, an object on each line.",)"
+    R"("mimeType":"application/x-ndjson"})";
 constexpr const char* kPrompts =
     R"({"prompts":[{"name":"review","title":"Review the work in the sandbox",)"
     R"("description":"Look over what was changed in the sandbox before it is applied.",)"
@@ -60,7 +66,8 @@ std::string SandboxHost::list(Listing listing, const Client& /*client*/) {
     case Listing::Prompts:
       return kPrompts;
     case Listing::Resources:
-      return kResources;
+      return fmt::format(R"({{"resources":[{}{}]}})", kSandboxResource,
+                         sandboxes_.has_record() ? kAuditResource : "");
     case Listing::ResourceTemplates:
       return kTemplates;
   }
@@ -87,10 +94,19 @@ Reply SandboxHost::read_resource(Call& call, const std::string& uri) {
                     kSandbox, json_string(describe_sandbox(call.client())))};
   }
   const bool is_output = uri.starts_with(kOutput);
-  if (!is_output && !uri.starts_with(kFile)) return not_found(uri, "there is none of this name");
+  const bool is_audit = uri == kAudit && sandboxes_.has_record();
+  if (!is_output && !is_audit && !uri.starts_with(kFile))
+    return not_found(uri, "there is none of this name");
   const auto id = binding_.find(call.client());
   if (!id) return not_found(uri, id.error().message);
   const Sandboxes::Place place{call.client().owner, *id};
+  if (is_audit) {
+    const auto record = sandboxes_.record(place, kMostRecords);
+    if (!record) return not_found(uri, record.error().message);
+    return Answer{fmt::format(
+        R"({{"contents":[{{"uri":"{}","mimeType":"application/x-ndjson","text":{}}}]}})", kAudit,
+        json_string(*record))};
+  }
   if (is_output) {
     const auto output = sandboxes_.output(place, uri.substr(kOutput.size()));
     if (!output) return not_found(uri, output.error().message);

@@ -2,7 +2,7 @@
 // what belongs to another one.
 #pragma once
 
-#include <map>
+#include <chrono>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -16,19 +16,41 @@
 
 namespace nutshell::mcp {
 
+// Of every sandbox that belongs to a client's session.
+inline constexpr const char* kSessionLabel = "mcp.session";
+
+// What a client comes back to.
+struct SessionKey {
+  std::string owner;  // empty: the user of this process
+  std::string label;  // the same for the same session, and nothing to guess a name from
+  std::string name;   // as the client gave it; empty: it gave none
+};
+
 class Sandboxes {
  public:
   struct Place {
-    std::string owner;  // empty: the user of this process
+    std::string owner;
     std::string id;
   };
-  using Labels = std::map<std::string, std::string>;
+  struct Bound {
+    enum class How : std::uint8_t { Known, Found, Made, MadeAnew };
+    std::string id;
+    How how = How::Known;
+  };
 
   virtual ~Sandboxes() = default;
 
-  virtual Result<std::string> create(const std::string& owner, const SandboxSpec& spec) = 0;
-  virtual Result<std::vector<SandboxStatus>> list(const std::string& owner,
-                                                  const Labels& labels) = 0;
+  // The session's own sandbox: the one it has, or a new one.
+  virtual Result<Bound> ensure(const SessionKey& session, const SandboxSpec& spec) = 0;
+  // NotFound: it has none.
+  virtual Result<std::string> find(const SessionKey& session) = 0;
+  // How long it may be used before it must be ensured again, or its lease runs out.
+  [[nodiscard]] virtual std::chrono::milliseconds ensured_for() const {
+    return std::chrono::milliseconds::max();
+  }
+  // Its own, and those made besides.
+  virtual Result<std::vector<SandboxStatus>> list(const SessionKey& session) = 0;
+  virtual Result<std::string> create(const SessionKey& session, const SandboxSpec& spec) = 0;
   virtual Result<> destroy(const Place& place) = 0;
   virtual Result<std::string> fork(const Place& place) = 0;
 
@@ -44,6 +66,13 @@ class Sandboxes {
                                                  std::size_t most) = 0;
   // A patch of what was changed in the workspace; cut at a file, and said so, behind `most` bytes.
   virtual Result<std::string> diff(const Place& place, std::size_t most) = 0;
+
+  // Whether what is done is recorded; and the record of a sandbox, a JSON object on each line, the
+  // newest `most` of them.
+  [[nodiscard]] virtual bool has_record() const { return false; }
+  virtual Result<std::string> record(const Place& /*place*/, std::size_t /*most*/) {
+    return failure(ErrorCode::Unsupported, "no record is kept");
+  }
 };
 
 }  // namespace nutshell::mcp

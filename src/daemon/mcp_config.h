@@ -1,0 +1,11 @@
+// The part of the settings that /mcp is made from.
+#pragma once
+
+#include "daemon/config.h"
+#include "server/mcp/service/mcp_routes.h"
+
+namespace nutshell::daemon {
+
+Result<mcp::McpRoutesOptions> mcp_options(const Config& config);
+
+}  // namespace nutshell::daemon
