@@ -28,8 +28,9 @@ Result<> take_authorization(const Config& config, mcp::McpRoutesOptions& options
   options.authorization_servers = config.texts("mcp.authorization_servers");
   if (options.authorization_servers.empty()) return {};
   if (!is_web_address(options.resource_url))
-    return wrong(config, "mcp.resource_url",
-                 "must say where clients reach /mcp, like https://sandbox.example.com/mcp");
+    return wrong(config, "mcp.authorization_servers",
+                 "needs mcp.resource_url: where clients reach /mcp, like "
+                 "https://sandbox.example.com/mcp");
   for (const std::string& server : options.authorization_servers)
     if (!is_web_address(server))
       return wrong(config, "mcp.authorization_servers", "must be addresses with https://");
