@@ -241,12 +241,12 @@ def cancelled_task_kills_the_whole_tree():
 
 
 @suite.case
-def daemon_that_ends_ends_its_tasks():
+def daemon_that_is_killed_takes_its_tasks_with_it():
     with host("") as server:
         token = random_token()
         made = begin_task(server, f"sleep 600; : {token}")
         expect_equal(made.get("resultType"), "task", f"{made}")
-        restart(server)
+        restart(server, signal.SIGKILL)
         expect_gone(token, 20)
         expect_equal(task(server, "get", made["taskId"]).code, -32602, "the task")
 
