@@ -174,6 +174,7 @@ std::optional<Facts> parse(const ParserInput& input) {
   facts.totals = {{"rows", table->rows.size()}};
   const auto varying = split_off_constants(*table, facts);
   std::vector<std::string_view> cells;
+  cells.reserve(varying.size());
   for (const std::size_t column : varying)
     cells.push_back(table->columns[column].title);
   facts.kept.push_back(join_cells(cells, "|"));
