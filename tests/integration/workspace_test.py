@@ -3,7 +3,8 @@
 import os
 import sys
 
-from support import PYTHON, Suite, call, expect, expect_equal, expect_refusal, sandbox, scratch
+from support import (PYTHON, Skip, Suite, call, expect, expect_equal, expect_refusal, sandbox,
+                     scratch)
 from workspace_fixture import (CHANGES, changes_of, in_both_modes, make_tree, mode_flags, shell,
                                snapshot, workspace)
 
@@ -112,6 +113,8 @@ def an_unsafe_mount_is_direct():
         where = str(directory / "data")
         ended = call("run", "--unsafe-mount", f"{where}:/workspace/d", "--", "sh", "-c",
                      "cat d/in && echo out > d/out")
+        if b"translates no owners" in ended.stderr:
+            raise Skip("the file system of temporary files translates no owners")
         expect_equal((ended.status, ended.stdout), (0, b"in\n"), f"rw: {ended!r}")
         expect_equal((directory / "data/out").read_text(), "out\n", "what it wrote")
         ended = call("run", "--unsafe-mount", f"{where}:/tmp/x/y:ro", "--", "sh", "-c",

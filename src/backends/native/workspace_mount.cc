@@ -72,7 +72,9 @@ Result<> translate_owner(int mount, const HostIds& to) {
   const Error error =
       syscall_failure(problem, "translate the owner of the directory's files").value();
   const bool is_unable = problem == EINVAL || problem == ENOSYS || problem == EPERM;
-  return is_unable ? failure(ErrorCode::Unsupported, error.message) : Failure(error);
+  if (!is_unable) return Failure(error);
+  return failure(ErrorCode::Unsupported,
+                 error.message + "; its file system, or this kernel, translates no owners");
 }
 
 Result<UniqueFd> clone_host_directory(const HostDirectory& directory) {
