@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 """What a sandbox changed, written back to the user's directory or as a patch."""
 import contextlib
+import json
 import os
 import random
 import shutil
@@ -176,6 +177,8 @@ def apply_that_is_killed_tears_no_file():
             (root / name).write_bytes(old[name])
         time.sleep(0.02)
         with sandbox("--workspace", str(root)) as made:
+            if json.loads(call("info", made, "--json").stdout)["workspace_mode"] == "copy":
+                raise Skip("what was applied to a copy is no change any more: nothing to do again")
             shell(made, "for f in file*; do tr '\\000-\\377' '\\001-\\377\\000' <$f >/tmp/x;"
                         " cat /tmp/x > $f; done; rm file0; mkdir new; echo n > new/file")
             new = {name: bytes((byte + 1) % 256 for byte in old[name]) for name in names}
