@@ -40,9 +40,10 @@ Result<int> apply(Program& program, const ApplyFlags& flags) {
     for (const std::string& conflict : report.conflicts)
       list += "\n  " + conflict;
     return failure(ErrorCode::AlreadyExists,
-                   fmt::format("{} conflicts, nothing was written; look with 'nutshell diff {}', "
-                               "leave them out with --path, or overwrite with --force:{}",
-                               report.conflicts.size(), flags.id, list));
+                   fmt::format("{} conflict{}, nothing was written; look with 'nutshell diff {}', "
+                               "leave out with --path, or overwrite with --force:{}",
+                               report.conflicts.size(), report.conflicts.size() == 1 ? "" : "s",
+                               flags.id, list));
   }
   for (const wire::FileChange& change : report.written)
     fmt::print("{} {}\n", letter_of(change), printable(change.path));
