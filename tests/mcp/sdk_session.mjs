@@ -5,7 +5,7 @@
 import assert from "node:assert";
 
 const [kind, way, ...words] = process.argv.slice(2);
-const shown = { requestInit: { headers: { Authorization: `Bearer ${process.env.BEARER}` } } };
+const bearer = { requestInit: { headers: { Authorization: `Bearer ${process.env.BEARER}` } } };
 
 async function connect() {
   const about = { name: "nutshell-test", version: "0" };
@@ -13,7 +13,7 @@ async function connect() {
     const { Client } = await import("@modelcontextprotocol/sdk/client/index.js");
     const { StdioClientTransport } = await import("@modelcontextprotocol/sdk/client/stdio.js");
     const http = await import("@modelcontextprotocol/sdk/client/streamableHttp.js");
-    const transport = way === "http" ? new http.StreamableHTTPClientTransport(new URL(words[0]), shown)
+    const transport = way === "http" ? new http.StreamableHTTPClientTransport(new URL(words[0]), bearer)
       : new StdioClientTransport({ command: words[0], args: words.slice(1), env: process.env, stderr: "ignore" });
     const client = new Client(about);
     await client.connect(transport);
@@ -21,7 +21,7 @@ async function connect() {
   }
   const { Client, StreamableHTTPClientTransport } = await import("@modelcontextprotocol/client");
   const { StdioClientTransport } = await import("@modelcontextprotocol/client/stdio");
-  const transport = way === "http" ? new StreamableHTTPClientTransport(new URL(words[0]), shown)
+  const transport = way === "http" ? new StreamableHTTPClientTransport(new URL(words[0]), bearer)
     : new StdioClientTransport({ command: words[0], args: words.slice(1), env: process.env, stderr: "ignore" });
   const mode = kind === "v2-legacy" ? "legacy" : "auto";
   const client = new Client(about, { versionNegotiation: { mode } });
