@@ -133,6 +133,25 @@ def slow_clients_hold_nobody_up():
                    "what slow clients started runs on")
 
 
+@suite.case
+def who_does_nothing_is_ended():
+    if not os.environ.get("NUTSHELL_LONG"):
+        raise Skip("takes three quarters of a minute: set NUTSHELL_LONG")
+    with grpc_daemon() as (_, client):
+        sandbox, began = client.make(), time.monotonic()
+        mute = client.call("InteractExec", Sender())
+        reader = client.call("StreamExec", id=sandbox, argv=["yes"], on_disconnect="cancel",
+                             output_limit_bytes=1 << 40)
+        next(reader)
+        status = refusal(lambda: mute)[0]
+        expect_equal(status, "CANCELLED", "a call that never begins")
+        expect(9 < time.monotonic() - began < 25, f"after {time.monotonic() - began:.0f} s")
+        expect_equal(count_named(client, sandbox, "yes"), 1, "what a slow reader started")
+        wait_until(lambda: count_named(client, sandbox, "yes") == 0,
+                   "what a reader that takes nothing started runs on", 90)
+        expect(time.monotonic() - began > 25, f"after {time.monotonic() - began:.0f} s already")
+
+
 def certificates(directory):
     """An authority, a server's and a client's certificate of it."""
     if not shutil.which("openssl"):

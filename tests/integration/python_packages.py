@@ -18,10 +18,16 @@ def is_installed(folder, marker):
 
 
 def fetch(folder, packages):
-    subprocess.run([sys.executable, "-m", "pip", "install", "-q", "--upgrade",
-                    "--disable-pip-version-check", "--target", str(folder), *packages],
-                   check=True, capture_output=True, text=True, timeout=240,
-                   stdin=subprocess.DEVNULL)
+    failed = PLACE / ".failed"  # one long wait for what cannot be reached is enough
+    if failed.exists():
+        raise Skip(f"{packages[0]} cannot be installed: {failed.read_text()}")
+    done = subprocess.run([sys.executable, "-m", "pip", "install", "-q", "--upgrade",
+                           "--disable-pip-version-check", "--retries", "1", "--timeout", "20",
+                           "--target", str(folder), *packages],
+                          capture_output=True, text=True, timeout=240, stdin=subprocess.DEVNULL)
+    if done.returncode != 0:
+        failed.write_text((done.stderr.strip().splitlines() or ["no message"])[-1][:200])
+        raise Skip(f"{packages[0]} cannot be installed: {failed.read_text()}")
 
 
 def install(name="clients", packages=CLIENTS):
@@ -36,11 +42,8 @@ def install(name="clients", packages=CLIENTS):
                 if not is_installed(folder, marker):
                     fetch(folder, packages)
                     (folder / ".installed").write_text(marker)
-    except subprocess.CalledProcessError as error:
-        last = (error.stderr or "no message").strip().splitlines()[-1][:200]
-        raise Skip(f"{name} cannot be installed: {last}") from None
     except (OSError, subprocess.SubprocessError) as error:
-        raise Skip(f"{name} cannot be installed: {error}") from None
+        raise Skip(f"{packages[0]} cannot be installed: {error}") from None
     if str(folder) not in sys.path:
         sys.path.insert(0, str(folder))
         importlib.invalidate_caches()

@@ -116,7 +116,7 @@ class Running : public GrpcServer {
         stop_(::eventfd(0, EFD_CLOEXEC)) {}
   Running(const Running&) = delete;
   Running& operator=(const Running&) = delete;
-  ~Running() override { (void)drain(Deadline::in(std::chrono::seconds(0))); }
+  ~Running() override { (void)Running::drain(Deadline::in(std::chrono::seconds(0))); }
 
   Result<> open();
   bool drain(const Deadline& deadline) override;
