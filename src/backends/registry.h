@@ -4,10 +4,12 @@
 #include <filesystem>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "core/backend.h"
+#include "core/daemon_access.h"
 #include "core/init_entry.h"
 
 namespace nutshell {
@@ -16,6 +18,8 @@ namespace nutshell {
 struct BackendContext {
   InitEntry init;                  // init's own code, for backends that clone themselves
   std::filesystem::path programs;  // the directory of our other programs
+  // Given: sandboxes are that daemon's, and no backend is used here.
+  std::optional<DaemonAccess> daemon = {};
 };
 
 struct BackendEntry {
@@ -25,5 +29,7 @@ struct BackendEntry {
 };
 
 const std::vector<BackendEntry>& backend_registry();
+// The one that stands for all of a daemon's.
+const std::vector<BackendEntry>& daemon_backend_entry();
 
 }  // namespace nutshell

@@ -23,6 +23,7 @@ inline constexpr int kToolError = 65;
 struct Program {
   Runtime& runtime;
   std::vector<std::string> command;  // to run in the sandbox: what stands behind our own words
+  std::string daemon;                // as --daemon names it; empty: not given
   // Set by the command that was chosen; gives the exit status.
   std::function<Result<int>()> chosen;
 };

@@ -16,7 +16,7 @@ struct Text {
   const char* key;
   std::optional<std::string> Flags::*flag;
 };
-constexpr std::array<Text, 15> kTexts = {{{"backend", &Flags::backend},
+constexpr std::array<Text, 16> kTexts = {{{"backend", &Flags::backend},
                                           {"image", &Flags::image},
                                           {"memory", &Flags::memory},
                                           {"cpus", &Flags::cpus},
@@ -30,7 +30,8 @@ constexpr std::array<Text, 15> kTexts = {{{"backend", &Flags::backend},
                                           {"output_limit", &Flags::output_limit},
                                           {"workdir", &Flags::workdir},
                                           {"workspace", &Flags::workspace},
-                                          {"workspace_mode", &Flags::workspace_mode}}};
+                                          {"workspace_mode", &Flags::workspace_mode},
+                                          {"daemon", &Flags::daemon}}};
 
 struct List {
   const char* key;

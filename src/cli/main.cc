@@ -11,6 +11,7 @@
 #include <system_error>
 
 #include "cli/command.h"
+#include "cli/daemon_choice.h"
 #include "cli/report.h"
 #include "cli/suggestion.h"
 #include "init/init.h"
@@ -30,49 +31,94 @@ constexpr const char* kExamples = R"(Start here:
 
 'nutshell COMMAND --help' shows the options and examples of one command.)";
 
+// What a command has to do with sandboxes: those that stay, which the user's own daemon has if it
+// runs; those that end with the command; none.
+enum class Sandboxes { Kept, Own, None };
+
 struct Command {
   std::string_view name;
   std::string_view alias;
   void (*add)(const CommandLine&, Program&);
+  Sandboxes sandboxes = Sandboxes::Kept;
 };
-constexpr auto kCommands = std::to_array<Command>({{"run", "", add_run},
-                                                   {"create", "", add_create},
-                                                   {"exec", "", add_exec},
-                                                   {"list", "ls", add_list},
-                                                   {"info", "", add_info},
-                                                   {"destroy", "rm", add_destroy},
-                                                   {"cp", "", add_copy},
-                                                   {"pause", "", add_pause},
-                                                   {"resume", "", add_resume},
-                                                   {"diff", "", add_diff},
-                                                   {"apply", "", add_apply},
-                                                   {"discard", "", add_discard},
-                                                   {"checkpoint", "", add_checkpoint},
-                                                   {"rollback", "", add_rollback},
-                                                   {"fork", "", add_fork},
-                                                   {"tool", "", add_tool},
-                                                   {"mcp", "", add_mcp},
-                                                   {"render", "", add_render},
-                                                   {"gain", "", add_gain},
-                                                   {"audit", "", add_audit},
-                                                   {"history", "", add_history},
-                                                   {"batch", "", add_batch},
-                                                   {"daemon", "", add_daemon},
-                                                   {"config", "", add_config},
-                                                   {"gc", "", add_gc},
-                                                   {"doctor", "", add_doctor},
-                                                   {"version", "", add_version},
-                                                   {"completion", "", add_completion}});
+constexpr auto kCommands =
+    std::to_array<Command>({{"run", "", add_run, Sandboxes::Own},
+                            {"create", "", add_create},
+                            {"exec", "", add_exec},
+                            {"list", "ls", add_list},
+                            {"info", "", add_info},
+                            {"destroy", "rm", add_destroy},
+                            {"cp", "", add_copy},
+                            {"pause", "", add_pause},
+                            {"resume", "", add_resume},
+                            {"diff", "", add_diff},
+                            {"apply", "", add_apply},
+                            {"discard", "", add_discard},
+                            {"checkpoint", "", add_checkpoint},
+                            {"rollback", "", add_rollback},
+                            {"fork", "", add_fork},
+                            {"tool", "", add_tool},
+                            {"mcp", "", add_mcp, Sandboxes::Own},
+                            {"render", "", add_render, Sandboxes::None},
+                            {"gain", "", add_gain, Sandboxes::None},
+                            {"audit", "", add_audit, Sandboxes::None},
+                            {"history", "", add_history},
+                            {"batch", "", add_batch, Sandboxes::None},
+                            {"daemon", "", add_daemon, Sandboxes::None},
+                            {"config", "", add_config, Sandboxes::None},
+                            {"gc", "", add_gc},
+                            {"doctor", "", add_doctor, Sandboxes::Own},
+                            {"version", "", add_version, Sandboxes::None},
+                            {"completion", "", add_completion, Sandboxes::None}});
+
+const Command* find_command(std::string_view name) {
+  const auto* const found =
+      std::find_if(kCommands.begin(), kCommands.end(), [name](const Command& command) {
+        return name == command.name || (!name.empty() && name == command.alias);
+      });
+  return found == kCommands.end() ? nullptr : found;
+}
+
+void add_command(const CommandLine& app, Program& program, const Command& command,
+                 CommandFlags flags) {
+  command.add(app, program);
+  if (command.sandboxes == Sandboxes::None) return;
+  CLI::App* parser = app.parser().get_subcommand(std::string(command.name));
+  const CommandLine added(parser, flags);
+  added
+      .add_option("--daemon", program.daemon,
+                  "Socket or URL of the daemon whose sandboxes are meant; none: no daemon's")
+      .group("Daemon");
+  for (CLI::App* inner : parser->get_subcommands({}))
+    inner->fallthrough();
+}
+
+// How many words of a command's own come before the command to run in the sandbox.
+std::optional<std::size_t> words_before_command(const std::string& name) {
+  if (name == "run") return 0;
+  if (name == "exec") return 1;  // the id
+  return std::nullopt;
+}
+
+// `run` and `exec` need none of their flags; other commands require one or the other.
+CommandFlags flags_for(const std::vector<std::string>& words) {
+  const auto own_end = std::find(words.begin(), words.end(), "--");
+  const bool needs_none = !words.empty() && words_before_command(words.front()).has_value();
+  const bool has_dash = std::any_of(words.begin(), own_end,
+                                    [](const std::string& word) { return word.starts_with('-'); });
+  return needs_none && !has_dash ? CommandFlags::LeftOut : CommandFlags::Built;
+}
 
 // Building all options takes longer than starting a sandbox does: the one command that is named
 // gets its own, unless it has to know the others.
-void add_commands(const CommandLine& app, Program& program, std::string_view name) {
-  for (const Command& command : kCommands) {
-    const bool is_named = name == command.name || (!name.empty() && name == command.alias);
-    if (is_named && name != "completion") return command.add(app, program);
-  }
+void add_commands(CLI::App& app, Program& program, const std::vector<std::string>& words) {
+  const std::string name = words.empty() ? "" : words.front();
+  const CommandFlags flags = flags_for(words);
+  const CommandLine line(&app, flags);
+  const Command* named = find_command(name);
+  if (named != nullptr && name != "completion") return add_command(line, program, *named, flags);
   for (const Command& command : kCommands)
-    command.add(app, program);
+    add_command(line, program, command, flags);
 }
 
 // The parser's own messages know nothing of suggestions.
@@ -100,9 +146,18 @@ Result<int> finish_output(int status) {
   return syscall_failure("write the output");
 }
 
-int run_chosen(const Program& program) {
+Result<int> run_where_chosen(Program& program, const Command* command) {
+  if (!program.chosen) return 0;
+  if (command != nullptr && command->sandboxes != Sandboxes::None) {
+    const bool is_kept = command->sandboxes == Sandboxes::Kept;
+    TRY(choose_daemon(program, is_kept ? OwnDaemon::Used : OwnDaemon::Ignored));
+  }
+  return program.chosen();
+}
+
+int run_chosen(Program& program, const Command* command) {
   try {
-    auto status = program.chosen ? program.chosen() : Result<int>(0);
+    auto status = run_where_chosen(program, command);
     if (status) status = finish_output(*status);
     if (status) return *status;
     print_error(status.error().message);
@@ -121,13 +176,6 @@ void open_missing_descriptors() {
   }
 }
 
-// How many words of a command's own come before the command to run in the sandbox.
-std::optional<std::size_t> words_before_command(const std::string& name) {
-  if (name == "run") return 0;
-  if (name == "exec") return 1;  // the id
-  return std::nullopt;
-}
-
 // Says of `run` and `exec` that a command of the caller's follows.
 class UsageFormatter : public CLI::Formatter {
  public:
@@ -139,17 +187,8 @@ class UsageFormatter : public CLI::Formatter {
   }
 };
 
-// `run` and `exec` need none of their flags; other commands require one or the other.
-CommandFlags flags_for(const std::vector<std::string>& words) {
-  const auto own_end = std::find(words.begin(), words.end(), "--");
-  const bool needs_none = !words.empty() && words_before_command(words.front()).has_value();
-  const bool has_dash = std::any_of(words.begin(), own_end,
-                                    [](const std::string& word) { return word.starts_with('-'); });
-  return needs_none && !has_dash ? CommandFlags::LeftOut : CommandFlags::Built;
-}
-
 // Where the command to run begins, if there is no --: behind the flags and their values.
-std::size_t find_command(const CLI::App& app, const std::vector<std::string>& words) {
+std::size_t find_command_to_run(const CLI::App& app, const std::vector<std::string>& words) {
   const auto before = words.empty() ? std::nullopt : words_before_command(words.front());
   if (!before) return words.size();
   const CLI::App* command = app.get_subcommand(words.front());
@@ -173,7 +212,7 @@ std::size_t find_command(const CLI::App& app, const std::vector<std::string>& wo
 std::vector<std::string> take_own_words(const CLI::App& app, std::vector<std::string> words,
                                         Program& program) {
   const auto dashes = std::find(words.begin(), words.end(), "--");
-  const std::size_t command = find_command(app, {words.begin(), dashes});
+  const std::size_t command = find_command_to_run(app, {words.begin(), dashes});
   const auto start = words.begin() + static_cast<std::ptrdiff_t>(command);
   if (start < dashes) {
     program.command.assign(start, words.end());
@@ -196,14 +235,14 @@ int run_program(int argc, char** argv) {
   std::error_code error;
   const auto self = std::filesystem::read_symlink("/proc/self/exe", error);
   Runtime runtime({&init::run_init, self.parent_path()});
-  Program program{runtime, {}, nullptr};
+  Program program{runtime, {}, {}, nullptr};
   CLI::App app("A shell for AI agents that they cannot crack.", "nutshell");
   app.formatter(std::make_shared<UsageFormatter>());
   app.footer(kExamples);
   app.set_version_flag("--version", std::string("nutshell ") + NUTSHELL_VERSION);
   std::vector<std::string> words(argv + 1, argv + argc);
   if (!words.empty() && words.front() == "help") words = help_words(words);
-  add_commands(CommandLine(&app, flags_for(words)), program, words.empty() ? "" : words.front());
+  add_commands(app, program, words);
   try {
     app.parse(take_own_words(app, words, program));
   } catch (const CLI::Success& done) {
@@ -217,7 +256,7 @@ int run_program(int argc, char** argv) {
       return 0;
     };
   }
-  return run_chosen(program);
+  return run_chosen(program, find_command(words.empty() ? "" : words.front()));
 }
 
 }  // namespace

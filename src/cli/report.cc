@@ -7,9 +7,10 @@
 
 #include <nlohmann/json.hpp>
 
+#include "base/base64.h"
 #include "base/file.h"
-#include "cli/base64.h"
 #include "cli/command.h"
+#include "core/json_views.h"
 
 namespace nutshell::cli {
 namespace {
@@ -27,12 +28,8 @@ void add_text(nlohmann::ordered_json& object, const std::string& key, const std:
   } catch (const nlohmann::json::exception&) {
     object[key] = nlohmann::json::parse(
         nlohmann::json(bytes).dump(-1, ' ', false, nlohmann::json::error_handler_t::replace));
-    object[key + "_base64"] = base64(bytes);
+    object[key + "_base64"] = to_base64(bytes);
   }
-}
-
-double milliseconds(std::chrono::microseconds duration) {
-  return static_cast<double>(duration.count()) / 1000.0;
 }
 
 }  // namespace
@@ -97,20 +94,10 @@ void explain_end(const ExecResult& result) {
 }
 
 void print_json(const ExecResult& result, const wire::CapturedOutput& output) {
-  nlohmann::ordered_json object;
-  object["outcome"] = to_string(result.outcome);
-  object["exit_code"] = nullptr;
-  object["signal"] = nullptr;
-  if (result.outcome == Outcome::Exited) object["exit_code"] = result.exit_code;
-  if (result.outcome == Outcome::Signalled) object["signal"] = result.signal;
-  add_text(object, "stdout", output.output);
-  add_text(object, "stderr", output.error);
-  object["duration_ms"] = milliseconds(result.duration);
-  object["cpu_ms"] = milliseconds(result.cpu_time);
-  object["peak_memory_bytes"] = result.peak_memory_bytes;
-  object["stdout_truncated"] = result.stdout_truncated;
-  object["stderr_truncated"] = result.stderr_truncated;
-  if (!result.detail.empty()) object["detail"] = result.detail;
+  const auto object = to_json(result, [&output](nlohmann::ordered_json& streams) {
+    add_text(streams, "stdout", output.output);
+    add_text(streams, "stderr", output.error);
+  });
   fmt::print("{}\n", object.dump());
 }
 

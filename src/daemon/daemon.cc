@@ -14,12 +14,14 @@
 #include "base/file.h"
 #include "base/random_id.h"
 #include "base/user_directory.h"
+#include "core/daemon_access.h"
 #include "daemon/activation.h"
 #include "daemon/grpc_door.h"
 #include "daemon/log.h"
 #include "daemon/mcp_config.h"
 #include "daemon/spans.h"
 #include "http/tls/tls.h"
+#include "service/recovery.h"
 
 namespace nutshell::daemon {
 namespace {
@@ -44,6 +46,13 @@ fs::path default_state() {
   const std::string state = from_environment("XDG_STATE_HOME");
   if (state.starts_with('/')) return fs::path(state) / "nutshell";
   return fs::path(from_environment("HOME")) / ".local/state/nutshell";
+}
+
+// What an empty setting stands for, where that depends on who asks.
+std::string value_if_empty(std::string_view key) {
+  if (key == "state.directory") return default_state();
+  const auto user = open_user_directory();
+  return key == "socket.path" && user ? (*user / kDaemonSocket).native() : std::string();
 }
 
 server::GateRules rules_of(const Config& config) {
@@ -95,12 +104,29 @@ std::string describe(const Config& config) {
   std::string text;
   for (const auto& [key, setting] : config.settings()) {
     std::string value = setting.value;
+    if (value.empty()) value = value_if_empty(key);
     for (char& letter : value)
       letter = letter == '\n' ? ',' : letter;
     text += fmt::format("{:<28} {:<40} {}\n", key, value.empty() ? "-" : value, setting.origin);
   }
   text += fmt::format("{} tokens, {} certificates, {} pools, {} quotas\n", config.tokens.size(),
                       config.certificates.size(), config.pools.size(), config.quotas.size());
+  return text;
+}
+
+Result<std::string> recover(const Command& command) {
+  const Config config = TRY(load_config(command));
+  fs::path directory = config.text("state.directory");
+  if (directory.empty()) directory = default_state();
+  const service::Recovery recovery = TRY(service::recover_state(directory));
+  if (recovery.kept.empty()) {
+    return fmt::format("the state file in {} is sound: nothing was changed\n", directory.native());
+  }
+  std::string text = fmt::format("the damaged state file is kept as {}\n", recovery.kept.native());
+  for (const service::Recovery::Table& table : recovery.tables) {
+    text += fmt::format("{:<10} {} rows go on{}\n", table.name, table.saved,
+                        table.is_whole ? "" : "; others cannot be read");
+  }
   return text;
 }
 
@@ -169,7 +195,7 @@ Result<std::vector<http::Endpoint>> Daemon::endpoints(const Config& config) {
   for (UniqueFd& passed : take_passed_sockets())
     all.push_back({std::move(passed)});
   socket_ = config.text("socket.path");
-  if (socket_.empty()) socket_ = TRY(open_user_directory()) / "nutshelld.sock";
+  if (socket_.empty()) socket_ = TRY(open_user_directory()) / kDaemonSocket;
   if (all.empty()) {
     all.push_back({TRY(http::listen_on_unix(socket_))});
     owns_socket_ = true;
@@ -210,7 +236,10 @@ Result<> Daemon::run() {
     if (::poll(watched.data(), watched.size(), -1) < 0 && errno != EINTR) {
       return syscall_failure("poll");
     }
-    if (watched[1].revents != 0) break;
+    if (watched[1].revents != 0) {
+      drain_time_ = {};  // nobody is left who waits for an answer
+      break;
+    }
     signalfd_siginfo signal{};
     if (::read(signals_.get(), &signal, sizeof signal) != sizeof signal) continue;
     if (signal.ssi_signo != SIGHUP) break;

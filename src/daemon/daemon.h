@@ -22,12 +22,17 @@ struct Command {
   std::string state;               //
   bool is_private = false;         // dies with its parent, and with it its sandboxes
   bool shows_config = false;       // prints the settings and ends
+  bool recovers = false;           // mends the state file and ends
   std::filesystem::path programs;  // where our other programs are
 };
 
 Result<Config> load_config(const Command& command);
 // "socket.path = …  (nutshelld.toml:3)", a line each.
 std::string describe(const Config& config);
+
+// Puts a damaged state file aside and goes on with what it still has. Gives words for what was
+// done.
+Result<std::string> recover(const Command& command);
 
 class Daemon {
  public:

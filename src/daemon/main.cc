@@ -6,6 +6,7 @@
 #include <CLI/CLI.hpp>
 #include <filesystem>
 
+#include "daemon/bridge.h"
 #include "daemon/daemon.h"
 #include "daemon/log.h"
 
@@ -14,16 +15,22 @@ namespace {
 using nutshell::daemon::Command;
 using nutshell::daemon::Daemon;
 
-int run(const Command& command) {
-  if (command.shows_config) {
-    const auto config = nutshell::daemon::load_config(command);
-    if (!config) {
-      fmt::print(stderr, "nutshelld: {}\n", config.error().message);
-      return 1;
-    }
-    fmt::print("{}", describe(*config));
+int print(const nutshell::Result<std::string>& text) {
+  if (text) {
+    fmt::print("{}", *text);
     return 0;
   }
+  fmt::print(stderr, "nutshelld: {}\n", text.error().message);
+  return 1;
+}
+
+nutshell::Result<std::string> describe_config(const Command& command) {
+  return describe(TRY(nutshell::daemon::load_config(command)));
+}
+
+int run(const Command& command) {
+  if (command.shows_config) return print(describe_config(command));
+  if (command.recovers) return print(recover(command));
   auto daemon = Daemon::start(command);
   if (!daemon) {
     nutshell::daemon::log_line(nutshell::daemon::Level::Error, daemon.error().message);
@@ -51,8 +58,13 @@ int main(int argc, char** argv) {
   app.add_option("--state", command.state, "directory of the database and the record");
   app.add_flag("--private", command.is_private,
                "die with the parent process, and end all sandboxes; prints the socket when ready");
+  app.add_flag("--recover", command.recovers,
+               "put a damaged state file aside, go on with what it still has, and end");
+  std::string bridge;
+  app.add_option("--bridge", bridge, "carry standard input, a socket, to the daemon at this URL");
   app.add_flag("--show-config", command.shows_config,
                "print every setting and where it comes from, and end");
   CLI11_PARSE(app, argc, argv);
+  if (!bridge.empty()) return nutshell::daemon::run_bridge(bridge) ? 0 : 1;
   return run(command);
 }

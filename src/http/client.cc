@@ -182,21 +182,31 @@ Result<Client::Response> Client::send(const Request& request, const Deadline& de
   }
 }
 
-Result<ResponseHead> Client::ask_upgrade(const Request& request, std::string_view protocol,
-                                         Reading reading, const Deadline& deadline) {
+Result<ResponseHead> Client::begin_upgrade(const Request& request, std::string_view protocol,
+                                           Reading reading, const Deadline& deadline) {
   Request asking = request;
   asking.headers.add("Connection", "Upgrade");
   asking.headers.add("Upgrade", std::string(protocol));
   TRY(send_request(asking, deadline));
-  ResponseHead head = TRY(read_head(request.method, reading, deadline));
-  if (head.status == 101 || head.status == 200) return head;
+  return read_head(request.method, reading, deadline);
+}
+
+std::string Client::read_short_body(std::size_t most, const Deadline& deadline) {
   std::string text;
-  while (text.size() < 4096) {
-    auto piece = read_part(4096, deadline);
+  while (text.size() < most) {
+    auto piece = read_part(most, deadline);
     if (!piece || piece->empty()) break;
     text += *piece;
   }
   close();
+  return text;
+}
+
+Result<ResponseHead> Client::ask_upgrade(const Request& request, std::string_view protocol,
+                                         Reading reading, const Deadline& deadline) {
+  ResponseHead head = TRY(begin_upgrade(request, protocol, reading, deadline));
+  if (head.status == 101 || head.status == 200) return head;
+  const std::string text = read_short_body(4096, deadline);
   const ErrorCode code = head.status == 404 ? ErrorCode::NotFound : ErrorCode::Unavailable;
   return failure(
       code, fmt::format("the server answers {} {}: {}", head.status, reason_of(head.status), text));
@@ -220,6 +230,24 @@ Result<UniqueFd> Client::upgrade_raw(const Request& request, std::string_view pr
   UniqueFd socket = transport_->release();
   close();
   return socket;
+}
+
+Result<Client::RawAnswer> Client::ask_raw_upgrade(const Request& request, std::string_view protocol,
+                                                  const Deadline& deadline) {
+  constexpr std::size_t kMostRefusalBytes = 64U << 10U;
+  auto head = begin_upgrade(request, protocol, Reading::Exactly, deadline);
+  if (!head) close();
+  ResponseHead answered = TRY(std::move(head));
+  RawAnswer answer{answered.status, std::move(answered.headers), UniqueFd(), {}};
+  if (answer.status != 101) {
+    answer.body = read_short_body(kMostRefusalBytes, deadline);
+    return answer;
+  }
+  const bool is_bare = transport_->is_bare();
+  if (is_bare) answer.socket = transport_->release();
+  close();
+  if (!is_bare) return failure(ErrorCode::Unsupported, "a bare socket cannot be had inside TLS");
+  return answer;
 }
 
 Result<WebSocket> Client::upgrade_websocket(Request request, const Deadline& deadline,

@@ -70,6 +70,15 @@ class Client {
   // inside TLS.
   Result<UniqueFd> upgrade_raw(const Request& request, std::string_view protocol,
                                const Deadline& deadline);
+  // The same for a caller who wants to read a refusal.
+  struct RawAnswer {
+    int status = 0;
+    Headers headers;
+    UniqueFd socket;   // with 101: bare, and nothing of the new protocol is lost
+    std::string body;  // with any other status, as far as it is short
+  };
+  Result<RawAnswer> ask_raw_upgrade(const Request& request, std::string_view protocol,
+                                    const Deadline& deadline);
   Result<WebSocket> upgrade_websocket(Request request, const Deadline& deadline,
                                       std::size_t most_message_bytes = 16U << 20U);
 
@@ -85,8 +94,11 @@ class Client {
   Result<ResponseHead> read_head(std::string_view method, Reading reading,
                                  const Deadline& deadline);
   Result<> read_head_bytes(Reading reading, const Deadline& deadline);
+  Result<ResponseHead> begin_upgrade(const Request& request, std::string_view protocol,
+                                     Reading reading, const Deadline& deadline);
   Result<ResponseHead> ask_upgrade(const Request& request, std::string_view protocol,
                                    Reading reading, const Deadline& deadline);
+  std::string read_short_body(std::size_t most, const Deadline& deadline);
   [[nodiscard]] bool is_stale() const;
 
   Options options_;

@@ -188,12 +188,16 @@ Result<UniqueFd> Exchange::upgrade_raw(std::string_view protocol) {
   return connection_.release_transport()->release();
 }
 
-Result<> Exchange::upgrade_and_relay(std::string_view protocol, int stream) {
+Result<> Exchange::upgrade_and_relay(std::string_view protocol, const Carried& carried) {
   if (connection_.holds_input()) {
     return failure(ErrorCode::InvalidArgument, "bytes came before the upgrade was answered");
   }
-  TRY(switch_protocols(protocol, {}));
-  return relay(connection_.transport(), stream, [this] { return server_is_stopping(); });
+  TRY(switch_protocols(protocol, carried.headers));
+  return relay(connection_.transport(), carried.stream,
+               {[this, filter = carried.filter] {
+                  return server_is_stopping() && (filter == nullptr || filter->is_idle());
+                },
+                carried.filter});
 }
 
 Result<WebSocket> Exchange::upgrade_websocket(std::size_t most_message_bytes,

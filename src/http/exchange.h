@@ -14,6 +14,7 @@
 #include "base/socket.h"
 #include "base/unique_fd.h"
 #include "http/message.h"
+#include "http/transport.h"
 #include "http/websocket.h"
 
 namespace nutshell::http {
@@ -65,8 +66,13 @@ class Exchange {
 
   // 101, and then the bare socket. Unsupported inside TLS.
   Result<UniqueFd> upgrade_raw(std::string_view protocol);
-  // 101, and then carries bytes between the client and `stream` until both have ended.
-  Result<> upgrade_and_relay(std::string_view protocol, int stream);
+  // 101, and then carries bytes between the client and the stream until both have ended.
+  struct Carried {
+    int stream = -1;
+    Headers headers = {};  // of the 101
+    RelayFilter* filter = nullptr;
+  };
+  Result<> upgrade_and_relay(std::string_view protocol, const Carried& carried);
   Result<WebSocket> upgrade_websocket(std::size_t most_message_bytes,
                                       std::string_view subprotocol = {});
 

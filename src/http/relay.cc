@@ -12,26 +12,29 @@ namespace {
 
 using Progress = Transport::Progress;
 
-// Bytes that were taken from one side and wait for the other.
-struct Held {
-  std::array<char, 64U << 10U> space;
-  std::size_t begin = 0;
-  std::size_t end = 0;
-  bool has_ended = false;  // nothing more will come
-  bool is_told = false;    // and the other side knows it
+constexpr std::size_t kReadBytes = 64U << 10U;
 
-  [[nodiscard]] bool is_empty() const { return begin == end; }
-  [[nodiscard]] bool wants_more() const { return is_empty() && !has_ended; }
-  [[nodiscard]] std::string_view bytes() const { return {space.data() + begin, end - begin}; }
+// Bytes that wait for one side. It is told the end once nothing is left of them.
+struct Waiting {
+  std::string bytes;
+  std::size_t begin = 0;
+  bool has_ended = false;  // nothing more will come
+  bool is_told = false;    // and the side knows it
+
+  [[nodiscard]] bool is_empty() const { return begin == bytes.size(); }
+  [[nodiscard]] std::string_view rest() const { return std::string_view(bytes).substr(begin); }
   void took(std::size_t count) {
     begin += count;
-    if (is_empty()) begin = end = 0;
+    if (!is_empty()) return;
+    bytes.clear();
+    begin = 0;
   }
 };
 
 class Relay {
  public:
-  Relay(Transport& transport, int stream) : transport_(transport), stream_(stream) {}
+  Relay(Transport& transport, int stream, RelayFilter* filter)
+      : transport_(transport), stream_(stream), filter_(filter) {}
 
   // False when there is nothing left to carry.
   Result<bool> step() {
@@ -39,20 +42,22 @@ class Relay {
     TRY(write_stream());
     TRY(read_stream());
     TRY(write_transport());
-    return !(inward_->is_told && outward_->is_told);
+    return !(to_stream_.is_told && to_transport_.is_told);
   }
 
   Result<> wait() {
     std::array<pollfd, 2> watched = {pollfd{transport_.descriptor(), 0, 0}, pollfd{stream_, 0, 0}};
-    if (inward_->wants_more()) watched[0].events |= POLLIN;
-    if (!outward_->is_empty()) watched[0].events |= POLLOUT;
-    if (outward_->wants_more()) watched[1].events |= POLLIN;
-    if (!inward_->is_empty()) watched[1].events |= POLLOUT;
+    if (wants_from_transport()) watched[0].events |= POLLIN;
+    if (!to_transport_.is_empty()) watched[0].events |= POLLOUT;
+    if (wants_from_stream()) watched[1].events |= POLLIN;
+    if (!to_stream_.is_empty()) watched[1].events |= POLLOUT;
     // A hang-up is always reported; one that nobody waits for would make this loop spin.
     for (pollfd& one : watched) {
       if (one.events == 0) one.fd = -1;
     }
-    if (::poll(watched.data(), watched.size(), kLookAroundMs) < 0 && errno != EINTR) {
+    const bool is_ready = wants_from_transport() && transport_.holds_bytes();
+    if (::poll(watched.data(), watched.size(), is_ready ? 0 : kLookAroundMs) < 0 &&
+        errno != EINTR) {
       return syscall_failure("poll");
     }
     return {};
@@ -61,62 +66,87 @@ class Relay {
  private:
   static constexpr int kLookAroundMs = 500;  // for whoever wants to stop this
 
+  // What one side sent may become bytes for either: nothing is read while any of them wait.
+  [[nodiscard]] bool wants_from_transport() const {
+    return to_stream_.is_empty() && !to_stream_.has_ended && to_transport_.is_empty();
+  }
+  [[nodiscard]] bool wants_from_stream() const {
+    return to_transport_.is_empty() && !to_transport_.has_ended;
+  }
+
+  void pass(RelayFilter::Passed passed) {
+    to_stream_.bytes += passed.to_stream;
+    to_transport_.bytes += passed.to_transport;
+  }
+
   Result<> read_transport() {
-    if (!inward_->wants_more()) return {};
-    const auto step = TRY(transport_.read_some(inward_->space.data(), inward_->space.size()));
-    inward_->end = step.bytes;
-    inward_->has_ended = step.progress == Progress::End;
+    if (!wants_from_transport()) return {};
+    const auto step = TRY(transport_.read_some(space_.data(), space_.size()));
+    to_stream_.has_ended = step.progress == Progress::End;
+    const std::string_view got(space_.data(), step.bytes);
+    if (filter_ == nullptr) {
+      to_stream_.bytes += got;
+    } else if (!got.empty()) {
+      pass(TRY(filter_->from_transport(got)));
+    }
     return {};
   }
 
   Result<> write_stream() {
-    if (!inward_->is_empty()) {
-      const auto held = inward_->bytes();
-      const ssize_t count = ::send(stream_, held.data(), held.size(), MSG_DONTWAIT | MSG_NOSIGNAL);
+    if (!to_stream_.is_empty()) {
+      const auto rest = to_stream_.rest();
+      const ssize_t count = ::send(stream_, rest.data(), rest.size(), MSG_DONTWAIT | MSG_NOSIGNAL);
       if (count < 0 && errno != EAGAIN && errno != EINTR) return syscall_failure("send");
-      if (count > 0) inward_->took(static_cast<std::size_t>(count));
+      if (count > 0) to_stream_.took(static_cast<std::size_t>(count));
     }
-    if (inward_->is_empty() && inward_->has_ended && !inward_->is_told) {
+    if (to_stream_.is_empty() && to_stream_.has_ended && !to_stream_.is_told) {
       ::shutdown(stream_, SHUT_WR);
-      inward_->is_told = true;
+      to_stream_.is_told = true;
     }
     return {};
   }
 
   Result<> read_stream() {
-    if (!outward_->wants_more()) return {};
-    const ssize_t count =
-        ::recv(stream_, outward_->space.data(), outward_->space.size(), MSG_DONTWAIT);
+    if (!wants_from_stream()) return {};
+    const ssize_t count = ::recv(stream_, space_.data(), space_.size(), MSG_DONTWAIT);
     if (count < 0 && errno != EAGAIN && errno != EINTR) return syscall_failure("receive");
-    if (count == 0) outward_->has_ended = true;
-    if (count > 0) outward_->end = static_cast<std::size_t>(count);
+    if (count == 0) to_transport_.has_ended = true;
+    if (count <= 0) return {};
+    const std::string_view got(space_.data(), static_cast<std::size_t>(count));
+    if (filter_ == nullptr) {
+      to_transport_.bytes += got;
+    } else {
+      pass(TRY(filter_->from_stream(got)));
+    }
     return {};
   }
 
   Result<> write_transport() {
-    if (!outward_->is_empty()) {
-      const auto step = TRY(transport_.write_some(outward_->bytes()));
-      outward_->took(step.bytes);
+    if (!to_transport_.is_empty()) {
+      const auto step = TRY(transport_.write_some(to_transport_.rest()));
+      to_transport_.took(step.bytes);
     }
-    if (outward_->is_empty() && outward_->has_ended && !outward_->is_told) {
+    if (to_transport_.is_empty() && to_transport_.has_ended && !to_transport_.is_told) {
       transport_.end_writing();
-      outward_->is_told = true;
+      to_transport_.is_told = true;
     }
     return {};
   }
 
   Transport& transport_;
   int stream_;
-  std::unique_ptr<Held> inward_ = std::make_unique<Held>();
-  std::unique_ptr<Held> outward_ = std::make_unique<Held>();
+  RelayFilter* filter_;
+  Waiting to_stream_;
+  Waiting to_transport_;
+  std::string space_ = std::string(kReadBytes, '\0');
 };
 
 }  // namespace
 
-Result<> relay(Transport& transport, int stream, const std::function<bool()>& is_stopped) {
-  Relay carrier(transport, stream);
+Result<> relay(Transport& transport, int stream, const RelayTerms& terms) {
+  Relay carrier(transport, stream, terms.filter);
   while (TRY(carrier.step())) {
-    if (is_stopped()) return failure(ErrorCode::Cancelled, "stopped");
+    if (terms.is_stopped()) return failure(ErrorCode::Cancelled, "stopped");
     TRY(carrier.wait());
   }
   return {};

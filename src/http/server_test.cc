@@ -179,7 +179,7 @@ TEST_F(ServerTest, RelaysAnUpgradedConnection) {
     pair->second.reset();
   });
   start([&](Exchange& exchange) {
-    EXPECT_TRUE(exchange.upgrade_and_relay("echo", pair->first.get()));
+    EXPECT_TRUE(exchange.upgrade_and_relay("echo", {.stream = pair->first.get()}));
   });
   Client one = client();
   auto socket = one.upgrade_raw({.method = "POST", .target = "/"}, "echo", Deadline::in(5s));

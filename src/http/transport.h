@@ -56,8 +56,26 @@ using MakeTransport = std::function<Result<std::unique_ptr<Transport>>(UniqueFd)
 
 Result<std::unique_ptr<Transport>> make_bare_transport(UniqueFd socket);
 
+// Sees everything that a relay carries before it goes on, and says what goes on instead.
+class RelayFilter {
+ public:
+  virtual ~RelayFilter() = default;
+  struct Passed {
+    std::string to_stream;
+    std::string to_transport;
+  };
+  virtual Result<Passed> from_transport(std::string_view bytes) = 0;
+  virtual Result<Passed> from_stream(std::string_view bytes) = 0;
+  // Nothing is under way that a server about to stop should let end.
+  [[nodiscard]] virtual bool is_idle() const = 0;
+};
+
 // Carries bytes between the two, both ways, until both have ended or either fails. A side that
 // sends no more may still be sent to.
-Result<> relay(Transport& transport, int stream, const std::function<bool()>& is_stopped);
+struct RelayTerms {
+  std::function<bool()> is_stopped;
+  RelayFilter* filter = nullptr;  // none: everything goes on as it is
+};
+Result<> relay(Transport& transport, int stream, const RelayTerms& terms);
 
 }  // namespace nutshell::http

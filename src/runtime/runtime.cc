@@ -37,12 +37,17 @@ Result<ExecResult> explain_loss(ExecResult result, const Gone& gone) {
 
 }  // namespace
 
+const std::vector<BackendEntry>& Runtime::backends() const {
+  return context_.daemon ? daemon_backend_entry() : backend_registry();
+}
+
 Result<Backend*> Runtime::backend(const std::string& wanted) {
-  const std::string& name = wanted.empty() ? backend_registry().front().name : wanted;
+  // A daemon takes the names of all the backends that it has.
+  const std::string& name = wanted.empty() || context_.daemon ? backends().front().name : wanted;
   const auto made = backends_.find(name);
   if (made != backends_.end()) return made->second.get();
   std::string names;
-  for (const BackendEntry& entry : backend_registry()) {
+  for (const BackendEntry& entry : backends()) {
     if (entry.name == name)
       return backends_.emplace(name, entry.make(context_)).first->second.get();
     names += (names.empty() ? "" : ", ") + entry.name;
@@ -113,7 +118,7 @@ Result<wire::InitClient> Runtime::connect(const std::string& id) {
 Result<Runtime::Opened> Runtime::open_stream(const std::string& id) {
   // A whole id is taken at its word: no list is asked for first.
   if (is_id(id) && id.size() == kIdLength) {
-    for (const BackendEntry& entry : backend_registry()) {
+    for (const BackendEntry& entry : backends()) {
       Backend* where = TRY(backend(entry.name));
       auto stream = where->connect(id);
       if (stream) return Opened{where, id, std::move(*stream)};
@@ -163,7 +168,7 @@ Result<> Runtime::resume(const std::string& id) {
 Result<> Runtime::restack(const std::string& id, const std::vector<std::string>& layers) {
   // A whole id is taken at its word, as it is for exec: this is on the way of every command.
   if (is_id(id) && id.size() == kIdLength) {
-    for (const BackendEntry& entry : backend_registry()) {
+    for (const BackendEntry& entry : backends()) {
       auto stacked = TRY(backend(entry.name))->restack(id, layers);
       if (stacked || stacked.error().code != ErrorCode::NotFound) return stacked;
     }
@@ -174,9 +179,9 @@ Result<> Runtime::restack(const std::string& id, const std::vector<std::string>&
 
 Result<std::vector<SandboxStatus>> Runtime::list(const std::map<std::string, std::string>& labels) {
   std::vector<SandboxStatus> all;
-  for (const BackendEntry& entry : backend_registry()) {
+  for (const BackendEntry& entry : backends()) {
     for (SandboxStatus& status : TRY(TRY(backend(entry.name))->list())) {
-      status.spec.backend = entry.name;
+      if (!context_.daemon) status.spec.backend = entry.name;
       if (has_labels(status.spec, labels)) all.push_back(std::move(status));
     }
   }
@@ -194,13 +199,15 @@ Result<Protections> Runtime::probe(const std::string& name) {
 
 SweepReport Runtime::sweep(SweepMode mode) {
   SweepReport all;
-  for (const BackendEntry& entry : backend_registry()) {
+  for (const BackendEntry& entry : backends()) {
     auto chosen = backend(entry.name);
     if (!chosen) continue;
     SweepReport report = (*chosen)->sweep(mode);
     std::move(report.removed.begin(), report.removed.end(), std::back_inserter(all.removed));
     std::move(report.failed.begin(), report.failed.end(), std::back_inserter(all.failed));
   }
+  // The files beside its sandboxes are the daemon's to sweep: others have sandboxes of it too.
+  if (context_.daemon && context_.daemon->shares_directory) return all;
   const auto living = [this]() -> Result<std::vector<std::string>> {
     std::vector<std::string> ids;
     for (const SandboxStatus& status : TRY(list()))

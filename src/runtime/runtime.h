@@ -5,24 +5,27 @@
 #include <functional>
 #include <map>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "backends/registry.h"
 #include "core/backend.h"
 #include "core/exec.h"
+#include "core/labels.h"
 #include "core/sandbox_spec.h"
 #include "wire/exec_io.h"
 #include "wire/init_client.h"
 
 namespace nutshell {
 
-// When a sandbox with a workspace began, in nanoseconds on the clock that files have.
-inline constexpr const char* kBeganLabel = "nutshell.began";
-
 class Runtime {
  public:
   explicit Runtime(BackendContext context) : context_(std::move(context)) {}
+  // From now on sandboxes are this daemon's; none: those of the backends here. To be said before
+  // the first one is asked for.
+  void use_daemon(std::optional<DaemonAccess> daemon) { context_.daemon = std::move(daemon); }
+  [[nodiscard]] const BackendContext& context() const { return context_; }
 
   // A sandbox for this one command: made, used, and gone when this returns. `before_end` gets a
   // last look into it.
@@ -63,6 +66,7 @@ class Runtime {
   Result<Backend*> backend(const std::string& wanted);
 
  private:
+  [[nodiscard]] const std::vector<BackendEntry>& backends() const;
   // The sandbox's backend, and its whole id.
   Result<std::pair<Backend*, std::string>> locate(const std::string& id);
 

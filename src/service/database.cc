@@ -59,10 +59,9 @@ ErrorCode code_of(int result) {
 Failure damaged(const std::filesystem::path& path, const std::string& how) {
   return failure(
       ErrorCode::Corrupt,
-      fmt::format("{0} is damaged ({1}); nothing was changed. To go on without it: mv {0} "
-                  "{0}.damaged && rm -f {0}-wal {0}-shm; running sandboxes are then adopted by "
-                  "their labels, sessions and idempotency keys are forgotten",
-                  path.native(), how));
+      fmt::format("{} is damaged ({}); nothing was changed. 'nutshell daemon recover --state {}' "
+                  "keeps it and goes on with what can still be read of it",
+                  path.native(), how, path.parent_path().native()));
 }
 
 }  // namespace
@@ -98,10 +97,15 @@ Result<std::unique_ptr<Database>> Database::open(const std::filesystem::path& pa
                    fmt::format("open {}: {}", path.native(), sqlite3_errstr(opened)));
   }
   sqlite3_extended_result_codes(raw, 1);
+  // A damaged file is left as it is: also its log is not written into it when it is closed.
+  sqlite3_db_config(raw, SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 1, nullptr);
   // It may hold the environments of sessions.
   if (::chmod(path.c_str(), 0600) != 0) return syscall_failure("chmod", path.native());
   auto prepared = database->prepare_file(path);
-  if (prepared) return database;
+  if (prepared) {
+    sqlite3_db_config(raw, SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 0, nullptr);
+    return database;
+  }
   if (prepared.error().code == ErrorCode::Corrupt) return damaged(path, prepared.error().message);
   return while_doing(path.native(), std::move(prepared).error());
 }

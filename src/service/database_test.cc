@@ -58,7 +58,8 @@ TEST_F(DatabaseTest, RefusesADamagedFileAndSaysHowToGoOn) {
   const auto database = Database::open(path_);
   ASSERT_FALSE(database);
   EXPECT_EQ(database.error().code, ErrorCode::Corrupt);
-  EXPECT_THAT(database.error().message, HasSubstr("mv "));
+  EXPECT_THAT(database.error().message,
+              HasSubstr("nutshell daemon recover --state " + scratch_.path().native()));
   EXPECT_EQ(bytes(), before);
 }
 

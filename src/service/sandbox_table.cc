@@ -181,6 +181,7 @@ SandboxView SandboxTable::view(const Held& held) {
   view.idle = held.users > 0 ? milliseconds(0) : since(held.last_used);
   view.protections = held.protections;
   view.why_copied = held.why_copied;
+  view.began = held.began;
   view.session = held.session;
   view.pool = held.pool;
   return view;

@@ -24,6 +24,7 @@ struct Held {
   std::vector<std::string> secrets;  // of its environment: never written down
   Protections protections;
   std::string why_copied;
+  std::string began;  // of a workspace: kBeganLabel's value
   std::string session;
   std::string pool;
   std::chrono::system_clock::time_point created;

@@ -23,6 +23,7 @@ struct SandboxView {
   std::chrono::milliseconds idle{0};       // since its last use
   Protections protections;
   std::string why_copied;      // empty: /workspace is no copy
+  std::string began;           // of a workspace: when, in nanoseconds on the clock that files have
   std::string session;         // empty: none
   std::string pool;            // empty: none
   std::uint64_t audit_id = 0;  // of the act that gave it to the caller; zero in lists
@@ -33,6 +34,7 @@ struct CreateRequest {
   // The same key again gives the same sandbox, also after a restart; with another spec it is
   // refused. Empty: none.
   std::string idempotency_key;
+  bool ends_with_stream = false;  // also when the service dies: the next one ends it
 };
 
 struct ListRequest {

@@ -37,6 +37,7 @@ SandboxSpec Sandboxes::spec_for_backend(const Order& order, const SandboxRow& ro
   spec.labels[kOperationLabel] = row.op;
   if (!order.tenant.empty()) spec.labels[kTenantLabel] = order.tenant;
   if (!order.pool.empty()) spec.labels[kPoolLabel] = order.pool;
+  if (order.ends_with_stream) spec.labels[kStreamLabel] = "yes";
   if (!spec.workspace.empty()) {
     const auto now = std::chrono::system_clock::now().time_since_epoch();
     spec.labels[kBeganLabel] =
@@ -85,6 +86,9 @@ Result<std::string> Sandboxes::start(const Order& order, SandboxRow& row, Held& 
   held.spec.backend = backend->name();
   held.secrets = audit::Redactor(ground_.options.audit.secret_names).secrets_of(spec.environment);
   held.spec.environment.clear();
+  if (const auto began = spec.labels.find(kBeganLabel); began != spec.labels.end()) {
+    held.began = began->second;
+  }
   held.session = order.session;
   held.pool = order.pool;
   held.created = std::chrono::system_clock::now();

@@ -17,6 +17,11 @@ namespace nutshell::service {
 inline constexpr const char* kTenantLabel = "nutshell.tenant";
 inline constexpr const char* kOperationLabel = "nutshell.op";
 inline constexpr const char* kPoolLabel = "nutshell.pool";
+// It lives by one stream, which no later service can have.
+inline constexpr const char* kStreamLabel = "nutshell.stream";
+
+// Why a sandbox is no longer there that nobody of ours ended.
+inline constexpr const char* kEndedByItself = "it has ended";
 
 // Until somebody resumes it, or until somebody uses it.
 enum class Pausing : std::uint8_t { UntilResumed, WhileIdle };
@@ -44,6 +49,7 @@ class Sandboxes {
     std::string session;
     std::string pool;
     std::string op;  // to be found again by; empty: any
+    bool ends_with_stream = false;
   };
   // Its id.
   Result<std::string> make(const Order& order);

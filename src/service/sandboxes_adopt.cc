@@ -27,6 +27,7 @@ Held Sandboxes::held_of(const SandboxStatus& status) {
   Held held;
   held.id = status.id;
   held.spec = status.spec;
+  held.began = label_of(status, kBeganLabel);
   remove_own_labels(held.spec);
   held.protections = status.protections;
   held.why_copied = status.why_copied;
@@ -121,6 +122,7 @@ Result<std::vector<std::string>> Sandboxes::adopt() {
       if (is_it) found = &status;
     }
     if (found != nullptr) settled.insert(found->id);
+    if (found != nullptr && !label_of(*found, kStreamLabel).empty()) row.stage = kEnding;
     std::string what = TRY(settle_row(row, found));
     if (!what.empty()) said.push_back(std::move(what));
   }
@@ -153,7 +155,7 @@ void Sandboxes::reconcile() {
     if (!is_ours && !ground_.table.copy_of(status.id)) unknown.push_back(&status);
   }
   for (const Held& held : ground_.table.all()) {
-    if (!living.contains(held.id) && held.listed_after < asked) let_go(held.id, "it has ended");
+    if (!living.contains(held.id) && held.listed_after < asked) let_go(held.id, kEndedByItself);
   }
   for (const SandboxStatus* status : unknown)
     adopt_foreign(*status);

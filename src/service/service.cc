@@ -67,7 +67,8 @@ Result<SandboxView> Service::create(const Caller& caller, const CreateRequest& r
       TRY(parts_->recorder.begin(caller, "create", {}, parts_->recorder.describe(request.spec)));
   const std::string op = random_id(16);
   TRY(parts_->idempotency.note(caller.tenant, key, text, op));
-  auto made = parts_->sandboxes.make({request.spec, caller.tenant, {}, {}, op});
+  auto made =
+      parts_->sandboxes.make({request.spec, caller.tenant, {}, {}, op, request.ends_with_stream});
   Act done = act;
   if (made) done.subject.sandbox = *made;
   const std::uint64_t audit_id = parts_->recorder.end(done, ending_of(made));

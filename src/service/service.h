@@ -98,14 +98,24 @@ class Service {
                     Running running);
   Result<SandboxView> fork(const Caller& caller, const std::string& id);
 
-  // ---- For backends/daemon, which is a Backend over HTTP
-  Result<UniqueFd> open_stream(const Caller& caller, const std::string& id);
-  // As long as this lives the sandbox counts as used: for whoever carries its stream.
-  class Hold {
+  // ---- For backends/daemon_client, which is a Backend over HTTP
+  // A stream to a sandbox's init for whoever carries its bytes. What goes by is given to it first:
+  // execs are counted and written down. As long as it lives the sandbox counts as used.
+  class Stream {
    public:
-    virtual ~Hold() = default;
+    virtual ~Stream() = default;
+    [[nodiscard]] virtual int descriptor() const = 0;
+    struct Passed {
+      std::string to_init;
+      std::string to_client;
+    };
+    virtual Result<Passed> from_client(std::string_view bytes) = 0;
+    virtual Result<Passed> from_init(std::string_view bytes) = 0;
+    [[nodiscard]] virtual bool is_idle() const = 0;  // no exec of its runs
   };
-  Result<std::unique_ptr<Hold>> hold(const Caller& caller, const std::string& id);
+  Result<std::unique_ptr<Stream>> open_stream(const Caller& caller, const std::string& id);
+  // Ends a sandbox whose one stream has ended, whatever the reason, which is remembered.
+  void end_with_stream(const Caller& caller, const std::string& id);
   Result<> restack(const Caller& caller, const std::string& id,
                    const std::vector<std::string>& layers);
   Result<Gone> why_gone(const Caller& caller, const std::string& id);

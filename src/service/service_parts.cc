@@ -39,8 +39,18 @@ Service::Parts::Parts(ServiceOptions given, StateDirectory locked, std::unique_p
 void Service::Parts::note_end(const Held& held, const std::string& why) {
   if (Pools* known = told_pools) known->forget(held);
   if (held.tenant.empty()) return;
+  if (why == kEndedByItself) remember_why(held);
   recorder.note({held.tenant, "daemon"}, "ended", {held.id, held.session, held.secrets},
                 {"ok", why, {}, {}, {}, 0});
+}
+
+// Whoever still waits for its answer asks in a moment.
+void Service::Parts::remember_why(const Held& held) {
+  auto lane = lanes.take();
+  const auto backend = lane->backend(held.spec.backend);
+  if (!backend) return;
+  const Gone why = (*backend)->why_gone(held.id);
+  if (why.reason != Gone::Reason::Unknown) gone.add(held.tenant, held.id, why);
 }
 
 Result<> Service::Parts::start() {

@@ -11,6 +11,7 @@
 #include "service/connections.h"
 #include "service/detached_execs.h"
 #include "service/execs.h"
+#include "service/gone_list.h"
 #include "service/idempotency.h"
 #include "service/lanes.h"
 #include "service/metrics.h"
@@ -29,6 +30,7 @@ struct Service::Parts {
         std::unique_ptr<audit::Log> written);
 
   void note_end(const Held& held, const std::string& why);
+  void remember_why(const Held& held);
   void tick(const std::stop_token& stop);
   Result<> start();
   // Work that is under way; refused once the service is being drained.
@@ -54,6 +56,7 @@ struct Service::Parts {
   Connections connections;
   SandboxTable table;
   Budgets budgets;
+  GoneList gone;
   Idempotency idempotency;
   Sandboxes sandboxes;
   Execs execs;

@@ -1,19 +1,27 @@
-// Every backend of the registry, through the interfaces that all backends have. A new backend is
-// found here by itself.
+// Every backend of the registry, through the interfaces that all backends have, and again through a
+// daemon that has it. A new backend is found here by itself.
 #pragma once
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <fcntl.h>
+#include <spawn.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
 #include <algorithm>
 #include <chrono>
+#include <csignal>
 #include <cstdlib>
 #include <optional>
 #include <string>
 #include <thread>
 #include <vector>
 
+#include "base/child_process.h"
 #include "base/scratch_fixture.h"
+#include "base/socket.h"
 #include "init/init.h"
 #include "runtime/runtime.h"
 
@@ -24,10 +32,14 @@ inline std::filesystem::path programs_directory() {
   return named != nullptr ? named : NUTSHELL_PROGRAMS;
 }
 
+inline const std::string kThroughDaemon = "_through_daemon";
+
 inline std::vector<std::string> backend_names() {
   std::vector<std::string> names;
-  for (const BackendEntry& entry : backend_registry())
+  for (const BackendEntry& entry : backend_registry()) {
     names.push_back(entry.name);
+    names.push_back(entry.name + kThroughDaemon);
+  }
   return names;
 }
 
@@ -42,8 +54,48 @@ class Conformance : public testing::TestWithParam<std::string> {
   Conformance() {
     // Sandboxes that are kept are ours alone, whoever else uses the same machine.
     ::setenv("NUTSHELL_RUNTIME_DIR", scratch_.path().c_str(), 1);
-    runtime_.emplace(BackendContext{&init::run_init, programs_directory()});
     spec_.backend = GetParam();
+    if (GetParam().ends_with(kThroughDaemon)) {
+      spec_.backend.resize(GetParam().size() - kThroughDaemon.size());
+      start_daemon();
+    }
+    make_runtime();
+  }
+
+  // As another process of the same user would have it.
+  void make_runtime() {
+    runtime_.emplace(BackendContext{&init::run_init, programs_directory(), daemon_});
+  }
+
+  void start_daemon() {
+    const auto program = programs_directory() / "nutshelld";
+    daemon_ = DaemonAccess{scratch_.path() / kDaemonSocket, {}, {}, true};
+    const std::string state = state_.path() / "state";
+    const std::vector<std::string> words = {program, "--state", state};
+    daemon_process_ = spawn(words);
+    const auto patience = std::chrono::steady_clock::now() + std::chrono::seconds(30);
+    while (!connect_to(daemon_->socket, SocketKind::Stream)) {
+      ASSERT_LT(std::chrono::steady_clock::now(), patience) << "the daemon does not start";
+      std::this_thread::sleep_for(std::chrono::milliseconds(5));
+    }
+  }
+  static ChildProcess spawn(std::vector<std::string> words) {
+    std::vector<char*> argv;
+    for (std::string& word : words)
+      argv.push_back(word.data());
+    argv.push_back(nullptr);
+    posix_spawn_file_actions_t actions;
+    posix_spawn_file_actions_init(&actions);
+    posix_spawn_file_actions_addopen(&actions, STDERR_FILENO, "/dev/null", O_WRONLY, 0);
+    pid_t pid = -1;
+    EXPECT_EQ(::posix_spawn(&pid, argv[0], &actions, nullptr, argv.data(), environ), 0);
+    posix_spawn_file_actions_destroy(&actions);
+    return {pid, UniqueFd(static_cast<int>(::syscall(SYS_pidfd_open, pid, 0)))};
+  }
+  void stop_daemon() {
+    if (!daemon_process_.is_owned()) return;
+    daemon_process_.send_signal(SIGTERM);
+    EXPECT_TRUE(daemon_process_.wait(Deadline::in(std::chrono::seconds(30))));
   }
 
   void SetUp() override {
@@ -57,6 +109,7 @@ class Conformance : public testing::TestWithParam<std::string> {
   void TearDown() override {
     for (const std::string& id : made_)
       (void)runtime_->destroy(id);  // most are gone already
+    stop_daemon();
     const auto patience = std::chrono::steady_clock::now() + std::chrono::seconds(5);
     while (is_served() && std::chrono::steady_clock::now() < patience)
       std::this_thread::sleep_for(std::chrono::milliseconds(5));
@@ -103,6 +156,9 @@ class Conformance : public testing::TestWithParam<std::string> {
   }
 
   ScratchDirectory scratch_;
+  ScratchDirectory state_;
+  std::optional<DaemonAccess> daemon_;
+  ChildProcess daemon_process_;
   std::optional<Runtime> runtime_;
   SandboxSpec spec_;
   std::vector<std::string> made_;

@@ -142,7 +142,7 @@ TEST_P(KeptConformance, EndsAtItsTtl) {
 
 TEST_P(KeptConformance, OutlivesWhoMadeIt) {
   const std::string id = create();
-  runtime_.emplace(BackendContext{&init::run_init, programs_directory()});
+  make_runtime();
   EXPECT_TRUE(is_listed(id));
   EXPECT_EQ(exec(id, "echo still here").output, "still here\n");
 }

@@ -14,7 +14,8 @@ suite = Suite()
 # What gRPC has a service of its own for.
 STANDARD = {"health": "grpc.health.v1.Health", "readiness": "grpc.health.v1.Health",
             "openapi": "grpc.reflection.v1alpha.ServerReflection"}
-OTHER_PROTOCOL = ("/mcp", "/.well-known/")
+OTHER_PROTOCOL = ("/mcp", "/.well-known/",
+                  "/v1/streams")  # a sandbox that lives by its connection: for the command line
 # Forms of `exec` that HTTP tells apart by headers and members.
 MORE = {"StartExec", "StreamExec", "FollowExec", "InteractExec"}
 # Members that have another form here: bytes need no encoding, a stream has its own messages.
@@ -201,7 +202,7 @@ def whoever_cancels_ends_the_whole_tree():
         sender = Sender(client.message("ExecInput", start=start))
         stream = client.call("InteractExec", sender)
         next(stream)
-        expect_equal(counted(), 2, "sleepers")
+        wait_until(lambda: counted() == 2, "the sleepers do not start")
         stream.cancel()
         sender.end()
         wait_until(lambda: counted() == 0, "a cancelled InteractExec leaves processes")

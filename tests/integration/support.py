@@ -127,7 +127,8 @@ def own_runtime_directory():
     directory = Path(tempfile.mkdtemp(prefix="nutshell-runtime-"))
     os.environ["NUTSHELL_RUNTIME_DIR"] = str(directory)
     try:
-        yield directory
+        with through_daemon(directory):
+            yield directory
     finally:
         destroy_all()
         wait_until(lambda: not launchers(directory), 10)
@@ -135,6 +136,30 @@ def own_runtime_directory():
             with contextlib.suppress(ProcessLookupError):
                 os.kill(pid, signal.SIGKILL)
         shutil.rmtree(directory, ignore_errors=True)
+
+
+@contextlib.contextmanager
+def through_daemon(directory):
+    """With NUTSHELL_THROUGH_DAEMON every command of the suite goes through a daemon of its own."""
+    if not os.environ.get("NUTSHELL_THROUGH_DAEMON"):
+        yield
+        return
+    state = tempfile.mkdtemp(prefix="nutshell-state-")
+    with open(f"{state}/log", "wb") as log:
+        served = subprocess.Popen([str(Path(NUTSHELL).parent / "nutshelld"), "--state",
+                                   f"{state}/state"], stdin=subprocess.DEVNULL, stderr=log)
+    place = directory / "nutshelld.sock"
+    os.environ["NUTSHELL_DAEMON"] = str(place)
+    try:
+        if not wait_until(place.exists, 60):
+            raise Failed("the daemon does not start: " + Path(f"{state}/log").read_text()[-500:])
+        yield
+        destroy_all()
+    finally:
+        os.environ["NUTSHELL_DAEMON"] = "none"
+        served.terminate()
+        served.wait(60)
+        shutil.rmtree(state, ignore_errors=True)
 
 
 def runtime_directory():

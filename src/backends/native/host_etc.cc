@@ -98,7 +98,7 @@ std::string state_of(const std::string& path) {
 
 }  // namespace
 
-Result<std::vector<std::string>> write_host_etc(int root, Service service) {
+Result<std::vector<std::string>> write_host_etc(int root, SharedBy sharers) {
   const UniqueFd etc = TRY(open_at(root, "etc", O_PATH | O_DIRECTORY));
   for (const File& file : kFiles)
     TRY(write_one(etc.get(), file.name, file.text));
@@ -107,7 +107,7 @@ Result<std::vector<std::string>> write_host_etc(int root, Service service) {
     TRY(copy_file(etc.get(), name));
   if (::mkdirat(etc.get(), "ssl", 0755) != 0) return syscall_failure("mkdir", "etc/ssl");
   std::vector<std::string> directories(kMountedDirectories.begin(), kMountedDirectories.end());
-  if (service == Service::ManySandboxes) {
+  if (sharers == SharedBy::ManySandboxes) {
     TRY(copy_links(etc.get()));
   } else {
     directories.emplace_back(kCopiedLinks);

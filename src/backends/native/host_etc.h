@@ -9,12 +9,12 @@
 
 namespace nutshell::native {
 
-// How long what is written will serve: a copy of many links pays only for many sandboxes.
-enum class Service { OneSandbox, ManySandboxes };
+// Who gets what is written: a copy of many links pays only for many sandboxes.
+enum class SharedBy { OneSandbox, ManySandboxes };
 
 // Writes root's directory etc, which is empty. Returns the names in it that are to be mounted from
 // the host, because what they hold may change without a trace.
-Result<std::vector<std::string>> write_host_etc(int root, Service service);
+Result<std::vector<std::string>> write_host_etc(int root, SharedBy sharers);
 
 // Changes when what write_host_etc() takes over from the host does.
 std::string host_etc_state();

@@ -63,7 +63,7 @@ Result<> write_template(const std::filesystem::path& path, Privilege privilege) 
   TRY(make_directory(directory.get(), "tree"));
   const UniqueFd tree = TRY(open_at(directory.get(), "tree", O_PATH | O_DIRECTORY));
   std::string mounts;
-  for (const std::string& name : TRY(write_root_tree(tree.get(), Service::ManySandboxes)))
+  for (const std::string& name : TRY(write_root_tree(tree.get(), SharedBy::ManySandboxes)))
     mounts += name + '\n';
   bool has_devices = false;
   if (privilege == Privilege::Root) {
@@ -93,7 +93,7 @@ Result<> make_template(const std::filesystem::path& place, Privilege privilege) 
 
 }  // namespace
 
-Result<std::vector<std::string>> write_root_tree(int root, Service service) {
+Result<std::vector<std::string>> write_root_tree(int root, SharedBy sharers) {
   std::vector<std::string> mounts;
   for (const char* name : kSystemDirectories) {
     const std::string target = link_target(name);
@@ -109,7 +109,7 @@ Result<std::vector<std::string>> write_root_tree(int root, Service service) {
     TRY(make_directory(root, name));
   }
   if (::symlinkat("../tmp", root, "var/tmp") != 0) return syscall_failure("link", "var/tmp");
-  for (const std::string& name : TRY(write_host_etc(root, service)))
+  for (const std::string& name : TRY(write_host_etc(root, sharers)))
     mounts.push_back("etc/" + name);
   return mounts;
 }

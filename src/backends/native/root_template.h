@@ -41,7 +41,7 @@ class RootTemplate {
 };
 
 // Fills an empty directory with it. Returns what is to be mounted, as RootTemplate::mounts() does.
-Result<std::vector<std::string>> write_root_tree(int root, Service service);
+Result<std::vector<std::string>> write_root_tree(int root, SharedBy sharers);
 
 // Removes templates of an earlier state of the host that no sandbox stands on, and unfinished ones.
 void sweep_root_templates(SweepMode mode, SweepReport& report);

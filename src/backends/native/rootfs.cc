@@ -60,7 +60,7 @@ Result<Staged> stage_host_root(const RootTemplate* prepared) {
     const UniqueFd mount = TRY(new_file_system(
         "tmpfs", {{"size", "64m"}, {"nr_inodes", "16384"}, {"mode", "0755"}}, MOUNT_ATTR_NOSUID));
     staged.root = TRY(stage(mount.get()));
-    mounts = TRY(write_root_tree(staged.root.get(), Service::OneSandbox));
+    mounts = TRY(write_root_tree(staged.root.get(), SharedBy::OneSandbox));
   }
   for (const std::string& name : mounts)
     TRY(share_directory(staged.root.get(), name));

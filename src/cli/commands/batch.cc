@@ -36,6 +36,7 @@ struct Asked {
   std::size_t parallel = 4;
   std::string memory;
   std::string timeout;
+  std::string daemon;
 };
 
 using Words = std::vector<std::string>;
@@ -80,6 +81,7 @@ Result<Running> begin(std::size_t index, const Words& command, const Asked& aske
   Words words = {"nutshell", "run", "--json"};
   if (!asked.memory.empty()) words.insert(words.end(), {"--memory", asked.memory});
   if (!asked.timeout.empty()) words.insert(words.end(), {"--timeout", asked.timeout});
+  if (!asked.daemon.empty()) words.insert(words.end(), {"--daemon", asked.daemon});
   words.emplace_back("--");
   words.insert(words.end(), command.begin(), command.end());
   std::vector<char*> argv;
@@ -197,6 +199,7 @@ void add_batch(const CommandLine& app, Program& program) {
       .is_between(1, 256);
   command.add_option("--memory", asked->memory, "Of each sandbox, as in 'run'");
   command.add_option("--timeout", asked->timeout, "Of each command, as in 'run'");
+  command.add_option("--daemon", asked->daemon, "As in 'run'");
   command.footer(kExamples);
   command.callback([asked, &program] { program.chosen = [asked] { return batch(*asked); }; });
 }

@@ -4,6 +4,7 @@
 #include <nlohmann/json.hpp>
 
 #include "cli/command.h"
+#include "cli/daemon_choice.h"
 #include "cli/flags.h"
 
 namespace nutshell::cli {
@@ -46,6 +47,7 @@ void add_create(const CommandLine& app, Program& program) {
   command.callback([flags, &program] {
     program.chosen = [flags, &program]() -> Result<int> {
       TRY(read_config(*flags));
+      TRY(choose_daemon_of_config(program, flags->daemon.value_or("")));
       return create(program, *flags);
     };
   });

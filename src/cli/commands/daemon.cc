@@ -14,6 +14,7 @@
 #include "base/socket.h"
 #include "base/user_directory.h"
 #include "cli/command.h"
+#include "core/daemon_access.h"
 #include "http/client.h"
 
 namespace nutshell::cli {
@@ -32,12 +33,13 @@ Its log is nutshelld.log in the runtime directory. Sandboxes go on without it.)t
 
 struct Asked {
   std::string config;
+  std::string state;
   bool is_json = false;
   bool prints_socket = false;
 };
 
 Result<std::filesystem::path> socket_path() {
-  return TRY(open_user_directory()) / "nutshelld.sock";
+  return TRY(open_user_directory()) / kDaemonSocket;
 }
 
 struct Answer {
@@ -96,6 +98,18 @@ Result<Started> spawn_daemon(const std::filesystem::path& log, const Asked& aske
   return Started{pid, UniqueFd(static_cast<int>(::syscall(SYS_pidfd_open, pid, 0)))};
 }
 
+// What it said last, for whoever waits for it in vain.
+std::string last_word(const std::filesystem::path& log) {
+  const auto text = read_file(log, 64U << 20U);
+  if (!text || text->empty()) return "see " + log.native();
+  const std::size_t end = text->find_last_not_of('\n') + 1;
+  const std::size_t begin = end == 0 ? 0 : text->rfind('\n', end - 1) + 1;
+  const auto line = nlohmann::json::parse(text->substr(begin, end - begin), nullptr, false);
+  const auto message = line.is_object() ? line.find("message") : line.end();
+  return message != line.end() && message->is_string() ? message->get<std::string>()
+                                                       : "see " + log.native();
+}
+
 Result<int> start(const Asked& asked) {
   const std::filesystem::path socket = TRY(socket_path());
   if (const auto there = ask(socket)) {
@@ -112,7 +126,7 @@ Result<int> start(const Asked& asked) {
     }
     if (TRY(wait_for(child.process.get(), POLLIN, Deadline::in(20ms)))) {
       return failure(ErrorCode::Unavailable,
-                     fmt::format("the daemon ended at once; {} says why", log.native()));
+                     fmt::format("the daemon ended at once: {}", last_word(log)));
     }
   }
   return failure(ErrorCode::DeadlineExceeded,
@@ -160,6 +174,19 @@ Result<int> status(const Asked& asked) {
   return there ? 0 : 1;
 }
 
+// The daemon knows its state file, and so it is the one that mends it.
+Result<int> recover(const Asked& asked) {
+  std::vector<std::string> words = {TRY(daemon_program()), "--recover"};
+  if (!asked.config.empty()) words.insert(words.end(), {"--config", asked.config});
+  if (!asked.state.empty()) words.insert(words.end(), {"--state", asked.state});
+  std::vector<char*> argv;
+  for (std::string& word : words)
+    argv.push_back(word.data());
+  argv.push_back(nullptr);
+  ::execv(argv[0], argv.data());
+  return syscall_failure("start", words.front());
+}
+
 }  // namespace
 
 void add_daemon(const CommandLine& app, Program& program) {
@@ -170,6 +197,11 @@ void add_daemon(const CommandLine& app, Program& program) {
   const CommandLine begin = group.add_command("start", "Start it, unless it runs");
   begin.add_option("--config", asked->config, "TOML file");
   begin.callback([asked, &program] { program.chosen = [asked] { return start(*asked); }; });
+  const CommandLine mend = group.add_command(
+      "recover", "Put a damaged state file aside, and keep what can still be read of it");
+  mend.add_option("--config", asked->config, "TOML file");
+  mend.add_option("--state", asked->state, "The daemon's state directory");
+  mend.callback([asked, &program] { program.chosen = [asked] { return recover(*asked); }; });
   const CommandLine end = group.add_command("stop", "Let it finish what it does, and end it");
   end.callback([&program] { program.chosen = [] { return stop(); }; });
   const CommandLine look = group.add_command("status", "Whether it runs; exit status 1 if not");

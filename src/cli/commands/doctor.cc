@@ -6,7 +6,8 @@
 
 #include "backends/registry.h"
 #include "cli/command.h"
-#include "cli/status_json.h"
+#include "cli/status_text.h"
+#include "core/json_views.h"
 
 namespace nutshell::cli {
 namespace {

@@ -8,6 +8,7 @@
 #include "audit/reader.h"
 #include "cli/command.h"
 #include "cli/report.h"
+#include "http/daemon_link.h"
 
 namespace nutshell::cli {
 namespace {
@@ -63,6 +64,50 @@ void print_command(const Command& command, const HistoryFlags& flags) {
                          milliseconds, outcome, begun.action, text_of(begun.arguments))));
 }
 
+// A path has room for nothing that an id could not be.
+bool is_id(const std::string& text) {
+  return !text.empty() && text.find_first_not_of("0123456789abcdef") == std::string::npos;
+}
+
+Failure no_history(const std::string& id) {
+  return failure(ErrorCode::NotFound,
+                 fmt::format("the record knows of no command in a sandbox '{}'; commands are "
+                             "recorded where the daemon runs them",
+                             id));
+}
+
+Command command_of(const nlohmann::json& entry) {
+  Command command;
+  command.begun.entry.who = entry.at("who").get<std::string>();
+  command.begun.entry.action = entry.at("action").get<std::string>();
+  command.begun.entry.arguments = entry.at("what").get<std::string>();
+  command.begun.time_us = entry.at("time_ms").get<std::int64_t>() * 1000;
+  command.ended.id = entry.at("audit_id").get<std::uint64_t>();
+  command.ended.entry.outcome = entry.at("outcome").get<std::string>();
+  command.ended.entry.duration =
+      std::chrono::milliseconds(entry.at("duration_ms").get<std::int64_t>());
+  command.ended.entry.output_bytes = entry.at("output_bytes").get<std::uint64_t>();
+  return command;
+}
+
+// The daemon's own record, wherever it keeps it.
+Result<int> history_of_daemon(const BackendContext& context, const HistoryFlags& flags) {
+  if (!is_id(flags.id)) return no_history(flags.id);
+  http::DaemonLink link(*context.daemon, context.programs);
+  const auto answer = TRY(link.send("GET", "/v1/sandboxes/" + flags.id + "/history"));
+  const auto body = nlohmann::json::parse(answer.body, nullptr, false);
+  const auto found = body.is_object() ? body.find("entries") : body.end();
+  const bool is_there = answer.status == 200 && found != body.end() && !found->empty();
+  if (!is_there) return no_history(flags.id);
+  try {
+    for (const auto& entry : *found)
+      print_command(command_of(entry), flags);
+  } catch (const nlohmann::json::exception& problem) {
+    return failure(ErrorCode::Corrupt, std::string("the daemon's answer: ") + problem.what());
+  }
+  return 0;
+}
+
 Result<int> history(const HistoryFlags& flags) {
   std::filesystem::path directory = flags.directory;
   if (directory.empty()) directory = TRY(audit::default_directory());
@@ -83,12 +128,7 @@ Result<int> history(const HistoryFlags& flags) {
         }
         return audit::Visit::GoOn;
       }));
-  if (commands.empty()) {
-    return failure(ErrorCode::NotFound,
-                   fmt::format("the record knows of no command in a sandbox '{}'; commands are "
-                               "recorded where the daemon runs them",
-                               flags.id));
-  }
+  if (commands.empty()) return no_history(flags.id);
   for (const auto& [id, command] : commands)
     print_command(command, flags);
   return 0;
@@ -104,7 +144,13 @@ void add_history(const CommandLine& app, Program& program) {
   command.add_option("--directory", flags->directory,
                      "Where the record is (the daemon's state directory/audit)");
   command.add_flag("--json", flags->is_json, "One JSON object a line");
-  command.callback([flags, &program] { program.chosen = [flags] { return history(*flags); }; });
+  command.callback([flags, &program] {
+    program.chosen = [flags, &program] {
+      const BackendContext& context = program.runtime.context();
+      const bool asks = context.daemon && flags->directory.empty();
+      return asks ? history_of_daemon(context, *flags) : history(*flags);
+    };
+  });
 }
 
 }  // namespace nutshell::cli

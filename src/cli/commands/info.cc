@@ -5,8 +5,10 @@
 
 #include "base/byte_size.h"
 #include "cli/command.h"
+#include "cli/daemon_choice.h"
 #include "cli/flags.h"
-#include "cli/status_json.h"
+#include "cli/status_text.h"
+#include "core/json_views.h"
 
 namespace nutshell::cli {
 namespace {
@@ -79,6 +81,7 @@ void add_info(const CommandLine& app, Program& program) {
   command.callback([flags, id, &program] {
     program.chosen = [flags, id, &program]() -> Result<int> {
       TRY(read_config(*flags));
+      TRY(choose_daemon_of_config(program, flags->daemon.value_or("")));
       return info(program, *id, *flags);
     };
   });

@@ -5,7 +5,8 @@
 
 #include "base/byte_size.h"
 #include "cli/command.h"
-#include "cli/status_json.h"
+#include "cli/status_text.h"
+#include "core/json_views.h"
 
 namespace nutshell::cli {
 namespace {

@@ -9,6 +9,7 @@
 
 #include "cli/command.h"
 #include "cli/commands/mcp_clients.h"
+#include "cli/daemon_choice.h"
 #include "cli/flags.h"
 #include "cli/report.h"
 #include "cli/tool_flags.h"
@@ -119,8 +120,9 @@ Result<UniqueFd> watch_signals() {
   return signals;
 }
 
-Result<int> serve(McpFlags& flags) {
+Result<int> serve(Program& program, McpFlags& flags) {
   TRY(read_config(flags.sandbox));
+  TRY(choose_daemon_of_config(program, flags.sandbox.daemon.value_or("")));
   set_defaults(flags);
   SandboxSpec spec = TRY(to_spec(flags.sandbox));
   spec.environment = flags.sandbox.environment;
@@ -137,9 +139,7 @@ Result<int> serve(McpFlags& flags) {
   } else {
     options.session = mcp::session_label("name", flags.session);
   }
-  std::error_code error;
-  const auto self = fs::read_symlink("/proc/self/exe", error);
-  mcp::RuntimeSandboxes sandboxes({&init::run_init, self.parent_path()});
+  mcp::RuntimeSandboxes sandboxes(program.runtime.context());
   mcp::SandboxHost host(sandboxes, std::move(options));
   mcp::Server server(host);
   TRY(mcp::serve_stdio(server, {STDIN_FILENO, STDOUT_FILENO, signals.get()}));
@@ -181,7 +181,8 @@ void add_mcp(const CommandLine& app, Program& program) {
   add_mcp_init(command, program);
   add_mcp_doctor(command, program);
   command.callback([command, flags, &program] {
-    if (!command.has_chosen_command()) program.chosen = [flags] { return serve(*flags); };
+    if (!command.has_chosen_command())
+      program.chosen = [flags, &program] { return serve(program, *flags); };
   });
 }
 

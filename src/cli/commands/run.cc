@@ -3,6 +3,7 @@
 #include <memory>
 
 #include "cli/command.h"
+#include "cli/daemon_choice.h"
 #include "cli/flags.h"
 #include "cli/report.h"
 #include "cli/run_exec.h"
@@ -61,6 +62,7 @@ void add_run(const CommandLine& app, Program& program) {
     program.chosen = [flags, &program]() -> Result<int> {
       flags->command = program.command;
       TRY(read_config(*flags));
+      TRY(choose_daemon_of_config(program, flags->daemon.value_or("")));
       return run(program, *flags);
     };
   });

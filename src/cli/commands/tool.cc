@@ -4,8 +4,8 @@
 #include <memory>
 #include <nlohmann/json.hpp>
 
+#include "base/base64.h"
 #include "base/file.h"
-#include "cli/base64.h"
 #include "cli/command.h"
 #include "cli/report.h"
 #include "cli/signal_events.h"
@@ -81,7 +81,7 @@ void print_object(const ToolResult& result) {
     object["fields"] = nlohmann::ordered_json::parse(result.fields_json);
   if (result.image)
     object["image"] = {{"media_type", result.image->media_type},
-                       {"base64", base64(result.image->bytes)}};
+                       {"base64", to_base64(result.image->bytes)}};
   fmt::print("{}\n", object.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace));
 }
 

@@ -68,13 +68,19 @@ class TlsTransport : public Transport {
  public:
   TlsTransport(Tls tls, UniqueFd socket) : socket_(std::move(socket)), tls_(std::move(tls)) {}
 
-  Result<Step> handshake() override { return step_of(SSL_do_handshake(tls_.get()), "handshake"); }
+  // What an earlier failure of this thread left in the library's queue would be taken for this one's.
+  Result<Step> handshake() override {
+    ERR_clear_error();
+    return step_of(SSL_do_handshake(tls_.get()), "handshake");
+  }
 
   Result<Step> read_some(char* space, std::size_t size) override {
+    ERR_clear_error();
     return step_of(SSL_read(tls_.get(), space, limited(size)), "receive");
   }
 
   Result<Step> write_some(std::string_view bytes) override {
+    ERR_clear_error();
     return step_of(SSL_write(tls_.get(), bytes.data(), limited(bytes.size())), "send");
   }
 

@@ -113,38 +113,52 @@ Result<> send_to(int stream, std::string_view bytes) {
   return {};
 }
 
+Result<> send_to_client(RpcCall& call, std::string bytes) {
+  if (bytes.empty()) return {};
+  v1::StreamPiece piece;
+  piece.set_data(std::move(bytes));
+  return call.rpc.write(piece);
+}
+
+// What the service lets through of a client's bytes, and answers in the sandbox's place.
+Result<> pass_in(RpcCall& call, service::Service::Stream& stream, std::string_view bytes) {
+  auto passed = TRY(stream.from_client(bytes));
+  TRY(send_to(stream.descriptor(), passed.to_init));
+  return send_to_client(call, std::move(passed.to_client));
+}
+
 // False: the sandbox's side has ended.
-Result<bool> carry_out(RpcCall& call, int stream) {
+Result<bool> carry_out(RpcCall& call, service::Service::Stream& stream) {
   std::string space(kPieceBytes, '\0');
-  const ssize_t count = ::recv(stream, space.data(), space.size(), MSG_DONTWAIT);
+  const ssize_t count = ::recv(stream.descriptor(), space.data(), space.size(), MSG_DONTWAIT);
   if (count < 0) return errno == EAGAIN || errno == EINTR;
   if (count == 0) return false;
-  v1::StreamPiece piece;
-  piece.set_data(space.data(), static_cast<std::size_t>(count));
-  TRY(call.rpc.write(piece));
+  auto passed = TRY(stream.from_init({space.data(), static_cast<std::size_t>(count)}));
+  TRY(send_to_client(call, std::move(passed.to_client)));
   return true;
 }
 
 // False: the client's side has ended.
-Result<bool> carry_in(RpcCall& call, int stream) {
+Result<bool> carry_in(RpcCall& call, service::Service::Stream& stream) {
   v1::StreamPiece piece;
   const auto next = TRY(call.rpc.read(piece, Deadline::in(std::chrono::seconds(0))));
-  if (next == Rpc::Next::Message) TRY(send_to(stream, piece.data()));
+  if (next == Rpc::Next::Message) TRY(pass_in(call, stream, piece.data()));
   return next != Rpc::Next::Ended;
 }
 
-Result<> relay(RpcCall& call, int stream) {
+Result<> relay(RpcCall& call, service::Service::Stream& stream) {
   bool is_sending = true;
   for (;;) {
     const int input = is_sending ? call.rpc.input_descriptor() : call.rpc.gone_descriptor();
-    std::array<pollfd, 2> watched = {pollfd{stream, POLLIN, 0}, pollfd{input, POLLIN, 0}};
+    std::array<pollfd, 2> watched = {pollfd{stream.descriptor(), POLLIN, 0},
+                                     pollfd{input, POLLIN, 0}};
     if (::poll(watched.data(), watched.size(), -1) < 0 && errno != EINTR) {
       return syscall_failure("poll");
     }
     if (call.rpc.is_gone()) return failure(ErrorCode::Cancelled, "the client is gone");
     if (watched[1].revents != 0 && is_sending) {
       is_sending = TRY(carry_in(call, stream));
-      if (!is_sending) ::shutdown(stream, SHUT_WR);
+      if (!is_sending) ::shutdown(stream.descriptor(), SHUT_WR);
     }
     if (watched[0].revents != 0 && !TRY(carry_out(call, stream))) return {};
   }
@@ -153,10 +167,9 @@ Result<> relay(RpcCall& call, int stream) {
 Result<> open_stream(RpcCall& call) {
   const auto& first = static_cast<const v1::StreamPiece&>(call.request);
   if (first.id().empty()) return failure(ErrorCode::InvalidArgument, "the field 'id' is missing");
-  const UniqueFd stream = TRY(call.service.open_stream(call.caller, first.id()));
-  const auto held = TRY(call.service.hold(call.caller, first.id()));
-  TRY(send_to(stream.get(), first.data()));
-  return relay(call, stream.get());
+  const auto stream = TRY(call.service.open_stream(call.caller, first.id()));
+  TRY(pass_in(call, *stream, first.data()));
+  return relay(call, *stream);
 }
 
 }  // namespace

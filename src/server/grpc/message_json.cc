@@ -8,7 +8,7 @@
 #include <limits>
 #include <nlohmann/json.hpp>
 
-#include "server/mcp/base64.h"
+#include "base/base64.h"
 
 namespace nutshell::server {
 namespace {
@@ -242,7 +242,7 @@ void fill(pb::Message& message, const Json& object) {
     if (field.type() == pb::FieldDescriptor::TYPE_BYTES && !field.is_repeated()) {
       const auto encoded = object.find(field.name() + "_base64");
       if (encoded != object.end() && encoded->is_string()) {
-        const auto bytes = mcp::from_base64(encoded->get_ref<const std::string&>());
+        const auto bytes = from_base64(encoded->get_ref<const std::string&>());
         message.GetReflection()->SetString(&message, &field, bytes.value_or(""));
         continue;
       }

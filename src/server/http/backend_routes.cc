@@ -1,6 +1,7 @@
 // For the command line, which reaches a sandbox's init through the daemon.
 #include <nlohmann/json.hpp>
 
+#include "base/defer.h"
 #include "server/http/problem.h"
 #include "server/http/requests.h"
 #include "server/http/route.h"
@@ -12,15 +13,55 @@ namespace {
 
 constexpr const char* kProtocol = "nutshell-wire";
 
-// From here on the connection is the byte stream to init.
-Result<> open_stream(Call& call) {
-  if (!call.exchange->headers().has_word("Upgrade", kProtocol)) {
-    return reply_problem(*call.exchange, 426,
-                         {ErrorCode::InvalidArgument, "this route wants Upgrade: nutshell-wire"},
-                         {{"Upgrade", kProtocol}});
+class Metering : public http::RelayFilter {
+ public:
+  explicit Metering(service::Service::Stream& stream) : stream_(stream) {}
+  Result<Passed> from_transport(std::string_view bytes) override {
+    return passed(TRY(stream_.from_client(bytes)));
   }
-  const UniqueFd stream = TRY(call.service.open_stream(call.caller, call.id()));
-  return call.exchange->upgrade_and_relay(kProtocol, stream.get());
+  Result<Passed> from_stream(std::string_view bytes) override {
+    return passed(TRY(stream_.from_init(bytes)));
+  }
+  [[nodiscard]] bool is_idle() const override { return stream_.is_idle(); }
+
+ private:
+  static Passed passed(service::Service::Stream::Passed given) {
+    return {std::move(given.to_init), std::move(given.to_client)};
+  }
+  service::Service::Stream& stream_;
+};
+
+bool wants_stream(const Call& call) {
+  return call.exchange != nullptr && call.exchange->headers().has_word("Upgrade", kProtocol);
+}
+
+Result<> refuse_without_upgrade(Call& call) {
+  const Error error{ErrorCode::InvalidArgument, "this route wants Upgrade: nutshell-wire"};
+  if (call.exchange == nullptr) return Failure(error);
+  return reply_problem(*call.exchange, 426, error, {{"Upgrade", kProtocol}});
+}
+
+// From here on the connection is the byte stream to init.
+Result<> carry(Call& call, const std::string& id) {
+  const auto stream = TRY(call.service.open_stream(call.caller, id));
+  Metering metering(*stream);
+  return call.exchange->upgrade_and_relay(
+      kProtocol, {stream->descriptor(), {{"Nutshell-Sandbox", id}}, &metering});
+}
+
+Result<> open_stream(Call& call) {
+  if (!wants_stream(call)) return refuse_without_upgrade(call);
+  return carry(call, call.id());
+}
+
+Result<> open_own(Call& call) {
+  if (!wants_stream(call)) return refuse_without_upgrade(call);
+  service::CreateRequest request;
+  request.spec = TRY(spec_of(call.body, call.caller));
+  request.ends_with_stream = true;
+  const std::string id = TRY(call.service.create(call.caller, request)).id;
+  const Defer ended([&] { call.service.end_with_stream(call.caller, id); });
+  return carry(call, id);
 }
 
 Result<> restack(Call& call) {
@@ -93,6 +134,14 @@ std::vector<Route> backend_routes() {
            .summary = "Upgrade: nutshell-wire makes this connection the stream to its init",
            .handle = open_stream,
            .success = 101},
+          {.method = "POST",
+           .path = "/v1/streams",
+           .name = "openOwnStream",
+           .summary = "The same, with a sandbox of its own that ends with the connection",
+           .handle = open_own,
+           .takes = spec_shape,
+           .success = 101,
+           .body = Route::Body::Object},
           {.method = "POST",
            .path = "/v1/sandboxes/{id}/restack",
            .name = "restack",

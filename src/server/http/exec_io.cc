@@ -5,6 +5,7 @@
 
 #include <nlohmann/json.hpp>
 
+#include "base/base64.h"
 #include "http/websocket.h"
 #include "server/http/json.h"
 
@@ -53,7 +54,7 @@ void StreamingClient::send_piece(wire::Stream stream, std::size_t size) {
   if (http::is_utf8(bytes)) {
     event["data"] = bytes;
   } else {
-    event["data_base64"] = base64(bytes);
+    event["data_base64"] = to_base64(bytes);
   }
   (void)send(kind, print_json(event));  // is_gone() tells
   source.offset += size;

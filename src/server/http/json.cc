@@ -7,6 +7,7 @@
 #include <set>
 #include <vector>
 
+#include "base/base64.h"
 #include "http/websocket.h"
 
 namespace nutshell::server {
@@ -86,23 +87,7 @@ void set_text(Json& object, const std::string& key, std::string_view bytes) {
     return;
   }
   object[key] = Json::parse(print_json(Json(bytes)));
-  object[key + "_base64"] = base64(bytes);
-}
-
-std::string base64(std::string_view bytes) {
-  constexpr std::string_view kLetters =
-      "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
-  std::string text;
-  text.reserve((bytes.size() + 2) / 3 * 4);
-  for (std::size_t i = 0; i < bytes.size(); i += 3) {
-    const std::size_t count = std::min<std::size_t>(3, bytes.size() - i);
-    std::uint32_t three = 0;
-    for (std::size_t j = 0; j < 3; ++j)
-      three = three << 8U | (j < count ? static_cast<unsigned char>(bytes[i + j]) : 0U);
-    for (std::size_t j = 0; j < 4; ++j)
-      text += j <= count ? kLetters[three >> (18 - 6 * j) & 63U] : '=';
-  }
-  return text;
+  object[key + "_base64"] = to_base64(bytes);
 }
 
 std::size_t unfinished_tail(std::string_view bytes) {

@@ -18,7 +18,6 @@ std::string print_json(const Json& value);
 
 // Sets `key` to the text; where the bytes are no UTF-8, also `key`_base64 to all of them.
 void set_text(Json& object, const std::string& key, std::string_view bytes);
-std::string base64(std::string_view bytes);
 
 // How many bytes at the end begin a character that is not whole yet.
 std::size_t unfinished_tail(std::string_view bytes);

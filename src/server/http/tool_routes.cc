@@ -1,5 +1,6 @@
 #include <nlohmann/json.hpp>
 
+#include "base/base64.h"
 #include "server/http/requests.h"
 #include "server/http/route.h"
 #include "server/http/shapes.h"
@@ -46,7 +47,7 @@ Result<> call_one(Call& call) {
   if (!result.fields_json.empty()) body["fields"] = Json::parse(result.fields_json, nullptr, false);
   if (result.image) {
     body["image"] = {{"media_type", result.image->media_type},
-                     {"data_base64", base64(result.image->bytes)}};
+                     {"data_base64", to_base64(result.image->bytes)}};
   }
   return reply(call, 200, body);
 }

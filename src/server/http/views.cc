@@ -19,31 +19,6 @@ Json text_or_null(const std::string& text) {
   return text.empty() ? Json(nullptr) : Json(text);
 }
 
-Json to_json(const Limits& limits) {
-  return {{"memory_bytes", limits.memory_bytes},
-          {"cpus", limits.millicpus / 1000.0},
-          {"pids", limits.processes},
-          {"disk_bytes", limits.disk_bytes},
-          {"open_files", limits.open_files},
-          {"cpu_time_ms", limits.cpu_time.count() * 1000}};
-}
-
-Json mounts_of(const SandboxSpec& spec) {
-  Json list = Json::array();
-  for (const UnsafeMount& mount : spec.unsafe_mounts) {
-    const bool is_writable = mount.access == UnsafeMount::Access::ReadWrite;
-    list.push_back({{"source", mount.source},
-                    {"target", mount.target},
-                    {"access", is_writable ? "read-write" : "read-only"}});
-  }
-  return list;
-}
-
-Json workspace_mode_of(const service::SandboxView& view) {
-  if (view.spec.workspace.empty()) return nullptr;
-  return view.why_copied.empty() ? "overlay" : "copy";
-}
-
 const char* word_for(wire::FileKind kind) {
   switch (kind) {
     case wire::FileKind::Regular:
@@ -72,33 +47,14 @@ const char* word_for(wire::ChangeKind kind) {
 
 }  // namespace
 
-Json to_json(const Protections& protections) {
-  Json list = Json::array();
-  for (const Protection& protection : protections) {
-    list.push_back({{"name", protection.name},
-                    {"strength", to_string(protection.strength)},
-                    {"by", protection.by},
-                    {"fix", protection.fix}});
-  }
-  return list;
-}
-
 Json to_json(const service::SandboxView& view) {
-  const SandboxSpec& spec = view.spec;
-  Json object = {{"id", view.id},
-                 {"backend", spec.backend},
-                 {"state", view.state == SandboxState::Paused ? "paused" : "running"},
-                 {"image", spec.image},
-                 {"workspace", spec.workspace},
-                 {"workspace_mode", workspace_mode_of(view)},
-                 {"unsafe_mounts", mounts_of(spec)},
-                 {"age_ms", view.age.count()},
-                 {"ttl_ms", spec.ttl.count()},
-                 {"ttl_left_ms", view.time_left.count()},
-                 {"idle_timeout_ms", spec.idle_timeout.count()},
-                 {"idle_ms", view.idle.count()},
-                 {"labels", spec.labels},
-                 {"limits", to_json(spec.limits)}};
+  Json object = to_json(
+      SandboxStatus{view.id, view.spec, view.state, view.age, view.time_left, {}, view.why_copied});
+  object["idle_ms"] = view.idle.count();
+  object["unsafe_without"] = view.spec.unsafe_without;
+  object["working_directory"] = view.spec.working_directory;
+  if (!view.why_copied.empty()) object["why_copied"] = view.why_copied;
+  if (!view.began.empty()) object["workspace_began_ns"] = view.began;
   if (!view.session.empty()) object["session"] = view.session;
   if (!view.pool.empty()) object["pool"] = view.pool;
   if (!view.protections.empty()) object["protections"] = to_json(view.protections);
@@ -213,27 +169,11 @@ Json to_json(const service::Trace& trace) {
   return {{"files", files}, {"files_truncated", trace.is_cut}, {"blocked", trace.blocked}};
 }
 
-Json to_json(const ExecResult& result) {
-  Json object;
-  object["outcome"] = to_string(result.outcome);
-  object["exit_code"] = nullptr;
-  object["signal"] = nullptr;
-  if (result.outcome == Outcome::Exited) object["exit_code"] = result.exit_code;
-  if (result.outcome == Outcome::Signalled) object["signal"] = result.signal;
-  object["duration_ms"] = milliseconds(result.duration);
-  object["cpu_ms"] = milliseconds(result.cpu_time);
-  object["peak_memory_bytes"] = result.peak_memory_bytes;
-  object["stdout_truncated"] = result.stdout_truncated;
-  object["stderr_truncated"] = result.stderr_truncated;
-  if (!result.detail.empty()) object["detail"] = result.detail;
-  return object;
-}
-
 Json to_json(const ExecResult& result, std::string_view output, std::string_view error) {
-  Json object = to_json(result);
-  set_text(object, "stdout", output);
-  set_text(object, "stderr", error);
-  return object;
+  return to_json(result, [&](Json& object) {
+    set_text(object, "stdout", output);
+    set_text(object, "stderr", error);
+  });
 }
 
 }  // namespace nutshell::server

@@ -3,12 +3,14 @@
 
 #include <string_view>
 
+#include "core/json_views.h"
 #include "server/http/json.h"
 #include "service/service.h"
 
 namespace nutshell::server {
 
-Json to_json(const Protections& protections);
+using nutshell::to_json;
+
 Json to_json(const service::SandboxView& view);
 Json to_json(const service::SessionView& view);
 Json to_json(const service::PoolStatus& status);
@@ -19,9 +21,7 @@ Json to_json(const wire::FileInfo& info);
 Json to_json(const wire::FileChange& change);
 Json to_json(const service::Trace& trace);
 
-// As `nutshell run --json` prints it; without the two streams.
-Json to_json(const ExecResult& result);
-// With them.
+// With what the command wrote.
 Json to_json(const ExecResult& result, std::string_view output, std::string_view error);
 
 }  // namespace nutshell::server

@@ -6,7 +6,7 @@
 #include <cstdlib>
 #include <nlohmann/json.hpp>
 
-#include "server/mcp/base64.h"
+#include "base/base64.h"
 #include "server/mcp/request_meta.h"
 
 namespace nutshell::mcp {

@@ -4,7 +4,7 @@
 
 #include <nlohmann/json.hpp>
 
-#include "server/mcp/base64.h"
+#include "base/base64.h"
 #include "server/mcp/sandbox/sandbox_host.h"
 #include "tools/visible_text.h"
 

@@ -1,5 +1,6 @@
 #include "server/mcp/service/service_sandboxes.h"
 
+#include <fcntl.h>
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -160,7 +161,11 @@ Result<std::string> ServiceSandboxes::read_file(const Place& place, const std::s
 }
 
 Result<wire::InitClient> ServiceSandboxes::connect(const Place& place) {
-  return wire::InitClient(TRY(service_.open_stream(TRY(caller_of(place.owner)), place.id)));
+  const auto opened = TRY(service_.open_stream(TRY(caller_of(place.owner)), place.id));
+  // Only names and changes are asked for: there is nothing to count, and nothing in between.
+  UniqueFd stream(::fcntl(opened->descriptor(), F_DUPFD_CLOEXEC, 0));
+  if (!stream) return syscall_failure("fcntl");
+  return wire::InitClient(std::move(stream));
 }
 
 Result<std::vector<std::string>> ServiceSandboxes::names(const Place& place,

@@ -1,8 +1,8 @@
-#include "server/mcp/base64.h"
+#include "base/base64.h"
 
 #include <cstdint>
 
-namespace nutshell::mcp {
+namespace nutshell {
 namespace {
 
 constexpr std::string_view kDigits =
@@ -49,4 +49,4 @@ std::optional<std::string> from_base64(std::string_view text) {
   return bytes;
 }
 
-}  // namespace nutshell::mcp
+}  // namespace nutshell

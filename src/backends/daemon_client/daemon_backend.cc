@@ -1,0 +1,187 @@
+#include "backends/daemon_client/daemon_backend.h"
+
+#include <fcntl.h>
+#include <fmt/format.h>
+
+#include <nlohmann/json.hpp>
+
+#include "backends/daemon_client/spec_json.h"
+
+namespace nutshell::daemon_backend {
+namespace {
+
+using Json = nlohmann::json;
+
+constexpr std::size_t kPage = 1000;
+constexpr const char* kProtocol = "nutshell-wire";
+
+// An id goes into a path: what is none is not even asked for.
+Result<std::string> place_of(const std::string& id, std::string_view what = {}) {
+  const bool is_id = !id.empty() && id.find_first_not_of("0123456789abcdef") == std::string::npos;
+  if (is_id) return fmt::format("/v1/sandboxes/{}{}", id, what);
+  return failure(ErrorCode::NotFound, fmt::format("no sandbox '{}'", id));
+}
+
+template <typename T>
+Result<T> value_at(const Json& object, const char* key) {
+  try {
+    return object.at(key).get<T>();
+  } catch (const Json::exception& problem) {
+    return failure(ErrorCode::Corrupt, std::string("the daemon's answer: ") + problem.what());
+  }
+}
+
+std::string text_of(const Json& object, const char* key) {
+  return value_at<std::string>(object, key).value_or("");
+}
+
+// A daemon can only say what went wrong in words that we have too.
+ErrorCode code_of(std::string_view word) {
+  using enum ErrorCode;
+  for (const ErrorCode code :
+       {InvalidArgument, NotFound, AlreadyExists, PermissionDenied, Unsupported, ResourceExhausted,
+        DeadlineExceeded, Cancelled, Unavailable, Corrupt}) {
+    if (to_string(code) == word) return code;
+  }
+  return Internal;
+}
+
+Failure problem_of(int status, const std::string& body) {
+  const auto problem = Json::parse(body, nullptr, false);
+  const std::string detail = text_of(problem, "detail");
+  if (detail.empty()) {
+    return failure(ErrorCode::Corrupt, fmt::format("the daemon answers {} and no reason", status));
+  }
+  return failure(code_of(text_of(problem, "code")), detail);
+}
+
+Gone::Reason reason_of(const std::string& word) {
+  if (word == "never-started") return Gone::Reason::NeverStarted;
+  return word == "out-of-memory" ? Gone::Reason::OutOfMemory : Gone::Reason::Unknown;
+}
+
+}  // namespace
+
+Result<Json> DaemonBackend::ask(const std::string& method, const std::string& target,
+                                const std::string& body) {
+  const auto answer = TRY(link_.send(method, target, body));
+  if (answer.status >= 300 || answer.status < 200) return problem_of(answer.status, answer.body);
+  if (answer.body.empty()) return Json();
+  auto object = Json::parse(answer.body, nullptr, false);
+  if (object.is_object()) return object;
+  return failure(ErrorCode::Corrupt, fmt::format("{}: what listens there is no daemon of ours",
+                                                 to_string(link_.access())));
+}
+
+Result<DaemonBackend::Stream> DaemonBackend::open(const std::string& target,
+                                                  const std::string& body) {
+  auto answer = TRY(link_.upgrade(target, body, kProtocol));
+  if (answer.status != 101) return problem_of(answer.status, answer.body);
+  return Stream{std::move(answer.socket), std::string(answer.headers.get("Nutshell-Sandbox"))};
+}
+
+Protections DaemonBackend::probe() {
+  auto protections = check({});
+  if (protections) return std::move(*protections);
+  return {{"sandbox", Strength::Missing, "", protections.error().message}};
+}
+
+Result<Protections> DaemonBackend::check(const SandboxSpec& spec) {
+  const Json answer = TRY(ask("POST", "/v1/check", TRY(to_body(spec))));
+  return protections_of(TRY(value_at<Json>(answer, "protections")));
+}
+
+Result<std::string> DaemonBackend::start(const SandboxSpec& spec, Lifetime lifetime) {
+  const std::string body = TRY(to_body(spec));
+  if (lifetime == Lifetime::Kept) {
+    return value_at<std::string>(TRY(ask("POST", "/v1/sandboxes", body)), "id");
+  }
+  // Its life is the connection's, and so it ends with this process however that ends.
+  auto opened = TRY(open("/v1/streams", body));
+  own_[opened.sandbox] = {std::move(opened.socket), false};
+  return std::move(opened.sandbox);
+}
+
+Result<UniqueFd> DaemonBackend::connect(const std::string& id) {
+  const auto own = own_.find(id);
+  if (own != own_.end() && !std::exchange(own->second.is_taken, true)) {
+    UniqueFd stream(::fcntl(own->second.life.get(), F_DUPFD_CLOEXEC, 0));
+    if (!stream) return syscall_failure("fcntl");
+    return stream;
+  }
+  return std::move(TRY(open(TRY(place_of(id, "/stream")))).socket);
+}
+
+Result<> DaemonBackend::stop(const std::string& id) {
+  auto answer = ask("DELETE", TRY(place_of(id)));
+  own_.erase(id);
+  if (answer || answer.error().code == ErrorCode::NotFound) return {};
+  return Failure(std::move(answer).error());
+}
+
+Result<std::vector<SandboxStatus>> DaemonBackend::list() {
+  std::vector<SandboxStatus> all;
+  std::string target = fmt::format("/v1/sandboxes?limit={}", kPage);
+  for (;;) {
+    const Json page = TRY(ask("GET", target));
+    for (const Json& one : TRY(value_at<Json>(page, "sandboxes")))
+      all.push_back(TRY(status_of(one)));
+    const Json next = TRY(value_at<Json>(page, "next_cursor"));
+    const bool is_cursor = next.is_string() && next.get<std::string>().find_first_not_of(
+                                                   "0123456789abcdef") == std::string::npos;
+    if (!is_cursor) return all;
+    target = fmt::format("/v1/sandboxes?limit={}&cursor={}", kPage, next.get<std::string>());
+  }
+}
+
+Result<std::vector<std::string>> DaemonBackend::environment_of(const std::string& id) {
+  const Json answer = TRY(ask("GET", TRY(place_of(id, "/environment"))));
+  return value_at<std::vector<std::string>>(answer, "environment");
+}
+
+Result<> DaemonBackend::pause(const std::string& id) {
+  TRY(ask("POST", TRY(place_of(id, "/pause"))));
+  return {};
+}
+
+Result<> DaemonBackend::resume(const std::string& id) {
+  TRY(ask("POST", TRY(place_of(id, "/resume"))));
+  return {};
+}
+
+Result<> DaemonBackend::restack(const std::string& id, const std::vector<std::string>& layers) {
+  const Json body = {{"layers", layers}};
+  TRY(ask("POST", TRY(place_of(id, "/restack")),
+          body.dump(-1, ' ', false, Json::error_handler_t::replace)));
+  return {};
+}
+
+Gone DaemonBackend::why_gone(const std::string& id) {
+  const Gone unknown{Gone::Reason::Unknown, "the sandbox has ended"};
+  const auto place = place_of(id, "/gone");
+  const auto answer = place ? ask("GET", *place) : Result<Json>(Failure(place.error()));
+  if (!answer) return unknown;
+  const auto reason = value_at<std::string>(*answer, "reason");
+  const auto text = value_at<std::string>(*answer, "text");
+  if (!reason || !text || reason_of(*reason) == Gone::Reason::Unknown) return unknown;
+  return {reason_of(*reason), *text};
+}
+
+SweepReport DaemonBackend::sweep(SweepMode mode) {
+  const Json body = {{"dry_run", mode == SweepMode::DryRun}};
+  const auto answer = ask("POST", "/v1/sweep", body.dump());
+  if (!answer) return {{}, {answer.error().message}};
+  SweepReport report;
+  const auto removed = value_at<std::vector<std::string>>(*answer, "removed");
+  const auto failed = value_at<std::vector<std::string>>(*answer, "failed");
+  if (removed) report.removed = *removed;
+  if (failed) report.failed = *failed;
+  return report;
+}
+
+std::unique_ptr<Backend> make_daemon_backend(DaemonAccess access,
+                                             const std::filesystem::path& programs) {
+  return std::make_unique<DaemonBackend>(std::move(access), programs);
+}
+
+}  // namespace nutshell::daemon_backend

@@ -1,0 +1,58 @@
+// Sandboxes of a daemon, of whatever backend it has them. The stream to an init goes through the
+// daemon, which counts and writes down what runs. Not thread-safe.
+#pragma once
+
+#include <filesystem>
+#include <map>
+#include <memory>
+#include <nlohmann/json_fwd.hpp>
+#include <string>
+
+#include "core/backend.h"
+#include "core/daemon_access.h"
+#include "http/daemon_link.h"
+
+namespace nutshell::daemon_backend {
+
+class DaemonBackend : public Backend {
+ public:
+  DaemonBackend(DaemonAccess access, const std::filesystem::path& programs)
+      : link_(std::move(access), programs) {}
+
+  [[nodiscard]] std::string_view name() const override { return "daemon"; }
+  Protections probe() override;
+  Result<Protections> check(const SandboxSpec& spec) override;
+  Result<std::string> start(const SandboxSpec& spec, Lifetime lifetime) override;
+  Result<UniqueFd> connect(const std::string& id) override;
+  Result<> stop(const std::string& id) override;
+  Result<std::vector<SandboxStatus>> list() override;
+  Result<std::vector<std::string>> environment_of(const std::string& id) override;
+  Result<> pause(const std::string& id) override;
+  Result<> resume(const std::string& id) override;
+  Result<> restack(const std::string& id, const std::vector<std::string>& layers) override;
+  Gone why_gone(const std::string& id) override;
+  SweepReport sweep(SweepMode mode) override;
+
+ private:
+  // What it answers; a problem document becomes the error that it describes.
+  Result<nlohmann::json> ask(const std::string& method, const std::string& target,
+                             const std::string& body = {});
+  struct Stream {
+    UniqueFd socket;
+    std::string sandbox;
+  };
+  Result<Stream> open(const std::string& target, const std::string& body = {});
+
+  http::DaemonLink link_;
+  // Those that end with this process. The connection is the life of one, and its first stream.
+  struct Own {
+    UniqueFd life;
+    bool is_taken = false;
+  };
+  std::map<std::string, Own> own_;
+};
+
+std::unique_ptr<Backend> make_daemon_backend(DaemonAccess access,
+                                             const std::filesystem::path& programs);
+
+}  // namespace nutshell::daemon_backend

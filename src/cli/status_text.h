@@ -1,0 +1,13 @@
+// Sandboxes and protections as people read them.
+#pragma once
+
+#include <string>
+
+#include "core/backend.h"
+
+namespace nutshell::cli {
+
+void print_protections(const Protections& protections);
+std::string summary_of(const SandboxSpec& spec);
+
+}  // namespace nutshell::cli

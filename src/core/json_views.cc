@@ -1,0 +1,86 @@
+#include "core/json_views.h"
+
+#include <nlohmann/json.hpp>
+
+namespace nutshell {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+double milliseconds(std::chrono::microseconds duration) {
+  return static_cast<double>(duration.count()) / 1000.0;
+}
+
+Json mounts_of(const SandboxSpec& spec) {
+  Json list = Json::array();
+  for (const UnsafeMount& mount : spec.unsafe_mounts) {
+    const bool is_writable = mount.access == UnsafeMount::Access::ReadWrite;
+    list.push_back({{"source", mount.source},
+                    {"target", mount.target},
+                    {"access", is_writable ? "read-write" : "read-only"}});
+  }
+  return list;
+}
+
+Json workspace_mode_of(const SandboxStatus& status) {
+  if (status.spec.workspace.empty()) return nullptr;
+  return status.why_copied.empty() ? "overlay" : "copy";
+}
+
+}  // namespace
+
+Json to_json(const Limits& limits) {
+  return {{"memory_bytes", limits.memory_bytes},
+          {"cpus", limits.millicpus / 1000.0},
+          {"pids", limits.processes},
+          {"disk_bytes", limits.disk_bytes},
+          {"open_files", limits.open_files},
+          {"cpu_time_ms", limits.cpu_time.count() * 1000}};
+}
+
+Json to_json(const Protections& protections) {
+  Json list = Json::array();
+  for (const Protection& protection : protections) {
+    list.push_back({{"name", protection.name},
+                    {"strength", to_string(protection.strength)},
+                    {"by", protection.by},
+                    {"fix", protection.fix}});
+  }
+  return list;
+}
+
+Json to_json(const SandboxStatus& status) {
+  const SandboxSpec& spec = status.spec;
+  return {{"id", status.id},
+          {"backend", spec.backend},
+          {"state", status.state == SandboxState::Paused ? "paused" : "running"},
+          {"image", spec.image},
+          {"workspace", spec.workspace},
+          {"workspace_mode", workspace_mode_of(status)},
+          {"unsafe_mounts", mounts_of(spec)},
+          {"age_ms", status.age.count()},
+          {"ttl_ms", spec.ttl.count()},
+          {"ttl_left_ms", status.time_left.count()},
+          {"idle_timeout_ms", spec.idle_timeout.count()},
+          {"labels", spec.labels},
+          {"limits", to_json(spec.limits)}};
+}
+
+Json to_json(const ExecResult& result, const std::function<void(Json&)>& add_streams) {
+  Json object;
+  object["outcome"] = to_string(result.outcome);
+  object["exit_code"] = nullptr;
+  object["signal"] = nullptr;
+  if (result.outcome == Outcome::Exited) object["exit_code"] = result.exit_code;
+  if (result.outcome == Outcome::Signalled) object["signal"] = result.signal;
+  if (add_streams) add_streams(object);
+  object["duration_ms"] = milliseconds(result.duration);
+  object["cpu_ms"] = milliseconds(result.cpu_time);
+  object["peak_memory_bytes"] = result.peak_memory_bytes;
+  object["stdout_truncated"] = result.stdout_truncated;
+  object["stderr_truncated"] = result.stderr_truncated;
+  if (!result.detail.empty()) object["detail"] = result.detail;
+  return object;
+}
+
+}  // namespace nutshell

@@ -1,0 +1,240 @@
+#include "service/stream_meter.h"
+
+#include <algorithm>
+#include <cstring>
+#include <functional>
+
+namespace nutshell::service {
+namespace {
+
+using std::chrono::microseconds;
+using std::chrono::milliseconds;
+using wire::MessageType;
+
+constexpr std::size_t kMostRunning = 256;
+
+// Gives each whole frame to `step`.
+Result<> read_frames(wire::FrameReader& reader, std::string_view bytes,
+                     const std::function<Result<>(const wire::Frame&)>& step) {
+  for (;;) {
+    while (const auto frame = TRY(reader.next()))
+      TRY(step(*frame));
+    if (bytes.empty()) return {};
+    const auto [space, size] = reader.space();
+    const std::size_t count = std::min(size, bytes.size());
+    std::memcpy(space, bytes.data(), count);
+    reader.filled(count);
+    bytes.remove_prefix(count);
+  }
+}
+
+void append(std::string& out, const wire::Frame& frame) {
+  wire::append_header(out, frame.conversation, frame.type, frame.payload.size());
+  out += frame.payload;
+}
+
+// What every message that changes a file begins with; what is too short gets no answer from init
+// either.
+std::string first_text(std::string_view payload) {
+  std::uint32_t size = 0;
+  if (payload.size() < sizeof size) return {};
+  std::memcpy(&size, payload.data(), sizeof size);
+  return std::string(payload.substr(sizeof size, size));
+}
+
+std::string_view change_word(MessageType type) {
+  switch (type) {
+    case MessageType::WriteFile:
+    case MessageType::PutFile:
+      return "write file";
+    case MessageType::EditFile:
+      return "edit file";
+    case MessageType::Remove:
+      return "remove file";
+    case MessageType::MakeDirectory:
+      return "make directory";
+    case MessageType::MakeLink:
+      return "make link";
+    case MessageType::ReadFile:
+      return "read file";
+    case MessageType::Undo:
+      return "undo";
+    case MessageType::Checkpoint:
+      return "checkpoint";
+    case MessageType::Rollback:
+      return "rollback";
+    default:
+      return {};
+  }
+}
+
+ExecRequest request_of(const wire::Exec& exec) {
+  ExecRequest request;
+  request.argv = exec.argv;
+  request.environment = exec.environment;
+  request.working_directory = exec.working_directory;
+  request.limits.timeout = milliseconds(static_cast<std::int64_t>(exec.timeout_ms));
+  request.limits.output_bytes = exec.output_bytes;
+  request.limits.cpu_time =
+      std::chrono::ceil<std::chrono::seconds>(milliseconds(static_cast<std::int64_t>(exec.cpu_ms)));
+  return request;
+}
+
+ExecResult result_of(const wire::Ended& ended) {
+  ExecResult result;
+  const auto most = static_cast<std::uint8_t>(Outcome::Lost);
+  result.outcome = static_cast<Outcome>(std::min(ended.outcome, most));
+  result.exit_code = ended.exit_code;
+  result.signal = ended.signal;
+  result.detail = ended.detail;
+  result.duration = microseconds(static_cast<std::int64_t>(ended.duration_us));
+  result.cpu_time = microseconds(static_cast<std::int64_t>(ended.cpu_us));
+  result.stdout_bytes = ended.output_bytes;
+  result.stderr_bytes = ended.error_bytes;
+  return result;
+}
+
+}  // namespace
+
+StreamMeter::~StreamMeter() {
+  while (!running_.empty()) {
+    const Running& one = running_.begin()->second;
+    const auto elapsed = std::chrono::duration_cast<microseconds>(Clock::now() - one.act.begun);
+    // Nobody knows its CPU time any more: as much as there was of the other.
+    const Usage used{1, elapsed, elapsed, one.output.bytes() + one.error.bytes()};
+    Ending ending;
+    ending.outcome = one.outlives_client ? "left running" : "cancelled";
+    ending.detail = "the client's stream ended";
+    settle(running_.begin(), std::move(ending), used);
+  }
+}
+
+void StreamMeter::settle(std::map<std::uint32_t, Running>::iterator running, Ending ending,
+                         const Usage& used) {
+  Running& one = running->second;
+  ending.input_sha256 = one.input.hex();
+  ending.output_bytes = one.output.bytes() + one.error.bytes();
+  ending.output_sha256 = one.output.hex();
+  ending.error_sha256 = one.error.hex();
+  ground_.budgets.settle(one.reservation, used);
+  ground_.recorder.end(one.act, ending);
+  const std::string word = ending.outcome.substr(0, ending.outcome.find(' '));
+  ground_.metrics.count("exec", word, Clock::now() - one.act.begun);
+  running_.erase(running);
+}
+
+void StreamMeter::refuse(std::uint32_t conversation, const Error& error, Passed& passed) {
+  ground_.metrics.refuse("exec", std::string(to_string(error.code)));
+  std::string& out = has_greeted_ ? passed.to_client : refusals_;
+  wire::append_frame(out, conversation,
+                     wire::Failed{static_cast<std::uint8_t>(error.code), error.message});
+}
+
+Result<> StreamMeter::begin_exec(const wire::Frame& frame, Passed& passed) {
+  auto exec = TRY(wire::decode<wire::Exec>(frame.payload));
+  if (running_.contains(frame.conversation) || running_.size() >= kMostRunning) {
+    return failure(ErrorCode::Corrupt, "more execs at once than a stream has conversations for");
+  }
+  ExecRequest request = request_of(exec);
+  if (const auto checked = check_exec(request); !checked) {
+    refuse(frame.conversation, checked.error(), passed);
+    return {};
+  }
+  auto reservation = ground_.budgets.reserve(grip_.tenant, grip_.session, request.limits);
+  if (!reservation) {
+    refuse(frame.conversation, reservation.error(), passed);
+    return {};
+  }
+  const bool outlives_client = exec.on_disconnect == static_cast<std::uint8_t>(OnDisconnect::Keep);
+  if (outlives_client && !reservation->session.empty()) {
+    ground_.budgets.settle(*reservation, {});
+    refuse(frame.conversation,
+           {ErrorCode::Unsupported,
+            "a session with a budget runs no command that outlives its client: what it uses could "
+            "not be counted"},
+           passed);
+    return {};
+  }
+  auto act = ground_.recorder.begin(caller_, "exec", subject(),
+                                    ground_.recorder.describe(request, grip_.secrets));
+  if (!act) {
+    ground_.budgets.settle(*reservation, {});
+    refuse(frame.conversation, act.error(), passed);
+    return {};
+  }
+  Running& one = running_[frame.conversation];
+  one.act = std::move(*act);
+  one.reservation = std::move(*reservation);
+  one.outlives_client = outlives_client;
+  exec.timeout_ms = static_cast<std::uint64_t>(request.limits.timeout.count());
+  exec.output_bytes = request.limits.output_bytes;
+  const milliseconds cpu_time = request.limits.cpu_time;
+  exec.cpu_ms = std::min(exec.cpu_ms, static_cast<std::uint64_t>(cpu_time.count()));
+  wire::append_frame(passed.to_init, frame.conversation, std::move(exec));
+  return {};
+}
+
+void StreamMeter::note_change(const wire::Frame& frame) {
+  const std::string_view word = change_word(frame.type);
+  if (word.empty()) return;
+  Ending ending;
+  ending.outcome = "asked";
+  ending.detail = ground_.recorder.describe_text("path", first_text(frame.payload), grip_.secrets);
+  ground_.recorder.note(caller_, std::string(word), subject(), ending);
+}
+
+Result<> StreamMeter::take_request(const wire::Frame& frame, Passed& passed) {
+  if (frame.type == MessageType::Exec) return begin_exec(frame, passed);
+  const auto running = running_.find(frame.conversation);
+  if (frame.type == MessageType::Input && running != running_.end()) {
+    running->second.input.add(TRY(wire::decode<wire::Input>(frame.payload)).bytes);
+  }
+  note_change(frame);
+  append(passed.to_init, frame);
+  return {};
+}
+
+Result<StreamMeter::Passed> StreamMeter::from_client(std::string_view bytes) {
+  Passed passed;
+  TRY(read_frames(requests_, bytes,
+                  [&](const wire::Frame& frame) { return take_request(frame, passed); }));
+  return passed;
+}
+
+Result<> StreamMeter::take_reply(const wire::Frame& frame) {
+  const auto running = running_.find(frame.conversation);
+  if (running == running_.end()) return {};
+  if (frame.type == MessageType::Output) {
+    const auto output = TRY(wire::decode<wire::Output>(frame.payload));
+    Running& one = running->second;
+    (output.stream == wire::Stream::Error ? one.error : one.output).add(output.bytes);
+  } else if (frame.type == MessageType::Ended) {
+    const ExecResult result = result_of(TRY(wire::decode<wire::Ended>(frame.payload)));
+    Ending ending;
+    ending.outcome = outcome_text(result);
+    ending.detail = result.detail;
+    settle(running, std::move(ending), usage_of(result));
+  } else if (frame.type == MessageType::Failed) {
+    Ending ending;
+    ending.outcome = "failed";
+    ending.detail = TRY(wire::decode<wire::Failed>(frame.payload)).message;
+    settle(running, std::move(ending), {1, {}, {}, 0});
+  }
+  return {};
+}
+
+Result<StreamMeter::Passed> StreamMeter::from_init(std::string_view bytes) {
+  Passed passed;
+  TRY(read_frames(replies_, bytes, [&](const wire::Frame& frame) -> Result<> {
+    TRY(take_reply(frame));
+    append(passed.to_client, frame);
+    if (has_greeted_) return {};
+    has_greeted_ = true;
+    passed.to_client += refusals_;
+    refusals_.clear();
+    return {};
+  }));
+  return passed;
+}
+
+}  // namespace nutshell::service

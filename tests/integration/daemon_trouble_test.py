@@ -1,0 +1,271 @@
+#!/usr/bin/env python3
+"""The daemon when its disk is full or read-only, its state damaged, and its streams are misused."""
+import json
+import os
+import socket
+import struct
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+
+from daemon_client import DAEMON, Daemon, daemon
+from support import NUTSHELL, Skip, Suite, expect, expect_equal, wait_until
+
+suite = Suite()
+
+
+def last_message(one):
+    return json.loads((one.directory / "log").read_text().splitlines()[-1])["message"]
+
+
+def start_in_vain(one):
+    with open(one.directory / "log", "ab") as log:
+        done = subprocess.run([DAEMON, "--config", str(one.config), "--socket", one.socket],
+                              stderr=log, stdin=subprocess.DEVNULL, env=one.environment(),
+                              timeout=60)
+    expect_equal(done.returncode, 1, "exit status")
+    return last_message(one)
+
+
+@suite.case
+def a_damaged_state_file_is_kept_and_recovered():
+    with daemon() as one:
+        sandbox = one.make(labels={"kept": "yes"})
+        one.execute(sandbox, "sh", "-c", "echo still here > note")
+        one.stop()
+        place = one.directory / "state/state.db"
+        content = bytearray(place.read_bytes())
+        content[4096:12288] = b"Z" * 8192
+        place.write_bytes(content)
+        message = start_in_vain(one)
+        expect("damaged" in message and "nutshell daemon recover --state" in message, message)
+        expect(place.read_bytes() == bytes(content), "the damaged file was written to")
+        command = message.split("'")[1].split()
+        expect_equal(command[:3], ["nutshell", "daemon", "recover"], "the command it names")
+        done = subprocess.run([NUTSHELL, *command[1:]], capture_output=True, text=True,
+                              env=one.environment(), timeout=60)
+        expect_equal(done.returncode, 0, done.stderr)
+        kept = Path(str(place) + ".damaged-1")
+        expect(str(kept) in done.stdout and kept.read_bytes() == bytes(content),
+               f"kept: {done.stdout}")
+        again = subprocess.run([NUTSHELL, *command[1:]], capture_output=True, text=True,
+                               env=one.environment(), timeout=60)
+        expect("sound" in again.stdout, f"a second time: {again.stdout}")
+        one.start()
+        expect_equal(one.execute(sandbox, "cat", "note")["stdout"], "still here\n", "adopted")
+        running = subprocess.run([NUTSHELL, *command[1:]], capture_output=True, text=True,
+                                 env=one.environment(), timeout=60)
+        expect("another daemon uses" in running.stderr, f"while it runs: {running.stderr}")
+
+
+def small_disk(one):
+    """The daemon, with its state on a small disk of its own."""
+    if os.geteuid() != 0:
+        raise Skip("only root mounts a small disk")
+    state = one.directory / "state"
+    state.mkdir(mode=0o700)
+    one.log = open(one.directory / "log", "ab")
+    script = 'mount -t tmpfs -o size=3m,mode=700 tmpfs "$1" && exec "$2" --config "$3" --socket "$4"'
+    one.process = subprocess.Popen(
+        ["unshare", "-m", "sh", "-c", script, "sh", str(state), DAEMON, str(one.config),
+         one.socket], stderr=one.log, stdin=subprocess.DEVNULL, env=one.environment())
+    expect(wait_until(lambda: Path(one.socket).exists(), 60), "the daemon does not start")
+    return Path(f"/proc/{one.process.pid}/root{state}")
+
+
+def expect_refused_and_back(one, inside, hurt, heal):
+    before = one.make()
+    expect_equal(one.execute(before, "echo", "a")["stdout"], "a\n", "before")
+    hurt()
+    refused = [one.call("POST", "/v1/sandboxes", {}) for _ in range(40)]
+    answers = {answer.status for answer in refused}
+    expect(answers & {403, 429, 500, 503, 507}, f"answers on such a disk: {answers}")
+    for answer in refused:
+        if answer.status != 201:
+            expect_equal(answer.headers["Content-Type"], "application/problem+json", "type")
+            expect(answer.json()["detail"], "detail")
+    expect_equal(one.call("GET", "/healthz").status, 200, "it lives")
+    expect_equal(one.call("GET", "/readyz").status, 503, "and is not ready")
+    heal()
+    expect(wait_until(lambda: one.call("GET", "/readyz").status == 200, 20), "ready again")
+    expect_equal(one.execute(before, "echo", "b")["stdout"], "b\n", "after")
+    after = one.make()
+    listed = {each["id"] for each in one.call("GET", "/v1/sandboxes?limit=1000").json()["sandboxes"]}
+    made = {answer.json()["id"] for answer in refused if answer.status == 201}
+    expect_equal(listed, made | {before, after}, "sandboxes")
+    verified = subprocess.run([NUTSHELL, "audit", "verify", "--directory", str(inside / "audit")],
+                              capture_output=True, text=True, timeout=60)
+    expect(verified.stdout.startswith("intact"), f"the record: {verified.stdout}")
+
+
+@suite.case
+def a_full_disk_is_said_and_lived_through():
+    with tempfile.TemporaryDirectory(prefix="nutshell-daemon-") as directory:
+        one = Daemon(directory)
+        inside = small_disk(one)
+
+        def fill():
+            with open(inside / "filler", "wb", buffering=0) as file:
+                try:
+                    while True:
+                        file.write(b"x" * 4096)
+                except OSError:
+                    pass
+        try:
+            expect_refused_and_back(one, inside, fill, (inside / "filler").unlink)
+        finally:
+            one.stop()
+            one.end_sandboxes()
+            one.log.close()
+
+
+@suite.case
+def a_read_only_state_directory_is_refused():
+    if os.geteuid() != 0:
+        raise Skip("only root mounts a disk")
+    with tempfile.TemporaryDirectory(prefix="nutshell-daemon-") as directory:
+        one = Daemon(directory)
+        state = one.directory / "state"
+        state.mkdir(mode=0o700)
+        script = ('mount -t tmpfs -o size=1m,mode=700,ro tmpfs "$1" && exec "$2" --config "$3" '
+                  '--socket "$4"')
+        done = subprocess.run(["unshare", "-m", "sh", "-c", script, "sh", str(state), DAEMON,
+                               str(one.config), one.socket], capture_output=True, text=True,
+                              env=one.environment(), timeout=60)
+        expect_equal(done.returncode, 1, "exit status on a read-only state directory")
+        expect("ead-only" in done.stderr and str(state) in done.stderr, done.stderr)
+
+
+def upgraded(one, target, body=b"", token=None):
+    client = socket.socket(socket.AF_UNIX)
+    client.settimeout(20)
+    client.connect(one.socket)
+    client.sendall(f"POST {target} HTTP/1.1\r\nHost: x\r\nConnection: Upgrade\r\nUpgrade: "
+                   f"nutshell-wire\r\nContent-Length: {len(body)}\r\n\r\n".encode() + body)
+    head = b""
+    while b"\r\n\r\n" not in head:
+        got = client.recv(1)
+        expect(got, f"no answer: {head}")
+        head += got
+    return client, head
+
+
+def frame(conversation, kind, payload):
+    return struct.pack("<IIB3x", len(payload), conversation, kind) + payload
+
+
+HELLO = frame(0, 1, struct.pack("<QI", 0x6c6c656873747541, 1))
+
+
+def text(words):
+    return struct.pack("<I", len(words)) + words
+
+
+@suite.case
+def broken_streams_hurt_nobody():
+    with daemon() as one:
+        sandbox = one.make()
+        target = f"/v1/sandboxes/{sandbox}/stream"
+        garbage = [b"\xff" * 4096, b"", HELLO[:-3], HELLO * 2, frame(0, 10, b"\xff" * 100),
+                   HELLO + frame(7, 10, b"\xff" * 64), HELLO + frame(1, 200, b""),
+                   struct.pack("<IIB3x", 0xffffffff, 1, 10), HELLO + frame(1, 10, b""),
+                   os.urandom(100_000)]
+        for number, content in enumerate(garbage):
+            client, head = upgraded(one, target)
+            expect(b" 101 " in head, f"head: {head}")
+            try:
+                client.sendall(content)
+                client.shutdown(socket.SHUT_WR)
+                while client.recv(65536):
+                    pass
+            except TimeoutError:
+                raise AssertionError(f"garbage {number} is still listened to") from None
+            except OSError:
+                pass
+            client.close()
+        # Half closed: what it wanted to say is said, and the answer still comes.
+        client, _ = upgraded(one, target)
+        client.sendall(HELLO + frame(1, 32, b""))
+        client.shutdown(socket.SHUT_WR)
+        answer = b""
+        while got := client.recv(65536):
+            answer += got
+        expect(frame(1, 47, b"") in answer, f"the answer to a ping: {answer}")
+        silent = [upgraded(one, target)[0] for _ in range(50)]
+        expect_equal(one.execute(sandbox, "echo", "served")["stdout"], "served\n", "others")
+        for client in silent:
+            client.close()
+        for target in ("/v1/sandboxes/../stream", f"/v1/sandboxes/{sandbox}%2f..%2fx/stream"):
+            _, head = upgraded(one, target)
+            expect(b" 400 " in head or b" 404 " in head, f"{target}: {head}")
+        for layers in (["../../etc"], ["/etc"], ["a/b"], [""], ["x"] * 1000, ["."], ["l\u0000"]):
+            answer = one.call("POST", f"/v1/sandboxes/{sandbox}/restack", {"layers": layers})
+            expect(answer.status in (400, 404, 422, 429), f"{layers[:2]}: {answer.status}")
+        expect_equal(one.execute(sandbox, "echo", "whole")["stdout"], "whole\n", "the sandbox")
+
+
+@suite.case
+def a_sandbox_of_a_stream_ends_with_it():
+    with daemon() as one:
+        client, head = upgraded(one, "/v1/streams", b"{}")
+        expect(b" 101 " in head, f"head: {head}")
+        sandbox = head.lower().split(b"nutshell-sandbox: ")[1].split(b"\r\n")[0].decode()
+        expect_equal(one.call("GET", f"/v1/sandboxes/{sandbox}").status, 200, "while it is open")
+        client.close()
+        expect(wait_until(lambda: one.call("GET", f"/v1/sandboxes/{sandbox}").status == 404, 20),
+               "it is still there")
+        killed = subprocess.Popen([NUTSHELL, "run", "--daemon", one.socket, "--", "sleep", "1000"],
+                                  env=one.environment())
+        expect(wait_until(lambda: one.call("GET", "/v1/sandboxes").json()["sandboxes"], 20), "run")
+        killed.kill()
+        killed.wait()
+        expect(wait_until(lambda: not one.call("GET", "/v1/sandboxes").json()["sandboxes"], 20),
+               "a killed client's sandbox is still there")
+        # And when the daemon is killed under it, the next one ends it.
+        client, _ = upgraded(one, "/v1/streams", b"{}")
+        one.process.kill()
+        one.process.wait()
+        one.start()
+        expect_equal(one.call("GET", "/v1/sandboxes").json()["sandboxes"], [], "after a restart")
+        client.close()
+        for body, status in ((b'{"ttl_ms": -1}', b" 400 "), (b'{"a": 1, "a": 2}', b" 400 ")):
+            _, head = upgraded(one, "/v1/streams", body)
+            expect(status in head, f"{body}: {head}")
+
+
+@suite.case
+def what_is_anothers_looks_like_nothing_on_every_route():
+    with daemon() as one:
+        made = one.make(token="alice")
+        missing = "".join("0" if digit != "0" else "1" for digit in made)
+        document = one.call("GET", "/v1/openapi.json").json()
+        tried = 0
+        for path, methods in document["paths"].items():
+            if "{id}" not in path:
+                continue
+            for method in methods:
+                answers = []
+                for name in (made, missing):
+                    target = path.replace("{id}", name).replace("{exec}", "e" * 16).replace(
+                        "{tool}", "ls")
+                    for wanted in ("/files", "/directory"):
+                        target += "?path=/etc/passwd" if target.endswith(wanted) else ""
+                    body = {"exec": {"argv": ["true"]}, "extend": {"ttl_ms": 1},
+                            "restack": {"layers": ["a"]}, "rollback": {"checkpoint": "x"}}.get(
+                                path.split("/")[-1], {})
+                    upgrade = {"Upgrade": "nutshell-wire", "Connection": "Upgrade"} \
+                        if path.endswith("/stream") else {}
+                    answer = one.call(method.upper(), target, body if method in ("post", "put")
+                                      else None, token="bob", headers=upgrade)
+                    answers.append((answer.status, answer.body.decode().replace(name, "ID")))
+                tried += 1
+                expect_equal(answers[0], answers[1], f"{method} {path}")
+                expect(answers[0][0] >= 400 or path.endswith("/gone"), f"{method} {path}: {answers}")
+        expect(tried > 20, f"{tried} routes tried")
+        expect_equal(one.execute(made, "echo", "untouched", token="alice")["stdout"],
+                     "untouched\n", "alice's sandbox")
+
+
+if __name__ == "__main__":
+    sys.exit(suite.run())
