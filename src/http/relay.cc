@@ -74,7 +74,7 @@ class Relay {
     return to_transport_.is_empty() && !to_transport_.has_ended;
   }
 
-  void pass(RelayFilter::Passed passed) {
+  void pass(const RelayFilter::Passed& passed) {
     to_stream_.bytes += passed.to_stream;
     to_transport_.bytes += passed.to_transport;
   }

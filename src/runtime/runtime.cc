@@ -194,7 +194,12 @@ Result<Protections> Runtime::check(const SandboxSpec& spec) {
 }
 
 Result<Protections> Runtime::probe(const std::string& name) {
-  return TRY(backend(name))->probe();
+  Backend* chosen = TRY(backend(name));
+  if (!context_.daemon) return chosen->probe();
+  // Which of the daemon's is meant only a spec can say.
+  SandboxSpec spec;
+  spec.backend = name;
+  return chosen->check(spec);
 }
 
 SweepReport Runtime::sweep(SweepMode mode) {

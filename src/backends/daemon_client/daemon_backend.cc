@@ -157,7 +157,7 @@ Result<> DaemonBackend::restack(const std::string& id, const std::vector<std::st
 }
 
 Gone DaemonBackend::why_gone(const std::string& id) {
-  const Gone unknown{Gone::Reason::Unknown, "the sandbox has ended"};
+  Gone unknown{Gone::Reason::Unknown, "the sandbox has ended"};
   const auto place = place_of(id, "/gone");
   const auto answer = place ? ask("GET", *place) : Result<Json>(Failure(place.error()));
   if (!answer) return unknown;
