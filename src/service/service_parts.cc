@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include <filesystem>
+
 namespace nutshell::service {
 namespace {
 
@@ -108,8 +110,10 @@ Service::Parts::Work::~Work() {
 
 Result<> check_host_files(const Caller& caller, const SandboxSpec& spec) {
   if (caller.host_files == HostFiles::Allowed) return {};
-  const bool names_files = !spec.workspace.empty() || !spec.unsafe_mounts.empty() ||
-                           spec.image.find('/') != std::string::npos || spec.image.starts_with('.');
+  std::error_code unknown;  // then it is none that could be read
+  const bool is_file = spec.image.find('/') != std::string::npos || spec.image.starts_with('.') ||
+                       (!spec.image.empty() && std::filesystem::exists(spec.image, unknown));
+  const bool names_files = !spec.workspace.empty() || !spec.unsafe_mounts.empty() || is_file;
   if (!names_files && spec.unsafe_without.empty()) return {};
   return failure(ErrorCode::PermissionDenied,
                  "workspace, unsafe_mounts, unsafe_without and images by path are for clients on "
