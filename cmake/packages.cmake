@@ -6,6 +6,13 @@ find_package(CLI11 REQUIRED)
 find_package(tl-expected REQUIRED)
 find_package(Boost 1.74 REQUIRED)  # headers alone
 find_package(OpenSSL 3 REQUIRED)
+# The archives for static programs, the shared libraries for all others.
+find_library(SSL_ARCHIVE libssl.a REQUIRED)
+find_library(CRYPTO_ARCHIVE libcrypto.a REQUIRED)
+add_library(openssl INTERFACE)
+target_link_libraries(openssl INTERFACE
+  $<IF:$<BOOL:$<TARGET_PROPERTY:NUTSHELL_IS_STATIC>>,${SSL_ARCHIVE},OpenSSL::SSL>
+  $<IF:$<BOOL:$<TARGET_PROPERTY:NUTSHELL_IS_STATIC>>,${CRYPTO_ARCHIVE},OpenSSL::Crypto>)
 pkg_check_modules(seccomp REQUIRED IMPORTED_TARGET libseccomp)
 # The archive, because pkg-config names the shared library, which a static program cannot take.
 find_library(RE2_ARCHIVE libre2.a REQUIRED)

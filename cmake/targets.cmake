@@ -55,6 +55,7 @@ function(nutshell_program name)
   target_link_libraries(${name} PRIVATE ${ARG_LINKS})
   if(NUTSHELL_STATIC AND NOT ARG_DYNAMIC)
     target_link_options(${name} PRIVATE -static -Wl,--gc-sections)
+    set_target_properties(${name} PROPERTIES NUTSHELL_IS_STATIC ON)
   endif()
   # The debug information lies beside it. The last step writes the program in one piece: the page
   # cache then keeps it in large folios, which are a tenth of the time of a one-shot run.

@@ -85,9 +85,11 @@ def check_includes(path, parts, layers):
             yield f"{path}:{number}: {reason}"
 
 
-# Where a backend's name is the name of something else: output as the command printed it.
+# Where a backend's name is the name of something else: output as the command printed it, a type of
+# files.
 OTHER_MEANING = {"native": (("compaction", "compactor.h"), ("compaction", "native.cc"),
-                            ("cli", "commands", "render.cc"))}
+                            ("cli", "commands", "render.cc")),
+                 "docker": (("init", "search", "file_types.cc"),)}
 
 
 def backend_name_pattern(name):

@@ -1,15 +1,33 @@
 #include "backends/registry.h"
 
 #include "backends/daemon_client/daemon_backend.h"
+#include "backends/docker/docker_backend.h"
 #include "backends/native/native_backend.h"
 
 namespace nutshell {
+namespace {
+
+std::unique_ptr<Backend> make_container_backend(docker::EngineKind kind,
+                                                const BackendContext& context) {
+  return std::make_unique<docker::DockerBackend>(
+      docker::DockerBackend::Options{kind, context.programs, context.show_progress});
+}
+
+}  // namespace
 
 const std::vector<BackendEntry>& backend_registry() {
   static const std::vector<BackendEntry> kEntries = {
       {"native", "Linux namespaces, cgroups, seccomp, Landlock; no daemon, no image",
        [](const BackendContext& context) {
          return native::make_native_backend(context.init, context.programs);
+       }},
+      {"docker", "containers of a Docker engine, local or remote; needs an image",
+       [](const BackendContext& context) {
+         return make_container_backend(docker::EngineKind::Docker, context);
+       }},
+      {"podman", "containers of podman, as root or not; needs an image",
+       [](const BackendContext& context) {
+         return make_container_backend(docker::EngineKind::Podman, context);
        }},
   };
   return kEntries;

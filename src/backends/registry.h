@@ -20,6 +20,8 @@ struct BackendContext {
   std::filesystem::path programs;  // the directory of our other programs
   // Given: sandboxes are that daemon's, and no backend is used here.
   std::optional<DaemonAccess> daemon = {};
+  // One line about what takes long, each replacing the one before; null: nobody looks.
+  std::function<void(const std::string&)> show_progress = nullptr;
 };
 
 struct BackendEntry {

@@ -7,6 +7,7 @@
 #include <sys/un.h>
 
 #include <array>
+#include <cstddef>
 #include <cstring>
 
 #include "base/file.h"
@@ -30,6 +31,28 @@ Result<sockaddr_un> address_of(int directory, const std::filesystem::path& path)
   return address;
 }
 
+struct Named {
+  UniqueFd directory;  // open for as long as the address is used
+  sockaddr_un address{};
+  socklen_t size = sizeof(sockaddr_un);
+};
+
+Result<Named> name_socket(const std::filesystem::path& path) {
+  Named named;
+  const std::string& text = path.native();
+  if (!text.starts_with('@')) {
+    named.directory = TRY(open_directory_of(path));
+    named.address = TRY(address_of(named.directory.get(), path));
+    return named;
+  }
+  if (text.size() > sizeof(named.address.sun_path))
+    return failure(ErrorCode::InvalidArgument, fmt::format("socket name {} is too long", text));
+  named.address.sun_family = AF_UNIX;
+  std::memcpy(named.address.sun_path + 1, text.data() + 1, text.size() - 1);
+  named.size = static_cast<socklen_t>(offsetof(sockaddr_un, sun_path) + text.size());
+  return named;
+}
+
 int type_of(SocketKind kind) {
   return kind == SocketKind::Stream ? SOCK_STREAM : SOCK_SEQPACKET;
 }
@@ -51,10 +74,9 @@ Result<std::pair<UniqueFd, UniqueFd>> make_socket_pair(SocketKind kind) {
 }
 
 Result<UniqueFd> listen_on(const std::filesystem::path& path, SocketKind kind) {
-  const UniqueFd directory = TRY(open_directory_of(path));
-  const sockaddr_un address = TRY(address_of(directory.get(), path));
+  const Named named = TRY(name_socket(path));
   UniqueFd fd = TRY(make_socket(kind));
-  if (::bind(fd.get(), reinterpret_cast<const sockaddr*>(&address), sizeof address) != 0) {
+  if (::bind(fd.get(), reinterpret_cast<const sockaddr*>(&named.address), named.size) != 0) {
     return syscall_failure("bind", path.native());
   }
   if (::listen(fd.get(), 128) != 0) return syscall_failure("listen", path.native());
@@ -62,10 +84,9 @@ Result<UniqueFd> listen_on(const std::filesystem::path& path, SocketKind kind) {
 }
 
 Result<UniqueFd> connect_to(const std::filesystem::path& path, SocketKind kind) {
-  const UniqueFd directory = TRY(open_directory_of(path));
-  const sockaddr_un address = TRY(address_of(directory.get(), path));
+  const Named named = TRY(name_socket(path));
   UniqueFd fd = TRY(make_socket(kind));
-  if (::connect(fd.get(), reinterpret_cast<const sockaddr*>(&address), sizeof address) != 0) {
+  if (::connect(fd.get(), reinterpret_cast<const sockaddr*>(&named.address), named.size) != 0) {
     return syscall_failure("connect", path.native());
   }
   return fd;

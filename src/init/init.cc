@@ -38,9 +38,10 @@ UniqueFd block_signals() {
   return UniqueFd(::signalfd(-1, &children, SFD_CLOEXEC | SFD_NONBLOCK));
 }
 
-// The payload can reach the listener too, but every process of it bears a mark; one that is
-// already gone cannot be asked, and is refused. Its number could meanwhile be another's: since
-// Linux 6.5 the kernel hands out a descriptor of the peer, which tells whether it is there still.
+// The payload can reach the listener too. It cannot become another user: it has no privileges and
+// gets none. Among those of init's own user every process of it bears a mark; one that is already
+// gone cannot be asked, and is refused. Its number could meanwhile be another's: since Linux 6.5
+// the kernel hands out a descriptor of the peer, which tells whether it is there still.
 bool is_from_outside(int stream) {
   constexpr int kPeerPidDescriptor = 77;  // SO_PEERPIDFD, which older headers lack
   int number = -1;
@@ -49,7 +50,9 @@ bool is_from_outside(int stream) {
   if (status != 0 && errno != ENOPROTOOPT) return false;  // the peer is gone
   const UniqueFd peer_process(status == 0 ? number : -1);
   const auto peer = peer_of(stream);
-  if (!peer || !ProcessMarks::is_outsider(peer->process)) return false;
+  if (!peer) return false;
+  if (::geteuid() != 0 && peer->user != ::geteuid()) return true;
+  if (!ProcessMarks::is_outsider(peer->process)) return false;
   pollfd end{peer_process.get(), POLLIN, 0};
   return !peer_process || ::poll(&end, 1, 0) == 0;
 }

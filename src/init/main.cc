@@ -2,6 +2,8 @@
 // leads to it from outside.
 //
 //   nutshell-init serve SOCKET TTL_MS [IDLE_MS]   be init; connections come through SOCKET
+//   nutshell-init serve SOCKET orders             the same, and the rest is told on standard input,
+//                                                 which then is the first connection
 //   nutshell-init connect SOCKET                  join standard input and output to it
 #include <fcntl.h>
 #include <fmt/format.h>
@@ -17,6 +19,7 @@
 #include "base/seccomp_filter.h"
 #include "base/socket.h"
 #include "init/bridge.h"
+#include "init/container.h"
 #include "init/init.h"
 
 namespace nutshell::init {
@@ -33,21 +36,31 @@ Result<std::chrono::milliseconds> parse_milliseconds(const std::string& text) {
   return std::chrono::milliseconds(value);
 }
 
-Result<int> serve(const std::vector<std::string>& words) {
+Result<InitSetup> setup_of(const std::vector<std::string>& words) {
+  if (words[2] == "orders") return take_container_orders();
   InitSetup setup;
   setup.ttl = TRY(parse_milliseconds(words[2]));
   if (words.size() > 3) setup.idle_timeout = TRY(parse_milliseconds(words[3]));
   setup.environment = {"PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin",
                        "HOME=/workspace", "LANG=C.UTF-8"};
-  setup.listener = TRY(listen_on(words[1], SocketKind::Stream));
-  setup.memory_priority = TRY(open_file("/proc/self/oom_score_adj", O_WRONLY));
+  return setup;
+}
+
+Result<int> serve(const std::vector<std::string>& words) {
+  // The listener first: it is what says that init is here.
+  UniqueFd listener = TRY(listen_on(words[1], SocketKind::Stream));
+  UniqueFd memory_priority = TRY(open_file("/proc/self/oom_score_adj", O_WRONLY));
   TRY(set_no_new_privileges());
   if (::prctl(PR_SET_DUMPABLE, 0) != 0) return syscall_failure("set not dumpable");
+  InitSetup setup = TRY(setup_of(words));
+  setup.listener = std::move(listener);
+  setup.memory_priority = std::move(memory_priority);
   return run_init(std::move(setup));
 }
 
 Result<int> connect(const std::vector<std::string>& words) {
   std::signal(SIGPIPE, SIG_IGN);  // NOLINT(concurrency-mt-unsafe): one thread
+  if (::prctl(PR_SET_DUMPABLE, 0) != 0) return syscall_failure("set not dumpable");
   const UniqueFd socket = TRY(connect_to(words[1], SocketKind::Stream));
   TRY(bridge(STDIN_FILENO, STDOUT_FILENO, socket.get()));
   return 0;
@@ -56,7 +69,8 @@ Result<int> connect(const std::vector<std::string>& words) {
 Result<int> run(const std::vector<std::string>& words) {
   if (words.size() >= 3 && words.size() <= 4 && words[0] == "serve") return serve(words);
   if (words.size() == 2 && words[0] == "connect") return connect(words);
-  return failure(ErrorCode::InvalidArgument, "serve SOCKET TTL_MS [IDLE_MS] | connect SOCKET");
+  return failure(ErrorCode::InvalidArgument,
+                 "serve SOCKET TTL_MS [IDLE_MS] | serve SOCKET orders | connect SOCKET");
 }
 
 }  // namespace

@@ -51,10 +51,21 @@ std::vector<pid_t> ProcessMarks::all() const {
   return pids;
 }
 
+namespace {
+
+// Of another user: somebody from outside who leads to init. A command has no way to change its
+// user.
+bool is_foreign(pid_t pid) {
+  rlimit limit{};
+  return ::prlimit(pid, RLIMIT_LOCKS, nullptr, &limit) != 0 && errno == EPERM;
+}
+
+}  // namespace
+
 std::vector<pid_t> ProcessMarks::living(Mark mark) const {
   std::vector<pid_t> pids = all();
   std::erase_if(pids, [&](pid_t pid) {
-    if (mark != kAnyMark && of(pid) != mark) return true;
+    if (mark == kAnyMark ? is_foreign(pid) : of(pid) != mark) return true;
     const auto stat = read_process_stat(proc_.get(), pid);
     return !stat || stat->is_dead();
   });

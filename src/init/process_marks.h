@@ -28,7 +28,8 @@ class ProcessMarks {
   // Lives, and has no mark.
   [[nodiscard]] static bool is_outsider(pid_t pid);
 
-  // Every live process but init that has this mark; with kAnyMark, all of them.
+  // Every live process but init that has this mark; with kAnyMark, all of
+  // them but those of other users, who only pass through.
   static constexpr Mark kAnyMark = ~0ULL;
   [[nodiscard]] std::vector<pid_t> living(Mark mark) const;
   // Every process but init, also those that wait to be reaped.

@@ -94,9 +94,13 @@ Result<SandboxStatus> Runtime::find(const std::string& id) {
                    fmt::format("'{}' is no sandbox id: 'nutshell list' shows them", id));
   }
   std::vector<SandboxStatus> matches;
-  for (SandboxStatus& status : TRY(list())) {
-    if (status.id == id) return status;
-    if (status.id.starts_with(id)) matches.push_back(std::move(status));
+  // A whole id is found in its backend, whatever ails those behind it.
+  for (const BackendEntry& entry : backend_registry()) {
+    for (SandboxStatus& status : TRY(TRY(backend(entry.name))->list())) {
+      status.spec.backend = entry.name;
+      if (status.id == id) return status;
+      if (status.id.starts_with(id)) matches.push_back(std::move(status));
+    }
   }
   if (matches.size() == 1) return std::move(matches.front());
   if (!matches.empty()) {

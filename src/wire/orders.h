@@ -1,13 +1,16 @@
-// What a sandbox that was made ahead is told when somebody takes it: one packet on init's control
-// socket, with the first connection beside it.
+// What init is told by whoever made its sandbox, where it could not be told at its birth.
 #pragma once
 
 #include <cstdint>
 #include <string>
 #include <vector>
 
+#include "wire/codec.h"
+
 namespace nutshell::wire {
 
+// To a sandbox that was made ahead, when somebody takes it: one packet on init's control socket,
+// with the first connection beside it.
 struct Orders {
   std::uint64_t ttl_ms = 0;
   std::uint64_t idle_ms = 0;
@@ -15,5 +18,34 @@ struct Orders {
   std::string working_directory;
   void fields(auto& visit) { visit(ttl_ms, idle_ms, environment, working_directory); }
 };
+
+// To init as the first process of a container: on its standard input, which then is, with its
+// standard output, the first connection.
+struct ContainerOrders {
+  std::uint64_t ttl_ms = 0;
+  std::uint64_t idle_ms = 0;
+  std::vector<std::string> environment;
+  std::string working_directory;
+  std::string store;                      // a directory for kept states; empty: there is none
+  std::string base;                       // what /workspace begins as; empty: nothing
+  std::uint8_t ends_with_connection = 0;  // the sandbox ends with that first connection
+  std::uint64_t watched_memory_bytes = 0;
+  std::uint32_t watched_millicpus = 0;
+  void fields(auto& visit) {
+    visit(ttl_ms, idle_ms, environment, working_directory, store, base, ends_with_connection,
+          watched_memory_bytes, watched_millicpus);
+  }
+};
+
+inline constexpr std::size_t kMostOrderBytes = 4U << 20U;
+
+// Behind four bytes with its length.
+inline std::string frame_orders(const ContainerOrders& orders) {
+  const std::string body = encode(orders);
+  const auto size = static_cast<std::uint32_t>(body.size());
+  std::string framed(reinterpret_cast<const char*>(&size),
+                     sizeof size);  // little-endian hosts only
+  return framed + body;
+}
 
 }  // namespace nutshell::wire

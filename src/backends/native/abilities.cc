@@ -3,10 +3,9 @@
 #include <fmt/format.h>
 #include <sched.h>
 
-#include <algorithm>
-
 #include "backends/native/landlock.h"
 #include "backends/native/rlimits.h"
+#include "core/check_protections.h"
 
 namespace nutshell::native {
 namespace {
@@ -78,45 +77,6 @@ Protection identity_protection(const Abilities& abilities) {
   return {"user", Strength::Hard, "user namespace, uid 1000 inside, the caller's uid outside", ""};
 }
 
-// Not a default of its own: the limits say themselves how they are kept without it.
-bool is_optional(const std::string& name) {
-  return name == "cgroup";
-}
-
-bool is_accepted(const SandboxSpec& spec, const std::string& name) {
-  return std::find(spec.unsafe_without.begin(), spec.unsafe_without.end(), name) !=
-         spec.unsafe_without.end();
-}
-
-const Protection* find_protection(const Protections& protections, const std::string& name) {
-  const auto found = std::find_if(protections.begin(), protections.end(),
-                                  [&](const Protection& item) { return item.name == name; });
-  return found == protections.end() ? nullptr : &*found;
-}
-
-std::string names_of(const Protections& protections) {
-  std::string names;
-  for (const Protection& protection : protections) {
-    names += (names.empty() ? "" : ", ") + protection.name;
-  }
-  return names;
-}
-
-std::string requirement_problem(const Protections& protections, const Requirement& requirement) {
-  const Protection* found = find_protection(protections, requirement.protection);
-  if (found == nullptr) {
-    return fmt::format("--require {}: no such protection; there are {}", requirement.protection,
-                       names_of(protections));
-  }
-  if (found->strength == Strength::Missing) {
-    return fmt::format("--require {}: missing here: {}", found->name, found->fix);
-  }
-  if (requirement.is_hard && found->strength != Strength::Hard) {
-    return fmt::format("--require {}=hard: only watched here: {}", found->name, found->fix);
-  }
-  return {};
-}
-
 }  // namespace
 
 bool pins_cpus(const Abilities& abilities) {
@@ -163,24 +123,8 @@ Protections protections_for(const Abilities& abilities, const SandboxSpec& spec)
 }
 
 Result<> check_protections(const Protections& protections, const SandboxSpec& spec) {
-  std::string problems;
-  const auto add = [&](const std::string& problem) {
-    if (!problem.empty()) problems += (problems.empty() ? "" : "\n") + problem;
-  };
-  for (const Protection& protection : protections) {
-    const bool is_missing = protection.strength == Strength::Missing;
-    if (!is_missing || is_optional(protection.name) || is_accepted(spec, protection.name)) continue;
-    add(fmt::format("{}: cannot be kept here: {}", protection.name, protection.fix));
-  }
-  for (const Requirement& requirement : spec.requirements) {
-    add(requirement_problem(protections, requirement));
-  }
-  for (const std::string& name : spec.unsafe_without) {
-    if (name != "landlock")
-      add(fmt::format("--unsafe-without {}: only landlock can be waived", name));
-  }
-  if (problems.empty()) return {};
-  return failure(ErrorCode::Unsupported, problems);
+  // The limits say themselves how they are kept without a cgroup.
+  return nutshell::check_protections(protections, spec, {{"landlock"}, {"cgroup"}});
 }
 
 }  // namespace nutshell::native

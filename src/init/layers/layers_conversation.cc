@@ -10,6 +10,7 @@
 #include "init/files/change_report.h"
 #include "init/layers/changes_conversation.h"
 #include "init/one_reply.h"
+#include "init/process_marks.h"
 #include "wire/applied.h"
 
 namespace nutshell::init {
@@ -19,8 +20,10 @@ using Opened = std::unique_ptr<Conversation>;
 
 constexpr std::string_view kPrefix = "/workspace/";
 
+// Whoever is there may be of another user: such only lead to init from outside, and touch no files.
 bool is_alone() {
-  return ::kill(-1, 0) != 0 && errno == ESRCH;
+  if (::kill(-1, 0) != 0 && errno == ESRCH) return true;
+  return ProcessMarks().living(ProcessMarks::kAnyMark).empty();
 }
 
 wire::Refused who_is_in_the_way(const FilesState& files) {

@@ -4,6 +4,9 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/copy_tree.h"
+#include "init/files/remove_tree.h"
+
 namespace nutshell::init {
 namespace {
 
@@ -32,9 +35,30 @@ Result<> move_all(const std::shared_ptr<const Layer>& from, const Layer& to) {
   return {};
 }
 
+bool share_file_system(const Layer& a, const Layer& b) {
+  struct stat one {};
+  struct stat other {};
+  return ::fstat(a.directory(), &one) == 0 && ::fstat(b.directory(), &other) == 0 &&
+         one.st_dev == other.st_dev;
+}
+
+// A container's workspace is a file system of its own: what it gets was kept elsewhere, and fitted
+// in it before.
+Result<> copy_over(const Replacement& replacement) {
+  const int target = replacement.target->directory();
+  for (const std::string& name : TRY(LayerView({replacement.target}).names_in(""))) {
+    if (::unlinkat(target, name.c_str(), 0) == 0) continue;
+    if (errno != EISDIR) return syscall_failure("remove", name);
+    TRY(remove_tree(target, name));
+  }
+  return copy_tree(replacement.from->directory(), replacement.target->directory(),
+                   Unreadable::Refused);
+}
+
 }  // namespace
 
 Result<> replace_content(const Replacement& replacement) {
+  if (!share_file_system(*replacement.target, *replacement.from)) return copy_over(replacement);
   TRY(move_all(replacement.target, *replacement.aside));
   return move_all(replacement.from, *replacement.target);
 }

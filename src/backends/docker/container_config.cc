@@ -1,0 +1,143 @@
+#include "backends/docker/container_config.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <nlohmann/json.hpp>
+
+#include "backends/docker/engine_json.h"
+
+namespace nutshell::docker {
+namespace {
+
+constexpr std::uint64_t kPage = 4096;
+constexpr std::uint64_t kSharedMemory = 64U << 20U;
+// Init, and its thread that carries the first connection. A later connection's process counts among
+// the sandbox's own.
+constexpr std::uint32_t kOurProcesses = 2;
+// Podman asks for more than it may have where it is told nothing; the cgroup counts processes.
+constexpr std::uint64_t kPodmanProcesses = 32768;
+
+std::string size_options(std::uint64_t bytes) {
+  return fmt::format("rw,nosuid,nodev,size={}", bytes);
+}
+
+// Docker's options of a tmpfs know an owner; podman's give it to the container's user.
+std::string owned_by_user(const ContainerPlan& plan) {
+  return plan.engine == EngineKind::Podman ? "U" : "uid=1000,gid=1000";
+}
+
+Json tmpfs_of(const ContainerPlan& plan) {
+  const ScratchSizes sizes = scratch_sizes(plan.spec.limits);
+  const std::string owner = owned_by_user(plan);
+  const std::string nothing = "ro,noexec,nosuid,nodev,size=4096,mode=0755";
+  Json tmpfs = Json::object();
+  // What an image declares as a volume would else become one, writable and without a limit.
+  for (const std::string& path : plan.image.volumes)
+    tmpfs[path] = nothing;
+  if (plan.engine == EngineKind::Podman) {
+    for (const char* path : {"/run", "/var/tmp"})  // it makes these writable by itself
+      tmpfs[path] = nothing;
+  }
+  tmpfs["/workspace"] = fmt::format("{},exec,mode=0755,{}", size_options(sizes.workspace), owner);
+  tmpfs["/tmp"] = fmt::format("{},exec,mode=1777,{}", size_options(sizes.temporary), owner);
+  tmpfs[kStoreDirectory] =
+      fmt::format("{},noexec,mode=0700,{}", size_options(plan.spec.limits.disk_bytes), owner);
+  return tmpfs;
+}
+
+Json bind_of(const std::string& source, const std::string& target, UnsafeMount::Access access) {
+  return {{"Type", "bind"},
+          {"Source", source},
+          {"Target", target},
+          {"ReadOnly", access == UnsafeMount::Access::ReadOnly},
+          {"BindOptions", {{"Propagation", "rprivate"}}}};
+}
+
+Json mounts_of(const ContainerPlan& plan) {
+  using enum UnsafeMount::Access;
+  Json mounts = Json::array();
+  mounts.push_back({{"Type", "volume"},
+                    {"Source", plan.init_volume},
+                    {"Target", kInitDirectory},
+                    {"ReadOnly", true},
+                    {"VolumeOptions", {{"NoCopy", true}}}});
+  if (!plan.spec.workspace.empty())
+    mounts.push_back(bind_of(plan.spec.workspace, kBaseDirectory, ReadOnly));
+  for (const UnsafeMount& mount : plan.spec.unsafe_mounts)
+    mounts.push_back(bind_of(mount.source, mount.target, mount.access));
+  return mounts;
+}
+
+Json limit_of(const char* name, std::uint64_t value) {
+  return {{"Name", name}, {"Soft", value}, {"Hard", value}};
+}
+
+Json ulimits_of(const ContainerPlan& plan) {
+  // A little more than the disk: a full disk says ENOSPC, and does not kill with SIGXFSZ.
+  constexpr std::uint64_t kBeyondDisk = 1U << 20U;
+  Json limits = Json::array();
+  limits.push_back(limit_of("nofile", plan.spec.limits.open_files));
+  limits.push_back(limit_of("core", 0));
+  limits.push_back(limit_of("fsize", plan.spec.limits.disk_bytes + kBeyondDisk));
+  if (plan.engine == EngineKind::Podman) limits.push_back(limit_of("nproc", kPodmanProcesses));
+  return limits;
+}
+
+Json host_config_of(const ContainerPlan& plan) {
+  const Limits& limits = plan.spec.limits;
+  Json config = {
+      {"AutoRemove", true},
+      {"NetworkMode", "none"},
+      {"ReadonlyRootfs", true},
+      {"Privileged", false},
+      {"CapDrop", {"ALL"}},
+      {"SecurityOpt", {"no-new-privileges"}},
+      {"IpcMode", "private"},
+      {"CgroupnsMode", "private"},
+      {"Memory", limits.memory_bytes},
+      {"MemorySwap", limits.memory_bytes},  // together with memory: none
+      {"NanoCpus", std::uint64_t{limits.millicpus} * 1'000'000},
+      {"PidsLimit", limits.processes + kOurProcesses},
+      {"ShmSize", std::min(kSharedMemory, limits.memory_bytes / 8 / kPage * kPage)},
+      {"Ulimits", ulimits_of(plan)},
+      {"Tmpfs", tmpfs_of(plan)},
+      {"Mounts", mounts_of(plan)},
+      {"LogConfig", {{"Type", "none"}}},  // what goes through standard output is ours
+      {"RestartPolicy", {{"Name", "no"}}},
+      {"Init", false},
+  };
+  if (!plan.runtime.empty()) config["Runtime"] = plan.runtime;
+  return config;
+}
+
+}  // namespace
+
+ScratchSizes scratch_sizes(const Limits& limits) {
+  const std::uint64_t temporary = limits.disk_bytes / 4 / kPage * kPage;
+  return {limits.disk_bytes - temporary, temporary};
+}
+
+std::string create_body(const ContainerPlan& plan) {
+  const Json body = {
+      {"Image", plan.image.id},
+      {"Entrypoint", {kInitProgram}},
+      {"Cmd", {"serve", kSocketName, "orders"}},
+      {"User", kSandboxUser},
+      {"WorkingDir", "/"},
+      {"Hostname", "nutshell"},
+      {"Env", Json::array()},
+      {"Healthcheck", {{"Test", {"NONE"}}}},
+      {"Labels", plan.labels},
+      {"OpenStdin", true},
+      {"StdinOnce", true},  // who started it is gone: so is its stream
+      {"AttachStdin", true},
+      {"AttachStdout", true},
+      {"AttachStderr", true},
+      {"Tty", false},
+      {"HostConfig", host_config_of(plan)},
+  };
+  return body.dump(-1, ' ', false, Json::error_handler_t::replace);
+}
+
+}  // namespace nutshell::docker

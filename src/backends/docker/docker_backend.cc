@@ -1,0 +1,272 @@
+#include "backends/docker/docker_backend.h"
+
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <nlohmann/json.hpp>
+
+#include "backends/docker/engine_json.h"
+#include "backends/docker/image_source.h"
+#include "backends/docker/kept_environment.h"
+#include "base/byte_size.h"
+#include "base/defer.h"
+#include "base/random_id.h"
+#include "wire/codec.h"
+#include "wire/orders.h"
+
+namespace nutshell::docker {
+namespace {
+
+// A name that is NAME=VALUE counts once, the last one.
+void add_variable(std::vector<std::string>& environment, const std::string& variable) {
+  const std::size_t equals = variable.find('=');
+  if (equals == 0 || equals == std::string::npos || variable.find('\0') != std::string::npos)
+    return;
+  const std::string_view name = std::string_view(variable).substr(0, equals + 1);
+  std::erase_if(environment, [name](const std::string& known) { return known.starts_with(name); });
+  environment.push_back(variable);
+}
+
+std::vector<std::string> environment_for(const ContainerPlan& plan) {
+  std::vector<std::string> environment = {
+      "PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin", "LANG=C.UTF-8",
+      "SHELL=/bin/sh"};
+  for (const std::string& variable : plan.image.environment)
+    add_variable(environment, variable);
+  for (const char* variable : {"HOME=/workspace", "USER=sandbox", "LOGNAME=sandbox"})
+    add_variable(environment, variable);
+  for (const std::string& variable : plan.spec.environment)
+    add_variable(environment, variable);
+  return environment;
+}
+
+// A directory of the host is a directory of the engine's host only where they are one.
+Result<> check_directories(const EngineAddress& address, const SandboxSpec& spec) {
+  const bool wants_any = !spec.workspace.empty() || !spec.unsafe_mounts.empty();
+  if (wants_any && !address.is_local()) {
+    return failure(
+        ErrorCode::Unsupported,
+        fmt::format("engine {} is on another machine and has no directories of this one: "
+                    "copy files in with 'nutshell cp'",
+                    address.text()));
+  }
+  if (spec.workspace_mode == WorkspaceMode::Overlay && !spec.workspace.empty()) {
+    return failure(ErrorCode::Unsupported,
+                   "workspace mode overlay: a container may not stack layers; it takes a copy");
+  }
+  std::error_code ignored;
+  const auto socket = std::filesystem::weakly_canonical(address.socket, ignored).native();
+  for (const UnsafeMount& mount : spec.unsafe_mounts) {
+    std::string source = std::filesystem::weakly_canonical(mount.source, ignored).native();
+    if (source == socket || source == "/" || socket.starts_with(source + "/")) {
+      return failure(ErrorCode::InvalidArgument,
+                     fmt::format("mount {}: the engine's socket is in it, and whoever has that has "
+                                 "the machine",
+                                 mount.source));
+    }
+  }
+  return {};
+}
+
+std::string path_of(const std::string& id, std::string_view rest) {
+  return fmt::format("/containers/{}{}", container_name(id), rest);
+}
+
+}  // namespace
+
+Result<EngineClient*> DockerBackend::engine() {
+  if (!engine_) {
+    engine_.emplace(TRY(kind_ == EngineKind::Docker ? find_docker(variable_of_process)
+                                                    : find_podman(variable_of_process)));
+  }
+  TRY(engine_->version());
+  return &*engine_;
+}
+
+Result<const EngineFacts*> DockerBackend::facts() {
+  if (!facts_) facts_ = TRY(read_engine_facts(*TRY(engine())));
+  return &*facts_;
+}
+
+Result<const InitVolume*> DockerBackend::volume() {
+  if (!volume_) volume_.emplace(TRY(InitVolume::read(programs_ / "nutshell-init")));
+  return &*volume_;
+}
+
+Result<Protections> DockerBackend::check(const SandboxSpec& spec) {
+  const EngineFacts* facts = TRY(this->facts());
+  TRY(check_spec_here(*facts, spec));
+  TRY(check_directories(engine_->address(), spec));
+  if (!spec.image.empty()) TRY(check_image_name(spec.image));
+  return protections_for(*facts, spec);
+}
+
+PullVisitor DockerBackend::progress_of(const std::string& name) const {
+  if (!show_progress_) return nullptr;
+  return [this, name](const PullProgress& progress) {
+    show_progress_(fmt::format("pulling {}: {} of {} layers, {} of {}", name, progress.layers_done,
+                               progress.layers, format_byte_size(progress.bytes),
+                               format_byte_size(progress.bytes_total)));
+  };
+}
+
+Result<ImageFacts> DockerBackend::image_for(const std::string& name) {
+  auto found = inspect_image(*engine_, name);
+  if (found || found.error().code != ErrorCode::NotFound) return found;
+  TRY(pull_image(*engine_, name, TRY(registry_login(name, variable_of_process)),
+                 progress_of(name)));
+  return inspect_image(*engine_, name);
+}
+
+Result<ContainerPlan> DockerBackend::plan_for(const SandboxSpec& spec, const std::string& id) {
+  if (spec.image.empty()) {
+    return failure(ErrorCode::InvalidArgument,
+                   "a container needs an image: --image debian:12, say");
+  }
+  ContainerPlan plan;
+  plan.spec = spec;
+  plan.image = TRY(image_for(spec.image));
+  plan.labels = to_labels({id, TRY(scope_of_this_user()), spec, milliseconds_now() + spec.ttl});
+  plan.init_volume = TRY(volume())->name();
+  plan.engine = engine_->is_podman() ? EngineKind::Podman : EngineKind::Docker;
+  return plan;
+}
+
+Result<std::string> DockerBackend::start(const SandboxSpec& spec, Lifetime lifetime) {
+  TRY(check(spec));
+  std::string id = random_id(12);
+  const ContainerPlan plan = TRY(plan_for(spec, id));
+  if (!is_volume_there_) TRY(volume_->ensure(*engine_, plan.image.id));
+  is_volume_there_ = true;
+  Defer removed([&] { (void)stop(id); });  // what stays is found by its label and swept
+  auto launched = launch(plan, id, lifetime);
+  if (!launched && launched.error().message.find(kInitProgram) != std::string::npos) {
+    // Somebody emptied our volume; the engine has removed the container that could not start.
+    TRY(volume_->fill(*engine_, plan.image.id));
+    launched = launch(plan, id, lifetime);
+  }
+  if (!launched) return while_doing("start a container", std::move(launched).error());
+  if (lifetime == Lifetime::Kept) TRY(keep_environment(id, spec.environment));
+  removed.release();
+  return id;
+}
+
+Result<> DockerBackend::create(const ContainerPlan& plan, const std::string& id) {
+  const auto answer = TRY(engine_->call({.method = "POST",
+                                         .path = "/containers/create?name=" + container_name(id),
+                                         .body = create_body(plan),
+                                         .time = kStartTime}));
+  const Json made = TRY(parse_json(answer.body));
+  const Json* warnings = member(made, "Warnings");
+  if (warnings == nullptr || !warnings->is_array() || warnings->empty()) return {};
+  // Docker drops a limit that its host cannot keep, and says so here. Nobody asked for less.
+  (void)stop(id);
+  return failure(ErrorCode::Unsupported,
+                 fmt::format("the engine cannot keep a limit: {}", warnings->front().dump()));
+}
+
+std::string DockerBackend::orders_for(const ContainerPlan& plan, Lifetime lifetime) const {
+  const SandboxSpec& spec = plan.spec;
+  wire::ContainerOrders orders;
+  orders.ttl_ms = static_cast<std::uint64_t>(spec.ttl.count());
+  orders.idle_ms = static_cast<std::uint64_t>(spec.idle_timeout.count());
+  orders.environment = environment_for(plan);
+  orders.working_directory = spec.working_directory;
+  orders.store = kStoreDirectory;
+  if (!spec.workspace.empty()) orders.base = kBaseDirectory;
+  orders.ends_with_connection = lifetime == Lifetime::WithCaller ? 1 : 0;
+  if (!facts_->has_memory) orders.watched_memory_bytes = spec.limits.memory_bytes;
+  if (!facts_->has_cpu) orders.watched_millicpus = spec.limits.millicpus;
+  return wire::frame_orders(orders);
+}
+
+// The first connection is the container's own standard input and output: it needs no process more,
+// and is there the moment init is.
+Result<UniqueFd> DockerBackend::attach(const std::string& id, const std::string& orders) {
+  auto upgraded = TRY(engine_->hijack(
+      {.method = "POST", .path = path_of(id, "/attach?stream=1&stdin=1&stdout=1&stderr=1")}));
+  TRY(upgraded.transport->write(orders, Deadline::in(kAnswerTime)));
+  return bridges_.add(std::move(upgraded));
+}
+
+Result<> DockerBackend::launch(const ContainerPlan& plan, const std::string& id,
+                               Lifetime lifetime) {
+  TRY(create(plan, id));
+  UniqueFd stream = TRY(attach(id, orders_for(plan, lifetime)));
+  TRY(engine_->call({.method = "POST", .path = path_of(id, "/start"), .time = kStartTime}));
+  first_[id] = std::move(stream);
+  return {};
+}
+
+Result<EngineClient*> DockerBackend::engine_with_sandboxes() {
+  auto found = engine();
+  const bool is_absent = !found && engine_ && engine_->address().is_local() &&
+                         ::access(engine_->address().socket.c_str(), W_OK) != 0;
+  if (is_absent) return failure(ErrorCode::NotFound, "no engine, and so no sandbox");
+  return found;
+}
+
+Result<UniqueFd> DockerBackend::connect(const std::string& id) {
+  if (auto first = first_.extract(id)) return std::move(first.mapped());
+  TRY(engine_with_sandboxes());
+  return open_bridge(id);
+}
+
+Result<UniqueFd> DockerBackend::open_bridge(const std::string& id) {
+  const Json exec = {{"AttachStdin", true},
+                     {"AttachStdout", true},
+                     {"AttachStderr", true},
+                     {"Tty", false},
+                     {"User", kBridgeUser},
+                     {"WorkingDir", "/"},
+                     {"Cmd", {kInitProgram, "connect", kSocketName}}};
+  auto answer =
+      engine_->call({.method = "POST", .path = path_of(id, "/exec"), .body = exec.dump()});
+  if (!answer && answer.error().code == ErrorCode::AlreadyExists) {
+    return failure(ErrorCode::Unavailable,
+                   fmt::format("sandbox {} does not run: {}", id, answer.error().message));
+  }
+  const Json made = TRY(parse_json(TRY(std::move(answer)).body));
+  const Json start = {{"Detach", false}, {"Tty", false}};
+  return bridges_.add(TRY(engine_->hijack(
+      {.method = "POST",
+       .path = fmt::format("/exec/{}/start", http::percent_encode(text_of(made, "Id"))),
+       .body = start.dump(),
+       .time = kStartTime})));
+}
+
+Result<> DockerBackend::stop(const std::string& id) {
+  first_.erase(id);
+  forget_environment(id);
+  if (auto there = engine_with_sandboxes(); !there) {
+    if (there.error().code == ErrorCode::NotFound) return {};
+    return Failure(there.error());
+  }
+  auto removed =
+      engine_->call({.method = "DELETE", .path = path_of(id, "?force=1&v=1"), .time = kStartTime});
+  // Gone, or going by itself at this moment: what was wanted.
+  const bool is_gone = !removed && (removed.error().code == ErrorCode::NotFound ||
+                                    removed.error().code == ErrorCode::AlreadyExists);
+  if (removed || is_gone) return {};
+  return Failure(std::move(removed).error());
+}
+
+Result<> DockerBackend::ask(const std::string& id, const char* action) {
+  TRY(engine_with_sandboxes());
+  TRY(engine_->call({.method = "POST", .path = path_of(id, action)}));
+  return {};
+}
+
+Result<> DockerBackend::pause(const std::string& id) {
+  return ask(id, "/pause");
+}
+
+Result<> DockerBackend::resume(const std::string& id) {
+  return ask(id, "/unpause");
+}
+
+Result<std::vector<std::string>> DockerBackend::environment_of(const std::string& id) {
+  return kept_environment(id);
+}
+
+}  // namespace nutshell::docker

@@ -1,0 +1,85 @@
+// Sandboxes in containers of Docker or podman, through the engine's own interface: no command line
+// of theirs is run. Each container has our init as its first process.
+#pragma once
+
+#include <filesystem>
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+
+#include "backends/docker/container_config.h"
+#include "backends/docker/engine_client.h"
+#include "backends/docker/engine_facts.h"
+#include "backends/docker/image_source.h"
+#include "backends/docker/init_volume.h"
+#include "backends/docker/stream_bridges.h"
+#include "core/backend.h"
+
+namespace nutshell::docker {
+
+class DockerBackend : public Backend {
+ public:
+  struct Options {
+    EngineKind kind = EngineKind::Docker;
+    std::filesystem::path programs;  // where our other programs are
+    std::function<void(const std::string&)>
+        show_progress;  // of what takes long; null: nobody looks
+  };
+  explicit DockerBackend(Options options)
+      : kind_(options.kind),
+        programs_(std::move(options.programs)),
+        show_progress_(std::move(options.show_progress)) {}
+
+  [[nodiscard]] std::string_view name() const override {
+    return kind_ == EngineKind::Docker ? "docker" : "podman";
+  }
+  Protections probe() override;
+  Result<Protections> check(const SandboxSpec& spec) override;
+  Result<std::string> start(const SandboxSpec& spec, Lifetime lifetime) override;
+  Result<UniqueFd> connect(const std::string& id) override;
+  Result<> stop(const std::string& id) override;
+  Result<std::vector<SandboxStatus>> list() override;
+  Result<std::vector<std::string>> environment_of(const std::string& id) override;
+  Result<> pause(const std::string& id) override;
+  Result<> resume(const std::string& id) override;
+  Gone why_gone(const std::string& id) override;
+  SweepReport sweep(SweepMode mode) override;
+
+ private:
+  struct Found {
+    Remembered remembered;
+    std::string state;  // "created", "running", "paused", "exited", …
+    std::chrono::milliseconds made_at{};
+  };
+
+  Result<EngineClient*> engine();
+  // NotFound where nobody listens: no engine has no sandboxes.
+  Result<EngineClient*> engine_with_sandboxes();
+  Result<const EngineFacts*> facts();
+  Result<ImageFacts> image_for(const std::string& name);
+  [[nodiscard]] PullVisitor progress_of(const std::string& name) const;
+  Result<const InitVolume*> volume();
+  Result<ContainerPlan> plan_for(const SandboxSpec& spec, const std::string& id);
+  Result<> create(const ContainerPlan& plan, const std::string& id);
+  Result<> launch(const ContainerPlan& plan, const std::string& id, Lifetime lifetime);
+  Result<UniqueFd> attach(const std::string& id, const std::string& orders);
+  [[nodiscard]] std::string orders_for(const ContainerPlan& plan, Lifetime lifetime) const;
+  Result<UniqueFd> open_bridge(const std::string& id);
+  Result<std::vector<Found>> find_all();
+  Result<> try_sandbox();
+  void sweep_containers(SweepMode mode, SweepReport& report);
+  Result<> ask(const std::string& id, const char* action);
+
+  EngineKind kind_;
+  std::filesystem::path programs_;
+  std::function<void(const std::string&)> show_progress_;
+  std::optional<EngineClient> engine_;
+  std::optional<EngineFacts> facts_;
+  std::optional<InitVolume> volume_;
+  bool is_volume_there_ = false;
+  StreamBridges bridges_;
+  std::map<std::string, UniqueFd> first_;  // connections that came with the start, by sandbox
+};
+
+}  // namespace nutshell::docker

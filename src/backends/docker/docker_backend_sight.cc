@@ -1,0 +1,147 @@
+// What can be seen of an engine's sandboxes: which there are, why one ended, what is left over.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <nlohmann/json.hpp>
+
+#include "backends/docker/docker_backend.h"
+#include "backends/docker/engine_json.h"
+#include "backends/docker/kept_environment.h"
+#include "wire/init_client.h"
+
+namespace nutshell::docker {
+namespace {
+
+using namespace std::chrono_literals;
+
+// Time for whoever makes or ends it to do so himself.
+constexpr auto kPatience = 60s;
+
+// Labels alone may come with an image; the name is given by whoever makes a container.
+bool has_name(const Json& container, const std::string& wanted) {
+  const Json* names = member(container, "Names");
+  return names != nullptr && names->is_array() &&
+         std::any_of(names->begin(), names->end(), [&wanted](const Json& name) {
+           return name == wanted || name == "/" + wanted;
+         });
+}
+
+std::string label_filter(const std::string& label) {
+  return http::percent_encode(Json{{"label", {label}}}.dump());
+}
+
+}  // namespace
+
+Result<std::vector<DockerBackend::Found>> DockerBackend::find_all() {
+  TRY(engine_with_sandboxes());
+  const std::string scope = TRY(scope_of_this_user());
+  const auto answer = TRY(
+      engine_->call({.path = fmt::format("/containers/json?all=1&filters={}",
+                                         label_filter(fmt::format("{}={}", kScopeLabel, scope)))}));
+  const Json containers = TRY(parse_json(answer.body));
+  std::vector<Found> all;
+  if (!containers.is_array()) return failure(ErrorCode::Corrupt, "the engine lists no containers");
+  for (const Json& container : containers) {
+    auto remembered = from_labels(texts_by_name(container, "Labels"));
+    if (!remembered || remembered->scope != scope ||
+        !has_name(container, container_name(remembered->id)))
+      continue;
+    all.push_back({std::move(*remembered), text_of(container, "State"),
+                   std::chrono::seconds(number_of(container, "Created"))});
+  }
+  return all;
+}
+
+Result<std::vector<SandboxStatus>> DockerBackend::list() {
+  std::vector<SandboxStatus> all;
+  auto found = find_all();
+  if (!found && found.error().code == ErrorCode::NotFound) return all;
+  const auto now = milliseconds_now();
+  for (Found& one : TRY(std::move(found))) {
+    if (one.state != "running" && one.state != "paused") continue;
+    SandboxStatus status;
+    status.id = one.remembered.id;
+    status.spec = std::move(one.remembered.spec);
+    status.state = one.state == "paused" ? SandboxState::Paused : SandboxState::Running;
+    status.age = std::max(now - one.made_at, 0ms);
+    status.time_left = std::clamp(one.remembered.expires_at - now, 0ms, status.spec.ttl);
+    status.protections = protections_for(*TRY(facts()), status.spec);
+    status.why_copied = "a container may not stack layers";
+    all.push_back(std::move(status));
+  }
+  return all;
+}
+
+// A container that ended is removed by the engine, but its events are remembered for a while.
+Gone DockerBackend::why_gone(const std::string& id) {
+  Gone gone{Gone::Reason::Unknown, "the sandbox has ended"};
+  if (!engine_) return gone;
+  const Json filters = {{"container", {container_name(id)}}, {"event", {"oom"}}};
+  const auto now = std::chrono::duration_cast<std::chrono::seconds>(milliseconds_now()).count();
+  const auto visit = [&gone](std::string_view line) -> Result<> {
+    const auto event = parse_json(line);
+    if (event && text_of(*event, "Action") == "oom")
+      gone = {Gone::Reason::OutOfMemory, "the whole sandbox ran out of memory and has ended"};
+    return {};
+  };
+  // Without an answer the reason stays unknown.
+  (void)engine_->stream_lines(
+      {.path = fmt::format("/events?since={}&until={}&filters={}", now - 3600, now + 1,
+                           http::percent_encode(filters.dump())),
+       .time = 5s},
+      visit);
+  return gone;
+}
+
+Result<> DockerBackend::try_sandbox() {
+  TRY(facts());
+  const auto answer = TRY(engine_->call({.path = "/images/json"}));
+  const Json images = TRY(parse_json(answer.body));
+  if (!images.is_array() || images.empty()) {
+    return failure(ErrorCode::NotFound, "the engine has no image to try one with: pull any");
+  }
+  SandboxSpec spec;
+  spec.image = text_of(images.front(), "Id");
+  const std::string id = TRY(start(spec, Lifetime::WithCaller));
+  auto stream = connect(id);
+  auto tried = stream ? wire::InitClient(std::move(*stream)).ping() : Failure(stream.error());
+  TRY(stop(id));
+  return tried;
+}
+
+Protections DockerBackend::probe() {
+  const auto tried = try_sandbox();
+  Protections protections;
+  if (facts_) protections = protections_for(*facts_, SandboxSpec{});
+  Protection sandbox{"sandbox", Strength::Hard, facts_ ? facts_->name : std::string(), ""};
+  if (!tried) {
+    sandbox.strength = Strength::Missing;
+    sandbox.fix = tried.error().message;
+  }
+  protections.push_back(std::move(sandbox));
+  return protections;
+}
+
+void DockerBackend::sweep_containers(SweepMode mode, SweepReport& report) {
+  const auto found = find_all();
+  if (!found) return;
+  const auto now = milliseconds_now();
+  for (const Found& one : *found) {
+    const bool lives = one.state == "running" || one.state == "paused";
+    const auto over_at = lives ? one.remembered.expires_at : one.made_at;
+    if (now < over_at + kPatience) continue;
+    const std::string words = fmt::format("container {}", container_name(one.remembered.id));
+    const bool is_removed = mode == SweepMode::DryRun || stop(one.remembered.id);
+    (is_removed ? report.removed : report.failed).push_back(words);
+  }
+}
+
+SweepReport DockerBackend::sweep(SweepMode mode) {
+  SweepReport report;
+  if (!engine_with_sandboxes()) return report;
+  sweep_containers(mode, report);
+  if (const auto current = volume()) (*current)->sweep_others(*engine_, mode, report);
+  return report;
+}
+
+}  // namespace nutshell::docker

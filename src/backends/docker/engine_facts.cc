@@ -1,0 +1,132 @@
+#include "backends/docker/engine_facts.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <nlohmann/json.hpp>
+
+#include "backends/docker/container_config.h"
+#include "backends/docker/engine_json.h"
+#include "core/check_protections.h"
+
+namespace nutshell::docker {
+namespace {
+
+constexpr std::chrono::seconds kInfoTime{30};  // podman runs several programs for it
+constexpr const char* kNoCgroupFix =
+    "the engine has no cgroup for it: run it as root, or on a host with cgroup v2 and delegation "
+    "(systemd)";
+
+void read_security(const Json& options, EngineFacts& facts) {
+  if (!options.is_array()) return;
+  for (const Json& option : options) {
+    const std::string text = option.is_string() ? option.get<std::string>() : std::string();
+    const bool is_off = text.find("unconfined") != std::string::npos;
+    if (text.starts_with("name=seccomp")) facts.has_seccomp = !is_off;
+    if (text.starts_with("name=userns")) facts.has_user_namespace = true;
+    if (text.starts_with("name=rootless")) facts.has_user_namespace = facts.is_rootless = true;
+    if (text.starts_with("name=apparmor")) facts.mandatory = "AppArmor";
+    if (text.starts_with("name=selinux")) facts.mandatory = "SELinux";
+  }
+}
+
+Protection limit_protection(const char* name, const std::string& by, Protection otherwise,
+                            bool is_there) {
+  if (is_there) return {name, Strength::Hard, by, ""};
+  otherwise.name = name;
+  otherwise.fix = kNoCgroupFix;
+  return otherwise;
+}
+
+Protection seccomp_protection(const EngineFacts& facts) {
+  if (facts.has_seccomp)
+    return {"seccomp", Strength::Hard, "the engine's default profile, and init's own filter", ""};
+  return {"seccomp", Strength::Missing, "",
+          "the engine runs containers without a system-call filter: it needs a kernel with seccomp "
+          "and its default profile"};
+}
+
+Protection user_protection(const EngineFacts& facts) {
+  if (facts.has_user_namespace)
+    return {"user", Strength::Hard, "uid 1000 in the engine's user namespace", ""};
+  return {"user", Strength::Hard,
+          "uid 1000, which is uid 1000 of the engine's host too; userns-remap of the engine, or a "
+          "rootless one, would keep them apart",
+          ""};
+}
+
+Protection disk_protection(const SandboxSpec& spec) {
+  const ScratchSizes sizes = scratch_sizes(spec.limits);
+  return {
+      "disk", Strength::Hard,
+      fmt::format("sizes of two tmpfs: /workspace {} MiB, /tmp {} MiB; kept states have one more "
+                  "of the whole size",
+                  sizes.workspace >> 20U, sizes.temporary >> 20U),
+      ""};
+}
+
+}  // namespace
+
+Result<EngineFacts> read_engine_facts(EngineClient& engine) {
+  const auto answer = TRY(engine.call({.path = "/info", .time = kInfoTime}));
+  const Json info = TRY(parse_json(answer.body));
+  EngineFacts facts;
+  facts.name = fmt::format("{} {}", engine.is_podman() ? "podman" : "Docker",
+                           text_of(info, "ServerVersion"));
+  facts.runtime = text_of(info, "DefaultRuntime");
+  facts.cgroup = fmt::format("cgroup v{}", text_of(info, "CgroupVersion"));
+  facts.cores =
+      static_cast<std::uint32_t>(std::clamp<std::int64_t>(number_of(info, "NCPU"), 1, 65536));
+  facts.has_memory = is_true(info, "MemoryLimit");
+  facts.has_swap_limit = is_true(info, "SwapLimit");
+  facts.has_pids = is_true(info, "PidsLimit");
+  facts.has_cpu = is_true(info, "CpuCfsQuota");
+  if (const Json* options = member(info, "SecurityOptions")) read_security(*options, facts);
+  // Podman tells that it has these even where, rootless on cgroup v1, it gives them to nobody.
+  if (facts.is_rootless && text_of(info, "CgroupVersion") == "1")
+    facts.has_memory = facts.has_pids = facts.has_cpu = false;
+  if (text_of(info, "OSType") != "linux")
+    return failure(ErrorCode::Unsupported, "the engine's containers are not Linux");
+  return facts;
+}
+
+Protections protections_for(const EngineFacts& facts, const SandboxSpec& spec) {
+  using enum Strength;
+  const std::string memory =
+      facts.cgroup + (facts.has_swap_limit ? " memory, no swap" : " memory; swap is not counted");
+  return {
+      {"network", Hard, "network namespace with loopback only", ""},
+      {"filesystem", Hard, "read-only root of the image, bounded tmpfs", ""},
+      {"processes", Hard, fmt::format("pid namespace, {} of {}", facts.runtime, facts.name), ""},
+      {"ipc", Hard, "ipc namespace", ""},
+      {"hostname", Hard, "uts namespace", ""},
+      user_protection(facts),
+      {"capabilities", Hard, "all dropped", ""},
+      {"no_new_privileges", Hard, "prctl", ""},
+      seccomp_protection(facts),
+      {"masked_paths", Hard,
+       "the engine's list of /proc and /sys" +
+           (facts.mandatory.empty() ? std::string() : "; " + facts.mandatory),
+       ""},
+      limit_protection("memory", memory, {"", Watched, "init looks every 20 ms and kills", ""},
+                       facts.has_memory),
+      limit_protection("cpus", facts.cgroup + " cpu quota",
+                       {"", Watched, "init looks every 10 ms and halts all", ""}, facts.has_cpu),
+      limit_protection("pids", facts.cgroup + " pids", {"", Missing, "", ""}, facts.has_pids),
+      disk_protection(spec),
+      {"cpu_time", Watched, "RLIMIT_CPU per process (hard); init sums up the tree", ""},
+      {"open_files", Hard, "RLIMIT_NOFILE", ""},
+      {"output", Hard, "init stops reading at the limit and kills", ""},
+      {"timeout", Hard, "init kills the whole tree; the host kills the sandbox", ""},
+  };
+}
+
+Result<> check_spec_here(const EngineFacts& facts, const SandboxSpec& spec) {
+  TRY(check_protections(protections_for(facts, spec), spec, {{"pids"}, {}}));
+  if (spec.limits.millicpus <= facts.cores * 1000) return {};
+  return failure(ErrorCode::InvalidArgument,
+                 fmt::format("cpus {:g} is more than the engine's {}: ask for at most {}",
+                             spec.limits.millicpus / 1000.0, facts.cores, facts.cores));
+}
+
+}  // namespace nutshell::docker

@@ -1,0 +1,35 @@
+// What an engine and its host can do, in its own words, and the protections that a sandbox on it
+// therefore has.
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+#include "backends/docker/engine_client.h"
+#include "core/protection.h"
+#include "core/sandbox_spec.h"
+
+namespace nutshell::docker {
+
+struct EngineFacts {
+  std::string name;     // "Docker 20.10.24", "podman 4.3.1"
+  std::string runtime;  // "runc", "crun", "runsc"
+  std::string cgroup;   // "cgroup v1"
+  std::uint32_t cores = 1;
+  bool has_memory = false;
+  bool has_swap_limit = false;
+  bool has_pids = false;
+  bool has_cpu = false;
+  bool has_seccomp = false;
+  bool has_user_namespace = false;  // remapped, or rootless
+  bool is_rootless = false;
+  std::string mandatory;  // "apparmor", "selinux"; empty: neither
+};
+
+Result<EngineFacts> read_engine_facts(EngineClient& engine);
+
+Protections protections_for(const EngineFacts& facts, const SandboxSpec& spec);
+// All that stands against this spec, at once.
+Result<> check_spec_here(const EngineFacts& facts, const SandboxSpec& spec);
+
+}  // namespace nutshell::docker

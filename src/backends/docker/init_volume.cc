@@ -1,0 +1,133 @@
+#include "backends/docker/init_volume.h"
+
+#include <fmt/format.h>
+
+#include <array>
+#include <cstring>
+#include <nlohmann/json.hpp>
+
+#include "backends/docker/container_config.h"
+#include "backends/docker/engine_json.h"
+#include "base/defer.h"
+#include "base/file.h"
+#include "base/random_id.h"
+#include "base/sha256.h"
+
+namespace nutshell::docker {
+namespace {
+
+constexpr std::size_t kMostProgramBytes = 64U << 20U;
+constexpr std::size_t kBlock = 512;
+constexpr std::size_t kHashLetters = 16;
+constexpr const char* kPassingName = ".whole";
+constexpr const char* kProgramName = "nutshell-init";
+constexpr const char* kPrefix = "nutshell-init-";
+
+struct TarEntry {
+  std::string name;
+  std::string link;  // not empty: a hard link to it
+  std::size_t size = 0;
+};
+
+// ustar, as POSIX has it.
+std::string tar_head(const TarEntry& entry) {
+  std::string head(kBlock, '\0');
+  const auto put = [&head](std::size_t at, std::string_view text) {
+    head.replace(at, text.size(), text);
+  };
+  put(0, entry.name);
+  put(100, "0000555");
+  put(108, "0000000");
+  put(116, "0000000");
+  put(124, fmt::format("{:011o}", entry.size));
+  put(136, "00000000000");
+  put(148, "        ");
+  put(156, entry.link.empty() ? "0" : "1");
+  put(157, entry.link);
+  put(257, std::string_view("ustar\00000", 8));
+  unsigned sum = 0;
+  for (const char letter : head)
+    sum += static_cast<unsigned char>(letter);
+  put(148, fmt::format("{:06o}", sum));
+  head[154] = '\0';
+  return head;
+}
+
+std::string filler_body(const std::string& volume, const std::string& image) {
+  const Json body = {
+      {"Image", image},
+      {"Entrypoint", {kInitProgram}},
+      {"Cmd", Json::array()},
+      {"Labels", {{kInitLabel, volume}}},
+      {"HostConfig",
+       {{"NetworkMode", "none"},
+        {"CapDrop", {"ALL"}},
+        {"Mounts",
+         {{{"Type", "volume"},
+           {"Source", volume},
+           {"Target", kInitDirectory},
+           {"VolumeOptions", {{"NoCopy", true}}}}}}}},
+  };
+  return body.dump();
+}
+
+}  // namespace
+
+std::string make_init_archive(std::string_view program) {
+  std::string archive = tar_head({kPassingName, {}, program.size()});
+  archive += program;
+  archive.append((kBlock - program.size() % kBlock) % kBlock, '\0');
+  archive += tar_head({kProgramName, kPassingName, 0});
+  archive.append(2 * kBlock, '\0');
+  return archive;
+}
+
+Result<InitVolume> InitVolume::read(const std::filesystem::path& program) {
+  const std::string bytes = TRY(read_file(program, kMostProgramBytes));
+  return InitVolume(kPrefix + sha256_hex(bytes).substr(0, kHashLetters), make_init_archive(bytes));
+}
+
+Result<> InitVolume::ensure(EngineClient& engine, const std::string& image) const {
+  const auto found = engine.call({.path = "/volumes/" + name_});
+  if (found) return {};
+  if (found.error().code != ErrorCode::NotFound) return Failure(found.error());
+  return fill(engine, image);
+}
+
+Result<> InitVolume::fill(EngineClient& engine, const std::string& image) const {
+  const Json volume = {{"Name", name_}, {"Labels", {{kInitLabel, name_}}}};
+  TRY(engine.call({.method = "POST", .path = "/volumes/create", .body = volume.dump()}));
+  const std::string filler = "nutshell-fill-" + random_id(12);
+  TRY(engine.call({.method = "POST",
+                   .path = "/containers/create?name=" + filler,
+                   .body = filler_body(name_, image),
+                   .time = kStartTime}));
+  const Defer removed([&] {
+    // One that stays is found by its label and swept.
+    (void)engine.call({.method = "DELETE", .path = "/containers/" + filler + "?force=1"});
+  });
+  TRY(engine.call({.method = "PUT",
+                   .path = fmt::format("/containers/{}/archive?path={}", filler, kInitDirectory),
+                   .body = archive_,
+                   .type = "application/x-tar",
+                   .time = kStartTime}));
+  return {};
+}
+
+void InitVolume::sweep_others(EngineClient& engine, SweepMode mode, SweepReport& report) const {
+  const std::string filters = Json{{"label", {kInitLabel}}, {"dangling", {"true"}}}.dump();
+  const auto answer = engine.call({.path = "/volumes?filters=" + http::percent_encode(filters)});
+  const auto document = answer ? parse_json(answer->body) : Result<Json>(Json());
+  const Json* volumes = document ? member(*document, "Volumes") : nullptr;
+  if (volumes == nullptr || !volumes->is_array()) return;
+  for (const Json& volume : *volumes) {
+    const std::string name = text_of(volume, "Name");
+    if (name == name_ || !name.starts_with(kPrefix)) continue;
+    // One that is in use after all is refused by the engine.
+    if (mode == SweepMode::Remove && !engine.call({.method = "DELETE", .path = "/volumes/" + name}))
+      continue;
+    report.removed.push_back(fmt::format("engine volume {}", name));
+  }
+}
+
+}  // namespace nutshell::docker

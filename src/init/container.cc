@@ -1,0 +1,145 @@
+#include "init/container.h"
+
+#include <fcntl.h>
+#include <poll.h>
+#include <pthread.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <csignal>
+#include <memory>
+
+#include "base/copy_tree.h"
+#include "base/file.h"
+#include "base/socket.h"
+#include "init/bridge.h"
+#include "wire/orders.h"
+
+namespace nutshell::init {
+namespace {
+
+using namespace std::chrono_literals;
+
+constexpr auto kOrderTime = 60s;
+constexpr const char* kWorkspace = "/workspace";
+constexpr const char* kPristine = "pristine";
+constexpr const char* kFirstLayer = "workspace";  // what the store calls it
+
+Result<std::string> read_exactly(std::size_t size, const Deadline& deadline) {
+  std::string bytes(size, '\0');
+  std::size_t have = 0;
+  while (have < size) {
+    if (!TRY(wait_for(STDIN_FILENO, POLLIN, deadline)))
+      return failure(ErrorCode::DeadlineExceeded, "no orders came");
+    const ssize_t count = ::read(STDIN_FILENO, bytes.data() + have, size - have);
+    if (count < 0 && (errno == EINTR || errno == EAGAIN)) continue;
+    if (count <= 0) return failure(ErrorCode::Unavailable, "whoever gives orders is gone");
+    have += static_cast<std::size_t>(count);
+  }
+  return bytes;
+}
+
+Result<wire::ContainerOrders> read_orders() {
+  const Deadline deadline = Deadline::in(kOrderTime);
+  const std::string head = TRY(read_exactly(sizeof(std::uint32_t), deadline));
+  std::uint32_t size = 0;
+  std::copy(head.begin(), head.end(), reinterpret_cast<char*>(&size));
+  if (size > wire::kMostOrderBytes) return failure(ErrorCode::Corrupt, "orders without an end");
+  return wire::decode<wire::ContainerOrders>(TRY(read_exactly(size, deadline)));
+}
+
+struct Carried {
+  UniqueFd socket;
+  UniqueFd owner;  // whose end ends the sandbox; closed: it lives on
+};
+
+void* carry(void* argument) {
+  const std::unique_ptr<Carried> carried(static_cast<Carried*>(argument));
+  // Its end, however it comes, is the connection's end: init sees it.
+  (void)bridge(STDIN_FILENO, STDOUT_FILENO, carried->socket.get());
+  return nullptr;
+}
+
+Result<> start_carrying(std::unique_ptr<Carried> carried) {
+  sigset_t all;
+  ::sigfillset(&all);
+  ::sigprocmask(SIG_SETMASK, &all, nullptr);  // NOLINT(concurrency-mt-unsafe): one thread yet
+  ::signal(SIGPIPE, SIG_IGN);                 // NOLINT(concurrency-mt-unsafe): one thread yet
+  pthread_t thread{};
+  const int error = ::pthread_create(&thread, nullptr, carry, carried.get());
+  if (error != 0) return syscall_failure(error, "start a thread");
+  (void)carried.release();  // the thread's now
+  ::pthread_detach(thread);
+  return {};
+}
+
+// In cgroup v2 and v1. Without either, running out of memory cannot be told from a signal.
+UniqueFd open_memory_events() {
+  for (const char* path :
+       {"/sys/fs/cgroup/memory.events", "/sys/fs/cgroup/memory/memory.oom_control"}) {
+    if (auto opened = open_file(path, O_RDONLY)) return std::move(*opened);
+  }
+  return UniqueFd();
+}
+
+Result<UniqueFd> open_directory(int directory, const char* name) {
+  return open_at(directory, name, O_RDONLY | O_DIRECTORY);
+}
+
+// The workspace begins as a copy, and a second one stays as it is, to compare with.
+Result<UniqueFd> copy_base(const std::string& base, int store) {
+  const UniqueFd from = TRY(open_file(base, O_RDONLY | O_DIRECTORY));
+  const UniqueFd workspace = TRY(open_file(kWorkspace, O_RDONLY | O_DIRECTORY));
+  if (::mkdirat(store, kPristine, 0700) != 0) return syscall_failure("mkdir", kPristine);
+  UniqueFd pristine = TRY(open_directory(store, kPristine));
+  TRY(copy_tree(from.get(), workspace.get(), Unreadable::LeftOut));
+  TRY(copy_tree(workspace.get(), pristine.get(), Unreadable::LeftOut));
+  return pristine;
+}
+
+// An image may have these already, and some engines then give them its modes.
+void open_scratch() {
+  constexpr mode_t kAnybody = 01777;
+  ::chmod(kWorkspace, 0755);
+  ::chmod("/tmp", kAnybody);
+}
+
+Result<> use_store(const wire::ContainerOrders& orders, InitSetup& setup) {
+  if (orders.store.empty()) return {};
+  setup.store = TRY(open_file(orders.store, O_RDONLY | O_DIRECTORY));
+  if (::symlinkat(kWorkspace, setup.store.get(), kFirstLayer) != 0)
+    return syscall_failure("link", kFirstLayer);
+  setup.is_copied = true;
+  if (!orders.base.empty()) setup.base = TRY(copy_base(orders.base, setup.store.get()));
+  return {};
+}
+
+}  // namespace
+
+Result<InitSetup> take_container_orders() {
+  const wire::ContainerOrders orders = TRY(read_orders());
+  InitSetup setup;
+  setup.ttl = std::chrono::milliseconds(static_cast<std::int64_t>(orders.ttl_ms));
+  setup.idle_timeout = std::chrono::milliseconds(static_cast<std::int64_t>(orders.idle_ms));
+  setup.environment = orders.environment;
+  setup.working_directory = orders.working_directory;
+  setup.watched_memory_bytes = orders.watched_memory_bytes;
+  setup.watched_millicpus = orders.watched_millicpus;
+  setup.oom_events = open_memory_events();
+  open_scratch();
+  TRY(use_store(orders, setup));
+  auto carried = std::make_unique<Carried>();
+  auto [ours, theirs] = TRY(make_socket_pair(SocketKind::Stream));
+  setup.connection = std::move(ours);
+  carried->socket = std::move(theirs);
+  if (orders.ends_with_connection != 0) {
+    auto [control, owner] = TRY(make_socket_pair(SocketKind::Packets));
+    setup.control = std::move(control);
+    carried->owner = std::move(owner);
+  }
+  TRY(start_carrying(std::move(carried)));
+  return setup;
+}
+
+}  // namespace nutshell::init

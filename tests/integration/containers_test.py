@@ -1,0 +1,467 @@
+#!/usr/bin/env python3
+"""Sandboxes in containers of real engines: the contract, the protections as seen from inside and by
+the engine's inspect, and what is left when the engine, or somebody else, ends them.
+
+scripts/engine starts the engines; one that cannot be had is skipped, with the reason. They go on
+running for the next suite: scripts/engine stop ends them.
+"""
+import contextlib
+import json
+import os
+import re
+import signal
+import socket
+import subprocess
+import sys
+import threading
+import time
+from pathlib import Path
+
+from engines import IMAGE, Engine, UnixConnection
+from support import (REPOSITORY, Skip, Suite, call, call_json, create, destroy,
+                     expect, expect_equal, expect_outcome, expect_refusal, is_listed, repetitions,
+                     sandbox, scratch, start, wait_until)
+
+suite = Suite()
+ENGINES = ("docker", "podman")
+_started = {}
+
+
+def engine(kind="docker"):
+    if os.geteuid() != 0:
+        raise Skip("engines are started as root")
+    if kind not in _started:
+        try:
+            _started[kind] = Engine(kind)
+        except Skip as reason:
+            _started[kind] = reason
+    if isinstance(_started[kind], Skip):
+        raise _started[kind]
+    _started[kind].use()
+    return _started[kind]
+
+
+def flags(where, *more):
+    return ["--backend", where.backend, "--image", IMAGE, *more]
+
+
+def shell(where, script, *more):
+    return call_json("run", *flags(where, *more), "--", "sh", "-c", script)
+
+
+def on_every_engine(function):
+    for kind in ENGINES:
+        def case(kind=kind):
+            function(engine(kind))
+        case.__name__ = f"{function.__name__}_on_{kind}"
+        suite.case(case)
+    return function
+
+
+# The contract -----------------------------------------------------------------------------------
+
+@on_every_engine
+def conformance(where):
+    """The same C++ suite that native sandboxes pass."""
+    programs = Path(os.environ.get("NUTSHELL_TEST_BIN", REPOSITORY / "build/release/tests"))
+    program = programs / "conformance_test"
+    if not program.exists():
+        raise Skip(f"{program} is not built")
+    done = subprocess.run(
+        [program, f"--gtest_filter=*/{where.backend}"], capture_output=True, text=True, timeout=500,
+        env={**os.environ, "NUTSHELL_CONFORMANCE_IMAGE": IMAGE})
+    failed = re.findall(r"^\[  FAILED  \] (\S+)", done.stdout, re.M)
+    ran = re.search(r"\[  PASSED  \] (\d+) tests?", done.stdout)
+    expect(done.returncode == 0 and not failed, f"failed: {sorted(set(failed))}")
+    expect(ran and int(ran.group(1)) > 20, f"too few ran: {done.stdout[-200:]}")
+
+
+@on_every_engine
+def run_gives_output_and_status(where):
+    answer = shell(where, "echo out; echo err >&2; exit 3")
+    expect_outcome(answer, "exited", 3)
+    expect_equal((answer["stdout"], answer["stderr"]), ("out\n", "err\n"), "output")
+    expect(not any(name.startswith("nutshell-") for name in where.containers()),
+           f"left: {where.containers()}")
+
+
+@suite.case
+def files_and_tools_work():
+    where = engine()
+    with sandbox(*flags(where)) as made, scratch() as directory:
+        (directory / "in").write_bytes(bytes(range(256)) * 400)
+        expect_equal(call("cp", str(directory / "in"), f"{made}:/workspace/in").status, 0, "cp in")
+        expect_equal(call("cp", f"{made}:/workspace/in", str(directory / "out")).status, 0, "cp out")
+        expect((directory / "out").read_bytes() == (directory / "in").read_bytes(), "bytes differ")
+        for tool, given, wanted in (
+                ("write", {"path": "a.txt", "content": "one\ntwo\n"}, ""),
+                ("read", {"path": "a.txt"}, "two"),
+                ("edit", {"path": "a.txt", "old_string": "two", "new_string": "three"}, ""),
+                ("grep", {"pattern": "thr.e"}, "three"),
+                ("ls", {}, "a.txt"), ("find", {"name": "*.txt"}, "a.txt"),
+                ("bash", {"command": "cat a.txt | wc -l"}, "2"),
+                ("git", {"args": "init"}, "epository")):
+            ended = call("tool", "call", tool, "-s", made, json.dumps(given))
+            expect(ended.status == 0 and wanted in ended.stdout.decode(), f"{tool}: {ended!r}")
+
+
+@suite.case
+def workspace_is_copied_compared_applied_and_taken_back():
+    where = engine()
+    with scratch() as directory:
+        (directory / "kept").write_text("old\n")
+        (directory / "gone").write_text("x\n")
+        os.chmod(directory / "kept", 0o644)
+        made = create(*flags(where, "--workspace", str(directory)))
+        try:
+            ended = call("exec", made, "--", "sh", "-c", "echo new > kept; rm gone; echo y > made")
+            expect_equal(ended.status, 0, f"exec {ended!r}")
+            expect_equal((directory / "kept").read_text(), "old\n", "the host's file")
+            shown = call("diff", made).stdout.decode()
+            expect(all(name in shown for name in ("kept", "gone", "made")), f"diff: {shown}")
+            state = call("checkpoint", made).stdout.decode().strip()
+            call("exec", made, "--", "sh", "-c", "echo worse > kept; mkdir d; echo z > d/z")
+            ended = call("rollback", made, state)
+            expect_equal(ended.status, 0, f"rollback {ended!r}")
+            text = call("exec", made, "--", "sh", "-c", "cat kept; ls").stdout
+            expect_equal(text, b"new\nkept\nmade\n", "what the checkpoint had")
+            ended = call("apply", made)
+            expect_equal(ended.status, 0, f"apply {ended!r}")
+            expect_equal((directory / "kept").read_text(), "new\n", "the applied file")
+            expect(not (directory / "gone").exists() and (directory / "made").exists(), "applied")
+        finally:
+            destroy(made)
+
+
+# Protections, from inside and from inspect ------------------------------------------------------
+
+@on_every_engine
+def protections_hold_inside(where):
+    script = ("grep -E '^(CapBnd|CapEff|NoNewPrivs|Seccomp):' /proc/self/status; id -u;"
+              "cat /proc/net/dev | grep -c :; touch /x 2>&1; ulimit -n; ulimit -c;"
+              "grep ' / ' /proc/mounts | cut -d' ' -f4 | cut -d, -f1;"
+              "head -c 1 /proc/kcore 2>/dev/null | wc -c; ls /proc/acpi | wc -l;"
+              "ls /var/run/docker.sock /run/podman 2>/dev/null")
+    lines = shell(where, script)["stdout"].splitlines()
+    for wanted in ("CapBnd:\t0000000000000000", "CapEff:\t0000000000000000", "NoNewPrivs:\t1",
+                   "Seccomp:\t2", "1000", "1024", "ro"):
+        expect(wanted in lines, f"{wanted!r} is not in {lines}")
+    expect(any("Read-only" in line for line in lines), f"the root can be written: {lines}")
+    expect_equal(lines[-2:], ["0", "0"], "what masked paths show")
+
+
+@suite.case
+def protections_are_what_inspect_says():
+    where = engine()
+    with sandbox(*flags(where, "--memory", "64m", "--cpus", "0.5", "--pids", "20")) as made:
+        seen = where.inspect(made)
+        host = seen["HostConfig"]
+        wanted = {"NetworkMode": "none", "ReadonlyRootfs": True, "Privileged": False,
+                  "AutoRemove": True, "Memory": 64 << 20, "MemorySwap": 64 << 20,
+                  "NanoCpus": 500_000_000, "PidsLimit": 22, "CapDrop": ["ALL"], "CapAdd": None,
+                  "Devices": None, "IpcMode": "private", "PidMode": "", "UTSMode": "",
+                  "UsernsMode": "", "Binds": None}
+        found = {name: host.get(name) or (None if value is None else host.get(name))
+                 for name, value in wanted.items()}
+        expect_equal(found, wanted, "HostConfig")
+        expect("no-new-privileges" in host["SecurityOpt"][0], f"{host['SecurityOpt']}")
+        expect("/proc/kcore" in host["MaskedPaths"], f"{host['MaskedPaths']}")
+        expect_equal(seen["Config"]["User"], "1000:1000", "user")
+        mounts = [(one["Type"], one["Destination"], one["RW"]) for one in seen["Mounts"]]
+        expect_equal(mounts, [("volume", "/.nutshell/bin", False)], "mounts")
+
+
+@suite.case
+def secrets_are_not_shown_by_inspect():
+    where = engine()
+    with sandbox(*flags(where, "--env", "TOKEN=hunter2-nutshell")) as made:
+        expect("hunter2" not in json.dumps(where.inspect(made)), "inspect shows the environment")
+        text = call("exec", made, "--", "sh", "-c", "echo $TOKEN").stdout
+        expect_equal(text, b"hunter2-nutshell\n", "the variable")
+
+
+@on_every_engine
+def memory_limit_is_named(where):
+    answer = call_json("run", *flags(where, "--memory", "32m"), "--", "tail", "/dev/zero")
+    expect(answer["outcome"] == "out_of_memory", f"{answer['outcome']} {answer.get('detail')}")
+
+
+@suite.case
+def command_cannot_end_its_own_connection():
+    where = engine()
+    with sandbox(*flags(where)) as made:
+        call("exec", made, "--", "true")  # the first connection came with the start; not this one
+        answer = call_json("exec", made, "--", "sh", "-c", "echo begun; kill -9 -1; sleep 1")
+        expect(answer["outcome"] in ("signalled", "exited"), f"{answer['outcome']}")
+        expect_equal(answer["stdout"], "begun\n", "output")
+        expect_equal(call("exec", made, "--", "echo", "alive").stdout, b"alive\n", "the next")
+
+
+@suite.case
+def engine_socket_cannot_be_mounted():
+    where = engine()
+    for source in (where.socket, str(Path(where.socket).parent), "/"):
+        ended = call("run", *flags(where, "--unsafe-mount", f"{source}:/mnt"), "--", "true")
+        expect(ended.status == 125, f"{source} was mounted: {ended!r}")
+
+
+@suite.case
+def hostile_image_settings_are_overridden():
+    where = engine()
+    status, made = where.ask("POST", "/containers/create?name=hostile-maker",
+                             {"Image": IMAGE, "Cmd": ["true"]})
+    expect_equal(status, 201, f"create {made}")
+    try:
+        config = {"Entrypoint": ["/bin/false"], "Cmd": ["x"], "User": "0:0",
+                  "WorkingDir": "/proc/self/fd/3", "Volumes": {"/data": {}},
+                  "Env": ["LD_PRELOAD=/x.so", "HOME=/root", "MINE=image"],
+                  "Healthcheck": {"Test": ["CMD", "/bin/false"], "Interval": 1000000000},
+                  "Labels": {"nutshell.id": "000000000000", "nutshell.scope": "x"}}
+        status, made = where.ask("POST", "/commit?container=hostile-maker&repo=hostile", config)
+        expect_equal(status, 201, f"commit {made}")
+        answer = call_json("run", "--backend", "docker", "--image", "hostile", "--", "sh", "-c",
+                           "id -u; pwd; echo $HOME $MINE; touch /data/x 2>/dev/null || echo no")
+        expect_equal(answer["stdout"], "1000\n/workspace\n/workspace image\nno\n", "inside")
+        volumes = where.ask("GET", "/volumes")[1]["Volumes"] or []
+        expect(all(one["Name"].startswith("nutshell-init-") for one in volumes),
+               f"anonymous volumes are left: {[one['Name'] for one in volumes]}")
+    finally:
+        where.ask("DELETE", "/containers/hostile-maker?force=1")
+        where.ask("DELETE", "/images/hostile?force=1")
+
+
+@suite.case
+def scratch_like_image_works():
+    """An image with nothing in it: our program is the only one there is."""
+    where = engine()
+    empty = subprocess.run(["tar", "-cf", "-", "--files-from", "/dev/null"], capture_output=True,
+                           check=True).stdout
+    connection = UnixConnection(where.socket)
+    connection.request("POST", "/v1.41/images/create?fromSrc=-&repo=empty", empty,
+                       {"Content-Type": "application/x-tar"})
+    connection.getresponse().read()
+    try:
+        with sandbox("--backend", "docker", "--image", "empty") as made, scratch() as directory:
+            (directory / "f").write_text("x")
+            expect_equal(call("cp", str(directory / "f"), f"{made}:/workspace/f").status, 0, "cp")
+            ended = call("tool", "call", "ls", "-s", made, "{}")
+            expect(b"f" in ended.stdout, f"{ended!r}")
+            expect_equal(call("exec", made, "--", "true").status, 127, "no command is there")
+    finally:
+        where.ask("DELETE", "/images/empty?force=1")
+
+
+# Ends -------------------------------------------------------------------------------------------
+
+@on_every_engine
+def dead_caller_leaves_nothing(where):
+    process = start("run", *flags(where), "--", "sh", "-c", "echo begun; sleep 600")
+    process.stdout.readline()
+    expect(any(name.startswith("nutshell-") for name in where.containers()), "no container")
+    process.send_signal(signal.SIGKILL)
+    process.wait()
+    gone = wait_until(lambda: not any(name.startswith("nutshell-") for name in where.containers()),
+                      20)
+    expect(gone, f"left: {where.containers()}")
+
+
+@on_every_engine
+def ttl_ends_it_without_anybody(where):
+    made = create(*flags(where, "--ttl", "2s"))
+    gone = wait_until(lambda: f"nutshell-{made}" not in where.containers(), 20)
+    expect(gone, f"left: {where.containers()}")
+
+
+@suite.case
+def killed_paused_and_removed_under_us():
+    where = engine()
+    for end in ("/kill", "?force=1"):
+        made = create(*flags(where))
+        process = start("exec", made, "--json", "--", "sleep", "600")
+        time.sleep(1)
+        method = "POST" if end == "/kill" else "DELETE"
+        where.ask(method, f"/containers/nutshell-{made}{end}")
+        output, _ = process.communicate(timeout=30)
+        expect(json.loads(output)["outcome"] in ("lost", "out_of_memory"), f"{output[:200]}")
+        expect(wait_until(lambda: not is_listed(made), 20), "it is still listed")
+        ended = call("exec", made, "--", "true")
+        expect(ended.status == 125, f"{ended!r}")
+    with sandbox(*flags(where)) as made:
+        where.ask("POST", f"/containers/nutshell-{made}/pause")
+        ended = call("exec", made, "--", "true")
+        expect_refusal(ended, "pause")
+        where.ask("POST", f"/containers/nutshell-{made}/unpause")
+        expect_equal(call("exec", made, "--", "echo", "on").stdout, b"on\n", "resumed")
+
+
+@suite.case
+def missing_image_is_an_error_in_time():
+    where = engine()
+    ended = call("run", "--backend", "docker", "--image", "localhost:1/no/such:image", "--", "true")
+    expect_refusal(ended, "pull localhost:1/no/such:image")
+    expect_refusal(call("run", "--backend", "docker", "--image", "--privileged", "--", "true"))
+    expect_refusal(call("run", "--backend", "docker", "--", "true"), "image")
+
+
+@suite.case
+def emptied_volume_is_filled_again():
+    where = engine()
+    shell(where, "true")
+    for volume in where.ask("GET", "/volumes")[1]["Volumes"]:
+        where.ask("DELETE", f"/volumes/{volume['Name']}")
+        where.ask("POST", "/volumes/create", {"Name": volume["Name"]})
+    expect_outcome(shell(where, "exit 4"), "exited", 4)
+
+
+@suite.case
+def gc_takes_only_what_is_ours():
+    where = engine()
+    where.ask("POST", "/containers/create?name=somebody-elses",
+              {"Image": IMAGE, "Cmd": ["sleep", "60"],
+               "Labels": {"nutshell.id": "aaaaaaaaaaaa", "nutshell.expires": "1",
+                          "nutshell.spec": "{}"}})
+    try:
+        expect_equal(call("gc").status, 0, "gc")
+        expect("somebody-elses" in where.containers(), "gc took a container that is not ours")
+    finally:
+        where.ask("DELETE", "/containers/somebody-elses?force=1")
+
+
+# An engine in trouble ---------------------------------------------------------------------------
+
+@suite.case
+def frozen_engine_is_an_error_in_time():
+    where = engine()
+    with sandbox(*flags(where)) as made:
+        pid = where.pid()
+        os.kill(pid, signal.SIGSTOP)
+        try:
+            for words in (["run", *flags(where), "--", "true"], ["exec", made, "--", "true"],
+                          ["destroy", made])[:repetitions(2, 3, 3)]:
+                ended = call(*words, seconds=80)
+                expect(ended.status == 125, f"{words[0]}: {ended!r}")
+        finally:
+            os.kill(pid, signal.SIGCONT)
+        expect_equal(call("exec", made, "--", "echo", "on").stdout, b"on\n", "after the thaw")
+
+
+@suite.case
+def restarted_engine_ends_its_sandboxes_and_goes_on():
+    where = engine()
+    made = create(*flags(where))
+    process = start("exec", made, "--json", "--", "sleep", "600")
+    time.sleep(1)
+    where.restart()
+    output, _ = process.communicate(timeout=60)
+    expect(json.loads(output)["outcome"] == "lost", f"{output[:200]}")
+    expect(not is_listed(made), "it is still listed")
+    expect_outcome(shell(where, "exit 5"), "exited", 5)
+    gone = wait_until(lambda: f"nutshell-{made}" not in where.containers(), 20)
+    expect(gone, f"left: {where.containers()}")
+
+
+@contextlib.contextmanager
+def liar(answers):
+    """A socket that answers what no engine would: the only thing here that is not real."""
+    with scratch() as directory:
+        path = str(directory / "engine.sock")
+        listener = socket.socket(socket.AF_UNIX)
+        listener.bind(path)
+        listener.listen(8)
+        ended = threading.Event()
+
+        def serve():
+            while not ended.is_set():
+                with contextlib.suppress(OSError):
+                    peer, _ = listener.accept()
+                    threading.Thread(target=tell, args=(peer,), daemon=True).start()
+
+        def tell(peer):
+            with contextlib.suppress(OSError), peer:
+                while not ended.is_set():
+                    request = peer.recv(65536)
+                    if not request:
+                        return
+                    ping = b"HTTP/1.1 200 OK\r\nApi-Version: 1.41\r\nContent-Length: 2\r\n\r\nOK"
+                    if b"/_ping" in request and answers is not GARBAGE:
+                        peer.sendall(ping)
+                        continue
+                    for piece in answers():
+                        peer.sendall(piece)
+                    return
+
+        threading.Thread(target=serve, daemon=True).start()
+        try:
+            yield f"unix://{path}"
+        finally:
+            ended.set()
+            listener.close()
+
+
+def GARBAGE():
+    yield os.urandom(4096)
+
+
+def half_a_body():
+    yield b"HTTP/1.1 200 OK\r\nContent-Length: 100000\r\n\r\n{\"MemoryLimit\": tr"
+
+
+def endless_body():
+    yield b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n"
+    while True:
+        yield b"10000\r\n" + b"[" * 65536 + b"\r\n"
+
+
+def endless_head():
+    yield b"HTTP/1.1 200 OK\r\n"
+    while True:
+        yield b"X-More: " + b"x" * 60000 + b"\r\n"
+
+
+def wrong_types():
+    body = b'{"MemoryLimit": "yes", "NCPU": {}, "SecurityOptions": 7, "OSType": ["linux"]}'
+    yield b"HTTP/1.1 200 OK\r\nContent-Length: %d\r\n\r\n%s" % (len(body), body)
+
+
+@suite.case
+def lying_engine_is_an_error_in_time():
+    if os.geteuid() != 0:
+        raise Skip("one user is enough")
+    for answers in (GARBAGE, half_a_body, endless_body, endless_head, wrong_types):
+        with liar(answers) as address:
+            os.environ["DOCKER_HOST"] = address
+            ended = call("run", "--backend", "docker", "--image", IMAGE, "--", "true", seconds=60)
+            expect(ended.status == 125, f"{answers.__name__}: {ended!r}")
+
+
+@suite.case
+def absent_engine_disturbs_nobody():
+    os.environ["DOCKER_HOST"] = os.environ["CONTAINER_HOST"] = "unix:///nowhere/engine.sock"
+    expect_equal(call("list").status, 0, "list without an engine")
+    expect_refusal(call("exec", "000000000000", "--", "true"), "no sandbox")
+    expect_refusal(call("run", "--backend", "docker", "--image", IMAGE, "--", "true"), "engine")
+
+
+@suite.case
+def many_at_once():
+    where = engine()
+    count = repetitions(8, 12, 100)
+    results = []
+    gate = threading.Semaphore(8)
+
+    def one(number):
+        with gate:
+            results.append(shell(where, f"exit {number % 100}")["exit_code"])
+
+    threads = [threading.Thread(target=one, args=(number,)) for number in range(count)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    expect_equal(sorted(results), sorted(number % 100 for number in range(count)), "exit codes")
+    expect(not any(name.startswith("nutshell-") for name in where.containers()),
+           f"left: {where.containers()}")
+
+
+if __name__ == "__main__":
+    sys.exit(suite.run())

@@ -1,0 +1,77 @@
+"""Real container engines for the suites: scripts/engine starts them, and nothing else is touched."""
+import http.client
+import json
+import os
+import socket
+import subprocess
+
+from support import REPOSITORY, Skip
+
+ENGINE = str(REPOSITORY / "scripts/engine")
+IMAGE = "nutshell-test"
+VARIABLES = {"docker": "DOCKER_HOST", "runsc": "DOCKER_HOST", "podman": "CONTAINER_HOST"}
+CANNOT = 77
+
+
+class Engine:
+    """One that runs. Its address goes into the environment of whatever is started meanwhile."""
+
+    def __init__(self, kind):
+        done = subprocess.run([ENGINE, "start", kind], capture_output=True, text=True, timeout=300)
+        if done.returncode == CANNOT:
+            raise Skip(done.stderr.strip().splitlines()[-1])
+        if done.returncode != 0:
+            raise RuntimeError(f"scripts/engine start {kind}: {done.stderr}")
+        self.kind = kind
+        self.address = done.stdout.strip()
+        self.socket = self.address.removeprefix("unix://")
+        self.backend = "podman" if kind == "podman" else "docker"
+
+    def environment(self):
+        kept = {name: value for name, value in os.environ.items()
+                if name not in ("DOCKER_HOST", "CONTAINER_HOST", "DOCKER_CONTEXT")}
+        return {**kept, VARIABLES[self.kind]: self.address}
+
+    def use(self):
+        """Makes it the one that this process's children find; the other kind finds none."""
+        for name in ("DOCKER_HOST", "CONTAINER_HOST"):
+            os.environ[name] = "unix:///nowhere/engine.sock"
+        os.environ[VARIABLES[self.kind]] = self.address
+
+    def pid(self):
+        return int(subprocess.run([ENGINE, "pid", self.kind], capture_output=True, text=True,
+                                  check=True, timeout=30).stdout)
+
+    def restart(self):
+        subprocess.run([ENGINE, "restart", self.kind], check=True, capture_output=True, timeout=120)
+
+    def stop(self):
+        subprocess.run([ENGINE, "stop", self.kind], capture_output=True, timeout=120)
+
+    def ask(self, method, path, body=None):
+        connection = UnixConnection(self.socket)
+        text = json.dumps(body) if body is not None else None
+        connection.request(method, "/v1.41" + path, text, {"Content-Type": "application/json"})
+        answer = connection.getresponse()
+        text = answer.read()
+        connection.close()
+        return answer.status, json.loads(text) if text[:1] in (b"{", b"[") else None
+
+    def inspect(self, sandbox):
+        return self.ask("GET", f"/containers/nutshell-{sandbox}/json")[1]
+
+    def containers(self):
+        """Names of all, ours or not."""
+        return [name.lstrip("/") for one in self.ask("GET", "/containers/json?all=1")[1]
+                for name in one["Names"]]
+
+
+class UnixConnection(http.client.HTTPConnection):
+    def __init__(self, path):
+        super().__init__("localhost", timeout=60)
+        self.path = path
+
+    def connect(self):
+        self.sock = socket.socket(socket.AF_UNIX)
+        self.sock.settimeout(self.timeout)
+        self.sock.connect(self.path)
