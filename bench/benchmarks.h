@@ -27,5 +27,6 @@ Result<std::vector<Row>> bench_tools(const Options& options);
 Result<std::vector<Row>> bench_audit(const Options& options);
 Result<std::vector<Row>> bench_daemon(const Options& options);
 Result<std::vector<Row>> bench_mcp(const Options& options);
+Result<std::vector<Row>> bench_docker(const Options& options);
 
 }  // namespace nutshell::bench

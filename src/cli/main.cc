@@ -121,6 +121,12 @@ void add_commands(CLI::App& app, Program& program, const std::vector<std::string
     add_command(line, program, command, flags);
 }
 
+// Somebody at a terminal sees what takes long, on one line that is gone when it is over.
+std::function<void(const std::string&)> progress_line() {
+  if (::isatty(STDERR_FILENO) == 0) return nullptr;
+  return [](const std::string& text) { fmt::print(stderr, "\r{}\033[K", text); };
+}
+
 // The parser's own messages know nothing of suggestions.
 int explain_parse_error(const CLI::App& app, const CLI::ParseError& error) {
   const auto chosen = app.get_subcommands();
@@ -234,7 +240,7 @@ int run_program(int argc, char** argv) {
   open_missing_descriptors();
   std::error_code error;
   const auto self = std::filesystem::read_symlink("/proc/self/exe", error);
-  Runtime runtime({&init::run_init, self.parent_path()});
+  Runtime runtime({&init::run_init, self.parent_path(), {}, progress_line()});
   Program program{runtime, {}, {}, nullptr};
   CLI::App app("A shell for AI agents that they cannot crack.", "nutshell");
   app.formatter(std::make_shared<UsageFormatter>());

@@ -3,6 +3,7 @@
 #include <fcntl.h>
 #include <poll.h>
 #include <pthread.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -105,6 +106,14 @@ void open_scratch() {
   ::chmod("/tmp", kAnybody);
 }
 
+// Whoever makes a container needs more of them than its commands may have.
+Result<> limit_open_files(std::uint64_t count) {
+  const rlimit limit{count, count};
+  if (count != 0 && ::setrlimit(RLIMIT_NOFILE, &limit) != 0)
+    return syscall_failure("limit", "open files");
+  return {};
+}
+
 Result<> use_store(const wire::ContainerOrders& orders, InitSetup& setup) {
   if (orders.store.empty()) return {};
   setup.store = TRY(open_file(orders.store, O_RDONLY | O_DIRECTORY));
@@ -138,6 +147,7 @@ Result<InitSetup> take_container_orders() {
     setup.control = std::move(control);
     carried->owner = std::move(owner);
   }
+  TRY(limit_open_files(orders.open_files));
   TRY(start_carrying(std::move(carried)));
   return setup;
 }

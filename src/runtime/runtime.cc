@@ -95,9 +95,9 @@ Result<SandboxStatus> Runtime::find(const std::string& id) {
   }
   std::vector<SandboxStatus> matches;
   // A whole id is found in its backend, whatever ails those behind it.
-  for (const BackendEntry& entry : backend_registry()) {
+  for (const BackendEntry& entry : backends()) {
     for (SandboxStatus& status : TRY(TRY(backend(entry.name))->list())) {
-      status.spec.backend = entry.name;
+      if (!context_.daemon) status.spec.backend = entry.name;
       if (status.id == id) return status;
       if (status.id.starts_with(id)) matches.push_back(std::move(status));
     }

@@ -31,9 +31,10 @@ struct ContainerOrders {
   std::uint8_t ends_with_connection = 0;  // the sandbox ends with that first connection
   std::uint64_t watched_memory_bytes = 0;
   std::uint32_t watched_millicpus = 0;
+  std::uint64_t open_files = 0;  // of every process; zero: as it is
   void fields(auto& visit) {
     visit(ttl_ms, idle_ms, environment, working_directory, store, base, ends_with_connection,
-          watched_memory_bytes, watched_millicpus);
+          watched_memory_bytes, watched_millicpus, open_files);
   }
 };
 

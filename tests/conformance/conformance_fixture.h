@@ -2,10 +2,9 @@
 // daemon that has it. A new backend is found here by itself.
 #pragma once
 
+#include <fcntl.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
-
-#include <fcntl.h>
 #include <spawn.h>
 #include <sys/syscall.h>
 #include <unistd.h>

@@ -5,7 +5,7 @@ import os
 import socket
 import subprocess
 
-from support import REPOSITORY, Skip
+from support import REPOSITORY, Skip, call_json
 
 ENGINE = str(REPOSITORY / "scripts/engine")
 IMAGE = "nutshell-test"
@@ -27,11 +27,6 @@ class Engine:
         self.socket = self.address.removeprefix("unix://")
         self.backend = "podman" if kind == "podman" else "docker"
 
-    def environment(self):
-        kept = {name: value for name, value in os.environ.items()
-                if name not in ("DOCKER_HOST", "CONTAINER_HOST", "DOCKER_CONTEXT")}
-        return {**kept, VARIABLES[self.kind]: self.address}
-
     def use(self):
         """Makes it the one that this process's children find; the other kind finds none."""
         for name in ("DOCKER_HOST", "CONTAINER_HOST"):
@@ -44,9 +39,6 @@ class Engine:
 
     def restart(self):
         subprocess.run([ENGINE, "restart", self.kind], check=True, capture_output=True, timeout=120)
-
-    def stop(self):
-        subprocess.run([ENGINE, "stop", self.kind], capture_output=True, timeout=120)
 
     def ask(self, method, path, body=None):
         connection = UnixConnection(self.socket)
@@ -75,3 +67,29 @@ class UnixConnection(http.client.HTTPConnection):
         self.sock = socket.socket(socket.AF_UNIX)
         self.sock.settimeout(self.timeout)
         self.sock.connect(self.path)
+
+
+_started = {}
+
+
+def engine(kind="docker"):
+    """Started once, and chosen for whatever is called next."""
+    if os.geteuid() != 0:
+        raise Skip("engines are started as root")
+    if kind not in _started:
+        try:
+            _started[kind] = Engine(kind)
+        except Skip as reason:
+            _started[kind] = reason
+    if isinstance(_started[kind], Skip):
+        raise _started[kind]
+    _started[kind].use()
+    return _started[kind]
+
+
+def flags(where, *more):
+    return ["--backend", where.backend, "--image", IMAGE, *more]
+
+
+def shell(where, script, *more):
+    return call_json("run", *flags(where, *more), "--", "sh", "-c", script)

@@ -77,7 +77,9 @@ Json ulimits_of(const ContainerPlan& plan) {
   // A little more than the disk: a full disk says ENOSPC, and does not kill with SIGXFSZ.
   constexpr std::uint64_t kBeyondDisk = 1U << 20U;
   Json limits = Json::array();
-  limits.push_back(limit_of("nofile", plan.spec.limits.open_files));
+  // A runtime needs some to make the container; init lowers it to what was asked for.
+  constexpr std::uint64_t kLeastFiles = 256;
+  limits.push_back(limit_of("nofile", std::max(plan.spec.limits.open_files, kLeastFiles)));
   limits.push_back(limit_of("core", 0));
   limits.push_back(limit_of("fsize", plan.spec.limits.disk_bytes + kBeyondDisk));
   if (plan.engine == EngineKind::Podman) limits.push_back(limit_of("nproc", kPodmanProcesses));

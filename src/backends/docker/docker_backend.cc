@@ -113,8 +113,10 @@ PullVisitor DockerBackend::progress_of(const std::string& name) const {
 Result<ImageFacts> DockerBackend::image_for(const std::string& name) {
   auto found = inspect_image(*engine_, name);
   if (found || found.error().code != ErrorCode::NotFound) return found;
-  TRY(pull_image(*engine_, name, TRY(registry_login(name, variable_of_process)),
-                 progress_of(name)));
+  const std::string login = TRY(registry_login(name, variable_of_process));
+  auto pulled = pull_image(*engine_, name, login, progress_of(name));
+  if (show_progress_) show_progress_("");
+  TRY(pulled);
   return inspect_image(*engine_, name);
 }
 
@@ -172,6 +174,7 @@ std::string DockerBackend::orders_for(const ContainerPlan& plan, Lifetime lifeti
   orders.idle_ms = static_cast<std::uint64_t>(spec.idle_timeout.count());
   orders.environment = environment_for(plan);
   orders.working_directory = spec.working_directory;
+  orders.open_files = spec.limits.open_files;
   orders.store = kStoreDirectory;
   if (!spec.workspace.empty()) orders.base = kBaseDirectory;
   orders.ends_with_connection = lifetime == Lifetime::WithCaller ? 1 : 0;

@@ -1,0 +1,105 @@
+#include "backends/docker/container_config.h"
+
+#include <gtest/gtest.h>
+
+#include <nlohmann/json.hpp>
+
+#include "backends/docker/engine_facts.h"
+#include "backends/docker/init_volume.h"
+
+namespace nutshell::docker {
+namespace {
+
+nlohmann::json body_of(const ContainerPlan& plan) {
+  return nlohmann::json::parse(create_body(plan));
+}
+
+TEST(ContainerConfig, AsksForEveryProtectionByName) {
+  const auto host = body_of({})["HostConfig"];
+  EXPECT_EQ(host["NetworkMode"], "none");
+  EXPECT_EQ(host["ReadonlyRootfs"], true);
+  EXPECT_EQ(host["Privileged"], false);
+  EXPECT_EQ(host["CapDrop"], nlohmann::json({"ALL"}));
+  EXPECT_EQ(host["SecurityOpt"], nlohmann::json({"no-new-privileges"}));
+  EXPECT_EQ(host["Memory"], host["MemorySwap"]);
+  EXPECT_EQ(host["PidsLimit"], 64 + 2);
+  EXPECT_EQ(host["NanoCpus"], 1'000'000'000);
+  EXPECT_EQ(host["LogConfig"]["Type"], "none");
+  EXPECT_EQ(host["AutoRemove"], true);
+  EXPECT_FALSE(host.contains("Binds"));
+  EXPECT_FALSE(host.contains("Devices"));
+}
+
+TEST(ContainerConfig, ImagesVolumesBecomeNothingToWriteTo) {
+  ContainerPlan plan;
+  plan.image.volumes = {"/data", "/workspace"};
+  const auto tmpfs = body_of(plan)["HostConfig"]["Tmpfs"];
+  EXPECT_EQ(tmpfs["/data"].get<std::string>().substr(0, 3), "ro,");
+  EXPECT_EQ(tmpfs["/workspace"].get<std::string>().substr(0, 3), "rw,");
+}
+
+TEST(ContainerConfig, HoldsNoVariableOfTheSandbox) {
+  ContainerPlan plan;
+  plan.spec.environment = {"TOKEN=hunter2"};
+  plan.labels = to_labels({"0123456789ab", "scope", plan.spec, milliseconds_now()});
+  EXPECT_EQ(create_body(plan).find("hunter2"), std::string::npos);
+}
+
+TEST(ContainerConfig, ScratchSizesAreTheDiskLimit) {
+  for (const std::uint64_t bytes : {4096ULL, 4ULL << 20U, (512ULL << 20U) + 1}) {
+    Limits limits;
+    limits.disk_bytes = bytes;
+    const ScratchSizes sizes = scratch_sizes(limits);
+    EXPECT_EQ(sizes.workspace + sizes.temporary, bytes);
+    EXPECT_GE(sizes.workspace, sizes.temporary);
+  }
+}
+
+TEST(SpecLabels, GiveTheSpecBack) {
+  Remembered before;
+  before.id = "0123456789ab";
+  before.scope = "scope";
+  before.spec.image = "debian";
+  before.spec.limits.processes = 7;
+  before.spec.labels = {{"a", "b\"c"}};
+  before.expires_at = milliseconds_now();
+  const auto after = from_labels(to_labels(before));
+  ASSERT_TRUE(after) << after.error().message;
+  EXPECT_EQ(after->spec.limits, before.spec.limits);
+  EXPECT_EQ(after->spec.labels, before.spec.labels);
+  EXPECT_EQ(after->spec.ttl, before.spec.ttl);
+  EXPECT_EQ(after->expires_at, before.expires_at);
+}
+
+TEST(SpecLabels, OfSomebodyElseAreNoneOfOurs) {
+  EXPECT_FALSE(from_labels({}));
+  EXPECT_FALSE(from_labels({{kIdLabel, "x"}, {"nutshell.spec", "[]"}, {"nutshell.expires", "1"}}));
+  EXPECT_FALSE(from_labels({{kIdLabel, "x"}, {"nutshell.spec", "{}"}, {"nutshell.expires", "-"}}));
+}
+
+TEST(InitArchive, EndsWithTheNameOfAWholeProgram) {
+  const std::string archive = make_init_archive(std::string(700, 'p'));
+  EXPECT_EQ(archive.size(), 512U + 1024U + 512U + 1024U);
+  EXPECT_EQ(archive.substr(0, 6), ".whole");
+  EXPECT_EQ(archive.substr(1536, 13), "nutshell-init");
+  EXPECT_EQ(archive[1536 + 156], '1');
+}
+
+TEST(EngineFacts, LimitsThatAnEngineLacksAreNamed) {
+  EngineFacts facts;
+  facts.has_seccomp = true;
+  SandboxSpec spec;
+  const auto refused = check_spec_here(facts, spec);
+  ASSERT_FALSE(refused);
+  EXPECT_NE(refused.error().message.find("pids: cannot be kept here"), std::string::npos);
+  spec.unsafe_without = {"pids"};
+  EXPECT_TRUE(check_spec_here(facts, spec));
+  spec.requirements = {{"memory", true}};
+  EXPECT_FALSE(check_spec_here(facts, spec));
+  facts.has_seccomp = false;
+  spec.requirements.clear();
+  EXPECT_FALSE(check_spec_here(facts, spec));
+}
+
+}  // namespace
+}  // namespace nutshell::docker
