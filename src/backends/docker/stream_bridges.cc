@@ -56,7 +56,7 @@ Result<UniqueFd> StreamBridges::add(http::Client::Upgraded upgraded) {
   try {
     bridge.thread = std::thread([&bridge] {
       // An error is the end of the stream: whoever reads it sees that, and asks why.
-      (void)http::relay(*bridge.transport, bridge.stream.get(), [] { return false; });
+      (void)http::relay(*bridge.transport, bridge.stream.get(), {[] { return false; }, nullptr});
       ::shutdown(bridge.stream.get(), SHUT_RDWR);
       ::shutdown(bridge.transport->descriptor(), SHUT_RDWR);
       bridge.is_over = true;
