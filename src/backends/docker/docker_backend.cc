@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 #include <unistd.h>
 
+#include <ctime>
 #include <nlohmann/json.hpp>
 
 #include "backends/docker/engine_json.h"
@@ -247,11 +248,25 @@ Result<> DockerBackend::stop(const std::string& id) {
   }
   auto removed =
       engine_->call({.method = "DELETE", .path = path_of(id, "?force=1&v=1"), .time = kStartTime});
-  // Gone, or going by itself at this moment: what was wanted.
-  const bool is_gone = !removed && (removed.error().code == ErrorCode::NotFound ||
-                                    removed.error().code == ErrorCode::AlreadyExists);
-  if (removed || is_gone) return {};
+  if (!removed && removed.error().code == ErrorCode::NotFound) return {};
+  // One that is ending is removed by the engine itself at this moment, which then says no to us.
+  auto gone = await_removal(id);
+  if (gone || removed) return gone;
   return Failure(std::move(removed).error());
+}
+
+Result<> DockerBackend::await_removal(const std::string& id) {
+  constexpr timespec kMoment{0, 10'000'000};
+  const Deadline deadline = Deadline::in(kAnswerTime);
+  for (;;) {
+    const auto there = engine_->call({.path = path_of(id, "/json")});
+    if (!there && there.error().code == ErrorCode::NotFound) return {};
+    if (!there) return Failure(there.error());
+    if (deadline.has_passed())
+      return failure(ErrorCode::DeadlineExceeded,
+                     fmt::format("container {} is not removed in time", container_name(id)));
+    ::nanosleep(&kMoment, nullptr);
+  }
 }
 
 Result<> DockerBackend::ask(const std::string& id, const char* action) {

@@ -69,6 +69,7 @@ class DockerBackend : public Backend {
   Result<std::vector<Found>> find_all();
   Result<> try_sandbox();
   void sweep_containers(SweepMode mode, SweepReport& report);
+  Result<> await_removal(const std::string& id);
   Result<> ask(const std::string& id, const char* action);
 
   EngineKind kind_;
