@@ -72,7 +72,6 @@ Result<std::unique_ptr<Log>> Log::open(AuditOptions options, const Notice& notic
 
 Log::~Log() {
   syncer_.request_stop();
-  changed_.notify_all();
 }
 
 Result<> Log::say(const Notice& notice, const std::string& action, const std::string& text) {
@@ -216,12 +215,13 @@ Result<std::uint64_t> Log::write_line(std::string_view encoded) {
 Result<std::uint64_t> Log::append(const Entry& entry) {
   const std::string encoded = encode_entry(entry);
   std::unique_lock lock(mutex_);
+  const bool was_durable = durable_id_ == last_.id;
   const std::uint64_t id = TRY(write_line(encoded));
   if (options_.durability == Durability::Kernel) {
     trouble_.clear();
     return id;
   }
-  changed_.notify_all();
+  if (was_durable) has_new_.notify_all();  // else the syncer comes to it anyway
   if (options_.durability != Durability::Each) return id;
   const std::uint64_t failures = failed_syncs_;
   changed_.wait(lock, [&] { return durable_id_ >= id || failed_syncs_ != failures; });
@@ -270,14 +270,14 @@ void Log::sync_once(std::unique_lock<std::mutex>& lock) {
 void Log::keep_durable(const std::stop_token& stop) {
   std::unique_lock lock(mutex_);
   while (!stop.stop_requested()) {
-    changed_.wait(lock, stop, [this] { return durable_id_ < last_.id; });
+    has_new_.wait(lock, stop, [this] { return durable_id_ < last_.id; });
     if (options_.durability == Durability::Group)
-      changed_.wait_for(lock, stop, options_.group_time, [] { return false; });
+      has_new_.wait_for(lock, stop, options_.group_time, [] { return false; });
     const std::uint64_t failures = failed_syncs_;
     sync_once(lock);
     // A disk that fails is asked again, but not at once.
     if (failed_syncs_ != failures)
-      changed_.wait_for(lock, stop, options_.group_time, [] { return false; });
+      has_new_.wait_for(lock, stop, options_.group_time, [] { return false; });
   }
 }
 

@@ -58,8 +58,9 @@ class Log {
 
   AuditOptions options_;
   std::mutex mutex_;
-  std::condition_variable_any changed_;
-  UniqueFd head_file_;  // locked
+  std::condition_variable_any has_new_;  // what is not durable yet
+  std::condition_variable_any changed_;  // what is
+  UniqueFd head_file_;                   // locked
   UniqueFd segment_;
   std::filesystem::path segment_path_;
   std::uint64_t segment_bytes_ = 0;

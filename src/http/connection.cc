@@ -1,8 +1,11 @@
 #include "http/connection.h"
 
+#include <sys/epoll.h>
+
 #include <algorithm>
 #include <array>
 
+#include "base/defer.h"
 #include "http/server.h"
 
 namespace nutshell::http {
@@ -131,7 +134,24 @@ Connection::Intake Connection::advance() {
   }
 }
 
-Result<std::string> Connection::read_body(std::size_t most, const Deadline& deadline) {
+Result<> Connection::await_input(std::size_t most, const Deadline& deadline, BodyWait* wait) {
+  Intake intake = read_more();
+  if (intake == Intake::Request) return {};
+  if (intake == Intake::Gone) return failure(ErrorCode::Unavailable, "the body was cut off");
+  if (wait != nullptr) wait->begin();
+  const Defer ended([wait] {
+    if (wait != nullptr) wait->end();
+  });
+  const std::size_t before = input_.size();
+  input_.resize(before + most);
+  auto got = transport_->read(input_.data() + before, most, deadline);
+  input_.resize(before + (got ? *got : 0));
+  if (TRY(got) == 0) return failure(ErrorCode::Unavailable, "the body was cut off");
+  return {};
+}
+
+Result<std::string> Connection::read_body(std::size_t most, const Deadline& deadline,
+                                          BodyWait* wait) {
   if (!body_.empty()) {
     std::string piece = body_.substr(0, most);
     body_.erase(0, piece.size());
@@ -145,13 +165,22 @@ Result<std::string> Connection::read_body(std::size_t most, const Deadline& dead
       return piece;
     }
     if (parser_.is_done()) break;
-    const std::size_t before = input_.size();
-    input_.resize(before + piece.size());
-    auto got = transport_->read(input_.data() + before, piece.size(), deadline);
-    input_.resize(before + (got ? *got : 0));
-    if (TRY(got) == 0) return failure(ErrorCode::Unavailable, "the body was cut off");
+    TRY(await_input(piece.size(), deadline, wait));
   }
   return std::string();
+}
+
+int Connection::hang_up_descriptor() {
+  if (is_released()) return -1;
+  if (hang_up_.is_open()) return hang_up_.get();
+  UniqueFd watcher(::epoll_create1(EPOLL_CLOEXEC));
+  epoll_event event{};
+  // A Unix socket tells an end from a half-close; a TCP connection cannot.
+  event.events = remote_.process ? EPOLLHUP : EPOLLRDHUP | EPOLLHUP;
+  const int socket = transport_->descriptor();
+  if (!watcher || ::epoll_ctl(watcher.get(), EPOLL_CTL_ADD, socket, &event) != 0) return -1;
+  hang_up_ = std::move(watcher);
+  return hang_up_.get();
 }
 
 void Connection::begin_next() {

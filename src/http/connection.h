@@ -16,6 +16,14 @@ namespace nutshell::http {
 
 struct ServerLimits;
 
+// Told when a worker begins to wait for a client that sends its body slowly, and when it ends.
+class BodyWait {
+ public:
+  virtual ~BodyWait() = default;
+  virtual void begin() = 0;
+  virtual void end() = 0;
+};
+
 class Connection {
  public:
   Connection(std::unique_ptr<Transport> transport, Remote remote, const ServerLimits& limits);
@@ -36,7 +44,8 @@ class Connection {
   [[nodiscard]] bool is_in_request() const { return is_shaken_ && (has_head_ || !input_.empty()); }
 
   // Decodes the next piece of the body. Waits for it; empty: the end.
-  Result<std::string> read_body(std::size_t most, const Deadline& deadline);
+  Result<std::string> read_body(std::size_t most, const Deadline& deadline,
+                                BodyWait* wait = nullptr);
   [[nodiscard]] bool has_whole_body() const { return parser_.is_done() && body_.empty(); }
   // Ready for the next request.
   void begin_next();
@@ -50,6 +59,10 @@ class Connection {
   [[nodiscard]] const Remote& remote() const { return remote_; }
   [[nodiscard]] const Refusal& refusal() const { return refusal_; }
   [[nodiscard]] bool holds_input() const { return !input_.empty() || transport_->holds_bytes(); }
+  // Becomes readable when the client hangs up; valid until the connection waits again. -1: cannot
+  // be had.
+  int hang_up_descriptor();
+  void forget_hang_up() { hang_up_.reset(); }
   // Both, for an upgrade.
   std::unique_ptr<Transport> release_transport() { return std::move(transport_); }
   std::string release_input() { return std::move(input_); }
@@ -66,6 +79,7 @@ class Connection {
   Intake take_awaited_body();
   [[nodiscard]] bool awaits_body() const;
   Result<std::size_t> decode_into(char* space, std::size_t size);
+  Result<> await_input(std::size_t most, const Deadline& deadline, BodyWait* wait);
 
   const ServerLimits& limits_;
   std::unique_ptr<Transport> transport_;
@@ -81,6 +95,7 @@ class Connection {
   bool is_refused_ = false;
   bool is_lingering_ = false;
   std::size_t lingered_ = 0;
+  UniqueFd hang_up_;
 };
 
 }  // namespace nutshell::http

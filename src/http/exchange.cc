@@ -2,7 +2,6 @@
 
 #include <fmt/format.h>
 #include <poll.h>
-#include <sys/epoll.h>
 #include <sys/socket.h>
 
 #include <algorithm>
@@ -69,7 +68,7 @@ Result<std::string> Exchange::read_body_part(std::size_t most) {
   const auto earned = std::chrono::seconds(body_bytes_ / kLeastBytesPerSecond);
   const auto patience =
       std::min<Clock::duration>(terms_.stall_time, terms_.stall_time + earned - body_wait_);
-  auto piece = connection_.read_body(most, Deadline::in(patience));
+  auto piece = connection_.read_body(most, Deadline::in(patience), terms_.body_wait);
   body_wait_ += Clock::now() - begin;
   if (!piece) {
     keeps_alive_ = false;
@@ -150,15 +149,7 @@ Result<> Exchange::finish() {
 }
 
 int Exchange::hang_up_descriptor() {
-  if (hang_up_.is_open()) return hang_up_.get();
-  UniqueFd watcher(::epoll_create1(EPOLL_CLOEXEC));
-  epoll_event event{};
-  // A Unix socket tells an end from a half-close; a TCP connection cannot.
-  event.events = remote().process ? EPOLLHUP : EPOLLRDHUP | EPOLLHUP;
-  const int socket = connection_.transport().descriptor();
-  if (!watcher || ::epoll_ctl(watcher.get(), EPOLL_CTL_ADD, socket, &event) != 0) return -1;
-  hang_up_ = std::move(watcher);
-  return hang_up_.get();
+  return connection_.hang_up_descriptor();
 }
 
 bool Exchange::client_is_gone() {

@@ -26,6 +26,7 @@ struct Remote {
   std::string certificate_name;  // proven by mutual TLS; empty: none
 };
 
+class BodyWait;
 class Connection;
 
 class Exchange {
@@ -34,6 +35,7 @@ class Exchange {
     std::chrono::milliseconds stall_time;
     bool may_keep_alive = true;
     const std::atomic<bool>* is_stopping = nullptr;
+    BodyWait* body_wait = nullptr;
   };
   Exchange(Connection& connection, Terms terms) : connection_(connection), terms_(terms) {}
   Exchange(const Exchange&) = delete;
@@ -99,7 +101,6 @@ class Exchange {
   std::uint64_t body_bytes_ = 0;
   Clock::duration body_wait_{0};
   int status_ = 0;
-  UniqueFd hang_up_;
 };
 
 }  // namespace nutshell::http

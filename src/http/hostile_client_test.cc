@@ -144,6 +144,28 @@ TEST_F(HostileClient, AThousandSlowClientsHoldNoThread) {
   EXPECT_THAT(read_to_end(slow.back().get(), 5s), StartsWith("HTTP/1.1 408 "));
 }
 
+TEST_F(HostileClient, SlowLongBodiesTakeNoPlaceFromOthers) {
+  server_.reset();
+  ServerLimits limits;  // with their patience of half a minute
+  limits.workers = 2;
+  start(echo, limits);
+  std::vector<UniqueFd> slow;
+  for (int i = 0; i < 60; ++i) {
+    slow.push_back(connect());
+    const std::string_view half =
+        i % 2 == 0 ? "PUT /slow HTTP/1.1\r\nHost: x\r\nContent-Length: 900000\r\n\r\nfirst"
+                   : "PUT /slow HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\n5";
+    ASSERT_GT(::send(slow.back().get(), half.data(), half.size(), 0), 0);
+  }
+  for (int i = 0; i < 5; ++i)
+    expect_alive();
+  // And they are served when they have sent all of it.
+  const std::string rest(900'000 - 5, 'x');
+  ASSERT_TRUE(write_all(slow.front().get(), rest));
+  const std::string answer = read_to_end(slow.front().get(), 3s);
+  EXPECT_THAT(answer, HasSubstr("200 OK"));
+}
+
 TEST_F(HostileClient, ASlowStreamedBodyIsGivenUp) {
   const UniqueFd socket = connect();
   ASSERT_TRUE(

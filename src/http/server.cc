@@ -90,6 +90,7 @@ void ThreadedServer::serve(std::unique_ptr<Connection> connection) {
     if (!serve_one(*connection)) return end(std::move(connection));
     connection->begin_next();
     if (wait_for_next(*connection) == Intake::Request) continue;
+    connection->forget_hang_up();  // there are many connections, and few descriptors
     // Whatever else it is, the poller finds out the same way.
     return poller_->hold(std::move(connection));
   }
@@ -99,7 +100,7 @@ bool ThreadedServer::serve_one(Connection& connection) {
   ++requests_;
   const int socket = connection.transport().descriptor();
   active_.with([&](Active& sockets) { sockets.emplace(&connection, socket); });
-  Exchange exchange(connection, {limits_.stall_time, true, &is_stopping_});
+  Exchange exchange(connection, {limits_.stall_time, true, &is_stopping_, workers_.get()});
   handler_(exchange);
   active_.with([&](Active& sockets) { sockets.erase(&connection); });
   if (connection.is_released()) return false;

@@ -51,11 +51,22 @@ bool WorkerPool::spawn() {
 std::unique_ptr<Connection> WorkerPool::submit(std::unique_ptr<Connection> connection) {
   const std::lock_guard lock(mutex_);
   const bool needs_thread = waiting_.size() >= idle_;
-  const bool can_be_served = !needs_thread || (threads_ < most_ && spawn()) || threads_ > 0;
+  const bool can_be_served = !needs_thread || (has_room() && spawn()) || threads_ > 0;
   if (!can_be_served || waiting_.size() >= most_ + kMostWaiting) return connection;
   waiting_.push_back(std::move(connection));
   has_work_.notify_one();
   return nullptr;
+}
+
+void WorkerPool::begin() {
+  const std::lock_guard lock(mutex_);
+  ++waits_;
+  if (waiting_.size() > idle_ && has_room()) (void)spawn();  // else those that run come to it
+}
+
+void WorkerPool::end() {
+  const std::lock_guard lock(mutex_);
+  --waits_;
 }
 
 bool WorkerPool::has_waiting() const {

@@ -48,7 +48,9 @@ void Connections::keep(const std::string& sandbox, Connection connection) {
 }
 
 Result<> Connections::prepare(const std::string& sandbox) {
-  keep(sandbox, TRY(open(sandbox)));
+  Connection connection = TRY(open(sandbox));
+  TRY(connection.client.ping());  // greeted now, and not while somebody waits
+  keep(sandbox, std::move(connection));
   return {};
 }
 

@@ -114,6 +114,8 @@ Result<> Database::prepare_file(const std::filesystem::path& path) {
   std::string verdict;
   TRY(query("PRAGMA quick_check(1)", {}, [&verdict](const Row& row) { verdict = row.text(0); }));
   if (verdict != "ok") return failure(ErrorCode::Corrupt, verdict);
+  // There is one writer anyway (StateDirectory): without its locks a commit is two writes.
+  TRY(query("PRAGMA locking_mode=EXCLUSIVE", {}, [](const Row&) {}));
   TRY(query("PRAGMA journal_mode=WAL", {}, [](const Row&) {}));
   TRY(run("PRAGMA synchronous=NORMAL"));
   TRY(run("PRAGMA busy_timeout=2000"));

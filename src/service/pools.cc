@@ -13,6 +13,8 @@ namespace {
 using namespace std::chrono_literals;
 
 constexpr auto kRetry = 1s;
+constexpr auto kPatience = 10s;  // of whoever acquires while others are being made or ended
+constexpr std::size_t kMostAway = 8;
 
 SandboxSpec bound_spec(const SandboxSpec& spec, const AcquireRequest& request) {
   SandboxSpec bound = spec;
@@ -62,7 +64,7 @@ Result<> Pools::define(const PoolSpec& spec) {
     put_away(pool, pop_idle(pool));
   pool.spec = spec;
   pool.is_drained = false;
-  changed_.notify_all();
+  fill(pool);
   return {};
 }
 
@@ -83,7 +85,9 @@ void Pools::adopt() {
     if (!is_known) pool.spec.max_total = 0;  // its last ones end, and none is made
   }
   has_adopted_ = true;
-  changed_.notify_all();
+  for (auto& [name, pool] : pools_)
+    fill(pool);
+  clear_away();
 }
 
 Result<Pools::Pool*> Pools::find(const std::string& tenant, const std::string& name) {
@@ -134,10 +138,23 @@ std::string Pools::pop_idle(Pool& pool) {
   return id;
 }
 
+// Ended in batches, and not while whoever gave it back is still busy: at the next tick, or when
+// there are many.
 void Pools::put_away(Pool& pool, std::string id) {
   ++pool.ending;
   away_.emplace_back(pool.spec.name, std::move(id));
+  if (away_.size() >= kMostAway) clear_away();
+}
+
+void Pools::clear_away() {
+  if (away_.empty()) return;
+  is_clearing_ = true;
   changed_.notify_all();
+}
+
+void Pools::fill(Pool& pool) {
+  pool.is_filling = pool.lacks_some();
+  if (pool.wants_more()) changed_.notify_all();
 }
 
 Result<std::string> Pools::acquire(const std::string& tenant, const AcquireRequest& request) {
@@ -150,6 +167,39 @@ Result<std::string> Pools::acquire(const std::string& tenant, const AcquireReque
   return got;
 }
 
+// One that died while it waited is nobody's.
+std::string Pools::take_idle(Pool& pool) {
+  while (!pool.idle.empty()) {
+    std::string id = pop_idle(pool);
+    if (connections_.stands(id)) return id;
+    put_away(pool, std::move(id));
+  }
+  return {};
+}
+
+// An id, or none: there is room to make one.
+Result<std::string> Pools::take_or_room(Pool& pool, const AcquireRequest& request,
+                                        std::unique_lock<std::mutex>& lock) {
+  const auto patience = Clock::now() + kPatience;
+  for (;;) {
+    if (!needs_its_own(request)) {
+      std::string id = take_idle(pool);
+      if (!id.empty()) return id;
+    }
+    if (pool.total() < pool.spec.max_total) return std::string();
+    // One that waits gives its place to one that is made to order.
+    if (!pool.idle.empty() && pool.ending == 0) put_away(pool, pop_idle(pool));
+    if (pool.ending + pool.making == 0) {
+      return failure(ErrorCode::ResourceExhausted,
+                     fmt::format("pool {} has all of its {} sandboxes in use", request.pool,
+                                 pool.spec.max_total));
+    }
+    clear_away();
+    if (changed_.wait_until(lock, patience) == std::cv_status::timeout)
+      return failure(ErrorCode::ResourceExhausted, fmt::format("pool {} is full", request.pool));
+  }
+}
+
 Result<std::string> Pools::acquire_once(const std::string& tenant, const AcquireRequest& request) {
   std::string id;
   {
@@ -157,31 +207,17 @@ Result<std::string> Pools::acquire_once(const std::string& tenant, const Acquire
     Pool& pool = *TRY(find(tenant, request.pool));
     pool.is_drained = false;
     TRY(check_spec(bound_spec(pool.spec.spec, request)));
-    // One that died while it waited is nobody's.
-    while (!needs_its_own(request) && !pool.idle.empty() && id.empty()) {
-      id = pop_idle(pool);
-      if (connections_.stands(id)) continue;
-      put_away(pool, std::exchange(id, {}));
-    }
-    const bool needs_room = id.empty() && pool.total() >= pool.spec.max_total;
-    if (needs_room && pool.idle.empty()) {
-      return failure(ErrorCode::ResourceExhausted,
-                     fmt::format("pool {} has all of its {} sandboxes in use", request.pool,
-                                 pool.spec.max_total));
-    }
-    // One that waits gives its place to one that is made to order.
-    if (needs_room) put_away(pool, pop_idle(pool));
+    id = TRY(take_or_room(pool, request, lock));
     if (id.empty()) {
-      changed_.wait_for(lock, 10s, [&pool] { return pool.total() < pool.spec.max_total; });
-      if (pool.total() >= pool.spec.max_total)
-        return failure(ErrorCode::ResourceExhausted, fmt::format("pool {} is full", request.pool));
       ++pool.making;
       ++pool.misses;
     } else {
       pool.used.insert(id);
       ++pool.hits;
     }
-    changed_.notify_all();
+    // Whoever acquires has something to do now: what is missing is made a moment later, or when
+    // half of it is.
+    if (pool.idle.size() <= pool.spec.min_idle / 2) fill(pool);
   }
   fault_point("acquire.chosen");
   return id.empty() ? make_for(tenant, request) : hand_out(tenant, id, request);
@@ -246,8 +282,9 @@ Result<PoolStatus> Pools::warm(const std::string& tenant, const std::string& nam
   Pool& pool = *TRY(find(tenant, name));
   pool.is_drained = false;
   pool.retry = {};
-  changed_.notify_all();
-  while (pool.wants_more() || pool.making > 0) {
+  clear_away();
+  fill(pool);
+  while (pool.wants_more() || pool.making + pool.ending > 0) {
     if (deadline.has_passed()) break;
     changed_.wait_for(lock, 50ms);
   }
@@ -261,6 +298,7 @@ Result<std::uint32_t> Pools::drain(const std::string& tenant, const std::string&
   const auto count = static_cast<std::uint32_t>(pool.idle.size());
   while (!pool.idle.empty())
     put_away(pool, pop_idle(pool));
+  clear_away();
   return count;
 }
 
@@ -276,7 +314,9 @@ void Pools::trim() {
       if (!is_much && !is_unused && !is_old) break;
       put_away(pool, pop_idle(pool));
     }
+    fill(pool);
   }
+  clear_away();
 }
 
 // The one with the fewest that wait, of those that want more.
@@ -309,6 +349,7 @@ void Pools::refill(const std::stop_token& stop) {
     const bool is_there = made && table_.copy_of(*made);
     if (is_there && pool->is_drained) put_away(*pool, *made);  // drained while it was made
     if (is_there && !pool->is_drained) pool->idle.push_back({*made, Clock::now()});
+    pool->is_filling = pool->lacks_some();
     pool->trouble = made ? "" : made.error().message;
     if (!made) pool->retry = Clock::now() + kRetry;
     changed_.notify_all();
@@ -318,7 +359,11 @@ void Pools::refill(const std::stop_token& stop) {
 void Pools::finish(const std::stop_token& stop) {
   std::unique_lock lock(mutex_);
   while (!stop.stop_requested()) {
-    if (!changed_.wait(lock, stop, [this] { return !away_.empty(); })) return;
+    if (!changed_.wait(lock, stop, [this] { return is_clearing_; })) return;
+    if (away_.empty()) {
+      is_clearing_ = false;
+      continue;
+    }
     const auto [name, id] = away_.front();
     away_.pop_front();
     lock.unlock();

@@ -39,6 +39,7 @@ class Pools {
   Result<std::uint32_t> drain(const std::string& tenant, const std::string& name);
   // It has ended, by whatever.
   void forget(const Held& held);
+  // At each tick: what is too many or too old ends, what is missing is made.
   void trim();
 
  private:
@@ -53,6 +54,7 @@ class Pools {
     std::uint32_t making = 0;
     std::uint32_t ending = 0;
     bool is_drained = false;
+    bool is_filling = false;  // until min_idle wait; then not before the next tick, or half is gone
     std::uint64_t hits = 0;
     std::uint64_t misses = 0;
     std::string trouble;
@@ -61,8 +63,11 @@ class Pools {
     [[nodiscard]] std::uint32_t total() const {
       return static_cast<std::uint32_t>(idle.size() + used.size()) + making + ending;
     }
+    [[nodiscard]] bool lacks_some() const {
+      return !is_drained && idle.size() + making < spec.min_idle;
+    }
     [[nodiscard]] bool wants_more() const {
-      return !is_drained && idle.size() + making < spec.min_idle && total() < spec.max_total;
+      return is_filling && lacks_some() && total() < spec.max_total;
     }
   };
   Result<Pool*> find(const std::string& tenant, const std::string& name);  // locked
@@ -72,7 +77,12 @@ class Pools {
   Result<std::string> hand_out(const std::string& tenant, const std::string& id,
                                const AcquireRequest& request);
   Result<std::string> make_for(const std::string& tenant, const AcquireRequest& request);
+  std::string take_idle(Pool& pool);  // locked
+  Result<std::string> take_or_room(Pool& pool, const AcquireRequest& request,
+                                   std::unique_lock<std::mutex>& lock);
   void put_away(Pool& pool, std::string id);  // locked
+  void clear_away();                          // locked
+  void fill(Pool& pool);                      // locked
   void refill(const std::stop_token& stop);
   void finish(const std::stop_token& stop);
   Pool* poorest();  // locked
@@ -86,6 +96,7 @@ class Pools {
   std::map<std::string, Pool> pools_;
   bool has_adopted_ = false;  // before that, what there is already is not counted
   std::deque<std::pair<std::string, std::string>> away_;  // pool, id
+  bool is_clearing_ = false;                              // until all of those have ended
   std::jthread refiller_;                                 // last: they use all of the above
   std::jthread finisher_;
 };

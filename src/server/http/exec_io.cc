@@ -11,11 +11,12 @@
 
 namespace nutshell::server {
 
-WaitingClient::WaitingClient(http::Exchange& exchange, std::string input)
-    : exchange_(exchange),
-      input_(std::move(input)),
-      always_ready_(::eventfd(1, EFD_CLOEXEC)),
-      hang_up_(exchange.hang_up_descriptor()) {}
+WaitingClient::WaitingClient(http::Exchange& exchange, std::optional<std::string> input)
+    : exchange_(exchange), hang_up_(exchange.hang_up_descriptor()) {
+  if (!input) return;
+  input_ = std::move(*input);
+  always_ready_ = UniqueFd(::eventfd(1, EFD_CLOEXEC));
+}
 
 std::string WaitingClient::read_input(std::size_t most) {
   std::string piece = input_.substr(given_, most);

@@ -9,10 +9,10 @@
 
 namespace nutshell::server {
 
-// Keeps the output, feeds a text, and cancels the command when the client hangs up.
+// Keeps the output, feeds a text if there is one, and cancels the command when the client hangs up.
 class WaitingClient : public wire::CapturedOutput {
  public:
-  WaitingClient(http::Exchange& exchange, std::string input);
+  WaitingClient(http::Exchange& exchange, std::optional<std::string> input);
 
   [[nodiscard]] int input_descriptor() const override { return always_ready_.get(); }
   std::string read_input(std::size_t most) override;

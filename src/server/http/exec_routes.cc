@@ -84,7 +84,9 @@ Result<> exec(Call& call) {
     const auto state = TRY(call.service.start_exec(call.caller, call.id(), request, options));
     return reply(call, 202, to_json(state));
   }
-  WaitingClient client(*call.exchange, text_of(call.body, "stdin"));
+  std::optional<std::string> input;
+  if (call.body.contains("stdin")) input = text_of(call.body, "stdin");
+  WaitingClient client(*call.exchange, std::move(input));
   const auto done = TRY(call.service.exec(call.caller, call.id(), request, options, client));
   Json body = to_json(done.result, client.output, client.error);
   body["audit_id"] = done.audit_id;
