@@ -12,7 +12,7 @@ namespace nutshell::bench {
 struct Options {
   std::size_t samples = 200;
   std::chrono::milliseconds duration{8'000};  // of a throughput measurement, per contender
-  std::size_t alive = 1000;                   // sandboxes, for `scale`
+  std::size_t alive = 1000;                   // sandboxes, for `scale` and `daemon-many`
   std::filesystem::path programs;             // where `nutshell` is
 };
 
@@ -26,6 +26,8 @@ Result<std::vector<Row>> bench_workspace(const Options& options);
 Result<std::vector<Row>> bench_tools(const Options& options);
 Result<std::vector<Row>> bench_audit(const Options& options);
 Result<std::vector<Row>> bench_daemon(const Options& options);
+Result<std::vector<Row>> bench_daemon_load(const Options& options);
+Result<std::vector<Row>> bench_daemon_many(const Options& options);
 Result<std::vector<Row>> bench_mcp(const Options& options);
 Result<std::vector<Row>> bench_docker(const Options& options);
 

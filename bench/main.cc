@@ -24,6 +24,8 @@ constexpr const char* kUsage = R"(nutshell-bench [options] BENCHMARK...
   workspace    checkpoints and changes of 50 000 files; against cp -a and git status
   audit        the record of acts: one line of it, and the proof of all
   daemon       pools, execs and health calls through its socket; against posix_spawn and the library
+  daemon-load  200 clients of it at once, for --seconds: errors, memory, health calls meanwhile
+  daemon-many  its list, and a create, with --alive sandboxes
   mcp          the MCP server: its start, a call, its memory; against the library and the
                reference server for files (NUTSHELL_MCP_RIVAL: node and its program)
   all          all of these
@@ -47,10 +49,20 @@ struct Benchmark {
 };
 
 constexpr Benchmark kBenchmarks[] = {
-    {"cold", bench_cold},           {"process", bench_process}, {"throughput", bench_throughput},
-    {"warm", bench_warm},           {"output", bench_output},   {"scale", bench_scale},
-    {"workspace", bench_workspace}, {"tools", bench_tools},     {"audit", bench_audit},
-    {"daemon", bench_daemon},       {"mcp", bench_mcp},         {"docker", bench_docker},
+    {"cold", bench_cold},
+    {"process", bench_process},
+    {"throughput", bench_throughput},
+    {"warm", bench_warm},
+    {"output", bench_output},
+    {"scale", bench_scale},
+    {"workspace", bench_workspace},
+    {"tools", bench_tools},
+    {"audit", bench_audit},
+    {"daemon", bench_daemon},
+    {"daemon-load", bench_daemon_load},
+    {"daemon-many", bench_daemon_many},
+    {"mcp", bench_mcp},
+    {"docker", bench_docker},
 };
 
 struct CommandLine {

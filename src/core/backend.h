@@ -71,8 +71,13 @@ class Backend {
   virtual Result<std::vector<SandboxStatus>> list() = 0;
   // The environment it was started with, for whoever makes another one like it.
   virtual Result<std::vector<std::string>> environment_of(const std::string& id);
+  // While it is paused its ttl stands still.
   virtual Result<> pause(const std::string& id) = 0;
   virtual Result<> resume(const std::string& id) = 0;
+  // Its ttl is over this long from now, or from when it is resumed: it then ends by itself,
+  // whoever else is gone. Unsupported where the ttl of a start is the last word.
+  virtual Result<> set_time_left(const std::string& id, std::chrono::milliseconds left);
+  [[nodiscard]] virtual bool can_set_time_left() const { return false; }
   // Makes /workspace the stack of these layers of init's store, lowest first, the last one to be
   // written to. Nothing but init may be running in it. Unsupported where there are no layers.
   virtual Result<> restack(const std::string& id, const std::vector<std::string>& layers);

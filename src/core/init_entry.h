@@ -36,6 +36,8 @@ struct InitSetup {
 
 // The byte of a packet on `control` whose descriptor is new path rules, and not a connection.
 inline constexpr char kNewPathRules = 'r';
+// The first byte of one that says how many milliseconds of the ttl are left, in eight bytes.
+inline constexpr char kNewTimeLeft = 't';
 
 // Never returns to the caller's world: the result is the process's exit status.
 using InitEntry = std::function<int(InitSetup)>;

@@ -218,6 +218,9 @@ Result<> Daemon::listen(const Config& config) {
   http::ServerLimits limits;
   limits.connections = config.number("limits.connections");
   limits.workers = config.number("limits.workers");
+  limits.are_quick = [](const http::RequestHead& head) {
+    return head.method == "GET" && head.target.path == "/healthz";
+  };
   drain_time_ = config.seconds("drain_seconds");
   grpc_ = TRY(open_grpc(config, *service_, *gate_, exporter_.get()));
   if (grpc_) grpc_socket_ = config.text("grpc.socket");

@@ -1,6 +1,7 @@
 // What a server has to live through.
 #include <gmock/gmock.h>
 
+#include <atomic>
 #include <thread>
 
 #include "http/server_fixture.h"
@@ -164,6 +165,37 @@ TEST_F(HostileClient, SlowLongBodiesTakeNoPlaceFromOthers) {
   ASSERT_TRUE(write_all(slow.front().get(), rest));
   const std::string answer = read_to_end(slow.front().get(), 3s);
   EXPECT_THAT(answer, HasSubstr("200 OK"));
+}
+
+TEST_F(HostileClient, QuickRequestsAreAnsweredHoweverBusyTheOthersAre) {
+  server_.reset();
+  ServerLimits limits;
+  limits.workers = 1;
+  limits.are_quick = [](const RequestHead& head) { return head.target.path == "/quick"; };
+  std::atomic<bool> is_over = false;
+  start(
+      [&is_over](Exchange& exchange) {
+        while (exchange.target().path == "/stuck" && !is_over)
+          std::this_thread::sleep_for(1ms);
+        (void)exchange.respond(200, {}, "");
+      },
+      limits);
+  const UniqueFd stuck = connect();
+  ASSERT_TRUE(write_all(stuck.get(), "GET /stuck HTTP/1.1\r\nHost: x\r\n\r\n"));
+  Client asks = client();
+  for (int i = 0; i < 20; ++i) {
+    const auto answer = asks.send({.target = "/quick"}, Deadline::in(5s));
+    ASSERT_TRUE(answer) << answer.error().message;
+    EXPECT_EQ(answer->status, 200);
+  }
+  // One who takes no answers holds up nobody.
+  const UniqueFd deaf = connect();
+  std::string flood;
+  for (int i = 0; i < 20'000; ++i)
+    flood += "GET /quick HTTP/1.1\r\nHost: x\r\n\r\n";
+  (void)::send(deaf.get(), flood.data(), flood.size(), MSG_NOSIGNAL | MSG_DONTWAIT);
+  EXPECT_TRUE(asks.send({.target = "/quick"}, Deadline::in(5s)));
+  is_over = true;
 }
 
 TEST_F(HostileClient, ASlowStreamedBodyIsGivenUp) {

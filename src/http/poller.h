@@ -21,8 +21,9 @@ class Poller {
   // Gets a connection that has a request, and gives it back if it cannot be served.
   using Dispatch = std::function<std::unique_ptr<Connection>(std::unique_ptr<Connection>)>;
 
-  static Result<std::unique_ptr<Poller>> start(std::vector<Endpoint> endpoints,
-                                               const ServerLimits& limits, Dispatch dispatch);
+  static Result<std::unique_ptr<Poller>> create(std::vector<Endpoint> endpoints,
+                                                const ServerLimits& limits, Dispatch dispatch);
+  void start();
   Poller(const Poller&) = delete;
   Poller& operator=(const Poller&) = delete;
   ~Poller();

@@ -4,7 +4,6 @@
 #include <sys/socket.h>
 
 #include <atomic>
-#include <latch>
 #include <map>
 
 #include "base/defer.h"
@@ -40,12 +39,11 @@ class ThreadedServer : public Server {
   }
 
   Result<> begin(std::vector<Endpoint> endpoints) {
-    poller_ = TRY(Poller::start(std::move(endpoints), limits_,
-                                [this](std::unique_ptr<Connection> connection) {
-                                  has_poller_.wait();  // its thread may be quicker than we are
-                                  return workers_->submit(std::move(connection));
-                                }));
-    has_poller_.count_down();
+    poller_ = TRY(Poller::create(std::move(endpoints), limits_,
+                                 [this](std::unique_ptr<Connection> connection) {
+                                   return dispatch(std::move(connection));
+                                 }));
+    poller_->start();
     return {};
   }
 
@@ -68,10 +66,12 @@ class ThreadedServer : public Server {
  private:
   using Active = std::map<const Connection*, int>;  // and its socket
 
+  // On the poller's thread.
+  std::unique_ptr<Connection> dispatch(std::unique_ptr<Connection> connection);
   // Until the connection ends, is upgraded, or has nothing to ask for a while.
   void serve(std::unique_ptr<Connection> connection);
   // Whether the connection can be asked again.
-  bool serve_one(Connection& connection);
+  bool serve_one(Connection& connection, std::chrono::milliseconds stall_time);
   Intake wait_for_next(Connection& connection);
   void end(std::unique_ptr<Connection> connection);
 
@@ -80,14 +80,28 @@ class ThreadedServer : public Server {
   std::atomic<bool> is_stopping_{false};
   std::atomic<std::uint64_t> requests_{0};
   Guarded<Active> active_;
-  std::latch has_poller_{1};
   std::unique_ptr<Poller> poller_;
   std::unique_ptr<WorkerPool> workers_;
 };
 
+std::unique_ptr<Connection> ThreadedServer::dispatch(std::unique_ptr<Connection> connection) {
+  const RequestHead& head = connection->head();
+  const bool has_body = head.is_chunked || head.content_length.value_or(0) > 0;
+  if (has_body || !limits_.are_quick || !limits_.are_quick(head))
+    return workers_->submit(std::move(connection));
+  // A client that takes no answer is not waited for: all others would wait, too.
+  if (!serve_one(*connection, std::chrono::milliseconds(0))) {
+    end(std::move(connection));
+    return nullptr;
+  }
+  connection->begin_next();
+  poller_->hold(std::move(connection));
+  return nullptr;
+}
+
 void ThreadedServer::serve(std::unique_ptr<Connection> connection) {
   for (;;) {
-    if (!serve_one(*connection)) return end(std::move(connection));
+    if (!serve_one(*connection, limits_.stall_time)) return end(std::move(connection));
     connection->begin_next();
     if (wait_for_next(*connection) == Intake::Request) continue;
     connection->forget_hang_up();  // there are many connections, and few descriptors
@@ -96,11 +110,11 @@ void ThreadedServer::serve(std::unique_ptr<Connection> connection) {
   }
 }
 
-bool ThreadedServer::serve_one(Connection& connection) {
+bool ThreadedServer::serve_one(Connection& connection, std::chrono::milliseconds stall_time) {
   ++requests_;
   const int socket = connection.transport().descriptor();
   active_.with([&](Active& sockets) { sockets.emplace(&connection, socket); });
-  Exchange exchange(connection, {limits_.stall_time, true, &is_stopping_, workers_.get()});
+  Exchange exchange(connection, {stall_time, true, &is_stopping_, workers_.get()});
   handler_(exchange);
   active_.with([&](Active& sockets) { sockets.erase(&connection); });
   if (connection.is_released()) return false;

@@ -29,6 +29,9 @@ struct ServerLimits {
   std::chrono::milliseconds stall_time{30'000};  // one read or write of a handler
   std::size_t connections = 4096;
   std::size_t workers = 512;
+  // Requests whose handler waits for nothing: the poller answers them itself, however busy all
+  // others are.
+  std::function<bool(const RequestHead&)> are_quick = nullptr;
 };
 
 // Where to listen. The socket is bound and listens already.

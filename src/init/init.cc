@@ -9,6 +9,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <cstring>
+
 #include "base/socket.h"
 #include "init/file_conversations.h"
 #include "init/files/files_conversation.h"
@@ -204,6 +206,12 @@ void Init::take_new_connection() {
       packet->descriptors.size() == 1) {
     setup_.path_rules = std::move(packet->descriptors.front());
     has_new_rules_ = true;
+    return;
+  }
+  if (packet->bytes.size() == 1 + sizeof(std::uint64_t) && packet->bytes[0] == kNewTimeLeft) {
+    std::uint64_t left_ms = 0;
+    std::memcpy(&left_ms, packet->bytes.data() + 1, sizeof left_ms);
+    ttl_ = Deadline::in(std::chrono::milliseconds(static_cast<std::int64_t>(left_ms)));
     return;
   }
   for (UniqueFd& stream : packet->descriptors) {

@@ -28,6 +28,9 @@ int main(int argc, char** argv) {
     (void)write_all(STDERR_FILENO, "nutshell-launcher is started by 'nutshell create'\n");
     return 2;
   }
+  // Whoever started us waits for this process, and need not live as long as we do.
+  const pid_t stays = ::fork();
+  if (stays != 0) return stays > 0 ? 0 : 1;
   std::signal(SIGPIPE, SIG_IGN);  // NOLINT(concurrency-mt-unsafe): one thread
   raise_descriptor_limit();
   UniqueFd ready(3);

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "core/exec.h"
+#include "core/protection.h"
 #include "core/tool.h"
 #include "wire/schema.h"
 
@@ -16,8 +17,9 @@ namespace nutshell::service {
 // How much is found out about an exec besides its result.
 enum class TraceLevel : std::uint8_t {
   Off,
-  Summary,  // resources
+  Summary,  // resources, and what stopped it
   Files,    // and which files of /workspace it added, changed and removed
+  Full,     // and what went in and came out, by hash, and what was in force
 };
 
 struct Trace {
@@ -25,6 +27,10 @@ struct Trace {
   std::vector<wire::FileChange> files;  // against the state before the exec
   bool is_cut = false;                  // there were more files than are told
   std::vector<std::string> blocked;     // what was stopped, and by what: limits, timeouts, memory
+  std::string input_sha256;             // these with Full
+  std::string output_sha256;
+  std::string error_sha256;
+  Protections protections;
 };
 
 struct ExecOptions {

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <csignal>
 #include <map>
 
 #include "base/defer.h"
@@ -47,6 +48,18 @@ std::vector<std::string> blocked_by(const ExecResult& result) {
       return {"memory: " + (result.detail.empty() ? "the limit was reached" : result.detail)};
     case Outcome::OutputLimit:
       return {"output: " + (result.detail.empty() ? "the limit was reached" : result.detail)};
+    case Outcome::Signalled:
+      break;
+    default:
+      return {};
+  }
+  switch (result.signal) {
+    case SIGSYS:
+      return {"seccomp: a system call that is not allowed"};
+    case SIGXCPU:
+      return {"cpu: the limit was reached"};
+    case SIGXFSZ:
+      return {"disk: a file grew beyond the limit"};
     default:
       return {};
   }
@@ -116,6 +129,13 @@ Result<Trace> Execs::trace_files(const Grip& grip, const std::vector<wire::FileC
   return trace;
 }
 
+void Execs::add_evidence(const Grip& grip, const Ending& ending, Trace& trace) {
+  trace.input_sha256 = ending.input_sha256;
+  trace.output_sha256 = ending.output_sha256;
+  trace.error_sha256 = ending.error_sha256;
+  if (const auto held = ground_.table.copy_of(grip.id)) trace.protections = held->protections;
+}
+
 Result<ExecReply> Execs::run(const Caller& caller, const Grip& grip, ExecRequest request,
                              const ExecOptions& options, wire::ExecIo& io) {
   TRY(check_exec(request));
@@ -131,7 +151,7 @@ Result<ExecReply> Execs::run(const Caller& caller, const Grip& grip, ExecRequest
   fault_point("exec.recorded");
   ExecReply reply;
   std::vector<wire::FileChange> before;
-  const bool wants_files = options.trace == TraceLevel::Files;
+  const bool wants_files = options.trace >= TraceLevel::Files;
   if (wants_files) before = list_changes(grip).value_or(std::vector<wire::FileChange>());
   HashingIo hashed(io);
   auto result = exec(grip, request, hashed);
@@ -142,7 +162,8 @@ Result<ExecReply> Execs::run(const Caller& caller, const Grip& grip, ExecRequest
     ground_.metrics.refuse("exec", std::string(to_string(result.error().code)));
     return Failure(std::move(result).error());
   }
-  reply.audit_id = ground_.recorder.end(*act, ending_of(*result, hashed));
+  const Ending ending = ending_of(*result, hashed);
+  reply.audit_id = ground_.recorder.end(*act, ending);
   fault_point("exec.noted");
   ground_.metrics.count("exec", std::string(to_string(result->outcome)), Clock::now() - act->begun);
   if (wants_files && result->outcome != Outcome::Lost) {
@@ -151,6 +172,7 @@ Result<ExecReply> Execs::run(const Caller& caller, const Grip& grip, ExecRequest
   }
   reply.trace.level = options.trace;
   if (options.trace != TraceLevel::Off) reply.trace.blocked = blocked_by(*result);
+  if (options.trace == TraceLevel::Full) add_evidence(grip, ending, reply.trace);
   reply.result = std::move(*result);
   return reply;
 }

@@ -42,6 +42,7 @@ class Execs {
   Result<ExecResult> exec(const Grip& grip, const ExecRequest& request, wire::ExecIo& io);
   Result<Trace> trace_files(const Grip& grip, const std::vector<wire::FileChange>& before);
   Result<std::vector<wire::FileChange>> list_changes(const Grip& grip);
+  void add_evidence(const Grip& grip, const Ending& ending, Trace& trace);
 
   Ground ground_;
 };

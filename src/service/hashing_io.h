@@ -1,6 +1,7 @@
 // Passes an exec's streams through, and knows afterwards what went by.
 #pragma once
 
+#include "service/fault_point.h"
 #include "service/stream_hash.h"
 #include "wire/exec_io.h"
 
@@ -11,6 +12,7 @@ class HashingIo : public wire::ExecIo {
   explicit HashingIo(wire::ExecIo& io) : io_(io) {}
 
   Taken take(wire::Stream stream, std::string_view bytes) override {
+    fault_point("exec.output");
     (stream == wire::Stream::Error ? error : output).add(bytes);
     return io_.take(stream, bytes);
   }

@@ -45,7 +45,7 @@ Result<> Idempotency::note(const std::string& tenant, const std::string& key,
   TRY(
       database_.run("INSERT INTO keys(tenant, key, request, target, made_ms) VALUES(?,?,?,?,?) "
                     "ON CONFLICT(tenant, key) DO UPDATE SET target=excluded.target",
-                    {tenant, key, sha256_hex(request), target, wall_ms()}));
+                    {tenant, key, sha256_hex(request), target, to_ms(Clock::now())}));
   return {};
 }
 
@@ -56,7 +56,10 @@ void Idempotency::forget(const std::string& tenant, const std::string& key) {
 }
 
 void Idempotency::forget_old() {
-  (void)database_.run("DELETE FROM keys WHERE made_ms<?", {wall_ms() - kKeptMs});
+  const std::int64_t now = to_ms(Clock::now());
+  // Of an earlier boot of the machine, whose clock says nothing: their day begins again.
+  (void)database_.run("UPDATE keys SET made_ms=? WHERE made_ms>?", {now, now});
+  (void)database_.run("DELETE FROM keys WHERE made_ms<?", {now - kKeptMs});
 }
 
 }  // namespace nutshell::service

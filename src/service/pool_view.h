@@ -32,6 +32,10 @@ struct AcquireRequest {
   std::vector<std::string> environment = {};  // on top of the pool's
   std::string workspace = {};
   std::optional<Limits> limits = {};
+  // What it may reach. Empty or "none": nothing, which is all that there is so far.
+  std::string network = {};
+  // The same key again gives the same sandbox, also after a restart, as long as it is held.
+  std::string idempotency_key = {};
 };
 
 struct PoolStatus {

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "base/random_id.h"
 #include "service/fault_point.h"
 #include "service/moments.h"
 
@@ -157,12 +158,13 @@ void Pools::fill(Pool& pool) {
   if (pool.wants_more()) changed_.notify_all();
 }
 
-Result<std::string> Pools::acquire(const std::string& tenant, const AcquireRequest& request) {
-  auto got = acquire_once(tenant, request);
+Result<std::string> Pools::acquire(const std::string& tenant, const AcquireRequest& request,
+                                   const Choice& note) {
+  auto got = acquire_once(tenant, request, note);
   // It died between being chosen and being handed out: there are others.
   for (int attempt = 0; attempt < 3; ++attempt) {
     if (got || got.error().code != ErrorCode::Unavailable) break;
-    got = acquire_once(tenant, request);
+    got = acquire_once(tenant, request, note);
   }
   return got;
 }
@@ -195,12 +197,16 @@ Result<std::string> Pools::take_or_room(Pool& pool, const AcquireRequest& reques
                                  pool.spec.max_total));
     }
     clear_away();
-    if (changed_.wait_until(lock, patience) == std::cv_status::timeout)
+    ++pool.awaited;
+    const auto status = changed_.wait_until(lock, patience);
+    --pool.awaited;
+    if (status == std::cv_status::timeout)
       return failure(ErrorCode::ResourceExhausted, fmt::format("pool {} is full", request.pool));
   }
 }
 
-Result<std::string> Pools::acquire_once(const std::string& tenant, const AcquireRequest& request) {
+Result<std::string> Pools::acquire_once(const std::string& tenant, const AcquireRequest& request,
+                                        const Choice& note) {
   std::string id;
   {
     std::unique_lock lock(mutex_);
@@ -220,17 +226,19 @@ Result<std::string> Pools::acquire_once(const std::string& tenant, const Acquire
     if (pool.idle.size() <= pool.spec.min_idle / 2) fill(pool);
   }
   fault_point("acquire.chosen");
-  return id.empty() ? make_for(tenant, request) : hand_out(tenant, id, request);
+  return id.empty() ? make_for(tenant, request, note) : hand_out(tenant, id, request, note);
 }
 
 Result<std::string> Pools::hand_out(const std::string& tenant, const std::string& id,
-                                    const AcquireRequest& request) {
+                                    const AcquireRequest& request, const Choice& note) {
   SandboxSpec bound;
   {
     const std::lock_guard lock(mutex_);
     bound = bound_spec(pools_.at(request.pool).spec.spec, request);
   }
-  auto handed = sandboxes_.hand_out(id, tenant, bound);
+  const auto held = table_.copy_of(id);
+  auto handed = note(held ? held->op : std::string());
+  if (handed) handed = sandboxes_.hand_out(id, tenant, bound);
   fault_point("acquire.noted");
   if (handed) return id;
   const std::lock_guard lock(mutex_);
@@ -238,17 +246,21 @@ Result<std::string> Pools::hand_out(const std::string& tenant, const std::string
   pool.used.erase(id);
   if (handed.error().code == ErrorCode::NotFound)
     return failure(ErrorCode::Unavailable, handed.error().message);
-  pool.idle.push_back({id, Clock::now()});  // unused: the tenant's quota is full
+  pool.idle.push_back({id, Clock::now()});  // unused: the tenant's quota is full, or the disk
   return Failure(std::move(handed).error());
 }
 
-Result<std::string> Pools::make_for(const std::string& tenant, const AcquireRequest& request) {
+Result<std::string> Pools::make_for(const std::string& tenant, const AcquireRequest& request,
+                                    const Choice& note) {
   SandboxSpec bound;
   {
     const std::lock_guard lock(mutex_);
     bound = bound_spec(pools_.at(request.pool).spec.spec, request);
   }
-  auto made = sandboxes_.make({bound, tenant, {}, request.pool, {}});
+  const std::string op = random_id(16);
+  auto noted = note(op);
+  auto made = noted ? sandboxes_.make({bound, tenant, {}, request.pool, op})
+                    : Result<std::string>(Failure(std::move(noted).error()));
   const std::lock_guard lock(mutex_);
   Pool& pool = pools_.at(request.pool);
   --pool.making;

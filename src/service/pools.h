@@ -4,6 +4,7 @@
 
 #include <condition_variable>
 #include <deque>
+#include <functional>
 #include <map>
 #include <mutex>
 #include <set>
@@ -31,8 +32,11 @@ class Pools {
   void adopt();
   Result<std::vector<PoolStatus>> status(const std::string& tenant);
   std::vector<PoolStatus> everything();
+  // Told of the chosen one's operation before it is handed out; an error keeps it here.
+  using Choice = std::function<Result<>(const std::string& op)>;
   // The id of a sandbox that is the tenant's from now on.
-  Result<std::string> acquire(const std::string& tenant, const AcquireRequest& request);
+  Result<std::string> acquire(const std::string& tenant, const AcquireRequest& request,
+                              const Choice& note);
   Result<> release(const std::string& id);
   Result<PoolStatus> warm(const std::string& tenant, const std::string& name,
                           const Deadline& deadline);
@@ -53,6 +57,7 @@ class Pools {
     std::set<std::string> used;
     std::uint32_t making = 0;
     std::uint32_t ending = 0;
+    std::uint32_t awaited = 0;  // by callers who take what room there will be
     bool is_drained = false;
     bool is_filling = false;  // until min_idle wait; then not before the next tick, or half is gone
     std::uint64_t hits = 0;
@@ -67,16 +72,18 @@ class Pools {
       return !is_drained && idle.size() + making < spec.min_idle;
     }
     [[nodiscard]] bool wants_more() const {
-      return is_filling && lacks_some() && total() < spec.max_total;
+      return is_filling && lacks_some() && total() + awaited < spec.max_total;
     }
   };
   Result<Pool*> find(const std::string& tenant, const std::string& name);  // locked
   static PoolStatus status_of(const Pool& pool);
   std::string pop_idle(Pool& pool);  // locked
-  Result<std::string> acquire_once(const std::string& tenant, const AcquireRequest& request);
+  Result<std::string> acquire_once(const std::string& tenant, const AcquireRequest& request,
+                                   const Choice& note);
   Result<std::string> hand_out(const std::string& tenant, const std::string& id,
-                               const AcquireRequest& request);
-  Result<std::string> make_for(const std::string& tenant, const AcquireRequest& request);
+                               const AcquireRequest& request, const Choice& note);
+  Result<std::string> make_for(const std::string& tenant, const AcquireRequest& request,
+                               const Choice& note);
   std::string take_idle(Pool& pool);  // locked
   Result<std::string> take_or_room(Pool& pool, const AcquireRequest& request,
                                    std::unique_lock<std::mutex>& lock);

@@ -171,6 +171,12 @@ SandboxTable::Use::~Use() {
 }
 
 SandboxView SandboxTable::view(const Held& held) {
+  SandboxView view = view_without_protections(held);
+  view.protections = held.protections;
+  return view;
+}
+
+SandboxView SandboxTable::view_without_protections(const Held& held) {
   SandboxView view;
   view.id = held.id;
   view.spec = held.spec;
@@ -179,7 +185,6 @@ SandboxView SandboxTable::view(const Held& held) {
   view.age = since(held.started);
   view.time_left = held.state == SandboxState::Paused ? held.left : until(held.deadline);
   view.idle = held.users > 0 ? milliseconds(0) : since(held.last_used);
-  view.protections = held.protections;
   view.why_copied = held.why_copied;
   view.began = held.began;
   view.session = held.session;
@@ -199,19 +204,24 @@ SandboxPage SandboxTable::list(const std::string& tenant, const ListRequest& req
         page.next_cursor = page.sandboxes.back().id;
         return page;
       }
-      page.sandboxes.push_back(view(held));
+      page.sandboxes.push_back(request.has_protections ? view(held)
+                                                       : view_without_protections(held));
     }
     return page;
   });
 }
 
 std::vector<Held> SandboxTable::all() {
-  return state_.with([](State& state) {
-    std::vector<Held> all;
-    all.reserve(state.held.size());
-    for (const auto& [id, held] : state.held)
-      all.push_back(held);
-    return all;
+  return those([](const Held&) { return true; });
+}
+
+std::vector<Held> SandboxTable::those(const std::function<bool(const Held&)>& are_wanted) {
+  return state_.with([&are_wanted](State& state) {
+    std::vector<Held> wanted;
+    for (const auto& [id, held] : state.held) {
+      if (are_wanted(held)) wanted.push_back(held);
+    }
+    return wanted;
   });
 }
 

@@ -34,7 +34,8 @@ struct Held {
   std::chrono::milliseconds left{0};  // while paused
   Clock::time_point last_used = Clock::now();
   SandboxState state = SandboxState::Running;
-  bool resumes_on_use = false;  // it was paused because nobody used it
+  bool resumes_on_use = false;   // it was paused because nobody used it
+  bool is_deadline_new = false;  // the backend does not know it yet
   std::uint32_t users = 0;
 };
 
@@ -93,9 +94,11 @@ class SandboxTable {
 
   SandboxPage list(const std::string& tenant, const ListRequest& request);
   std::vector<Held> all();
+  std::vector<Held> those(const std::function<bool(const Held&)>& are_wanted);
   std::size_t count(const std::string& tenant);
 
   static SandboxView view(const Held& held);
+  static SandboxView view_without_protections(const Held& held);
 
  private:
   struct Sum {

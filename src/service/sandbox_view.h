@@ -41,6 +41,7 @@ struct ListRequest {
   std::map<std::string, std::string> labels;  // all of them
   std::string cursor;                         // of the page before; empty: from the start
   std::size_t most = 100;                     // 1 to 1000
+  bool has_protections = false;               // they are the larger part of a long list
 };
 
 struct SandboxPage {

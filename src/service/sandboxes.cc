@@ -29,10 +29,15 @@ SandboxRow new_row(const Sandboxes::Order& order) {
 
 }  // namespace
 
-// The service's own clocks end it earlier; this end holds while no service runs.
-SandboxSpec Sandboxes::spec_for_backend(const Order& order, const SandboxRow& row) const {
+// The service's own clocks end it earlier; the backend's end holds while no service runs. One of a
+// pool gets its deadline when somebody acquires it.
+SandboxSpec Sandboxes::spec_for_backend(const Order& order, const SandboxRow& row,
+                                        const Backend& backend) const {
   SandboxSpec spec = order.spec;
-  spec.ttl = ground_.options.longest_life;
+  const bool has_deadline = backend.can_set_time_left() && !order.tenant.empty();
+  const milliseconds longest = ground_.options.longest_life;
+  spec.ttl =
+      has_deadline ? std::min(order.spec.ttl + ground_.options.life_grace, longest) : longest;
   spec.idle_timeout = milliseconds(0);
   spec.labels[kOperationLabel] = row.op;
   if (!order.tenant.empty()) spec.labels[kTenantLabel] = order.tenant;
@@ -73,7 +78,7 @@ Result<std::string> Sandboxes::make(const Order& order) {
 Result<std::string> Sandboxes::start(const Order& order, SandboxRow& row, Held& held) {
   auto lane = ground_.lanes.take();
   Backend* backend = TRY(lane->backend(order.spec.backend));
-  const SandboxSpec spec = spec_for_backend(order, row);
+  const SandboxSpec spec = spec_for_backend(order, row, *backend);
   held.protections = TRY(backend->check(spec));
   row.id = TRY(backend->start(spec, Lifetime::Kept));
   fault_point("create.started");
@@ -207,6 +212,28 @@ Result<> Sandboxes::resume(const std::string& id) {
   return store_.note_clock(row);
 }
 
+Result<> Sandboxes::pass_time_left(const std::string& id, const std::string& backend,
+                                   std::chrono::milliseconds left) {
+  auto lane = ground_.lanes.take();
+  Backend* where = TRY(lane->backend(backend));
+  if (!where->can_set_time_left()) return {};
+  return where->set_time_left(id, left + ground_.options.life_grace);
+}
+
+void Sandboxes::pass_deadlines() {
+  const auto due = ground_.table.those(
+      [](const Held& held) { return held.is_deadline_new && !held.tenant.empty(); });
+  for (const Held& held : due) {
+    const bool is_paused = held.state == SandboxState::Paused;
+    const auto passed =
+        pass_time_left(held.id, held.spec.backend, is_paused ? held.left : until(held.deadline));
+    if (!passed) continue;  // it is gone, or is told at the next tick
+    ground_.table.change(held.id, [&held](Held& changed) {
+      if (changed.deadline == held.deadline) changed.is_deadline_new = false;
+    });
+  }
+}
+
 Result<> Sandboxes::extend(const std::string& id, std::chrono::milliseconds ttl) {
   const auto held = ground_.table.copy_of(id);
   if (!held) return no_such_sandbox(id);
@@ -227,6 +254,8 @@ Result<> Sandboxes::extend(const std::string& id, std::chrono::milliseconds ttl)
   row.deadline_ms = to_ms(deadline);
   row.left_ms = held->state == SandboxState::Paused ? ttl.count() : -1;
   TRY(store_.note_clock(row));
+  fault_point("extend.recorded");
+  TRY(pass_time_left(id, held->spec.backend, ttl));
   ground_.table.change(id, [&](Held& changed) {
     changed.spec.ttl = ttl;
     changed.deadline = deadline;
@@ -244,6 +273,7 @@ Result<> Sandboxes::hand_out(const std::string& id, const std::string& tenant,
   held->spec.ttl = bound.ttl;
   held->spec.idle_timeout = bound.idle_timeout;
   held->deadline = Clock::now() + bound.ttl;
+  held->is_deadline_new = true;  // the next tick passes it on: whoever acquires does not wait
   held->last_used = Clock::now();
   held->created = std::chrono::system_clock::now();
   SandboxRow row;
@@ -264,15 +294,18 @@ Result<> Sandboxes::hand_out(const std::string& id, const std::string& tenant,
 
 void Sandboxes::expire() {
   const auto now = Clock::now();
-  for (const Held& held : ground_.table.all()) {
-    if (held.tenant.empty() || held.state == SandboxState::Paused) continue;
-    const bool is_idle = held.spec.idle_timeout.count() > 0 && held.users == 0 &&
-                         now - held.last_used >= held.spec.idle_timeout;
-    const bool is_over = !held.op.empty() && now >= held.deadline;
-    // What cannot be ended now is tried again at the next tick.
-    if (is_over) (void)end(held.id, "ttl");
-    if (is_idle && !is_over) (void)end(held.id, "idle timeout");
-  }
+  const auto is_over = [now](const Held& held) { return !held.op.empty() && now >= held.deadline; };
+  const auto is_idle = [now](const Held& held) {
+    return held.spec.idle_timeout.count() > 0 && held.users == 0 &&
+           now - held.last_used >= held.spec.idle_timeout;
+  };
+  const auto ended = ground_.table.those([&](const Held& held) {
+    if (held.tenant.empty() || held.state == SandboxState::Paused) return false;
+    return is_over(held) || is_idle(held);
+  });
+  // What cannot be ended now is tried again at the next tick.
+  for (const Held& held : ended)
+    (void)end(held.id, is_over(held) ? "ttl" : "idle timeout");
 }
 
 }  // namespace nutshell::service

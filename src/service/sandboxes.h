@@ -69,10 +69,16 @@ class Sandboxes {
   void reconcile();
   // Ends what has reached its ttl or idle timeout.
   void expire();
+  // Tells the backends of deadlines that are new, so that they hold without us.
+  void pass_deadlines();
 
  private:
   Result<std::string> start(const Order& order, SandboxRow& row, Held& held);
-  SandboxSpec spec_for_backend(const Order& order, const SandboxRow& row) const;
+  SandboxSpec spec_for_backend(const Order& order, const SandboxRow& row,
+                               const Backend& backend) const;
+  // With the grace that leaves the end to us while we are there.
+  Result<> pass_time_left(const std::string& id, const std::string& backend,
+                          std::chrono::milliseconds left);
   Result<> stop(const std::string& backend, const std::string& id);
   void let_go(const std::string& id, const std::string& why);
   void adopt_row(const SandboxRow& row, const SandboxStatus& status);

@@ -64,6 +64,7 @@ void Sandboxes::adopt_row(const SandboxRow& row, const SandboxStatus& status) {
   if (row.left_ms >= 0 && held.state == SandboxState::Running)
     held.deadline = Clock::now() + held.left;
   held.resumes_on_use = !row.session.empty() && held.state == SandboxState::Paused;
+  held.is_deadline_new = true;
   ground_.table.adopt(std::move(held));
 }
 
@@ -155,7 +156,9 @@ void Sandboxes::reconcile() {
     if (!is_ours && !ground_.table.copy_of(status.id)) unknown.push_back(&status);
   }
   for (const Held& held : ground_.table.all()) {
-    if (!living.contains(held.id) && held.listed_after < asked) let_go(held.id, kEndedByItself);
+    if (living.contains(held.id) || held.listed_after >= asked) continue;
+    const bool was_over = !held.op.empty() && !held.tenant.empty() && asked >= held.deadline;
+    let_go(held.id, was_over ? "ttl" : kEndedByItself);
   }
   for (const SandboxStatus* status : unknown)
     adopt_foreign(*status);

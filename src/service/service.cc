@@ -27,6 +27,36 @@ Ending ending_of(const Result<T>& result) {
           0};
 }
 
+// What makes two requests the same one.
+std::string encode_acquire(const AcquireRequest& request) {
+  SandboxSpec like;
+  like.labels = request.labels;
+  like.ttl = request.ttl.value_or(std::chrono::milliseconds(0));
+  like.idle_timeout = request.idle_timeout.value_or(std::chrono::milliseconds(0));
+  like.environment = request.environment;
+  like.workspace = request.workspace;
+  if (request.limits) like.limits = *request.limits;
+  return fmt::format("acquire {} {}", request.pool, encode_spec(like));
+}
+
+// What a key was given for, if it is still there.
+std::optional<SandboxView> find_made(SandboxTable& table, const std::string& tenant,
+                                     const std::optional<std::string>& op) {
+  if (!op) return std::nullopt;
+  const auto found =
+      table.those([&](const Held& held) { return held.op == *op && held.tenant == tenant; });
+  if (found.empty()) return std::nullopt;
+  return SandboxTable::view(found.front());
+}
+
+Result<> check_network(const AcquireRequest& request) {
+  if (request.network.empty() || request.network == "none") return {};
+  return failure(ErrorCode::Unsupported,
+                 fmt::format("network '{}': sandboxes of this backend reach nothing; \"none\" is "
+                             "all that there is",
+                             request.network));
+}
+
 }  // namespace
 
 Service::Service(std::unique_ptr<Parts> parts) : parts_(std::move(parts)) {}
@@ -58,11 +88,8 @@ Result<SandboxView> Service::create(const Caller& caller, const CreateRequest& r
   const auto lock = parts_->idempotency.lock(caller.tenant, request.idempotency_key);
   const std::string text = encode_spec(request.spec);
   const std::string& key = request.idempotency_key;
-  if (const auto before = TRY(parts_->idempotency.find(caller.tenant, key, text))) {
-    for (const Held& held : parts_->table.all()) {
-      if (held.op == *before && held.tenant == caller.tenant) return SandboxTable::view(held);
-    }
-  }
+  const auto before = TRY(parts_->idempotency.find(caller.tenant, key, text));
+  if (auto made = find_made(parts_->table, caller.tenant, before)) return std::move(*made);
   const Act act =
       TRY(parts_->recorder.begin(caller, "create", {}, parts_->recorder.describe(request.spec)));
   const std::string op = random_id(16);
@@ -100,6 +127,7 @@ Result<> Service::destroy(const Caller& caller, const std::string& id) {
   const Act act = TRY(parts_->recorder.begin(caller, "destroy", subject_of(grip)));
   auto ended = parts_->sandboxes.end(grip.id, "destroyed");
   parts_->recorder.end(act, ending_of(ended));
+  fault_point("destroy.told");
   parts_->metrics.count("destroy", ended ? "ok" : "failed", Clock::now() - act.begun);
   return ended;
 }
@@ -247,13 +275,24 @@ Result<SandboxView> Service::acquire(const Caller& caller, const AcquireRequest&
     spec.workspace = request.workspace;
     TRY(check_host_files(caller, spec));
   }
+  TRY(check_network(request));
+  const std::string& key = request.idempotency_key;
+  const auto lock = parts_->idempotency.lock(caller.tenant, key);
+  const std::string text = key.empty() ? std::string() : encode_acquire(request);
+  const auto before = TRY(parts_->idempotency.find(caller.tenant, key, text));
+  // One that was given back, or never handed out, is not it: there is another one for the key.
+  if (auto held = find_made(parts_->table, caller.tenant, before)) return std::move(*held);
   const Act act = TRY(parts_->recorder.begin(
       caller, "acquire", {}, parts_->recorder.describe_text("pool", request.pool, {})));
-  auto id = parts_->pools.acquire(caller.tenant, request);
+  auto id = parts_->pools.acquire(caller.tenant, request, [&](const std::string& op) {
+    return parts_->idempotency.note(caller.tenant, key, text, op);
+  });
   Act done = act;
   if (id) done.subject.sandbox = *id;
   const std::uint64_t audit_id = parts_->recorder.end(done, ending_of(id));
+  fault_point("acquire.told");
   if (!id) {
+    parts_->idempotency.forget(caller.tenant, key);
     parts_->metrics.refuse("acquire", std::string(to_string(id.error().code)));
     return Failure(std::move(id).error());
   }
@@ -272,6 +311,7 @@ Result<> Service::release(const Caller& caller, const std::string& id) {
   const Act act = TRY(parts_->recorder.begin(caller, "release", subject_of(grip)));
   auto released = parts_->pools.release(grip.id);
   parts_->recorder.end(act, ending_of(released));
+  fault_point("release.told");
   return released;
 }
 

@@ -31,9 +31,10 @@ struct ServiceOptions {
   std::map<std::string, Quota> quotas;  // by tenant
   // Whom sandboxes belong to that were made without the service, by this user.
   std::string local_tenant = "local";
-  // How long a sandbox can live at most, whatever it is extended to: the backend's own end, which
-  // also holds while no daemon runs.
+  // How long a sandbox can live at most, whatever it is extended to; also one that waits in a pool.
   std::chrono::milliseconds longest_life{24LL * 3600 * 1000};
+  // The backend ends a sandbox this much after its ttl, should nobody have done it before.
+  std::chrono::milliseconds life_grace{2000};
   std::chrono::milliseconds tick{250};  // how often the clocks are looked at
   std::vector<PoolSpec> pools;
   // One line of what was found or repaired; the caller logs it.

@@ -80,6 +80,7 @@ void Service::Parts::tick(const std::stop_token& stop) {
     never.wait_for(lock, stop, options.tick, [] { return false; });
     if (stop.stop_requested()) return;
     sandboxes.expire();
+    sandboxes.pass_deadlines();
     sessions.tend();
     pools.trim();
     if (Clock::now() - reconciled > kReconcile) {

@@ -142,7 +142,8 @@ Result<> Sessions::load() {
         session.life = static_cast<std::uint32_t>(row.number(5));
         session.is_ready = row.text(3) == "ready";
         session.setup = std::move(*setup);
-        session.lease_end = from_ms(row.number(11));
+        // Another boot's clock may be far ahead of ours.
+        session.lease_end = std::min(from_ms(row.number(11)), Clock::now() + session.request.lease);
         session.created_ms = row.number(12);
         ground_.budgets.define(
             key.first, key.second, session.request.budget,

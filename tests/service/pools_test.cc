@@ -73,8 +73,16 @@ TEST_F(PoolsTest, LeaveNothingOfTheLastTenant) {
                             "echo secret > /dev/shm/planted 2>/dev/null;"
                             "git config --global user.name planted 2>/dev/null;"
                             "echo export PLANTED=1 >> ~/.profile 2>/dev/null;"
+                            "ipcmk -M 4096 >/dev/null 2>&1; export PLANTED=1;"
                             "(setsid sleep 4711 >/dev/null 2>&1 &); echo done");
   EXPECT_EQ(planted.output, "done\n") << planted.problem;
+  // They are there, or it would prove nothing that they are not found later.
+  const auto there = exec(alice_, first->id,
+                          "cat /tmp/planted /workspace/planted /dev/shm/planted;"
+                          "git config --global user.name; wc -l < /proc/sysvipc/shm;"
+                          "cat /proc/[0-9]*/cmdline | tr '\\0' ' '");
+  EXPECT_THAT(there.output, HasSubstr("secret\nsecret\nsecret\nplanted\n2\n"));
+  EXPECT_THAT(there.output, HasSubstr("sleep 4711"));
   ASSERT_TRUE(service_->release(alice_, first->id));
   ASSERT_TRUE(soon([&] { return status().available == 1; }));
   const auto second = service_->acquire(bob_, from_pool());
@@ -83,7 +91,9 @@ TEST_F(PoolsTest, LeaveNothingOfTheLastTenant) {
   const auto found = exec(
       bob_, second->id,
       "p=plan''ted; cat /tmp/$p /workspace/$p /dev/shm/$p ~/.gitconfig ~/.profile 2>/dev/null;"
-      "env; ls -A /tmp /workspace /dev/shm 2>/dev/null; cat /proc/[0-9]*/cmdline | tr '\\0' ' '");
+      "env; ls -A /tmp /workspace /dev/shm 2>/dev/null; cat /proc/[0-9]*/cmdline | tr '\\0' ' ';"
+      "echo; git config --list | cat; echo shared $(wc -l < /proc/sysvipc/shm)");
+  EXPECT_THAT(found.output, HasSubstr("shared 1\n"));
   EXPECT_THAT(found.output, Not(HasSubstr("planted")));
   EXPECT_THAT(found.output, Not(HasSubstr("PLANTED")));
   EXPECT_THAT(found.output, Not(HasSubstr("secret")));
@@ -142,6 +152,41 @@ TEST_F(PoolsTest, KeepTheirBoundUnderAnyLoad) {
   EXPECT_LE(most_alive, 4U);
   EXPECT_TRUE(soon([&] { return status().total == 2 && status().available == 2; }));
   EXPECT_EQ(running(), 2U);
+}
+
+TEST_F(PoolsTest, GiveTheSameSandboxForTheSameKey) {
+  define(2, 4);
+  AcquireRequest request = from_pool();
+  request.idempotency_key = "once";
+  const auto first = service_->acquire(alice_, request);
+  ASSERT_TRUE(first) << first.error().message;
+  EXPECT_EQ(service_->acquire(alice_, request)->id, first->id);
+  restart();
+  EXPECT_EQ(service_->acquire(alice_, request)->id, first->id);
+  EXPECT_NE(service_->acquire(bob_, request)->id, first->id);  // another's key
+  AcquireRequest other = request;
+  other.labels["k"] = "v";
+  EXPECT_EQ(service_->acquire(alice_, other).error().code, ErrorCode::AlreadyExists);
+  // One that is made to order, too; and once it is given back, the key is free for another.
+  AcquireRequest own = from_pool();
+  own.environment = {"A=b"};
+  own.idempotency_key = "own";
+  const auto made = service_->acquire(alice_, own);
+  ASSERT_TRUE(made) << made.error().message;
+  EXPECT_EQ(service_->acquire(alice_, own)->id, made->id);
+  ASSERT_TRUE(service_->release(alice_, made->id));
+  EXPECT_NE(service_->acquire(alice_, own)->id, made->id);
+}
+
+TEST_F(PoolsTest, RefuseANetworkThatThereIsNot) {
+  define(1, 2);
+  AcquireRequest request = from_pool();
+  request.network = "none";
+  EXPECT_TRUE(service_->acquire(alice_, request));
+  request.network = "github.com:443";
+  const auto refused = service_->acquire(alice_, request);
+  ASSERT_FALSE(refused);
+  EXPECT_EQ(refused.error().code, ErrorCode::Unsupported);
 }
 
 TEST_F(PoolsTest, NeverHandOutADeadOne) {

@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include <array>
+#include <cstring>
 
 #include "backends/native/cgroup_sweep.h"
 #include "base/file.h"
@@ -27,6 +28,8 @@ constexpr std::size_t kMostClients = 256;
 constexpr std::size_t kMostRemembered = 1024;
 constexpr auto kLinger = 2s;
 constexpr std::size_t kListPage = 32;
+constexpr auto kLongestPause = 24h;
+constexpr std::uint64_t kMostLeftMs = 1ULL << 40U;
 constexpr auto kGrace = 2s;  // init ends itself at the ttl; a silent one is ended this much later
 
 }  // namespace
@@ -182,6 +185,8 @@ Result<> Launcher::act(const LauncherRequest& request, LauncherReply& reply,
       return pause(*TRY(find(request.id)));
     case Operation::Resume:
       return resume(*TRY(find(request.id)));
+    case Operation::SetTimeLeft:
+      return move_end(*TRY(find(request.id)), request.left_ms);
     case Operation::Restack: {
       const Kept* kept = TRY(find(request.id));
       return starter_.restack(kept->sandbox, kept->spec, request.layers);
@@ -212,8 +217,34 @@ Result<> Launcher::start(const LauncherRequest& request, LauncherReply& reply) {
   TRY(watch(sandbox.init.descriptor(), key));
   reply.id = random_id(12);
   ids_.emplace(key, reply.id);
-  sandboxes_.emplace(reply.id, Kept{key, spec, std::move(sandbox), Clock::now(),
-                                    Deadline::in(spec.ttl + milliseconds(kGrace)), false});
+  const auto now = Clock::now();
+  sandboxes_.emplace(reply.id,
+                     Kept{key, spec, std::move(sandbox), now, now + spec.ttl,
+                          Deadline::in(spec.ttl + milliseconds(kGrace)), false, milliseconds(0)});
+  return {};
+}
+
+milliseconds Launcher::time_left(const Kept& kept) {
+  if (kept.is_paused) return kept.left_at_resume;
+  const auto left = std::chrono::duration_cast<milliseconds>(kept.ttl_end - Clock::now());
+  return std::max(milliseconds(0), left);
+}
+
+Result<> Launcher::move_end(Kept& kept, std::uint64_t left_ms) {
+  const milliseconds left(static_cast<std::int64_t>(std::min(left_ms, kMostLeftMs)));
+  if (!kept.is_paused) return set_time_left(kept, left);
+  kept.left_at_resume = left;
+  return {};
+}
+
+// Init first: what it does not hear of ends at the time that it knows.
+Result<> Launcher::set_time_left(Kept& kept, milliseconds left) {
+  const auto count = static_cast<std::uint64_t>(std::max(milliseconds(0), left).count());
+  std::string packet(1 + sizeof count, kNewTimeLeft);
+  std::memcpy(packet.data() + 1, &count, sizeof count);
+  TRY(send_packet(kept.sandbox.control.get(), packet));
+  kept.ttl_end = Clock::now() + left;
+  kept.deadline = Deadline::in(left + milliseconds(kGrace));
   return {};
 }
 
@@ -244,16 +275,29 @@ void Launcher::end_overdue() {
     end(id);
 }
 
-// The cgroup's freezer, or, where there is none, init stops every process by signal.
+// The ttl stands still, but one that nobody ever resumes is not kept for good.
 Result<> Launcher::pause(Kept& kept) {
   if (kept.is_paused) return {};
+  const milliseconds left = time_left(kept);
+  TRY(set_time_left(kept, milliseconds(kLongestPause)));
+  auto frozen = freeze(kept);
+  if (!frozen) {
+    TRY(set_time_left(kept, left));
+    return frozen;
+  }
+  kept.is_paused = true;
+  kept.left_at_resume = left;
+  return {};
+}
+
+// The cgroup's freezer, or, where there is none, init stops every process by signal.
+Result<> Launcher::freeze(Kept& kept) {
   if (kept.sandbox.cgroup && starter_.abilities().cgroups.has_freezer()) {
     TRY(kept.sandbox.cgroup->freeze(Deadline::in(5s)));
   } else {
     wire::InitClient client(TRY(Starter::connect(kept.sandbox)));
     TRY(client.suspend());
   }
-  kept.is_paused = true;
   return {};
 }
 
@@ -266,7 +310,7 @@ Result<> Launcher::resume(Kept& kept) {
     TRY(client.resume());
   }
   kept.is_paused = false;
-  return {};
+  return set_time_left(kept, kept.left_at_resume);
 }
 
 void Launcher::list(const LauncherRequest& request, LauncherReply& reply) const {
@@ -274,7 +318,7 @@ void Launcher::list(const LauncherRequest& request, LauncherReply& reply) const 
   for (; item != sandboxes_.end() && reply.sandboxes.size() < kListPage; ++item) {
     const Kept& kept = item->second;
     const auto age = std::chrono::duration_cast<milliseconds>(Clock::now() - kept.started);
-    const auto left = std::max(milliseconds(0), kept.spec.ttl - age);
+    const auto left = time_left(kept);
     PackedStatus status;
     status.id = item->first;
     status.spec = pack(kept.spec);

@@ -32,8 +32,10 @@ class Launcher {
     SandboxSpec spec;
     NativeSandbox sandbox;
     Clock::time_point started;
-    Deadline deadline = Deadline::never();  // ours, a little after init's own
+    Clock::time_point ttl_end;              // which init keeps
+    Deadline deadline = Deadline::never();  // ours, a little later
     bool is_paused = false;
+    std::chrono::milliseconds left_at_resume{0};  // of the ttl, while it is paused
   };
 
   Result<> wait_once();
@@ -47,7 +49,11 @@ class Launcher {
                std::vector<UniqueFd>& descriptors);
   Result<> start(const LauncherRequest& request, LauncherReply& reply);
   Result<> pause(Kept& kept);
+  Result<> freeze(Kept& kept);
   Result<> resume(Kept& kept);
+  static Result<> move_end(Kept& kept, std::uint64_t left_ms);
+  static Result<> set_time_left(Kept& kept, std::chrono::milliseconds left);
+  static std::chrono::milliseconds time_left(const Kept& kept);
   void list(const LauncherRequest& request, LauncherReply& reply) const;
   Result<Kept*> find(const std::string& id);
   void note_death(const std::string& id);

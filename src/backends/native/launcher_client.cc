@@ -58,9 +58,11 @@ Result<> spawn_launcher(const RuntimeDirectory& directory, const std::filesystem
                                   argv.data(), environment.data());
   if (error != 0) return syscall_failure(error, "start", program.native());
   theirs.reset();
+  int status = 0;
+  ::waitpid(pid, &status, 0);  // it goes on in a child of its own
   const std::string problem = TRY(read_all(ours.get(), 64U << 10U));
-  if (problem.empty()) return {};
-  ::waitpid(pid, nullptr, 0);
+  if (problem.empty() && WIFEXITED(status) && WEXITSTATUS(status) == 0) return {};
+  if (problem.empty()) return failure(ErrorCode::Unavailable, "it ended at once");
   return failure(static_cast<ErrorCode>(problem[0]), problem.substr(1));
 }
 

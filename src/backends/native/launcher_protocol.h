@@ -19,7 +19,8 @@ enum class Operation : std::uint8_t {
   Resume,
   Why,
   Restack,
-  Environment
+  Environment,
+  SetTimeLeft
 };
 
 struct PackedText {
@@ -67,7 +68,8 @@ struct LauncherRequest {
   std::string id;                   // with List: those after this one
   PackedSpec spec;                  // with Start
   std::vector<std::string> layers;  // with Restack
-  void fields(auto& visit) { visit(operation, id, spec, layers); }
+  std::uint64_t left_ms = 0;        // with SetTimeLeft
+  void fields(auto& visit) { visit(operation, id, spec, layers, left_ms); }
 };
 
 struct PackedStatus {

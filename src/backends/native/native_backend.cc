@@ -171,6 +171,15 @@ Result<> NativeBackend::resume(const std::string& id) {
   return {};
 }
 
+Result<> NativeBackend::set_time_left(const std::string& id, std::chrono::milliseconds left) {
+  LauncherRequest request;
+  request.operation = Operation::SetTimeLeft;
+  request.id = id;
+  request.left_ms = static_cast<std::uint64_t>(std::max<std::int64_t>(0, left.count()));
+  TRY(ask(request));
+  return {};
+}
+
 Result<> NativeBackend::restack(const std::string& id, const std::vector<std::string>& layers) {
   const auto own = own_.find(id);
   if (own != own_.end()) return starter_->restack(own->second, {}, layers);

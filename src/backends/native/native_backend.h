@@ -30,6 +30,8 @@ class NativeBackend : public Backend {
   Result<std::vector<std::string>> environment_of(const std::string& id) override;
   Result<> pause(const std::string& id) override;
   Result<> resume(const std::string& id) override;
+  Result<> set_time_left(const std::string& id, std::chrono::milliseconds left) override;
+  [[nodiscard]] bool can_set_time_left() const override { return true; }
   Result<> restack(const std::string& id, const std::vector<std::string>& layers) override;
   Gone why_gone(const std::string& id) override;
   SweepReport sweep(SweepMode mode) override;

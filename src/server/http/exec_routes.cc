@@ -24,6 +24,7 @@ std::optional<StreamFormat> wanted_stream(const Call& call) {
 
 service::TraceLevel trace_of(const Json& body) {
   const std::string word = text_of(body, "trace", "off");
+  if (word == "full") return service::TraceLevel::Full;
   if (word == "files") return service::TraceLevel::Files;
   return word == "summary" ? service::TraceLevel::Summary : service::TraceLevel::Off;
 }

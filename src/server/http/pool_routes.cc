@@ -27,6 +27,7 @@ Result<> find(Call& call) {
 Result<> acquire(Call& call) {
   auto request = TRY(acquire_of(call.body, call.caller));
   request.pool = call.id();
+  request.idempotency_key = call.idempotency_key;
   return reply(call, 201, to_json(TRY(call.service.acquire(call.caller, request))));
 }
 
@@ -75,7 +76,8 @@ std::vector<Route> pool_routes() {
            .takes = acquire_shape,
            .gives = sandbox_shape,
            .success = 201,
-           .body = Route::Body::Object},
+           .body = Route::Body::Object,
+           .takes_idempotency_key = true},
           {.method = "POST",
            .path = "/v1/sandboxes/{id}/release",
            .name = "release",

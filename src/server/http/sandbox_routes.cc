@@ -20,12 +20,14 @@ Result<> create(Call& call) {
 
 Result<> list(Call& call) {
   service::ListRequest request = TRY(list_request_of(call));
+  request.has_protections = text_parameter(call, "protections") == "true";
   const auto page = TRY(call.service.list(call.caller, request));
-  Json sandboxes = Json::array();
+  Json body;
+  Json& sandboxes = body["sandboxes"] = Json::array();
   for (const service::SandboxView& view : page.sandboxes)
     sandboxes.push_back(to_json(view));
-  return reply(call, 200,
-               {{"sandboxes", sandboxes}, {"next_cursor", cursor_json(page.next_cursor)}});
+  body["next_cursor"] = cursor_json(page.next_cursor);
+  return reply(call, 200, body);
 }
 
 Result<> find(Call& call) {
@@ -117,6 +119,9 @@ std::vector<Route> sandbox_routes() {
                  .handle = list,
                  .query = list_parameters(),
                  .gives = sandbox_page_shape};
+  list_all.query.push_back({.name = "protections",
+                            .type = Field::Type::Boolean,
+                            .help = "with what protects each of them"});
   Route check_one{.method = "POST",
                   .path = "/v1/check",
                   .name = "checkSpec",

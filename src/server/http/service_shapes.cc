@@ -119,6 +119,7 @@ const Shape& acquire_shape() {
                             amount("idle_timeout_ms"),
                             {"environment", TextMap},
                             {"workspace", Text},
+                            {"network", Text, "what it may reach: none"},
                             {"limits", Object, "", Optional, limits_shape}}};
   return shape;
 }

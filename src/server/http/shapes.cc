@@ -142,7 +142,7 @@ const Shape& exec_shape() {
        milliseconds("timeout_ms", "then the whole tree is killed"),
        count("output_limit_bytes", "stdout and stderr together"),
        milliseconds("cpu_time_ms", "CPU time, children included"),
-       {.name = "trace", .choices = {"off", "summary", "files"}},
+       {.name = "trace", .choices = {"off", "summary", "files", "full"}},
        {"detach", Boolean, "answer at once; the command goes on without the caller"},
        {.name = "on_disconnect",
         .help = "of a streamed exec whose client hangs up; keep: it can be resumed",

@@ -166,7 +166,13 @@ Json to_json(const service::Trace& trace) {
   Json files = Json::array();
   for (const wire::FileChange& change : trace.files)
     files.push_back(to_json(change));
-  return {{"files", files}, {"files_truncated", trace.is_cut}, {"blocked", trace.blocked}};
+  Json object = {{"files", files}, {"files_truncated", trace.is_cut}, {"blocked", trace.blocked}};
+  if (trace.level != service::TraceLevel::Full) return object;
+  object["stdin_sha256"] = trace.input_sha256;
+  object["stdout_sha256"] = trace.output_sha256;
+  object["stderr_sha256"] = trace.error_sha256;
+  object["protections"] = to_json(trace.protections);
+  return object;
 }
 
 Json to_json(const ExecResult& result, std::string_view output, std::string_view error) {

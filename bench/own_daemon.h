@@ -1,0 +1,54 @@
+// A daemon of a benchmark's own, and clients of it.
+#pragma once
+
+#include <sys/types.h>
+
+#include <filesystem>
+#include <string>
+
+#include "base/result.h"
+#include "http/client.h"
+
+namespace nutshell::bench {
+
+// Ends with this object, and its sandboxes with it.
+class OwnDaemon {
+ public:
+  // With a pool called "bench", which is warm.
+  static Result<OwnDaemon> start(const std::filesystem::path& programs);
+  OwnDaemon(OwnDaemon&& other) noexcept;
+  OwnDaemon& operator=(OwnDaemon&&) = delete;
+  ~OwnDaemon();
+
+  [[nodiscard]] std::string socket() const { return place_ / "socket"; }
+  // What it holds of the host's memory, in KiB.
+  [[nodiscard]] Result<double> memory() const;
+
+ private:
+  explicit OwnDaemon(std::filesystem::path place) : place_(std::move(place)) {}
+  [[nodiscard]] Result<> wait_until_ready() const;
+
+  std::filesystem::path place_;
+  pid_t pid_ = -1;
+};
+
+// A client with one connection that stays. Not thread-safe.
+class DaemonCaller {
+ public:
+  explicit DaemonCaller(const std::string& socket) : client_({.dial = http::dial_unix(socket)}) {}
+
+  // The body of an answer that is no refusal.
+  Result<std::string> call(const std::string& method, const std::string& target,
+                           const std::string& body = {});
+  Result<std::string> create();   // its id
+  Result<std::string> acquire();  // likewise
+  Result<> exec(const std::string& id);
+  Result<std::string> output_of(const std::string& id, const std::string& word);  // of echo WORD
+  Result<> release(const std::string& id);
+  Result<> warm();
+
+ private:
+  http::Client client_;
+};
+
+}  // namespace nutshell::bench
