@@ -69,6 +69,7 @@ Result<std::string> Sandboxes::make(const Order& order) {
     (void)store_.remove(row.op);  // the next start finds that there is no such sandbox
     return id;
   }
+  held.listed_after = Clock::now();  // the making may have taken longer than a list
   ground_.table.insert(std::move(held));
   unreserved.release();
   fault_point("create.done");

@@ -121,7 +121,7 @@ Result<> DaemonBackend::stop(const std::string& id) {
 
 Result<std::vector<SandboxStatus>> DaemonBackend::list() {
   std::vector<SandboxStatus> all;
-  std::string target = fmt::format("/v1/sandboxes?limit={}", kPage);
+  std::string target = fmt::format("/v1/sandboxes?protections=true&limit={}", kPage);
   for (;;) {
     const Json page = TRY(ask("GET", target));
     for (const Json& one : TRY(value_at<Json>(page, "sandboxes")))
@@ -130,7 +130,8 @@ Result<std::vector<SandboxStatus>> DaemonBackend::list() {
     const bool is_cursor = next.is_string() && next.get<std::string>().find_first_not_of(
                                                    "0123456789abcdef") == std::string::npos;
     if (!is_cursor) return all;
-    target = fmt::format("/v1/sandboxes?limit={}&cursor={}", kPage, next.get<std::string>());
+    target = fmt::format("/v1/sandboxes?protections=true&limit={}&cursor={}", kPage,
+                         next.get<std::string>());
   }
 }
 
