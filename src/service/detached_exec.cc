@@ -25,22 +25,28 @@ Result<UniqueFd> open_spool(const fs::path& path, std::uint64_t& bytes) {
   return file;
 }
 
+constexpr const char* kOutput = ".out";
+constexpr const char* kError = ".err";
+
 }  // namespace
+
+fs::path DetachedExec::file(const char* suffix) const {
+  return directory_ / (identity_.exec_id + suffix);
+}
 
 Result<std::shared_ptr<DetachedExec>> DetachedExec::open(const fs::path& directory,
                                                          Identity identity) {
   // Shared by its runner and by those who follow it, whoever is the last.
-  std::shared_ptr<DetachedExec> exec(new DetachedExec(std::move(identity)));
-  const std::string& name = exec->identity_.exec_id;
-  exec->output_ = TRY(open_spool(directory / (name + ".out"), exec->output_bytes_));
-  exec->error_ = TRY(open_spool(directory / (name + ".err"), exec->error_bytes_));
+  std::shared_ptr<DetachedExec> exec(new DetachedExec(directory, std::move(identity)));
+  exec->output_ = TRY(open_spool(exec->file(kOutput), exec->output_bytes_));
+  exec->error_ = TRY(open_spool(exec->file(kError), exec->error_bytes_));
   exec->events_ = UniqueFd(::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK));
   if (!exec->events_) return syscall_failure("eventfd");
   return exec;
 }
 
 void DetachedExec::remove_files(const fs::path& directory, const std::string& exec_id) {
-  for (const char* suffix : {".out", ".err"})
+  for (const char* suffix : {kOutput, kError})
     ::unlink((directory / (exec_id + suffix)).c_str());
 }
 
@@ -91,6 +97,9 @@ void DetachedExec::finish(const ExecResult& result, std::uint64_t audit_id) {
   audit_id_ = audit_id;
   ended_ = Clock::now();
   stream_ = -1;
+  output_.reset();
+  error_.reset();
+  events_.reset();
   changed_.notify_all();
 }
 
@@ -132,14 +141,16 @@ Result<bool> DetachedExec::pass_on(int file, wire::Stream stream, std::uint64_t&
 
 Result<ExecState> DetachedExec::follow(const ExecOffsets& from, const Deadline& deadline,
                                        wire::ExecIo& io) {
+  const UniqueFd output = TRY(open_file(file(kOutput), O_RDONLY | O_NOFOLLOW));
+  const UniqueFd error = TRY(open_file(file(kError), O_RDONLY | O_NOFOLLOW));
   ExecOffsets at = from;
   for (;;) {
     const ExecState before = state();
     bool has_more = false;
     if (at.output < before.output_bytes)
-      has_more = TRY(pass_on(output_.get(), wire::Stream::Output, at.output, io));
+      has_more = TRY(pass_on(output.get(), wire::Stream::Output, at.output, io));
     if (at.error < before.error_bytes)
-      has_more = TRY(pass_on(error_.get(), wire::Stream::Error, at.error, io)) || has_more;
+      has_more = TRY(pass_on(error.get(), wire::Stream::Error, at.error, io)) || has_more;
     while (const auto event = io.next_event())
       send(*event);
     const bool nobody_reads = at.output == UINT64_MAX && at.error == UINT64_MAX;

@@ -51,10 +51,14 @@ class DetachedExec : public wire::ExecIo {
   std::optional<wire::ExecEvent> next_event() override;
 
  private:
-  explicit DetachedExec(Identity identity) : identity_(std::move(identity)) {}
+  DetachedExec(std::filesystem::path directory, Identity identity)
+      : directory_(std::move(directory)), identity_(std::move(identity)) {}
+  [[nodiscard]] std::filesystem::path file(const char* suffix) const;
   Result<bool> pass_on(int file, wire::Stream stream, std::uint64_t& offset, wire::ExecIo& io);
 
+  std::filesystem::path directory_;
   Identity identity_;
+  // Until it ends: many that have ended are remembered.
   UniqueFd output_;
   UniqueFd error_;
   UniqueFd events_;

@@ -96,5 +96,20 @@ TEST_F(DetachedTest, IsStartedOnceForEachKey) {
   EXPECT_EQ(exec(alice_, id_, "cat f").output, "x\n");
 }
 
+TEST_F(DetachedTest, HoldsNoDescriptorOnceItHasEnded) {
+  const auto descriptors = [] {
+    return std::distance(std::filesystem::directory_iterator("/proc/self/fd"), {});
+  };
+  const auto run_one = [&] {
+    wire::CapturedOutput io;
+    ASSERT_TRUE(follow(start("echo x").exec_id, {}, 10s, io).ending);
+  };
+  run_one();
+  const auto before = descriptors();
+  for (int i = 0; i < 20; ++i)
+    run_one();
+  EXPECT_LT(descriptors(), before + 10);
+}
+
 }  // namespace
 }  // namespace nutshell::service
