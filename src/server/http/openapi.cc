@@ -92,8 +92,10 @@ std::string openapi_of(const std::vector<Route>& routes) {
   Json schemas = Json::object();
   Json paths = Json::object();
   collect(problem_shape(), schemas);
-  for (const Route& route : routes)
+  for (const Route& route : routes) {
+    if (route.is_other_protocol) continue;
     paths[route.path][lower(route.method)] = operation_of(route, schemas);
+  }
   const Json document = {
       {"openapi", "3.0.3"},
       {"info", {{"title", "Nutshell"}, {"version", "1"}}},

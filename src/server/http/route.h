@@ -59,6 +59,7 @@ struct Route {
   Body body = Body::None;
   Access access = Access::Callers;
   bool takes_idempotency_key = false;
+  bool is_other_protocol = false;  // which has a contract of its own, and is in no document of ours
   std::string challenge = "Bearer";  // how to come in, told to whoever may not
 };
 

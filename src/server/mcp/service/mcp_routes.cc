@@ -72,7 +72,8 @@ class Mounted : public McpRoutes {
           endpoint_.handle(*call.exchange, visitor);
           return {};
         },
-        .body = Route::Body::Bytes};
+        .body = Route::Body::Bytes,
+        .is_other_protocol = true};
     route.query = {{.name = "session", .help = "the session to go on with, by its name"}};
     route.challenge = endpoint_.challenge();
     return route;
