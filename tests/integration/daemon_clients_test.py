@@ -87,7 +87,7 @@ def schemathesis_finds_no_breach():
              "--max-examples", "8", "--checks",
              "not_a_server_error,response_schema_conformance,content_type_conformance",
              "--phases", "examples,coverage,fuzzing", "--request-timeout", "20"],
-            capture_output=True, text=True, timeout=540)
+            capture_output=True, text=True, timeout=540, cwd=one.directory)
         expect_equal(done.returncode, 0, done.stdout[-1500:])
 
 
