@@ -2,10 +2,12 @@
 // one container for all of them, of the engine that DOCKER_HOST names and of the image in
 // NUTSHELL_BENCH_IMAGE (nutshell-test, which scripts/engine makes).
 #include <fmt/format.h>
+#include <unistd.h>
 
 #include <cstdlib>
 #include <memory>
 #include <nlohmann/json.hpp>
+#include <sstream>
 
 #include "backends/docker/engine_client.h"
 #include "backends/docker/spec_labels.h"
@@ -24,6 +26,17 @@ namespace {
 std::string image() {
   const char* named = std::getenv("NUTSHELL_BENCH_IMAGE");
   return named != nullptr ? named : "nutshell-test";
+}
+
+// Where the shell would find it.
+std::string docker_program() {
+  const char* path = std::getenv("PATH");
+  std::istringstream places(path != nullptr ? path : "/usr/bin");
+  for (std::string place; std::getline(places, place, ':');) {
+    const std::string program = place + "/docker";
+    if (::access(program.c_str(), X_OK) == 0) return program;
+  }
+  return "docker";
 }
 
 class Ours : public Sampler {
@@ -122,7 +135,7 @@ Result<Row> run(const Race& race, std::size_t samples) {
 }
 
 Arguments docker_run() {
-  return {"docker",
+  return {docker_program(),
           "run",
           "--rm",
           "--network=none",
@@ -147,7 +160,7 @@ std::vector<Race> races_with(const Options& options, const std::string& id) {
     return [=](Ours& one) { return one.call(which, arguments); };
   };
   const auto docker_exec = [&name](Arguments words) {
-    Arguments all = {"docker", "exec", name};
+    Arguments all = {docker_program(), "exec", name};
     all.insert(all.end(), words.begin(), words.end());
     return command_line(all);
   };
