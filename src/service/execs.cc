@@ -69,7 +69,8 @@ Result<> Execs::wake(const Grip& grip) {
   const SandboxTable::Rest rest = ground_.table.rest_of(grip.id);
   if (!rest.is_paused) return {};
   if (rest.resumes_on_use) return ground_.sandboxes.resume(grip.id);
-  return failure(ErrorCode::Unavailable, fmt::format("sandbox {0} is paused: nutshell resume {0}", grip.id));
+  return failure(ErrorCode::Unavailable,
+                 fmt::format("sandbox {0} is paused: nutshell resume {0}", grip.id));
 }
 
 ExecResult Execs::explain_loss(const Grip& grip, ExecResult result) {
