@@ -9,7 +9,9 @@ void add_pause(const CommandLine& app, Program& program) {
       app.add_command("pause", "Stop everything in a sandbox where it stands");
   auto id = std::make_shared<std::string>();
   command.add_option("ID", *id, "Which one").required();
-  command.footer("Its ttl goes on; a daemon stops it too. Example:\n  nutshell pause $ID; nutshell resume $ID");
+  command.footer(
+      "Its ttl goes on; a daemon stops it too. Example:\n  nutshell pause $ID; nutshell resume "
+      "$ID");
   command.callback([id, &program] {
     program.chosen = [id, &program]() -> Result<int> {
       TRY(program.runtime.pause(*id));

@@ -68,7 +68,8 @@ class TlsTransport : public Transport {
  public:
   TlsTransport(Tls tls, UniqueFd socket) : socket_(std::move(socket)), tls_(std::move(tls)) {}
 
-  // What an earlier failure of this thread left in the library's queue would be taken for this one's.
+  // What an earlier failure of this thread left in the library's queue would be taken for this
+  // one's.
   Result<Step> handshake() override {
     ERR_clear_error();
     return step_of(SSL_do_handshake(tls_.get()), "handshake");

@@ -9,8 +9,9 @@
 
 namespace nutshell::init::search {
 
-// As describe_entry() of each name, in their order. The names lie in one buffer, as the kernel wrote
-// them there, and it is asked in that order: what it made one after the other it finds faster so.
+// As describe_entry() of each name, in their order. The names lie in one buffer, as the kernel
+// wrote them there, and it is asked in that order: what it made one after the other it finds faster
+// so.
 std::vector<wire::FileInfo> describe_entries(int directory, std::span<const char* const> names);
 
 }  // namespace nutshell::init::search
