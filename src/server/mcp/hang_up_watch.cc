@@ -43,6 +43,7 @@ void HangUpWatch::remove(const CallPointer& call) {
 }
 
 HangUpWatch::Verdict HangUpWatch::judge(Watched& one) {
+  if (one.call->is_task()) return Verdict::Leave;
   if (!one.gone) {
     pollfd now{one.descriptor, POLLIN, 0};
     const bool is_gone = ::poll(&now, 1, 0) > 0 && now.revents != 0;

@@ -45,6 +45,9 @@ class RunningCall : public Call {
   void tick();
 
   void cancel();
+  // From now on it goes on without whoever asked for it, who may hang up.
+  void become_task() { is_task_ = true; }
+  [[nodiscard]] bool is_task() const { return is_task_; }
   void send(std::string_view message);
   // Once; nothing is sent any more after it, nor after cancel().
   void respond(std::string_view message, int error_code);
@@ -58,6 +61,7 @@ class RunningCall : public Call {
   UniqueFd interrupt_;
   Clock::time_point began_ = Clock::now();
   std::atomic<bool> is_cancelled_ = false;
+  std::atomic<bool> is_task_ = false;
   std::mutex sending_;  // after the answer nothing follows
   bool is_over_ = false;
   double progress_ = -1;

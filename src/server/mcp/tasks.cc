@@ -69,6 +69,7 @@ Reply Tasks::run(const CallPointer& call, const Work& work, std::chrono::millise
   // In the table before the client hears of it.
   task->id = random_id(kIdDigits);
   kept_.emplace(task->id, task);
+  call->become_task();
   return Answer{describe(*task), Answer::Type::Task};
 }
 

@@ -1,12 +1,15 @@
 #include "server/mcp/tasks.h"
 
 #include <gtest/gtest.h>
+#include <unistd.h>
 
+#include <array>
 #include <atomic>
 #include <nlohmann/json.hpp>
 #include <thread>
 
 #include "base/file.h"
+#include "server/mcp/hang_up_watch.h"
 
 namespace nutshell::mcp {
 namespace {
@@ -114,6 +117,23 @@ TEST(Tasks, EndWithTheTable) {
     EXPECT_FALSE(call->is_cancelled());
   }
   EXPECT_TRUE(call->is_cancelled());
+}
+
+// Who has the task's id hangs up, or sends the next request, before the thread that answered is
+// done.
+TEST(Tasks, GoOnWhenTheirClientHangsUp) {
+  std::array<int, 2> ends{};
+  ASSERT_EQ(::pipe(ends.data()), 0);
+  const UniqueFd hang_up(ends[0]);
+  ::close(ends[1]);
+  const auto task = call_of("a");
+  const auto other = call_of("a");
+  task->become_task();
+  HangUpWatch watch;
+  watch.add(hang_up.get(), task, 0ms);
+  watch.add(hang_up.get(), other, 0ms);
+  EXPECT_TRUE(wait_for(other->interrupt(), 1, Deadline::in(10s)).value_or(false));
+  EXPECT_FALSE(task->is_cancelled());
 }
 
 }  // namespace
