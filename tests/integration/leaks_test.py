@@ -358,8 +358,8 @@ def nobody_meets_a_launcher_that_leaves():
 @suite.case
 def what_is_frozen_can_be_ended():
     before = look()
-    for end in ("destroy", "launcher", "ttl"):
-        made = create("--ttl", "3s" if end == "ttl" else "300s")
+    for end in ("destroy", "launcher", "ttl after resume"):
+        made = create("--ttl", "2s" if end == "ttl after resume" else "300s")
         process = start("exec", made, "--", *FOREVER)
         expect(wait_until(lambda: payloads(TOKEN), 20), "no payload")
         expect_equal(call("pause", made).status, 0, "pause")
@@ -369,6 +369,10 @@ def what_is_frozen_can_be_ended():
         elif end == "launcher":
             for pid in launchers():
                 os.kill(pid, signal.SIGKILL)
+        else:
+            time.sleep(2.5)
+            expect(is_listed(made), "a pause does not stop the ttl")
+            expect_equal(call("resume", made).status, 0, "resume")
         expect_gone(TOKEN, 15)
         process.communicate(timeout=20)
         expect_equal(process.returncode, 125, f"status of its exec, ended by {end}")

@@ -10,8 +10,8 @@ void add_pause(const CommandLine& app, Program& program) {
   auto id = std::make_shared<std::string>();
   command.add_option("ID", *id, "Which one").required();
   command.footer(
-      "Its ttl goes on; a daemon stops it too. Example:\n  nutshell pause $ID; nutshell resume "
-      "$ID");
+      "Its ttl stands still meanwhile, for a day at most. Example:\n  nutshell pause $ID; nutshell "
+      "resume $ID");
   command.callback([id, &program] {
     program.chosen = [id, &program]() -> Result<int> {
       TRY(program.runtime.pause(*id));
