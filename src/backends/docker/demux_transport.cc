@@ -6,7 +6,7 @@
 namespace nutshell::docker {
 namespace {
 
-enum : unsigned char { kStandardInput = 0, kStandardOutput = 1, kStandardError = 2 };
+constexpr unsigned char kStandardError = 2;  // the highest: input is 0, output 1
 
 std::uint32_t big_endian(const char* bytes) {
   std::uint32_t value = 0;
