@@ -37,7 +37,7 @@ class Exchange {
     const std::atomic<bool>* is_stopping = nullptr;
     BodyWait* body_wait = nullptr;
   };
-  Exchange(Connection& connection, Terms terms) : connection_(connection), terms_(terms) {}
+  Exchange(Connection& connection, const Terms& terms) : connection_(connection), terms_(terms) {}
   Exchange(const Exchange&) = delete;
   Exchange& operator=(const Exchange&) = delete;
   ~Exchange() = default;

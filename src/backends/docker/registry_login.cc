@@ -1,5 +1,6 @@
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <array>
 #include <nlohmann/json.hpp>
 
@@ -59,7 +60,7 @@ Credentials entry_for(const Json& auths, const std::string& registry) {
   for (const auto& [key, entry] : auths.items()) {
     std::string name = key.substr(key.starts_with("https://") ? 8 : 0);
     const bool is_own = name.ends_with(kFirstVersion);
-    name = name.substr(0, name.find('/'));
+    name.resize(std::min(name.size(), name.find('/')));
     if (registry.empty() ? is_own : name == registry) return {key, &entry};
   }
   return {};

@@ -176,7 +176,8 @@ Result<int> status(const Asked& asked) {
 
 // The daemon knows its state file, and so it is the one that mends it.
 Result<int> recover(const Asked& asked) {
-  std::vector<std::string> words = {TRY(daemon_program()), "--recover"};
+  const std::string program = TRY(daemon_program());
+  std::vector<std::string> words = {program, "--recover"};
   if (!asked.config.empty()) words.insert(words.end(), {"--config", asked.config});
   if (!asked.state.empty()) words.insert(words.end(), {"--state", asked.state});
   std::vector<char*> argv;
