@@ -44,9 +44,10 @@ class Sandboxes {
   virtual Result<Bound> ensure(const SessionKey& session, const SandboxSpec& spec) = 0;
   // NotFound: it has none.
   virtual Result<std::string> find(const SessionKey& session) = 0;
-  // How long it may be used before it must be ensured again, or its lease runs out.
+  // How long it may be used before it must be ensured again, or its lease runs out. Far, but within
+  // what the clock can count.
   [[nodiscard]] virtual std::chrono::milliseconds ensured_for() const {
-    return std::chrono::milliseconds::max();
+    return std::chrono::hours(24 * 365);
   }
   // Its own, and those made besides.
   virtual Result<std::vector<SandboxStatus>> list(const SessionKey& session) = 0;
