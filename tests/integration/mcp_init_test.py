@@ -2,6 +2,7 @@
 """`nutshell mcp init` on files as people have them, and `nutshell mcp doctor` on what it wrote."""
 import json
 import os
+import re
 import sys
 import tomllib
 from pathlib import Path
@@ -36,6 +37,16 @@ def every_client_is_written_tried_and_undone():
             expect_equal(mcp("init", name, "--undo", home=home).status, 0, f"undo {name}")
             expect(NUTSHELL.encode() not in file.read_bytes(), f"{name}: still there")
             expect(mcp("doctor", name, home=home).status != 0, f"{name}: doctor finds nothing")
+
+
+@suite.case
+def the_skill_is_short_and_names_tools_that_are_there():
+    skill = (Path(__file__).resolve().parents[2] / "packaging/skill/nutshell/SKILL.md").read_text()
+    expect(len(skill.encode()) <= 2000, "every session pays for a long one")
+    tools = {line.split()[0] for line in call("tool", "list").stdout.decode().splitlines()}
+    named = set(re.findall(r"sandbox_[a-z]+", skill))
+    expect(len(named) >= 10, f"{named}")
+    expect_equal(named - tools, set(), "tools that are not there")
 
 
 @suite.case
