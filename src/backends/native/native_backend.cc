@@ -5,11 +5,11 @@
 
 #include "backends/native/cgroup_sweep.h"
 #include "backends/native/host_trials.h"
-#include "backends/native/image_store.h"
 #include "backends/native/rlimits.h"
 #include "backends/native/root_template.h"
 #include "backends/native/rootfs.h"
 #include "base/random_id.h"
+#include "images/image_root.h"
 
 namespace nutshell::native {
 namespace {
@@ -74,7 +74,11 @@ Result<std::string> NativeBackend::start(const SandboxSpec& spec, Lifetime lifet
   }
   TRY(check(spec));
   SandboxSpec resolved = spec;
-  resolved.image = TRY(resolve_image(spec.image, programs_ / "nutshell-unpack"));
+  images::ImageRoot image = TRY(images::root_of(spec.image, programs_ / "nutshell-unpack"));
+  resolved.image = std::move(image.directory);
+  // In front: what the caller asks for comes last and counts.
+  resolved.environment.insert(resolved.environment.begin(), image.environment.begin(),
+                              image.environment.end());
   if (!resolved.image.empty()) TRY(check_image(resolved.image));
   return lifetime == Lifetime::WithCaller ? start_here(resolved) : start_kept(resolved);
 }
@@ -212,7 +216,7 @@ Gone NativeBackend::why_gone(const std::string& id) {
 SweepReport NativeBackend::sweep(SweepMode mode) {
   SweepReport report = sweep_cgroups(abilities().cgroups, mode);
   if (const auto directory = RuntimeDirectory::open()) sweep_socket(*directory, mode, report);
-  sweep_images(mode, report);
+  images::sweep_unpacked(mode, report);
   sweep_root_templates(mode, report);
   return report;
 }

@@ -1,4 +1,4 @@
-#include "backends/native/image_store.h"
+#include "images/image_root.h"
 
 #include <fcntl.h>
 #include <fmt/format.h>
@@ -11,7 +11,7 @@
 
 #include "base/file.h"
 
-namespace nutshell::native {
+namespace nutshell::images {
 namespace {
 
 constexpr std::string_view kPartial = ".partial";
@@ -97,8 +97,8 @@ Result<std::string> unpack_once(const std::string& archive, const struct stat& s
 
 }  // namespace
 
-Result<std::string> resolve_image(const std::string& image, const std::filesystem::path& unpacker) {
-  if (image.empty()) return std::string();
+Result<ImageRoot> root_of(const std::string& image, const std::filesystem::path& unpacker) {
+  if (image.empty()) return ImageRoot{};
   struct stat status {};
   if (::stat(image.c_str(), &status) != 0) {
     return failure(ErrorCode::NotFound,
@@ -106,14 +106,14 @@ Result<std::string> resolve_image(const std::string& image, const std::filesyste
                                "file system",
                                image, ::strerrordesc_np(errno)));
   }
-  if (S_ISREG(status.st_mode)) return unpack_once(image, status, unpacker);
+  if (S_ISREG(status.st_mode)) return ImageRoot{TRY(unpack_once(image, status, unpacker)), {}};
   std::error_code error;
   const auto absolute = std::filesystem::canonical(image, error);
   if (error) return syscall_failure(error.value(), "find image", image);
-  return absolute.native();
+  return ImageRoot{absolute.native(), {}};
 }
 
-void sweep_images(SweepMode mode, SweepReport& report) {
+void sweep_unpacked(SweepMode mode, SweepReport& report) {
   std::error_code error;
   for (const auto& entry : std::filesystem::directory_iterator(store_path(), error)) {
     if (!entry.path().native().ends_with(kPartial)) continue;
@@ -124,4 +124,4 @@ void sweep_images(SweepMode mode, SweepReport& report) {
   }
 }
 
-}  // namespace nutshell::native
+}  // namespace nutshell::images

@@ -1,0 +1,26 @@
+// What --image means to every backend that wants a directory: a directory is used where it is; an
+// archive is unpacked once, into the user's cache; a name is that of an imported image.
+#pragma once
+
+#include <filesystem>
+#include <string>
+#include <vector>
+
+#include "base/result.h"
+#include "core/backend.h"
+
+namespace nutshell::images {
+
+struct ImageRoot {
+  std::string directory;                 // of a root file system; empty: no image was asked for
+  std::vector<std::string> environment;  // NAME=VALUE, as the image wants it
+};
+
+// `unpacker` is the program that unpacks archives, apart from this process because archives are
+// hostile.
+Result<ImageRoot> root_of(const std::string& image, const std::filesystem::path& unpacker);
+
+// Removes what interrupted unpackings left.
+void sweep_unpacked(SweepMode mode, SweepReport& report);
+
+}  // namespace nutshell::images
