@@ -16,7 +16,9 @@ using native::Starter;
 class WholeLife : public Sampler {
  public:
   WholeLife(Starter starter, Pieces pieces, std::vector<std::string> command)
-      : starter_(std::move(starter)), pieces_(pieces), command_(std::move(command)) {}
+      : starter_(std::move(starter)), pieces_(pieces), command_(std::move(command)) {
+    spec_.is_for_one_command = true;
+  }
 
   Result<double> sample() override {
     while (pieces_ == Pieces::MadeAhead && starter_.prepare_one()) {

@@ -47,6 +47,8 @@ struct SandboxSpec {
   std::string working_directory = "/workspace";
   std::string workspace;  // host directory that /workspace begins as, copy-on-write; empty: none
   WorkspaceMode workspace_mode = WorkspaceMode::Auto;
+  // Its files are never taken back or forked, so its layers stay as they are: it starts faster.
+  bool is_for_one_command = false;
   std::vector<UnsafeMount> unsafe_mounts;
   std::map<std::string, std::string> labels;
   std::vector<Requirement> requirements;

@@ -49,7 +49,9 @@ Result<> write_files(Service& service, const Caller& caller, const std::string& 
 Result<ExecResult> run_item(Service& service, const Caller& caller, const BatchRequest& request,
                             std::size_t index, BatchResult& into) {
   const BatchItem& item = request.items[index];
-  const SandboxView sandbox = TRY(service.create(caller, {request.spec, {}}));
+  SandboxSpec spec = request.spec;
+  spec.is_for_one_command = true;
+  const SandboxView sandbox = TRY(service.create(caller, {std::move(spec), {}}));
   const Defer ended([&] { (void)service.destroy(caller, sandbox.id); });  // or its ttl ends it
   TRY(write_files(service, caller, sandbox.id, item));
   BoundedIo io(request.output_bytes);

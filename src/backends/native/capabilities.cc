@@ -10,13 +10,17 @@
 
 namespace nutshell::native {
 
-Result<> drop_capabilities() {
+Result<> empty_bounding_set() {
   // The kernel may know more capabilities than our headers: the first unknown one ends the loop.
   int capability = 0;
   while (::prctl(PR_CAPBSET_DROP, capability) == 0)
     ++capability;
   if (errno != EINVAL || capability <= CAP_LAST_CAP - 1)
     return syscall_failure("drop a capability");
+  return {};
+}
+
+Result<> drop_capabilities() {
   constexpr unsigned kNoRootMagic = SECBIT_NOROOT | SECBIT_NOROOT_LOCKED | SECBIT_NO_SETUID_FIXUP |
                                     SECBIT_NO_SETUID_FIXUP_LOCKED | SECBIT_KEEP_CAPS_LOCKED |
                                     SECBIT_NO_CAP_AMBIENT_RAISE |

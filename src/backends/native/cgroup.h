@@ -92,7 +92,7 @@ class Cgroup {
   Result<> kill_directories(const Deadline& deadline);
   Result<> kill_round(const Deadline& deadline);
   Result<> recycle_directories(const Deadline& deadline);
-  [[nodiscard]] Result<> wait_for_reaping(const Deadline& deadline) const;
+  [[nodiscard]] Result<> wait_until_left(const Deadline& deadline) const;
   Result<> empty_memory(const Deadline& deadline);
   Result<> reset_peak();
 

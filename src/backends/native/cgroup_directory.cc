@@ -41,6 +41,17 @@ Result<std::uint64_t> parse_number(std::string_view text, const char* file) {
   return failure(ErrorCode::Internal, fmt::format("{} holds no number: '{}'", file, text));
 }
 
+// For the short files of numbers, which the kernel writes out in one piece.
+Result<std::string> read_short_file(int directory, const char* file) {
+  constexpr std::size_t kMostBytes = 4096;
+  const UniqueFd fd = TRY(open_at(directory, file, O_RDONLY));
+  std::string text(kMostBytes, '\0');
+  const ssize_t count = ::read(fd.get(), text.data(), text.size());
+  if (count < 0) return syscall_failure("read", file);
+  text.resize(static_cast<std::size_t>(count));
+  return text;
+}
+
 // Opened anew for every look: v1 shows the same list for up to a second through one descriptor.
 Result<> add_processes(int directory, std::vector<pid_t>& pids) {
   const std::string text = TRY(read_file_at(directory, "cgroup.procs", kMostListing));
@@ -128,11 +139,11 @@ std::uint64_t number_behind(std::string_view text, std::string_view key) {
 }
 
 Result<std::uint64_t> read_number(int directory, const char* file) {
-  return parse_number(TRY(read_file_at(directory, file)), file);
+  return parse_number(TRY(read_short_file(directory, file)), file);
 }
 
 Result<std::uint64_t> read_number(int directory, const char* file, std::string_view key) {
-  return number_behind(TRY(read_file_at(directory, file)), key);
+  return number_behind(TRY(read_short_file(directory, file)), key);
 }
 
 Result<std::vector<std::string>> child_cgroups(int directory) {

@@ -102,10 +102,7 @@ Result<> Cgroup::recycle(const Deadline& deadline) {
 }
 
 Result<> Cgroup::recycle_directories(const Deadline& deadline) {
-  if (!TRY(becomes_empty(deadline))) {
-    return failure(ErrorCode::DeadlineExceeded, "there are still processes in it");
-  }
-  TRY(wait_for_reaping(deadline));
+  TRY(wait_until_left(deadline));
   for (const auto& directory : directories_) {
     for (const auto& child : TRY(child_cgroups(directory.fd.get()))) {
       TRY(remove_directory(directory.fd.get(), child, deadline));
@@ -121,14 +118,18 @@ Result<> Cgroup::recycle_directories(const Deadline& deadline) {
   return {};
 }
 
-// A zombie is in no list, but counts against the limit until its parent has seen it.
-Result<> Cgroup::wait_for_reaping(const Deadline& deadline) const {
+// By the count where there is one: a zombie is in no list, but counts against the limit until its
+// parent has seen it. Whoever is in one directory of the group is in all of them.
+Result<> Cgroup::wait_until_left(const Deadline& deadline) const {
   const auto* pids = directory_for(&CgroupRoles::pids);
-  if (pids == nullptr) return {};
+  if (pids == nullptr) {
+    if (TRY(becomes_empty(deadline))) return {};
+    return failure(ErrorCode::DeadlineExceeded, "there are still processes in it");
+  }
   Backoff backoff;
   while (TRY(read_number(pids->fd.get(), "pids.current")) != 0) {
     if (backoff.wait(deadline)) continue;
-    return failure(ErrorCode::DeadlineExceeded, "dead processes of it were not waited for");
+    return failure(ErrorCode::DeadlineExceeded, "there are still processes in it, alive or not waited for");
   }
   return {};
 }

@@ -11,6 +11,8 @@
 namespace nutshell::native {
 namespace {
 
+constexpr std::string_view kOomKills = "oom_kill";
+
 const char* oom_file(const CgroupDirectory& directory) {
   return directory.version == CgroupVersion::V2 ? "memory.events" : "memory.oom_control";
 }
@@ -29,12 +31,12 @@ Result<UniqueFd> Cgroup::open_oom_events() const {
 }
 
 std::uint64_t Cgroup::parse_oom_kills(std::string_view text) {
-  return number_behind(text, "oom_kill");
+  return number_behind(text, kOomKills);
 }
 
 Result<std::uint64_t> Cgroup::oom_kills_since_creation() const {
   const auto* memory = TRY(need(&CgroupRoles::memory));
-  return parse_oom_kills(TRY(read_file_at(memory->fd.get(), oom_file(*memory))));
+  return read_number(memory->fd.get(), oom_file(*memory), kOomKills);
 }
 
 Result<std::uint64_t> Cgroup::oom_kills() const {

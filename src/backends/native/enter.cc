@@ -103,13 +103,10 @@ Result<> pin_to_cpus(const EnterPlan& plan) {
   return {};
 }
 
-// The last user namespace: in it, the sandbox is user 1000 and owns nothing but itself; the mounts
-// and the network belong to the one outside.
-Result<> become_sandbox_user(const EnterPlan& plan) {
+Result<> make_user_namespace(const EnterPlan& plan) {
   HostIds outside{0, 0};
   if (plan.privilege == Privilege::Root) {
     outside = plan.ids;
-    if (::setgroups(0, nullptr) != 0) return syscall_failure("setgroups");
     // Kept over the change of user, so that hosts which reserve user namespaces for root agree.
     if (::prctl(PR_SET_KEEPCAPS, 1) != 0) return syscall_failure("keep capabilities");
     if (::setresgid(outside.group, outside.group, outside.group) != 0 ||
@@ -121,7 +118,21 @@ Result<> become_sandbox_user(const EnterPlan& plan) {
     if (::prctl(PR_SET_DUMPABLE, 1) != 0) return syscall_failure("set dumpable");
   }
   if (::unshare(CLONE_NEWUSER) != 0) return syscall_failure("unshare", "user");
-  TRY(write_id_map({kSandboxUser, outside.user, kSandboxGroup, outside.group}));
+  return write_id_map("/proc/self",
+                      {kSandboxUser, outside.user, kSandboxGroup, outside.group});
+}
+
+// The last user namespace: in it, the sandbox is user 1000 and owns nothing but itself; the mounts
+// and the network belong to the one outside.
+Result<> become_sandbox_user(const EnterPlan& plan) {
+  if (plan.privilege == Privilege::Root && ::setgroups(0, nullptr) != 0) {
+    return syscall_failure("setgroups");
+  }
+  if (plan.user_namespace < 0) {
+    TRY(make_user_namespace(plan));
+  } else if (::setns(plan.user_namespace, CLONE_NEWUSER) != 0) {
+    return syscall_failure("setns", "user");
+  }
   if (::setresgid(kSandboxGroup, kSandboxGroup, kSandboxGroup) != 0 ||
       ::setresuid(kSandboxUser, kSandboxUser, kSandboxUser) != 0) {
     return syscall_failure("become the sandbox's user");
@@ -159,7 +170,7 @@ Result<> restrict_sandbox_paths(const EnterPlan& plan, Entered& entered) {
 
 Result<> enter_own_user_namespace(const HostIds& caller) {
   if (::unshare(CLONE_NEWUSER) != 0) return syscall_failure("unshare", "user");
-  return write_id_map({0, caller.user, 0, caller.group});
+  return write_id_map("/proc/self", {0, caller.user, 0, caller.group});
 }
 
 Result<> send_late_cgroup(int late_pieces, std::span<const int> joins, int oom_events) {
@@ -183,13 +194,16 @@ Result<Entered> enter_sandbox(const EnterPlan& plan) {
   if (::prctl(PR_SET_PDEATHSIG, SIGKILL) != 0) return syscall_failure("set parent-death signal");
   Entered entered;
   TRY(enter_root(plan, entered));
-  TRY(join_cgroups(plan, entered));
   TRY(enter_network(plan));
   TRY(name_host());
   TRY(pin_to_cpus(plan));
   TRY(apply_rlimits(plan.limits, plan.memory_wall));
   TRY(become_sandbox_user(plan));
   TRY(limit_processes(plan.limits));
+  TRY(empty_bounding_set());
+  // Late, because the kernel accounts for every object that is made in a group with limits, and
+  // emptying the bounding set alone makes forty.
+  TRY(join_cgroups(plan, entered));
   TRY(drop_capabilities());
   TRY(guard_init(plan));
   TRY(set_no_new_privileges());

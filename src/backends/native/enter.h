@@ -21,6 +21,7 @@ struct EnterPlan {
   std::string image;
   Limits limits;
   std::span<const int> cgroup_joins;
+  int user_namespace = -1;     // a pooled one; -1: it makes its own
   int network_namespace = -1;  // a pooled one; -1: it is a late piece
   // Packet socket through which pieces come that are made while we mount: the cgroup's join files,
   // if has_late_cgroup, and the network namespace.

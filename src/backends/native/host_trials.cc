@@ -91,6 +91,7 @@ Result<> try_seccomp(const Abilities& /*abilities*/) {
 
 Result<> try_capabilities(const Abilities& abilities) {
   TRY(gain_own_root(abilities));
+  TRY(empty_bounding_set());
   return drop_capabilities();
 }
 

@@ -3,6 +3,8 @@
 
 #include <sys/types.h>
 
+#include <string>
+
 #include "base/result.h"
 
 namespace nutshell::native {
@@ -14,7 +16,8 @@ struct IdMap {
   gid_t outside_group = 0;
 };
 
-// For a process that has just entered a new user namespace and was outside_user before.
-Result<> write_id_map(const IdMap& map);
+// For a process that has just entered a new user namespace, by its directory in /proc: written by
+// itself, if it was outside_user before, or by the host's root.
+Result<> write_id_map(const std::string& process, const IdMap& map);
 
 }  // namespace nutshell::native

@@ -20,6 +20,7 @@ PackedSpec pack(const SandboxSpec& spec) {
   packed.unsafe_without = spec.unsafe_without;
   packed.workspace = spec.workspace;
   packed.workspace_mode = spec.workspace_mode;
+  packed.is_for_one_command = spec.is_for_one_command ? 1 : 0;
   for (const UnsafeMount& mount : spec.unsafe_mounts) {
     const bool is_writable = mount.access == UnsafeMount::Access::ReadWrite;
     packed.unsafe_mounts.push_back(
@@ -46,6 +47,7 @@ SandboxSpec unpack(const PackedSpec& packed) {
   spec.unsafe_without = packed.unsafe_without;
   spec.workspace = packed.workspace;
   spec.workspace_mode = packed.workspace_mode;
+  spec.is_for_one_command = packed.is_for_one_command != 0;
   for (const PackedMount& mount : packed.unsafe_mounts) {
     using enum UnsafeMount::Access;
     spec.unsafe_mounts.push_back(

@@ -53,10 +53,11 @@ struct PackedSpec {
   std::string workspace;
   std::vector<PackedMount> unsafe_mounts;
   WorkspaceMode workspace_mode = WorkspaceMode::Auto;
+  std::uint8_t is_for_one_command = 0;
   void fields(auto& visit) {
     visit(image, memory_bytes, millicpus, processes, disk_bytes, open_files, cpu_seconds, ttl_ms,
           idle_ms, environment, working_directory, labels, unsafe_without, workspace, unsafe_mounts,
-          workspace_mode);
+          workspace_mode, is_for_one_command);
   }
 };
 

@@ -26,6 +26,7 @@ SandboxSpec unusual_spec() {
   spec.unsafe_without = {"landlock"};
   spec.workspace = "/home/project";
   spec.workspace_mode = WorkspaceMode::Copy;
+  spec.is_for_one_command = true;
   return spec;
 }
 
@@ -42,6 +43,7 @@ TEST(LauncherProtocol, KeepsEveryPartOfASpec) {
   EXPECT_EQ(back.unsafe_without, spec.unsafe_without);
   EXPECT_EQ(back.workspace, spec.workspace);
   EXPECT_EQ(back.workspace_mode, spec.workspace_mode);
+  EXPECT_EQ(back.is_for_one_command, spec.is_for_one_command);
 }
 
 TEST(LauncherProtocol, RequestCutAnywhereIsAnError) {

@@ -21,6 +21,8 @@
 namespace nutshell::native {
 namespace {
 
+constexpr std::size_t kMostSocketCounts = 1024;
+
 // "TCP: inuse 0 orphan 0 tw 0 …": the number behind `key` in the line that begins with `line`.
 long number_in(const std::string& text, std::string_view line, std::string_view key) {
   const std::size_t start = text.find(line);
@@ -120,13 +122,17 @@ Result<NetworkNamespace> NetworkNamespace::create(const UniqueFd& home) {
   if (::unshare(CLONE_NEWNET) != 0) return syscall_failure("unshare", "network");
   const Defer back([&] { enter_or_die(home.get()); });
   TRY(bring_loopback_up());
-  return NetworkNamespace(TRY(open_own_network_namespace()));
+  NetworkNamespace made;
+  made.namespace_ = TRY(open_own_network_namespace());
+  made.sockets_ = TRY(open_file("/proc/thread-self/net/sockstat", O_RDONLY));
+  return made;
 }
 
-Result<bool> NetworkNamespace::is_clean(const UniqueFd& home) const {
-  enter_or_die(namespace_.get());
-  const Defer back([&] { enter_or_die(home.get()); });
-  const std::string text = TRY(read_file("/proc/thread-self/net/sockstat"));
+Result<bool> NetworkNamespace::is_clean() const {
+  std::string text(kMostSocketCounts, '\0');
+  const ssize_t count = ::pread(sockets_.get(), text.data(), text.size(), 0);
+  if (count <= 0) return syscall_failure("read", "the counts of sockets");
+  text.resize(static_cast<std::size_t>(count));
   return number_in(text, "sockets:", "used ") == 0 && number_in(text, "TCP:", "tw ") == 0 &&
          number_in(text, "FRAG:", "inuse ") == 0;
 }

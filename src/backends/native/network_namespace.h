@@ -18,12 +18,13 @@ class NetworkNamespace {
   [[nodiscard]] int descriptor() const { return namespace_.get(); }
 
   // Nothing of the last sandbox is left in it: no socket, also none waiting to time out.
-  [[nodiscard]] Result<bool> is_clean(const UniqueFd& home) const;
+  [[nodiscard]] Result<bool> is_clean() const;
 
  private:
-  explicit NetworkNamespace(UniqueFd made) : namespace_(std::move(made)) {}
+  NetworkNamespace() = default;
 
   UniqueFd namespace_;
+  UniqueFd sockets_;  // the kernel's counts of this namespace, wherever they are read from
 };
 
 Result<UniqueFd> open_own_network_namespace();

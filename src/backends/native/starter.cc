@@ -2,16 +2,15 @@
 
 #include <fcntl.h>
 #include <fmt/format.h>
-#include <linux/sched.h>
 #include <sched.h>
 #include <signal.h>
-#include <sys/syscall.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <array>
 #include <cstring>
 
+#include "backends/native/clone_process.h"
 #include "backends/native/enter.h"
 #include "backends/native/restack.h"
 #include "backends/native/rootfs.h"
@@ -27,22 +26,6 @@ using namespace std::chrono_literals;
 
 constexpr auto kStartTime = 20s;
 constexpr char kStarted = '+';
-
-// Like fork, with namespaces; the child runs on its copy of this stack.
-Result<ChildProcess> clone_process(std::uint64_t flags, int cgroup_directory) {
-  int pidfd = -1;
-  clone_args arguments{};
-  arguments.flags = flags | CLONE_PIDFD;
-  arguments.pidfd = reinterpret_cast<std::uintptr_t>(&pidfd);
-  arguments.exit_signal = SIGCHLD;
-  if (cgroup_directory >= 0) {
-    arguments.flags |= CLONE_INTO_CGROUP;
-    arguments.cgroup = static_cast<std::uint64_t>(cgroup_directory);
-  }
-  const long pid = ::syscall(SYS_clone3, &arguments, sizeof arguments);
-  if (pid < 0) return syscall_failure("clone a process");
-  return ChildProcess(static_cast<pid_t>(pid), UniqueFd(pidfd));
-}
 
 // Everything but these is closed; the standard three lead nowhere.
 Result<> keep_only(std::vector<int> kept) {
@@ -192,9 +175,12 @@ InitSetup Starter::make_setup(const SandboxSpec& spec) const {
   return setup;
 }
 
-// A sandbox that is kept may have its layers stacked anew; one for a single command never does.
+bool Starter::is_restacked_later(const SandboxSpec& spec) const {
+  return pooling_ == Pooling::On && !spec.is_for_one_command;
+}
+
 bool Starter::has_late_rules(const SandboxSpec& spec) const {
-  return pooling_ == Pooling::On && !is_without_landlock(spec, abilities_);
+  return is_restacked_later(spec) && !is_without_landlock(spec, abilities_);
 }
 
 Result<HostDirectories> Starter::bring_directories(const SandboxSpec& spec,
@@ -221,6 +207,7 @@ EnterPlan Starter::plan_entry(const SandboxSpec& spec, const NativeSandbox& sand
   plan.image = spec.image;
   plan.prepared_root = prepared_root();
   plan.limits = spec.limits;
+  plan.user_namespace = sandbox.user ? sandbox.user->descriptor() : -1;
   plan.network_namespace = sandbox.network ? sandbox.network->descriptor() : -1;
   plan.late_pieces = sandbox.late_pieces.get();
   plan.has_late_cgroup = makes_cgroup_late();
@@ -237,7 +224,7 @@ EnterPlan Starter::plan_entry(const SandboxSpec& spec, const NativeSandbox& sand
     if (mount.access == UnsafeMount::Access::ReadWrite)
       plan.unsafe_writable.push_back(mount.target);
   }
-  plan.is_restacked_later = pooling_ == Pooling::On;
+  plan.is_restacked_later = is_restacked_later(spec);
   if (has_late_rules(spec)) ++plan.limits.processes;  // init's own thread
   return plan;
 }
@@ -301,8 +288,7 @@ bool Starter::makes_cgroup_late() const {
 
 Result<NativeSandbox> Starter::start_anew(const SandboxSpec& spec, InitSetup setup) {
   NativeSandbox sandbox;
-  sandbox.ids =
-      abilities_.privilege == Privilege::Root ? choose_host_ids(abilities_.privilege) : caller_;
+  TRY(take_user(sandbox));
   sandbox.directories = TRY(bring_directories(spec, sandbox.ids));
   Limits limits = spec.limits;
   if (has_late_rules(spec)) sandbox.init_threads = 2;

@@ -13,6 +13,7 @@
 #include "backends/native/enter.h"
 #include "backends/native/network_namespace.h"
 #include "backends/native/privilege.h"
+#include "backends/native/user_namespace.h"
 #include "base/child_process.h"
 #include "base/result.h"
 #include "base/unique_fd.h"
@@ -35,6 +36,7 @@ struct NativeSandbox {
   UniqueFd stream;   // the first connection, until somebody takes it
   UniqueFd report;   // why it did not start, if it did not
   HostIds ids;
+  std::optional<UserNamespace> user;  // pooled
   std::uint32_t init_threads = 1;
   std::optional<Cgroup> cgroup;
   std::optional<NetworkNamespace> network;  // pooled
@@ -93,6 +95,7 @@ class Starter {
   }
   [[nodiscard]] bool makes_cgroup_late() const;
   Result<UniqueFd> add_cgroup(NativeSandbox& sandbox, const Limits& limits);
+  [[nodiscard]] bool is_restacked_later(const SandboxSpec& spec) const;
   [[nodiscard]] bool has_late_rules(const SandboxSpec& spec) const;
   [[nodiscard]] Result<HostDirectories> bring_directories(const SandboxSpec& spec,
                                                           const HostIds& ids) const;
@@ -104,6 +107,7 @@ class Starter {
   Result<Cgroup> make_cgroup();
   Result<std::optional<Cgroup>> take_cgroup(const Limits& limits);
   Result<std::optional<NetworkNamespace>> take_network();
+  Result<> take_user(NativeSandbox& sandbox);
   Result<int> shared_root(const std::string& image);
   Result<UniqueFd> make_shared_root(const std::string& image);
   Result<> begin_network();
@@ -131,6 +135,7 @@ class Starter {
   std::optional<NetworkMaker> network_maker_;  // without pools: at work for the next sandbox
   UniqueFd home_network_;
   std::deque<NetworkNamespace> free_networks_;
+  std::deque<UserNamespace> free_users_;
   std::map<std::string, UniqueFd> shared_roots_;  // by image
 };
 

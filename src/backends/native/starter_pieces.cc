@@ -70,6 +70,25 @@ Result<std::optional<NetworkNamespace>> Starter::take_network() {
   return network;
 }
 
+// A plain user's sandboxes all are that user, each in a namespace of its own making.
+Result<> Starter::take_user(NativeSandbox& sandbox) {
+  if (abilities_.privilege != Privilege::Root) {
+    sandbox.ids = caller_;
+    return {};
+  }
+  if (pooling_ == Pooling::Off) {
+    sandbox.ids = choose_host_ids(abilities_.privilege);
+    return {};
+  }
+  if (free_users_.empty()) {
+    free_users_.push_back(TRY(UserNamespace::create(choose_host_ids(abilities_.privilege))));
+  }
+  sandbox.user.emplace(std::move(free_users_.front()));
+  sandbox.ids = sandbox.user->ids();
+  free_users_.pop_front();
+  return {};
+}
+
 // One that cannot be made as new is dropped: the next sandbox gets a fresh one.
 bool Starter::clean_one_cgroup() {
   if (used_cgroups_.empty()) return false;
@@ -83,7 +102,7 @@ bool Starter::clean_one_network() {
   if (used_networks_.empty()) return false;
   NetworkNamespace network = std::move(used_networks_.front());
   used_networks_.pop_front();
-  const auto is_clean = network.is_clean(home_network_);
+  const auto is_clean = network.is_clean();
   if (is_clean && *is_clean) free_networks_.push_back(std::move(network));
   return true;
 }
@@ -102,7 +121,8 @@ Result<std::optional<NativeSandbox>> Starter::take_spare(const SandboxSpec& spec
   if (!spec.workspace.empty() || !spec.unsafe_mounts.empty()) return std::optional<NativeSandbox>();
   const auto found = std::find_if(spares_.begin(), spares_.end(), [&](const Spare& spare) {
     return spare.spec.limits == spec.limits && spare.spec.image == spec.image &&
-           spare.spec.unsafe_without == spec.unsafe_without;
+           spare.spec.unsafe_without == spec.unsafe_without &&
+           spare.spec.is_for_one_command == spec.is_for_one_command;
   });
   if (found == spares_.end()) return std::optional<NativeSandbox>();
   std::optional<NativeSandbox> sandbox(std::move(found->sandbox));
@@ -180,6 +200,9 @@ void Starter::recycle(NativeSandbox sandbox) {
   if (sandbox.network && used_networks_.size() + free_networks_.size() < kMostFreePieces) {
     used_networks_.push_back(std::move(*sandbox.network));
   }
+  if (sandbox.user && free_users_.size() < kMostFreePieces) {
+    free_users_.push_back(std::move(*sandbox.user));
+  }
 }
 
 bool Starter::prepare_one() {
@@ -189,6 +212,12 @@ bool Starter::prepare_one() {
     auto network = NetworkNamespace::create(home_network_);
     if (!network) return false;  // the next start will meet the same error and report it
     free_networks_.push_back(std::move(*network));
+    return true;
+  }
+  if (abilities_.privilege == Privilege::Root && free_users_.size() < kReadyPieces) {
+    auto user = UserNamespace::create(choose_host_ids(abilities_.privilege));
+    if (!user) return false;
+    free_users_.push_back(std::move(*user));
     return true;
   }
   const bool has_cgroups = abilities_.cgroups.version() != CgroupVersion::None;

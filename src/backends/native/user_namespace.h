@@ -1,0 +1,26 @@
+// A user namespace in which the sandbox's user and group are the only ones. It holds no state of
+// who lived in it: it is as new once its last process is gone.
+#pragma once
+
+#include "backends/native/privilege.h"
+#include "base/result.h"
+#include "base/unique_fd.h"
+
+namespace nutshell::native {
+
+class UserNamespace {
+ public:
+  // Needs the host's root; the caller stays in its own.
+  static Result<UserNamespace> create(const HostIds& ids);
+
+  [[nodiscard]] int descriptor() const { return namespace_.get(); }
+  [[nodiscard]] const HostIds& ids() const { return ids_; }
+
+ private:
+  UserNamespace(UniqueFd made, const HostIds& ids) : namespace_(std::move(made)), ids_(ids) {}
+
+  UniqueFd namespace_;
+  HostIds ids_;
+};
+
+}  // namespace nutshell::native
