@@ -8,11 +8,13 @@ namespace {
 
 constexpr std::size_t kMostConversations = 256;
 constexpr std::size_t kMostPending = 1U << 20U;
+constexpr std::chrono::milliseconds kGreetingPatience{2};
 
 }  // namespace
 
 Connection::Connection(UniqueFd stream) : stream_(std::move(stream)) {
   wire::append_frame(pending_, 0, wire::Hello{});
+  greeting_bytes_ = pending_.size();
 }
 
 Connection::~Connection() {
@@ -41,7 +43,7 @@ std::vector<int> Connection::awaited_descriptors() const {
 }
 
 Deadline Connection::next_deadline() const {
-  Deadline next = Deadline::never();
+  Deadline next = greeting_due_ && !has_sent_ ? *greeting_due_ : Deadline::never();
   for (const auto& [number, conversation] : conversations_)
     next = earlier(next, conversation->deadline());
   return next;
@@ -116,6 +118,7 @@ bool Connection::send_pending() {
       close();
       return false;
     }
+    has_sent_ = true;
     pending_.erase(0, static_cast<std::size_t>(count));
   }
   return true;
@@ -137,13 +140,21 @@ bool Connection::take_next_frame() {
   return false;
 }
 
+// A host that asks before it is greeted does not wait for the greeting: if the answer comes soon,
+// they leave together.
+bool Connection::holds_greeting() {
+  if (has_sent_ || conversations_.empty() || pending_.size() > greeting_bytes_) return false;
+  if (!greeting_due_) greeting_due_ = Deadline::in(kGreetingPatience);
+  return !greeting_due_->has_passed();
+}
+
 // Small frames leave together: the last output and the end of an exec cost the host one wake-up.
 void Connection::write_available() {
   is_blocked_ = false;
   while (stream_) {
     while (pending_.size() < wire::kMostData && take_next_frame()) {
     }
-    if (pending_.empty() || !send_pending()) return;
+    if (pending_.empty() || holds_greeting() || !send_pending()) return;
   }
 }
 

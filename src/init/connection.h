@@ -5,6 +5,7 @@
 #include <functional>
 #include <map>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -43,15 +44,19 @@ class Connection {
   Result<> dispatch(const wire::Frame& frame, const Opener& open);
   Result<> greet(const wire::Frame& frame);
   void fail_conversation(std::uint32_t conversation, const Error& error);
+  [[nodiscard]] bool holds_greeting();
   bool send_pending();
   bool take_next_frame();
   void close();
 
   UniqueFd stream_;
   wire::FrameReader reader_{wire::kMostRequestPayload};
-  std::string pending_;      // whole frames, or the rest of one
-  bool is_blocked_ = false;  // the socket is full
-  bool has_greeted_ = false;
+  std::string pending_;       // whole frames, or the rest of one
+  bool is_blocked_ = false;   // the socket is full
+  bool has_greeted_ = false;  // the host has
+  bool has_sent_ = false;
+  std::size_t greeting_bytes_ = 0;
+  std::optional<Deadline> greeting_due_;  // once it waits for the first answer
   std::map<std::uint32_t, std::unique_ptr<Conversation>> conversations_;
   std::uint32_t last_served_ = 0;
 };

@@ -1,5 +1,6 @@
 // Several conversations on one stream, and several streams: nobody waits for a neighbour.
 #include <gmock/gmock.h>
+#include <poll.h>
 
 #include <map>
 
@@ -123,6 +124,18 @@ TEST_F(InitTest, ManyConnectionsAreServedAtOnce) {
     }
     EXPECT_EQ(heard.bytes[1], "\n");
   }
+}
+
+TEST_F(InitTest, GreetingDoesNotWaitForALongCommand) {
+  std::string bytes;
+  wire::append_frame(bytes, 0, wire::Hello{});
+  const std::size_t greeting = bytes.size();
+  wire::append_frame(bytes, 1, wire_exec("long", "sleep 1000"));
+  const UniqueFd stream = connect();
+  ASSERT_TRUE(write_all(stream.get(), bytes));
+  ASSERT_TRUE(*wait_for(stream.get(), POLLIN, Deadline::in(20s)));
+  std::array<char, 4096> heard{};
+  EXPECT_EQ(::read(stream.get(), heard.data(), heard.size()), greeting);
 }
 
 TEST_F(InitTest, OutputThatLooksLikeFramesIsOnlyOutput) {

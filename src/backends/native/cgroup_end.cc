@@ -129,7 +129,8 @@ Result<> Cgroup::wait_until_left(const Deadline& deadline) const {
   Backoff backoff;
   while (TRY(read_number(pids->fd.get(), "pids.current")) != 0) {
     if (backoff.wait(deadline)) continue;
-    return failure(ErrorCode::DeadlineExceeded, "there are still processes in it, alive or not waited for");
+    return failure(ErrorCode::DeadlineExceeded,
+                   "there are still processes in it, alive or not waited for");
   }
   return {};
 }

@@ -118,8 +118,7 @@ Result<> make_user_namespace(const EnterPlan& plan) {
     if (::prctl(PR_SET_DUMPABLE, 1) != 0) return syscall_failure("set dumpable");
   }
   if (::unshare(CLONE_NEWUSER) != 0) return syscall_failure("unshare", "user");
-  return write_id_map("/proc/self",
-                      {kSandboxUser, outside.user, kSandboxGroup, outside.group});
+  return write_id_map("/proc/self", {kSandboxUser, outside.user, kSandboxGroup, outside.group});
 }
 
 // The last user namespace: in it, the sandbox is user 1000 and owns nothing but itself; the mounts

@@ -125,10 +125,10 @@ Result<> mount_proc(Privilege privilege) {
   TRY(attach_mount(proc.get(), AT_FDCWD, "/proc"));
   for (const char* name : kHiddenProcFiles)
     TRY(bind_path("/dev/null", fmt::format("/proc/{}", name)));
-  TRY(bind_path("/dev/.boot_id", "/proc/sys/kernel/random/boot_id"));
-  const UniqueFd settings = TRY(clone_mount(proc.get(), "sys", Subtree::Recursive));
-  TRY(set_attributes(settings.get(), MOUNT_ATTR_RDONLY, Subtree::Recursive));
-  return attach_mount(settings.get(), AT_FDCWD, "/proc/sys");
+  const UniqueFd settings = TRY(clone_mount(proc.get(), "sys", Subtree::One));
+  TRY(set_attributes(settings.get(), MOUNT_ATTR_RDONLY, Subtree::One));
+  TRY(attach_mount(settings.get(), AT_FDCWD, "/proc/sys"));
+  return bind_path("/dev/.boot_id", "/proc/sys/kernel/random/boot_id");
 }
 
 // The user's directory below a layer of the sandbox's own.
