@@ -193,6 +193,7 @@ Result<Entered> enter_sandbox(const EnterPlan& plan) {
   if (::prctl(PR_SET_PDEATHSIG, SIGKILL) != 0) return syscall_failure("set parent-death signal");
   Entered entered;
   TRY(enter_root(plan, entered));
+  if (plan.has_late_cgroup) TRY(join_cgroups(plan, entered));  // while the network is made
   TRY(enter_network(plan));
   TRY(name_host());
   TRY(pin_to_cpus(plan));
@@ -200,9 +201,9 @@ Result<Entered> enter_sandbox(const EnterPlan& plan) {
   TRY(become_sandbox_user(plan));
   TRY(limit_processes(plan.limits));
   TRY(empty_bounding_set());
-  // Late, because the kernel accounts for every object that is made in a group with limits, and
-  // emptying the bounding set alone makes forty.
-  TRY(join_cgroups(plan, entered));
+  // Not before, because the kernel accounts for every object that is made in a group with limits,
+  // and emptying the bounding set alone makes forty.
+  if (!plan.has_late_cgroup) TRY(join_cgroups(plan, entered));
   TRY(drop_capabilities());
   TRY(guard_init(plan));
   TRY(set_no_new_privileges());

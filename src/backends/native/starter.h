@@ -84,6 +84,7 @@ class Starter {
   Result<> prepare_self();
   Result<> gain_own_root();
   struct Spare {
+    [[nodiscard]] bool fits(const SandboxSpec& wanted) const;
     SandboxSpec spec;
     NativeSandbox sandbox;
   };

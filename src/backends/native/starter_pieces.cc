@@ -115,15 +115,18 @@ Result<UniqueFd> Starter::add_cgroup(NativeSandbox& sandbox, const Limits& limit
   return abilities_.cgroups.has_memory() ? sandbox.cgroup->open_oom_events() : UniqueFd();
 }
 
+bool Starter::Spare::fits(const SandboxSpec& wanted) const {
+  return spec.limits == wanted.limits && spec.image == wanted.image &&
+         spec.unsafe_without == wanted.unsafe_without &&
+         (wanted.is_for_one_command || !spec.is_for_one_command);
+}
+
 // All protections of a spare are already on; it only learns its lifetime and environment now.
 Result<std::optional<NativeSandbox>> Starter::take_spare(const SandboxSpec& spec) {
   // A spare has nothing of the host mounted: it is made before anybody says what.
   if (!spec.workspace.empty() || !spec.unsafe_mounts.empty()) return std::optional<NativeSandbox>();
-  const auto found = std::find_if(spares_.begin(), spares_.end(), [&](const Spare& spare) {
-    return spare.spec.limits == spec.limits && spare.spec.image == spec.image &&
-           spare.spec.unsafe_without == spec.unsafe_without &&
-           spare.spec.is_for_one_command == spec.is_for_one_command;
-  });
+  const auto found = std::find_if(spares_.begin(), spares_.end(),
+                                  [&](const Spare& spare) { return spare.fits(spec); });
   if (found == spares_.end()) return std::optional<NativeSandbox>();
   std::optional<NativeSandbox> sandbox(std::move(found->sandbox));
   spares_.erase(found);
@@ -143,7 +146,14 @@ Result<std::optional<NativeSandbox>> Starter::take_spare(const SandboxSpec& spec
 }
 
 bool Starter::make_spare() {
-  if (spares_.size() >= kSpares) return false;
+  if (spares_.size() >= kSpares) {
+    if (std::any_of(spares_.begin(), spares_.end(),
+                    [this](const Spare& spare) { return spare.fits(last_spec_); })) {
+      return false;
+    }
+    finish(std::move(spares_.front().sandbox));  // nobody asks for its kind any more
+    spares_.pop_front();
+  }
   InitSetup setup = make_setup(last_spec_);
   setup.waits_for_orders = true;
   auto sandbox = start_anew(last_spec_, std::move(setup));
