@@ -1,10 +1,12 @@
 #include "init/search/described_entries.h"
 
+#include <pthread.h>
+#include <sched.h>
+
 #include <algorithm>
 #include <atomic>
 #include <cstdint>
-#include <system_error>
-#include <thread>
+#include <optional>
 
 #include "init/paths.h"
 #include "init/search/budget.h"
@@ -49,19 +51,48 @@ class SharedWork {
   std::atomic<std::size_t> next_{0};
 };
 
+// Takes part on another core. The kernel would put it on the one that made it, whose cache has the
+// data, and there it would begin when the work is done.
+class SecondThread {
+ public:
+  explicit SecondThread(SharedWork& work) {
+    cpu_set_t others;
+    CPU_ZERO(&others);
+    const int own = ::sched_getcpu();
+    if (own < 0 || ::sched_getaffinity(0, sizeof others, &others) != 0) return;
+    CPU_CLR(static_cast<unsigned>(own), &others);
+    pthread_attr_t attributes;
+    if (CPU_COUNT(&others) == 0 || ::pthread_attr_init(&attributes) != 0) return;
+    // A sandbox that has no process to spare is listed by one thread alone.
+    is_started_ = ::pthread_attr_setaffinity_np(&attributes, sizeof others, &others) == 0 &&
+                  ::pthread_create(&thread_, &attributes, take_part, &work) == 0;
+    ::pthread_attr_destroy(&attributes);
+  }
+  SecondThread(SecondThread&&) = delete;
+  SecondThread& operator=(SecondThread&&) = delete;
+  ~SecondThread() {
+    if (is_started_) ::pthread_join(thread_, nullptr);
+  }
+
+ private:
+  static void* take_part(void* work) {
+    static_cast<SharedWork*>(work)->take_part();
+    return nullptr;
+  }
+
+  pthread_t thread_{};
+  bool is_started_ = false;
+};
+
 }  // namespace
 
 std::vector<wire::FileInfo> describe_entries(int directory, std::span<const char* const> names) {
   SharedWork work(directory, names);
-  std::thread second;
-  if (names.size() >= kWorthThread && walk_threads() > 1) {
-    try {
-      second = std::thread([&work] { work.take_part(); });
-    } catch (const std::system_error&) {  // the sandbox has no process to spare: alone, then
-    }
+  {
+    std::optional<SecondThread> second;
+    if (names.size() >= kWorthThread) second.emplace(work);
+    work.take_part();
   }
-  work.take_part();
-  if (second.joinable()) second.join();
   std::vector<wire::FileInfo> infos = work.take_infos();
   for (std::size_t i = 0; i < infos.size(); ++i) {
     if (infos[i].kind == wire::FileKind::Link) infos[i].target = read_link(directory, names[i]);
