@@ -86,9 +86,15 @@ Result<UniqueFd> listen_on(const std::filesystem::path& path, SocketKind kind) {
 Result<UniqueFd> connect_to(const std::filesystem::path& path, SocketKind kind) {
   const Named named = TRY(name_socket(path));
   UniqueFd fd = TRY(make_socket(kind));
+  // Whoever listens may be frozen, with a full queue. What is sent later has its own deadlines.
+  constexpr timeval kPatience{10, 0};
+  constexpr timeval kNone{0, 0};
+  ::setsockopt(fd.get(), SOL_SOCKET, SO_SNDTIMEO, &kPatience, sizeof kPatience);
   if (::connect(fd.get(), reinterpret_cast<const sockaddr*>(&named.address), named.size) != 0) {
-    return syscall_failure("connect", path.native());
+    if (errno != EAGAIN) return syscall_failure("connect", path.native());
+    return failure(ErrorCode::Unavailable, "connect " + path.native() + ": its queue is full");
   }
+  ::setsockopt(fd.get(), SOL_SOCKET, SO_SNDTIMEO, &kNone, sizeof kNone);
   return fd;
 }
 

@@ -9,6 +9,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cstring>
 
 #include "base/socket.h"
@@ -17,6 +18,7 @@
 #include "init/files/running.h"
 #include "init/layers/layers_conversation.h"
 #include "init/restricted_thread.h"
+#include "wire/clock.h"
 #include "wire/orders.h"
 
 namespace nutshell::init {
@@ -38,6 +40,13 @@ UniqueFd block_signals() {
   ::sigemptyset(&children);
   ::sigaddset(&children, SIGCHLD);
   return UniqueFd(::signalfd(-1, &children, SFD_CLOEXEC | SFD_NONBLOCK));
+}
+
+// Whatever was asked for, it is a moment that a clock can tell.
+Deadline deadline_in(std::uint64_t left_ms) {
+  constexpr std::uint64_t kLongest = 100ULL * 365 * 24 * 3600 * 1000;
+  return Deadline::in(
+      std::chrono::milliseconds(static_cast<std::int64_t>(std::min(left_ms, kLongest))));
 }
 
 // The payload can reach the listener too. It cannot become another user: it has no privileges and
@@ -211,7 +220,7 @@ void Init::take_new_connection() {
   if (packet->bytes.size() == 1 + sizeof(std::uint64_t) && packet->bytes[0] == kNewTimeLeft) {
     std::uint64_t left_ms = 0;
     std::memcpy(&left_ms, packet->bytes.data() + 1, sizeof left_ms);
-    ttl_ = Deadline::in(std::chrono::milliseconds(static_cast<std::int64_t>(left_ms)));
+    ttl_ = deadline_in(left_ms);
     return;
   }
   for (UniqueFd& stream : packet->descriptors) {
@@ -246,6 +255,10 @@ void Init::write_to_all() {
 
 Result<std::unique_ptr<Conversation>> Init::open_conversation(const wire::Frame& frame) {
   using enum wire::MessageType;
+  if (frame.type == wire::SetTimeLeft::kType) {
+    ttl_ = deadline_in(TRY(wire::decode<wire::SetTimeLeft>(frame.payload)).left_ms);
+    return open_file_conversation({frame.conversation, Ping, {}});
+  }
   switch (frame.type) {
     case Exec:
       return execs_.start(frame);

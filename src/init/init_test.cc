@@ -5,6 +5,7 @@
 
 #include "base/file.h"
 #include "init/init_fixture.h"
+#include "wire/clock.h"
 
 namespace nutshell::init {
 namespace {
@@ -242,31 +243,53 @@ TEST_F(InitTest, SuspendedProcessesStandStillAndGoOn) {
   EXPECT_THAT(hear_until(channel, "tick"), HasSubstr("tick"));
 }
 
-TEST_F(PidNamespaceTest, InitEndsAtItsTtlAndSaysWhatHappened) {
+struct Told {
   UniqueFd control;
-  UniqueFd inside;
   UniqueFd stream;
+  ChildProcess process;
+};
+
+bool start_init_in(Told& told, std::chrono::milliseconds ttl) {
+  UniqueFd inside;
   UniqueFd stream_inside;
-  std::tie(control, inside) = std::move(*make_socket_pair(SocketKind::Packets));
-  std::tie(stream, stream_inside) = std::move(*make_socket_pair(SocketKind::Stream));
+  std::tie(told.control, inside) = std::move(*make_socket_pair(SocketKind::Packets));
+  std::tie(told.stream, stream_inside) = std::move(*make_socket_pair(SocketKind::Stream));
   auto started = start_in_pid_namespace([&] {
-    control.reset();
-    stream.reset();
+    told.control.reset();
+    told.stream.reset();
     InitSetup setup;
     setup.control = std::move(inside);
     setup.connection = std::move(stream_inside);
-    setup.ttl = 300ms;
+    setup.ttl = ttl;
     setup.working_directory = "/";
     return run_init(std::move(setup));
   });
-  ASSERT_TRUE(started);
-  stream_inside.reset();
+  if (started) told.process = std::move(*started);
+  return started.has_value();
+}
+
+TEST_F(PidNamespaceTest, InitEndsWhenItIsToldTo) {
+  Told told;
+  ASSERT_TRUE(start_init_in(told, 1s));
+  wire::InitClient client(std::move(told.stream));
+  ASSERT_TRUE(client.call<wire::Done>(wire::SetTimeLeft{~0ULL}));
+  std::this_thread::sleep_for(1200ms);
+  ASSERT_TRUE(client.ping());  // beyond its first ttl
+  ASSERT_TRUE(client.call<wire::Done>(wire::SetTimeLeft{100}));
+  const auto status = told.process.wait(Deadline::in(20s));
+  ASSERT_TRUE(status && *status);
+  EXPECT_EQ(WEXITSTATUS(**status), kEndedByTtl);
+}
+
+TEST_F(PidNamespaceTest, InitEndsAtItsTtlAndSaysWhatHappened) {
+  Told told;
+  ASSERT_TRUE(start_init_in(told, 300ms));
   wire::CapturedOutput io;
-  const auto result = wire::InitClient(std::move(stream)).exec(shell("sleep 1000"), io);
+  const auto result = wire::InitClient(std::move(told.stream)).exec(shell("sleep 1000"), io);
   ASSERT_TRUE(result) << result.error().message;
   EXPECT_EQ(result->outcome, Outcome::Lost);
   EXPECT_THAT(result->detail, HasSubstr("ttl"));
-  const auto status = started->wait(Deadline::in(20s));
+  const auto status = told.process.wait(Deadline::in(20s));
   ASSERT_TRUE(status && *status);
   EXPECT_EQ(WEXITSTATUS(**status), kEndedByTtl);
 }

@@ -4,6 +4,8 @@
 #include <cstring>
 #include <functional>
 
+#include "wire/clock.h"
+
 namespace nutshell::service {
 namespace {
 
@@ -185,6 +187,12 @@ void StreamMeter::note_change(const wire::Frame& frame) {
 
 Result<> StreamMeter::take_request(const wire::Frame& frame, Passed& passed) {
   if (frame.type == MessageType::Exec) return begin_exec(frame, passed);
+  if (frame.type == wire::SetTimeLeft::kType) {
+    refuse(frame.conversation,
+           {ErrorCode::PermissionDenied, "the ttl of a sandbox is the service's: extend it there"},
+           passed);
+    return {};
+  }
   const auto running = running_.find(frame.conversation);
   if (frame.type == MessageType::Input && running != running_.end()) {
     running->second.input.add(TRY(wire::decode<wire::Input>(frame.payload)).bytes);

@@ -5,6 +5,7 @@
 #include "audit/log.h"
 #include "audit/reader.h"
 #include "base/scratch_fixture.h"
+#include "wire/clock.h"
 
 namespace nutshell::service {
 namespace {
@@ -132,6 +133,15 @@ TEST_F(StreamMeterTest, EndsWhatLostItsClient) {
   }
   EXPECT_THAT(outcomes(), testing::ElementsAre("exec: begun", "exec: cancelled"));
   EXPECT_EQ(budgets_->usage("t", "narrow").execs, 1U);
+}
+
+TEST_F(StreamMeterTest, LeavesTheTtlToTheService) {
+  const auto one = meter();
+  ASSERT_TRUE(one->from_init(hello()));
+  const auto passed = one->from_client(hello() + frame(kFirst, wire::SetTimeLeft{1U << 30U}));
+  ASSERT_TRUE(passed) << passed.error().message;
+  EXPECT_EQ(passed->to_init, hello());
+  EXPECT_THAT(passed->to_client, HasSubstr("the service's"));
 }
 
 TEST_F(StreamMeterTest, RefusesWhatIsNoFrame) {

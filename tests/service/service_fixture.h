@@ -1,4 +1,5 @@
-// A service of the test's own, with real sandboxes.
+// A service of the test's own, with real sandboxes: native ones, or of the backend and image that
+// NUTSHELL_SERVICE_BACKEND and NUTSHELL_SERVICE_IMAGE name.
 #pragma once
 
 #include <gmock/gmock.h>
@@ -29,6 +30,11 @@ inline std::filesystem::path programs_directory() {
   return named != nullptr ? named : NUTSHELL_PROGRAMS;
 }
 
+inline std::string variable(const char* name) {
+  const char* value = std::getenv(name);
+  return value != nullptr ? value : "";
+}
+
 inline ExecRequest shell(const std::string& script) {
   ExecRequest request;
   request.argv = {"/bin/sh", "-c", script};
@@ -48,6 +54,8 @@ class ServiceTest : public testing::Test {
     options_.tick = 20ms;
     options_.notice = [this](std::string_view text) { notices_.emplace_back(text); };
     runtime_.emplace(options_.backends);
+    spec_.backend = variable("NUTSHELL_SERVICE_BACKEND");
+    spec_.image = variable("NUTSHELL_SERVICE_IMAGE");
   }
 
   void SetUp() override {

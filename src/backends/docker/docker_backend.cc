@@ -1,13 +1,16 @@
 #include "backends/docker/docker_backend.h"
 
 #include <fmt/format.h>
+#include <poll.h>
 #include <unistd.h>
 
 #include <ctime>
 #include <nlohmann/json.hpp>
 
+#include "backends/docker/direct_stream.h"
 #include "backends/docker/engine_json.h"
 #include "backends/docker/image_source.h"
+#include "backends/docker/kept_clock.h"
 #include "backends/docker/kept_environment.h"
 #include "base/byte_size.h"
 #include "base/defer.h"
@@ -137,6 +140,7 @@ Result<ContainerPlan> DockerBackend::plan_for(const SandboxSpec& spec, const std
 
 Result<std::string> DockerBackend::start(const SandboxSpec& spec, Lifetime lifetime) {
   TRY(check(spec));
+  drop_ended_streams();
   std::string id = random_id(12);
   const ContainerPlan plan = TRY(plan_for(spec, id));
   if (!is_volume_there_) TRY(volume_->ensure(*engine_, plan.image.id));
@@ -149,7 +153,10 @@ Result<std::string> DockerBackend::start(const SandboxSpec& spec, Lifetime lifet
     launched = launch(plan, id, lifetime);
   }
   if (!launched) return while_doing("start a container", std::move(launched).error());
-  if (lifetime == Lifetime::Kept) TRY(keep_environment(id, spec.environment));
+  if (lifetime == Lifetime::Kept) {
+    TRY(keep_environment(id, spec.environment));
+    TRY(keep_clock(id, {milliseconds_now() + spec.ttl, std::chrono::milliseconds(-1)}));
+  }
   removed.release();
   return id;
 }
@@ -198,7 +205,7 @@ Result<> DockerBackend::launch(const ContainerPlan& plan, const std::string& id,
   TRY(create(plan, id));
   UniqueFd stream = TRY(attach(id, orders_for(plan, lifetime)));
   TRY(engine_->call({.method = "POST", .path = path_of(id, "/start"), .time = kStartTime}));
-  first_[id] = std::move(stream);
+  first_.insert_or_assign(id, FirstStream{std::move(stream), lifetime});
   return {};
 }
 
@@ -210,10 +217,45 @@ Result<EngineClient*> DockerBackend::engine_with_sandboxes() {
   return found;
 }
 
+// Sandboxes may be ended by anybody, and their first connection may never be asked for here.
+void DockerBackend::drop_ended_streams() {
+  std::erase_if(first_, [](const auto& one) {
+    pollfd state{one.second.stream.get(), 0, 0};
+    return ::poll(&state, 1, 0) != 0;  // it is hung up
+  });
+  bridges_.drop_finished();
+}
+
 Result<UniqueFd> DockerBackend::connect(const std::string& id) {
-  if (auto first = first_.extract(id)) return std::move(first.mapped());
-  TRY(engine_with_sandboxes());
+  const auto first = first_.find(id);
+  const bool is_owner = first != first_.end() && first->second.lifetime == Lifetime::WithCaller;
+  if (!is_owner) {
+    TRY(engine_with_sandboxes());
+    // Where that cannot be, or the container is not as it should be, the engine says why.
+    if (auto direct = connect_directly(id)) return direct;
+  }
+  if (auto taken = first_.extract(id)) return std::move(taken.mapped().stream);
   return open_bridge(id);
+}
+
+Result<int> DockerBackend::process_of(const std::string& id) {
+  const auto answer = TRY(engine_->call({.path = path_of(id, "/json")}));
+  const Json container = TRY(parse_json(answer.body));
+  const Json* state = member(container, "State");
+  if (state == nullptr || !is_true(*state, "Running") || is_true(*state, "Paused"))
+    return failure(ErrorCode::Unavailable, fmt::format("sandbox {} does not run", id));
+  return static_cast<int>(number_of(*state, "Pid"));
+}
+
+// The number is asked for again when the process is held: it may have been another's meanwhile.
+Result<UniqueFd> DockerBackend::connect_directly(const std::string& id) {
+  if (!engine_->address().is_local() || ::geteuid() != 0)
+    return failure(ErrorCode::Unsupported, "only from the engine's own machine, and by root");
+  const int number = TRY(process_of(id));
+  const ContainerProcess process = TRY(ContainerProcess::open(number));
+  if (TRY(process_of(id)) != number)
+    return failure(ErrorCode::Unavailable, fmt::format("sandbox {} does not run", id));
+  return process.connect(kSocketName);
 }
 
 Result<UniqueFd> DockerBackend::open_bridge(const std::string& id) {
@@ -241,7 +283,9 @@ Result<UniqueFd> DockerBackend::open_bridge(const std::string& id) {
 
 Result<> DockerBackend::stop(const std::string& id) {
   first_.erase(id);
+  drop_ended_streams();
   forget_environment(id);
+  forget_clock(id);
   if (auto there = engine_with_sandboxes(); !there) {
     if (there.error().code == ErrorCode::NotFound) return {};
     return Failure(there.error());
@@ -273,14 +317,6 @@ Result<> DockerBackend::ask(const std::string& id, const char* action) {
   TRY(engine_with_sandboxes());
   TRY(engine_->call({.method = "POST", .path = path_of(id, action)}));
   return {};
-}
-
-Result<> DockerBackend::pause(const std::string& id) {
-  return ask(id, "/pause");
-}
-
-Result<> DockerBackend::resume(const std::string& id) {
-  return ask(id, "/unpause");
 }
 
 Result<std::vector<std::string>> DockerBackend::environment_of(const std::string& id) {

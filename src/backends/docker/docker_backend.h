@@ -43,6 +43,8 @@ class DockerBackend : public Backend {
   Result<std::vector<std::string>> environment_of(const std::string& id) override;
   Result<> pause(const std::string& id) override;
   Result<> resume(const std::string& id) override;
+  Result<> set_time_left(const std::string& id, std::chrono::milliseconds left) override;
+  [[nodiscard]] bool can_set_time_left() const override { return true; }
   Gone why_gone(const std::string& id) override;
   SweepReport sweep(SweepMode mode) override;
 
@@ -66,11 +68,16 @@ class DockerBackend : public Backend {
   Result<UniqueFd> attach(const std::string& id, const std::string& orders);
   [[nodiscard]] std::string orders_for(const ContainerPlan& plan, Lifetime lifetime) const;
   Result<UniqueFd> open_bridge(const std::string& id);
+  Result<UniqueFd> connect_directly(const std::string& id);
+  Result<int> process_of(const std::string& id);
   Result<std::vector<Found>> find_all();
   Result<> try_sandbox();
   void sweep_containers(SweepMode mode, SweepReport& report);
   Result<> await_removal(const std::string& id);
   Result<> ask(const std::string& id, const char* action);
+  Result<> tell_time_left(const std::string& id, std::chrono::milliseconds left);
+  Result<std::chrono::milliseconds> time_left(const std::string& id);
+  void drop_ended_streams();
 
   EngineKind kind_;
   std::filesystem::path programs_;
@@ -80,7 +87,11 @@ class DockerBackend : public Backend {
   std::optional<InitVolume> volume_;
   bool is_volume_there_ = false;
   StreamBridges bridges_;
-  std::map<std::string, UniqueFd> first_;  // connections that came with the start, by sandbox
+  struct FirstStream {
+    UniqueFd stream;
+    Lifetime lifetime;
+  };
+  std::map<std::string, FirstStream> first_;  // connections that came with the start, by sandbox
 };
 
 }  // namespace nutshell::docker

@@ -6,7 +6,7 @@
 
 #include "backends/docker/docker_backend.h"
 #include "backends/docker/engine_json.h"
-#include "backends/docker/kept_environment.h"
+#include "backends/docker/kept_clock.h"
 #include "wire/init_client.h"
 
 namespace nutshell::docker {
@@ -64,7 +64,8 @@ Result<std::vector<SandboxStatus>> DockerBackend::list() {
     status.spec = std::move(one.remembered.spec);
     status.state = one.state == "paused" ? SandboxState::Paused : SandboxState::Running;
     status.age = std::max(now - one.made_at, 0ms);
-    status.time_left = std::clamp(one.remembered.expires_at - now, 0ms, status.spec.ttl);
+    const auto clock = kept_clock(status.id);
+    status.time_left = clock ? clock->left_at(now) : std::max(one.remembered.expires_at - now, 0ms);
     status.protections = protections_for(*TRY(facts()), status.spec);
     status.why_copied = "a container may not stack layers";
     all.push_back(std::move(status));
@@ -128,8 +129,9 @@ void DockerBackend::sweep_containers(SweepMode mode, SweepReport& report) {
   const auto now = milliseconds_now();
   for (const Found& one : *found) {
     const bool lives = one.state == "running" || one.state == "paused";
-    const auto over_at = lives ? one.remembered.expires_at : one.made_at;
-    if (now < over_at + kPatience) continue;
+    const auto clock = kept_clock(one.remembered.id);
+    const auto end = clock ? clock->over_at : one.remembered.expires_at;
+    if (now < (lives ? end : one.made_at) + kPatience) continue;
     const std::string words = fmt::format("container {}", container_name(one.remembered.id));
     const bool is_removed = mode == SweepMode::DryRun || stop(one.remembered.id);
     (is_removed ? report.removed : report.failed).push_back(words);
@@ -138,6 +140,7 @@ void DockerBackend::sweep_containers(SweepMode mode, SweepReport& report) {
 
 SweepReport DockerBackend::sweep(SweepMode mode) {
   SweepReport report;
+  sweep_kept(mode, report);
   if (!engine_with_sandboxes()) return report;
   sweep_containers(mode, report);
   if (const auto current = volume()) (*current)->sweep_others(*engine_, mode, report);

@@ -22,6 +22,7 @@ class StreamBridges {
   ~StreamBridges();
 
   Result<UniqueFd> add(http::Client::Upgraded upgraded);
+  void drop_finished();
 
  private:
   struct Bridge {
@@ -30,7 +31,6 @@ class StreamBridges {
     std::atomic<bool> is_over{false};
     std::thread thread;
   };
-  void drop_finished();
 
   std::list<Bridge> bridges_;
 };
