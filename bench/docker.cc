@@ -13,6 +13,7 @@
 #include "backends/docker/spec_labels.h"
 #include "base/defer.h"
 #include "bench/benchmarks.h"
+#include "bench/own_daemon.h"
 #include "bench/rivals.h"
 #include "bench/sandboxes.h"
 #include "init/init.h"
@@ -182,7 +183,42 @@ std::vector<Race> races_with(const Options& options, const std::string& id) {
 
 }  // namespace
 
-Result<std::vector<Row>> bench_docker(const Options& options) {
+namespace {
+
+// Gives back, and lets the pool fill again, outside the sample.
+class Acquire : public Sampler {
+ public:
+  explicit Acquire(const std::string& socket) : caller_(socket) {}
+  Result<double> sample() override {
+    std::string id;
+    const double taken = TRY(time_of([&]() -> Result<> {
+      id = TRY(caller_.acquire());
+      return {};
+    }));
+    TRY(caller_.release(id));
+    TRY(caller_.warm());
+    return taken;
+  }
+
+ private:
+  DaemonCaller caller_;
+};
+
+Result<Row> race_of_pool(const Options& options) {
+  const OwnDaemon daemon = TRY(OwnDaemon::start(
+      options.programs,
+      fmt::format("backend = \"docker\"\nimage = \"{}\"\nmin_idle = 1\nmax_idle = 2\n"
+                  "max_total = 4\n",
+                  image())));
+  const MakeSampler acquire = [socket = daemon.socket()]() -> Result<std::unique_ptr<Sampler>> {
+    return std::make_unique<Acquire>(socket);
+  };
+  return run(
+      {"acquire a container", acquire, "docker run --rm", command_line(docker_run()), 1.0 / 100},
+      options.samples);
+}
+
+Result<std::vector<Row>> races_of_container(const Options& options) {
   const std::string program = (options.programs / "nutshell").native();
   std::string id =
       TRY(run_captured({program, "create", "--backend", "docker", "--image", image()})).output;
@@ -194,6 +230,14 @@ Result<std::vector<Row>> bench_docker(const Options& options) {
   std::vector<Row> rows;
   for (const Race& race : races_with(options, id))
     rows.push_back(TRY(run(race, options.samples)));
+  return rows;
+}
+
+}  // namespace
+
+Result<std::vector<Row>> bench_docker(const Options& options) {
+  std::vector<Row> rows = TRY(races_of_container(options));
+  rows.push_back(TRY(race_of_pool(options)));
   return rows;
 }
 

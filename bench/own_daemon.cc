@@ -1,6 +1,7 @@
 #include "bench/own_daemon.h"
 
 #include <fcntl.h>
+#include <fmt/format.h>
 #include <spawn.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -25,11 +26,6 @@ requests = false
 sandboxes = 5000
 memory_bytes = 10000000000000
 millicpus = 10000000
-[[pools]]
-name = "bench"
-min_idle = 8
-max_idle = 16
-max_total = 400
 )";
 
 Result<std::string> text_at(const std::string& json, const char* key) {
@@ -40,12 +36,13 @@ Result<std::string> text_at(const std::string& json, const char* key) {
 
 }  // namespace
 
-Result<OwnDaemon> OwnDaemon::start(const fs::path& programs) {
+Result<OwnDaemon> OwnDaemon::start(const fs::path& programs, const std::string& pool) {
   std::string pattern = "/tmp/nutshell-bench-XXXXXX";
   if (::mkdtemp(pattern.data()) == nullptr) return syscall_failure("mkdtemp");
   OwnDaemon daemon(pattern);
   ::setenv("NUTSHELL_RUNTIME_DIR", pattern.c_str(), 1);  // NOLINT(concurrency-mt-unsafe)
-  TRY(write_file(daemon.place_ / "c.toml", kConfig));
+  TRY(write_file(daemon.place_ / "c.toml",
+                 fmt::format("{}[[pools]]\nname = \"bench\"\n{}", kConfig, pool)));
   const std::string program = programs / "nutshelld";
   const std::string config = daemon.place_ / "c.toml";
   const std::string state = daemon.place_ / "state";

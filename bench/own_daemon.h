@@ -11,11 +11,14 @@
 
 namespace nutshell::bench {
 
+inline constexpr const char* kNativePool = "min_idle = 8\nmax_idle = 16\nmax_total = 400\n";
+
 // Ends with this object, and its sandboxes with it.
 class OwnDaemon {
  public:
-  // With a pool called "bench", which is warm.
-  static Result<OwnDaemon> start(const std::filesystem::path& programs);
+  // With a pool called "bench", of these settings, which is warm.
+  static Result<OwnDaemon> start(const std::filesystem::path& programs,
+                                 const std::string& pool = kNativePool);
   OwnDaemon(OwnDaemon&& other) noexcept;
   OwnDaemon& operator=(OwnDaemon&&) = delete;
   ~OwnDaemon();

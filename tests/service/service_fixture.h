@@ -112,10 +112,10 @@ class ServiceTest : public testing::Test {
     if (!reply) return {{}, {}, 0, reply.error().message};
     return {reply->result, io.output, reply->audit_id, {}};
   }
-  // Until it is so, or for ten seconds.
+  // Until it is so, or for as long as a busy engine may take to end one and make another.
   template <typename Condition>
   static bool soon(const Condition& condition) {
-    const auto patience = Clock::now() + 10s;
+    const auto patience = Clock::now() + 30s;
     while (Clock::now() < patience) {
       if (condition()) return true;
       std::this_thread::sleep_for(10ms);

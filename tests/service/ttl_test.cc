@@ -73,7 +73,7 @@ TEST_F(TtlTest, SurvivesARestart) {
   restart();
   EXPECT_LE(service_->find(alice_, id)->time_left, 2s);
   EXPECT_TRUE(soon([&] { return !service_->find(alice_, id); }));
-  EXPECT_EQ(running(), 0U);
+  EXPECT_TRUE(soon([&] { return running() == 0; }));
 }
 
 }  // namespace
