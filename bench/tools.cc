@@ -1,11 +1,13 @@
-// The file tools, from the JSON arguments to the text for a model, against the program that people
-// would spawn in the same sandbox instead. Both take turns in one process on one sandbox.
+// The file tools against the program that people would spawn in the same sandbox instead. Both take
+// turns in one process on one sandbox. What is spawned is neither asked for in JSON nor rendered
+// for a model, so read and edit are measured without that too, and the bar is for that line.
 #include <fmt/format.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <deque>
 #include <filesystem>
+#include <functional>
 #include <nlohmann/json.hpp>
 #include <set>
 
@@ -56,6 +58,13 @@ class ToolSandbox {
     }
     return failure(ErrorCode::Internal, "not the file");
   }
+  // The same of an edit: no JSON is read, and nothing is written for a model.
+  Result<> change(const std::string& path, const wire::Edit& edit) {
+    const auto answer = TRY(client_->call<wire::Changed>(wire::EditFile{path, {edit}, {}}));
+    const auto* changed = std::get_if<wire::Changed>(&answer);
+    if (changed != nullptr && changed->total_changes == 1) return {};
+    return failure(ErrorCode::Internal, "not edited");
+  }
   Result<wire::CapturedOutput> spawn(const Command& command) {
     return exec_to_success(*client_, command);
   }
@@ -98,8 +107,8 @@ class ToolSandbox {
 struct Duel {
   std::string path;
   std::string preparation;
-  std::string tool;                    // empty: only the way to the file and back
-  std::vector<std::string> arguments;  // taken in turn
+  std::string name;
+  std::function<Result<>(ToolSandbox&, std::size_t turn)> ours;
   Command rival;
   double at_least = 0;  // how many times faster; 0: no bar
 };
@@ -132,12 +141,7 @@ class DuelSampler : public Sampler {
     return {};
   }
   Result<double> sample_ours() {
-    const std::string& arguments = duel_.arguments[turns_++ % duel_.arguments.size()];
-    if (duel_.tool.empty()) return time_of([&] { return sandbox_->fetch(arguments); });
-    return time_of([&]() -> Result<> {
-      TRY(sandbox_->call(duel_.tool, arguments));
-      return {};
-    });
+    return time_of([this] { return duel_.ours(*sandbox_, turns_++); });
   }
 
   std::unique_ptr<ToolSandbox> sandbox_;
@@ -148,13 +152,13 @@ class DuelSampler : public Sampler {
 
 Result<Row> fight(const Duel& duel, std::size_t samples) {
   std::vector<Contender> contenders;
-  contenders.push_back(TRY(Contender::start(duel.tool, [&]() -> Result<std::unique_ptr<Sampler>> {
+  contenders.push_back(TRY(Contender::start(duel.name, [&]() -> Result<std::unique_ptr<Sampler>> {
     return std::make_unique<DuelSampler>(TRY(ToolSandbox::start(duel.preparation)), duel);
   })));
   const std::vector<Series> both = TRY(take_turns(contenders, 2 * samples));
   Row row;
   row.path = duel.path;
-  row.ours.name = duel.tool.empty() ? "host to init to host" : "tool " + duel.tool;
+  row.ours.name = duel.name;
   row.rival = Series{"spawn " + duel.rival.front(), {}};
   for (const double value : both[0].values)
     (value < 0 ? row.rival->values : row.ours.values).push_back(std::abs(value));
@@ -202,40 +206,61 @@ Result<> compare_matches(const std::string& pattern) {
                                                   ours.size(), theirs.size()));
 }
 
+// From the JSON arguments, taken in turn, to the text for a model.
+std::function<Result<>(ToolSandbox&, std::size_t)> by_tool(std::string name,
+                                                           std::vector<std::string> arguments) {
+  return [=](ToolSandbox& sandbox, std::size_t turn) -> Result<> {
+    TRY(sandbox.call(name, arguments[turn % arguments.size()]));
+    return {};
+  };
+}
+
+constexpr const char* kNoMore = "host to init to host";
+
 std::vector<Duel> duels() {
+  const auto fetch = [](ToolSandbox& sandbox, std::size_t) { return sandbox.fetch("a"); };
+  const auto change = [](ToolSandbox& sandbox, std::size_t turn) {
+    const bool is_even = turn % 2 == 0;
+    return sandbox.change("a", {is_even ? "\n500\n" : "\n50x\n", is_even ? "\n50x\n" : "\n500\n"});
+  };
+  const char* thousand_lines = "seq 1 1000 > a; seq 1 1000 > b";
+  const Command sed = {"sed", "-i", "s/^500$/500/", "b"};
   return {
-      {"read 10 KB", kTenKilobytes, "", {"a"}, {"cat", "a"}, 20},
-      {"read 10 KB as a model's text", kTenKilobytes, "read", {R"({"path":"a"})"}, {"cat", "a"}},
-      {"edit 1 of 1000 lines",
-       "seq 1 1000 > a; seq 1 1000 > b",
-       "edit",
-       {R"({"path":"a","old":"\n500\n","new":"\n50x\n"})",
-        R"({"path":"a","old":"\n50x\n","new":"\n500\n"})"},
-       {"sed", "-i", "s/^500$/500/", "b"},
-       20},
+      {"read 10 KB", kTenKilobytes, kNoMore, fetch, {"cat", "a"}, 20},
+      {"read 10 KB as a model's text",
+       kTenKilobytes,
+       "tool read",
+       by_tool("read", {R"({"path":"a"})"}),
+       {"cat", "a"}},
+      {"edit 1 of 1000 lines", thousand_lines, kNoMore, change, sed, 20},
+      {"edit 1 of 1000 lines, from JSON to a model's text", thousand_lines, "tool edit",
+       by_tool("edit", {R"({"path":"a","old":"\n500\n","new":"\n50x\n"})",
+                        R"({"path":"a","old":"\n50x\n","new":"\n500\n"})"}),
+       sed},
       {"ls 1000 entries",
        "mkdir d; cd d; seq -f 'file%g' 1 1000 | xargs touch",
-       "ls",
-       {R"({"path":"d","max_tokens":20000})"},
+       "tool ls",
+       by_tool("ls", {R"({"path":"d","max_tokens":20000})"}),
        {"ls", "-la", "d"},
        4},
       {"grep literal, 20 MB",
        kTree,
-       "grep",
-       {R"({"pattern":"unsigned long long","path":"src","mode":"count","literal":true})"},
+       "tool grep",
+       by_tool("grep",
+               {R"({"pattern":"unsigned long long","path":"src","mode":"count","literal":true})"}),
        {"rg", "-c", "-F", "unsigned long long", "src"},
        1.3},
       {"grep regex, 20 MB",
        kTree,
-       "grep",
-       {R"({"pattern":"struct \\w+_info","path":"src","mode":"count"})"},
+       "tool grep",
+       by_tool("grep", {R"({"pattern":"struct \\w+_info","path":"src","mode":"count"})"}),
        {"rg", "-c", "struct \\w+_info", "src"},
        1.3},
       {"find 50000 files",
        "for d in $(seq 1 500); do mkdir -p t/d$d; (cd t/d$d; seq -f 'f%g.c' 1 100 | xargs touch); "
        "done; touch t/d77/wanted.h",
-       "find",
-       {R"({"path":"t","glob":"*.h"})"},
+       "tool find",
+       by_tool("find", {R"({"path":"t","glob":"*.h"})"}),
        {"find", "t", "-name", "*.h"},
        1.5},
   };
