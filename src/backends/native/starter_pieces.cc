@@ -21,6 +21,7 @@ using namespace std::chrono_literals;
 constexpr std::size_t kSpares = 2;
 constexpr std::size_t kReadyPieces = 4;
 constexpr std::size_t kMostFreePieces = 32;
+constexpr std::size_t kMostEnding = 64;  // each still holds its descriptors
 
 }  // namespace
 
@@ -174,6 +175,7 @@ void Starter::finish(NativeSandbox sandbox) {
   sandbox.init.send_signal(SIGKILL);
   // The rest of its end is the kernel's work on mounts and memory, which nobody has to wait for.
   if (pooling_ == Pooling::On && is_alone(sandbox)) {
+    if (ending_.size() >= kMostEnding) await_ended();
     ending_.push_back(std::move(sandbox));
     return;
   }
