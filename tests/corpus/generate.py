@@ -11,7 +11,7 @@ from pathlib import Path
 HERE = Path(__file__).resolve().parent
 sys.path.insert(0, str(HERE / "capture"))
 
-from scenario import SCENARIOS, Missing, Project, find_tool  # noqa: E402
+from scenario import SCENARIOS, TOOLS, Missing, Project, find_tool  # noqa: E402
 
 SIZES = {"count", "functions", "tests", "files", "commits", "changed", "staged", "untracked", "folders"}
 MOST = 60  # items; what is larger takes long to make
@@ -47,14 +47,22 @@ def vary(chosen, variant):
     return changed
 
 
+def at_hand(entry):
+    """The names of the variants whose version of the tool is here."""
+    if not entry.is_quick or not all(find_tool(tool) for tool in entry.needs):
+        return []
+    return sorted(name for name, variant in entry.variants.items() if (TOOLS / variant.get("tools", "")).exists()
+                  or not variant.get("tools"))
+
+
 def cases(seed, count):
     """COUNT cases; a scenario whose tool is missing is passed over."""
     load()
     chosen = random.Random(seed)
-    usable = [entry for entry in SCENARIOS if entry.is_quick and all(find_tool(tool) for tool in entry.needs)]
+    usable = [(entry, names) for entry in SCENARIOS if (names := at_hand(entry))]
     for number in range(count):
-        entry = usable[number % len(usable)] if number < len(usable) else chosen.choice(usable)
-        name = chosen.choice(sorted(entry.variants))
+        entry, names = usable[number % len(usable)] if number < len(usable) else chosen.choice(usable)
+        name = chosen.choice(names)
         with tempfile.TemporaryDirectory(prefix="nutshell-corpus-") as place:
             directory = Path(place) / "project"
             directory.mkdir()

@@ -125,10 +125,16 @@ class Text:
             return True
         if not column and re.search(rf'"{re.escape(file)}", line {line}(?!\d)', self.lines[at]):  # Python's
             return True
+        if not column and re.match(rf"{line}[:-]", self.lines[at]):  # ripgrep's, below its file
+            return self.heading_above(at).removeprefix("./") == file
         if self.indented[at][:1].strip() or not re.search(rf"(?<![\d:]){line}{comma}", self.indented[at]):
             return False
         heading = next((row for row in reversed(self.indented[:at]) if row[:1].strip()), "")
         return re.match(re.escape(file) + r"(?![\w/.-])", heading) is not None
+
+    def heading_above(self, at):
+        """The nearest line above that is none of `3:hit` and `4-beside it`."""
+        return next((row for row in reversed(self.lines[:at]) if not re.match(r"\d+[:-]|--$", row)), "")
 
     def holds_place(self, file, line, column):
         return any(self.line_holds_place(at, file, line, column) for at in range(len(self.lines)))

@@ -1,5 +1,7 @@
 """git: oracle is porcelain -z and plumbing on a seeded repository."""
-from scenario import WORDS, Case, path_fact, scenario, text_fact
+from scenario import WORDS, Case, path_fact, scenario, text_fact, with_versions
+
+OLD_AND_NEW = {"old": "debian-11", "new": "debian-sid"}
 
 AUTHORS = ["Ada Miller", "Ben Okafor", "Chiara Rossi", "Dmitri Volkov"]
 
@@ -64,7 +66,7 @@ def make_conflict(project, path):
         commit(project, 3, f"{branch}: change\n")
 
 
-@scenario("git-status", ["git"], quick=True, variants={
+@scenario("git-status", ["git"], quick=True, variants=with_versions({
     "clean": {"staged": 0, "changed": 0, "untracked": 0},
     "one-changed": {"staged": 0, "changed": 1, "untracked": 0},
     "mixed": {"staged": 3, "changed": 5, "untracked": 4},
@@ -72,7 +74,7 @@ def make_conflict(project, path):
     "short": {"staged": 3, "changed": 6, "untracked": 6, "flags": " --short"},
     "renames-deletes": {"staged": 2, "changed": 2, "untracked": 1, "moves": 4},
     "conflict": {"staged": 0, "changed": 0, "untracked": 1, "conflict": True},
-})
+}, ["mixed", "renames-deletes", "conflict"], **OLD_AND_NEW))
 def status(project, staged, changed, untracked, flags="", moves=0, conflict=False):
     paths = make_repository(project, files=max(8, staged + changed + moves * 2))
     for path in paths[:staged + changed]:
@@ -138,13 +140,13 @@ def diff_facts(project, words):
     return [path_fact(name) for name in names if name] + changed_lines(patch)
 
 
-@scenario("git-diff", ["git"], quick=True, variants={
+@scenario("git-diff", ["git"], quick=True, variants=with_versions({
     "one-file": {"files": 1}, "three-files": {"files": 3}, "ten-files": {"files": 10, "share": 0.3},
     "stat": {"files": 8, "flags": " --stat"}, "name-only": {"files": 12, "flags": " --name-only"},
     "empty": {"files": 0}, "word-free-context": {"files": 4, "flags": " -U10"},
     "staged": {"files": 3, "flags": " --cached"}, "colour": {"files": 2, "flags": " --color=always"},
     "new-and-deleted": {"files": 2, "extra": True},
-})
+}, ["three-files", "stat", "new-and-deleted"], **OLD_AND_NEW))
 def diff(project, files, share=0.1, flags="", extra=False):
     paths = make_repository(project, files=12)
     for path in paths[:files]:
@@ -164,14 +166,14 @@ def diff(project, files, share=0.1, flags="", extra=False):
     return Case("", command, ran, facts)
 
 
-@scenario("git-log", ["git"], quick=True, variants={
+@scenario("git-log", ["git"], quick=True, variants=with_versions({
     "three": {"commits": 3, "body": 0}, "twenty-bodies": {"commits": 20, "body": 6, "flags": " -20"},
     "hundred": {"commits": 100, "body": 1}, "oneline": {"commits": 40, "body": 2, "flags": " --oneline -20"},
     "stat": {"commits": 10, "body": 1, "flags": " --stat -5"},
     "patch": {"commits": 6, "body": 0, "flags": " -p -3"},
     "graph": {"commits": 12, "body": 0, "flags": " --graph --oneline"},
     "format": {"commits": 10, "body": 0, "flags": " --format='%h %an %s'"},
-})
+}, ["three", "twenty-bodies", "stat", "graph"], **OLD_AND_NEW))
 def log(project, commits, body, flags=""):
     make_repository(project, commits=commits, body=body)
     command = f"git log{flags}"
@@ -191,9 +193,9 @@ def log(project, commits, body, flags=""):
     return Case("", command, ran, facts)
 
 
-@scenario("git-show", ["git"], quick=True, variants={
+@scenario("git-show", ["git"], quick=True, variants=with_versions({
     "small": {"files": 1, "body": 0}, "large": {"files": 8, "body": 5}, "stat": {"files": 6, "body": 2, "flags": " --stat"},
-})
+}, ["small", "stat"], **OLD_AND_NEW))
 def show(project, files, body, flags=""):
     paths = make_repository(project, files=10)
     for path in paths[:files]:
@@ -209,7 +211,8 @@ def show(project, files, body, flags=""):
     return Case("", command, ran, facts)
 
 
-@scenario("git-blame", ["git"], quick=True, variants={"file": {"commits": 12}, "long": {"commits": 40}})
+@scenario("git-blame", ["git"], quick=True, variants=with_versions(
+    {"file": {"commits": 12}, "long": {"commits": 40}}, ["file"], **OLD_AND_NEW))
 def blame(project, commits):
     paths = make_repository(project, files=2, commits=commits)
     command = f"git blame {paths[0]}"
@@ -225,9 +228,9 @@ def blame(project, commits):
     return Case("", command, ran, facts)
 
 
-@scenario("git-branch", ["git"], quick=True, variants={
+@scenario("git-branch", ["git"], quick=True, variants=with_versions({
     "few": {"count": 4}, "forty": {"count": 40}, "verbose": {"count": 12, "flags": " -vv"},
-})
+}, ["few", "verbose"], **OLD_AND_NEW))
 def branch(project, count, flags=""):
     make_repository(project)
     for _ in range(count):
@@ -238,10 +241,10 @@ def branch(project, count, flags=""):
     return Case("", command, ran, [text_fact(name) for name in names])
 
 
-@scenario("git-trouble", ["git"], quick=True, variants={
+@scenario("git-trouble", ["git"], quick=True, variants=with_versions({
     "no-repository": {"kind": "none"}, "unknown-revision": {"kind": "revision"},
     "merge-conflict": {"kind": "merge"}, "commit": {"kind": "commit"}, "push-nowhere": {"kind": "push"},
-})
+}, ["unknown-revision", "merge-conflict", "commit", "push-nowhere"], **OLD_AND_NEW))
 def trouble(project, kind):
     name = project.word()
     if kind != "none":

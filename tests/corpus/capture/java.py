@@ -2,7 +2,7 @@
 import os
 import xml.etree.ElementTree as ElementTree
 
-from scenario import Case, Missing, at_fact, failing, plant, row_fact, scenario, text_fact
+from scenario import TOOLS, Case, Missing, at_fact, failing, plant, row_fact, scenario, text_fact, with_versions
 
 HOME = {"HOME": os.environ.get("HOME", "/")}
 POM = """<project xmlns="http://maven.apache.org/POM/4.0.0">
@@ -42,10 +42,10 @@ def write_class(project, folder, count, share):
     return facts
 
 
-@scenario("javac", ["javac"], quick=True, variants={
+@scenario("javac", ["javac"], quick=True, variants=with_versions({
     "clean": {"files": 2, "count": 3, "share": "none"}, "one-error": {"files": 1, "count": 4, "share": "one"},
     "many": {"files": 5, "count": 8, "share": 0.5}, "all": {"files": 4, "count": 10, "share": "all"},
-})
+}, ["one-error", "many"]))
 def javac(project, files, count, share):
     planted = []
     for _ in range(files):
@@ -61,6 +61,7 @@ def javac(project, files, count, share):
 JUPITER = "import static org.junit.jupiter.api.Assertions.*;\nimport org.junit.jupiter.api.Test;\n"
 JUNIT4 = "import static org.junit.Assert.*;\nimport org.junit.Test;\n"
 JARS = ["/usr/share/java/junit4.jar", "/usr/share/java/hamcrest-core.jar"]
+OLD_JARS = [str(TOOLS / "junit/junit-4.12.jar"), str(TOOLS / "junit/hamcrest-core-1.3.jar")]
 
 
 def write_junit(project, folder, classes, tests, share, imports=JUPITER):
@@ -119,19 +120,21 @@ def maven(project, classes, tests, share, flags="", flaw=False):
     return Case("", command, ran, facts, failing("build success") if ran.exit_code else [])
 
 
-def jars():
-    absent = [jar for jar in JARS if not os.path.exists(jar)]
+def present(jars):
+    absent = [jar for jar in jars if not os.path.exists(jar)]
     if absent:
         raise Missing(" ".join(absent))
-    return JARS
+    return jars
 
 
 @scenario("junit", ["java", "javac"], variants={
     "all-pass": {"classes": 2, "tests": 6, "share": "none"}, "one-fails": {"classes": 2, "tests": 6, "share": "one"},
     "ten-percent": {"classes": 3, "tests": 10, "share": 0.1}, "all-fail": {"classes": 1, "tests": 8, "share": "all"},
+    "old-version-all-pass": {"classes": 2, "tests": 6, "share": "none", "jars": OLD_JARS},
+    "old-version-ten-percent": {"classes": 3, "tests": 10, "share": 0.1, "jars": OLD_JARS},
 })
-def junit(project, classes, tests, share):
-    path = ":".join(jars() + ["out"])
+def junit(project, classes, tests, share, jars=tuple(JARS)):
+    path = ":".join([*present(jars), "out"])
     planted = write_junit(project, "src", classes, tests, share, JUNIT4)
     names = sorted(place.stem for place in (project.directory / "src").glob("*.java"))
     project.run(f"mkdir out && javac -cp {path} -d out src/*.java")
@@ -145,10 +148,38 @@ def junit(project, classes, tests, share):
     return Case("", command, ran, facts, failing() if ran.exit_code else [])
 
 
+CONSOLES = {"five": "junit/junit-platform-console-standalone-1.10.2.jar",
+            "six": "junit/junit-platform-console-standalone-6.0.1.jar"}
+CONSOLE_RUNS = {"all-pass": {"classes": 2, "tests": 6, "share": "none"}, "one-fails": {"classes": 2, "tests": 6, "share": "one"},
+                "ten-percent": {"classes": 4, "tests": 10, "share": 0.1}, "all-fail": {"classes": 1, "tests": 6, "share": "all"},
+                "summary": {"classes": 3, "tests": 8, "share": 0.2, "flags": " --details=summary"},
+                "flat": {"classes": 2, "tests": 6, "share": 0.2, "flags": " --details=flat"},
+                "colour": {"classes": 2, "tests": 5, "share": 0.2, "colour": True}}
+
+
+@scenario("junit-console", ["java", "javac"], variants={
+    f"{name}-{run}": {**variant, "jar": jar} for name, jar in CONSOLES.items() for run, variant in CONSOLE_RUNS.items()})
+def junit_console(project, classes, tests, share, jar, flags="", colour=False):
+    """JUnit's own console, which runs Jupiter's tests."""
+    jar = present([str(TOOLS / jar)])[0]
+    planted = write_junit(project, "src", classes, tests, share)
+    project.run(f"mkdir out && javac -cp {jar} -d out src/*.java")
+    command = f"java -jar {jar} execute{flags}{'' if colour else ' --disable-ansi-colors'} --disable-banner -cp out --scan-classpath"
+    ran = project.run(command + " --reports-dir reports")
+    assert reported(project.directory / "reports") == {f"{name}.{test}()" for name, test, *_ in planted.values()}
+    facts = [text_fact(test, name, f"{name}.java:{line}", f"<{wanted}>", f"<{got}>")
+             for name, test, line, got, wanted in planted.values()]
+    if share != "all":
+        facts.append(row_fact(str(classes * tests - len(planted)), ["tests successful", "passed"]))
+    if planted:
+        facts.append(row_fact(str(len(planted)), ["tests failed", "failed"]))
+    return Case("", command, ran, facts, failing() if ran.exit_code else [])
+
+
 GRADLE = "apply plugin: 'java'\ndependencies {{ testCompile files({}) }}\n"
 
 
-@scenario("gradle", ["gradle"], variants={
+@scenario("gradle", ["gradle"], variants=with_versions({
     "all-pass": {"classes": 3, "tests": 5, "share": "none"}, "one-fails": {"classes": 3, "tests": 6, "share": "one"},
     "ten-percent": {"classes": 5, "tests": 12, "share": 0.1}, "all-fail": {"classes": 2, "tests": 5, "share": "all"},
     "compile-error": {"classes": 1, "tests": 1, "share": "none", "flaw": True},
@@ -159,9 +190,9 @@ GRADLE = "apply plugin: 'java'\ndependencies {{ testCompile files({}) }}\n"
     "up-to-date": {"classes": 2, "tests": 3, "share": "none", "before": "test"},
     "build": {"classes": 2, "tests": 4, "share": "none", "task": "build"},
     "build-fails": {"classes": 2, "tests": 4, "share": 0.2, "task": "build --continue"},
-})
+}, ["all-pass", "ten-percent", "compile-error", "no-such-task", "build-fails"], new="debian-sid"))
 def gradle(project, classes, tests, share, flaw=False, task="test", flags="", before=""):
-    project.write("build.gradle", GRADLE.format(", ".join(f"'{jar}'" for jar in jars())))
+    project.write("build.gradle", GRADLE.format(", ".join(f"'{jar}'" for jar in present(JARS))))
     planted = write_junit(project, "src/test/java", classes, tests, share, JUNIT4)
     errors = write_class(project, "src/main/java", 4, 0.5 if flaw else "none")
     task = task.format(word=project.word())

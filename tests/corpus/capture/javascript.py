@@ -1,7 +1,7 @@
 """jest, vitest, mocha, node --test, tsc and eslint: oracle is each one's JSON reporter."""
 import json
 
-from scenario import TOOLS, Case, Missing, at_fact, failing, plant, row_fact, scenario, text_fact
+from scenario import TOOLS, Case, Missing, at_fact, failing, plant, row_fact, scenario, text_fact, with_versions
 
 BIN = "node_modules/.bin"
 
@@ -121,10 +121,13 @@ def mocha(project, files, tests, share, flags="", tool="mocha/bin/mocha.js"):
                 failing() if ran.exit_code else [])
 
 
-@scenario("node-test", ["node"], quick=True, variants={
+NODES = {"old": "node-18", "middle": "node-22", "new": "node-24"}
+
+
+@scenario("node-test", ["node"], quick=True, variants=with_versions({
     **SIZES, "spec": {"files": 2, "tests": 10, "share": 0.1, "flags": " --test-reporter=spec"},
     "thousand-pass": {"files": 10, "tests": 100, "share": "none"},
-})
+}, ["all-pass", "one-fails", "ten-percent", "spec"], **NODES))
 def node_test(project, files, tests, share, flags=""):
     project.write("package.json", '{"name": "sample"}')
     planted = write_suites(project, files, tests, share, {

@@ -2,7 +2,7 @@
 import json
 import os
 
-from scenario import TOOLS, Case, Missing, row_fact, scenario, text_fact
+from scenario import TOOLS, Case, Missing, row_fact, scenario, text_fact, with_versions
 
 # Clients as this machine has them set up.
 REGISTRY = {"HOME": os.environ.get("HOME", "/"), "SSL_CERT_FILE": "/etc/ssl/certs/ca-certificates.crt"}
@@ -94,23 +94,28 @@ def uv(project, kind, version="uv"):
     return Case("", f"uv {words}", ran, facts)
 
 
-@scenario("apt", ["apt-get"], variants={
+@scenario("apt", ["apt-get"], variants=with_versions({
     "install": {"kind": "install"}, "missing-package": {"kind": "missing"}, "already": {"kind": "already"},
-    "simulate": {"kind": "simulate"},
-})
-def apt(project, kind):
+    "simulate": {"kind": "simulate"}, "short-name": {"kind": "simulate", "tool": "apt"},
+}, ["install", "missing-package", "already", "simulate", "short-name"]))
+def apt(project, kind, tool="apt-get"):
     word = project.word()
-    command = {"install": "apt-get install -y --reinstall hostname", "missing": f"apt-get install -y {word}",
-               "already": "apt-get install -y hostname", "simulate": "apt-get install -s cowsay sl"}[kind]
+    words = {"install": "-y --reinstall hostname", "missing": f"-y {word}", "already": "-y hostname",
+             "simulate": "-s cowsay sl"}[kind]
+    command = f"{tool} install {words}"
+    if project.tools:
+        online(project.run("apt-get update"))
     ran = online(project.run(command, environment={"DEBIAN_FRONTEND": "noninteractive"}))
     version = project.run("dpkg-query -W -f '${Version}' hostname").text
     facts = {"install": [text_fact("hostname", version), row_fact("1", "reinstalled")], "missing": [text_fact("Unable to locate package", word)],
-             "already": [text_fact("hostname is already the newest version")],
+             "already": [text_fact("hostname is already the newest version", version)],
              "simulate": [text_fact("cowsay"), text_fact("sl")]}[kind]
     return Case("", command, ran, facts)
 
 
-@scenario("cargo-install", ["cargo"], variants={"dependencies": {"kind": "build"}, "missing-crate": {"kind": "missing"}})
+@scenario("cargo-install", ["cargo"], variants=with_versions(
+    {"dependencies": {"kind": "build"}, "missing-crate": {"kind": "missing"}}, ["dependencies", "missing-crate"],
+    middle="debian-13", new="debian-sid"))
 def cargo(project, kind):
     word = project.word()
     wanted = f'{word}-{word} = "1"\n'

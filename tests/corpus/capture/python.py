@@ -178,6 +178,7 @@ def unittest(project, count, share, flags=""):
     "many-logged": {"kind": "logged"},
     **{f"old-version-{kind}": {"kind": kind, "tools": "python-3.8"} for kind in ("chained", "deep", "output")},
     **{f"new-version-{kind}": {"kind": kind, "tools": "python-3.13"} for kind in ("chained", "deep", "output")},
+    **{f"{age}-version-node": {"kind": "node", "tools": tools} for age, tools in (("old", "debian-11"), ("new", "node-24"))},
 })
 def traceback(project, kind):
     name, other, number = project.word(), project.word(), project.number()

@@ -1,7 +1,7 @@
 """cargo build, test, clippy and run: oracle is --message-format json, or what was planted."""
 import json
 
-from scenario import Case, at_fact, failing, plant, row_fact, scenario, text_fact
+from scenario import Case, at_fact, failing, plant, row_fact, scenario, text_fact, with_versions
 
 ERRORS = {
     "mismatch": '    let {name}: u32 = "{other}";\n    {name} as i64\n',
@@ -21,11 +21,15 @@ LINTS = {
     "length": '    let {name} = "{other}";\n    if {name}.len() == 0 {{ 1 }} else {{ {number} }}\n',
     "boolean": "    let {name} = {number} > 3;\n    if {name} == true {{ 1 }} else {{ 2 }}\n",
 }
-MANIFEST = '[package]\nname = "sample"\nversion = "0.1.0"\nedition = "2021"\n'
+
+
+def manifest_of(project):
+    edition = "2018" if project.tools == "debian-11" else "2021"  # its cargo is of 2020
+    return f'[package]\nname = "sample"\nversion = "0.1.0"\nedition = "{edition}"\n'
 
 
 def write_crate(project, count, share, kinds):
-    project.write("Cargo.toml", MANIFEST)
+    project.write("Cargo.toml", manifest_of(project))
     bad, text = plant(project, count, share), ""
     for index in range(count):
         text += f"pub fn {project.word()}() -> i64 {{\n"
@@ -51,7 +55,7 @@ def cargo_facts(report):
     return facts
 
 
-@scenario("cargo-build", ["cargo"], variants={
+@scenario("cargo-build", ["cargo"], variants=with_versions({
     "clean": {"count": 3, "share": "none", "kinds": ERRORS},
     "one-error": {"count": 5, "share": "one", "kinds": ERRORS},
     "five-errors": {"count": 10, "share": 0.5, "kinds": ERRORS},
@@ -64,7 +68,8 @@ def cargo_facts(report):
     "clippy": {"count": 20, "share": 0.5, "kinds": LINTS, "verb": "clippy"},
     "clippy-denied": {"count": 10, "share": 0.5, "kinds": LINTS, "verb": "clippy",
                       "flags": " -- -D warnings"},
-})
+    "new-version-clippy": {"count": 12, "share": 0.5, "kinds": LINTS, "verb": "clippy", "tools": "rust-nightly"},
+}, ["five-errors", "warnings", "short-messages"]))
 def build(project, count, share, kinds, flags="", verb="build"):
     write_crate(project, count, share, kinds)
     command = f"cargo {verb}{flags}"
@@ -77,16 +82,16 @@ def build(project, count, share, kinds, flags="", verb="build"):
     return Case("", command, ran, facts, failing() if ran.exit_code else [])
 
 
-@scenario("cargo-test", ["cargo"], variants={
+@scenario("cargo-test", ["cargo"], variants=with_versions({
     "all-pass": {"count": 10, "share": "none"}, "one-fails": {"count": 40, "share": "one"},
     "three-of-forty": {"count": 40, "share": 0.075}, "hundred-ten-fail": {"count": 100, "share": 0.1},
     "all-fail": {"count": 20, "share": "all"}, "quiet": {"count": 40, "share": 0.1, "flags": " -q"},
     "thousand-pass": {"count": 1000, "share": "none"},
     "backtrace": {"count": 20, "share": 0.1, "environment": {"RUST_BACKTRACE": "1"}},
     "no-fail-fast": {"count": 20, "share": 0.2, "flags": " --no-fail-fast"},
-})
+}, ["all-pass", "three-of-forty", "backtrace"]))
 def test(project, count, share, flags="", environment=None):
-    project.write("Cargo.toml", MANIFEST)
+    project.write("Cargo.toml", manifest_of(project))
     bad, planted, module = plant(project, count, share), {}, project.word()
     text = f"#[cfg(test)]\nmod {module} {{\n"
     for index in range(count):
@@ -107,13 +112,13 @@ def test(project, count, share, flags="", environment=None):
     return Case("", command, ran, facts, failing() if planted else [])
 
 
-@scenario("cargo-run", ["cargo"], variants={
+@scenario("cargo-run", ["cargo"], variants=with_versions({
     "panic": {"kind": "panic"}, "output": {"kind": "output"}, "bad-manifest": {"kind": "manifest"},
     "missing-dependency": {"kind": "dependency"},
-})
+}, ["panic", "bad-manifest", "missing-dependency"]))
 def run(project, kind):
     name, number = project.word(), project.number()
-    manifest = MANIFEST + (f"bad = [{name}\n" if kind == "manifest" else "")
+    manifest = manifest_of(project) + (f"bad = [{name}\n" if kind == "manifest" else "")
     if kind == "dependency":
         manifest += f'[dependencies]\n{name} = {{ path = "../{name}" }}\n'
     project.write("Cargo.toml", manifest)

@@ -71,6 +71,17 @@ def scenario(family, needs, variants, quick=False):
     return register
 
 
+# Releases of Debian, each with its versions of many tools (capture/tools makes them).
+RELEASES = {"old": "debian-11", "middle": "debian-13", "new": "debian-sid"}
+
+
+def with_versions(variants, names, **tools):
+    """The variants, and those NAMED again with the TOOLS of other versions: `old-version-NAME`."""
+    again = {f"{age}-version-{name}": {**variants[name], "tools": directory}
+             for age, directory in (tools or RELEASES).items() for name in names}
+    return {**variants, **again}
+
+
 def find_tool(name):
     """A program on PATH, or below the tools directory (`node_modules/.bin/jest`)."""
     if "/" in name:
