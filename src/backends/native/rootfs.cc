@@ -116,16 +116,25 @@ Result<> bind_path(const char* source, const std::string& target) {
   return syscall_failure("hide", target);
 }
 
-Result<> mount_proc(Privilege privilege) {
+Result<> mount_own_proc(Privilege privilege) {
+  if (privilege == Privilege::Root) {
+    constexpr unsigned long kFlags = MS_NOSUID | MS_NODEV | MS_NOEXEC;
+    if (::mount("none", "/proc", "proc", kFlags, nullptr) != 0) {
+      return syscall_failure("mount", "/proc");
+    }
+    return {};
+  }
   const UniqueFd proc =
       TRY(new_file_system("proc", {}, MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV | MOUNT_ATTR_NOEXEC));
-  if (privilege == Privilege::Rootless && ::umount2("/proc", MNT_DETACH) != 0) {
-    return syscall_failure("detach the host's", "/proc");
-  }
-  TRY(attach_mount(proc.get(), AT_FDCWD, "/proc"));
+  if (::umount2("/proc", MNT_DETACH) != 0) return syscall_failure("detach the host's", "/proc");
+  return attach_mount(proc.get(), AT_FDCWD, "/proc");
+}
+
+Result<> mount_proc(Privilege privilege) {
+  TRY(mount_own_proc(privilege));
   for (const char* name : kHiddenProcFiles)
     TRY(bind_path("/dev/null", fmt::format("/proc/{}", name)));
-  const UniqueFd settings = TRY(clone_mount(proc.get(), "sys", Subtree::One));
+  const UniqueFd settings = TRY(clone_mount(AT_FDCWD, "/proc/sys", Subtree::One));
   TRY(set_attributes(settings.get(), MOUNT_ATTR_RDONLY, Subtree::One));
   TRY(attach_mount(settings.get(), AT_FDCWD, "/proc/sys"));
   return bind_path("/dev/.boot_id", "/proc/sys/kernel/random/boot_id");
@@ -173,20 +182,20 @@ Result<> begin_workspace(const PrivateRoot& root, PrivateParts& parts) {
 // One file system for /workspace and /tmp, so that one number bounds them together.
 Result<PrivateParts> mount_scratch(const PrivateRoot& root) {
   const std::uint64_t inodes = std::max<std::uint64_t>(root.limits.disk_bytes / 4096, 64);
-  UniqueFd scratch = TRY(new_file_system("tmpfs",
-                                         {{"size", std::to_string(root.limits.disk_bytes)},
-                                          {"nr_inodes", std::to_string(inodes)},
-                                          {"mode", "0700"}},
-                                         MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV));
+  const std::string options =
+      fmt::format("size={},nr_inodes={},mode=0700,uid={},gid={}", root.limits.disk_bytes, inodes,
+                  root.owner.user, root.owner.group);
+  if (::mount("none", "/workspace", "tmpfs", MS_NOSUID | MS_NODEV, options.c_str()) != 0) {
+    return syscall_failure("mount", "/workspace");
+  }
+  UniqueFd scratch = TRY(open_file("/workspace", O_PATH | O_DIRECTORY));
   TRY(make_directory(scratch.get(), "tmp"));
   TRY(make_directory(scratch.get(), "workspace"));
-  if (::fchownat(scratch.get(), "", root.owner.user, root.owner.group, AT_EMPTY_PATH) != 0 ||
-      ::fchmodat(scratch.get(), "tmp", 01777, 0) != 0 ||
+  if (::fchmodat(scratch.get(), "tmp", 01777, 0) != 0 ||
       ::fchownat(scratch.get(), "tmp", root.owner.user, root.owner.group, 0) != 0 ||
       ::fchownat(scratch.get(), "workspace", root.owner.user, root.owner.group, 0) != 0) {
     return syscall_failure("own", "/workspace");
   }
-  TRY(attach_mount(scratch.get(), AT_FDCWD, "/workspace"));
   TRY(bind_path("/workspace/tmp", "/tmp"));
   PrivateParts parts;
   parts.store = std::move(scratch);
@@ -218,10 +227,11 @@ Result<> place_mount(const PlacedMount& placed) {
 }
 
 Result<> mount_terminals() {
-  const UniqueFd terminals = TRY(new_file_system(
-      "devpts", {{"newinstance", ""}, {"ptmxmode", "0666"}, {"mode", "0620"}, {"max", "64"}},
-      MOUNT_ATTR_NOSUID | MOUNT_ATTR_NOEXEC));
-  return attach_mount(terminals.get(), AT_FDCWD, "/dev/pts");
+  if (::mount("none", "/dev/pts", "devpts", MS_NOSUID | MS_NOEXEC,
+              "newinstance,ptmxmode=0666,mode=0620,max=64") != 0) {
+    return syscall_failure("mount", "/dev/pts");
+  }
+  return {};
 }
 
 }  // namespace

@@ -52,8 +52,16 @@ LayerStack::LayerStack(const UniqueFd& store, UniqueFd base, Keeping keeping)
   if (!store) return;
   auto first = Layer::open(store_, kFirstLayer);
   if (!first) return;
-  if (!can_be_marked((*first)->directory())) keeping_ = Keeping::Copies;
   layers_.push_back({std::move(*first)});
+}
+
+// Tried when it is first asked for: a sandbox for one command never does.
+Keeping LayerStack::keeping() const {
+  if (!has_tried_marks_ && !layers_.empty()) {
+    has_tried_marks_ = true;
+    if (!can_be_marked(layers_.front().layer->directory())) keeping_ = Keeping::Copies;
+  }
+  return keeping_;
 }
 
 LayerList LayerStack::whole() const {
@@ -120,7 +128,7 @@ Result<wire::ChangeBegun> LayerStack::propose(Stack below) {
 }
 
 Result<wire::ChangeBegun> LayerStack::begin(std::string label) {
-  if (keeping_ == Keeping::Copies) {
+  if (keeping() == Keeping::Copies) {
     return failure(ErrorCode::Unsupported, "no layers can be stacked here");
   }
   wire::ChangeBegun begun;
@@ -138,7 +146,7 @@ Result<wire::ChangeBegun> LayerStack::checkpoint() {
                    fmt::format("there are {} checkpoints already, as many as a sandbox keeps",
                                kMostCheckpoints));
   }
-  if (keeping_ == Keeping::Copies) return keep_copy();
+  if (keeping() == Keeping::Copies) return keep_copy();
   wire::ChangeBegun begun;
   begun.way = wire::ChangeWay::SameLayer;
   proposed_.reset();
@@ -163,7 +171,7 @@ Result<wire::ChangeBegun> LayerStack::rollback(const std::string& id) {
     return failure(ErrorCode::NotFound, fmt::format("no checkpoint '{}': there {}", id,
                                                     known.empty() ? "are none" : "are " + known));
   }
-  if (keeping_ == Keeping::Copies) {
+  if (keeping() == Keeping::Copies) {
     const auto& kept = found == checkpoints_.end() ? base_ : found->second.back().layer;
     return bring_back(id, kept.get());
   }
@@ -233,12 +241,12 @@ Result<LayerStack::Ended> LayerStack::end() {
 }
 
 Result<bool> LayerStack::follow(const wire::FileChange& applied) const {
-  if (keeping_ != Keeping::Copies || !base_) return true;
+  if (keeping() != Keeping::Copies || !base_) return true;
   return follow_apply({*base_, layers_.back().layer}, applied);
 }
 
 ChangeWalk LayerStack::against_base() const {
-  if (keeping_ == Keeping::Copies) {
+  if (keeping() == Keeping::Copies) {
     return ChangeWalk::between(base_ ? LayerList{base_} : LayerList(), {layers_.back().layer});
   }
   return {whole(), base_ ? std::size_t{1} : std::size_t{0}};

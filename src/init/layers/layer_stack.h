@@ -28,7 +28,7 @@ class LayerStack {
   [[nodiscard]] bool is_there() const { return !layers_.empty(); }
   [[nodiscard]] bool has_base() const { return base_ != nullptr; }
 
-  [[nodiscard]] Keeping keeping() const { return keeping_; }
+  [[nodiscard]] Keeping keeping() const;
 
   // What happens from now on goes to a layer of its own. Nothing but init may be alive. Unsupported
   // where there are copies.
@@ -76,7 +76,8 @@ class LayerStack {
   std::string new_name();
 
   int store_;
-  Keeping keeping_;
+  mutable Keeping keeping_;
+  mutable bool has_tried_marks_ = false;
   std::shared_ptr<const Layer> base_;
   Stack layers_;  // lowest first
   std::optional<Stack> proposed_;
