@@ -13,8 +13,10 @@
 
 #include "base/copy_tree.h"
 #include "base/file.h"
+#include "base/seccomp_filter.h"
 #include "base/socket.h"
 #include "init/bridge.h"
+#include "init/sandbox_filter.h"
 #include "wire/orders.h"
 
 namespace nutshell::init {
@@ -148,6 +150,8 @@ Result<InitSetup> take_container_orders() {
     carried->owner = std::move(owner);
   }
   TRY(limit_open_files(orders.open_files));
+  // On top of the engine's own, which is wider; while there is one thread, and nobody else yet.
+  TRY(install_seccomp_filter(sandbox_filter()));
   TRY(start_carrying(std::move(carried)));
   return setup;
 }

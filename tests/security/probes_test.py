@@ -1,5 +1,8 @@
 #!/usr/bin/env python3
-"""Runs every attack of nutshell-probe inside native sandboxes and expects each to be refused.
+"""Runs every attack of nutshell-probe inside sandboxes and expects each to be refused.
+
+Native ones; with --create those of a container engine, where --known names what is open there: an
+attack may find these things and no others.
 
 The host side is made first (bait.py): files, sockets, descriptors and secrets that the attacks
 look for. Where a refusal would mean nothing if the bait were missing, the same probe first runs on
@@ -10,6 +13,7 @@ the host and has to succeed there (the rows called "control").
 """
 import argparse
 import contextlib
+import json
 import os
 import pwd
 import socket
@@ -76,9 +80,9 @@ class Report:
 
 
 class Sandbox:
-    def __init__(self, host, nutshell, probe, limits=()):
+    def __init__(self, host, nutshell, probe, flags=()):
         self.host, self.nutshell = host, nutshell
-        created = host.run([nutshell, "create", *limits])
+        created = host.run([nutshell, "create", *flags])
         self.id = created.stdout.strip()
         if created.returncode or not self.id:
             raise RuntimeError(f"create failed: {created.stderr.strip()}")
@@ -150,6 +154,9 @@ class Suite:
         listed = host.run([probe, "list"]).stdout.splitlines()
         self.probes = {row[0]: row for row in (line.split("\t") for line in listed)}
 
+    def sandbox(self, limits=()):
+        return Sandbox(self.host, self.nutshell, self.probe, [*self.options.create, *limits])
+
     def is_wanted(self, name):
         return not self.options.only or name in self.options.only
 
@@ -186,6 +193,9 @@ class Suite:
     def judge(self, name, ended, label=None):
         word, line = outcome_of(ended, name)
         is_refused = word == "REFUSED" and ended.returncode == 0
+        if word == "OPEN" and name in self.options.known:
+            found = line.split(f"OPEN {name} ", 1)[1].split(", ")
+            is_refused = set(found) <= set(self.options.known[name])
         if name in MAY_END_THE_SANDBOX and ended.returncode == OUT_OF_MEMORY:
             is_refused, line = True, "ended with the status for out of memory"
         self.report.add("PASS" if is_refused else "FAIL", label or name, line)
@@ -200,7 +210,7 @@ class Suite:
         names = [name for name in self.probes if name not in apart and self.is_wanted(name)]
         if not names:
             return
-        sandbox = Sandbox(self.host, self.nutshell, self.probe)
+        sandbox = self.sandbox()
         for name in names:
             self.expect_refused(name, sandbox.command)
         sandbox.destroy()
@@ -209,7 +219,7 @@ class Suite:
         bombs = [bomb for bomb in BOMBS if self.is_wanted(bomb[0])]
         if not bombs:
             return
-        bystander = Sandbox(self.host, self.nutshell, self.probe)
+        bystander = self.sandbox()
         limits = ("--memory", MEMORY, "--pids", PROCESSES, "--disk", DISK)
         for name, arguments in bombs:
             self.run_bomb(name, arguments, limits)
@@ -217,7 +227,7 @@ class Suite:
         bystander.destroy()
 
     def run_bomb(self, name, arguments, limits):
-        sandbox = Sandbox(self.host, self.nutshell, self.probe, limits)
+        sandbox = self.sandbox(limits)
         label = " ".join([name, *arguments[1:]])
         try:
             self.judge(name, self.host.run(sandbox.command(name, *arguments)), label)
@@ -238,8 +248,8 @@ class Suite:
             return
         token, port = random_word(), "5999"
         bait = {"XT-01": [token], "XT-02": [token], "XT-03": [token], "XT-04": [token, port]}
-        first = Sandbox(self.host, self.nutshell, self.probe)
-        second = Sandbox(self.host, self.nutshell, self.probe)
+        first = self.sandbox()
+        second = self.sandbox()
         planter = self.host.start(first.command("plant", token, port, "60"))
         self.host.stack.callback(planter.wait)
         self.host.stack.callback(planter.kill)
@@ -251,7 +261,7 @@ class Suite:
             self.report.add("PASS" if found == "OPEN" else "FAIL", f"{name} control", line)
             self.judge(name, self.host.run(second.command(name, *bait[name])))
         first.destroy()
-        later = Sandbox(self.host, self.nutshell, self.probe)
+        later = self.sandbox()
         self.judge("XT-02", self.host.run(later.command("XT-02", *bait["XT-02"])))
 
     def expect_no_root_outside(self, token):
@@ -292,6 +302,10 @@ def parse_options():
     parser.add_argument("--as-user", metavar="NAME", help="run everything as this user")
     parser.add_argument("--only", metavar="ID,ID", type=lambda text: text.split(","),
                         help="run these probes alone")
+    parser.add_argument("--known", metavar="JSON", type=json.loads, default={},
+                        help='{"IL-08": ["/sys/fs/cgroup"]}')
+    parser.add_argument("--create", metavar="FLAGS", type=str.split, default=[],
+                        help="of every sandbox: '--backend docker --image X'")
     return parser.parse_args()
 
 

@@ -105,7 +105,7 @@ Protections protections_for(const EngineFacts& facts, const SandboxSpec& spec) {
       {"no_new_privileges", Hard, "prctl", ""},
       seccomp_protection(facts),
       {"masked_paths", Hard,
-       "the engine's list of /proc and /sys" +
+       "what tells of the machine in /proc and /sys" +
            (facts.mandatory.empty() ? std::string() : "; " + facts.mandatory),
        ""},
       limit_protection("memory", memory, {"", Watched, "init looks every 20 ms and kills", ""},

@@ -80,8 +80,12 @@ WalkCounts TreeWalk::run(const std::vector<Visitor*>& visitors) {
   std::vector<Worker> workers;
   for (Visitor* visitor : visitors)
     workers.push_back({*visitor, {}, {}, {}, {}, {}, 0});
+  // Alone until there is work for two: a thread that finds none is only waited for.
+  while (tasks_.size() == 1)
+    do_next_task(workers.front());
+  const bool has_more = !tasks_.empty();
   std::vector<std::thread> threads;
-  for (std::size_t i = 1; i < workers.size(); ++i) {
+  for (std::size_t i = 1; has_more && i < workers.size(); ++i) {
     try {
       threads.emplace_back([this, &worker = workers[i]] { work(worker); });
     } catch (const std::system_error&) {
@@ -126,21 +130,26 @@ void TreeWalk::finish_task() {
   if (--unfinished_ == 0) changed_.notify_all();
 }
 
-void TreeWalk::work(Worker& worker) {
+bool TreeWalk::do_next_task(Worker& worker) {
   Task task;
-  while (next_task(task)) {
-    if (plan_.deadline.has_passed()) {
-      worker.counts.is_partial = true;
-    } else if (task.is_files) {
-      take_files(worker, *task.directory, task.names);
-    } else {
-      const Directory directory =
-          task.names.empty() ? task.directory : open_below(worker, *task.directory, task.names);
-      if (directory) visit(worker, directory);
-    }
-    task.directory.reset();
-    queue(worker.fresh);
-    finish_task();
+  if (!next_task(task)) return false;
+  if (plan_.deadline.has_passed()) {
+    worker.counts.is_partial = true;
+  } else if (task.is_files) {
+    take_files(worker, *task.directory, task.names);
+  } else {
+    const Directory directory =
+        task.names.empty() ? task.directory : open_below(worker, *task.directory, task.names);
+    if (directory) visit(worker, directory);
+  }
+  task.directory.reset();
+  queue(worker.fresh);
+  finish_task();
+  return true;
+}
+
+void TreeWalk::work(Worker& worker) {
+  while (do_next_task(worker)) {
   }
 }
 

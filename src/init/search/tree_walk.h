@@ -70,6 +70,7 @@ class TreeWalk {
   struct Worker;
 
   void work(Worker& worker);
+  bool do_next_task(Worker& worker);  // false: there will be none any more
   bool next_task(Task& task);
   void queue(std::vector<Task>& fresh);
   void finish_task();
