@@ -2,6 +2,8 @@
 
 #include "backends/daemon_client/daemon_backend.h"
 #include "backends/docker/docker_backend.h"
+#include "backends/docker/image_transfer.h"
+#include "backends/image_engines.h"
 #include "backends/native/native_backend.h"
 
 namespace nutshell {
@@ -31,6 +33,19 @@ const std::vector<BackendEntry>& backend_registry() {
        }},
   };
   return kEntries;
+}
+
+const std::vector<ImageEngine>& image_engines() {
+  const auto save_by = [](docker::EngineKind kind) {
+    return [kind](const BackendContext& context, const std::string& image, int output) {
+      return docker::save_image(kind, image, {output, context.show_progress});
+    };
+  };
+  static const std::vector<ImageEngine> kEngines = {
+      {"docker", save_by(docker::EngineKind::Docker)},
+      {"podman", save_by(docker::EngineKind::Podman)},
+  };
+  return kEngines;
 }
 
 const std::vector<BackendEntry>& daemon_backend_entry() {

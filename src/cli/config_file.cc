@@ -5,9 +5,9 @@
 #define TOML_HEADER_ONLY 1
 #include <toml++/toml.h>
 
+#include "base/closest_word.h"
 #include "base/file.h"
 #include "cli/flags.h"
-#include "cli/suggestion.h"
 
 namespace nutshell::cli {
 namespace {
@@ -54,7 +54,7 @@ Failure unknown_key(const Flags& flags, const std::string& key) {
     keys.emplace_back(text.key);
   for (const List& list : kLists)
     keys.emplace_back(list.key);
-  const std::string best = closest(key, keys);
+  const std::string best = closest_word(key, keys);
   return wrong(flags, fmt::format("unknown key '{}'", key),
                best.empty() ? "" : fmt::format("(did you mean '{}'?)", best));
 }

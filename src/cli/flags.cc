@@ -160,7 +160,8 @@ void add_sandbox_flags(const CommandLine& command, Flags& flags) {
   command.add_option("--backend", flags.backend, "How it is isolated").group(group);
   command
       .add_option("--image", flags.image,
-                  "Root file system: a directory or tar (default: this machine's /usr)")
+                  "Root file system: the name of an imported image, a directory or a tar (this "
+                  "machine's /usr)")
       .group(group);
   command
       .add_option("--memory", flags.memory, "Memory, files in /workspace and /tmp included (512m)")
@@ -227,7 +228,8 @@ Result<SandboxSpec> to_spec(const Flags& flags) {
   spec.backend = flags.backend.value_or(backend_registry().front().name);
   spec.image = flags.image.value_or("");
   if (flags.image && flags.image->empty()) {
-    return failure(ErrorCode::InvalidArgument, "--image: give a directory or a tar archive");
+    return failure(ErrorCode::InvalidArgument,
+                   "--image: give the name of an imported image, a directory or a tar archive");
   }
   TRY(set_bytes(flags.memory, "memory", spec.limits.memory_bytes));
   TRY(set_bytes(flags.disk, "disk", spec.limits.disk_bytes));

@@ -11,6 +11,7 @@
 #include <system_error>
 
 #include "cli/command.h"
+#include "cli/commands/image.h"
 #include "cli/daemon_choice.h"
 #include "cli/report.h"
 #include "cli/suggestion.h"
@@ -63,6 +64,7 @@ constexpr auto kCommands =
                             {"gain", "", add_gain, Sandboxes::None},
                             {"audit", "", add_audit, Sandboxes::None},
                             {"history", "", add_history},
+                            {"image", "", add_image, Sandboxes::None},
                             {"batch", "", add_batch, Sandboxes::None},
                             {"daemon", "", add_daemon, Sandboxes::None},
                             {"config", "", add_config, Sandboxes::None},

@@ -11,20 +11,6 @@ namespace {
 using testing::HasSubstr;
 using testing::Not;
 
-const std::vector<std::string> kWords = {"memory", "pids", "timeout"};
-
-TEST(Suggestion, IsTheClosestWord) {
-  EXPECT_EQ(closest("memroy", kWords), "memory");
-  EXPECT_EQ(closest("timout", kWords), "timeout");
-  EXPECT_EQ(closest("pid", kWords), "pids");
-}
-
-TEST(Suggestion, IsNotAWildGuess) {
-  EXPECT_EQ(closest("", kWords), "");
-  EXPECT_EQ(closest("zebra", kWords), "");
-  EXPECT_EQ(closest("memory", {}), "");
-}
-
 TEST(Suggestion, NamesTheOptionThatWasMeant) {
   CLI::App app;
   CLI::App* run = app.add_subcommand("run");

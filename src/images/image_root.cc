@@ -7,27 +7,18 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include <cstdlib>
+#include <optional>
 
 #include "base/file.h"
+#include "images/image_name.h"
+#include "images/image_store.h"
+#include "images/layer_tree.h"
+#include "images/user_place.h"
 
 namespace nutshell::images {
 namespace {
 
 constexpr std::string_view kPartial = ".partial";
-
-std::filesystem::path store_path() {
-  // NOLINTBEGIN(concurrency-mt-unsafe): read before any thread is started
-  if (const char* cache = std::getenv("XDG_CACHE_HOME"); cache != nullptr && *cache == '/') {
-    return std::filesystem::path(cache) / "nutshell/images";
-  }
-  if (::geteuid() == 0) return "/var/cache/nutshell/images";
-  const char* home = std::getenv("HOME");
-  // NOLINTEND(concurrency-mt-unsafe)
-  if (home != nullptr && *home == '/')
-    return std::filesystem::path(home) / ".cache/nutshell/images";
-  return fmt::format("/tmp/nutshell-{}/images", ::geteuid());
-}
 
 Result<> unpack(const std::filesystem::path& unpacker, const std::string& archive,
                 const std::filesystem::path& target) {
@@ -56,22 +47,9 @@ Result<UniqueFd> lock_directory(const std::filesystem::path& path) {
   return fd;
 }
 
-// Unpacked directories may be without write permission, which remove_all needs.
-void remove_tree(const std::filesystem::path& path) {
-  std::error_code ignored;
-  for (auto item = std::filesystem::recursive_directory_iterator(path, ignored);
-       item != std::filesystem::recursive_directory_iterator(); item.increment(ignored)) {
-    if (item->is_directory(ignored) && !item->is_symlink(ignored)) {
-      std::filesystem::permissions(item->path(), std::filesystem::perms::owner_all,
-                                   std::filesystem::perm_options::add, ignored);
-    }
-  }
-  std::filesystem::remove_all(path, ignored);
-}
-
 Result<std::string> unpack_once(const std::string& archive, const struct stat& status,
                                 const std::filesystem::path& unpacker) {
-  const std::filesystem::path store = store_path();
+  const std::filesystem::path store = unpacked_directory();
   std::error_code error;
   std::filesystem::create_directories(store, error);
   if (error) return syscall_failure(error.value(), "make", store.native());
@@ -95,16 +73,36 @@ Result<std::string> unpack_once(const std::string& archive, const struct stat& s
   return done.native();
 }
 
+std::optional<ImageRoot> find_named(const std::string& image) {
+  const auto store = ImageStore::open();
+  if (!store) return std::nullopt;
+  auto found = store->find(image);
+  if (!found) return std::nullopt;
+  return ImageRoot{store->root(found->id).native(), std::move(found->environment)};
+}
+
+Failure no_such_image(const std::string& image) {
+  const auto store = ImageStore::open();
+  if (!store) return Failure(store.error());
+  const auto found = store->find(image);
+  if (!found) return Failure(found.error());
+  return failure(ErrorCode::Unavailable, fmt::format("image {} comes and goes", image));
+}
+
 }  // namespace
 
+// A name goes before a file of that name in the working directory, which may be a stranger's.
 Result<ImageRoot> root_of(const std::string& image, const std::filesystem::path& unpacker) {
   if (image.empty()) return ImageRoot{};
+  if (auto named = find_named(image)) return ImageRoot(std::move(*named));
   struct stat status {};
   if (::stat(image.c_str(), &status) != 0) {
+    const int reason = errno;
+    if (whole_name(image) && reason == ENOENT) return no_such_image(image);
     return failure(ErrorCode::NotFound,
                    fmt::format("image {}: {}; give a directory or a tar archive that holds a root "
-                               "file system",
-                               image, ::strerrordesc_np(errno)));
+                               "file system, or the name of an imported image",
+                               image, ::strerrordesc_np(reason)));
   }
   if (S_ISREG(status.st_mode)) return ImageRoot{TRY(unpack_once(image, status, unpacker)), {}};
   std::error_code error;
@@ -113,15 +111,21 @@ Result<ImageRoot> root_of(const std::string& image, const std::filesystem::path&
   return ImageRoot{absolute.native(), {}};
 }
 
+bool is_stored(const std::string& image) {
+  const auto store = ImageStore::open();
+  return store && store->find(image);
+}
+
 void sweep_unpacked(SweepMode mode, SweepReport& report) {
   std::error_code error;
-  for (const auto& entry : std::filesystem::directory_iterator(store_path(), error)) {
+  for (const auto& entry : std::filesystem::directory_iterator(unpacked_directory(), error)) {
     if (!entry.path().native().ends_with(kPartial)) continue;
     const auto lock = lock_directory(entry.path());
     if (!lock) continue;  // somebody is unpacking right now
     if (mode == SweepMode::Remove) remove_tree(entry.path());
     report.removed.push_back(fmt::format("unfinished image {}", entry.path().filename().native()));
   }
+  if (auto store = ImageStore::open()) store->sweep(mode, report);
 }
 
 }  // namespace nutshell::images

@@ -20,7 +20,10 @@ struct ImageRoot {
 // hostile.
 Result<ImageRoot> root_of(const std::string& image, const std::filesystem::path& unpacker);
 
-// Removes what interrupted unpackings left.
+// Whether it names an imported image.
+bool is_stored(const std::string& image);
+
+// Removes what interrupted unpackings and imports left.
 void sweep_unpacked(SweepMode mode, SweepReport& report);
 
 }  // namespace nutshell::images

@@ -6,11 +6,13 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <charconv>
 #include <chrono>
 #include <cstdio>
 #include <filesystem>
 #include <string>
 #include <string_view>
+#include <utility>
 
 #include "backends/native/landlock.h"
 #include "base/deadline.h"
@@ -23,21 +25,47 @@ namespace {
 using namespace std::chrono_literals;
 
 constexpr std::string_view kUsage =
-    "usage: nutshell-unpack [--unsafe-without-landlock] DIR < ARCHIVE\n"
-    "Unpacks a tar archive (plain, gzip, bzip2, xz, zstd, lz4) into the existing directory DIR.\n";
+    "usage: nutshell-unpack [OPTION…] DIR < ARCHIVE\n"
+    "Unpacks a tar archive (plain, gzip, bzip2, xz, zstd, lz4) into the existing directory DIR.\n"
+    "  --report         print digests and counts, or the error, to standard output\n"
+    "  --bytes=N --entries=N --depth=N --ratio=N   what it may hold at most\n"
+    "  --least-entries=N\n"
+    "  --unsafe-without-landlock\n";
 constexpr rlim_t kCpuSeconds = 600;
 
 struct Options {
   std::string directory;
+  UnpackLimits limits;
+  bool is_report = false;
   bool is_without_landlock = false;
 };
+
+// False: it is no limit.
+bool take_limit(std::string_view argument, UnpackLimits& limits) {
+  const std::pair<std::string_view, std::uint64_t*> known[] = {
+      {"--bytes=", &limits.bytes},
+      {"--entries=", &limits.entries},
+      {"--depth=", &limits.depth},
+      {"--ratio=", &limits.ratio},
+      {"--least-entries=", &limits.least_entries}};
+  for (const auto& [name, value] : known) {
+    if (!argument.starts_with(name)) continue;
+    const std::string_view digits = argument.substr(name.size());
+    const auto read = std::from_chars(digits.data(), digits.data() + digits.size(), *value);
+    return read.ec == std::errc() && read.ptr == digits.data() + digits.size();
+  }
+  return false;
+}
 
 Result<Options> parse_arguments(int count, char** arguments) {
   Options options;
   for (int i = 1; i < count; ++i) {
     const std::string_view argument = arguments[i];
+    if (take_limit(argument, options.limits)) continue;
     if (argument == "--unsafe-without-landlock") {
       options.is_without_landlock = true;
+    } else if (argument == "--report") {
+      options.is_report = true;
     } else if (!argument.empty() && !argument.starts_with('-') && options.directory.empty()) {
       options.directory = argument;
     } else {
@@ -94,15 +122,33 @@ class ProgressLine {
   Deadline next_ = Deadline::in(500ms);
 };
 
-Result<UnpackReport> unpack_here() {
+Result<UnpackReport> unpack_here(const UnpackLimits& limits) {
   ProgressLine line;
-  return unpack_archive(STDIN_FILENO, UnpackLimits{},
+  return unpack_archive(STDIN_FILENO, limits,
                         [&](std::uint64_t bytes_read) { line.update(bytes_read); });
 }
 
 Result<UnpackReport> run(const Options& options) {
   TRY(restrict_self(options));
-  return unpack_here();
+  return unpack_here(options.limits);
+}
+
+// For the program that started this one: a line each, names without spaces.
+void print_report(const Result<UnpackReport>& report) {
+  if (!report) {
+    fmt::print("error {}\n", report.error().message);
+    return;
+  }
+  fmt::print("packed {}\nunpacked {}\nbytes {}\nentries {}\nskipped {}\n", report->packed,
+             report->unpacked, report->bytes, report->entries, report->skipped);
+}
+
+void print_words(const Result<UnpackReport>& report) {
+  if (!report) {
+    fmt::print(stderr, "nutshell-unpack: {}\n", report.error().message);
+  } else if (report->skipped > 0) {
+    fmt::print(stderr, "nutshell-unpack: left out {} devices, FIFOs or sockets\n", report->skipped);
+  }
 }
 
 }  // namespace
@@ -116,12 +162,6 @@ int main(int count, char** arguments) {
     return 1;
   }
   const auto report = nutshell::run(*options);
-  if (!report) {
-    fmt::print(stderr, "nutshell-unpack: {}\n", report.error().message);
-    return 1;
-  }
-  if (report->skipped > 0) {
-    fmt::print(stderr, "nutshell-unpack: left out {} devices, FIFOs or sockets\n", report->skipped);
-  }
-  return 0;
+  options->is_report ? nutshell::print_report(report) : nutshell::print_words(report);
+  return report && std::fflush(stdout) == 0 ? 0 : 1;
 }

@@ -8,6 +8,7 @@
 #include <sys/stat.h>
 
 #include <algorithm>
+#include <cerrno>
 #include <climits>
 #include <memory>
 #include <string>
@@ -16,6 +17,7 @@
 #include "base/beneath.h"
 #include "base/byte_size.h"
 #include "base/defer.h"
+#include "unpack/archive_input.h"
 
 namespace nutshell {
 namespace {
@@ -47,21 +49,33 @@ Failure archive_failure(std::string_view what, archive* source) {
   return invalid(fmt::format("{}: {}", what, printable(reason != nullptr ? reason : "broken")));
 }
 
-// Only what libarchive does itself: its other filters start programs.
-Result<Reader> open_reader(int input) {
+// Called by libarchive, which cannot carry our errors: what went wrong is told later by `input`.
+struct Feed {
+  ArchiveInput& input;
+  Result<> status = {};
+};
+
+la_ssize_t feed(archive* reader, void* whose, const void** block) {
+  auto& feed = *static_cast<Feed*>(whose);
+  const auto bytes = feed.input.next();
+  if (bytes) {
+    *block = bytes->data();
+    return static_cast<la_ssize_t>(bytes->size());
+  }
+  feed.status = Failure(bytes.error());
+  ::archive_set_error(reader, EINVAL, "%s", bytes.error().message.c_str());
+  return -1;
+}
+
+Result<Reader> open_reader(Feed& source) {
   Reader reader(::archive_read_new());
   if (!reader) return failure(ErrorCode::ResourceExhausted, "no memory to read the archive");
-  ::archive_read_support_filter_gzip(reader.get());
-  ::archive_read_support_filter_bzip2(reader.get());
-  ::archive_read_support_filter_xz(reader.get());
-  ::archive_read_support_filter_zstd(reader.get());
-  ::archive_read_support_filter_lz4(reader.get());
   ::archive_read_support_format_tar(reader.get());
-  constexpr std::size_t kBlock = 256U << 10U;
-  if (::archive_read_open_fd(reader.get(), input, kBlock) != ARCHIVE_OK) {
-    return archive_failure("this is no tar archive", reader.get());
-  }
-  return reader;
+  ::archive_read_support_format_empty(reader.get());
+  if (::archive_read_open(reader.get(), &source, nullptr, feed, nullptr) == ARCHIVE_OK)
+    return reader;
+  TRY(source.status);
+  return archive_failure("this is no tar archive", reader.get());
 }
 
 // A link in the way is an error, not removed: the archive means to write where it leads.
@@ -78,15 +92,21 @@ Result<Writer> open_writer() {
 }
 
 // The name as plain components with single slashes; empty for the directory itself.
-Result<std::string> relative_name(const char* raw) {
+Result<std::string> relative_name(const char* raw, std::uint64_t most_depth) {
   if (raw == nullptr) return invalid("the archive holds an entry without a readable name");
   std::string name;
+  std::uint64_t depth = 0;
   for (std::string_view left = raw; !left.empty();) {
     const std::string_view component = left.substr(0, left.find('/'));
     left.remove_prefix(std::min(left.size(), component.size() + 1));
     if (component.empty() || component == ".") continue;
     if (component == "..") {
       return invalid(fmt::format("'{}' leads out of the directory", printable(raw)));
+    }
+    if (++depth > most_depth) {
+      return failure(ErrorCode::ResourceExhausted,
+                     fmt::format("'{}': the archive is deeper than {} directories", printable(raw),
+                                 most_depth));
     }
     if (!name.empty()) name += '/';
     name += component;
@@ -108,12 +128,8 @@ Result<> check_way_to(const std::string& name) {
 // One archive on its way to the disk.
 class Unpacking {
  public:
-  Unpacking(Reader reader, Writer writer, const UnpackLimits& limits,
-            const UnpackProgress& progress)
-      : reader_(std::move(reader)),
-        writer_(std::move(writer)),
-        limits_(limits),
-        progress_(progress) {}
+  Unpacking(Feed& source, Writer writer, const UnpackLimits& limits, const UnpackProgress& progress)
+      : source_(source), writer_(std::move(writer)), limits_(limits), progress_(progress) {}
 
   Result<UnpackReport> run();
 
@@ -123,10 +139,10 @@ class Unpacking {
   Result<> prepare_hard_link(archive_entry* entry, const char* target);
   Result<> write_entry(const std::string& name, archive_entry* entry);
   Result<> write_data(const std::string& name);
-  void show_progress() {
-    progress_(static_cast<std::uint64_t>(::archive_filter_bytes(reader_.get(), -1)));
-  }
+  Failure reading_failure(std::string_view what);
+  void show_progress() { progress_(source_.input.bytes_read()); }
 
+  Feed& source_;
   Reader reader_;
   Writer writer_;
   const UnpackLimits& limits_;
@@ -134,12 +150,19 @@ class Unpacking {
   UnpackReport report_;
 };
 
+// Of the bytes below, if they are at fault, and else of the tar archive.
+Failure Unpacking::reading_failure(std::string_view what) {
+  if (!source_.status) return Failure(source_.status.error());
+  return archive_failure(what, reader_.get());
+}
+
 Result<UnpackReport> Unpacking::run() {
+  reader_ = TRY(open_reader(source_));
   for (;;) {
     archive_entry* entry = nullptr;
     const int status = ::archive_read_next_header(reader_.get(), &entry);
     if (status == ARCHIVE_EOF) break;
-    if (status < ARCHIVE_WARN) return archive_failure("read the archive", reader_.get());
+    if (status < ARCHIVE_WARN) return reading_failure("read the archive");
     if (++report_.entries > limits_.entries) {
       return failure(ErrorCode::ResourceExhausted,
                      fmt::format("the archive holds more than {} entries", limits_.entries));
@@ -147,16 +170,19 @@ Result<UnpackReport> Unpacking::run() {
     TRY(unpack_entry(entry));
     show_progress();
   }
-  if (report_.entries == 0) return invalid("the archive is empty");
+  if (report_.entries < limits_.least_entries) return invalid("the archive is empty");
   // Only now directories get their modes and times.
   if (::archive_write_close(writer_.get()) < ARCHIVE_WARN) {
     return archive_failure("finish", writer_.get());
   }
+  auto digests = TRY(source_.input.finish());
+  report_.packed = std::move(digests.packed);
+  report_.unpacked = std::move(digests.unpacked);
   return report_;
 }
 
 Result<> Unpacking::unpack_entry(archive_entry* entry) {
-  const std::string name = TRY(relative_name(::archive_entry_pathname(entry)));
+  const std::string name = TRY(relative_name(::archive_entry_pathname(entry), limits_.depth));
   if (name.empty()) return {};  // the directory itself stays as the caller made it
   const char* link = ::archive_entry_hardlink(entry);
   const mode_t type = ::archive_entry_filetype(entry);
@@ -191,7 +217,7 @@ Result<> Unpacking::check_size(const std::string& name, archive_entry* entry) {
 
 // To an earlier entry and without content of its own.
 Result<> Unpacking::prepare_hard_link(archive_entry* entry, const char* raw) {
-  const std::string target = TRY(relative_name(raw));
+  const std::string target = TRY(relative_name(raw, limits_.depth));
   if (target.empty()) return invalid("the archive holds a hard link to its directory");
   TRY(check_way_to(target));
   ::archive_entry_copy_hardlink(entry, target.c_str());
@@ -218,7 +244,7 @@ Result<> Unpacking::write_data(const std::string& what) {
     la_int64_t offset = 0;
     const int status = ::archive_read_data_block(reader_.get(), &block, &size, &offset);
     if (status == ARCHIVE_EOF) return {};
-    if (status < ARCHIVE_WARN) return archive_failure(what, reader_.get());
+    if (status < ARCHIVE_WARN) return reading_failure(what);
     // A write that failed, for want of room for example, is only a warning to libarchive.
     if (::archive_write_data_block(writer_.get(), block, size, offset) < ARCHIVE_OK) {
       return syscall_failure(::archive_errno(writer_.get()), what);
@@ -239,7 +265,11 @@ Result<UnpackReport> unpack_archive(int input, const UnpackLimits& limits,
     ::uselocale(before);
     ::freelocale(utf8);
   });
-  return Unpacking(TRY(open_reader(input)), TRY(open_writer()), limits, progress).run();
+  // Headers, padding and long names come on top of what the files hold.
+  const std::uint64_t most = limits.bytes + limits.bytes / 2 + limits.entries * 2048 + (64U << 20U);
+  ArchiveInput bytes = TRY(ArchiveInput::open(input, {most, limits.ratio}));
+  Feed source{bytes};
+  return Unpacking(source, TRY(open_writer()), limits, progress).run();
 }
 
 }  // namespace nutshell

@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <string>
 
 #include "base/result.h"
 
@@ -11,12 +12,17 @@ namespace nutshell {
 struct UnpackLimits {
   std::uint64_t bytes = 16ULL << 30U;  // of all files together, as the archive declares them
   std::uint64_t entries = 2'000'000;
+  std::uint64_t depth = 200;  // of directories in directories
+  std::uint64_t ratio = 250;  // how many bytes one packed byte may become, beyond the first 64 MiB
+  std::uint64_t least_entries = 1;
 };
 
 struct UnpackReport {
   std::uint64_t entries = 0;
   std::uint64_t bytes = 0;
   std::uint64_t skipped = 0;  // devices, FIFOs and sockets: never made
+  std::string packed;         // SHA-256 in hex of what was read
+  std::string unpacked;       // and of the tar archive in it
 };
 
 // Called again and again with the bytes taken from the archive so far.

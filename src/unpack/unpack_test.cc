@@ -17,6 +17,7 @@
 #include <vector>
 
 #include "base/file.h"
+#include "base/sha256.h"
 
 namespace nutshell {
 namespace {
@@ -278,6 +279,47 @@ TEST_F(UnpackTest, BombsStop) {
       writer.directory("d" + std::to_string(i));
   }
   EXPECT_THAT(error_of_unpacking({.bytes = 1, .entries = 10}), HasSubstr("more than 10 entries"));
+}
+
+TEST_F(UnpackTest, DeepDirectoriesAreRefused) {
+  std::string name = "d";
+  for (int i = 0; i < 300; ++i)
+    name += "/d";
+  { ArchiveWriter(archive_).directory(name); }
+  EXPECT_THAT(error_of_unpacking(), HasSubstr("deeper than 200 directories"));
+}
+
+TEST_F(UnpackTest, WhatUnpacksToFarTooMuchIsRefused) {
+  { ArchiveWriter(archive_, ArchiveWriter::Packing::Zstd).zeros("zeros", 128); }
+  EXPECT_THAT(error_of_unpacking(), HasSubstr("more than 250 times its size"));
+}
+
+TEST_F(UnpackTest, WhatFollowsTheArchiveIsBounded) {
+  { ArchiveWriter(archive_).file("a", "x"); }
+  fs::resize_file(archive_, 200U << 20U);
+  EXPECT_THAT(error_of_unpacking({.bytes = 1U << 20U, .entries = 10}), HasSubstr("more than"));
+}
+
+TEST_F(UnpackTest, DigestsAreOfTheFileAndOfItsContent) {
+  { ArchiveWriter(archive_).file("a", "content"); }
+  const std::string plain = sha256_hex(text_of(archive_));
+  auto report = unpack();
+  ASSERT_TRUE(report) << report.error().message;
+  EXPECT_EQ(report->packed, plain);
+  EXPECT_EQ(report->unpacked, plain);
+  const std::string tar = text_of(archive_);
+  { ArchiveWriter(archive_, ArchiveWriter::Packing::Gzip).file("a", "content"); }
+  std::ofstream(archive_, std::ios::app) << std::string(1'000'000, '\0');  // behind its end
+  report = unpack();
+  ASSERT_TRUE(report) << report.error().message;
+  EXPECT_EQ(report->packed, sha256_hex(text_of(archive_)));
+  EXPECT_EQ(report->unpacked, plain);
+}
+
+TEST_F(UnpackTest, EmptyArchiveIsSoundWhereItMayBe) {
+  std::ofstream(archive_) << std::string(1024, '\0');
+  EXPECT_THAT(error_of_unpacking(), HasSubstr("empty"));
+  EXPECT_EQ(error_of_unpacking({.least_entries = 0}), "");
 }
 
 TEST_F(UnpackTest, BrokenArchivesAreErrors) {

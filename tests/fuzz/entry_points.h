@@ -15,5 +15,7 @@ void fuzz_compaction(std::string_view input);  // what a command printed
 void fuzz_parsers(std::string_view input);     // the same, by one parser alone
 void fuzz_mcp(std::string_view input);         // an MCP client's messages
 void fuzz_http(std::string_view input);        // HTTP requests and WebSocket frames
+void fuzz_images(std::string_view input);      // indexes, manifests, names of images; ELF files
+void fuzz_unpack(std::string_view input);      // archives, unpacked into a directory
 
 }  // namespace nutshell::fuzz

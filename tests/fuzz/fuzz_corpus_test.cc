@@ -59,6 +59,14 @@ TEST(FuzzCorpus, McpMessagesAreAnsweredOrRefused) {
   replay("mcp", fuzz_mcp);
 }
 
+TEST(FuzzCorpus, ImagesTextsAreReadOrRefused) {
+  replay("images", fuzz_images);
+}
+
+TEST(FuzzCorpus, ArchivesStayInTheirDirectory) {
+  replay("unpack", fuzz_unpack);
+}
+
 TEST(FuzzCorpus, RequestsAndFramesAreReadOrRefused) {
   replay("http", fuzz_http);
 }

@@ -5,7 +5,12 @@ One small, valid input per kind of message, so that the fuzzers begin behind the
 a fuzzer finds is added to the corpus by hand, under a name that says what it was.
 """
 
+import gzip
+import io
+import json
+import lzma
 import struct
+import tarfile
 from pathlib import Path
 
 CORPUS = Path(__file__).resolve().parent / "corpus"
@@ -129,6 +134,63 @@ CONFIGS = {
 }
 
 
+DIGEST = "sha256:" + "ab" * 32
+
+
+def descriptor(kind, **more):
+    return {"mediaType": "application/vnd.oci.image." + kind, "digest": DIGEST, "size": 7, **more}
+
+
+def image_texts():
+    config = {"os": "linux", "architecture": "amd64", "config": {"Env": ["PATH=/bin", "A=1"]},
+              "rootfs": {"type": "layers", "diff_ids": [DIGEST]}}
+    index = {"schemaVersion": 2, "manifests": [
+        descriptor("manifest.v1+json", platform={"os": "linux", "architecture": "amd64"},
+                   annotations={"org.opencontainers.image.ref.name": "app:1"}),
+        descriptor("index.v1+json")]}
+    manifest = {"schemaVersion": 2, "config": descriptor("config.v1+json"),
+                "layers": [descriptor("layer.v1.tar+gzip")]}
+    saved = [{"Config": "ab.json", "RepoTags": ["app:1"], "Layers": ["ab/layer.tar"]}]
+    report = f"packed {'ab' * 32}\nunpacked {'cd' * 32}\nbytes 1\nentries 2\nskipped 0\n"
+    elf = bytearray(64 + 3 * 56 + 128)
+    elf[:6] = b"\x7fELF\x02\x01"
+    struct.pack_into("<Q", elf, 32, 64)
+    struct.pack_into("<HHH", elf, 52, 64, 56, 3)
+    for number, kind in enumerate((1, 2, 3)):  # load, dynamic, interpreter
+        struct.pack_into("<IIQQQQQQ", elf, 64 + number * 56, kind, 4, 232 if kind > 1 else 0,
+                         0, 0, 64 if kind > 1 else len(elf), 64, 8)
+    struct.pack_into("<QQQQQQ", elf, 232, 1, 1, 5, 300, 0, 0)
+    elf[300:312] = b"\0libc.so.6\0\0"
+    return {"index": json.dumps(index).encode(), "manifest": json.dumps(manifest).encode(),
+            "config": json.dumps(config).encode(), "saved": json.dumps(saved).encode(),
+            "report": report.encode(), "name": b"localhost:5000/team/app:1.2",
+            "twice": b'{"manifests":[],"manifests":[]}', "deep": b"[" * 64, "elf": bytes(elf)}
+
+
+def archive(*entries):
+    output = io.BytesIO()
+    with tarfile.open(fileobj=output, mode="w", format=tarfile.PAX_FORMAT) as made:
+        for name, kind, link, data in entries:
+            item = tarfile.TarInfo(name)
+            item.type, item.linkname, item.size, item.mode = kind, link, len(data), 0o6755
+            made.addfile(item, io.BytesIO(data))
+    return output.getvalue()
+
+
+def archives():
+    plain = archive(("d", tarfile.DIRTYPE, "", b""), ("d/f", tarfile.REGTYPE, "", b"data"),
+                    ("d/same", tarfile.LNKTYPE, "d/f", b""), ("l", tarfile.SYMTYPE, "d", b""),
+                    ("l/x", tarfile.REGTYPE, "", b"through a link"))
+    return {"plain": plain, "gzip": gzip.compress(plain, mtime=0), "xz": lzma.compress(plain),
+            "out": archive(("../outside/precious", tarfile.REGTYPE, "", b"evil")),
+            "out-by-link": archive(("l", tarfile.SYMTYPE, "../outside", b""),
+                                   ("l/precious", tarfile.REGTYPE, "", b"evil")),
+            "out-by-hard-link": archive(("h", tarfile.LNKTYPE, "../outside/precious", b"")),
+            "odd": archive(("c", tarfile.CHRTYPE, "", b""), ("p", tarfile.FIFOTYPE, "", b""),
+                           (".wh..wh..opq", tarfile.REGTYPE, "", b""),
+                           ("n" * 300, tarfile.REGTYPE, "", b"long"))}
+
+
 def write(folder, files):
     (CORPUS / folder).mkdir(parents=True, exist_ok=True)
     for name, data in files.items():
@@ -139,3 +201,5 @@ write("frame", {name: b"\x07" + frame(*message) for name, message in MESSAGES.it
 write("exec_loop", CLIENTS)
 write("init_input", HOSTS)
 write("config", CONFIGS)
+write("images", image_texts())
+write("unpack", archives())

@@ -18,7 +18,7 @@ RESULT_KEYS = ["outcome", "exit_code", "signal", "stdout", "stderr", "duration_m
                "peak_memory_bytes", "stdout_truncated", "stderr_truncated"]
 COMMANDS = ["run", "create", "exec", "list", "info", "destroy", "cp", "pause", "resume", "diff", "apply",
             "discard", "checkpoint", "rollback", "fork", "tool", "render", "gain", "gc", "doctor", "version",
-            "completion"]
+            "completion", "image"]
 
 
 def listed():

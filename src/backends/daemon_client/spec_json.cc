@@ -6,6 +6,7 @@
 
 #include "core/json_views.h"
 #include "core/labels.h"
+#include "images/image_root.h"
 
 namespace nutshell::daemon_backend {
 namespace {
@@ -47,10 +48,12 @@ void add_lists(const SandboxSpec& spec, Json& body) {
   if (!spec.unsafe_without.empty()) body["unsafe_without"] = spec.unsafe_without;
 }
 
-// Both programs stand in the same file system, but not in the same directory of it.
+// Both programs stand in the same file system, but not in the same directory of it. The name of an
+// imported image stays one, as it does without a daemon.
 std::string whole_path(const std::string& image) {
   std::error_code error;
-  if (image.empty() || !std::filesystem::exists(image, error)) return image;
+  if (image.empty() || !std::filesystem::exists(image, error) || images::is_stored(image))
+    return image;
   return std::filesystem::absolute(image, error).native();
 }
 

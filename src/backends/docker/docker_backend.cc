@@ -10,6 +10,7 @@
 #include "backends/docker/direct_stream.h"
 #include "backends/docker/engine_json.h"
 #include "backends/docker/image_source.h"
+#include "backends/docker/image_transfer.h"
 #include "backends/docker/kept_clock.h"
 #include "backends/docker/kept_environment.h"
 #include "base/byte_size.h"
@@ -117,6 +118,8 @@ PullVisitor DockerBackend::progress_of(const std::string& name) const {
 Result<ImageFacts> DockerBackend::image_for(const std::string& name) {
   auto found = inspect_image(*engine_, name);
   if (found || found.error().code != ErrorCode::NotFound) return found;
+  auto stored = load_stored_image(*engine_, name, show_progress_);
+  if (stored || stored.error().code != ErrorCode::NotFound) return stored;
   const std::string login = TRY(registry_login(name, variable_of_process));
   auto pulled = pull_image(*engine_, name, login, progress_of(name));
   if (show_progress_) show_progress_("");

@@ -112,27 +112,47 @@ Result<http::Client::Request> EngineClient::make_request(const Request& request)
 }
 
 Result<EngineClient::Answer> EngineClient::call(const Request& request) {
-  const auto made = TRY(make_request(request));
-  auto answer = TRY(send(made, Deadline::in(request.time)));
+  return ask(TRY(make_request(request)), request.time);
+}
+
+Result<EngineClient::Answer> EngineClient::upload(const Request& request, Source source) {
+  auto made = TRY(make_request(request));
+  made.headers.add("Content-Type", request.type);
+  made.source = std::move(source);
+  return ask(made, request.time);
+}
+
+Result<EngineClient::Answer> EngineClient::ask(const http::Client::Request& made,
+                                               std::chrono::seconds time) {
+  auto answer = TRY(send(made, Deadline::in(time)));
   if (answer.status >= 200 && answer.status < 400)
     return Answer{answer.status, std::move(answer.body)};
   return failure(code_of(answer.status),
                  fmt::format("engine: {} ({})", words_of(answer.body), answer.status));
 }
 
-Result<> EngineClient::stream_lines(const Request& request, const LineVisitor& visit) {
+Result<> EngineClient::stream_bytes(const Request& request, const BytesVisitor& visit) {
   const auto made = TRY(make_request(request));
   http::Client engine = TRY(make_client(address_));
   const auto head = TRY(engine.begin(made, Deadline::in(request.time)));
-  std::string held;
+  std::string refusal;
   for (;;) {
     const std::string piece = TRY(engine.read_part(64U << 10U, Deadline::in(request.time)));
-    held += piece;
-    if (head.status >= 400) {
-      if (!piece.empty() && held.size() < kMostErrorBytes) continue;
-      return failure(code_of(head.status), fmt::format("engine: {}", words_of(held)));
+    if (head.status < 400) {
+      if (piece.empty()) return {};
+      TRY(visit(piece));
+      continue;
     }
-    if (piece.empty()) return held.empty() ? Result<>() : visit(held);
+    refusal += piece;
+    if (piece.empty() || refusal.size() >= kMostErrorBytes)
+      return failure(code_of(head.status), fmt::format("engine: {}", words_of(refusal)));
+  }
+}
+
+Result<> EngineClient::stream_lines(const Request& request, const LineVisitor& visit) {
+  std::string held;
+  TRY(stream_bytes(request, [&](std::string_view piece) -> Result<> {
+    held += piece;
     std::size_t begin = 0;
     for (std::size_t end = held.find('\n'); end != std::string::npos;
          end = held.find('\n', begin)) {
@@ -142,7 +162,9 @@ Result<> EngineClient::stream_lines(const Request& request, const LineVisitor& v
     held.erase(0, begin);
     if (held.size() > kMostLineBytes)
       return failure(ErrorCode::Corrupt, "the engine sends a line without an end");
-  }
+    return {};
+  }));
+  return held.empty() ? Result<>() : visit(held);
 }
 
 Result<http::Client::Upgraded> EngineClient::hijack(const Request& request) {

@@ -43,6 +43,13 @@ class EngineClient {
   // error; so is a line longer than a megabyte.
   using LineVisitor = std::function<Result<>(std::string_view line)>;
   Result<> stream_lines(const Request& request, const LineVisitor& visit);
+  // The answer's bytes as they come, however many.
+  using BytesVisitor = std::function<Result<>(std::string_view bytes)>;
+  Result<> stream_bytes(const Request& request, const BytesVisitor& visit);
+
+  // With a body that is made while it is sent: at most so many bytes each time; empty: the end.
+  using Source = std::function<Result<std::string>(std::size_t most)>;
+  Result<Answer> upload(const Request& request, Source source);
 
   // The connection itself, as the engine hands it over: what follows is the container's.
   Result<http::Client::Upgraded> hijack(const Request& request);
@@ -56,6 +63,7 @@ class EngineClient {
  private:
   Result<http::Client*> client();
   Result<http::Client::Request> make_request(const Request& request);
+  Result<Answer> ask(const http::Client::Request& made, std::chrono::seconds time);
   Result<http::Client::Response> send(const http::Client::Request& request,
                                       const Deadline& deadline);
 

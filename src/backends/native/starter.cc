@@ -18,6 +18,7 @@
 #include "base/file.h"
 #include "base/random_id.h"
 #include "base/socket.h"
+#include "images/image_store.h"
 
 namespace nutshell::native {
 namespace {
@@ -129,6 +130,16 @@ Result<UniqueFd> Starter::make_shared_root(const std::string& image) {
                    std::string(answer.data() + 1, static_cast<std::size_t>(count) - 1));
   }
   return open_file(fmt::format("/proc/{}/ns/mnt", maker.pid()), O_RDONLY);
+}
+
+// An imported image is not removed while it is held. A directory that cannot be locked is none:
+// whoever may remove it is its owner.
+Result<> Starter::hold_image(const std::string& image) {
+  if (image.empty() || held_images_.contains(image)) return {};
+  auto held = images::hold_root(image);
+  if (held) held_images_.emplace(image, std::move(*held));
+  if (held || held.error().code != ErrorCode::NotFound) return {};
+  return Failure(std::move(held).error());
 }
 
 Result<int> Starter::shared_root(const std::string& image) {
@@ -270,6 +281,7 @@ Result<ChildProcess> Starter::clone_into(const SandboxSpec& spec, NativeSandbox&
 
 Result<NativeSandbox> Starter::start(const SandboxSpec& spec) {
   const bool is_plain = spec.workspace.empty() && spec.unsafe_mounts.empty();
+  TRY(hold_image(spec.image));
   if (is_plain) last_spec_ = spec;
   if (auto spare = TRY(take_spare(spec))) return std::move(*spare);
   InitSetup setup = make_setup(spec);

@@ -109,6 +109,7 @@ class Starter {
   Result<std::optional<Cgroup>> take_cgroup(const Limits& limits);
   Result<std::optional<NetworkNamespace>> take_network();
   Result<> take_user(NativeSandbox& sandbox);
+  Result<> hold_image(const std::string& image);
   Result<int> shared_root(const std::string& image);
   Result<UniqueFd> make_shared_root(const std::string& image);
   Result<> begin_network();
@@ -138,6 +139,7 @@ class Starter {
   std::deque<NetworkNamespace> free_networks_;
   std::deque<UserNamespace> free_users_;
   std::map<std::string, UniqueFd> shared_roots_;  // by image
+  std::map<std::string, UniqueFd> held_images_;   // as long as a root may stand on them
 };
 
 }  // namespace nutshell::native

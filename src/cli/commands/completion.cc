@@ -21,6 +21,16 @@ std::string options_of(const CLI::App& command) {
   return words;
 }
 
+constexpr const char* kImages = "$(nutshell image list -q 2>/dev/null | sed 's/:latest$//')";
+
+// The commands below it, as `audit` and `image` have them.
+std::string inner_commands(const CLI::App& command) {
+  std::string words;
+  for (const CLI::App* inner : commands_of(command))
+    words += fmt::format("{} {}", inner->get_name(), options_of(*inner)) + " ";
+  return words;
+}
+
 bool takes_id(const std::string& command) {
   for (const char* name : {"exec", "info", "destroy", "pause", "resume", "cp"}) {
     if (command == name) return true;
@@ -33,20 +43,22 @@ std::string bash_script(const CLI::App& app) {
   std::string cases;
   for (const CLI::App* command : commands_of(app)) {
     names += (names.empty() ? "" : " ") + command->get_name();
-    const char* ids = takes_id(command->get_name()) ? " $(nutshell list -q 2>/dev/null)" : "";
-    cases +=
-        fmt::format("    {}) words=\"{}{}\" ;;\n", command->get_name(), options_of(*command), ids);
+    std::string more = takes_id(command->get_name()) ? " $(nutshell list -q 2>/dev/null)" : "";
+    if (command->get_name() == "image") more = fmt::format(" {}", kImages);
+    cases += fmt::format("    {}) words=\"{}{} {}\" ;;\n", command->get_name(),
+                         inner_commands(*command), options_of(*command), more);
   }
   return fmt::format(
       "_nutshell() {{\n  local words i\n"
       "  for ((i = 1; i < COMP_CWORD; i++)); do\n"
       "    if [ \"${{COMP_WORDS[i]}}\" = -- ]; then COMPREPLY=($(compgen -c -- \"$2\")); return; "
       "fi\n  done\n"
+      "  if [ \"$3\" = --image ]; then COMPREPLY=($(compgen -f -W \"{}\" -- \"$2\")); return; fi\n"
       "  case \"${{COMP_WORDS[1]}}\" in\n{}    *) words=\"{}\" ;;\n  esac\n"
       "  [ \"$COMP_CWORD\" = 1 ] && words=\"{}\"\n"
       "  COMPREPLY=($(compgen -W \"$words\" -- \"$2\"))\n}}\ncomplete -o default -F _nutshell "
       "nutshell\n",
-      cases, names, names);
+      kImages, cases, names, names);
 }
 
 std::string zsh_script(const CLI::App& app) {
@@ -55,6 +67,7 @@ std::string zsh_script(const CLI::App& app) {
 
 std::string fish_script(const CLI::App& app) {
   std::string script = "complete -c nutshell -f\n";
+  script += "complete -c nutshell -l image -xa '(nutshell image list -q)'\n";
   for (const CLI::App* command : commands_of(app)) {
     const std::string& name = command->get_name();
     script += fmt::format("complete -c nutshell -n __fish_use_subcommand -a {} -d '{}'\n", name,
@@ -64,6 +77,11 @@ std::string fish_script(const CLI::App& app) {
         script += fmt::format("complete -c nutshell -n '__fish_seen_subcommand_from {}' -l {}\n",
                               name, word);
       }
+    }
+    for (const CLI::App* inner : commands_of(*command)) {
+      script +=
+          fmt::format("complete -c nutshell -n '__fish_seen_subcommand_from {}' -a {} -d '{}'\n",
+                      name, inner->get_name(), inner->get_description());
     }
     if (takes_id(name)) {
       script += fmt::format(

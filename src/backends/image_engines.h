@@ -1,0 +1,20 @@
+// Engines that have images of their own to give.
+#pragma once
+
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "backends/registry.h"
+
+namespace nutshell {
+
+struct ImageEngine {
+  std::string name;  // of its backend
+  // Writes an image to a descriptor, as a tar archive.
+  std::function<Result<>(const BackendContext&, const std::string& image, int output)> save;
+};
+
+const std::vector<ImageEngine>& image_engines();
+
+}  // namespace nutshell

@@ -1,0 +1,312 @@
+#include "cli/commands/image.h"
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <signal.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <memory>
+#include <nlohmann/json.hpp>
+
+#include "backends/image_engines.h"
+#include "base/byte_size.h"
+#include "base/file.h"
+#include "cli/report.h"
+#include "images/default_image.h"
+#include "images/image_store.h"
+#include "images/import.h"
+
+namespace nutshell::cli {
+namespace {
+
+struct ImageFlags {
+  std::string word;  // what it is about: a source, or an image
+  std::vector<std::string> words;
+  std::string name;
+  std::string pick;
+  std::string size = "16g";
+  std::uint64_t entries = 2'000'000;
+  std::uint64_t depth = 200;
+  std::uint64_t ratio = 250;
+  bool is_json = false;
+  bool is_quiet = false;
+};
+
+nlohmann::ordered_json to_json(const images::ImageStore& store, const images::StoredImage& image) {
+  nlohmann::ordered_json layers = nlohmann::ordered_json::array();
+  for (const std::string& digest : image.layers)
+    layers.push_back("sha256:" + digest);
+  return {{"id", "sha256:" + image.id},
+          {"names", image.names},
+          {"bytes", image.bytes},
+          {"entries", image.entries},
+          {"architecture", image.architecture},
+          {"imported", image.imported},
+          {"source", image.source},
+          {"environment", image.environment},
+          {"layers", std::move(layers)},
+          {"root", store.root(image.id).native()}};
+}
+
+void print_json(const nlohmann::ordered_json& value) {
+  fmt::print("{}\n", value.dump(-1, ' ', false, nlohmann::ordered_json::error_handler_t::replace));
+}
+
+std::string day_of(std::int64_t seconds) {
+  const std::time_t moment = seconds;
+  std::tm parts{};
+  ::gmtime_r(&moment, &parts);
+  return fmt::format("{:04}-{:02}-{:02}", parts.tm_year + 1900, parts.tm_mon + 1, parts.tm_mday);
+}
+
+Result<images::ImageLimits> limits_of(const ImageFlags& flags) {
+  images::ImageLimits limits;
+  limits.bytes = TRY(parse_byte_size(flags.size));
+  limits.entries = flags.entries;
+  limits.depth = flags.depth;
+  limits.ratio = flags.ratio;
+  const bool is_sane = limits.bytes > 0 && limits.bytes <= 1ULL << 42U && limits.entries > 0 &&
+                       limits.entries <= 100'000'000 && limits.depth > 0 && limits.depth <= 200 &&
+                       limits.ratio > 0 && limits.ratio <= 1'000'000;
+  if (is_sane) return limits;
+  return failure(ErrorCode::InvalidArgument,
+                 "--max-size is at most 4t, --max-entries 100000000, --max-depth 200, --max-ratio "
+                 "1000000, and none is zero");
+}
+
+// "./debian-12.tar.gz" is likely to be called debian-12.
+std::string name_in_path(const std::string& path) {
+  std::string name = std::filesystem::path(path).filename().native();
+  for (const char* ending : {".gz", ".xz", ".zst", ".bz2", ".tgz", ".tar", ".oci"}) {
+    if (name.ends_with(ending)) name.resize(name.size() - std::string_view(ending).size());
+  }
+  return name;
+}
+
+// The engine whose images "NAME:IMAGE" means; null: it is a path.
+const ImageEngine* engine_of(const std::string& word) {
+  const std::size_t colon = word.find(':');
+  if (colon == std::string::npos || word.find('/') < colon) return nullptr;
+  for (const ImageEngine& engine : image_engines()) {
+    if (engine.name == word.substr(0, colon)) return &engine;
+  }
+  return nullptr;
+}
+
+// What the import reads lives as long as this.
+struct Opened {
+  UniqueFd file;
+};
+
+Result<Opened> open_source(Program& program, const std::string& word, images::Import& order) {
+  Opened opened;
+  order.source = word;
+  if (const ImageEngine* engine = engine_of(word)) {
+    const std::string image = word.substr(word.find(':') + 1);
+    order.likely_name = image;
+    order.stream = [&program, engine, image](int output) {
+      return engine->save(program.runtime.context(), image, output);
+    };
+    return opened;
+  }
+  if (word == "-") {
+    if (::isatty(STDIN_FILENO) == 1)
+      return failure(ErrorCode::InvalidArgument, "standard input is a terminal, and no archive");
+    order.file = STDIN_FILENO;
+    order.source = "standard input";
+    return opened;
+  }
+  opened.file = TRY(open_file(word, O_RDONLY));
+  struct stat status {};
+  if (::fstat(opened.file.get(), &status) != 0) return syscall_failure("stat", word);
+  order.likely_name = name_in_path(word);
+  if (S_ISDIR(status.st_mode)) {
+    order.directory = word;
+  } else {
+    order.file = opened.file.get();
+  }
+  return opened;
+}
+
+enum class Form { Words, Json };
+
+Result<int> print_imported(const images::ImageStore& store, const images::Imported& imported,
+                           Form form) {
+  if (form == Form::Json) {
+    nlohmann::ordered_json object = to_json(store, imported.image);
+    object["name"] = imported.name;
+    object["new_layers"] = imported.new_layers;
+    object["left_out"] = imported.skipped;
+    print_json(object);
+    return 0;
+  }
+  fmt::print("{} {} {}, {} of {} layers new\n", imported.name, imported.image.id.substr(0, 12),
+             format_byte_size(imported.image.bytes), imported.new_layers,
+             imported.image.layers.size());
+  if (imported.skipped > 0)
+    fmt::print(stderr, "left out {} devices, FIFOs or sockets\n", imported.skipped);
+  return 0;
+}
+
+Result<int> import(Program& program, const ImageFlags& flags) {
+  ::signal(SIGPIPE, SIG_IGN);  // NOLINT(concurrency-mt-unsafe): one thread
+  images::Import order;
+  order.unpacker = program.runtime.context().programs / "nutshell-unpack";
+  order.name = flags.name;
+  order.pick = flags.pick;
+  order.limits = TRY(limits_of(flags));
+  order.show_progress = program.runtime.context().show_progress;
+  const Opened opened = TRY(open_source(program, flags.word, order));
+  images::ImageStore store = TRY(images::ImageStore::open());
+  auto imported = images::import_image(store, order);
+  if (order.show_progress) order.show_progress("");
+  if (!imported) return while_doing(fmt::format("import {}", flags.word), imported.error());
+  return print_imported(store, *imported, flags.is_json ? Form::Json : Form::Words);
+}
+
+Result<int> list(Program& /*program*/, const ImageFlags& flags) {
+  const images::ImageStore store = TRY(images::ImageStore::open());
+  const auto all = TRY(store.list());
+  if (flags.is_json) {
+    nlohmann::ordered_json array = nlohmann::ordered_json::array();
+    for (const images::StoredImage& image : all)
+      array.push_back(to_json(store, image));
+    print_json(array);
+    return 0;
+  }
+  if (!flags.is_quiet) {
+    fmt::print("{:<32} {:<12} {:>8} {:>6} {:<10} {}\n", "NAME", "ID", "SIZE", "LAYERS", "IMPORTED",
+               "FROM");
+  }
+  for (const images::StoredImage& image : all) {
+    for (const std::string& name : image.names) {
+      if (flags.is_quiet) {
+        fmt::print("{}\n", name);
+        continue;
+      }
+      fmt::print("{:<32} {:<12} {:>8} {:>6} {:<10} {}\n", name, image.id.substr(0, 12),
+                 format_byte_size(image.bytes), image.layers.size(), day_of(image.imported),
+                 printable(image.source));
+    }
+  }
+  return 0;
+}
+
+Result<int> info(Program& /*program*/, const ImageFlags& flags) {
+  const images::ImageStore store = TRY(images::ImageStore::open());
+  const images::StoredImage image = TRY(store.find(flags.word));
+  if (flags.is_json) {
+    print_json(to_json(store, image));
+    return 0;
+  }
+  fmt::print("id        sha256:{}\n", image.id);
+  for (const std::string& name : image.names)
+    fmt::print("name      {}\n", name);
+  fmt::print("size      {} in {} entries\nmachine   {}\nimported  {} from {}\nroot      {}\n",
+             format_byte_size(image.bytes), image.entries, printable(image.architecture),
+             day_of(image.imported), printable(image.source), store.root(image.id).native());
+  for (const std::string& digest : image.layers)
+    fmt::print("layer     sha256:{}\n", digest);
+  for (const std::string& variable : image.environment)
+    fmt::print("sets      {}\n", printable(variable));
+  return 0;
+}
+
+Result<int> remove(Program& /*program*/, const ImageFlags& flags) {
+  images::ImageStore store = TRY(images::ImageStore::open());
+  for (const std::string& word : flags.words) {
+    const auto removed = TRY(store.remove(word));
+    for (const std::string& name : removed.names)
+      fmt::print("removed {}\n", name);
+    if (removed.is_image_gone) fmt::print("freed {}\n", format_byte_size(removed.bytes_freed));
+  }
+  return 0;
+}
+
+Result<int> build_default(Program& program, const ImageFlags& flags) {
+  ::signal(SIGPIPE, SIG_IGN);  // NOLINT(concurrency-mt-unsafe): one thread
+  images::DefaultBuild order;
+  order.unpacker = program.runtime.context().programs / "nutshell-unpack";
+  if (!flags.name.empty()) order.name = flags.name;
+  order.show_progress = program.runtime.context().show_progress;
+  images::ImageStore store = TRY(images::ImageStore::open());
+  auto built = images::build_default_image(store, order);
+  if (order.show_progress) order.show_progress("");
+  if (!built) return while_doing("build the default image", built.error());
+  return print_imported(store, *built, flags.is_json ? Form::Json : Form::Words);
+}
+
+constexpr const char* kImportHelp = R"(SRC is one of
+  FILE.tar       a root file system, an OCI layout or a 'docker save', as it is found to be;
+                 packed with gzip, xz, zstd, bzip2, lz4 or not at all
+  DIRECTORY      an OCI layout, or a 'docker save' that was unpacked
+  docker:IMAGE   an image of the Docker engine; podman:IMAGE of podman
+  -              an archive on standard input
+
+Examples:
+  nutshell image import debian.tar.xz --name debian:12
+  docker save app:1 | nutshell image import -
+  nutshell image import podman:app:1 --name app
+  nutshell run --image debian:12 -- cat /etc/os-release
+
+Every digest is checked. Set-user-id bits, owners and file attributes are dropped, devices, FIFOs and
+sockets left out; an archive that leads out of its directory is refused, and nothing of it stays.
+An image's entry point, user and working directory are not used; its environment is.)";
+
+using Step = Result<int> (*)(Program&, const ImageFlags&);
+
+void add_import(const CommandLine& command, ImageFlags& flags) {
+  command.add_option("SRC", flags.word, "Where it comes from").required();
+  command.add_option("--name", flags.name, "NAME[:TAG] to give it (as the source says)");
+  command.add_option("--pick", flags.pick, "Which image of SRC, where it holds several");
+  command.add_option("--max-size", flags.size, "Refuse more than this, unpacked").shows_default();
+  command.add_option("--max-entries", flags.entries, "Refuse more files than this").shows_default();
+  command.add_option("--max-depth", flags.depth, "Refuse directories deeper than this")
+      .shows_default();
+  command.add_option("--max-ratio", flags.ratio, "Refuse what unpacks to more than this many times")
+      .shows_default();
+  command.add_flag("--json", flags.is_json, "Print a JSON object");
+  command.footer(kImportHelp);
+}
+
+}  // namespace
+
+void add_image(const CommandLine& app, Program& program) {
+  const CommandLine group =
+      app.add_command("image", "Keep root file systems by name, for run and create --image NAME");
+  group.require_command(1, 1);
+  const auto flags = std::make_shared<ImageFlags>();
+  const auto hang = [&](const char* name, const char* help, Step step) {
+    const CommandLine command = group.add_command(name, help);
+    command.callback([flags, step, &program] {
+      program.chosen = [flags, step, &program] { return step(program, *flags); };
+    });
+    return command;
+  };
+  add_import(hang("import", "Take in a tar, an OCI layout or an image of an engine", import),
+             *flags);
+  const CommandLine listed = hang("list", "Show the images there are", list).alias("ls");
+  listed.add_flag("-q,--quiet", flags->is_quiet, "Only names");
+  listed.add_flag("--json", flags->is_json, "Print a JSON array");
+  const CommandLine shown = hang("info", "Show one: layers, environment, where it lies", info);
+  shown.add_option("NAME", flags->word, "Its name or digest").required();
+  shown.add_flag("--json", flags->is_json, "Print a JSON object");
+  const CommandLine removed = hang("remove", "Remove images by name or digest", remove).alias("rm");
+  removed.add_option("NAME", flags->words, "Names or digests").required();
+  removed.footer("Layers that no other image has go too. An image that a sandbox uses stays.");
+  const CommandLine built =
+      hang("build-default", "Make a small image with bash, git, curl, jq and rg", build_default);
+  built.add_option("--name", flags->name, "NAME[:TAG] to give it (default)");
+  built.add_flag("--json", flags->is_json, "Print a JSON object");
+  built.footer(
+      "Of Debian packages, fetched with apt-get; needs neither root nor a registry. The image is\n"
+      "called 'default': nutshell run --image default -- git --version");
+  group.footer(
+      "Examples:\n  nutshell image import debian.tar.xz --name debian:12\n"
+      "  nutshell run --image debian:12 -- cat /etc/os-release\n"
+      "  nutshell image list\n\nImages are kept in /var/lib/nutshell/images for root, else in "
+      "~/.local/share/nutshell/images;\nNUTSHELL_IMAGE_DIR names another place.");
+}
+
+}  // namespace nutshell::cli

@@ -1,0 +1,10 @@
+// Images by name: import, list, info, remove, build-default.
+#pragma once
+
+#include "cli/command.h"
+
+namespace nutshell::cli {
+
+void add_image(const CommandLine& app, Program& program);
+
+}  // namespace nutshell::cli

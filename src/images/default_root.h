@@ -1,0 +1,14 @@
+// The root file system of the default image.
+#pragma once
+
+#include <filesystem>
+
+#include "base/result.h"
+
+namespace nutshell::images {
+
+// From packages unpacked over each other into an empty directory on the same file system: the
+// tools, the libraries they need and nothing else.
+Result<> make_default_root(const std::filesystem::path& files, const std::filesystem::path& root);
+
+}  // namespace nutshell::images
