@@ -140,7 +140,7 @@ def hostile_archives_write_nothing_outside():
         }
         for message, entries in archives.items():
             for packed in (False, True):
-                bad = Image(BASE, layer(*entries))
+                bad = Image(layer(entry("below", b"x")), layer(*entries))
                 files = bad.oci_files() if packed else bad.saved_files()
                 path = write_archive(place / "bad.tar", files)
                 ended = call("image", "import", str(path), "--name", "bad", "--max-entries", "1000",
