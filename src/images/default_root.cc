@@ -36,25 +36,24 @@ constexpr const char* kPrograms[] = {"usr/bin/bash",
 
 // What busybox is called to be each of them.
 constexpr const char* kApplets[] = {
-    "[",          "ar",       "awk",       "base64",    "basename", "bc",      "bunzip2",
-    "bzip2",      "cat",      "chmod",     "cksum",     "clear",    "cmp",     "comm",
-    "cp",         "cpio",     "cut",       "date",      "dc",       "dd",      "df",
-    "diff",       "dirname",  "dos2unix",  "du",        "echo",     "ed",      "env",
-    "expand",     "expr",     "false",     "find",      "fold",     "free",    "getopt",
-    "grep",       "groups",   "gunzip",    "gzip",      "head",     "hexdump", "hostname",
-    "id",         "install",  "kill",      "killall",   "less",     "ln",      "ls",
-    "lzcat",      "md5sum",   "mkdir",     "mkfifo",    "mktemp",   "more",    "mv",
-    "nc",         "nl",       "nproc",     "od",        "paste",    "patch",   "pgrep",
-    "pidof",      "pkill",    "printenv",  "printf",    "ps",       "pwd",     "readlink",
-    "realpath",   "renice",   "reset",     "rev",       "rm",       "rmdir",   "sed",
-    "seq",        "sha1sum",  "sha256sum", "sha512sum", "shred",    "shuf",    "sleep",
-    "sort",       "split",    "stat",      "strings",   "stty",     "sum",     "sync",
-    "tac",        "tail",     "tar",       "tee",       "test",     "time",    "timeout",
-    "top",        "touch",    "tr",        "true",      "truncate", "tty",     "uname",
-    "uncompress", "unexpand", "uniq",      "unix2dos",  "unlink",   "unlzma",  "unxz",
-    "unzip",      "uptime",   "usleep",    "uudecode",  "uuencode", "vi",      "watch",
-    "wc",         "which",    "who",       "whoami",    "xargs",    "xxd",     "xz",
-    "xzcat",      "yes",      "zcat"};
+    "[",        "ar",       "awk",      "base64",    "basename",  "bc",      "bunzip2",
+    "bzip2",    "cat",      "chmod",    "clear",     "cmp",       "cp",      "cpio",
+    "cut",      "date",     "dc",       "dd",        "df",        "diff",    "dirname",
+    "dos2unix", "du",       "echo",     "ed",        "env",       "expand",  "expr",
+    "false",    "find",     "fold",     "free",      "getopt",    "grep",    "groups",
+    "gunzip",   "gzip",     "head",     "hexdump",   "hostname",  "id",      "kill",
+    "killall",  "less",     "ln",       "ls",        "lzcat",     "md5sum",  "mkdir",
+    "mkfifo",   "mktemp",   "more",     "mv",        "nc",        "nl",      "nproc",
+    "od",       "paste",    "patch",    "pidof",     "printf",    "ps",      "pwd",
+    "readlink", "realpath", "renice",   "reset",     "rev",       "rm",      "rmdir",
+    "sed",      "seq",      "sha1sum",  "sha256sum", "sha512sum", "shred",   "shuf",
+    "sleep",    "sort",     "stat",     "strings",   "stty",      "sync",    "tac",
+    "tail",     "tar",      "tee",      "test",      "time",      "timeout", "top",
+    "touch",    "tr",       "true",     "truncate",  "tty",       "uname",   "uncompress",
+    "unexpand", "uniq",     "unix2dos", "unlink",    "unlzma",    "unxz",    "unzip",
+    "uptime",   "usleep",   "uudecode", "uuencode",  "vi",        "watch",   "wc",
+    "which",    "who",      "whoami",   "xargs",     "xxd",       "xz",      "xzcat",
+    "yes",      "zcat"};
 
 struct Link {
   const char* name;

@@ -64,7 +64,7 @@ def check_image(image):
     links = call("run", "--image", "default", "--", "bash", "-c",
                  "for f in /usr/bin/*; do [ -e $f ] || echo $f; done; "
                  "busybox --list > /tmp/known; for f in /usr/bin/*; do "
-                 "[ $(readlink $f) != busybox ] || grep -qxF -- ${f##*/} /tmp/known || echo $f; done")
+                 "[ \"$(readlink $f)\" != busybox ] || grep -qxF -- ${f##*/} /tmp/known || echo $f; done")
     expect_equal(links.stdout, b"", "links that lead nowhere, or to what busybox is not")
     ended = call("run", "--image", "default", "--", "ldd")
     expect_equal(ended.status, 127, "what is not in it")
