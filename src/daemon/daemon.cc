@@ -174,6 +174,7 @@ Result<> Daemon::open(const Config& config) {
   options.quotas = config.quotas;
   options.longest_life = config.seconds("limits.longest_life_seconds");
   options.pools = config.pools;
+  options.most_waiting = config.number("limits.workers") / 2;
   options.notice = [](std::string_view line) { log_line(Level::Info, line); };
   service_ = TRY(service::Service::open(std::move(options)));
   gate_ = std::make_unique<server::Gate>(rules_of(config));
@@ -273,6 +274,7 @@ void Daemon::drain() {
   tell_starter("STOPPING=1");
   log_line(Level::Info, "draining");
   const Deadline deadline = Deadline::in(drain_time_);
+  service_->stop_waiting();  // nobody can give back any more what they wait for
   // New connections are refused first; what runs has until the deadline.
   bool is_grpc_clean = true;
   std::thread other([&] { is_grpc_clean = !grpc_ || grpc_->drain(deadline); });

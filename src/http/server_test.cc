@@ -1,6 +1,8 @@
 #include "http/server.h"
 
+#include <sys/resource.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include <thread>
 
@@ -235,6 +237,18 @@ TEST_F(ServerTest, DrainsWhatRuns) {
   ASSERT_TRUE(answer) << answer.error().message;
   EXPECT_EQ(answer->body, "done");
   EXPECT_FALSE(client().send({}, Deadline::in(1s)));
+}
+
+// The poller goes before others where it may, and it is the poller that starts workers.
+TEST_F(ServerTest, HandlersRunWithThePriorityOfTheirProcess) {
+  start([&](Exchange& exchange) {
+    const int priority = ::getpriority(PRIO_PROCESS, static_cast<id_t>(::gettid()));
+    (void)exchange.respond(200, {}, std::to_string(priority));
+  });
+  const auto answer = client().send({}, Deadline::in(5s));
+  ASSERT_TRUE(answer) << answer.error().message;
+  const int usual = ::getpriority(PRIO_PROCESS, static_cast<id_t>(::getpid()));
+  EXPECT_EQ(answer->body, std::to_string(usual));
 }
 
 TEST_F(ServerTest, CutsWhatDoesNotEnd) {

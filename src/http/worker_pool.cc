@@ -1,5 +1,8 @@
 #include "http/worker_pool.h"
 
+#include <sys/resource.h>
+#include <unistd.h>
+
 #include <csignal>
 #include <system_error>
 #include <thread>
@@ -25,6 +28,13 @@ class SignalsBlocked {
  private:
   sigset_t before_{};
 };
+
+// A thread inherits its maker's priority too, and so would all that a handler starts: the poller's
+// is for the poller alone.
+void take_usual_priority() {
+  const int usual = ::getpriority(PRIO_PROCESS, static_cast<id_t>(::getpid()));
+  (void)::setpriority(PRIO_PROCESS, static_cast<id_t>(::gettid()), usual);
+}
 
 }  // namespace
 
@@ -91,6 +101,7 @@ bool WorkerPool::take(std::unique_ptr<Connection>& connection) {
 }
 
 void WorkerPool::run() {
+  take_usual_priority();
   std::unique_ptr<Connection> connection;
   while (take(connection))
     work_(std::move(connection));

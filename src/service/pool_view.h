@@ -3,6 +3,7 @@
 
 #include <chrono>
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <optional>
 #include <string>
@@ -34,6 +35,10 @@ struct AcquireRequest {
   std::optional<Limits> limits = {};
   // What it may reach. Empty or "none": nothing, which is all that there is so far.
   std::string network = {};
+  // While all of the pool is taken. Zero: not at all.
+  std::chrono::milliseconds wait{10'000};
+  // Asked now and then while it waits: nothing is handed out to somebody who is gone.
+  std::function<bool()> is_wanted = [] { return true; };
   // The same key again gives the same sandbox, also after a restart, as long as it is held.
   std::string idempotency_key = {};
 };
@@ -43,6 +48,7 @@ struct PoolStatus {
   std::uint32_t total = 0;  // available, in use and being made
   std::uint32_t available = 0;
   std::uint32_t in_use = 0;
+  std::uint32_t waiting = 0;  // callers, while all of it is taken
   std::uint32_t min_idle = 0;
   std::uint32_t max_idle = 0;
   std::uint32_t max_total = 0;

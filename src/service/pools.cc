@@ -4,8 +4,6 @@
 
 #include <algorithm>
 
-#include "base/random_id.h"
-#include "service/fault_point.h"
 #include "service/moments.h"
 
 namespace nutshell::service {
@@ -14,25 +12,7 @@ namespace {
 using namespace std::chrono_literals;
 
 constexpr auto kRetry = 1s;
-constexpr auto kPatience = 10s;  // of whoever acquires while others are being made or ended
 constexpr std::size_t kMostAway = 8;
-
-SandboxSpec bound_spec(const SandboxSpec& spec, const AcquireRequest& request) {
-  SandboxSpec bound = spec;
-  for (const auto& [name, value] : request.labels)
-    bound.labels[name] = value;
-  if (request.ttl) bound.ttl = *request.ttl;
-  if (request.idle_timeout) bound.idle_timeout = *request.idle_timeout;
-  bound.environment.insert(bound.environment.end(), request.environment.begin(),
-                           request.environment.end());
-  if (!request.workspace.empty()) bound.workspace = request.workspace;
-  if (request.limits) bound.limits = *request.limits;
-  return bound;
-}
-
-bool needs_its_own(const AcquireRequest& request) {
-  return !request.environment.empty() || !request.workspace.empty() || request.limits;
-}
 
 }  // namespace
 
@@ -107,6 +87,7 @@ PoolStatus Pools::status_of(const Pool& pool) {
   status.total = pool.total();
   status.available = static_cast<std::uint32_t>(pool.idle.size());
   status.in_use = static_cast<std::uint32_t>(pool.used.size());
+  status.waiting = static_cast<std::uint32_t>(pool.line.size());
   status.min_idle = pool.spec.min_idle;
   status.max_idle = pool.spec.max_idle;
   status.max_total = pool.spec.max_total;
@@ -139,135 +120,40 @@ std::string Pools::pop_idle(Pool& pool) {
   return id;
 }
 
-// Ended in batches, and not while whoever gave it back is still busy: at the next tick, or when
-// there are many.
+// Ended in batches, and not while whoever gave it back is still busy: at the next tick, when there
+// are many, or by somebody who waits for the room.
 void Pools::put_away(Pool& pool, std::string id) {
   ++pool.ending;
   away_.emplace_back(pool.spec.name, std::move(id));
-  if (away_.size() >= kMostAway) clear_away();
+  if (pool.line.size() > 0) {
+    pool.line.wake_somebody();
+  } else if (away_.size() >= kMostAway) {
+    clear_away();
+  }
 }
 
 void Pools::clear_away() {
   if (away_.empty()) return;
   is_clearing_ = true;
-  changed_.notify_all();
+  finish_wanted_.notify_one();
 }
 
 void Pools::fill(Pool& pool) {
   pool.is_filling = pool.lacks_some();
-  if (pool.wants_more()) changed_.notify_all();
+  if (pool.wants_more()) refill_wanted_.notify_one();
 }
 
-Result<std::string> Pools::acquire(const std::string& tenant, const AcquireRequest& request,
-                                   const Choice& note) {
-  auto got = acquire_once(tenant, request, note);
-  // It died between being chosen and being handed out: there are others.
-  for (int attempt = 0; attempt < 3; ++attempt) {
-    if (got || got.error().code != ErrorCode::Unavailable) break;
-    got = acquire_once(tenant, request, note);
-  }
-  return got;
-}
-
-// One that died while it waited is nobody's.
-std::string Pools::take_idle(Pool& pool) {
-  while (!pool.idle.empty()) {
-    std::string id = pop_idle(pool);
-    if (connections_.stands(id)) return id;
-    put_away(pool, std::move(id));
-  }
-  return {};
-}
-
-// An id, or none: there is room to make one.
-Result<std::string> Pools::take_or_room(Pool& pool, const AcquireRequest& request,
-                                        std::unique_lock<std::mutex>& lock) {
-  const auto patience = Clock::now() + kPatience;
-  for (;;) {
-    if (!needs_its_own(request)) {
-      std::string id = take_idle(pool);
-      if (!id.empty()) return id;
-    }
-    if (pool.total() < pool.spec.max_total) return std::string();
-    // One that waits gives its place to one that is made to order.
-    if (!pool.idle.empty() && pool.ending == 0) put_away(pool, pop_idle(pool));
-    if (pool.ending + pool.making == 0) {
-      return failure(ErrorCode::ResourceExhausted,
-                     fmt::format("pool {} has all of its {} sandboxes in use", request.pool,
-                                 pool.spec.max_total));
-    }
-    clear_away();
-    ++pool.awaited;
-    const auto status = changed_.wait_until(lock, patience);
-    --pool.awaited;
-    if (status == std::cv_status::timeout)
-      return failure(ErrorCode::ResourceExhausted, fmt::format("pool {} is full", request.pool));
-  }
-}
-
-Result<std::string> Pools::acquire_once(const std::string& tenant, const AcquireRequest& request,
-                                        const Choice& note) {
-  std::string id;
-  {
-    std::unique_lock lock(mutex_);
-    Pool& pool = *TRY(find(tenant, request.pool));
-    pool.is_drained = false;
-    TRY(check_spec(bound_spec(pool.spec.spec, request)));
-    id = TRY(take_or_room(pool, request, lock));
-    if (id.empty()) {
-      ++pool.making;
-      ++pool.misses;
-    } else {
-      pool.used.insert(id);
-      ++pool.hits;
-    }
-    // Whoever acquires has something to do now: what is missing is made a moment later, or when
-    // half of it is.
-    if (pool.idle.size() <= pool.spec.min_idle / 2) fill(pool);
-  }
-  fault_point("acquire.chosen");
-  return id.empty() ? make_for(tenant, request, note) : hand_out(tenant, id, request, note);
-}
-
-Result<std::string> Pools::hand_out(const std::string& tenant, const std::string& id,
-                                    const AcquireRequest& request, const Choice& note) {
-  SandboxSpec bound;
-  {
-    const std::lock_guard lock(mutex_);
-    bound = bound_spec(pools_.at(request.pool).spec.spec, request);
-  }
-  const auto held = table_.copy_of(id);
-  auto handed = note(held ? held->op : std::string());
-  if (handed) handed = sandboxes_.hand_out(id, tenant, bound);
-  fault_point("acquire.noted");
-  if (handed) return id;
-  const std::lock_guard lock(mutex_);
-  Pool& pool = pools_.at(request.pool);
-  pool.used.erase(id);
-  if (handed.error().code == ErrorCode::NotFound)
-    return failure(ErrorCode::Unavailable, handed.error().message);
-  pool.idle.push_back({id, Clock::now()});  // unused: the tenant's quota is full, or the disk
-  return Failure(std::move(handed).error());
-}
-
-Result<std::string> Pools::make_for(const std::string& tenant, const AcquireRequest& request,
-                                    const Choice& note) {
-  SandboxSpec bound;
-  {
-    const std::lock_guard lock(mutex_);
-    bound = bound_spec(pools_.at(request.pool).spec.spec, request);
-  }
-  const std::string op = random_id(16);
-  auto noted = note(op);
-  auto made = noted ? sandboxes_.make({bound, tenant, {}, request.pool, op})
-                    : Result<std::string>(Failure(std::move(noted).error()));
-  const std::lock_guard lock(mutex_);
-  Pool& pool = pools_.at(request.pool);
-  --pool.making;
-  // It may have ended in the meantime: forget() did not know it then.
-  if (made && table_.copy_of(*made)) pool.used.insert(*made);
+void Pools::note_change(Pool& pool) {
+  pool.line.wake_first();
+  if (pool.wants_more()) refill_wanted_.notify_one();
   changed_.notify_all();
-  return made;
+}
+
+void Pools::stop_waiting() {
+  const std::lock_guard lock(mutex_);
+  is_stopping_ = true;
+  for (const auto& [name, pool] : pools_)
+    pool.line.wake_all();
 }
 
 Result<> Pools::release(const std::string& id) {
@@ -285,7 +171,7 @@ void Pools::forget(const Held& held) {
   Pool& pool = pools_[held.pool];
   pool.used.erase(held.id);
   std::erase_if(pool.idle, [&held](const Waiting& waiting) { return waiting.id == held.id; });
-  changed_.notify_all();
+  note_change(pool);
 }
 
 Result<PoolStatus> Pools::warm(const std::string& tenant, const std::string& name,
@@ -347,7 +233,7 @@ void Pools::refill(const std::stop_token& stop) {
   while (!stop.stop_requested()) {
     Pool* pool = poorest();
     if (pool == nullptr) {
-      changed_.wait_for(lock, stop, kRetry, [this] { return poorest() != nullptr; });
+      refill_wanted_.wait_for(lock, stop, kRetry, [this] { return poorest() != nullptr; });
       continue;
     }
     const PoolSpec spec = pool->spec;
@@ -364,30 +250,42 @@ void Pools::refill(const std::stop_token& stop) {
     pool->is_filling = pool->lacks_some();
     pool->trouble = made ? "" : made.error().message;
     if (!made) pool->retry = Clock::now() + kRetry;
-    changed_.notify_all();
+    note_change(*pool);
+  }
+}
+
+bool Pools::can_finish() const {
+  return !away_.empty() && Clock::now() >= finish_retry_;
+}
+
+// The lock is open meanwhile.
+void Pools::finish_one(std::unique_lock<std::mutex>& lock) {
+  const auto [name, id] = std::move(away_.front());
+  away_.pop_front();
+  lock.unlock();
+  const auto ended = sandboxes_.end(id, "released");
+  lock.lock();
+  Pool& pool = pools_.at(name);
+  if (ended) {
+    --pool.ending;
+    note_change(pool);
+  } else {
+    away_.emplace_back(name, id);
+    finish_retry_ = Clock::now() + kRetry;
   }
 }
 
 void Pools::finish(const std::stop_token& stop) {
   std::unique_lock lock(mutex_);
   while (!stop.stop_requested()) {
-    if (!changed_.wait(lock, stop, [this] { return is_clearing_; })) return;
+    if (!finish_wanted_.wait(lock, stop, [this] { return is_clearing_; })) return;
     if (away_.empty()) {
       is_clearing_ = false;
-      continue;
-    }
-    const auto [name, id] = away_.front();
-    away_.pop_front();
-    lock.unlock();
-    const auto ended = sandboxes_.end(id, "released");
-    lock.lock();
-    if (ended) {
-      --pools_.at(name).ending;
+    } else if (can_finish()) {
+      finish_one(lock);
     } else {
-      away_.emplace_back(name, id);
-      changed_.wait_for(lock, stop, kRetry, [] { return false; });
+      finish_wanted_.wait_for(lock, stop, kRetry, [] { return false; });
     }
-    changed_.notify_all();
   }
 }
 

@@ -1,5 +1,6 @@
 // Sandboxes that wait for somebody: made ahead, handed out at once, never used twice. The bounds of
-// a pool hold under any load; making and ending happens on threads of their own. Thread-safe.
+// a pool hold under any load: who comes when all of it is taken stands in line. Making and ending
+// happens on threads of their own, and on those of callers who wait. Thread-safe.
 #pragma once
 
 #include <condition_variable>
@@ -7,6 +8,7 @@
 #include <functional>
 #include <map>
 #include <mutex>
+#include <optional>
 #include <set>
 #include <string>
 #include <thread>
@@ -15,6 +17,7 @@
 #include "service/connections.h"
 #include "service/pool_view.h"
 #include "service/sandboxes.h"
+#include "service/waiting_line.h"
 
 namespace nutshell::service {
 
@@ -34,7 +37,8 @@ class Pools {
   std::vector<PoolStatus> everything();
   // Told of the chosen one's operation before it is handed out; an error keeps it here.
   using Choice = std::function<Result<>(const std::string& op)>;
-  // The id of a sandbox that is the tenant's from now on.
+  // The id of a sandbox that is the tenant's from now on. ResourceExhausted: none came free in
+  // time.
   Result<std::string> acquire(const std::string& tenant, const AcquireRequest& request,
                               const Choice& note);
   Result<> release(const std::string& id);
@@ -43,6 +47,8 @@ class Pools {
   Result<std::uint32_t> drain(const std::string& tenant, const std::string& name);
   // It has ended, by whatever.
   void forget(const Held& held);
+  // Whoever waits is refused, from now on.
+  void stop_waiting();
   // At each tick: what is too many or too old ends, what is missing is made.
   void trim();
 
@@ -57,7 +63,7 @@ class Pools {
     std::set<std::string> used;
     std::uint32_t making = 0;
     std::uint32_t ending = 0;
-    std::uint32_t awaited = 0;  // by callers who take what room there will be
+    WaitingLine line;  // of callers who take what room there will be
     bool is_drained = false;
     bool is_filling = false;  // until min_idle wait; then not before the next tick, or half is gone
     std::uint64_t hits = 0;
@@ -72,24 +78,30 @@ class Pools {
       return !is_drained && idle.size() + making < spec.min_idle;
     }
     [[nodiscard]] bool wants_more() const {
-      return is_filling && lacks_some() && total() + awaited < spec.max_total;
+      return is_filling && lacks_some() && total() + line.size() < spec.max_total;
     }
   };
   Result<Pool*> find(const std::string& tenant, const std::string& name);  // locked
   static PoolStatus status_of(const Pool& pool);
   std::string pop_idle(Pool& pool);  // locked
   Result<std::string> acquire_once(const std::string& tenant, const AcquireRequest& request,
-                                   const Choice& note);
+                                   const Choice& note, Clock::time_point patience);
   Result<std::string> hand_out(const std::string& tenant, const std::string& id,
                                const AcquireRequest& request, const Choice& note);
   Result<std::string> make_for(const std::string& tenant, const AcquireRequest& request,
                                const Choice& note);
   std::string take_idle(Pool& pool);  // locked
-  Result<std::string> take_or_room(Pool& pool, const AcquireRequest& request,
-                                   std::unique_lock<std::mutex>& lock);
+  // An id, or an empty one: there is room to make one.
+  std::optional<std::string> take_or_room(Pool& pool, const AcquireRequest& request);  // locked
+  Result<std::string> stand_in_line(Pool& pool, const AcquireRequest& request,
+                                    std::unique_lock<std::mutex>& lock, Clock::time_point patience);
+  [[nodiscard]] Result<> check_wait(const AcquireRequest& request, std::uint32_t most) const;
   void put_away(Pool& pool, std::string id);  // locked
   void clear_away();                          // locked
   void fill(Pool& pool);                      // locked
+  void note_change(Pool& pool);               // locked: something came free, or is there
+  [[nodiscard]] bool can_finish() const;      // locked
+  void finish_one(std::unique_lock<std::mutex>& lock);
   void refill(const std::stop_token& stop);
   void finish(const std::stop_token& stop);
   Pool* poorest();  // locked
@@ -99,12 +111,17 @@ class Pools {
   Connections& connections_;
   const ServiceOptions& options_;
   std::mutex mutex_;
-  std::condition_variable_any changed_;
+  std::condition_variable_any refill_wanted_;
+  std::condition_variable_any finish_wanted_;
+  std::condition_variable changed_;  // for whoever warms
   std::map<std::string, Pool> pools_;
   bool has_adopted_ = false;  // before that, what there is already is not counted
   std::deque<std::pair<std::string, std::string>> away_;  // pool, id
+  Clock::time_point finish_retry_;                        // after trouble, not at once
   bool is_clearing_ = false;                              // until all of those have ended
-  std::jthread refiller_;                                 // last: they use all of the above
+  std::size_t waiting_ = 0;                               // in all lines
+  bool is_stopping_ = false;
+  std::jthread refiller_;  // last: they use all of the above
   std::jthread finisher_;
 };
 

@@ -80,6 +80,10 @@ void Service::drain(const Deadline& deadline) {
     parts_->work_done.wait_for(lock, std::chrono::milliseconds(50));
 }
 
+void Service::stop_waiting() {
+  parts_->pools.stop_waiting();
+}
+
 // ---- Sandboxes ----------------------------------------------------------------------------------
 
 Result<SandboxView> Service::create(const Caller& caller, const CreateRequest& request) {

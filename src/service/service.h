@@ -40,6 +40,8 @@ class Service {
 
   // New work is refused from now on; waits until what runs has ended, or the deadline.
   void drain(const Deadline& deadline);
+  // Whoever stands in line for a pool is refused, from now on.
+  void stop_waiting();
 
   // ---- Sandboxes. An id may be an unambiguous beginning of one, of at least three characters.
   Result<SandboxView> create(const Caller& caller, const CreateRequest& request);
@@ -136,6 +138,7 @@ class Service {
   // ---- Pools. Their bounds hold whatever is asked.
   Result<> define_pool(const PoolSpec& spec);  // new, or changed; for the operator
   Result<std::vector<PoolStatus>> pools(const Caller& caller);
+  // Stands in line while all of the pool is taken, as long as the request says.
   Result<SandboxView> acquire(const Caller& caller, const AcquireRequest& request);
   // The sandbox is destroyed, and a fresh one takes its place: nothing of its user is left.
   Result<> release(const Caller& caller, const std::string& id);

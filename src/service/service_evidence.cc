@@ -40,6 +40,30 @@ Metric gauge(std::string name, std::string help) {
   return {std::move(name), std::move(help), Metric::Kind::Gauge, {}, {}};
 }
 
+void add_pool_metrics(const std::vector<PoolStatus>& pools, MetricsSnapshot& all) {
+  Metric pooled = gauge("nutshell_pool_sandboxes", "Sandboxes of each pool, by what they do.");
+  Metric taken{"nutshell_pool_acquired_total",
+               "Sandboxes acquired, by whether they waited.",
+               Metric::Kind::Counter,
+               {},
+               {}};
+  Metric waiters = gauge("nutshell_pool_waiting", "Callers that stand in line for each pool.");
+  for (const PoolStatus& pool : pools) {
+    waiters.samples.push_back({{{"pool", pool.name}}, double(pool.waiting)});
+    pooled.samples.push_back(
+        {{{"pool", pool.name}, {"state", "available"}}, double(pool.available)});
+    pooled.samples.push_back({{{"pool", pool.name}, {"state", "in_use"}}, double(pool.in_use)});
+    pooled.samples.push_back({{{"pool", pool.name}, {"state", "total"}}, double(pool.total)});
+    taken.samples.push_back(
+        {{{"pool", pool.name}, {"from", "waiting"}}, static_cast<double>(pool.hits)});
+    taken.samples.push_back(
+        {{{"pool", pool.name}, {"from", "made"}}, static_cast<double>(pool.misses)});
+  }
+  all.push_back(std::move(pooled));
+  all.push_back(std::move(taken));
+  all.push_back(std::move(waiters));
+}
+
 }  // namespace
 
 Result<std::vector<audit::Record>> Service::audit_records(const Caller& caller,
@@ -95,24 +119,7 @@ MetricsSnapshot Service::metrics() {
                        {{{"state", "paused"}}, paused},
                        {{{"state", "pooled"}}, waiting}};
   all.push_back(std::move(sandboxes));
-  Metric pooled = gauge("nutshell_pool_sandboxes", "Sandboxes of each pool, by what they do.");
-  Metric taken{"nutshell_pool_acquired_total",
-               "Sandboxes acquired, by whether they waited.",
-               Metric::Kind::Counter,
-               {},
-               {}};
-  for (const PoolStatus& pool : parts_->pools.everything()) {
-    pooled.samples.push_back(
-        {{{"pool", pool.name}, {"state", "available"}}, double(pool.available)});
-    pooled.samples.push_back({{{"pool", pool.name}, {"state", "in_use"}}, double(pool.in_use)});
-    pooled.samples.push_back({{{"pool", pool.name}, {"state", "total"}}, double(pool.total)});
-    taken.samples.push_back(
-        {{{"pool", pool.name}, {"from", "waiting"}}, static_cast<double>(pool.hits)});
-    taken.samples.push_back(
-        {{{"pool", pool.name}, {"from", "made"}}, static_cast<double>(pool.misses)});
-  }
-  all.push_back(std::move(pooled));
-  all.push_back(std::move(taken));
+  add_pool_metrics(parts_->pools.everything(), all);
   Metric records{"nutshell_audit_records_total",
                  "Records written, since the record began.",
                  Metric::Kind::Counter,

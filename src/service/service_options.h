@@ -37,6 +37,9 @@ struct ServiceOptions {
   std::chrono::milliseconds life_grace{2000};
   std::chrono::milliseconds tick{250};  // how often the clocks are looked at
   std::vector<PoolSpec> pools;
+  // Callers that wait for pools at once, of all pools together; the next are refused. Each holds a
+  // thread, and those who give sandboxes back need some too.
+  std::size_t most_waiting = 256;
   // One line of what was found or repaired; the caller logs it.
   std::function<void(std::string_view)> notice = [](std::string_view) {};
 };

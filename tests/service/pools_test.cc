@@ -1,4 +1,5 @@
 #include <atomic>
+#include <mutex>
 
 #include "service_fixture.h"
 
@@ -26,6 +27,11 @@ class PoolsTest : public ServiceTest {
   AcquireRequest from_pool() {
     AcquireRequest request;
     request.pool = "p";
+    return request;
+  }
+  AcquireRequest at_once() {
+    AcquireRequest request = from_pool();
+    request.wait = 0ms;
     return request;
   }
   PoolStatus status() { return service_->pools(alice_)->at(0); }
@@ -126,7 +132,7 @@ TEST_F(PoolsTest, KeepTheirBoundUnderAnyLoad) {
       threads.emplace_back([&] {
         const auto patience = Clock::now() + 60s;
         for (int turn = 0; turn < kTurns && Clock::now() < patience;) {
-          const auto one = service_->acquire(alice_, from_pool());
+          const auto one = service_->acquire(alice_, at_once());
           if (!one) {
             EXPECT_EQ(one.error().code, ErrorCode::ResourceExhausted) << one.error().message;
             ++refused;
@@ -203,10 +209,84 @@ TEST_F(PoolsTest, NeverHandOutADeadOne) {
 TEST_F(PoolsTest, RefuseWhenAllAreInUse) {
   define(1, 1);
   ASSERT_TRUE(service_->acquire(alice_, from_pool()));
-  const auto refused = service_->acquire(alice_, from_pool());
+  const auto refused = service_->acquire(alice_, at_once());
   ASSERT_FALSE(refused);
   EXPECT_EQ(refused.error().code, ErrorCode::ResourceExhausted);
   EXPECT_FALSE(service_->acquire(alice_, {.pool = "no such pool"}));
+  AcquireRequest patient = from_pool();
+  patient.wait = 100ms;
+  const auto begin = Clock::now();
+  const auto late = service_->acquire(alice_, patient);
+  ASSERT_FALSE(late);
+  EXPECT_EQ(late.error().code, ErrorCode::ResourceExhausted);
+  EXPECT_THAT(late.error().message, HasSubstr("100 ms"));
+  EXPECT_GE(Clock::now() - begin, 100ms);
+  EXPECT_EQ(status().waiting, 0U);
+}
+
+TEST_F(PoolsTest, ServeThoseInLineInTheirOrder) {
+  constexpr std::size_t kCallers = 5;
+  define(1, 1);
+  const auto held = service_->acquire(alice_, from_pool());
+  ASSERT_TRUE(held) << held.error().message;
+  std::mutex mutex;
+  std::vector<std::size_t> served;
+  {
+    std::vector<std::jthread> callers;
+    for (std::size_t i = 0; i < kCallers; ++i) {
+      callers.emplace_back([&, i] {
+        const auto got = service_->acquire(alice_, from_pool());
+        ASSERT_TRUE(got) << got.error().message;
+        {
+          const std::lock_guard lock(mutex);
+          served.push_back(i);
+        }
+        EXPECT_EQ(exec(alice_, got->id, "echo x").output, "x\n");
+        EXPECT_LE(running(), 1U);
+        EXPECT_TRUE(service_->release(alice_, got->id));
+      });
+      ASSERT_TRUE(soon([&] { return status().waiting == i + 1; }));
+    }
+    EXPECT_EQ(service_->acquire(bob_, at_once()).error().code, ErrorCode::ResourceExhausted);
+    ASSERT_TRUE(service_->release(alice_, held->id));
+  }
+  EXPECT_EQ(served, (std::vector<std::size_t>{0, 1, 2, 3, 4}));
+  EXPECT_EQ(status().waiting, 0U);
+}
+
+TEST_F(PoolsTest, GiveNothingToACallerWhoIsGone) {
+  define(1, 1);
+  const auto held = service_->acquire(alice_, from_pool());
+  ASSERT_TRUE(held) << held.error().message;
+  std::atomic<bool> is_there = true;
+  AcquireRequest request = from_pool();
+  request.is_wanted = [&is_there] { return is_there.load(); };
+  std::jthread caller(
+      [&] { EXPECT_EQ(service_->acquire(alice_, request).error().code, ErrorCode::Cancelled); });
+  ASSERT_TRUE(soon([&] { return status().waiting == 1; }));
+  is_there = false;
+  ASSERT_TRUE(service_->release(alice_, held->id));
+  caller.join();
+  EXPECT_EQ(status().in_use, 0U);
+  EXPECT_TRUE(soon([&] { return status().available == 1; }));
+}
+
+TEST_F(PoolsTest, LetOnlySoManyWaitAndNobodyOnceTheyStop) {
+  service_.reset();
+  options_.most_waiting = 1;
+  open();
+  define(1, 1);
+  ASSERT_TRUE(service_->acquire(alice_, from_pool()));
+  std::jthread caller([&] {
+    EXPECT_EQ(service_->acquire(alice_, from_pool()).error().code, ErrorCode::Unavailable);
+  });
+  ASSERT_TRUE(soon([&] { return status().waiting == 1; }));
+  const auto second = service_->acquire(bob_, from_pool());
+  ASSERT_FALSE(second);
+  EXPECT_EQ(second.error().code, ErrorCode::ResourceExhausted);
+  EXPECT_THAT(second.error().message, HasSubstr("1 callers wait"));
+  service_->stop_waiting();
+  caller.join();
 }
 
 TEST_F(PoolsTest, CanBeDrainedAndWarmedAgain) {

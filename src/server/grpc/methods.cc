@@ -86,7 +86,8 @@ Result<> serve_route(const Route& route, RpcCall& rpc) {
             [&](int /*a reply is a success*/, const Json& said) -> Result<> {
               if (said.is_object()) fill(rpc.reply, said);
               return {};
-            }};
+            },
+            [&rpc] { return rpc.rpc.is_gone(); }};
   auto done = route.handle(call);
   if (!done && is_about_paused(call, route, done.error())) {
     return failure(ErrorCode::Unsupported, done.error().message);

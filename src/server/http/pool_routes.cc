@@ -28,6 +28,7 @@ Result<> acquire(Call& call) {
   auto request = TRY(acquire_of(call.body, call.caller));
   request.pool = call.id();
   request.idempotency_key = call.idempotency_key;
+  request.is_wanted = [&call] { return !call.client_is_gone(); };
   return reply(call, 201, to_json(TRY(call.service.acquire(call.caller, request))));
 }
 

@@ -172,6 +172,7 @@ Result<service::AcquireRequest> acquire_of(const Json& object, const service::Ca
   request.environment = environment_of(object);
   request.workspace = text_of(object, "workspace");
   request.network = text_of(object, "network");
+  request.wait = time_of(object, "wait_ms", request.wait);
   if (object.contains("limits")) request.limits = TRY(limits_of(object));
   TRY(refuse_host_files(caller, !request.workspace.empty()));
   TRY(check_environment(request.environment));

@@ -23,6 +23,8 @@ struct Call {
   const http::Target& target;         // for its query
   std::string idempotency_key;
   std::function<Result<>(int status, const Json& body)> answer;  // a body of null: none
+  // Nobody waits for the answer any more.
+  std::function<bool()> client_is_gone = [] { return false; };
 
   [[nodiscard]] const std::string& id() const { return captured.front(); }
 };

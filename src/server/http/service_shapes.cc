@@ -113,6 +113,7 @@ const Shape& lease_shape() {
 }
 
 const Shape& acquire_shape() {
+  constexpr std::int64_t kMostWaitMs = 600'000;
   static const Shape shape{"Acquire",
                            {{"labels", TextMap},
                             amount("ttl_ms"),
@@ -120,6 +121,12 @@ const Shape& acquire_shape() {
                             {"environment", TextMap},
                             {"workspace", Text},
                             {"network", Text, "what it may reach: none"},
+                            {.name = "wait_ms",
+                             .type = Integer,
+                             .help = "how long to stand in line while all of the pool is taken; 0: "
+                                     "not at all; 10000 unless told",
+                             .least = 0,
+                             .most = kMostWaitMs},
                             {"limits", Object, "", Optional, limits_shape}}};
   return shape;
 }
@@ -130,6 +137,7 @@ const Shape& pool_shape() {
                             amount("total"),
                             amount("available"),
                             amount("in_use"),
+                            amount("waiting"),
                             amount("min_idle"),
                             amount("max_idle"),
                             amount("max_total"),

@@ -91,11 +91,17 @@ Json to_json(const service::SessionView& view) {
 }
 
 Json to_json(const service::PoolStatus& status) {
-  return {{"name", status.name},           {"total", status.total},
-          {"available", status.available}, {"in_use", status.in_use},
-          {"min_idle", status.min_idle},   {"max_idle", status.max_idle},
-          {"max_total", status.max_total}, {"hits", status.hits},
-          {"misses", status.misses},       {"trouble", text_or_null(status.trouble)}};
+  return {{"name", status.name},
+          {"total", status.total},
+          {"available", status.available},
+          {"in_use", status.in_use},
+          {"waiting", status.waiting},
+          {"min_idle", status.min_idle},
+          {"max_idle", status.max_idle},
+          {"max_total", status.max_total},
+          {"hits", status.hits},
+          {"misses", status.misses},
+          {"trouble", text_or_null(status.trouble)}};
 }
 
 Json to_json(const service::ExecState& state) {
