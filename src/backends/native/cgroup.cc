@@ -11,6 +11,7 @@
 #include "backends/native/cgroup_limits.h"
 #include "backends/native/cgroup_name.h"
 #include "backends/native/cgroup_v2_place.h"
+#include "backends/native/kept_descriptors.h"
 #include "base/file.h"
 
 namespace nutshell::native {
@@ -110,6 +111,17 @@ Result<> Cgroup::open_joins() {
     joins_.push_back(join_files_.back().get());
   }
   return {};
+}
+
+Result<> Cgroup::renumber(int least) {
+  for (CgroupDirectory& directory : directories_)
+    TRY(native::renumber(directory.fd, least));
+  joins_.clear();
+  for (UniqueFd& file : join_files_) {
+    TRY(native::renumber(file, least));
+    joins_.push_back(file.get());
+  }
+  return native::renumber(peak_file_, least);
 }
 
 const CgroupDirectory* Cgroup::directory_for(bool CgroupRoles::*role) const {

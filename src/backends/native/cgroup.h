@@ -50,6 +50,8 @@ class Cgroup {
   [[nodiscard]] std::span<const int> join_descriptors() const { return joins_; }
   // What is left to be written to by a child that was cloned into clone_directory().
   [[nodiscard]] std::span<const int> join_descriptors_after_clone() const;
+  // All descriptors, from `least` on.
+  Result<> renumber(int least);
   // Async-signal-safe. Returns 0 or the errno of the first that failed.
   static int join_by(std::span<const int> descriptors) noexcept;
   [[nodiscard]] Result<> join_self() const;

@@ -8,8 +8,14 @@
 
 namespace nutshell::native {
 
-// The child runs on its copy of this stack, and has 0 for a pid. Into the v2 cgroup of that
-// descriptor, unless it is -1.
+// Like fork, with namespaces; the child runs on its copy of this stack. `cgroup_directory`: -1 for
+// none.
 Result<ChildProcess> clone_process(std::uint64_t flags, int cgroup_directory);
+
+// The same, and the child has no descriptors from kFirstKept on. The table is shared until it has
+// left it with the low ones: with many sandboxes alive a copy is thousands of descriptors, each of
+// which would have to be closed. This process waits meanwhile, because what it closes next the
+// child needs.
+Result<ChildProcess> clone_with_low_descriptors(std::uint64_t flags, int cgroup_directory);
 
 }  // namespace nutshell::native

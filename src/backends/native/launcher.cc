@@ -83,10 +83,7 @@ bool Launcher::leaves_now() {
 }
 
 Deadline Launcher::next_deadline() const {
-  Deadline next = sandboxes_.empty() ? Deadline::in(100ms) : Deadline::never();
-  for (const auto& [id, kept] : sandboxes_)
-    next = earlier(next, kept.deadline);
-  return next;
+  return ends_.empty() ? Deadline::in(100ms) : Deadline::at(ends_.begin()->first);
 }
 
 Result<> Launcher::wait_once() {
@@ -209,6 +206,7 @@ Result<> Launcher::start(const LauncherRequest& request, LauncherReply& reply) {
   NativeSandbox sandbox = TRY(starter_.start(spec));
   auto started = Starter::wait_until_started(sandbox);
   sandbox.report.reset();
+  if (started) started = Starter::put_aside(sandbox);
   if (!started) {
     starter_.finish(std::move(sandbox));
     return started;
@@ -218,9 +216,10 @@ Result<> Launcher::start(const LauncherRequest& request, LauncherReply& reply) {
   reply.id = random_id(12);
   ids_.emplace(key, reply.id);
   const auto now = Clock::now();
-  sandboxes_.emplace(reply.id,
-                     Kept{key, spec, std::move(sandbox), now, now + spec.ttl,
-                          Deadline::in(spec.ttl + milliseconds(kGrace)), false, milliseconds(0)});
+  const auto ttl = std::min(spec.ttl, milliseconds(static_cast<std::int64_t>(kMostLeftMs)));
+  ends_.emplace(now + ttl + kGrace, key);
+  sandboxes_.emplace(reply.id, Kept{key, spec, std::move(sandbox), now, now + ttl,
+                                    now + ttl + kGrace, false, milliseconds(0)});
   return {};
 }
 
@@ -244,7 +243,9 @@ Result<> Launcher::set_time_left(Kept& kept, milliseconds left) {
   std::memcpy(packet.data() + 1, &count, sizeof count);
   TRY(send_packet(kept.sandbox.control.get(), packet));
   kept.ttl_end = Clock::now() + left;
-  kept.deadline = Deadline::in(left + milliseconds(kGrace));
+  ends_.erase({kept.end, kept.key});
+  kept.end = kept.ttl_end + kGrace;
+  ends_.emplace(kept.end, kept.key);
   return {};
 }
 
@@ -262,17 +263,15 @@ void Launcher::end(const std::string& id) {
   if (found == sandboxes_.end()) return;
   NativeSandbox sandbox = std::move(found->second.sandbox);
   ids_.erase(found->second.key);
+  ends_.erase({found->second.end, found->second.key});
   sandboxes_.erase(found);
   starter_.finish(std::move(sandbox));
 }
 
 void Launcher::end_overdue() {
-  std::vector<std::string> overdue;
-  for (const auto& [id, kept] : sandboxes_) {
-    if (kept.deadline.has_passed()) overdue.push_back(id);
-  }
-  for (const std::string& id : overdue)
-    end(id);
+  const auto now = Clock::now();
+  while (!ends_.empty() && ends_.begin()->first <= now)
+    end(std::string(ids_.at(ends_.begin()->second)));
 }
 
 // The ttl stands still, but one that nobody ever resumes is not kept for good.

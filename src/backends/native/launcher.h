@@ -32,8 +32,8 @@ class Launcher {
     SandboxSpec spec;
     NativeSandbox sandbox;
     Clock::time_point started;
-    Clock::time_point ttl_end;              // which init keeps
-    Deadline deadline = Deadline::never();  // ours, a little later
+    Clock::time_point ttl_end;  // which init keeps
+    Clock::time_point end;      // ours, a little later
     bool is_paused = false;
     std::chrono::milliseconds left_at_resume{0};  // of the ttl, while it is paused
   };
@@ -51,8 +51,8 @@ class Launcher {
   Result<> pause(Kept& kept);
   Result<> freeze(Kept& kept);
   Result<> resume(Kept& kept);
-  static Result<> move_end(Kept& kept, std::uint64_t left_ms);
-  static Result<> set_time_left(Kept& kept, std::chrono::milliseconds left);
+  Result<> move_end(Kept& kept, std::uint64_t left_ms);
+  Result<> set_time_left(Kept& kept, std::chrono::milliseconds left);
   static std::chrono::milliseconds time_left(const Kept& kept);
   void list(const LauncherRequest& request, LauncherReply& reply) const;
   Result<Kept*> find(const std::string& id);
@@ -71,6 +71,8 @@ class Launcher {
   std::set<std::string> out_of_memory_;  // sandboxes that ended so
   Deadline linger_ = Deadline::never();
   std::map<std::uint64_t, std::string> ids_;  // of sandboxes, by the key of their end
+  // When each is to be over, and its key: no request walks through all of them.
+  std::set<std::pair<Clock::time_point, std::uint64_t>> ends_;
 };
 
 }  // namespace nutshell::native

@@ -5,6 +5,7 @@
 
 #include <memory>
 
+#include "backends/native/kept_descriptors.h"
 #include "base/result.h"
 #include "base/unique_fd.h"
 
@@ -16,6 +17,7 @@ class NetworkNamespace {
   static Result<NetworkNamespace> create(const UniqueFd& home);
 
   [[nodiscard]] int descriptor() const { return namespace_.get(); }
+  Result<> renumber(int least) { return native::renumber(namespace_, least); }
 
   // Nothing of the last sandbox is left in it: no socket, also none waiting to time out.
   [[nodiscard]] Result<bool> is_clean() const;

@@ -12,6 +12,7 @@
 
 #include "backends/native/clone_process.h"
 #include "backends/native/enter.h"
+#include "backends/native/kept_descriptors.h"
 #include "backends/native/restack.h"
 #include "backends/native/rootfs.h"
 #include "backends/native/workspace_mount.h"
@@ -64,6 +65,17 @@ bool is_without_landlock(const SandboxSpec& spec, const Abilities& abilities) {
   return abilities.landlock == 0 &&
          std::find(spec.unsafe_without.begin(), spec.unsafe_without.end(), "landlock") !=
              spec.unsafe_without.end();
+}
+
+// Whether a child finds all that it needs below those of the sandboxes that are kept.
+bool are_low(const EnterPlan& plan, const InitSetup& setup, int report) {
+  std::vector<int> needed(plan.cgroup_joins.begin(), plan.cgroup_joins.end());
+  for (const auto& mount : plan.unsafe_mounts)
+    needed.push_back(mount.mount);
+  needed.insert(needed.end(),
+                {plan.network_namespace, plan.late_pieces, plan.workspace_base, plan.shared_root,
+                 setup.control.get(), setup.connection.get(), setup.oom_events.get(), report});
+  return std::all_of(needed.begin(), needed.end(), [](int fd) { return fd < kFirstKept; });
 }
 
 }  // namespace
@@ -249,8 +261,11 @@ Result<ChildProcess> Starter::clone_into(const SandboxSpec& spec, NativeSandbox&
     cgroup_directory = sandbox.cgroup->clone_directory();
     plan.cgroup_joins = sandbox.cgroup->join_descriptors_after_clone();
   }
-  ChildProcess child =
-      TRY(clone_process(CLONE_NEWPID | CLONE_NEWIPC | CLONE_NEWUTS, cgroup_directory));
+  constexpr std::uint64_t kFlags = CLONE_NEWPID | CLONE_NEWIPC | CLONE_NEWUTS;
+  const bool has_low = pooling_ == Pooling::On && are_low(plan, setup, report.get()) &&
+                       sandbox.directories.base.get() < kFirstKept;
+  ChildProcess child = TRY(has_low ? clone_with_low_descriptors(kFlags, cgroup_directory)
+                                   : clone_process(kFlags, cgroup_directory));
   if (child.pid() != 0) return child;
   // While /proc still shows this process as its own.
   auto priority = open_file("/proc/self/oom_score_adj", O_WRONLY);

@@ -69,6 +69,9 @@ class Starter {
   // Why a sandbox that ended never began; empty if it did begin.
   static std::string start_failure(NativeSandbox& sandbox);
 
+  // For one that lives on: its descriptors are out of the way of the next ones.
+  static Result<> put_aside(NativeSandbox& sandbox);
+
   static Result<UniqueFd> connect(NativeSandbox& sandbox);
 
   // Ends it, and keeps its pieces to be cleaned for the next one. When this returns, nothing but

@@ -7,6 +7,7 @@
 #include <algorithm>
 
 #include "backends/native/cgroup_name.h"
+#include "backends/native/kept_descriptors.h"
 #include "backends/native/starter.h"
 #include "base/file.h"
 #include "base/socket.h"
@@ -203,9 +204,24 @@ void Starter::await_ended() {
   recycle(std::move(sandbox));
 }
 
+Result<> Starter::put_aside(NativeSandbox& sandbox) {
+  for (UniqueFd* fd : {&sandbox.control, &sandbox.stream, &sandbox.store, &sandbox.mount_namespace,
+                       &sandbox.directories.base}) {
+    TRY(renumber(*fd, kFirstKept));
+  }
+  for (UniqueFd& mount : sandbox.directories.unsafe_mounts)
+    TRY(renumber(mount, kFirstKept));
+  if (sandbox.network) TRY(sandbox.network->renumber(kFirstKept));
+  if (sandbox.cgroup) TRY(sandbox.cgroup->renumber(kFirstKept));
+  return {};
+}
+
 void Starter::recycle(NativeSandbox sandbox) {
   sandbox.init.kill_and_reap();  // the kernel ends the rest of the pid namespace first
   if (pooling_ == Pooling::Off) return;
+  // The next sandbox needs them where a clone takes them along.
+  if (sandbox.cgroup && !sandbox.cgroup->renumber(kFirstOwn)) sandbox.cgroup.reset();
+  if (sandbox.network && !sandbox.network->renumber(kFirstOwn)) sandbox.network.reset();
   if (sandbox.cgroup && used_cgroups_.size() + free_cgroups_.size() < kMostFreePieces) {
     used_cgroups_.push_back(std::move(*sandbox.cgroup));
   }

@@ -1,0 +1,24 @@
+// Descriptors of sandboxes that are kept lie above those that a new one needs: what a clone would
+// copy, and its child close again one by one, stays small with a thousand sandboxes alive.
+#pragma once
+
+#include <fcntl.h>
+
+#include "base/result.h"
+#include "base/unique_fd.h"
+
+namespace nutshell::native {
+
+inline constexpr int kFirstKept = 1024;
+inline constexpr int kFirstOwn = 3;
+
+// The same file under the lowest free number from `least` on.
+inline Result<> renumber(UniqueFd& fd, int least) {
+  if (!fd) return {};
+  UniqueFd moved(::fcntl(fd.get(), F_DUPFD_CLOEXEC, least));
+  if (!moved) return syscall_failure("fcntl", "F_DUPFD_CLOEXEC");
+  fd = std::move(moved);
+  return {};
+}
+
+}  // namespace nutshell::native
