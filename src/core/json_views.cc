@@ -30,12 +30,14 @@ Json workspace_mode_of(const SandboxStatus& status) {
 }  // namespace
 
 Json to_json(const Limits& limits) {
-  return {{"memory_bytes", limits.memory_bytes},
-          {"cpus", limits.millicpus / 1000.0},
-          {"pids", limits.processes},
-          {"disk_bytes", limits.disk_bytes},
-          {"open_files", limits.open_files},
-          {"cpu_time_ms", limits.cpu_time.count() * 1000}};
+  Json object;
+  object["memory_bytes"] = limits.memory_bytes;
+  object["cpus"] = limits.millicpus / 1000.0;
+  object["pids"] = limits.processes;
+  object["disk_bytes"] = limits.disk_bytes;
+  object["open_files"] = limits.open_files;
+  object["cpu_time_ms"] = limits.cpu_time.count() * 1000;
+  return object;
 }
 
 Json to_json(const Protections& protections) {
@@ -51,19 +53,23 @@ Json to_json(const Protections& protections) {
 
 Json to_json(const SandboxStatus& status) {
   const SandboxSpec& spec = status.spec;
-  return {{"id", status.id},
-          {"backend", spec.backend},
-          {"state", status.state == SandboxState::Paused ? "paused" : "running"},
-          {"image", spec.image},
-          {"workspace", spec.workspace},
-          {"workspace_mode", workspace_mode_of(status)},
-          {"unsafe_mounts", mounts_of(spec)},
-          {"age_ms", status.age.count()},
-          {"ttl_ms", spec.ttl.count()},
-          {"ttl_left_ms", status.time_left.count()},
-          {"idle_timeout_ms", spec.idle_timeout.count()},
-          {"labels", spec.labels},
-          {"limits", to_json(spec.limits)}};
+  // One by one, because a list has a thousand of these: braces would build pairs and take them
+  // apart again.
+  Json object;
+  object["id"] = status.id;
+  object["backend"] = spec.backend;
+  object["state"] = status.state == SandboxState::Paused ? "paused" : "running";
+  object["image"] = spec.image;
+  object["workspace"] = spec.workspace;
+  object["workspace_mode"] = workspace_mode_of(status);
+  object["unsafe_mounts"] = mounts_of(spec);
+  object["age_ms"] = status.age.count();
+  object["ttl_ms"] = spec.ttl.count();
+  object["ttl_left_ms"] = status.time_left.count();
+  object["idle_timeout_ms"] = spec.idle_timeout.count();
+  object["labels"] = spec.labels;
+  object["limits"] = to_json(spec.limits);
+  return object;
 }
 
 Json to_json(const ExecResult& result, const std::function<void(Json&)>& add_streams) {
