@@ -7,6 +7,7 @@
 #include <algorithm>
 
 #include "base/beneath.h"
+#include "base/fault_point.h"
 #include "base/file.h"
 #include "runtime/apply_target.h"
 
@@ -198,6 +199,7 @@ Result<> Application::write(const std::vector<FileChange>& changes) {
   for (const FileChange& change : changes) {
     auto written = write_one(change);
     if (!written) return while_doing("apply " + change.path, std::move(written).error());
+    fault_point("apply.written");
   }
   return set_directory_modes(changes);
 }

@@ -4,8 +4,8 @@
 #include <sys/stat.h>
 
 #include "base/defer.h"
+#include "base/fault_point.h"
 #include "base/random_id.h"
-#include "service/fault_point.h"
 #include "service/moments.h"
 #include "service/spec_text.h"
 

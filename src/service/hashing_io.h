@@ -1,7 +1,7 @@
 // Passes an exec's streams through, and knows afterwards what went by.
 #pragma once
 
-#include "service/fault_point.h"
+#include "base/fault_point.h"
 #include "service/stream_hash.h"
 #include "wire/exec_io.h"
 

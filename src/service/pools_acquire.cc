@@ -1,8 +1,8 @@
 #include <fmt/format.h>
 
 #include "base/defer.h"
+#include "base/fault_point.h"
 #include "base/random_id.h"
-#include "service/fault_point.h"
 #include "service/pools.h"
 
 namespace nutshell::service {

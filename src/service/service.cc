@@ -3,8 +3,8 @@
 #include <fmt/format.h>
 
 #include "audit/reader.h"
+#include "base/fault_point.h"
 #include "base/random_id.h"
-#include "service/fault_point.h"
 #include "service/service_parts.h"
 #include "service/spec_text.h"
 

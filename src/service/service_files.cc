@@ -1,8 +1,8 @@
 // Files and workspaces of sandboxes.
 #include <fmt/format.h>
 
+#include "base/fault_point.h"
 #include "runtime/workspace_changes.h"
-#include "service/fault_point.h"
 #include "service/service.h"
 #include "service/service_parts.h"
 #include "service/stream_hash.h"

@@ -4,7 +4,7 @@
 
 #include <algorithm>
 
-#include "service/fault_point.h"
+#include "base/fault_point.h"
 #include "service/moments.h"
 #include "service/spec_text.h"
 

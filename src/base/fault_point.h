@@ -5,8 +5,8 @@
 
 #include <string_view>
 
-namespace nutshell::service {
+namespace nutshell {
 
 void fault_point(std::string_view name);
 
-}  // namespace nutshell::service
+}  // namespace nutshell

@@ -1,4 +1,4 @@
-#include "service/fault_point.h"
+#include "base/fault_point.h"
 
 #include <unistd.h>
 
@@ -7,7 +7,7 @@
 #include <cstdlib>
 #include <string>
 
-namespace nutshell::service {
+namespace nutshell {
 
 void fault_point(std::string_view name) {
   // NOLINTNEXTLINE(concurrency-mt-unsafe): nobody here changes the environment
@@ -23,4 +23,4 @@ void fault_point(std::string_view name) {
   if (!was_here.exchange(true)) ::kill(::getpid(), SIGSTOP);
 }
 
-}  // namespace nutshell::service
+}  // namespace nutshell
