@@ -7,8 +7,8 @@
 #include <map>
 
 #include "base/defer.h"
+#include "base/fault_point.h"
 #include "runtime/workspace_changes.h"
-#include "service/fault_point.h"
 #include "service/hashing_io.h"
 #include "tools/registry.h"
 
@@ -74,6 +74,11 @@ Result<> Execs::wake(const Grip& grip) {
 }
 
 ExecResult Execs::explain_loss(const Grip& grip, ExecResult result) {
+  if (const auto known = ground_.gone.find(grip.tenant, grip.id)) {
+    result.detail = known->text;
+    if (known->reason == Gone::Reason::OutOfMemory) result.outcome = Outcome::OutOfMemory;
+    return result;
+  }
   auto lane = ground_.lanes.take();
   const auto backend = lane->backend(grip.backend);
   if (!backend) return result;

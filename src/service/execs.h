@@ -20,6 +20,7 @@ class Execs {
     Lanes& lanes;
     Connections& connections;
     SandboxTable& table;
+    GoneList& gone;
     Sandboxes& sandboxes;
     Budgets& budgets;
     Recorder& recorder;

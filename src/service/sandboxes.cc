@@ -4,10 +4,10 @@
 
 #include "audit/redactor.h"
 #include "base/defer.h"
+#include "base/fault_point.h"
 #include "base/random_id.h"
 #include "runtime/apply_record.h"
 #include "runtime/output_store.h"
-#include "service/fault_point.h"
 #include "service/moments.h"
 
 namespace nutshell::service {
@@ -25,6 +25,13 @@ SandboxRow new_row(const Sandboxes::Order& order) {
   row.session = order.session;
   row.pool = order.pool;
   return row;
+}
+
+// For whoever has a command in it; a ttl in init's own words.
+std::string words_for_end(const std::string& why) {
+  if (why == "ttl") return "the sandbox reached the end of its ttl";
+  if (why == "destroyed" || why == "released") return "the sandbox was " + why;
+  return "the sandbox was ended: " + why;
 }
 
 }  // namespace
@@ -128,6 +135,7 @@ Result<> Sandboxes::end(const std::string& id, const std::string& why) {
   const auto held = ground_.table.remove(id);
   ground_.connections.forget(id);
   if (held) {
+    tell_why(*held, why);
     auto stopped = stop(held->spec.backend, id);
     if (!stopped) {
       // Nobody may use it any more, but it must not be forgotten either: the clocks try again.
@@ -145,11 +153,18 @@ Result<> Sandboxes::end(const std::string& id, const std::string& why) {
   return {};
 }
 
+// Before it ends: whoever has a command in it asks at once.
+void Sandboxes::tell_why(const Held& held, const std::string& why) {
+  if (held.tenant.empty()) return;
+  ground_.gone.add(held.tenant, held.id, {Gone::Reason::Unknown, words_for_end(why)});
+}
+
 Result<Held> Sandboxes::take_back(const std::string& id) {
   TRY(store_.note_ending(id));
   fault_point("release.recorded");
   auto held = ground_.table.remove(id);
   if (!held) return no_such_sandbox(id);
+  tell_why(*held, "released");
   ground_.connections.forget(id);
   Held nobodys = *held;
   nobodys.tenant.clear();

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "service/connections.h"
+#include "service/gone_list.h"
 #include "service/lanes.h"
 #include "service/sandbox_store.h"
 #include "service/sandbox_table.h"
@@ -33,6 +34,7 @@ class Sandboxes {
     Connections& connections;
     Database& database;
     SandboxTable& table;
+    GoneList& gone;
     const ServiceOptions& options;
   };
   // Told of each one that has ended, by whatever: its last state, and why.
@@ -80,6 +82,7 @@ class Sandboxes {
   Result<> pass_time_left(const std::string& id, const std::string& backend,
                           std::chrono::milliseconds left);
   Result<> stop(const std::string& backend, const std::string& id);
+  void tell_why(const Held& held, const std::string& why);
   void let_go(const std::string& id, const std::string& why);
   void adopt_row(const SandboxRow& row, const SandboxStatus& status);
   Result<std::string> settle_row(const SandboxRow& row, const SandboxStatus* status);

@@ -23,6 +23,16 @@ TEST_F(TtlTest, EndsItWithoutTheService) {
   EXPECT_TRUE(soon([&] { return running() == 0; }));
 }
 
+TEST_F(TtlTest, IsNamedByTheCommandThatItEnds) {
+  const std::string id = create_for(1s);
+  wire::CapturedOutput io;
+  const auto reply = service_->exec(alice_, id, shell("echo begun; sleep 1000"), {}, io);
+  ASSERT_TRUE(reply) << reply.error().message;
+  EXPECT_EQ(reply->result.outcome, Outcome::Lost);
+  EXPECT_EQ(reply->result.detail, "the sandbox reached the end of its ttl");
+  EXPECT_EQ(io.output, "begun\n");
+}
+
 TEST_F(TtlTest, IsMovedByAnExtension) {
   const std::string id = create_for(1s);
   const auto made = Clock::now();
