@@ -16,11 +16,14 @@ Result<std::unique_ptr<server::GrpcServer>> open_grpc(const Config& config,
   if (port > 65535) return failure(ErrorCode::InvalidArgument, "grpc.port is at most 65535");
   server::GrpcOptions options{service, gate};
   if (!socket.empty()) options.socket = TRY(http::listen_on_unix(socket));
-  options.address = config.text("tcp.address");
-  options.port = static_cast<std::uint16_t>(port);
+  if (port != 0) {
+    options.tcp =
+        TRY(http::listen_on_tcp(config.text("tcp.address"), static_cast<std::uint16_t>(port)));
+  }
   options.tls = {config.text("tcp.certificate"), config.text("tcp.key"),
                  config.text("tcp.client_authority")};
   options.workers = config.number("limits.workers");
+  options.connections = config.number("limits.connections");
   if (config.is_true("log.requests")) options.log = log_request;
   options.spans = exporter;
   options.more_metrics = [exporter] { return metrics_of(exporter); };

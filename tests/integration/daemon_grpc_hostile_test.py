@@ -133,6 +133,43 @@ def slow_clients_hold_nobody_up():
                    "what slow clients started runs on")
 
 
+def is_closed(connection):
+    """Whether the other side hung up, within a moment."""
+    connection.settimeout(0.2)
+    try:
+        while connection.recv(4096):
+            pass
+        return True
+    except TimeoutError:
+        return False
+    except OSError:
+        return True
+
+
+@suite.case
+def there_are_only_so_many_connections():
+    port = free_port()
+    with grpc_daemon("[limits]\nconnections = 12\n", port) as (_, client):
+        sandbox = client.make()
+        held = [socket.create_connection(("127.0.0.1", port)) for _ in range(30)]
+        open_ones = [one for one in held if not is_closed(one)]
+        expect_equal(len(open_ones), 11, "connections besides the first client's")
+        expect_equal(client.shell(sandbox, "echo served").stdout, b"served\n", "who was there")
+        for one in held:
+            one.close()
+        with contextlib.closing(Client(f"127.0.0.1:{port}", "alice")) as other:
+            wait_until(lambda: is_served(other), "there is no room although all have left", 20)
+
+
+def is_served(client):
+    import grpc
+    try:
+        client.call("ListSandboxes", timeout=5)
+        return True
+    except grpc.RpcError:
+        return False
+
+
 @suite.case
 def who_does_nothing_is_ended():
     if not os.environ.get("NUTSHELL_LONG"):

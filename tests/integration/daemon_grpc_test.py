@@ -2,11 +2,13 @@
 """gRPC, through grpcio by reflection: the same operations as HTTP, and the same refusals."""
 import os
 import signal
+import struct
 import sys
 import threading
 import time
 
-from grpc_client import SERVICE, Sender, count_named, grpc_daemon, refusal, wait_until
+from grpc_client import (SERVICE, Sender, count_named, grpc_daemon, grpc_error, refusal,
+                         wait_until)
 from support import Suite, expect, expect_equal
 
 suite = Suite()
@@ -221,6 +223,41 @@ def whoever_cancels_ends_the_whole_tree():
         expect_equal(counted(), 2, "sleepers of a stream that may be lost")
         client.call("SignalExec", id=sandbox, exec=exec_id)
         wait_until(lambda: counted() == 0, "SignalExec leaves processes")
+
+
+def wire_frame(conversation, kind, payload=b""):
+    return struct.pack("<IIB3x", len(payload), conversation, kind) + payload
+
+
+@suite.case
+def the_bytes_of_init_can_be_had():
+    hello = wire_frame(0, 1, struct.pack("<QI", 0x6c6c656873747541, 1))
+    ping, done = wire_frame(1, 32), wire_frame(1, 47)
+    with grpc_daemon() as (_, client):
+        sandbox = client.make()
+        sender = Sender(client.message("StreamPiece", id=sandbox, data=hello[:5]),
+                        client.message("StreamPiece", data=hello[5:] + ping))
+        pieces, answer = client.call("OpenStream", sender), b""
+        for piece in pieces:
+            answer += piece.data
+            if done in answer:
+                break
+        expect(done in answer, f"the answer to a ping: {answer}")
+        sender.end()
+        expect_equal(b"".join(piece.data for piece in pieces), b"", "after both have ended")
+        for first in ({"id": sandbox, "data": b"\xff" * 4096}, {"id": sandbox, "data": hello * 2}):
+            broken = Sender(client.message("StreamPiece", **first))
+            broken.end()
+            try:
+                list(client.call("OpenStream", broken, timeout=20))
+            except grpc_error() as error:
+                expect(error.code().name not in ("INTERNAL", "UNKNOWN", "DEADLINE_EXCEEDED"),
+                       f"garbage: {error.code().name}")
+        for first, wanted in (({}, "INVALID_ARGUMENT"), ({"id": "ffffffffffff"}, "NOT_FOUND")):
+            refused = refusal(lambda first=first: client.call(
+                "OpenStream", Sender(client.message("StreamPiece", **first))))
+            expect_equal(refused[0], wanted, f"a stream to {first}")
+        expect_equal(client.shell(sandbox, "echo whole").stdout, b"whole\n", "the sandbox")
 
 
 @suite.case

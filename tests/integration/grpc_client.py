@@ -73,6 +73,11 @@ def grpc_daemon(config="", port=0, section=""):
             yield one, client
 
 
+def grpc_error():
+    import grpc
+    return grpc.RpcError
+
+
 def refusal(function):
     """The (status, our code, text) that a call ends with."""
     import grpc

@@ -10,6 +10,8 @@
 #include <grpcpp/impl/rpc_service_method.h>
 #include <grpcpp/impl/service_type.h>
 #include <grpcpp/server_posix.h>
+#include <netinet/in.h>
+#include <netinet/tcp.h>
 #include <poll.h>
 #include <sys/eventfd.h>
 #include <sys/socket.h>
@@ -22,6 +24,7 @@
 #include "base/file.h"
 #include "base/guarded.h"
 #include "base/socket.h"
+#include "server/grpc/open_sockets.h"
 #include "server/grpc/reactor.h"
 #include "server/mcp/workers.h"
 
@@ -100,11 +103,6 @@ Result<std::shared_ptr<grpc::ServerCredentials>> credentials_of(const GrpcTls& t
   return grpc::SslServerCredentials(options);
 }
 
-std::string with_port(const std::string& address, std::uint16_t port) {
-  const bool is_six = address.find(':') != std::string::npos;
-  return fmt::format("{}{}{}:{}", is_six ? "[" : "", address, is_six ? "]" : "", port);
-}
-
 class Running : public GrpcServer {
  public:
   Running(GrpcOptions options, std::vector<Method> methods)
@@ -113,6 +111,7 @@ class Running : public GrpcServer {
         surface_(methods_, [this](grpc::CallbackServerContext& context,
                                   const Method& method) { return begin(context, method); }),
         workers_(std::make_unique<mcp::Workers>(options_.workers, options_.workers)),
+        connections_(options_.connections),
         stop_(::eventfd(0, EFD_CLOEXEC)) {}
   Running(const Running&) = delete;
   Running& operator=(const Running&) = delete;
@@ -131,7 +130,9 @@ class Running : public GrpcServer {
   void refuse(Reactor& call, const Gate::Refusal& refusal);
 
   void keep_watch();
-  void accept_one();
+  UniqueFd accept_on(int listener);
+  void accept_local();
+  void accept_remote();
   void tick();
 
   GrpcOptions options_;
@@ -140,7 +141,9 @@ class Running : public GrpcServer {
   std::unique_ptr<mcp::Workers> workers_;
   Guarded<std::map<Reactor*, std::weak_ptr<Reactor>>> calls_;
   Guarded<std::map<int, Peer>> peers_;  // by the descriptor of their connection
+  OpenSockets connections_;             // of the watching thread
   UniqueFd stop_;
+  std::unique_ptr<grpc::experimental::ExternalConnectionAcceptor> acceptor_;
   std::unique_ptr<grpc::Server> server_;
   std::thread watch_;
 };
@@ -154,7 +157,6 @@ void Running::set_bounds(grpc::ServerBuilder& builder) const {
                              static_cast<int>(options_.idle_time.count()));
   builder.AddChannelArgument(GRPC_ARG_SERVER_HANDSHAKE_TIMEOUT_MS,
                              static_cast<int>(options_.first_time.count()));
-  builder.AddChannelArgument(GRPC_ARG_ALLOW_REUSEPORT, 0);  // a taken port is an error
 }
 
 Result<> Running::open() {
@@ -165,17 +167,16 @@ Result<> Running::open() {
   grpc::ServerBuilder builder;
   builder.RegisterService(&surface_);
   set_bounds(builder);
-  int port = 0;
-  if (options_.port != 0) {
-    builder.AddListeningPort(with_port(options_.address, options_.port),
-                             TRY(credentials_of(options_.tls)), &port);
+  if (options_.tcp) {
+    TRY(set_nonblocking(options_.tcp.get()));
+    acceptor_ = builder.experimental().AddExternalConnectionAcceptor(
+        grpc::ServerBuilder::experimental_type::ExternalConnectionType::FROM_FD,
+        TRY(credentials_of(options_.tls)));
   }
   server_ = builder.BuildAndStart();
-  if (!server_ || (options_.port != 0 && port == 0)) {
+  if (!server_) {
     return failure(ErrorCode::Unavailable,
-                   fmt::format("gRPC: listen on {}: the address or port is not to be had, or the "
-                               "certificate and key do not fit",
-                               with_port(options_.address, options_.port)));
+                   "gRPC: it does not start: perhaps the certificate and key do not fit");
   }
   tick();
   watch_ = std::thread([this] { keep_watch(); });
@@ -269,27 +270,47 @@ void Running::serve(Reactor& call) {
   options_.log(answered);
 }
 
-// Accepts on the Unix socket, since only there is known who connects; looks after calls that do not
-// begin, and tells the health service how we are.
+// Accepts: on the Unix socket it is known only here who connects, and gRPC itself has no bound on
+// connections. Looks after calls that do not begin, and tells the health service how we are.
 void Running::keep_watch() {
+  auto ticked = Clock::now();
   for (;;) {
-    std::array<pollfd, 2> watched = {pollfd{stop_.get(), POLLIN, 0},
-                                     pollfd{options_.socket.get(), POLLIN, 0}};
+    std::array<pollfd, 3> watched = {pollfd{stop_.get(), POLLIN, 0},
+                                     pollfd{options_.socket.get(), POLLIN, 0},
+                                     pollfd{options_.tcp.get(), POLLIN, 0}};
     const int count = ::poll(watched.data(), watched.size(), kTickMs);
     if (watched[0].revents != 0) return;
-    if (count > 0 && watched[1].revents != 0) accept_one();
+    if (count > 0 && watched[1].revents != 0) accept_local();
+    if (count > 0 && watched[2].revents != 0) accept_remote();
+    if (Clock::now() - ticked < std::chrono::milliseconds(kTickMs)) continue;
     tick();
+    ticked = Clock::now();
   }
 }
 
-void Running::accept_one() {
-  UniqueFd connection(
-      ::accept4(options_.socket.get(), nullptr, nullptr, SOCK_CLOEXEC | SOCK_NONBLOCK));
-  if (!connection) {
-    // Out of descriptors: the connection stays where it is, and would be offered again at once.
-    if (errno == EMFILE || errno == ENFILE) ::usleep(10'000);
-    return;
-  }
+// None: there is none, or there are too many.
+UniqueFd Running::accept_on(int listener) {
+  UniqueFd connection(::accept4(listener, nullptr, nullptr, SOCK_CLOEXEC | SOCK_NONBLOCK));
+  // Out of descriptors: the connection stays where it is, and would be offered again at once.
+  if (!connection && (errno == EMFILE || errno == ENFILE)) ::usleep(10'000);
+  if (connection && !connections_.add(connection.get())) return {};
+  return connection;
+}
+
+void Running::accept_remote() {
+  UniqueFd connection = accept_on(options_.tcp.get());
+  if (!connection) return;
+  const int yes = 1;
+  (void)::setsockopt(connection.get(), IPPROTO_TCP, TCP_NODELAY, &yes, sizeof yes);
+  grpc::experimental::ExternalConnectionAcceptor::NewConnectionParameters accepted;
+  accepted.listener_fd = options_.tcp.get();
+  accepted.fd = connection.release();
+  acceptor_->HandleNewConnection(&accepted);
+}
+
+void Running::accept_local() {
+  UniqueFd connection = accept_on(options_.socket.get());
+  if (!connection) return;
   const auto peer = peer_of(connection.get());
   if (!peer || (peer->user != 0 && peer->user != ::geteuid())) {
     options_.service.note({"", peer ? fmt::format("uid {}", peer->user) : "socket"}, "deny",
@@ -323,6 +344,7 @@ bool Running::drain(const Deadline& deadline) {
   }
   server_->GetHealthCheckService()->Shutdown();
   options_.socket.reset();
+  options_.tcp.reset();
   server_->Shutdown(std::chrono::system_clock::now() +
                     std::chrono::milliseconds(deadline.poll_timeout()));
   const bool is_clean = !deadline.has_passed();

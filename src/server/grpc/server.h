@@ -28,11 +28,11 @@ struct GrpcTls {
 struct GrpcOptions {
   service::Service& service;
   Gate& gate;
-  UniqueFd socket = {};      // a Unix socket that listens; none: not on one
-  std::string address = {};  // of TCP
-  std::uint16_t port = 0;    // 0: no TCP
+  UniqueFd socket = {};  // a Unix socket that listens; none: not on one
+  UniqueFd tcp = {};     // likewise of TCP
   GrpcTls tls = {};
-  std::size_t workers = 512;  // calls at once
+  std::size_t workers = 512;       // calls at once
+  std::size_t connections = 4096;  // on both together; the next are closed
   std::size_t most_message_bytes = 17U << 20U;
   std::chrono::milliseconds first_time{10'000};  // in which a call's first message must come
   std::chrono::milliseconds stall_time{30'000};  // of one write
