@@ -2,6 +2,7 @@
 """The daemon when its disk is full or read-only, its state damaged, and its streams are misused."""
 import json
 import os
+import shutil
 import socket
 import struct
 import subprocess
@@ -114,6 +115,61 @@ def a_full_disk_is_said_and_lived_through():
                     pass
         try:
             expect_refused_and_back(one, inside, fill, (inside / "filler").unlink)
+        finally:
+            one.stop()
+            one.end_sandboxes()
+            one.log.close()
+
+
+def start_on_image(one, image):
+    """The daemon, with its state on a disk of its own that can fail; whether it began."""
+    state = one.directory / "state"
+    state.mkdir(mode=0o700, exist_ok=True)
+    Path(one.socket).unlink(missing_ok=True)
+    one.log = open(one.directory / "log", "ab")
+    script = 'mount -o loop "$5" "$1" && chmod 700 "$1" && exec "$2" --config "$3" --socket "$4"'
+    one.process = subprocess.Popen(
+        ["unshare", "-m", "sh", "-c", script, "sh", str(state), DAEMON, str(one.config),
+         one.socket, str(image)], stderr=one.log, stdin=subprocess.DEVNULL, env=one.environment())
+    wait_until(lambda: Path(one.socket).exists() or one.process.poll() is not None, 60)
+    return one.process.poll() is None
+
+
+@suite.case
+def a_disk_that_turns_read_only_is_said_and_nothing_is_lost():
+    if os.geteuid() != 0 or not shutil.which("mkfs.ext4", path=f"{os.environ['PATH']}:/usr/sbin"):
+        raise Skip("only root mounts a disk, and mkfs.ext4 makes one")
+    with tempfile.TemporaryDirectory(prefix="nutshell-daemon-") as directory:
+        one, image = Daemon(directory), Path(directory) / "image"
+        with open(image, "wb") as file:
+            file.truncate(16 << 20)
+        subprocess.run(["/usr/sbin/mkfs.ext4", "-q", "-F", str(image)], check=True, timeout=60)
+        if not start_on_image(one, image):
+            raise Skip(f"no disk of a file here: {(one.directory / 'log').read_text()[-200:]}")
+        inside, state = ["nsenter", "-t", str(one.process.pid), "-m"], str(one.directory / "state")
+        try:
+            before = one.make()
+            expect_equal(one.execute(before, "echo", "a")["stdout"], "a\n", "before")
+            # What the kernel does when such a disk fails.
+            subprocess.run([*inside, "mount", "-o", "remount,abort", state], timeout=60,
+                           check=False)
+            expect(wait_until(lambda: one.call("POST", "/v1/sandboxes", {}).status != 201, 20),
+                   "a disk that is read-only is not noticed")
+            answer = one.call("POST", "/v1/sandboxes", {})
+            expect(answer.status in (403, 429, 500, 503, 507), f"answer: {answer.status}")
+            expect_equal(answer.headers["Content-Type"], "application/problem+json", "type")
+            expect(answer.json()["detail"], "detail")
+            expect_equal(one.call("GET", "/healthz").status, 200, "it lives")
+            expect_equal(one.call("GET", "/readyz").status, 503, "and is not ready")
+            # Also out of the sight of the launcher, which lives on.
+            subprocess.run([*inside, "umount", "--lazy", state], timeout=60, check=True)
+            one.stop()
+            repaired = subprocess.run(["/usr/sbin/e2fsck", "-p", "-f", str(image)], timeout=60,
+                                      capture_output=True)
+            expect(repaired.returncode <= 1, f"the disk: {repaired.stdout}")
+            expect(start_on_image(one, image), "the daemon does not start on a sound disk")
+            expect_equal(one.call("GET", "/readyz").status, 200, "on a sound disk")
+            expect_equal(one.execute(before, "echo", "b")["stdout"], "b\n", "after")
         finally:
             one.stop()
             one.end_sandboxes()
