@@ -135,10 +135,12 @@ Result<Memory> watch_memory(const OwnDaemon& daemon, std::chrono::milliseconds d
   for (;;) {
     std::this_thread::sleep_for(100ms);
     const auto part = 4 * (Clock::now() - begin) / duration;
-    if (part >= 4) return memory;
+    if (part >= 4) break;
     if (part == 1) memory.early.values.push_back(TRY(daemon.memory()));
     if (part == 3) memory.late.values.push_back(TRY(daemon.memory()));
   }
+  if (!memory.early.values.empty() && !memory.late.values.empty()) return memory;
+  return failure(ErrorCode::Unavailable, "the daemon's memory was not seen: too little time");
 }
 
 Row count_row(const char* path, std::uint64_t count, std::string note) {
