@@ -211,6 +211,7 @@ Result<> Starter::put_aside(NativeSandbox& sandbox) {
   }
   for (UniqueFd& mount : sandbox.directories.unsafe_mounts)
     TRY(renumber(mount, kFirstKept));
+  if (sandbox.user) TRY(sandbox.user->renumber(kFirstKept));
   if (sandbox.network) TRY(sandbox.network->renumber(kFirstKept));
   if (sandbox.cgroup) TRY(sandbox.cgroup->renumber(kFirstKept));
   return {};
@@ -222,6 +223,7 @@ void Starter::recycle(NativeSandbox sandbox) {
   // The next sandbox needs them where a clone takes them along.
   if (sandbox.cgroup && !sandbox.cgroup->renumber(kFirstOwn)) sandbox.cgroup.reset();
   if (sandbox.network && !sandbox.network->renumber(kFirstOwn)) sandbox.network.reset();
+  if (sandbox.user && !sandbox.user->renumber(kFirstOwn)) sandbox.user.reset();
   if (sandbox.cgroup && used_cgroups_.size() + free_cgroups_.size() < kMostFreePieces) {
     used_cgroups_.push_back(std::move(*sandbox.cgroup));
   }

@@ -2,6 +2,7 @@
 // who lived in it: it is as new once its last process is gone.
 #pragma once
 
+#include "backends/native/kept_descriptors.h"
 #include "backends/native/privilege.h"
 #include "base/result.h"
 #include "base/unique_fd.h"
@@ -14,6 +15,7 @@ class UserNamespace {
   static Result<UserNamespace> create(const HostIds& ids);
 
   [[nodiscard]] int descriptor() const { return namespace_.get(); }
+  Result<> renumber(int least) { return native::renumber(namespace_, least); }
   [[nodiscard]] const HostIds& ids() const { return ids_; }
 
  private:
