@@ -5,11 +5,15 @@ import contextlib
 import http.server
 import json
 import socket
+import ssl
 import sys
+import tempfile
 import threading
 import time
+from pathlib import Path
 
 from daemon_client import UnixConnection, call_over, daemon
+from daemon_grpc_hostile_test import certificates
 from grpc_client import grpc_daemon, wait_until
 from python_packages import install
 from support import Suite, expect, expect_equal
@@ -24,10 +28,15 @@ SECRET = "hunter2-top-secret-value"
 class Collector(http.server.ThreadingHTTPServer):
     """Takes OTLP over HTTP; what is none of it is kept as an error."""
 
-    def __init__(self):
+    def __init__(self, certificate=None, key=None):
         install()
         self.spans, self.errors, self.bodies, self.status = [], [], [], 200
+        self.headers = []
         super().__init__(("127.0.0.1", 0), Receiver)
+        if certificate:
+            context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+            context.load_cert_chain(certificate, key)
+            self.socket = context.wrap_socket(self.socket, server_side=True)
         threading.Thread(target=self.serve_forever, daemon=True).start()
 
     @property
@@ -72,6 +81,7 @@ class Receiver(http.server.BaseHTTPRequestHandler):
         except Exception as error:  # of any kind: the sender is to be blamed
             self.server.errors.append(repr(error))
         self.server.bodies.append(body)
+        self.server.headers.append(self.headers)
         self.send_response(self.server.status)
         self.send_header("Content-Length", "2")
         self.end_headers()
@@ -189,6 +199,33 @@ def a_failing_collector_is_tried_again():
             return spans_figure(one, "sent_total") > 0
         wait_until(arrives, "nothing is sent any more", 60)
         collector.wait_for("GET /v1/tools")
+
+
+@suite.case
+def https_is_proven_and_carries_what_lets_us_in():
+    with tempfile.TemporaryDirectory(prefix="nutshell-spans-") as directory:
+        certificates(directory)
+        place = Path(directory)
+        (place / "headers").write_text(f"Authorization: Bearer {SECRET}\nX-Tenant: a b\n")
+        (place / "headers").chmod(0o600)
+        shown = (place / "localhost.pem", place / "localhost.key")
+        ours = f'headers_file = "{place}/headers"\nauthority = "{place}/ca.pem"\n'
+        with contextlib.closing(Collector(*shown)) as collector, daemon(
+                f'[otlp]\nendpoint = "https://localhost:{collector.server_address[1]}"\n{ours}'
+                ) as one:
+            one.make()
+            collector.wait_for("POST /v1/sandboxes")
+            expect_equal(collector.headers[0]["Authorization"], f"Bearer {SECRET}", "header")
+            expect_equal(collector.headers[0]["X-Tenant"], "a b", "header")
+            said = one.call("GET", "/metrics").body + (one.directory / "log").read_bytes()
+            expect(SECRET.encode() not in said, "what lets us in is told to others")
+        # By an authority that is not ours: nothing is said to it, not even who we are.
+        with contextlib.closing(Collector(*shown)) as stranger, daemon(
+                f'[otlp]\nendpoint = "https://localhost:{stranger.server_address[1]}"\n'
+                f'headers_file = "{place}/headers"\n') as one:
+            one.make()
+            wait_until(lambda: spans_figure(one, "dropped_total"), "nothing was lost", 60)
+            expect_equal((stranger.bodies, stranger.headers), ([], []), "what a stranger heard")
 
 
 if __name__ == "__main__":
