@@ -3,7 +3,7 @@
 
     tests/corpus/corpus_test.py [CASE …]
 
-  NUTSHELL_CORPUS_SEED   the seed of the generated cases; a fresh one, printed, when not set
+  NUTSHELL_CORPUS_SEED   the seed of the generated cases and of the facts taken out; a fresh one, printed, when not set
 """
 import dataclasses
 import os
@@ -18,6 +18,7 @@ sys.path.insert(0, str(HERE.parent / "integration"))
 import generate  # noqa: E402
 import judge  # noqa: E402
 import match  # noqa: E402
+import mutation  # noqa: E402
 import store  # noqa: E402
 from renderer import render  # noqa: E402
 from support import Skip, Suite, expect, repetitions  # noqa: E402
@@ -40,6 +41,10 @@ class Corpus:
             with ThreadPoolExecutor(os.cpu_count()) as pool:
                 cls.rendered = list(zip(cases, pool.map(render, cases)))
         return cls.rendered
+
+
+def fresh_seed():
+    return int(os.environ.get("NUTSHELL_CORPUS_SEED", random.SystemRandom().getrandbits(32)))
 
 
 def saving(pairs):
@@ -115,6 +120,19 @@ def no_fact_is_lost_or_invented_and_nothing_grows():
 
 
 @suite.case
+def the_judge_notices_each_fact_that_is_taken_out():
+    seed, most = fresh_seed(), repetitions(1, 4, 10 ** 6)
+    chosen, missed, tried = random.Random(seed), [], 0
+    for case, rendering in Corpus.all():
+        found, count = mutation.missed(case, rendering, chosen, most)
+        missed += [f"{case}: {text[:200]}" for text in found]
+        tried += count
+    print(f"  seed {seed}, {tried} times")
+    expect(tried >= len(Corpus.all()), f"only {tried} tried")
+    expect(not missed, f"{len(missed)} of {tried} go unnoticed: " + "; ".join(missed[:SHOWN]))
+
+
+@suite.case
 def the_saving_is_what_it_is_for():
     families, everything, without_logs = {}, [], []
     for case, rendering in Corpus.all():
@@ -142,7 +160,7 @@ def the_estimate_is_near_the_real_count():
 
 @suite.case
 def generated_cases_lose_nothing_either():
-    seed = int(os.environ.get("NUTSHELL_CORPUS_SEED", random.SystemRandom().getrandbits(32)))
+    seed = fresh_seed()
     print(f"  seed {seed}")
     rendered = [(case, render(case)) for case in generate.cases(seed, repetitions(8, 40, 300))]
     if not rendered:

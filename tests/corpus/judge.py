@@ -6,6 +6,8 @@ import match
 
 STATUS_LINE = 12  # tokens it may cost
 FRAMES = {"File", "line", "module", "lld"}  # of Python's places, and the name of the program that speaks
+TIMES = re.compile(r" \(×\d+\)$")  # equal lines, said once
+CLEANED = re.compile(r"[\r\b\0\ufffd]")  # progress that writes over itself, and what is no text
 LEFT_OUT = re.compile(r"\(left out: [^()\n]*\)")
 
 
@@ -36,6 +38,7 @@ def problems(case, rendering):
         found.append(f"{rendering.tokens} tokens for {rendering.raw_tokens}")
     if rendering.omitted and f"recall {rendering.recall_id}" not in rendering.text:
         found.append("leaves something out and does not say how to see it")
+    found += [f"not as printed: {line!r}" for line in changed_lines(case, rendering)]
     return found + [f"left out unsaid: {word!r}" for word in unsaid(case, rendering)] + wrong_notes(case, rendering)
 
 
@@ -51,6 +54,15 @@ def words(text):
 def unsaid(case, rendering):
     """Words of the output that are gone although nothing is said to be left out."""
     return [] if rendering.omitted else sorted(words(raw_text(case)) - words(rendering.text) - FRAMES)[:3]
+
+
+def changed_lines(case, rendering):
+    """Of an output that is shown whole, the lines that are not shown as they were printed."""
+    if rendering.parser != "whole":
+        return []
+    shown = {TIMES.sub("", line).strip() for line in match.plain(rendering.text).split("\n")}
+    return [line for line in match.plain(raw_text(case)).split("\n")
+            if line.strip() and line.strip() not in shown and not CLEANED.search(line)][:3]
 
 
 def wrong_notes(case, rendering):

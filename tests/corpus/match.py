@@ -30,7 +30,7 @@ BLANKS = re.compile(r"[ \t\u00a0]+")
 PLACE_LIST = re.compile(r"(?<![\w./+@-])((?:[\w.+@-]*/)*[\w+@-][\w.+@-]*\.[A-Za-z]\w*):"
                         r"(\d+(?::\d+)?(?: \d+:\d+)*)(?![\w.])")
 COUNT = re.compile(r"(?<![\w.:/-])(\d+) (passed|failed|errors?|warnings?|skipped|failures?|tests|ignored)\b")
-ANY_PLACE = re.compile(r"[\w/-]\.\w+[:(]\d+|^ ?\d+[:-]")
+ANY_PLACE = re.compile(r"[\w/-]\.\w+[:(]\d+|^ ?\d+[:-]|^[\w./@+-]+:\d+:")
 MOST_LINES_OF_MESSAGE = 3  # a tool may break it
 LINES_BEFORE, LINES_BEHIND = 1, 2  # where its place may stand besides
 ANSI = re.compile(r"\x1b\[[0-9;?]*[A-Za-z]|\x1b\][^\x07]*\x07")
@@ -42,6 +42,11 @@ def plain(text):
 
 def has_word(text, wanted):
     """WANTED in TEXT, not as a part of a longer word or number."""
+    return first_word(text, wanted) >= 0
+
+
+def first_word(text, wanted):
+    """Where WANTED stands in TEXT for the first time, as whole words; -1 when nowhere."""
     wanted = plain(wanted).strip()
     start = text.find(wanted)
     while start >= 0:
@@ -49,9 +54,9 @@ def has_word(text, wanted):
         is_open = start == 0 or not (is_letter(text[start - 1]) and is_letter(wanted[0]))
         is_closed = end == len(text) or not (is_letter(text[end]) and is_letter(wanted[-1]))
         if is_open and is_closed:
-            return True
+            return start
         start = text.find(wanted, start + 1)
-    return False
+    return -1
 
 
 def is_letter(character):
@@ -86,14 +91,14 @@ class Text:
         return self.holds_message(fact)
 
     def holds_message(self, fact):
-        """The place stands on the message's line, or on one of the few that tell more of it."""
+        """The place stands on the line where the message begins, or on one of the few that tell more of it."""
         message, place = fact["message"], (fact["file"], fact["line"], fact["column"])
         first = plain(message).split(" ")[0]
         for start in range(len(self.lines)):
             if first not in self.lines[start]:
                 continue
             for end in range(start + 1, start + 1 + MOST_LINES_OF_MESSAGE):
-                if has_word(BLANKS.sub(" ", " ".join(self.lines[start:end])), message):
+                if 0 <= first_word(BLANKS.sub(" ", " ".join(self.lines[start:end])), message) < len(self.lines[start]):
                     near = self.lines_of_place(start, end)
                     if any(self.line_holds_place(at, *place) for at in near):
                         return True
@@ -127,7 +132,7 @@ class Text:
             return True
         if not column and re.match(rf"{line}[:-]", self.lines[at]):  # ripgrep's, below its file
             return self.heading_above(at).removeprefix("./") == file
-        if self.indented[at][:1].strip() or not re.search(rf"(?<![\d:]){line}{comma}", self.indented[at]):
+        if self.indented[at][:1].strip() or not re.match(rf"\s+{among}{line}{comma}(?!\w)", self.indented[at]):
             return False
         heading = next((row for row in reversed(self.indented[:at]) if row[:1].strip()), "")
         return re.match(re.escape(file) + r"(?![\w/.-])", heading) is not None
@@ -167,12 +172,18 @@ def lost(facts, text):
 
 
 def apart(facts, text):
-    """Facts whose strings all stand in TEXT, but not together: between the names of other facts."""
+    """Facts whose strings all stand in TEXT, but not together: behind the fact's name, before another's string."""
     whole, counts = plain(text), collections.Counter(one for fact in facts for one in set(names_of(fact)))
-    names = [next((one for one in names_of(fact) if counts[one] == 1), None) for fact in facts]
-    found = sorted((at, name) for name in set(filter(None, names)) for at in places_of(whole, name))
-    return [fact for fact, name in zip(facts, names) if name and not any(
-        has_all(block, fact["all"]) for block in blocks(whole, found, name))]
+    own = [[one for one in names_of(fact) if counts[one] == 1] for fact in facts]
+    found = sorted((at, index, one) for index, strings in enumerate(own) for one in strings
+                   if one == strings[0] or is_telling(one) for at in places_of(whole, one))
+    return [fact for index, fact in enumerate(facts) if own[index] and
+            not any(has_all(block, fact["all"]) for block in blocks(whole, found, index, own[index][0]))]
+
+
+def is_telling(string):
+    """Longer than a count, a column or a status, which say something else too."""
+    return len(string) > 3
 
 
 def names_of(fact):
@@ -180,14 +191,18 @@ def names_of(fact):
     return [one for one in fact.get("all", []) if isinstance(one, str)] if len(fact.get("all", [])) > 1 else []
 
 
-def blocks(text, found, name):
-    """For each time the name is said: from its line, or the name before it, to the next that is another's."""
-    for index, (at, other) in enumerate(found):
-        if other != name:
+def blocks(text, found, owner, name):
+    """For each time the fact is named: from its line to the next string of another's.
+
+    On a line that has another's string before the name, each begins with its name.
+    """
+    for index, (at, _, one) in enumerate(found):
+        if one != name:
             continue
-        before = max((end for end, one in found[:index] if one != name), default=0)
-        behind = next((start for start, one in found[index + 1:] if one != name), len(text))
-        yield text[max(before, text.rfind("\n", 0, at)):behind].replace("\n", " ")
+        line = text.rfind("\n", 0, at) + 1
+        begin = at if any(start >= line and whose != owner for start, whose, _ in found[:index]) else line
+        behind = next((start for start, whose, _ in found[index + 1:] if whose != owner), len(text))
+        yield text[begin:behind].replace("\n", " ")
 
 
 def places_of(text, wanted):

@@ -1,0 +1,136 @@
+"""Takes facts out of a rendering, or puts them in the wrong place; the judge has to notice each time.
+
+  drop a line        on which a place, a path, a change, a state, a commit or a row stands
+  drop a string      of a failing test or a total: every line that says it
+  change a number    the line of a place
+  exchange           the values of two failing tests, the messages of two places
+
+None of them asks the oracle where a fact stands: they look for its words only.
+"""
+import dataclasses
+import re
+
+import judge
+import match
+
+SINGLE = ("message", "path", "change", "state", "commit", "cells")  # said once, on one line
+MOST_TRIES = 60  # lines of a large text that may be the one
+
+
+def missed(case, rendering, chosen, most):
+    """What the judge does not notice, in words, and how many were tried; MOST facts of the case are taken."""
+    trial = Trial(case, rendering)
+    facts = list(case.facts)
+    chosen.shuffle(facts)
+    found, tried = [], 0
+    for fact in facts[:most]:
+        for kind in (drop_line, drop_string, change_number, exchange):
+            outcome = kind(trial, fact, chosen)
+            tried += outcome is not None
+            if outcome is False:
+                found.append(f"{kind.__name__} {fact}")
+    return found, tried
+
+
+class Trial:
+    """A case and its rendering, and whether the judge sees a fact of it missing in another text."""
+
+    def __init__(self, case, rendering):
+        self.case, self.rendering = case, rendering
+        self.lines = rendering.text.split("\n")
+        self.plain = [match.plain(line) for line in self.lines]
+
+    def notices(self, text, fact):
+        if match.lost([fact], text):
+            return True
+        other = dataclasses.replace(self.rendering, text=text)
+        if self.rendering.parser != "whole" and fact in match.apart(self.case.facts, text):
+            return True
+        return bool(judge.unsaid(self.case, other) or judge.changed_lines(self.case, other))
+
+    def lines_with(self, word):
+        return [at for at, line in enumerate(self.plain) if match.has_word(line, word)]
+
+    def without(self, dropped):
+        return "\n".join(line for at, line in enumerate(self.lines) if at not in dropped)
+
+
+def strings_of(fact):
+    return [[one] if isinstance(one, str) else one for one in fact.get("all", []) + fact.get("row", [])]
+
+
+def words_of(fact):
+    """What the line of a fact has to have, the most telling first; numbers and names alike."""
+    if "message" in fact:
+        given = [str(fact["line"]), fact["message"]]
+    elif "path" in fact:
+        given = [fact["path"].rstrip("/").split("/")[-1].split(".")[0]]
+    elif "cells" in fact:
+        given = [value if isinstance(value, str) else value["first"] for value in fact["cells"].values()]
+    else:
+        given = [str(part) for kind in ("change", "state", "commit") for part in fact.get(kind, [])]
+    return {word for text in given for word in re.findall(r"\w+", match.plain(text))}
+
+
+def drop_line(trial, fact, _):
+    """A fact that is said once hangs on a line. One that is listed twice may hang on none."""
+    if not any(kind in fact for kind in SINGLE) or trial.case.facts.count(fact) > 1:
+        return None
+    places = {word: trial.lines_with(word) for word in words_of(fact)}
+    tries = list(dict.fromkeys(at for word in sorted(places, key=lambda word: len(places[word])) for at in places[word]))
+    return any(trial.notices(trial.without({at}), fact) for at in tries[:MOST_TRIES])
+
+
+def drop_string(trial, fact, chosen):
+    groups = strings_of(fact)
+    if not groups:
+        return None
+    group = chosen.choice(groups)
+    dropped = {at for word in group for at, line in enumerate(trial.plain) if match.plain(word).strip() in line}
+    return trial.notices(trial.without(dropped), fact) if dropped else None
+
+
+def change_number(trial, fact, _):
+    """Every mention of the line's number becomes another: the place is a wrong one then."""
+    if "message" not in fact:
+        return None
+    other = str(fact["line"] + 70000)
+    text = re.sub(rf"(?<![\w.]){fact['line']}(?!\w)", other, trial.rendering.text)
+    return trial.notices(text, fact) if text != trial.rendering.text else None
+
+
+def exchange(trial, fact, chosen):
+    """Of two facts that have the same shape, one part; what is said twice is exchanged everywhere."""
+    if trial.rendering.parser == "whole":
+        return None
+    if "message" in fact:
+        return exchange_messages(trial, fact, chosen)
+    own = match.names_of(fact)
+    others = [other for other in trial.case.facts if other is not fact and len(match.names_of(other)) == len(own) > 1]
+    if not others:
+        return None
+    other = match.names_of(chosen.choice(others))
+    pair = [(one, two) for one, two in zip(own, other) if one != two]
+    if len(pair) < 2 or pair[-1][0] in pair[-1][1] or pair[-1][1] in pair[-1][0]:
+        return None  # they differ by their names alone, or cannot be told apart
+    text = swap(trial.rendering.text, *pair[-1])
+    return trial.notices(text, fact) if text != trial.rendering.text else None
+
+
+def exchange_messages(trial, fact, chosen):
+    facts = trial.case.facts
+    others = [other for other in facts if "message" in other and other["message"] not in fact["message"]
+              and fact["message"] not in other["message"]]
+    if not others:
+        return None
+    other = chosen.choice(others)
+    if {**fact, "message": other["message"]} in facts:
+        return None  # both are true of the place
+    text = swap(trial.rendering.text, fact["message"], other["message"])
+    return trial.notices(text, fact) if text != trial.rendering.text else None
+
+
+def swap(text, one, two):
+    def word(string):
+        return rf"(?<!\w){re.escape(string)}(?!\w)"
+    return re.sub(f"{word(one)}|{word(two)}", lambda found: two if found.group() == one else one, text)
