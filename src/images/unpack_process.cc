@@ -2,6 +2,7 @@
 
 #include <fcntl.h>
 #include <fmt/format.h>
+#include <poll.h>
 #include <signal.h>
 #include <spawn.h>
 #include <sys/syscall.h>
@@ -118,11 +119,13 @@ Result<Unpacked> unpack_stream(const Unpacking& order, const ArchiveWriter& writ
   bytes.read.reset();
   answer.write.reset();
   auto written = write(bytes.write.get());
+  // If nobody reads any more the unpacker has left early, and what it says is the reason.
+  pollfd reader{bytes.write.get(), 0, 0};
+  const bool has_left = ::poll(&reader, 1, 0) == 1 && (reader.revents & POLLERR) != 0;
   bytes.write.reset();
-  // Half an archive may be sound to the unpacker, so its word counts only if all was written. If
-  // it left early, what it says is the reason.
   auto report = finish(std::move(child), std::move(answer.read));
-  if (!written && report) return Failure(std::move(written).error());
+  // Half an archive may be sound to the unpacker: its word counts only if all was written.
+  if (!written && (report || !has_left)) return Failure(std::move(written).error());
   return report;
 }
 

@@ -17,7 +17,7 @@ def check_both_ways(where):
         expect_equal(ended.status, 0, f"import from {where.backend}: {ended!r}")
         ended = call("run", "--image", "theirs", "--", "sh", "-c", "echo native $((1+1))")
         expect_equal(ended.stdout, b"native 2\n", f"an image of {where.backend} here: {ended!r}")
-        expect_refusal(call("image", "import", f"{where.backend}:no-such-image"), "no such image")
+        expect_refusal(call("image", "import", f"{where.backend}:no-such-image"), "no-such-image")
         app = Image(layer(*shell_entries(), entry("etc/who", b"stored\n")),
                     environment=["GREETING=hello"])
         path = write_archive(place / "app.tar", app.saved_files("app:7"))
@@ -27,7 +27,7 @@ def check_both_ways(where):
                          "cat /etc/who; echo $GREETING")
             expect_equal(ended.stdout, b"stored\nhello\n", f"run on {where.backend}: {ended!r}")
         ids = [image for image in where.ask("GET", "/images/json")[1]
-               if any("nutshell-image:" in tag for tag in image.get("RepoTags") or [])]
+               if any("nutshell-image/" in tag for tag in image.get("RepoTags") or [])]
         expect_equal(len(ids), 1, "images that the engine was given")
         where.ask("DELETE", "/images/" + ids[0]["Id"] + "?force=1")
 

@@ -24,7 +24,9 @@ namespace {
 constexpr std::chrono::seconds kSaveSilence{300};
 
 constexpr std::chrono::seconds kLoadTime{600};
-constexpr const char* kRepository = "nutshell-image";
+// With a registry in front, because engines complete shorter names in different ways, and without a
+// tag, because podman 4 takes none here.
+constexpr const char* kRepository = "localhost/nutshell-image/";
 
 // A root file system as an archive, written by a thread while it is sent.
 class RootArchive {
@@ -68,14 +70,13 @@ class RootArchive {
   std::jthread writer_;
 };
 
-Result<> send_root(EngineClient& engine, const std::string& root, const std::string& tag) {
+Result<> send_root(EngineClient& engine, const std::string& root, const std::string& name) {
   const auto archive = TRY(RootArchive::open(root));
-  TRY(engine.upload(
-      {.method = "POST",
-       .path = fmt::format("/images/create?fromSrc=-&repo={}&tag={}", kRepository, tag),
-       .type = "application/x-tar",
-       .time = kLoadTime},
-      [&](std::size_t most) { return archive->read(most); }));
+  TRY(engine.upload({.method = "POST",
+                     .path = "/images/create?fromSrc=-&repo=" + http::percent_encode(name),
+                     .type = "application/x-tar",
+                     .time = kLoadTime},
+                    [&](std::size_t most) { return archive->read(most); }));
   return {};
 }
 
@@ -85,16 +86,16 @@ Result<ImageFacts> load_stored_image(EngineClient& engine, const std::string& im
                                      const std::function<void(const std::string&)>& show_progress) {
   const images::ImageStore store = TRY(images::ImageStore::open());
   const images::StoredImage stored = TRY(store.find(image));
-  const std::string tag = stored.id.substr(0, 32);
-  const std::string name = fmt::format("{}:{}", kRepository, tag);
+  const std::string name = kRepository + stored.id.substr(0, 32);
   auto facts = inspect_image(engine, name);
   if (!facts && facts.error().code == ErrorCode::NotFound) {
     const UniqueFd held = TRY(images::hold_root(store.root(stored.id)));
     if (show_progress) show_progress(fmt::format("giving {} to the engine", image));
-    auto sent = send_root(engine, store.root(stored.id).native(), tag);
+    auto sent = send_root(engine, store.root(stored.id).native(), name);
     if (show_progress) show_progress("");
     if (!sent) return while_doing(fmt::format("give {} to the engine", image), sent.error());
     facts = inspect_image(engine, name);
+    if (!facts) return failure(ErrorCode::Unavailable, "the engine took the image and lacks it");
   }
   if (facts) facts->environment = stored.environment;
   return facts;
