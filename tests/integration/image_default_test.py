@@ -36,6 +36,8 @@ TOOLS = {
 
 @suite.case
 def the_default_image_has_its_tools():
+    if os.environ.get("NUTSHELL_SHORT") and os.geteuid() == 0:
+        raise Skip("in short it is made once, by the plain user")
     with scratch() as place:
         os.environ["NUTSHELL_IMAGE_DIR"] = str(place / "images")
         try:
