@@ -229,6 +229,17 @@ def several_sandboxes_are_the_clients_own():
 # Long work --------------------------------------------------------------------------------------
 
 @suite.case
+def same_output_is_said_again_only_when_asked_to():
+    lines = {"command": "seq -f 'number %g of many lines' 1 3000"}
+    for flags, is_pointed_to in (((), True), (("--repeat-output",), False)):
+        with client(*flags) as server:
+            first, second = server.text("bash", **lines), server.text("bash", **lines)
+            expect_equal("unchanged since" in second, is_pointed_to, f"{flags}: {second[:200]}")
+            if not is_pointed_to:
+                expect_equal(second.splitlines()[1:3], first.splitlines()[1:3], "the same again")
+
+
+@suite.case
 def cancelled_call_kills_the_whole_tree():
     with client() as server:
         token = random_token()
