@@ -236,9 +236,10 @@ Result<> Sandboxes::pass_time_left(const std::string& id, const std::string& bac
   return where->set_time_left(id, left + ground_.options.life_grace);
 }
 
-void Sandboxes::pass_deadlines() {
-  const auto due = ground_.table.those(
-      [](const Held& held) { return held.is_deadline_new && !held.tenant.empty(); });
+void Sandboxes::pass_deadlines(const std::string& backend) {
+  const auto due = ground_.table.those([&backend](const Held& held) {
+    return held.spec.backend == backend && held.is_deadline_new && !held.tenant.empty();
+  });
   for (const Held& held : due) {
     const bool is_paused = held.state == SandboxState::Paused;
     const auto passed =
@@ -308,7 +309,7 @@ Result<> Sandboxes::hand_out(const std::string& id, const std::string& tenant,
   return noted;
 }
 
-void Sandboxes::expire() {
+void Sandboxes::expire(const std::string& backend) {
   const auto now = Clock::now();
   const auto is_over = [now](const Held& held) { return !held.op.empty() && now >= held.deadline; };
   const auto is_idle = [now](const Held& held) {
@@ -316,7 +317,8 @@ void Sandboxes::expire() {
            now - held.last_used >= held.spec.idle_timeout;
   };
   const auto ended = ground_.table.those([&](const Held& held) {
-    if (held.tenant.empty() || held.state == SandboxState::Paused) return false;
+    if (held.spec.backend != backend || held.tenant.empty() || held.state == SandboxState::Paused)
+      return false;
     return is_over(held) || is_idle(held);
   });
   // What cannot be ended now is tried again at the next tick.

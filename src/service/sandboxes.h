@@ -67,12 +67,13 @@ class Sandboxes {
 
   // At the start: what runs is adopted, what was half done is undone. Gives words for what was.
   Result<std::vector<std::string>> adopt();
+  // Each for the sandboxes of one backend: another one that does not answer holds up nobody.
   // What runs now: sandboxes that are gone are let go, those of others are adopted.
-  void reconcile();
+  void reconcile(const std::string& backend);
   // Ends what has reached its ttl or idle timeout.
-  void expire();
-  // Tells the backends of deadlines that are new, so that they hold without us.
-  void pass_deadlines();
+  void expire(const std::string& backend);
+  // Tells the backend of deadlines that are new, so that they hold without us.
+  void pass_deadlines(const std::string& backend);
 
  private:
   Result<std::string> start(const Order& order, SandboxRow& row, Held& held);
@@ -84,6 +85,7 @@ class Sandboxes {
   Result<> stop(const std::string& backend, const std::string& id);
   void tell_why(const Held& held, const std::string& why);
   void let_go(const std::string& id, const std::string& why);
+  Result<std::vector<SandboxStatus>> list_of(const std::string& backend);
   void adopt_row(const SandboxRow& row, const SandboxStatus& status);
   Result<std::string> settle_row(const SandboxRow& row, const SandboxStatus* status);
   void adopt_foreign(const SandboxStatus& status);

@@ -144,9 +144,17 @@ Result<std::vector<std::string>> Sandboxes::adopt() {
   return said;
 }
 
-void Sandboxes::reconcile() {
+Result<std::vector<SandboxStatus>> Sandboxes::list_of(const std::string& backend) {
+  auto lane = ground_.lanes.take();
+  auto statuses = TRY(TRY(lane->backend(backend))->list());
+  for (SandboxStatus& status : statuses)
+    status.spec.backend = backend;
+  return statuses;
+}
+
+void Sandboxes::reconcile(const std::string& backend) {
   const auto asked = Clock::now();
-  const auto statuses = ground_.lanes.take()->list();
+  const auto statuses = list_of(backend);
   if (!statuses) return;  // a backend that does not answer has lost nothing yet
   std::set<std::string> living;
   std::vector<const SandboxStatus*> unknown;
@@ -156,7 +164,8 @@ void Sandboxes::reconcile() {
     if (!is_ours && !ground_.table.copy_of(status.id)) unknown.push_back(&status);
   }
   for (const Held& held : ground_.table.all()) {
-    if (living.contains(held.id) || held.listed_after >= asked) continue;
+    if (held.spec.backend != backend || living.contains(held.id) || held.listed_after >= asked)
+      continue;
     const bool was_over = !held.op.empty() && !held.tenant.empty() && asked >= held.deadline;
     let_go(held.id, was_over ? "ttl" : kEndedByItself);
   }

@@ -66,31 +66,45 @@ Result<> Service::Parts::start() {
   // What earlier lives left behind.
   for (const std::string& what : lanes.take()->sweep(SweepMode::Remove).removed)
     options.notice("removed " + what);
-  clock = std::jthread([this](const std::stop_token& stop) { tick(stop); });
+  clocks.emplace_back([this](const std::stop_token& stop) { tick(stop); });
+  for (const BackendEntry& entry : backend_registry()) {
+    clocks.emplace_back(
+        [this, name = entry.name](const std::stop_token& stop) { tend_backend(name, stop); });
+  }
   return {};
 }
 
 void Service::Parts::tick(const std::stop_token& stop) {
   std::mutex mutex;
   std::condition_variable_any never;
-  auto reconciled = Clock::now();
   auto forgotten = Clock::now();
   while (!stop.stop_requested()) {
     std::unique_lock lock(mutex);
     never.wait_for(lock, stop, options.tick, [] { return false; });
     if (stop.stop_requested()) return;
-    sandboxes.expire();
-    sandboxes.pass_deadlines();
     sessions.tend();
     pools.trim();
-    if (Clock::now() - reconciled > kReconcile) {
-      sandboxes.reconcile();
-      reconciled = Clock::now();
-    }
     if (Clock::now() - forgotten > kForget) {
       detached.forget_old();
       idempotency.forget_old();
       forgotten = Clock::now();
+    }
+  }
+}
+
+void Service::Parts::tend_backend(const std::string& backend, const std::stop_token& stop) {
+  std::mutex mutex;
+  std::condition_variable_any never;
+  auto reconciled = Clock::now();
+  while (!stop.stop_requested()) {
+    std::unique_lock lock(mutex);
+    never.wait_for(lock, stop, options.tick, [] { return false; });
+    if (stop.stop_requested()) return;
+    sandboxes.expire(backend);
+    sandboxes.pass_deadlines(backend);
+    if (Clock::now() - reconciled > kReconcile) {
+      sandboxes.reconcile(backend);
+      reconciled = Clock::now();
     }
   }
 }

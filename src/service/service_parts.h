@@ -32,6 +32,7 @@ struct Service::Parts {
   void note_end(const Held& held, const std::string& why);
   void remember_why(const Held& held);
   void tick(const std::stop_token& stop);
+  void tend_backend(const std::string& backend, const std::stop_token& stop);
   Result<> start();
   // Work that is under way; refused once the service is being drained.
   class Work {
@@ -69,7 +70,7 @@ struct Service::Parts {
   std::condition_variable work_done;
   std::uint32_t work = 0;
   bool is_draining = false;
-  std::jthread clock;  // last
+  std::vector<std::jthread> clocks;  // last: one for each backend, and one for the rest
 };
 
 // A caller that may not name files of the host does not.

@@ -6,13 +6,16 @@ import json
 import os
 import signal
 import socket
+import subprocess
 import sys
 import threading
 import time
 
-from engines import IMAGE, engine, flags, shell
-from support import (Skip, Suite, call, create, expect, expect_equal, expect_outcome, expect_refusal,
-                     is_listed, repetitions, sandbox, scratch, start, wait_until)
+from daemon_client import daemon
+from engines import ENGINE, IMAGE, Engine, engine, flags, shell
+from support import (Failed, Skip, Suite, call, create, destroy_all, expect, expect_equal,
+                     expect_outcome, expect_refusal, is_listed, repetitions, sandbox, scratch, start,
+                     wait_until)
 
 suite = Suite()
 
@@ -46,6 +49,143 @@ def restarted_engine_ends_its_sandboxes_and_goes_on():
     expect_outcome(shell(where, "exit 5"), "exited", 5)
     gone = wait_until(lambda: f"nutshell-{made}" not in where.containers(), 20)
     expect(gone, f"left: {where.containers()}")
+
+
+def words_for(verb, where, made, directory):
+    return {"create": ["create", *flags(where)],
+            "run": ["run", *flags(where), "--", "sleep", "3"],
+            "exec": ["exec", made, "--", "sleep", "3"],
+            "cp": ["cp", f"{directory}/big", f"{made}:/workspace/big"],
+            "destroy": ["destroy", made]}[verb]
+
+
+def expect_clean(where, what):
+    """Whatever there is can be ended, nothing is left, and the engine is of use again."""
+    expect_outcome(shell(where, "exit 5"), "exited", 5)
+    destroy_all()
+    expect(wait_until(lambda: not left_by_us(where), 30), f"{what}: left {where.containers()}")
+
+
+def left_by_us(where):
+    """One that filled a volume when its engine ended stays until it is old: gc ends it then."""
+    return [name for name in where.containers()
+            if name.startswith("nutshell-") and not name.startswith("nutshell-fill-")]
+
+
+def disturb(where, verb, delay, trouble):
+    """Trouble comes while the command is under way; it ends all the same, in one of two ways."""
+    with scratch() as directory:
+        (directory / "big").write_bytes(os.urandom(1 << 20) * 64)
+        made = create(*flags(where)) if verb not in ("create", "run") else ""
+        process = start(*words_for(verb, where, made, directory))
+        time.sleep(delay)
+        trouble()
+        try:
+            _, error = process.communicate(timeout=90)
+        except subprocess.TimeoutExpired:
+            process.kill()
+            raise Failed(f"{verb} after {delay} s: it does not end") from None
+        status, words = process.returncode, error.decode(errors="replace")
+        expect(status == 0 or status == 125 and words.startswith("nutshell: "),
+               f"{verb} after {delay} s: status {status}, {words[-200:]}")
+        expect_clean(where, f"{verb} after {delay} s")
+
+
+@suite.case
+def engine_restarted_in_the_middle():
+    where = engine()
+    moments = repetitions([0.15], [0.05, 0.25], [0.02, 0.05, 0.1, 0.2, 0.4, 0.8])
+    for verb in repetitions(["create", "cp"], ["create", "run", "exec", "cp", "destroy"],
+                            ["create", "run", "exec", "cp", "destroy"]):
+        for delay in moments:
+            disturb(where, verb, delay, where.restart)
+
+
+@suite.case
+def engine_frozen_in_the_middle():
+    """For a while; what was begun goes on."""
+    where = engine()
+
+    def freeze():
+        os.kill(where.pid(), signal.SIGSTOP)
+        time.sleep(1.5)
+        os.kill(where.pid(), signal.SIGCONT)
+
+    for verb in repetitions(["create", "destroy"], ["create", "run", "exec", "cp", "destroy"],
+                            ["create", "run", "exec", "cp", "destroy"]):
+        disturb(where, verb, 0.1, freeze)
+
+
+@suite.case
+def frozen_engine_holds_up_nobody_else():
+    """A daemon with sandboxes of an engine that does not answer, and with native ones."""
+    where = engine()
+    with daemon() as one:
+        contained = one.make(backend="docker", image=IMAGE)
+        native = one.make(idle_timeout_ms=3000)
+        stays = one.make()
+        os.kill(where.pid(), signal.SIGSTOP)
+        try:
+            expect_equal(one.execute(stays, "echo", "on")["stdout"], "on\n", "a native one")
+            began = time.monotonic()
+            # It has a connection: the engine is not asked.
+            gone = wait_until(lambda: one.call("GET", f"/v1/sandboxes/{native}").status == 404, 20)
+            took = time.monotonic() - began
+            expect(gone and took < 8, f"an idle timeout of 3 s took {took:.1f} s")
+        finally:
+            os.kill(where.pid(), signal.SIGCONT)
+        expect_equal(one.execute(contained, "echo", "on")["stdout"], "on\n", "after the thaw")
+
+
+@suite.case
+def full_disk_is_an_error_and_no_more():
+    """The engine's data on a small file system of their own."""
+    engine()  # it can run here at all
+    with scratch() as directory:
+        subprocess.run(["mount", "-t", "tmpfs", "-o", "size=192m", "none", directory], check=True)
+        before = os.environ.get("NUTSHELL_ENGINE_DIR")
+        os.environ["NUTSHELL_ENGINE_DIR"] = str(directory)
+        where = None
+        try:
+            where = Engine("docker")
+            where.use()
+            expect_outcome(shell(where, "exit 5"), "exited", 5)
+            with contextlib.suppress(OSError), open(directory / "filler", "wb") as filler:
+                while True:
+                    filler.write(bytes(1 << 16))
+                    filler.flush()
+            ended = call("run", *flags(where), "--", "true")
+            expect(ended.status == 125 and b"no space" in ended.stderr.lower(), f"{ended!r}")
+            (directory / "filler").unlink()
+            expect_clean(where, "a full disk")
+        finally:
+            if where:
+                subprocess.run([ENGINE, "stop", "docker"], check=False, timeout=60,
+                               capture_output=True)
+            os.environ.pop("NUTSHELL_ENGINE_DIR")
+            if before:
+                os.environ["NUTSHELL_ENGINE_DIR"] = before
+            subprocess.run(["umount", "-l", directory], check=False)
+
+
+@suite.case
+def gc_takes_what_filled_a_volume_and_was_forgotten():
+    if not repetitions(0, 0, 1):
+        raise Skip("it has to be a minute old")
+    where = engine()
+    for name in ("nutshell-fill-forgotten", "somebody-elses-fill"):
+        where.ask("POST", f"/containers/create?name={name}",
+                  {"Image": IMAGE, "Cmd": ["true"], "Labels": {"nutshell.init": "x"}})
+    try:
+        expect_equal(call("gc").status, 0, "gc")
+        expect("nutshell-fill-forgotten" in where.containers(), "it took one that is at work")
+        time.sleep(62)
+        expect_equal(call("gc").status, 0, "gc")
+        expect("nutshell-fill-forgotten" not in where.containers(), "it is still there")
+        expect("somebody-elses-fill" in where.containers(), "it took what is not ours")
+    finally:
+        for name in ("nutshell-fill-forgotten", "somebody-elses-fill"):
+            where.ask("DELETE", f"/containers/{name}?force=1")
 
 
 @contextlib.contextmanager
@@ -147,8 +287,31 @@ def many_at_once():
     for thread in threads:
         thread.join()
     expect_equal(sorted(results), sorted(number % 100 for number in range(count)), "exit codes")
-    expect(not any(name.startswith("nutshell-") for name in where.containers()),
-           f"left: {where.containers()}")
+    expect(not left_by_us(where), f"left: {where.containers()}")
+
+
+@suite.case
+def many_alive_at_once():
+    where = engine()
+    count = repetitions(6, 12, 100)
+    made = []
+    gate = threading.Semaphore(8)
+
+    def one(number):
+        with gate:
+            id = create(*flags(where, "--memory", "64m"))
+            text = call("exec", id, "--", "echo", str(number)).stdout
+            made.append((id, text == b"%d\n" % number))
+
+    threads = [threading.Thread(target=one, args=(number,)) for number in range(count)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    expect_equal(sum(is_right for _, is_right in made), count, "right answers")
+    listed = call("list", "-q").stdout.decode().split()
+    expect(set(listed) >= {id for id, _ in made}, f"listed: {len(listed)} of {count}")
+    expect_clean(where, "many")
 
 
 if __name__ == "__main__":

@@ -22,6 +22,7 @@ constexpr std::size_t kHashLetters = 16;
 constexpr const char* kPassingName = ".whole";
 constexpr const char* kProgramName = "nutshell-init";
 constexpr const char* kPrefix = "nutshell-init-";
+constexpr const char* kFillerPrefix = "nutshell-fill-";
 
 struct TarEntry {
   std::string name;
@@ -97,7 +98,7 @@ Result<> InitVolume::ensure(EngineClient& engine, const std::string& image) cons
 Result<> InitVolume::fill(EngineClient& engine, const std::string& image) const {
   const Json volume = {{"Name", name_}, {"Labels", {{kInitLabel, name_}}}};
   TRY(engine.call({.method = "POST", .path = "/volumes/create", .body = volume.dump()}));
-  const std::string filler = "nutshell-fill-" + random_id(12);
+  const std::string filler = kFillerPrefix + random_id(12);
   TRY(engine.call({.method = "POST",
                    .path = "/containers/create?name=" + filler,
                    .body = filler_body(name_, image),
@@ -114,7 +115,32 @@ Result<> InitVolume::fill(EngineClient& engine, const std::string& image) const 
   return {};
 }
 
+namespace {
+
+// Of whoever was killed, or lost his engine, while he filled a volume.
+void sweep_fillers(EngineClient& engine, SweepMode mode, SweepReport& report) {
+  const std::string filters = Json{{"label", {kInitLabel}}, {"status", {"created"}}}.dump();
+  const auto answer =
+      engine.call({.path = "/containers/json?all=1&filters=" + http::percent_encode(filters)});
+  const auto found = answer ? parse_json(answer->body) : Result<Json>(Json());
+  if (!found || !found->is_array()) return;
+  for (const Json& container : *found) {
+    const auto names = texts_of(container, "Names");
+    const std::string name = names.empty() ? std::string() : names.front();
+    const std::string bare = name.starts_with('/') ? name.substr(1) : name;
+    const std::chrono::milliseconds made_at = std::chrono::seconds(number_of(container, "Created"));
+    if (!bare.starts_with(kFillerPrefix) || milliseconds_now() < made_at + kStartTime) continue;
+    if (mode == SweepMode::Remove &&
+        !engine.call({.method = "DELETE", .path = "/containers/" + bare + "?force=1"}))
+      continue;  // somebody else was faster
+    report.removed.push_back(fmt::format("container {}", bare));
+  }
+}
+
+}  // namespace
+
 void InitVolume::sweep_others(EngineClient& engine, SweepMode mode, SweepReport& report) const {
+  sweep_fillers(engine, mode, report);  // first: they keep their volumes
   const std::string filters = Json{{"label", {kInitLabel}}, {"dangling", {"true"}}}.dump();
   const auto answer = engine.call({.path = "/volumes?filters=" + http::percent_encode(filters)});
   const auto document = answer ? parse_json(answer->body) : Result<Json>(Json());
