@@ -5,6 +5,8 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include "base/beneath_walk.h"
+
 namespace nutshell {
 
 Result<UniqueFd> open_beneath(int directory, const std::string& path, int flags, unsigned mode,
@@ -18,6 +20,7 @@ Result<UniqueFd> open_beneath(int directory, const std::string& path, int flags,
   for (;;) {
     const long fd = ::syscall(SYS_openat2, directory, path.c_str(), &how, sizeof how);
     if (fd >= 0) return UniqueFd(static_cast<int>(fd));
+    if (errno == ENOSYS) return walk_beneath(directory, path, flags, mode, links);
     // EAGAIN: a rename raced with the look-up and the kernel could not tell whether it escaped.
     if (errno != EAGAIN && errno != EINTR) return syscall_failure("open", path);
   }

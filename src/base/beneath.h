@@ -1,4 +1,5 @@
-// Opens paths that a stranger chose without ever leaving a directory (openat2).
+// Opens paths that a stranger chose without ever leaving a directory (openat2, or steps of
+// our own where the kernel has none).
 #pragma once
 
 #include <string>

@@ -2,17 +2,25 @@
 
 #include <fcntl.h>
 #include <gtest/gtest.h>
+#include <stdio.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <atomic>
+#include <thread>
+
+#include "base/beneath_walk.h"
 #include "base/file.h"
 #include "base/scratch_fixture.h"
 
 namespace nutshell {
 namespace {
 
-// "outside" lies beside the directory that nothing may leave.
-class Beneath : public testing::Test {
+using Open = Result<UniqueFd> (*)(int, const std::string&, int, unsigned, Links);
+
+// "outside" lies beside the directory that nothing may leave. Both ways to look a path up answer
+// alike.
+class Beneath : public testing::TestWithParam<Open> {
  protected:
   Beneath() {
     std::filesystem::create_directories(scratch_ / "inside/deep");
@@ -25,7 +33,7 @@ class Beneath : public testing::Test {
     ASSERT_EQ(::symlinkat(target.c_str(), directory_.get(), name.c_str()), 0);
   }
   Result<std::string> read(const std::string& path, Links links) {
-    const UniqueFd fd = TRY(open_beneath(directory_.get(), path, O_RDONLY, 0, links));
+    const UniqueFd fd = TRY(GetParam()(directory_.get(), path, O_RDONLY, 0, links));
     return read_all(fd.get(), 100);
   }
   std::string text(const std::string& path, Links links) {
@@ -36,23 +44,23 @@ class Beneath : public testing::Test {
   UniqueFd directory_;
 };
 
-TEST_F(Beneath, OpensWhatLiesInside) {
+TEST_P(Beneath, OpensWhatLiesInside) {
   EXPECT_EQ(text("deep/file", Links::Refuse), "deep");
   EXPECT_EQ(text("deep/../secret", Links::Refuse), "inside");
 }
 
-TEST_F(Beneath, DotsDoNotLeadOut) {
+TEST_P(Beneath, DotsDoNotLeadOut) {
   EXPECT_EQ(text("../secret", Links::Refuse), "(refused)");
   EXPECT_EQ(text("deep/../../secret", Links::Refuse), "(refused)");
   EXPECT_EQ(text("../secret", Links::Confine), "inside");  // the directory is its own parent
 }
 
-TEST_F(Beneath, AbsolutePathsDoNotLeadOut) {
+TEST_P(Beneath, AbsolutePathsDoNotLeadOut) {
   EXPECT_EQ(text((scratch_ / "secret").native(), Links::Refuse), "(refused)");
   EXPECT_EQ(text("/secret", Links::Confine), "inside");
 }
 
-TEST_F(Beneath, LinksAreRefusedOrConfined) {
+TEST_P(Beneath, LinksAreRefusedOrConfined) {
   link("deep", "near");
   link("../secret", "up");
   link((scratch_ / "secret").native(), "absolute");
@@ -64,7 +72,7 @@ TEST_F(Beneath, LinksAreRefusedOrConfined) {
   EXPECT_EQ(text("absolute", Links::Follow), "outside");
 }
 
-TEST_F(Beneath, MagicLinksAreAlwaysRefused) {
+TEST_P(Beneath, MagicLinksAreAlwaysRefused) {
   const UniqueFd held = std::move(*open_file(scratch_ / "secret", O_RDONLY));
   const std::string magic = "/proc/self/fd/" + std::to_string(held.get());
   link(magic, "magic");
@@ -74,20 +82,113 @@ TEST_F(Beneath, MagicLinksAreAlwaysRefused) {
   }
 }
 
-TEST_F(Beneath, EndlessLinksAreAnError) {
+TEST_P(Beneath, EndlessLinksAreAnError) {
   link("loop", "loop");
   EXPECT_FALSE(read("loop", Links::Confine));
 }
 
-TEST_F(Beneath, MakesFilesWithTheModeAskedFor) {
+TEST_P(Beneath, MakesFilesWithTheModeAskedFor) {
   const auto made =
-      open_beneath(directory_.get(), "new", O_WRONLY | O_CREAT | O_EXCL, 0600, Links::Refuse);
+      GetParam()(directory_.get(), "new", O_WRONLY | O_CREAT | O_EXCL, 0600, Links::Refuse);
   ASSERT_TRUE(made) << made.error().message;
   struct stat status {};
   ASSERT_EQ(::fstat(made->get(), &status), 0);
   EXPECT_EQ(status.st_mode & 0777U, 0600U);
   EXPECT_NE(::fcntl(made->get(), F_GETFD) & FD_CLOEXEC, 0);
 }
+
+TEST_P(Beneath, ErrorsAreTheKernels) {
+  link("deep", "near");
+  const auto code = [this](const std::string& path, int flags, Links links) {
+    auto opened = GetParam()(directory_.get(), path, flags, 0600, links);
+    return opened ? std::string() : opened.error().message;
+  };
+  const auto expect = [&](const char* path, int flags, Links links, const char* words) {
+    const std::string message = code(path, flags, links);
+    EXPECT_NE(message.find(words), std::string::npos) << path << ": '" << message << "'";
+  };
+  expect("", O_RDONLY, Links::Confine, "No such file");
+  expect("none/file", O_RDONLY, Links::Confine, "No such file");
+  expect("secret/file", O_RDONLY, Links::Confine, "Not a directory");
+  expect("secret/", O_RDONLY, Links::Confine, "Not a directory");
+  expect("near", O_RDONLY | O_NOFOLLOW, Links::Confine, "levels of symbolic links");
+  expect("near", O_PATH, Links::Refuse, "levels of symbolic links");
+  expect("secret", O_WRONLY | O_CREAT | O_EXCL, Links::Confine, "exists");
+  expect("deep", O_WRONLY, Links::Confine, "directory");
+  expect(std::string(300, 'a').c_str(), O_RDONLY, Links::Confine, "too long");
+}
+
+TEST_P(Beneath, TrailingSlashesAndDotsMeanTheDirectory) {
+  link("deep", "near");
+  for (const char* path : {"near/", "near/.", "deep//", "./deep/../deep/.", "/", "..", "near/.."}) {
+    const auto opened = GetParam()(directory_.get(), path, O_PATH | O_DIRECTORY, 0, Links::Confine);
+    EXPECT_TRUE(opened) << path;
+  }
+  EXPECT_EQ(text("near/../secret", Links::Confine), "inside");
+  EXPECT_EQ(text("deep/../../../deep/file", Links::Confine), "deep");
+}
+
+TEST_P(Beneath, LinkItselfCanBeHeld) {
+  link("secret", "near");
+  const auto held = GetParam()(directory_.get(), "near", O_PATH | O_NOFOLLOW, 0, Links::Refuse);
+  ASSERT_TRUE(held) << held.error().message;
+  struct stat status {};
+  ASSERT_EQ(::fstat(held->get(), &status), 0);
+  EXPECT_TRUE(S_ISLNK(status.st_mode));
+}
+
+TEST_P(Beneath, DanglingLinksMakeTheirTargetInside) {
+  link("/deep/made", "dangling");
+  ASSERT_TRUE(GetParam()(directory_.get(), "dangling", O_WRONLY | O_CREAT, 0600, Links::Confine));
+  EXPECT_EQ(text("deep/made", Links::Refuse), "");
+}
+
+TEST_P(Beneath, DeepPathsNeedFewDescriptors) {
+  std::string path;
+  int directory = ::dup(directory_.get());
+  for (int i = 0; i < 300; ++i) {
+    path += "d/";
+    ASSERT_EQ(::mkdirat(directory, "d", 0700), 0);
+    const int next = ::openat(directory, "d", O_PATH | O_DIRECTORY);
+    ::close(directory);
+    directory = next;
+  }
+  ::close(directory);
+  EXPECT_TRUE(GetParam()(directory_.get(), path, O_PATH | O_DIRECTORY, 0, Links::Refuse));
+}
+
+// Somebody exchanges a directory for a link that leads out, and moves another one out and in, as
+// fast as it goes. What is outside is never opened.
+TEST_P(Beneath, NobodySwapsTheWayOut) {
+  link((scratch_ / "").native(), "other");
+  std::filesystem::create_directories(scratch_ / "inside/mover/low");
+  std::atomic<bool> is_over = false;
+  std::thread swapper([&] {
+    const int inside = directory_.get();
+    const std::string out = (scratch_ / "moved").native();
+    while (!is_over) {
+      ::renameat2(inside, "deep", inside, "other", RENAME_EXCHANGE);
+      ::renameat(inside, "mover", AT_FDCWD, out.c_str());
+      ::renameat(AT_FDCWD, out.c_str(), inside, "mover");
+    }
+  });
+  std::size_t opened = 0;
+  for (int i = 0; i < 20'000; ++i) {
+    for (const char* path : {"other/secret", "deep/secret", "mover/low/../../secret"}) {
+      for (const Links links : {Links::Refuse, Links::Confine}) {
+        const auto found = read(path, links);
+        if (found) ++opened;
+        ASSERT_NE(found.value_or(""), "outside") << path;
+      }
+    }
+  }
+  is_over = true;
+  swapper.join();
+  EXPECT_GT(opened, 0U);
+}
+
+INSTANTIATE_TEST_SUITE_P(BothWays, Beneath, testing::Values(&open_beneath, &walk_beneath),
+                         [](const auto& way) { return way.index == 0 ? "Kernel" : "Steps"; });
 
 TEST(PlainName, HasNoWayToLeadAnywhere) {
   EXPECT_TRUE(is_plain_name("a"));
