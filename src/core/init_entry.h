@@ -29,6 +29,7 @@ struct InitSetup {
   std::vector<std::string> environment;          // of every exec
   std::string working_directory = "/workspace";  // of every exec that names none
   std::uint64_t watched_memory_bytes = 0;        // zero: a cgroup enforces it
+  bool has_own_kernel = false;                   // whose counts are of this sandbox alone
   bool is_pinned = false;                        // affinity is the CPU limit: commands keep it
   std::uint32_t watched_millicpus = 0;           // zero: a cgroup or the affinity is enough
   std::vector<std::string> scratch = {"/tmp"};   // file systems whose use counts as memory

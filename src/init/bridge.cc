@@ -11,13 +11,25 @@
 namespace nutshell::init {
 namespace {
 
+// A stream that was handed to us may turn out not to wait: gVisor makes them so.
+Result<> write_waiting(int to, std::string_view bytes) {
+  while (!bytes.empty()) {
+    const ssize_t count = ::write(to, bytes.data(), bytes.size());
+    if (count > 0) bytes.remove_prefix(static_cast<std::size_t>(count));
+    if (count >= 0 || errno == EINTR) continue;
+    if (errno != EAGAIN) return syscall_failure("write");
+    TRY(wait_for(to, POLLOUT, Deadline::never()));
+  }
+  return {};
+}
+
 // False at the end of `from`.
 Result<bool> carry(int from, int to) {
   std::array<char, 65536> chunk;
   const ssize_t count = ::read(from, chunk.data(), chunk.size());
   if (count < 0 && (errno == EINTR || errno == EAGAIN)) return true;
   if (count <= 0) return false;
-  TRY(write_all(to, {chunk.data(), static_cast<std::size_t>(count)}));
+  TRY(write_waiting(to, {chunk.data(), static_cast<std::size_t>(count)}));
   return true;
 }
 

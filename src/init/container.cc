@@ -137,6 +137,7 @@ Result<InitSetup> take_container_orders() {
   setup.working_directory = orders.working_directory;
   setup.watched_memory_bytes = orders.watched_memory_bytes;
   setup.watched_millicpus = orders.watched_millicpus;
+  setup.has_own_kernel = orders.has_own_kernel != 0;
   setup.oom_events = open_memory_events();
   open_scratch();
   TRY(use_store(orders, setup));

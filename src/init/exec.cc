@@ -31,6 +31,14 @@ Result<std::pair<UniqueFd, UniqueFd>> make_pipe() {
   return std::pair(UniqueFd(ends[0]), UniqueFd(ends[1]));
 }
 
+// Where the kernel does not hand out the other side itself (gVisor).
+UniqueFd open_numbered_terminal(int master) {
+  unsigned number = 0;
+  if (::ioctl(master, TIOCGPTN, &number) != 0) return UniqueFd();
+  const std::string path = fmt::format("/dev/pts/{}", number);
+  return UniqueFd(::open(path.c_str(), O_RDWR | O_NOCTTY | O_NOFOLLOW | O_CLOEXEC));
+}
+
 Result<std::pair<UniqueFd, UniqueFd>> open_pty(const wire::Exec& request) {
   UniqueFd master(::posix_openpt(O_RDWR | O_NOCTTY | O_CLOEXEC));
   int unlock = 0;
@@ -38,6 +46,7 @@ Result<std::pair<UniqueFd, UniqueFd>> open_pty(const wire::Exec& request) {
     return syscall_failure("open a terminal");
   }
   UniqueFd slave(::ioctl(master.get(), TIOCGPTPEER, O_RDWR | O_NOCTTY | O_CLOEXEC));
+  if (!slave && errno == ENOTTY) slave = open_numbered_terminal(master.get());
   if (!slave) return syscall_failure("open a terminal's other side");
   const winsize size{request.rows, request.columns, 0, 0};
   if (::ioctl(master.get(), TIOCSWINSZ, &size) != 0) return syscall_failure("set the window size");

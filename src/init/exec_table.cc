@@ -27,8 +27,16 @@ std::uint64_t parse_oom_kills(std::string_view text) {
   return std::strtoull(text.data() + at + kKey.size(), nullptr, 10);
 }
 
-bool is_without_cgroup(const InitSetup& setup) {
-  return setup.is_pinned || setup.watched_memory_bytes > 0;
+// A watcher from inside cannot see pages that no process maps, unless the kernel counts for this
+// sandbox alone.
+PayloadRules rules_for(const InitSetup& setup) {
+  if (ProcessMarks::place() == ProcessMarks::Place::Resident) return PayloadRules::Resident;
+  const bool is_without_cgroup = setup.is_pinned || setup.watched_memory_bytes > 0;
+  return is_without_cgroup ? PayloadRules::Pinned : PayloadRules::Free;
+}
+
+MemoryWatch::Sight sight_of(const InitSetup& setup) {
+  return setup.has_own_kernel ? MemoryWatch::Sight::WholeKernel : MemoryWatch::Sight::Processes;
 }
 
 unsigned count_cores() {
@@ -42,16 +50,15 @@ unsigned count_cores() {
 
 ExecTable::ExecTable(const InitSetup& setup)
     : setup_(setup),
-      memory_(setup.watched_memory_bytes, setup.scratch),
+      memory_(setup.watched_memory_bytes, setup.scratch, sight_of(setup)),
       cpu_(setup.watched_millicpus, count_cores()),
       halt_(marks_),
-      surroundings_{
-          marks_,
-          setup.environment,
-          setup.working_directory,
-          payload_filter(is_without_cgroup(setup) ? CpuPinning::Pinned : CpuPinning::Free),
-          count_cores(),
-          setup.memory_priority.get()} {
+      surroundings_{marks_,
+                    setup.environment,
+                    setup.working_directory,
+                    payload_filter(rules_for(setup)),
+                    count_cores(),
+                    setup.memory_priority.get()} {
   (void)new_oom_kills();  // a recycled group has a history: only what comes now counts
 }
 

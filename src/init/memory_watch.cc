@@ -57,6 +57,13 @@ std::uint64_t swapped_bytes(pid_t pid) {
   return text ? number_after(*text, "\nVmSwap:") << 10U : 0;
 }
 
+// Files on the host's disk that are only cached are not the sandbox's.
+std::uint64_t kernel_bytes() {
+  const auto text = read_file("/proc/meminfo");
+  if (!text) return ~0ULL;  // what cannot be seen is not allowed
+  return (number_after(*text, "AnonPages:") + number_after(*text, "Shmem:")) << 10U;
+}
+
 }  // namespace
 
 std::uint64_t MemoryWatch::resident_bytes(pid_t pid) {
@@ -79,6 +86,10 @@ std::uint64_t MemoryWatch::scratch_bytes() const {
 }
 
 std::uint64_t MemoryWatch::overuse(const ProcessMarks& marks) const {
+  if (sight_ == Sight::WholeKernel) {
+    const std::uint64_t used = kernel_bytes();
+    return used > limit_bytes_ ? used : 0;
+  }
   const std::vector<pid_t> pids = marks.living(ProcessMarks::kAnyMark);
   const std::uint64_t shared_files = scratch_bytes() + system_v_bytes();
   // Resident sizes count shared pages many times over: a quick bound that needs no page walk.

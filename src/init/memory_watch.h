@@ -14,8 +14,13 @@ namespace nutshell::init {
 
 class MemoryWatch {
  public:
-  MemoryWatch(std::uint64_t limit_bytes, std::vector<std::string> scratch)
-      : limit_bytes_(limit_bytes), scratch_(std::move(scratch)) {}
+  enum class Sight {
+    Processes,    // what each of them maps, and what lies in the scratch file systems
+    WholeKernel,  // it is the sandbox's own: its totals are ours
+  };
+  MemoryWatch(std::uint64_t limit_bytes, std::vector<std::string> scratch,
+              Sight sight = Sight::Processes)
+      : limit_bytes_(limit_bytes), scratch_(std::move(scratch)), sight_(sight) {}
 
   static constexpr std::chrono::milliseconds kInterval{20};
 
@@ -31,6 +36,7 @@ class MemoryWatch {
  private:
   std::uint64_t limit_bytes_;
   std::vector<std::string> scratch_;
+  Sight sight_;
 };
 
 }  // namespace nutshell::init

@@ -11,10 +11,21 @@ constexpr sock_filter kPinned[] = {
 #include "payload_pinned.seccomp.inc"
 };
 
+constexpr sock_filter kResident[] = {
+#include "payload_resident.seccomp.inc"
+};
+
 }  // namespace
 
-std::span<const sock_filter> payload_filter(CpuPinning pinning) {
-  if (pinning == CpuPinning::Pinned) return kPinned;
+std::span<const sock_filter> payload_filter(PayloadRules rules) {
+  switch (rules) {
+    case PayloadRules::Pinned:
+      return kPinned;
+    case PayloadRules::Resident:
+      return kResident;
+    case PayloadRules::Free:
+      break;
+  }
   return kFree;
 }
 

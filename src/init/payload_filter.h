@@ -8,11 +8,12 @@
 
 namespace nutshell {
 
-enum class CpuPinning {
-  Free,    // commands may choose among the sandbox's CPUs
-  Pinned,  // the set of CPUs is the CPU limit: commands may not change it
+enum class PayloadRules {
+  Free,      // commands may choose among the sandbox's CPUs
+  Pinned,    // the set of CPUs is the CPU limit: commands may not change it
+  Resident,  // as Free, where the marks of execs are in RLIMIT_RSS
 };
 
-std::span<const sock_filter> payload_filter(CpuPinning pinning);
+std::span<const sock_filter> payload_filter(PayloadRules rules);
 
 }  // namespace nutshell

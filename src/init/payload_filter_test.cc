@@ -20,10 +20,10 @@ constexpr long kUpperHalf = 1L << 32U;  // the kernel ignores it where it wants 
 // The error number of a call under the filter, 0 if it succeeds. The filter stays for good, so it
 // lives in a child.
 template <typename Call>
-int error_of(CpuPinning pinning, Call call) {
+int error_of(PayloadRules rules, Call call) {
   const pid_t child = ::fork();
   if (child == 0) {
-    if (!set_no_new_privileges() || !install_seccomp_filter(payload_filter(pinning))) ::_exit(255);
+    if (!set_no_new_privileges() || !install_seccomp_filter(payload_filter(rules))) ::_exit(255);
     ::_exit(call() == -1 ? errno : 0);
   }
   int status = 0;
@@ -33,7 +33,7 @@ int error_of(CpuPinning pinning, Call call) {
 
 template <typename Call>
 int error_of(Call call) {
-  return error_of(CpuPinning::Free, call);
+  return error_of(PayloadRules::Free, call);
 }
 
 TEST(PayloadFilter, RefusesToTypeIntoTheTerminal) {
@@ -84,17 +84,28 @@ TEST(PayloadFilter, KeepsTheCpusOnlyWherePinned) {
   cpu_set_t cpus;
   ASSERT_EQ(::sched_getaffinity(0, sizeof cpus, &cpus), 0);
   const auto keep_cpus = [&] { return ::sched_setaffinity(0, sizeof cpus, &cpus); };
-  EXPECT_EQ(error_of(CpuPinning::Free, keep_cpus), 0);
-  EXPECT_EQ(error_of(CpuPinning::Pinned, keep_cpus), EPERM);
+  EXPECT_EQ(error_of(PayloadRules::Free, keep_cpus), 0);
+  EXPECT_EQ(error_of(PayloadRules::Pinned, keep_cpus), EPERM);
 }
 
 TEST(PayloadFilter, HasTheSameRulesWherePinned) {
   rlimit limit{};
-  EXPECT_EQ(error_of(CpuPinning::Pinned, [] { return ::syscall(SYS_ioctl, -1, TIOCSTI, 0); }),
+  EXPECT_EQ(error_of(PayloadRules::Pinned, [] { return ::syscall(SYS_ioctl, -1, TIOCSTI, 0); }),
             EPERM);
   EXPECT_EQ(
-      error_of(CpuPinning::Pinned, [&] { return ::prlimit(0, RLIMIT_LOCKS, &limit, nullptr); }),
+      error_of(PayloadRules::Pinned, [&] { return ::prlimit(0, RLIMIT_LOCKS, &limit, nullptr); }),
       EPERM);
+}
+
+TEST(PayloadFilter, KeepsTheOtherMarkWhereThatIsTheOne) {
+  using enum PayloadRules;
+  rlimit limit{};
+  EXPECT_EQ(error_of(Resident, [] { return ::syscall(SYS_ioctl, -1, TIOCSTI, 0); }), EPERM);
+  EXPECT_EQ(error_of(Resident, [&] { return ::setrlimit(RLIMIT_RSS, &limit); }), EPERM);
+  EXPECT_EQ(error_of(Resident, [&] { return ::syscall(SYS_setrlimit, RLIMIT_RSS, &limit); }),
+            EPERM);
+  EXPECT_EQ(error_of(Resident, [&] { return ::prlimit(0, RLIMIT_RSS, nullptr, &limit); }), 0);
+  EXPECT_EQ(error_of(Resident, [&] { return ::setrlimit(RLIMIT_LOCKS, &limit); }), 0);
 }
 
 }  // namespace

@@ -14,23 +14,44 @@
 #include "init/process_stat.h"
 
 namespace nutshell::init {
+namespace {
 
-ProcessMarks::ProcessMarks() : proc_(::open("/proc", O_RDONLY | O_DIRECTORY | O_CLOEXEC)) {}
+ProcessMarks::Place find_place() {
+  rlimit limit{};
+  const bool can_set =
+      ::getrlimit(RLIMIT_LOCKS, &limit) == 0 && ::setrlimit(RLIMIT_LOCKS, &limit) == 0;
+  return can_set ? ProcessMarks::Place::Locks : ProcessMarks::Place::Resident;
+}
+
+__rlimit_resource resource() {
+  return ProcessMarks::place() == ProcessMarks::Place::Locks ? RLIMIT_LOCKS : RLIMIT_RSS;
+}
+
+}  // namespace
+
+ProcessMarks::ProcessMarks() : proc_(::open("/proc", O_RDONLY | O_DIRECTORY | O_CLOEXEC)) {
+  (void)place();  // found out before a child of vfork asks
+}
+
+ProcessMarks::Place ProcessMarks::place() {
+  static const Place kPlace = find_place();
+  return kPlace;
+}
 
 int ProcessMarks::put_on_self(Mark mark) noexcept {
   const rlimit limit{mark, mark};
-  return ::setrlimit(RLIMIT_LOCKS, &limit) == 0 ? 0 : errno;
+  return ::setrlimit(resource(), &limit) == 0 ? 0 : errno;
 }
 
 Mark ProcessMarks::of(pid_t pid) {
   rlimit limit{};
-  if (::prlimit(pid, RLIMIT_LOCKS, nullptr, &limit) != 0) return 0;
+  if (::prlimit(pid, resource(), nullptr, &limit) != 0) return 0;
   return limit.rlim_max == RLIM_INFINITY ? 0 : limit.rlim_max;
 }
 
 bool ProcessMarks::is_outsider(pid_t pid) {
   rlimit limit{};
-  return ::prlimit(pid, RLIMIT_LOCKS, nullptr, &limit) == 0 && limit.rlim_max == RLIM_INFINITY;
+  return ::prlimit(pid, resource(), nullptr, &limit) == 0 && limit.rlim_max == RLIM_INFINITY;
 }
 
 std::vector<pid_t> ProcessMarks::all() const {
@@ -57,7 +78,7 @@ namespace {
 // user.
 bool is_foreign(pid_t pid) {
   rlimit limit{};
-  return ::prlimit(pid, RLIMIT_LOCKS, nullptr, &limit) != 0 && errno == EPERM;
+  return ::prlimit(pid, resource(), nullptr, &limit) != 0 && errno == EPERM;
 }
 
 }  // namespace

@@ -1,7 +1,8 @@
 // Which processes belong to which exec. Each exec's command starts with its number in a resource
-// limit that Linux keeps but does not use (RLIMIT_LOCKS); every descendant inherits it, whatever it
-// does with sessions, parents or signals, and the payload's filter forbids changing it. So a whole
-// tree can be found and killed with no cgroup, no helper process and no privilege.
+// limit that the kernel keeps but does not use (RLIMIT_LOCKS; gVisor lets nobody set that one, and
+// there it is RLIMIT_RSS); every descendant inherits it, whatever it does with sessions, parents or
+// signals, and the payload's filter forbids changing it. So a whole tree can be found and killed
+// with no cgroup, no helper process and no privilege.
 #pragma once
 
 #include <sys/types.h>
@@ -20,6 +21,10 @@ using Mark = std::uint64_t;
 class ProcessMarks {
  public:
   ProcessMarks();  // keeps /proc open
+
+  // Which limit it is in this kernel.
+  enum class Place { Locks, Resident };
+  [[nodiscard]] static Place place();
 
   // In the child, before exec. Async-signal-safe; returns errno or 0.
   static int put_on_self(Mark mark) noexcept;

@@ -31,10 +31,11 @@ struct ContainerOrders {
   std::uint8_t ends_with_connection = 0;  // the sandbox ends with that first connection
   std::uint64_t watched_memory_bytes = 0;
   std::uint32_t watched_millicpus = 0;
-  std::uint64_t open_files = 0;  // of every process; zero: as it is
+  std::uint64_t open_files = 0;     // of every process; zero: as it is
+  std::uint8_t has_own_kernel = 0;  // whose counts are of this sandbox alone: gVisor
   void fields(auto& visit) {
     visit(ttl_ms, idle_ms, environment, working_directory, store, base, ends_with_connection,
-          watched_memory_bytes, watched_millicpus, open_files);
+          watched_memory_bytes, watched_millicpus, open_files, has_own_kernel);
   }
 };
 

@@ -42,12 +42,24 @@ bool is_normal(std::string_view path) {
          !path.ends_with("/..");
 }
 
+// gVisor has no numbers of mounts; there the file system stands for it.
+std::uint64_t mount_of(const struct statx& status) {
+  if ((status.stx_mask & kMountId) != 0) return status.stx_mnt_id;
+  return (static_cast<std::uint64_t>(status.stx_dev_major) << 32U) | status.stx_dev_minor;
+}
+
+Result<UniqueFd> walk_without_links(const std::string& path) {
+  const UniqueFd top = TRY(open_file("/", O_PATH | O_DIRECTORY));
+  return open_beneath(top.get(), "." + path, O_PATH | O_DIRECTORY, 0, Links::Refuse);
+}
+
 // From "/" on: open_beneath would want a descriptor of that first.
 Result<UniqueFd> open_without_links(const std::string& path) {
   open_how how{};
   how.flags = O_PATH | O_DIRECTORY | O_CLOEXEC;
   how.resolve = RESOLVE_NO_SYMLINKS | RESOLVE_NO_MAGICLINKS;
   const long fd = ::syscall(SYS_openat2, AT_FDCWD, path.c_str(), &how, sizeof how);
+  if (fd < 0 && errno == ENOSYS) return walk_without_links(path);
   if (fd < 0) return syscall_failure("open", path);
   return UniqueFd(static_cast<int>(fd));
 }
@@ -118,14 +130,15 @@ Attempt<> WritableRoots::check(const Located& located, std::string_view shown) c
   if (::statx(located.directory.get(), "", AT_EMPTY_PATH, kMountId, &here) != 0) {
     return refuse(syscall_failure("stat").value(), shown);
   }
-  const bool is_known = std::find(mounts_.begin(), mounts_.end(), here.stx_mnt_id) != mounts_.end();
+  const std::uint64_t mount = mount_of(here);
+  const bool is_known = std::find(mounts_.begin(), mounts_.end(), mount) != mounts_.end();
   if (is_known && located.path.starts_with('/')) return {};
   bool is_below = false;
   for (const std::string& root : paths_) {
     struct statx top {};
     if (::statx(AT_FDCWD, root.c_str(), 0, kMountId, &top) != 0) continue;
     is_below = is_below || lies_below(located.path, root);
-    if (top.stx_mnt_id != here.stx_mnt_id) continue;
+    if (mount_of(top) != mount) continue;
     const bool is_mount = (top.stx_attributes & STATX_ATTR_MOUNT_ROOT) != 0;
     if (is_mount && (top.stx_mask & kUniqueMountId) != 0) know(top.stx_mnt_id);
     if ((is_mount || lies_below(located.path, root)) && located.path.starts_with('/')) return {};

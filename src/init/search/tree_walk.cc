@@ -40,11 +40,12 @@ int open_plain(int parent, const char* name, std::uint64_t resolve) {
   return static_cast<int>(::syscall(SYS_openat2, parent, name, &how, sizeof how));
 }
 
-// Only where a mount begins is it asked what file system that is.
+// Only where a mount begins, or where the kernel does not tell, is it asked what file system that
+// is.
 UniqueFd open_directory(int parent, const char* name) {
   UniqueFd fd(open_plain(parent, name, RESOLVE_NO_XDEV));
-  if (fd || errno != EXDEV) return fd;
-  fd.reset(open_plain(parent, name, 0));
+  if (fd || (errno != EXDEV && errno != ENOSYS)) return fd;
+  fd.reset(::openat(parent, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC));
   if (fd && is_kernel_file_system(fd.get())) {
     fd.reset();
     errno = ENOENT;

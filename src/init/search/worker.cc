@@ -1,10 +1,11 @@
 #include "init/search/worker.h"
 
 #include <fcntl.h>
+#include <limits.h>
+#include <poll.h>
 #include <signal.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
-#include <sys/syscall.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -40,7 +41,7 @@ void close_others(int one, int other) {
     if (number > next) ::close_range(next, number - 1, 0);
     next = number + 1;
   }
-  ::close_range(next, ~0U, 0);
+  ::close_range(next, INT_MAX, 0);  // gVisor takes no larger number
 }
 
 [[noreturn]] void work(const Worker::Plan& plan, int pipe) {
@@ -79,18 +80,16 @@ Result<Worker> Worker::start(const Plan& plan) {
   const int error = errno;
   set_memory_priority(plan.memory_priority, "0");
   if (pid < 0) return failure(ErrorCode::ResourceExhausted, ::strerrordesc_np(error));
-  // Only init reaps, and it has one thread: the number is still the worker's.
-  UniqueFd process(static_cast<int>(::syscall(SYS_pidfd_open, pid, 0)));
-  if (!process) {
-    const auto failed = syscall_failure("pidfd_open");
-    ::kill(pid, SIGKILL);
-    return failed;
-  }
-  return Worker(std::move(ours), std::move(process));
+  return Worker(std::move(ours), pid);
 }
 
+// Only init reaps, and it has one thread: between the look and the signal the number stays the
+// worker's. No descriptor of a process is needed for that; gVisor has none.
 Worker::~Worker() {
-  if (process_) ::syscall(SYS_pidfd_send_signal, process_.get(), SIGKILL, nullptr, 0);
+  if (pid_ < 0) return;
+  pollfd end{pipe_.get(), 0, 0};
+  const bool has_ended = ::poll(&end, 1, 0) > 0 && (end.revents & POLLHUP) != 0;
+  if (!has_ended) ::kill(pid_, SIGKILL);
 }
 
 Worker::State Worker::read() {

@@ -3,8 +3,11 @@
 // but the ones it needs, and threads of its own.
 #pragma once
 
+#include <sys/types.h>
+
 #include <functional>
 #include <string>
+#include <utility>
 
 #include "base/result.h"
 #include "base/unique_fd.h"
@@ -21,7 +24,10 @@ class Worker {
   // ResourceExhausted where the sandbox has no room for another process.
   static Result<Worker> start(const Plan& plan);
 
-  Worker(Worker&&) noexcept = default;
+  Worker(Worker&& other) noexcept
+      : pipe_(std::move(other.pipe_)),
+        pid_(std::exchange(other.pid_, -1)),
+        answer_(std::move(other.answer_)) {}
   Worker& operator=(Worker&&) = delete;
   ~Worker();  // kills it; init reaps it like any other child
 
@@ -32,10 +38,10 @@ class Worker {
   [[nodiscard]] const std::string& answer() const { return answer_; }
 
  private:
-  Worker(UniqueFd pipe, UniqueFd process) : pipe_(std::move(pipe)), process_(std::move(process)) {}
+  Worker(UniqueFd pipe, pid_t pid) : pipe_(std::move(pipe)), pid_(pid) {}
 
-  UniqueFd pipe_;
-  UniqueFd process_;  // a pidfd: its number cannot become another's
+  UniqueFd pipe_;   // while its other end is open the worker lives, and the number is its own
+  pid_t pid_ = -1;  // -1 once moved from
   std::string answer_;
 };
 
