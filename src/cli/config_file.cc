@@ -16,8 +16,9 @@ struct Text {
   const char* key;
   std::optional<std::string> Flags::*flag;
 };
-constexpr std::array<Text, 16> kTexts = {{{"backend", &Flags::backend},
+constexpr std::array<Text, 17> kTexts = {{{"backend", &Flags::backend},
                                           {"image", &Flags::image},
+                                          {"runtime", &Flags::runtime},
                                           {"memory", &Flags::memory},
                                           {"cpus", &Flags::cpus},
                                           {"pids", &Flags::pids},

@@ -164,6 +164,10 @@ void add_sandbox_flags(const CommandLine& command, Flags& flags) {
                   "machine's /usr)")
       .group(group);
   command
+      .add_option("--runtime", flags.runtime,
+                  "What a container engine runs it with, runsc say (the engine's own)")
+      .group(group);
+  command
       .add_option("--memory", flags.memory, "Memory, files in /workspace and /tmp included (512m)")
       .group(group);
   command.add_option("--cpus", flags.cpus, "Cores (1)").group(group);
@@ -227,6 +231,7 @@ Result<SandboxSpec> to_spec(const Flags& flags) {
   SandboxSpec spec;
   spec.backend = flags.backend.value_or(backend_registry().front().name);
   spec.image = flags.image.value_or("");
+  spec.runtime = flags.runtime.value_or("");
   if (flags.image && flags.image->empty()) {
     return failure(ErrorCode::InvalidArgument,
                    "--image: give the name of an imported image, a directory or a tar archive");

@@ -14,8 +14,9 @@ namespace nutshell::cli {
 
 // As given, not yet understood. A list that is empty was not given.
 struct Flags {
-  std::optional<std::string> backend, image, memory, cpus, pids, disk, open_files, cpu_time,
-      timeout, ttl, idle_timeout, output_limit, workdir, workspace, workspace_mode, daemon;
+  std::optional<std::string> backend, image, runtime, memory, cpus, pids, disk, open_files,
+      cpu_time, timeout, ttl, idle_timeout, output_limit, workdir, workspace, workspace_mode,
+      daemon;
   std::vector<std::string> environment, labels, requirements, unsafe_without, unsafe_mounts;
   std::string config;
   bool has_input = false;

@@ -40,6 +40,7 @@ enum class WorkspaceMode : std::uint8_t {
 struct SandboxSpec {
   std::string backend;  // empty: the first of the registry
   std::string image;    // empty: the backend's default; else what it understands (a directory)
+  std::string runtime;  // what a container engine runs it with ("runsc"); empty: the engine's own
   Limits limits;
   std::chrono::milliseconds ttl{300'000};
   std::chrono::milliseconds idle_timeout{0};  // zero: no idle timeout, the ttl alone ends it

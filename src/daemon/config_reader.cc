@@ -207,16 +207,18 @@ Result<> ConfigReader::take_quota(const Toml& table) {
 }
 
 Result<> ConfigReader::take_pool(const Toml& table) {
-  TRY(check_keys(table,
-                 {"name", "backend", "image", "memory", "millicpus", "pids", "ttl_seconds",
-                  "min_idle", "max_idle", "max_total", "idle_timeout_seconds", "tenants"},
-                 "pools"));
+  TRY(check_keys(
+      table,
+      {"name", "backend", "image", "runtime", "memory", "millicpus", "pids", "ttl_seconds",
+       "min_idle", "max_idle", "max_total", "idle_timeout_seconds", "tenants"},
+      "pools"));
   const toml::table& given = *table.node.as_table();
   service::PoolSpec pool;
   pool.name = word_of(given, "name");
   if (pool.name.empty()) return wrong(table, "a pool has a name");
   pool.spec.backend = word_of(given, "backend");
   pool.spec.image = word_of(given, "image");
+  pool.spec.runtime = word_of(given, "runtime");
   if (given.contains("memory")) {
     const auto bytes = parse_byte_size(word_of(given, "memory"));
     if (!bytes) return wrong(table, fmt::format("memory: {}", bytes.error().message));

@@ -37,9 +37,9 @@ Result<> Pools::define(const PoolSpec& spec) {
   }
   const std::lock_guard lock(mutex_);
   Pool& pool = pools_[spec.name];
-  const bool is_same_spec = pool.spec.spec.limits == spec.spec.limits &&
-                            pool.spec.spec.image == spec.spec.image &&
-                            pool.spec.spec.backend == spec.spec.backend;
+  const bool is_same_spec =
+      pool.spec.spec.limits == spec.spec.limits && pool.spec.spec.image == spec.spec.image &&
+      pool.spec.spec.runtime == spec.spec.runtime && pool.spec.spec.backend == spec.spec.backend;
   // What waits was made by the old words.
   while (!is_same_spec && !pool.idle.empty())
     put_away(pool, pop_idle(pool));

@@ -134,6 +134,7 @@ Result<std::string> to_body(const SandboxSpec& spec) {
                {"workspace_mode", word_for(spec.workspace_mode)}};
   if (!spec.backend.empty()) body["backend"] = spec.backend;
   if (!spec.image.empty()) body["image"] = whole_path(spec.image);
+  if (!spec.runtime.empty()) body["runtime"] = spec.runtime;
   if (!spec.workspace.empty()) body["workspace"] = spec.workspace;
   add_lists(spec, body);
   try {

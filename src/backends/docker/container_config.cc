@@ -82,7 +82,11 @@ Json ulimits_of(const ContainerPlan& plan) {
   limits.push_back(limit_of("nofile", std::max(plan.spec.limits.open_files, kLeastFiles)));
   limits.push_back(limit_of("core", 0));
   limits.push_back(limit_of("fsize", plan.spec.limits.disk_bytes + kBeyondDisk));
-  if (plan.engine == EngineKind::Podman) limits.push_back(limit_of("nproc", kPodmanProcesses));
+  // In gVisor a cgroup counts gVisor's threads; this limit counts the sandbox's.
+  if (plan.is_gvisor)
+    limits.push_back(limit_of("nproc", plan.spec.limits.processes + kOurProcesses));
+  else if (plan.engine == EngineKind::Podman)
+    limits.push_back(limit_of("nproc", kPodmanProcesses));
   return limits;
 }
 
@@ -118,6 +122,16 @@ Json masked_paths() {
           "/sys/power"};
 }
 
+std::uint64_t memory_of(const ContainerPlan& plan) {
+  return plan.spec.limits.memory_bytes + (plan.is_gvisor ? kGvisorMemory : 0);
+}
+
+// A process in gVisor takes up to two threads of the host.
+std::uint32_t processes_of(const ContainerPlan& plan) {
+  const std::uint32_t count = plan.spec.limits.processes + kOurProcesses;
+  return plan.is_gvisor ? 2 * count + kGvisorThreads : count;
+}
+
 Json host_config_of(const ContainerPlan& plan) {
   const Limits& limits = plan.spec.limits;
   Json config = {
@@ -129,10 +143,10 @@ Json host_config_of(const ContainerPlan& plan) {
       {"SecurityOpt", {"no-new-privileges"}},
       {"IpcMode", "private"},
       {"CgroupnsMode", "private"},
-      {"Memory", limits.memory_bytes},
-      {"MemorySwap", limits.memory_bytes},  // together with memory: none
+      {"Memory", memory_of(plan)},
+      {"MemorySwap", memory_of(plan)},  // together with memory: none
       {"NanoCpus", std::uint64_t{limits.millicpus} * 1'000'000},
-      {"PidsLimit", limits.processes + kOurProcesses},
+      {"PidsLimit", processes_of(plan)},
       {"ShmSize", std::min(kSharedMemory, limits.memory_bytes / 8 / kPage * kPage)},
       {"Ulimits", ulimits_of(plan)},
       {"Tmpfs", tmpfs_of(plan)},

@@ -23,6 +23,10 @@ inline constexpr const char* kSocketName = "@nutshell-init";
 inline constexpr const char* kSandboxUser = "1000:1000";
 inline constexpr const char* kBridgeUser = "1001:1001";
 
+// What gVisor's own kernel may use beside the sandbox, and the threads it needs for that.
+inline constexpr std::uint64_t kGvisorMemory = 128ULL << 20U;
+inline constexpr std::uint32_t kGvisorThreads = 512;
+
 struct ImageFacts {
   std::string id;                        // what runs, whatever its name means tomorrow
   std::vector<std::string> environment;  // NAME=VALUE
@@ -36,7 +40,8 @@ struct ContainerPlan {
   ImageFacts image;
   Labels labels;
   std::string init_volume;
-  std::string runtime;  // empty: the engine's
+  std::string runtime;     // empty: the engine's
+  bool is_gvisor = false;  // that is what runs it
   EngineKind engine = EngineKind::Docker;
 };
 

@@ -137,6 +137,8 @@ Result<ContainerPlan> DockerBackend::plan_for(const SandboxSpec& spec, const std
   plan.image = TRY(image_for(spec.image));
   plan.labels = to_labels({id, TRY(scope_of_this_user()), spec, milliseconds_now() + spec.ttl});
   plan.init_volume = TRY(volume())->name();
+  plan.runtime = spec.runtime;
+  plan.is_gvisor = is_gvisor(*facts_, spec);
   plan.engine = engine_->is_podman() ? EngineKind::Podman : EngineKind::Docker;
   return plan;
 }
@@ -189,7 +191,8 @@ std::string DockerBackend::orders_for(const ContainerPlan& plan, Lifetime lifeti
   orders.store = kStoreDirectory;
   if (!spec.workspace.empty()) orders.base = kBaseDirectory;
   orders.ends_with_connection = lifetime == Lifetime::WithCaller ? 1 : 0;
-  if (!facts_->has_memory) orders.watched_memory_bytes = spec.limits.memory_bytes;
+  orders.has_own_kernel = plan.is_gvisor ? 1 : 0;
+  if (!facts_->has_memory || plan.is_gvisor) orders.watched_memory_bytes = spec.limits.memory_bytes;
   if (!facts_->has_cpu) orders.watched_millicpus = spec.limits.millicpus;
   return wire::frame_orders(orders);
 }

@@ -38,7 +38,39 @@ Protection limit_protection(const char* name, const std::string& by, Protection 
   return otherwise;
 }
 
-Protection seccomp_protection(const EngineFacts& facts) {
+// Docker knows where the program is; podman names it alone.
+std::map<std::string, std::string> runtimes_of(const Json& info) {
+  std::map<std::string, std::string> all;
+  const Json* found = member(info, "Runtimes");
+  if (found == nullptr || !found->is_object()) return all;
+  for (const auto& [name, about] : found->items())
+    all[name] = text_of(about, "path");
+  return all;
+}
+
+std::string pids_by(const EngineFacts& facts, const SandboxSpec& spec) {
+  if (!is_gvisor(facts, spec)) return facts.cgroup + " pids";
+  return "RLIMIT_NPROC of the sandbox's user, in gVisor; " + facts.cgroup + " pids around it";
+}
+
+std::string memory_by(const EngineFacts& facts, const SandboxSpec& spec) {
+  std::string by =
+      facts.cgroup + (facts.has_swap_limit ? " memory, no swap" : " memory; swap is not counted");
+  if (is_gvisor(facts, spec)) {
+    by += fmt::format("; {} MiB more for gVisor itself, and init ends a command at the limit",
+                      kGvisorMemory >> 20U);
+  }
+  return by;
+}
+
+Protection kernel_protection() {
+  return {"kernel", Strength::Hard,
+          "gVisor answers system calls in a process of its own; few reach the host's kernel", ""};
+}
+
+Protection seccomp_protection(const EngineFacts& facts, const SandboxSpec& spec) {
+  if (is_gvisor(facts, spec))
+    return {"seccomp", Strength::Hard, "gVisor's filter around itself, init's own inside", ""};
   if (facts.has_seccomp)
     return {"seccomp", Strength::Hard, "the engine's default profile, and init's own filter", ""};
   return {"seccomp", Strength::Missing, "",
@@ -74,6 +106,7 @@ Result<EngineFacts> read_engine_facts(EngineClient& engine) {
   facts.name = fmt::format("{} {}", engine.is_podman() ? "podman" : "Docker",
                            text_of(info, "ServerVersion"));
   facts.runtime = text_of(info, "DefaultRuntime");
+  facts.runtimes = runtimes_of(info);
   facts.cgroup = fmt::format("cgroup v{}", text_of(info, "CgroupVersion"));
   facts.cores =
       static_cast<std::uint32_t>(std::clamp<std::int64_t>(number_of(info, "NCPU"), 1, 65536));
@@ -90,38 +123,65 @@ Result<EngineFacts> read_engine_facts(EngineClient& engine) {
   return facts;
 }
 
+std::string runtime_for(const EngineFacts& facts, const SandboxSpec& spec) {
+  return spec.runtime.empty() ? facts.runtime : spec.runtime;
+}
+
+bool is_gvisor(const EngineFacts& facts, const SandboxSpec& spec) {
+  const std::string name = runtime_for(facts, spec);
+  const auto found = facts.runtimes.find(name);
+  const std::string program = found == facts.runtimes.end() ? name : found->second;
+  return name.find("runsc") != std::string::npos || program.find("runsc") != std::string::npos;
+}
+
 Protections protections_for(const EngineFacts& facts, const SandboxSpec& spec) {
   using enum Strength;
-  const std::string memory =
-      facts.cgroup + (facts.has_swap_limit ? " memory, no swap" : " memory; swap is not counted");
-  return {
+  Protections protections = {
       {"network", Hard, "network namespace with loopback only", ""},
       {"filesystem", Hard, "read-only root of the image, bounded tmpfs", ""},
-      {"processes", Hard, fmt::format("pid namespace, {} of {}", facts.runtime, facts.name), ""},
+      {"processes", Hard,
+       fmt::format("pid namespace, {} of {}", runtime_for(facts, spec), facts.name), ""},
       {"ipc", Hard, "ipc namespace", ""},
       {"hostname", Hard, "uts namespace", ""},
       user_protection(facts),
       {"capabilities", Hard, "all dropped", ""},
       {"no_new_privileges", Hard, "prctl", ""},
-      seccomp_protection(facts),
+      seccomp_protection(facts, spec),
       {"masked_paths", Hard,
        "what tells of the machine in /proc and /sys" +
            (facts.mandatory.empty() ? std::string() : "; " + facts.mandatory),
        ""},
-      limit_protection("memory", memory, {"", Watched, "init looks every 20 ms and kills", ""},
-                       facts.has_memory),
+      limit_protection("memory", memory_by(facts, spec),
+                       {"", Watched, "init looks every 20 ms and kills", ""}, facts.has_memory),
       limit_protection("cpus", facts.cgroup + " cpu quota",
                        {"", Watched, "init looks every 10 ms and halts all", ""}, facts.has_cpu),
-      limit_protection("pids", facts.cgroup + " pids", {"", Missing, "", ""}, facts.has_pids),
+      limit_protection("pids", pids_by(facts, spec), {"", Missing, "", ""},
+                       facts.has_pids || is_gvisor(facts, spec)),
       disk_protection(spec),
       {"cpu_time", Watched, "RLIMIT_CPU per process (hard); init sums up the tree", ""},
       {"open_files", Hard, "RLIMIT_NOFILE", ""},
       {"output", Hard, "init stops reading at the limit and kills", ""},
       {"timeout", Hard, "init kills the whole tree; the host kills the sandbox", ""},
   };
+  if (is_gvisor(facts, spec)) protections.insert(protections.begin(), kernel_protection());
+  return protections;
 }
 
+namespace {
+
+Result<> check_runtime(const EngineFacts& facts, const SandboxSpec& spec) {
+  if (spec.runtime.empty() || facts.runtimes.contains(spec.runtime)) return {};
+  std::string names;
+  for (const auto& [name, program] : facts.runtimes)
+    names += (names.empty() ? "" : ", ") + name;
+  return failure(ErrorCode::Unsupported,
+                 fmt::format("runtime {}: {} has only {}", spec.runtime, facts.name, names));
+}
+
+}  // namespace
+
 Result<> check_spec_here(const EngineFacts& facts, const SandboxSpec& spec) {
+  TRY(check_runtime(facts, spec));
   TRY(check_protections(protections_for(facts, spec), spec, {{"pids"}, {}}));
   if (spec.limits.millicpus <= facts.cores * 1000) return {};
   return failure(ErrorCode::InvalidArgument,

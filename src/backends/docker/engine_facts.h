@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
 #include <string>
 
 #include "backends/docker/engine_client.h"
@@ -12,9 +13,10 @@
 namespace nutshell::docker {
 
 struct EngineFacts {
-  std::string name;     // "Docker 20.10.24", "podman 4.3.1"
-  std::string runtime;  // "runc", "crun", "runsc"
-  std::string cgroup;   // "cgroup v1"
+  std::string name;                             // "Docker 20.10.24", "podman 4.3.1"
+  std::string runtime;                          // its default: "runc", "crun", "runsc"
+  std::map<std::string, std::string> runtimes;  // names of those it has, and their programs
+  std::string cgroup;                           // "cgroup v1"
   std::uint32_t cores = 1;
   bool has_memory = false;
   bool has_swap_limit = false;
@@ -27,6 +29,11 @@ struct EngineFacts {
 };
 
 Result<EngineFacts> read_engine_facts(EngineClient& engine);
+
+// What this sandbox would run with.
+std::string runtime_for(const EngineFacts& facts, const SandboxSpec& spec);
+// Whether that is gVisor: a kernel of its own, whose threads and memory count beside the sandbox's.
+bool is_gvisor(const EngineFacts& facts, const SandboxSpec& spec);
 
 Protections protections_for(const EngineFacts& facts, const SandboxSpec& spec);
 // All that stands against this spec, at once.

@@ -28,6 +28,7 @@ Json json_of(const SandboxSpec& spec) {
                       {"is_writable", mount.access == UnsafeMount::Access::ReadWrite}});
   }
   return {{"image", spec.image},
+          {"runtime", spec.runtime},
           {"limits", json_of(spec.limits)},
           {"ttl_ms", spec.ttl.count()},
           {"idle_ms", spec.idle_timeout.count()},
@@ -69,6 +70,7 @@ std::vector<UnsafeMount> mounts_of(const Json& list) {
 SandboxSpec spec_of(const Json& object) {
   SandboxSpec spec;
   spec.image = text_of(object, "image");
+  spec.runtime = text_of(object, "runtime");
   if (const Json* limits = member(object, "limits")) spec.limits = limits_of(*limits);
   spec.ttl = std::chrono::milliseconds(number_of(object, "ttl_ms"));
   spec.idle_timeout = std::chrono::milliseconds(number_of(object, "idle_ms"));

@@ -56,6 +56,10 @@ Protections NativeBackend::probe() {
 }
 
 Result<Protections> NativeBackend::check(const SandboxSpec& spec) {
+  if (!spec.runtime.empty()) {
+    return failure(ErrorCode::Unsupported,
+                   "a runtime is for containers: --backend docker, or --backend gvisor for runsc");
+  }
   Protections protections = protections_for(abilities(), spec);
   TRY(check_protections(protections, spec));
   TRY(check_rlimits(spec.limits));

@@ -103,6 +103,7 @@ Result<SandboxSpec> spec_of(const Json& object, const service::Caller& caller) {
   SandboxSpec spec;
   spec.backend = text_of(object, "backend");
   spec.image = text_of(object, "image");
+  spec.runtime = text_of(object, "runtime");
   spec.limits = TRY(limits_of(object));
   spec.ttl = time_of(object, "ttl_ms", spec.ttl);
   spec.idle_timeout = time_of(object, "idle_timeout_ms", spec.idle_timeout);

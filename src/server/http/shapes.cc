@@ -66,6 +66,7 @@ const Shape& spec_shape() {
       "SandboxSpec",
       {{"backend", Text, "how to isolate; the default is the first there is"},
        {"image", Text, "what the backend understands"},
+       {"runtime", Text, "what a container engine runs it with: \"runsc\""},
        {"limits", Object, "", Optional, limits_shape},
        milliseconds("ttl_ms", "how long it lives"),
        milliseconds("idle_timeout_ms", "how long it lives unused; 0: as long as its ttl"),
