@@ -3,6 +3,7 @@
 #include "backends/daemon_client/daemon_backend.h"
 #include "backends/docker/docker_backend.h"
 #include "backends/docker/image_transfer.h"
+#include "backends/gvisor/gvisor_backend.h"
 #include "backends/image_engines.h"
 #include "backends/native/native_backend.h"
 
@@ -30,6 +31,10 @@ const std::vector<BackendEntry>& backend_registry() {
       {"podman", "containers of podman, as root or not; needs an image",
        [](const BackendContext& context) {
          return make_container_backend(docker::EngineKind::Podman, context);
+       }},
+      {"gvisor", "a kernel of its own (runsc), as root or not; no daemon, no image",
+       [](const BackendContext& context) {
+         return std::make_unique<gvisor::GvisorBackend>(context.programs);
        }},
   };
   return kEntries;

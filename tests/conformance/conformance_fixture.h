@@ -56,7 +56,10 @@ class Conformance : public testing::TestWithParam<std::string> {
     spec_.backend = GetParam();
     const bool is_through_daemon = GetParam().ends_with(kThroughDaemon);
     if (is_through_daemon) spec_.backend.resize(GetParam().size() - kThroughDaemon.size());
-    if (needs_image()) spec_.image = image();
+    if (needs_image()) {
+      spec_.image = image();
+      if (const char* named = std::getenv("NUTSHELL_CONFORMANCE_RUNTIME")) spec_.runtime = named;
+    }
     if (is_through_daemon && can_run()) start_daemon();
     make_runtime();
   }

@@ -7,14 +7,13 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include <array>
-
 #include "backends/native/device_directory.h"
 #include "base/defer.h"
 #include "base/file.h"
 #include "base/random_id.h"
 #include "base/sha256.h"
 #include "base/user_directory.h"
+#include "images/host_root.h"
 
 namespace nutshell::native {
 namespace {
@@ -23,9 +22,6 @@ constexpr std::string_view kPrefix = "root-";
 constexpr std::string_view kPartialPrefix = ".root-";
 constexpr std::size_t kKeyLength = 16;
 constexpr const char* kLayout = "2";  // changes with what is written below
-constexpr std::array<const char*, 7> kSystemDirectories = {"usr",   "bin",   "sbin",  "lib",
-                                                           "lib32", "lib64", "libx32"};
-
 Result<UniqueFd> lock_template(const std::filesystem::path& path, int operation) {
   UniqueFd directory = TRY(open_file(path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW));
   if (::flock(directory.get(), operation | LOCK_NB) != 0) {
@@ -34,19 +30,9 @@ Result<UniqueFd> lock_template(const std::filesystem::path& path, int operation)
   return directory;
 }
 
-// On a merged-/usr host /bin and its like are links into /usr; elsewhere they are directories.
-std::string link_target(const char* name) {
-  std::array<char, 256> target{};
-  const std::string path = std::string("/") + name;
-  const ssize_t length = ::readlink(path.c_str(), target.data(), target.size() - 1);
-  return length > 0 ? std::string(target.data(), static_cast<std::size_t>(length)) : "";
-}
-
 std::string key_of_host(Privilege privilege) {
   std::string facts = fmt::format("{} {} ", kLayout, privilege == Privilege::Root);
-  for (const char* name : kSystemDirectories)
-    facts += link_target(name) + ' ';
-  facts += host_etc_state();
+  facts += images::host_root_state();
   return sha256_hex(facts).substr(0, kKeyLength);
 }
 
@@ -63,7 +49,8 @@ Result<> write_template(const std::filesystem::path& path, Privilege privilege) 
   TRY(make_directory(directory.get(), "tree"));
   const UniqueFd tree = TRY(open_at(directory.get(), "tree", O_PATH | O_DIRECTORY));
   std::string mounts;
-  for (const std::string& name : TRY(write_root_tree(tree.get(), SharedBy::ManySandboxes)))
+  for (const std::string& name :
+       TRY(images::write_host_root(tree.get(), images::SharedBy::ManySandboxes)))
     mounts += name + '\n';
   bool has_devices = false;
   if (privilege == Privilege::Root) {
@@ -92,27 +79,6 @@ Result<> make_template(const std::filesystem::path& place, Privilege privilege) 
 }
 
 }  // namespace
-
-Result<std::vector<std::string>> write_root_tree(int root, SharedBy sharers) {
-  std::vector<std::string> mounts;
-  for (const char* name : kSystemDirectories) {
-    const std::string target = link_target(name);
-    const bool is_there = ::access((std::string("/") + name).c_str(), F_OK) == 0;
-    if (!target.empty()) {
-      if (::symlinkat(target.c_str(), root, name) != 0) return syscall_failure("link", name);
-    } else if (is_there) {
-      TRY(make_directory(root, name));
-      mounts.emplace_back(name);
-    }
-  }
-  for (const char* name : {"etc", "dev", "proc", "tmp", "workspace", "run", "var", "opt", "home"}) {
-    TRY(make_directory(root, name));
-  }
-  if (::symlinkat("../tmp", root, "var/tmp") != 0) return syscall_failure("link", "var/tmp");
-  for (const std::string& name : TRY(write_host_etc(root, sharers)))
-    mounts.push_back("etc/" + name);
-  return mounts;
-}
 
 Result<RootTemplate> RootTemplate::open(Privilege privilege) {
   const std::filesystem::path runtime = TRY(open_user_directory());

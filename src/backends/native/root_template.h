@@ -7,7 +7,6 @@
 #include <string>
 #include <vector>
 
-#include "backends/native/host_etc.h"
 #include "backends/native/privilege.h"
 #include "base/result.h"
 #include "base/unique_fd.h"
@@ -39,9 +38,6 @@ class RootTemplate {
   bool has_devices_ = false;
   std::vector<std::string> mounts_;
 };
-
-// Fills an empty directory with it. Returns what is to be mounted, as RootTemplate::mounts() does.
-Result<std::vector<std::string>> write_root_tree(int root, SharedBy sharers);
 
 // Removes templates of an earlier state of the host that no sandbox stands on, and unfinished ones.
 void sweep_root_templates(SweepMode mode, SweepReport& report);

@@ -16,6 +16,7 @@
 #include "backends/native/workspace_mount.h"
 #include "base/beneath.h"
 #include "base/file.h"
+#include "images/host_root.h"
 
 namespace nutshell::native {
 namespace {
@@ -60,7 +61,7 @@ Result<Staged> stage_host_root(const RootTemplate* prepared) {
     const UniqueFd mount = TRY(new_file_system(
         "tmpfs", {{"size", "64m"}, {"nr_inodes", "16384"}, {"mode", "0755"}}, MOUNT_ATTR_NOSUID));
     staged.root = TRY(stage(mount.get()));
-    mounts = TRY(write_root_tree(staged.root.get(), SharedBy::OneSandbox));
+    mounts = TRY(images::write_host_root(staged.root.get(), images::SharedBy::OneSandbox));
   }
   for (const std::string& name : mounts)
     TRY(share_directory(staged.root.get(), name));

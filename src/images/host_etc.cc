@@ -1,4 +1,4 @@
-#include "backends/native/host_etc.h"
+#include "images/host_etc.h"
 
 #include <fcntl.h>
 #include <fmt/format.h>
@@ -14,7 +14,7 @@
 #include "base/file.h"
 #include "base/random_id.h"
 
-namespace nutshell::native {
+namespace nutshell::images {
 namespace {
 
 struct File {
@@ -131,4 +131,4 @@ std::string host_etc_state() {
   return state + state_of(kJavaHome);
 }
 
-}  // namespace nutshell::native
+}  // namespace nutshell::images

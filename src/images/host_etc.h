@@ -7,7 +7,7 @@
 
 #include "base/result.h"
 
-namespace nutshell::native {
+namespace nutshell::images {
 
 // Who gets what is written: a copy of many links pays only for many sandboxes.
 enum class SharedBy { OneSandbox, ManySandboxes };
@@ -19,4 +19,4 @@ Result<std::vector<std::string>> write_host_etc(int root, SharedBy sharers);
 // Changes when what write_host_etc() takes over from the host does.
 std::string host_etc_state();
 
-}  // namespace nutshell::native
+}  // namespace nutshell::images

@@ -1,6 +1,6 @@
-#include "backends/native/launcher_protocol.h"
+#include "wire/packed_spec.h"
 
-namespace nutshell::native {
+namespace nutshell::wire {
 
 PackedSpec pack(const SandboxSpec& spec) {
   PackedSpec packed;
@@ -56,4 +56,4 @@ SandboxSpec unpack(const PackedSpec& packed) {
   return spec;
 }
 
-}  // namespace nutshell::native
+}  // namespace nutshell::wire

@@ -1,0 +1,146 @@
+#include "backends/gvisor/bundle.h"
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <charconv>
+
+#include "backends/gvisor/leftovers.h"
+#include "base/file.h"
+#include "base/random_id.h"
+#include "base/user_directory.h"
+#include "wire/codec.h"
+
+namespace nutshell::gvisor {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr const char* kRecord = "record";
+
+Result<fs::path> bundles() {
+  return TRY(open_user_directory()) / "gvisor";
+}
+
+Result<> make_private(const fs::path& path) {
+  if (::mkdir(path.c_str(), 0700) == 0 || errno == EEXIST) return {};
+  return syscall_failure("mkdir", path.native());
+}
+
+bool is_id(std::string_view text) {
+  return !text.empty() && text.size() <= 64 &&
+         text.find_first_not_of("0123456789abcdef") == std::string_view::npos;
+}
+
+}  // namespace
+
+Result<fs::path> Bundle::state_directory() {
+  return TRY(open_user_directory()) / "gvisor-state";
+}
+
+// Until it is locked, a sweeper takes it for a leftover, and then there is another.
+Result<Bundle> Bundle::create() {
+  constexpr int kTries = 16;
+  const fs::path place = TRY(bundles());
+  for (int i = 0; i < kTries; ++i) {
+    TRY(make_private(place));
+    const std::string id = random_id(12);
+    Bundle bundle(id, place / id);
+    const bool is_made = ::mkdir(bundle.path_.c_str(), 0700) == 0;
+    if (!is_made && errno != ENOENT) return syscall_failure("mkdir", bundle.path_.native());
+    if (is_made && bundle.lock() && bundle.exists()) return bundle;
+  }
+  return failure(ErrorCode::Unavailable, "what is made here is swept away again and again");
+}
+
+Result<Bundle> Bundle::at(const std::string& id) {
+  if (!is_id(id)) return failure(ErrorCode::NotFound, fmt::format("no sandbox '{}'", id));
+  return Bundle(id, TRY(bundles()) / id);
+}
+
+Result<std::vector<std::string>> Bundle::ids() {
+  std::vector<std::string> all;
+  std::error_code ignored;  // a directory that vanishes has none
+  for (const auto& entry : fs::directory_iterator(TRY(bundles()), ignored)) {
+    std::string name = entry.path().filename().native();
+    if (is_id(name)) all.push_back(std::move(name));
+  }
+  return all;
+}
+
+bool Bundle::exists() const {
+  return ::access(path_.c_str(), F_OK) == 0;
+}
+
+bool Bundle::lock() {
+  auto opened = open_file(path_, O_RDONLY | O_DIRECTORY | O_NOFOLLOW);
+  if (!opened || ::flock(opened->get(), LOCK_EX | LOCK_NB) != 0) return false;
+  lock_ = std::move(*opened);
+  return true;
+}
+
+// There as a whole or not at all.
+Result<> Bundle::remember(const Record& record) const {
+  const fs::path fresh = path_ / "record.new";
+  TRY(write_file(fresh, wire::encode(record), 0600));
+  const fs::path place = path_ / kRecord;
+  if (::rename(fresh.c_str(), place.c_str()) != 0) return syscall_failure("rename", place.native());
+  return {};
+}
+
+Result<Record> Bundle::remembered() const {
+  return wire::decode<Record>(TRY(read_file(path_ / kRecord, 4U << 20U)));
+}
+
+Result<Record> Bundle::living() const {
+  auto record = remembered();
+  if (record && is_alive(*record)) return record;
+  return failure(ErrorCode::NotFound, fmt::format("no sandbox '{}'", id_));
+}
+
+// The directory last: while it is there, whatever else is left will be found.
+Result<> Bundle::remove(const Deadline& deadline) const {
+  TRY(end_processes(argument(), deadline));
+  TRY(remove_cgroups(id_, deadline));
+  remove_state_files(TRY(state_directory()), id_);
+  std::error_code error;
+  fs::remove_all(path_, error);
+  if (error) return syscall_failure(error.value(), "remove", path_.native());
+  // Both fail while there are others.
+  ::rmdir(path_.parent_path().c_str());
+  ::rmdir(TRY(state_directory()).c_str());
+  return {};
+}
+
+std::optional<std::uint64_t> start_of_process(std::uint32_t process) {
+  const auto text = read_file(fmt::format("/proc/{}/stat", process));
+  if (!text) return std::nullopt;
+  // The name, in parentheses, may hold anything; the state is the first field behind it.
+  std::size_t at = text->rfind(')');
+  if (at == std::string::npos || at + 2 >= text->size()) return std::nullopt;
+  const char state = (*text)[at + 2];
+  if (state == 'Z' || state == 'X') return std::nullopt;
+  constexpr int kFieldsBefore = 20;
+  for (int field = 0; field < kFieldsBefore && at != std::string::npos; ++field)
+    at = text->find(' ', at + 1);
+  if (at == std::string::npos) return std::nullopt;
+  std::uint64_t ticks = 0;
+  std::from_chars(text->data() + at + 1, text->data() + text->size(), ticks);
+  return ticks;
+}
+
+bool is_alive(const Record& record) {
+  const auto start = start_of_process(record.process);
+  return record.process != 0 && start && *start == record.process_start;
+}
+
+std::uint64_t milliseconds_now() {
+  return static_cast<std::uint64_t>(std::chrono::duration_cast<std::chrono::milliseconds>(
+                                        std::chrono::system_clock::now().time_since_epoch())
+                                        .count());
+}
+
+}  // namespace nutshell::gvisor

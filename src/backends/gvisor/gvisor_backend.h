@@ -1,0 +1,71 @@
+// Sandboxes in gVisor, a kernel of their own in a process of the host: its program runsc is driven
+// directly, without a container engine, as root or not. Our init is the first process inside.
+#pragma once
+
+#include <filesystem>
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "backends/gvisor/bundle.h"
+#include "backends/gvisor/host_facts.h"
+#include "backends/gvisor/oci_config.h"
+#include "backends/gvisor/runsc.h"
+#include "core/backend.h"
+
+namespace nutshell::gvisor {
+
+class GvisorBackend : public Backend {
+ public:
+  // Where our other programs are.
+  explicit GvisorBackend(std::filesystem::path programs)
+      : programs_(std::move(programs)), facts_(read_host_facts()) {}
+  GvisorBackend(GvisorBackend&&) = delete;
+  GvisorBackend& operator=(GvisorBackend&&) = delete;
+  ~GvisorBackend() override;
+
+  [[nodiscard]] std::string_view name() const override { return "gvisor"; }
+  Protections probe() override;
+  Result<Protections> check(const SandboxSpec& spec) override;
+  Result<std::string> start(const SandboxSpec& spec, Lifetime lifetime) override;
+  Result<UniqueFd> connect(const std::string& id) override;
+  Result<> stop(const std::string& id) override;
+  Result<std::vector<SandboxStatus>> list() override;
+  Result<std::vector<std::string>> environment_of(const std::string& id) override;
+  Result<> set_time_left(const std::string& id, std::chrono::milliseconds left) override;
+  [[nodiscard]] bool can_set_time_left() const override { return true; }
+  Result<> pause(const std::string& id) override;
+  Result<> resume(const std::string& id) override;
+  Gone why_gone(const std::string& id) override;
+  SweepReport sweep(SweepMode mode) override;
+
+ private:
+  struct Started {
+    UniqueFd stream;
+    std::uint32_t process = 0;
+  };
+
+  Result<const Runsc*> runsc();
+  // Flags before the command, the command, its own flags and words.
+  Result<std::vector<std::string>> words(std::vector<std::string> command) const;
+  Result<> prepare(const Bundle& bundle, const SandboxSpec& spec, const std::string& image) const;
+  Result<Started> launch(const Bundle& bundle, const SandboxSpec& spec);
+  [[nodiscard]] std::string orders_for(const SandboxSpec& spec, Lifetime lifetime) const;
+  Result<UniqueFd> open_bridge(const std::string& id);
+  Result<> tell_time_left(const std::string& id, std::uint64_t left_ms);
+  Result<> control(const std::string& id, const char* command);
+  Result<> try_sandbox();
+  static bool is_leftover(Bundle& bundle);
+  void drop_finished_bridges();
+
+  std::filesystem::path programs_;
+  HostFacts facts_;
+  std::optional<Runsc> runsc_;
+  std::map<std::string, Bundle> own_;      // that end with us; locked
+  std::map<std::string, UniqueFd> first_;  // connections that came with the start, by sandbox
+  std::vector<ChildProcess> bridges_;      // of the other connections
+};
+
+}  // namespace nutshell::gvisor

@@ -1,0 +1,113 @@
+#include "backends/gvisor/oci_config.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <nlohmann/json.hpp>
+
+namespace nutshell::gvisor {
+namespace {
+
+using Json = nlohmann::json;
+
+constexpr std::uint64_t kPage = 4096;
+constexpr std::uint64_t kSharedMemory = 64U << 20U;
+// Init, and its thread that carries the first connection.
+constexpr std::uint32_t kOurProcesses = 2;
+constexpr std::uint64_t kPeriod = 100'000;  // microseconds
+
+Json limit_of(const char* name, std::uint64_t value) {
+  return {{"type", name}, {"soft", value}, {"hard", value}};
+}
+
+Json process_of(const BundlePlan& plan) {
+  const Limits& limits = plan.spec.limits;
+  // A little more than the disk: a full disk says ENOSPC, and does not kill with SIGXFSZ.
+  constexpr std::uint64_t kBeyondDisk = 1U << 20U;
+  constexpr std::uint64_t kLeastFiles = 256;  // init lowers it to what was asked for
+  Json none = Json::object();
+  for (const char* set : {"bounding", "effective", "permitted", "inheritable", "ambient"})
+    none[set] = Json::array();
+  return {{"terminal", false},
+          {"user", {{"uid", 1000}, {"gid", 1000}}},
+          {"args", {kInitProgram, "serve", kSocketName, "orders"}},
+          {"env", Json::array()},
+          {"cwd", "/"},
+          {"capabilities", none},
+          {"rlimits",
+           {limit_of("RLIMIT_NPROC", limits.processes + kOurProcesses),
+            limit_of("RLIMIT_NOFILE", std::max(limits.open_files, kLeastFiles)),
+            limit_of("RLIMIT_CORE", 0), limit_of("RLIMIT_FSIZE", limits.disk_bytes + kBeyondDisk)}},
+          {"noNewPrivileges", true}};
+}
+
+Json scratch(const char* target, std::uint64_t bytes, std::vector<std::string> more) {
+  std::vector<std::string> options = {"nosuid", "nodev", fmt::format("size={}", bytes)};
+  options.insert(options.end(), more.begin(), more.end());
+  return {{"destination", target}, {"type", "tmpfs"}, {"source", "tmpfs"}, {"options", options}};
+}
+
+Json host_mount(const std::string& source, const std::string& target, UnsafeMount::Access access) {
+  const bool is_read_only = access == UnsafeMount::Access::ReadOnly;
+  return {{"destination", target},
+          {"type", "bind"},
+          {"source", source},
+          {"options", {"rbind", "rprivate", "nosuid", "nodev", is_read_only ? "ro" : "rw"}}};
+}
+
+Json mounts_of(const BundlePlan& plan) {
+  using enum UnsafeMount::Access;
+  const Limits& limits = plan.spec.limits;
+  const ScratchSizes sizes = scratch_sizes(limits);
+  const std::uint64_t shared = std::min(kSharedMemory, limits.memory_bytes / 8 / kPage * kPage);
+  const std::vector<std::string> owned = {"uid=1000", "gid=1000", "mode=0755"};
+  Json mounts = Json::array();
+  mounts.push_back({{"destination", "/proc"}, {"type", "proc"}, {"source", "proc"}});
+  mounts.push_back(scratch("/dev/shm", shared, {"mode=1777"}));
+  for (const SharedPath& path : plan.sharing)
+    mounts.push_back(host_mount(path.source, path.target, ReadOnly));
+  mounts.push_back(scratch("/workspace", sizes.workspace, owned));
+  mounts.push_back(scratch("/tmp", sizes.temporary, {"mode=1777"}));
+  mounts.push_back(
+      scratch(kStoreDirectory, limits.disk_bytes, {"noexec", "uid=1000", "gid=1000", "mode=0700"}));
+  mounts.push_back(host_mount(plan.init_program, kInitProgram, ReadOnly));
+  if (!plan.spec.workspace.empty())
+    mounts.push_back(host_mount(plan.spec.workspace, kBaseDirectory, ReadOnly));
+  for (const UnsafeMount& mount : plan.spec.unsafe_mounts)
+    mounts.push_back(host_mount(mount.source, mount.target, mount.access));
+  return mounts;
+}
+
+Json resources_of(const Limits& limits) {
+  const std::uint64_t memory = limits.memory_bytes + kOwnMemory;
+  // A process in gVisor takes up to two threads of the host.
+  const std::uint32_t threads = 2 * (limits.processes + kOurProcesses) + kOwnThreads;
+  return {{"memory", {{"limit", memory}, {"swap", memory}}},  // together with memory: none
+          {"cpu", {{"quota", kPeriod * limits.millicpus / 1000}, {"period", kPeriod}}},
+          {"pids", {{"limit", threads}}}};
+}
+
+Json linux_of(const BundlePlan& plan) {
+  Json spaces = Json::array();
+  for (const char* kind : {"pid", "ipc", "uts", "mount", "network"})
+    spaces.push_back({{"type", kind}});
+  Json parts = {{"namespaces", spaces}};
+  if (plan.host.cgroup.empty()) return parts;
+  parts["cgroupsPath"] = fmt::format("/{}/{}", kCgroupParent, plan.id);
+  parts["resources"] = resources_of(plan.spec.limits);
+  return parts;
+}
+
+}  // namespace
+
+std::string config_of(const BundlePlan& plan) {
+  const Json config = {{"ociVersion", "1.0.2"},
+                       {"process", process_of(plan)},
+                       {"root", {{"path", "rootfs"}, {"readonly", true}}},
+                       {"hostname", "nutshell"},
+                       {"mounts", mounts_of(plan)},
+                       {"linux", linux_of(plan)}};
+  return config.dump(-1, ' ', false, Json::error_handler_t::replace);
+}
+
+}  // namespace nutshell::gvisor

@@ -1,0 +1,153 @@
+#include "backends/gvisor/runsc.h"
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <spawn.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <array>
+#include <cstdlib>
+
+#include "base/defer.h"
+#include "base/file.h"
+
+namespace nutshell::gvisor {
+namespace {
+
+using namespace std::chrono_literals;
+
+constexpr const char* kName = "runsc";
+constexpr std::string_view kOldest = "20230801";  // its systrap, and the flags that we give
+constexpr std::size_t kMostWords = 16U << 10U;
+constexpr const char* kHint = "Debian has it as runsc in bookworm-backports";
+
+std::string find_program() {
+  // NOLINTBEGIN(concurrency-mt-unsafe): nobody changes the environment
+  if (const char* named = std::getenv("NUTSHELL_RUNSC"); named != nullptr && *named != '\0')
+    return named;
+  const char* path = std::getenv("PATH");
+  // NOLINTEND(concurrency-mt-unsafe)
+  std::string_view rest = path != nullptr ? path : "/usr/local/bin:/usr/bin:/bin";
+  for (;;) {
+    const std::size_t colon = std::min(rest.find(':'), rest.size());
+    const std::string file = fmt::format("{}/{}", rest.substr(0, colon), kName);
+    if (file.starts_with('/') && ::access(file.c_str(), X_OK) == 0) return file;
+    if (colon == rest.size()) return {};
+    rest.remove_prefix(colon + 1);
+  }
+}
+
+struct Pipe {
+  UniqueFd read;
+  UniqueFd write;
+};
+
+Result<Pipe> make_pipe() {
+  std::array<int, 2> ends{};
+  if (::pipe2(ends.data(), O_CLOEXEC) != 0) return syscall_failure("pipe");
+  Pipe pipe{UniqueFd(ends[0]), UniqueFd(ends[1])};
+  TRY(set_nonblocking(pipe.read.get()));
+  return pipe;
+}
+
+// What is there; a sandbox may keep the other end.
+std::string drain(int pipe) {
+  std::string text(kMostWords, '\0');
+  const ssize_t count = ::read(pipe, text.data(), text.size());
+  text.resize(count > 0 ? static_cast<std::size_t>(count) : 0);
+  while (!text.empty() && text.back() == '\n')
+    text.pop_back();
+  return text;
+}
+
+}  // namespace
+
+std::string day_of_version(std::string_view text) {
+  constexpr std::size_t kDigits = 8;
+  constexpr std::string_view kNumbers = "0123456789";
+  std::size_t at = 0;
+  while ((at = text.find_first_of(kNumbers, at)) != std::string_view::npos) {
+    const std::size_t end = std::min(text.find_first_not_of(kNumbers, at), text.size());
+    if (end - at == kDigits) return std::string(text.substr(at, kDigits));
+    at = end;
+  }
+  return {};
+}
+
+Result<Runsc> Runsc::find() {
+  const std::string program = find_program();
+  if (program.empty()) {
+    return failure(ErrorCode::Unsupported,
+                   fmt::format("gVisor's program {} is not in PATH: install it; {}", kName, kHint));
+  }
+  Runsc runsc(program, "");
+  const Pipe pipe = TRY(make_pipe());
+  TRY(runsc.run({"--version"}, {.output = pipe.write.get()}, Deadline::in(10s)));
+  runsc.version_ = day_of_version(drain(pipe.read.get()));
+  if (!runsc.version_.empty() && runsc.version_ < kOldest) {
+    return failure(ErrorCode::Unsupported,
+                   fmt::format("{} is of {} and lacks what programs use today: {} or newer is "
+                               "needed; {}",
+                               program, runsc.version_, kOldest, kHint));
+  }
+  return runsc;
+}
+
+Result<ChildProcess> Runsc::spawn(const std::vector<std::string>& arguments,
+                                  const Streams& streams) const {
+  posix_spawn_file_actions_t actions;
+  posix_spawn_file_actions_init(&actions);
+  posix_spawnattr_t attributes;
+  posix_spawnattr_init(&attributes);
+  const Defer freed([&] {
+    posix_spawn_file_actions_destroy(&actions);
+    posix_spawnattr_destroy(&attributes);
+  });
+  posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETSID);
+  const std::array<int, 3> wanted = {streams.input, streams.output, streams.error};
+  for (int number = 0; number < 3; ++number) {
+    const int given = wanted.at(static_cast<std::size_t>(number));
+    if (given >= 0) {
+      posix_spawn_file_actions_adddup2(&actions, given, number);
+    } else {
+      posix_spawn_file_actions_addopen(&actions, number, "/dev/null", O_RDWR, 0);
+    }
+  }
+  std::vector<char*> argv = {const_cast<char*>(kName)};
+  for (const std::string& argument : arguments)
+    argv.push_back(const_cast<char*>(argument.c_str()));
+  argv.push_back(nullptr);
+  pid_t pid = -1;
+  const int error =
+      ::posix_spawn(&pid, program_.c_str(), &actions, &attributes, argv.data(), environ);
+  if (error != 0) return syscall_failure(error, "run", program_);
+  UniqueFd handle(static_cast<int>(::syscall(SYS_pidfd_open, pid, 0)));  // nobody else reaps it
+  if (!handle) {
+    const auto failed = syscall_failure("pidfd_open");
+    ::kill(pid, SIGKILL);
+    ::waitpid(pid, nullptr, 0);
+    return failed;
+  }
+  return ChildProcess(pid, std::move(handle));
+}
+
+Result<> Runsc::run(const std::vector<std::string>& arguments, Streams streams,
+                    const Deadline& deadline) const {
+  Pipe words = TRY(make_pipe());
+  streams.error = words.write.get();
+  ChildProcess child = TRY(spawn(arguments, streams));
+  const std::optional<int> status = TRY(child.wait(deadline));
+  const std::string& what = arguments.front().starts_with("--version") ? kName : arguments.back();
+  if (!status) {
+    return failure(ErrorCode::DeadlineExceeded,
+                   fmt::format("{} {}: no answer in time", kName, what));
+  }
+  if (WIFEXITED(*status) && WEXITSTATUS(*status) == 0) return {};
+  const std::string said = drain(words.read.get());
+  return failure(ErrorCode::Unavailable,
+                 fmt::format("{} {}: {}", kName, what, said.empty() ? "it failed" : said));
+}
+
+}  // namespace nutshell::gvisor

@@ -1,0 +1,409 @@
+#!/usr/bin/env python3
+"""Sandboxes in gVisor without a container engine, as root and as a plain user: the contract, what is
+seen from inside and on the host, and what is left when somebody is killed at any moment.
+
+scripts/engine gets gVisor's program where the machine has none; without it all is skipped.
+"""
+import json
+import os
+import re
+import shutil
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+from engines import IMAGE, engine
+from support import (REPOSITORY, Skip, Suite, call, call_json, create, destroy, expect,
+                     expect_equal, expect_outcome, expect_refusal, is_listed, processes,
+                     repetitions, runtime_directory, sandbox, scratch, start, wait_until)
+
+suite = Suite()
+FLAGS = ("--backend", "gvisor")
+IS_ROOT = os.geteuid() == 0
+CANNOT = 77
+
+
+def find_runsc():
+    """The program that this suite, and all it starts, use."""
+    if "NUTSHELL_RUNSC" not in os.environ:
+        done = subprocess.run([REPOSITORY / "scripts/engine", "program", "runsc"],
+                              capture_output=True, text=True, timeout=300)
+        if done.returncode == CANNOT:
+            raise Skip(done.stderr.strip().splitlines()[-1])
+        expect(done.returncode == 0, f"scripts/engine program runsc: {done.stderr}")
+        os.environ["NUTSHELL_RUNSC"] = done.stdout.strip()
+    return os.environ["NUTSHELL_RUNSC"]
+
+
+def case(function):
+    def checked():
+        find_runsc()
+        function()
+    checked.__name__ = function.__name__
+    suite.case(checked)
+    return function
+
+
+def shell(script, *more):
+    return call_json("run", *FLAGS, *more, "--", "sh", "-c", script)
+
+
+def bundles():
+    place = runtime_directory() / "gvisor"
+    return sorted(entry.name for entry in place.iterdir()) if place.is_dir() else []
+
+
+def ours(made=""):
+    """Processes of gVisor that belong to this suite, of one sandbox or of all."""
+    word = os.fsencode(f"--bundle={runtime_directory() / 'gvisor' / made}")
+    return [pid for pid, words in processes() if any(one.startswith(word) for one in words)]
+
+
+def cgroups(made):
+    return list(Path("/sys/fs/cgroup").glob(f"*/nutshell-gvisor/{made}")) + list(
+        Path("/sys/fs/cgroup").glob(f"nutshell-gvisor/{made}"))
+
+
+def leftovers():
+    state = runtime_directory() / "gvisor-state"
+    files = sorted(entry.name for entry in state.iterdir()) if state.is_dir() else []
+    return bundles() + files + ours()
+
+
+def expect_nothing_left(*ids):
+    expect(wait_until(lambda: not leftovers(), 20), f"left: {leftovers()}")
+    for made in ids:
+        expect(not cgroups(made), f"left: {cgroups(made)}")
+
+
+# The contract -----------------------------------------------------------------------------------
+
+def conform(wanted, least, **variables):
+    """The same C++ suite that native sandboxes pass."""
+    programs = Path(os.environ.get("NUTSHELL_TEST_BIN", REPOSITORY / "build/release/tests"))
+    program = programs / "conformance_test"
+    if not program.exists():
+        raise Skip(f"{program} is not built")
+    done = subprocess.run([program, f"--gtest_filter={wanted}"], capture_output=True, text=True,
+                          timeout=550, env={**os.environ, **variables})
+    failed = re.findall(r"^\[  FAILED  \] (\S+)", done.stdout, re.M)
+    ran = re.search(r"\[  PASSED  \] (\d+) tests?", done.stdout)
+    expect(done.returncode == 0 and not failed, f"failed: {sorted(set(failed))}")
+    expect(ran and int(ran.group(1)) >= least, f"too few ran: {done.stdout[-200:]}")
+
+
+@case
+def conformance():
+    if repetitions(1, 0, 0):
+        return conform("*/gvisor", 20)
+    return conform("*/gvisor*", 40)
+
+
+@case
+def conformance_of_an_engine_with_runsc():
+    engine("runsc")
+    variables = {"NUTSHELL_CONFORMANCE_IMAGE": IMAGE, "NUTSHELL_CONFORMANCE_RUNTIME": "runsc"}
+    if repetitions(1, 0, 0):
+        return conform("*Limit*/docker:*IsListed*/docker:*Paused*/docker", 8, **variables)
+    return conform("*/docker", 20, **variables)
+
+
+@case
+def runtime_is_chosen_by_its_name():
+    where = engine("runsc")
+    flags = ("--backend", where.backend, "--image", IMAGE)
+    ours, others = (call_json("run", *flags, *more, "--", "cat", "/proc/version")["stdout"]
+                    for more in (("--runtime", "runsc"), ()))
+    expect("Linux version 4.4.0" in ours, f"it is not gVisor: {ours}")
+    expect(os.uname().release in others, f"the engine's own is not runc: {others}")
+    expect_refusal(call("run", *flags, "--runtime", "none-such", "--", "true"), "none-such", "runsc")
+    expect_refusal(call("run", "--runtime", "runsc", "--", "true"), "runtime")
+
+
+@case
+def run_gives_output_and_status_and_leaves_nothing():
+    answer = shell("echo out; echo err >&2; exit 3")
+    expect_outcome(answer, "exited", 3)
+    expect_equal((answer["stdout"], answer["stderr"]), ("out\n", "err\n"), "output")
+    expect_nothing_left()
+
+
+@case
+def files_and_tools_work():
+    with sandbox(*FLAGS) as made, scratch() as directory:
+        (directory / "in").write_bytes(bytes(range(256)) * 400)
+        expect_equal(call("cp", str(directory / "in"), f"{made}:/workspace/in").status, 0, "cp in")
+        expect_equal(call("cp", f"{made}:/workspace/in", str(directory / "out")).status, 0, "cp out")
+        expect((directory / "out").read_bytes() == (directory / "in").read_bytes(), "bytes differ")
+        for tool, given, wanted in (
+                ("write", {"path": "a.txt", "content": "one\ntwo\n"}, ""),
+                ("read", {"path": "a.txt"}, "two"),
+                ("edit", {"path": "a.txt", "old_string": "two", "new_string": "three"}, ""),
+                ("grep", {"pattern": "thr.e"}, "three"),
+                ("ls", {}, "a.txt"), ("find", {"name": "*.txt"}, "a.txt"),
+                ("bash", {"command": "cat a.txt | wc -l"}, "2")):
+            ended = call("tool", "call", tool, "-s", made, json.dumps(given))
+            expect(ended.status == 0 and wanted in ended.stdout.decode(), f"{tool}: {ended!r}")
+
+
+@case
+def file_tools_stay_inside_without_openat2():
+    """gVisor has none: init walks by itself, and links lead nowhere they should not."""
+    with sandbox(*FLAGS) as made:
+        call("exec", made, "--", "sh", "-c", "ln -s /etc/passwd out; ln -s loop loop;"
+             "ln -s /proc/self/fd fds; ln -s /usr usr; mkdir d; ln -s ../d/f d/up")
+        for path in ("out", "loop", "fds/0", "usr/made", "/etc/made", "../etc/made"):
+            ended = call("tool", "call", "write", "-s", made,
+                         json.dumps({"path": path, "content": "x"}))
+            expect(ended.status != 0, f"{path} was written: {ended!r}")
+        ended = call("tool", "call", "write", "-s", made, json.dumps({"path": "d/up", "content": "x"}))
+        expect_equal(ended.status, 0, f"a link that stays inside {ended!r}")
+
+
+@case
+def workspace_is_copied_compared_and_applied():
+    with scratch() as directory:
+        (directory / "kept").write_text("old\n")
+        (directory / "gone").write_text("x\n")
+        made = create(*FLAGS, "--workspace", str(directory))
+        try:
+            ended = call("exec", made, "--", "sh", "-c", "echo new > kept; rm gone; echo y > made")
+            expect_equal(ended.status, 0, f"exec {ended!r}")
+            expect_equal((directory / "kept").read_text(), "old\n", "the host's file")
+            shown = call("diff", made).stdout.decode()
+            expect(all(name in shown for name in ("kept", "gone", "made")), f"diff: {shown}")
+            expect_equal(call("apply", made).status, 0, "apply")
+            expect_equal((directory / "kept").read_text(), "new\n", "the applied file")
+            expect(not (directory / "gone").exists() and (directory / "made").exists(), "applied")
+        finally:
+            destroy(made)
+
+
+@case
+def image_is_used_and_never_written_to():
+    with scratch() as directory:
+        root = directory / "root"
+        for name in ("bin", "data", "lib"):
+            (root / name).mkdir(parents=True)
+        busybox = shutil.which("busybox")
+        if not busybox:
+            raise Skip("no busybox to make an image of")
+        shutil.copy(busybox, root / "bin/busybox")
+        for name in ("sh", "cat", "ls", "touch"):
+            (root / "bin" / name).symlink_to("busybox")
+        (root / "data/file").write_text("from the image\n")
+        (root / "link").symlink_to("data/file")
+        before = sorted(str(path) for path in root.rglob("*"))
+        archive = directory / "root.tar"
+        subprocess.run(["tar", "-C", root, "-cf", archive, "."], check=True)
+        for image in (root, archive):
+            answer = call_json("run", *FLAGS, "--image", str(image), "--", "sh", "-c",
+                               "cat /link; ls /usr 2>&1; touch /data/x 2>&1; touch /workspace/y")
+            expect("from the image" in answer["stdout"] and "Read-only" in answer["stdout"],
+                   f"{answer['stdout']} {answer['stderr']}")
+        expect_equal(sorted(str(path) for path in root.rglob("*")), before, "what the image holds")
+
+
+# Protections ------------------------------------------------------------------------------------
+
+@case
+def kernel_inside_is_not_the_hosts():
+    script = ("cat /proc/version; id -u; grep -E '^(CapEff|CapBnd|Seccomp):' /proc/self/status;"
+              "grep -c : /proc/net/dev; touch /x 2>&1; ulimit -n; ls /dev/kvm /dev/sda /dev/vda 2>&1")
+    text = shell(script)["stdout"]
+    for wanted in ("Linux version 4.4.0", "\n1000\n", "CapEff:\t0000000000000000", "Seccomp:\t2",
+                   "Read-only", "\n1024\n"):
+        expect(wanted in text, f"{wanted!r} is not in {text}")
+    expect(os.uname().release not in text, "the host's kernel shows")
+
+
+@case
+def host_side_has_no_rights():
+    with sandbox(*FLAGS) as made:
+        inner = [pid for pid, words in processes()
+                 if words[0] == b"runsc-sandbox" and pid in ours(made)]
+        expect_equal(len(inner), 1, "processes that run it")
+        status = Path(f"/proc/{inner[0]}/status").read_text()
+        for wanted in ("NoNewPrivs:\t1", "Seccomp:\t2"):
+            expect(wanted in status, f"{wanted} is not in {status}")
+        if IS_ROOT:
+            expect("CapEff:\t0000000000000000" in status, "it has capabilities")
+            expect(re.search(r"^Uid:\t65534", status, re.M), "it is not nobody")
+
+
+@case
+def info_names_what_holds():
+    ended = call("info", *FLAGS, "--json")
+    rows = {row["name"]: row for row in json.loads(ended.stdout)["protections"]}
+    expect_equal(rows["kernel"]["strength"], "hard", "kernel")
+    expect_equal(rows["memory"]["strength"], "hard" if IS_ROOT else "watched", "memory")
+    expect_equal(rows["pids"]["strength"], "hard", "pids")
+    expect_refusal(call("run", *FLAGS, "--require", "landlock", "--", "true"), "no such protection")
+    expect_equal(call("run", *FLAGS, "--require", "kernel", "--", "true").status, 0, "--require")
+
+
+@case
+def limits_are_set_around_it():
+    if not IS_ROOT:
+        raise Skip("a plain user has no cgroups here")
+    with sandbox(*FLAGS, "--memory", "64m", "--cpus", "0.5", "--pids", "20") as made:
+        expect(cgroups(made), "no cgroup")
+        for name, wanted in (("memory.limit_in_bytes", (64 + 128) << 20),
+                             ("cpu.cfs_quota_us", 50_000)):
+            found = list(Path("/sys/fs/cgroup").glob(f"*/nutshell-gvisor/{made}/{name}"))
+            if found:  # cgroup v1
+                expect_equal(int(found[0].read_text()), wanted, name)
+
+
+@case
+def memory_limit_is_named_and_the_sandbox_lives_on():
+    with sandbox(*FLAGS, "--memory", "48m") as made:
+        answer = call_json("exec", made, "--", "python3", "-c",
+                           "x = []\nwhile True: x.append(bytearray(1 << 20))")
+        expect_equal(answer["outcome"], "out_of_memory", f"{answer.get('detail')}")
+        answer = call_json("exec", made, "--", "sh", "-c", "cat /dev/zero > /tmp/x; echo $?")
+        expect(answer["outcome"] in ("exited", "out_of_memory"), f"{answer['outcome']}")
+        call("exec", made, "--", "rm", "-f", "/tmp/x")
+        expect_equal(call("exec", made, "--", "echo", "alive").stdout, b"alive\n", "the next")
+
+
+@case
+def process_limit_holds():
+    answer = shell("i=0; while [ $i -lt 60 ]; do sleep 5 & i=$((i+1)); done; echo all", "--pids", "20")
+    expect("all" not in answer["stdout"], f"60 processes with a limit of 20: {answer}")
+
+
+@case
+def command_ends_neither_init_nor_its_connection():
+    with sandbox(*FLAGS) as made:
+        call("exec", made, "--", "true")  # the first connection came with the start; not this one
+        answer = call_json("exec", made, "--", "sh", "-c",
+                           "echo begun; kill -9 1 2>/dev/null; kill -9 -1; sleep 1")
+        expect(answer["outcome"] in ("signalled", "exited"), f"{answer['outcome']}")
+        expect_equal(answer["stdout"], "begun\n", "output")
+        expect_equal(call("exec", made, "--", "echo", "alive").stdout, b"alive\n", "the next")
+
+
+@case
+def secrets_are_on_no_command_line():
+    with sandbox(*FLAGS, "--env", "TOKEN=hunter2-nutshell") as made:
+        expect(not any(b"hunter2" in word for _, words in processes() for word in words),
+               "a process list shows the environment")
+        text = call("exec", made, "--", "sh", "-c", "echo $TOKEN").stdout
+        expect_equal(text, b"hunter2-nutshell\n", "the variable")
+
+
+# Ends -------------------------------------------------------------------------------------------
+
+@case
+def paused_stands_still_and_goes_on():
+    with sandbox(*FLAGS) as made:
+        expect_equal(call("pause", made).status, 0, "pause")
+        expect_refusal(call("exec", made, "--", "true"), "pause")
+        expect(b"paused" in call("list").stdout, "list does not tell")
+        expect_equal(call("resume", made).status, 0, "resume")
+        expect_equal(call("exec", made, "--", "echo", "on").stdout, b"on\n", "after it")
+
+
+@case
+def ttl_ends_it_without_anybody():
+    made = create(*FLAGS, "--ttl", "2s")
+    expect(ours(made), "it does not run")
+    expect(wait_until(lambda: not ours(made), 20), f"left: {ours(made)}")
+    expect(not is_listed(made), "it is still listed")
+    expect_equal(call("gc").status, 0, "gc")
+    expect_nothing_left(made)
+
+
+@case
+def dead_caller_leaves_nothing():
+    process = start("run", *FLAGS, "--", "sh", "-c", "echo begun; sleep 600")
+    process.stdout.readline()
+    made = bundles()
+    process.send_signal(signal.SIGKILL)
+    process.wait()
+    expect(wait_until(lambda: not ours(), 20), f"left: {ours()}")
+    call("gc")
+    expect_nothing_left(*made)
+
+
+@case
+def killed_at_any_moment_of_the_start_leaves_nothing():
+    for i in range(repetitions(6, 12, 60)):
+        process = start("create", *FLAGS)
+        time.sleep(0.03 * (i % 12))
+        process.send_signal(signal.SIGKILL)
+        process.communicate()
+    made = bundles()
+    for one in call("list", "-q").stdout.decode().split():
+        destroy(one)
+    # A program of gVisor's that was being started may be about to start more.
+    def is_clean():
+        call("gc")
+        return not leftovers()
+    expect(wait_until(is_clean, 30), f"left: {leftovers()}")
+    expect_nothing_left(*made)
+
+
+@case
+def killed_under_us_is_lost_and_cleaned_up():
+    made = create(*FLAGS)
+    process = start("exec", made, "--json", "--", "sleep", "600")
+    time.sleep(1)
+    for pid in ours(made):
+        os.kill(pid, signal.SIGKILL)
+    output, _ = process.communicate(timeout=30)
+    expect(json.loads(output)["outcome"] in ("lost", "out_of_memory"), f"{output[:200]}")
+    expect(wait_until(lambda: not is_listed(made), 20), "it is still listed")
+    expect_equal(call("exec", made, "--", "true").status, 125, "exec in what is gone")
+    call("gc")
+    expect_nothing_left(made)
+
+
+@case
+def gc_takes_only_what_is_ours():
+    """A sandbox that somebody else started with the same program, of the same user."""
+    runsc = find_runsc()
+    with scratch() as directory:
+        (directory / "rootfs/usr").mkdir(parents=True)
+        config = {"ociVersion": "1.0.2", "root": {"path": "rootfs", "readonly": True},
+                  "process": {"args": ["/usr/bin/sleep", "60"], "cwd": "/", "env": [],
+                              "user": {"uid": 0, "gid": 0}},
+                  "mounts": [{"destination": "/usr", "type": "bind", "source": "/usr",
+                              "options": ["rbind", "ro"]},
+                             {"destination": "/lib64", "type": "bind", "source": "/lib64",
+                              "options": ["rbind", "ro"]},
+                             {"destination": "/lib", "type": "bind", "source": "/lib",
+                              "options": ["rbind", "ro"]}],
+                  "linux": {"namespaces": [{"type": kind} for kind in ("pid", "mount", "network")]}}
+        (directory / "config.json").write_text(json.dumps(config))
+        flags = [f"--root={directory}/state", "--network=none", "--ignore-cgroups"]
+        flags += [] if IS_ROOT else ["--rootless"]
+        nothing = {"stdin": subprocess.DEVNULL, "stdout": subprocess.DEVNULL,
+                   "stderr": subprocess.DEVNULL}
+        done = subprocess.run([runsc, *flags, "run", f"--bundle={directory}", "--detach", "foreign"],
+                              timeout=60, **nothing)
+        expect_equal(done.returncode, 0, "somebody else's sandbox")
+        try:
+            shell("true")
+            expect_equal(call("gc").status, 0, "gc")
+            word = os.fsencode(f"--bundle={directory}")
+            expect(any(word in words for _, words in processes()), "gc ended it")
+        finally:
+            subprocess.run([runsc, *flags, "delete", "--force", "foreign"], timeout=60, **nothing)
+
+
+@case
+def missing_program_is_an_error_that_helps():
+    ended = call("run", *FLAGS, "--", "true",
+                 env={**os.environ, "NUTSHELL_RUNSC": "/nowhere/runsc"})
+    expect_refusal(ended, "/nowhere/runsc")
+    ended = call("run", *FLAGS, "--", "true",
+                 env={**os.environ, "NUTSHELL_RUNSC": "", "PATH": "/nowhere"})
+    expect_refusal(ended, "runsc", "install")
+
+
+if __name__ == "__main__":
+    sys.exit(suite.run())
