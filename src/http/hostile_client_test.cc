@@ -216,9 +216,9 @@ TEST_F(HostileClient, ASlowStreamedBodyIsGivenUp) {
 TEST_F(HostileClient, IdleConnectionsAreDroppedAndTooManyRefused) {
   server_.reset();
   ServerLimits limits;
+  limits.idle_time = 2s;
   limits.head_time = 2s;
-  // So few that a slow machine makes them all before the first is dropped.
-  limits.connections = 100;
+  limits.connections = 100;  // few: a slow machine has them all before the first is dropped
   start(echo, limits);
   std::vector<UniqueFd> idle;
   for (int i = 0; i < 100; ++i)
