@@ -34,7 +34,7 @@ class ThreadedServer : public Server {
   ~ThreadedServer() override {
     ThreadedServer::drain(Deadline::in({}));
     if (poller_) poller_->end();  // it calls the workers, and they call it
-    workers_.reset();
+    workers_->finish();  // both are reached through this object until the last worker is gone
     poller_.reset();
   }
 

@@ -38,7 +38,7 @@ void take_usual_priority() {
 
 }  // namespace
 
-WorkerPool::~WorkerPool() {
+void WorkerPool::finish() {
   std::unique_lock lock(mutex_);
   is_ending_ = true;
   waiting_.clear();

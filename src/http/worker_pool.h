@@ -20,7 +20,9 @@ class WorkerPool : public BodyWait {
   WorkerPool(std::size_t most, Work work) : most_(most), work_(std::move(work)) {}
   WorkerPool(const WorkerPool&) = delete;
   WorkerPool& operator=(const WorkerPool&) = delete;
-  ~WorkerPool() override;  // waits for all of them
+  ~WorkerPool() override { finish(); }
+  // Takes no more, and waits for all of them; they may use this object until then.
+  void finish();
 
   // Nothing; or the connection back, when all are busy and enough others wait already.
   std::unique_ptr<Connection> submit(std::unique_ptr<Connection> connection);
