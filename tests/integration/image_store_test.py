@@ -9,11 +9,12 @@ import subprocess
 import sys
 import threading
 import time
+from pathlib import Path
 
 from image_archives import Image, digest_of, entry, layer, write_archive, write_directory
 from image_fixture import BASE, UPPER, app, import_image, layers_in, names, store
-from support import (Suite, call, expect, expect_equal, expect_refusal, repetitions, sandbox, start,
-                     wait_until)
+from support import (NUTSHELL, Suite, call, expect, expect_equal, expect_refusal, repetitions,
+                     runtime_directory, sandbox, start, wait_until)
 
 suite = Suite()
 
@@ -195,6 +196,31 @@ def imports_and_removals_at_once_end_well():
         bad = [ended for ended in answers if ended.status != 0]
         expect_equal(bad, [], "imports, runs and removals")
         expect_equal((names(), layers_in(place)), ([], []), "what is left")
+
+
+@suite.case
+def a_daemon_resolves_names():
+    with store() as place:
+        (place / "tiny.tar").write_bytes(BASE)
+        import_image(place / "tiny.tar")
+        (place / "here/tiny").mkdir(parents=True)
+        socket = runtime_directory() / "nutshelld.sock"
+        with open(place / "log", "wb") as log:
+            daemon = subprocess.Popen([str(Path(NUTSHELL).parent / "nutshelld"), "--state",
+                                       str(place / "state")], stdin=subprocess.DEVNULL, stderr=log)
+        settings = {"env": dict(os.environ, NUTSHELL_DAEMON=str(socket)),
+                    "cwd": str(place / "here")}
+        try:
+            expect(wait_until(socket.exists), "the daemon does not start")
+            made = call("create", "--image", "tiny", **settings).stdout.decode().strip()
+            ended = call("exec", made, "--", "cat", "/etc/who", **settings)
+            expect_equal(ended.stdout, b"base\n", f"by name, through a daemon: {ended!r}")
+            expect_refusal(call("image", "remove", "tiny"), "in use")
+            call("destroy", made, **settings)
+            expect_refusal(call("create", "--image", "tinny", **settings), "did you mean 'tiny'")
+        finally:
+            daemon.terminate()
+            daemon.wait(60)
 
 
 @suite.case
