@@ -53,6 +53,10 @@ void print_json(const nlohmann::ordered_json& value) {
   fmt::print("{}\n", value.dump(-1, ' ', false, nlohmann::ordered_json::error_handler_t::replace));
 }
 
+std::string mebibytes(std::uint64_t bytes) {
+  return fmt::format("{:.1f}m", static_cast<double>(bytes) / (1U << 20U));
+}
+
 std::string day_of(std::int64_t seconds) {
   const std::time_t moment = seconds;
   std::tm parts{};
@@ -142,8 +146,7 @@ Result<int> print_imported(const images::ImageStore& store, const images::Import
     return 0;
   }
   fmt::print("{} {} {}, {} of {} layers new\n", imported.name, imported.image.id.substr(0, 12),
-             format_byte_size(imported.image.bytes), imported.new_layers,
-             imported.image.layers.size());
+             mebibytes(imported.image.bytes), imported.new_layers, imported.image.layers.size());
   if (imported.skipped > 0)
     fmt::print(stderr, "left out {} devices, FIFOs or sockets\n", imported.skipped);
   return 0;
@@ -186,7 +189,7 @@ Result<int> list(Program& /*program*/, const ImageFlags& flags) {
         continue;
       }
       fmt::print("{:<32} {:<12} {:>8} {:>6} {:<10} {}\n", name, image.id.substr(0, 12),
-                 format_byte_size(image.bytes), image.layers.size(), day_of(image.imported),
+                 mebibytes(image.bytes), image.layers.size(), day_of(image.imported),
                  printable(image.source));
     }
   }
@@ -204,7 +207,7 @@ Result<int> info(Program& /*program*/, const ImageFlags& flags) {
   for (const std::string& name : image.names)
     fmt::print("name      {}\n", name);
   fmt::print("size      {} in {} entries\nmachine   {}\nimported  {} from {}\nroot      {}\n",
-             format_byte_size(image.bytes), image.entries, printable(image.architecture),
+             mebibytes(image.bytes), image.entries, printable(image.architecture),
              day_of(image.imported), printable(image.source), store.root(image.id).native());
   for (const std::string& digest : image.layers)
     fmt::print("layer     sha256:{}\n", digest);
@@ -219,7 +222,7 @@ Result<int> remove(Program& /*program*/, const ImageFlags& flags) {
     const auto removed = TRY(store.remove(word));
     for (const std::string& name : removed.names)
       fmt::print("removed {}\n", name);
-    if (removed.is_image_gone) fmt::print("freed {}\n", format_byte_size(removed.bytes_freed));
+    if (removed.is_image_gone) fmt::print("freed {}\n", mebibytes(removed.bytes_freed));
   }
   return 0;
 }
