@@ -21,8 +21,8 @@ struct Import {
 
   std::string name;  // to give it; empty: as the archive says, else `likely_name`
   std::string likely_name = {};
-  std::string pick;                           // which one, where there are several
-  std::string source;                         // in words, for whoever looks at it later
+  std::string pick;    // which one, where there are several
+  std::string source;  // in words, for whoever looks at it later
   ImageLimits limits;
   // A line about what is done now; null: nobody looks.
   std::function<void(const std::string&)> show_progress = nullptr;
