@@ -9,7 +9,8 @@ from support import REPOSITORY, Skip, call_json
 
 ENGINE = str(REPOSITORY / "scripts/engine")
 IMAGE = "nutshell-test"
-VARIABLES = {"docker": "DOCKER_HOST", "runsc": "DOCKER_HOST", "podman": "CONTAINER_HOST"}
+VARIABLES = {"docker": "DOCKER_HOST", "docker-new": "DOCKER_HOST", "runsc": "DOCKER_HOST",
+             "podman": "CONTAINER_HOST", "rootless": "CONTAINER_HOST"}
 CANNOT = 77
 
 
@@ -25,7 +26,7 @@ class Engine:
         self.kind = kind
         self.address = done.stdout.strip()
         self.socket = self.address.removeprefix("unix://")
-        self.backend = "podman" if kind == "podman" else "docker"
+        self.backend = "podman" if VARIABLES[kind] == "CONTAINER_HOST" else "docker"
 
     def use(self):
         """Makes it the one that this process's children find; the other kind finds none."""
