@@ -33,6 +33,7 @@ void add_create(const CommandLine& app, Program& program);
 void add_exec(const CommandLine& app, Program& program);
 void add_list(const CommandLine& app, Program& program);
 void add_info(const CommandLine& app, Program& program);
+void add_stats(const CommandLine& app, Program& program);
 void add_destroy(const CommandLine& app, Program& program);
 void add_copy(const CommandLine& app, Program& program);
 void add_pause(const CommandLine& app, Program& program);

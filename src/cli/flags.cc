@@ -11,6 +11,7 @@
 #include "backends/registry.h"
 #include "base/byte_size.h"
 #include "cli/command_line.h"
+#include "core/workspace_volume.h"
 
 namespace nutshell::cli {
 namespace {
@@ -112,7 +113,12 @@ Result<WorkspaceMode> parse_workspace_mode(const std::string& text) {
 }
 
 Result<> set_host_directories(const Flags& flags, SandboxSpec& spec) {
-  if (flags.workspace) spec.workspace = TRY(real_directory(*flags.workspace, "workspace"));
+  if (flags.workspace && is_volume(*flags.workspace)) {
+    spec.workspace = *flags.workspace;
+    TRY(check_volume(spec));
+  } else if (flags.workspace) {
+    spec.workspace = TRY(real_directory(*flags.workspace, "workspace"));
+  }
   if (flags.workspace_mode) {
     spec.workspace_mode = TRY(parse_workspace_mode(*flags.workspace_mode));
     if (!flags.workspace) {
@@ -175,7 +181,8 @@ void add_sandbox_flags(const CommandLine& command, Flags& flags) {
   command.add_option("--disk", flags.disk, "/workspace and /tmp together (512m)").group(group);
   command
       .add_option("--workspace", flags.workspace,
-                  "Directory that /workspace begins as; it stays untouched until 'nutshell apply'")
+                  "Directory that /workspace begins as; it stays untouched until 'nutshell apply'. "
+                  "volume:NAME: /workspace is a volume of the engine's, and stays")
       .group(group);
   command
       .add_option("--workspace-mode", flags.workspace_mode,

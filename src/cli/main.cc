@@ -48,6 +48,7 @@ constexpr auto kCommands =
                             {"exec", "", add_exec},
                             {"list", "ls", add_list},
                             {"info", "", add_info},
+                            {"stats", "", add_stats},
                             {"destroy", "rm", add_destroy},
                             {"cp", "", add_copy},
                             {"pause", "", add_pause},

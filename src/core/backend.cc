@@ -10,6 +10,10 @@ Result<> Backend::set_time_left(const std::string& /*id*/, std::chrono::millisec
   return failure(ErrorCode::Unsupported, "this backend cannot change when a sandbox ends");
 }
 
+Result<SandboxStats> Backend::stats(const std::string& /*id*/) {
+  return failure(ErrorCode::Unsupported, "this backend does not count what a sandbox uses");
+}
+
 Result<std::vector<std::string>> Backend::environment_of(const std::string& /*id*/) {
   return failure(ErrorCode::Unsupported, "this backend does not keep environments");
 }

@@ -14,6 +14,7 @@
 #include "base/unique_fd.h"
 #include "core/protection.h"
 #include "core/sandbox_spec.h"
+#include "core/sandbox_stats.h"
 
 namespace nutshell {
 
@@ -71,6 +72,8 @@ class Backend {
   virtual Result<std::vector<SandboxStatus>> list() = 0;
   // The environment it was started with, for whoever makes another one like it.
   virtual Result<std::vector<std::string>> environment_of(const std::string& id);
+  // Of a paused one too; NotFound: it is not there.
+  virtual Result<SandboxStats> stats(const std::string& id);
   // While it is paused its ttl stands still.
   virtual Result<> pause(const std::string& id) = 0;
   virtual Result<> resume(const std::string& id) = 0;

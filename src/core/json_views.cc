@@ -2,6 +2,8 @@
 
 #include <nlohmann/json.hpp>
 
+#include "core/workspace_volume.h"
+
 namespace nutshell {
 namespace {
 
@@ -22,8 +24,14 @@ Json mounts_of(const SandboxSpec& spec) {
   return list;
 }
 
+template <typename Value>
+Json value_or_null(const std::optional<Value>& value) {
+  return value ? Json(*value) : Json(nullptr);
+}
+
 Json workspace_mode_of(const SandboxStatus& status) {
   if (status.spec.workspace.empty()) return nullptr;
+  if (is_volume(status.spec.workspace)) return "volume";
   return status.why_copied.empty() ? "overlay" : "copy";
 }
 
@@ -70,6 +78,15 @@ Json to_json(const SandboxStatus& status) {
   object["labels"] = spec.labels;
   object["limits"] = to_json(spec.limits);
   return object;
+}
+
+Json to_json(const SandboxStats& stats) {
+  return {{"memory_bytes", value_or_null(stats.memory_bytes)},
+          {"peak_memory_bytes", value_or_null(stats.peak_memory_bytes)},
+          {"cpu_ms", stats.cpu_time ? Json(milliseconds(*stats.cpu_time)) : Json(nullptr)},
+          {"processes", value_or_null(stats.processes)},
+          {"read_bytes", value_or_null(stats.read_bytes)},
+          {"written_bytes", value_or_null(stats.written_bytes)}};
 }
 
 Json to_json(const ExecResult& result, const std::function<void(Json&)>& add_streams) {

@@ -13,6 +13,8 @@ nlohmann::ordered_json to_json(const Limits& limits);
 nlohmann::ordered_json to_json(const Protections& protections);
 // Without its protections.
 nlohmann::ordered_json to_json(const SandboxStatus& status);
+// Null where nobody counts.
+nlohmann::ordered_json to_json(const SandboxStats& stats);
 
 // As `nutshell run --json` prints it; `add_streams` is for what the command wrote.
 nlohmann::ordered_json to_json(

@@ -159,6 +159,11 @@ Result<SandboxSpec> Runtime::spec_of(const std::string& id) {
   return std::move(status.spec);
 }
 
+Result<SandboxStats> Runtime::stats(const std::string& id) {
+  auto [where, whole_id] = TRY(locate(id));
+  return where->stats(whole_id);
+}
+
 Result<> Runtime::pause(const std::string& id) {
   auto [where, whole_id] = TRY(locate(id));
   return where->pause(whole_id);

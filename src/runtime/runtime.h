@@ -44,6 +44,7 @@ class Runtime {
   };
   Result<Opened> open_stream(const std::string& id);
   Result<> destroy(const std::string& id);
+  Result<SandboxStats> stats(const std::string& id);
   Result<> pause(const std::string& id);
   Result<> resume(const std::string& id);
   // Makes /workspace the stack of layers that the sandbox's init asked for.

@@ -7,6 +7,7 @@
 #include <thread>
 
 #include "base/deadline.h"
+#include "core/workspace_volume.h"
 #include "runtime/apply_record.h"
 #include "wire/applied.h"
 
@@ -109,6 +110,12 @@ Result<std::int64_t> began_of(const SandboxStatus& status) {
   if (label != status.spec.labels.end()) {
     std::from_chars(label->second.data(), label->second.data() + label->second.size(), began);
   }
+  if (is_volume(status.spec.workspace)) {
+    return failure(ErrorCode::InvalidArgument,
+                   fmt::format("the workspace of sandbox {} is a volume: there is no directory to "
+                               "apply to; copy files out with 'nutshell cp'",
+                               status.id));
+  }
   if (began > 0 && !status.spec.workspace.empty()) return began;
   return failure(ErrorCode::InvalidArgument,
                  fmt::format("sandbox {} was made without --workspace: there is no directory to "
@@ -167,7 +174,9 @@ Result<> copy_workspace(Runtime& runtime, const std::string& from, const std::st
 }
 
 Result<std::string> fork_sandbox(Runtime& runtime, const std::string& id) {
-  std::string made = TRY(runtime.create(TRY(runtime.spec_of(id))));
+  SandboxSpec spec = TRY(runtime.spec_of(id));
+  if (is_volume(spec.workspace)) spec.workspace.clear();  // two would write to the same files
+  std::string made = TRY(runtime.create(spec));
   auto copied = copy_workspace(runtime, id, made);
   if (copied) return made;
   (void)runtime.destroy(made);  // half a copy is none

@@ -174,6 +174,12 @@ Result<SandboxSpec> Service::spec_of(const Caller& caller, const std::string& id
   return spec;
 }
 
+Result<SandboxStats> Service::stats(const Caller& caller, const std::string& id) {
+  const Grip grip = TRY(parts_->table.find(caller.tenant, id));
+  auto lane = parts_->lanes.take();
+  return TRY(lane->backend(grip.backend))->stats(grip.id);
+}
+
 Result<Protections> Service::check(const Caller& caller, const SandboxSpec& spec) {
   TRY(check_host_files(caller, spec));
   return parts_->lanes.take()->check(spec);

@@ -55,6 +55,7 @@ class Service {
                              std::chrono::milliseconds ttl);
   // With its environment: for whoever makes another one like it.
   Result<SandboxSpec> spec_of(const Caller& caller, const std::string& id);
+  Result<SandboxStats> stats(const Caller& caller, const std::string& id);
   Result<Protections> check(const Caller& caller, const SandboxSpec& spec);
 
   // ---- Execs

@@ -2,6 +2,7 @@
 #include <fmt/format.h>
 
 #include "base/fault_point.h"
+#include "core/workspace_volume.h"
 #include "runtime/workspace_changes.h"
 #include "service/service.h"
 #include "service/service_parts.h"
@@ -187,6 +188,7 @@ Result<SandboxView> Service::fork(const Caller& caller, const std::string& id) {
   const auto used = parts_->table.use(grip.id);
   TRY(parts_->execs.wake(grip));
   SandboxSpec spec = TRY(spec_of(caller, grip.id));
+  if (is_volume(spec.workspace)) spec.workspace.clear();  // two would write to the same files
   Act act = TRY(parts_->recorder.begin(caller, "fork", subject_of(grip)));
   auto made = parts_->sandboxes.make({spec, caller.tenant, {}, {}, {}});
   Result<> copied;

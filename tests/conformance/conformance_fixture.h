@@ -60,6 +60,8 @@ class Conformance : public testing::TestWithParam<std::string> {
       spec_.image = image();
       if (const char* named = std::getenv("NUTSHELL_CONFORMANCE_RUNTIME")) spec_.runtime = named;
     }
+    if (const char* accepted = std::getenv("NUTSHELL_CONFORMANCE_WITHOUT"))
+      spec_.unsafe_without = {accepted};
     if (is_through_daemon && can_run()) start_daemon();
     make_runtime();
   }

@@ -43,6 +43,28 @@ TEST_P(KeptConformance, KeepsFilesAndProcessesBetweenCommands) {
   EXPECT_EQ(exec(id, "cat file; cat /proc/[0-9]*/comm | grep -cx sleep").output, "kept\n1\n");
 }
 
+// As the limits count: what a host does not count it cannot tell either.
+TEST_P(KeptConformance, HasStatsAlsoWhilePaused) {
+  constexpr std::uint64_t kFile = 20'000'000;
+  const std::string id = create();
+  exec(id,
+       "sleep 1000 & head -c 20000000 /dev/zero > file; i=0; "
+       "while [ $i -lt 200000 ]; do i=$((i+1)); done");
+  ASSERT_TRUE(runtime_->pause(id));
+  const auto stats = runtime_->stats(id);
+  ASSERT_TRUE(runtime_->resume(id));
+  if (!stats && stats.error().code == ErrorCode::Unsupported) GTEST_SKIP() << stats.error().message;
+  ASSERT_TRUE(stats) << stats.error().message;
+  EXPECT_GE(stats->memory_bytes.value_or(kFile), kFile);
+  EXPECT_LE(stats->memory_bytes.value_or(0), spec_.limits.memory_bytes);
+  EXPECT_GE(stats->peak_memory_bytes.value_or(kFile), stats->memory_bytes.value_or(0));
+  EXPECT_GT(stats->cpu_time.value_or(1s), 20ms);
+  EXPECT_LT(stats->cpu_time.value_or(1s), 60s);
+  EXPECT_GE(stats->processes.value_or(2), 2U);
+  EXPECT_LE(stats->processes.value_or(0), spec_.limits.processes + 2);
+  EXPECT_EQ(runtime_->stats("000000000000").error().code, ErrorCode::NotFound);
+}
+
 TEST_P(KeptConformance, KeepsCommandsResultsApart) {
   const std::string id = create();
   EXPECT_EQ(exec(id, "exit 4").result.exit_code, 4);

@@ -16,7 +16,7 @@ suite = Suite()
 
 RESULT_KEYS = ["outcome", "exit_code", "signal", "stdout", "stderr", "duration_ms", "cpu_ms",
                "peak_memory_bytes", "stdout_truncated", "stderr_truncated"]
-COMMANDS = ["run", "create", "exec", "list", "info", "destroy", "cp", "pause", "resume", "diff", "apply",
+COMMANDS = ["run", "create", "exec", "list", "info", "stats", "destroy", "cp", "pause", "resume", "diff", "apply",
             "discard", "checkpoint", "rollback", "fork", "tool", "render", "gain", "gc", "doctor", "version",
             "completion", "image"]
 
@@ -206,7 +206,7 @@ def destroy_says_what_it_could_not():
     expect(not {first, second} & set(listed()), "the others were left")
     expect_refusal(destroy(first), first)
     expect_refusal(call("exec", first, "--", "true"), first, "nutshell create")
-    for command in ("pause", "resume", "info"):
+    for command in ("pause", "resume", "info", "stats"):
         expect_refusal(call(command, first), first)
 
 

@@ -172,7 +172,8 @@ def tenants_do_not_see_each_other():
         sandbox = one.make(token="alice")
         missing = "0" * len(sandbox)
         routes = [("GET", ""), ("DELETE", ""), ("POST", "/pause"), ("POST", "/resume"),
-                  ("GET", "/changes"), ("GET", "/history"), ("GET", "/files?path=/etc/passwd"),
+                  ("GET", "/stats"), ("GET", "/changes"), ("GET", "/history"),
+                  ("GET", "/files?path=/etc/passwd"),
                   ("DELETE", "/files?path=/workspace/x"), ("GET", "/directory?path=/"),
                   ("POST", "/fork"), ("POST", "/release"), ("GET", "/environment")]
         for method, what in routes:

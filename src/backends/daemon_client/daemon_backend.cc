@@ -140,6 +140,10 @@ Result<std::vector<std::string>> DaemonBackend::environment_of(const std::string
   return value_at<std::vector<std::string>>(answer, "environment");
 }
 
+Result<SandboxStats> DaemonBackend::stats(const std::string& id) {
+  return stats_of(TRY(ask("GET", TRY(place_of(id, "/stats")))));
+}
+
 Result<> DaemonBackend::pause(const std::string& id) {
   TRY(ask("POST", TRY(place_of(id, "/pause"))));
   return {};

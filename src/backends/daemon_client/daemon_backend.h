@@ -27,6 +27,7 @@ class DaemonBackend : public Backend {
   Result<> stop(const std::string& id) override;
   Result<std::vector<SandboxStatus>> list() override;
   Result<std::vector<std::string>> environment_of(const std::string& id) override;
+  Result<SandboxStats> stats(const std::string& id) override;
   Result<> pause(const std::string& id) override;
   Result<> resume(const std::string& id) override;
   Result<> restack(const std::string& id, const std::vector<std::string>& layers) override;

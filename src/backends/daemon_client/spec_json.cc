@@ -120,6 +120,25 @@ SandboxStatus read_status(const Json& object) {
   return status;
 }
 
+std::optional<std::uint64_t> count_at(const Json& object, const char* name) {
+  const Json& value = object.at(name);
+  if (value.is_null()) return std::nullopt;
+  return value.get<std::uint64_t>();
+}
+
+SandboxStats read_stats(const Json& object) {
+  SandboxStats stats;
+  stats.memory_bytes = count_at(object, "memory_bytes");
+  stats.peak_memory_bytes = count_at(object, "peak_memory_bytes");
+  stats.processes = count_at(object, "processes");
+  stats.read_bytes = count_at(object, "read_bytes");
+  stats.written_bytes = count_at(object, "written_bytes");
+  const Json& cpu = object.at("cpu_ms");
+  if (!cpu.is_null())
+    stats.cpu_time = std::chrono::microseconds(std::llround(cpu.get<double>() * 1000));
+  return stats;
+}
+
 Failure not_ours(const Json::exception& problem) {
   return failure(ErrorCode::Corrupt, std::string("the daemon's answer: ") + problem.what());
 }
@@ -148,6 +167,14 @@ Result<std::string> to_body(const SandboxSpec& spec) {
 Result<SandboxStatus> status_of(const Json& object) {
   try {
     return read_status(object);
+  } catch (const Json::exception& problem) {
+    return not_ours(problem);
+  }
+}
+
+Result<SandboxStats> stats_of(const Json& object) {
+  try {
+    return read_stats(object);
   } catch (const Json::exception& problem) {
     return not_ours(problem);
   }

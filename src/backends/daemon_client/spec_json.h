@@ -12,6 +12,7 @@ namespace nutshell::daemon_backend {
 Result<std::string> to_body(const SandboxSpec& spec);
 
 Result<SandboxStatus> status_of(const nlohmann::json& object);
+Result<SandboxStats> stats_of(const nlohmann::json& object);
 Result<Protections> protections_of(const nlohmann::json& list);
 
 }  // namespace nutshell::daemon_backend

@@ -10,6 +10,7 @@
 namespace nutshell::docker {
 namespace {
 
+constexpr const char* kWorkspace = "/workspace";
 constexpr std::uint64_t kPage = 4096;
 constexpr std::uint64_t kSharedMemory = 64U << 20U;
 // Init, and its thread that carries the first connection. A later connection's process counts among
@@ -39,7 +40,9 @@ Json tmpfs_of(const ContainerPlan& plan) {
     for (const char* path : {"/run", "/var/tmp"})  // it makes these writable by itself
       tmpfs[path] = nothing;
   }
-  tmpfs["/workspace"] = fmt::format("{},exec,mode=0755,{}", size_options(sizes.workspace), owner);
+  if (plan.workspace_volume.empty()) {
+    tmpfs[kWorkspace] = fmt::format("{},exec,mode=0755,{}", size_options(sizes.workspace), owner);
+  }
   tmpfs["/tmp"] = fmt::format("{},exec,mode=1777,{}", size_options(sizes.temporary), owner);
   tmpfs[kStoreDirectory] =
       fmt::format("{},noexec,mode=0700,{}", size_options(plan.spec.limits.disk_bytes), owner);
@@ -54,15 +57,21 @@ Json bind_of(const std::string& source, const std::string& target, UnsafeMount::
           {"BindOptions", {{"Propagation", "rprivate"}}}};
 }
 
+Json volume_at(const std::string& name, const std::string& target, UnsafeMount::Access access) {
+  return {{"Type", "volume"},
+          {"Source", name},
+          {"Target", target},
+          {"ReadOnly", access == UnsafeMount::Access::ReadOnly},
+          {"VolumeOptions", {{"NoCopy", true}}}};
+}
+
 Json mounts_of(const ContainerPlan& plan) {
   using enum UnsafeMount::Access;
   Json mounts = Json::array();
-  mounts.push_back({{"Type", "volume"},
-                    {"Source", plan.init_volume},
-                    {"Target", kInitDirectory},
-                    {"ReadOnly", true},
-                    {"VolumeOptions", {{"NoCopy", true}}}});
-  if (!plan.spec.workspace.empty())
+  mounts.push_back(volume_at(plan.init_volume, kInitDirectory, ReadOnly));
+  if (!plan.workspace_volume.empty())
+    mounts.push_back(volume_at(plan.workspace_volume, kWorkspace, ReadWrite));
+  else if (!plan.spec.workspace.empty())
     mounts.push_back(bind_of(plan.spec.workspace, kBaseDirectory, ReadOnly));
   for (const UnsafeMount& mount : plan.spec.unsafe_mounts)
     mounts.push_back(bind_of(mount.source, mount.target, mount.access));
@@ -143,10 +152,6 @@ Json host_config_of(const ContainerPlan& plan) {
       {"SecurityOpt", {"no-new-privileges"}},
       {"IpcMode", "private"},
       {"CgroupnsMode", "private"},
-      {"Memory", memory_of(plan)},
-      {"MemorySwap", memory_of(plan)},  // together with memory: none
-      {"NanoCpus", std::uint64_t{limits.millicpus} * 1'000'000},
-      {"PidsLimit", processes_of(plan)},
       {"ShmSize", std::min(kSharedMemory, limits.memory_bytes / 8 / kPage * kPage)},
       {"Ulimits", ulimits_of(plan)},
       {"Tmpfs", tmpfs_of(plan)},
@@ -157,6 +162,12 @@ Json host_config_of(const ContainerPlan& plan) {
       {"MaskedPaths", masked_paths()},
       {"Dns", {"127.0.0.1"}},  // there is no network: the host's own resolvers are not its business
   };
+  if (plan.kept.memory) {
+    config["Memory"] = memory_of(plan);
+    config["MemorySwap"] = memory_of(plan);  // together with memory: none
+  }
+  if (plan.kept.cpu) config["NanoCpus"] = std::uint64_t{limits.millicpus} * 1'000'000;
+  if (plan.kept.processes) config["PidsLimit"] = processes_of(plan);
   if (!plan.runtime.empty()) config["Runtime"] = plan.runtime;
   return config;
 }

@@ -20,6 +20,7 @@ inline constexpr const char* kSocketName = "@nutshell-init";
 
 // Whoever lives in a container, and whoever only passes through it to init: apart, so that a
 // command cannot end the connection it is watched by.
+inline constexpr unsigned kSandboxUserId = 1000;
 inline constexpr const char* kSandboxUser = "1000:1000";
 inline constexpr const char* kBridgeUser = "1001:1001";
 
@@ -40,9 +41,17 @@ struct ContainerPlan {
   ImageFacts image;
   Labels labels;
   std::string init_volume;
-  std::string runtime;     // empty: the engine's
-  bool is_gvisor = false;  // that is what runs it
+  std::string workspace_volume;  // empty: /workspace ends with the sandbox
+  std::string runtime;           // empty: the engine's
+  bool is_gvisor = false;        // that is what runs it
   EngineKind engine = EngineKind::Docker;
+  // Which limits the engine can keep; one that it cannot keep it may refuse to hear of.
+  struct Kept {
+    bool memory = true;
+    bool cpu = true;
+    bool processes = true;
+  };
+  Kept kept = {};
 };
 
 // JSON.

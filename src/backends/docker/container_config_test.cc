@@ -101,5 +101,27 @@ TEST(EngineFacts, LimitsThatAnEngineLacksAreNamed) {
   EXPECT_FALSE(check_spec_here(facts, spec));
 }
 
+TEST(ContainerConfig, AsksForNoLimitThatTheEngineCannotKeep) {
+  ContainerPlan plan;
+  plan.kept = {.memory = false, .cpu = false, .processes = false};
+  const auto host = body_of(plan)["HostConfig"];
+  for (const char* name : {"Memory", "MemorySwap", "NanoCpus", "PidsLimit"})
+    EXPECT_FALSE(host.contains(name)) << name;
+  EXPECT_TRUE(body_of({})["HostConfig"].contains("PidsLimit"));
+}
+
+TEST(ContainerConfig, WorkspaceIsAVolumeOrBoundedMemory) {
+  ContainerPlan plan;
+  EXPECT_TRUE(body_of(plan)["HostConfig"]["Tmpfs"].contains("/workspace"));
+  plan.spec.workspace = "volume:x";
+  plan.workspace_volume = "nutshell-workspace-0-x";
+  const auto host = body_of(plan)["HostConfig"];
+  EXPECT_FALSE(host.at("Tmpfs").contains("/workspace"));
+  ASSERT_EQ(host.at("Mounts").size(), 2U);
+  EXPECT_EQ(host.at("Mounts")[1].at("Type"), "volume");
+  EXPECT_EQ(host.at("Mounts")[1].at("Source"), plan.workspace_volume);
+  EXPECT_EQ(host.at("Mounts")[1].at("ReadOnly"), false);
+}
+
 }  // namespace
 }  // namespace nutshell::docker

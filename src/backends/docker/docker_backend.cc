@@ -4,7 +4,6 @@
 #include <poll.h>
 #include <unistd.h>
 
-#include <ctime>
 #include <nlohmann/json.hpp>
 
 #include "backends/docker/direct_stream.h"
@@ -13,9 +12,10 @@
 #include "backends/docker/image_transfer.h"
 #include "backends/docker/kept_clock.h"
 #include "backends/docker/kept_environment.h"
-#include "base/byte_size.h"
+#include "backends/docker/workspace_volume.h"
 #include "base/defer.h"
 #include "base/random_id.h"
+#include "core/workspace_volume.h"
 #include "wire/codec.h"
 #include "wire/orders.h"
 
@@ -47,7 +47,8 @@ std::vector<std::string> environment_for(const ContainerPlan& plan) {
 
 // A directory of the host is a directory of the engine's host only where they are one.
 Result<> check_directories(const EngineAddress& address, const SandboxSpec& spec) {
-  const bool wants_any = !spec.workspace.empty() || !spec.unsafe_mounts.empty();
+  const bool has_directory = !spec.workspace.empty() && !is_volume(spec.workspace);
+  const bool wants_any = has_directory || !spec.unsafe_mounts.empty();
   if (wants_any && !address.is_local()) {
     return failure(
         ErrorCode::Unsupported,
@@ -100,6 +101,7 @@ Result<const InitVolume*> DockerBackend::volume() {
 
 Result<Protections> DockerBackend::check(const SandboxSpec& spec) {
   const EngineFacts* facts = TRY(this->facts());
+  TRY(check_volume(spec));
   TRY(check_spec_here(*facts, spec));
   TRY(check_directories(engine_->address(), spec));
   if (!spec.image.empty()) TRY(check_image_name(spec.image));
@@ -109,9 +111,11 @@ Result<Protections> DockerBackend::check(const SandboxSpec& spec) {
 PullVisitor DockerBackend::progress_of(const std::string& name) const {
   if (!show_progress_) return nullptr;
   return [this, name](const PullProgress& progress) {
-    show_progress_(fmt::format("pulling {}: {} of {} layers, {} of {}", name, progress.layers_done,
-                               progress.layers, format_byte_size(progress.bytes),
-                               format_byte_size(progress.bytes_total)));
+    constexpr double kMegabyte = 1e6;
+    show_progress_(fmt::format("pulling {}: {} of {} layers, {:.1f} of {:.1f} MB", name,
+                               progress.layers_done, progress.layers,
+                               static_cast<double>(progress.bytes) / kMegabyte,
+                               static_cast<double>(progress.bytes_total) / kMegabyte));
   };
 }
 
@@ -139,6 +143,11 @@ Result<ContainerPlan> DockerBackend::plan_for(const SandboxSpec& spec, const std
   plan.init_volume = TRY(volume())->name();
   plan.runtime = spec.runtime;
   plan.is_gvisor = is_gvisor(*facts_, spec);
+  plan.kept = {facts_->has_memory, facts_->has_cpu, facts_->has_pids};
+  if (const std::string name = volume_of(spec); !name.empty()) {
+    TRY(ensure_workspace_volume(*engine_, name, plan.image.id));
+    plan.workspace_volume = TRY(workspace_volume_name(name));
+  }
   plan.engine = engine_->is_podman() ? EngineKind::Podman : EngineKind::Docker;
   return plan;
 }
@@ -189,7 +198,7 @@ std::string DockerBackend::orders_for(const ContainerPlan& plan, Lifetime lifeti
   orders.working_directory = spec.working_directory;
   orders.open_files = spec.limits.open_files;
   orders.store = kStoreDirectory;
-  if (!spec.workspace.empty()) orders.base = kBaseDirectory;
+  if (!spec.workspace.empty() && plan.workspace_volume.empty()) orders.base = kBaseDirectory;
   orders.ends_with_connection = lifetime == Lifetime::WithCaller ? 1 : 0;
   orders.has_own_kernel = plan.is_gvisor ? 1 : 0;
   if (!facts_->has_memory || plan.is_gvisor) orders.watched_memory_bytes = spec.limits.memory_bytes;
@@ -298,25 +307,19 @@ Result<> DockerBackend::stop(const std::string& id) {
   }
   auto removed =
       engine_->call({.method = "DELETE", .path = path_of(id, "?force=1&v=1"), .time = kStartTime});
-  if (!removed && removed.error().code == ErrorCode::NotFound) return {};
+  if (removed || removed.error().code == ErrorCode::NotFound) return {};
   // One that is ending is removed by the engine itself at this moment, which then says no to us.
-  auto gone = await_removal(id);
-  if (gone || removed) return gone;
+  if (await_removal(id)) return {};
   return Failure(std::move(removed).error());
 }
 
 Result<> DockerBackend::await_removal(const std::string& id) {
-  constexpr timespec kMoment{0, 10'000'000};
-  const Deadline deadline = Deadline::in(kAnswerTime);
-  for (;;) {
-    const auto there = engine_->call({.path = path_of(id, "/json")});
-    if (!there && there.error().code == ErrorCode::NotFound) return {};
-    if (!there) return Failure(there.error());
-    if (deadline.has_passed())
-      return failure(ErrorCode::DeadlineExceeded,
-                     fmt::format("container {} is not removed in time", container_name(id)));
-    ::nanosleep(&kMoment, nullptr);
-  }
+  auto waited = engine_->call({.method = "POST", .path = path_of(id, "/wait?condition=removed")});
+  if (waited || waited.error().code == ErrorCode::NotFound) return {};
+  // The engine may have been a moment faster than the question, and then waits for what was.
+  const auto there = engine_->call({.path = path_of(id, "/json")});
+  if (!there && there.error().code == ErrorCode::NotFound) return {};
+  return Failure(std::move(waited).error());
 }
 
 Result<> DockerBackend::ask(const std::string& id, const char* action) {

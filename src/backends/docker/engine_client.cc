@@ -46,12 +46,8 @@ ErrorCode code_of(int status) {
 // {"message": "No such container: x"}, or whatever came instead, on one line.
 std::string words_of(std::string_view body) {
   const auto document = parse_json(body);
-  std::string words = document ? text_of(*document, "message") : std::string();
-  if (words.empty()) words = body.substr(0, kMostErrorBytes);
-  for (char& letter : words) {
-    if (static_cast<unsigned char>(letter) < ' ') letter = ' ';
-  }
-  return words.substr(0, kMostErrorBytes);
+  const std::string words = document ? text_of(*document, "message") : std::string();
+  return printable(words.empty() ? body : std::string_view(words), kMostErrorBytes);
 }
 
 }  // namespace

@@ -8,6 +8,7 @@
 #include "backends/docker/container_config.h"
 #include "backends/docker/engine_json.h"
 #include "core/check_protections.h"
+#include "core/workspace_volume.h"
 
 namespace nutshell::docker {
 namespace {
@@ -88,6 +89,11 @@ Protection user_protection(const EngineFacts& facts) {
 }
 
 Protection disk_protection(const SandboxSpec& spec) {
+  if (is_volume(spec.workspace)) {
+    return {"disk", Strength::Missing, "",
+            "an engine's volume has no size of its own, and could fill its disk; with "
+            "--unsafe-without disk that is accepted"};
+  }
   const ScratchSizes sizes = scratch_sizes(spec.limits);
   return {
       "disk", Strength::Hard,
@@ -95,6 +101,22 @@ Protection disk_protection(const SandboxSpec& spec) {
                   "of the whole size",
                   sizes.workspace >> 20U, sizes.temporary >> 20U),
       ""};
+}
+
+// Without root podman has the controllers that were given to its user, and tells of the host's.
+Result<> read_given_controllers(EngineClient& engine, EngineFacts& facts) {
+  const auto answer = TRY(engine.call({.path = "/libpod/info", .time = kInfoTime}));
+  const Json info = TRY(parse_json(answer.body));
+  const Json* host = member(info, "host");
+  const auto given =
+      host != nullptr ? texts_of(*host, "cgroupControllers") : std::vector<std::string>();
+  const auto is_given = [&given](const char* name) {
+    return std::find(given.begin(), given.end(), name) != given.end();
+  };
+  facts.has_memory = facts.has_memory && is_given("memory");
+  facts.has_pids = facts.has_pids && is_given("pids");
+  facts.has_cpu = facts.has_cpu && is_given("cpu");
+  return {};
 }
 
 }  // namespace
@@ -115,9 +137,11 @@ Result<EngineFacts> read_engine_facts(EngineClient& engine) {
   facts.has_pids = is_true(info, "PidsLimit");
   facts.has_cpu = is_true(info, "CpuCfsQuota");
   if (const Json* options = member(info, "SecurityOptions")) read_security(*options, facts);
-  // Podman tells that it has these even where, rootless on cgroup v1, it gives them to nobody.
+  if (is_true(info, "Rootless")) facts.has_user_namespace = facts.is_rootless = true;
   if (facts.is_rootless && text_of(info, "CgroupVersion") == "1")
     facts.has_memory = facts.has_pids = facts.has_cpu = false;
+  else if (facts.is_rootless && engine.is_podman())
+    TRY(read_given_controllers(engine, facts));
   if (text_of(info, "OSType") != "linux")
     return failure(ErrorCode::Unsupported, "the engine's containers are not Linux");
   return facts;
@@ -182,7 +206,7 @@ Result<> check_runtime(const EngineFacts& facts, const SandboxSpec& spec) {
 
 Result<> check_spec_here(const EngineFacts& facts, const SandboxSpec& spec) {
   TRY(check_runtime(facts, spec));
-  TRY(check_protections(protections_for(facts, spec), spec, {{"pids"}, {}}));
+  TRY(check_protections(protections_for(facts, spec), spec, {{"pids", "disk"}, {}}));
   if (spec.limits.millicpus <= facts.cores * 1000) return {};
   return failure(ErrorCode::InvalidArgument,
                  fmt::format("cpus {:g} is more than the engine's {}: ask for at most {}",

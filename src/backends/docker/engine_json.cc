@@ -50,4 +50,12 @@ std::map<std::string, std::string> texts_by_name(const Json& object, const char*
   return texts;
 }
 
+std::string printable(std::string_view text, std::size_t most) {
+  std::string line(text.substr(0, most));
+  for (char& letter : line) {
+    if (static_cast<unsigned char>(letter) < ' ' || letter == 0x7f) letter = ' ';
+  }
+  return line;
+}
+
 }  // namespace nutshell::docker

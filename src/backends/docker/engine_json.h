@@ -26,4 +26,7 @@ bool is_true(const Json& object, const char* name);
 std::vector<std::string> texts_of(const Json& object, const char* name);
 std::map<std::string, std::string> texts_by_name(const Json& object, const char* name);
 
+// The first of it, on one line, with nothing that a terminal would obey.
+std::string printable(std::string_view text, std::size_t most);
+
 }  // namespace nutshell::docker

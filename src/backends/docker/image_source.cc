@@ -32,13 +32,27 @@ class Pull {
     const auto event = parse_json(line);
     if (!event) return {};  // an empty line, say
     const std::string error = text_of(*event, "error");
-    if (!error.empty()) return failure(ErrorCode::Unavailable, error.substr(0, 4096));
+    if (!error.empty()) return failure(ErrorCode::Unavailable, printable(error, 4096));
     const std::string layer = text_of(*event, "id");
     const std::string status = text_of(*event, "status");
     if (!layer.empty() && layers_.size() < kMostLayers && !status.starts_with("Pulling from"))
       note(layers_[layer], *event, status);
-    tell();
+    if (next_.has_passed()) tell();
     return {};
+  }
+
+  void tell() {
+    constexpr std::chrono::milliseconds kPace{200};
+    if (!visit_ || layers_.empty()) return;
+    next_ = Deadline::in(kPace);
+    PullProgress progress;
+    progress.layers = layers_.size();
+    for (const auto& [id, layer] : layers_) {
+      progress.layers_done += layer.is_done ? 1 : 0;
+      progress.bytes += layer.is_done ? layer.total : layer.bytes;
+      progress.bytes_total += layer.total;
+    }
+    visit_(progress);
   }
 
  private:
@@ -58,24 +72,22 @@ class Pull {
         static_cast<std::uint64_t>(std::max<std::int64_t>(number_of(*detail, "total"), 0));
   }
 
-  void tell() {
-    constexpr std::chrono::milliseconds kPace{200};
-    if (!visit_ || !next_.has_passed()) return;
-    next_ = Deadline::in(kPace);
-    PullProgress progress;
-    progress.layers = layers_.size();
-    for (const auto& [id, layer] : layers_) {
-      progress.layers_done += layer.is_done ? 1 : 0;
-      progress.bytes += layer.is_done ? layer.total : layer.bytes;
-      progress.bytes_total += layer.total;
-    }
-    visit_(progress);
-  }
-
   const PullVisitor& visit_;
   std::map<std::string, Layer> layers_;
   Deadline next_ = Deadline::in(std::chrono::milliseconds(0));
 };
+
+// An engine passes a registry's refusal on as its own failure.
+Error named(Error error) {
+  for (const char* words : {"unauthorized", "no basic auth credentials", "denied",
+                            "authentication required", "incorrect username or password"}) {
+    if (error.message.find(words) == std::string::npos) continue;
+    error.code = ErrorCode::PermissionDenied;
+    error.message += "; the account is taken from Docker's configuration: 'docker login' writes it";
+    return error;
+  }
+  return error;
+}
 
 }  // namespace
 
@@ -133,8 +145,9 @@ Result<> pull_image(EngineClient& engine, const std::string& image, const std::s
        .registry_login = login,
        .time = kPullSilence},
       [&pull](std::string_view line) { return pull.take(line); });
-  if (pulled) return {};
-  return while_doing(fmt::format("pull {}", image), std::move(pulled).error());
+  if (!pulled) return while_doing(fmt::format("pull {}", image), named(std::move(pulled).error()));
+  pull.tell();
+  return {};
 }
 
 }  // namespace nutshell::docker

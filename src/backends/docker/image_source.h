@@ -31,8 +31,8 @@ using PullVisitor = std::function<void(const PullProgress&)>;
 Result<> pull_image(EngineClient& engine, const std::string& image, const std::string& login,
                     const PullVisitor& visit);
 
-// The value of X-Registry-Auth that the Docker configuration has for an image's registry; empty:
-// none. Credentials behind a helper program stay there: nothing is run for them.
+// The value of X-Registry-Auth that the Docker configuration has for an image's registry, in itself
+// or with the program it names; empty: none.
 Result<std::string> registry_login(const std::string& image, const Variables& variables);
 
 }  // namespace nutshell::docker

@@ -8,6 +8,7 @@
 
 #include "backends/docker/container_config.h"
 #include "backends/docker/engine_json.h"
+#include "backends/docker/tar.h"
 #include "base/defer.h"
 #include "base/file.h"
 #include "base/random_id.h"
@@ -17,42 +18,11 @@ namespace nutshell::docker {
 namespace {
 
 constexpr std::size_t kMostProgramBytes = 64U << 20U;
-constexpr std::size_t kBlock = 512;
 constexpr std::size_t kHashLetters = 16;
 constexpr const char* kPassingName = ".whole";
 constexpr const char* kProgramName = "nutshell-init";
 constexpr const char* kPrefix = "nutshell-init-";
 constexpr const char* kFillerPrefix = "nutshell-fill-";
-
-struct TarEntry {
-  std::string name;
-  std::string link;  // not empty: a hard link to it
-  std::size_t size = 0;
-};
-
-// ustar, as POSIX has it.
-std::string tar_head(const TarEntry& entry) {
-  std::string head(kBlock, '\0');
-  const auto put = [&head](std::size_t at, std::string_view text) {
-    head.replace(at, text.size(), text);
-  };
-  put(0, entry.name);
-  put(100, "0000555");
-  put(108, "0000000");
-  put(116, "0000000");
-  put(124, fmt::format("{:011o}", entry.size));
-  put(136, "00000000000");
-  put(148, "        ");
-  put(156, entry.link.empty() ? "0" : "1");
-  put(157, entry.link);
-  put(257, std::string_view("ustar\00000", 8));
-  unsigned sum = 0;
-  for (const char letter : head)
-    sum += static_cast<unsigned char>(letter);
-  put(148, fmt::format("{:06o}", sum));
-  head[154] = '\0';
-  return head;
-}
 
 std::string filler_body(const std::string& volume, const std::string& image) {
   const Json body = {
@@ -75,11 +45,12 @@ std::string filler_body(const std::string& volume, const std::string& image) {
 }  // namespace
 
 std::string make_init_archive(std::string_view program) {
-  std::string archive = tar_head({kPassingName, {}, program.size()});
+  std::string archive = tar_head({.name = kPassingName, .size = program.size()});
   archive += program;
-  archive.append((kBlock - program.size() % kBlock) % kBlock, '\0');
-  archive += tar_head({kProgramName, kPassingName, 0});
-  archive.append(2 * kBlock, '\0');
+  archive.append((kTarBlock - program.size() % kTarBlock) % kTarBlock, '\0');
+  archive +=
+      tar_head({.name = kProgramName, .type = TarEntry::Type::HardLink, .link = kPassingName});
+  archive.append(2 * kTarBlock, '\0');
   return archive;
 }
 

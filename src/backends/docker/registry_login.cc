@@ -4,6 +4,7 @@
 #include <array>
 #include <nlohmann/json.hpp>
 
+#include "backends/docker/credential_program.h"
 #include "backends/docker/engine_json.h"
 #include "backends/docker/image_source.h"
 #include "base/file.h"
@@ -47,17 +48,18 @@ Result<std::string> from_base64(std::string_view text) {
   return bytes;
 }
 
-struct Credentials {
-  std::string key;
+struct Kept {
+  std::string server;  // as the configuration spells it
   const Json* entry = nullptr;
 };
 
 // The engine's own registry is kept under an address that ends with its first version's path; any
 // other under its name.
-Credentials entry_for(const Json& auths, const std::string& registry) {
+Kept find_kept(const Json& document, const char* list, const std::string& registry) {
   constexpr std::string_view kFirstVersion = "/v1/";
-  if (!auths.is_object()) return {};
-  for (const auto& [key, entry] : auths.items()) {
+  const Json* entries = member(document, list);
+  if (entries == nullptr || !entries->is_object()) return {};
+  for (const auto& [key, entry] : entries->items()) {
     std::string name = key.substr(key.starts_with("https://") ? 8 : 0);
     const bool is_own = name.ends_with(kFirstVersion);
     name.resize(std::min(name.size(), name.find('/')));
@@ -66,28 +68,56 @@ Credentials entry_for(const Json& auths, const std::string& registry) {
   return {};
 }
 
+// What a program keeps: the one for this registry, else the one for all.
+struct Program {
+  std::string name;  // empty: there is none
+  std::string server;
+};
+
+Program program_for(const Json& document, const std::string& registry) {
+  const Kept own = find_kept(document, "credHelpers", registry);
+  if (own.entry != nullptr && own.entry->is_string())
+    return {own.entry->get<std::string>(), own.server};
+  const std::string server = find_kept(document, "auths", registry).server;
+  if (server.empty() && registry.empty()) return {};
+  return {text_of(document, "credsStore"), server.empty() ? registry : server};
+}
+
+std::string login_of(const std::string& server, const RegistryAccount& account) {
+  Json login = {{"serveraddress", server}};
+  if (account.user == kTokenUser) {
+    login["identitytoken"] = account.secret;
+  } else {
+    login["username"] = account.user;
+    login["password"] = account.secret;
+  }
+  return base64_url(login.dump(-1, ' ', false, Json::error_handler_t::replace));
+}
+
+Result<RegistryAccount> account_in(const Json& entry) {
+  const std::string token = text_of(entry, "identitytoken");
+  if (!token.empty()) return RegistryAccount{kTokenUser, token};
+  const std::string pair = TRY(from_base64(text_of(entry, "auth")));
+  const std::size_t colon = pair.find(':');
+  if (colon == std::string::npos) return RegistryAccount{};
+  return RegistryAccount{pair.substr(0, colon), pair.substr(colon + 1)};
+}
+
 }  // namespace
 
 Result<std::string> registry_login(const std::string& image, const Variables& variables) {
   const auto text = read_file(docker_config_directory(variables) / "config.json");
   if (!text) return std::string();
   const Json document = TRY(parse_json(*text));
-  const Json* auths = member(document, "auths");
-  const Credentials kept = auths != nullptr ? entry_for(*auths, registry_of(image)) : Credentials{};
-  if (kept.entry == nullptr) return std::string();
-  Json login = {{"serveraddress", kept.key}};
-  const std::string token = text_of(*kept.entry, "identitytoken");
-  const std::string pair = TRY(from_base64(text_of(*kept.entry, "auth")));
-  const std::size_t colon = pair.find(':');
-  if (!token.empty()) {
-    login["identitytoken"] = token;
-  } else if (colon != std::string::npos) {
-    login["username"] = pair.substr(0, colon);
-    login["password"] = pair.substr(colon + 1);
-  } else {
-    return std::string();  // kept by a helper program
+  const std::string registry = registry_of(image);
+  if (const Program program = program_for(document, registry); !program.name.empty()) {
+    const auto account = TRY(ask_credential_program(program.name, program.server));
+    return account.secret.empty() ? std::string() : login_of(program.server, account);
   }
-  return base64_url(login.dump(-1, ' ', false, Json::error_handler_t::replace));
+  const Kept kept = find_kept(document, "auths", registry);
+  if (kept.entry == nullptr) return std::string();
+  const auto account = TRY(account_in(*kept.entry));
+  return account.secret.empty() ? std::string() : login_of(kept.server, account);
 }
 
 }  // namespace nutshell::docker

@@ -32,6 +32,17 @@ constexpr auto kLongestPause = 24h;
 constexpr std::uint64_t kMostLeftMs = 1ULL << 40U;
 constexpr auto kGrace = 2s;  // init ends itself at the ttl; a silent one is ended this much later
 
+// Without a group nobody counts; a peak that cannot be had is not there either.
+PackedStats stats_of(const std::optional<Cgroup>& cgroup) {
+  PackedStats stats;
+  if (!cgroup) return stats;
+  stats.memory_bytes = cgroup->memory_bytes().value_or(PackedStats::kNotCounted);
+  stats.peak_memory_bytes = cgroup->peak_memory_bytes().value_or(PackedStats::kNotCounted);
+  if (const auto cpu = cgroup->cpu_time()) stats.cpu_us = static_cast<std::uint64_t>(cpu->count());
+  if (const auto count = cgroup->process_count()) stats.processes = *count;
+  return stats;
+}
+
 }  // namespace
 
 Result<Launcher> Launcher::create(RuntimeDirectory directory, InitEntry entry) {
@@ -190,6 +201,9 @@ Result<> Launcher::act(const LauncherRequest& request, LauncherReply& reply,
     }
     case Operation::Environment:
       reply.environment = TRY(find(request.id))->spec.environment;
+      return {};
+    case Operation::Stats:
+      reply.stats = stats_of(TRY(find(request.id))->sandbox.cgroup);
       return {};
     case Operation::Why:
       reply.is_out_of_memory = out_of_memory_.contains(request.id) ? 1 : 0;

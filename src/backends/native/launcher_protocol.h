@@ -21,7 +21,8 @@ enum class Operation : std::uint8_t {
   Why,
   Restack,
   Environment,
-  SetTimeLeft
+  SetTimeLeft,
+  Stats
 };
 
 using wire::pack;
@@ -47,6 +48,18 @@ struct PackedStatus {
   void fields(auto& visit) { visit(id, spec, is_paused, age_ms, left_ms, why_copied); }
 };
 
+// What is not counted is kNotCounted.
+struct PackedStats {
+  static constexpr std::uint64_t kNotCounted = UINT64_MAX;
+  std::uint64_t memory_bytes = kNotCounted;
+  std::uint64_t peak_memory_bytes = kNotCounted;
+  std::uint64_t cpu_us = kNotCounted;
+  std::uint64_t processes = kNotCounted;
+  void fields(auto& visit) { visit(memory_bytes, peak_memory_bytes, cpu_us, processes); }
+};
+
+SandboxStats unpack(const PackedStats& packed);
+
 struct LauncherReply {
   std::uint8_t code = 0;  // of the error, if there is a message
   std::string message;
@@ -55,8 +68,9 @@ struct LauncherReply {
   std::uint8_t has_more = 0;
   std::uint8_t is_out_of_memory = 0;     // with Why
   std::vector<std::string> environment;  // with Environment
+  PackedStats stats;                     // with Stats
   void fields(auto& visit) {
-    visit(code, message, id, sandboxes, has_more, is_out_of_memory, environment);
+    visit(code, message, id, sandboxes, has_more, is_out_of_memory, environment, stats);
   }
 };
 

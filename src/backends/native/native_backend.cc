@@ -9,6 +9,7 @@
 #include "backends/native/root_template.h"
 #include "backends/native/rootfs.h"
 #include "base/random_id.h"
+#include "core/workspace_volume.h"
 #include "images/image_root.h"
 
 namespace nutshell::native {
@@ -59,6 +60,13 @@ Result<Protections> NativeBackend::check(const SandboxSpec& spec) {
   if (!spec.runtime.empty()) {
     return failure(ErrorCode::Unsupported,
                    "a runtime is for containers: --backend docker, or --backend gvisor for runsc");
+  }
+  if (is_volume(spec.workspace)) {
+    return failure(
+        ErrorCode::Unsupported,
+        fmt::format("workspace {}: native sandboxes have no volumes; those of docker and "
+                    "podman have, and a daemon's session keeps its files",
+                    spec.workspace));
   }
   Protections protections = protections_for(abilities(), spec);
   TRY(check_protections(protections, spec));
@@ -167,6 +175,10 @@ Result<std::vector<SandboxStatus>> NativeBackend::list() {
 
 Result<std::vector<std::string>> NativeBackend::environment_of(const std::string& id) {
   return std::move(TRY(ask(Operation::Environment, id)).reply.environment);
+}
+
+Result<SandboxStats> NativeBackend::stats(const std::string& id) {
+  return unpack(TRY(ask(Operation::Stats, id)).reply.stats);
 }
 
 Result<> NativeBackend::pause(const std::string& id) {

@@ -9,6 +9,7 @@
 #include "cli/flags.h"
 #include "cli/status_text.h"
 #include "core/json_views.h"
+#include "core/workspace_volume.h"
 
 namespace nutshell::cli {
 namespace {
@@ -30,7 +31,10 @@ Result<int> info_of_defaults(Program& program, const Flags& flags) {
 
 void print_host_directories(const SandboxStatus& status) {
   const SandboxSpec& spec = status.spec;
-  if (!spec.workspace.empty()) {
+  if (is_volume(spec.workspace)) {
+    fmt::print("workspace {}: written directly, and stays when the sandbox has ended\n",
+               spec.workspace);
+  } else if (!spec.workspace.empty()) {
     fmt::print("workspace {}: {}; written by 'apply' alone\n", spec.workspace,
                status.why_copied.empty() ? "copy-on-write layers (overlay) over it"
                                          : fmt::format("copied ({})", status.why_copied));

@@ -7,6 +7,7 @@
 #include "cli/flags.h"
 #include "cli/report.h"
 #include "cli/run_exec.h"
+#include "core/workspace_volume.h"
 #include "runtime/workspace_changes.h"
 
 namespace nutshell::cli {
@@ -37,7 +38,7 @@ Result<int> run(Program& program, const Flags& flags) {
     if (changes) discarded = changes->size();
   };
   Runtime::LastLook last_look;
-  if (!spec.workspace.empty()) last_look = count_changes;
+  if (!spec.workspace.empty() && !is_volume(spec.workspace)) last_look = count_changes;
   auto status = run_and_report(flags, request, [&](wire::ExecIo& io) {
     return program.runtime.run(spec, request, io, last_look);
   });

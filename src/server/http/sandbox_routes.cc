@@ -52,6 +52,10 @@ Result<> extend(Call& call) {
   return reply(call, 200, to_json(TRY(call.service.extend(call.caller, call.id(), ttl))));
 }
 
+Result<> stats(Call& call) {
+  return reply(call, 200, to_json(TRY(call.service.stats(call.caller, call.id()))));
+}
+
 Result<> check(Call& call) {
   const SandboxSpec spec = TRY(spec_of(call.body, call.caller));
   const Protections protections = TRY(call.service.check(call.caller, spec));
@@ -144,8 +148,11 @@ std::vector<Route> sandbox_routes() {
   extend_one.handle = extend;
   extend_one.takes = extend_shape;
   extend_one.body = Route::Body::Object;
-  return {create_one,  list_all,  check_one,  find_one,
-          destroy_one, pause_one, resume_one, extend_one};
+  Route stats_one = on_one("GET", "/stats", "getStats", "What it holds now and has used");
+  stats_one.handle = stats;
+  stats_one.gives = stats_shape;
+  return {create_one, list_all,   check_one,  find_one, destroy_one,
+          pause_one,  resume_one, extend_one, stats_one};
 }
 
 }  // namespace nutshell::server

@@ -116,6 +116,17 @@ const Shape& sandbox_page_shape() {
   return shape;
 }
 
+const Shape& stats_shape() {
+  static const Shape shape{"Stats",
+                           {{"memory_bytes", Integer, "as its limit counts it", Nullable},
+                            {"peak_memory_bytes", Integer, "", Nullable},
+                            {"cpu_ms", Number, "since it was made", Nullable},
+                            {"processes", Integer, "with threads", Nullable},
+                            {"read_bytes", Integer, "from disks", Nullable},
+                            {"written_bytes", Integer, "to disks", Nullable}}};
+  return shape;
+}
+
 const Shape& extend_shape() {
   static const Shape shape{"Extend",
                            {{.name = "ttl_ms",

@@ -11,6 +11,7 @@ const Shape& limits_shape();
 const Shape& spec_shape();  // of a sandbox to be made
 const Shape& sandbox_shape();
 const Shape& sandbox_page_shape();
+const Shape& stats_shape();
 const Shape& extend_shape();
 const Shape& protections_shape();
 

@@ -1,0 +1,85 @@
+#include "backends/docker/workspace_volume.h"
+
+#include <fmt/format.h>
+
+#include <nlohmann/json.hpp>
+
+#include "backends/docker/container_config.h"
+#include "backends/docker/engine_json.h"
+#include "backends/docker/spec_labels.h"
+#include "backends/docker/tar.h"
+#include "base/defer.h"
+#include "base/random_id.h"
+
+namespace nutshell::docker {
+namespace {
+
+constexpr const char* kWorkspaceLabel = "nutshell.workspace";
+constexpr const char* kWorkspace = "/workspace";
+
+// A volume begins as root's.
+Result<> give_to_user(EngineClient& engine, const std::string& volume, const std::string& image) {
+  const std::string giver = "nutshell-give-" + random_id(12);
+  const Json body = {
+      {"Image", image},
+      {"Entrypoint", {kInitProgram}},
+      {"Labels", {{kWorkspaceLabel, volume}}},
+      {"HostConfig",
+       {{"NetworkMode", "none"},
+        {"CapDrop", {"ALL"}},
+        {"Mounts",
+         {{{"Type", "volume"},
+           {"Source", volume},
+           {"Target", kWorkspace},
+           {"VolumeOptions", {{"NoCopy", true}}}}}}}},
+  };
+  TRY(engine.call({.method = "POST",
+                   .path = "/containers/create?name=" + giver,
+                   .body = body.dump(),
+                   .time = kStartTime}));
+  const Defer removed([&] {
+    // One that stays was never started, and holds nothing.
+    (void)engine.call({.method = "DELETE", .path = "/containers/" + giver + "?force=1"});
+  });
+  std::string archive = tar_head({.name = "workspace/",
+                                  .type = TarEntry::Type::Directory,
+                                  .mode = 0755,
+                                  .owner = kSandboxUserId});
+  archive.append(2 * kTarBlock, '\0');
+  TRY(engine.call({.method = "PUT",
+                   .path = fmt::format("/containers/{}/archive?path=/", giver),
+                   .body = std::move(archive),
+                   .type = "application/x-tar",
+                   .time = kStartTime}));
+  return {};
+}
+
+}  // namespace
+
+Result<std::string> workspace_volume_name(const std::string& name) {
+  return fmt::format("nutshell-workspace-{}-{}", TRY(scope_of_this_user()), name);
+}
+
+Result<> ensure_workspace_volume(EngineClient& engine, const std::string& name,
+                                 const std::string& image) {
+  const std::string volume = TRY(workspace_volume_name(name));
+  const auto found = engine.call({.path = "/volumes/" + volume});
+  if (found) {
+    const Labels labels = texts_by_name(TRY(parse_json(found->body)), "Labels");
+    const auto label = labels.find(kWorkspaceLabel);
+    if (label == labels.end() || label->second != name) {
+      return failure(ErrorCode::AlreadyExists,
+                     fmt::format("the engine's volume {} is none of ours", volume));
+    }
+  } else if (found.error().code == ErrorCode::NotFound) {
+    const Json body = {
+        {"Name", volume},
+        {"Labels", {{kWorkspaceLabel, name}, {kScopeLabel, TRY(scope_of_this_user())}}}};
+    TRY(engine.call({.method = "POST", .path = "/volumes/create", .body = body.dump()}));
+  } else {
+    return Failure(found.error());
+  }
+  return give_to_user(engine, volume, image);
+}
+
+}  // namespace nutshell::docker
