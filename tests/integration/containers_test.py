@@ -150,6 +150,56 @@ def protections_are_what_inspect_says():
         expect_equal(mounts, [("volume", "/.nutshell/bin", False)], "mounts")
 
 
+@on_every_engine
+def stats_are_what_the_container_counts(where):
+    """The same numbers as the container's own cgroup shows, where an image shows it."""
+    with sandbox(*flags(where, "--memory", "64m", "--pids", "20")) as made:
+        script = ("sleep 600 & sleep 600 & head -c 8000000 /dev/zero > f; cd /sys/fs/cgroup;"
+                  "cat memory/memory.usage_in_bytes pids/pids.current 2>/dev/null ||"
+                  "cat memory.current pids.current")
+        memory, processes = map(int, call("exec", made, "--", "sh", "-c", script).stdout.split())
+        stats = json.loads(call("stats", made, "--json").stdout)
+        expect(abs(stats["memory_bytes"] - memory) < 4 << 20, f"{stats} and inside {memory}")
+        expect(8_000_000 <= stats["memory_bytes"] <= 64 << 20, f"{stats}")
+        expect(3 <= stats["processes"] <= processes, f"{stats} and inside {processes}")
+        expect(stats["cpu_ms"] > 0 and stats["limits"]["memory_bytes"] == 64 << 20, f"{stats}")
+        everyone = json.loads(call("stats", "--json").stdout)
+        expect_equal([one["id"] for one in everyone], [made], "all")
+        table = call("stats").stdout.decode().splitlines()
+        expect(table[0].split()[:3] == ["ID", "BACKEND", "MEMORY"] and made in table[1], f"{table}")
+
+
+@on_every_engine
+def info_is_what_inspect_and_the_inside_say(where):
+    """Three witnesses: what we say, what the engine was told, and what the kernel does."""
+    with sandbox(*flags(where, "--memory", "64m", "--cpus", "0.5", "--pids", "20", "--disk",
+                        "40m")) as made:
+        said = json.loads(call("info", made, "--json").stdout)
+        strength = {one["name"]: one["strength"] for one in said["protections"]}
+        host = where.inspect(made)["HostConfig"]
+        expect_equal(said["limits"]["memory_bytes"], host["Memory"], "memory")
+        expect_equal(said["limits"]["cpus"] * 1e9, host["NanoCpus"], "cpus")
+        expect_equal(said["limits"]["pids"] + 2, host["PidsLimit"], "pids, with ours")
+        script = ("cat /proc/net/dev | grep -c :; grep -E '^(CapBnd|NoNewPrivs|Seccomp):' "
+                  "/proc/self/status | cut -f2 | tr '\\n' ' '; echo;"
+                  "df -k /workspace /tmp | tail -n 2 | tr -s ' ' | cut -d' ' -f2 | tr '\\n' ' ';"
+                  "echo; cd /sys/fs/cgroup; cat memory/memory.limit_in_bytes pids/pids.max "
+                  "cpu/cpu.cfs_quota_us cpu/cpu.cfs_period_us 2>/dev/null ||"
+                  "cat memory.max pids.max cpu.max; : > /etc/x")
+        inside = call("exec", made, "--", "sh", "-c", script)
+        lines = inside.stdout.decode().splitlines()
+        expect_equal(lines[0], "1", "network interfaces")
+        expect_equal(lines[1].split(), ["0000000000000000", "1", "2"], "capabilities, flags")
+        sizes = [int(size) << 10 for size in lines[2].split()]
+        expect_equal(sum(sizes), said["limits"]["disk_bytes"], f"disk: {sizes}")
+        numbers = [int(word) for word in " ".join(lines[3:]).split()]
+        expect_equal(numbers, [64 << 20, 22, numbers[3] // 2, numbers[3]], "limits inside")
+        expect(b"Read-only" in inside.stderr, f"{inside!r}")
+        for name in ("network", "filesystem", "capabilities", "no_new_privileges", "seccomp",
+                     "memory", "cpus", "pids", "disk"):
+            expect_equal(strength[name], "hard", name)
+
+
 @suite.case
 def secrets_are_not_shown_by_inspect():
     where = engine()

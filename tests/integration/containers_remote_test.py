@@ -1,0 +1,143 @@
+#!/usr/bin/env python3
+"""An engine that is reached over TCP with TLS, as one on another machine is: nothing of its files is
+seen by the client, and who shows or trusts the wrong certificate gets nothing."""
+import contextlib
+import hashlib
+import json
+import os
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+from engines import IMAGE, engine
+from support import (NUTSHELL, PATIENCE, Ended, Suite, expect, expect_equal, expect_refusal,
+                     runtime_directory, scratch)
+
+suite = Suite()
+ADDRESS = "tcp://127.0.0.1:2376"
+
+# Where the engine's files were there is nothing.
+HIDE = 'mount -t tmpfs none "$0" && exec "$@"'
+
+
+@contextlib.contextmanager
+def remote():
+    """A place for settings with the engine's certificates, and a way to call us from where that
+    engine can be reached."""
+    where = engine()
+    files = Path(where.socket).parent
+    with scratch() as directory:
+        shutil.copytree(files / "tls", directory / "tls")
+        (directory / "docker").mkdir()
+
+        def call(*words, given=None, **variables):
+            environment = {**{name: value for name, value in os.environ.items()
+                              if not name.startswith("DOCKER_")},
+                           "DOCKER_CONFIG": str(directory / "docker"), **variables}
+            done = subprocess.run(
+                ["nsenter", "-t", str(where.pid()), "-n", "unshare", "-m", "sh", "-c", HIDE,
+                 str(files), NUTSHELL, *words], input=given, capture_output=True,
+                timeout=PATIENCE, env=environment)
+            return Ended(done.returncode, done.stdout, done.stderr, 0)
+        yield where, directory, call
+
+
+def verified(directory, **more):
+    return {"DOCKER_HOST": ADDRESS, "DOCKER_TLS_VERIFY": "1",
+            "DOCKER_CERT_PATH": str(directory / "tls"), **more}
+
+
+def write_context(directory, name, host):
+    digest = hashlib.sha256(name.encode()).hexdigest()
+    contexts = directory / "docker/contexts"
+    (contexts / "meta" / digest).mkdir(parents=True)
+    (contexts / "meta" / digest / "meta.json").write_text(json.dumps(
+        {"Name": name, "Endpoints": {"docker": {"Host": host, "SkipTLSVerify": False}}}))
+    files = contexts / "tls" / digest / "docker"
+    files.mkdir(parents=True)
+    for file in ("ca.pem", "cert.pem", "key.pem"):
+        shutil.copy(directory / "tls" / file, files / file)
+
+
+def run(call, *command, **variables):
+    return call("run", "--backend", "docker", "--image", IMAGE, "--", *command, **variables)
+
+
+@suite.case
+def volume_is_filled_and_used_from_afar():
+    with remote() as (where, directory, call):
+        for volume in where.ask("GET", "/volumes")[1]["Volumes"] or []:
+            where.ask("DELETE", f"/volumes/{volume['Name']}?force=1")
+        ended = run(call, "sh", "-c", "echo far; exit 3", **verified(directory))
+        expect_equal((ended.status, ended.stdout), (3, b"far\n"), f"run {ended!r}")
+        volumes = [one["Name"] for one in where.ask("GET", "/volumes")[1]["Volumes"]]
+        expect(len(volumes) == 1 and volumes[0].startswith("nutshell-init-"), f"{volumes}")
+
+
+@suite.case
+def sandbox_is_kept_and_files_go_both_ways():
+    with remote() as (_, directory, call):
+        here = verified(directory)
+        made = call("create", "--backend", "docker", "--image", IMAGE, **here)
+        expect_equal(made.status, 0, f"create {made!r}")
+        name = made.stdout.decode().strip()
+        try:
+            (directory / "in").write_bytes(os.urandom(300_000))
+            ended = call("cp", str(directory / "in"), f"{name}:/workspace/in", **here)
+            expect_equal(ended.status, 0, f"cp in {ended!r}")
+            ended = call("exec", name, "--", "sh", "-c", "cat in in > out", **here)
+            expect_equal(ended.status, 0, f"exec {ended!r}")
+            ended = call("cp", f"{name}:/workspace/out", str(directory / "out"), **here)
+            expect_equal(ended.status, 0, f"cp out {ended!r}")
+            expect((directory / "out").read_bytes() == (directory / "in").read_bytes() * 2, "bytes")
+        finally:
+            call("destroy", name, **here)
+        ended = call("run", "--backend", "docker", "--image", IMAGE, "--workspace",
+                     str(directory), "--", "true", **here)
+        expect_refusal(ended, "another machine")
+
+
+@suite.case
+def context_names_the_engine_and_its_certificates():
+    with remote() as (_, directory, call):
+        write_context(directory, "far", ADDRESS)
+        ended = run(call, "echo", "by name", DOCKER_CONTEXT="far")
+        expect_equal((ended.status, ended.stdout), (0, b"by name\n"), f"DOCKER_CONTEXT {ended!r}")
+        (directory / "docker/config.json").write_text('{"currentContext": "far"}')
+        ended = run(call, "echo", "by choice")
+        expect_equal((ended.status, ended.stdout), (0, b"by choice\n"), f"currentContext {ended!r}")
+        expect_refusal(run(call, "true", DOCKER_CONTEXT="no-such"), "docker context 'no-such'")
+
+
+@suite.case
+def wrong_certificates_are_refused():
+    with remote() as (where, directory, call):
+        other = directory / "other"
+        other.mkdir()
+        subprocess.run(["openssl", "req", "-x509", "-newkey", "ec", "-pkeyopt",
+                        "ec_paramgen_curve:P-256", "-nodes", "-subj", "/CN=other", "-keyout",
+                        other / "key.pem", "-out", other / "cert.pem"], check=True,
+                       capture_output=True, timeout=60)
+        shutil.copy(other / "cert.pem", other / "ca.pem")
+        before = where.containers()
+        # An authority of its own does not vouch for this engine.
+        ended = run(call, "true", **verified(directory, DOCKER_CERT_PATH=str(other)))
+        expect_refusal(ended, "certificate")
+        # The engine does not know a client that shows another's certificate.
+        shutil.copy(directory / "tls/ca.pem", other / "ca.pem")
+        ended = run(call, "true", **verified(directory, DOCKER_CERT_PATH=str(other)))
+        expect(ended.status == 125, f"a stranger was let in: {ended!r}")
+        # The name on the certificate is another.
+        ended = run(call, "true", **verified(directory, DOCKER_HOST="tcp://127.0.0.2:2376"))
+        expect(ended.status == 125, f"another name: {ended!r}")
+        # Neither without TLS, nor without certificates.
+        ended = run(call, "true", DOCKER_HOST=ADDRESS)
+        expect(ended.status == 125, f"without TLS: {ended!r}")
+        ended = run(call, "true", **verified(directory, DOCKER_CERT_PATH=str(directory)))
+        expect_refusal(ended, "ca.pem")
+        expect_equal(where.containers(), before, "containers")
+
+
+if __name__ == "__main__":
+    sys.exit(suite.run())

@@ -1,0 +1,102 @@
+#!/usr/bin/env python3
+"""Podman of a plain user: the same contract, and every limit that such an engine cannot keep is
+refused or named, never taken for kept."""
+import json
+import os
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+from engines import IMAGE, engine, flags
+from support import (REPOSITORY, Skip, Suite, call, call_json, expect, expect_equal, expect_outcome,
+                     expect_refusal, repetitions, sandbox)
+
+suite = Suite()
+
+
+def rootless():
+    """The engine, and the flags that accept what it lacks here."""
+    where = engine("rootless")
+    said = json.loads(call("info", *flags(where, "--unsafe-without", "pids"), "--json").stdout)
+    strength = {one["name"]: one["strength"] for one in said["protections"]}
+    return where, strength, ("--unsafe-without", "pids") if strength["pids"] == "missing" else ()
+
+
+@suite.case
+def conformance():
+    where, strength, waived = rootless()
+    if waived:
+        os.environ["NUTSHELL_CONFORMANCE_WITHOUT"] = "pids"
+    wanted = "*/podman" if not repetitions(1, 0, 0) else \
+        "*IsListed*/podman:*KeepsFiles*/podman:*TakesAndGives*/podman:*Paused*/podman"
+    programs = Path(os.environ.get("NUTSHELL_TEST_BIN", REPOSITORY / "build/release/tests"))
+    program = programs / "conformance_test"
+    if not program.exists():
+        raise Skip(f"{program} is not built")
+    done = subprocess.run(
+        [program, f"--gtest_filter={wanted}"], capture_output=True, text=True, timeout=500,
+        env={**os.environ, "NUTSHELL_CONFORMANCE_IMAGE": IMAGE})
+    failed = re.findall(r"^\[  FAILED  \] (\S+)", done.stdout, re.M)
+    ran = re.search(r"\[  PASSED  \] (\d+) tests?", done.stdout)
+    expect(done.returncode == 0 and not failed, f"failed: {sorted(set(failed))} {done.stdout[-800:]}")
+    expect(ran and int(ran.group(1)) >= 4, f"too few ran: {done.stdout[-200:]}")
+
+
+@suite.case
+def limit_that_is_not_kept_is_refused_or_named():
+    where, strength, waived = rootless()
+    for name in ("memory", "cpus", "pids"):
+        ended = call("info", *flags(where, *waived, "--require", f"{name}=hard"))
+        if strength[name] == "hard":
+            expect_equal(ended.status, 0, f"--require {name}=hard {ended!r}")
+        else:
+            expect_refusal(ended, f"--require {name}")
+    if strength["pids"] != "missing":
+        return
+    expect_refusal(call("run", *flags(where), "--", "true"), "pids: cannot be kept here")
+    expect_equal((strength["memory"], strength["cpus"]), ("watched", "watched"), "watched by init")
+
+
+@suite.case
+def watched_limits_hold_all_the_same():
+    where, _, waived = rootless()
+    answer = call_json("run", *flags(where, *waived, "--memory", "48m"), "--", "sh", "-c",
+                       "x=$(head -c 200000000 /dev/zero | tr '\\0' x); echo ${#x}")
+    expect(answer["outcome"] == "out_of_memory", f"{answer['outcome']} {answer.get('detail')}")
+
+
+@suite.case
+def root_inside_is_nobody_outside():
+    where, strength, waived = rootless()
+    expect_equal(strength["user"], "hard", "user")
+    with sandbox(*flags(where, *waived)) as made:
+        lines = call("exec", made, "--", "cat", "/proc/self/uid_map").stdout.split()
+        expect(int(lines[2]) == 1 or int(lines[1]) != 0, f"the host's ids: {lines}")
+        said = json.loads(call("info", made, "--json").stdout)
+        user = next(one for one in said["protections"] if one["name"] == "user")
+        expect("user namespace" in user["by"], f"{user}")
+
+
+@suite.case
+def stats_are_there_or_not_counted():
+    """None of it is zero where nobody counts."""
+    where, strength, waived = rootless()
+    with sandbox(*flags(where, *waived)) as made:
+        ended = call("stats", made, "--json")
+        expect_equal(ended.status, 0, f"stats {ended!r}")
+        stats = json.loads(ended.stdout)
+        for name in ("memory_bytes", "processes", "cpu_ms"):
+            expect(stats[name] is None or stats[name] > 0, f"{name} of {stats}")
+
+
+@suite.case
+def nothing_is_left():
+    where, _, waived = rootless()
+    expect_outcome(call_json("run", *flags(where, *waived), "--", "sh", "-c", "exit 3"), "exited", 3)
+    expect(not any(name.startswith("nutshell-") for name in where.containers()),
+           f"left: {where.containers()}")
+
+
+if __name__ == "__main__":
+    sys.exit(suite.run())
