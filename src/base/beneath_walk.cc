@@ -45,7 +45,7 @@ bool is_magic(int link, std::string_view name, std::string_view target) {
 class Walk {
  public:
   Walk(int directory, const std::string& path, Links links)
-      : base_(directory), links_(links), rest_(path.c_str()) {}
+      : base_(directory), links_(links), rest_(path.substr(0, path.find('\0'))) {}
 
   // errno of what stopped it, or 0.
   int run(int flags, unsigned mode);

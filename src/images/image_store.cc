@@ -138,7 +138,7 @@ Result<UniqueFd> hold_root(const fs::path& root) {
 std::string own_architecture() {
   utsname names{};
   if (::uname(&names) != 0) return {};
-  const std::string machine = names.machine;
+  std::string machine = names.machine;
   if (machine == "x86_64") return "amd64";
   if (machine == "aarch64") return "arm64";
   return machine;

@@ -26,6 +26,7 @@ Result<std::string> text_in(int file) {
 Result<ChildProcess> spawn(const Command& command, int output, int errors) {
   std::vector<std::string> words = command.words;
   std::vector<char*> arguments;
+  arguments.reserve(words.size() + 1);
   for (std::string& word : words)
     arguments.push_back(word.data());
   arguments.push_back(nullptr);

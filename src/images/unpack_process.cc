@@ -49,6 +49,7 @@ std::vector<std::string> words_of(const Unpacking& order) {
 Result<ChildProcess> start(const Unpacking& order, int input, int output) {
   std::vector<std::string> words = words_of(order);
   std::vector<char*> arguments;
+  arguments.reserve(words.size() + 1);
   for (std::string& word : words)
     arguments.push_back(word.data());
   arguments.push_back(nullptr);

@@ -3,6 +3,7 @@
 Only tools that are installed and quick are used. A seed gives the same cases again.
 """
 import importlib
+import os
 import random
 import sys
 import tempfile
@@ -51,7 +52,7 @@ def at_hand(entry):
     """The names of the variants whose version of the tool is here."""
     if not entry.is_quick or not all(find_tool(tool) for tool in entry.needs):
         return []
-    return sorted(name for name, variant in entry.variants.items() if (TOOLS / variant.get("tools", "")).exists()
+    return sorted(name for name, variant in entry.variants.items() if os.path.exists(TOOLS / variant.get("tools", ""))
                   or not variant.get("tools"))
 
 

@@ -326,8 +326,16 @@ def expect_gone(token, seconds=5):
 def launchers(directory=None):
     """Pids of the launchers that keep sandboxes in `directory` (this suite's own)."""
     where = os.fsencode(directory or os.environ["NUTSHELL_RUNTIME_DIR"])
-    return [pid for pid, words in processes()
-            if words[0] == b"nutshell-launcher" and where in words and not is_init(pid)]
+    found = {pid: parent_of(pid) for pid, words in processes()
+             if words[0] == b"nutshell-launcher" and where in words and not is_init(pid)}
+    # What a launcher clones to make a piece of a sandbox looks like it, for a moment.
+    return [pid for pid, parent in found.items() if parent is not None and parent not in found]
+
+
+def parent_of(pid):
+    with contextlib.suppress(OSError):
+        return int(Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[1])
+    return None
 
 
 def is_init(pid):

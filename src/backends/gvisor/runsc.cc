@@ -32,7 +32,7 @@ std::string find_program() {
   std::string_view rest = path != nullptr ? path : "/usr/local/bin:/usr/bin:/bin";
   for (;;) {
     const std::size_t colon = std::min(rest.find(':'), rest.size());
-    const std::string file = fmt::format("{}/{}", rest.substr(0, colon), kName);
+    std::string file = fmt::format("{}/{}", rest.substr(0, colon), kName);
     if (file.starts_with('/') && ::access(file.c_str(), X_OK) == 0) return file;
     if (colon == rest.size()) return {};
     rest.remove_prefix(colon + 1);

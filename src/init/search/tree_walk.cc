@@ -79,6 +79,7 @@ WalkCounts TreeWalk::run(const std::vector<Visitor*>& visitors) {
   tasks_.push_back({std::move(root), "", false});
   unfinished_ = 1;
   std::vector<Worker> workers;
+  workers.reserve(visitors.size());
   for (Visitor* visitor : visitors)
     workers.push_back({*visitor, {}, {}, {}, {}, {}, 0});
   // Alone until there is work for two: a thread that finds none is only waited for.

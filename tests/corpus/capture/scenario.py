@@ -55,7 +55,7 @@ class Scenario:
         """The case of one variant. Its `tools` is a directory of programs that stand first on PATH: a version."""
         arguments = dict(variant)
         project.tools = arguments.pop("tools", "")
-        if project.tools and not (TOOLS / project.tools).exists():
+        if project.tools and not os.path.exists(TOOLS / project.tools):
             raise Missing(f"{project.tools} below the tools directory")
         return self.function(project, **arguments)
 
@@ -86,7 +86,7 @@ def find_tool(name):
     """A program on PATH, or below the tools directory (`node_modules/.bin/jest`)."""
     if "/" in name:
         found = TOOLS / name
-        return str(found) if found.exists() else None
+        return str(found) if os.path.exists(found) else None
     return shutil.which(name, path=search_path())
 
 
