@@ -25,10 +25,10 @@ constexpr std::string_view kReserved = ".wh..wh.";  // the bookkeeping of anothe
 constexpr int kDirectory = O_RDONLY | O_DIRECTORY | O_NOFOLLOW;
 
 Result<std::vector<std::string>> names_in(int directory) {
-  const int copy = ::openat(directory, ".", kDirectory | O_CLOEXEC);
-  if (copy < 0) return syscall_failure("open a directory");
-  const std::unique_ptr<DIR, int (*)(DIR*)> stream(::fdopendir(copy), ::closedir);
+  UniqueFd copy = TRY(open_at(directory, ".", kDirectory));
+  const std::unique_ptr<DIR, int (*)(DIR*)> stream(::fdopendir(copy.get()), ::closedir);
   if (!stream) return syscall_failure("read a directory");
+  (void)copy.release();  // the stream's now
   std::vector<std::string> names;
   errno = 0;
   // NOLINTNEXTLINE(concurrency-mt-unsafe): the stream is this function's own

@@ -72,9 +72,9 @@ Result<> ensure_workspace_volume(EngineClient& engine, const std::string& name,
                      fmt::format("the engine's volume {} is none of ours", volume));
     }
   } else if (found.error().code == ErrorCode::NotFound) {
-    const Json body = {
-        {"Name", volume},
-        {"Labels", {{kWorkspaceLabel, name}, {kScopeLabel, TRY(scope_of_this_user())}}}};
+    const std::string scope = TRY(scope_of_this_user());
+    const Json body = {{"Name", volume},
+                       {"Labels", {{kWorkspaceLabel, name}, {kScopeLabel, scope}}}};
     TRY(engine.call({.method = "POST", .path = "/volumes/create", .body = body.dump()}));
   } else {
     return Failure(found.error());

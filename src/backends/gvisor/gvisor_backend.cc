@@ -75,8 +75,9 @@ Result<const Runsc*> GvisorBackend::runsc() {
 
 // No network of any kind, files through the second process alone, nothing of its own on the disk.
 Result<std::vector<std::string>> GvisorBackend::words(std::vector<std::string> command) const {
-  std::vector<std::string> all = {"--root=" + TRY(Bundle::state_directory()).native(),
-                                  "--network=none", "--directfs=false", "--overlay2=none"};
+  const std::filesystem::path state = TRY(Bundle::state_directory());
+  std::vector<std::string> all = {"--root=" + state.native(), "--network=none", "--directfs=false",
+                                  "--overlay2=none"};
   if (!facts_.is_root) all.emplace_back("--rootless");
   if (facts_.cgroup.empty()) all.emplace_back("--ignore-cgroups");
   all.insert(all.end(), command.begin(), command.end());
