@@ -49,11 +49,12 @@ def vary(chosen, variant):
 
 
 def at_hand(entry):
-    """The names of the variants whose version of the tool is here."""
+    """The names of the variants whose version of the tool is here. Only root enters another release."""
     if not entry.is_quick or not all(find_tool(tool) for tool in entry.needs):
         return []
-    return sorted(name for name, variant in entry.variants.items() if os.path.exists(TOOLS / variant.get("tools", ""))
-                  or not variant.get("tools"))
+    is_root = os.geteuid() == 0
+    return sorted(name for name, variant in entry.variants.items()
+                  if not variant.get("tools") or (is_root and os.path.exists(TOOLS / variant["tools"])))
 
 
 def cases(seed, count):
