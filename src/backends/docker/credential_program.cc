@@ -44,9 +44,11 @@ Result<Pipe> make_pipe() {
 }
 
 // What it complains about elsewhere than in its answer is not shown: it may run in a daemon.
-Result<ChildProcess> spawn(std::string program, const UniqueFd& input, const UniqueFd& output) {
+Result<ChildProcess> spawn(const std::string& program, const UniqueFd& input,
+                           const UniqueFd& output) {
+  std::string name = program;
   std::string word = "get";
-  std::array<char*, 3> argv{program.data(), word.data(), nullptr};
+  std::array<char*, 3> argv{name.data(), word.data(), nullptr};
   posix_spawn_file_actions_t actions;
   posix_spawn_file_actions_init(&actions);
   posix_spawnattr_t attributes;

@@ -52,7 +52,7 @@ Result<> DockerBackend::pause(const std::string& id) {
   TRY(tell_time_left(id, kLongestPause));
   TRY(keep_clock(id, {milliseconds_now() + kLongestPause, left}));
   auto paused = ask(id, "/pause");
-  if (paused) return paused;
+  if (paused) return {};
   if (tell_time_left(id, left))  // else it is gone, or the sandbox that cannot be paused lives on
     TRY(keep_clock(id, {milliseconds_now() + left, milliseconds(-1)}));
   return paused;
