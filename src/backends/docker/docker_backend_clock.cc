@@ -55,7 +55,7 @@ Result<> DockerBackend::pause(const std::string& id) {
   if (paused) return {};
   if (tell_time_left(id, left))  // else it is gone, or the sandbox that cannot be paused lives on
     TRY(keep_clock(id, {milliseconds_now() + left, milliseconds(-1)}));
-  return paused;
+  return Failure(std::move(paused).error());
 }
 
 Result<> DockerBackend::resume(const std::string& id) {
