@@ -10,25 +10,6 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// Gives back, and lets the pool fill again, outside the sample.
-class Acquire : public Sampler {
- public:
-  explicit Acquire(const std::string& socket) : caller_(socket) {}
-  Result<double> sample() override {
-    std::string id;
-    const double taken = TRY(time_of([&]() -> Result<> {
-      id = TRY(caller_.acquire());
-      return {};
-    }));
-    TRY(caller_.release(id));
-    TRY(caller_.warm());
-    return taken;
-  }
-
- private:
-  DaemonCaller caller_;
-};
-
 class WholeUse : public Sampler {
  public:
   explicit WholeUse(const std::string& socket) : caller_(socket) {}

@@ -185,25 +185,6 @@ std::vector<Race> races_with(const Options& options, const std::string& id) {
 
 namespace {
 
-// Gives back, and lets the pool fill again, outside the sample.
-class Acquire : public Sampler {
- public:
-  explicit Acquire(const std::string& socket) : caller_(socket) {}
-  Result<double> sample() override {
-    std::string id;
-    const double taken = TRY(time_of([&]() -> Result<> {
-      id = TRY(caller_.acquire());
-      return {};
-    }));
-    TRY(caller_.release(id));
-    TRY(caller_.warm());
-    return taken;
-  }
-
- private:
-  DaemonCaller caller_;
-};
-
 Result<Row> race_of_pool(const Options& options) {
   const OwnDaemon daemon = TRY(OwnDaemon::start(
       options.programs,

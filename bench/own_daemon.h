@@ -7,6 +7,7 @@
 #include <string>
 
 #include "base/result.h"
+#include "bench/measure.h"
 #include "http/client.h"
 
 namespace nutshell::bench {
@@ -52,6 +53,25 @@ class DaemonCaller {
 
  private:
   http::Client client_;
+};
+
+// Gives back, and lets the pool fill again, outside the sample.
+class Acquire : public Sampler {
+ public:
+  explicit Acquire(const std::string& socket) : caller_(socket) {}
+  Result<double> sample() override {
+    std::string id;
+    const double taken = TRY(time_of([&]() -> Result<> {
+      id = TRY(caller_.acquire());
+      return {};
+    }));
+    TRY(caller_.release(id));
+    TRY(caller_.warm());
+    return taken;
+  }
+
+ private:
+  DaemonCaller caller_;
 };
 
 }  // namespace nutshell::bench
