@@ -233,7 +233,7 @@ def cancelled_task_kills_the_whole_tree():
         token = random_token()
         made = begin_task(server, f"(setsid sh -c 'sleep 600; : {token}' &) ; sleep 600; : {token}")
         expect_equal(made.get("resultType"), "task", f"{made}")
-        expect(payloads(token), "the command does not run")
+        expect(wait_until(lambda: payloads(token)), "the command does not run")
         expect_equal(task(server, "cancel", made["taskId"]).message["result"]["resultType"], "complete",
                      "acknowledged")
         expect_gone(token, 20)
