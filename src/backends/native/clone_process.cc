@@ -47,6 +47,8 @@ Result<ChildProcess> clone_process(std::uint64_t flags, int cgroup_directory) {
 Result<ChildProcess> clone_with_low_descriptors(std::uint64_t flags, int cgroup_directory) {
   const UniqueFd has_left(::eventfd(0, EFD_CLOEXEC));
   if (!has_left) return syscall_failure("eventfd");
+  // The child could not say that it has left: it closes this one too.
+  if (has_left.get() >= kFirstKept) return clone_process(flags, cgroup_directory);
   Cloned child = TRY(clone_bare(flags | CLONE_FILES, cgroup_directory));
   if (child.pid == 0) {
     if (::close_range(kFirstKept, ~0U, CLOSE_RANGE_UNSHARE) != 0) ::_exit(1);
