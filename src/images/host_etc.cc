@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include <array>
+#include <filesystem>
 #include <string>
 
 #include "base/copy_tree.h"
@@ -36,12 +37,14 @@ constexpr std::array<File, 8> kFiles = {{
 }};
 
 // Public by nature: links between programs, the linker's index, certificates of public
-// authorities, names of ports. Files are copied, as is a directory of links, which cannot change
-// without being seen to; other directories are mounted.
+// authorities, names of ports. Files are copied, as are small directories that many sandboxes
+// share: each mount costs every one of them time. Other directories are mounted.
 constexpr std::array<const char*, 5> kCopiedFiles = {"ld.so.cache", "ld.so.conf", "services",
                                                      "protocols", "localtime"};
-constexpr const char* kCopiedLinks = "alternatives";
-constexpr std::array<const char*, 2> kMountedDirectories = {"ld.so.conf.d", "ssl/certs"};
+constexpr const char* kAlternatives = "alternatives";  // links, hundreds of them
+constexpr const char* kLinkerSettings = "ld.so.conf.d";
+constexpr std::array<const char*, 2> kCopiedDirectories = {kAlternatives, kLinkerSettings};
+constexpr const char* kCertificates = "ssl/certs";
 constexpr const char* kJavaEntries = "/etc/java-*";  // /usr/lib/jvm links into these
 constexpr const char* kJavaHome = "/usr/lib/jvm";
 constexpr std::size_t kMostFileBytes = 16U << 20U;
@@ -62,11 +65,11 @@ Result<> copy_file(int etc, const char* name) {
   return write_one(etc, name, TRY(read_file(source, kMostFileBytes)));
 }
 
-Result<> copy_links(int etc) {
-  UniqueFd from(::open(host_path(kCopiedLinks).c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+Result<> copy_directory(int etc, const char* name) {
+  const UniqueFd from(::open(host_path(name).c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
   if (!from) return {};  // this host has none
-  if (::mkdirat(etc, kCopiedLinks, 0755) != 0) return syscall_failure("mkdir", kCopiedLinks);
-  const UniqueFd to = TRY(open_at(etc, kCopiedLinks, O_RDONLY | O_DIRECTORY));
+  if (::mkdirat(etc, name, 0755) != 0) return syscall_failure("mkdir", name);
+  const UniqueFd to = TRY(open_at(etc, name, O_RDONLY | O_DIRECTORY));
   return copy_tree(from.get(), to.get(), Unreadable::LeftOut);
 }
 
@@ -96,6 +99,15 @@ std::string state_of(const std::string& path) {
                      status.st_mtim.tv_sec, status.st_mtim.tv_nsec);
 }
 
+// Of the directory, and of the files in it, which may be written to where they are.
+std::string state_of_files(const std::string& directory) {
+  std::string state = state_of(directory);
+  std::error_code error;
+  for (const auto& entry : std::filesystem::directory_iterator(directory, error))
+    state += state_of(entry.path());
+  return state;
+}
+
 }  // namespace
 
 Result<std::vector<std::string>> write_host_etc(int root, SharedBy sharers) {
@@ -106,11 +118,13 @@ Result<std::vector<std::string>> write_host_etc(int root, SharedBy sharers) {
   for (const char* name : kCopiedFiles)
     TRY(copy_file(etc.get(), name));
   if (::mkdirat(etc.get(), "ssl", 0755) != 0) return syscall_failure("mkdir", "etc/ssl");
-  std::vector<std::string> directories(kMountedDirectories.begin(), kMountedDirectories.end());
-  if (sharers == SharedBy::ManySandboxes) {
-    TRY(copy_links(etc.get()));
-  } else {
-    directories.emplace_back(kCopiedLinks);
+  std::vector<std::string> directories = {kCertificates};
+  for (const char* name : kCopiedDirectories) {
+    if (sharers == SharedBy::ManySandboxes) {
+      TRY(copy_directory(etc.get(), name));
+    } else {
+      directories.emplace_back(name);
+    }
   }
   for (std::string& name : java_entries())
     directories.push_back(std::move(name));
@@ -125,9 +139,8 @@ std::string host_etc_state() {
   std::string state;
   for (const char* name : kCopiedFiles)
     state += state_of(host_path(name));
-  state += state_of(host_path(kCopiedLinks));
-  for (const char* name : kMountedDirectories)
-    state += ::access(host_path(name).c_str(), F_OK) == 0 ? '+' : '-';
+  state += state_of(host_path(kAlternatives)) + state_of_files(host_path(kLinkerSettings));
+  state += ::access(host_path(kCertificates).c_str(), F_OK) == 0 ? '+' : '-';
   return state + state_of(kJavaHome);
 }
 

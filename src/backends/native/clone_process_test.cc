@@ -17,7 +17,9 @@ namespace {
 
 using namespace std::chrono_literals;
 
-bool is_open(int fd) { return ::fcntl(fd, F_GETFD) >= 0; }
+bool is_open(int fd) {
+  return ::fcntl(fd, F_GETFD) >= 0;
+}
 
 // The status of a child that looks whether `kept` is open and `closed` is not.
 Result<std::optional<int>> clone_and_look(int kept, int closed) {

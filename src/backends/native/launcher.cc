@@ -33,12 +33,14 @@ constexpr std::uint64_t kMostLeftMs = 1ULL << 40U;
 constexpr auto kGrace = 2s;  // init ends itself at the ttl; a silent one is ended this much later
 
 // Without a group nobody counts; a peak that cannot be had is not there either.
-PackedStats stats_of(const std::optional<Cgroup>& cgroup) {
+PackedStats stats_of(const NativeSandbox& sandbox) {
   PackedStats stats;
+  const std::optional<Cgroup>& cgroup = sandbox.cgroup;
   if (!cgroup) return stats;
   stats.memory_bytes = cgroup->memory_bytes().value_or(PackedStats::kNotCounted);
   stats.peak_memory_bytes = cgroup->peak_memory_bytes().value_or(PackedStats::kNotCounted);
-  if (const auto cpu = cgroup->cpu_time()) stats.cpu_us = static_cast<std::uint64_t>(cpu->count());
+  const auto cpu = cgroup->cpu_time();
+  if (cpu && !sandbox.is_only_limited) stats.cpu_us = static_cast<std::uint64_t>(cpu->count());
   if (const auto count = cgroup->process_count()) stats.processes = *count;
   return stats;
 }
@@ -203,7 +205,7 @@ Result<> Launcher::act(const LauncherRequest& request, LauncherReply& reply,
       reply.environment = TRY(find(request.id))->spec.environment;
       return {};
     case Operation::Stats:
-      reply.stats = stats_of(TRY(find(request.id))->sandbox.cgroup);
+      reply.stats = stats_of(TRY(find(request.id))->sandbox);
       return {};
     case Operation::Why:
       reply.is_out_of_memory = out_of_memory_.contains(request.id) ? 1 : 0;
@@ -303,9 +305,13 @@ Result<> Launcher::pause(Kept& kept) {
   return {};
 }
 
+bool Launcher::has_freezer(const NativeSandbox& sandbox) const {
+  return sandbox.cgroup && !sandbox.is_only_limited && starter_.abilities().cgroups.has_freezer();
+}
+
 // The cgroup's freezer, or, where there is none, init stops every process by signal.
 Result<> Launcher::freeze(Kept& kept) {
-  if (kept.sandbox.cgroup && starter_.abilities().cgroups.has_freezer()) {
+  if (has_freezer(kept.sandbox)) {
     TRY(kept.sandbox.cgroup->freeze(Deadline::in(5s)));
   } else {
     wire::InitClient client(TRY(Starter::connect(kept.sandbox)));
@@ -316,7 +322,7 @@ Result<> Launcher::freeze(Kept& kept) {
 
 Result<> Launcher::resume(Kept& kept) {
   if (!kept.is_paused) return {};
-  if (kept.sandbox.cgroup && starter_.abilities().cgroups.has_freezer()) {
+  if (has_freezer(kept.sandbox)) {
     TRY(kept.sandbox.cgroup->thaw(Deadline::in(5s)));
   } else {
     wire::InitClient client(TRY(Starter::connect(kept.sandbox)));

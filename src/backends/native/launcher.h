@@ -49,6 +49,7 @@ class Launcher {
                std::vector<UniqueFd>& descriptors);
   Result<> start(const LauncherRequest& request, LauncherReply& reply);
   Result<> pause(Kept& kept);
+  [[nodiscard]] bool has_freezer(const NativeSandbox& sandbox) const;
   Result<> freeze(Kept& kept);
   Result<> resume(Kept& kept);
   Result<> move_end(Kept& kept, std::uint64_t left_ms);

@@ -108,8 +108,11 @@ Result<> become_root(int root) {
 }
 
 // World-readable, and about the host rather than the sandbox.
-constexpr std::array<const char*, 7> kHiddenProcFiles = {
-    "cmdline", "keys", "key-users", "modules", "kallsyms", "config.gz", "interrupts"};
+constexpr std::array<const char*, 5> kHiddenProcFiles = {"cmdline", "modules", "kallsyms",
+                                                         "config.gz", "interrupts"};
+// The kernel shows the keys of users that the reader's user namespace knows. As root a sandbox has
+// users of its own; a plain user's sandbox has that user, with all his keys.
+constexpr std::array<const char*, 2> kKeysOfUsers = {"keys", "key-users"};
 
 Result<> bind_path(const char* source, const std::string& target) {
   if (::mount(source, target.c_str(), nullptr, MS_BIND, nullptr) == 0) return {};
@@ -135,6 +138,10 @@ Result<> mount_proc(Privilege privilege) {
   TRY(mount_own_proc(privilege));
   for (const char* name : kHiddenProcFiles)
     TRY(bind_path("/dev/null", fmt::format("/proc/{}", name)));
+  if (privilege == Privilege::Rootless) {
+    for (const char* name : kKeysOfUsers)
+      TRY(bind_path("/dev/null", fmt::format("/proc/{}", name)));
+  }
   const UniqueFd settings = TRY(clone_mount(AT_FDCWD, "/proc/sys", Subtree::One));
   TRY(set_attributes(settings.get(), MOUNT_ATTR_RDONLY, Subtree::One));
   TRY(attach_mount(settings.get(), AT_FDCWD, "/proc/sys"));

@@ -258,7 +258,7 @@ Result<ChildProcess> Starter::clone_into(const SandboxSpec& spec, NativeSandbox&
   plan.shared_root = TRY(shared_root(spec.image));
   int cgroup_directory = -1;
   if (sandbox.cgroup) {
-    cgroup_directory = sandbox.cgroup->clone_directory();
+    if (!sandbox.is_only_limited) cgroup_directory = sandbox.cgroup->clone_directory();
     plan.cgroup_joins = sandbox.cgroup->join_descriptors_after_clone();
   }
   constexpr std::uint64_t kFlags = CLONE_NEWPID | CLONE_NEWIPC | CLONE_NEWUTS;
@@ -320,6 +320,9 @@ Result<NativeSandbox> Starter::start_anew(const SandboxSpec& spec, InitSetup set
   Limits limits = spec.limits;
   if (has_late_rules(spec)) sandbox.init_threads = 2;
   limits.processes += sandbox.init_threads - 1;
+  // Nobody pauses one that lives for a command, and every directory it enters costs time.
+  sandbox.is_only_limited =
+      spec.is_for_one_command && abilities_.cgroups.version() == CgroupVersion::V1;
   if (!makes_cgroup_late()) setup.oom_events = TRY(add_cgroup(sandbox, limits));
   TRY(begin_network());
   sandbox.network = TRY(take_network());

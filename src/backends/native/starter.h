@@ -39,6 +39,7 @@ struct NativeSandbox {
   std::optional<UserNamespace> user;  // pooled
   std::uint32_t init_threads = 1;
   std::optional<Cgroup> cgroup;
+  bool is_only_limited = false;  // it is in no directory of `cgroup` that only freezes and counts
   std::optional<NetworkNamespace> network;  // pooled
   UniqueFd late_pieces;                     // while it starts without a pool
   HostDirectories directories;              // of the host, mounted in it
