@@ -137,7 +137,7 @@ TEST_P(KeptConformance, FilesOutsideItsScratchCannotBeReplaced) {
   EXPECT_FALSE(client->write_file({"/usr/bin/sh", 0755, 0, 0}, nothing));
 }
 
-// Milliseconds between two looks at the clock, at most, of a process that looks all the time.
+// Seconds between two looks at the clock, at most, of a process that looks all the time.
 constexpr const char* kLargestGap =
     "awk '{ if (NR > 1 && $1 - last > most) most = $1 - last; last = $1 } END { print most + 0 }' "
     "ticks";
@@ -147,7 +147,7 @@ TEST_P(KeptConformance, PausedStandsStillAndResumedGoesOn) {
     spec_.is_for_one_command = is_for_one_command;
     const std::string id = create();
     exec(id,
-         "while :; do date +%s%3N >> ticks; sleep 0.01; done & "
+         "while :; do cat /proc/uptime >> ticks; sleep 0.01; done & "
          "until test -s ticks; do sleep 0.01; done");
     ASSERT_TRUE(runtime_->pause(id));
     EXPECT_EQ(runtime_->find(id)->state, SandboxState::Paused);
@@ -156,7 +156,7 @@ TEST_P(KeptConformance, PausedStandsStillAndResumedGoesOn) {
     EXPECT_EQ(runtime_->find(id)->state, SandboxState::Running);
     const std::string grows = "a=$(wc -c <ticks); sleep 0.5; b=$(wc -c <ticks); test $b -gt $a";
     EXPECT_EQ(exec(id, grows).result.exit_code, 0);
-    EXPECT_GE(std::stoi(exec(id, kLargestGap).output), 900) << is_for_one_command;
+    EXPECT_GE(std::stod("0" + exec(id, kLargestGap).output), 0.9) << is_for_one_command;
   }
 }
 
