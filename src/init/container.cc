@@ -18,6 +18,7 @@
 #include "init/bridge.h"
 #include "init/sandbox_filter.h"
 #include "wire/orders.h"
+#include "wire/start_report.h"
 
 namespace nutshell::init {
 namespace {
@@ -122,7 +123,11 @@ Result<> use_store(const wire::ContainerOrders& orders, InitSetup& setup) {
   if (::symlinkat(kWorkspace, setup.store.get(), kFirstLayer) != 0)
     return syscall_failure("link", kFirstLayer);
   setup.is_copied = true;
-  if (!orders.base.empty()) setup.base = TRY(copy_base(orders.base, setup.store.get()));
+  if (orders.base.empty()) return {};
+  auto copied = copy_base(orders.base, setup.store.get());
+  // Whoever waits for it may be gone: then the orders are for nobody.
+  TRY(wire::report_copy(STDOUT_FILENO, copied ? Result<>() : Failure(copied.error())));
+  setup.base = TRY(std::move(copied));
   return {};
 }
 

@@ -18,6 +18,7 @@
 #include "core/workspace_volume.h"
 #include "wire/codec.h"
 #include "wire/orders.h"
+#include "wire/start_report.h"
 
 namespace nutshell::docker {
 namespace {
@@ -220,6 +221,9 @@ Result<> DockerBackend::launch(const ContainerPlan& plan, const std::string& id,
   TRY(create(plan, id));
   UniqueFd stream = TRY(attach(id, orders_for(plan, lifetime)));
   TRY(engine_->call({.method = "POST", .path = path_of(id, "/start"), .time = kStartTime}));
+  // What a directory holds may not fit.
+  if (!plan.spec.workspace.empty() && plan.workspace_volume.empty())
+    TRY(wire::await_copy(stream.get(), Deadline::in(wire::kCopyTime)));
   first_.insert_or_assign(id, FirstStream{std::move(stream), lifetime});
   return {};
 }

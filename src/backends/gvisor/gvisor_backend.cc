@@ -15,6 +15,7 @@
 #include "base/socket.h"
 #include "images/image_root.h"
 #include "wire/orders.h"
+#include "wire/start_report.h"
 
 namespace nutshell::gvisor {
 namespace {
@@ -145,6 +146,8 @@ Result<std::string> GvisorBackend::start(const SandboxSpec& spec, Lifetime lifet
   auto started = launch(bundle, whole);
   if (!started) return while_doing("start gVisor", std::move(started).error());
   TRY(send_orders(started->stream.get(), orders_for(whole, lifetime), Deadline::in(kAnswerTime)));
+  if (!spec.workspace.empty())
+    TRY(wire::await_copy(started->stream.get(), Deadline::in(wire::kCopyTime)));
   Record record;
   record.spec = wire::pack(spec);
   record.started_ms = milliseconds_now();

@@ -17,7 +17,7 @@ namespace {
 // nor stack run out.
 class Removal {
  public:
-  explicit Removal(int top) : top_(top) {}
+  Removal(int top, ClosedDirectories closed) : top_(top), closed_(closed) {}
 
   Result<> run(const std::string& name) {
     TRY(remove_directory(top_, name, 0));
@@ -32,18 +32,29 @@ class Removal {
  private:
   Result<> remove_directory(int directory, const std::string& name, int depth) {
     struct statx status {};
-    if (::statx(directory, name.c_str(), AT_SYMLINK_NOFOLLOW, STATX_TYPE, &status) != 0) {
+    if (::statx(directory, name.c_str(), AT_SYMLINK_NOFOLLOW, STATX_TYPE | STATX_MODE, &status) !=
+        0) {
       return syscall_failure("stat", name);
     }
     if ((status.stx_attributes & STATX_ATTR_MOUNT_ROOT) != 0) {
       return failure(ErrorCode::PermissionDenied, fmt::format("{} is a mount", name));
     }
+    TRY(open_up(directory, name, status.stx_mode));
     TRY(each_entry(directory, name, [&](int opened, const std::string& entry) {
       return remove_entry(opened, entry, depth + 1);
     }));
     if (::unlinkat(directory, name.c_str(), AT_REMOVEDIR) != 0) {
       return syscall_failure("remove", name);
     }
+    return {};
+  }
+
+  // Without privileges an owner too is kept out by a mode.
+  Result<> open_up(int directory, const std::string& name, unsigned mode) const {
+    const bool is_open = (mode & S_IRWXU) == S_IRWXU;
+    if (closed_ == ClosedDirectories::Respected || is_open || !S_ISDIR(mode)) return {};
+    if (::fchmodat(directory, name.c_str(), S_IRWXU, 0) != 0)
+      return syscall_failure("open up", name);
     return {};
   }
 
@@ -62,13 +73,14 @@ class Removal {
   }
 
   int top_;
+  ClosedDirectories closed_;
   std::vector<std::string> moved_up_;
 };
 
 }  // namespace
 
-Result<> remove_tree(int directory, const std::string& name) {
-  return Removal(directory).run(name);
+Result<> remove_tree(int directory, const std::string& name, ClosedDirectories closed) {
+  return Removal(directory, closed).run(name);
 }
 
 }  // namespace nutshell::init

@@ -8,6 +8,10 @@
 
 namespace nutshell::init {
 
-Result<> remove_tree(int directory, const std::string& name);
+// Directories whose modes keep their owner out: as they are, or made writable on the way.
+enum class ClosedDirectories { Respected, OpenedUp };
+
+Result<> remove_tree(int directory, const std::string& name,
+                     ClosedDirectories closed = ClosedDirectories::Respected);
 
 }  // namespace nutshell::init

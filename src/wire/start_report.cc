@@ -1,0 +1,82 @@
+#include "wire/start_report.h"
+
+#include <poll.h>
+#include <sys/socket.h>
+
+#include <algorithm>
+#include <array>
+#include <string>
+
+#include "base/file.h"
+
+namespace nutshell::wire {
+namespace {
+
+constexpr std::string_view kDone = "copied";
+constexpr std::string_view kFailed = "not copied: ";  // and a letter for the code, and the message
+constexpr char kFirstCode = 'A';
+constexpr int kLastCode = static_cast<int>(ErrorCode::Internal);
+constexpr std::size_t kMostBytes = 1024;
+
+// Takes what belongs to the line, and no byte more; nothing: the stream has ended.
+Result<std::string> take_piece(int stream, std::size_t most) {
+  std::array<char, kMostBytes> space{};
+  const ssize_t seen = ::recv(stream, space.data(), most, MSG_PEEK | MSG_DONTWAIT);
+  if (seen < 0 && (errno == ECONNRESET)) return std::string();
+  if (seen < 0) return syscall_failure("read", "init's first line");
+  const char* const end = std::find(space.data(), space.data() + seen, '\n');
+  const auto count = std::min<std::size_t>(static_cast<std::size_t>(end - space.data()) + 1,
+                                           static_cast<std::size_t>(seen));
+  const ssize_t taken = ::recv(stream, space.data(), count, MSG_DONTWAIT);
+  return std::string(space.data(), static_cast<std::size_t>(std::max<ssize_t>(taken, 0)));
+}
+
+Result<std::string> take_line(int stream, const Deadline& deadline) {
+  std::string line;
+  while (!line.ends_with('\n')) {
+    if (!TRY(wait_for(stream, POLLIN, deadline)))
+      return failure(ErrorCode::DeadlineExceeded, "init does not get ready in time");
+    const std::string piece = TRY(take_piece(stream, kMostBytes - line.size()));
+    if (piece.empty())
+      return failure(ErrorCode::Unavailable, "the sandbox ended before it was done");
+    line += piece;
+    if (line.size() == kMostBytes && !line.ends_with('\n'))
+      return failure(ErrorCode::Corrupt, "the other side is not an init");
+  }
+  line.pop_back();
+  return line;
+}
+
+Result<> await_report(int stream, const Deadline& deadline) {
+  const std::string line = TRY(take_line(stream, deadline));
+  if (line == kDone) return {};
+  if (!line.starts_with(kFailed) || line.size() == kFailed.size())
+    return failure(ErrorCode::Corrupt, "the other side is not an init");
+  const int code = std::clamp(line[kFailed.size()] - kFirstCode, 0, kLastCode);
+  return failure(static_cast<ErrorCode>(code), line.substr(kFailed.size() + 1));
+}
+
+}  // namespace
+
+Result<> report_copy(int stream, const Result<>& copied) {
+  std::string line(kDone);
+  if (!copied) {
+    line = kFailed;
+    line += static_cast<char>(kFirstCode + static_cast<int>(copied.error().code));
+    line += copied.error().message.substr(0, kMostBytes - line.size() - 1);
+  }
+  std::replace(line.begin(), line.end(), '\n', ' ');
+  return write_all(stream, line + '\n');
+}
+
+Result<> await_copy(int stream, const Deadline& deadline) {
+  auto done = await_report(stream, deadline);
+  if (done) return {};
+  if (done.error().code != ErrorCode::ResourceExhausted)
+    return while_doing("copy the workspace", std::move(done).error());
+  return failure(ErrorCode::ResourceExhausted,
+                 "copy the workspace: " + done.error().message +
+                     "; raise --disk and --memory, or take a smaller directory");
+}
+
+}  // namespace nutshell::wire
