@@ -5,6 +5,8 @@ disturbs the sandboxes of anybody else on the machine.
 
   NUTSHELL_BIN    directory of the programs under test, or the program   (build/bin)
   NUTSHELL_SHORT  set: fewer repetitions;  NUTSHELL_LONG  set: more
+  NUTSHELL_TEST_FLAGS    of every sandbox that names no backend itself: "--backend docker --image X"
+  NUTSHELL_TEST_WITHOUT  JSON, {"case": "why it cannot run on that backend"}
 """
 import contextlib
 import json
@@ -91,12 +93,13 @@ class Suite:
             print(f"SKIP all: {NUTSHELL} is missing\n0 passed, 0 failed, 1 skipped")
             return 0
         wanted = sys.argv[1:]
+        unable = json.loads(os.environ.get("NUTSHELL_TEST_WITHOUT", "{}"))
         counts = {"ok": 0, "FAIL": 0, "SKIP": 0}
         with own_runtime_directory():
             for function in self.cases:
                 if wanted and function.__name__ not in wanted:
                     continue
-                verdict = run_case(function)
+                verdict = run_case(function, unable.get(function.__name__))
                 counts[verdict] += 1
                 if verdict == "FAIL":
                     destroy_all()  # what it left would be the next case's trouble
@@ -104,10 +107,12 @@ class Suite:
         return 1 if counts["FAIL"] else 0
 
 
-def run_case(function):
+def run_case(function, unable=None):
     name, began = function.__name__, time.monotonic()
     verdict, detail = "ok", ""
     try:
+        if unable:
+            raise Skip(unable)
         function()
     except Skip as reason:
         verdict, detail = "SKIP", f": {reason}"
@@ -176,11 +181,24 @@ def scratch():
 
 # The program ------------------------------------------------------------------------------------
 
+def backend_flags():
+    """Of the backend that this run of the suite is about; none: native."""
+    return os.environ.get("NUTSHELL_TEST_FLAGS", "").split()
+
+
+def command_line(*words):
+    flags = backend_flags()
+    own = words[:words.index("--")] if "--" in words else words
+    if not flags or not words or words[0] not in ("run", "create") or "--backend" in own:
+        return [NUTSHELL, *words]
+    return [NUTSHELL, words[0], *flags, *words[1:]]
+
+
 def start(*words, **settings):
     """In a session of its own, as a terminal's shell would not do for us here."""
     for stream in ("stdin", "stdout", "stderr"):
         settings.setdefault(stream, subprocess.DEVNULL if stream == "stdin" else subprocess.PIPE)
-    return subprocess.Popen([NUTSHELL, *words], start_new_session=True, **settings)
+    return subprocess.Popen(command_line(*words), start_new_session=True, **settings)
 
 
 class Ended:

@@ -9,7 +9,7 @@ import sys
 import termios
 import time
 
-from support import (NUTSHELL, Suite, call, expect, expect_equal, expect_gone, random_token,
+from support import (Suite, call, command_line, expect, expect_equal, expect_gone, random_token,
                      sandbox)
 
 suite = Suite()
@@ -27,7 +27,7 @@ class Terminal:
             os.setsid()
             fcntl.ioctl(0, termios.TIOCSCTTY, 0)
         environment = dict(os.environ, TERM="vt100")
-        self.process = subprocess.Popen([NUTSHELL, *words], stdin=self.slave, stdout=self.slave,
+        self.process = subprocess.Popen(command_line(*words), stdin=self.slave, stdout=self.slave,
                                         stderr=self.slave, preexec_fn=take_terminal,
                                         env=environment)
 

@@ -1,0 +1,107 @@
+#!/usr/bin/env python3
+"""The suites of tools, workspaces and commands, which native sandboxes pass, on every other backend:
+the same cases, with the backend's flags at every create and run.
+
+UNABLE is what a backend cannot do, by case and reason. The short form runs a few cases of each suite;
+the long form runs them all.
+"""
+import json
+import os
+import subprocess
+import sys
+import tempfile
+
+from engines import engine
+from gvisor_program import find_runsc
+from suite_image import put_into
+from support import REPOSITORY, Failed, Suite, expect, repetitions
+
+HERE = REPOSITORY / "tests/integration"
+suite = Suite()
+
+BACKENDS = ("docker", "runsc", "podman", "gvisor")
+# Of each suite: what the short form runs, then what the usual one does.
+CASES = {
+    "tools": ("files_are_written_read_and_edited changes_of_commands_are_taken_back",
+              "directories_are_listed_and_searched jobs_outlive_their_caller errors_say_what_to_do "
+              "commands_keep_their_status_and_their_output"),
+    "workspace": ("diff_lists_every_change_and_nothing_else",
+                  "commands_can_write_and_signal_after_a_restack an_unsafe_mount_is_direct"),
+    "workspace_states": ("", "checkpoints_can_be_gone_back_to discard_takes_all_of_it_back "
+                             "a_fork_has_the_same_files_and_its_own_life"),
+    "workspace_apply": ("apply_writes_everything_back",
+                        "apply_never_leaves_the_directory git_applies_the_patch"),
+    "workspace_copy": ("a_directory_that_does_not_fit_is_not_copied",
+                       "what_a_copy_is_compared_with_follows_apply "
+                       "info_says_how_the_directory_came_in"),
+    "tools_bad_input": ("", ""),
+    "git_traps": ("", ""),
+    "exec_contract": ("", "signals_are_told_from_exit_codes a_timeout_kills_the_whole_tree"),
+    "exec_streams": ("", "bytes_are_exact"),
+    "terminal": ("", "a_shell_in_a_terminal_has_job_control"),
+}
+# One kernel is enough for the short form of podman, whose engine is what differs.
+SHORT_OF_PODMAN = ("tools", "workspace_apply")
+
+OWNERS = "only native translates owners: elsewhere it is uid 1000 who reads"
+MOUNTS = "a container's table of mounts names the directories of the host that it was given"
+UNABLE = {
+    "any": {"a_file_system_without_translation_is_copied": OWNERS,
+            "such_a_copy_is_read_with_the_eyes_of_its_owner": OWNERS},
+    "docker": {"the_store_and_the_hosts_paths_do_not_show": MOUNTS,
+               "the_store_and_the_hosts_paths_do_not_show_when_copied": MOUNTS},
+    "runsc": {},
+    "podman": {"the_store_and_the_hosts_paths_do_not_show": MOUNTS,
+               "the_store_and_the_hosts_paths_do_not_show_when_copied": MOUNTS},
+    "gvisor": {},
+}
+
+
+def flags_of(backend):
+    """With the engine chosen and an image in it."""
+    if backend == "gvisor":
+        find_runsc()
+        return "--backend gvisor"
+    where = engine(backend)
+    with tempfile.TemporaryDirectory(prefix="nutshell-image-") as directory:
+        image = put_into(where, directory)
+    more = " --runtime runsc" if backend == "runsc" else ""
+    return f"--backend {where.backend} --image {image}{more}"
+
+
+def run_on(backend, name, cases):
+    environment = {**os.environ, "NUTSHELL_TEST_FLAGS": flags_of(backend),
+                   "NUTSHELL_TEST_WITHOUT": json.dumps({**UNABLE["any"], **UNABLE[backend]})}
+    done = subprocess.run([sys.executable, str(HERE / f"{name}_test.py"), *cases], env=environment,
+                          text=True, capture_output=True, timeout=3000, check=False)
+    bad = [line for line in done.stdout.splitlines() if line.startswith("FAIL")]
+    if bad or done.returncode != 0:
+        raise Failed("; ".join(bad) or done.stdout[-300:] + done.stderr[-300:])
+    passed = sum(line.startswith("ok ") for line in done.stdout.splitlines())
+    expect(passed >= max(1, len(cases)), f"too few ran: {done.stdout[-300:]}")
+
+
+def chosen(backend, name):
+    """Cases; an empty list is all of them, None none."""
+    short, more = (words.split() for words in CASES[name])
+    if backend == "podman" and name not in SHORT_OF_PODMAN:
+        short = []
+    return repetitions(short or None, short + more or None, [])
+
+
+def add(backend, name, cases):
+    def case():
+        run_on(backend, name, cases)
+    case.__name__ = f"{name}_on_{backend}"
+    suite.case(case)
+
+
+for backend in BACKENDS:
+    for name in CASES:
+        cases = chosen(backend, name)
+        if cases is not None:
+            add(backend, name, cases)
+
+
+if __name__ == "__main__":
+    sys.exit(suite.run())
