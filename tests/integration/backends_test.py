@@ -70,7 +70,8 @@ def flags_of(backend):
 
 
 def run_on(backend, name, cases):
-    environment = {**os.environ, "NUTSHELL_TEST_FLAGS": flags_of(backend),
+    flags = flags_of(backend)  # first: it chooses the engine, in the environment
+    environment = {**os.environ, "NUTSHELL_TEST_FLAGS": flags,
                    "NUTSHELL_TEST_WITHOUT": json.dumps({**UNABLE["any"], **UNABLE[backend]})}
     done = subprocess.run([sys.executable, str(HERE / f"{name}_test.py"), *cases], env=environment,
                           text=True, capture_output=True, timeout=3000, check=False)
