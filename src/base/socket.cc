@@ -176,6 +176,7 @@ Result<Packet> receive_packet(int socket, const Deadline& deadline) {
       return failure(ErrorCode::Corrupt, "packet longer than allowed");
     }
     packet.bytes.assign(bytes.data(), static_cast<std::size_t>(count));
+    ::explicit_bzero(bytes.data(), static_cast<std::size_t>(count));  // it may hold secrets
     return packet;
   }
 }

@@ -148,6 +148,11 @@ Result<> guard_init(const EnterPlan& plan) {
     std::memset(plan.command_line.data(), 0, plan.command_line.size());
     std::memcpy(plan.command_line.data(), kName.data(), kName.size());
   }
+  // Of what the caller had in its environment nothing is left to be found, whatever happens to
+  // init.
+  for (char** variable = environ; variable != nullptr && *variable != nullptr; ++variable)
+    ::explicit_bzero(*variable, std::strlen(*variable));
+  environ = nullptr;
   return {};
 }
 

@@ -202,7 +202,7 @@ Result<> Launcher::act(const LauncherRequest& request, LauncherReply& reply,
       return starter_.restack(kept->sandbox, kept->spec, request.layers);
     }
     case Operation::Environment:
-      reply.environment = TRY(find(request.id))->spec.environment;
+      reply.environment = TRY(TRY(find(request.id))->environment.show());
       return {};
     case Operation::Stats:
       reply.stats = stats_of(TRY(find(request.id))->sandbox);
@@ -218,11 +218,13 @@ Result<> Launcher::start(const LauncherRequest& request, LauncherReply& reply) {
   if (sandboxes_.size() >= kMostSandboxes) {
     return failure(ErrorCode::ResourceExhausted, "too many sandboxes: destroy some first");
   }
-  const SandboxSpec spec = unpack(request.spec);
+  SandboxSpec spec = unpack(request.spec);
   NativeSandbox sandbox = TRY(starter_.start(spec));
   auto started = Starter::wait_until_started(sandbox);
   sandbox.report.reset();
   if (started) started = Starter::put_aside(sandbox);
+  HiddenEnvironment environment;
+  if (started) started = environment.hide(std::move(spec.environment));
   if (!started) {
     starter_.finish(std::move(sandbox));
     return started;
@@ -234,8 +236,9 @@ Result<> Launcher::start(const LauncherRequest& request, LauncherReply& reply) {
   const auto now = Clock::now();
   const auto ttl = std::min(spec.ttl, milliseconds(static_cast<std::int64_t>(kMostLeftMs)));
   ends_.emplace(now + ttl + kGrace, key);
-  sandboxes_.emplace(reply.id, Kept{key, spec, std::move(sandbox), now, now + ttl,
-                                    now + ttl + kGrace, false, milliseconds(0)});
+  sandboxes_.emplace(reply.id,
+                     Kept{key, std::move(spec), std::move(environment), std::move(sandbox), now,
+                          now + ttl, now + ttl + kGrace, false, milliseconds(0)});
   return {};
 }
 
@@ -341,7 +344,6 @@ void Launcher::list(const LauncherRequest& request, LauncherReply& reply) const 
     PackedStatus status;
     status.id = item->first;
     status.spec = pack(kept.spec);
-    status.spec.environment.clear();  // may hold secrets, and need not fit: asked for one by one
     status.is_paused = kept.is_paused ? 1 : 0;
     status.age_ms = static_cast<std::uint64_t>(age.count());
     status.left_ms = static_cast<std::uint64_t>(left.count());

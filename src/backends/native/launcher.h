@@ -6,6 +6,7 @@
 #include <set>
 #include <string>
 
+#include "backends/native/hidden_environment.h"
 #include "backends/native/launcher_protocol.h"
 #include "backends/native/runtime_directory.h"
 #include "backends/native/starter.h"
@@ -29,7 +30,8 @@ class Launcher {
 
   struct Kept {
     std::uint64_t key = 0;
-    SandboxSpec spec;
+    SandboxSpec spec;  // without its environment
+    HiddenEnvironment environment;
     NativeSandbox sandbox;
     Clock::time_point started;
     Clock::time_point ttl_end;  // which init keeps

@@ -297,7 +297,10 @@ Result<ChildProcess> Starter::clone_into(const SandboxSpec& spec, NativeSandbox&
 Result<NativeSandbox> Starter::start(const SandboxSpec& spec) {
   const bool is_plain = spec.workspace.empty() && spec.unsafe_mounts.empty();
   TRY(hold_image(spec.image));
-  if (is_plain) last_spec_ = spec;
+  if (is_plain) {
+    last_spec_ = spec;
+    last_spec_.environment = std::vector<std::string>();  // given back, where {} would keep it
+  }
   if (auto spare = TRY(take_spare(spec))) return std::move(*spare);
   InitSetup setup = make_setup(spec);
   UniqueFd ours;
@@ -305,12 +308,6 @@ Result<NativeSandbox> Starter::start(const SandboxSpec& spec) {
   NativeSandbox sandbox = TRY(start_anew(spec, std::move(setup)));
   sandbox.stream = std::move(ours);
   return sandbox;
-}
-
-// On a host with v1 controllers a child may join its groups at any time at little cost, so a
-// one-shot sandbox mounts its files while they are made.
-bool Starter::makes_cgroup_late() const {
-  return pooling_ == Pooling::Off && abilities_.cgroups.version() == CgroupVersion::V1;
 }
 
 Result<NativeSandbox> Starter::start_anew(const SandboxSpec& spec, InitSetup setup) {

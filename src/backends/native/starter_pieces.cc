@@ -109,6 +109,12 @@ bool Starter::clean_one_network() {
   return true;
 }
 
+// On a host with v1 controllers a child may join its groups at any time at little cost, so a
+// one-shot sandbox mounts its files while they are made.
+bool Starter::makes_cgroup_late() const {
+  return pooling_ == Pooling::Off && abilities_.cgroups.version() == CgroupVersion::V1;
+}
+
 // Returns where init can see that memory ran out, if the group can tell.
 Result<UniqueFd> Starter::add_cgroup(NativeSandbox& sandbox, const Limits& limits) {
   auto cgroup = TRY(take_cgroup(limits));
