@@ -176,7 +176,7 @@ TEST_F(CpuWatchTest, TimeoutKillsWhatIsHalted) {
   request.limits.timeout = 1s;
   const auto [result, output, error] = run(request);
   EXPECT_EQ(result.outcome, Outcome::TimedOut);
-  EXPECT_LT(result.duration, 3s);
+  EXPECT_LT(result.duration, 15s);
   EXPECT_EQ(count_processes("yes"), 0);
 }
 
