@@ -53,7 +53,7 @@ TEST_F(InitSearchTest, StaysResponsiveWhileItSearches) {
   ASSERT_TRUE(busy.send_all(Deadline::in(5s)));
   const auto start = Clock::now();
   EXPECT_EQ(run(shell("echo here")).output, "here\n");
-  EXPECT_LT(Clock::now() - start, 20s);
+  EXPECT_LT(Clock::now() - start, 5s);
 }
 
 TEST_F(InitSearchTest, EndsASearchNobodyWaitsFor) {
