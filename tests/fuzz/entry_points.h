@@ -2,6 +2,7 @@
 // them per program; the ordinary tests call all of them with the files in corpus/.
 #pragma once
 
+#include <string>
 #include <string_view>
 
 namespace nutshell::fuzz {
@@ -12,10 +13,14 @@ void fuzz_init_input(std::string_view input);  // an init's connection whose hos
 void fuzz_config(std::string_view input);      // --config
 void fuzz_ignore(std::string_view input);      // globs and ignore files
 void fuzz_compaction(std::string_view input);  // what a command printed
-void fuzz_parsers(std::string_view input);     // the same, by one parser alone
 void fuzz_mcp(std::string_view input);         // an MCP client's messages
 void fuzz_http(std::string_view input);        // HTTP requests and WebSocket frames
 void fuzz_images(std::string_view input);      // indexes, manifests, names of images; ELF files
 void fuzz_unpack(std::string_view input);      // archives, unpacked into a directory
+
+// What a command printed, by one parser alone: a program for each, named like its source. False:
+// the parser does not recognise it.
+bool fuzz_parser(std::string_view name, std::string_view input);
+std::string folder_of(std::string_view parser);  // its name there, and that of its corpus
 
 }  // namespace nutshell::fuzz
