@@ -86,8 +86,10 @@ double GainSum::saved() const {
 }
 
 Result<fs::path> GainLog::default_path() {
+  // NOLINTNEXTLINE(concurrency-mt-unsafe): nobody here changes the environment
   const char* state = std::getenv("XDG_STATE_HOME");
   if (state != nullptr && state[0] == '/') return fs::path(state) / "nutshell/gain.jsonl";
+  // NOLINTNEXTLINE(concurrency-mt-unsafe): nobody here changes the environment
   const char* home = std::getenv("HOME");
   if (home == nullptr || home[0] != '/') {
     return failure(ErrorCode::NotFound, "neither XDG_STATE_HOME nor HOME names a directory");

@@ -2,13 +2,17 @@
 
 #include <algorithm>
 #include <array>
+#include <cstdint>
 
 #include "compaction/parsers/text_scan.h"
 
 namespace nutshell::compaction {
 namespace {
 
-enum : std::uint8_t { kOther, kLetter, kDigit };
+// What a byte may be part of; the larger decides what a run of them is.
+constexpr std::uint8_t kOther = 0;
+constexpr std::uint8_t kLetter = 1;
+constexpr std::uint8_t kDigit = 2;
 
 constexpr std::array<std::uint8_t, 256> make_classes() {
   std::array<std::uint8_t, 256> classes{};

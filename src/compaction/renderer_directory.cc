@@ -74,8 +74,10 @@ bool has(const std::vector<std::string>& list, const std::string& item) {
 }  // namespace
 
 Result<fs::path> TrustedRenderers::default_path() {
+  // NOLINTNEXTLINE(concurrency-mt-unsafe): nobody here changes the environment
   const char* config = std::getenv("XDG_CONFIG_HOME");
   if (config != nullptr && config[0] == '/') return fs::path(config) / "nutshell/trusted_renderers";
+  // NOLINTNEXTLINE(concurrency-mt-unsafe): nobody here changes the environment
   const char* home = std::getenv("HOME");
   if (home == nullptr || home[0] != '/') {
     return failure(ErrorCode::NotFound, "neither XDG_CONFIG_HOME nor HOME names a directory");
