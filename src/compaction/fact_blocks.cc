@@ -14,6 +14,7 @@ namespace nutshell::compaction {
 namespace {
 
 constexpr std::size_t kPlacesPerLine = 40;
+constexpr std::size_t kShareFrom = 2;  // messages of one file
 constexpr std::size_t kGroupFrom = 3;  // fewer of a rule are shorter without a heading
 
 std::string indented(const std::vector<std::string>& lines) {
@@ -74,26 +75,74 @@ std::string needle_of(const Entry& entry) {
   return entry.places.empty() ? entry.first->message : to_text(*entry.places.front());
 }
 
-// `label` stands ahead of the message, `rule` behind it; many places go on to further lines.
-std::vector<FactBlock> blocks_of(const Entry& entry, std::string_view label,
-                                 std::string_view rule) {
-  const auto message = shortened(entry.first->message);
+// A block on its way: one that has a single place may yet share the line that names its file.
+struct Placed {
+  std::string title;  // of the group that begins with it
+  const Location* where = nullptr;
+  std::string said;  // behind the place
+  FactBlock block;   // its head is set for those without a single place
+};
+
+// `label` stands ahead of the message, `rule` behind it. Many places go on to further lines, each
+// with the message again: details may stand between, and a budget may end there.
+std::vector<Placed> placed_of(const Entry& entry, std::string_view label, std::string_view rule) {
+  const auto said = fmt::format("{}{}{}", label, shortened(entry.first->message), rule);
   const std::span<const Location* const> places(entry.places);
-  std::vector<FactBlock> blocks;
   if (places.size() <= 1) {
-    const auto where = places.empty() ? "" : fmt::format("{}: ", to_text(*places.front()));
-    blocks.push_back({as_data(fmt::format("{}{}{}{}", where, label, message, rule)) + "\n",
-                      indented(entry.first->detail), needle_of(entry)});
-    return blocks;
+    const auto head = places.empty() ? as_data(said) + "\n" : "";
+    return {{"",
+             places.empty() ? nullptr : places.front(),
+             said,
+             {head, indented(entry.first->detail), needle_of(entry)}}};
   }
-  const auto first = places.first(std::min(places.size(), kPlacesPerLine));
-  const auto head = fmt::format("{}{}{} ×{}: ", label, message, rule, places.size());
-  blocks.push_back({as_data(head) + place_list(first) + "\n", indented(entry.first->detail),
-                    needle_of(entry), first.size()});
-  for (std::size_t at = kPlacesPerLine; at < places.size(); at += kPlacesPerLine) {
-    const auto more = places.subspan(at, std::min(kPlacesPerLine, places.size() - at));
-    blocks.push_back(
-        {fmt::format("  {}\n", place_list(more)), "", to_text(*more.front()), more.size()});
+  std::vector<Placed> lines;
+  for (std::size_t at = 0; at < places.size(); at += kPlacesPerLine) {
+    const auto some = places.subspan(at, std::min(kPlacesPerLine, places.size() - at));
+    const auto count = at == 0 ? fmt::format(" ×{}", places.size()) : "";
+    const auto head = as_data(fmt::format("{}{}: {}", said, count, place_list(some))) + "\n";
+    const auto detail = at == 0 ? indented(entry.first->detail) : "";
+    lines.push_back({"", nullptr, "", {head, detail, to_text(*some.front()), some.size()}});
+  }
+  return lines;
+}
+
+// "a.c:1:7: text", or " 1:7 text" below a line with the file.
+std::string head_of(const Placed& placed, bool is_below_its_file) {
+  if (placed.where == nullptr) return placed.block.head;
+  const auto whole = to_text(*placed.where);
+  if (!is_below_its_file) return as_data(fmt::format("{}: {}", whole, placed.said)) + "\n";
+  const auto place = std::string_view(whole).substr(placed.where->file.size() + 1);
+  return as_data(
+             fmt::format(" {}{} {}", place, placed.where->column == 0 ? ":" : "", placed.said)) +
+         "\n";
+}
+
+// How many blocks from here on are of one file and one group.
+std::size_t run_of_file(std::span<const Placed> placed) {
+  const Location* first = placed.front().where;
+  if (first == nullptr || first->line == 0) return 1;
+  std::size_t end = 1;
+  while (end < placed.size() && placed[end].title.empty() && placed[end].where != nullptr &&
+         placed[end].where->line != 0 && placed[end].where->file == first->file)
+    ++end;
+  return end;
+}
+
+// A file with several messages is said once, above them.
+std::vector<FactBlock> finished(std::span<Placed> placed) {
+  std::vector<FactBlock> blocks;
+  blocks.reserve(placed.size());
+  for (std::size_t at = 0; at < placed.size();) {
+    const std::size_t run = run_of_file(placed.subspan(at));
+    const bool is_shared = run >= kShareFrom;
+    for (std::size_t index = at; index < at + run; ++index) {
+      const bool is_first = index == at && is_shared;
+      const auto file = is_first ? as_data(placed[at].where->file + ":") + "\n" : "";
+      auto head = placed[index].title + file + head_of(placed[index], is_shared);
+      blocks.push_back(std::move(placed[index].block));
+      blocks.back().head = std::move(head);
+    }
+    at += run;
   }
   return blocks;
 }
@@ -108,22 +157,21 @@ RuleGroups group_by_rule(const std::vector<Entry>& entries) {
   return groups;
 }
 
-void append(std::vector<FactBlock>& blocks, std::vector<FactBlock> more) {
+void append(std::vector<Placed>& blocks, std::vector<Placed> more) {
   blocks.insert(blocks.end(), std::make_move_iterator(more.begin()),
                 std::make_move_iterator(more.end()));
 }
 
 // "warning [-Wshadow] ×12:", then each message with its places.
-void append_group(std::vector<FactBlock>& blocks, const RuleKey& key,
+void append_group(std::vector<Placed>& blocks, const RuleKey& key,
                   const std::vector<const Entry*>& members) {
   std::size_t count = 0;
   for (const Entry* member : members)
     count += std::max<std::size_t>(member->places.size(), 1);
   const std::size_t start = blocks.size();
   for (const Entry* member : members)
-    append(blocks, blocks_of(*member, "", ""));
-  blocks[start].head =
-      fmt::format("{} [{}] ×{}:\n{}", word_of(key.first), key.second, count, blocks[start].head);
+    append(blocks, placed_of(*member, "", ""));
+  blocks[start].title = fmt::format("{} [{}] ×{}:\n", word_of(key.first), key.second, count);
 }
 
 }  // namespace
@@ -141,7 +189,7 @@ std::vector<FactBlock> failure_blocks(const std::vector<Failure>& failures) {
 }
 
 std::vector<FactBlock> diagnostic_blocks(const std::vector<Diagnostic>& diagnostics) {
-  std::vector<FactBlock> blocks;
+  std::vector<Placed> blocks;
   const auto entries = merge_equal(diagnostics);
   const auto groups = group_by_rule(entries);
   for (const Severity severity : {Severity::Error, Severity::Warning, Severity::Note}) {
@@ -154,10 +202,10 @@ std::vector<FactBlock> diagnostic_blocks(const std::vector<Diagnostic>& diagnost
       if (is_group) continue;
       const auto label = fmt::format("{}: ", word_of(severity));
       const auto rule = key.second.empty() ? "" : fmt::format(" [{}]", key.second);
-      append(blocks, blocks_of(entry, label, rule));
+      append(blocks, placed_of(entry, label, rule));
     }
   }
-  return blocks;
+  return finished(blocks);
 }
 
 }  // namespace nutshell::compaction
