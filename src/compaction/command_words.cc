@@ -189,6 +189,25 @@ CommandWords command_words(std::string_view shell_text) {
   return found;
 }
 
+bool reads_log(const CommandWords& command) {
+  if (command.words.empty() || !command.is_whole) return false;
+  const auto& program = command.words.front();
+  if (program == "journalctl" || program == "dmesg") return true;
+  constexpr std::array<std::string_view, 5> kEngines = {"docker", "podman", "nerdctl", "kubectl",
+                                                        "docker-compose"};
+  if (std::find(kEngines.begin(), kEngines.end(), program) == kEngines.end()) return false;
+  bool may_be_value = false;  // of the option before it
+  for (std::size_t at = 1; at < command.words.size(); ++at) {
+    const auto& word = command.words[at];
+    if (word == "logs") return true;
+    const bool is_option = word.starts_with('-');
+    const bool is_group = word == "compose" || word == "container" || word == "pod";
+    if (!is_option && !is_group && !may_be_value) return false;
+    may_be_value = is_option;
+  }
+  return false;
+}
+
 bool CommandWords::starts_with(std::initializer_list<std::string_view> prefix) const {
   return prefix.size() <= words.size() && std::equal(prefix.begin(), prefix.end(), words.begin());
 }

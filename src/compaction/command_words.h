@@ -10,4 +10,8 @@ namespace nutshell::compaction {
 
 CommandWords command_words(std::string_view shell_text);
 
+// `docker logs x`, `kubectl -n a logs b`, `journalctl`: what it prints is a log, whatever its lines
+// look like.
+bool reads_log(const CommandWords& command);
+
 }  // namespace nutshell::compaction

@@ -37,6 +37,15 @@ TEST(CommandWords, WrappersAreSkipped) {
   EXPECT_EQ(joined("env"), "[env]");
 }
 
+TEST(CommandWords, LogsAreKnownByWhoReadsThem) {
+  for (const auto* text : {"docker logs x", "kubectl -n a logs b", "docker compose logs",
+                           "journalctl", "cd x && podman container logs -f y"})
+    EXPECT_TRUE(reads_log(command_words(text))) << text;
+  for (const auto* text : {"docker ps logs", "kubectl get logs", "kubectl exec a -- logs",
+                           "cat logs", "docker logs x | grep y", "ls; docker logs x", ""})
+    EXPECT_FALSE(reads_log(command_words(text))) << text;
+}
+
 TEST(CommandWords, NothingIsNothing) {
   EXPECT_EQ(joined(""), "");
   EXPECT_EQ(joined(" && ;; "), "");

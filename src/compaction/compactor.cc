@@ -79,7 +79,8 @@ class Compaction {
     if (options_.style == Style::Native)
       return finish(render_native(captured_, options_.max_tokens), "asked for", raw_tokens_);
     if (is_huge(captured_)) {
-      return finish(render_excerpt({captured_, options_.max_tokens, raw_tokens_, std::nullopt}),
+      return finish(render_excerpt({captured_, options_.max_tokens, raw_tokens_, std::nullopt,
+                                    Nature::Unknown}),
                     "too large for the typed parsers", raw_tokens_);
     }
     const CleanText text(captured_.output, captured_.error);
@@ -118,7 +119,8 @@ class Compaction {
       return finish(std::move(*typed), std::move(reason), raw_tokens_);
     }
     if (typed) reason += fmt::format("; {} gains too little", typed->parser);
-    return plain(lines, whole, whole_tokens, reason);
+    return plain({lines, reads_log(command) ? Nature::Log : Nature::Unknown}, whole, whole_tokens,
+                 reason);
   }
 
   // Never larger than what was printed.
@@ -130,12 +132,19 @@ class Compaction {
     return tokens < whole * (fits ? kLeastGain : 1.0);
   }
 
-  Rendering plain(Lines lines, const Draft& whole, std::size_t whole_tokens,
+  struct PlainText {
+    Lines lines;
+    Nature nature;
+  };
+
+  Rendering plain(const PlainText& text, const Draft& whole, std::size_t whole_tokens,
                   const std::string& reason) {
     const bool fits = whole_tokens <= options_.max_tokens;
-    if (fits && (whole_tokens < kSmallTokens || !is_log(lines)))
+    const bool is_a_log = text.nature == Nature::Log || is_log(text.lines);
+    if (fits && (whole_tokens < kSmallTokens || !is_a_log))
       return finish(whole, reason + "; shown whole", raw_tokens_);
-    auto excerpt = render_excerpt({captured_, options_.max_tokens, raw_tokens_, lines});
+    auto excerpt =
+        render_excerpt({captured_, options_.max_tokens, raw_tokens_, text.lines, text.nature});
     const auto tokens = static_cast<double>(estimate_tokens(excerpt.text));
     if (fits && tokens > static_cast<double>(whole_tokens) * kLogGain)
       return finish(whole, reason + "; shown whole", raw_tokens_);

@@ -82,6 +82,14 @@ std::string rounded(std::size_t tokens) {
   return tokens < 10000 ? std::to_string(tokens) : fmt::format("{}k", (tokens + 500) / 1000);
 }
 
+// Where a log has come to; what its lines are like is told already.
+std::vector<SeenLine> end_of_log(const LineScan& scan) {
+  constexpr std::size_t kLines = 20;
+  auto tail = scan.tail();
+  if (tail.size() > kLines) tail.erase(tail.begin(), tail.end() - kLines);
+  return tail;
+}
+
 std::size_t run_length(Lines lines, std::size_t at) {
   std::size_t end = at + 1;
   while (end < lines.size() && lines[end] == lines[at])
@@ -146,12 +154,12 @@ Draft render_excerpt(const ExcerptInput& input) {
   }
   constexpr std::size_t kFrameTokens = 80;  // the status and the last line
   Excerpt excerpt(input.max_tokens > kFrameTokens ? input.max_tokens - kFrameTokens : 0);
-  const bool is_log = scan.is_log();
+  const bool is_log = input.nature == Nature::Log || scan.is_log();
   excerpt.take(scan.errors(), 0.7);
   const std::size_t hidden_errors = excerpt.missed() + scan.unlisted_errors();
   excerpt.take(scan.warnings(), 0.5);
   if (is_log) excerpt.take(scan.kinds(), 0.7, " alike");
-  excerpt.take(scan.tail(), is_log ? 0.3 : 0.6);
+  excerpt.take(is_log ? end_of_log(scan) : scan.tail(), is_log ? 0.3 : 0.6);
   if (!is_log) excerpt.take(scan.head(), 1.0);
 
   const auto summary = fmt::format(

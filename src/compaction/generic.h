@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <optional>
 
 #include "compaction/captured.h"
@@ -17,11 +18,15 @@ Draft render_whole(const Captured& captured, Lines lines);
 // About how many bytes that is.
 std::size_t whole_bytes(Lines lines);
 
+// What is known of an output before it is read: a log's lines are told by their kinds.
+enum class Nature : std::uint8_t { Unknown, Log };
+
 struct ExcerptInput {
   const Captured& captured;
   std::size_t max_tokens;
   std::size_t raw_tokens;      // of all that was captured
   std::optional<Lines> lines;  // the same, cleaned; nothing: too much to be kept
+  Nature nature = Nature::Unknown;
 };
 
 // A choice of lines, each block with the number of its first one.
