@@ -1,11 +1,13 @@
 #include "compaction/parsers/junit_parser.h"
 
+#include <algorithm>
 #include <array>
 #include <string>
 
 #include "compaction/parsers/diagnostic_scan.h"
 #include "compaction/parsers/java_diagnostics.h"
 #include "compaction/parsers/ledger.h"
+#include "compaction/parsers/stack_frames.h"
 #include "compaction/parsers/text_scan.h"
 
 namespace nutshell::compaction {
@@ -47,6 +49,7 @@ class JunitScan {
 
  private:
   bool take_failures();
+  bool take_flat();
   bool take_old_failure();
   bool take_sum();
   bool take_old_sum();
@@ -55,7 +58,9 @@ class JunitScan {
   const ParserInput& input_;
   LineCursor cursor_;
   Ledger ledger_;
-  std::uint64_t next_ = 1;  // number of JUnit 4's next failure
+  std::uint64_t next_ = 1;    // number of JUnit 4's next failure
+  std::uint64_t thrown_ = 0;  // exceptions of --details=flat
+  std::uint64_t failed_ = 0;  // tests and containers, as summed up
 };
 
 // "MethodSource [className = 'x.CalcTest', methodName = 'par', …]" as "x.CalcTest.par"
@@ -95,6 +100,85 @@ bool JunitScan::take_failures() {
   return true;
 }
 
+// "Finished:    bad() ([engine:x]/[class:CalcTest]/[method:bad()])" of --details=flat: a word, a
+// name and an id. What is said of a test stands below, as deep as the names.
+struct FlatLine {
+  std::string_view word;
+  std::string_view name;
+  std::string_view id;
+};
+
+constexpr std::size_t kFlatIndent = 13;
+
+std::optional<FlatLine> flat_line(std::string_view line) {
+  constexpr std::array<std::string_view, 5> kWords = {
+      "Started:", "Finished:", "Skipped:", "Reported:", "Registered:"};
+  const auto text = line;
+  const auto word = take_word(line);
+  const bool is_known = std::find(kWords.begin(), kWords.end(), word) != kWords.end();
+  const auto id = text.rfind(" ([");
+  if (!is_known || !text.ends_with("])") || id == std::string_view::npos || id < kFlatIndent)
+    return std::nullopt;
+  return FlatLine{word, text.substr(kFlatIndent, id - kFlatIndent),
+                  text.substr(id + 2, text.size() - id - 3)};
+}
+
+// "[engine:x]/[class:a.CalcTest]/[method:bad()]" as "a.CalcTest.bad()"; a name that was given to
+// the test stands behind it.
+std::string name_of(const FlatLine& flat) {
+  std::string name;
+  std::string_view last;
+  for (auto part : split(flat.id, '/')) {
+    if (part.starts_with("[engine:") || !part.starts_with('[') || !part.ends_with(']')) continue;
+    part = part.substr(1, part.size() - 2);
+    if (!take_until(part, ":")) continue;
+    if (!name.empty()) name += '.';
+    name += part;
+    last = part;
+  }
+  if (name.empty()) return std::string(flat.name);
+  return last == flat.name || name.ends_with(flat.name) ? name
+                                                        : name + ":" + std::string(flat.name);
+}
+
+// Given up by its own word: no failure.
+bool is_abort(std::string_view exception) {
+  return contains(exception.substr(0, exception.find(':')), "TestAbortedException") ||
+         contains(exception.substr(0, exception.find(':')), "AssumptionViolatedException");
+}
+
+// An exception below makes it a failure; a reason why it was skipped is kept; the rest is progress.
+bool JunitScan::take_flat() {
+  const auto flat = flat_line(cursor_.line());
+  if (!flat) return false;
+  constexpr std::string_view kIndent = "             ";
+  const auto first = cursor_.line();
+  cursor_.advance();
+  const auto start = cursor_.position();
+  while (cursor_.line().starts_with(kIndent))
+    cursor_.advance();
+  const auto below = input_.lines.subspan(start, cursor_.position() - start);
+  auto said = below.empty() ? std::string_view{} : trim(below.front());
+  const bool has_thrown = take_prefix(said, "=> Exception: ");
+  if (has_thrown && !is_abort(said)) {
+    auto failure = make_failure(name_of(*flat));
+    ++thrown_;
+    failure.detail.emplace_back(said);
+    describe_java_error(below.subspan(1), ledger_, failure);
+    ledger_.add(std::move(failure));
+    return true;
+  }
+  ledger_.omit_line("progress lines", first);
+  if (!below.empty()) ledger_.keep(name_of(*flat));
+  for (const auto line : below) {
+    if (java_frame(line))
+      ledger_.omit("stack frames");
+    else
+      ledger_.keep(line.substr(kFlatIndent - 2));
+  }
+  return true;
+}
+
 // JUnit 4: "1) bad(ATest)" and its exception
 bool JunitScan::take_old_failure() {
   auto text = cursor_.line();
@@ -121,6 +205,7 @@ bool JunitScan::take_sum() {
   const bool is_failed = sum->word.ends_with(" failed");
   if (sum->count > 0 || sum->word == "tests failed") ledger_.add_total(sum->word, sum->count);
   if (is_failed) ledger_.expect_failures(sum->count);
+  if (is_failed) failed_ += sum->count;
   cursor_.advance();
   return true;
 }
@@ -150,7 +235,8 @@ bool JunitScan::take_chatter() {
       is_tree(line) || line.starts_with("Thanks for using JUnit!") ||
       line.starts_with("Test run finished after ") || line.starts_with("JUnit version ") ||
       line.starts_with("Time: ") || line.starts_with("FAILURES!!!") ||
-      line.starts_with("Test plan execution ") ||
+      line.starts_with("Test plan execution ") || line.starts_with("Test execution started. ") ||
+      line == "Test execution finished." ||
       (line.starts_with("There w") && contains(line, " failure")) ||
       (!line.empty() && line.find_first_not_of(".EI") == std::string_view::npos);
   if (!is_chatter) return false;
@@ -162,10 +248,12 @@ bool JunitScan::take_chatter() {
 std::optional<Facts> JunitScan::parse() {
   while (!cursor_.done()) {
     if (is_junit_line(cursor_.line())) ledger_.recognise();
-    if (take_failures() || take_old_failure() || take_sum() || take_old_sum() || take_chatter())
+    if (take_failures() || take_flat() || take_old_failure() || take_sum() || take_old_sum() ||
+        take_chatter())
       continue;
     take_unknown(cursor_, ledger_);
   }
+  if (thrown_ > failed_) return std::nullopt;  // some of them are no failures
   return ledger_.settle("junit", input_.ending);
 }
 
