@@ -150,5 +150,17 @@ TEST(TreeParser, BlanksStandForBranches) {
             (Texts{".", " a", "  b.c", "  c.c", " d", "  e.c", "3 directories, 3 files"}));
 }
 
+TEST(TreeParser, NarrowBranchesOfNpmAreAsDeep) {
+  EXPECT_EQ(kept_by(tree_parser(), "npm ls --all", R"(a@1.0.0 /p
+├─┬ b@4.1.2
+│ ├─┬ c@4.3.0
+│ │ └── d@2.0.1 deduped
+│ └── e@7.2.0
+└── f@4.19.2
+)"),
+            (Texts{"a@1.0.0 /p", " b@4.1.2", "  c@4.3.0", "   d@2.0.1 deduped", "  e@7.2.0",
+                   " f@4.19.2"}));
+}
+
 }  // namespace
 }  // namespace nutshell::compaction
