@@ -206,11 +206,40 @@ Diagnostic linker_diagnostic(std::string_view text) {
   return diagnostic;
 }
 
+// "/tmp/ccq1.o:(main)": the driver's own object, gone by now. What is left is the function.
+std::optional<std::string_view> function_in_temporary(std::string_view text) {
+  const auto function = text.find(".o:(");
+  if (!text.starts_with("/tmp/") || function == std::string_view::npos) return std::nullopt;
+  if (!text.ends_with(')') || contains(text, ">>>")) return std::nullopt;
+  text.remove_prefix(function + 4);
+  text.remove_suffix(1);
+  return text;
+}
+
+// "referenced by a.cpp:9 (/src/a.cpp:9)" says its place twice: the whole path stays.
+std::string reference_of(std::string_view text) {
+  const auto open = text.rfind(" (");
+  if (open == std::string_view::npos || !text.ends_with(')')) return std::string(text);
+  const auto whole = text.substr(open + 2, text.size() - open - 3);
+  const auto blank = text.rfind(' ', open - 1);
+  if (open == 0 || blank == std::string_view::npos) return std::string(text);
+  const auto brief = text.substr(blank + 1, open - blank - 1);
+  const bool is_twice = whole.ends_with(brief) && contains(brief, ":");
+  return is_twice ? std::string(text.substr(0, blank + 1)).append(whole) : std::string(text);
+}
+
 void add_linker_diagnostic(LineCursor& cursor, Ledger& ledger, Diagnostic diagnostic) {
+  auto& detail = diagnostic.detail;
   cursor.advance();
-  while (cursor.line().starts_with(">>> ")) {
-    diagnostic.detail.emplace_back(trim(cursor.line().substr(4)));
-    cursor.advance();
+  for (; cursor.line().starts_with(">>> "); cursor.advance()) {
+    const auto text = trim(cursor.line().substr(4));
+    const auto function = function_in_temporary(text);
+    if (!function || detail.empty()) {
+      detail.push_back(reference_of(text));
+      continue;
+    }
+    detail.back().append(" in ").append(*function);
+    ledger.omit_line("temporary objects", text);
   }
   (void)ledger.add(std::move(diagnostic));  // repeated or new, it is accounted for
 }

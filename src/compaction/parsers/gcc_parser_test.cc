@@ -96,6 +96,21 @@ collect2: error: ld returned 1 exit status
   EXPECT_EQ(messages[4], " ld returned 1 exit status");
 }
 
+TEST(GccParser, ReferenceOfALinkerHasItsPlaceAndFunction) {
+  const GivenOutput given("clang++ -g a.cpp lib.o", 1, R"(ld.lld: error: undefined symbol: beta(int)
+>>> referenced by a.cpp:5 (/src/a.cpp:5)
+>>>               /tmp/a-38.o:(main)
+>>> referenced by b.cpp
+>>>               lib.o:(run(int))
+clang: error: linker command failed with exit code 1 (use -v to see invocation)
+)");
+  const auto facts = given.parsed_by(gcc_parser());
+  ASSERT_TRUE(facts);
+  const std::vector<std::string> wanted = {"referenced by /src/a.cpp:5 in main",
+                                           "referenced by b.cpp", "lib.o:(run(int))"};
+  EXPECT_EQ(facts->diagnostics[0].detail, wanted);
+}
+
 TEST(GccParser, MergesOnlyWhatIsTheSame) {
   const GivenOutput given("ninja", 0, R"(h.h:2:5: warning: unused variable 'q' [-Wunused-variable]
 h.h:2:5: warning: unused variable 'q' [-Wunused-variable]
