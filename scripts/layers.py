@@ -86,10 +86,10 @@ def check_includes(path, parts, layers):
 
 
 # Where a backend's name is the name of something else: output as the command printed it, a type of
-# files.
+# files, a program that a user ran.
 OTHER_MEANING = {"native": (("compaction", "compactor.h"), ("compaction", "native.cc"),
                             ("cli", "commands", "render.cc")),
-                 "docker": (("init", "search", "file_types.cc"),)}
+                 "docker": (("init", "search", "file_types.cc"), ("compaction", "command_words.cc"))}
 
 
 def backend_name_pattern(name):
