@@ -1,7 +1,7 @@
 """gcc, clang and ld: oracle is gcc's own JSON, or for clang and ld what was planted."""
 import json
 
-from scenario import Case, Missing, at_fact, failing, find_tool, plant, row_fact, scenario, text_fact
+from scenario import Case, Missing, at_fact, failing, find_tool, plant, row_fact, scenario, text_fact, with_versions
 
 FLAWS = {
     "undeclared": "  return {name} + {number};\n",
@@ -126,49 +126,90 @@ def clang(project, count, share, kind="undeclared", flags="", version="14"):
     return Case("", command, ran, facts + [text_fact(total)], failing() if ran.exit_code else [])
 
 
-@scenario("ld", ["g++"], quick=True, variants={
+# How each linker says it: what is missing, what is there twice, which library is nowhere.
+LINKER_WORDS = {
+    "": ("undefined reference", "multiple definition", "cannot find -l{}"),
+    "gold": ("undefined reference", "multiple definition", "cannot find -l{}"),
+    "mold": ("undefined symbol", "duplicate symbol", "library not found: {}"),
+    "lld": ("undefined symbol", "duplicate symbol", "unable to find library -l{}"),
+}
+LIMIT_OF_LLD = 20  # errors; it stops there and says so
+
+
+def write_undefined(project, names):
+    """Calls of functions that are nowhere; gives the lines they are called on."""
+    declared = "".join(f"int {name}(int);\n" for name in names)
+    project.write("main.cpp", declared + "int main() {\n  return 0" + "".join(
+        f"\n      + {name}({project.number()})" for name in names) + ";\n}\n")
+    project.write("other.cpp", f"int {project.word()}() {{ return 1; }}\n")
+    return {name: len(names) + 3 + index for index, name in enumerate(names)}
+
+
+def write_duplicates(project, names):
+    for file in ("main.cpp", "other.cpp"):
+        main = "int main() { return 0; }\n" if file == "main.cpp" else ""
+        project.write(file, main + "".join(f"int {name}(int n) {{ return n; }}\n" for name in names))
+
+
+def link_facts(project, count, kind, linker):
+    """Writes the two sources; gives what is to be said, and the flags that make the linker say it."""
+    undefined, duplicate, library = LINKER_WORDS[linker]
+    names = [project.word() for _ in range(count)]
+    if kind == "undefined":
+        write_undefined(project, names)
+        return [row_fact(undefined, name) for name in names], ""
+    if kind == "places":  # with -g the linker knows the lines
+        lines = write_undefined(project, names)
+        if linker == "lld":
+            return [text_fact(undefined, name, f"main.cpp:{line}") for name, line in lines.items()], "-g "
+        main = str(project.directory / "main.cpp")
+        return [at_fact(main, line, 0, f"{undefined} to '{name}(int)'") for name, line in lines.items()], "-g "
+    if kind == "duplicate":
+        write_duplicates(project, names)
+        return [text_fact(duplicate, name) for name in names], ""
+    project.write("main.cpp", "int main() { return 0; }\n")
+    project.write("other.cpp", f"int {names[0]}() {{ return 1; }}\n")
+    return [text_fact(library.format(names[0]))], f"-l{names[0]} "
+
+
+@scenario("ld", ["g++"], quick=True, variants=with_versions({
     "one-undefined": {"count": 1, "kind": "undefined"},
     "ten-undefined": {"count": 10, "kind": "undefined"},
     "sixty-undefined": {"count": 60, "kind": "undefined"},
+    "places": {"count": 10, "kind": "places"},
     "duplicate": {"count": 5, "kind": "duplicate"},
     "missing-library": {"count": 1, "kind": "library"},
-    })
-def ld(project, count, kind, flags=""):
-    names = [project.word() for _ in range(count)]
-    library = project.word()
-    if kind == "undefined":
-        declared = "".join(f"int {name}(int);\n" for name in names)
-        project.write("main.cpp", declared + "int main() {\n  return 0" + "".join(
-            f"\n      + {name}({project.number()})" for name in names) + ";\n}\n")
-        project.write("other.cpp", f"int {library}() {{ return 1; }}\n")
-        facts = [row_fact("undefined", name) for name in names]
-    elif kind == "duplicate":
-        for file in ("main.cpp", "other.cpp"):
-            main = "int main() { return 0; }\n" if file == "main.cpp" else ""
-            project.write(file, main + "".join(f"int {name}(int n) {{ return n; }}\n" for name in names))
-        facts = [text_fact("multiple definition", name) for name in names]
-    else:
-        project.write("main.cpp", "int main() { return 0; }\n")
-        project.write("other.cpp", f"int {library}() {{ return 1; }}\n")
-        flags = f"-l{library} "
-        facts = [text_fact(f"cannot find -l{library}")]
-    command = f"g++ main.cpp other.cpp {flags}-o program"
-    ran = project.run(command)
-    return Case("", command, ran, facts + [text_fact("ld returned 1 exit status")], failing())
+    "gold-undefined": {"count": 10, "kind": "undefined", "linker": "gold"},
+    "gold-places": {"count": 6, "kind": "places", "linker": "gold"},
+    "gold-duplicate": {"count": 5, "kind": "duplicate", "linker": "gold"},
+    "gold-missing-library": {"count": 1, "kind": "library", "linker": "gold"},
+    "mold-undefined": {"count": 10, "kind": "undefined", "linker": "mold"},
+    "mold-duplicate": {"count": 5, "kind": "duplicate", "linker": "mold"},
+    "mold-missing-library": {"count": 1, "kind": "library", "linker": "mold"},
+}, ["ten-undefined", "places", "duplicate", "missing-library"]))
+def ld(project, count, kind, linker=""):
+    if linker and not find_tool(f"ld.{linker}"):
+        raise Missing(f"ld.{linker}")
+    facts, flags = link_facts(project, count, kind, linker)
+    command = f"g++ {f'-fuse-ld={linker} ' * bool(linker)}main.cpp other.cpp {flags}-o program"
+    return Case("", command, project.run(command), facts + [text_fact("ld returned 1 exit status")], failing())
 
 
-@scenario("ld", ["clang++-14", "ld.lld-14"], quick=True, variants={
+@scenario("ld", ["clang++-14"], quick=True, variants={
     "lld-undefined": {"count": 10}, "lld-limit-reached": {"count": 40},
+    "lld-places": {"count": 6, "kind": "places"}, "lld-duplicate": {"count": 5, "kind": "duplicate"},
+    "lld-missing-library": {"count": 1, "kind": "library"},
+    "middle-version-lld-undefined": {"count": 10, "version": "15"},
+    "middle-version-lld-duplicate": {"count": 5, "kind": "duplicate", "version": "15"},
+    "new-version-lld-undefined": {"count": 10, "version": "19"},
+    "new-version-lld-places": {"count": 6, "kind": "places", "version": "19"},
+    "new-version-lld-duplicate": {"count": 5, "kind": "duplicate", "version": "19"},
 })
-def lld(project, count):
-    names = [project.word() for _ in range(count)]
-    project.write("main.cpp", "".join(f"int {name}(int);\n" for name in names) +
-                  "int main() {\n  return 0" + "".join(f"\n      + {name}(1)" for name in names) +
-                  ";\n}\n")
-    command = "clang++-14 --ld-path=/usr/bin/ld.lld-14 -Wl,--threads=1 main.cpp -o program"
-    ran = project.run(command)
-    # lld stops at twenty and says so.
-    facts = [row_fact("undefined symbol", name) for name in names[:20]]
-    if count > 20:
-        facts.append(text_fact("too many errors emitted"))
-    return Case("", command, ran, facts, failing())
+def lld(project, count, kind="undefined", version="14"):
+    if not find_tool(f"ld.lld-{version}"):
+        raise Missing(f"ld.lld-{version}")
+    facts, flags = link_facts(project, count, kind, "lld")
+    command = f"clang++-14 --ld-path=/usr/bin/ld.lld-{version} -Wl,--threads=1 main.cpp other.cpp {flags}-o program"
+    if len(facts) > LIMIT_OF_LLD:
+        facts = facts[:LIMIT_OF_LLD] + [text_fact("too many errors emitted")]
+    return Case("", command, project.run(command), facts, failing())
