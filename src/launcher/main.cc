@@ -4,10 +4,12 @@
 #include <unistd.h>
 
 #include <csignal>
+#include <utility>
 
 #include "backends/native/launcher.h"
 #include "base/file.h"
 #include "init/init.h"
+#include "launcher/wiping_delete.h"
 
 namespace {
 
@@ -17,6 +19,11 @@ void raise_descriptor_limit() {
   if (::getrlimit(RLIMIT_NOFILE, &limit) != 0) return;
   limit.rlim_cur = limit.rlim_max;
   (void)::setrlimit(RLIMIT_NOFILE, &limit);  // the old limit only means fewer sandboxes
+}
+
+int become_init(nutshell::InitSetup setup) {
+  nutshell::launcher::stop_wiping();
+  return nutshell::init::run_init(std::move(setup));
 }
 
 }  // namespace
@@ -34,7 +41,7 @@ int main(int argc, char** argv) {
   std::signal(SIGPIPE, SIG_IGN);  // NOLINT(concurrency-mt-unsafe): one thread
   raise_descriptor_limit();
   UniqueFd ready(3);
-  auto launcher = nutshell::native::Launcher::create({argv[1]}, &nutshell::init::run_init);
+  auto launcher = nutshell::native::Launcher::create({argv[1]}, &become_init);
   if (!launcher) {
     const nutshell::Error& error = launcher.error();
     (void)write_all(ready.get(), static_cast<char>(error.code) + error.message);

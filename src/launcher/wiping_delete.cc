@@ -1,5 +1,5 @@
-// What the launcher frees, it wipes: each init begins as a copy of its memory, and must not find
-// there what another sandbox was told, its environment above all.
+#include "launcher/wiping_delete.h"
+
 #include <malloc.h>
 
 #include <cstddef>
@@ -7,22 +7,26 @@
 #include <cstring>
 #include <new>
 
-#include "base/socket.h"
-
 namespace {
 
-// Whatever has to do with a request is no larger; what is larger is an init's, and the contents of
-// files.
-constexpr std::size_t kMostWiped = nutshell::kMostPacketBytes + 4096;
+// Written once, by an init that has one thread yet.
+// NOLINTNEXTLINE(cppcoreguidelines-avoid-non-const-global-variables): operator delete has no object
+bool is_wiping = true;
 
 void wipe_and_free(void* block) noexcept {
-  if (block == nullptr) return;
-  const std::size_t size = ::malloc_usable_size(block);
-  if (size <= kMostWiped) ::explicit_bzero(block, size);
+  if (block != nullptr && is_wiping) ::explicit_bzero(block, ::malloc_usable_size(block));
   std::free(block);  // NOLINT(cppcoreguidelines-no-malloc)
 }
 
 }  // namespace
+
+namespace nutshell::launcher {
+
+void stop_wiping() noexcept {
+  is_wiping = false;
+}
+
+}  // namespace nutshell::launcher
 
 // The library's new stays: it takes memory from malloc.
 // NOLINTBEGIN(misc-new-delete-overloads)
