@@ -189,7 +189,9 @@ def peak_of_init(box):
 
 
 def within(most):
-    """For a program that gets no more memory than this."""
+    """For a program that gets no more memory than this; runsc, which it may start, needs more."""
+    if "gvisor" in backend_flags():
+        return {}
     return {"preexec_fn": lambda: resource.setrlimit(resource.RLIMIT_DATA, (most, most))}
 
 

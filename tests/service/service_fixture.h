@@ -1,5 +1,5 @@
-// A service of the test's own, with real sandboxes: native ones, or of the backend and image that
-// NUTSHELL_SERVICE_BACKEND and NUTSHELL_SERVICE_IMAGE name.
+// A service of the test's own, with real sandboxes: native ones, or of the backend, image and runtime
+// that NUTSHELL_SERVICE_BACKEND, NUTSHELL_SERVICE_IMAGE and NUTSHELL_SERVICE_RUNTIME name.
 #pragma once
 
 #include <gmock/gmock.h>
@@ -56,6 +56,7 @@ class ServiceTest : public testing::Test {
     runtime_.emplace(options_.backends);
     spec_.backend = variable("NUTSHELL_SERVICE_BACKEND");
     spec_.image = variable("NUTSHELL_SERVICE_IMAGE");
+    spec_.runtime = variable("NUTSHELL_SERVICE_RUNTIME");
   }
 
   void SetUp() override {
