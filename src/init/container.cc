@@ -1,10 +1,12 @@
 #include "init/container.h"
 
 #include <fcntl.h>
+#include <linux/magic.h>
 #include <poll.h>
 #include <pthread.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
+#include <sys/vfs.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -102,6 +104,17 @@ Result<UniqueFd> copy_base(const std::string& base, int store) {
   return pristine;
 }
 
+// What is written there is memory; a volume is none.
+std::vector<std::string> find_scratch(const std::string& store) {
+  std::vector<std::string> found;
+  for (const std::string path : {kWorkspace, "/tmp", "/dev/shm", store.c_str()}) {
+    struct statfs system {};
+    if (!path.empty() && ::statfs(path.c_str(), &system) == 0 && system.f_type == TMPFS_MAGIC)
+      found.push_back(path);
+  }
+  return found;
+}
+
 // An image may have these already, and some engines then give them its modes.
 void open_scratch() {
   constexpr mode_t kAnybody = 01777;
@@ -146,6 +159,7 @@ Result<InitSetup> take_container_orders() {
   setup.oom_events = open_memory_events();
   open_scratch();
   TRY(use_store(orders, setup));
+  setup.scratch = find_scratch(orders.store);
   auto carried = std::make_unique<Carried>();
   auto [ours, theirs] = TRY(make_socket_pair(SocketKind::Stream));
   setup.connection = std::move(ours);

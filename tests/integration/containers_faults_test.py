@@ -5,7 +5,6 @@ import contextlib
 import json
 import os
 import signal
-import socket
 import subprocess
 import sys
 import threading
@@ -186,80 +185,6 @@ def gc_takes_what_filled_a_volume_and_was_forgotten():
     finally:
         for name in ("nutshell-fill-forgotten", "somebody-elses-fill"):
             where.ask("DELETE", f"/containers/{name}?force=1")
-
-
-@contextlib.contextmanager
-def liar(answers):
-    """A socket that answers what no engine would: the only thing here that is not real."""
-    with scratch() as directory:
-        path = str(directory / "engine.sock")
-        listener = socket.socket(socket.AF_UNIX)
-        listener.bind(path)
-        listener.listen(8)
-        ended = threading.Event()
-
-        def serve():
-            while not ended.is_set():
-                with contextlib.suppress(OSError):
-                    peer, _ = listener.accept()
-                    threading.Thread(target=tell, args=(peer,), daemon=True).start()
-
-        def tell(peer):
-            with contextlib.suppress(OSError), peer:
-                while not ended.is_set():
-                    request = peer.recv(65536)
-                    if not request:
-                        return
-                    ping = b"HTTP/1.1 200 OK\r\nApi-Version: 1.41\r\nContent-Length: 2\r\n\r\nOK"
-                    if b"/_ping" in request and answers is not GARBAGE:
-                        peer.sendall(ping)
-                        continue
-                    for piece in answers():
-                        peer.sendall(piece)
-                    return
-
-        threading.Thread(target=serve, daemon=True).start()
-        try:
-            yield f"unix://{path}"
-        finally:
-            ended.set()
-            listener.close()
-
-
-def GARBAGE():
-    yield os.urandom(4096)
-
-
-def half_a_body():
-    yield b"HTTP/1.1 200 OK\r\nContent-Length: 100000\r\n\r\n{\"MemoryLimit\": tr"
-
-
-def endless_body():
-    yield b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n"
-    while True:
-        yield b"10000\r\n" + b"[" * 65536 + b"\r\n"
-
-
-def endless_head():
-    yield b"HTTP/1.1 200 OK\r\n"
-    while True:
-        yield b"X-More: " + b"x" * 60000 + b"\r\n"
-
-
-def wrong_types():
-    body = b'{"MemoryLimit": "yes", "NCPU": {}, "SecurityOptions": 7, "OSType": ["linux"]}'
-    yield b"HTTP/1.1 200 OK\r\nContent-Length: %d\r\n\r\n%s" % (len(body), body)
-
-
-@suite.case
-def lying_engine_is_an_error_in_time():
-    if os.geteuid() != 0:
-        raise Skip("one user is enough")
-    for answers in (GARBAGE, half_a_body, endless_body, endless_head, wrong_types):
-        with liar(answers) as address:
-            os.environ["DOCKER_HOST"] = address
-            ended = call("run", "--backend", "docker", "--image", IMAGE, "--", "true", seconds=60)
-            expect(ended.status == 125, f"{answers.__name__}: {ended!r}")
 
 
 @suite.case

@@ -15,6 +15,7 @@ import time
 from pathlib import Path
 
 from engines import IMAGE, engine
+from gvisor_program import find_runsc
 from support import (REPOSITORY, Skip, Suite, call, call_json, create, destroy, expect,
                      expect_equal, expect_outcome, expect_refusal, is_listed, processes,
                      repetitions, runtime_directory, sandbox, scratch, start, wait_until)
@@ -22,19 +23,6 @@ from support import (REPOSITORY, Skip, Suite, call, call_json, create, destroy, 
 suite = Suite()
 FLAGS = ("--backend", "gvisor")
 IS_ROOT = os.geteuid() == 0
-CANNOT = 77
-
-
-def find_runsc():
-    """The program that this suite, and all it starts, use."""
-    if "NUTSHELL_RUNSC" not in os.environ:
-        done = subprocess.run([REPOSITORY / "scripts/engine", "program", "runsc"],
-                              capture_output=True, text=True, timeout=300)
-        if done.returncode == CANNOT:
-            raise Skip(done.stderr.strip().splitlines()[-1])
-        expect(done.returncode == 0, f"scripts/engine program runsc: {done.stderr}")
-        os.environ["NUTSHELL_RUNSC"] = done.stdout.strip()
-    return os.environ["NUTSHELL_RUNSC"]
 
 
 def case(function):

@@ -107,8 +107,10 @@ Result<> Bundle::remove(const Deadline& deadline) const {
   TRY(remove_cgroups(id_, deadline));
   remove_state_files(TRY(state_directory()), id_);
   std::error_code error;
-  fs::remove_all(path_, error);
-  if (error) return syscall_failure(error.value(), "remove", path_.native());
+  // Somebody else may be at it too, and take a file from under us.
+  for (fs::remove_all(path_, error); error && exists(); fs::remove_all(path_, error)) {
+    if (deadline.has_passed()) return syscall_failure(error.value(), "remove", path_.native());
+  }
   // Both fail while there are others.
   ::rmdir(path_.parent_path().c_str());
   ::rmdir(TRY(state_directory()).c_str());

@@ -1,0 +1,199 @@
+#!/usr/bin/env python3
+"""Engines that answer what no engine would: garbage, half a body, an endless one. From the first word
+on, or a real engine whose answer to one request is replaced on its way. Each time an error in bounded
+time, nothing left behind, and the next call works."""
+import contextlib
+import os
+import socket
+import sys
+import threading
+
+from engines import IMAGE, engine, flags, shell
+from support import (Skip, Suite, call, create, destroy_all, expect, expect_outcome, repetitions,
+                     scratch, wait_until)
+
+suite = Suite()
+METHODS = (b"GET ", b"POST ", b"PUT ", b"DELETE ", b"HEAD ")
+
+
+# Lies -------------------------------------------------------------------------------------------
+
+def garbage():
+    yield os.urandom(4096)
+
+
+def half_a_body():
+    yield b"HTTP/1.1 200 OK\r\nContent-Length: 100000\r\n\r\n{\"MemoryLimit\": tr"
+
+
+def endless_body():
+    yield b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n"
+    while True:
+        yield b"10000\r\n" + b"[" * 65536 + b"\r\n"
+
+
+def endless_head():
+    yield b"HTTP/1.1 200 OK\r\n"
+    while True:
+        yield b"X-More: " + b"x" * 60000 + b"\r\n"
+
+
+def wrong_types():
+    body = (b'{"MemoryLimit": "yes", "NCPU": {}, "SecurityOptions": 7, "OSType": ["linux"], "Id": [],'
+            b' "State": 3, "Warnings": {"a": 1}}')
+    yield b"HTTP/1.1 200 OK\r\nContent-Length: %d\r\n\r\n%s" % (len(body), body)
+
+
+# Liars ------------------------------------------------------------------------------------------
+
+@contextlib.contextmanager
+def listening(serve):
+    """An engine's address, each of whose connections is served by a thread."""
+    with scratch() as directory:
+        path = str(directory / "engine.sock")
+        listener = socket.socket(socket.AF_UNIX)
+        listener.bind(path)
+        listener.listen(64)
+        ended = threading.Event()
+
+        def accept():
+            while not ended.is_set():
+                with contextlib.suppress(OSError):
+                    peer, _ = listener.accept()
+                    threading.Thread(target=serve_one, args=(peer,), daemon=True).start()
+
+        def serve_one(peer):
+            with contextlib.suppress(OSError), peer:
+                serve(peer, ended)
+
+        threading.Thread(target=accept, daemon=True).start()
+        try:
+            yield f"unix://{path}"
+        finally:
+            ended.set()
+            with contextlib.suppress(OSError):
+                listener.shutdown(socket.SHUT_RDWR)
+            listener.close()
+
+
+def liar(answers):
+    """Nothing behind it is real."""
+    def serve(peer, ended):
+        while not ended.is_set():
+            request = peer.recv(65536)
+            if not request:
+                return
+            if b"/_ping" in request and answers is not garbage:
+                peer.sendall(b"HTTP/1.1 200 OK\r\nApi-Version: 1.41\r\nContent-Length: 2\r\n\r\nOK")
+                continue
+            for piece in answers():
+                peer.sendall(piece)
+            return
+    return listening(serve)
+
+
+def spoiler(where, spot, answers):
+    """A real engine behind it, which never sees the requests whose first line has both words of
+    `spot`: they are answered here."""
+    method, word = spot
+
+    def serve(peer, _):
+        with socket.socket(socket.AF_UNIX) as real:
+            real.connect(where.socket)
+            threading.Thread(target=relay, args=(real, peer), daemon=True).start()
+            while piece := peer.recv(65536):
+                line = piece.split(b"\r\n", 1)[0]
+                if piece.startswith(METHODS) and line.startswith(method) and word in line:
+                    for part in answers():
+                        peer.sendall(part)
+                    peer.shutdown(socket.SHUT_RDWR)
+                    return
+                real.sendall(piece)
+            real.shutdown(socket.SHUT_WR)
+
+    return listening(serve)
+
+
+def relay(source, target):
+    with contextlib.suppress(OSError):
+        while piece := source.recv(65536):
+            target.sendall(piece)
+        target.shutdown(socket.SHUT_WR)
+
+
+# Cases ------------------------------------------------------------------------------------------
+
+@suite.case
+def lying_engine_is_an_error_in_time():
+    if os.geteuid() != 0:
+        raise Skip("one user is enough")
+    for answers in (garbage, half_a_body, endless_body, endless_head, wrong_types):
+        with liar(answers) as address:
+            os.environ["DOCKER_HOST"] = address
+            ended = call("run", "--backend", "docker", "--image", IMAGE, "--", "true", seconds=60)
+            expect(ended.status == 125, f"{answers.__name__}: {ended!r}")
+
+
+# What each command needs of the engine.
+SPOTS = {
+    "run": [(b"POST", b"/containers/create"), (b"POST", b"/attach"), (b"POST", b"/start")],
+    "create": [(b"POST", b"/containers/create"), (b"POST", b"/start"), (b"GET", b"/images/")],
+    "exec": [(b"GET", b"/containers/"), (b"POST", b"/exec")],
+    "cp": [(b"GET", b"/containers/")],
+    "destroy": [(b"DELETE", b"/containers/"), (b"GET", b"/containers/json")],
+    "list": [(b"GET", b"/containers/json")],
+}
+VARIABLE = {"docker": "DOCKER_HOST", "podman": "CONTAINER_HOST"}
+
+
+def words_for(verb, where, made):
+    return {"run": ["run", *flags(where), "--", "true"], "create": ["create", *flags(where)],
+            "exec": ["exec", made, "--", "true"], "cp": ["cp", f"{made}:/etc/passwd", "-"],
+            "destroy": ["destroy", made], "list": ["list"]}[verb]
+
+
+def left_by_us(where):
+    return [name for name in where.containers()
+            if name.startswith("nutshell-") and not name.startswith("nutshell-fill-")]
+
+
+def spoil(where, verb, spot, answers):
+    what = f"{verb}, {answers.__name__} to {spot[0].decode()} {spot[1].decode()}"
+    made = create(*flags(where)) if verb not in ("run", "create") else ""
+    with spoiler(where, spot, answers) as address:
+        os.environ[VARIABLE[where.backend]] = address
+        try:
+            ended = call(*words_for(verb, where, made), seconds=80)
+        finally:
+            where.use()
+    expect(ended.status in (0, 1, 125), f"{what}: {ended!r}")
+    expect(ended.status == 0 or b"nutshell: " in ended.stderr, f"{what}: {ended!r}")
+    expect_outcome(shell(where, "exit 5"), "exited", 5)
+    destroy_all()
+    expect(wait_until(lambda: not left_by_us(where), 30), f"{what}: left {where.containers()}")
+
+
+def spoil_everything(kind):
+    where = engine(kind)
+    lies = repetitions([half_a_body], [garbage, half_a_body],
+                       [garbage, half_a_body, endless_body, endless_head, wrong_types])
+    for verb in repetitions(["run", "exec", "destroy"], SPOTS, SPOTS):
+        for spot in SPOTS[verb][:repetitions(1, 9, 9)]:
+            for answers in lies:
+                spoil(where, verb, spot, answers)
+
+
+@suite.case
+def docker_answer_that_is_spoiled_is_an_error_and_no_more():
+    spoil_everything("docker")
+
+
+@suite.case
+def podman_answer_that_is_spoiled_is_an_error_and_no_more():
+    if not repetitions(0, 0, 1):
+        raise Skip("one engine is enough for the usual form")
+    spoil_everything("podman")
+
+
+if __name__ == "__main__":
+    sys.exit(suite.run())
