@@ -12,11 +12,25 @@ import time
 
 from daemon_client import daemon
 from engines import ENGINE, IMAGE, Engine, engine, flags, shell
+from gvisor_program import find_runsc
 from support import (Failed, Skip, Suite, call, create, destroy_all, expect, expect_equal,
-                     expect_outcome, expect_refusal, is_listed, repetitions, sandbox, scratch, start,
-                     wait_until)
+                     expect_outcome, expect_refusal, expect_running, is_listed, repetitions,
+                     runtime_directory, sandbox, scratch, start, wait_until)
 
 suite = Suite()
+VERBS = ["create", "run", "exec", "cp", "destroy"]
+
+
+def on_engines(usual, long):
+    """A case for each of these kinds of engine."""
+    def decorate(function):
+        for kind in repetitions(usual, usual, long):
+            def case(kind=kind):
+                function(engine(kind))
+            case.__name__ = f"{function.__name__}_with_{kind}"
+            suite.case(case)
+        return function
+    return decorate
 
 
 @suite.case
@@ -40,7 +54,7 @@ def restarted_engine_ends_its_sandboxes_and_goes_on():
     where = engine()
     made = create(*flags(where))
     process = start("exec", made, "--json", "--", "sleep", "600")
-    time.sleep(1)
+    expect_running(made, "sleep 600")
     where.restart()
     output, _ = process.communicate(timeout=60)
     expect(json.loads(output)["outcome"] == "lost", f"{output[:200]}")
@@ -71,7 +85,7 @@ def left_by_us(where):
             if name.startswith("nutshell-") and not name.startswith("nutshell-fill-")]
 
 
-def disturb(where, verb, delay, trouble):
+def disturb(where, verb, delay, trouble, mend=lambda: None):
     """Trouble comes while the command is under way; it ends all the same, in one of two ways."""
     with scratch() as directory:
         (directory / "big").write_bytes(os.urandom(1 << 20) * 64)
@@ -84,35 +98,41 @@ def disturb(where, verb, delay, trouble):
         except subprocess.TimeoutExpired:
             process.kill()
             raise Failed(f"{verb} after {delay} s: it does not end") from None
+        finally:
+            mend()
         status, words = process.returncode, error.decode(errors="replace")
         expect(status == 0 or status == 125 and words.startswith("nutshell: "),
                f"{verb} after {delay} s: status {status}, {words[-200:]}")
         expect_clean(where, f"{verb} after {delay} s")
 
 
-@suite.case
-def engine_restarted_in_the_middle():
-    where = engine()
-    moments = repetitions([0.15], [0.05, 0.25], [0.02, 0.05, 0.1, 0.2, 0.4, 0.8])
-    for verb in repetitions(["create", "cp"], ["create", "run", "exec", "cp", "destroy"],
-                            ["create", "run", "exec", "cp", "destroy"]):
+@on_engines(["docker"], ["docker", "runsc", "podman"])
+def engine_restarted_in_the_middle(where):
+    moments = repetitions([0.15], [0.05, 0.25], [0.02, 0.1, 0.4, 0.8])
+    for verb in repetitions(["create", "cp"], VERBS, VERBS):
         for delay in moments:
             disturb(where, verb, delay, where.restart)
 
 
-@suite.case
-def engine_frozen_in_the_middle():
-    """For a while; what was begun goes on."""
-    where = engine()
+@on_engines(["docker"], ["docker", "runsc", "podman"])
+def engine_stopped_in_the_middle(where):
+    """It stays away until the command has ended, which says so."""
+    for verb in repetitions(["exec"], VERBS, VERBS):
+        for delay in repetitions([0.1], [0.1], [0.02, 0.2, 0.6]):
+            disturb(where, verb, delay, where.stop, where.restart)
 
+
+@on_engines(["docker"], ["docker", "runsc", "podman"])
+def engine_frozen_in_the_middle(where):
+    """For a while; what was begun goes on."""
     def freeze():
         os.kill(where.pid(), signal.SIGSTOP)
         time.sleep(1.5)
         os.kill(where.pid(), signal.SIGCONT)
 
-    for verb in repetitions(["create", "destroy"], ["create", "run", "exec", "cp", "destroy"],
-                            ["create", "run", "exec", "cp", "destroy"]):
-        disturb(where, verb, 0.1, freeze)
+    for verb in repetitions(["create", "destroy"], VERBS, VERBS):
+        for delay in repetitions([0.1], [0.1], [0.02, 0.1, 0.4]):
+            disturb(where, verb, delay, freeze)
 
 
 @suite.case
@@ -195,48 +215,58 @@ def absent_engine_disturbs_nobody():
     expect_refusal(call("run", "--backend", "docker", "--image", IMAGE, "--", "true"), "engine")
 
 
-@suite.case
-def many_at_once():
-    where = engine()
-    count = repetitions(8, 12, 100)
+def all_at_once(count, one):
+    """`one(number)` for each, as many at a time as a busy host may have."""
+    gate = threading.Semaphore(8)
     results = []
-    gate = threading.Semaphore(8)
 
-    def one(number):
+    def guarded(number):
         with gate:
-            results.append(shell(where, f"exit {number % 100}")["exit_code"])
+            results.append(one(number))
 
-    threads = [threading.Thread(target=one, args=(number,)) for number in range(count)]
+    threads = [threading.Thread(target=guarded, args=(number,)) for number in range(count)]
     for thread in threads:
         thread.start()
     for thread in threads:
         thread.join()
+    return results
+
+
+@on_engines(["docker"], ["docker", "runsc", "podman"])
+def many_at_once(where):
+    count = repetitions(8, 12, 100)
+    results = all_at_once(count, lambda number: shell(where, f"exit {number % 100}")["exit_code"])
     expect_equal(sorted(results), sorted(number % 100 for number in range(count)), "exit codes")
-    expect(not left_by_us(where), f"left: {where.containers()}")
+    expect(wait_until(lambda: not left_by_us(where), 30), f"left: {where.containers()}")
 
 
-@suite.case
-def many_alive_at_once():
-    where = engine()
-    count = repetitions(6, 12, 100)
-    made = []
-    gate = threading.Semaphore(8)
-
+def keep_many(count, *words):
+    """That many, all alive and right before the first is ended."""
     def one(number):
-        with gate:
-            id = create(*flags(where, "--memory", "64m"))
-            text = call("exec", id, "--", "echo", str(number)).stdout
-            made.append((id, text == b"%d\n" % number))
+        made = create(*words, "--memory", "64m")
+        return made, call("exec", made, "--", "echo", str(number)).stdout == b"%d\n" % number
 
-    threads = [threading.Thread(target=one, args=(number,)) for number in range(count)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
+    made = all_at_once(count, one)
     expect_equal(sum(is_right for _, is_right in made), count, "right answers")
     listed = call("list", "-q").stdout.decode().split()
     expect(set(listed) >= {id for id, _ in made}, f"listed: {len(listed)} of {count}")
+
+
+@on_engines(["docker"], ["docker", "runsc", "podman"])
+def many_alive_at_once(where):
+    keep_many(repetitions(6, 12, 100), *flags(where))
     expect_clean(where, "many")
+
+
+@suite.case
+def many_alive_at_once_with_gvisor():
+    if repetitions(1, 0, 0):
+        raise Skip("takes long")
+    find_runsc()
+    keep_many(repetitions(6, 12, 100), "--backend", "gvisor")
+    destroy_all()
+    place = runtime_directory() / "gvisor"
+    expect(wait_until(lambda: not place.is_dir() or not list(place.iterdir()), 30), "bundles are left")
 
 
 if __name__ == "__main__":

@@ -146,9 +146,9 @@ SPOTS = {
 VARIABLE = {"docker": "DOCKER_HOST", "podman": "CONTAINER_HOST"}
 
 
-def words_for(verb, where, made):
+def words_for(verb, where, made, directory):
     return {"run": ["run", *flags(where), "--", "true"], "create": ["create", *flags(where)],
-            "exec": ["exec", made, "--", "true"], "cp": ["cp", f"{made}:/etc/passwd", "-"],
+            "exec": ["exec", made, "--", "true"], "cp": ["cp", f"{made}:/etc/passwd", f"{directory}/out"],
             "destroy": ["destroy", made], "list": ["list"]}[verb]
 
 
@@ -160,13 +160,13 @@ def left_by_us(where):
 def spoil(where, verb, spot, answers):
     what = f"{verb}, {answers.__name__} to {spot[0].decode()} {spot[1].decode()}"
     made = create(*flags(where)) if verb not in ("run", "create") else ""
-    with spoiler(where, spot, answers) as address:
+    with spoiler(where, spot, answers) as address, scratch() as directory:
         os.environ[VARIABLE[where.backend]] = address
         try:
-            ended = call(*words_for(verb, where, made), seconds=80)
+            ended = call(*words_for(verb, where, made, directory), seconds=80)
         finally:
             where.use()
-    expect(ended.status in (0, 1, 125), f"{what}: {ended!r}")
+    expect(ended.status in (0, 125), f"{what}: {ended!r}")
     expect(ended.status == 0 or b"nutshell: " in ended.stderr, f"{what}: {ended!r}")
     expect_outcome(shell(where, "exit 5"), "exited", 5)
     destroy_all()
@@ -178,7 +178,7 @@ def spoil_everything(kind):
     lies = repetitions([half_a_body], [garbage, half_a_body],
                        [garbage, half_a_body, endless_body, endless_head, wrong_types])
     for verb in repetitions(["run", "exec", "destroy"], SPOTS, SPOTS):
-        for spot in SPOTS[verb][:repetitions(1, 9, 9)]:
+        for spot in SPOTS[verb][:repetitions(1, None, None)]:
             for answers in lies:
                 spoil(where, verb, spot, answers)
 

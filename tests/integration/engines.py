@@ -2,10 +2,11 @@
 import http.client
 import json
 import os
+import signal
 import socket
 import subprocess
 
-from support import REPOSITORY, Skip, call_json
+from support import REPOSITORY, Skip, call_json, wait_until
 
 ENGINE = str(REPOSITORY / "scripts/engine")
 IMAGE = "nutshell-test"
@@ -37,6 +38,13 @@ class Engine:
     def pid(self):
         return int(subprocess.run([ENGINE, "pid", self.kind], capture_output=True, text=True,
                                   check=True, timeout=30).stdout)
+
+    def stop(self):
+        """The engine alone: its data, and whatever of its containers outlives it, stay."""
+        pid = self.pid()
+        os.kill(pid, signal.SIGTERM)
+        if not wait_until(lambda: not os.path.exists(f"/proc/{pid}"), 20):
+            os.kill(pid, signal.SIGKILL)
 
     def restart(self):
         subprocess.run([ENGINE, "restart", self.kind], check=True, capture_output=True, timeout=120)
@@ -89,7 +97,8 @@ def engine(kind="docker"):
 
 
 def flags(where, *more):
-    return ["--backend", where.backend, "--image", IMAGE, *more]
+    runtime = ["--runtime", "runsc"] if where.kind == "runsc" else []
+    return ["--backend", where.backend, "--image", IMAGE, *runtime, *more]
 
 
 def shell(where, script, *more):

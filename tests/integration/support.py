@@ -267,6 +267,13 @@ def sandbox(*flags):
         destroy(made)
 
 
+def expect_running(made, word):
+    """Waits until a command with that word runs inside, whoever started it."""
+    script = "cat /proc/[0-9]*/cmdline | tr '\\0' ' '"
+    found = wait_until(lambda: word.encode() in call("exec", made, "--", "sh", "-c", script).stdout)
+    expect(found, f"{word} does not run in {made}")
+
+
 def expect_outcome(answer, outcome, status):
     shown = {key: answer.get(key) for key in ("outcome", "exit_code", "signal", "detail", "status")}
     is_right = answer["outcome"] == outcome and answer["status"] == status

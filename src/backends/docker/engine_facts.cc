@@ -88,6 +88,13 @@ Protection user_protection(const EngineFacts& facts) {
           ""};
 }
 
+// gVisor has a table of its own.
+std::string files_text(const EngineFacts& facts, const SandboxSpec& spec) {
+  const std::string text = "read-only root of the image, bounded tmpfs";
+  if (is_gvisor(facts, spec)) return text;
+  return text + "; the table of mounts names the engine's directories";
+}
+
 Protection disk_protection(const SandboxSpec& spec) {
   if (is_volume(spec.workspace)) {
     return {"disk", Strength::Missing, "",
@@ -162,7 +169,7 @@ Protections protections_for(const EngineFacts& facts, const SandboxSpec& spec) {
   using enum Strength;
   Protections protections = {
       {"network", Hard, "network namespace with loopback only", ""},
-      {"filesystem", Hard, "read-only root of the image, bounded tmpfs", ""},
+      {"filesystem", Hard, files_text(facts, spec), ""},
       {"processes", Hard,
        fmt::format("pid namespace, {} of {}", runtime_for(facts, spec), facts.name), ""},
       {"ipc", Hard, "ipc namespace", ""},
