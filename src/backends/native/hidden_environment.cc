@@ -9,7 +9,7 @@
 
 namespace nutshell::native {
 
-Result<> HiddenEnvironment::hide(std::vector<std::string> environment) {
+Result<> HiddenEnvironment::hide(const std::vector<std::string>& environment) {
   text_.reset();
   if (environment.empty()) return {};
   text_ = UniqueFd(::memfd_create("environment", MFD_CLOEXEC));

@@ -12,7 +12,7 @@ namespace nutshell::native {
 
 class HiddenEnvironment {
  public:
-  Result<> hide(std::vector<std::string> environment);
+  Result<> hide(const std::vector<std::string>& environment);
   [[nodiscard]] Result<std::vector<std::string>> show() const;
 
  private:

@@ -224,7 +224,7 @@ Result<> Launcher::start(const LauncherRequest& request, LauncherReply& reply) {
   sandbox.report.reset();
   if (started) started = Starter::put_aside(sandbox);
   HiddenEnvironment environment;
-  if (started) started = environment.hide(std::move(spec.environment));
+  if (started) started = environment.hide(std::exchange(spec.environment, {}));
   if (!started) {
     starter_.finish(std::move(sandbox));
     return started;
