@@ -60,6 +60,7 @@ class Walk {
   int go_up();
   int go_down(const std::string& name);
   int finish(const std::string& name, int flags, unsigned mode);
+  int finish_directory(const std::string& name, int flags);
   int open_here(int flags, unsigned mode);
   int follow(int link, const std::string& name);
   int open_top();
@@ -160,6 +161,7 @@ int Walk::open_here(int flags, unsigned mode) {
 // The last name, with what the caller wants of it. Nothing is followed here either: a link is put
 // in its place, and the walk goes on.
 int Walk::finish(const std::string& name, int flags, unsigned mode) {
+  if ((flags & O_DIRECTORY) != 0) return finish_directory(name, flags);
   const bool takes_link = (flags & O_PATH) != 0 && (flags & O_NOFOLLOW) != 0;
   for (int tries = 0; tries < kMostTries; ++tries) {
     UniqueFd opened(::openat(here(), name.c_str(), flags | O_NOFOLLOW | O_CLOEXEC, mode));
@@ -182,6 +184,28 @@ int Walk::finish(const std::string& name, int flags, unsigned mode) {
       return 0;
     }
     if (error != ELOOP) return error;  // else it was a link a moment ago
+  }
+  return ELOOP;
+}
+
+// gVisor follows a link that is to be a directory, O_NOFOLLOW or not: it is looked at first, and
+// what is opened has to be the same.
+int Walk::finish_directory(const std::string& name, int flags) {
+  for (int tries = 0; tries < kMostTries; ++tries) {
+    const UniqueFd seen(::openat(here(), name.c_str(), O_PATH | O_NOFOLLOW | O_CLOEXEC));
+    struct stat wanted {};
+    if (!seen || ::fstat(seen.get(), &wanted) != 0) return errno;
+    if (S_ISLNK(wanted.st_mode))
+      return (flags & O_NOFOLLOW) != 0 ? ELOOP : follow(seen.get(), name);
+    if (!S_ISDIR(wanted.st_mode)) return ENOTDIR;
+    UniqueFd opened(::openat(here(), name.c_str(), flags | O_NOFOLLOW | O_CLOEXEC));
+    struct stat status {};
+    if (opened && ::fstat(opened.get(), &status) != 0) return errno;
+    if (opened && status.st_dev == wanted.st_dev && status.st_ino == wanted.st_ino) {
+      found_ = std::move(opened);
+      return 0;
+    }
+    if (!opened && errno != ELOOP && errno != ENOTDIR && errno != ENOENT) return errno;
   }
   return ELOOP;
 }

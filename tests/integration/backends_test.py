@@ -26,7 +26,8 @@ CASES = {
               "directories_are_listed_and_searched jobs_outlive_their_caller errors_say_what_to_do "
               "commands_keep_their_status_and_their_output"),
     "workspace": ("diff_lists_every_change_and_nothing_else",
-                  "commands_can_write_and_signal_after_a_restack an_unsafe_mount_is_direct"),
+                  "commands_can_write_and_signal_after_a_restack an_unsafe_mount_is_direct "
+                  "what_is_mounted_directly_outlives_the_sandbox"),
     "workspace_states": ("", "checkpoints_can_be_gone_back_to discard_takes_all_of_it_back "
                              "a_fork_has_the_same_files_and_its_own_life"),
     "workspace_apply": ("apply_writes_everything_back",

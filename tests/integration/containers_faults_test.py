@@ -108,7 +108,7 @@ def disturb(where, verb, delay, trouble, mend=lambda: None):
 
 @on_engines(["docker"], ["docker", "runsc", "podman"])
 def engine_restarted_in_the_middle(where):
-    moments = repetitions([0.15], [0.05, 0.25], [0.02, 0.1, 0.4, 0.8])
+    moments = repetitions([0.15], [0.05, 0.25], [0.05, 0.4])
     for verb in repetitions(["create", "cp"], VERBS, VERBS):
         for delay in moments:
             disturb(where, verb, delay, where.restart)
@@ -118,7 +118,7 @@ def engine_restarted_in_the_middle(where):
 def engine_stopped_in_the_middle(where):
     """It stays away until the command has ended, which says so."""
     for verb in repetitions(["exec"], VERBS, VERBS):
-        for delay in repetitions([0.1], [0.1], [0.02, 0.2, 0.6]):
+        for delay in repetitions([0.1], [0.1], [0.3]):
             disturb(where, verb, delay, where.stop, where.restart)
 
 
@@ -131,7 +131,7 @@ def engine_frozen_in_the_middle(where):
         os.kill(where.pid(), signal.SIGCONT)
 
     for verb in repetitions(["create", "destroy"], VERBS, VERBS):
-        for delay in repetitions([0.1], [0.1], [0.02, 0.1, 0.4]):
+        for delay in repetitions([0.1], [0.1], [0.05, 0.4]):
             disturb(where, verb, delay, freeze)
 
 

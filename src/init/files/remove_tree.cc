@@ -3,6 +3,7 @@
 #include <fcntl.h>
 #include <fmt/format.h>
 #include <sys/stat.h>
+#include <sys/sysmacros.h>
 #include <unistd.h>
 
 #include <vector>
@@ -12,6 +13,23 @@
 
 namespace nutshell::init {
 namespace {
+
+Result<struct statx> look_at(int directory, const std::string& name) {
+  struct statx status {};
+  constexpr unsigned kWanted = STATX_TYPE | STATX_MODE;
+  if (::statx(directory, name.c_str(), AT_SYMLINK_NOFOLLOW, kWanted, &status) != 0)
+    return syscall_failure("stat", name);
+  return status;
+}
+
+// Where the kernel does not tell (gVisor), another file system is a mount.
+bool is_mount(int directory, const struct statx& status) {
+  if ((status.stx_attributes_mask & STATX_ATTR_MOUNT_ROOT) != 0)
+    return (status.stx_attributes & STATX_ATTR_MOUNT_ROOT) != 0;
+  struct stat parent {};
+  return ::fstatat(directory, ".", &parent, 0) != 0 ||
+         parent.st_dev != makedev(status.stx_dev_major, status.stx_dev_minor);
+}
 
 // What lies deeper than kMostDepth is first moved up beside the top, so that neither descriptors
 // nor stack run out.
@@ -31,14 +49,10 @@ class Removal {
 
  private:
   Result<> remove_directory(int directory, const std::string& name, int depth) {
-    struct statx status {};
-    if (::statx(directory, name.c_str(), AT_SYMLINK_NOFOLLOW, STATX_TYPE | STATX_MODE, &status) !=
-        0) {
-      return syscall_failure("stat", name);
-    }
-    if ((status.stx_attributes & STATX_ATTR_MOUNT_ROOT) != 0) {
+    const struct statx status = TRY(look_at(directory, name));
+    if (!S_ISDIR(status.stx_mode)) return remove_other(directory, name);
+    if (is_mount(directory, status))
       return failure(ErrorCode::PermissionDenied, fmt::format("{} is a mount", name));
-    }
     TRY(open_up(directory, name, status.stx_mode));
     TRY(each_entry(directory, name, [&](int opened, const std::string& entry) {
       return remove_entry(opened, entry, depth + 1);
@@ -46,6 +60,12 @@ class Removal {
     if (::unlinkat(directory, name.c_str(), AT_REMOVEDIR) != 0) {
       return syscall_failure("remove", name);
     }
+    return {};
+  }
+
+  // A link is one, whatever it leads to.
+  static Result<> remove_other(int directory, const std::string& name) {
+    if (::unlinkat(directory, name.c_str(), 0) != 0) return syscall_failure("remove", name);
     return {};
   }
 
@@ -78,6 +98,11 @@ class Removal {
 };
 
 }  // namespace
+
+bool is_mount_in(int directory, const std::string& name) {
+  const auto status = look_at(directory, name);
+  return status && is_mount(directory, *status);
+}
 
 Result<> remove_tree(int directory, const std::string& name, ClosedDirectories closed) {
   return Removal(directory, closed).run(name);

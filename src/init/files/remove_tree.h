@@ -11,6 +11,8 @@ namespace nutshell::init {
 // Directories whose modes keep their owner out: as they are, or made writable on the way.
 enum class ClosedDirectories { Respected, OpenedUp };
 
+bool is_mount_in(int directory, const std::string& name);
+
 Result<> remove_tree(int directory, const std::string& name,
                      ClosedDirectories closed = ClosedDirectories::Respected);
 

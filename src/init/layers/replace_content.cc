@@ -49,6 +49,7 @@ Result<> copy_over(const Replacement& replacement) {
   for (const std::string& name : TRY(LayerView({replacement.target}).names_in(""))) {
     if (::unlinkat(target, name.c_str(), 0) == 0) continue;
     if (errno != EISDIR) return syscall_failure("remove", name);
+    if (is_mount_in(target, name)) continue;  // it stays where it is
     TRY(remove_tree(target, name, ClosedDirectories::OpenedUp));
   }
   return copy_tree(replacement.from->directory(), replacement.target->directory(),
