@@ -78,6 +78,11 @@ Result<std::unique_ptr<Matcher>> Matcher::compile(const wire::Search& request) {
   return matcher;
 }
 
+bool Matcher::is_plain_text(const wire::Search& request) {
+  return request.is_multiline == 0 && request.pattern.size() <= kMostPatternBytes &&
+         !plain_texts(request).empty();
+}
+
 std::uint64_t Matcher::count(std::string_view text) const {
   Cursor cursor(*this, text);
   std::uint64_t matches = 0;

@@ -28,6 +28,8 @@ struct Match {
 class Matcher {
  public:
   static Result<std::unique_ptr<Matcher>> compile(const wire::Search& request);
+  // Whether it takes no expression, and lines alone.
+  static bool is_plain_text(const wire::Search& request);
 
   // Goes through `text`, which is whole lines; the last may lack its newline.
   class Cursor {

@@ -129,6 +129,15 @@ Worker::Plan plan_for(const Place& place, const SearchState& state,
   return {std::move(answer), place.fd.get(), state.memory_priority};
 }
 
+template <typename Page>
+Opened reply_at_once(std::uint32_t number, std::variant<Page, wire::Refused>& reply) {
+  return std::visit(
+      [&](auto& message) -> Opened {
+        return std::make_unique<OneReply>(number, std::move(message));
+      },
+      reply);
+}
+
 // A listing takes some hundred KiB for a moment. To give them back to the kernel and to get them
 // again, page by page, costs the next one a tenth of its time.
 void keep_freed_memory() {
@@ -141,13 +150,7 @@ Opened open_list(std::uint32_t number, Place place, const wire::ListDirectory& r
                  SearchState& state) {
   keep_freed_memory();
   auto listed = search::list_directory(place, request, search::Effort::Small);
-  if (listed) {
-    return std::visit(
-        [&](auto& message) -> Opened {
-          return std::make_unique<OneReply>(number, std::move(message));
-        },
-        *listed);
-  }
+  if (listed) return reply_at_once(number, *listed);
   const auto answer = [&] {
     auto reply = search::list_directory(place, request, search::Effort::Any);
     return reply ? to_frame(number, std::move(*reply)) : std::string();
@@ -168,9 +171,10 @@ Opened open_search(std::uint32_t number, Place place, const wire::Search& reques
   const auto asked = std::chrono::milliseconds(request.timeout_ms);
   const auto time =
       std::clamp<Clock::duration>(asked, std::chrono::milliseconds(0), kMostSearchTime);
+  keep_freed_memory();
+  if (auto found = search::search_few_files(place, request)) return reply_at_once(number, *found);
   const auto answer = [&] {
-    return to_frame(number,
-                    search::search_files(std::move(place), request, search::walk_threads()));
+    return to_frame(number, search::search_files(place, request, search::walk_threads()));
   };
   return start_worker(number, plan_for(place, state, answer),
                       time > Clock::duration::zero() ? time : kUsualSearchTime, state);

@@ -3,10 +3,12 @@
 #include <dirent.h>
 #include <fcntl.h>
 #include <fmt/format.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <chrono>
+#include <limits>
 #include <memory>
 #include <string>
 
@@ -30,6 +32,10 @@ constexpr std::uint32_t kMostContext = 100;
 constexpr std::uint32_t kUsualTimeoutMs = 10'000;
 constexpr std::uint32_t kMostTimeoutMs = 600'000;
 constexpr std::size_t kFileOverhead = 16;
+constexpr std::chrono::microseconds kShortTime{300};  // what a process costs, about
+constexpr std::uint64_t kShortFile = 128U << 10U;
+constexpr std::size_t kShortRecords = 16U << 10U;  // some hundred entries
+constexpr std::uint64_t kAnyFile = std::numeric_limits<std::uint64_t>::max();
 
 struct Found {
   std::string path;
@@ -45,16 +51,28 @@ struct Filters {
   GlobFilter type;
 };
 
+// What may be spent on a search.
+struct Means {
+  unsigned threads = 1;
+  Deadline deadline = Deadline::never();
+  // Where one is longer, or a directory's records are, the answer is partial.
+  std::uint64_t most_file_bytes = kAnyFile;
+  std::size_t most_record_bytes = DirectoryEntries::kMostBytes;
+};
+
+bool is_longer(int file, std::uint64_t most) {
+  struct stat status {};
+  return most != kAnyFile &&
+         (::fstat(file, &status) != 0 || static_cast<std::uint64_t>(status.st_size) > most);
+}
+
 // The files of one thread. Every file that is kept has a match, so a page that begins behind
 // `offset` matches lies within the first offset + most files: the others are only counted.
 class SearchVisitor : public Visitor {
  public:
   SearchVisitor(std::unique_ptr<Matcher> matcher, const Filters& filters, std::size_t most_kept,
-                Deadline deadline)
-      : matcher_(std::move(matcher)),
-        filters_(filters),
-        most_kept_(most_kept),
-        deadline_(deadline) {}
+                const Means& means)
+      : matcher_(std::move(matcher)), filters_(filters), most_kept_(most_kept), means_(means) {}
 
   bool look(const WalkedDirectory& directory, const DirectoryEntries::Entry& entry) override {
     if (entry.type != DT_REG) return false;
@@ -72,7 +90,11 @@ class SearchVisitor : public Visitor {
   }
 
   void search(int file, const std::string& directory, const char* name) {
-    const FileCount count = count_matches(file, *matcher_, window_, deadline_);
+    if (is_longer(file, means_.most_file_bytes)) {
+      page_.is_partial = 1;
+      return;
+    }
+    const FileCount count = count_matches(file, *matcher_, window_, means_.deadline);
     page_.scanned_bytes += count.bytes;
     page_.skipped_binary += count.is_binary ? 1 : 0;
     if (count.is_partial) page_.is_partial = 1;
@@ -101,7 +123,7 @@ class SearchVisitor : public Visitor {
   std::unique_ptr<Matcher> matcher_;
   const Filters& filters_;
   std::size_t most_kept_;
-  Deadline deadline_;
+  Means means_;
   LineWindow window_;
   std::string path_;
   wire::SearchPage page_;  // only its sums
@@ -212,23 +234,29 @@ std::variant<Filters, wire::Refused> filters_for(const wire::Search& request) {
 // One per thread: each with an expression of its own.
 Result<std::vector<std::unique_ptr<SearchVisitor>>> make_searchers(const wire::Search& request,
                                                                    const Filters& filters,
-                                                                   const Deadline& deadline,
-                                                                   unsigned threads) {
+                                                                   const Means& means) {
   const std::size_t most_kept = static_cast<std::size_t>(request.offset) + request.most_matches;
   std::vector<std::unique_ptr<SearchVisitor>> searchers;
-  for (unsigned i = 0; i < threads; ++i) {
-    searchers.push_back(std::make_unique<SearchVisitor>(TRY(Matcher::compile(request)), filters,
-                                                        most_kept, deadline));
+  for (unsigned i = 0; i < means.threads; ++i) {
+    searchers.push_back(
+        std::make_unique<SearchVisitor>(TRY(Matcher::compile(request)), filters, most_kept, means));
   }
   return searchers;
 }
 
-}  // namespace
+WalkCounts walk_tree(const Place& place, const wire::Search& request, const GlobFilter& glob,
+                     const std::vector<std::unique_ptr<SearchVisitor>>& searchers,
+                     const Means& means) {
+  std::vector<Visitor*> visitors;
+  for (const auto& searcher : searchers)
+    visitors.push_back(searcher.get());
+  TreeWalk walk(UniqueFd(::fcntl(place.fd.get(), F_DUPFD_CLOEXEC, 0)),
+                {request.includes_ignored != 0 ? Ignored::Included : Ignored::LeftOut, &glob,
+                 means.deadline, means.most_record_bytes});
+  return walk.run(visitors);
+}
 
-std::variant<wire::SearchPage, wire::Refused> search_files(Place place, wire::Search request,
-                                                           unsigned threads) {
-  request = with_bounds(std::move(request));
-  const Deadline deadline = Deadline::in(milliseconds(request.timeout_ms));
+SearchReply search_with(const Place& place, const wire::Search& request, const Means& means) {
   auto filters = filters_for(request);
   if (auto* refused = std::get_if<wire::Refused>(&filters)) return std::move(*refused);
   const Filters& chosen = std::get<Filters>(filters);
@@ -236,21 +264,14 @@ std::variant<wire::SearchPage, wire::Refused> search_files(Place place, wire::Se
     return refuse("cannot skip that many matches", fmt::format("at most {}", kMostOffset),
                   "narrow the search with a path, a glob or a longer pattern");
   }
-  const auto searchers =
-      make_searchers(request, chosen, deadline, place.is_directory ? std::max(1U, threads) : 1);
+  const auto searchers = make_searchers(request, chosen, means);
   if (!searchers) {
     return refuse("cannot read this pattern", searchers.error().message,
                   "write it as RE2 takes it, or search for it as literal text");
   }
-  std::vector<Visitor*> visitors;
-  for (const auto& searcher : *searchers)
-    visitors.push_back(searcher.get());
   wire::SearchPage page;
   if (place.is_directory) {
-    TreeWalk walk(UniqueFd(::fcntl(place.fd.get(), F_DUPFD_CLOEXEC, 0)),
-                  {request.includes_ignored != 0 ? Ignored::Included : Ignored::LeftOut,
-                   &chosen.glob, deadline});
-    const WalkCounts counts = walk.run(visitors);
+    const WalkCounts counts = walk_tree(place, request, chosen.glob, *searchers, means);
     page.ignored = counts.ignored;
     page.is_partial = counts.is_partial ? 1 : 0;
   } else {
@@ -262,6 +283,29 @@ std::variant<wire::SearchPage, wire::Refused> search_files(Place place, wire::Se
   std::sort(found.begin(), found.end(), comes_first);
   PageWriter(place, searchers->front()->matcher(), request).write(found, page);
   return page;
+}
+
+}  // namespace
+
+SearchReply search_files(const Place& place, wire::Search request, unsigned threads) {
+  request = with_bounds(std::move(request));
+  const Deadline deadline = Deadline::in(milliseconds(request.timeout_ms));
+  return search_with(place, request, {place.is_directory ? std::max(1U, threads) : 1, deadline});
+}
+
+std::optional<SearchReply> search_few_files(const Place& place, wire::Search request) {
+  request = with_bounds(std::move(request));
+  // An expression takes memory and time of its own before it has seen a byte.
+  if (!Matcher::is_plain_text(request)) return std::nullopt;
+  const Deadline deadline =
+      Deadline::in(std::min<Clock::duration>(kShortTime, milliseconds(request.timeout_ms)));
+  SearchReply reply = search_with(place, request, {1, deadline, kShortFile, kShortRecords});
+  const auto* page = std::get_if<wire::SearchPage>(&reply);
+  const bool is_whole = page == nullptr || page->is_partial == 0;
+  if (is_whole) return reply;
+  // Whoever begins again begins at the beginning.
+  (void)::lseek(place.fd.get(), 0, SEEK_SET);
+  return std::nullopt;
 }
 
 }  // namespace nutshell::init::search

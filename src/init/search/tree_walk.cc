@@ -177,7 +177,7 @@ TreeWalk::Directory TreeWalk::open_below(Worker& worker, const WalkedDirectory& 
 }
 
 void TreeWalk::visit(Worker& worker, const Directory& directory) {
-  const auto is_whole = worker.entries.read(directory->fd.get());
+  const auto is_whole = worker.entries.read(directory->fd.get(), plan_.most_record_bytes);
   if (!is_whole) return;
   if (!*is_whole) worker.counts.is_partial = true;
   if (plan_.ignored == Ignored::LeftOut) read_rules(worker, *directory);

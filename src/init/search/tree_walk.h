@@ -51,6 +51,7 @@ class TreeWalk {
     Ignored ignored = Ignored::LeftOut;
     const GlobFilter* pruning = nullptr;  // directories nobody wants to see
     Deadline deadline = Deadline::never();
+    std::size_t most_record_bytes = DirectoryEntries::kMostBytes;  // of one directory
   };
 
   // `root` is an open directory.
