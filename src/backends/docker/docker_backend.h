@@ -6,6 +6,7 @@
 #include <map>
 #include <memory>
 #include <optional>
+#include <set>
 #include <string>
 
 #include "backends/docker/container_config.h"
@@ -74,6 +75,7 @@ class DockerBackend : public Backend {
   Result<std::vector<Found>> find_all();
   Result<> try_sandbox();
   void sweep_containers(SweepMode mode, SweepReport& report);
+  bool ends_by_itself(const std::string& id);
   Result<> await_removal(const std::string& id);
   Result<> ask(const std::string& id, const char* action);
   Result<> tell_time_left(const std::string& id, std::chrono::milliseconds left);
@@ -92,7 +94,8 @@ class DockerBackend : public Backend {
     UniqueFd stream;
     Lifetime lifetime;
   };
-  std::map<std::string, FirstStream> first_;  // connections that came with the start, by sandbox
+  std::map<std::string, FirstStream> first_;    // connections that came with the start, by sandbox
+  std::set<std::string> ending_by_themselves_;  // as soon as their caller hangs up
 };
 
 }  // namespace nutshell::docker

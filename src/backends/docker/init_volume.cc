@@ -8,6 +8,7 @@
 
 #include "backends/docker/container_config.h"
 #include "backends/docker/engine_json.h"
+#include "backends/docker/kept_hash.h"
 #include "backends/docker/tar.h"
 #include "base/defer.h"
 #include "base/file.h"
@@ -23,6 +24,10 @@ constexpr const char* kPassingName = ".whole";
 constexpr const char* kProgramName = "nutshell-init";
 constexpr const char* kPrefix = "nutshell-init-";
 constexpr const char* kFillerPrefix = "nutshell-fill-";
+
+std::string name_for(const std::string& hash) {
+  return kPrefix + hash.substr(0, kHashLetters);
+}
 
 std::string filler_body(const std::string& volume, const std::string& image) {
   const Json body = {
@@ -54,9 +59,8 @@ std::string make_init_archive(std::string_view program) {
   return archive;
 }
 
-Result<InitVolume> InitVolume::read(const std::filesystem::path& program) {
-  const std::string bytes = TRY(read_file(program, kMostProgramBytes));
-  return InitVolume(kPrefix + sha256_hex(bytes).substr(0, kHashLetters), make_init_archive(bytes));
+Result<InitVolume> InitVolume::find(const std::filesystem::path& program) {
+  return InitVolume(name_for(TRY(hash_of_file(program, kMostProgramBytes))), program);
 }
 
 Result<> InitVolume::ensure(EngineClient& engine, const std::string& image) const {
@@ -67,6 +71,11 @@ Result<> InitVolume::ensure(EngineClient& engine, const std::string& image) cons
 }
 
 Result<> InitVolume::fill(EngineClient& engine, const std::string& image) const {
+  const std::string program = TRY(read_file(program_, kMostProgramBytes));
+  if (name_for(sha256_hex(program)) != name_) {
+    return failure(ErrorCode::Unavailable,
+                   fmt::format("{} was replaced at this moment: try again", program_.native()));
+  }
   const Json volume = {{"Name", name_}, {"Labels", {{kInitLabel, name_}}}};
   TRY(engine.call({.method = "POST", .path = "/volumes/create", .body = volume.dump()}));
   const std::string filler = kFillerPrefix + random_id(12);
@@ -80,7 +89,7 @@ Result<> InitVolume::fill(EngineClient& engine, const std::string& image) const 
   });
   TRY(engine.call({.method = "PUT",
                    .path = fmt::format("/containers/{}/archive?path={}", filler, kInitDirectory),
-                   .body = archive_,
+                   .body = make_init_archive(program),
                    .type = "application/x-tar",
                    .time = kStartTime}));
   return {};

@@ -12,8 +12,9 @@ namespace nutshell::docker {
 
 class InitVolume {
  public:
-  // The program that becomes init.
-  static Result<InitVolume> read(const std::filesystem::path& program);
+  // The program that becomes init. Its hash is computed once and kept, for as long as the file is
+  // the same: it takes longer than asking the engine for a container.
+  static Result<InitVolume> find(const std::filesystem::path& program);
 
   [[nodiscard]] const std::string& name() const { return name_; }
 
@@ -26,11 +27,11 @@ class InitVolume {
   void sweep_others(EngineClient& engine, SweepMode mode, SweepReport& report) const;
 
  private:
-  InitVolume(std::string name, std::string archive)
-      : name_(std::move(name)), archive_(std::move(archive)) {}
+  InitVolume(std::string name, std::filesystem::path program)
+      : name_(std::move(name)), program_(std::move(program)) {}
 
   std::string name_;
-  std::string archive_;  // tar
+  std::filesystem::path program_;
 };
 
 // A tar of the program under a passing name, and last a link to it with its own: whatever happens
