@@ -12,6 +12,7 @@
 
 #include <cstdint>
 #include <filesystem>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -105,7 +106,9 @@ class ImageStore {
   // With the lock held: moves away what has no name, or no image.
   Result<std::vector<std::string>> move_unused(const Staging& staging, SweepMode mode) const;
   Result<Staging> stage_locked() const;
-  [[nodiscard]] bool is_used(const std::string& id) const;
+  // Taken for itself alone, unless a sandbox uses it.
+  [[nodiscard]] std::optional<UniqueFd> take_alone(const std::string& id) const;
+  [[nodiscard]] bool has_living_user(const std::string& id) const;
 
   std::filesystem::path path_;
 };
@@ -113,6 +116,15 @@ class ImageStore {
 // Keeps an image's directory in use as long as the descriptor is open. NotFound: it is being
 // removed.
 Result<UniqueFd> hold_root(const std::filesystem::path& root);
+
+// The same for as long as a process runs that has no such descriptor: written down beside the
+// directory, by whoever holds it meanwhile. A directory that is in no store is left alone.
+struct ImageUser {
+  std::string name;  // of a file
+  std::uint32_t process = 0;
+  std::uint64_t process_start = 0;
+};
+Result<> note_user(const std::filesystem::path& root, const ImageUser& user);
 
 // This machine's, as images call it.
 std::string own_architecture();

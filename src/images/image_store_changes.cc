@@ -163,9 +163,11 @@ Result<bool> ImageStore::publish(const Staging& staging, StoredImage image,
   return true;
 }
 
-bool ImageStore::is_used(const std::string& id) const {
-  const auto directory = open_file(root(id), O_RDONLY | O_DIRECTORY);
-  return directory && ::flock(directory->get(), LOCK_EX | LOCK_NB) != 0;
+std::optional<UniqueFd> ImageStore::take_alone(const std::string& id) const {
+  auto directory = open_file(root(id), O_RDONLY | O_DIRECTORY);
+  if (!directory) return UniqueFd();  // what is broken is in nobody's use
+  if (::flock(directory->get(), LOCK_EX | LOCK_NB) != 0 || has_living_user(id)) return std::nullopt;
+  return std::move(*directory);
 }
 
 Result<std::vector<std::string>> ImageStore::move_unused(const Staging& staging,
@@ -179,7 +181,9 @@ Result<std::vector<std::string>> ImageStore::move_unused(const Staging& staging,
   std::set<std::string> needed;
   for (const fs::path& image : entries_of(path_ / "images")) {
     const std::string id = image.filename().native();
-    if (!named.contains(id) && !is_used(id)) {
+    const std::optional<UniqueFd> alone =
+        named.contains(id) ? std::nullopt : take_alone(id);  // until it is moved away
+    if (alone) {
       if (removes) TRY(move(image, staging.path() / ("image-" + id)));
       unused.push_back(fmt::format("image {} that has no name", id.substr(0, 12)));
       continue;
@@ -207,7 +211,7 @@ Result<ImageStore::Removed> ImageStore::remove(const std::string& word) {
   Removed removed;
   removed.names = is_by_name ? std::vector<std::string>{*name} : image.names;
   removed.is_image_gone = removed.names.size() == image.names.size();
-  if (removed.is_image_gone && is_used(image.id)) {
+  if (removed.is_image_gone && !take_alone(image.id)) {
     return failure(ErrorCode::Unavailable,
                    fmt::format("image {} is in use by a sandbox, or kept ready for the next one: "
                                "'nutshell list' shows those to destroy first",

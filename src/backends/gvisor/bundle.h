@@ -5,7 +5,6 @@
 
 #include <chrono>
 #include <filesystem>
-#include <optional>
 #include <string>
 #include <vector>
 
@@ -72,8 +71,6 @@ class Bundle {
 
 // Whether gVisor's process is there still.
 bool is_alive(const Record& record);
-// When it was started, in the kernel's ticks; nothing: there is no such process.
-std::optional<std::uint64_t> start_of_process(std::uint32_t process);
 // The kernel has killed a part of it for want of memory.
 bool has_run_out_of_memory(const std::string& id);
 

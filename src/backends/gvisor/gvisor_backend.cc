@@ -12,8 +12,10 @@
 #include "backends/gvisor/root_skeleton.h"
 #include "base/defer.h"
 #include "base/file.h"
+#include "base/process_start.h"
 #include "base/socket.h"
 #include "images/image_root.h"
+#include "images/image_store.h"
 #include "wire/orders.h"
 #include "wire/start_report.h"
 
@@ -59,6 +61,15 @@ std::vector<std::string> environment_for(const SandboxSpec& spec) {
     environment.push_back(variable);
   }
   return environment;
+}
+
+// An imported image is not removed while it is held: here until gVisor's process is written down as
+// its user. A directory that cannot be locked is none.
+Result<UniqueFd> hold_image(const std::string& directory) {
+  if (directory.empty()) return UniqueFd();
+  auto held = images::hold_root(directory);
+  if (held || held.error().code == ErrorCode::NotFound) return held;
+  return UniqueFd();
 }
 
 }  // namespace
@@ -136,6 +147,7 @@ Result<std::string> GvisorBackend::start(const SandboxSpec& spec, Lifetime lifet
   TRY(check(spec));
   (void)sweep(SweepMode::Remove);  // of those whose owners could not: a failure is theirs
   const images::ImageRoot image = TRY(images::root_of(spec.image, programs_ / "nutshell-unpack"));
+  const UniqueFd held = TRY(hold_image(image.directory));
   SandboxSpec whole = spec;
   whole.environment = image.environment;  // what the caller asks for comes last and counts
   whole.environment.insert(whole.environment.end(), spec.environment.begin(),
@@ -156,6 +168,7 @@ Result<std::string> GvisorBackend::start(const SandboxSpec& spec, Lifetime lifet
   record.process_start = start_of_process(started->process).value_or(0);
   record.ends_with_caller = lifetime == Lifetime::WithCaller ? 1 : 0;
   TRY(bundle.remember(record));
+  TRY(images::note_user(image.directory, {bundle.id(), record.process, record.process_start}));
   removed.release();
   std::string id = bundle.id();
   first_[id] = std::move(started->stream);
