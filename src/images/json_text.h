@@ -5,9 +5,9 @@
 #include <nlohmann/json_fwd.hpp>
 #include <string>
 #include <string_view>
-#include <vector>
 
 #include "base/result.h"
+#include "core/json_members.h"
 
 namespace nutshell::images {
 
@@ -17,12 +17,7 @@ using Json = nlohmann::json;
 // different ones.
 Result<Json> parse_json(std::string_view text, std::size_t most_bytes);
 
-// Null where it is missing or `object` is none.
-const Json* member(const Json& object, const char* name);
-// Empty or zero where it is missing or of another type.
-std::string text_of(const Json& object, const char* name);
+// Zero where it is missing or of another type.
 std::uint64_t count_of(const Json& object, const char* name);
-// Those of them that are texts; no more than `most`.
-std::vector<std::string> texts_of(const Json& object, const char* name, std::size_t most);
 
 }  // namespace nutshell::images

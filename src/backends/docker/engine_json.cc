@@ -9,17 +9,6 @@ Result<Json> parse_json(std::string_view text) {
   return document;
 }
 
-const Json* member(const Json& object, const char* name) {
-  if (!object.is_object()) return nullptr;
-  const auto found = object.find(name);
-  return found == object.end() ? nullptr : &*found;
-}
-
-std::string text_of(const Json& object, const char* name) {
-  const Json* found = member(object, name);
-  return found != nullptr && found->is_string() ? found->get<std::string>() : std::string();
-}
-
 std::int64_t number_of(const Json& object, const char* name) {
   const Json* found = member(object, name);
   return found != nullptr && found->is_number() ? found->get<std::int64_t>() : 0;
@@ -28,16 +17,6 @@ std::int64_t number_of(const Json& object, const char* name) {
 bool is_true(const Json& object, const char* name) {
   const Json* found = member(object, name);
   return found != nullptr && found->is_boolean() && found->get<bool>();
-}
-
-std::vector<std::string> texts_of(const Json& object, const char* name) {
-  std::vector<std::string> texts;
-  const Json* list = member(object, name);
-  if (list == nullptr || !list->is_array()) return texts;
-  for (const Json& item : *list) {
-    if (item.is_string()) texts.push_back(item.get<std::string>());
-  }
-  return texts;
 }
 
 std::map<std::string, std::string> texts_by_name(const Json& object, const char* name) {

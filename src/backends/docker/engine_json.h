@@ -6,9 +6,9 @@
 #include <nlohmann/json_fwd.hpp>
 #include <string>
 #include <string_view>
-#include <vector>
 
 #include "base/result.h"
+#include "core/json_members.h"
 
 namespace nutshell::docker {
 
@@ -16,14 +16,9 @@ using Json = nlohmann::json;
 
 Result<Json> parse_json(std::string_view text);
 
-// Null where it is missing or `object` is none.
-const Json* member(const Json& object, const char* name);
-// Empty, zero or false where it is missing or of another type.
-std::string text_of(const Json& object, const char* name);
+// Zero, false or empty where it is missing or of another type.
 std::int64_t number_of(const Json& object, const char* name);
 bool is_true(const Json& object, const char* name);
-// Those of them that are texts.
-std::vector<std::string> texts_of(const Json& object, const char* name);
 std::map<std::string, std::string> texts_by_name(const Json& object, const char* name);
 
 // The first of it, on one line, with nothing that a terminal would obey.
