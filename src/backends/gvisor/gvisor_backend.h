@@ -34,6 +34,7 @@ class GvisorBackend : public Backend {
   Result<> stop(const std::string& id) override;
   Result<std::vector<SandboxStatus>> list() override;
   Result<std::vector<std::string>> environment_of(const std::string& id) override;
+  Result<SandboxStats> stats(const std::string& id) override;
   Result<> set_time_left(const std::string& id, std::chrono::milliseconds left) override;
   [[nodiscard]] bool can_set_time_left() const override { return true; }
   Result<> pause(const std::string& id) override;

@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "backends/gvisor/gvisor_backend.h"
+#include "backends/gvisor/runsc_stats.h"
 #include "wire/init_client.h"
 
 namespace nutshell::gvisor {
@@ -45,6 +46,15 @@ Result<std::vector<SandboxStatus>> GvisorBackend::list() {
 
 Result<std::vector<std::string>> GvisorBackend::environment_of(const std::string& id) {
   return wire::unpack(TRY(TRY(Bundle::at(id)).remembered()).spec).environment;
+}
+
+Result<SandboxStats> GvisorBackend::stats(const std::string& id) {
+  constexpr auto kAnswerTime = 10s;
+  TRY(TRY(Bundle::at(id)).living());
+  auto told = TRY(runsc())->ask(TRY(words({"events", "--stats", id})), Deadline::in(kAnswerTime));
+  // One that ended at this moment is not there, whatever its program says.
+  if (!told) TRY(TRY(Bundle::at(id)).living());
+  return read_stats(TRY(std::move(told)));
 }
 
 // What is left of it is looked at before it is swept.

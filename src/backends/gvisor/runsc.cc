@@ -83,9 +83,7 @@ Result<Runsc> Runsc::find() {
                    fmt::format("gVisor's program {} is not in PATH: install it; {}", kName, kHint));
   }
   Runsc runsc(program, "");
-  const Pipe pipe = TRY(make_pipe());
-  TRY(runsc.run({"--version"}, {.output = pipe.write.get()}, Deadline::in(10s)));
-  runsc.version_ = day_of_version(drain(pipe.read.get()));
+  runsc.version_ = day_of_version(TRY(runsc.ask({"--version"}, Deadline::in(10s))));
   if (!runsc.version_.empty() && runsc.version_ < kOldest) {
     return failure(ErrorCode::Unsupported,
                    fmt::format("{} is of {} and lacks what programs use today: {} or newer is "
@@ -148,6 +146,13 @@ Result<> Runsc::run(const std::vector<std::string>& arguments, Streams streams,
   const std::string said = drain(words.read.get());
   return failure(ErrorCode::Unavailable,
                  fmt::format("{} {}: {}", kName, what, said.empty() ? "it failed" : said));
+}
+
+Result<std::string> Runsc::ask(const std::vector<std::string>& arguments,
+                               const Deadline& deadline) const {
+  const Pipe pipe = TRY(make_pipe());
+  TRY(run(arguments, {.output = pipe.write.get()}, deadline));
+  return drain(pipe.read.get());
 }
 
 }  // namespace nutshell::gvisor

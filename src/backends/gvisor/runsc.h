@@ -32,6 +32,9 @@ class Runsc {
   // Until it ends, or is killed at the deadline. What it says about a failure is the error.
   Result<> run(const std::vector<std::string>& arguments, Streams streams,
                const Deadline& deadline) const;
+  // The same, for what it prints: as much as a pipe holds.
+  [[nodiscard]] Result<std::string> ask(const std::vector<std::string>& arguments,
+                                        const Deadline& deadline) const;
 
  private:
   Runsc(std::string program, std::string version)
