@@ -8,8 +8,7 @@
 #include "backends/docker/engine_json.h"
 #include "backends/docker/spec_labels.h"
 #include "backends/docker/tar.h"
-#include "base/defer.h"
-#include "base/random_id.h"
+#include "backends/docker/volume_container.h"
 
 namespace nutshell::docker {
 namespace {
@@ -19,39 +18,14 @@ constexpr const char* kWorkspace = "/workspace";
 
 // A volume begins as root's.
 Result<> give_to_user(EngineClient& engine, const std::string& volume, const std::string& image) {
-  const std::string giver = "nutshell-give-" + random_id(12);
-  const Json body = {
-      {"Image", image},
-      {"Entrypoint", {kInitProgram}},
-      {"Labels", {{kWorkspaceLabel, volume}}},
-      {"HostConfig",
-       {{"NetworkMode", "none"},
-        {"CapDrop", {"ALL"}},
-        {"Mounts",
-         {{{"Type", "volume"},
-           {"Source", volume},
-           {"Target", kWorkspace},
-           {"VolumeOptions", {{"NoCopy", true}}}}}}}},
-  };
-  TRY(engine.call({.method = "POST",
-                   .path = "/containers/create?name=" + giver,
-                   .body = body.dump(),
-                   .time = kStartTime}));
-  const Defer removed([&] {
-    // One that stays was never started, and holds nothing.
-    (void)engine.call({.method = "DELETE", .path = "/containers/" + giver + "?force=1"});
-  });
+  const VolumeContainer container =
+      TRY(VolumeContainer::create(engine, {volume, kWorkspace, image}));
   std::string archive = tar_head({.name = "workspace/",
                                   .type = TarEntry::Type::Directory,
                                   .mode = 0755,
                                   .owner = kSandboxUserId});
   archive.append(2 * kTarBlock, '\0');
-  TRY(engine.call({.method = "PUT",
-                   .path = fmt::format("/containers/{}/archive?path=/", giver),
-                   .body = std::move(archive),
-                   .type = "application/x-tar",
-                   .time = kStartTime}));
-  return {};
+  return container.unpack("/", std::move(archive));
 }
 
 }  // namespace
