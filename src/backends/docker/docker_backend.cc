@@ -247,6 +247,10 @@ void DockerBackend::drop_ended_streams() {
 }
 
 Result<UniqueFd> DockerBackend::connect(const std::string& id) {
+  if (const auto clock = kept_clock(id); clock && clock->is_halted) {
+    return failure(ErrorCode::Unavailable,
+                   fmt::format("sandbox {0} is paused: 'nutshell resume {0}'", id));
+  }
   const auto first = first_.find(id);
   const bool is_owner = first != first_.end() && first->second.lifetime == Lifetime::WithCaller;
   if (!is_owner) {

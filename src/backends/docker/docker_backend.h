@@ -16,6 +16,7 @@
 #include "backends/docker/init_volume.h"
 #include "backends/docker/stream_bridges.h"
 #include "core/backend.h"
+#include "wire/init_client.h"
 
 namespace nutshell::docker {
 
@@ -78,6 +79,8 @@ class DockerBackend : public Backend {
   bool ends_by_itself(const std::string& id);
   Result<> await_removal(const std::string& id);
   Result<> ask(const std::string& id, const char* action);
+  Result<wire::InitClient> init_of(const std::string& id);
+  Result<bool> freeze(const std::string& id);
   Result<> tell_time_left(const std::string& id, std::chrono::milliseconds left);
   Result<std::chrono::milliseconds> time_left(const std::string& id);
   void drop_ended_streams();

@@ -64,9 +64,10 @@ Result<std::vector<SandboxStatus>> DockerBackend::list() {
     SandboxStatus status;
     status.id = one.remembered.id;
     status.spec = std::move(one.remembered.spec);
-    status.state = one.state == "paused" ? SandboxState::Paused : SandboxState::Running;
-    status.age = std::max(now - one.made_at, 0ms);
     const auto clock = kept_clock(status.id);
+    const bool is_paused = one.state == "paused" || (clock && clock->is_halted);
+    status.state = is_paused ? SandboxState::Paused : SandboxState::Running;
+    status.age = std::max(now - one.made_at, 0ms);
     status.time_left = clock ? clock->left_at(now) : std::max(one.remembered.expires_at - now, 0ms);
     status.protections = protections_for(*TRY(facts()), status.spec);
     status.why_copied = is_volume(status.spec.workspace) ? "" : "a container may not stack layers";

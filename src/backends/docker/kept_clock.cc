@@ -26,7 +26,8 @@ constexpr auto kPatience = 60s;
 struct Kept {
   std::uint64_t over_ms = 0;
   std::uint64_t left_ms = 0;  // one more than it is; zero: it runs
-  void fields(auto& visit) { visit(over_ms, left_ms); }
+  std::uint8_t is_halted = 0;
+  void fields(auto& visit) { visit(over_ms, left_ms, is_halted); }
 };
 
 Result<std::filesystem::path> file_of(const std::string& id) {
@@ -57,7 +58,8 @@ std::chrono::milliseconds KeptClock::left_at(std::chrono::milliseconds now) cons
 }
 
 Result<> keep_clock(const std::string& id, const KeptClock& clock) {
-  const Kept kept{count_of(clock.over_at), clock.is_still() ? count_of(clock.left) + 1 : 0};
+  const Kept kept{count_of(clock.over_at), clock.is_still() ? count_of(clock.left) + 1 : 0,
+                  static_cast<std::uint8_t>(clock.is_halted ? 1 : 0)};
   return write_file(TRY(file_of(id)), wire::encode(kept), 0600);
 }
 
@@ -67,6 +69,7 @@ Result<KeptClock> kept_clock(const std::string& id) {
   KeptClock clock;
   clock.over_at = std::chrono::milliseconds(static_cast<std::int64_t>(kept.over_ms));
   clock.left = std::chrono::milliseconds(static_cast<std::int64_t>(kept.left_ms) - 1);
+  clock.is_halted = kept.is_halted != 0;
   return clock;
 }
 

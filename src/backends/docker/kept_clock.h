@@ -13,6 +13,7 @@ namespace nutshell::docker {
 struct KeptClock {
   std::chrono::milliseconds over_at{0};  // since 1970; nobody may need it any more after that
   std::chrono::milliseconds left{-1};    // while it is paused: of its ttl; else negative
+  bool is_halted = false;                // paused by init, because its engine has no freezer
 
   [[nodiscard]] bool is_still() const { return left.count() >= 0; }
   [[nodiscard]] std::chrono::milliseconds left_at(std::chrono::milliseconds now) const;

@@ -37,6 +37,9 @@ TEST_F(KeptClockTest, RunsOrStandsStill) {
   EXPECT_EQ(kept_clock("a")->left_at(now + 9s), 0s);
   ASSERT_TRUE(keep_clock("a", {now + 24h, 7s}));
   EXPECT_EQ(kept_clock("a")->left_at(now + 9s), 7s);
+  EXPECT_FALSE(kept_clock("a")->is_halted);
+  ASSERT_TRUE(keep_clock("a", {now + 24h, 7s, true}));
+  EXPECT_TRUE(kept_clock("a")->is_halted && kept_clock("a")->is_still());
   forget_clock("a");
   EXPECT_FALSE(kept_clock("a"));
 }
