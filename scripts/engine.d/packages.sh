@@ -1,0 +1,101 @@
+# shellcheck shell=bash
+# shellcheck disable=SC2154  # which engine, and where it is: scripts/engine says it
+# What engines are made of: this Debian's packages, a newer one's, gVisor's program.
+
+packages_of() {
+  case $1 in
+    docker | docker-new) echo docker.io iptables busybox-static openssl ;;
+    registry) echo docker-registry ;;
+    rootless) echo podman crun runc conmon catatonit busybox-static uidmap slirp4netns ;;
+    podman) echo podman crun runc conmon catatonit busybox-static ;;
+    runsc) echo docker.io iptables busybox-static ;;
+  esac
+}
+
+apt() {
+  DEBIAN_FRONTEND=noninteractive apt-get -q -y -o DPkg::Lock::Timeout=300 "$@" \
+    </dev/null >>"$here/install.log" 2>&1
+}
+
+install_engine() {
+  local package missing=()
+  for package in $(packages_of "$1"); do
+    dpkg-query -W -f '${db:Status-Abbrev}' "$package" 2>/dev/null | grep -q '^.i' ||
+      missing+=("$package")
+  done
+  if ((${#missing[@]} == 0)); then return 0; fi
+  command -v apt-get >/dev/null || cannot "no apt-get to install ${missing[*]}"
+  say "installing ${missing[*]}"
+  # A service of the package's own is not wanted, and must not be started.
+  apt install --no-install-recommends "${missing[@]}" ||
+    { apt update && apt install --no-install-recommends "${missing[@]}"; } ||
+    cannot "installing ${missing[*]} failed; see $here/install.log"
+}
+
+# The dockerd, containerd and shim of a newer Debian run with this one's libraries; the package lists
+# are of our own, and nothing is installed.
+fetch_newer() {
+  local sources=$here/apt/sources.list where package
+  if [[ -e $here/newer/done ]]; then return 0; fi
+  where=$(grep -rhoE 'https?://[^ ]+/debian/?( |$)' /etc/apt/sources.list /etc/apt/sources.list.d \
+    2>/dev/null | grep -v security | head -n 1) || true
+  [[ -n $where ]] || cannot "no address of a Debian archive is configured"
+  mkdir -p "$here/apt/lists/partial" "$here/newer/debs"
+  echo "deb [signed-by=/usr/share/keyrings/debian-archive-keyring.gpg] ${where%% *} sid main" >"$sources"
+  local options=(-o "Dir::Etc::SourceList=$sources" -o Dir::Etc::SourceParts=-
+    -o "Dir::State::Lists=$here/apt/lists" -o Acquire::Check-Valid-Until=false
+    -o Acquire::Languages=none -o APT::Sandbox::User=root)
+  apt "${options[@]}" update || cannot "no list of newer packages; see $here/install.log"
+  (cd "$here/newer/debs" && apt "${options[@]}" download docker.io containerd) ||
+    cannot "no newer packages; see $here/install.log"
+  for package in "$here"/newer/debs/*.deb; do
+    dpkg-deb -x "$package" "$here/newer"
+  done
+  touch "$here/newer/done"
+}
+
+# The day that a release of gVisor names itself by; 0: there is none.
+runsc_day() {
+  { "$1" --version 2>/dev/null || true; } | { grep -oE '[0-9]{8}' || echo 0; } | head -n 1
+}
+
+# Only the newer ones know the calls that this Debian's programs make: where the installed one is
+# too old, that of Debian's backports is unpacked beside our own things and nothing is installed.
+find_runsc() {
+  local day=20230801 candidate
+  for candidate in "${NUTSHELL_RUNSC:-}" "$(command -v runsc || true)" "$place/gvisor/usr/bin/runsc"; do
+    if [[ -n $candidate ]] && (($(runsc_day "$candidate") >= day)); then
+      echo "$candidate"
+      return 0
+    fi
+  done
+  fetch_runsc
+  candidate=$place/gvisor/usr/bin/runsc
+  (($(runsc_day "$candidate") >= day)) || cannot "no gVisor of $day or newer is to be had"
+  echo "$candidate"
+}
+
+# With lists and sources of its own: the machine's stay as they are.
+fetch_runsc() {
+  local work=$place/gvisor.apt mirror codename
+  command -v apt-get >/dev/null || cannot "no apt-get to get gVisor with"
+  mkdir -p "$place" 2>/dev/null || true
+  [[ -w $place ]] || cannot "$place is not to be written to"
+  mirror=$({ cat /etc/apt/sources.list /etc/apt/sources.list.d/*.{sources,list} 2>/dev/null || true; } |
+    grep -v '^#' | grep -oE 'https?://[^ ]+/debian/?( |$)' | head -n 1 | tr -d ' ')
+  # shellcheck disable=SC1091
+  codename=$(. /etc/os-release && echo "${VERSION_CODENAME:-bookworm}")
+  [[ -n $mirror ]] || cannot "no Debian mirror among apt's sources"
+  rm -rf "$work"
+  mkdir -p "$work"/{parts,lists/partial,archives/partial}
+  echo "deb [signed-by=/usr/share/keyrings/debian-archive-keyring.gpg] $mirror $codename-backports main" \
+    >"$work/sources.list"
+  local options=(-q -o "Dir::Etc::sourcelist=$work/sources.list" -o "Dir::Etc::sourceparts=$work/parts"
+    -o "Dir::State::lists=$work/lists" -o "Dir::Cache::archives=$work/archives"
+    -o Acquire::Check-Valid-Until=false -o APT::Sandbox::User=root)
+  say "fetching gVisor"
+  (cd "$work" && apt-get "${options[@]}" update && apt-get "${options[@]}" download runsc) \
+    </dev/null >"$work/log" 2>&1 || cannot "fetching gVisor failed; see $work/log"
+  dpkg-deb -x "$work"/runsc_*.deb "$place/gvisor"
+  rm -rf "$work"
+}
