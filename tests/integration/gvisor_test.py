@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""Sandboxes in gVisor without a container engine, as root and as a plain user: the contract, what is
-seen from inside and on the host, and what is left when somebody is killed at any moment.
+"""Sandboxes in gVisor without a container engine, as root and as a plain user: the contract, and what
+is seen from inside and on the host.
 
 scripts/engine gets gVisor's program where the machine has none; without it all is skipped.
 """
@@ -11,59 +11,17 @@ import shutil
 import signal
 import subprocess
 import sys
-import time
 from pathlib import Path
 
 from engines import IMAGE, engine
-from gvisor_program import find_runsc
+from gvisor_fixture import (FLAGS, IS_ROOT, cases_of, cgroups, expect_nothing_left, ours, shell)
+from image_fixture import BASE, import_image, store
 from support import (REPOSITORY, Skip, Suite, call, call_json, create, destroy, expect,
-                     expect_equal, expect_outcome, expect_refusal, expect_running, is_listed,
-                     processes, repetitions, runtime_directory, sandbox, scratch, start, wait_until)
+                     expect_equal, expect_outcome, expect_refusal, processes, repetitions, sandbox,
+                     scratch, wait_until)
 
 suite = Suite()
-FLAGS = ("--backend", "gvisor")
-IS_ROOT = os.geteuid() == 0
-
-
-def case(function):
-    def checked():
-        find_runsc()
-        function()
-    checked.__name__ = function.__name__
-    suite.case(checked)
-    return function
-
-
-def shell(script, *more):
-    return call_json("run", *FLAGS, *more, "--", "sh", "-c", script)
-
-
-def bundles():
-    place = runtime_directory() / "gvisor"
-    return sorted(entry.name for entry in place.iterdir()) if place.is_dir() else []
-
-
-def ours(made=""):
-    """Processes of gVisor that belong to this suite, of one sandbox or of all."""
-    word = os.fsencode(f"--bundle={runtime_directory() / 'gvisor' / made}")
-    return [pid for pid, words in processes() if any(one.startswith(word) for one in words)]
-
-
-def cgroups(made):
-    return list(Path("/sys/fs/cgroup").glob(f"*/nutshell-gvisor/{made}")) + list(
-        Path("/sys/fs/cgroup").glob(f"nutshell-gvisor/{made}"))
-
-
-def leftovers():
-    state = runtime_directory() / "gvisor-state"
-    files = sorted(entry.name for entry in state.iterdir()) if state.is_dir() else []
-    return bundles() + files + ours()
-
-
-def expect_nothing_left(*ids):
-    expect(wait_until(lambda: not leftovers(), 20), f"left: {leftovers()}")
-    for made in ids:
-        expect(not cgroups(made), f"left: {cgroups(made)}")
+case = cases_of(suite)
 
 
 # The contract -----------------------------------------------------------------------------------
@@ -203,6 +161,40 @@ def image_is_used_and_never_written_to():
         expect_equal(sorted(str(path) for path in root.rglob("*")), before, "what the image holds")
 
 
+@case
+def image_in_use_is_not_removed():
+    with store() as place:
+        (place / "tiny.tar").write_bytes(BASE)
+        import_image(place / "tiny.tar", "--name", "tiny")
+        with sandbox(*FLAGS, "--image", "tiny") as made:
+            expect_refusal(call("image", "remove", "tiny"), "in use")
+            expect_equal(call("gc").status, 0, "gc")
+            expect_equal(call("exec", made, "--", "cat", "/etc/who").stdout, b"base\n", "kept")
+        with sandbox(*FLAGS, "--image", "tiny") as made:
+            for pid in ours(made):  # whoever is killed uses it no more
+                os.kill(pid, signal.SIGKILL)
+            expect(wait_until(lambda: call("image", "remove", "tiny").status == 0, 20),
+                   "it is never removed")
+
+
+@case
+def stats_are_gvisors_own():
+    with sandbox(*FLAGS) as made:
+        call("exec", made, "--", "sh", "-c",
+             "sleep 600 & head -c 20000000 /dev/zero > file; i=0;"
+             "while [ $i -lt 100000 ]; do i=$((i+1)); done")
+        for state in ("running", "paused"):
+            ended = call("stats", made, "--json")
+            expect_equal(ended.status, 0, f"stats {ended!r}")
+            found = json.loads(ended.stdout)
+            expect(found["memory_bytes"] >= 20_000_000, f"{state}: {found}")
+            expect(found["processes"] >= 2, f"{state}: {found}")
+            expect(found["cpu_ms"] is None or found["cpu_ms"] > 10, f"{state}: {found}")
+            if state == "running":
+                expect_equal(call("pause", made).status, 0, "pause")
+    expect_refusal(call("stats", made), "no sandbox")
+
+
 # Protections ------------------------------------------------------------------------------------
 
 @case
@@ -290,106 +282,6 @@ def secrets_are_on_no_command_line():
                "a process list shows the environment")
         text = call("exec", made, "--", "sh", "-c", "echo $TOKEN").stdout
         expect_equal(text, b"hunter2-nutshell\n", "the variable")
-
-
-# Ends -------------------------------------------------------------------------------------------
-
-@case
-def paused_stands_still_and_goes_on():
-    with sandbox(*FLAGS) as made:
-        expect_equal(call("pause", made).status, 0, "pause")
-        expect_refusal(call("exec", made, "--", "true"), "pause")
-        expect(b"paused" in call("list").stdout, "list does not tell")
-        expect_equal(call("resume", made).status, 0, "resume")
-        expect_equal(call("exec", made, "--", "echo", "on").stdout, b"on\n", "after it")
-
-
-@case
-def ttl_ends_it_without_anybody():
-    made = create(*FLAGS, "--ttl", "2s")
-    expect(ours(made), "it does not run")
-    expect(wait_until(lambda: not ours(made), 20), f"left: {ours(made)}")
-    expect(not is_listed(made), "it is still listed")
-    expect_equal(call("gc").status, 0, "gc")
-    expect_nothing_left(made)
-
-
-@case
-def dead_caller_leaves_nothing():
-    process = start("run", *FLAGS, "--", "sh", "-c", "echo begun; sleep 600")
-    process.stdout.readline()
-    made = bundles()
-    process.send_signal(signal.SIGKILL)
-    process.wait()
-    expect(wait_until(lambda: not ours(), 20), f"left: {ours()}")
-    call("gc")
-    expect_nothing_left(*made)
-
-
-@case
-def killed_at_any_moment_of_the_start_leaves_nothing():
-    for i in range(repetitions(6, 12, 60)):
-        process = start("create", *FLAGS)
-        time.sleep(0.03 * (i % 12))
-        process.send_signal(signal.SIGKILL)
-        process.communicate()
-    made = bundles()
-    for one in call("list", "-q").stdout.decode().split():
-        destroy(one)
-    # A program of gVisor's that was being started may be about to start more.
-    def is_clean():
-        call("gc")
-        return not leftovers()
-    expect(wait_until(is_clean, 30), f"left: {leftovers()}")
-    expect_nothing_left(*made)
-
-
-@case
-def killed_under_us_is_lost_and_cleaned_up():
-    made = create(*FLAGS)
-    process = start("exec", made, "--json", "--", "sleep", "600")
-    expect_running(made, "sleep 600")
-    for pid in ours(made):
-        os.kill(pid, signal.SIGKILL)
-    output, _ = process.communicate(timeout=30)
-    expect(json.loads(output)["outcome"] in ("lost", "out_of_memory"), f"{output[:200]}")
-    expect(wait_until(lambda: not is_listed(made), 20), "it is still listed")
-    expect_equal(call("exec", made, "--", "true").status, 125, "exec in what is gone")
-    call("gc")
-    expect_nothing_left(made)
-
-
-@case
-def gc_takes_only_what_is_ours():
-    """A sandbox that somebody else started with the same program, of the same user."""
-    runsc = find_runsc()
-    with scratch() as directory:
-        (directory / "rootfs/usr").mkdir(parents=True)
-        config = {"ociVersion": "1.0.2", "root": {"path": "rootfs", "readonly": True},
-                  "process": {"args": ["/usr/bin/sleep", "60"], "cwd": "/", "env": [],
-                              "user": {"uid": 0, "gid": 0}},
-                  "mounts": [{"destination": "/usr", "type": "bind", "source": "/usr",
-                              "options": ["rbind", "ro"]},
-                             {"destination": "/lib64", "type": "bind", "source": "/lib64",
-                              "options": ["rbind", "ro"]},
-                             {"destination": "/lib", "type": "bind", "source": "/lib",
-                              "options": ["rbind", "ro"]}],
-                  "linux": {"namespaces": [{"type": kind} for kind in ("pid", "mount", "network")]}}
-        (directory / "config.json").write_text(json.dumps(config))
-        flags = [f"--root={directory}/state", "--network=none", "--ignore-cgroups"]
-        flags += [] if IS_ROOT else ["--rootless"]
-        nothing = {"stdin": subprocess.DEVNULL, "stdout": subprocess.DEVNULL,
-                   "stderr": subprocess.DEVNULL}
-        done = subprocess.run([runsc, *flags, "run", f"--bundle={directory}", "--detach", "foreign"],
-                              timeout=60, **nothing)
-        expect_equal(done.returncode, 0, "somebody else's sandbox")
-        try:
-            shell("true")
-            expect_equal(call("gc").status, 0, "gc")
-            word = os.fsencode(f"--bundle={directory}")
-            expect(any(word in words for _, words in processes()), "gc ended it")
-        finally:
-            subprocess.run([runsc, *flags, "delete", "--force", "foreign"], timeout=60, **nothing)
 
 
 @case
