@@ -330,7 +330,11 @@ bool DockerBackend::ends_by_itself(const std::string& id) {
   if (ending_by_themselves_.erase(id) == 0 || engine_->is_podman()) return false;
   const auto waited = engine_->call(
       {.method = "POST", .path = path_of(id, "/wait?condition=removed"), .time = kEndTime});
-  return waited || waited.error().code == ErrorCode::NotFound;
+  if (!waited) return waited.error().code == ErrorCode::NotFound;
+  // It also answers, with the reason, when it cannot remove it.
+  const auto told = parse_json(waited->body);
+  const Json* error = told ? member(*told, "Error") : nullptr;
+  return error == nullptr || error->is_null();
 }
 
 Result<> DockerBackend::await_removal(const std::string& id) {
