@@ -63,9 +63,9 @@ Protection pids_protection(const HostFacts& facts) {
 Protection disk_protection(const Limits& limits) {
   const ScratchSizes sizes = scratch_sizes(limits);
   return {"disk", Strength::Hard,
-          fmt::format("sizes of two tmpfs: /workspace {} MiB, /tmp {} MiB; kept states have one "
-                      "more of the whole size",
-                      sizes.workspace >> 20U, sizes.temporary >> 20U),
+          fmt::format("sizes of two tmpfs in gVisor's memory: /workspace {} MiB, /tmp {} MiB; kept "
+                      "states have one more of {} MiB",
+                      sizes.workspace >> 20U, sizes.temporary >> 20U, sizes.kept >> 20U),
           ""};
 }
 
@@ -86,9 +86,12 @@ HostFacts read_host_facts() {
   return facts;
 }
 
+// They lie in gVisor's memory: one that could hold all of that would leave no command room to clean
+// up, and init would end every one that tries.
 ScratchSizes scratch_sizes(const Limits& limits) {
-  const std::uint64_t temporary = limits.disk_bytes / 4 / kPage * kPage;
-  return {limits.disk_bytes - temporary, temporary};
+  const std::uint64_t whole = std::min(limits.disk_bytes, limits.memory_bytes) / kPage * kPage;
+  const std::uint64_t temporary = whole / 4 / kPage * kPage;
+  return {whole - temporary, temporary, whole};
 }
 
 std::uint32_t whole_cores(const Limits& limits) {

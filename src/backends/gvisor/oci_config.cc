@@ -69,7 +69,7 @@ Json mounts_of(const BundlePlan& plan) {
   mounts.push_back(scratch("/workspace", sizes.workspace, owned));
   mounts.push_back(scratch("/tmp", sizes.temporary, {"mode=1777"}));
   mounts.push_back(
-      scratch(kStoreDirectory, limits.disk_bytes, {"noexec", "uid=1000", "gid=1000", "mode=0700"}));
+      scratch(kStoreDirectory, sizes.kept, {"noexec", "uid=1000", "gid=1000", "mode=0700"}));
   mounts.push_back(host_mount(plan.init_program, kInitProgram, ReadOnly));
   if (!plan.spec.workspace.empty())
     mounts.push_back(host_mount(plan.spec.workspace, kBaseDirectory, ReadOnly));

@@ -95,6 +95,10 @@ TEST(OciConfig, ScratchSizesTogetherAreTheDisk) {
   const Json made = config(small);
   EXPECT_TRUE(has_option(*mount_at(made, "/workspace"), "size=31457280"));
   EXPECT_TRUE(has_option(*mount_at(made, "/tmp"), "size=10485760"));
+  small.spec.limits.memory_bytes = 32U << 20U;  // the files are in it
+  const Json less = config(small);
+  EXPECT_TRUE(has_option(*mount_at(less, "/workspace"), "size=25165824"));
+  EXPECT_TRUE(has_option(*mount_at(less, "/tmp"), "size=8388608"));
 }
 
 TEST(HostFacts, WithoutACgroupWhatIsWatchedIsCalledSo) {
