@@ -188,23 +188,29 @@ def full_disk_is_an_error_and_no_more():
 
 
 @suite.case
-def gc_takes_what_filled_a_volume_and_was_forgotten():
+def what_filled_a_volume_and_was_forgotten_goes_with_the_next_filling():
     if not repetitions(0, 0, 1):
         raise Skip("it has to be a minute old")
     where = engine()
     for name in ("nutshell-fill-forgotten", "somebody-elses-fill"):
         where.ask("POST", f"/containers/create?name={name}",
-                  {"Image": IMAGE, "Cmd": ["true"], "Labels": {"nutshell.init": "x"}})
+                  {"Image": IMAGE, "Cmd": ["true"], "Labels": {"nutshell.fill": "x"}})
     try:
         expect_equal(call("gc").status, 0, "gc")
         expect("nutshell-fill-forgotten" in where.containers(), "it took one that is at work")
         time.sleep(62)
-        expect_equal(call("gc").status, 0, "gc")
+        expect(b"nutshell-fill-forgotten" in call("gc", "--dry-run").stdout, "gc would not take it")
+        ended = call("run", *flags(where, "--workspace", "volume:forgotten", "--unsafe-without",
+                                   "disk"), "--", "true")
+        expect_equal(ended.status, 0, f"a volume is filled: {ended!r}")
         expect("nutshell-fill-forgotten" not in where.containers(), "it is still there")
         expect("somebody-elses-fill" in where.containers(), "it took what is not ours")
     finally:
         for name in ("nutshell-fill-forgotten", "somebody-elses-fill"):
             where.ask("DELETE", f"/containers/{name}?force=1")
+        for one in where.ask("GET", "/volumes")[1]["Volumes"] or []:
+            if (one["Labels"] or {}).get("nutshell.workspace") == "forgotten":
+                where.ask("DELETE", f"/volumes/{one['Name']}?force=1")
 
 
 @suite.case
