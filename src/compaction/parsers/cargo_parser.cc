@@ -253,7 +253,6 @@ void CargoScan::take_other() {
 
 std::optional<Facts> CargoScan::parse() {
   constexpr std::size_t kMostProgramLines = 100;
-  if (!input_.command.has("test")) ledger_.keep_few_aside();
   while (!cursor_.done()) {
     if (is_cargo_line(cursor_.line())) ledger_.recognise();
     if (take_hint() || take_test_line() || take_test_output() || take_failure_list() ||

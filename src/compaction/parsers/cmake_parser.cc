@@ -21,7 +21,6 @@ bool recognises(const ParserInput& input) {
 
 std::optional<Facts> parse(const ParserInput& input) {
   Ledger ledger;
-  ledger.keep_few_aside();
   for (LineCursor cursor(input.lines); !cursor.done();) {
     const auto line = cursor.line();
     if (is_cmake_line(line) || line.starts_with("-- ")) ledger.recognise();

@@ -152,7 +152,6 @@ bool EslintScan::take_sum() {
 }
 
 std::optional<Facts> EslintScan::parse() {
-  ledger_.keep_few_aside();
   while (!cursor_.done()) {
     if (is_file_heading(cursor_.line(), cursor_.peek(1))) {
       file_ = cursor_.line();

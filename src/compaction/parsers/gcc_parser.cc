@@ -40,7 +40,6 @@ bool recognises(const ParserInput& input) {
 
 std::optional<Facts> parse(const ParserInput& input) {
   Ledger ledger;
-  ledger.keep_few_aside();
   for (LineCursor cursor(input.lines); !cursor.done();) {
     if (take_clang_sum(cursor, ledger)) continue;
     if (cursor.line() == "compilation terminated.") {

@@ -1,5 +1,7 @@
 #include "compaction/parsers/go_parser.h"
 
+#include <fmt/format.h>
+
 #include <string>
 #include <unordered_map>
 #include <vector>
@@ -331,7 +333,7 @@ std::optional<Facts> GoScan::parse() {
   for (auto& [name, lines] : printed_) {
     if (!has_failed(input_.ending)) break;
     for (auto& line : condensed(lines, ledger_))
-      ledger_.keep(name + ": " + line);
+      ledger_.keep(fmt::format("{}: {}", name, line));
   }
   tidy_failures();
   if (!ledger_.facts().diagnostics.empty()) ledger_.recognise();

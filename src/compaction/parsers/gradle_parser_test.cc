@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
+
 #include "compaction/parsers/given_output.h"
 
 namespace nutshell::compaction {
@@ -60,6 +62,24 @@ BUILD FAILED in 1s
   EXPECT_EQ(placed_messages(*facts),
             (std::vector<std::string>{"/src/A.java:1 cannot find symbol",
                                       "/src/B.kt:3:5 Unresolved reference: y"}));
+}
+
+TEST(GradleParser, FailedTaskSaysWhyInItsOwnWords) {
+  const GivenOutput given("gradle gen", 1, R"(> Task :gen FAILED
+value 17 is too large
+
+FAILURE: Build failed with an exception.
+
+* What went wrong:
+Execution failed for task ':gen'.
+> Process 'command 'sh'' finished with non-zero exit value 3
+
+BUILD FAILED in 1s
+)");
+  const auto facts = given.parsed_by(gradle_parser());
+  ASSERT_TRUE(facts);
+  EXPECT_NE(std::find(facts->kept.begin(), facts->kept.end(), "value 17 is too large"),
+            facts->kept.end());
 }
 
 }  // namespace

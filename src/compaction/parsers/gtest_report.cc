@@ -73,6 +73,7 @@ void GtestReport::take_bracket(std::string_view mark, std::string_view text) {
     ledger_.omit("progress lines");
   } else if (mark == "[  FAILED  ]" && text.ends_with("listed below:")) {
     is_list_ = true;
+    ledger_.account(text);
     const auto count = take_number(text).value_or(0);
     ledger_.add_total("failed", count);
     ledger_.expect_failures(count);

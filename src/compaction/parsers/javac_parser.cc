@@ -30,7 +30,6 @@ bool take_sum(LineCursor& cursor, Ledger& ledger) {
 
 std::optional<Facts> parse(const ParserInput& input) {
   Ledger ledger;
-  ledger.keep_few_aside();
   for (LineCursor cursor(input.lines); !cursor.done();) {
     if (take_javac_diagnostic(cursor, ledger)) {
       ledger.recognise();

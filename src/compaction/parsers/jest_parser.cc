@@ -66,7 +66,7 @@ bool ends_block(std::string_view line) {
          line.starts_with("  console.");  // printed by a test, told before its suite
 }
 
-// What tests printed; only what looks wrong is kept.
+// What tests printed: what looks wrong is kept, and the rest if it is little.
 void JestScan::take_console(Lines lines) {
   for (LineCursor inner(lines); !inner.done();)
     take_unknown(inner, ledger_);
@@ -92,6 +92,7 @@ bool JestScan::take_block() {
     return true;
   }
   auto failure = make_failure(name);
+  ledger_.account(title);
   describe_js_error(lines, ledger_, failure);
   if (failure.where.file.empty()) failure.where.file = suite_;
   ledger_.add(std::move(failure));

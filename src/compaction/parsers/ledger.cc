@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "compaction/error_words.h"
 #include "compaction/parsers/text_scan.h"
 
 namespace nutshell::compaction {
@@ -50,8 +51,40 @@ void Ledger::omit_line(std::string_view what, std::string_view line) {
 }
 
 void Ledger::set_aside(std::string_view line) {
-  if (aside_lines_ < kFewAside) aside_.push_back(line);
+  const Aside aside{aside_seen_++, line};
+  if (aside_.size() < kFewAside) aside_.push_back(aside);
+  if (recent_.size() == kLastWords) recent_.pop_front();
+  recent_.push_back(aside);
   ++aside_lines_;
+}
+
+void Ledger::begin_step() {
+  recent_.clear();
+  step_diagnostics_ = facts_.diagnostics.size();
+  step_kept_ = facts_.kept.size();
+}
+
+bool Ledger::has_told_error() const {
+  const auto is_error = [](const Diagnostic& diagnostic) {
+    return diagnostic.severity == Severity::Error;
+  };
+  const auto first = facts_.diagnostics.begin() + static_cast<std::ptrdiff_t>(step_diagnostics_);
+  return std::any_of(first, facts_.diagnostics.end(), is_error) ||
+         std::any_of(facts_.kept.begin() + static_cast<std::ptrdiff_t>(step_kept_),
+                     facts_.kept.end(), looks_like_error);
+}
+
+std::vector<std::string_view> Ledger::take_last_words() {
+  std::vector<std::string_view> words;
+  if (!has_told_error()) {
+    for (const Aside& aside : recent_)
+      words.push_back(aside.line);
+    const auto first = recent_.empty() ? aside_seen_ : recent_.front().number;
+    std::erase_if(aside_, [&](const Aside& aside) { return aside.number >= first; });
+    aside_lines_ -= words.size();
+  }
+  begin_step();
+  return words;
 }
 
 std::uint64_t Ledger::count_of(Severity severity) const {
@@ -79,10 +112,18 @@ std::optional<Facts> Ledger::settle(std::string_view tool, const ExecResult& end
       !facts_.failures.empty() || !facts_.kept.empty() || count_of(Severity::Error) > 0;
   if (has_failed(ending) && !says_why) return std::nullopt;
   facts_.tool = tool;
-  if (aside_lines_ > most_aside_)
+  // Nothing says what went wrong but that something did: the last words may.
+  if (has_failed(ending) && facts_.failures.empty() && count_of(Severity::Error) == 0) {
+    step_kept_ = facts_.kept.size();  // what was kept told no reason
+    for (const auto word : take_last_words())
+      keep(word);
+  }
+  if (aside_lines_ > kFewAside) {
     omit("other lines", aside_lines_);
-  else
-    facts_.kept.insert(facts_.kept.end(), aside_.begin(), aside_.end());
+  } else {
+    for (const Aside& aside : aside_)
+      keep(aside.line);
+  }
   return std::move(facts_);
 }
 

@@ -4,6 +4,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <deque>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -51,10 +52,15 @@ class Ledger {
   void omit_line(std::string_view what, std::string_view line);
   // A line whose words are not those of the fact that tells it.
   void account(std::string_view line) { facts_.accounted.push_back(line); }
-  // A line that says nothing known. A few of them are kept where the tool runs the user's own
-  // commands, whose words may be the answer; many are only counted.
+  // A line that says nothing known. A few of them are kept, as tools run the user's own programs,
+  // whose words may be the answer; many are only counted.
   void set_aside(std::string_view line);
-  void keep_few_aside() { most_aside_ = kFewAside; }
+
+  // What is said from here on may be the reason why a step of a build failed.
+  void begin_step();
+  // The last lines set aside since, when no error was told since: a step that failed says why in
+  // its own words. They are no longer counted as left out.
+  std::vector<std::string_view> take_last_words();
 
   // The tool's own structure was seen; without it there is nothing to settle.
   void recognise() { is_recognised_ = true; }
@@ -73,11 +79,22 @@ class Ledger {
 
  private:
   static constexpr std::size_t kFewAside = 12;
+  static constexpr std::size_t kLastWords = 20;
+
+  struct Aside {
+    std::uint64_t number;  // counted over all that were set aside
+    std::string_view line;
+  };
+
+  [[nodiscard]] bool has_told_error() const;
 
   Facts facts_;
-  std::vector<std::string_view> aside_;  // at most one more than would be kept
-  std::uint64_t aside_lines_ = 0;
-  std::size_t most_aside_ = 0;
+  std::vector<Aside> aside_;  // the first ones, as many as may be kept
+  std::deque<Aside> recent_;  // the last ones of the step
+  std::uint64_t aside_seen_ = 0;
+  std::uint64_t aside_lines_ = 0;     // of them, those that are told nowhere
+  std::size_t step_diagnostics_ = 0;  // there were that many when the step began
+  std::size_t step_kept_ = 0;
   std::unordered_set<std::string> seen_diagnostics_;
   std::uint64_t expected_failures_ = 0;
   bool is_recognised_ = false;

@@ -43,10 +43,15 @@ bool take_make_message(LineCursor& cursor, Ledger& ledger, std::uint64_t& failed
     const bool is_echo = (is_failure && level < failed_level && goes_on) ||
                          message->starts_with("*** Waiting for unfinished jobs") ||
                          message->ends_with("not remade because of errors.");
+    if (is_failure && !is_echo) {
+      for (const auto word : ledger.take_last_words())
+        ledger.keep(word);
+    }
     if (is_echo)
       ledger.omit_line("make errors passed up", line);
     else
       ledger.keep(line);
+    if (is_failure) ledger.begin_step();
     if (is_failure) failed_level = level;
     cursor.advance();
     return true;
@@ -61,7 +66,6 @@ bool take_make_message(LineCursor& cursor, Ledger& ledger, std::uint64_t& failed
 
 std::optional<Facts> parse(const ParserInput& input) {
   Ledger ledger;
-  ledger.keep_few_aside();
   std::uint64_t steps = 0;
   std::uint64_t failed_level = 0;
   for (LineCursor cursor(input.lines); !cursor.done();) {

@@ -65,5 +65,29 @@ TEST(MakeParser, CountsManyPlainLinesAndKeepsAFew) {
   EXPECT_EQ(few->kept, (std::vector<std::string>{"version 1.2"}));
 }
 
+TEST(MakeParser, FailedRecipeSaysWhyInItsOwnWords) {
+  std::string output = "cc -c a.c -o a.o\npython gen.py\n";
+  for (int row = 0; row < 40; ++row)
+    output += "row " + std::to_string(row) + " read\n";
+  output += "value 17 is too large\nmake: *** [Makefile:3: b.h] Error 1\n";
+  const GivenOutput given("make", 2, output);
+  const auto facts = given.parsed_by(make_parser());
+  ASSERT_TRUE(facts);
+  ASSERT_GE(facts->kept.size(), 2U);
+  EXPECT_EQ(facts->kept[facts->kept.size() - 2], "value 17 is too large");
+  EXPECT_EQ(facts->kept.back(), "make: *** [Makefile:3: b.h] Error 1");
+}
+
+TEST(MakeParser, ErrorOfACompilerIsReasonEnough) {
+  std::string output;
+  for (int row = 0; row < 40; ++row)
+    output += "row " + std::to_string(row) + " read\n";
+  output += "a.c:3:1: error: no\nmake: *** [Makefile:3: a.o] Error 1\n";
+  const GivenOutput given("make", 2, output);
+  const auto facts = given.parsed_by(make_parser());
+  ASSERT_TRUE(facts);
+  EXPECT_EQ(facts->kept.size(), 1U);
+}
+
 }  // namespace
 }  // namespace nutshell::compaction

@@ -22,6 +22,14 @@ bool recognises(const ParserInput& input) {
   return is_called || has_line(input.lines, is_ninja_line);
 }
 
+// What the failed command printed stands right below it, as ninja gathers it.
+void take_words_of_step(LineCursor& cursor, Ledger& ledger) {
+  while (!cursor.done() && !is_ninja_line(cursor.line()) && !cursor.line().starts_with("FAILED: "))
+    take_unknown(cursor, ledger);
+  for (const auto word : ledger.take_last_words())
+    ledger.facts().failures.back().detail.emplace_back(word);
+}
+
 // "FAILED: [code=1] target", and below it the command that failed.
 bool take_failed_step(LineCursor& cursor, Ledger& ledger) {
   auto text = cursor.line();
@@ -36,12 +44,13 @@ bool take_failed_step(LineCursor& cursor, Ledger& ledger) {
     failure.detail.emplace_back(command);
   if (!command.empty() && !build_step(command)) cursor.advance();
   ledger.add(std::move(failure));
+  ledger.begin_step();
+  take_words_of_step(cursor, ledger);
   return true;
 }
 
 std::optional<Facts> parse(const ParserInput& input) {
   Ledger ledger;
-  ledger.keep_few_aside();
   std::uint64_t steps = 0;
   for (LineCursor cursor(input.lines); !cursor.done();) {
     const auto line = cursor.line();

@@ -52,5 +52,19 @@ TEST(NinjaParser, SaysThatThereWasNothingToDo) {
   EXPECT_EQ(facts->kept, (std::vector<std::string>{"ninja: no work to do."}));
 }
 
+TEST(NinjaParser, FailedStepSaysWhyInItsOwnWords) {
+  std::string output = "[1/3] Generating a.h\nFAILED: a.h \ncd /p && python gen.py a.h\n";
+  for (int row = 0; row < 40; ++row)
+    output += "row " + std::to_string(row) + " read\n";
+  output += "value 17 is too large\n[2/3] Generating b.h\nchatter\n";
+  output += "ninja: build stopped: subcommand failed.\n";
+  const GivenOutput given("ninja", 1, output);
+  const auto facts = given.parsed_by(ninja_parser());
+  ASSERT_TRUE(facts);
+  ASSERT_EQ(facts->failures.size(), 1U);
+  EXPECT_EQ(facts->failures[0].detail.back(), "value 17 is too large");
+  EXPECT_LE(facts->failures[0].detail.size(), 21U);
+}
+
 }  // namespace
 }  // namespace nutshell::compaction

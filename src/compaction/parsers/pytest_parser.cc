@@ -146,6 +146,11 @@ void PytestScan::take_progress() {
     take_unknown(cursor_, ledger_);
     return;
   }
+  if (contains(line, "] node down: ")) {  // a worker of xdist, with the test it ran
+    ledger_.keep(line);
+    cursor_.advance();
+    return;
+  }
   failures_.note_progress(line);
   ledger_.omit(is_percent || has_id || is_dots ? "progress lines" : "session lines");
   cursor_.advance();

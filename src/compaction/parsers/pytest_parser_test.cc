@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
+
 #include "compaction/parsers/given_output.h"
 
 namespace nutshell::compaction {
@@ -147,6 +149,24 @@ ERROR sub/test_syn.py
 TEST(PytestParser, RefusesWhenFailuresWereCutOff) {
   const GivenOutput given("pytest | tail -1", 1, "======= 3 failed, 1 passed in 0.17s =======\n");
   EXPECT_FALSE(given.parsed_by(pytest_parser()));
+}
+
+TEST(PytestParser, WorkerThatWentDownIsTold) {
+  const GivenOutput given(
+      "pytest -n2", 1,
+      R"(============================= test session starts ==============================
+gw0 [2] / gw1 [2]
+[gw0] [ 50%] PASSED tests/test_a.py::test_ok
+[gw1] node down: Not properly terminated
+=========================== short test summary info ============================
+FAILED tests/test_a.py::test_q - worker 'gw1' crashed while running 'tests/test_a.py::test_q'
+========================= 1 failed, 1 passed in 0.05s ==========================
+)");
+  const auto facts = given.parsed_by(pytest_parser());
+  ASSERT_TRUE(facts);
+  EXPECT_NE(
+      std::find(facts->kept.begin(), facts->kept.end(), "[gw1] node down: Not properly terminated"),
+      facts->kept.end());
 }
 
 }  // namespace

@@ -117,7 +117,6 @@ bool take_sum(LineCursor& cursor, Ledger& ledger) {
 
 std::optional<Facts> parse(const ParserInput& input) {
   Ledger ledger;
-  ledger.keep_few_aside();
   for (LineCursor cursor(input.lines); !cursor.done();) {
     if (auto diagnostic = diagnostic_at(cursor.line())) {
       cursor.advance();
