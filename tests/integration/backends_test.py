@@ -41,8 +41,8 @@ CASES = {
     "exec_streams": ("", "bytes_are_exact"),
     "terminal": ("", "a_shell_in_a_terminal_has_job_control"),
 }
-# One kernel is enough for the short form of podman, whose engine is what differs.
-SHORT_OF_PODMAN = ("tools", "workspace_apply")
+# The short form of what shares its engine or its kernel with another.
+SHORT_OF = {"podman": ("tools",), "runsc": ("tools", "workspace_apply")}
 
 OWNERS = "only native translates owners: elsewhere it is uid 1000 who reads"
 MOUNTS = "a container's table of mounts names the directories of the host that it was given"
@@ -72,7 +72,9 @@ def flags_of(backend):
 
 def run_on(backend, name, cases):
     flags = flags_of(backend)  # first: it chooses the engine, in the environment
-    environment = {**os.environ, "NUTSHELL_TEST_FLAGS": flags,
+    # Every case, and few repetitions: those are about what is above the backends.
+    environment = {**os.environ, "NUTSHELL_LONG": "", "NUTSHELL_SHORT": "1",
+                   "NUTSHELL_TEST_FLAGS": flags,
                    "NUTSHELL_TEST_WITHOUT": json.dumps({**UNABLE["any"], **UNABLE[backend]})}
     done = subprocess.run([sys.executable, str(HERE / f"{name}_test.py"), *cases], env=environment,
                           text=True, capture_output=True, timeout=3000, check=False)
@@ -86,7 +88,7 @@ def run_on(backend, name, cases):
 def chosen(backend, name):
     """Cases; an empty list is all of them, None none."""
     short, more = (words.split() for words in CASES[name])
-    if backend == "podman" and name not in SHORT_OF_PODMAN:
+    if repetitions(1, 0, 0) and name not in SHORT_OF.get(backend, CASES):
         short = []
     return repetitions(short or None, short + more or None, [])
 
