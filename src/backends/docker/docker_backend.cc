@@ -5,6 +5,7 @@
 #include <unistd.h>
 
 #include <nlohmann/json.hpp>
+#include <thread>
 
 #include "backends/docker/direct_stream.h"
 #include "backends/docker/engine_json.h"
@@ -315,12 +316,7 @@ Result<> DockerBackend::stop(const std::string& id) {
     return Failure(there.error());
   }
   if (ends_by_itself(id)) return {};
-  auto removed =
-      engine_->call({.method = "DELETE", .path = path_of(id, "?force=1&v=1"), .time = kStartTime});
-  if (removed || removed.error().code == ErrorCode::NotFound) return {};
-  // One that is ending is removed by the engine itself at this moment, which then says no to us.
-  if (await_removal(id)) return {};
-  return Failure(std::move(removed).error());
+  return remove(id);
 }
 
 // Without its stream, init ends at once and the engine removes the container: to wait for that
@@ -337,13 +333,20 @@ bool DockerBackend::ends_by_itself(const std::string& id) {
   return error == nullptr || error->is_null();
 }
 
-Result<> DockerBackend::await_removal(const std::string& id) {
-  auto waited = engine_->call({.method = "POST", .path = path_of(id, "/wait?condition=removed")});
-  if (waited || waited.error().code == ErrorCode::NotFound) return {};
-  // The engine may have been a moment faster than the question, and then waits for what was.
-  const auto there = engine_->call({.path = path_of(id, "/json")});
-  if (!there && there.error().code == ErrorCode::NotFound) return {};
-  return Failure(std::move(waited).error());
+// One that is ending is removed by the engine itself at the same moment. Each of the two may find
+// the other at it and give up: then it is asked once more.
+Result<> DockerBackend::remove(const std::string& id) {
+  constexpr std::chrono::milliseconds kBetween{50};
+  const Deadline deadline = Deadline::in(kAnswerTime);
+  for (;;) {
+    auto removed = engine_->call(
+        {.method = "DELETE", .path = path_of(id, "?force=1&v=1"), .time = kStartTime});
+    if (removed || removed.error().code == ErrorCode::NotFound) return {};
+    const bool is_conflict = removed.error().code == ErrorCode::AlreadyExists ||
+                             removed.error().message.find("is not running") != std::string::npos;
+    if (!is_conflict || deadline.has_passed()) return Failure(std::move(removed).error());
+    std::this_thread::sleep_for(kBetween);
+  }
 }
 
 Result<> DockerBackend::ask(const std::string& id, const char* action) {

@@ -77,7 +77,7 @@ class DockerBackend : public Backend {
   Result<> try_sandbox();
   void sweep_containers(SweepMode mode, SweepReport& report);
   bool ends_by_itself(const std::string& id);
-  Result<> await_removal(const std::string& id);
+  Result<> remove(const std::string& id);
   Result<> ask(const std::string& id, const char* action);
   Result<wire::InitClient> init_of(const std::string& id);
   Result<bool> freeze(const std::string& id);
