@@ -37,7 +37,8 @@ def end_while_running(where, end):
     process = start("exec", made, "--json", "--", "sleep", "600")
     expect_running(made, "sleep 600")
     end(f"/containers/nutshell-{made}")
-    output, _ = process.communicate(timeout=60)
+    # Docker keeps streams of a gVisor sandbox open that was killed: it is its silence that tells.
+    output, _ = process.communicate(timeout=120)
     expect(json.loads(output)["outcome"] in ("lost", "out_of_memory"), f"{output[:200]}")
     expect_gone(where, made)
 
