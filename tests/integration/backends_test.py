@@ -47,10 +47,11 @@ SHORT_OF = {"podman": ("tools",), "runsc": ("tools", "workspace_apply")}
 OWNERS = "only native translates owners: elsewhere it is uid 1000 who reads"
 MOUNTS = "a container's table of mounts names the directories of the host that it was given"
 UNSEEN = "the host does not see the processes of gVisor's kernel"
-OF_GVISOR = {"a_server_outlives_its_exec_but_not_its_sandbox": UNSEEN,
-             "a_server_ends_at_its_execs_timeout": UNSEEN,
-             "a_timeout_kills_the_whole_tree": UNSEEN,
-             "a_fork_bomb_hurts_only_itself": UNSEEN}
+OF_GVISOR = dict.fromkeys((
+    "a_server_outlives_its_exec_but_not_its_sandbox", "a_server_ends_at_its_execs_timeout",
+    "a_timeout_kills_the_whole_tree", "a_fork_bomb_hurts_only_itself",
+    "a_reader_that_never_reads_delays_no_deadline", "an_interrupt_with_json_still_gives_one_answer",
+    "the_death_of_the_cli_is_the_commands"), UNSEEN)
 UNABLE = {
     "any": {"a_file_system_without_translation_is_copied": OWNERS,
             "such_a_copy_is_read_with_the_eyes_of_its_owner": OWNERS},
