@@ -113,8 +113,22 @@ def exchange(trial, fact, chosen):
     pair = [(one, two) for one, two in zip(own, other) if one != two]
     if len(pair) < 2 or pair[-1][0] in pair[-1][1] or pair[-1][1] in pair[-1][0]:
         return None  # they differ by their names alone, or cannot be told apart
+    if not all(match.is_telling(one) and is_of_one(trial.case.facts, one) for one in pair[-1]):
+        return None  # what is said of several, or may mean something else, stands in the right place too
+    if any(len(trial.lines_with(name)) != 1 for name in (own[0], other[0])) or shares_a_line(trial, own[0]):
+        return None  # where several stand on a line, its beginning belongs to all of them
     text = swap(trial.rendering.text, *pair[-1])
     return trial.notices(text, fact) if text != trial.rendering.text else None
+
+
+def shares_a_line(trial, name):
+    line = trial.plain[trial.lines_with(name)[0]]
+    names = [match.names_of(fact)[0] for fact in trial.case.facts if match.names_of(fact)]
+    return any(one != name and match.has_word(line, one) for one in names)
+
+
+def is_of_one(facts, string):
+    return sum(string in match.names_of(fact) for fact in facts) == 1
 
 
 def exchange_messages(trial, fact, chosen):
