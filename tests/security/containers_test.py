@@ -8,6 +8,7 @@ none of it a way out: what the machine looks like, and names and ports of the sa
 it is gVisor's kernel that is looked at, whose answers are sometimes other words for no.
 """
 import json
+import os
 import subprocess
 import sys
 from pathlib import Path
@@ -51,6 +52,8 @@ OF_GVISOR = {
     "PV-01": ["CapAmb is missing"],
     "PV-09": ["/proc/1/environ", "/proc/1/auxv", "/proc/1/maps", "/proc/1/smaps"],
 }
+# Without a cgroup around it, what gVisor's kernel holds in pipes and names of files is not counted.
+OF_PLAIN_USER = {"PR-04": ["pipes reached * bytes"], "PR-06": ["inodes reached * files"]}
 # One of each kind, where all would take too long: files, processes, kernel, network, leaks, bombs.
 SHORT = ("FS-01,FS-09,FS-17,FS-28,KS-11,KS-18,KS-22,KS-23,KS-30,NW-01,NW-05,NW-19,IL-01,IL-04,IL-05,"
          "IL-07,IL-08,PV-02,PV-05,PR-01,PR-03,PR-05,PR-16")
@@ -97,7 +100,8 @@ def attacks_fail_in_docker_with_gvisor():
 def attacks_fail_in_gvisor():
     find_runsc()
     only = repetitions("FS-01,FS-23,KS-11,KS-23,NW-01,NW-19,IL-04,IL-07,PV-09", SHORT, "")
-    attack("--backend gvisor", OF_GVISOR, only, "--own-kernel")
+    known = OF_GVISOR if os.geteuid() == 0 else {**OF_GVISOR, **OF_PLAIN_USER}
+    attack("--backend gvisor", known, only, "--own-kernel")
 
 
 if __name__ == "__main__":
