@@ -6,7 +6,6 @@
 #include <netinet/tcp.h>
 #include <sys/epoll.h>
 #include <sys/eventfd.h>
-#include <sys/resource.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
@@ -15,13 +14,13 @@
 #include <csignal>
 
 #include "base/file.h"
+#include "http/precedence.h"
 
 namespace nutshell::http {
 namespace {
 
 using Intake = Connection::Intake;
 
-constexpr int kPriority = -10;
 constexpr int kLookAroundMs = 250;  // how late a deadline may be noticed
 
 Remote remote_of(int socket) {
@@ -111,8 +110,7 @@ void Poller::stop_accepting() {
 }
 
 void Poller::run() {
-  // It has little to do, and everybody waits for it: where we may, it goes before others.
-  (void)::setpriority(PRIO_PROCESS, static_cast<id_t>(::gettid()), kPriority);
+  Precedence precedence;  // it has little to do, and everybody waits for it
   std::array<epoll_event, 64> events{};
   auto next_look = Clock::now() + std::chrono::milliseconds(kLookAroundMs);
   while (!is_ending_) {
@@ -128,6 +126,7 @@ void Poller::run() {
     if (!is_accepting_) forget_listeners();
     if (Clock::now() < next_look) continue;
     drop_late();
+    precedence.look();
     next_look = Clock::now() + std::chrono::milliseconds(kLookAroundMs);
   }
 }
