@@ -26,6 +26,17 @@ int become_init(nutshell::InitSetup setup) {
   return nutshell::init::run_init(std::move(setup));
 }
 
+// Whoever started us may have kept signals for a thread of its own; the mask is inherited. So is
+// what is ignored, as by a shell for what it puts in the background.
+void accept_signals() {
+  sigset_t none;
+  sigemptyset(&none);
+  sigprocmask(SIG_SETMASK, &none, nullptr);
+  for (const int one : {SIGTERM, SIGINT, SIGHUP})
+    std::signal(one, SIG_DFL);    // NOLINT(concurrency-mt-unsafe): one thread
+  std::signal(SIGPIPE, SIG_IGN);  // NOLINT(concurrency-mt-unsafe): one thread
+}
+
 }  // namespace
 
 int main(int argc, char** argv) {
@@ -38,7 +49,7 @@ int main(int argc, char** argv) {
   // Whoever started us waits for this process, and need not live as long as we do.
   const pid_t stays = ::fork();
   if (stays != 0) return stays > 0 ? 0 : 1;
-  std::signal(SIGPIPE, SIG_IGN);  // NOLINT(concurrency-mt-unsafe): one thread
+  accept_signals();
   raise_descriptor_limit();
   UniqueFd ready(3);
   auto launcher = nutshell::native::Launcher::create({argv[1]}, &become_init);
