@@ -23,6 +23,8 @@ struct BatchRequest {
   std::vector<BatchItem> items;
   std::size_t parallel = 4;
   std::uint64_t output_bytes = 1U << 20U;  // kept of each item and stream
+  // Readable once nobody waits for the results: what runs is cancelled, nothing else begins.
+  int gone_descriptor = -1;
 };
 
 struct BatchResult {
@@ -32,7 +34,7 @@ struct BatchResult {
   std::uint64_t audit_id = 0;
 };
 
-// Called from one thread at a time, in the order of their ends.
-using BatchProgress = std::function<void(std::size_t index, const BatchResult& result)>;
+// Called from one thread at a time, in the order of their ends. After an error nothing else begins.
+using BatchProgress = std::function<Result<>(std::size_t index, const BatchResult& result)>;
 
 }  // namespace nutshell::service

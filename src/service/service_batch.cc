@@ -1,5 +1,6 @@
 // Many commands at once.
 #include <fmt/format.h>
+#include <poll.h>
 
 #include <algorithm>
 #include <atomic>
@@ -16,20 +17,33 @@ namespace {
 constexpr std::size_t kMostItems = 10'000;
 constexpr std::size_t kMostParallel = 64;
 
+bool is_readable(int descriptor) {
+  pollfd watched{descriptor, POLLIN, 0};
+  return descriptor >= 0 && ::poll(&watched, 1, 0) > 0;
+}
+
 // Keeps the beginning of each stream; the rest is counted, and goes nowhere.
 class BoundedIo : public wire::ExecIo {
  public:
-  explicit BoundedIo(std::uint64_t most) : most_(most) {}
+  explicit BoundedIo(const BatchRequest& request)
+      : most_(request.output_bytes), gone_(request.gone_descriptor) {}
   Taken take(wire::Stream stream, std::string_view bytes) override {
     std::string& kept = stream == wire::Stream::Error ? error : output;
     kept += bytes.substr(0, std::min<std::uint64_t>(bytes.size(), most_ - kept.size()));
     return Taken::Yes;
+  }
+  [[nodiscard]] int event_descriptor() const override { return gone_; }
+  std::optional<wire::ExecEvent> next_event() override {
+    if (!is_readable(gone_)) return std::nullopt;
+    gone_ = -1;  // said once
+    return wire::CancelExec{};
   }
   std::string output;
   std::string error;
 
  private:
   std::uint64_t most_;
+  int gone_;
 };
 
 Result<> write_files(Service& service, const Caller& caller, const std::string& id,
@@ -54,7 +68,7 @@ Result<ExecResult> run_item(Service& service, const Caller& caller, const BatchR
   const SandboxView sandbox = TRY(service.create(caller, {std::move(spec), {}}));
   const Defer ended([&] { (void)service.destroy(caller, sandbox.id); });  // or its ttl ends it
   TRY(write_files(service, caller, sandbox.id, item));
-  BoundedIo io(request.output_bytes);
+  BoundedIo io(request);
   ExecReply reply = TRY(service.exec(caller, sandbox.id, item.request, {}, io));
   into.output = std::move(io.output);
   into.error = std::move(io.error);
@@ -74,13 +88,15 @@ Result<std::vector<BatchResult>> Service::batch(const Caller& caller, const Batc
   std::vector<BatchResult> results(request.items.size());
   std::atomic<std::size_t> next = 0;
   std::mutex told;
+  std::atomic<bool> is_unwanted = false;
   const auto work = [&, trace = telemetry::active()] {
     const telemetry::Adopted part(trace);
     for (std::size_t index = next++; index < results.size(); index = next++) {
+      if (is_unwanted || is_readable(request.gone_descriptor)) return;
       BatchResult& result = results[index];
       result.result = run_item(*this, caller, request, index, result);
       const std::lock_guard lock(told);
-      if (progress) progress(index, result);
+      if (!progress(index, result)) is_unwanted = true;
     }
   };
   const std::size_t parallel =

@@ -10,8 +10,8 @@ import sys
 import tempfile
 import time
 
-from daemon_client import DAEMON, TOKENS, daemon
-from support import NUTSHELL, Skip, Suite, expect, expect_equal
+from daemon_client import DAEMON, TOKENS, UnixConnection, daemon
+from support import NUTSHELL, Skip, Suite, expect, expect_equal, wait_until
 
 suite = Suite()
 
@@ -160,6 +160,46 @@ def a_batch_keeps_its_order():
         answer = one.call("POST", "/v1/batch", {"items": items, "parallel": 3})
         expect_equal([r["stdout"] for r in answer.json()["results"]],
                      [f"file {i} {i}\n" for i in range(6)], "over the API")
+
+
+@suite.case
+def a_batch_that_nobody_waits_for_ends():
+    with daemon() as one:
+        items = [{"argv": words} for words in (["sleep", "1000"], ["echo", "early"],
+                                               ["sleep", "1000"], ["sleep", "1000"])]
+        connection = UnixConnection(one.socket)
+        connection.request("POST", "/v1/batch", json.dumps({"items": items, "parallel": 2}),
+                           {"Accept": "application/x-ndjson"})
+        first = json.loads(connection.getresponse().readline())
+        expect_equal((first["index"], first["stdout"]), (1, "early\n"), "the first to end")
+        connection.close()
+        expect(wait_until(lambda: not one.call("GET", "/v1/sandboxes").json()["sandboxes"]),
+               "what it began goes on")
+
+
+@suite.case
+def a_sandbox_for_one_command_takes_back_or_says_why():
+    """One of a batch may have no layers to go back to: then it says so, and changes nothing."""
+    with daemon() as one:
+        connection = UnixConnection(one.socket)
+        connection.request("POST", "/v1/batch", json.dumps(
+            {"items": [{"argv": ["sleep", "1000"]}] * 3, "parallel": 3}))
+
+        def places():
+            found = one.call("GET", "/v1/sandboxes").json()["sandboxes"]
+            return [f"/v1/sandboxes/{each['id']}" for each in found]
+        expect(wait_until(lambda: len(places()) == 3), "they do not begin")
+        for place in places():
+            # Once its command runs; a sandbox is listed a moment before.
+            expect(wait_until(lambda where=place: b"is running" in one.call(
+                "POST", where + "/checkpoints", {}).body), "a checkpoint under a running command")
+            one.call("POST", place + "/tools/bash", {"command": "echo x > made"})
+            undone = one.call("POST", place + "/tools/undo", {}).json()
+            left = one.call("POST", place + "/exec", {"argv": ["ls"]}).json()["stdout"]
+            expect_equal(left, "made\n" if undone["is_error"] else "", f"after {undone['text']}")
+            expect(not undone["is_error"] or len(undone["text"]) > 20, f"why: {undone['text']}")
+        connection.close()
+        expect(wait_until(lambda: not places()), "they outlive their batch")
 
 
 if __name__ == "__main__":

@@ -19,7 +19,7 @@ STANDARD = {"health": "grpc.health.v1.Health", "readiness": "grpc.health.v1.Heal
 OTHER_PROTOCOL = ("/mcp", "/.well-known/",
                   "/v1/streams")  # a sandbox that lives by its connection: for the command line
 # Forms of `exec` that HTTP tells apart by headers and members.
-MORE = {"StartExec", "StreamExec", "FollowExec", "InteractExec"}
+MORE = {"StartExec", "StreamExec", "FollowExec", "StreamBatch", "InteractExec"}
 # Members that have another form here: bytes need no encoding, a stream has its own messages.
 OTHER_FORM = {"exec": {"detach"}, "openTerminal": {"arg", "rows", "columns", "timeout_ms"},
               "getExec": {"stdout_offset", "stderr_offset"}}
@@ -147,6 +147,29 @@ def sessions_and_batches_work():
 
 
 @suite.case
+def a_batch_is_sent_as_it_ends():
+    with grpc_daemon() as (_, client):
+        items = [{"argv": ["cat", "f"], "files": {"/workspace/f": f"file {i}"}} for i in range(4)]
+        items.append({"argv": ["/nowhere/to/be/found"]})
+        given = {one.index: one for one in client.call("StreamBatch", items=items, parallel=2)}
+        expect_equal([given[i].stdout for i in range(4)], [b"file %d" % i for i in range(4)],
+                     "outputs")
+        expect_equal((given[4].exit_code, given[4].audit_id > 0), (127, True), "the failing one")
+        # The second is here while the first still runs; who cancels ends it, and begins no third.
+        items = [{"argv": ["sleep", "1000"]}, {"argv": ["echo", "early"]}, *items]
+        stream = client.call("StreamBatch", items=[items[0], items[1], items[0], items[0]],
+                             parallel=2, timeout=600)
+        first = next(stream)
+        expect_equal((first.index, first.stdout), (1, b"early\n"), "the first to end")
+        stream.cancel()
+        wait_until(lambda: not client.call("ListSandboxes").sandboxes,
+                   "what a cancelled batch began goes on")
+        for wrong in ({"items": []}, {"items": [{"argv": []}]}, {"items": items, "parallel": -1}):
+            status, code, _ = refusal(lambda bad=wrong: client.call("StreamBatch", **bad))
+            expect_equal((status, code), ("INVALID_ARGUMENT", "invalid_argument"), f"{wrong}")
+
+
+@suite.case
 def a_stream_goes_on_where_it_was_lost():
     with grpc_daemon() as (_, client):
         sandbox = client.make()
@@ -156,7 +179,7 @@ def a_stream_goes_on_where_it_was_lost():
         first = next(stream).stdout
         stream.cancel()
         expect_equal((first.offset, first.data[:2]), (0, b"0\n"), "the first piece")
-        rest = list(client.call("FollowExec", id=sandbox, exec=started,
+        rest = list(client.call("FollowExec", "StreamBatch", id=sandbox, exec=started,
                                 stdout_offset=len(first.data)))
         output = b"".join(event.stdout.data for event in rest)
         expect_equal(first.data + output, b"".join(b"%d\n" % i for i in range(6)), "all of it")

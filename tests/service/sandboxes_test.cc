@@ -263,7 +263,10 @@ TEST_F(SandboxesTest, RunManyAtOnceInOrder) {
     request.items.push_back(
         {shell("cat f; exit " + std::to_string(i)), {{"/workspace/f", std::to_string(i)}}});
   std::size_t told = 0;
-  const auto results = service_->batch(alice_, request, [&](auto, const auto&) { ++told; });
+  const auto results = service_->batch(alice_, request, [&](auto, const auto&) -> Result<> {
+    ++told;
+    return {};
+  });
   ASSERT_TRUE(results) << results.error().message;
   for (int i = 0; i < 12; ++i) {
     const BatchResult& result = (*results)[static_cast<std::size_t>(i)];

@@ -87,7 +87,8 @@ Result<> serve_route(const Route& route, RpcCall& rpc) {
               if (said.is_object()) fill(rpc.reply, said);
               return {};
             },
-            [&rpc] { return rpc.rpc.is_gone(); }};
+            [&rpc] { return rpc.rpc.is_gone(); },
+            [&rpc] { return rpc.rpc.gone_descriptor(); }};
   auto done = route.handle(call);
   if (!done && is_about_paused(call, route, done.error())) {
     return failure(ErrorCode::Unsupported, done.error().message);
@@ -127,7 +128,7 @@ std::vector<Method> daemon_methods() {
 
 Result<std::vector<Method>> all_methods() {
   std::vector<Method> special;
-  for (auto* part : {daemon_methods, exec_methods, file_methods}) {
+  for (auto* part : {daemon_methods, exec_methods, batch_methods, file_methods}) {
     std::vector<Method> some = part();
     std::move(some.begin(), some.end(), std::back_inserter(special));
   }

@@ -21,6 +21,7 @@ struct Method {
 Result<std::vector<Method>> all_methods();
 
 std::vector<Method> exec_methods();
+std::vector<Method> batch_methods();
 std::vector<Method> file_methods();
 std::vector<Method> daemon_methods();
 

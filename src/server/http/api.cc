@@ -195,7 +195,8 @@ Result<> Api::serve_body(http::Exchange& exchange, Found& found, const service::
             exchange.target(),
             std::string(exchange.headers().get("Idempotency-Key")),
             [&](int status, const Json& said) { return send_json(exchange, status, said); },
-            [&exchange] { return exchange.client_is_gone(); }};
+            [&exchange] { return exchange.client_is_gone(); },
+            [&exchange] { return exchange.hang_up_descriptor(); }};
   auto done = route.handle(call);
   if (done || exchange.is_answered()) return done;
   if (is_about_paused(call, route, done.error())) return reply_problem(exchange, 409, done.error());

@@ -8,42 +8,28 @@
 namespace nutshell::server {
 namespace {
 
-Json to_json_of(const service::BatchResult& one, std::size_t index) {
-  Json item;
-  if (one.result) {
-    item = to_json(*one.result, one.output, one.error);
-    item["audit_id"] = one.audit_id;
-  } else {
-    item = {
-        {"error",
-         {{"code", to_string(one.result.error().code)}, {"detail", one.result.error().message}}}};
-  }
-  item["index"] = index;
-  return item;
-}
-
 // As they end, in any order; then all is told.
 Result<> stream(Call& call, const service::BatchRequest& request) {
   TRY(call.exchange->begin_stream(200, {{"Content-Type", "application/x-ndjson"}}));
   TRY(call.service.batch(call.caller, request,
                          [&](std::size_t index, const service::BatchResult& one) {
-                           // A client that is gone has no use for it; the batch ends all the same.
-                           (void)call.exchange->write(print_json(to_json_of(one, index)) + "\n");
+                           return call.exchange->write(print_json(to_json(one, index)) + "\n");
                          }));
   return call.exchange->finish();
 }
 
 Result<> batch(Call& call) {
-  const auto request = TRY(batch_of(call.body, call.caller));
+  auto request = TRY(batch_of(call.body, call.caller));
+  request.gone_descriptor = call.gone_descriptor();
   if (call.exchange != nullptr &&
       call.exchange->headers().has_word("Accept", "application/x-ndjson")) {
     return stream(call, request);
   }
-  const auto results =
-      TRY(call.service.batch(call.caller, request, [](std::size_t, const auto&) {}));
+  const auto results = TRY(call.service.batch(
+      call.caller, request, [](std::size_t, const auto&) -> Result<> { return {}; }));
   Json list = Json::array();
   for (std::size_t i = 0; i < results.size(); ++i)
-    list.push_back(to_json_of(results[i], i));
+    list.push_back(to_json(results[i], i));
   return reply(call, 200, {{"results", list}});
 }
 

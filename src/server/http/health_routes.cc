@@ -15,7 +15,13 @@ Result<> health(Call& call) {
 
 Result<> readiness(Call& call) {
   const std::string trouble = call.service.why_not_ready();
-  if (trouble.empty()) return reply(call, 200, {{"status", "ready"}});
+  if (trouble.empty()) {
+    Json answer = {{"status", "ready"}};
+    // Why is for those who may ask: it can tell of the host.
+    for (const auto& [backend, why] : call.service.unanswered_backends())
+      answer["unanswered_backends"].push_back(backend);
+    return reply(call, 200, answer);
+  }
   return reply_problem(*call.exchange, 503, {ErrorCode::Unavailable, trouble});
 }
 
@@ -30,7 +36,9 @@ const Shape& daemon_shape() {
 
 const Shape& status_shape() {
   static const Shape shape{"Status",
-                           {{"status", Field::Type::Text, "", Field::Presence::Required}}};
+                           {{"status", Field::Type::Text, "", Field::Presence::Required},
+                            {"unanswered_backends", Field::Type::TextList,
+                             "they have not answered since the daemon started"}}};
   return shape;
 }
 

@@ -25,6 +25,7 @@ struct Call {
   std::function<Result<>(int status, const Json& body)> answer;  // a body of null: none
   // Nobody waits for the answer any more.
   std::function<bool()> client_is_gone = [] { return false; };
+  std::function<int()> gone_descriptor = [] { return -1; };  // readable then
 
   [[nodiscard]] const std::string& id() const { return captured.front(); }
 };

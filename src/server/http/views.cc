@@ -188,4 +188,17 @@ Json to_json(const ExecResult& result, std::string_view output, std::string_view
   });
 }
 
+Json to_json(const service::BatchResult& result, std::size_t index) {
+  Json item;
+  if (result.result) {
+    item = to_json(*result.result, result.output, result.error);
+    item["audit_id"] = result.audit_id;
+  } else {
+    const Error& error = result.result.error();
+    item = {{"error", {{"code", to_string(error.code)}, {"detail", error.message}}}};
+  }
+  item["index"] = index;
+  return item;
+}
+
 }  // namespace nutshell::server

@@ -24,4 +24,7 @@ Json to_json(const service::Trace& trace);
 // With what the command wrote.
 Json to_json(const ExecResult& result, std::string_view output, std::string_view error);
 
+// Of one item of a batch: how it ended, or why it could not begin.
+Json to_json(const service::BatchResult& result, std::size_t index);
+
 }  // namespace nutshell::server
