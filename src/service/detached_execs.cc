@@ -97,11 +97,23 @@ void DetachedExecs::launch(std::shared_ptr<DetachedExec> exec, Job job) {
   });
 }
 
+// Of its own backend: others may not answer.
+Result<UniqueFd> DetachedExecs::open_stream(const Grip& grip) {
+  auto lane = ground_.lanes.take();
+  if (grip.backend.empty()) return std::move(TRY(lane->open_stream(grip.id)).stream);
+  return TRY(lane->backend(grip.backend))->connect(grip.id);
+}
+
 Result<ExecResult> DetachedExecs::execute(DetachedExec& exec, const Job& job) {
-  // A paused sandbox takes no connection; what runs in it goes on when it does.
-  while (ground_.table.rest_of(job.grip.id).is_paused && !exec.was_let_go())
+  // A paused sandbox takes no connection, nor does one whose backend does not answer; what runs in
+  // it goes on when it does.
+  const auto cannot_be_reached = [&] {
+    const SandboxTable::Rest rest = ground_.table.rest_of(job.grip.id);
+    return rest.is_paused || rest.is_unseen;
+  };
+  while (cannot_be_reached() && !exec.was_let_go())
     std::this_thread::sleep_for(50ms);
-  UniqueFd stream = TRY(ground_.lanes.take()->open_stream(job.grip.id)).stream;
+  UniqueFd stream = TRY(open_stream(job.grip));
   exec.hold_stream(stream.get());
   wire::InitClient client(std::move(stream));
   auto result = job.execution(client, exec);

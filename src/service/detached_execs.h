@@ -54,6 +54,7 @@ class DetachedExecs {
     Execution execution;
   };
   void run(const std::shared_ptr<DetachedExec>& exec, Job job);
+  Result<UniqueFd> open_stream(const Grip& grip);
   Result<ExecResult> execute(DetachedExec& exec, const Job& job);
   void finish(DetachedExec& exec, const Job& job, const Result<ExecResult>& result);
   Result<> adopt_row(const Row& row);

@@ -25,6 +25,13 @@ bool has_labels(const SandboxSpec& spec, const std::map<std::string, std::string
   });
 }
 
+Failure not_seen(const Held& held) {
+  return failure(ErrorCode::Unavailable,
+                 fmt::format("sandbox {} is kept, but its backend {} has not answered since the "
+                             "daemon started",
+                             held.id, held.spec.backend));
+}
+
 Grip grip_of(const Held& held) {
   return {held.id,   held.spec.backend, held.tenant, held.session,
           held.pool, held.secrets,      held.state};
@@ -86,6 +93,9 @@ void SandboxTable::insert(Held held) {
 
 void SandboxTable::adopt(Held held) {
   state_.with([&held](State& state) {
+    const auto before = state.held.find(held.id);
+    if (before != state.held.end() && !before->second.tenant.empty())
+      subtract(state, before->second.tenant, before->second.spec.limits);
     if (!held.tenant.empty()) {
       Sum& sum = state.sums[held.tenant];
       ++sum.sandboxes;
@@ -131,6 +141,7 @@ Result<Grip> SandboxTable::find(const std::string& tenant, const std::string& id
       match = &item->second;
     }
     if (match == nullptr) return no_such_sandbox(id);
+    if (match->is_unseen) return not_seen(*match);
     return grip_of(*match);
   });
 }
@@ -145,7 +156,8 @@ std::optional<Held> SandboxTable::copy_of(const std::string& id) {
 SandboxTable::Rest SandboxTable::rest_of(const std::string& id) {
   Rest rest;
   change(id, [&rest](const Held& held) {
-    rest = {held.state == SandboxState::Paused, held.resumes_on_use, held.users > 0};
+    rest = {held.state == SandboxState::Paused, held.resumes_on_use, held.users > 0,
+            held.is_unseen};
   });
   return rest;
 }

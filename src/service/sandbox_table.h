@@ -36,6 +36,7 @@ struct Held {
   SandboxState state = SandboxState::Running;
   bool resumes_on_use = false;   // it was paused because nobody used it
   bool is_deadline_new = false;  // the backend does not know it yet
+  bool is_unseen = false;        // only the state file tells of it: its backend has not answered
   std::uint32_t users = 0;
 };
 
@@ -60,13 +61,14 @@ class SandboxTable {
 
   // The reservation becomes the sandbox's.
   void insert(Held held);
-  // One that was adopted is counted too, whatever the quota says.
+  // One that was adopted is counted too, whatever the quota says; in place of what was known of it.
   void adopt(Held held);
   // Out of the pool, into a tenant's hands. Refused by the quota; nothing then.
   Result<> bind(const std::string& id, Held owner);
   std::optional<Held> remove(const std::string& id);
 
-  // By its id, or the unambiguous beginning of one of this tenant's.
+  // By its id, or the unambiguous beginning of one of this tenant's. Unavailable: it is not seen
+  // yet.
   Result<Grip> find(const std::string& tenant, const std::string& id);
   std::optional<Held> copy_of(const std::string& id);
   // How it is now, whatever a grip says.
@@ -74,6 +76,7 @@ class SandboxTable {
     bool is_paused = false;
     bool resumes_on_use = false;
     bool is_used = false;
+    bool is_unseen = false;
   };
   Rest rest_of(const std::string& id);
   void change(const std::string& id, const std::function<void(Held&)>& step);

@@ -3,9 +3,12 @@
 #pragma once
 
 #include <functional>
+#include <map>
+#include <set>
 #include <string>
 #include <vector>
 
+#include "base/guarded.h"
 #include "service/connections.h"
 #include "service/gone_list.h"
 #include "service/lanes.h"
@@ -65,8 +68,12 @@ class Sandboxes {
   // No longer the tenant's, from now on and after a restart; end() does the rest.
   Result<Held> take_back(const std::string& id);
 
-  // At the start: what runs is adopted, what was half done is undone. Gives words for what was.
+  // At the start: what runs is adopted, what was half done is undone. Gives words for what was. A
+  // backend that does not answer is waited for no longer than its own deadlines; what the state
+  // file has of it is kept, and settled once it answers.
   Result<std::vector<std::string>> adopt();
+  // Those backends, and why each has not answered.
+  std::map<std::string, std::string> unanswered();
   // Each for the sandboxes of one backend: another one that does not answer holds up nobody.
   // What runs now: sandboxes that are gone are let go, those of others are adopted.
   void reconcile(const std::string& backend);
@@ -86,6 +93,16 @@ class Sandboxes {
   void tell_why(const Held& held, const std::string& why);
   void let_go(const std::string& id, const std::string& why);
   Result<std::vector<SandboxStatus>> list_of(const std::string& backend);
+  struct Unanswered {
+    std::string why;
+    std::vector<SandboxRow> rows;  // of the start: what is made since then is none of its
+  };
+  using Words = std::vector<std::string>;
+  Result<Words> settle(std::vector<SandboxRow> rows, const std::vector<SandboxStatus>& statuses);
+  Result<Words> settle_unknown(const std::vector<SandboxStatus>& statuses,
+                               const std::set<std::string>& known);
+  void keep_unseen(const std::string& backend, const Error& why, std::vector<SandboxRow> rows);
+  void settle_late(const std::string& backend, const std::vector<SandboxStatus>& statuses);
   void adopt_row(const SandboxRow& row, const SandboxStatus& status);
   Result<std::string> settle_row(const SandboxRow& row, const SandboxStatus* status);
   void adopt_foreign(const SandboxStatus& status);
@@ -94,6 +111,7 @@ class Sandboxes {
 
   Ground ground_;
   SandboxStore store_;
+  Guarded<std::map<std::string, Unanswered>> unanswered_;
   OnEnd on_end_;
   BeforeEnd before_end_;
 };

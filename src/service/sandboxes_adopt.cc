@@ -1,6 +1,8 @@
 // What the service does with sandboxes that it finds: at its start, and later.
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <future>
 #include <set>
 
 #include "audit/redactor.h"
@@ -19,6 +21,20 @@ std::string label_of(const SandboxStatus& status, const char* name) {
 void remove_own_labels(SandboxSpec& spec) {
   std::erase_if(spec.labels,
                 [](const auto& label) { return label.first.starts_with("nutshell."); });
+}
+
+// What the state file knows better than a backend, or alone.
+void fill_from(const SandboxRow& row, Held& held) {
+  held.op = row.op;
+  held.tenant = row.tenant;
+  held.spec.labels = row.labels;
+  held.spec.ttl = milliseconds(row.ttl_ms);
+  held.spec.idle_timeout = milliseconds(row.idle_ms);
+  held.session = row.session;
+  held.pool = row.pool;
+  held.created = std::chrono::system_clock::time_point(milliseconds(row.created_ms));
+  held.deadline = from_ms(row.deadline_ms);
+  if (row.left_ms >= 0) held.left = milliseconds(row.left_ms);
 }
 
 }  // namespace
@@ -49,16 +65,7 @@ Held Sandboxes::held_of(const SandboxStatus& status) {
 
 void Sandboxes::adopt_row(const SandboxRow& row, const SandboxStatus& status) {
   Held held = held_of(status);
-  held.op = row.op;
-  held.tenant = row.tenant;
-  held.spec.labels = row.labels;
-  held.spec.ttl = milliseconds(row.ttl_ms);
-  held.spec.idle_timeout = milliseconds(row.idle_ms);
-  held.session = row.session;
-  held.pool = row.pool;
-  held.created = std::chrono::system_clock::time_point(milliseconds(row.created_ms));
-  held.deadline = from_ms(row.deadline_ms);
-  if (row.left_ms >= 0) held.left = milliseconds(row.left_ms);
+  fill_from(row, held);
   // Paused just before the end: it keeps what it had. Not paused after all: so does it.
   if (row.left_ms < 0 && held.state == SandboxState::Paused) held.left = until(held.deadline);
   if (row.left_ms >= 0 && held.state == SandboxState::Running)
@@ -77,6 +84,7 @@ Result<std::string> Sandboxes::settle_row(const SandboxRow& row, const SandboxSt
   if (status != nullptr) TRY(stop(status->spec.backend, status->id));
   TRY(store_.remove(row.op));
   if (status == nullptr && row.stage == kAlive) {
+    (void)ground_.table.remove(row.id);  // known from the state file alone, if at all
     Held held;
     held.id = row.id;
     held.tenant = row.tenant;
@@ -108,14 +116,11 @@ Result<bool> Sandboxes::is_same_boot() {
   return before.empty() || before == now;
 }
 
-Result<std::vector<std::string>> Sandboxes::adopt() {
-  std::vector<std::string> said;
-  const bool is_same = TRY(is_same_boot());
-  const std::vector<SandboxStatus> statuses = TRY(ground_.lanes.take()->list());
+Result<Sandboxes::Words> Sandboxes::settle(std::vector<SandboxRow> rows,
+                                           const std::vector<SandboxStatus>& statuses) {
+  Words said;
   std::set<std::string> settled;
-  for (SandboxRow& row : TRY(store_.all())) {
-    // The clock of another boot says nothing: the ttl begins again.
-    if (!is_same) row.deadline_ms = to_ms(Clock::now() + milliseconds(row.ttl_ms));
+  for (SandboxRow& row : rows) {
     const SandboxStatus* found = nullptr;
     for (const SandboxStatus& status : statuses) {
       const bool is_it =
@@ -127,8 +132,16 @@ Result<std::vector<std::string>> Sandboxes::adopt() {
     std::string what = TRY(settle_row(row, found));
     if (!what.empty()) said.push_back(std::move(what));
   }
+  Words more = TRY(settle_unknown(statuses, settled));
+  std::move(more.begin(), more.end(), std::back_inserter(said));
+  return said;
+}
+
+Result<Sandboxes::Words> Sandboxes::settle_unknown(const std::vector<SandboxStatus>& statuses,
+                                                   const std::set<std::string>& known) {
+  Words said;
   for (const SandboxStatus& status : statuses) {
-    if (settled.contains(status.id)) continue;
+    if (known.contains(status.id)) continue;
     const bool is_pools =
         !label_of(status, kPoolLabel).empty() && label_of(status, kTenantLabel).empty();
     if (!is_pools) {
@@ -144,6 +157,86 @@ Result<std::vector<std::string>> Sandboxes::adopt() {
   return said;
 }
 
+void Sandboxes::keep_unseen(const std::string& backend, const Error& why,
+                            std::vector<SandboxRow> rows) {
+  for (const SandboxRow& row : rows) {
+    if (row.stage != kAlive) continue;
+    Held held;
+    held.id = row.id;
+    held.spec.backend = backend;
+    held.is_unseen = true;
+    fill_from(row, held);
+    ground_.table.adopt(std::move(held));
+  }
+  unanswered_.with([&](auto& all) { all[backend] = {why.message, std::move(rows)}; });
+}
+
+// The first answer of a backend that gave none at the start.
+void Sandboxes::settle_late(const std::string& backend,
+                            const std::vector<SandboxStatus>& statuses) {
+  auto late = unanswered_.with([&backend](auto& all) { return all.extract(backend); });
+  if (late.empty()) return;
+  // What is being made now has its row already, and is not for us to judge.
+  std::vector<SandboxStatus> earlier;
+  const auto rows = store_.all();
+  for (const SandboxStatus& status : statuses) {
+    const std::string op = label_of(status, kOperationLabel);
+    const auto& old = late.mapped().rows;
+    const auto has_op = [&op](const SandboxRow& row) { return row.op == op; };
+    const bool is_old = std::any_of(old.begin(), old.end(), has_op);
+    const bool is_new = !rows || std::any_of(rows->begin(), rows->end(), has_op);
+    if (is_old || !is_new) earlier.push_back(status);
+  }
+  const auto said = settle(late.mapped().rows, earlier);
+  ground_.options.notice(fmt::format("backend {} answers", backend));
+  for (const std::string& what : said.value_or(Words()))
+    ground_.options.notice(what);
+  if (said) return;
+  const std::string& why = said.error().message;
+  ground_.options.notice(fmt::format("backend {}: {}", backend, why));
+  unanswered_.with([&](auto& all) { all[backend] = {why, std::move(late.mapped().rows)}; });
+}
+
+std::map<std::string, std::string> Sandboxes::unanswered() {
+  return unanswered_.with([](const auto& all) {
+    std::map<std::string, std::string> reasons;
+    for (const auto& [backend, one] : all)
+      reasons[backend] = one.why;
+    return reasons;
+  });
+}
+
+Result<std::vector<std::string>> Sandboxes::adopt() {
+  using Listed = Result<std::vector<SandboxStatus>>;
+  const bool is_same = TRY(is_same_boot());
+  std::map<std::string, std::future<Listed>> lists;  // all at once: each may wait for an answer
+  for (const BackendEntry& entry : backend_registry())
+    lists[entry.name] = std::async(std::launch::async, [&, this] { return list_of(entry.name); });
+  std::map<std::string, std::vector<SandboxRow>> rows;
+  for (SandboxRow& row : TRY(store_.all())) {
+    // The clock of another boot says nothing: the ttl begins again.
+    if (!is_same) row.deadline_ms = to_ms(Clock::now() + milliseconds(row.ttl_ms));
+    if (row.backend.empty()) row.backend = backend_registry().front().name;
+    rows[row.backend].push_back(std::move(row));
+  }
+  Words said;
+  for (auto& [backend, listed] : lists) {
+    const Listed statuses = listed.get();
+    if (!statuses) {
+      said.push_back(fmt::format("backend {} does not answer: {}; its {} sandboxes wait for it",
+                                 backend, statuses.error().message, rows[backend].size()));
+      keep_unseen(backend, statuses.error(), std::exchange(rows[backend], {}));
+      continue;
+    }
+    Words more = TRY(settle(std::exchange(rows[backend], {}), *statuses));
+    std::move(more.begin(), more.end(), std::back_inserter(said));
+  }
+  // A backend that there is not has nothing.
+  for (auto& [backend, left] : rows)
+    TRY(settle(std::exchange(left, {}), {}));
+  return said;
+}
+
 Result<std::vector<SandboxStatus>> Sandboxes::list_of(const std::string& backend) {
   auto lane = ground_.lanes.take();
   auto statuses = TRY(TRY(lane->backend(backend))->list());
@@ -156,6 +249,7 @@ void Sandboxes::reconcile(const std::string& backend) {
   const auto asked = Clock::now();
   const auto statuses = list_of(backend);
   if (!statuses) return;  // a backend that does not answer has lost nothing yet
+  settle_late(backend, *statuses);
   std::set<std::string> living;
   std::vector<const SandboxStatus*> unknown;
   for (const SandboxStatus& status : *statuses) {

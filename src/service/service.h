@@ -162,6 +162,8 @@ class Service {
   MetricsSnapshot metrics();
   // Empty: ready. Else what is wrong: the record cannot be written, the database is full.
   std::string why_not_ready();
+  // Backends that have not answered since the start, and why; all others can be used.
+  std::map<std::string, std::string> unanswered_backends();
 
   struct Parts;  // for the service's own files
 

@@ -1,5 +1,6 @@
 // What the service says about itself and about what was done.
 #include <fmt/format.h>
+#include <sys/statvfs.h>
 
 #include <algorithm>
 #include <map>
@@ -62,6 +63,14 @@ void add_pool_metrics(const std::vector<PoolStatus>& pools, MetricsSnapshot& all
   all.push_back(std::move(pooled));
   all.push_back(std::move(taken));
   all.push_back(std::move(waiters));
+}
+
+// For some records more; a disk that is all but full takes a short one and then none.
+bool has_room(const std::filesystem::path& directory) {
+  constexpr std::uint64_t kEnough = 64U << 10U;
+  struct statvfs disk {};
+  if (::statvfs(directory.c_str(), &disk) != 0) return false;
+  return (disk.f_flag & ST_RDONLY) == 0 && disk.f_bavail * disk.f_frsize >= kEnough;
 }
 
 }  // namespace
@@ -130,12 +139,25 @@ MetricsSnapshot Service::metrics() {
   return all;
 }
 
+std::map<std::string, std::string> Service::unanswered_backends() {
+  return parts_->sandboxes.unanswered();
+}
+
 std::string Service::why_not_ready() {
+  bool tries_again = false;
   {
     const std::lock_guard lock(parts_->work_mutex);
     if (parts_->is_draining) return "the daemon is stopping";
+    tries_again = Clock::now() >= parts_->next_record_try;
+    if (tries_again) parts_->next_record_try = Clock::now() + std::chrono::seconds(1);
   }
-  std::string trouble = parts_->recorder.trouble();
+  // Nobody asks for work from who is not ready, and so nothing else would find out.
+  if (tries_again && !parts_->recorder.trouble().empty() &&
+      has_room(parts_->recorder.directory())) {
+    parts_->recorder.note({"", "daemon"}, "record", {},
+                          {"ok", "it can be written again", {}, {}, {}, 0});
+  }
+  const std::string trouble = parts_->recorder.trouble();
   if (!trouble.empty()) return "the record cannot be written: " + trouble;
   const auto written = parts_->database->run(
       "INSERT INTO meta(name, value) VALUES('ready', '1') ON CONFLICT(name) DO NOTHING");

@@ -64,8 +64,7 @@ Result<> Service::Parts::start() {
   pools.adopt();
   TRY(detached.adopt());
   // What earlier lives left behind.
-  for (const std::string& what : lanes.take()->sweep(SweepMode::Remove).removed)
-    options.notice("removed " + what);
+  if (sandboxes.unanswered().empty()) sweep();
   clocks.emplace_back([this](const std::stop_token& stop) { tick(stop); });
   for (const BackendEntry& entry : backend_registry()) {
     clocks.emplace_back(
@@ -74,16 +73,26 @@ Result<> Service::Parts::start() {
   return {};
 }
 
+void Service::Parts::sweep() {
+  for (const std::string& what : lanes.take()->sweep(SweepMode::Remove).removed)
+    options.notice("removed " + what);
+}
+
 void Service::Parts::tick(const std::stop_token& stop) {
   std::mutex mutex;
   std::condition_variable_any never;
   auto forgotten = Clock::now();
+  bool is_swept = sandboxes.unanswered().empty();
   while (!stop.stop_requested()) {
     std::unique_lock lock(mutex);
     never.wait_for(lock, stop, options.tick, [] { return false; });
     if (stop.stop_requested()) return;
     sessions.tend();
     pools.trim();
+    if (!is_swept && sandboxes.unanswered().empty()) {
+      sweep();
+      is_swept = true;
+    }
     if (Clock::now() - forgotten > kForget) {
       detached.forget_old();
       idempotency.forget_old();

@@ -31,6 +31,7 @@ struct Service::Parts {
 
   void note_end(const Held& held, const std::string& why);
   void remember_why(const Held& held);
+  void sweep();
   void tick(const std::stop_token& stop);
   void tend_backend(const std::string& backend, const std::stop_token& stop);
   Result<> start();
@@ -70,6 +71,7 @@ struct Service::Parts {
   std::condition_variable work_done;
   std::uint32_t work = 0;
   bool is_draining = false;
+  Clock::time_point next_record_try;  // once it could not be written
   std::vector<std::jthread> clocks;  // last: one for each backend, and one for the rest
 };
 

@@ -83,7 +83,9 @@ std::optional<Sessions::Session> Sessions::copy_of(const Key& key) {
 }
 
 bool Sessions::lives(const Key& key, const Session& session) {
-  return !session.sandbox.empty() && ground_.table.find(key.first, session.sandbox).has_value();
+  if (session.sandbox.empty()) return false;
+  const auto held = ground_.table.copy_of(session.sandbox);  // also one that is not seen yet
+  return held && held->tenant == key.first;
 }
 
 SessionView Sessions::view(const Key& key, const Session& session) {

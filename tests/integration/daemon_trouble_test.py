@@ -1,17 +1,22 @@
 #!/usr/bin/env python3
 """The daemon when its disk is full or read-only, its state damaged, and its streams are misused."""
+import contextlib
 import json
 import os
+import secrets
 import shutil
+import signal
 import socket
+import sqlite3
 import struct
 import subprocess
 import sys
 import tempfile
+import unittest.mock
 from pathlib import Path
 
 from daemon_client import DAEMON, Daemon, daemon
-from support import NUTSHELL, Skip, Suite, expect, expect_equal, wait_until
+from support import NUTSHELL, Skip, Suite, expect, expect_equal, launchers, wait_until
 
 suite = Suite()
 
@@ -288,6 +293,65 @@ def a_sandbox_of_a_stream_ends_with_it():
         for body, status in ((b'{"ttl_ms": -1}', b" 400 "), (b'{"a": 1, "a": 2}', b" 400 ")):
             _, head = upgraded(one, "/v1/streams", body)
             expect(status in head, f"{body}: {head}")
+
+
+def known_to_docker(one, sandbox):
+    """Writes down a sandbox of an engine, as a daemon that was killed leaves it."""
+    with contextlib.closing(sqlite3.connect(one.directory / "state/state.db")) as state, state:
+        columns = [row[1] for row in state.execute("PRAGMA table_info(sandboxes)")]
+        row = dict(zip(columns, state.execute("SELECT * FROM sandboxes").fetchone()))
+        row.update(op=secrets.token_hex(8), id=sandbox, backend="docker")
+        state.execute(f"INSERT INTO sandboxes({','.join(row)}) VALUES({','.join('?' * len(row))})",
+                      list(row.values()))
+
+
+@suite.case
+def a_mute_engine_does_not_keep_the_daemon_from_starting():
+    with daemon() as one, socket.socket(socket.AF_UNIX) as engine:
+        native, contained = one.make(), secrets.token_hex(6)
+        one.stop()
+        known_to_docker(one, contained)
+        place = one.directory / "engine.sock"
+        engine.bind(str(place))
+        engine.listen()
+        with unittest.mock.patch.dict(os.environ, {"DOCKER_HOST": f"unix://{place}"}):
+            one.start()
+        said = one.call("GET", "/readyz")
+        expect_equal((said.status, said.json().get("unanswered_backends")), (200, ["docker"]),
+                     "readiness")
+        expect_equal(one.execute(native, "echo", "on")["stdout"], "on\n", "what was there")
+        expect_equal(one.execute(one.make(), "echo", "new")["stdout"], "new\n", "a new one")
+        listed = {each["id"] for each in one.call("GET", "/v1/sandboxes").json()["sandboxes"]}
+        expect({native, contained} <= listed, f"listed: {listed}")
+        for method, rest in (("GET", ""), ("DELETE", ""), ("POST", "/exec")):
+            body = {"argv": ["true"]} if rest else None
+            answer = one.call(method, f"/v1/sandboxes/{contained}{rest}", body)
+            expect(answer.status == 503 and b"has not answered" in answer.body,
+                   f"{method} {rest}: {answer.status} {answer.body}")
+        place.unlink()
+        engine.close()  # now there is no engine, and so no sandbox of it
+        expect(wait_until(lambda: one.call("GET", f"/v1/sandboxes/{contained}").status == 404),
+               "it is taken for alive")
+        said = one.call("GET", "/readyz").json()
+        expect_equal(said, {"status": "ready"}, "readiness in the end")
+
+
+@suite.case
+def a_launcher_of_the_daemons_can_be_ended():
+    """The daemon keeps signals for one thread of its own; what it starts must not."""
+    with daemon() as one:
+        sandbox = one.make()
+        ours = launchers(one.directory / "run")
+        expect_equal(len(ours), 1, "launchers")
+        status = Path(f"/proc/{ours[0]}/status").read_text()
+        blocked = next(line.split()[1] for line in status.splitlines() if line.startswith("SigBlk"))
+        expect_equal(int(blocked, 16), 0, "blocked signals")
+        os.kill(ours[0], signal.SIGTERM)
+        expect(wait_until(lambda: ours[0] not in launchers(one.directory / "run")),
+               "it ignores SIGTERM")
+        expect(wait_until(lambda: one.call("GET", f"/v1/sandboxes/{sandbox}").status == 404),
+               "its sandbox is taken for alive")
+        expect_equal(one.execute(one.make(), "echo", "on")["stdout"], "on\n", "the next launcher's")
 
 
 @suite.case

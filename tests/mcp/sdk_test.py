@@ -40,9 +40,14 @@ def run(words, **settings):
     return ended.stdout.strip().splitlines()[-1]
 
 
+def server_words():
+    """Some clients hand on nothing of their environment; what they leave is to be found and ended."""
+    return ["env", f"NUTSHELL_RUNTIME_DIR={os.environ['NUTSHELL_RUNTIME_DIR']}", NUTSHELL, "mcp"]
+
+
 def over_both(words, **settings):
     """The revisions spoken over stdio and over the daemon's HTTP."""
-    stdio = run([*words, "stdio", NUTSHELL, "mcp", "--session", random_token()], **settings)
+    stdio = run([*words, "stdio", *server_words(), "--session", random_token()], **settings)
     with http_host() as url:
         return stdio, run([*words, "http", url], **settings)
 
@@ -117,7 +122,7 @@ def inspector_lists_and_calls():
                          "--tool-arg", "command=echo from-the-inspector")
         expect("from-the-inspector" in json.dumps(result), f"{str(result)[:200]}")
 
-    examine([NUTSHELL, "mcp"])
+    examine(server_words())
     with http_host() as url:
         examine([url, "--header", f"Authorization: Bearer {TOKENS['alice']}"])
 
