@@ -1,5 +1,7 @@
 #!/usr/bin/env python3
 """The daemon through clients that others wrote: curl, Prometheus' parser, schemathesis, the CLI."""
+import contextlib
+import hashlib
 import importlib.util
 import json
 import os
@@ -160,6 +162,46 @@ def a_batch_keeps_its_order():
         answer = one.call("POST", "/v1/batch", {"items": items, "parallel": 3})
         expect_equal([r["stdout"] for r in answer.json()["results"]],
                      [f"file {i} {i}\n" for i in range(6)], "over the API")
+
+
+@suite.case
+def a_batch_shows_how_far_it_is_on_a_terminal_only():
+    lines = b"echo 1\nfalse\necho 3\n"
+    master, slave = os.openpty()
+    with subprocess.Popen([NUTSHELL, "batch", "-j", "1", "-"], stdin=subprocess.PIPE,
+                          stdout=subprocess.PIPE, stderr=slave) as shown:
+        os.close(slave)
+        output, _ = shown.communicate(lines, timeout=120)
+    seen = b""
+    with contextlib.suppress(OSError):  # how a terminal tells that nobody is left
+        while piece := os.read(master, 4096):
+            seen += piece
+    os.close(master)
+    expect(b"1/3, 0 failed" in seen and b"3/3, 1 failed" in seen, f"shown: {seen!r}")
+    expect(seen.endswith(b"\r\x1b[K"), f"the line is not cleared: {seen[-40:]!r}")
+    expect(b"\x1b" not in output and len(output.splitlines()) == 3, f"output: {output!r}")
+    silent = subprocess.run([NUTSHELL, "batch", "-"], input=lines, capture_output=True, timeout=120)
+    expect_equal((silent.returncode, silent.stderr), (1, b""), "where nobody looks")
+
+
+@suite.case
+def a_trace_tells_as_much_as_was_asked_for():
+    with daemon() as one:
+        sandbox = one.make()
+
+        def traced(level, *argv, **more):
+            return one.execute(sandbox, *argv, trace=level, **more).get("trace")
+        expect_equal(traced("off", "true"), None, "off")
+        slow = traced("summary", "sleep", "1000", timeout_ms=200)
+        expect_equal((slow["files"], len(slow["blocked"])), ([], 1),
+                     "summary")
+        expect(slow["blocked"][0].startswith("time: "), f"why: {slow['blocked']}")
+        written = traced("files", "sh", "-c", "echo x > made")
+        expect_equal([(each["path"], each["kind"]) for each in written["files"]],
+                     [("made", "added")], "files")
+        whole = traced("full", "cat", "made")
+        expect_equal(whole["stdout_sha256"], hashlib.sha256(b"x\n").hexdigest(), "full")
+        expect(whole["protections"], "what was in force is not told")
 
 
 @suite.case
