@@ -179,7 +179,7 @@ def a_stream_goes_on_where_it_was_lost():
         first = next(stream).stdout
         stream.cancel()
         expect_equal((first.offset, first.data[:2]), (0, b"0\n"), "the first piece")
-        rest = list(client.call("FollowExec", "StreamBatch", id=sandbox, exec=started,
+        rest = list(client.call("FollowExec", id=sandbox, exec=started,
                                 stdout_offset=len(first.data)))
         output = b"".join(event.stdout.data for event in rest)
         expect_equal(first.data + output, b"".join(b"%d\n" % i for i in range(6)), "all of it")
