@@ -1,5 +1,5 @@
-// A service of the test's own, with real sandboxes: native ones, or of the backend, image and runtime
-// that NUTSHELL_SERVICE_BACKEND, NUTSHELL_SERVICE_IMAGE and NUTSHELL_SERVICE_RUNTIME name.
+// A service of the test's own, with real sandboxes: native ones, or of the backend, image and
+// runtime that NUTSHELL_SERVICE_BACKEND, NUTSHELL_SERVICE_IMAGE and NUTSHELL_SERVICE_RUNTIME name.
 #pragma once
 
 #include <gmock/gmock.h>
