@@ -22,7 +22,8 @@ CONF
     launch_rootless
     return 0
   fi
-  CONTAINERS_CONF=$here/containers.conf launch podman --root "$here/data" --runroot "$here/exec" \
+  mkdir -p "$here/tmp" # an archive that is imported stays where it was put
+  TMPDIR=$here/tmp CONTAINERS_CONF=$here/containers.conf launch podman --root "$here/data" --runroot "$here/exec" \
     system service --time 0 "unix://$socket"
 }
 
@@ -38,7 +39,7 @@ launch_rootless() {
   install -d -o "$user" -g "$user" -m 700 "$here"/{data,exec,home,run,socket}
   chmod 755 "$here" "$here/socket"
   launch setpriv --reuid "$user" --regid "$user" --init-groups --inh-caps=-all --reset-env \
-    env HOME="$here/home" XDG_RUNTIME_DIR="$here/run" PATH="$PATH" \
+    env HOME="$here/home" XDG_RUNTIME_DIR="$here/run" TMPDIR="$here/home" PATH="$PATH" \
     CONTAINERS_CONF="$here/containers.conf" \
     podman --root "$here/data" --runroot "$here/exec" --storage-driver overlay \
     system service --time 0 "unix://$socket"
