@@ -289,7 +289,6 @@ INSTANTIATE_TEST_SUITE_P(
                     Case{"apply.done", {"create", "apply"}, Killed::Launcher},
                     Case{"acquire.chosen", {"acquire"}, Killed::Launcher},
                     Case{"acquire.noted", {"acquire"}, Killed::Launcher},
-                    Case{"acquire.told", {"acquire"}, Killed::Launcher},
                     Case{"release.recorded", {"acquire", "release"}, Killed::Launcher},
                     Case{"release.told", {"acquire", "release"}, Killed::Launcher},
                     Case{"destroy.recorded", {"create", "destroy"}, Killed::Launcher},
