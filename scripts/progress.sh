@@ -1,19 +1,19 @@
 # How far a build is, for people who wait. Sourced, not run.
 # shellcheck shell=bash
 
-# Runs a command with all it says in LOG. On a terminal the number of its steps is shown meanwhile.
+# Runs a command with all it says in a file. On a terminal the number of its steps is shown meanwhile.
 run_with_progress() {
-  local log=$1 runner step status=0
+  local output=$1 runner step status=0
   shift
   if [[ ! -t 2 ]]; then
-    "$@" >"$log" 2>&1
+    "$@" >"$output" 2>&1
     return
   fi
-  "$@" >"$log" 2>&1 &
+  "$@" >"$output" 2>&1 &
   runner=$!
   trap 'kill "$runner" 2>/dev/null; exit 130' INT TERM
   while kill -0 "$runner" 2>/dev/null; do
-    step=$(grep -oE '^\[[0-9]+/[0-9]+\]' "$log" | tail -n 1 || true)
+    step=$(grep -oE '^\[[0-9]+/[0-9]+\]' "$output" | tail -n 1 || true)
     printf '\r%s ' "$step" >&2
     sleep 0.5
   done
