@@ -31,7 +31,7 @@ int become_init(nutshell::InitSetup setup) {
 void accept_signals() {
   sigset_t none;
   sigemptyset(&none);
-  sigprocmask(SIG_SETMASK, &none, nullptr);
+  ::pthread_sigmask(SIG_SETMASK, &none, nullptr);
   for (const int one : {SIGTERM, SIGINT, SIGHUP})
     std::signal(one, SIG_DFL);    // NOLINT(concurrency-mt-unsafe): one thread
   std::signal(SIGPIPE, SIG_IGN);  // NOLINT(concurrency-mt-unsafe): one thread

@@ -90,9 +90,9 @@ Protection user_protection(const EngineFacts& facts) {
 
 // gVisor has a table of its own.
 std::string files_text(const EngineFacts& facts, const SandboxSpec& spec) {
-  const std::string text = "read-only root of the image, bounded tmpfs";
-  if (is_gvisor(facts, spec)) return text;
-  return text + "; the table of mounts names the engine's directories";
+  std::string text = "read-only root of the image, bounded tmpfs";
+  if (!is_gvisor(facts, spec)) text += "; the table of mounts names the engine's directories";
+  return text;
 }
 
 Protection disk_protection(const SandboxSpec& spec) {
