@@ -158,8 +158,8 @@ time.sleep(60)
 """)
     try:
         code = b""
-        for _ in range(50):
-            code = box.run("grep", pattern="x").stdout.split(b":")[0]
+        for _ in range(50):  # an expression: plain text in few files is searched without a process
+            code = box.run("grep", pattern="x+y").stdout.split(b":")[0]
             if code == b"unavailable":
                 break
             time.sleep(0.1)
