@@ -5,23 +5,12 @@ import json
 import os
 import sys
 
-from engines import engine, flags, shell
+from engines import engine, flags, on_engines, shell
 from support import (Suite, call, call_json, create, expect, expect_equal, expect_outcome,
-                     expect_refusal, expect_running, is_listed, repetitions, sandbox, start,
+                     expect_refusal, expect_running, is_listed, sandbox, start,
                      wait_until)
 
 suite = Suite()
-
-
-def on_engines(usual, long):
-    def decorate(function):
-        for kind in repetitions(usual, usual, long):
-            def case(kind=kind):
-                function(engine(kind))
-            case.__name__ = f"{function.__name__}_with_{kind}"
-            suite.case(case)
-        return function
-    return decorate
 
 
 def expect_gone(where, made):
@@ -43,22 +32,22 @@ def end_while_running(where, end):
     expect_gone(where, made)
 
 
-@on_engines(["docker"], ["docker", "podman", "runsc"])
+@on_engines(suite, ["docker"], ["docker", "podman", "runsc"])
 def killed_under_us(where):
     end_while_running(where, lambda path: where.ask("POST", f"{path}/kill"))
 
 
-@on_engines(["docker", "podman"], ["docker", "podman", "runsc"])
+@on_engines(suite, ["docker", "podman"], ["docker", "podman", "runsc"])
 def removed_under_us(where):
     end_while_running(where, lambda path: where.ask("DELETE", f"{path}?force=1"))
 
 
-@on_engines(["docker"], ["docker", "podman", "runsc"])
+@on_engines(suite, ["docker"], ["docker", "podman", "runsc"])
 def stopped_under_us(where):
     end_while_running(where, lambda path: where.ask("POST", f"{path}/stop?t=1"))
 
 
-@on_engines(["docker"], ["docker", "podman", "runsc"])
+@on_engines(suite, ["docker"], ["docker", "podman", "runsc"])
 def paused_under_us(where):
     with sandbox(*flags(where)) as made:
         expect_equal(where.ask("POST", f"/containers/nutshell-{made}/pause")[0], 204, "pause")
@@ -68,7 +57,7 @@ def paused_under_us(where):
         expect_equal(call("exec", made, "--", "echo", "on").stdout, b"on\n", "resumed")
 
 
-@on_engines(["docker"], ["docker", "podman"])
+@on_engines(suite, ["docker"], ["docker", "podman"])
 def out_of_memory_as_a_whole(where):
     """Files fill the memory, and then init alone is left to pay for a command's words."""
     made = create(*flags(where, "--memory", "32m", "--disk", "1g"))

@@ -11,7 +11,7 @@ import threading
 import time
 
 from daemon_client import daemon
-from engines import ENGINE, IMAGE, Engine, engine, flags, shell
+from engines import ENGINE, IMAGE, Engine, engine, flags, on_engines, shell
 from gvisor_program import find_runsc
 from support import (Failed, Skip, Suite, call, create, destroy_all, expect, expect_equal,
                      expect_outcome, expect_refusal, expect_running, is_listed, repetitions,
@@ -19,18 +19,6 @@ from support import (Failed, Skip, Suite, call, create, destroy_all, expect, exp
 
 suite = Suite()
 VERBS = ["create", "run", "exec", "cp", "destroy"]
-
-
-def on_engines(usual, long):
-    """A case for each of these kinds of engine."""
-    def decorate(function):
-        for kind in repetitions(usual, usual, long):
-            def case(kind=kind):
-                function(engine(kind))
-            case.__name__ = f"{function.__name__}_with_{kind}"
-            suite.case(case)
-        return function
-    return decorate
 
 
 @suite.case
@@ -106,7 +94,7 @@ def disturb(where, verb, delay, trouble, mend=lambda: None):
         expect_clean(where, f"{verb} after {delay} s")
 
 
-@on_engines(["docker"], ["docker", "runsc", "podman"])
+@on_engines(suite, ["docker"], ["docker", "runsc", "podman"])
 def engine_restarted_in_the_middle(where):
     moments = repetitions([0.15], [0.05, 0.25], [0.05, 0.4])
     for verb in repetitions(["create", "cp"], VERBS, VERBS):
@@ -114,7 +102,7 @@ def engine_restarted_in_the_middle(where):
             disturb(where, verb, delay, where.restart)
 
 
-@on_engines(["docker"], ["docker", "runsc", "podman"])
+@on_engines(suite, ["docker"], ["docker", "runsc", "podman"])
 def engine_stopped_in_the_middle(where):
     """It stays away until the command has ended, which says so."""
     for verb in repetitions(["exec"], VERBS, VERBS):
@@ -122,7 +110,7 @@ def engine_stopped_in_the_middle(where):
             disturb(where, verb, delay, where.stop, where.restart)
 
 
-@on_engines(["docker"], ["docker", "runsc", "podman"])
+@on_engines(suite, ["docker"], ["docker", "runsc", "podman"])
 def engine_frozen_in_the_middle(where):
     """For a while; what was begun goes on."""
     def freeze():
@@ -238,7 +226,7 @@ def all_at_once(count, one):
     return results
 
 
-@on_engines(["docker"], ["docker", "runsc", "podman"])
+@on_engines(suite, ["docker"], ["docker", "runsc", "podman"])
 def many_at_once(where):
     count = repetitions(8, 12, 100)
     results = all_at_once(count, lambda number: shell(where, f"exit {number % 100}")["exit_code"])
@@ -258,7 +246,7 @@ def keep_many(count, *words):
     expect(set(listed) >= {id for id, _ in made}, f"listed: {len(listed)} of {count}")
 
 
-@on_engines(["docker"], ["docker", "runsc", "podman"])
+@on_engines(suite, ["docker"], ["docker", "runsc", "podman"])
 def many_alive_at_once(where):
     most = 30 if where.kind == "runsc" else 100  # a kernel each wants cores
     keep_many(repetitions(6, 12, most), *flags(where))

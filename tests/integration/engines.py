@@ -6,7 +6,7 @@ import signal
 import socket
 import subprocess
 
-from support import REPOSITORY, Skip, call_json, wait_until
+from support import REPOSITORY, Skip, call_json, repetitions, wait_until
 
 ENGINE = str(REPOSITORY / "scripts/engine")
 IMAGE = "nutshell-test"
@@ -94,6 +94,18 @@ def engine(kind="docker"):
         raise _started[kind]
     _started[kind].use()
     return _started[kind]
+
+
+def on_engines(suite, usual, long):
+    """A case of the suite for each of these kinds of engine; more of them in the long form."""
+    def decorate(function):
+        for kind in repetitions(usual, usual, long):
+            def case(kind=kind):
+                function(engine(kind))
+            case.__name__ = f"{function.__name__}_with_{kind}"
+            suite.case(case)
+        return function
+    return decorate
 
 
 def flags(where, *more):
