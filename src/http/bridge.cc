@@ -9,6 +9,7 @@
 
 #include "base/defer.h"
 #include "base/socket.h"
+#include "base/spawn_attributes.h"
 
 namespace nutshell::http {
 
@@ -28,19 +29,14 @@ Result<UniqueFd> Bridges::open(const std::string& url) {
   std::array<char*, 4> argv{program.data(), option.data(), place.data(), nullptr};
   posix_spawn_file_actions_t actions;
   posix_spawn_file_actions_init(&actions);
-  posix_spawnattr_t attributes;
-  posix_spawnattr_init(&attributes);
-  const Defer freed([&] {
-    posix_spawn_file_actions_destroy(&actions);
-    posix_spawnattr_destroy(&attributes);
-  });
+  const Defer freed([&] { posix_spawn_file_actions_destroy(&actions); });
   posix_spawn_file_actions_adddup2(&actions, theirs.get(), STDIN_FILENO);
   posix_spawn_file_actions_adddup2(&actions, theirs.get(), STDOUT_FILENO);
   // An interrupt at the terminal is for the command, which goes on talking through this.
-  posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETSID);
+  const SpawnAttributes attributes(SpawnAttributes::Session::Own);
   pid_t pid = -1;
   const int error =
-      ::posix_spawn(&pid, program.c_str(), &actions, &attributes, argv.data(), environ);
+      ::posix_spawn(&pid, program.c_str(), &actions, attributes.get(), argv.data(), environ);
   if (error != 0) return syscall_failure(error, "start", program);
   children_.emplace_back(pid, UniqueFd(static_cast<int>(::syscall(SYS_pidfd_open, pid, 0))));
   return std::move(ours);

@@ -10,6 +10,7 @@
 #include "base/file.h"
 #include "base/scratch_fixture.h"
 #include "base/sha256.h"
+#include "base/signal_fixture.h"
 #include "images/deb_package.h"
 #include "images/default_image.h"
 #include "images/elf_needs.h"
@@ -136,6 +137,15 @@ TEST(RunProgram, TellsWhatWentWrong) {
   EXPECT_FALSE(run_program({{"no-such-program"}, scratch.path(), Deadline::in(20s)}));
   const auto slow = run_program({{"sleep", "60"}, scratch.path(), Deadline::in(50ms)});
   EXPECT_THAT(slow.error().message, HasSubstr("too long"));
+}
+
+TEST(RunProgram, LeavesOurSignalsToUs) {
+  const DaemonSignals daemon;
+  const ScratchDirectory scratch;
+  const auto status =
+      run_program({{"cat", "/proc/self/status"}, scratch.path(), Deadline::in(20s)});
+  ASSERT_TRUE(status) << status.error().message;
+  expect_clean_signals(*status);
 }
 
 }  // namespace

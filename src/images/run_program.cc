@@ -12,6 +12,7 @@
 #include "base/child_process.h"
 #include "base/defer.h"
 #include "base/file.h"
+#include "base/spawn_attributes.h"
 
 namespace nutshell::images {
 namespace {
@@ -37,9 +38,10 @@ Result<ChildProcess> spawn(const Command& command, int output, int errors) {
   posix_spawn_file_actions_adddup2(&actions, output, STDOUT_FILENO);
   posix_spawn_file_actions_adddup2(&actions, errors, STDERR_FILENO);
   posix_spawn_file_actions_addchdir_np(&actions, command.directory.c_str());
+  const SpawnAttributes attributes;
   pid_t pid = -1;
-  const int error =
-      ::posix_spawnp(&pid, words.front().c_str(), &actions, nullptr, arguments.data(), environ);
+  const int error = ::posix_spawnp(&pid, words.front().c_str(), &actions, attributes.get(),
+                                   arguments.data(), environ);
   if (error != 0) return syscall_failure(error, "start", words.front());
   return ChildProcess(pid, UniqueFd(static_cast<int>(::syscall(SYS_pidfd_open, pid, 0))));
 }

@@ -16,6 +16,7 @@
 #include "base/child_process.h"
 #include "base/defer.h"
 #include "base/file.h"
+#include "base/spawn_attributes.h"
 #include "base/unique_fd.h"
 #include "images/image_name.h"
 
@@ -59,9 +60,10 @@ Result<ChildProcess> start(const Unpacking& order, int input, int output) {
   posix_spawn_file_actions_adddup2(&actions, input, STDIN_FILENO);
   posix_spawn_file_actions_adddup2(&actions, output, STDOUT_FILENO);
   if (order.lock >= 0) posix_spawn_file_actions_adddup2(&actions, order.lock, kLockNumber);
+  const SpawnAttributes attributes;
   pid_t pid = -1;
-  const int error =
-      ::posix_spawn(&pid, order.program.c_str(), &actions, nullptr, arguments.data(), environ);
+  const int error = ::posix_spawn(&pid, order.program.c_str(), &actions, attributes.get(),
+                                  arguments.data(), environ);
   if (error != 0) return syscall_failure(error, "start", order.program.native());
   return ChildProcess(pid, UniqueFd(static_cast<int>(::syscall(SYS_pidfd_open, pid, 0))));
 }

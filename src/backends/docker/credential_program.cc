@@ -18,6 +18,7 @@
 #include "base/child_process.h"
 #include "base/defer.h"
 #include "base/file.h"
+#include "base/spawn_attributes.h"
 
 namespace nutshell::docker {
 namespace {
@@ -51,22 +52,14 @@ Result<ChildProcess> spawn(const std::string& program, const UniqueFd& input,
   std::array<char*, 3> argv{name.data(), word.data(), nullptr};
   posix_spawn_file_actions_t actions;
   posix_spawn_file_actions_init(&actions);
-  posix_spawnattr_t attributes;
-  posix_spawnattr_init(&attributes);
-  const Defer freed([&] {
-    posix_spawn_file_actions_destroy(&actions);
-    posix_spawnattr_destroy(&attributes);
-  });
+  const Defer freed([&] { posix_spawn_file_actions_destroy(&actions); });
   posix_spawn_file_actions_adddup2(&actions, input.get(), STDIN_FILENO);
   posix_spawn_file_actions_adddup2(&actions, output.get(), STDOUT_FILENO);
   posix_spawn_file_actions_addopen(&actions, STDERR_FILENO, "/dev/null", O_WRONLY, 0);
-  sigset_t none;
-  ::sigemptyset(&none);
-  posix_spawnattr_setsigmask(&attributes, &none);
-  posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETSIGMASK);
+  const SpawnAttributes attributes;
   pid_t pid = -1;
   const int error =
-      ::posix_spawnp(&pid, program.c_str(), &actions, &attributes, argv.data(), environ);
+      ::posix_spawnp(&pid, program.c_str(), &actions, attributes.get(), argv.data(), environ);
   if (error != 0) return syscall_failure(error, "start", program);
   return ChildProcess(pid, UniqueFd(static_cast<int>(::syscall(SYS_pidfd_open, pid, 0))));
 }

@@ -12,6 +12,7 @@
 
 #include "base/defer.h"
 #include "base/file.h"
+#include "base/spawn_attributes.h"
 
 namespace nutshell::gvisor {
 namespace {
@@ -97,13 +98,8 @@ Result<ChildProcess> Runsc::spawn(const std::vector<std::string>& arguments,
                                   const Streams& streams) const {
   posix_spawn_file_actions_t actions;
   posix_spawn_file_actions_init(&actions);
-  posix_spawnattr_t attributes;
-  posix_spawnattr_init(&attributes);
-  const Defer freed([&] {
-    posix_spawn_file_actions_destroy(&actions);
-    posix_spawnattr_destroy(&attributes);
-  });
-  posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETSID);
+  const Defer freed([&] { posix_spawn_file_actions_destroy(&actions); });
+  const SpawnAttributes attributes(SpawnAttributes::Session::Own);
   const std::array<int, 3> wanted = {streams.input, streams.output, streams.error};
   for (int number = 0; number < 3; ++number) {
     const int given = wanted.at(static_cast<std::size_t>(number));
@@ -119,7 +115,7 @@ Result<ChildProcess> Runsc::spawn(const std::vector<std::string>& arguments,
   argv.push_back(nullptr);
   pid_t pid = -1;
   const int error =
-      ::posix_spawn(&pid, program_.c_str(), &actions, &attributes, argv.data(), environ);
+      ::posix_spawn(&pid, program_.c_str(), &actions, attributes.get(), argv.data(), environ);
   if (error != 0) return syscall_failure(error, "run", program_);
   UniqueFd handle(static_cast<int>(::syscall(SYS_pidfd_open, pid, 0)));  // nobody else reaps it
   if (!handle) {

@@ -12,6 +12,7 @@
 
 #include "base/file.h"
 #include "base/socket.h"
+#include "base/spawn_attributes.h"
 #include "base/user_directory.h"
 #include "cli/command.h"
 #include "core/daemon_access.h"
@@ -86,14 +87,11 @@ Result<Started> spawn_daemon(const std::filesystem::path& log, const Asked& aske
   posix_spawn_file_actions_addopen(&actions, 0, "/dev/null", O_RDONLY, 0);
   posix_spawn_file_actions_adddup2(&actions, output.get(), 1);
   posix_spawn_file_actions_adddup2(&actions, output.get(), 2);
-  posix_spawnattr_t attributes;
-  posix_spawnattr_init(&attributes);
-  posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETSID);
+  const SpawnAttributes attributes(SpawnAttributes::Session::Own);
   pid_t pid = -1;
   const int error =
-      ::posix_spawn(&pid, program.c_str(), &actions, &attributes, argv.data(), environ);
+      ::posix_spawn(&pid, program.c_str(), &actions, attributes.get(), argv.data(), environ);
   posix_spawn_file_actions_destroy(&actions);
-  posix_spawnattr_destroy(&attributes);
   if (error != 0) return syscall_failure(error, "start", program);
   return Started{pid, UniqueFd(static_cast<int>(::syscall(SYS_pidfd_open, pid, 0)))};
 }
