@@ -43,6 +43,7 @@ function(nutshell_test name)
   set_target_properties(${name} PROPERTIES RUNTIME_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/tests)
   include(GoogleTest)
   gtest_discover_tests(${name} DISCOVERY_TIMEOUT 60 PROPERTIES TIMEOUT ${ARG_TIMEOUT})
+  set_property(GLOBAL APPEND PROPERTY NUTSHELL_UNIT_TESTS ${name})
 endfunction()
 
 # A program in build/bin. Static programs start faster and need nothing from the machine.
