@@ -18,8 +18,8 @@
 #include "init/files/running.h"
 #include "init/layers/layers_conversation.h"
 #include "init/restricted_thread.h"
-#include "wire/clock.h"
 #include "wire/orders.h"
+#include "wire/schema.h"
 
 namespace nutshell::init {
 namespace {
@@ -255,10 +255,6 @@ void Init::write_to_all() {
 
 Result<std::unique_ptr<Conversation>> Init::open_conversation(const wire::Frame& frame) {
   using enum wire::MessageType;
-  if (frame.type == wire::SetTimeLeft::kType) {
-    ttl_ = deadline_in(TRY(wire::decode<wire::SetTimeLeft>(frame.payload)).left_ms);
-    return open_file_conversation({frame.conversation, Ping, {}});
-  }
   switch (frame.type) {
     case Exec:
       return execs_.start(frame);
@@ -269,6 +265,9 @@ Result<std::unique_ptr<Conversation>> Init::open_conversation(const wire::Frame&
       return open_file_conversation({frame.conversation, Ping, {}});
     case Continue:
       execs_.resume();
+      return open_file_conversation({frame.conversation, Ping, {}});
+    case SetTimeLeft:
+      ttl_ = deadline_in(TRY(wire::decode<wire::SetTimeLeft>(frame.payload)).left_ms);
       return open_file_conversation({frame.conversation, Ping, {}});
     case ListDirectory:
     case FindFiles:

@@ -5,7 +5,7 @@
 
 #include "base/file.h"
 #include "init/init_fixture.h"
-#include "wire/clock.h"
+#include "wire/schema.h"
 
 namespace nutshell::init {
 namespace {

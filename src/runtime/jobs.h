@@ -10,6 +10,7 @@
 #include "runtime/output_store.h"
 #include "tools/tool_context.h"
 #include "wire/init_client.h"
+#include "wire/tool_schema.h"
 
 namespace nutshell {
 

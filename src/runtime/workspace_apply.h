@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "runtime/workspace_changes.h"
+#include "wire/tool_schema.h"
 
 namespace nutshell {
 

@@ -7,6 +7,7 @@
 
 #include "base/result.h"
 #include "wire/init_client.h"
+#include "wire/tool_schema.h"
 
 namespace nutshell {
 

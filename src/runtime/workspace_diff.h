@@ -7,6 +7,7 @@
 
 #include "runtime/git_patch.h"
 #include "runtime/workspace_changes.h"
+#include "wire/tool_schema.h"
 
 namespace nutshell {
 

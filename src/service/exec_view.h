@@ -10,7 +10,7 @@
 #include "core/exec.h"
 #include "core/protection.h"
 #include "core/tool.h"
-#include "wire/schema.h"
+#include "wire/tool_schema.h"
 
 namespace nutshell::service {
 

@@ -11,6 +11,7 @@
 #include "service/metrics.h"
 #include "service/recorder.h"
 #include "service/sandboxes.h"
+#include "wire/tool_schema.h"
 
 namespace nutshell::service {
 

@@ -26,6 +26,7 @@
 #include "service/session_view.h"
 #include "wire/exec_io.h"
 #include "wire/init_client.h"
+#include "wire/tool_schema.h"
 
 namespace nutshell::service {
 

@@ -4,7 +4,7 @@
 #include <cstring>
 #include <functional>
 
-#include "wire/clock.h"
+#include "wire/schema.h"
 
 namespace nutshell::service {
 namespace {
@@ -187,7 +187,7 @@ void StreamMeter::note_change(const wire::Frame& frame) {
 
 Result<> StreamMeter::take_request(const wire::Frame& frame, Passed& passed) {
   if (frame.type == MessageType::Exec) return begin_exec(frame, passed);
-  if (frame.type == wire::SetTimeLeft::kType) {
+  if (frame.type == MessageType::SetTimeLeft) {
     refuse(frame.conversation,
            {ErrorCode::PermissionDenied, "the ttl of a sandbox is the service's: extend it there"},
            passed);

@@ -5,7 +5,7 @@
 #include "audit/log.h"
 #include "audit/reader.h"
 #include "base/scratch_fixture.h"
-#include "wire/clock.h"
+#include "wire/schema.h"
 
 namespace nutshell::service {
 namespace {

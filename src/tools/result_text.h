@@ -8,6 +8,7 @@
 
 #include "core/tool.h"
 #include "wire/init_client.h"
+#include "wire/tool_schema.h"
 
 namespace nutshell {
 

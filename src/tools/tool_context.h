@@ -11,6 +11,7 @@
 #include "core/tool.h"
 #include "tools/stored_output.h"
 #include "wire/init_client.h"
+#include "wire/tool_schema.h"
 
 namespace nutshell {
 

@@ -4,7 +4,7 @@
 
 #include <vector>
 
-#include "wire/schema.h"
+#include "wire/tool_schema.h"
 
 namespace nutshell::wire {
 

@@ -3,17 +3,17 @@
 
 #include <tuple>
 
-#include "wire/schema.h"
+#include "wire/tool_schema.h"
 
 namespace nutshell::wire {
 
 using EveryMessage =
     std::tuple<Hello, Exec, Attach, Input, InputEnd, Consumed, Resize, Signal, Cancel, CloseOutput,
                ReadFile, WriteFile, FileData, FileEnd, Stat, Walk, MakeDirectory, MakeLink, Suspend,
-               Continue, Ping, Output, InputConsumed, Ended, Failed, FileInfo, Entries, Done,
-               ReadText, PutFile, EditFile, Remove, ListDirectory, FindFiles, Search, Undo,
-               BeginChange, EndChange, ListChanges, UseLayers, TextPage, Changed, Refused, Listing,
-               FindPage, SearchPage, Changes, ChangeBegun>;
+               Continue, Ping, SetTimeLeft, Output, InputConsumed, Ended, Failed, FileInfo, Entries,
+               Done, ReadText, PutFile, EditFile, Remove, ListDirectory, FindFiles, Search, Undo,
+               BeginChange, EndChange, ListChanges, UseLayers, Checkpoint, Rollback, TextPage,
+               Changed, Refused, Listing, FindPage, SearchPage, Changes, ChangeBegun>;
 
 // Calls step(Message{}) for each type.
 template <typename Step>

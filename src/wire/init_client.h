@@ -11,6 +11,7 @@
 #include "core/exec.h"
 #include "wire/channel.h"
 #include "wire/exec_io.h"
+#include "wire/tool_schema.h"
 
 namespace nutshell::wire {
 

@@ -4,8 +4,8 @@
 
 #include "backends/docker/docker_backend.h"
 #include "backends/docker/kept_clock.h"
-#include "wire/clock.h"
 #include "wire/init_client.h"
+#include "wire/schema.h"
 
 namespace nutshell::docker {
 namespace {

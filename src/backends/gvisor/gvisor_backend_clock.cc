@@ -3,8 +3,8 @@
 #include <algorithm>
 
 #include "backends/gvisor/gvisor_backend.h"
-#include "wire/clock.h"
 #include "wire/init_client.h"
+#include "wire/schema.h"
 
 namespace nutshell::gvisor {
 namespace {

@@ -5,7 +5,7 @@
 #include <tl/expected.hpp>
 
 #include "base/result.h"
-#include "wire/schema.h"
+#include "wire/tool_schema.h"
 
 namespace nutshell::init {
 

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "init/files/attempt.h"
+#include "wire/tool_schema.h"
 
 namespace nutshell::init {
 

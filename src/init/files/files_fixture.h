@@ -15,6 +15,7 @@
 #include "init/files/put_file.h"
 #include "init/files/read_text.h"
 #include "init/files/undo.h"
+#include "wire/tool_schema.h"
 
 namespace nutshell::init {
 

@@ -6,6 +6,7 @@
 
 #include "init/conversation.h"
 #include "init/files/files_state.h"
+#include "wire/tool_schema.h"
 
 namespace nutshell::init {
 

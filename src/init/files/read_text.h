@@ -2,6 +2,7 @@
 #pragma once
 
 #include "init/files/files_state.h"
+#include "wire/tool_schema.h"
 
 namespace nutshell::init {
 

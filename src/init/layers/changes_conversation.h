@@ -5,6 +5,7 @@
 
 #include "init/conversation.h"
 #include "init/layers/change_walk.h"
+#include "wire/tool_schema.h"
 
 namespace nutshell::init {
 

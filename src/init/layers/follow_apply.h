@@ -4,7 +4,7 @@
 #include <memory>
 
 #include "init/layers/layer.h"
-#include "wire/schema.h"
+#include "wire/tool_schema.h"
 
 namespace nutshell::init {
 

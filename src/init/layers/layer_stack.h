@@ -11,6 +11,7 @@
 #include "init/files/change_journal.h"
 #include "init/layers/change_walk.h"
 #include "init/layers/layer_view.h"
+#include "wire/tool_schema.h"
 
 namespace nutshell::init {
 

@@ -6,7 +6,7 @@
 #include <cstdint>
 #include <string>
 
-#include "wire/schema.h"
+#include "wire/tool_schema.h"
 
 namespace nutshell::init::search {
 

@@ -7,7 +7,7 @@
 #include "base/deadline.h"
 #include "init/search/line_window.h"
 #include "init/search/matcher.h"
-#include "wire/schema.h"
+#include "wire/tool_schema.h"
 
 namespace nutshell::init::search {
 

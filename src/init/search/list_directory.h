@@ -5,7 +5,7 @@
 #include <variant>
 
 #include "init/search/place.h"
-#include "wire/schema.h"
+#include "wire/tool_schema.h"
 
 namespace nutshell::init::search {
 

@@ -12,7 +12,7 @@
 
 #include "base/result.h"
 #include "init/search/literal_scanner.h"
-#include "wire/schema.h"
+#include "wire/tool_schema.h"
 
 namespace nutshell::init::search {
 

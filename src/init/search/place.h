@@ -5,7 +5,7 @@
 #include <variant>
 
 #include "base/unique_fd.h"
-#include "wire/schema.h"
+#include "wire/tool_schema.h"
 
 namespace nutshell::init::search {
 

@@ -16,6 +16,7 @@
 #include "init/search/place.h"
 #include "init/search/search_files.h"
 #include "wire/frame.h"
+#include "wire/tool_schema.h"
 
 namespace nutshell::init::search {
 

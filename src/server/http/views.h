@@ -6,6 +6,7 @@
 #include "core/json_views.h"
 #include "server/http/json.h"
 #include "service/service.h"
+#include "wire/tool_schema.h"
 
 namespace nutshell::server {
 
