@@ -51,7 +51,7 @@ def stopped_under_us(where):
 def paused_under_us(where):
     with sandbox(*flags(where)) as made:
         expect_equal(where.ask("POST", f"/containers/nutshell-{made}/pause")[0], 204, "pause")
-        expect_refusal(call("exec", made, "--", "true"), "pause")
+        expect_refusal(call("exec", made, "--", "true"), "nutshell resume")
         expect(b"paused" in call("list").stdout, "list does not tell")
         where.ask("POST", f"/containers/nutshell-{made}/unpause")
         expect_equal(call("exec", made, "--", "echo", "on").stdout, b"on\n", "resumed")

@@ -206,7 +206,8 @@ def absent_engine_disturbs_nobody():
     os.environ["DOCKER_HOST"] = os.environ["CONTAINER_HOST"] = "unix:///nowhere/engine.sock"
     expect_equal(call("list").status, 0, "list without an engine")
     expect_refusal(call("exec", "000000000000", "--", "true"), "no sandbox")
-    expect_refusal(call("run", "--backend", "docker", "--image", IMAGE, "--", "true"), "engine")
+    for backend, advice in (("docker", "systemctl start docker"), ("podman", "systemctl start podman")):
+        expect_refusal(call("run", "--backend", backend, "--image", IMAGE, "--", "true"), advice)
 
 
 def all_at_once(count, one):

@@ -80,6 +80,11 @@ std::string path_of(const std::string& id, std::string_view rest) {
   return fmt::format("/containers/{}{}", container_name(id), rest);
 }
 
+Failure paused(const std::string& id) {
+  return failure(ErrorCode::Unavailable,
+                 fmt::format("sandbox {0} is paused: 'nutshell resume {0}'", id));
+}
+
 }  // namespace
 
 Result<EngineClient*> DockerBackend::engine() {
@@ -248,10 +253,7 @@ void DockerBackend::drop_ended_streams() {
 }
 
 Result<UniqueFd> DockerBackend::connect(const std::string& id) {
-  if (const auto clock = kept_clock(id); clock && clock->is_halted) {
-    return failure(ErrorCode::Unavailable,
-                   fmt::format("sandbox {0} is paused: 'nutshell resume {0}'", id));
-  }
+  if (const auto clock = kept_clock(id); clock && clock->is_halted) return paused(id);
   const auto first = first_.find(id);
   const bool is_owner = first != first_.end() && first->second.lifetime == Lifetime::WithCaller;
   if (!is_owner) {
@@ -267,7 +269,8 @@ Result<int> DockerBackend::process_of(const std::string& id) {
   const auto answer = TRY(engine_->call({.path = path_of(id, "/json")}));
   const Json container = TRY(parse_json(answer.body));
   const Json* state = member(container, "State");
-  if (state == nullptr || !is_true(*state, "Running") || is_true(*state, "Paused"))
+  if (state != nullptr && is_true(*state, "Paused")) return paused(id);
+  if (state == nullptr || !is_true(*state, "Running"))
     return failure(ErrorCode::Unavailable, fmt::format("sandbox {} does not run", id));
   return static_cast<int>(number_of(*state, "Pid"));
 }
@@ -294,6 +297,7 @@ Result<UniqueFd> DockerBackend::open_bridge(const std::string& id) {
   auto answer =
       engine_->call({.method = "POST", .path = path_of(id, "/exec"), .body = exec.dump()});
   if (!answer && answer.error().code == ErrorCode::AlreadyExists) {
+    TRY(process_of(id));  // which may know a better reason
     return failure(ErrorCode::Unavailable,
                    fmt::format("sandbox {} does not run: {}", id, answer.error().message));
   }

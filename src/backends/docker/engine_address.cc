@@ -93,6 +93,13 @@ std::string EngineAddress::text() const {
                     : fmt::format("tcp://{}:{}", host, port);
 }
 
+std::string advice_for(const EngineAddress& address) {
+  if (!address.is_local() || ::access(address.socket.c_str(), W_OK) == 0) return "";
+  if (errno != EACCES) return address.how_to_start.empty() ? "" : ": " + address.how_to_start;
+  return ": this user may not use it; whoever may is as good as root there. A rootless podman, or "
+         "the native backend, needs no such right";
+}
+
 std::string variable_of_process(const char* name) {
   const char* value = std::getenv(name);  // NOLINT(concurrency-mt-unsafe): never set by us
   return value != nullptr ? value : "";
@@ -116,7 +123,9 @@ Result<EngineAddress> parse_engine_address(std::string_view text) {
   return unknown_scheme(text);
 }
 
-Result<EngineAddress> find_docker(const Variables& variables) {
+namespace {
+
+Result<EngineAddress> look_for_docker(const Variables& variables) {
   const auto configuration = docker_config_directory(variables);
   const std::string named = variables("DOCKER_HOST");
   if (named.empty()) {
@@ -132,13 +141,31 @@ Result<EngineAddress> find_docker(const Variables& variables) {
   return address;
 }
 
-Result<EngineAddress> find_podman(const Variables& variables) {
+Result<EngineAddress> look_for_podman(const Variables& variables) {
   const std::string named = variables("CONTAINER_HOST");
   if (!named.empty()) return parse_engine_address(named);
   const std::string runtime = variables("XDG_RUNTIME_DIR");
   if (::geteuid() != 0 && !runtime.empty())
     return parse_engine_address(fmt::format("unix://{}/podman/podman.sock", runtime));
   return parse_engine_address("unix:///run/podman/podman.sock");
+}
+
+}  // namespace
+
+Result<EngineAddress> find_docker(const Variables& variables) {
+  EngineAddress address = TRY(look_for_docker(variables));
+  address.how_to_start =
+      "is Docker running? 'systemctl start docker' starts it; DOCKER_HOST says where else it is";
+  return address;
+}
+
+Result<EngineAddress> find_podman(const Variables& variables) {
+  EngineAddress address = TRY(look_for_podman(variables));
+  address.how_to_start =
+      "is podman's service running? 'systemctl start podman.socket' starts root's, with --user "
+      "your "
+      "own; CONTAINER_HOST says where else it is";
+  return address;
 }
 
 Result<http::Client> make_client(const EngineAddress& address) {

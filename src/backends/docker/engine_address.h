@@ -25,12 +25,16 @@ struct EngineAddress {
   };
   std::optional<TlsFiles> tls;
 
+  std::string how_to_start;  // it, or to say where else it is
   [[nodiscard]] bool is_local() const { return !socket.empty(); }
   [[nodiscard]] std::string text() const;
 };
 
 // "unix:///run/docker.sock", "tcp://10.0.0.1:2376". Others are Unsupported, with what to do.
 Result<EngineAddress> parse_engine_address(std::string_view text);
+
+// What whoever cannot reach it should do, behind the error; empty where nobody can tell.
+std::string advice_for(const EngineAddress& address);
 
 // A variable of the environment; empty: not set.
 using Variables = std::function<std::string(const char* name)>;

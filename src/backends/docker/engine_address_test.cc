@@ -36,6 +36,18 @@ TEST(EngineAddress, RefusesWhatItCannotReach) {
     EXPECT_FALSE(parse_engine_address(text)) << text;
 }
 
+TEST(EngineAddress, TellsWhatToDoWhereNobodyListens) {
+  const auto docker = find_docker(from({{"DOCKER_HOST", "unix:///nowhere/engine.sock"}}));
+  EXPECT_NE(advice_for(*docker).find("systemctl start docker"), std::string::npos);
+  const auto podman = find_podman(from({{"CONTAINER_HOST", "unix:///nowhere/engine.sock"}}));
+  EXPECT_NE(advice_for(*podman).find("podman.socket"), std::string::npos);
+  const ScratchDirectory scratch;
+  const auto there = scratch.path() / "engine.sock";
+  ASSERT_TRUE(write_file(there, ""));
+  EXPECT_EQ(advice_for(*find_docker(from({{"DOCKER_HOST", "unix://" + there.native()}}))), "");
+  EXPECT_EQ(advice_for(*find_docker(from({{"DOCKER_HOST", "tcp://far"}}))), "");
+}
+
 TEST(EngineAddress, VariableWinsOverContext) {
   const ScratchDirectory scratch;
   ASSERT_TRUE(write_file(scratch.path() / "config.json", R"({"currentContext":"far"})"));

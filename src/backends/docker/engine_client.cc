@@ -79,7 +79,13 @@ Result<std::string> EngineClient::version() {
   if (!version_.empty()) return version_;
   http::Client::Request request;
   request.target = "/_ping";
-  const auto answer = TRY(send(request, Deadline::in(kAnswerTime)));
+  auto sent = send(request, Deadline::in(kAnswerTime));
+  if (!sent) {
+    Error error = std::move(sent).error();
+    error.message += advice_for(address_);
+    return Failure(std::move(error));
+  }
+  const http::Client::Response& answer = *sent;
   const std::string newest(answer.headers.get("Api-Version"));
   if (answer.status != 200 || numbers_of(newest).first != 1) {
     return failure(ErrorCode::Corrupt,
