@@ -220,6 +220,11 @@ TEST_P(CrashTest, LosesNothingAndLeavesNothing) {
       EXPECT_EQ(size, "20000\n");
     }
   }
+  // It was written down first: whoever dies then, it holds, and whoever ends sandboxes is told.
+  if (GetParam().steps.back() == "extend" && !mine.empty()) {
+    EXPECT_GT(mine.front().time_left, 110min);
+    EXPECT_TRUE(soon([&] { return runtime_->list()->at(0).time_left > 110min; }));
+  }
   // Setup ran exactly once in the life that there is.
   if (GetParam().steps.front() == "session") {
     SessionRequest request;
@@ -261,7 +266,8 @@ INSTANTIATE_TEST_SUITE_P(
         Case{"", {"acquire"}}, Case{"release.recorded", {"acquire", "release"}},
         Case{"", {"acquire", "release"}}, Case{"destroy.recorded", {"create", "destroy"}},
         Case{"destroy.stopped", {"create", "destroy"}}, Case{"destroy.done", {"create", "destroy"}},
-        Case{"", {"create", "destroy"}}, Case{"exec.output", {"create", "exec"}},
+        Case{"", {"create", "destroy"}}, Case{"extend.recorded", {"create", "extend"}},
+        Case{"", {"create", "extend"}}, Case{"exec.output", {"create", "exec"}},
         Case{"acquire.told", {"acquire"}}, Case{"release.told", {"acquire", "release"}},
         Case{"destroy.told", {"create", "destroy"}}, Case{"session.recorded", {"session"}},
         Case{"session.made", {"session"}}, Case{"session.setup", {"session"}},
@@ -289,6 +295,8 @@ INSTANTIATE_TEST_SUITE_P(
                     Case{"apply.done", {"create", "apply"}, Killed::Launcher},
                     Case{"acquire.chosen", {"acquire"}, Killed::Launcher},
                     Case{"acquire.noted", {"acquire"}, Killed::Launcher},
+                    Case{"acquire.told", {"acquire"}, Killed::Launcher},
+                    Case{"extend.recorded", {"create", "extend"}, Killed::Launcher},
                     Case{"release.recorded", {"acquire", "release"}, Killed::Launcher},
                     Case{"release.told", {"acquire", "release"}, Killed::Launcher},
                     Case{"destroy.recorded", {"create", "destroy"}, Killed::Launcher},

@@ -39,6 +39,7 @@ class Victim {
     if (name == "copy") return copy();
     if (name == "apply") return apply();
     if (name == "acquire") return acquire();
+    if (name == "extend") return extend();
     if (name == "release") return service_.release(caller_, id_);
     if (name == "destroy") return service_.destroy(caller_, id_);
     if (name == "session") return session();
@@ -98,6 +99,11 @@ class Victim {
     TRY(service_.warm_pool(caller_, "p", Deadline::in(20s)));
     id_ = TRY(service_.acquire(caller_, {.pool = "p"})).id;
     say("acquired " + id_);
+    return {};
+  }
+  Result<> extend() {
+    TRY(service_.extend(caller_, id_, 2h));
+    say("extended");
     return {};
   }
   Result<> session() {
