@@ -3,6 +3,7 @@
 #include <stdlib.h>  // NOLINT(modernize-deprecated-headers): mkdtemp is not in <cstdlib>
 
 #include "audit/log.h"
+#include "audit/reader.h"
 #include "audit/verify.h"
 #include "bench/benchmarks.h"
 
@@ -10,6 +11,7 @@ namespace nutshell::bench {
 namespace {
 
 constexpr std::size_t kRecords = 100'000;
+constexpr std::size_t kPage = 100;
 constexpr std::size_t kAtOnce = 100;  // appends per sample: one alone is near the clock's grain
 
 // As an exec writes it.
@@ -85,6 +87,37 @@ class VerifySampler : public Sampler {
   std::unique_ptr<RecordSampler> record_;
 };
 
+// What a caller waits for who asks for some of them.
+class ReadSampler : public Sampler {
+ public:
+  ReadSampler(std::unique_ptr<RecordSampler> record, audit::Filter filter)
+      : record_(std::move(record)), filter_(std::move(filter)) {}
+
+  Result<double> sample() override {
+    std::size_t found = 0;
+    const double time = TRY(time_of([&]() -> Result<> {
+      found = TRY(audit::read_records(record_->directory(), filter_)).size();
+      return {};
+    }));
+    if (found != filter_.most)
+      return failure(ErrorCode::Internal, fmt::format("{} records were found", found));
+    return time;
+  }
+
+ private:
+  std::unique_ptr<RecordSampler> record_;
+  audit::Filter filter_;
+};
+
+Result<std::unique_ptr<RecordSampler>> full_record() {
+  auto record = TRY(RecordSampler::make());
+  TRY(record->append(ordinary_entry(), kRecords - 1));
+  audit::Entry rare = ordinary_entry();
+  rare.sandbox = "ba9876543210";
+  TRY(record->append(rare, 1));
+  return record;
+}
+
 Result<Series> series_of(std::string name, const MakeSampler& make, std::size_t samples) {
   std::vector<Contender> contenders;
   contenders.push_back(TRY(Contender::start(std::move(name), make)));
@@ -101,14 +134,28 @@ Result<std::vector<Row>> bench_audit(const Options& options) {
   const Series verify = TRY(series_of(
       "verify",
       []() -> Result<std::unique_ptr<Sampler>> {
-        auto record = TRY(RecordSampler::make());
-        TRY(record->append(ordinary_entry(), kRecords));
-        return std::make_unique<VerifySampler>(std::move(record));
+        return std::make_unique<VerifySampler>(TRY(full_record()));
+      },
+      options.samples / 40 + 3));
+  const audit::Filter last_page{.tenant = "local", .after_id = kRecords - kPage, .most = kPage};
+  const Series page = TRY(series_of(
+      fmt::format("the last {} of {}", kPage, kRecords),
+      [&]() -> Result<std::unique_ptr<Sampler>> {
+        return std::make_unique<ReadSampler>(TRY(full_record()), last_page);
+      },
+      options.samples / 4 + 3));
+  const audit::Filter of_one{.sandbox = "ba9876543210", .most = 1};
+  const Series search = TRY(series_of(
+      fmt::format("of one sandbox, among {}", kRecords),
+      [&]() -> Result<std::unique_ptr<Sampler>> {
+        return std::make_unique<ReadSampler>(TRY(full_record()), of_one);
       },
       options.samples / 40 + 3));
   return std::vector<Row>{
       {"record: append", "us", append, {}, Bar{Bar::Kind::AtMost, 10}, {}},
-      {"record: verify", "records/ms", verify, {}, Bar{Bar::Kind::AtLeast, 200}, {}}};
+      {"record: verify", "records/ms", verify, {}, Bar{Bar::Kind::AtLeast, 200}, {}},
+      {"record: a page", "us", page, {}, Bar{Bar::Kind::AtMost, 3000}, {}},
+      {"record: search", "us", search, {}, Bar{Bar::Kind::AtMost, 100'000}, {}}};
 }
 
 }  // namespace nutshell::bench

@@ -15,7 +15,8 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr std::string_view kSuffix = ".jsonl";
-constexpr std::size_t kReadBytes = 1U << 20U;
+constexpr std::size_t kReadBytes = 1U << 18U;
+constexpr std::uint64_t kNearBytes = 1U << 16U;
 
 std::uint64_t first_id_of(const std::string& name) {
   if (name.size() <= kSuffix.size() || !name.ends_with(kSuffix)) return 0;
@@ -36,6 +37,34 @@ Result<Visit> visit_lines(std::string& pending, const LineVisitor& visit) {
   }
   pending.erase(0, begin);
   return Visit::GoOn;
+}
+
+Result<std::string> read_at(int file, std::uint64_t from, std::size_t most) {
+  std::string bytes(most, '\0');
+  ssize_t count = -1;
+  do {
+    count = ::pread(file, bytes.data(), most, static_cast<off_t>(from));
+  } while (count < 0 && errno == EINTR);
+  if (count < 0) return syscall_failure("read", "the record");
+  bytes.resize(static_cast<std::size_t>(count));
+  return bytes;
+}
+
+// The first line that begins behind `from`, and the record it says it is: zero if it does not.
+struct LineStart {
+  std::uint64_t at = 0;
+  std::uint64_t id = 0;
+};
+Result<LineStart> next_line(int file, std::uint64_t from) {
+  LineStart found;
+  for (const std::size_t most : {std::size_t{4096}, kMostLineBytes + 256}) {  // most are short
+    const std::string bytes = TRY(read_at(file, from, most));
+    const std::size_t newline = bytes.find('\n');
+    if (newline == std::string::npos) continue;
+    found = {from + newline + 1, read_id(std::string_view(bytes).substr(newline + 1)).value_or(0)};
+    if (found.id != 0) break;
+  }
+  return found;
 }
 
 }  // namespace
@@ -93,20 +122,39 @@ Result<std::optional<Mark>> read_mark(const fs::path& path) {
   return std::optional(std::move(*mark));
 }
 
-Result<std::string> for_each_line(const fs::path& path, const LineVisitor& visit) {
+Result<std::string> for_each_line(const fs::path& path, const LineVisitor& visit,
+                                  std::uint64_t from) {
   const UniqueFd file = TRY(open_file(path, O_RDONLY));
   std::string pending;
-  std::string block(kReadBytes, '\0');
   for (;;) {
-    const ssize_t count = ::read(file.get(), block.data(), block.size());
-    if (count < 0 && errno == EINTR) continue;
-    if (count < 0) return syscall_failure("read", path.native());
-    if (count == 0) return pending;
-    pending.append(block, 0, static_cast<std::size_t>(count));
+    const std::string block = TRY(read_at(file.get(), from, kReadBytes));
+    if (block.empty()) return pending;
+    from += block.size();
+    pending += block;
     if (TRY(visit_lines(pending, visit)) == Visit::Stop) return std::string();
     if (pending.size() > kMostLineBytes)
       return failure(ErrorCode::Corrupt, fmt::format("{}: a line without an end", path.native()));
   }
+}
+
+Result<std::uint64_t> place_before(const fs::path& path, std::uint64_t id) {
+  const UniqueFd file = TRY(open_file(path, O_RDONLY));
+  const off_t end = ::lseek(file.get(), 0, SEEK_END);
+  if (end < 0) return syscall_failure("seek", path.native());
+  std::uint64_t low = 0;
+  auto high = static_cast<std::uint64_t>(end);
+  while (high - low > kNearBytes) {
+    const std::uint64_t middle = low + (high - low) / 2;
+    const LineStart found = TRY(next_line(file.get(), middle));
+    const bool is_last = found.at == 0 || found.at >= high;
+    if (!is_last && found.id == 0) return 0;
+    if (!is_last && found.id <= id) {
+      low = found.at;
+    } else {
+      high = middle;
+    }
+  }
+  return low;
 }
 
 }  // namespace nutshell::audit

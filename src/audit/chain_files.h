@@ -42,10 +42,14 @@ Result<Mark> decode_mark(std::string_view text);
 // Nothing where there is no such file.
 Result<std::optional<Mark>> read_mark(const std::filesystem::path& path);
 
-// Each whole line of a file, without its newline, until `visit` says stop. Gives what is left
-// behind the last newline.
+// Each whole line of a file, without its newline, until `visit` says stop; the first one begins at
+// byte `from`. Gives what is left behind the last newline.
 enum class Visit : std::uint8_t { GoOn, Stop };
 using LineVisitor = std::function<Result<Visit>(std::string_view line)>;
-Result<std::string> for_each_line(const std::filesystem::path& path, const LineVisitor& visit);
+Result<std::string> for_each_line(const std::filesystem::path& path, const LineVisitor& visit,
+                                  std::uint64_t from = 0);
+// Where a line begins that is not behind record `id`, and near it: found by halving, since records
+// are in order. Zero where the lines are not as they were written.
+Result<std::uint64_t> place_before(const std::filesystem::path& path, std::uint64_t id);
 
 }  // namespace nutshell::audit

@@ -6,6 +6,9 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <thread>
+
+#include "base/deadline.h"
 #include "base/file.h"
 
 namespace nutshell::audit {
@@ -50,6 +53,33 @@ Result<> make_private_directory(const fs::path& path) {
   return {};
 }
 
+// Of the last record that is whole and in its place.
+Result<Mark> last_mark(const Segment& segment) {
+  Mark last{segment.first_id - 1, std::string(kFirstPrevious)};
+  TRY(for_each_line(segment.path, [&last](std::string_view line) -> Result<Visit> {
+    const auto link = read_link(line);
+    if (!link || link->id != last.id + 1) return Visit::Stop;
+    last = {link->id, std::string(link->hash)};
+    return Visit::GoOn;
+  }));
+  return last;
+}
+
+// A child that the last writer was starting when it was killed has the lock until it becomes
+// another program, which is a matter of microseconds.
+Result<> take_lock(int head, const fs::path& directory) {
+  constexpr std::chrono::milliseconds kPause(2);
+  const Deadline patience = Deadline::in(std::chrono::seconds(1));
+  while (::flock(head, LOCK_EX | LOCK_NB) != 0) {
+    if (patience.has_passed()) {
+      return failure(ErrorCode::AlreadyExists,
+                     fmt::format("{} is written by another process", directory.native()));
+    }
+    std::this_thread::sleep_for(kPause);
+  }
+  return {};
+}
+
 }  // namespace
 
 Result<std::unique_ptr<Log>> Log::open(AuditOptions options, const Notice& notice) {
@@ -57,10 +87,7 @@ Result<std::unique_ptr<Log>> Log::open(AuditOptions options, const Notice& notic
   std::unique_ptr<Log> log(new Log(std::move(options)));
   const fs::path head = log->options_.directory / kHeadName;
   log->head_file_ = TRY(open_file(head, O_RDWR | O_CREAT, kMode));
-  if (::flock(log->head_file_.get(), LOCK_EX | LOCK_NB) != 0) {
-    return failure(ErrorCode::AlreadyExists, fmt::format("{} is written by another process",
-                                                         log->options_.directory.native()));
-  }
+  TRY(take_lock(log->head_file_.get(), log->options_.directory));
   auto recovered = log->recover(notice);
   if (!recovered) return while_doing("open the record", std::move(recovered).error());
   log->durable_id_ = log->last_.id;
@@ -96,6 +123,8 @@ Result<> Log::recover(const Notice& notice) {
   if (segments.empty()) {
     if (is_new || (head && *head == last_)) return open_segment(last_.id + 1);
   } else {
+    // A segment without a record continues what the one before it ends with.
+    if (segments.size() > 1) last_ = TRY(last_mark(segments[segments.size() - 2]));
     TRY(read_last_segment(segments.back(), notice));
   }
   const Mark found = last_;
@@ -117,7 +146,7 @@ Result<> Log::recover(const Notice& notice) {
 
 // Leaves `last_` at the last whole record, and takes off what is behind it.
 Result<> Log::read_last_segment(const Segment& segment, const Notice& notice) {
-  last_.id = segment.first_id - 1;
+  if (last_.id != segment.first_id - 1) last_ = {segment.first_id - 1, std::string(kFirstPrevious)};
   std::uint64_t whole_bytes = 0;
   const auto rest = for_each_line(segment.path, [&](std::string_view line) -> Result<Visit> {
     const auto link = read_link(line);

@@ -2,13 +2,16 @@
 
 #include <fcntl.h>
 #include <gmock/gmock.h>
+#include <sys/file.h>
 #include <sys/resource.h>
 
+#include <algorithm>
 #include <csignal>
 #include <thread>
 
 #include "audit/ocsf.h"
 #include "audit/record_fixture.h"
+#include "base/file.h"
 
 namespace nutshell::audit {
 namespace {
@@ -118,6 +121,28 @@ TEST_F(LogTest, RotatesAndStaysWithinItsBound) {
   EXPECT_EQ(verdict().finding, Finding::Missing);
 }
 
+// The daemon died, or the disk was full, between a new segment and its first record.
+TEST_F(LogTest, GoesOnInASegmentThatHasNoRecordYet) {
+  write(10);
+  std::ofstream(segment_path(options_.directory, 11)).flush();
+  write(5);
+  EXPECT_THAT(notices_, ElementsAre());
+  EXPECT_EQ(verdict().finding, Finding::Intact) << verdict().problem;
+  EXPECT_EQ(verdict().last.id, 15U);
+}
+
+// As the child of a killed daemon does that is not yet the program that it was made for.
+TEST_F(LogTest, WaitsForALockThatIsAboutToGo) {
+  write(1);
+  UniqueFd head = std::move(*open_file(options_.directory / kHeadName, O_RDWR));
+  ASSERT_EQ(::flock(head.get(), LOCK_EX | LOCK_NB), 0);
+  std::jthread child([&head] {
+    std::this_thread::sleep_for(std::chrono::milliseconds(30));
+    head.reset();
+  });
+  EXPECT_TRUE(Log::open(options_, [](std::string_view) {}));
+}
+
 TEST_F(LogTest, IsOneChainWhateverTheNumberOfWriters) {
   options_.durability = Durability::Each;
   const auto log = open();
@@ -168,6 +193,49 @@ TEST_F(LogTest, CanBeAskedForSome) {
   EXPECT_EQ(read_records(options_.directory, {.since_us = INT64_MAX - 1})->size(), 0U);
   // A tenant that is the text of another member is not that tenant.
   EXPECT_EQ(read_records(options_.directory, {.tenant = "uid 1000"})->size(), 0U);
+}
+
+// Long enough that the place of a page is searched for, with lines of very different lengths.
+TEST_F(LogTest, GivesTheSamePagesWhereverTheyBegin) {
+  options_.segment_bytes = 400'000;
+  const auto log = open();
+  for (int i = 0; i < 4000; ++i) {
+    Entry one = entry(i);
+    if (i % 500 == 0) one.detail = std::string(60'000, 'd');
+    if (i % 7 == 0) one.detail = R"({"id":1,"prev":"\n{"id":2,)";
+    ASSERT_TRUE(log->append(one));
+  }
+  for (const std::uint64_t after : {0U, 1U, 499U, 500U, 501U, 777U, 1500U, 2001U, 3990U, 3999U}) {
+    const auto page = read_records(options_.directory, {.after_id = after, .most = 5});
+    ASSERT_EQ(page->size(), std::min<std::uint64_t>(5, 4000 - after)) << after;
+    for (std::size_t i = 0; i < page->size(); ++i)
+      EXPECT_EQ((*page)[i].id, after + 1 + i);
+  }
+  EXPECT_EQ(read_records(options_.directory, {.after_id = 4000})->size(), 0U);
+  EXPECT_EQ(read_records(options_.directory, {.after_id = UINT64_MAX})->size(), 0U);
+}
+
+TEST_F(LogTest, GivesWhatIsLeftOfAFileThatSomebodyWroteInto) {
+  options_.segment_bytes = 4U << 20U;
+  write(4000);
+  auto lines = lines_of(segment());
+  for (std::size_t i = 1000; i < 3000; ++i)
+    lines[i] = "nothing of ours, but as long as a line of the record is, more or less, or longer";
+  put_lines(segment(), lines);
+  const auto page = read_records(options_.directory, {.after_id = 900, .most = 200});
+  ASSERT_EQ(page->size(), 200U);
+  EXPECT_EQ(page->front().id, 901U);
+  EXPECT_EQ(page->back().id, 3100U);
+}
+
+TEST_F(LogTest, IsAskedForTimesWhateverALineHoldsBesides) {
+  write(3);
+  const auto all = *read_records(options_.directory, {});
+  const Filter second{.since_us = all[1].time_us, .until_us = all[1].time_us};
+  const auto found = *read_records(options_.directory, second);
+  EXPECT_TRUE(std::any_of(found.begin(), found.end(), [](const Record& r) { return r.id == 2; }));
+  EXPECT_EQ(read_records(options_.directory, {.until_us = all[0].time_us - 1})->size(), 0U);
+  EXPECT_EQ(read_records(options_.directory, {.since_us = all[0].time_us})->size(), 3U);
 }
 
 TEST_F(LogTest, ExportsInTheShapeThatCollectorsRead) {

@@ -3,6 +3,7 @@
 #include <unistd.h>
 
 #include <cstdlib>
+#include <cstring>
 
 #include "audit/json_text.h"
 
@@ -10,24 +11,40 @@ namespace nutshell::audit {
 namespace {
 
 // A line that does not hold the words cannot match: most are told apart without being parsed.
-bool may_match(const std::vector<std::string>& words, std::string_view line) {
+bool holds(std::string_view line, const std::vector<std::string>& words) {
   for (const std::string& word : words) {
-    if (line.find(word) == std::string_view::npos) return false;
+    // Not string_view::find, which stops at every quotation mark on the way.
+    if (::memmem(line.data(), line.size(), word.data(), word.size()) == nullptr) return false;
   }
   return true;
 }
 
+bool may_match(const Filter& filter, const std::vector<std::string>& words, std::string_view line) {
+  const bool has_times = filter.since_us > 0 || filter.until_us < INT64_MAX;
+  const auto time_us = has_times ? read_time_us(line) : std::nullopt;
+  if (time_us && (*time_us < filter.since_us || *time_us > filter.until_us)) return false;
+  return holds(line, words);
+}
+
 std::vector<std::string> words_of(const Filter& filter) {
   std::vector<std::string> words;
+  // What is rarest first: the others are then looked for in few lines.
   for (const auto& [name, value] :
-       {std::pair("\"tenant\":", &filter.tenant), std::pair("\"sandbox\":", &filter.sandbox),
-        std::pair("\"session\":", &filter.session), std::pair("\"action\":", &filter.action)}) {
+       {std::pair("\"sandbox\":", &filter.sandbox), std::pair("\"session\":", &filter.session),
+        std::pair("\"tenant\":", &filter.tenant), std::pair("\"action\":", &filter.action)}) {
     if (value->empty()) continue;
     std::string word = name;
     append_json(word, *value);
     words.push_back(std::move(word));
   }
   return words;
+}
+
+Result<> look_through(const Segment& segment, std::uint64_t after_id, const LineVisitor& look) {
+  const bool begins_within = segment.first_id <= after_id;
+  const auto from = begins_within ? TRY(place_before(segment.path, after_id)) : 0;
+  TRY(for_each_line(segment.path, look, from));
+  return {};
 }
 
 }  // namespace
@@ -42,13 +59,14 @@ Result<> for_each_record(const std::filesystem::path& directory, const Filter& f
     const bool is_before =
         i + 1 < segments.size() && segments[i + 1].first_id <= filter.after_id + 1;
     if (is_before) continue;
-    const auto rest = for_each_line(segments[i].path, [&](std::string_view line) -> Result<Visit> {
-      if (!may_match(words, line)) return Visit::GoOn;
+    const auto look = [&](std::string_view line) -> Result<Visit> {
+      if (!may_match(filter, words, line)) return Visit::GoOn;
       const auto record = decode_line(line);
       if (!record || !matches(filter, *record)) return Visit::GoOn;
       is_over = TRY(visit(*record)) == Visit::Stop || ++given >= filter.most;
       return is_over ? Visit::Stop : Visit::GoOn;
-    });
+    };
+    const auto rest = look_through(segments[i], filter.after_id, look);
     // The oldest one may be removed while the list is read.
     if (!rest && rest.error().code != ErrorCode::NotFound) return Failure(rest.error());
   }

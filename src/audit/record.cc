@@ -14,6 +14,7 @@ namespace {
 
 constexpr std::string_view kIdStart = R"({"id":)";
 constexpr std::string_view kPreviousStart = R"(,"prev":")";
+constexpr std::string_view kTimeStart = R"(","time_us":)";
 constexpr std::string_view kHashStart = R"(,"hash":")";
 constexpr std::string_view kLineEnd = R"("})";
 
@@ -85,8 +86,8 @@ std::string encode_line(std::uint64_t id, std::string_view previous, std::int64_
                         std::string_view encoded_entry, std::string& hash) {
   std::string line;
   line.reserve(encoded_entry.size() + 256);
-  fmt::format_to(std::back_inserter(line), R"({}{}{}{}","time_us":{})", kIdStart, id,
-                 kPreviousStart, previous, time_us);
+  fmt::format_to(std::back_inserter(line), "{}{}{}{}{}{}", kIdStart, id, kPreviousStart, previous,
+                 kTimeStart, time_us);
   line += encoded_entry;
   hash = sha256_hex(line);
   line += kHashStart;
@@ -94,6 +95,26 @@ std::string encode_line(std::uint64_t id, std::string_view previous, std::int64_
   line += kLineEnd;
   line += '\n';
   return line;
+}
+
+Result<std::uint64_t> read_id(std::string_view line) {
+  std::uint64_t id = 0;
+  if (!line.starts_with(kIdStart)) return not_a_record();
+  const char* const end = line.data() + line.size();
+  const auto [after, error] = std::from_chars(line.data() + kIdStart.size(), end, id);
+  if (error != std::errc() || after == end || *after != ',') return not_a_record();
+  return id;
+}
+
+std::optional<std::int64_t> read_time_us(std::string_view line) {
+  const std::size_t previous = line.find(kPreviousStart);
+  if (previous == std::string_view::npos) return std::nullopt;
+  const std::size_t start = previous + kPreviousStart.size() + kHashDigits;
+  if (start > line.size() || !line.substr(start).starts_with(kTimeStart)) return std::nullopt;
+  std::int64_t time_us = 0;
+  const char* const digits = line.data() + start + kTimeStart.size();
+  const auto [after, error] = std::from_chars(digits, line.data() + line.size(), time_us);
+  return error == std::errc() ? std::optional(time_us) : std::nullopt;
 }
 
 Result<Link> read_link(std::string_view line) {

@@ -3,6 +3,7 @@
 
 #include <chrono>
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
 
@@ -55,6 +56,10 @@ struct Link {
   std::string_view hashed;  // the bytes that the hash is of
 };
 Result<Link> read_link(std::string_view line);
+// Of a line that may be cut off behind it.
+Result<std::uint64_t> read_id(std::string_view line);
+// Nothing where the line is not as it is written.
+std::optional<std::int64_t> read_time_us(std::string_view line);
 
 Result<Record> decode_line(std::string_view line);
 
