@@ -51,7 +51,11 @@ template <typename Value>
 CommandOption CommandLine::add_option(const std::string& names, Value& value,
                                       const std::string& help) const {
   if (leaves_out(names)) return CommandOption(nullptr);
-  return CommandOption(parser_->add_option(names, value, help));
+  CLI::Option* option = parser_->add_option(names, value, help);
+  // A list grows by repetition alone: the word behind its value may be another's.
+  if (std::is_same_v<Value, std::vector<std::string>> && names.starts_with('-'))
+    option->allow_extra_args(false);
+  return CommandOption(option);
 }
 
 template CommandOption CommandLine::add_option(const std::string&, std::string&,

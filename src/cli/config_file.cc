@@ -1,48 +1,15 @@
 #include <fmt/format.h>
 
-#include <array>
 #define TOML_EXCEPTIONS 0
 #define TOML_HEADER_ONLY 1
 #include <toml++/toml.h>
 
 #include "base/closest_word.h"
 #include "base/file.h"
-#include "cli/flags.h"
+#include "cli/flag_table.h"
 
 namespace nutshell::cli {
 namespace {
-
-struct Text {
-  const char* key;
-  std::optional<std::string> Flags::*flag;
-};
-constexpr std::array<Text, 17> kTexts = {{{"backend", &Flags::backend},
-                                          {"image", &Flags::image},
-                                          {"runtime", &Flags::runtime},
-                                          {"memory", &Flags::memory},
-                                          {"cpus", &Flags::cpus},
-                                          {"pids", &Flags::pids},
-                                          {"disk", &Flags::disk},
-                                          {"open_files", &Flags::open_files},
-                                          {"cpu_time", &Flags::cpu_time},
-                                          {"timeout", &Flags::timeout},
-                                          {"ttl", &Flags::ttl},
-                                          {"idle_timeout", &Flags::idle_timeout},
-                                          {"output_limit", &Flags::output_limit},
-                                          {"workdir", &Flags::workdir},
-                                          {"workspace", &Flags::workspace},
-                                          {"workspace_mode", &Flags::workspace_mode},
-                                          {"daemon", &Flags::daemon}}};
-
-struct List {
-  const char* key;
-  std::vector<std::string> Flags::*flag;
-};
-constexpr std::array<List, 5> kLists = {{{"env", &Flags::environment},
-                                         {"labels", &Flags::labels},
-                                         {"require", &Flags::requirements},
-                                         {"unsafe_without", &Flags::unsafe_without},
-                                         {"unsafe_mounts", &Flags::unsafe_mounts}}};
 
 Failure wrong(const Flags& flags, std::string_view key, std::string_view what) {
   return failure(ErrorCode::InvalidArgument, fmt::format("{}: {} {}", flags.config, key, what));
@@ -50,17 +17,17 @@ Failure wrong(const Flags& flags, std::string_view key, std::string_view what) {
 
 Failure unknown_key(const Flags& flags, const std::string& key) {
   std::vector<std::string> keys;
-  keys.reserve(kTexts.size() + kLists.size());
-  for (const Text& text : kTexts)
+  keys.reserve(kTextFlags.size() + kListFlags.size());
+  for (const TextFlag& text : kTextFlags)
     keys.emplace_back(text.key);
-  for (const List& list : kLists)
+  for (const ListFlag& list : kListFlags)
     keys.emplace_back(list.key);
   const std::string best = closest_word(key, keys);
   return wrong(flags, fmt::format("unknown key '{}'", key),
                best.empty() ? "" : fmt::format("(did you mean '{}'?)", best));
 }
 
-Result<> take_text(Flags& flags, const Text& text, const toml::node& value) {
+Result<> take_text(Flags& flags, const TextFlag& text, const toml::node& value) {
   auto& flag = flags.*text.flag;
   std::optional<std::string> given;
   if (const auto word = value.value_exact<std::string>()) given = *word;
@@ -71,7 +38,7 @@ Result<> take_text(Flags& flags, const Text& text, const toml::node& value) {
   return {};
 }
 
-Result<> take_list(Flags& flags, const List& list, const toml::node& value) {
+Result<> take_list(Flags& flags, const ListFlag& list, const toml::node& value) {
   auto& flag = flags.*list.flag;
   const toml::array* items = value.as_array();
   if (items == nullptr) return wrong(flags, list.key, "must be a list of texts, like [\"A=1\"]");
@@ -86,10 +53,10 @@ Result<> take_list(Flags& flags, const List& list, const toml::node& value) {
 }
 
 Result<> take_key(Flags& flags, const std::string& key, const toml::node& value) {
-  for (const Text& text : kTexts) {
+  for (const TextFlag& text : kTextFlags) {
     if (key == text.key) return take_text(flags, text, value);
   }
-  for (const List& list : kLists) {
+  for (const ListFlag& list : kListFlags) {
     if (key == list.key) return take_list(flags, list, value);
   }
   return unknown_key(flags, key);

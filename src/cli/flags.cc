@@ -234,6 +234,31 @@ void add_exec_flags(const CommandLine& command, Flags& flags) {
       .group(group);
 }
 
+void add_copy_flag(const CommandLine& command, Flags& flags) {
+  command
+      .add_option("--copy", flags.copies,
+                  "SRC[:DST]: copy a file or directory in first (to /workspace); may be repeated")
+      .group("Sandbox");
+}
+
+// A name here may have colons; what begins the place inside is the last one before a slash.
+Result<std::vector<Copied>> to_copies(const Flags& flags) {
+  std::vector<Copied> copies;
+  for (const std::string& text : flags.copies) {
+    const std::size_t colon = text.rfind(":/");
+    Copied copied{text.substr(0, colon), "/workspace"};
+    if (colon != std::string::npos) copied.target = text.substr(colon + 1);
+    if (copied.source.empty()) {
+      return failure(ErrorCode::InvalidArgument,
+                     fmt::format("--copy {}: SRC[:DST] is expected, DST an absolute path inside, "
+                                 "such as --copy job.py:/workspace/main.py",
+                                 text));
+    }
+    copies.push_back(std::move(copied));
+  }
+  return copies;
+}
+
 Result<SandboxSpec> to_spec(const Flags& flags) {
   SandboxSpec spec;
   spec.backend = flags.backend.value_or(backend_registry().front().name);

@@ -69,6 +69,12 @@ void print_error(const std::string& message) {
   (void)write_all(STDERR_FILENO, fmt::format("nutshell: {}\n", printable(message)));
 }
 
+void report_skipped(const CopyReport& report) {
+  for (const std::string& name : report.skipped) {
+    print_error(fmt::format("not copied, neither file, directory nor link: {}", name));
+  }
+}
+
 void explain_end(const ExecResult& result) {
   const std::string detail = result.detail.empty() ? "" : " (" + result.detail + ")";
   switch (result.outcome) {

@@ -5,6 +5,7 @@
 #include <string>
 
 #include "core/exec.h"
+#include "runtime/copy.h"
 #include "wire/exec_io.h"
 
 namespace nutshell::cli {
@@ -18,5 +19,8 @@ void print_json(const ExecResult& result, const wire::CapturedOutput& output);
 // the text may come from a sandbox.
 void print_error(const std::string& message);
 std::string printable(std::string_view text);
+
+// A line for each thing that cannot be copied.
+void report_skipped(const CopyReport& report);
 
 }  // namespace nutshell::cli

@@ -57,16 +57,17 @@ Result<Backend*> Runtime::backend(const std::string& wanted) {
 }
 
 Result<ExecResult> Runtime::run(const SandboxSpec& spec, const ExecRequest& request,
-                                wire::ExecIo& io, const LastLook& before_end) {
+                                wire::ExecIo& io, const Around& around) {
   TRY(check_spec(spec));
   TRY(check_exec(request));
   Backend* chosen = TRY(backend(spec.backend));
   const std::string id = TRY(chosen->start(spec, Lifetime::WithCaller));
   const Defer stopped([&] { (void)chosen->stop(id); });  // killing a process of ours cannot fail
   wire::InitClient client(TRY(chosen->connect(id)));
+  if (around.before) TRY(around.before(client));
   ExecResult result = TRY(client.exec(request, io));
   if (result.outcome != Outcome::Lost) {
-    if (before_end) before_end(client);
+    if (around.after) around.after(client);
     return result;
   }
   return explain_loss(std::move(result), chosen->why_gone(id));

@@ -27,11 +27,15 @@ class Runtime {
   void use_daemon(std::optional<DaemonAccess> daemon) { context_.daemon = std::move(daemon); }
   [[nodiscard]] const BackendContext& context() const { return context_; }
 
-  // A sandbox for this one command: made, used, and gone when this returns. `before_end` gets a
-  // last look into it.
-  using LastLook = std::function<void(wire::InitClient&)>;
+  // What else is done in a sandbox for one command; each may be empty. Without the first there is
+  // no command.
+  struct Around {
+    std::function<Result<>(wire::InitClient&)> before;
+    std::function<void(wire::InitClient&)> after;
+  };
+  // A sandbox for this one command: made, used, and gone when this returns.
   Result<ExecResult> run(const SandboxSpec& spec, const ExecRequest& request, wire::ExecIo& io,
-                         const LastLook& before_end = nullptr);
+                         const Around& around);
 
   Result<std::string> create(const SandboxSpec& spec);
   Result<ExecResult> exec(const std::string& id, const ExecRequest& request, wire::ExecIo& io);

@@ -147,41 +147,12 @@ def the_command_line_and_the_daemon_share_sandboxes():
 
 @suite.case
 def a_batch_keeps_its_order():
-    with tempfile.TemporaryDirectory(prefix="nutshell-batch-") as directory:
-        lines = "".join(f"sleep 0.{9 - i}; echo {i}\n" for i in range(8)) + '["false"]\n'
-        done = subprocess.run([NUTSHELL, "batch", "-j", "4", "-"], input=lines, text=True,
-                              capture_output=True, timeout=120,
-                              env={**os.environ, "NUTSHELL_RUNTIME_DIR": directory})
-        results = [json.loads(line) for line in done.stdout.splitlines()]
-        expect_equal([r["index"] for r in results], list(range(9)), "order")
-        expect_equal([r["stdout"] for r in results[:8]], [f"{i}\n" for i in range(8)], "outputs")
-        expect_equal((results[8]["exit_code"], done.returncode), (1, 1), "the failing one")
     with daemon() as one:
         items = [{"argv": ["sh", "-c", f"cat f; echo {i}"], "files": {"/workspace/f": f"file {i} "}}
                  for i in range(6)]
         answer = one.call("POST", "/v1/batch", {"items": items, "parallel": 3})
         expect_equal([r["stdout"] for r in answer.json()["results"]],
                      [f"file {i} {i}\n" for i in range(6)], "over the API")
-
-
-@suite.case
-def a_batch_shows_how_far_it_is_on_a_terminal_only():
-    lines = b"echo 1\nfalse\necho 3\n"
-    master, slave = os.openpty()
-    with subprocess.Popen([NUTSHELL, "batch", "-j", "1", "-"], stdin=subprocess.PIPE,
-                          stdout=subprocess.PIPE, stderr=slave) as shown:
-        os.close(slave)
-        output, _ = shown.communicate(lines, timeout=120)
-    seen = b""
-    with contextlib.suppress(OSError):  # how a terminal tells that nobody is left
-        while piece := os.read(master, 4096):
-            seen += piece
-    os.close(master)
-    expect(b"1/3, 0 failed" in seen and b"3/3, 1 failed" in seen, f"shown: {seen!r}")
-    expect(seen.endswith(b"\r\x1b[K"), f"the line is not cleared: {seen[-40:]!r}")
-    expect(b"\x1b" not in output and len(output.splitlines()) == 3, f"output: {output!r}")
-    silent = subprocess.run([NUTSHELL, "batch", "-"], input=lines, capture_output=True, timeout=120)
-    expect_equal((silent.returncode, silent.stderr), (1, b""), "where nobody looks")
 
 
 @suite.case

@@ -45,12 +45,6 @@ Result<> check_inside(const Place& place) {
                   place.path, place.id, place.path));
 }
 
-void report_skipped(const CopyReport& report) {
-  for (const std::string& name : report.skipped) {
-    print_error(fmt::format("not copied, neither file, directory nor link: {}", name));
-  }
-}
-
 Result<> copy_into(Program& program, const std::string& source, const Place& target) {
   TRY(check_inside(target));
   wire::InitClient client = TRY(program.runtime.connect(target.id));

@@ -1,4 +1,5 @@
 #include <fmt/format.h>
+#include <unistd.h>
 
 #include <memory>
 
@@ -8,6 +9,7 @@
 #include "cli/report.h"
 #include "cli/run_exec.h"
 #include "core/workspace_volume.h"
+#include "runtime/copy.h"
 #include "runtime/workspace_changes.h"
 
 namespace nutshell::cli {
@@ -20,11 +22,31 @@ constexpr const char* kExamples = R"(Examples:
   nutshell run -it -- bash                      a shell to look around in
   nutshell run --json -- ls -l /                one JSON object for programs
   nutshell run --workspace . -- make test       this directory, copy-on-write
+  nutshell run --copy job.py -- python3 job.py  this file alone
   nutshell run --image ./debian.tar -- cat /etc/os-release
 
 The command sees a private /workspace and /tmp, a read-only system, no network, no host files.
 Its exit status is passed on; 124 timed out, 125 nutshell failed, 126 cannot be run, 127 not found,
 137 out of memory, 153 output limit, 128+n ended by signal n.)";
+
+Result<> copy_all(wire::InitClient& client, const std::vector<Copied>& copies) {
+  for (const Copied& one : copies)
+    report_skipped(TRY(copy_in(client, one.source, one.target)));
+  return {};
+}
+
+// A command that failed and names a file that is here, and not in the sandbox.
+void hint_at_files(const Flags& flags) {
+  if (flags.is_json || flags.workspace || !flags.copies.empty()) return;
+  for (const std::string& word : flags.command) {
+    const bool is_name = !word.empty() && word[0] != '-' && word[0] != '/';
+    if (!is_name || ::access(word.c_str(), F_OK) != 0) continue;
+    return print_error(
+        fmt::format("'{0}' is in this directory, which the sandbox does not see: "
+                    "add --copy '{0}', or --workspace .",
+                    word));
+  }
+}
 
 Result<int> run(Program& program, const Flags& flags) {
   SandboxSpec spec = TRY(to_spec(flags));
@@ -37,11 +59,18 @@ Result<int> run(Program& program, const Flags& flags) {
     const auto changes = list_workspace_changes(client);
     if (changes) discarded = changes->size();
   };
-  Runtime::LastLook last_look;
-  if (!spec.workspace.empty() && !is_volume(spec.workspace)) last_look = count_changes;
+  Runtime::Around around;
+  if (!spec.workspace.empty() && !is_volume(spec.workspace)) around.after = count_changes;
+  const std::vector<Copied> copies = TRY(to_copies(flags));
+  if (!copies.empty())
+    around.before = [&copies](wire::InitClient& client) { return copy_all(client, copies); };
+  bool has_failed = false;
   auto status = run_and_report(flags, request, [&](wire::ExecIo& io) {
-    return program.runtime.run(spec, request, io, last_look);
+    auto result = program.runtime.run(spec, request, io, around);
+    has_failed = result && result->outcome == Outcome::Exited && result->exit_code != 0;
+    return result;
   });
+  if (has_failed) hint_at_files(flags);
   if (discarded > 0) {
     print_error(fmt::format(
         "{} files were changed in the sandbox and are gone with it; to keep changes: nutshell "
@@ -58,6 +87,7 @@ void add_run(const CommandLine& app, Program& program) {
   auto flags = std::make_shared<Flags>();
   add_sandbox_flags(command, *flags);
   add_exec_flags(command, *flags);
+  add_copy_flag(command, *flags);
   command.footer(kExamples);
   command.callback([flags, &program] {
     program.chosen = [flags, &program]() -> Result<int> {
