@@ -8,9 +8,9 @@ import socket
 import sys
 import threading
 
-from engines import IMAGE, engine, flags, shell
-from support import (Skip, Suite, call, create, destroy_all, expect, expect_outcome, repetitions,
-                     scratch, wait_until)
+from engines import IMAGE, engine, flags, on_engines, shell
+from support import (Skip, Suite, call, create, destroy_all, expect, expect_equal, expect_outcome,
+                     repetitions, scratch, wait_until)
 
 suite = Suite()
 METHODS = (b"GET ", b"POST ", b"PUT ", b"DELETE ", b"HEAD ")
@@ -114,6 +114,29 @@ def spoiler(where, spot, answers):
     return listening(serve)
 
 
+class Deserter:
+    """A real engine behind it, until a request with this word in its first line comes: neither that
+    nor anything else is answered until it is `away` no more."""
+
+    def __init__(self, where, word):
+        self.where, self.word = where, word
+        self.away = threading.Event()
+        self.has_left = False
+
+    def serve(self, peer, _):
+        with socket.socket(socket.AF_UNIX) as real:
+            real.connect(self.where.socket)
+            threading.Thread(target=relay, args=(real, peer), daemon=True).start()
+            while piece := peer.recv(65536):
+                if not self.has_left and self.word in piece.split(b"\r\n", 1)[0]:
+                    self.has_left = True
+                    self.away.set()
+                if self.away.is_set():
+                    peer.shutdown(socket.SHUT_RDWR)
+                    return
+                real.sendall(piece)
+
+
 def relay(source, target):
     with contextlib.suppress(OSError):
         while piece := source.recv(65536):
@@ -193,6 +216,33 @@ def podman_answer_that_is_spoiled_is_an_error_and_no_more():
     if not repetitions(0, 0, 1):
         raise Skip("one engine is enough for the usual form")
     spoil_everything("podman")
+
+
+def desert(where, word, next_call):
+    """The engine makes a container and is not there to remove it. Whoever comes next does."""
+    deserter = Deserter(where, word)
+    with listening(deserter.serve) as address:
+        os.environ[VARIABLE[where.backend]] = address
+        try:
+            ended = call("create", *flags(where), seconds=80)
+            expect(ended.status == 125 and b"nutshell: " in ended.stderr, f"{word}: {ended!r}")
+            left = left_by_us(where)
+            expect(len(left) == 1, f"{word}: the engine has {left}: nothing was tried")
+            deserter.away.clear()
+            expect(left[0].encode() in call("gc", "--dry-run").stdout, f"gc would not take {left}")
+            expect_equal(left_by_us(where), left, "a dry run")
+            expect_equal(call(*next_call).status, 0, f"{next_call[0]} with the engine again")
+            expect(wait_until(lambda: not left_by_us(where), 30), f"left: {where.containers()}")
+        finally:
+            where.use()
+
+
+@on_engines(suite, ["docker", "podman"], ["docker", "podman"])
+def container_of_an_engine_that_went_away_goes_with_the_next_call(where):
+    run = ["run", *flags(where), "--", "true"]
+    for next_call in repetitions([run], [run, ["gc"]], [run, ["gc"], ["list"]]):
+        for word in repetitions([b"/start"], [b"/start"], [b"/attach", b"/start"]):
+            desert(where, word, next_call)
 
 
 if __name__ == "__main__":

@@ -13,6 +13,7 @@
 #include "backends/docker/image_transfer.h"
 #include "backends/docker/kept_clock.h"
 #include "backends/docker/kept_environment.h"
+#include "backends/docker/owed_removals.h"
 #include "backends/docker/workspace_volume.h"
 #include "base/defer.h"
 #include "base/random_id.h"
@@ -162,11 +163,12 @@ Result<ContainerPlan> DockerBackend::plan_for(const SandboxSpec& spec, const std
 Result<std::string> DockerBackend::start(const SandboxSpec& spec, Lifetime lifetime) {
   TRY(check(spec));
   drop_ended_streams();
+  settle_removals();
   std::string id = random_id(12);
   const ContainerPlan plan = TRY(plan_for(spec, id));
   if (!is_volume_there_) TRY(volume_->ensure(*engine_, plan.image.id));
   is_volume_there_ = true;
-  Defer removed([&] { (void)stop(id); });  // what stays is found by its label and swept
+  Defer removed([&] { (void)stop(id); });  // what stays is owed, and goes with the next call
   auto launched = launch(plan, id, lifetime);
   if (!launched && launched.error().message.find(kInitProgram) != std::string::npos) {
     // Somebody emptied our volume; the engine has removed the container that could not start.
@@ -316,11 +318,27 @@ Result<> DockerBackend::stop(const std::string& id) {
   forget_environment(id);
   forget_clock(id);
   if (auto there = engine_with_sandboxes(); !there) {
+    // What podman has started runs on without it.
+    if (engine_) (void)owe_removal(engine_->address().text(), container_name(id));
     if (there.error().code == ErrorCode::NotFound) return {};
     return Failure(there.error());
   }
   if (ends_by_itself(id)) return {};
-  return remove(id);
+  auto removed = remove(container_name(id));
+  if (removed) {
+    forget_removal(container_name(id));
+  } else {
+    // Where that cannot be written down either, it is found by its label and swept.
+    (void)owe_removal(engine_->address().text(), container_name(id));
+  }
+  return removed;
+}
+
+// Asked once each, of an engine that answers: one that it cannot remove now is owed on.
+void DockerBackend::settle_removals() {
+  for (const std::string& container : owed_removals(engine_->address().text())) {
+    if (remove(container)) forget_removal(container);
+  }
 }
 
 // Without its stream, init ends at once and the engine removes the container: to wait for that
@@ -339,12 +357,14 @@ bool DockerBackend::ends_by_itself(const std::string& id) {
 
 // One that is ending is removed by the engine itself at the same moment. Each of the two may find
 // the other at it and give up: then it is asked once more.
-Result<> DockerBackend::remove(const std::string& id) {
+Result<> DockerBackend::remove(const std::string& container) {
   constexpr std::chrono::milliseconds kBetween{50};
   const Deadline deadline = Deadline::in(kAnswerTime);
   for (;;) {
     auto removed = engine_->call(
-        {.method = "DELETE", .path = path_of(id, "?force=1&v=1"), .time = kStartTime});
+        {.method = "DELETE",
+         .path = fmt::format("/containers/{}?force=1&v=1", http::percent_encode(container)),
+         .time = kStartTime});
     if (removed || removed.error().code == ErrorCode::NotFound) return {};
     const bool is_conflict = removed.error().code == ErrorCode::AlreadyExists ||
                              removed.error().message.find("is not running") != std::string::npos;

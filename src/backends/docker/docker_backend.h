@@ -77,7 +77,8 @@ class DockerBackend : public Backend {
   Result<> try_sandbox();
   void sweep_containers(SweepMode mode, SweepReport& report);
   bool ends_by_itself(const std::string& id);
-  Result<> remove(const std::string& id);
+  Result<> remove(const std::string& container);
+  void settle_removals();
   Result<> ask(const std::string& id, const char* action);
   Result<wire::InitClient> init_of(const std::string& id);
   Result<bool> freeze(const std::string& id);

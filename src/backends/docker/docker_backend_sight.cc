@@ -8,6 +8,7 @@
 #include "backends/docker/engine_json.h"
 #include "backends/docker/engine_stats.h"
 #include "backends/docker/kept_clock.h"
+#include "backends/docker/owed_removals.h"
 #include "core/workspace_volume.h"
 #include "wire/init_client.h"
 
@@ -56,10 +57,12 @@ Result<std::vector<DockerBackend::Found>> DockerBackend::find_all() {
 
 Result<std::vector<SandboxStatus>> DockerBackend::list() {
   std::vector<SandboxStatus> all;
-  auto found = find_all();
-  if (!found && found.error().code == ErrorCode::NotFound) return all;
+  auto there = engine_with_sandboxes();
+  if (!there && there.error().code == ErrorCode::NotFound) return all;
+  TRY(std::move(there));
+  settle_removals();
   const auto now = milliseconds_now();
-  for (Found& one : TRY(std::move(found))) {
+  for (Found& one : TRY(find_all())) {
     if (one.state != "running" && one.state != "paused") continue;
     SandboxStatus status;
     status.id = one.remembered.id;
@@ -139,12 +142,15 @@ void DockerBackend::sweep_containers(SweepMode mode, SweepReport& report) {
   const auto found = find_all();
   if (!found) return;
   const auto now = milliseconds_now();
+  const auto owed = owed_removals(engine_->address().text());
   for (const Found& one : *found) {
+    const std::string name = container_name(one.remembered.id);
     const bool lives = one.state == "running" || one.state == "paused";
     const auto clock = kept_clock(one.remembered.id);
     const auto end = clock ? clock->over_at : one.remembered.expires_at;
-    if (now < (lives ? end : one.made_at) + kPatience) continue;
-    const std::string words = fmt::format("container {}", container_name(one.remembered.id));
+    const bool is_owed = std::find(owed.begin(), owed.end(), name) != owed.end();
+    if (!is_owed && now < (lives ? end : one.made_at) + kPatience) continue;
+    const std::string words = fmt::format("container {}", name);
     const bool is_removed = mode == SweepMode::DryRun || stop(one.remembered.id);
     (is_removed ? report.removed : report.failed).push_back(words);
   }
@@ -153,6 +159,7 @@ void DockerBackend::sweep_containers(SweepMode mode, SweepReport& report) {
 SweepReport DockerBackend::sweep(SweepMode mode) {
   SweepReport report;
   sweep_kept(mode, report);
+  sweep_owed_removals(mode, report);
   if (!engine_with_sandboxes()) return report;
   sweep_containers(mode, report);
   if (const auto current = volume()) (*current)->sweep_others(*engine_, mode, report);

@@ -6,6 +6,7 @@
 
 #include "backends/docker/container_config.h"
 #include "backends/docker/engine_json.h"
+#include "backends/docker/owed_removals.h"
 #include "backends/docker/spec_labels.h"
 #include "base/random_id.h"
 
@@ -34,7 +35,9 @@ std::string body_for(const VolumeContainer::Place& place) {
 }
 
 Result<> remove(EngineClient& engine, const std::string& name) {
-  TRY(engine.call({.method = "DELETE", .path = "/containers/" + name + "?force=1"}));
+  auto removed = engine.call({.method = "DELETE", .path = "/containers/" + name + "?force=1"});
+  if (!removed && removed.error().code != ErrorCode::NotFound)
+    return Failure(std::move(removed).error());
   return {};
 }
 
@@ -50,16 +53,18 @@ std::string name_of(const Json& container) {
 Result<VolumeContainer> VolumeContainer::create(EngineClient& engine, const Place& place) {
   SweepReport ignored;
   sweep_volume_containers(engine, SweepMode::Remove, ignored);
-  std::string name = kPrefix + random_id(12);
+  // Before the engine is asked: one whose answer is lost may be there.
+  VolumeContainer container(engine, kPrefix + random_id(12));
   TRY(engine.call({.method = "POST",
-                   .path = "/containers/create?name=" + name,
+                   .path = "/containers/create?name=" + container.name_,
                    .body = body_for(place),
                    .time = kStartTime}));
-  return VolumeContainer(engine, std::move(name));
+  return container;
 }
 
 VolumeContainer::~VolumeContainer() {
-  if (!name_.empty()) (void)remove(engine_, name_);  // one that stays is swept
+  if (name_.empty() || remove(engine_, name_)) return;
+  (void)owe_removal(engine_.address().text(), name_);  // one that nobody notes is swept
 }
 
 Result<> VolumeContainer::unpack(const std::string& directory, std::string archive) const {
