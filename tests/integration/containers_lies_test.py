@@ -224,10 +224,13 @@ def desert(where, word, next_call):
     with listening(deserter.serve) as address:
         os.environ[VARIABLE[where.backend]] = address
         try:
-            ended = call("create", *flags(where), seconds=80)
-            expect(ended.status == 125 and b"nutshell: " in ended.stderr, f"{word}: {ended!r}")
+            for _ in range(4):  # a busy engine may fail before it is asked for that
+                ended = call("create", *flags(where), seconds=80)
+                expect(ended.status == 125 and b"nutshell: " in ended.stderr, f"{word}: {ended!r}")
+                if deserter.has_left:
+                    break
             left = left_by_us(where)
-            expect(len(left) == 1, f"{word}: the engine has {left}: nothing was tried")
+            expect(len(left) == 1, f"{word}: the engine has {left} after {ended!r}")
             deserter.away.clear()
             expect(left[0].encode() in call("gc", "--dry-run").stdout, f"gc would not take {left}")
             expect_equal(left_by_us(where), left, "a dry run")
