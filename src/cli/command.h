@@ -51,6 +51,8 @@ void add_gain(const CommandLine& app, Program& program);
 void add_audit(const CommandLine& app, Program& program);
 void add_history(const CommandLine& app, Program& program);
 void add_batch(const CommandLine& app, Program& program);
+void add_session(const CommandLine& app, Program& program);
+void add_pool(const CommandLine& app, Program& program);
 void add_daemon(const CommandLine& app, Program& program);
 void add_config(const CommandLine& app, Program& program);
 void add_gc(const CommandLine& app, Program& program);

@@ -67,6 +67,8 @@ constexpr auto kCommands =
                             {"history", "", add_history},
                             {"image", "", add_image, Sandboxes::None},
                             {"batch", "", add_batch, Sandboxes::None},
+                            {"session", "", add_session},
+                            {"pool", "", add_pool},
                             {"daemon", "", add_daemon, Sandboxes::None},
                             {"config", "", add_config, Sandboxes::None},
                             {"gc", "", add_gc},

@@ -56,6 +56,8 @@ const std::vector<Known>& known_settings() {
       {"quota.sandboxes", Number, "1000", "of each tenant"},
       {"quota.memory_bytes", Number, "1099511627776", "of each tenant"},
       {"quota.millicpus", Number, "1000000", "of each tenant"},
+      {"quota.kept_bytes", Number, "10737418240",
+       "files that sessions leave behind, of each tenant"},
       {"limits.connections", Number, "4096", ""},
       {"limits.workers", Number, "512", "requests at once"},
       {"limits.longest_life_seconds", Number, "86400", "of a sandbox, whatever it is extended to"},
@@ -194,7 +196,8 @@ Result<> ConfigReader::take_certificate(const Toml& table) {
 }
 
 Result<> ConfigReader::take_quota(const Toml& table) {
-  TRY(check_keys(table, {"tenant", "sandboxes", "memory_bytes", "millicpus"}, "quotas"));
+  TRY(check_keys(table, {"tenant", "sandboxes", "memory_bytes", "millicpus", "kept_bytes"},
+                 "quotas"));
   const toml::table& given = *table.node.as_table();
   const std::string tenant = word_of(given, "tenant");
   if (tenant.empty()) return wrong(table, "a quota has a tenant");
@@ -202,6 +205,7 @@ Result<> ConfigReader::take_quota(const Toml& table) {
   quota.sandboxes = given["sandboxes"].value_or(quota.sandboxes);
   quota.memory_bytes = given["memory_bytes"].value_or(quota.memory_bytes);
   quota.millicpus = given["millicpus"].value_or(quota.millicpus);
+  quota.kept_bytes = given["kept_bytes"].value_or(quota.kept_bytes);
   config_.quotas[tenant] = quota;
   return {};
 }

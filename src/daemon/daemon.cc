@@ -170,7 +170,8 @@ Result<> Daemon::open(const Config& config) {
   options.audit.durability = TRY(durability_of(config));
   options.audit.secret_names = config.texts("audit.secret_names");
   options.default_quota = {static_cast<std::uint32_t>(config.number("quota.sandboxes")),
-                           config.number("quota.memory_bytes"), config.number("quota.millicpus")};
+                           config.number("quota.memory_bytes"), config.number("quota.millicpus"),
+                           config.number("quota.kept_bytes")};
   options.quotas = config.quotas;
   options.longest_life = config.seconds("limits.longest_life_seconds");
   options.pools = config.pools;

@@ -2,13 +2,28 @@
 
 #include <fmt/format.h>
 
+#include <nlohmann/json.hpp>
+
 namespace nutshell::http {
 namespace {
 
-using namespace std::chrono_literals;
-
-constexpr auto kAnswerTime = 120s;
 constexpr std::size_t kMostAnswerBytes = 64U << 20U;
+
+std::string text_of(const nlohmann::json& object, const char* key) {
+  const auto found = object.is_object() ? object.find(key) : object.end();
+  return found != object.end() && found->is_string() ? found->get<std::string>() : "";
+}
+
+// A daemon can only say what went wrong in words that we have too.
+ErrorCode code_of(std::string_view word) {
+  using enum ErrorCode;
+  for (const ErrorCode code :
+       {InvalidArgument, NotFound, AlreadyExists, PermissionDenied, Unsupported, ResourceExhausted,
+        DeadlineExceeded, Cancelled, Unavailable, Corrupt}) {
+    if (to_string(code) == word) return code;
+  }
+  return Internal;
+}
 
 }  // namespace
 
@@ -43,7 +58,7 @@ Client::Request DaemonLink::request(const std::string& method, const std::string
 Result<Client::Response> DaemonLink::send(const std::string& method, const std::string& target,
                                           const std::string& body) {
   auto answer =
-      client_.send(request(method, target, body), Deadline::in(kAnswerTime), kMostAnswerBytes);
+      client_.send(request(method, target, body), Deadline::in(patience_), kMostAnswerBytes);
   if (!answer) return while_doing(to_string(access_), std::move(answer).error());
   return answer;
 }
@@ -53,9 +68,29 @@ Result<Client::RawAnswer> DaemonLink::upgrade(const std::string& target, const s
   // The connection of send() stays as it is: this one becomes something else.
   Client client(options());
   auto answer =
-      client.ask_raw_upgrade(request("POST", target, body), protocol, Deadline::in(kAnswerTime));
+      client.ask_raw_upgrade(request("POST", target, body), protocol, Deadline::in(patience_));
   if (!answer) return while_doing(to_string(access_), std::move(answer).error());
   return answer;
+}
+
+Result<nlohmann::json> DaemonLink::ask(const std::string& method, const std::string& target,
+                                       const std::string& body) {
+  const auto answer = TRY(send(method, target, body));
+  if (answer.status >= 300 || answer.status < 200) return problem_of(answer.status, answer.body);
+  if (answer.body.empty()) return nlohmann::json();
+  auto object = nlohmann::json::parse(answer.body, nullptr, false);
+  if (object.is_object()) return object;
+  return failure(ErrorCode::Corrupt,
+                 fmt::format("{}: what listens there is no daemon of ours", to_string(access_)));
+}
+
+Failure problem_of(int status, const std::string& body) {
+  const auto problem = nlohmann::json::parse(body, nullptr, false);
+  const std::string detail = text_of(problem, "detail");
+  if (detail.empty()) {
+    return failure(ErrorCode::Corrupt, fmt::format("the daemon answers {} and no reason", status));
+  }
+  return failure(code_of(text_of(problem, "code")), detail);
 }
 
 }  // namespace nutshell::http

@@ -1,7 +1,9 @@
 // Requests to a daemon of ours, wherever it listens. Not thread-safe.
 #pragma once
 
+#include <chrono>
 #include <filesystem>
+#include <nlohmann/json_fwd.hpp>
 #include <string>
 
 #include "core/daemon_access.h"
@@ -20,11 +22,17 @@ class DaemonLink {
   // `body`: JSON. Errors name the daemon; a refusal is an answer.
   Result<Client::Response> send(const std::string& method, const std::string& target,
                                 const std::string& body = {});
+  // What it answers, null where that is nothing; a problem document becomes the error that it
+  // describes.
+  Result<nlohmann::json> ask(const std::string& method, const std::string& target,
+                             const std::string& body = {});
   // On a connection of its own.
   Result<Client::RawAnswer> upgrade(const std::string& target, const std::string& body,
                                     std::string_view protocol);
 
   [[nodiscard]] const DaemonAccess& access() const { return access_; }
+  // For what takes long: an answer may take this much.
+  void set_patience(std::chrono::milliseconds time) { patience_ = time; }
 
  private:
   [[nodiscard]] Client::Options options();
@@ -32,8 +40,12 @@ class DaemonLink {
                                         const std::string& body) const;
 
   DaemonAccess access_;
+  std::chrono::milliseconds patience_{120'000};
   Bridges bridges_;
   Client client_;
 };
+
+// The error that a problem document tells of.
+Failure problem_of(int status, const std::string& body);
 
 }  // namespace nutshell::http

@@ -116,6 +116,12 @@ bool is_stored(const std::string& image) {
   return store && store->find(image);
 }
 
+std::string seen_from_anywhere(const std::string& image) {
+  std::error_code error;
+  if (image.empty() || !std::filesystem::exists(image, error) || is_stored(image)) return image;
+  return std::filesystem::absolute(image, error).native();
+}
+
 void sweep_unpacked(SweepMode mode, SweepReport& report) {
   std::error_code error;
   for (const auto& entry : std::filesystem::directory_iterator(unpacked_directory(), error)) {

@@ -23,6 +23,10 @@ Result<ImageRoot> root_of(const std::string& image, const std::filesystem::path&
 // Whether it names an imported image.
 bool is_stored(const std::string& image);
 
+// The same for a program in another directory: a path becomes a whole one. The name of an imported
+// image stays one.
+std::string seen_from_anywhere(const std::string& image);
+
 // Removes what interrupted unpackings and imports left.
 void sweep_unpacked(SweepMode mode, SweepReport& report);
 

@@ -85,7 +85,9 @@ Result<UniqueFd> ImageStore::lock() const {
 
 Result<Staging> ImageStore::stage() {
   std::error_code error;
-  if (!path_.parent_path().empty()) fs::create_directories(path_.parent_path(), error);
+  const fs::path parent = path_.parent_path();
+  if (!parent.empty()) fs::create_directories(parent.parent_path(), error);
+  ::mkdir(parent.c_str(), 0700);  // root's is the daemon's too, which lets nobody in
   if (error) return syscall_failure(error.value(), "make", path_.parent_path().native());
   TRY(make_directory(path_));
   for (const char* name : {"layers", "images", "names", "partial"})

@@ -30,9 +30,11 @@ Result<CopyReport> copy_in(wire::InitClient& client, const std::filesystem::path
                            const std::string& target);
 
 // A link at the place of a file is replaced, never followed. The last link of `target` itself is
-// followed only to a directory.
+// followed only to a directory. What holds more than `most_bytes` is refused before it is read.
+inline constexpr std::uint64_t kAnyBytes = ~0ULL;
 Result<CopyReport> copy_out(wire::InitClient& client, const std::string& source,
-                            const std::filesystem::path& target);
+                            const std::filesystem::path& target,
+                            std::uint64_t most_bytes = kAnyBytes);
 
 // One file from, or to, an open descriptor.
 Result<> copy_stream_in(wire::InitClient& client, int fd, const std::string& target, unsigned mode);

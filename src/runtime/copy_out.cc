@@ -51,10 +51,12 @@ Result<std::vector<FileInfo>> list_tree(wire::InitClient& client, const std::str
 
 // Sizes are the sandbox's word, and a sparse file is larger than its disk: what cannot fit is
 // refused before a byte is written. No more than the size is read, so this bounds the whole copy.
-Result<> check_space(int directory, const std::vector<FileInfo>& entries) {
+Result<> check_space(int directory, const std::vector<FileInfo>& entries,
+                     std::uint64_t most_bytes) {
   struct statvfs system {};
   if (::fstatvfs(directory, &system) != 0) return syscall_failure("ask for free space");
-  const std::uint64_t free_bytes = std::uint64_t{system.f_bavail} * system.f_frsize;
+  const std::uint64_t free_bytes =
+      std::min(std::uint64_t{system.f_bavail} * system.f_frsize, most_bytes);
   std::uint64_t wanted = 0;
   for (const FileInfo& entry : entries) {
     if (entry.kind != FileKind::Regular) continue;
@@ -129,7 +131,7 @@ class TreeReceiver {
   TreeReceiver(wire::InitClient& client, std::string source, UniqueFd root)
       : client_(client), source_(std::move(source)), root_(std::move(root)) {}
 
-  Result<> receive(const std::vector<FileInfo>& entries);
+  Result<> receive(const std::vector<FileInfo>& entries, std::uint64_t most_bytes);
   Result<> set_mode(const std::string& path, unsigned mode) const;
   [[nodiscard]] CopyReport report() && { return std::move(report_); }
 
@@ -146,8 +148,8 @@ class TreeReceiver {
   CopyReport report_;
 };
 
-Result<> TreeReceiver::receive(const std::vector<FileInfo>& entries) {
-  TRY(check_space(root_.get(), entries));
+Result<> TreeReceiver::receive(const std::vector<FileInfo>& entries, std::uint64_t most_bytes) {
+  TRY(check_space(root_.get(), entries, most_bytes));
   for (const FileInfo& entry : entries) {
     auto received = receive_entry(entry);
     if (!received) return while_doing("copy " + entry.path, std::move(received).error());
@@ -223,7 +225,7 @@ Result<Destination> open_destination(const std::filesystem::path& target, FileKi
 }
 
 Result<CopyReport> copy_tree_out(wire::InitClient& client, const FileInfo& source,
-                                 const Destination& destination) {
+                                 const Destination& destination, std::uint64_t most_bytes) {
   const std::vector<FileInfo> entries = TRY(list_tree(client, source.path));
   const int parent = destination.directory.get();
   const std::string& name = destination.name;
@@ -231,7 +233,7 @@ Result<CopyReport> copy_tree_out(wire::InitClient& client, const FileInfo& sourc
   UniqueFd root =
       TRY(open_beneath(parent, name.empty() ? "." : name, O_PATH | O_DIRECTORY, 0, Links::Refuse));
   TreeReceiver receiver(client, source.path, std::move(root));
-  TRY(receiver.receive(entries));
+  TRY(receiver.receive(entries, most_bytes));
   if (is_new) TRY(receiver.set_mode(".", source.mode));
   return std::move(receiver).report();
 }
@@ -248,7 +250,7 @@ Result<FileInfo> find_source(wire::InitClient& client, const std::string& source
 }  // namespace
 
 Result<CopyReport> copy_out(wire::InitClient& client, const std::string& source,
-                            const std::filesystem::path& target) {
+                            const std::filesystem::path& target, std::uint64_t most_bytes) {
   const FileInfo info = TRY(find_source(client, source));
   const std::string name = last_name(source);
   const bool is_tree = info.kind == FileKind::Directory;
@@ -256,9 +258,9 @@ Result<CopyReport> copy_out(wire::InitClient& client, const std::string& source,
     return failure(ErrorCode::InvalidArgument, fmt::format("'{}' names no file", source));
   }
   const Destination destination = TRY(open_destination(target, info.kind, name));
-  if (is_tree) return copy_tree_out(client, info, destination);
+  if (is_tree) return copy_tree_out(client, info, destination, most_bytes);
   const int directory = destination.directory.get();
-  TRY(check_space(directory, {info}));
+  TRY(check_space(directory, {info}, most_bytes));
   CopyReport report;
   report.bytes = TRY(receive_file(client, info, directory, destination.name));
   report.files = 1;

@@ -52,8 +52,7 @@ Failure no_such_sandbox(const std::string& id) {
 
 Result<> SandboxTable::add(State& state, const std::string& tenant, const Limits& limits) const {
   if (tenant.empty()) return {};
-  const auto own = options_.quotas.find(tenant);
-  const Quota& quota = own != options_.quotas.end() ? own->second : options_.default_quota;
+  const Quota& quota = options_.quota_of(tenant);
   Sum& sum = state.sums[tenant];
   if (sum.sandboxes >= quota.sandboxes) return over_quota(tenant, "sandboxes", quota.sandboxes);
   if (limits.memory_bytes > quota.memory_bytes - std::min(quota.memory_bytes, sum.memory_bytes))

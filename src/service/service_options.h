@@ -21,6 +21,7 @@ struct Quota {
   std::uint32_t sandboxes = 1000;
   std::uint64_t memory_bytes = 1ULL << 40U;  // sum of the limits of its sandboxes
   std::uint64_t millicpus = 1'000'000;
+  std::uint64_t kept_bytes = 10ULL << 30U;  // files that its sessions leave behind, in all
 };
 
 struct ServiceOptions {
@@ -29,6 +30,10 @@ struct ServiceOptions {
   audit::AuditOptions audit;              // its directory is state_directory/audit when empty
   Quota default_quota;
   std::map<std::string, Quota> quotas;  // by tenant
+  [[nodiscard]] const Quota& quota_of(const std::string& tenant) const {
+    const auto own = quotas.find(tenant);
+    return own != quotas.end() ? own->second : default_quota;
+  }
   // Whom sandboxes belong to that were made without the service, by this user.
   std::string local_tenant = "local";
   // How long a sandbox can live at most, whatever it is extended to; also one that waits in a pool.

@@ -29,13 +29,14 @@ Service::Parts::Parts(ServiceOptions given, StateDirectory locked, std::unique_p
       sandboxes({lanes, connections, *database, table, gone, options},
                 [this](const Held& held, const std::string& why) { note_end(held, why); }),
       execs({lanes, connections, table, gone, sandboxes, budgets, recorder, metrics}),
-      workspaces(directory / "workspaces"),
+      workspaces(directory / "workspaces",
+                 [this](const std::string& tenant) { return options.quota_of(tenant).kept_bytes; }),
       sessions({*database, table, sandboxes, execs, connections, workspaces, budgets, recorder}),
       pools(sandboxes, table, connections, options),
       detached({directory / "execs", *database, lanes, table, execs, budgets, recorder, metrics,
                 idempotency}) {
   told_pools = &pools;
-  sandboxes.set_before_end([this](const Held& held) { sessions.keep_workspace(held); });
+  sandboxes.set_before_end([this](const Held& held) { (void)sessions.keep_workspace(held); });
 }
 
 void Service::Parts::note_end(const Held& held, const std::string& why) {

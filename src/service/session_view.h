@@ -60,6 +60,7 @@ struct SessionView {
   // are lost". Told once, by the call that made the new one.
   std::string lost;
   bool was_created = false;  // by this call
+  bool keeps_workspace = false;
   std::vector<SetupOutput> setup;
   Budget budget;
   Usage usage;

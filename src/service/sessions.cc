@@ -93,6 +93,7 @@ SessionView Sessions::view(const Key& key, const Session& session) {
   view.name = key.second;
   view.sandbox_id = session.sandbox;
   view.life = session.life;
+  view.keeps_workspace = session.request.keeps_workspace;
   view.setup = session.setup;
   view.budget = session.request.budget;
   view.usage = ground_.budgets.usage(key.first, key.second);
@@ -175,6 +176,7 @@ Result<SessionView> Sessions::ensure(const Caller& caller, const SessionRequest&
 // In use again: its clocks begin anew, and it goes on where it was paused.
 Result<SessionView> Sessions::go_on(const Caller& caller, const Key& key, Session session) {
   session.lease_end = Clock::now() + session.request.lease;
+  session.is_kept = false;
   const Grip grip = TRY(ground_.table.find(caller.tenant, session.sandbox));
   if (grip.state == SandboxState::Paused) TRY(ground_.sandboxes.resume(session.sandbox));
   // Near the longest life there is, the ttl stays what it is.
@@ -186,14 +188,17 @@ Result<SessionView> Sessions::go_on(const Caller& caller, const Key& key, Sessio
 Result<SessionView> Sessions::begin_life(const Caller& caller, const Key& key, Session session) {
   std::string lost;
   if (session.life > 0) {
-    lost = fmt::format("sandbox {} is gone{}: its files and processes are lost", session.sandbox,
-                       session.is_ready ? "" : " before its setup was done");
+    lost = fmt::format("sandbox {} is gone{}: {} lost", session.sandbox,
+                       session.is_ready ? "" : " before its setup was done",
+                       session.request.keeps_workspace
+                           ? "its processes, and changes to files that were not kept yet, are"
+                           : "its files and processes are");
     // Half set up: what ran, and what did not, nobody knows.
     if (lives(key, session)) TRY(ground_.sandboxes.end(session.sandbox, "its setup was cut short"));
   }
   const Usage usage = ground_.budgets.usage(key.first, key.second);
   ground_.budgets.forget(key.first, key.second);  // setup is no part of the budget
-  session.is_ready = false;
+  session.is_ready = session.is_kept = false;
   session.sandbox.clear();
   session.setup.clear();
   ++session.life;
@@ -234,16 +239,16 @@ Result<> Sessions::bring_workspace(const Key& key, const Session& session) {
   return {};
 }
 
-void Sessions::keep_workspace(const Held& held) {
+Result<> Sessions::keep_workspace(const Held& held) {
   const auto session = copy_of({held.tenant, held.session});
-  if (!session || !session->request.keeps_workspace || !session->is_ready ||
+  if (!session || !session->request.keeps_workspace || !session->is_ready || session->is_kept ||
       session->sandbox != held.id)
-    return;
+    return {};
   const auto keep = [&]() -> Result<> {
     if (held.state == SandboxState::Paused) TRY(ground_.sandboxes.resume(held.id));
     Connection connection = TRY(ground_.connections.take(held.id));
     auto saved = ground_.workspaces.save(held.tenant, held.session, connection.client);
-    if (saved) return saved;
+    if (saved || saved.error().code == ErrorCode::ResourceExhausted) return saved;
     // What the sandbox's user made unreadable for itself is made readable, by that user.
     ExecRequest request;
     request.argv = {"/bin/chmod", "-R", "u+rwX", "/workspace"};
@@ -252,9 +257,10 @@ void Sessions::keep_workspace(const Held& held) {
     TRY(again.client.exec(request, ignored));
     return ground_.workspaces.save(held.tenant, held.session, again.client);
   };
-  const auto kept = keep();
+  auto kept = keep();
   ground_.recorder.note({held.tenant, "daemon"}, "keep workspace", {held.id, held.session, {}},
                         {kept ? "ok" : "failed", kept ? "" : kept.error().message, {}, {}, {}, 0});
+  return kept;
 }
 
 Result<> Sessions::forget_workspace(const Caller& caller, const std::string& name) {
@@ -331,7 +337,24 @@ Result<> Sessions::end(const Caller& caller, const std::string& name) {
   const auto held = lock(key);
   const auto session = copy_of(key);
   if (!session) return no_such_session(name);
+  TRY(keep_before_end(key, *session));
   return end_locked(key, *session);
+}
+
+// Whoever asks for the end can still do something about files for which there is no room.
+Result<> Sessions::keep_before_end(const Key& key, const Session& session) {
+  const auto sandbox = ground_.table.copy_of(session.sandbox);
+  if (!sandbox) return {};
+  auto kept = keep_workspace(*sandbox);
+  if (kept) {
+    sessions_.with([&](auto& sessions) { sessions[key].is_kept = true; });
+  } else if (kept.error().code == ErrorCode::ResourceExhausted) {
+    return while_doing(fmt::format("the session goes on, or loses its files if sandbox {} is "
+                                   "destroyed first",
+                                   session.sandbox),
+                       std::move(kept).error());
+  }
+  return {};
 }
 
 Result<> Sessions::end_locked(const Key& key, const Session& session) {

@@ -43,7 +43,7 @@ class Sessions {
   // Its files, where it keeps them. The session itself goes on.
   Result<> forget_workspace(const Caller& caller, const std::string& name);
   // The sandbox of a session is about to be ended.
-  void keep_workspace(const Held& held);
+  Result<> keep_workspace(const Held& held);
   // Ends those whose lease is over, pauses those that nobody uses.
   void tend();
 
@@ -54,6 +54,7 @@ class Sessions {
     std::string sandbox;
     std::uint32_t life = 0;
     bool is_ready = false;  // its setup has run
+    bool is_kept = false;   // its files, for the end that comes now
     std::vector<SetupOutput> setup;
     Clock::time_point lease_end;
     std::int64_t created_ms = 0;
@@ -68,6 +69,7 @@ class Sessions {
   Result<SessionView> begin_life(const Caller& caller, const Key& key, Session session);
   Result<> bring_workspace(const Key& key, const Session& session);
   Result<> run_setup(const Caller& caller, const Key& key, Session& session);
+  Result<> keep_before_end(const Key& key, const Session& session);
   Result<> end_locked(const Key& key, const Session& session);
   void end_overdue(const Key& key);
   Result<SessionView> go_on(const Caller& caller, const Key& key, Session session);

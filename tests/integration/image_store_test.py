@@ -224,6 +224,16 @@ def a_daemon_resolves_names():
 
 
 @suite.case
+def a_daemon_starts_beside_the_first_image():
+    """Root's images lie in the daemon's directory, which is for nobody else."""
+    with store() as place:
+        os.environ["NUTSHELL_IMAGE_DIR"] = str(place / "lib/nutshell/images")
+        import_image(write_archive(place / "app.tar", app().saved_files()))
+        made = (place / "lib/nutshell").stat()
+        expect_equal((made.st_mode & 0o7777, made.st_uid), (0o700, os.geteuid()), "who may enter")
+
+
+@suite.case
 def a_store_that_others_can_write_to_is_refused():
     with store() as place:
         (place / "images").mkdir()

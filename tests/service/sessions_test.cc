@@ -162,6 +162,35 @@ TEST_F(SessionsTest, KeepTheirFilesWhereAskedTo) {
   ASSERT_TRUE(service_->forget_workspace(alice_, "s"));
 }
 
+TEST_F(SessionsTest, KeepNoMoreThanTheTenantMay) {
+  options_.quotas["alice"].kept_bytes = 8U << 20U;
+  restart();
+  auto wanted = request("s");
+  wanted.keeps_workspace = true;
+  const auto first = service_->ensure_session(alice_, wanted);
+  ASSERT_TRUE(first) << first.error().message;
+  exec(alice_, first->sandbox_id, "head -c 5000000 /dev/zero > f");
+  ASSERT_TRUE(service_->end_session(alice_, "s"));
+  wanted.name = "t";
+  const auto second = service_->ensure_session(alice_, wanted);
+  ASSERT_TRUE(second) << second.error().message;
+  // It says to be larger than the disk, and is not there at all.
+  exec(alice_, second->sandbox_id, "truncate -s 400M f");
+  const auto refused = service_->end_session(alice_, "t");
+  ASSERT_FALSE(refused);
+  EXPECT_EQ(refused.error().code, ErrorCode::ResourceExhausted);
+  EXPECT_THAT(refused.error().message, HasSubstr("forget"));
+  EXPECT_EQ(exec(alice_, second->sandbox_id, "stat -c %s f").output, "419430400\n");
+  exec(alice_, second->sandbox_id, "truncate -s 5000000 f");
+  EXPECT_FALSE(service_->end_session(alice_, "t"));  // beside what the first one kept
+  ASSERT_TRUE(service_->forget_workspace(alice_, "s"));
+  EXPECT_TRUE(service_->end_session(alice_, "t"));
+  wanted.name = "s";
+  const auto third = service_->ensure_session(alice_, wanted);
+  ASSERT_TRUE(third) << third.error().message;
+  EXPECT_EQ(exec(alice_, third->sandbox_id, "ls -A").output, "");
+}
+
 TEST_F(SessionsTest, TakeNoTricksForAName) {
   const std::vector<std::string> names = {"",   "../x", "a b", "a/b", std::string(64, 'a'),
                                           ".x", "a\nb"};

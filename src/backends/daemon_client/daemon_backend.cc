@@ -5,7 +5,8 @@
 
 #include <nlohmann/json.hpp>
 
-#include "backends/daemon_client/spec_json.h"
+#include "http/daemon_words.h"
+#include "images/image_root.h"
 
 namespace nutshell::daemon_backend {
 namespace {
@@ -31,28 +32,10 @@ Result<T> value_at(const Json& object, const char* key) {
   }
 }
 
-std::string text_of(const Json& object, const char* key) {
-  return value_at<std::string>(object, key).value_or("");
-}
-
-// A daemon can only say what went wrong in words that we have too.
-ErrorCode code_of(std::string_view word) {
-  using enum ErrorCode;
-  for (const ErrorCode code :
-       {InvalidArgument, NotFound, AlreadyExists, PermissionDenied, Unsupported, ResourceExhausted,
-        DeadlineExceeded, Cancelled, Unavailable, Corrupt}) {
-    if (to_string(code) == word) return code;
-  }
-  return Internal;
-}
-
-Failure problem_of(int status, const std::string& body) {
-  const auto problem = Json::parse(body, nullptr, false);
-  const std::string detail = text_of(problem, "detail");
-  if (detail.empty()) {
-    return failure(ErrorCode::Corrupt, fmt::format("the daemon answers {} and no reason", status));
-  }
-  return failure(code_of(text_of(problem, "code")), detail);
+// Both programs stand in the same file system, but not in the same directory of it.
+Result<std::string> body_of(SandboxSpec spec) {
+  spec.image = images::seen_from_anywhere(spec.image);
+  return http::to_body(spec);
 }
 
 Gone::Reason reason_of(const std::string& word) {
@@ -62,21 +45,10 @@ Gone::Reason reason_of(const std::string& word) {
 
 }  // namespace
 
-Result<Json> DaemonBackend::ask(const std::string& method, const std::string& target,
-                                const std::string& body) {
-  const auto answer = TRY(link_.send(method, target, body));
-  if (answer.status >= 300 || answer.status < 200) return problem_of(answer.status, answer.body);
-  if (answer.body.empty()) return Json();
-  auto object = Json::parse(answer.body, nullptr, false);
-  if (object.is_object()) return object;
-  return failure(ErrorCode::Corrupt, fmt::format("{}: what listens there is no daemon of ours",
-                                                 to_string(link_.access())));
-}
-
 Result<DaemonBackend::Stream> DaemonBackend::open(const std::string& target,
                                                   const std::string& body) {
   auto answer = TRY(link_.upgrade(target, body, kProtocol));
-  if (answer.status != 101) return problem_of(answer.status, answer.body);
+  if (answer.status != 101) return http::problem_of(answer.status, answer.body);
   return Stream{std::move(answer.socket), std::string(answer.headers.get("Nutshell-Sandbox"))};
 }
 
@@ -87,14 +59,14 @@ Protections DaemonBackend::probe() {
 }
 
 Result<Protections> DaemonBackend::check(const SandboxSpec& spec) {
-  const Json answer = TRY(ask("POST", "/v1/check", TRY(to_body(spec))));
-  return protections_of(TRY(value_at<Json>(answer, "protections")));
+  const Json answer = TRY(link_.ask("POST", "/v1/check", TRY(body_of(spec))));
+  return http::protections_of(TRY(value_at<Json>(answer, "protections")));
 }
 
 Result<std::string> DaemonBackend::start(const SandboxSpec& spec, Lifetime lifetime) {
-  const std::string body = TRY(to_body(spec));
+  const std::string body = TRY(body_of(spec));
   if (lifetime == Lifetime::Kept) {
-    return value_at<std::string>(TRY(ask("POST", "/v1/sandboxes", body)), "id");
+    return value_at<std::string>(TRY(link_.ask("POST", "/v1/sandboxes", body)), "id");
   }
   // Its life is the connection's, and so it ends with this process however that ends.
   auto opened = TRY(open("/v1/streams", body));
@@ -113,7 +85,7 @@ Result<UniqueFd> DaemonBackend::connect(const std::string& id) {
 }
 
 Result<> DaemonBackend::stop(const std::string& id) {
-  auto answer = ask("DELETE", TRY(place_of(id)));
+  auto answer = link_.ask("DELETE", TRY(place_of(id)));
   own_.erase(id);
   if (answer || answer.error().code == ErrorCode::NotFound) return {};
   return Failure(std::move(answer).error());
@@ -123,9 +95,9 @@ Result<std::vector<SandboxStatus>> DaemonBackend::list() {
   std::vector<SandboxStatus> all;
   std::string target = fmt::format("/v1/sandboxes?protections=true&limit={}", kPage);
   for (;;) {
-    const Json page = TRY(ask("GET", target));
+    const Json page = TRY(link_.ask("GET", target));
     for (const Json& one : TRY(value_at<Json>(page, "sandboxes")))
-      all.push_back(TRY(status_of(one)));
+      all.push_back(TRY(http::status_of(one)));
     const Json next = TRY(value_at<Json>(page, "next_cursor"));
     const bool is_cursor = next.is_string() && next.get<std::string>().find_first_not_of(
                                                    "0123456789abcdef") == std::string::npos;
@@ -136,35 +108,35 @@ Result<std::vector<SandboxStatus>> DaemonBackend::list() {
 }
 
 Result<std::vector<std::string>> DaemonBackend::environment_of(const std::string& id) {
-  const Json answer = TRY(ask("GET", TRY(place_of(id, "/environment"))));
+  const Json answer = TRY(link_.ask("GET", TRY(place_of(id, "/environment"))));
   return value_at<std::vector<std::string>>(answer, "environment");
 }
 
 Result<SandboxStats> DaemonBackend::stats(const std::string& id) {
-  return stats_of(TRY(ask("GET", TRY(place_of(id, "/stats")))));
+  return http::stats_of(TRY(link_.ask("GET", TRY(place_of(id, "/stats")))));
 }
 
 Result<> DaemonBackend::pause(const std::string& id) {
-  TRY(ask("POST", TRY(place_of(id, "/pause"))));
+  TRY(link_.ask("POST", TRY(place_of(id, "/pause"))));
   return {};
 }
 
 Result<> DaemonBackend::resume(const std::string& id) {
-  TRY(ask("POST", TRY(place_of(id, "/resume"))));
+  TRY(link_.ask("POST", TRY(place_of(id, "/resume"))));
   return {};
 }
 
 Result<> DaemonBackend::restack(const std::string& id, const std::vector<std::string>& layers) {
   const Json body = {{"layers", layers}};
-  TRY(ask("POST", TRY(place_of(id, "/restack")),
-          body.dump(-1, ' ', false, Json::error_handler_t::replace)));
+  TRY(link_.ask("POST", TRY(place_of(id, "/restack")),
+                body.dump(-1, ' ', false, Json::error_handler_t::replace)));
   return {};
 }
 
 Gone DaemonBackend::why_gone(const std::string& id) {
   Gone unknown{Gone::Reason::Unknown, "the sandbox has ended"};
   const auto place = place_of(id, "/gone");
-  const auto answer = place ? ask("GET", *place) : Result<Json>(Failure(place.error()));
+  const auto answer = place ? link_.ask("GET", *place) : Result<Json>(Failure(place.error()));
   if (!answer) return unknown;
   const auto reason = value_at<std::string>(*answer, "reason");
   const auto text = value_at<std::string>(*answer, "text");
@@ -174,7 +146,7 @@ Gone DaemonBackend::why_gone(const std::string& id) {
 
 SweepReport DaemonBackend::sweep(SweepMode mode) {
   const Json body = {{"dry_run", mode == SweepMode::DryRun}};
-  const auto answer = ask("POST", "/v1/sweep", body.dump());
+  const auto answer = link_.ask("POST", "/v1/sweep", body.dump());
   if (!answer) return {{}, {answer.error().message}};
   SweepReport report;
   const auto removed = value_at<std::vector<std::string>>(*answer, "removed");

@@ -35,9 +35,6 @@ class DaemonBackend : public Backend {
   SweepReport sweep(SweepMode mode) override;
 
  private:
-  // What it answers; a problem document becomes the error that it describes.
-  Result<nlohmann::json> ask(const std::string& method, const std::string& target,
-                             const std::string& body = {});
   struct Stream {
     UniqueFd socket;
     std::string sandbox;

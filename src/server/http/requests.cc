@@ -159,6 +159,7 @@ Result<service::SessionRequest> session_of(const Json& object, const service::Ca
   }
   request.lease = time_of(object, "lease_ms", {});
   request.pause_after = time_of(object, "pause_after_ms", {});
+  request.keeps_workspace = object.value("keeps_workspace", false);
   request.labels = map_of(object, "labels");
   return request;
 }

@@ -78,6 +78,10 @@ const Shape& session_request_shape() {
        {"budget", Object, "", Optional, budget_shape},
        amount("lease_ms", "it ends when nobody renews it for so long; 0: no lease"),
        amount("pause_after_ms", "it is paused when nobody uses it for so long; 0: never"),
+       {"keeps_workspace", Boolean,
+        "the files of /workspace are kept when its sandbox ends in order, for its next life and "
+        "for "
+        "the next session of this name"},
        {"labels", TextMap}}};
   return shape;
 }
@@ -89,6 +93,7 @@ const Shape& session_shape() {
                             {"life", Integer, "more than 1: earlier sandboxes of it were lost"},
                             {"lost", Text, "what was lost, told once", Nullable},
                             {"was_created", Boolean},
+                            {"keeps_workspace", Boolean},
                             {"setup", ObjectList, "", Optional, setup_shape},
                             {"budget", Object, "", Optional, budget_shape},
                             {"usage", Object},

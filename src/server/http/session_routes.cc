@@ -36,6 +36,11 @@ Result<> end(Call& call) {
   return reply_nothing(call);
 }
 
+Result<> forget(Call& call) {
+  TRY(call.service.forget_workspace(call.caller, call.id()));
+  return reply_nothing(call);
+}
+
 }  // namespace
 
 std::vector<Route> session_routes() {
@@ -73,6 +78,12 @@ std::vector<Route> session_routes() {
            .name = "endSession",
            .summary = "End it, and its sandbox",
            .handle = end,
+           .success = 204},
+          {.method = "DELETE",
+           .path = "/v1/sessions/{name}/workspace",
+           .name = "forgetWorkspace",
+           .summary = "Remove the files that sessions of this name left behind",
+           .handle = forget,
            .success = 204}};
 }
 

@@ -74,6 +74,7 @@ Json to_json(const service::SessionView& view) {
           {"life", view.life},
           {"lost", text_or_null(view.lost)},
           {"was_created", view.was_created},
+          {"keeps_workspace", view.keeps_workspace},
           {"setup", setup},
           {"budget",
            {{"execs", view.budget.execs},

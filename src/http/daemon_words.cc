@@ -1,14 +1,12 @@
-#include "backends/daemon_client/spec_json.h"
+#include "http/daemon_words.h"
 
 #include <cmath>
-#include <filesystem>
 #include <nlohmann/json.hpp>
 
 #include "core/json_views.h"
 #include "core/labels.h"
-#include "images/image_root.h"
 
-namespace nutshell::daemon_backend {
+namespace nutshell::http {
 namespace {
 
 using Json = nlohmann::json;
@@ -46,15 +44,6 @@ void add_lists(const SandboxSpec& spec, Json& body) {
   for (const Requirement& one : spec.requirements)
     body["require"].push_back(one.protection + (one.is_hard ? "=hard" : ""));
   if (!spec.unsafe_without.empty()) body["unsafe_without"] = spec.unsafe_without;
-}
-
-// Both programs stand in the same file system, but not in the same directory of it. The name of an
-// imported image stays one, as it does without a daemon.
-std::string whole_path(const std::string& image) {
-  std::error_code error;
-  if (image.empty() || !std::filesystem::exists(image, error) || images::is_stored(image))
-    return image;
-  return std::filesystem::absolute(image, error).native();
 }
 
 Limits limits_of(const Json& object) {
@@ -152,7 +141,7 @@ Result<std::string> to_body(const SandboxSpec& spec) {
                {"working_directory", spec.working_directory},
                {"workspace_mode", word_for(spec.workspace_mode)}};
   if (!spec.backend.empty()) body["backend"] = spec.backend;
-  if (!spec.image.empty()) body["image"] = whole_path(spec.image);
+  if (!spec.image.empty()) body["image"] = spec.image;
   if (!spec.runtime.empty()) body["runtime"] = spec.runtime;
   if (!spec.workspace.empty()) body["workspace"] = spec.workspace;
   add_lists(spec, body);
@@ -188,4 +177,4 @@ Result<Protections> protections_of(const Json& list) {
   }
 }
 
-}  // namespace nutshell::daemon_backend
+}  // namespace nutshell::http

@@ -6,7 +6,7 @@
 
 #include "core/backend.h"
 
-namespace nutshell::daemon_backend {
+namespace nutshell::http {
 
 // The body of a request for such a sandbox; it has room for UTF-8 alone.
 Result<std::string> to_body(const SandboxSpec& spec);
@@ -15,4 +15,4 @@ Result<SandboxStatus> status_of(const nlohmann::json& object);
 Result<SandboxStats> stats_of(const nlohmann::json& object);
 Result<Protections> protections_of(const nlohmann::json& list);
 
-}  // namespace nutshell::daemon_backend
+}  // namespace nutshell::http

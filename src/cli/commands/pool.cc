@@ -1,0 +1,158 @@
+#include <fmt/format.h>
+
+#include <memory>
+#include <nlohmann/json.hpp>
+
+#include "cli/daemon_calls.h"
+#include "cli/report.h"
+#include "http/message.h"
+
+namespace nutshell::cli {
+namespace {
+
+constexpr const char* kExamples = R"(Examples:
+  nutshell pool list                       how full they are
+  ID=$(nutshell pool acquire agents --label job=7)
+  nutshell exec $ID -- make test
+  nutshell pool release $ID                it ends, and a fresh one takes its place
+
+Pools are the daemon's, and stand in its settings ([[pools]]); packaging/nutshelld.toml shows one.)";
+
+struct PoolFlags {
+  Flags sandbox;
+  std::string name;
+  std::vector<std::string> ids;
+  std::optional<std::string> wait;
+};
+
+std::string place_of(const std::string& pool, std::string_view what) {
+  return fmt::format("/v1/pools/{}{}", http::percent_encode(pool), what);
+}
+
+void print_pools(const Json& pools) {
+  constexpr const char* kLine = "{:<16} {:>6} {:>9} {:>6} {:>7} {:>8} {:>8} {:>9} {:>8} {:>8} {}\n";
+  fmt::print(kLine, "NAME", "TOTAL", "AVAILABLE", "IN USE", "WAITING", "MIN IDLE", "MAX IDLE",
+             "MAX TOTAL", "HITS", "MISSES", "TROUBLE");
+  for (const Json& one : pools) {
+    const Json& trouble = one.at("trouble");
+    fmt::print(kLine, printable(one.at("name").get<std::string>()), one.at("total").dump(),
+               one.at("available").dump(), one.at("in_use").dump(), one.at("waiting").dump(),
+               one.at("min_idle").dump(), one.at("max_idle").dump(), one.at("max_total").dump(),
+               one.at("hits").dump(), one.at("misses").dump(),
+               trouble.is_string() ? printable(trouble.get<std::string>()) : "");
+  }
+}
+
+Result<int> list(http::DaemonLink& daemon, const PoolFlags& flags) {
+  const Json pools = TRY(daemon.ask("GET", "/v1/pools")).at("pools");
+  if (flags.sandbox.is_json) {
+    fmt::print("{}\n", pools.dump());
+  } else {
+    print_pools(pools);
+  }
+  return 0;
+}
+
+// What is bound to a waiting sandbox; the rest makes one to order.
+Result<Json> wishes_of(const PoolFlags& flags) {
+  const Flags& given = flags.sandbox;
+  SandboxSpec spec = TRY(to_spec(given));
+  spec.environment = given.environment;
+  const Json whole = TRY(spec_json(std::move(spec)));
+  Json wishes = Json::object();
+  const auto take = [&](const char* key, bool is_given) {
+    if (is_given) wishes[key] = whole.at(key);
+  };
+  take("labels", !given.labels.empty());
+  take("environment", !given.environment.empty());
+  take("workspace", given.workspace.has_value());
+  take("ttl_ms", given.ttl.has_value());
+  take("idle_timeout_ms", given.idle_timeout.has_value());
+  take("limits", given.memory || given.cpus || given.pids || given.disk);
+  if (flags.wait) wishes["wait_ms"] = TRY(milliseconds_of(*flags.wait, "wait"));
+  return wishes;
+}
+
+Result<int> acquire(http::DaemonLink& daemon, const PoolFlags& flags) {
+  constexpr std::chrono::minutes kLongestWait{11};
+  daemon.set_patience(kLongestWait);
+  const Json wishes = TRY(wishes_of(flags));
+  const Json made = TRY(daemon.ask("POST", place_of(flags.name, "/acquire"), TRY(text_of(wishes))));
+  fmt::print("{}\n", flags.sandbox.is_json ? made.dump() : made.at("id").get<std::string>());
+  return 0;
+}
+
+Result<int> release(http::DaemonLink& daemon, const PoolFlags& flags) {
+  for (const std::string& id : flags.ids)
+    TRY(daemon.ask("POST", fmt::format("/v1/sandboxes/{}/release", http::percent_encode(id))));
+  return 0;
+}
+
+Result<int> warm(http::DaemonLink& daemon, const PoolFlags& flags) {
+  const Json pool = TRY(daemon.ask("POST", place_of(flags.name, "/warm")));
+  if (flags.sandbox.is_json) {
+    fmt::print("{}\n", pool.dump());
+  } else {
+    print_pools(Json::array({pool}));
+  }
+  return 0;
+}
+
+Result<int> drain(http::DaemonLink& daemon, const PoolFlags& flags) {
+  const Json answer = TRY(daemon.ask("POST", place_of(flags.name, "/drain")));
+  fmt::print("{} ended\n", answer.at("ended").get<std::uint64_t>());
+  return 0;
+}
+
+void add_acquire_flags(const CommandLine& command, PoolFlags& flags) {
+  Flags& sandbox = flags.sandbox;
+  command.add_option("--label", sandbox.labels, "NAME=VALUE, to find it by; may be repeated");
+  command.add_option("--ttl", sandbox.ttl, "Its life, from now on (the pool's)");
+  command.add_option("--idle-timeout", sandbox.idle_timeout, "End it when nothing runs this long");
+  command.add_option("--wait", flags.wait, "Stand in line this long while all are taken (10s)");
+  command.add_option("-e,--env", sandbox.environment, "NAME=VALUE for every command in it");
+  command.add_option("--workspace", sandbox.workspace, "Directory that /workspace begins as");
+  command.add_option("--memory", sandbox.memory, "In place of the pool's limits: memory");
+  command.add_option("--cpus", sandbox.cpus, "… cores");
+  command.add_option("--pids", sandbox.pids, "… processes");
+  command.add_option("--disk", sandbox.disk, "… /workspace and /tmp together");
+  command.add_flag("--json", sandbox.is_json, "Print the sandbox as a JSON object");
+  command.footer(
+      "Labels and clocks are bound to a sandbox that waits. With variables, a workspace or limits\n"
+      "one is made to order, within the pool's bound.");
+}
+
+}  // namespace
+
+void add_pool(const CommandLine& app, Program& program) {
+  const CommandLine group = app.add_command("pool", "Sandboxes that the daemon keeps ready");
+  group.require_command(1, 1);
+  const auto flags = std::make_shared<PoolFlags>();
+  using Step = Result<int> (*)(http::DaemonLink&, const PoolFlags&);
+  const auto hang = [&](const char* name, const char* help, Step step) {
+    const CommandLine command = group.add_command(name, help);
+    command.callback([flags, step, &program] {
+      program.chosen = [flags, step, &program] {
+        return with_daemon(program, [&](http::DaemonLink& daemon) { return step(daemon, *flags); });
+      };
+    });
+    return command;
+  };
+  const CommandLine listed = hang("list", "Show them, and how full they are", list).alias("ls");
+  listed.add_flag("--json", flags->sandbox.is_json, "Print a JSON array");
+  const CommandLine acquired = hang("acquire", "Take a sandbox; prints its id", acquire);
+  acquired.add_option("POOL", flags->name, "Its name").required();
+  add_acquire_flags(acquired, *flags);
+  hang("release", "Give sandboxes back", release)
+      .add_option("ID", flags->ids, "Whole ids")
+      .required();
+  const CommandLine warmed = hang("warm", "Wait until it is full", warm);
+  warmed.add_option("POOL", flags->name, "Its name").required();
+  warmed.add_flag("--json", flags->sandbox.is_json, "Print a JSON object");
+  hang("drain", "End what waits in it", drain)
+      .add_option("POOL", flags->name, "Its name")
+      .required();
+  group.footer(kExamples);
+}
+
+}  // namespace nutshell::cli

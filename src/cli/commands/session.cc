@@ -1,0 +1,233 @@
+#include <fmt/format.h>
+
+#include <memory>
+#include <nlohmann/json.hpp>
+
+#include "base/byte_size.h"
+#include "cli/daemon_calls.h"
+#include "cli/report.h"
+#include "cli/run_exec.h"
+#include "http/message.h"
+
+namespace nutshell::cli {
+namespace {
+
+constexpr const char* kExamples = R"text(Examples:
+  nutshell session exec work -- make test        made at its first use, the same one ever after
+  nutshell session start work --setup 'git init -q' --lease 1h --keep-workspace
+  nutshell exec $(nutshell session start work) -- ls
+  nutshell session list
+  nutshell session end work
+
+A session is a sandbox under a name, kept by the daemon: found again after restarts, made anew when it
+was lost (and that is said). Its setup runs once in each of its lives. With --keep-workspace the files
+of /workspace are there again in the next life, until 'nutshell session forget NAME'.)text";
+
+struct SessionFlags {
+  Flags sandbox;
+  std::string name;
+  std::vector<std::string> setup, budget, list_labels;
+  std::optional<std::string> lease, pause_after;
+  bool keeps_workspace = false;
+};
+
+std::string place_of(const std::string& name, std::string_view what = {}) {
+  return fmt::format("/v1/sessions/{}{}", http::percent_encode(name), what);
+}
+
+// "execs=100", "cpu=60s", "wall=10m", "output=64m".
+Result<> take_budget(const std::string& text, Json& budget) {
+  const std::size_t equals = text.find('=');
+  const std::string name = text.substr(0, equals);
+  const std::string value = equals == std::string::npos ? "" : text.substr(equals + 1);
+  if (name == "cpu" || name == "wall") {
+    budget[name + "_ms"] = TRY(milliseconds_of(value, "budget " + name));
+    return {};
+  }
+  if (name == "execs" || name == "output") {
+    auto number = parse_byte_size(value);
+    if (!number) return while_doing("--budget " + text, std::move(number).error());
+    budget[name == "execs" ? "execs" : "output_bytes"] = *number;
+    return {};
+  }
+  return failure(ErrorCode::InvalidArgument,
+                 fmt::format("--budget {}: give execs=100, cpu=60s, wall=10m or output=64m", text));
+}
+
+Result<Json> request_of(const SessionFlags& flags) {
+  SandboxSpec spec = TRY(to_spec(flags.sandbox));
+  spec.environment = flags.sandbox.environment;
+  spec.labels.clear();  // they are the session's
+  Json request = {{"name", flags.name},
+                  {"spec", TRY(spec_json(std::move(spec)))},
+                  {"keeps_workspace", flags.keeps_workspace}};
+  for (const std::string& command : flags.setup)
+    request["setup"].push_back(Json::array({"sh", "-c", command}));
+  for (const std::string& one : flags.budget)
+    TRY(take_budget(one, request["budget"]));
+  for (const std::string& label : flags.sandbox.labels)
+    request["labels"][label.substr(0, label.find('='))] = label.substr(label.find('=') + 1);
+  if (flags.lease) request["lease_ms"] = TRY(milliseconds_of(*flags.lease, "lease"));
+  if (flags.pause_after)
+    request["pause_after_ms"] = TRY(milliseconds_of(*flags.pause_after, "pause-after"));
+  return request;
+}
+
+// There it is, whether it was there before or not. What was lost is said to whoever looks.
+Result<Json> ensure(http::DaemonLink& daemon, const SessionFlags& flags) {
+  constexpr std::chrono::hours kLongestSetup{1};
+  daemon.set_patience(kLongestSetup);
+  const Json request = TRY(request_of(flags));
+  Json session = TRY(daemon.ask("POST", "/v1/sessions", TRY(text_of(request))));
+  const Json& lost = session.at("lost");
+  if (lost.is_string()) print_error(lost.get<std::string>());
+  return session;
+}
+
+Result<int> start(Program& /*program*/, http::DaemonLink& daemon, const SessionFlags& flags) {
+  const Json session = TRY(ensure(daemon, flags));
+  fmt::print("{}\n",
+             flags.sandbox.is_json ? session.dump() : session.at("sandbox_id").get<std::string>());
+  return 0;
+}
+
+Result<int> exec(Program& program, http::DaemonLink& daemon, const SessionFlags& flags) {
+  Flags given = flags.sandbox;
+  given.command = program.command;
+  const ExecRequest request = TRY(to_exec(given));
+  SessionFlags session = flags;
+  session.sandbox.environment.clear();  // they are the command's
+  const auto id = TRY(ensure(daemon, session)).at("sandbox_id").get<std::string>();
+  return run_and_report(given, request,
+                        [&](wire::ExecIo& io) { return program.runtime.exec(id, request, io); });
+}
+
+std::string labels_of(const Json& session) {
+  std::string text;
+  for (const auto& [name, value] : session.at("labels").items())
+    text += fmt::format("{}{}={}", text.empty() ? "" : " ", name, value.get<std::string>());
+  return printable(text);
+}
+
+Result<Json> all_sessions(http::DaemonLink& daemon, const SessionFlags& flags) {
+  Json all = Json::array();
+  std::string wanted;
+  for (const std::string& label : flags.list_labels)
+    wanted += "&label=" + http::percent_encode(label);
+  std::string target = "/v1/sessions?limit=1000" + wanted;
+  for (;;) {
+    const Json page = TRY(daemon.ask("GET", target));
+    for (const Json& one : page.at("sessions"))
+      all.push_back(one);
+    const Json& next = page.at("next_cursor");
+    if (!next.is_string()) return all;
+    target = fmt::format("/v1/sessions?limit=1000{}&cursor={}", wanted,
+                         http::percent_encode(next.get<std::string>()));
+  }
+}
+
+Result<int> list(Program& /*program*/, http::DaemonLink& daemon, const SessionFlags& flags) {
+  const Json sessions = TRY(all_sessions(daemon, flags));
+  if (flags.sandbox.is_json) {
+    fmt::print("{}\n", sessions.dump());
+    return 0;
+  }
+  constexpr const char* kLine = "{:<20} {:<14} {:>5} {:>8} {:>8} {:>10} {:<6} {}\n";
+  fmt::print(kLine, "NAME", "SANDBOX", "LIFE", "LEASE", "EXECS", "CPU", "FILES", "LABELS");
+  for (const Json& one : sessions) {
+    const auto lease = one.at("lease_left_ms").get<std::int64_t>();
+    const Json& usage = one.at("usage");
+    fmt::print(kLine, printable(one.at("name").get<std::string>()),
+               one.at("sandbox_id").get<std::string>(), one.at("life").dump(),
+               lease == 0 ? "-" : fmt::format("{}s", lease / 1000), usage.at("execs").dump(),
+               fmt::format("{:.2f}s", usage.at("cpu_ms").get<double>() / 1000),
+               one.at("keeps_workspace").get<bool>() ? "kept" : "-", labels_of(one));
+  }
+  return 0;
+}
+
+Result<int> show(Program& /*program*/, http::DaemonLink& daemon, const SessionFlags& flags) {
+  fmt::print("{}\n", TRY(daemon.ask("GET", place_of(flags.name))).dump(2));
+  return 0;
+}
+
+Result<int> renew(Program& /*program*/, http::DaemonLink& daemon, const SessionFlags& flags) {
+  const Json lease = {{"lease_ms", TRY(milliseconds_of(flags.lease.value_or(""), "lease"))}};
+  TRY(daemon.ask("POST", place_of(flags.name, "/renew"), lease.dump()));
+  return 0;
+}
+
+Result<int> end(Program& /*program*/, http::DaemonLink& daemon, const SessionFlags& flags) {
+  TRY(daemon.ask("DELETE", place_of(flags.name)));
+  return 0;
+}
+
+Result<int> forget(Program& /*program*/, http::DaemonLink& daemon, const SessionFlags& flags) {
+  TRY(daemon.ask("DELETE", place_of(flags.name, "/workspace")));
+  return 0;
+}
+
+void add_making_flags(const CommandLine& command, SessionFlags& flags) {
+  const char* group = "Session";
+  command.add_option("NAME", flags.name, "Letters, digits and ._-").required();
+  add_sandbox_flags(command, flags.sandbox);
+  command.add_option("--setup", flags.setup, "Shell command to run in a new one; may be repeated")
+      .group(group);
+  command.add_option("--lease", flags.lease, "It ends when nobody uses it this long (never)")
+      .group(group);
+  command.add_option("--pause-after", flags.pause_after, "Pause it when nobody uses it this long")
+      .group(group);
+  command.add_flag("--keep-workspace", flags.keeps_workspace, "Files outlive its sandboxes")
+      .group(group);
+  command
+      .add_option("--budget", flags.budget, "What it may use in all: execs=100,cpu=60s,wall=10m,…")
+      .delimiter(',')
+      .group(group);
+}
+
+}  // namespace
+
+void add_session(const CommandLine& app, Program& program) {
+  const CommandLine group =
+      app.add_command("session", "Sandboxes under a name that the daemon finds or makes again");
+  group.require_command(1, 1);
+  const auto flags = std::make_shared<SessionFlags>();
+  using Step = Result<int> (*)(Program&, http::DaemonLink&, const SessionFlags&);
+  const auto hang = [&](const char* name, const char* help, Step step) {
+    const CommandLine command = group.add_command(name, help);
+    command.callback([flags, step, &program] {
+      program.chosen = [flags, step, &program]() -> Result<int> {
+        TRY(read_config(flags->sandbox));
+        return with_daemon(program,
+                           [&](http::DaemonLink& daemon) { return step(program, daemon, *flags); });
+      };
+    });
+    return command;
+  };
+  const auto about_one = [&](const char* name, const char* help, Step step) {
+    const CommandLine command = hang(name, help, step);
+    command.add_option("NAME", flags->name, "The session").required();
+    return command;
+  };
+  const CommandLine started =
+      hang("start", "Find it or make it; prints the id of its sandbox", start);
+  add_making_flags(started, *flags);
+  started.add_option("-e,--env", flags->sandbox.environment, "NAME=VALUE for every command in it")
+      .group("Sandbox");
+  started.add_flag("--json", flags->sandbox.is_json, "Print the session as a JSON object");
+  const CommandLine run = hang("exec", "Run a command in it; makes it where it is missing", exec);
+  add_making_flags(run, *flags);
+  add_exec_flags(run, flags->sandbox);
+  const CommandLine listed = hang("list", "Show the sessions there are", list).alias("ls");
+  listed.add_option("--label", flags->list_labels, "Only those with NAME=VALUE; may be repeated");
+  listed.add_flag("--json", flags->sandbox.is_json, "Print a JSON array");
+  about_one("show", "All that is known of one, with its setup's output, as JSON", show);
+  about_one("renew", "Begin its lease again", renew)
+      .add_option("--lease", flags->lease, "How long it lasts from now on")
+      .required();
+  about_one("end", "End it, and its sandbox", end);
+  about_one("forget", "Remove the files that sessions of this name left behind", forget);
+  group.footer(kExamples);
+}
+
+}  // namespace nutshell::cli

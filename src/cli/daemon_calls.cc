@@ -1,0 +1,48 @@
+#include "cli/daemon_calls.h"
+
+#include <fmt/format.h>
+
+#include <nlohmann/json.hpp>
+
+#include "base/byte_size.h"
+#include "http/daemon_words.h"
+#include "images/image_root.h"
+
+namespace nutshell::cli {
+
+Result<int> with_daemon(Program& program,
+                        const std::function<Result<int>(http::DaemonLink&)>& use) {
+  const BackendContext& context = program.runtime.context();
+  if (!context.daemon) {
+    return failure(ErrorCode::Unavailable,
+                   "this is the daemon's, and none runs here: 'nutshell daemon start' is one, "
+                   "--daemon names another");
+  }
+  http::DaemonLink daemon(*context.daemon, context.programs);
+  try {
+    return use(daemon);
+  } catch (const Json::exception& problem) {
+    return failure(ErrorCode::Corrupt, fmt::format("the daemon's answer: {}", problem.what()));
+  }
+}
+
+Result<Json> spec_json(SandboxSpec spec) {
+  spec.image = images::seen_from_anywhere(spec.image);
+  return Json::parse(TRY(http::to_body(spec)));
+}
+
+Result<std::string> text_of(const Json& body) {
+  try {
+    return body.dump();
+  } catch (const Json::exception&) {
+    return failure(ErrorCode::InvalidArgument, "names and commands for a daemon must be UTF-8");
+  }
+}
+
+Result<std::int64_t> milliseconds_of(const std::string& text, std::string_view flag) {
+  auto time = parse_duration(text);
+  if (!time) return while_doing(fmt::format("--{}", flag), std::move(time).error());
+  return std::int64_t{time->count()};
+}
+
+}  // namespace nutshell::cli

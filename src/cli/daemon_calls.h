@@ -1,0 +1,27 @@
+// What the commands share that only a daemon can do.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <nlohmann/json_fwd.hpp>
+#include <string>
+
+#include "cli/command.h"
+#include "cli/flags.h"
+#include "http/daemon_link.h"
+
+namespace nutshell::cli {
+
+using Json = nlohmann::json;
+
+// Calls `use` with the daemon that was chosen. Without one it says how to have one; an answer of
+// another shape than expected is an error.
+Result<int> with_daemon(Program& program, const std::function<Result<int>(http::DaemonLink&)>& use);
+
+// As the API takes it.
+Result<Json> spec_json(SandboxSpec spec);
+// Refuses what is no UTF-8.
+Result<std::string> text_of(const Json& body);
+Result<std::int64_t> milliseconds_of(const std::string& text, std::string_view flag);
+
+}  // namespace nutshell::cli
