@@ -36,6 +36,9 @@ class Runtime {
   // A sandbox for this one command: made, used, and gone when this returns.
   Result<ExecResult> run(const SandboxSpec& spec, const ExecRequest& request, wire::ExecIo& io,
                          const Around& around);
+  Result<ExecResult> run(const SandboxSpec& spec, const ExecRequest& request, wire::ExecIo& io) {
+    return run(spec, request, io, Around());
+  }
 
   Result<std::string> create(const SandboxSpec& spec);
   Result<ExecResult> exec(const std::string& id, const ExecRequest& request, wire::ExecIo& io);
