@@ -1,6 +1,8 @@
 #include "daemon/config_reader.h"
 
 #include <fmt/format.h>
+
+#include <limits>
 #define TOML_EXCEPTIONS 0
 #define TOML_HEADER_ONLY 1
 #include <toml++/toml.h>
@@ -17,14 +19,79 @@ const std::vector<std::string>& list_names() {
   return names;
 }
 
-std::string word_of(const toml::table& table, const char* key, std::string otherwise = {}) {
-  return table[key].value_or(std::move(otherwise));
-}
+// The fields of one table of a list. A value of the wrong kind is never taken for none.
+class Fields {
+ public:
+  explicit Fields(const toml::table& given) : given_(given) {}
+
+  void take(const char* key, std::string& value) {
+    const toml::node* node = given_.get(key);
+    if (node == nullptr) return;
+    if (!node->is_string()) return say(key, "must be a text");
+    value = **node->as_string();
+  }
+  template <typename Number>
+  void take_number(const char* key, Number& value) {
+    const toml::node* node = given_.get(key);
+    if (node == nullptr) return;
+    const std::int64_t number = node->is_integer() ? **node->as_integer() : -1;
+    if (number < 0 || static_cast<std::uint64_t>(number) > std::numeric_limits<Number>::max())
+      return say(key, "must be a whole number, not below 0");
+    value = static_cast<Number>(number);
+  }
+  template <typename Duration>
+  void take_seconds(const char* key, Duration& value) {
+    std::uint32_t seconds = 0;
+    take_number(key, seconds);
+    if (given_.contains(key)) value = std::chrono::seconds(seconds);
+  }
+  // A number of bytes, or a text such as "512m".
+  void take_bytes(const char* key, std::uint64_t& value) {
+    const toml::node* node = given_.get(key);
+    if (node == nullptr || !node->is_string()) return take_number(key, value);
+    const auto bytes = parse_byte_size(**node->as_string());
+    if (!bytes) return say(key, bytes.error().message);
+    value = *bytes;
+  }
+  void take(const char* key, std::vector<std::string>& values) {
+    const toml::node* node = given_.get(key);
+    if (node == nullptr) return;
+    if (!node->is_array()) return say(key, "must be a list of texts");
+    for (const toml::node& item : *node->as_array()) {
+      if (!item.is_string()) return say(key, "must be a list of texts");
+      values.push_back(**item.as_string());
+    }
+  }
+
+  // What is wrong with the first that is; empty: nothing.
+  [[nodiscard]] const std::string& problem() const { return problem_; }
+
+ private:
+  void say(const char* key, std::string_view what) {
+    if (problem_.empty()) problem_ = fmt::format("{}: {}", key, what);
+  }
+  const toml::table& given_;
+  std::string problem_;
+};
 
 std::string hint_for(const std::string& key, const std::vector<std::string>& known) {
   const std::string best = nearest_name(key, known);
   if (best.empty()) return fmt::format("unknown key '{}'", key);
   return fmt::format("unknown key '{}': did you mean '{}'?", key, best);
+}
+
+void take_spec(Fields& fields, SandboxSpec& spec) {
+  fields.take("backend", spec.backend);
+  fields.take("image", spec.image);
+  fields.take("runtime", spec.runtime);
+  fields.take_bytes("memory", spec.limits.memory_bytes);
+  fields.take_bytes("disk", spec.limits.disk_bytes);
+  fields.take_number("millicpus", spec.limits.millicpus);
+  fields.take_number("pids", spec.limits.processes);
+  fields.take_number("open_files", spec.limits.open_files);
+  fields.take_seconds("ttl_seconds", spec.ttl);
+  fields.take("environment", spec.environment);
+  fields.take("unsafe_without", spec.unsafe_without);
 }
 
 }  // namespace
@@ -172,8 +239,11 @@ Result<> ConfigReader::check_keys(const Toml& table, const std::vector<std::stri
 
 Result<> ConfigReader::take_token(const Toml& table) {
   TRY(check_keys(table, {"name", "tenant", "sha256"}, "tokens"));
-  const toml::table& given = *table.node.as_table();
-  server::Token token{word_of(given, "name"), word_of(given, "tenant"), word_of(given, "sha256")};
+  server::Token token;
+  Fields fields(*table.node.as_table());
+  fields.take("name", token.name);
+  fields.take("tenant", token.tenant);
+  fields.take("sha256", token.sha256);
   const bool is_hash = token.sha256.size() == 64 &&
                        token.sha256.find_first_not_of("0123456789abcdef") == std::string::npos;
   if (token.name.empty() || token.tenant.empty() || !is_hash) {
@@ -187,9 +257,11 @@ Result<> ConfigReader::take_token(const Toml& table) {
 
 Result<> ConfigReader::take_certificate(const Toml& table) {
   TRY(check_keys(table, {"name", "tenant"}, "certificates"));
-  const toml::table& given = *table.node.as_table();
-  const std::string name = word_of(given, "name");
-  const std::string tenant = word_of(given, "tenant");
+  std::string name;
+  std::string tenant;
+  Fields fields(*table.node.as_table());
+  fields.take("name", name);
+  fields.take("tenant", tenant);
   if (name.empty() || tenant.empty()) return wrong(table, "a certificate has a name and a tenant");
   config_.certificates[name] = tenant;
   return {};
@@ -198,48 +270,45 @@ Result<> ConfigReader::take_certificate(const Toml& table) {
 Result<> ConfigReader::take_quota(const Toml& table) {
   TRY(check_keys(table, {"tenant", "sandboxes", "memory_bytes", "millicpus", "kept_bytes"},
                  "quotas"));
-  const toml::table& given = *table.node.as_table();
-  const std::string tenant = word_of(given, "tenant");
-  if (tenant.empty()) return wrong(table, "a quota has a tenant");
+  std::string tenant;
   service::Quota quota;
-  quota.sandboxes = given["sandboxes"].value_or(quota.sandboxes);
-  quota.memory_bytes = given["memory_bytes"].value_or(quota.memory_bytes);
-  quota.millicpus = given["millicpus"].value_or(quota.millicpus);
-  quota.kept_bytes = given["kept_bytes"].value_or(quota.kept_bytes);
+  Fields fields(*table.node.as_table());
+  fields.take("tenant", tenant);
+  fields.take_number("sandboxes", quota.sandboxes);
+  fields.take_bytes("memory_bytes", quota.memory_bytes);
+  fields.take_number("millicpus", quota.millicpus);
+  fields.take_bytes("kept_bytes", quota.kept_bytes);
+  if (!fields.problem().empty()) return wrong(table, "quotas: " + fields.problem());
+  if (tenant.empty()) return wrong(table, "a quota has a tenant");
   config_.quotas[tenant] = quota;
   return {};
 }
 
 Result<> ConfigReader::take_pool(const Toml& table) {
-  TRY(check_keys(
-      table,
-      {"name", "backend", "image", "runtime", "memory", "millicpus", "pids", "ttl_seconds",
-       "min_idle", "max_idle", "max_total", "idle_timeout_seconds", "tenants"},
-      "pools"));
-  const toml::table& given = *table.node.as_table();
+  TRY(check_keys(table,
+                 {"name", "backend", "image", "runtime", "memory", "disk", "millicpus", "pids",
+                  "open_files", "ttl_seconds", "environment", "require", "unsafe_without",
+                  "min_idle", "max_idle", "max_total", "idle_timeout_seconds", "tenants"},
+                 "pools"));
   service::PoolSpec pool;
-  pool.name = word_of(given, "name");
+  std::vector<std::string> required;
+  Fields fields(*table.node.as_table());
+  fields.take("name", pool.name);
+  take_spec(fields, pool.spec);
+  fields.take("require", required);
+  fields.take_number("min_idle", pool.min_idle);
+  fields.take_number("max_idle", pool.max_idle);
+  fields.take_number("max_total", pool.max_total);
+  fields.take_seconds("idle_timeout_seconds", pool.idle_timeout);
+  fields.take("tenants", pool.tenants);
+  if (!fields.problem().empty()) return wrong(table, "pools: " + fields.problem());
   if (pool.name.empty()) return wrong(table, "a pool has a name");
-  pool.spec.backend = word_of(given, "backend");
-  pool.spec.image = word_of(given, "image");
-  pool.spec.runtime = word_of(given, "runtime");
-  if (given.contains("memory")) {
-    const auto bytes = parse_byte_size(word_of(given, "memory"));
-    if (!bytes) return wrong(table, fmt::format("memory: {}", bytes.error().message));
-    pool.spec.limits.memory_bytes = *bytes;
+  for (const std::string& text : required) {
+    const auto parsed = parse_requirements(text);
+    if (!parsed) return wrong(table, parsed.error().message);
+    pool.spec.requirements.insert(pool.spec.requirements.end(), parsed->begin(), parsed->end());
   }
-  pool.spec.limits.millicpus = given["millicpus"].value_or(pool.spec.limits.millicpus);
-  pool.spec.limits.processes = given["pids"].value_or(pool.spec.limits.processes);
-  pool.spec.ttl = std::chrono::seconds(given["ttl_seconds"].value_or(std::int64_t{300}));
-  pool.min_idle = given["min_idle"].value_or(pool.min_idle);
-  pool.max_idle = given["max_idle"].value_or(pool.max_idle);
-  pool.max_total = given["max_total"].value_or(pool.max_total);
-  pool.idle_timeout =
-      std::chrono::seconds(given["idle_timeout_seconds"].value_or(std::int64_t{600}));
-  if (const toml::array* tenants = given["tenants"].as_array()) {
-    for (const toml::node& item : *tenants)
-      pool.tenants.push_back(item.value_or(std::string()));
-  }
+  if (const auto sound = check_spec(pool.spec); !sound) return wrong(table, sound.error().message);
   config_.pools.push_back(std::move(pool));
   return {};
 }

@@ -49,6 +49,38 @@ TEST_F(ConfigTest, RefusesWhatItDoesNotKnow) {
   }
 }
 
+TEST_F(ConfigTest, TakesNoWrongValueForNone) {
+  const std::string pool = "[[pools]]\nname = \"p\"\n";
+  const std::string quota = "[[quotas]]\ntenant = \"t\"\n";
+  for (const std::string& wrong :
+       {pool + "min_idle = \"8\"", pool + "max_total = -1", pool + "pids = 1.5",
+        pool + "max_idle = 5000000000", pool + "memory = \"much\"", pool + "image = 5",
+        pool + "tenants = \"t\"", pool + "tenants = [1]", pool + "environment = [\"=x\"]",
+        pool + "require = \"seccomp\"", pool + "memory = 1", quota + "sandboxes = \"3\"",
+        quota + "sandboxes = -1", quota + "millicpus = true", quota + "kept_bytes = \"x\"",
+        std::string("[[quotas]]\ntenant = 5"), std::string("[[certificates]]\nname = 1"),
+        std::string("[[tokens]]\nname = \"a\"\ntenant = 1\nsha256 = \"b\"")}) {
+    const auto config = load(wrong);
+    ASSERT_FALSE(config) << wrong;
+    EXPECT_NE(config.error().message.find("c.toml:1:"), std::string::npos)
+        << config.error().message;
+  }
+}
+
+TEST_F(ConfigTest, PoolsHaveEveryLimit) {
+  const auto config = load(
+      "[[pools]]\nname = \"p\"\nmemory = 536870912\ndisk = \"64m\"\nopen_files = 100\n"
+      "environment = [\"A=1\"]\nrequire = [\"seccomp\"]\nttl_seconds = 7\n");
+  ASSERT_TRUE(config) << config.error().message;
+  const SandboxSpec& spec = config->pools.front().spec;
+  EXPECT_EQ(spec.limits.memory_bytes, 512U << 20U);
+  EXPECT_EQ(spec.limits.disk_bytes, 64U << 20U);
+  EXPECT_EQ(spec.limits.open_files, 100U);
+  EXPECT_EQ(spec.environment, std::vector<std::string>{"A=1"});
+  EXPECT_EQ(spec.requirements.size(), 1U);
+  EXPECT_EQ(spec.ttl, std::chrono::seconds(7));
+}
+
 TEST_F(ConfigTest, LeavesNoDoorOpen) {
   const auto doors = [&](const std::string& text) { return check_doors(*load(text)); };
   EXPECT_TRUE(doors(""));
