@@ -200,11 +200,19 @@ class UsageFormatter : public CLI::Formatter {
 
 // Where the command to run begins, if there is no --: behind the flags and their values.
 std::size_t find_command_to_run(const CLI::App& app, const std::vector<std::string>& words) {
-  const auto before = words.empty() ? std::nullopt : words_before_command(words.front());
+  const CLI::App* command = &app;
+  std::size_t first = 0;  // the word that names no command of ours
+  while (first < words.size() && first < 2) {
+    const auto named = command->get_subcommands(
+        [&](const CLI::App* one) { return one->check_name(words[first]); });
+    if (named.empty()) break;
+    command = named.front();
+    ++first;
+  }
+  const auto before = first == 0 ? std::nullopt : words_before_command(words[first - 1]);
   if (!before) return words.size();
-  const CLI::App* command = app.get_subcommand(words.front());
   std::size_t own = *before;
-  for (std::size_t i = 1; i < words.size(); ++i) {
+  for (std::size_t i = first; i < words.size(); ++i) {
     const std::string& word = words[i];
     if (!word.starts_with('-')) {
       if (own-- == 0) return i;

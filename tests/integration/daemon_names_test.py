@@ -26,15 +26,17 @@ def session_is_made_at_its_first_use_and_the_same_one_ever_after():
     with daemon() as one:
         ask = through(one)
         first = ask("session", "exec", "work", "--setup", "echo s >> log", "--label", "a=b",
-                    "--budget", "execs=3", "-e", "X=1", "--", "sh", "-c", "cat log; echo $X > x")
+                    "--budget", "execs=4", "-e", "X=1", "--", "sh", "-c", "cat log; echo $X > x")
         expect_equal((first.status, first.stdout), (0, b"s\n"), f"first {first!r}")
         second = ask("session", "exec", "work", "--", "sh", "-c", "cat log x; echo [$X]; exit 3")
         expect_equal((second.status, second.stdout), (3, b"s\n1\n[]\n"), f"second {second!r}")
+        short = ask("session", "exec", "--timeout", "9s", "work", "cat", "-v", "x")
+        expect_equal((short.status, short.stdout), (0, b"1\n"), f"without dashes: {short!r}")
         made = sandbox_of(ask("session", "start", "work"))
         expect_equal(ask("exec", made, "--", "cat", "x").stdout, b"1\n", "by its sandbox")
         expect_refusal(ask("session", "exec", "work", "--", "true"), "budget")
         shown = json.loads(ask("session", "show", "work").stdout)
-        expect_equal((shown["sandbox_id"], shown["usage"]["execs"], shown["life"]), (made, 3, 1),
+        expect_equal((shown["sandbox_id"], shown["usage"]["execs"], shown["life"]), (made, 4, 1),
                      f"{shown}")
         for label, count in (("a=b", 1), ("a=c", 0)):
             listed = json.loads(ask("session", "list", "--json", "--label", label).stdout)
