@@ -251,6 +251,15 @@ void Sandboxes::pass_deadlines(const std::string& backend) {
   }
 }
 
+void Sandboxes::give_time(const std::string& id, std::chrono::milliseconds least) {
+  ground_.table.change(id, [least](Held& held) {
+    const auto wanted = Clock::now() + least;
+    if (held.deadline >= wanted) return;
+    held.deadline = wanted;
+    held.is_deadline_new = true;
+  });
+}
+
 Result<> Sandboxes::extend(const std::string& id, std::chrono::milliseconds ttl) {
   const auto held = ground_.table.copy_of(id);
   if (!held) return no_such_sandbox(id);
@@ -322,8 +331,11 @@ void Sandboxes::expire(const std::string& backend) {
     return is_over(held) || is_idle(held);
   });
   // What cannot be ended now is tried again at the next tick.
-  for (const Held& held : ended)
-    (void)end(held.id, is_over(held) ? "ttl" : "idle timeout");
+  for (const Held& held : ended) {
+    const std::string why = is_over(held) ? "ttl" : "idle timeout";
+    const bool is_others = !held.session.empty() && ends_apart_ && ends_apart_(held, why);
+    if (!is_others) (void)end(held.id, why);
+  }
 }
 
 }  // namespace nutshell::service

@@ -47,6 +47,9 @@ class Sandboxes {
   // A last look at one of a session before it is ended in order. Set before there is any.
   using BeforeEnd = std::function<void(const Held& held)>;
   void set_before_end(BeforeEnd before_end) { before_end_ = std::move(before_end); }
+  // Whether somebody else ends one of a session whose time is over.
+  using EndsApart = std::function<bool(const Held& held, const std::string& why)>;
+  void set_ends_apart(EndsApart ends_apart) { ends_apart_ = std::move(ends_apart); }
 
   struct Order {
     SandboxSpec spec;
@@ -63,6 +66,8 @@ class Sandboxes {
   Result<> pause(const std::string& id, Pausing pausing);
   Result<> resume(const std::string& id);
   Result<> extend(const std::string& id, std::chrono::milliseconds ttl);
+  // Its end does not come before; for what has to be done with it first.
+  void give_time(const std::string& id, std::chrono::milliseconds least);
   // A waiting one of a pool becomes the tenant's, with these labels and clocks.
   Result<> hand_out(const std::string& id, const std::string& tenant, const SandboxSpec& bound);
   // No longer the tenant's, from now on and after a restart; end() does the rest.
@@ -114,6 +119,7 @@ class Sandboxes {
   Guarded<std::map<std::string, Unanswered>> unanswered_;
   OnEnd on_end_;
   BeforeEnd before_end_;
+  EndsApart ends_apart_;
 };
 
 }  // namespace nutshell::service

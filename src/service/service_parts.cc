@@ -31,11 +31,14 @@ Service::Parts::Parts(ServiceOptions given, StateDirectory locked, std::unique_p
       execs({lanes, connections, table, gone, sandboxes, budgets, recorder, metrics}),
       workspaces(directory / "workspaces",
                  [this](const std::string& tenant) { return options.quota_of(tenant).kept_bytes; }),
-      sessions({*database, table, sandboxes, execs, connections, workspaces, budgets, recorder}),
+      sessions({*database, table, sandboxes, execs, connections, workspaces, budgets, recorder,
+                keepers}),
       pools(sandboxes, table, connections, options),
       detached({directory / "execs", *database, lanes, table, execs, budgets, recorder, metrics,
                 idempotency}) {
   told_pools = &pools;
+  sandboxes.set_ends_apart(
+      [this](const Held& held, const std::string& why) { return sessions.ends_apart(held, why); });
   sandboxes.set_before_end([this](const Held& held) { (void)sessions.keep_workspace(held); });
 }
 

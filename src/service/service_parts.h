@@ -72,6 +72,7 @@ struct Service::Parts {
   std::uint32_t work = 0;
   bool is_draining = false;
   Clock::time_point next_record_try;  // once it could not be written
+  NamedJobs keepers{kMostKeepers};    // behind all that they use
   std::vector<std::jthread> clocks;   // last: one for each backend, and one for the rest
 };
 

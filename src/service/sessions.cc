@@ -230,39 +230,6 @@ Result<SessionView> Sessions::begin_life(const Caller& caller, const Key& key, S
   return told;
 }
 
-// Before the setup, which sees what was kept.
-Result<> Sessions::bring_workspace(const Key& key, const Session& session) {
-  if (!session.request.keeps_workspace) return {};
-  Connection connection = TRY(ground_.connections.take(session.sandbox));
-  TRY(ground_.workspaces.restore(key.first, key.second, connection.client));
-  ground_.connections.keep(session.sandbox, std::move(connection));
-  return {};
-}
-
-Result<> Sessions::keep_workspace(const Held& held) {
-  const auto session = copy_of({held.tenant, held.session});
-  if (!session || !session->request.keeps_workspace || !session->is_ready || session->is_kept ||
-      session->sandbox != held.id)
-    return {};
-  const auto keep = [&]() -> Result<> {
-    if (held.state == SandboxState::Paused) TRY(ground_.sandboxes.resume(held.id));
-    Connection connection = TRY(ground_.connections.take(held.id));
-    auto saved = ground_.workspaces.save(held.tenant, held.session, connection.client);
-    if (saved || saved.error().code == ErrorCode::ResourceExhausted) return saved;
-    // What the sandbox's user made unreadable for itself is made readable, by that user.
-    ExecRequest request;
-    request.argv = {"/bin/chmod", "-R", "u+rwX", "/workspace"};
-    wire::CapturedOutput ignored;
-    Connection again = TRY(ground_.connections.take(held.id));
-    TRY(again.client.exec(request, ignored));
-    return ground_.workspaces.save(held.tenant, held.session, again.client);
-  };
-  auto kept = keep();
-  ground_.recorder.note({held.tenant, "daemon"}, "keep workspace", {held.id, held.session, {}},
-                        {kept ? "ok" : "failed", kept ? "" : kept.error().message, {}, {}, {}, 0});
-  return kept;
-}
-
 Result<> Sessions::forget_workspace(const Caller& caller, const std::string& name) {
   TRY(check_name(name));
   return ground_.workspaces.forget(caller.tenant, name);
@@ -341,22 +308,6 @@ Result<> Sessions::end(const Caller& caller, const std::string& name) {
   return end_locked(key, *session);
 }
 
-// Whoever asks for the end can still do something about files for which there is no room.
-Result<> Sessions::keep_before_end(const Key& key, const Session& session) {
-  const auto sandbox = ground_.table.copy_of(session.sandbox);
-  if (!sandbox) return {};
-  auto kept = keep_workspace(*sandbox);
-  if (kept) {
-    sessions_.with([&](auto& sessions) { sessions[key].is_kept = true; });
-  } else if (kept.error().code == ErrorCode::ResourceExhausted) {
-    return while_doing(fmt::format("the session goes on, or loses its files if sandbox {} is "
-                                   "destroyed first",
-                                   session.sandbox),
-                       std::move(kept).error());
-  }
-  return {};
-}
-
 Result<> Sessions::end_locked(const Key& key, const Session& session) {
   if (lives(key, session)) TRY(ground_.sandboxes.end(session.sandbox, "its session was ended"));
   return erase(key);
@@ -377,7 +328,11 @@ void Sessions::tend() {
   const auto all = sessions_.with([](auto& sessions) { return sessions; });
   for (const auto& [key, session] : all) {
     if (session.request.lease > 0ms && Clock::now() >= session.lease_end) {
-      end_overdue(key);
+      if (!session.request.keeps_workspace) {
+        end_overdue(key);
+      } else {
+        ground_.keepers.start(lock_name(key), [this, key = key] { end_overdue(key); });
+      }
       continue;
     }
     const auto held = ground_.table.copy_of(session.sandbox);

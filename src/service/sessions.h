@@ -10,6 +10,7 @@
 #include "service/budgets.h"
 #include "service/execs.h"
 #include "service/kept_workspaces.h"
+#include "service/named_jobs.h"
 #include "service/named_locks.h"
 #include "service/recorder.h"
 #include "service/sandboxes.h"
@@ -18,6 +19,7 @@
 namespace nutshell::service {
 
 inline constexpr std::size_t kMostSetupOutput = 64U << 10U;
+inline constexpr std::size_t kMostKeepers = 16;
 
 class Sessions {
  public:
@@ -30,6 +32,7 @@ class Sessions {
     KeptWorkspaces& workspaces;
     Budgets& budgets;
     Recorder& recorder;
+    NamedJobs& keepers;  // end those whose files have to be kept first
   };
   explicit Sessions(const Ground& ground) : ground_(ground) {}
 
@@ -44,6 +47,8 @@ class Sessions {
   Result<> forget_workspace(const Caller& caller, const std::string& name);
   // The sandbox of a session is about to be ended.
   Result<> keep_workspace(const Held& held);
+  // Whether it is ended by a thread of ours, which keeps its files first.
+  bool ends_apart(const Held& held, const std::string& why);
   // Ends those whose lease is over, pauses those that nobody uses.
   void tend();
 
@@ -71,6 +76,7 @@ class Sessions {
   Result<> run_setup(const Caller& caller, const Key& key, Session& session);
   Result<> keep_before_end(const Key& key, const Session& session);
   Result<> end_locked(const Key& key, const Session& session);
+  void end_kept(const Held& held, const std::string& why);
   void end_overdue(const Key& key);
   Result<SessionView> go_on(const Caller& caller, const Key& key, Session session);
 

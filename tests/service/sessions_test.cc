@@ -162,6 +162,29 @@ TEST_F(SessionsTest, KeepTheirFilesWhereAskedTo) {
   ASSERT_TRUE(service_->forget_workspace(alice_, "s"));
 }
 
+TEST_F(SessionsTest, KeepTheirFilesWhenTimeIsUp) {
+  for (const std::string name : {"ttl", "lease"}) {
+    auto wanted = request(name);
+    wanted.keeps_workspace = true;
+    wanted.lease = 60s;
+    const auto first = service_->ensure_session(alice_, wanted);
+    ASSERT_TRUE(first) << first.error().message;
+    const auto written = exec(alice_, first->sandbox_id,
+                              "for i in $(seq 300); do head -c 50000 /dev/urandom > f$i; done; "
+                              "cat f* | sha256sum");
+    if (name == "ttl") {
+      ASSERT_TRUE(service_->extend(alice_, first->sandbox_id, 100ms));
+    } else {
+      ASSERT_TRUE(service_->renew_session(alice_, name, 100ms));
+    }
+    ASSERT_TRUE(soon([&] { return !service_->find(alice_, first->sandbox_id); }));
+    const auto second = service_->ensure_session(alice_, wanted);
+    ASSERT_TRUE(second) << second.error().message;
+    EXPECT_EQ(exec(alice_, second->sandbox_id, "cat f* | sha256sum").output, written.output)
+        << name;
+  }
+}
+
 TEST_F(SessionsTest, KeepNoMoreThanTheTenantMay) {
   options_.quotas["alice"].kept_bytes = 8U << 20U;
   restart();
