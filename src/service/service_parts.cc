@@ -136,12 +136,23 @@ Service::Parts::Work::~Work() {
   parts_->work_done.notify_all();
 }
 
+namespace {
+
+// Names have slashes too: REGISTRY/NAME:TAG. What could be either is taken for a path.
+bool is_path(const std::string& image) {
+  if (image.empty()) return false;
+  const auto has = [&image](const char* part) { return image.find(part) != std::string::npos; };
+  if (image.starts_with('/') || image.starts_with('.') || has("/.") || has("//")) return true;
+  std::error_code unknown;  // then it is none that could be read
+  return std::filesystem::exists(image, unknown);
+}
+
+}  // namespace
+
 Result<> check_host_files(const Caller& caller, const SandboxSpec& spec) {
   if (caller.host_files == HostFiles::Allowed) return {};
-  std::error_code unknown;  // then it is none that could be read
-  const bool is_file = spec.image.find('/') != std::string::npos || spec.image.starts_with('.') ||
-                       (!spec.image.empty() && std::filesystem::exists(spec.image, unknown));
-  const bool names_files = !spec.workspace.empty() || !spec.unsafe_mounts.empty() || is_file;
+  const bool names_files =
+      !spec.workspace.empty() || !spec.unsafe_mounts.empty() || is_path(spec.image);
   if (!names_files && spec.unsafe_without.empty()) return {};
   return failure(ErrorCode::PermissionDenied,
                  "workspace, unsafe_mounts, unsafe_without and images by path are for clients on "

@@ -12,6 +12,7 @@ import subprocess
 import sys
 import tarfile
 
+from daemon_client import daemon
 from engines import ENGINE, IMAGE, UnixConnection, engine
 from support import (NUTSHELL, PATIENCE, Skip, Suite, call, expect, expect_equal, expect_refusal,
                      scratch)
@@ -182,6 +183,35 @@ def image_that_no_registry_has_is_an_error():
     here = registry()
     for name in ("no-such", "tools:no-such-tag", "tools@sha256:" + "0" * 64):
         expect_refusal(run(f"{here.open}/{name}", "true"), f"pull {here.open}/{name}")
+
+
+@suite.case
+def tenant_names_images_and_no_files():
+    """With a token: every form of a name is one; whatever could be a path is refused."""
+    here = registry()
+    tools = f"{here.open}/tools"
+    with daemon() as one:
+        one.make(token="alice", backend="docker", image=f"{IMAGE}:latest")
+        made = one.make(token="alice", backend="docker", image=f"{tools}:latest")
+        expect_equal(one.execute(made, "echo", "in", token="alice")["stdout"], "in\n", "by its tag")
+        digests = here.engine.ask("GET", f"/images/{tools}/json")[1]["RepoDigests"]
+        one.make(token="alice", backend="docker", image=tools)
+        one.make(token="alice", backend="docker", image=digests[0])
+        (one.directory / "root").mkdir()
+        own = os.path.relpath(one.directory / "root")
+        beside = next(name for name in os.listdir() if os.path.isdir(name))
+        inside = next(f"{beside}/{name}" for name in os.listdir(beside))
+        for image in ("/", str(one.directory), own, ".", "./x", "../x", "a/../../etc", "a/./b", "a//b",
+                      "a/.b", beside, inside, f"{beside}/"):
+            for backend in ("docker", "native", "gvisor"):
+                spec = {"backend": backend, "image": image}
+                for path, body in (("/v1/sandboxes", spec),
+                                   ("/v1/sessions", {"name": "mine", "spec": spec})):
+                    answer = one.call("POST", path, body, token="alice")
+                    expect(answer.status == 403, f"{path} {spec}: {answer.status} {answer.body[:200]}")
+        answer = one.call("POST", "/v1/sandboxes", {"image": "no/such:image"}, token="alice")
+        expect_equal(answer.status, 404, f"native, by a name that nothing has: {answer.body[:200]}")
+    here.forget(tools)
 
 
 if __name__ == "__main__":

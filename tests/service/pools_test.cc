@@ -247,7 +247,7 @@ TEST_F(PoolsTest, ServeThoseInLineInTheirOrder) {
     for (std::size_t i = 0; i < kCallers; ++i) {
       callers.emplace_back([&, i] {
         AcquireRequest patient = from_pool();
-        patient.wait = kPatience;
+        patient.wait = kCallers * kPatience;  // each turn ends one sandbox and starts another
         const auto got = service_->acquire(alice_, patient);
         ASSERT_TRUE(got) << got.error().message;
         {
