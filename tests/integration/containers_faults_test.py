@@ -144,6 +144,33 @@ def frozen_engine_holds_up_nobody_else():
         expect_equal(one.execute(contained, "echo", "on")["stdout"], "on\n", "after the thaw")
 
 
+@on_engines(suite, [], ["docker", "podman"])
+def engine_frozen_while_a_daemon_starts(where):
+    """The daemon starts, says so, works without it, and finds its sandboxes again after the thaw."""
+    with daemon() as one:
+        native, contained = one.make(), one.make(backend=where.backend, image=IMAGE)
+        one.execute(contained, "sh", "-c", "echo kept > /workspace/file")
+        one.stop()
+        os.kill(where.pid(), signal.SIGSTOP)
+        try:
+            one.start()
+            said = one.call("GET", "/readyz")
+            expect_equal((said.status, said.json().get("unanswered_backends")),
+                         (200, [where.backend]), "readiness while it is frozen")
+            for sandbox in (native, one.make()):
+                expect_equal(one.execute(sandbox, "echo", "on")["stdout"], "on\n", "a native one")
+            answer = one.call("POST", f"/v1/sandboxes/{contained}/exec", {"argv": ["true"]})
+            expect(answer.status == 503 and b"has not answered" in answer.body,
+                   f"exec while it is frozen: {answer.status} {answer.body}")
+        finally:
+            os.kill(where.pid(), signal.SIGCONT)
+        expect(wait_until(lambda: one.call("GET", "/readyz").json() == {"status": "ready"}),
+               f"readiness after the thaw: {one.call('GET', '/readyz').body}")
+        expect_equal(one.execute(contained, "cat", "/workspace/file")["stdout"], "kept\n", "its file")
+        made = one.make(backend=where.backend, image=IMAGE)
+        expect_equal(one.execute(made, "echo", "new")["stdout"], "new\n", "a new one")
+
+
 @suite.case
 def full_disk_is_an_error_and_no_more():
     """The engine's data on a small file system of their own."""

@@ -48,15 +48,15 @@ def verified(directory, **more):
             "DOCKER_CERT_PATH": str(directory / "tls"), **more}
 
 
-def write_context(directory, name, host):
+def write_context(directory, name, host, *files_of_tls):
     digest = hashlib.sha256(name.encode()).hexdigest()
     contexts = directory / "docker/contexts"
     (contexts / "meta" / digest).mkdir(parents=True)
     (contexts / "meta" / digest / "meta.json").write_text(json.dumps(
-        {"Name": name, "Endpoints": {"docker": {"Host": host, "SkipTLSVerify": False}}}))
+        {"Name": name, "Endpoints": {"docker": {"Host": host, "SkipTLSVerify": bool(files_of_tls)}}}))
     files = contexts / "tls" / digest / "docker"
     files.mkdir(parents=True)
-    for file in ("ca.pem", "cert.pem", "key.pem"):
+    for file in files_of_tls or ("ca.pem", "cert.pem", "key.pem"):
         shutil.copy(directory / "tls" / file, files / file)
 
 
@@ -108,6 +108,9 @@ def context_names_the_engine_and_its_certificates():
         ended = run(call, "echo", "by choice")
         expect_equal((ended.status, ended.stdout), (0, b"by choice\n"), f"currentContext {ended!r}")
         expect_refusal(run(call, "true", DOCKER_CONTEXT="no-such"), "docker context 'no-such'")
+        # One that is to trust everybody has no authority, and is not believed.
+        write_context(directory, "trusting", ADDRESS, "cert.pem", "key.pem")
+        expect_refusal(run(call, "true", DOCKER_CONTEXT="trusting"), "ca.pem", "No such file")
 
 
 @suite.case
@@ -133,9 +136,16 @@ def wrong_certificates_are_refused():
         expect(ended.status == 125, f"another name: {ended!r}")
         # Neither without TLS, nor without certificates.
         ended = run(call, "true", DOCKER_HOST=ADDRESS)
-        expect(ended.status == 125, f"without TLS: {ended!r}")
+        expect_refusal(ended, "DOCKER_TLS_VERIFY")
         ended = run(call, "true", **verified(directory, DOCKER_CERT_PATH=str(directory)))
-        expect_refusal(ended, "ca.pem")
+        expect_refusal(ended, "ca.pem", "No such file")
+        # Half of a pair, and one whose halves are of two.
+        (other / "key.pem").unlink()
+        ended = run(call, "true", **verified(directory, DOCKER_CERT_PATH=str(other)))
+        expect_refusal(ended, "key.pem", "No such file")
+        shutil.copy(directory / "tls/key.pem", other / "key.pem")
+        ended = run(call, "true", **verified(directory, DOCKER_CERT_PATH=str(other)))
+        expect_refusal(ended, "key.pem")
         expect_equal(where.containers(), before, "containers")
 
 

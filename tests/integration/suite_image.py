@@ -24,7 +24,7 @@ ACCOUNTS = {"etc/passwd": "root:x:0:0::/:/bin/sh\nagent:x:1000:1000::/workspace:
 
 def lines_of(*words):
     try:
-        done = subprocess.run(words, capture_output=True, text=True, check=False, timeout=60)
+        done = subprocess.run(words, capture_output=True, text=True, check=False, timeout=300)
     except FileNotFoundError:
         raise Skip(f"no {words[0]} to make an image with") from None
     return done.stdout.splitlines()

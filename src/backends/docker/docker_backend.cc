@@ -163,7 +163,7 @@ Result<ContainerPlan> DockerBackend::plan_for(const SandboxSpec& spec, const std
 Result<std::string> DockerBackend::start(const SandboxSpec& spec, Lifetime lifetime) {
   TRY(check(spec));
   drop_ended_streams();
-  settle_removals();
+  (void)settle_removals();
   std::string id = random_id(12);
   const ContainerPlan plan = TRY(plan_for(spec, id));
   if (!is_volume_there_) TRY(volume_->ensure(*engine_, plan.image.id));
@@ -324,7 +324,7 @@ Result<> DockerBackend::stop(const std::string& id) {
     return Failure(there.error());
   }
   if (ends_by_itself(id)) return {};
-  auto removed = remove(container_name(id));
+  auto removed = remove(container_name(id), kStartTime);
   if (removed) {
     forget_removal(container_name(id));
   } else {
@@ -334,11 +334,16 @@ Result<> DockerBackend::stop(const std::string& id) {
   return removed;
 }
 
-// Asked once each, of an engine that answers: one that it cannot remove now is owed on.
-void DockerBackend::settle_removals() {
-  for (const std::string& container : owed_removals(engine_->address().text())) {
-    if (remove(container)) forget_removal(container);
+// Those that were owed, removed or not: one that cannot be removed now is owed on.
+std::vector<std::string> DockerBackend::settle_removals() {
+  auto owed = owed_removals(engine_->address().text());
+  for (const std::string& container : owed) {
+    const auto removed = remove(container, kAnswerTime);
+    if (removed) forget_removal(container);
+    // Whoever is behind this does not wait for each of them.
+    if (!removed && removed.error().code == ErrorCode::DeadlineExceeded) break;
   }
+  return owed;
 }
 
 // Without its stream, init ends at once and the engine removes the container: to wait for that
@@ -357,14 +362,14 @@ bool DockerBackend::ends_by_itself(const std::string& id) {
 
 // One that is ending is removed by the engine itself at the same moment. Each of the two may find
 // the other at it and give up: then it is asked once more.
-Result<> DockerBackend::remove(const std::string& container) {
+Result<> DockerBackend::remove(const std::string& container, std::chrono::seconds time) {
   constexpr std::chrono::milliseconds kBetween{50};
   const Deadline deadline = Deadline::in(kAnswerTime);
   for (;;) {
     auto removed = engine_->call(
         {.method = "DELETE",
          .path = fmt::format("/containers/{}?force=1&v=1", http::percent_encode(container)),
-         .time = kStartTime});
+         .time = time});
     if (removed || removed.error().code == ErrorCode::NotFound) return {};
     const bool is_conflict = removed.error().code == ErrorCode::AlreadyExists ||
                              removed.error().message.find("is not running") != std::string::npos;

@@ -74,11 +74,12 @@ class DockerBackend : public Backend {
   Result<UniqueFd> connect_directly(const std::string& id);
   Result<int> process_of(const std::string& id);
   Result<std::vector<Found>> find_all();
+  static bool is_among(const std::vector<std::string>& containers, const Found& one);
   Result<> try_sandbox();
   void sweep_containers(SweepMode mode, SweepReport& report);
   bool ends_by_itself(const std::string& id);
-  Result<> remove(const std::string& container);
-  void settle_removals();
+  Result<> remove(const std::string& container, std::chrono::seconds time);
+  std::vector<std::string> settle_removals();
   Result<> ask(const std::string& id, const char* action);
   Result<wire::InitClient> init_of(const std::string& id);
   Result<bool> freeze(const std::string& id);

@@ -57,12 +57,13 @@ Result<std::vector<DockerBackend::Found>> DockerBackend::find_all() {
 
 Result<std::vector<SandboxStatus>> DockerBackend::list() {
   std::vector<SandboxStatus> all;
-  auto there = engine_with_sandboxes();
-  if (!there && there.error().code == ErrorCode::NotFound) return all;
-  TRY(std::move(there));
-  settle_removals();
+  auto found = find_all();
+  if (!found && found.error().code == ErrorCode::NotFound) return all;
+  std::vector<Found> here = TRY(std::move(found));
+  const auto owed = settle_removals();  // by an engine that has just answered
   const auto now = milliseconds_now();
-  for (Found& one : TRY(find_all())) {
+  for (Found& one : here) {
+    if (is_among(owed, one)) continue;
     if (one.state != "running" && one.state != "paused") continue;
     SandboxStatus status;
     status.id = one.remembered.id;
@@ -138,6 +139,11 @@ Protections DockerBackend::probe() {
   return protections;
 }
 
+bool DockerBackend::is_among(const std::vector<std::string>& containers, const Found& one) {
+  const std::string name = container_name(one.remembered.id);
+  return std::find(containers.begin(), containers.end(), name) != containers.end();
+}
+
 void DockerBackend::sweep_containers(SweepMode mode, SweepReport& report) {
   const auto found = find_all();
   if (!found) return;
@@ -148,8 +154,7 @@ void DockerBackend::sweep_containers(SweepMode mode, SweepReport& report) {
     const bool lives = one.state == "running" || one.state == "paused";
     const auto clock = kept_clock(one.remembered.id);
     const auto end = clock ? clock->over_at : one.remembered.expires_at;
-    const bool is_owed = std::find(owed.begin(), owed.end(), name) != owed.end();
-    if (!is_owed && now < (lives ? end : one.made_at) + kPatience) continue;
+    if (!is_among(owed, one) && now < (lives ? end : one.made_at) + kPatience) continue;
     const std::string words = fmt::format("container {}", name);
     const bool is_removed = mode == SweepMode::DryRun || stop(one.remembered.id);
     (is_removed ? report.removed : report.failed).push_back(words);

@@ -5,6 +5,7 @@
 
 #include <charconv>
 #include <cstdlib>
+#include <cstring>
 #include <nlohmann/json.hpp>
 
 #include "backends/docker/engine_json.h"
@@ -168,6 +169,24 @@ Result<EngineAddress> find_podman(const Variables& variables) {
   return address;
 }
 
+namespace {
+
+// OpenSSL would say "system lib".
+Result<> check_tls_files(const EngineAddress& address) {
+  const EngineAddress::TlsFiles& files = *address.tls;
+  for (const auto* file : {&files.authority, &files.certificate, &files.key}) {
+    if (::access(file->c_str(), R_OK) == 0) continue;
+    return failure(
+        ErrorCode::InvalidArgument,
+        fmt::format("engine {}: TLS needs {}: {}; DOCKER_CERT_PATH or the docker context "
+                    "has to give ca.pem, cert.pem and key.pem",
+                    address.text(), file->native(), ::strerrordesc_np(errno)));
+  }
+  return {};
+}
+
+}  // namespace
+
 Result<http::Client> make_client(const EngineAddress& address) {
   http::Client::Options options;
   if (address.is_local()) {
@@ -177,6 +196,7 @@ Result<http::Client> make_client(const EngineAddress& address) {
   options.dial = http::dial_tcp(address.host, address.port);
   options.host = address.host;
   if (address.tls) {
+    TRY(check_tls_files(address));
     options.make_transport = TRY(http::tls_client(
         {address.host, address.tls->authority, address.tls->certificate, address.tls->key}));
   }

@@ -88,8 +88,13 @@ Result<std::string> EngineClient::version() {
   const http::Client::Response& answer = *sent;
   const std::string newest(answer.headers.get("Api-Version"));
   if (answer.status != 200 || numbers_of(newest).first != 1) {
+    // What Go's server answers to whoever does not begin with TLS.
+    const bool wants_tls = answer.body.find("HTTP request to an HTTPS server") != std::string::npos;
     return failure(ErrorCode::Corrupt,
-                   fmt::format("engine {}: this is no container engine", address_.text()));
+                   fmt::format("engine {}: {}", address_.text(),
+                               wants_tls ? "it speaks TLS: set DOCKER_TLS_VERIFY and "
+                                           "DOCKER_CERT_PATH, or choose a docker context"
+                                         : "this is no container engine"));
   }
   if (is_older(newest, kOldest)) {
     return failure(ErrorCode::Unsupported,
