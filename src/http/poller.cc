@@ -23,6 +23,13 @@ using Intake = Connection::Intake;
 
 constexpr int kLookAroundMs = 250;  // how late a deadline may be noticed
 
+// Our word for it, as the problem documents of the API have it.
+std::string_view word_for(int status) {
+  if (status == 408) return to_string(ErrorCode::DeadlineExceeded);
+  if (status >= 500 && status != 501) return to_string(ErrorCode::Unavailable);
+  return to_string(ErrorCode::InvalidArgument);
+}
+
 Remote remote_of(int socket) {
   Remote remote;
   sockaddr_storage bytes{};
@@ -219,8 +226,8 @@ void Poller::keep_watching(std::unique_ptr<Connection> connection, std::uint32_t
 void Poller::answer_refusal(std::unique_ptr<Connection> connection, const Refusal& refusal) {
   ++refused;
   const std::string body =
-      fmt::format(R"({{"type":"about:blank","title":"{}","status":{},"detail":"{}"}})",
-                  reason_of(refusal.status), refusal.status, refusal.why);
+      fmt::format(R"({{"type":"about:blank","title":"{}","status":{},"code":"{}","detail":"{}"}})",
+                  reason_of(refusal.status), refusal.status, word_for(refusal.status), refusal.why);
   const std::string answer = fmt::format(
       "HTTP/1.1 {} {}\r\nContent-Type: application/problem+json\r\nConnection: close\r\n"
       "Content-Length: {}\r\n\r\n{}",

@@ -125,15 +125,19 @@ Result<Budgets::Reservation> Budgets::reserve(const std::string& tenant, const s
 
 void Budgets::settle(const Reservation& reservation, const Usage& used) {
   if (reservation.session.empty()) return;
+  Usage counted = used;
+  // What init read beyond the limit was given to nobody.
+  if (reservation.amount.output_bytes > 0)
+    counted.output_bytes = std::min(used.output_bytes, reservation.amount.output_bytes);
   const Key key{reservation.tenant, reservation.session};
   const auto now = accounts_.with([&](auto& accounts) -> std::optional<Usage> {
     const auto found = accounts.find(key);
     if (found == accounts.end()) return std::nullopt;
     subtract(found->second.reserved, reservation.amount);
-    add(found->second.used, used);
-    Usage counted = found->second.used;
-    counted.execs += found->second.reserved.execs;
-    return counted;
+    add(found->second.used, counted);
+    Usage total = found->second.used;
+    total.execs += found->second.reserved.execs;
+    return total;
   });
   // What could not be written is counted as long as this process lives.
   if (now) (void)save(key, *now);

@@ -90,5 +90,17 @@ TEST_F(BudgetsTest, ACrashDoesNotGiveAnExecBack) {
   EXPECT_EQ(saved("execs"), 1);  // before it is done
 }
 
+// Init reads a block at a time and gives on what is within the limit.
+TEST_F(BudgetsTest, CountNoOutputThatNobodyGot) {
+  Budget budget;
+  budget.output_bytes = 1000;
+  budgets_.define("t", "s", budget, {});
+  ExecLimits limits;
+  const auto reservation = budgets_.reserve("t", "s", limits);
+  ASSERT_TRUE(reservation);
+  budgets_.settle(*reservation, {1, 0us, 0us, 8192});
+  EXPECT_EQ(budgets_.usage("t", "s").output_bytes, 1000U);
+}
+
 }  // namespace
 }  // namespace nutshell::service

@@ -1,6 +1,7 @@
 #include "service/detached_exec.h"
 
 #include <fcntl.h>
+#include <fmt/format.h>
 #include <sys/eventfd.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
@@ -29,6 +30,15 @@ constexpr const char* kOutput = ".out";
 constexpr const char* kError = ".err";
 
 }  // namespace
+
+Result<> check_offsets(const ExecOffsets& from, const ExecState& state) {
+  if (!state.ending) return {};
+  if (from.output <= state.output_bytes && from.error <= state.error_bytes) return {};
+  return failure(ErrorCode::InvalidArgument,
+                 fmt::format("the offset is beyond the end: it wrote {} bytes to standard output "
+                             "and {} to standard error",
+                             state.output_bytes, state.error_bytes));
+}
 
 fs::path DetachedExec::file(const char* suffix) const {
   return directory_ / (identity_.exec_id + suffix);
@@ -143,6 +153,7 @@ Result<ExecState> DetachedExec::follow(const ExecOffsets& from, const Deadline& 
                                        wire::ExecIo& io) {
   const UniqueFd output = TRY(open_file(file(kOutput), O_RDONLY | O_NOFOLLOW));
   const UniqueFd error = TRY(open_file(file(kError), O_RDONLY | O_NOFOLLOW));
+  TRY(check_offsets(from, state()));
   ExecOffsets at = from;
   for (;;) {
     const ExecState before = state();

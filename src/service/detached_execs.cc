@@ -64,13 +64,12 @@ Result<ExecState> DetachedExecs::start(const Caller& caller, const Grip& grip, E
   if (execs_.with([](auto& execs) { return execs.size(); }) >= kMostKept)
     return failure(ErrorCode::ResourceExhausted, "too many detached execs: wait for some to end");
   const auto used = ground_.table.use(grip.id);
-  TRY(ground_.execs.wake(grip));
   request.on_disconnect = OnDisconnect::Keep;
   request.standard_input = StandardInput::Empty;
-  const auto reservation = TRY(ground_.budgets.reserve(grip.tenant, grip.session, request.limits));
-  Defer unreserved([&] { ground_.budgets.settle(reservation, {}); });
   const Act act = TRY(ground_.recorder.begin(caller, "exec", {grip.id, grip.session, grip.secrets},
                                              ground_.recorder.describe(request, grip.secrets)));
+  const auto reservation = TRY(ground_.execs.admit(grip, act, request.limits));
+  Defer unreserved([&] { ground_.budgets.settle(reservation, {}); });
   const std::string exec_id = random_id(16);
   TRY(ground_.idempotency.note(caller.tenant, key, text, exec_id));
   auto exec =

@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "base/result.h"
 #include "core/exec.h"
 #include "core/protection.h"
 #include "core/tool.h"
@@ -58,6 +59,9 @@ struct ExecOffsets {
   std::uint64_t output = 0;
   std::uint64_t error = 0;
 };
+
+// A place behind what was written is nobody's; of one that still runs the end is not known.
+Result<> check_offsets(const ExecOffsets& from, const ExecState& state);
 
 struct ToolReply {
   ToolResult result;

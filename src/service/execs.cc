@@ -8,6 +8,7 @@
 
 #include "base/defer.h"
 #include "base/fault_point.h"
+#include "core/refusals.h"
 #include "runtime/workspace_changes.h"
 #include "service/hashing_io.h"
 #include "tools/registry.h"
@@ -38,6 +39,10 @@ bool is_same(const wire::FileChange& a, const wire::FileChange& b) {
          a.after.target == b.after.target;
 }
 
+std::string processes(std::uint64_t count) {
+  return count == 1 ? "1 process was" : fmt::format("{} processes were", count);
+}
+
 }  // namespace
 
 std::vector<std::string> blocked_by(const ExecResult& result) {
@@ -65,6 +70,23 @@ std::vector<std::string> blocked_by(const ExecResult& result) {
   }
 }
 
+void add_refusals(const std::optional<Refusals>& before, const std::optional<Refusals>& after,
+                  std::vector<std::string>& blocked) {
+  if (!before || !after) return;
+  const auto grown = [](const auto& from, const auto& to) {
+    return from && to && *to > *from ? *to - *from : 0;
+  };
+  const std::uint64_t kills = grown(before->memory_kills, after->memory_kills);
+  if (kills > 0)
+    blocked.push_back(fmt::format("memory: {} killed at the sandbox's limit", processes(kills)));
+  const std::uint64_t unreachable = grown(before->unreachable, after->unreachable);
+  if (unreachable > 0) {
+    blocked.push_back(
+        fmt::format("network: {} to reach an address outside, refused: there is no network",
+                    unreachable == 1 ? "1 attempt" : fmt::format("{} attempts", unreachable)));
+  }
+}
+
 Result<> Execs::wake(const Grip& grip) {
   const SandboxTable::Rest rest = ground_.table.rest_of(grip.id);
   if (!rest.is_paused) return {};
@@ -87,6 +109,20 @@ ExecResult Execs::explain_loss(const Grip& grip, ExecResult result) {
   result.outcome = Outcome::OutOfMemory;
   result.detail = gone.text;
   return result;
+}
+
+Result<Budgets::Reservation> Execs::admit(const Grip& grip, const Act& act, ExecLimits& limits) {
+  const auto try_to = [&]() -> Result<Budgets::Reservation> {
+    TRY(wake(grip));
+    return ground_.budgets.reserve(grip.tenant, grip.session, limits);
+  };
+  auto reservation = try_to();
+  if (reservation) return reservation;
+  const Error& error = reservation.error();
+  ground_.recorder.end(
+      act, {fmt::format("refused: {}", to_string(error.code)), error.message, {}, {}, {}, 0});
+  ground_.metrics.refuse("exec", std::string(to_string(error.code)));
+  return reservation;
 }
 
 Result<ExecResult> Execs::exec(const Grip& grip, const ExecRequest& request, wire::ExecIo& io) {
@@ -135,6 +171,17 @@ Result<Trace> Execs::trace_files(const Grip& grip, const std::vector<wire::FileC
   return trace;
 }
 
+// It costs a question to the backend: with Full alone. Not every backend counts.
+std::optional<Refusals> Execs::refusals_of(const Grip& grip, TraceLevel level) {
+  if (level != TraceLevel::Full) return std::nullopt;
+  auto lane = ground_.lanes.take();
+  const auto backend = lane->backend(grip.backend);
+  auto* counter = backend ? dynamic_cast<RefusalCounter*>(*backend) : nullptr;
+  if (counter == nullptr) return std::nullopt;
+  const auto refusals = counter->refusals(grip.id);
+  return refusals ? std::optional(*refusals) : std::nullopt;
+}
+
 void Execs::add_evidence(const Grip& grip, const Ending& ending, Trace& trace) {
   trace.input_sha256 = ending.input_sha256;
   trace.output_sha256 = ending.output_sha256;
@@ -146,32 +193,28 @@ Result<ExecReply> Execs::run(const Caller& caller, const Grip& grip, ExecRequest
                              const ExecOptions& options, wire::ExecIo& io) {
   TRY(check_exec(request));
   const auto used = ground_.table.use(grip.id);
-  TRY(wake(grip));
-  const auto reservation = TRY(ground_.budgets.reserve(grip.tenant, grip.session, request.limits));
-  auto act = ground_.recorder.begin(caller, "exec", subject_of(grip),
-                                    ground_.recorder.describe(request, grip.secrets));
-  if (!act) {
-    ground_.budgets.settle(reservation, {});
-    return Failure(std::move(act).error());
-  }
+  const Act act = TRY(ground_.recorder.begin(caller, "exec", subject_of(grip),
+                                             ground_.recorder.describe(request, grip.secrets)));
+  const auto reservation = TRY(admit(grip, act, request.limits));
   fault_point("exec.recorded");
   ExecReply reply;
   std::vector<wire::FileChange> before;
   const bool wants_files = options.trace >= TraceLevel::Files;
   if (wants_files) before = list_changes(grip).value_or(std::vector<wire::FileChange>());
+  const auto refused_before = refusals_of(grip, options.trace);
   HashingIo hashed(io);
   auto result = exec(grip, request, hashed);
   fault_point("exec.ended");
   ground_.budgets.settle(reservation, result ? usage_of(*result) : Usage{1, {}, {}, 0});
   if (!result) {
-    ground_.recorder.end(*act, {"failed", result.error().message, {}, {}, {}, 0});
+    ground_.recorder.end(act, {"failed", result.error().message, {}, {}, {}, 0});
     ground_.metrics.refuse("exec", std::string(to_string(result.error().code)));
     return Failure(std::move(result).error());
   }
   const Ending ending = ending_of(*result, hashed);
-  reply.audit_id = ground_.recorder.end(*act, ending);
+  reply.audit_id = ground_.recorder.end(act, ending);
   fault_point("exec.noted");
-  ground_.metrics.count("exec", std::string(to_string(result->outcome)), Clock::now() - act->begun);
+  ground_.metrics.count("exec", std::string(to_string(result->outcome)), Clock::now() - act.begun);
   if (wants_files && result->outcome != Outcome::Lost) {
     auto traced = trace_files(grip, before);
     if (traced) reply.trace = std::move(*traced);
@@ -179,6 +222,7 @@ Result<ExecReply> Execs::run(const Caller& caller, const Grip& grip, ExecRequest
   reply.trace.level = options.trace;
   if (options.trace != TraceLevel::Off) reply.trace.blocked = blocked_by(*result);
   if (options.trace == TraceLevel::Full) add_evidence(grip, ending, reply.trace);
+  add_refusals(refused_before, refusals_of(grip, options.trace), reply.trace.blocked);
   reply.result = std::move(*result);
   return reply;
 }
@@ -188,14 +232,13 @@ Result<ToolReply> Execs::call_tool(const Caller& caller, const Grip& grip, const
                                    const ToolRunnerOptions& options) {
   const Tool* tool = TRY(find_tool(tool_registry(), name, ""));
   const auto used = ground_.table.use(grip.id);
-  TRY(wake(grip));
-  ExecLimits limits;
-  const auto reservation = TRY(ground_.budgets.reserve(grip.tenant, grip.session, limits));
-  Usage usage{1, {}, {}, 0};
-  const Defer settled([&] { ground_.budgets.settle(reservation, usage); });
   const Act act = TRY(ground_.recorder.begin(
       caller, "tool " + tool->name, subject_of(grip),
       ground_.recorder.describe_text("arguments", json_arguments, grip.secrets)));
+  ExecLimits limits;
+  const auto reservation = TRY(admit(grip, act, limits));
+  Usage usage{1, {}, {}, 0};
+  const Defer settled([&] { ground_.budgets.settle(reservation, usage); });
   auto lane = ground_.lanes.take();
   auto runner = ToolRunner::open(*lane, grip.id, options);
   if (!runner) {

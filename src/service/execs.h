@@ -1,9 +1,11 @@
 // Execs and tool calls that somebody waits for. Thread-safe.
 #pragma once
 
+#include <optional>
 #include <string>
 #include <string_view>
 
+#include "core/refusals.h"
 #include "runtime/tool_runner.h"
 #include "service/budgets.h"
 #include "service/connections.h"
@@ -37,6 +39,8 @@ class Execs {
   // What every use of a sandbox begins with, once it counts as used: one that was paused for
   // idleness goes on.
   Result<> wake(const Grip& grip);
+  // Awake and within the budget, whose rest bounds `limits`; a refusal is written down as the end.
+  Result<Budgets::Reservation> admit(const Grip& grip, const Act& act, ExecLimits& limits);
   // What the host knows of a lost sandbox is truer than "lost".
   ExecResult explain_loss(const Grip& grip, ExecResult result);
 
@@ -45,11 +49,15 @@ class Execs {
   Result<Trace> trace_files(const Grip& grip, const std::vector<wire::FileChange>& before);
   Result<std::vector<wire::FileChange>> list_changes(const Grip& grip);
   void add_evidence(const Grip& grip, const Ending& ending, Trace& trace);
+  std::optional<Refusals> refusals_of(const Grip& grip, TraceLevel level);
 
   Ground ground_;
 };
 
 // What stopped the command, in words; empty where nothing did.
 std::vector<std::string> blocked_by(const ExecResult& result);
+// What was refused meanwhile to whatever runs in the sandbox, which may be more than the command.
+void add_refusals(const std::optional<Refusals>& before, const std::optional<Refusals>& after,
+                  std::vector<std::string>& blocked);
 
 }  // namespace nutshell::service

@@ -200,6 +200,16 @@ Result<std::uint32_t> Pools::drain(const std::string& tenant, const std::string&
   return count;
 }
 
+Result<Limits> Pools::limits_of(const std::string& tenant, const std::string& name) {
+  const std::lock_guard lock(mutex_);
+  return TRY(find(tenant, name))->spec.spec.limits;
+}
+
+Result<bool> Pools::is_for_alone(const std::string& tenant, const std::string& name) {
+  const std::lock_guard lock(mutex_);
+  return TRY(find(tenant, name))->spec.tenants == std::vector{tenant};
+}
+
 void Pools::trim() {
   const std::lock_guard lock(mutex_);
   for (auto& [name, pool] : pools_) {

@@ -45,6 +45,8 @@ class Pools {
   Result<PoolStatus> warm(const std::string& tenant, const std::string& name,
                           const Deadline& deadline);
   Result<std::uint32_t> drain(const std::string& tenant, const std::string& name);
+  Result<Limits> limits_of(const std::string& tenant, const std::string& name);
+  Result<bool> is_for_alone(const std::string& tenant, const std::string& name);
   // It has ended, by whatever.
   void forget(const Held& held);
   // Whoever waits is refused, from now on.

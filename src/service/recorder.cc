@@ -32,6 +32,17 @@ std::vector<std::string> shortened(const std::vector<std::string>& words) {
   return some;
 }
 
+std::uint64_t not_below_zero(std::chrono::milliseconds time) {
+  return static_cast<std::uint64_t>(std::max<std::int64_t>(0, time.count()));
+}
+
+void add_limits(audit::JsonObject& object, const Limits& limits) {
+  object.add_number("memory_bytes", limits.memory_bytes);
+  object.add_number("millicpus", limits.millicpus);
+  object.add_number("pids", limits.processes);
+  object.add_number("disk_bytes", limits.disk_bytes);
+}
+
 // An act as a part of its caller's trace. What was asked and what came out stays in the record.
 void add_span(const Act& act, const Ending& ending, std::uint64_t audit_id) {
   if (act.trace.sink == nullptr) return;
@@ -112,19 +123,41 @@ std::uint64_t Recorder::note(const Caller& caller, const std::string& action,
   return log_.append(entry).value_or(0);  // trouble() tells why
 }
 
-std::string Recorder::describe(const SandboxSpec& spec) const {
-  audit::JsonObject object;
-  if (!spec.backend.empty()) object.add("backend", spec.backend);
-  if (!spec.image.empty()) object.add("image", shortened(redactor_.redact(spec.image)));
+// What a sandbox that waits is given too.
+void Recorder::add_bound(audit::JsonObject& object, const SandboxSpec& spec) const {
   if (!spec.workspace.empty()) object.add("workspace", shortened(spec.workspace));
-  object.add_number("memory_bytes", spec.limits.memory_bytes);
-  object.add_number("millicpus", spec.limits.millicpus);
-  object.add_number("ttl_ms",
-                    static_cast<std::uint64_t>(std::max<std::int64_t>(0, spec.ttl.count())));
   if (!spec.environment.empty()) {
     const auto secrets = redactor_.secrets_of(spec.environment);
     object.add_json("environment", redactor_.redact_list(shortened(spec.environment), secrets));
   }
+  if (spec.labels.empty()) return;
+  std::vector<std::string> labels;
+  for (const auto& [name, value] : spec.labels)
+    labels.push_back(fmt::format("{}={}", name, value));
+  object.add_json("labels", redactor_.redact_list(shortened(labels)));
+}
+
+std::string Recorder::describe(const AcquireRequest& request) const {
+  audit::JsonObject object;
+  object.add("pool", shortened(request.pool));
+  if (!request.network.empty()) object.add("network", shortened(request.network));
+  if (request.ttl) object.add_number("ttl_ms", not_below_zero(*request.ttl));
+  if (request.limits) add_limits(object, *request.limits);
+  SandboxSpec bound;
+  bound.workspace = request.workspace;
+  bound.environment = request.environment;
+  bound.labels = request.labels;
+  add_bound(object, bound);
+  return std::move(object).text();
+}
+
+std::string Recorder::describe(const SandboxSpec& spec) const {
+  audit::JsonObject object;
+  if (!spec.backend.empty()) object.add("backend", spec.backend);
+  if (!spec.image.empty()) object.add("image", shortened(redactor_.redact(spec.image)));
+  add_limits(object, spec.limits);
+  object.add_number("ttl_ms", not_below_zero(spec.ttl));
+  add_bound(object, spec);
   for (const UnsafeMount& mount : spec.unsafe_mounts)
     object.add("unsafe_mount", shortened(mount.source + ":" + mount.target));
   if (!spec.unsafe_without.empty())

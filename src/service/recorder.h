@@ -5,12 +5,14 @@
 #include <string>
 #include <vector>
 
+#include "audit/json_text.h"
 #include "audit/log.h"
 #include "audit/redactor.h"
 #include "base/deadline.h"
 #include "core/exec.h"
 #include "core/sandbox_spec.h"
 #include "service/caller.h"
+#include "service/pool_view.h"
 #include "telemetry/span.h"
 
 namespace nutshell::service {
@@ -56,6 +58,7 @@ class Recorder {
 
   // What is written down of requests: JSON, without secrets.
   [[nodiscard]] std::string describe(const SandboxSpec& spec) const;
+  [[nodiscard]] std::string describe(const AcquireRequest& request) const;
   [[nodiscard]] std::string describe(const ExecRequest& request,
                                      const std::vector<std::string>& secrets) const;
   [[nodiscard]] std::string describe_text(std::string_view name, std::string_view text,
@@ -65,6 +68,7 @@ class Recorder {
   std::string trouble() { return log_.trouble(); }
 
  private:
+  void add_bound(audit::JsonObject& object, const SandboxSpec& spec) const;
   [[nodiscard]] audit::Entry entry_of(const Caller& caller, const std::string& action,
                                       const Subject& subject) const;
   audit::Log& log_;

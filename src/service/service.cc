@@ -19,8 +19,10 @@ Subject subject_of(const Grip& grip) {
 template <typename T>
 Ending ending_of(const Result<T>& result) {
   if (result) return {};
+  // What a command printed may stand behind the first line; the record has no output.
+  const std::string& message = result.error().message;
   return {fmt::format("failed: {}", to_string(result.error().code)),
-          result.error().message,
+          message.substr(0, message.find('\n')),
           {},
           {},
           {},
@@ -55,6 +57,16 @@ Result<> check_network(const AcquireRequest& request) {
                  fmt::format("network '{}': sandboxes of this backend reach nothing; \"none\" is "
                              "all that there is",
                              request.network));
+}
+
+// A pool that others use too is not a tenant's to empty.
+Result<> check_tends(Pools& pools, const Caller& caller, const std::string& name) {
+  if (caller.host_files == HostFiles::Allowed) return {};
+  if (TRY(pools.is_for_alone(caller.tenant, name))) return {};
+  return failure(ErrorCode::PermissionDenied,
+                 fmt::format("pool '{}' is not yours alone: it is warmed and drained on the "
+                             "daemon's own socket",
+                             name));
 }
 
 }  // namespace
@@ -157,7 +169,9 @@ Result<SandboxView> Service::resume(const Caller& caller, const std::string& id)
 Result<SandboxView> Service::extend(const Caller& caller, const std::string& id,
                                     std::chrono::milliseconds ttl) {
   const Grip grip = TRY(parts_->table.find(caller.tenant, id));
-  const Act act = TRY(parts_->recorder.begin(caller, "extend", subject_of(grip)));
+  const Act act = TRY(parts_->recorder.begin(
+      caller, "extend", subject_of(grip),
+      parts_->recorder.describe_text("ttl_ms", std::to_string(ttl.count()), {})));
   auto extended = parts_->sandboxes.extend(grip.id, ttl);
   parts_->recorder.end(act, ending_of(extended));
   TRY(std::move(extended));
@@ -215,7 +229,13 @@ Result<ExecState> Service::follow_exec(const Caller& caller, const std::string& 
 
 Result<> Service::signal_exec(const Caller& caller, const std::string& id,
                               const std::string& exec_id, const wire::ExecEvent& event) {
-  TRY(parts_->detached.find(caller.tenant, id, exec_id))->send(event);
+  const auto exec = TRY(parts_->detached.find(caller.tenant, id, exec_id));
+  const auto& identity = exec->identity();
+  const Act act =
+      TRY(parts_->recorder.begin(caller, "signal", {identity.sandbox, identity.session, {}},
+                                 parts_->recorder.describe_text("exec_id", identity.exec_id, {})));
+  exec->send(event);
+  parts_->recorder.end(act, {});
   return {};
 }
 
@@ -285,18 +305,22 @@ Result<SandboxView> Service::acquire(const Caller& caller, const AcquireRequest&
     spec.workspace = request.workspace;
     TRY(check_host_files(caller, spec));
   }
-  TRY(check_network(request));
   const std::string& key = request.idempotency_key;
   const auto lock = parts_->idempotency.lock(caller.tenant, key);
   const std::string text = key.empty() ? std::string() : encode_acquire(request);
   const auto before = TRY(parts_->idempotency.find(caller.tenant, key, text));
   // One that was given back, or never handed out, is not it: there is another one for the key.
   if (auto held = find_made(parts_->table, caller.tenant, before)) return std::move(*held);
-  const Act act = TRY(parts_->recorder.begin(
-      caller, "acquire", {}, parts_->recorder.describe_text("pool", request.pool, {})));
-  auto id = parts_->pools.acquire(caller.tenant, request, [&](const std::string& op) {
+  const auto note_key = [&](const std::string& op) {
     return parts_->idempotency.note(caller.tenant, key, text, op);
-  });
+  };
+  const Act act =
+      TRY(parts_->recorder.begin(caller, "acquire", {}, parts_->recorder.describe(request)));
+  const auto acquire_it = [&]() -> Result<std::string> {
+    TRY(check_network(request));
+    return parts_->pools.acquire(caller.tenant, request, note_key);
+  };
+  auto id = acquire_it();
   Act done = act;
   if (id) done.subject.sandbox = *id;
   const std::uint64_t audit_id = parts_->recorder.end(done, ending_of(id));
@@ -325,13 +349,27 @@ Result<> Service::release(const Caller& caller, const std::string& id) {
   return released;
 }
 
+Result<Limits> Service::pool_limits(const Caller& caller, const std::string& name) {
+  return parts_->pools.limits_of(caller.tenant, name);
+}
+
 Result<PoolStatus> Service::warm_pool(const Caller& caller, const std::string& name,
                                       const Deadline& deadline) {
-  return parts_->pools.warm(caller.tenant, name, deadline);
+  TRY(check_tends(parts_->pools, caller, name));
+  const Act act = TRY(parts_->recorder.begin(caller, "warm pool", {},
+                                             parts_->recorder.describe_text("pool", name, {})));
+  auto status = parts_->pools.warm(caller.tenant, name, deadline);
+  parts_->recorder.end(act, ending_of(status));
+  return status;
 }
 
 Result<std::uint32_t> Service::drain_pool(const Caller& caller, const std::string& name) {
-  return parts_->pools.drain(caller.tenant, name);
+  TRY(check_tends(parts_->pools, caller, name));
+  const Act act = TRY(parts_->recorder.begin(caller, "drain pool", {},
+                                             parts_->recorder.describe_text("pool", name, {})));
+  auto ended = parts_->pools.drain(caller.tenant, name);
+  parts_->recorder.end(act, ending_of(ended));
+  return ended;
 }
 
 }  // namespace nutshell::service

@@ -144,7 +144,9 @@ class Service {
   Result<SandboxView> acquire(const Caller& caller, const AcquireRequest& request);
   // The sandbox is destroyed, and a fresh one takes its place: nothing of its user is left.
   Result<> release(const Caller& caller, const std::string& id);
-  // Waits until min_idle are there, or the deadline.
+  Result<Limits> pool_limits(const Caller& caller, const std::string& name);
+  // These two are for whoever has the pool alone, or the daemon's own socket. The first waits until
+  // min_idle are there, or the deadline.
   Result<PoolStatus> warm_pool(const Caller& caller, const std::string& name,
                                const Deadline& deadline);
   // Ends what waits; nothing new is made until the next acquire or warm. Gives how many.

@@ -185,39 +185,53 @@ Result<SessionView> Sessions::go_on(const Caller& caller, const Key& key, Sessio
   return view(key, session);
 }
 
-Result<SessionView> Sessions::begin_life(const Caller& caller, const Key& key, Session session) {
-  std::string lost;
-  if (session.life > 0) {
-    lost = fmt::format("sandbox {} is gone{}: {} lost", session.sandbox,
-                       session.is_ready ? "" : " before its setup was done",
-                       session.request.keeps_workspace
-                           ? "its processes, and changes to files that were not kept yet, are"
-                           : "its files and processes are");
-    // Half set up: what ran, and what did not, nobody knows.
-    if (lives(key, session)) TRY(ground_.sandboxes.end(session.sandbox, "its setup was cut short"));
-  }
-  const Usage usage = ground_.budgets.usage(key.first, key.second);
-  ground_.budgets.forget(key.first, key.second);  // setup is no part of the budget
+// What is gone with the last one; empty where there was none.
+Result<std::string> Sessions::end_last_life(const Key& key, const Session& session) {
+  if (session.life == 0) return std::string();
+  // Half set up: what ran, and what did not, nobody knows.
+  if (lives(key, session)) TRY(ground_.sandboxes.end(session.sandbox, "its setup was cut short"));
+  return fmt::format(
+      "{} is gone{}: {} lost",
+      session.sandbox.empty() ? "the last sandbox" : "sandbox " + session.sandbox,
+      session.is_ready || session.sandbox.empty() ? "" : " before its setup was done",
+      session.request.keeps_workspace
+          ? "its processes, and changes to files that were not kept yet, are"
+          : "its files and processes are");
+}
+
+Result<> Sessions::make_life(const Caller& caller, const Key& key, Session& session) {
   session.is_ready = session.is_kept = false;
   session.sandbox.clear();
   session.setup.clear();
   ++session.life;
   TRY(save(key, session));
   fault_point("session.recorded");
-  auto made = ground_.sandboxes.make({session.request.spec, key.first, key.second, {}, {}});
-  if (!made) {
-    if (session.life == 1) TRY(erase(key));
-    return Failure(std::move(made).error());
-  }
-  session.sandbox = std::move(*made);
+  session.sandbox =
+      TRY(ground_.sandboxes.make({session.request.spec, key.first, key.second, {}, {}}));
   TRY(save(key, session));
   fault_point("session.made");
   auto ran = bring_workspace(key, session);
   if (ran) ran = run_setup(caller, key, session);
-  if (!ran) {
-    (void)ground_.sandboxes.end(session.sandbox, "its setup failed");
-    TRY(erase(key));
-    return Failure(std::move(ran).error());
+  if (!ran) (void)ground_.sandboxes.end(session.sandbox, "its setup failed");
+  return ran;
+}
+
+// What never lived is forgotten. What did keeps its name and what it has used, for the next try.
+Result<> Sessions::give_up(const Key& key, Session session, const Usage& usage) {
+  if (session.life == 1) return erase(key);
+  session.sandbox.clear();
+  ground_.budgets.define(key.first, key.second, session.request.budget, usage);
+  return save(key, session);
+}
+
+Result<SessionView> Sessions::begin_life(const Caller& caller, const Key& key, Session session) {
+  std::string lost = TRY(end_last_life(key, session));
+  const Usage usage = ground_.budgets.usage(key.first, key.second);
+  ground_.budgets.forget(key.first, key.second);  // setup is no part of the budget
+  auto made = make_life(caller, key, session);
+  if (!made) {
+    TRY(give_up(key, session, usage));
+    return Failure(std::move(made).error());
   }
   fault_point("session.setup");
   session.is_ready = true;

@@ -71,6 +71,9 @@ class Sessions {
   static std::string lock_name(const Key& key);
   NamedLocks::Lock lock(const Key& key);
   bool lives(const Key& key, const Session& session);
+  Result<std::string> end_last_life(const Key& key, const Session& session);
+  Result<> make_life(const Caller& caller, const Key& key, Session& session);
+  Result<> give_up(const Key& key, Session session, const Usage& usage);
   Result<SessionView> begin_life(const Caller& caller, const Key& key, Session session);
   Result<> bring_workspace(const Key& key, const Session& session);
   Result<> run_setup(const Caller& caller, const Key& key, Session& session);

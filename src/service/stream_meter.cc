@@ -1,5 +1,7 @@
 #include "service/stream_meter.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <cstring>
 #include <functional>
@@ -127,6 +129,10 @@ void StreamMeter::settle(std::map<std::uint32_t, Running>::iterator running, End
 
 void StreamMeter::refuse(std::uint32_t conversation, const Error& error, Passed& passed) {
   ground_.metrics.refuse("exec", std::string(to_string(error.code)));
+  Ending ending;
+  ending.outcome = fmt::format("refused: {}", to_string(error.code));
+  ending.detail = error.message;
+  ground_.recorder.note(caller_, "exec", subject(), ending);
   std::string& out = has_greeted_ ? passed.to_client : refusals_;
   wire::append_frame(out, conversation,
                      wire::Failed{static_cast<std::uint8_t>(error.code), error.message});

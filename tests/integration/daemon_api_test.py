@@ -24,6 +24,8 @@ def a_sandbox_lives_through_the_api():
         expect_equal((result["outcome"], result["exit_code"], result["stdout"], result["stderr"]),
                      ("exited", 3, "value\n", "bad\n"), "result")
         expect(result["audit_id"] > 0, "no audit id")
+        first = one.execute(sandbox, "cat", "/proc/1/cmdline")["stdout"]
+        expect_equal(first.strip("\0"), "init", "what is seen of the host's command line")
         expect_equal(one.execute(sandbox, "cat", stdin="ab\ncd")["stdout"], "ab\ncd", "stdin")
         raw = one.execute(sandbox, "printf", "\\377\\000x")
         expect_equal(base64.b64decode(raw["stdout_base64"]), b"\xff\0x", "bytes")
@@ -164,6 +166,89 @@ def a_pool_gives_and_takes():
         expect_equal(one.execute(got.json()["id"], "true")["exit_code"], 0, "exec")
         expect_equal(one.call("POST", f"/v1/sandboxes/{got.json()['id']}/release").status, 204,
                      "release")
+
+
+@suite.case
+def a_pool_is_tended_by_whoever_has_it_alone():
+    pools = "".join(f'[[pools]]\nname = "{name}"\nmin_idle = 1\nmemory = "300m"\n{more}'
+                    for name, more in (("all", ""), ("hers", 'tenants = ["alice"]\n')))
+    with daemon(pools) as one:
+        for what in ("drain", "warm"):
+            answer = one.call("POST", f"/v1/pools/all/{what}", token="alice")
+            expect_equal((answer.status, answer.json()["code"]), (403, "permission_denied"), what)
+            expect_equal(one.call("POST", f"/v1/pools/hers/{what}", token="alice").status, 200, what)
+            expect_equal(one.call("POST", f"/v1/pools/hers/{what}", token="bob").status, 404, what)
+            expect_equal(one.call("POST", f"/v1/pools/all/{what}").status, 200, what)
+        # What is not said of the limits is the pool's, and all that was bound is written down.
+        secret = "correct-horse-battery"
+        got = one.call("POST", "/v1/pools/all/acquire",
+                       {"limits": {"pids": 12}, "environment": {"API_TOKEN": secret, "A": "b"}})
+        limits = got.json()["limits"]
+        expect_equal((limits["pids"], limits["memory_bytes"]), (12, 300 << 20), "limits")
+        wrong = one.call("POST", "/v1/pools/all/acquire", {"network": "everything"})
+        expect_equal(wrong.status, 422, "network")
+        records = one.call("GET", "/v1/audit?action=acquire").json()["records"]
+        told = [each["arguments"] for each in records if each["outcome"] == "begun"]
+        expect_equal((told[0]["pids"], told[0]["environment"]),
+                     (12, ["A=b", "API_TOKEN=[redacted]"]), "the record")
+        expect_equal((told[1]["network"], records[-1]["outcome"]),
+                     ("everything", "failed: unsupported"), "a decision")
+        denied = one.call("GET", "/v1/audit?action=deny", token="alice").json()["records"]
+        expect_equal(len(denied), 2, "denials in the record")
+
+
+@suite.case
+def a_budget_is_exact_and_its_refusals_are_written_down():
+    with daemon() as one:
+        made = one.call("POST", "/v1/sessions", {"name": "s", "budget": {"output_bytes": 1000}})
+        sandbox = made.json()["sandbox_id"]
+        script = "head -c 60000 /dev/zero | tr '\\0' x"
+        first = one.execute(sandbox, "sh", "-c", "head -c 600 /dev/zero | tr '\\0' x")
+        second = one.execute(sandbox, "sh", "-c", script)
+        expect_equal((len(first["stdout"]), len(second["stdout"]), second["outcome"]),
+                     (600, 400, "output_limit"), "output")
+        usage = one.call("GET", "/v1/sessions/s").json()["usage"]
+        expect_equal((usage["output_bytes"], usage["execs"]), (1000, 2), "usage")
+        refused = [one.call("POST", f"/v1/sandboxes/{sandbox}/{what}", body).status
+                   for what, body in (("exec", {"argv": ["true"]}),
+                                      ("exec", {"argv": ["true"], "detach": True}),
+                                      ("tools/bash", {"command": "true"}))]
+        expect_equal(refused, [429, 429, 429], "beyond the budget")
+        records = one.call("GET", "/v1/audit?session=s").json()["records"]
+        outcomes = [each["action"] for each in records
+                    if each["outcome"] == "refused: resource_exhausted"]
+        expect_equal(outcomes, ["exec", "exec", "tool bash"], "refusals in the record")
+
+
+@suite.case
+def what_cannot_be_meant_is_refused():
+    with daemon() as one:
+        sandbox = one.make()
+        for body, word in (({"argv": []}, "argv"), ({"argv": [""]}, "argv"),
+                           ({"argv": ["env"], "environment": {"A=B": "c"}}, "A=B"),
+                           ({"argv": ["env"], "environment": {"": "c"}}, "name of a variable")):
+            answer = one.call("POST", f"/v1/sandboxes/{sandbox}/exec", body)
+            expect_equal(answer.status, 400, str(body))
+            expect(word in answer.json()["detail"], f"{body}: {answer.body}")
+        begun = one.call("POST", f"/v1/sandboxes/{sandbox}/exec",
+                         {"argv": ["echo", "five"], "detach": True}).json()
+        place = f"/v1/sandboxes/{sandbox}/exec/{begun['exec_id']}"
+        stream = {"Accept": "application/x-ndjson"}
+        whole = one.call("GET", place + "?stdout_offset=5", headers=stream)  # waits for the end
+        expect(b'"end"' in whole.body and b'"stdout"' not in whole.body, f"at the end: {whole.body}")
+        for offset in ("stdout_offset=6", "stderr_offset=1", f"stdout_offset={2 ** 64 - 1}"):
+            beyond = one.call("GET", f"{place}?{offset}", headers=stream)
+            expect_equal(beyond.status, 400, f"{offset}: {beyond.body[:200]}")
+        failing = one.call("POST", "/v1/sessions", {"name": "f", "setup": [
+            ["sh", "-c", "echo what it printed; exit 3"]]})
+        expect("what it printed" in failing.json()["detail"], f"setup: {failing.body}")
+        record = one.call("GET", "/v1/audit?session=f").body
+        expect(b"exited 3" in record and b"what it printed\\n" not in record, "output in the record")
+        with socket.socket(socket.AF_UNIX) as raw:
+            raw.connect(one.socket)
+            raw.sendall(b"nonsense\r\n\r\n")
+            raw.settimeout(20)
+            expect(b'"code":"invalid_argument"' in raw.recv(4096), "no HTTP, and no code")
 
 
 @suite.case

@@ -175,6 +175,38 @@ def a_trace_tells_as_much_as_was_asked_for():
         expect(whole["protections"], "what was in force is not told")
 
 
+REACHING = """import socket
+for kind, address in ((socket.AF_INET, "192.0.2.1"), (socket.AF_INET, "198.51.100.1")):
+    try:
+        socket.socket(kind).connect((address, 80))
+    except OSError as error:
+        print(error.errno)
+"""
+
+
+@suite.case
+def a_trace_names_what_was_refused_and_did_not_end_it():
+    with daemon() as one:
+        sandbox = one.make(limits={"memory_bytes": 64 << 20})
+
+        def refused(level, *argv):
+            result = one.execute(sandbox, *argv, trace=level)
+            return result["stdout"], result["trace"]["blocked"], result["trace"].get("protections")
+        printed, blocked, protections = refused("full", "python3", "-c", REACHING)
+        expect_equal(printed, "101\n101\n", "inside")
+        expect_equal(blocked, ["network: 2 attempts to reach an address outside, refused: there is "
+                               "no network"], "network")
+        expect_equal(refused("full", "true")[1], [], "what was refused to another")
+        expect_equal(refused("summary", "python3", "-c", REACHING)[1], [], "what was not asked for")
+        memory = next(each for each in protections if each["name"] == "memory")
+        if "cgroup" not in memory["by"]:
+            return  # nobody counts there
+        printed, blocked, _ = refused("full", "sh", "-c",
+                                      "python3 -c 'bytearray(10 ** 9)'; echo went on")
+        expect_equal(printed, "went on\n", "a child that was killed")
+        expect_equal(blocked, ["memory: 1 process was killed at the sandbox's limit"], "memory")
+
+
 @suite.case
 def a_batch_that_nobody_waits_for_ends():
     with daemon() as one:

@@ -85,6 +85,28 @@ TEST_F(SessionsTest, FailWithTheOutputOfTheSetupThatFailed) {
   EXPECT_TRUE(soon([&] { return running() == 0; }));
 }
 
+TEST_F(SessionsTest, ForgetNothingOfWhatTheyUsedWhenALaterSetupFails) {
+  auto wanted = request("s");
+  wanted.setup = {{"/bin/sh", "-c", "test ! -e /workspace/fail"}};
+  wanted.budget.execs = 1;
+  wanted.keeps_workspace = true;
+  const auto first = service_->ensure_session(alice_, wanted);
+  ASSERT_TRUE(first) << first.error().message;
+  ASSERT_EQ(exec(alice_, first->sandbox_id, "touch fail").problem, "");
+  ASSERT_TRUE(service_->destroy(alice_, first->sandbox_id));
+  for (std::uint32_t life = 2; life < 4; ++life) {
+    EXPECT_FALSE(service_->ensure_session(alice_, wanted));
+    const auto left = service_->find_session(alice_, "s");
+    ASSERT_TRUE(left) << left.error().message;
+    EXPECT_EQ(left->life, life);
+    EXPECT_EQ(left->usage.execs, 1U);
+  }
+  restart();
+  EXPECT_EQ(service_->find_session(alice_, "s")->usage.execs, 1U);
+  EXPECT_TRUE(soon([&] { return running() == 0; }));
+  ASSERT_TRUE(service_->end_session(alice_, "s"));
+}
+
 TEST_F(SessionsTest, EndWhenNobodyRenewsThem) {
   auto wanted = request("s");
   wanted.lease = 2s;

@@ -10,6 +10,7 @@
 #include <cstring>
 
 #include "backends/native/cgroup_sweep.h"
+#include "backends/native/network_refusals.h"
 #include "base/file.h"
 #include "base/random_id.h"
 #include "base/socket.h"
@@ -35,8 +36,10 @@ constexpr auto kGrace = 2s;  // init ends itself at the ttl; a silent one is end
 // Without a group nobody counts; a peak that cannot be had is not there either.
 PackedStats stats_of(const NativeSandbox& sandbox) {
   PackedStats stats;
+  stats.unreachable = count_unreachable(sandbox.init.pid()).value_or(PackedStats::kNotCounted);
   const std::optional<Cgroup>& cgroup = sandbox.cgroup;
   if (!cgroup) return stats;
+  stats.memory_kills = cgroup->oom_kills().value_or(PackedStats::kNotCounted);
   stats.memory_bytes = cgroup->memory_bytes().value_or(PackedStats::kNotCounted);
   stats.peak_memory_bytes = cgroup->peak_memory_bytes().value_or(PackedStats::kNotCounted);
   const auto cpu = cgroup->cpu_time();

@@ -2,11 +2,20 @@
 
 namespace nutshell::native {
 
+namespace {
+
+std::optional<std::uint64_t> counted(std::uint64_t value) {
+  if (value == PackedStats::kNotCounted) return std::nullopt;
+  return value;
+}
+
+}  // namespace
+
+Refusals unpack_refusals(const PackedStats& packed) {
+  return {counted(packed.memory_kills), counted(packed.unreachable)};
+}
+
 SandboxStats unpack(const PackedStats& packed) {
-  const auto counted = [](std::uint64_t value) -> std::optional<std::uint64_t> {
-    if (value == PackedStats::kNotCounted) return std::nullopt;
-    return value;
-  };
   SandboxStats stats;
   stats.memory_bytes = counted(packed.memory_bytes);
   stats.peak_memory_bytes = counted(packed.peak_memory_bytes);

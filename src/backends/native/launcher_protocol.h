@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "core/backend.h"
+#include "core/refusals.h"
 #include "wire/packed_spec.h"
 
 namespace nutshell::native {
@@ -55,10 +56,15 @@ struct PackedStats {
   std::uint64_t peak_memory_bytes = kNotCounted;
   std::uint64_t cpu_us = kNotCounted;
   std::uint64_t processes = kNotCounted;
-  void fields(auto& visit) { visit(memory_bytes, peak_memory_bytes, cpu_us, processes); }
+  std::uint64_t memory_kills = kNotCounted;
+  std::uint64_t unreachable = kNotCounted;
+  void fields(auto& visit) {
+    visit(memory_bytes, peak_memory_bytes, cpu_us, processes, memory_kills, unreachable);
+  }
 };
 
 SandboxStats unpack(const PackedStats& packed);
+Refusals unpack_refusals(const PackedStats& packed);
 
 struct LauncherReply {
   std::uint8_t code = 0;  // of the error, if there is a message

@@ -181,6 +181,10 @@ Result<SandboxStats> NativeBackend::stats(const std::string& id) {
   return unpack(TRY(ask(Operation::Stats, id)).reply.stats);
 }
 
+Result<Refusals> NativeBackend::refusals(const std::string& id) {
+  return unpack_refusals(TRY(ask(Operation::Stats, id)).reply.stats);
+}
+
 Result<> NativeBackend::pause(const std::string& id) {
   TRY(ask(Operation::Pause, id));
   return {};

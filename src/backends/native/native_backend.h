@@ -11,10 +11,11 @@
 #include "backends/native/starter.h"
 #include "core/backend.h"
 #include "core/init_entry.h"
+#include "core/refusals.h"
 
 namespace nutshell::native {
 
-class NativeBackend : public Backend {
+class NativeBackend : public Backend, public RefusalCounter {
  public:
   NativeBackend(InitEntry entry, std::filesystem::path programs)
       : entry_(std::move(entry)), programs_(std::move(programs)) {}
@@ -29,6 +30,7 @@ class NativeBackend : public Backend {
   Result<std::vector<SandboxStatus>> list() override;
   Result<std::vector<std::string>> environment_of(const std::string& id) override;
   Result<SandboxStats> stats(const std::string& id) override;
+  Result<Refusals> refusals(const std::string& id) override;
   Result<> pause(const std::string& id) override;
   Result<> resume(const std::string& id) override;
   Result<> set_time_left(const std::string& id, std::chrono::milliseconds left) override;

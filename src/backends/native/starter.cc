@@ -47,14 +47,16 @@ Result<> keep_only(std::vector<int> kept) {
   return {};
 }
 
-// The kernel puts the environment right behind the arguments.
+// The kernel puts the environment right behind the arguments. Without one, as in the launcher, it
+// has to be asked.
 std::size_t own_command_line_bytes() {
   const char* begin = program_invocation_name;
   const char* end = environ != nullptr ? *environ : nullptr;
   constexpr std::ptrdiff_t kMost = 4 << 20;
-  return end != nullptr && end > begin && end - begin < kMost
-             ? static_cast<std::size_t>(end - begin)
-             : std::strlen(begin);
+  if (end != nullptr && end > begin && end - begin < kMost)
+    return static_cast<std::size_t>(end - begin);
+  const auto told = read_file("/proc/self/cmdline", kMost);
+  return std::max(std::strlen(begin), told ? told->size() : 0);
 }
 
 std::string encode_error(const Error& error) {

@@ -122,6 +122,11 @@ Result<std::string> path_parameter(const Call& call) {
   return path;
 }
 
+void note_denial(Call& call, const Error& error) {
+  if (error.code == ErrorCode::PermissionDenied)
+    call.service.note(call.caller, "deny", error.message);
+}
+
 std::vector<Route> api_routes() {
   std::vector<Route> all;
   for (auto* part :
@@ -198,6 +203,7 @@ Result<> Api::serve_body(http::Exchange& exchange, Found& found, const service::
             [&exchange] { return exchange.client_is_gone(); },
             [&exchange] { return exchange.hang_up_descriptor(); }};
   auto done = route.handle(call);
+  if (!done) note_denial(call, done.error());
   if (done || exchange.is_answered()) return done;
   if (is_about_paused(call, route, done.error())) return reply_problem(exchange, 409, done.error());
   return reply_problem(exchange, done.error());

@@ -103,6 +103,7 @@ Result<> find_exec(Call& call) {
   const auto state = TRY(call.service.find_exec(call.caller, call.id(), exec_id));
   const auto format = wanted_stream(call);
   if (!format) return reply(call, 200, to_json(state));
+  TRY(service::check_offsets({terms.output_offset, terms.error_offset}, state));
   terms.format = *format;
   return follow(call, exec_id, terms);
 }

@@ -25,7 +25,10 @@ Result<> find(Call& call) {
 }
 
 Result<> acquire(Call& call) {
-  auto request = TRY(acquire_of(call.body, call.caller));
+  const bool says_limits = call.body.contains("limits");
+  const Limits of_pool =
+      says_limits ? TRY(call.service.pool_limits(call.caller, call.id())) : Limits{};
+  auto request = TRY(acquire_of(call.body, call.caller, of_pool));
   request.pool = call.id();
   request.idempotency_key = call.idempotency_key;
   request.is_wanted = [&call] { return !call.client_is_gone(); };

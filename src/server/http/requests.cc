@@ -66,10 +66,15 @@ std::map<std::string, std::string> map_of(const Json& object, const char* key) {
   return map;
 }
 
-std::vector<std::string> environment_of(const Json& object) {
+Result<std::vector<std::string>> environment_of(const Json& object) {
   std::vector<std::string> environment;
-  for (const auto& [name, value] : map_of(object, "environment"))
+  for (const auto& [name, value] : map_of(object, "environment")) {
+    if (name.empty() || name.find('=') != std::string::npos) {
+      return failure(ErrorCode::InvalidArgument,
+                     fmt::format("'{}' cannot be the name of a variable", name));
+    }
     environment.push_back(name + "=" + value);
+  }
   return environment;
 }
 
@@ -107,13 +112,7 @@ Result<SandboxSpec> spec_of(const Json& object, const service::Caller& caller) {
   spec.limits = TRY(limits_of(object));
   spec.ttl = time_of(object, "ttl_ms", spec.ttl);
   spec.idle_timeout = time_of(object, "idle_timeout_ms", spec.idle_timeout);
-  for (const auto& [name, value] : map_of(object, "environment")) {
-    if (name.empty() || name.find('=') != std::string::npos) {
-      return failure(ErrorCode::InvalidArgument,
-                     fmt::format("'{}' cannot be the name of a variable", name));
-    }
-    spec.environment.push_back(name + "=" + value);
-  }
+  spec.environment = TRY(environment_of(object));
   spec.working_directory = text_of(object, "working_directory", spec.working_directory);
   spec.workspace = text_of(object, "workspace");
   spec.workspace_mode = mode_of(object);
@@ -133,7 +132,11 @@ Result<SandboxSpec> spec_of(const Json& object, const service::Caller& caller) {
 Result<ExecRequest> exec_of(const Json& object) {
   ExecRequest request;
   request.argv = texts_of(object, "argv");
-  request.environment = environment_of(object);
+  if (request.argv.empty() || request.argv.front().empty()) {
+    return failure(ErrorCode::InvalidArgument,
+                   R"(argv has no command: give it with its arguments, as in ["ls", "-l"])");
+  }
+  request.environment = TRY(environment_of(object));
   request.working_directory = text_of(object, "working_directory");
   if (object.contains("stdin")) request.standard_input = StandardInput::Streamed;
   request.limits.timeout = time_of(object, "timeout_ms", request.limits.timeout);
@@ -164,18 +167,19 @@ Result<service::SessionRequest> session_of(const Json& object, const service::Ca
   return request;
 }
 
-Result<service::AcquireRequest> acquire_of(const Json& object, const service::Caller& caller) {
+Result<service::AcquireRequest> acquire_of(const Json& object, const service::Caller& caller,
+                                           const Limits& of_pool) {
   service::AcquireRequest request;
   request.labels = map_of(object, "labels");
   if (object.contains("ttl_ms")) request.ttl = time_of(object, "ttl_ms", {});
   if (object.contains("idle_timeout_ms")) {
     request.idle_timeout = time_of(object, "idle_timeout_ms", {});
   }
-  request.environment = environment_of(object);
+  request.environment = TRY(environment_of(object));
   request.workspace = text_of(object, "workspace");
   request.network = text_of(object, "network");
   request.wait = time_of(object, "wait_ms", request.wait);
-  if (object.contains("limits")) request.limits = TRY(limits_of(object));
+  if (object.contains("limits")) request.limits = TRY(limits_of(object, of_pool));
   TRY(refuse_host_files(caller, !request.workspace.empty()));
   TRY(check_environment(request.environment));
   return request;

@@ -16,7 +16,7 @@ std::uint64_t number_of(const Json& object, const char* key, std::uint64_t other
 bool is_true(const Json& object, const char* key);
 std::vector<std::string> texts_of(const Json& object, const char* key);
 std::map<std::string, std::string> map_of(const Json& object, const char* key);
-std::vector<std::string> environment_of(const Json& object);  // NAME=VALUE
+Result<std::vector<std::string>> environment_of(const Json& object);  // NAME=VALUE
 std::chrono::milliseconds time_of(const Json& object, const char* key,
                                   std::chrono::milliseconds otherwise);
 
@@ -25,7 +25,9 @@ Result<Limits> limits_of(const Json& object, Limits limits = {});
 Result<SandboxSpec> spec_of(const Json& object, const service::Caller& caller);
 Result<ExecRequest> exec_of(const Json& object);
 Result<service::SessionRequest> session_of(const Json& object, const service::Caller& caller);
-Result<service::AcquireRequest> acquire_of(const Json& object, const service::Caller& caller);
+// What is not said of the limits is as the pool has it.
+Result<service::AcquireRequest> acquire_of(const Json& object, const service::Caller& caller,
+                                           const Limits& of_pool);
 Result<service::BatchRequest> batch_of(const Json& object, const service::Caller& caller);
 
 }  // namespace nutshell::server

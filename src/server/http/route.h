@@ -86,6 +86,8 @@ std::vector<Route> api_routes();
 Result<> check_query(const Route& route, const http::Target& target);
 // A sandbox that does not answer because somebody paused it is no fault of the server.
 bool is_about_paused(const Call& call, const Route& route, const Error& error);
+// What somebody may not do is written down, where it is not done.
+void note_denial(Call& call, const Error& error);
 
 // A query parameter as a number; InvalidArgument where it is none.
 Result<std::uint64_t> number_parameter(const Call& call, std::string_view name,
