@@ -262,7 +262,9 @@ Result<> Sessions::run_setup(const Caller& caller, const Key& key, Session& sess
     session.setup.push_back({argv, reply.result.exit_code, outcome_text(reply.result), io.text});
     TRY(save(key, session));
     if (reply.result.outcome == Outcome::Exited && reply.result.exit_code == 0) continue;
-    return failure(ErrorCode::Unavailable,
+    // To ask again helps where the sandbox was lost; a command that fails does so again.
+    const bool is_lost = reply.result.outcome == Outcome::Lost;
+    return failure(is_lost ? ErrorCode::Unavailable : ErrorCode::InvalidArgument,
                    fmt::format("setup of session {}: command {} of {} ({}) {}:\n{}", key.second,
                                session.setup.size(), session.request.setup.size(), argv.front(),
                                session.setup.back().outcome, io.text));

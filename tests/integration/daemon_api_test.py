@@ -241,6 +241,7 @@ def what_cannot_be_meant_is_refused():
             expect_equal(beyond.status, 400, f"{offset}: {beyond.body[:200]}")
         failing = one.call("POST", "/v1/sessions", {"name": "f", "setup": [
             ["sh", "-c", "echo what it printed; exit 3"]]})
+        expect_equal(failing.status, 400, "a setup that fails is no fault of the daemon")
         expect("what it printed" in failing.json()["detail"], f"setup: {failing.body}")
         record = one.call("GET", "/v1/audit?session=f").body
         expect(b"exited 3" in record and b"what it printed\\n" not in record, "output in the record")
