@@ -12,7 +12,7 @@ namespace nutshell::cli {
 
 TerminalIo::TerminalIo(const ExecRequest& request)
     : reads_input_(request.standard_input == StandardInput::Streamed),
-      deadline_(Deadline::in(request.limits.timeout + std::chrono::seconds(1))) {
+      patience_(request.limits.timeout + std::chrono::seconds(3)) {
   if (request.terminal == Terminal::Pty && reads_input_) make_raw();
 }
 
@@ -47,6 +47,8 @@ wire::ExecIo::Taken TerminalIo::take(wire::Stream stream, std::string_view bytes
   const int fd = stream == wire::Stream::Error ? STDERR_FILENO : STDOUT_FILENO;
   // A pipe that is ready takes this much without blocking.
   constexpr std::size_t kStep = 4096;
+  // Counted from the first output: before it an image may be pulled, and the command not even run.
+  if (deadline_.is_never()) deadline_ = Deadline::in(patience_);
   while (!bytes.empty()) {
     if (wait_for_room(fd) == Room::None) return Taken::ReaderGone;
     const ssize_t count = ::write(fd, bytes.data(), std::min(bytes.size(), kStep));

@@ -3,6 +3,7 @@
 
 #include <termios.h>
 
+#include <chrono>
 #include <deque>
 #include <optional>
 
@@ -38,7 +39,8 @@ class TerminalIo : public wire::ExecIo {
   bool reads_input_;
   SignalEvents signals_;
   std::deque<wire::ExecEvent> waiting_;  // signals that came while the reader was slow
-  Deadline deadline_;                    // after it nobody waits for a reader who does not read
+  std::chrono::milliseconds patience_;   // with a reader who does not read
+  Deadline deadline_ = Deadline::never();
   std::string write_error_;
   std::optional<termios> saved_;
 };

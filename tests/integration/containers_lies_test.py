@@ -4,13 +4,15 @@ on, or a real engine whose answer to one request is replaced on its way. Each ti
 time, nothing left behind, and the next call works."""
 import contextlib
 import os
+import select
 import socket
 import sys
 import threading
+import time
 
 from engines import IMAGE, engine, flags, on_engines, shell
-from support import (Skip, Suite, call, create, destroy_all, expect, expect_equal, expect_outcome,
-                     repetitions, scratch, wait_until)
+from support import (PATIENCE, Skip, Suite, call, create, destroy_all, expect, expect_equal,
+                     expect_outcome, repetitions, scratch, start, wait_until)
 
 suite = Suite()
 METHODS = (b"GET ", b"POST ", b"PUT ", b"DELETE ", b"HEAD ")
@@ -246,6 +248,34 @@ def container_of_an_engine_that_went_away_goes_with_the_next_call(where):
     for next_call in repetitions([run], [run, ["gc"]], [run, ["gc"], ["list"]]):
         for word in repetitions([b"/start"], [b"/start"], [b"/attach", b"/start"]):
             desert(where, word, next_call)
+
+
+@suite.case
+def output_after_a_slow_start_is_whole():
+    """The patience with a slow reader is counted from the command's first output."""
+    if repetitions(1, 0, 0):
+        raise Skip("takes seconds")
+    where = engine()
+
+    def serve(peer, _):
+        with socket.socket(socket.AF_UNIX) as real:
+            real.connect(where.socket)
+            threading.Thread(target=relay, args=(real, peer), daemon=True).start()
+            while piece := peer.recv(65536):
+                if b"/start" in piece.split(b"\r\n", 1)[0]:
+                    time.sleep(6)
+                real.sendall(piece)
+
+    with listening(serve) as address:
+        os.environ["DOCKER_HOST"] = address
+        try:
+            process = start("run", *flags(where), "--timeout", "2s", "--", "head", "-c", "300000",
+                            "/dev/zero")
+            select.select([process.stdout], [], [], PATIENCE)
+            output, error = process.communicate(timeout=PATIENCE)
+        finally:
+            where.use()
+    expect_equal((process.returncode, len(output)), (0, 300000), f"status and bytes, {error!r}")
 
 
 if __name__ == "__main__":

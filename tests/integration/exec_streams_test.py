@@ -4,15 +4,16 @@ import base64
 import contextlib
 import json
 import os
+import select
 import signal
 import subprocess
 import sys
 import time
 from concurrent.futures import ThreadPoolExecutor
 
-from support import (FAMILY, PYTHON, Suite, call, call_json, destroy, end_of, expect, expect_equal,
-                     expect_gone, memory_of, payloads, random_token, read_line, repetitions,
-                     sandbox, start, wait_until)
+from support import (FAMILY, PATIENCE, PYTHON, Suite, call, call_json, destroy, end_of, expect,
+                     expect_equal, expect_gone, memory_of, payloads, random_token, read_line,
+                     repetitions, sandbox, start, wait_until)
 
 suite = Suite()
 
@@ -41,7 +42,7 @@ def a_reader_that_never_reads_delays_no_deadline():
     token = random_token()
     process = start("run", "--timeout", "1s", "--", "sh", "-c", f"yes; : {token}")
     try:
-        expect(wait_until(lambda: payloads(token), 10), "it did not start")
+        expect(wait_until(lambda: payloads(token)), "it did not start")
         expect_gone(token, 10)
         expect_equal(end_of(process, 10), 124, "status of the CLI whose reader sleeps")
     finally:
@@ -51,7 +52,9 @@ def a_reader_that_never_reads_delays_no_deadline():
 @suite.case
 def a_stuck_reader_leaves_the_cli_interruptible():
     process = start("run", "--timeout", "10m", "--", "yes")
-    time.sleep(1)
+    ready, _, _ = select.select([process.stdout], [], [], PATIENCE)
+    expect(ready, "it did not start")
+    time.sleep(0.3)  # until nobody's reading holds it up
     for _ in range(2):
         process.send_signal(signal.SIGTERM)
         time.sleep(0.3)
