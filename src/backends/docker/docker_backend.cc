@@ -228,7 +228,12 @@ Result<> DockerBackend::launch(const ContainerPlan& plan, const std::string& id,
                                Lifetime lifetime) {
   TRY(create(plan, id));
   UniqueFd stream = TRY(attach(id, orders_for(plan, lifetime)));
-  TRY(engine_->call({.method = "POST", .path = path_of(id, "/start"), .time = kStartTime}));
+  const auto started =
+      TRY(engine_->call({.method = "POST", .path = path_of(id, "/start"), .time = kStartTime}));
+  // Started, or already so. Taken for a success, another answer would leave what nobody lists.
+  if (started.status != 204 && started.status != 304)
+    return failure(ErrorCode::Corrupt,
+                   fmt::format("engine: {} is no answer to a start", started.status));
   // What a directory holds may not fit.
   if (!plan.spec.workspace.empty() && plan.workspace_volume.empty())
     TRY(wire::await_copy(stream.get(), Deadline::in(wire::kCopyTime)));
