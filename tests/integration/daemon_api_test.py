@@ -202,9 +202,8 @@ def a_budget_is_exact_and_its_refusals_are_written_down():
     with daemon() as one:
         made = one.call("POST", "/v1/sessions", {"name": "s", "budget": {"output_bytes": 1000}})
         sandbox = made.json()["sandbox_id"]
-        script = "head -c 60000 /dev/zero | tr '\\0' x"
         first = one.execute(sandbox, "sh", "-c", "head -c 600 /dev/zero | tr '\\0' x")
-        second = one.execute(sandbox, "sh", "-c", script)
+        second = one.execute(sandbox, "sh", "-c", "head -c 60000 /dev/zero | tr '\\0' x")
         expect_equal((len(first["stdout"]), len(second["stdout"]), second["outcome"]),
                      (600, 400, "output_limit"), "output")
         usage = one.call("GET", "/v1/sessions/s").json()["usage"]

@@ -47,8 +47,7 @@ Result<> keep_only(std::vector<int> kept) {
   return {};
 }
 
-// The kernel puts the environment right behind the arguments. Without one, as in the launcher, it
-// has to be asked.
+// The environment lies right behind the arguments; the launcher has none, and asks the kernel.
 std::size_t own_command_line_bytes() {
   const char* begin = program_invocation_name;
   const char* end = environ != nullptr ? *environ : nullptr;
