@@ -179,7 +179,10 @@ struct Finished {
 Result<Finished> finish(Running& one, const Item& item) {
   const auto status = TRY(one.process.wait(Deadline::never()));
   auto result = nlohmann::ordered_json::parse(TRY(text_of(one.output)), nullptr, false);
-  if (!result.is_object()) result = {{"error", TRY(text_of(one.error))}};
+  if (!result.is_object()) {
+    result = nlohmann::ordered_json::object();
+    result["error"] = TRY(text_of(one.error));
+  }
   nlohmann::ordered_json object = {{"index", one.index}, {"argv", item.command}};
   if (!item.file.empty()) object["file"] = item.file;
   object.update(result);

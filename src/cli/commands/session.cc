@@ -58,9 +58,8 @@ Result<Json> request_of(const SessionFlags& flags) {
   SandboxSpec spec = TRY(to_spec(flags.sandbox));
   spec.environment = flags.sandbox.environment;
   spec.labels.clear();  // they are the session's
-  Json request = {{"name", flags.name},
-                  {"spec", TRY(spec_json(std::move(spec)))},
-                  {"keeps_workspace", flags.keeps_workspace}};
+  Json request = {{"name", flags.name}, {"keeps_workspace", flags.keeps_workspace}};
+  request["spec"] = TRY(spec_json(std::move(spec)));
   for (const std::string& command : flags.setup)
     request["setup"].push_back(Json::array({"sh", "-c", command}));
   for (const std::string& one : flags.budget)
@@ -152,7 +151,8 @@ Result<int> show(Program& /*program*/, http::DaemonLink& daemon, const SessionFl
 }
 
 Result<int> renew(Program& /*program*/, http::DaemonLink& daemon, const SessionFlags& flags) {
-  const Json lease = {{"lease_ms", TRY(milliseconds_of(flags.lease.value_or(""), "lease"))}};
+  Json lease;
+  lease["lease_ms"] = TRY(milliseconds_of(flags.lease.value_or(""), "lease"));
   TRY(daemon.ask("POST", place_of(flags.name, "/renew"), lease.dump()));
   return 0;
 }
