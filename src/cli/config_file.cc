@@ -6,6 +6,7 @@
 
 #include "base/closest_word.h"
 #include "base/file.h"
+#include "base/toml_text.h"
 #include "cli/flag_table.h"
 
 namespace nutshell::cli {
@@ -67,6 +68,8 @@ Result<> take_key(Flags& flags, const std::string& key, const toml::node& value)
 Result<> read_config(Flags& flags) {
   if (flags.config.empty()) return {};
   const std::string text = TRY(read_file(flags.config));
+  if (const auto sound = check_toml_text(text); !sound)
+    return wrong(flags, "line", sound.error().message);
   const toml::parse_result parsed = toml::parse(text);
   if (!parsed) {
     const auto& error = parsed.error();

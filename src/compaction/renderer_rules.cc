@@ -8,6 +8,8 @@
 #define TOML_HEADER_ONLY 1
 #include <toml++/toml.h>
 
+#include "base/toml_text.h"
+
 namespace nutshell::compaction {
 namespace {
 
@@ -167,6 +169,8 @@ Result<RendererRules> read_table(const toml::table& table) {
 Result<RendererRules> read_rules(std::string_view toml, std::string_view file) {
   if (toml.size() > kMostBytes)
     return while_doing(file, {ErrorCode::ResourceExhausted, "larger than 256 KiB"});
+  if (auto sound = check_toml_text(toml); !sound)
+    return while_doing(fmt::format("{}: line", file), std::move(sound).error());
   const toml::parse_result parsed = toml::parse(toml);
   if (!parsed) {
     const auto& error = parsed.error();

@@ -9,6 +9,7 @@
 
 #include "base/byte_size.h"
 #include "base/file.h"
+#include "base/toml_text.h"
 #include "tools/nearest_name.h"
 
 namespace nutshell::daemon {
@@ -156,6 +157,10 @@ Failure ConfigReader::wrong(const Toml& node, std::string_view what) const {
 
 Result<> ConfigReader::read() {
   const std::string text = TRY(read_file(file_));
+  if (const auto sound = check_toml_text(text); !sound) {
+    return failure(ErrorCode::InvalidArgument,
+                   fmt::format("{}:{}", file_.native(), sound.error().message));
+  }
   const toml::parse_result parsed = toml::parse(text);
   if (!parsed) {
     return failure(ErrorCode::InvalidArgument,

@@ -7,6 +7,7 @@
 #define TOML_HEADER_ONLY 1
 #include <toml++/toml.h>
 
+#include "base/toml_text.h"
 #include "tools/command_text.h"
 #include "tools/result_text.h"
 #include "tools/shell_words.h"
@@ -250,6 +251,8 @@ std::variant<std::vector<std::string>, ToolError> fill_template(const CommandTem
 
 Result<std::vector<Tool>> parse_user_tools(std::string_view toml, const std::string& name) {
   const Reader reader(name);
+  if (const auto sound = check_toml_text(toml); !sound)
+    return reader.wrong("line " + sound.error().message);
   const toml::parse_result parsed = toml::parse(toml);
   if (!parsed) {
     return reader.wrong(fmt::format("line {}: {}", parsed.error().source().begin.line,

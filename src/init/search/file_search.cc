@@ -14,7 +14,7 @@ constexpr std::size_t kMostKeptContext = 1U << 20U;  // bytes carried from block
 constexpr std::string_view kByteOrderMark = "\xEF\xBB\xBF";
 
 bool is_binary(std::string_view text) {
-  return std::memchr(text.data(), 0, std::min(text.size(), kLookedAtForBinary)) != nullptr;
+  return text.substr(0, kLookedAtForBinary).find('\0') != std::string_view::npos;
 }
 
 LineWindow::Size size_for(const Matcher& matcher) {

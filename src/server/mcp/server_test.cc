@@ -228,7 +228,9 @@ TEST_F(McpServer, RefusesAnIdThatIsInUse) {
   EXPECT_FALSE(begin(request("tools/call", {{"name", "echo"}}, 5)));
   EXPECT_EQ(channel->messages().back()["error"]["code"], kInvalidRequest);
   server.run(first);
-  EXPECT_TRUE(begin(request("tools/call", {{"name", "echo"}}, 5)));
+  const auto second = begin(request("tools/call", {{"name", "echo"}}, 5));
+  ASSERT_TRUE(second);
+  server.run(second);
 }
 
 TEST_F(McpServer, AsksTheClientAndTakesOneAnswer) {
@@ -316,6 +318,8 @@ TEST_F(McpServer, LogsAtTheLevelThatWasSet) {
   const auto stateless_call = begin(request("tools/call", stateless(params), 10));
   stateless_call->log(LogLevel::Emergency, "not asked for");
   EXPECT_EQ(channel->messages().size(), before + 1);
+  server.run(call);
+  server.run(stateless_call);
 }
 
 }  // namespace
