@@ -75,7 +75,7 @@ Result<StateDirectory> StateDirectory::open(const std::filesystem::path& path) {
   if (!S_ISDIR(status.st_mode) || status.st_uid != ::geteuid() || (status.st_mode & 077U) != 0) {
     return failure(ErrorCode::PermissionDenied,
                    fmt::format("{0} is not a directory of yours with mode 0700: 'chmod 700 {0}' if "
-                               "it is yours, or name another with --state",
+                               "it is yours, or name another with NUTSHELL_STATE_DIR",
                                path.native()));
   }
   UniqueFd lock = TRY(open_file(path / "lock", O_RDWR | O_CREAT | O_NOFOLLOW, 0600));

@@ -2,6 +2,7 @@
 
 #include <memory>
 #include <nlohmann/json.hpp>
+#include <utility>
 
 #include "base/byte_size.h"
 #include "cli/daemon_calls.h"
@@ -57,15 +58,13 @@ Result<> take_budget(const std::string& text, Json& budget) {
 Result<Json> request_of(const SessionFlags& flags) {
   SandboxSpec spec = TRY(to_spec(flags.sandbox));
   spec.environment = flags.sandbox.environment;
-  spec.labels.clear();  // they are the session's
   Json request = {{"name", flags.name}, {"keeps_workspace", flags.keeps_workspace}};
+  request["labels"] = std::exchange(spec.labels, {});  // they are the session's
   request["spec"] = TRY(spec_json(std::move(spec)));
   for (const std::string& command : flags.setup)
     request["setup"].push_back(Json::array({"sh", "-c", command}));
   for (const std::string& one : flags.budget)
     TRY(take_budget(one, request["budget"]));
-  for (const std::string& label : flags.sandbox.labels)
-    request["labels"][label.substr(0, label.find('='))] = label.substr(label.find('=') + 1);
   if (flags.lease) request["lease_ms"] = TRY(milliseconds_of(*flags.lease, "lease"));
   if (flags.pause_after)
     request["pause_after_ms"] = TRY(milliseconds_of(*flags.pause_after, "pause-after"));
