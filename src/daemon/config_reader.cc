@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <limits>
 #define TOML_EXCEPTIONS 0
 #define TOML_HEADER_ONLY 1
@@ -304,6 +305,13 @@ Result<> ConfigReader::take_pool(const Toml& table) {
   fields.take_number("min_idle", pool.min_idle);
   fields.take_number("max_idle", pool.max_idle);
   fields.take_number("max_total", pool.max_total);
+  // A bound that is not given follows the ones that are.
+  const toml::table& given = *table.node.as_table();
+  if (!given.contains("max_total")) pool.max_total = std::max(pool.max_total, pool.min_idle);
+  if (!given.contains("max_total") && given.contains("max_idle"))
+    pool.max_total = std::max(pool.max_total, pool.max_idle);
+  if (!given.contains("max_idle"))
+    pool.max_idle = std::min(std::max(pool.max_idle, pool.min_idle), pool.max_total);
   fields.take_seconds("idle_timeout_seconds", pool.idle_timeout);
   fields.take("tenants", pool.tenants);
   if (!fields.problem().empty()) return wrong(table, "pools: " + fields.problem());

@@ -9,6 +9,7 @@
 
 #include <csignal>
 #include <cstdlib>
+#include <set>
 #include <thread>
 
 #include "base/file.h"
@@ -262,12 +263,15 @@ void Daemon::reload() {
     return;
   }
   gate_->replace(rules_of(*config));
+  std::set<std::string> pools;
   for (const service::PoolSpec& pool : config->pools) {
+    pools.insert(pool.name);
     if (auto defined = service_->define_pool(pool); !defined) {
       log_line(Level::Error,
                fmt::format("reload: pool {}: {}", pool.name, defined.error().message));
     }
   }
+  service_->retire_pools_but(pools);
   log_line(Level::Info, "reloaded tokens, certificates and pools");
 }
 

@@ -9,7 +9,7 @@
 namespace nutshell::service {
 namespace {
 
-constexpr int kVersion = 1;
+constexpr int kVersion = 2;
 
 constexpr const char* kSchema = R"(
 CREATE TABLE IF NOT EXISTS meta(name TEXT PRIMARY KEY, value TEXT NOT NULL);
@@ -17,7 +17,8 @@ CREATE TABLE IF NOT EXISTS sandboxes(
   op TEXT PRIMARY KEY, id TEXT UNIQUE, tenant TEXT NOT NULL, stage TEXT NOT NULL,
   backend TEXT NOT NULL, labels TEXT NOT NULL, created_ms INTEGER NOT NULL,
   ttl_ms INTEGER NOT NULL, deadline_ms INTEGER NOT NULL, left_ms INTEGER NOT NULL,
-  idle_ms INTEGER NOT NULL, session TEXT NOT NULL, pool TEXT NOT NULL);
+  idle_ms INTEGER NOT NULL, session TEXT NOT NULL, pool TEXT NOT NULL,
+  pool_spec TEXT NOT NULL DEFAULT '');
 CREATE TABLE IF NOT EXISTS keys(
   tenant TEXT NOT NULL, key TEXT NOT NULL, request TEXT NOT NULL, target TEXT NOT NULL,
   made_ms INTEGER NOT NULL, PRIMARY KEY(tenant, key));
@@ -125,6 +126,9 @@ Result<> Database::prepare_file(const std::filesystem::path& path) {
     return failure(ErrorCode::Unsupported,
                    fmt::format("{} was written by a newer version", path.native()));
   }
+  // Version 1 has no pool_spec. Version 0 is a new file, whose tables the schema below makes whole.
+  if (version == 1)
+    TRY(run("ALTER TABLE sandboxes ADD COLUMN pool_spec TEXT NOT NULL DEFAULT ''"));
   char* message = nullptr;
   const int made = sqlite3_exec(handle_.get(), kSchema, nullptr, nullptr, &message);
   const Defer freed([&message] { sqlite3_free(message); });

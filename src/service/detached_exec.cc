@@ -164,7 +164,8 @@ Result<ExecState> DetachedExec::follow(const ExecOffsets& from, const Deadline& 
       has_more = TRY(pass_on(error.get(), wire::Stream::Error, at.error, io)) || has_more;
     while (const auto event = io.next_event())
       send(*event);
-    const bool nobody_reads = at.output == UINT64_MAX && at.error == UINT64_MAX;
+    const bool nobody_reads =
+        io.has_left() || (at.output == UINT64_MAX && at.error == UINT64_MAX);
     const bool is_read = at.output >= before.output_bytes && at.error >= before.error_bytes;
     if (nobody_reads || (before.ending && is_read) || deadline.has_passed()) return before;
     if (has_more) continue;

@@ -22,6 +22,27 @@ Failure no_such_exec(const std::string& exec_id) {
                  fmt::format("no exec '{}': it was never started, or ended long ago", exec_id));
 }
 
+// Reads for a caller whose hang-up ends the reading and not the command.
+class LeavesRunning : public wire::ExecIo {
+ public:
+  explicit LeavesRunning(wire::ExecIo& caller) : caller_(caller) {}
+  Taken take(wire::Stream stream, std::string_view bytes) override {
+    return is_gone_ ? Taken::ReaderGone : caller_.take(stream, bytes);
+  }
+  std::optional<wire::ExecEvent> next_event() override {
+    const auto event = caller_.next_event();
+    if (!event || !std::holds_alternative<wire::CancelExec>(*event)) return event;
+    is_gone_ = true;
+    return std::nullopt;
+  }
+  [[nodiscard]] int event_descriptor() const override { return caller_.event_descriptor(); }
+  [[nodiscard]] bool has_left() const override { return is_gone_ || caller_.has_left(); }
+
+ private:
+  wire::ExecIo& caller_;
+  bool is_gone_ = false;
+};
+
 ExecResult lost(std::string detail) {
   ExecResult result;
   result.outcome = Outcome::Lost;
@@ -54,12 +75,14 @@ Result<ExecState> DetachedExecs::start(const Caller& caller, const Grip& grip, E
                                        const std::string& key) {
   TRY(check_exec(request));
   const auto lock = ground_.idempotency.lock(caller.tenant, key);
-  std::string text = grip.id;
-  for (const std::string& word : request.argv)
-    text += '\0' + word;
-  const auto before = TRY(ground_.idempotency.find(caller.tenant, key, text));
-  if (before) {
+  const std::string text = grip.id + encode_exec(request);
+  if (const auto before = TRY(ground_.idempotency.find(caller.tenant, key, text))) {
+    // The command ran, so it is not run again, also when its result is no longer kept.
     if (auto same = find(caller.tenant, grip.id, *before)) return (*same)->state();
+    return failure(ErrorCode::AlreadyExists,
+                   fmt::format("the idempotency key was used for exec {}, whose result is no longer "
+                               "kept: take a new key to run the command again",
+                               *before));
   }
   if (execs_.with([](auto& execs) { return execs.size(); }) >= kMostKept)
     return failure(ErrorCode::ResourceExhausted, "too many detached execs: wait for some to end");
@@ -71,7 +94,6 @@ Result<ExecState> DetachedExecs::start(const Caller& caller, const Grip& grip, E
   const auto reservation = TRY(ground_.execs.admit(grip, act, request.limits));
   Defer unreserved([&] { ground_.budgets.settle(reservation, {}); });
   const std::string exec_id = random_id(16);
-  TRY(ground_.idempotency.note(caller.tenant, key, text, exec_id));
   auto exec =
       TRY(DetachedExec::open(ground_.directory, {exec_id, grip.tenant, grip.id, grip.session,
                                                  request.limits, act.begun_id}));
@@ -80,12 +102,38 @@ Result<ExecState> DetachedExecs::start(const Caller& caller, const Grip& grip, E
       "result, ended_ms) VALUES(?,?,?,?,'running',?,?,0,'',0)",
       {exec_id, grip.tenant, grip.id, grip.session, encode_limits(request.limits),
        static_cast<std::int64_t>(act.begun_id)}));
+  // After its row and before its start: a key never names an exec that was not written down.
+  TRY(ground_.idempotency.note(caller.tenant, key, text, exec_id));
   fault_point("detach.recorded");
   unreserved.release();
   launch(exec, {act, grip, reservation, [request](wire::InitClient& client, DetachedExec& target) {
                   return client.exec_named(target.identity().exec_id, request, target);
                 }});
   return exec->state();
+}
+
+Result<ExecReply> DetachedExecs::run_once(const Caller& caller, const Grip& grip,
+                                          const ExecRequest& request, const ExecOptions& options,
+                                          wire::ExecIo& io) {
+  if (request.standard_input == StandardInput::Streamed || options.trace != TraceLevel::Off) {
+    return failure(ErrorCode::Unsupported,
+                   "an exec with an idempotency key takes neither stdin nor trace: its result is "
+                   "kept to be given again, and those are not");
+  }
+  const ExecState begun = TRY(start(caller, grip, request, options.idempotency_key));
+  const auto exec = TRY(find(caller.tenant, grip.id, begun.exec_id));
+  LeavesRunning reader(io);
+  const ExecState state = TRY(exec->follow({}, Deadline::never(), reader));
+  if (!state.ending) {
+    return failure(ErrorCode::Unavailable,
+                   fmt::format("exec {} still runs, and nobody waits for it here any more: ask "
+                               "again with the same idempotency key",
+                               begun.exec_id));
+  }
+  ExecReply reply;
+  reply.result = *state.ending;
+  reply.audit_id = state.audit_id;
+  return reply;
 }
 
 void DetachedExecs::launch(std::shared_ptr<DetachedExec> exec, Job job) {

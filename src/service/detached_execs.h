@@ -34,6 +34,11 @@ class DetachedExecs {
 
   Result<ExecState> start(const Caller& caller, const Grip& grip, ExecRequest request,
                           const std::string& key);
+  // Waits for the end of the one exec that the key of `options` stands for: starts it, joins it
+  // while it runs, or gives its result again. A caller that hangs up leaves it running, because the
+  // key says that the caller will ask again.
+  Result<ExecReply> run_once(const Caller& caller, const Grip& grip, const ExecRequest& request,
+                             const ExecOptions& options, wire::ExecIo& io);
   // Also of a sandbox that has ended.
   Result<std::shared_ptr<DetachedExec>> find(const std::string& tenant, const std::string& sandbox,
                                              const std::string& exec_id);

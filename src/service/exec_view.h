@@ -36,7 +36,7 @@ struct Trace {
 
 struct ExecOptions {
   TraceLevel trace = TraceLevel::Off;
-  std::string idempotency_key;  // of a detached exec: the same key gives the same exec
+  std::string idempotency_key;  // the same key gives the same exec; empty: none
 };
 
 struct ExecReply {

@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "service/moments.h"
+#include "service/spec_text.h"
 
 namespace nutshell::service {
 namespace {
@@ -15,6 +16,10 @@ constexpr auto kRetry = 1s;
 constexpr std::size_t kMostAway = 8;
 
 }  // namespace
+
+Failure no_such_pool(const std::string& name) {
+  return failure(ErrorCode::NotFound, fmt::format("no pool '{}'", name));
+}
 
 Pools::Pools(Sandboxes& sandboxes, SandboxTable& table, Connections& connections,
              const ServiceOptions& options)
@@ -30,17 +35,16 @@ Pools::~Pools() {
 
 Result<> Pools::define(const PoolSpec& spec) {
   TRY(check_spec(spec.spec));
-  if (spec.name.empty() || spec.max_idle < spec.min_idle || spec.max_total < spec.max_idle) {
+  if (spec.name.empty()) return failure(ErrorCode::InvalidArgument, "a pool needs a name");
+  if (spec.max_idle < spec.min_idle || spec.max_total < spec.max_idle) {
     return failure(ErrorCode::InvalidArgument,
-                   fmt::format("pool '{}': it needs a name, and min_idle <= max_idle <= max_total",
-                               spec.name));
+                   fmt::format("pool '{}': min_idle {} <= max_idle {} <= max_total {} does not hold",
+                               spec.name, spec.min_idle, spec.max_idle, spec.max_total));
   }
   const std::lock_guard lock(mutex_);
   Pool& pool = pools_[spec.name];
-  const bool is_same_spec =
-      pool.spec.spec.limits == spec.spec.limits && pool.spec.spec.image == spec.spec.image &&
-      pool.spec.spec.runtime == spec.spec.runtime && pool.spec.spec.backend == spec.spec.backend;
-  // What waits was made by the old words.
+  const bool is_same_spec = encode_spec(pool.spec.spec) == encode_spec(spec.spec);
+  // Sandboxes that were made by the earlier spec are not handed out any more.
   while (!is_same_spec && !pool.idle.empty())
     put_away(pool, pop_idle(pool));
   pool.spec = spec;
@@ -49,26 +53,47 @@ Result<> Pools::define(const PoolSpec& spec) {
   return {};
 }
 
+void Pools::retire_all_but(const std::set<std::string>& names) {
+  const std::lock_guard lock(mutex_);
+  for (auto& [name, pool] : pools_) {
+    if (names.contains(name)) continue;
+    pool.spec.min_idle = 0;
+    pool.spec.max_total = 0;
+    while (!pool.idle.empty())
+      put_away(pool, pop_idle(pool));
+    pool.line.wake_all();
+  }
+  clear_away();
+}
+
 void Pools::adopt() {
   const std::lock_guard lock(mutex_);
   for (const Held& held : table_.all()) {
     if (held.pool.empty()) continue;
-    const bool is_known = pools_.contains(held.pool);
-    Pool& pool = pools_[held.pool];
+    Pool& pool = pool_of(held);
     if (!held.tenant.empty()) {
       pool.used.insert(held.id);
-    } else if (is_known) {
+    } else if (held.pool_spec == hash_of_spec(pool.spec.spec)) {
       pool.idle.push_back({held.id, held.started});
     } else {
-      put_away(pool, held.id);
+      put_away(pool, held.id);  // made by another spec than the settings have now
     }
-    if (!is_known) pool.spec.name = held.pool;
-    if (!is_known) pool.spec.max_total = 0;  // its last ones end, and none is made
   }
   has_adopted_ = true;
   for (auto& [name, pool] : pools_)
     fill(pool);
   clear_away();
+}
+
+// A pool that left the settings keeps an entry without room: its last sandboxes end, and none is
+// made.
+Pools::Pool& Pools::pool_of(const Held& held) {
+  const auto [found, is_new] = pools_.try_emplace(held.pool);
+  if (is_new) {
+    found->second.spec.name = held.pool;
+    found->second.spec.max_total = 0;
+  }
+  return found->second;
 }
 
 Result<Pools::Pool*> Pools::find(const std::string& tenant, const std::string& name) {
@@ -77,7 +102,7 @@ Result<Pools::Pool*> Pools::find(const std::string& tenant, const std::string& n
   const auto& tenants = is_there ? found->second.spec.tenants : std::vector<std::string>();
   const bool may_use =
       tenants.empty() || std::find(tenants.begin(), tenants.end(), tenant) != tenants.end();
-  if (!is_there || !may_use) return failure(ErrorCode::NotFound, fmt::format("no pool '{}'", name));
+  if (!is_there || !may_use) return no_such_pool(name);
   return &found->second;
 }
 
@@ -159,7 +184,7 @@ void Pools::stop_waiting() {
 Result<> Pools::release(const std::string& id) {
   const Held held = TRY(sandboxes_.take_back(id));
   const std::lock_guard lock(mutex_);
-  Pool& pool = pools_[held.pool];
+  Pool& pool = pool_of(held);
   pool.used.erase(id);
   put_away(pool, id);
   return {};
@@ -168,7 +193,7 @@ Result<> Pools::release(const std::string& id) {
 void Pools::forget(const Held& held) {
   if (held.pool.empty()) return;
   const std::lock_guard lock(mutex_);
-  Pool& pool = pools_[held.pool];
+  Pool& pool = pool_of(held);
   pool.used.erase(held.id);
   std::erase_if(pool.idle, [&held](const Waiting& waiting) { return waiting.id == held.id; });
   note_change(pool);
@@ -255,8 +280,11 @@ void Pools::refill(const std::stop_token& stop) {
     pool = &pools_.at(spec.name);
     --pool->making;
     const bool is_there = made && table_.copy_of(*made);
-    if (is_there && pool->is_drained) put_away(*pool, *made);  // drained while it was made
-    if (is_there && !pool->is_drained) pool->idle.push_back({*made, Clock::now()});
+    // The pool may have been drained, retired or given another spec meanwhile.
+    const bool is_wanted = !pool->is_drained && pool->spec.max_total > 0 &&
+                           encode_spec(pool->spec.spec) == encode_spec(spec.spec);
+    if (is_there && is_wanted) pool->idle.push_back({*made, Clock::now()});
+    if (is_there && !is_wanted) put_away(*pool, *made);
     pool->is_filling = pool->lacks_some();
     pool->trouble = made ? "" : made.error().message;
     if (!made) pool->retry = Clock::now() + kRetry;

@@ -21,6 +21,9 @@
 
 namespace nutshell::service {
 
+// The answer for a pool that does not exist, and for one that this tenant may not use.
+Failure no_such_pool(const std::string& name);
+
 class Pools {
  public:
   Pools(Sandboxes& sandboxes, SandboxTable& table, Connections& connections,
@@ -30,8 +33,11 @@ class Pools {
   ~Pools();
 
   Result<> define(const PoolSpec& spec);
-  // Once, at the start: what waits, and what is in use; nothing is made before. Those of pools that
-  // are no more are ended.
+  // The settings have no other pools any more: what waits in others ends, and nothing is made for
+  // them. Sandboxes in use stay with their tenants.
+  void retire_all_but(const std::set<std::string>& names);
+  // Once, at the start, before any sandbox is made: takes over the sandboxes that wait and those in
+  // use. Ends the waiting ones whose pool left the settings, or has another spec there now.
   void adopt();
   Result<std::vector<PoolStatus>> status(const std::string& tenant);
   std::vector<PoolStatus> everything();
@@ -84,6 +90,7 @@ class Pools {
     }
   };
   Result<Pool*> find(const std::string& tenant, const std::string& name);  // locked
+  Pool& pool_of(const Held& held);                                         // locked
   static PoolStatus status_of(const Pool& pool);
   std::string pop_idle(Pool& pool);  // locked
   Result<std::string> acquire_once(const std::string& tenant, const AcquireRequest& request,

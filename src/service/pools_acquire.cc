@@ -88,6 +88,7 @@ Result<std::string> Pools::stand_in_line(Pool& pool, const AcquireRequest& reque
   WaitingLine::Place place(pool.line);
   for (;;) {
     if (is_stopping_) return failure(ErrorCode::Unavailable, "the daemon is stopping");
+    if (pool.spec.max_total == 0) return no_such_pool(request.pool);
     if (!request.is_wanted()) return failure(ErrorCode::Cancelled, "the caller is gone");
     if (place.is_first()) {
       if (auto taken = take_or_room(pool, request)) return std::move(*taken);

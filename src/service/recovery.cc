@@ -56,8 +56,13 @@ Recovery::Table save_table(Database& fresh, const std::string& name) {
   const auto listed = fresh.query(fmt::format("SELECT rowid FROM damaged.{} NOT INDEXED", name), {},
                                   [&rows](const Row& row) { rows.push_back(row.number(0)); });
   table.is_whole = listed.has_value();
-  const std::string insert =
-      fmt::format("INSERT OR IGNORE INTO main.{0} SELECT * FROM damaged.{0} WHERE rowid=?", name);
+  // By name: an earlier version's table has fewer columns, and the rest take their defaults.
+  std::string columns;
+  (void)fresh.query("SELECT group_concat(name) FROM pragma_table_info(?, 'damaged')", {name},
+                    [&columns](const Row& row) { columns = row.text(0); });
+  const std::string insert = fmt::format(
+      "INSERT OR IGNORE INTO main.{0}({1}) SELECT {1} FROM damaged.{0} WHERE rowid=?", name,
+      columns);
   for (const std::int64_t row : rows) {
     const auto saved = fresh.run(insert, {row});
     table.saved += saved.value_or(0);

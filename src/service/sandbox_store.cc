@@ -15,9 +15,11 @@ Result<> done(Result<std::int64_t> changed) {
 Result<> SandboxStore::begin(const SandboxRow& row) {
   return done(database_.run(
       "INSERT INTO sandboxes(op, id, tenant, stage, backend, labels, created_ms, ttl_ms, "
-      "deadline_ms, left_ms, idle_ms, session, pool) VALUES(?,NULL,?,?,?,?,?,?,?,?,?,?,?)",
+      "deadline_ms, left_ms, idle_ms, session, pool, pool_spec) "
+      "VALUES(?,NULL,?,?,?,?,?,?,?,?,?,?,?,?)",
       {row.op, row.tenant, row.stage, row.backend, encode_labels(row.labels), row.created_ms,
-       row.ttl_ms, row.deadline_ms, row.left_ms, row.idle_ms, row.session, row.pool}));
+       row.ttl_ms, row.deadline_ms, row.left_ms, row.idle_ms, row.session, row.pool,
+       row.pool_spec}));
 }
 
 Result<> SandboxStore::note_alive(const SandboxRow& row) {
@@ -52,7 +54,7 @@ Result<std::vector<SandboxRow>> SandboxStore::all() {
   std::vector<SandboxRow> rows;
   TRY(database_.query(
       "SELECT op, id, tenant, stage, backend, labels, created_ms, ttl_ms, deadline_ms, left_ms, "
-      "idle_ms, session, pool FROM sandboxes",
+      "idle_ms, session, pool, pool_spec FROM sandboxes",
       {}, [&rows](const Row& found) {
         SandboxRow row;
         row.op = found.text(0);
@@ -68,6 +70,7 @@ Result<std::vector<SandboxRow>> SandboxStore::all() {
         row.idle_ms = found.number(10);
         row.session = found.text(11);
         row.pool = found.text(12);
+        row.pool_spec = found.text(13);
         rows.push_back(std::move(row));
       }));
   return rows;

@@ -29,6 +29,7 @@ struct SandboxRow {
   std::int64_t idle_ms = 0;
   std::string session;
   std::string pool;
+  std::string pool_spec;  // hash of the pool's spec that it was made by; empty outside pools
 };
 
 class SandboxStore {

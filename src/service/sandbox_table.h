@@ -27,6 +27,7 @@ struct Held {
   std::string began;  // of a workspace: kBeganLabel's value
   std::string session;
   std::string pool;
+  std::string pool_spec;  // hash of the pool's spec that it was made by
   std::chrono::system_clock::time_point created;
   Clock::time_point started = Clock::now();
   Clock::time_point listed_after = Clock::now();  // a list from before cannot know it

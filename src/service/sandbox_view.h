@@ -34,7 +34,7 @@ struct CreateRequest {
   // The same key again gives the same sandbox, also after a restart; with another spec it is
   // refused. Empty: none.
   std::string idempotency_key;
-  bool ends_with_stream = false;  // also when the service dies: the next one ends it
+  bool ends_with_service = false;  // if the service dies, the next one ends the sandbox
 };
 
 struct ListRequest {

@@ -9,6 +9,7 @@
 #include "runtime/apply_record.h"
 #include "runtime/output_store.h"
 #include "service/moments.h"
+#include "service/spec_text.h"
 
 namespace nutshell::service {
 namespace {
@@ -24,6 +25,7 @@ SandboxRow new_row(const Sandboxes::Order& order) {
   row.idle_ms = order.spec.idle_timeout.count();
   row.session = order.session;
   row.pool = order.pool;
+  if (!order.pool.empty()) row.pool_spec = hash_of_spec(order.spec);
   return row;
 }
 
@@ -49,7 +51,7 @@ SandboxSpec Sandboxes::spec_for_backend(const Order& order, const SandboxRow& ro
   spec.labels[kOperationLabel] = row.op;
   if (!order.tenant.empty()) spec.labels[kTenantLabel] = order.tenant;
   if (!order.pool.empty()) spec.labels[kPoolLabel] = order.pool;
-  if (order.ends_with_stream) spec.labels[kStreamLabel] = "yes";
+  if (order.ends_with_service) spec.labels[kStreamLabel] = "yes";
   if (!spec.workspace.empty()) {
     const auto now = std::chrono::system_clock::now().time_since_epoch();
     spec.labels[kBeganLabel] =
@@ -104,6 +106,7 @@ Result<std::string> Sandboxes::start(const Order& order, SandboxRow& row, Held& 
   }
   held.session = order.session;
   held.pool = order.pool;
+  held.pool_spec = row.pool_spec;
   held.created = std::chrono::system_clock::now();
   held.deadline = Clock::now() + order.spec.ttl;
   row.deadline_ms = to_ms(held.deadline);

@@ -21,7 +21,7 @@ namespace nutshell::service {
 inline constexpr const char* kTenantLabel = "nutshell.tenant";
 inline constexpr const char* kOperationLabel = "nutshell.op";
 inline constexpr const char* kPoolLabel = "nutshell.pool";
-// It lives by one stream, which no later service can have.
+// Its one user is a stream or a batch of the service that made it: no later service keeps it.
 inline constexpr const char* kStreamLabel = "nutshell.stream";
 
 // Why a sandbox is no longer there that nobody of ours ended.
@@ -57,7 +57,7 @@ class Sandboxes {
     std::string session;
     std::string pool;
     std::string op;  // to be found again by; empty: any
-    bool ends_with_stream = false;
+    bool ends_with_service = false;
   };
   // Its id.
   Result<std::string> make(const Order& order);

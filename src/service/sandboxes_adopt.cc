@@ -32,6 +32,7 @@ void fill_from(const SandboxRow& row, Held& held) {
   held.spec.idle_timeout = milliseconds(row.idle_ms);
   held.session = row.session;
   held.pool = row.pool;
+  held.pool_spec = row.pool_spec;
   held.created = std::chrono::system_clock::time_point(milliseconds(row.created_ms));
   held.deadline = from_ms(row.deadline_ms);
   if (row.left_ms >= 0) held.left = milliseconds(row.left_ms);

@@ -111,7 +111,7 @@ Result<SandboxView> Service::create(const Caller& caller, const CreateRequest& r
   const std::string op = random_id(16);
   TRY(parts_->idempotency.note(caller.tenant, key, text, op));
   auto made =
-      parts_->sandboxes.make({request.spec, caller.tenant, {}, {}, op, request.ends_with_stream});
+      parts_->sandboxes.make({request.spec, caller.tenant, {}, {}, op, request.ends_with_service});
   Act done = act;
   if (made) done.subject.sandbox = *made;
   const std::uint64_t audit_id = parts_->recorder.end(done, ending_of(made));
@@ -205,8 +205,9 @@ Result<ExecReply> Service::exec(const Caller& caller, const std::string& id,
                                 const ExecRequest& request, const ExecOptions& options,
                                 wire::ExecIo& io) {
   const auto work = TRY(parts_->begin_work());
-  return parts_->execs.run(caller, TRY(parts_->table.find(caller.tenant, id)), request, options,
-                           io);
+  const Grip grip = TRY(parts_->table.find(caller.tenant, id));
+  if (options.idempotency_key.empty()) return parts_->execs.run(caller, grip, request, options, io);
+  return parts_->detached.run_once(caller, grip, request, options, io);
 }
 
 Result<ExecState> Service::start_exec(const Caller& caller, const std::string& id,
@@ -292,6 +293,10 @@ Result<> Service::forget_workspace(const Caller& caller, const std::string& name
 
 Result<> Service::define_pool(const PoolSpec& spec) {
   return parts_->pools.define(spec);
+}
+
+void Service::retire_pools_but(const std::set<std::string>& names) {
+  parts_->pools.retire_all_but(names);
 }
 
 Result<std::vector<PoolStatus>> Service::pools(const Caller& caller) {

@@ -6,6 +6,7 @@
 #include <chrono>
 #include <functional>
 #include <memory>
+#include <set>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -139,6 +140,8 @@ class Service {
 
   // ---- Pools. Their bounds hold whatever is asked.
   Result<> define_pool(const PoolSpec& spec);  // new, or changed; for the operator
+  // Retires every pool that is not named here; for the operator.
+  void retire_pools_but(const std::set<std::string>& names);
   Result<std::vector<PoolStatus>> pools(const Caller& caller);
   // Stands in line while all of the pool is taken, as long as the request says.
   Result<SandboxView> acquire(const Caller& caller, const AcquireRequest& request);

@@ -16,6 +16,7 @@ namespace {
 
 constexpr std::size_t kMostItems = 10'000;
 constexpr std::size_t kMostParallel = 64;
+constexpr std::chrono::minutes kPreparation{1};  // its files come before its command
 
 bool is_readable(int descriptor) {
   pollfd watched{descriptor, POLLIN, 0};
@@ -65,7 +66,13 @@ Result<ExecResult> run_item(Service& service, const Caller& caller, const BatchR
   const BatchItem& item = request.items[index];
   SandboxSpec spec = request.spec;
   spec.is_for_one_command = true;
-  const SandboxView sandbox = TRY(service.create(caller, {std::move(spec), {}}));
+  // Bounds what a daemon that dies, and is not started again, leaves behind.
+  spec.ttl = std::min(spec.ttl, item.request.limits.timeout + kPreparation);
+  // Nobody knows its id: if this daemon dies, the next one ends it.
+  CreateRequest order;
+  order.spec = std::move(spec);
+  order.ends_with_service = true;
+  const SandboxView sandbox = TRY(service.create(caller, order));
   const Defer ended([&] { (void)service.destroy(caller, sandbox.id); });  // or its ttl ends it
   TRY(write_files(service, caller, sandbox.id, item));
   BoundedIo io(request);

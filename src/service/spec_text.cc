@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <nlohmann/json.hpp>
 
+#include "base/sha256.h"
+
 namespace nutshell::service {
 namespace {
 
@@ -100,6 +102,18 @@ Result<std::map<std::string, std::string>> decode_labels(const std::string& text
 
 std::string encode_spec(const SandboxSpec& spec) {
   return dump(pack(spec));
+}
+
+std::string encode_exec(const ExecRequest& request) {
+  return dump({{"argv", request.argv},
+               {"environment", request.environment},
+               {"working_directory", request.working_directory},
+               {"terminal", static_cast<int>(request.terminal)},
+               {"limits", encode_limits(request.limits)}});
+}
+
+std::string hash_of_spec(const SandboxSpec& spec) {
+  return sha256_hex(encode_spec(spec));
 }
 
 std::string encode_session(const SessionRequest& request) {

@@ -28,7 +28,10 @@ Result<ExecResult> decode_result(const std::string& text);
 std::string encode_limits(const ExecLimits& limits);
 Result<ExecLimits> decode_limits(const std::string& text);
 
-// What makes two requests the same one.
+// Two requests are the same one if these texts are equal.
 std::string encode_spec(const SandboxSpec& spec);
+std::string encode_exec(const ExecRequest& request);
+// SHA-256 of encode_spec(), in hexadecimal.
+std::string hash_of_spec(const SandboxSpec& spec);
 
 }  // namespace nutshell::service

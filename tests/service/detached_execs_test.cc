@@ -96,6 +96,65 @@ TEST_F(DetachedTest, IsStartedOnceForEachKey) {
   EXPECT_EQ(exec(alice_, id_, "cat f").output, "x\n");
 }
 
+TEST_F(DetachedTest, RunsOnceForAKeyAlsoWhenTheCallerWaits) {
+  const auto run = [&](const std::string& script, std::string& output) {
+    wire::CapturedOutput io;
+    auto reply = service_->exec(alice_, id_, shell(script), {{}, "k"}, io);
+    output = io.output;
+    return reply;
+  };
+  std::string first_output;
+  std::string second_output;
+  const std::string script = "echo x >> f; wc -l < f; exit 3";
+  const auto first = run(script, first_output);
+  ASSERT_TRUE(first) << first.error().message;
+  const auto second = run(script, second_output);
+  ASSERT_TRUE(second) << second.error().message;
+  EXPECT_EQ(first->result.exit_code, 3);
+  EXPECT_EQ(second->result.exit_code, 3);
+  EXPECT_EQ(first->audit_id, second->audit_id);
+  EXPECT_EQ(first_output, second_output);
+  EXPECT_EQ(exec(alice_, id_, "cat f").output, "x\n");
+  restart();
+  EXPECT_EQ(run(script, second_output)->audit_id, first->audit_id);
+  EXPECT_EQ(exec(alice_, id_, "cat f").output, "x\n");
+  EXPECT_EQ(run("echo y >> f", second_output).error().code, ErrorCode::AlreadyExists);
+}
+
+TEST_F(DetachedTest, JoinsTheExecOfAKeyThatStillRuns) {
+  const auto first = service_->start_exec(alice_, id_, shell("sleep 0.3; echo x >> f; echo done"),
+                                          {{}, "k"});
+  ASSERT_TRUE(first);
+  wire::CapturedOutput io;
+  const auto joined =
+      service_->exec(alice_, id_, shell("sleep 0.3; echo x >> f; echo done"), {{}, "k"}, io);
+  ASSERT_TRUE(joined) << joined.error().message;
+  EXPECT_EQ(io.output, "done\n");
+  EXPECT_EQ(exec(alice_, id_, "cat f").output, "x\n");
+}
+
+TEST_F(DetachedTest, OfAKeyGoesOnWhenItsCallerHangsUp) {
+  struct HangsUp : wire::CapturedOutput {
+    std::optional<wire::ExecEvent> next_event() override { return wire::CancelExec{}; }
+  } io;
+  const std::string script = "echo begun; sleep 0.3; echo x >> f; echo done";
+  EXPECT_FALSE(service_->exec(alice_, id_, shell(script), {{}, "k"}, io));
+  wire::CapturedOutput again;
+  const auto reply = service_->exec(alice_, id_, shell(script), {{}, "k"}, again);
+  ASSERT_TRUE(reply) << reply.error().message;
+  EXPECT_EQ(again.output, "begun\ndone\n");
+  EXPECT_EQ(exec(alice_, id_, "cat f").output, "x\n");
+}
+
+TEST_F(DetachedTest, TellsKeysApartByTheWholeRequest) {
+  ExecRequest one = shell("echo $A");
+  one.environment = {"A=1"};
+  ExecRequest other = one;
+  other.environment = {"A=2"};
+  EXPECT_TRUE(service_->start_exec(alice_, id_, one, {{}, "k"}));
+  EXPECT_FALSE(service_->start_exec(alice_, id_, other, {{}, "k"}));
+}
+
 TEST_F(DetachedTest, HoldsNoDescriptorOnceItHasEnded) {
   const auto descriptors = [] {
     return std::distance(std::filesystem::directory_iterator("/proc/self/fd"), {});

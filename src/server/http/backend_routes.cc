@@ -58,7 +58,7 @@ Result<> open_own(Call& call) {
   if (!wants_stream(call)) return refuse_without_upgrade(call);
   service::CreateRequest request;
   request.spec = TRY(spec_of(call.body, call.caller));
-  request.ends_with_stream = true;
+  request.ends_with_service = true;
   const std::string id = TRY(call.service.create(call.caller, request)).id;
   const Defer ended([&] { call.service.end_with_stream(call.caller, id); });
   return carry(call, id);
