@@ -67,6 +67,22 @@ TEST_F(ConfigTest, TakesNoWrongValueForNone) {
   }
 }
 
+TEST_F(ConfigTest, BoundsOfAPoolThatAreNotGivenFollowTheOthers) {
+  struct Case {
+    const char* given;
+    std::uint32_t max_idle;
+    std::uint32_t max_total;
+  };
+  for (const auto& [given, max_idle, max_total] :
+       {Case{"", 5, 20}, Case{"min_idle = 1\nmax_total = 4", 4, 4}, Case{"min_idle = 8", 8, 20},
+        Case{"min_idle = 30", 30, 30}, Case{"max_idle = 40", 40, 40}, Case{"max_total = 2", 2, 2}}) {
+    const auto config = load(std::string("[[pools]]\nname = \"p\"\n") + given);
+    ASSERT_TRUE(config) << config.error().message;
+    EXPECT_EQ(config->pools.front().max_idle, max_idle) << given;
+    EXPECT_EQ(config->pools.front().max_total, max_total) << given;
+  }
+}
+
 TEST_F(ConfigTest, PoolsHaveEveryLimit) {
   const auto config = load(
       "[[pools]]\nname = \"p\"\nmemory = 536870912\ndisk = \"64m\"\nopen_files = 100\n"
