@@ -10,6 +10,7 @@
 #include "audit/verify.h"
 #include "base/file.h"
 #include "cli/command.h"
+#include "cli/print.h"
 #include "cli/report.h"
 
 namespace nutshell::cli {
@@ -68,7 +69,7 @@ void print_line(const audit::Record& record) {
                   entry.tenant, entry.sandbox, entry.action, entry.outcome);
   if (!entry.arguments.empty()) line += "  " + entry.arguments;
   if (!entry.detail.empty()) line += "  " + entry.detail;
-  fmt::print("{}\n", printable(line));
+  print_out("{}\n", line);
 }
 
 Result<int> show(const AuditFlags& flags) {
@@ -76,7 +77,7 @@ Result<int> show(const AuditFlags& flags) {
   TRY(audit::for_each_record(directory, TRY(filter_of(flags)),
                              [&flags](const audit::Record& record) -> Result<audit::Visit> {
                                if (flags.is_json) {
-                                 fmt::print("{}\n", audit::to_json(record));
+                                 print_json_text(audit::to_json(record));
                                } else {
                                  print_line(record);
                                }
@@ -89,7 +90,7 @@ Result<int> export_records(const AuditFlags& flags) {
   const auto directory = TRY(directory_of(flags));
   TRY(audit::for_each_record(directory, TRY(filter_of(flags)),
                              [](const audit::Record& record) -> Result<audit::Visit> {
-                               fmt::print("{}\n", audit::to_ocsf(record));
+                               print_json_text(audit::to_ocsf(record));
                                return audit::Visit::GoOn;
                              }));
   return 0;
@@ -116,15 +117,15 @@ Result<int> verify(const AuditFlags& flags) {
   const audit::Verdict verdict = TRY(audit::verify(directory, TRY(parse_mark(flags.expected))));
   const bool is_intact = verdict.finding == audit::Verdict::Finding::Intact;
   if (!is_intact) {
-    fmt::print("not intact: {}\n{} records before it are\n", verdict.problem, verdict.records);
+    print_out("not intact: {}\n{} records before it are\n", verdict.problem, verdict.records);
     return 1;
   }
-  fmt::print("intact: {} records", verdict.records);
-  if (verdict.records > 0) fmt::print(", {} to {}", verdict.first_id, verdict.last.id);
-  fmt::print("\n");
-  if (verdict.is_torn) fmt::print("behind the last one is an unfinished one\n");
+  print_out("intact: {} records", verdict.records);
+  if (verdict.records > 0) print_out(", {} to {}", verdict.first_id, verdict.last.id);
+  print_out("\n");
+  if (verdict.is_torn) print_out("behind the last one is an unfinished one\n");
   if (verdict.records > 0)
-    fmt::print("keep this elsewhere, it proves all before it: {}:{}\n", verdict.last.id,
+    print_out("keep this elsewhere, it proves all before it: {}:{}\n", verdict.last.id,
                verdict.last.hash);
   return 0;
 }

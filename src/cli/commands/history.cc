@@ -7,6 +7,7 @@
 
 #include "audit/reader.h"
 #include "cli/command.h"
+#include "cli/print.h"
 #include "cli/report.h"
 #include "http/daemon_link.h"
 
@@ -55,13 +56,13 @@ void print_command(const Command& command, const HistoryFlags& flags) {
                                      {"outcome", outcome},
                                      {"duration_ms", milliseconds},
                                      {"output_bytes", command.ended.entry.output_bytes}};
-    fmt::print("{}\n", object.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace));
+    print_json(object);
     return;
   }
-  fmt::print("{}\n", printable(fmt::format(
+  print_out("{}\n", fmt::format(
                          "{:%Y-%m-%d %H:%M:%S}  {:>9.1f} ms  {:<14} {}  {}",
                          fmt::gmtime(std::chrono::time_point_cast<std::chrono::seconds>(when)),
-                         milliseconds, outcome, begun.action, text_of(begun.arguments))));
+                         milliseconds, outcome, begun.action, text_of(begun.arguments)));
 }
 
 // A path has room for nothing that an id could not be.
