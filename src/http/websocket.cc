@@ -28,6 +28,10 @@ std::string base64(const void* bytes, std::size_t size) {
   return text;
 }
 
+unsigned byte_at(std::string_view bytes, std::size_t index) {
+  return static_cast<unsigned char>(bytes[index]);
+}
+
 void mask(std::string& bytes, std::string_view key) {
   for (std::size_t i = 0; i < bytes.size(); ++i)
     bytes[i] = static_cast<char>(bytes[i] ^ key[i % 4]);

@@ -5,6 +5,7 @@
 #include <charconv>
 #include <memory>
 
+#include "audit/chains.h"
 #include "audit/ocsf.h"
 #include "audit/reader.h"
 #include "audit/verify.h"
@@ -74,7 +75,7 @@ void print_line(const audit::Record& record) {
 
 Result<int> show(const AuditFlags& flags) {
   const auto directory = TRY(directory_of(flags));
-  TRY(audit::for_each_record(directory, TRY(filter_of(flags)),
+  TRY(audit::for_each_record_of_all(directory, TRY(filter_of(flags)),
                              [&flags](const audit::Record& record) -> Result<audit::Visit> {
                                if (flags.is_json) {
                                  print_json_text(audit::to_json(record));
@@ -88,7 +89,7 @@ Result<int> show(const AuditFlags& flags) {
 
 Result<int> export_records(const AuditFlags& flags) {
   const auto directory = TRY(directory_of(flags));
-  TRY(audit::for_each_record(directory, TRY(filter_of(flags)),
+  TRY(audit::for_each_record_of_all(directory, TRY(filter_of(flags)),
                              [](const audit::Record& record) -> Result<audit::Visit> {
                                print_json_text(audit::to_ocsf(record));
                                return audit::Visit::GoOn;
@@ -112,22 +113,40 @@ Result<std::optional<audit::Mark>> parse_mark(const std::string& text) {
       fmt::format("'{}' is no mark: give ID:HASH, as an earlier verify printed it", text));
 }
 
-Result<int> verify(const AuditFlags& flags) {
-  const auto directory = TRY(directory_of(flags));
-  const audit::Verdict verdict = TRY(audit::verify(directory, TRY(parse_mark(flags.expected))));
-  const bool is_intact = verdict.finding == audit::Verdict::Finding::Intact;
-  if (!is_intact) {
+void print_verdict(const std::string& name, const audit::Verdict& verdict) {
+  if (!name.empty()) print_out("{}: ", name);
+  if (verdict.finding != audit::Verdict::Finding::Intact) {
     print_out("not intact: {}\n{} records before it are\n", verdict.problem, verdict.records);
-    return 1;
+    return;
   }
   print_out("intact: {} records", verdict.records);
   if (verdict.records > 0) print_out(", {} to {}", verdict.first_id, verdict.last.id);
   print_out("\n");
+  if (verdict.first_id > 1)
+    print_out("records 1 to {} were removed to make room: they are not proved\n",
+              verdict.first_id - 1);
   if (verdict.is_torn) print_out("behind the last one is an unfinished one\n");
   if (verdict.records > 0)
     print_out("keep this elsewhere, it proves all before it: {}:{}\n", verdict.last.id,
-               verdict.last.hash);
-  return 0;
+              verdict.last.hash);
+}
+
+Result<int> verify(const AuditFlags& flags) {
+  const auto root = TRY(directory_of(flags));
+  const auto expected = TRY(parse_mark(flags.expected));
+  std::vector<audit::Chain> chains = TRY(audit::list_chains(root));
+  if (!flags.filter.tenant.empty())
+    chains = {{"tenant " + flags.filter.tenant, audit::chain_of(root, flags.filter.tenant)}};
+  bool is_intact = true;
+  for (const audit::Chain& chain : chains) {
+    // A mark is of one chain: of the tenant that is named, else of the owner's.
+    const bool is_marked = &chain == &chains.front();
+    const audit::Verdict verdict =
+        TRY(audit::verify(chain.directory, is_marked ? expected : std::nullopt));
+    print_verdict(chain.name, verdict);
+    is_intact = is_intact && verdict.finding == audit::Verdict::Finding::Intact;
+  }
+  return is_intact ? 0 : 1;
 }
 
 void add_place(const CommandLine& command, AuditFlags& flags) {
@@ -170,6 +189,7 @@ void add_audit(const CommandLine& app, Program& program) {
   const CommandLine proved =
       hang("verify", "Find the first record that was changed, removed or moved", verify);
   add_place(proved, *flags);
+  proved.add_option("--tenant", flags->filter.tenant, "The record of this tenant alone");
   proved.add_option("--expect", flags->expected, "A mark that an earlier verify printed: ID:HASH");
   proved.footer(
       "Exit status: 0 intact, 1 not. The files are read as they are; no daemon is needed.");

@@ -115,15 +115,16 @@ Result<int> history(const HistoryFlags& flags) {
   audit::Filter filter;
   filter.sandbox = flags.id;
   filter.most = kMostRecords;
-  std::map<std::uint64_t, Command> commands;
-  TRY(audit::for_each_record(
+  // By tenant and the number of the beginning: each tenant's record is counted for itself.
+  std::map<std::pair<std::string, std::uint64_t>, Command> commands;
+  TRY(audit::for_each_record_of_all(
       directory, filter, [&commands](const audit::Record& record) -> Result<audit::Visit> {
         const bool is_command =
             record.entry.action == "exec" || record.entry.action.starts_with("tool ");
         if (!is_command) return audit::Visit::GoOn;
-        const auto known = commands.find(record.entry.of);
+        const auto known = commands.find({record.entry.tenant, record.entry.of});
         if (record.entry.outcome == "begun") {
-          commands[record.id].begun = record;
+          commands[{record.entry.tenant, record.id}].begun = record;
         } else if (known != commands.end()) {
           known->second.ended = record;
         }
