@@ -6,7 +6,8 @@
 A .cc, .h or .py file over 400 lines is warned about, over 600 refused. Marks of unfinished work are
 refused in everything below src, tests, bench, scripts and cmake. Names made with util, helper,
 manager, common or misc are refused for files, and for identifiers in C++ (comments, strings and std
-itself excepted).
+itself excepted). Commands print to standard output through src/cli/print.h alone, which makes text
+safe for a terminal.
 """
 
 import os
@@ -48,6 +49,14 @@ def check_size(path, text):
         print(f"warning: {path}: {lines} lines; over {WARN_LINES} it wants to be two")
 
 
+def check_printing(path, text):
+    if "cli" not in path.parts or path.stem == "print" or path.stem.endswith("_test"):
+        return
+    for number, line in enumerate(text.splitlines(), start=1):
+        if re.search(r"fmt::print\((?!stderr)|std::cout|\bputs\(", line):
+            yield f"{path}:{number}: prints past src/cli/print.h, so that a name can forge lines"
+
+
 def check_file(path):
     if says_nothing(path.stem):
         yield f"{path}: the file name does not say what it holds"
@@ -59,6 +68,7 @@ def check_file(path):
         yield from check_size(path, text)
     if path.suffix in (".cc", ".h"):
         yield from check_identifiers(path, text)
+        yield from check_printing(path, text)
     if not {"testdata", "corpus"} & set(path.parts):
         for number, line in enumerate(text.splitlines(), start=1):
             if UNFINISHED.search(line):

@@ -121,7 +121,10 @@ Result<> Log::recover(const Notice& notice) {
   const std::vector<Segment> segments = TRY(list_segments(options_.directory));
   segments_ = static_cast<std::uint32_t>(segments.size());
   if (segments.empty()) {
-    if (is_new || (head && *head == last_)) return open_segment(last_.id + 1);
+    if (is_new || (head && *head == last_)) {
+      TRY(open_segment(last_.id + 1));
+      return write_head();
+    }
   } else {
     // A segment without a record continues what the one before it ends with.
     if (segments.size() > 1) last_ = TRY(last_mark(segments[segments.size() - 2]));
@@ -139,6 +142,8 @@ Result<> Log::recover(const Notice& notice) {
                     found.id + 1, head->id));
   }
   if (segments.empty()) return open_segment(last_.id + 1);
+  // A writer that died before its first record, and before it wrote the head, loses nothing.
+  if (is_new && last_.id == 0) return write_head();
   if (!head || is_new)
     return say(notice, "audit.gap", "the head was gone: records at the end may be missing");
   return write_head();

@@ -35,6 +35,19 @@ TEST_F(LogTest, GivesNumbersWithoutGapsAlsoAfterItWasOpenedAgain) {
   EXPECT_THAT(notices_, IsEmpty());
 }
 
+TEST_F(LogTest, SaysNothingOfARecordThatWasNeverUsed) {
+  for (int start = 0; start < 3; ++start)
+    open();
+  EXPECT_THAT(notices_, IsEmpty());
+  EXPECT_EQ(verdict().finding, Finding::Intact);
+  // Killed between making the first segment and writing the head.
+  std::ofstream(options_.directory / kHeadName, std::ios::trunc);
+  open();
+  EXPECT_THAT(notices_, IsEmpty());
+  write(1);
+  EXPECT_EQ(verdict().finding, Finding::Intact);
+}
+
 TEST_F(LogTest, KeepsWhatWasSaid) {
   Entry said = entry(0);
   said.session = "s\"1";

@@ -5,6 +5,7 @@
 #include <cstdlib>
 #include <cstring>
 
+#include "audit/chains.h"
 #include "audit/json_text.h"
 
 namespace nutshell::audit {
@@ -82,6 +83,59 @@ Result<std::vector<Record>> read_records(const std::filesystem::path& directory,
     return Visit::GoOn;
   }));
   return records;
+}
+
+namespace {
+
+// The records of one chain, a page at a time, so that chains of any length can be merged.
+class Pages {
+ public:
+  Pages(std::filesystem::path directory, Filter filter)
+      : directory_(std::move(directory)), filter_(std::move(filter)) {
+    filter_.most = kPage;
+  }
+  // The next record; nullptr: there is none left.
+  Result<const Record*> front() {
+    if (at_ == page_.size() && !is_over_) {
+      page_ = TRY(read_records(directory_, filter_));
+      at_ = 0;
+      is_over_ = page_.size() < kPage;
+      if (!page_.empty()) filter_.after_id = page_.back().id;
+    }
+    return at_ < page_.size() ? &page_[at_] : nullptr;
+  }
+  void pop() { ++at_; }
+
+ private:
+  static constexpr std::size_t kPage = 256;
+  std::filesystem::path directory_;
+  Filter filter_;
+  std::vector<Record> page_;
+  std::size_t at_ = 0;
+  bool is_over_ = false;
+};
+
+}  // namespace
+
+Result<> for_each_record_of_all(const std::filesystem::path& root, const Filter& filter,
+                                const RecordVisitor& visit) {
+  if (!filter.tenant.empty()) return for_each_record(chain_of(root, filter.tenant), filter, visit);
+  std::vector<Pages> chains;
+  for (const Chain& chain : TRY(list_chains(root)))
+    chains.emplace_back(chain.directory, filter);
+  for (std::size_t given = 0; given < filter.most; ++given) {
+    Pages* first = nullptr;
+    const Record* earliest = nullptr;
+    for (Pages& chain : chains) {
+      const Record* next = TRY(chain.front());
+      if (next == nullptr || (earliest != nullptr && earliest->time_us <= next->time_us)) continue;
+      earliest = next;
+      first = &chain;
+    }
+    if (earliest == nullptr || TRY(visit(*earliest)) == Visit::Stop) return {};
+    first->pop();
+  }
+  return {};
 }
 
 Result<std::filesystem::path> default_directory() {

@@ -150,8 +150,13 @@ std::size_t Redactor::named_value(std::string_view text, std::size_t word, std::
 
 std::string Redactor::redact(std::string_view text, const std::vector<std::string>& secrets) const {
   std::string source(text);
-  for (const std::string& secret : secrets)
+  for (const std::string& secret : secrets) {
     replace_all(source, secret);
+    // The text may be JSON, or quote some.
+    std::string escaped;
+    append_json(escaped, secret);
+    replace_all(source, escaped.substr(1, escaped.size() - 2));
+  }
   text = source;
   std::string clean;
   clean.reserve(text.size());

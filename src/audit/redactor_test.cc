@@ -54,6 +54,8 @@ TEST(Redactor, HidesKnownValuesWhereverTheyAre) {
       redactor.secrets_of({"PATH=/bin", "A_TOKEN=swordfish", "B_TOKEN=swordfish2"});
   ASSERT_EQ(secrets.size(), 2U);
   EXPECT_EQ(redactor.redact("echo swordfish2 swordfish", secrets), "echo [redacted] [redacted]");
+  EXPECT_EQ(redactor.redact(R"({"command":"echo s\"word\\fish"})", {R"(s"word\fish)"}),
+            R"({"command":"echo [redacted]"})");
 }
 
 TEST(Redactor, HidesTheWordBehindASecretFlag) {

@@ -13,6 +13,7 @@
 #include "cli/command.h"
 #include "cli/commands/image.h"
 #include "cli/daemon_choice.h"
+#include "cli/print.h"
 #include "cli/report.h"
 #include "cli/suggestion.h"
 #include "init/init.h"
@@ -129,7 +130,7 @@ void add_commands(CLI::App& app, Program& program, const std::vector<std::string
 // Somebody at a terminal sees what takes long, on one line that is gone when it is over.
 std::function<void(const std::string&)> progress_line() {
   if (::isatty(STDERR_FILENO) == 0) return nullptr;
-  return [](const std::string& text) { fmt::print(stderr, "\r{}\033[K", text); };
+  return [](const std::string& text) { fmt::print(stderr, "\r{}\033[K", terminal_line(text)); };
 }
 
 // The parser's own messages know nothing of suggestions.
@@ -271,7 +272,7 @@ int run_program(int argc, char** argv) {
   }
   if (argc == 1) {
     program.chosen = [&app]() -> Result<int> {
-      fmt::print("{}", app.help());
+      print_bytes(app.help());
       return 0;
     };
   }

@@ -10,6 +10,7 @@
 #include "base/base64.h"
 #include "base/file.h"
 #include "cli/command.h"
+#include "cli/print.h"
 #include "core/json_views.h"
 
 namespace nutshell::cli {
@@ -54,19 +55,13 @@ int exit_status(const ExecResult& result) {
   return kOurError;
 }
 
-std::string printable(std::string_view text) {
-  std::string clean;
-  for (const char c : text) {
-    const auto code = static_cast<unsigned char>(c);
-    const bool is_control = (code < 0x20 && c != '\n') || code == 0x7f;
-    clean += is_control ? fmt::format("\\x{:02x}", code) : std::string(1, c);
-  }
-  return clean;
-}
-
 void print_error(const std::string& message) {
+  // Lines after the first are indented: a name with a newline in it cannot forge a message of ours.
+  std::string text = "nutshell: ";
+  for (const char letter : terminal_text(message))
+    text += letter == '\n' ? std::string("\n  ") : std::string(1, letter);
   // Where standard error is closed or full there is nobody to tell.
-  (void)write_all(STDERR_FILENO, fmt::format("nutshell: {}\n", printable(message)));
+  (void)write_all(STDERR_FILENO, text + "\n");
 }
 
 void report_skipped(const CopyReport& report) {
@@ -104,7 +99,7 @@ void print_json(const ExecResult& result, const wire::CapturedOutput& output) {
     add_text(streams, "stdout", output.output);
     add_text(streams, "stderr", output.error);
   });
-  fmt::print("{}\n", object.dump());
+  print_json(object);
 }
 
 }  // namespace nutshell::cli

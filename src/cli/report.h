@@ -15,10 +15,9 @@ int exit_status(const ExecResult& result);
 void explain_end(const ExecResult& result);
 void print_json(const ExecResult& result, const wire::CapturedOutput& output);
 
-// To standard error, one line or a few. Bytes that a terminal would obey are made visible: part of
-// the text may come from a sandbox.
+// To standard error, one line or a few, safe for a terminal: part of the text may come from a
+// sandbox.
 void print_error(const std::string& message);
-std::string printable(std::string_view text);
 
 // A line for each thing that cannot be copied.
 void report_skipped(const CopyReport& report);

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include "base/byte_size.h"
+#include "cli/print.h"
 
 namespace nutshell::cli {
 
@@ -13,10 +14,10 @@ std::string summary_of(const SandboxSpec& spec) {
 }
 
 void print_protections(const Protections& protections) {
-  fmt::print("{:<18} {:<8} {}\n", "PROTECTION", "STRENGTH", "BY");
+  print_out("{:<18} {:<8} {}\n", "PROTECTION", "STRENGTH", "BY");
   for (const Protection& protection : protections) {
-    fmt::print("{:<18} {:<8} {}\n", protection.name, to_string(protection.strength), protection.by);
-    if (!protection.fix.empty()) fmt::print("{:<27} why, and how to fix: {}\n", "", protection.fix);
+    print_out("{:<18} {:<8} {}\n", protection.name, to_string(protection.strength), protection.by);
+    if (!protection.fix.empty()) print_out("{:<27} why, and how to fix: {}\n", "", protection.fix);
   }
 }
 

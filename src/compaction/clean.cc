@@ -7,6 +7,9 @@
 #include <cstdint>
 #include <iterator>
 
+#include "base/safe_text.h"
+#include "base/utf8.h"
+
 namespace nutshell::compaction {
 namespace {
 
@@ -39,27 +42,9 @@ std::size_t escape_length(std::string_view text) {
   return 2;
 }
 
-// Bytes of the UTF-8 character at the start of `text`, 0 if it is none.
-std::size_t character_length(std::string_view text) {
-  const auto first = static_cast<unsigned char>(text.front());
-  const std::size_t length = first >= 0xf0 ? 4 : first >= 0xe0 ? 3 : 2;
-  if (first < 0xc2 || first > 0xf4 || text.size() < length) return 0;
-  for (std::size_t at = 1; at < length; ++at) {
-    if ((static_cast<unsigned char>(text[at]) & 0xc0U) != 0x80U) return 0;
-  }
-  const auto second = static_cast<unsigned char>(text[1]);
-  const bool is_overlong = (first == 0xe0 && second < 0xa0) || (first == 0xf0 && second < 0x90);
-  const bool is_outside = (first == 0xed && second > 0x9f) || (first == 0xf4 && second > 0x8f);
-  return is_overlong || is_outside ? 0 : length;
-}
-
-// U+0080 to U+009F obey a terminal; U+202A to U+202E and U+2066 to U+2069 turn the text around.
-bool is_harmful(std::string_view character) {
-  if (character[0] == '\xc2') return static_cast<unsigned char>(character[1]) < 0xa0;
-  if (character.size() != 3 || character[0] != '\xe2') return false;
-  const auto last = static_cast<unsigned char>(character[2]);
-  if (character[1] == '\x80') return last >= 0xaa && last <= 0xae;
-  return character[1] == '\x81' && last >= 0xa6 && last <= 0xa9;
+// Control characters beyond ASCII are obeyed by terminals; hidden ones can carry what nobody sees.
+bool is_harmful(char32_t character) {
+  return (character >= 0x80 && character < 0xa0) || is_hidden_character(character);
 }
 
 // Appends what the bytes at the start of `text` show as and returns how many they were.
@@ -74,9 +59,14 @@ std::size_t append_shown(std::string& shown, std::string_view text) {
     if (!shown.empty()) shown.pop_back();
     return 1;
   }
-  const std::size_t length = byte >= 0x80 ? character_length(text) : 0;
-  if (length > 0 && !is_harmful(text.substr(0, length))) {
-    shown += text.substr(0, length);
+  const std::size_t length = byte >= 0x80 ? utf8_length(text) : 0;
+  if (length > 0) {
+    const char32_t character = utf8_character(text.substr(0, length));
+    if (is_harmful(character)) {
+      fmt::format_to(std::back_inserter(shown), "\\u{{{:x}}}", static_cast<unsigned>(character));
+    } else {
+      shown += text.substr(0, length);
+    }
     return length;
   }
   fmt::format_to(std::back_inserter(shown), "\\x{:02x}", byte);

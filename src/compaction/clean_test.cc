@@ -29,7 +29,7 @@ TEST(Clean, InvalidBytesAreShown) {
 TEST(Clean, TextThatTurnsAroundIsShown) {
   EXPECT_EQ(clean_line("a\xe2\x80\xae"
                        "b"),
-            "a\\xe2\\x80\\xaeb");
+            "a\\u{202e}b");
 }
 
 TEST(Clean, CutOffEscapeEndsTheLine) {

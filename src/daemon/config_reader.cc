@@ -118,6 +118,7 @@ const std::vector<Known>& known_settings() {
       {"grpc.port", Number, "0", "for gRPC, at tcp.address with tcp's certificates; 0: none"},
       {"state.directory", Text, "", "empty: nutshell in the user's state directory"},
       {"audit.durability", Text, "group", "kernel, group or each"},
+      {"audit.tenant_bytes", Number, "268435456", "room for the record of each tenant"},
       {"audit.secret_names", Texts, "", "variables whose values are secrets"},
       {"otlp.endpoint", Text, "", "http(s)://HOST:PORT of a collector of spans; empty: none"},
       {"otlp.headers_file", Text, "", "lines of \"Name: value\" that let us in there"},

@@ -169,6 +169,7 @@ Result<> Daemon::open(const Config& config) {
   std::error_code made;
   fs::create_directories(options.state_directory.parent_path(), made);
   options.audit.durability = TRY(durability_of(config));
+  options.audit.tenant_bytes = config.number("audit.tenant_bytes");
   options.audit.secret_names = config.texts("audit.secret_names");
   options.default_quota = {static_cast<std::uint32_t>(config.number("quota.sandboxes")),
                            config.number("quota.memory_bytes"), config.number("quota.millicpus"),

@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include "base/utf8.h"
 #include "http/websocket.h"
 
 namespace nutshell::http {

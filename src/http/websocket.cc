@@ -8,6 +8,7 @@
 
 #include "base/file.h"
 #include "base/random_id.h"
+#include "base/utf8.h"
 
 namespace nutshell::http {
 namespace {
@@ -27,41 +28,16 @@ std::string base64(const void* bytes, std::size_t size) {
   return text;
 }
 
+unsigned byte_at(std::string_view bytes, std::size_t index) {
+  return static_cast<unsigned char>(bytes[index]);
+}
+
 void mask(std::string& bytes, std::string_view key) {
   for (std::size_t i = 0; i < bytes.size(); ++i)
     bytes[i] = static_cast<char>(bytes[i] ^ key[i % 4]);
 }
 
-unsigned byte_at(std::string_view bytes, std::size_t index) {
-  return static_cast<unsigned char>(bytes[index]);
-}
-
-// The length of the character that begins here; 0: none does.
-std::size_t character_length(std::string_view rest) {
-  const unsigned first = byte_at(rest, 0);
-  if (first < 0x80) return 1;
-  const std::size_t length = first >= 0xf0 ? 4 : first >= 0xe0 ? 3 : 2;
-  if (first < 0xc2 || first > 0xf4 || rest.size() < length) return 0;
-  const unsigned second = byte_at(rest, 1);
-  const unsigned least = first == 0xe0 ? 0xa0 : first == 0xf0 ? 0x90 : 0x80;
-  const unsigned most = first == 0xed ? 0x9f : first == 0xf4 ? 0x8f : 0xbf;
-  if (second < least || second > most) return 0;
-  for (std::size_t i = 2; i < length; ++i) {
-    if ((byte_at(rest, i) & 0xc0U) != 0x80) return 0;
-  }
-  return length;
-}
-
 }  // namespace
-
-bool is_utf8(std::string_view bytes) {
-  while (!bytes.empty()) {
-    const std::size_t length = character_length(bytes);
-    if (length == 0) return false;
-    bytes.remove_prefix(length);
-  }
-  return true;
-}
 
 std::string websocket_accept_of(std::string_view key) {
   namespace detail = boost::beast::detail;

@@ -67,7 +67,4 @@ class WebSocket {
   bool has_said_end_ = false;  // we said so
 };
 
-// Whether these bytes are well-formed UTF-8: no overlong forms, surrogates or cut characters.
-bool is_utf8(std::string_view bytes);
-
 }  // namespace nutshell::http

@@ -40,7 +40,7 @@ ToolResult refuse_error(const Error& error) {
 // A tool keeps its budget; this keeps the bound that holds for all.
 void keep_bound(ToolResult& result, const ToolContext& context) {
   const TextBudget most(context, static_cast<std::size_t>(kMostTokens));
-  std::string whole = valid_text(result.text);
+  std::string whole = model_text(result.text);
   const bool is_counted = result.tokens > 0 && whole == result.text &&
                           result.tokens <= static_cast<std::size_t>(kMostTokens);
   const bool is_small = whole.size() < kMostRoomKitCharacters / 2;  // whatever it holds, it fits
@@ -148,8 +148,23 @@ ToolResult ToolRunner::run(const Tool& tool, std::string_view json_arguments) {
   return told;
 }
 
+namespace {
+
+// The last step before a model reads it. Tools and the compaction engine escape what they show while
+// they count tokens; this holds for whatever they add around it.
+void make_safe(ToolResult& result) {
+  result.text = model_text(result.text);
+  result.fields_json = model_json(result.fields_json);
+  if (!result.error) return;
+  for (std::string* part : {&result.error->what, &result.error->why, &result.error->next})
+    *part = model_text(*part);
+}
+
+}  // namespace
+
 ToolResult ToolRunner::call(const Tool& tool, std::string_view json_arguments) {
   ToolResult result = run(tool, json_arguments);
+  make_safe(result);
   if (result.tokens == 0) result.tokens = tokens_.count(result.text);
   if (options_.notes_gain) note_gain(result, sandbox_);
   if (result.raw_tokens == 0) result.raw_tokens = result.tokens;

@@ -234,7 +234,7 @@ Result<ToolReply> Execs::call_tool(const Caller& caller, const Grip& grip, const
   const auto used = ground_.table.use(grip.id);
   const Act act = TRY(ground_.recorder.begin(
       caller, "tool " + tool->name, subject_of(grip),
-      ground_.recorder.describe_text("arguments", json_arguments, grip.secrets)));
+      ground_.recorder.describe_json("arguments", json_arguments, grip.secrets)));
   ExecLimits limits;
   const auto reservation = TRY(admit(grip, act, limits));
   Usage usage{1, {}, {}, 0};

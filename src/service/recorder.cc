@@ -2,19 +2,23 @@
 
 #include <fmt/format.h>
 
+#include <nlohmann/json.hpp>
+
 #include "audit/json_text.h"
 
 namespace nutshell::service {
 namespace {
 
-constexpr std::size_t kMostText = 8U << 10U;
+constexpr std::size_t kMostText = 2U << 10U;
+constexpr std::size_t kMostName = 256;   // of whoever acts, and of what an act is done to
+constexpr std::size_t kMostKept = 4096;  // ends that wait for the disk
 constexpr std::size_t kMostWords = 256;
 
 // Long ones are told by their beginning; the hash of the whole stands beside where there is one.
-std::string shortened(std::string text) {
-  if (text.size() <= kMostText) return text;
-  const std::size_t left_out = text.size() - kMostText;
-  text.resize(kMostText);
+std::string shortened(std::string text, std::size_t most = kMostText) {
+  if (text.size() <= most) return text;
+  const std::size_t left_out = text.size() - most;
+  text.resize(most);
   return text + fmt::format(" (and {} bytes more)", left_out);
 }
 
@@ -30,6 +34,27 @@ std::vector<std::string> shortened(const std::vector<std::string>& words) {
     bytes += some.back().size();
   }
   return some;
+}
+
+// Also the names of members: a tool's arguments may come in any shape.
+void redact_strings(nlohmann::json& value, const audit::Redactor& redactor,
+                    const std::vector<std::string>& secrets) {
+  if (value.is_string()) {
+    value = redactor.redact(value.get_ref<const std::string&>(), secrets);
+  } else if (value.is_object()) {
+    nlohmann::json clean = nlohmann::json::object();
+    for (auto& [name, member] : value.items()) {
+      // The redactor knows names that say that their value is secret.
+      const bool is_secret = member.is_string() && redactor.is_secret_name(name);
+      if (is_secret) member = audit::kRedacted;
+      redact_strings(member, redactor, secrets);
+      clean[redactor.redact(name, secrets)] = std::move(member);
+    }
+    value = std::move(clean);
+  } else if (value.is_array()) {
+    for (nlohmann::json& item : value)
+      redact_strings(item, redactor, secrets);
+  }
 }
 
 std::uint64_t not_below_zero(std::chrono::milliseconds time) {
@@ -78,10 +103,10 @@ audit::Entry Recorder::entry_of(const Caller& caller, const std::string& action,
                                 const Subject& subject) const {
   audit::Entry entry;
   entry.tenant = caller.tenant;
-  entry.who = redactor_.redact(caller.who);
-  entry.action = action;
-  entry.sandbox = subject.sandbox;
-  entry.session = subject.session;
+  entry.who = shortened(redactor_.redact(caller.who), kMostName);
+  entry.action = shortened(action, kMostName);
+  entry.sandbox = shortened(subject.sandbox, kMostName);
+  entry.session = shortened(subject.session, kMostName);
   return entry;
 }
 
@@ -91,7 +116,8 @@ Result<Act> Recorder::begin(const Caller& caller, std::string action, Subject su
   audit::Entry entry = entry_of(caller, act.action, act.subject);
   entry.outcome = "begun";
   entry.arguments = std::move(arguments);
-  auto id = log_.append(entry);
+  write_kept();
+  auto id = chains_.append(entry);
   if (!id) {
     return failure(ErrorCode::ResourceExhausted,
                    fmt::format("nothing is done that cannot be recorded: {}", id.error().message));
@@ -103,14 +129,14 @@ Result<Act> Recorder::begin(const Caller& caller, std::string action, Subject su
 std::uint64_t Recorder::end(const Act& act, const Ending& ending) {
   audit::Entry entry = entry_of(act.caller, act.action, act.subject);
   entry.of = act.begun_id;
-  entry.outcome = ending.outcome;
+  entry.outcome = shortened(ending.outcome, kMostName);
   entry.detail = shortened(redactor_.redact(ending.detail, act.subject.secrets));
   entry.input_sha256 = ending.input_sha256;
   entry.output_sha256 = ending.output_sha256;
   entry.error_sha256 = ending.error_sha256;
   entry.output_bytes = ending.output_bytes;
   entry.duration = std::chrono::duration_cast<std::chrono::microseconds>(Clock::now() - act.begun);
-  const std::uint64_t id = log_.append(entry).value_or(0);  // trouble() tells why
+  const std::uint64_t id = append_or_keep(std::move(entry));
   add_span(act, ending, id);
   return id;
 }
@@ -118,9 +144,46 @@ std::uint64_t Recorder::end(const Act& act, const Ending& ending) {
 std::uint64_t Recorder::note(const Caller& caller, const std::string& action,
                              const Subject& subject, const Ending& ending) {
   audit::Entry entry = entry_of(caller, action, subject);
-  entry.outcome = ending.outcome;
+  entry.outcome = shortened(redactor_.redact(ending.outcome, subject.secrets), kMostName);
   entry.detail = shortened(redactor_.redact(ending.detail, subject.secrets));
-  return log_.append(entry).value_or(0);  // trouble() tells why
+  return chains_.append(entry).value_or(0);  // trouble() tells why
+}
+
+void Recorder::deny(const Caller& caller, const std::string& why) {
+  if (denials_.is_worth_a_record(caller.tenant, caller.who))
+    note(caller, audit::kDenied, {}, {why, {}, {}, {}, {}, 0});
+}
+
+// An end that is not written now is written later, in its place behind what came before it.
+std::uint64_t Recorder::append_or_keep(audit::Entry entry) {
+  write_kept();
+  if (!has_kept_) {
+    if (const auto id = chains_.append(entry)) return *id;
+  }
+  const auto now = std::chrono::system_clock::now().time_since_epoch();
+  entry.detail += fmt::format("{}(written late; ended at {} us since 1970)",
+                              entry.detail.empty() ? "" : " ",
+                              std::chrono::duration_cast<std::chrono::microseconds>(now).count());
+  const std::lock_guard lock(kept_mutex_);
+  if (kept_.size() < kMostKept) kept_.push_back(std::move(entry));
+  has_kept_ = true;
+  return 0;
+}
+
+void Recorder::write_kept() {
+  if (!has_kept_) return;
+  const std::lock_guard lock(kept_mutex_);
+  while (!kept_.empty() && chains_.append(kept_.front()))
+    kept_.pop_front();
+  has_kept_ = !kept_.empty();
+}
+
+void Recorder::catch_up() {
+  write_kept();
+  for (const Denials::Sum& sum : denials_.take_sums()) {
+    note({sum.tenant, sum.who}, audit::kDenied, {},
+         {fmt::format("{} more like it", sum.count), {}, {}, {}, {}, 0});
+  }
 }
 
 // What a sandbox that waits is given too.
@@ -175,6 +238,16 @@ std::string Recorder::describe(const ExecRequest& request,
     object.add_json("environment", redactor_.redact_list(shortened(request.environment), all));
   if (!request.working_directory.empty())
     object.add("cwd", shortened(redactor_.redact(request.working_directory, all)));
+  return std::move(object).text();
+}
+
+std::string Recorder::describe_json(std::string_view name, std::string_view json,
+                                    const std::vector<std::string>& secrets) const {
+  auto value = nlohmann::json::parse(json, nullptr, false);
+  if (value.is_discarded()) return describe_text(name, json, secrets);
+  redact_strings(value, redactor_, secrets);
+  audit::JsonObject object;
+  object.add(name, shortened(value.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace)));
   return std::move(object).text();
 }
 

@@ -1,17 +1,21 @@
 // Writes acts into the record: before they are done, and how they ended. Thread-safe.
 #pragma once
 
+#include <atomic>
 #include <chrono>
+#include <deque>
+#include <mutex>
 #include <string>
 #include <vector>
 
 #include "audit/json_text.h"
-#include "audit/log.h"
+#include "audit/chains.h"
 #include "audit/redactor.h"
 #include "base/deadline.h"
 #include "core/exec.h"
 #include "core/sandbox_spec.h"
 #include "service/caller.h"
+#include "service/denials.h"
 #include "service/pool_view.h"
 #include "telemetry/span.h"
 
@@ -44,17 +48,23 @@ struct Ending {
 
 class Recorder {
  public:
-  Recorder(audit::Log& log, const std::vector<std::string>& secret_names)
-      : log_(log), redactor_(secret_names) {}
+  Recorder(audit::Chains& chains, const std::vector<std::string>& secret_names)
+      : chains_(chains), redactor_(secret_names) {}
 
   // An act that cannot be written down is not done.
   Result<Act> begin(const Caller& caller, std::string action, Subject subject,
                     std::string arguments = {});
-  // The id of the end's record; zero where it could not be written, which makes us not ready.
+  // The id of the end's record. Zero: it could not be written, which makes us not ready; it is kept
+  // and written once the disk takes it.
   std::uint64_t end(const Act& act, const Ending& ending);
   // One that has no beginning: something refused, something noticed.
   std::uint64_t note(const Caller& caller, const std::string& action, const Subject& subject,
                      const Ending& ending);
+
+  // Somebody was not let in, or may not do something. Many of them are told by their number.
+  void deny(const Caller& caller, const std::string& why);
+  // At each tick: writes ends that wait for the disk, and numbers of denials.
+  void catch_up();
 
   // What is written down of requests: JSON, without secrets.
   [[nodiscard]] std::string describe(const SandboxSpec& spec) const;
@@ -63,16 +73,29 @@ class Recorder {
                                      const std::vector<std::string>& secrets) const;
   [[nodiscard]] std::string describe_text(std::string_view name, std::string_view text,
                                           const std::vector<std::string>& secrets) const;
+  // The same for text that is JSON: secrets are found in every string of it, however it is escaped.
+  [[nodiscard]] std::string describe_json(std::string_view name, std::string_view json,
+                                          const std::vector<std::string>& secrets) const;
   [[nodiscard]] const audit::Redactor& redactor() const { return redactor_; }
-  [[nodiscard]] const std::filesystem::path& directory() const { return log_.directory(); }
-  std::string trouble() { return log_.trouble(); }
+  [[nodiscard]] const std::filesystem::path& directory() const { return chains_.directory(); }
+  [[nodiscard]] std::filesystem::path directory_of(const std::string& tenant) const {
+    return audit::chain_of(chains_.directory(), tenant);
+  }
+  std::string trouble() { return chains_.trouble(); }
 
  private:
   void add_bound(audit::JsonObject& object, const SandboxSpec& spec) const;
   [[nodiscard]] audit::Entry entry_of(const Caller& caller, const std::string& action,
                                       const Subject& subject) const;
-  audit::Log& log_;
+  std::uint64_t append_or_keep(audit::Entry entry);
+  void write_kept();
+
+  audit::Chains& chains_;
   audit::Redactor redactor_;
+  Denials denials_;
+  std::mutex kept_mutex_;
+  std::deque<audit::Entry> kept_;  // ends that wait for the disk, oldest first
+  std::atomic<bool> has_kept_ = false;
 };
 
 // "exited 0", "signalled 9", "timed_out"

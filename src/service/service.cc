@@ -77,10 +77,11 @@ Service::~Service() = default;
 Result<std::unique_ptr<Service>> Service::open(ServiceOptions options) {
   StateDirectory directory = TRY(StateDirectory::open(options.state_directory));
   if (options.audit.directory.empty()) options.audit.directory = directory / "audit";
-  auto log = TRY(audit::Log::open(options.audit, options.notice));
+  auto chains =
+      TRY(audit::Chains::open(options.audit, options.local_tenant, options.notice));
   auto database = TRY(Database::open(directory / "state.db"));
   auto parts = std::make_unique<Parts>(std::move(options), std::move(directory),
-                                       std::move(database), std::move(log));
+                                       std::move(database), std::move(chains));
   TRY(parts->start());
   return std::unique_ptr<Service>(new Service(std::move(parts)));
 }

@@ -162,8 +162,8 @@ class Service {
   // ---- Evidence
   Result<std::vector<audit::Record>> audit_records(const Caller& caller,
                                                    const audit::Filter& filter);
-  // For the way in: refused tokens, denied requests. Gives the record's id.
-  std::uint64_t note(const Caller& caller, const std::string& action, const std::string& outcome);
+  // For the way in: a refused token, a denied request.
+  void deny(const Caller& caller, const std::string& why);
   Result<std::vector<HistoryEntry>> history(const Caller& caller, const std::string& id);
   MetricsSnapshot metrics();
   // Empty: ready. Else what is wrong: the record cannot be written, the database is full.

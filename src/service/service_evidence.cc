@@ -80,12 +80,11 @@ Result<std::vector<audit::Record>> Service::audit_records(const Caller& caller,
   audit::Filter own = filter;
   own.tenant = caller.tenant;
   own.most = std::clamp<std::size_t>(filter.most, 1, kMostRecords);
-  return audit::read_records(parts_->recorder.directory(), own);
+  return audit::read_records(parts_->recorder.directory_of(caller.tenant), own);
 }
 
-std::uint64_t Service::note(const Caller& caller, const std::string& action,
-                            const std::string& outcome) {
-  return parts_->recorder.note(caller, action, {}, {outcome, {}, {}, {}, {}, 0});
+void Service::deny(const Caller& caller, const std::string& why) {
+  parts_->recorder.deny(caller, why);
 }
 
 // From the record: also of a sandbox that is gone, as far as the record goes back.
@@ -96,7 +95,7 @@ Result<std::vector<HistoryEntry>> Service::history(const Caller& caller, const s
   filter.sandbox = grip ? grip->id : id;
   filter.most = kMostHistory;
   std::map<std::uint64_t, HistoryEntry> entries;  // by the record of the beginning
-  TRY(audit::for_each_record(parts_->recorder.directory(), filter,
+  TRY(audit::for_each_record(parts_->recorder.directory_of(caller.tenant), filter,
                              [&entries](const audit::Record& record) -> Result<audit::Visit> {
                                if (!is_command(record.entry)) return audit::Visit::GoOn;
                                const auto known = entries.find(record.entry.of);

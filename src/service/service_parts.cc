@@ -15,12 +15,12 @@ constexpr auto kForget = 30s;
 }  // namespace
 
 Service::Parts::Parts(ServiceOptions given, StateDirectory locked, std::unique_ptr<Database> opened,
-                      std::unique_ptr<audit::Log> written)
+                      std::unique_ptr<audit::Chains> written)
     : options(std::move(given)),
       directory(std::move(locked)),
       database(std::move(opened)),
-      log(std::move(written)),
-      recorder(*log, options.audit.secret_names),
+      chains(std::move(written)),
+      recorder(*chains, options.audit.secret_names),
       lanes(options.backends),
       connections(lanes),
       table(options),
@@ -93,6 +93,7 @@ void Service::Parts::tick(const std::stop_token& stop) {
     if (stop.stop_requested()) return;
     sessions.tend();
     pools.trim();
+    recorder.catch_up();
     if (!is_swept && sandboxes.unanswered().empty()) {
       sweep();
       is_swept = true;

@@ -6,7 +6,7 @@
 #include <memory>
 #include <thread>
 
-#include "audit/log.h"
+#include "audit/chains.h"
 #include "service/budgets.h"
 #include "service/connections.h"
 #include "service/detached_execs.h"
@@ -27,7 +27,7 @@ namespace nutshell::service {
 // In the order they are made; each uses what stands above it.
 struct Service::Parts {
   Parts(ServiceOptions given, StateDirectory locked, std::unique_ptr<Database> opened,
-        std::unique_ptr<audit::Log> written);
+        std::unique_ptr<audit::Chains> written);
 
   void note_end(const Held& held, const std::string& why);
   void remember_why(const Held& held);
@@ -51,7 +51,7 @@ struct Service::Parts {
   ServiceOptions options;
   StateDirectory directory;
   std::unique_ptr<Database> database;
-  std::unique_ptr<audit::Log> log;
+  std::unique_ptr<audit::Chains> chains;
   Recorder recorder;
   Metrics metrics;
   Lanes lanes;

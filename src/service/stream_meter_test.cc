@@ -2,7 +2,7 @@
 
 #include <gmock/gmock.h>
 
-#include "audit/log.h"
+#include "audit/chains.h"
 #include "audit/reader.h"
 #include "base/scratch_fixture.h"
 #include "wire/schema.h"
@@ -20,10 +20,10 @@ class StreamMeterTest : public testing::Test {
     std::filesystem::permissions(scratch_.path(), std::filesystem::perms(0700));
     audit::AuditOptions options;
     options.directory = scratch_ / "audit";
-    log_ = *audit::Log::open(options, [](std::string_view) {});
+    chains_ = *audit::Chains::open(options, "local", [](std::string_view) {});
     database_ = *Database::open(scratch_ / "state.db");
     budgets_.emplace(*database_);
-    recorder_.emplace(*log_, std::vector<std::string>{});
+    recorder_.emplace(*chains_, std::vector<std::string>{});
     Budget budget;
     budget.execs = 1;
     budgets_->define("t", "narrow", budget, {});
@@ -64,7 +64,8 @@ class StreamMeterTest : public testing::Test {
     audit::Filter filter;
     filter.most = 100;
     const auto read = audit::for_each_record(
-        scratch_ / "audit", filter, [&all](const audit::Record& record) -> Result<audit::Visit> {
+        audit::chain_of(scratch_ / "audit", "t"), filter,
+        [&all](const audit::Record& record) -> Result<audit::Visit> {
           all.push_back(record.entry.action + ": " + record.entry.outcome);
           return audit::Visit::GoOn;
         });
@@ -73,7 +74,7 @@ class StreamMeterTest : public testing::Test {
   }
 
   ScratchDirectory scratch_;
-  std::unique_ptr<audit::Log> log_;
+  std::unique_ptr<audit::Chains> chains_;
   std::unique_ptr<Database> database_;
   std::optional<Budgets> budgets_;
   std::optional<Recorder> recorder_;

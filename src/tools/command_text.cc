@@ -61,7 +61,7 @@ ToolResult tell_running(const CommandState& state, const TextBudget& budget) {
         fmt::format("running, {} so far. job {}, {} so far{}", seconds_of(state.age), state.job_id,
                     count_of(state.total_lines, "line"), count > 0 ? ". last:" : ", nothing new");
     for (std::size_t i = lines.size() - count; i < lines.size(); ++i) {
-      text += "\n" + valid_text(lines[i].substr(0, std::min<std::size_t>(lines[i].size(), 1000)));
+      text += "\n" + model_text(lines[i].substr(0, std::min<std::size_t>(lines[i].size(), 1000)));
       if (text.ends_with('\n')) text.pop_back();
     }
     text += missing_note(state);
@@ -80,13 +80,13 @@ void mark_timeout(ToolResult& result, const ExecResult& ending) {
   if (ending.outcome != Outcome::TimedOut) return;
   const std::string next = "Use wait=0 or a larger timeout.";
   result.error =
-      ToolError{"timeout", "the command was stopped: " + valid_text(ending.detail), {}, next};
+      ToolError{"timeout", "the command was stopped: " + model_text(ending.detail), {}, next};
   result.text += "\n" + next;
 }
 
 Result<ToolResult> tell_ended(const CommandState& state, ToolContext& context,
                               const TextBudget& budget, const CommandTelling& telling) {
-  const std::string changes = valid_text(change_sentence(state.changed));
+  const std::string changes = model_text(change_sentence(state.changed));
   const std::string notes =
       missing_note(state) + (changes.empty() ? "" : "\n" + changes) + std::string();
   const std::size_t kept_back = context.tokens.count(notes) + 16;
@@ -98,7 +98,7 @@ Result<ToolResult> tell_ended(const CommandState& state, ToolContext& context,
   ToolResult result;
   for (std::size_t most = room;; most /= 2) {
     RenderedOutput rendered = context.renderer.render(output, telling.style, most);
-    result.text = valid_text(rendered.text);
+    result.text = model_text(rendered.text);
     result.parser = std::move(rendered.parser);
     result.raw_tokens = rendered.raw_tokens;
     result.is_cut = rendered.is_cut;
@@ -131,7 +131,7 @@ Result<ToolResult> tell_command(const CommandState& state, ToolContext& context,
   result.ending = state.ending;
   result.output_id = state.output_id;
   result.job_id = state.job_id;
-  result.undo_id = valid_text(state.changed.undo_id);
+  result.undo_id = model_text(state.changed.undo_id);
   result.fields_json = fields_of(state);
   return result;
 }

@@ -16,12 +16,12 @@ Result<ToolResult> remove(const Arguments& arguments, ToolContext& context) {
   const auto answer = TRY(context.init.call<wire::Changed>(request));
   if (const auto* refused = refusal_of(answer)) return refuse(*refused);
   const auto& changed = std::get<wire::Changed>(answer);
-  const std::string marks = valid_text(change_marks(changed));
+  const std::string marks = model_text(change_marks(changed));
   ToolResult result;
   result.text = fmt::format("deleted {} ({}{}{})", visible_name(request.path),
                             count_of(changed.total_changes, "entry", "entries"),
                             marks.empty() ? "" : ", ", marks);
-  result.undo_id = valid_text(changed.undo_id);
+  result.undo_id = model_text(changed.undo_id);
   if (context.wants_fields) result.fields_json = change_fields(changed);
   return result;
 }

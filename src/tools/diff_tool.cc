@@ -99,7 +99,7 @@ ToolResult tell(const std::string& names, const std::string& diff, const TextBud
   const auto fitted = budget.fit(lines.size(), [&](std::size_t count) {
     std::string text = fmt::format("{} +{} -{}\n", names, totals.added, totals.removed);
     for (std::size_t i = 0; i < count; ++i)
-      text += valid_text(lines[i]);
+      text += model_text(lines[i]);
     if (count < lines.size())
       text += fmt::format("(+{} more lines; raise max_tokens)", lines.size() - count);
     if (text.ends_with('\n')) text.pop_back();

@@ -59,13 +59,13 @@ Result<ToolResult> edit(const Arguments& arguments, ToolContext& context) {
   if (const auto* refused = refusal_of(answer)) return refuse(*refused);
   const auto& changed = std::get<wire::Changed>(answer);
   ToolResult result;
-  const std::string marks = valid_text(change_marks(changed));
+  const std::string marks = model_text(change_marks(changed));
   result.text =
       changed.total_changes == 0
           ? fmt::format("{} is unchanged: the new text is the old one", visible_name(request.path))
           : fmt::format("edited {}{} ({}, {})", visible_name(request.path), places_of(changed),
                         count_of(changed.lines.size(), "change"), marks);
-  result.undo_id = valid_text(changed.undo_id);
+  result.undo_id = model_text(changed.undo_id);
   if (context.wants_fields) result.fields_json = change_fields(changed);
   return result;
 }

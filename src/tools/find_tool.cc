@@ -57,7 +57,7 @@ wire::FindFiles request_of(const Arguments& arguments) {
 std::string fields_of(const wire::FindPage& page, std::size_t count) {
   nlohmann::ordered_json paths = nlohmann::ordered_json::array();
   for (std::size_t i = 0; i < count; ++i)
-    paths.push_back(valid_text(page.found[i].path));
+    paths.push_back(model_text(page.found[i].path));
   return nlohmann::ordered_json{
       {"paths", std::move(paths)}, {"total", page.total}, {"partial", page.is_partial != 0}}
       .dump();

@@ -30,16 +30,16 @@ Result<std::variant<std::string, ToolError>> read_configuration(const GitCommand
   const auto ending = context.init.exec(request, io);
   if (!ending && ending.error().code == ErrorCode::Unavailable) return Failure(ending.error());
   if (!ending)
-    return ToolError{"bad_argument", valid_text(ending.error().message), {}, "Check `cwd`."};
+    return ToolError{"bad_argument", model_text(ending.error().message), {}, "Check `cwd`."};
   if (ending->outcome == Outcome::Exited && ending->exit_code == 127)
     return ToolError{
         "unavailable", "there is no git in this sandbox.", {}, "Use an image that has it."};
   if (ending->outcome == Outcome::Exited && ending->exit_code != 0)
     return ToolError{"bad_argument", "git cannot read the configuration that holds here.",
-                     valid_text(io.error.substr(0, 500)), "Check `cwd` and the options."};
+                     model_text(io.error.substr(0, 500)), "Check `cwd` and the options."};
   if (ending->outcome != Outcome::Exited)
     return ToolError{"denied", "the repository's configuration cannot be checked.",
-                     fmt::format("{}: {}", to_string(ending->outcome), valid_text(ending->detail)),
+                     fmt::format("{}: {}", to_string(ending->outcome), model_text(ending->detail)),
                      "Run git with bash."};
   return io.output;
 }

@@ -23,7 +23,7 @@ struct Part {
 
 std::string line_of(const wire::SearchLine& line) {
   std::string text =
-      fmt::format("{}{}{}", line.line, line.is_context != 0 ? '-' : ':', valid_text(line.text));
+      fmt::format("{}{}{}", line.line, line.is_context != 0 ? '-' : ':', model_text(line.text));
   if (line.cut_bytes > 0) text += fmt::format("…(+{} bytes)", line.cut_bytes);
   return text;
 }
@@ -101,9 +101,9 @@ std::string fields_of(const wire::SearchPage& page) {
     for (const wire::SearchLine& line : file.lines)
       lines.push_back({{"line", line.line},
                        {"context", line.is_context != 0},
-                       {"text", valid_text(line.text)}});
+                       {"text", model_text(line.text)}});
     files.push_back(
-        {{"path", valid_text(file.path)}, {"matches", file.matches}, {"lines", std::move(lines)}});
+        {{"path", model_text(file.path)}, {"matches", file.matches}, {"lines", std::move(lines)}});
   }
   return nlohmann::ordered_json{{"files", std::move(files)},
                                 {"total_matches", page.total_matches},

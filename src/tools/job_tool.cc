@@ -23,7 +23,7 @@ Result<ToolResult> job(const Arguments& arguments, ToolContext& context) {
   if (state.error().code != ErrorCode::NotFound) return Failure(state.error());
   return refuse(
       ToolError{"no_such_job", fmt::format("there is no job {}.", visible_name(request.id)),
-                valid_text(state.error().message), "Start one with bash and a short wait."});
+                model_text(state.error().message), "Start one with bash and a short wait."});
 }
 
 }  // namespace

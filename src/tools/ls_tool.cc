@@ -77,7 +77,7 @@ std::string fields_of(const wire::Listing& listing, std::size_t count) {
   nlohmann::ordered_json entries = nlohmann::ordered_json::array();
   for (std::size_t i = 0; i < count; ++i) {
     const wire::FileInfo& info = listing.entries[i].info;
-    entries.push_back({{"path", valid_text(info.path)},
+    entries.push_back({{"path", model_text(info.path)},
                        {"kind", static_cast<int>(info.kind)},
                        {"size", info.size},
                        {"mode", info.mode},

@@ -46,7 +46,7 @@ NumberedLines number_lines(const wire::TextPage& page) {
 // What an edit or a write must know about a file that is not plain UTF-8 with newlines.
 std::string peculiarities(const wire::TextPage& page) {
   std::string text;
-  if (page.encoding != "utf-8") text += " " + valid_text(page.encoding);
+  if (page.encoding != "utf-8") text += " " + model_text(page.encoding);
   if (page.has_crlf != 0) text += " crlf";
   if (page.ends_with_newline == 0 && page.total_lines > 0) text += " no-final-newline";
   return text;
@@ -61,13 +61,13 @@ std::string header_of(const std::string& path, const wire::TextPage& page, std::
       page.total_lines == 0
           ? "empty"
           : fmt::format("{}-{}/{}", page.first_line, page.first_line + lines - 1, page.total_lines);
-  return fmt::format("{} {} v{}{}\n", visible_name(path), place, valid_text(page.version),
+  return fmt::format("{} {} v{}{}\n", visible_name(path), place, model_text(page.version),
                      peculiarities(page));
 }
 
 std::string fields_of(const wire::TextPage& page, std::size_t lines) {
-  return nlohmann::ordered_json{{"version", valid_text(page.version)},
-                                {"encoding", valid_text(page.encoding)},
+  return nlohmann::ordered_json{{"version", model_text(page.version)},
+                                {"encoding", model_text(page.encoding)},
                                 {"crlf", page.has_crlf != 0},
                                 {"size", page.info.size},
                                 {"mode", page.info.mode},
@@ -82,7 +82,7 @@ Result<ToolResult> read_image(const std::string& path, const wire::TextPage& pag
   wire::ReadFile request;
   request.path = path;
   request.length = kMostImageBytes;
-  ToolImage image{valid_text(page.media_type), {}};
+  ToolImage image{model_text(page.media_type), {}};
   TRY(context.init.read_file(request, [&](std::string_view bytes) -> Result<> {
     image.bytes += bytes;
     return {};
@@ -152,7 +152,7 @@ Result<ToolResult> read(const Arguments& arguments, ToolContext& context) {
   const std::string before = TRY(context.outputs.shown_before(question, result.text, {}));
   if (before.empty()) return result;
   result.text = fmt::format("{} v{}: unchanged since {} (recall {} shows it again)",
-                            visible_name(request.path), valid_text(page.version), before, before);
+                            visible_name(request.path), model_text(page.version), before, before);
   result.output_id = before;
   result.tokens = 0;  // of another text
   return result;

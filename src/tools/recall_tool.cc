@@ -30,8 +30,8 @@ std::string_view without_newline(std::string_view line) {
 }
 
 std::string shown(std::string_view line) {
-  if (line.size() <= kMostLineBytes) return valid_text(line);
-  return valid_text(line.substr(0, kMostLineBytes)) +
+  if (line.size() <= kMostLineBytes) return model_text(line);
+  return model_text(line.substr(0, kMostLineBytes)) +
          fmt::format("…(+{} bytes)", line.size() - kMostLineBytes);
 }
 
@@ -93,7 +93,7 @@ Result<ToolResult> recall(const Arguments& arguments, ToolContext& context) {
   const auto stored = context.outputs.load(id);
   if (!stored && stored.error().code == ErrorCode::NotFound) {
     return refuse(ToolError{"expired", fmt::format("{} is not stored.", visible_name(id)),
-                            valid_text(stored.error().message), "Run the command again."});
+                            model_text(stored.error().message), "Run the command again."});
   }
   if (!stored) return Failure(stored.error());
   RE2::Options options(RE2::Quiet);
@@ -101,7 +101,7 @@ Result<ToolResult> recall(const Arguments& arguments, ToolContext& context) {
   options.set_encoding(RE2::Options::EncodingLatin1);  // bytes: output need not be UTF-8
   const RE2 pattern(arguments.text("grep"), options);
   if (!pattern.ok())
-    return bad_argument(fmt::format("`grep` is no pattern: {}.", valid_text(pattern.error())),
+    return bad_argument(fmt::format("`grep` is no pattern: {}.", model_text(pattern.error())),
                         "Patterns are RE2; escape ( [ { . * + ? | \\ with a backslash.");
   const std::string text = chosen_text(*stored, arguments.text("stream", "both"));
   const std::vector<std::string_view> lines = split_lines(text);

@@ -70,7 +70,7 @@ std::string_view kind_word(wire::ChangeKind kind) {
 ToolResult refuse(ToolError error) {
   ToolResult result;
   for (std::string* part : {&error.code, &error.what, &error.why, &error.next})
-    *part = valid_text(*part);
+    *part = model_text(*part);
   result.text = fmt::format("{}: {}", error.code, error.what);
   if (!error.why.empty()) result.text += "\n" + error.why;
   if (!error.next.empty()) result.text += "\n" + error.next;
@@ -116,7 +116,7 @@ std::string change_sentence(const wire::Changed& changed) {
 
 std::string change_fields(const wire::Changed& changed) {
   nlohmann::ordered_json fields;
-  if (!changed.version.empty()) fields["version"] = valid_text(changed.version);
+  if (!changed.version.empty()) fields["version"] = model_text(changed.version);
   if (changed.total_lines > 0) fields["total_lines"] = changed.total_lines;
   for (const wire::LineRange& range : changed.lines)
     fields["lines"].push_back({range.first, range.last});
@@ -124,8 +124,8 @@ std::string change_fields(const wire::Changed& changed) {
   fields["changes"] = nlohmann::ordered_json::array();
   for (const wire::FileChange& change : changed.changes)
     fields["changes"].push_back(
-        {{"path", valid_text(change.path)}, {"kind", kind_word(change.kind)}});
-  if (!changed.why_no_undo.empty()) fields["why_no_undo"] = valid_text(changed.why_no_undo);
+        {{"path", model_text(change.path)}, {"kind", kind_word(change.kind)}});
+  if (!changed.why_no_undo.empty()) fields["why_no_undo"] = model_text(changed.why_no_undo);
   return fields.dump();
 }
 

@@ -23,7 +23,7 @@ Result<ToolResult> undo(const Arguments& arguments, ToolContext& context) {
   ToolResult result;
   result.text = id.empty() ? "undone" : fmt::format("undid {}", visible_name(id));
   if (!changed.undo_id.empty())
-    result.text += fmt::format(" (redo: undo {})", valid_text(changed.undo_id));
+    result.text += fmt::format(" (redo: undo {})", model_text(changed.undo_id));
   for (std::size_t i = 0; i < changed.changes.size() && i < kMostShown; ++i) {
     const wire::FileChange& change = changed.changes[i];
     result.text += fmt::format("\n{} {}", verb_of(change.kind), visible_name(change.path));
@@ -31,7 +31,7 @@ Result<ToolResult> undo(const Arguments& arguments, ToolContext& context) {
   const std::uint64_t shown = std::min<std::uint64_t>(changed.changes.size(), kMostShown);
   if (changed.total_changes > shown)
     result.text += fmt::format("\n(+{} more)", changed.total_changes - shown);
-  result.undo_id = valid_text(changed.undo_id);
+  result.undo_id = model_text(changed.undo_id);
   if (context.wants_fields) result.fields_json = change_fields(changed);
   return result;
 }

@@ -31,13 +31,13 @@ Result<ToolResult> write(const Arguments& arguments, ToolContext& context) {
   ToolResult result;
   if (changed.total_changes == 0) {
     result.text = fmt::format("{} already has this content (v{})", visible_name(path),
-                              valid_text(changed.version));
+                              model_text(changed.version));
   } else {
     result.text =
         fmt::format("{} {} ({}, {})", is_new ? "created" : "wrote", visible_name(path),
-                    count_of(changed.total_lines, "line"), valid_text(change_marks(changed)));
+                    count_of(changed.total_lines, "line"), model_text(change_marks(changed)));
   }
-  result.undo_id = valid_text(changed.undo_id);
+  result.undo_id = model_text(changed.undo_id);
   if (context.wants_fields) result.fields_json = change_fields(changed);
   return result;
 }

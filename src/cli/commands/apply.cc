@@ -3,6 +3,7 @@
 #include <memory>
 
 #include "cli/command.h"
+#include "cli/print.h"
 #include "cli/report.h"
 #include "runtime/workspace.h"
 
@@ -46,7 +47,7 @@ Result<int> apply(Program& program, const ApplyFlags& flags) {
                                flags.id, list));
   }
   for (const wire::FileChange& change : report.written)
-    fmt::print("{} {}\n", letter_of(change), printable(change.path));
+    print_out("{} {}\n", letter_of(change), change.path);
   return 0;
 }
 

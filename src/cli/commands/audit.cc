@@ -5,11 +5,13 @@
 #include <charconv>
 #include <memory>
 
+#include "audit/chains.h"
 #include "audit/ocsf.h"
 #include "audit/reader.h"
 #include "audit/verify.h"
 #include "base/file.h"
 #include "cli/command.h"
+#include "cli/print.h"
 #include "cli/report.h"
 
 namespace nutshell::cli {
@@ -68,15 +70,15 @@ void print_line(const audit::Record& record) {
                   entry.tenant, entry.sandbox, entry.action, entry.outcome);
   if (!entry.arguments.empty()) line += "  " + entry.arguments;
   if (!entry.detail.empty()) line += "  " + entry.detail;
-  fmt::print("{}\n", printable(line));
+  print_out("{}\n", line);
 }
 
 Result<int> show(const AuditFlags& flags) {
   const auto directory = TRY(directory_of(flags));
-  TRY(audit::for_each_record(directory, TRY(filter_of(flags)),
+  TRY(audit::for_each_record_of_all(directory, TRY(filter_of(flags)),
                              [&flags](const audit::Record& record) -> Result<audit::Visit> {
                                if (flags.is_json) {
-                                 fmt::print("{}\n", audit::to_json(record));
+                                 print_json_text(audit::to_json(record));
                                } else {
                                  print_line(record);
                                }
@@ -87,9 +89,9 @@ Result<int> show(const AuditFlags& flags) {
 
 Result<int> export_records(const AuditFlags& flags) {
   const auto directory = TRY(directory_of(flags));
-  TRY(audit::for_each_record(directory, TRY(filter_of(flags)),
+  TRY(audit::for_each_record_of_all(directory, TRY(filter_of(flags)),
                              [](const audit::Record& record) -> Result<audit::Visit> {
-                               fmt::print("{}\n", audit::to_ocsf(record));
+                               print_json_text(audit::to_ocsf(record));
                                return audit::Visit::GoOn;
                              }));
   return 0;
@@ -111,22 +113,40 @@ Result<std::optional<audit::Mark>> parse_mark(const std::string& text) {
       fmt::format("'{}' is no mark: give ID:HASH, as an earlier verify printed it", text));
 }
 
-Result<int> verify(const AuditFlags& flags) {
-  const auto directory = TRY(directory_of(flags));
-  const audit::Verdict verdict = TRY(audit::verify(directory, TRY(parse_mark(flags.expected))));
-  const bool is_intact = verdict.finding == audit::Verdict::Finding::Intact;
-  if (!is_intact) {
-    fmt::print("not intact: {}\n{} records before it are\n", verdict.problem, verdict.records);
-    return 1;
+void print_verdict(const std::string& name, const audit::Verdict& verdict) {
+  if (!name.empty()) print_out("{}: ", name);
+  if (verdict.finding != audit::Verdict::Finding::Intact) {
+    print_out("not intact: {}\n{} records before it are\n", verdict.problem, verdict.records);
+    return;
   }
-  fmt::print("intact: {} records", verdict.records);
-  if (verdict.records > 0) fmt::print(", {} to {}", verdict.first_id, verdict.last.id);
-  fmt::print("\n");
-  if (verdict.is_torn) fmt::print("behind the last one is an unfinished one\n");
+  print_out("intact: {} records", verdict.records);
+  if (verdict.records > 0) print_out(", {} to {}", verdict.first_id, verdict.last.id);
+  print_out("\n");
+  if (verdict.first_id > 1)
+    print_out("records 1 to {} were removed to make room: they are not proved\n",
+              verdict.first_id - 1);
+  if (verdict.is_torn) print_out("behind the last one is an unfinished one\n");
   if (verdict.records > 0)
-    fmt::print("keep this elsewhere, it proves all before it: {}:{}\n", verdict.last.id,
-               verdict.last.hash);
-  return 0;
+    print_out("keep this elsewhere, it proves all before it: {}:{}\n", verdict.last.id,
+              verdict.last.hash);
+}
+
+Result<int> verify(const AuditFlags& flags) {
+  const auto root = TRY(directory_of(flags));
+  const auto expected = TRY(parse_mark(flags.expected));
+  std::vector<audit::Chain> chains = TRY(audit::list_chains(root));
+  if (!flags.filter.tenant.empty())
+    chains = {{"tenant " + flags.filter.tenant, audit::chain_of(root, flags.filter.tenant)}};
+  bool is_intact = true;
+  for (const audit::Chain& chain : chains) {
+    // A mark is of one chain: of the tenant that is named, else of the owner's.
+    const bool is_marked = &chain == &chains.front();
+    const audit::Verdict verdict =
+        TRY(audit::verify(chain.directory, is_marked ? expected : std::nullopt));
+    print_verdict(chain.name, verdict);
+    is_intact = is_intact && verdict.finding == audit::Verdict::Finding::Intact;
+  }
+  return is_intact ? 0 : 1;
 }
 
 void add_place(const CommandLine& command, AuditFlags& flags) {
@@ -169,6 +189,7 @@ void add_audit(const CommandLine& app, Program& program) {
   const CommandLine proved =
       hang("verify", "Find the first record that was changed, removed or moved", verify);
   add_place(proved, *flags);
+  proved.add_option("--tenant", flags->filter.tenant, "The record of this tenant alone");
   proved.add_option("--expect", flags->expected, "A mark that an earlier verify printed: ID:HASH");
   proved.footer(
       "Exit status: 0 intact, 1 not. The files are read as they are; no daemon is needed.");

@@ -16,6 +16,7 @@
 #include "base/file.h"
 #include "cli/command.h"
 #include "cli/flag_table.h"
+#include "cli/print.h"
 #include "cli/report.h"
 
 namespace nutshell::cli {
@@ -250,7 +251,7 @@ Result<int> batch(const Asked& asked) {
     ++done;
     if (!ended.is_good) ++failed;
     for (; printed < lines.size() && !lines[printed].empty(); ++printed)
-      fmt::print("{}\n", std::exchange(lines[printed], std::string()));
+      print_json_text(std::exchange(lines[printed], std::string()));
     progress.show(done, failed);
   }
   return failed == 0 ? 0 : 1;

@@ -3,6 +3,7 @@
 #include <memory>
 
 #include "cli/command.h"
+#include "cli/print.h"
 #include "runtime/workspace.h"
 
 namespace nutshell::cli {
@@ -36,7 +37,7 @@ void add_checkpoint(const CommandLine& app, Program& program) {
       "processes, and what is in /tmp, are not part of it.");
   command.callback([flags, &program] {
     program.chosen = [flags, &program]() -> Result<int> {
-      fmt::print("{}\n", TRY(checkpoint_workspace(program.runtime, flags->id, running_of(*flags))));
+      print_out("{}\n", TRY(checkpoint_workspace(program.runtime, flags->id, running_of(*flags))));
       return 0;
     };
   });

@@ -4,6 +4,7 @@
 #include <memory>
 
 #include "cli/command.h"
+#include "cli/print.h"
 
 namespace nutshell::cli {
 namespace {
@@ -110,7 +111,7 @@ void add_completion(const CommandLine& app, Program& program) {
       const std::string script = *shell == "bash"  ? bash_script(app.parser())
                                  : *shell == "zsh" ? zsh_script(app.parser())
                                                    : fish_script(app.parser());
-      fmt::print("{}", script);
+      print_bytes(script);
       return 0;
     };
   });

@@ -6,6 +6,7 @@
 #include "cli/command.h"
 #include "cli/daemon_choice.h"
 #include "cli/flags.h"
+#include "cli/print.h"
 
 namespace nutshell::cli {
 namespace {
@@ -23,9 +24,9 @@ Result<int> create(Program& program, const Flags& flags) {
   spec.environment = flags.environment;
   const std::string id = TRY(program.runtime.create(spec));
   if (flags.is_json) {
-    fmt::print("{}\n", nlohmann::json{{"id", id}}.dump());
+    print_json(nlohmann::json{{"id", id}});
   } else {
-    fmt::print("{}\n", id);
+    print_out("{}\n", id);
   }
   return 0;
 }

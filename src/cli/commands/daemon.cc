@@ -15,6 +15,7 @@
 #include "base/spawn_attributes.h"
 #include "base/user_directory.h"
 #include "cli/command.h"
+#include "cli/print.h"
 #include "core/daemon_access.h"
 #include "http/client.h"
 
@@ -111,7 +112,7 @@ std::string last_word(const std::filesystem::path& log) {
 Result<int> start(const Asked& asked) {
   const std::filesystem::path socket = TRY(socket_path());
   if (const auto there = ask(socket)) {
-    fmt::print("it runs already, as process {}\n", there->pid);
+    print_out("it runs already, as process {}\n", there->pid);
     return 0;
   }
   const std::filesystem::path log = socket.parent_path() / "nutshelld.log";
@@ -119,7 +120,7 @@ Result<int> start(const Asked& asked) {
   const Deadline deadline = Deadline::in(20s);
   while (!deadline.has_passed()) {
     if (const auto there = ask(socket); there && there->pid == child.pid) {
-      fmt::print("{}\n", socket.native());
+      print_out("{}\n", socket.native());
       return 0;
     }
     if (TRY(wait_for(child.process.get(), POLLIN, Deadline::in(20ms)))) {
@@ -135,7 +136,7 @@ Result<int> stop() {
   const std::filesystem::path socket = TRY(socket_path());
   const auto there = ask(socket);
   if (!there) {
-    fmt::print("no daemon runs\n");
+    print_out("no daemon runs\n");
     return 0;
   }
   const UniqueFd process(static_cast<int>(::syscall(SYS_pidfd_open, there->pid, 0)));
@@ -154,7 +155,7 @@ Result<int> stop() {
 Result<int> status(const Asked& asked) {
   const std::filesystem::path socket = TRY(socket_path());
   if (asked.prints_socket) {
-    fmt::print("{}\n", socket.native());
+    print_out("{}\n", socket.native());
     return 0;
   }
   const auto there = ask(socket);
@@ -162,12 +163,12 @@ Result<int> status(const Asked& asked) {
     nlohmann::ordered_json object = {{"running", there.has_value()}, {"socket", socket.native()}};
     if (there) object["pid"] = there->pid;
     if (there) object["ready"] = there->is_ready;
-    fmt::print("{}\n", object.dump());
+    print_json(object);
   } else if (there) {
-    fmt::print("runs as process {} on {}{}\n", there->pid, socket.native(),
+    print_out("runs as process {} on {}{}\n", there->pid, socket.native(),
                there->is_ready ? "" : ", and is not ready");
   } else {
-    fmt::print("no daemon runs\n");
+    print_out("no daemon runs\n");
   }
   return there ? 0 : 1;
 }

@@ -4,6 +4,7 @@
 #include <nlohmann/json.hpp>
 
 #include "cli/command.h"
+#include "cli/print.h"
 #include "cli/report.h"
 #include "runtime/workspace_diff.h"
 
@@ -27,17 +28,6 @@ struct DiffFlags {
 char letter_of(const wire::FileChange& change) {
   if (change.before.kind == kNoFile) return 'A';
   return change.after.kind == kNoFile ? 'D' : 'M';
-}
-
-// For people: a file cannot move their cursor.
-std::string visible(std::string_view text) {
-  std::string clean;
-  for (const char c : text) {
-    const auto code = static_cast<unsigned char>(c);
-    const bool is_control = (code < 0x20 && c != '\n' && c != '\t') || code == 0x7f;
-    clean += is_control ? fmt::format("\\x{:02x}", code) : std::string(1, c);
-  }
-  return clean;
 }
 
 const char* name_of(wire::FileKind kind) {
@@ -73,12 +63,11 @@ nlohmann::ordered_json to_json(const wire::FileChange& change) {
           {"after", side(change.after)}};
 }
 
-void print_json(const std::vector<wire::FileChange>& changes) {
+void print_changes(const std::vector<wire::FileChange>& changes) {
   nlohmann::ordered_json list = nlohmann::ordered_json::array();
   for (const wire::FileChange& change : changes)
     list.push_back(to_json(change));
-  fmt::print("{}\n", nlohmann::ordered_json{{"changes", list}}.dump(
-                         -1, ' ', false, nlohmann::json::error_handler_t::replace));
+  print_json(nlohmann::ordered_json{{"changes", list}});
 }
 
 std::string shape_of(const wire::FileChange& change) {
@@ -101,7 +90,7 @@ Result<> print_stat(wire::InitClient& client, const wire::FileChange& change) {
   const bool is_directory =
       change.after.kind == wire::FileKind::Directory ||
       (change.after.kind == kNoFile && change.before.kind == wire::FileKind::Directory);
-  fmt::print("{} {}{}{}\n", letter_of(change), printable(change.path),
+  print_out("{} {}{}{}\n", letter_of(change), change.path,
              is_directory ? "/" : "  " + what, shape_of(change));
   return {};
 }
@@ -109,7 +98,11 @@ Result<> print_stat(wire::InitClient& client, const wire::FileChange& change) {
 Result<> print_patch(wire::InitClient& client, const wire::FileChange& change, BinaryForm form) {
   const auto difference = TRY(difference_of(client, change, form));
   // For git every byte counts.
-  fmt::print("{}", form == BinaryForm::Literal ? difference.patch : visible(difference.patch));
+  if (form == BinaryForm::Literal) {
+    print_bytes(difference.patch);
+  } else {
+    print_text(difference.patch);
+  }
   const bool is_left_out =
       form == BinaryForm::Literal &&
       (change.after.kind == wire::FileKind::Other || change.before.kind == wire::FileKind::Other);
@@ -121,7 +114,7 @@ Result<int> diff(Program& program, const DiffFlags& flags) {
   wire::InitClient client = TRY(program.runtime.connect(flags.id));
   const auto changes = TRY(select_changes(TRY(list_workspace_changes(client)), flags.paths));
   if (flags.is_json) {
-    print_json(changes);
+    print_changes(changes);
     return 0;
   }
   for (const wire::FileChange& change : changes) {

@@ -6,6 +6,7 @@
 
 #include "backends/registry.h"
 #include "cli/command.h"
+#include "cli/print.h"
 #include "cli/status_text.h"
 #include "core/json_views.h"
 
@@ -24,10 +25,9 @@ Result<int> doctor(Program& program, const DoctorFlags& flags) {
   };
   const bool works = std::all_of(protections.begin(), protections.end(), is_whole);
   if (flags.is_json) {
-    fmt::print("{}\n", nlohmann::ordered_json{{"backend", flags.backend},
+    print_json(nlohmann::ordered_json{{"backend", flags.backend},
                                               {"works", works},
-                                              {"protections", to_json(protections)}}
-                           .dump());
+                                              {"protections", to_json(protections)}});
     return works ? 0 : 1;
   }
   print_protections(protections);
@@ -36,13 +36,13 @@ Result<int> doctor(Program& program, const DoctorFlags& flags) {
         return protection.strength == Strength::Watched && !protection.fix.empty();
       });
   if (!works) {
-    fmt::print("\nThe default sandbox cannot be had here; the lines above say why.\n");
+    print_out("\nThe default sandbox cannot be had here; the lines above say why.\n");
   } else if (is_watched) {
-    fmt::print(
+    print_out(
         "\nThe default sandbox works. What is only watched can be refused: --require "
         "memory=hard\n");
   } else {
-    fmt::print("\nThe default sandbox works, with every protection.\n");
+    print_out("\nThe default sandbox works, with every protection.\n");
   }
   return works ? 0 : 1;
 }

@@ -3,6 +3,7 @@
 #include <memory>
 
 #include "cli/command.h"
+#include "cli/print.h"
 #include "cli/report.h"
 #include "runtime/workspace.h"
 
@@ -16,7 +17,7 @@ struct ForkFlags {
 
 Result<int> fork(Program& program, const ForkFlags& flags) {
   for (unsigned i = 0; i < flags.count; ++i) {
-    fmt::print("{}\n", TRY(fork_sandbox(program.runtime, flags.id)));
+    print_out("{}\n", TRY(fork_sandbox(program.runtime, flags.id)));
   }
   print_error("files are copied; processes, and what is in /tmp, are left behind");
   return 0;

@@ -4,6 +4,7 @@
 #include <nlohmann/json.hpp>
 
 #include "cli/command.h"
+#include "cli/print.h"
 #include "cli/report.h"
 #include "compaction/gain_log.h"
 
@@ -32,12 +33,12 @@ nlohmann::ordered_json to_json(const std::vector<GainSum>& sums) {
 }
 
 void print_row(const std::string& name, const GainSum& sum) {
-  fmt::print("{:<32.32} {:>7} {:>12} {:>12} {:>6.1f}%\n", printable(name), sum.calls,
+  print_out("{:<32.32} {:>7} {:>12} {:>12} {:>6.1f}%\n", name, sum.calls,
              sum.raw_tokens, sum.tokens, sum.saved());
 }
 
 void print_table(const std::string& title, const std::vector<GainSum>& sums) {
-  fmt::print("{:<32} {:>7} {:>12} {:>12} {:>7}\n", title, "CALLS", "RAW TOKENS", "SHOWN", "SAVED");
+  print_out("{:<32} {:>7} {:>12} {:>12} {:>7}\n", title, "CALLS", "RAW TOKENS", "SHOWN", "SAVED");
   for (const GainSum& sum : sums)
     print_row(sum.name, sum);
 }
@@ -46,20 +47,19 @@ Result<int> gain(const bool& is_json) {
   const GainLog log(TRY(GainLog::default_path()));
   const GainReport report = TRY(log.read());
   if (is_json) {
-    fmt::print("{}\n", nlohmann::ordered_json{{"all", to_json(report.all)},
+    print_json(nlohmann::ordered_json{{"all", to_json(report.all)},
                                               {"commands", to_json(report.commands)},
-                                              {"sessions", to_json(report.sessions)}}
-                           .dump());
+                                              {"sessions", to_json(report.sessions)}});
     return 0;
   }
   if (report.all.calls == 0) {
-    fmt::print("nothing was compacted yet\n");
+    print_out("nothing was compacted yet\n");
     return 0;
   }
   print_table("COMMAND", report.commands);
-  fmt::print("\n");
+  print_out("\n");
   print_table("SESSION", report.sessions);
-  fmt::print("\n");
+  print_out("\n");
   print_row("all", report.all);
   return 0;
 }

@@ -4,6 +4,7 @@
 #include <nlohmann/json.hpp>
 
 #include "cli/command.h"
+#include "cli/print.h"
 
 namespace nutshell::cli {
 namespace {
@@ -17,18 +18,17 @@ Result<int> gc(Program& program, const GcFlags& flags) {
   const SweepReport report =
       program.runtime.sweep(flags.is_dry ? SweepMode::DryRun : SweepMode::Remove);
   if (flags.is_json) {
-    fmt::print("{}\n", nlohmann::ordered_json{{"dry_run", flags.is_dry},
+    print_json(nlohmann::ordered_json{{"dry_run", flags.is_dry},
                                               {"removed", report.removed},
-                                              {"failed", report.failed}}
-                           .dump());
+                                              {"failed", report.failed}});
     return report.failed.empty() ? 0 : 1;
   }
   for (const std::string& item : report.removed) {
-    fmt::print("{} {}\n", flags.is_dry ? "would remove" : "removed", item);
+    print_out("{} {}\n", flags.is_dry ? "would remove" : "removed", item);
   }
   for (const std::string& item : report.failed)
-    fmt::print("could not remove {}\n", item);
-  if (report.removed.empty() && report.failed.empty()) fmt::print("nothing is left over\n");
+    print_out("could not remove {}\n", item);
+  if (report.removed.empty() && report.failed.empty()) print_out("nothing is left over\n");
   return report.failed.empty() ? 0 : 1;
 }
 

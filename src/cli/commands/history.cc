@@ -7,6 +7,7 @@
 
 #include "audit/reader.h"
 #include "cli/command.h"
+#include "cli/print.h"
 #include "cli/report.h"
 #include "http/daemon_link.h"
 
@@ -55,13 +56,13 @@ void print_command(const Command& command, const HistoryFlags& flags) {
                                      {"outcome", outcome},
                                      {"duration_ms", milliseconds},
                                      {"output_bytes", command.ended.entry.output_bytes}};
-    fmt::print("{}\n", object.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace));
+    print_json(object);
     return;
   }
-  fmt::print("{}\n", printable(fmt::format(
+  print_out("{}\n", fmt::format(
                          "{:%Y-%m-%d %H:%M:%S}  {:>9.1f} ms  {:<14} {}  {}",
                          fmt::gmtime(std::chrono::time_point_cast<std::chrono::seconds>(when)),
-                         milliseconds, outcome, begun.action, text_of(begun.arguments))));
+                         milliseconds, outcome, begun.action, text_of(begun.arguments)));
 }
 
 // A path has room for nothing that an id could not be.
@@ -114,15 +115,16 @@ Result<int> history(const HistoryFlags& flags) {
   audit::Filter filter;
   filter.sandbox = flags.id;
   filter.most = kMostRecords;
-  std::map<std::uint64_t, Command> commands;
-  TRY(audit::for_each_record(
+  // By tenant and the number of the beginning: each tenant's record is counted for itself.
+  std::map<std::pair<std::string, std::uint64_t>, Command> commands;
+  TRY(audit::for_each_record_of_all(
       directory, filter, [&commands](const audit::Record& record) -> Result<audit::Visit> {
         const bool is_command =
             record.entry.action == "exec" || record.entry.action.starts_with("tool ");
         if (!is_command) return audit::Visit::GoOn;
-        const auto known = commands.find(record.entry.of);
+        const auto known = commands.find({record.entry.tenant, record.entry.of});
         if (record.entry.outcome == "begun") {
-          commands[record.id].begun = record;
+          commands[{record.entry.tenant, record.id}].begun = record;
         } else if (known != commands.end()) {
           known->second.ended = record;
         }

@@ -12,6 +12,7 @@
 #include "backends/image_engines.h"
 #include "base/byte_size.h"
 #include "base/file.h"
+#include "cli/print.h"
 #include "cli/report.h"
 #include "images/default_image.h"
 #include "images/image_store.h"
@@ -50,7 +51,7 @@ nlohmann::ordered_json to_json(const images::ImageStore& store, const images::St
 }
 
 void print_json(const nlohmann::ordered_json& value) {
-  fmt::print("{}\n", value.dump(-1, ' ', false, nlohmann::ordered_json::error_handler_t::replace));
+  print_json(value);
 }
 
 std::string mebibytes(std::uint64_t bytes) {
@@ -145,7 +146,7 @@ Result<int> print_imported(const images::ImageStore& store, const images::Import
     print_json(object);
     return 0;
   }
-  fmt::print("{} {} {}, {} of {} layers new\n", imported.name, imported.image.id.substr(0, 12),
+  print_out("{} {} {}, {} of {} layers new\n", imported.name, imported.image.id.substr(0, 12),
              mebibytes(imported.image.bytes), imported.new_layers, imported.image.layers.size());
   if (imported.skipped > 0)
     fmt::print(stderr, "left out {} devices, FIFOs or sockets\n", imported.skipped);
@@ -179,18 +180,18 @@ Result<int> list(Program& /*program*/, const ImageFlags& flags) {
     return 0;
   }
   if (!flags.is_quiet) {
-    fmt::print("{:<32} {:<12} {:>8} {:>6} {:<10} {}\n", "NAME", "ID", "SIZE", "LAYERS", "IMPORTED",
+    print_out("{:<32} {:<12} {:>8} {:>6} {:<10} {}\n", "NAME", "ID", "SIZE", "LAYERS", "IMPORTED",
                "FROM");
   }
   for (const images::StoredImage& image : all) {
     for (const std::string& name : image.names) {
       if (flags.is_quiet) {
-        fmt::print("{}\n", name);
+        print_out("{}\n", name);
         continue;
       }
-      fmt::print("{:<32} {:<12} {:>8} {:>6} {:<10} {}\n", name, image.id.substr(0, 12),
+      print_out("{:<32} {:<12} {:>8} {:>6} {:<10} {}\n", name, image.id.substr(0, 12),
                  mebibytes(image.bytes), image.layers.size(), day_of(image.imported),
-                 printable(image.source));
+                 image.source);
     }
   }
   return 0;
@@ -203,16 +204,16 @@ Result<int> info(Program& /*program*/, const ImageFlags& flags) {
     print_json(to_json(store, image));
     return 0;
   }
-  fmt::print("id        sha256:{}\n", image.id);
+  print_out("id        sha256:{}\n", image.id);
   for (const std::string& name : image.names)
-    fmt::print("name      {}\n", name);
-  fmt::print("size      {} in {} entries\nmachine   {}\nimported  {} from {}\nroot      {}\n",
-             mebibytes(image.bytes), image.entries, printable(image.architecture),
-             day_of(image.imported), printable(image.source), store.root(image.id).native());
+    print_out("name      {}\n", name);
+  print_out("size      {} in {} entries\nmachine   {}\nimported  {} from {}\nroot      {}\n",
+             mebibytes(image.bytes), image.entries, image.architecture,
+             day_of(image.imported), image.source, store.root(image.id).native());
   for (const std::string& digest : image.layers)
-    fmt::print("layer     sha256:{}\n", digest);
+    print_out("layer     sha256:{}\n", digest);
   for (const std::string& variable : image.environment)
-    fmt::print("sets      {}\n", printable(variable));
+    print_out("sets      {}\n", variable);
   return 0;
 }
 
@@ -221,8 +222,8 @@ Result<int> remove(Program& /*program*/, const ImageFlags& flags) {
   for (const std::string& word : flags.words) {
     const auto removed = TRY(store.remove(word));
     for (const std::string& name : removed.names)
-      fmt::print("removed {}\n", name);
-    if (removed.is_image_gone) fmt::print("freed {}\n", mebibytes(removed.bytes_freed));
+      print_out("removed {}\n", name);
+    if (removed.is_image_gone) print_out("freed {}\n", mebibytes(removed.bytes_freed));
   }
   return 0;
 }

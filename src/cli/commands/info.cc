@@ -7,6 +7,7 @@
 #include "cli/command.h"
 #include "cli/daemon_choice.h"
 #include "cli/flags.h"
+#include "cli/print.h"
 #include "cli/status_text.h"
 #include "core/json_views.h"
 #include "core/workspace_volume.h"
@@ -19,12 +20,11 @@ Result<int> info_of_defaults(Program& program, const Flags& flags) {
   const SandboxSpec spec = TRY(to_spec(flags));
   const Protections protections = TRY(program.runtime.check(spec));
   if (flags.is_json) {
-    fmt::print("{}\n", nlohmann::ordered_json{{"backend", spec.backend},
-                                              {"protections", to_json(protections)}}
-                           .dump());
+    print_json(nlohmann::ordered_json{{"backend", spec.backend},
+                                              {"protections", to_json(protections)}});
     return 0;
   }
-  fmt::print("A sandbox started here with these flags: {}\n\n", summary_of(spec));
+  print_out("A sandbox started here with these flags: {}\n\n", summary_of(spec));
   print_protections(protections);
   return 0;
 }
@@ -32,18 +32,18 @@ Result<int> info_of_defaults(Program& program, const Flags& flags) {
 void print_host_directories(const SandboxStatus& status) {
   const SandboxSpec& spec = status.spec;
   if (is_volume(spec.workspace)) {
-    fmt::print("workspace {}: written directly, and stays when the sandbox has ended\n",
+    print_out("workspace {}: written directly, and stays when the sandbox has ended\n",
                spec.workspace);
   } else if (!spec.workspace.empty()) {
-    fmt::print("workspace {}: {}; written by 'apply' alone\n", spec.workspace,
+    print_out("workspace {}: {}; written by 'apply' alone\n", spec.workspace,
                status.why_copied.empty() ? "copy-on-write layers (overlay) over it"
                                          : fmt::format("copied ({})", status.why_copied));
   }
   for (const UnsafeMount& mount : spec.unsafe_mounts) {
-    fmt::print("unsafe   {} at {}, directly{}\n", mount.source, mount.target,
+    print_out("unsafe   {} at {}, directly{}\n", mount.source, mount.target,
                mount.access == UnsafeMount::Access::ReadOnly ? ", read-only" : "");
   }
-  if (!spec.workspace.empty() || !spec.unsafe_mounts.empty()) fmt::print("\n");
+  if (!spec.workspace.empty() || !spec.unsafe_mounts.empty()) print_out("\n");
 }
 
 Result<int> info(Program& program, const std::string& id, const Flags& flags) {
@@ -52,10 +52,10 @@ Result<int> info(Program& program, const std::string& id, const Flags& flags) {
   if (flags.is_json) {
     nlohmann::ordered_json object = to_json(status);
     object["protections"] = to_json(status.protections);
-    fmt::print("{}\n", object.dump());
+    print_json(object);
     return 0;
   }
-  fmt::print(
+  print_out(
       "id       {}\nbackend  {}\nimage    {}\nstate    {}\nage      {}\nleft     {} of {}\nlimits  "
       " {}\n\n",
       status.id, status.spec.backend,

@@ -5,6 +5,7 @@
 
 #include "base/byte_size.h"
 #include "cli/command.h"
+#include "cli/print.h"
 #include "cli/status_text.h"
 #include "core/json_views.h"
 
@@ -25,13 +26,13 @@ std::string join_labels(const SandboxSpec& spec) {
 }
 
 void print_table(const std::vector<SandboxStatus>& sandboxes) {
-  fmt::print("{:<14} {:<8} {:<8} {:>6} {:>8} {:<44} {}\n", "ID", "BACKEND", "STATE", "AGE", "LEFT",
+  print_out("{:<14} {:<8} {:<8} {:>6} {:>8} {:<44} {}\n", "ID", "BACKEND", "STATE", "AGE", "LEFT",
              "LIMITS", "LABELS");
   for (const SandboxStatus& status : sandboxes) {
     const auto seconds = [](std::chrono::milliseconds span) {
       return fmt::format("{}s", span.count() / 1000);
     };
-    fmt::print("{:<14} {:<8} {:<8} {:>6} {:>8} {:<44} {}\n", status.id, status.spec.backend,
+    print_out("{:<14} {:<8} {:<8} {:>6} {:>8} {:<44} {}\n", status.id, status.spec.backend,
                status.state == SandboxState::Paused ? "paused" : "running", seconds(status.age),
                seconds(status.time_left), summary_of(status.spec), join_labels(status.spec));
   }
@@ -52,10 +53,10 @@ Result<int> list(Program& program, const ListFlags& flags) {
     nlohmann::ordered_json array = nlohmann::ordered_json::array();
     for (const SandboxStatus& status : sandboxes)
       array.push_back(to_json(status));
-    fmt::print("{}\n", array.dump());
+    print_json(array);
   } else if (flags.is_quiet) {
     for (const SandboxStatus& status : sandboxes)
-      fmt::print("{}\n", status.id);
+      print_out("{}\n", status.id);
   } else {
     print_table(sandboxes);
   }

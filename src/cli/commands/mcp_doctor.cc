@@ -13,6 +13,7 @@
 #include "base/file.h"
 #include "base/random_id.h"
 #include "cli/commands/mcp_clients.h"
+#include "cli/print.h"
 #include "cli/report.h"
 #include "server/mcp/sandbox/sandbox_binding.h"
 
@@ -125,7 +126,7 @@ Json stateless_meta() {
 }
 
 void say(const std::string& what, const std::string& detail) {
-  fmt::print("ok    {}: {}\n", what, printable(detail));
+  print_out("ok    {}: {}\n", what, detail);
 }
 
 // A tool that reads and needs nothing but a sandbox.
@@ -193,7 +194,7 @@ Result<int> diagnose(Program& program, const std::string& name) {
   }
   end_sandboxes(program.runtime, session);
   if (examined) return 0;
-  fmt::print("FAIL  {}\n", printable(examined.error().message));
+  print_out("FAIL  {}\n", examined.error().message);
   return 1;
 }
 

@@ -9,6 +9,7 @@
 
 #include "base/file.h"
 #include "cli/commands/mcp_clients.h"
+#include "cli/print.h"
 #include "cli/report.h"
 
 namespace nutshell::cli {
@@ -80,33 +81,33 @@ Result<int> init(const Program& program, const InitFlags& flags) {
   const McpClient& client = *TRY(find_mcp_client(flags.client));
   const McpCommand command = TRY(own_mcp_command(program.command));
   if (flags.prints) {
-    fmt::print("{}", only_server(client, command));
+    print_bytes(only_server(client, command));
     return 0;
   }
   const std::string path = TRY(mcp_config_path(client));
   const bool is_there = ::access(path.c_str(), F_OK) == 0;
   const std::string before = is_there ? TRY(read_file(path, kMostConfigBytes)) : "";
   if (flags.undoes && !is_there) {
-    fmt::print("{}: not there, nothing to undo\n", path);
+    print_out("{}: not there, nothing to undo\n", path);
     return 0;
   }
   auto made = flags.undoes ? without_server(client, before) : with_server(client, before, command);
   if (!made) {
     print_error(made.error().message + ":");
-    fmt::print("{}", only_server(client, command));
+    print_bytes(only_server(client, command));
     return kOurError;
   }
   if (flags.is_dry) {
-    fmt::print("{}", *made);
+    print_bytes(*made);
     print_error(fmt::format("{}: {}", path, *made == before ? "would stay as it is" : "as above"));
     return 0;
   }
   if (*made == before) {
-    fmt::print("{}: nothing to change\n", path);
+    print_out("{}: nothing to change\n", path);
     return 0;
   }
   TRY(replace_file(path, *made));
-  fmt::print("{}: {}\n", path,
+  print_out("{}: {}\n", path,
              flags.undoes ? "taken out" : "written; 'nutshell mcp doctor' tries it");
   return 0;
 }

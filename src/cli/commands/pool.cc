@@ -4,6 +4,7 @@
 #include <nlohmann/json.hpp>
 
 #include "cli/daemon_calls.h"
+#include "cli/print.h"
 #include "cli/report.h"
 #include "http/message.h"
 
@@ -31,22 +32,22 @@ std::string place_of(const std::string& pool, std::string_view what) {
 
 void print_pools(const Json& pools) {
   constexpr const char* kLine = "{:<16} {:>6} {:>9} {:>6} {:>7} {:>8} {:>8} {:>9} {:>8} {:>8} {}\n";
-  fmt::print(kLine, "NAME", "TOTAL", "AVAILABLE", "IN USE", "WAITING", "MIN IDLE", "MAX IDLE",
+  print_out(kLine, "NAME", "TOTAL", "AVAILABLE", "IN USE", "WAITING", "MIN IDLE", "MAX IDLE",
              "MAX TOTAL", "HITS", "MISSES", "TROUBLE");
   for (const Json& one : pools) {
     const Json& trouble = one.at("trouble");
-    fmt::print(kLine, printable(one.at("name").get<std::string>()), one.at("total").dump(),
+    print_out(kLine, one.at("name").get<std::string>(), one.at("total").dump(),
                one.at("available").dump(), one.at("in_use").dump(), one.at("waiting").dump(),
                one.at("min_idle").dump(), one.at("max_idle").dump(), one.at("max_total").dump(),
                one.at("hits").dump(), one.at("misses").dump(),
-               trouble.is_string() ? printable(trouble.get<std::string>()) : "");
+               trouble.is_string() ? trouble.get<std::string>() : "");
   }
 }
 
 Result<int> list(http::DaemonLink& daemon, const PoolFlags& flags) {
   const Json pools = TRY(daemon.ask("GET", "/v1/pools")).at("pools");
   if (flags.sandbox.is_json) {
-    fmt::print("{}\n", pools.dump());
+    print_json(pools);
   } else {
     print_pools(pools);
   }
@@ -78,7 +79,11 @@ Result<int> acquire(http::DaemonLink& daemon, const PoolFlags& flags) {
   daemon.set_patience(kLongestWait);
   const Json wishes = TRY(wishes_of(flags));
   const Json made = TRY(daemon.ask("POST", place_of(flags.name, "/acquire"), TRY(text_of(wishes))));
-  fmt::print("{}\n", flags.sandbox.is_json ? made.dump() : made.at("id").get<std::string>());
+  if (flags.sandbox.is_json) {
+    print_json(made);
+  } else {
+    print_out("{}\n", made.at("id").get<std::string>());
+  }
   return 0;
 }
 
@@ -91,7 +96,7 @@ Result<int> release(http::DaemonLink& daemon, const PoolFlags& flags) {
 Result<int> warm(http::DaemonLink& daemon, const PoolFlags& flags) {
   const Json pool = TRY(daemon.ask("POST", place_of(flags.name, "/warm")));
   if (flags.sandbox.is_json) {
-    fmt::print("{}\n", pool.dump());
+    print_json(pool);
   } else {
     print_pools(Json::array({pool}));
   }
@@ -100,7 +105,7 @@ Result<int> warm(http::DaemonLink& daemon, const PoolFlags& flags) {
 
 Result<int> drain(http::DaemonLink& daemon, const PoolFlags& flags) {
   const Json answer = TRY(daemon.ask("POST", place_of(flags.name, "/drain")));
-  fmt::print("{} ended\n", answer.at("ended").get<std::uint64_t>());
+  print_out("{} ended\n", answer.at("ended").get<std::uint64_t>());
   return 0;
 }
 

@@ -8,6 +8,7 @@
 
 #include "base/file.h"
 #include "cli/command.h"
+#include "cli/print.h"
 #include "compaction/compactor.h"
 #include "compaction/renderer_directory.h"
 #include "compaction/user_renderer.h"
@@ -87,20 +88,20 @@ void print_json(const Rendering& rendering) {
       {"text", rendering.text},     {"parser", rendering.parser},
       {"reason", rendering.reason}, {"raw_tokens", rendering.raw_tokens},
       {"tokens", rendering.tokens}, {"omitted", omitted}};
-  fmt::print("{}\n", object.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace));
+  print_json(object);
 }
 
 void explain(const Rendering& rendering, const Renderers& renderers) {
   const double share = rendering.raw_tokens == 0 ? 1
                                                  : static_cast<double>(rendering.tokens) /
                                                        static_cast<double>(rendering.raw_tokens);
-  fmt::print("parser: {}\nwhy: {}\ntokens: {} of {} ({:.0f} %)\n", rendering.parser,
+  print_out("parser: {}\nwhy: {}\ntokens: {} of {} ({:.0f} %)\n", rendering.parser,
              rendering.reason, rendering.tokens, rendering.raw_tokens, share * 100);
   for (const Omission& omission : rendering.omitted) {
-    if (omission.lines > 0) fmt::print("left out: {} {}\n", omission.lines, omission.what);
+    if (omission.lines > 0) print_out("left out: {} {}\n", omission.lines, omission.what);
   }
   for (const std::string& problem : renderers.problems)
-    fmt::print("not used: {}\n", problem);
+    print_out("not used: {}\n", problem);
 }
 
 Result<int> render_input(const RenderFlags& flags) {
@@ -131,13 +132,13 @@ Result<int> trust(const RenderFlags& flags) {
   const auto loaded = load_user_renderers(flags.directory);
   for (const std::string& problem : loaded.problems)
     fmt::print(stderr, "will not be used: {}\n", problem);
-  fmt::print("trusted {} files of {}\n", TRY(trusted.trust(flags.directory)), flags.directory);
+  print_out("trusted {} files of {}\n", TRY(trusted.trust(flags.directory)), flags.directory);
   return 0;
 }
 
 Result<int> untrust(const RenderFlags& flags) {
   const TrustedRenderers trusted(TRY(TrustedRenderers::default_path()));
-  fmt::print("{} files are no longer trusted\n", TRY(trusted.untrust(flags.directory)));
+  print_out("{} files are no longer trusted\n", TRY(trusted.untrust(flags.directory)));
   return 0;
 }
 

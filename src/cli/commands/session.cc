@@ -6,6 +6,7 @@
 
 #include "base/byte_size.h"
 #include "cli/daemon_calls.h"
+#include "cli/print.h"
 #include "cli/report.h"
 #include "cli/run_exec.h"
 #include "http/message.h"
@@ -84,8 +85,11 @@ Result<Json> ensure(http::DaemonLink& daemon, const SessionFlags& flags) {
 
 Result<int> start(Program& /*program*/, http::DaemonLink& daemon, const SessionFlags& flags) {
   const Json session = TRY(ensure(daemon, flags));
-  fmt::print("{}\n",
-             flags.sandbox.is_json ? session.dump() : session.at("sandbox_id").get<std::string>());
+  if (flags.sandbox.is_json) {
+    print_json(session);
+  } else {
+    print_out("{}\n", session.at("sandbox_id").get<std::string>());
+  }
   return 0;
 }
 
@@ -104,7 +108,7 @@ std::string labels_of(const Json& session) {
   std::string text;
   for (const auto& [name, value] : session.at("labels").items())
     text += fmt::format("{}{}={}", text.empty() ? "" : " ", name, value.get<std::string>());
-  return printable(text);
+  return text;
 }
 
 Result<Json> all_sessions(http::DaemonLink& daemon, const SessionFlags& flags) {
@@ -127,15 +131,15 @@ Result<Json> all_sessions(http::DaemonLink& daemon, const SessionFlags& flags) {
 Result<int> list(Program& /*program*/, http::DaemonLink& daemon, const SessionFlags& flags) {
   const Json sessions = TRY(all_sessions(daemon, flags));
   if (flags.sandbox.is_json) {
-    fmt::print("{}\n", sessions.dump());
+    print_json(sessions);
     return 0;
   }
   constexpr const char* kLine = "{:<20} {:<14} {:>5} {:>8} {:>8} {:>10} {:<6} {}\n";
-  fmt::print(kLine, "NAME", "SANDBOX", "LIFE", "LEASE", "EXECS", "CPU", "FILES", "LABELS");
+  print_out(kLine, "NAME", "SANDBOX", "LIFE", "LEASE", "EXECS", "CPU", "FILES", "LABELS");
   for (const Json& one : sessions) {
     const auto lease = one.at("lease_left_ms").get<std::int64_t>();
     const Json& usage = one.at("usage");
-    fmt::print(kLine, printable(one.at("name").get<std::string>()),
+    print_out(kLine, one.at("name").get<std::string>(),
                one.at("sandbox_id").get<std::string>(), one.at("life").dump(),
                lease == 0 ? "-" : fmt::format("{}s", lease / 1000), usage.at("execs").dump(),
                fmt::format("{:.2f}s", usage.at("cpu_ms").get<double>() / 1000),
@@ -145,7 +149,7 @@ Result<int> list(Program& /*program*/, http::DaemonLink& daemon, const SessionFl
 }
 
 Result<int> show(Program& /*program*/, http::DaemonLink& daemon, const SessionFlags& flags) {
-  fmt::print("{}\n", TRY(daemon.ask("GET", place_of(flags.name))).dump(2));
+  print_json_text(TRY(daemon.ask("GET", place_of(flags.name))).dump(2));
   return 0;
 }
 

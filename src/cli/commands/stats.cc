@@ -5,6 +5,7 @@
 
 #include "base/byte_size.h"
 #include "cli/command.h"
+#include "cli/print.h"
 #include "core/json_views.h"
 
 namespace nutshell::cli {
@@ -37,12 +38,12 @@ std::string time_text(const std::optional<std::chrono::microseconds>& time) {
 
 void print_table(const std::vector<Counted>& all) {
   constexpr const char* kLine = "{:<14} {:<8} {:>9} {:>9} {:>9} {:>10} {:>9} {:>9} {:>9}\n";
-  fmt::print(fmt::runtime(kLine), "ID", "BACKEND", "MEMORY", "PEAK", "LIMIT", "CPU", "PIDS", "READ",
+  print_out(fmt::runtime(kLine), "ID", "BACKEND", "MEMORY", "PEAK", "LIMIT", "CPU", "PIDS", "READ",
              "WRITTEN");
   for (const auto& [status, stats] : all) {
     const std::string processes =
         stats.processes ? std::to_string(*stats.processes) : std::string(kNotCounted);
-    fmt::print(fmt::runtime(kLine), status.id, status.spec.backend, size_text(stats.memory_bytes),
+    print_out(fmt::runtime(kLine), status.id, status.spec.backend, size_text(stats.memory_bytes),
                size_text(stats.peak_memory_bytes),
                format_byte_size(status.spec.limits.memory_bytes), time_text(stats.cpu_time),
                processes, size_text(stats.read_bytes), size_text(stats.written_bytes));
@@ -80,14 +81,14 @@ Result<int> stats(Program& program, const StatsFlags& flags) {
     nlohmann::ordered_json array = nlohmann::ordered_json::array();
     for (const Counted& one : all)
       array.push_back(json_of(one));
-    fmt::print("{}\n", array.dump());
+    print_json(array);
     return 0;
   }
   SandboxStatus status = TRY(program.runtime.find(flags.id));
   SandboxStats counted = TRY(program.runtime.stats(status.id));
   const Counted one{std::move(status), counted};
   if (flags.is_json)
-    fmt::print("{}\n", json_of(one).dump());
+    print_json(json_of(one));
   else
     print_table({one});
   return 0;

@@ -7,6 +7,7 @@
 #include "base/base64.h"
 #include "base/file.h"
 #include "cli/command.h"
+#include "cli/print.h"
 #include "cli/report.h"
 #include "cli/signal_events.h"
 #include "cli/tool_flags.h"
@@ -51,16 +52,13 @@ int usage_error(const Error& error) {
   return kUsageError;
 }
 
-// A terminal would obey control characters; anything else gets the bytes.
-void print_text(const std::string& text) {
+// As a model reads it; on a terminal, which would obey control characters, as a person can.
+void print_result(const std::string& text) {
   if (::isatty(STDOUT_FILENO) == 0) {
-    fmt::print("{}\n", text);
-    return;
+    print_bytes(text + "\n");
+  } else {
+    print_text(text + "\n");
   }
-  std::string shown;
-  for (const char c : text)
-    shown += c == '\t' ? std::string("\t") : printable(std::string_view(&c, 1));
-  fmt::print("{}\n", shown);
 }
 
 void print_object(const ToolResult& result) {
@@ -82,7 +80,7 @@ void print_object(const ToolResult& result) {
   if (result.image)
     object["image"] = {{"media_type", result.image->media_type},
                        {"base64", to_base64(result.image->bytes)}};
-  fmt::print("{}\n", object.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace));
+  print_json(object);
 }
 
 int status_of(const ToolResult& result) {
@@ -123,27 +121,27 @@ Result<int> call(Program& program, const CallFlags& flags) {
   if (flags.is_json) {
     print_object(result);
   } else {
-    print_text(result.text);
+    print_result(result.text);
   }
   return status_of(result);
 }
 
 Result<int> list(const CallFlags& flags) {
   if (flags.is_markdown) {
-    fmt::print("{}", markdown(tool_registry()));
+    print_bytes(markdown(tool_registry()));
     return 0;
   }
   const auto tools = tools_of(flags.choice);
   if (!tools) return usage_error(tools.error());
   if (flags.is_json) {
-    fmt::print("{}\n", catalogue(*tools, flags.choice.chosen_dialect()));
+    print_json_text(catalogue(*tools, flags.choice.chosen_dialect()));
     return 0;
   }
   std::size_t width = 0;
   for (const Tool& tool : *tools)
     width = std::max(width, tool.name.size());
   for (const Tool& tool : *tools)
-    fmt::print("{:{}}  {}\n", tool.name, width, tool.help);
+    print_out("{:{}}  {}\n", tool.name, width, tool.help);
   return 0;
 }
 
@@ -153,7 +151,7 @@ Result<int> schema(const CallFlags& flags) {
   const auto tool = find_tool(*tools, flags.name, flags.choice.prefix);
   if (!tool) return usage_error(tool.error());
   const std::string text = tool_schema(**tool, flags.choice.chosen_dialect(), Annotations::Given);
-  fmt::print("{}\n", nlohmann::ordered_json::parse(text).dump(2));
+  print_json_text(nlohmann::ordered_json::parse(text).dump(2));
   return 0;
 }
 

@@ -4,6 +4,7 @@
 #include <nlohmann/json.hpp>
 
 #include "cli/command.h"
+#include "cli/print.h"
 #include "wire/schema.h"
 
 namespace nutshell::cli {
@@ -23,11 +24,9 @@ void add_version(const CommandLine& app, Program& program) {
   command.callback([is_json, &program] {
     program.chosen = [is_json]() -> Result<int> {
       if (*is_json) {
-        fmt::print(
-            "{}\n",
-            nlohmann::ordered_json{{"version", NUTSHELL_VERSION}, {"wire", wire::kVersion}}.dump());
+        print_json(nlohmann::ordered_json{{"version", NUTSHELL_VERSION}, {"wire", wire::kVersion}});
       } else {
-        fmt::print("nutshell {}\n", NUTSHELL_VERSION);
+        print_out("nutshell {}\n", NUTSHELL_VERSION);
       }
       return 0;
     };

@@ -5,6 +5,7 @@
 #include <tl/expected.hpp>
 
 #include "base/result.h"
+#include "base/utf8.h"
 #include "wire/tool_schema.h"
 
 namespace nutshell::init {
@@ -27,8 +28,5 @@ std::string printable(std::string_view text);
 
 // Empty: `path` can be worked on.
 Attempt<> check_path(std::string_view path);
-
-// Valid UTF-8 in whole; an overlong form or a surrogate is not.
-bool is_utf8(std::string_view text);
 
 }  // namespace nutshell::init

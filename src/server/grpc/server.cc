@@ -219,8 +219,7 @@ void Running::refuse(Reactor& call, const Gate::Refusal& refusal) {
   const std::string& address = call.remote().address;
   // Who is barred already is not worth a record each time.
   if (refusal.status != 429) {
-    options_.service.note({"", address.empty() ? "socket" : address}, "deny",
-                          refusal.error.message);
+    options_.service.deny({"", address.empty() ? "socket" : address}, refusal.error.message);
   }
   const auto status =
       refusal.status == 401 ? grpc::StatusCode::UNAUTHENTICATED : status_of(refusal.error);
@@ -313,7 +312,7 @@ void Running::accept_local() {
   if (!connection) return;
   const auto peer = peer_of(connection.get());
   if (!peer || (peer->user != 0 && peer->user != ::geteuid())) {
-    options_.service.note({"", peer ? fmt::format("uid {}", peer->user) : "socket"}, "deny",
+    options_.service.deny({"", peer ? fmt::format("uid {}", peer->user) : "socket"},
                           "another user on the gRPC socket");
     return;
   }

@@ -124,7 +124,7 @@ Result<std::string> path_parameter(const Call& call) {
 
 void note_denial(Call& call, const Error& error) {
   if (error.code == ErrorCode::PermissionDenied)
-    call.service.note(call.caller, "deny", error.message);
+    call.service.deny(call.caller, error.message);
 }
 
 std::vector<Route> api_routes() {
@@ -223,8 +223,7 @@ Result<> Api::serve(http::Exchange& exchange, Found& found, service::Caller& cal
     const std::string address = exchange.remote().address;
     // Who is barred already is not worth a record each time.
     if (refusal.status != 429) {
-      options_.service.note({"", address.empty() ? "socket" : address}, "deny",
-                            refusal.error.message);
+      options_.service.deny({"", address.empty() ? "socket" : address}, refusal.error.message);
     }
     return reply_problem(exchange, refusal.status, refusal.error, more);
   }

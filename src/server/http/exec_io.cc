@@ -6,6 +6,7 @@
 #include <nlohmann/json.hpp>
 
 #include "base/base64.h"
+#include "base/utf8.h"
 #include "http/websocket.h"
 #include "server/http/json.h"
 
@@ -52,7 +53,7 @@ void StreamingClient::send_piece(wire::Stream stream, std::size_t size) {
   const char* kind = stream == wire::Stream::Error ? "stderr" : "stdout";
   Json event = {{"type", kind}, {"offset", source.offset}};
   const std::string_view bytes = std::string_view(source.held).substr(0, size);
-  if (http::is_utf8(bytes)) {
+  if (is_utf8(bytes)) {
     event["data"] = bytes;
   } else {
     event["data_base64"] = to_base64(bytes);

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "base/base64.h"
+#include "base/utf8.h"
 #include "http/websocket.h"
 
 namespace nutshell::server {
@@ -82,7 +83,7 @@ std::string print_json(const Json& value) {
 }
 
 void set_text(Json& object, const std::string& key, std::string_view bytes) {
-  if (http::is_utf8(bytes)) {
+  if (is_utf8(bytes)) {
     object[key] = bytes;
     return;
   }

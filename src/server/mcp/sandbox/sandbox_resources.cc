@@ -46,7 +46,7 @@ Problem not_found(const std::string& uri, std::string_view why) {
 }
 
 bool is_text(const std::string& bytes) {
-  return bytes.find('\0') == std::string::npos && valid_text(bytes) == bytes;
+  return bytes.find('\0') == std::string::npos && model_text(bytes) == bytes;
 }
 
 Reply contents(const std::string& uri, const std::string& bytes) {
@@ -132,7 +132,7 @@ Reply SandboxHost::complete(Call& call, const std::string& params) {
     const auto names = sandboxes_.names({call.client().owner, *id}, directory, kMostListed);
     for (const std::string& name : names ? *names : std::vector<std::string>())
       if (values.size() < kMostCompletions && (directory + name).starts_with(typed))
-        values.push_back(valid_text(directory + name));
+        values.push_back(model_text(directory + name));
   }
   return Answer{fmt::format(R"({{"completion":{{"values":{},"hasMore":false}}}})", dumped(values))};
 }
@@ -152,7 +152,7 @@ Reply SandboxHost::get_prompt(Call& call, const std::string& name, const std::st
                       "with file and line, worst first; then say whether to apply it.";
   if (focus != parsed.end() && focus->is_string())
     text += "\nAbove all: " + focus->get<std::string>();
-  if (!diff->empty()) text += "\n\n" + *diff;
+  if (!diff->empty()) text += "\n\n" + model_text(*diff);
   return Answer{
       fmt::format(R"({{"description":"Review the work in the sandbox",)"
                   R"("messages":[{{"role":"user","content":{{"type":"text","text":{}}}}}]}})",
