@@ -3,6 +3,8 @@
 #include <poll.h>
 #include <sys/socket.h>
 
+#include <algorithm>
+
 namespace nutshell::init {
 namespace {
 
@@ -23,6 +25,7 @@ Connection::~Connection() {
 
 void Connection::close() {
   stream_.reset();
+  life_.reset();
   for (auto& [number, conversation] : conversations_)
     conversation->disconnected();
   conversations_.clear();
@@ -32,6 +35,11 @@ short Connection::wanted_events() const {
   // A host that sends requests but reads no replies is not read from either.
   const int reading = pending_.size() < kMostPending ? POLLIN : 0;
   return static_cast<short>(reading | (is_blocked_ ? POLLOUT : 0));
+}
+
+bool Connection::is_writing() const {
+  return std::any_of(conversations_.begin(), conversations_.end(),
+                     [](const auto& item) { return item.second->is_writing(); });
 }
 
 std::vector<int> Connection::awaited_descriptors() const {

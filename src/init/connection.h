@@ -31,6 +31,9 @@ class Connection {
   [[nodiscard]] short wanted_events() const;
   [[nodiscard]] bool is_open() const { return stream_.is_open(); }
   [[nodiscard]] bool is_idle() const { return conversations_.empty(); }
+  [[nodiscard]] bool is_writing() const;  // one of its conversations is
+  // Expires when the stream is closed: whoever spoke over it is gone.
+  [[nodiscard]] std::weak_ptr<const void> life() const { return life_; }
 
   // What its conversations wait for besides the host.
   [[nodiscard]] std::vector<int> awaited_descriptors() const;
@@ -50,6 +53,7 @@ class Connection {
   void close();
 
   UniqueFd stream_;
+  std::shared_ptr<const int> life_ = std::make_shared<const int>(0);  // shared to be seen expiring
   wire::FrameReader reader_{wire::kMostRequestPayload};
   std::string pending_;       // whole frames, or the rest of one
   bool is_blocked_ = false;   // the socket is full

@@ -25,6 +25,9 @@ class Conversation {
   // Its last frame has been sent.
   [[nodiscard]] virtual bool is_over() const = 0;
 
+  // It holds a file of /workspace open that it is still writing.
+  [[nodiscard]] virtual bool is_writing() const { return false; }
+
   // The connection is gone.
   virtual void disconnected() {}
 

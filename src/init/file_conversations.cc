@@ -120,6 +120,7 @@ class WriteConversation : public Conversation {
     is_over_ = is_answered_;
   }
   [[nodiscard]] bool is_over() const override { return is_over_; }
+  [[nodiscard]] bool is_writing() const override { return !is_answered_; }
 
  private:
   Result<> put(std::string_view bytes) {

@@ -98,6 +98,7 @@ Init::Init(InitSetup setup)
   ::umask(022);
   files_.working_directory = setup_.working_directory;
   files_.running = describe_running;
+  files_.is_writing = [this] { return is_writing(); };
   if (setup_.connection) connections_.emplace_back(std::move(setup_.connection));
   if (setup_.idle_timeout > 0ms) idle_ = Deadline::in(setup_.idle_timeout);
 }
@@ -179,6 +180,7 @@ void Init::serve(const Polled& polled) {
         break;
       case Polled::What::Connection:
         if ((events & (POLLIN | POLLHUP | POLLERR)) != 0) {
+          files_.caller = entry.connection->life();
           entry.connection->read_available(
               [this](const wire::Frame& frame) { return open_conversation(frame); });
           // At once; what a command wrote waits for its end, which is often there by now.
@@ -247,6 +249,11 @@ void Init::check_deadlines() {
   }
 }
 
+bool Init::is_writing() const {
+  return std::any_of(connections_.begin(), connections_.end(),
+                     [](const Connection& connection) { return connection.is_writing(); });
+}
+
 void Init::write_to_all() {
   for (Connection& connection : connections_)
     connection.write_available();
@@ -255,6 +262,7 @@ void Init::write_to_all() {
 
 Result<std::unique_ptr<Conversation>> Init::open_conversation(const wire::Frame& frame) {
   using enum wire::MessageType;
+  TRY(prepare_for(frame, layers_, files_));
   switch (frame.type) {
     case Exec:
       return execs_.start(frame);

@@ -38,6 +38,7 @@ class Init {
   void check_deadlines();
   void write_to_all();
   Result<std::unique_ptr<Conversation>> open_conversation(const wire::Frame& frame);
+  [[nodiscard]] bool is_writing() const;
 
   InitSetup setup_;
   ExecTable execs_;

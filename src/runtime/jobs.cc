@@ -8,6 +8,7 @@
 #include <algorithm>
 #include <nlohmann/json.hpp>
 
+#include "base/fault_point.h"
 #include "base/file.h"
 #include "base/random_id.h"
 #include "wire/exec_loop.h"
@@ -112,17 +113,27 @@ ExecResult unpack(const nlohmann::json& packed) {
 
 // ---- Changes ------------------------------------------------------------------------------------
 
+// Twice: where another command started before the new layer was mounted, init withdraws the layer,
+// and finds another way when it is asked again.
 Jobs::Change Jobs::begin_change(const std::string& label) {
+  Change change = try_change(label);
+  return change.id.empty() && change.is_withdrawn ? try_change(label) : change;
+}
+
+Jobs::Change Jobs::try_change(const std::string& label) {
   const auto answer = ground_.init.call<wire::ChangeBegun>(wire::BeginChange{shortened(label)});
   if (!answer) return {{}, answer.error().message};
   if (const auto* refused = std::get_if<wire::Refused>(&*answer)) return {{}, refused->what};
   const auto& begun = std::get<wire::ChangeBegun>(*answer);
   if (begun.way == wire::ChangeWay::Nothing) return {{}, begun.reason};
   if (begun.way != wire::ChangeWay::NewLayer) return {begun.change_id, {}};
-  auto stacked = ground_.restack(begun.layers);
-  if (stacked) stacked = ground_.init.use_layers({begun.layers});
-  if (stacked) return {begun.change_id, {}};
-  return {{}, stacked.error().message};
+  fault_point("change.begun");
+  const auto stacked = ground_.restack(begun.layers);
+  fault_point("change.stacked");
+  // Init sees what is mounted before it starts the command. Only where the answer is no success has
+  // it to be asked: the layers may be mounted all the same.
+  if (stacked || ground_.init.use_layers({begun.layers})) return {begun.change_id, {}};
+  return {{}, stacked.error().message, true};
 }
 
 wire::Changed Jobs::end_change(const Change& change) {
@@ -131,7 +142,9 @@ wire::Changed Jobs::end_change(const Change& change) {
     nothing.why_no_undo = change.why_not;
     return nothing;
   }
+  fault_point("change.over");
   auto answer = ground_.init.call<wire::Changed>(wire::EndChange{change.id});
+  fault_point("change.ended");
   if (!answer || std::holds_alternative<wire::Refused>(*answer)) {
     nothing.why_no_undo = answer ? std::get<wire::Refused>(*answer).what : answer.error().message;
     return nothing;
@@ -161,8 +174,8 @@ Result<Jobs::Record> Jobs::load(const std::string& id) const {
   try {
     const auto packed = nlohmann::json::parse(*text);
     Record record = packed.get<Record>();
-    record.change = {packed.at("change").at(0).get<std::string>(),
-                     packed.at("change").at(1).get<std::string>()};
+    record.change.id = packed.at("change").at(0).get<std::string>();
+    record.change.why_not = packed.at("change").at(1).get<std::string>();
     if (packed.contains("ending")) record.ending = unpack(packed.at("ending"));
     return record;
   } catch (const nlohmann::json::exception&) {
@@ -263,6 +276,7 @@ Result<CommandState> Jobs::run(const CommandRequest& request) {
   record.change = request.reads_only ? Change{} : begin_change(request.shown);
   ExecWatch watch(TRY(ground_.connect()));
   watch.start(exec_of(request, record.exec_id));
+  fault_point("change.started");
   const bool may_outlive = request.wait < request.timeout;
   const auto most = may_outlive ? request.wait : request.timeout + kGrace;
   const auto watched = watch.watch(Deadline::in(most), ground_.interrupt);

@@ -36,8 +36,10 @@ class Jobs : public CommandRunner {
   struct Change {
     std::string id;
     std::string why_not;
+    bool is_withdrawn = false;  // its layer was not mounted
   };
   Change begin_change(const std::string& label);
+  Change try_change(const std::string& label);
   wire::Changed end_change(const Change& change);
   Result<CommandState> settle(Record& record, const ExecWatch& watch);
   CommandState state_of(const Record& record) const;

@@ -7,6 +7,7 @@
 #include <thread>
 
 #include "base/deadline.h"
+#include "base/fault_point.h"
 #include "core/workspace_volume.h"
 #include "runtime/apply_record.h"
 #include "wire/applied.h"
@@ -41,8 +42,14 @@ Result<> stack_layers(Runtime& runtime, const std::string& id, wire::InitClient&
                       const wire::ChangeBegun& begun) {
   if (begun.way == wire::ChangeWay::SameLayer) return {};
   if (begun.way != wire::ChangeWay::NewLayer) return failure(ErrorCode::Unsupported, begun.reason);
-  TRY(runtime.restack(id, begun.layers));
-  return client.use_layers({begun.layers});
+  fault_point("layers.asked");
+  auto stacked = runtime.restack(id, begun.layers);
+  fault_point("layers.stacked");
+  // Init looks at what is mounted, whatever became of the answer.
+  auto used = client.use_layers({begun.layers});
+  fault_point("layers.used");
+  if (used || stacked) return used;
+  return stacked;
 }
 
 std::uint8_t kills(Running running) {
@@ -166,6 +173,7 @@ Result<> copy_workspace(Runtime& runtime, const std::string& from, const std::st
   Forking forking(source, target);
   for (const FileChange& change : changes) {
     auto copied = forking.copy(change);
+    fault_point("fork.copied");
     if (copied) continue;
     return while_doing(fmt::format("fork {}: copy {}", status.id, change.path),
                        std::move(copied).error());
@@ -177,6 +185,7 @@ Result<std::string> fork_sandbox(Runtime& runtime, const std::string& id) {
   SandboxSpec spec = TRY(runtime.spec_of(id));
   if (is_volume(spec.workspace)) spec.workspace.clear();  // two would write to the same files
   std::string made = TRY(runtime.create(spec));
+  fault_point("fork.made");
   auto copied = copy_workspace(runtime, id, made);
   if (copied) return made;
   (void)runtime.destroy(made);  // half a copy is none

@@ -137,7 +137,7 @@ struct BeginChange {
 enum class ChangeWay : std::uint8_t {
   Nothing = 0,    // cannot be taken back; `reason` says why
   SameLayer = 1,  // the top layer is still empty: it catches the change
-  NewLayer = 2,   // the host must stack `layers` first and say so with UseLayers
+  NewLayer = 2,   // the host must stack `layers` first; init sees when they are
   Copy = 3,       // init keeps a copy of the private files
 };
 struct ChangeBegun {
@@ -148,7 +148,7 @@ struct ChangeBegun {
   std::vector<std::string> layers;  // lowest first, names in init's store; the last is the new top
   void fields(auto& visit) { visit(change_id, way, reason, layers); }
 };
-// /workspace now is this stack, lowest first. Answered by Done.
+// Asks whether /workspace is this stack, lowest first. Answered by Done, or by Failed: it is not.
 struct UseLayers {
   static constexpr auto kType = MessageType::UseLayers;
   std::vector<std::string> layers;

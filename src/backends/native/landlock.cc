@@ -120,6 +120,9 @@ Result<UniqueFd> make_path_rules(const PathRules& rules) {
   for (const int directory : rules.hidden_readable) {
     TRY(allow_directory(ruleset, directory, kRead));
   }
+  for (const int directory : rules.mounted_later) {
+    TRY(allow_directory(ruleset, directory, known & ~kNotInWritable));
+  }
   return ruleset;
 }
 

@@ -18,6 +18,8 @@ struct PathRules {
   // Directories that no path leads to, by descriptor: a rule on a path does not reach them.
   std::vector<int> hidden_writable = {};  // the nodes that mark a removed file included
   std::vector<int> hidden_readable = {};
+  // Directories that are mounted later, by descriptor: writable then as those of `writable` are.
+  std::vector<int> mounted_later = {};
 };
 
 // The version of Landlock that this kernel speaks, 0 where there is none.

@@ -20,6 +20,8 @@ struct RestackPlan {
 };
 
 // When this returns, /workspace is the new stack, and rules that cover it are on their way to init.
+// Init has to offer the top layer (core/layer_names.h); Cancelled where it does not. After an error
+// the new stack may or may not be mounted: init finds out.
 Result<> restack(const RestackPlan& plan);
 
 }  // namespace nutshell::native

@@ -147,18 +147,20 @@ Result<UniqueFd> make_overlay(const WorkspaceStack& stack) {
                  fmt::format("stack the workspace: {}", overlay.error().message));
 }
 
-Result<> take_place(int overlay, Standing standing) {
-  if (standing == Standing::Hidden) return attach_mount(overlay, AT_FDCWD, kPlace);
+}  // namespace
+
+Result<> show_workspace(int workspace, Standing standing) {
+  if (standing == Standing::Hidden) return attach_mount(workspace, AT_FDCWD, kPlace);
   const UniqueFd place = TRY(open_file(kPlace, O_PATH | O_DIRECTORY));
   const unsigned flags =
       MOVE_MOUNT_F_EMPTY_PATH | MOVE_MOUNT_T_EMPTY_PATH | static_cast<unsigned>(MOVE_MOUNT_BENEATH);
-  const bool is_beneath = ::move_mount(overlay, "", place.get(), "", flags) == 0;
-  if (::umount2(kPlace, MNT_DETACH) != 0) return syscall_failure("detach", kPlace);
+  const bool is_beneath = ::move_mount(workspace, "", place.get(), "", flags) == 0;
+  // Where a process that did this before was killed half-way there may be nothing to detach.
+  const bool is_detached = ::umount2(kPlace, MNT_DETACH) == 0 || (errno == EINVAL && !is_beneath);
+  if (!is_detached) return syscall_failure("detach", kPlace);
   // Before Linux 6.5 there is a moment without either.
-  return is_beneath ? Result<>() : attach_mount(overlay, AT_FDCWD, kPlace);
+  return is_beneath ? Result<>() : attach_mount(workspace, AT_FDCWD, kPlace);
 }
-
-}  // namespace
 
 Result<UniqueFd> bring_host_directory(const HostDirectory& directory) {
   auto brought = directory.privilege == Privilege::Root ? clone_host_directory(directory)
@@ -196,18 +198,21 @@ Result<> check_layers(const std::vector<std::string>& layers) {
   return failure(ErrorCode::InvalidArgument, "these are no names of layers");
 }
 
-Result<> mount_workspace(const WorkspaceStack& stack, Standing standing) {
+Result<UniqueFd> make_workspace(const WorkspaceStack& stack) {
   TRY(check_layers(stack.layers));
   if (::fchdir(stack.store) != 0) return syscall_failure("enter the store");
   if (stack.base >= 0) TRY(stand_base(stack));
-  const auto overlay = make_overlay(stack);
+  auto overlay = make_overlay(stack);
   if (stack.base >= 0 && ::umount2(kBaseName, MNT_DETACH) != 0) {
     return syscall_failure("detach", kBaseName);
   }
-  if (!overlay) return Failure(overlay.error());
-  TRY(take_place(overlay->get(), standing));
   if (::chdir("/") != 0) return syscall_failure("chdir", "/");
-  return {};
+  return overlay;
+}
+
+Result<> mount_workspace(const WorkspaceStack& stack, Standing standing) {
+  const UniqueFd workspace = TRY(make_workspace(stack));
+  return show_workspace(workspace.get(), standing);
 }
 
 }  // namespace nutshell::native

@@ -8,6 +8,7 @@
 #include "backends/native/privilege.h"
 #include "base/result.h"
 #include "base/unique_fd.h"
+#include "core/layer_names.h"
 #include "core/sandbox_spec.h"
 
 namespace nutshell::native {
@@ -31,9 +32,6 @@ Result<UniqueFd> bring_host_directory(const HostDirectory& directory);
 // is attached it is used up, and only where it was made can it be copied.
 Result<UniqueFd> bring_again(const UniqueFd& brought, const HostDirectory& directory);
 
-// The layer that every sandbox has from its start; a plain directory until something is stacked.
-inline constexpr const char* kFirstLayer = "workspace";
-
 // Names of init's choice: letters and digits, no two the same, a bounded number.
 Result<> check_layers(const std::vector<std::string>& layers);
 
@@ -50,8 +48,8 @@ enum class Standing {
 
 // Makes the stack what /workspace shows. Changes the working directory of the process.
 Result<> mount_workspace(const WorkspaceStack& stack, Standing standing);
-
-// What the name of a layer's working directory, which the kernel wants beside it, ends in.
-inline constexpr const char* kWorkSuffix = ".w";
+// The two steps of it: the stack as a detached mount, and putting that where it shows.
+Result<UniqueFd> make_workspace(const WorkspaceStack& stack);
+Result<> show_workspace(int workspace, Standing standing);
 
 }  // namespace nutshell::native

@@ -118,15 +118,23 @@ Result<std::vector<PathChange>> CopiedTree::changes() const {
   return Comparison(*this).run();
 }
 
-OpenChanges::Begun OpenChanges::begin(std::string label, const std::vector<std::string>& roots) {
+OpenChanges::Begun OpenChanges::begin(std::string label, const std::vector<std::string>& roots,
+                                      std::weak_ptr<const void> caller) {
   if (open_.size() >= kMost) open_.erase(open_.begin());
   Budget budget;
   for (const Open& other : open_)
     budget.bytes -= std::min(budget.bytes, other.tree.bytes());
   auto tree = CopiedTree::copy(roots, budget);
   if (!tree) return {{}, tree.error().message};
-  open_.push_back({++last_number_, std::move(label), std::move(*tree)});
+  open_.push_back({++last_number_, std::move(label), std::move(*tree), std::move(caller)});
   return {fmt::format("c{}", last_number_), {}};
+}
+
+std::string OpenChanges::abandoned() const {
+  for (const Open& open : open_) {
+    if (open.caller.expired()) return fmt::format("c{}", open.number);
+  }
+  return {};
 }
 
 Attempt<OpenChanges::Ended> OpenChanges::end(const std::string& id) {

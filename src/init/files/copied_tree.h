@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <map>
+#include <memory>
 #include <string>
 #include <vector>
 
@@ -46,19 +47,24 @@ class OpenChanges {
     std::string id;      // empty: not possible
     std::string reason;  // why not
   };
-  Begun begin(std::string label, const std::vector<std::string>& roots);
+  // The change is abandoned once `caller` has expired.
+  Begun begin(std::string label, const std::vector<std::string>& roots,
+              std::weak_ptr<const void> caller);
 
   struct Ended {
     std::string label;
     std::vector<PathChange> paths;
   };
   Attempt<Ended> end(const std::string& id);
+  // The oldest change whose caller is gone and will not end it; empty: there is none.
+  [[nodiscard]] std::string abandoned() const;
 
  private:
   struct Open {
     std::uint64_t number = 0;
     std::string label;
     CopiedTree tree;
+    std::weak_ptr<const void> caller;
   };
   std::vector<Open> open_;  // oldest first
   std::uint64_t last_number_ = 0;

@@ -40,7 +40,7 @@ Result<std::unique_ptr<Conversation>> open_former(std::uint32_t number,
 
 wire::ChangeBegun begin_copied_change(FilesState& state, const wire::BeginChange& request,
                                       const std::vector<std::string>& roots) {
-  const auto begun = state.open_changes.begin(request.label, roots);
+  const auto begun = state.open_changes.begin(request.label, roots, state.caller);
   if (begun.id.empty()) return {{}, wire::ChangeWay::Nothing, begun.reason, {}};
   const std::string running = state.running();
   const std::string reason =
@@ -49,6 +49,7 @@ wire::ChangeBegun begin_copied_change(FilesState& state, const wire::BeginChange
 }
 
 Attempt<wire::Changed> end_copied_change(FilesState& state, const wire::EndChange& request) {
+  if (auto closed = state.closed_changes.take(request.change_id)) return std::move(*closed);
   auto ended = state.open_changes.end(request.change_id);
   if (!ended) return Refusal(std::move(ended).error());
   return report_change(state, {std::move(ended->label), std::move(ended->paths), {}});

@@ -55,6 +55,7 @@ class PutConversation : public Conversation {
     is_over_ = is_answered_;
   }
   [[nodiscard]] bool is_over() const override { return is_over_; }
+  [[nodiscard]] bool is_writing() const override { return !is_answered_; }
 
  private:
   void note(std::string_view bytes) {

@@ -10,6 +10,7 @@
 
 #include "base/beneath.h"
 #include "base/file.h"
+#include "core/layer_names.h"
 #include "init/files/remove_tree.h"
 
 namespace nutshell::init {
@@ -17,7 +18,6 @@ namespace {
 
 constexpr const char* kOpaque = "user.overlay.opaque";
 constexpr const char* kTrial = "user.overlay.nutshell";
-constexpr const char* kWorkSuffix = ".w";  // what the kernel wants beside a layer it writes to
 
 }  // namespace
 

@@ -8,6 +8,7 @@
 
 #include "base/copy_tree.h"
 #include "base/file.h"
+#include "core/layer_names.h"
 #include "init/files/version.h"
 #include "init/layers/follow_apply.h"
 #include "init/layers/merge_layers.h"
@@ -16,7 +17,9 @@
 namespace nutshell::init {
 namespace {
 
-constexpr const char* kFirstLayer = "workspace";  // what the sandbox was started with
+using namespace std::chrono_literals;
+
+constexpr auto kMountTime = 12s;  // the host kills a process that mounts for longer than ten
 constexpr std::size_t kMergedAtOnce = 8;
 constexpr std::size_t kMostPaths = 20'000;
 constexpr std::size_t kMostCheckpoints = 32;
@@ -46,8 +49,8 @@ Result<PathChange> to_path_change(const ChangeWalk::Change& change) {
 
 }  // namespace
 
-LayerStack::LayerStack(const UniqueFd& store, UniqueFd base, Keeping keeping)
-    : store_(store.get()), keeping_(keeping) {
+LayerStack::LayerStack(const UniqueFd& store, UniqueFd base, Keeping keeping, MountedLayer mounted)
+    : store_(store.get()), keeping_(keeping), mounted_(std::move(mounted)) {
   if (base) base_ = Layer::base(std::move(base));
   if (!store) return;
   auto first = Layer::open(store_, kFirstLayer);
@@ -119,24 +122,62 @@ Result<wire::ChangeBegun> LayerStack::propose(Stack below) {
   auto stack = merged(below);
   Stack next = stack ? std::move(*stack) : std::move(below);  // too deep, say: the stack just grows
   next.push_back({TRY(Layer::create(store_, new_name()))});
+  LayerOffer offer = TRY(LayerOffer::create(store_, next.back().layer->name()));
   wire::ChangeBegun begun;
   begun.way = wire::ChangeWay::NewLayer;
   for (const Private& layer : next)
     begun.layers.push_back(layer.layer->name());
-  proposed_ = std::move(next);
+  proposed_.emplace(Proposal{std::move(next), std::move(offer), {}});
   return begun;
 }
 
-Result<wire::ChangeBegun> LayerStack::begin(std::string label) {
+void LayerStack::adopt() {
+  if (!proposed_->checkpoint.empty()) {
+    checkpoints_.emplace(proposed_->checkpoint,
+                         Stack(proposed_->stack.begin(), std::prev(proposed_->stack.end())));
+  }
+  layers_ = std::move(proposed_->stack);
+  proposed_.reset();
+  is_displaced_ = false;
+}
+
+Result<> LayerStack::look() {
+  if (!proposed_) return {};
+  const bool is_mounted =
+      proposed_->offer.is_taken() || TRY(mounted_()) == proposed_->top()->name();
+  if (is_mounted) adopt();
+  return {};
+}
+
+Result<> LayerStack::settle() {
+  if (!proposed_) return {};
+  if (!proposed_->offer.is_taken()) TRY(proposed_->offer.withdraw(Deadline::in(kMountTime)));
+  TRY(look());
+  if (!proposed_) return {};
+  is_displaced_ = TRY(mounted_()) != layers_.back().layer->name();
+  if (open_ && open_->top == proposed_->top()) open_.reset();
+  proposed_.reset();
+  return {};
+}
+
+Result<> LayerStack::check_in_place() const {
+  if (!is_displaced_) return {};
+  return failure(ErrorCode::Unavailable,
+                 "/workspace lost its files when a process was killed while it mounted them; "
+                 "'nutshell checkpoint' mounts them again");
+}
+
+Result<wire::ChangeBegun> LayerStack::begin(std::string label, std::weak_ptr<const void> caller) {
   if (keeping() == Keeping::Copies) {
     return failure(ErrorCode::Unsupported, "no layers can be stacked here");
   }
+  TRY(settle());
   wire::ChangeBegun begun;
   begun.way = wire::ChangeWay::SameLayer;
-  proposed_.reset();
-  if (!layers_.back().layer->is_empty()) begun = TRY(propose(layers_));
+  if (is_displaced_ || !layers_.back().layer->is_empty()) begun = TRY(propose(layers_));
   begun.change_id = fmt::format("l{}", ++last_change_);
-  open_ = Open{begun.change_id, std::move(label), (proposed_ ? *proposed_ : layers_).back().layer};
+  open_ = Open{begun.change_id, std::move(label),
+               proposed_ ? proposed_->top() : layers_.back().layer, std::move(caller)};
   return begun;
 }
 
@@ -147,22 +188,22 @@ Result<wire::ChangeBegun> LayerStack::checkpoint() {
                                kMostCheckpoints));
   }
   if (keeping() == Keeping::Copies) return keep_copy();
+  TRY(settle());
   wire::ChangeBegun begun;
   begun.way = wire::ChangeWay::SameLayer;
-  proposed_.reset();
-  Stack kept = layers_;
-  if (kept.back().layer->is_empty()) {
-    kept.pop_back();
+  const std::string id = fmt::format("c{}", ++last_checkpoint_);
+  if (!is_displaced_ && layers_.back().layer->is_empty()) {
+    checkpoints_.emplace(id, Stack(layers_.begin(), std::prev(layers_.end())));
   } else {
     begun = TRY(propose(layers_));
-    kept.assign(proposed_->begin(), std::prev(proposed_->end()));
+    proposed_->checkpoint = id;  // which there is once the new layer catches what is written
   }
-  begun.change_id = fmt::format("c{}", ++last_checkpoint_);
-  checkpoints_.emplace(begun.change_id, std::move(kept));
+  begun.change_id = id;
   return begun;
 }
 
 Result<wire::ChangeBegun> LayerStack::rollback(const std::string& id) {
+  TRY(settle());
   const auto found = checkpoints_.find(id);
   if (found == checkpoints_.end() && id != "base") {
     std::string known;
@@ -178,8 +219,6 @@ Result<wire::ChangeBegun> LayerStack::rollback(const std::string& id) {
   Stack below = found == checkpoints_.end() ? Stack() : found->second;
   // A stack needs two; without a base the lowest is an empty one.
   if (below.empty() && !base_) below.push_back({TRY(Layer::create(store_, new_name()))});
-  open_.reset();
-  proposed_.reset();
   wire::ChangeBegun begun = TRY(propose(std::move(below)));
   begun.change_id = id;
   return begun;
@@ -208,15 +247,12 @@ Result<wire::ChangeBegun> LayerStack::bring_back(const std::string& id, const La
 }
 
 Result<> LayerStack::use(const std::vector<std::string>& names) {
-  const bool is_proposed =
-      proposed_ && std::equal(names.begin(), names.end(), proposed_->begin(), proposed_->end(),
-                              [](const std::string& name, const Private& layer) {
-                                return name == layer.layer->name();
-                              });
-  if (!is_proposed) return failure(ErrorCode::InvalidArgument, "these layers were not asked for");
-  layers_ = std::move(*proposed_);
-  proposed_.reset();
-  return {};
+  TRY(look());
+  // The name of a top layer is given once, so it stands for the whole stack.
+  const bool is_used = !names.empty() && names.back() == layers_.back().layer->name();
+  if (is_used) return {};
+  return failure(ErrorCode::Unavailable,
+                 "these layers are not what is mounted, or were withdrawn for another call");
 }
 
 Result<LayerStack::Ended> LayerStack::end() {

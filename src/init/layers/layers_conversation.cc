@@ -20,13 +20,20 @@ using Opened = std::unique_ptr<Conversation>;
 
 constexpr std::string_view kPrefix = "/workspace/";
 
-// Whoever is there may be of another user: such only lead to init from outside, and touch no files.
-bool is_alone() {
+// Nobody but init could write to the files. Processes of another user only lead to init from
+// outside, and touch no files.
+bool is_alone(const FilesState& files) {
+  if (files.is_writing()) return false;
   if (::kill(-1, 0) != 0 && errno == ESRCH) return true;
   return ProcessMarks().living(ProcessMarks::kAnyMark).empty();
 }
 
 wire::Refused who_is_in_the_way(const FilesState& files) {
+  if (files.is_writing()) {
+    return {"unavailable", "A file is being written.",
+            "A copy into the sandbox, or a call that writes a file, has not ended yet.",
+            "Wait for its end."};
+  }
   const std::string running = files.running();
   return {"unavailable", "Something is running in the sandbox.",
           fmt::format("{} could write to the files meanwhile.",
@@ -34,10 +41,52 @@ wire::Refused who_is_in_the_way(const FilesState& files) {
           "Wait for its end, stop it, or ask with --kill."};
 }
 
-Result<Opened> begin(const wire::Frame& frame, LayerStack& stack) {
-  if (!stack.is_there() || !is_alone()) return nullptr;
+wire::Changed end_change(LayerStack& stack, FilesState& files) {
+  auto ended = stack.end();
+  if (ended) {
+    return report_change(
+        files, {std::move(ended->label), std::move(ended->paths), std::move(ended->why_not)});
+  }
+  wire::Changed changed;
+  changed.why_no_undo = "its files cannot all be read: " + printable(ended.error().message);
+  return changed;
+}
+
+// Ends the change that is begun, and keeps the report for whoever may still ask for it.
+void close_open_change(LayerStack& stack, FilesState& files) {
+  const std::string id = stack.open_change();
+  if (id.empty()) return;
+  wire::Changed report = end_change(stack, files);
+  // Its command may be about to start, and then what it does is found in the other call's change.
+  if (report.undo_id.empty() && report.why_no_undo.empty())
+    report.why_no_undo = "another call began before this one ended";
+  files.closed_changes.add(id, std::move(report));
+}
+
+// A change whose caller was killed ends with its last process. It is ended here, as soon as
+// something else is about to write, so that it can be taken back like any other.
+void close_abandoned_changes(LayerStack& stack, FilesState& files) {
+  const bool has_some = stack.is_abandoned() || !files.open_changes.abandoned().empty();
+  if (!has_some || !is_alone(files)) return;
+  if (stack.is_abandoned()) close_open_change(stack, files);
+  for (std::string id = files.open_changes.abandoned(); !id.empty();
+       id = files.open_changes.abandoned()) {
+    auto ended = files.open_changes.end(id);
+    wire::Changed report;
+    if (ended) {
+      report = report_change(files, {std::move(ended->label), std::move(ended->paths), {}});
+    } else {
+      report.why_no_undo = ended.error().what;
+    }
+    files.closed_changes.add(std::move(id), std::move(report));
+  }
+}
+
+Result<Opened> begin(const wire::Frame& frame, LayerStack& stack, FilesState& files) {
+  if (!stack.is_there() || !is_alone(files)) return nullptr;
   auto request = TRY(wire::decode<wire::BeginChange>(frame.payload));
-  auto begun = stack.begin(std::move(request.label));
+  close_open_change(stack, files);
+  auto begun = stack.begin(std::move(request.label), files.caller);
   if (!begun) return nullptr;  // no room for another layer: a copy may still fit
   return std::make_unique<OneReply>(frame.conversation, std::move(*begun));
 }
@@ -45,36 +94,34 @@ Result<Opened> begin(const wire::Frame& frame, LayerStack& stack) {
 Result<Opened> end(const wire::Frame& frame, LayerStack& stack, FilesState& files) {
   const auto request = TRY(wire::decode<wire::EndChange>(frame.payload));
   if (!stack.is_begun(request.change_id)) return nullptr;
-  auto ended = stack.end();
-  if (!ended) {
-    wire::Changed changed;
-    changed.why_no_undo = "its files cannot all be read: " + printable(ended.error().message);
-    return std::make_unique<OneReply>(frame.conversation, std::move(changed));
-  }
-  return std::make_unique<OneReply>(
-      frame.conversation, report_change(files, {std::move(ended->label), std::move(ended->paths),
-                                                std::move(ended->why_not)}));
+  TRY(stack.look());
+  return std::make_unique<OneReply>(frame.conversation, end_change(stack, files));
 }
 
 template <typename Propose>
 Result<Opened> stack_anew(const wire::Frame& frame, bool kills_all, const FilesState& files,
                           const Propose& propose) {
-  if (!is_alone()) {
+  if (!is_alone(files)) {
     if (kills_all) ::kill(-1, SIGKILL);
     return std::make_unique<OneReply>(frame.conversation, who_is_in_the_way(files));
   }
   return std::make_unique<OneReply>(frame.conversation, TRY(propose()));
 }
 
-Result<Opened> checkpoint(const wire::Frame& frame, LayerStack& stack, const FilesState& files) {
+Result<Opened> checkpoint(const wire::Frame& frame, LayerStack& stack, FilesState& files) {
   const auto request = TRY(wire::decode<wire::Checkpoint>(frame.payload));
-  return stack_anew(frame, request.kills_all != 0, files, [&] { return stack.checkpoint(); });
+  return stack_anew(frame, request.kills_all != 0, files, [&] {
+    close_open_change(stack, files);
+    return stack.checkpoint();
+  });
 }
 
-Result<Opened> rollback(const wire::Frame& frame, LayerStack& stack, const FilesState& files) {
+Result<Opened> rollback(const wire::Frame& frame, LayerStack& stack, FilesState& files) {
   const auto request = TRY(wire::decode<wire::Rollback>(frame.payload));
-  return stack_anew(frame, request.kills_all != 0, files,
-                    [&] { return stack.rollback(request.id); });
+  return stack_anew(frame, request.kills_all != 0, files, [&] {
+    close_open_change(stack, files);
+    return stack.rollback(request.id);
+  });
 }
 
 // What cannot be followed stays a change, whatever the reason: the next apply takes it again.
@@ -101,14 +148,44 @@ Result<Opened> read_base(const wire::Frame& frame, const LayerStack& stack) {
   return open_read(frame.conversation, request, TRY(image.content->open()), image.info);
 }
 
+bool may_write(wire::MessageType type) {
+  using enum wire::MessageType;
+  switch (type) {
+    case Exec:
+    case WriteFile:
+    case MakeDirectory:
+    case MakeLink:
+    case PutFile:
+    case EditFile:
+    case Remove:
+    case Undo:
+    case BeginChange:
+    case Checkpoint:
+    case Rollback:
+      return true;
+    default:
+      return false;
+  }
+}
+
 }  // namespace
+
+Result<> prepare_for(const wire::Frame& frame, LayerStack& stack, FilesState& files) {
+  using enum wire::MessageType;
+  if (!may_write(frame.type)) return {};
+  TRY(stack.settle());
+  close_abandoned_changes(stack, files);
+  const bool mounts =
+      frame.type == BeginChange || frame.type == Checkpoint || frame.type == Rollback;
+  return mounts ? Result<>() : stack.check_in_place();
+}
 
 Result<Opened> open_layers_conversation(const wire::Frame& frame, LayerStack& stack,
                                         FilesState& files) {
   using enum wire::MessageType;
   switch (frame.type) {
     case BeginChange:
-      return begin(frame, stack);
+      return begin(frame, stack, files);
     case EndChange:
       return end(frame, stack, files);
     case ReadFile:
@@ -130,6 +207,7 @@ Result<Opened> open_layers_conversation(const wire::Frame& frame, LayerStack& st
     TRY(stack.use(TRY(wire::decode<wire::UseLayers>(frame.payload)).layers));
     return std::make_unique<OneReply>(frame.conversation, wire::Done{});
   }
+  TRY(stack.look());
   return std::make_unique<ChangesConversation>(frame.conversation,
                                                TRY(wire::decode<wire::ListChanges>(frame.payload)),
                                                stack.against_base());

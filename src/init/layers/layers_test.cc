@@ -151,20 +151,22 @@ TEST_F(LayersTest, MergedLayersShowTheSame) {
 
 class LayerStackTest : public LayersTest {
  protected:
+  LayerStack make_stack() {
+    return {store_, UniqueFd(), Keeping::Layers, [this] { return Result<std::string>(top_); }};
+  }
   void use(LayerStack& stack, const wire::ChangeBegun& begun) {
-    if (begun.way == wire::ChangeWay::NewLayer) {
-      const auto used = stack.use(begun.layers);
-      ASSERT_TRUE(used) << used.error().message;
-    }
-    top_ = begun.layers.empty() ? top_ : begun.layers.back();
+    if (begun.way != wire::ChangeWay::NewLayer) return;
+    top_ = begun.layers.back();
+    const auto used = stack.use(begun.layers);
+    ASSERT_TRUE(used) << used.error().message;
   }
   fs::path top(const std::string& path) const { return directory_ / top_ / path; }
   std::string top_ = "workspace";
 };
 
 TEST_F(LayerStackTest, AnEmptyTopCatchesTheChangeItself) {
-  LayerStack stack(store_, UniqueFd());
-  const auto begun = stack.begin("bash");
+  LayerStack stack = make_stack();
+  const auto begun = stack.begin("bash", {});
   ASSERT_TRUE(begun);
   EXPECT_EQ(begun->way, wire::ChangeWay::SameLayer);
   put(directory_ / "workspace" / "f", "new");
@@ -177,8 +179,8 @@ TEST_F(LayerStackTest, AnEmptyTopCatchesTheChangeItself) {
 
 TEST_F(LayerStackTest, TheOldBytesAreKept) {
   put(directory_ / "workspace" / "f", "old");
-  LayerStack stack(store_, UniqueFd());
-  const auto begun = stack.begin("bash");
+  LayerStack stack = make_stack();
+  const auto begun = stack.begin("bash", {});
   ASSERT_TRUE(begun);
   ASSERT_EQ(begun->way, wire::ChangeWay::NewLayer);
   use(stack, *begun);
@@ -191,17 +193,17 @@ TEST_F(LayerStackTest, TheOldBytesAreKept) {
 
 TEST_F(LayerStackTest, LayersThatWereNotAskedForAreRefused) {
   put(directory_ / "workspace" / "f", "old");
-  LayerStack stack(store_, UniqueFd());
+  LayerStack stack = make_stack();
   EXPECT_FALSE(stack.use({"workspace", "0001"}));
-  ASSERT_TRUE(stack.begin("bash"));
+  ASSERT_TRUE(stack.begin("bash", {}));
   EXPECT_FALSE(stack.use({"0001"}));
 }
 
 TEST_F(LayerStackTest, AThousandChangesMakeAShortStack) {
-  LayerStack stack(store_, UniqueFd());
+  LayerStack stack = make_stack();
   std::size_t longest = 0;
   for (int i = 0; i < 1000; ++i) {
-    const auto begun = stack.begin("bash");
+    const auto begun = stack.begin("bash", {});
     ASSERT_TRUE(begun) << begun.error().message;
     use(stack, *begun);
     longest = std::max(longest, begun->layers.size());
@@ -219,7 +221,7 @@ TEST_F(LayerStackTest, AThousandChangesMakeAShortStack) {
 
 TEST_F(LayerStackTest, ACheckpointIsGoneBackTo) {
   put(directory_ / "workspace" / "f", "old");
-  LayerStack stack(store_, UniqueFd());
+  LayerStack stack = make_stack();
   const auto kept = stack.checkpoint();
   ASSERT_TRUE(kept);
   use(stack, *kept);
@@ -240,7 +242,7 @@ TEST_F(LayersTest, CopiesAreComparedAndBroughtBackWhole) {
   put(directory_ / "workspace" / "d/new", "new");
   LayerStack stack(store_, *open_file(directory_ / "base", O_RDONLY | O_DIRECTORY),
                    Keeping::Copies);
-  EXPECT_FALSE(stack.begin("a command"));
+  EXPECT_FALSE(stack.begin("a command", {}));
   EXPECT_THAT(changes(stack.against_base()), ElementsAre("+d/new", "-gone"));
 
   const auto kept = stack.checkpoint();
