@@ -58,8 +58,10 @@ int exit_status(const ExecResult& result) {
 void print_error(const std::string& message) {
   // Lines after the first are indented: a name with a newline in it cannot forge a message of ours.
   std::string text = "nutshell: ";
-  for (const char letter : terminal_text(message))
-    text += letter == '\n' ? std::string("\n  ") : std::string(1, letter);
+  for (const char letter : terminal_text(message)) {
+    if (text.back() == '\n' && letter != ' ') text += "  ";
+    text += letter;
+  }
   // Where standard error is closed or full there is nobody to tell.
   (void)write_all(STDERR_FILENO, text + "\n");
 }

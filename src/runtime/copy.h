@@ -14,6 +14,7 @@
 #include <vector>
 
 #include "base/result.h"
+#include "runtime/held_changes.h"
 #include "wire/init_client.h"
 
 namespace nutshell {
@@ -24,17 +25,30 @@ struct CopyReport {
   // Devices, sockets and FIFOs below the source: not copied. Names from inside are as hostile as
   // content, and may hold control characters.
   std::vector<std::string> skipped;
+  // What the host would run or trust by itself: not copied.
+  std::vector<JudgedChange> held;
 };
 
 Result<CopyReport> copy_in(wire::InitClient& client, const std::filesystem::path& source,
                            const std::string& target);
 
+// Which files of a tree come out. A file or directory that was named itself is taken in any case,
+// unless git could run something because of it.
+enum class Taking {
+  Harmless,   // neither what git could run, nor what a tool of the host runs or trusts
+  UnsafeGit,  // what git could run too
+  All,        // to a place where no tool looks
+};
+
 // A link at the place of a file is replaced, never followed. The last link of `target` itself is
 // followed only to a directory. What holds more than `most_bytes` is refused before it is read.
-inline constexpr std::uint64_t kAnyBytes = ~0ULL;
+struct CopyOutOptions {
+  Taking taking = Taking::Harmless;
+  std::uint64_t most_bytes = ~0ULL;
+};
 Result<CopyReport> copy_out(wire::InitClient& client, const std::string& source,
                             const std::filesystem::path& target,
-                            std::uint64_t most_bytes = kAnyBytes);
+                            const CopyOutOptions& options = {});
 
 // One file from, or to, an open descriptor.
 Result<> copy_stream_in(wire::InitClient& client, int fd, const std::string& target, unsigned mode);

@@ -4,12 +4,17 @@
 #include <sys/statvfs.h>
 #include <unistd.h>
 
+#include <set>
+
 #include "base/beneath.h"
 #include "base/defer.h"
 #include "base/file.h"
 #include "base/random_id.h"
+#include "base/sha256.h"
 #include "runtime/copy.h"
 #include "runtime/copy_place.h"
+#include "runtime/folded_name.h"
+#include "runtime/workspace_changes.h"
 
 namespace nutshell {
 namespace {
@@ -79,17 +84,27 @@ std::string temporary_name() {
   return ".nutshell-" + random_id(12);
 }
 
+struct Receipt {
+  std::string name;
+  std::string digest = {};  // of the content that was judged; empty: any
+};
+
 Result<std::uint64_t> receive_file(wire::InitClient& client, const FileInfo& file, int directory,
-                                   const std::string& name) {
+                                   const Receipt& receipt) {
+  const std::string& name = receipt.name;
   const std::string temporary = temporary_name();
   const UniqueFd out =
       TRY(open_at(directory, temporary.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW, 0600));
   Defer removed([&] { ::unlinkat(directory, temporary.c_str(), 0); });
   std::uint64_t bytes = 0;
+  std::string judged;
   TRY(client.read_file({file.path, 0, file.size, 0}, [&](std::string_view data) {
     bytes += data.size();
+    if (!receipt.digest.empty()) judged += data;
     return write_all(out.get(), data);
   }));
+  if (!receipt.digest.empty() && sha256_hex(judged) != receipt.digest)
+    return failure(ErrorCode::Cancelled, "it changed while it was read: try again");
   if (::fchmod(out.get(), file.mode & 0777U) != 0) return syscall_failure("chmod", name);
   TRY(take_name(directory, temporary, name));
   removed.release();
@@ -131,12 +146,12 @@ class TreeReceiver {
   TreeReceiver(wire::InitClient& client, std::string source, UniqueFd root)
       : client_(client), source_(std::move(source)), root_(std::move(root)) {}
 
-  Result<> receive(const std::vector<FileInfo>& entries, std::uint64_t most_bytes);
+  Result<> receive(const std::vector<JudgedChange>& entries);
   Result<> set_mode(const std::string& path, unsigned mode) const;
   [[nodiscard]] CopyReport report() && { return std::move(report_); }
 
  private:
-  Result<> receive_entry(const FileInfo& entry);
+  Result<> receive_entry(const FileInfo& entry, const std::string& digest);
   Result<> open_parent(std::string path);
 
   wire::InitClient& client_;
@@ -148,10 +163,10 @@ class TreeReceiver {
   CopyReport report_;
 };
 
-Result<> TreeReceiver::receive(const std::vector<FileInfo>& entries, std::uint64_t most_bytes) {
-  TRY(check_space(root_.get(), entries, most_bytes));
-  for (const FileInfo& entry : entries) {
-    auto received = receive_entry(entry);
+Result<> TreeReceiver::receive(const std::vector<JudgedChange>& entries) {
+  for (const auto& [change, verdict] : entries) {
+    const FileInfo& entry = change.after;
+    auto received = receive_entry(entry, verdict.digest);
     if (!received) return while_doing("copy " + entry.path, std::move(received).error());
   }
   // Children first, and only now: a directory that forbids writing is filled before.
@@ -169,7 +184,7 @@ Result<> TreeReceiver::open_parent(std::string path) {
   return {};
 }
 
-Result<> TreeReceiver::receive_entry(const FileInfo& entry) {
+Result<> TreeReceiver::receive_entry(const FileInfo& entry, const std::string& digest) {
   const std::size_t slash = entry.path.rfind('/');
   const std::string name = entry.path.substr(slash + 1);  // npos + 1 is 0
   TRY(open_parent(slash == std::string::npos ? "" : entry.path.substr(0, slash)));
@@ -183,7 +198,7 @@ Result<> TreeReceiver::receive_entry(const FileInfo& entry) {
     case FileKind::Regular: {
       FileInfo file = entry;
       file.path = source_ + "/" + entry.path;
-      report_.bytes += TRY(receive_file(client_, file, parent_.get(), name));
+      report_.bytes += TRY(receive_file(client_, file, parent_.get(), {name, digest}));
       ++report_.files;
       return {};
     }
@@ -203,7 +218,8 @@ Result<> TreeReceiver::set_mode(const std::string& path, unsigned mode) const {
 
 struct Destination {
   UniqueFd directory;
-  std::string name;  // empty: the directory itself
+  std::string name;            // empty: the directory itself
+  std::filesystem::path path;  // of the new entry
 };
 
 // The target is the user's own word: links on the way to it are followed.
@@ -215,27 +231,122 @@ Result<Destination> open_destination(const std::filesystem::path& target, FileKi
     standing = S_ISDIR(status.st_mode) ? Standing::Directory : Standing::Other;
   }
   if (TRY(choose_place(kind, standing, target.native())) == Place::Inside) {
-    return Destination{TRY(open_file(target, O_PATH | O_DIRECTORY)), std::move(name)};
+    return Destination{TRY(open_file(target, O_PATH | O_DIRECTORY)), name, target / name};
   }
   auto [parent, last] = TRY(split_target(target.native()));
   auto directory = open_file(parent, O_PATH | O_DIRECTORY);
-  if (directory) return Destination{std::move(*directory), std::move(last)};
+  if (directory) return Destination{std::move(*directory), std::move(last), target};
   if (directory.error().code == ErrorCode::NotFound) return no_parent(parent, target.native());
   return Failure(std::move(directory).error());
 }
 
+// Sorts the entries of a tree by what the host would do with them at their new place.
+class TreeJudge {
+ public:
+  TreeJudge(wire::InitClient& client, std::string source, int root)
+      : client_(client), source_(std::move(source)), root_(root) {}
+
+  Result<SortedChanges> sort_out(const std::vector<FileInfo>& entries, const Destination& place,
+                                 Taking taking) {
+    std::vector<wire::FileChange> changes;
+    for (const FileInfo& entry : entries) {
+      coming_.insert(entry.path);
+      changes.push_back({entry.path, wire::ChangeKind::Added, nothing(), entry});
+    }
+    SortedChanges sorted;
+    if (taking == Taking::All) {
+      for (wire::FileChange& change : changes)
+        sorted.wanted.push_back({std::move(change), {}});
+      return sorted;
+    }
+    HoldOptions options;
+    if (taking == Taking::UnsafeGit) options.git = UnsafeGit::Taken;
+    TrustSources sources = sources_for();
+    sources.prefix = git_prefix_of(place.path);
+    if (sources.prefix.empty())
+      sources.prefix = options.named_root = last_name(place.path.native());
+    TrustJudge judge(std::move(sources));
+    return sort_out_changes(changes, judge, options);
+  }
+
+ private:
+  static FileInfo nothing() {
+    FileInfo info;
+    info.kind = kNoFile;
+    return info;
+  }
+  [[nodiscard]] Result<std::optional<std::string>> host_text(const std::string& path) const {
+    const auto file =
+        open_beneath(root_, path, O_RDONLY | O_NOFOLLOW | O_NONBLOCK, 0, Links::Refuse);
+    struct stat status {};
+    const bool is_file = file && ::fstat(file->get(), &status) == 0 && S_ISREG(status.st_mode);
+    if (!is_file) return std::optional<std::string>();
+    return std::optional(TRY(read_all(file->get(), kMostJudgedBytes)));
+  }
+  [[nodiscard]] TrustSources sources_for() const {
+    TrustSources sources;
+    sources.exists = [this](const std::string& path) -> Result<bool> {
+      return coming_.contains(path) ||
+             open_beneath(root_, path, O_PATH | O_NOFOLLOW, 0, Links::Refuse);
+    };
+    sources.before = [this](const wire::FileChange& change) { return host_text(change.path); };
+    sources.after = [this](const wire::FileChange& change) -> Result<std::optional<std::string>> {
+      std::string text;
+      TRY(client_.read_file({source_ + "/" + change.path, 0, change.after.size, 0},
+                            [&](std::string_view part) -> Result<> {
+                              text += part;
+                              return {};
+                            }));
+      return std::optional(text);
+    };
+    sources.has_sha1_index = [this](const std::string& index) -> Result<bool> {
+      const auto configuration = TRY(host_text(configuration_beside(index)));
+      return !configuration || !names_sha256(*configuration);
+    };
+    return sources;
+  }
+
+  wire::InitClient& client_;
+  std::string source_;
+  int root_;
+  std::set<std::string> coming_;
+};
+
 Result<CopyReport> copy_tree_out(wire::InitClient& client, const FileInfo& source,
-                                 const Destination& destination, std::uint64_t most_bytes) {
+                                 const Destination& destination, const CopyOutOptions& options) {
   const std::vector<FileInfo> entries = TRY(list_tree(client, source.path));
   const int parent = destination.directory.get();
   const std::string& name = destination.name;
   const bool is_new = !name.empty() && TRY(make_directory(parent, name));
   UniqueFd root =
       TRY(open_beneath(parent, name.empty() ? "." : name, O_PATH | O_DIRECTORY, 0, Links::Refuse));
+  TRY(check_space(root.get(), entries, options.most_bytes));
+  TreeJudge judge(client, source.path, root.get());
+  SortedChanges sorted = TRY(judge.sort_out(entries, destination, options.taking));
   TreeReceiver receiver(client, source.path, std::move(root));
-  TRY(receiver.receive(entries, most_bytes));
+  TRY(receiver.receive(sorted.wanted));
   if (is_new) TRY(receiver.set_mode(".", source.mode));
-  return std::move(receiver).report();
+  CopyReport report = std::move(receiver).report();
+  report.held = std::move(sorted.held);
+  return report;
+}
+
+// A file that was named may be anything but what git would run.
+Result<> check_single_file(const FileInfo& file, const Destination& destination, Taking taking) {
+  const std::string prefix = git_prefix_of(destination.path.parent_path());
+  const bool is_git = !prefix.empty() || is_git_name(fold_name(destination.name));
+  if (!is_git || taking != Taking::Harmless) return {};
+  wire::FileChange change{destination.name, wire::ChangeKind::Added, {}, file};
+  change.before.kind = kNoFile;
+  const auto names =
+      split_path(prefix.empty() ? destination.name : prefix + "/" + destination.name);
+  const GitEntry entry = judge_git_entry({names.begin() + 1, names.end()}, EntryKind::File);
+  const bool is_data = entry.part == GitPart::Object || entry.part == GitPart::Record;
+  if (is_data && !is_newly_executable(change)) return {};
+  return failure(ErrorCode::PermissionDenied,
+                 fmt::format("{} is in a git directory, and git could run something because of it: "
+                             "--unsafe-git copies it",
+                             destination.path.native()));
 }
 
 // Links are followed, inside the sandbox.
@@ -250,7 +361,7 @@ Result<FileInfo> find_source(wire::InitClient& client, const std::string& source
 }  // namespace
 
 Result<CopyReport> copy_out(wire::InitClient& client, const std::string& source,
-                            const std::filesystem::path& target, std::uint64_t most_bytes) {
+                            const std::filesystem::path& target, const CopyOutOptions& options) {
   const FileInfo info = TRY(find_source(client, source));
   const std::string name = last_name(source);
   const bool is_tree = info.kind == FileKind::Directory;
@@ -258,11 +369,12 @@ Result<CopyReport> copy_out(wire::InitClient& client, const std::string& source,
     return failure(ErrorCode::InvalidArgument, fmt::format("'{}' names no file", source));
   }
   const Destination destination = TRY(open_destination(target, info.kind, name));
-  if (is_tree) return copy_tree_out(client, info, destination, most_bytes);
+  if (is_tree) return copy_tree_out(client, info, destination, options);
+  TRY(check_single_file(info, destination, options.taking));
   const int directory = destination.directory.get();
-  TRY(check_space(directory, {info}, most_bytes));
+  TRY(check_space(directory, {info}, options.most_bytes));
   CopyReport report;
-  report.bytes = TRY(receive_file(client, info, directory, destination.name));
+  report.bytes = TRY(receive_file(client, info, directory, {destination.name}));
   report.files = 1;
   return report;
 }

@@ -200,12 +200,15 @@ Result<ApplyReport> apply_workspace(Runtime& runtime, const std::string& id,
   request.directory = status.spec.workspace;
   request.mode = options.mode;
   request.conflicts = options.conflicts;
+  request.hold.git = options.git;
+  for (const std::string& path : options.paths)
+    request.hold.named.push_back(workspace_path(path));
   const ApplyRecord record(status.id);
   request.applied = TRY(record.read());
   wire::InitClient client = TRY(runtime.connect(status.id));
   const auto all = TRY(list_workspace_changes(client));
-  const auto changes = TRY(select_changes(all, options.paths));
-  ApplyReport report = TRY(apply_changes(client, changes, request));
+  (void)TRY(select_changes(all, options.paths));  // an error for a path without changes
+  ApplyReport report = TRY(apply_changes(client, all, request));
   const bool is_written = options.mode == ApplyMode::Write && report.conflicts.empty();
   TRY(record.add(report.applied));
   if (is_written && !status.why_copied.empty()) TRY(follow_apply(client, report.written));

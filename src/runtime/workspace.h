@@ -33,6 +33,7 @@ struct ApplyOptions {
   std::vector<std::string> paths;  // empty: all
   ApplyMode mode = ApplyMode::Write;
   Conflicts conflicts = Conflicts::Refused;
+  UnsafeGit git = UnsafeGit::HeldBack;
 };
 Result<ApplyReport> apply_workspace(Runtime& runtime, const std::string& id,
                                     const ApplyOptions& options);

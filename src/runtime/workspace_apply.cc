@@ -5,11 +5,17 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <charconv>
+#include <map>
+#include <set>
 
 #include "base/beneath.h"
 #include "base/fault_point.h"
 #include "base/file.h"
+#include "base/sha256.h"
 #include "runtime/apply_target.h"
+#include "runtime/git_configuration.h"
+#include "runtime/git_index.h"
 
 namespace nutshell {
 namespace {
@@ -28,25 +34,47 @@ std::int64_t change_time(const struct stat& status) {
   return static_cast<std::int64_t>(status.st_ctim.tv_sec) * 1'000'000'000 + status.st_ctim.tv_nsec;
 }
 
+enum class Removals { BeforeWriting, AfterWriting };
+
+// What was staged in an index that was applied is kept among the times, under a name that no path
+// has.
+std::string staged_key(const std::string& path) {
+  return path + "//staged";
+}
+
+std::int64_t staged_number(std::string_view index) {
+  constexpr std::size_t kDigits = 15;  // of hexadecimal: a positive number
+  const std::string digest = digest_of_staged(index).substr(0, kDigits);
+  std::int64_t number = 0;
+  std::from_chars(digest.data(), digest.data() + digest.size(), number, 16);
+  return number;
+}
+
 class Application {
  public:
   Application(wire::InitClient& client, const ApplyRequest& request, ApplyTarget target)
       : client_(client), request_(request), target_(std::move(target)) {}
 
-  Result<> look_for_conflicts(const std::vector<FileChange>& changes);
-  Result<> write(const std::vector<FileChange>& changes);
+  // Valid as long as this object and the changes.
+  Result<TrustSources> sources_for(const std::vector<FileChange>& changes);
+  Result<> look_for_conflicts(const std::vector<JudgedChange>& changes);
+  Result<> write(const std::vector<JudgedChange>& sorted);
   ApplyReport report;
 
  private:
-  Result<std::string> conflict_of(const FileChange& change) const;
+  [[nodiscard]] Result<std::vector<std::string>> run_by_git() const;
+  Result<std::string> conflict_of(const JudgedChange& one) const;
+  Result<bool> is_refreshed_index(const JudgedChange& one) const;
   [[nodiscard]] bool is_changed_since(const std::string& path, const struct stat& status) const;
   Result<bool> is_written(const FileChange& change, const struct stat& status) const;
   Result<bool> has_same_bytes(const FileChange& change) const;
-  Result<> write_one(const FileChange& change);
-  Result<> write_file(const FileChange& change);
+  [[nodiscard]] Result<std::optional<std::string>> host_text(const std::string& path) const;
+  Result<> remove_all(const std::vector<JudgedChange>& changes, Removals removals);
+  Result<> write_one(const JudgedChange& one);
+  Result<> write_file(const FileChange& change, const std::string& digest);
   Result<> write_directory(const FileChange& change);
-  Result<> set_directory_modes(const std::vector<FileChange>& changes);
-  Result<> note(const std::string& path);
+  Result<> set_directory_modes(const std::vector<JudgedChange>& changes);
+  Result<> note(const std::string& path, GitPart part);
 
   wire::InitClient& client_;
   const ApplyRequest& request_;
@@ -82,6 +110,47 @@ Result<bool> Application::has_same_bytes(const FileChange& change) const {
   return is_same;
 }
 
+Result<std::optional<std::string>> Application::host_text(const std::string& path) const {
+  const auto found = TRY(target_.look(path));
+  if (!found || !S_ISREG(found->st_mode)) return std::optional<std::string>();
+  const auto place = TRY(target_.place_of(path));
+  const UniqueFd file = TRY(open_beneath(place.parent.get(), place.name,
+                                         O_RDONLY | O_NOFOLLOW | O_NONBLOCK, 0, Links::Refuse));
+  return std::optional(TRY(read_all(file.get(), kMostJudgedBytes)));
+}
+
+// Something exists if it is on the host or comes from the sandbox: one alone could be completed by
+// the other.
+Result<TrustSources> Application::sources_for(const std::vector<FileChange>& changes) {
+  std::map<std::string, bool> coming;
+  for (const FileChange& change : changes)
+    coming.emplace(change.path, change.after.kind != kNoFile);
+  TrustSources sources;
+  sources.exists = [this, coming = std::move(coming)](const std::string& path) -> Result<bool> {
+    const auto found = coming.find(path);
+    if (found != coming.end() && found->second) return true;
+    return TRY(target_.look(path)).has_value();
+  };
+  sources.before = [this](const FileChange& change) { return host_text(change.path); };
+  sources.after = sandbox_reader(client_, wire::FileState::Now);
+  sources.has_sha1_index = [this](const std::string& index) -> Result<bool> {
+    const auto configuration = TRY(host_text(configuration_beside(index)));
+    return !configuration || !names_sha256(*configuration);
+  };
+  sources.prefix = git_prefix_of(request_.directory);
+  sources.run_by_git = TRY(run_by_git());
+  return sources;
+}
+
+Result<std::vector<std::string>> Application::run_by_git() const {
+  const auto configuration = TRY(host_text(".git/config"));
+  if (!configuration) return std::vector<std::string>();
+  std::error_code error;
+  const auto top = std::filesystem::canonical(request_.directory, error);
+  if (error) return failure(ErrorCode::Internal, "find " + request_.directory.native());
+  return work_tree_paths_in(*configuration, top.native());
+}
+
 // The host has it already as the sandbox has it.
 Result<bool> Application::is_written(const FileChange& change, const struct stat& status) const {
   const FileInfo& after = change.after;
@@ -94,7 +163,8 @@ Result<bool> Application::is_written(const FileChange& change, const struct stat
 }
 
 // Empty: none.
-Result<std::string> Application::conflict_of(const FileChange& change) const {
+Result<std::string> Application::conflict_of(const JudgedChange& one) const {
+  const FileChange& change = one.change;
   const auto found = TRY(target_.look(change.path));
   const FileInfo& before = change.before;
   if (!found) {
@@ -107,39 +177,57 @@ Result<std::string> Application::conflict_of(const FileChange& change) const {
     const bool is_ours =
         request_.applied.contains(change.path) && !is_changed_since(change.path, *found);
     if (is_merged || is_ours || TRY(is_written(change, *found))) return std::string();
+    if (TRY(is_refreshed_index(one))) return std::string();
     return fmt::format("{}: made here too", change.path);
   }
   if (before.kind == FileKind::Directory && kind_of(*found) == FileKind::Directory)
     return std::string();  // its time changes with every file in it
   if (!is_changed_since(change.path, *found)) return std::string();
   if (change.after.kind != kNoFile && TRY(is_written(change, *found))) return std::string();
+  if (TRY(is_refreshed_index(one))) return std::string();
   return fmt::format("{}: changed here since", change.path);
 }
 
-Result<> Application::look_for_conflicts(const std::vector<FileChange>& changes) {
-  for (const FileChange& change : changes) {
-    std::string conflict = TRY(conflict_of(change));
+Result<> Application::look_for_conflicts(const std::vector<JudgedChange>& changes) {
+  for (const JudgedChange& one : changes) {
+    std::string conflict = TRY(conflict_of(one));
     if (!conflict.empty()) report.conflicts.push_back(std::move(conflict));
   }
   return {};
 }
 
-Result<> Application::note(const std::string& path) {
+// The index that an earlier apply wrote, in which git has only noted new times since.
+Result<bool> Application::is_refreshed_index(const JudgedChange& one) const {
+  if (one.verdict.part != GitPart::Index) return false;
+  const auto ours = request_.applied.find(staged_key(one.change.path));
+  if (ours == request_.applied.end() || ours->second == 0) return false;  // 0: not understood
+  const auto text = TRY(host_text(one.change.path));
+  return text && staged_number(*text) == ours->second;
+}
+
+Result<> Application::note(const std::string& path, GitPart part) {
   const auto status = TRY(target_.look(path));
   if (status) report.applied[path] = change_time(*status);
+  if (part != GitPart::Index) return {};
+  const auto text = TRY(host_text(path));
+  if (text) report.applied[staged_key(path)] = staged_number(*text);
   return {};
 }
 
-Result<> Application::write_file(const FileChange& change) {
+// A file whose content was judged must still have that content.
+Result<> Application::write_file(const FileChange& change, const std::string& digest) {
   const UniqueFd file = TRY(target_.new_file());
   std::uint64_t received = 0;
+  std::string judged;
   TRY(client_.read_file(
       {std::string(kWorkspacePath) + change.path, 0, change.after.size, 0, wire::FileState::Now},
       [&](std::string_view bytes) {
         received += bytes.size();
+        if (!digest.empty()) judged += bytes;
         return write_all(file.get(), bytes);
       }));
-  if (received != change.after.size) {
+  const bool is_as_judged = digest.empty() || sha256_hex(judged) == digest;
+  if (received != change.after.size || !is_as_judged) {
     return failure(ErrorCode::Cancelled, "it changed while it was read: try again");
   }
   // No file that runs as somebody else comes out of a sandbox.
@@ -154,12 +242,13 @@ Result<> Application::write_directory(const FileChange& change) {
   return target_.put(change.path);
 }
 
-Result<> Application::write_one(const FileChange& change) {
+Result<> Application::write_one(const JudgedChange& one) {
+  const FileChange& change = one.change;
   const auto found = TRY(target_.look(change.path));
   switch (change.after.kind) {
     case FileKind::Regular:
       if (found && TRY(is_written(change, *found))) return {};
-      TRY(write_file(change));
+      TRY(write_file(change, one.verdict.digest));
       break;
     case FileKind::Link:
       if (found && TRY(is_written(change, *found))) return {};
@@ -172,12 +261,13 @@ Result<> Application::write_one(const FileChange& change) {
     default:
       return {};
   }
-  return note(change.path);
+  return note(change.path, one.verdict.part);
 }
 
 // Children first, and only at the end: a directory that forbids writing is filled before.
-Result<> Application::set_directory_modes(const std::vector<FileChange>& changes) {
-  for (auto change = changes.rbegin(); change != changes.rend(); ++change) {
+Result<> Application::set_directory_modes(const std::vector<JudgedChange>& changes) {
+  for (auto one = changes.rbegin(); one != changes.rend(); ++one) {
+    const FileChange* change = &one->change;
     if (change->after.kind != FileKind::Directory) continue;
     const auto place = TRY(target_.place_of(change->path));
     const UniqueFd directory = TRY(open_beneath(
@@ -188,51 +278,98 @@ Result<> Application::set_directory_modes(const std::vector<FileChange>& changes
   return {};
 }
 
-// What goes goes first, children before parents; then what comes, parents before children.
-Result<> Application::write(const std::vector<FileChange>& changes) {
-  TRY(target_.stage());
-  for (auto change = changes.rbegin(); change != changes.rend(); ++change) {
-    if (change->after.kind != kNoFile) continue;
-    auto removed = target_.remove(change->path);
-    if (!removed) return while_doing("apply " + change->path, std::move(removed).error());
+// A removal in a git directory waits until everything else is written: references are there before
+// those they replace go, and objects are the last to go. It cannot wait where its directory becomes
+// a file.
+bool waits(const JudgedChange& one, const std::set<std::string>& replaced_directories) {
+  if (one.verdict.trust != HostTrust::GitData) return false;
+  const std::string& path = one.change.path;
+  for (std::size_t slash = path.rfind('/'); slash != std::string::npos && slash > 0;
+       slash = path.rfind('/', slash - 1)) {
+    if (replaced_directories.contains(path.substr(0, slash))) return false;
   }
-  for (const FileChange& change : changes) {
-    auto written = write_one(change);
-    if (!written) return while_doing("apply " + change.path, std::move(written).error());
-    fault_point("apply.written");
-  }
-  return set_directory_modes(changes);
+  return true;
 }
 
-bool is_special(const FileInfo& info) {
-  return info.kind == FileKind::Other;
+// Objects come before what names them, and HEAD makes a directory a repository: it is the last.
+int write_rank(const JudgedChange& one) {
+  if (one.verdict.trust == HostTrust::GitRuns) return 1;
+  if (one.verdict.trust != HostTrust::GitData) return 0;
+  const std::string& path = one.change.path;
+  switch (one.verdict.part) {
+    case GitPart::Directory:
+    case GitPart::Object:
+      return 1;
+    case GitPart::Reference:
+      return path == "HEAD" || path.ends_with("/HEAD") ? 4 : 2;
+    default:
+      return 3;
+  }
+}
+
+// Parents before children; with git's data in the order that keeps a repository whole.
+std::vector<JudgedChange> in_write_order(std::vector<JudgedChange> changes) {
+  std::stable_sort(changes.begin(), changes.end(),
+                   [](const auto& a, const auto& b) { return write_rank(a) < write_rank(b); });
+  return changes;
+}
+
+// Children before parents: of each group the last first.
+Result<> Application::remove_all(const std::vector<JudgedChange>& changes, Removals removals) {
+  std::set<std::string> replaced;
+  for (const auto& [change, verdict] : changes) {
+    if (change.before.kind == FileKind::Directory && change.after.kind != FileKind::Directory &&
+        change.after.kind != kNoFile)
+      replaced.insert(change.path);
+  }
+  for (auto one = changes.rbegin(); one != changes.rend(); ++one) {
+    const Removals when = waits(*one, replaced) ? Removals::AfterWriting : Removals::BeforeWriting;
+    if (one->change.after.kind != kNoFile || when != removals) continue;
+    auto removed = target_.remove(one->change.path);
+    if (!removed) return while_doing("apply " + one->change.path, std::move(removed).error());
+  }
+  return {};
+}
+
+Result<> Application::write(const std::vector<JudgedChange>& sorted) {
+  TRY(target_.stage());
+  const std::vector<JudgedChange> changes = in_write_order(sorted);
+  TRY(remove_all(sorted, Removals::BeforeWriting));
+  for (const JudgedChange& one : changes) {
+    auto written = write_one(one);
+    if (!written) return while_doing("apply " + one.change.path, std::move(written).error());
+    fault_point("apply.written");
+  }
+  TRY(remove_all(sorted, Removals::AfterWriting));
+  return set_directory_modes(sorted);
+}
+
+bool is_ours(const std::string& path) {
+  return is_at_or_below(path, kStagingName);
 }
 
 }  // namespace
 
 Result<ApplyReport> apply_changes(wire::InitClient& client, const std::vector<FileChange>& changes,
                                   const ApplyRequest& request) {
-  std::vector<FileChange> wanted;
-  std::vector<std::string> skipped;
-  for (const FileChange& change : changes) {
-    const bool is_ours =
-        change.path == kStagingName || change.path.starts_with(std::string(kStagingName) + "/");
-    if (is_ours || is_special(change.after)) {
-      skipped.push_back(change.path);
+  Application application(client, request, TRY(ApplyTarget::open(request.directory)));
+  TrustJudge judge(TRY(application.sources_for(changes)));
+  SortedChanges sorted = TRY(sort_out_changes(changes, judge, request.hold));
+  std::vector<JudgedChange> wanted;
+  for (JudgedChange& one : sorted.wanted) {
+    if (is_ours(one.change.path) || one.change.after.kind == FileKind::Other) {
+      application.report.skipped.push_back(one.change.path);
     } else {
-      wanted.push_back(change);
+      wanted.push_back(std::move(one));
     }
   }
-  // Parents come before their children in this order, whatever the sandbox said.
-  std::sort(wanted.begin(), wanted.end(),
-            [](const FileChange& a, const FileChange& b) { return a.path < b.path; });
-  Application application(client, request, TRY(ApplyTarget::open(request.directory)));
-  application.report.skipped = std::move(skipped);
+  application.report.held = std::move(sorted.held);
   if (request.conflicts == Conflicts::Refused) {
     TRY(application.look_for_conflicts(wanted));
     if (!application.report.conflicts.empty()) return std::move(application.report);
   }
-  application.report.written = wanted;
+  for (const JudgedChange& one : wanted)
+    application.report.written.push_back(one.change);
   if (request.mode == ApplyMode::Write) TRY(application.write(wanted));
   return std::move(application.report);
 }

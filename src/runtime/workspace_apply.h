@@ -9,6 +9,7 @@
 #include <string>
 #include <vector>
 
+#include "runtime/held_changes.h"
 #include "runtime/workspace_changes.h"
 #include "wire/tool_schema.h"
 
@@ -27,15 +28,18 @@ struct ApplyRequest {
   AppliedTimes applied;
   ApplyMode mode = ApplyMode::Write;
   Conflicts conflicts = Conflicts::Refused;
+  HoldOptions hold;
 };
 
 struct ApplyReport {
   std::vector<wire::FileChange> written;  // or would be
   std::vector<std::string> conflicts;     // what is in the way, in words; then nothing is written
   std::vector<std::string> skipped;       // FIFOs, sockets, devices
+  std::vector<JudgedChange> held;         // what the host would run or trust
   AppliedTimes applied;                   // of what was written now
 };
 
+// Of all the changes of a workspace, applies those that `request.hold` selects.
 Result<ApplyReport> apply_changes(wire::InitClient& client,
                                   const std::vector<wire::FileChange>& changes,
                                   const ApplyRequest& request);

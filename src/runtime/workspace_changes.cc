@@ -30,19 +30,19 @@ Result<> check_info(const FileInfo& info) {
   return is_text ? Result<>() : corrupt("the sandbox names a link that leads nowhere");
 }
 
+}  // namespace
+
 bool is_at_or_below(std::string_view path, std::string_view directory) {
   return path == directory || (path.starts_with(directory) && path[directory.size()] == '/');
 }
 
-std::string without_prefix(std::string path) {
+std::string workspace_path(std::string path) {
   if (path.starts_with(kWorkspacePath)) path.erase(0, kWorkspacePath.size());
   if (path.starts_with("./")) path.erase(0, 2);
   while (path.ends_with('/'))
     path.pop_back();
   return path;
 }
-
-}  // namespace
 
 Result<> check_change(const FileChange& change) {
   TRY(check_path_below(change.path));
@@ -79,7 +79,7 @@ Result<std::vector<FileChange>> select_changes(std::vector<FileChange> changes,
   if (paths.empty()) return changes;
   std::vector<bool> is_selected(changes.size());
   for (const std::string& given : paths) {
-    const std::string path = without_prefix(given);
+    const std::string path = workspace_path(given);
     bool is_found = false;
     for (std::size_t i = 0; i < changes.size(); ++i) {
       if (!is_at_or_below(changes[i].path, path)) continue;

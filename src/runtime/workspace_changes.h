@@ -26,6 +26,10 @@ Result<std::vector<wire::FileChange>> list_workspace_changes(wire::InitClient& c
 Result<std::vector<wire::FileChange>> select_changes(std::vector<wire::FileChange> changes,
                                                      const std::vector<std::string>& paths);
 
+// A path as a user gives it, relative to the workspace: "src/a" for "/workspace/src/a/".
+std::string workspace_path(std::string path);
+bool is_at_or_below(std::string_view path, std::string_view directory);
+
 Result<> check_change(const wire::FileChange& change);
 
 // The bytes of a changed file, before or after; at most `most`.

@@ -72,7 +72,7 @@ Result<> KeptWorkspaces::fill(const fs::path& place, wire::InitClient& client,
                               std::uint64_t most_bytes) const {
   const fs::path fresh = place.native() + ".new";
   TRY(make_directory(fresh));
-  auto copied = copy_out(client, "/workspace/.", fresh, most_bytes);
+  auto copied = copy_out(client, "/workspace/.", fresh, {Taking::All, most_bytes});
   std::uint64_t size = 0;
   if (copied) size = copied->bytes + copied->files * kBytesOfAFile + kBytesOfAName;
   if (copied && size <= most_bytes)

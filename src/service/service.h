@@ -89,12 +89,17 @@ class Service {
                       const wire::InitClient::Source& source);
   Result<> walk(const Caller& caller, const std::string& id, const std::string& path,
                 const wire::InitClient::Visitor& visit);
+  // Whether a host would run or trust these entries of a directory.
+  Result<std::vector<TrustVerdict>> judge_entries(const Caller& caller, const std::string& id,
+                                                  const std::string& directory,
+                                                  const std::vector<wire::FileInfo>& entries);
   Result<> make_directory(const Caller& caller, const std::string& id,
                           const wire::MakeDirectory& request);
   Result<> remove_file(const Caller& caller, const std::string& id, const wire::Remove& request);
 
   // ---- Workspaces
-  Result<std::vector<wire::FileChange>> changes(const Caller& caller, const std::string& id);
+  // In the order of their paths, with what `apply` would hold back.
+  Result<std::vector<JudgedChange>> changes(const Caller& caller, const std::string& id);
   // Only for a caller that may use host files.
   Result<ApplyReport> apply(const Caller& caller, const std::string& id,
                             const ApplyOptions& options);

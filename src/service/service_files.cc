@@ -1,6 +1,8 @@
 // Files and workspaces of sandboxes.
 #include <fmt/format.h>
 
+#include <algorithm>
+
 #include "base/fault_point.h"
 #include "core/workspace_volume.h"
 #include "runtime/workspace_changes.h"
@@ -130,11 +132,27 @@ Result<> Service::remove_file(const Caller& caller, const std::string& id,
 
 // ---- Workspaces ---------------------------------------------------------------------------------
 
-Result<std::vector<wire::FileChange>> Service::changes(const Caller& caller,
-                                                       const std::string& id) {
+Result<std::vector<JudgedChange>> Service::changes(const Caller& caller, const std::string& id) {
   const Grip grip = TRY(parts_->table.find(caller.tenant, id));
-  return over_connection(*parts_, grip,
-                         [](wire::InitClient& client) { return list_workspace_changes(client); });
+  return over_connection(
+      *parts_, grip, [](wire::InitClient& client) -> Result<std::vector<JudgedChange>> {
+        auto sorted = TRY(judge_workspace(client, TRY(list_workspace_changes(client))));
+        std::vector<JudgedChange> all = std::move(sorted.wanted);
+        for (JudgedChange& one : sorted.held)
+          all.push_back(std::move(one));
+        std::sort(all.begin(), all.end(),
+                  [](const auto& a, const auto& b) { return a.change.path < b.change.path; });
+        return all;
+      });
+}
+
+Result<std::vector<TrustVerdict>> Service::judge_entries(
+    const Caller& caller, const std::string& id, const std::string& directory,
+    const std::vector<wire::FileInfo>& entries) {
+  const Grip grip = TRY(parts_->table.find(caller.tenant, id));
+  return over_connection(*parts_, grip, [&](wire::InitClient& client) {
+    return judge_listing(client, directory, entries);
+  });
 }
 
 Result<ApplyReport> Service::apply(const Caller& caller, const std::string& id,

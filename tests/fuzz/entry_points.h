@@ -17,6 +17,7 @@ void fuzz_mcp(std::string_view input);         // an MCP client's messages
 void fuzz_http(std::string_view input);        // HTTP requests and WebSocket frames
 void fuzz_images(std::string_view input);      // indexes, manifests, names of images; ELF files
 void fuzz_unpack(std::string_view input);      // archives, unpacked into a directory
+void fuzz_host_trust(std::string_view input);  // git's index, configuration and other judged files
 
 // What a command printed, by one parser alone: a program for each, named like its source. False:
 // the parser does not recognise it.

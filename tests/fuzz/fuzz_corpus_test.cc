@@ -72,6 +72,10 @@ TEST(FuzzCorpus, ImagesTextsAreReadOrRefused) {
   replay("images", fuzz_images);
 }
 
+TEST(FuzzCorpus, JudgedFilesAreReadOrRefused) {
+  replay("host_trust", fuzz_host_trust);
+}
+
 TEST(FuzzCorpus, ArchivesStayInTheirDirectory) {
   replay("unpack", fuzz_unpack);
 }

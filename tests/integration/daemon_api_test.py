@@ -100,6 +100,28 @@ def files_go_in_and_out():
 
 
 @suite.case
+def files_that_a_host_would_run_are_marked():
+    with daemon() as one:
+        sandbox = one.make()
+        for path in (".envrc", ".git/config", "plain", "bare/HEAD", "bare/config", "bare/commondir"):
+            parent = path.rpartition("/")[0]
+            one.call("PUT", f"/v1/sandboxes/{sandbox}/directory?path=/workspace/{parent}")
+            done = one.call("PUT", f"/v1/sandboxes/{sandbox}/files?path=/workspace/{path}&mode=0755", b"x")
+            expect_equal(done.status, 204, f"write {path}")
+        wanted = {".envrc": "trusted", ".git/config": "git", "plain": None, "bare/config": "git"}
+        listed = one.call("GET", f"/v1/sandboxes/{sandbox}/directory?path=/workspace&recursive=true").json()
+        found = {entry["path"]: entry for entry in listed["entries"]}
+        expect_equal({path: found[path].get("held_by") for path in wanted}, wanted, "the listing")
+        expect("direnv runs it" in found[".envrc"]["held_why"], f"{found['.envrc']}")
+        changes = one.call("GET", f"/v1/sandboxes/{sandbox}/changes").json()["changes"]
+        found = {change["path"]: change for change in changes}
+        expect_equal({path: found[path].get("held_by") for path in wanted}, wanted, "the changes")
+        expect(found["plain"]["newly_executable"], f"{found['plain']}")
+        below = one.call("GET", f"/v1/sandboxes/{sandbox}/directory?path=/workspace/.git").json()
+        expect_equal([entry.get("held_by") for entry in below["entries"]], ["git"], "below .git")
+
+
+@suite.case
 def tools_answer():
     with daemon() as one:
         names = [tool["name"] for tool in one.call("GET", "/v1/tools").json()["tools"]]

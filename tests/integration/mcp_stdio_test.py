@@ -359,6 +359,12 @@ def review_prompt_holds_the_change():
         told = server.ask("prompts/get", {"name": "review", "arguments": {"focus": "names"}})
         text = told["messages"][0]["content"]["text"]
         expect("fresh line" in text and "names" in text, text[:300])
+        server.text("bash", command="echo x > .envrc; echo y > tool; chmod +x tool; mkdir -p .git/hooks; "
+                                    "echo z > .git/hooks/pre-commit; touch \"$(printf '.envrc\\n- \"ok\"')\"")
+        text = server.ask("prompts/get", {"name": "review"})["messages"][0]["content"]["text"]
+        for words in ('".envrc": direnv runs it', '".git/', "--unsafe-git", "can be run now", '- "tool"'):
+            expect(words in text, f"{words!r} is not in {text[:800]}")
+        expect('\n- "ok"' not in text, "a name made a line of its own")
         expect_equal(server.error("prompts/get", {"name": "none"}), -32602, "unknown prompt")
 
 

@@ -1,8 +1,11 @@
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <memory>
+#include <nlohmann/json.hpp>
 
 #include "cli/command.h"
+#include "cli/held_report.h"
 #include "cli/print.h"
 #include "cli/report.h"
 #include "runtime/workspace.h"
@@ -14,15 +17,22 @@ constexpr const char* kExamples = R"(Examples:
   nutshell apply $ID --dry-run            what would be written
   nutshell apply $ID                      all of it
   nutshell apply $ID --path src/main.c    one file, or a directory with all below
+  nutshell apply $ID --path .envrc        a file that a tool here would run or trust
 
 Each file is replaced at once, or not at all. When a file here changed since the sandbox began, nothing
-is written unless --force is given. No link is followed, and set-user-id bits are dropped.)";
+is written unless --force is given. No link is followed, and set-user-id bits are dropped.
+
+Two kinds of files are held back and listed: those that git could run something because of
+(.git/config, hooks; --unsafe-git takes them), and those that a tool here would run or trust by itself
+(.envrc, .vscode, scripts of package.json; --path with the file or its directory takes them).)";
 
 struct ApplyFlags {
   std::string id;
   std::vector<std::string> paths;
   bool is_dry_run = false;
   bool is_forced = false;
+  bool is_unsafe_git = false;
+  bool is_json = false;
 };
 
 char letter_of(const wire::FileChange& change) {
@@ -30,24 +40,82 @@ char letter_of(const wire::FileChange& change) {
   return change.after.kind == kNoFile ? 'D' : 'M';
 }
 
+const char* word_of(const wire::FileChange& change) {
+  const char letter = letter_of(change);
+  return letter == 'A' ? "added" : letter == 'D' ? "removed" : "modified";
+}
+
+void print_object(const ApplyFlags& flags, const ApplyReport& report) {
+  using Json = nlohmann::ordered_json;
+  Json applied = Json::array();
+  for (const wire::FileChange& change : report.written) {
+    applied.push_back({{"path", change.path},
+                       {"change", word_of(change)},
+                       {"newly_executable", is_newly_executable(change)}});
+  }
+  Json held = Json::array();
+  for (const auto& [change, verdict] : report.held) {
+    const bool is_git = verdict.trust == HostTrust::GitRuns;
+    held.push_back({{"path", change.path},
+                    {"change", word_of(change)},
+                    {"newly_executable", is_newly_executable(change)},
+                    {"held_by", is_git ? "git" : "trusted"},
+                    {"held_tool", verdict.tool},
+                    {"held_why", sentence_of(verdict)},
+                    {"take_with", is_git ? "--unsafe-git" : "--path " + verdict.root}});
+  }
+  const Json object{{"dry_run", flags.is_dry_run},
+                    {"applied", applied},
+                    {"held", held},
+                    {"skipped", report.skipped},
+                    {"conflicts", report.conflicts}};
+  print_json(object);
+}
+
+Failure conflicts_failure(const std::string& id, const std::vector<std::string>& conflicts) {
+  std::string list;
+  for (const std::string& conflict : conflicts)
+    list += "\n  " + conflict;
+  return failure(ErrorCode::AlreadyExists,
+                 fmt::format("{} conflict{}, nothing was written; look with 'nutshell diff {}', "
+                             "leave out with --path, or overwrite with --force:{}",
+                             conflicts.size(), conflicts.size() == 1 ? "" : "s", id, list));
+}
+
+// The commits of a sandbox may hold the very files that are held back.
+bool takes_commits(const ApplyReport& report) {
+  return std::any_of(report.written.begin(), report.written.end(), [](const auto& change) {
+    return change.path.find(".git/objects/") != std::string::npos;
+  });
+}
+
+void print_report(const ApplyReport& report) {
+  for (const wire::FileChange& change : report.written) {
+    print_out("{} {}{}\n", letter_of(change), change.path, executable_mark(change));
+  }
+  report_held(report.held, TakenBy::Path);
+  if (!report.held.empty() && takes_commits(report)) {
+    print_error(
+        "git's objects were applied; commits in them may hold the files that were held back, and "
+        "'git checkout' or 'git restore' would write those");
+  }
+}
+
 Result<int> apply(Program& program, const ApplyFlags& flags) {
   const ApplyOptions options{flags.paths, flags.is_dry_run ? ApplyMode::DryRun : ApplyMode::Write,
-                             flags.is_forced ? Conflicts::Overwritten : Conflicts::Refused};
+                             flags.is_forced ? Conflicts::Overwritten : Conflicts::Refused,
+                             flags.is_unsafe_git ? UnsafeGit::Taken : UnsafeGit::HeldBack};
   const ApplyReport report = TRY(apply_workspace(program.runtime, flags.id, options));
+  if (flags.is_json) print_object(flags, report);
   for (const std::string& path : report.skipped)
     print_error(fmt::format("not applied, neither file, directory nor link: {}", path));
-  if (!report.conflicts.empty()) {
-    std::string list;
-    for (const std::string& conflict : report.conflicts)
-      list += "\n  " + conflict;
-    return failure(ErrorCode::AlreadyExists,
-                   fmt::format("{} conflict{}, nothing was written; look with 'nutshell diff {}', "
-                               "leave out with --path, or overwrite with --force:{}",
-                               report.conflicts.size(), report.conflicts.size() == 1 ? "" : "s",
-                               flags.id, list));
+  if (!report.conflicts.empty()) return conflicts_failure(flags.id, report.conflicts);
+  const bool is_all_held = report.written.empty() && !report.held.empty();
+  if (!flags.paths.empty() && is_all_held) {
+    return failure(ErrorCode::PermissionDenied,
+                   "nothing was written: " + describe_held(report.held, TakenBy::Path));
   }
-  for (const wire::FileChange& change : report.written)
-    print_out("{} {}\n", letter_of(change), change.path);
+  if (!flags.is_json) print_report(report);
   return 0;
 }
 
@@ -61,6 +129,9 @@ void add_apply(const CommandLine& app, Program& program) {
   command.add_option("--path", flags->paths, "Only at or below this path; may be repeated");
   command.add_flag("--dry-run", flags->is_dry_run, "Only say what would be written");
   command.add_flag("--force", flags->is_forced, "Overwrite what changed here meanwhile");
+  command.add_flag("--unsafe-git", flags->is_unsafe_git,
+                   "Also write what can make git run something: hooks, configuration");
+  command.add_flag("--json", flags->is_json, "One JSON object");
   command.footer(kExamples);
   command.callback(
       [flags, &program] { program.chosen = [flags, &program] { return apply(program, *flags); }; });

@@ -4,6 +4,7 @@
 #include <memory>
 
 #include "cli/command.h"
+#include "cli/held_report.h"
 #include "cli/report.h"
 #include "runtime/copy.h"
 
@@ -17,11 +18,16 @@ constexpr const char* kExamples = R"(Examples:
   nutshell cp $ID:/workspace/log - | less       to standard output
 
 As cp -a has it: into a directory that exists, else under that name. Links stay links; modes are
-kept, set-user-id bits are not. What comes out of a sandbox cannot be written outside the target.)";
+kept, set-user-id bits are not. What comes out of a sandbox cannot be written outside the target.
+
+Of a directory, two kinds of files stay in the sandbox and are listed: those that git could run
+something because of (.git/config, hooks; --unsafe-git copies them), and those that a tool here would run
+or trust by itself (.envrc, .vscode; copy them by their own name).)";
 
 struct CopyFlags {
   std::string source;
   std::string target;
+  bool is_unsafe_git = false;
 };
 
 // "ID:PATH"; a name with a slash before the colon is a path of this machine.
@@ -53,11 +59,16 @@ Result<> copy_into(Program& program, const std::string& source, const Place& tar
   return {};
 }
 
-Result<> copy_from(Program& program, const Place& source, const std::string& target) {
+Result<> copy_from(Program& program, const Place& source, const CopyFlags& flags) {
+  const std::string& target = flags.target;
   TRY(check_inside(source));
   wire::InitClient client = TRY(program.runtime.connect(source.id));
   if (target == "-") return copy_stream_out(client, source.path, STDOUT_FILENO);
-  report_skipped(TRY(copy_out(client, source.path, target)));
+  CopyOutOptions options;
+  if (flags.is_unsafe_git) options.taking = Taking::UnsafeGit;
+  const CopyReport report = TRY(copy_out(client, source.path, target, options));
+  report_skipped(report);
+  report_held(report.held, TakenBy::Name);
   return {};
 }
 
@@ -69,7 +80,7 @@ Result<int> copy(Program& program, const CopyFlags& flags) {
                    "one side must be in a sandbox, as ID:/path, and the other here; "
                    "'nutshell list' shows the ids");
   }
-  auto copied = target.id.empty() ? copy_from(program, source, flags.target)
+  auto copied = target.id.empty() ? copy_from(program, source, flags)
                                   : copy_into(program, flags.source, target);
   TRY(std::move(copied));
   return 0;
@@ -85,6 +96,8 @@ void add_copy(const CommandLine& app, Program& program) {
       .required();
   command.add_option("TARGET", flags->target, "ID:/path, a path here, or - for standard output")
       .required();
+  command.add_flag("--unsafe-git", flags->is_unsafe_git,
+                   "Out of a sandbox: also what can make git run something");
   command.footer(kExamples);
   command.callback(
       [flags, &program] { program.chosen = [flags, &program] { return copy(program, *flags); }; });

@@ -1,9 +1,12 @@
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <memory>
 #include <nlohmann/json.hpp>
+#include <set>
 
 #include "cli/command.h"
+#include "cli/held_report.h"
 #include "cli/print.h"
 #include "cli/report.h"
 #include "runtime/workspace_diff.h"
@@ -15,7 +18,10 @@ constexpr const char* kExamples = R"(Examples:
   nutshell diff $ID                       what the sandbox changed in its workspace
   nutshell diff $ID --stat                one line for each file
   nutshell diff $ID --patch | git apply   with all bytes of binary files too
-  nutshell diff $ID --json --path src)";
+  nutshell diff $ID --json --path src
+
+Files that 'nutshell apply' holds back come last, with the reason. A patch leaves them out, unless they
+are named with --path; git itself takes none of a .git directory.)";
 
 struct DiffFlags {
   std::string id;
@@ -53,20 +59,29 @@ nlohmann::ordered_json side(const wire::FileInfo& info) {
   return object;
 }
 
-nlohmann::ordered_json to_json(const wire::FileChange& change) {
+nlohmann::ordered_json to_json(const JudgedChange& one) {
+  const auto& [change, verdict] = one;
   const char letter = letter_of(change);
-  return {{"path", change.path},
-          {"change", letter == 'A'   ? "added"
-                     : letter == 'D' ? "removed"
-                                     : "modified"},
-          {"before", side(change.before)},
-          {"after", side(change.after)}};
+  nlohmann::ordered_json object{{"path", change.path},
+                                {"change", letter == 'A'   ? "added"
+                                           : letter == 'D' ? "removed"
+                                                           : "modified"},
+                                {"before", side(change.before)},
+                                {"after", side(change.after)}};
+  if (is_newly_executable(change)) object["newly_executable"] = true;
+  if (held_by(verdict).empty()) return object;
+  object["held_by"] = held_by(verdict);
+  object["held_tool"] = verdict.tool;
+  object["held_why"] = sentence_of(verdict);
+  return object;
 }
 
-void print_changes(const std::vector<wire::FileChange>& changes) {
+void print_object(const SortedChanges& changes) {
   nlohmann::ordered_json list = nlohmann::ordered_json::array();
-  for (const wire::FileChange& change : changes)
-    list.push_back(to_json(change));
+  for (const auto* part : {&changes.wanted, &changes.held}) {
+    for (const JudgedChange& one : *part)
+      list.push_back(to_json(one));
+  }
   print_json(nlohmann::ordered_json{{"changes", list}});
 }
 
@@ -77,6 +92,30 @@ std::string shape_of(const wire::FileChange& change) {
   return is_new_kind ? fmt::format(" ({} became {})", name_of(change.before.kind),
                                    name_of(change.after.kind))
                      : "";
+}
+
+std::string commented(std::string_view text) {
+  std::string lines = "# ";
+  for (const char c : text)
+    lines += c == '\n' ? std::string("\n# ") : std::string(1, c);
+  return lines + "\n";
+}
+
+// At or below a path of the table, as `apply` asks for it.
+bool is_named(const JudgedChange& one, const std::vector<std::string>& paths) {
+  return std::any_of(paths.begin(), paths.end(), [&](const std::string& given) {
+    const std::string named = workspace_path(given);
+    return is_at_or_below(named, one.verdict.root) && is_at_or_below(one.change.path, named);
+  });
+}
+
+// Leaves those that were selected. The verdicts are those of the whole workspace.
+void select_judged(SortedChanges& changes, const std::vector<wire::FileChange>& selected) {
+  std::set<std::string> paths;
+  for (const wire::FileChange& change : selected)
+    paths.insert(change.path);
+  for (auto* part : {&changes.wanted, &changes.held})
+    std::erase_if(*part, [&](const auto& one) { return !paths.contains(one.change.path); });
 }
 
 Result<> print_stat(wire::InitClient& client, const wire::FileChange& change) {
@@ -90,8 +129,8 @@ Result<> print_stat(wire::InitClient& client, const wire::FileChange& change) {
   const bool is_directory =
       change.after.kind == wire::FileKind::Directory ||
       (change.after.kind == kNoFile && change.before.kind == wire::FileKind::Directory);
-  print_out("{} {}{}{}\n", letter_of(change), change.path,
-             is_directory ? "/" : "  " + what, shape_of(change));
+  print_out("{} {}{}{}{}\n", letter_of(change), change.path,
+            is_directory ? "/" : "  " + what, shape_of(change), executable_mark(change));
   return {};
 }
 
@@ -110,18 +149,66 @@ Result<> print_patch(wire::InitClient& client, const wire::FileChange& change, B
   return {};
 }
 
+// A mode is easily overlooked in a patch.
+void print_mark(const wire::FileChange& change) {
+  if (is_newly_executable(change))
+    print_out("# {}{}\n", change.path, executable_mark(change));
+}
+
+Result<> print_changes(wire::InitClient& client, const std::vector<JudgedChange>& changes,
+                       const DiffFlags& flags) {
+  for (const auto& [change, verdict] : changes) {
+    if (flags.is_stat) {
+      TRY(print_stat(client, change));
+      continue;
+    }
+    if (!flags.is_patch) print_mark(change);
+    TRY(print_patch(client, change, flags.is_patch ? BinaryForm::Literal : BinaryForm::Named));
+  }
+  return {};
+}
+
+// Git refuses a patch that has a path in a git directory. What a tool would run is named to be
+// taken.
+Result<> print_for_git(wire::InitClient& client, SortedChanges changes, const DiffFlags& flags) {
+  std::vector<JudgedChange> left_out;
+  for (auto* part : {&changes.wanted, &changes.held}) {
+    std::vector<JudgedChange> kept;
+    for (JudgedChange& one : *part) {
+      const HostTrust trust = one.verdict.trust;
+      const bool is_git = trust == HostTrust::GitData || trust == HostTrust::GitRuns;
+      const bool is_left = is_git || (part == &changes.held && !is_named(one, flags.paths));
+      (is_left ? left_out : kept).push_back(std::move(one));
+    }
+    TRY(print_changes(client, kept, flags));
+  }
+  for (const HeldSummary& one : summarise(left_out)) {
+    const bool is_trusted = one.verdict->trust == HostTrust::Trusted;
+    print_error(fmt::format("not in the patch: {}: {}", terminal_line(one.path),
+                            is_trusted ? sentence_of(*one.verdict) + " (name it with --path)"
+                                       : "git takes no patch of a git directory"));
+  }
+  return {};
+}
+
 Result<int> diff(Program& program, const DiffFlags& flags) {
   wire::InitClient client = TRY(program.runtime.connect(flags.id));
-  const auto changes = TRY(select_changes(TRY(list_workspace_changes(client)), flags.paths));
+  const auto all = TRY(list_workspace_changes(client));
+  SortedChanges changes = TRY(judge_workspace(client, all));
+  select_judged(changes, TRY(select_changes(all, flags.paths)));
   if (flags.is_json) {
-    print_changes(changes);
+    print_object(changes);
     return 0;
   }
-  for (const wire::FileChange& change : changes) {
-    TRY(flags.is_stat ? print_stat(client, change)
-                      : print_patch(client, change,
-                                    flags.is_patch ? BinaryForm::Literal : BinaryForm::Named));
+  if (flags.is_patch) {
+    TRY(print_for_git(client, std::move(changes), flags));
+    return 0;
   }
+  TRY(print_changes(client, changes.wanted, flags));
+  if (changes.held.empty()) return 0;
+  std::string heading = describe_held(changes.held, TakenBy::Path);
+  print_text("# 'nutshell apply' holds back what follows:\n" + commented(heading));
+  TRY(print_changes(client, changes.held, flags));
   return 0;
 }
 

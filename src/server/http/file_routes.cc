@@ -115,7 +115,7 @@ Result<> remove(Call& call) {
 Result<> list(Call& call) {
   const std::string path = TRY(path_parameter(call));
   const bool is_recursive = text_parameter(call, "recursive") == "true";
-  Json entries = Json::array();
+  std::vector<wire::FileInfo> entries;
   bool is_cut = false;
   const auto walked =
       call.service.walk(call.caller, call.id(), path, [&](const wire::FileInfo& info) -> Result<> {
@@ -123,11 +123,17 @@ Result<> list(Call& call) {
         if (info.path.empty() || (is_below && !is_recursive)) return {};
         is_cut = entries.size() >= kMostEntries;
         if (is_cut) return failure(ErrorCode::ResourceExhausted, "enough");
-        entries.push_back(to_json(info));
+        entries.push_back(info);
         return {};
       });
   if (!walked && !is_cut) return Failure(walked.error());
-  return reply(call, 200, {{"entries", entries}, {"truncated", is_cut}});
+  const auto verdicts = TRY(call.service.judge_entries(call.caller, call.id(), path, entries));
+  Json list = Json::array();
+  for (std::size_t i = 0; i < entries.size(); ++i) {
+    list.push_back(to_json(entries[i]));
+    add_verdict(list.back(), verdicts[i]);
+  }
+  return reply(call, 200, {{"entries", list}, {"truncated", is_cut}});
 }
 
 Result<> make_directory(Call& call) {

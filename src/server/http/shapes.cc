@@ -20,6 +20,13 @@ Field count(std::string name, std::string help = {}) {
   return {.name = std::move(name), .type = Integer, .help = std::move(help), .least = 0};
 }
 
+// Clients that copy files out of a sandbox leave these there, unless their user named them.
+Field held_by_field() {
+  return {.name = "held_by",
+          .help = "a host would run or trust it by itself; 'nutshell apply' holds it back",
+          .choices = {"git", "trusted"}};
+}
+
 const Shape& requirement_mount_shape() {
   static const Shape shape{"UnsafeMount",
                            {{"source", Text, "directory of the host", Required},
@@ -210,7 +217,23 @@ const Shape& file_shape() {
                             {"mode", Text, "octal"},
                             {"size", Integer},
                             {"modified_ns", Integer, "since 1970"},
-                            {"target", Text, "of a link"}}};
+                            {"target", Text, "of a link"},
+                            held_by_field(),
+                            {"held_tool", Text, "the tool that would run or trust it"},
+                            {"held_why", Text, "one sentence"}}};
+  return shape;
+}
+
+static const Shape& file_change_shape() {
+  static const Shape shape{"FileChange",
+                           {{"path", Text, "relative to /workspace", Required},
+                            {.name = "kind", .choices = {"added", "modified", "removed"}},
+                            count("size_before"),
+                            count("size_after"),
+                            {"newly_executable", Boolean, "it can be run, and could not before"},
+                            held_by_field(),
+                            {"held_tool", Text, "the tool that would run or trust it"},
+                            {"held_why", Text, "one sentence"}}};
   return shape;
 }
 
@@ -222,7 +245,7 @@ const Shape& directory_shape() {
 }
 
 const Shape& changes_shape() {
-  static const Shape shape{"Changes", {{"changes", ObjectList, "", Required}}};
+  static const Shape shape{"Changes", {{"changes", ObjectList, "", Required, file_change_shape}}};
   return shape;
 }
 

@@ -169,6 +169,20 @@ Json to_json(const wire::FileChange& change) {
           {"size_after", change.after.size}};
 }
 
+void add_verdict(Json& object, const TrustVerdict& verdict) {
+  if (held_by(verdict).empty()) return;
+  object["held_by"] = held_by(verdict);
+  object["held_tool"] = verdict.tool;
+  object["held_why"] = sentence_of(verdict);
+}
+
+Json to_json(const JudgedChange& one) {
+  Json object = to_json(one.change);
+  if (is_newly_executable(one.change)) object["newly_executable"] = true;
+  add_verdict(object, one.verdict);
+  return object;
+}
+
 Json to_json(const service::Trace& trace) {
   Json files = Json::array();
   for (const wire::FileChange& change : trace.files)

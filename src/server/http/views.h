@@ -20,6 +20,9 @@ Json to_json(const service::HistoryEntry& entry);
 Json to_json(const audit::Record& record);
 Json to_json(const wire::FileInfo& info);
 Json to_json(const wire::FileChange& change);
+Json to_json(const JudgedChange& one);
+// Adds held_by, held_tool and held_why where a host would run or trust it.
+void add_verdict(Json& object, const TrustVerdict& verdict);
 Json to_json(const service::Trace& trace);
 
 // With what the command wrote.

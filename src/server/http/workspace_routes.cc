@@ -14,8 +14,8 @@ Running running_of(const Call& call) {
 
 Result<> changes(Call& call) {
   Json list = Json::array();
-  for (const wire::FileChange& change : TRY(call.service.changes(call.caller, call.id())))
-    list.push_back(to_json(change));
+  for (const JudgedChange& one : TRY(call.service.changes(call.caller, call.id())))
+    list.push_back(to_json(one));
   return reply(call, 200, {{"changes", list}});
 }
 

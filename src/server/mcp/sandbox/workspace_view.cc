@@ -12,6 +12,55 @@ std::string path_in(const std::string& path) {
   return path.starts_with('/') ? path : fmt::format("{}{}", kWorkspacePath, path);
 }
 
+// A name that the sandbox chose, so that it ends neither its line nor its quotes.
+std::string in_quotes(std::string_view path) {
+  std::string text = "\"";
+  for (const char c : path) {
+    const auto code = static_cast<unsigned char>(c);
+    const bool is_plain = code >= 0x20 && code != 0x7f && c != '"' && c != '\\';
+    text += is_plain ? std::string(1, c) : fmt::format("\\x{:02x}", code);
+  }
+  return text + "\"";
+}
+
+// The lines of a list, of which a sandbox can fill no more than a part of the review.
+constexpr std::size_t kMostNoted = 100;
+std::string listed(const std::vector<std::string>& lines) {
+  std::string text;
+  for (std::size_t i = 0; i < lines.size() && i < kMostNoted; ++i)
+    text += "- " + lines[i] + "\n";
+  if (lines.size() > kMostNoted) text += fmt::format("- and {} more\n", lines.size() - kMostNoted);
+  return text;
+}
+
+// What a patch shows badly: files that the host would run by itself, and new modes.
+std::string notes_on(const std::vector<wire::FileChange>& changes,
+                     const std::vector<JudgedChange>& held) {
+  std::vector<std::string> held_lines;
+  for (const HeldSummary& one : summarise(held)) {
+    const bool is_git = one.verdict->trust == HostTrust::GitRuns;
+    held_lines.push_back(fmt::format(
+        "{}{}: {}; {}", in_quotes(one.path),
+        one.below == 0 ? "" : fmt::format(" and {} below", one.below), sentence_of(*one.verdict),
+        is_git ? "taken with --unsafe-git alone"
+               : fmt::format("taken with --path {} alone", in_quotes(one.verdict->root))));
+  }
+  std::vector<std::string> executable;
+  for (const wire::FileChange& change : changes) {
+    if (is_newly_executable(change)) executable.push_back(in_quotes(change.path));
+  }
+  std::string text;
+  if (!held_lines.empty()) {
+    text +=
+        "'nutshell apply' holds these files back, because git or another tool on the user's "
+        "machine would run or trust them without being asked. Say what each would do there:\n" +
+        listed(held_lines) + "\n";
+  }
+  if (!executable.empty())
+    text += "These files can be run now, and could not before:\n" + listed(executable) + "\n";
+  return text;
+}
+
 }  // namespace
 
 wire::ReadFile reading_of(const std::string& path, std::size_t most) {
@@ -44,7 +93,7 @@ Result<std::vector<std::string>> names_in(wire::InitClient& client, const std::s
 
 Result<std::string> patch_of(wire::InitClient& client, std::size_t most) {
   const auto changes = TRY(list_workspace_changes(client));
-  std::string text;
+  std::string text = notes_on(changes, TRY(judge_workspace(client, changes)).held);
   std::size_t shown = 0;
   for (const wire::FileChange& change : changes) {
     const auto difference = difference_of(client, change, BinaryForm::Named);

@@ -1,0 +1,19 @@
+// Git's index, looked at before it leaves a sandbox. Git trusts the paths in it: with an entry
+// named
+// ".git/hooks/post-checkout", `git restore .` writes that hook and runs it.
+#pragma once
+
+#include <string>
+#include <string_view>
+
+namespace nutshell {
+
+// Empty when every path in it can only lead into the work tree; else what is wrong. Understands
+// versions 2 to 4 with SHA-1; parts that could name other paths are refused.
+std::string trouble_with_index(std::string_view bytes);
+
+// A digest of what is staged: paths, modes, objects, stages. It stays the same when git only notes
+// new times of the files, as `git status` does. Empty for an index with trouble.
+std::string digest_of_staged(std::string_view bytes);
+
+}  // namespace nutshell

@@ -1,0 +1,57 @@
+// Which changes of a sandbox are taken over, and which are held back because something on the host
+// would run or trust them.
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "runtime/host_trust.h"
+
+namespace nutshell {
+
+enum class UnsafeGit { HeldBack, Taken };
+
+struct JudgedChange {
+  wire::FileChange change;
+  TrustVerdict verdict;
+};
+
+struct SortedChanges {
+  std::vector<JudgedChange> wanted;  // parents before children
+  std::vector<JudgedChange> held;
+};
+
+// What the user asked for. `named` are paths relative to the workspace; those below a path of the
+// table take it, those above do not. Empty: everything was asked for, and nothing named.
+struct HoldOptions {
+  UnsafeGit git = UnsafeGit::HeldBack;
+  std::vector<std::string> named;
+  std::string named_root = {};  // a path of the table that was named by itself
+};
+
+// Sorts all changes of a workspace. Git's data stays consistent: references are held back when an
+// object that they could need is, objects are not removed before the references that used them, and
+// of a repository that cannot be read without its configuration nothing is taken.
+Result<SortedChanges> sort_out_changes(const std::vector<wire::FileChange>& changes,
+                                       TrustJudge& judge, const HoldOptions& options);
+
+// All changes of a workspace as the sandbox tells them; without an option, those of `held` would
+// not be applied.
+Result<SortedChanges> judge_workspace(wire::InitClient& client,
+                                      const std::vector<wire::FileChange>& changes);
+
+// "git", "trusted", or empty for what is taken over.
+std::string_view held_by(const TrustVerdict& verdict);
+// One line for people: "direnv runs it when a shell enters the directory".
+std::string sentence_of(const TrustVerdict& verdict);
+
+// Held changes for people: a directory stands for all that is held below it.
+struct HeldSummary {
+  std::string path;       // with a slash at the end for a directory
+  std::size_t below = 0;  // other entries that it stands for
+  const TrustVerdict* verdict = nullptr;
+};
+std::vector<HeldSummary> summarise(const std::vector<JudgedChange>& held);
+
+}  // namespace nutshell
