@@ -22,7 +22,7 @@ Service::Parts::Parts(ServiceOptions given, StateDirectory locked, std::unique_p
       log(std::move(written)),
       recorder(*log, options.audit.secret_names),
       lanes(options.backends),
-      connections(lanes),
+      connections(lanes, [this](const std::string& id) { return table.backend_of(id); }),
       table(options),
       budgets(*database),
       idempotency(*database),
@@ -93,6 +93,8 @@ void Service::Parts::tick(const std::stop_token& stop) {
     if (stop.stop_requested()) return;
     sessions.tend();
     pools.trim();
+    connections.drop_ended();
+    lanes.tidy();
     if (!is_swept && sandboxes.unanswered().empty()) {
       sweep();
       is_swept = true;
