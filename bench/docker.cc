@@ -175,6 +175,8 @@ std::vector<Race> races_with(const Options& options, const std::string& id) {
        docker_exec({"ls", "/workspace"}), 1.0 / 100},
       {"grep", ours(options, id, tool("grep", R"({"pattern":"line 77"})")), "docker exec grep",
        docker_exec({"grep", "-rn", "line 77", "/workspace"}), 1.0 / 100},
+      {"nutshell exec in a container", command_line({program, "exec", id, "--", "true"}),
+       "docker exec", docker_exec({"true"}), 1.0 / 20},
       {"run in a container",
        command_line({program, "run", "--backend", "docker", "--image", image(), "--", "true"}),
        "docker run --rm", command_line(docker_run()), 1.15},
@@ -185,7 +187,57 @@ std::vector<Race> races_with(const Options& options, const std::string& id) {
 
 namespace {
 
-Result<Row> race_of_pool(const Options& options) {
+// A tool of a sandbox that a daemon keeps, over one connection to the daemon.
+class ToolByHttp : public Sampler {
+ public:
+  ToolByHttp(const std::string& socket, std::string target, std::string arguments)
+      : caller_(socket), target_(std::move(target)), arguments_(std::move(arguments)) {}
+  Result<double> sample() override {
+    return time_of([this]() -> Result<> {
+      TRY(caller_.call("POST", target_, arguments_));
+      return {};
+    });
+  }
+
+ private:
+  DaemonCaller caller_;
+  std::string target_;
+  std::string arguments_;
+};
+
+Result<std::vector<Row>> races_of_tools(const Options& options, const OwnDaemon& daemon) {
+  DaemonCaller caller(daemon.socket());
+  const std::string id = TRY(caller.acquire());
+  const Defer released([&] { (void)caller.release(id); });  // else it ends with the daemon
+  const std::string place = fmt::format("/v1/sandboxes/{}", id);
+  TRY(caller.call("POST", place + "/exec",
+                  R"({"argv": ["sh", "-c", "seq -f 'line %g' 1000 > /workspace/file"]})"));
+  const auto tool = [&](const std::string& name, const std::string& arguments) -> MakeSampler {
+    return [=, socket = daemon.socket()]() -> Result<std::unique_ptr<Sampler>> {
+      return std::make_unique<ToolByHttp>(socket, place + "/tools/" + name, arguments);
+    };
+  };
+  const auto rival = [&](Arguments words) {
+    Arguments all = {docker_program(), "exec", docker::container_name(id)};
+    all.insert(all.end(), words.begin(), words.end());
+    return command_line(all);
+  };
+  const std::vector<Race> races = {
+      {"read 10 KB by HTTP", tool("read", R"({"path":"file"})"), "docker exec cat",
+       rival({"cat", "/workspace/file"}), 1.0 / 100},
+      {"ls by HTTP", tool("ls", "{}"), "docker exec ls", rival({"ls", "/workspace"}), 1.0 / 100},
+      {"grep by HTTP", tool("grep", R"({"pattern":"line 77"})"), "docker exec grep",
+       rival({"grep", "-rn", "line 77", "/workspace"}), 1.0 / 100},
+      {"bash by HTTP", tool("bash", R"({"command":"true"})"), "docker exec sh -c",
+       rival({"sh", "-c", "true"}), 1.0 / 12},
+  };
+  std::vector<Row> rows;
+  for (const Race& race : races)
+    rows.push_back(TRY(run(race, options.samples)));
+  return rows;
+}
+
+Result<std::vector<Row>> races_of_daemon(const Options& options) {
   const OwnDaemon daemon = TRY(OwnDaemon::start(
       options.programs,
       fmt::format("backend = \"docker\"\nimage = \"{}\"\nmin_idle = 1\nmax_idle = 2\n"
@@ -194,9 +246,11 @@ Result<Row> race_of_pool(const Options& options) {
   const MakeSampler acquire = [socket = daemon.socket()]() -> Result<std::unique_ptr<Sampler>> {
     return std::make_unique<Acquire>(socket);
   };
-  return run(
+  std::vector<Row> rows = TRY(races_of_tools(options, daemon));
+  rows.push_back(TRY(run(
       {"acquire a container", acquire, "docker run --rm", command_line(docker_run()), 1.0 / 100},
-      options.samples);
+      options.samples)));
+  return rows;
 }
 
 Result<std::vector<Row>> races_of_container(const Options& options) {
@@ -218,7 +272,8 @@ Result<std::vector<Row>> races_of_container(const Options& options) {
 
 Result<std::vector<Row>> bench_docker(const Options& options) {
   std::vector<Row> rows = TRY(races_of_container(options));
-  rows.push_back(TRY(race_of_pool(options)));
+  for (Row& row : TRY(races_of_daemon(options)))
+    rows.push_back(std::move(row));
   return rows;
 }
 

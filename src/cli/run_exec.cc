@@ -2,30 +2,41 @@
 
 #include <fmt/format.h>
 
+#include <cstdio>
+
 #include "cli/command.h"
 #include "cli/report.h"
 #include "cli/terminal_io.h"
 
 namespace nutshell::cli {
 
-Result<int> run_and_report(const Flags& flags, const ExecRequest& request, const ExecRunner& run) {
+Result<int> run_and_report_early(const Flags& flags, const ExecRequest& request,
+                                 const ReportingRunner& run) {
   if (flags.is_json) {
     CapturingIo io;
-    const ExecResult result = TRY(run(io));
-    print_json(result, io);
+    const ExecResult result = TRY(run(io, [&io](const ExecResult& ended) {
+      print_json(ended, io);
+      // A full disk or a closed pipe is found again, and told, when this process ends.
+      (void)std::fflush(stdout);
+    }));
     return exit_status(result);
   }
-  ExecResult result;
-  std::string write_error;
-  {
-    TerminalIo io(request);
-    result = TRY(run(io));
-    write_error = io.write_error();
-  }  // the terminal is as it was before anything is said
-  explain_end(result);
-  if (write_error.empty()) return exit_status(result);
+  TerminalIo io(request);
+  const ExecResult result = TRY(run(io, [&io](const ExecResult& ended) {
+    io.restore_terminal();  // it is as it was before anything is said
+    explain_end(ended);
+  }));
+  if (io.write_error().empty()) return exit_status(result);
   return failure(ErrorCode::Internal,
-                 fmt::format("the output could not be written: {}", write_error));
+                 fmt::format("the output could not be written: {}", io.write_error()));
+}
+
+Result<int> run_and_report(const Flags& flags, const ExecRequest& request, const ExecRunner& run) {
+  return run_and_report_early(flags, request, [&run](wire::ExecIo& io, const ExecReporter& report) {
+    auto result = run(io);
+    if (result) report(*result);
+    return result;
+  });
 }
 
 }  // namespace nutshell::cli

@@ -14,4 +14,10 @@ using ExecRunner = std::function<Result<ExecResult>(wire::ExecIo&)>;
 // The exit status of our process.
 Result<int> run_and_report(const Flags& flags, const ExecRequest& request, const ExecRunner& run);
 
+// The same for one that has more to do when the command has ended: it calls the reporter first.
+using ExecReporter = std::function<void(const ExecResult&)>;
+using ReportingRunner = std::function<Result<ExecResult>(wire::ExecIo&, const ExecReporter&)>;
+Result<int> run_and_report_early(const Flags& flags, const ExecRequest& request,
+                                 const ReportingRunner& run);
+
 }  // namespace nutshell::cli

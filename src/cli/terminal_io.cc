@@ -17,7 +17,12 @@ TerminalIo::TerminalIo(const ExecRequest& request)
 }
 
 TerminalIo::~TerminalIo() {
+  restore_terminal();
+}
+
+void TerminalIo::restore_terminal() {
   if (saved_) ::tcsetattr(STDIN_FILENO, TCSADRAIN, &*saved_);
+  saved_.reset();
 }
 
 void TerminalIo::make_raw() {

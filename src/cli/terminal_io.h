@@ -28,6 +28,7 @@ class TerminalIo : public wire::ExecIo {
   [[nodiscard]] int event_descriptor() const override { return signals_.descriptor(); }
   std::optional<wire::ExecEvent> next_event() override;
 
+  void restore_terminal();
   // Output that could not be written anywhere, other than to a reader who left.
   [[nodiscard]] const std::string& write_error() const { return write_error_; }
 

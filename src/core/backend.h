@@ -38,7 +38,12 @@ struct SandboxStatus {
 
 // Why a sandbox is no longer there.
 struct Gone {
-  enum class Reason { NeverStarted, OutOfMemory, Unknown };
+  enum class Reason {
+    NeverStarted,
+    OutOfMemory,
+    CutOff,  // it may well be there: whoever carried the connection to it has ended
+    Unknown,
+  };
   Reason reason = Reason::Unknown;
   std::string text;
 };
@@ -65,6 +70,12 @@ class Backend {
 
   virtual Result<std::string> start(const SandboxSpec& spec, Lifetime lifetime) = 0;
   virtual Result<UniqueFd> connect(const std::string& id) = 0;
+  // Whether whoever starts many sandboxes should keep a connection to each from the start: another
+  // one takes long, or the help of somebody who may not answer.
+  [[nodiscard]] virtual bool is_connecting_costly() const { return false; }
+  // Whether what is written down on this machine says that the sandbox is this backend's. Asks
+  // nobody; false: unknown.
+  [[nodiscard]] virtual bool remembers(const std::string& /*id*/) { return false; }
   // Idempotent: a sandbox that is already gone is stopped.
   virtual Result<> stop(const std::string& id) = 0;
 
@@ -84,6 +95,8 @@ class Backend {
   // Makes /workspace the stack of these layers of init's store, lowest first, the last one to be
   // written to. Nothing but init may be running in it. Unsupported where there are no layers.
   virtual Result<> restack(const std::string& id, const std::vector<std::string>& layers);
+  // Frees what is left of connections that have ended. Asks nobody, and is called now and then.
+  virtual void tidy() {}
   // Asked about a sandbox that no longer answers.
   virtual Gone why_gone(const std::string& id) = 0;
   virtual SweepReport sweep(SweepMode mode) = 0;

@@ -19,16 +19,16 @@ constexpr std::size_t kMostInput = 128U << 10U;  // in one message
 void ExecWatch::attach(const wire::Attach& attach) {
   output_offset_ = attach.output_offset;
   error_offset_ = attach.error_offset;
-  channel_.queue(kConversation, attach);
+  channel_.queue(conversation_, attach);
 }
 
 void ExecWatch::send_input(const std::string& bytes) {
   for (std::size_t at = 0; at < bytes.size(); at += kMostInput)
-    channel_.queue(kConversation, wire::Input{bytes.substr(at, kMostInput)});
+    channel_.queue(conversation_, wire::Input{bytes.substr(at, kMostInput)});
 }
 
 void ExecWatch::send_signal(int number) {
-  channel_.queue(kConversation, wire::Signal{static_cast<std::uint32_t>(number)});
+  channel_.queue(conversation_, wire::Signal{static_cast<std::uint32_t>(number)});
 }
 
 void ExecWatch::lose(std::string detail) {
@@ -39,7 +39,8 @@ void ExecWatch::lose(std::string detail) {
 }
 
 Result<> ExecWatch::watch(const Deadline& deadline, int interrupt) {
-  channel_.queue(++last_ping_, wire::Ping{});  // its answer comes after what was asked before it
+  last_ping_ = channel_.new_conversation();
+  channel_.queue(last_ping_, wire::Ping{});  // its answer comes after what was asked before it
   const Deadline patience = Deadline::in(kAnswerTime);
   while (!ending_) {
     if (!channel_.send_some()) {
@@ -74,7 +75,7 @@ Result<> ExecWatch::take_frames() {
   while (!ending_) {
     const auto frame = TRY(channel_.next_frame());
     if (!frame) break;
-    if (frame->conversation == kConversation) TRY(take(*frame));
+    if (frame->conversation == conversation_) TRY(take(*frame));
     if (frame->conversation == last_ping_) answered_ping_ = last_ping_;
   }
   return {};
@@ -113,7 +114,7 @@ Result<> ExecWatch::take_output(const wire::Frame& frame) {
   }
   stream.append(part.bytes);
   offset = part.offset + part.bytes.size();
-  channel_.queue(kConversation, wire::Consumed{part.stream, offset});
+  channel_.queue(conversation_, wire::Consumed{part.stream, offset});
   return {};
 }
 

@@ -14,14 +14,17 @@ namespace nutshell {
 
 class ExecWatch {
  public:
-  explicit ExecWatch(UniqueFd stream) : channel_(std::move(stream)) {}
+  // `channel` may have carried other conversations, and can carry more once this exec has ended.
+  // One whose exec goes on is to be closed: that is how init learns that nobody looks any more.
+  explicit ExecWatch(wire::Channel& channel)
+      : channel_(channel), conversation_(channel.new_conversation()) {}
 
-  void start(const wire::Exec& exec) { channel_.queue(kConversation, exec); }
+  void start(const wire::Exec& exec) { channel_.queue(conversation_, exec); }
   void attach(const wire::Attach& attach);
   void send_input(const std::string& bytes);
-  void end_input() { channel_.queue(kConversation, wire::InputEnd{}); }
+  void end_input() { channel_.queue(conversation_, wire::InputEnd{}); }
   void send_signal(int number);
-  void cancel() { channel_.queue(kConversation, wire::Cancel{}); }
+  void cancel() { channel_.queue(conversation_, wire::Cancel{}); }
 
   // Until the end, or the deadline, but not before init has taken all that was asked of it. When
   // `interrupt` becomes readable the exec is cancelled. An error: it could not be started, or is
@@ -38,18 +41,17 @@ class ExecWatch {
   [[nodiscard]] std::uint64_t dropped() const { return dropped_; }
 
  private:
-  static constexpr std::uint32_t kConversation = 1;
-  static constexpr std::uint32_t kPing = 2;
   Result<> take_frames();
   Result<> take(const wire::Frame& frame);
   Result<> take_output(const wire::Frame& frame);
   Result<> take_end(const wire::Frame& frame);
   void lose(std::string detail);
 
-  wire::Channel channel_;
+  wire::Channel& channel_;
+  std::uint32_t conversation_;
   std::optional<ExecResult> ending_;
-  std::uint32_t last_ping_ = kPing - 1;
-  std::uint32_t answered_ping_ = kPing - 1;
+  std::uint32_t last_ping_ = 0;
+  std::uint32_t answered_ping_ = 0;
   std::uint64_t output_offset_ = 0;
   std::uint64_t error_offset_ = 0;
   std::uint64_t dropped_ = 0;

@@ -246,11 +246,16 @@ Result<CommandState> Jobs::settle(Record& record, const ExecWatch& watch) {
   record.error_offset = watch.error_offset();
   record.lines += count_lines(watch.output) + count_lines(watch.error);
   record.ending = watch.ending();
+  if (record.ending && record.ending->outcome == Outcome::Lost && ground_.why_gone) {
+    const Gone gone = ground_.why_gone();
+    if (gone.reason == Gone::Reason::CutOff) record.ending->detail = gone.text;
+  }
   const bool has_output = !watch.output.head.empty() || !watch.error.head.empty() ||
                           watch.output.missing + watch.error.missing > 0;
   if (has_output) store(record, watch);
   wire::Changed changed;
   if (record.ending) changed = end_change(record.change);
+  if (!record.ending) ground_.init.channel().close();
   if (!record.ending && record.id.empty()) record.id = TRY(new_id());
   if (!record.id.empty()) TRY(save(record));
   CommandState state = state_of(record);
@@ -274,7 +279,7 @@ Result<CommandState> Jobs::run(const CommandRequest& request) {
   record.shown = request.shown;
   record.started_ms = now_ms();
   record.change = request.reads_only ? Change{} : begin_change(request.shown);
-  ExecWatch watch(TRY(ground_.connect()));
+  ExecWatch watch(ground_.init.channel());
   watch.start(exec_of(request, record.exec_id));
   fault_point("change.started");
   const bool may_outlive = request.wait < request.timeout;
@@ -294,7 +299,7 @@ Result<CommandState> Jobs::look(const JobRequest& request) {
     state.job_id.clear();
     return state;
   }
-  ExecWatch watch(TRY(ground_.connect()));
+  ExecWatch watch(ground_.init.channel());
   watch.attach({record.exec_id, record.output_offset, record.error_offset});
   std::string input = request.input;
   const bool ends_input = input.ends_with(kEndOfInput);

@@ -6,6 +6,7 @@
 #include <functional>
 #include <string>
 
+#include "core/backend.h"
 #include "runtime/exec_watch.h"
 #include "runtime/output_store.h"
 #include "tools/tool_context.h"
@@ -20,11 +21,13 @@ class Jobs : public CommandRunner {
 
   // What lies below this layer.
   struct Ground {
+    // Commands run over its stream too. The stream is closed when a command goes on as a job: that
+    // is how init learns that nobody looks at it any more.
     wire::InitClient& init;
     OutputStore& outputs;
-    std::function<Result<UniqueFd>()> connect;  // a stream of its own to the same init
     std::function<Result<>(const std::vector<std::string>& layers)> restack;
-    int interrupt = -1;  // readable: the caller wants the command to end
+    int interrupt = -1;                   // readable: the caller wants the command to end
+    std::function<Gone()> why_gone = {};  // asked when the stream was lost; may be empty
   };
   explicit Jobs(Ground ground) : ground_(std::move(ground)) {}
 

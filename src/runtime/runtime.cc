@@ -26,11 +26,19 @@ bool has_labels(const SandboxSpec& spec, const std::map<std::string, std::string
   });
 }
 
+Result<ExecResult> exec_around(wire::InitClient& client, const ExecRequest& request,
+                               wire::ExecIo& io, const Runtime::Around& around) {
+  if (around.before) TRY(around.before(client));
+  auto result = TRY(client.exec(request, io));
+  if (result.outcome != Outcome::Lost && around.after) around.after(client);
+  return result;
+}
+
 // What the host knows of a lost sandbox is truer than "lost".
 Result<ExecResult> explain_loss(ExecResult result, const Gone& gone) {
   if (gone.reason == Gone::Reason::NeverStarted) return failure(ErrorCode::Unsupported, gone.text);
-  if (gone.reason != Gone::Reason::OutOfMemory) return result;
-  result.outcome = Outcome::OutOfMemory;
+  if (gone.reason == Gone::Reason::Unknown) return result;
+  if (gone.reason == Gone::Reason::OutOfMemory) result.outcome = Outcome::OutOfMemory;
   result.detail = gone.text;
   return result;
 }
@@ -64,13 +72,11 @@ Result<ExecResult> Runtime::run(const SandboxSpec& spec, const ExecRequest& requ
   const std::string id = TRY(chosen->start(spec, Lifetime::WithCaller));
   const Defer stopped([&] { (void)chosen->stop(id); });  // killing a process of ours cannot fail
   wire::InitClient client(TRY(chosen->connect(id)));
-  if (around.before) TRY(around.before(client));
-  ExecResult result = TRY(client.exec(request, io));
-  if (result.outcome != Outcome::Lost) {
-    if (around.after) around.after(client);
-    return result;
-  }
-  return explain_loss(std::move(result), chosen->why_gone(id));
+  auto result = exec_around(client, request, io, around);
+  if (result && result->outcome == Outcome::Lost)
+    result = explain_loss(std::move(*result), chosen->why_gone(id));
+  if (result && around.ended) around.ended(*result);
+  return result;
 }
 
 Result<std::string> Runtime::create(const SandboxSpec& spec) {
@@ -115,6 +121,20 @@ Result<SandboxStatus> Runtime::find(const std::string& id) {
                              id));
 }
 
+Result<Backend*> Runtime::remembering(const std::string& id) {
+  if (!is_id(id) || id.size() != kIdLength) return nullptr;
+  for (const BackendEntry& entry : backends()) {
+    Backend* where = TRY(backend(entry.name));
+    if (where->remembers(id)) return where;
+  }
+  return nullptr;
+}
+
+void Runtime::tidy() {
+  for (const auto& [name, backend] : backends_)
+    backend->tidy();
+}
+
 Result<wire::InitClient> Runtime::connect(const std::string& id) {
   Opened opened = TRY(open_stream(id));
   return wire::InitClient(std::move(opened.stream));
@@ -124,10 +144,14 @@ Result<Runtime::Opened> Runtime::open_stream(const std::string& id) {
   // A whole id is taken at its word: no list is asked for first.
   if (is_id(id) && id.size() == kIdLength) {
     for (const BackendEntry& entry : backends()) {
-      Backend* where = TRY(backend(entry.name));
+      // Behind the first, which answers at once, the right one is asked alone if it is known.
+      const bool is_first = &entry == &backends().front();
+      Backend* known = is_first ? nullptr : TRY(remembering(id));
+      Backend* where = known != nullptr ? known : TRY(backend(entry.name));
       auto stream = where->connect(id);
       if (stream) return Opened{where, id, std::move(*stream)};
       if (stream.error().code != ErrorCode::NotFound) return Failure(std::move(stream).error());
+      if (known != nullptr) break;
     }
   }
   auto [where, whole_id] = TRY(locate(id));
@@ -145,8 +169,17 @@ Result<ExecResult> Runtime::exec(const std::string& id, const ExecRequest& reque
   return explain_loss(std::move(result), where->why_gone(whole_id));
 }
 
+// A backend that cannot list its sandboxes now may remember this one, and write down that it is to
+// be removed.
+Result<std::pair<Backend*, std::string>> Runtime::locate_to_end(const std::string& id) {
+  auto found = locate(id);
+  if (found || found.error().code == ErrorCode::NotFound) return found;
+  if (Backend* where = TRY(remembering(id))) return std::pair(where, id);
+  return found;
+}
+
 Result<> Runtime::destroy(const std::string& id) {
-  auto [where, whole_id] = TRY(locate(id));
+  auto [where, whole_id] = TRY(locate_to_end(id));
   TRY(where->stop(whole_id));
   TRY(ApplyRecord(whole_id).remove());
   return remove_outputs(whole_id);

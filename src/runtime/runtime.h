@@ -32,6 +32,8 @@ class Runtime {
   struct Around {
     std::function<Result<>(wire::InitClient&)> before;
     std::function<void(wire::InitClient&)> after;
+    // Told of the result before the sandbox is taken apart, which may take a while.
+    std::function<void(const ExecResult&)> ended;
   };
   // A sandbox for this one command: made, used, and gone when this returns.
   Result<ExecResult> run(const SandboxSpec& spec, const ExecRequest& request, wire::ExecIo& io,
@@ -69,14 +71,19 @@ class Runtime {
   Result<Protections> check(const SandboxSpec& spec);
   Result<Protections> probe(const std::string& backend);
   SweepReport sweep(SweepMode mode);
+  // Of every backend that was asked for; see Backend::tidy().
+  void tidy();
 
   // For whoever keeps his own list of sandboxes: the backend of that name, or the first.
   Result<Backend*> backend(const std::string& wanted);
 
  private:
   [[nodiscard]] const std::vector<BackendEntry>& backends() const;
+  // The backend that has written down that this sandbox is its own; null: none.
+  Result<Backend*> remembering(const std::string& id);
   // The sandbox's backend, and its whole id.
   Result<std::pair<Backend*, std::string>> locate(const std::string& id);
+  Result<std::pair<Backend*, std::string>> locate_to_end(const std::string& id);
 
   BackendContext context_;
   std::map<std::string, std::unique_ptr<Backend>> backends_;

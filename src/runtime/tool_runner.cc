@@ -104,29 +104,57 @@ RenderedOutput CompactingRenderer::render(const CommandOutput& output, Style sty
 Result<ToolRunner> ToolRunner::open(Runtime& runtime, const std::string& sandbox,
                                     const ToolRunnerOptions& options) {
   Runtime::Opened opened = TRY(runtime.open_stream(sandbox));
-  // The first stream is there already; the next one is asked for when a command needs it.
-  const auto first = std::make_shared<UniqueFd>(std::move(opened.stream));
-  const auto connect = [first, where = opened.where, id = opened.id]() -> Result<UniqueFd> {
-    if (*first) return std::move(*first);
-    return where->connect(id);
-  };
+  const auto connect = [where = opened.where, id = opened.id] { return where->connect(id); };
   const auto restack = [where = opened.where,
                         id = opened.id](const std::vector<std::string>& layers) {
     return where->restack(id, layers);
   };
-  return over({opened.id, connect, restack, TRY(OutputStore::open(opened.id))}, options);
+  const auto why_gone = [where = opened.where, id = opened.id] { return where->why_gone(id); };
+  return over({opened.id, connect, restack, TRY(OutputStore::open(opened.id)), why_gone},
+              wire::InitClient(std::move(opened.stream)), options);
 }
 
 Result<ToolRunner> ToolRunner::over(Ground ground, const ToolRunnerOptions& options) {
+  wire::InitClient init(TRY(ground.connect()));
+  return over(std::move(ground), std::move(init), options);
+}
+
+ToolRunner ToolRunner::over(Ground ground, wire::InitClient init,
+                            const ToolRunnerOptions& options) {
   ToolRunner runner;
   runner.sandbox_ = std::move(ground.sandbox);
   runner.options_ = options;
-  runner.init_ = std::make_unique<wire::InitClient>(TRY(ground.connect()));
+  runner.connect_ = std::move(ground.connect);
+  runner.why_gone_ = ground.why_gone;
+  runner.init_ = std::make_unique<wire::InitClient>(std::move(init));
   runner.outputs_ = std::make_unique<OutputStore>(std::move(ground.outputs));
   runner.jobs_ = std::make_unique<Jobs>(Jobs::Ground{*runner.init_, *runner.outputs_,
-                                                     std::move(ground.connect),
-                                                     std::move(ground.restack), options.interrupt});
+                                                     std::move(ground.restack), options.interrupt,
+                                                     std::move(ground.why_gone)});
   return runner;
+}
+
+bool ToolRunner::answers(const Deadline& deadline) {
+  return init_->channel().is_open() && init_->channel().is_quiet() && init_->ping(deadline);
+}
+
+ToolResult ToolRunner::answer(const Tool& tool, std::string_view json_arguments,
+                              ToolContext& context) {
+  auto arguments = parse_arguments(tool, json_arguments, options_.dialect);
+  if (auto* error = std::get_if<ToolError>(&arguments)) return refuse(std::move(*error));
+  if (!init_->channel().is_open()) {  // the last call left a job behind
+    auto stream = connect_();
+    if (!stream) return refuse_error(stream.error());
+    *init_ = wire::InitClient(std::move(*stream));
+  }
+  auto result = tool.run(std::get<Arguments>(arguments), context);
+  if (result) return std::move(*result);
+  Error error = std::move(result).error();
+  if (error.code == ErrorCode::Unavailable && why_gone_) {
+    const Gone gone = why_gone_();
+    if (gone.reason == Gone::Reason::CutOff) error.message = gone.text;
+  }
+  return refuse_error(error);
 }
 
 ToolResult ToolRunner::run(const Tool& tool, std::string_view json_arguments) {
@@ -140,10 +168,13 @@ ToolResult ToolRunner::run(const Tool& tool, std::string_view json_arguments) {
                       options_.repeats_output,
                       options_.reads_only,
                       options_.wants_fields};
-  auto arguments = parse_arguments(tool, json_arguments, options_.dialect);
-  if (auto* error = std::get_if<ToolError>(&arguments)) return refuse(std::move(*error));
-  auto result = tool.run(std::get<Arguments>(arguments), context);
-  ToolResult told = result ? std::move(*result) : refuse_error(result.error());
+  ToolResult told = answer(tool, json_arguments, context);
+  // A conversation that broke off leaves bytes behind that the next call would take for its own.
+  const bool is_refused =
+      told.error && (told.error->code == "unavailable" || told.error->code == "internal" ||
+                     told.error->code == "timeout");
+  const bool is_broken = told.ending ? told.ending->outcome == Outcome::Lost : is_refused;
+  is_clean_ = is_clean_ && !is_broken;
   keep_bound(told, context);
   return told;
 }

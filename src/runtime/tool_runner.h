@@ -46,11 +46,22 @@ class ToolRunner {
     std::function<Result<UniqueFd>()> connect;
     std::function<Result<>(const std::vector<std::string>& layers)> restack;
     OutputStore outputs;
+    std::function<Gone()> why_gone = {};  // asked when the stream was lost; may be empty
   };
   static Result<ToolRunner> over(Ground ground, const ToolRunnerOptions& options);
+  // Over a stream that is open already; `connect` is asked for another only when a command goes on
+  // as a job, and takes the stream with it.
+  static ToolRunner over(Ground ground, wire::InitClient init, const ToolRunnerOptions& options);
 
   // Always a result: what went wrong is in it too.
   ToolResult call(const Tool& tool, std::string_view json_arguments);
+
+  // Whether nothing of the last call is left on the stream: another call, of whomever, can use it.
+  [[nodiscard]] bool is_stream_clean() const { return is_clean_ && init_->channel().is_open(); }
+  // Whether its init answers: the sandbox may have ended since the last call.
+  [[nodiscard]] bool answers(const Deadline& deadline);
+  // Its stream, for whoever keeps it; this runner makes no more calls.
+  wire::InitClient release() && { return std::move(*init_); }
 
   OutputStore& outputs() { return *outputs_; }
   [[nodiscard]] const std::string& sandbox() const { return sandbox_; }
@@ -58,9 +69,13 @@ class ToolRunner {
  private:
   ToolRunner() = default;
   ToolResult run(const Tool& tool, std::string_view json_arguments);
+  ToolResult answer(const Tool& tool, std::string_view json_arguments, ToolContext& context);
 
   std::string sandbox_;
   ToolRunnerOptions options_;
+  std::function<Result<UniqueFd>()> connect_;
+  std::function<Gone()> why_gone_;
+  bool is_clean_ = true;
   // Of a fixed place: the ones below refer to the ones above.
   std::unique_ptr<wire::InitClient> init_;
   std::unique_ptr<OutputStore> outputs_;

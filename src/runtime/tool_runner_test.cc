@@ -26,9 +26,11 @@ class ToolRunnerTest : public init::InitTest {
     const auto restack = [](const std::vector<std::string>&) -> Result<> {
       return failure(ErrorCode::Unsupported, "there are no layers here");
     };
-    auto made = ToolRunner::over({"0123456789ab", [this] { return Result<UniqueFd>(connect()); },
-                                  restack, std::move(*outputs)},
-                                 options);
+    const auto counted = [this] {
+      ++connections_;
+      return Result<UniqueFd>(connect());
+    };
+    auto made = ToolRunner::over({"0123456789ab", counted, restack, std::move(*outputs)}, options);
     EXPECT_TRUE(made);
     return std::move(*made);
   }
@@ -42,7 +44,37 @@ class ToolRunnerTest : public init::InitTest {
   }
 
   ScratchDirectory store_;
+  int connections_ = 0;
 };
+
+TEST_F(ToolRunnerTest, EveryToolUsesTheSameStream) {
+  ToolRunner one = runner();
+  const auto call_it = [&one](const std::string& name, const nlohmann::json& arguments) {
+    return one.call(**find_tool(tool_registry(), name, ""), arguments.dump());
+  };
+  for (int i = 0; i < 3; ++i) {
+    EXPECT_THAT(call_it("bash", {{"command", "echo hello"}}).text, HasSubstr("hello"));
+    EXPECT_FALSE(call_it("ls", nlohmann::json::object()).error);
+    EXPECT_TRUE(call_it("read", {{"path", "no such file"}}).error);
+    EXPECT_TRUE(one.is_stream_clean());
+  }
+  EXPECT_EQ(connections_, 1);
+  EXPECT_TRUE(one.answers(Deadline::in(std::chrono::seconds(10))));
+}
+
+TEST_F(ToolRunnerTest, AJobTakesTheStreamWithIt) {
+  ToolRunner one = runner();
+  const auto call_it = [&one](const std::string& name, const nlohmann::json& arguments) {
+    return one.call(**find_tool(tool_registry(), name, ""), arguments.dump());
+  };
+  const ToolResult started = call_it("bash", {{"command", "read x; echo got $x"}, {"wait", 0}});
+  ASSERT_NE(started.job_id, "");
+  EXPECT_FALSE(one.is_stream_clean()) << "whoever keeps streams must not keep this one";
+  EXPECT_THAT(call_it("job", {{"id", started.job_id}, {"input", "it\n"}, {"wait", 10}}).text,
+              HasSubstr("got it"));
+  EXPECT_EQ(connections_, 2);
+  EXPECT_TRUE(one.is_stream_clean()) << "the job has ended";
+}
 
 TEST_F(ToolRunnerTest, BashShowsShortOutputAsItIs) {
   const ToolResult result = call("bash", {{"command", "echo hello"}});

@@ -1,23 +1,22 @@
 #include "service/connections.h"
 
-#include <poll.h>
-
 namespace nutshell::service {
 namespace {
 
-// Between conversations init says nothing: whatever can be read is the end, or out of order.
-bool is_quiet(int descriptor) {
-  pollfd state{descriptor, POLLIN, 0};
-  return ::poll(&state, 1, 0) == 0;
+constexpr std::chrono::seconds kPrepareTime{60};
+
+Connection connection_of(UniqueFd stream) {
+  return {wire::InitClient(std::move(stream))};
 }
 
 }  // namespace
 
 Result<Connection> Connections::open(const std::string& sandbox) {
+  // Only its own backend is asked: another one may not answer.
+  const std::string backend = backend_of_(sandbox);
   auto lane = lanes_.take();
-  UniqueFd stream = TRY(lane->open_stream(sandbox)).stream;
-  const int descriptor = stream.get();
-  return Connection{descriptor, wire::InitClient(std::move(stream))};
+  if (backend.empty()) return connection_of(TRY(lane->open_stream(sandbox)).stream);
+  return connection_of(TRY(TRY(lane->backend(backend))->connect(sandbox)));
 }
 
 Result<Connection> Connections::take(const std::string& sandbox) {
@@ -33,7 +32,7 @@ Result<Connection> Connections::take(const std::string& sandbox) {
       return one;
     });
     if (found.empty()) return open(sandbox);
-    if (is_quiet(found.front().descriptor)) return std::move(found.front());
+    if (found.front().client.channel().is_quiet()) return std::move(found.front());
   }
 }
 
@@ -47,9 +46,17 @@ void Connections::keep(const std::string& sandbox, Connection connection) {
   });
 }
 
+void Connections::keep(const std::string& sandbox, wire::InitClient client) {
+  keep(sandbox, Connection{std::move(client)});
+}
+
 Result<> Connections::prepare(const std::string& sandbox) {
-  Connection connection = TRY(open(sandbox));
-  TRY(connection.client.ping());  // greeted now, and not while somebody waits
+  return ping(sandbox, Deadline::in(kPrepareTime));  // greeted now, and not while somebody waits
+}
+
+Result<> Connections::ping(const std::string& sandbox, const Deadline& deadline) {
+  Connection connection = TRY(take(sandbox));
+  TRY(connection.client.ping(deadline));
   keep(sandbox, std::move(connection));
   return {};
 }
@@ -57,7 +64,7 @@ Result<> Connections::prepare(const std::string& sandbox) {
 bool Connections::stands(const std::string& sandbox) {
   return state_.with([&sandbox](State& state) {
     const auto place = state.idle.find(sandbox);
-    return place == state.idle.end() || is_quiet(place->second.back().descriptor);
+    return place == state.idle.end() || place->second.back().client.channel().is_quiet();
   });
 }
 
@@ -68,6 +75,18 @@ void Connections::forget(const std::string& sandbox) {
     if (!node.empty()) state.count -= node.mapped().size();
     return node;
   });
+}
+
+void Connections::drop_ended() {
+  const auto sandboxes = state_.with([](State& state) {
+    std::vector<std::string> names;
+    for (const auto& [sandbox, idle] : state.idle)
+      names.push_back(sandbox);
+    return names;
+  });
+  for (const std::string& sandbox : sandboxes) {
+    if (backend_of_(sandbox).empty() || !stands(sandbox)) forget(sandbox);
+  }
 }
 
 }  // namespace nutshell::service

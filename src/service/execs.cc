@@ -125,8 +125,17 @@ Result<Budgets::Reservation> Execs::admit(const Grip& grip, const Act& act, Exec
   return reservation;
 }
 
+// A sandbox that cannot be reached and has ended is let go at once: whoever asks next is not told
+// that it is there.
+Result<Connection> Execs::connect(const Grip& grip) {
+  auto connection = ground_.connections.take(grip.id);
+  const bool is_unanswered = !connection && connection.error().code == ErrorCode::DeadlineExceeded;
+  if (!connection && !is_unanswered) (void)ground_.sandboxes.is_alive(grip.id);
+  return connection;
+}
+
 Result<ExecResult> Execs::exec(const Grip& grip, const ExecRequest& request, wire::ExecIo& io) {
-  Connection connection = TRY(ground_.connections.take(grip.id));
+  Connection connection = TRY(connect(grip));
   auto result = connection.client.exec(request, io);
   if (result && result->outcome != Outcome::Lost) {
     ground_.connections.keep(grip.id, std::move(connection));
@@ -135,6 +144,7 @@ Result<ExecResult> Execs::exec(const Grip& grip, const ExecRequest& request, wir
   // A command that could not be started leaves the connection in order, but it is not worth a
   // guess.
   if (!result) return result;
+  (void)ground_.sandboxes.is_alive(grip.id);
   return explain_loss(grip, std::move(*result));
 }
 
@@ -227,6 +237,21 @@ Result<ExecReply> Execs::run(const Caller& caller, const Grip& grip, ExecRequest
   return reply;
 }
 
+// Over a connection that is kept: the sandbox's backend is asked for nothing but another layer.
+Result<ToolRunner> Execs::open_runner(const Grip& grip, const ToolRunnerOptions& options) {
+  const auto reconnect = [this, grip]() -> Result<UniqueFd> {
+    auto lane = ground_.lanes.take();
+    return TRY(lane->backend(grip.backend))->connect(grip.id);
+  };
+  const auto restack = [this, grip](const std::vector<std::string>& layers) -> Result<> {
+    auto lane = ground_.lanes.take();
+    return TRY(lane->backend(grip.backend))->restack(grip.id, layers);
+  };
+  Connection connection = TRY(connect(grip));
+  return ToolRunner::over({grip.id, reconnect, restack, TRY(OutputStore::open(grip.id))},
+                          std::move(connection.client), options);
+}
+
 Result<ToolReply> Execs::call_tool(const Caller& caller, const Grip& grip, const std::string& name,
                                    std::string_view json_arguments,
                                    const ToolRunnerOptions& options) {
@@ -239,14 +264,18 @@ Result<ToolReply> Execs::call_tool(const Caller& caller, const Grip& grip, const
   const auto reservation = TRY(admit(grip, act, limits));
   Usage usage{1, {}, {}, 0};
   const Defer settled([&] { ground_.budgets.settle(reservation, usage); });
-  auto lane = ground_.lanes.take();
-  auto runner = ToolRunner::open(*lane, grip.id, options);
+  auto runner = open_runner(grip, options);
   if (!runner) {
     ground_.recorder.end(act, {"failed", runner.error().message, {}, {}, {}, 0});
     return Failure(std::move(runner).error());
   }
   ToolReply reply;
   reply.result = runner->call(*tool, json_arguments);
+  if (runner->is_stream_clean()) {
+    ground_.connections.keep(grip.id, std::move(*runner).release());
+  } else if (reply.result.error || reply.result.ending) {
+    (void)ground_.sandboxes.is_alive(grip.id);
+  }
   Ending ending;
   StreamHash input;
   input.add(json_arguments);

@@ -45,7 +45,9 @@ class Execs {
   ExecResult explain_loss(const Grip& grip, ExecResult result);
 
  private:
+  Result<Connection> connect(const Grip& grip);
   Result<ExecResult> exec(const Grip& grip, const ExecRequest& request, wire::ExecIo& io);
+  Result<ToolRunner> open_runner(const Grip& grip, const ToolRunnerOptions& options);
   Result<Trace> trace_files(const Grip& grip, const std::vector<wire::FileChange>& before);
   Result<std::vector<wire::FileChange>> list_changes(const Grip& grip);
   void add_evidence(const Grip& grip, const Ending& ending, Trace& trace);

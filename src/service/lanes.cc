@@ -20,4 +20,11 @@ void Lanes::give_back(std::unique_ptr<Runtime> runtime) {
   });
 }
 
+void Lanes::tidy() {
+  idle_.with([](auto& idle) {
+    for (const auto& runtime : idle)
+      runtime->tidy();
+  });
+}
+
 }  // namespace nutshell::service

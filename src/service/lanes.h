@@ -33,6 +33,8 @@ class Lanes {
     std::unique_ptr<Runtime> runtime_;
   };
   Lane take();
+  // Frees what those that nobody uses hold of connections that have ended.
+  void tidy();
 
  private:
   static constexpr std::size_t kMostIdle = 64;

@@ -152,6 +152,12 @@ std::optional<Held> SandboxTable::copy_of(const std::string& id) {
   });
 }
 
+std::string SandboxTable::backend_of(const std::string& id) {
+  std::string backend;
+  change(id, [&backend](const Held& held) { backend = held.spec.backend; });
+  return backend;
+}
+
 SandboxTable::Rest SandboxTable::rest_of(const std::string& id) {
   Rest rest;
   change(id, [&rest](const Held& held) {

@@ -73,7 +73,8 @@ Result<std::string> Sandboxes::make(const Order& order) {
   Held held;
   TRY(store_.begin(row));
   fault_point("create.recorded");
-  auto id = start(order, row, held);
+  UniqueFd stream;
+  auto id = start(order, row, held, stream);
   if (!id) {
     (void)store_.remove(row.op);  // the next start finds that there is no such sandbox
     return id;
@@ -81,11 +82,13 @@ Result<std::string> Sandboxes::make(const Order& order) {
   held.listed_after = Clock::now();  // the making may have taken longer than a list
   ground_.table.insert(std::move(held));
   unreserved.release();
+  if (stream) ground_.connections.keep(*id, wire::InitClient(std::move(stream)));
   fault_point("create.done");
   return id;
 }
 
-Result<std::string> Sandboxes::start(const Order& order, SandboxRow& row, Held& held) {
+Result<std::string> Sandboxes::start(const Order& order, SandboxRow& row, Held& held,
+                                     UniqueFd& stream) {
   auto lane = ground_.lanes.take();
   Backend* backend = TRY(lane->backend(order.spec.backend));
   const SandboxSpec spec = spec_for_backend(order, row, *backend);
@@ -118,6 +121,11 @@ Result<std::string> Sandboxes::start(const Order& order, SandboxRow& row, Held& 
   TRY(store_.note_alive(row));
   fault_point("create.noted");
   stopped.release();
+  // One that lives by its caller's stream gets no other.
+  if (backend->is_connecting_costly() && !order.ends_with_stream) {
+    auto first = backend->connect(row.id);
+    if (first) stream = std::move(*first);  // else the first call connects, or says why not
+  }
   return row.id;
 }
 

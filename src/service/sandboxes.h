@@ -66,6 +66,8 @@ class Sandboxes {
   Result<> pause(const std::string& id, Pausing pausing);
   Result<> resume(const std::string& id);
   Result<> extend(const std::string& id, std::chrono::milliseconds ttl);
+  // Asked of its init. One that has ended is let go here and now; its backend alone can tell that.
+  bool is_alive(const std::string& id);
   // Its end does not come before; for what has to be done with it first.
   void give_time(const std::string& id, std::chrono::milliseconds least);
   // A waiting one of a pool becomes the tenant's, with these labels and clocks.
@@ -88,7 +90,8 @@ class Sandboxes {
   void pass_deadlines(const std::string& backend);
 
  private:
-  Result<std::string> start(const Order& order, SandboxRow& row, Held& held);
+  // `stream` is its first connection, where that is worth keeping.
+  Result<std::string> start(const Order& order, SandboxRow& row, Held& held, UniqueFd& stream);
   SandboxSpec spec_for_backend(const Order& order, const SandboxRow& row,
                                const Backend& backend) const;
   // With the grace that leaves the end to us while we are there.

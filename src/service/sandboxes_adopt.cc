@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <future>
 #include <set>
+#include <thread>
 
 #include "audit/redactor.h"
 #include "base/file.h"
@@ -37,6 +38,12 @@ void fill_from(const SandboxRow& row, Held& held) {
   held.deadline = from_ms(row.deadline_ms);
   if (row.left_ms >= 0) held.left = milliseconds(row.left_ms);
 }
+
+// An init that can be reached answers within the first. An engine has seen the end of a container
+// within the second; until then it lists it.
+constexpr std::chrono::seconds kInitTime{2};
+constexpr std::chrono::seconds kSeenTime{3};
+constexpr std::chrono::milliseconds kBetweenLooks{20};
 
 }  // namespace
 
@@ -244,6 +251,26 @@ Result<std::vector<SandboxStatus>> Sandboxes::list_of(const std::string& backend
   for (SandboxStatus& status : statuses)
     status.spec.backend = backend;
   return statuses;
+}
+
+bool Sandboxes::is_alive(const std::string& id) {
+  const Deadline patience = Deadline::in(kSeenTime);
+  for (;;) {
+    const auto held = ground_.table.copy_of(id);
+    if (!held) return false;
+    if (held->state == SandboxState::Paused || held->is_unseen) return true;
+    if (ground_.connections.ping(id, Deadline::in(kInitTime))) return true;
+    const auto statuses = list_of(held->spec.backend);
+    if (!statuses) return true;  // a backend that does not answer has lost nothing yet
+    const auto found = std::find_if(statuses->begin(), statuses->end(),
+                                    [&id](const SandboxStatus& status) { return status.id == id; });
+    if (found == statuses->end()) {
+      let_go(id, kEndedByItself);
+      return false;
+    }
+    if (found->state == SandboxState::Paused || patience.has_passed()) return true;
+    std::this_thread::sleep_for(kBetweenLooks);
+  }
 }
 
 void Sandboxes::reconcile(const std::string& backend) {

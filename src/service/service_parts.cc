@@ -22,7 +22,7 @@ Service::Parts::Parts(ServiceOptions given, StateDirectory locked, std::unique_p
       chains(std::move(written)),
       recorder(*chains, options.audit.secret_names),
       lanes(options.backends),
-      connections(lanes),
+      connections(lanes, [this](const std::string& id) { return table.backend_of(id); }),
       table(options),
       budgets(*database),
       idempotency(*database),
@@ -94,6 +94,8 @@ void Service::Parts::tick(const std::stop_token& stop) {
     sessions.tend();
     pools.trim();
     recorder.catch_up();
+    connections.drop_ended();
+    lanes.tidy();
     if (!is_swept && sandboxes.unanswered().empty()) {
       sweep();
       is_swept = true;

@@ -38,7 +38,7 @@ Result<std::unique_ptr<Service::Stream>> Service::open_stream(const Caller& call
   auto used = parts_->table.use(grip.id);
   TRY(parts_->execs.wake(grip));
   auto lane = parts_->lanes.take();
-  UniqueFd stream = TRY(lane->open_stream(grip.id)).stream;
+  UniqueFd stream = TRY(TRY(lane->backend(grip.backend))->connect(grip.id));
   auto meter = std::make_unique<StreamMeter>(
       StreamMeter::Ground{parts_->budgets, parts_->recorder, parts_->metrics}, caller,
       std::move(grip));
@@ -56,7 +56,7 @@ Result<> Service::restack(const Caller& caller, const std::string& id,
                           const std::vector<std::string>& layers) {
   const Grip grip = TRY(parts_->table.find(caller.tenant, id));
   auto lane = parts_->lanes.take();
-  return lane->restack(grip.id, layers);
+  return TRY(lane->backend(grip.backend))->restack(grip.id, layers);
 }
 
 Result<Gone> Service::why_gone(const Caller& caller, const std::string& id) {

@@ -162,7 +162,9 @@ Result<SessionView> Sessions::ensure(const Caller& caller, const SessionRequest&
   const Key key{caller.tenant, request.name};
   const auto held = lock(key);
   auto session = copy_of(key);
-  if (session && session->is_ready && lives(key, *session))
+  // Asked of the sandbox itself: it may have been killed a moment ago.
+  if (session && session->is_ready && lives(key, *session) &&
+      ground_.sandboxes.is_alive(session->sandbox))
     return go_on(caller, key, std::move(*session));
   if (!session) {
     session.emplace();

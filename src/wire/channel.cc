@@ -11,6 +11,11 @@ Channel::Channel(UniqueFd stream) : stream_(std::move(stream)) {
   queue(0, Hello{});
 }
 
+bool Channel::is_quiet() const {
+  pollfd state{stream_.get(), POLLIN, 0};
+  return ::poll(&state, 1, 0) == 0;
+}
+
 Result<> Channel::send_some() {
   while (!outgoing_.empty()) {
     const ssize_t count =

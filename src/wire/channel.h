@@ -19,12 +19,17 @@ class Channel {
   explicit Channel(UniqueFd stream);
 
   [[nodiscard]] int descriptor() const { return stream_.get(); }
+  // Whatever is said from now on is an error.
+  void close() { stream_.reset(); }
+  [[nodiscard]] bool is_open() const { return stream_.is_open(); }
   [[nodiscard]] std::uint32_t new_conversation() { return ++last_conversation_; }
 
   template <typename Message>
   void queue(std::uint32_t conversation, Message message) {
     append_frame(outgoing_, conversation, std::move(message));
   }
+  // Between conversations init says nothing: whatever can be read then is the end, or out of order.
+  [[nodiscard]] bool is_quiet() const;
   [[nodiscard]] std::size_t queued() const { return outgoing_.size(); }
 
   // Sends what the socket takes now.

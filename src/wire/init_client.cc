@@ -63,7 +63,10 @@ Result<ExecResult> InitClient::attach(const Attach& attach, const ExecLimits& li
 }
 
 Result<Frame> InitClient::receive_for(std::uint32_t conversation) {
-  const Deadline deadline = Deadline::in(kFileTime);
+  return receive_for(conversation, Deadline::in(kFileTime));
+}
+
+Result<Frame> InitClient::receive_for(std::uint32_t conversation, const Deadline& deadline) {
   for (;;) {
     const Frame frame = TRY(channel_.receive(deadline));
     if (frame.conversation != conversation) continue;
@@ -72,8 +75,17 @@ Result<Frame> InitClient::receive_for(std::uint32_t conversation) {
   }
 }
 
+Result<> InitClient::ping(const Deadline& deadline) {
+  const std::uint32_t conversation = channel_.new_conversation();
+  channel_.queue(conversation, Ping{});
+  return expect_done(TRY(receive_for(conversation, deadline)));
+}
+
 Result<> InitClient::wait_done(std::uint32_t conversation) {
-  const Frame frame = TRY(receive_for(conversation));
+  return expect_done(TRY(receive_for(conversation)));
+}
+
+Result<> InitClient::expect_done(const Frame& frame) {
   if (frame.type != MessageType::Done)
     return failure(ErrorCode::Corrupt, "not the answer expected");
   return {};

@@ -45,6 +45,7 @@ class InitClient {
   Result<> suspend() { return ask(Suspend{}); }
   Result<> resume() { return ask(Continue{}); }
   Result<> ping() { return ask(Ping{}); }
+  Result<> ping(const Deadline& deadline);
 
   // A request of the schema's tools part that has one reply.
   template <typename Reply, typename Request>
@@ -57,6 +58,9 @@ class InitClient {
   using ChangeVisitor = std::function<Result<>(const FileChange&)>;
   Result<> list_changes(const ChangeVisitor& visit);
   Result<> use_layers(const UseLayers& request) { return ask(request); }
+
+  // For conversations that this class does not know; they take turns with its own.
+  [[nodiscard]] Channel& channel() { return channel_; }
 
  private:
   template <typename Message>
@@ -72,9 +76,11 @@ class InitClient {
     return TRY(decode<Reply>(frame.payload));
   }
   Result<> wait_done(std::uint32_t conversation);
+  static Result<> expect_done(const Frame& frame);
   // Until all is consumed, or an answer comes.
   Result<Frame> send_content(std::uint32_t conversation, const Source& source);
   Result<Frame> receive_for(std::uint32_t conversation);
+  Result<Frame> receive_for(std::uint32_t conversation, const Deadline& deadline);
 
   Channel channel_;
 };

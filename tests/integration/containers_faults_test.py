@@ -14,27 +14,105 @@ from daemon_client import daemon
 from engines import ENGINE, IMAGE, Engine, engine, flags, on_engines, shell
 from gvisor_program import find_runsc
 from support import (Failed, Skip, Suite, call, create, destroy_all, expect, expect_equal,
-                     expect_outcome, expect_refusal, expect_running, is_listed, repetitions,
-                     runtime_directory, sandbox, scratch, start, wait_until)
+                     expect_outcome, expect_refusal, expect_running, is_listed, read_line,
+                     repetitions, runtime_directory, sandbox, scratch, start, wait_until)
 
 suite = Suite()
 VERBS = ["create", "run", "exec", "cp", "destroy"]
+
+
+@contextlib.contextmanager
+def frozen(where):
+    pid = where.pid()
+    os.kill(pid, signal.SIGSTOP)
+    try:
+        yield
+    finally:
+        os.kill(pid, signal.SIGCONT)
 
 
 @suite.case
 def frozen_engine_is_an_error_in_time():
     where = engine()
     with sandbox(*flags(where)) as made:
-        pid = where.pid()
-        os.kill(pid, signal.SIGSTOP)
-        try:
-            for words in (["run", *flags(where), "--", "true"], ["exec", made, "--", "true"],
-                          ["destroy", made])[:repetitions(2, 3, 3)]:
-                ended = call(*words, seconds=80)
-                expect(ended.status == 125, f"{words[0]}: {ended!r}")
-        finally:
-            os.kill(pid, signal.SIGCONT)
+        expect_equal(call("exec", made, "--", "true").status, 0, "exec before")
+        with frozen(where):
+            if repetitions(0, 1, 1):
+                ended = call("run", *flags(where), "--", "true", seconds=80)
+                expect(ended.status == 125, f"run: {ended!r}")
+            ended = call("exec", made, "--", "echo", "on")
+            expect(ended.stdout == b"on\n" and ended.seconds < 5,
+                   f"root's exec asks the container alone: {ended!r}")
         expect_equal(call("exec", made, "--", "echo", "on").stdout, b"on\n", "after the thaw")
+
+
+@on_engines(suite, ["docker"], ["docker", "podman"])
+def destroy_is_written_down_while_the_engine_is_frozen(where):
+    made = create(*flags(where))
+    process = start("exec", made, "--json", "--", "sleep", "600")
+    expect_running(made, "sleep 600")
+    with frozen(where):
+        ended = call("destroy", made, seconds=80)
+        expect(ended.status == 0 and ended.seconds < 25, f"destroy: {ended!r}")
+        output, _ = process.communicate(timeout=20)  # it has really ended
+        expect_equal(json.loads(output)["outcome"], "lost", "its command")
+        owed = runtime_directory() / f"nutshell-{made}.owed"
+        expect(owed.exists(), f"not written down: {os.listdir(runtime_directory())}")
+    expect_equal(call("list").status, 0, "list after the thaw")
+    expect(wait_until(lambda: f"nutshell-{made}" not in where.containers(), 30), "it is left")
+    expect(wait_until(lambda: call("list").status == 0 and not owed.exists(), 30), "still owed")
+
+
+@on_engines(suite, ["docker"], ["docker", "podman"])
+def result_comes_before_the_end_of_a_frozen_engine(where):
+    """The command's own timeout holds, and is told before anything waits for the engine."""
+    process = start("run", *flags(where, "--timeout", "3s", "--json"), "--", "sleep", "600")
+    name = wait_until(lambda: [one for one in where.containers() if is_started(where, one)], 30)
+    expect(name, "no container")
+    time.sleep(0.3)  # its command starts right after
+    began = time.monotonic()
+    with frozen(where):
+        line = read_line(process, 20)
+        told = time.monotonic() - began
+        process.communicate(timeout=40)
+        over = time.monotonic() - began
+    expect_equal(json.loads(line)["outcome"], "timed_out", "outcome")
+    expect(told < 6, f"told after {told:.1f} s")
+    expect(over < 12, f"over after {over:.1f} s")
+    expect_equal(process.returncode, 124, "status")
+    expect_clean(where, "a frozen engine")
+
+
+def is_started(where, name):
+    shown = where.ask("GET", f"/containers/{name}/json")[1] or {}
+    return name.startswith("nutshell-") and shown.get("State", {}).get("Running")
+
+
+@suite.case
+def tools_and_execs_go_on_while_the_engine_is_frozen():
+    """Everything that needs no more than the sandbox's own init, by every way into a daemon."""
+    where = engine()
+    with daemon() as one:
+        made = one.make(backend="docker", image=IMAGE)
+        one.call("PUT", f"/v1/sandboxes/{made}/files?path=/workspace/file", "text\n")
+
+        def tool(name, arguments):
+            answer = one.call("POST", f"/v1/sandboxes/{made}/tools/{name}", arguments)
+            expect_equal(answer.status, 200, f"{name}: {answer.body[:200]}")
+            return answer.json()
+
+        tool("ls", {})
+        with frozen(where):
+            began = time.monotonic()
+            for _ in range(3):
+                expect("text" in tool("read", {"path": "file"})["text"], "read")
+                expect("said" in tool("bash", {"command": "echo said"})["text"], "bash")
+                tool("write", {"path": "new", "content": "x"})
+                expect_equal(one.execute(made, "echo", "on")["stdout"], "on\n", "exec")
+            job = tool("bash", {"command": "sleep 1; echo late", "wait": 0})["job_id"]
+            expect("late" in tool("job", {"id": job, "wait": 5})["text"], "a job")
+            took = time.monotonic() - began
+        expect(took < 8, f"13 calls took {took:.1f} s")
 
 
 @suite.case

@@ -387,5 +387,33 @@ def what_is_anothers_looks_like_nothing_on_every_route():
                      "untouched\n", "alice's sandbox")
 
 
+def start_client(one, *words):
+    return subprocess.Popen([NUTSHELL, *words],
+                            env={**one.environment(), "NUTSHELL_DAEMON": one.socket}, stdin=subprocess.DEVNULL,
+                            stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+
+
+@suite.case
+def a_daemon_killed_in_an_exec_is_told_as_such():
+    """It is the daemon that is gone. The sandbox is not, and nobody says so."""
+    with daemon() as one:
+        made = one.make()
+        clients = [start_client(one, "exec", made, "--json", "--", "sleep", "600"),
+                   start_client(one, "exec", made, "--", "sleep", "600"),
+                   start_client(one, "tool", "call", "bash", "-s", made,
+                                '{"command": "sleep 600"}')]
+        expect(wait_until(lambda: one.execute(made, "sh", "-c", "cat /proc/[0-9]*/cmdline")[
+            "stdout"].count("sleep\x00600") >= 3, 20), "no command")
+        one.stop(signal.SIGKILL)
+        ends = [client.communicate(timeout=30) for client in clients]
+        expect_equal([client.returncode for client in clients[:2]], [125, 125], "statuses")
+        answer = json.loads(ends[0][0])
+        expect_equal(answer["outcome"], "lost", "outcome")
+        for words in (answer["detail"], ends[1][1], ends[2][0] + ends[2][1]):
+            expect("the daemon has ended" in words and "the sandbox has ended" not in words, words)
+        one.start()
+        expect_equal(one.execute(made, "echo", "on")["stdout"], "on\n", "the sandbox afterwards")
+
+
 if __name__ == "__main__":
     sys.exit(suite.run())

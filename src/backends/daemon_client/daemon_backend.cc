@@ -133,10 +133,26 @@ Result<> DaemonBackend::restack(const std::string& id, const std::vector<std::st
   return {};
 }
 
+// Also asked by whoever lost the daemon itself, and with it the connection to a sandbox that lives
+// on.
 Gone DaemonBackend::why_gone(const std::string& id) {
   Gone unknown{Gone::Reason::Unknown, "the sandbox has ended"};
-  const auto place = place_of(id, "/gone");
-  const auto answer = place ? link_.ask("GET", *place) : Result<Json>(Failure(place.error()));
+  const auto sandbox = place_of(id);
+  if (!sandbox) return unknown;
+  const auto found = link_.send("GET", *sandbox);
+  if (!found) {
+    return {
+        Gone::Reason::CutOff,
+        fmt::format("the daemon has ended or cannot be reached, and whether sandbox {} lives on "
+                    "is not known: {}",
+                    id, found.error().message)};
+  }
+  if (found->status == 200) {
+    return {Gone::Reason::CutOff,
+            fmt::format(
+                "the daemon closed the connection, or was started anew; sandbox {} is there", id)};
+  }
+  const auto answer = link_.ask("GET", *sandbox + "/gone");
   if (!answer) return unknown;
   const auto reason = value_at<std::string>(*answer, "reason");
   const auto text = value_at<std::string>(*answer, "text");

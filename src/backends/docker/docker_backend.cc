@@ -1,18 +1,19 @@
 #include "backends/docker/docker_backend.h"
 
 #include <fmt/format.h>
-#include <poll.h>
+#include <signal.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 #include <nlohmann/json.hpp>
 #include <thread>
 
-#include "backends/docker/direct_stream.h"
 #include "backends/docker/engine_json.h"
 #include "backends/docker/image_source.h"
 #include "backends/docker/image_transfer.h"
 #include "backends/docker/kept_clock.h"
 #include "backends/docker/kept_environment.h"
+#include "backends/docker/kept_place.h"
 #include "backends/docker/owed_removals.h"
 #include "backends/docker/workspace_volume.h"
 #include "base/defer.h"
@@ -24,6 +25,11 @@
 
 namespace nutshell::docker {
 namespace {
+
+// An engine that is asked to end a container answers a ping within the first, and has ended it
+// within the second; else it does so later, and is not waited for.
+constexpr std::chrono::seconds kPingTime{4};
+constexpr std::chrono::seconds kStopTime{20};
 
 // A name that is NAME=VALUE counts once, the last one.
 void add_variable(std::vector<std::string>& environment, const std::string& variable) {
@@ -81,19 +87,18 @@ std::string path_of(const std::string& id, std::string_view rest) {
   return fmt::format("/containers/{}{}", container_name(id), rest);
 }
 
-Failure paused(const std::string& id) {
-  return failure(ErrorCode::Unavailable,
-                 fmt::format("sandbox {0} is paused: 'nutshell resume {0}'", id));
-}
-
 }  // namespace
 
-Result<EngineClient*> DockerBackend::engine() {
+Result<EngineClient*> DockerBackend::chosen_engine() {
   if (!engine_) {
     engine_.emplace(TRY(kind_ == EngineKind::Docker ? find_docker(variable_of_process)
                                                     : find_podman(variable_of_process)));
   }
-  TRY(engine_->version());
+  return &*engine_;
+}
+
+Result<EngineClient*> DockerBackend::engine() {
+  TRY(TRY(chosen_engine())->version());
   return &*engine_;
 }
 
@@ -162,7 +167,7 @@ Result<ContainerPlan> DockerBackend::plan_for(const SandboxSpec& spec, const std
 
 Result<std::string> DockerBackend::start(const SandboxSpec& spec, Lifetime lifetime) {
   TRY(check(spec));
-  drop_ended_streams();
+  tidy();
   (void)settle_removals();
   std::string id = random_id(12);
   const ContainerPlan plan = TRY(plan_for(spec, id));
@@ -177,6 +182,7 @@ Result<std::string> DockerBackend::start(const SandboxSpec& spec, Lifetime lifet
   }
   if (!launched) return while_doing("start a container", std::move(launched).error());
   if (lifetime == Lifetime::Kept) {
+    TRY(keep_place(id, engine_->address().text()));
     TRY(keep_environment(id, spec.environment));
     TRY(keep_clock(id, {milliseconds_now() + spec.ttl, std::chrono::milliseconds(-1)}));
   }
@@ -242,101 +248,66 @@ Result<> DockerBackend::launch(const ContainerPlan& plan, const std::string& id,
   return {};
 }
 
+bool DockerBackend::is_engine_absent() const {
+  return engine_ && engine_->address().is_local() &&
+         ::access(engine_->address().socket.c_str(), W_OK) != 0;
+}
+
 Result<EngineClient*> DockerBackend::engine_with_sandboxes() {
   auto found = engine();
-  const bool is_absent = !found && engine_ && engine_->address().is_local() &&
-                         ::access(engine_->address().socket.c_str(), W_OK) != 0;
-  if (is_absent) return failure(ErrorCode::NotFound, "no engine, and so no sandbox");
+  if (!found && is_engine_absent())
+    return failure(ErrorCode::NotFound, "no engine, and so no sandbox");
   return found;
 }
 
-// Sandboxes may be ended by anybody, and their first connection may never be asked for here.
-void DockerBackend::drop_ended_streams() {
-  std::erase_if(first_, [](const auto& one) {
-    pollfd state{one.second.stream.get(), 0, 0};
-    return ::poll(&state, 1, 0) != 0;  // it is hung up
-  });
-  bridges_.drop_finished();
-}
-
-Result<UniqueFd> DockerBackend::connect(const std::string& id) {
-  if (const auto clock = kept_clock(id); clock && clock->is_halted) return paused(id);
-  const auto first = first_.find(id);
-  const bool is_owner = first != first_.end() && first->second.lifetime == Lifetime::WithCaller;
-  if (!is_owner) {
-    TRY(engine_with_sandboxes());
-    // Where that cannot be, or the container is not as it should be, the engine says why.
-    if (auto direct = connect_directly(id)) return direct;
-  }
-  if (auto taken = first_.extract(id)) return std::move(taken.mapped().stream);
-  return open_bridge(id);
-}
-
-Result<int> DockerBackend::process_of(const std::string& id) {
-  const auto answer = TRY(engine_->call({.path = path_of(id, "/json")}));
-  const Json container = TRY(parse_json(answer.body));
-  const Json* state = member(container, "State");
-  if (state != nullptr && is_true(*state, "Paused")) return paused(id);
-  if (state == nullptr || !is_true(*state, "Running"))
-    return failure(ErrorCode::Unavailable, fmt::format("sandbox {} does not run", id));
-  return static_cast<int>(number_of(*state, "Pid"));
-}
-
-// The number is asked for again when the process is held: it may have been another's meanwhile.
-Result<UniqueFd> DockerBackend::connect_directly(const std::string& id) {
-  if (!engine_->address().is_local() || ::geteuid() != 0)
-    return failure(ErrorCode::Unsupported, "only from the engine's own machine, and by root");
-  const int number = TRY(process_of(id));
-  const ContainerProcess process = TRY(ContainerProcess::open(number));
-  if (TRY(process_of(id)) != number)
-    return failure(ErrorCode::Unavailable, fmt::format("sandbox {} does not run", id));
-  return process.connect(kSocketName);
-}
-
-Result<UniqueFd> DockerBackend::open_bridge(const std::string& id) {
-  const Json exec = {{"AttachStdin", true},
-                     {"AttachStdout", true},
-                     {"AttachStderr", true},
-                     {"Tty", false},
-                     {"User", kBridgeUser},
-                     {"WorkingDir", "/"},
-                     {"Cmd", {kInitProgram, "connect", kSocketName}}};
-  auto answer =
-      engine_->call({.method = "POST", .path = path_of(id, "/exec"), .body = exec.dump()});
-  if (!answer && answer.error().code == ErrorCode::AlreadyExists) {
-    TRY(process_of(id));  // which may know a better reason
-    return failure(ErrorCode::Unavailable,
-                   fmt::format("sandbox {} does not run: {}", id, answer.error().message));
-  }
-  const Json made = TRY(parse_json(TRY(std::move(answer)).body));
-  const Json start = {{"Detach", false}, {"Tty", false}};
-  return bridges_.add(TRY(engine_->hijack(
-      {.method = "POST",
-       .path = fmt::format("/exec/{}/start", http::percent_encode(text_of(made, "Id"))),
-       .body = start.dump(),
-       .time = kStartTime})));
-}
-
 Result<> DockerBackend::stop(const std::string& id) {
+  const std::string container = container_name(id);
   first_.erase(id);
-  drop_ended_streams();
+  tidy();
+  auto ended = end_by_engine(id);
+  const bool is_absent = !ended && ended.error().code == ErrorCode::NotFound;
+  if (ended) {
+    forget_removal(container);
+  } else if (engine_) {
+    // Written down before anything else is waited for. Where that cannot be, it is found by its
+    // label and swept.
+    (void)owe_removal(engine_->address().text(), container);
+  }
+  // What runs goes on without its engine (podman), or while that hangs.
+  const bool is_killed = !ended && kill_without_engine(id);
   forget_environment(id);
   forget_clock(id);
-  if (auto there = engine_with_sandboxes(); !there) {
-    // What podman has started runs on without it.
-    if (engine_) (void)owe_removal(engine_->address().text(), container_name(id));
-    if (there.error().code == ErrorCode::NotFound) return {};
-    return Failure(there.error());
-  }
-  if (ends_by_itself(id)) return {};
-  auto removed = remove(container_name(id), kStartTime);
-  if (removed) {
-    forget_removal(container_name(id));
+  forget_place(id);
+  if (ended || is_absent || is_killed) return {};
+  return while_doing(
+      fmt::format("sandbox {} is removed by the next call that reaches its engine", id),
+      std::move(ended).error());
+}
+
+// NotFound: there is no engine.
+Result<> DockerBackend::end_by_engine(const std::string& id) {
+  if (ending_by_themselves_.erase(id) > 0) {
+    if (TRY(ends_by_itself(id))) return {};
   } else {
-    // Where that cannot be written down either, it is found by its label and swept.
-    (void)owe_removal(engine_->address().text(), container_name(id));
+    // Pinged also where it has answered before: one that hangs is not waited for any longer.
+    auto answered = TRY(chosen_engine())->ping(kPingTime);
+    if (!answered && is_engine_absent()) return failure(ErrorCode::NotFound, "no engine");
+    TRY(std::move(answered));
   }
-  return removed;
+  return remove(container_name(id), kStopTime);
+}
+
+// Init takes all processes of the sandbox along. Its container is removed by the engine once that
+// sees it.
+bool DockerBackend::kill_without_engine(const std::string& id) {
+  if (!engine_ || !engine_->address().is_local() || ::geteuid() != 0) return false;
+  const std::string address = engine_->address().text();
+  const auto number = kept_process(id, address);
+  if (!number) return false;
+  const UniqueFd process(static_cast<int>(::syscall(SYS_pidfd_open, *number, 0)));
+  // The number may have changed hands before it was opened.
+  if (!process || !kept_process(id, address)) return false;
+  return ::syscall(SYS_pidfd_send_signal, process.get(), SIGKILL, nullptr, 0) == 0;
 }
 
 // Those that were owed, removed or not: one that cannot be removed now is owed on.
@@ -353,12 +324,15 @@ std::vector<std::string> DockerBackend::settle_removals() {
 
 // Without its stream, init ends at once and the engine removes the container: to wait for that
 // takes half the time of a kill, for which Docker runs a program. Podman looks only now and then.
-bool DockerBackend::ends_by_itself(const std::string& id) {
+Result<bool> DockerBackend::ends_by_itself(const std::string& id) {
   constexpr std::chrono::seconds kEndTime{2};  // what has not ended by then is ended
-  if (ending_by_themselves_.erase(id) == 0 || engine_->is_podman()) return false;
+  if (engine_->is_podman()) return false;
   const auto waited = engine_->call(
       {.method = "POST", .path = path_of(id, "/wait?condition=removed"), .time = kEndTime});
-  if (!waited) return waited.error().code == ErrorCode::NotFound;
+  if (!waited && waited.error().code == ErrorCode::NotFound) return true;
+  // Whether it is the container that takes so long or the engine, only the engine can tell.
+  if (!waited && waited.error().code == ErrorCode::DeadlineExceeded) TRY(engine_->ping(kEndTime));
+  if (!waited) return false;
   // It also answers, with the reason, when it cannot remove it.
   const auto told = parse_json(waited->body);
   const Json* error = told ? member(*told, "Error") : nullptr;

@@ -40,6 +40,8 @@ class DockerBackend : public Backend {
   Result<Protections> check(const SandboxSpec& spec) override;
   Result<std::string> start(const SandboxSpec& spec, Lifetime lifetime) override;
   Result<UniqueFd> connect(const std::string& id) override;
+  [[nodiscard]] bool is_connecting_costly() const override { return true; }
+  [[nodiscard]] bool remembers(const std::string& id) override;
   Result<> stop(const std::string& id) override;
   Result<std::vector<SandboxStatus>> list() override;
   Result<std::vector<std::string>> environment_of(const std::string& id) override;
@@ -48,6 +50,7 @@ class DockerBackend : public Backend {
   Result<> resume(const std::string& id) override;
   Result<> set_time_left(const std::string& id, std::chrono::milliseconds left) override;
   [[nodiscard]] bool can_set_time_left() const override { return true; }
+  void tidy() override;
   Gone why_gone(const std::string& id) override;
   SweepReport sweep(SweepMode mode) override;
 
@@ -58,9 +61,12 @@ class DockerBackend : public Backend {
     std::chrono::milliseconds made_at{};
   };
 
+  // Not asked anything yet.
+  Result<EngineClient*> chosen_engine();
   Result<EngineClient*> engine();
   // NotFound where nobody listens: no engine has no sandboxes.
   Result<EngineClient*> engine_with_sandboxes();
+  [[nodiscard]] bool is_engine_absent() const;
   Result<const EngineFacts*> facts();
   Result<ImageFacts> image_for(const std::string& name);
   [[nodiscard]] PullVisitor progress_of(const std::string& name) const;
@@ -72,12 +78,15 @@ class DockerBackend : public Backend {
   [[nodiscard]] std::string orders_for(const ContainerPlan& plan, Lifetime lifetime) const;
   Result<UniqueFd> open_bridge(const std::string& id);
   Result<UniqueFd> connect_directly(const std::string& id);
+  Result<UniqueFd> connect_without_engine(const std::string& id);
   Result<int> process_of(const std::string& id);
   Result<std::vector<Found>> find_all();
   static bool is_among(const std::vector<std::string>& containers, const Found& one);
   Result<> try_sandbox();
   void sweep_containers(SweepMode mode, SweepReport& report);
-  bool ends_by_itself(const std::string& id);
+  Result<> end_by_engine(const std::string& id);
+  Result<bool> ends_by_itself(const std::string& id);
+  bool kill_without_engine(const std::string& id);
   Result<> remove(const std::string& container, std::chrono::seconds time);
   std::vector<std::string> settle_removals();
   Result<> ask(const std::string& id, const char* action);
@@ -85,7 +94,6 @@ class DockerBackend : public Backend {
   Result<bool> freeze(const std::string& id);
   Result<> tell_time_left(const std::string& id, std::chrono::milliseconds left);
   Result<std::chrono::milliseconds> time_left(const std::string& id);
-  void drop_ended_streams();
 
   EngineKind kind_;
   std::filesystem::path programs_;

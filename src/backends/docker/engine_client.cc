@@ -76,10 +76,14 @@ Result<http::Client::Response> EngineClient::send(const http::Client::Request& r
 }
 
 Result<std::string> EngineClient::version() {
-  if (!version_.empty()) return version_;
+  if (version_.empty()) TRY(ping(kAnswerTime));
+  return version_;
+}
+
+Result<> EngineClient::ping(std::chrono::seconds time) {
   http::Client::Request request;
   request.target = "/_ping";
-  auto sent = send(request, Deadline::in(kAnswerTime));
+  auto sent = send(request, Deadline::in(time));
   if (!sent) {
     Error error = std::move(sent).error();
     error.message += advice_for(address_);
@@ -103,7 +107,7 @@ Result<std::string> EngineClient::version() {
   }
   is_podman_ = !answer.headers.get("Libpod-Api-Version").empty();
   version_ = is_older(newest, kNewest) ? newest : std::string(kNewest);
-  return version_;
+  return {};
 }
 
 Result<http::Client::Request> EngineClient::make_request(const Request& request) {

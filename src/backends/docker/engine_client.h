@@ -57,6 +57,8 @@ class EngineClient {
   [[nodiscard]] const EngineAddress& address() const { return address_; }
   // "1.41": the newest that both sides know; asked for once.
   Result<std::string> version();
+  // Whether it answers at all, which every engine does at once.
+  Result<> ping(std::chrono::seconds time);
   // Whether it is podman that answers; known with the version.
   [[nodiscard]] bool is_podman() const { return is_podman_; }
 

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "backends/docker/kept_environment.h"
+#include "backends/docker/kept_place.h"
 #include "backends/docker/spec_labels.h"
 #include "base/file.h"
 #include "base/user_directory.h"
@@ -85,6 +86,7 @@ void sweep_kept(SweepMode mode, SweepReport& report) {
     report.removed.push_back(fmt::format("what was kept of sandbox {}", id));
     if (mode == SweepMode::DryRun) continue;
     forget_environment(id);
+    forget_place(id);
     forget_clock(id);
   }
 }

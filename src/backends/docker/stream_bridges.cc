@@ -1,9 +1,11 @@
 #include "backends/docker/stream_bridges.h"
 
+#include <poll.h>
 #include <sys/socket.h>
 
 #include <csignal>
 #include <system_error>
+#include <thread>
 
 #include "base/socket.h"
 
@@ -26,43 +28,51 @@ class SignalsHeld {
   sigset_t before_{};
 };
 
+// Whoever had the other end has closed it, and nothing of his is left to carry.
+bool is_closed(int stream) {
+  pollfd state{stream, 0, 0};
+  if (::poll(&state, 1, 0) < 1 || (state.revents & POLLHUP) == 0) return false;
+  char byte = 0;
+  return ::recv(stream, &byte, 1, MSG_PEEK | MSG_DONTWAIT) <= 0;
+}
+
 }  // namespace
 
 StreamBridges::~StreamBridges() {
-  for (Bridge& bridge : bridges_) {
+  std::unique_lock lock(open_->mutex);
+  for (const Bridge& bridge : open_->bridges) {
     ::shutdown(bridge.stream.get(), SHUT_RDWR);
     ::shutdown(bridge.transport->descriptor(), SHUT_RDWR);
   }
-  for (Bridge& bridge : bridges_)
-    bridge.thread.join();
+  open_->changed.wait(lock, [this] { return open_->bridges.empty(); });
 }
 
-void StreamBridges::drop_finished() {
-  bridges_.remove_if([](Bridge& bridge) {
-    if (!bridge.is_over) return false;
-    bridge.thread.join();
-    return true;
-  });
+std::size_t StreamBridges::count() const {
+  const std::lock_guard lock(open_->mutex);
+  return open_->bridges.size();
+}
+
+void StreamBridges::carry(Open& open, std::list<Bridge>::iterator bridge) {
+  const int stream = bridge->stream.get();
+  // An error is the end of the stream: whoever reads it sees that, and asks why.
+  (void)http::relay(*bridge->transport, stream, {[stream] { return is_closed(stream); }, nullptr});
+  const std::lock_guard lock(open.mutex);
+  open.bridges.erase(bridge);
+  open.changed.notify_all();
 }
 
 Result<UniqueFd> StreamBridges::add(http::Client::Upgraded upgraded) {
-  drop_finished();
   auto [ours, theirs] = TRY(make_socket_pair(SocketKind::Stream));
-  Bridge& bridge = bridges_.emplace_back();
-  bridge.stream = std::move(ours);
-  bridge.transport =
-      std::make_unique<DemuxTransport>(std::move(upgraded.transport), std::move(upgraded.early));
+  Bridge made{
+      std::make_unique<DemuxTransport>(std::move(upgraded.transport), std::move(upgraded.early)),
+      std::move(ours)};
+  const std::lock_guard lock(open_->mutex);
+  const auto bridge = open_->bridges.insert(open_->bridges.end(), std::move(made));
   const SignalsHeld held;
   try {
-    bridge.thread = std::thread([&bridge] {
-      // An error is the end of the stream: whoever reads it sees that, and asks why.
-      (void)http::relay(*bridge.transport, bridge.stream.get(), {[] { return false; }, nullptr});
-      ::shutdown(bridge.stream.get(), SHUT_RDWR);
-      ::shutdown(bridge.transport->descriptor(), SHUT_RDWR);
-      bridge.is_over = true;
-    });
+    std::thread([open = open_, bridge] { carry(*open, bridge); }).detach();
   } catch (const std::system_error& error) {
-    bridges_.pop_back();
+    open_->bridges.erase(bridge);
     return failure(ErrorCode::ResourceExhausted, std::string("start a thread: ") + error.what());
   }
   return std::move(theirs);

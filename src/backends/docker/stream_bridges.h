@@ -1,11 +1,12 @@
 // Makes plain sockets of the streams that an engine hands over: a thread for each carries the bytes
-// until either side ends. Not thread-safe itself; destroying it ends every stream.
+// until the engine ends the stream or the socket is closed, and then frees all that the stream had.
+// Thread-safe; destroying it ends every stream.
 #pragma once
 
-#include <atomic>
+#include <condition_variable>
 #include <list>
 #include <memory>
-#include <thread>
+#include <mutex>
 
 #include "backends/docker/demux_transport.h"
 #include "base/result.h"
@@ -16,23 +17,28 @@ namespace nutshell::docker {
 
 class StreamBridges {
  public:
-  StreamBridges() = default;
+  StreamBridges() : open_(std::make_shared<Open>()) {}
   StreamBridges(const StreamBridges&) = delete;
   StreamBridges& operator=(const StreamBridges&) = delete;
   ~StreamBridges();
 
   Result<UniqueFd> add(http::Client::Upgraded upgraded);
-  void drop_finished();
+  [[nodiscard]] std::size_t count() const;
 
  private:
   struct Bridge {
     std::unique_ptr<DemuxTransport> transport;
     UniqueFd stream;  // our end
-    std::atomic<bool> is_over{false};
-    std::thread thread;
   };
+  struct Open {
+    std::mutex mutex;
+    std::condition_variable changed;
+    std::list<Bridge> bridges;
+  };
+  static void carry(Open& open, std::list<Bridge>::iterator bridge);
 
-  std::list<Bridge> bridges_;
+  // Shared with the threads: the last one may still hold the mutex when the destructor goes on.
+  std::shared_ptr<Open> open_;
 };
 
 }  // namespace nutshell::docker

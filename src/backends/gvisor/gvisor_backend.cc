@@ -176,11 +176,20 @@ Result<std::string> GvisorBackend::start(const SandboxSpec& spec, Lifetime lifet
   return id;
 }
 
-void GvisorBackend::drop_finished_bridges() {
+void GvisorBackend::tidy() {
+  std::erase_if(first_, [](const auto& one) {
+    pollfd state{one.second.get(), 0, 0};
+    return ::poll(&state, 1, 0) != 0;  // it is hung up
+  });
   std::erase_if(bridges_, [](ChildProcess& bridge) {
     const auto ended = bridge.wait(Deadline::in(0ms));
     return !ended || ended->has_value();
   });
+}
+
+bool GvisorBackend::remembers(const std::string& id) {
+  const auto bundle = Bundle::at(id);
+  return bundle && bundle->exists();
 }
 
 Result<UniqueFd> GvisorBackend::connect(const std::string& id) {
@@ -194,7 +203,7 @@ Result<UniqueFd> GvisorBackend::connect(const std::string& id) {
 }
 
 Result<UniqueFd> GvisorBackend::open_bridge(const std::string& id) {
-  drop_finished_bridges();
+  tidy();
   auto [ours, theirs] = TRY(make_socket_pair(SocketKind::Stream));
   const auto arguments = TRY(words({"exec", fmt::format("--user={}", kBridgeUser), "--cwd=/", id,
                                     kInitProgram, "connect", kSocketName}));

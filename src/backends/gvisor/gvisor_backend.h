@@ -31,6 +31,8 @@ class GvisorBackend : public Backend {
   Result<Protections> check(const SandboxSpec& spec) override;
   Result<std::string> start(const SandboxSpec& spec, Lifetime lifetime) override;
   Result<UniqueFd> connect(const std::string& id) override;
+  [[nodiscard]] bool is_connecting_costly() const override { return true; }
+  [[nodiscard]] bool remembers(const std::string& id) override;
   Result<> stop(const std::string& id) override;
   Result<std::vector<SandboxStatus>> list() override;
   Result<std::vector<std::string>> environment_of(const std::string& id) override;
@@ -39,6 +41,7 @@ class GvisorBackend : public Backend {
   [[nodiscard]] bool can_set_time_left() const override { return true; }
   Result<> pause(const std::string& id) override;
   Result<> resume(const std::string& id) override;
+  void tidy() override;
   Gone why_gone(const std::string& id) override;
   SweepReport sweep(SweepMode mode) override;
 
@@ -59,7 +62,6 @@ class GvisorBackend : public Backend {
   Result<> control(const std::string& id, const char* command);
   Result<> try_sandbox();
   static bool is_leftover(Bundle& bundle);
-  void drop_finished_bridges();
 
   std::filesystem::path programs_;
   HostFacts facts_;

@@ -48,6 +48,13 @@ void hint_at_files(const Flags& flags) {
   }
 }
 
+void report_discarded(std::size_t count) {
+  print_error(
+      fmt::format("{} files were changed in the sandbox and are gone with it; to keep changes: "
+                  "nutshell create --workspace, exec, apply",
+                  count));
+}
+
 Result<int> run(Program& program, const Flags& flags) {
   SandboxSpec spec = TRY(to_spec(flags));
   const ExecRequest request = TRY(to_exec(flags));
@@ -64,20 +71,14 @@ Result<int> run(Program& program, const Flags& flags) {
   const std::vector<Copied> copies = TRY(to_copies(flags));
   if (!copies.empty())
     around.before = [&copies](wire::InitClient& client) { return copy_all(client, copies); };
-  bool has_failed = false;
-  auto status = run_and_report(flags, request, [&](wire::ExecIo& io) {
-    auto result = program.runtime.run(spec, request, io, around);
-    has_failed = result && result->outcome == Outcome::Exited && result->exit_code != 0;
-    return result;
+  return run_and_report_early(flags, request, [&](wire::ExecIo& io, const ExecReporter& report) {
+    around.ended = [&](const ExecResult& result) {
+      report(result);
+      if (result.outcome == Outcome::Exited && result.exit_code != 0) hint_at_files(flags);
+      if (discarded > 0) report_discarded(discarded);
+    };
+    return program.runtime.run(spec, request, io, around);
   });
-  if (has_failed) hint_at_files(flags);
-  if (discarded > 0) {
-    print_error(fmt::format(
-        "{} files were changed in the sandbox and are gone with it; to keep changes: nutshell "
-        "create --workspace, exec, apply",
-        discarded));
-  }
-  return status;
 }
 
 }  // namespace

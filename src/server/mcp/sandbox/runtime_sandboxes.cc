@@ -18,8 +18,8 @@ using namespace std::chrono_literals;
 constexpr const char* kRoleLabel = "mcp.role";
 constexpr const char* kOwn = "default";
 constexpr std::size_t kMostFreeSeats = 16;
-// A sandbox may end between two calls; one that was used a moment ago has not.
-constexpr auto kTrusted = 2s;
+// An init that lives answers within this; else the sandbox is looked for again.
+constexpr auto kInitTime = 2s;
 
 bool is_same(const ToolRunnerOptions& a, const ToolRunnerOptions& b) {
   return a.dialect == b.dialect && a.takes_images == b.takes_images &&
@@ -41,7 +41,6 @@ struct RuntimeSandboxes::Seat {
   UniqueFd interrupt;
   ToolRunnerOptions options;
   std::optional<ToolRunner> runner;
-  Clock::time_point used = Clock::now();
 };
 
 RuntimeSandboxes::RuntimeSandboxes(BackendContext context)
@@ -115,9 +114,9 @@ RuntimeSandboxes::SeatPointer RuntimeSandboxes::take_free_seat(const std::string
 Result<RuntimeSandboxes::SeatPointer> RuntimeSandboxes::take_seat(
     const std::string& id, const ToolRunnerOptions& options) {
   while (SeatPointer seat = take_free_seat(id)) {
-    const bool is_fresh = Clock::now() - seat->used < kTrusted;
-    if (!is_same(seat->options, options) || (!is_fresh && !seat->runtime.find(id))) continue;
-    return seat;
+    // Asked of the sandbox itself: an engine would take longer, and may not answer.
+    if (is_same(seat->options, options) && seat->runner->answers(Deadline::in(kInitTime)))
+      return seat;
   }
   auto seat = std::make_unique<Seat>(context_, id);
   seat->options = options;
@@ -127,7 +126,6 @@ Result<RuntimeSandboxes::SeatPointer> RuntimeSandboxes::take_seat(
 }
 
 void RuntimeSandboxes::give_back(SeatPointer seat) {
-  seat->used = Clock::now();
   const std::lock_guard lock(seats_mutex_);
   free_.push_front(std::move(seat));
   if (free_.size() > kMostFreeSeats) free_.pop_back();
@@ -140,11 +138,7 @@ Result<ToolResult> RuntimeSandboxes::call(const Place& place, const Tool& tool,
   if (options.interrupt >= 0 && ::dup3(options.interrupt, seat->interrupt.get(), O_CLOEXEC) < 0)
     return syscall_failure("dup3");
   ToolResult result = seat->runner->call(tool, arguments);
-  // A conversation that broke off leaves bytes behind that the next call would take for its own.
-  const bool is_broken =
-      result.error && (result.error->code == "unavailable" || result.error->code == "internal" ||
-                       result.error->code == "timeout");
-  if (!is_broken) give_back(std::move(seat));
+  if (seat->runner->is_stream_clean()) give_back(std::move(seat));
   return result;
 }
 

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <thread>
 
 #include "base/sha256.h"
 
@@ -10,6 +11,9 @@ namespace nutshell::mcp {
 namespace {
 
 constexpr std::size_t kMostKnown = 4096;
+// An engine lists a container for a moment after its end.
+constexpr std::chrono::seconds kSeenTime{1};
+constexpr std::chrono::milliseconds kBetweenLooks{20};
 
 }  // namespace
 
@@ -65,10 +69,17 @@ Result<std::string> SandboxBinding::find(const Client& client) {
 }
 
 bool SandboxBinding::is_gone(const Client& client, const std::string& id) {
-  const auto listed = sandboxes_.list(key_of(client));
-  const bool is_there =
-      listed && std::any_of(listed->begin(), listed->end(),
-                            [&id](const SandboxStatus& status) { return status.id == id; });
+  const auto is_listed = [&] {
+    const auto listed = sandboxes_.list(key_of(client));
+    return listed && std::any_of(listed->begin(), listed->end(),
+                                 [&id](const SandboxStatus& one) { return one.id == id; });
+  };
+  const Deadline patience = Deadline::in(kSeenTime);
+  bool is_there = is_listed();
+  while (is_there && !patience.has_passed()) {
+    std::this_thread::sleep_for(kBetweenLooks);
+    is_there = is_listed();
+  }
   if (!is_there) forget(client, id);
   return !is_there;
 }
