@@ -33,6 +33,9 @@ class ExecIo {
   // Readable when next_event() has something to say; -1 for none.
   [[nodiscard]] virtual int event_descriptor() const { return -1; }
   virtual std::optional<ExecEvent> next_event() { return std::nullopt; }
+
+  // Whether nobody is left to follow the command, as next_event() found out.
+  [[nodiscard]] virtual bool has_left() const { return false; }
 };
 
 // Keeps what it gets; the exec's output limit bounds it.
