@@ -162,7 +162,8 @@ class Service {
   // For the way in: refused tokens, denied requests. Gives the record's id.
   std::uint64_t note(const Caller& caller, const std::string& action, const std::string& outcome);
   Result<std::vector<HistoryEntry>> history(const Caller& caller, const std::string& id);
-  MetricsSnapshot metrics();
+  // Figures of the whole daemon; of pools only those that the caller may use, or all for its owner.
+  MetricsSnapshot metrics(const Caller& caller);
   // Empty: ready. Else what is wrong: the record cannot be written, the database is full.
   std::string why_not_ready();
   // Backends that have not answered since the start, and why; all others can be used.

@@ -147,7 +147,7 @@ Api::Api(Options options) : options_(std::move(options)), routes_(api_routes()) 
       route.handle = [more = options_.more_metrics](Call& call) {
         return call.exchange->respond(
             200, {{"Content-Type", "text/plain; version=0.0.4; charset=utf-8"}},
-            metrics_text(call.service.metrics()) + metrics_text(more()));
+            metrics_text(call.service.metrics(call.caller)) + metrics_text(more()));
       };
     }
     // The document describes the table that it is served from.
