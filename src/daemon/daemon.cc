@@ -20,6 +20,7 @@
 #include "daemon/grpc_door.h"
 #include "daemon/log.h"
 #include "daemon/mcp_config.h"
+#include "daemon/server_limits.h"
 #include "daemon/spans.h"
 #include "http/tls/tls.h"
 #include "service/recovery.h"
@@ -219,9 +220,10 @@ Result<std::vector<http::Endpoint>> Daemon::endpoints(const Config& config) {
 }
 
 Result<> Daemon::listen(const Config& config) {
-  http::ServerLimits limits;
-  limits.connections = config.number("limits.connections");
-  limits.workers = config.number("limits.workers");
+  http::ServerLimits limits = server_limits(config);
+  limits.admit = [gate = gate_.get()](const http::RequestHead& head, const http::Remote& remote) {
+    return gate->standing_of(head, remote);
+  };
   limits.are_quick = [](const http::RequestHead& head) {
     return head.method == "GET" && head.target.path == "/healthz";
   };
@@ -264,6 +266,7 @@ void Daemon::reload() {
     return;
   }
   gate_->replace(rules_of(*config));
+  server_->admit_again();
   std::set<std::string> pools;
   for (const service::PoolSpec& pool : config->pools) {
     pools.insert(pool.name);

@@ -1,6 +1,7 @@
 #include "daemon/grpc_door.h"
 
 #include "daemon/log.h"
+#include "daemon/server_limits.h"
 #include "daemon/spans.h"
 #include "http/server.h"
 
@@ -22,8 +23,7 @@ Result<std::unique_ptr<server::GrpcServer>> open_grpc(const Config& config,
   }
   options.tls = {config.text("tcp.certificate"), config.text("tcp.key"),
                  config.text("tcp.client_authority")};
-  options.workers = config.number("limits.workers");
-  options.connections = config.number("limits.connections");
+  options.limits = server_limits(config);
   if (config.is_true("log.requests")) options.log = log_request;
   options.spans = exporter;
   options.more_metrics = [exporter] { return metrics_of(exporter); };

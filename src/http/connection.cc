@@ -17,13 +17,22 @@ constexpr std::size_t kReadBytes = 16U << 10U;
 constexpr std::size_t kMostLingeringBytes = 4U << 20U;
 constexpr auto kLingerTime = std::chrono::seconds(2);
 
+// A server that admits nobody in particular has only its owner as a client.
+Admission first_admission(const ServerLimits& limits, const Remote& remote) {
+  Admission admission;
+  if (limits.admit && !is_owner(remote)) admission.standing = Standing::Stranger;
+  return admission;
+}
+
 }  // namespace
 
 Connection::Connection(std::unique_ptr<Transport> transport, Remote remote,
-                       const ServerLimits& limits)
+                       const ServerLimits& limits, ConnectionPlaces& places)
     : limits_(limits),
       transport_(std::move(transport)),
       remote_(std::move(remote)),
+      admission_(first_admission(limits, remote_)),
+      place_(places, group_of(admission_, remote_)),
       deadline_(Deadline::in(limits.head_time)) {}
 
 Connection::Intake Connection::refuse(Refusal refusal) {
@@ -39,18 +48,19 @@ Connection::Intake Connection::shake_hands() {
   if (step->progress == Progress::WantsWrite) return Intake::WantsWrite;
   is_shaken_ = true;
   remote_.certificate_name = transport_->certificate_name();
+  remote_.certificate_end = transport_->certificate_end();
   return Intake::Request;
 }
 
 Connection::Intake Connection::read_more() {
-  const std::size_t before = input_.size();
-  input_.resize(before + kReadBytes);
-  const auto step = transport_->read_some(input_.data() + before, kReadBytes);
-  input_.resize(before + (step ? step->bytes : 0));
+  // Read elsewhere first: thousands of connections keep the room of what came, and no more.
+  std::array<char, kReadBytes> space;  // NOLINT(cppcoreguidelines-pro-type-member-init)
+  const auto step = transport_->read_some(space.data(), space.size());
   if (!step || step->progress == Progress::End) return Intake::Gone;
   if (step->progress == Progress::WantsRead) return Intake::WantsRead;
   if (step->progress == Progress::WantsWrite) return Intake::WantsWrite;
-  if (before == 0 && !has_head_) deadline_ = Deadline::in(limits_.head_time);
+  if (input_.empty() && !has_head_) deadline_ = Deadline::in(limits_.head_time);
+  input_.append(space.data(), step->bytes);
   return Intake::Request;
 }
 
@@ -87,10 +97,15 @@ Connection::Intake Connection::take_head() {
   }
   input_.erase(0, length);
   has_head_ = true;
+  if (limits_.admit) {
+    admission_ = limits_.admit(head_, remote_);
+    place_.move_to(group_of(admission_, remote_));
+  }
   return Intake::Request;
 }
 
 bool Connection::awaits_body() const {
+  if (admission_.standing == Standing::Stranger) return false;  // its body is never read
   return head_.content_length && *head_.content_length <= limits_.awaited_body_bytes &&
          head_.headers.find("Expect") == nullptr;
 }
@@ -138,9 +153,9 @@ Result<> Connection::await_input(std::size_t most, const Deadline& deadline, Bod
   Intake intake = read_more();
   if (intake == Intake::Request) return {};
   if (intake == Intake::Gone) return failure(ErrorCode::Unavailable, "the body was cut off");
-  if (wait != nullptr) wait->begin();
-  const Defer ended([wait] {
-    if (wait != nullptr) wait->end();
+  if (wait != nullptr) wait->begin(admission_.holder);
+  const Defer ended([wait, this] {
+    if (wait != nullptr) wait->end(admission_.holder);
   });
   const std::size_t before = input_.size();
   input_.resize(before + most);
@@ -186,8 +201,10 @@ int Connection::hang_up_descriptor() {
 void Connection::begin_next() {
   parser_ = RequestParser();
   head_ = RequestHead();
-  body_.clear();
+  body_ = std::string();  // with its room, like that of the input
+  if (input_.empty()) input_ = std::string();
   has_head_ = false;
+  idle_since_ = Clock::now();
   deadline_ = Deadline::in(input_.empty() ? limits_.idle_time : limits_.head_time);
 }
 

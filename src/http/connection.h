@@ -2,11 +2,14 @@
 // at a time: the poller, or the worker that serves it.
 #pragma once
 
+#include <atomic>
 #include <chrono>
 #include <memory>
 #include <string>
 
 #include "base/deadline.h"
+#include "http/admission.h"
+#include "http/connection_places.h"
 #include "http/exchange.h"
 #include "http/message.h"
 #include "http/parser.h"
@@ -20,13 +23,14 @@ struct ServerLimits;
 class BodyWait {
  public:
   virtual ~BodyWait() = default;
-  virtual void begin() = 0;
-  virtual void end() = 0;
+  virtual void begin(const std::string& holder) = 0;
+  virtual void end(const std::string& holder) = 0;
 };
 
 class Connection {
  public:
-  Connection(std::unique_ptr<Transport> transport, Remote remote, const ServerLimits& limits);
+  Connection(std::unique_ptr<Transport> transport, Remote remote, const ServerLimits& limits,
+             ConnectionPlaces& places);
 
   enum class Intake {
     WantsRead,
@@ -58,6 +62,14 @@ class Connection {
   [[nodiscard]] const RequestHead& head() const { return head_; }
   [[nodiscard]] const Remote& remote() const { return remote_; }
   [[nodiscard]] const Refusal& refusal() const { return refusal_; }
+  // What the last head proved; before the first, what the socket tells.
+  [[nodiscard]] const Admission& admission() const { return admission_; }
+  // The group that it is counted for among the connections of its listener.
+  [[nodiscard]] const std::string& group() const { return place_.group(); }
+  [[nodiscard]] Clock::time_point idle_since() const { return idle_since_; }
+  // From any thread: whoever serves it is to treat its client as gone.
+  void cut() { is_cut_ = true; }
+  [[nodiscard]] bool is_cut() const { return is_cut_; }
   [[nodiscard]] bool holds_input() const { return !input_.empty() || transport_->holds_bytes(); }
   // Becomes readable when the client hangs up; valid until the connection waits again. -1: cannot
   // be had.
@@ -84,6 +96,9 @@ class Connection {
   const ServerLimits& limits_;
   std::unique_ptr<Transport> transport_;
   Remote remote_;
+  Admission admission_;
+  ConnectionPlaces::Place place_;
+  Clock::time_point idle_since_ = Clock::now();
   Deadline deadline_;
   RequestParser parser_;
   RequestHead head_;
@@ -94,6 +109,7 @@ class Connection {
   bool has_head_ = false;
   bool is_refused_ = false;
   bool is_lingering_ = false;
+  std::atomic<bool> is_cut_{false};
   std::size_t lingered_ = 0;
   UniqueFd hang_up_;
 };

@@ -28,6 +28,11 @@ bool has_no_body(int status) {
 
 }  // namespace
 
+Exchange::Exchange(Connection& connection, const Terms& terms)
+    : connection_(connection), terms_(terms) {
+  if (terms.bodies != nullptr) body_share_ = Shares::Share(*terms.bodies, connection.admission());
+}
+
 const std::string& Exchange::method() const {
   return connection_.head().method;
 }
@@ -90,7 +95,29 @@ Result<std::string> Exchange::read_body(std::size_t limit) {
     std::string piece = TRY(read_body_part(64U << 10U));
     if (piece.empty()) return body;
     if (body.size() + piece.size() > limit) return too_long();
+    if (!body_share_.take(piece.size())) {
+      may_keep_alive_ = false;
+      return failure(ErrorCode::Unavailable,
+                     "the bodies of other requests take all the memory there is for them; try "
+                     "again");
+    }
     body += piece;
+  }
+}
+
+Result<> Exchange::discard_body(std::size_t limit) {
+  const auto too_long = [&] {
+    may_keep_alive_ = false;
+    return failure(ErrorCode::ResourceExhausted,
+                   fmt::format("the body is longer than {} bytes", limit));
+  };
+  if (content_length() && *content_length() > limit) return too_long();
+  std::size_t size = 0;
+  for (;;) {
+    const std::string piece = TRY(read_body_part(16U << 10U));
+    if (piece.empty()) return {};
+    size += piece.size();
+    if (size > limit) return too_long();
   }
 }
 
@@ -153,6 +180,7 @@ int Exchange::hang_up_descriptor() {
 }
 
 bool Exchange::client_is_gone() {
+  if (connection_.is_cut()) return true;
   pollfd watched{hang_up_descriptor(), POLLIN, 0};
   return watched.fd >= 0 && ::poll(&watched, 1, 0) > 0;
 }
@@ -186,6 +214,7 @@ Result<> Exchange::upgrade_and_relay(std::string_view protocol, const Carried& c
   TRY(switch_protocols(protocol, carried.headers));
   return relay(connection_.transport(), carried.stream,
                {[this, filter = carried.filter] {
+                  if (connection_.is_cut()) return true;
                   return server_is_stopping() && (filter == nullptr || filter->is_idle());
                 },
                 carried.filter});

@@ -11,20 +11,14 @@
 
 #include "base/deadline.h"
 #include "base/result.h"
-#include "base/socket.h"
 #include "base/unique_fd.h"
 #include "http/message.h"
+#include "http/remote.h"
+#include "http/shares.h"
 #include "http/transport.h"
 #include "http/websocket.h"
 
 namespace nutshell::http {
-
-// Who is on the other side, as far as the kernel or TLS knows.
-struct Remote {
-  std::optional<Peer> process;   // of a Unix socket
-  std::string address;           // of a TCP one, "127.0.0.1:4711"
-  std::string certificate_name;  // proven by mutual TLS; empty: none
-};
 
 class BodyWait;
 class Connection;
@@ -36,8 +30,9 @@ class Exchange {
     bool may_keep_alive = true;
     const std::atomic<bool>* is_stopping = nullptr;
     BodyWait* body_wait = nullptr;
+    Shares* bodies = nullptr;  // counts the bytes of bodies that are read whole
   };
-  Exchange(Connection& connection, const Terms& terms) : connection_(connection), terms_(terms) {}
+  Exchange(Connection& connection, const Terms& terms);
   Exchange(const Exchange&) = delete;
   Exchange& operator=(const Exchange&) = delete;
   ~Exchange() = default;
@@ -48,8 +43,11 @@ class Exchange {
   [[nodiscard]] const Remote& remote() const;
   [[nodiscard]] std::optional<std::uint64_t> content_length() const;
 
-  // The whole body; ResourceExhausted if it is longer.
+  // The whole body; ResourceExhausted if it is longer, Unavailable if the bodies of this client and
+  // of others take as much memory as they may.
   Result<std::string> read_body(std::size_t limit);
+  // Reads the body and keeps none of it; ResourceExhausted if it is longer.
+  Result<> discard_body(std::size_t limit);
   // The next piece; empty: the end.
   Result<std::string> read_body_part(std::size_t most);
 
@@ -93,6 +91,7 @@ class Exchange {
 
   Connection& connection_;
   Terms terms_;
+  Shares::Share body_share_;
   State state_ = State::Open;
   bool keeps_alive_ = false;
   bool is_chunked_ = true;

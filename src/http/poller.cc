@@ -1,6 +1,5 @@
 #include "http/poller.h"
 
-#include <arpa/inet.h>
 #include <fmt/format.h>
 #include <netinet/in.h>
 #include <netinet/tcp.h>
@@ -9,6 +8,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <array>
 #include <cerrno>
 #include <csignal>
@@ -21,33 +21,15 @@ namespace {
 
 using Intake = Connection::Intake;
 
-constexpr int kLookAroundMs = 250;  // how late a deadline may be noticed
+constexpr int kLookAroundMs = 250;        // how late a deadline may be noticed
+constexpr std::size_t kMostRefused = 64;  // connections that are told that there are too many
 
 // Our word for it, as the problem documents of the API have it.
 std::string_view word_for(int status) {
   if (status == 408) return to_string(ErrorCode::DeadlineExceeded);
+  if (status == 429) return to_string(ErrorCode::ResourceExhausted);
   if (status >= 500 && status != 501) return to_string(ErrorCode::Unavailable);
   return to_string(ErrorCode::InvalidArgument);
-}
-
-Remote remote_of(int socket) {
-  Remote remote;
-  sockaddr_storage bytes{};
-  socklen_t size = sizeof bytes;
-  if (::getpeername(socket, reinterpret_cast<sockaddr*>(&bytes), &size) != 0) return remote;
-  std::array<char, INET6_ADDRSTRLEN> text{};
-  if (bytes.ss_family == AF_INET) {
-    const auto* four = reinterpret_cast<const sockaddr_in*>(&bytes);
-    ::inet_ntop(AF_INET, &four->sin_addr, text.data(), text.size());
-    remote.address = fmt::format("{}:{}", text.data(), ntohs(four->sin_port));
-  } else if (bytes.ss_family == AF_INET6) {
-    const auto* six = reinterpret_cast<const sockaddr_in6*>(&bytes);
-    ::inet_ntop(AF_INET6, &six->sin6_addr, text.data(), text.size());
-    remote.address = fmt::format("[{}]:{}", text.data(), ntohs(six->sin6_port));
-  } else if (auto peer = peer_of(socket)) {
-    remote.process = *peer;
-  }
-  return remote;
 }
 
 void tune(int socket) {
@@ -59,9 +41,10 @@ void tune(int socket) {
 
 }  // namespace
 
-Result<std::unique_ptr<Poller>> Poller::create(std::vector<Endpoint> endpoints,
-                                               const ServerLimits& limits, Dispatch dispatch) {
-  std::unique_ptr<Poller> poller(new Poller(std::move(endpoints), limits, std::move(dispatch)));
+Result<std::unique_ptr<Poller>> Poller::create(Endpoint endpoint, const ServerLimits& limits,
+                                               Dispatch dispatch, std::function<void()> look) {
+  std::unique_ptr<Poller> poller(
+      new Poller(std::move(endpoint), limits, std::move(dispatch), std::move(look)));
   TRY(poller->prepare());
   return poller;
 }
@@ -75,25 +58,23 @@ void Poller::start() {
   pthread_sigmask(SIG_SETMASK, &before, nullptr);
 }
 
+Result<> Poller::watch(int descriptor) {
+  epoll_event event{};
+  event.events = EPOLLIN;
+  event.data.fd = descriptor;
+  if (::epoll_ctl(epoll_.get(), EPOLL_CTL_ADD, descriptor, &event) != 0) {
+    return syscall_failure("epoll_ctl");
+  }
+  return {};
+}
+
 Result<> Poller::prepare() {
   epoll_ = UniqueFd(::epoll_create1(EPOLL_CLOEXEC));
   wake_ = UniqueFd(::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK));
   if (!epoll_ || !wake_) return syscall_failure("epoll_create1");
-  const auto watch = [&](int descriptor) -> Result<> {
-    epoll_event event{};
-    event.events = EPOLLIN;
-    event.data.fd = descriptor;
-    if (::epoll_ctl(epoll_.get(), EPOLL_CTL_ADD, descriptor, &event) != 0) {
-      return syscall_failure("epoll_ctl");
-    }
-    return {};
-  };
   TRY(watch(wake_.get()));
-  for (const Endpoint& endpoint : endpoints_) {
-    TRY(set_nonblocking(endpoint.listener.get()));
-    TRY(watch(endpoint.listener.get()));
-  }
-  return {};
+  TRY(set_nonblocking(endpoint_.listener.get()));
+  return watch(endpoint_.listener.get());
 }
 
 Poller::~Poller() {
@@ -130,9 +111,10 @@ void Poller::run() {
         advance(descriptor);
       }
     }
-    if (!is_accepting_) forget_listeners();
+    if (!is_accepting_) forget_listener();
     if (Clock::now() < next_look) continue;
     drop_late();
+    look_();
     precedence.look();
     next_look = Clock::now() + std::chrono::milliseconds(kLookAroundMs);
   }
@@ -147,20 +129,18 @@ void Poller::take_returned() {
 }
 
 void Poller::advance(int descriptor) {
-  for (const Endpoint& endpoint : endpoints_) {
-    if (endpoint.listener.get() == descriptor) return accept_all(endpoint);
-  }
+  if (endpoint_.listener.get() == descriptor) return accept_all();
   const auto found = held_.find(descriptor);
   if (found == held_.end()) return;
   consider(std::move(found->second.connection));
 }
 
-void Poller::accept_all(const Endpoint& endpoint) {
+void Poller::accept_all() {
   constexpr int kAtOnce = 64;  // then the others have their turn
   for (int i = 0; i < kAtOnce; ++i) {
-    UniqueFd socket(::accept4(endpoint.listener.get(), nullptr, nullptr, SOCK_CLOEXEC));
+    UniqueFd socket(::accept4(endpoint_.listener.get(), nullptr, nullptr, SOCK_CLOEXEC));
     if (socket) {
-      begin(std::move(socket), endpoint);
+      begin(std::move(socket));
       continue;
     }
     // Out of descriptors: the connection stays in the queue, and this thread must not spin on it.
@@ -171,16 +151,50 @@ void Poller::accept_all(const Endpoint& endpoint) {
   }
 }
 
-void Poller::begin(UniqueFd socket, const Endpoint& endpoint) {
+void Poller::begin(UniqueFd socket) {
   tune(socket.get());
   Remote remote = remote_of(socket.get());
-  auto transport = endpoint.make_transport(std::move(socket));
+  auto transport = endpoint_.make_transport(std::move(socket));
   if (!transport) return;
-  auto connection = std::make_unique<Connection>(std::move(*transport), std::move(remote), limits_);
-  if (++connections > limits_.connections) {
-    return answer_refusal(std::move(connection), {503, "too many connections"});
+  auto connection =
+      std::make_unique<Connection>(std::move(*transport), std::move(remote), limits_, places_);
+  if (has_place_for(connection->group())) return consider(std::move(connection));
+  // An answer takes a descriptor for a moment more; a flood of refused ones gets none.
+  if (places_.total() > limits_.connections + kMostRefused) {
+    ++refused;
+    return;
   }
-  consider(std::move(connection));
+  answer_refusal(std::move(connection), {503, "too many connections"});
+}
+
+bool Poller::has_place_for(const std::string& group) {
+  const bool is_stranger = group.starts_with(kStrangerGroup);
+  if (is_stranger && places_.of(group) > limits_.connections_of_stranger) {
+    if (!make_room(group, kStrangerGroup)) return false;
+  }
+  if (places_.total() <= limits_.connections) return true;
+  return make_room(places_.largest(kStrangerGroup), kStrangerGroup) ||
+         make_room(places_.largest(kTenantGroup), kTenantGroup);
+}
+
+// Drops connections of the group that wait for a request, the oldest first: several at once, so
+// that a flood does not make this look at all of them for each. False: there was none.
+bool Poller::make_room(const std::string& group, const std::string& prefix) {
+  if (group.empty()) return false;
+  const bool are_strangers = prefix == kStrangerGroup;
+  std::vector<std::pair<Clock::time_point, int>> idle;
+  for (const auto& [descriptor, held] : held_) {
+    if (!held.connection) continue;  // being looked at by a caller of this
+    const Connection& one = *held.connection;
+    // Half a head of a stranger's proves nothing; a tenant's request that has begun may go on.
+    const bool can_end = are_strangers || !one.is_in_request();
+    if (can_end && one.group() == group) idle.emplace_back(one.idle_since(), descriptor);
+  }
+  const std::size_t count = std::min(idle.size(), std::max<std::size_t>(1, idle.size() / 16));
+  std::partial_sort(idle.begin(), idle.begin() + static_cast<std::ptrdiff_t>(count), idle.end());
+  for (std::size_t i = 0; i < count; ++i)
+    drop(std::move(held_.at(idle[i].second).connection));
+  return count > 0;
 }
 
 void Poller::consider(std::unique_ptr<Connection> connection) {
@@ -204,8 +218,16 @@ void Poller::consider(std::unique_ptr<Connection> connection) {
   if (held_.erase(descriptor) > 0) {
     ::epoll_ctl(epoll_.get(), EPOLL_CTL_DEL, descriptor, nullptr);
   }
+  if (connection->admission().standing == Standing::Tenant &&
+      places_.of(connection->group()) > limits_.connections_of_tenant &&
+      !make_room(connection->group(), kTenantGroup)) {
+    return answer_refusal(std::move(connection), {429, "too many connections of this tenant"});
+  }
   connection = dispatch_(std::move(connection));
-  if (connection) answer_refusal(std::move(connection), {503, "the server is too busy"});
+  if (!connection) return;
+  const bool is_tenant = connection->admission().standing == Standing::Tenant;
+  answer_refusal(std::move(connection), is_tenant ? Refusal{429, "too many requests at once"}
+                                                  : Refusal{503, "the server is too busy"});
 }
 
 void Poller::keep_watching(std::unique_ptr<Connection> connection, std::uint32_t events) {
@@ -240,8 +262,7 @@ void Poller::answer_refusal(std::unique_ptr<Connection> connection, const Refusa
 
 void Poller::drop(std::unique_ptr<Connection> connection) {
   const int descriptor = connection->transport().descriptor();
-  held_.erase(descriptor);
-  --connections;  // its destructor closes the descriptor, and so ends the watching
+  held_.erase(descriptor);  // its destructor closes the descriptor, and so ends the watching
 }
 
 void Poller::drop_late() {
@@ -259,11 +280,10 @@ void Poller::drop_late() {
   }
 }
 
-void Poller::forget_listeners() {
-  if (!has_listeners_) return;
-  has_listeners_ = false;
-  for (Endpoint& endpoint : endpoints_)
-    endpoint.listener.reset();
+void Poller::forget_listener() {
+  if (!has_listener_) return;
+  has_listener_ = false;
+  endpoint_.listener.reset();
   std::vector<std::unique_ptr<Connection>> unwanted;
   for (auto& [descriptor, held] : held_) {
     const Connection& one = *held.connection;

@@ -1,5 +1,6 @@
-// One thread that holds the connections whose next request is not here yet: it accepts them, shakes
-// hands, gathers heads and short bodies, and drops who takes too long.
+// One thread that holds the connections of one listener whose next request is not here yet: it
+// accepts them, shakes hands, gathers heads and short bodies, and drops who takes too long. Where
+// places get scarce it drops idle connections: first those of strangers, the oldest first.
 #pragma once
 
 #include <atomic>
@@ -12,6 +13,7 @@
 #include "base/guarded.h"
 #include "base/unique_fd.h"
 #include "http/connection.h"
+#include "http/connection_places.h"
 #include "http/server.h"
 
 namespace nutshell::http {
@@ -21,8 +23,8 @@ class Poller {
   // Gets a connection that has a request, and gives it back if it cannot be served.
   using Dispatch = std::function<std::unique_ptr<Connection>(std::unique_ptr<Connection>)>;
 
-  static Result<std::unique_ptr<Poller>> create(std::vector<Endpoint> endpoints,
-                                                const ServerLimits& limits, Dispatch dispatch);
+  static Result<std::unique_ptr<Poller>> create(Endpoint endpoint, const ServerLimits& limits,
+                                                Dispatch dispatch, std::function<void()> look);
   void start();
   Poller(const Poller&) = delete;
   Poller& operator=(const Poller&) = delete;
@@ -35,22 +37,30 @@ class Poller {
   // From any thread: no new connections, and none that waits for a request.
   void stop_accepting();
 
-  // Of all connections, wherever they are; workers count down what they end.
-  std::atomic<std::size_t> connections{0};
+  // Of all connections of this listener, wherever they are.
+  [[nodiscard]] std::size_t connections() const { return places_.total(); }
   std::atomic<std::uint64_t> refused{0};
 
  private:
-  Poller(std::vector<Endpoint> endpoints, const ServerLimits& limits, Dispatch dispatch)
-      : endpoints_(std::move(endpoints)), limits_(limits), dispatch_(std::move(dispatch)) {}
+  Poller(Endpoint endpoint, const ServerLimits& limits, Dispatch dispatch,
+         std::function<void()> look)
+      : endpoint_(std::move(endpoint)),
+        limits_(limits),
+        dispatch_(std::move(dispatch)),
+        look_(std::move(look)) {}
 
   struct Held {
     std::unique_ptr<Connection> connection;
     std::uint32_t events = 0;
   };
   Result<> prepare();
+  Result<> watch(int descriptor);
   void run();
-  void accept_all(const Endpoint& endpoint);
-  void begin(UniqueFd socket, const Endpoint& endpoint);
+  void accept_all();
+  void begin(UniqueFd socket);
+  // Whether there is a place for one more connection of this group; makes one where it can.
+  bool has_place_for(const std::string& group);
+  bool make_room(const std::string& group, const std::string& prefix);
   void take_returned();
   void advance(int descriptor);
   void consider(std::unique_ptr<Connection> connection);
@@ -58,18 +68,20 @@ class Poller {
   void answer_refusal(std::unique_ptr<Connection> connection, const Refusal& refusal);
   void drop(std::unique_ptr<Connection> connection);
   void drop_late();
-  void forget_listeners();
+  void forget_listener();
 
-  std::vector<Endpoint> endpoints_;
+  Endpoint endpoint_;
   const ServerLimits& limits_;
   Dispatch dispatch_;
+  std::function<void()> look_;  // called a few times a second
+  ConnectionPlaces places_;     // outlives the connections below
   UniqueFd epoll_;
   UniqueFd wake_;
   std::unordered_map<int, Held> held_;
   Guarded<std::vector<std::unique_ptr<Connection>>> returned_;
   std::atomic<bool> is_ending_{false};
   std::atomic<bool> is_accepting_{true};
-  bool has_listeners_ = true;
+  bool has_listener_ = true;
   std::thread thread_;
 };
 

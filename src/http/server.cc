@@ -19,37 +19,48 @@ using Intake = Connection::Intake;
 // How long a worker that has nothing else to do stays with a connection: most clients ask again
 // soon, and then no other thread has to wake up.
 constexpr int kStayMs = 20;
+constexpr std::size_t kKeptBodyBytes = 1U << 20U;  // that each client's bodies can always take
 
 class ThreadedServer : public Server {
  public:
   ThreadedServer(Handler handler, const ServerLimits& limits)
       : handler_(std::move(handler)),
         limits_(limits),
-        workers_(std::make_unique<WorkerPool>(
-            limits.workers,
-            [this](std::unique_ptr<Connection> connection) { serve(std::move(connection)); })) {}
+        bodies_({limits.body_bytes, limits.body_bytes_of_tenant, kKeptBodyBytes}),
+        workers_(
+            std::make_unique<WorkerPool>(WorkerBounds{limits.workers, limits.workers_of_tenant})) {}
   ThreadedServer(const ThreadedServer&) = delete;
   ThreadedServer& operator=(const ThreadedServer&) = delete;
 
   ~ThreadedServer() override {
     ThreadedServer::drain(Deadline::in({}));
-    if (poller_) poller_->end();  // it calls the workers, and they call it
-    workers_->finish();  // both are reached through this object until the last worker is gone
-    poller_.reset();
+    for (const auto& poller : pollers_)
+      poller->end();     // they call the workers, and the workers call them
+    workers_->finish();  // all are reached through this object until the last worker is gone
+    pollers_.clear();
   }
 
   Result<> begin(std::vector<Endpoint> endpoints) {
-    poller_ = TRY(Poller::create(std::move(endpoints), limits_,
-                                 [this](std::unique_ptr<Connection> connection) {
-                                   return dispatch(std::move(connection));
-                                 }));
-    poller_->start();
+    for (Endpoint& endpoint : endpoints) {
+      const std::size_t index = pollers_.size();
+      pollers_.push_back(TRY(Poller::create(
+          std::move(endpoint), limits_,
+          [this, index](std::unique_ptr<Connection> connection) {
+            return dispatch(*pollers_[index], std::move(connection));
+          },
+          [this, index] {
+            if (index == 0) cut_expired();
+          })));
+    }
+    for (const auto& poller : pollers_)
+      poller->start();
     return {};
   }
 
   bool drain(const Deadline& deadline) override {
     is_stopping_ = true;
-    if (poller_) poller_->stop_accepting();
+    for (const auto& poller : pollers_)
+      poller->stop_accepting();
     if (workers_->wait_until_idle(deadline)) return true;
     active_.with([](const Active& sockets) {
       for (const auto& [connection, socket] : sockets)
@@ -60,53 +71,96 @@ class ThreadedServer : public Server {
 
   [[nodiscard]] ServerFigures figures() const override {
     const WorkerPool::Figures pool = workers_->figures();
-    return {poller_->connections, pool.threads, pool.busy, requests_, poller_->refused};
+    ServerFigures figures{0, pool.threads, pool.busy, requests_, 0};
+    for (const auto& poller : pollers_) {
+      figures.connections += poller->connections();
+      figures.refused += poller->refused;
+    }
+    return figures;
+  }
+
+  void admit_again() override {
+    if (!limits_.admit) return;
+    cut_if([this](const Connection& one) {
+      return limits_.admit(one.head(), one.remote()) != one.admission();
+    });
   }
 
  private:
-  using Active = std::map<const Connection*, int>;  // and its socket
+  using Active = std::map<Connection*, int>;  // and its socket
 
   // On the poller's thread.
-  std::unique_ptr<Connection> dispatch(std::unique_ptr<Connection> connection);
+  std::unique_ptr<Connection> dispatch(Poller& poller, std::unique_ptr<Connection> connection);
   // Until the connection ends, is upgraded, or has nothing to ask for a while.
-  void serve(std::unique_ptr<Connection> connection);
+  void serve(Poller& poller, std::unique_ptr<Connection> connection);
   // Whether the connection can be asked again.
   bool serve_one(Connection& connection, std::chrono::milliseconds stall_time);
   Intake wait_for_next(Connection& connection);
-  void end(std::unique_ptr<Connection> connection);
+  static void end(Poller& poller, std::unique_ptr<Connection> connection);
+  template <typename Condition>
+  void cut_if(const Condition& condition);
+  void cut_expired() {
+    cut_if([](const Connection& one) { return one.remote().has_expired(); });
+  }
 
   const Handler handler_;
   const ServerLimits limits_;
   std::atomic<bool> is_stopping_{false};
   std::atomic<std::uint64_t> requests_{0};
   Guarded<Active> active_;
-  std::unique_ptr<Poller> poller_;
+  Shares bodies_;
+  std::vector<std::unique_ptr<Poller>> pollers_;  // one for each listener: none waits for another's
   std::unique_ptr<WorkerPool> workers_;
 };
 
-std::unique_ptr<Connection> ThreadedServer::dispatch(std::unique_ptr<Connection> connection) {
-  const RequestHead& head = connection->head();
-  const bool has_body = head.is_chunked || head.content_length.value_or(0) > 0;
-  if (has_body || !limits_.are_quick || !limits_.are_quick(head))
-    return workers_->submit(std::move(connection));
+// While a connection is active its head and remote do not change, and its socket stays open.
+template <typename Condition>
+void ThreadedServer::cut_if(const Condition& condition) {
+  active_.with([&](const Active& sockets) {
+    for (const auto& [connection, socket] : sockets) {
+      if (connection->is_cut() || !condition(*connection)) continue;
+      connection->cut();
+      ::shutdown(socket, SHUT_RDWR);
+    }
+  });
+}
+
+std::unique_ptr<Connection> ThreadedServer::dispatch(Poller& poller,
+                                                     std::unique_ptr<Connection> connection) {
+  if (!limits_.are_quick || !limits_.are_quick(connection->head())) {
+    const Admission admission = connection->admission();
+    // Shared with the work alone, which must be copyable; taken back if it is refused.
+    const auto held = std::make_shared<std::unique_ptr<Connection>>(std::move(connection));
+    const bool is_taken =
+        workers_->submit(admission, [this, &poller, held] { serve(poller, std::move(*held)); });
+    return is_taken ? nullptr : std::move(*held);
+  }
   // A client that takes no answer is not waited for: all others would wait, too.
   if (!serve_one(*connection, std::chrono::milliseconds(0))) {
-    end(std::move(connection));
+    end(poller, std::move(connection));
     return nullptr;
   }
   connection->begin_next();
-  poller_->hold(std::move(connection));
+  poller.hold(std::move(connection));
   return nullptr;
 }
 
-void ThreadedServer::serve(std::unique_ptr<Connection> connection) {
+// The worker is one of the holder's that the request was submitted for: it goes on only with
+// requests of the same.
+void ThreadedServer::serve(Poller& poller, std::unique_ptr<Connection> connection) {
+  const Admission admission = connection->admission();
+  const bool is_stranger = admission.standing == Standing::Stranger;
+  // A stranger that takes no answer is not waited for.
+  const auto stall_time = is_stranger ? std::chrono::milliseconds(0) : limits_.stall_time;
   for (;;) {
-    if (!serve_one(*connection, limits_.stall_time)) return end(std::move(connection));
+    if (!serve_one(*connection, stall_time)) return end(poller, std::move(connection));
     connection->begin_next();
-    if (wait_for_next(*connection) == Intake::Request) continue;
+    if (!is_stranger && wait_for_next(*connection) == Intake::Request &&
+        connection->admission() == admission)
+      continue;
     connection->forget_hang_up();  // there are many connections, and few descriptors
     // Whatever else it is, the poller finds out the same way.
-    return poller_->hold(std::move(connection));
+    return poller.hold(std::move(connection));
   }
 }
 
@@ -114,7 +168,8 @@ bool ThreadedServer::serve_one(Connection& connection, std::chrono::milliseconds
   ++requests_;
   const int socket = connection.transport().descriptor();
   active_.with([&](Active& sockets) { sockets.emplace(&connection, socket); });
-  Exchange exchange(connection, {stall_time, true, &is_stopping_, workers_.get()});
+  BodyWait* body_wait = stall_time.count() > 0 ? workers_.get() : nullptr;  // else none is read
+  Exchange exchange(connection, {stall_time, true, &is_stopping_, body_wait, &bodies_});
   handler_(exchange);
   active_.with([&](Active& sockets) { sockets.erase(&connection); });
   if (connection.is_released()) return false;
@@ -127,19 +182,22 @@ bool ThreadedServer::serve_one(Connection& connection, std::chrono::milliseconds
 
 Intake ThreadedServer::wait_for_next(Connection& connection) {
   Intake intake = connection.advance();
-  if (intake != Intake::WantsRead || workers_->has_waiting() || is_stopping_) return intake;
+  const bool is_wanted = workers_->has_waiting(connection.admission().holder);
+  if (intake != Intake::WantsRead || is_wanted || is_stopping_) return intake;
+  const std::string holder = connection.admission().holder;
+  workers_->begin(holder);
   pollfd watched{connection.transport().descriptor(), POLLIN, 0};
-  if (::poll(&watched, 1, kStayMs) > 0) intake = connection.advance();
+  const bool has_news = ::poll(&watched, 1, kStayMs) > 0;
+  workers_->end(holder);
+  // Others of the holder's may have taken the place meanwhile: then it waits for its turn.
+  if (has_news && workers_->may_go_on(holder)) intake = connection.advance();
   return intake;
 }
 
-void ThreadedServer::end(std::unique_ptr<Connection> connection) {
-  if (connection->is_released()) {
-    --poller_->connections;
-    return;
-  }
+void ThreadedServer::end(Poller& poller, std::unique_ptr<Connection> connection) {
+  if (connection->is_released()) return;
   connection->begin_lingering();
-  poller_->hold(std::move(connection));
+  poller.hold(std::move(connection));
 }
 
 }  // namespace

@@ -14,6 +14,7 @@
 #include "base/deadline.h"
 #include "base/result.h"
 #include "base/unique_fd.h"
+#include "http/admission.h"
 #include "http/exchange.h"
 #include "http/transport.h"
 
@@ -22,13 +23,20 @@ namespace nutshell::http {
 struct ServerLimits {
   std::size_t header_bytes = 32U << 10U;
   // A body of this size is awaited by the poller; a longer one, or one of unknown length, is read
-  // by its handler.
+  // by its handler. That of a stranger is read by nobody.
   std::size_t awaited_body_bytes = 64U << 10U;
   std::chrono::milliseconds head_time{10'000};   // from its first byte, with an awaited body
   std::chrono::milliseconds idle_time{75'000};   // between requests
   std::chrono::milliseconds stall_time{30'000};  // one read or write of a handler
-  std::size_t connections = 4096;
-  std::size_t workers = 512;
+  std::size_t connections = 4096;                // of each listener
+  std::size_t connections_of_tenant = 1024;      // on one listener
+  std::size_t connections_of_stranger = 512;     // of one address that has not shown a token
+  std::size_t workers = 512;                     // requests at once
+  std::size_t workers_of_tenant = 128;
+  std::size_t body_bytes = 256U << 20U;  // of all bodies that are read whole, at once
+  std::size_t body_bytes_of_tenant = 64U << 20U;
+  // Whom a request counts against. Must be quick and thread-safe. None: all are the owner's.
+  Admit admit = nullptr;
   // Requests whose handler waits for nothing: the poller answers them itself, however busy all
   // others are.
   std::function<bool(const RequestHead&)> are_quick = nullptr;
@@ -66,6 +74,8 @@ class Server {
   // Takes no more connections; requests that run may end until the deadline, then their
   // connections are cut. False: some were.
   virtual bool drain(const Deadline& deadline) = 0;
+  // The rules of `admit` have changed: cuts requests under way that they would not admit as before.
+  virtual void admit_again() = 0;
   [[nodiscard]] virtual ServerFigures figures() const = 0;
 };
 

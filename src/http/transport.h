@@ -1,9 +1,11 @@
 // A stream of bytes to the other side, bare or inside TLS; nothing here waits without a deadline.
 #pragma once
 
+#include <chrono>
 #include <cstddef>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 
@@ -44,6 +46,11 @@ class Transport {
   virtual UniqueFd release() = 0;
   // Name in the certificate that the other side proved to own; empty: none.
   [[nodiscard]] virtual std::string certificate_name() const { return {}; }
+  // Until when that certificate is valid; nullopt: there is none.
+  [[nodiscard]] virtual std::optional<std::chrono::system_clock::time_point> certificate_end()
+      const {
+    return std::nullopt;
+  }
 
   Result<> finish_handshake(const Deadline& deadline);
   // 0: the end.

@@ -3,15 +3,18 @@
 #include <sys/resource.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <csignal>
 #include <system_error>
 #include <thread>
+#include <utility>
 
 namespace nutshell::http {
 namespace {
 
 constexpr auto kIdleTime = std::chrono::seconds(10);
-constexpr std::size_t kMostWaiting = 256;
+constexpr std::size_t kMostWaiting = 256;  // of one holder, beside what runs
+constexpr std::size_t kMostExcused = 128;  // waits for clients of one holder that do not count
 
 // Signals are for the thread that waits for them; a thread inherits its maker's mask.
 class SignalsBlocked {
@@ -36,12 +39,35 @@ void take_usual_priority() {
   (void)::setpriority(PRIO_PROCESS, static_cast<id_t>(::gettid()), usual);
 }
 
+std::size_t part_of(std::size_t all, std::size_t divisor) {
+  return std::max<std::size_t>(1, all / divisor);
+}
+
+// The owner has places of its own that no tenant can take, and each tenant some that no other can.
+FairBounds bounds_for(Standing standing, const WorkerBounds& bounds) {
+  switch (standing) {
+    case Standing::Owner:
+      return {bounds.all, bounds.all, part_of(bounds.all, 8)};
+    case Standing::Tenant:
+      return {bounds.all, std::min(bounds.of_one, bounds.all), part_of(bounds.all, 64)};
+    case Standing::Stranger:
+      return {bounds.all, part_of(bounds.all, 64), part_of(bounds.all, 64)};
+  }
+  return {};
+}
+
 }  // namespace
 
 void WorkerPool::finish() {
   std::unique_lock lock(mutex_);
   is_ending_ = true;
-  waiting_.clear();
+  std::deque<Ready> dropped = std::exchange(ready_, {});
+  for (auto& [holder, share] : shares_) {
+    for (Work& work : share.waiting)
+      dropped.push_back({holder, std::move(work)});
+    share.waiting.clear();
+  }
+  waiting_ = 0;
   has_work_.notify_all();
   has_changed_.wait(lock, [&] { return threads_ == 0; });
 }
@@ -49,7 +75,7 @@ void WorkerPool::finish() {
 bool WorkerPool::spawn() {
   const SignalsBlocked blocked;
   try {
-    // Detached, because threads come and go; the destructor waits for their number to be zero.
+    // Detached, because threads come and go; finish() waits for their number to be zero.
     std::thread([this] { run(); }).detach();
   } catch (const std::system_error&) {
     return false;  // those that run will come to it
@@ -58,58 +84,137 @@ bool WorkerPool::spawn() {
   return true;
 }
 
-std::unique_ptr<Connection> WorkerPool::submit(std::unique_ptr<Connection> connection) {
-  const std::lock_guard lock(mutex_);
-  const bool needs_thread = waiting_.size() >= idle_;
-  const bool can_be_served = !needs_thread || (has_room() && spawn()) || threads_ > 0;
-  if (!can_be_served || waiting_.size() >= most_ + kMostWaiting) return connection;
-  waiting_.push_back(std::move(connection));
+WorkerPool::Share& WorkerPool::share_of(const Admission& of) {
+  const auto [found, is_new] = shares_.try_emplace(of.holder);
+  if (is_new) {
+    found->second.bounds = bounds_for(of.standing, bounds_);
+    found->second.most_waiting = kMostWaiting;
+    if (of.standing == Standing::Owner) found->second.most_waiting += bounds_.all;
+  }
+  return found->second;
+}
+
+bool WorkerPool::may_run(const Share& share) const {
+  const std::size_t own = share.running - std::min(share.waits, kMostExcused);
+  return share.bounds.allow(own, running_ - excused_, 1);
+}
+
+void WorkerPool::forget_if_unused(Shares::iterator share) {
+  if (share->second.running == 0 && share->second.waiting.empty()) shares_.erase(share);
+}
+
+// Gives free places to what waits, first to the holder that has the fewest. Returns how many.
+std::size_t WorkerPool::give_places() {
+  std::size_t given = 0;
+  for (; waiting_ > 0; ++given) {
+    Shares::value_type* next = nullptr;
+    for (auto& one : shares_) {
+      if (one.second.waiting.empty() || !may_run(one.second)) continue;
+      if (next == nullptr || one.second.running < next->second.running) next = &one;
+    }
+    if (next == nullptr) break;
+    Share& share = next->second;
+    ready_.push_back({next->first, std::move(share.waiting.front())});
+    share.waiting.pop_front();
+    --waiting_;
+    ++share.running;
+    ++running_;
+  }
+  return given;
+}
+
+// Sees to a thread for each that is ready. False: there is none at all.
+bool WorkerPool::wake() {
+  if (ready_.empty()) return true;
+  if (ready_.size() > idle_) (void)spawn();  // else those that run come to it
   has_work_.notify_one();
-  return nullptr;
+  return threads_ > 0;
 }
 
-void WorkerPool::begin() {
+bool WorkerPool::submit(const Admission& of, Work work) {
   const std::lock_guard lock(mutex_);
-  ++waits_;
-  if (waiting_.size() > idle_ && has_room()) (void)spawn();  // else those that run come to it
+  if (is_ending_) return false;
+  Share& share = share_of(of);
+  if (share.waiting.size() >= share.most_waiting) return false;
+  share.waiting.push_back(std::move(work));
+  ++waiting_;
+  give_places();
+  if (wake()) return true;
+  // No thread runs, so nothing else is ready or waits.
+  ready_.clear();
+  shares_.clear();
+  running_ = waiting_ = 0;
+  return false;
 }
 
-void WorkerPool::end() {
+void WorkerPool::begin(const std::string& holder) {
   const std::lock_guard lock(mutex_);
-  --waits_;
+  Share& share = shares_.at(holder);
+  if (++share.waits <= kMostExcused) ++excused_;
+  give_places();
+  (void)wake();
 }
 
-bool WorkerPool::has_waiting() const {
+void WorkerPool::end(const std::string& holder) {
   const std::lock_guard lock(mutex_);
-  return !waiting_.empty();
+  Share& share = shares_.at(holder);
+  if (share.waits-- <= kMostExcused) --excused_;
 }
 
-bool WorkerPool::take(std::unique_ptr<Connection>& connection) {
+bool WorkerPool::may_go_on(const std::string& holder) const {
+  const std::lock_guard lock(mutex_);
+  const Share& share = shares_.at(holder);
+  const std::size_t own = share.running - std::min(share.waits, kMostExcused);
+  return share.bounds.allow(own, running_ - excused_, 0);
+}
+
+bool WorkerPool::has_waiting(const std::string& holder) const {
+  const std::lock_guard lock(mutex_);
+  if (ready_.size() > idle_) return true;
+  const auto found = shares_.find(holder);
+  return found != shares_.end() && !found->second.waiting.empty();
+}
+
+void WorkerPool::end_one(const std::string& holder) {
+  const auto found = shares_.find(holder);
+  --found->second.running;
+  --running_;
+  if (give_places() > 1) (void)wake();  // the caller takes one of them
+  forget_if_unused(found);
+}
+
+bool WorkerPool::take(Ready& current) {
   std::unique_lock lock(mutex_);
+  if (current.work) {
+    current.work = nullptr;
+    end_one(current.holder);
+  }
   ++idle_;
-  has_changed_.notify_all();
-  has_work_.wait_for(lock, kIdleTime, [&] { return !waiting_.empty() || is_ending_; });
+  if (ready_.empty()) {
+    has_changed_.notify_all();
+    has_work_.wait_for(lock, kIdleTime, [&] { return !ready_.empty() || is_ending_; });
+  }
   --idle_;
-  if (waiting_.empty()) {
+  if (ready_.empty()) {
     --threads_;
     has_changed_.notify_all();
     return false;
   }
-  connection = std::move(waiting_.front());
-  waiting_.pop_front();
+  current = std::move(ready_.front());
+  ready_.pop_front();
   return true;
 }
 
 void WorkerPool::run() {
   take_usual_priority();
-  std::unique_ptr<Connection> connection;
-  while (take(connection))
-    work_(std::move(connection));
+  Ready current;
+  while (take(current))
+    current.work();
 }
 
 bool WorkerPool::wait_until_idle(const Deadline& deadline) {
   std::unique_lock lock(mutex_);
-  const auto is_idle = [&] { return idle_ == threads_ && waiting_.empty(); };
+  const auto is_idle = [&] { return idle_ == threads_ && ready_.empty() && waiting_ == 0; };
   const auto moment =
       Clock::now() + std::chrono::milliseconds(std::max(0, deadline.poll_timeout()));
   return has_changed_.wait_until(lock, moment, is_idle);

@@ -2,21 +2,23 @@
 
 #include <fcntl.h>
 #include <fmt/format.h>
+#include <poll.h>
 #include <sys/eventfd.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <array>
+
+#include "base/defer.h"
 #include "base/file.h"
 
 namespace nutshell::service {
 namespace {
 
-using namespace std::chrono_literals;
 namespace fs = std::filesystem;
 
 constexpr std::size_t kPart = 64U << 10U;
-constexpr auto kLook = 100ms;  // between looks at what a follower's other side wants
 
 Result<UniqueFd> open_spool(const fs::path& path, std::uint64_t& bytes) {
   UniqueFd file = TRY(open_file(path, O_RDWR | O_APPEND | O_CREAT | O_NOFOLLOW, 0600));
@@ -78,7 +80,7 @@ wire::ExecIo::Taken DetachedExec::take(wire::Stream stream, std::string_view byt
   if (!write_all((is_error ? error_ : output_).get(), bytes)) return Taken::ReaderGone;
   const std::lock_guard lock(mutex_);
   (is_error ? error_bytes_ : output_bytes_) += bytes.size();
-  changed_.notify_all();
+  wake_followers();
   return Taken::Yes;
 }
 
@@ -110,7 +112,7 @@ void DetachedExec::finish(const ExecResult& result, std::uint64_t audit_id) {
   output_.reset();
   error_.reset();
   events_.reset();
-  changed_.notify_all();
+  wake_followers();
 }
 
 std::optional<Clock::duration> DetachedExec::ended_since() {
@@ -128,7 +130,7 @@ void DetachedExec::let_go() {
   const std::lock_guard lock(mutex_);
   is_let_go_ = true;
   if (stream_ >= 0) ::shutdown(stream_, SHUT_RDWR);
-  changed_.notify_all();
+  wake_followers();
 }
 
 bool DetachedExec::was_let_go() {
@@ -154,6 +156,16 @@ Result<ExecState> DetachedExec::follow(const ExecOffsets& from, const Deadline& 
   const UniqueFd output = TRY(open_file(file(kOutput), O_RDONLY | O_NOFOLLOW));
   const UniqueFd error = TRY(open_file(file(kError), O_RDONLY | O_NOFOLLOW));
   TRY(check_offsets(from, state()));
+  const UniqueFd woken(::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK));
+  if (!woken) return syscall_failure("eventfd");
+  {
+    const std::lock_guard lock(mutex_);
+    followers_.insert(woken.get());
+  }
+  const Defer left([&] {
+    const std::lock_guard lock(mutex_);
+    followers_.erase(woken.get());
+  });
   ExecOffsets at = from;
   for (;;) {
     const ExecState before = state();
@@ -164,21 +176,35 @@ Result<ExecState> DetachedExec::follow(const ExecOffsets& from, const Deadline& 
       has_more = TRY(pass_on(error.get(), wire::Stream::Error, at.error, io)) || has_more;
     while (const auto event = io.next_event())
       send(*event);
-    const bool nobody_reads =
-        io.has_left() || (at.output == UINT64_MAX && at.error == UINT64_MAX);
+    const bool nobody_reads = io.has_left() || (at.output == UINT64_MAX && at.error == UINT64_MAX);
     const bool is_read = at.output >= before.output_bytes && at.error >= before.error_bytes;
     if (nobody_reads || (before.ending && is_read) || deadline.has_passed()) return before;
     if (has_more) continue;
-    std::unique_lock lock(mutex_);
-    if (is_let_go_) return before;
-    const auto wait = std::min<std::chrono::milliseconds>(
-        kLook,
-        std::chrono::milliseconds(deadline.is_never() ? kLook.count() : deadline.poll_timeout()));
-    changed_.wait_for(lock, wait, [&] {
-      return output_bytes_ != before.output_bytes || error_bytes_ != before.error_bytes ||
-             ending_ || is_let_go_;
-    });
+    if (was_let_go()) return before;
+    wait_for_more(before, woken.get(), io, deadline);
   }
+}
+
+void DetachedExec::wake_followers() {
+  for (const int follower : followers_)
+    (void)::eventfd_write(follower, 1);  // a full counter is readable too
+}
+
+void DetachedExec::wait_for_more(const ExecState& seen, int woken, const wire::ExecIo& io,
+                                 const Deadline& deadline) {
+  eventfd_t ignored = 0;
+  (void)::eventfd_read(woken, &ignored);
+  {
+    // What changed before the counter was emptied is looked at now, and later changes fill it
+    // again.
+    const std::lock_guard lock(mutex_);
+    const bool has_changed = output_bytes_ != seen.output_bytes ||
+                             error_bytes_ != seen.error_bytes || ending_ || is_let_go_;
+    if (has_changed) return;
+  }
+  std::array<pollfd, 2> watched = {pollfd{woken, POLLIN, 0},
+                                   pollfd{io.event_descriptor(), POLLIN, 0}};
+  (void)::poll(watched.data(), watched.size(), deadline.poll_timeout());  // the caller looks again
 }
 
 }  // namespace nutshell::service

@@ -2,12 +2,12 @@
 // callers read it from any offset, and where it stays when the daemon dies. Thread-safe.
 #pragma once
 
-#include <condition_variable>
 #include <deque>
 #include <filesystem>
 #include <memory>
 #include <mutex>
 #include <optional>
+#include <set>
 #include <string>
 
 #include "base/deadline.h"
@@ -55,6 +55,11 @@ class DetachedExec : public wire::ExecIo {
       : directory_(std::move(directory)), identity_(std::move(identity)) {}
   [[nodiscard]] std::filesystem::path file(const char* suffix) const;
   Result<bool> pass_on(int file, wire::Stream stream, std::uint64_t& offset, wire::ExecIo& io);
+  // The caller holds mutex_.
+  void wake_followers();
+  // Until there is more than `seen`, an event of the follower's other side, or the deadline.
+  void wait_for_more(const ExecState& seen, int woken, const wire::ExecIo& io,
+                     const Deadline& deadline);
 
   std::filesystem::path directory_;
   Identity identity_;
@@ -63,7 +68,7 @@ class DetachedExec : public wire::ExecIo {
   UniqueFd error_;
   UniqueFd events_;
   std::mutex mutex_;
-  std::condition_variable changed_;
+  std::set<int> followers_;  // eventfds that tell each of them of a change
   std::uint64_t output_bytes_ = 0;
   std::uint64_t error_bytes_ = 0;
   std::deque<wire::ExecEvent> queue_;

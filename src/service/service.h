@@ -170,7 +170,8 @@ class Service {
   // For the way in: a refused token, a denied request.
   void deny(const Caller& caller, const std::string& why);
   Result<std::vector<HistoryEntry>> history(const Caller& caller, const std::string& id);
-  MetricsSnapshot metrics();
+  // Figures of the whole daemon; of pools only those that the caller may use, or all for its owner.
+  MetricsSnapshot metrics(const Caller& caller);
   // Empty: ready. Else what is wrong: the record cannot be written, the database is full.
   std::string why_not_ready();
   // Backends that have not answered since the start, and why; all others can be used.

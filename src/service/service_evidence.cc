@@ -113,7 +113,7 @@ Result<std::vector<HistoryEntry>> Service::history(const Caller& caller, const s
   return all;
 }
 
-MetricsSnapshot Service::metrics() {
+MetricsSnapshot Service::metrics(const Caller& caller) {
   MetricsSnapshot all = parts_->metrics.snapshot();
   Metric sandboxes = gauge("nutshell_sandboxes", "Sandboxes that live, by state.");
   double running = 0;
@@ -127,7 +127,13 @@ MetricsSnapshot Service::metrics() {
                        {{{"state", "paused"}}, paused},
                        {{{"state", "pooled"}}, waiting}};
   all.push_back(std::move(sandboxes));
-  add_pool_metrics(parts_->pools.everything(), all);
+  const bool is_owner = caller.host_files == HostFiles::Allowed;
+  const auto own = parts_->pools.status(caller.tenant);
+  if (is_owner) {
+    add_pool_metrics(parts_->pools.everything(), all);
+  } else if (own) {
+    add_pool_metrics(*own, all);
+  }
   Metric records{"nutshell_audit_records_total",
                  "Records written, since the record began.",
                  Metric::Kind::Counter,

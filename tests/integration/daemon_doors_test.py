@@ -218,6 +218,64 @@ def a_reload_takes_a_good_file_and_refuses_a_bad_one():
         expect_equal({one["tenant"] for one in record}, {"carol"}, "the token's new tenant")
 
 
+def stream_of(one, target, token, method="GET", body=None, headers=None):
+    """A connection whose answer has begun and does not end."""
+    connection = UnixConnection(one.socket)
+    connection.request(method, target, body and json.dumps(body),
+                       {"Authorization": "Bearer " + TOKENS[token], **(headers or {})})
+    return connection
+
+
+def ends_within(connection, seconds):
+    connection.sock.settimeout(seconds)
+    try:
+        while connection.sock.recv(65536):
+            pass
+    except TimeoutError:
+        return False
+    except OSError:
+        pass
+    return True
+
+
+@suite.case
+def a_revoked_token_ends_what_it_opened():
+    lines = {"Accept": "application/x-ndjson"}
+    web = {"Connection": "Upgrade", "Upgrade": "websocket", "Sec-WebSocket-Version": "13",
+           "Sec-WebSocket-Key": "dGhlIHNhbXBsZSBub25jZQ=="}
+    with daemon() as one:
+        streams, sandboxes = {}, {}
+        for name in ("alice", "bob"):
+            sandbox = sandboxes[name] = one.make(token=name)
+            place = f"/v1/sandboxes/{sandbox}"
+            started = one.call("POST", f"{place}/exec", {"argv": ["sleep", "90"], "detach": True},
+                               token=name).json()["exec_id"]
+            streams[name] = {
+                "follower": stream_of(one, f"{place}/exec/{started}", name, headers=lines),
+                "waiting exec": stream_of(one, f"{place}/exec", name, "POST",
+                                          {"argv": ["sleep", "91"]}),
+                "streamed exec": stream_of(one, f"{place}/exec", name, "POST",
+                                           {"argv": ["sleep", "92"]}, lines),
+                "terminal": stream_of(one, f"{place}/terminal?arg=sleep&arg=93", name,
+                                      headers=web),
+                "tool": stream_of(one, f"{place}/tools/bash", name, "POST",
+                                  {"command": "sleep 94"}),
+            }
+            expect(wait_until(lambda: one.execute(sandbox, "sh", "-c", "cat /proc/[0-9]*/comm | "
+                                                  "grep -cx sleep", token=name)["stdout"] == "5\n",
+                              20), f"{name}'s five commands run")
+        text = one.config.read_text()
+        first, second = text.index("[[tokens]]"), text.rindex("[[tokens]]")
+        one.config.write_text(text[:first] + text[second:])  # without alice's
+        one.process.send_signal(signal.SIGHUP)
+        for what, connection in streams["alice"].items():
+            expect(ends_within(connection, 10), f"alice's {what} goes on")
+        expect_equal(one.call("GET", "/v1/sandboxes", token="alice").status, 401, "alice")
+        for what, connection in streams["bob"].items():
+            expect(not ends_within(connection, 0.3), f"bob's {what} has ended")
+            connection.close()
+
+
 @suite.case
 def sigterm_drains_and_the_log_is_json():
     with daemon("[log]\nrequests = true\n") as one:

@@ -3,6 +3,7 @@
 import contextlib
 import os
 import shutil
+import signal
 import socket
 import subprocess
 import sys
@@ -49,6 +50,8 @@ def wrong_tokens_are_refused_and_then_barred():
         with contextlib.closing(Client(f"127.0.0.1:{port}", "wrong")) as wrong:
             codes = [refusal(lambda: wrong.call("ListSandboxes"))[0] for _ in range(11)]
             expect_equal(codes, ["UNAUTHENTICATED"] * 10 + ["RESOURCE_EXHAUSTED"], "wrong tokens")
+        with contextlib.closing(Client(f"127.0.0.1:{port}", "alice")) as alice:
+            expect_equal(list(alice.call("ListSandboxes").sandboxes), [], "a right token after them")
         expect_equal(list(local.call("ListSandboxes").sandboxes), [], "others are not barred")
 
 
@@ -149,12 +152,15 @@ def is_closed(connection):
 @suite.case
 def there_are_only_so_many_connections():
     port = free_port()
-    with grpc_daemon("[limits]\nconnections = 12\n", port) as (_, client):
+    limits = "[limits]\nconnections = 12\nconnections_of_address = 8\n"
+    with grpc_daemon(limits, port) as (daemon, client):
         sandbox = client.make()
         held = [socket.create_connection(("127.0.0.1", port)) for _ in range(30)]
         open_ones = [one for one in held if not is_closed(one)]
-        expect_equal(len(open_ones), 11, "connections besides the first client's")
+        expect_equal(len(open_ones), 8, "connections of an address that showed no token")
         expect_equal(client.shell(sandbox, "echo served").stdout, b"served\n", "who was there")
+        with contextlib.closing(Client(f"unix:{daemon.directory}/grpc.sock")) as local:
+            expect(is_served(local), "the owner's socket has places of its own")
         for one in held:
             one.close()
         with contextlib.closing(Client(f"127.0.0.1:{port}", "alice")) as other:
@@ -168,6 +174,52 @@ def is_served(client):
         return True
     except grpc.RpcError:
         return False
+
+
+@suite.case
+def calls_of_one_tenant_leave_room_for_others():
+    port = free_port()
+    with grpc_daemon("[limits]\nworkers = 16\n", port) as (_, local), \
+            contextlib.closing(Client(f"127.0.0.1:{port}", "alice")) as alice, \
+            contextlib.closing(Client(f"127.0.0.1:{port}", "bob")) as bob:
+        sandbox = alice.make()
+        started = alice.call("StartExec", id=sandbox, argv=["sleep", "100"]).exec_id
+        followers = [alice.call("FollowExec", id=sandbox, exec=started) for _ in range(40)]
+        for follower in followers[:4]:
+            next(follower)
+        for name, client in (("bob", bob), ("the owner", local)):
+            began = time.monotonic()
+            for _ in range(10):
+                client.call("ListSandboxes", timeout=10)
+            expect(time.monotonic() - began < 5, f"{name} waits")
+        for follower in followers:
+            follower.cancel()
+        began = time.monotonic()
+        alice.call("ListSandboxes", timeout=10)
+        expect(time.monotonic() - began < 3, "workers stay with calls that were cancelled")
+        alice.call("DestroySandbox", id=sandbox)
+
+
+@suite.case
+def a_revoked_token_ends_its_calls():
+    port = free_port()
+    with grpc_daemon(port=port) as (daemon, _), \
+            contextlib.closing(Client(f"127.0.0.1:{port}", "alice")) as alice, \
+            contextlib.closing(Client(f"127.0.0.1:{port}", "bob")) as bob:
+        streams = []
+        for client in (alice, bob):
+            stream = client.call("StreamExec", id=client.make(), argv=["sleep", "90"])
+            next(stream)
+            streams.append(stream)
+        text = daemon.config.read_text()
+        first, second = text.index("[[tokens]]"), text.rindex("[[tokens]]")
+        daemon.config.write_text(text[:first] + text[second:])  # without alice's
+        daemon.process.send_signal(signal.SIGHUP)
+        expect_equal(refusal(lambda: list(streams[0]))[0], "CANCELLED", "alice's stream")
+        expect_equal(refusal(lambda: alice.call("ListSandboxes"))[0], "UNAUTHENTICATED", "alice")
+        bob.call("ListSandboxes")
+        expect(streams[1].is_active(), "bob's stream has ended")
+        streams[1].cancel()
 
 
 @suite.case

@@ -1,9 +1,12 @@
 #!/usr/bin/env python3
 """What the daemon has to refuse, and to live through."""
+import contextlib
 import http.client
 import json
 import os
+import re
 import resource
+import select
 import socket
 import subprocess
 import sys
@@ -12,7 +15,7 @@ import time
 from pathlib import Path
 
 from daemon_client import DAEMON, TOKENS, call_over, daemon
-from support import Skip, Suite, expect, expect_equal
+from support import Skip, Suite, expect, expect_equal, wait_until
 
 suite = Suite()
 
@@ -66,6 +69,9 @@ def wrong_tokens_are_refused_and_then_barred():
             last = over_tcp(port, "GET", "/v1/sandboxes", token="guess")
         expect_equal(last.status, 429, "after many guesses")
         expect_equal(last.headers["Retry-After"], "60", "Retry-After")
+        for token in ("alice", "bob"):  # whom others who guess cannot bar: they may share a proxy
+            answer = over_tcp(port, "GET", "/v1/sandboxes", token=token)
+            expect_equal(answer.status, 200, f"{token}'s token after others' guesses")
 
 
 @suite.case
@@ -73,7 +79,9 @@ def pages_of_others_may_not_call():
     port = free_port()
     with daemon(port=port) as one:
         for headers in ({"Origin": "https://evil.example"}, {"Origin": "null"},
-                        {"Host": "evil.example"}, {"Host": "localhost.evil.example:80"}):
+                        {"Host": "evil.example"}, {"Host": "localhost.evil.example:80"},
+                        {"Host": "[::1].evil.example"}, {"Host": "[::1]evil.example:80"},
+                        {"Host": "localhost:80.evil.example"}, {"Host": "[evil.example]"}):
             answer = over_tcp(port, "GET", "/v1/sandboxes", token="alice", headers=headers)
             expect_equal(answer.status, 403, str(headers))
             expect(answer.headers["Access-Control-Allow-Origin"] is None, "CORS")
@@ -160,6 +168,126 @@ def a_thousand_slow_clients():
         expect(threads < 64, f"{threads} threads")
         for client in slow:
             client.close()
+
+
+def tcp_client(port):
+    return socket.create_connection(("127.0.0.1", port), timeout=20)
+
+
+def head_of(method, target, token=None, *lines):
+    proof = [f"Authorization: Bearer {TOKENS[token]}"] if token else []
+    return "\r\n".join([f"{method} {target} HTTP/1.1", "Host: localhost", *proof, *lines, "",
+                        ""]).encode()
+
+
+def memory_of(one):
+    with open(f"/proc/{one.process.pid}/status") as status:
+        return next(int(line.split()[1]) << 10 for line in status if line.startswith("VmHWM"))
+
+
+@suite.case
+def bodies_that_nobody_wants_cost_nothing():
+    """Whoever sends them, and however: strangers are read no body, and no route keeps one that it
+    does not take."""
+    port = free_port()
+    with daemon(port=port) as one:
+        piece = b"x" * (1 << 20)
+        for _ in range(2):  # the first also pays for threads and their heaps
+            before = memory_of(one)
+            clients = []
+            for target, token in (("/healthz", None), ("/readyz", None), ("/v1/sandboxes", None),
+                                  ("/v1/none", None), ("/metrics", "alice"), ("/mcp", None),
+                                  ("/v1/sandboxes", "alice"), ("/v1/openapi.json", "alice")):
+                for line in ("Content-Length: 16777216", "Transfer-Encoding: chunked"):
+                    for method in ("GET", "POST", "DELETE") if not token else ("GET",):
+                        client = tcp_client(port)
+                        clients.append(client)
+                        client.sendall(head_of(method, target, token, line))
+                        with contextlib.suppress(OSError):
+                            client.sendall(b"fffffff\r\n" + piece)
+            grown = memory_of(one) - before
+            for client in clients:
+                client.close()
+        expect(grown < 8 << 20, f"{len(clients)} unfinished bodies cost {grown >> 20} MiB")
+        answer = over_tcp(port, "GET", "/healthz", b"y" * 100)
+        expect_equal(answer.status, 200, "health with a body")
+
+
+@suite.case
+def bodies_of_one_tenant_are_bounded_together():
+    port = free_port()
+    with daemon("[limits]\nbody_bytes = 16777216\nbody_bytes_of_tenant = 4194304\n",
+                port) as one:
+        clients = []
+        for _ in range(12):  # 12 MiB in all
+            client = tcp_client(port)
+            clients.append(client)
+            with contextlib.suppress(OSError):
+                client.sendall(head_of("POST", "/v1/sandboxes/x/exec", "alice",
+                                       "Content-Length: 1048577"))
+                client.sendall(b"x" * (1 << 20))
+        expect(wait_until(lambda: len(select.select(clients, [], [], 0)[0]) >= 7, 20),
+               "bodies beyond the bound are not refused")
+        answers = [client.recv(200) for client in select.select(clients, [], [], 0)[0]]
+        expect(all(b" 503 " in answer for answer in answers), f"answers: {answers[0]}")
+        expect_equal(over_tcp(port, "POST", "/v1/sandboxes/x/exec", {"argv": ["true"]},
+                              token="bob").status, 404, "bob")
+        for client in clients:
+            client.close()
+
+
+@suite.case
+def followers_of_one_tenant_leave_room_for_others():
+    port = free_port()
+    with daemon("[limits]\nworkers = 16\n", port) as one:
+        sandbox = one.make(token="alice")
+        started = one.call("POST", f"/v1/sandboxes/{sandbox}/exec",
+                           {"argv": ["sleep", "100"], "detach": True}, token="alice").json()
+        target = f"/v1/sandboxes/{sandbox}/exec/{started['exec_id']}"
+        followers = []
+        for number in range(60):
+            client = tcp_client(port)
+            client.sendall(head_of("GET", target, "alice", "Accept: application/x-ndjson"))
+            followers.append(client)
+        expect(wait_until(lambda: len(select.select(followers, [], [], 0)[0]) == 4, 20),
+               "a quarter of 16 workers follow")
+        for token, ask in (("bob", lambda: over_tcp(port, "GET", "/v1/sandboxes", token="bob")),
+                           ("the owner", lambda: one.call("GET", "/v1/sandboxes"))):
+            times = []
+            for _ in range(20):
+                began = time.monotonic()
+                expect_equal(ask().status, 200, token)
+                times.append(time.monotonic() - began)
+            expect(max(times) < 2, f"{token} waits {max(times):.2f} s")
+        for client in followers:
+            client.close()
+        began = time.monotonic()
+        expect_equal(over_tcp(port, "GET", "/v1/sandboxes", token="alice").status, 200, "alice")
+        expect(time.monotonic() - began < 2, "workers stay with followers that hung up")
+
+
+@suite.case
+def idle_strangers_close_no_door():
+    port = free_port()
+    with daemon("[limits]\nconnections = 128\nconnections_of_address = 100\n", port) as one:
+        idle = [tcp_client(port) for _ in range(300)]
+        expect_equal(one.call("GET", "/v1/sandboxes").status, 200, "the owner's socket")
+        for _ in range(5):
+            expect_equal(over_tcp(port, "GET", "/v1/sandboxes", token="alice").status, 200, "alice")
+        for client in idle:
+            client.close()
+
+
+@suite.case
+def metrics_name_only_the_callers_pools():
+    pools = "".join(f'[[pools]]\nname = "{name}"\nmax_total = 1\nmax_idle = 0\n{tenants}'
+                    for name, tenants in (("for-all", ""), ("of-alice", 'tenants = ["alice"]\n'),
+                                          ("of-bob", 'tenants = ["bob"]\n')))
+    with daemon(pools) as one:
+        for token, seen in (("alice", {"for-all", "of-alice"}), ("bob", {"for-all", "of-bob"}),
+                            (None, {"for-all", "of-alice", "of-bob"})):
+            text = one.call("GET", "/metrics", token=token).body.decode()
+            expect_equal(set(re.findall(r'pool="([^"]*)"', text)), seen, str(token))
 
 
 @suite.case

@@ -1,9 +1,12 @@
 // TLS 1.2 and 1.3 for transports: what a server shows and demands, what a client trusts.
 #pragma once
 
+#include <chrono>
 #include <filesystem>
 #include <memory>
+#include <optional>
 #include <string>
+#include <string_view>
 
 #include "base/result.h"
 #include "http/transport.h"
@@ -24,5 +27,8 @@ struct TlsClientFiles {
   std::filesystem::path key;
 };
 Result<MakeTransport> tls_client(const TlsClientFiles& files);
+
+// Until when a certificate is valid; nullopt: this is none.
+std::optional<std::chrono::system_clock::time_point> certificate_end_of(std::string_view pem);
 
 }  // namespace nutshell::http

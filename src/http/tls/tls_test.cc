@@ -5,6 +5,7 @@
 #include <openssl/evp.h>
 #include <openssl/pem.h>
 #include <openssl/x509v3.h>
+#include <poll.h>
 
 #include "base/file.h"
 #include "base/scratch_fixture.h"
@@ -65,10 +66,12 @@ class TlsTest : public testing::Test {
     Identity("server", &authority).save(scratch_ / "server");
     Identity("late", &authority, -7200).save(scratch_ / "late");
     Identity("alice", &authority).save(scratch_ / "alice");
+    Identity("brief", &authority, 3 - 3600).save(scratch_ / "brief");  // for three seconds
     Identity("mallory").save(scratch_ / "mallory");
   }
 
-  void start(const std::string& name, const std::string& client_authority) {
+  void start(const std::string& name, const std::string& client_authority,
+             const ServerLimits& limits = {}) {
     auto make = tls_server({scratch_ / (name + ".pem"), scratch_ / (name + ".key"),
                             client_authority.empty() ? "" : scratch_ / client_authority});
     ASSERT_TRUE(make) << make.error().message;
@@ -77,10 +80,15 @@ class TlsTest : public testing::Test {
     port_ = *port_of(listener->get());
     std::vector<Endpoint> endpoints;
     endpoints.push_back({std::move(*listener), *make});
-    auto server = Server::start(std::move(endpoints), [](Exchange& exchange) {
-      const auto body = exchange.read_body(4U << 20U);
-      (void)exchange.respond(200, {}, exchange.remote().certificate_name + *body);
-    });
+    auto server = Server::start(
+        std::move(endpoints),
+        [](Exchange& exchange) {
+          pollfd gone{exchange.hang_up_descriptor(), POLLIN, 0};
+          if (exchange.target().path == "/wait") ::poll(&gone, 1, 20'000);
+          const auto body = exchange.read_body(4U << 20U);
+          (void)exchange.respond(200, {}, exchange.remote().certificate_name + body.value_or(""));
+        },
+        limits);
     ASSERT_TRUE(server);
     server_ = std::move(*server);
   }
@@ -125,6 +133,33 @@ TEST_F(TlsTest, AServerKnowsItsClientsByTheirCertificate) {
   EXPECT_EQ(answer->body, "alice");
   EXPECT_FALSE(client("authority.pem")->send({}, Deadline::in(5s)));
   EXPECT_FALSE(client("authority.pem", "mallory")->send({}, Deadline::in(5s)));
+}
+
+TEST_F(TlsTest, ACertificateThatExpiresEndsWhatItOpened) {
+  start("server", "authority.pem");
+  const auto begin = Clock::now();
+  EXPECT_FALSE(client("authority.pem", "brief")->send({.target = "/wait"}, Deadline::in(15s)));
+  EXPECT_LT(Clock::now() - begin, 10s);
+}
+
+TEST_F(TlsTest, HandshakesThatNeverEndKeepNobodyOut) {
+  ServerLimits limits;
+  limits.connections = 20;
+  limits.connections_of_stranger = 10;
+  limits.admit = [](const RequestHead&, const Remote& remote) {
+    return Admission{Standing::Tenant, remote.certificate_name, remote.certificate_name};
+  };
+  start("server", "authority.pem", limits);
+  std::vector<UniqueFd> mute;
+  for (int i = 0; i < 60; ++i) {
+    auto socket = dial_tcp("127.0.0.1", port_)(Deadline::in(5s));
+    ASSERT_TRUE(socket) << socket.error().message;
+    mute.push_back(std::move(*socket));
+  }
+  auto answer = client("authority.pem", "alice")->send({}, Deadline::in(5s));
+  ASSERT_TRUE(answer) << answer.error().message;
+  EXPECT_EQ(answer->body, "alice");
+  EXPECT_LE(server_->figures().connections, 11U);
 }
 
 TEST_F(TlsTest, PlainBytesAreNoHandshake) {

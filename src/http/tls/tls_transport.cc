@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 #include <openssl/bio.h>
 #include <openssl/err.h>
+#include <openssl/pem.h>
 #include <openssl/ssl.h>
 #include <openssl/x509.h>
 #include <sys/socket.h>
@@ -11,6 +12,7 @@
 #include <array>
 #include <cerrno>
 #include <climits>
+#include <ctime>
 
 namespace nutshell::http {
 namespace {
@@ -64,6 +66,12 @@ const BIO_METHOD* socket_method() {
   return kMethod;
 }
 
+std::optional<std::chrono::system_clock::time_point> end_of(const X509& certificate) {
+  std::tm moment{};
+  if (ASN1_TIME_to_tm(X509_get0_notAfter(&certificate), &moment) != 1) return std::nullopt;
+  return std::chrono::system_clock::from_time_t(::timegm(&moment));
+}
+
 class TlsTransport : public Transport {
  public:
   TlsTransport(Tls tls, UniqueFd socket) : socket_(std::move(socket)), tls_(std::move(tls)) {}
@@ -106,6 +114,13 @@ class TlsTransport : public Transport {
     return length > 0 ? std::string(name.data(), static_cast<std::size_t>(length)) : "";
   }
 
+  [[nodiscard]] std::optional<std::chrono::system_clock::time_point> certificate_end()
+      const override {
+    const std::unique_ptr<X509, decltype(&X509_free)> certificate(
+        SSL_get1_peer_certificate(tls_.get()), X509_free);
+    return certificate ? end_of(*certificate) : std::nullopt;
+  }
+
  private:
   Result<Step> step_of(int answer, const char* what) {
     if (answer > 0) return Step{Progress::Moved, static_cast<std::size_t>(answer)};
@@ -126,6 +141,16 @@ class TlsTransport : public Transport {
 };
 
 }  // namespace
+
+std::optional<std::chrono::system_clock::time_point> certificate_end_of(std::string_view pem) {
+  const std::unique_ptr<BIO, decltype(&BIO_free)> bytes(
+      BIO_new_mem_buf(pem.data(), limited(pem.size())), BIO_free);
+  if (!bytes) return std::nullopt;
+  const std::unique_ptr<X509, decltype(&X509_free)> certificate(
+      PEM_read_bio_X509(bytes.get(), nullptr, nullptr, nullptr), X509_free);
+  ERR_clear_error();
+  return certificate ? end_of(*certificate) : std::nullopt;
+}
 
 void FreeTlsContext::operator()(SSL_CTX* context) const {
   SSL_CTX_free(context);

@@ -109,6 +109,7 @@ class Streaming : public wire::ExecIo {
     if (on_gone_ == OnGone::Cancel) return wire::CancelExec{};
     return std::nullopt;
   }
+  [[nodiscard]] bool has_left() const override { return is_gone_; }
 
  protected:
   Rpc& rpc_;

@@ -117,7 +117,8 @@ auto maker_of(const pb::Descriptor* type) {
 
 Result<> metrics(RpcCall& call) {
   static_cast<v1::MetricsText&>(call.reply)
-      .set_text(metrics_text(call.service.metrics()) + metrics_text(call.more_metrics()));
+      .set_text(metrics_text(call.service.metrics(call.caller)) +
+                metrics_text(call.more_metrics()));
   return {};
 }
 

@@ -1,39 +1,84 @@
 // Sockets that were given away, and how many of them are still open: gRPC tells nobody when it
-// closes one. Each is known by its number and its inode, because numbers are used again. Of one
-// thread.
+// closes one. Each is known by its number and its inode, because numbers are used again.
+// Thread-safe.
 #pragma once
 
 #include <sys/stat.h>
 
+#include <algorithm>
 #include <cstddef>
 #include <map>
+#include <string>
+#include <utility>
+
+#include "base/guarded.h"
+#include "http/remote.h"
 
 namespace nutshell::server {
 
 class OpenSockets {
  public:
-  explicit OpenSockets(std::size_t most) : most_(most) {}
+  struct Bounds {
+    std::size_t all = 0;
+    std::size_t of_stranger = 0;  // from one address, without a call that was let in
+  };
+  explicit OpenSockets(Bounds bounds) : bounds_(bounds) {}
 
   // False: as many as there may be are open already.
-  bool add(int descriptor) {
-    if (inodes_.size() >= most_) forget_closed();
-    const ino_t inode = inode_of(descriptor);
-    if (inode == 0 || inodes_.size() >= most_) return false;
-    inodes_[descriptor] = inode;
-    return true;
+  bool add(int descriptor, const http::Remote& remote) {
+    const One one{inode_of(descriptor), http::source_of(remote), remote.address, false};
+    return open_.with([&](Open& open) {
+      if (!has_place(open, one)) forget_closed(open);
+      if (one.inode == 0 || !has_place(open, one)) return false;
+      open.sockets[descriptor] = one;
+      open.by_address[one.address] = descriptor;
+      return true;
+    });
+  }
+
+  // A call from this address and port was let in.
+  void know(const std::string& address) {
+    open_.with([&](Open& open) {
+      const auto found = open.by_address.find(address);
+      if (found != open.by_address.end()) open.sockets[found->second].is_known = true;
+    });
   }
 
  private:
+  struct One {
+    ino_t inode = 0;
+    std::string source;
+    std::string address;
+    bool is_known = false;
+  };
+  struct Open {
+    std::map<int, One> sockets;
+    std::map<std::string, int> by_address;
+  };
+
   static ino_t inode_of(int descriptor) {
     struct stat found {};
     return ::fstat(descriptor, &found) == 0 ? found.st_ino : 0;
   }
-  void forget_closed() {
-    std::erase_if(inodes_, [](const auto& one) { return inode_of(one.first) != one.second; });
+  static void forget_closed(Open& open) {
+    std::erase_if(open.sockets,
+                  [](const auto& one) { return inode_of(one.first) != one.second.inode; });
+    std::erase_if(open.by_address, [&](const auto& one) {
+      const auto found = open.sockets.find(one.second);
+      return found == open.sockets.end() || found->second.address != one.first;
+    });
+  }
+  [[nodiscard]] bool has_place(const Open& open, const One& wanted) const {
+    if (open.sockets.size() >= bounds_.all) return false;
+    const auto is_like_it = [&](const auto& other) {
+      return !other.second.is_known && other.second.source == wanted.source;
+    };
+    const auto strangers = std::count_if(open.sockets.begin(), open.sockets.end(), is_like_it);
+    return static_cast<std::size_t>(strangers) < bounds_.of_stranger;
   }
 
-  const std::size_t most_;
-  std::map<int, ino_t> inodes_;
+  const Bounds bounds_;
+  Guarded<Open> open_;
 };
 
 }  // namespace nutshell::server

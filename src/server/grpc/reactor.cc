@@ -7,6 +7,9 @@
 #include <sys/eventfd.h>
 
 #include <cstdlib>
+#include <utility>
+
+#include "http/tls/tls.h"
 
 namespace nutshell::server {
 namespace {
@@ -53,8 +56,13 @@ std::shared_ptr<Reactor> Reactor::begin(grpc::CallbackServerContext& context, Te
   return reactor;
 }
 
-void Reactor::start_reading(service::Caller caller) {
+void Reactor::start_reading(service::Caller caller, http::Admission admission, Held held) {
   caller_ = std::move(caller);
+  {
+    const std::lock_guard lock(mutex_);
+    admission_ = std::move(admission);
+    held_ = std::move(held);
+  }
   StartRead(&incoming_);
 }
 
@@ -80,6 +88,11 @@ void Reactor::take_facts() {
   }
   const auto proven = context_.auth_context();
   if (!proven->IsPeerAuthenticated()) return;
+  const auto certificates = proven->FindPropertyValues("x509_pem_cert");
+  if (!certificates.empty()) {
+    remote_.certificate_end =
+        http::certificate_end_of({certificates[0].data(), certificates[0].size()});
+  }
   const auto names = proven->FindPropertyValues("x509_common_name");
   if (!names.empty()) remote_.certificate_name = std::string(names[0].data(), names[0].size());
 }
@@ -108,7 +121,10 @@ void Reactor::OnReadDone(bool ok) {
     const std::lock_guard lock(mutex_);
     is_first = !has_begun_;
     has_begun_ = true;
-    if (ok) {
+    if (ok && !held_.bytes.take(incoming_.Length())) {
+      incoming_.Clear();
+      has_too_much_ = has_ended_ = true;
+    } else if (ok) {
       input_.push_back(std::move(incoming_));
       incoming_.Clear();
       goes_on = held_bytes() < kMostHeldBytes;
@@ -134,9 +150,15 @@ Result<Rpc::Next> Reactor::read(google::protobuf::Message& into, const Deadline&
     return Next::Nothing;
   }
   if (is_gone_) return failure(ErrorCode::Cancelled, "the client is gone");
+  if (input_.empty() && has_too_much_) {
+    return failure(ErrorCode::ResourceExhausted,
+                   "the messages of other calls take all the memory there is for them; try again");
+  }
   if (input_.empty()) return Next::Ended;
   grpc::ByteBuffer bytes = std::move(input_.front());
   input_.pop_front();
+  // The first message is there for as long as the call.
+  if (std::exchange(was_first_read_, true)) held_.bytes.give_back(bytes.Length());
   const bool goes_on = !is_reading_ && !has_ended_ && held_bytes() < kMostHeldBytes;
   is_reading_ = is_reading_ || goes_on;
   eventfd_t ignored = 0;

@@ -13,6 +13,7 @@
 
 #include "base/socket.h"
 #include "base/unique_fd.h"
+#include "http/shares.h"
 #include "server/grpc/methods.h"
 
 namespace nutshell::server {
@@ -32,9 +33,18 @@ class Reactor : public grpc::ServerBidiReactor<grpc::ByteBuffer, grpc::ByteBuffe
   Reactor& operator=(const Reactor&) = delete;
   ~Reactor() override;
 
+  // What a call takes of what its tenant may have.
+  struct Held {
+    http::Shares::Share call;   // one of its calls
+    http::Shares::Share bytes;  // of messages that were received and not read yet
+  };
   // Once, from when on it is on somebody's behalf.
-  void start_reading(service::Caller caller);
+  void start_reading(service::Caller caller, http::Admission admission, Held held);
   [[nodiscard]] const service::Caller& caller() const { return caller_; }
+  [[nodiscard]] http::Admission admission() const {
+    const std::lock_guard lock(mutex_);
+    return admission_;
+  }
 
   Result<Next> read(google::protobuf::Message& into, const Deadline& deadline) override;
   int input_descriptor() override;
@@ -71,10 +81,12 @@ class Reactor : public grpc::ServerBidiReactor<grpc::ByteBuffer, grpc::ByteBuffe
   http::Remote remote_;
   std::map<std::string, std::string, std::less<>> metadata_;
   service::Caller caller_;
-  std::shared_ptr<Reactor> self_;  // gRPC's share
+  http::Admission admission_{http::Standing::Stranger};  // until it is let in
+  std::shared_ptr<Reactor> self_;                        // gRPC's share
 
   mutable std::mutex mutex_;
   std::condition_variable changed_;
+  Held held_;
   std::deque<grpc::ByteBuffer> input_;
   grpc::ByteBuffer incoming_;
   grpc::ByteBuffer outgoing_;
@@ -82,6 +94,8 @@ class Reactor : public grpc::ServerBidiReactor<grpc::ByteBuffer, grpc::ByteBuffe
   UniqueFd has_gone_;
   const Clock::time_point begun_ = Clock::now();
   bool has_begun_ = false;
+  bool has_too_much_ = false;  // more messages wait than the tenant may have
+  bool was_first_read_ = false;
   bool has_ended_ = false;  // no more input
   bool is_gone_ = false;
   bool is_reading_ = true;

@@ -24,9 +24,10 @@
 #include "base/file.h"
 #include "base/guarded.h"
 #include "base/socket.h"
+#include "http/shares.h"
+#include "http/worker_pool.h"
 #include "server/grpc/open_sockets.h"
 #include "server/grpc/reactor.h"
-#include "server/mcp/workers.h"
 
 namespace nutshell::server {
 namespace {
@@ -34,6 +35,9 @@ namespace {
 constexpr const char* kServiceName = "nutshell.v1.Nutshell";
 constexpr int kMostStreams = 256;  // of one connection at once
 constexpr int kTickMs = 1000;
+constexpr std::size_t kMostCalls = 8192;        // at once, working and waiting
+constexpr std::size_t kMostWaitingCalls = 256;  // of one tenant, beside those at work
+constexpr std::size_t kKeptCalls = 16;          // that each tenant can always have
 constexpr std::size_t kMostMetadataBytes = 32U << 10U;
 constexpr std::size_t kMostMemoryBytes = 1U << 30U;  // of all calls' messages together
 
@@ -110,8 +114,13 @@ class Running : public GrpcServer {
         methods_(std::move(methods)),
         surface_(methods_, [this](grpc::CallbackServerContext& context,
                                   const Method& method) { return begin(context, method); }),
-        workers_(std::make_unique<mcp::Workers>(options_.workers, options_.workers)),
-        connections_(options_.connections),
+        workers_(std::make_unique<http::WorkerPool>(
+            http::WorkerBounds{options_.limits.workers, options_.limits.workers_of_tenant})),
+        local_connections_({options_.limits.connections, options_.limits.connections}),
+        remote_connections_({options_.limits.connections, options_.limits.connections_of_stranger}),
+        calls_of_({kMostCalls, options_.limits.workers_of_tenant + kMostWaitingCalls, kKeptCalls}),
+        messages_of_({options_.limits.body_bytes, options_.limits.body_bytes_of_tenant,
+                      options_.most_message_bytes}),
         stop_(::eventfd(0, EFD_CLOEXEC)) {}
   Running(const Running&) = delete;
   Running& operator=(const Running&) = delete;
@@ -130,18 +139,24 @@ class Running : public GrpcServer {
   void refuse(Reactor& call, const Gate::Refusal& refusal);
 
   void keep_watch();
-  UniqueFd accept_on(int listener);
+  UniqueFd accept_on(int listener, OpenSockets& connections);
   void accept_local();
   void accept_remote();
   void tick();
+  enum class Rules : std::uint8_t { Same, New };
+  bool is_outlived(const Reactor& call, Rules rules) const;
 
   GrpcOptions options_;
   const std::vector<Method> methods_;
   Surface surface_;
-  std::unique_ptr<mcp::Workers> workers_;
+  std::unique_ptr<http::WorkerPool> workers_;
   Guarded<std::map<Reactor*, std::weak_ptr<Reactor>>> calls_;
   Guarded<std::map<int, Peer>> peers_;  // by the descriptor of their connection
-  OpenSockets connections_;             // of the watching thread
+  OpenSockets local_connections_;
+  OpenSockets remote_connections_;
+  http::Shares calls_of_;         // each tenant
+  http::Shares messages_of_;      // their bytes
+  std::uint64_t generation_ = 0;  // of the gate's rules; of the watching thread
   UniqueFd stop_;
   std::unique_ptr<grpc::experimental::ExternalConnectionAcceptor> acceptor_;
   std::unique_ptr<grpc::Server> server_;
@@ -195,7 +210,7 @@ std::shared_ptr<Reactor> Running::begin(grpc::CallbackServerContext& context,
     });
   };
   terms.on_first = [this](const std::shared_ptr<Reactor>& call) {
-    if (workers_->take([this, call] { serve(*call); })) return;
+    if (workers_->submit(call->admission(), [this, call] { serve(*call); })) return;
     call->finish(grpc::StatusCode::RESOURCE_EXHAUSTED,
                  {ErrorCode::ResourceExhausted, "too many calls at once; try again"});
   };
@@ -208,10 +223,20 @@ std::shared_ptr<Reactor> Running::begin(grpc::CallbackServerContext& context,
 
 // Before anything is read: who is not let in costs no memory.
 void Running::admit(const std::shared_ptr<Reactor>& call) {
-  auto caller = options_.gate.admit(call->remote(), call->metadata("authorization"));
-  if (caller) return call->start_reading(std::move(*caller));
+  const std::string* authorization = call->metadata("authorization");
+  auto caller = options_.gate.admit(call->remote(), authorization);
+  const http::Admission admission = options_.gate.standing_of(call->remote(), authorization);
+  if (caller) {
+    Reactor::Held held{{calls_of_, admission}, {messages_of_, admission}};
+    if (!held.call.take(1)) {
+      return call->finish(grpc::StatusCode::RESOURCE_EXHAUSTED,
+                          {ErrorCode::ResourceExhausted, "too many calls at once; try again"});
+    }
+    if (!call->remote().address.empty()) remote_connections_.know(call->remote().address);
+    return call->start_reading(std::move(*caller), admission, std::move(held));
+  }
   const Gate::Refusal& refusal = caller.error();
-  if (workers_->take([this, call, refusal] { refuse(*call, refusal); })) return;
+  if (workers_->submit(admission, [this, call, refusal] { refuse(*call, refusal); })) return;
   call->finish(status_of(refusal.error), refusal.error);  // and without a record
 }
 
@@ -288,16 +313,17 @@ void Running::keep_watch() {
 }
 
 // None: there is none, or there are too many.
-UniqueFd Running::accept_on(int listener) {
+UniqueFd Running::accept_on(int listener, OpenSockets& connections) {
   UniqueFd connection(::accept4(listener, nullptr, nullptr, SOCK_CLOEXEC | SOCK_NONBLOCK));
   // Out of descriptors: the connection stays where it is, and would be offered again at once.
   if (!connection && (errno == EMFILE || errno == ENFILE)) ::usleep(10'000);
-  if (connection && !connections_.add(connection.get())) return {};
+  if (connection && !connections.add(connection.get(), http::remote_of(connection.get())))
+    return {};
   return connection;
 }
 
 void Running::accept_remote() {
-  UniqueFd connection = accept_on(options_.tcp.get());
+  UniqueFd connection = accept_on(options_.tcp.get(), remote_connections_);
   if (!connection) return;
   const int yes = 1;
   (void)::setsockopt(connection.get(), IPPROTO_TCP, TCP_NODELAY, &yes, sizeof yes);
@@ -308,7 +334,7 @@ void Running::accept_remote() {
 }
 
 void Running::accept_local() {
-  UniqueFd connection = accept_on(options_.socket.get());
+  UniqueFd connection = accept_on(options_.socket.get(), local_connections_);
   if (!connection) return;
   const auto peer = peer_of(connection.get());
   if (!peer || (peer->user != 0 && peer->user != ::geteuid())) {
@@ -329,10 +355,21 @@ void Running::tick() {
     for (const auto& [ignored, call] : calls)
       all.push_back(call.lock());
   });
+  const std::uint64_t generation = options_.gate.generation();
+  const bool is_same = std::exchange(generation_, generation) == generation;
   for (const auto& call : all) {
     const auto since = call ? call->waits_since() : std::nullopt;
     if (since && Clock::now() - *since > options_.first_time) call->cancel();
+    if (call && is_outlived(*call, is_same ? Rules::Same : Rules::New)) call->cancel();
   }
+}
+
+// Whether the token or certificate that let a call in does so no more.
+bool Running::is_outlived(const Reactor& call, Rules rules) const {
+  if (call.remote().has_expired()) return true;
+  if (rules == Rules::Same || call.admission().standing == http::Standing::Stranger) return false;
+  return options_.gate.standing_of(call.remote(), call.metadata("authorization")) !=
+         call.admission();
 }
 
 bool Running::drain(const Deadline& deadline) {

@@ -12,6 +12,7 @@
 #include "base/deadline.h"
 #include "base/result.h"
 #include "base/unique_fd.h"
+#include "http/server.h"
 #include "server/http/api.h"
 #include "server/http/gate.h"
 #include "service/service.h"
@@ -31,8 +32,7 @@ struct GrpcOptions {
   UniqueFd socket = {};  // a Unix socket that listens; none: not on one
   UniqueFd tcp = {};     // likewise of TCP
   GrpcTls tls = {};
-  std::size_t workers = 512;       // calls at once
-  std::size_t connections = 4096;  // on both together; the next are closed
+  http::ServerLimits limits = {};  // of HTTP, whose shares hold here too
   std::size_t most_message_bytes = 17U << 20U;
   std::chrono::milliseconds first_time{10'000};  // in which a call's first message must come
   std::chrono::milliseconds stall_time{30'000};  // of one write

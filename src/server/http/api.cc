@@ -11,7 +11,8 @@
 namespace nutshell::server {
 namespace {
 
-constexpr std::size_t kMostJsonBytes = 16U << 20U;
+// Of a body that the route does not want: read and dropped, so that the connection can go on.
+constexpr std::size_t kMostUnwantedBytes = 64U << 10U;
 
 std::vector<std::string> cut(std::string_view path) {
   std::vector<std::string> parts;
@@ -40,7 +41,7 @@ bool fits(const std::vector<std::string>& pattern, const std::vector<std::string
 }
 
 Result<Json> read_json(http::Exchange& exchange, const Route& route) {
-  const std::string text = TRY(exchange.read_body(kMostJsonBytes));
+  const std::string text = TRY(exchange.read_body(route.most_body_bytes));
   Json body = text.empty() ? Json::object() : TRY(parse_json(text));
   if (!body.is_object()) return failure(ErrorCode::InvalidArgument, "the body must be an object");
   if (route.takes) TRY(check_shape(body, route.takes()));
@@ -147,7 +148,7 @@ Api::Api(Options options) : options_(std::move(options)), routes_(api_routes()) 
       route.handle = [more = options_.more_metrics](Call& call) {
         return call.exchange->respond(
             200, {{"Content-Type", "text/plain; version=0.0.4; charset=utf-8"}},
-            metrics_text(call.service.metrics()) + metrics_text(more()));
+            metrics_text(call.service.metrics(call.caller)) + metrics_text(more()));
       };
     }
     // The document describes the table that it is served from.
@@ -187,9 +188,10 @@ Result<> Api::serve_body(http::Exchange& exchange, Found& found, const service::
     auto read = read_json(exchange, route);
     if (!read) return reply_unread(exchange, read.error());
     body = std::move(*read);
-  } else if (route.body == Route::Body::None) {
-    if (auto rest = exchange.read_body(kMostJsonBytes); !rest) {
-      return reply_unread(exchange, rest.error());
+  } else if (route.body == Route::Body::None && route.access != Route::Access::Anyone) {
+    // From anyone nothing is read: the connection ends behind the answer.
+    if (auto dropped = exchange.discard_body(kMostUnwantedBytes); !dropped) {
+      return reply_unread(exchange, dropped.error());
     }
   }
   Call call{&exchange,

@@ -44,7 +44,8 @@ std::vector<Route> batch_routes() {
            .handle = batch,
            .takes = batch_shape,
            .gives = batch_results_shape,
-           .body = Route::Body::Object}};
+           .body = Route::Body::Object,
+           .most_body_bytes = kMostContentBytes}};
 }
 
 }  // namespace nutshell::server

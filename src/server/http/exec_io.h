@@ -45,6 +45,7 @@ class StreamingClient : public wire::ExecIo {
   Taken take(wire::Stream stream, std::string_view bytes) override;
   [[nodiscard]] int event_descriptor() const override { return hang_up_; }
   std::optional<wire::ExecEvent> next_event() override;
+  [[nodiscard]] bool has_left() const override { return is_gone_; }
 
   // Of a kind other than output.
   Result<> send(std::string_view kind, const std::string& json);

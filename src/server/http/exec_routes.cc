@@ -131,6 +131,7 @@ std::vector<Route> exec_routes() {
            .gives = exec_result_shape,
            .others = {{202, exec_state_shape}},
            .body = Route::Body::Object,
+           .most_body_bytes = kMostContentBytes,
            .takes_idempotency_key = true},
           {.method = "GET",
            .path = "/v1/sandboxes/{id}/exec/{exec}",

@@ -23,14 +23,9 @@ bool contains(const std::vector<std::string>& words, std::string_view word) {
                      [&](const std::string& one) { return http::equal_in_any_case(one, word); });
 }
 
-std::string without_port(std::string_view host) {
-  if (host.starts_with('[')) return std::string(host.substr(1, host.find(']') - 1));
-  return std::string(host.substr(0, host.rfind(':')));
-}
-
 // A name that is not ours may have been pointed at us by somebody else's name server.
 bool is_our_host(const GateRules& rules, std::string_view host) {
-  const std::string name = without_port(host);
+  const std::string name = host_of(host);
   in6_addr space{};
   const bool is_address = ::inet_pton(AF_INET, name.c_str(), &space) == 1 ||
                           ::inet_pton(AF_INET6, name.c_str(), &space) == 1;
@@ -54,10 +49,9 @@ const Token* find_token(const GateRules& rules, std::string_view given) {
   return found;
 }
 
-// Without its port: a client has many.
-std::string address_of(const http::Remote& remote) {
-  if (remote.process) return fmt::format("uid {}", remote.process->user);
-  return without_port(remote.address);
+bool is_port(std::string_view text) {
+  return !text.empty() && text.size() <= 5 &&
+         text.find_first_not_of("0123456789") == std::string_view::npos;
 }
 
 std::optional<service::Caller> local_caller(const GateRules& rules, const http::Remote& remote) {
@@ -69,7 +63,40 @@ std::optional<service::Caller> local_caller(const GateRules& rules, const http::
                          service::HostFiles::Allowed};
 }
 
+// The caller that a token, a certificate or the socket proves; nullopt: nobody.
+std::optional<service::Caller> caller_of(const GateRules& rules, const http::Remote& remote,
+                                         const std::string* authorization) {
+  if (authorization != nullptr) {
+    const Token* token = find_token(rules, bearer_of(*authorization));
+    if (token == nullptr) return std::nullopt;
+    return service::Caller{token->tenant, "token " + token->name, service::HostFiles::Denied};
+  }
+  const auto tenant = rules.certificates.find(remote.certificate_name);
+  if (!remote.certificate_name.empty() && tenant != rules.certificates.end()) {
+    if (remote.has_expired()) return std::nullopt;
+    return service::Caller{tenant->second, "certificate " + remote.certificate_name,
+                           service::HostFiles::Denied};
+  }
+  return local_caller(rules, remote);
+}
+
 }  // namespace
+
+std::string host_of(std::string_view header) {
+  if (header.starts_with('[')) {
+    const std::size_t end = header.find(']');
+    if (end == std::string_view::npos) return {};
+    const std::string_view rest = header.substr(end + 1);
+    const bool is_whole = rest.empty() || (rest.starts_with(':') && is_port(rest.substr(1)));
+    const std::string address(header.substr(1, end - 1));
+    in6_addr space{};
+    const bool is_address = ::inet_pton(AF_INET6, address.c_str(), &space) == 1;
+    return is_whole && is_address ? address : std::string();
+  }
+  const std::size_t colon = header.find(':');
+  if (colon == std::string_view::npos) return std::string(header);
+  return is_port(header.substr(colon + 1)) ? std::string(header.substr(0, colon)) : std::string();
+}
 
 bool equal_in_constant_time(std::string_view a, std::string_view b) {
   unsigned difference = a.size() == b.size() ? 0 : 1;
@@ -82,26 +109,16 @@ bool equal_in_constant_time(std::string_view a, std::string_view b) {
 void Gate::replace(GateRules rules) {
   auto fresh = std::make_shared<const GateRules>(std::move(rules));
   rules_.with([&](auto& ours) { ours = std::move(fresh); });
+  ++generation_;
 }
 
-bool Gate::is_barred(const std::string& address) {
+bool Gate::count_failure(const std::string& address) {
   return failures_.with([&](auto& failures) {
-    const auto found = failures.find(address);
-    if (found == failures.end()) return false;
-    if (Clock::now() - found->second.begin > kFailureTime) {
-      failures.erase(found);
-      return false;
-    }
-    return found->second.count >= kMostFailures;
-  });
-}
-
-void Gate::count_failure(const std::string& address) {
-  failures_.with([&](auto& failures) {
     if (failures.size() >= kMostAddresses) failures.clear();  // bounded, whoever has many addresses
     Failures& ours = failures[address];
-    if (ours.count == 0) ours.begin = Clock::now();
-    ++ours.count;
+    const auto now = Clock::now();
+    if (ours.count == 0 || now - ours.begin > kFailureTime) ours = {now, 0};
+    return ++ours.count <= kMostFailures;
   });
 }
 
@@ -118,26 +135,28 @@ Gate::Admitted Gate::admit(const http::Exchange& exchange) {
 }
 
 Gate::Admitted Gate::admit(const http::Remote& remote, const std::string* authorization) {
-  const auto current = rules_.with([](const auto& ours) { return ours; });
-  const GateRules& rules = *current;
-  const std::string address = address_of(remote);
-  if (authorization != nullptr) {
-    if (is_barred(address)) {
-      return refused(429, ErrorCode::ResourceExhausted, "too many wrong tokens; wait a minute");
-    }
-    if (const Token* token = find_token(rules, bearer_of(*authorization))) {
-      return service::Caller{token->tenant, "token " + token->name, service::HostFiles::Denied};
-    }
-    count_failure(address);
-    return refused(401, ErrorCode::PermissionDenied, "no valid token");
+  const auto rules = rules_.with([](const auto& ours) { return ours; });
+  if (auto caller = caller_of(*rules, remote, authorization)) return std::move(*caller);
+  if (authorization != nullptr && !count_failure(http::source_of(remote))) {
+    return refused(429, ErrorCode::ResourceExhausted, "too many wrong tokens; wait a minute");
   }
-  const auto tenant = rules.certificates.find(remote.certificate_name);
-  if (!remote.certificate_name.empty() && tenant != rules.certificates.end()) {
-    return service::Caller{tenant->second, "certificate " + remote.certificate_name,
-                           service::HostFiles::Denied};
-  }
-  if (auto local = local_caller(rules, remote)) return std::move(*local);
   return refused(401, ErrorCode::PermissionDenied, "no valid token");
+}
+
+http::Admission Gate::standing_of(const http::RequestHead& head, const http::Remote& remote) const {
+  return standing_of(remote, head.headers.find("Authorization"));
+}
+
+http::Admission Gate::standing_of(const http::Remote& remote,
+                                  const std::string* authorization) const {
+  const auto rules = rules_.with([](const auto& ours) { return ours; });
+  const auto caller = caller_of(*rules, remote, authorization);
+  if (!caller) return {http::Standing::Stranger, "stranger", ""};
+  // A token may be of the owner's tenant, too: it has a share of its own.
+  if (caller->host_files == service::HostFiles::Allowed) {
+    return {http::Standing::Owner, "owner", caller->who};
+  }
+  return {http::Standing::Tenant, "tenant " + caller->tenant, caller->who};
 }
 
 }  // namespace nutshell::server

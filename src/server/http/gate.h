@@ -2,7 +2,9 @@
 // Thread-safe.
 #pragma once
 
+#include <atomic>
 #include <chrono>
+#include <cstdint>
 #include <map>
 #include <memory>
 #include <string>
@@ -11,6 +13,7 @@
 #include "base/deadline.h"
 #include "base/guarded.h"
 #include "base/result.h"
+#include "http/admission.h"
 #include "http/exchange.h"
 #include "service/caller.h"
 
@@ -36,7 +39,8 @@ class Gate {
  public:
   explicit Gate(GateRules rules) { replace(std::move(rules)); }
 
-  // How many wrong tokens one address may try within kFailureTime.
+  // How many wrong tokens of one address are answered and recorded one by one within kFailureTime;
+  // later ones are refused in short. A right token always passes: others may share its address.
   static constexpr std::size_t kMostFailures = 10;
   static constexpr auto kFailureTime = std::chrono::seconds(60);
 
@@ -50,20 +54,30 @@ class Gate {
   // One that no web page can have sent. `authorization` is the header's value; none: it has none.
   Admitted admit(const http::Remote& remote, const std::string* authorization);
 
+  // Whom a request counts against, by its head alone. Counts no failures.
+  http::Admission standing_of(const http::RequestHead& head, const http::Remote& remote) const;
+  http::Admission standing_of(const http::Remote& remote, const std::string* authorization) const;
+
   void replace(GateRules rules);
+  // Changes with each replace().
+  [[nodiscard]] std::uint64_t generation() const { return generation_; }
 
  private:
   struct Failures {
     Clock::time_point begin;
     std::size_t count = 0;
   };
-  [[nodiscard]] bool is_barred(const std::string& address);
-  void count_failure(const std::string& address);
+  // Counts a wrong token. False: this address has sent too many of them.
+  bool count_failure(const std::string& address);
 
   // Shared: a request goes on with the rules it began with while a reload brings new ones.
   Guarded<std::shared_ptr<const GateRules>> rules_;
+  std::atomic<std::uint64_t> generation_{0};
   Guarded<std::map<std::string, Failures>> failures_;
 };
+
+// The host of a Host header without its port and brackets; empty: this is no host.
+std::string host_of(std::string_view header);
 
 // Compares all of both, wherever they differ first.
 bool equal_in_constant_time(std::string_view a, std::string_view b);

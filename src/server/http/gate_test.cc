@@ -63,11 +63,67 @@ TEST_F(GateTest, ATokenIsItsTenantAndNothingElse) {
   }
 }
 
-TEST_F(GateTest, GuessingIsStopped) {
+TEST_F(GateTest, GuessingIsStoppedAndARightTokenPassesAllTheSame) {
   begin(::geteuid());
   for (std::size_t i = 0; i < Gate::kMostFailures; ++i)
     EXPECT_EQ(admitted({{"Authorization", "Bearer guess"}}), "401");
-  EXPECT_EQ(admitted({{"Authorization", "Bearer right"}}), "429");
+  for (int i = 0; i < 3; ++i) {
+    EXPECT_EQ(admitted({{"Authorization", "Bearer guess"}}), "429");
+    EXPECT_EQ(admitted({{"Authorization", "Bearer right"}}), "team-a");
+  }
+}
+
+TEST(Standing, IsProvedByTheHeadAlone) {
+  GateRules rules;
+  rules.tokens = {{"ci", "team-a", sha256_hex("right")}, {"root", "local", sha256_hex("other")}};
+  rules.certificates = {{"robot", "machines"}};
+  rules.user = 1000;
+  Gate gate(rules);
+  http::Remote socket;
+  socket.process = Peer{1000, 1000, 7};
+  http::Remote address;
+  address.address = "10.0.0.1:4711";
+  const std::string right = "Bearer right";
+  const std::string local = "Bearer other";
+  const std::string wrong = "Bearer wrong";
+  using http::Standing;
+  EXPECT_EQ(gate.standing_of(socket, nullptr).standing, Standing::Owner);
+  EXPECT_EQ(gate.standing_of(socket, &right).standing, Standing::Tenant);
+  EXPECT_EQ(gate.standing_of(address, &right).holder, "tenant team-a");
+  EXPECT_NE(gate.standing_of(address, &local).holder, gate.standing_of(socket, nullptr).holder);
+  EXPECT_EQ(gate.standing_of(address, nullptr).standing, Standing::Stranger);
+  EXPECT_EQ(gate.standing_of(address, &wrong).standing, Standing::Stranger);
+  EXPECT_EQ(gate.standing_of(socket, &wrong).standing, Standing::Stranger);
+  // A certificate lets in until its end, also on a connection that stands longer.
+  address.certificate_name = "robot";
+  address.certificate_end = std::chrono::system_clock::now() + 1h;
+  EXPECT_EQ(gate.standing_of(address, nullptr).holder, "tenant machines");
+  address.certificate_end = std::chrono::system_clock::now() - 1s;
+  EXPECT_EQ(gate.standing_of(address, nullptr).standing, Standing::Stranger);
+  EXPECT_EQ(gate.admit(address, nullptr).error().status, 401);
+}
+
+TEST(HostHeader, IsWholeOrNone) {
+  for (const auto& [header, host] :
+       std::vector<std::pair<const char*, const char*>>{{"localhost", "localhost"},
+                                                        {"localhost:80", "localhost"},
+                                                        {"127.0.0.1:7070", "127.0.0.1"},
+                                                        {"[::1]", "::1"},
+                                                        {"[::1]:7070", "::1"},
+                                                        {"evil.com:80", "evil.com"},
+                                                        {"[::1].evil.com", ""},
+                                                        {"[::1]evil.com:80", ""},
+                                                        {"[::1]:80.evil.com", ""},
+                                                        {"[::1]:", ""},
+                                                        {"[::1", ""},
+                                                        {"[evil.com]", ""},
+                                                        {"[127.0.0.1]", ""},
+                                                        {"127.0.0.1:80.evil.com", ""},
+                                                        {"localhost:evil.com", ""},
+                                                        {"localhost:80:90", ""},
+                                                        {"localhost:123456", ""}}) {
+    EXPECT_EQ(host_of(header), host) << header;
+  }
 }
 
 TEST(ConstantTime, TellsEqualFromOther) {

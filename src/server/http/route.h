@@ -42,6 +42,9 @@ struct Parameter {
   std::int64_t most = Field::kNoBound;
 };
 
+// Of a JSON body that carries what a command reads or a file holds.
+inline constexpr std::size_t kMostContentBytes = 16U << 20U;
+
 struct Route {
   // Who may call it.
   enum class Access : std::uint8_t { Callers, Anyone };
@@ -60,6 +63,7 @@ struct Route {
   std::vector<std::pair<int, std::function<const Shape&()>>> others = {};
   std::string media_type = "application/json";  // of the answer
   Body body = Body::None;
+  std::size_t most_body_bytes = 1U << 20U;  // of a Body::Object
   Access access = Access::Callers;
   bool takes_idempotency_key = false;
   bool is_other_protocol = false;  // which has a contract of its own, and is in no document of ours

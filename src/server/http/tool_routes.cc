@@ -30,6 +30,7 @@ Result<> call_one(Call& call) {
   TRY(find_tool(tool_registry(), name, ""));
   ToolRunnerOptions options;
   options.wants_fields = true;
+  options.interrupt = call.gone_descriptor();  // a client that hangs up takes no worker any more
   const auto done =
       TRY(call.service.call_tool(call.caller, call.id(), name, print_json(call.body), options));
   const ToolResult& result = done.result;
@@ -93,7 +94,8 @@ std::vector<Route> tool_routes() {
            .summary = "Call a tool; what went wrong inside is in the answer",
            .handle = call_one,
            .gives = tool_result_shape,
-           .body = Route::Body::Object}};
+           .body = Route::Body::Object,
+           .most_body_bytes = kMostContentBytes}};
 }
 
 }  // namespace nutshell::server

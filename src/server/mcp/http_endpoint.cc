@@ -111,7 +111,8 @@ void HttpEndpoint::post(http::Exchange& exchange, const Visitor& visitor) {
   const auto body = exchange.read_body(kMostMessageBytes);
   if (!body) {
     const bool is_large = body.error().code == ErrorCode::ResourceExhausted;
-    return refuse(exchange, is_large ? 413 : 400, "the body cannot be read");
+    const bool has_no_memory = body.error().code == ErrorCode::Unavailable;
+    return refuse(exchange, is_large ? 413 : has_no_memory ? 503 : 400, "the body cannot be read");
   }
   Parcel parcel = read_parcel(*body);
   Request request{exchange, visitor};
