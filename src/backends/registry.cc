@@ -34,7 +34,7 @@ const std::vector<BackendEntry>& backend_registry() {
        }},
       {"gvisor", "a kernel of its own (runsc), as root or not; no daemon, no image",
        [](const BackendContext& context) {
-         return std::make_unique<gvisor::GvisorBackend>(context.programs);
+         return std::make_unique<gvisor::GvisorBackend>(context.programs, context.show_progress);
        }},
   };
   return kEntries;

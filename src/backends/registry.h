@@ -20,7 +20,7 @@ struct BackendContext {
   std::filesystem::path programs;  // the directory of our other programs
   // Given: sandboxes are that daemon's, and no backend is used here.
   std::optional<DaemonAccess> daemon = {};
-  // One line about what takes long, each replacing the one before; null: nobody looks.
+  // A line on what takes long, replacing the last one; with '\n' it stays. Null: nobody looks.
   std::function<void(const std::string&)> show_progress = nullptr;
 };
 

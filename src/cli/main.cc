@@ -127,10 +127,13 @@ void add_commands(CLI::App& app, Program& program, const std::vector<std::string
     add_command(line, program, command, flags);
 }
 
-// Somebody at a terminal sees what takes long, on one line that is gone when it is over.
+// A user at a terminal sees what takes long, on one line that is gone when it is over. A line that
+// ends with a newline is for everybody, and stays.
 std::function<void(const std::string&)> progress_line() {
-  if (::isatty(STDERR_FILENO) == 0) return nullptr;
-  return [](const std::string& text) { fmt::print(stderr, "\r{}\033[K", terminal_line(text)); };
+  return [is_terminal = ::isatty(STDERR_FILENO) != 0](const std::string& text) {
+    if (text.ends_with('\n')) return print_error(text.substr(0, text.size() - 1));
+    if (is_terminal) fmt::print(stderr, "\r{}\033[K", terminal_line(text));
+  };
 }
 
 // The parser's own messages know nothing of suggestions.

@@ -163,6 +163,9 @@ Result<> Daemon::make_private() {
 Result<> Daemon::open(const Config& config) {
   service::ServiceOptions options;
   options.backends.programs = command_.programs;
+  options.backends.show_progress = [](const std::string& line) {
+    if (line.ends_with('\n')) log_line(Level::Warning, line.substr(0, line.size() - 1));
+  };
   options.state_directory = config.text("state.directory");
   if (options.state_directory.empty()) {
     options.state_directory = command_.is_private ? private_directory_ / "state" : default_state();

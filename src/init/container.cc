@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <array>
 #include <csignal>
 #include <memory>
 
@@ -21,6 +22,7 @@
 #include "init/sandbox_filter.h"
 #include "wire/orders.h"
 #include "wire/start_report.h"
+#include "wire/tree_stream.h"
 
 namespace nutshell::init {
 namespace {
@@ -28,6 +30,7 @@ namespace {
 using namespace std::chrono_literals;
 
 constexpr auto kOrderTime = 60s;
+constexpr auto kReleaseTime = 120s;
 constexpr const char* kWorkspace = "/workspace";
 constexpr const char* kPristine = "pristine";
 constexpr const char* kFirstLayer = "workspace";  // what the store calls it
@@ -93,15 +96,26 @@ Result<UniqueFd> open_directory(int directory, const char* name) {
   return open_at(directory, name, O_RDONLY | O_DIRECTORY);
 }
 
-// The workspace begins as a copy, and a second one stays as it is, to compare with.
-Result<UniqueFd> copy_base(const std::string& base, int store) {
-  const UniqueFd from = TRY(open_file(base, O_RDONLY | O_DIRECTORY));
+// The workspace begins as a copy of what the host sends, and a second one stays as it is, to
+// compare with.
+Result<UniqueFd> receive_base(int store) {
   const UniqueFd workspace = TRY(open_file(kWorkspace, O_RDONLY | O_DIRECTORY));
   if (::mkdirat(store, kPristine, 0700) != 0) return syscall_failure("mkdir", kPristine);
   UniqueFd pristine = TRY(open_directory(store, kPristine));
-  TRY(copy_tree(from.get(), workspace.get(), Unreadable::LeftOut));
+  TRY(wire::receive_tree(STDIN_FILENO, workspace.get(), Deadline::in(wire::kCopyTime)));
   TRY(copy_tree(workspace.get(), pristine.get(), Unreadable::LeftOut));
   return pristine;
+}
+
+// Reads on after a failure until the host hangs up. The end of this process would close the stream,
+// and the host may still be sending: it would see the closed stream before the reason.
+void await_hangup() {
+  const Deadline deadline = Deadline::in(10s);
+  std::array<char, 65536> space{};
+  for (;;) {
+    const auto ready = wait_for(STDIN_FILENO, POLLIN, deadline);
+    if (!ready || !*ready || ::read(STDIN_FILENO, space.data(), space.size()) <= 0) return;
+  }
 }
 
 // What is written there is memory; a volume is none.
@@ -136,10 +150,11 @@ Result<> use_store(const wire::ContainerOrders& orders, InitSetup& setup) {
   if (::symlinkat(kWorkspace, setup.store.get(), kFirstLayer) != 0)
     return syscall_failure("link", kFirstLayer);
   setup.is_copied = true;
-  if (orders.base.empty()) return {};
-  auto copied = copy_base(orders.base, setup.store.get());
+  if (orders.base_follows == 0) return {};
+  auto copied = receive_base(setup.store.get());
   // Whoever waits for it may be gone: then the orders are for nobody.
   TRY(wire::report_copy(STDOUT_FILENO, copied ? Result<>() : Failure(copied.error())));
+  if (!copied) await_hangup();
   setup.base = TRY(std::move(copied));
   return {};
 }
@@ -170,6 +185,8 @@ Result<InitSetup> take_container_orders() {
     carried->owner = std::move(owner);
   }
   TRY(limit_open_files(orders.open_files));
+  if (orders.awaits_release != 0)
+    TRY(wire::await_release(STDIN_FILENO, STDOUT_FILENO, Deadline::in(kReleaseTime)));
   // On top of the engine's own, which is wider; while there is one thread, and nobody else yet.
   TRY(install_seccomp_filter(sandbox_filter()));
   TRY(start_carrying(std::move(carried)));

@@ -57,11 +57,13 @@ std::uint64_t swapped_bytes(pid_t pid) {
   return text ? number_after(*text, "\nVmSwap:") << 10U : 0;
 }
 
-// Files on the host's disk that are only cached are not the sandbox's.
+// gVisor counts files in memory (tmpfs, memfd, shared mappings) in AnonPages, and once more in
+// Shmem; Linux counts them in Shmem alone. Files on the host's disk that are only cached are not
+// the sandbox's.
 std::uint64_t kernel_bytes() {
   const auto text = read_file("/proc/meminfo");
   if (!text) return ~0ULL;  // what cannot be seen is not allowed
-  return (number_after(*text, "AnonPages:") + number_after(*text, "Shmem:")) << 10U;
+  return number_after(*text, "AnonPages:") << 10U;
 }
 
 }  // namespace

@@ -16,7 +16,7 @@ class MemoryWatch {
  public:
   enum class Sight {
     Processes,    // what each of them maps, and what lies in the scratch file systems
-    WholeKernel,  // it is the sandbox's own: its totals are ours
+    WholeKernel,  // gVisor, whose totals are this sandbox's alone
   };
   MemoryWatch(std::uint64_t limit_bytes, std::vector<std::string> scratch,
               Sight sight = Sight::Processes)

@@ -13,6 +13,7 @@ namespace {
 using namespace std::chrono_literals;
 
 constexpr auto kRetry = 1s;
+constexpr auto kStopTime = 10s;  // for an engine that hangs while the daemon stops
 constexpr std::size_t kMostAway = 8;
 
 }  // namespace
@@ -28,8 +29,11 @@ Pools::Pools(Sandboxes& sandboxes, SandboxTable& table, Connections& connections
   finisher_ = std::jthread([this](const std::stop_token& stop) { finish(stop); });
 }
 
+// The refiller first: what it is making may belong to a pool that was drained meanwhile, and the
+// finisher then ends it.
 Pools::~Pools() {
   refiller_.request_stop();
+  refiller_.join();
   finisher_.request_stop();
 }
 
@@ -316,7 +320,7 @@ void Pools::finish_one(std::unique_lock<std::mutex>& lock) {
 void Pools::finish(const std::stop_token& stop) {
   std::unique_lock lock(mutex_);
   while (!stop.stop_requested()) {
-    if (!finish_wanted_.wait(lock, stop, [this] { return is_clearing_; })) return;
+    if (!finish_wanted_.wait(lock, stop, [this] { return is_clearing_; })) break;
     if (away_.empty()) {
       is_clearing_ = false;
     } else if (can_finish()) {
@@ -325,6 +329,11 @@ void Pools::finish(const std::stop_token& stop) {
       finish_wanted_.wait_for(lock, stop, kRetry, [] { return false; });
     }
   }
+  // What was given back or drained ends with the daemon. The state directory still names those that
+  // cannot be ended now: the next daemon has them.
+  const Deadline deadline = Deadline::in(kStopTime);
+  for (std::size_t left = away_.size(); left > 0 && !deadline.has_passed(); --left)
+    finish_one(lock);
 }
 
 }  // namespace nutshell::service

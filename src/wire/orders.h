@@ -27,15 +27,19 @@ struct ContainerOrders {
   std::vector<std::string> environment;
   std::string working_directory;
   std::string store;                      // a directory for kept states; empty: there is none
-  std::string base;                       // what /workspace begins as; empty: nothing
+  std::uint8_t base_follows = 0;          // send_tree() sends what /workspace begins as, next
   std::uint8_t ends_with_connection = 0;  // the sandbox ends with that first connection
+  // The sandbox ends if the first connection does before release() is heard on it: its maker died,
+  // and nobody else knows its id.
+  std::uint8_t awaits_release = 0;
   std::uint64_t watched_memory_bytes = 0;
   std::uint32_t watched_millicpus = 0;
   std::uint64_t open_files = 0;     // of every process; zero: as it is
   std::uint8_t has_own_kernel = 0;  // whose counts are of this sandbox alone: gVisor
   void fields(auto& visit) {
-    visit(ttl_ms, idle_ms, environment, working_directory, store, base, ends_with_connection,
-          watched_memory_bytes, watched_millicpus, open_files, has_own_kernel);
+    visit(ttl_ms, idle_ms, environment, working_directory, store, base_follows,
+          ends_with_connection, awaits_release, watched_memory_bytes, watched_millicpus, open_files,
+          has_own_kernel);
   }
 };
 

@@ -2,6 +2,7 @@
 
 #include <poll.h>
 #include <sys/socket.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <array>
@@ -14,6 +15,8 @@ namespace {
 
 constexpr std::string_view kDone = "copied";
 constexpr std::string_view kFailed = "not copied: ";  // and a letter for the code, and the message
+constexpr char kRelease = 'k';
+constexpr std::string_view kReleased = "kept";
 constexpr char kFirstCode = 'A';
 constexpr int kLastCode = static_cast<int>(ErrorCode::Internal);
 constexpr std::size_t kMostBytes = 1024;
@@ -77,6 +80,30 @@ Result<> await_copy(int stream, const Deadline& deadline) {
   return failure(ErrorCode::ResourceExhausted,
                  "copy the workspace: " + done.error().message +
                      "; raise --disk and --memory, or take a smaller directory");
+}
+
+Result<> release(int stream, const Deadline& deadline) {
+  if (::send(stream, &kRelease, 1, MSG_NOSIGNAL) != 1)
+    return syscall_failure("release the sandbox");
+  auto heard = take_line(stream, deadline);
+  if (!heard) return while_doing("release the sandbox", std::move(heard).error());
+  if (*heard == kReleased) return {};
+  return failure(ErrorCode::Corrupt, "the other side is not an init");
+}
+
+Result<> await_release(int input, int output, const Deadline& deadline) {
+  char byte = 0;
+  for (;;) {
+    if (!TRY(wait_for(input, POLLIN, deadline)))
+      return failure(ErrorCode::DeadlineExceeded, "nobody releases this sandbox");
+    const ssize_t count = ::read(input, &byte, 1);
+    if (count < 0 && (errno == EINTR || errno == EAGAIN)) continue;
+    if (count <= 0)
+      return failure(ErrorCode::Unavailable, "the maker of this sandbox died before it was done");
+    break;
+  }
+  if (byte != kRelease) return failure(ErrorCode::Corrupt, "the other side is not our maker");
+  return write_all(output, std::string(kReleased) + '\n');
 }
 
 }  // namespace nutshell::wire

@@ -33,6 +33,26 @@ class StartReport : public testing::Test {
   UniqueFd init_;
 };
 
+TEST_F(StartReport, ReleaseIsHeardBeforeTheMakerHangsUp) {
+  std::thread init(
+      [this] { EXPECT_TRUE(await_release(init_.get(), init_.get(), Deadline::in(10s))); });
+  const auto released = release(host_.get(), Deadline::in(10s));
+  init.join();
+  EXPECT_TRUE(released) << released.error().message;
+}
+
+TEST_F(StartReport, MakerThatDiesReleasesNothing) {
+  host_.reset();
+  const auto heard = await_release(init_.get(), init_.get(), Deadline::in(10s));
+  ASSERT_FALSE(heard);
+  EXPECT_EQ(heard.error().code, ErrorCode::Unavailable);
+}
+
+TEST_F(StartReport, InitThatDiesIsNotReleased) {
+  init_.reset();
+  EXPECT_FALSE(release(host_.get(), Deadline::in(10s)));
+}
+
 TEST_F(StartReport, TakesItsLineAndNoByteMore) {
   ASSERT_TRUE(report_copy(init_.get(), {}));
   ASSERT_TRUE(write_all(init_.get(), "the greeting\n"));

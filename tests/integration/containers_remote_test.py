@@ -94,7 +94,12 @@ def sandbox_is_kept_and_files_go_both_ways():
         finally:
             call("destroy", name, **here)
         ended = call("run", "--backend", "docker", "--image", IMAGE, "--workspace",
-                     str(directory), "--", "true", **here)
+                     str(directory), "--", "sha256sum", "in", **here)
+        expect_equal(ended.stdout.split()[:1],
+                     [hashlib.sha256((directory / "in").read_bytes()).hexdigest().encode()],
+                     f"a workspace is copied to another machine {ended!r}")
+        ended = call("run", "--backend", "docker", "--image", IMAGE, "--unsafe-mount",
+                     f"{directory}:/mnt", "--", "true", **here)
         expect_refusal(ended, "another machine")
 
 

@@ -182,7 +182,7 @@ def info_is_what_inspect_and_the_inside_say(where):
         expect_equal(said["limits"]["pids"] + 2, host["PidsLimit"], "pids, with ours")
         script = ("cat /proc/net/dev | grep -c :; grep -E '^(CapBnd|NoNewPrivs|Seccomp):' "
                   "/proc/self/status | cut -f2 | tr '\\n' ' '; echo;"
-                  "df -k /workspace /tmp | tail -n 2 | tr -s ' ' | cut -d' ' -f2 | tr '\\n' ' ';"
+                  "df -k /workspace /tmp /dev/shm | tail -n 3 | tr -s ' ' | cut -d' ' -f2 | tr '\\n' ' ';"
                   "echo; cd /sys/fs/cgroup; cat memory/memory.limit_in_bytes pids/pids.max "
                   "cpu/cpu.cfs_quota_us cpu/cpu.cfs_period_us 2>/dev/null ||"
                   "cat memory.max pids.max cpu.max; : > /etc/x")

@@ -294,5 +294,30 @@ def missing_program_is_an_error_that_helps():
     expect_refusal(ended, "runsc", "install")
 
 
+def expect_files_count_once(*words):
+    """A file takes as much of the memory limit as it has bytes, and commands after it run on."""
+    with sandbox(*words, "--memory", "512m", "--disk", "512m") as made:
+        filled = call_json("exec", made, "--", "dd", "if=/dev/zero", "of=big", "bs=1M", "count=380")
+        expect_outcome(filled, "exited", 0)
+        expect_equal(call("exec", made, "--", "sh", "-c", "wc -c < big").stdout.strip(),
+                     str(380 << 20).encode(), "the file")
+        over = call_json("exec", made, "--", "sh", "-c", "tail /dev/zero")
+        expect_equal(over["outcome"], "out_of_memory", f"{over.get('detail')}")
+        expect_equal(call("exec", made, "--", "echo", "on").stdout, b"on\n", "the next command")
+
+
+@case
+def files_count_once():
+    expect_files_count_once(*FLAGS)
+
+
+@case
+def files_count_once_in_an_engine():
+    if repetitions(1, 0, 0):
+        raise Skip("the same kernel as without an engine")
+    where = engine("runsc")
+    expect_files_count_once("--backend", where.backend, "--image", IMAGE, "--runtime", "runsc")
+
+
 if __name__ == "__main__":
     sys.exit(suite.run())

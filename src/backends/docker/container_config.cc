@@ -12,7 +12,7 @@ namespace {
 
 constexpr const char* kWorkspace = "/workspace";
 constexpr std::uint64_t kPage = 4096;
-constexpr std::uint64_t kSharedMemory = 64U << 20U;
+constexpr std::uint64_t kMostSharedMemory = 64U << 20U;
 // Init, and its thread that carries the first connection. A later connection's process counts among
 // the sandbox's own.
 constexpr std::uint32_t kOurProcesses = 2;
@@ -71,8 +71,6 @@ Json mounts_of(const ContainerPlan& plan) {
   mounts.push_back(volume_at(plan.init_volume, kInitDirectory, ReadOnly));
   if (!plan.workspace_volume.empty())
     mounts.push_back(volume_at(plan.workspace_volume, kWorkspace, ReadWrite));
-  else if (!plan.spec.workspace.empty())
-    mounts.push_back(bind_of(plan.spec.workspace, kBaseDirectory, ReadOnly));
   for (const UnsafeMount& mount : plan.spec.unsafe_mounts)
     mounts.push_back(bind_of(mount.source, mount.target, mount.access));
   return mounts;
@@ -152,7 +150,7 @@ Json host_config_of(const ContainerPlan& plan) {
       {"SecurityOpt", {"no-new-privileges"}},
       {"IpcMode", "private"},
       {"CgroupnsMode", "private"},
-      {"ShmSize", std::min(kSharedMemory, limits.memory_bytes / 8 / kPage * kPage)},
+      {"ShmSize", scratch_sizes(limits).shared},
       {"Ulimits", ulimits_of(plan)},
       {"Tmpfs", tmpfs_of(plan)},
       {"Mounts", mounts_of(plan)},
@@ -175,8 +173,11 @@ Json host_config_of(const ContainerPlan& plan) {
 }  // namespace
 
 ScratchSizes scratch_sizes(const Limits& limits) {
-  const std::uint64_t temporary = limits.disk_bytes / 4 / kPage * kPage;
-  return {limits.disk_bytes - temporary, temporary};
+  const std::uint64_t quarter = limits.disk_bytes / 4 / kPage * kPage;
+  // Never zero, which would be the engine's own size: a disk limit is at least 16 pages.
+  const std::uint64_t shared =
+      std::min({kMostSharedMemory, limits.memory_bytes / 8, quarter / 4}) / kPage * kPage;
+  return {limits.disk_bytes - quarter, quarter - shared, shared};
 }
 
 std::string create_body(const ContainerPlan& plan) {
@@ -192,6 +193,8 @@ std::string create_body(const ContainerPlan& plan) {
       {"Labels", plan.labels},
       {"OpenStdin", true},
       {"StdinOnce", true},  // who started it is gone: so is its stream
+      // Init ignores other signals: an engine that stops or restarts would wait for 10 seconds.
+      {"StopSignal", "SIGKILL"},
       {"AttachStdin", true},
       {"AttachStdout", true},
       {"AttachStderr", true},

@@ -14,7 +14,6 @@ namespace nutshell::docker {
 // Where our own things are in a container.
 inline constexpr const char* kInitDirectory = "/.nutshell/bin";
 inline constexpr const char* kInitProgram = "/.nutshell/bin/nutshell-init";
-inline constexpr const char* kBaseDirectory = "/.nutshell/base";
 inline constexpr const char* kStoreDirectory = "/.nutshell/store";
 inline constexpr const char* kSocketName = "@nutshell-init";
 
@@ -61,6 +60,7 @@ std::string create_body(const ContainerPlan& plan);
 struct ScratchSizes {
   std::uint64_t workspace = 0;
   std::uint64_t temporary = 0;
+  std::uint64_t shared = 0;  // /dev/shm
 };
 ScratchSizes scratch_sizes(const Limits& limits);
 

@@ -46,12 +46,14 @@ TEST(ContainerConfig, HoldsNoVariableOfTheSandbox) {
 }
 
 TEST(ContainerConfig, ScratchSizesAreTheDiskLimit) {
-  for (const std::uint64_t bytes : {4096ULL, 4ULL << 20U, (512ULL << 20U) + 1}) {
+  for (const std::uint64_t bytes : {64ULL << 10U, 4ULL << 20U, (512ULL << 20U) + 1}) {
     Limits limits;
     limits.disk_bytes = bytes;
     const ScratchSizes sizes = scratch_sizes(limits);
-    EXPECT_EQ(sizes.workspace + sizes.temporary, bytes);
+    EXPECT_EQ(sizes.workspace + sizes.temporary + sizes.shared, bytes);
     EXPECT_GE(sizes.workspace, sizes.temporary);
+    EXPECT_GT(sizes.shared, 0U);  // zero would be the engine's 64 MiB
+    EXPECT_GT(sizes.temporary, 0U);
   }
 }
 
@@ -108,6 +110,12 @@ TEST(ContainerConfig, AsksForNoLimitThatTheEngineCannotKeep) {
   for (const char* name : {"Memory", "MemorySwap", "NanoCpus", "PidsLimit"})
     EXPECT_FALSE(host.contains(name)) << name;
   EXPECT_TRUE(body_of({})["HostConfig"].contains("PidsLimit"));
+}
+
+TEST(ContainerConfig, WorkspaceOfTheHostIsNotMounted) {
+  ContainerPlan plan;
+  plan.spec.workspace = "/home/project";
+  EXPECT_EQ(create_body(plan).find("/home/project"), std::string::npos);
 }
 
 TEST(ContainerConfig, WorkspaceIsAVolumeOrBoundedMemory) {

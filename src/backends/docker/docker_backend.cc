@@ -15,6 +15,7 @@
 #include "backends/docker/kept_environment.h"
 #include "backends/docker/kept_place.h"
 #include "backends/docker/owed_removals.h"
+#include "backends/docker/unfinished_start.h"
 #include "backends/docker/workspace_volume.h"
 #include "base/defer.h"
 #include "base/random_id.h"
@@ -22,6 +23,7 @@
 #include "wire/codec.h"
 #include "wire/orders.h"
 #include "wire/start_report.h"
+#include "wire/tree_stream.h"
 
 namespace nutshell::docker {
 namespace {
@@ -54,15 +56,13 @@ std::vector<std::string> environment_for(const ContainerPlan& plan) {
   return environment;
 }
 
-// A directory of the host is a directory of the engine's host only where they are one.
+// The engine can mount a directory of this machine only if it runs here.
 Result<> check_directories(const EngineAddress& address, const SandboxSpec& spec) {
-  const bool has_directory = !spec.workspace.empty() && !is_volume(spec.workspace);
-  const bool wants_any = has_directory || !spec.unsafe_mounts.empty();
-  if (wants_any && !address.is_local()) {
+  if (!spec.unsafe_mounts.empty() && !address.is_local()) {
     return failure(
         ErrorCode::Unsupported,
-        fmt::format("engine {} is on another machine and has no directories of this one: "
-                    "copy files in with 'nutshell cp'",
+        fmt::format("engine {} is on another machine and cannot mount directories of this one: "
+                    "use --workspace, which is copied, or 'nutshell cp'",
                     address.text()));
   }
   if (spec.workspace_mode == WorkspaceMode::Overlay && !spec.workspace.empty()) {
@@ -173,6 +173,8 @@ Result<std::string> DockerBackend::start(const SandboxSpec& spec, Lifetime lifet
   const ContainerPlan plan = TRY(plan_for(spec, id));
   if (!is_volume_there_) TRY(volume_->ensure(*engine_, plan.image.id));
   is_volume_there_ = true;
+  const auto unfinished =
+      TRY(UnfinishedStart::begin(engine_->address().text(), container_name(id)));
   Defer removed([&] { (void)stop(id); });  // what stays is owed, and goes with the next call
   auto launched = launch(plan, id, lifetime);
   if (!launched && launched.error().message.find(kInitProgram) != std::string::npos) {
@@ -183,8 +185,9 @@ Result<std::string> DockerBackend::start(const SandboxSpec& spec, Lifetime lifet
   if (!launched) return while_doing("start a container", std::move(launched).error());
   if (lifetime == Lifetime::Kept) {
     TRY(keep_place(id, engine_->address().text()));
-    TRY(keep_environment(id, spec.environment));
+    TRY(keep_environment(id, {engine_->address().text(), spec.environment}));
     TRY(keep_clock(id, {milliseconds_now() + spec.ttl, std::chrono::milliseconds(-1)}));
+    TRY(wire::release(first_.at(id).stream.get(), Deadline::in(kAnswerTime)));
   }
   removed.release();
   return id;
@@ -213,8 +216,9 @@ std::string DockerBackend::orders_for(const ContainerPlan& plan, Lifetime lifeti
   orders.working_directory = spec.working_directory;
   orders.open_files = spec.limits.open_files;
   orders.store = kStoreDirectory;
-  if (!spec.workspace.empty() && plan.workspace_volume.empty()) orders.base = kBaseDirectory;
+  orders.base_follows = !spec.workspace.empty() && plan.workspace_volume.empty() ? 1 : 0;
   orders.ends_with_connection = lifetime == Lifetime::WithCaller ? 1 : 0;
+  orders.awaits_release = lifetime == Lifetime::Kept ? 1 : 0;
   orders.has_own_kernel = plan.is_gvisor ? 1 : 0;
   if (!facts_->has_memory || plan.is_gvisor) orders.watched_memory_bytes = spec.limits.memory_bytes;
   if (!facts_->has_cpu) orders.watched_millicpus = spec.limits.millicpus;
@@ -230,6 +234,13 @@ Result<UniqueFd> DockerBackend::attach(const std::string& id, const std::string&
   return bridges_.add(std::move(upgraded));
 }
 
+// What a directory holds may not fit.
+Result<> DockerBackend::bring_workspace(int stream, const std::string& directory) const {
+  const auto special = TRY(wire::bring_directory(stream, directory, Deadline::in(wire::kCopyTime)));
+  if (special.count > 0 && show_progress_) show_progress_(special.text(directory) + '\n');
+  return {};
+}
+
 Result<> DockerBackend::launch(const ContainerPlan& plan, const std::string& id,
                                Lifetime lifetime) {
   TRY(create(plan, id));
@@ -240,9 +251,8 @@ Result<> DockerBackend::launch(const ContainerPlan& plan, const std::string& id,
   if (started.status != 204 && started.status != 304)
     return failure(ErrorCode::Corrupt,
                    fmt::format("engine: {} is no answer to a start", started.status));
-  // What a directory holds may not fit.
   if (!plan.spec.workspace.empty() && plan.workspace_volume.empty())
-    TRY(wire::await_copy(stream.get(), Deadline::in(wire::kCopyTime)));
+    TRY(bring_workspace(stream.get(), plan.spec.workspace));
   first_.insert_or_assign(id, FirstStream{std::move(stream), lifetime});
   if (lifetime == Lifetime::WithCaller) ending_by_themselves_.insert(id);
   return {};
@@ -313,6 +323,10 @@ bool DockerBackend::kill_without_engine(const std::string& id) {
 // Those that were owed, removed or not: one that cannot be removed now is owed on.
 std::vector<std::string> DockerBackend::settle_removals() {
   auto owed = owed_removals(engine_->address().text());
+  for (const std::string& container : abandoned_starts(engine_->address().text())) {
+    if (!remove(container, kAnswerTime)) continue;  // another call tries again
+    settle_abandoned_start(container);
+  }
   for (const std::string& container : owed) {
     const auto removed = remove(container, kAnswerTime);
     if (removed) forget_removal(container);

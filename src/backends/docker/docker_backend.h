@@ -73,6 +73,7 @@ class DockerBackend : public Backend {
   Result<const InitVolume*> volume();
   Result<ContainerPlan> plan_for(const SandboxSpec& spec, const std::string& id);
   Result<> create(const ContainerPlan& plan, const std::string& id);
+  Result<> bring_workspace(int stream, const std::string& directory) const;
   Result<> launch(const ContainerPlan& plan, const std::string& id, Lifetime lifetime);
   Result<UniqueFd> attach(const std::string& id, const std::string& orders);
   [[nodiscard]] std::string orders_for(const ContainerPlan& plan, Lifetime lifetime) const;
@@ -81,6 +82,7 @@ class DockerBackend : public Backend {
   Result<UniqueFd> connect_without_engine(const std::string& id);
   Result<int> process_of(const std::string& id);
   Result<std::vector<Found>> find_all();
+  static void forget_ended(const std::vector<std::string>& kept, const std::vector<Found>& here);
   static bool is_among(const std::vector<std::string>& containers, const Found& one);
   Result<> try_sandbox();
   void sweep_containers(SweepMode mode, SweepReport& report);

@@ -8,7 +8,9 @@
 #include "backends/docker/engine_json.h"
 #include "backends/docker/engine_stats.h"
 #include "backends/docker/kept_clock.h"
+#include "backends/docker/kept_environment.h"
 #include "backends/docker/owed_removals.h"
+#include "backends/docker/unfinished_start.h"
 #include "core/workspace_volume.h"
 #include "wire/init_client.h"
 
@@ -57,9 +59,13 @@ Result<std::vector<DockerBackend::Found>> DockerBackend::find_all() {
 
 Result<std::vector<SandboxStatus>> DockerBackend::list() {
   std::vector<SandboxStatus> all;
+  // Looked at first: a container is there before its environment is kept.
+  const auto kept = engine_with_sandboxes() ? ids_with_environments(engine_->address().text())
+                                            : std::vector<std::string>();
   auto found = find_all();
   if (!found && found.error().code == ErrorCode::NotFound) return all;
   std::vector<Found> here = TRY(std::move(found));
+  forget_ended(kept, here);
   const auto owed = settle_removals();  // by an engine that has just answered
   const auto now = milliseconds_now();
   for (Found& one : here) {
@@ -78,6 +84,18 @@ Result<std::vector<SandboxStatus>> DockerBackend::list() {
     all.push_back(std::move(status));
   }
   return all;
+}
+
+// An environment may hold secrets: it does not outlive its sandbox by more than one look.
+void DockerBackend::forget_ended(const std::vector<std::string>& kept,
+                                 const std::vector<Found>& here) {
+  for (const std::string& id : kept) {
+    const bool is_here = std::any_of(here.begin(), here.end(),
+                                     [&id](const Found& one) { return one.remembered.id == id; });
+    if (is_here) continue;
+    forget_environment(id);
+    forget_clock(id);
+  }
 }
 
 // One look: without that word Docker takes two, a second apart.
@@ -148,7 +166,9 @@ void DockerBackend::sweep_containers(SweepMode mode, SweepReport& report) {
   const auto found = find_all();
   if (!found) return;
   const auto now = milliseconds_now();
-  const auto owed = owed_removals(engine_->address().text());
+  auto owed = owed_removals(engine_->address().text());
+  for (std::string& container : abandoned_starts(engine_->address().text()))
+    owed.push_back(std::move(container));
   for (const Found& one : *found) {
     const std::string name = container_name(one.remembered.id);
     const bool lives = one.state == "running" || one.state == "paused";
@@ -167,6 +187,7 @@ SweepReport DockerBackend::sweep(SweepMode mode) {
   sweep_owed_removals(mode, report);
   if (!engine_with_sandboxes()) return report;
   sweep_containers(mode, report);
+  if (mode == SweepMode::Remove) (void)settle_removals();
   if (const auto current = volume()) (*current)->sweep_others(*engine_, mode, report);
   return report;
 }

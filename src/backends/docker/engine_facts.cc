@@ -95,6 +95,13 @@ std::string files_text(const EngineFacts& facts, const SandboxSpec& spec) {
   return text;
 }
 
+std::string processes_text(const EngineFacts& facts, const SandboxSpec& spec) {
+  std::string text = fmt::format("pid namespace, {} of {}", runtime_for(facts, spec), facts.name);
+  if (!facts.has_cgroup_namespace && !is_gvisor(facts, spec))
+    text += "; no cgroup namespace: the host's path of its cgroup can be read";
+  return text;
+}
+
 Protection disk_protection(const SandboxSpec& spec) {
   if (is_volume(spec.workspace)) {
     return {"disk", Strength::Missing, "",
@@ -102,12 +109,11 @@ Protection disk_protection(const SandboxSpec& spec) {
             "--unsafe-without disk that is accepted"};
   }
   const ScratchSizes sizes = scratch_sizes(spec.limits);
-  return {
-      "disk", Strength::Hard,
-      fmt::format("sizes of two tmpfs: /workspace {} MiB, /tmp {} MiB; kept states have one more "
-                  "of the whole size",
-                  sizes.workspace >> 20U, sizes.temporary >> 20U),
-      ""};
+  return {"disk", Strength::Hard,
+          fmt::format("sizes of three tmpfs: /workspace {} MiB, /tmp {} MiB, /dev/shm {} MiB; kept "
+                      "states have one more of the whole size",
+                      sizes.workspace >> 20U, sizes.temporary >> 20U, sizes.shared >> 20U),
+          ""};
 }
 
 // Without root podman has the controllers that were given to its user, and tells of the host's.
@@ -143,6 +149,8 @@ Result<EngineFacts> read_engine_facts(EngineClient& engine) {
   facts.has_swap_limit = is_true(info, "SwapLimit");
   facts.has_pids = is_true(info, "PidsLimit");
   facts.has_cpu = is_true(info, "CpuCfsQuota");
+  // Podman's Docker interface takes no word about it, and its default is the host's with cgroup v1.
+  facts.has_cgroup_namespace = !engine.is_podman() || text_of(info, "CgroupVersion") != "1";
   if (const Json* options = member(info, "SecurityOptions")) read_security(*options, facts);
   if (is_true(info, "Rootless")) facts.has_user_namespace = facts.is_rootless = true;
   if (facts.is_rootless && text_of(info, "CgroupVersion") == "1")
@@ -170,8 +178,7 @@ Protections protections_for(const EngineFacts& facts, const SandboxSpec& spec) {
   Protections protections = {
       {"network", Hard, "network namespace with loopback only", ""},
       {"filesystem", Hard, files_text(facts, spec), ""},
-      {"processes", Hard,
-       fmt::format("pid namespace, {} of {}", runtime_for(facts, spec), facts.name), ""},
+      {"processes", Hard, processes_text(facts, spec), ""},
       {"ipc", Hard, "ipc namespace", ""},
       {"hostname", Hard, "uts namespace", ""},
       user_protection(facts),

@@ -23,7 +23,8 @@ struct EngineFacts {
   bool has_pids = false;
   bool has_cpu = false;
   bool has_seccomp = false;
-  bool has_user_namespace = false;  // remapped, or rootless
+  bool has_user_namespace = false;   // remapped, or rootless
+  bool has_cgroup_namespace = true;  // each container, of its own
   bool is_rootless = false;
   std::string mandatory;  // "apparmor", "selinux"; empty: neither
 };

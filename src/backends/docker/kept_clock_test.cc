@@ -47,7 +47,7 @@ TEST_F(KeptClockTest, RunsOrStandsStill) {
 TEST_F(KeptClockTest, IsSweptWithWhatElseWasKeptOfASandboxThatIsOver) {
   const auto now = milliseconds_now();
   for (const char* id : {"over", "lives"})
-    ASSERT_TRUE(keep_environment(id, {"SECRET=x"}));
+    ASSERT_TRUE(keep_environment(id, {"engine", {"SECRET=x"}}));
   ASSERT_TRUE(keep_clock("over", {now - 2min, -1ms}));
   ASSERT_TRUE(keep_clock("lives", {now + 1s, -1ms}));
   std::ofstream(scratch_ / "container-odd.clock") << "no clock";

@@ -18,6 +18,7 @@
 #include "images/image_store.h"
 #include "wire/orders.h"
 #include "wire/start_report.h"
+#include "wire/tree_stream.h"
 
 namespace nutshell::gvisor {
 namespace {
@@ -135,12 +136,19 @@ std::string GvisorBackend::orders_for(const SandboxSpec& spec, Lifetime lifetime
   orders.working_directory = spec.working_directory;
   orders.open_files = spec.limits.open_files;
   orders.store = kStoreDirectory;
-  if (!spec.workspace.empty()) orders.base = kBaseDirectory;
+  orders.base_follows = spec.workspace.empty() ? 0 : 1;
   orders.ends_with_connection = lifetime == Lifetime::WithCaller ? 1 : 0;
+  orders.awaits_release = lifetime == Lifetime::Kept ? 1 : 0;
   orders.has_own_kernel = 1;
   orders.watched_memory_bytes = spec.limits.memory_bytes;
   if (is_cpu_watched(facts_, spec.limits)) orders.watched_millicpus = spec.limits.millicpus;
   return wire::frame_orders(orders);
+}
+
+Result<> GvisorBackend::bring_workspace(int stream, const std::string& directory) const {
+  const auto special = TRY(wire::bring_directory(stream, directory, Deadline::in(wire::kCopyTime)));
+  if (special.count > 0 && show_progress_) show_progress_(special.text(directory) + '\n');
+  return {};
 }
 
 Result<std::string> GvisorBackend::start(const SandboxSpec& spec, Lifetime lifetime) {
@@ -158,8 +166,7 @@ Result<std::string> GvisorBackend::start(const SandboxSpec& spec, Lifetime lifet
   auto started = launch(bundle, whole);
   if (!started) return while_doing("start gVisor", std::move(started).error());
   TRY(send_orders(started->stream.get(), orders_for(whole, lifetime), Deadline::in(kAnswerTime)));
-  if (!spec.workspace.empty())
-    TRY(wire::await_copy(started->stream.get(), Deadline::in(wire::kCopyTime)));
+  if (!spec.workspace.empty()) TRY(bring_workspace(started->stream.get(), spec.workspace));
   Record record;
   record.spec = wire::pack(spec);
   record.started_ms = milliseconds_now();
@@ -169,6 +176,8 @@ Result<std::string> GvisorBackend::start(const SandboxSpec& spec, Lifetime lifet
   record.ends_with_caller = lifetime == Lifetime::WithCaller ? 1 : 0;
   TRY(bundle.remember(record));
   TRY(images::note_user(image.directory, {bundle.id(), record.process, record.process_start}));
+  if (lifetime == Lifetime::Kept)
+    TRY(wire::release(started->stream.get(), Deadline::in(kAnswerTime)));
   removed.release();
   std::string id = bundle.id();
   first_[id] = std::move(started->stream);

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <filesystem>
+#include <functional>
 #include <map>
 #include <memory>
 #include <optional>
@@ -19,9 +20,12 @@ namespace nutshell::gvisor {
 
 class GvisorBackend : public Backend {
  public:
-  // Where our other programs are.
-  explicit GvisorBackend(std::filesystem::path programs)
-      : programs_(std::move(programs)), facts_(read_host_facts()) {}
+  // `programs` has our other programs; `show_progress` as in BackendContext.
+  explicit GvisorBackend(std::filesystem::path programs,
+                         std::function<void(const std::string&)> show_progress = nullptr)
+      : programs_(std::move(programs)),
+        show_progress_(std::move(show_progress)),
+        facts_(read_host_facts()) {}
   GvisorBackend(GvisorBackend&&) = delete;
   GvisorBackend& operator=(GvisorBackend&&) = delete;
   ~GvisorBackend() override;
@@ -57,6 +61,7 @@ class GvisorBackend : public Backend {
   Result<> prepare(const Bundle& bundle, const SandboxSpec& spec, const std::string& image) const;
   Result<Started> launch(const Bundle& bundle, const SandboxSpec& spec);
   [[nodiscard]] std::string orders_for(const SandboxSpec& spec, Lifetime lifetime) const;
+  Result<> bring_workspace(int stream, const std::string& directory) const;
   Result<UniqueFd> open_bridge(const std::string& id);
   Result<> tell_time_left(const std::string& id, std::uint64_t left_ms);
   Result<> control(const std::string& id, const char* command);
@@ -64,6 +69,7 @@ class GvisorBackend : public Backend {
   static bool is_leftover(Bundle& bundle);
 
   std::filesystem::path programs_;
+  std::function<void(const std::string&)> show_progress_;
   HostFacts facts_;
   std::optional<Runsc> runsc_;
   std::map<std::string, Bundle> own_;      // that end with us; locked

@@ -13,6 +13,7 @@ namespace nutshell::gvisor {
 namespace {
 
 constexpr std::uint64_t kPage = 4096;
+constexpr std::uint64_t kMostSharedMemory = 64U << 20U;
 constexpr const char* kNoCgroupFix = "without root there is no cgroup to set it in: run as root";
 
 bool has_controllers(const std::string& list) {
@@ -63,9 +64,10 @@ Protection pids_protection(const HostFacts& facts) {
 Protection disk_protection(const Limits& limits) {
   const ScratchSizes sizes = scratch_sizes(limits);
   return {"disk", Strength::Hard,
-          fmt::format("sizes of two tmpfs in gVisor's memory: /workspace {} MiB, /tmp {} MiB; kept "
-                      "states have one more of {} MiB",
-                      sizes.workspace >> 20U, sizes.temporary >> 20U, sizes.kept >> 20U),
+          fmt::format("sizes of three tmpfs in gVisor's memory: /workspace {} MiB, /tmp {} MiB, "
+                      "/dev/shm {} MiB; kept states have one more of {} MiB",
+                      sizes.workspace >> 20U, sizes.temporary >> 20U, sizes.shared >> 20U,
+                      sizes.kept >> 20U),
           ""};
 }
 
@@ -90,8 +92,10 @@ HostFacts read_host_facts() {
 // up, and init would end every one that tries.
 ScratchSizes scratch_sizes(const Limits& limits) {
   const std::uint64_t whole = std::min(limits.disk_bytes, limits.memory_bytes) / kPage * kPage;
-  const std::uint64_t temporary = whole / 4 / kPage * kPage;
-  return {whole - temporary, temporary, whole};
+  const std::uint64_t quarter = whole / 4 / kPage * kPage;
+  const std::uint64_t shared =
+      std::min({kMostSharedMemory, limits.memory_bytes / 8, quarter / 4}) / kPage * kPage;
+  return {whole - quarter, quarter - shared, shared, whole};
 }
 
 std::uint32_t whole_cores(const Limits& limits) {

@@ -25,7 +25,8 @@ HostFacts read_host_facts();
 struct ScratchSizes {
   std::uint64_t workspace = 0;
   std::uint64_t temporary = 0;
-  std::uint64_t kept = 0;  // of kept states, beside these
+  std::uint64_t shared = 0;  // /dev/shm
+  std::uint64_t kept = 0;    // of kept states, beside these
 };
 ScratchSizes scratch_sizes(const Limits& limits);
 

@@ -10,8 +10,6 @@ namespace {
 
 using Json = nlohmann::json;
 
-constexpr std::uint64_t kPage = 4096;
-constexpr std::uint64_t kSharedMemory = 64U << 20U;
 // Init, and its thread that carries the first connection.
 constexpr std::uint32_t kOurProcesses = 2;
 constexpr std::uint64_t kPeriod = 100'000;  // microseconds
@@ -59,11 +57,10 @@ Json mounts_of(const BundlePlan& plan) {
   using enum UnsafeMount::Access;
   const Limits& limits = plan.spec.limits;
   const ScratchSizes sizes = scratch_sizes(limits);
-  const std::uint64_t shared = std::min(kSharedMemory, limits.memory_bytes / 8 / kPage * kPage);
   const std::vector<std::string> owned = {"uid=1000", "gid=1000", "mode=0755"};
   Json mounts = Json::array();
   mounts.push_back({{"destination", "/proc"}, {"type", "proc"}, {"source", "proc"}});
-  mounts.push_back(scratch("/dev/shm", shared, {"mode=1777"}));
+  mounts.push_back(scratch("/dev/shm", sizes.shared, {"mode=1777"}));
   for (const SharedPath& path : plan.sharing)
     mounts.push_back(host_mount(path.source, path.target, ReadOnly));
   mounts.push_back(scratch("/workspace", sizes.workspace, owned));
@@ -71,8 +68,6 @@ Json mounts_of(const BundlePlan& plan) {
   mounts.push_back(
       scratch(kStoreDirectory, sizes.kept, {"noexec", "uid=1000", "gid=1000", "mode=0700"}));
   mounts.push_back(host_mount(plan.init_program, kInitProgram, ReadOnly));
-  if (!plan.spec.workspace.empty())
-    mounts.push_back(host_mount(plan.spec.workspace, kBaseDirectory, ReadOnly));
   for (const UnsafeMount& mount : plan.spec.unsafe_mounts)
     mounts.push_back(host_mount(mount.source, mount.target, mount.access));
   return mounts;

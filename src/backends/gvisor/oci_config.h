@@ -11,7 +11,6 @@ namespace nutshell::gvisor {
 
 // Where our own things are in a sandbox.
 inline constexpr const char* kInitProgram = "/.nutshell/bin/nutshell-init";
-inline constexpr const char* kBaseDirectory = "/.nutshell/base";
 inline constexpr const char* kStoreDirectory = "/.nutshell/store";
 inline constexpr const char* kSocketName = "@nutshell-init";
 inline constexpr const char* kCgroupParent = "nutshell-gvisor";

@@ -69,15 +69,19 @@ TEST(OciConfig, WithoutACgroupNoneIsNamed) {
 }
 
 TEST(OciConfig, WhatIsTheHostsIsReadOnly) {
-  BundlePlan with_workspace = plan();
-  with_workspace.spec.workspace = "/home/project";
-  const Json made = config(with_workspace);
-  for (const char* target : {"/usr", kInitProgram, kBaseDirectory}) {
+  const Json made = config(plan());
+  for (const char* target : {"/usr", kInitProgram}) {
     const Json* mount = mount_at(made, target);
     ASSERT_NE(mount, nullptr) << target;
     EXPECT_TRUE(has_option(*mount, "ro")) << target;
     EXPECT_TRUE(has_option(*mount, "nosuid")) << target;
   }
+}
+
+TEST(OciConfig, WorkspaceOfTheHostIsNotMounted) {
+  BundlePlan with_workspace = plan();
+  with_workspace.spec.workspace = "/home/project";
+  EXPECT_EQ(config(with_workspace).dump().find("/home/project"), std::string::npos);
 }
 
 TEST(OciConfig, OnlyAnUnsafeMountIsWritable) {
@@ -94,11 +98,12 @@ TEST(OciConfig, ScratchSizesTogetherAreTheDisk) {
   small.spec.limits.disk_bytes = 40U << 20U;
   const Json made = config(small);
   EXPECT_TRUE(has_option(*mount_at(made, "/workspace"), "size=31457280"));
-  EXPECT_TRUE(has_option(*mount_at(made, "/tmp"), "size=10485760"));
+  EXPECT_TRUE(has_option(*mount_at(made, "/tmp"), "size=7864320"));
+  EXPECT_TRUE(has_option(*mount_at(made, "/dev/shm"), "size=2621440"));
   small.spec.limits.memory_bytes = 32U << 20U;  // the files are in it
   const Json less = config(small);
   EXPECT_TRUE(has_option(*mount_at(less, "/workspace"), "size=25165824"));
-  EXPECT_TRUE(has_option(*mount_at(less, "/tmp"), "size=8388608"));
+  EXPECT_TRUE(has_option(*mount_at(less, "/tmp"), "size=6291456"));
 }
 
 TEST(HostFacts, WithoutACgroupWhatIsWatchedIsCalledSo) {

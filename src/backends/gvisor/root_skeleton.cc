@@ -129,7 +129,7 @@ Result<std::vector<SharedPath>> write_skeleton(const fs::path& root, const std::
       TRY(image.empty() ? share_host(root) : share_image(root, image));
   for (const char* name : kOurs)
     TRY(make_directory(root / name));
-  for (const char* name : {"bin", "base", "store"})
+  for (const char* name : {"bin", "store"})
     TRY(make_directory(root / ".nutshell" / name));
   TRY(write_file(root / fs::path(kInitProgram).relative_path(), ""));
   for (const UnsafeMount& mount : spec.unsafe_mounts)

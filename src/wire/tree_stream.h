@@ -1,0 +1,65 @@
+// A directory of the host on its way into a sandbox that cannot have a layer over it: the host
+// reads the directory and sends its content over init's first connection, and init makes a copy of
+// it. Nothing of the host's file system is mounted inside, so commands reach neither the live files
+// nor sockets and FIFOs among them; an engine on another machine gets the same copy.
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <string>
+#include <vector>
+
+#include "base/deadline.h"
+#include "base/result.h"
+
+namespace nutshell::wire {
+
+// Sockets, FIFOs and devices in a directory: a copy does not have them.
+struct SpecialFiles {
+  static constexpr std::size_t kMostNamed = 8;
+  std::vector<std::string> named;  // paths below the directory, the first few
+  std::uint64_t count = 0;         // all of them
+
+  // "DIRECTORY holds 2 sockets, FIFOs or devices, which the sandbox does not get: a, b/c"
+  [[nodiscard]] std::string text(const std::string& directory) const;
+};
+
+// Sends files, directories and links in `directory` and waits until init has copied them. Leaves
+// out what lies on another mount, as an overlay does, and what may not be read: by this process,
+// or, where root calls, by the owner of the directory. Reads nothing behind init's answer.
+Result<SpecialFiles> bring_directory(int stream, const std::filesystem::path& directory,
+                                     const Deadline& deadline);
+
+// Sends without waiting for the answer. Returns early when an answer comes before the end: init has
+// failed then, and says why.
+Result<SpecialFiles> send_tree(int stream, const std::filesystem::path& directory,
+                               const Deadline& deadline);
+
+// Makes what send_tree() sends in `to`, which is an empty directory. Takes no byte of what comes
+// behind it on the stream.
+Result<> receive_tree(int stream, int to, const Deadline& deadline);
+
+// Between the two: the stream is batches, each behind four bytes with its length; an empty one is
+// the last. Together they are entries, each behind four bytes with its length. A file's content
+// follows its entry in pieces behind four bytes with their length; an empty one is the last.
+struct TreeEntry {
+  enum class Kind : std::uint8_t { Directory, File, Link, Leave };  // Leave: back to the parent
+  Kind kind = Kind::Leave;
+  std::string name;
+  std::string target;  // of a link
+  std::uint32_t mode = 0;
+  std::int64_t accessed_seconds = 0;
+  std::int64_t accessed_nanoseconds = 0;
+  std::int64_t modified_seconds = 0;
+  std::int64_t modified_nanoseconds = 0;
+  void fields(auto& visit) {
+    visit(kind, name, target, mode, accessed_seconds, accessed_nanoseconds, modified_seconds,
+          modified_nanoseconds);
+  }
+};
+
+inline constexpr std::size_t kMostBatchBytes = 256U << 10U;
+inline constexpr std::size_t kMostEntryBytes = 16U << 10U;
+inline constexpr std::size_t kMostTreeDepth = 128;  // each level holds a descriptor
+
+}  // namespace nutshell::wire
