@@ -113,7 +113,10 @@ Result<Peer> peer_of(int socket) {
   return Peer{credentials.uid, credentials.gid, credentials.pid};
 }
 
-Result<> send_packet(int socket, std::string_view bytes, const std::vector<int>& descriptors) {
+namespace {
+
+Result<bool> send_with(int flags, int socket, std::string_view bytes,
+                       const std::vector<int>& descriptors) {
   if (bytes.size() > kMostPacketBytes || descriptors.size() > kMostPacketDescriptors) {
     return failure(ErrorCode::InvalidArgument, "packet too large");
   }
@@ -132,12 +135,11 @@ Result<> send_packet(int socket, std::string_view bytes, const std::vector<int>&
     std::memcpy(CMSG_DATA(header), descriptors.data(), sizeof(int) * descriptors.size());
   }
   for (;;) {
-    if (::sendmsg(socket, &message, MSG_NOSIGNAL) >= 0) return {};
+    if (::sendmsg(socket, &message, MSG_NOSIGNAL | flags) >= 0) return true;
+    if (errno == EAGAIN && (flags & MSG_DONTWAIT) != 0) return false;
     if (errno != EINTR) return syscall_failure("sendmsg");
   }
 }
-
-namespace {
 
 void take_descriptors(msghdr& message, std::vector<UniqueFd>& descriptors) {
   for (cmsghdr* header = CMSG_FIRSTHDR(&message); header != nullptr;
@@ -153,6 +155,16 @@ void take_descriptors(msghdr& message, std::vector<UniqueFd>& descriptors) {
 }
 
 }  // namespace
+
+Result<> send_packet(int socket, std::string_view bytes, const std::vector<int>& descriptors) {
+  TRY(send_with(0, socket, bytes, descriptors));
+  return {};
+}
+
+Result<bool> try_send_packet(int socket, std::string_view bytes,
+                             const std::vector<int>& descriptors) {
+  return send_with(MSG_DONTWAIT, socket, bytes, descriptors);
+}
 
 Result<Packet> receive_packet(int socket, const Deadline& deadline) {
   Packet packet;

@@ -41,6 +41,9 @@ inline constexpr std::size_t kMostPacketBytes = 128U << 10U;
 inline constexpr std::size_t kMostPacketDescriptors = 8;
 
 Result<> send_packet(int socket, std::string_view bytes, const std::vector<int>& descriptors = {});
+// Never waits: false if the receiver has not read enough to make room for this packet.
+Result<bool> try_send_packet(int socket, std::string_view bytes,
+                             const std::vector<int>& descriptors = {});
 Result<Packet> receive_packet(int socket, const Deadline& deadline);
 
 }  // namespace nutshell

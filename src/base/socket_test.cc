@@ -96,5 +96,18 @@ TEST(Socket, NobodyListensToIsAnError) {
   EXPECT_EQ(connect_to(scratch / "none", SocketKind::Packets).error().code, ErrorCode::NotFound);
 }
 
+TEST_F(Packets, ToAReceiverThatDoesNotReadAreNotWaitedFor) {
+  int sent = 0;
+  for (; sent < 100'000; ++sent) {
+    const auto taken = try_send_packet(near_.get(), "c", {near_.get()});
+    ASSERT_TRUE(taken) << taken.error().message;
+    if (!*taken) break;
+  }
+  EXPECT_GT(sent, 10);
+  EXPECT_LT(sent, 100'000);
+  ASSERT_TRUE(receive_packet(far_.get(), Deadline::in(std::chrono::seconds(1))));
+  EXPECT_TRUE(try_send_packet(near_.get(), "c").value_or(false));
+}
+
 }  // namespace
 }  // namespace nutshell

@@ -10,6 +10,7 @@
 #include <optional>
 
 #include "base/file.h"
+#include "base/parent_death.h"
 #include "images/image_name.h"
 #include "images/image_store.h"
 #include "images/layer_tree.h"
@@ -23,9 +24,11 @@ constexpr std::string_view kPartial = ".partial";
 Result<> unpack(const std::filesystem::path& unpacker, const std::string& archive,
                 const std::filesystem::path& target) {
   const UniqueFd input = TRY(open_file(archive, O_RDONLY));
+  const pid_t own = ::getpid();
   const pid_t child = ::fork();
   if (child < 0) return syscall_failure("start", unpacker.native());
   if (child == 0) {
+    if (!die_with_parent_process(own)) ::_exit(127);
     ::dup2(input.get(), 0);
     ::execl(unpacker.c_str(), "nutshell-unpack", target.c_str(), nullptr);
     ::_exit(127);

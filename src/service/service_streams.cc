@@ -64,7 +64,14 @@ Result<Gone> Service::why_gone(const Caller& caller, const std::string& id) {
   const auto grip = parts_->table.find(caller.tenant, id);
   if (!grip) return parts_->gone.find(caller.tenant, id).value_or(Gone{});
   auto lane = parts_->lanes.take();
-  return TRY(lane->backend(grip->backend))->why_gone(grip->id);
+  Backend* backend = TRY(lane->backend(grip->backend));
+  Gone gone = backend->why_gone(grip->id);
+  if (gone.reason != Gone::Reason::Unknown) return gone;
+  // Backends say that it has ended of everything whose end they know no reason for.
+  for (const SandboxStatus& status : TRY(backend->list())) {
+    if (status.id == grip->id) gone.text = "the sandbox has not ended: it is alive";
+  }
+  return gone;
 }
 
 SweepReport Service::sweep(const Caller& caller, SweepMode mode) {

@@ -34,6 +34,8 @@ def a_sandbox_lives_through_the_api():
         expect_equal(one.call("POST", f"/v1/sandboxes/{sandbox}/pause").json()["state"], "paused",
                      "state")
         one.call("POST", f"/v1/sandboxes/{sandbox}/resume")
+        gone = one.call("GET", f"/v1/sandboxes/{sandbox}/gone").json()
+        expect("alive" in gone["text"], f"what is said of the end of a living sandbox: {gone}")
         expect_equal(one.call("DELETE", f"/v1/sandboxes/{sandbox}").status, 204, "destroy")
         expect_equal(one.call("GET", f"/v1/sandboxes/{sandbox}").status, 404, "gone")
 

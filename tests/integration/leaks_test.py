@@ -13,7 +13,7 @@ import time
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
-from support import (NUTSHELL, Failed, Suite, call, children_of, create, destroy, destroy_all,
+from support import (NUTSHELL, Failed, Skip, Suite, call, children_of, create, destroy, destroy_all,
                      expect, expect_equal, expect_gone, expect_refusal, is_init, is_listed,
                      launchers, memory_of, payloads, processes, random_token, repetitions,
                      runtime_directory, sandbox, start, wait_until)
@@ -93,7 +93,8 @@ def expect_nothing_left(before):
     templates = {name for name in files if name.startswith("root-")}  # one stays for the next
     expect(len(templates) <= 1, f"left in the runtime directory: {files}")
     files -= templates
-    expect(files <= {"lock", "launcher.lock"}, f"left in the runtime directory: {files}")
+    expect(files <= {"lock", "launcher.lock", "launcher.alive", "cgroups"},
+           f"left in the runtime directory: {files}")
 
 
 def others_files():
@@ -298,6 +299,21 @@ def fifty_at_once():
         expect_equal(statuses, {0}, "statuses of destroy")
     expect_equal(call("list", "-q").stdout, b"", "list")
     expect_nothing_left(before)
+
+
+@suite.case
+def a_burst_leaves_the_launcher_no_descriptors():
+    """Pieces of many sandboxes are kept for the next ones, but not for longer than a moment."""
+    with sandbox():
+        [launcher] = launchers()
+        if not descriptors_of(launcher):
+            raise Skip("the launcher does not show its descriptors to its user")
+        time.sleep(0.5)  # it makes pieces ahead
+        before = descriptors_of(launcher)
+        with ThreadPoolExecutor(30) as pool:
+            list(pool.map(destroy, list(pool.map(lambda _: create(), range(30)))))
+        expect(wait_until(lambda: descriptors_of(launcher) <= before + 30, 20),
+               f"descriptors: {before} before, {descriptors_of(launcher)} long after")
 
 
 @suite.case

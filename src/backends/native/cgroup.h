@@ -68,6 +68,16 @@ class Cgroup {
   [[nodiscard]] Result<std::uint64_t> memory_bytes() const;
   [[nodiscard]] Result<std::uint32_t> process_count() const;  // with threads, as limits count
 
+  // Ask the kernel to freeze or thaw the group, and return at once; is_frozen() tells when it has.
+  Result<> begin_freeze();
+  Result<> begin_thaw();
+  [[nodiscard]] Result<bool> is_frozen() const;
+  // Whether a process in it may have to wait long until it runs: it has less than one CPU, or is
+  // frozen.
+  [[nodiscard]] bool is_slowed() const { return was_frozen_ || millicpus_.value_or(0) < 1000; }
+  // Lifts the CPU limit and thaws: a killed process that may not run cannot end either. The limit
+  // is written again by the next apply().
+  void let_killed_end();
   // Both wait until it is so. A frozen group can be killed.
   Result<> freeze(const Deadline& deadline);
   Result<> thaw(const Deadline& deadline);
@@ -108,7 +118,7 @@ class Cgroup {
   std::optional<std::uint32_t> millicpus_;
   std::uint64_t oom_base_ = 0;
   std::chrono::microseconds cpu_base_{0};
-  bool is_frozen_ = false;
+  bool was_frozen_ = false;  // and not thawed since
   bool is_peak_stale_ = false;
 };
 

@@ -98,20 +98,6 @@ Result<> kill_some(int directory, const std::vector<pid_t>& pids, std::size_t fi
   return {};
 }
 
-Result<> request_state(const CgroupDirectory& directory, std::string_view v2, const char* v1) {
-  if (directory.version == CgroupVersion::V2) {
-    return write_value_at(directory.fd.get(), "cgroup.freeze", v2);
-  }
-  return write_value_at(directory.fd.get(), "freezer.state", v1);
-}
-
-Result<bool> is_frozen(const CgroupDirectory& directory) {
-  if (directory.version == CgroupVersion::V2) {
-    return TRY(read_number(directory.fd.get(), "cgroup.events", "frozen")) == 1;
-  }
-  return TRY(read_file_at(directory.fd.get(), "freezer.state")).starts_with("FROZEN");
-}
-
 Result<> remove_children(int directory, const Deadline& deadline) {
   for (const auto& child : TRY(child_cgroups(directory))) {
     TRY(remove_directory(directory, child, deadline));
@@ -183,19 +169,34 @@ Result<> kill_listed_processes(int directory) {
   return {};
 }
 
+Result<> request_state(const CgroupDirectory& directory, FreezerState state) {
+  const bool is_frozen = state == FreezerState::Frozen;
+  if (directory.version == CgroupVersion::V2) {
+    return write_value_at(directory.fd.get(), "cgroup.freeze", is_frozen ? "1" : "0");
+  }
+  return write_value_at(directory.fd.get(), "freezer.state", is_frozen ? "FROZEN" : "THAWED");
+}
+
+Result<bool> is_frozen(const CgroupDirectory& directory) {
+  if (directory.version == CgroupVersion::V2) {
+    return TRY(read_number(directory.fd.get(), "cgroup.events", "frozen")) == 1;
+  }
+  return TRY(read_file_at(directory.fd.get(), "freezer.state")).starts_with("FROZEN");
+}
+
 Result<> freeze_directory(const CgroupDirectory& directory, const Deadline& deadline) {
-  TRY(request_state(directory, "1", "FROZEN"));
+  TRY(request_state(directory, FreezerState::Frozen));
   Backoff backoff;
   while (!TRY(is_frozen(directory))) {
     if (backoff.wait(deadline)) continue;
-    TRY(request_state(directory, "0", "THAWED"));
+    TRY(request_state(directory, FreezerState::Thawed));
     return failure(ErrorCode::DeadlineExceeded, "the cgroup could not be frozen in time");
   }
   return {};
 }
 
 Result<> thaw_directory(const CgroupDirectory& directory, const Deadline& deadline) {
-  TRY(request_state(directory, "0", "THAWED"));
+  TRY(request_state(directory, FreezerState::Thawed));
   Backoff backoff;
   while (TRY(is_frozen(directory))) {
     if (backoff.wait(deadline)) continue;

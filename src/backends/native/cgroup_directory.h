@@ -46,6 +46,10 @@ Result<bool> has_processes(const CgroupDirectory& directory);
 // Sends SIGKILL to what is in the group at the moment, never to a reused pid outside of it.
 Result<> kill_listed_processes(int directory);
 
+// Asks the kernel to freeze or thaw the group, and does not wait until it has.
+enum class FreezerState { Frozen, Thawed };
+Result<> request_state(const CgroupDirectory& directory, FreezerState state);
+Result<bool> is_frozen(const CgroupDirectory& directory);
 // Both wait until the group is in that state; at the deadline a group half frozen is thawed.
 Result<> freeze_directory(const CgroupDirectory& directory, const Deadline& deadline);
 Result<> thaw_directory(const CgroupDirectory& directory, const Deadline& deadline);

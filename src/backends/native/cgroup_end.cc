@@ -17,11 +17,40 @@ constexpr std::chrono::milliseconds kFreezing{100};
 
 }  // namespace
 
+Result<> Cgroup::begin_freeze() {
+  const auto* freezer = TRY(need(&CgroupRoles::freezer));
+  was_frozen_ = true;  // also if the kernel gets no further than half-way
+  auto asked = request_state(*freezer, FreezerState::Frozen);
+  if (!asked) return explain(std::move(asked).error());
+  return {};
+}
+
+Result<> Cgroup::begin_thaw() {
+  const auto* freezer = TRY(need(&CgroupRoles::freezer));
+  auto asked = request_state(*freezer, FreezerState::Thawed);
+  if (!asked) return explain(std::move(asked).error());
+  was_frozen_ = false;
+  return {};
+}
+
+Result<bool> Cgroup::is_frozen() const {
+  return native::is_frozen(*TRY(need(&CgroupRoles::freezer)));
+}
+
+void Cgroup::let_killed_end() {
+  const auto* cpu = directory_for(&CgroupRoles::cpu);
+  if (cpu != nullptr) {
+    millicpus_.reset();
+    (void)lift_cpu_limit(*cpu);  // else it ends more slowly
+  }
+  if (was_frozen_) (void)begin_thaw();  // recycle() thaws it again, and says if that fails
+}
+
 Result<> Cgroup::freeze(const Deadline& deadline) {
   const auto* freezer = TRY(need(&CgroupRoles::freezer));
   auto frozen = freeze_directory(*freezer, deadline);
   if (!frozen) return explain(std::move(frozen).error());
-  is_frozen_ = true;
+  was_frozen_ = true;
   return {};
 }
 
@@ -29,7 +58,7 @@ Result<> Cgroup::thaw(const Deadline& deadline) {
   const auto* freezer = TRY(need(&CgroupRoles::freezer));
   auto thawed = thaw_directory(*freezer, deadline);
   if (!thawed) return explain(std::move(thawed).error());
-  is_frozen_ = false;
+  was_frozen_ = false;
   return {};
 }
 
@@ -50,7 +79,7 @@ Result<bool> Cgroup::becomes_empty(const Deadline& deadline) const {
 
 Result<> Cgroup::kill_all(const Deadline& deadline) {
   auto killed = kill_directories(deadline);
-  if (killed && is_frozen_) killed = thaw(deadline);
+  if (killed && was_frozen_) killed = thaw(deadline);
   if (!killed) return explain(std::move(killed).error());
   return {};
 }
@@ -90,7 +119,7 @@ Result<> Cgroup::kill_round(const Deadline& deadline) {
   }
   if (freezer != nullptr) {
     TRY(thaw_directory(*freezer, Deadline::in(kFreezing)));
-    is_frozen_ = false;
+    was_frozen_ = false;
   }
   return killed;
 }
@@ -108,7 +137,7 @@ Result<> Cgroup::recycle_directories(const Deadline& deadline) {
       TRY(remove_directory(directory.fd.get(), child, deadline));
     }
   }
-  if (is_frozen_) TRY(thaw(deadline));
+  if (was_frozen_) TRY(thaw(deadline));
   if (directory_for(&CgroupRoles::memory) != nullptr) {
     TRY(empty_memory(deadline));
     TRY(reset_peak());

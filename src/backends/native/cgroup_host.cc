@@ -1,5 +1,6 @@
 #include "backends/native/cgroup_host.h"
 
+#include <fcntl.h>
 #include <fmt/format.h>
 #include <unistd.h>
 
@@ -65,6 +66,17 @@ CgroupHost CgroupHost::find() {
 
 CgroupHost CgroupHost::find_in(std::string_view mountinfo, std::string_view memberships) {
   return find_in(parse_cgroup_mounts(mountinfo), parse_cgroup_memberships(memberships));
+}
+
+CgroupHost CgroupHost::reopen(const std::vector<std::pair<CgroupVersion, std::string>>& places) {
+  CgroupHost host;
+  for (const auto& [version, path] : places) {
+    auto directory = open_file(path, O_RDONLY | O_DIRECTORY);
+    if (!directory) continue;
+    host.places_.push_back({version, {}, path, std::move(*directory), {}});
+    host.version_ = version;
+  }
+  return host;
 }
 
 CgroupHost CgroupHost::without_cgroups(std::string_view why) {

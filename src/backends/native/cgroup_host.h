@@ -3,6 +3,7 @@
 
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "backends/native/cgroup_mounts.h"
@@ -37,6 +38,9 @@ class CgroupHost {
   static CgroupHost find();
   // The same for the given text of /proc/self/mountinfo and /proc/self/cgroup.
   static CgroupHost find_in(std::string_view mountinfo, std::string_view memberships);
+  // Places that another process found, without those that are gone: to clean up there, not to make
+  // groups.
+  static CgroupHost reopen(const std::vector<std::pair<CgroupVersion, std::string>>& places);
 
   [[nodiscard]] CgroupVersion version() const { return version_; }
   [[nodiscard]] bool has_memory() const { return has(&CgroupRoles::memory); }

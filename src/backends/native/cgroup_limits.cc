@@ -67,7 +67,13 @@ Result<> write_cpu_limit(const CgroupDirectory& directory, std::uint32_t millicp
   auto written = write_value_at(directory.fd.get(), "cpu.cfs_quota_us", std::to_string(quota));
   if (written || written.error().code != ErrorCode::InvalidArgument) return written;
   // v1 refuses a share above that of the group above, which then is the tighter limit.
-  return write_value_at(directory.fd.get(), "cpu.cfs_quota_us", "-1");
+  return lift_cpu_limit(directory);
+}
+
+Result<> lift_cpu_limit(const CgroupDirectory& directory) {
+  const bool is_v2 = directory.version == CgroupVersion::V2;
+  return write_value_at(directory.fd.get(), is_v2 ? "cpu.max" : "cpu.cfs_quota_us",
+                        is_v2 ? "max" : "-1");
 }
 
 }  // namespace nutshell::native

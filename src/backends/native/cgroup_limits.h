@@ -14,5 +14,6 @@ Result<> write_memory_limit(const CgroupDirectory& directory, std::optional<std:
                             std::uint64_t bytes);
 Result<> write_process_limit(const CgroupDirectory& directory, std::uint64_t processes);
 Result<> write_cpu_limit(const CgroupDirectory& directory, std::uint32_t millicpus);
+Result<> lift_cpu_limit(const CgroupDirectory& directory);
 
 }  // namespace nutshell::native

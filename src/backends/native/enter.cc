@@ -2,11 +2,12 @@
 
 #include <fcntl.h>
 #include <grp.h>
+#include <poll.h>
 #include <sched.h>
-#include <signal.h>
 #include <sys/prctl.h>
 #include <unistd.h>
 
+#include <array>
 #include <chrono>
 #include <cstring>
 
@@ -18,6 +19,7 @@
 #include "backends/native/rootfs.h"
 #include "backends/native/seccomp.h"
 #include "base/file.h"
+#include "base/parent_death.h"
 #include "base/seccomp_filter.h"
 #include "base/socket.h"
 
@@ -30,7 +32,13 @@ constexpr std::string_view kJoins = "joins";
 constexpr std::string_view kJoinsAndEvents = "joins, oom events";
 
 Result<Packet> receive_piece(const EnterPlan& plan, std::string_view name) {
-  Packet packet = TRY(receive_packet(plan.late_pieces, Deadline::in(kPieceTime)));
+  std::array<pollfd, 2> watched = {pollfd{plan.late_pieces, POLLIN, 0},
+                                   pollfd{plan.parent, POLLIN, 0}};
+  const Deadline deadline = Deadline::in(kPieceTime);
+  while (::poll(watched.data(), watched.size(), deadline.poll_timeout()) < 0 && errno == EINTR) {
+  }
+  if (watched[1].revents != 0) ::_exit(1);  // nobody is left to send it
+  Packet packet = TRY(receive_packet(plan.late_pieces, deadline));
   if (packet.descriptors.empty())
     return failure(ErrorCode::Internal, std::string(name) + ": " + packet.bytes);
   return packet;
@@ -77,7 +85,7 @@ Result<> enter_root(const EnterPlan& plan, Entered& entered) {
   const HostIds owner = plan.privilege == Privilege::Root ? plan.ids : HostIds{0, 0};
   PrivateParts parts =
       TRY(mount_private_parts({plan.privilege, owner, plan.limits, plan.workspace_base,
-                               plan.workspace_mode, plan.unsafe_mounts}));
+                               plan.workspace_mode, plan.unsafe_mounts, plan.parent}));
   entered.store = std::move(parts.store);
   entered.copied_base = std::move(parts.copied_base);
   entered.why_copied = std::move(parts.why_copied);
@@ -142,7 +150,7 @@ Result<> become_sandbox_user(const EnterPlan& plan) {
 // From here on nothing inside can look into init, and init ends with whoever started it.
 Result<> guard_init(const EnterPlan& plan) {
   if (::prctl(PR_SET_DUMPABLE, 0) != 0) return syscall_failure("set not dumpable");
-  if (::prctl(PR_SET_PDEATHSIG, SIGKILL) != 0) return syscall_failure("set parent-death signal");
+  TRY(die_with_parent(plan.parent));
   constexpr std::string_view kName = "init";
   if (plan.command_line.size() > kName.size()) {
     std::memset(plan.command_line.data(), 0, plan.command_line.size());
@@ -194,8 +202,8 @@ PathRules sandbox_path_rules(const HiddenDirectories& hidden,
 
 // The order is the kernel's, not ours: each step still needs what a later one takes away.
 Result<Entered> enter_sandbox(const EnterPlan& plan) {
-  // Again in guard_init: a change of user clears it.
-  if (::prctl(PR_SET_PDEATHSIG, SIGKILL) != 0) return syscall_failure("set parent-death signal");
+  // Again in guard_init: a change of user clears the signal that this asks for.
+  TRY(die_with_parent(plan.parent));
   Entered entered;
   TRY(enter_root(plan, entered));
   if (plan.has_late_cgroup) TRY(join_cgroups(plan, entered));  // while the network is made

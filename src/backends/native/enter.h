@@ -26,6 +26,7 @@ struct EnterPlan {
   // Packet socket through which pieces come that are made while we mount: the cgroup's join files,
   // if has_late_cgroup, and the network namespace.
   int late_pieces = -1;
+  int parent = -1;  // who starts it, as a process descriptor: the sandbox ends with that process
   bool has_late_cgroup = false;
   const RootTemplate* prepared_root = nullptr;  // null: there is none
   int shared_root = -1;  // a mount namespace made by enter_shared_root; -1: make one

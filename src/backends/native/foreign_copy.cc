@@ -5,19 +5,18 @@
 #include <grp.h>
 #include <linux/capability.h>
 #include <sys/fsuid.h>
-#include <sys/prctl.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
 #include <array>
-#include <csignal>
 #include <string>
 
 #include "base/beneath.h"
 #include "base/copy_tree.h"
 #include "base/defer.h"
 #include "base/file.h"
+#include "base/parent_death.h"
 
 namespace nutshell::native {
 namespace {
@@ -40,7 +39,7 @@ Result<> use_capabilities(const CapabilitySets& sets) {
 // Runs the step as a file system user without powers. Groups are given up for good: nothing that
 // comes later needs them.
 template <typename Step>
-Result<> with_eyes_of(const HostIds& user, const Step& step) {
+Result<> with_eyes_of(const HostIds& user, int parent, const Step& step) {
   if (::setgroups(0, nullptr) != 0) return syscall_failure("setgroups");
   const CapabilitySets before = TRY(current_capabilities());
   CapabilitySets lowered = before;
@@ -48,12 +47,13 @@ Result<> with_eyes_of(const HostIds& user, const Step& step) {
     lowered[0].effective &= ~(1U << power);
   const auto old_group = static_cast<gid_t>(::setfsgid(user.group));
   const auto old_user = static_cast<uid_t>(::setfsuid(user.user));
-  Result<> done = use_capabilities(lowered);
+  Result<> done = die_with_parent(parent);  // a change of user clears the parent-death signal
+  if (done) done = use_capabilities(lowered);
   if (done) done = step();
   ::setfsuid(old_user);
   ::setfsgid(old_group);
-  ::prctl(PR_SET_PDEATHSIG, SIGKILL);  // cleared by a change of user
-  auto restored = use_capabilities(before);
+  auto restored = die_with_parent(parent);
+  if (restored) restored = use_capabilities(before);
   return done ? std::move(restored) : std::move(done);
 }
 
@@ -96,7 +96,8 @@ Result<> copy_as_its_owner(const ForeignCopy& copy) {
   if (::fstat(copy.from, &status) != 0) return syscall_failure("stat");
   const HostIds reader{status.st_uid, status.st_gid};
   if (::fchown(copy.to, reader.user, reader.group) != 0) return syscall_failure("own");
-  TRY(with_eyes_of(reader, [&] { return copy_tree(copy.from, copy.to, Unreadable::LeftOut); }));
+  TRY(with_eyes_of(reader, copy.parent,
+                   [&] { return copy_tree(copy.from, copy.to, Unreadable::LeftOut); }));
   if (::fchown(copy.to, copy.owner.user, copy.owner.group) != 0) return syscall_failure("own");
   return give_content(TRY(open_at(copy.to, ".", O_RDONLY | O_DIRECTORY)), copy.owner);
 }

@@ -8,9 +8,10 @@
 namespace nutshell::native {
 
 struct ForeignCopy {
-  int from = -1;  // the directory
-  int to = -1;    // an empty one
-  HostIds owner;  // has the copy
+  int from = -1;    // the directory
+  int to = -1;      // an empty one
+  HostIds owner;    // has the copy
+  int parent = -1;  // a process descriptor: this process ends with that one
 };
 
 // Read with the eyes of the directory's owner and no more: what that one may not read is left out,

@@ -19,6 +19,7 @@
 #include "backends/native/seccomp.h"
 #include "backends/native/starter.h"
 #include "base/file.h"
+#include "base/parent_death.h"
 #include "base/seccomp_filter.h"
 #include "base/socket.h"
 #include "wire/init_client.h"
@@ -135,9 +136,11 @@ std::string attempt_apart(const std::function<Result<>()>& attempt) {
   auto pair = make_socket_pair(SocketKind::Stream);
   if (!pair) return pair.error().message;
   auto& [ours, theirs] = *pair;
+  const pid_t own = ::getpid();
   const pid_t child = ::fork();
   if (child < 0) return "fork: cannot start a process";
   if (child == 0) {
+    if (!die_with_parent_process(own)) ::_exit(1);
     ours.reset();
     const auto result = attempt();
     if (!result) (void)write_all(theirs.get(), result.error().message);
@@ -157,7 +160,7 @@ Result<> start_whole_sandbox(const InitEntry& entry) {
   TRY(Starter::wait_until_started(sandbox));
   wire::InitClient client(TRY(Starter::connect(sandbox)));
   TRY(client.ping());
-  starter.finish(std::move(sandbox));
+  (void)starter.finish(std::move(sandbox));
   return {};
 }
 

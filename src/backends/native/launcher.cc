@@ -7,15 +7,13 @@
 #include <unistd.h>
 
 #include <array>
-#include <cstring>
 
-#include "backends/native/cgroup_sweep.h"
+#include "backends/native/cgroup_places.h"
 #include "backends/native/network_refusals.h"
 #include "base/file.h"
 #include "base/random_id.h"
 #include "base/socket.h"
 #include "wire/codec.h"
-#include "wire/init_client.h"
 
 namespace nutshell::native {
 namespace {
@@ -25,13 +23,14 @@ using std::chrono::milliseconds;
 
 constexpr std::uint64_t kListenerKey = 0;
 constexpr std::size_t kMostSandboxes = 100'000;
-constexpr std::size_t kMostClients = 256;
+constexpr std::size_t kMostClients = 4096;
 constexpr std::size_t kMostRemembered = 1024;
 constexpr auto kLinger = 2s;
 constexpr std::size_t kListPage = 32;
-constexpr auto kLongestPause = 24h;
+constexpr std::size_t kMostListBytes = kMostPacketBytes / 2;
 constexpr std::uint64_t kMostLeftMs = 1ULL << 40U;
-constexpr auto kGrace = 2s;  // init ends itself at the ttl; a silent one is ended this much later
+constexpr auto kIdleLook = 100ms;
+constexpr auto kReapingLook = 20ms;
 
 // Without a group nobody counts; a peak that cannot be had is not there either.
 PackedStats stats_of(const NativeSandbox& sandbox) {
@@ -51,27 +50,31 @@ PackedStats stats_of(const NativeSandbox& sandbox) {
 }  // namespace
 
 Result<Launcher> Launcher::create(RuntimeDirectory directory, InitEntry entry) {
+  LifeLock life = TRY(LifeLock::take_for_life(directory));
   // Before the starter enters a user namespace: the socket belongs to the caller's world.
   ::unlink(directory.socket().c_str());
   UniqueFd listener = TRY(listen_on(directory.socket(), SocketKind::Packets));
   TRY(set_nonblocking(listener.get()));
   Starter starter = TRY(Starter::create(std::move(entry), Pooling::On));
-  (void)sweep_cgroups(starter.abilities().cgroups, SweepMode::Remove);  // gc reports what stays
+  // Without a record, on a full disk, a sweep from this cgroup still finds what is left here.
+  (void)record_cgroup_places(directory, starter.abilities().cgroups);
+  // gc reports what stays.
+  (void)sweep_all_cgroups(directory, starter.abilities().cgroups, SweepMode::Remove);
   UniqueFd events(::epoll_create1(EPOLL_CLOEXEC));
   if (!events) return syscall_failure("epoll_create1");
-  Launcher launcher(std::move(directory), std::move(starter), std::move(listener),
+  Launcher launcher(std::move(directory), std::move(life), std::move(starter), std::move(listener),
                     std::move(events));
-  TRY(launcher.watch(launcher.listener_.get(), kListenerKey));
+  TRY(launcher.watch(launcher.listener_.get(), kListenerKey, EPOLLIN));
   return launcher;
 }
 
-Result<> Launcher::watch(int fd, std::uint64_t key) const {
+Result<> Launcher::watch(int fd, std::uint64_t key, std::uint32_t events) const {
   epoll_event event{};
-  event.events = EPOLLIN;
+  event.events = events;
   event.data.u64 = key;
-  if (::epoll_ctl(events_.get(), EPOLL_CTL_ADD, fd, &event) != 0)
-    return syscall_failure("epoll_ctl");
-  return {};
+  if (::epoll_ctl(events_.get(), EPOLL_CTL_ADD, fd, &event) == 0) return {};
+  if (errno == EEXIST && ::epoll_ctl(events_.get(), EPOLL_CTL_MOD, fd, &event) == 0) return {};
+  return syscall_failure("epoll_ctl");
 }
 
 Result<> Launcher::run() {
@@ -82,8 +85,8 @@ Result<> Launcher::run() {
     has_had_sandbox = has_had_sandbox || !sandboxes_.empty();
     const bool may_leave = has_had_sandbox || first_request.has_passed();
     const bool is_awaited = !out_of_memory_.empty() && !linger_.has_passed();
-    if (may_leave && !is_awaited && sandboxes_.empty() && clients_.empty() && leaves_now())
-      return {};
+    const bool is_busy = !sandboxes_.empty() || !clients_.empty() || !pending_.empty();
+    if (may_leave && !is_awaited && !is_busy && leaves_now()) return {};
   }
 }
 
@@ -95,36 +98,47 @@ bool Launcher::leaves_now() {
   pollfd waiting{listener_.get(), POLLIN, 0};
   if (::poll(&waiting, 1, 0) > 0) return false;
   ::unlink(directory_.socket().c_str());
+  life_.release();  // the next launcher need not wait until this one has cleaned up
   return true;
 }
 
 Deadline Launcher::next_deadline() const {
-  return ends_.empty() ? Deadline::in(100ms) : Deadline::at(ends_.begin()->first);
+  Deadline next = ends_.empty() ? Deadline::in(kIdleLook) : Deadline::at(ends_.begin()->first);
+  for (const auto& [key, pending] : pending_)
+    next = earlier(next, earlier(pending.deadline, pending.next_look));
+  if (!leaving_.empty() || starter_.has_ending()) next = earlier(next, Deadline::in(kReapingLook));
+  if (!is_listening_) next = earlier(next, next_listening_);
+  if (!quiet_until_.has_passed()) return earlier(next, quiet_until_);
+  return earlier(next, starter_.next_preparation());
 }
 
 Result<> Launcher::wait_once() {
   std::array<epoll_event, 64> ready{};
   int count = ::epoll_wait(events_.get(), ready.data(), ready.size(), 0);
   // Nothing to do right now: make a piece ahead, and look again at once.
-  if (count == 0 && starter_.prepare_one()) return {};
-  if (count == 0) {
+  const bool has_time = count == 0 && quiet_until_.has_passed();
+  if (has_time && starter_.prepare_one())
+    count = 0;
+  else if (count == 0)
     count = ::epoll_wait(events_.get(), ready.data(), ready.size(), next_deadline().poll_timeout());
-  }
   if (count < 0 && errno != EINTR) return syscall_failure("epoll_wait");
   for (int i = 0; i < count; ++i)
     handle(ready[static_cast<std::size_t>(i)].data.u64);
+  look_again();
   end_overdue();
+  reap();
   return {};
 }
 
 void Launcher::handle(std::uint64_t key) {
   if (key == kListenerKey) return accept_client();
   if (clients_.contains(key)) return serve(key);
+  if (pending_.contains(key)) return proceed(key);
   const auto ended = ids_.find(key);
   if (ended == ids_.end()) return starter_.collect_ended();
   const std::string id = ended->second;
   note_death(id);
-  end(id);
+  (void)end(id);
 }
 
 // A client whose command was lost with its sandbox asks why a moment later.
@@ -137,73 +151,96 @@ void Launcher::note_death(const std::string& id) {
   linger_ = Deadline::in(kLinger);
 }
 
+// With too many clients, or no descriptor for another one, those that come wait in the listener's
+// queue until one has left.
 void Launcher::accept_client() {
-  auto client = accept_from(listener_.get());
-  if (!client || clients_.size() >= kMostClients) return;
+  auto client = clients_.size() < kMostClients
+                    ? accept_from(listener_.get())
+                    : Result<UniqueFd>(failure(ErrorCode::ResourceExhausted, "full"));
+  if (!client) {
+    (void)::epoll_ctl(events_.get(), EPOLL_CTL_DEL, listener_.get(), nullptr);
+    is_listening_ = false;
+    next_listening_ = Deadline::in(kIdleLook);
+    return;
+  }
   const auto peer = peer_of(client->get());
   // The directory keeps others out; a descriptor that was passed on does not.
   if (!peer || peer->user != ::geteuid()) return;
   const std::uint64_t key = ++last_key_;
-  if (watch(client->get(), key)) clients_.emplace(key, std::move(*client));
+  if (watch(client->get(), key, EPOLLIN)) clients_.emplace(key, Client{std::move(*client)});
+}
+
+void Launcher::drop_client(std::uint64_t key) {
+  const auto found = clients_.find(key);
+  if (found == clients_.end()) return;
+  const auto waited = pending_.find(found->second.operation);
+  if (waited != pending_.end()) waited->second.client = 0;
+  // By name: a child that was just cloned may have a copy, and with it the socket would stay here.
+  (void)::epoll_ctl(events_.get(), EPOLL_CTL_DEL, found->second.socket.get(), nullptr);
+  clients_.erase(found);
+}
+
+// A client that waits for its answer is watched for nothing but its end.
+void Launcher::mute(std::uint64_t client) {
+  const auto found = clients_.find(client);
+  if (found == clients_.end() || found->second.is_muted) return;
+  if (!watch(found->second.socket.get(), client, 0)) return drop_client(client);
+  found->second.is_muted = true;
 }
 
 void Launcher::serve(std::uint64_t key) {
-  UniqueFd& client = clients_[key];
-  auto packet = receive_packet(client.get(), Deadline::in(0ms));
+  Client& client = clients_[key];
+  if (client.is_muted) return drop_client(key);  // it has hung up
+  auto packet = receive_packet(client.socket.get(), Deadline::in(0ms));
   auto request = packet ? wire::decode<LauncherRequest>(packet->bytes)
                         : Result<LauncherRequest>(Failure(packet.error()));
-  if (!request) {  // gone, or not speaking our language
-    clients_.erase(key);
-    return;
-  }
-  std::vector<UniqueFd> descriptors;
-  const LauncherReply reply = answer(*request, descriptors);
-  std::vector<int> numbers;
-  numbers.reserve(descriptors.size());
-  for (const UniqueFd& fd : descriptors)
-    numbers.push_back(fd.get());
-  if (!send_packet(client.get(), wire::encode(reply), numbers)) clients_.erase(key);
-}
-
-LauncherReply Launcher::answer(const LauncherRequest& request, std::vector<UniqueFd>& descriptors) {
-  LauncherReply reply;
-  auto done = act(request, reply, descriptors);
-  if (done) return reply;
-  reply.code = static_cast<std::uint8_t>(done.error().code);
-  reply.message = done.error().message;
-  return reply;
-}
-
-Result<> Launcher::act(const LauncherRequest& request, LauncherReply& reply,
-                       std::vector<UniqueFd>& descriptors) {
-  switch (request.operation) {
+  if (!request) return drop_client(key);  // gone, or not speaking our language
+  LauncherAnswer answer;
+  Result<> done;
+  switch (request->operation) {
     case Operation::Start:
-      return start(request, reply);
-    case Operation::Connect: {
-      Kept* kept = TRY(find(request.id));
-      if (kept->is_paused) {
-        return failure(ErrorCode::Unavailable,
-                       fmt::format("sandbox {0} is paused: nutshell resume {0}", request.id));
-      }
-      descriptors.push_back(TRY(Starter::connect(kept->sandbox)));
-      return {};
-    }
+      done = start(*request, key);
+      break;
     case Operation::Stop:
-      end(request.id);
-      return {};
+      return stop(request->id, key);
+    case Operation::Connect:
+    case Operation::Pause:
+    case Operation::Resume:
+    case Operation::SetTimeLeft:
+    case Operation::Restack:
+      done = enqueue(std::move(*request), key);
+      break;
+    default:
+      done = answer_at_once(*request, answer.reply);
+      if (done) return send_answer(key, answer);
+  }
+  if (done) return;
+  answer.reply.code = static_cast<std::uint8_t>(done.error().code);
+  answer.reply.message = done.error().message;
+  send_answer(key, answer);
+}
+
+// A client that does not read its answers is dropped.
+void Launcher::send_answer(std::uint64_t key, const LauncherAnswer& answer) {
+  const auto found = clients_.find(key);
+  if (found == clients_.end()) return;
+  std::vector<int> numbers;
+  numbers.reserve(answer.descriptors.size());
+  for (const UniqueFd& fd : answer.descriptors)
+    numbers.push_back(fd.get());
+  const auto sent =
+      try_send_packet(found->second.socket.get(), wire::encode(answer.reply), numbers);
+  if (!sent.value_or(false)) return drop_client(key);
+  found->second.operation = 0;
+  if (!std::exchange(found->second.is_muted, false)) return;
+  if (!watch(found->second.socket.get(), key, EPOLLIN)) drop_client(key);
+}
+
+Result<> Launcher::answer_at_once(const LauncherRequest& request, LauncherReply& reply) {
+  switch (request.operation) {
     case Operation::List:
       list(request, reply);
       return {};
-    case Operation::Pause:
-      return pause(*TRY(find(request.id)));
-    case Operation::Resume:
-      return resume(*TRY(find(request.id)));
-    case Operation::SetTimeLeft:
-      return move_end(*TRY(find(request.id)), request.left_ms);
-    case Operation::Restack: {
-      const Kept* kept = TRY(find(request.id));
-      return starter_.restack(kept->sandbox, kept->spec, request.layers);
-    }
     case Operation::Environment:
       reply.environment = TRY(TRY(find(request.id))->environment.show());
       return {};
@@ -213,65 +250,48 @@ Result<> Launcher::act(const LauncherRequest& request, LauncherReply& reply,
     case Operation::Why:
       reply.is_out_of_memory = out_of_memory_.contains(request.id) ? 1 : 0;
       return {};
+    default:
+      return failure(ErrorCode::Corrupt, "no such operation");
   }
-  return failure(ErrorCode::Corrupt, "no such operation");
 }
 
-Result<> Launcher::start(const LauncherRequest& request, LauncherReply& reply) {
-  if (sandboxes_.size() >= kMostSandboxes) {
-    return failure(ErrorCode::ResourceExhausted, "too many sandboxes: destroy some first");
-  }
-  SandboxSpec spec = unpack(request.spec);
-  NativeSandbox sandbox = TRY(starter_.start(spec));
-  auto started = Starter::wait_until_started(sandbox);
-  sandbox.report.reset();
-  if (started) started = Starter::put_aside(sandbox);
+Result<std::string> Launcher::keep(NativeSandbox sandbox, SandboxSpec spec) {
   HiddenEnvironment environment;
-  if (started) started = environment.hide(std::exchange(spec.environment, {}));
-  if (!started) {
-    starter_.finish(std::move(sandbox));
-    return started;
-  }
+  auto kept = Starter::put_aside(sandbox);
+  if (kept) kept = environment.hide(std::exchange(spec.environment, {}));
   const std::uint64_t key = ++last_key_;
-  TRY(watch(sandbox.init.descriptor(), key));
-  reply.id = random_id(12);
-  ids_.emplace(key, reply.id);
-  const auto now = Clock::now();
+  if (kept && sandboxes_.size() >= kMostSandboxes)
+    kept = failure(ErrorCode::ResourceExhausted, "too many sandboxes: destroy some first");
+  if (kept) kept = watch(sandbox.init.descriptor(), key, EPOLLIN);
+  if (!kept) {
+    (void)starter_.finish(std::move(sandbox));
+    return Failure(std::move(kept).error());
+  }
+  std::string id = random_id(12);
+  ids_.emplace(key, id);
   const auto ttl = std::min(spec.ttl, milliseconds(static_cast<std::int64_t>(kMostLeftMs)));
-  ends_.emplace(now + ttl + kGrace, key);
-  sandboxes_.emplace(reply.id,
-                     Kept{key, std::move(spec), std::move(environment), std::move(sandbox), now,
-                          now + ttl, now + ttl + kGrace, false, milliseconds(0)});
-  return {};
+  KeptSandbox added{.key = key,
+                    .spec = std::move(spec),
+                    .environment = std::move(environment),
+                    .sandbox = std::move(sandbox),
+                    .started = Clock::now(),
+                    .ttl_end = {},
+                    .end = {},
+                    .noted_end = {},
+                    .operations = {}};
+  added.move_end(ttl);
+  note_end(sandboxes_.emplace(id, std::move(added)).first->second);
+  return id;
 }
 
-milliseconds Launcher::time_left(const Kept& kept) {
-  if (kept.is_paused) return kept.left_at_resume;
-  const auto left = std::chrono::duration_cast<milliseconds>(kept.ttl_end - Clock::now());
-  return std::max(milliseconds(0), left);
-}
-
-Result<> Launcher::move_end(Kept& kept, std::uint64_t left_ms) {
-  const milliseconds left(static_cast<std::int64_t>(std::min(left_ms, kMostLeftMs)));
-  if (!kept.is_paused) return set_time_left(kept, left);
-  kept.left_at_resume = left;
-  return {};
-}
-
-// Init first: what it does not hear of ends at the time that it knows.
-Result<> Launcher::set_time_left(Kept& kept, milliseconds left) {
-  const auto count = static_cast<std::uint64_t>(std::max(milliseconds(0), left).count());
-  std::string packet(1 + sizeof count, kNewTimeLeft);
-  std::memcpy(packet.data() + 1, &count, sizeof count);
-  TRY(send_packet(kept.sandbox.control.get(), packet));
-  kept.ttl_end = Clock::now() + left;
-  ends_.erase({kept.end, kept.key});
-  kept.end = kept.ttl_end + kGrace;
+void Launcher::note_end(KeptSandbox& kept) {
+  if (kept.noted_end == kept.end) return;
+  ends_.erase({kept.noted_end, kept.key});
   ends_.emplace(kept.end, kept.key);
-  return {};
+  kept.noted_end = kept.end;
 }
 
-Result<Launcher::Kept*> Launcher::find(const std::string& id) {
+Result<KeptSandbox*> Launcher::find(const std::string& id) {
   const auto found = sandboxes_.find(id);
   if (found == sandboxes_.end()) {
     return failure(ErrorCode::NotFound,
@@ -280,70 +300,48 @@ Result<Launcher::Kept*> Launcher::find(const std::string& id) {
   return &found->second;
 }
 
-void Launcher::end(const std::string& id) {
+// Returns what is readable once nothing of it is alive; closed if nothing but its init is now.
+UniqueFd Launcher::end(const std::string& id) {
   const auto found = sandboxes_.find(id);
-  if (found == sandboxes_.end()) return;
+  if (found == sandboxes_.end()) return {};
+  const auto operations = std::exchange(found->second.operations, {});
+  for (const std::uint64_t key : operations) {
+    settle(key, failure(ErrorCode::NotFound, fmt::format("sandbox {} has ended", id)), {});
+  }
   NativeSandbox sandbox = std::move(found->second.sandbox);
   ids_.erase(found->second.key);
-  ends_.erase({found->second.end, found->second.key});
+  ends_.erase({found->second.noted_end, found->second.key});
   sandboxes_.erase(found);
-  starter_.finish(std::move(sandbox));
+  return starter_.finish(std::move(sandbox));
 }
 
 void Launcher::end_overdue() {
   const auto now = Clock::now();
   while (!ends_.empty() && ends_.begin()->first <= now)
-    end(std::string(ids_.at(ends_.begin()->second)));
+    (void)end(std::string(ids_.at(ends_.begin()->second)));
 }
 
-// The ttl stands still, but one that nobody ever resumes is not kept for good.
-Result<> Launcher::pause(Kept& kept) {
-  if (kept.is_paused) return {};
-  const milliseconds left = time_left(kept);
-  TRY(set_time_left(kept, milliseconds(kLongestPause)));
-  auto frozen = freeze(kept);
-  if (!frozen) {
-    TRY(set_time_left(kept, left));
-    return frozen;
-  }
-  kept.is_paused = true;
-  kept.left_at_resume = left;
-  return {};
+void Launcher::reap() {
+  std::erase_if(leaving_, [](ChildProcess& child) {
+    const auto status = child.wait(Deadline::in(0ms));
+    return !status || status->has_value();
+  });
+  if (starter_.has_ending()) starter_.collect_ended();
 }
 
-bool Launcher::has_freezer(const NativeSandbox& sandbox) const {
-  return sandbox.cgroup && !sandbox.is_only_limited && starter_.abilities().cgroups.has_freezer();
-}
-
-// The cgroup's freezer, or, where there is none, init stops every process by signal.
-Result<> Launcher::freeze(Kept& kept) {
-  if (has_freezer(kept.sandbox)) {
-    TRY(kept.sandbox.cgroup->freeze(Deadline::in(5s)));
-  } else {
-    wire::InitClient client(TRY(Starter::connect(kept.sandbox)));
-    TRY(client.suspend());
-  }
-  return {};
-}
-
-Result<> Launcher::resume(Kept& kept) {
-  if (!kept.is_paused) return {};
-  if (has_freezer(kept.sandbox)) {
-    TRY(kept.sandbox.cgroup->thaw(Deadline::in(5s)));
-  } else {
-    wire::InitClient client(TRY(Starter::connect(kept.sandbox)));
-    TRY(client.resume());
-  }
-  kept.is_paused = false;
-  return set_time_left(kept, kept.left_at_resume);
+Stopping Launcher::stopping_of(const NativeSandbox& sandbox) const {
+  const bool has_freezer =
+      sandbox.cgroup && !sandbox.is_only_limited && starter_.abilities().cgroups.has_freezer();
+  return has_freezer ? Stopping::ByFreezer : Stopping::ByInit;
 }
 
 void Launcher::list(const LauncherRequest& request, LauncherReply& reply) const {
   auto item = sandboxes_.upper_bound(request.id);
+  std::size_t bytes = 0;
   for (; item != sandboxes_.end() && reply.sandboxes.size() < kListPage; ++item) {
-    const Kept& kept = item->second;
+    const KeptSandbox& kept = item->second;
     const auto age = std::chrono::duration_cast<milliseconds>(Clock::now() - kept.started);
-    const auto left = time_left(kept);
+    const auto left = kept.time_left();
     PackedStatus status;
     status.id = item->first;
     status.spec = pack(kept.spec);
@@ -351,6 +349,8 @@ void Launcher::list(const LauncherRequest& request, LauncherReply& reply) const 
     status.age_ms = static_cast<std::uint64_t>(age.count());
     status.left_ms = static_cast<std::uint64_t>(left.count());
     status.why_copied = kept.sandbox.why_copied;
+    bytes += wire::encode(status).size();
+    if (!reply.sandboxes.empty() && bytes > kMostListBytes) break;
     reply.sandboxes.push_back(std::move(status));
   }
   reply.has_more = item != sandboxes_.end() ? 1 : 0;

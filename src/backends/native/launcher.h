@@ -1,13 +1,16 @@
 // The launcher: keeps native sandboxes that outlive the command which made them. One thread, a poll
-// loop; starts when first needed and leaves with its last sandbox. Its death is theirs.
+// loop that waits for no sandbox and for no client; starts when first needed and leaves with its
+// last sandbox. Its death is theirs.
 #pragma once
 
 #include <map>
+#include <memory>
 #include <set>
 #include <string>
 
-#include "backends/native/hidden_environment.h"
+#include "backends/native/kept_sandbox.h"
 #include "backends/native/launcher_protocol.h"
+#include "backends/native/launcher_task.h"
 #include "backends/native/runtime_directory.h"
 #include "backends/native/starter.h"
 #include "base/deadline.h"
@@ -16,64 +19,90 @@ namespace nutshell::native {
 
 class Launcher {
  public:
-  // Listens in `directory`; whoever starts it holds the lock until it does.
+  // Listens in `directory`, of which it is the only launcher for as long as it lives; whoever
+  // starts it holds the LauncherLock until it listens.
   static Result<Launcher> create(RuntimeDirectory directory, InitEntry entry);
 
   Result<> run();
 
  private:
-  Launcher(RuntimeDirectory directory, Starter starter, UniqueFd listener, UniqueFd events)
+  Launcher(RuntimeDirectory directory, LifeLock life, Starter starter, UniqueFd listener,
+           UniqueFd events)
       : directory_(std::move(directory)),
+        life_(std::move(life)),
         starter_(std::move(starter)),
         listener_(std::move(listener)),
         events_(std::move(events)) {}
 
-  struct Kept {
-    std::uint64_t key = 0;
-    SandboxSpec spec;  // without its environment
-    HiddenEnvironment environment;
-    NativeSandbox sandbox;
-    Clock::time_point started;
-    Clock::time_point ttl_end;  // which init keeps
-    Clock::time_point end;      // ours, a little later
-    bool is_paused = false;
-    std::chrono::milliseconds left_at_resume{0};  // of the ttl, while it is paused
+  struct Client {
+    UniqueFd socket;
+    std::uint64_t operation = 0;  // the one it waits for, by key
+    bool is_muted = false;        // watched for nothing but its end
   };
+  // A request that is not answered yet.
+  struct Pending {
+    std::uint64_t client = 0;  // zero: nobody waits any more
+    std::string id;            // of the sandbox; empty with Start and Stop
+    LauncherRequest request;   // until it is begun
+    std::unique_ptr<LauncherTask> task;
+    Deadline deadline = Deadline::never();
+    Deadline next_look = Deadline::never();
+    int watched = -1;  // a descriptor in events_
+  };
+  class StartTask;
+  friend class StartTask;
 
   Result<> wait_once();
   void handle(std::uint64_t key);
-  Result<> watch(int fd, std::uint64_t key) const;
+  [[nodiscard]] Result<> watch(int fd, std::uint64_t key, std::uint32_t events) const;
   bool leaves_now();
+
   void accept_client();
   void serve(std::uint64_t key);
-  LauncherReply answer(const LauncherRequest& request, std::vector<UniqueFd>& descriptors);
-  Result<> act(const LauncherRequest& request, LauncherReply& reply,
-               std::vector<UniqueFd>& descriptors);
-  Result<> start(const LauncherRequest& request, LauncherReply& reply);
-  Result<> pause(Kept& kept);
-  [[nodiscard]] bool has_freezer(const NativeSandbox& sandbox) const;
-  Result<> freeze(Kept& kept);
-  Result<> resume(Kept& kept);
-  Result<> move_end(Kept& kept, std::uint64_t left_ms);
-  Result<> set_time_left(Kept& kept, std::chrono::milliseconds left);
-  static std::chrono::milliseconds time_left(const Kept& kept);
+  void drop_client(std::uint64_t key);
+  void mute(std::uint64_t client);
+  void send_answer(std::uint64_t key, const LauncherAnswer& answer);
+
+  Result<> answer_at_once(const LauncherRequest& request, LauncherReply& reply);
+  Result<> start(const LauncherRequest& request, std::uint64_t client);
+  void stop(const std::string& id, std::uint64_t client);
+  Result<> enqueue(LauncherRequest request, std::uint64_t client);
+  void begin(std::uint64_t key);
+  Result<std::unique_ptr<LauncherTask>> make_task(const LauncherRequest& request,
+                                                  KeptSandbox& kept) const;
+  void add(std::uint64_t key, Pending pending);
+  void proceed(std::uint64_t key);
+  Result<> await(std::uint64_t key, Pending& pending, const Awaited& awaited);
+  void settle(std::uint64_t key, Result<> done, LauncherAnswer answer);
+  void look_again();
+
+  Result<std::string> keep(NativeSandbox sandbox, SandboxSpec spec);
   void list(const LauncherRequest& request, LauncherReply& reply) const;
-  Result<Kept*> find(const std::string& id);
+  Result<KeptSandbox*> find(const std::string& id);
+  [[nodiscard]] Stopping stopping_of(const NativeSandbox& sandbox) const;
+  void note_end(KeptSandbox& kept);
   void note_death(const std::string& id);
-  void end(const std::string& id);
+  UniqueFd end(const std::string& id);
   void end_overdue();
+  void reap();
   [[nodiscard]] Deadline next_deadline() const;
 
   RuntimeDirectory directory_;
+  LifeLock life_;
   Starter starter_;
   UniqueFd listener_;
   UniqueFd events_;  // epoll: a thousand idle sandboxes cost a request nothing
+  bool is_listening_ = true;
+  Deadline next_listening_ = Deadline::never();
   std::uint64_t last_key_ = 0;
-  std::map<std::uint64_t, UniqueFd> clients_;
-  std::map<std::string, Kept> sandboxes_;
+  std::map<std::uint64_t, Client> clients_;
+  std::map<std::uint64_t, Pending> pending_;
+  std::map<std::string, KeptSandbox> sandboxes_;
   std::set<std::string> out_of_memory_;  // sandboxes that ended so
   Deadline linger_ = Deadline::never();
+  Deadline quiet_until_ = Deadline::in(Clock::duration::zero());  // nothing is prepared before
   std::map<std::uint64_t, std::string> ids_;  // of sandboxes, by the key of their end
+  std::vector<ChildProcess> leaving_;         // killed, and not reaped
   // When each is to be over, and its key: no request walks through all of them.
   std::set<std::pair<Clock::time_point, std::uint64_t>> ends_;
 };

@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include <array>
+#include <thread>
 
 #include "base/file.h"
 #include "base/socket.h"
@@ -19,6 +20,23 @@ namespace {
 using namespace std::chrono_literals;
 
 constexpr auto kAnswerTime = 60s;
+constexpr auto kListeningTime = 2s;
+constexpr auto kBetweenLooks = 2ms;
+
+Failure does_not_answer(std::string_view why) {
+  return failure(ErrorCode::Unavailable,
+                 fmt::format("the launcher, which keeps the sandboxes, does not answer ({}). They "
+                             "are still running: try again, or end the process "
+                             "'nutshell-launcher', which ends them all",
+                             why));
+}
+
+constexpr const char* kEnded = "the launcher has ended, and its sandboxes with it";
+
+// The other side closed the connection.
+bool is_cut(const Error& error) {
+  return error.code == ErrorCode::Unavailable;
+}
 
 struct SpawnSettings {
   posix_spawn_file_actions_t actions{};
@@ -68,16 +86,24 @@ Result<> spawn_launcher(const RuntimeDirectory& directory, const std::filesystem
 
 }  // namespace
 
+// A launcher that has begun to live listens a moment later.
 Result<LauncherClient> LauncherClient::connect(const RuntimeDirectory& directory) {
-  auto socket = connect_to(directory.socket(), SocketKind::Packets);
-  if (!socket) return failure(ErrorCode::Unavailable, "no sandboxes are kept");
-  return LauncherClient(std::move(*socket));
+  const Deadline deadline = Deadline::in(kListeningTime);
+  for (;;) {
+    auto socket = connect_to(directory.socket(), SocketKind::Packets);
+    if (socket) return LauncherClient(std::move(*socket));
+    if (!TRY(LifeLock::is_held(directory)))
+      return failure(ErrorCode::NotFound, "no sandboxes are kept");
+    if (deadline.has_passed()) return does_not_answer(socket.error().message);
+    std::this_thread::sleep_for(kBetweenLooks);
+  }
 }
 
 Result<LauncherClient> LauncherClient::connect_or_start(const RuntimeDirectory& directory,
                                                         const std::filesystem::path& program) {
   const LauncherLock lock = TRY(LauncherLock::take(directory));
-  if (auto found = connect(directory)) return found;
+  auto found = connect(directory);
+  if (found || found.error().code != ErrorCode::NotFound) return found;
   auto spawned = spawn_launcher(directory, program);
   if (!spawned) return while_doing("start the launcher", std::move(spawned).error());
   return connect(directory);
@@ -90,10 +116,16 @@ Result<LauncherClient::Answer> LauncherClient::ask(const LauncherRequest& reques
                    "the sandbox's environment and labels are too large: give large values to exec, "
                    "or copy a file in");
   }
-  TRY(send_packet(socket_.get(), bytes));
-  Packet packet = TRY(receive_packet(socket_.get(), Deadline::in(kAnswerTime)));
-  if (packet.bytes.empty()) return failure(ErrorCode::Unavailable, "the launcher has ended");
-  Answer answer{TRY(wire::decode<LauncherReply>(packet.bytes)), std::move(packet.descriptors)};
+  auto sent = send_packet(socket_.get(), bytes);
+  if (!sent && is_cut(sent.error())) return failure(ErrorCode::NotFound, kEnded);
+  TRY(std::move(sent));
+  auto packet = receive_packet(socket_.get(), Deadline::in(kAnswerTime));
+  if (!packet && packet.error().code == ErrorCode::DeadlineExceeded)
+    return does_not_answer(packet.error().message);
+  const bool has_ended = packet ? packet->bytes.empty() : is_cut(packet.error());
+  if (has_ended) return failure(ErrorCode::NotFound, kEnded);
+  if (!packet) return Failure(std::move(packet).error());
+  Answer answer{TRY(wire::decode<LauncherReply>(packet->bytes)), std::move(packet->descriptors)};
   if (answer.reply.message.empty()) return answer;
   return failure(static_cast<ErrorCode>(answer.reply.code), answer.reply.message);
 }

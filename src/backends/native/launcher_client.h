@@ -13,7 +13,8 @@ namespace nutshell::native {
 
 class LauncherClient {
  public:
-  // Unavailable when no launcher runs: then there are no kept sandboxes either.
+  // NotFound when no launcher lives: then there are no kept sandboxes either. Unavailable when one
+  // lives and does not answer.
   static Result<LauncherClient> connect(const RuntimeDirectory& directory);
   static Result<LauncherClient> connect_or_start(const RuntimeDirectory& directory,
                                                  const std::filesystem::path& program);
@@ -22,6 +23,7 @@ class LauncherClient {
     LauncherReply reply;
     std::vector<UniqueFd> descriptors;
   };
+  // NotFound if the launcher ended instead of answering: its sandboxes have ended with it.
   Result<Answer> ask(const LauncherRequest& request);
 
  private:

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 #include <unistd.h>
 
+#include "backends/native/cgroup_places.h"
 #include "backends/native/cgroup_sweep.h"
 #include "backends/native/host_trials.h"
 #include "backends/native/rlimits.h"
@@ -15,6 +16,7 @@
 namespace nutshell::native {
 namespace {
 
+constexpr auto kRestackTime = std::chrono::seconds(10);
 constexpr const char* kWholeSandbox = "the whole sandbox ran out of memory and has ended";
 
 SandboxStatus to_status(const PackedStatus& packed, const Abilities& abilities) {
@@ -29,11 +31,12 @@ SandboxStatus to_status(const PackedStatus& packed, const Abilities& abilities) 
   return status;
 }
 
-// The lock tells a launcher that is about to listen from one that died.
+// Both locks: nobody looks for a launcher at the moment, and none lives.
 void sweep_socket(const RuntimeDirectory& directory, SweepMode mode, SweepReport& report) {
   const auto lock = LauncherLock::take(directory);
-  if (!lock || !std::filesystem::exists(directory.socket()) || LauncherClient::connect(directory))
-    return;
+  if (!lock || !std::filesystem::exists(directory.socket())) return;
+  const auto life = LifeLock::borrow(directory);
+  if (!life) return;
   if (mode == SweepMode::Remove) ::unlink(directory.socket().c_str());
   report.removed.push_back(
       fmt::format("socket of a dead launcher {}", directory.socket().native()));
@@ -43,7 +46,7 @@ void sweep_socket(const RuntimeDirectory& directory, SweepMode mode, SweepReport
 
 NativeBackend::~NativeBackend() {
   for (auto& [id, sandbox] : own_)
-    starter_->finish(std::move(sandbox));
+    (void)starter_->finish(std::move(sandbox));
 }
 
 const Abilities& NativeBackend::abilities() {
@@ -83,6 +86,9 @@ Result<Protections> NativeBackend::check(const SandboxSpec& spec) {
 Result<std::string> NativeBackend::start(const SandboxSpec& spec, Lifetime lifetime) {
   if (lifetime == Lifetime::WithCaller && !starter_) {
     starter_.emplace(TRY(Starter::create(entry_, Pooling::Off)));
+    // Without a record, on a full disk, a sweep from this cgroup still finds what is left here.
+    if (const auto directory = RuntimeDirectory::open())
+      (void)record_cgroup_places(*directory, starter_->abilities().cgroups);
   }
   TRY(check(spec));
   SandboxSpec resolved = spec;
@@ -103,23 +109,29 @@ Result<std::string> NativeBackend::start_here(const SandboxSpec& spec) {
 
 Result<std::string> NativeBackend::start_kept(const SandboxSpec& spec) {
   const RuntimeDirectory directory = TRY(RuntimeDirectory::open());
-  LauncherClient client =
-      TRY(LauncherClient::connect_or_start(directory, programs_ / "nutshell-launcher"));
   LauncherRequest request;
   request.operation = Operation::Start;
   request.spec = pack(spec);
-  return TRY(client.ask(request)).reply.id;
+  const auto ask_launcher = [&]() -> Result<LauncherClient::Answer> {
+    return TRY(LauncherClient::connect_or_start(directory, programs_ / "nutshell-launcher"))
+        .ask(request);
+  };
+  auto answer = ask_launcher();
+  // It ended instead of answering, and whatever it had started has ended with it.
+  if (!answer && answer.error().code == ErrorCode::NotFound) answer = ask_launcher();
+  return TRY(std::move(answer)).reply.id;
 }
 
 Result<LauncherClient::Answer> NativeBackend::ask(const LauncherRequest& request) {
   const RuntimeDirectory directory = TRY(RuntimeDirectory::open());
   auto client = LauncherClient::connect(directory);
-  if (!client) {
+  if (!client && client.error().code == ErrorCode::NotFound) {
     return failure(ErrorCode::NotFound,
                    fmt::format("no sandbox '{}': none are kept at the moment; 'nutshell create' "
                                "makes one",
                                request.id));
   }
+  if (!client) return Failure(std::move(client).error());
   return client->ask(request);
 }
 
@@ -142,14 +154,13 @@ Result<UniqueFd> NativeBackend::connect(const std::string& id) {
 Result<> NativeBackend::stop(const std::string& id) {
   const auto own = own_.find(id);
   if (own != own_.end()) {
-    starter_->finish(std::move(own->second));
+    (void)starter_->finish(std::move(own->second));
     own_.erase(own);
     return {};
   }
   auto answer = ask(Operation::Stop, id);
   // No launcher, or one that leaves with this sandbox: gone is what was wanted.
-  const bool is_gone = !answer && (answer.error().code == ErrorCode::NotFound ||
-                                   answer.error().code == ErrorCode::Unavailable);
+  const bool is_gone = !answer && answer.error().code == ErrorCode::NotFound;
   if (answer || is_gone) return {};
   return Failure(std::move(answer).error());
 }
@@ -158,13 +169,14 @@ Result<std::vector<SandboxStatus>> NativeBackend::list() {
   std::vector<SandboxStatus> all;
   const RuntimeDirectory directory = TRY(RuntimeDirectory::open());
   auto client = LauncherClient::connect(directory);
-  if (!client) return all;
+  if (!client && client.error().code == ErrorCode::NotFound) return all;
+  if (!client) return Failure(std::move(client).error());
   for (;;) {
     LauncherRequest request;
     request.operation = Operation::List;
     if (!all.empty()) request.id = all.back().id;
     auto answer = client->ask(request);
-    if (!answer && answer.error().code == ErrorCode::Unavailable) return all;
+    if (!answer && answer.error().code == ErrorCode::NotFound) return std::vector<SandboxStatus>();
     if (!answer) return Failure(std::move(answer).error());
     for (const PackedStatus& packed : answer->reply.sandboxes) {
       all.push_back(to_status(packed, abilities()));
@@ -206,7 +218,10 @@ Result<> NativeBackend::set_time_left(const std::string& id, std::chrono::millis
 
 Result<> NativeBackend::restack(const std::string& id, const std::vector<std::string>& layers) {
   const auto own = own_.find(id);
-  if (own != own_.end()) return starter_->restack(own->second, {}, layers);
+  if (own != own_.end()) {
+    SideProcess process = TRY(starter_->begin_restack(own->second, {}, layers));
+    return process.take_answer(Deadline::in(kRestackTime));
+  }
   LauncherRequest request;
   request.operation = Operation::Restack;
   request.id = id;
@@ -219,9 +234,11 @@ Gone NativeBackend::why_gone(const std::string& id) {
   const auto own = own_.find(id);
   if (own == own_.end()) {
     const auto answer = ask(Operation::Why, id);
-    const bool is_out_of_memory = answer && answer->reply.is_out_of_memory != 0;
-    return is_out_of_memory ? Gone{Gone::Reason::OutOfMemory, kWholeSandbox}
-                            : Gone{Gone::Reason::Unknown, "the sandbox has ended"};
+    if (answer && answer->reply.is_out_of_memory != 0)
+      return {Gone::Reason::OutOfMemory, kWholeSandbox};
+    if (!answer && answer.error().code != ErrorCode::NotFound)
+      return {Gone::Reason::Unknown, answer.error().message};
+    return {Gone::Reason::Unknown, "the sandbox has ended"};
   }
   if (std::string text = Starter::start_failure(own->second); !text.empty()) {
     return {Gone::Reason::NeverStarted, std::move(text)};
@@ -234,8 +251,10 @@ Gone NativeBackend::why_gone(const std::string& id) {
 }
 
 SweepReport NativeBackend::sweep(SweepMode mode) {
-  SweepReport report = sweep_cgroups(abilities().cgroups, mode);
-  if (const auto directory = RuntimeDirectory::open()) sweep_socket(*directory, mode, report);
+  const auto directory = RuntimeDirectory::open();
+  SweepReport report = directory ? sweep_all_cgroups(*directory, abilities().cgroups, mode)
+                                 : sweep_cgroups(abilities().cgroups, mode);
+  if (directory) sweep_socket(*directory, mode, report);
   images::sweep_unpacked(mode, report);
   sweep_root_templates(mode, report);
   return report;

@@ -5,6 +5,7 @@
 #include <sched.h>
 #include <signal.h>
 #include <sys/ioctl.h>
+#include <sys/prctl.h>
 #include <sys/socket.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -75,12 +76,15 @@ struct NetworkMaker::Work {
   }
 
   int make() {
+    if (::prctl(PR_SET_PDEATHSIG, SIGKILL) != 0) return errno;
+    if (::getppid() != parent) return ESRCH;  // it died before the signal was asked for
     if (::unshare(CLONE_NEWNET) != 0) return errno;
     if (const int failed = raise_loopback()) return failed;
     made = ::open("/proc/self/ns/net", O_RDONLY | O_CLOEXEC);
     return made < 0 ? errno : 0;
   }
 
+  const pid_t parent = ::getpid();
   int made = -1;
   int error = ECANCELED;  // killed before it could say anything else
   alignas(16) std::array<char, kStackBytes> stack;

@@ -1,12 +1,9 @@
 #include "backends/native/restack.h"
 
 #include <fcntl.h>
-#include <poll.h>
 #include <sched.h>
-#include <signal.h>
 #include <sys/file.h>
 #include <sys/stat.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 #include "backends/native/enter.h"
@@ -20,11 +17,6 @@
 
 namespace nutshell::native {
 namespace {
-
-using namespace std::chrono_literals;
-
-constexpr auto kRestackTime = 10s;
-constexpr char kDone = '+';
 
 // Takes up init's offer of the new top layer (core/layer_names.h); the lock is held while the
 // descriptor is open.
@@ -68,27 +60,10 @@ Result<> restack_here(const RestackPlan& plan) {
 
 }  // namespace
 
-Result<> restack(const RestackPlan& plan) {
+Result<SideProcess> begin_restack(const RestackPlan& plan) {
   TRY(check_layers(plan.layers));
-  auto [ours, theirs] = TRY(make_socket_pair(SocketKind::Packets));
-  const pid_t child = ::fork();
-  if (child < 0) return syscall_failure("fork");
-  if (child == 0) {
-    auto done = restack_here(plan);
-    const std::string answer =
-        done ? std::string(1, kDone) : static_cast<char>(done.error().code) + done.error().message;
-    (void)send_packet(theirs.get(), answer);  // nobody waits any more
-    ::_exit(0);
-  }
-  theirs.reset();
-  auto answer = receive_packet(ours.get(), Deadline::in(kRestackTime));
-  ::kill(child, SIGKILL);
-  ::waitpid(child, nullptr, 0);
-  if (!answer) return while_doing("stack the layers", std::move(answer).error());
-  if (answer->bytes.empty()) return failure(ErrorCode::Internal, "stack the layers: it died");
-  if (answer->bytes[0] == kDone) return {};
-  return while_doing("stack the layers",
-                     {static_cast<ErrorCode>(answer->bytes[0]), answer->bytes.substr(1)});
+  return SideProcess::start({plan.store, plan.mount_namespace, plan.base, plan.control},
+                            [&plan] { return restack_here(plan); });
 }
 
 }  // namespace nutshell::native

@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "backends/native/side_process.h"
 #include "base/result.h"
 
 namespace nutshell::native {
@@ -19,9 +20,10 @@ struct RestackPlan {
   bool has_rules = false;  // init restricts itself by Landlock rules it is given
 };
 
-// When this returns, /workspace is the new stack, and rules that cover it are on their way to init.
-// Init has to offer the top layer (core/layer_names.h); Cancelled where it does not. After an error
-// the new stack may or may not be mounted: init finds out.
-Result<> restack(const RestackPlan& plan);
+// Begins it. When the process has answered, /workspace is the new stack, and rules that cover it
+// are on their way to init. Init has to offer the top layer (core/layer_names.h); the answer is
+// Cancelled where it does not. After an error the new stack may or may not be mounted: init finds
+// out.
+Result<SideProcess> begin_restack(const RestackPlan& plan);
 
 }  // namespace nutshell::native

@@ -183,7 +183,8 @@ Result<> begin_workspace(const PrivateRoot& root, PrivateParts& parts) {
     if (is_final) return mounted;
     if (::chdir("/") != 0) return syscall_failure("chdir", "/");
   }
-  parts.copied_base = TRY(copy_workspace({parts.store.get(), root.base, root.owner, eyes}));
+  parts.copied_base =
+      TRY(copy_workspace({parts.store.get(), root.base, root.owner, eyes, root.parent}));
   return bind_path("/workspace/workspace", "/workspace");
 }
 

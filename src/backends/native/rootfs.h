@@ -37,6 +37,7 @@ struct PrivateRoot {
   int base = -1;  // detached mount that /workspace begins as; -1: it is empty
   WorkspaceMode workspace_mode = WorkspaceMode::Auto;
   std::vector<PlacedMount> unsafe_mounts;
+  int parent = -1;  // a process descriptor: this process ends with that one
 };
 
 // For a process whose root is the shared part, in a copy of that mount namespace, and in the pid

@@ -1,11 +1,16 @@
 #include "backends/native/runtime_directory.h"
 
 #include <gtest/gtest.h>
+#include <signal.h>
 #include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 #include <cstdlib>
 
+#include "base/file.h"
 #include "base/scratch_fixture.h"
+#include "base/socket.h"
 
 namespace nutshell::native {
 namespace {
@@ -53,6 +58,35 @@ TEST_F(RuntimeDirectoryTest, LockIsHeldOnce) {
     EXPECT_FALSE(LauncherLock::try_take(*directory));
   }
   EXPECT_TRUE(LauncherLock::try_take(*directory));
+}
+
+TEST_F(RuntimeDirectoryTest, LifeOfALauncherIsSeenByOthersUntilItEnds) {
+  const auto directory = RuntimeDirectory::open();
+  ASSERT_TRUE(directory);
+  EXPECT_FALSE(*LifeLock::is_held(*directory));
+  auto [ours, theirs] = std::move(*make_socket_pair(SocketKind::Stream));
+  const pid_t launcher = ::fork();
+  if (launcher == 0) {
+    const auto life = LifeLock::take_for_life(*directory);
+    if (::fork() == 0) {  // what it clones has a copy of its descriptors, and not its lock
+      ours.reset();
+      char end = 0;
+      (void)!::read(theirs.get(), &end, 1);
+      ::_exit(0);
+    }
+    (void)write_all(theirs.get(), life ? "+" : "-");
+    ::pause();
+  }
+  char answer = 0;
+  ASSERT_EQ(::read(ours.get(), &answer, 1), 1);
+  EXPECT_EQ(answer, '+');
+  EXPECT_TRUE(*LifeLock::is_held(*directory));
+  EXPECT_EQ(LifeLock::borrow(*directory).error().code, ErrorCode::Unavailable);
+  EXPECT_EQ(LifeLock::take_for_life(*directory).error().code, ErrorCode::Unavailable);
+  ::kill(launcher, SIGKILL);
+  ::waitpid(launcher, nullptr, 0);
+  EXPECT_FALSE(*LifeLock::is_held(*directory));
+  EXPECT_TRUE(LifeLock::borrow(*directory));
 }
 
 }  // namespace

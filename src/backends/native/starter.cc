@@ -2,6 +2,7 @@
 
 #include <fcntl.h>
 #include <fmt/format.h>
+#include <poll.h>
 #include <sched.h>
 #include <signal.h>
 #include <unistd.h>
@@ -17,6 +18,7 @@
 #include "backends/native/rootfs.h"
 #include "backends/native/workspace_mount.h"
 #include "base/file.h"
+#include "base/parent_death.h"
 #include "base/random_id.h"
 #include "base/socket.h"
 #include "images/image_store.h"
@@ -27,6 +29,8 @@ namespace {
 using namespace std::chrono_literals;
 
 constexpr auto kStartTime = 20s;
+// Without a start for this long, no more pieces are kept than are made ahead.
+constexpr auto kSurplusTime = 5s;
 constexpr char kStarted = '+';
 
 // Everything but these is closed; the standard three lead nowhere.
@@ -73,9 +77,10 @@ bool are_low(const EnterPlan& plan, const InitSetup& setup, int report) {
   std::vector<int> needed(plan.cgroup_joins.begin(), plan.cgroup_joins.end());
   for (const auto& mount : plan.unsafe_mounts)
     needed.push_back(mount.mount);
-  needed.insert(needed.end(), {plan.user_namespace, plan.network_namespace, plan.late_pieces,
-                               plan.workspace_base, plan.shared_root, setup.control.get(),
-                               setup.connection.get(), setup.oom_events.get(), report});
+  needed.insert(needed.end(),
+                {plan.user_namespace, plan.network_namespace, plan.late_pieces, plan.parent,
+                 plan.workspace_base, plan.shared_root, setup.control.get(), setup.connection.get(),
+                 setup.oom_events.get(), report});
   return std::all_of(needed.begin(), needed.end(), [](int fd) { return fd < kFirstKept; });
 }
 
@@ -88,6 +93,7 @@ Result<Starter> Starter::create(InitEntry entry, Pooling pooling) {
 }
 
 Result<> Starter::prepare_self() {
+  own_process_ = TRY(open_own_process());
   const Privilege privilege = find_privilege();
   if (privilege == Privilege::Root) TRY(begin_network());
   abilities_ = Abilities::find(privilege);
@@ -126,7 +132,8 @@ Result<UniqueFd> Starter::make_shared_root(const std::string& image) {
   auto [ours, theirs] = TRY(make_socket_pair(SocketKind::Stream));
   ChildProcess maker = TRY(clone_process(CLONE_NEWNS, -1));
   if (maker.pid() == 0) {
-    auto entered = enter_shared_root({image, abilities_.privilege, prepared_root()});
+    auto entered = die_with_parent(own_process_.get());
+    if (entered) entered = enter_shared_root({image, abilities_.privilege, prepared_root()});
     const std::string answer = entered ? std::string(1, kStarted) : encode_error(entered.error());
     (void)write_all(theirs.get(), answer);  // a launcher that is gone needs no answer
     ours.reset();
@@ -234,6 +241,7 @@ EnterPlan Starter::plan_entry(const SandboxSpec& spec, const NativeSandbox& sand
   plan.user_namespace = sandbox.user ? sandbox.user->descriptor() : -1;
   plan.network_namespace = sandbox.network ? sandbox.network->descriptor() : -1;
   plan.late_pieces = sandbox.late_pieces.get();
+  plan.parent = own_process_.get();
   plan.has_late_cgroup = makes_cgroup_late();
   plan.memory_wall = abilities_.cgroups.has_memory() ? MemoryWall::Cgroup : MemoryWall::PerProcess;
   plan.cpus = choose_cpus(spec.limits);
@@ -263,7 +271,11 @@ Result<ChildProcess> Starter::clone_into(const SandboxSpec& spec, NativeSandbox&
     plan.cgroup_joins = sandbox.cgroup->join_descriptors_after_clone();
   }
   constexpr std::uint64_t kFlags = CLONE_NEWPID | CLONE_NEWIPC | CLONE_NEWUTS;
-  const bool has_low = pooling_ == Pooling::On && are_low(plan, setup, report.get()) &&
+  // The clone with few descriptors waits until the child has run for a moment. In a group with a
+  // part of a CPU the child may not run for seconds, and everybody would wait with us.
+  const bool runs_at_once = cgroup_directory < 0 || spec.limits.millicpus >= 1000;
+  const bool has_low = pooling_ == Pooling::On && runs_at_once &&
+                       are_low(plan, setup, report.get()) &&
                        sandbox.directories.base.get() < kFirstKept;
   ChildProcess child = TRY(has_low ? clone_with_low_descriptors(kFlags, cgroup_directory)
                                    : clone_process(kFlags, cgroup_directory));
@@ -298,6 +310,7 @@ Result<ChildProcess> Starter::clone_into(const SandboxSpec& spec, NativeSandbox&
 Result<NativeSandbox> Starter::start(const SandboxSpec& spec) {
   const bool is_plain = spec.workspace.empty() && spec.unsafe_mounts.empty();
   TRY(hold_image(spec.image));
+  surplus_end_ = Deadline::in(kSurplusTime);
   if (is_plain) {
     last_spec_ = spec;
     last_spec_.environment = std::vector<std::string>();  // given back, where {} would keep it
@@ -342,6 +355,12 @@ Result<NativeSandbox> Starter::start_anew(const SandboxSpec& spec, InitSetup set
   return sandbox;
 }
 
+Result<bool> Starter::has_started(NativeSandbox& sandbox) {
+  if (!TRY(wait_for(sandbox.report.get(), POLLIN, Deadline::in(0s)))) return false;
+  TRY(wait_until_started(sandbox));
+  return true;
+}
+
 Result<> Starter::wait_until_started(NativeSandbox& sandbox) {
   Packet answer = TRY(receive_packet(sandbox.report.get(), Deadline::in(kStartTime)));
   if (answer.bytes.empty()) {
@@ -373,8 +392,8 @@ Result<UniqueFd> Starter::connect(NativeSandbox& sandbox) {
   return std::move(ours);
 }
 
-Result<> Starter::restack(const NativeSandbox& sandbox, const SandboxSpec& spec,
-                          const std::vector<std::string>& layers) const {
+Result<SideProcess> Starter::begin_restack(const NativeSandbox& sandbox, const SandboxSpec& spec,
+                                           const std::vector<std::string>& layers) const {
   if (!sandbox.mount_namespace) {
     return failure(ErrorCode::Unsupported, "a sandbox for one command has no layers");
   }
@@ -394,7 +413,7 @@ Result<> Starter::restack(const NativeSandbox& sandbox, const SandboxSpec& spec,
     if (mount.access == UnsafeMount::Access::ReadWrite)
       plan.unsafe_writable.push_back(mount.target);
   }
-  return nutshell::native::restack(plan);
+  return native::begin_restack(plan);
 }
 
 }  // namespace nutshell::native

@@ -13,8 +13,10 @@
 #include "backends/native/enter.h"
 #include "backends/native/network_namespace.h"
 #include "backends/native/privilege.h"
+#include "backends/native/side_process.h"
 #include "backends/native/user_namespace.h"
 #include "base/child_process.h"
+#include "base/deadline.h"
 #include "base/result.h"
 #include "base/unique_fd.h"
 #include "core/init_entry.h"
@@ -62,11 +64,15 @@ class Starter {
 
   // From a spare one with the same limits and image if there is one, else anew.
   Result<NativeSandbox> start(const SandboxSpec& spec);
-  // Makes its /workspace the stack of these layers, for a sandbox in which only init is alive.
-  Result<> restack(const NativeSandbox& sandbox, const SandboxSpec& spec,
-                   const std::vector<std::string>& layers) const;
+  // Begins to make its /workspace the stack of these layers, for a sandbox in which only init is
+  // alive.
+  [[nodiscard]] Result<SideProcess> begin_restack(const NativeSandbox& sandbox,
+                                                  const SandboxSpec& spec,
+                                                  const std::vector<std::string>& layers) const;
   // Waits until it has entered its sandbox, or gives the reason why it could not.
   static Result<> wait_until_started(NativeSandbox& sandbox);
+  // The same without waiting: false while it is on its way.
+  static Result<bool> has_started(NativeSandbox& sandbox);
   // Why a sandbox that ended never began; empty if it did begin.
   static std::string start_failure(NativeSandbox& sandbox);
 
@@ -75,13 +81,16 @@ class Starter {
 
   static Result<UniqueFd> connect(NativeSandbox& sandbox);
 
-  // Ends it, and keeps its pieces to be cleaned for the next one. When this returns, nothing but
-  // its init can be alive, which may still be on its way out of the kernel.
-  void finish(NativeSandbox sandbox);
+  // Ends it, and keeps its pieces to be cleaned for the next one. With pools it does not wait for
+  // the end: where more than init is alive, the descriptor it returns is readable once nothing is.
+  UniqueFd finish(NativeSandbox sandbox);
   // Takes back the pieces of those that are out.
   void collect_ended();
+  [[nodiscard]] bool has_ending() const { return !ending_.empty(); }
   // Cleans or makes one piece ahead; false when all are ready. For idle moments.
   bool prepare_one();
+  // When to call prepare_one() again although nothing has happened.
+  [[nodiscard]] Deadline next_preparation() const;
 
  private:
   Starter(InitEntry entry, Pooling pooling) : entry_(std::move(entry)), pooling_(pooling) {}
@@ -91,6 +100,11 @@ class Starter {
     [[nodiscard]] bool fits(const SandboxSpec& wanted) const;
     SandboxSpec spec;
     NativeSandbox sandbox;
+  };
+  struct UsedCgroup {
+    Cgroup cgroup;
+    Deadline next_try;
+    Deadline last_try;
   };
   [[nodiscard]] bool is_alone(const NativeSandbox& sandbox) const;
   void recycle(NativeSandbox sandbox);
@@ -109,6 +123,8 @@ class Starter {
   bool make_spare();
   bool clean_one_cgroup();
   bool clean_one_network();
+  [[nodiscard]] bool has_surplus() const;
+  bool drop_surplus();
   Result<Cgroup> make_cgroup();
   Result<std::optional<Cgroup>> take_cgroup(const Limits& limits);
   Result<std::optional<NetworkNamespace>> take_network();
@@ -127,6 +143,7 @@ class Starter {
   InitEntry entry_;
   Pooling pooling_;
   Abilities abilities_;
+  UniqueFd own_process_;  // for the children, which end with it
   HostIds caller_;
   std::string cgroup_owner_;  // empty until the first one is made
   std::uint64_t cgroup_count_ = 0;
@@ -135,9 +152,10 @@ class Starter {
   std::deque<NativeSandbox> ending_;           // killed, and not yet reaped
   std::list<Spare> spares_;                    // entered and idle, waiting for orders
   SandboxSpec last_spec_;                      // what spares are made like
-  std::deque<Cgroup> used_cgroups_;            // to be cleaned before they are free again
+  std::deque<UsedCgroup> used_cgroups_;        // to be cleaned before they are free again
   std::deque<NetworkNamespace> used_networks_;
   std::deque<Cgroup> free_cgroups_;
+  Deadline surplus_end_ = Deadline::never();
   std::optional<NetworkMaker> network_maker_;  // without pools: at work for the next sandbox
   UniqueFd home_network_;
   std::deque<NetworkNamespace> free_networks_;

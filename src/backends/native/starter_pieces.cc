@@ -1,5 +1,6 @@
 // What sandboxes are made of, as Starter keeps it: cgroups, networks and whole spares, made ahead
 // where it pools, and used again.
+#include <fcntl.h>
 #include <fmt/format.h>
 #include <poll.h>
 #include <signal.h>
@@ -22,7 +23,9 @@ using namespace std::chrono_literals;
 constexpr std::size_t kSpares = 2;
 constexpr std::size_t kReadyPieces = 4;
 constexpr std::size_t kMostFreePieces = 32;
-constexpr std::size_t kMostEnding = 64;  // each still holds its descriptors
+constexpr auto kNearlyOut = 5ms;
+constexpr auto kCleaningTime = 500ms;
+constexpr auto kBetweenCleanings = 5ms;
 
 }  // namespace
 
@@ -91,12 +94,39 @@ Result<> Starter::take_user(NativeSandbox& sandbox) {
   return {};
 }
 
-// One that cannot be made as new is dropped: the next sandbox gets a fresh one.
+// The kernel gives a dead sandbox's memory back a little later, so a group that is not clean yet is
+// tried again. One that cannot be made as new is dropped: the next sandbox gets a fresh one.
 bool Starter::clean_one_cgroup() {
-  if (used_cgroups_.empty()) return false;
-  Cgroup cgroup = std::move(used_cgroups_.front());
+  if (used_cgroups_.empty() || !used_cgroups_.front().next_try.has_passed()) return false;
+  UsedCgroup used = std::move(used_cgroups_.front());
   used_cgroups_.pop_front();
-  if (cgroup.recycle(Deadline::in(20ms))) free_cgroups_.push_back(std::move(cgroup));
+  if (used.cgroup.recycle(Deadline::in(0ms))) {
+    free_cgroups_.push_back(std::move(used.cgroup));
+  } else if (!used.last_try.has_passed()) {
+    used.next_try = Deadline::in(kBetweenCleanings);
+    used_cgroups_.push_back(std::move(used));
+  }
+  return true;
+}
+
+Deadline Starter::next_preparation() const {
+  const Deadline cleaning =
+      used_cgroups_.empty() ? Deadline::never() : used_cgroups_.front().next_try;
+  return has_surplus() ? earlier(cleaning, surplus_end_) : cleaning;
+}
+
+bool Starter::has_surplus() const {
+  return free_cgroups_.size() > kReadyPieces || free_networks_.size() > kReadyPieces ||
+         free_users_.size() > kReadyPieces;
+}
+
+// A burst of sandboxes leaves many pieces: each is a few descriptors and some of the kernel's
+// memory.
+bool Starter::drop_surplus() {
+  if (!has_surplus() || !surplus_end_.has_passed()) return false;
+  if (free_cgroups_.size() > kReadyPieces) free_cgroups_.pop_back();
+  if (free_networks_.size() > kReadyPieces) free_networks_.pop_back();
+  if (free_users_.size() > kReadyPieces) free_users_.pop_back();
   return true;
 }
 
@@ -146,10 +176,10 @@ Result<std::optional<NativeSandbox>> Starter::take_spare(const SandboxSpec& spec
                             setup.environment, setup.working_directory};
   const std::string bytes = wire::encode(orders);
   if (bytes.size() <= kMostPacketBytes &&
-      send_packet(sandbox->control.get(), bytes, {theirs.get()})) {
+      try_send_packet(sandbox->control.get(), bytes, {theirs.get()}).value_or(false)) {
     return sandbox;
   }
-  finish(std::move(*sandbox));  // it died while it waited: one is made anew
+  (void)finish(std::move(*sandbox));  // it died while it waited: one is made anew
   return std::optional<NativeSandbox>();
 }
 
@@ -159,7 +189,7 @@ bool Starter::make_spare() {
                     [this](const Spare& spare) { return spare.fits(last_spec_); })) {
       return false;
     }
-    finish(std::move(spares_.front().sandbox));  // nobody asks for its kind any more
+    (void)finish(std::move(spares_.front().sandbox));  // nobody asks for its kind any more
     spares_.pop_front();
   }
   InitSetup setup = make_setup(last_spec_);
@@ -178,15 +208,26 @@ bool Starter::is_alone(const NativeSandbox& sandbox) const {
   return count && *count <= sandbox.init_threads;
 }
 
-void Starter::finish(NativeSandbox sandbox) {
+UniqueFd Starter::finish(NativeSandbox sandbox) {
   sandbox.init.send_signal(SIGKILL);
-  // The rest of its end is the kernel's work on mounts and memory, which nobody has to wait for.
-  if (pooling_ == Pooling::On && is_alone(sandbox)) {
-    if (ending_.size() >= kMostEnding) await_ended();
-    ending_.push_back(std::move(sandbox));
-    return;
+  const bool has_only_init = pooling_ == Pooling::On && is_alone(sandbox);
+  const bool has_many = pooling_ == Pooling::On && !has_only_init;
+  if (sandbox.cgroup && (has_many || sandbox.cgroup->is_slowed())) sandbox.cgroup->let_killed_end();
+  if (pooling_ == Pooling::Off) {
+    recycle(std::move(sandbox));
+    return {};
   }
-  recycle(std::move(sandbox));
+  // The rest of its end is the kernel's work on mounts and memory, which nobody has to wait for.
+  UniqueFd end;
+  if (!has_only_init) {
+    end = UniqueFd(::fcntl(sandbox.init.descriptor(), F_DUPFD_CLOEXEC, kFirstOwn));
+    if (!end) {  // no descriptor is left to tell by
+      recycle(std::move(sandbox));
+      return {};
+    }
+  }
+  ending_.push_back(std::move(sandbox));
+  return end;
 }
 
 void Starter::collect_ended() {
@@ -205,9 +246,8 @@ void Starter::collect_ended() {
 // The pieces of one that is nearly out are sooner there than new ones.
 void Starter::await_ended() {
   if (ending_.empty()) return;
-  NativeSandbox sandbox = std::move(ending_.front());
-  ending_.pop_front();
-  recycle(std::move(sandbox));
+  (void)wait_for(ending_.front().init.descriptor(), POLLIN, Deadline::in(kNearlyOut));
+  collect_ended();
 }
 
 Result<> Starter::put_aside(NativeSandbox& sandbox) {
@@ -231,7 +271,8 @@ void Starter::recycle(NativeSandbox sandbox) {
   if (sandbox.network && !sandbox.network->renumber(kFirstOwn)) sandbox.network.reset();
   if (sandbox.user && !sandbox.user->renumber(kFirstOwn)) sandbox.user.reset();
   if (sandbox.cgroup && used_cgroups_.size() + free_cgroups_.size() < kMostFreePieces) {
-    used_cgroups_.push_back(std::move(*sandbox.cgroup));
+    used_cgroups_.push_back(
+        {std::move(*sandbox.cgroup), Deadline::in(0ms), Deadline::in(kCleaningTime)});
   }
   if (sandbox.network && used_networks_.size() + free_networks_.size() < kMostFreePieces) {
     used_networks_.push_back(std::move(*sandbox.network));
@@ -243,7 +284,7 @@ void Starter::recycle(NativeSandbox sandbox) {
 
 bool Starter::prepare_one() {
   if (pooling_ == Pooling::Off) return false;
-  if (clean_one_cgroup() || clean_one_network() || make_spare()) return true;
+  if (clean_one_cgroup() || clean_one_network() || make_spare() || drop_surplus()) return true;
   if (free_networks_.size() < kReadyPieces) {
     auto network = NetworkNamespace::create(home_network_);
     if (!network) return false;  // the next start will meet the same error and report it

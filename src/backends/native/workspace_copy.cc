@@ -2,18 +2,16 @@
 
 #include <fcntl.h>
 #include <sys/fsuid.h>
-#include <sys/prctl.h>
 #include <sys/stat.h>
 #include <sys/xattr.h>
 #include <unistd.h>
-
-#include <csignal>
 
 #include "backends/native/foreign_copy.h"
 #include "backends/native/workspace_mount.h"
 #include "base/copy_tree.h"
 #include "base/defer.h"
 #include "base/file.h"
+#include "base/parent_death.h"
 
 namespace nutshell::native {
 namespace {
@@ -42,8 +40,9 @@ Result<UniqueFd> copy_as_sandbox(const WorkspaceCopy& copy, int workspace) {
   const Defer returned([&] {
     ::setfsuid(user);
     ::setfsgid(group);
-    ::prctl(PR_SET_PDEATHSIG, SIGKILL);  // cleared by a change of user
+    (void)die_with_parent(copy.parent);  // guard_init asks again, and fails if this fails
   });
+  TRY(die_with_parent(copy.parent));  // a change of user clears the parent-death signal
   if (copy.eyes == Eyes::OfSandbox) TRY(copy_tree(copy.from, workspace, Unreadable::LeftOut));
   if (::mkdirat(copy.store, kPristine, 0700) != 0) return syscall_failure("mkdir", kPristine);
   UniqueFd pristine = TRY(open_directory(copy.store, kPristine));
@@ -54,7 +53,7 @@ Result<UniqueFd> copy_as_sandbox(const WorkspaceCopy& copy, int workspace) {
 Result<UniqueFd> copy_twice(const WorkspaceCopy& copy) {
   const UniqueFd workspace = TRY(open_workspace(copy));
   if (copy.eyes == Eyes::OfHostOwner)
-    TRY(copy_as_its_owner({copy.from, workspace.get(), copy.owner}));
+    TRY(copy_as_its_owner({copy.from, workspace.get(), copy.owner, copy.parent}));
   return copy_as_sandbox(copy, workspace.get());
 }
 

@@ -16,6 +16,7 @@ struct WorkspaceCopy {
   int from = -1;   // the user's directory
   HostIds owner;   // reads it, and has the copies
   Eyes eyes = Eyes::OfSandbox;
+  int parent = -1;  // a process descriptor: this process ends with that one
 };
 
 // Fills the workspace, and returns a second copy in the store that stays as it is. Both count

@@ -16,6 +16,7 @@
 #include "backends/native/mounts.h"
 #include "base/defer.h"
 #include "base/file.h"
+#include "base/parent_death.h"
 #include "base/socket.h"
 
 // Newer than the headers of some distributions we build on.
@@ -95,9 +96,11 @@ Result<UniqueFd> clone_host_directory(const HostDirectory& directory) {
 // is mounted there outlives it, detached.
 Result<UniqueFd> bring_through_child(const HostDirectory& directory) {
   auto [ours, theirs] = TRY(make_socket_pair(SocketKind::Packets));
+  const pid_t own = ::getpid();
   const pid_t child = ::fork();
   if (child < 0) return syscall_failure("fork");
   if (child == 0) {
+    if (!die_with_parent_process(own)) ::_exit(1);
     auto mount = ::unshare(CLONE_NEWNS) == 0
                      ? clone_host_directory(directory)
                      : Result<UniqueFd>(syscall_failure("unshare", "mount"));
