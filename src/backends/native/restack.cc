@@ -26,8 +26,8 @@ Result<> restack_here(const RestackPlan& plan) {
   if (::setns(plan.mount_namespace, CLONE_NEWNS) != 0) return syscall_failure("setns", "mount");
   TRY(mount_workspace({plan.store, plan.base, plan.layers}, Standing::Replaced));
   if (!plan.has_rules) return {};
-  const UniqueFd rules =
-      TRY(make_path_rules(sandbox_path_rules({plan.store, plan.base}, plan.unsafe_writable)));
+  const UniqueFd rules = TRY(make_path_rules(
+      sandbox_path_rules({plan.store, plan.base}, plan.memory_wall, plan.unsafe_writable)));
   return send_packet(plan.control, std::string_view(&kNewPathRules, 1), {rules.get()});
 }
 

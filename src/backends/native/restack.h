@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "backends/native/rlimits.h"
 #include "base/result.h"
 
 namespace nutshell::native {
@@ -16,6 +17,7 @@ struct RestackPlan {
   int control = -1;  // init's control socket: the new rules go there
   std::vector<std::string> layers;
   std::vector<std::string> unsafe_writable;
+  MemoryWall memory_wall = MemoryWall::Cgroup;
   bool has_rules = false;  // init restricts itself by Landlock rules it is given
 };
 
