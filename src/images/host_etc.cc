@@ -43,8 +43,10 @@ constexpr std::array<const char*, 5> kCopiedFiles = {"ld.so.cache", "ld.so.conf"
                                                      "protocols", "localtime"};
 constexpr const char* kAlternatives = "alternatives";  // links, hundreds of them
 constexpr const char* kLinkerSettings = "ld.so.conf.d";
-constexpr std::array<const char*, 2> kCopiedDirectories = {kAlternatives, kLinkerSettings};
 constexpr const char* kCertificates = "ssl/certs";
+constexpr const char* kCertificateBundle = "ssl/certs/ca-certificates.crt";
+constexpr std::array<const char*, 3> kCopiedDirectories = {kAlternatives, kLinkerSettings,
+                                                           kCertificates};
 constexpr const char* kJavaEntries = "/etc/java-*";  // /usr/lib/jvm links into these
 constexpr const char* kJavaHome = "/usr/lib/jvm";
 constexpr std::size_t kMostFileBytes = 16U << 20U;
@@ -118,7 +120,7 @@ Result<std::vector<std::string>> write_host_etc(int root, SharedBy sharers) {
   for (const char* name : kCopiedFiles)
     TRY(copy_file(etc.get(), name));
   if (::mkdirat(etc.get(), "ssl", 0755) != 0) return syscall_failure("mkdir", "etc/ssl");
-  std::vector<std::string> directories = {kCertificates};
+  std::vector<std::string> directories;
   for (const char* name : kCopiedDirectories) {
     if (sharers == SharedBy::ManySandboxes) {
       TRY(copy_directory(etc.get(), name));
@@ -140,7 +142,7 @@ std::string host_etc_state() {
   for (const char* name : kCopiedFiles)
     state += state_of(host_path(name));
   state += state_of(host_path(kAlternatives)) + state_of_files(host_path(kLinkerSettings));
-  state += ::access(host_path(kCertificates).c_str(), F_OK) == 0 ? '+' : '-';
+  state += state_of(host_path(kCertificates)) + state_of(host_path(kCertificateBundle));
   return state + state_of(kJavaHome);
 }
 

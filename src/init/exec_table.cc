@@ -31,12 +31,20 @@ std::uint64_t parse_oom_kills(std::string_view text) {
 // sandbox alone.
 PayloadRules rules_for(const InitSetup& setup) {
   if (ProcessMarks::place() == ProcessMarks::Place::Resident) return PayloadRules::Resident;
-  const bool is_without_cgroup = setup.is_pinned || setup.watched_memory_bytes > 0;
-  return is_without_cgroup ? PayloadRules::Pinned : PayloadRules::Free;
+  if (setup.watched_memory_bytes > 0) return PayloadRules::Watched;
+  return setup.is_pinned ? PayloadRules::Pinned : PayloadRules::Free;
 }
 
 MemoryWatch::Sight sight_of(const InitSetup& setup) {
   return setup.has_own_kernel ? MemoryWatch::Sight::WholeKernel : MemoryWatch::Sight::Processes;
+}
+
+// Whatever lives here descends from a child of init. kill(-1, 0) would tell too, but has the kernel
+// look at every process of the host.
+bool has_children() {
+  siginfo_t information{};
+  return ::waitid(P_ALL, 0, &information, WEXITED | WNOHANG | WNOWAIT | __WALL) == 0 ||
+         errno != ECHILD;
 }
 
 unsigned count_cores() {
@@ -79,10 +87,11 @@ Deadline ExecTable::next_check() const {
   Deadline next = cpu_.next_look();
   for (const Leftover& leftover : leftovers_)
     next = earlier(next, leftover.deadline);
+  next = earlier(next, memory_check_);
   if (!is_busy()) return next;
   for (const auto& [id, slot] : execs_)
     next = earlier(next, slot.exec->next_check());
-  return earlier(next, memory_check_);
+  return next;
 }
 
 void ExecTable::reap_children() {
@@ -106,7 +115,7 @@ void ExecTable::check() {
   for (auto& [id, slot] : execs_)
     slot.exec->check_limits();
   end_leftovers();
-  if (memory_.is_on() && is_busy()) watch_memory();
+  if (memory_.is_on()) watch_memory();
   if (cpu_.is_on()) watch_cpu();
 }
 
@@ -126,8 +135,13 @@ void ExecTable::resume() {
   if (!cpu_.is_in_debt()) halt_.resume();
 }
 
+// As long as any process lives: one that a command left behind can take as much as the command.
 void ExecTable::watch_memory() {
-  if (!memory_check_.is_never() && !memory_check_.has_passed()) return;
+  if (memory_check_.is_never() || !memory_check_.has_passed()) return;
+  if (!is_busy() && !has_children()) {
+    memory_check_ = Deadline::never();  // until the next command starts
+    return;
+  }
   memory_check_ = Deadline::in(MemoryWatch::kInterval);
   const std::uint64_t used = memory_.overuse(marks_);
   if (used == 0) return;
@@ -181,13 +195,7 @@ void ExecTable::finish(Exec& exec) {
 
 // What a command left in the background may live on, but not beyond the command's timeout.
 void ExecTable::note_leftovers(const Exec& exec) {
-  // Whatever lives here descends from a child of init. kill(-1, 0) would tell too, but has the
-  // kernel look at every process of the host.
-  siginfo_t information{};
-  const bool is_alone =
-      ::waitid(P_ALL, 0, &information, WEXITED | WNOHANG | WNOWAIT | __WALL) != 0 &&
-      errno == ECHILD;
-  if (is_alone) return leftovers_.clear();
+  if (!has_children()) return leftovers_.clear();
   if (!exec.deadline().is_never()) leftovers_.push_back({exec.mark(), exec.deadline()});
 }
 
@@ -248,7 +256,9 @@ Result<std::unique_ptr<Conversation>> ExecTable::start(const wire::Frame& frame)
     return Failure(std::move(started).error());
   }
   slot.exec = std::move(*started);
-  if (memory_.is_on()) memory_check_ = Deadline::in(MemoryWatch::kInterval);
+  if (memory_.is_on() && memory_check_.is_never()) {
+    memory_check_ = Deadline::in(MemoryWatch::kInterval);
+  }
   return listen_to(slot, frame.conversation);
 }
 

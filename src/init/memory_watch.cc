@@ -46,6 +46,16 @@ std::uint64_t system_v_bytes() {
   return total;
 }
 
+// What the sandbox's sockets can hold at most, but for a first few. The kernel tells the number of
+// sockets, also of those on their way through another one, and not what lies in each.
+std::uint64_t socket_bytes() {
+  constexpr std::uint64_t kFreeSockets = 128;
+  constexpr std::uint64_t kMostBytesOfOne = 416U << 10U;  // twice net.core.wmem_max, as by default
+  const auto text = read_file("/proc/self/net/sockstat");
+  const std::uint64_t count = text ? number_after(*text, "sockets: used") : 0;
+  return count > kFreeSockets ? (count - kFreeSockets) * kMostBytesOfOne : 0;
+}
+
 // What the machine has put aside is the sandbox's still.
 bool has_swapped() {
   struct sysinfo machine {};
@@ -94,8 +104,9 @@ std::uint64_t MemoryWatch::overuse(const ProcessMarks& marks) const {
   }
   const std::vector<pid_t> pids = marks.living(ProcessMarks::kAnyMark);
   const std::uint64_t shared_files = scratch_bytes() + system_v_bytes();
+  const std::uint64_t sockets = socket_bytes();
   // Resident sizes count shared pages many times over: a quick bound that needs no page walk.
-  std::uint64_t bound = shared_files;
+  std::uint64_t bound = shared_files + sockets;
   const bool counts_swap = has_swapped();
   for (const pid_t pid : pids)
     bound += resident_bytes(pid) + (counts_swap ? swapped_bytes(pid) : 0);
@@ -104,12 +115,16 @@ std::uint64_t MemoryWatch::overuse(const ProcessMarks& marks) const {
   std::uint64_t shared = 0;
   for (const pid_t pid : pids) {
     const auto rollup = read_file(fmt::format("/proc/{}/smaps_rollup", pid));
-    if (!rollup) continue;  // it just ended
+    if (!rollup) {
+      // It just ended, and has none; or it is not dumpable and may not be looked into.
+      anonymous += resident_bytes(pid) + (counts_swap ? swapped_bytes(pid) : 0);
+      continue;
+    }
     anonymous += (number_after(*rollup, "Pss_Anon:") + number_after(*rollup, "SwapPss:")) << 10U;
     shared += number_after(*rollup, "Pss_Shmem:") << 10U;
   }
   // Mapped scratch files would show in both: the larger of the two is counted once.
-  const std::uint64_t used = anonymous + std::max(shared, shared_files);
+  const std::uint64_t used = anonymous + std::max(shared, shared_files) + sockets;
   return used > limit_bytes_ ? used : 0;
 }
 

@@ -15,7 +15,8 @@ namespace nutshell::init {
 class MemoryWatch {
  public:
   enum class Sight {
-    Processes,    // what each of them maps, and what lies in the scratch file systems
+    Processes,    // what each of them maps, what lies in the scratch file systems, in shared
+                  // segments and, at most, in sockets
     WholeKernel,  // gVisor, whose totals are this sandbox's alone
   };
   MemoryWatch(std::uint64_t limit_bytes, std::vector<std::string> scratch,

@@ -11,6 +11,10 @@ constexpr sock_filter kPinned[] = {
 #include "payload_pinned.seccomp.inc"
 };
 
+constexpr sock_filter kWatched[] = {
+#include "payload_watched.seccomp.inc"
+};
+
 constexpr sock_filter kResident[] = {
 #include "payload_resident.seccomp.inc"
 };
@@ -21,6 +25,8 @@ std::span<const sock_filter> payload_filter(PayloadRules rules) {
   switch (rules) {
     case PayloadRules::Pinned:
       return kPinned;
+    case PayloadRules::Watched:
+      return kWatched;
     case PayloadRules::Resident:
       return kResident;
     case PayloadRules::Free:

@@ -11,6 +11,7 @@ namespace nutshell {
 enum class PayloadRules {
   Free,      // commands may choose among the sandbox's CPUs
   Pinned,    // the set of CPUs is the CPU limit: commands may not change it
+  Watched,   // as Pinned, and init watches memory: commands may hold none that it cannot count
   Resident,  // as Free, where the marks of execs are in RLIMIT_RSS
 };
 

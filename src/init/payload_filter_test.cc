@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 #include <sched.h>
 #include <sys/ioctl.h>
+#include <sys/mman.h>
 #include <sys/resource.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
@@ -56,6 +57,15 @@ TEST(PayloadFilter, LeavesOtherTerminalCallsAlone) {
   EXPECT_EQ(error_of([] { return ::syscall(SYS_ioctl, -1, TIOCGWINSZ, 0); }), EBADF);
 }
 
+TEST(PayloadFilter, RefusesToWriteOutTheWholeMachine) {
+  for (const auto rules :
+       {PayloadRules::Free, PayloadRules::Pinned, PayloadRules::Watched, PayloadRules::Resident}) {
+    EXPECT_EQ(error_of(rules, [] { return ::syscall(SYS_sync); }), EPERM);
+    EXPECT_EQ(error_of(rules, [] { return ::syscall(SYS_syncfs, -1); }), EPERM);
+    EXPECT_EQ(error_of(rules, [] { return ::syscall(SYS_fsync, -1); }), EBADF);
+  }
+}
+
 TEST(PayloadFilter, KeepsTheMarkOfAnExec) {
   rlimit limit{};
   EXPECT_EQ(error_of([&] { return ::setrlimit(RLIMIT_LOCKS, &limit); }), EPERM);
@@ -86,6 +96,29 @@ TEST(PayloadFilter, KeepsTheCpusOnlyWherePinned) {
   const auto keep_cpus = [&] { return ::sched_setaffinity(0, sizeof cpus, &cpus); };
   EXPECT_EQ(error_of(PayloadRules::Free, keep_cpus), 0);
   EXPECT_EQ(error_of(PayloadRules::Pinned, keep_cpus), EPERM);
+  EXPECT_EQ(error_of(PayloadRules::Watched, keep_cpus), EPERM);
+}
+
+TEST(PayloadFilter, RefusesMemoryThatCannotBeCountedOnlyWhereItIsWatched) {
+  using enum PayloadRules;
+  const auto map = [](int flags) {
+    return
+        [flags] { return ::mmap(nullptr, 4096, PROT_READ, flags, -1, 0) == MAP_FAILED ? -1 : 0; };
+  };
+  const auto splice_memory = [] { return ::syscall(SYS_vmsplice, -1, nullptr, 0, 0); };
+  const auto make_memfd = [] { return ::memfd_create("test", MFD_CLOEXEC) < 0 ? -1 : 0; };
+  for (const auto rules : {Free, Pinned}) {
+    EXPECT_EQ(error_of(rules, map(MAP_SHARED | MAP_ANONYMOUS)), 0);
+    EXPECT_EQ(error_of(rules, splice_memory), EBADF);
+    EXPECT_EQ(error_of(rules, make_memfd), 0);
+  }
+  EXPECT_EQ(error_of(Watched, map(MAP_SHARED | MAP_ANONYMOUS)), EPERM);
+  EXPECT_EQ(error_of(Watched, map(MAP_SHARED_VALIDATE | MAP_ANONYMOUS)), EPERM);
+  EXPECT_EQ(error_of(Watched, map(MAP_PRIVATE | MAP_ANONYMOUS | MAP_HUGETLB)), EPERM);
+  EXPECT_EQ(error_of(Watched, map(MAP_PRIVATE | MAP_ANONYMOUS)), 0);
+  EXPECT_EQ(error_of(Watched, map(MAP_SHARED)), EBADF);
+  EXPECT_EQ(error_of(Watched, splice_memory), EPERM);
+  EXPECT_EQ(error_of(Watched, make_memfd), ENOSYS);
 }
 
 TEST(PayloadFilter, HasTheSameRulesWherePinned) {

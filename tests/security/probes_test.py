@@ -14,6 +14,7 @@ the host and has to succeed there (the rows called "control").
 """
 import argparse
 import contextlib
+import fcntl
 import json
 import os
 import pwd
@@ -28,6 +29,7 @@ from fnmatch import fnmatchcase
 from pathlib import Path
 
 from bait import SECONDS, Host, arguments_for, random_word
+from own_use import USES, try_use
 
 REPOSITORY = Path(__file__).resolve().parents[2]
 PROBE_INSIDE = "/workspace/probe"
@@ -36,7 +38,7 @@ OUT_OF_MEMORY = 137
 
 # A bomb that takes its own sandbox down was stopped, too.
 MAY_END_THE_SANDBOX = {"PR-03", "PR-04", "PR-05", "PR-06"}
-NEIGHBOURS = ["XT-01", "XT-02", "XT-03", "XT-04"]
+NEIGHBOURS = ["XT-01", "XT-02", "XT-03", "XT-04", "XT-13"]
 BOMBS = [
     ("PR-01", [PROCESSES]),
     ("PR-02", [PROCESSES]),
@@ -46,6 +48,9 @@ BOMBS = [
     ("PR-04", [MEMORY, "pipes"]),
     ("PR-04", [MEMORY, "sockets"]),
     ("PR-04", [MEMORY, "tmpfs"]),
+    ("PR-04", [MEMORY, "shared"]),
+    ("PR-04", [MEMORY, "zero"]),
+    ("PR-04", [MEMORY, "undumpable"]),
     ("PR-05", [DISK]),
     ("PR-06", [INODES]),
     ("PR-07", [FILES]),
@@ -54,7 +59,11 @@ BOMBS = [
 # The bait these look for is on the host: outside the sandbox they must find it.
 CONTROLS = ["FS-01", "FS-02", "FS-04", "FS-05", "FS-06", "FS-09", "FS-17", "FS-18", "FS-19",
             "FS-20", "FS-29", "FS-32", "IL-01", "IL-03", "IL-04", "IL-07",
-            "IL-09", "IO-05", "NW-01", "NW-03", "NW-04", "NW-05", "NW-18"]
+            "IL-09", "IO-05", "NW-01", "NW-03", "NW-04", "NW-05", "NW-18", "XT-14"]
+# A host's program may want these locks and watch these files.
+LOCKED = ["/usr", "/usr/bin", "/usr/bin/env", "/usr/lib/os-release", "/etc/ssl/certs"]
+OPENED = "/usr/bin/env"
+COUNTERS = "cat /proc/net/dev /proc/net/snmp /proc/net/netstat /proc/net/snmp6"
 
 
 @dataclass
@@ -137,6 +146,16 @@ def run_with_visitor(host, make_command):
     return ended
 
 
+def run_with_opener(host, command):
+    """XT-14: somebody on the host opens a file while the payload watches it."""
+    opener = host.start(["sh", "-c", f"i=0; while [ $i -lt 60 ]; do : < {OPENED}; sleep 0.05; "
+                                     "i=$((i + 1)); done"])
+    ended = host.run(command)
+    opener.kill()
+    opener.wait()
+    return ended
+
+
 def host_users_of(name):
     users = set()
     for status in Path("/proc").glob("[0-9]*/status"):
@@ -168,13 +187,15 @@ class Suite:
         arguments = self.arguments.get(name, [])
         if name == "NW-18":
             return run_with_visitor(self.host, make_command)
+        if name == "XT-14":
+            return run_with_opener(self.host, make_command(name, OPENED))
         if name == "IO-05":
             return run_with_file(self.host, make_command(name))
         return self.host.run(make_command(name, *arguments))
 
     def lacks_arguments(self, name):
         needs = [word for word in self.probes[name][2].split() if word[0] not in "[-"]
-        return name != "NW-18" and len(self.arguments.get(name, [])) < len(needs)
+        return name not in ("NW-18", "XT-14") and len(self.arguments.get(name, [])) < len(needs)
 
     def expect_open_on_host(self, name):
         label = f"{name} control"
@@ -256,7 +277,8 @@ class Suite:
         if not any(self.is_wanted(name) for name in NEIGHBOURS):
             return
         token, port = random_word(), "5999"
-        bait = {"XT-01": [token], "XT-02": [token], "XT-03": [token], "XT-04": [token, port]}
+        bait = {"XT-01": [token], "XT-02": [token], "XT-03": [token], "XT-04": [token, port],
+                "XT-13": []}
         first = self.sandbox()
         second = self.sandbox()
         planter = self.host.start(first.command("plant", token, port, "60"))
@@ -265,13 +287,84 @@ class Suite:
         planted = planter.stdout.readline().strip()
         self.report.add("PASS" if planted.startswith("PLANTED") else "FAIL", "XT plant", planted)
         self.expect_no_root_outside(token)
-        for name in ("XT-01", "XT-03", "XT-04"):
+        if not self.options.create:
+            self.expect_no_locks_outside()
+        for name in ("XT-01", "XT-03", "XT-04", "XT-13"):
             found, line = outcome_of(self.host.run(first.command(name, *bait[name])), name)
             self.report.add("PASS" if found == "OPEN" else "FAIL", f"{name} control", line)
             self.judge(name, self.host.run(second.command(name, *bait[name])))
         first.destroy()
         later = self.sandbox()
         self.judge("XT-02", self.host.run(later.command("XT-02", *bait["XT-02"])))
+        self.expect_new_counters(later)
+
+    def expect_no_locks_outside(self):
+        """XT-13 seen from the host: what a sandbox locks, a program of the host can lock, too."""
+        taken = []
+        for path in LOCKED:
+            if not os.path.exists(path):
+                continue
+            file = os.open(path, os.O_RDONLY)
+            try:
+                fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            except BlockingIOError:
+                taken.append(path)
+            os.close(file)
+        self.report.add("FAIL" if taken else "PASS", "XT-13 from the host",
+                        f"a sandbox's locks hold here: {taken}" if taken else "all are free")
+
+    def expect_new_counters(self, first):
+        """Sandboxes that come after one with traffic read no counter of it."""
+        for number in range(6):
+            sandbox = first if number == 0 else self.sandbox()
+            text = self.host.run([self.nutshell, "exec", sandbox.id, "--", "sh", "-c",
+                                  COUNTERS]).stdout
+            loopback = next((line for line in text.splitlines() if line.strip().startswith("lo:")),
+                            "lo: is missing 1")
+            octets = [line for line in text.splitlines() if line.startswith("IpExt: ")]
+            is_new = (sum(int(word) for word in loopback.split()[1:] if word.isdigit()) == 0
+                      and len(octets) == 2 and set(octets[1].split()[1:]) == {"0"})
+            if not is_new:
+                return self.report.add("FAIL", "packet counters", f"{loopback}; {octets}")
+        return self.report.add("PASS", "packet counters", "all zero")
+
+    def run_user_counts(self):
+        """UC: a sandbox takes all it gets of what the kernel counts by user; the user has more."""
+        if self.options.only and "UC" not in self.options.only or self.options.create:
+            return
+        # Beyond 512 open files a plain user's sandboxes can fill what is in flight; info says so.
+        sandbox = self.sandbox(("--open-files", "512"))
+        holder = self.host.start(sandbox.command("hold"))
+        self.host.stack.callback(holder.wait)
+        self.host.stack.callback(holder.kill)
+        held = []
+        for line in holder.stdout:
+            if line.strip() == "HOLDING":
+                break
+            held.append(line.strip())
+        for name in USES:
+            why = try_use(name)
+            self.report.add("FAIL" if why else "PASS", f"UC {name}",
+                            f"{why}, while a sandbox has {held}" if why else "; ".join(held))
+        sandbox.destroy()
+
+    def run_background(self):
+        """PR-03 in processes that a command left behind."""
+        if not self.is_wanted("PR-03"):
+            return
+        sandbox = self.sandbox(("--memory", MEMORY, "--pids", PROCESSES))
+        hogs = f"for i in 1 2 3 4 5 6 7 8 9 10 11 12; do {PROBE_INSIDE} hog 16m & done"
+        self.host.run([self.nutshell, "exec", sandbox.id, "--", "sh", "-c",
+                       f"({hogs}) >/dev/null 2>&1"])
+        names = "cat /proc/[0-9]*/comm 2>/dev/null | grep -c probe"
+        until = time.monotonic() + 20
+        alive = 12
+        while time.monotonic() < until and alive * 16 > 64:
+            counted = self.host.run([self.nutshell, "exec", sandbox.id, "--", "sh", "-c", names])
+            alive = int(counted.stdout.strip() or 12)
+        self.report.add("FAIL" if alive * 16 > 64 else "PASS", "PR-03 in the background",
+                        f"{alive} of 12 hogs of 16 MiB are left")
+        sandbox.destroy()
 
     def expect_no_root_outside(self, token):
         """PV-05 seen from the host: the payload's process has a uid, and it is not root's."""
@@ -281,7 +374,8 @@ class Suite:
         self.report.add("PASS" if is_plain else "FAIL", "PV-05 from the host", detail)
 
     def run(self):
-        steps = [self.run_controls, self.run_single, self.run_bombs, self.run_neighbours]
+        steps = [self.run_controls, self.run_single, self.run_bombs, self.run_background,
+                 self.run_user_counts, self.run_neighbours]
         for step in steps:
             try:
                 step()

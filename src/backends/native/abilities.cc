@@ -3,6 +3,8 @@
 #include <fmt/format.h>
 #include <sched.h>
 
+#include <algorithm>
+
 #include "backends/native/landlock.h"
 #include "backends/native/rlimits.h"
 #include "core/check_protections.h"
@@ -28,7 +30,16 @@ Protection memory_protection(const Abilities& abilities) {
   if (abilities.cgroups.has_memory()) {
     return {"memory", Strength::Hard, cgroup_word(abilities, "memory"), ""};
   }
-  return {"memory", Strength::Watched, "init looks every 20 ms and kills; RLIMIT_DATA per process",
+  // Init cannot count a shared mapping of /dev/zero, and only Landlock can refuse it.
+  if (abilities.landlock == 0) {
+    return {"memory", Strength::Missing, "",
+            fmt::format("without a cgroup it is watched, which needs Landlock; {}, or accept that "
+                        "with --unsafe-without memory",
+                        why_no_cgroup(abilities))};
+  }
+  return {"memory", Strength::Watched,
+          "init looks every 20 ms and kills; RLIMIT_DATA per process; mappings it could not count "
+          "(shared anonymous ones, memfds, huge pages) are refused",
           why_no_cgroup(abilities)};
 }
 
@@ -77,6 +88,23 @@ Protection identity_protection(const Abilities& abilities) {
   return {"user", Strength::Hard, "user namespace, uid 1000 inside, the caller's uid outside", ""};
 }
 
+Protection count_protection(const Abilities& abilities) {
+  if (abilities.privilege == Privilege::Root) {
+    return {"user_counts", Strength::Hard, "what the kernel counts by user is its own uid's", ""};
+  }
+  return {"user_counts", Strength::Missing, "",
+          "pipe pages, epoll watches and, with more than 512 open files, descriptors in flight are "
+          "counted together with the caller's other programs: run as root"};
+}
+
+Protection locks_protection(const SandboxSpec& spec) {
+  const auto& waived = spec.unsafe_without;
+  if (std::find(waived.begin(), waived.end(), "locks") == waived.end()) {
+    return {"locks", Strength::Hard, "an overlay of its own over all files that it only reads", ""};
+  }
+  return {"locks", Strength::Missing, "", "leave out --unsafe-without locks"};
+}
+
 }  // namespace
 
 bool pins_cpus(const Abilities& abilities) {
@@ -101,10 +129,12 @@ Protections protections_for(const Abilities& abilities, const SandboxSpec& spec)
   Protections list = {
       {"network", Hard, "network namespace with loopback only", ""},
       {"filesystem", Hard, "mount namespace, read-only root, bounded scratch", ""},
+      locks_protection(spec),
       {"processes", Hard, "pid namespace, private /proc", ""},
       {"ipc", Hard, "ipc namespace", ""},
       {"hostname", Hard, "uts namespace", ""},
       identity_protection(abilities),
+      count_protection(abilities),
       {"capabilities", Hard, "all dropped, bounding set empty, secure bits locked", ""},
       {"no_new_privileges", Hard, "prctl", ""},
       {"seccomp", Hard, "allow-list of system calls", ""},
@@ -124,7 +154,8 @@ Protections protections_for(const Abilities& abilities, const SandboxSpec& spec)
 
 Result<> check_protections(const Protections& protections, const SandboxSpec& spec) {
   // The limits say themselves how they are kept without a cgroup.
-  return nutshell::check_protections(protections, spec, {{"landlock"}, {"cgroup"}});
+  return nutshell::check_protections(protections, spec,
+                                     {{"landlock", "locks", "memory"}, {"cgroup", "user_counts"}});
 }
 
 }  // namespace nutshell::native

@@ -18,6 +18,8 @@
 #include "backends/native/network_namespace.h"
 #include "backends/native/rootfs.h"
 #include "backends/native/seccomp.h"
+#include "backends/native/user_counts.h"
+#include "backends/native/user_namespace.h"
 #include "base/file.h"
 #include "base/parent_death.h"
 #include "base/seccomp_filter.h"
@@ -76,12 +78,11 @@ Result<> enter_network(const EnterPlan& plan) {
 }
 
 Result<> enter_root(const EnterPlan& plan, Entered& entered) {
-  if (plan.shared_root >= 0 && ::setns(plan.shared_root, CLONE_NEWNS) != 0) {
+  if (plan.workshop >= 0 && ::setns(plan.workshop, CLONE_NEWNS) != 0) {
     return syscall_failure("setns", "mount");
   }
   if (::unshare(CLONE_NEWNS) != 0) return syscall_failure("unshare", "mount");
-  if (plan.shared_root < 0)
-    TRY(enter_shared_root({plan.image, plan.privilege, plan.prepared_root}));
+  TRY(enter_own_root({plan.image, plan.privilege, plan.prepared_root, plan.locks}));
   const HostIds owner = plan.privilege == Privilege::Root ? plan.ids : HostIds{0, 0};
   PrivateParts parts =
       TRY(mount_private_parts({plan.privilege, owner, plan.limits, plan.workspace_base,
@@ -89,6 +90,7 @@ Result<> enter_root(const EnterPlan& plan, Entered& entered) {
   entered.store = std::move(parts.store);
   entered.copied_base = std::move(parts.copied_base);
   entered.why_copied = std::move(parts.why_copied);
+  entered.user_counts = std::move(parts.user_counts);
   if (plan.is_restacked_later) {
     entered.mount_namespace = TRY(open_file("/proc/self/ns/mnt", O_RDONLY));
   }
@@ -111,27 +113,16 @@ Result<> pin_to_cpus(const EnterPlan& plan) {
   return {};
 }
 
+// A plain user's process is root of the namespace it is in, and so is the maker of the next one.
 Result<> make_user_namespace(const EnterPlan& plan) {
-  HostIds outside{0, 0};
-  if (plan.privilege == Privilege::Root) {
-    outside = plan.ids;
-    // Kept over the change of user, so that hosts which reserve user namespaces for root agree.
-    if (::prctl(PR_SET_KEEPCAPS, 1) != 0) return syscall_failure("keep capabilities");
-    if (::setresgid(outside.group, outside.group, outside.group) != 0 ||
-        ::setresuid(outside.user, outside.user, outside.user) != 0) {
-      return syscall_failure("become an unprivileged user");
-    }
-    // A process that changed its user is not dumpable, and its /proc files belong to root: it
-    // could not write its own map.
-    if (::prctl(PR_SET_DUMPABLE, 1) != 0) return syscall_failure("set dumpable");
-  }
+  if (plan.privilege == Privilege::Root) return enter_user_namespace_of(plan.ids);
   if (::unshare(CLONE_NEWUSER) != 0) return syscall_failure("unshare", "user");
-  return write_id_map("/proc/self", {kSandboxUser, outside.user, kSandboxGroup, outside.group});
+  return write_id_map("/proc/self", {kSandboxUser, 0, kSandboxGroup, 0});
 }
 
 // The last user namespace: in it, the sandbox is user 1000 and owns nothing but itself; the mounts
 // and the network belong to the one outside.
-Result<> become_sandbox_user(const EnterPlan& plan) {
+Result<> become_sandbox_user(const EnterPlan& plan, Entered& entered) {
   if (plan.privilege == Privilege::Root && ::setgroups(0, nullptr) != 0) {
     return syscall_failure("setgroups");
   }
@@ -140,6 +131,10 @@ Result<> become_sandbox_user(const EnterPlan& plan) {
   } else if (::setns(plan.user_namespace, CLONE_NEWUSER) != 0) {
     return syscall_failure("setns", "user");
   }
+  if (plan.privilege == Privilege::Rootless) {
+    TRY(bound_inotify(entered.user_counts, Share::OfOneSandbox));
+  }
+  entered.user_counts.reset();
   if (::setresgid(kSandboxGroup, kSandboxGroup, kSandboxGroup) != 0 ||
       ::setresuid(kSandboxUser, kSandboxUser, kSandboxUser) != 0) {
     return syscall_failure("become the sandbox's user");
@@ -171,8 +166,8 @@ Result<> restrict_sandbox_paths(const EnterPlan& plan, Entered& entered) {
   if (plan.is_without_landlock) return {};
   // Of a copied directory nothing is needed any more.
   const int base = entered.copied_base ? -1 : plan.workspace_base;
-  UniqueFd rules =
-      TRY(make_path_rules(sandbox_path_rules({entered.store.get(), base}, plan.unsafe_writable)));
+  UniqueFd rules = TRY(make_path_rules(
+      sandbox_path_rules({entered.store.get(), base}, plan.memory_wall, plan.unsafe_writable)));
   if (!plan.is_restacked_later) return restrict_by(rules);
   entered.path_rules = std::move(rules);
   return {};
@@ -191,9 +186,15 @@ Result<> send_late_cgroup(int late_pieces, std::span<const int> joins, int oom_e
   return send_packet(late_pieces, oom_events >= 0 ? kJoinsAndEvents : kJoins, descriptors);
 }
 
-PathRules sandbox_path_rules(const HiddenDirectories& hidden,
+PathRules sandbox_path_rules(const HiddenDirectories& hidden, MemoryWall wall,
                              const std::vector<std::string>& unsafe_writable) {
   PathRules rules{.writable = {"/workspace", "/tmp"}, .devices = {"/dev"}};
+  // A shared mapping of a /dev/zero that is open for writing is memory that no count shows. It can
+  // be read all the same.
+  if (wall == MemoryWall::PerProcess) {
+    rules.devices = {"/dev/null",    "/dev/full", "/dev/random",
+                     "/dev/urandom", "/dev/tty",  "/dev/pts"};
+  }
   rules.writable.insert(rules.writable.end(), unsafe_writable.begin(), unsafe_writable.end());
   if (hidden.store >= 0) rules.hidden_writable.push_back(hidden.store);
   if (hidden.base >= 0) rules.hidden_readable.push_back(hidden.base);
@@ -210,8 +211,8 @@ Result<Entered> enter_sandbox(const EnterPlan& plan) {
   TRY(enter_network(plan));
   TRY(name_host());
   TRY(pin_to_cpus(plan));
-  TRY(apply_rlimits(plan.limits, plan.memory_wall));
-  TRY(become_sandbox_user(plan));
+  TRY(apply_rlimits(plan.limits, plan.memory_wall, plan.privilege));
+  TRY(become_sandbox_user(plan, entered));
   TRY(limit_processes(plan.limits));
   TRY(empty_bounding_set());
   // Not before, because the kernel accounts for every object that is made in a group with limits,

@@ -29,12 +29,13 @@ struct EnterPlan {
   int parent = -1;  // who starts it, as a process descriptor: the sandbox ends with that process
   bool has_late_cgroup = false;
   const RootTemplate* prepared_root = nullptr;  // null: there is none
-  int shared_root = -1;  // a mount namespace made by enter_shared_root; -1: make one
+  int workshop = -1;  // a mount namespace left by enter_workshop; -1: the host's
   MemoryWall memory_wall = MemoryWall::Cgroup;
   std::vector<int> cpus;             // pinned to these, where affinity is the CPU limit
   std::span<char> command_line;      // where ps would show the host's command line
   bool is_without_landlock = false;  // unsafe, asked for by name
-  int workspace_base = -1;           // detached mount that /workspace begins as
+  Locks locks = Locks::Private;
+  int workspace_base = -1;  // detached mount that /workspace begins as
   WorkspaceMode workspace_mode = WorkspaceMode::Auto;
   std::vector<PlacedMount> unsafe_mounts;
   std::vector<std::string> unsafe_writable;  // targets of those that may be written to
@@ -49,6 +50,7 @@ struct Entered {
   UniqueFd store;            // the hidden root of the scratch file system
   UniqueFd copied_base;      // what a copied workspace is compared with
   std::string why_copied;    // empty: it was not
+  UniqueFd user_counts;      // until the sandbox's user namespace has its bounds
   UniqueFd path_rules;       // with is_restacked_later: init's own to restrict itself by
   UniqueFd mount_namespace;  // with is_restacked_later
 };
@@ -59,7 +61,7 @@ struct HiddenDirectories {
   int store = -1;
   int base = -1;
 };
-PathRules sandbox_path_rules(const HiddenDirectories& hidden,
+PathRules sandbox_path_rules(const HiddenDirectories& hidden, MemoryWall wall,
                              const std::vector<std::string>& unsafe_writable);
 
 // What enter_sandbox waits for with has_late_cgroup. Without oom_events: -1.

@@ -1,5 +1,6 @@
 #include "backends/native/host_trials.h"
 
+#include <fcntl.h>
 #include <fmt/format.h>
 #include <sched.h>
 #include <sys/mount.h>
@@ -16,6 +17,7 @@
 #include "backends/native/enter.h"
 #include "backends/native/landlock.h"
 #include "backends/native/network_namespace.h"
+#include "backends/native/private_view.h"
 #include "backends/native/seccomp.h"
 #include "backends/native/starter.h"
 #include "base/file.h"
@@ -73,6 +75,16 @@ Result<> try_filesystem(const Abilities& abilities) {
                                                                : syscall_failure("mount", "tmpfs");
 }
 
+Result<> try_locks(const Abilities& abilities) {
+  TRY(unshare_as_root(abilities, CLONE_NEWNS, "mount"));
+  if (::mount(nullptr, "/", nullptr, MS_REC | MS_PRIVATE, nullptr) != 0 ||
+      ::mount("tmpfs", "/tmp", "tmpfs", 0, "size=64k,mode=0755") != 0) {
+    return syscall_failure("mount");
+  }
+  const UniqueFd empty = TRY(open_file("/tmp", O_PATH | O_DIRECTORY));
+  return mount_private_view({"/usr", "/usr", empty.get(), abilities.privilege});
+}
+
 Result<> try_landlock(const Abilities& /*abilities*/) {
   TRY(set_no_new_privileges());
   TRY(restrict_paths({.writable = {"/tmp"}, .devices = {"/dev"}}));
@@ -114,10 +126,14 @@ constexpr const char* kProcFix =
     "this container masks /proc, so no private one can be mounted: run the container with "
     "--security-opt systempaths=unconfined, or run as root on the host";
 
-const std::array<Trial, 8>& trials() {
-  static const std::array<Trial, 8> kTrials = {{
+const std::array<Trial, 9>& trials() {
+  static const std::array<Trial, 9> kTrials = {{
       {"user", try_user, kUserNamespaceFix},
       {"filesystem", try_filesystem, kUserNamespaceFix},
+      {"locks", try_locks,
+       "use a kernel with overlay mounts (as a plain user 5.11 or later) and a /usr that is not "
+       "itself two overlays deep, or accept file locks on the host's files with "
+       "--unsafe-without locks"},
       {"processes", try_processes, kProcFix},
       {"network", try_network, kUserNamespaceFix},
       {"capabilities", try_capabilities, kUserNamespaceFix},

@@ -51,6 +51,21 @@ int raise_loopback() {
   return error;
 }
 
+// Of everything that the kernel counts for the namespace this process is in. What goes over the
+// loopback interface is counted as IP as well, and so is what found no route.
+Result<std::size_t> hash_counters() {
+  std::string all;
+  for (const char* name : {"snmp", "netstat", "snmp6", "dev"}) {
+    auto text = read_file(std::string("/proc/thread-self/net/") + name);
+    if (text) {
+      all += *text;
+    } else if (text.error().code != ErrorCode::NotFound) {  // a kernel without IPv6 has no snmp6
+      return Failure(std::move(text).error());
+    }
+  }
+  return std::hash<std::string>()(all);
+}
+
 }  // namespace
 
 Result<> bring_loopback_up() {
@@ -128,17 +143,23 @@ Result<NetworkNamespace> NetworkNamespace::create(const UniqueFd& home) {
   TRY(bring_loopback_up());
   NetworkNamespace made;
   made.namespace_ = TRY(open_own_network_namespace());
+  made.first_counters_ = TRY(hash_counters());
   made.sockets_ = TRY(open_file("/proc/thread-self/net/sockstat", O_RDONLY));
   return made;
 }
 
-Result<bool> NetworkNamespace::is_clean() const {
+Result<bool> NetworkNamespace::is_clean(const UniqueFd& home) const {
   std::string text(kMostSocketCounts, '\0');
   const ssize_t count = ::pread(sockets_.get(), text.data(), text.size(), 0);
   if (count <= 0) return syscall_failure("read", "the counts of sockets");
   text.resize(static_cast<std::size_t>(count));
-  return number_in(text, "sockets:", "used ") == 0 && number_in(text, "TCP:", "tw ") == 0 &&
-         number_in(text, "FRAG:", "inuse ") == 0;
+  const bool has_sockets = number_in(text, "sockets:", "used ") != 0 ||
+                           number_in(text, "TCP:", "tw ") != 0 ||
+                           number_in(text, "FRAG:", "inuse ") != 0;
+  if (has_sockets) return false;
+  if (::setns(namespace_.get(), CLONE_NEWNET) != 0) return syscall_failure("setns", "network");
+  const Defer back([&] { enter_or_die(home.get()); });
+  return TRY(hash_counters()) == first_counters_;
 }
 
 }  // namespace nutshell::native

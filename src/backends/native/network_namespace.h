@@ -3,6 +3,7 @@
 
 #include <sys/types.h>
 
+#include <cstddef>
 #include <memory>
 
 #include "backends/native/kept_descriptors.h"
@@ -19,13 +20,16 @@ class NetworkNamespace {
   [[nodiscard]] int descriptor() const { return namespace_.get(); }
   Result<> renumber(int least) { return native::renumber(namespace_, least); }
 
-  // Nothing of the last sandbox is left in it: no socket, also none waiting to time out.
-  [[nodiscard]] Result<bool> is_clean() const;
+  // Whether the last sandbox left no trace: no socket, not even one waiting to time out, and all
+  // counters as they were when the namespace was made. The kernel resets no counter, so a namespace
+  // through which a single packet went is never clean again. Needs `home` as create() does.
+  [[nodiscard]] Result<bool> is_clean(const UniqueFd& home) const;
 
  private:
   NetworkNamespace() = default;
 
   UniqueFd namespace_;
+  std::size_t first_counters_ = 0;  // a hash of all counters of the new namespace
   UniqueFd sockets_;  // the kernel's counts of this namespace, wherever they are read from
 };
 

@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "backends/native/rlimits.h"
 #include "backends/native/side_process.h"
 #include "base/result.h"
 
@@ -17,6 +18,7 @@ struct RestackPlan {
   int control = -1;  // init's control socket: the new rules go there
   std::vector<std::string> layers;
   std::vector<std::string> unsafe_writable;
+  MemoryWall memory_wall = MemoryWall::Cgroup;
   bool has_rules = false;  // init restricts itself by Landlock rules it is given
 };
 

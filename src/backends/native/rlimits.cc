@@ -26,15 +26,20 @@ Result<> set_limit(const Limit& limit) {
 
 }  // namespace
 
-Result<> apply_rlimits(const Limits& limits, MemoryWall wall) {
+Result<> apply_rlimits(const Limits& limits, MemoryWall wall, Privilege privilege) {
   constexpr rlim_t kLockedMemory = 8U << 20U;
   // A little more than the disk: a full disk says ENOSPC, and does not kill with SIGXFSZ.
   constexpr rlim_t kBeyondDisk = 1U << 20U;
+  rlim_t locked = std::min<rlim_t>(kLockedMemory, limits.memory_bytes / 8);
+  rlimit own{};
+  if (::getrlimit(RLIMIT_MEMLOCK, &own) != 0) return syscall_failure("getrlimit", "locked memory");
+  // The kernel compares it with what the user has locked in all programs, so that half is left.
+  if (privilege == Privilege::Rootless) locked = std::min(locked, own.rlim_cur / 2);
   const std::array<Limit, 8> list{{
       {RLIMIT_FSIZE, "file size", limits.disk_bytes + kBeyondDisk},
       {RLIMIT_CORE, "core size", 0},
       {RLIMIT_CPU, "CPU time", static_cast<rlim_t>(limits.cpu_time.count()) + 1},
-      {RLIMIT_MEMLOCK, "locked memory", std::min<rlim_t>(kLockedMemory, limits.memory_bytes / 8)},
+      {RLIMIT_MEMLOCK, "locked memory", locked},
       {RLIMIT_NICE, "nice", 0},
       {RLIMIT_RTPRIO, "real-time priority", 0},
       {RLIMIT_MSGQUEUE, "message queues", 1U << 20U},

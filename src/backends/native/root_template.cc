@@ -21,7 +21,7 @@ namespace {
 constexpr std::string_view kPrefix = "root-";
 constexpr std::string_view kPartialPrefix = ".root-";
 constexpr std::size_t kKeyLength = 16;
-constexpr const char* kLayout = "2";  // changes with what is written below
+constexpr const char* kLayout = "3";  // changes with what is written below
 Result<UniqueFd> lock_template(const std::filesystem::path& path, int operation) {
   UniqueFd directory = TRY(open_file(path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW));
   if (::flock(directory.get(), operation | LOCK_NB) != 0) {
@@ -108,6 +108,10 @@ Result<> RootTemplate::mount_on(const char* place) const {
     return syscall_failure("mount", place);
   }
   return {};
+}
+
+Result<UniqueFd> RootTemplate::open_empty_directory() const {
+  return open_file(path_ / "empty", O_PATH | O_DIRECTORY);
 }
 
 void sweep_root_templates(SweepMode mode, SweepReport& report) {

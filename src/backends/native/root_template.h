@@ -22,10 +22,13 @@ class RootTemplate {
   // Read-only, and by the only kind of mount whose entry in the mount table does not tell where the
   // template lies. Changes the working directory.
   [[nodiscard]] Result<> mount_on(const char* place) const;
+  // An empty directory beside the tree.
+  [[nodiscard]] Result<UniqueFd> open_empty_directory() const;
+  [[nodiscard]] const std::filesystem::path& path() const { return path_; }
   // Whether its directory dev is what /dev is to be: only root may make devices.
   [[nodiscard]] bool has_devices() const { return has_devices_; }
   // Paths of the host that are to be mounted where they are, below the tree: "usr",
-  // "etc/ssl/certs".
+  // "etc/java-17-openjdk".
   [[nodiscard]] const std::vector<std::string>& mounts() const { return mounts_; }
 
  private:

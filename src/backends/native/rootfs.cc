@@ -12,6 +12,8 @@
 
 #include "backends/native/device_directory.h"
 #include "backends/native/mounts.h"
+#include "backends/native/private_view.h"
+#include "backends/native/user_counts.h"
 #include "backends/native/workspace_copy.h"
 #include "backends/native/workspace_mount.h"
 #include "base/beneath.h"
@@ -37,11 +39,22 @@ Result<UniqueFd> stage(int mount) {
   return open_file(kStagingPlace, O_PATH | O_DIRECTORY);
 }
 
-// A directory of the host, where the sandbox has it too.
-Result<> share_directory(int root, const std::string& name) {
+// A directory of the host, where the sandbox has it too. Its locks would be the host's.
+Result<> bind_directory(int root, const std::string& name) {
   const UniqueFd tree = TRY(clone_mount(AT_FDCWD, ("/" + name).c_str(), Subtree::Recursive));
   TRY(set_attributes(tree.get(), kReadOnly, Subtree::Recursive));
   return attach_mount(tree.get(), root, name.c_str());
+}
+
+Result<> share_directory(const RootSource& source, int root, const std::string& name, int empty) {
+  if (source.locks == Locks::Shared) return bind_directory(root, name);
+  auto mounted = mount_private_view(
+      {"/" + name, fmt::format("{}/{}", kStagingPlace, name), empty, source.privilege});
+  if (mounted) return {};
+  return failure(ErrorCode::Unsupported,
+                 fmt::format("{}; without it the sandbox's file locks reach the host's files: "
+                             "accept that with --unsafe-without locks",
+                             mounted.error().message));
 }
 
 struct Staged {
@@ -50,9 +63,12 @@ struct Staged {
 };
 
 // The host's /usr in a small tree of our own, which is made in memory where none is prepared.
-Result<Staged> stage_host_root(const RootTemplate* prepared) {
+Result<Staged> stage_host_root(const RootSource& source) {
+  const RootTemplate* prepared = source.prepared;
   Staged staged;
   std::vector<std::string> mounts;
+  UniqueFd empty;
+  if (prepared != nullptr) empty = TRY(prepared->open_empty_directory());
   if (prepared != nullptr && prepared->mount_on(kStagingPlace)) {
     staged.root = TRY(open_file(kStagingPlace, O_PATH | O_DIRECTORY));
     staged.has_devices = prepared->has_devices();
@@ -62,9 +78,10 @@ Result<Staged> stage_host_root(const RootTemplate* prepared) {
         "tmpfs", {{"size", "64m"}, {"nr_inodes", "16384"}, {"mode", "0755"}}, MOUNT_ATTR_NOSUID));
     staged.root = TRY(stage(mount.get()));
     mounts = TRY(images::write_host_root(staged.root.get(), images::SharedBy::OneSandbox));
+    empty = TRY(open_at(staged.root.get(), "home", O_PATH | O_DIRECTORY));
   }
   for (const std::string& name : mounts)
-    TRY(share_directory(staged.root.get(), name));
+    TRY(share_directory(source, staged.root.get(), name, empty.get()));
   return staged;
 }
 
@@ -107,6 +124,28 @@ Result<> become_root(int root) {
   return {};
 }
 
+// Nothing mounted here may show up outside, nor the other way round.
+Result<> make_mounts_private() {
+  if (::mount(nullptr, "/", nullptr, MS_REC | MS_PRIVATE, nullptr) != 0) {
+    return syscall_failure("make mounts private");
+  }
+  return {};
+}
+
+// Directories of the host that a root is made from.
+std::vector<std::string> needed_of_host(const RootSource& source) {
+  std::vector<std::string> paths = {"/proc"};
+  if (source.privilege == Privilege::Rootless) paths.emplace_back("/dev");
+  if (!source.image.empty()) {
+    paths.push_back(source.image);
+    return paths;
+  }
+  paths.push_back(source.prepared->path());
+  for (const std::string& name : source.prepared->mounts())
+    paths.push_back("/" + name);
+  return paths;
+}
+
 // World-readable, and about the host rather than the sandbox.
 constexpr std::array<const char*, 5> kHiddenProcFiles = {"cmdline", "modules", "kallsyms",
                                                          "config.gz", "interrupts"};
@@ -134,7 +173,7 @@ Result<> mount_own_proc(Privilege privilege) {
   return attach_mount(proc.get(), AT_FDCWD, "/proc");
 }
 
-Result<> mount_proc(Privilege privilege) {
+Result<> mount_proc(Privilege privilege, PrivateParts& parts) {
   TRY(mount_own_proc(privilege));
   for (const char* name : kHiddenProcFiles)
     TRY(bind_path("/dev/null", fmt::format("/proc/{}", name)));
@@ -142,6 +181,7 @@ Result<> mount_proc(Privilege privilege) {
     for (const char* name : kKeysOfUsers)
       TRY(bind_path("/dev/null", fmt::format("/proc/{}", name)));
   }
+  if (privilege == Privilege::Rootless) parts.user_counts = TRY(open_user_counts());
   const UniqueFd settings = TRY(clone_mount(AT_FDCWD, "/proc/sys", Subtree::One));
   TRY(set_attributes(settings.get(), MOUNT_ATTR_RDONLY, Subtree::One));
   TRY(attach_mount(settings.get(), AT_FDCWD, "/proc/sys"));
@@ -189,7 +229,7 @@ Result<> begin_workspace(const PrivateRoot& root, PrivateParts& parts) {
 }
 
 // One file system for /workspace and /tmp, so that one number bounds them together.
-Result<PrivateParts> mount_scratch(const PrivateRoot& root) {
+Result<> mount_scratch(const PrivateRoot& root, PrivateParts& parts) {
   const std::uint64_t inodes = std::max<std::uint64_t>(root.limits.disk_bytes / 4096, 64);
   const std::string options =
       fmt::format("size={},nr_inodes={},mode=0700,uid={},gid={}", root.limits.disk_bytes, inodes,
@@ -206,10 +246,8 @@ Result<PrivateParts> mount_scratch(const PrivateRoot& root) {
     return syscall_failure("own", "/workspace");
   }
   TRY(bind_path("/workspace/tmp", "/tmp"));
-  PrivateParts parts;
   parts.store = std::move(scratch);
-  TRY(begin_workspace(root, parts));
-  return parts;
+  return begin_workspace(root, parts);
 }
 
 bool is_below(std::string_view path, std::string_view directory) {
@@ -265,14 +303,40 @@ Result<> check_image(const std::string& image) {
   return {};
 }
 
-Result<> enter_shared_root(const RootSource& source) {
-  ::umask(022);  // whatever the caller's: the sandbox's user has to get in
-  // Nothing mounted here may show up outside, nor the other way round.
-  if (::mount(nullptr, "/", nullptr, MS_REC | MS_PRIVATE, nullptr) != 0) {
-    return syscall_failure("make mounts private");
+Result<> enter_workshop(const RootSource& source) {
+  TRY(make_mounts_private());
+  // Opened before the staging place covers what may lie below it.
+  std::vector<PlacedMount> places;
+  std::vector<UniqueFd> mounts;
+  for (std::string& path : needed_of_host(source)) {
+    const UniqueFd directory = TRY(open_file(path, O_PATH | O_DIRECTORY));
+    mounts.push_back(TRY(clone_mount(directory.get(), "", Subtree::Recursive)));
+    places.push_back({mounts.back().get(), std::move(path)});
   }
+  const UniqueFd memory = TRY(new_file_system("tmpfs", {{"size", "64k"}, {"mode", "0755"}}, 0));
+  const UniqueFd root = TRY(stage(memory.get()));
+  TRY(make_directory(root.get(), kStagingPlace + 1));
+  for (const PlacedMount& placed : places) {
+    std::error_code error;
+    const std::string path = kStagingPlace + placed.target;
+    std::filesystem::create_directories(path, error);
+    if (error) return syscall_failure(error.value(), "make", path);
+    TRY(attach_mount(placed.mount, AT_FDCWD, path.c_str()));
+  }
+  TRY(become_root(root.get()));
+  // A host on which this fails makes its roots without a workshop, in memory.
+  if (source.image.empty()) TRY(source.prepared->mount_on(kStagingPlace));
+  if (source.image.empty() && ::umount2(kStagingPlace, MNT_DETACH) != 0) {
+    return syscall_failure("detach", kStagingPlace);
+  }
+  return {};
+}
+
+Result<> enter_own_root(const RootSource& source) {
+  ::umask(022);  // whatever the caller's: the sandbox's user has to get in
+  TRY(make_mounts_private());
   const Staged staged =
-      source.image.empty() ? TRY(stage_host_root(source.prepared)) : TRY(stage_image_root(source));
+      source.image.empty() ? TRY(stage_host_root(source)) : TRY(stage_image_root(source));
   const int root = staged.root.get();
   TRY(staged.has_devices ? bind_devices(root) : mount_devices(root, source.privilege));
   if (source.privilege == Privilege::Rootless) TRY(keep_host_proc(root));
@@ -282,8 +346,9 @@ Result<> enter_shared_root(const RootSource& source) {
 }
 
 Result<PrivateParts> mount_private_parts(const PrivateRoot& root) {
-  TRY(mount_proc(root.privilege));
-  PrivateParts parts = TRY(mount_scratch(root));
+  PrivateParts parts;
+  TRY(mount_proc(root.privilege, parts));
+  TRY(mount_scratch(root, parts));
   TRY(mount_terminals());
   for (const PlacedMount& placed : root.unsafe_mounts)
     TRY(place_mount(placed));

@@ -1,5 +1,5 @@
-// The file system a sandbox sees. It is made in two parts: what all sandboxes of an image share,
-// read-only, and what each has for itself. The first may be made ahead, once.
+// The file system a sandbox sees: a read-only root over the host's directories or an image, and
+// scratch space of its own. Every mount that can carry a lock is made for one sandbox.
 #pragma once
 
 #include <string>
@@ -14,15 +14,27 @@
 
 namespace nutshell::native {
 
+enum class Locks {
+  Private,  // file locks of the sandbox stay in it
+  Shared,   // unsafe, asked for by name: they lock the host's files
+};
+
 struct RootSource {
   std::string image;  // a directory that holds a root file system; empty: this host's /usr
   Privilege privilege = Privilege::Rootless;
   const RootTemplate* prepared = nullptr;  // of this host's root; null: it is made in memory
+  Locks locks = Locks::Private;
 };
 
-// For a process in a new mount namespace: makes the shared part the root, and nothing of the old
-// root stays reachable.
-Result<> enter_shared_root(const RootSource& source);
+// For a process in a new mount namespace: leaves there only those directories of the host that
+// roots of this source are made from, each at its own path. Sandboxes begin with a copy of that
+// namespace, because a copy of the host's takes longer the more is mounted there. The source has an
+// image or a prepared root.
+Result<> enter_workshop(const RootSource& source);
+
+// For a process in a new mount namespace, of the host or of a workshop: makes the sandbox's root,
+// and nothing of the old root stays reachable.
+Result<> enter_own_root(const RootSource& source);
 
 // A detached mount, and where it goes.
 struct PlacedMount {
@@ -40,12 +52,13 @@ struct PrivateRoot {
   int parent = -1;  // a process descriptor: this process ends with that one
 };
 
-// For a process whose root is the shared part, in a copy of that mount namespace, and in the pid
-// namespace the sandbox will have: adds /proc, terminals and bounded scratch space.
+// For a process that has entered its root, in the pid namespace the sandbox will have: adds /proc,
+// terminals and bounded scratch space.
 struct PrivateParts {
   UniqueFd store;          // root of the scratch file system, which no path inside leads to
   UniqueFd copied_base;    // in the store, where /workspace is a copy
   std::string why_copied;  // empty: it is none
+  UniqueFd user_counts;    // /proc/sys/user, which is read-only by its path
 };
 Result<PrivateParts> mount_private_parts(const PrivateRoot& root);
 

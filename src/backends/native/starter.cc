@@ -16,6 +16,7 @@
 #include "backends/native/kept_descriptors.h"
 #include "backends/native/restack.h"
 #include "backends/native/rootfs.h"
+#include "backends/native/user_counts.h"
 #include "backends/native/workspace_mount.h"
 #include "base/file.h"
 #include "base/parent_death.h"
@@ -66,10 +67,13 @@ std::string encode_error(const Error& error) {
   return static_cast<char>(error.code) + error.message;
 }
 
+bool is_waived(const SandboxSpec& spec, const char* protection) {
+  return std::find(spec.unsafe_without.begin(), spec.unsafe_without.end(), protection) !=
+         spec.unsafe_without.end();
+}
+
 bool is_without_landlock(const SandboxSpec& spec, const Abilities& abilities) {
-  return abilities.landlock == 0 &&
-         std::find(spec.unsafe_without.begin(), spec.unsafe_without.end(), "landlock") !=
-             spec.unsafe_without.end();
+  return abilities.landlock == 0 && is_waived(spec, "landlock");
 }
 
 // Whether a child finds all that it needs below those of the sandboxes that are kept.
@@ -79,7 +83,7 @@ bool are_low(const EnterPlan& plan, const InitSetup& setup, int report) {
     needed.push_back(mount.mount);
   needed.insert(needed.end(),
                 {plan.user_namespace, plan.network_namespace, plan.late_pieces, plan.parent,
-                 plan.workspace_base, plan.shared_root, setup.control.get(), setup.connection.get(),
+                 plan.workspace_base, plan.workshop, setup.control.get(), setup.connection.get(),
                  setup.oom_events.get(), report});
   return std::all_of(needed.begin(), needed.end(), [](int fd) { return fd < kFirstKept; });
 }
@@ -111,7 +115,7 @@ Result<> Starter::prepare_self() {
 }
 
 Result<> Starter::gain_own_root() {
-  auto entered = enter_own_user_namespace(caller_);
+  auto entered = with_halved_limits([this] { return enter_own_user_namespace(caller_); });
   if (!entered) {
     return failure(
         ErrorCode::Unsupported,
@@ -119,6 +123,7 @@ Result<> Starter::gain_own_root() {
                     "and what to do",
                     entered.error().message));
   }
+  TRY(bound_inotify(TRY(open_user_counts()), Share::OfAllSandboxes));
   TRY(begin_network());
   // To move between pooled network namespaces, home must be one of this user's own.
   if (pooling_ == Pooling::On && ::unshare(CLONE_NEWNET) != 0) {
@@ -127,13 +132,13 @@ Result<> Starter::gain_own_root() {
   return {};
 }
 
-// A mount namespace that holds the shared part of an image's root; its maker leaves at once.
-Result<UniqueFd> Starter::make_shared_root(const std::string& image) {
+// A mount namespace that holds what roots of an image are made from; its maker leaves at once.
+Result<UniqueFd> Starter::make_workshop(const std::string& image) {
   auto [ours, theirs] = TRY(make_socket_pair(SocketKind::Stream));
   ChildProcess maker = TRY(clone_process(CLONE_NEWNS, -1));
   if (maker.pid() == 0) {
     auto entered = die_with_parent(own_process_.get());
-    if (entered) entered = enter_shared_root({image, abilities_.privilege, prepared_root()});
+    if (entered) entered = enter_workshop({image, abilities_.privilege, prepared_root()});
     const std::string answer = entered ? std::string(1, kStarted) : encode_error(entered.error());
     (void)write_all(theirs.get(), answer);  // a launcher that is gone needs no answer
     ours.reset();
@@ -162,11 +167,14 @@ Result<> Starter::hold_image(const std::string& image) {
   return Failure(std::move(held).error());
 }
 
-Result<int> Starter::shared_root(const std::string& image) {
-  if (pooling_ == Pooling::Off) return -1;
-  const auto found = shared_roots_.find(image);
-  if (found != shared_roots_.end()) return found->second.get();
-  return shared_roots_.emplace(image, TRY(make_shared_root(image))).first->second.get();
+// -1 where there is none. What kept it from being made also keeps a sandbox from starting, which
+// then says so, or does not matter to it.
+int Starter::workshop(const std::string& image) {
+  if (pooling_ == Pooling::Off || (image.empty() && !prepared_root_)) return -1;
+  const auto found = workshops_.find(image);
+  if (found != workshops_.end()) return found->second.get();
+  auto made = make_workshop(image);
+  return workshops_.emplace(image, made ? std::move(*made) : UniqueFd()).first->second.get();
 }
 
 std::vector<int> Starter::choose_cpus(const Limits& limits) const {
@@ -206,6 +214,10 @@ InitSetup Starter::make_setup(const SandboxSpec& spec) const {
   return setup;
 }
 
+MemoryWall Starter::memory_wall() const {
+  return abilities_.cgroups.has_memory() ? MemoryWall::Cgroup : MemoryWall::PerProcess;
+}
+
 bool Starter::is_restacked_later(const SandboxSpec& spec) const {
   return pooling_ == Pooling::On && !spec.is_for_one_command;
 }
@@ -243,11 +255,12 @@ EnterPlan Starter::plan_entry(const SandboxSpec& spec, const NativeSandbox& sand
   plan.late_pieces = sandbox.late_pieces.get();
   plan.parent = own_process_.get();
   plan.has_late_cgroup = makes_cgroup_late();
-  plan.memory_wall = abilities_.cgroups.has_memory() ? MemoryWall::Cgroup : MemoryWall::PerProcess;
+  plan.memory_wall = memory_wall();
   plan.cpus = choose_cpus(spec.limits);
   plan.command_line = {program_invocation_name, command_line_bytes_};
   // Only where its absence was accepted by name: otherwise the step fails, and so does the start.
   plan.is_without_landlock = is_without_landlock(spec, abilities_);
+  plan.locks = is_waived(spec, "locks") ? Locks::Shared : Locks::Private;
   plan.workspace_mode = spec.workspace_mode;
   plan.workspace_base = sandbox.directories.base_to_stack.get();
   for (std::size_t i = 0; i < spec.unsafe_mounts.size(); ++i) {
@@ -264,7 +277,7 @@ EnterPlan Starter::plan_entry(const SandboxSpec& spec, const NativeSandbox& sand
 Result<ChildProcess> Starter::clone_into(const SandboxSpec& spec, NativeSandbox& sandbox,
                                          InitSetup setup, UniqueFd report) {
   EnterPlan plan = plan_entry(spec, sandbox);
-  plan.shared_root = TRY(shared_root(spec.image));
+  plan.workshop = workshop(spec.image);
   int cgroup_directory = -1;
   if (sandbox.cgroup) {
     if (!sandbox.is_only_limited) cgroup_directory = sandbox.cgroup->clone_directory();
@@ -408,6 +421,7 @@ Result<SideProcess> Starter::begin_restack(const NativeSandbox& sandbox, const S
   plan.base = base.get();
   plan.control = sandbox.control.get();
   plan.layers = layers;
+  plan.memory_wall = memory_wall();
   plan.has_rules = has_late_rules(spec);
   for (const UnsafeMount& mount : spec.unsafe_mounts) {
     if (mount.access == UnsafeMount::Access::ReadWrite)

@@ -53,7 +53,7 @@ struct NativeSandbox {
 
 enum class Pooling {
   Off,  // each piece is made when it is needed
-  On,   // network namespaces, cgroups and mounted roots are made ahead and used again
+  On,   // network and user namespaces and cgroups are made ahead and used again
 };
 
 class Starter {
@@ -114,6 +114,7 @@ class Starter {
   }
   [[nodiscard]] bool makes_cgroup_late() const;
   Result<UniqueFd> add_cgroup(NativeSandbox& sandbox, const Limits& limits);
+  [[nodiscard]] MemoryWall memory_wall() const;
   [[nodiscard]] bool is_restacked_later(const SandboxSpec& spec) const;
   [[nodiscard]] bool has_late_rules(const SandboxSpec& spec) const;
   [[nodiscard]] Result<HostDirectories> bring_directories(const SandboxSpec& spec,
@@ -130,8 +131,8 @@ class Starter {
   Result<std::optional<NetworkNamespace>> take_network();
   Result<> take_user(NativeSandbox& sandbox);
   Result<> hold_image(const std::string& image);
-  Result<int> shared_root(const std::string& image);
-  Result<UniqueFd> make_shared_root(const std::string& image);
+  int workshop(const std::string& image);
+  Result<UniqueFd> make_workshop(const std::string& image);
   Result<> begin_network();
   void send_network(int late_pieces);
   Result<ChildProcess> clone_into(const SandboxSpec& spec, NativeSandbox& sandbox, InitSetup setup,
@@ -160,8 +161,8 @@ class Starter {
   UniqueFd home_network_;
   std::deque<NetworkNamespace> free_networks_;
   std::deque<UserNamespace> free_users_;
-  std::map<std::string, UniqueFd> shared_roots_;  // by image
-  std::map<std::string, UniqueFd> held_images_;   // as long as a root may stand on them
+  std::map<std::string, UniqueFd> workshops_;    // by image
+  std::map<std::string, UniqueFd> held_images_;  // as long as a root may stand on them
 };
 
 }  // namespace nutshell::native

@@ -134,7 +134,7 @@ bool Starter::clean_one_network() {
   if (used_networks_.empty()) return false;
   NetworkNamespace network = std::move(used_networks_.front());
   used_networks_.pop_front();
-  const auto is_clean = network.is_clean();
+  const auto is_clean = network.is_clean(home_network_);
   if (is_clean && *is_clean) free_networks_.push_back(std::move(network));
   return true;
 }

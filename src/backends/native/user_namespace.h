@@ -9,6 +9,10 @@
 
 namespace nutshell::native {
 
+// Makes such a namespace and enters it, as the user it is for. Needs the host's root, and leaves
+// the process without a way back.
+Result<> enter_user_namespace_of(const HostIds& ids);
+
 class UserNamespace {
  public:
   // Needs the host's root; the caller stays in its own.

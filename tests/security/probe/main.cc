@@ -76,12 +76,16 @@ int run(const std::string& id, const Arguments& arguments) {
 int main(int argc, char** argv) {
   const std::vector<std::string> words(argv + 1, argv + argc);
   if (words.empty()) {
-    std::fputs("usage: nutshell-probe list | plant TOKEN PORT SECONDS | ID [ARGUMENT...]\n",
-               stderr);
+    std::fputs(
+        "usage: nutshell-probe list | plant TOKEN PORT SECONDS | hold | hog BYTES | ID "
+        "[ARGUMENT...]\n",
+        stderr);
     return 2;
   }
   if (words[0] == "list") return list();
   const Arguments arguments(words.begin() + 1, words.end());
   if (words[0] == "plant") return plant(arguments);
+  if (words[0] == "hold") return hold(arguments);
+  if (words[0] == "hog") return hog(arguments);
   return run(words[0], arguments);
 }

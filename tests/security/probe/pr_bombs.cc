@@ -6,6 +6,7 @@
 #include <sys/eventfd.h>
 #include <sys/inotify.h>
 #include <sys/mman.h>
+#include <sys/prctl.h>
 #include <sys/shm.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
@@ -85,10 +86,19 @@ struct Bomb {
   Stop stop;
 };
 
+// Shared with a child by a file: some sandboxes refuse shared memory without one.
+void* map_shared(std::size_t size) {
+  std::string path = scratch_directory() + "/reached-XXXXXX";
+  const Descriptor file(::mkostemp(path.data(), O_CLOEXEC));
+  if (!file.is_open()) return MAP_FAILED;
+  ::unlink(path.c_str());
+  if (::ftruncate(file.get(), static_cast<off_t>(size)) != 0) return MAP_FAILED;
+  return ::mmap(nullptr, size, PROT_READ | PROT_WRITE, MAP_SHARED, file.get(), 0);
+}
+
 Verdict explode(const Bomb& bomb, Amount limit, const Fuse& fuse) {
   if (limit == 0) return unexpected("the limit is no number");
-  void* memory =
-      ::mmap(nullptr, sizeof(Reached), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+  void* memory = map_shared(sizeof(Reached));
   if (memory == MAP_FAILED) return unexpected("mmap " + error_name(errno));
   auto& reached = *new (memory) Reached;
   const Amount bound = limit * kExcess;
@@ -204,6 +214,35 @@ void fill_segments_until(Amount bound, Reached& reached) {
     ::shmctl(segment, IPC_RMID, nullptr);
 }
 
+// The pages stay with the mapping, and the process's resident size falls again.
+void share_until(Amount bound, Reached& reached, int flags, int file) {
+  while (reached.amount < bound) {
+    void* bytes = ::mmap(nullptr, kStep, PROT_READ | PROT_WRITE, MAP_SHARED | flags, file, 0);
+    if (bytes == MAP_FAILED) {
+      reached.error = errno;
+      return;
+    }
+    std::memset(bytes, 1, kStep);
+    ::madvise(bytes, kStep, MADV_DONTNEED);
+    reached.amount += kStep;
+  }
+}
+
+void share_anonymous_until(Amount bound, Reached& reached) {
+  share_until(bound, reached, MAP_ANONYMOUS, -1);
+}
+
+void share_zero_device_until(Amount bound, Reached& reached) {
+  const Descriptor zero(::open("/dev/zero", O_RDWR | O_CLOEXEC));
+  if (!zero.is_open()) reached.error = errno;
+  if (zero.is_open()) share_until(bound, reached, 0, zero.get());
+}
+
+void touch_undumpable_until(Amount bound, Reached& reached) {
+  ::prctl(PR_SET_DUMPABLE, 0);
+  touch_until(bound, reached);
+}
+
 void fill_pair_until_full(const std::array<int, 2>& pair, Reached& reached) {
   const std::vector<char> bytes(4096, 'x');
   ::fcntl(pair[1], F_SETFL, O_NONBLOCK);
@@ -306,6 +345,9 @@ Verdict hidden_memory_bomb(const Arguments& arguments) {
   burn_one("segments", fill_segments_until);
   burn_one("pipes", fill_pipes_until);
   burn_one("sockets", fill_sockets_until);
+  burn_one("shared", share_anonymous_until);
+  burn_one("zero", share_zero_device_until);
+  burn_one("undumpable", touch_undumpable_until);
   for (const auto* place : {"/tmp", "/dev/shm", "/run", "/var/tmp"}) {
     const BombDirectory directory(place);
     if (directory.is_made()) burn_one("tmpfs", fill_files_in(directory.get()));
@@ -375,8 +417,8 @@ Probes bomb_probes() {
       {"PR-01", "fork-bomb", "make more processes than the limit", "PROCESSES", fork_bomb},
       {"PR-02", "thread-bomb", "make more threads than the limit", "PROCESSES", thread_bomb},
       {"PR-03", "memory-bomb", "touch four times the memory limit", "BYTES", memory_bomb},
-      {"PR-04", "hidden-memory", "memory as memfd, segments, pipes, sockets, tmpfs", "BYTES [KIND]",
-       hidden_memory_bomb},
+      {"PR-04", "hidden-memory", "memory as memfd, segments, pipes, sockets, tmpfs, shared",
+       "BYTES [KIND]", hidden_memory_bomb},
       {"PR-05", "disk-bomb", "allocate, then write four times the disk limit", "BYTES", disk_bomb},
       {"PR-06", "inode-bomb", "make more files than the limit", "FILES", inode_bomb},
       {"PR-07", "descriptor-bomb", "open more files, epolls, timers than the limit", "FILES",

@@ -52,6 +52,11 @@ Probes neighbour_probes();
 // Leaves marks in this sandbox that a neighbour must not see, then waits: the other half of XT.
 int plant(const Arguments& arguments);
 
+// Takes all it gets of what the kernel counts by user, says HOLDING and keeps it.
+int hold(const Arguments& arguments);
+// Touches that much memory and keeps it.
+int hog(const Arguments& arguments);
+
 // What an attempt may fail with. `let_through` are the errors that come only after the permission
 // check has passed: the call did nothing because its arguments are bad on purpose, yet it is open.
 struct Rules {

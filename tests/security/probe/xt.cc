@@ -4,7 +4,9 @@
 #include <fcntl.h>
 #include <mqueue.h>
 #include <netinet/in.h>
+#include <poll.h>
 #include <sys/file.h>
+#include <sys/inotify.h>
 #include <sys/prctl.h>
 #include <sys/shm.h>
 #include <sys/socket.h>
@@ -80,6 +82,48 @@ int plant_channels(const std::string& token, const std::string& port) {
   return planted;
 }
 
+// Read by every sandbox, and by the host but for the root.
+std::vector<std::string> files_to_lock() {
+  return {"/",    "/etc",     "/etc/passwd",  "/etc/ssl/certs",
+          "/usr", "/usr/bin", "/usr/bin/env", "/usr/lib/os-release"};
+}
+
+// Kept until the process ends. Counts those that it got.
+int plant_locks() {
+  int planted = 0;
+  for (const auto& path : files_to_lock()) {
+    const int file = ::open(path.c_str(), O_RDONLY | O_CLOEXEC);
+    if (file >= 0 && ::flock(file, LOCK_EX | LOCK_NB) == 0) ++planted;
+    struct flock region {};
+    region.l_type = F_RDLCK;
+    if (file >= 0) (void)::fcntl(file, F_OFD_SETLK, &region);
+  }
+  return planted;
+}
+
+// A lock that is held elsewhere refuses this one: then it is the same file to the kernel.
+Verdict neighbour_locks(const Arguments& /*arguments*/) {
+  Findings findings;
+  for (const auto& path : files_to_lock()) {
+    const Descriptor file(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
+    if (!file.is_open()) continue;
+    const bool is_free = ::flock(file.get(), LOCK_EX | LOCK_NB) == 0;
+    findings.add(is_free ? refused(path + " has no lock of a neighbour")
+                         : opened(path + " is locked by a neighbour"));
+  }
+  return findings.verdict();
+}
+
+// Somebody on the host opens the file meanwhile.
+Verdict foreign_opens(const Arguments& arguments) {
+  const Descriptor watcher(::inotify_init1(IN_CLOEXEC | IN_NONBLOCK));
+  if (::inotify_add_watch(watcher.get(), arguments[0].c_str(), IN_OPEN | IN_ACCESS) < 0)
+    return refused("inotify_add_watch " + error_name(errno));
+  pollfd wait{watcher.get(), POLLIN, 0};
+  return ::poll(&wait, 1, 1000) > 0 ? opened(arguments[0] + ": saw it being opened")
+                                    : refused("saw nothing");
+}
+
 Verdict neighbour_files(const Arguments& arguments) {
   Findings findings;
   for (const auto& path : marked_files(arguments[0]))
@@ -143,7 +187,8 @@ int plant(const Arguments& arguments) {
   (void)::prctl(PR_SET_NAME, arguments[0].substr(0, 15).c_str());
   const int files = plant_files(arguments[0]);
   const int channels = plant_channels(arguments[0], arguments[1]);
-  std::printf("PLANTED %d files %d channels\n", files, channels);
+  const int locks = plant_locks();
+  std::printf("PLANTED %d files %d channels %d locks\n", files, channels, locks);
   std::fflush(stdout);
   ::sleep(static_cast<unsigned>(parse_size(arguments[2])));
   return 0;
@@ -157,6 +202,8 @@ Probes neighbour_probes() {
        neighbour_processes},
       {"XT-04", "channels", "sockets, ports, segments, queues of a neighbour", "TOKEN PORT",
        neighbour_channels},
+      {"XT-13", "neighbour-locks", "see locks of a neighbour", "", neighbour_locks},
+      {"XT-14", "foreign-opens", "see which files the host opens", "FILE", foreign_opens},
       {"XT-07", "shared-layers", "change what other sandboxes read", "", poison_shared_layers},
   };
 }
