@@ -123,9 +123,9 @@ Result<ToolRunner> ToolRunner::over(Ground ground, const ToolRunnerOptions& opti
   runner.options_ = options;
   runner.init_ = std::make_unique<wire::InitClient>(TRY(ground.connect()));
   runner.outputs_ = std::make_unique<OutputStore>(std::move(ground.outputs));
-  runner.jobs_ = std::make_unique<Jobs>(Jobs::Ground{*runner.init_, *runner.outputs_,
-                                                     std::move(ground.connect),
-                                                     std::move(ground.restack), options.interrupt});
+  runner.jobs_ = std::make_unique<Jobs>(Jobs::Ground{
+      *runner.init_, *runner.outputs_, std::move(ground.connect), std::move(ground.restack),
+      options.interrupt, options.command_limits, options.background});
   return runner;
 }
 
