@@ -220,6 +220,11 @@ void ExecTable::end_all(const std::string& reason) {
   }
 }
 
+void ExecTable::end_running(const std::string& reason) {
+  for (auto& [id, slot] : execs_)
+    slot.exec->end_with(Outcome::TimedOut, reason);
+}
+
 void ExecTable::drop_finished() {
   std::vector<std::uint64_t> kept;  // places of those somebody may still want
   for (auto item = execs_.begin(); item != execs_.end();) {

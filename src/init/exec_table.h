@@ -44,6 +44,8 @@ class ExecTable {
   void finish();
   // Kills all; they are said to be lost.
   void end_all(const std::string& reason);
+  // Ends what runs now as timed out, for this reason.
+  void end_running(const std::string& reason);
   // Forgets the finished ones, but for a few a host may come back for.
   void drop_finished();
 

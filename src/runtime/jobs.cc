@@ -267,7 +267,20 @@ Result<CommandState> Jobs::settle(Record& record, const ExecWatch& watch) {
   return state;
 }
 
-Result<CommandState> Jobs::run(const CommandRequest& request) {
+Result<CommandRequest> Jobs::bounded(CommandRequest request) const {
+  request.timeout = std::min(request.timeout, ground_.limits.timeout);
+  if (ground_.background == BackgroundCommands::Kept) return request;
+  if (request.wait == 0ms) {
+    return failure(ErrorCode::Unsupported,
+                   "a session with a budget runs no command in the background: what it uses could "
+                   "not be counted; give `wait` a number of seconds");
+  }
+  request.wait = request.timeout;
+  return request;
+}
+
+Result<CommandState> Jobs::run(const CommandRequest& asked) {
+  const CommandRequest request = TRY(bounded(asked));
   ExecRequest checked;
   checked.argv = request.argv;
   checked.environment = request.environment;
@@ -280,7 +293,11 @@ Result<CommandState> Jobs::run(const CommandRequest& request) {
   record.started_ms = now_ms();
   record.change = request.reads_only ? Change{} : begin_change(request.shown);
   ExecWatch watch(ground_.init.channel());
-  watch.start(exec_of(request, record.exec_id));
+  wire::Exec exec = exec_of(request, record.exec_id);
+  const std::chrono::milliseconds most_cpu = ground_.limits.cpu_time;
+  exec.cpu_ms = std::min(exec.cpu_ms, static_cast<std::uint64_t>(most_cpu.count()));
+  exec.output_bytes = std::min(exec.output_bytes, ground_.limits.output_bytes);
+  watch.start(exec);
   fault_point("change.started");
   const bool may_outlive = request.wait < request.timeout;
   const auto most = may_outlive ? request.wait : request.timeout + kGrace;

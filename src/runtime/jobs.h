@@ -15,6 +15,16 @@
 
 namespace nutshell {
 
+// What becomes of a command that lasts longer than its caller waits.
+enum class BackgroundCommands {
+  Kept,     // it becomes a job
+  Refused,  // its caller waits for its end; none is started in the background
+};
+
+// More than any tool asks for.
+inline constexpr ExecLimits kNoCommandLimits{std::chrono::hours(24), UINT64_MAX,
+                                             std::chrono::hours(24)};
+
 class Jobs : public CommandRunner {
  public:
   static constexpr std::size_t kMostRemembered = 64;
@@ -26,12 +36,14 @@ class Jobs : public CommandRunner {
     wire::InitClient& init;
     OutputStore& outputs;
     std::function<Result<>(const std::vector<std::string>& layers)> restack;
-    int interrupt = -1;                   // readable: the caller wants the command to end
-    std::function<Gone()> why_gone = {};  // asked when the stream was lost; may be empty
+    int interrupt = -1;                    // readable: the caller wants the command to end
+    std::function<Gone()> why_gone = {};   // asked when the stream was lost; may be empty
+    ExecLimits limits = kNoCommandLimits;  // of each command, whatever is asked for
+    BackgroundCommands background = BackgroundCommands::Kept;
   };
   explicit Jobs(Ground ground) : ground_(std::move(ground)) {}
 
-  Result<CommandState> run(const CommandRequest& request) override;
+  Result<CommandState> run(const CommandRequest& asked) override;
   Result<CommandState> look(const JobRequest& request) override;
 
  private:
@@ -44,6 +56,8 @@ class Jobs : public CommandRunner {
   Change begin_change(const std::string& label);
   Change try_change(const std::string& label);
   wire::Changed end_change(const Change& change);
+  // As the limits allow it.
+  [[nodiscard]] Result<CommandRequest> bounded(CommandRequest request) const;
   Result<CommandState> settle(Record& record, const ExecWatch& watch);
   CommandState state_of(const Record& record) const;
   void store(Record& record, const ExecWatch& watch);

@@ -128,9 +128,9 @@ ToolRunner ToolRunner::over(Ground ground, wire::InitClient init,
   runner.why_gone_ = ground.why_gone;
   runner.init_ = std::make_unique<wire::InitClient>(std::move(init));
   runner.outputs_ = std::make_unique<OutputStore>(std::move(ground.outputs));
-  runner.jobs_ = std::make_unique<Jobs>(Jobs::Ground{*runner.init_, *runner.outputs_,
-                                                     std::move(ground.restack), options.interrupt,
-                                                     std::move(ground.why_gone)});
+  runner.jobs_ = std::make_unique<Jobs>(
+      Jobs::Ground{*runner.init_, *runner.outputs_, std::move(ground.restack), options.interrupt,
+                   std::move(ground.why_gone), options.command_limits, options.background});
   return runner;
 }
 

@@ -22,6 +22,9 @@ struct ToolRunnerOptions {
   bool wants_fields = false;
   bool notes_gain = false;  // in the user's book of what compaction saved
   int interrupt = -1;       // readable: a command that runs is to be ended
+  // What a command may use at most, whatever the tool's arguments say.
+  ExecLimits command_limits = kNoCommandLimits;
+  BackgroundCommands background = BackgroundCommands::Kept;
 };
 
 // Tokens as the compaction engine estimates them.

@@ -134,6 +134,7 @@ void Budgets::settle(const Reservation& reservation, const Usage& used) {
     const auto found = accounts.find(key);
     if (found == accounts.end()) return std::nullopt;
     subtract(found->second.reserved, reservation.amount);
+    if (!found->second.counted_sandbox.empty()) counted.cpu_time = microseconds(0);
     add(found->second.used, counted);
     Usage total = found->second.used;
     total.execs += found->second.reserved.execs;
@@ -141,6 +142,72 @@ void Budgets::settle(const Reservation& reservation, const Usage& used) {
   });
   // What could not be written is counted as long as this process lives.
   if (now) (void)save(key, *now);
+}
+
+bool Budgets::is_bounded(const std::string& tenant, const std::string& session) {
+  if (session.empty()) return false;
+  return accounts_.with([&](auto& accounts) {
+    const auto found = accounts.find({tenant, session});
+    if (found == accounts.end()) return false;
+    const Budget& budget = found->second.budget;
+    return budget.cpu_time.count() > 0 || budget.wall_time.count() > 0 || budget.output_bytes > 0;
+  });
+}
+
+std::optional<microseconds> Budgets::last_count(const Key& key, const std::string& sandbox) {
+  std::optional<microseconds> counted;
+  // A count that cannot be read begins anew.
+  (void)database_.query(
+      "SELECT counted_us FROM session_clocks WHERE tenant=? AND name=? AND sandbox=?",
+      {key.first, key.second, sandbox},
+      [&counted](const Row& row) { counted = microseconds(row.number(0)); });
+  return counted;
+}
+
+void Budgets::count_cpu(const std::string& tenant, const std::string& session,
+                        const std::string& sandbox, microseconds total) {
+  const Key key{tenant, session};
+  const auto is_known = accounts_.with([&](auto& accounts) {
+    const auto found = accounts.find(key);
+    return found == accounts.end() || found->second.counted_sandbox == sandbox;
+  });
+  const microseconds first = is_known ? total : last_count(key, sandbox).value_or(total);
+  const auto used = accounts_.with([&](auto& accounts) -> std::optional<Usage> {
+    const auto found = accounts.find(key);
+    if (found == accounts.end()) return std::nullopt;
+    Account& account = found->second;
+    const bool is_new = account.counted_sandbox != sandbox;
+    if (is_new) account.counted_cpu = first;
+    account.counted_sandbox = sandbox;
+    const microseconds grown = total - account.counted_cpu;
+    if (grown.count() <= 0 && !is_new) return std::nullopt;
+    account.used.cpu_time += std::max(grown, microseconds(0));
+    account.counted_cpu = total;
+    Usage now = account.used;
+    now.execs += account.reserved.execs;
+    return now;
+  });
+  if (!used) return;
+  // What could not be written is counted as long as this process lives.
+  (void)save(key, *used);
+  (void)database_.run(
+      "INSERT INTO session_clocks(tenant, name, sandbox, counted_us) VALUES(?,?,?,?) ON "
+      "CONFLICT(tenant, name) DO UPDATE SET sandbox=excluded.sandbox, "
+      "counted_us=excluded.counted_us",
+      {tenant, session, sandbox, total.count()});
+}
+
+std::string Budgets::why_over(const std::string& tenant, const std::string& session) {
+  return accounts_.with([&](auto& accounts) -> std::string {
+    const auto found = accounts.find({tenant, session});
+    if (found == accounts.end()) return {};
+    const Account& account = found->second;
+    const bool is_over =
+        account.budget.cpu_time.count() > 0 && account.used.cpu_time >= account.budget.cpu_time;
+    if (!is_over) return {};
+    return fmt::format("session {} has used its budget of CPU time ({} ms)", session,
+                       account.budget.cpu_time.count());
+  });
 }
 
 Result<> Budgets::save(const Key& key, const Usage& used) {

@@ -102,5 +102,43 @@ TEST_F(BudgetsTest, CountNoOutputThatNobodyGot) {
   EXPECT_EQ(budgets_.usage("t", "s").output_bytes, 1000U);
 }
 
+TEST_F(BudgetsTest, ChargesWhatTheSandboxUsedWhoeverStartedIt) {
+  budgets_.define("t", "s", {.cpu_time = 1s}, {});
+  budgets_.count_cpu("t", "s", "box", 300ms);  // its setup: the budget begins here
+  EXPECT_EQ(budgets_.usage("t", "s").cpu_time, 0us);
+  ExecLimits limits;
+  const auto reservation = budgets_.reserve("t", "s", limits);
+  ASSERT_TRUE(reservation);
+  budgets_.count_cpu("t", "s", "box", 700ms);
+  budgets_.settle(*reservation, {1, 100ms, 1s, 0});  // the exec's own part is in the count
+  EXPECT_EQ(budgets_.usage("t", "s").cpu_time, 400ms);
+  EXPECT_EQ(saved("cpu_us"), 400'000);
+  EXPECT_EQ(budgets_.why_over("t", "s"), "");
+  budgets_.count_cpu("t", "s", "box", 1300ms);  // a process that the exec left behind
+  EXPECT_FALSE(budgets_.reserve("t", "s", limits));
+  EXPECT_NE(budgets_.why_over("t", "s"), "");
+}
+
+TEST_F(BudgetsTest, ChargesWhatWasUsedWhileNoDaemonRan) {
+  budgets_.define("t", "s", {.cpu_time = 1s}, {});
+  budgets_.count_cpu("t", "s", "box", 100ms);
+  budgets_.count_cpu("t", "s", "box", 200ms);
+  Budgets next{*database_};
+  next.define("t", "s", {.cpu_time = 1s}, {0, 100ms, 0us, 0});
+  next.count_cpu("t", "s", "box", 500ms);
+  EXPECT_EQ(next.usage("t", "s").cpu_time, 400ms);
+  next.count_cpu("t", "s", "another", 50ms);  // the next life begins with its own count
+  next.count_cpu("t", "s", "another", 60ms);
+  EXPECT_EQ(next.usage("t", "s").cpu_time, 410ms);
+}
+
+TEST_F(BudgetsTest, IsBoundedByWhatCanBeUsedUpWhileACommandRuns) {
+  budgets_.define("t", "s", {.execs = 5}, {});
+  EXPECT_FALSE(budgets_.is_bounded("t", "s"));
+  EXPECT_FALSE(budgets_.is_bounded("t", ""));
+  budgets_.define("t", "s", {.wall_time = 1s}, {});
+  EXPECT_TRUE(budgets_.is_bounded("t", "s"));
+}
+
 }  // namespace
 }  // namespace nutshell::service

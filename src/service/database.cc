@@ -28,6 +28,9 @@ CREATE TABLE IF NOT EXISTS sessions(
   cpu_us INTEGER NOT NULL, wall_us INTEGER NOT NULL, output_bytes INTEGER NOT NULL,
   lease_ms INTEGER NOT NULL, lease_end_ms INTEGER NOT NULL, created_ms INTEGER NOT NULL,
   PRIMARY KEY(tenant, name));
+CREATE TABLE IF NOT EXISTS session_clocks(
+  tenant TEXT NOT NULL, name TEXT NOT NULL, sandbox TEXT NOT NULL, counted_us INTEGER NOT NULL,
+  PRIMARY KEY(tenant, name));
 CREATE TABLE IF NOT EXISTS execs(
   exec_id TEXT PRIMARY KEY, tenant TEXT NOT NULL, sandbox TEXT NOT NULL, session TEXT NOT NULL,
   stage TEXT NOT NULL, limits TEXT NOT NULL, begun_id INTEGER NOT NULL, audit_id INTEGER NOT NULL,

@@ -182,6 +182,7 @@ void DetachedExecs::finish(DetachedExec& exec, const Job& job, const Result<Exec
   const ExecResult ending = result ? *result : lost(result.error().message);
   Usage usage = usage_of(ending);
   if (job.reservation.amount.execs == 0) usage.execs = 0;  // counted by an earlier daemon
+  ground_.watch.count(job.reservation.tenant, job.reservation.session, exec.identity().sandbox);
   ground_.budgets.settle(job.reservation, usage);
   Ending told;
   told.outcome = outcome_text(ending);

@@ -23,6 +23,7 @@ class DetachedExecs {
     SandboxTable& table;
     Execs& execs;
     Budgets& budgets;
+    BudgetWatch& watch;
     Recorder& recorder;
     Metrics& metrics;
     Idempotency& idempotency;

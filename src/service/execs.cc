@@ -114,6 +114,7 @@ ExecResult Execs::explain_loss(const Grip& grip, ExecResult result) {
 Result<Budgets::Reservation> Execs::admit(const Grip& grip, const Act& act, ExecLimits& limits) {
   const auto try_to = [&]() -> Result<Budgets::Reservation> {
     TRY(wake(grip));
+    ground_.watch.count(grip.tenant, grip.session, grip.id);
     return ground_.budgets.reserve(grip.tenant, grip.session, limits);
   };
   auto reservation = try_to();
@@ -215,6 +216,7 @@ Result<ExecReply> Execs::run(const Caller& caller, const Grip& grip, ExecRequest
   HashingIo hashed(io);
   auto result = exec(grip, request, hashed);
   fault_point("exec.ended");
+  ground_.watch.count(grip.tenant, grip.session, grip.id);
   ground_.budgets.settle(reservation, result ? usage_of(*result) : Usage{1, {}, {}, 0});
   if (!result) {
     ground_.recorder.end(act, {"failed", result.error().message, {}, {}, {}, 0});
@@ -260,11 +262,19 @@ Result<ToolReply> Execs::call_tool(const Caller& caller, const Grip& grip, const
   const Act act = TRY(ground_.recorder.begin(
       caller, "tool " + tool->name, subject_of(grip),
       ground_.recorder.describe_json("arguments", json_arguments, grip.secrets)));
-  ExecLimits limits;
+  ExecLimits limits = kNoCommandLimits;
   const auto reservation = TRY(admit(grip, act, limits));
   Usage usage{1, {}, {}, 0};
-  const Defer settled([&] { ground_.budgets.settle(reservation, usage); });
-  auto runner = open_runner(grip, options);
+  const Defer settled([&] {
+    ground_.watch.count(grip.tenant, grip.session, grip.id);
+    ground_.budgets.settle(reservation, usage);
+  });
+  ToolRunnerOptions bounded = options;
+  if (ground_.budgets.is_bounded(grip.tenant, grip.session)) {
+    bounded.command_limits = limits;
+    bounded.background = BackgroundCommands::Refused;
+  }
+  auto runner = open_runner(grip, bounded);
   if (!runner) {
     ground_.recorder.end(act, {"failed", runner.error().message, {}, {}, {}, 0});
     return Failure(std::move(runner).error());

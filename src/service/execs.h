@@ -7,6 +7,7 @@
 
 #include "core/refusals.h"
 #include "runtime/tool_runner.h"
+#include "service/budget_watch.h"
 #include "service/budgets.h"
 #include "service/connections.h"
 #include "service/exec_view.h"
@@ -26,6 +27,7 @@ class Execs {
     GoneList& gone;
     Sandboxes& sandboxes;
     Budgets& budgets;
+    BudgetWatch& watch;
     Recorder& recorder;
     Metrics& metrics;
   };

@@ -25,17 +25,18 @@ Service::Parts::Parts(ServiceOptions given, StateDirectory locked, std::unique_p
       connections(lanes, [this](const std::string& id) { return table.backend_of(id); }),
       table(options),
       budgets(*database),
+      budget_watch({lanes, connections, table, budgets}),
       idempotency(*database),
       sandboxes({lanes, connections, *database, table, gone, options},
                 [this](const Held& held, const std::string& why) { note_end(held, why); }),
-      execs({lanes, connections, table, gone, sandboxes, budgets, recorder, metrics}),
+      execs({lanes, connections, table, gone, sandboxes, budgets, budget_watch, recorder, metrics}),
       workspaces(directory / "workspaces",
                  [this](const std::string& tenant) { return options.quota_of(tenant).kept_bytes; }),
-      sessions({*database, table, sandboxes, execs, connections, workspaces, budgets, recorder,
-                keepers}),
+      sessions({*database, table, sandboxes, execs, connections, workspaces, budgets, budget_watch,
+                recorder, keepers}),
       pools(sandboxes, table, connections, options),
-      detached({directory / "execs", *database, lanes, table, execs, budgets, recorder, metrics,
-                idempotency}) {
+      detached({directory / "execs", *database, lanes, table, execs, budgets, budget_watch,
+                recorder, metrics, idempotency}) {
   told_pools = &pools;
   sandboxes.set_ends_apart(
       [this](const Held& held, const std::string& why) { return sessions.ends_apart(held, why); });
@@ -116,6 +117,7 @@ void Service::Parts::tend_backend(const std::string& backend, const std::stop_to
     std::unique_lock lock(mutex);
     never.wait_for(lock, stop, options.tick, [] { return false; });
     if (stop.stop_requested()) return;
+    budget_watch.look(backend);
     sandboxes.expire(backend);
     sandboxes.pass_deadlines(backend);
     if (Clock::now() - reconciled > kReconcile) {

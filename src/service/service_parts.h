@@ -7,6 +7,7 @@
 #include <thread>
 
 #include "audit/chains.h"
+#include "service/budget_watch.h"
 #include "service/budgets.h"
 #include "service/connections.h"
 #include "service/detached_execs.h"
@@ -58,6 +59,7 @@ struct Service::Parts {
   Connections connections;
   SandboxTable table;
   Budgets budgets;
+  BudgetWatch budget_watch;
   GoneList gone;
   Idempotency idempotency;
   Sandboxes sandboxes;

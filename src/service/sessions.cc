@@ -96,6 +96,7 @@ SessionView Sessions::view(const Key& key, const Session& session) {
   view.keeps_workspace = session.request.keeps_workspace;
   view.setup = session.setup;
   view.budget = session.request.budget;
+  if (!session.sandbox.empty()) ground_.watch.count(key.first, key.second, session.sandbox);
   view.usage = ground_.budgets.usage(key.first, key.second);
   if (session.request.lease > 0ms) view.lease_left = until(session.lease_end);
   view.labels = session.request.labels;
@@ -240,6 +241,7 @@ Result<SessionView> Sessions::begin_life(const Caller& caller, const Key& key, S
   session.lease_end = Clock::now() + session.request.lease;  // the making was no use of it
   TRY(save(key, session));
   ground_.budgets.define(key.first, key.second, session.request.budget, usage);
+  ground_.watch.count(key.first, key.second, session.sandbox);  // the budget begins here
   SessionView told = view(key, session);
   told.lost = std::move(lost);
   told.was_created = true;

@@ -7,6 +7,7 @@
 #include <string>
 #include <utility>
 
+#include "service/budget_watch.h"
 #include "service/budgets.h"
 #include "service/execs.h"
 #include "service/kept_workspaces.h"
@@ -31,6 +32,7 @@ class Sessions {
     Connections& connections;
     KeptWorkspaces& workspaces;
     Budgets& budgets;
+    BudgetWatch& watch;
     Recorder& recorder;
     NamedJobs& keepers;  // end those whose files have to be kept first
   };

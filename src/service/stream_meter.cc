@@ -120,6 +120,7 @@ void StreamMeter::settle(std::map<std::uint32_t, Running>::iterator running, End
   ending.output_bytes = one.output.bytes() + one.error.bytes();
   ending.output_sha256 = one.output.hex();
   ending.error_sha256 = one.error.hex();
+  ground_.count_cpu(grip_);
   ground_.budgets.settle(one.reservation, used);
   ground_.recorder.end(one.act, ending);
   const std::string word = ending.outcome.substr(0, ending.outcome.find(' '));
@@ -148,6 +149,7 @@ Result<> StreamMeter::begin_exec(const wire::Frame& frame, Passed& passed) {
     refuse(frame.conversation, checked.error(), passed);
     return {};
   }
+  ground_.count_cpu(grip_);
   auto reservation = ground_.budgets.reserve(grip_.tenant, grip_.session, request.limits);
   if (!reservation) {
     refuse(frame.conversation, reservation.error(), passed);

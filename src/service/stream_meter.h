@@ -3,6 +3,7 @@
 // not allow is answered here and does not reach init. Both sides are hostile. Used by one thread.
 #pragma once
 
+#include <functional>
 #include <map>
 #include <string>
 #include <string_view>
@@ -23,6 +24,8 @@ class StreamMeter {
     Budgets& budgets;
     Recorder& recorder;
     Metrics& metrics;
+    // Charges the session with what its sandbox used so far.
+    std::function<void(const Grip&)> count_cpu = [](const Grip&) {};
   };
   StreamMeter(const Ground& ground, Caller caller, Grip grip)
       : ground_(ground), caller_(std::move(caller)), grip_(std::move(grip)) {}

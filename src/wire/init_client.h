@@ -46,6 +46,7 @@ class InitClient {
   Result<> resume() { return ask(Continue{}); }
   Result<> ping() { return ask(Ping{}); }
   Result<> ping(const Deadline& deadline);
+  Result<> end_all(const std::string& reason) { return ask(EndAll{reason}); }
 
   // A request of the schema's tools part that has one reply.
   template <typename Reply, typename Request>

@@ -37,6 +37,7 @@ enum class MessageType : std::uint8_t {
   Continue = 31,
   Ping = 32,
   SetTimeLeft = 33,
+  EndAll = 34,
   Output = 41,
   InputConsumed = 42,
   Ended = 43,
@@ -244,6 +245,13 @@ struct Continue {
 struct Ping {
   static constexpr auto kType = MessageType::Ping;
   void fields(auto& visit) { visit(); }
+};
+// Ends every exec, as timed out with this reason, and kills every process but init. Answered by
+// Done.
+struct EndAll {
+  static constexpr auto kType = MessageType::EndAll;
+  std::string reason;
+  void fields(auto& visit) { visit(reason); }
 };
 // The ttl is over this long from now; for backends that have no other way to tell init. Where the
 // host keeps the ttl too, the earlier end counts. Answered by Done.

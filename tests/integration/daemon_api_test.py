@@ -11,7 +11,7 @@ import time
 from concurrent.futures import ThreadPoolExecutor
 
 from daemon_client import DAEMON, UnixConnection, daemon
-from support import Suite, expect, expect_equal
+from support import Skip, Suite, expect, expect_equal, wait_until
 
 suite = Suite()
 
@@ -241,6 +241,49 @@ def a_budget_is_exact_and_its_refusals_are_written_down():
         outcomes = [each["action"] for each in records
                     if each["outcome"] == "refused: resource_exhausted"]
         expect_equal(outcomes, ["exec", "exec", "tool bash"], "refusals in the record")
+
+
+SPIN = "while :; do :; done"
+
+
+def usage_of(one, name):
+    return one.call("GET", f"/v1/sessions/{name}").json()["usage"]
+
+
+@suite.case
+def a_budget_ends_a_tools_command_and_counts_it():
+    with daemon() as one:
+        for name, budget in (("cpu", {"cpu_ms": 1000}), ("wall", {"wall_ms": 1000})):
+            made = one.call("POST", "/v1/sessions", {"name": name, "budget": budget})
+            place = f"/v1/sandboxes/{made.json()['sandbox_id']}/tools/bash"
+            background = one.call("POST", place, {"command": SPIN, "wait": 0}).json()
+            expect("background" in background["text"], f"wait 0: {background}")
+            began = time.monotonic()
+            answer = one.call("POST", place, {"command": SPIN, "timeout": 60, "wait": 1})
+            expect_equal(answer.json()["fields"]["outcome"], "timed_out", f"outcome by {name}")
+            expect(time.monotonic() - began < 20, f"{name}: it ran for {time.monotonic() - began}")
+            used = usage_of(one, name)[f"{name}_ms"]
+            expect(1000 <= used < 3000, f"{name}: {used} ms are counted")
+            expect_equal(one.call("POST", place, {"command": "true"}).status, 429, "beyond it")
+
+
+@suite.case
+def a_budget_counts_what_an_exec_leaves_running_and_ends_it():
+    with daemon() as one:
+        made = one.call("POST", "/v1/sessions", {"name": "s", "budget": {"cpu_ms": 700}})
+        sandbox = made.json()["sandbox_id"]
+        if one.call("GET", f"/v1/sandboxes/{sandbox}/stats").json()["cpu_ms"] is None:
+            raise Skip("no cgroup counts CPU time here")
+        one.execute(sandbox, "sh", "-c", f"setsid sh -c '{SPIN}' >/dev/null 2>&1 &")
+        expect(wait_until(lambda: usage_of(one, "s")["cpu_ms"] >= 700, 30), "it is not counted")
+
+        def is_over():
+            before = usage_of(one, "s")["cpu_ms"]
+            time.sleep(0.3)
+            return usage_of(one, "s")["cpu_ms"] - before < 50
+        expect(wait_until(is_over, 30), "it runs on")
+        expect_equal(one.call("POST", f"/v1/sandboxes/{sandbox}/exec", {"argv": ["true"]}).status,
+                     429, "beyond the budget")
 
 
 @suite.case
