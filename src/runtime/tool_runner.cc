@@ -114,7 +114,10 @@ Result<ToolRunner> ToolRunner::open(Runtime& runtime, const std::string& sandbox
                         id = opened.id](const std::vector<std::string>& layers) {
     return where->restack(id, layers);
   };
-  return over({opened.id, connect, restack, TRY(OutputStore::open(opened.id))}, options);
+  return over({opened.id, connect, restack,
+               TRY(OutputStore::open(TRY(outputs_place()), opened.id,
+                                     {options.recall_bytes, OutputStore::kMostOutputs}))},
+              options);
 }
 
 Result<ToolRunner> ToolRunner::over(Ground ground, const ToolRunnerOptions& options) {

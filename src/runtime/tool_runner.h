@@ -22,6 +22,7 @@ struct ToolRunnerOptions {
   bool wants_fields = false;
   bool notes_gain = false;  // in the user's book of what compaction saved
   int interrupt = -1;       // readable: a command that runs is to be ended
+  std::uint64_t recall_bytes = OutputStore::kMostBytes;  // whole outputs that are kept
 };
 
 // Tokens as the compaction engine estimates them.

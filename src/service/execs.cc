@@ -240,7 +240,9 @@ Result<ToolReply> Execs::call_tool(const Caller& caller, const Grip& grip, const
   Usage usage{1, {}, {}, 0};
   const Defer settled([&] { ground_.budgets.settle(reservation, usage); });
   auto lane = ground_.lanes.take();
-  auto runner = ToolRunner::open(*lane, grip.id, options);
+  ToolRunnerOptions bounded = options;
+  bounded.recall_bytes = std::min(ground_.recall_bytes, grip.disk_bytes);
+  auto runner = ToolRunner::open(*lane, grip.id, bounded);
   if (!runner) {
     ground_.recorder.end(act, {"failed", runner.error().message, {}, {}, {}, 0});
     return Failure(std::move(runner).error());

@@ -18,6 +18,7 @@
 #include "service/pools.h"
 #include "service/recorder.h"
 #include "service/sandboxes.h"
+#include "service/seal.h"
 #include "service/service.h"
 #include "service/sessions.h"
 #include "service/state_directory.h"
@@ -26,8 +27,8 @@ namespace nutshell::service {
 
 // In the order they are made; each uses what stands above it.
 struct Service::Parts {
-  Parts(ServiceOptions given, StateDirectory locked, std::unique_ptr<Database> opened,
-        std::unique_ptr<audit::Log> written);
+  Parts(ServiceOptions given, StateDirectory locked, const Seal& key,
+        std::unique_ptr<Database> opened, std::unique_ptr<audit::Log> written);
 
   void note_end(const Held& held, const std::string& why);
   void remember_why(const Held& held);
@@ -50,13 +51,16 @@ struct Service::Parts {
 
   ServiceOptions options;
   StateDirectory directory;
+  Seal seal;
   std::unique_ptr<Database> database;
   std::unique_ptr<audit::Log> log;
   Recorder recorder;
   Metrics metrics;
   Lanes lanes;
   Connections connections;
+  Accounts accounts;
   SandboxTable table;
+  PulledImages images;
   Budgets budgets;
   GoneList gone;
   Idempotency idempotency;
@@ -75,8 +79,5 @@ struct Service::Parts {
   NamedJobs keepers{kMostKeepers};    // behind all that they use
   std::vector<std::jthread> clocks;   // last: one for each backend, and one for the rest
 };
-
-// A caller that may not name files of the host does not.
-Result<> check_host_files(const Caller& caller, const SandboxSpec& spec);
 
 }  // namespace nutshell::service
