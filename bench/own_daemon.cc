@@ -22,10 +22,14 @@ namespace fs = std::filesystem;
 
 constexpr const char* kConfig = R"([log]
 requests = false
-[quota]
+[machine]
+memory_overcommit = 100000
+cpu_overcommit = 1000000
+disk_overcommit = 100000
+process_overcommit = 10000
+[[quotas]]
+tenant = "local"
 sandboxes = 5000
-memory_bytes = 10000000000000
-millicpus = 10000000
 )";
 
 Result<std::string> text_at(const std::string& json, const char* key) {

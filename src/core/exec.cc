@@ -10,6 +10,7 @@ namespace {
 // Linux refuses more than 2 MiB of arguments and environment together, and 128 KiB for one.
 constexpr std::size_t kMostArgumentBytes = 2U << 20U;
 constexpr std::size_t kMostOneArgument = (128U << 10U) - 1;
+constexpr std::size_t kMostPath = 4096;
 
 Result<> check_text(const std::vector<std::string>& texts, std::string_view what,
                     std::size_t& total) {
@@ -66,6 +67,10 @@ Result<> check_exec(const ExecRequest& request) {
   }
   if (request.working_directory.find('\0') != std::string::npos) {
     return failure(ErrorCode::InvalidArgument, "the working directory contains a NUL byte");
+  }
+  if (request.working_directory.size() > kMostPath) {
+    return failure(ErrorCode::InvalidArgument,
+                   fmt::format("the working directory has more than {} bytes", kMostPath));
   }
   return check_limits(request.limits);
 }

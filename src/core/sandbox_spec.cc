@@ -10,6 +10,10 @@ namespace {
 
 constexpr std::chrono::milliseconds kLongest{365LL * 24 * 3600 * 1000};
 constexpr std::size_t kMostLabels = 64;
+constexpr std::size_t kMostName = 128;
+constexpr std::size_t kMostPath = 4096;
+constexpr std::size_t kMostItems = 64;
+constexpr std::size_t kMostEnvironment = 1U << 20U;
 constexpr std::string_view kReservedLabelPrefix = "nutshell.";
 
 bool is_label_name(std::string_view name) {
@@ -19,16 +23,49 @@ bool is_label_name(std::string_view name) {
   return !name.empty() && name.size() <= 63 && std::all_of(name.begin(), name.end(), is_allowed);
 }
 
+Result<> check_length(std::string_view text, std::size_t most, std::string_view what) {
+  if (text.size() <= most && text.find('\0') == std::string_view::npos) return {};
+  return failure(ErrorCode::InvalidArgument,
+                 fmt::format("{} has more than {} bytes, or a NUL byte", what, most));
+}
+
+Result<> check_lengths(const SandboxSpec& spec) {
+  TRY(check_length(spec.backend, kMostName, "backend"));
+  TRY(check_length(spec.runtime, kMostName, "runtime"));
+  TRY(check_length(spec.image, kMostPath, "image"));
+  TRY(check_length(spec.workspace, kMostPath, "workspace"));
+  TRY(check_length(spec.working_directory, kMostPath, "workdir"));
+  const bool has_too_many = spec.unsafe_mounts.size() > kMostItems ||
+                            spec.requirements.size() > kMostItems ||
+                            spec.unsafe_without.size() > kMostItems;
+  if (has_too_many) {
+    return failure(ErrorCode::InvalidArgument,
+                   fmt::format("more than {} mounts or names of protections", kMostItems));
+  }
+  for (const UnsafeMount& mount : spec.unsafe_mounts) {
+    TRY(check_length(mount.source, kMostPath, "the source of a mount"));
+    TRY(check_length(mount.target, kMostPath, "the target of a mount"));
+  }
+  for (const Requirement& requirement : spec.requirements)
+    TRY(check_length(requirement.protection, kMostName, "the name of a protection"));
+  for (const std::string& name : spec.unsafe_without)
+    TRY(check_length(name, kMostName, "the name of a protection"));
+  return {};
+}
+
+}  // namespace
+
 Result<> check_labels(const std::map<std::string, std::string>& labels) {
   if (labels.size() > kMostLabels) {
     return failure(ErrorCode::InvalidArgument, fmt::format("more than {} labels", kMostLabels));
   }
   for (const auto& [name, value] : labels) {
     if (!is_label_name(name) || value.size() > 256 || value.find('\0') != std::string::npos) {
-      return failure(ErrorCode::InvalidArgument,
-                     fmt::format("label '{}' is not NAME=VALUE with a name of letters, digits and "
-                                 "._-/ (at most 63) and a value of at most 256 bytes",
-                                 name));
+      return failure(
+          ErrorCode::InvalidArgument,
+          fmt::format("label '{:.80}' is not NAME=VALUE with a name of letters, digits and "
+                      "._-/ (at most 63) and a value of at most 256 bytes",
+                      name));
     }
     if (name.starts_with(kReservedLabelPrefix)) {
       return failure(ErrorCode::InvalidArgument,
@@ -39,14 +76,19 @@ Result<> check_labels(const std::map<std::string, std::string>& labels) {
   return {};
 }
 
-}  // namespace
-
 Result<> check_environment(const std::vector<std::string>& environment) {
+  std::size_t total = 0;
   for (const std::string& variable : environment) {
+    total += variable.size() + 1;
+    if (total > kMostEnvironment) {
+      return failure(ErrorCode::InvalidArgument,
+                     fmt::format("the environment has more than {} bytes: put the data into a file",
+                                 kMostEnvironment));
+    }
     const std::size_t equals = variable.find('=');
     if (equals == 0 || equals == std::string::npos || variable.find('\0') != std::string::npos) {
       return failure(ErrorCode::InvalidArgument,
-                     fmt::format("environment '{}' is not NAME=VALUE", variable));
+                     fmt::format("environment '{:.80}' is not NAME=VALUE", variable));
     }
   }
   return {};
@@ -54,6 +96,7 @@ Result<> check_environment(const std::vector<std::string>& environment) {
 
 Result<> check_spec(const SandboxSpec& spec) {
   TRY(check_limits(spec.limits));
+  TRY(check_lengths(spec));
   TRY(check_labels(spec.labels));
   TRY(check_environment(spec.environment));
   if (spec.ttl < std::chrono::milliseconds(1) || spec.ttl > kLongest) {
@@ -66,7 +109,7 @@ Result<> check_spec(const SandboxSpec& spec) {
   }
   if (spec.working_directory.empty() || spec.working_directory.front() != '/') {
     return failure(ErrorCode::InvalidArgument,
-                   fmt::format("workdir '{}' is not an absolute path inside the sandbox, for "
+                   fmt::format("workdir '{:.80}' is not an absolute path inside the sandbox, for "
                                "example /workspace",
                                spec.working_directory));
   }
@@ -86,7 +129,7 @@ Result<std::vector<Requirement>> parse_requirements(std::string_view text) {
     if (is_bad) {
       return failure(
           ErrorCode::InvalidArgument,
-          fmt::format("requirement '{}' is not a protection's name, or NAME=hard", word));
+          fmt::format("requirement '{:.80}' is not a protection's name, or NAME=hard", word));
     }
     requirements.push_back({std::string(word.substr(0, equals)), strength == "hard"});
   }

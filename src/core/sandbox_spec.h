@@ -37,9 +37,14 @@ enum class WorkspaceMode : std::uint8_t {
   Copy,
 };
 
+// Whether an image may be a file or directory of this machine. Where it may not, nothing is looked
+// up in the file system, so that no answer tells what is there.
+enum class ImageNaming : std::uint8_t { NameOrPath, NameOnly };
+
 struct SandboxSpec {
   std::string backend;  // empty: the first of the registry
   std::string image;    // empty: the backend's default; else what it understands (a directory)
+  ImageNaming image_naming = ImageNaming::NameOrPath;
   std::string runtime;  // what a container engine runs it with ("runsc"); empty: the engine's own
   Limits limits;
   std::chrono::milliseconds ttl{300'000};
@@ -56,7 +61,9 @@ struct SandboxSpec {
   std::vector<std::string> unsafe_without;  // protections whose absence is accepted, by name
 };
 
-// NAME=VALUE each.
+// At most 64, of at most 63 and 256 bytes; names beginning with "nutshell." are reserved.
+Result<> check_labels(const std::map<std::string, std::string>& labels);
+// NAME=VALUE each, at most 1 MiB in all.
 Result<> check_environment(const std::vector<std::string>& environment);
 Result<> check_spec(const SandboxSpec& spec);
 

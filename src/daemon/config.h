@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <filesystem>
 #include <map>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -43,7 +44,12 @@ class Config {
   std::vector<server::Token> tokens;
   std::map<std::string, std::string> certificates;
   std::vector<service::PoolSpec> pools;
-  std::map<std::string, service::Quota> quotas;
+  // What a [[quotas]] table says of one tenant; what it leaves out is as [quota] and [allow] say.
+  struct TenantQuota {
+    std::map<service::Resource, std::uint64_t> most;
+    std::optional<service::Allowed> allowed;
+  };
+  std::map<std::string, TenantQuota> quotas;
 
  private:
   friend class ConfigReader;

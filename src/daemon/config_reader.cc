@@ -21,6 +21,15 @@ const std::vector<std::string>& list_names() {
   return names;
 }
 
+// A number of bytes, or a text such as "512m".
+Result<std::uint64_t> bytes_of(const toml::node& node) {
+  if (node.is_string()) return parse_byte_size(**node.as_string());
+  if (node.is_integer() && **node.as_integer() >= 0)
+    return static_cast<std::uint64_t>(**node.as_integer());
+  return failure(ErrorCode::InvalidArgument,
+                 "must be a whole number of bytes, not below 0, or a text such as \"512m\"");
+}
+
 // The fields of one table of a list. A value of the wrong kind is never taken for none.
 class Fields {
  public:
@@ -47,14 +56,14 @@ class Fields {
     take_number(key, seconds);
     if (given_.contains(key)) value = std::chrono::seconds(seconds);
   }
-  // A number of bytes, or a text such as "512m".
   void take_bytes(const char* key, std::uint64_t& value) {
     const toml::node* node = given_.get(key);
-    if (node == nullptr || !node->is_string()) return take_number(key, value);
-    const auto bytes = parse_byte_size(**node->as_string());
+    if (node == nullptr) return;
+    const auto bytes = bytes_of(*node);
     if (!bytes) return say(key, bytes.error().message);
     value = *bytes;
   }
+  [[nodiscard]] bool has(const char* key) const { return given_.contains(key); }
   void take(const char* key, std::vector<std::string>& values) {
     const toml::node* node = given_.get(key);
     if (node == nullptr) return;
@@ -117,17 +126,28 @@ const std::vector<Known>& known_settings() {
       {"grpc.socket", Text, "", "Unix socket for gRPC; empty: none"},
       {"grpc.port", Number, "0", "for gRPC, at tcp.address with tcp's certificates; 0: none"},
       {"state.directory", Text, "", "empty: nutshell in the user's state directory"},
+      {"state.key_file", Text, "", "key of secrets in the state file; empty: state.key beside it"},
       {"audit.durability", Text, "group", "kernel, group or each"},
       {"audit.tenant_bytes", Number, "268435456", "room for the record of each tenant"},
       {"audit.secret_names", Texts, "", "variables whose values are secrets"},
       {"otlp.endpoint", Text, "", "http(s)://HOST:PORT of a collector of spans; empty: none"},
       {"otlp.headers_file", Text, "", "lines of \"Name: value\" that let us in there"},
       {"otlp.authority", Text, "", "PEM, for https; empty: the system's"},
-      {"quota.sandboxes", Number, "1000", "of each tenant"},
-      {"quota.memory_bytes", Number, "1099511627776", "of each tenant"},
-      {"quota.millicpus", Number, "1000000", "of each tenant"},
-      {"quota.kept_bytes", Number, "10737418240",
-       "files that sessions leave behind, of each tenant"},
+      {"machine.memory_overcommit", Number, "800",
+       "percent of the memory that sandboxes may be granted together"},
+      {"machine.cpu_overcommit", Number, "6400", "percent of the cores"},
+      {"machine.disk_overcommit", Number, "400", "percent of the state directory's disk"},
+      {"machine.process_overcommit", Number, "90", "percent of the process ids"},
+      {"allow.backends", Texts, "", "that tenants may name; empty: all"},
+      {"allow.runtimes", Texts, "", "of container engines; empty: all"},
+      {"allow.images", Texts, "", "as in \"python:*\"; empty: all"},
+      {"allow.registries", Texts, "", "as in \"docker.io\"; empty: all"},
+      {"limits.collected_output_bytes", Bytes, "67108864",
+       "output of one command that is held in memory for its answer"},
+      {"limits.spool_bytes", Bytes, "268435456",
+       "output of one detached or streamed command, on disk"},
+      {"limits.recall_bytes", Bytes, "67108864",
+       "whole outputs of tool calls, of one sandbox; its disk limit bounds them too"},
       {"limits.connections", Number, "4096", "of each listener"},
       {"limits.connections_of_tenant", Number, "0", "on one listener; 0: a quarter"},
       {"limits.connections_of_address", Number, "0",
@@ -155,7 +175,16 @@ const std::vector<Known>& known_settings() {
       {"mcp.authorization_servers", Texts, "", "who gives tokens; empty: no metadata"},
       {"drain_seconds", Number, "30", "how long requests may go on after SIGTERM"},
       {"log.requests", Truth, "true", "one line for each"}};
-  return known;
+  static const std::vector<Known> all = [] {
+    std::vector<Known> together = known;
+    for (const service::ResourceInfo& info : service::resources()) {
+      const bool is_bytes = std::string_view(info.name).ends_with("_bytes");
+      together.push_back({std::string("quota.") + info.name, is_bytes ? Bytes : Number, "",
+                          fmt::format("of each tenant: {}; empty: by the machine", info.help)});
+    }
+    return together;
+  }();
+  return all;
 }
 
 Failure ConfigReader::wrong(const Toml& node, std::string_view what) const {
@@ -208,6 +237,10 @@ Result<> ConfigReader::take_value(const std::string& key, const Toml& node) {
     } else if (known.kind == Known::Kind::Number && node.node.is_integer()) {
       fits = **node.node.as_integer() >= 0;
       value = std::to_string(**node.node.as_integer());
+    } else if (known.kind == Known::Kind::Bytes) {
+      const auto bytes = bytes_of(node.node);
+      fits = bytes.has_value();
+      value = std::to_string(bytes.value_or(0));
     } else if (known.kind == Known::Kind::Texts && (fits = node.node.is_array())) {
       for (const toml::node& item : *node.node.as_array()) {
         if (!item.is_string()) return wrong(node, fmt::format("{} must be a list of texts", key));
@@ -281,19 +314,35 @@ Result<> ConfigReader::take_certificate(const Toml& table) {
 }
 
 Result<> ConfigReader::take_quota(const Toml& table) {
-  TRY(check_keys(table, {"tenant", "sandboxes", "memory_bytes", "millicpus", "kept_bytes"},
-                 "quotas"));
+  std::vector<std::string> keys = {"tenant", "backends", "runtimes", "images", "registries"};
+  for (const service::ResourceInfo& info : service::resources())
+    keys.emplace_back(info.name);
+  TRY(check_keys(table, keys, "quotas"));
   std::string tenant;
-  service::Quota quota;
+  Config::TenantQuota quota;
   Fields fields(*table.node.as_table());
   fields.take("tenant", tenant);
-  fields.take_number("sandboxes", quota.sandboxes);
-  fields.take_bytes("memory_bytes", quota.memory_bytes);
-  fields.take_number("millicpus", quota.millicpus);
-  fields.take_bytes("kept_bytes", quota.kept_bytes);
+  for (const service::ResourceInfo& info : service::resources()) {
+    if (!fields.has(info.name)) continue;
+    std::uint64_t most = 0;
+    if (std::string_view(info.name).ends_with("_bytes")) {
+      fields.take_bytes(info.name, most);
+    } else {
+      fields.take_number(info.name, most);
+    }
+    quota.most[info.resource] = most;
+  }
+  service::Allowed allowed;
+  fields.take("backends", allowed.backends);
+  fields.take("runtimes", allowed.runtimes);
+  fields.take("images", allowed.images);
+  fields.take("registries", allowed.registries);
+  const bool has_lists = fields.has("backends") || fields.has("runtimes") || fields.has("images") ||
+                         fields.has("registries");
+  if (has_lists) quota.allowed = std::move(allowed);
   if (!fields.problem().empty()) return wrong(table, "quotas: " + fields.problem());
   if (tenant.empty()) return wrong(table, "a quota has a tenant");
-  config_.quotas[tenant] = quota;
+  config_.quotas[tenant] = std::move(quota);
   return {};
 }
 

@@ -12,7 +12,7 @@ namespace nutshell::daemon {
 
 // A setting there is: its kind decides what its value may be.
 struct Known {
-  enum class Kind { Text, Number, Truth, Texts };
+  enum class Kind { Text, Number, Bytes, Truth, Texts };
   std::string key;
   Kind kind = Kind::Text;
   std::string by_default;

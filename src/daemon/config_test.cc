@@ -3,7 +3,9 @@
 #include <gtest/gtest.h>
 
 #include "base/file.h"
+#include "base/machine.h"
 #include "base/scratch_fixture.h"
+#include "daemon/quotas.h"
 
 namespace nutshell::daemon {
 namespace {
@@ -36,15 +38,18 @@ TEST_F(ConfigTest, ReadsTokensPoolsAndQuotas) {
   ASSERT_TRUE(config) << config.error().message;
   EXPECT_EQ(config->tokens.front().tenant, "t");
   EXPECT_EQ(config->pools.front().spec.limits.memory_bytes, 1ULL << 30U);
-  EXPECT_EQ(config->quotas.at("t").sandboxes, 3U);
+  EXPECT_EQ(config->quotas.at("t").most.at(service::Resource::Sandboxes), 3U);
 }
 
 TEST_F(ConfigTest, RefusesWhatItDoesNotKnow) {
   EXPECT_NE(load("[tcp]\nprot = 1\n").error().message.find("did you mean 'tcp.port'"),
             std::string::npos);
-  for (const char* wrong : {"x = 1", "[tcp]\nport = -1", "[tcp]\nport = \"1\"", "[[other]]\nx = 1",
-                            "[[tokens]]\nname = \"a\"", "[[pools]]\nmin_idle = 1", "[tcp",
-                            "[socket]\npath = 5", "[tcp]\nhosts = [1]"}) {
+  for (const char* wrong :
+       {"x = 1", "[tcp]\nport = -1", "[tcp]\nport = \"1\"", "[[other]]\nx = 1",
+        "[[tokens]]\nname = \"a\"", "[[pools]]\nmin_idle = 1", "[tcp", "[socket]\npath = 5",
+        "[tcp]\nhosts = [1]", "[quota]\nspool_bytes = \"x\"", "[quota]\nspool_bytes = -1",
+        "[quota]\nprocesses = \"1m\"", "[allow]\nbackends = \"x\"", "[limits]\nspool_bytes = true",
+        "[machine]\ncpu_overcommit = -1", "[quota]\nprocess = 1"}) {
     EXPECT_FALSE(load(wrong)) << wrong;
   }
 }
@@ -53,12 +58,26 @@ TEST_F(ConfigTest, TakesNoWrongValueForNone) {
   const std::string pool = "[[pools]]\nname = \"p\"\n";
   const std::string quota = "[[quotas]]\ntenant = \"t\"\n";
   for (const std::string& wrong :
-       {pool + "min_idle = \"8\"", pool + "max_total = -1", pool + "pids = 1.5",
-        pool + "max_idle = 5000000000", pool + "memory = \"much\"", pool + "image = 5",
-        pool + "tenants = \"t\"", pool + "tenants = [1]", pool + "environment = [\"=x\"]",
-        pool + "require = \"seccomp\"", pool + "memory = 1", quota + "sandboxes = \"3\"",
-        quota + "sandboxes = -1", quota + "millicpus = true", quota + "kept_bytes = \"x\"",
-        std::string("[[quotas]]\ntenant = 5"), std::string("[[certificates]]\nname = 1"),
+       {pool + "min_idle = \"8\"",
+        pool + "max_total = -1",
+        pool + "pids = 1.5",
+        pool + "max_idle = 5000000000",
+        pool + "memory = \"much\"",
+        pool + "image = 5",
+        pool + "tenants = \"t\"",
+        pool + "tenants = [1]",
+        pool + "environment = [\"=x\"]",
+        pool + "require = \"seccomp\"",
+        pool + "memory = 1",
+        quota + "sandboxes = \"3\"",
+        quota + "sandboxes = -1",
+        quota + "millicpus = true",
+        quota + "kept_bytes = \"x\"",
+        quota + "processes = \"9\"",
+        quota + "backends = \"native\"",
+        quota + "images = [1]",
+        std::string("[[quotas]]\ntenant = 5"),
+        std::string("[[certificates]]\nname = 1"),
         std::string("[[tokens]]\nname = \"a\"\ntenant = 1\nsha256 = \"b\"")}) {
     const auto config = load(wrong);
     ASSERT_FALSE(config) << wrong;
@@ -81,6 +100,31 @@ TEST_F(ConfigTest, BoundsOfAPoolThatAreNotGivenFollowTheOthers) {
     EXPECT_EQ(config->pools.front().max_idle, max_idle) << given;
     EXPECT_EQ(config->pools.front().max_total, max_total) << given;
   }
+}
+
+TEST_F(ConfigTest, QuotasComeFromTheMachineAndFromTheFile) {
+  const auto config = load(
+      "[quota]\nprocesses = 40\nspool_bytes = \"2m\"\nsessions = 9000000\n"
+      "[allow]\nbackends = [\"gvisor\"]\n"
+      "[machine]\nmemory_overcommit = 100\n"
+      "[limits]\nspool_bytes = 5\n"
+      "[[quotas]]\ntenant = \"t\"\nmemory_bytes = \"1g\"\nbackends = []\n");
+  ASSERT_TRUE(config) << config.error().message;
+  service::ServiceOptions options;
+  set_quotas(*config, "/", options);
+  using enum service::Resource;
+  EXPECT_EQ(options.machine[Memory] / 100, read_machine().memory_bytes / 100);
+  EXPECT_EQ(options.quota_of("other")[Processes], 40U);
+  EXPECT_EQ(options.quota_of("t")[Processes], 40U);  // left out: as [quota] says
+  EXPECT_EQ(options.quota_of("t")[Memory], 1ULL << 30U);
+  EXPECT_EQ(options.quota_of("t")[SpoolBytes], 2U << 20U);
+  EXPECT_EQ(options.quota_of("local")[Processes], options.machine[Processes]);
+  EXPECT_GE(options.machine[Sessions], 9'000'000U);  // room that the daemon gives
+  EXPECT_EQ(options.bounds.spool_bytes, 5U);
+  EXPECT_EQ(options.allowed_of("other").backends.size(), 1U);
+  EXPECT_TRUE(options.allowed_of("t").backends.empty());
+  EXPECT_NE(default_quota_text(*config, "/", "quota.disk_bytes"), "");
+  EXPECT_EQ(default_quota_text(*config, "/", "tcp.key"), "");
 }
 
 TEST_F(ConfigTest, PoolsHaveEveryLimit) {

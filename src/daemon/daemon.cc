@@ -20,6 +20,7 @@
 #include "daemon/grpc_door.h"
 #include "daemon/log.h"
 #include "daemon/mcp_config.h"
+#include "daemon/quotas.h"
 #include "daemon/server_limits.h"
 #include "daemon/spans.h"
 #include "http/tls/tls.h"
@@ -107,6 +108,7 @@ std::string describe(const Config& config) {
   for (const auto& [key, setting] : config.settings()) {
     std::string value = setting.value;
     if (value.empty()) value = value_if_empty(key);
+    if (value.empty()) value = default_quota_text(config, default_state(), key);
     for (char& letter : value)
       letter = letter == '\n' ? ',' : letter;
     text += fmt::format("{:<28} {:<40} {}\n", key, value.empty() ? "-" : value, setting.origin);
@@ -170,15 +172,13 @@ Result<> Daemon::open(const Config& config) {
   if (options.state_directory.empty()) {
     options.state_directory = command_.is_private ? private_directory_ / "state" : default_state();
   }
+  options.key_file = config.text("state.key_file");
   std::error_code made;
   fs::create_directories(options.state_directory.parent_path(), made);
   options.audit.durability = TRY(durability_of(config));
   options.audit.tenant_bytes = config.number("audit.tenant_bytes");
   options.audit.secret_names = config.texts("audit.secret_names");
-  options.default_quota = {static_cast<std::uint32_t>(config.number("quota.sandboxes")),
-                           config.number("quota.memory_bytes"), config.number("quota.millicpus"),
-                           config.number("quota.kept_bytes")};
-  options.quotas = config.quotas;
+  set_quotas(config, options.state_directory, options);
   options.longest_life = config.seconds("limits.longest_life_seconds");
   options.pools = config.pools;
   options.most_waiting = config.number("limits.workers") / 2;

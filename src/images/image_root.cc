@@ -95,9 +95,11 @@ Failure no_such_image(const std::string& image) {
 }  // namespace
 
 // A name goes before a file of that name in the working directory, which may be a stranger's.
-Result<ImageRoot> root_of(const std::string& image, const std::filesystem::path& unpacker) {
+Result<ImageRoot> root_of(const std::string& image, ImageNaming naming,
+                          const std::filesystem::path& unpacker) {
   if (image.empty()) return ImageRoot{};
   if (auto named = find_named(image)) return ImageRoot(std::move(*named));
+  if (naming == ImageNaming::NameOnly) return no_such_image(image);
   struct stat status {};
   if (::stat(image.c_str(), &status) != 0) {
     const int reason = errno;

@@ -18,7 +18,8 @@ struct ImageRoot {
 
 // `unpacker` is the program that unpacks archives, apart from this process because archives are
 // hostile.
-Result<ImageRoot> root_of(const std::string& image, const std::filesystem::path& unpacker);
+Result<ImageRoot> root_of(const std::string& image, ImageNaming naming,
+                          const std::filesystem::path& unpacker);
 
 // Whether it names an imported image.
 bool is_stored(const std::string& image);

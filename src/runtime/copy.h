@@ -22,6 +22,7 @@ namespace nutshell {
 struct CopyReport {
   std::uint64_t files = 0;  // with the links
   std::uint64_t bytes = 0;
+  std::uint64_t directories = 0;
   // Devices, sockets and FIFOs below the source: not copied. Names from inside are as hostile as
   // content, and may hold control characters.
   std::vector<std::string> skipped;
@@ -41,7 +42,8 @@ enum class Taking {
 };
 
 // A link at the place of a file is replaced, never followed. The last link of `target` itself is
-// followed only to a directory. What holds more than `most_bytes` is refused before it is read.
+// followed only to a directory. What takes more than `most_bytes` of a disk is refused before it is
+// read: a file, a link and a directory each take whole blocks of 4 KiB.
 struct CopyOutOptions {
   Taking taking = Taking::Harmless;
   std::uint64_t most_bytes = ~0ULL;

@@ -54,6 +54,13 @@ Result<std::vector<FileInfo>> list_tree(wire::InitClient& client, const std::str
   return entries;
 }
 
+// An inode with its content. A name of 255 bytes is part of its directory's blocks, and long ones
+// fill more of them: the inode's own block stands for that.
+std::uint64_t disk_bytes_of(std::uint64_t size) {
+  constexpr std::uint64_t kBlock = 4096;
+  return kBlock + (size + kBlock - 1) / kBlock * kBlock;
+}
+
 // Sizes are the sandbox's word, and a sparse file is larger than its disk: what cannot fit is
 // refused before a byte is written. No more than the size is read, so this bounds the whole copy.
 Result<> check_space(int directory, const std::vector<FileInfo>& entries,
@@ -64,8 +71,8 @@ Result<> check_space(int directory, const std::vector<FileInfo>& entries,
       std::min(std::uint64_t{system.f_bavail} * system.f_frsize, most_bytes);
   std::uint64_t wanted = 0;
   for (const FileInfo& entry : entries) {
-    if (entry.kind != FileKind::Regular) continue;
-    if (entry.size > free_bytes || (wanted += entry.size) > free_bytes) {
+    const std::uint64_t size = entry.kind == FileKind::Regular ? entry.size : 0;
+    if (size > free_bytes || (wanted += disk_bytes_of(size)) > free_bytes) {
       return failure(
           ErrorCode::ResourceExhausted,
           fmt::format("there is no room for more than {} bytes at the target", free_bytes));
@@ -190,6 +197,7 @@ Result<> TreeReceiver::receive_entry(const FileInfo& entry, const std::string& d
   TRY(open_parent(slash == std::string::npos ? "" : entry.path.substr(0, slash)));
   switch (entry.kind) {
     case FileKind::Directory:
+      ++report_.directories;
       if (TRY(make_directory(parent_.get(), name))) made_.push_back(&entry);
       return {};
     case FileKind::Link:

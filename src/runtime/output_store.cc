@@ -33,6 +33,27 @@ bool is_sandbox_id(std::string_view id) {
          id.find_first_not_of("0123456789abcdefghijklmnopqrstuvwxyz-") == std::string_view::npos;
 }
 
+// Less of the beginning and of the end of each stream.
+StoredOutput cut_to(std::uint64_t most_bytes, StoredOutput output) {
+  const std::uint64_t share = most_bytes / 4;
+  for (StoredStream* stream : {&output.output, &output.error}) {
+    if (stream->head.size() > share) {
+      // Its end is the end of all there is where nothing is missing yet.
+      if (stream->missing == 0 && stream->tail.empty()) {
+        stream->tail = stream->head.substr(share);
+      } else {
+        stream->missing += stream->head.size() - share;
+      }
+      stream->head.resize(share);
+    }
+    if (stream->tail.size() > share) {
+      stream->missing += stream->tail.size() - share;
+      stream->tail.erase(0, stream->tail.size() - share);
+    }
+  }
+  return output;
+}
+
 // The first line says how the rest is cut up.
 std::string pack(const StoredOutput& output) {
   const auto sizes = [](const StoredStream& stream) {
@@ -130,7 +151,10 @@ Result<OutputStore> OutputStore::open(const std::string& sandbox) {
 }
 
 Result<> OutputStore::write(const std::string& id, const StoredOutput& output) {
-  const std::string bytes = pack(output);
+  const bool is_large = output.output.head.size() + output.output.tail.size() +
+                            output.error.head.size() + output.error.tail.size() >
+                        bounds_.bytes / 2;
+  const std::string bytes = is_large ? pack(cut_to(bounds_.bytes / 2, output)) : pack(output);
   const std::string temporary = id + ".new";
   {
     const UniqueFd file = TRY(open_at(directory_.get(), temporary.c_str(),

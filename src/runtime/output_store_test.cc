@@ -71,6 +71,26 @@ TEST_F(OutputStoreTest, RefusesSandboxNamesThatArePaths) {
     EXPECT_FALSE(OutputStore::open(scratch_ / "outputs", name, {})) << name;
 }
 
+TEST_F(OutputStoreTest, KeepsTheBeginningAndTheEndOfWhatIsLargerThanItself) {
+  OutputStore store = open({.bytes = 64U << 10U, .outputs = 1000});
+  StoredOutput large = some("begin" + std::string(1U << 20U, 'x') + "end");
+  large.error.head = std::string(100'000, 'h');
+  large.error.missing = 7;
+  large.error.tail = std::string(100'000, 't') + "last";
+  const auto id = store.save(large);
+  ASSERT_TRUE(id) << id.error().message;
+  EXPECT_LE(std::filesystem::file_size(store.directory() / *id), 64U << 10U);
+  const auto loaded = store.load(*id);
+  ASSERT_TRUE(loaded) << loaded.error().message;
+  const StoredStream& output = loaded->output;
+  EXPECT_TRUE(output.head.starts_with("begin"));
+  EXPECT_TRUE(output.tail.ends_with("end"));
+  EXPECT_EQ(output.head.size() + output.missing + output.tail.size(), (1U << 20U) + 8U);
+  const StoredStream& error = loaded->error;
+  EXPECT_TRUE(error.tail.ends_with("last"));
+  EXPECT_EQ(error.head.size() + error.missing + error.tail.size(), 200'011U);
+}
+
 TEST_F(OutputStoreTest, DropsTheOldestWhenItIsFull) {
   OutputStore store = open({.bytes = 1U << 20U, .outputs = 1000});
   std::vector<std::string> ids;

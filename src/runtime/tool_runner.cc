@@ -110,7 +110,9 @@ Result<ToolRunner> ToolRunner::open(Runtime& runtime, const std::string& sandbox
     return where->restack(id, layers);
   };
   const auto why_gone = [where = opened.where, id = opened.id] { return where->why_gone(id); };
-  return over({opened.id, connect, restack, TRY(OutputStore::open(opened.id)), why_gone},
+  auto outputs = TRY(OutputStore::open(TRY(outputs_place()), opened.id,
+                                       {options.recall_bytes, OutputStore::kMostOutputs}));
+  return over({opened.id, connect, restack, std::move(outputs), why_gone},
               wire::InitClient(std::move(opened.stream)), options);
 }
 

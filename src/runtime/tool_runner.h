@@ -25,6 +25,7 @@ struct ToolRunnerOptions {
   // What a command may use at most, whatever the tool's arguments say.
   ExecLimits command_limits = kNoCommandLimits;
   BackgroundCommands background = BackgroundCommands::Kept;
+  std::uint64_t recall_bytes = OutputStore::kMostBytes;  // whole outputs that are kept
 };
 
 // Tokens as the compaction engine estimates them.

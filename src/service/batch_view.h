@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "base/account.h"
 #include "base/result.h"
 #include "core/exec.h"
 #include "core/sandbox_spec.h"
@@ -23,6 +24,9 @@ struct BatchRequest {
   std::vector<BatchItem> items;
   std::size_t parallel = 4;
   std::uint64_t output_bytes = 1U << 20U;  // kept of each item and stream
+  // Whether results are held until all have ended, or only until the progress was told of each.
+  enum class Results : std::uint8_t { Kept, Told };
+  Results results = Results::Kept;
   // Readable once nobody waits for the results: what runs is cancelled, nothing else begins.
   int gone_descriptor = -1;
 };
@@ -32,6 +36,7 @@ struct BatchResult {
   std::string output;
   std::string error;
   std::uint64_t audit_id = 0;
+  Charge charge = {};  // for the memory of both
 };
 
 // Called from one thread at a time, in the order of their ends. After an error nothing else begins.

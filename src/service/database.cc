@@ -35,6 +35,9 @@ CREATE TABLE IF NOT EXISTS execs(
   exec_id TEXT PRIMARY KEY, tenant TEXT NOT NULL, sandbox TEXT NOT NULL, session TEXT NOT NULL,
   stage TEXT NOT NULL, limits TEXT NOT NULL, begun_id INTEGER NOT NULL, audit_id INTEGER NOT NULL,
   result TEXT NOT NULL, ended_ms INTEGER NOT NULL);
+CREATE TABLE IF NOT EXISTS images(
+  tenant TEXT NOT NULL, backend TEXT NOT NULL, image TEXT NOT NULL, bytes INTEGER NOT NULL,
+  PRIMARY KEY(tenant, backend, image));
 )";
 
 ErrorCode code_of(int result) {

@@ -8,6 +8,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <array>
 
 #include "base/defer.h"
@@ -20,13 +21,16 @@ namespace fs = std::filesystem;
 
 constexpr std::size_t kPart = 64U << 10U;
 
-Result<UniqueFd> open_spool(const fs::path& path, std::uint64_t& bytes) {
-  UniqueFd file = TRY(open_file(path, O_RDWR | O_APPEND | O_CREAT | O_NOFOLLOW, 0600));
+Result<UniqueFd> open_spool(const fs::path& path, int flags, std::uint64_t& bytes) {
+  UniqueFd file = TRY(open_file(path, O_RDWR | O_APPEND | O_NOFOLLOW | flags, 0600));
   struct stat status {};
   if (::fstat(file.get(), &status) != 0) return syscall_failure("stat", path.native());
   bytes = static_cast<std::uint64_t>(status.st_size);
   return file;
 }
+
+constexpr std::uint64_t kStep = 256U << 10U;  // charged ahead, so that it is not done at each write
+constexpr std::uint64_t kTwoFiles = 8192;     // take a block each, even when they are empty
 
 constexpr const char* kOutput = ".out";
 constexpr const char* kError = ".err";
@@ -43,23 +47,56 @@ Result<> check_offsets(const ExecOffsets& from, const ExecState& state) {
 }
 
 fs::path DetachedExec::file(const char* suffix) const {
-  return directory_ / (identity_.exec_id + suffix);
+  return spool_.directory / (identity_.exec_id + suffix);
 }
 
-Result<std::shared_ptr<DetachedExec>> DetachedExec::open(const fs::path& directory,
-                                                         Identity identity) {
+Result<std::shared_ptr<DetachedExec>> DetachedExec::open_files(Spool spool, Identity identity,
+                                                               int flags) {
   // Shared by its runner and by those who follow it, whoever is the last.
-  std::shared_ptr<DetachedExec> exec(new DetachedExec(directory, std::move(identity)));
-  exec->output_ = TRY(open_spool(exec->file(kOutput), exec->output_bytes_));
-  exec->error_ = TRY(open_spool(exec->file(kError), exec->error_bytes_));
+  std::shared_ptr<DetachedExec> exec(new DetachedExec(std::move(spool), std::move(identity)));
+  exec->output_ = TRY(open_spool(exec->file(kOutput), flags, exec->output_bytes_));
+  exec->error_ = TRY(open_spool(exec->file(kError), flags, exec->error_bytes_));
+  exec->charge_ = exec->account_.take_anyway(exec->output_bytes_ + exec->error_bytes_ + kTwoFiles);
+  return exec;
+}
+
+Result<std::shared_ptr<DetachedExec>> DetachedExec::open(Spool spool, Identity identity) {
+  auto exec = TRY(open_files(std::move(spool), std::move(identity), O_CREAT));
   exec->events_ = UniqueFd(::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK));
   if (!exec->events_) return syscall_failure("eventfd");
   return exec;
 }
 
+Result<std::shared_ptr<DetachedExec>> DetachedExec::open_ended(Spool spool, Identity identity) {
+  auto exec = open_files(spool, identity, 0);
+  if (exec || exec.error().code != ErrorCode::NotFound) return exec;
+  std::shared_ptr<DetachedExec> bare(new DetachedExec(std::move(spool), std::move(identity)));
+  bare->is_dropped_ = true;
+  return bare;
+}
+
 void DetachedExec::remove_files(const fs::path& directory, const std::string& exec_id) {
   for (const char* suffix : {kOutput, kError})
     ::unlink((directory / (exec_id + suffix)).c_str());
+}
+
+std::string DetachedExec::exec_of_file(const std::string& name) {
+  for (const std::string_view suffix : {kOutput, kError})
+    if (name.ends_with(suffix)) return name.substr(0, name.size() - suffix.size());
+  return {};
+}
+
+void DetachedExec::unlink_output() {
+  remove_files(spool_.directory, identity_.exec_id);
+  is_dropped_ = true;
+  output_bytes_ = error_bytes_ = 0;
+  charge_.shrink(charge_.amount());
+  changed_.notify_all();
+}
+
+void DetachedExec::drop_output() {
+  const std::lock_guard lock(mutex_);
+  if (!is_dropped_) unlink_output();
 }
 
 ExecState DetachedExec::state() {
@@ -76,9 +113,22 @@ ExecState DetachedExec::state() {
 
 wire::ExecIo::Taken DetachedExec::take(wire::Stream stream, std::string_view bytes) {
   const bool is_error = stream == wire::Stream::Error;
+  for (;;) {
+    {
+      const std::lock_guard lock(mutex_);
+      if (is_dropped_) return Taken::ReaderGone;
+      const std::uint64_t wanted = output_bytes_ + error_bytes_ + bytes.size() + kTwoFiles;
+      const std::uint64_t more = wanted - std::min(wanted, charge_.amount());
+      if (more == 0 || charge_.grow(more + kStep) || charge_.grow(more)) break;
+      // Its own bound is no matter of room.
+      if (wanted > spool_.most_bytes) return Taken::NoRoom;
+    }
+    if (!spool_.make_room()) return Taken::NoRoom;
+  }
   // A full disk: the command is told that nobody reads, which is the truth.
   if (!write_all((is_error ? error_ : output_).get(), bytes)) return Taken::ReaderGone;
   const std::lock_guard lock(mutex_);
+  if (is_dropped_) return Taken::ReaderGone;  // meanwhile: the file has no name any more
   (is_error ? error_bytes_ : output_bytes_) += bytes.size();
   wake_followers();
   return Taken::Yes;
@@ -153,8 +203,13 @@ Result<bool> DetachedExec::pass_on(int file, wire::Stream stream, std::uint64_t&
 
 Result<ExecState> DetachedExec::follow(const ExecOffsets& from, const Deadline& deadline,
                                        wire::ExecIo& io) {
-  const UniqueFd output = TRY(open_file(file(kOutput), O_RDONLY | O_NOFOLLOW));
-  const UniqueFd error = TRY(open_file(file(kError), O_RDONLY | O_NOFOLLOW));
+  const auto open_one = [this](const char* suffix) -> Result<UniqueFd> {
+    auto opened = open_file(file(suffix), O_RDONLY | O_NOFOLLOW);
+    if (opened || opened.error().code != ErrorCode::NotFound) return opened;
+    return UniqueFd();  // dropped: there is nothing to be read, but an end to be told
+  };
+  const UniqueFd output = TRY(open_one(kOutput));
+  const UniqueFd error = TRY(open_one(kError));
   TRY(check_offsets(from, state()));
   const UniqueFd woken(::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK));
   if (!woken) return syscall_failure("eventfd");

@@ -14,7 +14,6 @@ namespace {
 
 using namespace std::chrono_literals;
 
-constexpr std::size_t kMostKept = 2048;
 constexpr auto kKept = 10min;
 
 Failure no_such_exec(const std::string& exec_id) {
@@ -84,8 +83,7 @@ Result<ExecState> DetachedExecs::start(const Caller& caller, const Grip& grip, E
                                "kept: take a new key to run the command again",
                                *before));
   }
-  if (execs_.with([](auto& execs) { return execs.size(); }) >= kMostKept)
-    return failure(ErrorCode::ResourceExhausted, "too many detached execs: wait for some to end");
+  Charge place = TRY(take_place(caller.tenant));
   const auto used = ground_.table.use(grip.id);
   request.on_disconnect = OnDisconnect::Keep;
   request.standard_input = StandardInput::Empty;
@@ -95,8 +93,8 @@ Result<ExecState> DetachedExecs::start(const Caller& caller, const Grip& grip, E
   Defer unreserved([&] { ground_.budgets.settle(reservation, {}); });
   const std::string exec_id = random_id(16);
   auto exec =
-      TRY(DetachedExec::open(ground_.directory, {exec_id, grip.tenant, grip.id, grip.session,
-                                                 request.limits, act.begun_id}));
+      TRY(DetachedExec::open(spool_of(grip.tenant), {exec_id, grip.tenant, grip.id, grip.session,
+                                                     request.limits, act.begun_id}));
   TRY(ground_.database.run(
       "INSERT INTO execs(exec_id, tenant, sandbox, session, stage, limits, begun_id, audit_id, "
       "result, ended_ms) VALUES(?,?,?,?,'running',?,?,0,'',0)",
@@ -106,9 +104,10 @@ Result<ExecState> DetachedExecs::start(const Caller& caller, const Grip& grip, E
   TRY(ground_.idempotency.note(caller.tenant, key, text, exec_id));
   fault_point("detach.recorded");
   unreserved.release();
-  launch(exec, {act, grip, reservation, [request](wire::InitClient& client, DetachedExec& target) {
-                  return client.exec_named(target.identity().exec_id, request, target);
-                }});
+  launch(exec, std::move(place),
+         {act, grip, reservation, [request](wire::InitClient& client, DetachedExec& target) {
+            return client.exec_named(target.identity().exec_id, request, target);
+          }});
   return exec->state();
 }
 
@@ -136,10 +135,61 @@ Result<ExecReply> DetachedExecs::run_once(const Caller& caller, const Grip& grip
   return reply;
 }
 
-void DetachedExecs::launch(std::shared_ptr<DetachedExec> exec, Job job) {
+DetachedExec::Spool DetachedExecs::spool_of(const std::string& tenant) {
+  return {ground_.directory, ground_.accounts.of(tenant, Resource::SpoolBytes),
+          ground_.most_spool_bytes, [this, tenant] { return forget_oldest(tenant); }};
+}
+
+Result<Charge> DetachedExecs::take_place(const std::string& tenant) {
+  for (;;) {
+    auto place = ground_.accounts.take(tenant, Resource::DetachedExecs, 1);
+    if (place || !forget_oldest(tenant)) return place;
+  }
+}
+
+void DetachedExecs::remove(const std::string& exec_id) {
+  // A row that stays is removed at another look.
+  (void)ground_.database.run("DELETE FROM execs WHERE exec_id=?", {exec_id});
+  DetachedExec::remove_files(ground_.directory, exec_id);
+}
+
+bool DetachedExecs::forget_oldest(const std::string& tenant) {
+  // Ends its runner's thread outside the lock, which may take a moment.
+  std::map<std::string, Running> oldest;
+  execs_.with([&](auto& execs) {
+    auto found = execs.end();
+    Clock::duration longest{-1};
+    for (auto item = execs.begin(); item != execs.end(); ++item) {
+      if (item->second.exec->identity().tenant != tenant) continue;
+      const auto ended = item->second.exec->ended_since();
+      if (!ended || *ended <= longest) continue;
+      longest = *ended;
+      found = item;
+    }
+    if (found != execs.end()) oldest.insert(execs.extract(found));
+  });
+  for (auto& [id, running] : oldest) {
+    running.exec->drop_output();
+    remove(id);
+  }
+  return !oldest.empty();
+}
+
+void DetachedExecs::drop_outputs(const std::string& sandbox) {
+  std::vector<std::shared_ptr<DetachedExec>> all;
+  execs_.with([&](auto& execs) {
+    for (const auto& [id, running] : execs)
+      if (running.exec->identity().sandbox == sandbox) all.push_back(running.exec);
+  });
+  for (const auto& exec : all)
+    exec->drop_output();
+}
+
+void DetachedExecs::launch(std::shared_ptr<DetachedExec> exec, Charge place, Job job) {
   execs_.with([&](auto& execs) {
     Running& running = execs[exec->identity().exec_id];
     running.exec = exec;
+    running.place = std::move(place);
     running.runner = std::jthread([this, exec, taken = std::move(job)] { run(exec, taken); });
   });
 }
@@ -208,12 +258,17 @@ Result<> DetachedExecs::adopt_row(const Row& row) {
   identity.session = row.text(3);
   identity.limits = TRY(decode_limits(row.text(5)));
   identity.begun_id = static_cast<std::uint64_t>(row.number(6));
-  auto exec = TRY(DetachedExec::open(ground_.directory, identity));
+  Charge place = ground_.accounts.of(identity.tenant, Resource::DetachedExecs).take_anyway(1);
   if (row.text(4) == "ended") {
-    exec->finish(TRY(decode_result(row.text(8))), static_cast<std::uint64_t>(row.number(7)));
-    execs_.with([&](auto& execs) { execs[identity.exec_id].exec = exec; });
+    auto ended = TRY(DetachedExec::open_ended(spool_of(identity.tenant), identity));
+    ended->finish(TRY(decode_result(row.text(8))), static_cast<std::uint64_t>(row.number(7)));
+    execs_.with([&](auto& execs) {
+      execs[identity.exec_id].exec = ended;
+      execs[identity.exec_id].place = std::move(place);
+    });
     return {};
   }
+  auto exec = TRY(DetachedExec::open(spool_of(identity.tenant), identity));
   Job job;
   job.act = {{identity.tenant, "daemon"},
              "exec",
@@ -229,7 +284,7 @@ Result<> DetachedExecs::adopt_row(const Row& row) {
     return client.attach({target.identity().exec_id, state.output_bytes, state.error_bytes},
                          target.identity().limits, target);
   };
-  launch(std::move(exec), std::move(job));
+  launch(std::move(exec), std::move(place), std::move(job));
   return {};
 }
 
@@ -243,7 +298,19 @@ Result<> DetachedExecs::adopt() {
       {}, [&](const Row& row) {
         if (outcome) outcome = adopt_row(row);
       }));
+  if (outcome) sweep_files();
   return outcome;
+}
+
+// Files that no row tells of were left by a daemon that was killed.
+void DetachedExecs::sweep_files() {
+  std::error_code error;
+  for (const auto& entry : std::filesystem::directory_iterator(ground_.directory, error)) {
+    const std::string id = DetachedExec::exec_of_file(entry.path().filename().native());
+    const bool is_known =
+        !id.empty() && execs_.with([&id](const auto& execs) { return execs.contains(id); });
+    if (!is_known) std::filesystem::remove(entry.path(), error);
+  }
 }
 
 void DetachedExecs::forget_old() {
@@ -256,11 +323,8 @@ void DetachedExecs::forget_old() {
       item = next;
     }
   });
-  for (const auto& [id, running] : old) {
-    // What stays is forgotten at another look.
-    (void)ground_.database.run("DELETE FROM execs WHERE exec_id=?", {id});
-    DetachedExec::remove_files(ground_.directory, id);
-  }
+  for (const auto& [id, running] : old)
+    remove(id);
 }
 
 }  // namespace nutshell::service

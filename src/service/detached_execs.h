@@ -27,6 +27,8 @@ class DetachedExecs {
     Recorder& recorder;
     Metrics& metrics;
     Idempotency& idempotency;
+    Accounts& accounts;
+    std::uint64_t most_spool_bytes = 0;  // of one exec
   };
   explicit DetachedExecs(Ground ground) : ground_(std::move(ground)) {}
   DetachedExecs(const DetachedExecs&) = delete;
@@ -46,10 +48,13 @@ class DetachedExecs {
   // At the start: goes on with those that ran, remembers those that ended.
   Result<> adopt();
   void forget_old();
+  // Removes what the execs of a sandbox printed. Their endings are remembered for a while.
+  void drop_outputs(const std::string& sandbox);
 
  private:
   struct Running {
     std::shared_ptr<DetachedExec> exec;
+    Charge place;
     std::jthread runner;
   };
   using Execution = std::function<Result<ExecResult>(wire::InitClient&, DetachedExec&)>;
@@ -64,7 +69,13 @@ class DetachedExecs {
   Result<ExecResult> execute(DetachedExec& exec, const Job& job);
   void finish(DetachedExec& exec, const Job& job, const Result<ExecResult>& result);
   Result<> adopt_row(const Row& row);
-  void launch(std::shared_ptr<DetachedExec> exec, Job job);
+  void launch(std::shared_ptr<DetachedExec> exec, Charge place, Job job);
+  DetachedExec::Spool spool_of(const std::string& tenant);
+  Result<Charge> take_place(const std::string& tenant);
+  // Forgets the one of the tenant's that ended first; false: none has ended.
+  bool forget_oldest(const std::string& tenant);
+  void remove(const std::string& exec_id);
+  void sweep_files();
 
   Ground ground_;
   Guarded<std::map<std::string, Running>> execs_;

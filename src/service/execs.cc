@@ -250,7 +250,9 @@ Result<ToolRunner> Execs::open_runner(const Grip& grip, const ToolRunnerOptions&
     return TRY(lane->backend(grip.backend))->restack(grip.id, layers);
   };
   Connection connection = TRY(connect(grip));
-  return ToolRunner::over({grip.id, reconnect, restack, TRY(OutputStore::open(grip.id))},
+  auto outputs = TRY(OutputStore::open(TRY(outputs_place()), grip.id,
+                                       {options.recall_bytes, OutputStore::kMostOutputs}));
+  return ToolRunner::over({grip.id, reconnect, restack, std::move(outputs)},
                           std::move(connection.client), options);
 }
 
@@ -270,6 +272,7 @@ Result<ToolReply> Execs::call_tool(const Caller& caller, const Grip& grip, const
     ground_.budgets.settle(reservation, usage);
   });
   ToolRunnerOptions bounded = options;
+  bounded.recall_bytes = std::min(ground_.recall_bytes, grip.disk_bytes);
   if (ground_.budgets.is_bounded(grip.tenant, grip.session)) {
     bounded.command_limits = limits;
     bounded.background = BackgroundCommands::Refused;

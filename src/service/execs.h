@@ -30,6 +30,7 @@ class Execs {
     BudgetWatch& watch;
     Recorder& recorder;
     Metrics& metrics;
+    std::uint64_t recall_bytes;  // whole outputs of tool calls that are kept for a sandbox
   };
   explicit Execs(const Ground& ground) : ground_(ground) {}
 

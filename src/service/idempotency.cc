@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+
 #include "base/sha256.h"
 #include "service/moments.h"
 
@@ -46,7 +48,21 @@ Result<> Idempotency::note(const std::string& tenant, const std::string& key,
       database_.run("INSERT INTO keys(tenant, key, request, target, made_ms) VALUES(?,?,?,?,?) "
                     "ON CONFLICT(tenant, key) DO UPDATE SET target=excluded.target",
                     {tenant, key, sha256_hex(request), target, to_ms(Clock::now())}));
+  make_room(tenant);
   return {};
+}
+
+void Idempotency::make_room(const std::string& tenant) {
+  const std::uint64_t most = most_(tenant);
+  // Counting takes a while, so it is done now and then: the bound is exceeded by at most an eighth.
+  const std::uint64_t pace = std::clamp<std::uint64_t>(most / 8, 1, 1024);
+  const std::uint64_t before = noted_.with([&tenant](auto& noted) { return noted[tenant]++; });
+  if (before % pace != 0) return;
+  // Keys that stay are removed at another look, or after a day.
+  (void)database_.run(
+      "DELETE FROM keys WHERE tenant=? AND rowid NOT IN (SELECT rowid FROM keys WHERE tenant=? "
+      "ORDER BY made_ms DESC, rowid DESC LIMIT ?)",
+      {tenant, tenant, static_cast<std::int64_t>(std::min<std::uint64_t>(most, INT64_MAX))});
 }
 
 void Idempotency::forget(const std::string& tenant, const std::string& key) {

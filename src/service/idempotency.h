@@ -1,10 +1,13 @@
 // Keys that callers give to what creates, so that a repeated request makes nothing twice. They
-// survive a restart, and are forgotten after a day. Thread-safe.
+// survive a restart, and are forgotten after a day, or when a tenant has too many. Thread-safe.
 #pragma once
 
+#include <functional>
+#include <map>
 #include <optional>
 #include <string>
 
+#include "base/guarded.h"
 #include "service/database.h"
 #include "service/named_locks.h"
 
@@ -12,7 +15,8 @@ namespace nutshell::service {
 
 class Idempotency {
  public:
-  explicit Idempotency(Database& database) : database_(database) {}
+  using Most = std::function<std::uint64_t(const std::string& tenant)>;
+  Idempotency(Database& database, Most most) : database_(database), most_(std::move(most)) {}
 
   // Nobody else does anything under this key meanwhile. An empty key is never taken.
   std::optional<NamedLocks::Lock> lock(const std::string& tenant, const std::string& key);
@@ -26,7 +30,12 @@ class Idempotency {
   void forget_old();
 
  private:
+  // Removes the tenant's oldest above its bound.
+  void make_room(const std::string& tenant);
+
   Database& database_;
+  Most most_;
+  Guarded<std::map<std::string, std::uint64_t>> noted_;  // by tenant, since the start
   NamedLocks locks_;
 };
 

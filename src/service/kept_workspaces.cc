@@ -36,7 +36,7 @@ Result<> remove_tree(const fs::path& path) {
 
 // A name is something that is kept too.
 constexpr std::uint64_t kBytesOfAName = 1U << 20U;
-constexpr std::uint64_t kBytesOfAFile = 4096;
+constexpr std::uint64_t kBytesOfAnInode = 8192;
 constexpr const char* kSizeSuffix = ".bytes";
 
 std::string prefix_of(const std::string& tenant) {
@@ -74,7 +74,10 @@ Result<> KeptWorkspaces::fill(const fs::path& place, wire::InitClient& client,
   TRY(make_directory(fresh));
   auto copied = copy_out(client, "/workspace/.", fresh, {Taking::All, most_bytes});
   std::uint64_t size = 0;
-  if (copied) size = copied->bytes + copied->files * kBytesOfAFile + kBytesOfAName;
+  // Each has an inode, and on the average half a block that its content does not fill.
+  if (copied) {
+    size = copied->bytes + (copied->files + copied->directories) * kBytesOfAnInode + kBytesOfAName;
+  }
   if (copied && size <= most_bytes)
     return write_file(place.native() + kSizeSuffix, std::to_string(size));
   TRY(remove_tree(fresh));

@@ -23,8 +23,12 @@ Failure no_such_pool(const std::string& name) {
 }
 
 Pools::Pools(Sandboxes& sandboxes, SandboxTable& table, Connections& connections,
-             const ServiceOptions& options)
-    : sandboxes_(sandboxes), table_(table), connections_(connections), options_(options) {
+             Accounts& accounts, const ServiceOptions& options)
+    : sandboxes_(sandboxes),
+      table_(table),
+      connections_(connections),
+      accounts_(accounts),
+      options_(options) {
   refiller_ = std::jthread([this](const std::stop_token& stop) { refill(stop); });
   finisher_ = std::jthread([this](const std::stop_token& stop) { finish(stop); });
 }
@@ -305,7 +309,7 @@ void Pools::finish_one(std::unique_lock<std::mutex>& lock) {
   const auto [name, id] = std::move(away_.front());
   away_.pop_front();
   lock.unlock();
-  const auto ended = sandboxes_.end(id, "released");
+  const auto ended = sandboxes_.end(id, kReleased);
   lock.lock();
   Pool& pool = pools_.at(name);
   if (ended) {

@@ -26,7 +26,7 @@ Failure no_such_pool(const std::string& name);
 
 class Pools {
  public:
-  Pools(Sandboxes& sandboxes, SandboxTable& table, Connections& connections,
+  Pools(Sandboxes& sandboxes, SandboxTable& table, Connections& connections, Accounts& accounts,
         const ServiceOptions& options);
   Pools(const Pools&) = delete;
   Pools& operator=(const Pools&) = delete;
@@ -102,7 +102,8 @@ class Pools {
   std::string take_idle(Pool& pool);  // locked
   // An id, or an empty one: there is room to make one.
   std::optional<std::string> take_or_room(Pool& pool, const AcquireRequest& request);  // locked
-  Result<std::string> stand_in_line(Pool& pool, const AcquireRequest& request,
+  Result<std::string> stand_in_line(Pool& pool, const std::string& tenant,
+                                    const AcquireRequest& request,
                                     std::unique_lock<std::mutex>& lock, Clock::time_point patience);
   [[nodiscard]] Result<> check_wait(const AcquireRequest& request, std::uint32_t most) const;
   void put_away(Pool& pool, std::string id);  // locked
@@ -118,6 +119,7 @@ class Pools {
   Sandboxes& sandboxes_;
   SandboxTable& table_;
   Connections& connections_;
+  Accounts& accounts_;
   const ServiceOptions& options_;
   std::mutex mutex_;
   std::condition_variable_any refill_wanted_;

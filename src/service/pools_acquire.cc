@@ -76,13 +76,15 @@ Result<> Pools::check_wait(const AcquireRequest& request, std::uint32_t most) co
                              request.pool, most, waiting_));
 }
 
-Result<std::string> Pools::stand_in_line(Pool& pool, const AcquireRequest& request,
+Result<std::string> Pools::stand_in_line(Pool& pool, const std::string& tenant,
+                                         const AcquireRequest& request,
                                          std::unique_lock<std::mutex>& lock,
                                          Clock::time_point patience) {
   if (pool.line.size() == 0) {
     if (auto taken = take_or_room(pool, request)) return std::move(*taken);
   }
   TRY(check_wait(request, pool.spec.max_total));
+  const Charge own_place = TRY(accounts_.take(tenant, Resource::Waiting, 1));
   ++waiting_;
   const Defer counted([this] { --waiting_; });
   WaitingLine::Place place(pool.line);
@@ -117,7 +119,7 @@ Result<std::string> Pools::acquire_once(const std::string& tenant, const Acquire
     Pool& pool = *TRY(find(tenant, request.pool));
     pool.is_drained = false;
     TRY(check_spec(bound_spec(pool.spec.spec, request)));
-    id = TRY(stand_in_line(pool, request, lock, patience));
+    id = TRY(stand_in_line(pool, tenant, request, lock, patience));
     if (id.empty()) {
       ++pool.making;
       ++pool.misses;

@@ -91,7 +91,8 @@ Result<Recovery> recover_state(const fs::path& directory) {
   TRY(copy_if_there(beside(recovery.kept, "-wal"), beside(copied, "-wal")));
   const auto fresh = TRY(Database::open(path));
   const auto attached = fresh->run("ATTACH DATABASE ? AS damaged", {copied.native()});
-  for (const char* name : {"sandboxes", "sessions", "session_clocks", "keys", "execs", "meta"}) {
+  for (const char* name :
+       {"sandboxes", "sessions", "session_clocks", "keys", "execs", "images", "meta"}) {
     recovery.tables.push_back(attached ? save_table(*fresh, name)
                                        : Recovery::Table{name, 0, false});
   }

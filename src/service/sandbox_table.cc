@@ -34,13 +34,7 @@ Failure not_seen(const Held& held) {
 
 Grip grip_of(const Held& held) {
   return {held.id,   held.spec.backend, held.tenant, held.session,
-          held.pool, held.secrets,      held.state};
-}
-
-Failure over_quota(const std::string& tenant, std::string_view what, std::uint64_t most) {
-  return failure(
-      ErrorCode::ResourceExhausted,
-      fmt::format("tenant {} has all of its {} ({}): destroy a sandbox first", tenant, what, most));
+          held.pool, held.secrets,      held.state,  held.spec.limits.disk_bytes};
 }
 
 }  // namespace
@@ -50,69 +44,65 @@ Failure no_such_sandbox(const std::string& id) {
                  fmt::format("no sandbox '{}': it may have reached its ttl", id));
 }
 
-Result<> SandboxTable::add(State& state, const std::string& tenant, const Limits& limits) const {
-  if (tenant.empty()) return {};
-  const Quota& quota = options_.quota_of(tenant);
-  Sum& sum = state.sums[tenant];
-  if (sum.sandboxes >= quota.sandboxes) return over_quota(tenant, "sandboxes", quota.sandboxes);
-  if (limits.memory_bytes > quota.memory_bytes - std::min(quota.memory_bytes, sum.memory_bytes))
-    return over_quota(tenant, "memory bytes", quota.memory_bytes);
-  if (limits.millicpus > quota.millicpus - std::min(quota.millicpus, sum.millicpus))
-    return over_quota(tenant, "millicpus", quota.millicpus);
-  ++sum.sandboxes;
-  sum.memory_bytes += limits.memory_bytes;
-  sum.millicpus += limits.millicpus;
-  return {};
+std::uint64_t state_bytes_of(const SandboxSpec& spec) {
+  constexpr std::uint64_t kFixed = 2048;  // the row, the protections, the maps
+  constexpr std::uint64_t kEach = 64;
+  std::uint64_t bytes = kFixed + spec.image.size() + spec.runtime.size() + spec.workspace.size() +
+                        spec.working_directory.size();
+  for (const auto& [name, value] : spec.labels)
+    bytes += name.size() + value.size() + kEach;
+  for (const std::string& variable : spec.environment)
+    bytes += variable.size() + kEach;
+  for (const UnsafeMount& mount : spec.unsafe_mounts)
+    bytes += mount.source.size() + mount.target.size() + kEach;
+  for (const Requirement& requirement : spec.requirements)
+    bytes += requirement.protection.size() + kEach;
+  for (const std::string& name : spec.unsafe_without)
+    bytes += name.size() + kEach;
+  return bytes;
 }
 
-void SandboxTable::subtract(State& state, const std::string& tenant, const Limits& limits) {
-  const auto found = state.sums.find(tenant);
-  if (found == state.sums.end()) return;
-  Sum& sum = found->second;
-  sum.sandboxes -= std::min(sum.sandboxes, 1U);
-  sum.memory_bytes -= std::min(sum.memory_bytes, limits.memory_bytes);
-  sum.millicpus -= std::min<std::uint64_t>(sum.millicpus, limits.millicpus);
-  if (sum.sandboxes == 0) state.sums.erase(found);
-}
-
-Result<> SandboxTable::reserve(const std::string& tenant, const Limits& limits) {
-  return state_.with([&](State& state) { return add(state, tenant, limits); });
-}
-
-void SandboxTable::unreserve(const std::string& tenant, const Limits& limits) {
-  state_.with([&](State& state) { subtract(state, tenant, limits); });
-}
-
-void SandboxTable::insert(Held held) {
-  state_.with([&held](State& state) {
+void SandboxTable::insert(Held held, Accounts::Charges charges) {
+  state_.with([&](State& state) {
     std::string id = held.id;
+    state.charges.insert_or_assign(id, std::move(charges));
     state.held.insert_or_assign(std::move(id), std::move(held));
   });
 }
 
 void SandboxTable::adopt(Held held) {
-  state_.with([&held](State& state) {
-    const auto before = state.held.find(held.id);
-    if (before != state.held.end() && !before->second.tenant.empty())
-      subtract(state, before->second.tenant, before->second.spec.limits);
-    if (!held.tenant.empty()) {
-      Sum& sum = state.sums[held.tenant];
-      ++sum.sandboxes;
-      sum.memory_bytes += held.spec.limits.memory_bytes;
-      sum.millicpus += held.spec.limits.millicpus;
-    }
+  state_.with([&](State& state) {
     std::string id = held.id;
+    state.charges.erase(id);
+    state.charges[id] =
+        accounts_.take_sandbox_anyway(held.tenant, held.spec.limits, state_bytes_of(held.spec));
     state.held.insert_or_assign(std::move(id), std::move(held));
   });
 }
 
 Result<> SandboxTable::bind(const std::string& id, Held owner) {
   return state_.with([&](State& state) -> Result<> {
-    if (!state.held.contains(id)) return no_such_sandbox(id);
-    TRY(add(state, owner.tenant, owner.spec.limits));
-    state.held.insert_or_assign(id, std::move(owner));
+    const auto found = state.held.find(id);
+    if (found == state.held.end()) return no_such_sandbox(id);
+    // The pool's charge goes first: the machine holds the sandbox once.
+    state.charges.erase(id);
+    const std::uint64_t bytes = state_bytes_of(owner.spec);
+    auto charges = accounts_.take_sandbox(owner.tenant, owner.spec.limits, bytes);
+    const bool is_granted = charges.has_value();
+    state.charges[id] = is_granted ? std::move(*charges)
+                                   : accounts_.take_sandbox_anyway(
+                                         found->second.tenant, found->second.spec.limits, bytes);
+    if (!is_granted) return Failure(std::move(charges).error());
+    found->second = std::move(owner);
     return {};
   });
+}
+
+void SandboxTable::unbind(const std::string& id) {
+  auto held = copy_of(id);
+  if (!held) return;
+  held->tenant.clear();
+  adopt(std::move(*held));
 }
 
 std::optional<Held> SandboxTable::remove(const std::string& id) {
@@ -121,7 +111,7 @@ std::optional<Held> SandboxTable::remove(const std::string& id) {
     if (found == state.held.end()) return std::nullopt;
     Held held = std::move(found->second);
     state.held.erase(found);
-    if (!held.tenant.empty()) subtract(state, held.tenant, held.spec.limits);
+    state.charges.erase(id);
     return held;
   });
 }
@@ -239,13 +229,6 @@ std::vector<Held> SandboxTable::those(const std::function<bool(const Held&)>& ar
       if (are_wanted(held)) wanted.push_back(held);
     }
     return wanted;
-  });
-}
-
-std::size_t SandboxTable::count(const std::string& tenant) {
-  return state_.with([&tenant](State& state) -> std::size_t {
-    const auto found = state.sums.find(tenant);
-    return found != state.sums.end() ? found->second.sandboxes : 0;
   });
 }
 

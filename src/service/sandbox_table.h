@@ -11,8 +11,8 @@
 
 #include "base/deadline.h"
 #include "base/guarded.h"
+#include "service/accounts.h"
 #include "service/sandbox_view.h"
-#include "service/service_options.h"
 
 namespace nutshell::service {
 
@@ -50,22 +50,21 @@ struct Grip {
   std::string pool;
   std::vector<std::string> secrets;
   SandboxState state = SandboxState::Running;
+  std::uint64_t disk_bytes = 0;  // its limit
 };
 
 class SandboxTable {
  public:
-  explicit SandboxTable(const ServiceOptions& options) : options_(options) {}
+  explicit SandboxTable(Accounts& accounts) : accounts_(accounts) {}
 
-  // ---- Quotas: what is reserved is counted until it is given back, or its sandbox is gone.
-  Result<> reserve(const std::string& tenant, const Limits& limits);
-  void unreserve(const std::string& tenant, const Limits& limits);
-
-  // The reservation becomes the sandbox's.
-  void insert(Held held);
+  // The charges are the sandbox's from now on: given back when it is removed.
+  void insert(Held held, Accounts::Charges charges);
   // One that was adopted is counted too, whatever the quota says; in place of what was known of it.
   void adopt(Held held);
   // Out of the pool, into a tenant's hands. Refused by the quota; nothing then.
   Result<> bind(const std::string& id, Held owner);
+  // Back into the pool.
+  void unbind(const std::string& id);
   std::optional<Held> remove(const std::string& id);
 
   // By its id, or the unambiguous beginning of one of this tenant's. Unavailable: it is not seen
@@ -100,27 +99,22 @@ class SandboxTable {
   SandboxPage list(const std::string& tenant, const ListRequest& request);
   std::vector<Held> all();
   std::vector<Held> those(const std::function<bool(const Held&)>& are_wanted);
-  std::size_t count(const std::string& tenant);
 
   static SandboxView view(const Held& held);
   static SandboxView view_without_protections(const Held& held);
 
  private:
-  struct Sum {
-    std::uint32_t sandboxes = 0;
-    std::uint64_t memory_bytes = 0;
-    std::uint64_t millicpus = 0;
-  };
   struct State {
     std::map<std::string, Held> held;
-    std::map<std::string, Sum> sums;
+    std::map<std::string, Accounts::Charges> charges;  // by id
   };
-  Result<> add(State& state, const std::string& tenant, const Limits& limits) const;
-  static void subtract(State& state, const std::string& tenant, const Limits& limits);
 
-  const ServiceOptions& options_;
+  Accounts& accounts_;
   Guarded<State> state_;
 };
+
+// What is kept of a spec as long as its sandbox lives, in bytes.
+std::uint64_t state_bytes_of(const SandboxSpec& spec);
 
 // The same for one that never was and for another tenant's.
 Failure no_such_sandbox(const std::string& id);

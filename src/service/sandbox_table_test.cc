@@ -20,45 +20,36 @@ Held held(const std::string& id, const std::string& tenant) {
 class TableTest : public testing::Test {
  protected:
   ServiceOptions options_;
-  SandboxTable table_{options_};
+  Accounts accounts_{options_};
+  SandboxTable table_{accounts_};
 };
 
-TEST_F(TableTest, CountsQuotasExactlyUnderConcurrency) {
-  options_.default_quota.sandboxes = 10;
-  std::atomic<int> got = 0;
-  {
-    std::vector<std::jthread> threads;
-    for (int i = 0; i < 8; ++i) {
-      threads.emplace_back([&] {
-        for (int n = 0; n < 100; ++n)
-          got += table_.reserve("t", Limits{}) ? 1 : 0;
-      });
-    }
-  }
-  EXPECT_EQ(got, 10);
-  table_.unreserve("t", Limits{});
-  EXPECT_TRUE(table_.reserve("t", Limits{}));
-  EXPECT_FALSE(table_.reserve("t", Limits{}));
-  EXPECT_TRUE(table_.reserve("other", Limits{}));
+TEST_F(TableTest, GivesBackWhatASandboxWasChargedWhenItIsRemoved) {
+  Held made = held("aaaaaaaaaaaa", "a");
+  auto charges = accounts_.take_sandbox("a", made.spec.limits, 100);
+  ASSERT_TRUE(charges);
+  table_.insert(made, std::move(*charges));
+  EXPECT_EQ(accounts_.of("a", Resource::Sandboxes).used(), 1U);
+  EXPECT_EQ(accounts_.of("a", Resource::Processes).used(), made.spec.limits.processes);
+  table_.adopt(made);  // found again: counted once
+  EXPECT_EQ(accounts_.of("a", Resource::Sandboxes).used(), 1U);
+  table_.remove("aaaaaaaaaaaa");
+  for (const ResourceInfo& info : resources())
+    EXPECT_EQ(accounts_.of("a", info.resource).used(), 0U) << info.name;
 }
 
-TEST_F(TableTest, KeepsTheSumsOfMemoryAndCpu) {
-  options_.default_quota.memory_bytes = 1000;
-  options_.default_quota.millicpus = 3000;
-  Limits limits;
-  limits.memory_bytes = 600;
-  EXPECT_TRUE(table_.reserve("t", limits));
-  EXPECT_FALSE(table_.reserve("t", limits));
-  limits.memory_bytes = 100;
-  limits.millicpus = 2500;
-  EXPECT_FALSE(table_.reserve("t", limits));
-  limits.memory_bytes = UINT64_MAX;
-  EXPECT_FALSE(table_.reserve("t", limits));
-}
-
-TEST_F(TableTest, ATenantWithAQuotaOfZeroGetsNothing) {
-  options_.quotas["none"].sandboxes = 0;
-  EXPECT_FALSE(table_.reserve("none", Limits{}));
+TEST_F(TableTest, ChargesATenantForASandboxOfAPoolOnceItIsHandedOut) {
+  table_.adopt(held("aaaaaaaaaaaa", ""));
+  Held owned = held("aaaaaaaaaaaa", "a");
+  options_.quotas["none"] = Quota();
+  EXPECT_FALSE(table_.bind("aaaaaaaaaaaa", held("aaaaaaaaaaaa", "none")));
+  EXPECT_TRUE(table_.copy_of("aaaaaaaaaaaa")->tenant.empty());
+  ASSERT_TRUE(table_.bind("aaaaaaaaaaaa", owned));
+  EXPECT_EQ(accounts_.of("a", Resource::Memory).used(), owned.spec.limits.memory_bytes);
+  EXPECT_EQ(accounts_.of("", Resource::Memory).used(), 0U);
+  table_.unbind("aaaaaaaaaaaa");
+  EXPECT_EQ(accounts_.of("a", Resource::Memory).used(), 0U);
+  EXPECT_EQ(accounts_.of("", Resource::Sandboxes).used(), 1U);
 }
 
 TEST_F(TableTest, SaysTheSameOfAnothersSandboxAndOfNone) {

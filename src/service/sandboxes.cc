@@ -32,7 +32,7 @@ SandboxRow new_row(const Sandboxes::Order& order) {
 // For whoever has a command in it; a ttl in init's own words.
 std::string words_for_end(const std::string& why) {
   if (why == "ttl") return "the sandbox reached the end of its ttl";
-  if (why == "destroyed" || why == "released") return "the sandbox was " + why;
+  if (why == kDestroyed || why == kReleased) return "the sandbox was " + why;
   return "the sandbox was ended: " + why;
 }
 
@@ -67,8 +67,8 @@ Result<std::string> Sandboxes::make(const Order& order) {
                    fmt::format("ttl is longer than the {} s that a sandbox can live here at most",
                                ground_.options.longest_life.count() / 1000));
   }
-  TRY(ground_.table.reserve(order.tenant, order.spec.limits));
-  Defer unreserved([&] { ground_.table.unreserve(order.tenant, order.spec.limits); });
+  auto charges = TRY(
+      ground_.accounts.take_sandbox(order.tenant, order.spec.limits, state_bytes_of(order.spec)));
   SandboxRow row = new_row(order);
   Held held;
   TRY(store_.begin(row));
@@ -80,8 +80,7 @@ Result<std::string> Sandboxes::make(const Order& order) {
     return id;
   }
   held.listed_after = Clock::now();  // the making may have taken longer than a list
-  ground_.table.insert(std::move(held));
-  unreserved.release();
+  ground_.table.insert(std::move(held), std::move(charges));
   if (stream) ground_.connections.keep(*id, wire::InitClient(std::move(stream)));
   fault_point("create.done");
   return id;
@@ -93,6 +92,10 @@ Result<std::string> Sandboxes::start(const Order& order, SandboxRow& row, Held& 
   Backend* backend = TRY(lane->backend(order.spec.backend));
   const SandboxSpec spec = spec_for_backend(order, row, *backend);
   held.protections = TRY(backend->check(spec));
+  // A pool's image is the operator's.
+  auto* images = order.pool.empty() ? dynamic_cast<ImageHolder*>(backend) : nullptr;
+  if (images != nullptr && !order.tenant.empty())
+    TRY(ground_.images.ensure(order.tenant, std::string(backend->name()), spec.image, *images));
   row.id = TRY(backend->start(spec, Lifetime::Kept));
   fault_point("create.started");
   Defer stopped([&] { (void)backend->stop(row.id); });
@@ -122,7 +125,7 @@ Result<std::string> Sandboxes::start(const Order& order, SandboxRow& row, Held& 
   fault_point("create.noted");
   stopped.release();
   // One that lives by its caller's stream gets no other.
-  if (backend->is_connecting_costly() && !order.ends_with_stream) {
+  if (backend->is_connecting_costly() && !order.ends_with_service) {
     auto first = backend->connect(row.id);
     if (first) stream = std::move(*first);  // else the first call connects, or says why not
   }
@@ -175,13 +178,13 @@ Result<Held> Sandboxes::take_back(const std::string& id) {
   fault_point("release.recorded");
   auto held = ground_.table.remove(id);
   if (!held) return no_such_sandbox(id);
-  tell_why(*held, "released");
+  tell_why(*held, kReleased);
   ground_.connections.forget(id);
   Held nobodys = *held;
   nobodys.tenant.clear();
   nobodys.deadline = Clock::now() + ground_.options.longest_life;  // end() comes, whatever happens
   nobodys.spec.idle_timeout = milliseconds(0);
-  ground_.table.insert(std::move(nobodys));
+  ground_.table.adopt(std::move(nobodys));
   return std::move(*held);
 }
 
@@ -323,8 +326,7 @@ Result<> Sandboxes::hand_out(const std::string& id, const std::string& tenant,
   TRY(ground_.table.bind(id, *held));
   auto noted = store_.note_owner(row);
   if (!noted) {
-    ground_.table.unreserve(tenant, held->spec.limits);
-    ground_.table.change(id, [](Held& changed) { changed.tenant.clear(); });
+    ground_.table.unbind(id);
   }
   return noted;
 }

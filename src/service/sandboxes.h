@@ -12,6 +12,7 @@
 #include "service/connections.h"
 #include "service/gone_list.h"
 #include "service/lanes.h"
+#include "service/pulled_images.h"
 #include "service/sandbox_store.h"
 #include "service/sandbox_table.h"
 
@@ -26,6 +27,10 @@ inline constexpr const char* kStreamLabel = "nutshell.stream";
 
 // Why a sandbox is no longer there that nobody of ours ended.
 inline constexpr const char* kEndedByItself = "it has ended";
+// Why its owner ended it.
+inline constexpr const char* kDestroyed = "destroyed";
+inline constexpr const char* kReleased = "released";
+inline constexpr const char* kSessionEnded = "its session was ended";
 
 // Until somebody resumes it, or until somebody uses it.
 enum class Pausing : std::uint8_t { UntilResumed, WhileIdle };
@@ -37,6 +42,8 @@ class Sandboxes {
     Connections& connections;
     Database& database;
     SandboxTable& table;
+    Accounts& accounts;
+    PulledImages& images;
     GoneList& gone;
     const ServiceOptions& options;
   };

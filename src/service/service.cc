@@ -5,6 +5,7 @@
 #include "audit/reader.h"
 #include "base/fault_point.h"
 #include "base/random_id.h"
+#include "service/allowed.h"
 #include "service/service_parts.h"
 #include "service/spec_text.h"
 
@@ -77,10 +78,11 @@ Service::~Service() = default;
 Result<std::unique_ptr<Service>> Service::open(ServiceOptions options) {
   StateDirectory directory = TRY(StateDirectory::open(options.state_directory));
   if (options.audit.directory.empty()) options.audit.directory = directory / "audit";
-  auto chains =
-      TRY(audit::Chains::open(options.audit, options.local_tenant, options.notice));
+  auto chains = TRY(audit::Chains::open(options.audit, options.local_tenant, options.notice));
+  const Seal seal =
+      TRY(Seal::open(options.key_file.empty() ? directory / "state.key" : options.key_file));
   auto database = TRY(Database::open(directory / "state.db"));
-  auto parts = std::make_unique<Parts>(std::move(options), std::move(directory),
+  auto parts = std::make_unique<Parts>(std::move(options), std::move(directory), seal,
                                        std::move(database), std::move(chains));
   TRY(parts->start());
   return std::unique_ptr<Service>(new Service(std::move(parts)));
@@ -101,7 +103,7 @@ void Service::stop_waiting() {
 
 Result<SandboxView> Service::create(const Caller& caller, const CreateRequest& request) {
   const auto work = TRY(parts_->begin_work());
-  TRY(check_host_files(caller, request.spec));
+  const SandboxSpec spec = TRY(admit_spec(parts_->options, caller, request.spec));
   const auto lock = parts_->idempotency.lock(caller.tenant, request.idempotency_key);
   const std::string text = encode_spec(request.spec);
   const std::string& key = request.idempotency_key;
@@ -111,8 +113,7 @@ Result<SandboxView> Service::create(const Caller& caller, const CreateRequest& r
       TRY(parts_->recorder.begin(caller, "create", {}, parts_->recorder.describe(request.spec)));
   const std::string op = random_id(16);
   TRY(parts_->idempotency.note(caller.tenant, key, text, op));
-  auto made =
-      parts_->sandboxes.make({request.spec, caller.tenant, {}, {}, op, request.ends_with_service});
+  auto made = parts_->sandboxes.make({spec, caller.tenant, {}, {}, op, request.ends_with_service});
   Act done = act;
   if (made) done.subject.sandbox = *made;
   const std::uint64_t audit_id = parts_->recorder.end(done, ending_of(made));
@@ -142,7 +143,7 @@ Result<SandboxPage> Service::list(const Caller& caller, const ListRequest& reque
 Result<> Service::destroy(const Caller& caller, const std::string& id) {
   const Grip grip = TRY(parts_->table.find(caller.tenant, id));
   const Act act = TRY(parts_->recorder.begin(caller, "destroy", subject_of(grip)));
-  auto ended = parts_->sandboxes.end(grip.id, "destroyed");
+  auto ended = parts_->sandboxes.end(grip.id, kDestroyed);
   parts_->recorder.end(act, ending_of(ended));
   fault_point("destroy.told");
   parts_->metrics.count("destroy", ended ? "ok" : "failed", Clock::now() - act.begun);
@@ -196,11 +197,15 @@ Result<SandboxStats> Service::stats(const Caller& caller, const std::string& id)
 }
 
 Result<Protections> Service::check(const Caller& caller, const SandboxSpec& spec) {
-  TRY(check_host_files(caller, spec));
-  return parts_->lanes.take()->check(spec);
+  return parts_->lanes.take()->check(TRY(admit_spec(parts_->options, caller, spec)));
 }
 
 // ---- Execs --------------------------------------------------------------------------------------
+
+OutputRoom Service::output_room(const Caller& caller) {
+  return {parts_->accounts.of(caller.tenant, Resource::OutputMemory),
+          parts_->options.bounds.collected_bytes};
+}
 
 Result<ExecReply> Service::exec(const Caller& caller, const std::string& id,
                                 const ExecRequest& request, const ExecOptions& options,
@@ -253,10 +258,11 @@ Result<ToolReply> Service::call_tool(const Caller& caller, const std::string& id
 
 Result<SessionView> Service::ensure_session(const Caller& caller, const SessionRequest& request) {
   const auto work = TRY(parts_->begin_work());
-  TRY(check_host_files(caller, request.spec));
+  SessionRequest admitted = request;
+  admitted.spec = TRY(admit_spec(parts_->options, caller, request.spec));
   const Act act = TRY(parts_->recorder.begin(caller, "session", {{}, request.name, {}},
                                              parts_->recorder.describe(request.spec)));
-  auto view = parts_->sessions.ensure(caller, request);
+  auto view = parts_->sessions.ensure(caller, admitted);
   Act done = act;
   if (view) done.subject.sandbox = view->sandbox_id;
   parts_->recorder.end(done, ending_of(view));
@@ -307,9 +313,8 @@ Result<std::vector<PoolStatus>> Service::pools(const Caller& caller) {
 Result<SandboxView> Service::acquire(const Caller& caller, const AcquireRequest& request) {
   const auto work = TRY(parts_->begin_work());
   if (!request.workspace.empty() && caller.host_files == HostFiles::Denied) {
-    SandboxSpec spec;
-    spec.workspace = request.workspace;
-    TRY(check_host_files(caller, spec));
+    return failure(ErrorCode::PermissionDenied,
+                   "a workspace is for clients on the daemon's own socket: copy files in instead");
   }
   const std::string& key = request.idempotency_key;
   const auto lock = parts_->idempotency.lock(caller.tenant, key);

@@ -19,6 +19,7 @@
 #include "runtime/workspace.h"
 #include "service/batch_view.h"
 #include "service/caller.h"
+#include "service/collected_output.h"
 #include "service/exec_view.h"
 #include "service/metrics_view.h"
 #include "service/pool_view.h"
@@ -61,6 +62,8 @@ class Service {
   Result<Protections> check(const Caller& caller, const SandboxSpec& spec);
 
   // ---- Execs
+  // For a caller who waits for the whole output: what CollectedOutput takes its memory from.
+  OutputRoom output_room(const Caller& caller);
   // Runs the command to its one end on this thread. An error only when it could not be started.
   Result<ExecReply> exec(const Caller& caller, const std::string& id, const ExecRequest& request,
                          const ExecOptions& options, wire::ExecIo& io);

@@ -23,14 +23,22 @@ bool is_readable(int descriptor) {
   return descriptor >= 0 && ::poll(&watched, 1, 0) > 0;
 }
 
-// Keeps the beginning of each stream; the rest is counted, and goes nowhere.
+// Keeps the beginning of each stream, as far as the tenant has memory for it; the rest is counted,
+// and goes nowhere.
 class BoundedIo : public wire::ExecIo {
  public:
-  explicit BoundedIo(const BatchRequest& request)
-      : most_(request.output_bytes), gone_(request.gone_descriptor) {}
+  BoundedIo(const BatchRequest& request, const OutputRoom& room)
+      : charge(room.tenant.take_anyway(0)),
+        most_(std::min(request.output_bytes, room.most_bytes)),
+        gone_(request.gone_descriptor) {}
   Taken take(wire::Stream stream, std::string_view bytes) override {
-    std::string& kept = stream == wire::Stream::Error ? error : output;
-    kept += bytes.substr(0, std::min<std::uint64_t>(bytes.size(), most_ - kept.size()));
+    const bool is_error = stream == wire::Stream::Error;
+    std::string& kept = is_error ? error : output;
+    const auto fits = std::min<std::uint64_t>(bytes.size(), most_ - kept.size());
+    const bool has_room = !(is_error ? is_error_cut : is_output_cut) &&
+                          charge.grow(fits * CollectedOutput::kMemoryForAByte);
+    if (has_room) kept += bytes.substr(0, fits);
+    if (!has_room || fits < bytes.size()) (is_error ? is_error_cut : is_output_cut) = true;
     return Taken::Yes;
   }
   [[nodiscard]] int event_descriptor() const override { return gone_; }
@@ -41,6 +49,9 @@ class BoundedIo : public wire::ExecIo {
   }
   std::string output;
   std::string error;
+  bool is_output_cut = false;
+  bool is_error_cut = false;
+  Charge charge;
 
  private:
   std::uint64_t most_;
@@ -75,10 +86,13 @@ Result<ExecResult> run_item(Service& service, const Caller& caller, const BatchR
   const SandboxView sandbox = TRY(service.create(caller, order));
   const Defer ended([&] { (void)service.destroy(caller, sandbox.id); });  // or its ttl ends it
   TRY(write_files(service, caller, sandbox.id, item));
-  BoundedIo io(request);
+  BoundedIo io(request, service.output_room(caller));
   ExecReply reply = TRY(service.exec(caller, sandbox.id, item.request, {}, io));
   into.output = std::move(io.output);
   into.error = std::move(io.error);
+  into.charge = std::move(io.charge);
+  reply.result.stdout_truncated |= io.is_output_cut;
+  reply.result.stderr_truncated |= io.is_error_cut;
   into.audit_id = reply.audit_id;
   return std::move(reply.result);
 }
@@ -104,6 +118,7 @@ Result<std::vector<BatchResult>> Service::batch(const Caller& caller, const Batc
       result.result = run_item(*this, caller, request, index, result);
       const std::lock_guard lock(told);
       if (!progress(index, result)) is_unwanted = true;
+      if (request.results == BatchRequest::Results::Told) result = BatchResult();
     }
   };
   const std::size_t parallel =

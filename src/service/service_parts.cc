@@ -2,7 +2,7 @@
 
 #include <fmt/format.h>
 
-#include <filesystem>
+#include "service/allowed.h"
 
 namespace nutshell::service {
 namespace {
@@ -14,29 +14,41 @@ constexpr auto kForget = 30s;
 
 }  // namespace
 
-Service::Parts::Parts(ServiceOptions given, StateDirectory locked, std::unique_ptr<Database> opened,
-                      std::unique_ptr<audit::Chains> written)
+Service::Parts::Parts(ServiceOptions given, StateDirectory locked, const Seal& key,
+                      std::unique_ptr<Database> opened, std::unique_ptr<audit::Chains> written)
     : options(std::move(given)),
       directory(std::move(locked)),
+      seal(key),
       database(std::move(opened)),
       chains(std::move(written)),
       recorder(*chains, options.audit.secret_names),
       lanes(options.backends),
       connections(lanes, [this](const std::string& id) { return table.backend_of(id); }),
-      table(options),
+      accounts(options),
+      table(accounts),
+      images(*database, accounts),
       budgets(*database),
       budget_watch({lanes, connections, table, budgets}),
-      idempotency(*database),
-      sandboxes({lanes, connections, *database, table, gone, options},
+      idempotency(
+          *database,
+          [this](const std::string& tenant) { return options.quota_of(tenant)[Resource::Keys]; }),
+      sandboxes({lanes, connections, *database, table, accounts, images, gone, options},
                 [this](const Held& held, const std::string& why) { note_end(held, why); }),
-      execs({lanes, connections, table, gone, sandboxes, budgets, budget_watch, recorder, metrics}),
+      execs({lanes, connections, table, gone, sandboxes, budgets, budget_watch, recorder, metrics,
+             options.bounds.recall_bytes}),
       workspaces(directory / "workspaces",
-                 [this](const std::string& tenant) { return options.quota_of(tenant).kept_bytes; }),
+                 [this](const std::string& tenant) {
+                   return options.quota_of(tenant)[Resource::KeptBytes];
+                 }),
       sessions({*database, table, sandboxes, execs, connections, workspaces, budgets, budget_watch,
-                recorder, keepers}),
-      pools(sandboxes, table, connections, options),
+                recorder, accounts, seal,
+                [this](const Caller& caller, const SandboxSpec& spec) {
+                  return check_allowed(options, caller, spec);
+                },
+                keepers}),
+      pools(sandboxes, table, connections, accounts, options),
       detached({directory / "execs", *database, lanes, table, execs, budgets, budget_watch,
-                recorder, metrics, idempotency}) {
+                recorder, metrics, idempotency, accounts, options.bounds.spool_bytes}) {
   told_pools = &pools;
   sandboxes.set_ends_apart(
       [this](const Held& held, const std::string& why) { return sessions.ends_apart(held, why); });
@@ -44,6 +56,8 @@ Service::Parts::Parts(ServiceOptions given, StateDirectory locked, std::unique_p
 }
 
 void Service::Parts::note_end(const Held& held, const std::string& why) {
+  // Its owner ended it, and wants no more of it. One that ran out of time can still be read.
+  if (why == kDestroyed || why == kReleased || why == kSessionEnded) detached.drop_outputs(held.id);
   if (Pools* known = told_pools) known->forget(held);
   if (held.tenant.empty()) return;
   if (why == kEndedByItself) remember_why(held);
@@ -64,6 +78,7 @@ Result<> Service::Parts::start() {
   for (const std::string& what : TRY(sandboxes.adopt()))
     options.notice(what);
   TRY(sessions.load());
+  TRY(images.load());
   for (const PoolSpec& spec : options.pools)
     TRY(pools.define(spec));
   pools.adopt();
@@ -139,29 +154,6 @@ Service::Parts::Work::~Work() {
   const std::lock_guard lock(parts_->work_mutex);
   --parts_->work;
   parts_->work_done.notify_all();
-}
-
-namespace {
-
-// Names have slashes too: REGISTRY/NAME:TAG. What could be either is taken for a path.
-bool is_path(const std::string& image) {
-  if (image.empty()) return false;
-  const auto has = [&image](const char* part) { return image.find(part) != std::string::npos; };
-  if (image.starts_with('/') || image.starts_with('.') || has("/.") || has("//")) return true;
-  std::error_code unknown;  // then it is none that could be read
-  return std::filesystem::exists(image, unknown);
-}
-
-}  // namespace
-
-Result<> check_host_files(const Caller& caller, const SandboxSpec& spec) {
-  if (caller.host_files == HostFiles::Allowed) return {};
-  const bool names_files =
-      !spec.workspace.empty() || !spec.unsafe_mounts.empty() || is_path(spec.image);
-  if (!names_files && spec.unsafe_without.empty()) return {};
-  return failure(ErrorCode::PermissionDenied,
-                 "workspace, unsafe_mounts, unsafe_without and images by path are for clients on "
-                 "the daemon's own socket: copy files in instead");
 }
 
 }  // namespace nutshell::service

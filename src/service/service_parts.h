@@ -19,6 +19,7 @@
 #include "service/pools.h"
 #include "service/recorder.h"
 #include "service/sandboxes.h"
+#include "service/seal.h"
 #include "service/service.h"
 #include "service/sessions.h"
 #include "service/state_directory.h"
@@ -27,8 +28,8 @@ namespace nutshell::service {
 
 // In the order they are made; each uses what stands above it.
 struct Service::Parts {
-  Parts(ServiceOptions given, StateDirectory locked, std::unique_ptr<Database> opened,
-        std::unique_ptr<audit::Chains> written);
+  Parts(ServiceOptions given, StateDirectory locked, const Seal& key,
+        std::unique_ptr<Database> opened, std::unique_ptr<audit::Chains> written);
 
   void note_end(const Held& held, const std::string& why);
   void remember_why(const Held& held);
@@ -51,13 +52,16 @@ struct Service::Parts {
 
   ServiceOptions options;
   StateDirectory directory;
+  Seal seal;
   std::unique_ptr<Database> database;
   std::unique_ptr<audit::Chains> chains;
   Recorder recorder;
   Metrics metrics;
   Lanes lanes;
   Connections connections;
+  Accounts accounts;
   SandboxTable table;
+  PulledImages images;
   Budgets budgets;
   BudgetWatch budget_watch;
   GoneList gone;
@@ -77,8 +81,5 @@ struct Service::Parts {
   NamedJobs keepers{kMostKeepers};    // behind all that they use
   std::vector<std::jthread> clocks;   // last: one for each backend, and one for the rest
 };
-
-// A caller that may not name files of the host does not.
-Result<> check_host_files(const Caller& caller, const SandboxSpec& spec);
 
 }  // namespace nutshell::service

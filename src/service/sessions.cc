@@ -16,6 +16,7 @@ using namespace std::chrono_literals;
 constexpr auto kSetupTime = 600s;
 constexpr milliseconds kLongestLease{30LL * 24 * 3600 * 1000};
 constexpr std::size_t kMostSetup = 64;
+constexpr std::size_t kMostSetupBytes = 256U << 10U;
 
 // The end of both streams in the order they came; its beginning goes where there is too much.
 class TailIo : public wire::ExecIo {
@@ -44,18 +45,46 @@ Result<> check_name(const std::string& name) {
                  "begin with '.'");
 }
 
+Result<> check_setup(const std::vector<std::vector<std::string>>& setup) {
+  if (setup.size() > kMostSetup)
+    return failure(ErrorCode::InvalidArgument, "more than 64 setup commands");
+  std::size_t bytes = 0;
+  for (const auto& argv : setup) {
+    ExecRequest request;
+    request.argv = argv;
+    TRY(check_exec(request));
+    for (const std::string& word : argv)
+      bytes += word.size() + 1;
+  }
+  if (bytes <= kMostSetupBytes) return {};
+  return failure(ErrorCode::InvalidArgument,
+                 fmt::format("the setup commands have {} bytes, at most {} are kept: put the data "
+                             "into files",
+                             bytes, kMostSetupBytes));
+}
+
 Result<> check(const SessionRequest& request) {
   TRY(check_name(request.name));
   TRY(check_spec(request.spec));
+  TRY(check_labels(request.labels));
   const bool is_time = request.lease >= 0ms && request.lease <= kLongestLease &&
                        request.pause_after >= 0ms && request.pause_after <= kLongestLease &&
                        request.budget.cpu_time >= 0ms && request.budget.wall_time >= 0ms;
   if (!is_time)
     return failure(ErrorCode::InvalidArgument,
                    "a lease, pause or budget is out of range: 0 to 30d");
-  if (request.setup.size() > kMostSetup)
-    return failure(ErrorCode::InvalidArgument, "more than 64 setup commands");
-  return {};
+  return check_setup(request.setup);
+}
+
+// What is kept of it as long as it is there, besides the output of its setup.
+std::uint64_t session_bytes_of(const SessionRequest& request) {
+  std::uint64_t bytes = state_bytes_of(request.spec);
+  for (const auto& [name, value] : request.labels)
+    bytes += name.size() + value.size() + 64;
+  for (const auto& argv : request.setup)
+    for (const std::string& word : argv)
+      bytes += 2 * (word.size() + 32);  // again with its output
+  return bytes;
 }
 
 bool has_labels(const SessionRequest& request, const std::map<std::string, std::string>& wanted) {
@@ -104,16 +133,19 @@ SessionView Sessions::view(const Key& key, const Session& session) {
   return view;
 }
 
+// Environments and setups may hold secrets.
 Result<> Sessions::save(const Key& key, const Session& session) {
+  const std::string name = lock_name(key);
+  const std::string request = TRY(ground_.seal.close(encode_session(session.request), name));
+  const std::string setup = TRY(ground_.seal.close(encode_setup(session.setup), name));
   TRY(ground_.database.run(
       "INSERT INTO sessions(tenant, name, request, stage, sandbox, life, setup, execs, cpu_us, "
       "wall_us, output_bytes, lease_ms, lease_end_ms, created_ms) VALUES(?,?,?,?,?,?,?,0,0,0,0,?,"
       "?,?) ON CONFLICT(tenant, name) DO UPDATE SET stage=excluded.stage, "
       "sandbox=excluded.sandbox, life=excluded.life, setup=excluded.setup, "
       "lease_ms=excluded.lease_ms, lease_end_ms=excluded.lease_end_ms, request=excluded.request",
-      {key.first, key.second, encode_session(session.request),
-       std::string(session.is_ready ? "ready" : "making"), session.sandbox,
-       static_cast<std::int64_t>(session.life), encode_setup(session.setup),
+      {key.first, key.second, request, std::string(session.is_ready ? "ready" : "making"),
+       session.sandbox, static_cast<std::int64_t>(session.life), setup,
        session.request.lease.count(), to_ms(session.lease_end), session.created_ms}));
   sessions_.with([&](auto& sessions) { sessions.insert_or_assign(key, session); });
   return {};
@@ -123,29 +155,42 @@ Result<> Sessions::erase(const Key& key) {
   TRY(ground_.database.run("DELETE FROM sessions WHERE tenant=? AND name=?",
                            {key.first, key.second}));
   sessions_.with([&key](auto& sessions) { sessions.erase(key); });
+  charged_.with([&key](auto& charged) { charged.erase(key); });
   ground_.budgets.forget(key.first, key.second);
   return {};
 }
 
+Result<Sessions::Session> Sessions::decode_row(const Key& key, const Row& row) {
+  const auto opened = [&](int column) -> Result<std::string> {
+    std::string text = row.text(column);
+    // A state of an earlier version: sealed at the end of load().
+    if (!Seal::is_sealed(text)) return text;
+    return ground_.seal.open_text(text, lock_name(key));
+  };
+  Session session;
+  session.request = TRY(decode_session(TRY(opened(2))));
+  session.setup = TRY(decode_setup(TRY(opened(6))));
+  return session;
+}
+
 Result<> Sessions::load() {
   Result<> outcome;
+  std::vector<std::pair<Key, Session>> plain;
   TRY(ground_.database.query(
       "SELECT tenant, name, request, stage, sandbox, life, setup, execs, cpu_us, wall_us, "
       "output_bytes, lease_end_ms, created_ms FROM sessions",
       {}, [&](const Row& row) {
         const Key key{row.text(0), row.text(1)};
-        auto request = decode_session(row.text(2));
-        auto setup = decode_setup(row.text(6));
-        if (!request || !setup) {
-          outcome = failure(ErrorCode::Corrupt, fmt::format("state file: session {}", key.second));
+        auto decoded = decode_row(key, row);
+        if (!decoded) {
+          outcome =
+              while_doing(fmt::format("read session {}", key.second), std::move(decoded).error());
           return;
         }
-        Session session;
-        session.request = std::move(*request);
+        Session session = std::move(*decoded);
         session.sandbox = row.text(4);
         session.life = static_cast<std::uint32_t>(row.number(5));
         session.is_ready = row.text(3) == "ready";
-        session.setup = std::move(*setup);
         // Another boot's clock may be far ahead of ours.
         session.lease_end = std::min(from_ms(row.number(11)), Clock::now() + session.request.lease);
         session.created_ms = row.number(12);
@@ -153,9 +198,14 @@ Result<> Sessions::load() {
             key.first, key.second, session.request.budget,
             {static_cast<std::uint64_t>(row.number(7)), std::chrono::microseconds(row.number(8)),
              std::chrono::microseconds(row.number(9)), static_cast<std::uint64_t>(row.number(10))});
+        charge_anyway(key, session);
+        if (!Seal::is_sealed(row.text(2))) plain.emplace_back(key, session);
         sessions_.with([&](auto& sessions) { sessions.emplace(key, std::move(session)); });
       }));
-  return outcome;
+  TRY(std::move(outcome));
+  for (const auto& [key, session] : plain)
+    TRY(save(key, session));
+  return {};
 }
 
 Result<SessionView> Sessions::ensure(const Caller& caller, const SessionRequest& request) {
@@ -172,6 +222,8 @@ Result<SessionView> Sessions::ensure(const Caller& caller, const SessionRequest&
     session->request = request;
     session->created_ms = wall_ms();
   }
+  TRY(ground_.check_allowed(caller, session->request.spec));
+  TRY(open_account(key, *session));
   session->lease_end = Clock::now() + session->request.lease;
   return begin_life(caller, key, std::move(*session));
 }
@@ -205,6 +257,10 @@ Result<std::string> Sessions::end_last_life(const Key& key, const Session& sessi
 Result<> Sessions::make_life(const Caller& caller, const Key& key, Session& session) {
   session.is_ready = session.is_kept = false;
   session.sandbox.clear();
+  charged_.with([&](auto& all) {
+    for (const SetupOutput& output : session.setup)
+      all[key].bytes.shrink(output.output.size());
+  });
   session.setup.clear();
   ++session.life;
   TRY(save(key, session));
@@ -253,6 +309,34 @@ Result<> Sessions::forget_workspace(const Caller& caller, const std::string& nam
   return ground_.workspaces.forget(caller.tenant, name);
 }
 
+Result<> Sessions::open_account(const Key& key, const Session& session) {
+  if (charged_.with([&key](const auto& charged) { return charged.contains(key); })) return {};
+  Charged charged{TRY(ground_.accounts.take(key.first, Resource::Sessions, 1)),
+                  TRY(ground_.accounts.take(key.first, Resource::StateBytes,
+                                            session_bytes_of(session.request)))};
+  charged_.with([&](auto& all) { all.insert_or_assign(key, std::move(charged)); });
+  return {};
+}
+
+void Sessions::charge_anyway(const Key& key, const Session& session) {
+  std::uint64_t bytes = session_bytes_of(session.request);
+  for (const SetupOutput& output : session.setup)
+    bytes += output.output.size();
+  charged_.with([&](auto& all) {
+    all[key] = {ground_.accounts.of(key.first, Resource::Sessions).take_anyway(1),
+                ground_.accounts.of(key.first, Resource::StateBytes).take_anyway(bytes)};
+  });
+}
+
+void Sessions::note_setup(const Key& key, Session& session, SetupOutput output) {
+  const bool has_room = charged_.with([&](auto& all) {
+    const auto found = all.find(key);
+    return found != all.end() && found->second.bytes.grow(output.output.size());
+  });
+  if (!has_room) output.output = "(not kept: the tenant has used up its state_bytes)\n";
+  session.setup.push_back(std::move(output));
+}
+
 Result<> Sessions::run_setup(const Caller& caller, const Key& key, Session& session) {
   Grip grip = TRY(ground_.table.find(key.first, session.sandbox));
   for (const auto& argv : session.request.setup) {
@@ -263,7 +347,7 @@ Result<> Sessions::run_setup(const Caller& caller, const Key& key, Session& sess
     TailIo io;
     const ExecReply reply = TRY(ground_.execs.run(caller, grip, request, {}, io));
     if (io.text.size() > kMostSetupOutput) io.text.erase(0, io.text.size() - kMostSetupOutput);
-    session.setup.push_back({argv, reply.result.exit_code, outcome_text(reply.result), io.text});
+    note_setup(key, session, {argv, reply.result.exit_code, outcome_text(reply.result), io.text});
     TRY(save(key, session));
     if (reply.result.outcome == Outcome::Exited && reply.result.exit_code == 0) continue;
     // To ask again helps where the sandbox was lost; a command that fails does so again.
@@ -329,7 +413,7 @@ Result<> Sessions::end(const Caller& caller, const std::string& name) {
 }
 
 Result<> Sessions::end_locked(const Key& key, const Session& session) {
-  if (lives(key, session)) TRY(ground_.sandboxes.end(session.sandbox, "its session was ended"));
+  if (lives(key, session)) TRY(ground_.sandboxes.end(session.sandbox, kSessionEnded));
   return erase(key);
 }
 
@@ -345,8 +429,24 @@ void Sessions::end_overdue(const Key& key) {
 }
 
 void Sessions::tend() {
-  const auto all = sessions_.with([](auto& sessions) { return sessions; });
-  for (const auto& [key, session] : all) {
+  // Those that have a clock: the others may be many, and large.
+  const auto watched = sessions_.with([](auto& sessions) {
+    std::vector<std::pair<Key, Session>> some;
+    for (const auto& item : sessions) {
+      const SessionRequest& request = item.second.request;
+      const bool is_over = request.lease > 0ms && Clock::now() >= item.second.lease_end;
+      if (!is_over && request.pause_after == 0ms) continue;
+      Session slim;
+      slim.request.lease = request.lease;
+      slim.request.pause_after = request.pause_after;
+      slim.request.keeps_workspace = request.keeps_workspace;
+      slim.sandbox = item.second.sandbox;
+      slim.lease_end = item.second.lease_end;
+      some.emplace_back(item.first, std::move(slim));
+    }
+    return some;
+  });
+  for (const auto& [key, session] : watched) {
     if (session.request.lease > 0ms && Clock::now() >= session.lease_end) {
       if (!session.request.keeps_workspace) {
         end_overdue(key);

@@ -15,6 +15,7 @@
 #include "service/named_locks.h"
 #include "service/recorder.h"
 #include "service/sandboxes.h"
+#include "service/seal.h"
 #include "service/session_view.h"
 
 namespace nutshell::service {
@@ -34,6 +35,9 @@ class Sessions {
     Budgets& budgets;
     BudgetWatch& watch;
     Recorder& recorder;
+    Accounts& accounts;
+    const Seal& seal;  // for what the state file holds of them
+    std::function<Result<>(const Caller& caller, const SandboxSpec& spec)> check_allowed;
     NamedJobs& keepers;  // end those whose files have to be kept first
   };
   explicit Sessions(const Ground& ground) : ground_(ground) {}
@@ -69,6 +73,7 @@ class Sessions {
   std::optional<Session> copy_of(const Key& key);
   SessionView view(const Key& key, const Session& session);
   Result<> save(const Key& key, const Session& session);
+  Result<Session> decode_row(const Key& key, const Row& row);
   Result<> erase(const Key& key);
   static std::string lock_name(const Key& key);
   NamedLocks::Lock lock(const Key& key);
@@ -78,6 +83,10 @@ class Sessions {
   Result<> give_up(const Key& key, Session session, const Usage& usage);
   Result<SessionView> begin_life(const Caller& caller, const Key& key, Session session);
   Result<> bring_workspace(const Key& key, const Session& session);
+  // Charges the tenant for a new session; for one that is there, nothing.
+  Result<> open_account(const Key& key, const Session& session);
+  void charge_anyway(const Key& key, const Session& session);
+  void note_setup(const Key& key, Session& session, SetupOutput output);
   Result<> run_setup(const Caller& caller, const Key& key, Session& session);
   Result<> keep_before_end(const Key& key, const Session& session);
   Result<> end_locked(const Key& key, const Session& session);
@@ -88,6 +97,11 @@ class Sessions {
   Ground ground_;
   NamedLocks locks_;
   Guarded<std::map<Key, Session>> sessions_;
+  struct Charged {
+    Charge place;
+    Charge bytes;
+  };
+  Guarded<std::map<Key, Charged>> charged_;
 };
 
 }  // namespace nutshell::service

@@ -46,13 +46,19 @@ Limits unpack_limits(const Json& json) {
 }
 
 Json pack(const SandboxSpec& spec) {
-  Json json = {
-      {"backend", spec.backend},         {"image", spec.image},
-      {"runtime", spec.runtime},         {"limits", pack(spec.limits)},
-      {"ttl_ms", spec.ttl.count()},      {"idle_ms", spec.idle_timeout.count()},
-      {"environment", spec.environment}, {"working_directory", spec.working_directory},
-      {"workspace", spec.workspace},     {"workspace_mode", static_cast<int>(spec.workspace_mode)},
-      {"labels", spec.labels},           {"without", spec.unsafe_without}};
+  Json json = {{"backend", spec.backend},
+               {"image", spec.image},
+               {"runtime", spec.runtime},
+               {"limits", pack(spec.limits)},
+               {"ttl_ms", spec.ttl.count()},
+               {"idle_ms", spec.idle_timeout.count()},
+               {"environment", spec.environment},
+               {"working_directory", spec.working_directory},
+               {"workspace", spec.workspace},
+               {"workspace_mode", static_cast<int>(spec.workspace_mode)},
+               {"labels", spec.labels},
+               {"without", spec.unsafe_without},
+               {"image_naming", static_cast<int>(spec.image_naming)}};
   json["mounts"] = Json::array();
   for (const UnsafeMount& mount : spec.unsafe_mounts)
     json["mounts"].push_back({mount.source, mount.target, static_cast<int>(mount.access)});
@@ -67,6 +73,8 @@ SandboxSpec unpack_spec(const Json& json) {
   spec.backend = json.at("backend").get<std::string>();
   spec.image = json.at("image").get<std::string>();
   spec.runtime = json.value("runtime", "");  // states of earlier versions have none
+  spec.image_naming =                        // states of earlier versions have none
+      json.value("image_naming", 0) == 1 ? ImageNaming::NameOnly : ImageNaming::NameOrPath;
   spec.limits = unpack_limits(json.at("limits"));
   spec.ttl = duration_at<std::chrono::milliseconds>(json, "ttl_ms");
   spec.idle_timeout = duration_at<std::chrono::milliseconds>(json, "idle_ms");

@@ -21,8 +21,9 @@ class ExecIo {
  public:
   virtual ~ExecIo() = default;
 
-  // Takes all of it, or says that nobody reads this stream any more.
-  enum class Taken { Yes, ReaderGone };
+  // Takes all of it, or says that nobody reads this stream any more, or that there is no room for
+  // it: the whole command is ended then, with OutputLimit.
+  enum class Taken { Yes, ReaderGone, NoRoom };
   virtual Taken take(Stream stream, std::string_view bytes) = 0;
 
   // Polled for input while the command wants some; -1 for none.

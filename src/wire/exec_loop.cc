@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <utility>
 
 namespace nutshell::wire {
 namespace {
@@ -133,9 +134,13 @@ Result<> ExecLoop::take_output(const Frame& frame) {
   if (streams_[0].received + streams_[1].received > bounds_.output_bytes) {
     return failure(ErrorCode::Corrupt, "more output than the limit allows");
   }
-  if (!state.is_closed && io_.take(output.stream, output.bytes) == ExecIo::Taken::ReaderGone) {
-    state.is_closed = true;
-    channel_.queue(conversation_, CloseOutput{output.stream});
+  if (!state.is_closed) {
+    const ExecIo::Taken taken = io_.take(output.stream, output.bytes);
+    if (taken == ExecIo::Taken::NoRoom) end_for_lack_of_room(state);
+    if (taken == ExecIo::Taken::ReaderGone) {
+      state.is_closed = true;
+      channel_.queue(conversation_, CloseOutput{output.stream});
+    }
   }
   if (state.received - state.consumed >= kWindow / 4) {
     state.consumed = state.received;
@@ -144,8 +149,22 @@ Result<> ExecLoop::take_output(const Frame& frame) {
   return {};
 }
 
+void ExecLoop::end_for_lack_of_room(StreamState& cut) {
+  cut.is_cut = true;
+  // Neither stream is offered again: what is kept has no holes.
+  for (StreamState& state : streams_)
+    state.is_closed = true;
+  if (!std::exchange(has_no_room_, true)) channel_.queue(conversation_, Cancel{});
+}
+
 Result<> ExecLoop::take_end(const Frame& frame) {
   result_ = TRY(decode_end(frame));
+  if (!has_no_room_) return {};
+  // It may have ended by itself before the order to end it arrived.
+  result_->outcome = Outcome::OutputLimit;
+  result_->detail = "there is no room here to keep more of its output";
+  result_->stdout_truncated |= streams_[0].is_cut;
+  result_->stderr_truncated |= streams_[1].is_cut;
   return {};
 }
 

@@ -40,6 +40,7 @@ class ExecLoop {
     std::uint64_t received = 0;
     std::uint64_t consumed = 0;  // as told to init
     bool is_closed = false;
+    bool is_cut = false;  // there was no room for some of it
   };
   Result<> wait_for_something();
   void pass_input();
@@ -47,6 +48,7 @@ class ExecLoop {
   Result<> take_frames();
   Result<> take(const Frame& frame);
   Result<> take_output(const Frame& frame);
+  void end_for_lack_of_room(StreamState& cut);
   Result<> take_end(const Frame& frame);
   [[nodiscard]] bool wants_input() const;
   ExecResult lost(std::string detail) const;
@@ -59,6 +61,7 @@ class ExecLoop {
   std::uint64_t input_sent_ = 0;
   std::uint64_t input_consumed_ = 0;
   bool is_input_ended_ = false;
+  bool has_no_room_ = false;
   std::optional<ExecResult> result_;
 };
 

@@ -322,9 +322,30 @@ TEST_F(PoolsTest, AreFoundAgainAfterARestart) {
   EXPECT_TRUE(soon([&] { return status().total == 2; }));
 }
 
+TEST_F(PoolsTest, LetATenantWaitOnlyWithinItsShare) {
+  service_.reset();
+  options_.quotas["alice"] = options_.default_quota;
+  options_.quotas["alice"][Resource::Waiting] = 1;
+  open();
+  define(1, 1);
+  const auto held = service_->acquire(alice_, from_pool());
+  ASSERT_TRUE(held);
+  AcquireRequest patient = from_pool();
+  patient.wait = 60s;
+  std::jthread first([&] { (void)service_->acquire(alice_, patient); });
+  ASSERT_TRUE(soon([&] { return status().waiting == 1; }));
+  const auto second = service_->acquire(alice_, patient);
+  ASSERT_FALSE(second);
+  EXPECT_THAT(second.error().message, HasSubstr("places in the lines for pools"));
+  std::jthread others([&] { (void)service_->acquire(bob_, patient); });
+  EXPECT_TRUE(soon([&] { return status().waiting == 2; }));
+  service_->stop_waiting();
+}
+
 TEST_F(PoolsTest, GiveBackWhatTheQuotaRefuses) {
   service_.reset();
-  options_.quotas["alice"].sandboxes = 1;
+  options_.quotas["alice"] = options_.default_quota;
+  options_.quotas["alice"][Resource::Sandboxes] = 1;
   open();
   define(2, 4);
   ASSERT_TRUE(service_->acquire(alice_, from_pool()));

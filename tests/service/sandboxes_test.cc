@@ -70,7 +70,8 @@ TEST_F(SandboxesTest, OfRemoteCallersHoldNoFilesOfTheHost) {
 
 TEST_F(SandboxesTest, StayWithinTheQuotaHoweverManyAsk) {
   service_.reset();
-  options_.quotas["alice"].sandboxes = 5;
+  options_.quotas["alice"] = options_.default_quota;
+  options_.quotas["alice"][Resource::Sandboxes] = 5;
   open();
   std::atomic<int> made = 0;
   std::atomic<int> refused = 0;

@@ -16,11 +16,12 @@
 #include "backends/docker/init_volume.h"
 #include "backends/docker/stream_bridges.h"
 #include "core/backend.h"
+#include "core/image_holder.h"
 #include "wire/init_client.h"
 
 namespace nutshell::docker {
 
-class DockerBackend : public Backend {
+class DockerBackend : public Backend, public ImageHolder {
  public:
   struct Options {
     EngineKind kind = EngineKind::Docker;
@@ -53,6 +54,9 @@ class DockerBackend : public Backend {
   void tidy() override;
   Gone why_gone(const std::string& id) override;
   SweepReport sweep(SweepMode mode) override;
+  Result<std::optional<std::uint64_t>> image_bytes(const std::string& image) override;
+  Result<> fetch_image(const std::string& image) override;
+  Result<> remove_image(const std::string& image) override;
 
  private:
   struct Found {

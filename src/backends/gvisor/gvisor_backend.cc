@@ -14,6 +14,7 @@
 #include "base/file.h"
 #include "base/process_start.h"
 #include "base/socket.h"
+#include "core/machine_fit.h"
 #include "images/image_root.h"
 #include "images/image_store.h"
 #include "wire/orders.h"
@@ -100,6 +101,7 @@ Result<std::vector<std::string>> GvisorBackend::words(std::vector<std::string> c
 Result<Protections> GvisorBackend::check(const SandboxSpec& spec) {
   TRY(runsc());
   TRY(check_spec_here(facts_, spec));
+  TRY(check_fits_machine(spec.limits));
   return protections_for(facts_, spec);
 }
 
@@ -154,7 +156,8 @@ Result<> GvisorBackend::bring_workspace(int stream, const std::string& directory
 Result<std::string> GvisorBackend::start(const SandboxSpec& spec, Lifetime lifetime) {
   TRY(check(spec));
   (void)sweep(SweepMode::Remove);  // of those whose owners could not: a failure is theirs
-  const images::ImageRoot image = TRY(images::root_of(spec.image, programs_ / "nutshell-unpack"));
+  const images::ImageRoot image =
+      TRY(images::root_of(spec.image, spec.image_naming, programs_ / "nutshell-unpack"));
   const UniqueFd held = TRY(hold_image(image.directory));
   SandboxSpec whole = spec;
   whole.environment = image.environment;  // what the caller asks for comes last and counts

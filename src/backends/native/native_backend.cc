@@ -10,6 +10,7 @@
 #include "backends/native/root_template.h"
 #include "backends/native/rootfs.h"
 #include "base/random_id.h"
+#include "core/machine_fit.h"
 #include "core/workspace_volume.h"
 #include "images/image_root.h"
 
@@ -74,6 +75,7 @@ Result<Protections> NativeBackend::check(const SandboxSpec& spec) {
   Protections protections = protections_for(abilities(), spec);
   TRY(check_protections(protections, spec));
   TRY(check_rlimits(spec.limits));
+  TRY(check_fits_machine(spec.limits));
   if (spec.limits.millicpus > abilities().cores * 1000) {
     return failure(
         ErrorCode::InvalidArgument,
@@ -92,7 +94,8 @@ Result<std::string> NativeBackend::start(const SandboxSpec& spec, Lifetime lifet
   }
   TRY(check(spec));
   SandboxSpec resolved = spec;
-  images::ImageRoot image = TRY(images::root_of(spec.image, programs_ / "nutshell-unpack"));
+  images::ImageRoot image =
+      TRY(images::root_of(spec.image, spec.image_naming, programs_ / "nutshell-unpack"));
   resolved.image = std::move(image.directory);
   // In front: what the caller asks for comes last and counts.
   resolved.environment.insert(resolved.environment.begin(), image.environment.begin(),

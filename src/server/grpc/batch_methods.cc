@@ -16,6 +16,7 @@ Result<> stream_batch(RpcCall& call) {
   TRY(check_shape(body, batch_shape()));
   auto request = TRY(batch_of(body, call.caller));
   request.gone_descriptor = call.rpc.gone_descriptor();
+  request.results = service::BatchRequest::Results::Told;
   TRY(call.service.batch(call.caller, request,
                          [&](std::size_t index, const service::BatchResult& result) {
                            v1::BatchResult message;

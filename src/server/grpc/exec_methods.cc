@@ -54,10 +54,11 @@ void fill_result(v1::ExecResult& into, const service::ExecReply& done,
 }
 
 // Keeps the output, feeds bytes, and cancels the command when the client is gone.
-class Waiting : public wire::CapturedOutput {
+class Waiting : public service::CollectedOutput {
  public:
-  Waiting(Rpc& rpc, std::string input)
-      : rpc_(rpc),
+  Waiting(Rpc& rpc, const service::OutputRoom& room, std::string input)
+      : CollectedOutput(room),
+        rpc_(rpc),
         input_(std::move(input)),
         always_ready_(::eventfd(1, EFD_CLOEXEC)),
         gone_(rpc.gone_descriptor()) {}
@@ -193,7 +194,7 @@ Result<> exec(RpcCall& call) {
   const auto& message = static_cast<const v1::ExecRequest&>(call.request);
   Wanted wanted = TRY(wanted_of(message, call));
   if (message.has_stdin()) wanted.request.standard_input = StandardInput::Streamed;
-  Waiting client(call.rpc, message.stdin());
+  Waiting client(call.rpc, call.service.output_room(call.caller), message.stdin());
   const auto done =
       TRY(call.service.exec(call.caller, wanted.id, wanted.request, wanted.options, client));
   auto& reply = static_cast<v1::ExecResult&>(call.reply);

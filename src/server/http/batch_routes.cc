@@ -9,7 +9,8 @@ namespace nutshell::server {
 namespace {
 
 // As they end, in any order; then all is told.
-Result<> stream(Call& call, const service::BatchRequest& request) {
+Result<> stream(Call& call, service::BatchRequest request) {
+  request.results = service::BatchRequest::Results::Told;
   TRY(call.exchange->begin_stream(200, {{"Content-Type", "application/x-ndjson"}}));
   TRY(call.service.batch(call.caller, request,
                          [&](std::size_t index, const service::BatchResult& one) {
@@ -18,15 +19,27 @@ Result<> stream(Call& call, const service::BatchRequest& request) {
   return call.exchange->finish();
 }
 
+// As JSON, each is held only while it is sent.
+Result<> send_one_by_one(http::Exchange& exchange,
+                         const std::vector<service::BatchResult>& results) {
+  TRY(exchange.begin_stream(200, {{"Content-Type", "application/json"}}));
+  TRY(exchange.write(R"({"results":[)"));
+  for (std::size_t i = 0; i < results.size(); ++i)
+    TRY(exchange.write((i == 0 ? "" : ",") + print_json(to_json(results[i], i))));
+  TRY(exchange.write("]}"));
+  return exchange.finish();
+}
+
 Result<> batch(Call& call) {
   auto request = TRY(batch_of(call.body, call.caller));
   request.gone_descriptor = call.gone_descriptor();
   if (call.exchange != nullptr &&
       call.exchange->headers().has_word("Accept", "application/x-ndjson")) {
-    return stream(call, request);
+    return stream(call, std::move(request));
   }
   const auto results = TRY(call.service.batch(
       call.caller, request, [](std::size_t, const auto&) -> Result<> { return {}; }));
+  if (call.exchange != nullptr) return send_one_by_one(*call.exchange, results);
   Json list = Json::array();
   for (std::size_t i = 0; i < results.size(); ++i)
     list.push_back(to_json(results[i], i));

@@ -12,8 +12,9 @@
 
 namespace nutshell::server {
 
-WaitingClient::WaitingClient(http::Exchange& exchange, std::optional<std::string> input)
-    : exchange_(exchange), hang_up_(exchange.hang_up_descriptor()) {
+WaitingClient::WaitingClient(http::Exchange& exchange, const service::OutputRoom& room,
+                             std::optional<std::string> input)
+    : CollectedOutput(room), exchange_(exchange), hang_up_(exchange.hang_up_descriptor()) {
   if (!input) return;
   input_ = std::move(*input);
   always_ready_ = UniqueFd(::eventfd(1, EFD_CLOEXEC));

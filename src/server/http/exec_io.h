@@ -5,14 +5,16 @@
 
 #include "base/unique_fd.h"
 #include "http/exchange.h"
+#include "service/collected_output.h"
 #include "wire/exec_io.h"
 
 namespace nutshell::server {
 
 // Keeps the output, feeds a text if there is one, and cancels the command when the client hangs up.
-class WaitingClient : public wire::CapturedOutput {
+class WaitingClient : public service::CollectedOutput {
  public:
-  WaitingClient(http::Exchange& exchange, std::optional<std::string> input);
+  WaitingClient(http::Exchange& exchange, const service::OutputRoom& room,
+                std::optional<std::string> input);
 
   [[nodiscard]] int input_descriptor() const override { return always_ready_.get(); }
   std::string read_input(std::size_t most) override;

@@ -2,7 +2,10 @@
 
 #include <nlohmann/json.hpp>
 
+#include "base/base64.h"
+#include "http/websocket.h"
 #include "server/http/exec_io.h"
+#include "server/http/json.h"
 #include "server/http/requests.h"
 #include "server/http/route.h"
 #include "server/http/shapes.h"
@@ -13,6 +16,8 @@ namespace {
 
 // How long one look at a running exec lasts at most; the client can come again.
 constexpr auto kLongestLook = std::chrono::hours(1);
+// Output of more bytes than this is sent in pieces.
+constexpr std::size_t kMostAtOnce = 1U << 20U;
 
 std::optional<StreamFormat> wanted_stream(const Call& call) {
   if (call.exchange == nullptr) return std::nullopt;
@@ -27,6 +32,48 @@ service::TraceLevel trace_of(const Json& body) {
   if (word == "full") return service::TraceLevel::Full;
   if (word == "files") return service::TraceLevel::Files;
   return word == "summary" ? service::TraceLevel::Summary : service::TraceLevel::Off;
+}
+
+// The text of a JSON member, in pieces: print(piece) gives each.
+template <typename Print>
+Result<> write_member(http::Exchange& exchange, std::string_view name, std::string_view bytes,
+                      const Print& print) {
+  constexpr std::size_t kPiece = 3U << 16U;  // a multiple of three, for base64
+  TRY(exchange.write(fmt::format(",\"{}\":\"", name)));
+  while (!bytes.empty()) {
+    std::string_view piece = bytes.substr(0, kPiece);
+    bytes.remove_prefix(piece.size());
+    TRY(exchange.write(print(piece, bytes)));
+  }
+  return exchange.write("\"");
+}
+
+Result<> write_stream(http::Exchange& exchange, const std::string& name, std::string_view bytes) {
+  TRY(write_member(exchange, name, bytes, [](std::string_view& piece, std::string_view& rest) {
+    // A character that the cut would divide belongs to the next piece.
+    const std::size_t tail = rest.empty() ? 0 : unfinished_tail(piece);
+    rest = {rest.data() - tail, rest.size() + tail};
+    piece.remove_suffix(tail);
+    const std::string text = print_json(Json(piece));
+    return text.substr(1, text.size() - 2);
+  }));
+  if (http::is_utf8(bytes)) return {};
+  return write_member(exchange, name + "_base64", bytes,
+                      [](std::string_view& piece, std::string_view&) { return to_base64(piece); });
+}
+
+// The same object as for little output. Much of it is held once, and never again as JSON.
+Result<> reply_in_pieces(Call& call, const Json& head, const std::string& output,
+                         const std::string& error) {
+  http::Exchange& exchange = *call.exchange;
+  TRY(exchange.begin_stream(200, {{"Content-Type", "application/json"}}));
+  std::string text = print_json(head);
+  text.pop_back();
+  TRY(exchange.write(text));
+  TRY(write_stream(exchange, "stdout", output));
+  TRY(write_stream(exchange, "stderr", error));
+  TRY(exchange.write("}"));
+  return exchange.finish();
 }
 
 // To its end, or until the client hangs up.
@@ -87,11 +134,19 @@ Result<> exec(Call& call) {
   }
   std::optional<std::string> input;
   if (call.body.contains("stdin")) input = text_of(call.body, "stdin");
-  WaitingClient client(*call.exchange, std::move(input));
+  WaitingClient client(*call.exchange, call.service.output_room(call.caller), std::move(input));
   const auto done = TRY(call.service.exec(call.caller, call.id(), request, options, client));
+  const auto add_rest = [&](Json& body) {
+    body["audit_id"] = done.audit_id;
+    if (options.trace != service::TraceLevel::Off) body["trace"] = to_json(done.trace);
+  };
+  if (client.output.size() + client.error.size() > kMostAtOnce) {
+    Json body = to_json(done.result);
+    add_rest(body);
+    return reply_in_pieces(call, body, client.output, client.error);
+  }
   Json body = to_json(done.result, client.output, client.error);
-  body["audit_id"] = done.audit_id;
-  if (options.trace != service::TraceLevel::Off) body["trace"] = to_json(done.trace);
+  add_rest(body);
   return reply(call, 200, body);
 }
 

@@ -1,0 +1,72 @@
+#include "daemon/quotas.h"
+
+#include <algorithm>
+
+namespace nutshell::daemon {
+namespace {
+
+using service::Quota;
+using service::ResourceInfo;
+
+Quota machine_of(const Config& config, const std::filesystem::path& state) {
+  const service::Overcommit overcommit{
+      config.number("machine.memory_overcommit"), config.number("machine.cpu_overcommit"),
+      config.number("machine.disk_overcommit"), config.number("machine.process_overcommit")};
+  Quota machine = service::machine_quota(read_machine(), file_system_bytes(state), overcommit);
+  // Whoever waits for a pool holds a worker.
+  machine[service::Resource::Waiting] = config.number("limits.workers") / 2;
+  return machine;
+}
+
+service::Allowed lists_of(const Config& config) {
+  return {config.texts("allow.backends"), config.texts("allow.runtimes"),
+          config.texts("allow.images"), config.texts("allow.registries")};
+}
+
+// What is granted of the machine itself is bounded by its size and the overcommit. All else is room
+// that the daemon gives: if a tenant may have so much, there is so much.
+void raise_machine(const Quota& tenant, Quota& machine) {
+  using enum service::Resource;
+  for (const ResourceInfo& info : service::resources()) {
+    const bool is_physical = info.resource == Memory || info.resource == Millicpus ||
+                             info.resource == Processes || info.resource == Disk ||
+                             info.resource == Waiting;
+    if (!is_physical)
+      machine[info.resource] = std::max(machine[info.resource], tenant[info.resource]);
+  }
+}
+
+}  // namespace
+
+void set_quotas(const Config& config, const std::filesystem::path& state,
+                service::ServiceOptions& options) {
+  options.machine = machine_of(config, state);
+  options.default_quota = service::tenant_quota(options.machine);
+  for (const ResourceInfo& info : service::resources()) {
+    const std::string key = std::string("quota.") + info.name;
+    if (!config.text(key).empty()) options.default_quota[info.resource] = config.number(key);
+  }
+  const auto& local = options.local_tenant;
+  for (const auto& [tenant, given] : config.quotas) {
+    Quota quota = tenant == local ? options.machine : options.default_quota;
+    for (const auto& [resource, most] : given.most)
+      quota[resource] = most;
+    options.quotas[tenant] = quota;
+    raise_machine(quota, options.machine);
+    if (given.allowed) options.allowed_by_tenant[tenant] = *given.allowed;
+  }
+  raise_machine(options.default_quota, options.machine);
+  options.allowed = lists_of(config);
+  options.bounds = {config.number("limits.collected_output_bytes"),
+                    config.number("limits.spool_bytes"), config.number("limits.recall_bytes")};
+}
+
+std::string default_quota_text(const Config& config, const std::filesystem::path& state,
+                               std::string_view key) {
+  const Quota quota = service::tenant_quota(machine_of(config, state));
+  for (const ResourceInfo& info : service::resources())
+    if (key == std::string("quota.") + info.name) return std::to_string(quota[info.resource]);
+  return {};
+}
+
+}  // namespace nutshell::daemon

@@ -1,0 +1,134 @@
+#include "service/accounts.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <atomic>
+#include <thread>
+
+namespace nutshell::service {
+namespace {
+
+using testing::HasSubstr;
+
+Machine machine_of_24_gib() {
+  return {24ULL << 30U, 2, 32'768};
+}
+
+class AccountsTest : public testing::Test {
+ protected:
+  AccountsTest() {
+    options_.machine = machine_quota(machine_of_24_gib(), 250ULL << 30U, {});
+    options_.default_quota = tenant_quota(options_.machine);
+  }
+  std::size_t granted(const std::string& tenant, const Limits& limits, std::size_t tries = 2000) {
+    std::size_t count = 0;
+    Accounts accounts(options_);
+    std::vector<Accounts::Charges> all;
+    for (std::size_t i = 0; i < tries; ++i) {
+      auto charges = accounts.take_sandbox(tenant, limits, 1000);
+      if (charges) all.push_back(std::move(*charges));
+      count = all.size();
+    }
+    return count;
+  }
+  ServiceOptions options_;
+};
+
+TEST_F(AccountsTest, DefaultsFitTheMachine) {
+  const Quota tenant = options_.default_quota;
+  EXPECT_EQ(tenant[Resource::Memory] / 100, (48ULL << 30U) / 100);  // and never 1 TiB
+  EXPECT_LE(tenant[Resource::Processes], 32'768U / 4);
+  EXPECT_LE(options_.machine[Resource::Processes], 32'768U);
+  EXPECT_LE(tenant[Resource::Disk], 250ULL << 30U);
+  EXPECT_LE(tenant[Resource::OutputMemory], 24ULL << 30U >> 4U);
+  for (const ResourceInfo& info : resources()) {
+    EXPECT_GT(tenant[info.resource], 0U) << info.name;
+    EXPECT_LE(tenant[info.resource], options_.machine[info.resource]) << info.name;
+  }
+}
+
+TEST_F(AccountsTest, EveryResourceOfASandboxIsBounded) {
+  Limits limits;
+  limits.memory_bytes = 900ULL << 30U;
+  EXPECT_EQ(granted("a", limits), 0U);
+  limits = {};
+  limits.processes = 1'000'000;
+  EXPECT_EQ(granted("a", limits), 0U);
+  limits = {};
+  limits.disk_bytes = 1ULL << 42U;
+  EXPECT_EQ(granted("a", limits), 0U);
+  limits = {};
+  limits.millicpus = 1'000'000;
+  EXPECT_EQ(granted("a", limits), 0U);
+  limits = {};
+  limits.processes = 1000;
+  EXPECT_EQ(granted("a", limits), options_.default_quota[Resource::Processes] / 1000);
+}
+
+TEST_F(AccountsTest, ARefusalTellsTheResourceAndLeavesNothingCharged) {
+  Accounts accounts(options_);
+  Limits limits;
+  limits.disk_bytes = 1ULL << 42U;
+  const auto refused = accounts.take_sandbox("a", limits, 1000);
+  ASSERT_FALSE(refused);
+  EXPECT_EQ(refused.error().code, ErrorCode::ResourceExhausted);
+  EXPECT_THAT(refused.error().message, HasSubstr("disk bytes"));
+  for (const ResourceInfo& info : resources())
+    EXPECT_EQ(accounts.of("a", info.resource).used(), 0U) << info.name;
+}
+
+TEST_F(AccountsTest, TenantsTogetherStayWithinTheMachine) {
+  Accounts accounts(options_);
+  std::vector<Accounts::Charges> all;
+  Limits limits;
+  limits.processes = 1000;
+  for (int tenant = 0; tenant < 8; ++tenant) {
+    for (int i = 0; i < 100; ++i) {
+      auto charges = accounts.take_sandbox("t" + std::to_string(tenant), limits, 1000);
+      if (charges) all.push_back(std::move(*charges));
+    }
+  }
+  EXPECT_EQ(all.size(), options_.machine[Resource::Processes] / 1000);
+  const auto refused = accounts.take_sandbox("late", limits, 1000);
+  ASSERT_FALSE(refused);
+  EXPECT_THAT(refused.error().message, HasSubstr("this machine has no processes left"));
+}
+
+TEST_F(AccountsTest, TheOwnerMayHaveAllOfTheMachine) {
+  Limits limits;
+  limits.processes = 1000;
+  EXPECT_EQ(granted("local", limits), options_.machine[Resource::Processes] / 1000);
+}
+
+TEST_F(AccountsTest, CountsQuotasExactlyUnderConcurrency) {
+  options_.default_quota[Resource::Sandboxes] = 10;
+  Accounts accounts(options_);
+  std::atomic<int> got = 0;
+  std::vector<Accounts::Charges> kept(800);
+  {
+    std::vector<std::jthread> threads;
+    for (std::size_t i = 0; i < 8; ++i) {
+      threads.emplace_back([&, i] {
+        for (std::size_t n = 0; n < 100; ++n) {
+          auto charges = accounts.take_sandbox("t", Limits{}, 10);
+          if (!charges) continue;
+          ++got;
+          kept[i * 100 + n] = std::move(*charges);
+        }
+      });
+    }
+  }
+  EXPECT_EQ(got, 10);
+  kept.clear();
+  EXPECT_TRUE(accounts.take_sandbox("t", Limits{}, 10));
+}
+
+TEST_F(AccountsTest, ATenantWithAQuotaOfZeroGetsNothing) {
+  options_.quotas["none"] = Quota();
+  EXPECT_EQ(granted("none", Limits{}), 0U);
+  EXPECT_GT(granted("other", Limits{}), 0U);
+}
+
+}  // namespace
+}  // namespace nutshell::service
