@@ -120,14 +120,17 @@ def a_pause_that_takes_long_delays_no_other():
 def a_starved_sandbox_delays_no_other_and_ends_quickly():
     if os.geteuid() != 0:
         raise Skip("without a cgroup nobody is held to a hundredth of a CPU")
-    count = repetitions(40, 60, 800)
-    spin = f"for i in $(seq {count}); do while :; do :; done & done; echo up; wait"
+    count = repetitions(20, 40, 200)
+    spin = f"for i in $(seq {count}); do while :; do :; done & done; wait; : {TOKEN}"
     with sandbox() as other:
-        made = create("--cpus", "0.01", "--pids", str(count + 100), "--ttl", "600s")
+        made = create("--cpus", "0.01", "--pids", "1000", "--ttl", "600s")
         spinner = start("exec", made, "--", "bash", "-c", spin)
         streams = [start("exec", made, "--", "sleep", "600")
                    for _ in range(repetitions(4, 8, 440))]
-        expect_others_served(other)
+        for part in (0.1, 0.5):
+            expect(wait_until(lambda wanted=part * count: len(payloads(TOKEN)) >= wanted, 240),
+                   f"{len(payloads(TOKEN))} processes of {count}")
+            expect_others_served(other)
         began = time.monotonic()
         ended = destroy(made)
         expect(ended.status == 0, f"destroy: {ended!r}")
