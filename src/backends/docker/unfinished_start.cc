@@ -22,6 +22,7 @@ using namespace std::chrono_literals;
 
 constexpr std::string_view kEnding = ".starting";
 constexpr auto kLongestStart = 60s;
+constexpr auto kLongestKept = 24h;  // a note whose engine nobody calls any more
 
 struct Note {
   std::string engine;
@@ -57,12 +58,13 @@ bool is_abandoned(const Note& note) {
   return start_of_process(note.process) != note.process_start;
 }
 
-// A maker that was killed while it wrote its note had not asked the engine for anything yet.
-void remove_broken(const std::filesystem::path& file) {
+// For notes of engines that are gone, and broken ones: a maker that was killed while it wrote had
+// not asked the engine for anything yet.
+void remove_older(const std::filesystem::path& file, std::chrono::seconds age) {
   struct stat status {};
   const bool is_there = ::stat(file.c_str(), &status) == 0;
   const auto written = std::chrono::seconds(status.st_mtim.tv_sec);
-  if (is_there && milliseconds_now() > written + kLongestStart) ::unlink(file.c_str());
+  if (is_there && milliseconds_now() > written + age) ::unlink(file.c_str());
 }
 
 }  // namespace
@@ -96,7 +98,9 @@ std::vector<std::string> abandoned_starts(const std::string& engine) {
     const auto note = read_note(container);
     if (note && note->engine == engine && is_abandoned(*note))
       names.push_back(std::move(container));
-    if (!note) remove_broken(entry.path());
+    if (!note) remove_older(entry.path(), kLongestStart);
+    if (note && note->engine != engine && is_abandoned(*note))
+      remove_older(entry.path(), kLongestKept);
   }
   return names;
 }

@@ -4,6 +4,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <chrono>
 #include <cstdlib>
 #include <filesystem>
 #include <optional>
@@ -60,6 +61,17 @@ TEST_F(UnfinishedStartTest, YoungNoteStaysUntilTheEngineCannotMakeTheContainerAn
   begin_and_die("engine", "nutshell-a");
   settle_abandoned_start("nutshell-a");
   EXPECT_EQ(abandoned_starts("engine").size(), 1U);
+}
+
+TEST_F(UnfinishedStartTest, OldNoteOfAnEngineThatNobodyCallsGoes) {
+  begin_and_die("gone", "nutshell-a");
+  EXPECT_TRUE(abandoned_starts("engine").empty());
+  EXPECT_EQ(count_files(), 1U);
+  const auto file = scratch_.path() / "nutshell-a.starting";
+  std::filesystem::last_write_time(file,
+                                   std::filesystem::last_write_time(file) - std::chrono::hours(25));
+  EXPECT_TRUE(abandoned_starts("engine").empty());
+  EXPECT_EQ(count_files(), 0U);
 }
 
 }  // namespace
