@@ -14,11 +14,12 @@ Result<int> run_and_report_early(const Flags& flags, const ExecRequest& request,
                                  const ReportingRunner& run) {
   if (flags.is_json) {
     CapturingIo io;
-    const ExecResult result = TRY(run(io, [&io](const ExecResult& ended) {
+    Result<> printed;
+    const ExecResult result = TRY(run(io, [&](const ExecResult& ended) {
       print_json(ended, io);
-      // A full disk or a closed pipe is found again, and told, when this process ends.
-      (void)std::fflush(stdout);
+      if (std::fflush(stdout) != 0) printed = syscall_failure("write the output");
     }));
+    TRY(printed);
     return exit_status(result);
   }
   TerminalIo io(request);

@@ -12,7 +12,9 @@ Channel::Channel(UniqueFd stream) : stream_(std::move(stream)) {
 }
 
 bool Channel::is_quiet() const {
-  pollfd state{stream_.get(), POLLIN, 0};
+  // Until its greeting is read, that may be there to read.
+  const short unwanted = has_greeting_ ? POLLIN : POLLRDHUP;
+  pollfd state{stream_.get(), unwanted, 0};
   return ::poll(&state, 1, 0) == 0;
 }
 

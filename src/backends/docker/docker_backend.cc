@@ -296,14 +296,11 @@ Result<> DockerBackend::stop(const std::string& id) {
 
 // NotFound: there is no engine.
 Result<> DockerBackend::end_by_engine(const std::string& id) {
-  if (ending_by_themselves_.erase(id) > 0) {
-    if (TRY(ends_by_itself(id))) return {};
-  } else {
-    // Pinged also where it has answered before: one that hangs is not waited for any longer.
-    auto answered = TRY(chosen_engine())->ping(kPingTime);
-    if (!answered && is_engine_absent()) return failure(ErrorCode::NotFound, "no engine");
-    TRY(std::move(answered));
-  }
+  if (ending_by_themselves_.erase(id) > 0 && ends_by_itself(id)) return {};
+  // Pinged also where it has answered before: one that hangs is not waited for any longer.
+  auto answered = TRY(chosen_engine())->ping(kPingTime);
+  if (!answered && is_engine_absent()) return failure(ErrorCode::NotFound, "no engine");
+  TRY(std::move(answered));
   return remove(container_name(id), kStopTime);
 }
 
@@ -338,15 +335,12 @@ std::vector<std::string> DockerBackend::settle_removals() {
 
 // Without its stream, init ends at once and the engine removes the container: to wait for that
 // takes half the time of a kill, for which Docker runs a program. Podman looks only now and then.
-Result<bool> DockerBackend::ends_by_itself(const std::string& id) {
+bool DockerBackend::ends_by_itself(const std::string& id) {
   constexpr std::chrono::seconds kEndTime{2};  // what has not ended by then is ended
   if (engine_->is_podman()) return false;
   const auto waited = engine_->call(
       {.method = "POST", .path = path_of(id, "/wait?condition=removed"), .time = kEndTime});
-  if (!waited && waited.error().code == ErrorCode::NotFound) return true;
-  // Whether it is the container that takes so long or the engine, only the engine can tell.
-  if (!waited && waited.error().code == ErrorCode::DeadlineExceeded) TRY(engine_->ping(kEndTime));
-  if (!waited) return false;
+  if (!waited) return waited.error().code == ErrorCode::NotFound;
   // It also answers, with the reason, when it cannot remove it.
   const auto told = parse_json(waited->body);
   const Json* error = told ? member(*told, "Error") : nullptr;

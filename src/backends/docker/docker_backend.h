@@ -91,7 +91,7 @@ class DockerBackend : public Backend, public ImageHolder {
   Result<> try_sandbox();
   void sweep_containers(SweepMode mode, SweepReport& report);
   Result<> end_by_engine(const std::string& id);
-  Result<bool> ends_by_itself(const std::string& id);
+  bool ends_by_itself(const std::string& id);
   bool kill_without_engine(const std::string& id);
   Result<> remove(const std::string& container, std::chrono::seconds time);
   std::vector<std::string> settle_removals();

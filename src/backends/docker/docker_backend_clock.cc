@@ -19,6 +19,7 @@ constexpr milliseconds kLongestPause{24LL * 3600 * 1000};
 
 // The first connection is somebody else's to have.
 Result<wire::InitClient> DockerBackend::init_of(const std::string& id) {
+  if (auto known = connect_without_engine(id)) return wire::InitClient(std::move(*known));
   TRY(engine_with_sandboxes());
   auto stream = connect_directly(id);
   return wire::InitClient(stream ? std::move(*stream) : TRY(open_bridge(id)));
