@@ -2,6 +2,9 @@
 // because an archive is hostile and so may be the process that has read it: it can write only below
 // DIR.
 #include <fmt/format.h>
+#include <poll.h>
+#include <signal.h>
+#include <sys/prctl.h>
 #include <sys/resource.h>
 #include <unistd.h>
 
@@ -155,12 +158,29 @@ void print_words(const Result<UnpackReport>& report) {
 }  // namespace nutshell
 
 // NOLINTNEXTLINE(bugprone-exception-escape): out of memory ends the program, as it should
+namespace nutshell {
+namespace {
+
+// A report is read by whoever started us; with that process dead nobody wants the files either. The
+// pipe is looked at after the signal was asked for, because the reader may have died before.
+Result<> end_with_reader() {
+  if (::prctl(PR_SET_PDEATHSIG, SIGKILL) != 0) return syscall_failure("set parent-death signal");
+  pollfd reader{STDOUT_FILENO, 0, 0};
+  const bool is_gone = ::poll(&reader, 1, 0) == 1 && (reader.revents & POLLERR) != 0;
+  if (is_gone) return failure(ErrorCode::Cancelled, "nobody reads the report");
+  return {};
+}
+
+}  // namespace
+}  // namespace nutshell
+
 int main(int count, char** arguments) {
   const auto options = nutshell::parse_arguments(count, arguments);
   if (!options) {
     fmt::print(stderr, "nutshell-unpack: {}\n{}", options.error().message, nutshell::kUsage);
     return 1;
   }
+  if (options->is_report && !nutshell::end_with_reader()) return 1;
   const auto report = nutshell::run(*options);
   options->is_report ? nutshell::print_report(report) : nutshell::print_words(report);
   return report && std::fflush(stdout) == 0 ? 0 : 1;

@@ -13,7 +13,7 @@ from pathlib import Path
 from clones import clones_of_killed
 from support import (NUTSHELL, Skip, Suite, call, children_of, create, destroy, expect,
                      expect_equal, expect_refusal, is_listed, launchers, payloads, random_token,
-                     repetitions, runtime_directory, sandbox, start, wait_until)
+                     repetitions, runtime_directory, sandbox, scratch, start, wait_until)
 
 suite = Suite()
 
@@ -228,6 +228,37 @@ def what_a_killed_launcher_has_cloned_dies_at_once():
     expect_clones_gone([program, str(runtime_directory())], "the launcher", skipped=1)
     wait_until(lambda: not launchers(), 10)
     call("gc")
+
+
+UNPACKING = """
+import subprocess, sys
+unpacker = subprocess.Popen([sys.argv[1], "--report", sys.argv[2]], stdout=subprocess.PIPE)
+print(unpacker.pid, flush=True)
+unpacker.wait()
+"""
+
+
+def has_ended(pid):
+    with contextlib.suppress(OSError):
+        return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] == "Z"
+    return True
+
+
+@suite.case
+def an_unpacker_dies_with_whoever_started_it():
+    program = Path(NUTSHELL).parent / "nutshell-unpack"
+    if not os.access(program, os.X_OK):
+        raise Skip("nutshell-unpack is not built")
+    with scratch() as directory:
+        archive, never_ends = os.pipe()
+        starter = subprocess.Popen([sys.executable, "-c", UNPACKING, program, directory],
+                                   stdin=archive, stdout=subprocess.PIPE)
+        pid = int(starter.stdout.readline())
+        starter.kill()
+        starter.communicate()
+        expect(wait_until(lambda: has_ended(pid), 5), "it goes on, for nobody")
+        os.close(archive)
+        os.close(never_ends)
 
 
 if __name__ == "__main__":

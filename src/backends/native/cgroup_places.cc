@@ -76,7 +76,9 @@ SweepReport sweep_all_cgroups(const RuntimeDirectory& directory, const CgroupHos
     const CgroupHost host = host_of(text.native());
     add(report, sweep_cgroups(host, mode));
     // A cgroup that is gone had no groups in it, and one of the same name is recorded again.
-    if (mode == SweepMode::Remove && host.places().empty()) ::unlink(record.path().c_str());
+    const bool is_whole = text_of(host) == text.native();
+    if (mode == SweepMode::DryRun || is_whole) continue;
+    if (record_cgroup_places(directory, host)) ::unlink(record.path().c_str());
   }
   return report;
 }

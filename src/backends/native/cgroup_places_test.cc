@@ -72,5 +72,20 @@ TEST_F(CgroupPlacesTest, PlaceIsRecordedOnceAndForgottenWhenItIsGone) {
   EXPECT_EQ(records(), 0U);
 }
 
+TEST_F(CgroupPlacesTest, PlaceThatStaysIsStillSweptWhenAnotherOfItsRecordIsGone) {
+  for (const char* name : {"memory", "pids"})
+    fs::create_directories(scratch_ / name);
+  ASSERT_TRUE(record_cgroup_places(
+      directory_, CgroupHost::reopen({{CgroupVersion::V1, (scratch_ / "memory").native()},
+                                      {CgroupVersion::V1, (scratch_ / "pids").native()}})));
+  fs::remove_all(scratch_ / "memory");
+  (void)sweep_all_cgroups(directory_, place("own"), SweepMode::Remove);
+  EXPECT_EQ(records(), 1U);
+  const fs::path left = group_of_dead_owner("pids");
+  (void)sweep_all_cgroups(directory_, place("own"), SweepMode::Remove);
+  EXPECT_EQ(records(), 1U);
+  EXPECT_FALSE(fs::exists(left));
+}
+
 }  // namespace
 }  // namespace nutshell::native
