@@ -29,10 +29,14 @@ while True:
 SPIN = ("import sys, time\nbegan = time.process_time()\n"
         "while time.process_time() - began < float(sys.argv[1]): pass")
 HOG = "import sys, time\nheld = bytearray(b'x') * (int(sys.argv[1]) << 20)\ntime.sleep(0.05)"
-# Shared pages: no limit of a single process answers before the sandbox's does.
+# Shared pages: no limit of a single process answers before the sandbox's does. Where init watches
+# memory, they have to be a file's.
 SHARED_HOG = """
-import mmap, sys, time
-held = mmap.mmap(-1, int(sys.argv[1]) << 20)
+import mmap, sys, tempfile, time
+size = int(sys.argv[1]) << 20
+file = tempfile.TemporaryFile()
+file.truncate(size)
+held = mmap.mmap(file.fileno(), size)
 for at in range(0, len(held), 1 << 20): held[at:at + (1 << 20)] = bytes(1 << 20)
 time.sleep(1)
 """

@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
 """Root file systems that the caller brings along, hostile ones among them."""
+import fcntl
 import os
 import re
 import shutil
@@ -21,7 +22,7 @@ def make_image(root):
     """A small root file system: a shell, a few programs, and a user database of its own."""
     for name in ("bin", "etc", "usr/local/bin", "proc", "dev", "tmp"):
         (root / name).mkdir(parents=True)
-    for name in ("sh", "cat", "id", "ls", "touch"):
+    for name in ("sh", "cat", "id", "ls", "touch", "flock", "sleep"):
         program = shutil.which(name, path="/usr/bin:/bin")
         shutil.copy(program, root / "bin" / name)
         for library in libraries_of(program):
@@ -61,6 +62,28 @@ def check_image_contents(way):
     text = "echo x > /workspace/x; cat /workspace/x; echo > /dev/null"
     ended = call(*way, "--", "sh", "-c", text)
     expect_equal((ended.status, ended.stdout), (0, b"x\n"), f"{way[0]}: the scratch places")
+
+
+@suite.case
+def a_lock_on_an_images_file_stays_in_the_sandbox():
+    with scratch() as directory:
+        root = directory / "root"
+        make_image(root)
+        locked = "/etc/os-release"
+        with sandbox("--image", str(root)) as first, sandbox("--image", str(root)) as second:
+            holder = subprocess.Popen(
+                [NUTSHELL, "exec", first, "--", "flock", locked, "-c", "echo held; sleep 60"],
+                stdout=subprocess.PIPE)
+            try:
+                expect_equal(holder.stdout.readline(), b"held\n", "the first sandbox's lock")
+                ask = ("--", "flock", "-n", locked, "-c", ":")
+                expect_equal(call("exec", first, *ask).status, 1, "the same sandbox")
+                expect_equal(call("exec", second, *ask).status, 0, "another sandbox")
+                with open(root / locked.lstrip("/"), "rb") as file:
+                    fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            finally:
+                holder.kill()
+                holder.wait()
 
 
 @suite.case

@@ -54,14 +54,31 @@ TEST(Abilities, MissingLandlockRefusesUnlessWaived) {
   abilities.landlock = 0;
   SandboxSpec spec;
   EXPECT_THAT(problems(abilities, spec), HasSubstr("landlock"));
+  // Without it the watch of memory is blind to mappings of /dev/zero.
   spec.unsafe_without = {"landlock"};
+  EXPECT_THAT(problems(abilities, spec), HasSubstr("--unsafe-without memory"));
+  spec.unsafe_without = {"landlock", "memory"};
   EXPECT_EQ(problems(abilities, spec), "");
 }
 
-TEST(Abilities, NothingButLandlockCanBeWaived) {
+TEST(Abilities, OnlyFewCanBeWaived) {
   SandboxSpec spec;
   spec.unsafe_without = {"seccomp"};
-  EXPECT_THAT(problems(poor_host(), spec), HasSubstr("only landlock can be waived"));
+  EXPECT_THAT(problems(poor_host(), spec), HasSubstr("only landlock, locks, memory can be waived"));
+}
+
+TEST(Abilities, CountsByUserAreTheSandboxsOwnOnlyAsRoot) {
+  Abilities abilities = poor_host();
+  const auto strength = [&] {
+    const Protections list = protections_for(abilities, {});
+    return std::find_if(list.begin(), list.end(),
+                        [](const Protection& item) { return item.name == "user_counts"; })
+        ->strength;
+  };
+  abilities.privilege = Privilege::Rootless;
+  EXPECT_EQ(strength(), Strength::Missing);
+  abilities.privilege = Privilege::Root;
+  EXPECT_EQ(strength(), Strength::Hard);
 }
 
 TEST(Abilities, RequirementThatIsNotMetRefuses) {
