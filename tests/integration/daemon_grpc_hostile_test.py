@@ -78,7 +78,7 @@ def peak_bytes(process):
 
 @suite.case
 def hostile_messages_are_refused():
-    with grpc_daemon() as (_, client):
+    with grpc_daemon() as (one, client):
         sandbox = client.make()
         refused = refusal(lambda: client.call("Exec", id=sandbox, argv=["true"],
                                               stdin=bytes(20 << 20)))
@@ -87,6 +87,12 @@ def hostile_messages_are_refused():
         for raw in (no_utf8, b"\xff" * 10, b"\x0a\x7f"):
             refused = refusal(lambda one=raw: client.call("GetSandbox", raw=one))
             expect_equal(refused[:2], ("INVALID_ARGUMENT", "invalid_argument"), f"{raw!r}")
+        before = peak_bytes(one.process.pid)
+        many = b"\x12\x00" * (8 << 20)  # field 2 of an Exec, argv: eight million empty texts
+        refused = refusal(lambda: client.call("Exec", raw=many))
+        expect_equal(refused[0], "INVALID_ARGUMENT", "a message of very many fields")
+        grown = peak_bytes(one.process.pid) - before
+        expect(grown < 128 << 20, f"a message of 16 MiB cost {grown >> 20} MiB")
         for fields in ({"ttl_ms": -1}, {"limits": {"cpus": float("nan")}},
                        {"limits": {"pids": 1 << 60}}, {"workspace_mode": "none"}):
             refused = refusal(lambda one=fields: client.call("CreateSandbox", **one))
