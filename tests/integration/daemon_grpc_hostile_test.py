@@ -207,6 +207,28 @@ def calls_of_one_tenant_leave_room_for_others():
 
 
 @suite.case
+def messages_that_wait_are_bounded_together():
+    port = free_port()
+    limits = "[limits]\nworkers = 4\nbody_bytes = 67108864\nbody_bytes_of_tenant = 25165824\n"
+    with grpc_daemon(limits, port) as (daemon, _), \
+            contextlib.closing(Client(f"127.0.0.1:{port}", "alice")) as alice, \
+            contextlib.closing(Client(f"127.0.0.1:{port}", "bob")) as bob:
+        sandbox = alice.make()
+        stream = alice.call("StreamExec", id=sandbox, argv=["sleep", "100"])
+        next(stream)  # it has alice's only worker
+        message = alice.message("ExecRequest", id=sandbox, argv=["true"], stdin=bytes(8 << 20))
+        raw = message.SerializeToString()
+        calls = [alice.channel.unary_unary(f"/{SERVICE}/Exec").future(
+            raw, metadata=alice.metadata, timeout=60) for _ in range(12)]
+        wait_until(lambda: any(call.done() for call in calls), "no message is refused")
+        bob.call("ListSandboxes", timeout=20)
+        stream.cancel()
+        codes = [call.code().name for call in calls]  # waits for each
+        expect({"RESOURCE_EXHAUSTED", "OK"} == set(codes), f"codes: {codes}")
+        alice.call("DestroySandbox", id=sandbox)
+
+
+@suite.case
 def a_revoked_token_ends_its_calls():
     port = free_port()
     with grpc_daemon(port=port) as (daemon, _), \
