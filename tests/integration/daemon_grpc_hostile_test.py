@@ -78,7 +78,7 @@ def peak_bytes(process):
 
 @suite.case
 def hostile_messages_are_refused():
-    with grpc_daemon() as (_, client):
+    with grpc_daemon() as (one, client):
         sandbox = client.make()
         refused = refusal(lambda: client.call("Exec", id=sandbox, argv=["true"],
                                               stdin=bytes(20 << 20)))
@@ -87,6 +87,12 @@ def hostile_messages_are_refused():
         for raw in (no_utf8, b"\xff" * 10, b"\x0a\x7f"):
             refused = refusal(lambda one=raw: client.call("GetSandbox", raw=one))
             expect_equal(refused[:2], ("INVALID_ARGUMENT", "invalid_argument"), f"{raw!r}")
+        before = peak_bytes(one.process.pid)
+        many = b"\x12\x00" * (8 << 20)  # field 2 of an Exec, argv: eight million empty texts
+        refused = refusal(lambda: client.call("Exec", raw=many))
+        expect_equal(refused[0], "INVALID_ARGUMENT", "a message of very many fields")
+        grown = peak_bytes(one.process.pid) - before
+        expect(grown < 128 << 20, f"a message of 16 MiB cost {grown >> 20} MiB")
         for fields in ({"ttl_ms": -1}, {"limits": {"cpus": float("nan")}},
                        {"limits": {"pids": 1 << 60}}, {"workspace_mode": "none"}):
             refused = refusal(lambda one=fields: client.call("CreateSandbox", **one))
@@ -197,6 +203,28 @@ def calls_of_one_tenant_leave_room_for_others():
         began = time.monotonic()
         alice.call("ListSandboxes", timeout=10)
         expect(time.monotonic() - began < 3, "workers stay with calls that were cancelled")
+        alice.call("DestroySandbox", id=sandbox)
+
+
+@suite.case
+def messages_that_wait_are_bounded_together():
+    port = free_port()
+    limits = "[limits]\nworkers = 4\nbody_bytes = 67108864\nbody_bytes_of_tenant = 25165824\n"
+    with grpc_daemon(limits, port) as (daemon, _), \
+            contextlib.closing(Client(f"127.0.0.1:{port}", "alice")) as alice, \
+            contextlib.closing(Client(f"127.0.0.1:{port}", "bob")) as bob:
+        sandbox = alice.make()
+        stream = alice.call("StreamExec", id=sandbox, argv=["sleep", "100"])
+        next(stream)  # it has alice's only worker
+        message = alice.message("ExecRequest", id=sandbox, argv=["true"], stdin=bytes(8 << 20))
+        raw = message.SerializeToString()
+        calls = [alice.channel.unary_unary(f"/{SERVICE}/Exec").future(
+            raw, metadata=alice.metadata, timeout=60) for _ in range(12)]
+        wait_until(lambda: any(call.done() for call in calls), "no message is refused")
+        bob.call("ListSandboxes", timeout=20)
+        stream.cancel()
+        codes = [call.code().name for call in calls]  # waits for each
+        expect({"RESOURCE_EXHAUSTED", "OK"} == set(codes), f"codes: {codes}")
         alice.call("DestroySandbox", id=sandbox)
 
 

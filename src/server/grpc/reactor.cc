@@ -1,7 +1,9 @@
 #include "server/grpc/reactor.h"
 
 #include <fmt/format.h>
+#include <google/protobuf/io/coded_stream.h>
 #include <google/protobuf/message.h>
+#include <google/protobuf/wire_format_lite.h>
 #include <grpc/grpc.h>
 #include <grpcpp/support/proto_buffer_reader.h>
 #include <sys/eventfd.h>
@@ -13,6 +15,8 @@
 
 namespace nutshell::server {
 namespace {
+
+namespace pb = google::protobuf;
 
 // What is kept of a client that sends faster than its handler reads.
 constexpr std::size_t kMostHeldBytes = 1U << 20U;
@@ -27,7 +31,51 @@ grpc::ByteBuffer bytes_of(const google::protobuf::Message& message) {
   return {&slice, 1};
 }
 
-bool parse(grpc::ByteBuffer& bytes, google::protobuf::Message& into) {
+// A field of two bytes can take a hundred in memory.
+constexpr std::size_t kMostFields = 200'000;
+constexpr int kMostDepth = 64;
+
+// Counts the fields of a message and of those in it down from `left`. False: there are more. What
+// is malformed is left to the parser.
+bool has_few_fields(pb::io::CodedInputStream& input, const pb::Descriptor& type, std::size_t& left,
+                    int depth) {
+  while (const std::uint32_t tag = input.ReadTag()) {
+    if (left-- == 0) return false;
+    const auto kind = pb::internal::WireFormatLite::GetTagWireType(tag);
+    const bool has_length = kind == pb::internal::WireFormatLite::WIRETYPE_LENGTH_DELIMITED;
+    const auto* field =
+        type.FindFieldByNumber(pb::internal::WireFormatLite::GetTagFieldNumber(tag));
+    const bool is_message = field != nullptr && field->message_type() != nullptr;
+    if (!has_length || field == nullptr || (!is_message && !field->is_packable())) {
+      if (!pb::internal::WireFormatLite::SkipField(&input, tag)) return true;
+      continue;
+    }
+    std::uint32_t length = 0;
+    if (!input.ReadVarint32(&length)) return true;
+    if (!is_message) {
+      if (length > left) return false;
+      left -= length;  // numbers of at least a byte each
+      if (!input.Skip(static_cast<int>(length))) return true;
+      continue;
+    }
+    if (depth == kMostDepth) return false;
+    const auto outer = input.PushLimit(static_cast<int>(length));
+    if (!has_few_fields(input, *field->message_type(), left, depth + 1)) return false;
+    if (input.BytesUntilLimit() != 0) return true;
+    input.PopLimit(outer);
+  }
+  return true;
+}
+
+bool parse(grpc::ByteBuffer& bytes, pb::Message& into) {
+  {
+    grpc::ProtoBufferReader reader(&bytes);
+    pb::io::CodedInputStream input(&reader);
+    std::size_t left = kMostFields;
+    if (!reader.status().ok() || !has_few_fields(input, *into.GetDescriptor(), left, 0)) {
+      return false;
+    }
+  }
   grpc::ProtoBufferReader reader(&bytes);
   return reader.status().ok() && into.ParseFromZeroCopyStream(&reader);
 }
@@ -167,7 +215,8 @@ Result<Rpc::Next> Reactor::read(google::protobuf::Message& into, const Deadline&
   if (goes_on) StartRead(&incoming_);
   if (!parse(bytes, into)) {
     return failure(ErrorCode::InvalidArgument,
-                   fmt::format("this is no {}", into.GetDescriptor()->name()));
+                   fmt::format("this is no {}, or has more than {} fields",
+                               into.GetDescriptor()->name(), kMostFields));
   }
   return Next::Message;
 }

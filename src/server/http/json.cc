@@ -15,10 +15,13 @@ namespace nutshell::server {
 namespace {
 
 constexpr std::size_t kMostDepth = 64;
+constexpr std::size_t kMostValues = 200'000;  // each takes many times its text in memory
 
-// Before the parser sees it, so that depth costs nothing.
-bool is_too_deep(std::string_view text) {
+// Before the parser sees it, so that neither depth nor many small values cost anything. Empty: the
+// text has few enough of both.
+std::string excess_of(std::string_view text) {
   std::size_t depth = 0;
+  std::size_t values = 1;
   bool is_in_text = false;
   for (std::size_t i = 0; i < text.size(); ++i) {
     const char letter = text[i];
@@ -30,9 +33,11 @@ bool is_too_deep(std::string_view text) {
     if (letter == '"') is_in_text = true;
     if (letter == '{' || letter == '[') ++depth;
     if ((letter == '}' || letter == ']') && depth > 0) --depth;
-    if (depth > kMostDepth) return true;
+    if (letter == ',') ++values;
+    if (depth > kMostDepth) return fmt::format("is nested more than {} levels deep", kMostDepth);
+    if (values > kMostValues) return fmt::format("has more than {} values", kMostValues);
   }
-  return false;
+  return {};
 }
 
 // Sees every key as it is read, and remembers the first that came twice in one object.
@@ -57,9 +62,8 @@ class DuplicateWatch {
 }  // namespace
 
 Result<Json> parse_json(std::string_view text) {
-  if (is_too_deep(text)) {
-    return failure(ErrorCode::InvalidArgument,
-                   fmt::format("the JSON is nested more than {} levels deep", kMostDepth));
+  if (const std::string excess = excess_of(text); !excess.empty()) {
+    return failure(ErrorCode::InvalidArgument, fmt::format("the JSON {}", excess));
   }
   if (text.starts_with("\xef\xbb\xbf")) {
     return failure(ErrorCode::InvalidArgument, "the JSON begins with a byte order mark");

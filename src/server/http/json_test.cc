@@ -23,6 +23,15 @@ TEST(ParseJson, RefusesWhatCanBeReadInTwoWays) {
       R"({"deep":"[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[["})"));
 }
 
+TEST(ParseJson, RefusesMoreValuesThanFitInMemory) {
+  std::string many = "[0";
+  for (int i = 1; i < 200'000; ++i)
+    many += ",0";
+  EXPECT_TRUE(parse_json(many + "]"));
+  EXPECT_FALSE(parse_json(many + ",0]"));
+  EXPECT_TRUE(parse_json("\"" + std::string(1'000'000, ',') + "\""));
+}
+
 TEST(SetText, GivesBytesThatAreNoTextWhole) {
   Json object;
   set_text(object, "a", "ä");
