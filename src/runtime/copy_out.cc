@@ -14,6 +14,7 @@
 #include "runtime/copy.h"
 #include "runtime/copy_place.h"
 #include "runtime/folded_name.h"
+#include "runtime/git_configuration.h"
 #include "runtime/workspace_changes.h"
 
 namespace nutshell {
@@ -273,11 +274,17 @@ class TreeJudge {
     sources.prefix = git_prefix_of(place.path);
     if (sources.prefix.empty())
       sources.prefix = options.named_root = last_name(place.path.native());
+    if (const auto configuration = TRY(host_text(".git/config")))
+      sources.run_by_git = work_tree_paths_in(*configuration, canonical(place.path));
     TrustJudge judge(std::move(sources));
     return sort_out_changes(changes, judge, options);
   }
 
  private:
+  static std::string canonical(const std::filesystem::path& path) {
+    std::error_code error;
+    return std::filesystem::weakly_canonical(path, error).native();
+  }
   static FileInfo nothing() {
     FileInfo info;
     info.kind = kNoFile;

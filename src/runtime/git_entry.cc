@@ -35,6 +35,11 @@ bool is_pack_file(std::string_view name) {
          is_one_of(name.substr(dot), {".pack", ".idx", ".rev", ".bitmap", ".mtimes", ".keep"});
 }
 
+// Prompts of shells evaluate the name of the branch; git allows "$(…)" in it.
+bool is_free_of_shell(std::string_view text) {
+  return text.find_first_of("$`();|&<>'\"!{}\\") == std::string_view::npos;
+}
+
 GitEntry runs(std::string_view why) {
   return {GitPart::Runs, why};
 }
@@ -67,6 +72,7 @@ GitEntry judge_object(const Names& inner, EntryKind kind) {
 GitEntry judge_named(const Names& inner, EntryKind kind, GitPart part) {
   for (std::size_t i = 1; i < inner.size(); ++i) {
     if (is_one_of(fold_name(inner[i]), {"objects", "commondir"})) return runs(kUnknown);
+    if (!is_free_of_shell(inner[i])) return runs("has a name that a shell could run");
   }
   if (kind == EntryKind::Directory) return {GitPart::Directory, ""};
   if (inner.size() == 1 || inner.back().ends_with(".lock")) return runs("keeps git from working");
@@ -111,8 +117,9 @@ bool is_reference_text(std::string_view text) {
   if (is_object_name(text)) return true;
   constexpr std::string_view kSymbolic = "ref: refs/";
   return text.starts_with(kSymbolic) && text.find("..") == std::string_view::npos &&
-         std::none_of(text.begin(), text.end(),
-                      [](char c) { return static_cast<unsigned char>(c) < 0x20; });
+         is_free_of_shell(text) && std::none_of(text.begin(), text.end(), [](char c) {
+           return static_cast<unsigned char>(c) < 0x20;
+         });
 }
 
 GitEntry judge_git_entry(const Names& inner, EntryKind kind) {

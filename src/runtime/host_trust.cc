@@ -220,7 +220,9 @@ Result<TrustVerdict> TrustJudge::judge(const FileChange& change) {
                         ""};
   }
   const std::vector<std::string> folded = fold_path(path);
-  if (const auto match = match_trusted_path(folded)) {
+  auto match = match_trusted_path(folded);
+  if (!match && change.after.kind == FileKind::Link) match = match_way_to_trusted_path(folded);
+  if (match) {
     TrustVerdict verdict;
     verdict.trust = HostTrust::Trusted;
     verdict.root = first_components(path, match->depth);

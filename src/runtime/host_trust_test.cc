@@ -262,6 +262,35 @@ TEST(HostTrust, LooksIntoReferences) {
   }
 }
 
+TEST(HostTrust, HoldsLinksOnTheWayToATrustedPath) {
+  for (const char* path : {".github", "sub/.yarn", ".config"}) {
+    EXPECT_EQ(World().judge(added(path, FileKind::Link)).trust, Trusted) << path;
+    EXPECT_EQ(World().judge(added(path, FileKind::Directory, 0755)).trust, Plain) << path;
+  }
+  EXPECT_EQ(World().judge(added("github", FileKind::Link)).trust, Plain);
+}
+
+TEST(HostTrust, HoldsBranchesThatAPromptWouldRun) {
+  World world;
+  world.after[".git/HEAD"] = "ref: refs/heads/$(touch${IFS}x)\n";
+  EXPECT_EQ(world.judge(added(".git/HEAD")).trust, GitRuns);
+  const std::string branch = ".git/refs/heads/`x`";
+  world.after[branch] = kHash;
+  EXPECT_EQ(world.judge(added(branch)).trust, GitRuns);
+  EXPECT_EQ(world.judge(added(".git/logs/refs/heads/a;b")).trust, GitRuns);
+}
+
+TEST(HostTrust, ComparesWithWhatTheHostsGitRuns) {
+  TrustSources sources;
+  sources.exists = [](const std::string&) -> Result<bool> { return false; };
+  sources.run_by_git = {"tools/hooks"};
+  TrustJudge judge(std::move(sources));
+  EXPECT_EQ(judge.judge(added("tools/hooks/pre-commit"))->root, "tools/hooks");
+  EXPECT_EQ(judge.judge(added("tools", FileKind::Link))->trust, Trusted);
+  EXPECT_EQ(judge.judge(added("tools", FileKind::Directory))->trust, Plain);
+  EXPECT_EQ(judge.judge(added("tools/other"))->trust, Plain);
+}
+
 TEST(HostTrust, HoldsObjectsThatChange) {
   for (const std::string& path :
        {std::string(".git/objects/ab/cdef0123456789abcdef0123456789abcdef01"),

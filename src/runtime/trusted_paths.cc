@@ -264,6 +264,21 @@ const std::vector<TrustedPath>& trusted_paths() {
   return kTable;
 }
 
+std::optional<TrustedMatch> match_way_to_trusted_path(const std::vector<std::string>& folded) {
+  for (const TrustedPath& row : kTable) {
+    std::vector<std::string_view> parts = parts_of(row.pattern);
+    for (parts.pop_back(); !parts.empty(); parts.pop_back()) {
+      if (parts.size() <= folded.size() &&
+          std::equal(
+              parts.rbegin(), parts.rend(), folded.rbegin(),
+              [](std::string_view part, const std::string& name) { return matches(name, part); })) {
+        return TrustedMatch{&row, folded.size()};
+      }
+    }
+  }
+  return std::nullopt;
+}
+
 std::optional<TrustedMatch> match_trusted_path(const std::vector<std::string>& folded) {
   static const Matcher matcher;
   for (std::size_t i = 0; i < folded.size(); ++i) {

@@ -28,4 +28,8 @@ struct TrustedMatch {
 // The outermost match.
 std::optional<TrustedMatch> match_trusted_path(const std::vector<std::string>& folded);
 
+// A path on the way to one of the table: ".github" for ".github/hooks". As a link it would lead the
+// tool to files with other names.
+std::optional<TrustedMatch> match_way_to_trusted_path(const std::vector<std::string>& folded);
+
 }  // namespace nutshell

@@ -215,6 +215,9 @@ def hooks_in_a_directory_of_the_users_choice_are_held():
         applied, held = report_of(made)
         expect_equal(held["tools/hooks/pre-commit"]["take_with"], "--path tools/hooks", "how to take it")
         expect("tools/plain" in applied, f"applied: {sorted(applied)}")
+        copied = call("cp", f"{made}:/workspace/.", str(root))
+        expect(copied.status == 0 and b"tools/hooks" in copied.stderr, f"cp: {copied!r}")
+        expect(not (root / "tools/hooks/pre-commit").exists(), "cp wrote the hook")
         expect(call("apply", made, "--path", "tools/hooks").status == 0, "by name")
         expect((root / "tools/hooks/pre-commit").exists(), "what was named")
 
