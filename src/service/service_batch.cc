@@ -17,6 +17,8 @@ namespace {
 constexpr std::size_t kMostItems = 10'000;
 constexpr std::size_t kMostParallel = 64;
 constexpr std::chrono::minutes kPreparation{1};  // its files come before its command
+constexpr std::size_t kMostFiles = 1000;
+constexpr std::size_t kMostPath = 4096;
 
 bool is_readable(int descriptor) {
   pollfd watched{descriptor, POLLIN, 0};
@@ -72,6 +74,16 @@ Result<> write_files(Service& service, const Caller& caller, const std::string& 
   return {};
 }
 
+Result<> check_files(const BatchItem& item) {
+  const auto is_long = [](const auto& file) { return file.first.size() > kMostPath; };
+  if (item.files.size() <= kMostFiles && std::none_of(item.files.begin(), item.files.end(), is_long))
+    return {};
+  return failure(ErrorCode::InvalidArgument,
+                 fmt::format("an item has at most {} files, with paths of at most {} bytes: "
+                             "write more to the sandbox of a session",
+                             kMostFiles, kMostPath));
+}
+
 Result<ExecResult> run_item(Service& service, const Caller& caller, const BatchRequest& request,
                             std::size_t index, BatchResult& into) {
   const BatchItem& item = request.items[index];
@@ -104,8 +116,10 @@ Result<std::vector<BatchResult>> Service::batch(const Caller& caller, const Batc
   if (request.items.empty() || request.items.size() > kMostItems)
     return failure(ErrorCode::InvalidArgument,
                    fmt::format("a batch has 1 to {} items", kMostItems));
-  for (const BatchItem& item : request.items)
+  for (const BatchItem& item : request.items) {
     TRY(check_exec(item.request));
+    TRY(check_files(item));
+  }
   std::vector<BatchResult> results(request.items.size());
   std::atomic<std::size_t> next = 0;
   std::mutex told;

@@ -188,6 +188,9 @@ Result<std::string> Service::checkpoint(const Caller& caller, const std::string&
 
 Result<> Service::rollback(const Caller& caller, const std::string& id,
                            const std::string& checkpoint, Running running) {
+  constexpr std::size_t kMostName = 128;
+  if (checkpoint.size() > kMostName)
+    return failure(ErrorCode::InvalidArgument, "the name of a checkpoint has at most 128 bytes");
   const Grip grip = TRY(parts_->table.find(caller.tenant, id));
   const auto used = parts_->table.use(grip.id);
   TRY(parts_->execs.wake(grip));

@@ -1,4 +1,6 @@
 // For the backend over HTTP, which talks to a sandbox's init by itself.
+#include <algorithm>
+
 #include "service/service.h"
 #include "service/service_parts.h"
 #include "service/stream_meter.h"
@@ -57,6 +59,11 @@ void Service::end_with_stream(const Caller& caller, const std::string& id) {
 
 Result<> Service::restack(const Caller& caller, const std::string& id,
                           const std::vector<std::string>& layers) {
+  constexpr std::size_t kMostLayers = 1024;
+  constexpr std::size_t kMostName = 255;
+  const auto is_long = [](const std::string& layer) { return layer.size() > kMostName; };
+  if (layers.size() > kMostLayers || std::any_of(layers.begin(), layers.end(), is_long))
+    return failure(ErrorCode::InvalidArgument, "more than 1024 layers, or the name of one is long");
   const Grip grip = TRY(parts_->table.find(caller.tenant, id));
   auto lane = parts_->lanes.take();
   return TRY(lane->backend(grip.backend))->restack(grip.id, layers);
