@@ -70,7 +70,9 @@ TEST_F(ChainsTest, ATenantPushesOutNothingButItsOwn) {
   for (const auto& file : std::filesystem::recursive_directory_iterator(options_.directory))
     bytes += file.is_regular_file() ? file.file_size() : 0;
   EXPECT_LT(bytes, 1U << 20U);
-  for (const Chain& chain : *list_chains(options_.directory)) {
+  const auto all = list_chains(options_.directory);
+  ASSERT_TRUE(all);
+  for (const Chain& chain : *all) {
     const auto verdict = verify(chain.directory);
     ASSERT_TRUE(verdict);
     EXPECT_EQ(verdict->finding, Verdict::Finding::Intact) << chain.name << verdict->problem;

@@ -121,7 +121,8 @@ Result<> for_each_record_of_all(const std::filesystem::path& root, const Filter&
                                 const RecordVisitor& visit) {
   if (!filter.tenant.empty()) return for_each_record(chain_of(root, filter.tenant), filter, visit);
   std::vector<Pages> chains;
-  for (const Chain& chain : TRY(list_chains(root)))
+  const std::vector<Chain> all = TRY(list_chains(root));
+  for (const Chain& chain : all)
     chains.emplace_back(chain.directory, filter);
   for (std::size_t given = 0; given < filter.most; ++given) {
     Pages* first = nullptr;
