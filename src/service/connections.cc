@@ -84,8 +84,9 @@ void Connections::drop_ended() {
       names.push_back(sandbox);
     return names;
   });
+  // One that is hung up stays until its sandbox is let go: stands() tells by it that it has ended.
   for (const std::string& sandbox : sandboxes) {
-    if (backend_of_(sandbox).empty() || !stands(sandbox)) forget(sandbox);
+    if (backend_of_(sandbox).empty()) forget(sandbox);
   }
 }
 

@@ -35,8 +35,8 @@ class Connections {
   // Of those that wait: false once its sandbox has ended. True where none waits.
   bool stands(const std::string& sandbox);
   void forget(const std::string& sandbox);
-  // Closes those of sandboxes that have ended: a call that was on while its sandbox was forgotten
-  // gives its connection back afterwards.
+  // Closes those of sandboxes that are no longer known: a call that was on while its sandbox was
+  // forgotten gives its connection back afterwards.
   void drop_ended();
 
  private:
