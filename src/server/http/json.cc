@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <nlohmann/json.hpp>
 #include <set>
 #include <vector>
@@ -14,9 +15,15 @@ namespace nutshell::server {
 namespace {
 
 constexpr std::size_t kMostDepth = 64;
+constexpr std::size_t kMostMembers = 4096;
+constexpr std::size_t kMostChildren = 16'384;
 
-// Before the parser sees it, so that depth costs nothing.
-bool is_too_deep(std::string_view text) {
+// Before the parser sees it, so that neither costs anything. An object keeps its members in their
+// order, and finds each by looking at all of them; the parser does so with the elements of a list
+// after each object in it. Many would take minutes.
+Result<> check_size(std::string_view text) {
+  std::array<std::size_t, kMostDepth + 1> members{};
+  std::array<std::size_t, kMostDepth + 1> children{};
   std::size_t depth = 0;
   bool is_in_text = false;
   for (std::size_t i = 0; i < text.size(); ++i) {
@@ -27,11 +34,26 @@ bool is_too_deep(std::string_view text) {
       continue;
     }
     if (letter == '"') is_in_text = true;
-    if (letter == '{' || letter == '[') ++depth;
+    if (letter == '{' || letter == '[') {
+      if (++depth > kMostDepth) {
+        return failure(ErrorCode::InvalidArgument,
+                       fmt::format("the JSON is nested more than {} levels deep", kMostDepth));
+      }
+      members.at(depth) = children.at(depth) = 0;
+      if (++children.at(depth - 1) > kMostChildren) {
+        return failure(
+            ErrorCode::InvalidArgument,
+            fmt::format("the JSON has a list of more than {} objects or lists", kMostChildren));
+      }
+    }
     if ((letter == '}' || letter == ']') && depth > 0) --depth;
-    if (depth > kMostDepth) return true;
+    // Only members have colons.
+    if (letter == ':' && ++members.at(depth) > kMostMembers) {
+      return failure(ErrorCode::InvalidArgument,
+                     fmt::format("an object of the JSON has more than {} members", kMostMembers));
+    }
   }
-  return false;
+  return {};
 }
 
 // Sees every key as it is read, and remembers the first that came twice in one object.
@@ -56,10 +78,7 @@ class DuplicateWatch {
 }  // namespace
 
 Result<Json> parse_json(std::string_view text) {
-  if (is_too_deep(text)) {
-    return failure(ErrorCode::InvalidArgument,
-                   fmt::format("the JSON is nested more than {} levels deep", kMostDepth));
-  }
+  TRY(check_size(text));
   if (text.starts_with("\xef\xbb\xbf")) {
     return failure(ErrorCode::InvalidArgument, "the JSON begins with a byte order mark");
   }
