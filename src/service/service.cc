@@ -54,10 +54,11 @@ std::optional<SandboxView> find_made(SandboxTable& table, const std::string& ten
 
 Result<> check_network(const AcquireRequest& request) {
   if (request.network.empty() || request.network == "none") return {};
-  return failure(ErrorCode::Unsupported,
-                 fmt::format("network '{}': sandboxes of this backend reach nothing; \"none\" is "
-                             "all that there is",
-                             request.network));
+  return failure(
+      ErrorCode::Unsupported,
+      fmt::format("network '{:.80}': sandboxes of this backend reach nothing; \"none\" is "
+                  "all that there is",
+                  request.network));
 }
 
 // A pool that others use too is not a tenant's to empty.

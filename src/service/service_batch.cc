@@ -76,7 +76,8 @@ Result<> write_files(Service& service, const Caller& caller, const std::string& 
 
 Result<> check_files(const BatchItem& item) {
   const auto is_long = [](const auto& file) { return file.first.size() > kMostPath; };
-  if (item.files.size() <= kMostFiles && std::none_of(item.files.begin(), item.files.end(), is_long))
+  if (item.files.size() <= kMostFiles &&
+      std::none_of(item.files.begin(), item.files.end(), is_long))
     return {};
   return failure(ErrorCode::InvalidArgument,
                  fmt::format("an item has at most {} files, with paths of at most {} bytes: "

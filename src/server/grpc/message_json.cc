@@ -133,7 +133,9 @@ Json map_json(const pb::Message& message, const pb::FieldDescriptor& field) {
     const pb::Message& entry = look.GetRepeatedMessage(message, &field, i);
     const pb::Reflection& inside = *entry.GetReflection();
     const pb::Descriptor& type = *entry.GetDescriptor();
-    json[inside.GetString(entry, type.map_key())] = inside.GetString(entry, type.map_value());
+    // The keys differ already; to look for each among the others would take minutes for many.
+    json.get_ref<Json::object_t&>().emplace_back(inside.GetString(entry, type.map_key()),
+                                                 inside.GetString(entry, type.map_value()));
   }
   return json;
 }

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <nlohmann/json.hpp>
 #include <set>
 #include <vector>
@@ -16,10 +17,15 @@ namespace {
 
 constexpr std::size_t kMostDepth = 64;
 constexpr std::size_t kMostValues = 200'000;  // each takes many times its text in memory
+constexpr std::size_t kMostMembers = 4096;
+constexpr std::size_t kMostChildren = 16'384;
 
-// Before the parser sees it, so that neither depth nor many small values cost anything. Empty: the
-// text has few enough of both.
-std::string excess_of(std::string_view text) {
+// Before the parser sees it, so that none of it costs anything. An object keeps its members in their
+// order, and finds each by looking at all of them; the parser does so with the elements of a list
+// after each object in it. Many would take minutes.
+Result<> check_size(std::string_view text) {
+  std::array<std::size_t, kMostDepth + 1> members{};
+  std::array<std::size_t, kMostDepth + 1> children{};
   std::size_t depth = 0;
   std::size_t values = 1;
   bool is_in_text = false;
@@ -31,11 +37,28 @@ std::string excess_of(std::string_view text) {
       continue;
     }
     if (letter == '"') is_in_text = true;
-    if (letter == '{' || letter == '[') ++depth;
+    if (letter == '{' || letter == '[') {
+      if (++depth > kMostDepth) {
+        return failure(ErrorCode::InvalidArgument,
+                       fmt::format("the JSON is nested more than {} levels deep", kMostDepth));
+      }
+      members.at(depth) = children.at(depth) = 0;
+      if (++children.at(depth - 1) > kMostChildren) {
+        return failure(
+            ErrorCode::InvalidArgument,
+            fmt::format("the JSON has a list of more than {} objects or lists", kMostChildren));
+      }
+    }
     if ((letter == '}' || letter == ']') && depth > 0) --depth;
-    if (letter == ',') ++values;
-    if (depth > kMostDepth) return fmt::format("is nested more than {} levels deep", kMostDepth);
-    if (values > kMostValues) return fmt::format("has more than {} values", kMostValues);
+    if (letter == ',' && ++values > kMostValues) {
+      return failure(ErrorCode::InvalidArgument,
+                     fmt::format("the JSON has more than {} values", kMostValues));
+    }
+    // Only members have colons.
+    if (letter == ':' && ++members.at(depth) > kMostMembers) {
+      return failure(ErrorCode::InvalidArgument,
+                     fmt::format("an object of the JSON has more than {} members", kMostMembers));
+    }
   }
   return {};
 }
@@ -62,9 +85,7 @@ class DuplicateWatch {
 }  // namespace
 
 Result<Json> parse_json(std::string_view text) {
-  if (const std::string excess = excess_of(text); !excess.empty()) {
-    return failure(ErrorCode::InvalidArgument, fmt::format("the JSON {}", excess));
-  }
+  TRY(check_size(text));
   if (text.starts_with("\xef\xbb\xbf")) {
     return failure(ErrorCode::InvalidArgument, "the JSON begins with a byte order mark");
   }
