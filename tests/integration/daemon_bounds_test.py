@@ -444,9 +444,10 @@ def every_value_of_every_request_is_bounded():
                     expect(len(answer.body) < 64 << 10,
                            f"{what}: an answer of {len(answer.body)} bytes")
         expect(tried > 100, f"only {tried} requests were tried")
-        # An allocator keeps some of what one request of this size took, for each of its threads.
+        # The allocator keeps what a request of this size took, thirty times its bytes as JSON, for
+        # some of the daemon's threads. A leak would be several GiB here.
         grown = memory_of(one) - before_memory
-        expect(grown < 40 * BRIM + 100 * MIB, f"the daemon grew by {grown // MIB} MiB")
+        expect(grown < 100 * BRIM + 500 * MIB, f"the daemon grew by {grown // MIB} MiB")
         grown = bytes_below(state_of(one)) - before_state
         expect(grown < 40 * MIB, f"the state directory grew by {grown // MIB} MiB")
         print(f"    {tried} requests, {accepted} accepted", file=sys.stderr)
