@@ -22,7 +22,8 @@ struct AuditOptions {
   std::chrono::milliseconds group_time{200};
   std::uint64_t segment_bytes = 16ULL << 20U;
   std::uint32_t most_segments = 64;  // the oldest go first; what is left still verifies
-  // Room for the records of each tenant but the owner, and for those of callers that were not let in.
+  // Room for the records of each tenant but the owner, and for those of callers that were not let
+  // in.
   std::uint64_t tenant_bytes = 256ULL << 20U;
   // Besides the built-in ones: names of variables, as in "MY_KEY", whose values are secrets.
   std::vector<std::string> secret_names;

@@ -19,8 +19,9 @@ constexpr std::uint64_t kLeastSegmentBytes = 64U << 10U;
 // A name that is no plain word is told by its hash: '=' occurs in no plain one.
 std::string directory_name(const std::string& tenant) {
   const bool is_plain = !tenant.empty() && tenant.size() <= 64 &&
-                        tenant.find_first_not_of("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
-                                                 "0123456789_-") == std::string::npos;
+                        tenant.find_first_not_of(
+                            "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
+                            "0123456789_-") == std::string::npos;
   return is_plain ? tenant : "=" + sha256_hex(tenant).substr(0, 40);
 }
 
@@ -60,6 +61,10 @@ Result<std::unique_ptr<Chains>> Chains::open(AuditOptions options, std::string o
       new Chains(std::move(options), std::move(owner), std::move(notice)));
   const fs::path root = chains->options_.directory;
   chains->logs_[root] = TRY(Log::open(chains->options_, chains->notice_));
+  const std::vector<Chain> all = TRY(list_chains(root));
+  for (const Chain& chain : all) {
+    if (chain.directory != root) TRY(chains->open_chain(chain.directory));
+  }
   return chains;
 }
 
@@ -83,8 +88,8 @@ Result<Log*> Chains::open_chain(const fs::path& directory) {
   options.directory = directory;
   options.segment_bytes = std::clamp(options_.tenant_bytes / 4, kLeastSegmentBytes,
                                      std::max(options_.segment_bytes, kLeastSegmentBytes));
-  options.most_segments =
-      static_cast<std::uint32_t>(std::max<std::uint64_t>(2, options_.tenant_bytes / options.segment_bytes));
+  options.most_segments = static_cast<std::uint32_t>(
+      std::max<std::uint64_t>(2, options_.tenant_bytes / options.segment_bytes));
   auto opened = Log::open(std::move(options), notice_);
   if (!opened) {
     logs_.erase(directory);
@@ -96,6 +101,14 @@ Result<Log*> Chains::open_chain(const fs::path& directory) {
 
 Result<std::uint64_t> Chains::append(const Entry& entry) {
   return TRY(log_of(entry))->append(entry);
+}
+
+std::uint64_t Chains::records() {
+  const std::lock_guard lock(mutex_);
+  std::uint64_t all = 0;
+  for (const auto& [directory, log] : logs_)
+    all += log->head().id;
+  return all;
 }
 
 std::string Chains::trouble() {

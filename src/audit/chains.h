@@ -1,6 +1,6 @@
 // The records of all tenants. Each tenant has a chain of its own, with room of its own: a tenant
-// that writes much pushes out its own oldest records and nobody else's. Callers that were not let in
-// have a chain too. Thread-safe.
+// that writes much pushes out its own oldest records and nobody else's. Callers that were not let
+// in have a chain too. Thread-safe.
 #pragma once
 
 #include <filesystem>
@@ -40,6 +40,8 @@ class Chains {
   Result<std::uint64_t> append(const Entry& entry);
 
   [[nodiscard]] const std::filesystem::path& directory() const { return options_.directory; }
+  // How many records were ever written, to all chains together.
+  std::uint64_t records();
   // Why the last append to some chain failed; empty: all is well.
   std::string trouble();
 

@@ -121,9 +121,10 @@ Verdict Verification::end() {
   if (verdict_.finding != Finding::Intact) return std::move(verdict_);
   if (expected_ && expected_->id + 1 < verdict_.first_id) {
     find(Finding::Missing, expected_->id,
-         fmt::format("record {}, whose mark was kept, was removed for want of room: the record begins "
-                     "with {}",
-                     expected_->id, verdict_.first_id));
+         fmt::format(
+             "record {}, whose mark was kept, was removed for want of room: the record begins "
+             "with {}",
+             expected_->id, verdict_.first_id));
     return std::move(verdict_);
   }
   for (const auto& mark : {head_, expected_}) {

@@ -21,11 +21,11 @@ struct Verdict {
   };
   Finding finding = Finding::Intact;
   std::uint64_t at = 0;
-  std::string problem;        // one line, empty when intact
-  std::uint64_t records = 0;  // that were found in order before the problem
+  std::string problem;         // one line, empty when intact
+  std::uint64_t records = 0;   // that were found in order before the problem
   std::uint64_t first_id = 0;  // all before it were removed for want of room
-  Mark last;             // to be kept elsewhere: it proves all that is before it
-  bool is_torn = false;  // behind the last record is the beginning of another
+  Mark last;                   // to be kept elsewhere: it proves all that is before it
+  bool is_torn = false;        // behind the last record is the beginning of another
 };
 
 // `expected`, if given, is a mark that was kept elsewhere.

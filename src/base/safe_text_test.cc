@@ -9,7 +9,8 @@ namespace nutshell {
 namespace {
 
 TEST(SafeText, LeavesOrdinaryTextAlone) {
-  const std::string text = "grün 日本語 שלום 👩‍👩‍👧 ❤️ naïve \"quoted\" back\\slash";
+  const std::string text =
+      "grün 日本語 שלום 👩‍👩‍👧 ❤️ naïve \"quoted\" back\\slash";
   EXPECT_EQ(terminal_line(text), text);
   EXPECT_EQ(terminal_text(text + "\n\t"), text + "\n\t");
   EXPECT_EQ(model_text(text + "\r\n\x1b"), text + "\r\n\x1b");
@@ -25,16 +26,16 @@ TEST(SafeText, ShowsControlCharactersOnALine) {
 
 TEST(SafeText, ShowsCharactersThatNobodySees) {
   const std::vector<std::pair<std::string, std::string>> cases = {
-      {"\xe2\x80\xae", "\\u{202e}"},      // override
-      {"\xe2\x81\xa6", "\\u{2066}"},      // isolate
-      {"\xe2\x80\x8f", "\\u{200f}"},      // mark
-      {"\xd8\x9c", "\\u{61c}"},           // Arabic letter mark
-      {"\xe2\x80\xa8", "\\u{2028}"},      // line separator
-      {"\xe2\x80\x8b", "\\u{200b}"},      // zero width space
-      {"\xef\xbb\xbf", "\\u{feff}"},      // byte order mark
-      {"\xf3\xa0\x81\x81", "\\u{e0041}"}, // tag
-      {"\xf3\xa0\x84\x80", "\\u{e0100}"}, // selector that spells out bytes
-      {"\xe3\x85\xa4", "\\u{3164}"},      // filler
+      {"\xe2\x80\xae", "\\u{202e}"},       // override
+      {"\xe2\x81\xa6", "\\u{2066}"},       // isolate
+      {"\xe2\x80\x8f", "\\u{200f}"},       // mark
+      {"\xd8\x9c", "\\u{61c}"},            // Arabic letter mark
+      {"\xe2\x80\xa8", "\\u{2028}"},       // line separator
+      {"\xe2\x80\x8b", "\\u{200b}"},       // zero width space
+      {"\xef\xbb\xbf", "\\u{feff}"},       // byte order mark
+      {"\xf3\xa0\x81\x81", "\\u{e0041}"},  // tag
+      {"\xf3\xa0\x84\x80", "\\u{e0100}"},  // selector that spells out bytes
+      {"\xe3\x85\xa4", "\\u{3164}"},       // filler
   };
   for (const auto& [hidden, shown] : cases) {
     for (const auto& safe : {terminal_line, terminal_text, model_text})
@@ -43,7 +44,8 @@ TEST(SafeText, ShowsCharactersThatNobodySees) {
 }
 
 TEST(SafeText, ShowsRowsOfJoinersAndSelectors) {
-  EXPECT_EQ(model_text("a\xe2\x80\x8d\xe2\x80\x8c\xef\xb8\x80" "b"),
+  EXPECT_EQ(model_text("a\xe2\x80\x8d\xe2\x80\x8c\xef\xb8\x80"
+                       "b"),
             "a\xe2\x80\x8d\\u{200c}\\u{fe00}b");
 }
 

@@ -12,8 +12,8 @@ namespace {
 std::string line_of(const HeldSummary& summary, std::string_view how) {
   const std::string more =
       summary.below == 0 ? "" : fmt::format(" and {} more below it", summary.below);
-  return fmt::format("\n  {}{}: {}{}", terminal_line(summary.path), more, sentence_of(*summary.verdict),
-                     how);
+  return fmt::format("\n  {}{}: {}{}", terminal_line(summary.path), more,
+                     sentence_of(*summary.verdict), how);
 }
 
 }  // namespace

@@ -94,7 +94,8 @@ TEST_F(ConfigTest, BoundsOfAPoolThatAreNotGivenFollowTheOthers) {
   };
   for (const auto& [given, max_idle, max_total] :
        {Case{"", 5, 20}, Case{"min_idle = 1\nmax_total = 4", 4, 4}, Case{"min_idle = 8", 8, 20},
-        Case{"min_idle = 30", 30, 30}, Case{"max_idle = 40", 40, 40}, Case{"max_total = 2", 2, 2}}) {
+        Case{"min_idle = 30", 30, 30}, Case{"max_idle = 40", 40, 40},
+        Case{"max_total = 2", 2, 2}}) {
     const auto config = load(std::string("[[pools]]\nname = \"p\"\n") + given);
     ASSERT_TRUE(config) << config.error().message;
     EXPECT_EQ(config->pools.front().max_idle, max_idle) << given;

@@ -183,8 +183,8 @@ ToolResult ToolRunner::run(const Tool& tool, std::string_view json_arguments) {
 
 namespace {
 
-// The last step before a model reads it. Tools and the compaction engine escape what they show while
-// they count tokens; this holds for whatever they add around it.
+// The last step before a model reads it. Tools and the compaction engine escape what they show
+// while they count tokens; this holds for whatever they add around it.
 void make_safe(ToolResult& result) {
   result.text = model_text(result.text);
   result.fields_json = model_json(result.fields_json);

@@ -133,8 +133,7 @@ Result<> Database::prepare_file(const std::filesystem::path& path) {
                    fmt::format("{} was written by a newer version", path.native()));
   }
   // Version 1 has no pool_spec. Version 0 is a new file, whose tables the schema below makes whole.
-  if (version == 1)
-    TRY(run("ALTER TABLE sandboxes ADD COLUMN pool_spec TEXT NOT NULL DEFAULT ''"));
+  if (version == 1) TRY(run("ALTER TABLE sandboxes ADD COLUMN pool_spec TEXT NOT NULL DEFAULT ''"));
   char* message = nullptr;
   const int made = sqlite3_exec(handle_.get(), kSchema, nullptr, nullptr, &message);
   const Defer freed([&message] { sqlite3_free(message); });

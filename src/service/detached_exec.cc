@@ -91,7 +91,7 @@ void DetachedExec::unlink_output() {
   is_dropped_ = true;
   output_bytes_ = error_bytes_ = 0;
   charge_.shrink(charge_.amount());
-  changed_.notify_all();
+  wake_followers();
 }
 
 void DetachedExec::drop_output() {

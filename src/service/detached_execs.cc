@@ -78,10 +78,11 @@ Result<ExecState> DetachedExecs::start(const Caller& caller, const Grip& grip, E
   if (const auto before = TRY(ground_.idempotency.find(caller.tenant, key, text))) {
     // The command ran, so it is not run again, also when its result is no longer kept.
     if (auto same = find(caller.tenant, grip.id, *before)) return (*same)->state();
-    return failure(ErrorCode::AlreadyExists,
-                   fmt::format("the idempotency key was used for exec {}, whose result is no longer "
-                               "kept: take a new key to run the command again",
-                               *before));
+    return failure(
+        ErrorCode::AlreadyExists,
+        fmt::format("the idempotency key was used for exec {}, whose result is no longer "
+                    "kept: take a new key to run the command again",
+                    *before));
   }
   Charge place = TRY(take_place(caller.tenant));
   const auto used = ground_.table.use(grip.id);

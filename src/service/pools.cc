@@ -45,9 +45,10 @@ Result<> Pools::define(const PoolSpec& spec) {
   TRY(check_spec(spec.spec));
   if (spec.name.empty()) return failure(ErrorCode::InvalidArgument, "a pool needs a name");
   if (spec.max_idle < spec.min_idle || spec.max_total < spec.max_idle) {
-    return failure(ErrorCode::InvalidArgument,
-                   fmt::format("pool '{}': min_idle {} <= max_idle {} <= max_total {} does not hold",
-                               spec.name, spec.min_idle, spec.max_idle, spec.max_total));
+    return failure(
+        ErrorCode::InvalidArgument,
+        fmt::format("pool '{}': min_idle {} <= max_idle {} <= max_total {} does not hold",
+                    spec.name, spec.min_idle, spec.max_idle, spec.max_total));
   }
   const std::lock_guard lock(mutex_);
   Pool& pool = pools_[spec.name];

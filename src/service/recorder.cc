@@ -161,9 +161,9 @@ std::uint64_t Recorder::append_or_keep(audit::Entry entry) {
     if (const auto id = chains_.append(entry)) return *id;
   }
   const auto now = std::chrono::system_clock::now().time_since_epoch();
-  entry.detail += fmt::format("{}(written late; ended at {} us since 1970)",
-                              entry.detail.empty() ? "" : " ",
-                              std::chrono::duration_cast<std::chrono::microseconds>(now).count());
+  entry.detail +=
+      fmt::format("{}(written late; ended at {} us since 1970)", entry.detail.empty() ? "" : " ",
+                  std::chrono::duration_cast<std::chrono::microseconds>(now).count());
   const std::lock_guard lock(kept_mutex_);
   if (kept_.size() < kMostKept) kept_.push_back(std::move(entry));
   has_kept_ = true;

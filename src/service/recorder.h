@@ -8,8 +8,8 @@
 #include <string>
 #include <vector>
 
-#include "audit/json_text.h"
 #include "audit/chains.h"
+#include "audit/json_text.h"
 #include "audit/redactor.h"
 #include "base/deadline.h"
 #include "core/exec.h"

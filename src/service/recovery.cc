@@ -60,9 +60,9 @@ Recovery::Table save_table(Database& fresh, const std::string& name) {
   std::string columns;
   (void)fresh.query("SELECT group_concat(name) FROM pragma_table_info(?, 'damaged')", {name},
                     [&columns](const Row& row) { columns = row.text(0); });
-  const std::string insert = fmt::format(
-      "INSERT OR IGNORE INTO main.{0}({1}) SELECT {1} FROM damaged.{0} WHERE rowid=?", name,
-      columns);
+  const std::string insert =
+      fmt::format("INSERT OR IGNORE INTO main.{0}({1}) SELECT {1} FROM damaged.{0} WHERE rowid=?",
+                  name, columns);
   for (const std::int64_t row : rows) {
     const auto saved = fresh.run(insert, {row});
     table.saved += saved.value_or(0);

@@ -139,7 +139,7 @@ MetricsSnapshot Service::metrics(const Caller& caller) {
                  Metric::Kind::Counter,
                  {},
                  {}};
-  records.samples.push_back({{}, static_cast<double>(parts_->log->head().id)});
+  records.samples.push_back({{}, static_cast<double>(parts_->chains->records())});
   all.push_back(std::move(records));
   return all;
 }

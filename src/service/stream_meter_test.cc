@@ -63,12 +63,12 @@ class StreamMeterTest : public testing::Test {
     std::vector<std::string> all;
     audit::Filter filter;
     filter.most = 100;
-    const auto read = audit::for_each_record(
-        audit::chain_of(scratch_ / "audit", "t"), filter,
-        [&all](const audit::Record& record) -> Result<audit::Visit> {
-          all.push_back(record.entry.action + ": " + record.entry.outcome);
-          return audit::Visit::GoOn;
-        });
+    const auto read =
+        audit::for_each_record(audit::chain_of(scratch_ / "audit", "t"), filter,
+                               [&all](const audit::Record& record) -> Result<audit::Visit> {
+                                 all.push_back(record.entry.action + ": " + record.entry.outcome);
+                                 return audit::Visit::GoOn;
+                               });
     EXPECT_TRUE(read) << read.error().message;
     return all;
   }

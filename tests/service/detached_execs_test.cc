@@ -122,8 +122,8 @@ TEST_F(DetachedTest, RunsOnceForAKeyAlsoWhenTheCallerWaits) {
 }
 
 TEST_F(DetachedTest, JoinsTheExecOfAKeyThatStillRuns) {
-  const auto first = service_->start_exec(alice_, id_, shell("sleep 0.3; echo x >> f; echo done"),
-                                          {{}, "k"});
+  const auto first =
+      service_->start_exec(alice_, id_, shell("sleep 0.3; echo x >> f; echo done"), {{}, "k"});
   ASSERT_TRUE(first);
   wire::CapturedOutput io;
   const auto joined =

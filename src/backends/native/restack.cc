@@ -37,7 +37,8 @@ Result<UniqueFd> take_offer(int store, const std::string& name) {
 // Covers what /workspace is now and what it is about to be: wherever this process is killed, init
 // has rules for what it finds there.
 Result<> send_rules(const RestackPlan& plan, int workspace) {
-  PathRules wanted = sandbox_path_rules({plan.store, plan.base}, plan.memory_wall, plan.unsafe_writable);
+  PathRules wanted =
+      sandbox_path_rules({plan.store, plan.base}, plan.memory_wall, plan.unsafe_writable);
   wanted.mounted_later.push_back(workspace);
   const UniqueFd rules = TRY(make_path_rules(wanted));
   return send_packet(plan.control, std::string_view(&kNewPathRules, 1), {rules.get()});

@@ -81,10 +81,9 @@ bool are_low(const EnterPlan& plan, const InitSetup& setup, int report) {
   std::vector<int> needed(plan.cgroup_joins.begin(), plan.cgroup_joins.end());
   for (const auto& mount : plan.unsafe_mounts)
     needed.push_back(mount.mount);
-  needed.insert(needed.end(),
-                {plan.user_namespace, plan.network_namespace, plan.late_pieces, plan.parent,
-                 plan.workspace_base, plan.workshop, setup.control.get(), setup.connection.get(),
-                 setup.oom_events.get(), report});
+  needed.insert(needed.end(), {plan.user_namespace, plan.network_namespace, plan.late_pieces,
+                               plan.parent, plan.workspace_base, plan.workshop, setup.control.get(),
+                               setup.connection.get(), setup.oom_events.get(), report});
   return std::all_of(needed.begin(), needed.end(), [](int fd) { return fd < kFirstKept; });
 }
 

@@ -76,24 +76,24 @@ void print_line(const audit::Record& record) {
 Result<int> show(const AuditFlags& flags) {
   const auto directory = TRY(directory_of(flags));
   TRY(audit::for_each_record_of_all(directory, TRY(filter_of(flags)),
-                             [&flags](const audit::Record& record) -> Result<audit::Visit> {
-                               if (flags.is_json) {
-                                 print_json_text(audit::to_json(record));
-                               } else {
-                                 print_line(record);
-                               }
-                               return audit::Visit::GoOn;
-                             }));
+                                    [&flags](const audit::Record& record) -> Result<audit::Visit> {
+                                      if (flags.is_json) {
+                                        print_json_text(audit::to_json(record));
+                                      } else {
+                                        print_line(record);
+                                      }
+                                      return audit::Visit::GoOn;
+                                    }));
   return 0;
 }
 
 Result<int> export_records(const AuditFlags& flags) {
   const auto directory = TRY(directory_of(flags));
   TRY(audit::for_each_record_of_all(directory, TRY(filter_of(flags)),
-                             [](const audit::Record& record) -> Result<audit::Visit> {
-                               print_json_text(audit::to_ocsf(record));
-                               return audit::Visit::GoOn;
-                             }));
+                                    [](const audit::Record& record) -> Result<audit::Visit> {
+                                      print_json_text(audit::to_ocsf(record));
+                                      return audit::Visit::GoOn;
+                                    }));
   return 0;
 }
 

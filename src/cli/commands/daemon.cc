@@ -166,7 +166,7 @@ Result<int> status(const Asked& asked) {
     print_json(object);
   } else if (there) {
     print_out("runs as process {} on {}{}\n", there->pid, socket.native(),
-               there->is_ready ? "" : ", and is not ready");
+              there->is_ready ? "" : ", and is not ready");
   } else {
     print_out("no daemon runs\n");
   }

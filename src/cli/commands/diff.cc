@@ -129,8 +129,8 @@ Result<> print_stat(wire::InitClient& client, const wire::FileChange& change) {
   const bool is_directory =
       change.after.kind == wire::FileKind::Directory ||
       (change.after.kind == kNoFile && change.before.kind == wire::FileKind::Directory);
-  print_out("{} {}{}{}{}\n", letter_of(change), change.path,
-            is_directory ? "/" : "  " + what, shape_of(change), executable_mark(change));
+  print_out("{} {}{}{}{}\n", letter_of(change), change.path, is_directory ? "/" : "  " + what,
+            shape_of(change), executable_mark(change));
   return {};
 }
 
@@ -151,8 +151,7 @@ Result<> print_patch(wire::InitClient& client, const wire::FileChange& change, B
 
 // A mode is easily overlooked in a patch.
 void print_mark(const wire::FileChange& change) {
-  if (is_newly_executable(change))
-    print_out("# {}{}\n", change.path, executable_mark(change));
+  if (is_newly_executable(change)) print_out("# {}{}\n", change.path, executable_mark(change));
 }
 
 Result<> print_changes(wire::InitClient& client, const std::vector<JudgedChange>& changes,

@@ -25,9 +25,8 @@ Result<int> doctor(Program& program, const DoctorFlags& flags) {
   };
   const bool works = std::all_of(protections.begin(), protections.end(), is_whole);
   if (flags.is_json) {
-    print_json(nlohmann::ordered_json{{"backend", flags.backend},
-                                              {"works", works},
-                                              {"protections", to_json(protections)}});
+    print_json(nlohmann::ordered_json{
+        {"backend", flags.backend}, {"works", works}, {"protections", to_json(protections)}});
     return works ? 0 : 1;
   }
   print_protections(protections);

@@ -33,8 +33,8 @@ nlohmann::ordered_json to_json(const std::vector<GainSum>& sums) {
 }
 
 void print_row(const std::string& name, const GainSum& sum) {
-  print_out("{:<32.32} {:>7} {:>12} {:>12} {:>6.1f}%\n", name, sum.calls,
-             sum.raw_tokens, sum.tokens, sum.saved());
+  print_out("{:<32.32} {:>7} {:>12} {:>12} {:>6.1f}%\n", name, sum.calls, sum.raw_tokens,
+            sum.tokens, sum.saved());
 }
 
 void print_table(const std::string& title, const std::vector<GainSum>& sums) {
@@ -48,8 +48,8 @@ Result<int> gain(const bool& is_json) {
   const GainReport report = TRY(log.read());
   if (is_json) {
     print_json(nlohmann::ordered_json{{"all", to_json(report.all)},
-                                              {"commands", to_json(report.commands)},
-                                              {"sessions", to_json(report.sessions)}});
+                                      {"commands", to_json(report.commands)},
+                                      {"sessions", to_json(report.sessions)}});
     return 0;
   }
   if (report.all.calls == 0) {

@@ -18,9 +18,8 @@ Result<int> gc(Program& program, const GcFlags& flags) {
   const SweepReport report =
       program.runtime.sweep(flags.is_dry ? SweepMode::DryRun : SweepMode::Remove);
   if (flags.is_json) {
-    print_json(nlohmann::ordered_json{{"dry_run", flags.is_dry},
-                                              {"removed", report.removed},
-                                              {"failed", report.failed}});
+    print_json(nlohmann::ordered_json{
+        {"dry_run", flags.is_dry}, {"removed", report.removed}, {"failed", report.failed}});
     return report.failed.empty() ? 0 : 1;
   }
   for (const std::string& item : report.removed) {

@@ -59,10 +59,10 @@ void print_command(const Command& command, const HistoryFlags& flags) {
     print_json(object);
     return;
   }
-  print_out("{}\n", fmt::format(
-                         "{:%Y-%m-%d %H:%M:%S}  {:>9.1f} ms  {:<14} {}  {}",
-                         fmt::gmtime(std::chrono::time_point_cast<std::chrono::seconds>(when)),
-                         milliseconds, outcome, begun.action, text_of(begun.arguments)));
+  print_out("{}\n",
+            fmt::format("{:%Y-%m-%d %H:%M:%S}  {:>9.1f} ms  {:<14} {}  {}",
+                        fmt::gmtime(std::chrono::time_point_cast<std::chrono::seconds>(when)),
+                        milliseconds, outcome, begun.action, text_of(begun.arguments)));
 }
 
 // A path has room for nothing that an id could not be.

@@ -147,7 +147,7 @@ Result<int> print_imported(const images::ImageStore& store, const images::Import
     return 0;
   }
   print_out("{} {} {}, {} of {} layers new\n", imported.name, imported.image.id.substr(0, 12),
-             mebibytes(imported.image.bytes), imported.new_layers, imported.image.layers.size());
+            mebibytes(imported.image.bytes), imported.new_layers, imported.image.layers.size());
   if (imported.skipped > 0)
     fmt::print(stderr, "left out {} devices, FIFOs or sockets\n", imported.skipped);
   return 0;
@@ -181,7 +181,7 @@ Result<int> list(Program& /*program*/, const ImageFlags& flags) {
   }
   if (!flags.is_quiet) {
     print_out("{:<32} {:<12} {:>8} {:>6} {:<10} {}\n", "NAME", "ID", "SIZE", "LAYERS", "IMPORTED",
-               "FROM");
+              "FROM");
   }
   for (const images::StoredImage& image : all) {
     for (const std::string& name : image.names) {
@@ -190,8 +190,7 @@ Result<int> list(Program& /*program*/, const ImageFlags& flags) {
         continue;
       }
       print_out("{:<32} {:<12} {:>8} {:>6} {:<10} {}\n", name, image.id.substr(0, 12),
-                 mebibytes(image.bytes), image.layers.size(), day_of(image.imported),
-                 image.source);
+                mebibytes(image.bytes), image.layers.size(), day_of(image.imported), image.source);
     }
   }
   return 0;
@@ -208,8 +207,8 @@ Result<int> info(Program& /*program*/, const ImageFlags& flags) {
   for (const std::string& name : image.names)
     print_out("name      {}\n", name);
   print_out("size      {} in {} entries\nmachine   {}\nimported  {} from {}\nroot      {}\n",
-             mebibytes(image.bytes), image.entries, image.architecture,
-             day_of(image.imported), image.source, store.root(image.id).native());
+            mebibytes(image.bytes), image.entries, image.architecture, day_of(image.imported),
+            image.source, store.root(image.id).native());
   for (const std::string& digest : image.layers)
     print_out("layer     sha256:{}\n", digest);
   for (const std::string& variable : image.environment)

@@ -20,8 +20,8 @@ Result<int> info_of_defaults(Program& program, const Flags& flags) {
   const SandboxSpec spec = TRY(to_spec(flags));
   const Protections protections = TRY(program.runtime.check(spec));
   if (flags.is_json) {
-    print_json(nlohmann::ordered_json{{"backend", spec.backend},
-                                              {"protections", to_json(protections)}});
+    print_json(
+        nlohmann::ordered_json{{"backend", spec.backend}, {"protections", to_json(protections)}});
     return 0;
   }
   print_out("A sandbox started here with these flags: {}\n\n", summary_of(spec));
@@ -33,15 +33,15 @@ void print_host_directories(const SandboxStatus& status) {
   const SandboxSpec& spec = status.spec;
   if (is_volume(spec.workspace)) {
     print_out("workspace {}: written directly, and stays when the sandbox has ended\n",
-               spec.workspace);
+              spec.workspace);
   } else if (!spec.workspace.empty()) {
     print_out("workspace {}: {}; written by 'apply' alone\n", spec.workspace,
-               status.why_copied.empty() ? "copy-on-write layers (overlay) over it"
-                                         : fmt::format("copied ({})", status.why_copied));
+              status.why_copied.empty() ? "copy-on-write layers (overlay) over it"
+                                        : fmt::format("copied ({})", status.why_copied));
   }
   for (const UnsafeMount& mount : spec.unsafe_mounts) {
     print_out("unsafe   {} at {}, directly{}\n", mount.source, mount.target,
-               mount.access == UnsafeMount::Access::ReadOnly ? ", read-only" : "");
+              mount.access == UnsafeMount::Access::ReadOnly ? ", read-only" : "");
   }
   if (!spec.workspace.empty() || !spec.unsafe_mounts.empty()) print_out("\n");
 }

@@ -27,14 +27,14 @@ std::string join_labels(const SandboxSpec& spec) {
 
 void print_table(const std::vector<SandboxStatus>& sandboxes) {
   print_out("{:<14} {:<8} {:<8} {:>6} {:>8} {:<44} {}\n", "ID", "BACKEND", "STATE", "AGE", "LEFT",
-             "LIMITS", "LABELS");
+            "LIMITS", "LABELS");
   for (const SandboxStatus& status : sandboxes) {
     const auto seconds = [](std::chrono::milliseconds span) {
       return fmt::format("{}s", span.count() / 1000);
     };
     print_out("{:<14} {:<8} {:<8} {:>6} {:>8} {:<44} {}\n", status.id, status.spec.backend,
-               status.state == SandboxState::Paused ? "paused" : "running", seconds(status.age),
-               seconds(status.time_left), summary_of(status.spec), join_labels(status.spec));
+              status.state == SandboxState::Paused ? "paused" : "running", seconds(status.age),
+              seconds(status.time_left), summary_of(status.spec), join_labels(status.spec));
   }
 }
 

@@ -108,7 +108,7 @@ Result<int> init(const Program& program, const InitFlags& flags) {
   }
   TRY(replace_file(path, *made));
   print_out("{}: {}\n", path,
-             flags.undoes ? "taken out" : "written; 'nutshell mcp doctor' tries it");
+            flags.undoes ? "taken out" : "written; 'nutshell mcp doctor' tries it");
   return 0;
 }
 

@@ -33,14 +33,14 @@ std::string place_of(const std::string& pool, std::string_view what) {
 void print_pools(const Json& pools) {
   constexpr const char* kLine = "{:<16} {:>6} {:>9} {:>6} {:>7} {:>8} {:>8} {:>9} {:>8} {:>8} {}\n";
   print_out(kLine, "NAME", "TOTAL", "AVAILABLE", "IN USE", "WAITING", "MIN IDLE", "MAX IDLE",
-             "MAX TOTAL", "HITS", "MISSES", "TROUBLE");
+            "MAX TOTAL", "HITS", "MISSES", "TROUBLE");
   for (const Json& one : pools) {
     const Json& trouble = one.at("trouble");
     print_out(kLine, one.at("name").get<std::string>(), one.at("total").dump(),
-               one.at("available").dump(), one.at("in_use").dump(), one.at("waiting").dump(),
-               one.at("min_idle").dump(), one.at("max_idle").dump(), one.at("max_total").dump(),
-               one.at("hits").dump(), one.at("misses").dump(),
-               trouble.is_string() ? trouble.get<std::string>() : "");
+              one.at("available").dump(), one.at("in_use").dump(), one.at("waiting").dump(),
+              one.at("min_idle").dump(), one.at("max_idle").dump(), one.at("max_total").dump(),
+              one.at("hits").dump(), one.at("misses").dump(),
+              trouble.is_string() ? trouble.get<std::string>() : "");
   }
 }
 

@@ -96,7 +96,7 @@ void explain(const Rendering& rendering, const Renderers& renderers) {
                                                  : static_cast<double>(rendering.tokens) /
                                                        static_cast<double>(rendering.raw_tokens);
   print_out("parser: {}\nwhy: {}\ntokens: {} of {} ({:.0f} %)\n", rendering.parser,
-             rendering.reason, rendering.tokens, rendering.raw_tokens, share * 100);
+            rendering.reason, rendering.tokens, rendering.raw_tokens, share * 100);
   for (const Omission& omission : rendering.omitted) {
     if (omission.lines > 0) print_out("left out: {} {}\n", omission.lines, omission.what);
   }

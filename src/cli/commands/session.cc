@@ -139,11 +139,11 @@ Result<int> list(Program& /*program*/, http::DaemonLink& daemon, const SessionFl
   for (const Json& one : sessions) {
     const auto lease = one.at("lease_left_ms").get<std::int64_t>();
     const Json& usage = one.at("usage");
-    print_out(kLine, one.at("name").get<std::string>(),
-               one.at("sandbox_id").get<std::string>(), one.at("life").dump(),
-               lease == 0 ? "-" : fmt::format("{}s", lease / 1000), usage.at("execs").dump(),
-               fmt::format("{:.2f}s", usage.at("cpu_ms").get<double>() / 1000),
-               one.at("keeps_workspace").get<bool>() ? "kept" : "-", labels_of(one));
+    print_out(kLine, one.at("name").get<std::string>(), one.at("sandbox_id").get<std::string>(),
+              one.at("life").dump(), lease == 0 ? "-" : fmt::format("{}s", lease / 1000),
+              usage.at("execs").dump(),
+              fmt::format("{:.2f}s", usage.at("cpu_ms").get<double>() / 1000),
+              one.at("keeps_workspace").get<bool>() ? "kept" : "-", labels_of(one));
   }
   return 0;
 }

@@ -39,14 +39,14 @@ std::string time_text(const std::optional<std::chrono::microseconds>& time) {
 void print_table(const std::vector<Counted>& all) {
   constexpr const char* kLine = "{:<14} {:<8} {:>9} {:>9} {:>9} {:>10} {:>9} {:>9} {:>9}\n";
   print_out(fmt::runtime(kLine), "ID", "BACKEND", "MEMORY", "PEAK", "LIMIT", "CPU", "PIDS", "READ",
-             "WRITTEN");
+            "WRITTEN");
   for (const auto& [status, stats] : all) {
     const std::string processes =
         stats.processes ? std::to_string(*stats.processes) : std::string(kNotCounted);
     print_out(fmt::runtime(kLine), status.id, status.spec.backend, size_text(stats.memory_bytes),
-               size_text(stats.peak_memory_bytes),
-               format_byte_size(status.spec.limits.memory_bytes), time_text(stats.cpu_time),
-               processes, size_text(stats.read_bytes), size_text(stats.written_bytes));
+              size_text(stats.peak_memory_bytes), format_byte_size(status.spec.limits.memory_bytes),
+              time_text(stats.cpu_time), processes, size_text(stats.read_bytes),
+              size_text(stats.written_bytes));
   }
 }
 

@@ -124,8 +124,7 @@ Result<std::string> path_parameter(const Call& call) {
 }
 
 void note_denial(Call& call, const Error& error) {
-  if (error.code == ErrorCode::PermissionDenied)
-    call.service.deny(call.caller, error.message);
+  if (error.code == ErrorCode::PermissionDenied) call.service.deny(call.caller, error.message);
 }
 
 std::vector<Route> api_routes() {

@@ -80,6 +80,7 @@ const char* word_for(Gone::Reason reason) {
       return "never-started";
     case Gone::Reason::OutOfMemory:
       return "out-of-memory";
+    case Gone::Reason::CutOff:  // a matter of its own connection, which the client knows better
     case Gone::Reason::Unknown:
       return "unknown";
   }

@@ -3,6 +3,7 @@
 #include <nlohmann/json.hpp>
 
 #include "base/base64.h"
+#include "base/utf8.h"
 #include "http/websocket.h"
 #include "server/http/exec_io.h"
 #include "server/http/json.h"
@@ -57,7 +58,7 @@ Result<> write_stream(http::Exchange& exchange, const std::string& name, std::st
     const std::string text = print_json(Json(piece));
     return text.substr(1, text.size() - 2);
   }));
-  if (http::is_utf8(bytes)) return {};
+  if (is_utf8(bytes)) return {};
   return write_member(exchange, name + "_base64", bytes,
                       [](std::string_view& piece, std::string_view&) { return to_base64(piece); });
 }

@@ -20,9 +20,9 @@ constexpr std::size_t kMostValues = 200'000;  // each takes many times its text 
 constexpr std::size_t kMostMembers = 4096;
 constexpr std::size_t kMostChildren = 16'384;
 
-// Before the parser sees it, so that none of it costs anything. An object keeps its members in their
-// order, and finds each by looking at all of them; the parser does so with the elements of a list
-// after each object in it. Many would take minutes.
+// Before the parser sees it, so that none of it costs anything. An object keeps its members in
+// their order, and finds each by looking at all of them; the parser does so with the elements of a
+// list after each object in it. Many would take minutes.
 Result<> check_size(std::string_view text) {
   std::array<std::size_t, kMostDepth + 1> members{};
   std::array<std::size_t, kMostDepth + 1> children{};
