@@ -4,6 +4,7 @@
 #include <cstdlib>
 
 #include "base/socket.h"
+#include "base/utf8.h"
 #include "entry_points.h"
 #include "http/parser.h"
 #include "http/websocket.h"
@@ -43,7 +44,7 @@ void read_messages(std::string_view input) {
     if (!received || received->event != http::WebSocket::Event::Message) return;
     if (received->bytes.size() > kMost) std::abort();
     const bool is_text = received->kind == http::WebSocket::Kind::Text;
-    if (is_text && !http::is_utf8(received->bytes)) std::abort();
+    if (is_text && !is_utf8(received->bytes)) std::abort();
   }
 }
 

@@ -50,10 +50,6 @@ nlohmann::ordered_json to_json(const images::ImageStore& store, const images::St
           {"root", store.root(image.id).native()}};
 }
 
-void print_json(const nlohmann::ordered_json& value) {
-  print_json(value);
-}
-
 std::string mebibytes(std::uint64_t bytes) {
   return fmt::format("{:.1f}m", static_cast<double>(bytes) / (1U << 20U));
 }

@@ -80,7 +80,7 @@ Result<RenderOptions> to_options(const RenderFlags& flags, const Renderers& rend
   return options;
 }
 
-void print_json(const Rendering& rendering) {
+void print_object(const Rendering& rendering) {
   nlohmann::ordered_json omitted = nlohmann::ordered_json::array();
   for (const Omission& omission : rendering.omitted)
     omitted.push_back({{"what", omission.what}, {"lines", omission.lines}});
@@ -118,7 +118,7 @@ Result<int> render_input(const RenderFlags& flags) {
   const auto renderers = TRY(load_renderers());
   const auto rendering = compaction::render(captured, TRY(to_options(flags, renderers)));
   if (flags.is_json) {
-    print_json(rendering);
+    print_object(rendering);
   } else if (flags.is_explained) {
     explain(rendering, renderers);
   } else {
