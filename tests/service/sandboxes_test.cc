@@ -1,5 +1,6 @@
 #include <atomic>
 
+#include "audit/chains.h"
 #include "audit/verify.h"
 #include "service_fixture.h"
 
@@ -222,10 +223,12 @@ TEST_F(SandboxesTest, AreWrittenDownWithoutTheirSecrets) {
   spec_.environment = {"DB_PASSWORD=swordfish-one", "PLAIN=hello"};
   const std::string id = create(alice_);
   exec(alice_, id, "echo swordfish-one; export T=ghp_0123456789abcdefghijABCDEFGHIJ");
-  service_->call_tool(alice_, id, "bash", R"({"command":"echo swordfish-one"})", {}).value();
+  service_->call_tool(alice_, id, "bash", R"({"command":"echo sword\u0066ish-one"})", {}).value();
   const std::string all = [&] {
     std::string text;
-    for (const auto& file : std::filesystem::directory_iterator(scratch_ / "state" / "audit")) {
+    const std::filesystem::recursive_directory_iterator files(scratch_ / "state" / "audit");
+    for (const auto& file : files) {
+      if (!file.is_regular_file()) continue;
       std::ifstream stream(file.path(), std::ios::binary);
       text.append(std::istreambuf_iterator<char>(stream), {});
     }
@@ -238,7 +241,8 @@ TEST_F(SandboxesTest, AreWrittenDownWithoutTheirSecrets) {
   ASSERT_TRUE(history) << history.error().message;
   ASSERT_EQ(history->size(), 2U);
   EXPECT_EQ(history->front().outcome, "exited 0");
-  EXPECT_EQ(audit::verify(scratch_ / "state" / "audit")->finding, audit::Verdict::Finding::Intact);
+  const auto chain = audit::chain_of(scratch_ / "state" / "audit", "alice");
+  EXPECT_EQ(audit::verify(chain)->finding, audit::Verdict::Finding::Intact);
 }
 
 TEST_F(SandboxesTest, TellWhichFilesACommandChanged) {

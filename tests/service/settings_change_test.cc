@@ -107,7 +107,10 @@ TEST_F(SettingsChangeTest, AnySequenceOfChangesStarts) {
     }
     service_.reset();
     options_.quotas.clear();
-    if (pick(1) == 1) options_.quotas["alice"][Resource::Sandboxes] = 1 + pick(2);
+    if (pick(1) == 1) {
+      options_.quotas["alice"] = options_.default_quota;
+      options_.quotas["alice"][Resource::Sandboxes] = 1 + pick(2);
+    }
     options_.longest_life = pick(1) == 1 ? 1h : 24h;
     options_.pools = pools;
     open();
