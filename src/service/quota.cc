@@ -64,7 +64,8 @@ Quota machine_quota(const Machine& machine, std::uint64_t disk_bytes,
   quota[Memory] = percent_of(machine.memory_bytes, overcommit.memory);
   quota[Millicpus] = percent_of(std::uint64_t{machine.cores} * 1000, overcommit.cpu);
   quota[Processes] = percent_of(machine.processes, overcommit.processes);
-  quota[Disk] = percent_of(disk_bytes, overcommit.disk);
+  // The scratch space of native sandboxes lies in memory, whatever disk the state is on.
+  quota[Disk] = percent_of(std::max(disk_bytes, machine.memory_bytes), overcommit.disk);
   quota[StateBytes] = std::clamp(machine.memory_bytes / 16, 64 * kMiB, 2 * kGiB);
   quota[Sessions] = 8000;
   quota[DetachedExecs] = 2048;

@@ -60,8 +60,9 @@ def run_gives_output_and_status(where):
     answer = shell(where, "echo out; echo err >&2; exit 3")
     expect_outcome(answer, "exited", 3)
     expect_equal((answer["stdout"], answer["stderr"]), ("out\n", "err\n"), "output")
-    expect(not any(name.startswith("nutshell-") for name in where.containers()),
-           f"left: {where.containers()}")
+    # Podman shows a container for a moment after it said that there is none of that name.
+    expect(wait_until(lambda: not any(name.startswith("nutshell-") for name in where.containers()),
+                      5), f"left: {where.containers()}")
 
 
 @suite.case

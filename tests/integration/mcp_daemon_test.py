@@ -108,7 +108,7 @@ def quota_of_a_tenant_holds_and_leaves_others_alone():
         one, other = server.initialize(), server.initialize()
         expect(not call(server, one, "ls")["isError"], "the first")
         refused = call(server, other, "ls")
-        expect(refused["isError"] and "all of its sandboxes" in text_of(refused), f"{refused}")
+        expect(refused["isError"] and "too little left of its sandboxes" in text_of(refused), f"{refused}")
         expect(not server.tool("ls", token=BOB)["isError"], "bob's")
 
 

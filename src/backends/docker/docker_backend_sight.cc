@@ -9,6 +9,7 @@
 #include "backends/docker/engine_stats.h"
 #include "backends/docker/kept_clock.h"
 #include "backends/docker/kept_environment.h"
+#include "backends/docker/kept_place.h"
 #include "backends/docker/owed_removals.h"
 #include "backends/docker/unfinished_start.h"
 #include "core/workspace_volume.h"
@@ -95,6 +96,7 @@ void DockerBackend::forget_ended(const std::vector<std::string>& kept,
     if (is_here) continue;
     forget_environment(id);
     forget_clock(id);
+    forget_place(id);
   }
 }
 
