@@ -28,7 +28,7 @@ class RecorderTest : public testing::Test {
   std::vector<std::string> outcomes() {
     std::vector<std::string> all;
     EXPECT_TRUE(audit::for_each_record_of_all(
-        options_.directory, {}, [&all](const audit::Record& record) -> Result<audit::Visit> {
+        options_.directory, {}, [&all, this](const audit::Record& record) -> Result<audit::Visit> {
           all.push_back(record.entry.action + ": " + record.entry.outcome);
           details_.push_back(record.entry.detail);
           return audit::Visit::GoOn;

@@ -211,10 +211,9 @@ def tenant_names_images_and_no_files():
                     expect(answer.status == 403, f"{path} {spec}: {answer.status} {answer.body[:200]}")
         # Names of files that are there are answered like names of nothing.
         for backend in ("native", "gvisor"):
-            for image in (beside, inside, "no/such:image"):
-                answer = one.call("POST", "/v1/sandboxes", {"backend": backend, "image": image},
-                                  token="alice")
-                expect_equal(answer.status, 404, f"{backend} {image}: {answer.body[:200]}")
+            answers = [one.call("POST", "/v1/sandboxes", {"backend": backend, "image": image},
+                                token="alice").status for image in (beside, inside, "no/such:image")]
+            expect_equal(len(set(answers)), 1, f"{backend}: {answers}")
         answer = one.call("POST", "/v1/sandboxes", {"image": "no/such:image"}, token="alice")
         expect_equal(answer.status, 404, f"native, by a name that nothing has: {answer.body[:200]}")
     here.forget(tools)
