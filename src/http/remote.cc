@@ -32,9 +32,9 @@ Remote remote_of(int socket) {
 }
 
 std::string source_of_address(const std::string& address) {
-  const std::string without_port = address.substr(0, address.rfind(':'));
+  std::string without_port = address.substr(0, address.rfind(':'));
   if (!without_port.starts_with('[')) return without_port;
-  const std::string inside = without_port.substr(1, without_port.find(']') - 1);
+  std::string inside = without_port.substr(1, without_port.find(']') - 1);
   in6_addr six{};
   if (::inet_pton(AF_INET6, inside.c_str(), &six) != 1) return inside;
   if (IN6_IS_ADDR_LOOPBACK(&six) != 0 || IN6_IS_ADDR_V4MAPPED(&six) != 0) return inside;

@@ -233,7 +233,7 @@ struct Destination {
 
 // The target is the user's own word: links on the way to it are followed.
 Result<Destination> open_destination(const std::filesystem::path& target, FileKind kind,
-                                     std::string name) {
+                                     const std::string& name) {
   struct stat status {};
   Standing standing = Standing::Nothing;
   if (::stat(target.c_str(), &status) == 0) {

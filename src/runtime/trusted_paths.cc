@@ -280,9 +280,9 @@ std::optional<TrustedMatch> match_way_to_trusted_path(const std::vector<std::str
 }
 
 std::optional<TrustedMatch> match_trusted_path(const std::vector<std::string>& folded) {
-  static const Matcher matcher;
+  static const Matcher kMatcher;
   for (std::size_t i = 0; i < folded.size(); ++i) {
-    if (auto match = matcher.at(folded, i)) return match;
+    if (auto match = kMatcher.at(folded, i)) return match;
   }
   return std::nullopt;
 }

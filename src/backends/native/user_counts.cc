@@ -37,7 +37,7 @@ Result<> with_halved_limits(const std::function<Result<>()>& enter) {
     if (own[i].rlim_cur == RLIM_INFINITY) continue;
     if (::setrlimit(kCounted[i], &halved) != 0) return syscall_failure("setrlimit");
   }
-  const auto entered = enter();
+  auto entered = enter();
   for (std::size_t i = 0; i < kCounted.size(); ++i) {
     if (::setrlimit(kCounted[i], &own[i]) != 0) return syscall_failure("setrlimit");
   }
