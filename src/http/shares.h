@@ -13,7 +13,7 @@ namespace nutshell::http {
 
 class Shares {
  public:
-  explicit Shares(FairBounds bounds) : bounds_(bounds) {}
+  explicit Shares(const FairBounds& bounds) : bounds_(bounds) {}
 
   // What one holder has taken; gives it back when it ends, and must end before the Shares.
   class Share {
