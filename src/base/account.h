@@ -27,7 +27,7 @@ class Account {
 
   [[nodiscard]] std::uint64_t used() const { return used_.load(std::memory_order_relaxed); }
   [[nodiscard]] std::uint64_t most() const { return most_; }
-  // What could still be taken, by this account and all above.
+  // The amount that can still be taken, from this account and all above it.
   [[nodiscard]] std::uint64_t left() const;
 
  private:

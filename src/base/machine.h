@@ -20,7 +20,7 @@ Machine read_machine();
 
 // RAM alone, in one system call: for a check at every start.
 std::uint64_t physical_memory_bytes();
-// What the kernel can number at once.
+// The number of processes that the kernel can number at once.
 std::uint64_t most_processes();
 
 // The size of the file system that holds this directory, or will hold it.

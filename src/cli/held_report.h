@@ -9,7 +9,7 @@
 
 namespace nutshell::cli {
 
-// What the user can do to take such files: `apply` has --path, `cp` takes what is named.
+// How the user takes such files: `apply` has --path, `cp` takes what is named.
 enum class TakenBy { Path, Name };
 
 // To standard error; nothing if nothing is held back.

@@ -1,4 +1,4 @@
-// What commands print on standard output. Names, labels and messages may come from a sandbox or
+// Prints to standard output for all commands. Names, labels and messages may come from a sandbox or
 // from another tenant, so every text argument is made safe for a terminal first. Commands print
 // through these functions alone; scripts/words.py looks.
 #pragma once

@@ -234,7 +234,7 @@ Result<UniqueFd> DockerBackend::attach(const std::string& id, const std::string&
   return bridges_.add(std::move(upgraded));
 }
 
-// What a directory holds may not fit.
+// The content of a directory may not fit.
 Result<> DockerBackend::bring_workspace(int stream, const std::string& directory) const {
   const auto special = TRY(wire::bring_directory(stream, directory, Deadline::in(wire::kCopyTime)));
   if (special.count > 0 && show_progress_) show_progress_(special.text(directory) + '\n');
@@ -283,7 +283,7 @@ Result<> DockerBackend::stop(const std::string& id) {
     // label and swept.
     (void)owe_removal(engine_->address().text(), container);
   }
-  // What runs goes on without its engine (podman), or while that hangs.
+  // A container runs on without its engine (podman), or while that hangs.
   const bool is_killed = !ended && kill_without_engine(id);
   forget_environment(id);
   forget_clock(id);

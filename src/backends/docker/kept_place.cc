@@ -30,7 +30,7 @@ Result<std::filesystem::path> file_of(const std::string& id) {
   return TRY(open_user_directory()) / fmt::format("container-{}.place", id);
 }
 
-// Whoever reads half of a file cannot decode it, and asks the engine.
+// A reader of half a file cannot decode it, and asks the engine.
 Result<> write(const std::string& id, const Kept& kept) {
   return write_file(TRY(file_of(id)), wire::encode(kept), 0600);
 }
@@ -40,7 +40,7 @@ Result<Kept> read(const std::string& id) {
   return wire::decode<Kept>(TRY(read_file(TRY(file_of(id)), kMost)));
 }
 
-// What runs under this number now.
+// Identifies the process that has this number now.
 Result<Kept> describe(const std::string& engine, std::uint32_t process) {
   const auto started = start_of_process(process);
   if (!started) return failure(ErrorCode::NotFound, "the process has ended");

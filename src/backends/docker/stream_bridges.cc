@@ -28,7 +28,7 @@ class SignalsHeld {
   sigset_t before_{};
 };
 
-// Whoever had the other end has closed it, and nothing of his is left to carry.
+// The other end is closed, and no byte from it is left to carry.
 bool is_closed(int stream) {
   pollfd state{stream, 0, 0};
   if (::poll(&state, 1, 0) < 1 || (state.revents & POLLHUP) == 0) return false;

@@ -40,7 +40,7 @@ CgroupHost host_of(std::string_view text) {
   return CgroupHost::reopen(places);
 }
 
-// What one group leaves in several hierarchies is swept in the first of them.
+// A group that is left in several hierarchies is swept in the first of them.
 void add(SweepReport& all, const SweepReport& more) {
   for (const std::string& name : more.removed) {
     if (std::find(all.removed.begin(), all.removed.end(), name) == all.removed.end())

@@ -211,7 +211,7 @@ void Launcher::settle(std::uint64_t key, Result<> done, LauncherAnswer answer) {
   send_answer(pending.client, answer);
   if (pending.request.operation == Operation::Start) {
     quiet_until_ = Deadline::in(0s);
-    // Nobody else knows of it.
+    // No other process knows of it.
     if (done && !clients_.contains(pending.client)) (void)end(answer.reply.id);
   }
   const auto kept = sandboxes_.find(pending.id);
@@ -223,7 +223,7 @@ void Launcher::settle(std::uint64_t key, Result<> done, LauncherAnswer answer) {
   if (was_first && !operations.empty()) begin(operations.front());
 }
 
-// What no event tells: deadlines that have passed, and states that have to be read.
+// Handles what no event tells: passed deadlines, and states that have to be read.
 void Launcher::look_again() {
   std::vector<std::uint64_t> late;
   std::vector<std::uint64_t> due;

@@ -21,7 +21,7 @@ struct LauncherAnswer {
   std::vector<UniqueFd> descriptors;
 };
 
-// What an operation waits for.
+// The event that an operation waits for.
 struct Awaited {
   int descriptor = -1;       // -1: no descriptor tells, and it looks again a moment later
   std::uint32_t events = 0;  // of epoll(7)

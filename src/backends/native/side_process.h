@@ -20,7 +20,7 @@ class SideProcess {
 
   // Readable once the child has answered or died.
   [[nodiscard]] int descriptor() const { return answer_.get(); }
-  // What `work` returned. Waits for the answer until the deadline, and kills the child.
+  // Returns the result of `work`. Waits for it until the deadline, and kills the child.
   Result<> take_answer(const Deadline& deadline);
   // The child, to be reaped when it is out; a destructor would wait for that.
   ChildProcess take_child() { return std::move(child_); }
