@@ -14,7 +14,7 @@ from support import (DAEMON, NUTSHELL, PYTHON, Suite, call, create, destroy, exp
 
 suite = Suite()
 
-RESULT_KEYS = ["outcome", "exit_code", "signal", "stdout", "stderr", "duration_ms", "cpu_ms",
+RESULT_KEYS = ["outcome", "exit_code", "signal", "stdout", "stderr", "duration_ms", "cpu_time_ms",
                "peak_memory_bytes", "stdout_truncated", "stderr_truncated"]
 COMMANDS = ["run", "create", "exec", "list", "info", "stats", "destroy", "cp", "pause", "resume", "diff", "apply",
             "discard", "checkpoint", "rollback", "fork", "tool", "render", "gain", "gc", "doctor", "version",
@@ -104,7 +104,7 @@ def json_results_have_these_keys():
             expect_equal(list(answer), RESULT_KEYS, "keys")
             kinds = [type(answer[key]).__name__ for key in RESULT_KEYS]
             expect_equal(kinds[:5], ["str", "int", "NoneType", "str", "str"], "types")
-            expect(all(answer[key] >= 0 for key in ("duration_ms", "cpu_ms")), str(answer))
+            expect(all(answer[key] >= 0 for key in ("duration_ms", "cpu_time_ms")), str(answer))
     answer = json.loads(call("run", "--json", "--timeout", "100ms", "--", "sleep", "9").stdout)
     expect_equal(list(answer), [*RESULT_KEYS, "detail"], "keys with a detail")
     answer = json.loads(call("run", "--json", "--", "printf", r"\377").stdout)
@@ -144,10 +144,10 @@ def create_settings_hold_for_every_exec():
 
 @suite.case
 def limits_are_what_the_flags_say():
-    with sandbox("--memory", "128m", "--cpus", "1", "--pids", "20", "--disk", "8m",
+    with sandbox("--memory", "128m", "--cpus", "1", "--processes", "20", "--disk", "8m",
                  "--open-files", "99") as made:
         limits = listed()[made]["limits"]
-        wanted = {"memory_bytes": 128 << 20, "cpus": 1, "pids": 20, "disk_bytes": 8 << 20,
+        wanted = {"memory_bytes": 128 << 20, "cpus": 1, "processes": 20, "disk_bytes": 8 << 20,
                   "open_files": 99, "cpu_time_ms": 300000}
         expect_equal(limits, wanted, "limits")
         text = ("ulimit -n; df -k /workspace | tail -1\n"

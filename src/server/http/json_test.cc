@@ -53,7 +53,9 @@ TEST(UnfinishedTail, CountsTheBytesOfACutCharacter) {
 }
 
 TEST(Shape, RefusesUnknownKeysWithAHint) {
-  const auto check = [](const char* text) { return check_shape(*parse_json(text), spec_shape()); };
+  const auto check = [](const char* text) {
+    return check_shape(*parse_json(text), shape_of<SandboxSpec, Direction::Taken>());
+  };
   EXPECT_TRUE(check(R"({"ttl_ms":1,"labels":{"a":"b"},"limits":{"memory_bytes":1}})"));
   EXPECT_EQ(check(R"({"limits":{"memory_byte":1}})").error().message,
             "unknown key 'limits.memory_byte': did you mean 'memory_bytes'?");
