@@ -24,7 +24,9 @@ constexpr std::string_view kLineEnd = R"("})";
 class LineWriter {
  public:
   void operator()(const FieldInfo& info, const std::string& value) {
-    if (value.empty() && info.presence == Presence::IfSet) return;
+    const bool is_always_there =
+        info.name == "tenant" || info.name == "who" || info.name == "action";
+    if (value.empty() && !is_always_there) return;
     if (info.format == Format::Json) return object_.add_json(info.name, value);
     object_.add(info.name, value);
   }

@@ -32,62 +32,27 @@ struct AuditEntry {
     field({.number = 4, .name = "who", .help = "the token, certificate or user"}, entry.who);
     field({.number = 5, .name = "action", .help = "create, exec, tool bash, deny, …"},
           entry.action);
-    field({.number = 6,
-           .name = "sandbox",
-           .help = "the sandbox it was done to",
-           .presence = Presence::IfSet},
-          entry.sandbox);
-    field({.number = 7,
-           .name = "session",
-           .help = "the session it was done to",
-           .presence = Presence::IfSet},
-          entry.session);
-    field({.number = 8,
-           .name = "outcome",
-           .help = "begun, ok, exited 0, refused, …",
-           .presence = Presence::IfSet},
+    field({.number = 6, .name = "sandbox", .help = "the sandbox it was done to"}, entry.sandbox);
+    field({.number = 7, .name = "session", .help = "the session it was done to"}, entry.session);
+    field({.number = 8, .name = "outcome", .help = "begun, ok, exited 0, refused, …"},
           entry.outcome);
-    field({.number = 9,
-           .name = "of",
-           .help = "the id of the record of its beginning",
-           .presence = Presence::IfSet},
-          entry.of);
+    field({.number = 9, .name = "of", .help = "the id of the record of its beginning"}, entry.of);
     field({.number = 10,
            .name = "arguments",
            .help = "what was asked for, without secrets",
-           .format = Format::Json,
-           .presence = Presence::IfSet},
+           .format = Format::Json},
           entry.arguments);
-    field({.number = 11,
-           .name = "input_sha256",
-           .help = "of what the command read",
-           .presence = Presence::IfSet},
+    field({.number = 11, .name = "input_sha256", .help = "of what the command read"},
           entry.input_sha256);
-    field({.number = 12,
-           .name = "output_sha256",
-           .help = "of its stdout",
-           .presence = Presence::IfSet},
-          entry.output_sha256);
-    field({.number = 18,
-           .name = "error_sha256",
-           .help = "of its stderr",
-           .presence = Presence::IfSet},
-          entry.error_sha256);
+    field({.number = 12, .name = "output_sha256", .help = "of its stdout"}, entry.output_sha256);
+    field({.number = 18, .name = "error_sha256", .help = "of its stderr"}, entry.error_sha256);
     field({.number = 13,
            .name = "output_bytes",
            .help = "bytes that it wrote",
-           .format = Format::Bytes,
-           .presence = Presence::IfSet},
+           .format = Format::Bytes},
           entry.output_bytes);
-    field({.number = 14,
-           .name = "duration_ms",
-           .help = "how long it took",
-           .presence = Presence::IfSet},
-          entry.duration);
-    field({.number = 15,
-           .name = "detail",
-           .help = "one line more, where there is more to say",
-           .presence = Presence::IfSet},
+    field({.number = 14, .name = "duration_ms", .help = "how long it took"}, entry.duration);
+    field({.number = 15, .name = "detail", .help = "one line more, where there is more to say"},
           entry.detail);
   }
 };

@@ -27,7 +27,7 @@ def schema():
 
 @suite.case
 def the_kept_schema_is_that_of_the_program():
-    expect_same(call("schema").stdout, API / "schema.json")
+    expect_same(call("schema").stdout.decode(), API / "schema.json")
 
 
 @suite.case
@@ -65,7 +65,7 @@ def scripts_schema_refuses_a_changed_number():
     text = (API / "numbers.txt").read_text().replace("Limits 1 memory_bytes", "Limits 1 other_name")
     done = subprocess.run([REPOSITORY / "scripts/schema", "--numbers", "-"], input=text, text=True,
                           capture_output=True, check=False,
-                          env={**os.environ, "NUTSHELL_SCHEMA": call("schema").stdout})
+                          env={**os.environ, "NUTSHELL_SCHEMA": call("schema").stdout.decode()})
     expect(done.returncode == 1 and "other_name" in done.stderr, f"{done}")
 
 
