@@ -10,13 +10,12 @@ import sys
 import time
 from pathlib import Path
 
-from daemon_client import Daemon, daemon
-from support import NUTSHELL, Skip, Suite, expect, expect_equal
+from daemon_client import daemon
+from support import NUTSHELL, Skip, Suite, expect, expect_equal, repetitions
 
 suite = Suite()
 
 MIB = 1 << 20
-LONG = os.environ.get("NUTSHELL_LONG")
 
 
 def memory_of(one):
@@ -336,7 +335,7 @@ def an_image_tells_nothing_of_the_hosts_files():
 # Values that a request may fill: they go into a sandbox, or to a command, or are not looked at, and
 # nothing keeps them.
 PASSED_ON = {("exec", "stdin"), ("batch", "items.files"), ("createCheckpoint", "checkpoint")}
-BRIM = (15 if LONG else 2) * MIB
+BRIM = repetitions(2, 15) * MIB
 
 
 class Brim:

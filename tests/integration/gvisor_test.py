@@ -16,9 +16,9 @@ from pathlib import Path
 from engines import IMAGE, engine
 from gvisor_fixture import (FLAGS, IS_ROOT, cases_of, cgroups, expect_nothing_left, ours, shell)
 from image_fixture import BASE, import_image, store
-from support import (REPOSITORY, Skip, Suite, call, call_json, create, destroy, expect,
-                     expect_equal, expect_outcome, expect_refusal, processes, repetitions, sandbox,
-                     scratch, wait_until)
+from support import (Skip, Suite, call, call_json, create, destroy, expect, expect_equal,
+                     expect_outcome, expect_refusal, is_full, needs_full, processes, sandbox,
+                     scratch, test_program, wait_until)
 
 suite = Suite()
 case = cases_of(suite)
@@ -28,12 +28,8 @@ case = cases_of(suite)
 
 def conform(wanted, least, **variables):
     """The same C++ suite that native sandboxes pass."""
-    programs = Path(os.environ.get("NUTSHELL_TEST_BIN", REPOSITORY / "build/release/tests"))
-    program = programs / "conformance_test"
-    if not program.exists():
-        raise Skip(f"{program} is not built")
-    done = subprocess.run([program, f"--gtest_filter={wanted}"], capture_output=True, text=True,
-                          timeout=900, env={**os.environ, **variables})
+    done = subprocess.run([test_program("conformance_test"), f"--gtest_filter={wanted}"],
+                          capture_output=True, text=True, timeout=900, env={**os.environ, **variables})
     failed = re.findall(r"^\[  FAILED  \] (\S+)", done.stdout, re.M)
     ran = re.search(r"\[  PASSED  \] (\d+) tests?", done.stdout)
     expect(done.returncode == 0 and not failed, f"failed: {sorted(set(failed))}")
@@ -42,20 +38,18 @@ def conform(wanted, least, **variables):
 
 @case
 def conformance():
-    """In short, what kernels differ in."""
-    if repetitions(1, 0, 0):
-        return conform("*Limit*/gvisor:*Files*/gvisor:*Trees*/gvisor", 9)
+    """Every commit runs the cases in which kernels differ."""
+    if not is_full():
+        return conform("*Limit*/gvisor:*Files*/gvisor:*Trees*/gvisor:*Paused*/gvisor", 10)
     return conform("*/gvisor*", 40)
 
 
 @case
 def conformance_of_an_engine_with_runsc():
-    if repetitions(1, 0, 0):
-        raise Skip("takes long")
+    needs_full("takes minutes")
     engine("runsc")
     variables = {"NUTSHELL_CONFORMANCE_IMAGE": IMAGE, "NUTSHELL_CONFORMANCE_RUNTIME": "runsc"}
-    wanted, least = repetitions(("", 0), ("*/docker", 20), ("*/docker*", 40))  # and by a daemon
-    conform(wanted, least, **variables)
+    conform("*/docker*", 40, **variables)  # and by a daemon
 
 
 @case
@@ -313,8 +307,7 @@ def files_count_once():
 
 @case
 def files_count_once_in_an_engine():
-    if repetitions(1, 0, 0):
-        raise Skip("the same kernel as without an engine")
+    needs_full("the same kernel as without an engine")
     where = engine("runsc")
     expect_files_count_once("--backend", where.backend, "--image", IMAGE, "--runtime", "runsc")
 

@@ -189,7 +189,7 @@ def apply_that_is_killed_tears_no_file():
             began = time.monotonic()
             expect(call("apply", made, "--dry-run").status == 0, "dry run")
             usual = time.monotonic() - began
-            for _ in range(repetitions(30, 100, 400)):
+            for _ in range(repetitions(30, 400)):
                 process = start("apply", made, "--force")
                 time.sleep(rng.random() * usual * 2)
                 with contextlib.suppress(ProcessLookupError):
@@ -228,7 +228,7 @@ def torn(now, before, after):
 
 @in_both_modes(suite)
 def apply_that_is_killed_at_any_step_tears_no_file():
-    stride = repetitions(9, 4, 1)  # every step, in the long form
+    stride = repetitions(9, 1)  # every step with scripts/test --full
     step = 1 + int.from_bytes(os.urandom(1), "big") % stride
     print(f"  from step {step}, each {stride}.", flush=True)
     is_killed = True

@@ -439,8 +439,8 @@ def main():
     paths = [os.path.join(os.path.abspath(where), name) for name, where in programs.items()]
     for program in paths:
         if not os.access(program, os.X_OK):
-            print(f"SKIP probes: {program} is missing\n0 passed, 0 failed, 1 skipped")
-            return 0
+            print(f"FAIL probes: {program} is missing\n0 passed, 1 failed, 0 skipped")
+            return 1
     with contextlib.ExitStack() as stack:
         # A launcher of its own: it meets nobody else's sandboxes.
         os.environ["NUTSHELL_RUNTIME_DIR"] = stack.enter_context(
