@@ -165,6 +165,7 @@ std::vector<std::string> Flags::list(std::string_view flag) const {
 }
 
 void add_sandbox_flags(const CommandLine& command, Flags& flags) {
+  if (!command.builds_flags()) return;
   const SandboxSpec spec;
   for_each_flag(spec, [&](const FieldInfo& info, const auto& member) {
     if (!is_of_command(info.flag)) add_flag(command, flags, info, member, {}).group("Sandbox");
@@ -176,6 +177,7 @@ void add_sandbox_flags(const CommandLine& command, Flags& flags) {
 CommandOption add_sandbox_flag(const CommandLine& command, Flags& flags, std::string_view flag,
                                const std::string& help) {
   CommandOption option(nullptr);
+  if (!command.builds_flags()) return option;
   const SandboxSpec spec;
   for_each_flag(spec, [&](const FieldInfo& info, const auto& member) {
     if (info.flag == flag) option = add_flag(command, flags, info, member, help);
@@ -184,6 +186,7 @@ CommandOption add_sandbox_flag(const CommandLine& command, Flags& flags, std::st
 }
 
 void add_exec_flags(const CommandLine& command, Flags& flags) {
+  if (!command.builds_flags()) return;
   const char* group = "Command";
   const ExecRequest request;
   for_each_flag(request, [&](const FieldInfo& info, const auto& member) {
