@@ -92,6 +92,7 @@ class ShapeMaker {
  private:
   using Texts = std::vector<std::string>;
   using Type = Field::Type;
+  using Microseconds = std::chrono::microseconds;
 
   template <typename T>
   struct Inner {
@@ -131,8 +132,7 @@ class ShapeMaker {
         field.choices.emplace_back(word);
     } else if constexpr (std::is_same_v<T, bool>) {
       field.type = Type::Boolean;
-    } else if constexpr (std::is_same_v<
-                             T, std::chrono::microseconds>) {  // NOLINT(bugprone-branch-clone)
+    } else if constexpr (std::is_same_v<T, Microseconds>) {  // NOLINT(bugprone-branch-clone)
       field.type = Type::Number;  // as cores, which only the format tells
     } else if constexpr (std::is_same_v<T, std::string>) {
       field.type = info.format == Format::Json ? Type::Any : Type::Text;
