@@ -310,7 +310,7 @@ Result<ChildProcess> Starter::clone_into(const SandboxSpec& spec, NativeSandbox&
                        setup.memory_priority.get(), report.get(), setup.store.get(),
                        setup.base.get(), setup.path_rules.get(), entered->mount_namespace.get()});
   }
-  if (ready) ready = limit_open_files(spec.limits);
+  if (ready) ready = limit_open_files(spec.limits, abilities_.privilege);
   const std::string answer = ready ? kStarted + entered->why_copied : encode_error(ready.error());
   (void)send_packet(report.get(), answer, handed_out);  // who started us is gone, then so are we
   if (!ready) ::_exit(1);
