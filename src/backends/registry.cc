@@ -22,7 +22,8 @@ const std::vector<BackendEntry>& backend_registry() {
   static const std::vector<BackendEntry> kEntries = {
       {"native", "Linux namespaces, cgroups, seccomp, Landlock; no daemon, no image",
        [](const BackendContext& context) {
-         return native::make_native_backend(context.init, context.programs);
+         return std::make_unique<native::NativeBackend>(context.init, context.programs,
+                                                        context.show_progress);
        }},
       {"docker", "containers of a Docker engine, local or remote; needs an image",
        [](const BackendContext& context) {
