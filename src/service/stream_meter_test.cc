@@ -30,7 +30,7 @@ class StreamMeterTest : public testing::Test {
   }
   std::unique_ptr<StreamMeter> meter(const std::string& session = {}) {
     Grip grip;
-    grip.id = "0123456789ab";
+    grip.id = "n0123456789ab";
     grip.tenant = "t";
     grip.session = session;
     return std::make_unique<StreamMeter>(StreamMeter::Ground{*budgets_, *recorder_, metrics_},
