@@ -33,7 +33,7 @@ class StreamMeterTest : public testing::Test {
     grip.id = "n0123456789ab";
     grip.tenant = "t";
     grip.session = session;
-    return std::make_unique<StreamMeter>(StreamMeter::Ground{*budgets_, *recorder_, metrics_},
+    return std::make_unique<StreamMeter>(StreamMeter::Dependencies{*budgets_, *recorder_, metrics_},
                                          Caller{"t", "tester"}, grip);
   }
   static std::string exec_frame(std::uint32_t conversation, std::uint8_t on_disconnect = 0) {
