@@ -14,7 +14,6 @@
 #include "base/guarded.h"
 #include "core/backend.h"
 #include "core/exec.h"
-#include "core/labels.h"
 #include "core/sandbox_spec.h"
 #include "runtime/stream_pool.h"
 #include "wire/exec_io.h"

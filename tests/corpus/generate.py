@@ -57,6 +57,19 @@ def at_hand(entry):
                   if not variant.get("tools") or (is_root and os.path.exists(TOOLS / variant["tools"])))
 
 
+def found_before(family, name, seed, **sizes):
+    """The variant NAME with these sizes: a generated case that once lost something. Raises Missing."""
+    load()
+    entry = next(one for one in SCENARIOS if one.family == family and name in one.variants)
+    if not all(find_tool(tool) for tool in entry.needs):
+        raise Missing(" ".join(entry.needs))
+    with tempfile.TemporaryDirectory(prefix="nutshell-corpus-") as place:
+        directory = Path(place) / "project"
+        directory.mkdir()
+        made = entry.make(Project(directory, seed, is_stored=False), {**entry.variants[name], **sizes})
+    return GeneratedCase(family, name, made)
+
+
 def cases(seed, count):
     """COUNT cases; a scenario whose tool is missing is passed over."""
     load()

@@ -2,8 +2,8 @@
 """The suites of tools, workspaces and commands, which native sandboxes pass, on every other backend:
 the same cases, with the backend's flags at every create and run.
 
-UNABLE is what a backend cannot do, by case and reason. The short form runs a few cases of each suite;
-the long form runs them all.
+UNABLE is what a backend cannot do, by case and reason. Every commit runs a few cases of each suite;
+scripts/test --full runs them all.
 """
 import json
 import os
@@ -14,35 +14,27 @@ import tempfile
 from engines import engine
 from gvisor_program import find_runsc
 from suite_image import put_into
-from support import REPOSITORY, Failed, Suite, expect, repetitions
+from support import REPOSITORY, Failed, Suite, expect, is_full
 
 HERE = REPOSITORY / "tests/integration"
 suite = Suite()
 
 BACKENDS = ("docker", "runsc", "podman", "gvisor")
-# Of each suite: what the short form runs, then what the usual one does.
+# Of each suite: the cases that every commit runs.
 CASES = {
-    "tools": ("files_are_written_read_and_edited changes_of_commands_are_taken_back",
-              "directories_are_listed_and_searched jobs_outlive_their_caller errors_say_what_to_do "
-              "commands_keep_their_status_and_their_output"),
-    "workspace": ("diff_lists_every_change_and_nothing_else",
-                  "commands_can_write_and_signal_after_a_restack an_unsafe_mount_is_direct "
-                  "what_is_mounted_directly_outlives_the_sandbox"),
-    "workspace_states": ("", "checkpoints_can_be_gone_back_to discard_takes_all_of_it_back "
-                             "a_fork_has_the_same_files_and_its_own_life"),
-    "workspace_apply": ("apply_writes_everything_back",
-                        "apply_never_leaves_the_directory git_applies_the_patch"),
-    "workspace_copy": ("a_directory_that_does_not_fit_is_not_copied",
-                       "what_a_copy_is_compared_with_follows_apply "
-                       "info_says_how_the_directory_came_in"),
-    "tools_bad_input": ("", ""),
-    "git_traps": ("", ""),
-    "exec_contract": ("", "signals_are_told_from_exit_codes"),
-    "exec_streams": ("", "bytes_are_exact"),
-    "terminal": ("", "a_shell_in_a_terminal_has_job_control"),
+    "tools": "files_are_written_read_and_edited changes_of_commands_are_taken_back",
+    "workspace": "diff_lists_every_change_and_nothing_else an_unsafe_mount_is_direct",
+    "workspace_states": "",
+    "workspace_apply": "apply_writes_everything_back",
+    "workspace_copy": "a_directory_that_does_not_fit_is_not_copied",
+    "tools_bad_input": "",
+    "git_traps": "",
+    "exec_contract": "",
+    "exec_streams": "",
+    "terminal": "",
 }
-# The short form of what shares its engine or its kernel with another.
-SHORT_OF = {"podman": ("tools",), "runsc": ("tools", "workspace_apply")}
+# The suites of every commit on a backend that shares its engine or its kernel with another.
+FEW_OF = {"podman": ("tools",), "runsc": ("tools", "workspace_apply")}
 
 OWNERS = "only native translates owners: elsewhere it is uid 1000 who reads"
 MOUNTS = "a container's table of mounts names the directories of the host that it was given"
@@ -79,8 +71,7 @@ def flags_of(backend):
 def run_on(backend, name, cases):
     flags = flags_of(backend)  # first: it chooses the engine, in the environment
     # Every case, and few repetitions: those are about what is above the backends.
-    environment = {**os.environ, "NUTSHELL_LONG": "", "NUTSHELL_SHORT": "1",
-                   "NUTSHELL_TEST_FLAGS": flags,
+    environment = {**os.environ, "NUTSHELL_FULL": "", "NUTSHELL_TEST_FLAGS": flags,
                    "NUTSHELL_TEST_WITHOUT": json.dumps({**UNABLE["any"], **UNABLE[backend]})}
     done = subprocess.run([sys.executable, str(HERE / f"{name}_test.py"), *cases], env=environment,
                           text=True, capture_output=True, timeout=3000, check=False)
@@ -92,11 +83,10 @@ def run_on(backend, name, cases):
 
 
 def chosen(backend, name):
-    """Cases; an empty list is all of them, None none."""
-    short, more = (words.split() for words in CASES[name])
-    if repetitions(1, 0, 0) and name not in SHORT_OF.get(backend, CASES):
-        short = []
-    return repetitions(short or None, short + more or None, [])
+    """Names of cases; an empty list means all of them, None means that the suite is left out."""
+    if is_full():
+        return []
+    return CASES[name].split() or None if name in FEW_OF.get(backend, CASES) else None
 
 
 def add(backend, name, cases):

@@ -8,12 +8,12 @@ import signal
 import subprocess
 import sys
 import time
-from pathlib import Path
 
 from daemon_client import daemon
 from engines import IMAGE, engine
 from gvisor_program import find_runsc
-from support import (REPOSITORY, Skip, Suite, expect, expect_equal, repetitions, scratch, wait_until)
+from support import (Suite, expect, expect_equal, needs_full, repetitions, scratch, test_program,
+                     wait_until)
 
 suite = Suite()
 POOL = ('[[pools]]\nname = "p"\nbackend = "docker"\nimage = "nutshell-test"\n'
@@ -21,21 +21,14 @@ POOL = ('[[pools]]\nname = "p"\nbackend = "docker"\nimage = "nutshell-test"\n'
 SETUP = [["sh", "-c", "echo ready; echo once >> /workspace/setup"]]
 
 
-USUAL = "PoolsTest.*:SessionsTest.*:SandboxesTest.*:TtlTest.*-*UnderAnyLoad"
-WHOLE = USUAL.split("-", maxsplit=1)[0]
-# What engines and kernels differ in.
-FEW = "PoolsTest.LeaveNothing*:SessionsTest.SayWhat*:TtlTest.StandsStill*"
+WHOLE = "PoolsTest.*:SessionsTest.*:SandboxesTest.*:TtlTest.*"
 
 
 def run_live(wanted, least, backend, **more):
     """The service's own suite, which native sandboxes pass, with sandboxes of this backend."""
-    programs = Path(os.environ.get("NUTSHELL_TEST_BIN", REPOSITORY / "build/release/tests"))
-    program = programs / "service_live_test"
-    if not program.exists():
-        raise Skip(f"{program} is not built")
     variables = {f"NUTSHELL_SERVICE_{name.upper()}": value for name, value in more.items()}
     done = subprocess.run(
-        [program, f"--gtest_filter={wanted}"], capture_output=True, text=True, timeout=1800,
+        [test_program("service_live_test"), f"--gtest_filter={wanted}"], capture_output=True, text=True, timeout=1800,
         env={**os.environ, "NUTSHELL_SERVICE_BACKEND": backend, **variables}, check=False)
     failed = re.findall(r"^\[  FAILED  \] (\S+)", done.stdout, re.M)
     ran = re.search(r"\[  PASSED  \] (\d+) tests?", done.stdout)
@@ -48,29 +41,27 @@ def pools_and_sessions_are_as_on_native():
     short = ("PoolsTest.LeaveNothing*:PoolsTest.NeverHandOut*:SessionsTest.KeepTheirFiles*:"
              "TtlTest.IsMoved*:TtlTest.StandsStill*")
     engine()
-    run_live(repetitions(short, USUAL, WHOLE), repetitions(5, 40, 40), "docker", image=IMAGE)
+    run_live(repetitions(short, WHOLE), repetitions(5, 40), "docker", image=IMAGE)
 
 
 @suite.case
 def pools_and_sessions_are_as_on_native_with_podman():
-    if repetitions(1, 0, 0):
-        raise Skip("one engine is enough for the short form")
+    needs_full("one engine is enough for every commit")
     engine("podman")
-    run_live(repetitions("", FEW, WHOLE), 3, "podman", image=IMAGE)
+    run_live(WHOLE, 3, "podman", image=IMAGE)
 
 
 @suite.case
 def pools_and_sessions_are_as_on_native_with_runsc():
-    if repetitions(1, 0, 0):
-        raise Skip("takes long")
+    needs_full("takes minutes")
     engine("runsc")
-    run_live(repetitions("", FEW, WHOLE), 3, "docker", image=IMAGE, runtime="runsc")
+    run_live(WHOLE, 3, "docker", image=IMAGE, runtime="runsc")
 
 
 @suite.case
 def pools_and_sessions_are_as_on_native_with_gvisor():
     find_runsc()
-    run_live(repetitions("PoolsTest.LeaveNothing*:SessionsTest.KeepTheirFiles*", FEW, WHOLE), 2,
+    run_live(repetitions("PoolsTest.LeaveNothing*:SessionsTest.KeepTheirFiles*", WHOLE), 2,
              "gvisor")
 
 
@@ -102,7 +93,7 @@ def pool_binds_late_what_a_container_can_have():
         shown = one.call("GET", f"/v1/sandboxes/{made}").json()
         expect_equal(shown["labels"], {"task": "7"}, "labels")
         bound = acquire(one, environment={"WHO": "me"}, workspace=str(directory),
-                        limits={"memory_bytes": 100 << 20, "pids": 9})
+                        limits={"memory_bytes": 100 << 20, "processes": 9})
         text = one.execute(bound, "sh", "-c", "echo $WHO; cat given")["stdout"]
         expect_equal(text, "me\nfrom the host\n", "environment and workspace")
         host = where.inspect(bound)["HostConfig"]

@@ -13,8 +13,8 @@ import time
 from daemon_client import daemon
 from engines import ENGINE, IMAGE, Engine, engine, flags, on_engines, shell
 from gvisor_program import find_runsc
-from support import (Failed, Skip, Suite, call, create, destroy_all, expect, expect_equal,
-                     expect_outcome, expect_refusal, expect_running, is_listed, read_line,
+from support import (Failed, Suite, call, create, destroy_all, expect, expect_equal, expect_outcome,
+                     expect_refusal, expect_running, is_full, is_listed, needs_full, read_line,
                      repetitions, runtime_directory, sandbox, scratch, start, wait_until)
 
 suite = Suite()
@@ -37,7 +37,7 @@ def frozen_engine_is_an_error_in_time():
     with sandbox(*flags(where)) as made:
         expect_equal(call("exec", made, "--", "true").status, 0, "exec before")
         with frozen(where):
-            if repetitions(0, 1, 1):
+            if is_full():
                 ended = call("run", *flags(where), "--", "true", seconds=80)
                 expect(ended.status == 125, f"run: {ended!r}")
             ended = call("exec", made, "--", "echo", "on")
@@ -67,8 +67,7 @@ def destroy_is_written_down_while_the_engine_is_frozen(where):
 def result_comes_before_the_end_of_a_frozen_engine(where):
     """Its stream goes through the engine, so it is given up some seconds after its timeout. That is
     told before anything is cleaned up."""
-    if repetitions(1, 0, 0):
-        raise Skip("it is given up only after 11 s")
+    needs_full("it is given up only after 11 s")
     process = start("run", *flags(where, "--timeout", "1s", "--json"), "--", "sleep", "600")
     expect(wait_until(lambda: [one for one in where.containers() if is_started(where, one)], 30),
            "no container")
@@ -176,8 +175,8 @@ def disturb(where, verb, delay, trouble, mend=lambda: None):
 
 @on_engines(suite, ["docker"], ["docker", "runsc", "podman"])
 def engine_restarted_in_the_middle(where):
-    moments = repetitions([0.15], [0.05, 0.25], [0.05, 0.4])
-    for verb in repetitions(["create", "cp"], VERBS, VERBS):
+    moments = repetitions([0.15], [0.05, 0.4])
+    for verb in repetitions(["create", "cp"], VERBS):
         for delay in moments:
             disturb(where, verb, delay, where.restart)
 
@@ -185,8 +184,8 @@ def engine_restarted_in_the_middle(where):
 @on_engines(suite, ["docker"], ["docker", "runsc", "podman"])
 def engine_stopped_in_the_middle(where):
     """It stays away until the command has ended, which says so."""
-    for verb in repetitions(["exec"], VERBS, VERBS):
-        for delay in repetitions([0.1], [0.1], [0.3]):
+    for verb in repetitions(["exec"], VERBS):
+        for delay in repetitions([0.1], [0.3]):
             disturb(where, verb, delay, where.stop, where.restart)
 
 
@@ -198,8 +197,8 @@ def engine_frozen_in_the_middle(where):
         time.sleep(1.5)
         os.kill(where.pid(), signal.SIGCONT)
 
-    for verb in repetitions(["create", "destroy"], VERBS, VERBS):
-        for delay in repetitions([0.1], [0.1], [0.05, 0.4]):
+    for verb in repetitions(["create", "destroy"], VERBS):
+        for delay in repetitions([0.1], [0.05, 0.4]):
             disturb(where, verb, delay, freeze)
 
 
@@ -284,8 +283,7 @@ def full_disk_is_an_error_and_no_more():
 
 @suite.case
 def what_filled_a_volume_and_was_forgotten_goes_with_the_next_filling():
-    if not repetitions(0, 0, 1):
-        raise Skip("it has to be a minute old")
+    needs_full("it has to be a minute old")
     where = engine()
     for name in ("nutshell-fill-forgotten", "somebody-elses-fill"):
         where.ask("POST", f"/containers/create?name={name}",
@@ -336,7 +334,7 @@ def all_at_once(count, one):
 
 @on_engines(suite, ["docker"], ["docker", "runsc", "podman"])
 def many_at_once(where):
-    count = repetitions(8, 12, 100)
+    count = repetitions(8, 100)
     results = all_at_once(count, lambda number: shell(where, f"exit {number % 100}")["exit_code"])
     expect_equal(sorted(results), sorted(number % 100 for number in range(count)), "exit codes")
     expect(wait_until(lambda: not left_by_us(where), 30), f"left: {where.containers()}")
@@ -357,16 +355,15 @@ def keep_many(count, *words):
 @on_engines(suite, ["docker"], ["docker", "runsc", "podman"])
 def many_alive_at_once(where):
     most = 30 if where.kind == "runsc" else 100  # a kernel each wants cores
-    keep_many(repetitions(6, 12, most), *flags(where))
+    keep_many(repetitions(6, most), *flags(where))
     expect_clean(where, "many")
 
 
 @suite.case
 def many_alive_at_once_with_gvisor():
-    if repetitions(1, 0, 0):
-        raise Skip("takes long")
+    needs_full("takes a minute")
     find_runsc()
-    keep_many(repetitions(6, 12, 30), "--backend", "gvisor")
+    keep_many(repetitions(6, 30), "--backend", "gvisor")
     destroy_all()
     place = runtime_directory() / "gvisor"
     expect(wait_until(lambda: not place.is_dir() or not list(place.iterdir()), 30), "bundles are left")

@@ -12,7 +12,7 @@ import time
 
 from engines import IMAGE, engine, flags, on_engines, shell
 from support import (PATIENCE, Skip, Suite, call, create, destroy_all, expect, expect_equal,
-                     expect_outcome, repetitions, scratch, start, wait_until)
+                     expect_outcome, needs_full, repetitions, scratch, start, wait_until)
 
 suite = Suite()
 METHODS = (b"GET ", b"POST ", b"PUT ", b"DELETE ", b"HEAD ")
@@ -200,10 +200,9 @@ def spoil(where, verb, spot, answers):
 
 def spoil_everything(kind):
     where = engine(kind)
-    lies = repetitions([half_a_body], [garbage, half_a_body],
-                       [garbage, half_a_body, endless_body, endless_head, wrong_types])
-    for verb in repetitions(["run", "exec", "destroy"], SPOTS, SPOTS):
-        for spot in SPOTS[verb][:repetitions(1, None, None)]:
+    lies = repetitions([half_a_body], [garbage, half_a_body, endless_body, endless_head, wrong_types])
+    for verb in repetitions(["run", "exec", "destroy"], SPOTS):
+        for spot in SPOTS[verb][:repetitions(1, None)]:
             for answers in lies:
                 spoil(where, verb, spot, answers)
 
@@ -215,8 +214,7 @@ def docker_answer_that_is_spoiled_is_an_error_and_no_more():
 
 @suite.case
 def podman_answer_that_is_spoiled_is_an_error_and_no_more():
-    if not repetitions(0, 0, 1):
-        raise Skip("one engine is enough for the usual form")
+    needs_full("one engine is enough for every commit")
     spoil_everything("podman")
 
 
@@ -245,16 +243,15 @@ def desert(where, word, next_call):
 @on_engines(suite, ["docker", "podman"], ["docker", "podman"])
 def container_of_an_engine_that_went_away_goes_with_the_next_call(where):
     run = ["run", *flags(where), "--", "true"]
-    for next_call in repetitions([run], [run, ["gc"]], [run, ["gc"], ["list"]]):
-        for word in repetitions([b"/start"], [b"/start"], [b"/attach", b"/start"]):
+    for next_call in repetitions([run], [run, ["gc"], ["list"]]):
+        for word in repetitions([b"/start"], [b"/attach", b"/start"]):
             desert(where, word, next_call)
 
 
 @suite.case
 def output_after_a_slow_start_is_whole():
     """The patience with a slow reader is counted from the command's first output."""
-    if repetitions(1, 0, 0):
-        raise Skip("takes seconds")
+    needs_full("takes seconds")
     where = engine()
 
     def serve(peer, _):

@@ -11,8 +11,7 @@ import sys
 from pathlib import Path
 
 from engines import IMAGE, engine
-from support import (NUTSHELL, PATIENCE, Ended, Suite, expect, expect_equal, expect_refusal,
-                     runtime_directory, scratch)
+from support import NUTSHELL, PATIENCE, Ended, Suite, expect, expect_equal, expect_refusal, scratch
 
 suite = Suite()
 ADDRESS = "tcp://127.0.0.1:2376"

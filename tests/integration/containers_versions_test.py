@@ -11,7 +11,7 @@ import threading
 
 from engines import IMAGE, UnixConnection, engine, flags, shell
 from support import (Skip, Suite, call, expect, expect_equal, expect_outcome, expect_refusal,
-                     repetitions, sandbox, scratch)
+                     needs_full, sandbox, scratch)
 
 suite = Suite()
 NEWEST = (1, 51)
@@ -78,8 +78,7 @@ def newest_common_version_is_spoken():
 
 @suite.case
 def newer_engine_is_used_as_it_is():
-    if repetitions(1, 0, 0):
-        raise Skip("a newer engine is downloaded, which takes long")
+    needs_full("downloads a newer engine")
     where = engine("docker-new")
     version = newest_of(where)
     expect(version > (1, 41), f"it is not newer: {version}")

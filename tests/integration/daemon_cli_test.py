@@ -6,11 +6,10 @@ import os
 import subprocess
 import sys
 import tempfile
-import time
 from pathlib import Path
 
-from daemon_client import DAEMON, TOKENS, daemon
-from support import NUTSHELL, Skip, Suite, expect, expect_equal, wait_until
+from daemon_client import TOKENS, daemon
+from support import NUTSHELL, Suite, expect, expect_equal, wait_until
 
 suite = Suite()
 
@@ -35,8 +34,6 @@ class Own:
 
 @contextlib.contextmanager
 def own_daemon():
-    if not os.access(DAEMON, os.X_OK):
-        raise Skip(f"{DAEMON} is missing")
     with tempfile.TemporaryDirectory(prefix="nutshell-own-") as directory:
         one = Own(directory)
         one.nutshell("daemon", "start")

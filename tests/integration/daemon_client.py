@@ -11,7 +11,7 @@ import tempfile
 import time
 from pathlib import Path
 
-from support import NUTSHELL, Failed, Skip, expect
+from support import NUTSHELL, Failed, expect
 
 DAEMON = str(Path(NUTSHELL).parent / "nutshelld")
 TOKENS = {"alice": "alice-token-0123456789", "bob": "bob-token-0123456789"}
@@ -121,8 +121,6 @@ def call_over(connection, method, path, body=None, token=None, headers=None):
 
 @contextlib.contextmanager
 def daemon(config="", port=0, tcp=""):
-    if not os.access(DAEMON, os.X_OK):
-        raise Skip(f"{DAEMON} is missing")
     with tempfile.TemporaryDirectory(prefix="nutshell-daemon-") as directory:
         one = Daemon(directory, config, port, tcp).start()
         try:

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Clients that are killed in the middle of a request, and, in the long form, anybody at any time.
+"""Clients that are killed in the middle of a request, and, with scripts/test --full, anybody at any time.
 
 The service's and the launcher's deaths at every step are in tests/service/crash_test.cc. Here the
 daemon stops at a step, the client of that request is killed, and the daemon goes on.
@@ -16,7 +16,7 @@ import threading
 import time
 
 from daemon_client import Daemon, daemon
-from support import NUTSHELL, Skip, Suite, expect, expect_equal, launchers, repetitions, wait_until
+from support import NUTSHELL, Skip, Suite, expect, expect_equal, launchers, repetitions, seed_of_run, wait_until
 
 suite = Suite()
 POOL = '[[pools]]\nname = "p"\nmin_idle = {}\nmax_idle = 2\nmax_total = 4\n'
@@ -269,17 +269,17 @@ def recorded(one):
 
 @suite.case
 def anybody_may_die_at_any_time():
-    rounds = repetitions(2, 3, 150)
+    rounds, chosen = repetitions(2, 150), random.Random(seed_of_run())
     with daemon(POOL.format(1)) as one:
         agents = [Agent(one, number) for number in range(4)]
         for agent in agents:
             agent.start()
         for turn in range(rounds):
-            time.sleep(random.uniform(0.1, 1.0))
+            time.sleep(chosen.uniform(0.1, 1.0))
             who = ("daemon", "launcher", "client")[turn % 3]
             if who == "client":
                 client = curl(one, "POST", "/v1/sandboxes", {"ttl_ms": 60000})
-                time.sleep(random.uniform(0, 0.02))
+                time.sleep(chosen.uniform(0, 0.02))
                 client.kill()
                 client.wait()
             if who == "launcher":

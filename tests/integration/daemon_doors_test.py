@@ -136,8 +136,6 @@ def mutual_tls():
 @suite.case
 def a_passed_socket_is_served():
     """As systemd passes it: descriptor 3, LISTEN_FDS and LISTEN_PID."""
-    if not os.access(DAEMON, os.X_OK):
-        raise Skip(f"{DAEMON} is missing")
     with tempfile.TemporaryDirectory(prefix="nutshell-daemon-") as directory:
         one = Daemon(directory)
         place = f"{directory}/passed.sock"
@@ -160,8 +158,6 @@ def a_passed_socket_is_served():
 
 @suite.case
 def it_tells_its_starter():
-    if not os.access(DAEMON, os.X_OK):
-        raise Skip(f"{DAEMON} is missing")
     with tempfile.TemporaryDirectory(prefix="nutshell-daemon-") as directory:
         with socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as news:
             news.bind(f"{directory}/notify")
@@ -305,8 +301,6 @@ def sigterm_drains_and_the_log_is_json():
 
 @suite.case
 def a_private_daemon_leaves_nothing_however_its_parent_dies():
-    if not os.access(DAEMON, os.X_OK):
-        raise Skip(f"{DAEMON} is missing")
     for number in (signal.SIGKILL, signal.SIGTERM):
         with tempfile.TemporaryDirectory(prefix="nutshell-private-") as directory:
             os.chmod(directory, 0o700)

@@ -97,9 +97,9 @@ def engine(kind="docker"):
 
 
 def on_engines(suite, usual, long):
-    """A case of the suite for each of these kinds of engine; more of them in the long form."""
+    """A case of the suite for each of these kinds of engine; more of them with scripts/test --full."""
     def decorate(function):
-        for kind in repetitions(usual, usual, long):
+        for kind in repetitions(usual, long):
             def case(kind=kind):
                 function(engine(kind))
             case.__name__ = f"{function.__name__}_with_{kind}"

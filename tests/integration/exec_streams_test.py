@@ -21,7 +21,7 @@ suite = Suite()
 
 @suite.case
 def a_slow_reader_holds_the_writer_back():
-    size = repetitions(256, 1024, 10240) << 20
+    size = repetitions(256, 10240) << 20
     process = start("run", "--output-limit", "20g", "--timeout", "10m", "--", "head", "-c",
                     str(size), "/dev/zero", bufsize=0)
     taken = highest = 0
@@ -73,7 +73,7 @@ def a_closed_reader_ends_the_writer():
 
 @suite.case
 def all_output_comes_before_the_status():
-    rounds = repetitions(200, 1000, 10000)
+    rounds = repetitions(200, 10000)
     wrong = []
     with sandbox() as made, ThreadPoolExecutor(3) as pool:
         def write(number):

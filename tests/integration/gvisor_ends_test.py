@@ -53,7 +53,7 @@ def dead_caller_leaves_nothing():
 
 @case
 def killed_at_any_moment_of_the_start_leaves_nothing():
-    for i in range(repetitions(6, 12, 60)):
+    for i in range(repetitions(6, 60)):
         process = start("create", *FLAGS)
         time.sleep(0.03 * (i % 12))
         process.send_signal(signal.SIGKILL)

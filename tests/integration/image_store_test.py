@@ -158,9 +158,9 @@ def a_killed_import_leaves_only_what_gc_removes():
         import_image(path, "--name", "whole")
         usual = time.monotonic() - began
         call("image", "remove", "whole")
-        for number in range(repetitions(6, 12, 60)):
+        for number in range(repetitions(6, 60)):
             process = start("image", "import", str(path), "--name", "app")
-            time.sleep(usual * 1.1 * number / repetitions(6, 12, 60))
+            time.sleep(usual * 1.1 * number / repetitions(6, 60))
             process.send_signal(signal.SIGKILL)
             process.communicate()
             if "app:latest" in names():
@@ -182,7 +182,7 @@ def imports_and_removals_at_once_end_well():
         answers = []
 
         def work(number):
-            for _ in range(repetitions(1, 2, 20)):
+            for _ in range(repetitions(1, 20)):
                 answers.append(call("image", "import", str(path), "--name", f"n{number}"))
                 ended = call("run", "--image", f"n{number}", "--", "cat", "/etc/who")
                 if ended.stdout != b"upper\n":

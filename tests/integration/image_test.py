@@ -8,8 +8,7 @@ import subprocess
 import sys
 from pathlib import Path
 
-from support import (NUTSHELL, Skip, Suite, call, expect, expect_equal, expect_refusal, sandbox,
-                     scratch)
+from support import NUTSHELL, Suite, call, expect, expect_equal, expect_refusal, sandbox, scratch
 
 suite = Suite()
 
@@ -88,8 +87,6 @@ def a_lock_on_an_images_file_stays_in_the_sandbox():
 
 @suite.case
 def an_image_may_be_an_archive():
-    if not os.access(Path(NUTSHELL).parent / "nutshell-unpack", os.X_OK):
-        raise Skip("nutshell-unpack is not built")
     with scratch() as directory:
         make_image(directory / "root")
         archive = directory / "image.tar"

@@ -16,7 +16,7 @@ from pathlib import Path
 from support import (NUTSHELL, Failed, Skip, Suite, call, children_of, create, destroy, destroy_all,
                      expect, expect_equal, expect_gone, expect_refusal, is_init, is_listed,
                      launchers, memory_of, payloads, processes, random_token, repetitions,
-                     runtime_directory, sandbox, start, wait_until)
+                     runtime_directory, sandbox, seed_of_run, start, wait_until)
 
 suite = Suite()
 
@@ -173,12 +173,12 @@ class Killer:
 
 @suite.case
 def kills_at_any_instant_leave_nothing():
-    seed = random.randrange(1 << 30)
+    seed = seed_of_run()
     before = look()
     killer = Killer(random.Random(seed))
     ways = [killer.run, killer.create, killer.exec, killer.init, killer.run, killer.create,
             killer.exec, killer.init, killer.launcher]
-    rounds = repetitions(504, 504, 5004)
+    rounds = repetitions(504, 5004)
     with ThreadPoolExecutor(4) as pool:
         for done in [pool.submit(ways[number % len(ways)]) for number in range(rounds)]:
             done.result()
@@ -268,7 +268,7 @@ def cycles_cost_the_launcher_nothing():
     with sandbox():
         [launcher] = launchers()
         sizes = []
-        for number in range(repetitions(300, 300, 10000)):
+        for number in range(repetitions(300, 10000)):
             made = create()
             expect_equal(call("exec", made, "--", "echo", "x").stdout, b"x\n", "exec")
             expect_equal(destroy(made).status, 0, "destroy")
@@ -320,7 +320,7 @@ def a_burst_leaves_the_launcher_no_descriptors():
 def many_sandboxes_leave_room_for_one_more():
     """What the launcher holds for the others is no part of a new sandbox's own limits."""
     small = ("--memory", "16m", "--disk", "64k", "--open-files", "64", "--ttl", "300s")
-    count = repetitions(120, 120, 1000)
+    count = repetitions(120, 1000)
     ids = [create(*small) for _ in range(count)]
     expect_equal(len(call("list", "-q").stdout.split()), count, "sandboxes in the list")
     for made in (ids[0], ids[-1]):
@@ -352,7 +352,7 @@ def destroy_ends_what_runs():
 @suite.case
 def starters_of_the_launcher_meet_each_other():
     before = look()
-    for _ in range(repetitions(10, 20, 200)):
+    for _ in range(repetitions(10, 200)):
         expect(wait_until(lambda: not launchers(), 10), "the launcher does not leave")
         with ThreadPoolExecutor(4) as pool:
             ids = list(pool.map(lambda _: create(), range(4)))
@@ -364,11 +364,12 @@ def starters_of_the_launcher_meet_each_other():
 
 @suite.case
 def nobody_meets_a_launcher_that_leaves():
-    for number in range(repetitions(60, 100, 1000)):
+    chosen = random.Random(seed_of_run())
+    for number in range(repetitions(60, 1000)):
         made = create()
         expect_equal(call("exec", made, "--", "true").status, 0, f"exec in round {number}")
         expect_equal(destroy(made).status, 0, f"destroy in round {number}")
-        time.sleep(random.uniform(0, 0.15))
+        time.sleep(chosen.uniform(0, 0.15))
 
 
 @suite.case

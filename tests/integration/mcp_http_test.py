@@ -2,14 +2,14 @@
 """The daemon's /mcp: whose requests are served, whose sessions they are, and what hostile ones get."""
 import contextlib
 import json
-import os
 import socket
 import sys
 import threading
 import time
 
 from mcp_http_client import ALICE, BOB, BOTH, META, MANY, host, text_of
-from support import (Skip, Suite, expect, expect_equal, expect_gone, payloads, random_token, wait_until)
+from support import (Suite, expect, expect_equal, expect_gone, needs_full, payloads, random_token,
+                     wait_until)
 
 suite = Suite()
 
@@ -177,8 +177,7 @@ def client_of_a_session_killed_in_a_call_leaves_nothing_running():
 
 @suite.case
 def client_of_a_session_that_is_heard_of_again_finds_its_work():
-    if os.environ.get("NUTSHELL_SHORT"):
-        raise Skip("takes long")
+    needs_full("takes half a minute")
     with host() as server:
         session, token = server.initialize(), random_token()
         params = {"name": "sandbox_bash",

@@ -4,7 +4,8 @@ A suite talks to its own launcher, in a runtime directory of its own, so that it
 disturbs the sandboxes of anybody else on the machine.
 
   NUTSHELL_BIN    directory of the programs under test, or the program   (build/bin)
-  NUTSHELL_SHORT  set: fewer repetitions;  NUTSHELL_LONG  set: more
+  NUTSHELL_FULL   set: every case and many repetitions (scripts/test --full); unset: what every commit runs
+  NUTSHELL_SEED   what random choices start from; unset: always the same number
   NUTSHELL_TEST_FLAGS    of every sandbox that names no backend itself: "--backend docker --image X"
   NUTSHELL_TEST_WITHOUT  JSON, {"case": "why it cannot run on that backend"}
 """
@@ -70,10 +71,30 @@ def expect_equal(found, wanted, what):
     expect(found == wanted, f"{what} is {found!r}, not {wanted!r}")
 
 
-def repetitions(short, usual, long):
-    if os.environ.get("NUTSHELL_SHORT"):
-        return short
-    return long if os.environ.get("NUTSHELL_LONG") else usual
+def is_full():
+    return bool(os.environ.get("NUTSHELL_FULL"))
+
+
+def repetitions(short, full):
+    """SHORT for every commit, FULL for scripts/test --full."""
+    return full if is_full() else short
+
+
+def needs_full(why):
+    """Skips the case that calls this, unless everything is to run."""
+    if not is_full():
+        raise Skip(f"{why}: scripts/test --full runs it")
+
+
+def test_program(name):
+    """The path of a built test program. One that is missing was forgotten: the case fails."""
+    programs = Path(os.environ.get("NUTSHELL_TEST_BIN", REPOSITORY / "build/release/tests"))
+    expect(os.access(programs / name, os.X_OK), f"{programs / name} is not built")
+    return programs / name
+
+
+def seed_of_run():
+    return int(os.environ.get("NUTSHELL_SEED") or 17)
 
 
 def random_token():
@@ -90,8 +111,8 @@ class Suite:
 
     def run(self):
         if not os.access(NUTSHELL, os.X_OK):
-            print(f"SKIP all: {NUTSHELL} is missing\n0 passed, 0 failed, 1 skipped")
-            return 0
+            print(f"FAIL all: {NUTSHELL} is missing\n0 passed, 1 failed, 0 skipped")
+            return 1
         wanted = sys.argv[1:]
         unable = json.loads(os.environ.get("NUTSHELL_TEST_WITHOUT", "{}"))
         counts = {"ok": 0, "FAIL": 0, "SKIP": 0}

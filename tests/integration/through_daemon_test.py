@@ -3,15 +3,14 @@
 import os
 import subprocess
 import sys
-from pathlib import Path
 
-from support import NUTSHELL, REPOSITORY, Failed, Skip, Suite, expect, repetitions
+from support import REPOSITORY, Failed, Suite, expect, is_full, repetitions
 
 HERE = REPOSITORY / "tests/integration"
 suite = Suite()
 
-# Of each suite: the cases that the short form runs.
-SHORT = {
+# Of each suite: the cases that every commit runs.
+CASES = {
     "cli": "json_results_have_these_keys a_sandbox_keeps_what_commands_leave pause_and_resume "
            "create_settings_hold_for_every_exec limits_are_what_the_flags_say config_files "
            "destroy_says_what_it_could_not environment_and_directory arguments_arrive_as_given "
@@ -35,8 +34,6 @@ SHORT = {
 
 
 def run_through(name, cases):
-    if not os.access(Path(NUTSHELL).parent / "nutshelld", os.X_OK):
-        raise Skip("nutshelld is missing")
     done = subprocess.run([sys.executable, str(HERE / f"{name}_test.py"), *cases],
                           env={**os.environ, "NUTSHELL_THROUGH_DAEMON": "1"}, text=True,
                           capture_output=True, timeout=1800)
@@ -54,9 +51,9 @@ def add(name, cases):
     suite.case(case)
 
 
-for name, words in SHORT.items():
-    chosen = repetitions(words.split(), words.split(), [])
-    if chosen or repetitions(0, 0, 1):
+for name, words in CASES.items():
+    chosen = repetitions(words.split(), [])
+    if chosen or is_full():
         add(name, chosen)
 
 

@@ -13,7 +13,7 @@ import sys
 import tempfile
 from pathlib import Path
 
-from daemon_client import DAEMON, Daemon
+from daemon_client import Daemon
 from support import (NUTSHELL, Ended, Skip, Suite, call, create, destroy, destroy_all, expect,
                      expect_equal, launchers, scratch, start, wait_until)
 
@@ -273,8 +273,6 @@ class FilesBehindDaemon(Files):
 
 @suite.case
 def a_daemon_killed_at_any_step_of_a_call_loses_nothing():
-    if not os.access(DAEMON, os.X_OK):
-        raise Skip(f"{DAEMON} is missing")
     with tempfile.TemporaryDirectory(prefix="nutshell-daemon-") as directory:
         one = FaultyDaemon(directory).start()
         usual = dict(os.environ)

@@ -18,7 +18,7 @@ sys.path.insert(0, str(REPOSITORY / "tests/integration"))
 
 from engines import IMAGE, engine  # noqa: E402
 from gvisor_program import find_runsc  # noqa: E402
-from support import Skip, Suite, expect, repetitions  # noqa: E402
+from support import Suite, expect, needs_full, repetitions  # noqa: E402
 
 suite = Suite()
 OWN_PROCESS = ["/proc/self/comm", "/proc/self/timerslack_ns", "/proc/self/clear_refs"]
@@ -81,25 +81,24 @@ def attack_in(kind, only):
 
 @suite.case
 def attacks_fail_in_docker():
-    attack_in("docker", SHORT if repetitions(1, 0, 0) else "")
+    attack_in("docker", repetitions(SHORT, ""))
 
 
 @suite.case
 def attacks_fail_in_podman():
-    attack_in("podman", repetitions("FS-01,KS-11,KS-23,NW-01,IL-07", SHORT, ""))
+    attack_in("podman", repetitions("FS-01,KS-11,KS-23,NW-01,IL-07", ""))
 
 
 @suite.case
 def attacks_fail_in_docker_with_gvisor():
-    if repetitions(1, 0, 0):
-        raise Skip("the same kernel as in gVisor without an engine, and slower")
-    attack_in("runsc", repetitions("", SHORT, ""))
+    needs_full("the same kernel as in gVisor without an engine, and slower")
+    attack_in("runsc", "")
 
 
 @suite.case
 def attacks_fail_in_gvisor():
     find_runsc()
-    only = repetitions("FS-01,FS-23,KS-11,KS-23,NW-01,NW-19,IL-04,IL-07,PV-09", SHORT, "")
+    only = repetitions("FS-01,FS-23,KS-11,KS-23,NW-01,NW-19,IL-04,IL-07,PV-09", "")
     known = OF_GVISOR if os.geteuid() == 0 else {**OF_GVISOR, **OF_PLAIN_USER}
     attack("--backend gvisor", known, only, "--own-kernel")
 

@@ -264,7 +264,7 @@ class Suite:
         if not bombs:
             return
         bystander = self.sandbox()
-        limits = ("--memory", MEMORY, "--pids", PROCESSES, "--disk", DISK)
+        limits = ("--memory", MEMORY, "--processes", PROCESSES, "--disk", DISK)
         for name, arguments in bombs:
             self.run_bomb(name, arguments, limits)
             self.expect_answer(bystander, f"{name} neighbour")
@@ -368,7 +368,7 @@ class Suite:
         """PR-03 in processes that a command left behind."""
         if not self.is_wanted("PR-03"):
             return
-        sandbox = self.sandbox(("--memory", MEMORY, "--pids", PROCESSES))
+        sandbox = self.sandbox(("--memory", MEMORY, "--processes", PROCESSES))
         hogs = f"for i in 1 2 3 4 5 6 7 8 9 10 11 12; do {PROBE_INSIDE} hog 16m & done"
         self.host.run([self.nutshell, "exec", sandbox.id, "--", "sh", "-c",
                        f"({hogs}) >/dev/null 2>&1"])
@@ -439,8 +439,8 @@ def main():
     paths = [os.path.join(os.path.abspath(where), name) for name, where in programs.items()]
     for program in paths:
         if not os.access(program, os.X_OK):
-            print(f"SKIP probes: {program} is missing\n0 passed, 0 failed, 1 skipped")
-            return 0
+            print(f"FAIL probes: {program} is missing\n0 passed, 1 failed, 0 skipped")
+            return 1
     with contextlib.ExitStack() as stack:
         # A launcher of its own: it meets nobody else's sandboxes.
         os.environ["NUTSHELL_RUNTIME_DIR"] = stack.enter_context(

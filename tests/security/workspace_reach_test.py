@@ -15,8 +15,7 @@ sys.path.insert(0, str(REPOSITORY / "tests/integration"))
 
 from engines import engine, flags  # noqa: E402
 from gvisor_program import find_runsc  # noqa: E402
-from support import (PYTHON, Skip, Suite, call, destroy, expect, expect_equal, repetitions,  # noqa: E402
-                     scratch)
+from support import PYTHON, Suite, call, destroy, expect, expect_equal, needs_full, scratch  # noqa: E402
 
 suite = Suite()
 SPECIAL = ("stream.sock", "deep/er/stream.sock", "datagram.sock", "fifo", "deep/er/fifo", "device")
@@ -168,8 +167,7 @@ def podman_leads_to_nobody():
 
 @suite.case
 def docker_with_gvisor_leads_to_nobody():
-    if repetitions(1, 0, 0):
-        raise Skip("the way of the directory is that of Docker, the kernel that of gVisor")
+    needs_full("the way of the directory is that of Docker, the kernel that of gVisor")
     expect_no_way(flags(engine("runsc")))
 
 

@@ -108,7 +108,7 @@ Result<SandboxStats> DockerBackend::stats(const std::string& id) {
   const auto answer =
       TRY(engine_->call({.path = fmt::format("/containers/{}/stats?stream=false&one-shot=true",
                                              container_name(id))}));
-  return read_stats(TRY(parse_json(answer.body)));
+  return read_stats(TRY(parse_json(answer.body)), *TRY(facts()));
 }
 
 // A container that ended is removed by the engine, but its events are remembered for a while.

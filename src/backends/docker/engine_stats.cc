@@ -33,14 +33,22 @@ Count bytes_of(const Json& transfers, std::string_view operation) {
   return sum;
 }
 
+// cgroup v2 counts processor time and transfers in every cgroup, whichever controllers it has.
+bool has_cgroup(const EngineFacts& facts) {
+  return facts.has_memory || facts.has_pids || facts.has_cpu;
+}
+
 }  // namespace
 
-SandboxStats read_stats(const Json& stats) {
+SandboxStats read_stats(const Json& stats, const EngineFacts& facts) {
   SandboxStats read;
-  const Json* memory = member(stats, "memory_stats");
-  read.memory_bytes = if_any(count_of(memory, "usage"));
-  read.peak_memory_bytes = if_any(count_of(memory, "max_usage"));
-  read.processes = if_any(count_of(member(stats, "pids_stats"), "current"));
+  if (!has_cgroup(facts)) return read;
+  if (facts.has_memory) {
+    const Json* memory = member(stats, "memory_stats");
+    read.memory_bytes = if_any(count_of(memory, "usage"));
+    read.peak_memory_bytes = if_any(count_of(memory, "max_usage"));
+  }
+  if (facts.has_pids) read.processes = if_any(count_of(member(stats, "pids_stats"), "current"));
   const Json* processor = member(stats, "cpu_stats");
   const Json* usage = processor != nullptr ? member(*processor, "cpu_usage") : nullptr;
   if (const Count nanoseconds = if_any(count_of(usage, "total_usage")))

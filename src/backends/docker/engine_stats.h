@@ -1,11 +1,14 @@
-// What an engine counts of a container, read from its "stats".
+// Reads an engine's "stats" of a container.
 #pragma once
 
+#include "backends/docker/engine_facts.h"
 #include "backends/docker/engine_json.h"
 #include "core/sandbox_stats.h"
 
 namespace nutshell::docker {
 
-SandboxStats read_stats(const Json& stats);
+// Leaves out what the engine has no controller for: without root it may have no cgroup to put a
+// container in, and then reports the counts of the cgroup it runs in itself.
+SandboxStats read_stats(const Json& stats, const EngineFacts& facts);
 
 }  // namespace nutshell::docker

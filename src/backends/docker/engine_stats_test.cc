@@ -8,7 +8,9 @@ namespace nutshell::docker {
 namespace {
 
 SandboxStats read(const char* text) {
-  return read_stats(Json::parse(text));
+  EngineFacts facts;
+  facts.has_memory = facts.has_pids = facts.has_cpu = true;
+  return read_stats(Json::parse(text), facts);
 }
 
 TEST(EngineStats, HasWhatTheEngineCounts) {
@@ -33,6 +35,23 @@ TEST(EngineStats, LacksWhatItDoesNot) {
     "blkio_stats": {"io_service_bytes_recursive": null}})");
   EXPECT_FALSE(stats.memory_bytes || stats.peak_memory_bytes || stats.processes || stats.cpu_time ||
                stats.read_bytes || stats.written_bytes);
+}
+
+// Such an engine tells the counts of its own cgroup, which may be the whole machine's.
+TEST(EngineStats, LacksWhatTheEngineHasNoCgroupFor) {
+  const Json told = Json::parse(R"({
+    "memory_stats": {"usage": 4096, "max_usage": 8192}, "pids_stats": {"current": 3},
+    "cpu_stats": {"cpu_usage": {"total_usage": 2500000}},
+    "blkio_stats": {"io_service_bytes_recursive": [{"op": "read", "value": 5}]}})");
+  EngineFacts facts;
+  const SandboxStats none = read_stats(told, facts);
+  EXPECT_FALSE(none.memory_bytes || none.peak_memory_bytes || none.processes || none.cpu_time ||
+               none.read_bytes || none.written_bytes);
+  facts.has_pids = true;
+  const SandboxStats some = read_stats(told, facts);
+  EXPECT_FALSE(some.memory_bytes || some.peak_memory_bytes);
+  EXPECT_EQ(some.processes, 3U);
+  EXPECT_EQ(some.cpu_time, std::chrono::microseconds(2500));
 }
 
 TEST(EngineStats, TakesNoLieForANumber) {

@@ -31,7 +31,7 @@ Result<std::vector<SandboxStatus>> GvisorBackend::list() {
     if (!record || !is_alive(*record)) continue;
     SandboxStatus status;
     status.id = id;
-    status.spec = wire::unpack(record->spec);
+    status.spec = record->spec;
     status.spec.environment.clear();
     status.state = record->is_paused != 0 ? SandboxState::Paused : SandboxState::Running;
     status.age = span(record->started_ms, now);
@@ -45,7 +45,7 @@ Result<std::vector<SandboxStatus>> GvisorBackend::list() {
 }
 
 Result<std::vector<std::string>> GvisorBackend::environment_of(const std::string& id) {
-  return wire::unpack(TRY(TRY(Bundle::at(id)).remembered()).spec).environment;
+  return TRY(TRY(Bundle::at(id)).remembered()).spec.environment;
 }
 
 Result<SandboxStats> GvisorBackend::stats(const std::string& id) {
@@ -54,7 +54,11 @@ Result<SandboxStats> GvisorBackend::stats(const std::string& id) {
   auto told = TRY(runsc())->ask(TRY(words({"events", "--stats", id})), Deadline::in(kAnswerTime));
   // One that ended at this moment is not there, whatever its program says.
   if (!told) TRY(TRY(Bundle::at(id)).living());
-  return read_stats(TRY(std::move(told)));
+  SandboxStats stats = TRY(read_stats(TRY(std::move(told))));
+  // Without a cgroup of the sandbox's own, runsc tells the processor time of its caller's cgroup,
+  // which may be the whole machine's.
+  if (facts_.cgroup.empty()) stats.cpu_time.reset();
+  return stats;
 }
 
 // What is left of it is looked at before it is swept.

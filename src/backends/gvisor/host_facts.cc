@@ -58,7 +58,7 @@ Protection cpu_protection(const HostFacts& facts, const Limits& limits) {
 Protection pids_protection(const HostFacts& facts) {
   std::string by = "RLIMIT_NPROC of the sandbox's user, in gVisor";
   if (!facts.cgroup.empty()) by += "; " + facts.cgroup + " pids around it";
-  return {"pids", Strength::Hard, by, ""};
+  return {"processes", Strength::Hard, by, ""};
 }
 
 Protection disk_protection(const Limits& limits) {
@@ -132,6 +132,24 @@ Protections protections_for(const HostFacts& facts, const SandboxSpec& spec) {
   };
 }
 
+namespace {
+
+// Without root, gVisor's file server may give files to its caller alone, and the sandbox's user is
+// another: it could create nothing in a mount, and would learn so only when it tries (EINVAL).
+Result<> check_mounts(const HostFacts& facts, const SandboxSpec& spec) {
+  if (facts.is_root) return {};
+  for (const UnsafeMount& mount : spec.unsafe_mounts) {
+    if (mount.access == UnsafeMount::Access::ReadOnly) continue;
+    return failure(ErrorCode::Unsupported,
+                   fmt::format("mount of {}: gVisor without root can create no files in a mount; "
+                               "mount it with :ro, or run as root",
+                               mount.source));
+  }
+  return {};
+}
+
+}  // namespace
+
 Result<> check_spec_here(const HostFacts& facts, const SandboxSpec& spec) {
   TRY(check_protections(protections_for(facts, spec), spec, {{}, {}}));
   if (!spec.runtime.empty() && spec.runtime != "runsc") {
@@ -142,6 +160,7 @@ Result<> check_spec_here(const HostFacts& facts, const SandboxSpec& spec) {
     return failure(ErrorCode::Unsupported,
                    "workspace mode overlay: gVisor stacks no layers for init; it takes a copy");
   }
+  TRY(check_mounts(facts, spec));
   if (spec.limits.millicpus <= facts.cores * 1000) return {};
   return failure(ErrorCode::InvalidArgument,
                  fmt::format("cpus {:g} is more than this machine's {}: ask for at most {}",

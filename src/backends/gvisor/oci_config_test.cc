@@ -120,5 +120,18 @@ TEST(HostFacts, WithoutACgroupWhatIsWatchedIsCalledSo) {
   EXPECT_FALSE(check_spec_here(facts, spec));
 }
 
+TEST(HostFacts, WithoutRootAMountIsReadOnlyOrRefused) {
+  SandboxSpec spec;
+  spec.unsafe_mounts = {{"/srv/data", "/workspace/d", UnsafeMount::Access::ReadOnly}};
+  const HostFacts plain{.is_root = false, .cgroup = "", .cores = 4};
+  EXPECT_TRUE(check_spec_here(plain, spec));
+  spec.unsafe_mounts.push_back({"/srv/more", "/workspace/m", UnsafeMount::Access::ReadWrite});
+  const auto refused = check_spec_here(plain, spec);
+  ASSERT_FALSE(refused);
+  EXPECT_EQ(refused.error().code, ErrorCode::Unsupported);
+  EXPECT_NE(refused.error().message.find("/srv/more"), std::string::npos);
+  EXPECT_TRUE(check_spec_here({.is_root = true, .cgroup = "cgroup v2", .cores = 4}, spec));
+}
+
 }  // namespace
 }  // namespace nutshell::gvisor

@@ -178,6 +178,12 @@ bool is_linker_complaint(std::string_view text) {
          contains(text, "first defined here") || contains(text, "duplicate symbol");
 }
 
+bool is_linker(std::string_view program) {
+  const auto name = base_name(program);
+  return name == "lld" || name == "mold" || name == "ld" || name.starts_with("ld.") ||
+         name.ends_with("-ld") || contains(name, "-ld.");
+}
+
 // "l1.cc:(.text+0x41): undefined reference to `S::m()'": a file and no line.
 std::pair<Location, std::string_view> split_section(std::string_view text) {
   const auto section = text.find(":(");
@@ -228,6 +234,20 @@ std::string reference_of(std::string_view text) {
   return is_twice ? std::string(text.substr(0, blank + 1)).append(whole) : std::string(text);
 }
 
+// gold's second line, "/usr/bin/ld.gold: a.o: previous definition here", belongs to the diagnostic
+// above it. An object below /tmp is the driver's own and gone by now, so it is left out.
+void take_previous_definition(LineCursor& cursor, Ledger& ledger,
+                              std::vector<std::string>& detail) {
+  auto text = cursor.line();
+  if (take_program(text).empty() || !text.ends_with(": previous definition here")) return;
+  const bool is_temporary = text.starts_with("/tmp/") && contains(text, ".o: ");
+  if (is_temporary)
+    ledger.omit_line("temporary objects", text);
+  else
+    detail.emplace_back(text);
+  cursor.advance();
+}
+
 void add_linker_diagnostic(LineCursor& cursor, Ledger& ledger, Diagnostic diagnostic) {
   auto& detail = diagnostic.detail;
   cursor.advance();
@@ -241,6 +261,7 @@ void add_linker_diagnostic(LineCursor& cursor, Ledger& ledger, Diagnostic diagno
     detail.back().append(" in ").append(*function);
     ledger.omit_line("temporary objects", text);
   }
+  take_previous_definition(cursor, ledger, detail);
   (void)ledger.add(std::move(diagnostic));  // repeated or new, it is accounted for
 }
 
@@ -338,6 +359,12 @@ bool take_linker_message(LineCursor& cursor, Ledger& ledger) {
   if (!is_complaint) return false;
   if (contains(text, "warning: ") && !is_linker_complaint(text))
     diagnostic.severity = Severity::Warning;
+  // A driver such as collect2 keeps its name, which is said once; a linker's would be on every
+  // line.
+  if (is_linker(program))
+    ledger.omit_line("linker names", program);
+  else if (!program.empty() && diagnostic.where.file.empty())
+    diagnostic.message.insert(0, std::string(base_name(program)) + ": ");
   add_linker_diagnostic(cursor, ledger, std::move(diagnostic));
   return true;
 }

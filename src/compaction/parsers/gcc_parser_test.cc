@@ -93,7 +93,31 @@ collect2: error: ld returned 1 exit status
   EXPECT_EQ(facts->diagnostics[1].severity, Severity::Warning);
   EXPECT_EQ(messages[2], "l1.cc:4 undefined reference to `undefd(int)'");
   EXPECT_EQ(messages[3], " cannot find -lnosuchlib: No such file or directory");
-  EXPECT_EQ(messages[4], " ld returned 1 exit status");
+  EXPECT_EQ(messages[4], " collect2: ld returned 1 exit status");
+}
+
+// gold names both places of a definition, and collect2 sums up: neither may vanish without a word.
+TEST(GccParser, SaysWhatItLeavesOutOfGoldsDuplicates) {
+  const GivenOutput given(
+      "g++ -fuse-ld=gold main.cpp other.cpp lib.a", 1,
+      R"(/usr/bin/ld.gold: error: /tmp/ccrpiG6A.o: multiple definition of 'edge_border(int)'
+/usr/bin/ld.gold: /tmp/ccVYqhq2.o: previous definition here
+/usr/bin/ld.gold: error: lib.a(two.o): multiple definition of 'name_native(int)'
+/usr/bin/ld.gold: lib.a(one.o): previous definition here
+collect2: error: ld returned 1 exit status
+)");
+  const auto facts = given.parsed_by(gcc_parser());
+  ASSERT_TRUE(facts);
+  EXPECT_TRUE(facts->kept.empty());
+  ASSERT_EQ(facts->diagnostics.size(), 3U);
+  EXPECT_TRUE(facts->diagnostics[0].detail.empty());
+  EXPECT_EQ(facts->diagnostics[1].detail,
+            std::vector<std::string>{"lib.a(one.o): previous definition here"});
+  EXPECT_EQ(facts->diagnostics[2].message, "collect2: ld returned 1 exit status");
+  std::vector<std::string> omitted;
+  for (const auto& omission : facts->omitted)
+    omitted.push_back(std::to_string(omission.lines) + " " + omission.what);
+  EXPECT_EQ(omitted, (std::vector<std::string>{"2 linker names", "1 temporary objects"}));
 }
 
 TEST(GccParser, ReferenceOfALinkerHasItsPlaceAndFunction) {
