@@ -89,10 +89,13 @@ class ToolSandbox {
     ToolRunnerOptions options;
     options.repeats_output = true;  // every sample is the whole work
     options.wants_fields = fields == Fields::Wanted;
-    runner_.emplace(
-        TRY(ToolRunner::over({"bench", [this] { return native::Starter::connect(*sandbox_); },
-                              restack, TRY(OutputStore::open(place_, "bench", {}))},
-                             options)));
+    runner_.emplace(TRY(ToolRunner::over({"bench",
+                                          [this]() -> Result<wire::InitClient> {
+                                            return wire::InitClient(
+                                                TRY(native::Starter::connect(*sandbox_)));
+                                          },
+                                          restack, TRY(OutputStore::open(place_, "bench", {}))},
+                                         options)));
     TRY(spawn({"/bin/sh", "-c", preparation}));
     return {};
   }

@@ -20,20 +20,24 @@ std::unique_ptr<Backend> make_container_backend(docker::EngineKind kind,
 
 const std::vector<BackendEntry>& backend_registry() {
   static const std::vector<BackendEntry> kEntries = {
-      {"native", "Linux namespaces, cgroups, seccomp, Landlock; no daemon, no image",
+      {native::kIdLetter, "native",
+       "Linux namespaces, cgroups, seccomp, Landlock; no daemon, no image",
        [](const BackendContext& context) {
          return std::make_unique<native::NativeBackend>(context.init, context.programs,
                                                         context.show_progress);
        }},
-      {"docker", "containers of a Docker engine, local or remote; needs an image",
+      {docker::id_letter(docker::EngineKind::Docker), "docker",
+       "containers of a Docker engine, local or remote; needs an image",
        [](const BackendContext& context) {
          return make_container_backend(docker::EngineKind::Docker, context);
        }},
-      {"podman", "containers of podman, as root or not; needs an image",
+      {docker::id_letter(docker::EngineKind::Podman), "podman",
+       "containers of podman, as root or not; needs an image",
        [](const BackendContext& context) {
          return make_container_backend(docker::EngineKind::Podman, context);
        }},
-      {"gvisor", "a kernel of its own (runsc), as root or not; no daemon, no image",
+      {gvisor::kIdLetter, "gvisor",
+       "a kernel of its own (runsc), as root or not; no daemon, no image",
        [](const BackendContext& context) {
          return std::make_unique<gvisor::GvisorBackend>(context.programs, context.show_progress);
        }},
@@ -56,7 +60,7 @@ const std::vector<ImageEngine>& image_engines() {
 
 const std::vector<BackendEntry>& daemon_backend_entry() {
   static const std::vector<BackendEntry> kEntries = {
-      {"daemon", "whatever the daemon has",
+      {'\0', "daemon", "whatever the daemon has",
        [](const BackendContext& context) {
          return daemon_backend::make_daemon_backend(context.daemon.value_or(DaemonAccess{}),
                                                     context.programs);

@@ -25,13 +25,15 @@ struct BackendContext {
 };
 
 struct BackendEntry {
+  char id_letter;  // which the ids of its sandboxes begin with, and those of no other backend
   std::string name;
   std::string summary;
   std::function<std::unique_ptr<Backend>(const BackendContext&)> make;
 };
 
 const std::vector<BackendEntry>& backend_registry();
-// The one that stands for all of a daemon's.
+// The entry that stands for all backends of a daemon. Its letter is of no use: a daemon's ids begin
+// with the letters of its own backends.
 const std::vector<BackendEntry>& daemon_backend_entry();
 
 }  // namespace nutshell

@@ -72,6 +72,13 @@ void report_skipped(const CopyReport& report) {
   }
 }
 
+void warn_of_unanswered(const Runtime::Listing& listing) {
+  for (const auto& [backend, error] : listing.unanswered) {
+    print_error(fmt::format("{} did not answer, so its sandboxes are not listed: {}", backend,
+                            error.message));
+  }
+}
+
 void explain_end(const ExecResult& result) {
   const std::string detail = result.detail.empty() ? "" : " (" + result.detail + ")";
   switch (result.outcome) {

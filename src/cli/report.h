@@ -6,6 +6,7 @@
 
 #include "core/exec.h"
 #include "runtime/copy.h"
+#include "runtime/runtime.h"
 #include "wire/exec_io.h"
 
 namespace nutshell::cli {
@@ -18,6 +19,9 @@ void print_json(const ExecResult& result, const wire::CapturedOutput& output);
 // To standard error, one line or a few, safe for a terminal: part of the text may come from a
 // sandbox.
 void print_error(const std::string& message);
+
+// Names the backends that did not answer, whose sandboxes are not in the list.
+void warn_of_unanswered(const Runtime::Listing& listing);
 
 // A line for each thing that cannot be copied.
 void report_skipped(const CopyReport& report);

@@ -62,9 +62,6 @@ class Backend {
   // Whether whoever starts many sandboxes should keep a connection to each from the start: another
   // one takes long, or the help of somebody who may not answer.
   [[nodiscard]] virtual bool is_connecting_costly() const { return false; }
-  // Whether what is written down on this machine says that the sandbox is this backend's. Asks
-  // nobody; false: unknown.
-  [[nodiscard]] virtual bool remembers(const std::string& /*id*/) { return false; }
   // Idempotent: a sandbox that is already gone is stopped.
   virtual Result<> stop(const std::string& id) = 0;
 

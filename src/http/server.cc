@@ -17,8 +17,10 @@ namespace {
 using Intake = Connection::Intake;
 
 // How long a worker that has nothing else to do stays with a connection: most clients ask again
-// soon, and then no other thread has to wake up.
-constexpr int kStayMs = 20;
+// soon, and then no other thread has to wake up. The shorter time holds for a worker that counts
+// against its holder's bound meanwhile.
+constexpr int kStayMs = 200;
+constexpr int kCountedStayMs = 20;
 constexpr std::size_t kKeptBodyBytes = 1U << 20U;  // that each client's bodies can always take
 
 class ThreadedServer : public Server {
@@ -187,7 +189,8 @@ Intake ThreadedServer::wait_for_next(Connection& connection) {
   const std::string holder = connection.admission().holder;
   workers_->begin(holder);
   pollfd watched{connection.transport().descriptor(), POLLIN, 0};
-  const bool has_news = ::poll(&watched, 1, kStayMs) > 0;
+  const int stay = workers_->is_excused(holder) ? kStayMs : kCountedStayMs;
+  const bool has_news = ::poll(&watched, 1, stay) > 0;
   workers_->end(holder);
   // Others of the holder's may have taken the place meanwhile: then it waits for its turn.
   if (has_news && workers_->may_go_on(holder)) intake = connection.advance();

@@ -161,6 +161,11 @@ void WorkerPool::end(const std::string& holder) {
   if (share.waits-- <= kMostExcused) --excused_;
 }
 
+bool WorkerPool::is_excused(const std::string& holder) const {
+  const std::lock_guard lock(mutex_);
+  return shares_.at(holder).waits <= kMostExcused;
+}
+
 bool WorkerPool::may_go_on(const std::string& holder) const {
   const std::lock_guard lock(mutex_);
   const Share& share = shares_.at(holder);

@@ -39,6 +39,8 @@ class WorkerPool : public BodyWait {
   // By a thread of the pool, around a wait for a client: for its body, or its next request.
   void begin(const std::string& holder) override;
   void end(const std::string& holder) override;
+  // Whether all threads of the holder's that wait for clients do not count.
+  [[nodiscard]] bool is_excused(const std::string& holder) const;
   // Whether a thread of the holder's that has waited may take up more work of its.
   [[nodiscard]] bool may_go_on(const std::string& holder) const;
   // Whether all threads are idle and nothing waits; false: the deadline passed first.

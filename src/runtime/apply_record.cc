@@ -73,7 +73,7 @@ Result<> ApplyRecord::remove() const {
   return {};
 }
 
-void sweep_apply_records(const LivingSandboxes& living, SweepMode mode, SweepReport& report) {
+void sweep_apply_records(const MayLive& may_live, SweepMode mode, SweepReport& report) {
   const auto place = open_user_directory();
   if (!place) return;
   std::error_code error;
@@ -84,11 +84,8 @@ void sweep_apply_records(const LivingSandboxes& living, SweepMode mode, SweepRep
     const std::string rest = name.substr(std::string_view(kPrefix).size());
     recorded.insert(rest.substr(0, rest.find('.')));
   }
-  if (recorded.empty()) return;
-  const auto ids = living();
-  if (!ids) return;
   for (const std::string& id : recorded) {
-    if (std::find(ids->begin(), ids->end(), id) != ids->end()) continue;
+    if (may_live(id)) continue;
     const bool is_gone = mode == SweepMode::DryRun || ApplyRecord(id).remove();
     (is_gone ? report.removed : report.failed)
         .push_back(fmt::format("record of what was applied from sandbox {}", id));

@@ -25,6 +25,6 @@ class ApplyRecord {
 
 // Records of sandboxes that are gone. Who lives is asked after the records were listed: a sandbox
 // that begins meanwhile loses nothing.
-void sweep_apply_records(const LivingSandboxes& living, SweepMode mode, SweepReport& report);
+void sweep_apply_records(const MayLive& may_live, SweepMode mode, SweepReport& report);
 
 }  // namespace nutshell

@@ -99,18 +99,18 @@ Jobs::Change Jobs::begin_change(const std::string& label) {
 }
 
 Jobs::Change Jobs::try_change(const std::string& label) {
-  const auto answer = ground_.init.call<wire::ChangeBegun>(wire::BeginChange{shortened(label)});
+  const auto answer = uses_.init.call<wire::ChangeBegun>(wire::BeginChange{shortened(label)});
   if (!answer) return {{}, answer.error().message};
   if (const auto* refused = std::get_if<wire::Refused>(&*answer)) return {{}, refused->what};
   const auto& begun = std::get<wire::ChangeBegun>(*answer);
   if (begun.way == wire::ChangeWay::Nothing) return {{}, begun.reason};
   if (begun.way != wire::ChangeWay::NewLayer) return {begun.change_id, {}};
   fault_point("change.begun");
-  const auto stacked = ground_.restack(begun.layers);
+  const auto stacked = uses_.restack(begun.layers);
   fault_point("change.stacked");
   // Init sees what is mounted before it starts the command. Only where the answer is no success has
   // it to be asked: the layers may be mounted all the same.
-  if (stacked || ground_.init.use_layers({begun.layers})) return {begun.change_id, {}};
+  if (stacked || uses_.init.use_layers({begun.layers})) return {begun.change_id, {}};
   return {{}, stacked.error().message, true};
 }
 
@@ -121,7 +121,7 @@ wire::Changed Jobs::end_change(const Change& change) {
     return nothing;
   }
   fault_point("change.over");
-  auto answer = ground_.init.call<wire::Changed>(wire::EndChange{change.id});
+  auto answer = uses_.init.call<wire::Changed>(wire::EndChange{change.id});
   fault_point("change.ended");
   if (!answer || std::holds_alternative<wire::Refused>(*answer)) {
     nothing.why_no_undo = answer ? std::get<wire::Refused>(*answer).what : answer.error().message;
@@ -190,7 +190,7 @@ Result<std::string> Jobs::new_id() const {
 void Jobs::store(Record& record, const ExecWatch& watch) {
   StoredOutput whole;
   if (!record.output_id.empty()) {
-    if (auto before = ground_.outputs.load(record.output_id)) whole = std::move(*before);
+    if (auto before = uses_.outputs.load(record.output_id)) whole = std::move(*before);
   }
   whole.command = record.shown;
   const auto add = [](StoredStream& kept, const StoredStream& fresh) {
@@ -202,9 +202,9 @@ void Jobs::store(Record& record, const ExecWatch& watch) {
   add(whole.output, watch.output);
   add(whole.error, watch.error);
   if (record.output_id.empty()) {
-    auto id = ground_.outputs.save(whole);
+    auto id = uses_.outputs.save(whole);
     if (id) record.output_id = std::move(*id);
-  } else if (!ground_.outputs.replace(record.output_id, whole)) {
+  } else if (!uses_.outputs.replace(record.output_id, whole)) {
     record.output_id.clear();
   }
 }
@@ -225,8 +225,8 @@ Result<CommandState> Jobs::settle(Record& record, const ExecWatch& watch) {
   record.error_offset = watch.error_offset();
   record.lines += count_lines(watch.output) + count_lines(watch.error);
   record.ending = watch.ending();
-  if (record.ending && record.ending->outcome == Outcome::Lost && ground_.why_gone) {
-    const Gone gone = ground_.why_gone();
+  if (record.ending && record.ending->outcome == Outcome::Lost && uses_.why_gone) {
+    const Gone gone = uses_.why_gone();
     if (gone.reason == Gone::Reason::CutOff) record.ending->detail = gone.text;
   }
   const bool has_output = !watch.output.head.empty() || !watch.error.head.empty() ||
@@ -234,7 +234,7 @@ Result<CommandState> Jobs::settle(Record& record, const ExecWatch& watch) {
   if (has_output) store(record, watch);
   wire::Changed changed;
   if (record.ending) changed = end_change(record.change);
-  if (!record.ending) ground_.init.channel().close();
+  if (!record.ending) uses_.init.channel().close();
   if (!record.ending && record.id.empty()) record.id = TRY(new_id());
   if (!record.id.empty()) TRY(save(record));
   CommandState state = state_of(record);
@@ -247,8 +247,8 @@ Result<CommandState> Jobs::settle(Record& record, const ExecWatch& watch) {
 }
 
 Result<CommandRequest> Jobs::bounded(CommandRequest request) const {
-  request.timeout = std::min(request.timeout, ground_.limits.timeout);
-  if (ground_.background == BackgroundCommands::Kept) return request;
+  request.timeout = std::min(request.timeout, uses_.limits.timeout);
+  if (uses_.background == BackgroundCommands::Kept) return request;
   if (request.wait == 0ms) {
     return failure(ErrorCode::Unsupported,
                    "a session with a budget runs no command in the background: what it uses could "
@@ -271,16 +271,16 @@ Result<CommandState> Jobs::run(const CommandRequest& asked) {
   record.shown = request.shown;
   record.started_ms = now_ms();
   record.change = request.reads_only ? Change{} : begin_change(request.shown);
-  ExecWatch watch(ground_.init.channel());
+  ExecWatch watch(uses_.init.channel());
   wire::Exec exec = exec_of(request, record.exec_id);
-  const std::chrono::milliseconds most_cpu = ground_.limits.cpu_time;
+  const std::chrono::milliseconds most_cpu = uses_.limits.cpu_time;
   exec.cpu_ms = std::min(exec.cpu_ms, static_cast<std::uint64_t>(most_cpu.count()));
-  exec.output_bytes = std::min(exec.output_bytes, ground_.limits.output_bytes);
+  exec.output_bytes = std::min(exec.output_bytes, uses_.limits.output_bytes);
   watch.start(exec);
   fault_point("change.started");
   const bool may_outlive = request.wait < request.timeout;
   const auto most = may_outlive ? request.wait : request.timeout + kGrace;
-  const auto watched = watch.watch(Deadline::in(most), ground_.interrupt);
+  const auto watched = watch.watch(Deadline::in(most), uses_.interrupt);
   if (!watched) {
     (void)end_change(record.change);  // nothing ran: there is nothing to take back
     return Failure(watched.error());
@@ -295,7 +295,7 @@ Result<CommandState> Jobs::look(const JobRequest& request) {
     state.job_id.clear();
     return state;
   }
-  ExecWatch watch(ground_.init.channel());
+  ExecWatch watch(uses_.init.channel());
   watch.attach({record.exec_id, record.output_offset, record.error_offset});
   std::string input = request.input;
   const bool ends_input = input.ends_with(kEndOfInput);
@@ -304,11 +304,11 @@ Result<CommandState> Jobs::look(const JobRequest& request) {
   if (ends_input) watch.end_input();
   if (request.stops) {
     watch.send_signal(SIGTERM);
-    TRY(watch.watch(Deadline::in(kTermTime), ground_.interrupt));
+    TRY(watch.watch(Deadline::in(kTermTime), uses_.interrupt));
     if (!watch.ending()) watch.cancel();
   }
   const auto patience = request.stops ? kGrace : std::chrono::milliseconds(request.wait);
-  const auto watched = watch.watch(Deadline::in(patience), ground_.interrupt);
+  const auto watched = watch.watch(Deadline::in(patience), uses_.interrupt);
   if (!watched && watched.error().code == ErrorCode::NotFound)
     return failure(ErrorCode::NotFound, "The sandbox no longer knows how it ended.");
   if (!watched) return Failure(watched.error());

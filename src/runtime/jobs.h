@@ -29,8 +29,7 @@ class Jobs : public CommandRunner {
  public:
   static constexpr std::size_t kMostRemembered = 64;
 
-  // What lies below this layer.
-  struct Ground {
+  struct Dependencies {
     // Commands run over its stream too. The stream is closed when a command goes on as a job: that
     // is how init learns that nobody looks at it any more.
     wire::InitClient& init;
@@ -41,7 +40,7 @@ class Jobs : public CommandRunner {
     ExecLimits limits = kNoCommandLimits;  // of each command, whatever is asked for
     BackgroundCommands background = BackgroundCommands::Kept;
   };
-  explicit Jobs(Ground ground) : ground_(std::move(ground)) {}
+  explicit Jobs(Dependencies uses) : uses_(std::move(uses)) {}
 
   Result<CommandState> run(const CommandRequest& asked) override;
   Result<CommandState> look(const JobRequest& request) override;
@@ -62,12 +61,12 @@ class Jobs : public CommandRunner {
   CommandState state_of(const Record& record) const;
   void store(Record& record, const ExecWatch& watch);
 
-  [[nodiscard]] std::filesystem::path place() const { return ground_.outputs.directory() / "jobs"; }
+  [[nodiscard]] std::filesystem::path place() const { return uses_.outputs.directory() / "jobs"; }
   Result<Record> load(const std::string& id) const;
   Result<> save(const Record& record) const;
   Result<std::string> new_id() const;
 
-  Ground ground_;
+  Dependencies uses_;
 };
 
 }  // namespace nutshell

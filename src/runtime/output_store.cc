@@ -270,7 +270,7 @@ Result<> remove_outputs(const std::string& sandbox) {
   return {};
 }
 
-void sweep_outputs(const LivingSandboxes& living, SweepMode mode, SweepReport& report) {
+void sweep_outputs(const MayLive& may_live, SweepMode mode, SweepReport& report) {
   const auto place = outputs_place();
   if (!place) return;
   std::error_code error;
@@ -278,12 +278,9 @@ void sweep_outputs(const LivingSandboxes& living, SweepMode mode, SweepReport& r
   for (const auto& item : fs::directory_iterator(*place, error)) {
     if (is_sandbox_id(item.path().filename().native())) stores.push_back(item.path());
   }
-  if (stores.empty()) return;
-  const auto ids = living();
-  if (!ids) return;
   for (const fs::path& path : stores) {
     const std::string id = path.filename().native();
-    if (std::find(ids->begin(), ids->end(), id) != ids->end()) continue;
+    if (may_live(id)) continue;
     error.clear();
     if (mode == SweepMode::Remove) fs::remove_all(path, error);
     (error ? report.failed : report.removed).push_back(fmt::format("outputs of sandbox {}", id));

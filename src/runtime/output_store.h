@@ -62,9 +62,9 @@ class OutputStore : public OutputKeeper {
 // Where the stores are: outputs/ of the user's directory.
 Result<std::filesystem::path> outputs_place();
 Result<> remove_outputs(const std::string& sandbox);
-// Stores of sandboxes that are gone. Who lives is asked after the stores were listed: a sandbox
-// that begins meanwhile loses nothing.
-using LivingSandboxes = std::function<Result<std::vector<std::string>>()>;
-void sweep_outputs(const LivingSandboxes& living, SweepMode mode, SweepReport& report);
+// Removes the stores of sandboxes that are gone. `may_live` is asked after the stores were listed:
+// a sandbox that begins meanwhile loses nothing.
+using MayLive = std::function<bool(const std::string& id)>;
+void sweep_outputs(const MayLive& may_live, SweepMode mode, SweepReport& report);
 
 }  // namespace nutshell

@@ -3,27 +3,28 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <future>
 
 #include "base/defer.h"
+#include "core/sandbox_id.h"
 #include "runtime/apply_record.h"
 #include "runtime/output_store.h"
 
 namespace nutshell {
 namespace {
 
-constexpr std::size_t kIdLength = 12;
-constexpr std::size_t kLeastIdLength = 3;
-
-bool is_id(std::string_view text) {
-  return text.size() >= kLeastIdLength && text.size() <= kIdLength &&
-         text.find_first_not_of("0123456789abcdef") == std::string_view::npos;
-}
-
 bool has_labels(const SandboxSpec& spec, const std::map<std::string, std::string>& wanted) {
   return std::all_of(wanted.begin(), wanted.end(), [&](const auto& label) {
     const auto found = spec.labels.find(label.first);
     return found != spec.labels.end() && found->second == label.second;
   });
+}
+
+Failure no_such_sandbox(const std::string& id) {
+  return failure(ErrorCode::NotFound,
+                 fmt::format("no sandbox '{}': it may have reached its ttl; 'nutshell list' shows "
+                             "those there are, 'nutshell create' makes one",
+                             id));
 }
 
 Result<ExecResult> exec_around(wire::InitClient& client, const ExecRequest& request,
@@ -34,8 +35,8 @@ Result<ExecResult> exec_around(wire::InitClient& client, const ExecRequest& requ
   return result;
 }
 
-// What the host knows of a lost sandbox is truer than "lost".
-Result<ExecResult> explain_loss(ExecResult result, const Gone& gone) {
+// The host may know better than init's silence why a sandbox was lost.
+Result<ExecResult> explained(ExecResult result, const Gone& gone) {
   if (gone.reason == Gone::Reason::NeverStarted) return failure(ErrorCode::Unsupported, gone.text);
   if (gone.reason == Gone::Reason::Unknown) return result;
   if (gone.reason == Gone::Reason::OutOfMemory) result.outcome = Outcome::OutOfMemory;
@@ -45,43 +46,96 @@ Result<ExecResult> explain_loss(ExecResult result, const Gone& gone) {
 
 }  // namespace
 
+// ---- Backends -----------------------------------------------------------------------------------
+
 const std::vector<BackendEntry>& Runtime::backends() const {
   return context_.daemon ? daemon_backend_entry() : backend_registry();
 }
 
-Result<Backend*> Runtime::backend(const std::string& wanted) {
+Result<Runtime::BackendLease> Runtime::backend(const std::string& wanted) {
   // A daemon takes the names of all the backends that it has.
   const std::string& name = wanted.empty() || context_.daemon ? backends().front().name : wanted;
-  const auto made = backends_.find(name);
-  if (made != backends_.end()) return made->second.get();
+  // The last one given back: it may have a stream to the sandbox that it started.
+  auto idle = idle_backends_.with([&name](auto& all) {
+    std::unique_ptr<Backend> last;
+    const auto found = all.find(name);
+    if (found == all.end() || found->second.empty()) return last;
+    last = std::move(found->second.back());
+    found->second.pop_back();
+    return last;
+  });
+  if (idle) return BackendLease(*this, std::move(idle));
   std::string names;
   for (const BackendEntry& entry : backends()) {
-    if (entry.name == name)
-      return backends_.emplace(name, entry.make(context_)).first->second.get();
+    if (entry.name == name) return BackendLease(*this, entry.make(context_));
     names += (names.empty() ? "" : ", ") + entry.name;
   }
   return failure(ErrorCode::InvalidArgument,
                  fmt::format("no backend '{}': there are {}", name, names));
 }
 
+void Runtime::give_back(std::unique_ptr<Backend> backend) {
+  idle_backends_.with([&backend](auto& all) {
+    auto& idle = all[std::string(backend->name())];
+    if (idle.size() < kMostIdleBackends) idle.push_back(std::move(backend));
+  });
+}
+
+Result<const BackendEntry*> Runtime::entry_of(const std::string& id) const {
+  if (!is_sandbox_id_beginning(id)) {
+    return failure(ErrorCode::InvalidArgument,
+                   fmt::format("'{}' is no sandbox id: 'nutshell list' shows them", id));
+  }
+  for (const BackendEntry& entry : backends()) {
+    if (context_.daemon || entry.id_letter == id.front()) return &entry;
+  }
+  return no_such_sandbox(id);
+}
+
+Result<Runtime::BackendLease> Runtime::backend_of(const std::string& id) {
+  return backend(TRY(entry_of(id))->name);
+}
+
+template <typename Step>
+auto Runtime::at(const std::string& id, Step step)
+    -> decltype(step(std::declval<Backend&>(), std::string())) {
+  const std::string whole_id = TRY(this->whole_id(id));
+  const BackendLease where = TRY(backend_of(whole_id));
+  auto done = step(*where, whole_id);
+  if (!done && done.error().code == ErrorCode::NotFound) return no_such_sandbox(id);
+  return done;
+}
+
+void Runtime::tidy(const std::function<bool(const std::string& sandbox)>& is_known) {
+  streams_.tidy(is_known);
+  idle_backends_.with([](auto& all) {
+    for (const auto& [name, idle] : all) {
+      for (const auto& backend : idle)
+        backend->tidy();
+    }
+  });
+}
+
+// ---- Sandboxes ----------------------------------------------------------------------------------
+
 Result<ExecResult> Runtime::run(const SandboxSpec& spec, const ExecRequest& request,
                                 wire::ExecIo& io, const Around& around) {
   TRY(check_spec(spec));
   TRY(check_exec(request));
-  Backend* chosen = TRY(backend(spec.backend));
+  const BackendLease chosen = TRY(backend(spec.backend));
   const std::string id = TRY(chosen->start(spec, Lifetime::WithCaller));
   const Defer stopped([&] { (void)chosen->stop(id); });  // killing a process of ours cannot fail
   wire::InitClient client(TRY(chosen->connect(id)));
   auto result = exec_around(client, request, io, around);
   if (result && result->outcome == Outcome::Lost)
-    result = explain_loss(std::move(*result), chosen->why_gone(id));
+    result = explained(std::move(*result), chosen->why_gone(id));
   if (result && around.ended) around.ended(*result);
   return result;
 }
 
 Result<std::string> Runtime::create(const SandboxSpec& spec) {
   TRY(check_spec(spec));
-  Backend* chosen = TRY(backend(spec.backend));
+  const BackendLease chosen = TRY(backend(spec.backend));
   if (spec.workspace.empty()) return chosen->start(spec, Lifetime::Kept);
   SandboxSpec dated = spec;
   const auto now = std::chrono::system_clock::now().time_since_epoch();
@@ -90,145 +144,151 @@ Result<std::string> Runtime::create(const SandboxSpec& spec) {
   return chosen->start(dated, Lifetime::Kept);
 }
 
-Result<std::pair<Backend*, std::string>> Runtime::locate(const std::string& id) {
-  const SandboxStatus status = TRY(find(id));
-  return std::pair(TRY(backend(status.spec.backend)), status.id);
+Result<std::string> Runtime::whole_id(const std::string& id) {
+  if (is_sandbox_id(id)) return id;
+  return TRY(find(id)).id;
 }
 
 Result<SandboxStatus> Runtime::find(const std::string& id) {
-  if (!is_id(id)) {
-    return failure(ErrorCode::InvalidArgument,
-                   fmt::format("'{}' is no sandbox id: 'nutshell list' shows them", id));
-  }
+  const BackendEntry* entry = TRY(entry_of(id));
   std::vector<SandboxStatus> matches;
-  // A whole id is found in its backend, whatever ails those behind it.
-  for (const BackendEntry& entry : backends()) {
-    for (SandboxStatus& status : TRY(TRY(backend(entry.name))->list())) {
-      if (!context_.daemon) status.spec.backend = entry.name;
-      if (status.id == id) return status;
-      if (status.id.starts_with(id)) matches.push_back(std::move(status));
-    }
+  for (SandboxStatus& status : TRY(list_of(entry->name))) {
+    if (status.id == id) return std::move(status);
+    if (status.id.starts_with(id)) matches.push_back(std::move(status));
   }
+  if (matches.empty()) return no_such_sandbox(id);
   if (matches.size() == 1) return std::move(matches.front());
-  if (!matches.empty()) {
-    return failure(
-        ErrorCode::InvalidArgument,
-        fmt::format("'{}' is the beginning of {} ids: give more of it", id, matches.size()));
-  }
-  return failure(ErrorCode::NotFound,
-                 fmt::format("no sandbox '{}': it may have reached its ttl; 'nutshell list' shows "
-                             "those there are, 'nutshell create' makes one",
-                             id));
-}
-
-Result<Backend*> Runtime::remembering(const std::string& id) {
-  if (!is_id(id) || id.size() != kIdLength) return nullptr;
-  for (const BackendEntry& entry : backends()) {
-    Backend* where = TRY(backend(entry.name));
-    if (where->remembers(id)) return where;
-  }
-  return nullptr;
-}
-
-void Runtime::tidy() {
-  for (const auto& [name, backend] : backends_)
-    backend->tidy();
-}
-
-Result<wire::InitClient> Runtime::connect(const std::string& id) {
-  Opened opened = TRY(open_stream(id));
-  return wire::InitClient(std::move(opened.stream));
-}
-
-Result<Runtime::Opened> Runtime::open_stream(const std::string& id) {
-  // A whole id is taken at its word: no list is asked for first.
-  if (is_id(id) && id.size() == kIdLength) {
-    for (const BackendEntry& entry : backends()) {
-      // Behind the first, which answers at once, the right one is asked alone if it is known.
-      const bool is_first = &entry == &backends().front();
-      Backend* known = is_first ? nullptr : TRY(remembering(id));
-      Backend* where = known != nullptr ? known : TRY(backend(entry.name));
-      auto stream = where->connect(id);
-      if (stream) return Opened{where, id, std::move(*stream)};
-      if (stream.error().code != ErrorCode::NotFound) return Failure(std::move(stream).error());
-      if (known != nullptr) break;
-    }
-  }
-  auto [where, whole_id] = TRY(locate(id));
-  UniqueFd stream = TRY(where->connect(whole_id));
-  return Opened{where, std::move(whole_id), std::move(stream)};
-}
-
-Result<ExecResult> Runtime::exec(const std::string& id, const ExecRequest& request,
-                                 wire::ExecIo& io) {
-  TRY(check_exec(request));
-  auto [where, whole_id, stream] = TRY(open_stream(id));
-  wire::InitClient client(std::move(stream));
-  ExecResult result = TRY(client.exec(request, io));
-  if (result.outcome != Outcome::Lost) return result;
-  return explain_loss(std::move(result), where->why_gone(whole_id));
-}
-
-// A backend that cannot list its sandboxes now may remember this one, and write down that it is to
-// be removed.
-Result<std::pair<Backend*, std::string>> Runtime::locate_to_end(const std::string& id) {
-  auto found = locate(id);
-  if (found || found.error().code == ErrorCode::NotFound) return found;
-  if (Backend* where = TRY(remembering(id))) return std::pair(where, id);
-  return found;
+  return failure(
+      ErrorCode::InvalidArgument,
+      fmt::format("'{}' is the beginning of {} ids: give more of it", id, matches.size()));
 }
 
 Result<> Runtime::destroy(const std::string& id) {
-  auto [where, whole_id] = TRY(locate_to_end(id));
-  TRY(where->stop(whole_id));
+  auto found = find(id);
+  // A backend that cannot list its sandboxes now can note that this one is to be removed.
+  const bool is_listed_later =
+      !found && found.error().code != ErrorCode::NotFound && is_sandbox_id(id);
+  const std::string whole_id = is_listed_later ? id : TRY(std::move(found)).id;
+  streams_.close(whole_id);
+  TRY(TRY(backend_of(whole_id))->stop(whole_id));
   TRY(ApplyRecord(whole_id).remove());
   return remove_outputs(whole_id);
 }
 
 Result<SandboxSpec> Runtime::spec_of(const std::string& id) {
   SandboxStatus status = TRY(find(id));
-  status.spec.environment = TRY(TRY(backend(status.spec.backend))->environment_of(status.id));
+  status.spec.environment = TRY(TRY(backend_of(status.id))->environment_of(status.id));
   std::erase_if(status.spec.labels,
                 [](const auto& label) { return label.first.starts_with("nutshell."); });
   return std::move(status.spec);
 }
 
 Result<SandboxStats> Runtime::stats(const std::string& id) {
-  auto [where, whole_id] = TRY(locate(id));
-  return where->stats(whole_id);
+  return at(id, [](Backend& where, const std::string& whole_id) { return where.stats(whole_id); });
 }
 
+// The streams are closed: init does not read them while it is paused.
 Result<> Runtime::pause(const std::string& id) {
-  auto [where, whole_id] = TRY(locate(id));
-  return where->pause(whole_id);
+  return at(id, [this](Backend& where, const std::string& whole_id) {
+    streams_.close(whole_id);
+    return where.pause(whole_id);
+  });
 }
 
 Result<> Runtime::resume(const std::string& id) {
-  auto [where, whole_id] = TRY(locate(id));
-  return where->resume(whole_id);
+  return at(id, [](Backend& where, const std::string& whole_id) { return where.resume(whole_id); });
 }
 
 Result<> Runtime::restack(const std::string& id, const std::vector<std::string>& layers) {
-  // A whole id is taken at its word, as it is for exec: this is on the way of every command.
-  if (is_id(id) && id.size() == kIdLength) {
-    for (const BackendEntry& entry : backends()) {
-      auto stacked = TRY(backend(entry.name))->restack(id, layers);
-      if (stacked || stacked.error().code != ErrorCode::NotFound) return stacked;
-    }
+  return at(id, [&layers](Backend& where, const std::string& whole_id) {
+    return where.restack(whole_id, layers);
+  });
+}
+
+Gone Runtime::why_gone(const std::string& id) {
+  const auto where = backend_of(id);
+  return where ? (*where)->why_gone(id) : Gone();
+}
+
+// ---- Streams ------------------------------------------------------------------------------------
+
+Result<UniqueFd> Runtime::open_stream(const std::string& id) {
+  return at(id,
+            [](Backend& where, const std::string& whole_id) { return where.connect(whole_id); });
+}
+
+Result<wire::InitClient> Runtime::connect(const std::string& id) {
+  const std::string whole_id = TRY(this->whole_id(id));
+  if (auto idle = streams_.take(whole_id)) return std::move(*idle);
+  return wire::InitClient(TRY(open_stream(whole_id)));
+}
+
+Result<ExecResult> Runtime::exec(const std::string& id, const ExecRequest& request,
+                                 wire::ExecIo& io) {
+  TRY(check_exec(request));
+  const std::string whole_id = TRY(this->whole_id(id));
+  wire::InitClient client = TRY(connect(whole_id));
+  const std::uint64_t sent_before = client.channel().sent_bytes();
+  auto result = client.exec(request, io);
+  // An idle stream may break just before it is used. Nothing was asked of init then.
+  const bool is_unsent = sent_before > 0 && client.channel().sent_bytes() == sent_before;
+  if (result && result->outcome == Outcome::Lost && is_unsent) {
+    client = wire::InitClient(TRY(open_stream(whole_id)));
+    result = client.exec(request, io);
   }
-  auto [where, whole_id] = TRY(locate(id));
-  return where->restack(whole_id, layers);
+  if (!result) return result;
+  if (result->outcome == Outcome::Lost) return explained(std::move(*result), why_gone(whole_id));
+  keep(whole_id, std::move(client));
+  return result;
+}
+
+Result<> Runtime::ping(const std::string& id, const Deadline& deadline) {
+  return with_init(id, [&deadline](wire::InitClient& client) { return client.ping(deadline); });
+}
+
+// ---- Lists --------------------------------------------------------------------------------------
+
+Result<std::vector<SandboxStatus>> Runtime::list_of(
+    const std::string& backend, const std::map<std::string, std::string>& labels) {
+  const BackendLease asked = TRY(this->backend(backend));
+  std::vector<SandboxStatus> wanted;
+  for (SandboxStatus& status : TRY(asked->list())) {
+    if (!context_.daemon) status.spec.backend = asked->name();
+    if (has_labels(status.spec, labels)) wanted.push_back(std::move(status));
+  }
+  return wanted;
+}
+
+Result<Runtime::Listing> Runtime::list_reachable(const std::map<std::string, std::string>& labels) {
+  // In parallel: a backend that hangs costs its own rows and delays nobody else's.
+  using Listed = Result<std::vector<SandboxStatus>>;
+  std::vector<std::future<Listed>> others;
+  for (const BackendEntry& entry : backends()) {
+    if (&entry == &backends().front()) continue;
+    others.push_back(std::async(std::launch::async,
+                                [this, &entry, &labels] { return list_of(entry.name, labels); }));
+  }
+  Listing listing;
+  for (const BackendEntry& entry : backends()) {
+    const bool is_first = &entry == &backends().front();
+    Listed listed =
+        is_first ? list_of(entry.name, labels)
+                 : others.at(static_cast<std::size_t>(&entry - &backends().front()) - 1).get();
+    if (!listed) {
+      listing.unanswered.emplace(entry.name, std::move(listed).error());
+      continue;
+    }
+    std::move(listed->begin(), listed->end(), std::back_inserter(listing.sandboxes));
+  }
+  if (listing.unanswered.size() < backends().size()) return listing;
+  return Failure(std::move(listing.unanswered.at(backends().front().name)));
 }
 
 Result<std::vector<SandboxStatus>> Runtime::list(const std::map<std::string, std::string>& labels) {
-  std::vector<SandboxStatus> all;
-  for (const BackendEntry& entry : backends()) {
-    for (SandboxStatus& status : TRY(TRY(backend(entry.name))->list())) {
-      if (!context_.daemon) status.spec.backend = entry.name;
-      if (has_labels(status.spec, labels)) all.push_back(std::move(status));
-    }
-  }
-  return all;
+  Listing listing = TRY(list_reachable(labels));
+  if (listing.unanswered.empty()) return std::move(listing.sandboxes);
+  auto& [name, error] = *listing.unanswered.begin();
+  return while_doing("list the sandboxes of " + name, Error(error));
 }
 
 Result<Protections> Runtime::check(const SandboxSpec& spec) {
@@ -237,7 +297,7 @@ Result<Protections> Runtime::check(const SandboxSpec& spec) {
 }
 
 Result<Protections> Runtime::probe(const std::string& name) {
-  Backend* chosen = TRY(backend(name));
+  const BackendLease chosen = TRY(backend(name));
   if (!context_.daemon) return chosen->probe();
   // Which of the daemon's is meant only a spec can say.
   SandboxSpec spec;
@@ -245,10 +305,37 @@ Result<Protections> Runtime::probe(const std::string& name) {
   return chosen->check(spec);
 }
 
+// ---- Sweeping -----------------------------------------------------------------------------------
+
+namespace {
+
+// Whether a sandbox may live. The backends are asked at the first question, which comes after the
+// files to sweep were listed: a sandbox that is made meanwhile loses nothing. A backend that does
+// not answer has lost none of its sandboxes.
+class Living {
+ public:
+  explicit Living(Runtime& runtime) : runtime_(runtime) {}
+  bool operator()(const std::string& id) {
+    if (!listing_) listing_ = runtime_.list_reachable();
+    if (!*listing_) return true;
+    const auto& listed = (*listing_)->sandboxes;
+    const bool is_listed = std::any_of(listed.begin(), listed.end(),
+                                       [&id](const auto& status) { return status.id == id; });
+    const auto owner = runtime_.backend_of(id);
+    return is_listed || (owner && (*listing_)->unanswered.contains(std::string((*owner)->name())));
+  }
+
+ private:
+  Runtime& runtime_;
+  std::optional<Result<Runtime::Listing>> listing_;
+};
+
+}  // namespace
+
 SweepReport Runtime::sweep(SweepMode mode) {
   SweepReport all;
   for (const BackendEntry& entry : backends()) {
-    auto chosen = backend(entry.name);
+    const auto chosen = backend(entry.name);
     if (!chosen) continue;
     SweepReport report = (*chosen)->sweep(mode);
     std::move(report.removed.begin(), report.removed.end(), std::back_inserter(all.removed));
@@ -256,14 +343,8 @@ SweepReport Runtime::sweep(SweepMode mode) {
   }
   // The files beside its sandboxes are the daemon's to sweep: others have sandboxes of it too.
   if (context_.daemon && context_.daemon->shares_directory) return all;
-  const auto living = [this]() -> Result<std::vector<std::string>> {
-    std::vector<std::string> ids;
-    for (const SandboxStatus& status : TRY(list()))
-      ids.push_back(status.id);
-    return ids;
-  };
-  sweep_outputs(living, mode, all);
-  sweep_apply_records(living, mode, all);
+  sweep_outputs(Living(*this), mode, all);
+  sweep_apply_records(Living(*this), mode, all);
   return all;
 }
 

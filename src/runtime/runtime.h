@@ -1,5 +1,6 @@
 // The one API that every way in calls: create, exec, stop, list. Knows no transport and no
-// backend by name. Not thread-safe.
+// backend by name. Keeps idle backends and idle streams to inits, so that a call on an open sandbox
+// asks neither an engine nor the launcher. Thread-safe once the daemon is chosen.
 #pragma once
 
 #include <functional>
@@ -10,9 +11,11 @@
 #include <vector>
 
 #include "backends/registry.h"
+#include "base/guarded.h"
 #include "core/backend.h"
 #include "core/exec.h"
 #include "core/sandbox_spec.h"
+#include "runtime/stream_pool.h"
 #include "wire/exec_io.h"
 #include "wire/init_client.h"
 
@@ -21,8 +24,8 @@ namespace nutshell {
 class Runtime {
  public:
   explicit Runtime(BackendContext context) : context_(std::move(context)) {}
-  // From now on sandboxes are this daemon's; none: those of the backends here. To be said before
-  // the first one is asked for.
+  // From now on sandboxes are this daemon's; nullopt: those of the backends here. Call it before
+  // anything else.
   void use_daemon(std::optional<DaemonAccess> daemon) { context_.daemon = std::move(daemon); }
   [[nodiscard]] const BackendContext& context() const { return context_; }
 
@@ -34,58 +37,110 @@ class Runtime {
     // Told of the result before the sandbox is taken apart, which may take a while.
     std::function<void(const ExecResult&)> ended;
   };
-  // A sandbox for this one command: made, used, and gone when this returns.
+  // Makes a sandbox for this one command; it is gone when this returns.
   Result<ExecResult> run(const SandboxSpec& spec, const ExecRequest& request, wire::ExecIo& io,
                          const Around& around);
   Result<ExecResult> run(const SandboxSpec& spec, const ExecRequest& request, wire::ExecIo& io) {
     return run(spec, request, io, Around());
   }
 
+  // Sandboxes are named by their id or an unambiguous beginning of it. The id says which backend
+  // has the sandbox; no other is asked.
   Result<std::string> create(const SandboxSpec& spec);
   Result<ExecResult> exec(const std::string& id, const ExecRequest& request, wire::ExecIo& io);
-  Result<wire::InitClient> connect(const std::string& id);
-  // For whoever needs more of a sandbox than its init: its backend, its whole id, and a stream.
-  struct Opened {
-    Backend* where;
-    std::string id;
-    UniqueFd stream;
-  };
-  Result<Opened> open_stream(const std::string& id);
   Result<> destroy(const std::string& id);
   Result<SandboxStats> stats(const std::string& id);
   Result<> pause(const std::string& id);
   Result<> resume(const std::string& id);
   // Makes /workspace the stack of layers that the sandbox's init asked for.
   Result<> restack(const std::string& id, const std::vector<std::string>& layers);
+  Gone why_gone(const std::string& id);
 
-  // With `labels`, only those that have all of them.
-  Result<std::vector<SandboxStatus>> list(const std::map<std::string, std::string>& labels = {});
-  // By its id or an unambiguous beginning of it.
+  // Gives a stream to the sandbox's init: an idle one, or else a new one. After a conversation that
+  // went well, keep() makes it available to the next caller.
+  Result<wire::InitClient> connect(const std::string& id);
+  void keep(const std::string& id, wire::InitClient client) {
+    streams_.keep(id, std::move(client));
+  }
+  // Calls `step` with such a stream, and keeps it unless `step` failed.
+  template <typename Step>
+  auto with_init(const std::string& id, Step step)
+      -> decltype(step(std::declval<wire::InitClient&>())) {
+    const std::string whole_id = TRY(this->whole_id(id));
+    wire::InitClient client = TRY(connect(whole_id));
+    auto result = step(client);
+    if (result) keep(whole_id, std::move(client));
+    return result;
+  }
+  // Opens a new stream that never gets into the pool.
+  Result<UniqueFd> open_stream(const std::string& id);
+  // Whether the sandbox's init answers before the deadline.
+  Result<> ping(const std::string& id, const Deadline& deadline);
+  StreamPool& streams() { return streams_; }
+
+  // Asks the backend only if `id` is a beginning.
+  Result<std::string> whole_id(const std::string& id);
   Result<SandboxStatus> find(const std::string& id);
 
-  // A spec to make another one by: the sandbox's, with its environment.
+  // Sandboxes that have all of `labels`. Fails if any backend does not answer.
+  Result<std::vector<SandboxStatus>> list(const std::map<std::string, std::string>& labels = {});
+  // Sandboxes of one backend that have all of `labels`.
+  Result<std::vector<SandboxStatus>> list_of(const std::string& backend,
+                                             const std::map<std::string, std::string>& labels = {});
+  struct Listing {
+    std::vector<SandboxStatus> sandboxes;
+    std::map<std::string, Error> unanswered;  // the backends that did not answer, and why
+  };
+  // Asks all backends at once and lists the sandboxes of those that answer. Fails if none does.
+  Result<Listing> list_reachable(const std::map<std::string, std::string>& labels = {});
+
+  // A spec to make another sandbox by: this sandbox's, with its environment.
   Result<SandboxSpec> spec_of(const std::string& id);
 
   // What sandboxes of this spec would be protected by; an error if it cannot be started here.
   Result<Protections> check(const SandboxSpec& spec);
   Result<Protections> probe(const std::string& backend);
   SweepReport sweep(SweepMode mode);
-  // Of every backend that was asked for; see Backend::tidy().
-  void tidy();
+  // Frees what idle backends hold of connections that have ended, and idle streams; see
+  // StreamPool::tidy().
+  void tidy(const std::function<bool(const std::string& sandbox)>& is_known);
 
-  // For whoever keeps his own list of sandboxes: the backend of that name, or the first.
-  Result<Backend*> backend(const std::string& wanted);
+  // A backend for the use of one thread. Its destructor gives it back.
+  class BackendLease {
+   public:
+    BackendLease(Runtime& home, std::unique_ptr<Backend> backend)
+        : home_(&home), backend_(std::move(backend)) {}
+    BackendLease(BackendLease&&) = default;
+    BackendLease& operator=(BackendLease&&) = delete;
+    ~BackendLease() {
+      if (backend_) home_->give_back(std::move(backend_));
+    }
+    Backend* operator->() const { return backend_.get(); }
+    Backend& operator*() const { return *backend_; }
+
+   private:
+    Runtime* home_;
+    std::unique_ptr<Backend> backend_;
+  };
+  // The backend of that name; the first one if `wanted` is empty.
+  Result<BackendLease> backend(const std::string& wanted);
+  // The backend that the id is of.
+  Result<BackendLease> backend_of(const std::string& id);
 
  private:
+  static constexpr std::size_t kMostIdleBackends = 64;  // of one name
+
   [[nodiscard]] const std::vector<BackendEntry>& backends() const;
-  // The backend that has written down that this sandbox is its own; null: none.
-  Result<Backend*> remembering(const std::string& id);
-  // The sandbox's backend, and its whole id.
-  Result<std::pair<Backend*, std::string>> locate(const std::string& id);
-  Result<std::pair<Backend*, std::string>> locate_to_end(const std::string& id);
+  Result<const BackendEntry*> entry_of(const std::string& id) const;
+  void give_back(std::unique_ptr<Backend> backend);
+  // Calls `step` with the sandbox's backend and its whole id.
+  template <typename Step>
+  auto at(const std::string& id, Step step)
+      -> decltype(step(std::declval<Backend&>(), std::string()));
 
   BackendContext context_;
-  std::map<std::string, std::unique_ptr<Backend>> backends_;
+  Guarded<std::map<std::string, std::vector<std::unique_ptr<Backend>>>> idle_backends_;
+  StreamPool streams_;  // destroyed before the backends, whose threads may carry streams
 };
 
 }  // namespace nutshell

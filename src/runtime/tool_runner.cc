@@ -103,36 +103,30 @@ RenderedOutput CompactingRenderer::render(const CommandOutput& output, Style sty
 
 Result<ToolRunner> ToolRunner::open(Runtime& runtime, const std::string& sandbox,
                                     const ToolRunnerOptions& options) {
-  Runtime::Opened opened = TRY(runtime.open_stream(sandbox));
-  const auto connect = [where = opened.where, id = opened.id] { return where->connect(id); };
-  const auto restack = [where = opened.where,
-                        id = opened.id](const std::vector<std::string>& layers) {
-    return where->restack(id, layers);
+  const std::string id = TRY(runtime.whole_id(sandbox));
+  const auto restack = [&runtime, id](const std::vector<std::string>& layers) {
+    return runtime.restack(id, layers);
   };
-  const auto why_gone = [where = opened.where, id = opened.id] { return where->why_gone(id); };
-  auto outputs = TRY(OutputStore::open(TRY(outputs_place()), opened.id,
+  auto outputs = TRY(OutputStore::open(TRY(outputs_place()), id,
                                        {options.recall_bytes, OutputStore::kMostOutputs}));
-  return over({opened.id, connect, restack, std::move(outputs), why_gone},
-              wire::InitClient(std::move(opened.stream)), options);
+  SandboxAccess access{id, [&runtime, id] { return runtime.connect(id); }, restack,
+                       std::move(outputs)};
+  // Only a connection through a daemon can be cut while the sandbox lives on.
+  if (runtime.context().daemon) access.why_gone = [&runtime, id] { return runtime.why_gone(id); };
+  return over(std::move(access), options);
 }
 
-Result<ToolRunner> ToolRunner::over(Ground ground, const ToolRunnerOptions& options) {
-  wire::InitClient init(TRY(ground.connect()));
-  return over(std::move(ground), std::move(init), options);
-}
-
-ToolRunner ToolRunner::over(Ground ground, wire::InitClient init,
-                            const ToolRunnerOptions& options) {
+Result<ToolRunner> ToolRunner::over(SandboxAccess access, const ToolRunnerOptions& options) {
   ToolRunner runner;
-  runner.sandbox_ = std::move(ground.sandbox);
+  runner.init_ = std::make_unique<wire::InitClient>(TRY(access.connect()));
+  runner.sandbox_ = std::move(access.id);
   runner.options_ = options;
-  runner.connect_ = std::move(ground.connect);
-  runner.why_gone_ = ground.why_gone;
-  runner.init_ = std::make_unique<wire::InitClient>(std::move(init));
-  runner.outputs_ = std::make_unique<OutputStore>(std::move(ground.outputs));
-  runner.jobs_ = std::make_unique<Jobs>(
-      Jobs::Ground{*runner.init_, *runner.outputs_, std::move(ground.restack), options.interrupt,
-                   std::move(ground.why_gone), options.command_limits, options.background});
+  runner.connect_ = std::move(access.connect);
+  runner.why_gone_ = access.why_gone;
+  runner.outputs_ = std::make_unique<OutputStore>(std::move(access.outputs));
+  runner.jobs_ = std::make_unique<Jobs>(Jobs::Dependencies{
+      *runner.init_, *runner.outputs_, std::move(access.restack), options.interrupt,
+      std::move(access.why_gone), options.command_limits, options.background});
   return runner;
 }
 
@@ -145,9 +139,9 @@ ToolResult ToolRunner::answer(const Tool& tool, std::string_view json_arguments,
   auto arguments = parse_arguments(tool, json_arguments, options_.dialect);
   if (auto* error = std::get_if<ToolError>(&arguments)) return refuse(std::move(*error));
   if (!init_->channel().is_open()) {  // the last call left a job behind
-    auto stream = connect_();
-    if (!stream) return refuse_error(stream.error());
-    *init_ = wire::InitClient(std::move(*stream));
+    auto init = connect_();
+    if (!init) return refuse_error(init.error());
+    *init_ = std::move(*init);
   }
   auto result = tool.run(std::get<Arguments>(arguments), context);
   if (result) return std::move(*result);

@@ -41,30 +41,29 @@ class CompactingRenderer : public OutputRenderer {
 
 class ToolRunner {
  public:
+  // Uses an idle stream of the runtime if there is one.
   static Result<ToolRunner> open(Runtime& runtime, const std::string& sandbox,
                                  const ToolRunnerOptions& options);
 
-  // Over what a sandbox comes down to: ways to its init, and a place for its outputs.
-  struct Ground {
-    std::string sandbox;
-    std::function<Result<UniqueFd>()> connect;
+  // What a runner needs of a sandbox: ways to its init, and a place for its outputs.
+  struct SandboxAccess {
+    std::string id;
+    // Called for the first stream, and again when a command became a job and took its stream along.
+    std::function<Result<wire::InitClient>()> connect;
     std::function<Result<>(const std::vector<std::string>& layers)> restack;
     OutputStore outputs;
     std::function<Gone()> why_gone = {};  // asked when the stream was lost; may be empty
   };
-  static Result<ToolRunner> over(Ground ground, const ToolRunnerOptions& options);
-  // Over a stream that is open already; `connect` is asked for another only when a command goes on
-  // as a job, and takes the stream with it.
-  static ToolRunner over(Ground ground, wire::InitClient init, const ToolRunnerOptions& options);
+  static Result<ToolRunner> over(SandboxAccess access, const ToolRunnerOptions& options);
 
   // Always a result: what went wrong is in it too.
   ToolResult call(const Tool& tool, std::string_view json_arguments);
 
-  // Whether nothing of the last call is left on the stream: another call, of whomever, can use it.
+  // Whether nothing of the last call is left on the stream: any other call can use it.
   [[nodiscard]] bool is_stream_clean() const { return is_clean_ && init_->channel().is_open(); }
   // Whether its init answers: the sandbox may have ended since the last call.
   [[nodiscard]] bool answers(const Deadline& deadline);
-  // Its stream, for whoever keeps it; this runner makes no more calls.
+  // Gives its stream away, to Runtime::keep() for instance; this runner makes no more calls.
   wire::InitClient release() && { return std::move(*init_); }
 
   OutputStore& outputs() { return *outputs_; }
@@ -77,7 +76,7 @@ class ToolRunner {
 
   std::string sandbox_;
   ToolRunnerOptions options_;
-  std::function<Result<UniqueFd>()> connect_;
+  std::function<Result<wire::InitClient>()> connect_;
   std::function<Gone()> why_gone_;
   bool is_clean_ = true;
   // Of a fixed place: the ones below refer to the ones above.

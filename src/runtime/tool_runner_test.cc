@@ -28,7 +28,7 @@ class ToolRunnerTest : public init::InitTest {
     };
     const auto counted = [this] {
       ++connections_;
-      return Result<UniqueFd>(connect());
+      return Result<wire::InitClient>(wire::InitClient(connect()));
     };
     auto made = ToolRunner::over({"0123456789ab", counted, restack, std::move(*outputs)}, options);
     EXPECT_TRUE(made);

@@ -149,18 +149,20 @@ Result<> follow_apply(wire::InitClient& client, const std::vector<FileChange>& w
 }  // namespace
 
 Result<std::string> checkpoint_workspace(Runtime& runtime, const std::string& id, Running running) {
-  wire::InitClient client = TRY(runtime.connect(id));
-  const auto begun = TRY(ask_for_layers(client, wire::Checkpoint{kills(running)}, running));
-  TRY(stack_layers(runtime, id, client, begun));
-  return begun.change_id;
+  return runtime.with_init(id, [&](wire::InitClient& client) -> Result<std::string> {
+    const auto begun = TRY(ask_for_layers(client, wire::Checkpoint{kills(running)}, running));
+    TRY(stack_layers(runtime, id, client, begun));
+    return begun.change_id;
+  });
 }
 
 Result<> rollback_workspace(Runtime& runtime, const std::string& id, const std::string& checkpoint,
                             Running running) {
-  wire::InitClient client = TRY(runtime.connect(id));
-  const auto begun =
-      TRY(ask_for_layers(client, wire::Rollback{checkpoint, kills(running)}, running));
-  return stack_layers(runtime, id, client, begun);
+  return runtime.with_init(id, [&](wire::InitClient& client) -> Result<> {
+    const auto begun =
+        TRY(ask_for_layers(client, wire::Rollback{checkpoint, kills(running)}, running));
+    return stack_layers(runtime, id, client, begun);
+  });
 }
 
 Result<> copy_workspace(Runtime& runtime, const std::string& from, const std::string& to) {
@@ -176,6 +178,8 @@ Result<> copy_workspace(Runtime& runtime, const std::string& from, const std::st
     return while_doing(fmt::format("fork {}: copy {}", status.id, change.path),
                        std::move(copied).error());
   }
+  runtime.keep(status.id, std::move(source));
+  runtime.keep(to, std::move(target));
   return {};
 }
 
@@ -210,6 +214,7 @@ Result<ApplyReport> apply_workspace(Runtime& runtime, const std::string& id,
   const bool is_written = options.mode == ApplyMode::Write && report.conflicts.empty();
   TRY(record.add(report.applied));
   if (is_written && !status.why_copied.empty()) TRY(follow_apply(client, report.written));
+  runtime.keep(status.id, std::move(client));
   return report;
 }
 

@@ -14,11 +14,8 @@ void BudgetWatch::count(const std::string& tenant, const std::string& session,
   if (!ground_.budgets.is_bounded(tenant, session)) return;
   const auto held = ground_.table.copy_of(sandbox);
   if (!held || held->is_unseen) return;
-  auto lane = ground_.lanes.take();
-  const auto backend = lane->backend(held->spec.backend);
-  if (!backend) return;
   // Where nobody counts, as without cgroups, the CPU time is the sum of what execs report.
-  const auto stats = (*backend)->stats(sandbox);
+  const auto stats = ground_.runtime.stats(sandbox);
   if (stats && stats->cpu_time)
     ground_.budgets.count_cpu(tenant, session, sandbox, *stats->cpu_time);
 }
@@ -46,10 +43,9 @@ void BudgetWatch::end_all(const Held& held) {
     return found != emptied.end() && used - found->second < kInitsOwn;
   });
   if (is_empty) return;
-  auto connection = ground_.connections.take(held.id);
-  // One that cannot be reached is tried again at the next look.
-  if (!connection || !connection->client.end_all(reason)) return;
-  ground_.connections.keep(held.id, std::move(*connection));
+  const auto ended = ground_.runtime.with_init(
+      held.id, [&reason](wire::InitClient& client) { return client.end_all(reason); });
+  if (!ended) return;  // the next look tries again
   emptied_.with([&](auto& emptied) { emptied[held.id] = used; });
 }
 

@@ -7,9 +7,8 @@
 #include <string>
 
 #include "base/guarded.h"
+#include "runtime/runtime.h"
 #include "service/budgets.h"
-#include "service/connections.h"
-#include "service/lanes.h"
 #include "service/sandbox_table.h"
 
 namespace nutshell::service {
@@ -17,8 +16,7 @@ namespace nutshell::service {
 class BudgetWatch {
  public:
   struct Ground {
-    Lanes& lanes;
-    Connections& connections;
+    Runtime& runtime;
     SandboxTable& table;
     Budgets& budgets;
   };

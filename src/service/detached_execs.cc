@@ -196,13 +196,6 @@ void DetachedExecs::launch(std::shared_ptr<DetachedExec> exec, Charge place, Job
   });
 }
 
-// Of its own backend: others may not answer.
-Result<UniqueFd> DetachedExecs::open_stream(const Grip& grip) {
-  auto lane = ground_.lanes.take();
-  if (grip.backend.empty()) return std::move(TRY(lane->open_stream(grip.id)).stream);
-  return TRY(lane->backend(grip.backend))->connect(grip.id);
-}
-
 Result<ExecResult> DetachedExecs::execute(DetachedExec& exec, const Job& job) {
   // A paused sandbox takes no connection, nor does one whose backend does not answer; what runs in
   // it goes on when it does.
@@ -212,7 +205,7 @@ Result<ExecResult> DetachedExecs::execute(DetachedExec& exec, const Job& job) {
   };
   while (cannot_be_reached() && !exec.was_let_go())
     std::this_thread::sleep_for(50ms);
-  UniqueFd stream = TRY(open_stream(job.grip));
+  UniqueFd stream = TRY(ground_.runtime.open_stream(job.grip.id));
   exec.hold_stream(stream.get());
   wire::InitClient client(std::move(stream));
   auto result = job.execution(client, exec);

@@ -19,7 +19,7 @@ class DetachedExecs {
   struct Ground {
     std::filesystem::path directory;
     Database& database;
-    Lanes& lanes;
+    Runtime& runtime;
     SandboxTable& table;
     Execs& execs;
     Budgets& budgets;
@@ -65,7 +65,6 @@ class DetachedExecs {
     Execution execution;
   };
   void run(const std::shared_ptr<DetachedExec>& exec, Job job);
-  Result<UniqueFd> open_stream(const Grip& grip);
   Result<ExecResult> execute(DetachedExec& exec, const Job& job);
   void finish(DetachedExec& exec, const Job& job, const Result<ExecResult>& result);
   Result<> adopt_row(const Row& row);

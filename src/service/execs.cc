@@ -101,10 +101,7 @@ ExecResult Execs::explain_loss(const Grip& grip, ExecResult result) {
     if (known->reason == Gone::Reason::OutOfMemory) result.outcome = Outcome::OutOfMemory;
     return result;
   }
-  auto lane = ground_.lanes.take();
-  const auto backend = lane->backend(grip.backend);
-  if (!backend) return result;
-  const Gone gone = (*backend)->why_gone(grip.id);
+  const Gone gone = ground_.runtime.why_gone(grip.id);
   if (gone.reason != Gone::Reason::OutOfMemory) return result;
   result.outcome = Outcome::OutOfMemory;
   result.detail = gone.text;
@@ -126,34 +123,21 @@ Result<Budgets::Reservation> Execs::admit(const Grip& grip, const Act& act, Exec
   return reservation;
 }
 
-// A sandbox that cannot be reached and has ended is let go at once: whoever asks next is not told
-// that it is there.
-Result<Connection> Execs::connect(const Grip& grip) {
-  auto connection = ground_.connections.take(grip.id);
-  const bool is_unanswered = !connection && connection.error().code == ErrorCode::DeadlineExceeded;
-  if (!connection && !is_unanswered) (void)ground_.sandboxes.is_alive(grip.id);
-  return connection;
+void Execs::check_reached(const Grip& grip, const Error& error) {
+  if (error.code != ErrorCode::DeadlineExceeded) (void)ground_.sandboxes.is_alive(grip.id);
 }
 
 Result<ExecResult> Execs::exec(const Grip& grip, const ExecRequest& request, wire::ExecIo& io) {
-  Connection connection = TRY(connect(grip));
-  auto result = connection.client.exec(request, io);
-  if (result && result->outcome != Outcome::Lost) {
-    ground_.connections.keep(grip.id, std::move(connection));
-    return result;
-  }
-  // A command that could not be started leaves the connection in order, but it is not worth a
-  // guess.
-  if (!result) return result;
+  auto result = ground_.runtime.exec(grip.id, request, io);
+  if (!result) check_reached(grip, result.error());
+  if (!result || result->outcome != Outcome::Lost) return result;
   (void)ground_.sandboxes.is_alive(grip.id);
   return explain_loss(grip, std::move(*result));
 }
 
 Result<std::vector<wire::FileChange>> Execs::list_changes(const Grip& grip) {
-  Connection connection = TRY(ground_.connections.take(grip.id));
-  auto changes = TRY(list_workspace_changes(connection.client));
-  ground_.connections.keep(grip.id, std::move(connection));
-  return changes;
+  return ground_.runtime.with_init(
+      grip.id, [](wire::InitClient& client) { return list_workspace_changes(client); });
 }
 
 // What is different from the list that was made before the command.
@@ -185,9 +169,8 @@ Result<Trace> Execs::trace_files(const Grip& grip, const std::vector<wire::FileC
 // It costs a question to the backend: with Full alone. Not every backend counts.
 std::optional<Refusals> Execs::refusals_of(const Grip& grip, TraceLevel level) {
   if (level != TraceLevel::Full) return std::nullopt;
-  auto lane = ground_.lanes.take();
-  const auto backend = lane->backend(grip.backend);
-  auto* counter = backend ? dynamic_cast<RefusalCounter*>(*backend) : nullptr;
+  const auto backend = ground_.runtime.backend_of(grip.id);
+  auto* counter = backend ? dynamic_cast<RefusalCounter*>(&**backend) : nullptr;
   if (counter == nullptr) return std::nullopt;
   const auto refusals = counter->refusals(grip.id);
   return refusals ? std::optional(*refusals) : std::nullopt;
@@ -239,23 +222,6 @@ Result<ExecReply> Execs::run(const Caller& caller, const Grip& grip, ExecRequest
   return reply;
 }
 
-// Over a connection that is kept: the sandbox's backend is asked for nothing but another layer.
-Result<ToolRunner> Execs::open_runner(const Grip& grip, const ToolRunnerOptions& options) {
-  const auto reconnect = [this, grip]() -> Result<UniqueFd> {
-    auto lane = ground_.lanes.take();
-    return TRY(lane->backend(grip.backend))->connect(grip.id);
-  };
-  const auto restack = [this, grip](const std::vector<std::string>& layers) -> Result<> {
-    auto lane = ground_.lanes.take();
-    return TRY(lane->backend(grip.backend))->restack(grip.id, layers);
-  };
-  Connection connection = TRY(connect(grip));
-  auto outputs = TRY(OutputStore::open(TRY(outputs_place()), grip.id,
-                                       {options.recall_bytes, OutputStore::kMostOutputs}));
-  return ToolRunner::over({grip.id, reconnect, restack, std::move(outputs)},
-                          std::move(connection.client), options);
-}
-
 Result<ToolReply> Execs::call_tool(const Caller& caller, const Grip& grip, const std::string& name,
                                    std::string_view json_arguments,
                                    const ToolRunnerOptions& options) {
@@ -277,15 +243,16 @@ Result<ToolReply> Execs::call_tool(const Caller& caller, const Grip& grip, const
     bounded.command_limits = limits;
     bounded.background = BackgroundCommands::Refused;
   }
-  auto runner = open_runner(grip, bounded);
+  auto runner = ToolRunner::open(ground_.runtime, grip.id, bounded);
   if (!runner) {
+    check_reached(grip, runner.error());
     ground_.recorder.end(act, {"failed", runner.error().message, {}, {}, {}, 0});
     return Failure(std::move(runner).error());
   }
   ToolReply reply;
   reply.result = runner->call(*tool, json_arguments);
   if (runner->is_stream_clean()) {
-    ground_.connections.keep(grip.id, std::move(*runner).release());
+    ground_.runtime.keep(grip.id, std::move(*runner).release());
   } else if (reply.result.error || reply.result.ending) {
     (void)ground_.sandboxes.is_alive(grip.id);
   }

@@ -9,7 +9,6 @@
 #include "runtime/tool_runner.h"
 #include "service/budget_watch.h"
 #include "service/budgets.h"
-#include "service/connections.h"
 #include "service/exec_view.h"
 #include "service/metrics.h"
 #include "service/recorder.h"
@@ -21,8 +20,7 @@ namespace nutshell::service {
 class Execs {
  public:
   struct Ground {
-    Lanes& lanes;
-    Connections& connections;
+    Runtime& runtime;
     SandboxTable& table;
     GoneList& gone;
     Sandboxes& sandboxes;
@@ -48,9 +46,10 @@ class Execs {
   ExecResult explain_loss(const Grip& grip, ExecResult result);
 
  private:
-  Result<Connection> connect(const Grip& grip);
   Result<ExecResult> exec(const Grip& grip, const ExecRequest& request, wire::ExecIo& io);
-  Result<ToolRunner> open_runner(const Grip& grip, const ToolRunnerOptions& options);
+  // After a call could not reach its sandbox: one that has ended is let go at once, so that the
+  // next caller is not told that it is there.
+  void check_reached(const Grip& grip, const Error& error);
   Result<Trace> trace_files(const Grip& grip, const std::vector<wire::FileChange>& before);
   Result<std::vector<wire::FileChange>> list_changes(const Grip& grip);
   void add_evidence(const Grip& grip, const Ending& ending, Trace& trace);

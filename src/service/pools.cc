@@ -10,6 +10,8 @@
 namespace nutshell::service {
 namespace {
 
+constexpr std::chrono::seconds kPrepareTime{60};
+
 using namespace std::chrono_literals;
 
 constexpr auto kRetry = 1s;
@@ -22,11 +24,11 @@ Failure no_such_pool(const std::string& name) {
   return failure(ErrorCode::NotFound, fmt::format("no pool '{}'", name));
 }
 
-Pools::Pools(Sandboxes& sandboxes, SandboxTable& table, Connections& connections,
-             Accounts& accounts, const ServiceOptions& options)
+Pools::Pools(Sandboxes& sandboxes, SandboxTable& table, Runtime& runtime, Accounts& accounts,
+             const ServiceOptions& options)
     : sandboxes_(sandboxes),
       table_(table),
-      connections_(connections),
+      runtime_(runtime),
       accounts_(accounts),
       options_(options) {
   refiller_ = std::jthread([this](const std::stop_token& stop) { refill(stop); });
@@ -284,7 +286,8 @@ void Pools::refill(const std::stop_token& stop) {
     ++pool->making;
     lock.unlock();
     auto made = sandboxes_.make({spec.spec, {}, {}, spec.name, {}});
-    if (made) (void)connections_.prepare(*made);  // else the first exec connects
+    if (made)
+      (void)runtime_.ping(*made, Deadline::in(kPrepareTime));  // else the first exec connects
     lock.lock();
     pool = &pools_.at(spec.name);
     --pool->making;

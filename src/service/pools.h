@@ -14,7 +14,7 @@
 #include <thread>
 #include <vector>
 
-#include "service/connections.h"
+#include "runtime/runtime.h"
 #include "service/pool_view.h"
 #include "service/sandboxes.h"
 #include "service/waiting_line.h"
@@ -26,7 +26,7 @@ Failure no_such_pool(const std::string& name);
 
 class Pools {
  public:
-  Pools(Sandboxes& sandboxes, SandboxTable& table, Connections& connections, Accounts& accounts,
+  Pools(Sandboxes& sandboxes, SandboxTable& table, Runtime& runtime, Accounts& accounts,
         const ServiceOptions& options);
   Pools(const Pools&) = delete;
   Pools& operator=(const Pools&) = delete;
@@ -118,7 +118,7 @@ class Pools {
 
   Sandboxes& sandboxes_;
   SandboxTable& table_;
-  Connections& connections_;
+  Runtime& runtime_;
   Accounts& accounts_;
   const ServiceOptions& options_;
   std::mutex mutex_;

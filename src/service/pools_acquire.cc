@@ -47,7 +47,7 @@ Result<std::string> Pools::acquire(const std::string& tenant, const AcquireReque
 std::string Pools::take_idle(Pool& pool) {
   while (!pool.idle.empty()) {
     std::string id = pop_idle(pool);
-    if (connections_.stands(id)) return id;
+    if (!runtime_.streams().has_ended(id)) return id;
     put_away(pool, std::move(id));
   }
   return {};

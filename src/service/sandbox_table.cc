@@ -4,19 +4,13 @@
 
 #include <algorithm>
 
+#include "core/sandbox_id.h"
 #include "service/moments.h"
 
 namespace nutshell::service {
 namespace {
 
-constexpr std::size_t kIdLength = 12;
-constexpr std::size_t kLeastIdLength = 3;
 constexpr std::size_t kMostPage = 1000;
-
-bool is_id(std::string_view text) {
-  return text.size() >= kLeastIdLength && text.size() <= kIdLength &&
-         text.find_first_not_of("0123456789abcdef") == std::string_view::npos;
-}
 
 bool has_labels(const SandboxSpec& spec, const std::map<std::string, std::string>& wanted) {
   return std::all_of(wanted.begin(), wanted.end(), [&spec](const auto& label) {
@@ -117,7 +111,7 @@ std::optional<Held> SandboxTable::remove(const std::string& id) {
 }
 
 Result<Grip> SandboxTable::find(const std::string& tenant, const std::string& id) {
-  if (!is_id(id) || tenant.empty()) return no_such_sandbox(id);
+  if (!is_sandbox_id_beginning(id) || tenant.empty()) return no_such_sandbox(id);
   return state_.with([&](State& state) -> Result<Grip> {
     const Held* match = nullptr;
     for (auto item = state.held.lower_bound(id);
@@ -142,10 +136,8 @@ std::optional<Held> SandboxTable::copy_of(const std::string& id) {
   });
 }
 
-std::string SandboxTable::backend_of(const std::string& id) {
-  std::string backend;
-  change(id, [&backend](const Held& held) { backend = held.spec.backend; });
-  return backend;
+bool SandboxTable::has(const std::string& id) {
+  return state_.with([&id](State& state) { return state.held.contains(id); });
 }
 
 SandboxTable::Rest SandboxTable::rest_of(const std::string& id) {

@@ -70,7 +70,7 @@ class SandboxTable {
   // yet.
   Result<Grip> find(const std::string& tenant, const std::string& id);
   std::optional<Held> copy_of(const std::string& id);
-  std::string backend_of(const std::string& id);  // empty: there is no such sandbox
+  bool has(const std::string& id);
   // How it is now, whatever a grip says.
   struct Rest {
     bool is_paused = false;

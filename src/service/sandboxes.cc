@@ -81,19 +81,18 @@ Result<std::string> Sandboxes::make(const Order& order) {
   }
   held.listed_after = Clock::now();  // the making may have taken longer than a list
   ground_.table.insert(std::move(held), std::move(charges));
-  if (stream) ground_.connections.keep(*id, wire::InitClient(std::move(stream)));
+  if (stream) ground_.runtime.keep(*id, wire::InitClient(std::move(stream)));
   fault_point("create.done");
   return id;
 }
 
 Result<std::string> Sandboxes::start(const Order& order, SandboxRow& row, Held& held,
                                      UniqueFd& stream) {
-  auto lane = ground_.lanes.take();
-  Backend* backend = TRY(lane->backend(order.spec.backend));
+  const Runtime::BackendLease backend = TRY(ground_.runtime.backend(order.spec.backend));
   const SandboxSpec spec = spec_for_backend(order, row, *backend);
   held.protections = TRY(backend->check(spec));
   // A pool's image is the operator's.
-  auto* images = order.pool.empty() ? dynamic_cast<ImageHolder*>(backend) : nullptr;
+  auto* images = order.pool.empty() ? dynamic_cast<ImageHolder*>(&*backend) : nullptr;
   if (images != nullptr && !order.tenant.empty())
     TRY(ground_.images.ensure(order.tenant, std::string(backend->name()), spec.image, *images));
   row.id = TRY(backend->start(spec, Lifetime::Kept));
@@ -131,10 +130,7 @@ Result<std::string> Sandboxes::start(const Order& order, SandboxRow& row, Held& 
 }
 
 Result<> Sandboxes::stop(const std::string& backend, const std::string& id) {
-  {
-    auto lane = ground_.lanes.take();
-    TRY(TRY(lane->backend(backend))->stop(id));
-  }
+  TRY(TRY(ground_.runtime.backend(backend))->stop(id));
   TRY(ApplyRecord(id).remove());
   return remove_outputs(id);
 }
@@ -145,7 +141,7 @@ Result<> Sandboxes::end(const std::string& id, const std::string& why) {
   TRY(store_.note_ending(id));
   fault_point("destroy.recorded");
   const auto held = ground_.table.remove(id);
-  ground_.connections.forget(id);
+  ground_.runtime.streams().close(id);
   if (held) {
     tell_why(*held, why);
     auto stopped = stop(held->spec.backend, id);
@@ -177,7 +173,7 @@ Result<Held> Sandboxes::take_back(const std::string& id) {
   auto held = ground_.table.remove(id);
   if (!held) return no_such_sandbox(id);
   tell_why(*held, kReleased);
-  ground_.connections.forget(id);
+  ground_.runtime.streams().close(id);
   Held nobodys = *held;
   nobodys.tenant.clear();
   nobodys.deadline = Clock::now() + ground_.options.longest_life;  // end() comes, whatever happens
@@ -187,7 +183,7 @@ Result<Held> Sandboxes::take_back(const std::string& id) {
 }
 
 void Sandboxes::let_go(const std::string& id, const std::string& why) {
-  ground_.connections.forget(id);
+  ground_.runtime.streams().close(id);
   const auto held = ground_.table.remove(id);
   if (!held) return;
   // What cannot be removed now is swept by the next start.
@@ -201,16 +197,12 @@ Result<> Sandboxes::pause(const std::string& id, Pausing pausing) {
   const auto held = ground_.table.copy_of(id);
   if (!held) return no_such_sandbox(id);
   if (held->state == SandboxState::Paused) return {};
-  ground_.connections.forget(id);
   SandboxRow row;
   row.id = id;
   row.ttl_ms = held->spec.ttl.count();
   row.deadline_ms = to_ms(held->deadline);
   row.left_ms = until(held->deadline).count();
-  {
-    auto lane = ground_.lanes.take();
-    TRY(TRY(lane->backend(held->spec.backend))->pause(id));
-  }
+  TRY(ground_.runtime.pause(id));
   ground_.table.change(id, [&](Held& changed) {
     changed.state = SandboxState::Paused;
     changed.left = milliseconds(row.left_ms);
@@ -223,10 +215,7 @@ Result<> Sandboxes::resume(const std::string& id) {
   const auto held = ground_.table.copy_of(id);
   if (!held) return no_such_sandbox(id);
   if (held->state == SandboxState::Running) return {};
-  {
-    auto lane = ground_.lanes.take();
-    TRY(TRY(lane->backend(held->spec.backend))->resume(id));
-  }
+  TRY(ground_.runtime.resume(id));
   SandboxRow row;
   row.id = id;
   row.ttl_ms = held->spec.ttl.count();
@@ -242,8 +231,7 @@ Result<> Sandboxes::resume(const std::string& id) {
 
 Result<> Sandboxes::pass_time_left(const std::string& id, const std::string& backend,
                                    std::chrono::milliseconds left) {
-  auto lane = ground_.lanes.take();
-  Backend* where = TRY(lane->backend(backend));
+  const Runtime::BackendLease where = TRY(ground_.runtime.backend(backend));
   if (!where->can_set_time_left()) return {};
   return where->set_time_left(id, left + ground_.options.life_grace);
 }

@@ -9,9 +9,8 @@
 #include <vector>
 
 #include "base/guarded.h"
-#include "service/connections.h"
+#include "runtime/runtime.h"
 #include "service/gone_list.h"
-#include "service/lanes.h"
 #include "service/pulled_images.h"
 #include "service/sandbox_store.h"
 #include "service/sandbox_table.h"
@@ -38,8 +37,7 @@ enum class Pausing : std::uint8_t { UntilResumed, WhileIdle };
 class Sandboxes {
  public:
   struct Ground {
-    Lanes& lanes;
-    Connections& connections;
+    Runtime& runtime;
     Database& database;
     SandboxTable& table;
     Accounts& accounts;
@@ -107,7 +105,6 @@ class Sandboxes {
   Result<> stop(const std::string& backend, const std::string& id);
   void tell_why(const Held& held, const std::string& why);
   void let_go(const std::string& id, const std::string& why);
-  Result<std::vector<SandboxStatus>> list_of(const std::string& backend);
   struct Unanswered {
     std::string why;
     std::vector<SandboxRow> rows;  // of the start: what is made since then is none of its

@@ -59,8 +59,7 @@ Held Sandboxes::held_of(const SandboxStatus& status) {
   held.created = std::chrono::system_clock::now() - status.age;
   held.deadline = Clock::now() + status.time_left;
   held.left = status.time_left;
-  auto lane = ground_.lanes.take();
-  const auto backend = lane->backend(status.spec.backend);
+  const auto backend = ground_.runtime.backend(status.spec.backend);
   const auto environment = backend ? (*backend)->environment_of(status.id)
                                    : Result<std::vector<std::string>>(Failure(backend.error()));
   // Gone meanwhile, or a backend that does not tell: nothing of it can be known either way.
@@ -218,7 +217,8 @@ Result<std::vector<std::string>> Sandboxes::adopt() {
   const bool is_same = TRY(is_same_boot());
   std::map<std::string, std::future<Listed>> lists;  // all at once: each may wait for an answer
   for (const BackendEntry& entry : backend_registry())
-    lists[entry.name] = std::async(std::launch::async, [&, this] { return list_of(entry.name); });
+    lists[entry.name] =
+        std::async(std::launch::async, [&, this] { return ground_.runtime.list_of(entry.name); });
   std::map<std::string, std::vector<SandboxRow>> rows;
   for (SandboxRow& row : TRY(store_.all())) {
     // The clock of another boot says nothing: the ttl begins again.
@@ -244,22 +244,14 @@ Result<std::vector<std::string>> Sandboxes::adopt() {
   return said;
 }
 
-Result<std::vector<SandboxStatus>> Sandboxes::list_of(const std::string& backend) {
-  auto lane = ground_.lanes.take();
-  auto statuses = TRY(TRY(lane->backend(backend))->list());
-  for (SandboxStatus& status : statuses)
-    status.spec.backend = backend;
-  return statuses;
-}
-
 bool Sandboxes::is_alive(const std::string& id) {
   const Deadline patience = Deadline::in(kSeenTime);
   for (;;) {
     const auto held = ground_.table.copy_of(id);
     if (!held) return false;
     if (held->state == SandboxState::Paused || held->is_unseen) return true;
-    if (ground_.connections.ping(id, Deadline::in(kInitTime))) return true;
-    const auto statuses = list_of(held->spec.backend);
+    if (ground_.runtime.ping(id, Deadline::in(kInitTime))) return true;
+    const auto statuses = ground_.runtime.list_of(held->spec.backend);
     if (!statuses) return true;  // a backend that does not answer has lost nothing yet
     const auto found = std::find_if(statuses->begin(), statuses->end(),
                                     [&id](const SandboxStatus& status) { return status.id == id; });
@@ -274,7 +266,7 @@ bool Sandboxes::is_alive(const std::string& id) {
 
 void Sandboxes::reconcile(const std::string& backend) {
   const auto asked = Clock::now();
-  const auto statuses = list_of(backend);
+  const auto statuses = ground_.runtime.list_of(backend);
   if (!statuses) return;  // a backend that does not answer has lost nothing yet
   settle_late(backend, *statuses);
   std::set<std::string> living;

@@ -187,19 +187,17 @@ Result<SandboxSpec> Service::spec_of(const Caller& caller, const std::string& id
   const auto held = parts_->table.copy_of(grip.id);
   if (!held) return no_such_sandbox(id);
   SandboxSpec spec = held->spec;
-  auto lane = parts_->lanes.take();
-  spec.environment = TRY(TRY(lane->backend(grip.backend))->environment_of(grip.id));
+  spec.environment = TRY(TRY(parts_->runtime.backend_of(grip.id))->environment_of(grip.id));
   return spec;
 }
 
 Result<SandboxStats> Service::stats(const Caller& caller, const std::string& id) {
   const Grip grip = TRY(parts_->table.find(caller.tenant, id));
-  auto lane = parts_->lanes.take();
-  return TRY(lane->backend(grip.backend))->stats(grip.id);
+  return parts_->runtime.stats(grip.id);
 }
 
 Result<Protections> Service::check(const Caller& caller, const SandboxSpec& spec) {
-  return parts_->lanes.take()->check(TRY(admit_spec(parts_->options, caller, spec)));
+  return parts_->runtime.check(TRY(admit_spec(parts_->options, caller, spec)));
 }
 
 // ---- Execs --------------------------------------------------------------------------------------

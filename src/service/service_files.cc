@@ -26,16 +26,13 @@ Ending ending_of(const Result<T>& result) {
   return ending;
 }
 
-// Over a connection that is kept for the next when all went well.
+// Over a stream that is kept for the next call when all went well.
 template <typename Step>
 auto over_connection(Service::Parts& parts, const Grip& grip, const Step& step)
     -> decltype(step(std::declval<wire::InitClient&>())) {
   const auto used = parts.table.use(grip.id);
   TRY(parts.execs.wake(grip));
-  Connection connection = TRY(parts.connections.take(grip.id));
-  auto result = step(connection.client);
-  if (result) parts.connections.keep(grip.id, std::move(connection));
-  return result;
+  return parts.runtime.with_init(grip.id, step);
 }
 
 }  // namespace
@@ -167,8 +164,7 @@ Result<ApplyReport> Service::apply(const Caller& caller, const std::string& id,
   TRY(parts_->execs.wake(grip));
   const Act act = TRY(parts_->recorder.begin(caller, "apply", subject_of(grip)));
   fault_point("apply.recorded");
-  auto lane = parts_->lanes.take();
-  auto report = apply_workspace(*lane, grip.id, options);
+  auto report = apply_workspace(parts_->runtime, grip.id, options);
   fault_point("apply.done");
   parts_->recorder.end(act, ending_of(report));
   return report;
@@ -180,8 +176,7 @@ Result<std::string> Service::checkpoint(const Caller& caller, const std::string&
   const auto used = parts_->table.use(grip.id);
   TRY(parts_->execs.wake(grip));
   const Act act = TRY(parts_->recorder.begin(caller, "checkpoint", subject_of(grip)));
-  auto lane = parts_->lanes.take();
-  auto name = checkpoint_workspace(*lane, grip.id, running);
+  auto name = checkpoint_workspace(parts_->runtime, grip.id, running);
   parts_->recorder.end(act, ending_of(name));
   return name;
 }
@@ -197,8 +192,7 @@ Result<> Service::rollback(const Caller& caller, const std::string& id,
   const Act act =
       TRY(parts_->recorder.begin(caller, "rollback", subject_of(grip),
                                  parts_->recorder.describe_text("checkpoint", checkpoint, {})));
-  auto lane = parts_->lanes.take();
-  auto done = rollback_workspace(*lane, grip.id, checkpoint, running);
+  auto done = rollback_workspace(parts_->runtime, grip.id, checkpoint, running);
   parts_->recorder.end(act, ending_of(done));
   return done;
 }
@@ -215,8 +209,7 @@ Result<SandboxView> Service::fork(const Caller& caller, const std::string& id) {
   Result<> copied;
   if (made) {
     act.subject.sandbox = *made;
-    auto lane = parts_->lanes.take();
-    copied = copy_workspace(*lane, grip.id, *made);
+    copied = copy_workspace(parts_->runtime, grip.id, *made);
     if (!copied) (void)parts_->sandboxes.end(*made, "half a copy is none");
   }
   parts_->recorder.end(act, made ? ending_of(copied) : ending_of(made));

@@ -22,32 +22,31 @@ Service::Parts::Parts(ServiceOptions given, StateDirectory locked, const Seal& k
       database(std::move(opened)),
       chains(std::move(written)),
       recorder(*chains, options.audit.secret_names),
-      lanes(options.backends),
-      connections(lanes, [this](const std::string& id) { return table.backend_of(id); }),
+      runtime(options.backends),
       accounts(options),
       table(accounts),
       images(*database, accounts),
       budgets(*database),
-      budget_watch({lanes, connections, table, budgets}),
+      budget_watch({runtime, table, budgets}),
       idempotency(
           *database,
           [this](const std::string& tenant) { return options.quota_of(tenant)[Resource::Keys]; }),
-      sandboxes({lanes, connections, *database, table, accounts, images, gone, options},
+      sandboxes({runtime, *database, table, accounts, images, gone, options},
                 [this](const Held& held, const std::string& why) { note_end(held, why); }),
-      execs({lanes, connections, table, gone, sandboxes, budgets, budget_watch, recorder, metrics,
+      execs({runtime, table, gone, sandboxes, budgets, budget_watch, recorder, metrics,
              options.bounds.recall_bytes}),
       workspaces(directory / "workspaces",
                  [this](const std::string& tenant) {
                    return options.quota_of(tenant)[Resource::KeptBytes];
                  }),
-      sessions({*database, table, sandboxes, execs, connections, workspaces, budgets, budget_watch,
+      sessions({*database, table, sandboxes, execs, runtime, workspaces, budgets, budget_watch,
                 recorder, accounts, seal,
                 [this](const Caller& caller, const SandboxSpec& spec) {
                   return check_allowed(options, caller, spec);
                 },
                 keepers}),
-      pools(sandboxes, table, connections, accounts, options),
-      detached({directory / "execs", *database, lanes, table, execs, budgets, budget_watch,
+      pools(sandboxes, table, runtime, accounts, options),
+      detached({directory / "execs", *database, runtime, table, execs, budgets, budget_watch,
                 recorder, metrics, idempotency, accounts, options.bounds.spool_bytes}) {
   told_pools = &pools;
   sandboxes.set_ends_apart(
@@ -67,10 +66,7 @@ void Service::Parts::note_end(const Held& held, const std::string& why) {
 
 // Whoever still waits for its answer asks in a moment.
 void Service::Parts::remember_why(const Held& held) {
-  auto lane = lanes.take();
-  const auto backend = lane->backend(held.spec.backend);
-  if (!backend) return;
-  const Gone why = (*backend)->why_gone(held.id);
+  const Gone why = runtime.why_gone(held.id);
   if (why.reason != Gone::Reason::Unknown) gone.add(held.tenant, held.id, why);
 }
 
@@ -94,7 +90,7 @@ Result<> Service::Parts::start() {
 }
 
 void Service::Parts::sweep() {
-  for (const std::string& what : lanes.take()->sweep(SweepMode::Remove).removed)
+  for (const std::string& what : runtime.sweep(SweepMode::Remove).removed)
     options.notice("removed " + what);
 }
 
@@ -110,8 +106,7 @@ void Service::Parts::tick(const std::stop_token& stop) {
     sessions.tend();
     pools.trim();
     recorder.catch_up();
-    connections.drop_ended();
-    lanes.tidy();
+    runtime.tidy([this](const std::string& id) { return table.has(id); });
     if (!is_swept && sandboxes.unanswered().empty()) {
       sweep();
       is_swept = true;

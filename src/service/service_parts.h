@@ -9,12 +9,10 @@
 #include "audit/chains.h"
 #include "service/budget_watch.h"
 #include "service/budgets.h"
-#include "service/connections.h"
 #include "service/detached_execs.h"
 #include "service/execs.h"
 #include "service/gone_list.h"
 #include "service/idempotency.h"
-#include "service/lanes.h"
 #include "service/metrics.h"
 #include "service/pools.h"
 #include "service/recorder.h"
@@ -57,8 +55,7 @@ struct Service::Parts {
   std::unique_ptr<audit::Chains> chains;
   Recorder recorder;
   Metrics metrics;
-  Lanes lanes;
-  Connections connections;
+  Runtime runtime;
   Accounts accounts;
   SandboxTable table;
   PulledImages images;

@@ -39,10 +39,9 @@ Result<std::unique_ptr<Service::Stream>> Service::open_stream(const Caller& call
   Grip grip = TRY(parts_->table.find(caller.tenant, id));
   auto used = parts_->table.use(grip.id);
   TRY(parts_->execs.wake(grip));
-  auto lane = parts_->lanes.take();
-  UniqueFd stream = TRY(TRY(lane->backend(grip.backend))->connect(grip.id));
+  UniqueFd stream = TRY(parts_->runtime.open_stream(grip.id));
   auto meter = std::make_unique<StreamMeter>(
-      StreamMeter::Ground{parts_->budgets, parts_->recorder, parts_->metrics,
+      StreamMeter::Dependencies{parts_->budgets, parts_->recorder, parts_->metrics,
                           [watch = &parts_->budget_watch](const Grip& held) {
                             watch->count(held.tenant, held.session, held.id);
                           }},
@@ -65,16 +64,14 @@ Result<> Service::restack(const Caller& caller, const std::string& id,
   if (layers.size() > kMostLayers || std::any_of(layers.begin(), layers.end(), is_long))
     return failure(ErrorCode::InvalidArgument, "more than 1024 layers, or the name of one is long");
   const Grip grip = TRY(parts_->table.find(caller.tenant, id));
-  auto lane = parts_->lanes.take();
-  return TRY(lane->backend(grip.backend))->restack(grip.id, layers);
+  return parts_->runtime.restack(grip.id, layers);
 }
 
 Result<Gone> Service::why_gone(const Caller& caller, const std::string& id) {
   // Only of a sandbox that is still known as the caller's, or that it had a moment ago.
   const auto grip = parts_->table.find(caller.tenant, id);
   if (!grip) return parts_->gone.find(caller.tenant, id).value_or(Gone{});
-  auto lane = parts_->lanes.take();
-  Backend* backend = TRY(lane->backend(grip->backend));
+  const auto backend = TRY(parts_->runtime.backend_of(grip->id));
   Gone gone = backend->why_gone(grip->id);
   if (gone.reason != Gone::Reason::Unknown) return gone;
   // Backends say that it has ended of everything whose end they know no reason for.
@@ -87,7 +84,7 @@ Result<Gone> Service::why_gone(const Caller& caller, const std::string& id) {
 SweepReport Service::sweep(const Caller& caller, SweepMode mode) {
   if (caller.host_files == HostFiles::Denied)
     return {{}, {"sweeping is for clients on the daemon's own socket"}};
-  return parts_->lanes.take()->sweep(mode);
+  return parts_->runtime.sweep(mode);
 }
 
 }  // namespace nutshell::service

@@ -30,7 +30,7 @@ class Sessions {
     SandboxTable& table;
     Sandboxes& sandboxes;
     Execs& execs;
-    Connections& connections;
+    Runtime& runtime;
     KeptWorkspaces& workspaces;
     Budgets& budgets;
     BudgetWatch& watch;

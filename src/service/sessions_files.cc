@@ -14,10 +14,9 @@ constexpr std::chrono::minutes kKeepTime{2};
 // Before the setup, which sees what was kept.
 Result<> Sessions::bring_workspace(const Key& key, const Session& session) {
   if (!session.request.keeps_workspace) return {};
-  Connection connection = TRY(ground_.connections.take(session.sandbox));
-  TRY(ground_.workspaces.restore(key.first, key.second, connection.client));
-  ground_.connections.keep(session.sandbox, std::move(connection));
-  return {};
+  return ground_.runtime.with_init(session.sandbox, [&](wire::InitClient& client) {
+    return ground_.workspaces.restore(key.first, key.second, client);
+  });
 }
 
 Result<> Sessions::keep_workspace(const Held& held) {
@@ -28,16 +27,19 @@ Result<> Sessions::keep_workspace(const Held& held) {
   ground_.sandboxes.give_time(held.id, kKeepTime);
   const auto keep = [&]() -> Result<> {
     if (held.state == SandboxState::Paused) TRY(ground_.sandboxes.resume(held.id));
-    Connection connection = TRY(ground_.connections.take(held.id));
-    auto saved = ground_.workspaces.save(held.tenant, held.session, connection.client);
+    const auto save = [&] {
+      return ground_.runtime.with_init(held.id, [&](wire::InitClient& client) {
+        return ground_.workspaces.save(held.tenant, held.session, client);
+      });
+    };
+    auto saved = save();
     if (saved || saved.error().code == ErrorCode::ResourceExhausted) return saved;
     // What the sandbox's user made unreadable for itself is made readable, by that user.
     ExecRequest request;
     request.argv = {"/bin/chmod", "-R", "u+rwX", "/workspace"};
     wire::CapturedOutput ignored;
-    Connection again = TRY(ground_.connections.take(held.id));
-    TRY(again.client.exec(request, ignored));
-    return ground_.workspaces.save(held.tenant, held.session, again.client);
+    TRY(ground_.runtime.exec(held.id, request, ignored));
+    return save();
   };
   auto kept = keep();
   ground_.recorder.note({held.tenant, "daemon"}, "keep workspace", {held.id, held.session, {}},

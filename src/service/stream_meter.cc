@@ -6,7 +6,7 @@
 #include <cstring>
 #include <functional>
 
-#include "wire/schema.h"
+#include "wire/exec_loop.h"
 
 namespace nutshell::service {
 namespace {
@@ -72,32 +72,6 @@ std::string_view change_word(MessageType type) {
   }
 }
 
-ExecRequest request_of(const wire::Exec& exec) {
-  ExecRequest request;
-  request.argv = exec.argv;
-  request.environment = exec.environment;
-  request.working_directory = exec.working_directory;
-  request.limits.timeout = milliseconds(static_cast<std::int64_t>(exec.timeout_ms));
-  request.limits.output_bytes = exec.output_bytes;
-  request.limits.cpu_time =
-      std::chrono::ceil<std::chrono::seconds>(milliseconds(static_cast<std::int64_t>(exec.cpu_ms)));
-  return request;
-}
-
-ExecResult result_of(const wire::Ended& ended) {
-  ExecResult result;
-  const auto most = static_cast<std::uint8_t>(Outcome::Lost);
-  result.outcome = static_cast<Outcome>(std::min(ended.outcome, most));
-  result.exit_code = ended.exit_code;
-  result.signal = ended.signal;
-  result.detail = ended.detail;
-  result.duration = microseconds(static_cast<std::int64_t>(ended.duration_us));
-  result.cpu_time = microseconds(static_cast<std::int64_t>(ended.cpu_us));
-  result.stdout_bytes = ended.output_bytes;
-  result.stderr_bytes = ended.error_bytes;
-  return result;
-}
-
 }  // namespace
 
 StreamMeter::~StreamMeter() {
@@ -120,20 +94,20 @@ void StreamMeter::settle(std::map<std::uint32_t, Running>::iterator running, End
   ending.output_bytes = one.output.bytes() + one.error.bytes();
   ending.output_sha256 = one.output.hex();
   ending.error_sha256 = one.error.hex();
-  ground_.count_cpu(grip_);
-  ground_.budgets.settle(one.reservation, used);
-  ground_.recorder.end(one.act, ending);
+  uses_.count_cpu(grip_);
+  uses_.budgets.settle(one.reservation, used);
+  uses_.recorder.end(one.act, ending);
   const std::string word = ending.outcome.substr(0, ending.outcome.find(' '));
-  ground_.metrics.count("exec", word, Clock::now() - one.act.begun);
+  uses_.metrics.count("exec", word, Clock::now() - one.act.begun);
   running_.erase(running);
 }
 
 void StreamMeter::refuse(std::uint32_t conversation, const Error& error, Passed& passed) {
-  ground_.metrics.refuse("exec", std::string(to_string(error.code)));
+  uses_.metrics.refuse("exec", std::string(to_string(error.code)));
   Ending ending;
   ending.outcome = fmt::format("refused: {}", to_string(error.code));
   ending.detail = error.message;
-  ground_.recorder.note(caller_, "exec", subject(), ending);
+  uses_.recorder.note(caller_, "exec", subject(), ending);
   std::string& out = has_greeted_ ? passed.to_client : refusals_;
   wire::append_frame(out, conversation,
                      wire::Failed{static_cast<std::uint8_t>(error.code), error.message});
@@ -144,20 +118,20 @@ Result<> StreamMeter::begin_exec(const wire::Frame& frame, Passed& passed) {
   if (running_.contains(frame.conversation) || running_.size() >= kMostRunning) {
     return failure(ErrorCode::Corrupt, "more execs at once than a stream has conversations for");
   }
-  ExecRequest request = request_of(exec);
+  ExecRequest request = wire::request_of(exec);
   if (const auto checked = check_exec(request); !checked) {
     refuse(frame.conversation, checked.error(), passed);
     return {};
   }
-  ground_.count_cpu(grip_);
-  auto reservation = ground_.budgets.reserve(grip_.tenant, grip_.session, request.limits);
+  uses_.count_cpu(grip_);
+  auto reservation = uses_.budgets.reserve(grip_.tenant, grip_.session, request.limits);
   if (!reservation) {
     refuse(frame.conversation, reservation.error(), passed);
     return {};
   }
   const bool outlives_client = exec.on_disconnect == static_cast<std::uint8_t>(OnDisconnect::Keep);
   if (outlives_client && !reservation->session.empty()) {
-    ground_.budgets.settle(*reservation, {});
+    uses_.budgets.settle(*reservation, {});
     refuse(frame.conversation,
            {ErrorCode::Unsupported,
             "a session with a budget runs no command that outlives its client: what it uses could "
@@ -165,10 +139,10 @@ Result<> StreamMeter::begin_exec(const wire::Frame& frame, Passed& passed) {
            passed);
     return {};
   }
-  auto act = ground_.recorder.begin(caller_, "exec", subject(),
-                                    ground_.recorder.describe(request, grip_.secrets));
+  auto act = uses_.recorder.begin(caller_, "exec", subject(),
+                                    uses_.recorder.describe(request, grip_.secrets));
   if (!act) {
-    ground_.budgets.settle(*reservation, {});
+    uses_.budgets.settle(*reservation, {});
     refuse(frame.conversation, act.error(), passed);
     return {};
   }
@@ -189,8 +163,8 @@ void StreamMeter::note_change(const wire::Frame& frame) {
   if (word.empty()) return;
   Ending ending;
   ending.outcome = "asked";
-  ending.detail = ground_.recorder.describe_text("path", first_text(frame.payload), grip_.secrets);
-  ground_.recorder.note(caller_, std::string(word), subject(), ending);
+  ending.detail = uses_.recorder.describe_text("path", first_text(frame.payload), grip_.secrets);
+  uses_.recorder.note(caller_, std::string(word), subject(), ending);
 }
 
 Result<> StreamMeter::take_request(const wire::Frame& frame, Passed& passed) {
@@ -225,7 +199,7 @@ Result<> StreamMeter::take_reply(const wire::Frame& frame) {
     Running& one = running->second;
     (output.stream == wire::Stream::Error ? one.error : one.output).add(output.bytes);
   } else if (frame.type == MessageType::Ended) {
-    const ExecResult result = result_of(TRY(wire::decode<wire::Ended>(frame.payload)));
+    const ExecResult result = TRY(wire::decode_end(frame));
     Ending ending;
     ending.outcome = outcome_text(result);
     ending.detail = result.detail;

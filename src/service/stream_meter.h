@@ -20,15 +20,15 @@ namespace nutshell::service {
 
 class StreamMeter {
  public:
-  struct Ground {
+  struct Dependencies {
     Budgets& budgets;
     Recorder& recorder;
     Metrics& metrics;
     // Charges the session with what its sandbox used so far.
     std::function<void(const Grip&)> count_cpu = [](const Grip&) {};
   };
-  StreamMeter(const Ground& ground, Caller caller, Grip grip)
-      : ground_(ground), caller_(std::move(caller)), grip_(std::move(grip)) {}
+  StreamMeter(const Dependencies& uses, Caller caller, Grip grip)
+      : uses_(uses), caller_(std::move(caller)), grip_(std::move(grip)) {}
   StreamMeter(const StreamMeter&) = delete;
   StreamMeter& operator=(const StreamMeter&) = delete;
   ~StreamMeter();  // what still runs has lost its client
@@ -60,7 +60,7 @@ class StreamMeter {
   void settle(std::map<std::uint32_t, Running>::iterator running, Ending ending, const Usage& used);
   [[nodiscard]] Subject subject() const { return {grip_.id, grip_.session, grip_.secrets}; }
 
-  Ground ground_;
+  Dependencies uses_;
   Caller caller_;
   Grip grip_;
   wire::FrameReader requests_{wire::kMostRequestPayload};

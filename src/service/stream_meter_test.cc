@@ -30,10 +30,10 @@ class StreamMeterTest : public testing::Test {
   }
   std::unique_ptr<StreamMeter> meter(const std::string& session = {}) {
     Grip grip;
-    grip.id = "0123456789ab";
+    grip.id = "n0123456789ab";
     grip.tenant = "t";
     grip.session = session;
-    return std::make_unique<StreamMeter>(StreamMeter::Ground{*budgets_, *recorder_, metrics_},
+    return std::make_unique<StreamMeter>(StreamMeter::Dependencies{*budgets_, *recorder_, metrics_},
                                          Caller{"t", "tester"}, grip);
   }
   static std::string exec_frame(std::uint32_t conversation, std::uint8_t on_disconnect = 0) {

@@ -25,6 +25,7 @@ Result<> Channel::send_some() {
     if (count < 0 && errno == EINTR) continue;
     if (count < 0 && errno == EAGAIN) return {};
     if (count < 0) return syscall_failure("send to init");
+    sent_bytes_ += static_cast<std::uint64_t>(count);
     outgoing_.erase(0, static_cast<std::size_t>(count));
   }
   return {};

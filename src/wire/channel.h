@@ -31,6 +31,7 @@ class Channel {
   // Between conversations init says nothing: whatever can be read then is the end, or out of order.
   [[nodiscard]] bool is_quiet() const;
   [[nodiscard]] std::size_t queued() const { return outgoing_.size(); }
+  [[nodiscard]] std::uint64_t sent_bytes() const { return sent_bytes_; }
 
   // Sends what the socket takes now.
   Result<> send_some();
@@ -47,6 +48,7 @@ class Channel {
   UniqueFd stream_;
   FrameReader reader_{kMostReplyPayload};
   std::string outgoing_;
+  std::uint64_t sent_bytes_ = 0;
   bool has_greeting_ = false;
   std::uint32_t last_conversation_ = 0;
 };

@@ -26,6 +26,9 @@ class ExecIo {
   enum class Taken { Yes, ReaderGone, NoRoom };
   virtual Taken take(Stream stream, std::string_view bytes) = 0;
 
+  // Told of output that init dropped before it could be taken; only where ExecBounds allow it.
+  virtual void skip(Stream /*stream*/, std::uint64_t /*bytes*/) {}
+
   // Polled for input while the command wants some; -1 for none.
   [[nodiscard]] virtual int input_descriptor() const { return -1; }
   // At most `most` bytes; empty is the end.

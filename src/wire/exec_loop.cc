@@ -20,6 +20,8 @@ std::size_t index_of(Stream stream) {
 }
 
 constexpr std::chrono::milliseconds kGrace{10'000};
+constexpr std::chrono::seconds kAnswerTime{10};
+constexpr std::uint64_t kMostOffset = 1ULL << 60U;
 
 }  // namespace
 
@@ -27,16 +29,37 @@ ExecBounds ExecBounds::of(const ExecLimits& limits) {
   return {Deadline::in(limits.timeout + kGrace), limits.output_bytes};
 }
 
-Result<ExecResult> ExecLoop::run() {
-  while (!result_) {
-    if (bounds_.deadline.has_passed()) return lost("init did not answer in time");
-    auto sent = channel_.send_some();
-    if (!sent) result_ = lost("the sandbox has ended");
-    TRY(take_frames());
-    if (result_) break;
-    TRY(wait_for_something());
+Deadline ExecLoop::patience() const {
+  return is_taken_ ? bounds_.deadline : earlier(bounds_.deadline, taken_by_);
+}
+
+Result<bool> ExecLoop::go_on(const Deadline& leave) {
+  if (patience().has_passed()) {
+    result_ = lost("init did not answer in time");
+    return true;
   }
+  if (!channel_.send_some()) result_ = lost("the sandbox has ended");
+  TRY(take_frames());
+  if (result_) return true;
+  if (is_taken_ && leave.has_passed()) return false;
+  TRY(wait_for_something(is_taken_ ? earlier(leave, patience()) : patience()));
+  return true;
+}
+
+Result<ExecResult> ExecLoop::run() {
+  while (!result_)
+    TRY(go_on(Deadline::never()));
   return *result_;
+}
+
+Result<std::optional<ExecResult>> ExecLoop::run_until(const Deadline& leave) {
+  ping_ = channel_.new_conversation();
+  is_taken_ = false;
+  taken_by_ = Deadline::in(kAnswerTime);
+  channel_.queue(ping_, Ping{});  // its answer comes after what was asked before it
+  while (!result_ && TRY(go_on(leave))) {
+  }
+  return result_;
 }
 
 ExecResult ExecLoop::lost(std::string detail) const {
@@ -52,14 +75,14 @@ bool ExecLoop::wants_input() const {
   return !is_input_ended_ && input_sent_ - input_consumed_ < kInputWindow;
 }
 
-Result<> ExecLoop::wait_for_something() {
+Result<> ExecLoop::wait_for_something(const Deadline& deadline) {
   const auto stream_events = static_cast<short>(POLLIN | (channel_.queued() > 0 ? POLLOUT : 0));
   std::array<pollfd, 3> descriptors{{
       {channel_.descriptor(), stream_events, 0},
       {wants_input() ? io_.input_descriptor() : -1, POLLIN, 0},
       {io_.event_descriptor(), POLLIN, 0},
   }};
-  const int ready = ::poll(descriptors.data(), descriptors.size(), bounds_.deadline.poll_timeout());
+  const int ready = ::poll(descriptors.data(), descriptors.size(), deadline.poll_timeout());
   if (ready < 0 && errno != EINTR) return syscall_failure("poll");
   if (ready <= 0) return {};
   if (descriptors[1].revents != 0) pass_input();
@@ -100,6 +123,7 @@ Result<> ExecLoop::take_frames() {
     if (!frame) return {};
     // Late frames of conversations that are over are no concern of this one.
     if (frame->conversation == conversation_) TRY(take(*frame));
+    if (frame->conversation == ping_) is_taken_ = true;
   }
   return {};
 }
@@ -115,12 +139,8 @@ Result<> ExecLoop::take(const Frame& frame) {
     }
     case MessageType::Ended:
       return take_end(frame);
-    case MessageType::Failed: {
-      auto failed = TRY(decode<Failed>(frame.payload));
-      const auto most = static_cast<std::uint8_t>(ErrorCode::Internal);
-      return failure(static_cast<ErrorCode>(std::min(failed.code, most)),
-                     std::move(failed.message));
-    }
+    case MessageType::Failed:
+      return decode_failure(frame);
     default:
       return failure(ErrorCode::Corrupt, "a message that no exec sends");
   }
@@ -129,6 +149,11 @@ Result<> ExecLoop::take(const Frame& frame) {
 Result<> ExecLoop::take_output(const Frame& frame) {
   const auto output = TRY(decode<Output>(frame.payload));
   StreamState& state = streams_[index_of(output.stream)];
+  const bool may_skip = bounds_.output == ExecBounds::Output::MayBeDropped;
+  if (may_skip && output.offset > state.received && output.offset <= kMostOffset) {
+    io_.skip(output.stream, output.offset - state.received);
+    state.received = output.offset;
+  }
   if (output.offset != state.received) return failure(ErrorCode::Corrupt, "output out of order");
   state.received += output.bytes.size();
   if (streams_[0].received + streams_[1].received > bounds_.output_bytes) {
@@ -142,7 +167,8 @@ Result<> ExecLoop::take_output(const Frame& frame) {
       channel_.queue(conversation_, CloseOutput{output.stream});
     }
   }
-  if (state.received - state.consumed >= kWindow / 4) {
+  // What is not yet taken may be dropped: it is taken at once then.
+  if (may_skip || state.received - state.consumed >= kWindow / 4) {
     state.consumed = state.received;
     channel_.queue(conversation_, Consumed{output.stream, state.consumed});
   }
@@ -166,6 +192,44 @@ Result<> ExecLoop::take_end(const Frame& frame) {
   result_->stdout_truncated |= streams_[0].is_cut;
   result_->stderr_truncated |= streams_[1].is_cut;
   return {};
+}
+
+Exec to_wire(const std::string& exec_id, const ExecRequest& request) {
+  Exec exec;
+  exec.exec_id = exec_id;
+  exec.argv = request.argv;
+  exec.environment = request.environment;
+  exec.working_directory = request.working_directory;
+  exec.standard_input = static_cast<std::uint8_t>(request.standard_input);
+  exec.terminal = static_cast<std::uint8_t>(request.terminal);
+  exec.on_disconnect = static_cast<std::uint8_t>(request.on_disconnect);
+  exec.rows = request.window.rows;
+  exec.columns = request.window.columns;
+  exec.timeout_ms = static_cast<std::uint64_t>(request.limits.timeout.count());
+  exec.output_bytes = request.limits.output_bytes;
+  exec.cpu_ms =
+      static_cast<std::uint64_t>(std::chrono::milliseconds(request.limits.cpu_time).count());
+  exec.window = kWindow;
+  return exec;
+}
+
+ExecRequest request_of(const Exec& exec) {
+  const auto cpu = std::chrono::milliseconds(static_cast<std::int64_t>(exec.cpu_ms));
+  ExecRequest request;
+  request.argv = exec.argv;
+  request.environment = exec.environment;
+  request.working_directory = exec.working_directory;
+  request.limits.timeout = std::chrono::milliseconds(static_cast<std::int64_t>(exec.timeout_ms));
+  request.limits.output_bytes = exec.output_bytes;
+  request.limits.cpu_time = std::chrono::ceil<std::chrono::seconds>(cpu);
+  return request;
+}
+
+Failure decode_failure(const Frame& frame) {
+  auto failed = decode<Failed>(frame.payload);
+  if (!failed) return Failure(std::move(failed).error());
+  const auto most = static_cast<std::uint8_t>(ErrorCode::Internal);
+  return failure(static_cast<ErrorCode>(std::min(failed->code, most)), std::move(failed->message));
 }
 
 Result<ExecResult> decode_end(const Frame& frame) {

@@ -1,4 +1,5 @@
-// Carries one exec's bytes, credits and events until its end; the loop behind InitClient::exec.
+// Carries one exec's bytes, credits and events until its end. Every exec on the host goes through
+// this loop, by InitClient::exec() or ExecWatch. All that comes from init is hostile.
 #pragma once
 
 #include <array>
@@ -15,13 +16,21 @@ inline constexpr std::size_t kInputWindow = 256U << 10U;
 struct ExecBounds {
   Deadline deadline = Deadline::never();
   std::uint64_t output_bytes = 0;
+  // Whether init may drop output that was not taken in time.
+  enum class Output : std::uint8_t { Whole, MayBeDropped };
+  Output output = Output::Whole;
 
   // A silent init has a little longer than its command before it counts as lost.
   static ExecBounds of(const ExecLimits& limits);
 };
 
-// An Ended as the one result; what no exec can have is an error.
+Exec to_wire(const std::string& exec_id, const ExecRequest& request);
+// The part of a request that limits and audit need.
+ExecRequest request_of(const Exec& exec);
+// Decodes an Ended frame; fails if it holds what no exec can end with.
 Result<ExecResult> decode_end(const Frame& frame);
+// Decodes a Failed frame into the error it carries.
+Failure decode_failure(const Frame& frame);
 
 class ExecLoop {
  public:
@@ -34,6 +43,12 @@ class ExecLoop {
     streams_[1].received = streams_[1].consumed = error_offset;
   }
   Result<ExecResult> run();
+  // Runs until the exec ends or `leave` passes, but not before init has taken all that was asked of
+  // it. Gives nullopt if the exec goes on. May be called again.
+  Result<std::optional<ExecResult>> run_until(const Deadline& leave);
+  [[nodiscard]] std::uint64_t received(Stream stream) const {
+    return streams_[stream == Stream::Error ? 1 : 0].received;
+  }
 
  private:
   struct StreamState {
@@ -42,7 +57,11 @@ class ExecLoop {
     bool is_closed = false;
     bool is_cut = false;  // there was no room for some of it
   };
-  Result<> wait_for_something();
+  // False once `leave` has passed and the exec goes on.
+  Result<bool> go_on(const Deadline& leave);
+  // When a silent init counts as lost.
+  [[nodiscard]] Deadline patience() const;
+  Result<> wait_for_something(const Deadline& deadline);
   void pass_input();
   void pass_events();
   Result<> take_frames();
@@ -62,6 +81,9 @@ class ExecLoop {
   std::uint64_t input_consumed_ = 0;
   bool is_input_ended_ = false;
   bool has_no_room_ = false;
+  std::uint32_t ping_ = 0;  // the conversation whose answer shows that init took everything
+  bool is_taken_ = true;
+  Deadline taken_by_ = Deadline::never();
   std::optional<ExecResult> result_;
 };
 

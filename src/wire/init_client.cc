@@ -15,32 +15,6 @@ using namespace std::chrono_literals;
 constexpr auto kFileTime = 60s;  // for any one step of a file operation
 constexpr std::uint32_t kMostDepth = 256;
 
-Exec to_wire(const std::string& exec_id, const ExecRequest& request) {
-  Exec exec;
-  exec.exec_id = exec_id;
-  exec.argv = request.argv;
-  exec.environment = request.environment;
-  exec.working_directory = request.working_directory;
-  exec.standard_input = static_cast<std::uint8_t>(request.standard_input);
-  exec.terminal = static_cast<std::uint8_t>(request.terminal);
-  exec.on_disconnect = static_cast<std::uint8_t>(request.on_disconnect);
-  exec.rows = request.window.rows;
-  exec.columns = request.window.columns;
-  exec.timeout_ms = static_cast<std::uint64_t>(request.limits.timeout.count());
-  exec.output_bytes = request.limits.output_bytes;
-  exec.cpu_ms =
-      static_cast<std::uint64_t>(std::chrono::milliseconds(request.limits.cpu_time).count());
-  exec.window = kWindow;
-  return exec;
-}
-
-Failure as_failure(const Frame& frame) {
-  auto failed = decode<Failed>(frame.payload);
-  if (!failed) return Failure(std::move(failed).error());
-  const auto most = static_cast<std::uint8_t>(ErrorCode::Internal);
-  return failure(static_cast<ErrorCode>(std::min(failed->code, most)), std::move(failed->message));
-}
-
 }  // namespace
 
 Result<ExecResult> InitClient::exec(const ExecRequest& request, ExecIo& io) {
@@ -70,7 +44,7 @@ Result<Frame> InitClient::receive_for(std::uint32_t conversation, const Deadline
   for (;;) {
     const Frame frame = TRY(channel_.receive(deadline));
     if (frame.conversation != conversation) continue;
-    if (frame.type == MessageType::Failed) return as_failure(frame);
+    if (frame.type == MessageType::Failed) return decode_failure(frame);
     return frame;
   }
 }

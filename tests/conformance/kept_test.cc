@@ -7,7 +7,11 @@ namespace {
 using namespace std::chrono_literals;
 using testing::HasSubstr;
 
-class KeptConformance : public Conformance {};
+class KeptConformance : public Conformance {
+ protected:
+  // Has the form of an id of the backend under test, and is that of no sandbox.
+  std::string nobodys() { return create().substr(0, 1) + std::string(12, '0'); }
+};
 
 TEST_P(KeptConformance, IsListedFoundAndDestroyed) {
   spec_.labels = {{"purpose", "conformance"}};
@@ -30,9 +34,9 @@ TEST_P(KeptConformance, IsListedFoundAndDestroyed) {
 
 TEST_P(KeptConformance, UnknownIdIsNotFoundAndNonsenseIsRefused) {
   wire::CapturedOutput io;
-  EXPECT_EQ(runtime_->exec("000000000000", shell("true"), io).error().code, ErrorCode::NotFound);
-  EXPECT_EQ(runtime_->destroy("000000000000").error().code, ErrorCode::NotFound);
-  for (const char* id : {"", "..", "../../etc", "x y", "ABCDEF", "0000000000000"}) {
+  EXPECT_EQ(runtime_->exec(nobodys(), shell("true"), io).error().code, ErrorCode::NotFound);
+  EXPECT_EQ(runtime_->destroy(nobodys()).error().code, ErrorCode::NotFound);
+  for (const char* id : {"", "..", "../../etc", "x y", "ABCDEF", "n0000000000000"}) {
     EXPECT_EQ(runtime_->destroy(id).error().code, ErrorCode::InvalidArgument) << id;
   }
 }
@@ -41,6 +45,19 @@ TEST_P(KeptConformance, KeepsFilesAndProcessesBetweenCommands) {
   const std::string id = create();
   exec(id, "echo kept > file; sleep 1000 &");
   EXPECT_EQ(exec(id, "cat file; cat /proc/[0-9]*/comm | grep -cx sleep").output, "kept\n1\n");
+}
+
+TEST_P(KeptConformance, UsesOneStreamForCommandsAfterEachOther) {
+  const std::string id = create();
+  for (int i = 0; i < 3; ++i)
+    EXPECT_EQ(exec(id, "echo on").output, "on\n");
+  EXPECT_EQ(runtime_->streams().count(), 1U);
+  ASSERT_TRUE(runtime_->pause(id));
+  EXPECT_EQ(runtime_->streams().count(), 0U) << "init does not read while it is paused";
+  ASSERT_TRUE(runtime_->resume(id));
+  EXPECT_EQ(exec(id, "echo on").output, "on\n");
+  ASSERT_TRUE(runtime_->destroy(id));
+  EXPECT_EQ(runtime_->streams().count(), 0U);
 }
 
 // As the limits count: what a host does not count it cannot tell either.
@@ -64,7 +81,7 @@ TEST_P(KeptConformance, HasStatsAlsoWhilePaused) {
   EXPECT_LT(stats->cpu_time.value_or(1s), 60s);
   EXPECT_GE(stats->processes.value_or(2), 2U);
   EXPECT_LE(stats->processes.value_or(0), spec_.limits.processes + 2);
-  EXPECT_EQ(runtime_->stats("000000000000").error().code, ErrorCode::NotFound);
+  EXPECT_EQ(runtime_->stats(nobodys()).error().code, ErrorCode::NotFound);
 }
 
 TEST_P(KeptConformance, KeepsCommandsResultsApart) {

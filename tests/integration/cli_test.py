@@ -115,7 +115,7 @@ def json_results_have_these_keys():
 @suite.case
 def a_sandbox_keeps_what_commands_leave():
     with sandbox("--label", "project=demo", "--ttl", "120s") as made:
-        expect(re.fullmatch(r"[0-9a-f]{12}", made), f"id {made!r}")
+        expect(re.fullmatch(r"n[0-9a-f]{12}", made), f"id {made!r}")
         call("exec", made, "--", "sh", "-c", "echo kept > note; echo more > /tmp/note")
         ended = call("exec", made, "--", "cat", "note", "/tmp/note")
         expect_equal(ended.stdout, b"kept\nmore\n", "what the next command finds")
@@ -202,8 +202,8 @@ def pause_and_resume():
 @suite.case
 def destroy_says_what_it_could_not():
     first, second = create(), create()
-    ended = destroy(first, "0123456789ab", second)
-    expect_refusal(ended, "0123456789ab", "nutshell list")
+    ended = destroy(first, "n0123456789ab", second)
+    expect_refusal(ended, "n0123456789ab", "nutshell list")
     expect(not {first, second} & set(listed()), "the others were left")
     expect_refusal(destroy(first), first)
     expect_refusal(call("exec", first, "--", "true"), first, "nutshell create")

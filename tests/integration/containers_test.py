@@ -241,7 +241,7 @@ def hostile_image_settings_are_overridden():
                   "WorkingDir": "/proc/self/fd/3", "Volumes": {"/data": {}},
                   "Env": ["LD_PRELOAD=/x.so", "HOME=/root", "MINE=image"],
                   "Healthcheck": {"Test": ["CMD", "/bin/false"], "Interval": 1000000000},
-                  "Labels": {"nutshell.id": "000000000000", "nutshell.scope": "x"}}
+                  "Labels": {"nutshell.id": "d000000000000", "nutshell.scope": "x"}}
         status, made = where.ask("POST", "/commit?container=hostile-maker&repo=hostile", config)
         expect_equal(status, 201, f"commit {made}")
         answer = call_json("run", "--backend", "docker", "--image", "hostile", "--", "sh", "-c",
@@ -321,7 +321,7 @@ def gc_takes_only_what_is_ours():
     where = engine()
     where.ask("POST", "/containers/create?name=somebody-elses",
               {"Image": IMAGE, "Cmd": ["sleep", "60"],
-               "Labels": {"nutshell.id": "aaaaaaaaaaaa", "nutshell.expires": "1",
+               "Labels": {"nutshell.id": "daaaaaaaaaaaa", "nutshell.expires": "1",
                           "nutshell.spec": "{}"}})
     try:
         expect_equal(call("gc").status, 0, "gc")

@@ -276,7 +276,7 @@ def the_bytes_of_init_can_be_had():
             except grpc_error() as error:
                 expect(error.code().name not in ("INTERNAL", "UNKNOWN", "DEADLINE_EXCEEDED"),
                        f"garbage: {error.code().name}")
-        for first, wanted in (({}, "INVALID_ARGUMENT"), ({"id": "ffffffffffff"}, "NOT_FOUND")):
+        for first, wanted in (({}, "INVALID_ARGUMENT"), ({"id": "nffffffffffff"}, "NOT_FOUND")):
             refused = refusal(lambda first=first: client.call(
                 "OpenStream", Sender(client.message("StreamPiece", **first))))
             expect_equal(refused[0], wanted, f"a stream to {first}")

@@ -99,7 +99,7 @@ def expect_nothing_left(before):
 
 def others_files():
     """What suites that run at the same time make for themselves; the product's names are others."""
-    kinds = r"/nutshell-(runtime-|cli-|gone-|test\.|[0-9a-f]{12}$|[a-z0-9_]{8}$)"
+    kinds = r"/nutshell-(runtime-|cli-|gone-|test\.|[a-z]?[0-9a-f]{12}$|[a-z0-9_]{8}$)"
     return {name for name in named_files() if re.search(kinds, name)}
 
 

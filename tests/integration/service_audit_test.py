@@ -8,7 +8,7 @@ import sys
 from support import Suite, call, expect, expect_equal, scratch
 
 suite = Suite()
-SANDBOX = "3f9c0a11b2d4"
+SANDBOX = "n3f9c0a11b2d4"
 ZEROS = "0" * 64
 
 
@@ -102,7 +102,7 @@ def forged_head_is_found_by_a_mark_kept_elsewhere():
 @suite.case
 def records_are_shown_by_filter():
     with scratch() as place:
-        others = [{"action": "create", "outcome": "ok", "sandbox": "aaaaaaaaaaaa"}]
+        others = [{"action": "create", "outcome": "ok", "sandbox": "naaaaaaaaaaaa"}]
         write(place / "audit", [*commands(3), *others])
         where = ("--directory", str(place / "audit"), "--json")
         shown = call("audit", "show", *where, "--sandbox", SANDBOX).stdout.splitlines()
@@ -150,7 +150,7 @@ def history_tells_ends_and_what_has_none():
         entries = [json.loads(line) for line in shown.stdout.splitlines()]
         expect_equal([entry["outcome"] for entry in entries], ["exited 0", "unknown"], "outcomes")
         expect_equal(entries[0]["command"], "echo 1", "command")
-        none = call("history", "ffffffffffff", "--directory", str(place / "audit"))
+        none = call("history", "nffffffffffff", "--directory", str(place / "audit"))
         expect(none.status != 0 and b"no command" in none.stderr, "a sandbox nobody knows")
 
 

@@ -55,7 +55,7 @@ def wrong_calls_are_told_apart():
     for words, wanted in ((("list", "--tools", "reed"), b"read"), (("schema", "gerp"), b"grep"),
                           (("call", "read", "{}"), b"sandbox"), (("call",), b"NAME"),
                           (("call", "nothing", "-s", "abc", "{}"), b"no tool"),
-                          (("call", "read", "-s", "000000000000", "{}"), b"no sandbox"),
+                          (("call", "read", "-s", "n00000000000f", "{}"), b"no sandbox"),
                           (("list", "--profile", "all"), b"readonly"), ((), b"tool"),
                           (("list", "--tools-file", "/nowhere"), b"/nowhere")):
         ended = call("tool", *words)
@@ -320,7 +320,7 @@ def outputs_go_with_their_sandbox():
         expect((stores / identifier / told["output_id"]).exists(), "not kept")
         expect_equal(os.stat(stores / identifier).st_mode & 0o777, 0o700, "mode of the store")
     expect(not (stores / identifier).exists(), "left after destroy")
-    left = Path(stores / "0123456789ab")
+    left = Path(stores / "n0123456789ab")
     left.mkdir()
     expect(b"outputs of sandbox 0123456789ab" in call("gc", "--dry-run").stdout, "gc --dry-run")
     expect(left.exists(), "a dry run removes nothing")

@@ -27,7 +27,7 @@ TEST_F(SandboxesTest, AreMadeUsedAndEnded) {
 
 TEST_F(SandboxesTest, OfOthersDoNotExist) {
   const std::string id = create(alice_);
-  const std::string none = "0123456789ab";
+  const std::string none = "n0123456789ab";
   wire::CapturedOutput io;
   const auto others = service_->exec(bob_, id, shell("true"), {}, io);
   const auto nones = service_->exec(bob_, none, shell("true"), {}, io);

@@ -6,6 +6,7 @@
 #include <nlohmann/json.hpp>
 
 #include "core/json_form.h"
+#include "core/sandbox_id.h"
 #include "images/image_root.h"
 
 namespace nutshell::daemon_backend {
@@ -18,8 +19,7 @@ constexpr const char* kProtocol = "nutshell-wire";
 
 // An id goes into a path: what is none is not even asked for.
 Result<std::string> place_of(const std::string& id, std::string_view what = {}) {
-  const bool is_id = !id.empty() && id.find_first_not_of("0123456789abcdef") == std::string::npos;
-  if (is_id) return fmt::format("/v1/sandboxes/{}{}", id, what);
+  if (is_sandbox_id_beginning(id)) return fmt::format("/v1/sandboxes/{}{}", id, what);
   return failure(ErrorCode::NotFound, fmt::format("no sandbox '{}'", id));
 }
 
@@ -112,9 +112,7 @@ Result<std::vector<SandboxStatus>> DaemonBackend::list() {
     for (const Json& one : TRY(value_at<Json>(page, "sandboxes")))
       all.push_back(TRY(noun_of<SandboxStatus>(one)));
     const Json next = TRY(value_at<Json>(page, "next_cursor"));
-    const bool is_cursor = next.is_string() && next.get<std::string>().find_first_not_of(
-                                                   "0123456789abcdef") == std::string::npos;
-    if (!is_cursor) return all;
+    if (!next.is_string() || !is_sandbox_id(next.get<std::string>())) return all;
     target = fmt::format("/v1/sandboxes?protections=true&limit={}&cursor={}", kPage,
                          next.get<std::string>());
   }

@@ -18,7 +18,7 @@
 #include "backends/docker/unfinished_start.h"
 #include "backends/docker/workspace_volume.h"
 #include "base/defer.h"
-#include "base/random_id.h"
+#include "core/sandbox_id.h"
 #include "core/workspace_volume.h"
 #include "wire/codec.h"
 #include "wire/orders.h"
@@ -169,7 +169,7 @@ Result<std::string> DockerBackend::start(const SandboxSpec& spec, Lifetime lifet
   TRY(check(spec));
   tidy();
   (void)settle_removals();
-  std::string id = random_id(12);
+  std::string id = new_sandbox_id(id_letter(kind_));
   const ContainerPlan plan = TRY(plan_for(spec, id));
   if (!is_volume_there_) TRY(volume_->ensure(*engine_, plan.image.id));
   is_volume_there_ = true;
@@ -184,7 +184,6 @@ Result<std::string> DockerBackend::start(const SandboxSpec& spec, Lifetime lifet
   }
   if (!launched) return while_doing("start a container", std::move(launched).error());
   if (lifetime == Lifetime::Kept) {
-    TRY(keep_place(id, engine_->address().text()));
     TRY(keep_environment(id, {engine_->address().text(), spec.environment}));
     TRY(keep_clock(id, {milliseconds_now() + spec.ttl, std::chrono::milliseconds(-1)}));
     TRY(wire::release(first_.at(id).stream.get(), Deadline::in(kAnswerTime)));

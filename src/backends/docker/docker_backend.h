@@ -21,6 +21,10 @@
 
 namespace nutshell::docker {
 
+constexpr char id_letter(EngineKind kind) {
+  return kind == EngineKind::Docker ? 'd' : 'p';
+}
+
 class DockerBackend : public Backend, public ImageHolder {
  public:
   struct Options {
@@ -42,7 +46,6 @@ class DockerBackend : public Backend, public ImageHolder {
   Result<std::string> start(const SandboxSpec& spec, Lifetime lifetime) override;
   Result<UniqueFd> connect(const std::string& id) override;
   [[nodiscard]] bool is_connecting_costly() const override { return true; }
-  [[nodiscard]] bool remembers(const std::string& id) override;
   Result<> stop(const std::string& id) override;
   Result<std::vector<SandboxStatus>> list() override;
   Result<std::vector<std::string>> environment_of(const std::string& id) override;

@@ -27,11 +27,6 @@ Failure paused(const std::string& id) {
 
 }  // namespace
 
-bool DockerBackend::remembers(const std::string& id) {
-  const auto chosen = chosen_engine();
-  return chosen && is_kept_for(id, (*chosen)->address().text());
-}
-
 // Sandboxes may be ended by anybody, and their first connection may never be asked for here.
 void DockerBackend::tidy() {
   std::erase_if(first_, [](const auto& one) {

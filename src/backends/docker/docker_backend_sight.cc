@@ -12,6 +12,7 @@
 #include "backends/docker/kept_place.h"
 #include "backends/docker/owed_removals.h"
 #include "backends/docker/unfinished_start.h"
+#include "core/sandbox_id.h"
 #include "core/workspace_volume.h"
 #include "wire/init_client.h"
 
@@ -49,7 +50,8 @@ Result<std::vector<DockerBackend::Found>> DockerBackend::find_all() {
   if (!containers.is_array()) return failure(ErrorCode::Corrupt, "the engine lists no containers");
   for (const Json& container : containers) {
     auto remembered = from_labels(texts_by_name(container, "Labels"));
-    if (!remembered || remembered->scope != scope ||
+    if (!remembered || remembered->scope != scope || !is_sandbox_id(remembered->id) ||
+        remembered->id.front() != id_letter(kind_) ||
         !has_name(container, container_name(remembered->id)))
       continue;
     all.push_back({std::move(*remembered), text_of(container, "State"),

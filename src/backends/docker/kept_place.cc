@@ -17,7 +17,7 @@ namespace {
 // A process number and its start are unique within one namespace of one boot.
 struct Kept {
   std::string engine;
-  std::uint32_t process = 0;  // zero: not known
+  std::uint32_t process = 0;
   std::uint64_t started = 0;
   std::string name_space;
   std::string boot;
@@ -54,24 +54,13 @@ Result<Kept> describe(const std::string& engine, std::uint32_t process) {
 
 }  // namespace
 
-Result<> keep_place(const std::string& id, const std::string& engine) {
-  Kept kept;
-  kept.engine = engine;
-  return write(id, kept);
-}
-
 Result<> keep_process(const std::string& id, const std::string& engine, pid_t process) {
   return write(id, TRY(describe(engine, static_cast<std::uint32_t>(process))));
 }
 
-bool is_kept_for(const std::string& id, const std::string& engine) {
-  const auto kept = read(id);
-  return kept && kept->engine == engine;
-}
-
 Result<pid_t> kept_process(const std::string& id, const std::string& engine) {
   const auto kept = read(id);
-  const bool is_known = kept && kept->engine == engine && kept->process != 0;
+  const bool is_known = kept && kept->engine == engine;
   const auto now = is_known ? describe(engine, kept->process)
                             : Result<Kept>(failure(ErrorCode::NotFound, "it is not known"));
   if (!now || *now != *kept) {

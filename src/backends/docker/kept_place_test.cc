@@ -27,14 +27,6 @@ class KeptPlaceTest : public testing::Test {
   ScratchDirectory scratch_;
 };
 
-TEST_F(KeptPlaceTest, KnowsTheEngineBeforeTheProcess) {
-  EXPECT_FALSE(is_kept_for("a", kEngine));
-  ASSERT_TRUE(keep_place("a", kEngine));
-  EXPECT_TRUE(is_kept_for("a", kEngine));
-  EXPECT_FALSE(is_kept_for("a", "unix:///other"));
-  EXPECT_EQ(kept_process("a", kEngine).error().code, ErrorCode::NotFound);
-}
-
 TEST_F(KeptPlaceTest, FindsAProcessThatRuns) {
   ASSERT_TRUE(keep_process("a", kEngine, ::getpid()));
   const auto found = kept_process("a", kEngine);
@@ -59,7 +51,6 @@ TEST_F(KeptPlaceTest, TellsALaterProcessOfTheSameNumberFromTheFirst) {
 TEST_F(KeptPlaceTest, TakesHalfARecordForNone) {
   ASSERT_TRUE(keep_process("a", kEngine, ::getpid()));
   std::filesystem::resize_file(file_of("a"), std::filesystem::file_size(file_of("a")) - 1);
-  EXPECT_FALSE(is_kept_for("a", kEngine));
   EXPECT_EQ(kept_process("a", kEngine).error().code, ErrorCode::NotFound);
 }
 

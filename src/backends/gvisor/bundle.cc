@@ -9,8 +9,8 @@
 #include "backends/gvisor/leftovers.h"
 #include "base/file.h"
 #include "base/process_start.h"
-#include "base/random_id.h"
 #include "base/user_directory.h"
+#include "core/sandbox_id.h"
 #include "wire/codec.h"
 
 namespace nutshell::gvisor {
@@ -29,11 +29,6 @@ Result<> make_private(const fs::path& path) {
   return syscall_failure("mkdir", path.native());
 }
 
-bool is_id(std::string_view text) {
-  return !text.empty() && text.size() <= 64 &&
-         text.find_first_not_of("0123456789abcdef") == std::string_view::npos;
-}
-
 }  // namespace
 
 Result<fs::path> Bundle::state_directory() {
@@ -46,7 +41,7 @@ Result<Bundle> Bundle::create() {
   const fs::path place = TRY(bundles());
   for (int i = 0; i < kTries; ++i) {
     TRY(make_private(place));
-    const std::string id = random_id(12);
+    const std::string id = new_sandbox_id(kIdLetter);
     Bundle bundle(id, place / id);
     const bool is_made = ::mkdir(bundle.path_.c_str(), 0700) == 0;
     if (!is_made && errno != ENOENT) return syscall_failure("mkdir", bundle.path_.native());
@@ -56,7 +51,7 @@ Result<Bundle> Bundle::create() {
 }
 
 Result<Bundle> Bundle::at(const std::string& id) {
-  if (!is_id(id)) return failure(ErrorCode::NotFound, fmt::format("no sandbox '{}'", id));
+  if (!is_sandbox_id(id)) return failure(ErrorCode::NotFound, fmt::format("no sandbox '{}'", id));
   return Bundle(id, TRY(bundles()) / id);
 }
 
@@ -65,7 +60,7 @@ Result<std::vector<std::string>> Bundle::ids() {
   std::error_code ignored;  // a directory that vanishes has none
   for (const auto& entry : fs::directory_iterator(TRY(bundles()), ignored)) {
     std::string name = entry.path().filename().native();
-    if (is_id(name)) all.push_back(std::move(name));
+    if (is_sandbox_id(name)) all.push_back(std::move(name));
   }
   return all;
 }

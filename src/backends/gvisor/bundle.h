@@ -15,6 +15,8 @@
 
 namespace nutshell::gvisor {
 
+inline constexpr char kIdLetter = 'g';  // of the ids of gVisor's sandboxes
+
 struct Record {
   SandboxSpec spec;
   std::uint64_t started_ms = 0;  // since 1970

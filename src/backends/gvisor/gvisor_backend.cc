@@ -199,11 +199,6 @@ void GvisorBackend::tidy() {
   });
 }
 
-bool GvisorBackend::remembers(const std::string& id) {
-  const auto bundle = Bundle::at(id);
-  return bundle && bundle->exists();
-}
-
 Result<UniqueFd> GvisorBackend::connect(const std::string& id) {
   if (auto first = first_.extract(id)) return std::move(first.mapped());
   const Record record = TRY(TRY(Bundle::at(id)).living());

@@ -36,7 +36,6 @@ class GvisorBackend : public Backend {
   Result<std::string> start(const SandboxSpec& spec, Lifetime lifetime) override;
   Result<UniqueFd> connect(const std::string& id) override;
   [[nodiscard]] bool is_connecting_costly() const override { return true; }
-  [[nodiscard]] bool remembers(const std::string& id) override;
   Result<> stop(const std::string& id) override;
   Result<std::vector<SandboxStatus>> list() override;
   Result<std::vector<std::string>> environment_of(const std::string& id) override;

@@ -11,8 +11,8 @@
 #include "backends/native/cgroup_places.h"
 #include "backends/native/network_refusals.h"
 #include "base/file.h"
-#include "base/random_id.h"
 #include "base/socket.h"
+#include "core/sandbox_id.h"
 #include "wire/codec.h"
 
 namespace nutshell::native {
@@ -270,7 +270,7 @@ Result<std::string> Launcher::keep(NativeSandbox sandbox, SandboxSpec spec) {
     (void)starter_.finish(std::move(sandbox));
     return Failure(std::move(kept).error());
   }
-  std::string id = random_id(12);
+  std::string id = new_sandbox_id(kIdLetter);
   ids_.emplace(key, id);
   const auto ttl = std::min(spec.ttl, milliseconds(static_cast<std::int64_t>(kMostLeftMs)));
   KeptSandbox added{.key = key,

@@ -11,6 +11,8 @@
 
 namespace nutshell::native {
 
+inline constexpr char kIdLetter = 'n';  // of the ids of native sandboxes
+
 enum class Operation : std::uint8_t {
   Start = 1,
   Connect,

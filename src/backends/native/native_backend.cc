@@ -10,8 +10,8 @@
 #include "backends/native/root_template.h"
 #include "backends/native/rootfs.h"
 #include "backends/native/special_files.h"
-#include "base/random_id.h"
 #include "core/machine_fit.h"
+#include "core/sandbox_id.h"
 #include "core/workspace_volume.h"
 #include "images/image_root.h"
 
@@ -103,7 +103,7 @@ void NativeBackend::name_special_files(const std::string& workspace) const {
 }
 
 Result<std::string> NativeBackend::start_here(const SandboxSpec& spec) {
-  std::string id = random_id(12);
+  std::string id = new_sandbox_id(kIdLetter);
   own_.emplace(id, TRY(starter_->start(spec)));
   return id;
 }

@@ -9,6 +9,7 @@
 #include "cli/command.h"
 #include "cli/print.h"
 #include "cli/report.h"
+#include "core/sandbox_id.h"
 #include "http/daemon_link.h"
 
 namespace nutshell::cli {
@@ -65,11 +66,6 @@ void print_command(const Command& command, const HistoryFlags& flags) {
                         milliseconds, outcome, begun.action, text_of(begun.arguments)));
 }
 
-// A path has room for nothing that an id could not be.
-bool is_id(const std::string& text) {
-  return !text.empty() && text.find_first_not_of("0123456789abcdef") == std::string::npos;
-}
-
 Failure no_history(const std::string& id) {
   return failure(ErrorCode::NotFound,
                  fmt::format("the record knows of no command in a sandbox '{}'; commands are "
@@ -93,7 +89,7 @@ Command command_of(const nlohmann::json& entry) {
 
 // The daemon's own record, wherever it keeps it.
 Result<int> history_of_daemon(const BackendContext& context, const HistoryFlags& flags) {
-  if (!is_id(flags.id)) return no_history(flags.id);
+  if (!is_sandbox_id_beginning(flags.id)) return no_history(flags.id);
   http::DaemonLink link(*context.daemon, context.programs);
   const auto answer = TRY(link.send("GET", "/v1/sandboxes/" + flags.id + "/history"));
   const auto body = nlohmann::json::parse(answer.body, nullptr, false);

@@ -6,6 +6,7 @@
 #include "base/byte_size.h"
 #include "cli/command.h"
 #include "cli/print.h"
+#include "cli/report.h"
 #include "cli/status_text.h"
 #include "core/json_form.h"
 
@@ -48,7 +49,9 @@ Result<int> list(Program& program, const ListFlags& flags) {
     }
     labels[word.substr(0, equals)] = word.substr(equals + 1);
   }
-  const auto sandboxes = TRY(program.runtime.list(labels));
+  const Runtime::Listing listing = TRY(program.runtime.list_reachable(labels));
+  warn_of_unanswered(listing);
+  const auto& sandboxes = listing.sandboxes;
   if (flags.is_json) {
     nlohmann::ordered_json array = nlohmann::ordered_json::array();
     for (const SandboxStatus& status : sandboxes)

@@ -165,9 +165,10 @@ Result<> examine(StartedServer& server) {
 
 // The sandbox it made is ours to end: nobody will come back for it.
 void end_sandboxes(Runtime& runtime, const std::string& session) {
-  const auto made = runtime.list({{mcp::kSessionLabel, mcp::session_label("name", session)}});
+  const auto made =
+      runtime.list_reachable({{mcp::kSessionLabel, mcp::session_label("name", session)}});
   if (!made) return;
-  for (const SandboxStatus& status : *made)
+  for (const SandboxStatus& status : made->sandboxes)
     (void)runtime.destroy(status.id);  // else its lease ends it
 }
 

@@ -6,6 +6,7 @@
 #include "base/byte_size.h"
 #include "cli/command.h"
 #include "cli/print.h"
+#include "cli/report.h"
 #include "core/json_form.h"
 
 namespace nutshell::cli {
@@ -61,8 +62,10 @@ nlohmann::ordered_json json_of(const Counted& counted) {
 // One that ends while we look has nothing left to show.
 Result<std::vector<Counted>> count_all(Runtime& runtime) {
   std::vector<Counted> all;
-  for (SandboxStatus& status : TRY(runtime.list())) {
-    auto stats = TRY(runtime.backend(status.spec.backend))->stats(status.id);
+  Runtime::Listing listing = TRY(runtime.list_reachable());
+  warn_of_unanswered(listing);
+  for (SandboxStatus& status : listing.sandboxes) {
+    auto stats = runtime.stats(status.id);
     if (!stats && stats.error().code == ErrorCode::NotFound) continue;
     if (!stats && stats.error().code != ErrorCode::Unsupported)
       return Failure(std::move(stats).error());

@@ -1,8 +1,6 @@
 // Sandboxes of this user, by way of the runtime itself: what a client's own process uses.
 #pragma once
 
-#include <list>
-#include <memory>
 #include <mutex>
 
 #include "server/mcp/sandbox/sandboxes.h"
@@ -11,8 +9,7 @@ namespace nutshell::mcp {
 
 class RuntimeSandboxes : public Sandboxes {
  public:
-  explicit RuntimeSandboxes(BackendContext context);
-  ~RuntimeSandboxes() override;
+  explicit RuntimeSandboxes(BackendContext context) : runtime_(std::move(context)) {}
 
   Result<Bound> ensure(const SessionKey& session, const SandboxSpec& spec) override;
   Result<std::string> find(const SessionKey& session) override;
@@ -30,19 +27,10 @@ class RuntimeSandboxes : public Sandboxes {
   Result<std::string> diff(const Place& place, std::size_t most) override;
 
  private:
-  struct Seat;  // a connection to a sandbox, for one call at a time
-  using SeatPointer = std::unique_ptr<Seat>;
-
   Result<std::string> find_own(const SessionKey& session);
-  Result<SeatPointer> take_seat(const std::string& id, const ToolRunnerOptions& options);
-  SeatPointer take_free_seat(const std::string& id);
-  void give_back(SeatPointer seat);
 
-  BackendContext context_;
-  std::mutex desk_mutex_;  // held across what the launcher is asked: the runtime is not thread-safe
-  Runtime desk_;
-  std::mutex seats_mutex_;
-  std::list<SeatPointer> free_;  // most recently used first
+  std::mutex making_;  // held while a session's own sandbox is looked for and made
+  Runtime runtime_;
 };
 
 }  // namespace nutshell::mcp

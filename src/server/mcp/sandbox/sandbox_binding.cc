@@ -22,7 +22,7 @@ std::string session_label(std::string_view kind, std::string_view name) {
 }
 
 SessionKey SandboxBinding::key_of(const Client& client) const {
-  SessionKey key{client.owner, session_, client.name};
+  SessionKey key{client.owner, session_, client.name, spec_.backend};
   if (!client.name.empty()) {
     key.label = session_label("name", client.owner + "\n" + client.name);
   } else if (!client.session.empty()) {

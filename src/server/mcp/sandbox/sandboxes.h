@@ -21,9 +21,10 @@ inline constexpr const char* kSessionLabel = "mcp.session";
 
 // What a client comes back to.
 struct SessionKey {
-  std::string owner;  // empty: the user of this process
-  std::string label;  // the same for the same session, and nothing to guess a name from
-  std::string name;   // as the client gave it; empty: it gave none
+  std::string owner;         // empty: the user of this process
+  std::string label;         // the same for the same session, and nothing to guess a name from
+  std::string name;          // as the client gave it; empty: it gave none
+  std::string backend = {};  // of the session's sandboxes; empty: the first one
 };
 
 class Sandboxes {
