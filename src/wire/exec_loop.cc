@@ -221,7 +221,7 @@ ExecRequest request_of(const Exec& exec) {
   request.working_directory = exec.working_directory;
   request.limits.timeout = std::chrono::milliseconds(static_cast<std::int64_t>(exec.timeout_ms));
   request.limits.output_bytes = exec.output_bytes;
-  request.limits.cpu_time = std::chrono::ceil<std::chrono::seconds>(cpu);
+  request.limits.cpu_time = cpu;
   return request;
 }
 
