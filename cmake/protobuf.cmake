@@ -1,15 +1,26 @@
-# Messages of a .proto file below src/server/grpc, generated at build time, as a library.
-#   nutshell_messages(nutshell/v1/nutshell.proto)
-function(nutshell_messages proto)
-  set(source ${PROJECT_SOURCE_DIR}/src/server/grpc)
+# Messages of a proto below src/server/grpc, generated at build time, as a library. The template
+# NAME.proto.in becomes NAME.proto: the fields of nouns come from their field lists.
+#   nutshell_messages(nutshell/v1/nutshell)
+function(nutshell_messages name)
+  set(template ${PROJECT_SOURCE_DIR}/src/server/grpc/${name}.proto.in)
   set(folder ${CMAKE_BINARY_DIR}/generated/messages)
-  string(REGEX REPLACE "\\.proto$" "" name ${proto})
-  file(MAKE_DIRECTORY ${folder})
+  get_filename_component(package ${folder}/${name} DIRECTORY)
+  file(MAKE_DIRECTORY ${package})
+  add_executable(proto_writer EXCLUDE_FROM_ALL ${PROJECT_SOURCE_DIR}/cmake/proto_writer.cc)
+  target_link_libraries(proto_writer PRIVATE nutshell_core)
+  set_target_properties(proto_writer PROPERTIES
+    RUNTIME_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/generators)
+  add_custom_command(
+    OUTPUT ${folder}/${name}.proto
+    COMMAND proto_writer ${template} ${folder}/${name}.proto
+    DEPENDS proto_writer ${template}
+    COMMENT "Writing ${name}.proto"
+    VERBATIM)
   add_custom_command(
     OUTPUT ${folder}/${name}.pb.cc ${folder}/${name}.pb.h
-    COMMAND ${PROTOC} -I ${source} --cpp_out=${folder} ${proto}
-    DEPENDS ${source}/${proto}
-    COMMENT "Generating the messages of ${proto}"
+    COMMAND ${PROTOC} -I ${folder} --cpp_out=${folder} ${name}.proto
+    DEPENDS ${folder}/${name}.proto
+    COMMENT "Generating the messages of ${name}.proto"
     VERBATIM)
   add_library(nutshell_messages STATIC ${folder}/${name}.pb.cc)
   target_compile_options(nutshell_messages PRIVATE -w)  # not ours

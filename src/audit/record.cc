@@ -8,6 +8,7 @@
 
 #include "audit/json_text.h"
 #include "base/sha256.h"
+#include "core/json_form.h"
 
 namespace nutshell::audit {
 namespace {
@@ -18,12 +19,29 @@ constexpr std::string_view kTimeStart = R"(","time_us":)";
 constexpr std::string_view kHashStart = R"(,"hash":")";
 constexpr std::string_view kLineEnd = R"("})";
 
-void add_if(JsonObject& object, std::string_view name, const std::string& value) {
-  if (!value.empty()) object.add(name, value);
-}
-void add_if(JsonObject& object, std::string_view name, std::uint64_t value) {
-  if (value != 0) object.add_number(name, value);
-}
+// Writes the fields of an entry as they stand in a line. Faster than building JSON first: every
+// operation of the daemon writes two lines.
+class LineWriter {
+ public:
+  void operator()(const FieldInfo& info, const std::string& value) {
+    const bool is_always_there =
+        info.name == "tenant" || info.name == "who" || info.name == "action";
+    if (value.empty() && !is_always_there) return;
+    if (info.format == Format::Json) return object_.add_json(info.name, value);
+    object_.add(info.name, value);
+  }
+  void operator()(const FieldInfo& info, std::uint64_t value) {
+    if (value != 0) object_.add_number(info.name, value);
+  }
+  void operator()(const FieldInfo& info, std::chrono::microseconds value) {
+    if (value.count() > 0)
+      object_.add_json(info.name, fmt::format("{}", static_cast<double>(value.count()) / 1000.0));
+  }
+  std::string text() && { return std::move(object_).text(); }
+
+ private:
+  JsonObject object_;
+};
 
 bool is_hash(std::string_view text) {
   return text.size() == kHashDigits &&
@@ -34,25 +52,6 @@ Failure not_a_record() {
   return failure(ErrorCode::Corrupt, "not a line of the record");
 }
 
-Entry entry_of(const nlohmann::json& line) {
-  Entry entry;
-  entry.tenant = line.value("tenant", "");
-  entry.who = line.value("who", "");
-  entry.action = line.value("action", "");
-  entry.sandbox = line.value("sandbox", "");
-  entry.session = line.value("session", "");
-  entry.outcome = line.value("outcome", "");
-  entry.of = line.value("of", std::uint64_t{0});
-  if (line.contains("arguments")) entry.arguments = line.at("arguments").dump();
-  entry.input_sha256 = line.value("input_sha256", "");
-  entry.output_sha256 = line.value("output_sha256", "");
-  entry.error_sha256 = line.value("error_sha256", "");
-  entry.output_bytes = line.value("output_bytes", std::uint64_t{0});
-  entry.duration = std::chrono::microseconds(line.value("duration_us", std::int64_t{0}));
-  entry.detail = line.value("detail", "");
-  return entry;
-}
-
 bool fits(const std::string& wanted, const std::string& value) {
   return wanted.empty() || wanted == value;
 }
@@ -60,23 +59,9 @@ bool fits(const std::string& wanted, const std::string& value) {
 }  // namespace
 
 std::string encode_entry(const Entry& entry) {
-  JsonObject object;
-  object.add("tenant", entry.tenant);
-  object.add("who", entry.who);
-  object.add("action", entry.action);
-  add_if(object, "sandbox", entry.sandbox);
-  add_if(object, "session", entry.session);
-  add_if(object, "outcome", entry.outcome);
-  add_if(object, "of", entry.of);
-  if (!entry.arguments.empty()) object.add_json("arguments", entry.arguments);
-  add_if(object, "input_sha256", entry.input_sha256);
-  add_if(object, "output_sha256", entry.output_sha256);
-  add_if(object, "error_sha256", entry.error_sha256);
-  add_if(object, "output_bytes", entry.output_bytes);
-  add_if(object, "duration_us",
-         static_cast<std::uint64_t>(std::max<std::int64_t>(0, entry.duration.count())));
-  add_if(object, "detail", entry.detail);
-  std::string text = std::move(object).text();
+  LineWriter writer;
+  Entry::describe(writer, entry);
+  std::string text = std::move(writer).text();
   text.pop_back();  // the line goes on with the hash
   text.front() = ',';
   return text;
@@ -143,13 +128,10 @@ Result<Record> decode_line(std::string_view line) {
   record.id = link.id;
   record.previous = link.previous;
   record.hash = link.hash;
-  try {
-    const auto parsed = nlohmann::json::parse(line);
-    record.time_us = parsed.value("time_us", std::int64_t{0});
-    record.entry = entry_of(parsed);
-  } catch (const nlohmann::json::exception&) {
-    return not_a_record();
-  }
+  const auto parsed = nlohmann::ordered_json::parse(line, nullptr, false);
+  if (!parsed.is_object()) return not_a_record();
+  record.time_us = read_time_us(line).value_or(0);
+  if (!read_json(parsed, record.entry)) return not_a_record();
   return record;
 }
 

@@ -8,33 +8,12 @@
 #include <string_view>
 
 #include "base/result.h"
+#include "core/audit_entry.h"
 
 namespace nutshell::audit {
 
-struct Entry {
-  std::string tenant;
-  std::string who;
-  std::string action;         // "create", "exec", "destroy", "tool bash", "acquire", "deny" …
-  std::string sandbox;        // empty where it is about none
-  std::string session;        //
-  std::string outcome;        // "begun", "ok", "exited 0", "refused"
-  std::uint64_t of = 0;       // the record of the beginning this is the end of
-  std::string arguments;      // JSON, already redacted; empty: none
-  std::string input_sha256;   // empty: none
-  std::string output_sha256;  //
-  std::string error_sha256;   //
-  std::uint64_t output_bytes = 0;
-  std::chrono::microseconds duration{0};
-  std::string detail;
-};
-
-struct Record {
-  std::uint64_t id = 0;      // counted from 1, without gaps
-  std::int64_t time_us = 0;  // since 1970
-  Entry entry;
-  std::string previous;  // hash of the record before
-  std::string hash;      // of this one's line, up to the hash itself
-};
+using Entry = AuditEntry;
+using Record = AuditRecord;
 
 // A line: {"id":N,"prev":"…",…,"hash":"…"}, where the hash is that of all bytes before ,"hash".
 inline constexpr std::size_t kHashDigits = 64;

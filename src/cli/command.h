@@ -57,6 +57,7 @@ void add_daemon(const CommandLine& app, Program& program);
 void add_config(const CommandLine& app, Program& program);
 void add_gc(const CommandLine& app, Program& program);
 void add_doctor(const CommandLine& app, Program& program);
+void add_schema(const CommandLine& app, Program& program);
 void add_version(const CommandLine& app, Program& program);
 void add_completion(const CommandLine& app, Program& program);
 

@@ -48,6 +48,9 @@ class CommandLine {
   CommandOption add_option(const std::string& names, Value& value, const std::string& help) const;
   CommandOption add_flag(const std::string& names, bool& value, const std::string& help) const;
 
+  // Whether flags that are added are built at all: whoever adds many can save the work.
+  [[nodiscard]] bool builds_flags() const { return flags_ == CommandFlags::Built; }
+
   // Another name for it.
   [[nodiscard]] CommandLine alias(const std::string& name) const;
   void footer(const std::string& text) const;

@@ -7,7 +7,8 @@
 #include "base/closest_word.h"
 #include "base/file.h"
 #include "base/toml_text.h"
-#include "cli/flag_table.h"
+#include "cli/flags.h"
+#include "core/text_form.h"
 
 namespace nutshell::cli {
 namespace {
@@ -16,37 +17,60 @@ Failure wrong(const Flags& flags, std::string_view key, std::string_view what) {
   return failure(ErrorCode::InvalidArgument, fmt::format("{}: {} {}", flags.config, key, what));
 }
 
-Failure unknown_key(const Flags& flags, const std::string& key) {
+// A key of the file, and the flag that it gives.
+struct Setting {
+  std::string key;
+  std::string flag;
+  Repeats repeats = Repeats::Never;
+};
+
+// The fields of a sandbox and an exec that have flags, and two flags that describe neither.
+std::vector<Setting> known_settings() {
+  std::vector<Setting> known = {{"daemon", "daemon"}, {"copy", "copy", Repeats::Often}};
+  SandboxSpec spec;
+  ExecRequest request;
+  const auto add = [&known](const FieldInfo& info, const auto& member) {
+    using Member = std::remove_cvref_t<decltype(member)>;
+    constexpr bool kIsText = std::is_same_v<Member, std::string> || !requires {
+      member.begin();
+    };
+    known.push_back(
+        {setting_name(info), std::string(info.flag), kIsText ? Repeats::Never : Repeats::Often});
+  };
+  for_each_flag(spec, add);
+  for_each_flag(request, add);
+  return known;
+}
+
+Failure unknown_key(const Flags& flags, const std::string& key, const std::vector<Setting>& known) {
   std::vector<std::string> keys;
-  keys.reserve(kTextFlags.size() + kListFlags.size());
-  for (const TextFlag& text : kTextFlags)
-    keys.emplace_back(text.key);
-  for (const ListFlag& list : kListFlags)
-    keys.emplace_back(list.key);
+  keys.reserve(known.size());
+  for (const Setting& setting : known)
+    keys.push_back(setting.key);
   const std::string best = closest_word(key, keys);
   return wrong(flags, fmt::format("unknown key '{}'", key),
                best.empty() ? "" : fmt::format("(did you mean '{}'?)", best));
 }
 
-Result<> take_text(Flags& flags, const TextFlag& text, const toml::node& value) {
-  auto& flag = flags.*text.flag;
+Result<> take_text(Flags& flags, const Setting& setting, const toml::node& value) {
   std::optional<std::string> given;
   if (const auto word = value.value_exact<std::string>()) given = *word;
   if (const auto number = value.value_exact<std::int64_t>()) given = std::to_string(*number);
   if (const auto number = value.value_exact<double>()) given = fmt::format("{}", *number);
-  if (!given) return wrong(flags, text.key, "must be a text or a number");
+  if (!given) return wrong(flags, setting.key, "must be a text or a number");
+  auto& flag = flags.texts[setting.flag];
   if (!flag) flag = given;
   return {};
 }
 
-Result<> take_list(Flags& flags, const ListFlag& list, const toml::node& value) {
-  auto& flag = flags.*list.flag;
+Result<> take_list(Flags& flags, const Setting& setting, const toml::node& value) {
+  auto& flag = flags.lists[setting.flag];
   const toml::array* items = value.as_array();
-  if (items == nullptr) return wrong(flags, list.key, "must be a list of texts, like [\"A=1\"]");
+  if (items == nullptr) return wrong(flags, setting.key, "must be a list of texts, like [\"A=1\"]");
   std::vector<std::string> given;
   for (const toml::node& item : *items) {
     const auto word = item.value_exact<std::string>();
-    if (!word) return wrong(flags, list.key, "must be a list of texts, like [\"A=1\"]");
+    if (!word) return wrong(flags, setting.key, "must be a list of texts, like [\"A=1\"]");
     given.push_back(*word);
   }
   flag.insert(flag.begin(), given.begin(), given.end());  // the command line comes later and wins
@@ -54,13 +78,13 @@ Result<> take_list(Flags& flags, const ListFlag& list, const toml::node& value) 
 }
 
 Result<> take_key(Flags& flags, const std::string& key, const toml::node& value) {
-  for (const TextFlag& text : kTextFlags) {
-    if (key == text.key) return take_text(flags, text, value);
+  const std::vector<Setting> known = known_settings();
+  for (const Setting& setting : known) {
+    if (key != setting.key) continue;
+    return setting.repeats == Repeats::Often ? take_list(flags, setting, value)
+                                             : take_text(flags, setting, value);
   }
-  for (const ListFlag& list : kListFlags) {
-    if (key == list.key) return take_list(flags, list, value);
-  }
-  return unknown_key(flags, key);
+  return unknown_key(flags, key, known);
 }
 
 }  // namespace

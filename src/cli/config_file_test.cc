@@ -25,19 +25,20 @@ class ConfigFile : public testing::Test {
 };
 
 TEST_F(ConfigFile, GivesTextsNumbersAndLists) {
-  EXPECT_EQ(read("memory = \"1g\"\npids = 32\ncpus = 0.5\nenv = [\"A=1\", \"B=2\"]\n"), "");
-  EXPECT_EQ(flags_.memory, "1g");
-  EXPECT_EQ(flags_.pids, "32");
-  EXPECT_EQ(flags_.cpus, "0.5");
-  EXPECT_THAT(flags_.environment, ElementsAre("A=1", "B=2"));
+  EXPECT_EQ(read("memory = \"1g\"\nprocesses = 32\ncpus = 0.5\nenvironment = [\"A=1\", \"B=2\"]\n"),
+            "");
+  EXPECT_EQ(flags_.texts["memory"], "1g");
+  EXPECT_EQ(flags_.texts["processes"], "32");
+  EXPECT_EQ(flags_.texts["cpus"], "0.5");
+  EXPECT_THAT(flags_.lists["env"], ElementsAre("A=1", "B=2"));
 }
 
 TEST_F(ConfigFile, GivesWayToTheCommandLine) {
-  flags_.memory = "2g";
-  flags_.environment = {"A=line"};
-  EXPECT_EQ(read("memory = \"1g\"\nenv = [\"A=file\"]\n"), "");
-  EXPECT_EQ(flags_.memory, "2g");
-  EXPECT_THAT(flags_.environment, ElementsAre("A=file", "A=line"));  // the last one wins
+  flags_.texts["memory"] = "2g";
+  flags_.lists["env"] = {"A=line"};
+  EXPECT_EQ(read("memory = \"1g\"\nenvironment = [\"A=file\"]\n"), "");
+  EXPECT_EQ(flags_.texts["memory"], "2g");
+  EXPECT_THAT(flags_.lists["env"], ElementsAre("A=file", "A=line"));  // the last one wins
 }
 
 TEST_F(ConfigFile, UnknownKeyIsAnErrorWithASuggestion) {
@@ -49,12 +50,12 @@ TEST_F(ConfigFile, UnknownKeyIsAnErrorWithASuggestion) {
 TEST_F(ConfigFile, WrongTypesAreNamed) {
   EXPECT_THAT(read("memory = true\n"), HasSubstr("memory must be a text or a number"));
   EXPECT_THAT(read("memory = [\"1g\"]\n"), HasSubstr("memory must be a text or a number"));
-  EXPECT_THAT(read("env = \"A=1\"\n"), HasSubstr("env must be a list of texts"));
-  EXPECT_THAT(read("env = [1]\n"), HasSubstr("env must be a list of texts"));
+  EXPECT_THAT(read("environment = \"A=1\"\n"), HasSubstr("environment must be a list of texts"));
+  EXPECT_THAT(read("environment = [1]\n"), HasSubstr("environment must be a list of texts"));
 }
 
 TEST_F(ConfigFile, BrokenTextIsAnErrorWithItsLine) {
-  EXPECT_THAT(read("memory = \"1g\"\npids = = 3\n"), HasSubstr("line 2:"));
+  EXPECT_THAT(read("memory = \"1g\"\nprocesses = = 3\n"), HasSubstr("line 2:"));
   EXPECT_THAT(read(std::string("memory = \"\0\"", 12)), HasSubstr("line 1:"));
 }
 
@@ -66,7 +67,7 @@ TEST_F(ConfigFile, MissingOrTooLargeIsAnError) {
 
 TEST_F(ConfigFile, NotNamedChangesNothing) {
   EXPECT_TRUE(read_config(flags_));
-  EXPECT_FALSE(flags_.memory);
+  EXPECT_FALSE(flags_.texts["memory"]);
 }
 
 }  // namespace

@@ -5,7 +5,7 @@
 #include <nlohmann/json.hpp>
 
 #include "base/byte_size.h"
-#include "http/daemon_words.h"
+#include "core/json_form.h"
 #include "images/image_root.h"
 
 namespace nutshell::cli {
@@ -26,17 +26,9 @@ Result<int> with_daemon(Program& program,
   }
 }
 
-Result<Json> spec_json(SandboxSpec spec) {
+Json spec_json(SandboxSpec spec) {
   spec.image = images::seen_from_anywhere(spec.image);
-  return Json::parse(TRY(http::to_body(spec)));
-}
-
-Result<std::string> text_of(const Json& body) {
-  try {
-    return body.dump();
-  } catch (const Json::exception&) {
-    return failure(ErrorCode::InvalidArgument, "names and commands for a daemon must be UTF-8");
-  }
+  return to_json(spec, Written::Request);
 }
 
 Result<std::int64_t> milliseconds_of(const std::string& text, std::string_view flag) {

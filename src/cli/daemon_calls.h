@@ -12,16 +12,14 @@
 
 namespace nutshell::cli {
 
-using Json = nlohmann::json;
+using Json = nlohmann::ordered_json;
 
 // Calls `use` with the daemon that was chosen. Without one it says how to have one; an answer of
 // another shape than expected is an error.
 Result<int> with_daemon(Program& program, const std::function<Result<int>(http::DaemonLink&)>& use);
 
 // As the API takes it.
-Result<Json> spec_json(SandboxSpec spec);
-// Refuses what is no UTF-8.
-Result<std::string> text_of(const Json& body);
+Json spec_json(SandboxSpec spec);
 Result<std::int64_t> milliseconds_of(const std::string& text, std::string_view flag);
 
 }  // namespace nutshell::cli

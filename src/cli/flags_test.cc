@@ -26,11 +26,11 @@ TEST(Flags, WithoutAnyGiveTheSafeDefaults) {
 
 TEST(Flags, BecomeLimits) {
   Flags flags;
-  flags.memory = "1g";
-  flags.cpus = "0.5";
-  flags.pids = "8";
-  flags.ttl = "90s";
-  flags.labels = {"a=b=c"};
+  flags.texts["memory"] = "1g";
+  flags.texts["cpus"] = "0.5";
+  flags.texts["processes"] = "8";
+  flags.texts["ttl"] = "90s";
+  flags.lists["label"] = {"a=b=c"};
   const auto spec = to_spec(flags);
   ASSERT_TRUE(spec) << spec.error().message;
   EXPECT_EQ(spec->limits.memory_bytes, 1ULL << 30U);
@@ -41,16 +41,19 @@ TEST(Flags, BecomeLimits) {
 }
 
 TEST(Flags, ThatMakeNoSenseAreNamed) {
-  EXPECT_THAT(refusal([](Flags& flags) { flags.memory = "lots"; }), HasSubstr("--memory"));
-  EXPECT_THAT(refusal([](Flags& flags) { flags.cpus = "nan"; }), HasSubstr("--cpus"));
-  EXPECT_THAT(refusal([](Flags& flags) { flags.cpus = "-1"; }), HasSubstr("--cpus"));
-  EXPECT_THAT(refusal([](Flags& flags) { flags.pids = "1.5"; }), HasSubstr("--pids"));
-  EXPECT_THAT(refusal([](Flags& flags) { flags.pids = "99999999999"; }), HasSubstr("--pids"));
-  EXPECT_THAT(refusal([](Flags& flags) { flags.ttl = "-1s"; }), HasSubstr("--ttl"));
-  EXPECT_THAT(refusal([](Flags& flags) { flags.labels = {"novalue"}; }), HasSubstr("--label"));
-  EXPECT_THAT(refusal([](Flags& flags) { flags.requirements = {"memory=soft"}; }),
+  EXPECT_THAT(refusal([](Flags& flags) { flags.texts["memory"] = "lots"; }), HasSubstr("--memory"));
+  EXPECT_THAT(refusal([](Flags& flags) { flags.texts["cpus"] = "nan"; }), HasSubstr("--cpus"));
+  EXPECT_THAT(refusal([](Flags& flags) { flags.texts["cpus"] = "-1"; }), HasSubstr("--cpus"));
+  EXPECT_THAT(refusal([](Flags& flags) { flags.texts["processes"] = "1.5"; }),
+              HasSubstr("--processes"));
+  EXPECT_THAT(refusal([](Flags& flags) { flags.texts["processes"] = "99999999999"; }),
+              HasSubstr("--processes"));
+  EXPECT_THAT(refusal([](Flags& flags) { flags.texts["ttl"] = "-1s"; }), HasSubstr("--ttl"));
+  EXPECT_THAT(refusal([](Flags& flags) { flags.lists["label"] = {"novalue"}; }),
+              HasSubstr("--label"));
+  EXPECT_THAT(refusal([](Flags& flags) { flags.lists["require"] = {"memory=soft"}; }),
               HasSubstr("--require"));
-  EXPECT_THAT(refusal([](Flags& flags) { flags.image = ""; }), HasSubstr("--image"));
+  EXPECT_THAT(refusal([](Flags& flags) { flags.texts["image"] = ""; }), HasSubstr("--image"));
 }
 
 TEST(Flags, TakeAVariableFromOurOwnEnvironmentOnlyWhenNamed) {
@@ -58,9 +61,9 @@ TEST(Flags, TakeAVariableFromOurOwnEnvironmentOnlyWhenNamed) {
   Flags flags;
   flags.command = {"env"};
   EXPECT_TRUE(to_exec(flags)->environment.empty());
-  flags.environment = {"NUTSHELL_FLAGS_TEST"};
+  flags.lists["env"] = {"NUTSHELL_FLAGS_TEST"};
   EXPECT_THAT(to_exec(flags)->environment, testing::ElementsAre("NUTSHELL_FLAGS_TEST=here"));
-  flags.environment = {"NUTSHELL_NOT_SET_ANYWHERE"};
+  flags.lists["env"] = {"NUTSHELL_NOT_SET_ANYWHERE"};
   EXPECT_FALSE(to_exec(flags));
 }
 
@@ -69,7 +72,7 @@ TEST(Flags, DescribeACommand) {
   EXPECT_FALSE(to_exec(flags));
   flags.command = {"cat"};
   flags.has_input = true;
-  flags.timeout = "250ms";
+  flags.texts["timeout"] = "250ms";
   const auto request = to_exec(flags);
   ASSERT_TRUE(request) << request.error().message;
   EXPECT_EQ(request->standard_input, StandardInput::Streamed);
@@ -78,9 +81,9 @@ TEST(Flags, DescribeACommand) {
 }
 
 TEST(Flags, WorkspaceModeWithoutAWorkspaceSaysWhatIsMissing) {
-  EXPECT_THAT(refusal([](Flags& flags) { flags.workspace_mode = "copy"; }),
+  EXPECT_THAT(refusal([](Flags& flags) { flags.texts["workspace-mode"] = "copy"; }),
               HasSubstr("add --workspace DIR"));
-  EXPECT_THAT(refusal([](Flags& flags) { flags.workspace_mode = "magic"; }),
+  EXPECT_THAT(refusal([](Flags& flags) { flags.texts["workspace-mode"] = "magic"; }),
               HasSubstr("auto, overlay or copy"));
 }
 

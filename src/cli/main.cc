@@ -74,6 +74,7 @@ constexpr auto kCommands =
                             {"config", "", add_config, Sandboxes::None},
                             {"gc", "", add_gc},
                             {"doctor", "", add_doctor, Sandboxes::Own},
+                            {"schema", "", add_schema, Sandboxes::None},
                             {"version", "", add_version, Sandboxes::None},
                             {"completion", "", add_completion, Sandboxes::None}});
 

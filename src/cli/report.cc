@@ -11,7 +11,7 @@
 #include "base/file.h"
 #include "cli/command.h"
 #include "cli/print.h"
-#include "core/json_views.h"
+#include "core/json_form.h"
 
 namespace nutshell::cli {
 namespace {
@@ -97,10 +97,9 @@ void explain_end(const ExecResult& result) {
 }
 
 void print_json(const ExecResult& result, const wire::CapturedOutput& output) {
-  const auto object = to_json(result, [&output](nlohmann::ordered_json& streams) {
-    add_text(streams, "stdout", output.output);
-    add_text(streams, "stderr", output.error);
-  });
+  auto object = to_json(result);
+  add_text(object, "stdout", output.output);
+  add_text(object, "stderr", output.error);
   print_json(object);
 }
 

@@ -15,7 +15,8 @@ std::string unknown_option(const CLI::App& command, const std::string& word) {
       names.push_back("--" + name);
   }
   const std::string name = word.substr(0, word.find('='));
-  const std::string best = closest_word(name, names);
+  const bool is_of_docker = name == "--pids" || name == "--pids-limit";
+  const std::string best = is_of_docker ? "--processes" : closest_word(name, names);
   const std::string hint = best.empty() ? "" : fmt::format(": did you mean {}?", best);
   const bool is_program = command.get_parent() == nullptr;
   return fmt::format(

@@ -15,6 +15,7 @@
 #include "core/protection.h"
 #include "core/sandbox_spec.h"
 #include "core/sandbox_stats.h"
+#include "core/sandbox_status.h"
 
 namespace nutshell {
 
@@ -22,18 +23,6 @@ namespace nutshell {
 enum class Lifetime {
   WithCaller,  // the calling process; needs no one else and leaves nothing
   Kept,        // its own ttl; outlives the caller
-};
-
-enum class SandboxState { Running, Paused };
-
-struct SandboxStatus {
-  std::string id;
-  SandboxSpec spec;
-  SandboxState state = SandboxState::Running;
-  std::chrono::milliseconds age{0};
-  std::chrono::milliseconds time_left{0};
-  Protections protections;
-  std::string why_copied;  // empty: /workspace is no copy, but layers over the host's directory
 };
 
 // Why a sandbox is no longer there.

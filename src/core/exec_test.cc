@@ -30,7 +30,7 @@ TEST(Exec, RefusesNulBytesWhereLinuxWouldCutTheText) {
   EXPECT_EQ(refusal(request), "environment variable contains a NUL byte");
   request.environment.clear();
   request.working_directory = cut;
-  EXPECT_EQ(refusal(request), "the working directory contains a NUL byte");
+  EXPECT_EQ(refusal(request), "workdir contains a NUL byte");
 }
 
 TEST(Exec, RefusesVariablesWithoutANameOrAValue) {

@@ -54,7 +54,7 @@ TEST(Limits, MessageSaysWhatWouldBePossible) {
   const auto refused = check_limits(limits);
   ASSERT_FALSE(refused);
   EXPECT_EQ(refused.error().code, ErrorCode::InvalidArgument);
-  EXPECT_NE(refused.error().message.find("16m or more"), std::string::npos);
+  EXPECT_NE(refused.error().message.find("give 16m to 1p, for example 512m"), std::string::npos);
 }
 
 }  // namespace

@@ -14,6 +14,7 @@ namespace nutshell {
 struct Refusals {
   std::optional<std::uint64_t> memory_kills;  // processes, at the memory limit
   std::optional<std::uint64_t> unreachable;   // attempts to reach what there is no way to
+  void fields(auto& visit) { visit(memory_kills, unreachable); }
 };
 
 class RefusalCounter {

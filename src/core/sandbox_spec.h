@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "core/field.h"
 #include "core/limits.h"
 
 namespace nutshell {
@@ -17,18 +18,40 @@ struct Requirement {
   std::string protection;
   bool is_hard = false;
 
+  void fields(auto& visit) { visit(protection, is_hard); }  // on the wire; in JSON it is a text
   bool operator==(const Requirement&) const = default;
 };
 
 // A directory of the host, directly: what the sandbox writes there is written on the host.
 struct UnsafeMount {
   enum class Access { ReadOnly, ReadWrite };
-  std::string source;  // absolute path on the host
-  std::string target;  // absolute path in the sandbox
+  std::string source;
+  std::string target;
   Access access = Access::ReadOnly;
+
+  static constexpr NounInfo kNoun{"UnsafeMount", "A directory of the host, mounted directly."};
+  static void describe(auto&& field, auto& mount) {
+    field({.number = 1,
+           .name = "source",
+           .help = "absolute path on the host",
+           .most = kMostPathBytes,
+           .presence = Presence::Required},
+          mount.source);
+    field({.number = 2,
+           .name = "target",
+           .help = "absolute path in the sandbox",
+           .most = kMostPathBytes,
+           .presence = Presence::Required},
+          mount.target);
+    field({.number = 3, .name = "access", .help = "whether the sandbox may write there"},
+          mount.access);
+  }
 
   bool operator==(const UnsafeMount&) const = default;
 };
+template <>
+inline constexpr std::array<std::string_view, 2> kWords<UnsafeMount::Access>{"read-only",
+                                                                             "read-write"};
 
 // How /workspace comes to hold the host directory that it begins as.
 enum class WorkspaceMode : std::uint8_t {
@@ -36,29 +59,141 @@ enum class WorkspaceMode : std::uint8_t {
   Overlay,  // layers, or no start
   Copy,
 };
+template <>
+inline constexpr std::array<std::string_view, 3> kWords<WorkspaceMode>{"auto", "overlay", "copy"};
 
 // Whether an image may be a file or directory of this machine. Where it may not, nothing is looked
 // up in the file system, so that no answer tells what is there.
 enum class ImageNaming : std::uint8_t { NameOrPath, NameOnly };
+template <>
+inline constexpr std::array<std::string_view, 2> kWords<ImageNaming>{"name-or-path", "name-only"};
 
 struct SandboxSpec {
-  std::string backend;  // empty: the first of the registry
-  std::string image;    // empty: the backend's default; else what it understands (a directory)
+  std::string backend;
+  std::string image;
   ImageNaming image_naming = ImageNaming::NameOrPath;
-  std::string runtime;  // what a container engine runs it with ("runsc"); empty: the engine's own
+  std::string runtime;
   Limits limits;
   std::chrono::milliseconds ttl{300'000};
-  std::chrono::milliseconds idle_timeout{0};  // zero: no idle timeout, the ttl alone ends it
-  std::vector<std::string> environment;       // NAME=VALUE for every exec
+  std::chrono::milliseconds idle_timeout{0};
+  std::vector<std::string> environment;
   std::string working_directory = "/workspace";
-  std::string workspace;  // host directory that /workspace begins as, copy-on-write; empty: none
+  std::string workspace;
   WorkspaceMode workspace_mode = WorkspaceMode::Auto;
-  // Its files are never taken back or forked, so its layers stay as they are: it starts faster.
   bool is_for_one_command = false;
   std::vector<UnsafeMount> unsafe_mounts;
   std::map<std::string, std::string> labels;
   std::vector<Requirement> requirements;
-  std::vector<std::string> unsafe_without;  // protections whose absence is accepted, by name
+  std::vector<std::string> unsafe_without;
+  std::string workspace_began_ns;  // digits; empty: there is no workspace
+
+  static constexpr std::int64_t kMostItems = 64;
+  static constexpr NounInfo kNoun{"SandboxSpec", "What a sandbox is to be."};
+  // NOLINTNEXTLINE(readability-function-size): it is a list
+  static void describe(auto&& field, auto& spec) {
+    field({.number = 1,
+           .name = "backend",
+           .help = "what isolates it: native, docker, podman or gvisor; empty: native",
+           .most = kMostNameBytes,
+           .flag = "backend"},
+          spec.backend);
+    field({.number = 2,
+           .name = "image",
+           .help = "its root file system: the name of an imported image, a directory or a tar; "
+                   "empty: this machine's /usr",
+           .most = kMostPathBytes,
+           .flag = "image"},
+          spec.image);
+    field({.number = 3,
+           .name = "runtime",
+           .help = "what a container engine runs it with, such as runsc; empty: the engine's own",
+           .most = kMostNameBytes,
+           .flag = "runtime"},
+          spec.runtime);
+    field({.number = 4, .name = "limits", .help = "how much it may use"}, spec.limits);
+    field({.number = 5,
+           .name = "ttl_ms",
+           .help = "how long the sandbox lives",
+           .least = 1,
+           .most = kYearMs,
+           .example = "300s",
+           .flag = "ttl"},
+          spec.ttl);
+    field({.number = 6,
+           .name = "idle_timeout_ms",
+           .help = "end it when nothing ran in it for this long; 0: never, its ttl alone ends it",
+           .most = kYearMs,
+           .example = "60s",
+           .flag = "idle-timeout"},
+          spec.idle_timeout);
+    field({.number = 7,
+           .name = "environment",
+           .help = "variables of every command in it",
+           .format = Format::Variables,
+           .flag = "env",
+           .is_secret = true},
+          spec.environment);
+    field({.number = 8,
+           .name = "working_directory",
+           .help = "where commands run; an absolute path inside",
+           .most = kMostPathBytes,
+           .flag = "workdir"},
+          spec.working_directory);
+    field(
+        {.number = 9,
+         .name = "workspace",
+         .help = "directory that /workspace begins as; it stays untouched until 'nutshell apply'. "
+                 "volume:NAME: /workspace is a volume of the engine's, and stays",
+         .most = kMostPathBytes,
+         .flag = "workspace",
+         .set_by = SetBy::OwnSocket},
+        spec.workspace);
+    field({.number = 10,
+           .name = "workspace_mode",
+           .help = "overlay: layers over that directory; copy: a copy of it; auto: what works",
+           .flag = "workspace-mode"},
+          spec.workspace_mode);
+    field({.number = 11,
+           .name = "unsafe_mounts",
+           .help = "directories of the host, mounted directly: what is written there stays",
+           .most = kMostItems,
+           .flag = "unsafe-mount",
+           .set_by = SetBy::OwnSocket},
+          spec.unsafe_mounts);
+    field({.number = 12, .name = "labels", .help = "to find it again by", .flag = "label"},
+          spec.labels);
+    field({.number = 13,
+           .name = "require",
+           .help = "protections it must have, as in seccomp or memory=hard; without them it is "
+                   "not started",
+           .most = kMostItems,
+           .flag = "require"},
+          spec.requirements);
+    field({.number = 14,
+           .name = "unsafe_without",
+           .help = "protections whose absence is accepted, such as landlock",
+           .most = kMostItems,
+           .flag = "unsafe-without"},
+          spec.unsafe_without);
+    field({.number = 15,
+           .name = "image_naming",
+           .help = "whether the image may be a path of this machine",
+           .set_by = SetBy::Internal},
+          spec.image_naming);
+    field({.number = 16,
+           .name = "is_for_one_command",
+           .help = "its files are never taken back or forked, so its layers stay as they are",
+           .set_by = SetBy::Internal},
+          spec.is_for_one_command);
+    field({.number = 17,
+           .name = "workspace_began_ns",
+           .help = "when it got its workspace, on the clock that files have: 'nutshell apply' "
+                   "compares host files with it",
+           .most = 20,
+           .set_by = SetBy::Nobody,
+           .presence = Presence::IfSet},
+          spec.workspace_began_ns);
+  }
 };
 
 // At most 64, of at most 63 and 256 bytes; names beginning with "nutshell." are reserved.
@@ -69,5 +204,7 @@ Result<> check_spec(const SandboxSpec& spec);
 
 // "seccomp,memory=hard" → requirements.
 Result<std::vector<Requirement>> parse_requirements(std::string_view text);
+// "memory=hard"
+std::string to_text(const Requirement& requirement);
 
 }  // namespace nutshell

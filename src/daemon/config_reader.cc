@@ -11,6 +11,7 @@
 #include "base/byte_size.h"
 #include "base/file.h"
 #include "base/toml_text.h"
+#include "core/text_form.h"
 #include "tools/nearest_name.h"
 
 namespace nutshell::daemon {
@@ -50,12 +51,6 @@ class Fields {
       return say(key, "must be a whole number, not below 0");
     value = static_cast<Number>(number);
   }
-  template <typename Duration>
-  void take_seconds(const char* key, Duration& value) {
-    std::uint32_t seconds = 0;
-    take_number(key, seconds);
-    if (given_.contains(key)) value = std::chrono::seconds(seconds);
-  }
   void take_bytes(const char* key, std::uint64_t& value) {
     const toml::node* node = given_.get(key);
     if (node == nullptr) return;
@@ -91,19 +86,67 @@ std::string hint_for(const std::string& key, const std::vector<std::string>& kno
   return fmt::format("unknown key '{}': did you mean '{}'?", key, best);
 }
 
-void take_spec(Fields& fields, SandboxSpec& spec) {
-  fields.take("backend", spec.backend);
-  fields.take("image", spec.image);
-  fields.take("runtime", spec.runtime);
-  fields.take_bytes("memory", spec.limits.memory_bytes);
-  fields.take_bytes("disk", spec.limits.disk_bytes);
-  fields.take_number("millicpus", spec.limits.millicpus);
-  fields.take_number("pids", spec.limits.processes);
-  fields.take_number("open_files", spec.limits.open_files);
-  fields.take_seconds("ttl_seconds", spec.ttl);
-  fields.take("environment", spec.environment);
-  fields.take("unsafe_without", spec.unsafe_without);
-}
+// Reads a noun from a table whose keys are the settings' names of its fields, those of the nouns in
+// it included. Operators describe pools so; what names files of the host is not for pools.
+class NounReader {
+ public:
+  explicit NounReader(const toml::table& given) : given_(given) {}
+
+  template <typename T>
+  void operator()(const FieldInfo& info, T& member) {
+    if constexpr (Noun<T>) {
+      T::describe(*this, member);
+    } else if constexpr (requires { take(info, *given_.get(""), member); }) {
+      if (info.set_by != SetBy::Anybody) return;
+      const std::string key = setting_name(info);
+      keys_.push_back(key);
+      const toml::node* node = given_.get(key);
+      if (node == nullptr || !problem_.empty()) return;
+      auto taken = take(info, *node, member);
+      if (!taken) problem_ = fmt::format("{}: {}", key, taken.error().message);
+    }
+  }
+  [[nodiscard]] const std::vector<std::string>& keys() const { return keys_; }
+  [[nodiscard]] const std::string& problem() const { return problem_; }
+
+ private:
+  static Failure must_be(std::string_view what) {
+    return failure(ErrorCode::InvalidArgument, fmt::format("must be {}", what));
+  }
+  static Result<> take(const FieldInfo& /*info*/, const toml::node& node, std::string& member) {
+    if (!node.is_string()) return must_be("a text");
+    member = **node.as_string();
+    return {};
+  }
+  // Sizes and times are texts with a unit too: "512m", "1h". Plain numbers are bytes and seconds.
+  template <typename T>
+  requires(std::is_integral_v<T> && !std::is_same_v<T, bool>) ||
+      std::is_same_v<T, std::chrono::milliseconds> static Result<> take(const FieldInfo& info,
+                                                                        const toml::node& node,
+                                                                        T& member) {
+    const bool has_units = info.format != Format::Plain || !std::is_integral_v<T>;
+    if (node.is_integer()) return read_text(info, std::to_string(**node.as_integer()), member);
+    if (node.is_floating_point() && info.format == Format::Cores)
+      return read_text(info, fmt::format("{}", **node.as_floating_point()), member);
+    if (node.is_string() && has_units) return read_text(info, **node.as_string(), member);
+    return must_be(has_units ? "a whole number, or a text with a unit" : "a whole number");
+  }
+  template <typename T>
+  requires std::is_same_v<T, std::vector<std::string>> ||
+      std::is_same_v<T, std::vector<Requirement>>
+  static Result<> take(const FieldInfo& info, const toml::node& node, T& member) {
+    if (!node.is_array()) return must_be("a list of texts");
+    for (const toml::node& item : *node.as_array()) {
+      if (!item.is_string()) return must_be("a list of texts");
+      TRY(read_text(info, **item.as_string(), member));
+    }
+    return {};
+  }
+
+  const toml::table& given_;
+  std::vector<std::string> keys_;
+  std::string problem_;
+};
 
 }  // namespace
 
@@ -168,8 +211,8 @@ const std::vector<Known>& known_settings() {
       {"mcp.image", Text, "", ""},
       {"mcp.memory", Text, "2g", ""},
       {"mcp.disk", Text, "2g", ""},
-      {"mcp.pids", Number, "512", ""},
-      {"mcp.millicpus", Number, "2000", ""},
+      {"mcp.processes", Number, "512", ""},
+      {"mcp.cpus", Text, "2", ""},
       {"mcp.lease_seconds", Number, "86400", "without a call, and a client's sandbox ends"},
       {"mcp.sessions", Number, "256", "of one token at once"},
       {"mcp.resource_url", Text, "", "where clients reach /mcp, for the metadata of RFC 9728"},
@@ -348,36 +391,20 @@ Result<> ConfigReader::take_quota(const Toml& table) {
 }
 
 Result<> ConfigReader::take_pool(const Toml& table) {
-  TRY(check_keys(table,
-                 {"name", "backend", "image", "runtime", "memory", "disk", "millicpus", "pids",
-                  "open_files", "ttl_seconds", "environment", "require", "unsafe_without",
-                  "min_idle", "max_idle", "max_total", "idle_timeout_seconds", "tenants"},
-                 "pools"));
-  service::PoolSpec pool;
-  std::vector<std::string> required;
-  Fields fields(*table.node.as_table());
-  fields.take("name", pool.name);
-  take_spec(fields, pool.spec);
-  fields.take("require", required);
-  fields.take_number("min_idle", pool.min_idle);
-  fields.take_number("max_idle", pool.max_idle);
-  fields.take_number("max_total", pool.max_total);
-  // A bound that is not given follows the ones that are.
   const toml::table& given = *table.node.as_table();
+  service::PoolSpec pool;
+  NounReader reader(given);
+  service::PoolSpec::describe(reader, pool);
+  TRY(check_keys(table, reader.keys(), "pools"));
+  if (!reader.problem().empty()) return wrong(table, "pools: " + reader.problem());
+  // A bound that is not given follows the ones that are.
   if (!given.contains("max_total")) pool.max_total = std::max(pool.max_total, pool.min_idle);
   if (!given.contains("max_total") && given.contains("max_idle"))
     pool.max_total = std::max(pool.max_total, pool.max_idle);
   if (!given.contains("max_idle"))
     pool.max_idle = std::min(std::max(pool.max_idle, pool.min_idle), pool.max_total);
-  fields.take_seconds("idle_timeout_seconds", pool.idle_timeout);
-  fields.take("tenants", pool.tenants);
-  if (!fields.problem().empty()) return wrong(table, "pools: " + fields.problem());
   if (pool.name.empty()) return wrong(table, "a pool has a name");
-  for (const std::string& text : required) {
-    const auto parsed = parse_requirements(text);
-    if (!parsed) return wrong(table, parsed.error().message);
-    pool.spec.requirements.insert(pool.spec.requirements.end(), parsed->begin(), parsed->end());
-  }
+  if (const auto sound = check_bounds(pool); !sound) return wrong(table, sound.error().message);
   if (const auto sound = check_spec(pool.spec); !sound) return wrong(table, sound.error().message);
   config_.pools.push_back(std::move(pool));
   return {};

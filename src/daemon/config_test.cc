@@ -60,7 +60,7 @@ TEST_F(ConfigTest, TakesNoWrongValueForNone) {
   for (const std::string& wrong :
        {pool + "min_idle = \"8\"",
         pool + "max_total = -1",
-        pool + "pids = 1.5",
+        pool + "processes = 1.5",
         pool + "max_idle = 5000000000",
         pool + "memory = \"much\"",
         pool + "image = 5",
@@ -131,7 +131,8 @@ TEST_F(ConfigTest, QuotasComeFromTheMachineAndFromTheFile) {
 TEST_F(ConfigTest, PoolsHaveEveryLimit) {
   const auto config = load(
       "[[pools]]\nname = \"p\"\nmemory = 536870912\ndisk = \"64m\"\nopen_files = 100\n"
-      "environment = [\"A=1\"]\nrequire = [\"seccomp\"]\nttl_seconds = 7\n");
+      "environment = [\"A=1\"]\nrequire = [\"seccomp\"]\nttl = 7\ncpus = 0.5\nspare_timeout = "
+      "\"2m\"\n");
   ASSERT_TRUE(config) << config.error().message;
   const SandboxSpec& spec = config->pools.front().spec;
   EXPECT_EQ(spec.limits.memory_bytes, 512U << 20U);
@@ -140,6 +141,8 @@ TEST_F(ConfigTest, PoolsHaveEveryLimit) {
   EXPECT_EQ(spec.environment, std::vector<std::string>{"A=1"});
   EXPECT_EQ(spec.requirements.size(), 1U);
   EXPECT_EQ(spec.ttl, std::chrono::seconds(7));
+  EXPECT_EQ(spec.limits.millicpus, 500U);
+  EXPECT_EQ(config->pools.front().idle_timeout, std::chrono::minutes(2));
 }
 
 TEST_F(ConfigTest, LeavesNoDoorOpen) {

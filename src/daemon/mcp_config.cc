@@ -2,7 +2,7 @@
 
 #include <fmt/format.h>
 
-#include "base/byte_size.h"
+#include "core/text_form.h"
 
 namespace nutshell::daemon {
 namespace {
@@ -12,10 +12,18 @@ Failure wrong(const Config& config, std::string_view key, std::string_view why) 
   return failure(ErrorCode::InvalidArgument, fmt::format("{}: {} {}", setting.origin, key, why));
 }
 
-Result<std::uint64_t> bytes_of(const Config& config, std::string_view key) {
-  auto bytes = parse_byte_size(config.text(key));
-  if (!bytes) return wrong(config, key, bytes.error().message);
-  return *bytes;
+// mcp.memory, mcp.cpus and the other limits that have a setting.
+Result<> take_limits(const Config& config, Limits& limits) {
+  Result<> result;
+  Limits::describe(
+      [&](const FieldInfo& info, auto& member) {
+        const std::string key = "mcp." + setting_name(info);
+        if (!result || config.settings().find(key) == config.settings().end()) return;
+        auto read = read_text(info, config.text(key), member);
+        if (!read) result = wrong(config, key, read.error().message);
+      },
+      limits);
+  return result;
 }
 
 bool is_web_address(const std::string& text) {
@@ -64,10 +72,7 @@ Result<mcp::McpRoutesOptions> mcp_options(const Config& config) {
   spec.backend = config.text("mcp.backend");
   spec.image = config.text("mcp.image");
   spec.ttl = config.seconds("limits.longest_life_seconds");
-  spec.limits.memory_bytes = TRY(bytes_of(config, "mcp.memory"));
-  spec.limits.disk_bytes = TRY(bytes_of(config, "mcp.disk"));
-  spec.limits.processes = static_cast<std::uint32_t>(config.number("mcp.pids"));
-  spec.limits.millicpus = static_cast<std::uint32_t>(config.number("mcp.millicpus"));
+  TRY(take_limits(config, spec.limits));
   spec.limits.cpu_time = std::chrono::hours(1);
   TRY(check_spec(spec));
   return options;

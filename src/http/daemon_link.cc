@@ -9,7 +9,7 @@ namespace {
 
 constexpr std::size_t kMostAnswerBytes = 64U << 20U;
 
-std::string text_of(const nlohmann::json& object, const char* key) {
+std::string text_of(const nlohmann::ordered_json& object, const char* key) {
   const auto found = object.is_object() ? object.find(key) : object.end();
   return found != object.end() && found->is_string() ? found->get<std::string>() : "";
 }
@@ -73,19 +73,28 @@ Result<Client::RawAnswer> DaemonLink::upgrade(const std::string& target, const s
   return answer;
 }
 
-Result<nlohmann::json> DaemonLink::ask(const std::string& method, const std::string& target,
-                                       const std::string& body) {
+Result<nlohmann::ordered_json> DaemonLink::ask(const std::string& method, const std::string& target,
+                                               const std::string& body) {
   const auto answer = TRY(send(method, target, body));
   if (answer.status >= 300 || answer.status < 200) return problem_of(answer.status, answer.body);
-  if (answer.body.empty()) return nlohmann::json();
-  auto object = nlohmann::json::parse(answer.body, nullptr, false);
+  if (answer.body.empty()) return nlohmann::ordered_json();
+  auto object = nlohmann::ordered_json::parse(answer.body, nullptr, false);
   if (object.is_object()) return object;
   return failure(ErrorCode::Corrupt,
                  fmt::format("{}: what listens there is no daemon of ours", to_string(access_)));
 }
 
+Result<std::string> body_of(const nlohmann::ordered_json& request) {
+  try {
+    return request.dump();
+  } catch (const nlohmann::ordered_json::exception&) {
+    return failure(ErrorCode::InvalidArgument,
+                   "through a daemon, paths, labels, variables and commands must be UTF-8");
+  }
+}
+
 Failure problem_of(int status, const std::string& body) {
-  const auto problem = nlohmann::json::parse(body, nullptr, false);
+  const auto problem = nlohmann::ordered_json::parse(body, nullptr, false);
   const std::string detail = text_of(problem, "detail");
   if (detail.empty()) {
     return failure(ErrorCode::Corrupt, fmt::format("the daemon answers {} and no reason", status));

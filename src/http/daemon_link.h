@@ -24,8 +24,8 @@ class DaemonLink {
                                 const std::string& body = {});
   // What it answers, null where that is nothing; a problem document becomes the error that it
   // describes.
-  Result<nlohmann::json> ask(const std::string& method, const std::string& target,
-                             const std::string& body = {});
+  Result<nlohmann::ordered_json> ask(const std::string& method, const std::string& target,
+                                     const std::string& body = {});
   // On a connection of its own.
   Result<Client::RawAnswer> upgrade(const std::string& target, const std::string& body,
                                     std::string_view protocol);
@@ -44,6 +44,9 @@ class DaemonLink {
   Bridges bridges_;
   Client client_;
 };
+
+// A request's body. Names and values that are no UTF-8 cannot be sent.
+Result<std::string> body_of(const nlohmann::ordered_json& request);
 
 // The error that a problem document tells of.
 Failure problem_of(int status, const std::string& body);

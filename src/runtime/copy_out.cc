@@ -24,7 +24,7 @@ using wire::FileInfo;
 using wire::FileKind;
 
 constexpr std::size_t kMostEntries = 1'000'000;
-constexpr std::size_t kMostNameBytes = 256U << 20U;
+constexpr std::size_t kMostBytesOfNames = 256U << 20U;
 
 Failure corrupt(std::string message) {
   return failure(ErrorCode::Corrupt, std::move(message));
@@ -44,7 +44,7 @@ Result<std::vector<FileInfo>> list_tree(wire::InitClient& client, const std::str
   TRY(client.walk(source, [&](const FileInfo& entry) -> Result<> {
     TRY(check_entry(entry));
     name_bytes += entry.path.size() + entry.target.size();
-    if (entries.size() >= kMostEntries || name_bytes > kMostNameBytes) {
+    if (entries.size() >= kMostEntries || name_bytes > kMostBytesOfNames) {
       return failure(
           ErrorCode::ResourceExhausted,
           fmt::format("{} holds more than {} entries, or too long names", source, kMostEntries));

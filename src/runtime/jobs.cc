@@ -11,6 +11,7 @@
 #include "base/fault_point.h"
 #include "base/file.h"
 #include "base/random_id.h"
+#include "core/json_form.h"
 #include "wire/exec_loop.h"
 
 namespace nutshell {
@@ -86,29 +87,6 @@ bool is_job_id(std::string_view id) {
          id.find_first_not_of("0123456789", 1) == std::string_view::npos;
 }
 
-nlohmann::json pack(const ExecResult& ending) {
-  return {{"outcome", static_cast<int>(ending.outcome)},
-          {"exit_code", ending.exit_code},
-          {"signal", ending.signal},
-          {"detail", ending.detail},
-          {"duration_us", ending.duration.count()},
-          {"stdout_bytes", ending.stdout_bytes},
-          {"stderr_bytes", ending.stderr_bytes}};
-}
-
-ExecResult unpack(const nlohmann::json& packed) {
-  ExecResult ending;
-  ending.outcome = static_cast<Outcome>(
-      std::clamp(packed.at("outcome").get<int>(), 0, static_cast<int>(Outcome::Lost)));
-  ending.exit_code = packed.at("exit_code").get<int>();
-  ending.signal = packed.at("signal").get<int>();
-  ending.detail = packed.at("detail").get<std::string>();
-  ending.duration = std::chrono::microseconds(packed.at("duration_us").get<std::int64_t>());
-  ending.stdout_bytes = packed.at("stdout_bytes").get<std::uint64_t>();
-  ending.stderr_bytes = packed.at("stderr_bytes").get<std::uint64_t>();
-  return ending;
-}
-
 }  // namespace
 
 // ---- Changes ------------------------------------------------------------------------------------
@@ -157,7 +135,7 @@ wire::Changed Jobs::end_change(const Change& change) {
 Result<> Jobs::save(const Record& record) const {
   nlohmann::json packed = record;
   packed["change"] = {record.change.id, record.change.why_not};
-  if (record.ending) packed["ending"] = pack(*record.ending);
+  if (record.ending) packed["ending"] = to_json_text(*record.ending, Written::Kept);
   const fs::path path = place() / record.id;
   const fs::path temporary = path.native() + ".new";
   TRY(write_file(temporary, packed.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace),
@@ -176,7 +154,8 @@ Result<Jobs::Record> Jobs::load(const std::string& id) const {
     Record record = packed.get<Record>();
     record.change.id = packed.at("change").at(0).get<std::string>();
     record.change.why_not = packed.at("change").at(1).get<std::string>();
-    if (packed.contains("ending")) record.ending = unpack(packed.at("ending"));
+    if (packed.contains("ending"))
+      record.ending = TRY(from_json_text<ExecResult>(packed.at("ending").get<std::string>()));
     return record;
   } catch (const nlohmann::json::exception&) {
     return failure(ErrorCode::NotFound, "What was noted about it cannot be read.");

@@ -85,7 +85,7 @@ Result<std::string> Runtime::create(const SandboxSpec& spec) {
   if (spec.workspace.empty()) return chosen->start(spec, Lifetime::Kept);
   SandboxSpec dated = spec;
   const auto now = std::chrono::system_clock::now().time_since_epoch();
-  dated.labels[kBeganLabel] =
+  dated.workspace_began_ns =
       std::to_string(std::chrono::duration_cast<std::chrono::nanoseconds>(now).count());
   return chosen->start(dated, Lifetime::Kept);
 }

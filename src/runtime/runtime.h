@@ -12,7 +12,6 @@
 #include "backends/registry.h"
 #include "core/backend.h"
 #include "core/exec.h"
-#include "core/labels.h"
 #include "core/sandbox_spec.h"
 #include "wire/exec_io.h"
 #include "wire/init_client.h"

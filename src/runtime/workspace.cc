@@ -112,11 +112,9 @@ class Forking {
 };
 
 Result<std::int64_t> began_of(const SandboxStatus& status) {
-  const auto label = status.spec.labels.find(kBeganLabel);
+  const std::string& digits = status.spec.workspace_began_ns;
   std::int64_t began = 0;
-  if (label != status.spec.labels.end()) {
-    std::from_chars(label->second.data(), label->second.data() + label->second.size(), began);
-  }
+  std::from_chars(digits.data(), digits.data() + digits.size(), began);
   if (is_volume(status.spec.workspace)) {
     return failure(ErrorCode::InvalidArgument,
                    fmt::format("the workspace of sandbox {} is a volume: there is no directory to "

@@ -15,7 +15,7 @@ using wire::FileInfo;
 using wire::FileKind;
 
 constexpr std::size_t kMostChanges = 1'000'000;
-constexpr std::size_t kMostNameBytes = 256U << 20U;
+constexpr std::size_t kMostBytesOfNames = 256U << 20U;
 
 Failure corrupt(std::string message) {
   return failure(ErrorCode::Corrupt, std::move(message));
@@ -60,7 +60,7 @@ Result<std::vector<FileChange>> list_workspace_changes(wire::InitClient& client)
   TRY(client.list_changes([&](const FileChange& change) -> Result<> {
     TRY(check_change(change));
     name_bytes += change.path.size() + change.before.target.size() + change.after.target.size();
-    if (changes.size() >= kMostChanges || name_bytes > kMostNameBytes) {
+    if (changes.size() >= kMostChanges || name_bytes > kMostBytesOfNames) {
       return failure(ErrorCode::ResourceExhausted,
                      fmt::format("the sandbox changed more than {} files", kMostChanges));
     }

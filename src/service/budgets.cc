@@ -84,7 +84,7 @@ Result<Usage> Budgets::set_aside(const std::string& session, Account& account, E
         left_of<microseconds>(budget.cpu_time, account.used.cpu_time, account.reserved.cpu_time);
     if (left.count() < 1)
       return used_up(session, "CPU time", fmt::format("{} ms", budget.cpu_time.count()));
-    limits.cpu_time = std::min(limits.cpu_time, std::chrono::ceil<seconds>(left));
+    limits.cpu_time = std::min<milliseconds>(limits.cpu_time, std::chrono::ceil<seconds>(left));
     amount.cpu_time = std::min<microseconds>(limits.cpu_time, left);
   }
   if (budget.output_bytes > 0) {

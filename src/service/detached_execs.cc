@@ -6,6 +6,7 @@
 #include "base/defer.h"
 #include "base/fault_point.h"
 #include "base/random_id.h"
+#include "core/json_form.h"
 #include "service/moments.h"
 #include "service/spec_text.h"
 
@@ -74,7 +75,7 @@ Result<ExecState> DetachedExecs::start(const Caller& caller, const Grip& grip, E
                                        const std::string& key) {
   TRY(check_exec(request));
   const auto lock = ground_.idempotency.lock(caller.tenant, key);
-  const std::string text = grip.id + encode_exec(request);
+  const std::string text = grip.id + to_json_text(request, Written::Kept);
   if (const auto before = TRY(ground_.idempotency.find(caller.tenant, key, text))) {
     // The command ran, so it is not run again, also when its result is no longer kept.
     if (auto same = find(caller.tenant, grip.id, *before)) return (*same)->state();
@@ -99,7 +100,7 @@ Result<ExecState> DetachedExecs::start(const Caller& caller, const Grip& grip, E
   TRY(ground_.database.run(
       "INSERT INTO execs(exec_id, tenant, sandbox, session, stage, limits, begun_id, audit_id, "
       "result, ended_ms) VALUES(?,?,?,?,'running',?,?,0,'',0)",
-      {exec_id, grip.tenant, grip.id, grip.session, encode_limits(request.limits),
+      {exec_id, grip.tenant, grip.id, grip.session, to_json_text(request.limits, Written::Kept),
        static_cast<std::int64_t>(act.begun_id)}));
   // After its row and before its start: a key never names an exec that was not written down.
   TRY(ground_.idempotency.note(caller.tenant, key, text, exec_id));
@@ -243,8 +244,8 @@ void DetachedExecs::finish(DetachedExec& exec, const Job& job, const Result<Exec
   // Before anybody is told: what was told once is told again after a restart.
   (void)ground_.database.run(
       "UPDATE execs SET stage='ended', result=?, audit_id=?, ended_ms=? WHERE exec_id=?",
-      {encode_result(ending), static_cast<std::int64_t>(audit_id), to_ms(Clock::now()),
-       exec.identity().exec_id});
+      {to_json_text(ending, Written::Kept), static_cast<std::int64_t>(audit_id),
+       to_ms(Clock::now()), exec.identity().exec_id});
   fault_point("detach.noted");
   ground_.metrics.count("exec", std::string(to_string(ending.outcome)),
                         Clock::now() - job.act.begun);
@@ -257,12 +258,13 @@ Result<> DetachedExecs::adopt_row(const Row& row) {
   identity.tenant = row.text(1);
   identity.sandbox = row.text(2);
   identity.session = row.text(3);
-  identity.limits = TRY(decode_limits(row.text(5)));
+  identity.limits = TRY(from_json_text<ExecLimits>(row.text(5)));
   identity.begun_id = static_cast<std::uint64_t>(row.number(6));
   Charge place = ground_.accounts.of(identity.tenant, Resource::DetachedExecs).take_anyway(1);
   if (row.text(4) == "ended") {
     auto ended = TRY(DetachedExec::open_ended(spool_of(identity.tenant), identity));
-    ended->finish(TRY(decode_result(row.text(8))), static_cast<std::uint64_t>(row.number(7)));
+    ended->finish(TRY(from_json_text<ExecResult>(row.text(8))),
+                  static_cast<std::uint64_t>(row.number(7)));
     execs_.with([&](auto& execs) {
       execs[identity.exec_id].exec = ended;
       execs[identity.exec_id].place = std::move(place);

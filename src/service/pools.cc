@@ -52,7 +52,7 @@ Result<> Pools::define(const PoolSpec& spec) {
   }
   const std::lock_guard lock(mutex_);
   Pool& pool = pools_[spec.name];
-  const bool is_same_spec = encode_spec(pool.spec.spec) == encode_spec(spec.spec);
+  const bool is_same_spec = hash_of_spec(pool.spec.spec) == hash_of_spec(spec.spec);
   // Sandboxes that were made by the earlier spec are not handed out any more.
   while (!is_same_spec && !pool.idle.empty())
     put_away(pool, pop_idle(pool));
@@ -291,7 +291,7 @@ void Pools::refill(const std::stop_token& stop) {
     const bool is_there = made && table_.copy_of(*made);
     // The pool may have been drained, retired or given another spec meanwhile.
     const bool is_wanted = !pool->is_drained && pool->spec.max_total > 0 &&
-                           encode_spec(pool->spec.spec) == encode_spec(spec.spec);
+                           hash_of_spec(pool->spec.spec) == hash_of_spec(spec.spec);
     if (is_there && is_wanted) pool->idle.push_back({*made, Clock::now()});
     if (is_there && !is_wanted) put_away(*pool, *made);
     pool->is_filling = pool->lacks_some();

@@ -64,7 +64,7 @@ std::uint64_t not_below_zero(std::chrono::milliseconds time) {
 void add_limits(audit::JsonObject& object, const Limits& limits) {
   object.add_number("memory_bytes", limits.memory_bytes);
   object.add_number("millicpus", limits.millicpus);
-  object.add_number("pids", limits.processes);
+  object.add_number("processes", limits.processes);
   object.add_number("disk_bytes", limits.disk_bytes);
 }
 

@@ -193,7 +193,6 @@ SandboxView SandboxTable::view_without_protections(const Held& held) {
   view.time_left = held.state == SandboxState::Paused ? held.left : until(held.deadline);
   view.idle = held.users > 0 ? milliseconds(0) : since(held.last_used);
   view.why_copied = held.why_copied;
-  view.began = held.began;
   view.session = held.session;
   view.pool = held.pool;
   return view;

@@ -24,7 +24,6 @@ struct Held {
   std::vector<std::string> secrets;  // of its environment: never written down
   Protections protections;
   std::string why_copied;
-  std::string began;  // of a workspace: kBeganLabel's value
   std::string session;
   std::string pool;
   std::string pool_spec;  // hash of the pool's spec that it was made by

@@ -13,21 +13,7 @@
 
 namespace nutshell::service {
 
-struct SandboxView {
-  std::string id;
-  SandboxSpec spec;  // without the environment: it may hold secrets
-  SandboxState state = SandboxState::Running;
-  std::chrono::system_clock::time_point created;
-  std::chrono::milliseconds age{0};
-  std::chrono::milliseconds time_left{0};  // of the ttl; stands still while paused
-  std::chrono::milliseconds idle{0};       // since its last use
-  Protections protections;
-  std::string why_copied;      // empty: /workspace is no copy
-  std::string began;           // of a workspace: when, in nanoseconds on the clock that files have
-  std::string session;         // empty: none
-  std::string pool;            // empty: none
-  std::uint64_t audit_id = 0;  // of the act that gave it to the caller; zero in lists
-};
+using SandboxView = SandboxStatus;
 
 struct CreateRequest {
   SandboxSpec spec;

@@ -54,7 +54,7 @@ SandboxSpec Sandboxes::spec_for_backend(const Order& order, const SandboxRow& ro
   if (order.ends_with_service) spec.labels[kStreamLabel] = "yes";
   if (!spec.workspace.empty()) {
     const auto now = std::chrono::system_clock::now().time_since_epoch();
-    spec.labels[kBeganLabel] =
+    spec.workspace_began_ns =
         std::to_string(std::chrono::duration_cast<std::chrono::nanoseconds>(now).count());
   }
   return spec;
@@ -107,9 +107,7 @@ Result<std::string> Sandboxes::start(const Order& order, SandboxRow& row, Held& 
   held.spec.backend = backend->name();
   held.secrets = audit::Redactor(ground_.options.audit.secret_names).secrets_of(spec.environment);
   held.spec.environment.clear();
-  if (const auto began = spec.labels.find(kBeganLabel); began != spec.labels.end()) {
-    held.began = began->second;
-  }
+  held.spec.workspace_began_ns = spec.workspace_began_ns;
   held.session = order.session;
   held.pool = order.pool;
   held.pool_spec = row.pool_spec;

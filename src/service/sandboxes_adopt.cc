@@ -51,7 +51,6 @@ Held Sandboxes::held_of(const SandboxStatus& status) {
   Held held;
   held.id = status.id;
   held.spec = status.spec;
-  held.began = label_of(status, kBeganLabel);
   remove_own_labels(held.spec);
   held.protections = status.protections;
   held.why_copied = status.why_copied;

@@ -5,6 +5,7 @@
 #include "audit/reader.h"
 #include "base/fault_point.h"
 #include "base/random_id.h"
+#include "core/json_form.h"
 #include "service/allowed.h"
 #include "service/service_parts.h"
 #include "service/spec_text.h"
@@ -39,7 +40,7 @@ std::string encode_acquire(const AcquireRequest& request) {
   like.environment = request.environment;
   like.workspace = request.workspace;
   if (request.limits) like.limits = *request.limits;
-  return fmt::format("acquire {} {}", request.pool, encode_spec(like));
+  return fmt::format("acquire {} {}", request.pool, to_json_text(like, Written::Kept));
 }
 
 // What a key was given for, if it is still there.
@@ -106,7 +107,7 @@ Result<SandboxView> Service::create(const Caller& caller, const CreateRequest& r
   const auto work = TRY(parts_->begin_work());
   const SandboxSpec spec = TRY(admit_spec(parts_->options, caller, request.spec));
   const auto lock = parts_->idempotency.lock(caller.tenant, request.idempotency_key);
-  const std::string text = encode_spec(request.spec);
+  const std::string text = to_json_text(request.spec, Written::Kept);
   const std::string& key = request.idempotency_key;
   const auto before = TRY(parts_->idempotency.find(caller.tenant, key, text));
   if (auto made = find_made(parts_->table, caller.tenant, before)) return std::move(*made);

@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "base/fault_point.h"
+#include "core/json_form.h"
 #include "service/moments.h"
 #include "service/spec_text.h"
 
@@ -136,7 +137,8 @@ SessionView Sessions::view(const Key& key, const Session& session) {
 // Environments and setups may hold secrets.
 Result<> Sessions::save(const Key& key, const Session& session) {
   const std::string name = lock_name(key);
-  const std::string request = TRY(ground_.seal.close(encode_session(session.request), name));
+  const std::string request =
+      TRY(ground_.seal.close(to_json_text(session.request, Written::Kept), name));
   const std::string setup = TRY(ground_.seal.close(encode_setup(session.setup), name));
   TRY(ground_.database.run(
       "INSERT INTO sessions(tenant, name, request, stage, sandbox, life, setup, execs, cpu_us, "
@@ -168,7 +170,7 @@ Result<Sessions::Session> Sessions::decode_row(const Key& key, const Row& row) {
     return ground_.seal.open_text(text, lock_name(key));
   };
   Session session;
-  session.request = TRY(decode_session(TRY(opened(2))));
+  session.request = TRY(from_json_text<SessionRequest>(TRY(opened(2))));
   session.setup = TRY(decode_setup(TRY(opened(6))));
   return session;
 }

@@ -1,15 +1,20 @@
-// Turns a message's list of fields into bytes and back. Decoding trusts nothing: every count is
-// checked against the bytes that are left before anything is allocated.
+// Turns a message's list of fields into bytes and back, and so the nouns of `core` that messages
+// carry (core/field.h). Decoding trusts nothing: every count is checked against the bytes that are
+// left before anything is allocated, and an enumerator that a noun does not have is refused.
 #pragma once
 
+#include <chrono>
 #include <cstdint>
 #include <cstring>
+#include <map>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <type_traits>
 #include <vector>
 
 #include "base/result.h"
+#include "core/field.h"
 
 namespace nutshell::wire {
 
@@ -23,9 +28,17 @@ class Encoder {
   }
 
  private:
+  // A noun's fields follow each other in the order of its list; their numbers are not sent.
+  struct Members {
+    Encoder& encoder;
+    void operator()(const FieldInfo& /*info*/, auto&& member) { encoder.put(member); }
+  };
+
   template <typename T>
   void put(T& value) {
-    if constexpr (std::is_enum_v<T>) {
+    if constexpr (Noun<T>) {
+      T::describe(Members{*this}, value);
+    } else if constexpr (std::is_enum_v<T>) {
       auto number = static_cast<std::underlying_type_t<T>>(value);
       put(number);
     } else if constexpr (std::is_integral_v<T>) {
@@ -46,6 +59,35 @@ class Encoder {
     for (T& item : list)
       put(item);
   }
+  void put(std::map<std::string, std::string>& map) {
+    auto size = static_cast<std::uint32_t>(map.size());
+    put(size);
+    for (const auto& [name, text] : map) {
+      std::string key = name;
+      std::string value = text;
+      put(key);
+      put(value);
+    }
+  }
+  template <typename Period>
+  void put(std::chrono::duration<std::int64_t, Period>& duration) {
+    auto count = duration.count();
+    put(count);
+  }
+  void put(std::chrono::system_clock::time_point& when) {
+    auto since = when.time_since_epoch();
+    put(since);
+  }
+  template <typename T>
+  void put(std::optional<T>& value) {
+    std::uint8_t is_there = value ? 1 : 0;
+    put(is_there);
+    if (value) put(*value);
+  }
+  template <typename T>
+  void put(OnlyIf<T>& member) {
+    put(member.value);
+  }
 
   std::string& out_;
 };
@@ -63,12 +105,25 @@ class Decoder {
   [[nodiscard]] bool is_complete() const { return is_good_ && left_.empty(); }
 
  private:
+  struct Members {
+    Decoder& decoder;
+    void operator()(const FieldInfo& /*info*/, auto&& member) { decoder.get(member); }
+  };
+
   template <typename T>
   void get(T& value) {
-    if constexpr (std::is_enum_v<T>) {
+    if constexpr (Noun<T>) {
+      T::describe(Members{*this}, value);
+    } else if constexpr (std::is_enum_v<T>) {
       std::underlying_type_t<T> number{};
       get(number);
       value = static_cast<T>(number);
+      if (!kWords<T>.empty() && !is_enumerator(value)) fail();
+    } else if constexpr (std::is_same_v<T, bool>) {
+      std::uint8_t byte = 0;
+      get(byte);
+      if (byte > 1) return fail();
+      value = byte == 1;
     } else if constexpr (std::is_integral_v<T>) {
       if (left_.size() < sizeof value) return fail();
       std::memcpy(&value, left_.data(), sizeof value);
@@ -95,6 +150,42 @@ class Decoder {
     for (std::uint32_t i = 0; i < size && is_good_; ++i)
       get(list.emplace_back());
   }
+  void get(std::map<std::string, std::string>& map) {
+    std::uint32_t size = 0;
+    get(size);
+    map.clear();
+    for (std::uint32_t i = 0; i < size && is_good_; ++i) {
+      std::string name;
+      std::string value;
+      get(name);
+      get(value);
+      map.insert_or_assign(std::move(name), std::move(value));
+    }
+  }
+  // No noun has a time that runs backwards.
+  template <typename Period>
+  void get(std::chrono::duration<std::int64_t, Period>& duration) {
+    std::int64_t count = 0;
+    get(count);
+    if (count < 0) return fail();
+    duration = std::chrono::duration<std::int64_t, Period>(count);
+  }
+  void get(std::chrono::system_clock::time_point& when) {
+    std::chrono::system_clock::duration since{0};
+    get(since);
+    when = std::chrono::system_clock::time_point(since);
+  }
+  template <typename T>
+  void get(std::optional<T>& value) {
+    bool is_there = false;
+    get(is_there);
+    value.reset();
+    if (is_there && is_good_) get(value.emplace());
+  }
+  template <typename T>
+  void get(OnlyIf<T>& member) {
+    get(member.value);
+  }
   void fail() {
     is_good_ = false;
     left_ = {};
@@ -108,7 +199,7 @@ template <typename Message>
 std::string encode(Message message) {
   std::string out;
   Encoder encoder(out);
-  message.fields(encoder);
+  encoder(message);
   return out;
 }
 
@@ -116,7 +207,7 @@ template <typename Message>
 Result<Message> decode(std::string_view bytes) {
   Message message;
   Decoder decoder(bytes);
-  message.fields(decoder);
+  decoder(message);
   if (!decoder.is_complete()) return failure(ErrorCode::Corrupt, "malformed message");
   return message;
 }

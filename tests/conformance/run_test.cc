@@ -146,7 +146,7 @@ TEST_P(RunConformance, RefusesAnImageThatIsNotThere) {
 TEST_P(RunConformance, SaysWhatItIsProtectedBy) {
   const auto protections = runtime_->check(spec_);
   ASSERT_TRUE(protections) << protections.error().message;
-  for (const char* name : {"network", "filesystem", "memory", "cpus", "pids"}) {
+  for (const char* name : {"network", "filesystem", "memory", "cpus", "processes"}) {
     EXPECT_TRUE(std::any_of(protections->begin(), protections->end(), [&](const Protection& item) {
       return item.name == name;
     })) << name;

@@ -144,7 +144,7 @@ clock_that_jumps_changes_no_deadline() {
 
 process_limit_holds() {
   local count
-  count=$(run --pids 32 -- python3 -c '
+  count=$(run --processes 32 -- python3 -c '
 import os, signal
 count = 0
 try:
@@ -162,7 +162,7 @@ print(count)')
 fork_bomb_stays_inside_and_ends_with_its_sandbox() {
   local before most=0 now bomb
   before=$(user_processes)
-  run --pids 32 -- bash -c ':(){ :|:& };: ; sleep 3' 2>/dev/null & # it complains thousands of times
+  run --processes 32 -- bash -c ':(){ :|:& };: ; sleep 3' 2>/dev/null & # it complains thousands of times
   bomb=$!
   while kill -0 $bomb 2>/dev/null; do
     now=$(user_processes)

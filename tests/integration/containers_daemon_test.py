@@ -93,7 +93,7 @@ def pool_binds_late_what_a_container_can_have():
         shown = one.call("GET", f"/v1/sandboxes/{made}").json()
         expect_equal(shown["labels"], {"task": "7"}, "labels")
         bound = acquire(one, environment={"WHO": "me"}, workspace=str(directory),
-                        limits={"memory_bytes": 100 << 20, "pids": 9})
+                        limits={"memory_bytes": 100 << 20, "processes": 9})
         text = one.execute(bound, "sh", "-c", "echo $WHO; cat given")["stdout"]
         expect_equal(text, "me\nfrom the host\n", "environment and workspace")
         host = where.inspect(bound)["HostConfig"]

@@ -17,16 +17,16 @@ suite = Suite()
 def rootless():
     """The engine, and the flags that accept what it lacks here."""
     where = engine("rootless")
-    said = json.loads(call("info", *flags(where, "--unsafe-without", "pids"), "--json").stdout)
+    said = json.loads(call("info", *flags(where, "--unsafe-without", "processes"), "--json").stdout)
     strength = {one["name"]: one["strength"] for one in said["protections"]}
-    return where, strength, ("--unsafe-without", "pids") if strength["pids"] == "missing" else ()
+    return where, strength, ("--unsafe-without", "processes") if strength["processes"] == "missing" else ()
 
 
 @suite.case
 def conformance():
     where, strength, waived = rootless()
     if waived:
-        os.environ["NUTSHELL_CONFORMANCE_WITHOUT"] = "pids"
+        os.environ["NUTSHELL_CONFORMANCE_WITHOUT"] = "processes"
     wanted = "*/podman" if is_full() else \
         "*IsListed*/podman:*KeepsFiles*/podman:*TakesAndGives*/podman:*TwoDoNot*/podman:*Paused*/podman"
     if waived:
@@ -64,15 +64,15 @@ def lines_of(made):
 @suite.case
 def limit_that_is_not_kept_is_refused_or_named():
     where, strength, waived = rootless()
-    for name in ("memory", "cpus", "pids"):
+    for name in ("memory", "cpus", "processes"):
         ended = call("info", *flags(where, *waived, "--require", f"{name}=hard"))
         if strength[name] == "hard":
             expect_equal(ended.status, 0, f"--require {name}=hard {ended!r}")
         else:
             expect_refusal(ended, f"--require {name}")
-    if strength["pids"] != "missing":
+    if strength["processes"] != "missing":
         return
-    expect_refusal(call("run", *flags(where), "--", "true"), "pids: cannot be kept here")
+    expect_refusal(call("run", *flags(where), "--", "true"), "processes: cannot be kept here")
     expect_equal((strength["memory"], strength["cpus"]), ("watched", "watched"), "watched by init")
 
 
@@ -104,7 +104,7 @@ def stats_are_there_or_not_counted():
         ended = call("stats", made, "--json")
         expect_equal(ended.status, 0, f"stats {ended!r}")
         stats = json.loads(ended.stdout)
-        for name in ("memory_bytes", "processes", "cpu_ms"):
+        for name in ("memory_bytes", "processes", "cpu_time_ms"):
             expect(stats[name] is None or stats[name] > 0, f"{name} of {stats}")
 
 

@@ -128,7 +128,7 @@ def protections_hold_inside(where):
 @suite.case
 def protections_are_what_inspect_says():
     where = engine()
-    with sandbox(*flags(where, "--memory", "64m", "--cpus", "0.5", "--pids", "20")) as made:
+    with sandbox(*flags(where, "--memory", "64m", "--cpus", "0.5", "--processes", "20")) as made:
         seen = where.inspect(made)
         host = seen["HostConfig"]
         wanted = {"NetworkMode": "none", "ReadonlyRootfs": True, "Privileged": False,
@@ -149,7 +149,7 @@ def protections_are_what_inspect_says():
 @on_every_engine
 def stats_are_what_the_container_counts(where):
     """The same numbers as the container's own cgroup shows, where an image shows it."""
-    with sandbox(*flags(where, "--memory", "64m", "--pids", "20")) as made:
+    with sandbox(*flags(where, "--memory", "64m", "--processes", "20")) as made:
         script = ("sleep 600 & sleep 600 & head -c 8000000 /dev/zero > f; cd /sys/fs/cgroup;"
                   "cat memory/memory.usage_in_bytes pids/pids.current 2>/dev/null ||"
                   "cat memory.current pids.current")
@@ -158,7 +158,7 @@ def stats_are_what_the_container_counts(where):
         expect(abs(stats["memory_bytes"] - memory) < 4 << 20, f"{stats} and inside {memory}")
         expect(8_000_000 <= stats["memory_bytes"] <= 64 << 20, f"{stats}")
         expect(3 <= stats["processes"] <= processes, f"{stats} and inside {processes}")
-        expect(stats["cpu_ms"] > 0 and stats["limits"]["memory_bytes"] == 64 << 20, f"{stats}")
+        expect(stats["cpu_time_ms"] > 0 and stats["limits"]["memory_bytes"] == 64 << 20, f"{stats}")
         everyone = json.loads(call("stats", "--json").stdout)
         expect_equal([one["id"] for one in everyone], [made], "all")
         table = call("stats").stdout.decode().splitlines()
@@ -168,14 +168,14 @@ def stats_are_what_the_container_counts(where):
 @on_every_engine
 def info_is_what_inspect_and_the_inside_say(where):
     """Three witnesses: what we say, what the engine was told, and what the kernel does."""
-    with sandbox(*flags(where, "--memory", "64m", "--cpus", "0.5", "--pids", "20", "--disk",
+    with sandbox(*flags(where, "--memory", "64m", "--cpus", "0.5", "--processes", "20", "--disk",
                         "40m")) as made:
         said = json.loads(call("info", made, "--json").stdout)
         strength = {one["name"]: one["strength"] for one in said["protections"]}
         host = where.inspect(made)["HostConfig"]
         expect_equal(said["limits"]["memory_bytes"], host["Memory"], "memory")
         expect_equal(said["limits"]["cpus"] * 1e9, host["NanoCpus"], "cpus")
-        expect_equal(said["limits"]["pids"] + 2, host["PidsLimit"], "pids, with ours")
+        expect_equal(said["limits"]["processes"] + 2, host["PidsLimit"], "pids, with ours")
         script = ("cat /proc/net/dev | grep -c :; grep -E '^(CapBnd|NoNewPrivs|Seccomp):' "
                   "/proc/self/status | cut -f2 | tr '\\n' ' '; echo;"
                   "df -k /workspace /tmp /dev/shm | tail -n 3 | tr -s ' ' | cut -d' ' -f2 | tr '\\n' ' ';"
@@ -192,7 +192,7 @@ def info_is_what_inspect_and_the_inside_say(where):
         expect_equal(numbers, [64 << 20, 22, numbers[3] // 2, numbers[3]], "limits inside")
         expect(b"Read-only" in inside.stderr, f"{inside!r}")
         for name in ("network", "filesystem", "capabilities", "no_new_privileges", "seccomp",
-                     "memory", "cpus", "pids", "disk"):
+                     "memory", "cpus", "processes", "disk"):
             expect_equal(strength[name], "hard", name)
 
 

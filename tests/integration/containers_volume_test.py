@@ -45,7 +45,7 @@ def files_outlive_their_sandboxes(where):
         (directory / "in").write_bytes(os.urandom(100_000))
         expect_equal(call("cp", str(directory / "in"), f"{made}:/workspace/d/in").status, 0, "in")
         said = json.loads(call("info", made, "--json").stdout)
-        expect_equal((said["workspace"], said["workspace_mode"]), (f"volume:{NAME}", "volume"),
+        expect_equal((said["workspace"], said["workspace_kind"]), (f"volume:{NAME}", "volume"),
                      "info")
         disk = next(one for one in said["protections"] if one["name"] == "disk")
         expect_equal(disk["strength"], "missing", "disk")

@@ -264,26 +264,26 @@ def quotas_bound_every_kind_of_limit():
     with daemon(quota) as one:
         def ask(token="alice", **limits):
             return one.call("POST", "/v1/sandboxes", {"limits": limits}, token)
-        for limits, word in (({"memory_bytes": 900 << 30}, "memory"), ({"pids": 1_000_000}, "pids"),
+        for limits, word in (({"memory_bytes": 900 << 30}, "memory"), ({"processes": 1_000_000}, "processes"),
                              ({"disk_bytes": 1 << 49}, "disk"), ({"cpus": 1000}, "cpus")):
             for token in ("alice", "bob", None):
                 answer = ask(token, **limits)
                 expect(answer.status in (400, 429), f"{limits}: {answer.status}")
                 expect(word in answer.json()["detail"] or "millicpus" in answer.json()["detail"]
                        or "processes" in answer.json()["detail"], answer.json()["detail"])
-        first = ask(pids=150).json()["id"]
-        answer = ask(pids=64)
+        first = ask(processes=150).json()["id"]
+        answer = ask(processes=64)
         expect_equal(answer.status, 429, "beyond the processes of a tenant")
         expect("processes (150 of 200 in use)" in answer.json()["detail"], answer.json()["detail"])
-        expect_equal(ask("bob", pids=64).status, 201, "bob has his own")
-        expect_equal(ask(pids=50, disk_bytes=900 << 20).status, 429, "disk")
+        expect_equal(ask("bob", processes=64).status, 201, "bob has his own")
+        expect_equal(ask(processes=50, disk_bytes=900 << 20).status, 429, "disk")
         one.call("DELETE", f"/v1/sandboxes/{first}", token="alice")
-        expect_equal(ask(pids=64).status, 201, "given back")
+        expect_equal(ask(processes=64).status, 201, "given back")
 
 
 @suite.case
 def limits_beyond_the_machine_are_refused_without_a_daemon_too():
-    for flags, word in ((["--memory", "900t"], "this machine"), (["--pids", "900000"], "number")):
+    for flags, word in ((["--memory", "900t"], "this machine"), (["--processes", "900000"], "number")):
         done = subprocess.run([NUTSHELL, "run", *flags, "--", "true"], capture_output=True,
                               text=True, timeout=60, check=False)
         if "cannot be kept here" in done.stderr:

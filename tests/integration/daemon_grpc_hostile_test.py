@@ -94,7 +94,7 @@ def hostile_messages_are_refused():
         grown = peak_bytes(one.process.pid) - before
         expect(grown < 128 << 20, f"a message of 16 MiB cost {grown >> 20} MiB")
         for fields in ({"ttl_ms": -1}, {"limits": {"cpus": float("nan")}},
-                       {"limits": {"pids": 1 << 60}}, {"workspace_mode": "none"}):
+                       {"limits": {"processes": 1 << 60}}, {"workspace_mode": "none"}):
             refused = refusal(lambda one=fields: client.call("CreateSandbox", **one))
             expect_equal(refused[:2], ("INVALID_ARGUMENT", "invalid_argument"), f"{fields}")
         for name in ("", "../..", "a\0b", "x" * 100_000, "%2e%2e"):

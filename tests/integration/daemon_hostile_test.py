@@ -114,7 +114,7 @@ def broken_json_is_refused():
                   b'{"image": "\xff\xfe"}', '{"image": "\\ud800"}', b"\xef\xbb\xbf{}",
                   '{"limits": {"memory_byte": 1}}', '{"imag": "x"}', '{"labels": ["a"]}',
                   '{"labels": {"a": 1}}', '{"environment": {"A=B": "c"}}', "[]", '"x"', "null",
-                  '{"limits": {"cpus": -1}}', '{"limits": {"pids": 99999999999}}',
+                  '{"limits": {"cpus": -1}}', '{"limits": {"processes": 99999999999}}',
                   '{"require": ["nothing-there"]}', '{"workspace_mode": "other"}']
         for body in bodies:
             began = time.monotonic()

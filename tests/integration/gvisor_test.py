@@ -183,7 +183,7 @@ def stats_are_gvisors_own():
             found = json.loads(ended.stdout)
             expect(found["memory_bytes"] >= 20_000_000, f"{state}: {found}")
             expect(found["processes"] >= 2, f"{state}: {found}")
-            expect(found["cpu_ms"] is None or found["cpu_ms"] > 10, f"{state}: {found}")
+            expect(found["cpu_time_ms"] is None or found["cpu_time_ms"] > 10, f"{state}: {found}")
             if state == "running":
                 expect_equal(call("pause", made).status, 0, "pause")
     expect_refusal(call("stats", made), "no sandbox")
@@ -222,7 +222,7 @@ def info_names_what_holds():
     rows = {row["name"]: row for row in json.loads(ended.stdout)["protections"]}
     expect_equal(rows["kernel"]["strength"], "hard", "kernel")
     expect_equal(rows["memory"]["strength"], "hard" if IS_ROOT else "watched", "memory")
-    expect_equal(rows["pids"]["strength"], "hard", "pids")
+    expect_equal(rows["processes"]["strength"], "hard", "processes")
     expect_refusal(call("run", *FLAGS, "--require", "landlock", "--", "true"), "no such protection")
     expect_equal(call("run", *FLAGS, "--require", "kernel", "--", "true").status, 0, "--require")
 
@@ -231,7 +231,7 @@ def info_names_what_holds():
 def limits_are_set_around_it():
     if not IS_ROOT:
         raise Skip("a plain user has no cgroups here")
-    with sandbox(*FLAGS, "--memory", "64m", "--cpus", "0.5", "--pids", "20") as made:
+    with sandbox(*FLAGS, "--memory", "64m", "--cpus", "0.5", "--processes", "20") as made:
         expect(cgroups(made), "no cgroup")
         for name, wanted in (("memory.limit_in_bytes", (64 + 128) << 20),
                              ("cpu.cfs_quota_us", 50_000)):
@@ -254,7 +254,7 @@ def memory_limit_is_named_and_the_sandbox_lives_on():
 
 @case
 def process_limit_holds():
-    answer = shell("i=0; while [ $i -lt 60 ]; do sleep 5 & i=$((i+1)); done; echo all", "--pids", "20")
+    answer = shell("i=0; while [ $i -lt 60 ]; do sleep 5 & i=$((i+1)); done; echo all", "--processes", "20")
     expect("all" not in answer["stdout"], f"60 processes with a limit of 20: {answer}")
 
 

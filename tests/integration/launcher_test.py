@@ -123,7 +123,7 @@ def a_starved_sandbox_delays_no_other_and_ends_quickly():
     count = repetitions(20, 200)
     spin = f"for i in $(seq {count}); do while :; do :; done & done; wait; : {TOKEN}"
     with sandbox() as other:
-        made = create("--cpus", "0.01", "--pids", "1000", "--ttl", "600s")
+        made = create("--cpus", "0.01", "--processes", "1000", "--ttl", "600s")
         spinner = start("exec", made, "--", "bash", "-c", spin)
         streams = [start("exec", made, "--", "sleep", "600")
                    for _ in range(repetitions(4, 440))]

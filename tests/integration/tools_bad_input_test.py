@@ -146,7 +146,7 @@ def what_is_too_large_is_said_to_be(box):
         expect("64 MiB" in box.error("too_large", tool, path="big", **arguments), tool)
 
 
-@fresh(suite, "--pids", "8")
+@fresh(suite, "--processes", "8")
 def what_cannot_be_had_is_unavailable(box):
     holder = start("exec", box.id, "--", *PYTHON, """
 import os, time

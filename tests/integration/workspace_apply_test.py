@@ -180,7 +180,7 @@ def apply_that_is_killed_tears_no_file():
             (root / name).write_bytes(old[name])
         time.sleep(0.02)
         with sandbox("--workspace", str(root)) as made:
-            if json.loads(call("info", made, "--json").stdout)["workspace_mode"] == "copy":
+            if json.loads(call("info", made, "--json").stdout)["workspace_kind"] == "copy":
                 raise Skip("what was applied to a copy is no change any more: nothing to do again")
             shell(made, "for f in file*; do tr '\\000-\\377' '\\001-\\377\\000' <$f >/tmp/x;"
                         " cat /tmp/x > $f; done; rm file0; mkdir new; echo n > new/file")

@@ -112,7 +112,7 @@ def a_file_system_without_translation_is_copied():
         for path in (root, *root.rglob("*")):
             os.chown(path, 4711, 4712, follow_symlinks=False)
         with sandbox("--workspace", str(root)) as made:
-            told = json.loads(call("info", made, "--json").stdout)["workspace_mode"]
+            told = json.loads(call("info", made, "--json").stdout)["workspace_kind"]
             expect_equal(told, "copy", "the mode")
             expect(b"translates no owners" in call("info", made).stdout, "the reason")
             expect_equal(shell(made, "stat -c '%u %a' . README src/tool.sh; cat README"),
@@ -176,7 +176,7 @@ def info_says_how_the_directory_came_in():
             is_asked_for = b"as asked for" in shown.stdout
             expect(words in shown.stdout, f"{asked}: {shown!r}")
             expect(backend_flags() or is_asked_for == (asked == "copy"), f"{asked}: {shown!r}")
-            told = json.loads(call("info", made, "--json").stdout)["workspace_mode"]
+            told = json.loads(call("info", made, "--json").stdout)["workspace_kind"]
             expect_equal(told, mode, asked)
     with scratch() as directory:
         ended = call("create", "--workspace", str(make_tree(directory / "project")),

@@ -264,7 +264,7 @@ class Suite:
         if not bombs:
             return
         bystander = self.sandbox()
-        limits = ("--memory", MEMORY, "--pids", PROCESSES, "--disk", DISK)
+        limits = ("--memory", MEMORY, "--processes", PROCESSES, "--disk", DISK)
         for name, arguments in bombs:
             self.run_bomb(name, arguments, limits)
             self.expect_answer(bystander, f"{name} neighbour")
@@ -368,7 +368,7 @@ class Suite:
         """PR-03 in processes that a command left behind."""
         if not self.is_wanted("PR-03"):
             return
-        sandbox = self.sandbox(("--memory", MEMORY, "--pids", PROCESSES))
+        sandbox = self.sandbox(("--memory", MEMORY, "--processes", PROCESSES))
         hogs = f"for i in 1 2 3 4 5 6 7 8 9 10 11 12; do {PROBE_INSIDE} hog 16m & done"
         self.host.run([self.nutshell, "exec", sandbox.id, "--", "sh", "-c",
                        f"({hogs}) >/dev/null 2>&1"])

@@ -5,13 +5,13 @@
 
 #include <nlohmann/json.hpp>
 
-#include "http/daemon_words.h"
+#include "core/json_form.h"
 #include "images/image_root.h"
 
 namespace nutshell::daemon_backend {
 namespace {
 
-using Json = nlohmann::json;
+using Json = nlohmann::ordered_json;
 
 constexpr std::size_t kPage = 1000;
 constexpr const char* kProtocol = "nutshell-wire";
@@ -32,10 +32,20 @@ Result<T> value_at(const Json& object, const char* key) {
   }
 }
 
+// What the daemon sends is checked like anything from outside.
+template <typename T>
+Result<T> noun_of(const Json& object) {
+  T noun;
+  auto read = read_json(object, noun);
+  if (!read)
+    return failure(ErrorCode::Corrupt, "the daemon's answer: " + std::move(read).error().message);
+  return noun;
+}
+
 // Both programs stand in the same file system, but not in the same directory of it.
 Result<std::string> body_of(SandboxSpec spec) {
   spec.image = images::seen_from_anywhere(spec.image);
-  return http::to_body(spec);
+  return http::body_of(to_json(spec, Written::Request));
 }
 
 Gone::Reason reason_of(const std::string& word) {
@@ -60,7 +70,10 @@ Protections DaemonBackend::probe() {
 
 Result<Protections> DaemonBackend::check(const SandboxSpec& spec) {
   const Json answer = TRY(link_.ask("POST", "/v1/check", TRY(body_of(spec))));
-  return http::protections_of(TRY(value_at<Json>(answer, "protections")));
+  Protections protections;
+  for (const Json& one : TRY(value_at<Json>(answer, "protections")))
+    protections.push_back(TRY(noun_of<Protection>(one)));
+  return protections;
 }
 
 Result<std::string> DaemonBackend::start(const SandboxSpec& spec, Lifetime lifetime) {
@@ -97,7 +110,7 @@ Result<std::vector<SandboxStatus>> DaemonBackend::list() {
   for (;;) {
     const Json page = TRY(link_.ask("GET", target));
     for (const Json& one : TRY(value_at<Json>(page, "sandboxes")))
-      all.push_back(TRY(http::status_of(one)));
+      all.push_back(TRY(noun_of<SandboxStatus>(one)));
     const Json next = TRY(value_at<Json>(page, "next_cursor"));
     const bool is_cursor = next.is_string() && next.get<std::string>().find_first_not_of(
                                                    "0123456789abcdef") == std::string::npos;
@@ -113,7 +126,7 @@ Result<std::vector<std::string>> DaemonBackend::environment_of(const std::string
 }
 
 Result<SandboxStats> DaemonBackend::stats(const std::string& id) {
-  return http::stats_of(TRY(link_.ask("GET", TRY(place_of(id, "/stats")))));
+  return noun_of<SandboxStats>(TRY(link_.ask("GET", TRY(place_of(id, "/stats")))));
 }
 
 Result<> DaemonBackend::pause(const std::string& id) {

@@ -93,8 +93,8 @@ TEST(EngineFacts, LimitsThatAnEngineLacksAreNamed) {
   SandboxSpec spec;
   const auto refused = check_spec_here(facts, spec);
   ASSERT_FALSE(refused);
-  EXPECT_NE(refused.error().message.find("pids: cannot be kept here"), std::string::npos);
-  spec.unsafe_without = {"pids"};
+  EXPECT_NE(refused.error().message.find("processes: cannot be kept here"), std::string::npos);
+  spec.unsafe_without = {"processes"};
   EXPECT_TRUE(check_spec_here(facts, spec));
   spec.requirements = {{"memory", true}};
   EXPECT_FALSE(check_spec_here(facts, spec));

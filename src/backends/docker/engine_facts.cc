@@ -193,7 +193,7 @@ Protections protections_for(const EngineFacts& facts, const SandboxSpec& spec) {
                        {"", Watched, "init looks every 20 ms and kills", ""}, facts.has_memory),
       limit_protection("cpus", facts.cgroup + " cpu quota",
                        {"", Watched, "init looks every 10 ms and halts all", ""}, facts.has_cpu),
-      limit_protection("pids", pids_by(facts, spec), {"", Missing, "", ""},
+      limit_protection("processes", pids_by(facts, spec), {"", Missing, "", ""},
                        facts.has_pids || is_gvisor(facts, spec)),
       disk_protection(spec),
       {"cpu_time", Watched, "RLIMIT_CPU per process (hard); init sums up the tree", ""},
@@ -220,7 +220,7 @@ Result<> check_runtime(const EngineFacts& facts, const SandboxSpec& spec) {
 
 Result<> check_spec_here(const EngineFacts& facts, const SandboxSpec& spec) {
   TRY(check_runtime(facts, spec));
-  TRY(check_protections(protections_for(facts, spec), spec, {{"pids", "disk"}, {}}));
+  TRY(check_protections(protections_for(facts, spec), spec, {{"processes", "disk"}, {}}));
   if (spec.limits.millicpus <= facts.cores * 1000) return {};
   return failure(ErrorCode::InvalidArgument,
                  fmt::format("cpus {:g} is more than the engine's {}: ask for at most {}",

@@ -12,12 +12,11 @@
 #include "base/result.h"
 #include "base/unique_fd.h"
 #include "core/backend.h"
-#include "wire/packed_spec.h"
 
 namespace nutshell::gvisor {
 
 struct Record {
-  wire::PackedSpec spec;
+  SandboxSpec spec;
   std::uint64_t started_ms = 0;  // since 1970
   std::uint64_t expires_ms = 0;
   std::uint32_t process = 0;        // gVisor's

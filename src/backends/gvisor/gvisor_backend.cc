@@ -171,7 +171,7 @@ Result<std::string> GvisorBackend::start(const SandboxSpec& spec, Lifetime lifet
   TRY(send_orders(started->stream.get(), orders_for(whole, lifetime), Deadline::in(kAnswerTime)));
   if (!spec.workspace.empty()) TRY(bring_workspace(started->stream.get(), spec.workspace));
   Record record;
-  record.spec = wire::pack(spec);
+  record.spec = spec;
   record.started_ms = milliseconds_now();
   record.expires_ms = record.started_ms + static_cast<std::uint64_t>(spec.ttl.count());
   record.process = started->process;

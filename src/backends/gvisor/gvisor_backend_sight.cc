@@ -31,7 +31,7 @@ Result<std::vector<SandboxStatus>> GvisorBackend::list() {
     if (!record || !is_alive(*record)) continue;
     SandboxStatus status;
     status.id = id;
-    status.spec = wire::unpack(record->spec);
+    status.spec = record->spec;
     status.spec.environment.clear();
     status.state = record->is_paused != 0 ? SandboxState::Paused : SandboxState::Running;
     status.age = span(record->started_ms, now);
@@ -45,7 +45,7 @@ Result<std::vector<SandboxStatus>> GvisorBackend::list() {
 }
 
 Result<std::vector<std::string>> GvisorBackend::environment_of(const std::string& id) {
-  return wire::unpack(TRY(TRY(Bundle::at(id)).remembered()).spec).environment;
+  return TRY(TRY(Bundle::at(id)).remembered()).spec.environment;
 }
 
 Result<SandboxStats> GvisorBackend::stats(const std::string& id) {

@@ -58,7 +58,7 @@ Protection cpu_protection(const HostFacts& facts, const Limits& limits) {
 Protection pids_protection(const HostFacts& facts) {
   std::string by = "RLIMIT_NPROC of the sandbox's user, in gVisor";
   if (!facts.cgroup.empty()) by += "; " + facts.cgroup + " pids around it";
-  return {"pids", Strength::Hard, by, ""};
+  return {"processes", Strength::Hard, by, ""};
 }
 
 Protection disk_protection(const Limits& limits) {

@@ -58,10 +58,10 @@ Protection cpu_protection(const Abilities& abilities, const Limits& limits) {
 
 Protection process_protection(const Abilities& abilities) {
   if (abilities.cgroups.has_pids()) {
-    return {"pids", Strength::Hard,
+    return {"processes", Strength::Hard,
             cgroup_word(abilities, "pids") + ", RLIMIT_NPROC in the sandbox's user namespace", ""};
   }
-  return {"pids", Strength::Hard, "RLIMIT_NPROC in the sandbox's user namespace", ""};
+  return {"processes", Strength::Hard, "RLIMIT_NPROC in the sandbox's user namespace", ""};
 }
 
 Protection landlock_protection(const Abilities& abilities) {

@@ -34,7 +34,7 @@ TEST(Abilities, WithoutCgroupsMemoryIsOnlyWatchedAndSaysSo) {
   EXPECT_EQ(named(all, "memory").strength, Strength::Watched);
   EXPECT_NE(named(all, "memory").fix, "");
   EXPECT_EQ(named(all, "cgroup").strength, Strength::Missing);
-  EXPECT_EQ(named(all, "pids").strength, Strength::Hard);
+  EXPECT_EQ(named(all, "processes").strength, Strength::Hard);
   EXPECT_EQ(problems(poor_host(), {}), "");
 }
 

@@ -33,18 +33,21 @@ constexpr auto kIdleLook = 100ms;
 constexpr auto kReapingLook = 20ms;
 
 // Without a group nobody counts; a peak that cannot be had is not there either.
-PackedStats stats_of(const NativeSandbox& sandbox) {
-  PackedStats stats;
-  stats.unreachable = count_unreachable(sandbox.init.pid()).value_or(PackedStats::kNotCounted);
+template <typename Maybe>
+auto value_of(const Maybe& result) {
+  using Value = std::remove_cvref_t<decltype(*result)>;
+  return result ? std::optional<Value>(*result) : std::nullopt;
+}
+
+void add_stats(const NativeSandbox& sandbox, LauncherReply& reply) {
+  reply.refusals.unreachable = value_of(count_unreachable(sandbox.init.pid()));
   const std::optional<Cgroup>& cgroup = sandbox.cgroup;
-  if (!cgroup) return stats;
-  stats.memory_kills = cgroup->oom_kills().value_or(PackedStats::kNotCounted);
-  stats.memory_bytes = cgroup->memory_bytes().value_or(PackedStats::kNotCounted);
-  stats.peak_memory_bytes = cgroup->peak_memory_bytes().value_or(PackedStats::kNotCounted);
-  const auto cpu = cgroup->cpu_time();
-  if (cpu && !sandbox.is_only_limited) stats.cpu_us = static_cast<std::uint64_t>(cpu->count());
-  if (const auto count = cgroup->process_count()) stats.processes = *count;
-  return stats;
+  if (!cgroup) return;
+  reply.refusals.memory_kills = value_of(cgroup->oom_kills());
+  reply.stats.memory_bytes = value_of(cgroup->memory_bytes());
+  reply.stats.peak_memory_bytes = value_of(cgroup->peak_memory_bytes());
+  reply.stats.processes = value_of(cgroup->process_count());
+  if (!sandbox.is_only_limited) reply.stats.cpu_time = value_of(cgroup->cpu_time());
 }
 
 }  // namespace
@@ -245,7 +248,7 @@ Result<> Launcher::answer_at_once(const LauncherRequest& request, LauncherReply&
       reply.environment = TRY(TRY(find(request.id))->environment.show());
       return {};
     case Operation::Stats:
-      reply.stats = stats_of(TRY(find(request.id))->sandbox);
+      add_stats(TRY(find(request.id))->sandbox, reply);
       return {};
     case Operation::Why:
       reply.is_out_of_memory = out_of_memory_.contains(request.id) ? 1 : 0;
@@ -342,12 +345,12 @@ void Launcher::list(const LauncherRequest& request, LauncherReply& reply) const 
     const KeptSandbox& kept = item->second;
     const auto age = std::chrono::duration_cast<milliseconds>(Clock::now() - kept.started);
     const auto left = kept.time_left();
-    PackedStatus status;
+    SandboxStatus status;
     status.id = item->first;
-    status.spec = pack(kept.spec);
-    status.is_paused = kept.is_paused ? 1 : 0;
-    status.age_ms = static_cast<std::uint64_t>(age.count());
-    status.left_ms = static_cast<std::uint64_t>(left.count());
+    status.spec = kept.spec;
+    status.state = kept.is_paused ? SandboxState::Paused : SandboxState::Running;
+    status.age = age;
+    status.time_left = left;
     status.why_copied = kept.sandbox.why_copied;
     bytes += wire::encode(status).size();
     if (!reply.sandboxes.empty() && bytes > kMostListBytes) break;

@@ -77,7 +77,7 @@ class Launcher::StartTask : public LauncherTask {
 };
 
 Result<> Launcher::start(const LauncherRequest& request, std::uint64_t client) {
-  SandboxSpec spec = unpack(request.spec);
+  SandboxSpec spec = request.spec;
   NativeSandbox sandbox = TRY(starter_.start(spec));
   Pending pending;
   pending.client = client;

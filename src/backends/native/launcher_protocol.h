@@ -8,7 +8,6 @@
 
 #include "core/backend.h"
 #include "core/refusals.h"
-#include "wire/packed_spec.h"
 
 namespace nutshell::native {
 
@@ -26,57 +25,27 @@ enum class Operation : std::uint8_t {
   Stats
 };
 
-using wire::pack;
-using wire::PackedSpec;
-using wire::unpack;
-
 struct LauncherRequest {
   Operation operation = Operation::List;
   std::string id;                   // with List: those after this one
-  PackedSpec spec;                  // with Start
+  SandboxSpec spec;                 // with Start
   std::vector<std::string> layers;  // with Restack
   std::uint64_t left_ms = 0;        // with SetTimeLeft
   void fields(auto& visit) { visit(operation, id, spec, layers, left_ms); }
 };
 
-struct PackedStatus {
-  std::string id;
-  PackedSpec spec;
-  std::uint8_t is_paused = 0;
-  std::uint64_t age_ms = 0;
-  std::uint64_t left_ms = 0;
-  std::string why_copied;
-  void fields(auto& visit) { visit(id, spec, is_paused, age_ms, left_ms, why_copied); }
-};
-
-// What is not counted is kNotCounted.
-struct PackedStats {
-  static constexpr std::uint64_t kNotCounted = UINT64_MAX;
-  std::uint64_t memory_bytes = kNotCounted;
-  std::uint64_t peak_memory_bytes = kNotCounted;
-  std::uint64_t cpu_us = kNotCounted;
-  std::uint64_t processes = kNotCounted;
-  std::uint64_t memory_kills = kNotCounted;
-  std::uint64_t unreachable = kNotCounted;
-  void fields(auto& visit) {
-    visit(memory_bytes, peak_memory_bytes, cpu_us, processes, memory_kills, unreachable);
-  }
-};
-
-SandboxStats unpack(const PackedStats& packed);
-Refusals unpack_refusals(const PackedStats& packed);
-
 struct LauncherReply {
   std::uint8_t code = 0;  // of the error, if there is a message
   std::string message;
   std::string id;
-  std::vector<PackedStatus> sandboxes;
+  std::vector<SandboxStatus> sandboxes;  // with List
   std::uint8_t has_more = 0;
   std::uint8_t is_out_of_memory = 0;     // with Why
   std::vector<std::string> environment;  // with Environment
-  PackedStats stats;                     // with Stats
+  SandboxStats stats;                    // with Stats
+  Refusals refusals;                     // with Stats
   void fields(auto& visit) {
-    visit(code, message, id, sandboxes, has_more, is_out_of_memory, environment, stats);
+    visit(code, message, id, sandboxes, has_more, is_out_of_memory, environment, stats, refusals);
   }
 };
 

@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include "core/json_form.h"
+#include "core/random_noun_fixture.h"
 #include "wire/codec.h"
 
 namespace nutshell::native {
@@ -31,26 +33,28 @@ SandboxSpec unusual_spec() {
 }
 
 TEST(LauncherProtocol, KeepsEveryPartOfASpec) {
-  const SandboxSpec spec = unusual_spec();
-  const SandboxSpec back = unpack(pack(spec));
-  EXPECT_EQ(back.image, spec.image);
-  EXPECT_EQ(back.limits, spec.limits);
-  EXPECT_EQ(back.ttl, spec.ttl);
-  EXPECT_EQ(back.idle_timeout, spec.idle_timeout);
-  EXPECT_EQ(back.environment, spec.environment);
-  EXPECT_EQ(back.working_directory, spec.working_directory);
-  EXPECT_EQ(back.labels, spec.labels);
-  EXPECT_EQ(back.unsafe_without, spec.unsafe_without);
-  EXPECT_EQ(back.workspace, spec.workspace);
-  EXPECT_EQ(back.workspace_mode, spec.workspace_mode);
-  EXPECT_EQ(back.is_for_one_command, spec.is_for_one_command);
+  for (std::uint32_t seed = 0; seed < 200; ++seed) {
+    LauncherRequest request;
+    request.spec = random_noun<SandboxSpec>(seed);
+    const std::string bytes = wire::encode(request);
+    const auto back = wire::decode<LauncherRequest>(bytes);
+    ASSERT_TRUE(back) << seed;
+    EXPECT_EQ(wire::encode(*back), bytes);
+    EXPECT_EQ(to_json_text(back->spec, Written::Kept), to_json_text(request.spec, Written::Kept));
+  }
+}
+
+TEST(LauncherProtocol, RefusesWordsThatThereAreNot) {
+  SandboxSpec spec;
+  spec.workspace_mode = static_cast<WorkspaceMode>(7);
+  EXPECT_FALSE(wire::decode<SandboxSpec>(wire::encode(spec)));
 }
 
 TEST(LauncherProtocol, RequestCutAnywhereIsAnError) {
   LauncherRequest request;
   request.operation = Operation::Start;
   request.id = "0123456789ab";
-  request.spec = pack(unusual_spec());
+  request.spec = unusual_spec();
   const std::string bytes = wire::encode(request);
   ASSERT_TRUE(wire::decode<LauncherRequest>(bytes));
   for (std::size_t size = 0; size < bytes.size(); ++size) {
@@ -60,13 +64,19 @@ TEST(LauncherProtocol, RequestCutAnywhereIsAnError) {
 
 TEST(LauncherProtocol, ReplyListsSandboxes) {
   LauncherReply reply;
-  reply.sandboxes = {{"a", pack(unusual_spec()), 1, 2, 3, "a reason"}, {"b", {}, 0, 0, 0, ""}};
+  SandboxStatus first;
+  first.id = "a";
+  first.spec = unusual_spec();
+  first.state = SandboxState::Paused;
+  first.time_left = 3ms;
+  first.why_copied = "a reason";
+  reply.sandboxes = {first, SandboxStatus()};
   reply.has_more = 1;
   const auto back = wire::decode<LauncherReply>(wire::encode(reply));
   ASSERT_TRUE(back);
   ASSERT_EQ(back->sandboxes.size(), 2U);
-  EXPECT_EQ(back->sandboxes[0].is_paused, 1);
-  EXPECT_EQ(back->sandboxes[0].left_ms, 3U);
+  EXPECT_EQ(back->sandboxes[0].state, SandboxState::Paused);
+  EXPECT_EQ(back->sandboxes[0].time_left, 3ms);
   EXPECT_EQ(back->sandboxes[0].why_copied, "a reason");
   EXPECT_EQ(back->has_more, 1);
 }

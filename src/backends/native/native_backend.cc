@@ -20,18 +20,6 @@ namespace {
 constexpr auto kRestackTime = std::chrono::seconds(10);
 constexpr const char* kWholeSandbox = "the whole sandbox ran out of memory and has ended";
 
-SandboxStatus to_status(const PackedStatus& packed, const Abilities& abilities) {
-  SandboxStatus status;
-  status.id = packed.id;
-  status.spec = unpack(packed.spec);
-  status.state = packed.is_paused != 0 ? SandboxState::Paused : SandboxState::Running;
-  status.age = std::chrono::milliseconds(static_cast<std::int64_t>(packed.age_ms));
-  status.time_left = std::chrono::milliseconds(static_cast<std::int64_t>(packed.left_ms));
-  status.why_copied = packed.why_copied;
-  status.protections = protections_for(abilities, status.spec);
-  return status;
-}
-
 // Both locks: nobody looks for a launcher at the moment, and none lives.
 void sweep_socket(const RuntimeDirectory& directory, SweepMode mode, SweepReport& report) {
   const auto lock = LauncherLock::take(directory);
@@ -114,7 +102,7 @@ Result<std::string> NativeBackend::start_kept(const SandboxSpec& spec) {
   const RuntimeDirectory directory = TRY(RuntimeDirectory::open());
   LauncherRequest request;
   request.operation = Operation::Start;
-  request.spec = pack(spec);
+  request.spec = spec;
   const auto ask_launcher = [&]() -> Result<LauncherClient::Answer> {
     return TRY(LauncherClient::connect_or_start(directory, programs_ / "nutshell-launcher"))
         .ask(request);
@@ -181,8 +169,9 @@ Result<std::vector<SandboxStatus>> NativeBackend::list() {
     auto answer = client->ask(request);
     if (!answer && answer.error().code == ErrorCode::NotFound) return std::vector<SandboxStatus>();
     if (!answer) return Failure(std::move(answer).error());
-    for (const PackedStatus& packed : answer->reply.sandboxes) {
-      all.push_back(to_status(packed, abilities()));
+    for (SandboxStatus& status : answer->reply.sandboxes) {
+      status.protections = protections_for(abilities(), status.spec);
+      all.push_back(std::move(status));
     }
     if (answer->reply.sandboxes.empty() || answer->reply.has_more == 0) return all;
   }
@@ -193,11 +182,11 @@ Result<std::vector<std::string>> NativeBackend::environment_of(const std::string
 }
 
 Result<SandboxStats> NativeBackend::stats(const std::string& id) {
-  return unpack(TRY(ask(Operation::Stats, id)).reply.stats);
+  return TRY(ask(Operation::Stats, id)).reply.stats;
 }
 
 Result<Refusals> NativeBackend::refusals(const std::string& id) {
-  return unpack_refusals(TRY(ask(Operation::Stats, id)).reply.stats);
+  return TRY(ask(Operation::Stats, id)).reply.refusals;
 }
 
 Result<> NativeBackend::pause(const std::string& id) {

@@ -38,7 +38,8 @@ Result<> apply_rlimits(const Limits& limits, MemoryWall wall, Privilege privileg
   const std::array<Limit, 8> list{{
       {RLIMIT_FSIZE, "file size", limits.disk_bytes + kBeyondDisk},
       {RLIMIT_CORE, "core size", 0},
-      {RLIMIT_CPU, "CPU time", static_cast<rlim_t>(limits.cpu_time.count()) + 1},
+      {RLIMIT_CPU, "CPU time",
+       static_cast<rlim_t>(std::chrono::ceil<std::chrono::seconds>(limits.cpu_time).count()) + 1},
       {RLIMIT_MEMLOCK, "locked memory", locked},
       {RLIMIT_NICE, "nice", 0},
       {RLIMIT_RTPRIO, "real-time priority", 0},

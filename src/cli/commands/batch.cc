@@ -15,7 +15,7 @@
 #include "base/child_process.h"
 #include "base/file.h"
 #include "cli/command.h"
-#include "cli/flag_table.h"
+#include "cli/flags.h"
 #include "cli/print.h"
 #include "cli/report.h"
 
@@ -272,7 +272,7 @@ void add_batch(const CommandLine& app, Program& program) {
   add_sandbox_flags(command, asked->flags);
   add_exec_flags(command, asked->flags);
   add_copy_flag(command, asked->flags);
-  command.add_option("--daemon", asked->flags.daemon, "As in 'run'").group("Daemon");
+  command.add_option("--daemon", asked->flags.texts["daemon"], "As in 'run'").group("Daemon");
   command.footer(kExamples);
   command.callback([asked, &program] {
     program.chosen = [asked, &program]() -> Result<int> {

@@ -8,7 +8,7 @@
 #include "cli/command.h"
 #include "cli/print.h"
 #include "cli/status_text.h"
-#include "core/json_views.h"
+#include "core/json_form.h"
 
 namespace nutshell::cli {
 namespace {

@@ -9,7 +9,7 @@
 #include "cli/flags.h"
 #include "cli/print.h"
 #include "cli/status_text.h"
-#include "core/json_views.h"
+#include "core/json_form.h"
 #include "core/workspace_volume.h"
 
 namespace nutshell::cli {
@@ -85,7 +85,7 @@ void add_info(const CommandLine& app, Program& program) {
   command.callback([flags, id, &program] {
     program.chosen = [flags, id, &program]() -> Result<int> {
       TRY(read_config(*flags));
-      TRY(choose_daemon_of_config(program, flags->daemon.value_or("")));
+      TRY(choose_daemon_of_config(program, flags->text("daemon").value_or("")));
       return info(program, *id, *flags);
     };
   });

@@ -65,22 +65,24 @@ bool is_project(const fs::path& directory) {
 
 void set_defaults(McpFlags& flags) {
   Flags& sandbox = flags.sandbox;
-  const auto use = [](std::optional<std::string>& flag, const char* value) {
-    if (!flag) flag = value;
+  const auto use = [&sandbox](const char* flag, const char* value) {
+    auto& given = sandbox.texts[flag];
+    if (!given) given = value;
   };
-  use(sandbox.memory, kMemory);
-  use(sandbox.disk, kDisk);
-  use(sandbox.pids, kProcesses);
-  use(sandbox.cpus, kCpus);
-  use(sandbox.cpu_time, kCpuTime);
-  use(sandbox.idle_timeout, kIdleTimeout);
-  use(sandbox.ttl, kTtl);
+  use("memory", kMemory);
+  use("disk", kDisk);
+  use("processes", kProcesses);
+  use("cpus", kCpus);
+  use("cpu-time", kCpuTime);
+  use("idle-timeout", kIdleTimeout);
+  use("ttl", kTtl);
+  auto& workspace = sandbox.texts["workspace"];
   std::error_code error;
   const fs::path here = fs::current_path(error);
   if (flags.has_no_project || error) {
-    sandbox.workspace.reset();
-  } else if (!sandbox.workspace && is_project(here)) {
-    sandbox.workspace = here.native();
+    workspace.reset();
+  } else if (!workspace && is_project(here)) {
+    workspace = here.native();
   }
 }
 
@@ -122,10 +124,10 @@ Result<UniqueFd> watch_signals() {
 
 Result<int> serve(Program& program, McpFlags& flags) {
   TRY(read_config(flags.sandbox));
-  TRY(choose_daemon_of_config(program, flags.sandbox.daemon.value_or("")));
+  TRY(choose_daemon_of_config(program, flags.sandbox.text("daemon").value_or("")));
   set_defaults(flags);
   SandboxSpec spec = TRY(to_spec(flags.sandbox));
-  spec.environment = flags.sandbox.environment;
+  spec.environment = TRY(environment_of(flags.sandbox));
   std::vector<Tool> tools = TRY(tools_of(flags.choice));
   const UniqueFd signals = TRY(watch_signals());
   mcp::SandboxHostOptions options = host_options(flags, std::move(spec), std::move(tools));
@@ -165,8 +167,7 @@ void add_server_flags(const CommandLine& command, McpFlags& flags) {
       .add_flag("--repeat-output", flags.repeats_output,
                 "Show again what was shown before, instead of 'unchanged since'")
       .group(group);
-  command.add_option("-e,--env", flags.sandbox.environment, "NAME=VALUE for every command in it")
-      .group("Sandbox");
+  add_sandbox_flag(command, flags.sandbox, "env").group("Sandbox");
 }
 
 }  // namespace

@@ -1,5 +1,7 @@
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <array>
 #include <memory>
 #include <nlohmann/json.hpp>
 
@@ -54,22 +56,25 @@ Result<int> list(http::DaemonLink& daemon, const PoolFlags& flags) {
   return 0;
 }
 
+constexpr std::array<const char*, 4> kLimitFlags = {"memory", "cpus", "processes", "disk"};
+
 // What is bound to a waiting sandbox; the rest makes one to order.
 Result<Json> wishes_of(const PoolFlags& flags) {
   const Flags& given = flags.sandbox;
   SandboxSpec spec = TRY(to_spec(given));
-  spec.environment = given.environment;
-  const Json whole = TRY(spec_json(std::move(spec)));
+  spec.environment = TRY(environment_of(given));
+  const Json whole = spec_json(std::move(spec));
   Json wishes = Json::object();
   const auto take = [&](const char* key, bool is_given) {
     if (is_given) wishes[key] = whole.at(key);
   };
-  take("labels", !given.labels.empty());
-  take("environment", !given.environment.empty());
-  take("workspace", given.workspace.has_value());
-  take("ttl_ms", given.ttl.has_value());
-  take("idle_timeout_ms", given.idle_timeout.has_value());
-  take("limits", given.memory || given.cpus || given.pids || given.disk);
+  take("labels", !given.list("label").empty());
+  take("environment", !given.list("env").empty());
+  take("workspace", given.text("workspace").has_value());
+  take("ttl_ms", given.text("ttl").has_value());
+  take("idle_timeout_ms", given.text("idle-timeout").has_value());
+  const auto is_given = [&](const char* flag) { return given.text(flag).has_value(); };
+  take("limits", std::any_of(kLimitFlags.begin(), kLimitFlags.end(), is_given));
   if (flags.wait) wishes["wait_ms"] = TRY(milliseconds_of(*flags.wait, "wait"));
   return wishes;
 }
@@ -78,7 +83,8 @@ Result<int> acquire(http::DaemonLink& daemon, const PoolFlags& flags) {
   constexpr std::chrono::minutes kLongestWait{11};
   daemon.set_patience(kLongestWait);
   const Json wishes = TRY(wishes_of(flags));
-  const Json made = TRY(daemon.ask("POST", place_of(flags.name, "/acquire"), TRY(text_of(wishes))));
+  const Json made =
+      TRY(daemon.ask("POST", place_of(flags.name, "/acquire"), TRY(http::body_of(wishes))));
   if (flags.sandbox.is_json) {
     print_json(made);
   } else {
@@ -111,16 +117,11 @@ Result<int> drain(http::DaemonLink& daemon, const PoolFlags& flags) {
 
 void add_acquire_flags(const CommandLine& command, PoolFlags& flags) {
   Flags& sandbox = flags.sandbox;
-  command.add_option("--label", sandbox.labels, "NAME=VALUE, to find it by; may be repeated");
-  command.add_option("--ttl", sandbox.ttl, "Its life, from now on (the pool's)");
-  command.add_option("--idle-timeout", sandbox.idle_timeout, "End it when nothing runs this long");
+  for (const char* flag : {"label", "ttl", "idle-timeout", "env", "workspace"})
+    add_sandbox_flag(command, sandbox, flag);
   command.add_option("--wait", flags.wait, "Stand in line this long while all are taken (10s)");
-  command.add_option("-e,--env", sandbox.environment, "NAME=VALUE for every command in it");
-  command.add_option("--workspace", sandbox.workspace, "Directory that /workspace begins as");
-  command.add_option("--memory", sandbox.memory, "In place of the pool's limits: memory");
-  command.add_option("--cpus", sandbox.cpus, "… cores");
-  command.add_option("--pids", sandbox.pids, "… processes");
-  command.add_option("--disk", sandbox.disk, "… /workspace and /tmp together");
+  for (const char* flag : kLimitFlags)
+    add_sandbox_flag(command, sandbox, flag).group("In place of the pool's limits");
   command.add_flag("--json", sandbox.is_json, "Print the sandbox as a JSON object");
   command.footer(
       "Labels and clocks are bound to a sandbox that waits. With variables, a workspace or limits\n"

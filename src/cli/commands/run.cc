@@ -37,7 +37,7 @@ Result<> copy_all(wire::InitClient& client, const std::vector<Copied>& copies) {
 
 // A command that failed and names a file that is here, and not in the sandbox.
 void hint_at_files(const Flags& flags) {
-  if (flags.is_json || flags.workspace || !flags.copies.empty()) return;
+  if (flags.is_json || flags.text("workspace") || !flags.list("copy").empty()) return;
   for (const std::string& word : flags.command) {
     const bool is_name = !word.empty() && word[0] != '-' && word[0] != '/';
     if (!is_name || ::access(word.c_str(), F_OK) != 0) continue;
@@ -60,7 +60,8 @@ Result<int> run(Program& program, const Flags& flags) {
   const ExecRequest request = TRY(to_exec(flags));
   spec.limits.cpu_time = request.limits.cpu_time;
   // The sandbox is there for this command: it need not be told twice how long that may take.
-  if (!flags.ttl) spec.ttl = std::max(spec.ttl, request.limits.timeout + std::chrono::seconds(10));
+  if (!flags.text("ttl"))
+    spec.ttl = std::max(spec.ttl, request.limits.timeout + std::chrono::seconds(10));
   std::size_t discarded = 0;
   const auto count_changes = [&](wire::InitClient& client) {
     const auto changes = list_workspace_changes(client);
@@ -94,7 +95,7 @@ void add_run(const CommandLine& app, Program& program) {
     program.chosen = [flags, &program]() -> Result<int> {
       flags->command = program.command;
       TRY(read_config(*flags));
-      TRY(choose_daemon_of_config(program, flags->daemon.value_or("")));
+      TRY(choose_daemon_of_config(program, flags->text("daemon").value_or("")));
       return run(program, *flags);
     };
   });

@@ -1,14 +1,17 @@
+#include "core/session.h"
+
 #include <fmt/format.h>
 
 #include <memory>
 #include <nlohmann/json.hpp>
 #include <utility>
 
-#include "base/byte_size.h"
 #include "cli/daemon_calls.h"
 #include "cli/print.h"
 #include "cli/report.h"
 #include "cli/run_exec.h"
+#include "core/json_form.h"
+#include "core/text_form.h"
 #include "http/message.h"
 
 namespace nutshell::cli {
@@ -37,35 +40,34 @@ std::string place_of(const std::string& name, std::string_view what = {}) {
   return fmt::format("/v1/sessions/{}{}", http::percent_encode(name), what);
 }
 
-// "execs=100", "cpu=60s", "wall=10m", "output=64m".
-Result<> take_budget(const std::string& text, Json& budget) {
-  const std::size_t equals = text.find('=');
-  const std::string name = text.substr(0, equals);
-  const std::string value = equals == std::string::npos ? "" : text.substr(equals + 1);
-  if (name == "cpu" || name == "wall") {
-    budget[name + "_ms"] = TRY(milliseconds_of(value, "budget " + name));
-    return {};
-  }
-  if (name == "execs" || name == "output") {
-    auto number = parse_byte_size(value);
-    if (!number) return while_doing("--budget " + text, std::move(number).error());
-    budget[name == "execs" ? "execs" : "output_bytes"] = *number;
-    return {};
-  }
-  return failure(ErrorCode::InvalidArgument,
-                 fmt::format("--budget {}: give execs=100, cpu=60s, wall=10m or output=64m", text));
+// "execs=100", "cpu_time=60s", "wall_time=10m", "output=64m".
+Result<> take_budget(const std::string& text, Budget& budget) {
+  const std::size_t equals = std::min(text.find('='), text.size());
+  const std::string value = text.substr(std::min(equals + 1, text.size()));
+  Result<> result = failure(ErrorCode::InvalidArgument,
+                            "give execs=100, cpu_time=60s, wall_time=10m or output=64m");
+  Budget::describe(
+      [&](const FieldInfo& info, auto& member) {
+        if (setting_name(info) == text.substr(0, equals)) result = read_text(info, value, member);
+      },
+      budget);
+  if (result) result = check_bounds(budget);
+  if (!result) return while_doing("--budget " + text, std::move(result).error());
+  return {};
 }
 
 Result<Json> request_of(const SessionFlags& flags) {
   SandboxSpec spec = TRY(to_spec(flags.sandbox));
-  spec.environment = flags.sandbox.environment;
+  spec.environment = TRY(environment_of(flags.sandbox));
   Json request = {{"name", flags.name}, {"keeps_workspace", flags.keeps_workspace}};
   request["labels"] = std::exchange(spec.labels, {});  // they are the session's
-  request["spec"] = TRY(spec_json(std::move(spec)));
+  request["spec"] = spec_json(std::move(spec));
   for (const std::string& command : flags.setup)
     request["setup"].push_back(Json::array({"sh", "-c", command}));
+  Budget budget;
   for (const std::string& one : flags.budget)
-    TRY(take_budget(one, request["budget"]));
+    TRY(take_budget(one, budget));
+  request["budget"] = to_json(budget, Written::Request);
   if (flags.lease) request["lease_ms"] = TRY(milliseconds_of(*flags.lease, "lease"));
   if (flags.pause_after)
     request["pause_after_ms"] = TRY(milliseconds_of(*flags.pause_after, "pause-after"));
@@ -77,7 +79,7 @@ Result<Json> ensure(http::DaemonLink& daemon, const SessionFlags& flags) {
   constexpr std::chrono::hours kLongestSetup{1};
   daemon.set_patience(kLongestSetup);
   const Json request = TRY(request_of(flags));
-  Json session = TRY(daemon.ask("POST", "/v1/sessions", TRY(text_of(request))));
+  Json session = TRY(daemon.ask("POST", "/v1/sessions", TRY(http::body_of(request))));
   const Json& lost = session.at("lost");
   if (lost.is_string()) print_error(lost.get<std::string>());
   return session;
@@ -98,7 +100,7 @@ Result<int> exec(Program& program, http::DaemonLink& daemon, const SessionFlags&
   given.command = program.command;
   const ExecRequest request = TRY(to_exec(given));
   SessionFlags session = flags;
-  session.sandbox.environment.clear();  // they are the command's
+  session.sandbox.lists.erase("env");  // they are the command's
   const auto id = TRY(ensure(daemon, session)).at("sandbox_id").get<std::string>();
   return run_and_report(given, request,
                         [&](wire::ExecIo& io) { return program.runtime.exec(id, request, io); });
@@ -142,7 +144,7 @@ Result<int> list(Program& /*program*/, http::DaemonLink& daemon, const SessionFl
     print_out(kLine, one.at("name").get<std::string>(), one.at("sandbox_id").get<std::string>(),
               one.at("life").dump(), lease == 0 ? "-" : fmt::format("{}s", lease / 1000),
               usage.at("execs").dump(),
-              fmt::format("{:.2f}s", usage.at("cpu_ms").get<double>() / 1000),
+              fmt::format("{:.2f}s", usage.at("cpu_time_ms").get<double>() / 1000),
               one.at("keeps_workspace").get<bool>() ? "kept" : "-", labels_of(one));
   }
   return 0;
@@ -215,8 +217,7 @@ void add_session(const CommandLine& app, Program& program) {
   const CommandLine started =
       hang("start", "Find it or make it; prints the id of its sandbox", start);
   add_making_flags(started, *flags);
-  started.add_option("-e,--env", flags->sandbox.environment, "NAME=VALUE for every command in it")
-      .group("Sandbox");
+  add_sandbox_flag(started, flags->sandbox, "env").group("Sandbox");
   started.add_flag("--json", flags->sandbox.is_json, "Print the session as a JSON object");
   const CommandLine run = hang("exec", "Run a command in it; makes it where it is missing", exec);
   add_making_flags(run, *flags);

@@ -6,7 +6,7 @@
 #include "base/byte_size.h"
 #include "cli/command.h"
 #include "cli/print.h"
-#include "core/json_views.h"
+#include "core/json_form.h"
 
 namespace nutshell::cli {
 namespace {

@@ -140,7 +140,7 @@ std::vector<Route> backend_routes() {
            .name = "openOwnStream",
            .summary = "The same, with a sandbox of its own that ends with the connection",
            .handle = open_own,
-           .takes = spec_shape,
+           .takes = shape_of<SandboxSpec, Direction::Taken>,
            .success = 101,
            .body = Route::Body::Object},
           {.method = "POST",

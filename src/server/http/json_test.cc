@@ -53,8 +53,10 @@ TEST(UnfinishedTail, CountsTheBytesOfACutCharacter) {
 }
 
 TEST(Shape, RefusesUnknownKeysWithAHint) {
-  const auto check = [](const char* text) { return check_shape(*parse_json(text), spec_shape()); };
-  EXPECT_TRUE(check(R"({"ttl_ms":1,"labels":{"a":"b"},"limits":{"memory_bytes":1}})"));
+  const auto check = [](const char* text) {
+    return check_shape(*parse_json(text), shape_of<SandboxSpec, Direction::Taken>());
+  };
+  EXPECT_TRUE(check(R"({"ttl_ms":1,"labels":{"a":"b"},"limits":{"memory_bytes":16777216}})"));
   EXPECT_EQ(check(R"({"limits":{"memory_byte":1}})").error().message,
             "unknown key 'limits.memory_byte': did you mean 'memory_bytes'?");
   for (const char* wrong : {R"({"ttl_ms":-1})", R"({"ttl_ms":1.5})", R"({"ttl_ms":"1"})",

@@ -68,7 +68,7 @@ Route on_one(const char* method, const char* what, const char* name, const char*
           .name = name,
           .summary = summary,
           .handle = nullptr,
-          .gives = sandbox_shape};
+          .gives = shape_of<SandboxStatus, Direction::Given>};
 }
 
 }  // namespace
@@ -111,8 +111,8 @@ std::vector<Route> sandbox_routes() {
                    .name = "createSandbox",
                    .summary = "Make a sandbox",
                    .handle = create,
-                   .takes = spec_shape,
-                   .gives = sandbox_shape,
+                   .takes = shape_of<SandboxSpec, Direction::Taken>,
+                   .gives = shape_of<SandboxStatus, Direction::Given>,
                    .success = 201,
                    .body = Route::Body::Object,
                    .takes_idempotency_key = true};
@@ -131,7 +131,7 @@ std::vector<Route> sandbox_routes() {
                   .name = "checkSpec",
                   .summary = "What a sandbox of this spec would be protected by",
                   .handle = check,
-                  .takes = spec_shape,
+                  .takes = shape_of<SandboxSpec, Direction::Taken>,
                   .gives = protections_shape,
                   .body = Route::Body::Object};
   Route find_one = on_one("GET", "", "getSandbox", "One sandbox");
@@ -150,7 +150,7 @@ std::vector<Route> sandbox_routes() {
   extend_one.body = Route::Body::Object;
   Route stats_one = on_one("GET", "/stats", "getStats", "What it holds now and has used");
   stats_one.handle = stats;
-  stats_one.gives = stats_shape;
+  stats_one.gives = shape_of<SandboxStats, Direction::Given>;
   return {create_one, list_all,   check_one,  find_one, destroy_one,
           pause_one,  resume_one, extend_one, stats_one};
 }

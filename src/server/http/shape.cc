@@ -87,7 +87,11 @@ Result<> check_bounds(const Json& value, const Field& field, const std::string& 
       return wrong(where, fmt::format("must be at most {}", field.most));
     }
   }
-  if (field.choices.empty() || !value.is_string()) return {};
+  if (!value.is_string()) return {};
+  const bool is_long = field.most != Field::kNoBound && value.get_ref<const std::string&>().size() >
+                                                            static_cast<std::size_t>(field.most);
+  if (is_long) return wrong(where, fmt::format("has more than {} bytes", field.most));
+  if (field.choices.empty()) return {};
   const auto word = value.get<std::string>();
   const auto& choices = field.choices;
   if (std::find(choices.begin(), choices.end(), word) != choices.end()) return {};
@@ -181,7 +185,8 @@ Json schema_of(const Field& field) {
   }
   if (!field.help.empty()) schema["description"] = field.help;
   if (field.least != Field::kNoBound) schema["minimum"] = field.least;
-  if (field.most != Field::kNoBound) schema["maximum"] = field.most;
+  if (field.most != Field::kNoBound)
+    schema[field.type == Type::Text ? "maxLength" : "maximum"] = field.most;
   if (!field.choices.empty()) schema["enum"] = field.choices;
   if (field.presence == Field::Presence::Nullable) schema["nullable"] = true;
   return schema;

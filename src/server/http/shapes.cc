@@ -1,12 +1,20 @@
 #include "server/http/shapes.h"
 
+#include "core/exec.h"
+#include "core/sandbox_status.h"
+
 namespace nutshell::server {
 namespace {
 
 using enum Field::Type;
 using enum Field::Presence;
 
-constexpr std::int64_t kMostMs = 10LL * 365 * 24 * 3600 * 1000;
+constexpr std::int64_t kMostMs = 10 * kYearMs;
+
+template <Noun T>
+constexpr auto kTaken = shape_of<T, Direction::Taken>;
+template <Noun T>
+constexpr auto kGiven = shape_of<T, Direction::Given>;
 
 Field milliseconds(std::string name, std::string help) {
   return {.name = std::move(name),
@@ -27,19 +35,6 @@ Field held_by_field() {
           .choices = {"git", "trusted"}};
 }
 
-const Shape& requirement_mount_shape() {
-  static const Shape shape{"UnsafeMount",
-                           {{"source", Text, "directory of the host", Required},
-                            {"target", Text, "where it is in the sandbox", Required},
-                            {.name = "access", .choices = {"read-only", "read-write"}}}};
-  return shape;
-}
-
-const Shape& protection_shape() {
-  static const Shape shape{"Protection", {{"name"}, {"strength"}, {"by"}, {"fix"}}};
-  return shape;
-}
-
 }  // namespace
 
 const Shape& problem_shape() {
@@ -52,85 +47,11 @@ const Shape& problem_shape() {
   return shape;
 }
 
-const Shape& limits_shape() {
-  static const Shape shape{
-      "Limits",
-      {count("memory_bytes", "processes and files in /workspace and /tmp"),
-       {.name = "cpus", .type = Number, .help = "1 is one core"},
-       {.name = "pids",
-        .type = Integer,
-        .help = "processes and threads",
-        .least = 0,
-        .most = 1 << 22},
-       count("disk_bytes", "/workspace and /tmp"),
-       count("open_files", "per process"),
-       milliseconds("cpu_time_ms", "CPU time of one exec, its children included")}};
-  return shape;
-}
-
-const Shape& spec_shape() {
-  static const Shape shape{
-      "SandboxSpec",
-      {{"backend", Text, "how to isolate; the default is the first there is"},
-       {"image", Text, "what the backend understands"},
-       {"runtime", Text, "what a container engine runs it with: \"runsc\""},
-       {"limits", Object, "", Optional, limits_shape},
-       milliseconds("ttl_ms", "how long it lives"),
-       milliseconds("idle_timeout_ms", "how long it lives unused; 0: as long as its ttl"),
-       {"environment", TextMap, "for every command"},
-       {"working_directory", Text},
-       {"workspace", Text, "host directory that /workspace begins as, copy-on-write"},
-       {.name = "workspace_mode", .choices = {"auto", "overlay", "copy"}},
-       {"unsafe_mounts", ObjectList, "", Optional, requirement_mount_shape},
-       {"labels", TextMap, "to find it again by"},
-       {"require", TextList, "protections it must have: \"seccomp\", \"memory=hard\""},
-       {"unsafe_without", TextList, "protections whose absence is accepted"}}};
-  return shape;
-}
-
-const Shape& sandbox_shape() {
-  static const Shape shape{"Sandbox",
-                           {{"id", Text, "", Required},
-                            {"backend", Text},
-                            {.name = "state", .choices = {"running", "paused"}},
-                            {"image", Text},
-                            {"workspace", Text},
-                            {"workspace_mode", Text, "", Nullable},
-                            {"unsafe_mounts", ObjectList},
-                            {"unsafe_without", TextList},
-                            {"working_directory", Text},
-                            count("age_ms"),
-                            count("ttl_ms"),
-                            count("ttl_left_ms"),
-                            count("idle_timeout_ms"),
-                            count("idle_ms"),
-                            {"labels", TextMap},
-                            {"limits", Object, "", Optional, limits_shape},
-                            {"why_copied", Text, "why /workspace is a copy and no overlay"},
-                            {"workspace_began_ns", Text, "what apply compares host files with"},
-                            {"session", Text},
-                            {"pool", Text},
-                            {"protections", ObjectList, "", Optional, protection_shape},
-                            count("audit_id")}};
-  return shape;
-}
-
 const Shape& sandbox_page_shape() {
   static const Shape shape{
       "SandboxPage",
-      {{"sandboxes", ObjectList, "", Required, sandbox_shape},
+      {{"sandboxes", ObjectList, "", Required, kGiven<SandboxStatus>},
        {"next_cursor", Text, "of the next page; null: this is the last", Nullable}}};
-  return shape;
-}
-
-const Shape& stats_shape() {
-  static const Shape shape{"Stats",
-                           {{"memory_bytes", Integer, "as its limit counts it", Nullable},
-                            {"peak_memory_bytes", Integer, "", Nullable},
-                            {"cpu_ms", Number, "since it was made", Nullable},
-                            {"processes", Integer, "with threads", Nullable},
-                            {"read_bytes", Integer, "from disks", Nullable},
-                            {"written_bytes", Integer, "to disks", Nullable}}};
   return shape;
 }
 
@@ -147,45 +68,40 @@ const Shape& extend_shape() {
 
 const Shape& protections_shape() {
   static const Shape shape{"Protections",
-                           {{"protections", ObjectList, "", Required, protection_shape}}};
+                           {{"protections", ObjectList, "", Required, kGiven<Protection>}}};
   return shape;
 }
 
 const Shape& exec_shape() {
-  static const Shape shape{
-      "Exec",
-      {{"argv", TextList, "the program and its arguments; no shell reads them", Required},
-       {"environment", TextMap, "on top of the sandbox's"},
-       {"working_directory", Text},
-       {"stdin", Text, "what the command reads"},
-       milliseconds("timeout_ms", "then the whole tree is killed"),
-       count("output_limit_bytes", "stdout and stderr together"),
-       milliseconds("cpu_time_ms", "CPU time, children included"),
-       {.name = "trace", .choices = {"off", "summary", "files", "full"}},
-       {"detach", Boolean, "answer at once; the command goes on without the caller"},
-       {.name = "on_disconnect",
-        .help = "of a streamed exec whose client hangs up; keep: it can be resumed",
-        .choices = {"keep", "cancel"}}}};
+  static const Shape shape = [] {
+    Shape exec = shape_of<ExecRequest, Direction::Taken>();
+    exec.fields.insert(exec.fields.end(),
+                       {{.name = "stdin", .help = "what the command reads", .number = 5},
+                        {.name = "trace",
+                         .help = "what is found out about it besides its result",
+                         .choices = {"off", "summary", "files", "full"},
+                         .number = 9},
+                        {.name = "detach",
+                         .type = Boolean,
+                         .help = "answer at once; the command goes on without the caller",
+                         .number = 14}});
+    return exec;
+  }();
   return shape;
 }
 
 const Shape& exec_result_shape() {
-  static const Shape shape{"ExecResult",
-                           {{"outcome", Text, "exited, signalled, timed_out, …", Required},
-                            {"exit_code", Integer, "", Nullable},
-                            {"signal", Integer, "", Nullable},
-                            {"stdout", Text},
-                            {"stderr", Text},
-                            {"stdout_base64", Text, "where stdout is no UTF-8"},
-                            {"stderr_base64", Text, "where stderr is no UTF-8"},
-                            {"duration_ms", Number},
-                            {"cpu_ms", Number},
-                            {"peak_memory_bytes", Integer},
-                            {"stdout_truncated", Boolean},
-                            {"stderr_truncated", Boolean},
-                            {"detail", Text},
-                            {"audit_id", Integer},
-                            {"trace", Object}}};
+  static const Shape shape = [] {
+    Shape result = shape_of<ExecResult, Direction::Given>();
+    result.fields.insert(result.fields.end(),
+                         {{"stdout", Text},
+                          {"stderr", Text},
+                          {"stdout_base64", Text, "all of stdout, where it is no UTF-8"},
+                          {"stderr_base64", Text, "all of stderr, where it is no UTF-8"},
+                          {"audit_id", Integer, "its record"},
+                          {"trace", Object, "where the request asked for one"}});
+    return result;
+  }();
   return shape;
 }
 
@@ -278,7 +194,7 @@ const Shape& batch_shape() {
   static const Shape shape{
       "Batch",
       {{"items", ObjectList, "each in a sandbox of its own", Required, batch_item_shape},
-       {"spec", Object, "of each sandbox", Optional, spec_shape},
+       {"spec", Object, "of each sandbox", Optional, kTaken<SandboxSpec>},
        {.name = "parallel",
         .type = Integer,
         .help = "at most so many at once",

@@ -5,13 +5,10 @@
 
 namespace nutshell::server {
 
+// The shapes of nouns are shape_of<Noun, Direction>(); those with more than a noun are below.
 const Shape& problem_shape();
 
-const Shape& limits_shape();
-const Shape& spec_shape();  // of a sandbox to be made
-const Shape& sandbox_shape();
 const Shape& sandbox_page_shape();
-const Shape& stats_shape();
 const Shape& extend_shape();
 const Shape& protections_shape();
 
@@ -26,13 +23,10 @@ const Shape& changes_shape();
 const Shape& checkpoint_shape();
 const Shape& apply_shape();
 
-const Shape& session_request_shape();
-const Shape& session_shape();
 const Shape& session_page_shape();
 const Shape& lease_shape();
 
 const Shape& acquire_shape();
-const Shape& pool_shape();
 const Shape& pools_shape();
 
 const Shape& batch_shape();

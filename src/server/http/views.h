@@ -3,7 +3,7 @@
 
 #include <string_view>
 
-#include "core/json_views.h"
+#include "core/json_form.h"
 #include "server/http/json.h"
 #include "service/service.h"
 #include "wire/tool_schema.h"
@@ -12,12 +12,8 @@ namespace nutshell::server {
 
 using nutshell::to_json;
 
-Json to_json(const service::SandboxView& view);
-Json to_json(const service::SessionView& view);
-Json to_json(const service::PoolStatus& status);
 Json to_json(const service::ExecState& state);
 Json to_json(const service::HistoryEntry& entry);
-Json to_json(const audit::Record& record);
 Json to_json(const wire::FileInfo& info);
 Json to_json(const wire::FileChange& change);
 Json to_json(const JudgedChange& one);

@@ -61,7 +61,7 @@ std::vector<Route> workspace_routes() {
   back.body = Route::Body::Object;
   Route another = on_one("POST", "/fork", "forkSandbox", "Another sandbox with the same files");
   another.handle = fork;
-  another.gives = sandbox_shape;
+  another.gives = shape_of<SandboxStatus, Direction::Given>;
   another.success = 201;
   return {see, keep, back, another};
 }
