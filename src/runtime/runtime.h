@@ -42,7 +42,10 @@ class Runtime {
     return run(spec, request, io, Around());
   }
 
-  Result<std::string> create(const SandboxSpec& spec);
+  Result<std::string> create(const SandboxSpec& spec) { return create(spec, nullptr); }
+  // Until `prepare` has succeeded the sandbox ends with this process, however that ends.
+  using Prepare = std::function<Result<>(const std::string& id)>;
+  Result<std::string> create(const SandboxSpec& spec, const Prepare& prepare);
   Result<ExecResult> exec(const std::string& id, const ExecRequest& request, wire::ExecIo& io);
   Result<wire::InitClient> connect(const std::string& id);
   // For whoever needs more of a sandbox than its init: its backend, its whole id, and a stream.

@@ -30,6 +30,7 @@ CASES = {
                   "what_is_mounted_directly_outlives_the_sandbox"),
     "workspace_states": ("", "checkpoints_can_be_gone_back_to discard_takes_all_of_it_back "
                              "a_fork_has_the_same_files_and_its_own_life"),
+    "workspace_kills": ("", "a_fork_killed_at_any_step_leaves_its_source_and_nothing_else"),
     "workspace_apply": ("apply_writes_everything_back",
                         "apply_never_leaves_the_directory git_applies_the_patch"),
     "workspace_copy": ("a_directory_that_does_not_fit_is_not_copied",

@@ -23,7 +23,8 @@ enum class Operation : std::uint8_t {
   Restack,
   Environment,
   SetTimeLeft,
-  Stats
+  Stats,
+  Release,
 };
 
 using wire::pack;
@@ -36,7 +37,9 @@ struct LauncherRequest {
   PackedSpec spec;                  // with Start
   std::vector<std::string> layers;  // with Restack
   std::uint64_t left_ms = 0;        // with SetTimeLeft
-  void fields(auto& visit) { visit(operation, id, spec, layers, left_ms); }
+  // With Start: the sandbox ends with this connection, until Release comes on it.
+  std::uint8_t ends_with_client = 0;
+  void fields(auto& visit) { visit(operation, id, spec, layers, left_ms, ends_with_client); }
 };
 
 struct PackedStatus {
@@ -58,8 +61,9 @@ struct PackedStats {
   std::uint64_t processes = kNotCounted;
   std::uint64_t memory_kills = kNotCounted;
   std::uint64_t unreachable = kNotCounted;
+  std::uint32_t init = 0;  // its process, for whoever counts where no cgroup does
   void fields(auto& visit) {
-    visit(memory_bytes, peak_memory_bytes, cpu_us, processes, memory_kills, unreachable);
+    visit(memory_bytes, peak_memory_bytes, cpu_us, processes, memory_kills, unreachable, init);
   }
 };
 
