@@ -17,7 +17,7 @@ void BudgetWatch::count(const std::string& tenant, const std::string& session,
   auto lane = ground_.lanes.take();
   const auto backend = lane->backend(held->spec.backend);
   if (!backend) return;
-  // Where nobody counts, as without cgroups, the CPU time is the sum of what execs report.
+  // Where the backend does not count, the CPU time is the sum of what execs report.
   const auto stats = (*backend)->stats(sandbox);
   if (stats && stats->cpu_time)
     ground_.budgets.count_cpu(tenant, session, sandbox, *stats->cpu_time);

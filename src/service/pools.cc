@@ -283,7 +283,7 @@ void Pools::refill(const std::stop_token& stop) {
     const PoolSpec spec = pool->spec;
     ++pool->making;
     lock.unlock();
-    auto made = sandboxes_.make({spec.spec, {}, {}, spec.name, {}});
+    auto made = sandboxes_.make({.spec = spec.spec, .caller = {}, .pool = spec.name});
     if (made) (void)connections_.prepare(*made);  // else the first exec connects
     lock.lock();
     pool = &pools_.at(spec.name);

@@ -42,7 +42,7 @@ Result<std::unique_ptr<Service::Stream>> Service::open_stream(const Caller& call
   auto lane = parts_->lanes.take();
   UniqueFd stream = TRY(TRY(lane->backend(grip.backend))->connect(grip.id));
   auto meter = std::make_unique<StreamMeter>(
-      StreamMeter::Ground{parts_->budgets, parts_->recorder, parts_->metrics,
+      StreamMeter::Ground{parts_->budgets, parts_->operations,
                           [watch = &parts_->budget_watch](const Grip& held) {
                             watch->count(held.tenant, held.session, held.id);
                           }},

@@ -40,8 +40,9 @@ Result<> Sessions::keep_workspace(const Held& held) {
     return ground_.workspaces.save(held.tenant, held.session, again.client);
   };
   auto kept = keep();
-  ground_.recorder.note({held.tenant, "daemon"}, "keep workspace", {held.id, held.session, {}},
-                        {kept ? "ok" : "failed", kept ? "" : kept.error().message, {}, {}, {}, 0});
+  ground_.operations.note(
+      {held.tenant, "daemon"}, "keep workspace", {held.id, held.session, {}},
+      {kept ? "ok" : "failed", kept ? "" : kept.error().message, {}, {}, {}, 0});
   return kept;
 }
 

@@ -46,6 +46,7 @@ const Shape& record_shape() {
                             {"arguments", Any, "", Nullable},
                             {"input_sha256"},
                             {"output_sha256"},
+                            {"error_sha256"},
                             {"output_bytes", Integer},
                             {"duration_ms", Number},
                             {"detail"},

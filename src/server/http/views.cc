@@ -145,6 +145,7 @@ Json to_json(const audit::Record& record) {
           {"arguments", arguments.is_discarded() ? Json(nullptr) : arguments},
           {"input_sha256", entry.input_sha256},
           {"output_sha256", entry.output_sha256},
+          {"error_sha256", entry.error_sha256},
           {"output_bytes", entry.output_bytes},
           {"duration_ms", milliseconds(entry.duration)},
           {"detail", entry.detail},
