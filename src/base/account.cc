@@ -7,7 +7,8 @@ namespace nutshell {
 bool Account::add(std::uint64_t amount) {
   std::uint64_t used = used_.load();
   do {
-    if (used > most_ || amount > most_ - used) return false;
+    const std::uint64_t bound = most();
+    if (used > bound || amount > bound - used) return false;
   } while (!used_.compare_exchange_weak(used, used + amount));
   if (whole_ == nullptr || whole_->add(amount)) return true;
   used_.fetch_sub(amount);
@@ -37,7 +38,7 @@ Charge Account::take_anyway(std::uint64_t amount) {
 std::uint64_t Account::left() const {
   std::uint64_t least = kUnbounded;
   for (const Account* account = this; account != nullptr; account = account->whole_)
-    least = std::min(least, account->most_ - std::min(account->most_, account->used()));
+    least = std::min(least, account->most() - std::min(account->most(), account->used()));
   return least;
 }
 

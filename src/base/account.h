@@ -26,7 +26,9 @@ class Account {
   Charge take_anyway(std::uint64_t amount);
 
   [[nodiscard]] std::uint64_t used() const { return used_.load(std::memory_order_relaxed); }
-  [[nodiscard]] std::uint64_t most() const { return most_; }
+  [[nodiscard]] std::uint64_t most() const { return most_.load(std::memory_order_relaxed); }
+  // Who holds more than the new bound keeps it, and gets no more.
+  void set_most(std::uint64_t most) { most_.store(most, std::memory_order_relaxed); }
   // The amount that can still be taken, from this account and all above it.
   [[nodiscard]] std::uint64_t left() const;
 
@@ -37,7 +39,7 @@ class Account {
   void subtract(std::uint64_t amount);
 
   std::atomic<std::uint64_t> used_ = 0;
-  std::uint64_t most_;
+  std::atomic<std::uint64_t> most_;
   Account* whole_;
 };
 

@@ -23,6 +23,9 @@ namespace nutshell {
 enum class Lifetime {
   WithCaller,  // the calling process; needs no one else and leaves nothing
   Kept,        // its own ttl; outlives the caller
+  // The calling process until Backend::release(), so that a caller that is killed while it prepares
+  // the sandbox leaves nothing; from then on as Kept.
+  WithCallerUntilReleased,
 };
 
 // Why a sandbox is no longer there.
@@ -58,6 +61,8 @@ class Backend {
   virtual Result<Protections> check(const SandboxSpec& spec) = 0;
 
   virtual Result<std::string> start(const SandboxSpec& spec, Lifetime lifetime) = 0;
+  // Ends what WithCallerUntilReleased began: from now on the sandbox outlives the caller.
+  virtual Result<> release(const std::string& id) = 0;
   virtual Result<UniqueFd> connect(const std::string& id) = 0;
   // Whether whoever starts many sandboxes should keep a connection to each from the start: another
   // one takes long, or the help of somebody who may not answer.
@@ -86,6 +91,14 @@ class Backend {
   // Asked about a sandbox that no longer answers.
   virtual Gone why_gone(const std::string& id) = 0;
   virtual SweepReport sweep(SweepMode mode) = 0;
+};
+
+// Implemented by a backend whose sandboxes somebody else makes, who then also copies them.
+class Forker {
+ public:
+  virtual ~Forker() = default;
+  // Makes another sandbox with the spec and the files of this one; returns its id.
+  virtual Result<std::string> fork(const std::string& id) = 0;
 };
 
 }  // namespace nutshell

@@ -13,7 +13,8 @@ namespace nutshell {
 
 // What init is told by whoever started it. It is inside the boundary from then on.
 struct InitSetup {
-  UniqueFd control;     // packet socket: each packet carries one new connection; its end is ours
+  UniqueFd control;  // packet socket: each packet carries one new connection; its end is ours
+  bool is_ended_by_first_connection = false;  // `control` ends with it, until wire::Release
   UniqueFd listener;    // or a socket to accept connections from, where nobody can pass them in
   UniqueFd connection;  // the first connection, if there is one already
   bool waits_for_orders = false;  // made ahead: the rest comes in the first packet of `control`

@@ -6,6 +6,7 @@
 #include "base/machine.h"
 #include "base/scratch_fixture.h"
 #include "daemon/quotas.h"
+#include "daemon/reload.h"
 
 namespace nutshell::daemon {
 namespace {
@@ -111,19 +112,18 @@ TEST_F(ConfigTest, QuotasComeFromTheMachineAndFromTheFile) {
       "[limits]\nspool_bytes = 5\n"
       "[[quotas]]\ntenant = \"t\"\nmemory_bytes = \"1g\"\nbackends = []\n");
   ASSERT_TRUE(config) << config.error().message;
-  service::ServiceOptions options;
-  set_quotas(*config, "/", options);
+  const service::TenantRules rules = tenant_rules(*config, "/");
   using enum service::Resource;
-  EXPECT_EQ(options.machine[Memory] / 100, read_machine().memory_bytes / 100);
-  EXPECT_EQ(options.quota_of("other")[Processes], 40U);
-  EXPECT_EQ(options.quota_of("t")[Processes], 40U);  // left out: as [quota] says
-  EXPECT_EQ(options.quota_of("t")[Memory], 1ULL << 30U);
-  EXPECT_EQ(options.quota_of("t")[SpoolBytes], 2U << 20U);
-  EXPECT_EQ(options.quota_of("local")[Processes], options.machine[Processes]);
-  EXPECT_GE(options.machine[Sessions], 9'000'000U);  // room that the daemon gives
-  EXPECT_EQ(options.bounds.spool_bytes, 5U);
-  EXPECT_EQ(options.allowed_of("other").backends.size(), 1U);
-  EXPECT_TRUE(options.allowed_of("t").backends.empty());
+  EXPECT_EQ(rules.machine[Memory] / 100, read_machine().memory_bytes / 100);
+  EXPECT_EQ(rules.quota_of("other")[Processes], 40U);
+  EXPECT_EQ(rules.quota_of("t")[Processes], 40U);  // left out: as [quota] says
+  EXPECT_EQ(rules.quota_of("t")[Memory], 1ULL << 30U);
+  EXPECT_EQ(rules.quota_of("t")[SpoolBytes], 2U << 20U);
+  EXPECT_EQ(rules.quota_of("local")[Processes], rules.machine[Processes]);
+  EXPECT_GE(rules.machine[Sessions], 9'000'000U);  // room that the daemon gives
+  EXPECT_EQ(rules.bounds.spool_bytes, 5U);
+  EXPECT_EQ(rules.allowed_of("other").backends.size(), 1U);
+  EXPECT_TRUE(rules.allowed_of("t").backends.empty());
   EXPECT_NE(default_quota_text(*config, "/", "quota.disk_bytes"), "");
   EXPECT_EQ(default_quota_text(*config, "/", "tcp.key"), "");
 }
@@ -153,6 +153,20 @@ TEST_F(ConfigTest, LeavesNoDoorOpen) {
   EXPECT_FALSE(doors("[tcp]\nport = 1\naddress = \"0.0.0.0\"\n" + kToken));
   EXPECT_TRUE(doors("[tcp]\nport = 1\naddress = \"0.0.0.0\"\nunsafe_plain = true\n" + kToken));
   EXPECT_FALSE(doors("[tcp]\nport = 1\nclient_authority = \"ca\"\n" + kToken));
+}
+
+TEST_F(ConfigTest, TellsWhatChangesNowAndWhatNeedsARestart) {
+  const auto before = load(kToken + "[tcp]\nport = 7070\n[quota]\nsandboxes = 3\n");
+  const auto after = load(
+      "[tcp]\nport = 7071\nhosts = [\"a\", \"b\"]\n[quota]\nsandboxes = 5\n"
+      "[[quotas]]\ntenant = \"t\"\nbackends = [\"native\"]\n[[pools]]\nname = \"p\"\n");
+  ASSERT_TRUE(before && after);
+  const ConfigChanges changes = compare(*before, *after);
+  EXPECT_EQ(changes.taken_over,
+            (std::vector<std::string>{"quota.sandboxes: 5, was 3", "tcp.hosts: a,b, was (empty)",
+                                      "pool p: added", "quota of t: added", "token a: removed"}));
+  EXPECT_EQ(changes.need_restart, std::vector<std::string>{"tcp.port: 7071, was 7070"});
+  EXPECT_TRUE(compare(*after, *after).taken_over.empty());
 }
 
 }  // namespace

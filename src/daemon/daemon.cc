@@ -21,6 +21,7 @@
 #include "daemon/log.h"
 #include "daemon/mcp_config.h"
 #include "daemon/quotas.h"
+#include "daemon/reload.h"
 #include "daemon/server_limits.h"
 #include "daemon/spans.h"
 #include "http/tls/tls.h"
@@ -142,6 +143,7 @@ Result<std::unique_ptr<Daemon>> Daemon::start(const Command& command) {
   if (command.is_private) TRY(daemon->watch_parent());
   TRY(daemon->open(config));
   TRY(daemon->listen(config));
+  daemon->config_ = config;
   return daemon;
 }
 
@@ -178,7 +180,8 @@ Result<> Daemon::open(const Config& config) {
   options.audit.durability = TRY(durability_of(config));
   options.audit.tenant_bytes = config.number("audit.tenant_bytes");
   options.audit.secret_names = config.texts("audit.secret_names");
-  set_quotas(config, options.state_directory, options);
+  options.rules = tenant_rules(config, options.state_directory);
+  state_directory_ = options.state_directory;
   options.longest_life = config.seconds("limits.longest_life_seconds");
   options.pools = config.pools;
   options.most_waiting = config.number("limits.workers") / 2;
@@ -263,11 +266,18 @@ Result<> Daemon::run() {
 
 // A file with an error in it changes nothing.
 void Daemon::reload() {
-  const auto config = load_config(command_);
+  auto config = load_config(command_);
   if (!config) {
     log_line(Level::Error, fmt::format("reload: nothing changed: {}", config.error().message));
     return;
   }
+  const ConfigChanges changes = compare(*config_, *config);
+  for (const std::string& what : changes.taken_over)
+    log_line(Level::Info, "reload: " + what);
+  for (const std::string& what : changes.need_restart)
+    log_line(Level::Warning, fmt::format("reload: {}: needs a restart", what));
+  service_->set_rules(tenant_rules(*config, state_directory_));
+  drain_time_ = config->seconds("drain_seconds");
   gate_->replace(rules_of(*config));
   server_->admit_again();
   std::set<std::string> pools;
@@ -279,7 +289,8 @@ void Daemon::reload() {
     }
   }
   service_->retire_pools_but(pools);
-  log_line(Level::Info, "reloaded tokens, certificates and pools");
+  config_ = std::move(*config);
+  log_line(Level::Info, "reloaded");
 }
 
 void Daemon::drain() {

@@ -3,6 +3,7 @@
 
 #include <filesystem>
 #include <memory>
+#include <optional>
 #include <string>
 
 #include "daemon/config.h"
@@ -57,6 +58,8 @@ class Daemon {
   void end_sandboxes();
 
   Command command_;
+  std::optional<Config> config_;  // the last one that was read
+  std::filesystem::path state_directory_;
   std::string socket_;
   bool owns_socket_ = false;  // the file is ours to remove
   std::filesystem::path private_directory_;

@@ -38,27 +38,28 @@ void raise_machine(const Quota& tenant, Quota& machine) {
 
 }  // namespace
 
-void set_quotas(const Config& config, const std::filesystem::path& state,
-                service::ServiceOptions& options) {
-  options.machine = machine_of(config, state);
-  options.default_quota = service::tenant_quota(options.machine);
+service::TenantRules tenant_rules(const Config& config, const std::filesystem::path& state) {
+  service::TenantRules rules;
+  rules.machine = machine_of(config, state);
+  rules.default_quota = service::tenant_quota(rules.machine);
   for (const ResourceInfo& info : service::resources()) {
     const std::string key = std::string("quota.") + info.name;
-    if (!config.text(key).empty()) options.default_quota[info.resource] = config.number(key);
+    if (!config.text(key).empty()) rules.default_quota[info.resource] = config.number(key);
   }
-  const auto& local = options.local_tenant;
+  const auto& local = rules.local_tenant;
   for (const auto& [tenant, given] : config.quotas) {
-    Quota quota = tenant == local ? options.machine : options.default_quota;
+    Quota quota = tenant == local ? rules.machine : rules.default_quota;
     for (const auto& [resource, most] : given.most)
       quota[resource] = most;
-    options.quotas[tenant] = quota;
-    raise_machine(quota, options.machine);
-    if (given.allowed) options.allowed_by_tenant[tenant] = *given.allowed;
+    rules.quotas[tenant] = quota;
+    raise_machine(quota, rules.machine);
+    if (given.allowed) rules.allowed_by_tenant[tenant] = *given.allowed;
   }
-  raise_machine(options.default_quota, options.machine);
-  options.allowed = lists_of(config);
-  options.bounds = {config.number("limits.collected_output_bytes"),
-                    config.number("limits.spool_bytes"), config.number("limits.recall_bytes")};
+  raise_machine(rules.default_quota, rules.machine);
+  rules.allowed = lists_of(config);
+  rules.bounds = {config.number("limits.collected_output_bytes"),
+                  config.number("limits.spool_bytes"), config.number("limits.recall_bytes")};
+  return rules;
 }
 
 std::string default_quota_text(const Config& config, const std::filesystem::path& state,

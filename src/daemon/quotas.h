@@ -6,13 +6,12 @@
 #include <string_view>
 
 #include "daemon/config.h"
-#include "service/service_options.h"
+#include "service/tenant_rules.h"
 
 namespace nutshell::daemon {
 
 // `state` is the state directory, whose disk is counted.
-void set_quotas(const Config& config, const std::filesystem::path& state,
-                service::ServiceOptions& options);
+service::TenantRules tenant_rules(const Config& config, const std::filesystem::path& state);
 
 // The value of a setting "quota.NAME" that is not set; empty: it is none of these.
 std::string default_quota_text(const Config& config, const std::filesystem::path& state,

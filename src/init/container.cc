@@ -182,6 +182,7 @@ Result<InitSetup> take_container_orders() {
   if (orders.ends_with_connection != 0) {
     auto [control, owner] = TRY(make_socket_pair(SocketKind::Packets));
     setup.control = std::move(control);
+    setup.is_ended_by_first_connection = true;
     carried->owner = std::move(owner);
   }
   TRY(limit_open_files(orders.open_files));

@@ -279,6 +279,9 @@ Result<std::unique_ptr<Conversation>> Init::open_conversation(const wire::Frame&
       execs_.end_running(TRY(wire::decode<wire::EndAll>(frame.payload)).reason);
       ::kill(-1, SIGKILL);  // what an exec that has ended left behind
       return open_file_conversation({frame.conversation, Ping, {}});
+    case Release:
+      if (setup_.is_ended_by_first_connection) setup_.control.reset();
+      return open_file_conversation({frame.conversation, Ping, {}});
     case SetTimeLeft:
       ttl_ = deadline_in(TRY(wire::decode<wire::SetTimeLeft>(frame.payload)).left_ms);
       return open_file_conversation({frame.conversation, Ping, {}});

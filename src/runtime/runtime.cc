@@ -133,15 +133,22 @@ Result<ExecResult> Runtime::run(const SandboxSpec& spec, const ExecRequest& requ
   return result;
 }
 
-Result<std::string> Runtime::create(const SandboxSpec& spec) {
+Result<std::string> Runtime::create(const SandboxSpec& spec, const Prepare& prepare) {
   TRY(check_spec(spec));
   const BackendLease chosen = TRY(backend(spec.backend));
-  if (spec.workspace.empty()) return chosen->start(spec, Lifetime::Kept);
   SandboxSpec dated = spec;
   const auto now = std::chrono::system_clock::now().time_since_epoch();
-  dated.workspace_began_ns =
-      std::to_string(std::chrono::duration_cast<std::chrono::nanoseconds>(now).count());
-  return chosen->start(dated, Lifetime::Kept);
+  if (!spec.workspace.empty()) {
+    dated.workspace_began_ns =
+        std::to_string(std::chrono::duration_cast<std::chrono::nanoseconds>(now).count());
+  }
+  if (!prepare) return chosen->start(dated, Lifetime::Kept);
+  std::string id = TRY(chosen->start(dated, Lifetime::WithCallerUntilReleased));
+  Defer stopped([&] { (void)chosen->stop(id); });  // else it ends with this process
+  TRY(prepare(id));
+  TRY(chosen->release(id));
+  stopped.release();
+  return id;
 }
 
 Result<std::string> Runtime::whole_id(const std::string& id) {

@@ -46,7 +46,10 @@ class Runtime {
 
   // Sandboxes are named by their id or an unambiguous beginning of it. The id says which backend
   // has the sandbox; no other is asked.
-  Result<std::string> create(const SandboxSpec& spec);
+  Result<std::string> create(const SandboxSpec& spec) { return create(spec, nullptr); }
+  // Until `prepare` has succeeded the sandbox ends with this process, however that ends.
+  using Prepare = std::function<Result<>(const std::string& id)>;
+  Result<std::string> create(const SandboxSpec& spec, const Prepare& prepare);
   Result<ExecResult> exec(const std::string& id, const ExecRequest& request, wire::ExecIo& io);
   Result<> destroy(const std::string& id);
   Result<SandboxStats> stats(const std::string& id);

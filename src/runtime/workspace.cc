@@ -184,14 +184,15 @@ Result<> copy_workspace(Runtime& runtime, const std::string& from, const std::st
 }
 
 Result<std::string> fork_sandbox(Runtime& runtime, const std::string& id) {
-  SandboxSpec spec = TRY(runtime.spec_of(id));
+  const SandboxStatus source = TRY(runtime.find(id));
+  auto* forker = dynamic_cast<Forker*>(TRY(runtime.backend(source.spec.backend)));
+  if (forker != nullptr) return forker->fork(source.id);
+  SandboxSpec spec = TRY(runtime.spec_of(source.id));
   if (is_volume(spec.workspace)) spec.workspace.clear();  // two would write to the same files
-  std::string made = TRY(runtime.create(spec));
-  fault_point("fork.made");
-  auto copied = copy_workspace(runtime, id, made);
-  if (copied) return made;
-  (void)runtime.destroy(made);  // half a copy is none
-  return Failure(std::move(copied).error());
+  return runtime.create(spec, [&](const std::string& made) {
+    fault_point("fork.made");
+    return copy_workspace(runtime, source.id, made);
+  });
 }
 
 Result<ApplyReport> apply_workspace(Runtime& runtime, const std::string& id,

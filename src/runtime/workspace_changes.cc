@@ -54,7 +54,8 @@ Result<> check_change(const FileChange& change) {
   return {};
 }
 
-Result<std::vector<FileChange>> list_workspace_changes(wire::InitClient& client) {
+Result<std::vector<FileChange>> list_workspace_changes(wire::InitClient& client,
+                                                       const AdmitChange& admit) {
   std::vector<FileChange> changes;
   std::size_t name_bytes = 0;
   TRY(client.list_changes([&](const FileChange& change) -> Result<> {
@@ -64,6 +65,7 @@ Result<std::vector<FileChange>> list_workspace_changes(wire::InitClient& client)
       return failure(ErrorCode::ResourceExhausted,
                      fmt::format("the sandbox changed more than {} files", kMostChanges));
     }
+    if (admit) TRY(admit(change));
     changes.push_back(change);
     return {};
   }));

@@ -1,6 +1,7 @@
 // What a sandbox did to its workspace, as it says itself: checked before anybody acts on it.
 #pragma once
 
+#include <functional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -19,7 +20,10 @@ inline constexpr std::string_view kStagingName = ".nutshell-apply";
 inline constexpr wire::FileKind kNoFile{0};
 
 // Every path is relative, of plain names, and named once; every kind and target is possible.
-Result<std::vector<wire::FileChange>> list_workspace_changes(wire::InitClient& client);
+// `admit` is asked before each is held; its error ends the list.
+using AdmitChange = std::function<Result<>(const wire::FileChange&)>;
+Result<std::vector<wire::FileChange>> list_workspace_changes(wire::InitClient& client,
+                                                             const AdmitChange& admit = nullptr);
 
 // Those at or below one of the paths; all, if there are none. An error for a path that has no
 // change.

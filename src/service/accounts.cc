@@ -24,18 +24,33 @@ std::array<Part, 6> parts_of(const Limits& limits, std::uint64_t state_bytes) {
 
 }  // namespace
 
-Accounts::Accounts(const ServiceOptions& options) : options_(options) {
+Accounts::Accounts(const CurrentRules& rules) : rules_(rules) {
+  const Quota machine = rules.get()->machine;
   for (const ResourceInfo& info : resources())
-    machine_.push_back(std::make_unique<Account>(options.machine[info.resource]));
+    machine_.push_back(std::make_unique<Account>(machine[info.resource]));
+}
+
+std::uint64_t Accounts::most_of(const std::string& tenant, Resource resource) const {
+  return tenant.empty() ? Account::kUnbounded : rules_.most(tenant, resource);
+}
+
+void Accounts::follow_rules() {
+  const Quota machine = rules_.get()->machine;
+  for (const ResourceInfo& info : resources()) {
+    const auto i = static_cast<std::size_t>(info.resource);
+    machine_[i]->set_most(machine[info.resource]);
+    tenants_.with([&](std::map<std::string, Row>& tenants) {
+      for (auto& [tenant, row] : tenants)
+        row[i]->set_most(most_of(tenant, info.resource));
+    });
+  }
 }
 
 Account& Accounts::of(const std::string& tenant, Resource resource) {
   Account* account = tenants_.with([&](std::map<std::string, Row>& tenants) {
     Row& row = tenants[tenant];
     for (std::size_t i = row.size(); i < kResourceCount; ++i) {
-      const Resource each = resources().at(i).resource;
-      const std::uint64_t most =
-          tenant.empty() ? Account::kUnbounded : options_.quota_of(tenant)[each];
+      const std::uint64_t most = most_of(tenant, resources().at(i).resource);
       row.push_back(std::make_unique<Account>(most, machine_[i].get()));
     }
     return row[static_cast<std::size_t>(resource)].get();

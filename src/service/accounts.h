@@ -11,13 +11,15 @@
 #include "base/guarded.h"
 #include "base/result.h"
 #include "core/limits.h"
-#include "service/service_options.h"
+#include "service/tenant_rules.h"
 
 namespace nutshell::service {
 
 class Accounts {
  public:
-  explicit Accounts(const ServiceOptions& options);
+  explicit Accounts(const CurrentRules& rules);
+  // After the rules were replaced: sets the new bounds.
+  void follow_rules();
 
   // An empty tenant is the daemon itself, for its pools: bounded by the machine alone.
   Account& of(const std::string& tenant, Resource resource);
@@ -34,8 +36,9 @@ class Accounts {
                               std::uint64_t state_bytes);
 
  private:
+  [[nodiscard]] std::uint64_t most_of(const std::string& tenant, Resource resource) const;
   using Row = std::vector<std::unique_ptr<Account>>;  // one account for each resource
-  const ServiceOptions& options_;
+  const CurrentRules& rules_;
   Row machine_;
   Guarded<std::map<std::string, Row>> tenants_;
 };

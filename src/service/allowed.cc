@@ -89,10 +89,9 @@ bool fits_image(const std::string& pattern, const std::string& image) {
   return fits(whole, whole_image_name(image));
 }
 
-Result<> check_allowed(const ServiceOptions& options, const Caller& caller,
-                       const SandboxSpec& spec) {
+Result<> check_allowed(const TenantRules& rules, const Caller& caller, const SandboxSpec& spec) {
   if (caller.host_files == HostFiles::Allowed) return {};
-  const Allowed& allowed = options.allowed_of(caller.tenant);
+  const Allowed& allowed = rules.allowed_of(caller.tenant);
   const std::string backend =
       spec.backend.empty() ? std::string(backend_registry().front().name) : spec.backend;
   if (!allowed.backends.empty() && !is_among(allowed.backends, backend))
@@ -109,10 +108,9 @@ Result<> check_allowed(const ServiceOptions& options, const Caller& caller,
   return not_allowed("image", spec.image, images);
 }
 
-Result<SandboxSpec> admit_spec(const ServiceOptions& options, const Caller& caller,
-                               SandboxSpec spec) {
+Result<SandboxSpec> admit_spec(const TenantRules& rules, const Caller& caller, SandboxSpec spec) {
   TRY(check_host_files(caller, spec));
-  TRY(check_allowed(options, caller, spec));
+  TRY(check_allowed(rules, caller, spec));
   if (caller.host_files == HostFiles::Denied) spec.image_naming = ImageNaming::NameOnly;
   return spec;
 }

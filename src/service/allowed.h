@@ -6,7 +6,7 @@
 #include "base/result.h"
 #include "core/sandbox_spec.h"
 #include "service/caller.h"
-#include "service/service_options.h"
+#include "service/tenant_rules.h"
 
 namespace nutshell::service {
 
@@ -19,12 +19,10 @@ bool fits_image(const std::string& pattern, const std::string& image);
 std::string registry_of_image(const std::string& image);
 
 // Refuses what the lists do not have. The owner, on the daemon's own socket, may use everything.
-Result<> check_allowed(const ServiceOptions& options, const Caller& caller,
-                       const SandboxSpec& spec);
+Result<> check_allowed(const TenantRules& rules, const Caller& caller, const SandboxSpec& spec);
 
 // The spec as this caller may have it made: nothing of this machine's files without the right to
 // name them, and nothing that the lists do not have.
-Result<SandboxSpec> admit_spec(const ServiceOptions& options, const Caller& caller,
-                               SandboxSpec spec);
+Result<SandboxSpec> admit_spec(const TenantRules& rules, const Caller& caller, SandboxSpec spec);
 
 }  // namespace nutshell::service

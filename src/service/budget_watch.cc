@@ -14,7 +14,7 @@ void BudgetWatch::count(const std::string& tenant, const std::string& session,
   if (!ground_.budgets.is_bounded(tenant, session)) return;
   const auto held = ground_.table.copy_of(sandbox);
   if (!held || held->is_unseen) return;
-  // Where nobody counts, as without cgroups, the CPU time is the sum of what execs report.
+  // Where the backend does not count, the CPU time is the sum of what execs report.
   const auto stats = ground_.runtime.stats(sandbox);
   if (stats && stats->cpu_time)
     ground_.budgets.count_cpu(tenant, session, sandbox, *stats->cpu_time);

@@ -1,4 +1,4 @@
-// Charges sessions with the CPU time that the cgroups of their sandboxes count, whoever started
+// Charges sessions with the CPU time that the backends of their sandboxes count, whoever started
 // what used it, and ends what runs in a sandbox whose session has used its budget up. Thread-safe.
 #pragma once
 

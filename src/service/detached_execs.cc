@@ -89,25 +89,36 @@ Result<ExecState> DetachedExecs::start(const Caller& caller, const Grip& grip, E
   const auto used = ground_.table.use(grip.id);
   request.on_disconnect = OnDisconnect::Keep;
   request.standard_input = StandardInput::Empty;
-  const Act act = TRY(ground_.recorder.begin(caller, "exec", {grip.id, grip.session, grip.secrets},
-                                             ground_.recorder.describe(request, grip.secrets)));
-  const auto reservation = TRY(ground_.execs.admit(grip, act, request.limits));
+  const auto note_key = [&](const std::string& exec_id) {
+    return ground_.idempotency.note(caller.tenant, key, text, exec_id);
+  };
+  return ground_.operations.run(
+      caller, {"exec", subject_of(grip), ground_.operations.describe(request, grip.secrets)},
+      [&](Operation& operation) {
+        return start_admitted(grip, std::move(request), std::move(place), note_key, operation);
+      });
+}
+
+Result<ExecState> DetachedExecs::start_admitted(const Grip& grip, ExecRequest request, Charge place,
+                                                const NoteKey& note_key, Operation& operation) {
+  const auto reservation = TRY(ground_.execs.admit(grip, operation, request.limits));
   Defer unreserved([&] { ground_.budgets.settle(reservation, {}); });
   const std::string exec_id = random_id(16);
   auto exec =
       TRY(DetachedExec::open(spool_of(grip.tenant), {exec_id, grip.tenant, grip.id, grip.session,
-                                                     request.limits, act.begun_id}));
+                                                     request.limits, operation.begun_id}));
   TRY(ground_.database.run(
       "INSERT INTO execs(exec_id, tenant, sandbox, session, stage, limits, begun_id, audit_id, "
       "result, ended_ms) VALUES(?,?,?,?,'running',?,?,0,'',0)",
       {exec_id, grip.tenant, grip.id, grip.session, to_json_text(request.limits, Written::Kept),
-       static_cast<std::int64_t>(act.begun_id)}));
+       static_cast<std::int64_t>(operation.begun_id)}));
   // After its row and before its start: a key never names an exec that was not written down.
-  TRY(ground_.idempotency.note(caller.tenant, key, text, exec_id));
+  TRY(note_key(exec_id));
   fault_point("detach.recorded");
   unreserved.release();
   launch(exec, std::move(place),
-         {act, grip, reservation, [request](wire::InitClient& client, DetachedExec& target) {
+         {std::move(operation), grip, reservation,
+          [request](wire::InitClient& client, DetachedExec& target) {
             return client.exec_named(target.identity().exec_id, request, target);
           }});
   return exec->state();
@@ -139,7 +150,8 @@ Result<ExecReply> DetachedExecs::run_once(const Caller& caller, const Grip& grip
 
 DetachedExec::Spool DetachedExecs::spool_of(const std::string& tenant) {
   return {ground_.directory, ground_.accounts.of(tenant, Resource::SpoolBytes),
-          ground_.most_spool_bytes, [this, tenant] { return forget_oldest(tenant); }};
+          ground_.rules.get()->bounds.spool_bytes,
+          [this, tenant] { return forget_oldest(tenant); }};
 }
 
 Result<Charge> DetachedExecs::take_place(const std::string& tenant) {
@@ -192,7 +204,8 @@ void DetachedExecs::launch(std::shared_ptr<DetachedExec> exec, Charge place, Job
     Running& running = execs[exec->identity().exec_id];
     running.exec = exec;
     running.place = std::move(place);
-    running.runner = std::jthread([this, exec, taken = std::move(job)] { run(exec, taken); });
+    running.runner =
+        std::jthread([this, exec, taken = std::move(job)]() mutable { run(exec, taken); });
   });
 }
 
@@ -213,7 +226,7 @@ Result<ExecResult> DetachedExecs::execute(DetachedExec& exec, const Job& job) {
   return result;
 }
 
-void DetachedExecs::run(const std::shared_ptr<DetachedExec>& exec, Job job) {
+void DetachedExecs::run(const std::shared_ptr<DetachedExec>& exec, Job& job) {
   const auto used = ground_.table.use(job.grip.id);
   auto result = execute(*exec, job);
   fault_point("detach.ended");
@@ -223,25 +236,23 @@ void DetachedExecs::run(const std::shared_ptr<DetachedExec>& exec, Job job) {
   finish(*exec, job, result);
 }
 
-void DetachedExecs::finish(DetachedExec& exec, const Job& job, const Result<ExecResult>& result) {
+void DetachedExecs::finish(DetachedExec& exec, Job& job, const Result<ExecResult>& result) {
   const ExecResult ending = result ? *result : lost(result.error().message);
   Usage usage = usage_of(ending);
   if (job.reservation.amount.execs == 0) usage.execs = 0;  // counted by an earlier daemon
   ground_.watch.count(job.reservation.tenant, job.reservation.session, exec.identity().sandbox);
   ground_.budgets.settle(job.reservation, usage);
-  Ending told;
+  Ending& told = job.operation.ending;
   told.outcome = outcome_text(ending);
   told.detail = ending.detail;
   told.output_bytes = ending.stdout_bytes + ending.stderr_bytes;
-  const std::uint64_t audit_id = ground_.recorder.end(job.act, told);
+  const std::uint64_t audit_id = ground_.operations.end(job.operation);
   // Before anybody is told: what was told once is told again after a restart.
   (void)ground_.database.run(
       "UPDATE execs SET stage='ended', result=?, audit_id=?, ended_ms=? WHERE exec_id=?",
       {to_json_text(ending, Written::Kept), static_cast<std::int64_t>(audit_id),
        to_ms(Clock::now()), exec.identity().exec_id});
   fault_point("detach.noted");
-  ground_.metrics.count("exec", std::string(to_string(ending.outcome)),
-                        Clock::now() - job.act.begun);
   exec.finish(ending, audit_id);
 }
 
@@ -266,11 +277,9 @@ Result<> DetachedExecs::adopt_row(const Row& row) {
   }
   auto exec = TRY(DetachedExec::open(spool_of(identity.tenant), identity));
   Job job;
-  job.act = {{identity.tenant, "daemon"},
-             "exec",
-             {identity.sandbox, identity.session, {}},
-             identity.begun_id,
-             Clock::now()};
+  job.operation =
+      Operations::resume({identity.tenant, "daemon"},
+                         {"exec", {identity.sandbox, identity.session, {}}}, identity.begun_id);
   job.reservation = {identity.tenant, identity.session, {}};
   job.grip.id = identity.sandbox;
   if (const auto held = ground_.table.copy_of(identity.sandbox))

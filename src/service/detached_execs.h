@@ -24,11 +24,10 @@ class DetachedExecs {
     Execs& execs;
     Budgets& budgets;
     BudgetWatch& watch;
-    Recorder& recorder;
-    Metrics& metrics;
+    Operations& operations;
     Idempotency& idempotency;
     Accounts& accounts;
-    std::uint64_t most_spool_bytes = 0;  // of one exec
+    const CurrentRules& rules;
   };
   explicit DetachedExecs(Ground ground) : ground_(std::move(ground)) {}
   DetachedExecs(const DetachedExecs&) = delete;
@@ -57,16 +56,19 @@ class DetachedExecs {
     Charge place;
     std::jthread runner;
   };
+  using NoteKey = std::function<Result<>(const std::string& exec_id)>;
   using Execution = std::function<Result<ExecResult>(wire::InitClient&, DetachedExec&)>;
   struct Job {
-    Act act;
+    Operation operation;
     Grip grip;
     Budgets::Reservation reservation;
     Execution execution;
   };
-  void run(const std::shared_ptr<DetachedExec>& exec, Job job);
+  Result<ExecState> start_admitted(const Grip& grip, ExecRequest request, Charge place,
+                                   const NoteKey& note_key, Operation& operation);
+  void run(const std::shared_ptr<DetachedExec>& exec, Job& job);
   Result<ExecResult> execute(DetachedExec& exec, const Job& job);
-  void finish(DetachedExec& exec, const Job& job, const Result<ExecResult>& result);
+  void finish(DetachedExec& exec, Job& job, const Result<ExecResult>& result);
   Result<> adopt_row(const Row& row);
   void launch(std::shared_ptr<DetachedExec> exec, Charge place, Job job);
   DetachedExec::Spool spool_of(const std::string& tenant);

@@ -18,10 +18,6 @@ namespace {
 
 constexpr std::size_t kMostTracedFiles = 1000;
 
-Subject subject_of(const Grip& grip) {
-  return {grip.id, grip.session, grip.secrets};
-}
-
 Ending ending_of(const ExecResult& result, HashingIo& hashed) {
   Ending ending;
   ending.outcome = outcome_text(result);
@@ -44,6 +40,10 @@ std::string processes(std::uint64_t count) {
 }
 
 }  // namespace
+
+Subject subject_of(const Grip& grip) {
+  return {grip.id, grip.session, grip.secrets};
+}
 
 std::vector<std::string> blocked_by(const ExecResult& result) {
   switch (result.outcome) {
@@ -108,18 +108,15 @@ ExecResult Execs::explain_loss(const Grip& grip, ExecResult result) {
   return result;
 }
 
-Result<Budgets::Reservation> Execs::admit(const Grip& grip, const Act& act, ExecLimits& limits) {
+Result<Budgets::Reservation> Execs::admit(const Grip& grip, Operation& operation,
+                                          ExecLimits& limits) {
   const auto try_to = [&]() -> Result<Budgets::Reservation> {
     TRY(wake(grip));
     ground_.watch.count(grip.tenant, grip.session, grip.id);
     return ground_.budgets.reserve(grip.tenant, grip.session, limits);
   };
   auto reservation = try_to();
-  if (reservation) return reservation;
-  const Error& error = reservation.error();
-  ground_.recorder.end(
-      act, {fmt::format("refused: {}", to_string(error.code)), error.message, {}, {}, {}, 0});
-  ground_.metrics.refuse("exec", std::string(to_string(error.code)));
+  if (!reservation) operation.fail(reservation.error(), "refused");
   return reservation;
 }
 
@@ -135,9 +132,10 @@ Result<ExecResult> Execs::exec(const Grip& grip, const ExecRequest& request, wir
   return explain_loss(grip, std::move(*result));
 }
 
-Result<std::vector<wire::FileChange>> Execs::list_changes(const Grip& grip) {
-  return ground_.runtime.with_init(
-      grip.id, [](wire::InitClient& client) { return list_workspace_changes(client); });
+Result<ChargedChanges> Execs::changes_of(const Grip& grip) {
+  return ground_.runtime.with_init(grip.id, [&](wire::InitClient& client) {
+    return list_changes(ground_.accounts, grip.tenant, client);
+  });
 }
 
 // What is different from the list that was made before the command.
@@ -146,8 +144,8 @@ Result<Trace> Execs::trace_files(const Grip& grip, const std::vector<wire::FileC
   std::map<std::string, const wire::FileChange*> known;
   for (const wire::FileChange& change : before)
     known.emplace(change.path, &change);
-  const auto after = TRY(list_changes(grip));
-  for (const wire::FileChange& change : after) {
+  const auto after = TRY(changes_of(grip));
+  for (const wire::FileChange& change : after.changes) {
     const auto found = known.find(change.path);
     const bool is_old = found != known.end() && is_same(*found->second, change);
     if (found != known.end()) known.erase(found);
@@ -176,49 +174,55 @@ std::optional<Refusals> Execs::refusals_of(const Grip& grip, TraceLevel level) {
   return refusals ? std::optional(*refusals) : std::nullopt;
 }
 
-void Execs::add_evidence(const Grip& grip, const Ending& ending, Trace& trace) {
-  trace.input_sha256 = ending.input_sha256;
-  trace.output_sha256 = ending.output_sha256;
-  trace.error_sha256 = ending.error_sha256;
-  if (const auto held = ground_.table.copy_of(grip.id)) trace.protections = held->protections;
+void Execs::add_trace(const Grip& grip, const ExecOptions& options, const Operation& operation,
+                      ExecReply& reply) {
+  reply.trace.level = options.trace;
+  if (options.trace != TraceLevel::Off) reply.trace.blocked = blocked_by(reply.result);
+  if (options.trace != TraceLevel::Full) return;
+  reply.trace.input_sha256 = operation.ending.input_sha256;
+  reply.trace.output_sha256 = operation.ending.output_sha256;
+  reply.trace.error_sha256 = operation.ending.error_sha256;
+  if (const auto held = ground_.table.copy_of(grip.id)) reply.trace.protections = held->protections;
 }
 
 Result<ExecReply> Execs::run(const Caller& caller, const Grip& grip, ExecRequest request,
                              const ExecOptions& options, wire::ExecIo& io) {
   TRY(check_exec(request));
   const auto used = ground_.table.use(grip.id);
-  const Act act = TRY(ground_.recorder.begin(caller, "exec", subject_of(grip),
-                                             ground_.recorder.describe(request, grip.secrets)));
-  const auto reservation = TRY(admit(grip, act, request.limits));
+  auto reply = ground_.operations.run(
+      caller, {"exec", subject_of(grip), ground_.operations.describe(request, grip.secrets)},
+      [&](Operation& operation) {
+        return run_admitted(grip, std::move(request), options, operation, io);
+      });
+  fault_point("exec.noted");
+  return reply;
+}
+
+Result<ExecReply> Execs::run_admitted(const Grip& grip, ExecRequest request,
+                                      const ExecOptions& options, Operation& operation,
+                                      wire::ExecIo& io) {
+  const auto reservation = TRY(admit(grip, operation, request.limits));
   fault_point("exec.recorded");
-  ExecReply reply;
-  std::vector<wire::FileChange> before;
+  ChargedChanges before;
   const bool wants_files = options.trace >= TraceLevel::Files;
-  if (wants_files) before = list_changes(grip).value_or(std::vector<wire::FileChange>());
+  if (auto listed = wants_files ? changes_of(grip) : Result<ChargedChanges>()) {
+    before = std::move(*listed);
+  }
   const auto refused_before = refusals_of(grip, options.trace);
   HashingIo hashed(io);
   auto result = exec(grip, request, hashed);
   fault_point("exec.ended");
   ground_.watch.count(grip.tenant, grip.session, grip.id);
   ground_.budgets.settle(reservation, result ? usage_of(*result) : Usage{1, {}, {}, 0});
-  if (!result) {
-    ground_.recorder.end(act, {"failed", result.error().message, {}, {}, {}, 0});
-    ground_.metrics.refuse("exec", std::string(to_string(result.error().code)));
-    return Failure(std::move(result).error());
-  }
-  const Ending ending = ending_of(*result, hashed);
-  reply.audit_id = ground_.recorder.end(act, ending);
-  fault_point("exec.noted");
-  ground_.metrics.count("exec", std::string(to_string(result->outcome)), Clock::now() - act.begun);
-  if (wants_files && result->outcome != Outcome::Lost) {
-    auto traced = trace_files(grip, before);
+  ExecReply reply;
+  reply.result = TRY(std::move(result));
+  operation.ending = ending_of(reply.result, hashed);
+  if (wants_files && reply.result.outcome != Outcome::Lost) {
+    auto traced = trace_files(grip, before.changes);
     if (traced) reply.trace = std::move(*traced);
   }
-  reply.trace.level = options.trace;
-  if (options.trace != TraceLevel::Off) reply.trace.blocked = blocked_by(*result);
-  if (options.trace == TraceLevel::Full) add_evidence(grip, ending, reply.trace);
+  add_trace(grip, options, operation, reply);
   add_refusals(refused_before, refusals_of(grip, options.trace), reply.trace.blocked);
-  reply.result = std::move(*result);
   return reply;
 }
 
@@ -227,51 +231,53 @@ Result<ToolReply> Execs::call_tool(const Caller& caller, const Grip& grip, const
                                    const ToolRunnerOptions& options) {
   const Tool* tool = TRY(find_tool(tool_registry(), name, ""));
   const auto used = ground_.table.use(grip.id);
-  const Act act = TRY(ground_.recorder.begin(
-      caller, "tool " + tool->name, subject_of(grip),
-      ground_.recorder.describe_json("arguments", json_arguments, grip.secrets)));
+  return ground_.operations.run(
+      caller,
+      {"tool " + tool->name, subject_of(grip),
+       ground_.operations.describe_json("arguments", json_arguments, grip.secrets)},
+      [&](Operation& operation) {
+        return call_admitted(grip, *tool, json_arguments, options, operation);
+      });
+}
+
+Result<ToolReply> Execs::call_admitted(const Grip& grip, const Tool& tool,
+                                       std::string_view json_arguments,
+                                       const ToolRunnerOptions& options, Operation& operation) {
   ExecLimits limits = kNoCommandLimits;
-  const auto reservation = TRY(admit(grip, act, limits));
+  const auto reservation = TRY(admit(grip, operation, limits));
   Usage usage{1, {}, {}, 0};
   const Defer settled([&] {
     ground_.watch.count(grip.tenant, grip.session, grip.id);
     ground_.budgets.settle(reservation, usage);
   });
   ToolRunnerOptions bounded = options;
-  bounded.recall_bytes = std::min(ground_.recall_bytes, grip.disk_bytes);
+  bounded.recall_bytes = std::min(ground_.rules.get()->bounds.recall_bytes, grip.disk_bytes);
   if (ground_.budgets.is_bounded(grip.tenant, grip.session)) {
     bounded.command_limits = limits;
     bounded.background = BackgroundCommands::Refused;
   }
-  auto runner = ToolRunner::open(ground_.runtime, grip.id, bounded);
-  if (!runner) {
-    check_reached(grip, runner.error());
-    ground_.recorder.end(act, {"failed", runner.error().message, {}, {}, {}, 0});
-    return Failure(std::move(runner).error());
-  }
+  auto opened = ToolRunner::open(ground_.runtime, grip.id, bounded);
+  if (!opened) check_reached(grip, opened.error());
+  ToolRunner runner = TRY(std::move(opened));
   ToolReply reply;
-  reply.result = runner->call(*tool, json_arguments);
-  if (runner->is_stream_clean()) {
-    ground_.runtime.keep(grip.id, std::move(*runner).release());
+  reply.result = runner.call(tool, json_arguments);
+  if (runner.is_stream_clean()) {
+    ground_.runtime.keep(grip.id, std::move(runner).release());
   } else if (reply.result.error || reply.result.ending) {
     (void)ground_.sandboxes.is_alive(grip.id);
   }
-  Ending ending;
   StreamHash input;
   input.add(json_arguments);
   StreamHash output;
   output.add(reply.result.text);
-  ending.input_sha256 = input.hex();
-  ending.output_sha256 = output.hex();
-  ending.output_bytes = reply.result.text.size();
-  if (reply.result.error) ending.outcome = "refused: " + reply.result.error->code;
+  operation.ending.input_sha256 = input.hex();
+  operation.ending.output_sha256 = output.hex();
+  operation.ending.output_bytes = reply.result.text.size();
+  if (reply.result.error) operation.ending.outcome = "refused: " + reply.result.error->code;
   if (reply.result.ending) {
-    ending.outcome = outcome_text(*reply.result.ending);
+    operation.ending.outcome = outcome_text(*reply.result.ending);
     usage = usage_of(*reply.result.ending);
   }
-  reply.audit_id = ground_.recorder.end(act, ending);
-  ground_.metrics.count("tool", reply.result.error ? reply.result.error->code : "ok",
-                        Clock::now() - act.begun);
   return reply;
 }
 

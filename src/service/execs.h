@@ -9,9 +9,10 @@
 #include "runtime/tool_runner.h"
 #include "service/budget_watch.h"
 #include "service/budgets.h"
+#include "service/charged_changes.h"
 #include "service/exec_view.h"
 #include "service/metrics.h"
-#include "service/recorder.h"
+#include "service/operations.h"
 #include "service/sandboxes.h"
 #include "wire/tool_schema.h"
 
@@ -26,9 +27,9 @@ class Execs {
     Sandboxes& sandboxes;
     Budgets& budgets;
     BudgetWatch& watch;
-    Recorder& recorder;
-    Metrics& metrics;
-    std::uint64_t recall_bytes;  // whole outputs of tool calls that are kept for a sandbox
+    Operations& operations;
+    Accounts& accounts;
+    const CurrentRules& rules;
   };
   explicit Execs(const Ground& ground) : ground_(ground) {}
 
@@ -40,23 +41,32 @@ class Execs {
   // What every use of a sandbox begins with, once it counts as used: one that was paused for
   // idleness goes on.
   Result<> wake(const Grip& grip);
-  // Awake and within the budget, whose rest bounds `limits`; a refusal is written down as the end.
-  Result<Budgets::Reservation> admit(const Grip& grip, const Act& act, ExecLimits& limits);
+  // Wakes the sandbox and takes the exec from the budget, whose rest bounds `limits`. A refusal is
+  // how the operation ends.
+  Result<Budgets::Reservation> admit(const Grip& grip, Operation& operation, ExecLimits& limits);
   // What the host knows of a lost sandbox is truer than "lost".
   ExecResult explain_loss(const Grip& grip, ExecResult result);
 
  private:
+  Result<ExecReply> run_admitted(const Grip& grip, ExecRequest request, const ExecOptions& options,
+                                 Operation& operation, wire::ExecIo& io);
+  Result<ToolReply> call_admitted(const Grip& grip, const Tool& tool,
+                                  std::string_view json_arguments, const ToolRunnerOptions& options,
+                                  Operation& operation);
   Result<ExecResult> exec(const Grip& grip, const ExecRequest& request, wire::ExecIo& io);
   // After a call could not reach its sandbox: one that has ended is let go at once, so that the
   // next caller is not told that it is there.
   void check_reached(const Grip& grip, const Error& error);
   Result<Trace> trace_files(const Grip& grip, const std::vector<wire::FileChange>& before);
-  Result<std::vector<wire::FileChange>> list_changes(const Grip& grip);
-  void add_evidence(const Grip& grip, const Ending& ending, Trace& trace);
+  Result<ChargedChanges> changes_of(const Grip& grip);
+  void add_trace(const Grip& grip, const ExecOptions& options, const Operation& operation,
+                 ExecReply& reply);
   std::optional<Refusals> refusals_of(const Grip& grip, TraceLevel level);
 
   Ground ground_;
 };
+
+Subject subject_of(const Grip& grip);
 
 // What stopped the command, in words; empty where nothing did.
 std::vector<std::string> blocked_by(const ExecResult& result);

@@ -285,7 +285,7 @@ void Pools::refill(const std::stop_token& stop) {
     const PoolSpec spec = pool->spec;
     ++pool->making;
     lock.unlock();
-    auto made = sandboxes_.make({spec.spec, {}, {}, spec.name, {}});
+    auto made = sandboxes_.make({.spec = spec.spec, .caller = {}, .pool = spec.name});
     if (made)
       (void)runtime_.ping(*made, Deadline::in(kPrepareTime));  // else the first exec connects
     lock.lock();

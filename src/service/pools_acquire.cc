@@ -167,8 +167,10 @@ Result<std::string> Pools::make_for(const std::string& tenant, const AcquireRequ
   }
   const std::string op = random_id(16);
   auto noted = note(op);
-  auto made = noted ? sandboxes_.make({bound, tenant, {}, request.pool, op})
-                    : Result<std::string>(Failure(std::move(noted).error()));
+  auto made =
+      noted
+          ? sandboxes_.make({.spec = bound, .caller = {tenant, {}}, .pool = request.pool, .op = op})
+          : Result<std::string>(Failure(std::move(noted).error()));
   const std::lock_guard lock(mutex_);
   Pool& pool = pools_.at(request.pool);
   --pool.making;

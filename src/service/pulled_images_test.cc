@@ -34,7 +34,7 @@ class FakeHolder : public ImageHolder {
 class PulledImagesTest : public testing::Test {
  protected:
   PulledImagesTest() {
-    options_.default_quota[Resource::ImageBytes] = 100 * kMiB;
+    rules_.default_quota[Resource::ImageBytes] = 100 * kMiB;
     open();
   }
   void open() {
@@ -42,7 +42,8 @@ class PulledImagesTest : public testing::Test {
     accounts_.reset();
     database_.reset();
     database_ = std::move(*Database::open(scratch_ / "state.db"));
-    accounts_ = std::make_unique<Accounts>(options_);
+    current_ = std::make_unique<CurrentRules>(rules_);
+    accounts_ = std::make_unique<Accounts>(*current_);
     images_ = std::make_unique<PulledImages>(*database_, *accounts_);
     ASSERT_TRUE(images_->load());
   }
@@ -54,7 +55,8 @@ class PulledImagesTest : public testing::Test {
   }
 
   ScratchDirectory scratch_;
-  ServiceOptions options_;
+  TenantRules rules_;
+  std::unique_ptr<CurrentRules> current_;
   FakeHolder holder_;
   std::unique_ptr<Database> database_;
   std::unique_ptr<Accounts> accounts_;

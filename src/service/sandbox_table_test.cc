@@ -19,8 +19,8 @@ Held held(const std::string& id, const std::string& tenant) {
 
 class TableTest : public testing::Test {
  protected:
-  ServiceOptions options_;
-  Accounts accounts_{options_};
+  CurrentRules rules_{TenantRules()};
+  Accounts accounts_{rules_};
   SandboxTable table_{accounts_};
 };
 
@@ -41,7 +41,9 @@ TEST_F(TableTest, GivesBackWhatASandboxWasChargedWhenItIsRemoved) {
 TEST_F(TableTest, ChargesATenantForASandboxOfAPoolOnceItIsHandedOut) {
   table_.adopt(held("naaaaaaaaaaaa", ""));
   Held owned = held("naaaaaaaaaaaa", "a");
-  options_.quotas["none"] = Quota();
+  TenantRules changed;
+  changed.quotas["none"] = Quota();
+  rules_.replace(changed);
   EXPECT_FALSE(table_.bind("naaaaaaaaaaaa", held("naaaaaaaaaaaa", "none")));
   EXPECT_TRUE(table_.copy_of("naaaaaaaaaaaa")->tenant.empty());
   ASSERT_TRUE(table_.bind("naaaaaaaaaaaa", owned));

@@ -8,6 +8,7 @@
 #include "base/random_id.h"
 #include "runtime/apply_record.h"
 #include "runtime/output_store.h"
+#include "service/allowed.h"
 #include "service/moments.h"
 #include "service/spec_text.h"
 
@@ -17,7 +18,7 @@ namespace {
 SandboxRow new_row(const Sandboxes::Order& order) {
   SandboxRow row;
   row.op = order.op.empty() ? random_id(16) : order.op;
-  row.tenant = order.tenant;
+  row.tenant = order.caller.tenant;
   row.backend = order.spec.backend;
   row.labels = order.spec.labels;
   row.created_ms = wall_ms();
@@ -43,13 +44,13 @@ std::string words_for_end(const std::string& why) {
 SandboxSpec Sandboxes::spec_for_backend(const Order& order, const SandboxRow& row,
                                         const Backend& backend) const {
   SandboxSpec spec = order.spec;
-  const bool has_deadline = backend.can_set_time_left() && !order.tenant.empty();
+  const bool has_deadline = backend.can_set_time_left() && !order.caller.tenant.empty();
   const milliseconds longest = ground_.options.longest_life;
   spec.ttl =
       has_deadline ? std::min(order.spec.ttl + ground_.options.life_grace, longest) : longest;
   spec.idle_timeout = milliseconds(0);
   spec.labels[kOperationLabel] = row.op;
-  if (!order.tenant.empty()) spec.labels[kTenantLabel] = order.tenant;
+  if (!order.caller.tenant.empty()) spec.labels[kTenantLabel] = order.caller.tenant;
   if (!order.pool.empty()) spec.labels[kPoolLabel] = order.pool;
   if (order.ends_with_service) spec.labels[kStreamLabel] = "yes";
   if (!spec.workspace.empty()) {
@@ -60,15 +61,18 @@ SandboxSpec Sandboxes::spec_for_backend(const Order& order, const SandboxRow& ro
   return spec;
 }
 
-Result<std::string> Sandboxes::make(const Order& order) {
+Result<std::string> Sandboxes::make(Order order) {
   TRY(check_spec(order.spec));
+  // A pool's spec is the operator's own.
+  if (order.pool.empty())
+    order.spec = TRY(admit_spec(*ground_.rules.get(), order.caller, std::move(order.spec)));
   if (order.spec.ttl > ground_.options.longest_life) {
     return failure(ErrorCode::InvalidArgument,
                    fmt::format("ttl is longer than the {} s that a sandbox can live here at most",
                                ground_.options.longest_life.count() / 1000));
   }
-  auto charges = TRY(
-      ground_.accounts.take_sandbox(order.tenant, order.spec.limits, state_bytes_of(order.spec)));
+  auto charges = TRY(ground_.accounts.take_sandbox(order.caller.tenant, order.spec.limits,
+                                                   state_bytes_of(order.spec)));
   SandboxRow row = new_row(order);
   Held held;
   TRY(store_.begin(row));
@@ -93,15 +97,21 @@ Result<std::string> Sandboxes::start(const Order& order, SandboxRow& row, Held& 
   held.protections = TRY(backend->check(spec));
   // A pool's image is the operator's.
   auto* images = order.pool.empty() ? dynamic_cast<ImageHolder*>(&*backend) : nullptr;
-  if (images != nullptr && !order.tenant.empty())
-    TRY(ground_.images.ensure(order.tenant, std::string(backend->name()), spec.image, *images));
-  row.id = TRY(backend->start(spec, Lifetime::Kept));
+  if (images != nullptr && !order.caller.tenant.empty())
+    TRY(ground_.images.ensure(order.caller.tenant, std::string(backend->name()), spec.image,
+                              *images));
+  row.id =
+      TRY(backend->start(spec, order.prepare ? Lifetime::WithCallerUntilReleased : Lifetime::Kept));
   fault_point("create.started");
   Defer stopped([&] { (void)backend->stop(row.id); });
+  if (order.prepare) {
+    TRY(order.prepare(ground_.runtime, row.id));
+    TRY(backend->release(row.id));
+  }
   row.stage = kAlive;
   held.id = row.id;
   held.op = row.op;
-  held.tenant = order.tenant;
+  held.tenant = order.caller.tenant;
   held.spec = order.spec;
   held.spec.backend = backend->name();
   held.secrets = audit::Redactor(ground_.options.audit.secret_names).secrets_of(spec.environment);

@@ -10,10 +10,12 @@
 
 #include "base/guarded.h"
 #include "runtime/runtime.h"
+#include "service/caller.h"
 #include "service/gone_list.h"
 #include "service/pulled_images.h"
 #include "service/sandbox_store.h"
 #include "service/sandbox_table.h"
+#include "service/service_options.h"
 
 namespace nutshell::service {
 
@@ -44,6 +46,7 @@ class Sandboxes {
     PulledImages& images;
     GoneList& gone;
     const ServiceOptions& options;
+    const CurrentRules& rules;
   };
   // Told of each one that has ended, by whatever: its last state, and why.
   using OnEnd = std::function<void(const Held& held, const std::string& why)>;
@@ -58,14 +61,17 @@ class Sandboxes {
 
   struct Order {
     SandboxSpec spec;
-    std::string tenant;  // empty: for a pool
-    std::string session;
-    std::string pool;
-    std::string op;  // to be found again by; empty: any
+    Caller caller;  // its tenant is empty: the service itself, for a pool
+    std::string session = {};
+    std::string pool = {};
+    std::string op = {};  // to be found again by; empty: any
     bool ends_with_service = false;
+    // Until this has succeeded nobody else sees the sandbox, and it ends with this process.
+    std::function<Result<>(Runtime& runtime, const std::string& id)> prepare = nullptr;
   };
-  // Its id.
-  Result<std::string> make(const Order& order);
+  // Every sandbox of the service is made here, and what its maker may not have is refused here.
+  // Returns its id.
+  Result<std::string> make(Order order);
   // Idempotent.
   Result<> end(const std::string& id, const std::string& why);
   Result<> pause(const std::string& id, Pausing pausing);

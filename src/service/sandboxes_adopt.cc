@@ -106,7 +106,7 @@ Result<std::string> Sandboxes::settle_row(const SandboxRow& row, const SandboxSt
 void Sandboxes::adopt_foreign(const SandboxStatus& status) {
   Held held = held_of(status);
   const std::string tenant = label_of(status, kTenantLabel);
-  held.tenant = tenant.empty() ? ground_.options.local_tenant : tenant;
+  held.tenant = tenant.empty() ? ground_.rules.get()->local_tenant : tenant;
   ground_.table.adopt(std::move(held));
 }
 

@@ -13,24 +13,6 @@
 namespace nutshell::service {
 namespace {
 
-Subject subject_of(const Grip& grip) {
-  return {grip.id, grip.session, grip.secrets};
-}
-
-// How an act ended, as the record has it.
-template <typename T>
-Ending ending_of(const Result<T>& result) {
-  if (result) return {};
-  // What a command printed may stand behind the first line; the record has no output.
-  const std::string& message = result.error().message;
-  return {fmt::format("failed: {}", to_string(result.error().code)),
-          message.substr(0, message.find('\n')),
-          {},
-          {},
-          {},
-          0};
-}
-
 // What makes two requests the same one.
 std::string encode_acquire(const AcquireRequest& request) {
   SandboxSpec like;
@@ -80,7 +62,7 @@ Service::~Service() = default;
 Result<std::unique_ptr<Service>> Service::open(ServiceOptions options) {
   StateDirectory directory = TRY(StateDirectory::open(options.state_directory));
   if (options.audit.directory.empty()) options.audit.directory = directory / "audit";
-  auto chains = TRY(audit::Chains::open(options.audit, options.local_tenant, options.notice));
+  auto chains = TRY(audit::Chains::open(options.audit, options.rules.local_tenant, options.notice));
   const Seal seal =
       TRY(Seal::open(options.key_file.empty() ? directory / "state.key" : options.key_file));
   auto database = TRY(Database::open(directory / "state.db"));
@@ -101,34 +83,35 @@ void Service::stop_waiting() {
   parts_->pools.stop_waiting();
 }
 
+void Service::set_rules(TenantRules rules) {
+  parts_->rules.replace(std::move(rules));
+  parts_->accounts.follow_rules();
+}
+
 // ---- Sandboxes ----------------------------------------------------------------------------------
 
 Result<SandboxView> Service::create(const Caller& caller, const CreateRequest& request) {
   const auto work = TRY(parts_->begin_work());
-  const SandboxSpec spec = TRY(admit_spec(parts_->options, caller, request.spec));
-  const auto lock = parts_->idempotency.lock(caller.tenant, request.idempotency_key);
-  const std::string text = to_json_text(request.spec, Written::Kept);
   const std::string& key = request.idempotency_key;
+  const auto lock = parts_->idempotency.lock(caller.tenant, key);
+  const std::string text = to_json_text(request.spec, Written::Kept);
   const auto before = TRY(parts_->idempotency.find(caller.tenant, key, text));
   if (auto made = find_made(parts_->table, caller.tenant, before)) return std::move(*made);
-  const Act act =
-      TRY(parts_->recorder.begin(caller, "create", {}, parts_->recorder.describe(request.spec)));
-  const std::string op = random_id(16);
-  TRY(parts_->idempotency.note(caller.tenant, key, text, op));
-  auto made = parts_->sandboxes.make({spec, caller.tenant, {}, {}, op, request.ends_with_service});
-  Act done = act;
-  if (made) done.subject.sandbox = *made;
-  const std::uint64_t audit_id = parts_->recorder.end(done, ending_of(made));
+  auto made = parts_->operations.run(
+      caller, {"create", {}, parts_->operations.describe(request.spec)},
+      [&](Operation& operation) -> Result<SandboxView> {
+        const std::string op = random_id(16);
+        TRY(parts_->idempotency.note(caller.tenant, key, text, op));
+        operation.subject.sandbox =
+            TRY(parts_->sandboxes.make({.spec = request.spec,
+                                        .caller = caller,
+                                        .op = op,
+                                        .ends_with_service = request.ends_with_service}));
+        return find(caller, operation.subject.sandbox);
+      });
   fault_point("create.told");
-  if (!made) {
-    parts_->idempotency.forget(caller.tenant, key);
-    parts_->metrics.refuse("create", std::string(to_string(made.error().code)));
-    return Failure(std::move(made).error());
-  }
-  parts_->metrics.count("create", "ok", Clock::now() - act.begun);
-  SandboxView view = TRY(find(caller, *made));
-  view.audit_id = audit_id;
-  return view;
+  if (!made) parts_->idempotency.forget(caller.tenant, key);
+  return made;
 }
 
 Result<SandboxView> Service::find(const Caller& caller, const std::string& id) {
@@ -143,43 +126,36 @@ Result<SandboxPage> Service::list(const Caller& caller, const ListRequest& reque
 }
 
 Result<> Service::destroy(const Caller& caller, const std::string& id) {
-  const Grip grip = TRY(parts_->table.find(caller.tenant, id));
-  const Act act = TRY(parts_->recorder.begin(caller, "destroy", subject_of(grip)));
-  auto ended = parts_->sandboxes.end(grip.id, kDestroyed);
-  parts_->recorder.end(act, ending_of(ended));
+  auto ended = parts_->operate(caller, id, "destroy", {}, [&](const Grip& grip, Operation&) {
+    return parts_->sandboxes.end(grip.id, kDestroyed);
+  });
   fault_point("destroy.told");
-  parts_->metrics.count("destroy", ended ? "ok" : "failed", Clock::now() - act.begun);
   return ended;
 }
 
 Result<SandboxView> Service::pause(const Caller& caller, const std::string& id) {
-  const Grip grip = TRY(parts_->table.find(caller.tenant, id));
-  const Act act = TRY(parts_->recorder.begin(caller, "pause", subject_of(grip)));
-  auto paused = parts_->sandboxes.pause(grip.id, Pausing::UntilResumed);
-  parts_->recorder.end(act, ending_of(paused));
-  TRY(std::move(paused));
-  return find(caller, grip.id);
+  return parts_->operate(caller, id, "pause", {},
+                         [&](const Grip& grip, Operation&) -> Result<SandboxView> {
+                           TRY(parts_->sandboxes.pause(grip.id, Pausing::UntilResumed));
+                           return find(caller, grip.id);
+                         });
 }
 
 Result<SandboxView> Service::resume(const Caller& caller, const std::string& id) {
-  const Grip grip = TRY(parts_->table.find(caller.tenant, id));
-  const Act act = TRY(parts_->recorder.begin(caller, "resume", subject_of(grip)));
-  auto resumed = parts_->sandboxes.resume(grip.id);
-  parts_->recorder.end(act, ending_of(resumed));
-  TRY(std::move(resumed));
-  return find(caller, grip.id);
+  return parts_->operate(caller, id, "resume", {},
+                         [&](const Grip& grip, Operation&) -> Result<SandboxView> {
+                           TRY(parts_->sandboxes.resume(grip.id));
+                           return find(caller, grip.id);
+                         });
 }
 
 Result<SandboxView> Service::extend(const Caller& caller, const std::string& id,
                                     std::chrono::milliseconds ttl) {
-  const Grip grip = TRY(parts_->table.find(caller.tenant, id));
-  const Act act = TRY(parts_->recorder.begin(
-      caller, "extend", subject_of(grip),
-      parts_->recorder.describe_text("ttl_ms", std::to_string(ttl.count()), {})));
-  auto extended = parts_->sandboxes.extend(grip.id, ttl);
-  parts_->recorder.end(act, ending_of(extended));
-  TRY(std::move(extended));
-  return find(caller, grip.id);
+  return parts_->operate(caller, id, "extend", {"ttl_ms", std::to_string(ttl.count())},
+                         [&](const Grip& grip, Operation&) -> Result<SandboxView> {
+                           TRY(parts_->sandboxes.extend(grip.id, ttl));
+                           return find(caller, grip.id);
+                         });
 }
 
 Result<SandboxSpec> Service::spec_of(const Caller& caller, const std::string& id) {
@@ -197,14 +173,14 @@ Result<SandboxStats> Service::stats(const Caller& caller, const std::string& id)
 }
 
 Result<Protections> Service::check(const Caller& caller, const SandboxSpec& spec) {
-  return parts_->runtime.check(TRY(admit_spec(parts_->options, caller, spec)));
+  return parts_->runtime.check(TRY(admit_spec(*parts_->rules.get(), caller, spec)));
 }
 
 // ---- Execs --------------------------------------------------------------------------------------
 
 OutputRoom Service::output_room(const Caller& caller) {
   return {parts_->accounts.of(caller.tenant, Resource::OutputMemory),
-          parts_->options.bounds.collected_bytes};
+          parts_->rules.get()->bounds.collected_bytes};
 }
 
 Result<ExecReply> Service::exec(const Caller& caller, const std::string& id,
@@ -238,12 +214,14 @@ Result<> Service::signal_exec(const Caller& caller, const std::string& id,
                               const std::string& exec_id, const wire::ExecEvent& event) {
   const auto exec = TRY(parts_->detached.find(caller.tenant, id, exec_id));
   const auto& identity = exec->identity();
-  const Act act =
-      TRY(parts_->recorder.begin(caller, "signal", {identity.sandbox, identity.session, {}},
-                                 parts_->recorder.describe_text("exec_id", identity.exec_id, {})));
-  exec->send(event);
-  parts_->recorder.end(act, {});
-  return {};
+  return parts_->operations.run(caller,
+                                {"signal",
+                                 {identity.sandbox, identity.session, {}},
+                                 parts_->operations.describe_text("exec_id", identity.exec_id, {})},
+                                [&](Operation&) -> Result<> {
+                                  exec->send(event);
+                                  return {};
+                                });
 }
 
 Result<ToolReply> Service::call_tool(const Caller& caller, const std::string& id,
@@ -258,15 +236,15 @@ Result<ToolReply> Service::call_tool(const Caller& caller, const std::string& id
 
 Result<SessionView> Service::ensure_session(const Caller& caller, const SessionRequest& request) {
   const auto work = TRY(parts_->begin_work());
-  SessionRequest admitted = request;
-  admitted.spec = TRY(admit_spec(parts_->options, caller, request.spec));
-  const Act act = TRY(parts_->recorder.begin(caller, "session", {{}, request.name, {}},
-                                             parts_->recorder.describe(request.spec)));
-  auto view = parts_->sessions.ensure(caller, admitted);
-  Act done = act;
-  if (view) done.subject.sandbox = view->sandbox_id;
-  parts_->recorder.end(done, ending_of(view));
-  return view;
+  return parts_->operations.run(
+      caller, {"session", {{}, request.name, {}}, parts_->operations.describe(request.spec)},
+      [&](Operation& operation) -> Result<SessionView> {
+        SessionRequest admitted = request;
+        admitted.spec = TRY(admit_spec(*parts_->rules.get(), caller, request.spec));
+        SessionView view = TRY(parts_->sessions.ensure(caller, admitted));
+        operation.subject.sandbox = view.sandbox_id;
+        return view;
+      });
 }
 
 Result<SessionView> Service::find_session(const Caller& caller, const std::string& name) {
@@ -283,17 +261,14 @@ Result<SessionView> Service::renew_session(const Caller& caller, const std::stri
 }
 
 Result<> Service::end_session(const Caller& caller, const std::string& name) {
-  const Act act = TRY(parts_->recorder.begin(caller, "end session", {{}, name, {}}));
-  auto ended = parts_->sessions.end(caller, name);
-  parts_->recorder.end(act, ending_of(ended));
-  return ended;
+  return parts_->operations.run(caller, {"end session", {{}, name, {}}},
+                                [&](Operation&) { return parts_->sessions.end(caller, name); });
 }
 
 Result<> Service::forget_workspace(const Caller& caller, const std::string& name) {
-  const Act act = TRY(parts_->recorder.begin(caller, "forget workspace", {{}, name, {}}));
-  auto done = parts_->sessions.forget_workspace(caller, name);
-  parts_->recorder.end(act, ending_of(done));
-  return done;
+  return parts_->operations.run(caller, {"forget workspace", {{}, name, {}}}, [&](Operation&) {
+    return parts_->sessions.forget_workspace(caller, name);
+  });
 }
 
 // ---- Pools --------------------------------------------------------------------------------------
@@ -320,31 +295,21 @@ Result<SandboxView> Service::acquire(const Caller& caller, const AcquireRequest&
   const auto lock = parts_->idempotency.lock(caller.tenant, key);
   const std::string text = key.empty() ? std::string() : encode_acquire(request);
   const auto before = TRY(parts_->idempotency.find(caller.tenant, key, text));
-  // One that was given back, or never handed out, is not it: there is another one for the key.
+  // A sandbox that was given back, or never handed out, is not it: the key gets another one.
   if (auto held = find_made(parts_->table, caller.tenant, before)) return std::move(*held);
   const auto note_key = [&](const std::string& op) {
     return parts_->idempotency.note(caller.tenant, key, text, op);
   };
-  const Act act =
-      TRY(parts_->recorder.begin(caller, "acquire", {}, parts_->recorder.describe(request)));
-  const auto acquire_it = [&]() -> Result<std::string> {
-    TRY(check_network(request));
-    return parts_->pools.acquire(caller.tenant, request, note_key);
-  };
-  auto id = acquire_it();
-  Act done = act;
-  if (id) done.subject.sandbox = *id;
-  const std::uint64_t audit_id = parts_->recorder.end(done, ending_of(id));
+  auto acquired = parts_->operations.run(
+      caller, {"acquire", {}, parts_->operations.describe(request)},
+      [&](Operation& operation) -> Result<SandboxView> {
+        TRY(check_network(request));
+        operation.subject.sandbox = TRY(parts_->pools.acquire(caller.tenant, request, note_key));
+        return find(caller, operation.subject.sandbox);
+      });
   fault_point("acquire.told");
-  if (!id) {
-    parts_->idempotency.forget(caller.tenant, key);
-    parts_->metrics.refuse("acquire", std::string(to_string(id.error().code)));
-    return Failure(std::move(id).error());
-  }
-  parts_->metrics.count("acquire", "ok", Clock::now() - act.begun);
-  SandboxView view = TRY(find(caller, *id));
-  view.audit_id = audit_id;
-  return view;
+  if (!acquired) parts_->idempotency.forget(caller.tenant, key);
+  return acquired;
 }
 
 Result<> Service::release(const Caller& caller, const std::string& id) {
@@ -353,9 +318,9 @@ Result<> Service::release(const Caller& caller, const std::string& id) {
     return failure(ErrorCode::InvalidArgument,
                    fmt::format("sandbox {} is of no pool: destroy it instead", grip.id));
   }
-  const Act act = TRY(parts_->recorder.begin(caller, "release", subject_of(grip)));
-  auto released = parts_->pools.release(grip.id);
-  parts_->recorder.end(act, ending_of(released));
+  auto released = parts_->operations.run(caller, {"release", subject_of(grip)}, [&](Operation&) {
+    return parts_->pools.release(grip.id);
+  });
   fault_point("release.told");
   return released;
 }
@@ -367,20 +332,16 @@ Result<Limits> Service::pool_limits(const Caller& caller, const std::string& nam
 Result<PoolStatus> Service::warm_pool(const Caller& caller, const std::string& name,
                                       const Deadline& deadline) {
   TRY(check_tends(parts_->pools, caller, name));
-  const Act act = TRY(parts_->recorder.begin(caller, "warm pool", {},
-                                             parts_->recorder.describe_text("pool", name, {})));
-  auto status = parts_->pools.warm(caller.tenant, name, deadline);
-  parts_->recorder.end(act, ending_of(status));
-  return status;
+  return parts_->operations.run(
+      caller, {"warm pool", {}, parts_->operations.describe_text("pool", name, {})},
+      [&](Operation&) { return parts_->pools.warm(caller.tenant, name, deadline); });
 }
 
 Result<std::uint32_t> Service::drain_pool(const Caller& caller, const std::string& name) {
   TRY(check_tends(parts_->pools, caller, name));
-  const Act act = TRY(parts_->recorder.begin(caller, "drain pool", {},
-                                             parts_->recorder.describe_text("pool", name, {})));
-  auto ended = parts_->pools.drain(caller.tenant, name);
-  parts_->recorder.end(act, ending_of(ended));
-  return ended;
+  return parts_->operations.run(
+      caller, {"drain pool", {}, parts_->operations.describe_text("pool", name, {})},
+      [&](Operation&) { return parts_->pools.drain(caller.tenant, name); });
 }
 
 }  // namespace nutshell::service

@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "audit/record.h"
+#include "base/account.h"
 #include "base/result.h"
 #include "base/unique_fd.h"
 #include "core/exec.h"
@@ -32,6 +33,12 @@
 
 namespace nutshell::service {
 
+// Charged to the tenant's memory until the answer is sent.
+struct ChangeList {
+  std::vector<JudgedChange> changes;
+  Charge charge;
+};
+
 class Service {
  public:
   // Takes the state directory for itself: a second service on it is refused. Repairs, adopts what
@@ -43,6 +50,8 @@ class Service {
 
   // New work is refused from now on; waits until what runs has ended, or the deadline.
   void drain(const Deadline& deadline);
+  // What tenants may hold and choose from now on. What they hold already stays theirs.
+  void set_rules(TenantRules rules);
   // Whoever stands in line for a pool is refused, from now on.
   void stop_waiting();
 
@@ -102,7 +111,7 @@ class Service {
 
   // ---- Workspaces
   // In the order of their paths, with what `apply` would hold back.
-  Result<std::vector<JudgedChange>> changes(const Caller& caller, const std::string& id);
+  Result<ChangeList> changes(const Caller& caller, const std::string& id);
   // Only for a caller that may use host files.
   Result<ApplyReport> apply(const Caller& caller, const std::string& id,
                             const ApplyOptions& options);

@@ -80,11 +80,11 @@ Result<std::vector<audit::Record>> Service::audit_records(const Caller& caller,
   audit::Filter own = filter;
   own.tenant = caller.tenant;
   own.most = std::clamp<std::size_t>(filter.most, 1, kMostRecords);
-  return audit::read_records(parts_->recorder.directory_of(caller.tenant), own);
+  return audit::read_records(parts_->operations.directory_of(caller.tenant), own);
 }
 
 void Service::deny(const Caller& caller, const std::string& why) {
-  parts_->recorder.deny(caller, why);
+  parts_->operations.deny(caller, why);
 }
 
 // From the record: also of a sandbox that is gone, as far as the record goes back.
@@ -95,7 +95,7 @@ Result<std::vector<HistoryEntry>> Service::history(const Caller& caller, const s
   filter.sandbox = grip ? grip->id : id;
   filter.most = kMostHistory;
   std::map<std::uint64_t, HistoryEntry> entries;  // by the record of the beginning
-  TRY(audit::for_each_record(parts_->recorder.directory_of(caller.tenant), filter,
+  TRY(audit::for_each_record(parts_->operations.directory_of(caller.tenant), filter,
                              [&entries](const audit::Record& record) -> Result<audit::Visit> {
                                if (!is_command(record.entry)) return audit::Visit::GoOn;
                                const auto known = entries.find(record.entry.of);
@@ -157,12 +157,12 @@ std::string Service::why_not_ready() {
     if (tries_again) parts_->next_record_try = Clock::now() + std::chrono::seconds(1);
   }
   // Nobody asks for work from who is not ready, and so nothing else would find out.
-  if (tries_again && !parts_->recorder.trouble().empty() &&
-      has_room(parts_->recorder.directory())) {
-    parts_->recorder.note({"", "daemon"}, "record", {},
-                          {"ok", "it can be written again", {}, {}, {}, 0});
+  if (tries_again && !parts_->operations.trouble().empty() &&
+      has_room(parts_->operations.directory())) {
+    parts_->operations.note({"", "daemon"}, "record", {},
+                            {"ok", "it can be written again", {}, {}, {}, 0});
   }
-  const std::string trouble = parts_->recorder.trouble();
+  const std::string trouble = parts_->operations.trouble();
   if (!trouble.empty()) return "the record cannot be written: " + trouble;
   const auto written = parts_->database->run(
       "INSERT INTO meta(name, value) VALUES('ready', '1') ON CONFLICT(name) DO NOTHING");

@@ -13,19 +13,6 @@
 namespace nutshell::service {
 namespace {
 
-Subject subject_of(const Grip& grip) {
-  return {grip.id, grip.session, grip.secrets};
-}
-
-template <typename T>
-Ending ending_of(const Result<T>& result) {
-  Ending ending;
-  if (result) return ending;
-  ending.outcome = fmt::format("failed: {}", to_string(result.error().code));
-  ending.detail = result.error().message;
-  return ending;
-}
-
 // Over a stream that is kept for the next call when all went well.
 template <typename Step>
 auto over_connection(Service::Parts& parts, const Grip& grip, const Step& step)
@@ -33,6 +20,14 @@ auto over_connection(Service::Parts& parts, const Grip& grip, const Step& step)
   const auto used = parts.table.use(grip.id);
   TRY(parts.execs.wake(grip));
   return parts.runtime.with_init(grip.id, step);
+}
+
+// Keeps the sandbox awake and in use meanwhile.
+template <typename Step>
+auto while_used(Service::Parts& parts, const Grip& grip, const Step& step) -> decltype(step()) {
+  const auto used = parts.table.use(grip.id);
+  TRY(parts.execs.wake(grip));
+  return step();
 }
 
 }  // namespace
@@ -47,47 +42,42 @@ Result<wire::FileInfo> Service::stat(const Caller& caller, const std::string& id
 Result<> Service::read_file(const Caller& caller, const std::string& id,
                             const wire::ReadFile& request, const wire::InitClient::Sink& sink) {
   const auto work = TRY(parts_->begin_work());
-  const Grip grip = TRY(parts_->table.find(caller.tenant, id));
-  const Act act = TRY(
-      parts_->recorder.begin(caller, "read file", subject_of(grip),
-                             parts_->recorder.describe_text("path", request.path, grip.secrets)));
-  StreamHash hash;
-  auto done = over_connection(*parts_, grip, [&](wire::InitClient& client) {
-    return client.read_file(request, [&](std::string_view bytes) {
-      hash.add(bytes);
-      return sink(bytes);
-    });
-  });
-  Ending ending = ending_of(done);
-  ending.output_bytes = hash.bytes();
-  ending.output_sha256 = hash.hex();
-  parts_->recorder.end(act, ending);
-  return done;
+  return parts_->operate(
+      caller, id, "read file", {"path", request.path}, [&](const Grip& grip, Operation& operation) {
+        StreamHash hash;
+        auto done = over_connection(*parts_, grip, [&](wire::InitClient& client) {
+          return client.read_file(request, [&](std::string_view bytes) {
+            hash.add(bytes);
+            return sink(bytes);
+          });
+        });
+        operation.ending.output_bytes = hash.bytes();
+        operation.ending.output_sha256 = hash.hex();
+        return done;
+      });
 }
 
 Result<> Service::write_file(const Caller& caller, const std::string& id,
                              const wire::WriteFile& request,
                              const wire::InitClient::Source& source) {
   const auto work = TRY(parts_->begin_work());
-  const Grip grip = TRY(parts_->table.find(caller.tenant, id));
-  const Act act = TRY(
-      parts_->recorder.begin(caller, "write file", subject_of(grip),
-                             parts_->recorder.describe_text("path", request.path, grip.secrets)));
-  fault_point("copy.recorded");
-  StreamHash hash;
-  auto done = over_connection(*parts_, grip, [&](wire::InitClient& client) {
-    return client.write_file(request, [&](std::size_t most) -> Result<std::string> {
-      std::string bytes = TRY(source(most));
-      hash.add(bytes);
-      fault_point("copy.part");
-      return bytes;
-    });
-  });
-  fault_point("copy.done");
-  Ending ending = ending_of(done);
-  ending.input_sha256 = hash.hex();
-  parts_->recorder.end(act, ending);
-  return done;
+  return parts_->operate(
+      caller, id, "write file", {"path", request.path},
+      [&](const Grip& grip, Operation& operation) {
+        fault_point("copy.recorded");
+        StreamHash hash;
+        auto done = over_connection(*parts_, grip, [&](wire::InitClient& client) {
+          return client.write_file(request, [&](std::size_t most) -> Result<std::string> {
+            std::string bytes = TRY(source(most));
+            hash.add(bytes);
+            fault_point("copy.part");
+            return bytes;
+          });
+        });
+        fault_point("copy.done");
+        operation.ending.input_sha256 = hash.hex();
+        return done;
+      });
 }
 
 Result<> Service::walk(const Caller& caller, const std::string& id, const std::string& path,
@@ -99,48 +89,41 @@ Result<> Service::walk(const Caller& caller, const std::string& id, const std::s
 
 Result<> Service::make_directory(const Caller& caller, const std::string& id,
                                  const wire::MakeDirectory& request) {
-  const Grip grip = TRY(parts_->table.find(caller.tenant, id));
-  const Act act = TRY(
-      parts_->recorder.begin(caller, "make directory", subject_of(grip),
-                             parts_->recorder.describe_text("path", request.path, grip.secrets)));
-  auto done = over_connection(
-      *parts_, grip, [&](wire::InitClient& client) { return client.make_directory(request); });
-  parts_->recorder.end(act, ending_of(done));
-  return done;
+  const auto make = [&](wire::InitClient& client) { return client.make_directory(request); };
+  return parts_->operate(
+      caller, id, "make directory", {"path", request.path},
+      [&](const Grip& grip, Operation&) { return over_connection(*parts_, grip, make); });
 }
 
 Result<> Service::remove_file(const Caller& caller, const std::string& id,
                               const wire::Remove& request) {
-  const Grip grip = TRY(parts_->table.find(caller.tenant, id));
-  const Act act = TRY(
-      parts_->recorder.begin(caller, "remove file", subject_of(grip),
-                             parts_->recorder.describe_text("path", request.path, grip.secrets)));
-  auto done = over_connection(*parts_, grip, [&](wire::InitClient& client) -> Result<> {
+  const auto remove = [&](wire::InitClient& client) -> Result<> {
     const auto answer = TRY(client.call<wire::Changed>(request));
     const auto* refused = std::get_if<wire::Refused>(&answer);
     if (refused == nullptr) return {};
     const bool is_missing = refused->code == "no_such_file";
     return failure(is_missing ? ErrorCode::NotFound : ErrorCode::InvalidArgument,
                    fmt::format("{} {} {}", refused->what, refused->why, refused->next));
-  });
-  parts_->recorder.end(act, ending_of(done));
-  return done;
+  };
+  return parts_->operate(
+      caller, id, "remove file", {"path", request.path},
+      [&](const Grip& grip, Operation&) { return over_connection(*parts_, grip, remove); });
 }
 
 // ---- Workspaces ---------------------------------------------------------------------------------
 
-Result<std::vector<JudgedChange>> Service::changes(const Caller& caller, const std::string& id) {
+Result<ChangeList> Service::changes(const Caller& caller, const std::string& id) {
   const Grip grip = TRY(parts_->table.find(caller.tenant, id));
-  return over_connection(
-      *parts_, grip, [](wire::InitClient& client) -> Result<std::vector<JudgedChange>> {
-        auto sorted = TRY(judge_workspace(client, TRY(list_workspace_changes(client))));
-        std::vector<JudgedChange> all = std::move(sorted.wanted);
-        for (JudgedChange& one : sorted.held)
-          all.push_back(std::move(one));
-        std::sort(all.begin(), all.end(),
-                  [](const auto& a, const auto& b) { return a.change.path < b.change.path; });
-        return all;
-      });
+  return over_connection(*parts_, grip, [&](wire::InitClient& client) -> Result<ChangeList> {
+    auto listed = TRY(list_changes(parts_->accounts, caller.tenant, client));
+    auto sorted = TRY(judge_workspace(client, std::move(listed.changes)));
+    ChangeList list{std::move(sorted.wanted), std::move(listed.charge)};
+    for (JudgedChange& one : sorted.held)
+      list.changes.push_back(std::move(one));
+    std::sort(list.changes.begin(), list.changes.end(),
+              [](const auto& a, const auto& b) { return a.change.path < b.change.path; });
+    return list;
+  });
 }
 
 Result<std::vector<TrustVerdict>> Service::judge_entries(
@@ -155,30 +138,28 @@ Result<std::vector<TrustVerdict>> Service::judge_entries(
 Result<ApplyReport> Service::apply(const Caller& caller, const std::string& id,
                                    const ApplyOptions& options) {
   const auto work = TRY(parts_->begin_work());
-  const Grip grip = TRY(parts_->table.find(caller.tenant, id));
   if (caller.host_files == HostFiles::Denied) {
+    TRY(parts_->table.find(caller.tenant, id));  // another's is not found, whoever asks
     return failure(ErrorCode::PermissionDenied,
                    "apply writes to the host: it is for clients on the daemon's own socket");
   }
-  const auto used = parts_->table.use(grip.id);
-  TRY(parts_->execs.wake(grip));
-  const Act act = TRY(parts_->recorder.begin(caller, "apply", subject_of(grip)));
-  fault_point("apply.recorded");
-  auto report = apply_workspace(parts_->runtime, grip.id, options);
-  fault_point("apply.done");
-  parts_->recorder.end(act, ending_of(report));
-  return report;
+  return parts_->operate(caller, id, "apply", {}, [&](const Grip& grip, Operation&) {
+    return while_used(*parts_, grip, [&] {
+      fault_point("apply.recorded");
+      auto report = apply_workspace(parts_->runtime, grip.id, options);
+      fault_point("apply.done");
+      return report;
+    });
+  });
 }
 
 Result<std::string> Service::checkpoint(const Caller& caller, const std::string& id,
                                         Running running) {
-  const Grip grip = TRY(parts_->table.find(caller.tenant, id));
-  const auto used = parts_->table.use(grip.id);
-  TRY(parts_->execs.wake(grip));
-  const Act act = TRY(parts_->recorder.begin(caller, "checkpoint", subject_of(grip)));
-  auto name = checkpoint_workspace(parts_->runtime, grip.id, running);
-  parts_->recorder.end(act, ending_of(name));
-  return name;
+  return parts_->operate(caller, id, "checkpoint", {}, [&](const Grip& grip, Operation&) {
+    return while_used(*parts_, grip, [&] {
+      return checkpoint_workspace(parts_->runtime, grip.id, running);
+    });
+  });
 }
 
 Result<> Service::rollback(const Caller& caller, const std::string& id,
@@ -186,36 +167,30 @@ Result<> Service::rollback(const Caller& caller, const std::string& id,
   constexpr std::size_t kMostName = 128;
   if (checkpoint.size() > kMostName)
     return failure(ErrorCode::InvalidArgument, "the name of a checkpoint has at most 128 bytes");
-  const Grip grip = TRY(parts_->table.find(caller.tenant, id));
-  const auto used = parts_->table.use(grip.id);
-  TRY(parts_->execs.wake(grip));
-  const Act act =
-      TRY(parts_->recorder.begin(caller, "rollback", subject_of(grip),
-                                 parts_->recorder.describe_text("checkpoint", checkpoint, {})));
-  auto done = rollback_workspace(parts_->runtime, grip.id, checkpoint, running);
-  parts_->recorder.end(act, ending_of(done));
-  return done;
+  return parts_->operate(caller, id, "rollback", {"checkpoint", checkpoint},
+                         [&](const Grip& grip, Operation&) {
+                           return while_used(*parts_, grip, [&] {
+                             return rollback_workspace(parts_->runtime, grip.id, checkpoint, running);
+                           });
+                         });
 }
 
 Result<SandboxView> Service::fork(const Caller& caller, const std::string& id) {
   const auto work = TRY(parts_->begin_work());
-  const Grip grip = TRY(parts_->table.find(caller.tenant, id));
-  const auto used = parts_->table.use(grip.id);
-  TRY(parts_->execs.wake(grip));
-  SandboxSpec spec = TRY(spec_of(caller, grip.id));
-  if (is_volume(spec.workspace)) spec.workspace.clear();  // two would write to the same files
-  Act act = TRY(parts_->recorder.begin(caller, "fork", subject_of(grip)));
-  auto made = parts_->sandboxes.make({spec, caller.tenant, {}, {}, {}});
-  Result<> copied;
-  if (made) {
-    act.subject.sandbox = *made;
-    copied = copy_workspace(parts_->runtime, grip.id, *made);
-    if (!copied) (void)parts_->sandboxes.end(*made, "half a copy is none");
-  }
-  parts_->recorder.end(act, made ? ending_of(copied) : ending_of(made));
-  if (!made) return Failure(std::move(made).error());
-  TRY(std::move(copied));
-  return find(caller, *made);
+  const auto fork_it = [&](const Grip& grip, Operation& operation) -> Result<SandboxView> {
+    const auto used = parts_->table.use(grip.id);
+    TRY(parts_->execs.wake(grip));
+    SandboxSpec spec = TRY(spec_of(caller, grip.id));
+    if (is_volume(spec.workspace)) spec.workspace.clear();  // two would write to the same files
+    const auto copy_files = [&grip](Runtime& runtime, const std::string& made) {
+      fault_point("fork.made");
+      return copy_workspace(runtime, grip.id, made);
+    };
+    operation.subject.sandbox = TRY(
+        parts_->sandboxes.make({.spec = std::move(spec), .caller = caller, .prepare = copy_files}));
+    return find(caller, operation.subject.sandbox);
+  };
+  return parts_->operate(caller, id, "fork", {}, fork_it);
 }
 
 }  // namespace nutshell::service

@@ -1,6 +1,7 @@
 #include "service/service_parts.h"
 
 #include <fmt/format.h>
+#include <malloc.h>
 
 #include "service/allowed.h"
 
@@ -11,6 +12,12 @@ using namespace std::chrono_literals;
 
 constexpr auto kReconcile = 2s;
 constexpr auto kForget = 30s;
+constexpr std::size_t kMostFreeBytes = 64U << 20U;
+
+// The allocator keeps what large requests took, between blocks that are still in use.
+void give_memory_back() {
+  if (::mallinfo2().fordblks > kMostFreeBytes) ::malloc_trim(0);
+}
 
 }  // namespace
 
@@ -21,33 +28,28 @@ Service::Parts::Parts(ServiceOptions given, StateDirectory locked, const Seal& k
       seal(key),
       database(std::move(opened)),
       chains(std::move(written)),
-      recorder(*chains, options.audit.secret_names),
+      operations(*chains, metrics, options.audit.secret_names),
       runtime(options.backends),
-      accounts(options),
+      rules(options.rules),
+      accounts(rules),
       table(accounts),
       images(*database, accounts),
       budgets(*database),
       budget_watch({runtime, table, budgets}),
-      idempotency(
-          *database,
-          [this](const std::string& tenant) { return options.quota_of(tenant)[Resource::Keys]; }),
-      sandboxes({runtime, *database, table, accounts, images, gone, options},
+      idempotency(*database,
+                  [this](const std::string& tenant) { return rules.most(tenant, Resource::Keys); }),
+      sandboxes({runtime, *database, table, accounts, images, gone, options, rules},
                 [this](const Held& held, const std::string& why) { note_end(held, why); }),
-      execs({runtime, table, gone, sandboxes, budgets, budget_watch, recorder, metrics,
-             options.bounds.recall_bytes}),
-      workspaces(directory / "workspaces",
-                 [this](const std::string& tenant) {
-                   return options.quota_of(tenant)[Resource::KeptBytes];
-                 }),
+      execs({runtime, table, gone, sandboxes, budgets, budget_watch, operations,
+             accounts, rules}),
+      workspaces(
+          directory / "workspaces",
+          [this](const std::string& tenant) { return rules.most(tenant, Resource::KeptBytes); }),
       sessions({*database, table, sandboxes, execs, runtime, workspaces, budgets, budget_watch,
-                recorder, accounts, seal,
-                [this](const Caller& caller, const SandboxSpec& spec) {
-                  return check_allowed(options, caller, spec);
-                },
-                keepers}),
+                operations, accounts, seal, keepers}),
       pools(sandboxes, table, runtime, accounts, options),
       detached({directory / "execs", *database, runtime, table, execs, budgets, budget_watch,
-                recorder, metrics, idempotency, accounts, options.bounds.spool_bytes}) {
+                operations, idempotency, accounts, rules}) {
   told_pools = &pools;
   sandboxes.set_ends_apart(
       [this](const Held& held, const std::string& why) { return sessions.ends_apart(held, why); });
@@ -60,8 +62,8 @@ void Service::Parts::note_end(const Held& held, const std::string& why) {
   if (Pools* known = told_pools) known->forget(held);
   if (held.tenant.empty()) return;
   if (why == kEndedByItself) remember_why(held);
-  recorder.note({held.tenant, "daemon"}, "ended", {held.id, held.session, held.secrets},
-                {"ok", why, {}, {}, {}, 0});
+  operations.note({held.tenant, "daemon"}, "ended", {held.id, held.session, held.secrets},
+                  {"ok", why, {}, {}, {}, 0});
 }
 
 // Whoever still waits for its answer asks in a moment.
@@ -105,13 +107,14 @@ void Service::Parts::tick(const std::stop_token& stop) {
     if (stop.stop_requested()) return;
     sessions.tend();
     pools.trim();
-    recorder.catch_up();
+    operations.catch_up();
     runtime.tidy([this](const std::string& id) { return table.has(id); });
     if (!is_swept && sandboxes.unanswered().empty()) {
       sweep();
       is_swept = true;
     }
     if (Clock::now() - forgotten > kForget) {
+      give_memory_back();
       detached.forget_old();
       idempotency.forget_old();
       forgotten = Clock::now();

@@ -14,8 +14,8 @@
 #include "service/gone_list.h"
 #include "service/idempotency.h"
 #include "service/metrics.h"
+#include "service/operations.h"
 #include "service/pools.h"
-#include "service/recorder.h"
 #include "service/sandboxes.h"
 #include "service/seal.h"
 #include "service/service.h"
@@ -48,14 +48,33 @@ struct Service::Parts {
   };
   Result<Work> begin_work();
 
+  // Does `step` as an operation on a sandbox of the caller's; `told` is what the record has of its
+  // arguments.
+  struct Told {
+    const char* name = "";
+    std::string text = {};
+  };
+  template <typename Step>
+  auto operate(const Caller& caller, const std::string& id, const char* action, const Told& told,
+               Step step) -> std::invoke_result_t<Step, const Grip&, Operation&> {
+    const Grip grip = TRY(table.find(caller.tenant, id));
+    const bool has_told = *told.name != '\0';
+    return operations.run(
+        caller,
+        {action, subject_of(grip),
+         has_told ? operations.describe_text(told.name, told.text, grip.secrets) : std::string()},
+        [&](Operation& operation) { return step(grip, operation); });
+  }
+
   ServiceOptions options;
   StateDirectory directory;
   Seal seal;
   std::unique_ptr<Database> database;
   std::unique_ptr<audit::Chains> chains;
-  Recorder recorder;
   Metrics metrics;
+  Operations operations;
   Runtime runtime;
+  CurrentRules rules;
   Accounts accounts;
   SandboxTable table;
   PulledImages images;

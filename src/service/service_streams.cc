@@ -41,7 +41,7 @@ Result<std::unique_ptr<Service::Stream>> Service::open_stream(const Caller& call
   TRY(parts_->execs.wake(grip));
   UniqueFd stream = TRY(parts_->runtime.open_stream(grip.id));
   auto meter = std::make_unique<StreamMeter>(
-      StreamMeter::Dependencies{parts_->budgets, parts_->recorder, parts_->metrics,
+      StreamMeter::Dependencies{parts_->budgets, parts_->operations,
                           [watch = &parts_->budget_watch](const Grip& held) {
                             watch->count(held.tenant, held.session, held.id);
                           }},

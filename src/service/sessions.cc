@@ -224,7 +224,6 @@ Result<SessionView> Sessions::ensure(const Caller& caller, const SessionRequest&
     session->request = request;
     session->created_ms = wall_ms();
   }
-  TRY(ground_.check_allowed(caller, session->request.spec));
   TRY(open_account(key, *session));
   session->lease_end = Clock::now() + session->request.lease;
   return begin_life(caller, key, std::move(*session));
@@ -267,8 +266,7 @@ Result<> Sessions::make_life(const Caller& caller, const Key& key, Session& sess
   ++session.life;
   TRY(save(key, session));
   fault_point("session.recorded");
-  session.sandbox =
-      TRY(ground_.sandboxes.make({session.request.spec, key.first, key.second, {}, {}}));
+  session.sandbox = TRY(ground_.sandboxes.make({session.request.spec, caller, key.second}));
   TRY(save(key, session));
   fault_point("session.made");
   auto ran = bring_workspace(key, session);
@@ -426,8 +424,8 @@ void Sessions::end_overdue(const Key& key) {
   const auto session = copy_of(key);
   if (!session || Clock::now() < session->lease_end) return;
   const auto ended = end_locked(key, *session);
-  ground_.recorder.note({key.first, "daemon"}, "lease", {session->sandbox, key.second, {}},
-                        {ended ? "ended" : "failed", "nobody renewed it", {}, {}, {}, 0});
+  ground_.operations.note({key.first, "daemon"}, "lease", {session->sandbox, key.second, {}},
+                          {ended ? "ended" : "failed", "nobody renewed it", {}, {}, {}, 0});
 }
 
 void Sessions::tend() {

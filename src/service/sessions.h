@@ -13,7 +13,7 @@
 #include "service/kept_workspaces.h"
 #include "service/named_jobs.h"
 #include "service/named_locks.h"
-#include "service/recorder.h"
+#include "service/operations.h"
 #include "service/sandboxes.h"
 #include "service/seal.h"
 #include "service/session_view.h"
@@ -34,10 +34,9 @@ class Sessions {
     KeptWorkspaces& workspaces;
     Budgets& budgets;
     BudgetWatch& watch;
-    Recorder& recorder;
+    Operations& operations;
     Accounts& accounts;
-    const Seal& seal;  // for what the state file holds of them
-    std::function<Result<>(const Caller& caller, const SandboxSpec& spec)> check_allowed;
+    const Seal& seal;    // for what the state file holds of them
     NamedJobs& keepers;  // end those whose files have to be kept first
   };
   explicit Sessions(const Ground& ground) : ground_(ground) {}

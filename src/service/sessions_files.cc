@@ -42,8 +42,9 @@ Result<> Sessions::keep_workspace(const Held& held) {
     return save();
   };
   auto kept = keep();
-  ground_.recorder.note({held.tenant, "daemon"}, "keep workspace", {held.id, held.session, {}},
-                        {kept ? "ok" : "failed", kept ? "" : kept.error().message, {}, {}, {}, 0});
+  ground_.operations.note(
+      {held.tenant, "daemon"}, "keep workspace", {held.id, held.session, {}},
+      {kept ? "ok" : "failed", kept ? "" : kept.error().message, {}, {}, {}, 0});
   return kept;
 }
 

@@ -77,7 +77,8 @@ std::string_view change_word(MessageType type) {
 StreamMeter::~StreamMeter() {
   while (!running_.empty()) {
     const Running& one = running_.begin()->second;
-    const auto elapsed = std::chrono::duration_cast<microseconds>(Clock::now() - one.act.begun);
+    const auto elapsed =
+        std::chrono::duration_cast<microseconds>(Clock::now() - one.operation.begun);
     // Nobody knows its CPU time any more: as much as there was of the other.
     const Usage used{1, elapsed, elapsed, one.output.bytes() + one.error.bytes()};
     Ending ending;
@@ -96,21 +97,27 @@ void StreamMeter::settle(std::map<std::uint32_t, Running>::iterator running, End
   ending.error_sha256 = one.error.hex();
   uses_.count_cpu(grip_);
   uses_.budgets.settle(one.reservation, used);
-  uses_.recorder.end(one.act, ending);
-  const std::string word = ending.outcome.substr(0, ending.outcome.find(' '));
-  uses_.metrics.count("exec", word, Clock::now() - one.act.begun);
+  one.operation.ending = std::move(ending);
+  uses_.operations.end(one.operation);
   running_.erase(running);
 }
 
 void StreamMeter::refuse(std::uint32_t conversation, const Error& error, Passed& passed) {
-  uses_.metrics.refuse("exec", std::string(to_string(error.code)));
-  Ending ending;
-  ending.outcome = fmt::format("refused: {}", to_string(error.code));
-  ending.detail = error.message;
-  uses_.recorder.note(caller_, "exec", subject(), ending);
   std::string& out = has_greeted_ ? passed.to_client : refusals_;
   wire::append_frame(out, conversation,
                      wire::Failed{static_cast<std::uint8_t>(error.code), error.message});
+}
+
+Result<Budgets::Reservation> StreamMeter::admit(const wire::Exec& exec, ExecRequest& request) {
+  TRY(check_exec(request));
+  uses_.count_cpu(grip_);
+  auto reservation = TRY(uses_.budgets.reserve(grip_.tenant, grip_.session, request.limits));
+  const bool outlives_client = exec.on_disconnect == static_cast<std::uint8_t>(OnDisconnect::Keep);
+  if (!outlives_client || reservation.session.empty()) return reservation;
+  uses_.budgets.settle(reservation, {});
+  return failure(ErrorCode::Unsupported,
+                 "a session with a budget runs no command that outlives its client: what it uses "
+                 "could not be counted");
 }
 
 Result<> StreamMeter::begin_exec(const wire::Frame& frame, Passed& passed) {
@@ -119,37 +126,23 @@ Result<> StreamMeter::begin_exec(const wire::Frame& frame, Passed& passed) {
     return failure(ErrorCode::Corrupt, "more execs at once than a stream has conversations for");
   }
   ExecRequest request = wire::request_of(exec);
-  if (const auto checked = check_exec(request); !checked) {
-    refuse(frame.conversation, checked.error(), passed);
+  auto operation = uses_.operations.begin(
+      caller_, {"exec", subject(), uses_.operations.describe(request, grip_.secrets)});
+  if (!operation) {
+    refuse(frame.conversation, operation.error(), passed);
     return {};
   }
-  uses_.count_cpu(grip_);
-  auto reservation = uses_.budgets.reserve(grip_.tenant, grip_.session, request.limits);
+  auto reservation = admit(exec, request);
   if (!reservation) {
+    operation->fail(reservation.error(), "refused");
+    uses_.operations.end(*operation);
     refuse(frame.conversation, reservation.error(), passed);
     return {};
   }
-  const bool outlives_client = exec.on_disconnect == static_cast<std::uint8_t>(OnDisconnect::Keep);
-  if (outlives_client && !reservation->session.empty()) {
-    uses_.budgets.settle(*reservation, {});
-    refuse(frame.conversation,
-           {ErrorCode::Unsupported,
-            "a session with a budget runs no command that outlives its client: what it uses could "
-            "not be counted"},
-           passed);
-    return {};
-  }
-  auto act = uses_.recorder.begin(caller_, "exec", subject(),
-                                    uses_.recorder.describe(request, grip_.secrets));
-  if (!act) {
-    uses_.budgets.settle(*reservation, {});
-    refuse(frame.conversation, act.error(), passed);
-    return {};
-  }
   Running& one = running_[frame.conversation];
-  one.act = std::move(*act);
+  one.operation = std::move(*operation);
   one.reservation = std::move(*reservation);
-  one.outlives_client = outlives_client;
+  one.outlives_client = exec.on_disconnect == static_cast<std::uint8_t>(OnDisconnect::Keep);
   exec.timeout_ms = static_cast<std::uint64_t>(request.limits.timeout.count());
   exec.output_bytes = request.limits.output_bytes;
   const milliseconds cpu_time = request.limits.cpu_time;
@@ -163,16 +156,20 @@ void StreamMeter::note_change(const wire::Frame& frame) {
   if (word.empty()) return;
   Ending ending;
   ending.outcome = "asked";
-  ending.detail = uses_.recorder.describe_text("path", first_text(frame.payload), grip_.secrets);
-  uses_.recorder.note(caller_, std::string(word), subject(), ending);
+  ending.detail =
+      uses_.operations.describe_text("path", first_text(frame.payload), grip_.secrets);
+  uses_.operations.note(caller_, std::string(word), subject(), ending);
 }
 
 Result<> StreamMeter::take_request(const wire::Frame& frame, Passed& passed) {
   if (frame.type == MessageType::Exec) return begin_exec(frame, passed);
   if (frame.type == MessageType::SetTimeLeft) {
-    refuse(frame.conversation,
-           {ErrorCode::PermissionDenied, "the ttl of a sandbox is the service's: extend it there"},
-           passed);
+    const Error error{ErrorCode::PermissionDenied,
+                      "the ttl of a sandbox is the service's: extend it there"};
+    Ending ending;
+    ending.outcome = fmt::format("refused: {}", to_string(error.code));
+    uses_.operations.note(caller_, "extend", subject(), ending);
+    refuse(frame.conversation, error, passed);
     return {};
   }
   const auto running = running_.find(frame.conversation);

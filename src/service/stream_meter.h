@@ -10,8 +10,7 @@
 
 #include "service/budgets.h"
 #include "service/caller.h"
-#include "service/metrics.h"
-#include "service/recorder.h"
+#include "service/operations.h"
 #include "service/sandbox_table.h"
 #include "service/stream_hash.h"
 #include "wire/frame.h"
@@ -22,8 +21,7 @@ class StreamMeter {
  public:
   struct Dependencies {
     Budgets& budgets;
-    Recorder& recorder;
-    Metrics& metrics;
+    Operations& operations;
     // Charges the session with what its sandbox used so far.
     std::function<void(const Grip&)> count_cpu = [](const Grip&) {};
   };
@@ -44,7 +42,7 @@ class StreamMeter {
 
  private:
   struct Running {
-    Act act;
+    Operation operation;
     Budgets::Reservation reservation;
     bool outlives_client = false;
     StreamHash input;
@@ -54,6 +52,7 @@ class StreamMeter {
 
   Result<> take_request(const wire::Frame& frame, Passed& passed);
   Result<> begin_exec(const wire::Frame& frame, Passed& passed);
+  Result<Budgets::Reservation> admit(const wire::Exec& exec, ExecRequest& request);
   void refuse(std::uint32_t conversation, const Error& error, Passed& passed);
   void note_change(const wire::Frame& frame);
   Result<> take_reply(const wire::Frame& frame);

@@ -23,7 +23,7 @@ class StreamMeterTest : public testing::Test {
     chains_ = *audit::Chains::open(options, "local", [](std::string_view) {});
     database_ = *Database::open(scratch_ / "state.db");
     budgets_.emplace(*database_);
-    recorder_.emplace(*chains_, std::vector<std::string>{});
+    operations_.emplace(*chains_, metrics_, std::vector<std::string>{});
     Budget budget;
     budget.execs = 1;
     budgets_->define("t", "narrow", budget, {});
@@ -33,7 +33,7 @@ class StreamMeterTest : public testing::Test {
     grip.id = "n0123456789ab";
     grip.tenant = "t";
     grip.session = session;
-    return std::make_unique<StreamMeter>(StreamMeter::Dependencies{*budgets_, *recorder_, metrics_},
+    return std::make_unique<StreamMeter>(StreamMeter::Dependencies{*budgets_, *operations_},
                                          Caller{"t", "tester"}, grip);
   }
   static std::string exec_frame(std::uint32_t conversation, std::uint8_t on_disconnect = 0) {
@@ -77,8 +77,8 @@ class StreamMeterTest : public testing::Test {
   std::unique_ptr<audit::Chains> chains_;
   std::unique_ptr<Database> database_;
   std::optional<Budgets> budgets_;
-  std::optional<Recorder> recorder_;
   Metrics metrics_;
+  std::optional<Operations> operations_;
 };
 
 TEST_F(StreamMeterTest, PassesFramesOnWholeHoweverTheyAreCut) {

@@ -10,10 +10,11 @@ namespace nutshell::wire {
 using EveryMessage =
     std::tuple<Hello, Exec, Attach, Input, InputEnd, Consumed, Resize, Signal, Cancel, CloseOutput,
                ReadFile, WriteFile, FileData, FileEnd, Stat, Walk, MakeDirectory, MakeLink, Suspend,
-               Continue, Ping, SetTimeLeft, EndAll, Output, InputConsumed, Ended, Failed, FileInfo,
-               Entries, Done, ReadText, PutFile, EditFile, Remove, ListDirectory, FindFiles, Search,
-               Undo, BeginChange, EndChange, ListChanges, UseLayers, Checkpoint, Rollback, TextPage,
-               Changed, Refused, Listing, FindPage, SearchPage, Changes, ChangeBegun>;
+               Continue, Ping, SetTimeLeft, EndAll, Release, Output, InputConsumed, Ended, Failed,
+               FileInfo, Entries, Done, ReadText, PutFile, EditFile, Remove, ListDirectory,
+               FindFiles, Search, Undo, BeginChange, EndChange, ListChanges, UseLayers, Checkpoint,
+               Rollback, TextPage, Changed, Refused, Listing, FindPage, SearchPage, Changes,
+               ChangeBegun>;
 
 // Calls step(Message{}) for each type.
 template <typename Step>

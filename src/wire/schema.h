@@ -38,6 +38,7 @@ enum class MessageType : std::uint8_t {
   Ping = 32,
   SetTimeLeft = 33,
   EndAll = 34,
+  Release = 35,
   Output = 41,
   InputConsumed = 42,
   Ended = 43,
@@ -252,6 +253,12 @@ struct EndAll {
   static constexpr auto kType = MessageType::EndAll;
   std::string reason;
   void fields(auto& visit) { visit(reason); }
+};
+// The sandbox no longer ends with its first connection. Sent on another connection, by the maker of
+// a container that it has finished preparing. Answered by Done.
+struct Release {
+  static constexpr auto kType = MessageType::Release;
+  void fields(auto& visit) { visit(); }
 };
 // The ttl is over this long from now; for backends that have no other way to tell init. Where the
 // host keeps the ttl too, the earlier end counts. Answered by Done.

@@ -25,6 +25,7 @@ CASES = {
     "tools": "files_are_written_read_and_edited changes_of_commands_are_taken_back",
     "workspace": "diff_lists_every_change_and_nothing_else an_unsafe_mount_is_direct",
     "workspace_states": "",
+    "workspace_kills": "",
     "workspace_apply": "apply_writes_everything_back",
     "workspace_copy": "a_directory_that_does_not_fit_is_not_copied",
     "tools_bad_input": "",

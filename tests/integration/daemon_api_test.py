@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 """The daemon's HTTP API, by clients that are not ours."""
 import base64
+import hashlib
 import http.client
 import json
 import os
@@ -242,6 +243,17 @@ def a_budget_is_exact_and_its_refusals_are_written_down():
         outcomes = [each["action"] for each in records
                     if each["outcome"] == "refused: resource_exhausted"]
         expect_equal(outcomes, ["exec", "exec", "tool bash"], "refusals in the record")
+
+
+@suite.case
+def a_record_has_the_hash_of_every_stream():
+    with daemon() as one:
+        made = one.make()
+        one.execute(made, "sh", "-c", "cat; echo out; echo err >&2", stdin="in")
+        ended = one.call("GET", "/v1/audit?action=exec").json()["records"][-1]
+        wanted = {f"{name}_sha256": hashlib.sha256(text).hexdigest()
+                  for name, text in (("input", b"in"), ("output", b"inout\n"), ("error", b"err\n"))}
+        expect_equal({name: ended.get(name) for name in wanted}, wanted, "the record of an exec")
 
 
 SPIN = "while :; do :; done"

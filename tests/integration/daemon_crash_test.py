@@ -306,5 +306,27 @@ def anybody_may_die_at_any_time():
         expect(wait_until(lambda: not living(one), 30), f"{living(one)} run on")
 
 
+@suite.case
+def a_copy_through_a_daemon_that_dies_says_what_is_known():
+    with daemon() as one:
+        made = one.make()
+        environment = {**one.environment(), "NUTSHELL_DAEMON": one.socket}
+        copying = subprocess.Popen([NUTSHELL, "cp", "-", f"{made}:/workspace/file"], env=environment,
+                                   stdin=subprocess.PIPE, stderr=subprocess.PIPE)
+        copying.stdin.write(b"x" * (1 << 20))
+        copying.stdin.flush()
+        expect(wait_until(lambda: any(
+            each["action"] == "write file"
+            for each in one.call("GET", f"/v1/audit?sandbox={made}").json()["records"]), 20),
+            "the copy does not begin")
+        one.process.kill()
+        one.process.wait(60)
+        with contextlib.suppress(BrokenPipeError):
+            copying.stdin.write(b"x" * (1 << 20))
+        _, told = copying.communicate(timeout=60)
+        expect(copying.returncode != 0 and b"the daemon has ended" in told, f"it says {told!r}")
+        expect(b"the sandbox has ended" not in told, f"it says {told!r}")
+
+
 if __name__ == "__main__":
     sys.exit(suite.run())

@@ -1,10 +1,13 @@
 #!/usr/bin/env python3
 """The daemon's doors: TLS, certificates, tokens, passed sockets, signals, and what its log says."""
+import contextlib
+import http.client
 import json
 import os
 import shutil
 import signal
 import socket
+import ssl
 import subprocess
 import sys
 import tempfile
@@ -111,6 +114,39 @@ def tls_with_tokens():
             expect_equal(nutshell("destroy", made).returncode, 0, "destroy")
 
 
+def client_hello():
+    """What a TLS client says first."""
+    incoming, outgoing = ssl.MemoryBIO(), ssl.MemoryBIO()
+    side = ssl.create_default_context().wrap_bio(incoming, outgoing, server_hostname="localhost")
+    with contextlib.suppress(ssl.SSLWantReadError):
+        side.do_handshake()
+    return outgoing.read()
+
+
+@suite.case
+def clients_that_stall_in_the_handshake_hold_nobody_up():
+    need("openssl")
+    port = free_port()
+    with tempfile.TemporaryDirectory() as place, contextlib.ExitStack() as stalled:
+        make_certificates(place)
+        with daemon(tls_settings(place, port)):
+            trust = ssl.create_default_context(cafile=f"{place}/ca.pem")
+            hello = client_hello()
+            for said in (b"", hello[:1], hello[:5], hello[:len(hello) // 2], hello) * 30:
+                one = stalled.enter_context(socket.create_connection(("127.0.0.1", port), 20))
+                one.sendall(said)
+            slowest = 0
+            for _ in range(20):
+                began = time.monotonic()
+                connection = http.client.HTTPSConnection("localhost", port, timeout=20, context=trust)
+                connection.request("GET", "/v1/sandboxes",
+                                   headers={"Authorization": "Bearer " + TOKENS["alice"]})
+                expect_equal(connection.getresponse().status, 200, "an honest client")
+                connection.close()
+                slowest = max(slowest, time.monotonic() - began)
+            expect(slowest < 2, f"an honest client waited {slowest:.2f} s behind 150 that stall")
+
+
 @suite.case
 def mutual_tls():
     need("curl", "openssl")
@@ -212,6 +248,31 @@ def a_reload_takes_a_good_file_and_refuses_a_bad_one():
         expect_equal(one.call("GET", f"/v1/sandboxes/{made}").status, 404, "tenant local sees it")
         record = one.call("GET", "/v1/audit", token="alice").json()["records"]
         expect_equal({one["tenant"] for one in record}, {"carol"}, "the token's new tenant")
+
+
+@suite.case
+def a_reload_changes_quotas_and_lists_and_names_what_needs_a_restart():
+    with daemon('[quota]\nsandboxes = 1\n') as one:
+        made = one.make("alice")
+        expect_equal(one.call("POST", "/v1/sandboxes", {}, "alice").status, 429, "a second one")
+        good = one.config.read_text()
+        # A value of one tenant's, another one's backends, and a setting that is read at the start.
+        one.config.write_text(good.replace("sandboxes = 1", "sandboxes = 3") +
+                              '[limits]\nworkers = 99\n'
+                              '[[quotas]]\ntenant = "bob"\nbackends = ["gvisor"]\n')
+        one.process.send_signal(signal.SIGHUP)
+        expect(wait_until(lambda: any("reloaded" == line["message"] for line in lines_of(one)), 20),
+               "no reload")
+        said = [line["message"] for line in lines_of(one) if "reload: " in line["message"]]
+        expect_equal(said, ["reload: quota.sandboxes: 3, was 1", "reload: quota of bob: added",
+                            "reload: limits.workers: 99, was 512: needs a restart"], "the log")
+        one.make("alice")
+        expect_equal(one.call("POST", f"/v1/sandboxes/{made}/fork", token="alice").status, 201,
+                     "a third one, by a fork")
+        expect_equal(one.call("POST", f"/v1/sandboxes/{made}/fork", token="alice").status, 429,
+                     "a fourth one")
+        answer = one.call("POST", "/v1/sandboxes", {}, "bob")
+        expect_equal(answer.status, 403, f"bob's backends: {answer.body[:300]}")
 
 
 def stream_of(one, target, token, method="GET", body=None, headers=None):

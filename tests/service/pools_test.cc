@@ -324,8 +324,8 @@ TEST_F(PoolsTest, AreFoundAgainAfterARestart) {
 
 TEST_F(PoolsTest, LetATenantWaitOnlyWithinItsShare) {
   service_.reset();
-  options_.quotas["alice"] = options_.default_quota;
-  options_.quotas["alice"][Resource::Waiting] = 1;
+  options_.rules.quotas["alice"] = options_.rules.default_quota;
+  options_.rules.quotas["alice"][Resource::Waiting] = 1;
   open();
   define(1, 1);
   const auto held = service_->acquire(alice_, from_pool());
@@ -344,8 +344,8 @@ TEST_F(PoolsTest, LetATenantWaitOnlyWithinItsShare) {
 
 TEST_F(PoolsTest, GiveBackWhatTheQuotaRefuses) {
   service_.reset();
-  options_.quotas["alice"] = options_.default_quota;
-  options_.quotas["alice"][Resource::Sandboxes] = 1;
+  options_.rules.quotas["alice"] = options_.rules.default_quota;
+  options_.rules.quotas["alice"][Resource::Sandboxes] = 1;
   open();
   define(2, 4);
   ASSERT_TRUE(service_->acquire(alice_, from_pool()));

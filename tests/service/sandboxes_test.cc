@@ -2,6 +2,7 @@
 
 #include "audit/chains.h"
 #include "audit/verify.h"
+#include "service/spec_text.h"
 #include "service_fixture.h"
 
 namespace nutshell::service {
@@ -69,10 +70,74 @@ TEST_F(SandboxesTest, OfRemoteCallersHoldNoFilesOfTheHost) {
   EXPECT_FALSE(service_->create(bob_, {own, {}}));
 }
 
+// Each way to make a sandbox, after the operator took the backend from the tenant.
+TEST_F(SandboxesTest, OfEveryMakerPassTheListsOfTheOperator) {
+  const auto id = service_->create(bob_, {{}, {}});
+  if (!id) GTEST_SKIP() << id.error().message;
+  const auto session = service_->ensure_session(bob_, {.name = "s"});
+  ASSERT_TRUE(session) << session.error().message;
+  EXPECT_TRUE(service_->fork(bob_, id->id));
+  TenantRules rules = options_.rules;
+  rules.allowed.backends = {"none"};
+  service_->set_rules(rules);
+  const auto is_denied = [](const auto& result) {
+    return !result && result.error().code == ErrorCode::PermissionDenied;
+  };
+  const auto before = running();
+  EXPECT_TRUE(is_denied(service_->create(bob_, {{}, {}})));
+  EXPECT_TRUE(is_denied(service_->fork(bob_, id->id)));
+  EXPECT_TRUE(is_denied(service_->ensure_session(bob_, {.name = "other"})));
+  EXPECT_TRUE(service_->destroy(bob_, session->sandbox_id));
+  EXPECT_TRUE(is_denied(service_->ensure_session(bob_, {.name = "s"})));
+  BatchRequest batch;
+  batch.items.push_back({shell("true"), {}});
+  const auto results =
+      service_->batch(bob_, batch, [](std::size_t, const BatchResult&) { return Result<>(); });
+  ASSERT_TRUE(results);
+  EXPECT_TRUE(is_denied(results->front().result));
+  EXPECT_EQ(running(), before - 1);
+  EXPECT_TRUE(service_->fork({"bob", "owner", HostFiles::Allowed}, id->id));
+}
+
+TEST_F(SandboxesTest, AreForkedWithEverythingThatWasAskedFor) {
+  SandboxSpec spec = spec_;
+  spec.requirements = {{"seccomp", true}};
+  spec.environment = {"A=b"};
+  spec.labels["k"] = "v";
+  const auto made = service_->create(alice_, {spec, {}});
+  ASSERT_TRUE(made) << made.error().message;
+  const auto forked = service_->fork(alice_, made->id);
+  ASSERT_TRUE(forked) << forked.error().message;
+  const auto first = service_->spec_of(alice_, made->id);
+  const auto second = service_->spec_of(alice_, forked->id);
+  ASSERT_TRUE(first && second);
+  EXPECT_EQ(hash_of_spec(*first), hash_of_spec(*second));
+  ASSERT_EQ(second->requirements.size(), 1U);
+  EXPECT_EQ(second->requirements.front().protection, "seccomp");
+  EXPECT_EQ(second->runtime, spec_.runtime);
+}
+
+TEST_F(SandboxesTest, FollowAQuotaThatChanges) {
+  TenantRules rules = options_.rules;
+  rules.quotas["alice"] = rules.default_quota;
+  rules.quotas["alice"][Resource::Sandboxes] = 1;
+  service_->set_rules(rules);
+  const std::string first = create(alice_);
+  EXPECT_FALSE(service_->create(alice_, {spec_, {}}));
+  rules.quotas["alice"][Resource::Sandboxes] = 2;
+  service_->set_rules(rules);
+  create(alice_);
+  rules.quotas["alice"][Resource::Sandboxes] = 1;
+  service_->set_rules(rules);
+  EXPECT_EQ(exec(alice_, first, "echo here").output, "here\n");  // what it holds stays
+  EXPECT_TRUE(service_->destroy(alice_, first));
+  EXPECT_FALSE(service_->create(alice_, {spec_, {}}));
+}
+
 TEST_F(SandboxesTest, StayWithinTheQuotaHoweverManyAsk) {
   service_.reset();
-  options_.quotas["alice"] = options_.default_quota;
-  options_.quotas["alice"][Resource::Sandboxes] = 5;
+  options_.rules.quotas["alice"] = options_.rules.default_quota;
+  options_.rules.quotas["alice"][Resource::Sandboxes] = 5;
   open();
   std::atomic<int> made = 0;
   std::atomic<int> refused = 0;

@@ -207,8 +207,8 @@ TEST_F(SessionsTest, KeepTheirFilesWhenTimeIsUp) {
 }
 
 TEST_F(SessionsTest, KeepNoMoreThanTheTenantMay) {
-  options_.quotas["alice"] = options_.default_quota;
-  options_.quotas["alice"][Resource::KeptBytes] = 8U << 20U;
+  options_.rules.quotas["alice"] = options_.rules.default_quota;
+  options_.rules.quotas["alice"][Resource::KeptBytes] = 8U << 20U;
   restart();
   auto wanted = request("s");
   wanted.keeps_workspace = true;

@@ -107,10 +107,10 @@ TEST_F(SettingsChangeTest, AnySequenceOfChangesStarts) {
       if (pick(2) > 0) pools.push_back(pool(name, pick(2), 40 + pick(1)));
     }
     service_.reset();
-    options_.quotas.clear();
+    options_.rules.quotas.clear();
     if (pick(1) == 1) {
-      options_.quotas["alice"] = options_.default_quota;
-      options_.quotas["alice"][Resource::Sandboxes] = 1 + pick(2);
+      options_.rules.quotas["alice"] = options_.rules.default_quota;
+      options_.rules.quotas["alice"][Resource::Sandboxes] = 1 + pick(2);
     }
     options_.longest_life = pick(1) == 1 ? 1h : 24h;
     options_.pools = pools;

@@ -40,6 +40,7 @@ class Victim {
     if (name == "apply") return apply();
     if (name == "acquire") return acquire();
     if (name == "extend") return extend();
+    if (name == "fork") return fork();
     if (name == "release") return service_.release(caller_, id_);
     if (name == "destroy") return service_.destroy(caller_, id_);
     if (name == "session") return session();
@@ -99,6 +100,12 @@ class Victim {
     TRY(service_.warm_pool(caller_, "p", Deadline::in(20s)));
     id_ = TRY(service_.acquire(caller_, {.pool = "p"})).id;
     say("acquired " + id_);
+    return {};
+  }
+  Result<> fork() {
+    wire::CapturedOutput io;
+    TRY(service_.exec(caller_, id_, shell("echo one > one; echo two > two"), {}, io));
+    say("forked " + TRY(service_.fork(caller_, id_)).id);
     return {};
   }
   Result<> extend() {

@@ -77,6 +77,8 @@ Result<Protections> DaemonBackend::check(const SandboxSpec& spec) {
 }
 
 Result<std::string> DaemonBackend::start(const SandboxSpec& spec, Lifetime lifetime) {
+  if (lifetime == Lifetime::WithCallerUntilReleased)
+    return failure(ErrorCode::Unsupported, "the daemon prepares its sandboxes itself");
   const std::string body = TRY(body_of(spec));
   if (lifetime == Lifetime::Kept) {
     return value_at<std::string>(TRY(link_.ask("POST", "/v1/sandboxes", body)), "id");
@@ -85,6 +87,14 @@ Result<std::string> DaemonBackend::start(const SandboxSpec& spec, Lifetime lifet
   auto opened = TRY(open("/v1/streams", body));
   own_[opened.sandbox] = {std::move(opened.socket), false};
   return std::move(opened.sandbox);
+}
+
+Result<> DaemonBackend::release(const std::string& /*id*/) {
+  return failure(ErrorCode::Unsupported, "the daemon prepares its sandboxes itself");
+}
+
+Result<std::string> DaemonBackend::fork(const std::string& id) {
+  return value_at<std::string>(TRY(link_.ask("POST", TRY(place_of(id, "/fork")))), "id");
 }
 
 Result<UniqueFd> DaemonBackend::connect(const std::string& id) {

@@ -14,7 +14,7 @@
 
 namespace nutshell::daemon_backend {
 
-class DaemonBackend : public Backend {
+class DaemonBackend : public Backend, public Forker {
  public:
   DaemonBackend(DaemonAccess access, const std::filesystem::path& programs)
       : link_(std::move(access), programs) {}
@@ -23,6 +23,8 @@ class DaemonBackend : public Backend {
   Protections probe() override;
   Result<Protections> check(const SandboxSpec& spec) override;
   Result<std::string> start(const SandboxSpec& spec, Lifetime lifetime) override;
+  Result<> release(const std::string& id) override;
+  Result<std::string> fork(const std::string& id) override;
   Result<UniqueFd> connect(const std::string& id) override;
   Result<> stop(const std::string& id) override;
   Result<std::vector<SandboxStatus>> list() override;

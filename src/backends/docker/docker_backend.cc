@@ -183,11 +183,12 @@ Result<std::string> DockerBackend::start(const SandboxSpec& spec, Lifetime lifet
     launched = launch(plan, id, lifetime);
   }
   if (!launched) return while_doing("start a container", std::move(launched).error());
-  if (lifetime == Lifetime::Kept) {
+  if (lifetime != Lifetime::WithCaller) {
     TRY(keep_environment(id, {engine_->address().text(), spec.environment}));
     TRY(keep_clock(id, {milliseconds_now() + spec.ttl, std::chrono::milliseconds(-1)}));
-    TRY(wire::release(first_.at(id).stream.get(), Deadline::in(kAnswerTime)));
   }
+  if (lifetime == Lifetime::Kept)
+    TRY(wire::release(first_.at(id).stream.get(), Deadline::in(kAnswerTime)));
   removed.release();
   return id;
 }
@@ -216,7 +217,7 @@ std::string DockerBackend::orders_for(const ContainerPlan& plan, Lifetime lifeti
   orders.open_files = spec.limits.open_files;
   orders.store = kStoreDirectory;
   orders.base_follows = !spec.workspace.empty() && plan.workspace_volume.empty() ? 1 : 0;
-  orders.ends_with_connection = lifetime == Lifetime::WithCaller ? 1 : 0;
+  orders.ends_with_connection = lifetime == Lifetime::Kept ? 0 : 1;
   orders.awaits_release = lifetime == Lifetime::Kept ? 1 : 0;
   orders.has_own_kernel = plan.is_gvisor ? 1 : 0;
   if (!facts_->has_memory || plan.is_gvisor) orders.watched_memory_bytes = spec.limits.memory_bytes;
@@ -252,6 +253,10 @@ Result<> DockerBackend::launch(const ContainerPlan& plan, const std::string& id,
                    fmt::format("engine: {} is no answer to a start", started.status));
   if (!plan.spec.workspace.empty() && plan.workspace_volume.empty())
     TRY(bring_workspace(stream.get(), plan.spec.workspace));
+  if (lifetime == Lifetime::WithCallerUntilReleased) {
+    unreleased_.insert_or_assign(id, std::move(stream));
+    return {};
+  }
   first_.insert_or_assign(id, FirstStream{std::move(stream), lifetime});
   if (lifetime == Lifetime::WithCaller) ending_by_themselves_.insert(id);
   return {};
@@ -272,6 +277,7 @@ Result<EngineClient*> DockerBackend::engine_with_sandboxes() {
 Result<> DockerBackend::stop(const std::string& id) {
   const std::string container = container_name(id);
   first_.erase(id);
+  unreleased_.erase(id);
   tidy();
   auto ended = end_by_engine(id);
   const bool is_absent = !ended && ended.error().code == ErrorCode::NotFound;

@@ -44,6 +44,7 @@ class DockerBackend : public Backend, public ImageHolder {
   Protections probe() override;
   Result<Protections> check(const SandboxSpec& spec) override;
   Result<std::string> start(const SandboxSpec& spec, Lifetime lifetime) override;
+  Result<> release(const std::string& id) override;
   Result<UniqueFd> connect(const std::string& id) override;
   [[nodiscard]] bool is_connecting_costly() const override { return true; }
   Result<> stop(const std::string& id) override;
@@ -117,6 +118,7 @@ class DockerBackend : public Backend, public ImageHolder {
     Lifetime lifetime;
   };
   std::map<std::string, FirstStream> first_;    // connections that came with the start, by sandbox
+  std::map<std::string, UniqueFd> unreleased_;  // first connections that still end their sandboxes
   std::set<std::string> ending_by_themselves_;  // as soon as their caller hangs up
 };
 

@@ -55,6 +55,13 @@ Result<UniqueFd> DockerBackend::connect(const std::string& id) {
   return open_bridge(id);
 }
 
+Result<> DockerBackend::release(const std::string& id) {
+  TRY(TRY(init_of(id)).call<wire::Done>(wire::Release{}));
+  if (auto first = unreleased_.extract(id))
+    first_.insert_or_assign(id, FirstStream{std::move(first.mapped()), Lifetime::Kept});
+  return {};
+}
+
 Result<int> DockerBackend::process_of(const std::string& id) {
   const auto answer = TRY(engine_->call({.path = path_of(id, "/json")}));
   const Json container = TRY(parse_json(answer.body));

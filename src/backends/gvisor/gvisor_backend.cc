@@ -17,6 +17,7 @@
 #include "core/machine_fit.h"
 #include "images/image_root.h"
 #include "images/image_store.h"
+#include "wire/init_client.h"
 #include "wire/orders.h"
 #include "wire/start_report.h"
 #include "wire/tree_stream.h"
@@ -139,7 +140,7 @@ std::string GvisorBackend::orders_for(const SandboxSpec& spec, Lifetime lifetime
   orders.open_files = spec.limits.open_files;
   orders.store = kStoreDirectory;
   orders.base_follows = spec.workspace.empty() ? 0 : 1;
-  orders.ends_with_connection = lifetime == Lifetime::WithCaller ? 1 : 0;
+  orders.ends_with_connection = lifetime == Lifetime::Kept ? 0 : 1;
   orders.awaits_release = lifetime == Lifetime::Kept ? 1 : 0;
   orders.has_own_kernel = 1;
   orders.watched_memory_bytes = spec.limits.memory_bytes;
@@ -183,7 +184,8 @@ Result<std::string> GvisorBackend::start(const SandboxSpec& spec, Lifetime lifet
     TRY(wire::release(started->stream.get(), Deadline::in(kAnswerTime)));
   removed.release();
   std::string id = bundle.id();
-  first_[id] = std::move(started->stream);
+  const bool is_released = lifetime != Lifetime::WithCallerUntilReleased;
+  (is_released ? first_ : unreleased_)[id] = std::move(started->stream);
   if (lifetime == Lifetime::WithCaller) own_.emplace(id, std::move(bundle));
   return id;
 }
@@ -197,6 +199,13 @@ void GvisorBackend::tidy() {
     const auto ended = bridge.wait(Deadline::in(0ms));
     return !ended || ended->has_value();
   });
+}
+
+Result<> GvisorBackend::release(const std::string& id) {
+  wire::InitClient init(TRY(connect(id)));
+  TRY(init.call<wire::Done>(wire::Release{}));
+  if (auto first = unreleased_.extract(id)) first_.insert(std::move(first));
+  return {};
 }
 
 Result<UniqueFd> GvisorBackend::connect(const std::string& id) {
@@ -221,6 +230,7 @@ Result<UniqueFd> GvisorBackend::open_bridge(const std::string& id) {
 
 Result<> GvisorBackend::stop(const std::string& id) {
   first_.erase(id);
+  unreleased_.erase(id);
   own_.erase(id);
   const auto bundle = Bundle::at(id);
   if (!bundle || !bundle->exists()) return {};

@@ -34,6 +34,7 @@ class GvisorBackend : public Backend {
   Protections probe() override;
   Result<Protections> check(const SandboxSpec& spec) override;
   Result<std::string> start(const SandboxSpec& spec, Lifetime lifetime) override;
+  Result<> release(const std::string& id) override;
   Result<UniqueFd> connect(const std::string& id) override;
   [[nodiscard]] bool is_connecting_costly() const override { return true; }
   Result<> stop(const std::string& id) override;
@@ -71,9 +72,10 @@ class GvisorBackend : public Backend {
   std::function<void(const std::string&)> show_progress_;
   HostFacts facts_;
   std::optional<Runsc> runsc_;
-  std::map<std::string, Bundle> own_;      // that end with us; locked
-  std::map<std::string, UniqueFd> first_;  // connections that came with the start, by sandbox
-  std::vector<ChildProcess> bridges_;      // of the other connections
+  std::map<std::string, Bundle> own_;           // that end with us; locked
+  std::map<std::string, UniqueFd> first_;       // connections that came with the start, by sandbox
+  std::map<std::string, UniqueFd> unreleased_;  // first connections that still end their sandboxes
+  std::vector<ChildProcess> bridges_;           // of the other connections
 };
 
 }  // namespace nutshell::gvisor

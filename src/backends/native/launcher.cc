@@ -40,6 +40,7 @@ auto value_of(const Maybe& result) {
 }
 
 void add_stats(const NativeSandbox& sandbox, LauncherReply& reply) {
+  reply.init = static_cast<std::uint32_t>(sandbox.init.pid());
   reply.refusals.unreachable = value_of(count_unreachable(sandbox.init.pid()));
   const std::optional<Cgroup>& cgroup = sandbox.cgroup;
   if (!cgroup) return;
@@ -129,6 +130,7 @@ Result<> Launcher::wait_once() {
     handle(ready[static_cast<std::size_t>(i)].data.u64);
   look_again();
   end_overdue();
+  end_unreleased();
   reap();
   return {};
 }
@@ -170,7 +172,8 @@ void Launcher::accept_client() {
   // The directory keeps others out; a descriptor that was passed on does not.
   if (!peer || peer->user != ::geteuid()) return;
   const std::uint64_t key = ++last_key_;
-  if (watch(client->get(), key, EPOLLIN)) clients_.emplace(key, Client{std::move(*client)});
+  if (watch(client->get(), key, EPOLLIN))
+    clients_.emplace(key, Client{.socket = std::move(*client)});
 }
 
 void Launcher::drop_client(std::uint64_t key) {
@@ -178,6 +181,7 @@ void Launcher::drop_client(std::uint64_t key) {
   if (found == clients_.end()) return;
   const auto waited = pending_.find(found->second.operation);
   if (waited != pending_.end()) waited->second.client = 0;
+  unreleased_.merge(found->second.unreleased);
   // By name: a child that was just cloned may have a copy, and with it the socket would stay here.
   (void)::epoll_ctl(events_.get(), EPOLL_CTL_DEL, found->second.socket.get(), nullptr);
   clients_.erase(found);
@@ -206,6 +210,10 @@ void Launcher::serve(std::uint64_t key) {
       break;
     case Operation::Stop:
       return stop(request->id, key);
+    case Operation::Release:
+      done = release(request->id, key);
+      if (done) return send_answer(key, answer);
+      break;
     case Operation::Connect:
     case Operation::Pause:
     case Operation::Resume:
@@ -316,6 +324,17 @@ UniqueFd Launcher::end(const std::string& id) {
   ends_.erase({found->second.noted_end, found->second.key});
   sandboxes_.erase(found);
   return starter_.finish(std::move(sandbox));
+}
+
+void Launcher::end_unreleased() {
+  for (const std::string& id : std::exchange(unreleased_, {}))
+    (void)end(id);  // one that has ended already is not found
+}
+
+Result<> Launcher::release(const std::string& id, std::uint64_t client) {
+  TRY(find(id));
+  clients_.at(client).unreleased.erase(id);
+  return {};
 }
 
 void Launcher::end_overdue() {

@@ -36,8 +36,9 @@ class Launcher {
 
   struct Client {
     UniqueFd socket;
-    std::uint64_t operation = 0;  // the one it waits for, by key
-    bool is_muted = false;        // watched for nothing but its end
+    std::uint64_t operation = 0;            // the one it waits for, by key
+    bool is_muted = false;                  // watched for nothing but its end
+    std::set<std::string> unreleased = {};  // sandboxes that end with it
   };
   // A request that is not answered yet.
   struct Pending {
@@ -84,6 +85,8 @@ class Launcher {
   void note_death(const std::string& id);
   UniqueFd end(const std::string& id);
   void end_overdue();
+  void end_unreleased();
+  Result<> release(const std::string& id, std::uint64_t client);
   void reap();
   [[nodiscard]] Deadline next_deadline() const;
 
@@ -99,6 +102,7 @@ class Launcher {
   std::map<std::uint64_t, Pending> pending_;
   std::map<std::string, KeptSandbox> sandboxes_;
   std::set<std::string> out_of_memory_;  // sandboxes that ended so
+  std::set<std::string> unreleased_;     // sandboxes whose makers hung up before they released them
   Deadline linger_ = Deadline::never();
   Deadline quiet_until_ = Deadline::in(Clock::duration::zero());  // nothing is prepared before
   std::map<std::uint64_t, std::string> ids_;  // of sandboxes, by the key of their end

@@ -82,6 +82,7 @@ Result<> Launcher::start(const LauncherRequest& request, std::uint64_t client) {
   Pending pending;
   pending.client = client;
   pending.request.operation = Operation::Start;
+  pending.request.ends_with_client = request.ends_with_client;
   pending.task = std::make_unique<StartTask>(*this, std::move(sandbox), std::move(spec));
   pending.deadline = Deadline::in(kStartTime);
   quiet_until_ = Deadline::in(kFreshStart);
@@ -212,7 +213,10 @@ void Launcher::settle(std::uint64_t key, Result<> done, LauncherAnswer answer) {
   if (pending.request.operation == Operation::Start) {
     quiet_until_ = Deadline::in(0s);
     // No other process knows of it.
-    if (done && !clients_.contains(pending.client)) (void)end(answer.reply.id);
+    const auto client = clients_.find(pending.client);
+    if (done && client == clients_.end()) (void)end(answer.reply.id);
+    if (done && client != clients_.end() && pending.request.ends_with_client != 0)
+      client->second.unreleased.insert(answer.reply.id);
   }
   const auto kept = sandboxes_.find(pending.id);
   if (kept == sandboxes_.end()) return;

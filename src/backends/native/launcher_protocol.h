@@ -24,7 +24,8 @@ enum class Operation : std::uint8_t {
   Restack,
   Environment,
   SetTimeLeft,
-  Stats
+  Stats,
+  Release,
 };
 
 struct LauncherRequest {
@@ -33,7 +34,9 @@ struct LauncherRequest {
   SandboxSpec spec;                 // with Start
   std::vector<std::string> layers;  // with Restack
   std::uint64_t left_ms = 0;        // with SetTimeLeft
-  void fields(auto& visit) { visit(operation, id, spec, layers, left_ms); }
+  // With Start: the sandbox ends with this connection, until Release comes on it.
+  std::uint8_t ends_with_client = 0;
+  void fields(auto& visit) { visit(operation, id, spec, layers, left_ms, ends_with_client); }
 };
 
 struct LauncherReply {
@@ -46,8 +49,10 @@ struct LauncherReply {
   std::vector<std::string> environment;  // with Environment
   SandboxStats stats;                    // with Stats
   Refusals refusals;                     // with Stats
+  std::uint32_t init = 0;  // with Stats: its process, for whoever counts where no cgroup does
   void fields(auto& visit) {
-    visit(code, message, id, sandboxes, has_more, is_out_of_memory, environment, stats, refusals);
+    visit(code, message, id, sandboxes, has_more, is_out_of_memory, environment, stats, refusals,
+          init);
   }
 };
 

@@ -6,6 +6,7 @@
 #include "backends/native/cgroup_places.h"
 #include "backends/native/cgroup_sweep.h"
 #include "backends/native/host_trials.h"
+#include "backends/native/process_tree.h"
 #include "backends/native/rlimits.h"
 #include "backends/native/root_template.h"
 #include "backends/native/rootfs.h"
@@ -91,7 +92,7 @@ Result<std::string> NativeBackend::start(const SandboxSpec& spec, Lifetime lifet
                               image.environment.end());
   if (!resolved.image.empty()) TRY(check_image(resolved.image));
   std::string id =
-      TRY(lifetime == Lifetime::WithCaller ? start_here(resolved) : start_kept(resolved));
+      TRY(lifetime == Lifetime::WithCaller ? start_here(resolved) : start_kept(resolved, lifetime));
   name_special_files(spec.workspace);  // now: a sandbox of this process mounts its files meanwhile
   return id;
 }
@@ -108,19 +109,33 @@ Result<std::string> NativeBackend::start_here(const SandboxSpec& spec) {
   return id;
 }
 
-Result<std::string> NativeBackend::start_kept(const SandboxSpec& spec) {
+Result<std::string> NativeBackend::start_kept(const SandboxSpec& spec, Lifetime lifetime) {
   const RuntimeDirectory directory = TRY(RuntimeDirectory::open());
   LauncherRequest request;
   request.operation = Operation::Start;
   request.spec = spec;
-  const auto ask_launcher = [&]() -> Result<LauncherClient::Answer> {
-    return TRY(LauncherClient::connect_or_start(directory, programs_ / "nutshell-launcher"))
-        .ask(request);
+  request.ends_with_client = lifetime == Lifetime::WithCallerUntilReleased ? 1 : 0;
+  const auto ask_launcher = [&]() -> Result<std::string> {
+    LauncherClient launcher =
+        TRY(LauncherClient::connect_or_start(directory, programs_ / "nutshell-launcher"));
+    std::string id = TRY(launcher.ask(request)).reply.id;
+    if (request.ends_with_client != 0) unreleased_.emplace(id, std::move(launcher));
+    return id;
   };
-  auto answer = ask_launcher();
+  auto id = ask_launcher();
   // It ended instead of answering, and whatever it had started has ended with it.
-  if (!answer && answer.error().code == ErrorCode::NotFound) answer = ask_launcher();
-  return TRY(std::move(answer)).reply.id;
+  if (!id && id.error().code == ErrorCode::NotFound) id = ask_launcher();
+  return id;
+}
+
+Result<> NativeBackend::release(const std::string& id) {
+  auto maker = unreleased_.extract(id);
+  if (maker.empty()) return {};
+  LauncherRequest request;
+  request.operation = Operation::Release;
+  request.id = id;
+  TRY(maker.mapped().ask(request));
+  return {};
 }
 
 Result<LauncherClient::Answer> NativeBackend::ask(const LauncherRequest& request) {
@@ -159,6 +174,7 @@ Result<> NativeBackend::stop(const std::string& id) {
     own_.erase(own);
     return {};
   }
+  unreleased_.erase(id);
   auto answer = ask(Operation::Stop, id);
   // No launcher, or one that leaves with this sandbox: gone is what was wanted.
   const bool is_gone = !answer && answer.error().code == ErrorCode::NotFound;
@@ -192,7 +208,11 @@ Result<std::vector<std::string>> NativeBackend::environment_of(const std::string
 }
 
 Result<SandboxStats> NativeBackend::stats(const std::string& id) {
-  return TRY(ask(Operation::Stats, id)).reply.stats;
+  const LauncherReply reply = std::move(TRY(ask(Operation::Stats, id)).reply);
+  SandboxStats stats = reply.stats;
+  // Here and not in the launcher, which waits for no sandbox.
+  if (!stats.cpu_time) stats.cpu_time = cpu_time_of_tree(static_cast<pid_t>(reply.init));
+  return stats;
 }
 
 Result<Refusals> NativeBackend::refusals(const std::string& id) {

@@ -29,6 +29,7 @@ class NativeBackend : public Backend, public RefusalCounter {
   Protections probe() override;
   Result<Protections> check(const SandboxSpec& spec) override;
   Result<std::string> start(const SandboxSpec& spec, Lifetime lifetime) override;
+  Result<> release(const std::string& id) override;
   Result<UniqueFd> connect(const std::string& id) override;
   Result<> stop(const std::string& id) override;
   Result<std::vector<SandboxStatus>> list() override;
@@ -46,7 +47,7 @@ class NativeBackend : public Backend, public RefusalCounter {
  private:
   void name_special_files(const std::string& workspace) const;
   Result<std::string> start_here(const SandboxSpec& spec);
-  Result<std::string> start_kept(const SandboxSpec& spec);
+  Result<std::string> start_kept(const SandboxSpec& spec, Lifetime lifetime);
   Result<LauncherClient::Answer> ask(Operation operation, const std::string& id);
   static Result<LauncherClient::Answer> ask(const LauncherRequest& request);
   const Abilities& abilities();
@@ -56,7 +57,8 @@ class NativeBackend : public Backend, public RefusalCounter {
   ShowProgress show_progress_;      // empty: nobody reads it
   std::optional<Abilities> abilities_;
   std::optional<Starter> starter_;
-  std::map<std::string, NativeSandbox> own_;  // those that end with this process
+  std::map<std::string, LauncherClient> unreleased_;  // connections whose end ends a sandbox
+  std::map<std::string, NativeSandbox> own_;          // those that end with this process
 };
 
 }  // namespace nutshell::native

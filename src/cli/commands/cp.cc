@@ -51,18 +51,14 @@ Result<> check_inside(const Place& place) {
                   place.path, place.id, place.path));
 }
 
-Result<> copy_into(Program& program, const std::string& source, const Place& target) {
-  TRY(check_inside(target));
-  wire::InitClient client = TRY(program.runtime.connect(target.id));
+Result<> copy_into(wire::InitClient& client, const std::string& source, const Place& target) {
   if (source == "-") return copy_stream_in(client, STDIN_FILENO, target.path, 0644);
   report_skipped(TRY(copy_in(client, source, target.path)));
   return {};
 }
 
-Result<> copy_from(Program& program, const Place& source, const CopyFlags& flags) {
+Result<> copy_from(wire::InitClient& client, const Place& source, const CopyFlags& flags) {
   const std::string& target = flags.target;
-  TRY(check_inside(source));
-  wire::InitClient client = TRY(program.runtime.connect(source.id));
   if (target == "-") return copy_stream_out(client, source.path, STDOUT_FILENO);
   CopyOutOptions options;
   if (flags.is_unsafe_git) options.taking = Taking::UnsafeGit;
@@ -80,10 +76,19 @@ Result<int> copy(Program& program, const CopyFlags& flags) {
                    "one side must be in a sandbox, as ID:/path, and the other here; "
                    "'nutshell list' shows the ids");
   }
-  auto copied = target.id.empty() ? copy_from(program, source, flags)
-                                  : copy_into(program, flags.source, target);
-  TRY(std::move(copied));
-  return 0;
+  const Place& inside = target.id.empty() ? source : target;
+  TRY(check_inside(inside));
+  Runtime::Opened opened = TRY(program.runtime.open_stream(inside.id));
+  wire::InitClient client(std::move(opened.stream));
+  auto copied = target.id.empty() ? copy_from(client, source, flags)
+                                  : copy_into(client, flags.source, target);
+  if (copied) return 0;
+  // The stream only tells that it has ended; the sandbox may live on.
+  if (copied.error().code == ErrorCode::Unavailable) {
+    const Gone gone = opened.where->why_gone(opened.id);
+    if (gone.reason == Gone::Reason::CutOff) return failure(ErrorCode::Unavailable, gone.text);
+  }
+  return Failure(std::move(copied).error());
 }
 
 }  // namespace

@@ -14,7 +14,8 @@ Running running_of(const Call& call) {
 
 Result<> changes(Call& call) {
   Json list = Json::array();
-  for (const JudgedChange& one : TRY(call.service.changes(call.caller, call.id())))
+  const service::ChangeList found = TRY(call.service.changes(call.caller, call.id()));
+  for (const JudgedChange& one : found.changes)
     list.push_back(to_json(one));
   return reply(call, 200, {{"changes", list}});
 }

@@ -1,4 +1,4 @@
-#include "service/recorder.h"
+#include "service/operations.h"
 
 #include <fmt/format.h>
 
@@ -10,7 +10,7 @@ namespace nutshell::service {
 namespace {
 
 constexpr std::size_t kMostText = 2U << 10U;
-constexpr std::size_t kMostName = 256;   // of whoever acts, and of what an act is done to
+constexpr std::size_t kMostName = 256;   // of a caller, a sandbox, a session
 constexpr std::size_t kMostKept = 4096;  // ends that wait for the disk
 constexpr std::size_t kMostWords = 256;
 
@@ -68,27 +68,28 @@ void add_limits(audit::JsonObject& object, const Limits& limits) {
   object.add_number("disk_bytes", limits.disk_bytes);
 }
 
-// An act as a part of its caller's trace. What was asked and what came out stays in the record.
-void add_span(const Act& act, const Ending& ending, std::uint64_t audit_id) {
-  if (act.trace.sink == nullptr) return;
+// What was asked and what came out stays in the record.
+void add_span(const Operation& operation, std::uint64_t audit_id) {
+  if (operation.trace.sink == nullptr) return;
+  const Ending& ending = operation.ending;
   telemetry::Span span;
-  span.place = act.trace.place.child();
-  span.parent = act.trace.place.span;
-  span.name = act.action;
+  span.place = operation.trace.place.child();
+  span.parent = operation.trace.place.span;
+  span.name = operation.name;
   span.end = std::chrono::system_clock::now();
-  span.begin = span.end - (Clock::now() - act.begun);
+  span.begin = span.end - (Clock::now() - operation.begun);
   span.has_failed = ending.outcome.starts_with("failed");
-  span.attributes = {{"nutshell.tenant", act.caller.tenant},
+  span.attributes = {{"nutshell.tenant", operation.caller.tenant},
                      {"nutshell.outcome", ending.outcome},
                      {"nutshell.audit_id", static_cast<std::int64_t>(audit_id)},
                      {"nutshell.output_bytes", static_cast<std::int64_t>(ending.output_bytes)}};
-  if (!act.subject.sandbox.empty()) {
-    span.attributes.push_back({"nutshell.sandbox", act.subject.sandbox});
+  if (!operation.subject.sandbox.empty()) {
+    span.attributes.push_back({"nutshell.sandbox", operation.subject.sandbox});
   }
-  if (!act.subject.session.empty()) {
-    span.attributes.push_back({"nutshell.session", act.subject.session});
+  if (!operation.subject.session.empty()) {
+    span.attributes.push_back({"nutshell.session", operation.subject.session});
   }
-  act.trace.sink->take(std::move(span));
+  operation.trace.sink->take(std::move(span));
 }
 
 }  // namespace
@@ -99,8 +100,8 @@ std::string outcome_text(const ExecResult& result) {
   return std::string(to_string(result.outcome));
 }
 
-audit::Entry Recorder::entry_of(const Caller& caller, const std::string& action,
-                                const Subject& subject) const {
+audit::Entry Operations::entry_of(const Caller& caller, const std::string& action,
+                                  const Subject& subject) const {
   audit::Entry entry;
   entry.tenant = caller.tenant;
   entry.who = shortened(redactor_.redact(caller.who), kMostName);
@@ -110,52 +111,80 @@ audit::Entry Recorder::entry_of(const Caller& caller, const std::string& action,
   return entry;
 }
 
-Result<Act> Recorder::begin(const Caller& caller, std::string action, Subject subject,
-                            std::string arguments) {
-  Act act{caller, std::move(action), std::move(subject), 0, Clock::now()};
-  audit::Entry entry = entry_of(caller, act.action, act.subject);
+void Operation::fail(const Error& error, std::string_view how) {
+  if (error_) return;
+  error_ = error.code;
+  ending.outcome = fmt::format("{}: {}", how, to_string(error.code));
+  // What a command printed may stand behind the first line; the record has no output.
+  ending.detail = error.message.substr(0, error.message.find('\n'));
+}
+
+Result<Operation> Operations::begin(const Caller& caller, Action action) {
+  audit::Entry entry = entry_of(caller, action.name, action.subject);
   entry.outcome = "begun";
-  entry.arguments = std::move(arguments);
+  entry.arguments = std::move(action.arguments);
   write_kept();
   auto id = chains_.append(entry);
   if (!id) {
     return failure(ErrorCode::ResourceExhausted,
                    fmt::format("nothing is done that cannot be recorded: {}", id.error().message));
   }
-  act.begun_id = *id;
-  return act;
+  return resume(caller, std::move(action), *id);
 }
 
-std::uint64_t Recorder::end(const Act& act, const Ending& ending) {
-  audit::Entry entry = entry_of(act.caller, act.action, act.subject);
-  entry.of = act.begun_id;
+Operation Operations::resume(const Caller& caller, Action action, std::uint64_t begun_id) {
+  Operation operation;
+  operation.caller = caller;
+  operation.name = std::move(action.name);
+  operation.subject = std::move(action.subject);
+  operation.begun_id = begun_id;
+  operation.open_.is_set = true;
+  return operation;
+}
+
+std::uint64_t Operations::end(Operation& operation) {
+  operation.open_.is_set = false;
+  const Ending& ending = operation.ending;
+  audit::Entry entry = entry_of(operation.caller, operation.name, operation.subject);
+  entry.of = operation.begun_id;
   entry.outcome = shortened(ending.outcome, kMostName);
-  entry.detail = shortened(redactor_.redact(ending.detail, act.subject.secrets));
+  entry.detail = shortened(redactor_.redact(ending.detail, operation.subject.secrets));
   entry.input_sha256 = ending.input_sha256;
   entry.output_sha256 = ending.output_sha256;
   entry.error_sha256 = ending.error_sha256;
   entry.output_bytes = ending.output_bytes;
-  entry.duration = std::chrono::duration_cast<std::chrono::microseconds>(Clock::now() - act.begun);
+  entry.duration =
+      std::chrono::duration_cast<std::chrono::microseconds>(Clock::now() - operation.begun);
   const std::uint64_t id = append_or_keep(std::move(entry));
-  add_span(act, ending, id);
+  count(operation);
+  add_span(operation, id);
   return id;
 }
 
-std::uint64_t Recorder::note(const Caller& caller, const std::string& action,
-                             const Subject& subject, const Ending& ending) {
+// "exec" "exited", whatever the exit code; all tools together.
+void Operations::count(const Operation& operation) {
+  const std::string name = operation.name.starts_with("tool ") ? "tool" : operation.name;
+  if (operation.error_) return metrics_.refuse(name, std::string(to_string(*operation.error_)));
+  const std::string& outcome = operation.ending.outcome;
+  metrics_.count(name, outcome.substr(0, outcome.find_first_of(" :")),
+                 Clock::now() - operation.begun);
+}
+
+std::uint64_t Operations::note(const Caller& caller, const std::string& action,
+                               const Subject& subject, const Ending& ending) {
   audit::Entry entry = entry_of(caller, action, subject);
   entry.outcome = shortened(redactor_.redact(ending.outcome, subject.secrets), kMostName);
   entry.detail = shortened(redactor_.redact(ending.detail, subject.secrets));
   return chains_.append(entry).value_or(0);  // trouble() tells why
 }
 
-void Recorder::deny(const Caller& caller, const std::string& why) {
+void Operations::deny(const Caller& caller, const std::string& why) {
   if (denials_.is_worth_a_record(caller.tenant, caller.who))
     note(caller, audit::kDenied, {}, {why, {}, {}, {}, {}, 0});
 }
 
 // An end that is not written now is written later, in its place behind what came before it.
-std::uint64_t Recorder::append_or_keep(audit::Entry entry) {
+std::uint64_t Operations::append_or_keep(audit::Entry entry) {
   write_kept();
   if (!has_kept_) {
     if (const auto id = chains_.append(entry)) return *id;
@@ -170,7 +199,7 @@ std::uint64_t Recorder::append_or_keep(audit::Entry entry) {
   return 0;
 }
 
-void Recorder::write_kept() {
+void Operations::write_kept() {
   if (!has_kept_) return;
   const std::lock_guard lock(kept_mutex_);
   while (!kept_.empty() && chains_.append(kept_.front()))
@@ -178,7 +207,7 @@ void Recorder::write_kept() {
   has_kept_ = !kept_.empty();
 }
 
-void Recorder::catch_up() {
+void Operations::catch_up() {
   write_kept();
   for (const Denials::Sum& sum : denials_.take_sums()) {
     note({sum.tenant, sum.who}, audit::kDenied, {},
@@ -187,7 +216,7 @@ void Recorder::catch_up() {
 }
 
 // What a sandbox that waits is given too.
-void Recorder::add_bound(audit::JsonObject& object, const SandboxSpec& spec) const {
+void Operations::add_bound(audit::JsonObject& object, const SandboxSpec& spec) const {
   if (!spec.workspace.empty()) object.add("workspace", shortened(spec.workspace));
   if (!spec.environment.empty()) {
     const auto secrets = redactor_.secrets_of(spec.environment);
@@ -200,7 +229,7 @@ void Recorder::add_bound(audit::JsonObject& object, const SandboxSpec& spec) con
   object.add_json("labels", redactor_.redact_list(shortened(labels)));
 }
 
-std::string Recorder::describe(const AcquireRequest& request) const {
+std::string Operations::describe(const AcquireRequest& request) const {
   audit::JsonObject object;
   object.add("pool", shortened(request.pool));
   if (!request.network.empty()) object.add("network", shortened(request.network));
@@ -214,7 +243,7 @@ std::string Recorder::describe(const AcquireRequest& request) const {
   return std::move(object).text();
 }
 
-std::string Recorder::describe(const SandboxSpec& spec) const {
+std::string Operations::describe(const SandboxSpec& spec) const {
   audit::JsonObject object;
   if (!spec.backend.empty()) object.add("backend", spec.backend);
   if (!spec.image.empty()) object.add("image", shortened(redactor_.redact(spec.image)));
@@ -228,8 +257,8 @@ std::string Recorder::describe(const SandboxSpec& spec) const {
   return std::move(object).text();
 }
 
-std::string Recorder::describe(const ExecRequest& request,
-                               const std::vector<std::string>& secrets) const {
+std::string Operations::describe(const ExecRequest& request,
+                                 const std::vector<std::string>& secrets) const {
   std::vector<std::string> all = redactor_.secrets_of(request.environment);
   all.insert(all.end(), secrets.begin(), secrets.end());
   audit::JsonObject object;
@@ -241,8 +270,8 @@ std::string Recorder::describe(const ExecRequest& request,
   return std::move(object).text();
 }
 
-std::string Recorder::describe_json(std::string_view name, std::string_view json,
-                                    const std::vector<std::string>& secrets) const {
+std::string Operations::describe_json(std::string_view name, std::string_view json,
+                                      const std::vector<std::string>& secrets) const {
   auto value = nlohmann::json::parse(json, nullptr, false);
   if (value.is_discarded()) return describe_text(name, json, secrets);
   redact_strings(value, redactor_, secrets);
@@ -251,8 +280,8 @@ std::string Recorder::describe_json(std::string_view name, std::string_view json
   return std::move(object).text();
 }
 
-std::string Recorder::describe_text(std::string_view name, std::string_view text,
-                                    const std::vector<std::string>& secrets) const {
+std::string Operations::describe_text(std::string_view name, std::string_view text,
+                                      const std::vector<std::string>& secrets) const {
   audit::JsonObject object;
   object.add(name, shortened(redactor_.redact(text.substr(0, 4 * kMostText), secrets)));
   return std::move(object).text();
