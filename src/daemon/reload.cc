@@ -44,9 +44,9 @@ Entries entries_of(const Config& config) {
   for (const auto& [name, tenant] : config.certificates)
     all["certificate " + name] = tenant;
   for (const service::PoolSpec& pool : config.pools) {
-    all["pool " + pool.name] = fmt::format("{} {} {} {} {} {}", pool.min_idle, pool.max_idle,
-                                           pool.max_total, pool.idle_timeout.count(),
-                                           words_of(pool.tenants), service::hash_of_spec(pool.spec));
+    all["pool " + pool.name] = fmt::format(
+        "{} {} {} {} {} {}", pool.min_idle, pool.max_idle, pool.max_total,
+        pool.idle_timeout.count(), words_of(pool.tenants), service::hash_of_spec(pool.spec));
   }
   for (const auto& [tenant, quota] : config.quotas) {
     std::string& text = all["quota of " + tenant];

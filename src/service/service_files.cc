@@ -156,9 +156,8 @@ Result<ApplyReport> Service::apply(const Caller& caller, const std::string& id,
 Result<std::string> Service::checkpoint(const Caller& caller, const std::string& id,
                                         Running running) {
   return parts_->operate(caller, id, "checkpoint", {}, [&](const Grip& grip, Operation&) {
-    return while_used(*parts_, grip, [&] {
-      return checkpoint_workspace(parts_->runtime, grip.id, running);
-    });
+    return while_used(*parts_, grip,
+                      [&] { return checkpoint_workspace(parts_->runtime, grip.id, running); });
   });
 }
 
@@ -167,12 +166,12 @@ Result<> Service::rollback(const Caller& caller, const std::string& id,
   constexpr std::size_t kMostName = 128;
   if (checkpoint.size() > kMostName)
     return failure(ErrorCode::InvalidArgument, "the name of a checkpoint has at most 128 bytes");
-  return parts_->operate(caller, id, "rollback", {"checkpoint", checkpoint},
-                         [&](const Grip& grip, Operation&) {
-                           return while_used(*parts_, grip, [&] {
-                             return rollback_workspace(parts_->runtime, grip.id, checkpoint, running);
-                           });
-                         });
+  return parts_->operate(
+      caller, id, "rollback", {"checkpoint", checkpoint}, [&](const Grip& grip, Operation&) {
+        return while_used(*parts_, grip, [&] {
+          return rollback_workspace(parts_->runtime, grip.id, checkpoint, running);
+        });
+      });
 }
 
 Result<SandboxView> Service::fork(const Caller& caller, const std::string& id) {

@@ -40,8 +40,7 @@ Service::Parts::Parts(ServiceOptions given, StateDirectory locked, const Seal& k
                   [this](const std::string& tenant) { return rules.most(tenant, Resource::Keys); }),
       sandboxes({runtime, *database, table, accounts, images, gone, options, rules},
                 [this](const Held& held, const std::string& why) { note_end(held, why); }),
-      execs({runtime, table, gone, sandboxes, budgets, budget_watch, operations,
-             accounts, rules}),
+      execs({runtime, table, gone, sandboxes, budgets, budget_watch, operations, accounts, rules}),
       workspaces(
           directory / "workspaces",
           [this](const std::string& tenant) { return rules.most(tenant, Resource::KeptBytes); }),

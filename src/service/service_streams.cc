@@ -42,9 +42,9 @@ Result<std::unique_ptr<Service::Stream>> Service::open_stream(const Caller& call
   UniqueFd stream = TRY(parts_->runtime.open_stream(grip.id));
   auto meter = std::make_unique<StreamMeter>(
       StreamMeter::Dependencies{parts_->budgets, parts_->operations,
-                          [watch = &parts_->budget_watch](const Grip& held) {
-                            watch->count(held.tenant, held.session, held.id);
-                          }},
+                                [watch = &parts_->budget_watch](const Grip& held) {
+                                  watch->count(held.tenant, held.session, held.id);
+                                }},
       caller, std::move(grip));
   return std::make_unique<MeteredStream>(std::move(used), std::move(stream), std::move(meter));
 }

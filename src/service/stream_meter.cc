@@ -156,8 +156,7 @@ void StreamMeter::note_change(const wire::Frame& frame) {
   if (word.empty()) return;
   Ending ending;
   ending.outcome = "asked";
-  ending.detail =
-      uses_.operations.describe_text("path", first_text(frame.payload), grip_.secrets);
+  ending.detail = uses_.operations.describe_text("path", first_text(frame.payload), grip_.secrets);
   uses_.operations.note(caller_, std::string(word), subject(), ending);
 }
 
