@@ -1,7 +1,6 @@
 #include "service/service_parts.h"
 
 #include <fmt/format.h>
-#include <malloc.h>
 
 #include "service/allowed.h"
 
@@ -12,12 +11,6 @@ using namespace std::chrono_literals;
 
 constexpr auto kReconcile = 2s;
 constexpr auto kForget = 30s;
-constexpr std::size_t kMostFreeBytes = 64U << 20U;
-
-// The allocator keeps what large requests took, between blocks that are still in use.
-void give_memory_back() {
-  if (::mallinfo2().fordblks > kMostFreeBytes) ::malloc_trim(0);
-}
 
 }  // namespace
 
@@ -113,7 +106,6 @@ void Service::Parts::tick(const std::stop_token& stop) {
       is_swept = true;
     }
     if (Clock::now() - forgotten > kForget) {
-      give_memory_back();
       detached.forget_old();
       idempotency.forget_old();
       forgotten = Clock::now();

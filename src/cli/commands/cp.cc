@@ -78,14 +78,13 @@ Result<int> copy(Program& program, const CopyFlags& flags) {
   }
   const Place& inside = target.id.empty() ? source : target;
   TRY(check_inside(inside));
-  Runtime::Opened opened = TRY(program.runtime.open_stream(inside.id));
-  wire::InitClient client(std::move(opened.stream));
+  wire::InitClient client = TRY(program.runtime.connect(inside.id));
   auto copied = target.id.empty() ? copy_from(client, source, flags)
                                   : copy_into(client, flags.source, target);
   if (copied) return 0;
   // The stream only tells that it has ended; the sandbox may live on.
   if (copied.error().code == ErrorCode::Unavailable) {
-    const Gone gone = opened.where->why_gone(opened.id);
+    const Gone gone = program.runtime.why_gone(inside.id);
     if (gone.reason == Gone::Reason::CutOff) return failure(ErrorCode::Unavailable, gone.text);
   }
   return Failure(std::move(copied).error());
