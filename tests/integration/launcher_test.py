@@ -7,7 +7,6 @@ import socket
 import struct
 import subprocess
 import sys
-import time
 from pathlib import Path
 
 from clones import clones_of_killed
