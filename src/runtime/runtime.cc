@@ -281,14 +281,15 @@ Result<Runtime::Listing> Runtime::list_reachable(const std::map<std::string, std
     Listed listed =
         is_first ? list_of(entry.name, labels)
                  : others.at(static_cast<std::size_t>(&entry - &backends().front()) - 1).get();
+    // The native backend asks only programs of this user's: what is wrong there is for the caller.
+    if (is_first && !listed) return Failure(std::move(listed).error());
     if (!listed) {
       listing.unanswered.emplace(entry.name, std::move(listed).error());
       continue;
     }
     std::move(listed->begin(), listed->end(), std::back_inserter(listing.sandboxes));
   }
-  if (listing.unanswered.size() < backends().size()) return listing;
-  return Failure(std::move(listing.unanswered.at(backends().front().name)));
+  return listing;
 }
 
 Result<std::vector<SandboxStatus>> Runtime::list(const std::map<std::string, std::string>& labels) {

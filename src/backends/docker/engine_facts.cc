@@ -178,7 +178,7 @@ Protections protections_for(const EngineFacts& facts, const SandboxSpec& spec) {
   Protections protections = {
       {"network", Hard, "network namespace with loopback only", ""},
       {"filesystem", Hard, files_text(facts, spec), ""},
-      {"processes", Hard, processes_text(facts, spec), ""},
+      {"process_isolation", Hard, processes_text(facts, spec), ""},
       {"ipc", Hard, "ipc namespace", ""},
       {"hostname", Hard, "uts namespace", ""},
       user_protection(facts),

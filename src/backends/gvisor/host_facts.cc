@@ -114,7 +114,7 @@ Protections protections_for(const HostFacts& facts, const SandboxSpec& spec) {
       {"network", Hard, "gVisor's own, with loopback only", ""},
       {"filesystem", Hard,
        "read-only root that a second process of gVisor serves; bounded tmpfs in its memory", ""},
-      {"processes", Hard, "they exist in gVisor alone", ""},
+      {"process_isolation", Hard, "they exist in gVisor alone", ""},
       {"ipc", Hard, "gVisor's own", ""},
       {"hostname", Hard, "gVisor's own", ""},
       user_protection(facts),

@@ -145,7 +145,7 @@ Protections protections_for(const Abilities& abilities, const SandboxSpec& spec)
       {"network", Hard, "network namespace with loopback only", ""},
       {"filesystem", Hard, "mount namespace, read-only root, bounded scratch", ""},
       locks_protection(spec),
-      {"processes", Hard, "pid namespace, private /proc", ""},
+      {"process_isolation", Hard, "pid namespace, private /proc", ""},
       {"ipc", Hard, "ipc namespace", ""},
       {"hostname", Hard, "uts namespace", ""},
       identity_protection(abilities),

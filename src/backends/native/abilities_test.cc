@@ -3,6 +3,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <set>
+
 #include <algorithm>
 
 #include "backends/native/rlimits.h"
@@ -39,6 +41,12 @@ TEST(Abilities, WithoutCgroupsMemoryIsOnlyWatchedAndSaysSo) {
   EXPECT_EQ(named(all, "cgroup").strength, Strength::Missing);
   EXPECT_EQ(named(all, "processes").strength, Strength::Hard);
   EXPECT_EQ(problems(poor_host(), {}), "");
+}
+
+TEST(Abilities, HaveANameEach) {
+  std::set<std::string> names;
+  for (const Protection& one : protections_for(poor_host(), {}))
+    EXPECT_TRUE(names.insert(one.name).second) << one.name;
 }
 
 TEST(Abilities, FractionOfACoreIsWatchedWithoutACgroup) {

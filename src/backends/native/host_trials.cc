@@ -135,7 +135,7 @@ const std::array<Trial, 9>& trials() {
        "use a kernel with overlay mounts (as a plain user 5.11 or later) and a /usr that is not "
        "itself two overlays deep, or accept file locks on the host's files with "
        "--unsafe-without locks"},
-      {"processes", try_processes, kProcFix},
+      {"process_isolation", try_processes, kProcFix},
       {"network", try_network, kUserNamespaceFix},
       {"capabilities", try_capabilities, kUserNamespaceFix},
       {"seccomp", try_seccomp, "use a kernel with CONFIG_SECCOMP_FILTER"},
