@@ -21,6 +21,7 @@ class WholeLife : public Sampler {
   }
 
   Result<double> sample() override {
+    if (pieces_ == Pieces::MadeAhead) starter_.collect_ended();
     while (pieces_ == Pieces::MadeAhead && starter_.prepare_one()) {
     }
     return time_of([this] { return live_once(); });

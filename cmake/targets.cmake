@@ -1,3 +1,21 @@
+# Headers of others that most sources include. They change only with the system, so that a precompiled
+# copy stays good; none of ours is among them, because an edit of it would build everything again.
+set(usual_headers <algorithm> <array> <chrono> <cstdint> <filesystem> <functional> <map> <memory>
+  <optional> <string> <string_view> <thread> <utility> <vector> <fmt/format.h> <tl/expected.hpp>)
+function(nutshell_precompile target)
+  if(NOT NUTSHELL_PRECOMPILED)
+    return()
+  endif()
+  # g++ 12 forgets that a precompiled header is the system's and warns about std::string as if it were
+  # ours. CI builds without this option, and there a warning is an error.
+  target_compile_options(${target} PRIVATE -Wno-error)
+  if(target STREQUAL nutshell_base)
+    target_precompile_headers(${target} PRIVATE ${usual_headers})
+  else()
+    target_precompile_headers(${target} REUSE_FROM nutshell_base)
+  endif()
+endfunction()
+
 # A folder of src/ is a library: its sources, and beside them its tests.
 #   nutshell_library(wire USES base core)
 # DEEP takes its subfolders in too.
@@ -24,6 +42,7 @@ function(nutshell_library name)
     target_link_libraries(nutshell_${name} PUBLIC nutshell_${used})
   endforeach()
   target_link_libraries(nutshell_${name} PUBLIC tl::expected ${ARG_LINKS})
+  nutshell_precompile(nutshell_${name})
   if(NUTSHELL_TESTS AND tests)
     nutshell_test(${name}_test SOURCES ${tests} USES ${name})
   endif()
@@ -40,9 +59,10 @@ function(nutshell_test name)
     target_link_libraries(${name} PRIVATE nutshell_${used})
   endforeach()
   target_link_libraries(${name} PRIVATE GTest::gtest GTest::gmock GTest::gtest_main ${ARG_LINKS})
+  nutshell_precompile(${name})
   set_target_properties(${name} PROPERTIES RUNTIME_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/tests)
   include(GoogleTest)
-  gtest_discover_tests(${name} DISCOVERY_TIMEOUT 60 PROPERTIES TIMEOUT ${ARG_TIMEOUT})
+  gtest_discover_tests(${name} DISCOVERY_TIMEOUT 60 PROPERTIES TIMEOUT ${ARG_TIMEOUT} LABELS ${name})
   set_property(GLOBAL APPEND PROPERTY NUTSHELL_UNIT_TESTS ${name})
 endfunction()
 

@@ -23,7 +23,8 @@ const std::vector<BackendEntry>& backend_registry() {
       {native::kIdLetter, "native",
        "Linux namespaces, cgroups, seccomp, Landlock; no daemon, no image",
        [](const BackendContext& context) {
-         return native::make_native_backend(context.init, context.programs);
+         return std::make_unique<native::NativeBackend>(context.init, context.programs,
+                                                        context.show_progress);
        }},
       {docker::id_letter(docker::EngineKind::Docker), "docker",
        "containers of a Docker engine, local or remote; needs an image",

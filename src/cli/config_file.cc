@@ -31,11 +31,11 @@ std::vector<Setting> known_settings() {
   ExecRequest request;
   const auto add = [&known](const FieldInfo& info, const auto& member) {
     using Member = std::remove_cvref_t<decltype(member)>;
-    constexpr bool is_text = std::is_same_v<Member, std::string> || !requires {
+    constexpr bool kIsText = std::is_same_v<Member, std::string> || !requires {
       member.begin();
     };
     known.push_back(
-        {setting_name(info), std::string(info.flag), is_text ? Repeats::Never : Repeats::Often});
+        {setting_name(info), std::string(info.flag), kIsText ? Repeats::Never : Repeats::Often});
   };
   for_each_flag(spec, add);
   for_each_flag(request, add);

@@ -51,13 +51,13 @@ std::string help_for(const FieldInfo& info, const T& member) {
     return member.empty() ? help : fmt::format("{} ({})", help, member);
   } else {
     std::int64_t value = 0;
-    constexpr bool is_duration = std::is_same_v<T, std::chrono::milliseconds>;
-    if constexpr (is_duration) {
+    constexpr bool kIsDuration = std::is_same_v<T, std::chrono::milliseconds>;
+    if constexpr (kIsDuration) {
       value = member.count();
     } else {
       value = static_cast<std::int64_t>(member);
     }
-    const std::string text = default_text(info, value, is_duration);
+    const std::string text = default_text(info, value, kIsDuration);
     return text.empty() ? help : fmt::format("{} ({})", help, text);
   }
 }

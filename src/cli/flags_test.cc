@@ -84,7 +84,7 @@ TEST(Flags, WorkspaceModeWithoutAWorkspaceSaysWhatIsMissing) {
   EXPECT_THAT(refusal([](Flags& flags) { flags.texts["workspace-mode"] = "copy"; }),
               HasSubstr("add --workspace DIR"));
   EXPECT_THAT(refusal([](Flags& flags) { flags.texts["workspace-mode"] = "magic"; }),
-              HasSubstr("auto, overlay, copy"));
+              HasSubstr("auto, overlay or copy"));
 }
 
 }  // namespace

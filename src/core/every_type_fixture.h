@@ -61,7 +61,7 @@ struct EveryType {
     field({.number = 18, .name = "nouns"}, every.nouns);
     field({.number = 19, .name = "maybe_number"}, every.maybe_number);
     field({.number = 20, .name = "maybe_ms"}, every.maybe_duration);
-    field({.number = 21, .name = "conditional"}, OnlyIf(every.conditional, every.truth));
+    field({.number = 21, .name = "conditional"}, OnlyIf{every.conditional, every.truth});
     field({.number = 22, .name = "secret", .is_secret = true}, every.secret);
     field({.number = 23, .name = "internal", .set_by = SetBy::Internal}, every.internal);
     field({.number = 24, .name = "read_only", .set_by = SetBy::Nobody}, every.read_only);

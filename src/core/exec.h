@@ -130,9 +130,9 @@ struct ExecResult {
            .presence = Presence::Required},
           result.outcome);
     field({.number = 2, .name = "exit_code", .help = "where it exited"},
-          OnlyIf(result.exit_code, result.outcome == Outcome::Exited));
+          OnlyIf{result.exit_code, result.outcome == Outcome::Exited});
     field({.number = 3, .name = "signal", .help = "where a signal ended it"},
-          OnlyIf(result.signal, result.outcome == Outcome::Signalled));
+          OnlyIf{result.signal, result.outcome == Outcome::Signalled});
     field({.number = 6, .name = "duration_ms", .help = "from its start to its end"},
           result.duration);
     field({.number = 7, .name = "cpu_time_ms", .help = "CPU time, children included"},

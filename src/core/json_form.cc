@@ -10,12 +10,14 @@
 
 namespace nutshell {
 
+// NOLINTBEGIN(bugprone-macro-parentheses): T is a type
 #define NUTSHELL_JSON_FORM(T)                                                 \
   template nlohmann::ordered_json to_json<T>(const T&, Written);              \
   template nlohmann::ordered_json to_json<T>(const std::vector<T>&, Written); \
   template std::string to_json_text<T>(const T&, Written);                    \
   template Result<> read_json<T>(const nlohmann::ordered_json&, T&);          \
   template Result<T> from_json_text<T>(std::string_view);
+// NOLINTEND(bugprone-macro-parentheses)
 
 NUTSHELL_JSON_FORM(Limits)
 NUTSHELL_JSON_FORM(ExecLimits)

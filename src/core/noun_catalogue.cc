@@ -95,7 +95,7 @@ std::string proto_fields(const NounDescription& noun) {
 }  // namespace
 
 const std::vector<NounDescription>& all_nouns() {
-  static const std::vector<NounDescription> all = {
+  static const std::vector<NounDescription> kAll = {
       description_of<Limits>(),         description_of<UnsafeMount>(),
       description_of<SandboxSpec>(),    description_of<Protection>(),
       description_of<SandboxStatus>(),  description_of<SandboxStats>(),
@@ -104,7 +104,7 @@ const std::vector<NounDescription>& all_nouns() {
       description_of<SessionRequest>(), description_of<SetupOutput>(),
       description_of<Session>(),        description_of<PoolStatus>(),
       description_of<AuditRecord>()};
-  return all;
+  return kAll;
 }
 
 std::string schema_text() {

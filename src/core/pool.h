@@ -66,7 +66,7 @@ struct PoolStatus {
     field({.number = 8, .name = "hits", .help = "acquired from those that waited"}, pool.hits);
     field({.number = 9, .name = "misses", .help = "made while the caller waited"}, pool.misses);
     field({.number = 10, .name = "trouble", .help = "why the last refill failed"},
-          OnlyIf(pool.trouble, !pool.trouble.empty()));
+          OnlyIf{pool.trouble, !pool.trouble.empty()});
     field({.number = 11, .name = "waiting", .help = "callers, while all of it is taken"},
           pool.waiting);
   }

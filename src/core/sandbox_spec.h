@@ -89,6 +89,7 @@ struct SandboxSpec {
 
   static constexpr std::int64_t kMostItems = 64;
   static constexpr NounInfo kNoun{"SandboxSpec", "What a sandbox is to be."};
+  // NOLINTNEXTLINE(readability-function-size): it is a list
   static void describe(auto&& field, auto& spec) {
     field({.number = 1,
            .name = "backend",

@@ -157,7 +157,7 @@ struct Session {
            .name = "lost",
            .help = "what was lost with the sandbox before; told once, by the call that made the "
                    "new one"},
-          OnlyIf(session.lost, !session.lost.empty()));
+          OnlyIf{session.lost, !session.lost.empty()});
     field({.number = 5, .name = "was_created", .help = "by this call"}, session.was_created);
     field({.number = 6, .name = "keeps_workspace", .help = "as in SessionRequest"},
           session.keeps_workspace);

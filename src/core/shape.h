@@ -92,6 +92,7 @@ class ShapeMaker {
  private:
   using Texts = std::vector<std::string>;
   using Type = Field::Type;
+  using Microseconds = std::chrono::microseconds;
 
   template <typename T>
   struct Inner {
@@ -131,15 +132,13 @@ class ShapeMaker {
         field.choices.emplace_back(word);
     } else if constexpr (std::is_same_v<T, bool>) {
       field.type = Type::Boolean;
-    } else if constexpr (std::is_same_v<T, std::chrono::microseconds>) {
-      field.type = Type::Number;
+    } else if constexpr (std::is_same_v<T, Microseconds>) {  // NOLINT(bugprone-branch-clone)
+      field.type = Type::Number;  // as cores, which only the format tells
     } else if constexpr (std::is_same_v<T, std::string>) {
       field.type = info.format == Format::Json ? Type::Any : Type::Text;
       if (info.most != kUnbounded) field.most = info.most;
-    } else if constexpr (std::is_same_v<T, Texts>) {
+    } else if constexpr (std::is_same_v<T, Texts> || std::is_same_v<T, std::vector<Requirement>>) {
       field.type = info.format == Format::Variables ? Type::TextMap : Type::TextList;
-    } else if constexpr (std::is_same_v<T, std::vector<Requirement>>) {
-      field.type = Type::TextList;
     } else if constexpr (std::is_same_v<T, std::vector<Texts>>) {
       field.type = Type::TextLists;
     } else if constexpr (std::is_same_v<T, std::map<std::string, std::string>>) {
@@ -166,13 +165,13 @@ class ShapeMaker {
 
 template <Noun T, Direction direction>
 const Shape& shape_of() {
-  static const Shape made = [] {
+  static const Shape kMade = [] {
     Shape shape{std::string(T::kNoun.name), {}};
     T noun;
     T::describe(detail::ShapeMaker(shape, direction), noun);
     return shape;
   }();
-  return made;
+  return kMade;
 }
 
 }  // namespace nutshell

@@ -77,7 +77,7 @@ Failure does_not_fit(const FieldInfo& info, std::string_view text) {
 }
 
 Failure unknown_word(const FieldInfo& /*info*/, std::string_view text, std::string_view words) {
-  return failure(ErrorCode::InvalidArgument, fmt::format("'{:.80}' is none of {}", text, words));
+  return failure(ErrorCode::InvalidArgument, fmt::format("'{:.80}' is not {}", text, words));
 }
 
 Result<> add_pair(const FieldInfo& /*info*/, std::string_view text,

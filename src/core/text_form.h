@@ -35,8 +35,10 @@ Result<> check_items(const FieldInfo& info, std::size_t items);
 template <typename Enum>
 std::string words_of() {
   std::string words;
-  for (const std::string_view word : kWords<Enum>)
-    words += (words.empty() ? "" : ", ") + std::string(word);
+  for (const std::string_view word : kWords<Enum>) {
+    const bool is_last = word == kWords<Enum>.back();
+    words += (words.empty() ? "" : is_last ? " or " : ", ") + std::string(word);
+  }
   return words;
 }
 

@@ -51,7 +51,7 @@ TEST(TextForm, RefusesWhatTheMemberCannotHold) {
   EXPECT_NE(set(every, "small", "-1"), "");
   EXPECT_NE(set(every, "small", "1.5"), "");
   EXPECT_NE(set(every, "cpus", "nan"), "");
-  EXPECT_THAT(set(every, "word", "magic"), HasSubstr("auto, overlay, copy"));
+  EXPECT_THAT(set(every, "word", "magic"), HasSubstr("auto, overlay or copy"));
   EXPECT_NE(set(every, "map", "novalue"), "");
 }
 

@@ -24,6 +24,7 @@ using std::chrono::seconds;
 constexpr std::size_t kMostWaitingInput = 1U << 20U;
 constexpr std::uint32_t kMostWindow = 16U << 20U;
 constexpr auto kKillTime = 5s;
+constexpr auto kExitTime = 1ms;  // from closing one stream to the end of the process
 
 Result<std::pair<UniqueFd, UniqueFd>> make_pipe() {
   std::array<int, 2> ends{};
@@ -179,12 +180,16 @@ int Exec::input_descriptor() const {
 
 Deadline Exec::next_check() const {
   if (has_ended()) return Deadline::never();
-  return is_running() ? earlier(deadline_, cpu_check_) : drain_deadline_;
+  if (!is_running()) return drain_deadline_;
+  const Deadline next = earlier(deadline_, cpu_check_);
+  return is_ending() ? earlier(next, ending_until_) : next;
 }
 
 void Exec::read_output() {
+  const bool has_both = output_.is_open() && error_.is_open();
   output_.read_available(allowance_);
   error_.read_available(allowance_);
+  if (has_both && output_.is_open() != error_.is_open()) ending_until_ = Deadline::in(kExitTime);
   const bool is_over = output_.written() + error_.written() > request_.output_bytes;
   if (is_over && !forced_ && !has_ended()) {
     end_with(Outcome::OutputLimit,

@@ -51,8 +51,8 @@ class Exec {
   [[nodiscard]] bool holds_pipes() const { return output_.is_open() || error_.is_open(); }
 
   // Descriptors to poll, -1 where there is none: output, error, and input while bytes wait.
-  [[nodiscard]] int output_descriptor() const { return output_.descriptor(); }
-  [[nodiscard]] int error_descriptor() const { return error_.descriptor(); }
+  [[nodiscard]] int output_descriptor() const { return is_ending() ? -1 : output_.descriptor(); }
+  [[nodiscard]] int error_descriptor() const { return is_ending() ? -1 : error_.descriptor(); }
   [[nodiscard]] int input_descriptor() const;
   [[nodiscard]] Deadline next_check() const;
 
@@ -88,6 +88,11 @@ class Exec {
   Exec(wire::Exec request, Mark mark, const ProcessMarks& marks, Pipes& pipes);
   static Result<Pipes> make_pipes(const wire::Exec& request);
   Result<> launch(const Surroundings& surroundings, Pipes& pipes);
+  // It closed one of its streams a moment ago: most likely it exits, and the signal tells when.
+  // Polling the other stream would wake init once more for nothing.
+  [[nodiscard]] bool is_ending() const {
+    return is_running() && !ending_until_.is_never() && !ending_until_.has_passed();
+  }
   void fail_to_start(int error_number);
   void fill_totals(wire::Ended& ended) const;
 
@@ -107,6 +112,7 @@ class Exec {
   Deadline deadline_ = Deadline::never();
   Deadline cpu_check_ = Deadline::never();
   Deadline drain_deadline_ = Deadline::never();
+  Deadline ending_until_ = Deadline::never();
   std::chrono::microseconds cpu_time_{0};  // of its processes that were reaped
   std::uint64_t peak_memory_bytes_ = 0;
   int status_ = 0;

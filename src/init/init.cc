@@ -17,6 +17,7 @@
 #include "init/files/files_conversation.h"
 #include "init/files/running.h"
 #include "init/layers/layers_conversation.h"
+#include "init/rehearsal.h"
 #include "init/restricted_thread.h"
 #include "wire/orders.h"
 #include "wire/schema.h"
@@ -313,7 +314,10 @@ bool take_orders(InitSetup& setup) {
 
 int run_init(InitSetup setup) {
   ::prctl(PR_SET_NAME, "init");
-  if (setup.waits_for_orders && !take_orders(setup)) return kEndedByOwner;
+  if (setup.waits_for_orders) {
+    rehearse();
+    if (!take_orders(setup)) return kEndedByOwner;
+  }
   Init init(std::move(setup));
   return init.run();
 }

@@ -37,6 +37,12 @@ TEST_F(InitTest, OutputAndErrorStayApart) {
   EXPECT_EQ(captured.result.stdout_bytes, 4U);
 }
 
+TEST_F(InitTest, ACommandThatClosedOneStreamIsStillHeardOnTheOther) {
+  const Captured captured = run(shell("exec >&-; echo soon >&2; sleep 0.05; echo late >&2"));
+  EXPECT_EQ(captured.error, "soon\nlate\n");
+  EXPECT_EQ(run(shell("exec 2>&-; seq 100000")).result.stdout_bytes, 588895U);
+}
+
 TEST_F(InitTest, InputIsEmptyUnlessStreamed) {
   EXPECT_EQ(run(shell("cat")).output, "");
 }

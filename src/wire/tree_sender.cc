@@ -253,7 +253,7 @@ std::string SpecialFiles::text(const std::string& directory) const {
     names += (names.empty() ? "" : ", ") + name;
   if (count > named.size()) names += fmt::format(" and {} more", count - named.size());
   return fmt::format(
-      "workspace {} holds {}, which the sandbox does not get: {}", directory,
+      "workspace {} holds {}, which do not work in the sandbox: {}", directory,
       count == 1 ? "a socket, FIFO or device" : fmt::format("{} sockets, FIFOs or devices", count),
       names);
 }

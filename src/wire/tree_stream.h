@@ -14,13 +14,14 @@
 
 namespace nutshell::wire {
 
-// Sockets, FIFOs and devices in a directory: a copy does not have them.
+// Sockets, FIFOs and devices in a directory. A copy does not have them; an overlay shows them, but
+// they lead nowhere.
 struct SpecialFiles {
   static constexpr std::size_t kMostNamed = 8;
   std::vector<std::string> named;  // paths below the directory, the first few
   std::uint64_t count = 0;         // all of them
 
-  // "DIRECTORY holds 2 sockets, FIFOs or devices, which the sandbox does not get: a, b/c"
+  // "DIRECTORY holds 2 sockets, FIFOs or devices, which do not work in the sandbox: a, b/c"
   [[nodiscard]] std::string text(const std::string& directory) const;
 };
 

@@ -348,8 +348,7 @@ class Suite:
         """UC: a sandbox takes all it gets of what the kernel counts by user; the user has more."""
         if self.options.only and "UC" not in self.options.only or self.options.create:
             return
-        # Beyond 512 open files a plain user's sandboxes can fill what is in flight; info says so.
-        sandbox = self.sandbox(("--open-files", "512"))
+        sandbox = self.sandbox()
         holder = self.host.start(sandbox.command("hold"))
         self.host.stack.callback(holder.wait)
         self.host.stack.callback(holder.kill)

@@ -110,15 +110,19 @@ def started(host, *words):
         destroy(made)
 
 
+def expect_named(host, said):
+    for name in host.present():
+        expect(name in said, f"{name} is not named at the start: {said!r}")
+    expect(str(host.directory) in said, f"the directory is not named: {said!r}")
+
+
 def expect_no_way(words):
     """Of a backend that copies. An image need not have a program that connects: what cannot be found
     by walking through all of the sandbox cannot be connected to."""
     with scratch() as directory:
         host = Host(directory)
         with started(host, *words) as (made, said):
-            for name in host.present():
-                expect(name in said, f"{name} is not named at the start: {said!r}")
-            expect(str(directory) in said, f"the directory is not named: {said!r}")
+            expect_named(host, said)
             (directory / "later-on-the-host").write_text("x")
             script = ("cat deep/er/file; find / \\( -path /proc -o -path /dev -o -path /sys -o -path /usr \\) -prune"
                       " -o \\( -type s -o -type p -o -type b -o -type c -o -name later-on-the-host \\)"
@@ -139,7 +143,8 @@ def native_layers_lead_to_nobody():
     """The overlay has inodes of its own: a socket or FIFO of the layer below is nobody's there."""
     with scratch() as directory:
         host = Host(directory)
-        with started(host) as (made, _):
+        with started(host) as (made, said):
+            expect_named(host, said)
             ended = call("exec", made, "--", *PYTHON, PROBE)
             expect_equal(ended.stdout, b"tried\n", f"what answers {ended!r}")
         host.expect_untouched()
@@ -149,7 +154,8 @@ def native_layers_lead_to_nobody():
 def native_copy_leads_to_nobody():
     with scratch() as directory:
         host = Host(directory)
-        with started(host, "--workspace-mode", "copy") as (made, _):
+        with started(host, "--workspace-mode", "copy") as (made, said):
+            expect_named(host, said)
             ended = call("exec", made, "--", *PYTHON, PROBE)
             expect_equal(ended.stdout, b"tried\n", f"what answers {ended!r}")
         host.expect_untouched()

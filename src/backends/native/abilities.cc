@@ -88,13 +88,28 @@ Protection identity_protection(const Abilities& abilities) {
   return {"user", Strength::Hard, "user namespace, uid 1000 inside, the caller's uid outside", ""};
 }
 
-Protection count_protection(const Abilities& abilities) {
+Protection count_protection(const Abilities& abilities, const Limits& limits) {
   if (abilities.privilege == Privilege::Root) {
     return {"user_counts", Strength::Hard, "what the kernel counts by user is its own uid's", ""};
   }
+  const bool can_fill_flight = limits.open_files > Limits().open_files;
   return {"user_counts", Strength::Missing, "",
-          "pipe pages, epoll watches and, with more than 512 open files, descriptors in flight are "
-          "counted together with the caller's other programs: run as root"};
+          fmt::format(
+              "pipe pages{} are counted together with the caller's other programs: run as "
+              "root{}",
+              can_fill_flight ? ", epoll watches and descriptors in flight" : " and epoll watches",
+              can_fill_flight ? ", or ask for fewer open files" : "")};
+}
+
+Protection open_files_protection(const Abilities& abilities, const Limits& limits) {
+  const std::uint64_t allowed = allowed_open_files(limits, abilities.privilege);
+  if (allowed == limits.open_files) return {"open_files", Strength::Hard, "RLIMIT_NOFILE", ""};
+  return {
+      "open_files", Strength::Hard,
+      fmt::format("RLIMIT_NOFILE of {}, so that descriptors in flight leave some to the caller's "
+                  "other programs",
+                  allowed),
+      ""};
 }
 
 Protection locks_protection(const SandboxSpec& spec) {
@@ -134,7 +149,7 @@ Protections protections_for(const Abilities& abilities, const SandboxSpec& spec)
       {"ipc", Hard, "ipc namespace", ""},
       {"hostname", Hard, "uts namespace", ""},
       identity_protection(abilities),
-      count_protection(abilities),
+      count_protection(abilities, spec.limits),
       {"capabilities", Hard, "all dropped, bounding set empty, secure bits locked", ""},
       {"no_new_privileges", Hard, "prctl", ""},
       {"seccomp", Hard, "allow-list of system calls", ""},
@@ -145,7 +160,7 @@ Protections protections_for(const Abilities& abilities, const SandboxSpec& spec)
       process_protection(abilities),
       {"disk", Hard, "size of one tmpfs for /workspace and /tmp; RLIMIT_FSIZE", ""},
       {"cpu_time", Watched, "RLIMIT_CPU per process (hard); init sums up the tree", ""},
-      {"open_files", Hard, "RLIMIT_NOFILE", ""},
+      open_files_protection(abilities, spec.limits),
       {"output", Hard, "init stops reading at the limit and kills", ""},
       {"timeout", Hard, "init kills the whole tree; the host kills the sandbox", ""},
   };

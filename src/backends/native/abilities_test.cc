@@ -5,10 +5,13 @@
 
 #include <algorithm>
 
+#include "backends/native/rlimits.h"
+
 namespace nutshell::native {
 namespace {
 
 using testing::HasSubstr;
+using testing::Not;
 
 // A host without any cgroup, with what else the test says.
 Abilities poor_host() {
@@ -79,6 +82,33 @@ TEST(Abilities, CountsByUserAreTheSandboxsOwnOnlyAsRoot) {
   EXPECT_EQ(strength(), Strength::Missing);
   abilities.privilege = Privilege::Root;
   EXPECT_EQ(strength(), Strength::Hard);
+}
+
+TEST(Abilities, APlainUsersSandboxOpensFewFilesUnlessMoreThanTheDefaultIsAskedFor) {
+  Limits limits;
+  EXPECT_EQ(allowed_open_files(limits, Privilege::Root), limits.open_files);
+  EXPECT_EQ(allowed_open_files(limits, Privilege::Rootless), limits.open_files / 2);
+  limits.open_files = 77;
+  EXPECT_EQ(allowed_open_files(limits, Privilege::Rootless), 77U);
+  limits.open_files = 4096;
+  EXPECT_EQ(allowed_open_files(limits, Privilege::Rootless), 4096U);
+}
+
+TEST(Abilities, DescriptorsInFlightAreMissingOnlyWithManyOpenFiles) {
+  Abilities abilities = poor_host();
+  abilities.privilege = Privilege::Rootless;
+  SandboxSpec spec;
+  const auto text_of = [&](const std::string& name) {
+    for (const Protection& item : protections_for(abilities, spec)) {
+      if (item.name == name) return item.by + item.fix;
+    }
+    return std::string();
+  };
+  EXPECT_THAT(text_of("open_files"), HasSubstr("RLIMIT_NOFILE of 512"));
+  EXPECT_THAT(text_of("user_counts"), Not(HasSubstr("in flight")));
+  spec.limits.open_files = 4096;
+  EXPECT_EQ(text_of("open_files"), "RLIMIT_NOFILE");
+  EXPECT_THAT(text_of("user_counts"), HasSubstr("in flight"));
 }
 
 TEST(Abilities, RequirementThatIsNotMetRefuses) {

@@ -82,7 +82,8 @@ Result<> enter_root(const EnterPlan& plan, Entered& entered) {
     return syscall_failure("setns", "mount");
   }
   if (::unshare(CLONE_NEWNS) != 0) return syscall_failure("unshare", "mount");
-  TRY(enter_own_root({plan.image, plan.privilege, plan.prepared_root, plan.locks}));
+  TRY(enter_own_root(
+      {plan.image, plan.privilege, plan.prepared_root, plan.locks, plan.is_root_staged}));
   const HostIds owner = plan.privilege == Privilege::Root ? plan.ids : HostIds{0, 0};
   PrivateParts parts =
       TRY(mount_private_parts({plan.privilege, owner, plan.limits, plan.workspace_base,

@@ -29,7 +29,8 @@ struct EnterPlan {
   int parent = -1;  // who starts it, as a process descriptor: the sandbox ends with that process
   bool has_late_cgroup = false;
   const RootTemplate* prepared_root = nullptr;  // null: there is none
-  int workshop = -1;  // a mount namespace left by enter_workshop; -1: the host's
+  int workshop = -1;            // a mount namespace left by enter_workshop; -1: the host's
+  bool is_root_staged = false;  // the workshop has the root mounted
   MemoryWall memory_wall = MemoryWall::Cgroup;
   std::vector<int> cpus;             // pinned to these, where affinity is the CPU limit
   std::span<char> command_line;      // where ps would show the host's command line

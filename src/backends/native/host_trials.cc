@@ -82,7 +82,8 @@ Result<> try_locks(const Abilities& abilities) {
     return syscall_failure("mount");
   }
   const UniqueFd empty = TRY(open_file("/tmp", O_PATH | O_DIRECTORY));
-  return mount_private_view({"/usr", "/usr", empty.get(), abilities.privilege});
+  return mount_private_view({"/usr", "/usr", empty.get(), abilities.privilege},
+                            TRY(MountTable::read()));
 }
 
 Result<> try_landlock(const Abilities& /*abilities*/) {

@@ -9,6 +9,7 @@
 #include "backends/native/rlimits.h"
 #include "backends/native/root_template.h"
 #include "backends/native/rootfs.h"
+#include "backends/native/special_files.h"
 #include "core/machine_fit.h"
 #include "core/sandbox_id.h"
 #include "core/workspace_volume.h"
@@ -89,7 +90,16 @@ Result<std::string> NativeBackend::start(const SandboxSpec& spec, Lifetime lifet
   resolved.environment.insert(resolved.environment.begin(), image.environment.begin(),
                               image.environment.end());
   if (!resolved.image.empty()) TRY(check_image(resolved.image));
-  return lifetime == Lifetime::WithCaller ? start_here(resolved) : start_kept(resolved);
+  std::string id =
+      TRY(lifetime == Lifetime::WithCaller ? start_here(resolved) : start_kept(resolved));
+  name_special_files(spec.workspace);  // now: a sandbox of this process mounts its files meanwhile
+  return id;
+}
+
+void NativeBackend::name_special_files(const std::string& workspace) const {
+  if (workspace.empty() || !show_progress_) return;
+  const wire::SpecialFiles special = find_special_files(workspace);
+  if (special.count > 0) show_progress_(special.text(workspace) + '\n');
 }
 
 Result<std::string> NativeBackend::start_here(const SandboxSpec& spec) {
@@ -250,10 +260,6 @@ SweepReport NativeBackend::sweep(SweepMode mode) {
   images::sweep_unpacked(mode, report);
   sweep_root_templates(mode, report);
   return report;
-}
-
-std::unique_ptr<Backend> make_native_backend(InitEntry entry, std::filesystem::path programs) {
-  return std::make_unique<NativeBackend>(std::move(entry), std::move(programs));
 }
 
 }  // namespace nutshell::native

@@ -17,8 +17,12 @@ namespace nutshell::native {
 
 class NativeBackend : public Backend, public RefusalCounter {
  public:
-  NativeBackend(InitEntry entry, std::filesystem::path programs)
-      : entry_(std::move(entry)), programs_(std::move(programs)) {}
+  using ShowProgress = std::function<void(const std::string&)>;
+
+  NativeBackend(InitEntry entry, std::filesystem::path programs, ShowProgress show_progress)
+      : entry_(std::move(entry)),
+        programs_(std::move(programs)),
+        show_progress_(std::move(show_progress)) {}
   ~NativeBackend() override;
 
   [[nodiscard]] std::string_view name() const override { return "native"; }
@@ -40,6 +44,7 @@ class NativeBackend : public Backend, public RefusalCounter {
   SweepReport sweep(SweepMode mode) override;
 
  private:
+  void name_special_files(const std::string& workspace) const;
   Result<std::string> start_here(const SandboxSpec& spec);
   Result<std::string> start_kept(const SandboxSpec& spec);
   Result<LauncherClient::Answer> ask(Operation operation, const std::string& id);
@@ -48,11 +53,10 @@ class NativeBackend : public Backend, public RefusalCounter {
 
   InitEntry entry_;
   std::filesystem::path programs_;  // where our other programs are
+  ShowProgress show_progress_;      // empty: nobody reads it
   std::optional<Abilities> abilities_;
   std::optional<Starter> starter_;
   std::map<std::string, NativeSandbox> own_;  // those that end with this process
 };
-
-std::unique_ptr<Backend> make_native_backend(InitEntry entry, std::filesystem::path programs);
 
 }  // namespace nutshell::native

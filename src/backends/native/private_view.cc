@@ -43,23 +43,6 @@ std::string_view column_of(std::string_view line, std::size_t number) {
   return line.substr(0, line.find(' '));
 }
 
-// Paths below `directory` at which something is mounted, those nearer to the root first.
-Result<std::vector<std::string>> mounts_below(const std::string& directory) {
-  const std::string table = TRY(read_file("/proc/self/mountinfo", kMostMountTable));
-  std::vector<std::string> found;
-  std::string_view lines = table;
-  while (!lines.empty()) {
-    const std::string_view line = lines.substr(0, lines.find('\n'));
-    lines.remove_prefix(std::min(line.size() + 1, lines.size()));
-    const std::string_view place = column_of(line, kPlaceColumn);
-    if (place.size() <= directory.size() || !place.starts_with(directory)) continue;
-    if (place[directory.size()] == '/') found.push_back(unescape(place));
-  }
-  std::sort(found.begin(), found.end());
-  found.erase(std::unique(found.begin(), found.end()), found.end());
-  return found;
-}
-
 // The options name the source as ".", so that no path of the host shows in the sandbox's own table
 // of mounts.
 Result<> mount_overlay(const PrivateView& view, const std::string& source,
@@ -84,10 +67,33 @@ Result<> mount_file(const std::string& source, const std::string& place) {
 
 }  // namespace
 
-Result<> mount_private_view(const PrivateView& view) {
-  const std::vector<std::string> below = TRY(mounts_below(view.source));
+Result<MountTable> MountTable::read() {
+  const std::string text = TRY(read_file("/proc/self/mountinfo", kMostMountTable));
+  MountTable table;
+  std::string_view lines = text;
+  while (!lines.empty()) {
+    const std::string_view line = lines.substr(0, lines.find('\n'));
+    lines.remove_prefix(std::min(line.size() + 1, lines.size()));
+    table.places_.push_back(unescape(column_of(line, kPlaceColumn)));
+  }
+  std::vector<std::string>& places = table.places_;
+  std::sort(places.begin(), places.end());
+  places.erase(std::unique(places.begin(), places.end()), places.end());
+  return table;
+}
+
+std::vector<std::string> MountTable::below(const std::string& directory) const {
+  std::vector<std::string> found;
+  const std::string prefix = directory + '/';
+  for (const std::string& place : places_) {
+    if (place.starts_with(prefix)) found.push_back(place);
+  }
+  return found;
+}
+
+Result<> mount_private_view(const PrivateView& view, const MountTable& table) {
   TRY(mount_overlay(view, view.source, view.place));
-  for (const std::string& source : below) {
+  for (const std::string& source : table.below(view.source)) {
     const std::string place = view.place + source.substr(view.source.size());
     struct stat status {};
     // Covered by a later mount, or out of the reach of this user: then of the sandbox's as well.

@@ -7,22 +7,36 @@
 #pragma once
 
 #include <string>
+#include <vector>
 
 #include "backends/native/privilege.h"
 #include "base/result.h"
 
 namespace nutshell::native {
 
+// Where something is mounted in a mount namespace.
+class MountTable {
+ public:
+  // Of the calling process's namespace, which needs a /proc.
+  static Result<MountTable> read();
+
+  // Paths below `directory` at which something is mounted, those nearer to the root first.
+  [[nodiscard]] std::vector<std::string> below(const std::string& directory) const;
+
+ private:
+  std::vector<std::string> places_;  // sorted
+};
+
 struct PrivateView {
   std::string source;  // absolute
   std::string place;   // an existing directory
-  int empty_directory =
-      -1;  // the kernel wants a second layer below an overlay that has no upper one
+  // An overlay without an upper layer needs a second lower one: this one.
+  int empty_directory = -1;
   Privilege privilege = Privilege::Rootless;
 };
 
-// Mounts `source` on `place`, and everything that is mounted below `source` where it is there. For
+// Mounts `source` on `place`, and everything that `table` has below `source` where it is there. For
 // a process in a mount namespace of its own with a /proc; changes the working directory.
-Result<> mount_private_view(const PrivateView& view);
+Result<> mount_private_view(const PrivateView& view, const MountTable& table);
 
 }  // namespace nutshell::native

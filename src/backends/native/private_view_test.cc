@@ -43,7 +43,8 @@ class PrivateViewTest : public testing::Test {
   [[nodiscard]] Result<> mount() const {
     const UniqueFd empty = TRY(open_file(scratch_ / "empty", O_PATH | O_DIRECTORY));
     return mount_private_view(
-        {scratch_ / "source", scratch_ / "place", empty.get(), find_privilege()});
+        {scratch_ / "source", scratch_ / "place", empty.get(), find_privilege()},
+        TRY(MountTable::read()));
   }
 
   ScratchDirectory scratch_;

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 #include <sys/resource.h>
 
+#include <algorithm>
 #include <array>
 
 namespace nutshell::native {
@@ -56,8 +57,14 @@ Result<> limit_processes(const Limits& limits) {
   return set_limit({RLIMIT_NPROC, "processes", limits.processes + 1ULL});  // init is one of them
 }
 
-Result<> limit_open_files(const Limits& limits) {
-  return set_limit({RLIMIT_NOFILE, "open files", limits.open_files});
+std::uint64_t allowed_open_files(const Limits& limits, Privilege privilege) {
+  const std::uint64_t usual = Limits().open_files;
+  if (privilege == Privilege::Root || limits.open_files > usual) return limits.open_files;
+  return std::min(limits.open_files, usual / 2);
+}
+
+Result<> limit_open_files(const Limits& limits, Privilege privilege) {
+  return set_limit({RLIMIT_NOFILE, "open files", allowed_open_files(limits, privilege)});
 }
 
 Result<> check_rlimits(const Limits& limits) {

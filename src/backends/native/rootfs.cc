@@ -39,22 +39,31 @@ Result<UniqueFd> stage(int mount) {
   return open_file(kStagingPlace, O_PATH | O_DIRECTORY);
 }
 
-// A directory of the host, where the sandbox has it too. Its locks would be the host's.
+// Mounts a directory of the host where the sandbox has it too. Locks on its files are the host's.
 Result<> bind_directory(int root, const std::string& name) {
   const UniqueFd tree = TRY(clone_mount(AT_FDCWD, ("/" + name).c_str(), Subtree::Recursive));
   TRY(set_attributes(tree.get(), kReadOnly, Subtree::Recursive));
   return attach_mount(tree.get(), root, name.c_str());
 }
 
-Result<> share_directory(const RootSource& source, int root, const std::string& name, int empty) {
-  if (source.locks == Locks::Shared) return bind_directory(root, name);
-  auto mounted = mount_private_view(
-      {"/" + name, fmt::format("{}/{}", kStagingPlace, name), empty, source.privilege});
-  if (mounted) return {};
-  return failure(ErrorCode::Unsupported,
-                 fmt::format("{}; without it the sandbox's file locks reach the host's files: "
-                             "accept that with --unsafe-without locks",
-                             mounted.error().message));
+Result<> share_directories(const RootSource& source, const std::vector<std::string>& names,
+                           int root, int empty) {
+  if (source.locks == Locks::Shared) {
+    for (const std::string& name : names)
+      TRY(bind_directory(root, name));
+    return {};
+  }
+  const MountTable table = TRY(MountTable::read());
+  for (const std::string& name : names) {
+    auto mounted = mount_private_view(
+        {"/" + name, fmt::format("{}/{}", kStagingPlace, name), empty, source.privilege}, table);
+    if (mounted) continue;
+    return failure(ErrorCode::Unsupported,
+                   fmt::format("{}; without it the sandbox's file locks reach the host's files: "
+                               "accept that with --unsafe-without locks",
+                               mounted.error().message));
+  }
+  return {};
 }
 
 struct Staged {
@@ -80,8 +89,7 @@ Result<Staged> stage_host_root(const RootSource& source) {
     mounts = TRY(images::write_host_root(staged.root.get(), images::SharedBy::OneSandbox));
     empty = TRY(open_at(staged.root.get(), "home", O_PATH | O_DIRECTORY));
   }
-  for (const std::string& name : mounts)
-    TRY(share_directory(source, staged.root.get(), name, empty.get()));
+  TRY(share_directories(source, mounts, staged.root.get(), empty.get()));
   return staged;
 }
 
@@ -107,6 +115,16 @@ Result<Staged> stage_image_root(const RootSource& source) {
     TRY(open_beneath(root.get(), name, O_PATH | O_DIRECTORY, 0, Links::Refuse));
   }
   return Staged{std::move(root)};
+}
+
+Result<Staged> stage_root(const RootSource& source) {
+  return source.image.empty() ? stage_host_root(source) : stage_image_root(source);
+}
+
+// In a copy of a workshop that has the root mounted. A workshop needs a prepared root or an image.
+Result<Staged> find_staged_root(const RootSource& source) {
+  const bool has_devices = source.image.empty() && source.prepared->has_devices();
+  return Staged{TRY(open_file(kStagingPlace, O_PATH | O_DIRECTORY)), has_devices};
 }
 
 // A user namespace may mount its own /proc only where it can already see one.
@@ -303,7 +321,7 @@ Result<> check_image(const std::string& image) {
   return {};
 }
 
-Result<> enter_workshop(const RootSource& source) {
+Result<> enter_workshop(const RootSource& source, Workshop workshop) {
   TRY(make_mounts_private());
   // Opened before the staging place covers what may lie below it.
   std::vector<PlacedMount> places;
@@ -329,14 +347,14 @@ Result<> enter_workshop(const RootSource& source) {
   if (source.image.empty() && ::umount2(kStagingPlace, MNT_DETACH) != 0) {
     return syscall_failure("detach", kStagingPlace);
   }
+  if (workshop == Workshop::WithRoot) TRY(stage_root(source));
   return {};
 }
 
 Result<> enter_own_root(const RootSource& source) {
   ::umask(022);  // whatever the caller's: the sandbox's user has to get in
   TRY(make_mounts_private());
-  const Staged staged =
-      source.image.empty() ? TRY(stage_host_root(source)) : TRY(stage_image_root(source));
+  const Staged staged = TRY(source.is_staged ? find_staged_root(source) : stage_root(source));
   const int root = staged.root.get();
   TRY(staged.has_devices ? bind_devices(root) : mount_devices(root, source.privilege));
   if (source.privilege == Privilege::Rootless) TRY(keep_host_proc(root));

@@ -132,12 +132,12 @@ Result<> Starter::gain_own_root() {
 }
 
 // A mount namespace that holds what roots of an image are made from; its maker leaves at once.
-Result<UniqueFd> Starter::make_workshop(const std::string& image) {
+Result<UniqueFd> Starter::make_workshop(const std::string& image, Workshop kind) {
   auto [ours, theirs] = TRY(make_socket_pair(SocketKind::Stream));
   ChildProcess maker = TRY(clone_process(CLONE_NEWNS, -1));
   if (maker.pid() == 0) {
     auto entered = die_with_parent(own_process_.get());
-    if (entered) entered = enter_workshop({image, abilities_.privilege, prepared_root()});
+    if (entered) entered = enter_workshop({image, abilities_.privilege, prepared_root()}, kind);
     const std::string answer = entered ? std::string(1, kStarted) : encode_error(entered.error());
     (void)write_all(theirs.get(), answer);  // a launcher that is gone needs no answer
     ours.reset();
@@ -166,14 +166,32 @@ Result<> Starter::hold_image(const std::string& image) {
   return Failure(std::move(held).error());
 }
 
-// -1 where there is none. What kept it from being made also keeps a sandbox from starting, which
-// then says so, or does not matter to it.
-int Starter::workshop(const std::string& image) {
-  if (pooling_ == Pooling::Off || (image.empty() && !prepared_root_)) return -1;
-  const auto found = workshops_.find(image);
-  if (found != workshops_.end()) return found->second.get();
-  auto made = make_workshop(image);
-  return workshops_.emplace(image, made ? std::move(*made) : UniqueFd()).first->second.get();
+// Null where there are none. What kept them from being made also keeps a sandbox from starting,
+// which then says so, or does not matter to it.
+Starter::Workshops* Starter::workshops(const std::string& image) {
+  if (pooling_ == Pooling::Off || (image.empty() && !prepared_root_)) return nullptr;
+  auto found = workshops_.find(image);
+  if (found == workshops_.end()) {
+    auto made = make_workshop(image, Workshop::Plain);
+    found = workshops_.emplace(image, Workshops{}).first;
+    if (made) found->second.plain = std::move(*made);
+  }
+  return found->second.plain ? &found->second : nullptr;
+}
+
+// Few are kept: making one takes longer than a sandbox takes to mount its root itself.
+void Starter::take_root(const SandboxSpec& spec, NativeSandbox& sandbox) {
+  constexpr std::size_t kMost = 4;
+  Workshops* found = is_waived(spec, "locks") ? nullptr : workshops(spec.image);
+  if (found == nullptr) return;
+  if (found->with_root.empty() && found->made_with_root < kMost) {
+    ++found->made_with_root;  // also where it fails: it would fail again
+    auto made = make_workshop(spec.image, Workshop::WithRoot);
+    if (made) found->with_root.push_back(std::move(*made));
+  }
+  if (found->with_root.empty()) return;
+  sandbox.root.emplace(StagedRoot{std::move(found->with_root.front()), spec.image});
+  found->with_root.pop_front();
 }
 
 std::vector<int> Starter::choose_cpus(const Limits& limits) const {
@@ -276,7 +294,12 @@ EnterPlan Starter::plan_entry(const SandboxSpec& spec, const NativeSandbox& sand
 Result<ChildProcess> Starter::clone_into(const SandboxSpec& spec, NativeSandbox& sandbox,
                                          InitSetup setup, UniqueFd report) {
   EnterPlan plan = plan_entry(spec, sandbox);
-  plan.workshop = workshop(spec.image);
+  plan.is_root_staged = sandbox.root.has_value();
+  if (plan.is_root_staged) {
+    plan.workshop = sandbox.root->mount_namespace.get();
+  } else if (const Workshops* found = workshops(spec.image)) {
+    plan.workshop = found->plain.get();
+  }
   int cgroup_directory = -1;
   if (sandbox.cgroup) {
     if (!sandbox.is_only_limited) cgroup_directory = sandbox.cgroup->clone_directory();
@@ -310,7 +333,7 @@ Result<ChildProcess> Starter::clone_into(const SandboxSpec& spec, NativeSandbox&
                        setup.memory_priority.get(), report.get(), setup.store.get(),
                        setup.base.get(), setup.path_rules.get(), entered->mount_namespace.get()});
   }
-  if (ready) ready = limit_open_files(spec.limits);
+  if (ready) ready = limit_open_files(spec.limits, abilities_.privilege);
   const std::string answer = ready ? kStarted + entered->why_copied : encode_error(ready.error());
   (void)send_packet(report.get(), answer, handed_out);  // who started us is gone, then so are we
   if (!ready) ::_exit(1);
@@ -349,6 +372,7 @@ Result<NativeSandbox> Starter::start_anew(const SandboxSpec& spec, InitSetup set
   if (!makes_cgroup_late()) setup.oom_events = TRY(add_cgroup(sandbox, limits));
   TRY(begin_network());
   sandbox.network = TRY(take_network());
+  take_root(spec, sandbox);
   UniqueFd report;
   std::tie(sandbox.control, setup.control) = TRY(make_socket_pair(SocketKind::Packets));
   std::tie(sandbox.report, report) = TRY(make_socket_pair(SocketKind::Stream));

@@ -31,6 +31,14 @@ struct HostDirectories {
   std::vector<UniqueFd> unsafe_mounts;
 };
 
+// A mount namespace with a root mounted in it. Sandboxes use it one after the other: each begins
+// with a copy, whose overlays are the same ones, so that the kernel need not make and destroy them
+// for each sandbox. No lock or watch outlives the sandbox that had it.
+struct StagedRoot {
+  UniqueFd mount_namespace;
+  std::string image;
+};
+
 // A running sandbox and what belongs to it alone.
 struct NativeSandbox {
   ChildProcess init;
@@ -43,6 +51,7 @@ struct NativeSandbox {
   std::optional<Cgroup> cgroup;
   bool is_only_limited = false;  // it is in no directory of `cgroup` that only freezes and counts
   std::optional<NetworkNamespace> network;  // pooled
+  std::optional<StagedRoot> root;           // pooled; none: it mounted its root itself
   UniqueFd late_pieces;                     // while it starts without a pool
   HostDirectories directories;              // of the host, mounted in it
   // What its layers are stacked by; closed where they cannot be.
@@ -131,8 +140,15 @@ class Starter {
   Result<std::optional<NetworkNamespace>> take_network();
   Result<> take_user(NativeSandbox& sandbox);
   Result<> hold_image(const std::string& image);
-  int workshop(const std::string& image);
-  Result<UniqueFd> make_workshop(const std::string& image);
+  // Mount namespaces that roots of an image come from.
+  struct Workshops {
+    UniqueFd plain;
+    std::deque<UniqueFd> with_root;  // free
+    std::size_t made_with_root = 0;  // free or in use
+  };
+  Workshops* workshops(const std::string& image);
+  Result<UniqueFd> make_workshop(const std::string& image, Workshop kind);
+  void take_root(const SandboxSpec& spec, NativeSandbox& sandbox);
   Result<> begin_network();
   void send_network(int late_pieces);
   Result<ChildProcess> clone_into(const SandboxSpec& spec, NativeSandbox& sandbox, InitSetup setup,
@@ -161,7 +177,7 @@ class Starter {
   UniqueFd home_network_;
   std::deque<NetworkNamespace> free_networks_;
   std::deque<UserNamespace> free_users_;
-  std::map<std::string, UniqueFd> workshops_;    // by image
+  std::map<std::string, Workshops> workshops_;   // by image
   std::map<std::string, UniqueFd> held_images_;  // as long as a root may stand on them
 };
 

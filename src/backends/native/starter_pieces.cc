@@ -259,6 +259,7 @@ Result<> Starter::put_aside(NativeSandbox& sandbox) {
     TRY(renumber(mount, kFirstKept));
   if (sandbox.user) TRY(sandbox.user->renumber(kFirstKept));
   if (sandbox.network) TRY(sandbox.network->renumber(kFirstKept));
+  if (sandbox.root) TRY(renumber(sandbox.root->mount_namespace, kFirstKept));
   if (sandbox.cgroup) TRY(sandbox.cgroup->renumber(kFirstKept));
   return {};
 }
@@ -270,6 +271,10 @@ void Starter::recycle(NativeSandbox sandbox) {
   if (sandbox.cgroup && !sandbox.cgroup->renumber(kFirstOwn)) sandbox.cgroup.reset();
   if (sandbox.network && !sandbox.network->renumber(kFirstOwn)) sandbox.network.reset();
   if (sandbox.user && !sandbox.user->renumber(kFirstOwn)) sandbox.user.reset();
+  if (sandbox.root && renumber(sandbox.root->mount_namespace, kFirstOwn)) {
+    workshops_.at(sandbox.root->image)
+        .with_root.push_back(std::move(sandbox.root->mount_namespace));
+  }
   if (sandbox.cgroup && used_cgroups_.size() + free_cgroups_.size() < kMostFreePieces) {
     used_cgroups_.push_back(
         {std::move(*sandbox.cgroup), Deadline::in(0ms), Deadline::in(kCleaningTime)});
