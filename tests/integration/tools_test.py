@@ -322,7 +322,7 @@ def outputs_go_with_their_sandbox():
     expect(not (stores / identifier).exists(), "left after destroy")
     left = Path(stores / "n0123456789ab")
     left.mkdir()
-    expect(b"outputs of sandbox 0123456789ab" in call("gc", "--dry-run").stdout, "gc --dry-run")
+    expect(b"outputs of sandbox n0123456789ab" in call("gc", "--dry-run").stdout, "gc --dry-run")
     expect(left.exists(), "a dry run removes nothing")
     call("gc")
     expect(not left.exists(), "gc leaves outputs of a sandbox that is gone")
