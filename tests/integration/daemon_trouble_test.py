@@ -308,7 +308,7 @@ def known_to_docker(one, sandbox):
 @suite.case
 def a_mute_engine_does_not_keep_the_daemon_from_starting():
     with daemon() as one, socket.socket(socket.AF_UNIX) as engine:
-        native, contained = one.make(), secrets.token_hex(6)
+        native, contained = one.make(), "d" + secrets.token_hex(6)
         one.stop()
         known_to_docker(one, contained)
         place = one.directory / "engine.sock"
