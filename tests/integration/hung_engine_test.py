@@ -115,10 +115,11 @@ def a_daemon_serves_the_other_backends_at_once():
             expect(answer.status in (200, 204), f"{path}: {answer.status} {answer.body[:300]}")
         listed = one.call("GET", "/v1/sandboxes").json()["sandboxes"]
         expect_equal([each["id"] for each in listed], [made], "list")
-        flags = ("--daemon", one.socket)
-        expect_equal(at_once(*flags, "exec", made, "--", "echo", "on"), b"on\n", "exec by the command line")
-        expect(made.encode() in at_once(*flags, "list"), "list by the command line")
-        at_once(*flags, "destroy", made)
+        through = {**os.environ, "NUTSHELL_DAEMON": one.socket}
+        expect_equal(at_once("exec", made, "--", "echo", "on", env=through), b"on\n",
+                     "exec by the command line")
+        expect(made.encode() in at_once("list", env=through), "list by the command line")
+        at_once("destroy", made, env=through)
 
 
 if __name__ == "__main__":
