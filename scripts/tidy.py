@@ -1,7 +1,8 @@
 #!/usr/bin/env python3
 """Runs clang-tidy 14 on the C++ sources and remembers by content which were clean.
 
-    scripts/tidy.py [--seconds N] [--all | FILE…]    src/ without its tests; with --all everything
+    scripts/tidy.py [--seconds N] [--all | FILE…]    the folders of src/ that are clean, without their
+                                                     tests; with --all everything
 
 A file is judged by its text, the headers of ours it includes, its compile command, .clang-tidy and the
 version of clang-tidy. While none of them changes, a clean file costs nothing. The memory is one empty
@@ -33,6 +34,9 @@ PRECOMPILED = re.compile(r" -Winvalid-pch| -include \S*/cmake_pch\.hxx")  # g++'
 INCLUDE = re.compile(r'^\s*#\s*include\s*"([^"]+)"', re.MULTILINE)
 # Folders of src/ that a command in a sandbox, a client or an image can reach first.
 BOUNDARY = ("backends/native", "init", "launcher", "wire", "http", "images", "base", "core")
+# Folders of src/ whose complaints are not mended yet: only --all looks at them.
+NOT_CLEAN_YET = ("compaction", "tools", "init/files", "init/search", "init/layers", "cli", "service",
+                 "server", "daemon", "audit")
 
 
 def with_own_headers(source):
@@ -86,8 +90,9 @@ class Linter:
         return run.stdout or run.stderr
 
 
-def is_source_of_programs(path):
-    return path.is_relative_to(TREE / "src") and not path.name.endswith("_test.cc")
+def is_of_every_commit(path):
+    is_left_out = any(path.is_relative_to(TREE / "src" / folder) for folder in NOT_CLEAN_YET)
+    return path.is_relative_to(TREE / "src") and not path.name.endswith("_test.cc") and not is_left_out
 
 
 def by_importance(paths):
@@ -132,7 +137,7 @@ def main():
     options = parser.parse_args()
     commands = read_commands()
     chosen = [path.resolve() for path in options.files] or [
-        path for path in commands if options.all or is_source_of_programs(path)]
+        path for path in commands if options.all or is_of_every_commit(path)]
     unknown = [str(path) for path in chosen if path not in commands]
     if unknown:
         sys.exit(f"not in compile_commands.json: {' '.join(unknown)}")
