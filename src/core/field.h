@@ -87,20 +87,24 @@ template <typename Enum>
 requires std::is_enum_v<Enum>
 constexpr std::string_view word_for(Enum value) {
   const auto index = static_cast<std::size_t>(value);
-  return index < kWords<Enum>.size() ? kWords<Enum>[index] : std::string_view("?");
+  constexpr auto kAll = kWords<Enum>;
+  if (index < kAll.size()) return kAll[index];
+  return "?";
 }
 
 template <typename Enum>
 constexpr std::optional<Enum> from_word(std::string_view word) {
-  for (std::size_t i = 0; i < kWords<Enum>.size(); ++i) {
-    if (kWords<Enum>[i] == word) return static_cast<Enum>(i);
+  constexpr auto kAll = kWords<Enum>;
+  for (std::size_t i = 0; i < kAll.size(); ++i) {
+    if (kAll[i] == word) return static_cast<Enum>(i);
   }
   return std::nullopt;
 }
 
 template <typename Enum>
 constexpr bool is_enumerator(Enum value) {
-  return static_cast<std::size_t>(value) < kWords<Enum>.size();
+  constexpr auto kAll = kWords<Enum>;
+  return static_cast<std::size_t>(value) < kAll.size();
 }
 
 // A member that says something only under a condition: JSON has null where it does not.
@@ -111,6 +115,10 @@ struct OnlyIf {
 };
 template <typename T>
 OnlyIf(T&, bool) -> OnlyIf<T>;
+template <typename T>
+inline constexpr bool kIsOnlyIf = false;
+template <typename T>
+inline constexpr bool kIsOnlyIf<OnlyIf<T>> = true;
 
 // Takes the fields of a member that is a noun for fields of the noun around it.
 void describe_embedded(auto&& field, auto& noun) {

@@ -111,10 +111,8 @@ class ShapeMaker {
     using type = std::remove_cv_t<T>;
   };
   template <typename T>
-  static constexpr bool kIsNullable = std::is_same_v<T, std::optional<typename Inner<T>::type>> ||
-                                      requires(T member) {
-    member.is_meant;
-  };
+  static constexpr bool kIsNullable =
+      std::is_same_v<T, std::optional<typename Inner<T>::type>> || kIsOnlyIf<T>;
 
   template <typename T>
   void set_type(const FieldInfo& info, Field& field) {

@@ -87,7 +87,7 @@ void for_each_flag(T& noun, const Use& use) {
         using Member = std::remove_cvref_t<decltype(member)>;
         if constexpr (Noun<Member>) {
           for_each_flag(member, use);
-        } else if constexpr (!requires { member.is_meant; } && !std::is_same_v<Member, bool>) {
+        } else if constexpr (!kIsOnlyIf<Member> && !std::is_same_v<Member, bool>) {
           if (!info.flag.empty()) use(info, member);
         }
       },
