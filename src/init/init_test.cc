@@ -3,6 +3,8 @@
 #include <fcntl.h>
 #include <gmock/gmock.h>
 
+#include <thread>
+
 #include "base/file.h"
 #include "init/init_fixture.h"
 #include "wire/schema.h"
@@ -125,6 +127,10 @@ TEST_F(InitTest, ProcessInTheBackgroundDoesNotHoldTheEndUpAndLivesOn) {
   const Captured captured = run(shell("sleep 1000 & echo started"));
   EXPECT_EQ(captured.output, "started\n");
   EXPECT_LT(captured.result.duration, 10s);
+  // The shell may have ended before its child became a sleep.
+  const auto patience = std::chrono::steady_clock::now() + 10s;
+  while (count_processes("sleep") != 1 && std::chrono::steady_clock::now() < patience)
+    std::this_thread::sleep_for(1ms);
   EXPECT_EQ(count_processes("sleep"), 1);
 }
 
