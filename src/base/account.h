@@ -27,7 +27,7 @@ class Account {
 
   [[nodiscard]] std::uint64_t used() const { return used_.load(std::memory_order_relaxed); }
   [[nodiscard]] std::uint64_t most() const { return most_.load(std::memory_order_relaxed); }
-  // Who holds more than the new bound keeps it, and gets no more.
+  // A holder of more than the new bound keeps it, and gets no more.
   void set_most(std::uint64_t most) { most_.store(most, std::memory_order_relaxed); }
   // The amount that can still be taken, from this account and all above it.
   [[nodiscard]] std::uint64_t left() const;

@@ -105,8 +105,8 @@ Result<UnsafeMount> parse_unsafe_mount(const std::string& text) {
                      mode == "ro" ? ReadOnly : ReadWrite};
 }
 
-Result<> take(const FieldInfo& info, const std::string& text, std::vector<UnsafeMount>& mounts) {
-  (void)info;
+Result<> take(const FieldInfo& /*info*/, const std::string& text,
+              std::vector<UnsafeMount>& mounts) {
   mounts.push_back(TRY(parse_unsafe_mount(text)));
   return {};
 }

@@ -64,8 +64,8 @@ struct FieldInfo {
   bool is_secret = false;  // its value is never printed, and never in an answer
 };
 
-// Who sends a noun: callers (Taken) or Nutshell (Given). In what is taken there are no fields that
-// callers cannot set, in what is given there are no secrets.
+// Callers send nouns that are Taken, Nutshell sends nouns that are Given. A taken noun has no
+// fields that callers cannot set, a given one has no secrets.
 enum class Direction : std::uint8_t { Taken, Given };
 
 struct NounInfo {

@@ -76,8 +76,8 @@ struct Limits {
   bool operator==(const Limits&) const = default;
 };
 
-// What one exec may use; the sandbox's own limits hold besides. Part of ExecRequest, whose numbers
-// these are.
+// Limits of one exec, on top of those of its sandbox. Its fields are described as fields of
+// ExecRequest, so their numbers continue those of ExecRequest.
 struct ExecLimits {
   std::chrono::milliseconds timeout{30'000};
   std::uint64_t output_bytes = 64ULL << 20U;

@@ -28,7 +28,7 @@ const Field* find_field(const Shape& shape, std::string_view name) {
   return nullptr;
 }
 
-// Of a noun that callers send also what they only read.
+// A noun that callers send is described with the fields that they can only read, too.
 std::vector<Field> fields_of(const NounDescription& noun) {
   if (noun.info.direction == Direction::Given) return noun.given.fields;
   std::vector<Field> all = noun.taken.fields;

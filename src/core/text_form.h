@@ -15,7 +15,7 @@
 
 namespace nutshell {
 
-// What stands in messages: the flag where there is one, else the name.
+// Messages call a field by its flag, or by its name if it has no flag.
 std::string_view spoken_name(const FieldInfo& info);
 
 // Whether a flag may be given several times.

@@ -1,5 +1,4 @@
-// What differs between the settings that the daemon runs with and those that it was told to read
-// again.
+// Compares the settings that the daemon runs with to those that it was told to read again.
 #pragma once
 
 #include <string>

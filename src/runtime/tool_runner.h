@@ -45,7 +45,7 @@ class ToolRunner {
   static Result<ToolRunner> open(Runtime& runtime, const std::string& sandbox,
                                  const ToolRunnerOptions& options);
 
-  // What a runner needs of a sandbox: ways to its init, and a place for its outputs.
+  // A runner reaches a sandbox by these: ways to its init, and a place for its outputs.
   struct SandboxAccess {
     std::string id;
     // Called for the first stream, and again when a command became a job and took its stream along.

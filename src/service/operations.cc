@@ -68,7 +68,7 @@ void add_limits(audit::JsonObject& object, const Limits& limits) {
   object.add_number("disk_bytes", limits.disk_bytes);
 }
 
-// What was asked and what came out stays in the record.
+// Ends the span of the operation. The span has no arguments and no output: only the record has.
 void add_span(const Operation& operation, std::uint64_t audit_id) {
   if (operation.trace.sink == nullptr) return;
   const Ending& ending = operation.ending;
@@ -115,7 +115,7 @@ void Operation::fail(const Error& error, std::string_view how) {
   if (error_) return;
   error_ = error.code;
   ending.outcome = fmt::format("{}: {}", how, to_string(error.code));
-  // What a command printed may stand behind the first line; the record has no output.
+  // Lines after the first may be output of a command, and the record has no output.
   ending.detail = error.message.substr(0, error.message.find('\n'));
 }
 

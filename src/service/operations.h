@@ -1,5 +1,6 @@
-// What the service does for its callers. Each operation is written to the record before it is done
-// and when it has ended; its end is also counted, and is a span of its caller's trace. Thread-safe.
+// Operations of the service for its callers. Each operation is written to the record before it is
+// done and when it has ended; its end is also counted, and is a span of its caller's trace.
+// Thread-safe.
 #pragma once
 
 #include <atomic>
@@ -27,7 +28,7 @@
 
 namespace nutshell::service {
 
-// What an operation is done to.
+// The sandbox or session that an operation is done to.
 struct Subject {
   std::string sandbox;
   std::string session;
@@ -44,7 +45,7 @@ struct Ending {
   std::uint64_t output_bytes = 0;
 };
 
-// What a caller wants to be done, for the record.
+// The request of a caller, as the record describes it.
 struct Action {
   std::string name;  // "exec", "tool bash"
   Subject subject = {};

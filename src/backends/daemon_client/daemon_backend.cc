@@ -32,7 +32,7 @@ Result<T> value_at(const Json& object, const char* key) {
   }
 }
 
-// What the daemon sends is checked like anything from outside.
+// Reads a noun of the daemon's answer, and refuses one that is malformed.
 template <typename T>
 Result<T> noun_of(const Json& object) {
   T noun;

@@ -17,7 +17,7 @@ namespace nutshell::native {
 // Where something is mounted in a mount namespace.
 class MountTable {
  public:
-  // Of the calling process's namespace, which needs a /proc.
+  // Reads the mount table of the calling process. /proc must be mounted.
   static Result<MountTable> read();
 
   // Paths below `directory` at which something is mounted, those nearer to the root first.

@@ -1,5 +1,5 @@
-// What a process and everything below it used, as far as /proc tells: for a sandbox whose CPU time
-// no cgroup counts.
+// Adds up the CPU time of a process and its descendants from /proc, for a sandbox without a cgroup
+// that counts it.
 #pragma once
 
 #include <sys/types.h>
