@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "backends/native/starter.h"
+#include "backends/native/start/starter.h"
 #include "bench/measure.h"
 #include "wire/exec_io.h"
 #include "wire/init_client.h"

@@ -1,6 +1,6 @@
 # A system-call filter as a part of `target`: `profile` (a file beside the target's sources) becomes
 # an initialiser list that a source file includes by the name `output`.
-#   nutshell_seccomp_filter(nutshell_init init/payload.seccomp payload.seccomp.inc)
+#   nutshell_seccomp_filter(nutshell_init init/exec/payload.seccomp payload.seccomp.inc)
 function(nutshell_seccomp_filter target profile output)
   if(NOT TARGET seccomp_compiler)
     add_executable(seccomp_compiler EXCLUDE_FROM_ALL

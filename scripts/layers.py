@@ -8,9 +8,11 @@ lines is a number and the folders of that layer; what follows a # is for the rea
     2 core
     3 wire http
 
-A folder includes from itself and from lines above its own, never from a neighbour on its line. What
-belongs to one backend is named in its folder, in src/backends/registry.cc, in tests and in the files
-that hold a main(), nowhere else. Headers that are slow to compile stay in .cc files.
+A folder includes from itself and from lines above its own, never from a neighbour on its line. Within a
+folder, its subfolders must not include each other in a circle, nor a folder and its subfolder; tests,
+fixtures and files that hold a main() do not count. What belongs to one backend is named in its folder, in
+src/backends/registry.cc, in tests and in the files that hold a main(), nowhere else. Headers that are slow
+to compile stay in .cc files.
 
     scripts/layers.py [TREE]    exits 1 and prints file:line for each breach
 """
@@ -85,6 +87,41 @@ def check_includes(path, parts, layers):
             yield f"{path}:{number}: {reason}"
 
 
+def folder_graph(source):
+    """Maps each directory below src to those it includes from, with one include as the example."""
+    graph = {}
+    for path in sorted(source.rglob("*")):
+        name = path.name
+        if path.suffix not in (".cc", ".h") or name == "main.cc" or re.search(r"_(test|fixture)\.", name):
+            continue
+        folder = str(path.parent.relative_to(source))
+        for line in path.read_text().splitlines():
+            match = INCLUDE.match(line)
+            target = match and match[1] == '"' and os.path.dirname(match[2])
+            if target and target != folder and target.split("/")[0] == folder.split("/")[0]:
+                graph.setdefault(folder, {}).setdefault(target, f"{path} includes {match[2]}")
+    return graph
+
+
+def check_circles(source):
+    """Names each directory that includes from another one that, directly or not, includes from it."""
+    graph = folder_graph(source)
+
+    def reached_from(folder):
+        found, left = set(), [folder]
+        while left:
+            for target in graph.get(left.pop(), {}):
+                if target not in found:
+                    found.add(target)
+                    left.append(target)
+        return found
+
+    for folder, targets in sorted(graph.items()):
+        for target, example in sorted(targets.items()):
+            if folder in reached_from(target):
+                yield f"{example}: src/{target} includes from src/{folder} too, or by way of others"
+
+
 # Where a backend's name is the name of something else: output as the command printed it, a type of
 # files, a program that a user ran.
 OTHER_MEANING = {"native": (("compaction", "compactor.h"), ("compaction", "native.cc"),
@@ -115,6 +152,7 @@ def check(tree):
     source = tree / "src"
     layers = read_layers((tree / "ARCHITECTURE.md").read_text())
     yield from check_folders(source, layers)
+    yield from check_circles(source)
     backends = source / "backends"
     names = [path.name for path in backends.iterdir() if path.is_dir()] if backends.is_dir() else []
     patterns = {name: backend_name_pattern(name) for name in names}

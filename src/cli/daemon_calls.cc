@@ -10,15 +10,14 @@
 
 namespace nutshell::cli {
 
-Result<int> with_daemon(Program& program,
-                        const std::function<Result<int>(http::DaemonLink&)>& use) {
+Result<int> with_daemon(Program& program, const std::function<Result<int>(api::ApiClient&)>& use) {
   const BackendContext& context = program.runtime.context();
   if (!context.daemon) {
     return failure(ErrorCode::Unavailable,
                    "this is the daemon's, and none runs here: 'nutshell daemon start' is one, "
                    "--daemon names another");
   }
-  http::DaemonLink daemon(*context.daemon, context.programs);
+  api::ApiClient daemon(*context.daemon, context.programs);
   try {
     return use(daemon);
   } catch (const Json::exception& problem) {

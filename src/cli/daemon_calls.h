@@ -6,9 +6,9 @@
 #include <nlohmann/json_fwd.hpp>
 #include <string>
 
+#include "api_client/api_client.h"
 #include "cli/command.h"
 #include "cli/flags.h"
-#include "http/daemon_link.h"
 
 namespace nutshell::cli {
 
@@ -16,7 +16,7 @@ using Json = nlohmann::ordered_json;
 
 // Calls `use` with the daemon that was chosen. Without one it says how to have one; an answer of
 // another shape than expected is an error.
-Result<int> with_daemon(Program& program, const std::function<Result<int>(http::DaemonLink&)>& use);
+Result<int> with_daemon(Program& program, const std::function<Result<int>(api::ApiClient&)>& use);
 
 // As the API takes it.
 Json spec_json(SandboxSpec spec);

@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <array>
 
-#include "compaction/parsers/text_scan.h"
+#include "compaction/text_scan.h"
 
 namespace nutshell::compaction {
 namespace {

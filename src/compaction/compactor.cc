@@ -8,8 +8,8 @@
 #include "compaction/command_words.h"
 #include "compaction/generic.h"
 #include "compaction/native.h"
-#include "compaction/parsers/text_scan.h"
 #include "compaction/status_line.h"
+#include "compaction/text_scan.h"
 #include "compaction/typed.h"
 #include "compaction/user_renderer.h"
 

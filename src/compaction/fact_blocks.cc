@@ -8,7 +8,7 @@
 #include <unordered_map>
 
 #include "compaction/body_line.h"
-#include "compaction/parsers/text_scan.h"
+#include "compaction/text_scan.h"
 
 namespace nutshell::compaction {
 namespace {

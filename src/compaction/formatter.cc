@@ -7,8 +7,8 @@
 #include "compaction/body_line.h"
 #include "compaction/compactor.h"
 #include "compaction/fact_blocks.h"
-#include "compaction/parsers/text_scan.h"
 #include "compaction/status_line.h"
+#include "compaction/text_scan.h"
 
 namespace nutshell::compaction {
 namespace {

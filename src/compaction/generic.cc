@@ -9,8 +9,8 @@
 #include "compaction/formatter.h"
 #include "compaction/line_scan.h"
 #include "compaction/line_template.h"
-#include "compaction/parsers/text_scan.h"
 #include "compaction/status_line.h"
+#include "compaction/text_scan.h"
 
 namespace nutshell::compaction {
 namespace {

@@ -8,7 +8,7 @@
 #include "compaction/body_line.h"
 #include "compaction/clean.h"
 #include "compaction/line_template.h"
-#include "compaction/parsers/text_scan.h"
+#include "compaction/text_scan.h"
 
 namespace nutshell::compaction {
 namespace {

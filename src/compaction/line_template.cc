@@ -4,7 +4,7 @@
 #include <array>
 #include <cstdint>
 
-#include "compaction/parsers/text_scan.h"
+#include "compaction/text_scan.h"
 
 namespace nutshell::compaction {
 namespace {

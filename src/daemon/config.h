@@ -13,7 +13,7 @@
 
 #include "base/result.h"
 #include "server/http/gate.h"
-#include "service/service_options.h"
+#include "service/tenants/service_options.h"
 
 namespace nutshell::daemon {
 

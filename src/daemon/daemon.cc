@@ -25,7 +25,7 @@
 #include "daemon/server_limits.h"
 #include "daemon/spans.h"
 #include "http/tls/tls.h"
-#include "service/recovery.h"
+#include "service/state/recovery.h"
 
 namespace nutshell::daemon {
 namespace {

@@ -6,7 +6,7 @@
 #include <string_view>
 
 #include "daemon/config.h"
-#include "service/tenant_rules.h"
+#include "service/tenants/tenant_rules.h"
 
 namespace nutshell::daemon {
 

@@ -7,7 +7,7 @@
 #include <map>
 #include <string_view>
 
-#include "service/spec_text.h"
+#include "service/sandboxes/spec_text.h"
 
 namespace nutshell::daemon {
 namespace {

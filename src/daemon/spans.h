@@ -4,7 +4,7 @@
 #include <memory>
 
 #include "daemon/config.h"
-#include "service/metrics_view.h"
+#include "service/model/metrics_view.h"
 #include "telemetry/exporter.h"
 
 namespace nutshell::daemon {

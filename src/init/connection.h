@@ -12,7 +12,7 @@
 #include "base/deadline.h"
 #include "base/result.h"
 #include "base/unique_fd.h"
-#include "init/conversation.h"
+#include "init/conversation/conversation.h"
 #include "wire/frame.h"
 
 namespace nutshell::init {

@@ -13,7 +13,7 @@
 #include <cstring>
 
 #include "base/socket.h"
-#include "init/file_conversations.h"
+#include "init/files/file_conversations.h"
 #include "init/files/files_conversation.h"
 #include "init/files/running.h"
 #include "init/layers/layers_conversation.h"

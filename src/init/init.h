@@ -10,7 +10,7 @@
 #include "base/deadline.h"
 #include "core/init_entry.h"
 #include "init/connection.h"
-#include "init/exec_table.h"
+#include "init/exec/exec_table.h"
 #include "init/files/files_state.h"
 #include "init/layers/layer_stack.h"
 #include "init/search/search_conversation.h"

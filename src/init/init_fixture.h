@@ -11,8 +11,8 @@
 
 #include "base/scratch_fixture.h"
 #include "base/socket.h"
+#include "init/exec/pid_namespace_fixture.h"
 #include "init/init.h"
-#include "init/pid_namespace_fixture.h"
 #include "wire/channel.h"
 #include "wire/init_client.h"
 

@@ -7,8 +7,8 @@
 #include <filesystem>
 #include <iterator>
 
+#include "init/exec/pid_namespace_fixture.h"
 #include "init/init_fixture.h"
-#include "init/pid_namespace_fixture.h"
 
 namespace nutshell::init {
 namespace {

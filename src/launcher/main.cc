@@ -6,7 +6,7 @@
 #include <csignal>
 #include <utility>
 
-#include "backends/native/launcher.h"
+#include "backends/native/launcher/launcher.h"
 #include "base/file.h"
 #include "init/init.h"
 #include "launcher/wiping_delete.h"

@@ -6,9 +6,9 @@
 #include "base/fault_point.h"
 #include "base/random_id.h"
 #include "core/json_form.h"
-#include "service/allowed.h"
+#include "service/sandboxes/spec_text.h"
 #include "service/service_parts.h"
-#include "service/spec_text.h"
+#include "service/tenants/allowed.h"
 
 namespace nutshell::service {
 namespace {

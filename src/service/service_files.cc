@@ -6,9 +6,9 @@
 #include "base/fault_point.h"
 #include "core/workspace_volume.h"
 #include "runtime/workspace_changes.h"
+#include "service/evidence/stream_hash.h"
 #include "service/service.h"
 #include "service/service_parts.h"
-#include "service/stream_hash.h"
 
 namespace nutshell::service {
 namespace {

@@ -2,7 +2,7 @@
 
 #include <fmt/format.h>
 
-#include "service/allowed.h"
+#include "service/tenants/allowed.h"
 
 namespace nutshell::service {
 namespace {

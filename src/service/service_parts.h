@@ -7,20 +7,20 @@
 #include <thread>
 
 #include "audit/chains.h"
-#include "service/budget_watch.h"
-#include "service/budgets.h"
-#include "service/detached_execs.h"
-#include "service/execs.h"
-#include "service/gone_list.h"
-#include "service/idempotency.h"
-#include "service/metrics.h"
-#include "service/operations.h"
-#include "service/pools.h"
-#include "service/sandboxes.h"
-#include "service/seal.h"
+#include "service/budgets/budget_watch.h"
+#include "service/budgets/budgets.h"
+#include "service/evidence/gone_list.h"
+#include "service/evidence/metrics.h"
+#include "service/evidence/operations.h"
+#include "service/execs/detached_execs.h"
+#include "service/execs/execs.h"
+#include "service/pools/pools.h"
+#include "service/sandboxes/sandboxes.h"
 #include "service/service.h"
-#include "service/sessions.h"
-#include "service/state_directory.h"
+#include "service/sessions/sessions.h"
+#include "service/state/idempotency.h"
+#include "service/state/seal.h"
+#include "service/state/state_directory.h"
 
 namespace nutshell::service {
 

@@ -1,9 +1,9 @@
 // For the backend over HTTP, which talks to a sandbox's init by itself.
 #include <algorithm>
 
+#include "service/execs/stream_meter.h"
 #include "service/service.h"
 #include "service/service_parts.h"
-#include "service/stream_meter.h"
 
 namespace nutshell::service {
 namespace {

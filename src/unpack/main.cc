@@ -17,7 +17,7 @@
 #include <string_view>
 #include <utility>
 
-#include "backends/native/landlock.h"
+#include "backends/native/filters/landlock.h"
 #include "base/deadline.h"
 #include "base/seccomp_filter.h"
 #include "unpack/unpack.h"

@@ -10,7 +10,7 @@
 #include "base/socket.h"
 #include "entry_points.h"
 #include "init/connection.h"
-#include "init/file_conversations.h"
+#include "init/files/file_conversations.h"
 #include "init/files/files_conversation.h"
 
 namespace nutshell::fuzz {

@@ -2,7 +2,7 @@
 
 #include "audit/chains.h"
 #include "audit/verify.h"
-#include "service/spec_text.h"
+#include "service/sandboxes/spec_text.h"
 #include "service_fixture.h"
 
 namespace nutshell::service {

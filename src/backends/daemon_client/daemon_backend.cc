@@ -45,7 +45,7 @@ Result<T> noun_of(const Json& object) {
 // Both programs stand in the same file system, but not in the same directory of it.
 Result<std::string> body_of(SandboxSpec spec) {
   spec.image = images::seen_from_anywhere(spec.image);
-  return http::body_of(to_json(spec, Written::Request));
+  return api::body_of(to_json(spec, Written::Request));
 }
 
 Gone::Reason reason_of(const std::string& word) {
@@ -58,7 +58,7 @@ Gone::Reason reason_of(const std::string& word) {
 Result<DaemonBackend::Stream> DaemonBackend::open(const std::string& target,
                                                   const std::string& body) {
   auto answer = TRY(link_.upgrade(target, body, kProtocol));
-  if (answer.status != 101) return http::problem_of(answer.status, answer.body);
+  if (answer.status != 101) return api::problem_of(answer.status, answer.body);
   return Stream{std::move(answer.socket), std::string(answer.headers.get("Nutshell-Sandbox"))};
 }
 

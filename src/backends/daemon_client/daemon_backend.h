@@ -8,9 +8,9 @@
 #include <nlohmann/json_fwd.hpp>
 #include <string>
 
+#include "api_client/api_client.h"
 #include "core/backend.h"
 #include "core/daemon_access.h"
-#include "http/daemon_link.h"
 
 namespace nutshell::daemon_backend {
 
@@ -43,7 +43,7 @@ class DaemonBackend : public Backend, public Forker {
   };
   Result<Stream> open(const std::string& target, const std::string& body = {});
 
-  http::DaemonLink link_;
+  api::ApiClient link_;
   // Those that end with this process. The connection is the life of one, and its first stream.
   struct Own {
     UniqueFd life;

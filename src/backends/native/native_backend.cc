@@ -3,14 +3,14 @@
 #include <fmt/format.h>
 #include <unistd.h>
 
-#include "backends/native/cgroup_places.h"
-#include "backends/native/cgroup_sweep.h"
-#include "backends/native/host_trials.h"
-#include "backends/native/process_tree.h"
-#include "backends/native/rlimits.h"
-#include "backends/native/root_template.h"
-#include "backends/native/rootfs.h"
-#include "backends/native/special_files.h"
+#include "backends/native/cgroups/cgroup_places.h"
+#include "backends/native/cgroups/cgroup_sweep.h"
+#include "backends/native/files/root_template.h"
+#include "backends/native/files/rootfs.h"
+#include "backends/native/files/special_files.h"
+#include "backends/native/filters/rlimits.h"
+#include "backends/native/processes/process_tree.h"
+#include "backends/native/start/host_trials.h"
 #include "core/machine_fit.h"
 #include "core/sandbox_id.h"
 #include "core/workspace_volume.h"

@@ -7,8 +7,8 @@
 #include <optional>
 #include <string>
 
-#include "backends/native/launcher_client.h"
-#include "backends/native/starter.h"
+#include "backends/native/launcher/launcher_client.h"
+#include "backends/native/start/starter.h"
 #include "core/backend.h"
 #include "core/init_entry.h"
 #include "core/refusals.h"

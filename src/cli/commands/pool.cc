@@ -46,7 +46,7 @@ void print_pools(const Json& pools) {
   }
 }
 
-Result<int> list(http::DaemonLink& daemon, const PoolFlags& flags) {
+Result<int> list(api::ApiClient& daemon, const PoolFlags& flags) {
   const Json pools = TRY(daemon.ask("GET", "/v1/pools")).at("pools");
   if (flags.sandbox.is_json) {
     print_json(pools);
@@ -79,12 +79,12 @@ Result<Json> wishes_of(const PoolFlags& flags) {
   return wishes;
 }
 
-Result<int> acquire(http::DaemonLink& daemon, const PoolFlags& flags) {
+Result<int> acquire(api::ApiClient& daemon, const PoolFlags& flags) {
   constexpr std::chrono::minutes kLongestWait{11};
   daemon.set_patience(kLongestWait);
   const Json wishes = TRY(wishes_of(flags));
   const Json made =
-      TRY(daemon.ask("POST", place_of(flags.name, "/acquire"), TRY(http::body_of(wishes))));
+      TRY(daemon.ask("POST", place_of(flags.name, "/acquire"), TRY(api::body_of(wishes))));
   if (flags.sandbox.is_json) {
     print_json(made);
   } else {
@@ -93,13 +93,13 @@ Result<int> acquire(http::DaemonLink& daemon, const PoolFlags& flags) {
   return 0;
 }
 
-Result<int> release(http::DaemonLink& daemon, const PoolFlags& flags) {
+Result<int> release(api::ApiClient& daemon, const PoolFlags& flags) {
   for (const std::string& id : flags.ids)
     TRY(daemon.ask("POST", fmt::format("/v1/sandboxes/{}/release", http::percent_encode(id))));
   return 0;
 }
 
-Result<int> warm(http::DaemonLink& daemon, const PoolFlags& flags) {
+Result<int> warm(api::ApiClient& daemon, const PoolFlags& flags) {
   const Json pool = TRY(daemon.ask("POST", place_of(flags.name, "/warm")));
   if (flags.sandbox.is_json) {
     print_json(pool);
@@ -109,7 +109,7 @@ Result<int> warm(http::DaemonLink& daemon, const PoolFlags& flags) {
   return 0;
 }
 
-Result<int> drain(http::DaemonLink& daemon, const PoolFlags& flags) {
+Result<int> drain(api::ApiClient& daemon, const PoolFlags& flags) {
   const Json answer = TRY(daemon.ask("POST", place_of(flags.name, "/drain")));
   print_out("{} ended\n", answer.at("ended").get<std::uint64_t>());
   return 0;
@@ -134,12 +134,12 @@ void add_pool(const CommandLine& app, Program& program) {
   const CommandLine group = app.add_command("pool", "Sandboxes that the daemon keeps ready");
   group.require_command(1, 1);
   const auto flags = std::make_shared<PoolFlags>();
-  using Step = Result<int> (*)(http::DaemonLink&, const PoolFlags&);
+  using Step = Result<int> (*)(api::ApiClient&, const PoolFlags&);
   const auto hang = [&](const char* name, const char* help, Step step) {
     const CommandLine command = group.add_command(name, help);
     command.callback([flags, step, &program] {
       program.chosen = [flags, step, &program] {
-        return with_daemon(program, [&](http::DaemonLink& daemon) { return step(daemon, *flags); });
+        return with_daemon(program, [&](api::ApiClient& daemon) { return step(daemon, *flags); });
       };
     });
     return command;

@@ -75,17 +75,17 @@ Result<Json> request_of(const SessionFlags& flags) {
 }
 
 // There it is, whether it was there before or not. What was lost is said to whoever looks.
-Result<Json> ensure(http::DaemonLink& daemon, const SessionFlags& flags) {
+Result<Json> ensure(api::ApiClient& daemon, const SessionFlags& flags) {
   constexpr std::chrono::hours kLongestSetup{1};
   daemon.set_patience(kLongestSetup);
   const Json request = TRY(request_of(flags));
-  Json session = TRY(daemon.ask("POST", "/v1/sessions", TRY(http::body_of(request))));
+  Json session = TRY(daemon.ask("POST", "/v1/sessions", TRY(api::body_of(request))));
   const Json& lost = session.at("lost");
   if (lost.is_string()) print_error(lost.get<std::string>());
   return session;
 }
 
-Result<int> start(Program& /*program*/, http::DaemonLink& daemon, const SessionFlags& flags) {
+Result<int> start(Program& /*program*/, api::ApiClient& daemon, const SessionFlags& flags) {
   const Json session = TRY(ensure(daemon, flags));
   if (flags.sandbox.is_json) {
     print_json(session);
@@ -95,7 +95,7 @@ Result<int> start(Program& /*program*/, http::DaemonLink& daemon, const SessionF
   return 0;
 }
 
-Result<int> exec(Program& program, http::DaemonLink& daemon, const SessionFlags& flags) {
+Result<int> exec(Program& program, api::ApiClient& daemon, const SessionFlags& flags) {
   Flags given = flags.sandbox;
   given.command = program.command;
   const ExecRequest request = TRY(to_exec(given));
@@ -113,7 +113,7 @@ std::string labels_of(const Json& session) {
   return text;
 }
 
-Result<Json> all_sessions(http::DaemonLink& daemon, const SessionFlags& flags) {
+Result<Json> all_sessions(api::ApiClient& daemon, const SessionFlags& flags) {
   Json all = Json::array();
   std::string wanted;
   for (const std::string& label : flags.list_labels)
@@ -130,7 +130,7 @@ Result<Json> all_sessions(http::DaemonLink& daemon, const SessionFlags& flags) {
   }
 }
 
-Result<int> list(Program& /*program*/, http::DaemonLink& daemon, const SessionFlags& flags) {
+Result<int> list(Program& /*program*/, api::ApiClient& daemon, const SessionFlags& flags) {
   const Json sessions = TRY(all_sessions(daemon, flags));
   if (flags.sandbox.is_json) {
     print_json(sessions);
@@ -150,24 +150,24 @@ Result<int> list(Program& /*program*/, http::DaemonLink& daemon, const SessionFl
   return 0;
 }
 
-Result<int> show(Program& /*program*/, http::DaemonLink& daemon, const SessionFlags& flags) {
+Result<int> show(Program& /*program*/, api::ApiClient& daemon, const SessionFlags& flags) {
   print_json_text(TRY(daemon.ask("GET", place_of(flags.name))).dump(2));
   return 0;
 }
 
-Result<int> renew(Program& /*program*/, http::DaemonLink& daemon, const SessionFlags& flags) {
+Result<int> renew(Program& /*program*/, api::ApiClient& daemon, const SessionFlags& flags) {
   Json lease;
   lease["lease_ms"] = TRY(milliseconds_of(flags.lease.value_or(""), "lease"));
   TRY(daemon.ask("POST", place_of(flags.name, "/renew"), lease.dump()));
   return 0;
 }
 
-Result<int> end(Program& /*program*/, http::DaemonLink& daemon, const SessionFlags& flags) {
+Result<int> end(Program& /*program*/, api::ApiClient& daemon, const SessionFlags& flags) {
   TRY(daemon.ask("DELETE", place_of(flags.name)));
   return 0;
 }
 
-Result<int> forget(Program& /*program*/, http::DaemonLink& daemon, const SessionFlags& flags) {
+Result<int> forget(Program& /*program*/, api::ApiClient& daemon, const SessionFlags& flags) {
   TRY(daemon.ask("DELETE", place_of(flags.name, "/workspace")));
   return 0;
 }
@@ -197,14 +197,14 @@ void add_session(const CommandLine& app, Program& program) {
       app.add_command("session", "Sandboxes under a name that the daemon finds or makes again");
   group.require_command(1, 1);
   const auto flags = std::make_shared<SessionFlags>();
-  using Step = Result<int> (*)(Program&, http::DaemonLink&, const SessionFlags&);
+  using Step = Result<int> (*)(Program&, api::ApiClient&, const SessionFlags&);
   const auto hang = [&](const char* name, const char* help, Step step) {
     const CommandLine command = group.add_command(name, help);
     command.callback([flags, step, &program] {
       program.chosen = [flags, step, &program]() -> Result<int> {
         TRY(read_config(flags->sandbox));
         return with_daemon(program,
-                           [&](http::DaemonLink& daemon) { return step(program, daemon, *flags); });
+                           [&](api::ApiClient& daemon) { return step(program, daemon, *flags); });
       };
     });
     return command;

@@ -3,7 +3,7 @@
 #include <array>
 
 #include "compaction/parsers/gcc_diagnostics.h"
-#include "compaction/parsers/text_scan.h"
+#include "compaction/text_scan.h"
 
 namespace nutshell::compaction {
 namespace {

@@ -2,7 +2,7 @@
 
 #include <string>
 
-#include "compaction/parsers/text_scan.h"
+#include "compaction/text_scan.h"
 
 namespace nutshell::compaction {
 namespace {

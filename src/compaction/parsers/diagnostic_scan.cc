@@ -7,8 +7,8 @@
 #include "compaction/parsers/cmake_messages.h"
 #include "compaction/parsers/gcc_diagnostics.h"
 #include "compaction/parsers/java_diagnostics.h"
-#include "compaction/parsers/text_scan.h"
 #include "compaction/parsers/tracebacks.h"
+#include "compaction/text_scan.h"
 
 namespace nutshell::compaction {
 namespace {

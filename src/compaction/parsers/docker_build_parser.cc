@@ -5,7 +5,7 @@
 #include <map>
 
 #include "compaction/error_words.h"
-#include "compaction/parsers/text_scan.h"
+#include "compaction/text_scan.h"
 
 namespace nutshell::compaction {
 namespace {

@@ -1,7 +1,7 @@
 #include "compaction/parsers/git_diff_parser.h"
 
 #include "compaction/parsers/git_patch.h"
-#include "compaction/parsers/text_scan.h"
+#include "compaction/text_scan.h"
 
 namespace nutshell::compaction {
 namespace {

@@ -6,7 +6,7 @@
 #include <array>
 
 #include "compaction/parsers/git_patch.h"
-#include "compaction/parsers/text_scan.h"
+#include "compaction/text_scan.h"
 
 namespace nutshell::compaction {
 namespace {

@@ -6,7 +6,7 @@
 #include <array>
 #include <deque>
 
-#include "compaction/parsers/text_scan.h"
+#include "compaction/text_scan.h"
 
 namespace nutshell::compaction {
 namespace {

@@ -8,7 +8,7 @@
 #include <utility>
 
 #include "compaction/parsers/path_groups.h"
-#include "compaction/parsers/text_scan.h"
+#include "compaction/text_scan.h"
 
 namespace nutshell::compaction {
 namespace {

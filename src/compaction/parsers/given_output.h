@@ -9,7 +9,7 @@
 
 #include "compaction/command_words.h"
 #include "compaction/parser.h"
-#include "compaction/parsers/text_scan.h"
+#include "compaction/text_scan.h"
 
 namespace nutshell::compaction {
 

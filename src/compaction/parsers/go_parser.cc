@@ -9,7 +9,7 @@
 #include "compaction/parsers/diagnostic_scan.h"
 #include "compaction/parsers/ledger.h"
 #include "compaction/parsers/stack_frames.h"
-#include "compaction/parsers/text_scan.h"
+#include "compaction/text_scan.h"
 
 namespace nutshell::compaction {
 namespace {

@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <unordered_map>
 
-#include "compaction/parsers/text_scan.h"
+#include "compaction/text_scan.h"
 
 namespace nutshell::compaction {
 namespace {

@@ -1,6 +1,6 @@
 #include "compaction/parsers/json_parser.h"
 
-#include "compaction/parsers/text_scan.h"
+#include "compaction/text_scan.h"
 
 namespace nutshell::compaction {
 namespace {

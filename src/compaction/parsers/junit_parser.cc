@@ -8,7 +8,7 @@
 #include "compaction/parsers/java_diagnostics.h"
 #include "compaction/parsers/ledger.h"
 #include "compaction/parsers/stack_frames.h"
-#include "compaction/parsers/text_scan.h"
+#include "compaction/text_scan.h"
 
 namespace nutshell::compaction {
 namespace {

@@ -4,7 +4,7 @@
 #include <limits>
 #include <string>
 
-#include "compaction/parsers/text_scan.h"
+#include "compaction/text_scan.h"
 
 namespace nutshell::compaction {
 namespace {

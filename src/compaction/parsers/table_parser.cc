@@ -4,7 +4,7 @@
 
 #include <algorithm>
 
-#include "compaction/parsers/text_scan.h"
+#include "compaction/text_scan.h"
 
 namespace nutshell::compaction {
 namespace {

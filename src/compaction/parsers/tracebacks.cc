@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "compaction/parsers/stack_frames.h"
-#include "compaction/parsers/text_scan.h"
+#include "compaction/text_scan.h"
 
 namespace nutshell::compaction {
 namespace {

@@ -6,7 +6,7 @@
 
 #include "compaction/parsers/diagnostic_scan.h"
 #include "compaction/parsers/ledger.h"
-#include "compaction/parsers/text_scan.h"
+#include "compaction/text_scan.h"
 
 namespace nutshell::compaction {
 namespace {

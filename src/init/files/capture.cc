@@ -8,9 +8,9 @@
 
 #include "base/beneath.h"
 #include "base/file.h"
+#include "init/files/paths.h"
 #include "init/files/regular_file.h"
 #include "init/files/version.h"
-#include "init/paths.h"
 
 namespace nutshell::init {
 namespace {

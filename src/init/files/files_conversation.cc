@@ -2,13 +2,13 @@
 
 #include <fmt/format.h>
 
-#include "init/file_conversations.h"
+#include "init/conversation/one_reply.h"
 #include "init/files/change_report.h"
+#include "init/files/file_conversations.h"
 #include "init/files/mutations.h"
 #include "init/files/put_file.h"
 #include "init/files/read_text.h"
 #include "init/files/undo.h"
-#include "init/one_reply.h"
 
 namespace nutshell::init {
 namespace {

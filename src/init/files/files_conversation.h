@@ -3,7 +3,7 @@
 
 #include <memory>
 
-#include "init/conversation.h"
+#include "init/conversation/conversation.h"
 #include "init/files/files_state.h"
 #include "wire/tool_schema.h"
 

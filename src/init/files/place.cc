@@ -13,7 +13,7 @@
 #include "base/beneath.h"
 #include "base/file.h"
 #include "init/files/near_name.h"
-#include "init/paths.h"
+#include "init/files/paths.h"
 
 namespace nutshell::init {
 namespace {

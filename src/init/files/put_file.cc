@@ -4,12 +4,12 @@
 #include <fmt/format.h>
 
 #include "base/file.h"
+#include "init/conversation/one_reply.h"
 #include "init/files/capture.h"
 #include "init/files/change_report.h"
+#include "init/files/paths.h"
 #include "init/files/regular_file.h"
 #include "init/files/version.h"
-#include "init/one_reply.h"
-#include "init/paths.h"
 
 namespace nutshell::init {
 namespace {

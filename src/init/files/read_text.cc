@@ -2,10 +2,10 @@
 
 #include <algorithm>
 
+#include "init/files/paths.h"
 #include "init/files/regular_file.h"
 #include "init/files/text_form.h"
 #include "init/files/version.h"
-#include "init/paths.h"
 
 namespace nutshell::init {
 namespace {

@@ -12,8 +12,8 @@
 #include "base/deadline.h"
 #include "base/file.h"
 #include "base/random_id.h"
+#include "init/files/paths.h"
 #include "init/files/version.h"
-#include "init/paths.h"
 
 namespace nutshell::init {
 namespace {

@@ -3,8 +3,8 @@
 #include <fmt/format.h>
 
 #include "base/file.h"
+#include "init/exec/process_marks.h"
 #include "init/files/attempt.h"
-#include "init/process_marks.h"
 
 namespace nutshell::init {
 

@@ -3,7 +3,7 @@
 
 #include <string>
 
-#include "init/conversation.h"
+#include "init/conversation/conversation.h"
 #include "init/layers/change_walk.h"
 #include "wire/tool_schema.h"
 

@@ -9,7 +9,7 @@
 
 #include "base/beneath.h"
 #include "base/defer.h"
-#include "init/paths.h"
+#include "init/files/paths.h"
 
 namespace nutshell::init {
 namespace {

@@ -5,12 +5,12 @@
 
 #include <algorithm>
 
-#include "init/file_conversations.h"
+#include "init/conversation/one_reply.h"
+#include "init/exec/process_marks.h"
 #include "init/files/attempt.h"
 #include "init/files/change_report.h"
+#include "init/files/file_conversations.h"
 #include "init/layers/changes_conversation.h"
-#include "init/one_reply.h"
-#include "init/process_marks.h"
 #include "wire/applied.h"
 
 namespace nutshell::init {

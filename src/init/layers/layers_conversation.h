@@ -4,7 +4,7 @@
 
 #include <memory>
 
-#include "init/conversation.h"
+#include "init/conversation/conversation.h"
 #include "init/files/files_state.h"
 #include "init/layers/layer_stack.h"
 

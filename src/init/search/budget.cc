@@ -3,7 +3,7 @@
 #include <fcntl.h>
 #include <sys/stat.h>
 
-#include "init/paths.h"
+#include "init/files/paths.h"
 
 namespace nutshell::init::search {
 

@@ -8,7 +8,7 @@
 #include <cstdint>
 #include <optional>
 
-#include "init/paths.h"
+#include "init/files/paths.h"
 #include "init/search/budget.h"
 #include "init/search/tree_walk.h"
 

@@ -10,7 +10,7 @@
 #include <string>
 #include <vector>
 
-#include "init/paths.h"
+#include "init/files/paths.h"
 #include "init/search/budget.h"
 #include "init/search/glob.h"
 #include "init/search/tree_walk.h"

@@ -7,7 +7,7 @@
 #include <sys/vfs.h>
 
 #include "base/beneath.h"
-#include "init/paths.h"
+#include "init/files/paths.h"
 
 namespace nutshell::init::search {
 namespace {

@@ -10,7 +10,7 @@
 #include <variant>
 
 #include "base/deadline.h"
-#include "init/one_reply.h"
+#include "init/conversation/one_reply.h"
 #include "init/search/budget.h"
 #include "init/search/find_files.h"
 #include "init/search/list_directory.h"

@@ -5,7 +5,7 @@
 #include <string>
 
 #include "base/result.h"
-#include "init/conversation.h"
+#include "init/conversation/conversation.h"
 
 namespace nutshell::init {
 

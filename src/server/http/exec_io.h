@@ -5,7 +5,7 @@
 
 #include "base/unique_fd.h"
 #include "http/exchange.h"
-#include "service/collected_output.h"
+#include "service/execs/collected_output.h"
 #include "wire/exec_io.h"
 
 namespace nutshell::server {

@@ -15,7 +15,7 @@
 #include "base/result.h"
 #include "http/admission.h"
 #include "http/exchange.h"
-#include "service/caller.h"
+#include "service/model/caller.h"
 
 namespace nutshell::server {
 

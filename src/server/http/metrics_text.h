@@ -3,7 +3,7 @@
 
 #include <string>
 
-#include "service/metrics_view.h"
+#include "service/model/metrics_view.h"
 
 namespace nutshell::server {
 

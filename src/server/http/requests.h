@@ -6,7 +6,7 @@
 #include "core/exec.h"
 #include "core/sandbox_spec.h"
 #include "server/http/json.h"
-#include "service/caller.h"
+#include "service/model/caller.h"
 #include "service/service.h"
 
 namespace nutshell::server {

@@ -1,0 +1,178 @@
+#include "backends/native/cgroups/cgroup_host.h"
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <utility>
+
+#include "backends/native/cgroups/cgroup_v2_place.h"
+#include "base/file.h"
+
+namespace nutshell::native {
+namespace {
+
+struct V1Controller {
+  const char* name;
+  bool CgroupRoles::*role;
+};
+
+const std::array<V1Controller, 3> kLimiting = {
+    {{"memory", &CgroupRoles::memory}, {"pids", &CgroupRoles::pids}, {"cpu", &CgroupRoles::cpu}}};
+// Only where v2, which does both, is not there.
+const std::array<V1Controller, 2> kOther = {
+    {{"cpuacct", &CgroupRoles::cpu_time}, {"freezer", &CgroupRoles::freezer}}};
+
+constexpr std::size_t kMostMountinfo = 64U << 20U;
+
+bool contains(const std::vector<std::string>& words, std::string_view word) {
+  return std::find(words.begin(), words.end(), word) != words.end();
+}
+
+// Without the hierarchies that neither limit nor count.
+std::vector<CgroupMembership> of_use(std::vector<CgroupMembership> memberships) {
+  const auto has_a_role = [](const std::string& controller) {
+    const auto is_named = [&](const V1Controller& known) { return controller == known.name; };
+    return std::any_of(kLimiting.begin(), kLimiting.end(), is_named) ||
+           std::any_of(kOther.begin(), kOther.end(), is_named);
+  };
+  std::erase_if(memberships, [&](const CgroupMembership& own) {
+    return !own.controllers.empty() &&
+           std::none_of(own.controllers.begin(), own.controllers.end(), has_a_role);
+  });
+  return memberships;
+}
+
+// Since Linux 5.2; the root has no such file, so it is looked for where groups are made.
+bool can_freeze(const CgroupPlace& place) {
+  if (::faccessat(place.directory.get(), "cgroup.freeze", F_OK, 0) == 0) return true;
+  return ::faccessat(place.directory.get(), "cgroup.events", F_OK, 0) != 0;
+}
+
+}  // namespace
+
+CgroupHost CgroupHost::find() {
+  const auto text = read_file("/proc/self/cgroup");
+  if (!text) return without_cgroups(text.error().message);
+  const Memberships memberships = of_use(parse_cgroup_memberships(*text));
+  if (const auto mounts = usual_cgroup_mounts("/sys/fs/cgroup", memberships))
+    return find_in(*mounts, memberships);
+  const auto mountinfo = read_file("/proc/self/mountinfo", kMostMountinfo);
+  if (!mountinfo) return without_cgroups(mountinfo.error().message);
+  return find_in(parse_cgroup_mounts(*mountinfo), memberships);
+}
+
+CgroupHost CgroupHost::find_in(std::string_view mountinfo, std::string_view memberships) {
+  return find_in(parse_cgroup_mounts(mountinfo), parse_cgroup_memberships(memberships));
+}
+
+CgroupHost CgroupHost::reopen(const std::vector<std::pair<CgroupVersion, std::string>>& places) {
+  CgroupHost host;
+  for (const auto& [version, path] : places) {
+    auto directory = open_file(path, O_RDONLY | O_DIRECTORY);
+    if (!directory) continue;
+    host.places_.push_back({version, {}, path, std::move(*directory), {}});
+    host.version_ = version;
+  }
+  return host;
+}
+
+CgroupHost CgroupHost::without_cgroups(std::string_view why) {
+  CgroupHost host;
+  host.add_reason(why);
+  return host;
+}
+
+CgroupHost CgroupHost::find_in(const Mounts& mounts, const Memberships& memberships) {
+  CgroupHost host;
+  const bool has_v1 = std::any_of(kLimiting.begin(), kLimiting.end(), [&](const auto& controller) {
+    return locate_cgroup(mounts, memberships, controller.name).has_value();
+  });
+  const auto v2 = locate_cgroup(mounts, memberships, {});
+  if (has_v1) {
+    host.use_v1(mounts, memberships);
+  } else if (v2) {
+    host.use_v2(*v2);
+  } else {
+    host.add_reason("no cgroup file system is mounted where this process can see its own cgroup");
+  }
+  return host;
+}
+
+bool CgroupHost::has(bool CgroupRoles::*role) const {
+  return std::any_of(places_.begin(), places_.end(),
+                     [&](const CgroupPlace& place) { return place.roles.*role; });
+}
+
+void CgroupHost::keep_limits_only() {
+  if (version_ != CgroupVersion::V1) return;
+  std::erase_if(places_, [](const CgroupPlace& place) {
+    return !place.roles.memory && !place.roles.pids && !place.roles.cpu;
+  });
+}
+
+void CgroupHost::use_v1(const Mounts& mounts, const Memberships& memberships) {
+  const auto use = [&](const V1Controller& controller) {
+    const auto own = locate_cgroup(mounts, memberships, controller.name);
+    if (!own) return add_reason(fmt::format("controller {} is not mounted", controller.name));
+    use_v1_controller(*own, controller.role);
+  };
+  std::for_each(kLimiting.begin(), kLimiting.end(), use);
+  if (!use_v2_for_killing(mounts, memberships)) std::for_each(kOther.begin(), kOther.end(), use);
+  if (!places_.empty()) version_ = CgroupVersion::V1;
+}
+
+void CgroupHost::use_v1_controller(const CgroupLocation& own, bool CgroupRoles::*role) {
+  for (auto& place : places_) {
+    if (place.path != own.directory) continue;
+    place.roles.*role = true;  // mounted together, as cpu and cpuacct often are
+    return;
+  }
+  auto directory = open_writable_directory(own.directory);
+  if (!directory) {
+    add_reason(directory.error().message);
+    return;
+  }
+  CgroupPlace place{CgroupVersion::V1, {}, own.directory, std::move(*directory), {}};
+  place.roles.*role = true;
+  places_.push_back(std::move(place));
+}
+
+bool CgroupHost::use_v2_for_killing(const Mounts& mounts, const Memberships& memberships) {
+  const auto own = locate_cgroup(mounts, memberships, {});
+  if (!own) return false;
+  auto directory = open_writable_directory(own->directory);
+  if (!directory) return false;
+  CgroupPlace place{CgroupVersion::V2, {}, own->directory, std::move(*directory), {}};
+  if (!can_freeze(place)) return false;
+  place.roles.cpu_time = true;
+  place.roles.freezer = true;
+  places_.push_back(std::move(place));
+  return true;
+}
+
+void CgroupHost::use_v2(const CgroupLocation& own) {
+  V2Place found = find_v2_place(own);
+  if (!found.why_not.empty()) add_reason(found.why_not);
+  if (!found.directory) return;
+  CgroupPlace place{CgroupVersion::V2, {}, found.path, std::move(found.directory), {}};
+  place.controllers = std::move(found.controllers);
+  for (const auto& controller : kLimiting) {
+    place.roles.*controller.role = contains(place.controllers, controller.name);
+    if (place.roles.*controller.role || !found.why_not.empty()) continue;
+    add_reason(fmt::format("{} does not pass controller {} on", place.path, controller.name));
+  }
+  place.roles.cpu_time = true;  // counted with or without the cpu controller
+  place.roles.freezer = can_freeze(place);
+  places_.push_back(std::move(place));
+  version_ = CgroupVersion::V2;
+}
+
+void CgroupHost::add_reason(std::string_view reason) {
+  if (!why_not_.empty()) why_not_ += "; ";
+  why_not_ += reason;
+}
+
+}  // namespace nutshell::native

@@ -1,0 +1,79 @@
+// Where this process may make cgroups, and for what. Found once per process.
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "backends/native/cgroups/cgroup_mounts.h"
+#include "base/result.h"
+#include "base/unique_fd.h"
+
+namespace nutshell::native {
+
+// What a directory of a group is there for.
+struct CgroupRoles {
+  bool memory = false;
+  bool pids = false;
+  bool cpu = false;
+  bool cpu_time = false;
+  bool freezer = false;
+};
+
+// One cgroup under which groups are made, in a directory `nutshell`.
+struct CgroupPlace {
+  CgroupVersion version = CgroupVersion::None;
+  CgroupRoles roles;
+  std::string path;
+  UniqueFd directory;
+  std::vector<std::string> controllers;  // v2: to be passed on by `nutshell`
+};
+
+// Safe to read from many threads.
+class CgroupHost {
+ public:
+  // Never fails: where nothing is writable the version is None and why_not() says why. On v2 it
+  // passes controllers on where it may, and may move this process into a leaf of its own cgroup.
+  static CgroupHost find();
+  // The same for the given text of /proc/self/mountinfo and /proc/self/cgroup.
+  static CgroupHost find_in(std::string_view mountinfo, std::string_view memberships);
+  // Places that another process found, without those that are gone: to clean up there, not to make
+  // groups.
+  static CgroupHost reopen(const std::vector<std::pair<CgroupVersion, std::string>>& places);
+
+  [[nodiscard]] CgroupVersion version() const { return version_; }
+  [[nodiscard]] bool has_memory() const { return has(&CgroupRoles::memory); }
+  [[nodiscard]] bool has_pids() const { return has(&CgroupRoles::pids); }
+  [[nodiscard]] bool has_cpu() const { return has(&CgroupRoles::cpu); }
+  [[nodiscard]] bool has_freezer() const { return has(&CgroupRoles::freezer); }
+
+  // Leaves out, on a v1 host, what only freezes and counts.
+  void keep_limits_only();
+
+  // What is missing, in words; empty if nothing is.
+  [[nodiscard]] const std::string& why_not() const { return why_not_; }
+
+  // At most one of them is v2, and it is the last.
+  [[nodiscard]] const std::vector<CgroupPlace>& places() const { return places_; }
+
+ private:
+  using Mounts = std::vector<CgroupMount>;
+  using Memberships = std::vector<CgroupMembership>;
+
+  static CgroupHost find_in(const Mounts& mounts, const Memberships& memberships);
+  static CgroupHost without_cgroups(std::string_view why);
+  [[nodiscard]] bool has(bool CgroupRoles::*role) const;
+  void use_v1(const Mounts& mounts, const Memberships& memberships);
+  void use_v1_controller(const CgroupLocation& own, bool CgroupRoles::*role);
+  // Beside v1 controllers: v2 freezes so that what is frozen can still be killed.
+  bool use_v2_for_killing(const Mounts& mounts, const Memberships& memberships);
+  void use_v2(const CgroupLocation& own);
+  void add_reason(std::string_view reason);
+
+  CgroupVersion version_ = CgroupVersion::None;
+  std::vector<CgroupPlace> places_;
+  std::string why_not_;
+};
+
+}  // namespace nutshell::native

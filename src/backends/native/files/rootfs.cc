@@ -1,0 +1,376 @@
+#include "backends/native/files/rootfs.h"
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <sys/mount.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include <array>
+#include <filesystem>
+
+#include "backends/native/files/device_directory.h"
+#include "backends/native/files/mounts.h"
+#include "backends/native/files/private_view.h"
+#include "backends/native/files/workspace_copy.h"
+#include "backends/native/files/workspace_mount.h"
+#include "backends/native/namespaces/user_counts.h"
+#include "base/beneath.h"
+#include "base/file.h"
+#include "images/host_root.h"
+
+namespace nutshell::native {
+namespace {
+
+constexpr const char* kNoTranslation = "its file system, or this kernel, translates no owners";
+constexpr std::uint64_t kReadOnly = MOUNT_ATTR_RDONLY | MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV;
+// Where the new root stands for the moment before it becomes the root.
+constexpr const char* kStagingPlace = "/tmp";
+
+Result<> make_directory(int root, const char* name, mode_t mode = 0755) {
+  if (::mkdirat(root, name, mode) != 0 && errno != EEXIST) return syscall_failure("mkdir", name);
+  return {};
+}
+
+// Attached at the staging place; returns its root.
+Result<UniqueFd> stage(int mount) {
+  TRY(attach_mount(mount, AT_FDCWD, kStagingPlace));
+  return open_file(kStagingPlace, O_PATH | O_DIRECTORY);
+}
+
+// Mounts a directory of the host where the sandbox has it too. Locks on its files are the host's.
+Result<> bind_directory(int root, const std::string& name) {
+  const UniqueFd tree = TRY(clone_mount(AT_FDCWD, ("/" + name).c_str(), Subtree::Recursive));
+  TRY(set_attributes(tree.get(), kReadOnly, Subtree::Recursive));
+  return attach_mount(tree.get(), root, name.c_str());
+}
+
+Result<> share_directories(const RootSource& source, const std::vector<std::string>& names,
+                           int root, int empty) {
+  if (source.locks == Locks::Shared) {
+    for (const std::string& name : names)
+      TRY(bind_directory(root, name));
+    return {};
+  }
+  const MountTable table = TRY(MountTable::read());
+  for (const std::string& name : names) {
+    auto mounted = mount_private_view(
+        {"/" + name, fmt::format("{}/{}", kStagingPlace, name), empty, source.privilege}, table);
+    if (mounted) continue;
+    return failure(ErrorCode::Unsupported,
+                   fmt::format("{}; without it the sandbox's file locks reach the host's files: "
+                               "accept that with --unsafe-without locks",
+                               mounted.error().message));
+  }
+  return {};
+}
+
+struct Staged {
+  UniqueFd root;
+  bool has_devices = false;
+};
+
+// The host's /usr in a small tree of our own, which is made in memory where none is prepared.
+Result<Staged> stage_host_root(const RootSource& source) {
+  const RootTemplate* prepared = source.prepared;
+  Staged staged;
+  std::vector<std::string> mounts;
+  UniqueFd empty;
+  if (prepared != nullptr) empty = TRY(prepared->open_empty_directory());
+  if (prepared != nullptr && prepared->mount_on(kStagingPlace)) {
+    staged.root = TRY(open_file(kStagingPlace, O_PATH | O_DIRECTORY));
+    staged.has_devices = prepared->has_devices();
+    mounts = prepared->mounts();
+  } else {
+    const UniqueFd mount = TRY(new_file_system(
+        "tmpfs", {{"size", "64m"}, {"nr_inodes", "16384"}, {"mode", "0755"}}, MOUNT_ATTR_NOSUID));
+    staged.root = TRY(stage(mount.get()));
+    mounts = TRY(images::write_host_root(staged.root.get(), images::SharedBy::OneSandbox));
+    empty = TRY(open_at(staged.root.get(), "home", O_PATH | O_DIRECTORY));
+  }
+  TRY(share_directories(source, mounts, staged.root.get(), empty.get()));
+  return staged;
+}
+
+// The image under a layer in memory that only receives the mount points it may lack. The layer's
+// options name the image as ".", so that no path of the host shows in the sandbox's mount table.
+Result<Staged> stage_image_root(const RootSource& source) {
+  const UniqueFd image = TRY(open_file(source.image, O_PATH | O_DIRECTORY));
+  const UniqueFd memory = TRY(new_file_system("tmpfs", {{"size", "1m"}, {"mode", "0755"}}, 0));
+  const UniqueFd layers = TRY(stage(memory.get()));
+  TRY(make_directory(layers.get(), "upper"));
+  TRY(make_directory(layers.get(), "work"));
+  if (::fchdir(image.get()) != 0) return syscall_failure("enter", source.image);
+  const std::string options =
+      fmt::format("lowerdir=.,upperdir={0}/upper,workdir={0}/work{1}", kStagingPlace,
+                  source.privilege == Privilege::Rootless ? ",userxattr" : "");
+  if (::mount("image", kStagingPlace, "overlay", MS_NOSUID, options.c_str()) != 0) {
+    return syscall_failure("mount image", source.image);
+  }
+  UniqueFd root = TRY(open_file(kStagingPlace, O_PATH | O_DIRECTORY));
+  for (const char* name : {"dev", "proc", "tmp", "workspace", "etc"}) {
+    TRY(make_directory(root.get(), name));
+    // Through a link the mount would land elsewhere in the image.
+    TRY(open_beneath(root.get(), name, O_PATH | O_DIRECTORY, 0, Links::Refuse));
+  }
+  return Staged{std::move(root)};
+}
+
+Result<Staged> stage_root(const RootSource& source) {
+  return source.image.empty() ? stage_host_root(source) : stage_image_root(source);
+}
+
+// In a copy of a workshop that has the root mounted. A workshop needs a prepared root or an image.
+Result<Staged> find_staged_root(const RootSource& source) {
+  const bool has_devices = source.image.empty() && source.prepared->has_devices();
+  return Staged{TRY(open_file(kStagingPlace, O_PATH | O_DIRECTORY)), has_devices};
+}
+
+// A user namespace may mount its own /proc only where it can already see one.
+Result<> keep_host_proc(int root) {
+  const UniqueFd proc = TRY(clone_mount(AT_FDCWD, "/proc", Subtree::Recursive));
+  return attach_mount(proc.get(), root, "proc");
+}
+
+Result<> become_root(int root) {
+  if (::fchdir(root) != 0) return syscall_failure("fchdir");
+  // Both "." : the old root ends up on top of the new one and is detached from there.
+  if (::syscall(SYS_pivot_root, ".", ".") != 0) return syscall_failure("pivot_root");
+  if (::umount2(".", MNT_DETACH) != 0) return syscall_failure("detach the old root");
+  if (::chdir("/") != 0) return syscall_failure("chdir", "/");
+  return {};
+}
+
+// Nothing mounted here may show up outside, nor the other way round.
+Result<> make_mounts_private() {
+  if (::mount(nullptr, "/", nullptr, MS_REC | MS_PRIVATE, nullptr) != 0) {
+    return syscall_failure("make mounts private");
+  }
+  return {};
+}
+
+// Directories of the host that a root is made from.
+std::vector<std::string> needed_of_host(const RootSource& source) {
+  std::vector<std::string> paths = {"/proc"};
+  if (source.privilege == Privilege::Rootless) paths.emplace_back("/dev");
+  if (!source.image.empty()) {
+    paths.push_back(source.image);
+    return paths;
+  }
+  paths.push_back(source.prepared->path());
+  for (const std::string& name : source.prepared->mounts())
+    paths.push_back("/" + name);
+  return paths;
+}
+
+// World-readable, and about the host rather than the sandbox.
+constexpr std::array<const char*, 5> kHiddenProcFiles = {"cmdline", "modules", "kallsyms",
+                                                         "config.gz", "interrupts"};
+// The kernel shows the keys of users that the reader's user namespace knows. As root a sandbox has
+// users of its own; a plain user's sandbox has that user, with all his keys.
+constexpr std::array<const char*, 2> kKeysOfUsers = {"keys", "key-users"};
+
+Result<> bind_path(const char* source, const std::string& target) {
+  if (::mount(source, target.c_str(), nullptr, MS_BIND, nullptr) == 0) return {};
+  if (errno == ENOENT) return {};  // a kernel without that file has nothing to hide
+  return syscall_failure("hide", target);
+}
+
+Result<> mount_own_proc(Privilege privilege) {
+  if (privilege == Privilege::Root) {
+    constexpr unsigned long kFlags = MS_NOSUID | MS_NODEV | MS_NOEXEC;
+    if (::mount("none", "/proc", "proc", kFlags, nullptr) != 0) {
+      return syscall_failure("mount", "/proc");
+    }
+    return {};
+  }
+  const UniqueFd proc =
+      TRY(new_file_system("proc", {}, MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV | MOUNT_ATTR_NOEXEC));
+  if (::umount2("/proc", MNT_DETACH) != 0) return syscall_failure("detach the host's", "/proc");
+  return attach_mount(proc.get(), AT_FDCWD, "/proc");
+}
+
+Result<> mount_proc(Privilege privilege, PrivateParts& parts) {
+  TRY(mount_own_proc(privilege));
+  for (const char* name : kHiddenProcFiles)
+    TRY(bind_path("/dev/null", fmt::format("/proc/{}", name)));
+  if (privilege == Privilege::Rootless) {
+    for (const char* name : kKeysOfUsers)
+      TRY(bind_path("/dev/null", fmt::format("/proc/{}", name)));
+  }
+  if (privilege == Privilege::Rootless) parts.user_counts = TRY(open_user_counts());
+  const UniqueFd settings = TRY(clone_mount(AT_FDCWD, "/proc/sys", Subtree::One));
+  TRY(set_attributes(settings.get(), MOUNT_ATTR_RDONLY, Subtree::One));
+  TRY(attach_mount(settings.get(), AT_FDCWD, "/proc/sys"));
+  return bind_path("/dev/.boot_id", "/proc/sys/kernel/random/boot_id");
+}
+
+// The user's directory below a layer of the sandbox's own.
+Result<> mount_layers(const PrivateRoot& root, int store) {
+  TRY(check_layer_marks(store));
+  struct stat status {};
+  if (::fstat(root.base, &status) != 0) return syscall_failure("stat", "/workspace");
+  const std::string work = std::string(kFirstLayer) + kWorkSuffix;
+  TRY(make_directory(store, work.c_str(), 0700));
+  if (::fchmodat(store, kFirstLayer, (status.st_mode & 0777U) | 0700U, 0) != 0 ||
+      ::fchownat(store, work.c_str(), root.owner.user, root.owner.group, 0) != 0) {
+    return syscall_failure("own", "/workspace");
+  }
+  return mount_workspace({store, root.base, {kFirstLayer}}, Standing::Hidden);
+}
+
+// As root the directory's owner appears as the sandbox's user, if the file system can translate.
+Result<Eyes> eyes_for(const PrivateRoot& root) {
+  struct stat status {};
+  if (::fstat(root.base, &status) != 0) return syscall_failure("stat", "/workspace");
+  const bool is_foreign = root.privilege == Privilege::Root && status.st_uid != root.owner.user;
+  return is_foreign ? Eyes::OfHostOwner : Eyes::OfSandbox;
+}
+
+Result<> begin_workspace(const PrivateRoot& root, PrivateParts& parts) {
+  if (root.base < 0) return bind_path("/workspace/workspace", "/workspace");
+  parts.why_copied = "as asked for";
+  const Eyes eyes = TRY(eyes_for(root));
+  if (root.workspace_mode != WorkspaceMode::Copy) {
+    auto mounted = eyes == Eyes::OfSandbox ? mount_layers(root, parts.store.get())
+                                           : failure(ErrorCode::Unsupported, kNoTranslation);
+    parts.why_copied = mounted ? "" : mounted.error().message;
+    const bool is_final = mounted || mounted.error().code != ErrorCode::Unsupported ||
+                          root.workspace_mode == WorkspaceMode::Overlay;
+    if (is_final) return mounted;
+    if (::chdir("/") != 0) return syscall_failure("chdir", "/");
+  }
+  parts.copied_base =
+      TRY(copy_workspace({parts.store.get(), root.base, root.owner, eyes, root.parent}));
+  return bind_path("/workspace/workspace", "/workspace");
+}
+
+// One file system for /workspace and /tmp, so that one number bounds them together.
+Result<> mount_scratch(const PrivateRoot& root, PrivateParts& parts) {
+  const std::uint64_t inodes = std::max<std::uint64_t>(root.limits.disk_bytes / 4096, 64);
+  const std::string options =
+      fmt::format("size={},nr_inodes={},mode=0700,uid={},gid={}", root.limits.disk_bytes, inodes,
+                  root.owner.user, root.owner.group);
+  if (::mount("none", "/workspace", "tmpfs", MS_NOSUID | MS_NODEV, options.c_str()) != 0) {
+    return syscall_failure("mount", "/workspace");
+  }
+  UniqueFd scratch = TRY(open_file("/workspace", O_PATH | O_DIRECTORY));
+  TRY(make_directory(scratch.get(), "tmp"));
+  TRY(make_directory(scratch.get(), "workspace"));
+  if (::fchmodat(scratch.get(), "tmp", 01777, 0) != 0 ||
+      ::fchownat(scratch.get(), "tmp", root.owner.user, root.owner.group, 0) != 0 ||
+      ::fchownat(scratch.get(), "workspace", root.owner.user, root.owner.group, 0) != 0) {
+    return syscall_failure("own", "/workspace");
+  }
+  TRY(bind_path("/workspace/tmp", "/tmp"));
+  parts.store = std::move(scratch);
+  return begin_workspace(root, parts);
+}
+
+bool is_below(std::string_view path, std::string_view directory) {
+  return path.starts_with(directory) && path.size() > directory.size() &&
+         path[directory.size()] == '/';
+}
+
+// The mount's place is made where the sandbox may write; elsewhere it has to be there.
+Result<> place_mount(const PlacedMount& placed) {
+  for (const char* scratch : {"/workspace", "/tmp"}) {
+    if (!is_below(placed.target, scratch)) continue;
+    std::error_code error;
+    std::filesystem::create_directories(placed.target, error);
+    if (error) return syscall_failure(error.value(), "make", placed.target);
+  }
+  auto place = open_beneath(AT_FDCWD, placed.target, O_PATH | O_DIRECTORY, 0, Links::Follow);
+  if (!place) {
+    return failure(ErrorCode::InvalidArgument,
+                   fmt::format("unsafe-mount {0}: there is no directory {0} in the sandbox; take "
+                               "one below /workspace or /tmp, or /opt, /home",
+                               placed.target));
+  }
+  return attach_mount(placed.mount, place->get(), "");
+}
+
+Result<> mount_terminals() {
+  if (::mount("none", "/dev/pts", "devpts", MS_NOSUID | MS_NOEXEC,
+              "newinstance,ptmxmode=0666,mode=0620,max=64") != 0) {
+    return syscall_failure("mount", "/dev/pts");
+  }
+  return {};
+}
+
+}  // namespace
+
+Result<> check_image(const std::string& image) {
+  auto opened = open_file(image, O_PATH | O_DIRECTORY);
+  if (!opened) {
+    return failure(ErrorCode::NotFound,
+                   fmt::format("image {}: {}; give a directory or a .tar that holds a root file "
+                               "system",
+                               image, opened.error().message));
+  }
+  for (const char* name : {"proc", "sys", "dev", "etc", "tmp", "workspace"}) {
+    struct stat status {};
+    if (::fstatat(opened->get(), name, &status, AT_SYMLINK_NOFOLLOW) != 0) continue;
+    if (!S_ISDIR(status.st_mode)) {
+      return failure(
+          ErrorCode::InvalidArgument,
+          fmt::format("image {}: /{} is not a directory; such an image is refused", image, name));
+    }
+  }
+  return {};
+}
+
+Result<> enter_workshop(const RootSource& source, Workshop workshop) {
+  TRY(make_mounts_private());
+  // Opened before the staging place covers what may lie below it.
+  std::vector<PlacedMount> places;
+  std::vector<UniqueFd> mounts;
+  for (std::string& path : needed_of_host(source)) {
+    const UniqueFd directory = TRY(open_file(path, O_PATH | O_DIRECTORY));
+    mounts.push_back(TRY(clone_mount(directory.get(), "", Subtree::Recursive)));
+    places.push_back({mounts.back().get(), std::move(path)});
+  }
+  const UniqueFd memory = TRY(new_file_system("tmpfs", {{"size", "64k"}, {"mode", "0755"}}, 0));
+  const UniqueFd root = TRY(stage(memory.get()));
+  TRY(make_directory(root.get(), kStagingPlace + 1));
+  for (const PlacedMount& placed : places) {
+    std::error_code error;
+    const std::string path = kStagingPlace + placed.target;
+    std::filesystem::create_directories(path, error);
+    if (error) return syscall_failure(error.value(), "make", path);
+    TRY(attach_mount(placed.mount, AT_FDCWD, path.c_str()));
+  }
+  TRY(become_root(root.get()));
+  // A host on which this fails makes its roots without a workshop, in memory.
+  if (source.image.empty()) TRY(source.prepared->mount_on(kStagingPlace));
+  if (source.image.empty() && ::umount2(kStagingPlace, MNT_DETACH) != 0) {
+    return syscall_failure("detach", kStagingPlace);
+  }
+  if (workshop == Workshop::WithRoot) TRY(stage_root(source));
+  return {};
+}
+
+Result<> enter_own_root(const RootSource& source) {
+  ::umask(022);  // whatever the caller's: the sandbox's user has to get in
+  TRY(make_mounts_private());
+  const Staged staged = TRY(source.is_staged ? find_staged_root(source) : stage_root(source));
+  const int root = staged.root.get();
+  TRY(staged.has_devices ? bind_devices(root) : mount_devices(root, source.privilege));
+  if (source.privilege == Privilege::Rootless) TRY(keep_host_proc(root));
+  TRY(become_root(root));
+  const UniqueFd whole = TRY(open_file("/", O_PATH | O_DIRECTORY));
+  return set_attributes(whole.get(), kReadOnly, Subtree::One);
+}
+
+Result<PrivateParts> mount_private_parts(const PrivateRoot& root) {
+  PrivateParts parts;
+  TRY(mount_proc(root.privilege, parts));
+  TRY(mount_scratch(root, parts));
+  TRY(mount_terminals());
+  for (const PlacedMount& placed : root.unsafe_mounts)
+    TRY(place_mount(placed));
+  return parts;
+}
+
+}  // namespace nutshell::native

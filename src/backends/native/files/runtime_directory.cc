@@ -1,0 +1,96 @@
+#include "backends/native/files/runtime_directory.h"
+
+#include <fcntl.h>
+#include <sys/file.h>
+
+#include <algorithm>
+#include <chrono>
+#include <thread>
+
+#include "base/deadline.h"
+#include "base/file.h"
+#include "base/user_directory.h"
+
+namespace nutshell::native {
+namespace {
+
+Result<UniqueFd> open_lock(const RuntimeDirectory& directory) {
+  return open_file(directory.lock(), O_RDWR | O_CREAT | O_NOFOLLOW, 0600);
+}
+
+using namespace std::chrono_literals;
+
+constexpr auto kPatience = 20s;
+constexpr std::chrono::microseconds kShortestPause = 100us;
+constexpr std::chrono::microseconds kLongestPause = 5ms;
+
+Result<UniqueFd> open_life(const RuntimeDirectory& directory) {
+  return open_file(directory.life(), O_RDWR | O_CREAT | O_NOFOLLOW, 0600);
+}
+
+struct flock whole_file() {
+  struct flock range {};
+  range.l_type = F_WRLCK;
+  range.l_whence = SEEK_SET;
+  return range;
+}
+
+Result<UniqueFd> lock_life(const RuntimeDirectory& directory, int command) {
+  UniqueFd file = TRY(open_life(directory));
+  struct flock range = whole_file();
+  if (::fcntl(file.get(), command, &range) == 0) return file;
+  if (errno == EAGAIN || errno == EACCES)
+    return failure(ErrorCode::Unavailable, "another launcher is alive");
+  return syscall_failure("lock", directory.life().native());
+}
+
+}  // namespace
+
+Result<RuntimeDirectory> RuntimeDirectory::open() {
+  return RuntimeDirectory{TRY(open_user_directory())};
+}
+
+Result<LauncherLock> LauncherLock::take(const RuntimeDirectory& directory) {
+  UniqueFd file = TRY(open_lock(directory));
+  const Deadline deadline = Deadline::in(kPatience);
+  auto pause = kShortestPause;
+  while (::flock(file.get(), LOCK_EX | LOCK_NB) != 0) {
+    if (errno != EINTR && errno != EWOULDBLOCK)
+      return syscall_failure("lock", directory.lock().native());
+    if (deadline.has_passed())
+      return failure(ErrorCode::Unavailable,
+                     "another process has been looking for the launcher for a long time, and the "
+                     "launcher does not answer it");
+    std::this_thread::sleep_for(pause);
+    pause = std::min(pause * 2, kLongestPause);
+  }
+  return LauncherLock(std::move(file));
+}
+
+Result<LauncherLock> LauncherLock::try_take(const RuntimeDirectory& directory) {
+  UniqueFd file = TRY(open_lock(directory));
+  if (::flock(file.get(), LOCK_EX | LOCK_NB) != 0) {
+    return syscall_failure("lock", directory.lock().native());
+  }
+  return LauncherLock(std::move(file));
+}
+
+Result<LifeLock> LifeLock::take_for_life(const RuntimeDirectory& directory) {
+  return LifeLock(TRY(lock_life(directory, F_SETLK)));
+}
+
+Result<LifeLock> LifeLock::borrow(const RuntimeDirectory& directory) {
+  return LifeLock(TRY(lock_life(directory, F_OFD_SETLK)));
+}
+
+Result<bool> LifeLock::is_held(const RuntimeDirectory& directory) {
+  auto file = open_file(directory.life(), O_RDWR | O_NOFOLLOW);
+  if (!file && file.error().code == ErrorCode::NotFound) return false;
+  if (!file) return Failure(std::move(file).error());
+  struct flock range = whole_file();
+  if (::fcntl(file->get(), F_OFD_GETLK, &range) != 0)
+    return syscall_failure("look at", directory.life().native());
+  return range.l_type != F_UNLCK;
+}
+
+}  // namespace nutshell::native

@@ -1,0 +1,198 @@
+#include "backends/native/filters/seccomp.h"
+
+#include <gtest/gtest.h>
+#include <linux/netlink.h>
+#include <netinet/in.h>
+#include <sched.h>
+#include <sys/personality.h>
+#include <sys/ptrace.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <csignal>
+#include <thread>
+
+#include "base/seccomp_filter.h"
+
+#ifndef SYS_clone3
+#define SYS_clone3 435
+#endif
+
+namespace nutshell {
+namespace {
+
+constexpr long kUpperHalf = 1L << 32U;  // the kernel ignores it where it wants an int
+
+// The filter stays for good, so it lives in a child. Returns the child's wait status.
+template <typename Probe>
+int status_under_filter(Probe probe) {
+  const pid_t child = ::fork();
+  if (child == 0) {
+    if (!set_no_new_privileges() || !filter_system_calls()) ::_exit(255);
+    ::_exit(probe());
+  }
+  int status = 0;
+  EXPECT_EQ(::waitpid(child, &status, 0), child);
+  return status;
+}
+
+// The error number of a call under the filter, 0 if it succeeds.
+template <typename... Arguments>
+int error_of(long number, Arguments... arguments) {
+  const int status =
+      status_under_filter([=] { return ::syscall(number, arguments...) == -1 ? errno : 0; });
+  return WIFEXITED(status) ? WEXITSTATUS(status) : -1;
+}
+
+struct Call {
+  const char* name;
+  long number;
+};
+
+TEST(SandboxFilter, RefusesWhatOnlyAttacksNeed) {
+  constexpr Call kRefused[] = {
+      {"mount", SYS_mount},
+      {"umount2", SYS_umount2},
+      {"pivot_root", SYS_pivot_root},
+      {"chroot", SYS_chroot},
+      {"unshare", SYS_unshare},
+      {"setns", SYS_setns},
+      {"fsopen", SYS_fsopen},
+      {"open_tree", SYS_open_tree},
+      {"move_mount", SYS_move_mount},
+      {"mount_setattr", SYS_mount_setattr},
+      {"bpf", SYS_bpf},
+      {"keyctl", SYS_keyctl},
+      {"add_key", SYS_add_key},
+      {"perf_event_open", SYS_perf_event_open},
+      {"userfaultfd", SYS_userfaultfd},
+      {"fanotify_init", SYS_fanotify_init},
+      {"open_by_handle_at", SYS_open_by_handle_at},
+      {"pidfd_getfd", SYS_pidfd_getfd},
+      {"kcmp", SYS_kcmp},
+      {"kexec_load", SYS_kexec_load},
+      {"init_module", SYS_init_module},
+      {"finit_module", SYS_finit_module},
+      {"reboot", SYS_reboot},
+      {"swapon", SYS_swapon},
+      {"acct", SYS_acct},
+      {"syslog", SYS_syslog},
+      {"clock_settime", SYS_clock_settime},
+      {"adjtimex", SYS_adjtimex},
+      {"sethostname", SYS_sethostname},
+      {"set_mempolicy", SYS_set_mempolicy},
+      {"sched_setattr", SYS_sched_setattr},
+  };
+  // Arguments that no kernel accepts: should the filter fail, nothing happens to the machine.
+  for (const Call& call : kRefused) {
+    EXPECT_EQ(error_of(call.number, -1L, -1L, -1L, -1L, -1L, -1L), EPERM) << call.name;
+  }
+}
+
+TEST(SandboxFilter, AnswersLikeAnOlderKernelToWhatItDoesNotKnow) {
+  EXPECT_EQ(error_of(9999), ENOSYS);
+  EXPECT_EQ(error_of(-1), ENOSYS);
+  EXPECT_EQ(error_of(SYS_clone3, -1L, -1L), ENOSYS);
+  EXPECT_EQ(error_of(SYS_io_uring_setup, -1L, -1L), ENOSYS);
+}
+
+TEST(SandboxFilter, LetsOrdinaryCallsThrough) {
+  EXPECT_EQ(error_of(SYS_getpid), 0);
+  EXPECT_EQ(error_of(SYS_read, -1, 0, 0), EBADF);
+  EXPECT_EQ(error_of(SYS_openat, -1, "x", 0), EBADF);
+  EXPECT_EQ(error_of(SYS_statx, -1, "x", 0, 0, 0), EBADF);
+  EXPECT_EQ(error_of(SYS_ptrace, PTRACE_TRACEME, 0, 0, 0), 0);
+  EXPECT_EQ(error_of(SYS_prlimit64, 0, -1, 0, 0), EINVAL);
+  EXPECT_EQ(error_of(SYS_landlock_create_ruleset, nullptr, 0, -1L), EINVAL);
+}
+
+TEST(SandboxFilter, AllowsForksAndThreads) {
+  const int status = status_under_filter([] {
+    int value = 0;
+    std::thread([&] { value = 7; }).join();
+    const pid_t child = ::fork();
+    if (child == 0) ::_exit(0);
+    return ::waitpid(child, nullptr, 0) == child ? value : 0;
+  });
+  ASSERT_TRUE(WIFEXITED(status));
+  EXPECT_EQ(WEXITSTATUS(status), 7);
+}
+
+TEST(SandboxFilter, RefusesNewNamespacesInClone) {
+  for (const long flag : {CLONE_NEWNS, CLONE_NEWUSER, CLONE_NEWPID, CLONE_NEWNET, CLONE_NEWIPC,
+                          CLONE_NEWUTS, CLONE_NEWCGROUP}) {
+    EXPECT_EQ(error_of(SYS_clone, flag | SIGCHLD, 0, 0, 0, 0), EPERM) << flag;
+    EXPECT_EQ(error_of(SYS_clone, kUpperHalf | flag | SIGCHLD, 0, 0, 0, 0), EPERM) << flag;
+  }
+}
+
+TEST(SandboxFilter, AllowsUnixAndInternetSockets) {
+  EXPECT_EQ(error_of(SYS_socket, AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0), 0);
+  EXPECT_EQ(error_of(SYS_socket, AF_INET, SOCK_STREAM | SOCK_NONBLOCK, IPPROTO_TCP), 0);
+  EXPECT_EQ(error_of(SYS_socket, AF_INET, SOCK_DGRAM, 0), 0);
+  EXPECT_EQ(error_of(SYS_socket, AF_NETLINK, SOCK_RAW, NETLINK_ROUTE), 0);
+  int pair[2] = {};
+  EXPECT_EQ(error_of(SYS_socketpair, AF_UNIX, SOCK_STREAM, 0, &pair), 0);
+}
+
+TEST(SandboxFilter, RefusesOtherSockets) {
+  EXPECT_EQ(error_of(SYS_socket, AF_PACKET, SOCK_RAW, 0), EAFNOSUPPORT);
+  EXPECT_EQ(error_of(SYS_socket, kUpperHalf | AF_PACKET, SOCK_RAW, 0), EAFNOSUPPORT);
+  EXPECT_EQ(error_of(SYS_socket, AF_VSOCK, SOCK_STREAM, 0), EAFNOSUPPORT);
+  EXPECT_EQ(error_of(SYS_socket, AF_ALG, SOCK_SEQPACKET, 0), EAFNOSUPPORT);
+  EXPECT_EQ(error_of(SYS_socket, AF_INET, SOCK_RAW, IPPROTO_ICMP), EPERM);
+  EXPECT_EQ(error_of(SYS_socket, AF_INET6, SOCK_RAW, IPPROTO_RAW), EPERM);
+  EXPECT_EQ(error_of(SYS_socket, AF_INET, SOCK_STREAM, IPPROTO_SCTP), EPERM);
+  EXPECT_EQ(error_of(SYS_socket, AF_NETLINK, SOCK_RAW, NETLINK_NETFILTER), EPERM);
+  EXPECT_EQ(error_of(SYS_socketpair, AF_TIPC, SOCK_STREAM, 0, 0), EAFNOSUPPORT);
+}
+
+TEST(SandboxFilter, RefusesDeviceNodes) {
+  EXPECT_EQ(error_of(SYS_mknodat, -1, "x", S_IFCHR | 0666, 0x103), EPERM);
+  EXPECT_EQ(error_of(SYS_mknodat, -1, "x", S_IFBLK | 0666, 0x700), EPERM);
+  EXPECT_EQ(error_of(SYS_mknodat, -1, "x", S_IFIFO | 0666, 0), EBADF);
+  EXPECT_EQ(error_of(SYS_mknodat, -1, "x", 0666, 0), EBADF);
+}
+
+TEST(SandboxFilter, KeepsThePersonality) {
+  EXPECT_EQ(error_of(SYS_personality, 0xffffffffL), 0);
+  EXPECT_EQ(error_of(SYS_personality, 0L), 0);
+  EXPECT_EQ(error_of(SYS_personality, READ_IMPLIES_EXEC), EPERM);
+}
+
+TEST(SandboxFilter, RefusesRealTimeScheduling) {
+  sched_param parameters{};
+  EXPECT_EQ(error_of(SYS_sched_setscheduler, 0, SCHED_BATCH | SCHED_RESET_ON_FORK, &parameters), 0);
+  EXPECT_EQ(error_of(SYS_sched_setscheduler, 0, SCHED_FIFO, &parameters), EPERM);
+  constexpr int kRealTimeClass = 1 << 13;
+  EXPECT_EQ(error_of(SYS_ioprio_set, -1, 0, kRealTimeClass), EPERM);
+  EXPECT_EQ(error_of(SYS_ioprio_set, -1, 0, 2 << 13), EINVAL);
+}
+
+#ifdef __x86_64__
+int get_pid_as_32_bit() {
+  int result = 20;  // __NR_getpid of i386
+  asm volatile("int $0x80" : "+a"(result) : : "memory", "r8", "r9", "r10", "r11");
+  return 0;
+}
+
+TEST(SandboxFilter, KillsX32Calls) {
+  const int status =
+      status_under_filter([] { return static_cast<int>(::syscall(0x40000000L | SYS_getpid)); });
+  EXPECT_TRUE(WIFSIGNALED(status) && WTERMSIG(status) == SIGSYS) << status;
+}
+
+TEST(SandboxFilter, Kills32BitCalls) {
+  const int status = status_under_filter(get_pid_as_32_bit);
+  ASSERT_TRUE(WIFSIGNALED(status)) << status;
+  if (WTERMSIG(status) == SIGSEGV) GTEST_SKIP() << "this kernel has no 32-bit system calls";
+  EXPECT_EQ(WTERMSIG(status), SIGSYS);
+}
+#endif
+
+}  // namespace
+}  // namespace nutshell

@@ -1,0 +1,36 @@
+// A sandbox that the launcher keeps, and when it is to end.
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <deque>
+
+#include "backends/native/processes/hidden_environment.h"
+#include "backends/native/start/starter.h"
+#include "base/deadline.h"
+#include "core/sandbox_spec.h"
+
+namespace nutshell::native {
+
+struct KeptSandbox {
+  std::uint64_t key = 0;
+  SandboxSpec spec;  // without its environment
+  HiddenEnvironment environment;
+  NativeSandbox sandbox;
+  Clock::time_point started;
+  Clock::time_point ttl_end;    // which init keeps
+  Clock::time_point end;        // ours, a little later
+  Clock::time_point noted_end;  // as the launcher's list of ends has it
+  bool is_paused = false;
+  std::chrono::milliseconds left_at_resume{0};  // of the ttl, while it is paused
+  // Keys of the operations that are done to it one after the other; the first one is under way.
+  std::deque<std::uint64_t> operations;
+
+  [[nodiscard]] std::chrono::milliseconds time_left() const;
+  // Moves both ends; init is not told.
+  void move_end(std::chrono::milliseconds left);
+  // Tells init, and moves both ends if that worked. False if init does not read its messages.
+  Result<bool> tell_time_left(std::chrono::milliseconds left);
+};
+
+}  // namespace nutshell::native

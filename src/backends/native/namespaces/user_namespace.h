@@ -1,0 +1,32 @@
+// A user namespace in which the sandbox's user and group are the only ones. It holds no state of
+// who lived in it: it is as new once its last process is gone.
+#pragma once
+
+#include "backends/native/namespaces/privilege.h"
+#include "backends/native/processes/kept_descriptors.h"
+#include "base/result.h"
+#include "base/unique_fd.h"
+
+namespace nutshell::native {
+
+// Makes such a namespace and enters it, as the user it is for. Needs the host's root, and leaves
+// the process without a way back.
+Result<> enter_user_namespace_of(const HostIds& ids);
+
+class UserNamespace {
+ public:
+  // Needs the host's root; the caller stays in its own.
+  static Result<UserNamespace> create(const HostIds& ids);
+
+  [[nodiscard]] int descriptor() const { return namespace_.get(); }
+  Result<> renumber(int least) { return native::renumber(namespace_, least); }
+  [[nodiscard]] const HostIds& ids() const { return ids_; }
+
+ private:
+  UserNamespace(UniqueFd made, const HostIds& ids) : namespace_(std::move(made)), ids_(ids) {}
+
+  UniqueFd namespace_;
+  HostIds ids_;
+};
+
+}  // namespace nutshell::native

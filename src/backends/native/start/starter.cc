@@ -1,0 +1,456 @@
+#include "backends/native/start/starter.h"
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <poll.h>
+#include <sched.h>
+#include <signal.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <cstring>
+
+#include "backends/native/files/rootfs.h"
+#include "backends/native/files/workspace_mount.h"
+#include "backends/native/namespaces/user_counts.h"
+#include "backends/native/processes/clone_process.h"
+#include "backends/native/processes/kept_descriptors.h"
+#include "backends/native/start/enter.h"
+#include "backends/native/start/restack.h"
+#include "base/file.h"
+#include "base/parent_death.h"
+#include "base/random_id.h"
+#include "base/socket.h"
+#include "images/image_store.h"
+
+namespace nutshell::native {
+namespace {
+
+using namespace std::chrono_literals;
+
+constexpr auto kStartTime = 20s;
+// Without a start for this long, no more pieces are kept than are made ahead.
+constexpr auto kSurplusTime = 5s;
+constexpr char kStarted = '+';
+
+// Everything but these is closed; the standard three lead nowhere.
+Result<> keep_only(std::vector<int> kept) {
+  const UniqueFd nowhere = TRY(open_file("/dev/null", O_RDWR));
+  for (const int fd : {0, 1, 2}) {
+    if (::dup2(nowhere.get(), fd) < 0) return syscall_failure("dup2");
+  }
+  std::sort(kept.begin(), kept.end());
+  unsigned next = 3;
+  for (const int fd : kept) {
+    const auto number = static_cast<unsigned>(fd);
+    if (fd < 0 || number < next) continue;
+    if (number > next) ::close_range(next, number - 1, 0);
+    next = number + 1;
+  }
+  if (::close_range(next, ~0U, 0) != 0) return syscall_failure("close_range");
+  return {};
+}
+
+// The environment lies right behind the arguments; the launcher has none, and asks the kernel.
+std::size_t own_command_line_bytes() {
+  const char* begin = program_invocation_name;
+  const char* end = environ != nullptr ? *environ : nullptr;
+  constexpr std::ptrdiff_t kMost = 4 << 20;
+  if (end != nullptr && end > begin && end - begin < kMost)
+    return static_cast<std::size_t>(end - begin);
+  const auto told = read_file("/proc/self/cmdline", kMost);
+  return std::max(std::strlen(begin), told ? told->size() : 0);
+}
+
+std::string encode_error(const Error& error) {
+  return static_cast<char>(error.code) + error.message;
+}
+
+bool is_waived(const SandboxSpec& spec, const char* protection) {
+  return std::find(spec.unsafe_without.begin(), spec.unsafe_without.end(), protection) !=
+         spec.unsafe_without.end();
+}
+
+bool is_without_landlock(const SandboxSpec& spec, const Abilities& abilities) {
+  return abilities.landlock == 0 && is_waived(spec, "landlock");
+}
+
+// Whether a child finds all that it needs below those of the sandboxes that are kept.
+bool are_low(const EnterPlan& plan, const InitSetup& setup, int report) {
+  std::vector<int> needed(plan.cgroup_joins.begin(), plan.cgroup_joins.end());
+  for (const auto& mount : plan.unsafe_mounts)
+    needed.push_back(mount.mount);
+  needed.insert(needed.end(), {plan.user_namespace, plan.network_namespace, plan.late_pieces,
+                               plan.parent, plan.workspace_base, plan.workshop, setup.control.get(),
+                               setup.connection.get(), setup.oom_events.get(), report});
+  return std::all_of(needed.begin(), needed.end(), [](int fd) { return fd < kFirstKept; });
+}
+
+}  // namespace
+
+Result<Starter> Starter::create(InitEntry entry, Pooling pooling) {
+  Starter starter(std::move(entry), pooling);
+  TRY(starter.prepare_self());
+  return starter;
+}
+
+Result<> Starter::prepare_self() {
+  own_process_ = TRY(open_own_process());
+  const Privilege privilege = find_privilege();
+  if (privilege == Privilege::Root) TRY(begin_network());
+  abilities_ = Abilities::find(privilege);
+  caller_ = {::geteuid(), ::getegid()};
+  command_line_bytes_ = own_command_line_bytes();
+  // A sandbox for one command is never frozen, and its end is the end of its init.
+  if (pooling_ == Pooling::Off) abilities_.cgroups.keep_limits_only();
+  // What cannot be prepared, for want of a place, is made in memory.
+  if (auto prepared = RootTemplate::open(abilities_.privilege)) {
+    prepared_root_.emplace(std::move(*prepared));
+  }
+  if (abilities_.privilege == Privilege::Rootless) TRY(gain_own_root());
+  if (pooling_ == Pooling::On) home_network_ = TRY(open_own_network_namespace());
+  return {};
+}
+
+Result<> Starter::gain_own_root() {
+  auto entered = with_halved_limits([this] { return enter_own_user_namespace(caller_); });
+  if (!entered) {
+    return failure(
+        ErrorCode::Unsupported,
+        fmt::format("this host grants no user namespace ({}): 'nutshell doctor' says why "
+                    "and what to do",
+                    entered.error().message));
+  }
+  TRY(bound_inotify(TRY(open_user_counts()), Share::OfAllSandboxes));
+  TRY(begin_network());
+  // To move between pooled network namespaces, home must be one of this user's own.
+  if (pooling_ == Pooling::On && ::unshare(CLONE_NEWNET) != 0) {
+    return syscall_failure("unshare", "network");
+  }
+  return {};
+}
+
+// A mount namespace that holds what roots of an image are made from; its maker leaves at once.
+Result<UniqueFd> Starter::make_workshop(const std::string& image, Workshop kind) {
+  auto [ours, theirs] = TRY(make_socket_pair(SocketKind::Stream));
+  ChildProcess maker = TRY(clone_process(CLONE_NEWNS, -1));
+  if (maker.pid() == 0) {
+    auto entered = die_with_parent(own_process_.get());
+    if (entered) entered = enter_workshop({image, abilities_.privilege, prepared_root()}, kind);
+    const std::string answer = entered ? std::string(1, kStarted) : encode_error(entered.error());
+    (void)write_all(theirs.get(), answer);  // a launcher that is gone needs no answer
+    ours.reset();
+    char wait = 0;
+    (void)!::read(theirs.get(), &wait, 1);  // alive until the launcher holds the namespace
+    ::_exit(0);
+  }
+  theirs.reset();
+  std::array<char, 1024> answer{};
+  const ssize_t count = ::read(ours.get(), answer.data(), answer.size());
+  if (count <= 0) return failure(ErrorCode::Internal, "the root file system's maker died");
+  if (answer[0] != kStarted) {
+    return failure(static_cast<ErrorCode>(answer[0]),
+                   std::string(answer.data() + 1, static_cast<std::size_t>(count) - 1));
+  }
+  return open_file(fmt::format("/proc/{}/ns/mnt", maker.pid()), O_RDONLY);
+}
+
+// An imported image is not removed while it is held. A directory that cannot be locked is none:
+// whoever may remove it is its owner.
+Result<> Starter::hold_image(const std::string& image) {
+  if (image.empty() || held_images_.contains(image)) return {};
+  auto held = images::hold_root(image);
+  if (held) held_images_.emplace(image, std::move(*held));
+  if (held || held.error().code != ErrorCode::NotFound) return {};
+  return Failure(std::move(held).error());
+}
+
+// Null where there are none. What kept them from being made also keeps a sandbox from starting,
+// which then says so, or does not matter to it.
+Starter::Workshops* Starter::workshops(const std::string& image) {
+  if (pooling_ == Pooling::Off || (image.empty() && !prepared_root_)) return nullptr;
+  auto found = workshops_.find(image);
+  if (found == workshops_.end()) {
+    auto made = make_workshop(image, Workshop::Plain);
+    found = workshops_.emplace(image, Workshops{}).first;
+    if (made) found->second.plain = std::move(*made);
+  }
+  return found->second.plain ? &found->second : nullptr;
+}
+
+// Few are kept: making one takes longer than a sandbox takes to mount its root itself.
+void Starter::take_root(const SandboxSpec& spec, NativeSandbox& sandbox) {
+  constexpr std::size_t kMost = 4;
+  Workshops* found = is_waived(spec, "locks") ? nullptr : workshops(spec.image);
+  if (found == nullptr) return;
+  if (found->with_root.empty() && found->made_with_root < kMost) {
+    ++found->made_with_root;  // also where it fails: it would fail again
+    auto made = make_workshop(spec.image, Workshop::WithRoot);
+    if (made) found->with_root.push_back(std::move(*made));
+  }
+  if (found->with_root.empty()) return;
+  sandbox.root.emplace(StagedRoot{std::move(found->with_root.front()), spec.image});
+  found->with_root.pop_front();
+}
+
+std::vector<int> Starter::choose_cpus(const Limits& limits) const {
+  std::vector<int> chosen;
+  cpu_set_t set;
+  CPU_ZERO(&set);
+  if (!pins_cpus(abilities_) || ::sched_getaffinity(0, sizeof set, &set) != 0) return chosen;
+  const unsigned wanted = std::min((limits.millicpus + 999) / 1000, abilities_.cores);
+  const auto first = static_cast<unsigned>(random_number() % CPU_SETSIZE);
+  for (unsigned i = 0; i < CPU_SETSIZE && chosen.size() < wanted; ++i) {
+    const unsigned cpu = (first + i) % CPU_SETSIZE;
+    if (CPU_ISSET(cpu, &set)) chosen.push_back(static_cast<int>(cpu));
+  }
+  return chosen;
+}
+
+InitSetup Starter::make_setup(const SandboxSpec& spec) const {
+  InitSetup setup;
+  setup.ttl = spec.ttl;
+  setup.idle_timeout = spec.idle_timeout;
+  setup.working_directory = spec.working_directory;
+  setup.environment = {"PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin",
+                       "HOME=/workspace",
+                       "USER=sandbox",
+                       "LOGNAME=sandbox",
+                       "LANG=C.UTF-8",
+                       "SHELL=/bin/sh"};
+  for (const std::string& variable : spec.environment) {
+    const std::string name = variable.substr(0, variable.find('=') + 1);
+    std::erase_if(setup.environment, [&](const std::string& old) { return old.starts_with(name); });
+    setup.environment.push_back(variable);
+  }
+  if (!abilities_.cgroups.has_memory()) setup.watched_memory_bytes = spec.limits.memory_bytes;
+  setup.is_pinned = pins_cpus(abilities_);
+  const bool is_fraction = spec.limits.millicpus % 1000 != 0;
+  if (setup.is_pinned && is_fraction) setup.watched_millicpus = spec.limits.millicpus;
+  return setup;
+}
+
+MemoryWall Starter::memory_wall() const {
+  return abilities_.cgroups.has_memory() ? MemoryWall::Cgroup : MemoryWall::PerProcess;
+}
+
+bool Starter::is_restacked_later(const SandboxSpec& spec) const {
+  return pooling_ == Pooling::On && !spec.is_for_one_command;
+}
+
+bool Starter::has_late_rules(const SandboxSpec& spec) const {
+  return is_restacked_later(spec) && !is_without_landlock(spec, abilities_);
+}
+
+Result<HostDirectories> Starter::bring_directories(const SandboxSpec& spec,
+                                                   const HostIds& ids) const {
+  using enum UnsafeMount::Access;
+  HostDirectories brought;
+  if (!spec.workspace.empty()) {
+    const HostDirectory workspace{spec.workspace, ReadOnly, abilities_.privilege, ids,
+                                  Translation::WherePossible};
+    brought.base = TRY(bring_host_directory(workspace));
+    brought.base_to_stack = TRY(bring_again(brought.base, workspace));
+  }
+  for (const UnsafeMount& mount : spec.unsafe_mounts) {
+    brought.unsafe_mounts.push_back(
+        TRY(bring_host_directory({mount.source, mount.access, abilities_.privilege, ids})));
+  }
+  return brought;
+}
+
+EnterPlan Starter::plan_entry(const SandboxSpec& spec, const NativeSandbox& sandbox) const {
+  EnterPlan plan;
+  plan.privilege = abilities_.privilege;
+  plan.ids = sandbox.ids;
+  plan.image = spec.image;
+  plan.prepared_root = prepared_root();
+  plan.limits = spec.limits;
+  plan.user_namespace = sandbox.user ? sandbox.user->descriptor() : -1;
+  plan.network_namespace = sandbox.network ? sandbox.network->descriptor() : -1;
+  plan.late_pieces = sandbox.late_pieces.get();
+  plan.parent = own_process_.get();
+  plan.has_late_cgroup = makes_cgroup_late();
+  plan.memory_wall = memory_wall();
+  plan.cpus = choose_cpus(spec.limits);
+  plan.command_line = {program_invocation_name, command_line_bytes_};
+  // Only where its absence was accepted by name: otherwise the step fails, and so does the start.
+  plan.is_without_landlock = is_without_landlock(spec, abilities_);
+  plan.locks = is_waived(spec, "locks") ? Locks::Shared : Locks::Private;
+  plan.workspace_mode = spec.workspace_mode;
+  plan.workspace_base = sandbox.directories.base_to_stack.get();
+  for (std::size_t i = 0; i < spec.unsafe_mounts.size(); ++i) {
+    const UnsafeMount& mount = spec.unsafe_mounts[i];
+    plan.unsafe_mounts.push_back({sandbox.directories.unsafe_mounts[i].get(), mount.target});
+    if (mount.access == UnsafeMount::Access::ReadWrite)
+      plan.unsafe_writable.push_back(mount.target);
+  }
+  plan.is_restacked_later = is_restacked_later(spec);
+  if (has_late_rules(spec)) ++plan.limits.processes;  // init's own thread
+  return plan;
+}
+
+Result<ChildProcess> Starter::clone_into(const SandboxSpec& spec, NativeSandbox& sandbox,
+                                         InitSetup setup, UniqueFd report) {
+  EnterPlan plan = plan_entry(spec, sandbox);
+  plan.is_root_staged = sandbox.root.has_value();
+  if (plan.is_root_staged) {
+    plan.workshop = sandbox.root->mount_namespace.get();
+  } else if (const Workshops* found = workshops(spec.image)) {
+    plan.workshop = found->plain.get();
+  }
+  int cgroup_directory = -1;
+  if (sandbox.cgroup) {
+    if (!sandbox.is_only_limited) cgroup_directory = sandbox.cgroup->clone_directory();
+    plan.cgroup_joins = sandbox.cgroup->join_descriptors_after_clone();
+  }
+  constexpr std::uint64_t kFlags = CLONE_NEWPID | CLONE_NEWIPC | CLONE_NEWUTS;
+  // The clone with few descriptors waits until the child has run for a moment. In a group with a
+  // part of a CPU the child may not run for seconds, and everybody would wait with us.
+  const bool runs_at_once = cgroup_directory < 0 || spec.limits.millicpus >= 1000;
+  const bool has_low = pooling_ == Pooling::On && runs_at_once &&
+                       are_low(plan, setup, report.get()) &&
+                       sandbox.directories.base.get() < kFirstKept;
+  ChildProcess child = TRY(has_low ? clone_with_low_descriptors(kFlags, cgroup_directory)
+                                   : clone_process(kFlags, cgroup_directory));
+  if (child.pid() != 0) return child;
+  // While /proc still shows this process as its own.
+  auto priority = open_file("/proc/self/oom_score_adj", O_WRONLY);
+  if (priority) setup.memory_priority = std::move(*priority);
+  auto entered = enter_sandbox(plan);
+  Result<> ready;
+  if (entered && entered->oom_events) setup.oom_events = std::move(entered->oom_events);
+  if (!entered) ready = Failure(entered.error());
+  std::vector<int> handed_out;  // to whoever stacks layers later
+  if (ready) {
+    setup.is_copied = static_cast<bool>(entered->copied_base);
+    setup.base = std::move(setup.is_copied ? entered->copied_base : sandbox.directories.base);
+    setup.path_rules = std::move(entered->path_rules);
+    setup.store = std::move(entered->store);
+    if (entered->mount_namespace) handed_out = {setup.store.get(), entered->mount_namespace.get()};
+    ready = keep_only({setup.control.get(), setup.connection.get(), setup.oom_events.get(),
+                       setup.memory_priority.get(), report.get(), setup.store.get(),
+                       setup.base.get(), setup.path_rules.get(), entered->mount_namespace.get()});
+  }
+  if (ready) ready = limit_open_files(spec.limits, abilities_.privilege);
+  const std::string answer = ready ? kStarted + entered->why_copied : encode_error(ready.error());
+  (void)send_packet(report.get(), answer, handed_out);  // who started us is gone, then so are we
+  if (!ready) ::_exit(1);
+  entered->mount_namespace.reset();
+  report.reset();
+  ::_exit(entry_(std::move(setup)));
+}
+
+Result<NativeSandbox> Starter::start(const SandboxSpec& spec) {
+  const bool is_plain = spec.workspace.empty() && spec.unsafe_mounts.empty();
+  TRY(hold_image(spec.image));
+  surplus_end_ = Deadline::in(kSurplusTime);
+  if (is_plain) {
+    last_spec_ = spec;
+    last_spec_.environment = std::vector<std::string>();  // given back, where {} would keep it
+  }
+  if (auto spare = TRY(take_spare(spec))) return std::move(*spare);
+  InitSetup setup = make_setup(spec);
+  UniqueFd ours;
+  std::tie(ours, setup.connection) = TRY(make_socket_pair(SocketKind::Stream));
+  NativeSandbox sandbox = TRY(start_anew(spec, std::move(setup)));
+  sandbox.stream = std::move(ours);
+  return sandbox;
+}
+
+Result<NativeSandbox> Starter::start_anew(const SandboxSpec& spec, InitSetup setup) {
+  NativeSandbox sandbox;
+  TRY(take_user(sandbox));
+  sandbox.directories = TRY(bring_directories(spec, sandbox.ids));
+  Limits limits = spec.limits;
+  if (has_late_rules(spec)) sandbox.init_threads = 2;
+  limits.processes += sandbox.init_threads - 1;
+  // Nobody pauses one that lives for a command, and every directory it enters costs time.
+  sandbox.is_only_limited =
+      spec.is_for_one_command && abilities_.cgroups.version() == CgroupVersion::V1;
+  if (!makes_cgroup_late()) setup.oom_events = TRY(add_cgroup(sandbox, limits));
+  TRY(begin_network());
+  sandbox.network = TRY(take_network());
+  take_root(spec, sandbox);
+  UniqueFd report;
+  std::tie(sandbox.control, setup.control) = TRY(make_socket_pair(SocketKind::Packets));
+  std::tie(sandbox.report, report) = TRY(make_socket_pair(SocketKind::Stream));
+  UniqueFd pieces;
+  if (!sandbox.network) {
+    std::tie(pieces, sandbox.late_pieces) = TRY(make_socket_pair(SocketKind::Packets));
+  }
+  sandbox.init = TRY(clone_into(spec, sandbox, std::move(setup), std::move(report)));
+  sandbox.late_pieces.reset();
+  sandbox.directories.base_to_stack.reset();
+  if (makes_cgroup_late()) {
+    const UniqueFd oom_events = TRY(add_cgroup(sandbox, limits));
+    TRY(send_late_cgroup(pieces.get(), sandbox.cgroup->join_descriptors(), oom_events.get()));
+  }
+  if (pieces) send_network(pieces.get());
+  return sandbox;
+}
+
+Result<bool> Starter::has_started(NativeSandbox& sandbox) {
+  if (!TRY(wait_for(sandbox.report.get(), POLLIN, Deadline::in(0s)))) return false;
+  TRY(wait_until_started(sandbox));
+  return true;
+}
+
+Result<> Starter::wait_until_started(NativeSandbox& sandbox) {
+  Packet answer = TRY(receive_packet(sandbox.report.get(), Deadline::in(kStartTime)));
+  if (answer.bytes.empty()) {
+    return failure(ErrorCode::Internal, "start the sandbox: it died at once");
+  }
+  if (answer.bytes[0] != kStarted) {
+    return while_doing("start the sandbox",
+                       {static_cast<ErrorCode>(answer.bytes[0]), answer.bytes.substr(1)});
+  }
+  sandbox.why_copied = answer.bytes.substr(1);
+  if (answer.descriptors.size() == 2) {
+    sandbox.store = std::move(answer.descriptors[0]);
+    sandbox.mount_namespace = std::move(answer.descriptors[1]);
+  }
+  return {};
+}
+
+std::string Starter::start_failure(NativeSandbox& sandbox) {
+  if (!sandbox.report) return {};
+  auto started = wait_until_started(sandbox);
+  sandbox.report.reset();
+  return started ? std::string() : started.error().message;
+}
+
+Result<UniqueFd> Starter::connect(NativeSandbox& sandbox) {
+  if (sandbox.stream) return std::move(sandbox.stream);
+  auto [ours, theirs] = TRY(make_socket_pair(SocketKind::Stream));
+  TRY(send_packet(sandbox.control.get(), "c", {theirs.get()}));
+  return std::move(ours);
+}
+
+Result<SideProcess> Starter::begin_restack(const NativeSandbox& sandbox, const SandboxSpec& spec,
+                                           const std::vector<std::string>& layers) const {
+  if (!sandbox.mount_namespace) {
+    return failure(ErrorCode::Unsupported, "a sandbox for one command has no layers");
+  }
+  RestackPlan plan;
+  plan.store = sandbox.store.get();
+  plan.mount_namespace = sandbox.mount_namespace.get();
+  UniqueFd base;
+  if (sandbox.directories.base) {
+    base = TRY(bring_again(sandbox.directories.base, {spec.workspace, UnsafeMount::Access::ReadOnly,
+                                                      abilities_.privilege, sandbox.ids}));
+  }
+  plan.base = base.get();
+  plan.control = sandbox.control.get();
+  plan.layers = layers;
+  plan.memory_wall = memory_wall();
+  plan.has_rules = has_late_rules(spec);
+  for (const UnsafeMount& mount : spec.unsafe_mounts) {
+    if (mount.access == UnsafeMount::Access::ReadWrite)
+      plan.unsafe_writable.push_back(mount.target);
+  }
+  return native::begin_restack(plan);
+}
+
+}  // namespace nutshell::native

@@ -1,0 +1,124 @@
+// One command from its start to its one end: its process tree, its streams, its limits.
+#pragma once
+
+#include <linux/filter.h>
+#include <sys/resource.h>
+
+#include <chrono>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "base/deadline.h"
+#include "base/result.h"
+#include "base/unique_fd.h"
+#include "core/exec.h"
+#include "init/exec/output_stream.h"
+#include "init/exec/process_marks.h"
+#include "wire/schema.h"
+
+namespace nutshell::init {
+
+class Exec {
+ public:
+  // What every exec of this sandbox shares.
+  struct Surroundings {
+    const ProcessMarks& marks;
+    std::vector<std::string> environment;
+    std::string working_directory;
+    std::span<const sock_filter> filter;
+    unsigned cores = 1;
+    int memory_priority = -1;
+  };
+
+  static Result<std::unique_ptr<Exec>> start(wire::Exec request, Mark mark,
+                                             const Surroundings& surroundings);
+  Exec(Exec&&) = delete;
+  Exec& operator=(Exec&&) = delete;
+  ~Exec() = default;
+
+  [[nodiscard]] const std::string& id() const { return request_.exec_id; }
+  [[nodiscard]] Mark mark() const { return mark_; }
+  [[nodiscard]] pid_t pid() const { return pid_; }
+  [[nodiscard]] const Deadline& deadline() const { return deadline_; }
+  [[nodiscard]] bool is_running() const { return pid_ > 0; }
+  [[nodiscard]] bool has_ended() const { return result_.has_value(); }
+  [[nodiscard]] bool is_kept() const {
+    return request_.on_disconnect == static_cast<std::uint8_t>(OnDisconnect::Keep);
+  }
+  [[nodiscard]] bool holds_pipes() const { return output_.is_open() || error_.is_open(); }
+
+  // Descriptors to poll, -1 where there is none: output, error, and input while bytes wait.
+  [[nodiscard]] int output_descriptor() const { return is_ending() ? -1 : output_.descriptor(); }
+  [[nodiscard]] int error_descriptor() const { return is_ending() ? -1 : error_.descriptor(); }
+  [[nodiscard]] int input_descriptor() const;
+  [[nodiscard]] Deadline next_check() const;
+
+  void read_output();
+  void write_input();
+  void check_limits();
+
+  // A process with this exec's mark was reaped.
+  void reaped(pid_t pid, int status, const rusage& usage);
+  // Takes the place of the status when the kernel or the watcher killed for memory.
+  void out_of_memory(std::string detail);
+  [[nodiscard]] bool may_be_out_of_memory() const;
+  // All it wrote before its end has been read, or nobody will ever read it.
+  [[nodiscard]] bool is_drained() const;
+  void finish();
+
+  // Kills the whole tree; the exec then ends with `outcome`.
+  void end_with(Outcome outcome, std::string detail);
+
+  Result<> add_input(std::string_view bytes);
+  void end_input() { is_input_ended_ = true; }
+  [[nodiscard]] std::uint64_t input_consumed() const { return input_consumed_; }
+  void resize(std::uint16_t rows, std::uint16_t columns);
+  void send_signal(int number);
+  void close_stream(wire::Stream stream) { stream_of(stream).close(); }
+  OutputStream& stream_of(wire::Stream stream) {
+    return stream == wire::Stream::Error ? error_ : output_;
+  }
+  [[nodiscard]] const wire::Ended& result() const { return *result_; }
+
+ private:
+  struct Pipes;
+  Exec(wire::Exec request, Mark mark, const ProcessMarks& marks, Pipes& pipes);
+  static Result<Pipes> make_pipes(const wire::Exec& request);
+  Result<> launch(const Surroundings& surroundings, Pipes& pipes);
+  // It closed one of its streams a moment ago: most likely it exits, and the signal tells when.
+  // Polling the other stream would wake init once more for nothing.
+  [[nodiscard]] bool is_ending() const {
+    return is_running() && !ending_until_.is_never() && !ending_until_.has_passed();
+  }
+  void fail_to_start(int error_number);
+  void fill_totals(wire::Ended& ended) const;
+
+  wire::Exec request_;
+  Mark mark_;
+  const ProcessMarks& marks_;
+  pid_t pid_ = -1;  // -1 once its status is known
+  OutputStream output_;
+  OutputStream error_;
+  UniqueFd input_;
+  UniqueFd terminal_;  // master side, for its window size
+  std::string waiting_input_;
+  std::uint64_t input_consumed_ = 0;
+  bool is_input_ended_ = false;
+  std::uint64_t allowance_;  // output bytes it may still write
+  Clock::time_point started_;
+  Deadline deadline_ = Deadline::never();
+  Deadline cpu_check_ = Deadline::never();
+  Deadline drain_deadline_ = Deadline::never();
+  Deadline ending_until_ = Deadline::never();
+  std::chrono::microseconds cpu_time_{0};  // of its processes that were reaped
+  std::uint64_t peak_memory_bytes_ = 0;
+  int status_ = 0;
+  std::optional<Outcome> forced_;  // why we killed it
+  std::string detail_;
+  std::optional<wire::Ended> result_;
+};
+
+}  // namespace nutshell::init

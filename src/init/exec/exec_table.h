@@ -1,0 +1,87 @@
+// The execs of a sandbox, from their start until nobody will ask for them any more: reaps their
+// processes, keeps their limits, ends them and what they leave behind.
+#pragma once
+
+#include <map>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "base/deadline.h"
+#include "base/result.h"
+#include "core/init_entry.h"
+#include "init/exec/cpu_watch.h"
+#include "init/exec/exec.h"
+#include "init/exec/exec_conversation.h"
+#include "init/exec/halt.h"
+#include "init/exec/memory_watch.h"
+#include "wire/frame.h"
+
+namespace nutshell::init {
+
+class ExecTable {
+ public:
+  explicit ExecTable(const InitSetup& setup);  // which must outlive it
+
+  // A command is running, or its end is not told yet.
+  [[nodiscard]] bool is_busy() const;
+  // When check() wants to be called next.
+  [[nodiscard]] Deadline next_check() const;
+  // All of them, to poll their pipes.
+  [[nodiscard]] std::vector<Exec*> all() const;
+
+  // What an Exec or Attach message asks for.
+  Result<std::unique_ptr<Conversation>> start(const wire::Frame& frame);
+  Result<std::unique_ptr<Conversation>> attach(const wire::Frame& frame);
+
+  // Stops all processes until resume(); commands that start meanwhile run.
+  void suspend();
+  void resume();
+
+  void reap_children();
+  void check();
+  // Tells the end of those whose process is gone and whose output is read.
+  void finish();
+  // Kills all; they are said to be lost.
+  void end_all(const std::string& reason);
+  // Ends what runs now as timed out, for this reason.
+  void end_running(const std::string& reason);
+  // Forgets the finished ones, but for a few a host may come back for.
+  void drop_finished();
+
+ private:
+  struct Slot {
+    std::unique_ptr<Exec> exec;
+    ExecConversation* conversation = nullptr;  // who listens, if anybody
+    std::uint64_t place = 0;                   // in the order of ends; zero before
+  };
+  struct Leftover {
+    Mark mark;
+    Deadline deadline;
+  };
+
+  std::unique_ptr<Conversation> listen_to(Slot& slot, std::uint32_t number);
+  void released(Exec& exec);
+  void finish(Exec& exec);
+  void watch_memory();
+  void watch_cpu();
+  void note_leftovers(const Exec& exec);
+  void end_leftovers();
+  std::uint64_t new_oom_kills();
+
+  const InitSetup& setup_;
+  ProcessMarks marks_;
+  MemoryWatch memory_;
+  CpuWatch cpu_;
+  Halt halt_;
+  bool is_suspended_ = false;
+  Exec::Surroundings surroundings_;
+  std::map<std::string, Slot> execs_;
+  std::vector<Leftover> leftovers_;
+  Mark last_mark_ = 0;
+  std::uint64_t ended_ = 0;
+  std::uint64_t seen_oom_kills_ = 0;
+  Deadline memory_check_ = Deadline::never();
+};
+
+}  // namespace nutshell::init

@@ -1,0 +1,66 @@
+// What sessions may use, counted exactly however many of their execs run at once: what an exec
+// could use is set aside before it starts, and what it did not use comes back. Thread-safe.
+#pragma once
+
+#include <map>
+#include <optional>
+#include <string>
+#include <utility>
+
+#include "base/guarded.h"
+#include "core/exec.h"
+#include "service/model/session_view.h"
+#include "service/state/database.h"
+
+namespace nutshell::service {
+
+class Budgets {
+ public:
+  explicit Budgets(Database& database) : database_(database) {}
+
+  void define(const std::string& tenant, const std::string& session, const Budget& budget,
+              const Usage& usage);
+  void forget(const std::string& tenant, const std::string& session);
+  Usage usage(const std::string& tenant, const std::string& session);
+
+  struct Reservation {
+    std::string tenant;
+    std::string session;  // empty: nothing to settle
+    Usage amount;
+  };
+  // Narrows the limits to what is left, or refuses. It is in the state file before it starts.
+  Result<Reservation> reserve(const std::string& tenant, const std::string& session,
+                              ExecLimits& limits);
+  void settle(const Reservation& reservation, const Usage& used);
+
+  // Whether CPU time, wall time or output are bounded.
+  bool is_bounded(const std::string& tenant, const std::string& session);
+  // What the sandbox's cgroup counts since the sandbox was made, whoever started what used it. The
+  // first count of a sandbox is where the budget begins; later ones add what is new. From then on
+  // the CPU time that execs report is not counted.
+  void count_cpu(const std::string& tenant, const std::string& session, const std::string& sandbox,
+                 std::chrono::microseconds total);
+  // Why nothing in the session's sandbox may go on; empty: something is left.
+  std::string why_over(const std::string& tenant, const std::string& session);
+
+ private:
+  using Key = std::pair<std::string, std::string>;
+  struct Account {
+    Budget budget;
+    Usage used;
+    Usage reserved;
+    std::string counted_sandbox;  // empty: its CPU time is what execs report
+    std::chrono::microseconds counted_cpu{0};
+  };
+  static Result<Usage> set_aside(const std::string& session, Account& account, ExecLimits& limits);
+  Result<> save(const Key& key, const Usage& used);
+  // The last count, so that what runs while no daemon does is counted by the next one.
+  std::optional<std::chrono::microseconds> last_count(const Key& key, const std::string& sandbox);
+
+  Database& database_;
+  Guarded<std::map<Key, Account>> accounts_;
+};
+
+Usage usage_of(const ExecResult& result);
+
+}  // namespace nutshell::service

@@ -1,0 +1,144 @@
+#include "service/budgets/budgets.h"
+
+#include <gtest/gtest.h>
+
+#include <atomic>
+#include <thread>
+
+#include "base/scratch_fixture.h"
+
+namespace nutshell::service {
+namespace {
+
+using namespace std::chrono_literals;
+
+class BudgetsTest : public testing::Test {
+ protected:
+  BudgetsTest() {
+    (void)database_->run(
+        "INSERT INTO sessions VALUES('t','s','{}','ready','',1,'[]',0,0,0,0,0,0,0)");
+  }
+  std::int64_t saved(const std::string& column) {
+    std::int64_t value = -1;
+    (void)database_->query("SELECT " + column + " FROM sessions", {},
+                           [&value](const Row& row) { value = row.number(0); });
+    return value;
+  }
+  ScratchDirectory scratch_;
+  std::unique_ptr<Database> database_ = *Database::open(scratch_ / "state.db");
+  Budgets budgets_{*database_};
+};
+
+TEST_F(BudgetsTest, CountsExecsExactlyUnderConcurrency) {
+  budgets_.define("t", "s", {.execs = 25}, {});
+  std::atomic<int> got = 0;
+  {
+    std::vector<std::jthread> threads;
+    for (int i = 0; i < 8; ++i) {
+      threads.emplace_back([&] {
+        for (int n = 0; n < 20; ++n) {
+          ExecLimits limits;
+          const auto reservation = budgets_.reserve("t", "s", limits);
+          if (!reservation) continue;
+          ++got;
+          budgets_.settle(*reservation, {1, 1us, 1us, 1});
+        }
+      });
+    }
+  }
+  EXPECT_EQ(got, 25);
+  EXPECT_EQ(budgets_.usage("t", "s").execs, 25U);
+  EXPECT_EQ(saved("execs"), 25);
+  EXPECT_EQ(saved("output_bytes"), 25);
+}
+
+TEST_F(BudgetsTest, NarrowsAnExecToWhatIsLeft) {
+  budgets_.define("t", "s", {.wall_time = 10s, .output_bytes = 1000}, {});
+  ExecLimits limits;
+  limits.timeout = 8s;
+  limits.output_bytes = 600;
+  const auto first = budgets_.reserve("t", "s", limits);
+  ASSERT_TRUE(first);
+  ExecLimits second_limits;
+  const auto second = budgets_.reserve("t", "s", second_limits);
+  ASSERT_TRUE(second);
+  EXPECT_EQ(second_limits.timeout, 2s);
+  EXPECT_EQ(second_limits.output_bytes, 400U);
+  ExecLimits third;
+  EXPECT_FALSE(budgets_.reserve("t", "s", third));
+  budgets_.settle(*first, {1, 0us, 1s, 100});
+  ASSERT_TRUE(budgets_.reserve("t", "s", third));
+  EXPECT_EQ(third.timeout, 7s);
+  EXPECT_EQ(third.output_bytes, 500U);
+}
+
+TEST_F(BudgetsTest, RefusesWithAClearWord) {
+  budgets_.define("t", "s", {.execs = 1}, {.execs = 1});
+  ExecLimits limits;
+  const auto refused = budgets_.reserve("t", "s", limits);
+  ASSERT_FALSE(refused);
+  EXPECT_EQ(refused.error().code, ErrorCode::ResourceExhausted);
+  EXPECT_NE(refused.error().message.find("execs"), std::string::npos);
+  EXPECT_TRUE(budgets_.reserve("t", "no session", limits));
+  EXPECT_TRUE(budgets_.reserve("t", "", limits));
+}
+
+TEST_F(BudgetsTest, ACrashDoesNotGiveAnExecBack) {
+  budgets_.define("t", "s", {.execs = 5}, {});
+  ExecLimits limits;
+  ASSERT_TRUE(budgets_.reserve("t", "s", limits));
+  EXPECT_EQ(saved("execs"), 1);  // before it is done
+}
+
+// Init reads a block at a time and gives on what is within the limit.
+TEST_F(BudgetsTest, CountNoOutputThatNobodyGot) {
+  Budget budget;
+  budget.output_bytes = 1000;
+  budgets_.define("t", "s", budget, {});
+  ExecLimits limits;
+  const auto reservation = budgets_.reserve("t", "s", limits);
+  ASSERT_TRUE(reservation);
+  budgets_.settle(*reservation, {1, 0us, 0us, 8192});
+  EXPECT_EQ(budgets_.usage("t", "s").output_bytes, 1000U);
+}
+
+TEST_F(BudgetsTest, ChargesWhatTheSandboxUsedWhoeverStartedIt) {
+  budgets_.define("t", "s", {.cpu_time = 1s}, {});
+  budgets_.count_cpu("t", "s", "box", 300ms);  // its setup: the budget begins here
+  EXPECT_EQ(budgets_.usage("t", "s").cpu_time, 0us);
+  ExecLimits limits;
+  const auto reservation = budgets_.reserve("t", "s", limits);
+  ASSERT_TRUE(reservation);
+  budgets_.count_cpu("t", "s", "box", 700ms);
+  budgets_.settle(*reservation, {1, 100ms, 1s, 0});  // the exec's own part is in the count
+  EXPECT_EQ(budgets_.usage("t", "s").cpu_time, 400ms);
+  EXPECT_EQ(saved("cpu_us"), 400'000);
+  EXPECT_EQ(budgets_.why_over("t", "s"), "");
+  budgets_.count_cpu("t", "s", "box", 1300ms);  // a process that the exec left behind
+  EXPECT_FALSE(budgets_.reserve("t", "s", limits));
+  EXPECT_NE(budgets_.why_over("t", "s"), "");
+}
+
+TEST_F(BudgetsTest, ChargesWhatWasUsedWhileNoDaemonRan) {
+  budgets_.define("t", "s", {.cpu_time = 1s}, {});
+  budgets_.count_cpu("t", "s", "box", 100ms);
+  budgets_.count_cpu("t", "s", "box", 200ms);
+  Budgets next{*database_};
+  next.define("t", "s", {.cpu_time = 1s}, {0, 100ms, 0us, 0});
+  next.count_cpu("t", "s", "box", 500ms);
+  EXPECT_EQ(next.usage("t", "s").cpu_time, 400ms);
+  next.count_cpu("t", "s", "another", 50ms);  // the next life begins with its own count
+  next.count_cpu("t", "s", "another", 60ms);
+  EXPECT_EQ(next.usage("t", "s").cpu_time, 410ms);
+}
+
+TEST_F(BudgetsTest, IsBoundedByWhatCanBeUsedUpWhileACommandRuns) {
+  budgets_.define("t", "s", {.execs = 5}, {});
+  EXPECT_FALSE(budgets_.is_bounded("t", "s"));
+  EXPECT_FALSE(budgets_.is_bounded("t", ""));
+  budgets_.define("t", "s", {.wall_time = 1s}, {});
+  EXPECT_TRUE(budgets_.is_bounded("t", "s"));
+}
+
+}  // namespace
+}  // namespace nutshell::service

@@ -1,0 +1,284 @@
+#include "service/execs/execs.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <csignal>
+#include <map>
+
+#include "base/defer.h"
+#include "base/fault_point.h"
+#include "core/refusals.h"
+#include "runtime/workspace_changes.h"
+#include "service/evidence/hashing_io.h"
+#include "tools/registry.h"
+
+namespace nutshell::service {
+namespace {
+
+constexpr std::size_t kMostTracedFiles = 1000;
+
+Ending ending_of(const ExecResult& result, HashingIo& hashed) {
+  Ending ending;
+  ending.outcome = outcome_text(result);
+  ending.detail = result.detail;
+  ending.input_sha256 = hashed.input.hex();
+  ending.output_bytes = hashed.output.bytes() + hashed.error.bytes();
+  ending.output_sha256 = hashed.output.hex();
+  ending.error_sha256 = hashed.error.hex();
+  return ending;
+}
+
+bool is_same(const wire::FileChange& a, const wire::FileChange& b) {
+  return a.kind == b.kind && a.after.kind == b.after.kind && a.after.size == b.after.size &&
+         a.after.mode == b.after.mode && a.after.modified_ns == b.after.modified_ns &&
+         a.after.target == b.after.target;
+}
+
+std::string processes(std::uint64_t count) {
+  return count == 1 ? "1 process was" : fmt::format("{} processes were", count);
+}
+
+}  // namespace
+
+Subject subject_of(const Grip& grip) {
+  return {grip.id, grip.session, grip.secrets};
+}
+
+std::vector<std::string> blocked_by(const ExecResult& result) {
+  switch (result.outcome) {
+    case Outcome::TimedOut:
+      return {"time: " + (result.detail.empty() ? "the timeout was reached" : result.detail)};
+    case Outcome::OutOfMemory:
+      return {"memory: " + (result.detail.empty() ? "the limit was reached" : result.detail)};
+    case Outcome::OutputLimit:
+      return {"output: " + (result.detail.empty() ? "the limit was reached" : result.detail)};
+    case Outcome::Signalled:
+      break;
+    default:
+      return {};
+  }
+  switch (result.signal) {
+    case SIGSYS:
+      return {"seccomp: a system call that is not allowed"};
+    case SIGXCPU:
+      return {"cpu: the limit was reached"};
+    case SIGXFSZ:
+      return {"disk: a file grew beyond the limit"};
+    default:
+      return {};
+  }
+}
+
+void add_refusals(const std::optional<Refusals>& before, const std::optional<Refusals>& after,
+                  std::vector<std::string>& blocked) {
+  if (!before || !after) return;
+  const auto grown = [](const auto& from, const auto& to) {
+    return from && to && *to > *from ? *to - *from : 0;
+  };
+  const std::uint64_t kills = grown(before->memory_kills, after->memory_kills);
+  if (kills > 0)
+    blocked.push_back(fmt::format("memory: {} killed at the sandbox's limit", processes(kills)));
+  const std::uint64_t unreachable = grown(before->unreachable, after->unreachable);
+  if (unreachable > 0) {
+    blocked.push_back(
+        fmt::format("network: {} to reach an address outside, refused: there is no network",
+                    unreachable == 1 ? "1 attempt" : fmt::format("{} attempts", unreachable)));
+  }
+}
+
+Result<> Execs::wake(const Grip& grip) {
+  const SandboxTable::Rest rest = ground_.table.rest_of(grip.id);
+  if (!rest.is_paused) return {};
+  if (rest.resumes_on_use) return ground_.sandboxes.resume(grip.id);
+  return failure(ErrorCode::Unavailable,
+                 fmt::format("sandbox {0} is paused: nutshell resume {0}", grip.id));
+}
+
+ExecResult Execs::explain_loss(const Grip& grip, ExecResult result) {
+  if (const auto known = ground_.gone.find(grip.tenant, grip.id)) {
+    result.detail = known->text;
+    if (known->reason == Gone::Reason::OutOfMemory) result.outcome = Outcome::OutOfMemory;
+    return result;
+  }
+  const Gone gone = ground_.runtime.why_gone(grip.id);
+  if (gone.reason != Gone::Reason::OutOfMemory) return result;
+  result.outcome = Outcome::OutOfMemory;
+  result.detail = gone.text;
+  return result;
+}
+
+Result<Budgets::Reservation> Execs::admit(const Grip& grip, Operation& operation,
+                                          ExecLimits& limits) {
+  const auto try_to = [&]() -> Result<Budgets::Reservation> {
+    TRY(wake(grip));
+    ground_.watch.count(grip.tenant, grip.session, grip.id);
+    return ground_.budgets.reserve(grip.tenant, grip.session, limits);
+  };
+  auto reservation = try_to();
+  if (!reservation) operation.fail(reservation.error(), "refused");
+  return reservation;
+}
+
+void Execs::check_reached(const Grip& grip, const Error& error) {
+  if (error.code != ErrorCode::DeadlineExceeded) (void)ground_.sandboxes.is_alive(grip.id);
+}
+
+Result<ExecResult> Execs::exec(const Grip& grip, const ExecRequest& request, wire::ExecIo& io) {
+  auto result = ground_.runtime.exec(grip.id, request, io);
+  if (!result) check_reached(grip, result.error());
+  if (!result || result->outcome != Outcome::Lost) return result;
+  (void)ground_.sandboxes.is_alive(grip.id);
+  return explain_loss(grip, std::move(*result));
+}
+
+Result<ChargedChanges> Execs::changes_of(const Grip& grip) {
+  return ground_.runtime.with_init(grip.id, [&](wire::InitClient& client) {
+    return list_changes(ground_.accounts, grip.tenant, client);
+  });
+}
+
+// What is different from the list that was made before the command.
+Result<Trace> Execs::trace_files(const Grip& grip, const std::vector<wire::FileChange>& before) {
+  Trace trace;
+  std::map<std::string, const wire::FileChange*> known;
+  for (const wire::FileChange& change : before)
+    known.emplace(change.path, &change);
+  const auto after = TRY(changes_of(grip));
+  for (const wire::FileChange& change : after.changes) {
+    const auto found = known.find(change.path);
+    const bool is_old = found != known.end() && is_same(*found->second, change);
+    if (found != known.end()) known.erase(found);
+    if (!is_old) trace.files.push_back(change);
+  }
+  // Back to what it was at the start of the workspace.
+  for (const auto& [path, change] : known) {
+    wire::FileChange back = *change;
+    std::swap(back.before, back.after);
+    back.kind = change->kind == wire::ChangeKind::Added ? wire::ChangeKind::Removed
+                                                        : wire::ChangeKind::Modified;
+    trace.files.push_back(std::move(back));
+  }
+  trace.is_cut = trace.files.size() > kMostTracedFiles;
+  trace.files.resize(std::min(trace.files.size(), kMostTracedFiles));
+  return trace;
+}
+
+// It costs a question to the backend: with Full alone. Not every backend counts.
+std::optional<Refusals> Execs::refusals_of(const Grip& grip, TraceLevel level) {
+  if (level != TraceLevel::Full) return std::nullopt;
+  const auto backend = ground_.runtime.backend_of(grip.id);
+  auto* counter = backend ? dynamic_cast<RefusalCounter*>(&**backend) : nullptr;
+  if (counter == nullptr) return std::nullopt;
+  const auto refusals = counter->refusals(grip.id);
+  return refusals ? std::optional(*refusals) : std::nullopt;
+}
+
+void Execs::add_trace(const Grip& grip, const ExecOptions& options, const Operation& operation,
+                      ExecReply& reply) {
+  reply.trace.level = options.trace;
+  if (options.trace != TraceLevel::Off) reply.trace.blocked = blocked_by(reply.result);
+  if (options.trace != TraceLevel::Full) return;
+  reply.trace.input_sha256 = operation.ending.input_sha256;
+  reply.trace.output_sha256 = operation.ending.output_sha256;
+  reply.trace.error_sha256 = operation.ending.error_sha256;
+  if (const auto held = ground_.table.copy_of(grip.id)) reply.trace.protections = held->protections;
+}
+
+Result<ExecReply> Execs::run(const Caller& caller, const Grip& grip, ExecRequest request,
+                             const ExecOptions& options, wire::ExecIo& io) {
+  TRY(check_exec(request));
+  const auto used = ground_.table.use(grip.id);
+  auto reply = ground_.operations.run(
+      caller, {"exec", subject_of(grip), ground_.operations.describe(request, grip.secrets)},
+      [&](Operation& operation) {
+        return run_admitted(grip, std::move(request), options, operation, io);
+      });
+  fault_point("exec.noted");
+  return reply;
+}
+
+Result<ExecReply> Execs::run_admitted(const Grip& grip, ExecRequest request,
+                                      const ExecOptions& options, Operation& operation,
+                                      wire::ExecIo& io) {
+  const auto reservation = TRY(admit(grip, operation, request.limits));
+  fault_point("exec.recorded");
+  ChargedChanges before;
+  const bool wants_files = options.trace >= TraceLevel::Files;
+  if (auto listed = wants_files ? changes_of(grip) : Result<ChargedChanges>()) {
+    before = std::move(*listed);
+  }
+  const auto refused_before = refusals_of(grip, options.trace);
+  HashingIo hashed(io);
+  auto result = exec(grip, request, hashed);
+  fault_point("exec.ended");
+  ground_.watch.count(grip.tenant, grip.session, grip.id);
+  ground_.budgets.settle(reservation, result ? usage_of(*result) : Usage{1, {}, {}, 0});
+  ExecReply reply;
+  reply.result = TRY(std::move(result));
+  operation.ending = ending_of(reply.result, hashed);
+  if (wants_files && reply.result.outcome != Outcome::Lost) {
+    auto traced = trace_files(grip, before.changes);
+    if (traced) reply.trace = std::move(*traced);
+  }
+  add_trace(grip, options, operation, reply);
+  add_refusals(refused_before, refusals_of(grip, options.trace), reply.trace.blocked);
+  return reply;
+}
+
+Result<ToolReply> Execs::call_tool(const Caller& caller, const Grip& grip, const std::string& name,
+                                   std::string_view json_arguments,
+                                   const ToolRunnerOptions& options) {
+  const Tool* tool = TRY(find_tool(tool_registry(), name, ""));
+  const auto used = ground_.table.use(grip.id);
+  return ground_.operations.run(
+      caller,
+      {"tool " + tool->name, subject_of(grip),
+       ground_.operations.describe_json("arguments", json_arguments, grip.secrets)},
+      [&](Operation& operation) {
+        return call_admitted(grip, *tool, json_arguments, options, operation);
+      });
+}
+
+Result<ToolReply> Execs::call_admitted(const Grip& grip, const Tool& tool,
+                                       std::string_view json_arguments,
+                                       const ToolRunnerOptions& options, Operation& operation) {
+  ExecLimits limits = kNoCommandLimits;
+  const auto reservation = TRY(admit(grip, operation, limits));
+  Usage usage{1, {}, {}, 0};
+  const Defer settled([&] {
+    ground_.watch.count(grip.tenant, grip.session, grip.id);
+    ground_.budgets.settle(reservation, usage);
+  });
+  ToolRunnerOptions bounded = options;
+  bounded.recall_bytes = std::min(ground_.rules.get()->bounds.recall_bytes, grip.disk_bytes);
+  if (ground_.budgets.is_bounded(grip.tenant, grip.session)) {
+    bounded.command_limits = limits;
+    bounded.background = BackgroundCommands::Refused;
+  }
+  auto opened = ToolRunner::open(ground_.runtime, grip.id, bounded);
+  if (!opened) check_reached(grip, opened.error());
+  ToolRunner runner = TRY(std::move(opened));
+  ToolReply reply;
+  reply.result = runner.call(tool, json_arguments);
+  if (runner.is_stream_clean()) {
+    ground_.runtime.keep(grip.id, std::move(runner).release());
+  } else if (reply.result.error || reply.result.ending) {
+    (void)ground_.sandboxes.is_alive(grip.id);
+  }
+  StreamHash input;
+  input.add(json_arguments);
+  StreamHash output;
+  output.add(reply.result.text);
+  operation.ending.input_sha256 = input.hex();
+  operation.ending.output_sha256 = output.hex();
+  operation.ending.output_bytes = reply.result.text.size();
+  if (reply.result.error) operation.ending.outcome = "refused: " + reply.result.error->code;
+  if (reply.result.ending) {
+    operation.ending.outcome = outcome_text(*reply.result.ending);
+    usage = usage_of(*reply.result.ending);
+  }
+  return reply;
+}
+
+}  // namespace nutshell::service

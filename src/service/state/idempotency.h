@@ -1,0 +1,42 @@
+// Keys that callers give to what creates, so that a repeated request makes nothing twice. They
+// survive a restart, and are forgotten after a day, or when a tenant has too many. Thread-safe.
+#pragma once
+
+#include <functional>
+#include <map>
+#include <optional>
+#include <string>
+
+#include "base/guarded.h"
+#include "service/state/database.h"
+#include "service/state/named_locks.h"
+
+namespace nutshell::service {
+
+class Idempotency {
+ public:
+  using Most = std::function<std::uint64_t(const std::string& tenant)>;
+  Idempotency(Database& database, Most most) : database_(database), most_(std::move(most)) {}
+
+  // Nobody else does anything under this key meanwhile. An empty key is never taken.
+  std::optional<NamedLocks::Lock> lock(const std::string& tenant, const std::string& key);
+  // What the key was given for; nothing where it is new. Refused for another request.
+  Result<std::optional<std::string>> find(const std::string& tenant, const std::string& key,
+                                          const std::string& request);
+  // Before the act.
+  Result<> note(const std::string& tenant, const std::string& key, const std::string& request,
+                const std::string& target);
+  void forget(const std::string& tenant, const std::string& key);
+  void forget_old();
+
+ private:
+  // Removes the tenant's oldest above its bound.
+  void make_room(const std::string& tenant);
+
+  Database& database_;
+  Most most_;
+  Guarded<std::map<std::string, std::uint64_t>> noted_;  // by tenant, since the start
+  NamedLocks locks_;
+};
+
+}  // namespace nutshell::service

@@ -1,0 +1,87 @@
+#include "service/state/state_directory.h"
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <charconv>
+#include <thread>
+
+#include "base/deadline.h"
+#include "base/file.h"
+#include "base/process_start.h"
+
+namespace nutshell::service {
+namespace {
+
+using namespace std::chrono_literals;
+
+constexpr auto kLeftoverTime = 10s;
+constexpr auto kPause = 2ms;
+
+// A process is told from a later one of its number by when it was started.
+std::string name_of(std::uint32_t process, std::uint64_t start) {
+  return fmt::format("{} {}\n", process, start);
+}
+
+// Whose lock it is, if that process lives. Zero: nobody's that can be seen from here.
+std::uint32_t living_owner(int lock) {
+  std::string text(64, '\0');
+  const ssize_t count = ::pread(lock, text.data(), text.size(), 0);
+  text.resize(count > 0 ? static_cast<std::size_t>(count) : 0);
+  std::uint32_t process = 0;
+  std::from_chars(text.data(), text.data() + text.size(), process);
+  const auto start = process == 0 ? std::nullopt : start_of_process(process);
+  return start && name_of(process, *start) == text ? process : 0;
+}
+
+Failure in_use(const std::filesystem::path& path, std::uint32_t owner) {
+  const std::string who = owner != 0 ? fmt::format(" (process {})", owner) : "";
+  return failure(ErrorCode::AlreadyExists,
+                 fmt::format("another daemon uses {}: stop it{}, or name another state directory",
+                             path.native(), who));
+}
+
+// A child that a service was starting when it was killed has the lock until it becomes another
+// program: that one is waited for, a service that lives is not.
+Result<> take(int lock, const std::filesystem::path& path) {
+  const Deadline patience = Deadline::in(kLeftoverTime);
+  while (::flock(lock, LOCK_EX | LOCK_NB) != 0) {
+    if (errno != EWOULDBLOCK && errno != EINTR) return syscall_failure("lock", path.native());
+    const std::uint32_t owner = living_owner(lock);
+    if (owner != 0 || patience.has_passed()) return in_use(path, owner);
+    std::this_thread::sleep_for(kPause);
+  }
+  return {};
+}
+
+// Where that cannot be written, as on a full disk, a second service waits before it is refused.
+void sign(int lock) {
+  const auto process = static_cast<std::uint32_t>(::getpid());
+  const std::string name = name_of(process, start_of_process(process).value_or(0));
+  if (::ftruncate(lock, 0) != 0) return;
+  (void)!::pwrite(lock, name.data(), name.size(), 0);
+}
+
+}  // namespace
+
+Result<StateDirectory> StateDirectory::open(const std::filesystem::path& path) {
+  if (::mkdir(path.c_str(), 0700) != 0 && errno != EEXIST)
+    return syscall_failure("mkdir", path.native());
+  struct stat status {};
+  if (::lstat(path.c_str(), &status) != 0) return syscall_failure("stat", path.native());
+  if (!S_ISDIR(status.st_mode) || status.st_uid != ::geteuid() || (status.st_mode & 077U) != 0) {
+    return failure(ErrorCode::PermissionDenied,
+                   fmt::format("{0} is not a directory of yours with mode 0700: 'chmod 700 {0}' if "
+                               "it is yours, or name another with NUTSHELL_STATE_DIR",
+                               path.native()));
+  }
+  UniqueFd lock = TRY(open_file(path / "lock", O_RDWR | O_CREAT | O_NOFOLLOW, 0600));
+  TRY(take(lock.get(), path));
+  sign(lock.get());
+  return StateDirectory(path, std::move(lock));
+}
+
+}  // namespace nutshell::service

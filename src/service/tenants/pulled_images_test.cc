@@ -1,0 +1,106 @@
+#include "service/tenants/pulled_images.h"
+
+#include <gtest/gtest.h>
+
+#include <set>
+
+#include "base/scratch_fixture.h"
+
+namespace nutshell::service {
+namespace {
+
+constexpr std::uint64_t kMiB = 1ULL << 20U;
+
+// An engine whose images are as large as the number in their names says, in MiB.
+class FakeHolder : public ImageHolder {
+ public:
+  Result<std::optional<std::uint64_t>> image_bytes(const std::string& image) override {
+    if (!images.contains(image)) return std::optional<std::uint64_t>();
+    return std::optional<std::uint64_t>(std::stoull(image) * kMiB);
+  }
+  Result<> fetch_image(const std::string& image) override {
+    ++pulls;
+    images.insert(image);
+    return {};
+  }
+  Result<> remove_image(const std::string& image) override {
+    images.erase(image);
+    return {};
+  }
+  std::set<std::string> images;
+  int pulls = 0;
+};
+
+class PulledImagesTest : public testing::Test {
+ protected:
+  PulledImagesTest() {
+    rules_.default_quota[Resource::ImageBytes] = 100 * kMiB;
+    open();
+  }
+  void open() {
+    images_.reset();
+    accounts_.reset();
+    database_.reset();
+    database_ = std::move(*Database::open(scratch_ / "state.db"));
+    current_ = std::make_unique<CurrentRules>(rules_);
+    accounts_ = std::make_unique<Accounts>(*current_);
+    images_ = std::make_unique<PulledImages>(*database_, *accounts_);
+    ASSERT_TRUE(images_->load());
+  }
+  Result<> ensure(const std::string& tenant, const std::string& image) {
+    return images_->ensure(tenant, "docker", image, holder_);
+  }
+  std::uint64_t used(const std::string& tenant) {
+    return accounts_->of(tenant, Resource::ImageBytes).used();
+  }
+
+  ScratchDirectory scratch_;
+  TenantRules rules_;
+  std::unique_ptr<CurrentRules> current_;
+  FakeHolder holder_;
+  std::unique_ptr<Database> database_;
+  std::unique_ptr<Accounts> accounts_;
+  std::unique_ptr<PulledImages> images_;
+};
+
+TEST_F(PulledImagesTest, ChargesWhoeverAskedFirstAndNobodyForWhatIsThere) {
+  holder_.images = {"10"};
+  ASSERT_TRUE(ensure("a", "10"));
+  EXPECT_EQ(used("a"), 0U);
+  ASSERT_TRUE(ensure("a", "60"));
+  ASSERT_TRUE(ensure("b", "60"));
+  EXPECT_EQ(used("a"), 60 * kMiB);
+  EXPECT_EQ(used("b"), 0U);
+  EXPECT_EQ(holder_.pulls, 1);
+}
+
+TEST_F(PulledImagesTest, RemovesAndRefusesAnImageForWhichThereIsNoRoom) {
+  ASSERT_TRUE(ensure("a", "60"));
+  const auto refused = ensure("a", "50");
+  ASSERT_FALSE(refused);
+  EXPECT_EQ(refused.error().code, ErrorCode::ResourceExhausted);
+  EXPECT_FALSE(holder_.images.contains("50"));
+  EXPECT_EQ(used("a"), 60 * kMiB);
+  ASSERT_TRUE(ensure("b", "50"));
+}
+
+TEST_F(PulledImagesTest, CountsOverARestart) {
+  ASSERT_TRUE(ensure("a", "60"));
+  open();
+  EXPECT_EQ(used("a"), 60 * kMiB);
+  EXPECT_FALSE(ensure("a", "50"));
+}
+
+TEST_F(PulledImagesTest, GivesBackWhatTheOperatorRemoved) {
+  ASSERT_TRUE(ensure("a", "60"));
+  ASSERT_TRUE(ensure("a", "40"));
+  holder_.images.erase("60");
+  ASSERT_TRUE(ensure("a", "50"));
+  EXPECT_EQ(used("a"), 90 * kMiB);
+  holder_.images.erase("40");
+  ASSERT_TRUE(ensure("a", "40"));  // pulled again: charged once
+  EXPECT_EQ(used("a"), 90 * kMiB);
+}
+
+}  // namespace
+}  // namespace nutshell::service
