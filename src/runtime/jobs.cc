@@ -51,7 +51,8 @@ std::int64_t now_ms() {
 
 std::uint64_t count_lines(const StoredStream& stream) {
   return static_cast<std::uint64_t>(std::count(stream.head.begin(), stream.head.end(), '\n') +
-                                    std::count(stream.tail.begin(), stream.tail.end(), '\n'));
+                                    std::count(stream.tail.begin(), stream.tail.end(), '\n')) +
+         stream.missing_lines;
 }
 
 wire::Exec exec_of(const CommandRequest& request, const std::string& exec_id) {
@@ -242,7 +243,7 @@ Result<CommandState> Jobs::settle(Record& record, const ExecWatch& watch) {
   state.changed = std::move(changed);
   state.output = whole_text(watch.output);
   state.error = whole_text(watch.error);
-  state.missing_bytes = watch.dropped();
+  state.missing_bytes = watch.output.missing + watch.error.missing;
   return state;
 }
 

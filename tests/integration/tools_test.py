@@ -233,6 +233,22 @@ def commands_keep_their_status_and_their_output(box):
 
 
 @fresh(suite)
+def large_outputs_lose_no_byte_and_count_what_is_not_kept(box):
+    half = "seq 1 100000000 | head -c 7500000"
+    for _ in range(3):
+        told = box.object("bash", command=f"{half}; echo; echo 'ERROR: needle'; {half}")
+        raw = call("tool", "output", told["output_id"], "-s", box.id).stdout
+        expect_equal(len(raw), 2 * 7500000 + len("\nERROR: needle\n"), "bytes kept of 15 MB")
+        expect(b"\nERROR: needle\n" in raw, "the line in the middle is not kept")
+        found = box.text("recall", id=told["output_id"], grep="needle")
+        expect("ERROR: needle" in found, found)
+    told = box.object("bash", command="seq 1 4000000", raw=True)
+    kept = call("tool", "output", told["output_id"], "-s", box.id).stdout
+    expect_equal(told["fields"]["stdout_bytes"], 30888896, "bytes printed")
+    expect_equal(len(kept.replace(b"\n[14111680 bytes are not kept]\n", b"")), 16 << 20, "bytes kept")
+
+
+@fresh(suite)
 def changes_of_commands_are_taken_back(box):
     box.text("write", path="a", content="1\n")
     told = box.text("bash", command="echo 2 > a; echo new > b")

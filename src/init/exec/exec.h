@@ -77,6 +77,11 @@ class Exec {
   [[nodiscard]] std::uint64_t input_consumed() const { return input_consumed_; }
   void resize(std::uint16_t rows, std::uint16_t columns);
   void send_signal(int number);
+  // Says whether a host reads the output now.
+  void set_listener(bool is_there) {
+    output_.set_listener(is_there);
+    error_.set_listener(is_there);
+  }
   void close_stream(wire::Stream stream) { stream_of(stream).close(); }
   OutputStream& stream_of(wire::Stream stream) {
     return stream == wire::Stream::Error ? error_ : output_;

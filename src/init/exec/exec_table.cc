@@ -290,6 +290,7 @@ std::unique_ptr<Conversation> ExecTable::listen_to(Slot& slot, std::uint32_t num
   auto conversation = std::make_unique<ExecConversation>(number, *slot.exec,
                                                          [this](Exec& exec) { released(exec); });
   slot.conversation = conversation.get();
+  slot.exec->set_listener(true);
   return conversation;
 }
 
@@ -298,6 +299,7 @@ void ExecTable::released(Exec& exec) {
   const auto found = execs_.find(exec.id());
   if (found == execs_.end()) return;
   found->second.conversation = nullptr;
+  exec.set_listener(false);
   if (!exec.has_ended() && !exec.is_kept()) {
     exec.end_with(Outcome::Cancelled, "its connection was lost");
   }

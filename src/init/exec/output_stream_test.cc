@@ -174,5 +174,16 @@ TEST_F(OutputStreamTest, DropsTheOldestWhereNobodyReadsAndTellsWhere) {
   EXPECT_EQ(send_all().size(), kept);
 }
 
+TEST_F(OutputStreamTest, DropsNothingWhileAHostListens) {
+  open(1000, OutputStream::WhenFull::DropsOldest);
+  stream_->set_listener(true);
+  write_and_read(std::string(1000, 'x'));
+  EXPECT_EQ(stream_->descriptor(), -1);  // the command waits
+  stream_->set_listener(false);
+  EXPECT_NE(stream_->descriptor(), -1);
+  stream_->set_listener(true);
+  EXPECT_EQ(send_all().size(), 1000U);
+}
+
 }  // namespace
 }  // namespace nutshell::init
