@@ -104,7 +104,7 @@ bool is_constant(const Table& table, std::size_t column) {
                      [&](const auto& row) { return row[column] == value; });
 }
 
-bool recognises(const ParserInput& input) {
+bool recognises_table(const ParserInput& input) {
   return parse_table(input).has_value();
 }
 
@@ -165,7 +165,7 @@ std::vector<std::size_t> split_off_constants(const Table& table, Facts& facts) {
   return varying;
 }
 
-std::optional<Facts> parse(const ParserInput& input) {
+std::optional<Facts> parse_table(const ParserInput& input) {
   const auto table = parse_table(input);
   if (!table) return std::nullopt;
   Facts facts;
@@ -193,7 +193,7 @@ std::optional<Facts> parse(const ParserInput& input) {
 }  // namespace
 
 Parser table_parser() {
-  return {"table", recognises, parse};
+  return {"table", recognises_table, parse_table};
 }
 
 }  // namespace nutshell::compaction
