@@ -14,17 +14,6 @@ std::string text_of(const nlohmann::ordered_json& object, const char* key) {
   return found != object.end() && found->is_string() ? found->get<std::string>() : "";
 }
 
-// A daemon can only say what went wrong in words that we have too.
-ErrorCode code_of(std::string_view word) {
-  using enum ErrorCode;
-  for (const ErrorCode code :
-       {InvalidArgument, NotFound, AlreadyExists, PermissionDenied, Unsupported, ResourceExhausted,
-        DeadlineExceeded, Cancelled, Unavailable, Corrupt}) {
-    if (to_string(code) == word) return code;
-  }
-  return Internal;
-}
-
 }  // namespace
 
 ApiClient::ApiClient(DaemonAccess access, const std::filesystem::path& programs)
@@ -100,7 +89,7 @@ Failure problem_of(int status, const std::string& body) {
   if (detail.empty()) {
     return failure(ErrorCode::Corrupt, fmt::format("the daemon answers {} and no reason", status));
   }
-  return failure(code_of(text_of(problem, "code")), detail);
+  return failure(to_error_code(text_of(problem, "code")), detail);
 }
 
 }  // namespace nutshell::api

@@ -45,7 +45,7 @@ struct ToolHints {
 
 // One line what, one why with evidence, one what to do.
 struct ToolError {
-  std::string code;  // "not_unique": stable, for programs
+  ErrorCode code = ErrorCode::Internal;
   std::string what;
   std::string why = {};  // may have several lines
   std::string next = {};

@@ -109,8 +109,7 @@ Result<> Connection::dispatch(const wire::Frame& frame, const Opener& open) {
 }
 
 void Connection::fail_conversation(std::uint32_t conversation, const Error& error) {
-  wire::append_frame(pending_, conversation,
-                     wire::Failed{static_cast<std::uint8_t>(error.code), error.message});
+  wire::append_frame(pending_, conversation, wire::Failed{error.code, error.message});
 }
 
 bool Connection::send_pending() {

@@ -108,7 +108,7 @@ Result<UniqueFd> lock(int directory) {
 }
 
 Failure not_kept(const std::string& id) {
-  return failure(ErrorCode::NotFound,
+  return failure(ErrorCode::Expired,
                  fmt::format("{} was never given, or went to make room ({} MiB are kept)", id,
                              OutputStore::kMostBytes >> 20U));
 }

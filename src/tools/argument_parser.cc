@@ -17,7 +17,7 @@ constexpr std::size_t kMostDepth = 8;
 constexpr std::size_t kMostShown = 60;  // characters of a wrong value
 
 ToolError bad_argument(std::string what, std::string next = {}) {
-  return {"bad_argument", std::move(what), {}, std::move(next)};
+  return {ErrorCode::InvalidArgument, std::move(what), {}, std::move(next)};
 }
 
 std::string shown(const Json& value) {
@@ -52,8 +52,8 @@ std::variant<Json, ToolError> parse_object(std::string_view text) {
   } catch (const Json::exception& problem) {
     std::string why = problem.what();
     if (const std::size_t end = why.find("] "); end != std::string::npos) why.erase(0, end + 2);
-    return ToolError{"bad_argument", "The arguments are not valid JSON.", std::move(why),
-                     R"(Send one object, like {"path": "src/a.c"}.)"};
+    return ToolError{ErrorCode::InvalidArgument, "The arguments are not valid JSON.",
+                     std::move(why), R"(Send one object, like {"path": "src/a.c"}.)"};
   }
   if (watch.is_too_deep) return bad_argument("The arguments are nested too deeply.");
   if (!watch.duplicate.empty())
@@ -119,7 +119,7 @@ class Checker {
     for (const Parameter& parameter : parameters)
       known.push_back(name_in(dialect_, parameter));
     const std::string best = nearest_name(key, known);
-    return {"bad_argument",
+    return {ErrorCode::InvalidArgument,
             fmt::format("there is no argument {}.", shown(Json(key))),
             {},
             best.empty() ? fmt::format("There are: {}.", names(parameters))

@@ -117,6 +117,10 @@ class Decoder {
     } else if constexpr (std::is_enum_v<T>) {
       std::underlying_type_t<T> number{};
       get(number);
+      if constexpr (std::is_same_v<T, ErrorCode>) {
+        value = to_error_code(number);  // a newer init may know more of them
+        return;
+      }
       value = static_cast<T>(number);
       if (!kWords<T>.empty() && !is_enumerator(value)) fail();
     } else if constexpr (std::is_same_v<T, bool>) {

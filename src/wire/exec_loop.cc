@@ -228,8 +228,7 @@ ExecRequest request_of(const Exec& exec) {
 Failure decode_failure(const Frame& frame) {
   auto failed = decode<Failed>(frame.payload);
   if (!failed) return Failure(std::move(failed).error());
-  const auto most = static_cast<std::uint8_t>(ErrorCode::Internal);
-  return failure(static_cast<ErrorCode>(std::min(failed->code, most)), std::move(failed->message));
+  return failure(failed->code, std::move(failed->message));
 }
 
 Result<ExecResult> decode_end(const Frame& frame) {

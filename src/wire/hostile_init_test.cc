@@ -109,7 +109,8 @@ TEST_F(HostileInit, ForgingItsExitCodeStaysInRange) {
 }
 
 TEST_F(HostileInit, ForgingAnErrorCodeStaysInRange) {
-  EXPECT_EQ(exec_failure(frame(Failed{255, "nonsense"})), ErrorCode::Internal);
+  EXPECT_EQ(exec_failure(frame(Failed{static_cast<ErrorCode>(255), "nonsense"})),
+            ErrorCode::Internal);
 }
 
 TEST_F(HostileInit, WithAFrameTooLargeIsCorrupt) {

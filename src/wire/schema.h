@@ -9,6 +9,8 @@
 #include <string>
 #include <vector>
 
+#include "base/error_code.h"
+
 namespace nutshell::wire {
 
 inline constexpr std::uint64_t kMagic = 0x6c6c656873747541ULL;
@@ -306,7 +308,7 @@ struct Ended {
 // The one end of a conversation that could not do what was asked.
 struct Failed {
   static constexpr auto kType = MessageType::Failed;
-  std::uint8_t code = 0;
+  ErrorCode code = ErrorCode::Internal;
   std::string message;
   void fields(auto& visit) { visit(code, message); }
 };

@@ -18,7 +18,6 @@ constexpr std::string_view kFailed = "not copied: ";  // and a letter for the co
 constexpr char kRelease = 'k';
 constexpr std::string_view kReleased = "kept";
 constexpr char kFirstCode = 'A';
-constexpr int kLastCode = static_cast<int>(ErrorCode::Internal);
 constexpr std::size_t kMostBytes = 1024;
 
 // Takes what belongs to the line, and no byte more; nothing: the stream has ended.
@@ -55,8 +54,8 @@ Result<> await_report(int stream, const Deadline& deadline) {
   if (line == kDone) return {};
   if (!line.starts_with(kFailed) || line.size() == kFailed.size())
     return failure(ErrorCode::Corrupt, "the other side is not an init");
-  const int code = std::clamp(line[kFailed.size()] - kFirstCode, 0, kLastCode);
-  return failure(static_cast<ErrorCode>(code), line.substr(kFailed.size() + 1));
+  const auto number = static_cast<std::uint8_t>(line[kFailed.size()] - kFirstCode);
+  return failure(to_error_code(number), line.substr(kFailed.size() + 1));
 }
 
 }  // namespace

@@ -14,7 +14,7 @@ namespace nutshell::wire {
 // One line what, one line why with evidence, one line what to do.
 struct Refused {
   static constexpr auto kType = MessageType::Refused;
-  std::string code;  // "not_unique": stable, for programs
+  ErrorCode code = ErrorCode::Internal;
   std::string what;
   std::string why;  // may have several lines
   std::string next;

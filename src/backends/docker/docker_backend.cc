@@ -177,7 +177,7 @@ Result<std::string> DockerBackend::start(const SandboxSpec& spec, Lifetime lifet
       TRY(UnfinishedStart::begin(engine_->address().text(), container_name(id)));
   Defer removed([&] { (void)stop(id); });  // what stays is owed, and goes with the next call
   auto launched = launch(plan, id, lifetime);
-  if (!launched && launched.error().message.find(kInitProgram) != std::string::npos) {
+  if (!launched && launched.error().code == ErrorCode::NotFound) {
     // Somebody emptied our volume; the engine has removed the container that could not start.
     TRY(volume_->fill(*engine_, plan.image.id));
     launched = launch(plan, id, lifetime);
@@ -363,8 +363,7 @@ Result<> DockerBackend::remove(const std::string& container, std::chrono::second
          .path = fmt::format("/containers/{}?force=1&v=1", http::percent_encode(container)),
          .time = time});
     if (removed || removed.error().code == ErrorCode::NotFound) return {};
-    const bool is_conflict = removed.error().code == ErrorCode::AlreadyExists ||
-                             removed.error().message.find("is not running") != std::string::npos;
+    const bool is_conflict = removed.error().code == ErrorCode::Conflict;
     if (!is_conflict || deadline.has_passed()) return Failure(std::move(removed).error());
     std::this_thread::sleep_for(kBetween);
   }

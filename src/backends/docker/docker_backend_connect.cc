@@ -112,7 +112,7 @@ Result<UniqueFd> DockerBackend::open_bridge(const std::string& id) {
                      {"Cmd", {kInitProgram, "connect", kSocketName}}};
   auto answer =
       engine_->call({.method = "POST", .path = path_of(id, "/exec"), .body = exec.dump()});
-  if (!answer && answer.error().code == ErrorCode::AlreadyExists) {
+  if (!answer && answer.error().code == ErrorCode::Conflict) {
     TRY(process_of(id));  // which may know a better reason
     return failure(ErrorCode::Unavailable,
                    fmt::format("sandbox {} does not run: {}", id, answer.error().message));

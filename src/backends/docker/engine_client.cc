@@ -6,6 +6,7 @@
 #include <nlohmann/json.hpp>
 #include <utility>
 
+#include "backends/docker/engine_code.h"
 #include "backends/docker/engine_json.h"
 
 namespace nutshell::docker {
@@ -23,24 +24,6 @@ std::pair<int, int> numbers_of(std::string_view version) {
   const auto major = std::from_chars(version.data(), end, numbers.first);
   if (major.ptr != end && *major.ptr == '.') std::from_chars(major.ptr + 1, end, numbers.second);
   return numbers;
-}
-
-ErrorCode code_of(int status) {
-  switch (status) {
-    case 400:
-      return ErrorCode::InvalidArgument;
-    case 401:
-    case 403:
-      return ErrorCode::PermissionDenied;
-    case 404:
-      return ErrorCode::NotFound;
-    case 409:
-      return ErrorCode::AlreadyExists;  // and every other conflict of states
-    case 507:
-      return ErrorCode::ResourceExhausted;
-    default:
-      return ErrorCode::Unavailable;
-  }
 }
 
 // {"message": "No such container: x"}, or whatever came instead, on one line.
@@ -138,8 +121,9 @@ Result<EngineClient::Answer> EngineClient::ask(const http::Client::Request& made
   auto answer = TRY(send(made, Deadline::in(time)));
   if (answer.status >= 200 && answer.status < 400)
     return Answer{answer.status, std::move(answer.body)};
-  return failure(code_of(answer.status),
-                 fmt::format("engine: {} ({})", words_of(answer.body), answer.status));
+  const std::string words = words_of(answer.body);
+  return failure(engine_code(answer.status, made.target, words),
+                 fmt::format("engine: {} ({})", words, answer.status));
 }
 
 Result<> EngineClient::stream_bytes(const Request& request, const BytesVisitor& visit) {
@@ -155,8 +139,11 @@ Result<> EngineClient::stream_bytes(const Request& request, const BytesVisitor& 
       continue;
     }
     refusal += piece;
-    if (piece.empty() || refusal.size() >= kMostErrorBytes)
-      return failure(code_of(head.status), fmt::format("engine: {}", words_of(refusal)));
+    if (piece.empty() || refusal.size() >= kMostErrorBytes) {
+      const std::string words = words_of(refusal);
+      return failure(engine_code(head.status, made.target, words),
+                     fmt::format("engine: {}", words));
+    }
   }
 }
 

@@ -6,6 +6,7 @@
 #include <map>
 #include <nlohmann/json.hpp>
 
+#include "backends/docker/engine_code.h"
 #include "backends/docker/engine_json.h"
 #include "base/deadline.h"
 #include "http/message.h"
@@ -32,7 +33,8 @@ class Pull {
     const auto event = parse_json(line);
     if (!event) return {};  // an empty line, say
     const std::string error = text_of(*event, "error");
-    if (!error.empty()) return failure(ErrorCode::Unavailable, printable(error, 4096));
+    if (!error.empty())
+      return failure(engine_code(0, "/images/create", error), printable(error, 4096));
     const std::string layer = text_of(*event, "id");
     const std::string status = text_of(*event, "status");
     if (!layer.empty() && layers_.size() < kMostLayers && !status.starts_with("Pulling from"))
@@ -76,18 +78,6 @@ class Pull {
   std::map<std::string, Layer> layers_;
   Deadline next_ = Deadline::in(std::chrono::milliseconds(0));
 };
-
-// An engine passes a registry's refusal on as its own failure.
-Error named(Error error) {
-  for (const char* words : {"unauthorized", "no basic auth credentials", "denied",
-                            "authentication required", "incorrect username or password"}) {
-    if (error.message.find(words) == std::string::npos) continue;
-    error.code = ErrorCode::PermissionDenied;
-    error.message += "; the account is taken from Docker's configuration: 'docker login' writes it";
-    return error;
-  }
-  return error;
-}
 
 }  // namespace
 
@@ -145,7 +135,13 @@ Result<> pull_image(EngineClient& engine, const std::string& image, const std::s
        .registry_login = login,
        .time = kPullSilence},
       [&pull](std::string_view line) { return pull.take(line); });
-  if (!pulled) return while_doing(fmt::format("pull {}", image), named(std::move(pulled).error()));
+  if (!pulled) {
+    Error error = std::move(pulled).error();
+    if (error.code == ErrorCode::PermissionDenied)
+      error.message +=
+          "; the account is taken from Docker's configuration: 'docker login' writes it";
+    return while_doing(fmt::format("pull {}", image), std::move(error));
+  }
   pull.tell();
   return {};
 }

@@ -9,9 +9,9 @@ ExecConversation::~ExecConversation() {
 void ExecConversation::detach() {
   exec_ = nullptr;
   reply_.clear();
-  wire::append_frame(reply_, number_,
-                     wire::Failed{static_cast<std::uint8_t>(ErrorCode::Cancelled),
-                                  "another connection attached to this exec"});
+  wire::append_frame(
+      reply_, number_,
+      wire::Failed{ErrorCode::Cancelled, "another connection attached to this exec"});
 }
 
 Result<> ExecConversation::receive(const wire::Frame& frame) {

@@ -19,7 +19,7 @@ class [[nodiscard]] Attempt : public tl::expected<T, wire::Refused> {
   using tl::expected<T, wire::Refused>::expected;
 };
 
-Refusal refuse(std::string code, std::string what, std::string why = {}, std::string next = {});
+Refusal refuse(ErrorCode code, std::string what, std::string why = {}, std::string next = {});
 // What the system said while `path` was worked on.
 Refusal refuse(const Error& error, std::string_view path);
 

@@ -142,7 +142,8 @@ Attempt<OpenChanges::Ended> OpenChanges::end(const std::string& id) {
     return id == fmt::format("c{}", open.number);
   });
   if (found == open_.end()) {
-    return refuse("expired", fmt::format("{} is not a change that was begun.", printable(id)),
+    return refuse(ErrorCode::Expired,
+                  fmt::format("{} is not a change that was begun.", printable(id)),
                   "It was ended already, or given up for newer ones.");
   }
   const Open open = std::move(*found);

@@ -15,14 +15,14 @@ namespace {
 Attempt<> check_text(const std::string& bytes, Encoding encoding, std::string_view text,
                      std::string_view shown) {
   if (encoding == Encoding::Binary) {
-    return refuse("binary",
+    return refuse(ErrorCode::Binary,
                   fmt::format("{} is binary: {}, {} bytes.", printable(shown),
                               media_type(bytes, encoding), bytes.size()),
                   {}, "Use bash with a program that knows the format.");
   }
   const bool is_utf16 = encoding == Encoding::Utf16Le || encoding == Encoding::Utf16Be;
   if (is_utf16 && from_utf8(std::string(text), encoding) != bytes) {
-    return refuse("binary", fmt::format("{} is not valid UTF-16.", printable(shown)),
+    return refuse(ErrorCode::Binary, fmt::format("{} is not valid UTF-16.", printable(shown)),
                   "An edit would change other bytes than those it names.");
   }
   return {};
@@ -84,7 +84,8 @@ Attempt<PathChange> put_in_place(FilesState& state, const Place& place, WholeFil
   state.spent.push_back(std::move(old.file));
   auto written = replace(place, old.status, bytes);
   if (!written && written.error().code == ErrorCode::Cancelled) {
-    return refuse("stale", fmt::format("{} changed while it was edited.", printable(shown)), {},
+    return refuse(ErrorCode::Stale,
+                  fmt::format("{} changed while it was edited.", printable(shown)), {},
                   "Read again before writing.");
   }
   if (!written) return refuse(written.error(), shown);
@@ -104,7 +105,7 @@ Attempt<PathChange> put_in_place(FilesState& state, const Place& place, WholeFil
 Attempt<wire::Changed> edit_file(FilesState& state, const wire::EditFile& request) {
   auto checked = check_path(request.path);
   if (!checked) return Refusal(std::move(checked).error());
-  if (request.edits.empty()) return refuse("bad_argument", "There is no edit to make.");
+  if (request.edits.empty()) return refuse(ErrorCode::InvalidArgument, "There is no edit to make.");
   const std::string path = absolute_path(request.path, state.working_directory);
   auto place = find_place(state.roots, path, request.path, LastLink::Follow, Parents::Required);
   if (!place) return Refusal(std::move(place).error());

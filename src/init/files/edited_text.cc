@@ -94,7 +94,8 @@ Refusal refuse_not_found(std::string_view text, std::string_view old_text, std::
   const auto nearest = find_nearest(text, old_text);
   const std::string file = printable(shown);
   if (!nearest) {
-    return refuse("not_found", fmt::format("`old` is not in {}, nor anything like it.", file), {},
+    return refuse(ErrorCode::NotFound,
+                  fmt::format("`old` is not in {}, nor anything like it.", file), {},
                   fmt::format("Read {} and copy the text from there.", file));
   }
   const std::uint64_t first = nearest->first_line > 3 ? nearest->first_line - 3 : 1;
@@ -103,7 +104,7 @@ Refusal refuse_not_found(std::string_view text, std::string_view old_text, std::
                          : fmt::format("lines {}-{}", nearest->first_line, nearest->last_line);
   const std::string difference =
       nearest->difference.empty() ? "" : fmt::format(" (differs in {})", nearest->difference);
-  return refuse("not_found",
+  return refuse(ErrorCode::NotFound,
                 fmt::format("`old` is not in {}. Closest: {}{}.", file, range, difference),
                 nearest->shown,
                 fmt::format("Copy the text from there, or read {} offset={} limit={}.", file, first,
@@ -122,7 +123,7 @@ Attempt<std::vector<EditedText::Span>> EditedText::find_all(const wire::Edit& ed
   const std::vector<std::size_t> found = places_in(view, old_text);
   if (found.empty()) return refuse_not_found(text_, old_text, shown);
   if (found.size() > 1 && edit.replaces_all == 0) {
-    return refuse("not_unique",
+    return refuse(ErrorCode::NotUnique,
                   fmt::format("`old` matches {} places in {}: lines {}.", found.size(),
                               printable(shown), lines_of(found, view)),
                   {}, "Add a line of context before or after, or set all=true.");
@@ -138,14 +139,15 @@ Attempt<std::vector<EditedText::Span>> EditedText::find_all(const wire::Edit& ed
 
 Attempt<> EditedText::apply(const wire::Edit& edit, std::string_view shown) {
   if (edit.old_text.empty()) {
-    return refuse("bad_argument", "`old` is empty.", "It says what is to be replaced.",
+    return refuse(ErrorCode::InvalidArgument, "`old` is empty.", "It says what is to be replaced.",
                   "Use write for a whole file.");
   }
   if (edit.old_text == edit.new_text) {
-    return refuse("bad_argument", "`old` and `new` are the same.", "Nothing would change.");
+    return refuse(ErrorCode::InvalidArgument, "`old` and `new` are the same.",
+                  "Nothing would change.");
   }
   if (!is_utf8(edit.old_text) || !is_utf8(edit.new_text)) {
-    return refuse("bad_argument", "`old` and `new` must be UTF-8.");
+    return refuse(ErrorCode::InvalidArgument, "`old` and `new` must be UTF-8.");
   }
   auto matches = find_all(edit, shown);
   if (!matches) return Refusal(std::move(matches).error());

@@ -46,8 +46,7 @@ class ReadConversation : public Conversation {
     const ssize_t count =
         wanted == 0 ? 0 : ::pread(file_.get(), chunk.data(), wanted, static_cast<off_t>(offset_));
     if (count < 0) {
-      return finish(
-          wire::Failed{static_cast<std::uint8_t>(ErrorCode::Internal), ::strerrordesc_np(errno)});
+      return finish(wire::Failed{ErrorCode::Internal, ::strerrordesc_np(errno)});
     }
     if (count == 0) return finish(wire::Done{});
     const auto size = static_cast<std::uint64_t>(count);
@@ -144,9 +143,7 @@ class WriteConversation : public Conversation {
   void answer(Result<> result) {
     is_answered_ = true;
     if (result) return wire::append_frame(frame_, number_, wire::Done{});
-    wire::append_frame(
-        frame_, number_,
-        wire::Failed{static_cast<std::uint8_t>(result.error().code), result.error().message});
+    wire::append_frame(frame_, number_, wire::Failed{result.error().code, result.error().message});
   }
 
   std::uint32_t number_ = 0;

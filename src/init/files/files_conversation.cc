@@ -26,8 +26,8 @@ Result<std::unique_ptr<Conversation>> open_former(std::uint32_t number,
   auto place = find_place(state.roots, path, request.path, LastLink::Follow, Parents::Required);
   const Image* image = state.journal.before_last_change(place ? place->path : path);
   if (image == nullptr) {
-    return failure(ErrorCode::Unavailable,
-                   fmt::format("expired: no change of {} is kept", printable(request.path)));
+    return failure(ErrorCode::Expired,
+                   fmt::format("no earlier state of {} is kept", printable(request.path)));
   }
   if (!image->content) {
     return failure(ErrorCode::NotFound,

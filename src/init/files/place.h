@@ -73,7 +73,7 @@ void unmake_parents(const Place& place);
 // Absolute, with relative ones counted from the working directory; trailing slashes are cut.
 std::string absolute_path(std::string_view path, const std::string& working_directory);
 
-// "no_such_file", with the name it may have been meant as.
+// NotFound, with the name it may have been meant as.
 Refusal refuse_missing(const std::string& path, std::string_view shown);
 Refusal refuse_special(const struct stat& status, std::string_view shown);
 

@@ -44,9 +44,9 @@ TEST_F(MountedPlaceTest, MountDecidesAndNotThePath) {
   const int status = with_mounts([&] {
     std::filesystem::create_directory_symlink(outside(""), path("way"));
     if (!put("made/file", "x") || !edit("made/file", "x", "y")) return 1;
-    if (put("way/file", "x").error().code != "outside_root") return 2;
-    if (put("nested/file", "x").error().code != "denied") return 3;
-    if (put("nested/made/file", "x").error().code != "denied") return 4;
+    if (put("way/file", "x").error().code != ErrorCode::OutsideRoot) return 2;
+    if (put("nested/file", "x").error().code != ErrorCode::PermissionDenied) return 3;
+    if (put("nested/made/file", "x").error().code != ErrorCode::PermissionDenied) return 4;
     if (remove_all("nested")) return 5;
     return remove_all("made") && undo() ? 0 : 6;
   });

@@ -175,7 +175,8 @@ Attempt<std::unique_ptr<Conversation>> begin_put(std::uint32_t number, const wir
   auto checked = check_path(request.path);
   if (!checked) return Refusal(std::move(checked).error());
   if (request.path.ends_with('/')) {
-    return refuse("bad_argument", fmt::format("'{}' names no file.", printable(request.path)));
+    return refuse(ErrorCode::InvalidArgument,
+                  fmt::format("'{}' names no file.", printable(request.path)));
   }
   const std::string path = absolute_path(request.path, state.working_directory);
   auto place = find_place(state.roots, path, request.path, LastLink::Follow, Parents::Made);

@@ -21,7 +21,7 @@ namespace {
 constexpr int kReading = O_RDONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC;
 
 Refusal refuse_size(std::uint64_t bytes, std::string_view shown) {
-  return refuse("too_large", fmt::format("{} has {} bytes.", printable(shown), bytes),
+  return refuse(ErrorCode::TooLarge, fmt::format("{} has {} bytes.", printable(shown), bytes),
                 fmt::format("At most {} MiB are taken as text.", kMostTextBytes >> 20U),
                 "Use grep, or bash with head, tail or sed -n.");
 }
@@ -76,7 +76,8 @@ Attempt<WholeFile> read_whole(const std::string& path, std::string_view shown) {
   if (!file) return refuse(file.error(), shown);
   struct statfs system {};
   if (::fstatfs(file->get(), &system) == 0 && system.f_type == PROC_SUPER_MAGIC) {
-    return refuse("bad_argument", fmt::format("{} is a file of the kernel.", printable(shown)), {},
+    return refuse(ErrorCode::InvalidArgument,
+                  fmt::format("{} is a file of the kernel.", printable(shown)), {},
                   "Read it with bash.");
   }
   return read_opened(std::move(*file), shown);

@@ -64,7 +64,7 @@ Attempt<> check_kind(const Place& place, const wire::Remove& request, const stru
   if (!S_ISDIR(status.st_mode) || request.is_recursive != 0) return {};
   const std::uint64_t count = count_entries(place);
   if (count == 0) return {};
-  return refuse("is_directory",
+  return refuse(ErrorCode::IsDirectory,
                 fmt::format("{} is a directory with {} {}.", printable(request.path), count,
                             count == 1 ? "entry" : "entries"),
                 {}, "Set recursive=true to delete it with everything in it.");

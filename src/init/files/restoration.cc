@@ -30,7 +30,7 @@ std::string name_of(const std::string& path) {
 
 // What would be in a directory is not there if that is missing, a file, or a link.
 bool is_absent(const wire::Refused& refused) {
-  return refused.code == "no_such_file" || refused.code == "bad_argument";
+  return refused.code == ErrorCode::NotFound || refused.code == ErrorCode::InvalidArgument;
 }
 
 std::string first_lines(std::string_view text, std::size_t most) {
@@ -84,7 +84,7 @@ Refusal refuse_changed(const PathChange& change, const Present& now) {
   } else {
     why = "It belongs to somebody else now.";
   }
-  return refuse("conflict", fmt::format("{} changed since.", file), std::move(why),
+  return refuse(ErrorCode::Conflict, fmt::format("{} changed since.", file), std::move(why),
                 "Undo the later change first, or edit the file as you want it.");
 }
 
@@ -198,7 +198,8 @@ Attempt<> Restoration::look_at(Item& item) {
   } else if (!is_absent(directory.error())) {
     return Refusal(directory.error());
   } else if (change.before.is_there() && !paths_.contains(parent_of(change.path))) {
-    return refuse("conflict", fmt::format("{} cannot be put back.", printable(change.path)),
+    return refuse(ErrorCode::Conflict,
+                  fmt::format("{} cannot be put back.", printable(change.path)),
                   "Its directory is not there any more.");
   }
   const bool is_kept =
@@ -208,7 +209,7 @@ Attempt<> Restoration::look_at(Item& item) {
       has_same_shape(change.after, item.now.image) && change.after_version == item.now.version;
   if (!is_same) return refuse_changed(change, item.now);
   if (change.before.info.kind == wire::FileKind::Regular && !change.before.content) {
-    return refuse("expired", fmt::format("{} was not kept.", printable(change.path)));
+    return refuse(ErrorCode::Expired, fmt::format("{} was not kept.", printable(change.path)));
   }
   return {};
 }
@@ -229,7 +230,7 @@ Attempt<> Restoration::check_emptied(const Item& item) {
       });
   if (!listed) return refuse(listed.error(), change.path);
   if (extra.empty()) return {};
-  return refuse("conflict", fmt::format("{} changed since.", printable(change.path)),
+  return refuse(ErrorCode::Conflict, fmt::format("{} changed since.", printable(change.path)),
                 fmt::format("It has {} in it, which came later.", printable(extra)),
                 "Delete or move that first.");
 }

@@ -175,7 +175,8 @@ Attempt<std::string> utf8_to_bytes(std::string_view text) {
   while (!text.empty()) {
     const char32_t letter = take_letter(text);
     if (letter > 0xFF) {
-      return refuse("bad_argument", "The new text has a letter that the file's encoding has not.",
+      return refuse(ErrorCode::InvalidArgument,
+                    "The new text has a letter that the file's encoding has not.",
                     "The file is in some 8-bit encoding; each of its bytes is shown as one letter.",
                     "Convert the file to UTF-8 first.");
     }

@@ -12,16 +12,17 @@ namespace {
 Attempt<const ChangeJournal::Change*> find_change(const FilesState& state, const std::string& id) {
   const auto* change = id.empty() ? state.journal.newest_standing() : state.journal.find(id);
   if (change == nullptr) {
-    if (id.empty()) return refuse("expired", "There is no change to take back.");
+    if (id.empty()) return refuse(ErrorCode::Expired, "There is no change to take back.");
     if (!state.journal.was_given(id)) {
-      return refuse("bad_argument", fmt::format("There is no change {}.", printable(id)));
+      return refuse(ErrorCode::InvalidArgument,
+                    fmt::format("There is no change {}.", printable(id)));
     }
-    return refuse("expired", fmt::format("{} is no longer kept.", printable(id)),
+    return refuse(ErrorCode::Expired, fmt::format("{} is no longer kept.", printable(id)),
                   fmt::format("The last {} changes are, up to {} MiB.", ChangeJournal::kMostChanges,
                               ChangeJournal::kMostBytes >> 20U));
   }
   if (change->undone_by.empty()) return change;
-  return refuse("conflict",
+  return refuse(ErrorCode::Conflict,
                 fmt::format("{} was taken back already, by {}.", change->id, change->undone_by), {},
                 fmt::format("Undo {} to have it again.", change->undone_by));
 }

@@ -90,7 +90,7 @@ void WalkConversation::finish() {
   if (left_out_ == 0) return wire::append_frame(frame_, number_, wire::Done{});
   wire::append_frame(
       frame_, number_,
-      wire::Failed{static_cast<std::uint8_t>(first_left_out_.code),
+      wire::Failed{first_left_out_.code,
                    fmt::format("{} directories were listed but not read, the first is {}",
                                left_out_, first_left_out_.message)});
 }

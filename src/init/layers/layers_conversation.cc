@@ -30,12 +30,12 @@ bool is_alone(const FilesState& files) {
 
 wire::Refused who_is_in_the_way(const FilesState& files) {
   if (files.is_writing()) {
-    return {"unavailable", "A file is being written.",
+    return {ErrorCode::Unavailable, "A file is being written.",
             "A copy into the sandbox, or a call that writes a file, has not ended yet.",
             "Wait for its end."};
   }
   const std::string running = files.running();
-  return {"unavailable", "Something is running in the sandbox.",
+  return {ErrorCode::Unavailable, "Something is running in the sandbox.",
           fmt::format("{} could write to the files meanwhile.",
                       running.empty() ? "A process" : running),
           "Wait for its end, stop it, or ask with --kill."};

@@ -176,12 +176,12 @@ void write_page(int root, const std::vector<Group>& groups, const wire::FindFile
 std::variant<wire::FindPage, wire::Refused> find_files(Place place, const wire::FindFiles& request,
                                                        unsigned threads) {
   if (!place.is_directory) {
-    return wire::Refused{"bad_argument", "cannot look for files here", "the path is a file",
-                         "name the directory to look in"};
+    return wire::Refused{ErrorCode::InvalidArgument, "cannot look for files here",
+                         "the path is a file", "name the directory to look in"};
   }
   const auto glob = GlobFilter::parse(request.glob);
   if (!glob) {
-    return wire::Refused{"bad_argument", "cannot use this glob", glob.error().message,
+    return wire::Refused{ErrorCode::InvalidArgument, "cannot use this glob", glob.error().message,
                          "use *, **, ?, [a-z] and {a,b}, as in **/*.{ts,tsx}"};
   }
   std::vector<std::unique_ptr<FindVisitor>> finders;

@@ -181,7 +181,7 @@ bool Lister::list(int directory, const std::string& path, std::uint32_t depth,
 std::optional<ListReply> list_directory(const Place& place, const wire::ListDirectory& request,
                                         Effort effort) {
   if (!place.is_directory) {
-    return wire::Refused{"bad_argument", "cannot list this", "the path is a file",
+    return wire::Refused{ErrorCode::InvalidArgument, "cannot list this", "the path is a file",
                          "name a directory, or read the file"};
   }
   if (effort == Effort::Small && request.depth > 1) return std::nullopt;

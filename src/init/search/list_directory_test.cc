@@ -153,7 +153,7 @@ TEST_F(ListDirectoryTest, RefusesFiles) {
   put("file", "");
   const auto reply = list_directory(place("file"), {}, Effort::Small);
   ASSERT_TRUE(reply && std::holds_alternative<wire::Refused>(*reply));
-  EXPECT_EQ(std::get<wire::Refused>(*reply).code, "bad_argument");
+  EXPECT_EQ(std::get<wire::Refused>(*reply).code, ErrorCode::InvalidArgument);
 }
 
 }  // namespace

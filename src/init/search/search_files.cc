@@ -131,7 +131,7 @@ class SearchVisitor : public Visitor {
 };
 
 wire::Refused refuse(const std::string& what, const std::string& why, const std::string& next) {
-  return {"bad_argument", what, why, next};
+  return {ErrorCode::InvalidArgument, what, why, next};
 }
 
 wire::Search with_bounds(wire::Search request) {

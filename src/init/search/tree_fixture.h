@@ -33,10 +33,11 @@ class SearchTreeTest : public testing::Test {
     EXPECT_TRUE(std::holds_alternative<Place>(opened));
     return std::move(std::get<Place>(opened));
   }
-  std::string refusal_of(const std::string& path) {
+  // Internal: it is not refused.
+  ErrorCode refusal_of(const std::string& path) {
     const auto opened = open_place(path, scratch_.path());
     const auto* refused = std::get_if<wire::Refused>(&opened);
-    return refused == nullptr ? "" : refused->code;
+    return refused == nullptr ? ErrorCode::Internal : refused->code;
   }
 
   static wire::Search pattern(const std::string& text) {

@@ -91,9 +91,7 @@ Result<> serve_route(const Route& route, RpcCall& rpc) {
             [&rpc] { return rpc.rpc.gone_descriptor(); }};
   auto done = route.handle(call);
   if (!done) note_denial(call, done.error());
-  if (!done && is_about_paused(call, route, done.error())) {
-    return failure(ErrorCode::Unsupported, done.error().message);
-  }
+  if (!done) return Failure(explained(call, route, done.error()));
   return done;
 }
 

@@ -42,31 +42,7 @@ constexpr std::size_t kMostMetadataBytes = 32U << 10U;
 constexpr std::size_t kMostMemoryBytes = 1U << 30U;  // of all calls' messages together
 
 grpc::StatusCode status_of(const Error& error) {
-  switch (error.code) {
-    case ErrorCode::InvalidArgument:
-      return grpc::StatusCode::INVALID_ARGUMENT;
-    case ErrorCode::NotFound:
-      return grpc::StatusCode::NOT_FOUND;
-    case ErrorCode::AlreadyExists:
-      return grpc::StatusCode::ALREADY_EXISTS;
-    case ErrorCode::PermissionDenied:
-      return grpc::StatusCode::PERMISSION_DENIED;
-    case ErrorCode::Unsupported:
-      return grpc::StatusCode::FAILED_PRECONDITION;
-    case ErrorCode::ResourceExhausted:
-      return grpc::StatusCode::RESOURCE_EXHAUSTED;
-    case ErrorCode::DeadlineExceeded:
-      return grpc::StatusCode::DEADLINE_EXCEEDED;
-    case ErrorCode::Cancelled:
-      return grpc::StatusCode::CANCELLED;
-    case ErrorCode::Unavailable:
-      return grpc::StatusCode::UNAVAILABLE;
-    case ErrorCode::Corrupt:
-      return grpc::StatusCode::DATA_LOSS;
-    case ErrorCode::Internal:
-      return grpc::StatusCode::INTERNAL;
-  }
-  return grpc::StatusCode::INTERNAL;
+  return static_cast<grpc::StatusCode>(forms_of(error.code).grpc_status);
 }
 
 // All methods by their names, each a stream of bytes: what is unary about one is up to its handler.
@@ -136,7 +112,7 @@ class Running : public GrpcServer {
   grpc::StatusCode answer(Reactor& call);
   Result<> handle(Reactor& call);
   void admit(const std::shared_ptr<Reactor>& call);
-  void refuse(Reactor& call, const Gate::Refusal& refusal);
+  void refuse(Reactor& call, const Error& refusal);
 
   void keep_watch();
   UniqueFd accept_on(int listener, OpenSockets& connections);
@@ -235,20 +211,19 @@ void Running::admit(const std::shared_ptr<Reactor>& call) {
     if (!call->remote().address.empty()) remote_connections_.know(call->remote().address);
     return call->start_reading(std::move(*caller), admission, std::move(held));
   }
-  const Gate::Refusal& refusal = caller.error();
+  const Error& refusal = caller.error();
   if (workers_->submit(admission, [this, call, refusal] { refuse(*call, refusal); })) return;
-  call->finish(status_of(refusal.error), refusal.error);  // and without a record
+  call->finish(status_of(refusal), refusal);  // and without a record
 }
 
-void Running::refuse(Reactor& call, const Gate::Refusal& refusal) {
+void Running::refuse(Reactor& call, const Error& refusal) {
   const std::string& address = call.remote().address;
   // Who is barred already is not worth a record each time.
-  if (refusal.status != 429) {
-    options_.service.deny({"", address.empty() ? "socket" : address}, refusal.error.message);
+  if (refusal.code != ErrorCode::ResourceExhausted) {
+    options_.service.deny({"", address.empty() ? "socket" : address}, refusal.message);
   }
-  const auto status =
-      refusal.status == 401 ? grpc::StatusCode::UNAUTHENTICATED : status_of(refusal.error);
-  call.finish(status, refusal.error);
+  const auto status = status_of(refusal);
+  call.finish(status, refusal);
   Answered answered;
   answered.method = "gRPC";
   answered.path = call.method().name;

@@ -48,9 +48,8 @@ Result<Json> read_json(http::Exchange& exchange, const Route& route) {
   return body;
 }
 
-// Where the body is read and cannot be: the statuses that HTTP has for it.
+// HTTP has a status of its own for a body that does not come.
 Result<> reply_unread(http::Exchange& exchange, const Error& error) {
-  if (error.code == ErrorCode::ResourceExhausted) return reply_problem(exchange, 413, error);
   if (error.code == ErrorCode::DeadlineExceeded) return reply_problem(exchange, 408, error);
   return reply_problem(exchange, error);
 }
@@ -82,12 +81,13 @@ Result<> check_query(const Route& route, const http::Target& target) {
   return {};
 }
 
-bool is_about_paused(const Call& call, const Route& route, const Error& error) {
+Error explained(const Call& call, const Route& route, Error error) {
   if (error.code != ErrorCode::Unavailable || !route.path.starts_with("/v1/sandboxes/{id}")) {
-    return false;
+    return error;
   }
   const auto view = call.service.find(call.caller, call.id());
-  return view && view->state == SandboxState::Paused;
+  if (view && view->state == SandboxState::Paused) error.code = ErrorCode::Conflict;
+  return error;
 }
 
 Result<> reply(Call& call, int status, const Json& body) {
@@ -206,8 +206,7 @@ Result<> Api::serve_body(http::Exchange& exchange, Found& found, const service::
   auto done = route.handle(call);
   if (!done) note_denial(call, done.error());
   if (done || exchange.is_answered()) return done;
-  if (is_about_paused(call, route, done.error())) return reply_problem(exchange, 409, done.error());
-  return reply_problem(exchange, done.error());
+  return reply_problem(exchange, explained(call, route, done.error()));
 }
 
 Result<> Api::serve(http::Exchange& exchange, Found& found, service::Caller& caller) {
@@ -216,17 +215,17 @@ Result<> Api::serve(http::Exchange& exchange, Found& found, service::Caller& cal
   }
   auto admitted = options_.gate.admit(exchange);
   if (!admitted) {
-    const Gate::Refusal& refusal = admitted.error();
+    const Error& refusal = admitted.error();
+    const bool is_barred = refusal.code == ErrorCode::ResourceExhausted;
     http::Headers more;
-    if (refusal.status == 401)
+    if (refusal.code == ErrorCode::Unauthenticated)
       more.add("WWW-Authenticate", found.route == nullptr ? "Bearer" : found.route->challenge);
-    if (refusal.status == 429) more.add("Retry-After", "60");
+    if (is_barred) more.add("Retry-After", "60");
     const std::string address = exchange.remote().address;
-    // Who is barred already is not worth a record each time.
-    if (refusal.status != 429) {
-      options_.service.deny({"", address.empty() ? "socket" : address}, refusal.error.message);
+    if (!is_barred) {  // who is barred already is not worth a record each time
+      options_.service.deny({"", address.empty() ? "socket" : address}, refusal.message);
     }
-    return reply_problem(exchange, refusal.status, refusal.error, more);
+    return reply_problem(exchange, forms_of(refusal.code).http_status, refusal, more);
   }
   caller = std::move(*admitted);
   if (found.route != nullptr) return serve_body(exchange, found, caller);

@@ -88,8 +88,8 @@ std::vector<Route> api_routes();
 
 // Refuses parameters that the route does not have, and the lack of those it needs.
 Result<> check_query(const Route& route, const http::Target& target);
-// A sandbox that does not answer because somebody paused it is no fault of the server.
-bool is_about_paused(const Call& call, const Route& route, const Error& error);
+// Turns Unavailable into Conflict if the sandbox does not answer because it is paused.
+Error explained(const Call& call, const Route& route, Error error);
 // What somebody may not do is written down, where it is not done.
 void note_denial(Call& call, const Error& error);
 

@@ -69,6 +69,11 @@ Parcel single(Message message) {
 
 }  // namespace
 
+Problem problem_of(const Error& error) {
+  return {forms_of(error.code).json_rpc_code, error.message,
+          fmt::format(R"({{"code":"{}"}})", to_string(error.code))};
+}
+
 Message::Message() = default;
 Message::Message(Message&&) noexcept = default;
 Message& Message::operator=(Message&&) noexcept = default;

@@ -273,7 +273,8 @@ Result<ToolReply> Execs::call_admitted(const Grip& grip, const Tool& tool,
   operation.ending.input_sha256 = input.hex();
   operation.ending.output_sha256 = output.hex();
   operation.ending.output_bytes = reply.result.text.size();
-  if (reply.result.error) operation.ending.outcome = "refused: " + reply.result.error->code;
+  if (reply.result.error)
+    operation.ending.outcome = fmt::format("refused: {}", to_string(reply.result.error->code));
   if (reply.result.ending) {
     operation.ending.outcome = outcome_text(*reply.result.ending);
     usage = usage_of(*reply.result.ending);

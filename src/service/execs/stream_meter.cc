@@ -104,8 +104,7 @@ void StreamMeter::settle(std::map<std::uint32_t, Running>::iterator running, End
 
 void StreamMeter::refuse(std::uint32_t conversation, const Error& error, Passed& passed) {
   std::string& out = has_greeted_ ? passed.to_client : refusals_;
-  wire::append_frame(out, conversation,
-                     wire::Failed{static_cast<std::uint8_t>(error.code), error.message});
+  wire::append_frame(out, conversation, wire::Failed{error.code, error.message});
 }
 
 Result<Budgets::Reservation> StreamMeter::admit(const wire::Exec& exec, ExecRequest& request) {

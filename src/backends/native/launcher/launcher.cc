@@ -226,7 +226,7 @@ void Launcher::serve(std::uint64_t key) {
       if (done) return send_answer(key, answer);
   }
   if (done) return;
-  answer.reply.code = static_cast<std::uint8_t>(done.error().code);
+  answer.reply.code = done.error().code;
   answer.reply.message = done.error().message;
   send_answer(key, answer);
 }

@@ -81,7 +81,7 @@ Result<> spawn_launcher(const RuntimeDirectory& directory, const std::filesystem
   const std::string problem = TRY(read_all(ours.get(), 64U << 10U));
   if (problem.empty() && WIFEXITED(status) && WEXITSTATUS(status) == 0) return {};
   if (problem.empty()) return failure(ErrorCode::Unavailable, "it ended at once");
-  return failure(static_cast<ErrorCode>(problem[0]), problem.substr(1));
+  return failure(to_error_code(static_cast<std::uint8_t>(problem[0])), problem.substr(1));
 }
 
 }  // namespace
@@ -127,7 +127,7 @@ Result<LauncherClient::Answer> LauncherClient::ask(const LauncherRequest& reques
   if (!packet) return Failure(std::move(packet).error());
   Answer answer{TRY(wire::decode<LauncherReply>(packet->bytes)), std::move(packet->descriptors)};
   if (answer.reply.message.empty()) return answer;
-  return failure(static_cast<ErrorCode>(answer.reply.code), answer.reply.message);
+  return failure(answer.reply.code, answer.reply.message);
 }
 
 }  // namespace nutshell::native

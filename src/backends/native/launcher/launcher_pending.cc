@@ -206,7 +206,7 @@ void Launcher::settle(std::uint64_t key, Result<> done, LauncherAnswer answer) {
     pending.task.reset();
   }
   if (!done) {
-    answer.reply.code = static_cast<std::uint8_t>(done.error().code);
+    answer.reply.code = done.error().code;
     answer.reply.message = done.error().message;
   }
   send_answer(pending.client, answer);

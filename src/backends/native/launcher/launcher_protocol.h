@@ -40,7 +40,7 @@ struct LauncherRequest {
 };
 
 struct LauncherReply {
-  std::uint8_t code = 0;  // of the error, if there is a message
+  ErrorCode code = ErrorCode::Internal;  // of the error, if there is a message
   std::string message;
   std::string id;
   std::vector<SandboxStatus> sandboxes;  // with List
