@@ -62,8 +62,7 @@ const std::vector<BackendEntry>& daemon_backend_entry() {
   static const std::vector<BackendEntry> kEntries = {
       {'\0', "daemon", "whatever the daemon has",
        [](const BackendContext& context) {
-         return daemon_backend::make_daemon_backend(context.daemon.value_or(DaemonAccess{}),
-                                                    context.programs);
+         return daemon_backend::make_daemon_backend(context.daemon.value_or(DaemonAccess{}));
        }},
   };
   return kEntries;

@@ -8,6 +8,7 @@
 #include <nlohmann/json.hpp>
 #include <thread>
 
+#include "backends/docker/demux_transport.h"
 #include "backends/docker/engine_json.h"
 #include "backends/docker/image_source.h"
 #include "backends/docker/image_transfer.h"
@@ -231,7 +232,13 @@ Result<UniqueFd> DockerBackend::attach(const std::string& id, const std::string&
   auto upgraded = TRY(engine_->hijack(
       {.method = "POST", .path = path_of(id, "/attach?stream=1&stdin=1&stdout=1&stderr=1")}));
   TRY(upgraded.transport->write(orders, Deadline::in(kAnswerTime)));
-  return bridges_.add(std::move(upgraded));
+  return carry(std::move(upgraded));
+}
+
+// Makes a plain socket of a stream that the engine handed over.
+Result<UniqueFd> DockerBackend::carry(http::Client::Upgraded upgraded) {
+  return relays_.add(
+      std::make_unique<DemuxTransport>(std::move(upgraded.transport), std::move(upgraded.early)));
 }
 
 // The content of a directory may not fit.

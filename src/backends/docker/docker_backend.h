@@ -14,9 +14,9 @@
 #include "backends/docker/engine_facts.h"
 #include "backends/docker/image_source.h"
 #include "backends/docker/init_volume.h"
-#include "backends/docker/stream_bridges.h"
 #include "core/backend.h"
 #include "core/image_holder.h"
+#include "http/stream_relays.h"
 #include "wire/init_client.h"
 
 namespace nutshell::docker {
@@ -86,6 +86,7 @@ class DockerBackend : public Backend, public ImageHolder {
   Result<UniqueFd> attach(const std::string& id, const std::string& orders);
   [[nodiscard]] std::string orders_for(const ContainerPlan& plan, Lifetime lifetime) const;
   Result<UniqueFd> open_bridge(const std::string& id);
+  Result<UniqueFd> carry(http::Client::Upgraded upgraded);
   Result<UniqueFd> connect_directly(const std::string& id);
   Result<UniqueFd> connect_without_engine(const std::string& id);
   Result<int> process_of(const std::string& id);
@@ -112,7 +113,7 @@ class DockerBackend : public Backend, public ImageHolder {
   std::optional<EngineFacts> facts_;
   std::optional<InitVolume> volume_;
   bool is_volume_there_ = false;
-  StreamBridges bridges_;
+  http::StreamRelays relays_;
   struct FirstStream {
     UniqueFd stream;
     Lifetime lifetime;

@@ -119,7 +119,7 @@ Result<UniqueFd> DockerBackend::open_bridge(const std::string& id) {
   }
   const Json made = TRY(parse_json(TRY(std::move(answer)).body));
   const Json start = {{"Detach", false}, {"Tty", false}};
-  return bridges_.add(TRY(engine_->hijack(
+  return carry(TRY(engine_->hijack(
       {.method = "POST",
        .path = fmt::format("/exec/{}/start", http::percent_encode(text_of(made, "Id"))),
        .body = start.dump(),
