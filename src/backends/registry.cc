@@ -2,7 +2,7 @@
 
 #include "backends/daemon_client/daemon_backend.h"
 #include "backends/docker/docker_backend.h"
-#include "backends/docker/image_transfer.h"
+#include "backends/docker/images/image_transfer.h"
 #include "backends/gvisor/gvisor_backend.h"
 #include "backends/image_engines.h"
 #include "backends/native/native_backend.h"

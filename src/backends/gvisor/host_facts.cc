@@ -12,8 +12,6 @@
 namespace nutshell::gvisor {
 namespace {
 
-constexpr std::uint64_t kPage = 4096;
-constexpr std::uint64_t kMostSharedMemory = 64U << 20U;
 constexpr const char* kNoCgroupFix = "without root there is no cgroup to set it in: run as root";
 
 bool has_controllers(const std::string& list) {
@@ -43,7 +41,7 @@ Protection memory_protection(const HostFacts& facts) {
   if (facts.cgroup.empty()) return {"memory", Strength::Watched, kWatch, kNoCgroupFix};
   return {"memory", Strength::Hard,
           fmt::format("{} memory around all of gVisor, {} MiB more for itself; {}", facts.cgroup,
-                      kOwnMemory >> 20U, kWatch),
+                      containers::kGvisorMemory >> 20U, kWatch),
           ""};
 }
 
@@ -62,7 +60,7 @@ Protection pids_protection(const HostFacts& facts) {
 }
 
 Protection disk_protection(const Limits& limits) {
-  const ScratchSizes sizes = scratch_sizes(limits);
+  const GvisorScratchSizes sizes = scratch_sizes_for(limits);
   return {"disk", Strength::Hard,
           fmt::format("sizes of three tmpfs in gVisor's memory: /workspace {} MiB, /tmp {} MiB, "
                       "/dev/shm {} MiB; kept states have one more of {} MiB",
@@ -88,14 +86,12 @@ HostFacts read_host_facts() {
   return facts;
 }
 
-// They lie in gVisor's memory: one that could hold all of that would leave no command room to clean
-// up, and init would end every one that tries.
-ScratchSizes scratch_sizes(const Limits& limits) {
+// File systems that could fill all of gVisor's memory would leave no room for a command that cleans
+// up: init would kill every one that tries.
+GvisorScratchSizes scratch_sizes_for(const Limits& limits) {
+  constexpr std::uint64_t kPage = 4096;
   const std::uint64_t whole = std::min(limits.disk_bytes, limits.memory_bytes) / kPage * kPage;
-  const std::uint64_t quarter = whole / 4 / kPage * kPage;
-  const std::uint64_t shared =
-      std::min({kMostSharedMemory, limits.memory_bytes / 8, quarter / 4}) / kPage * kPage;
-  return {whole - quarter, quarter - shared, shared, whole};
+  return {containers::scratch_sizes(whole, limits.memory_bytes), whole};
 }
 
 std::uint32_t whole_cores(const Limits& limits) {

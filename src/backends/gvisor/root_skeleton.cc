@@ -10,6 +10,7 @@
 
 #include "base/beneath.h"
 #include "base/file.h"
+#include "containers/container_layout.h"
 #include "images/host_root.h"
 
 namespace nutshell::gvisor {
@@ -131,7 +132,7 @@ Result<std::vector<SharedPath>> write_skeleton(const fs::path& root, const std::
     TRY(make_directory(root / name));
   for (const char* name : {"bin", "store"})
     TRY(make_directory(root / ".nutshell" / name));
-  TRY(write_file(root / fs::path(kInitProgram).relative_path(), ""));
+  TRY(write_file(root / fs::path(containers::kInitProgram).relative_path(), ""));
   for (const UnsafeMount& mount : spec.unsafe_mounts)
     TRY(make_place(root, sharing, mount));
   open_to_all(root);

@@ -1,0 +1,126 @@
+#include "backends/docker/images/credential_program.h"
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <poll.h>
+#include <spawn.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <cctype>
+#include <csignal>
+#include <nlohmann/json.hpp>
+
+#include "backends/docker/engine/engine_json.h"
+#include "base/child_process.h"
+#include "base/defer.h"
+#include "base/file.h"
+#include "base/spawn_attributes.h"
+
+namespace nutshell::docker {
+namespace {
+
+constexpr std::chrono::seconds kProgramTime{30};  // a keyring may ask its owner first
+constexpr std::size_t kMostAnswerBytes = 64U << 10U;
+constexpr std::size_t kMostErrorBytes = 400;
+
+bool is_program_name(const std::string& name) {
+  return !name.empty() && name.size() <= 64 && std::all_of(name.begin(), name.end(), [](char c) {
+    return std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '-' || c == '_' || c == '.';
+  });
+}
+
+struct Pipe {
+  UniqueFd out;  // to be read from
+  UniqueFd in;
+};
+
+Result<Pipe> make_pipe() {
+  std::array<int, 2> ends{-1, -1};
+  if (::pipe2(ends.data(), O_CLOEXEC) != 0) return syscall_failure("pipe2");
+  return Pipe{UniqueFd(ends[0]), UniqueFd(ends[1])};
+}
+
+// What it complains about elsewhere than in its answer is not shown: it may run in a daemon.
+Result<ChildProcess> spawn(const std::string& program, const UniqueFd& input,
+                           const UniqueFd& output) {
+  std::string name = program;
+  std::string word = "get";
+  std::array<char*, 3> argv{name.data(), word.data(), nullptr};
+  posix_spawn_file_actions_t actions;
+  posix_spawn_file_actions_init(&actions);
+  const Defer freed([&] { posix_spawn_file_actions_destroy(&actions); });
+  posix_spawn_file_actions_adddup2(&actions, input.get(), STDIN_FILENO);
+  posix_spawn_file_actions_adddup2(&actions, output.get(), STDOUT_FILENO);
+  posix_spawn_file_actions_addopen(&actions, STDERR_FILENO, "/dev/null", O_WRONLY, 0);
+  const SpawnAttributes attributes;
+  pid_t pid = -1;
+  const int error =
+      ::posix_spawnp(&pid, program.c_str(), &actions, attributes.get(), argv.data(), environ);
+  if (error != 0) return syscall_failure(error, "start", program);
+  return ChildProcess(pid, UniqueFd(static_cast<int>(::syscall(SYS_pidfd_open, pid, 0))));
+}
+
+Result<std::string> read_to_end(int fd, const Deadline& deadline) {
+  std::string text;
+  std::array<char, 4096> piece{};
+  for (;;) {
+    if (!TRY(wait_for(fd, POLLIN, deadline)))
+      return failure(ErrorCode::DeadlineExceeded, "no answer in time");
+    const ssize_t count = ::read(fd, piece.data(), piece.size());
+    if (count < 0 && errno == EINTR) continue;
+    if (count < 0) return syscall_failure("read");
+    if (count == 0) return text;
+    text.append(piece.data(), static_cast<std::size_t>(count));
+    if (text.size() > kMostAnswerBytes) return failure(ErrorCode::Corrupt, "its answer has no end");
+  }
+}
+
+// All such programs say it in about these words, and none by its status.
+bool is_about_nothing_kept(const std::string& answer) {
+  return answer.find("credentials not found") != std::string::npos;
+}
+
+Result<RegistryAccount> account_of(const std::string& answer, int status) {
+  if (!WIFEXITED(status) || WEXITSTATUS(status) != 0) {
+    if (is_about_nothing_kept(answer)) return RegistryAccount{};
+    return failure(ErrorCode::Unavailable,
+                   fmt::format("it failed: {}", printable(answer, kMostErrorBytes)));
+  }
+  const auto document = parse_json(answer);
+  RegistryAccount account;
+  if (document) account = {text_of(*document, "Username"), text_of(*document, "Secret")};
+  if (!account.secret.empty()) return account;
+  return failure(ErrorCode::Corrupt, "its answer is no account");
+}
+
+}  // namespace
+
+Result<RegistryAccount> ask_credential_program(const std::string& name, const std::string& server) {
+  if (!is_program_name(name)) {
+    return failure(ErrorCode::InvalidArgument,
+                   fmt::format("'{}' is no name of a credential program", name.substr(0, 80)));
+  }
+  const std::string program = "docker-credential-" + name;
+  const std::string what = fmt::format("ask {} for the account at {}", program, server);
+  const Deadline deadline = Deadline::in(kProgramTime);
+  Pipe question = TRY(make_pipe());
+  Pipe reply = TRY(make_pipe());
+  TRY(write_all(question.in.get(), server));  // which a pipe has room for
+  question.in.reset();
+  auto child = spawn(program, question.out, reply.in);
+  if (!child) return while_doing(what, std::move(child).error());
+  reply.in.reset();
+  auto answer = read_to_end(reply.out.get(), deadline);
+  if (!answer) return while_doing(what, std::move(answer).error());
+  const auto status = TRY(child->wait(deadline));
+  if (!status) return while_doing(what, Error{ErrorCode::DeadlineExceeded, "it does not end"});
+  auto account = account_of(*answer, *status);
+  if (!account) return while_doing(what, std::move(account).error());
+  return account;
+}
+
+}  // namespace nutshell::docker
