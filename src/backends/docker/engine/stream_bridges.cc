@@ -12,23 +12,23 @@
 namespace nutshell::docker {
 namespace {
 
-// Signals are for the program's own thread.
-class SignalsHeld {
+// Blocks all signals, so that a new thread inherits that: they are handled by the main thread.
+class SignalsBlocked {
  public:
-  SignalsHeld() {
+  SignalsBlocked() {
     sigset_t all;
     ::sigfillset(&all);
     ::pthread_sigmask(SIG_SETMASK, &all, &before_);
   }
-  SignalsHeld(const SignalsHeld&) = delete;
-  SignalsHeld& operator=(const SignalsHeld&) = delete;
-  ~SignalsHeld() { ::pthread_sigmask(SIG_SETMASK, &before_, nullptr); }
+  SignalsBlocked(const SignalsBlocked&) = delete;
+  SignalsBlocked& operator=(const SignalsBlocked&) = delete;
+  ~SignalsBlocked() { ::pthread_sigmask(SIG_SETMASK, &before_, nullptr); }
 
  private:
   sigset_t before_{};
 };
 
-// The other end is closed, and no byte from it is left to carry.
+// Whether the other end is closed and all of its bytes were read.
 bool is_closed(int stream) {
   pollfd state{stream, 0, 0};
   if (::poll(&state, 1, 0) < 1 || (state.revents & POLLHUP) == 0) return false;
@@ -54,7 +54,7 @@ std::size_t StreamBridges::count() const {
 
 void StreamBridges::carry(Open& open, std::list<Bridge>::iterator bridge) {
   const int stream = bridge->stream.get();
-  // An error is the end of the stream: whoever reads it sees that, and asks why.
+  // An error ends the stream. Its reader sees the end and asks the backend for the reason.
   (void)http::relay(*bridge->transport, stream, {[stream] { return is_closed(stream); }, nullptr});
   const std::lock_guard lock(open.mutex);
   open.bridges.erase(bridge);
@@ -68,7 +68,7 @@ Result<UniqueFd> StreamBridges::add(http::Client::Upgraded upgraded) {
       std::move(ours)};
   const std::lock_guard lock(open_->mutex);
   const auto bridge = open_->bridges.insert(open_->bridges.end(), std::move(made));
-  const SignalsHeld held;
+  const SignalsBlocked blocked;
   try {
     std::thread([open = open_, bridge] { carry(*open, bridge); }).detach();
   } catch (const std::system_error& error) {

@@ -1,6 +1,6 @@
-// Makes plain sockets of the streams that an engine hands over: a thread for each carries the bytes
-// until the engine ends the stream or the socket is closed, and then frees all that the stream had.
-// Thread-safe; destroying it ends every stream.
+// Turns the streams of an engine into plain sockets. A thread for each stream carries its bytes
+// until the engine ends the stream or the socket is closed. Thread-safe; the destructor ends every
+// stream.
 #pragma once
 
 #include <condition_variable>
@@ -37,7 +37,7 @@ class StreamBridges {
   };
   static void carry(Open& open, std::list<Bridge>::iterator bridge);
 
-  // Shared with the threads: the last one may still hold the mutex when the destructor goes on.
+  // Shared with the threads: the last one may still hold the mutex when the destructor returns.
   std::shared_ptr<Open> open_;
 };
 
