@@ -20,17 +20,25 @@ std::size_t index_of(Stream stream) {
 }
 
 constexpr std::chrono::milliseconds kGrace{10'000};
+constexpr std::chrono::milliseconds kSilence{1'000};  // before bounds_.is_cut_off is asked
 constexpr std::chrono::seconds kAnswerTime{10};
 constexpr std::uint64_t kMostOffset = 1ULL << 60U;
 
 }  // namespace
 
 ExecBounds ExecBounds::of(const ExecLimits& limits) {
-  return {Deadline::in(limits.timeout + kGrace), limits.output_bytes};
+  ExecBounds bounds{Deadline::in(limits.timeout + kGrace), limits.output_bytes};
+  bounds.ask_at = Deadline::in(limits.timeout + kSilence);
+  return bounds;
 }
 
 Deadline ExecLoop::patience() const {
   return is_taken_ ? bounds_.deadline : earlier(bounds_.deadline, taken_by_);
+}
+
+bool ExecLoop::is_known_to_be_cut_off() {
+  if (!bounds_.is_cut_off || !bounds_.ask_at.has_passed()) return false;
+  return std::exchange(bounds_.is_cut_off, nullptr)();
 }
 
 Result<bool> ExecLoop::go_on(const Deadline& leave) {
@@ -40,9 +48,12 @@ Result<bool> ExecLoop::go_on(const Deadline& leave) {
   }
   if (!channel_.send_some()) result_ = lost("the sandbox has ended");
   TRY(take_frames());
+  if (!result_ && is_known_to_be_cut_off())
+    result_ = lost("the engine that carries the connection does not answer");
   if (result_) return true;
   if (is_taken_ && leave.has_passed()) return false;
-  TRY(wait_for_something(is_taken_ ? earlier(leave, patience()) : patience()));
+  const Deadline quiet = bounds_.is_cut_off ? earlier(bounds_.ask_at, patience()) : patience();
+  TRY(wait_for_something(is_taken_ ? earlier(leave, quiet) : quiet));
   return true;
 }
 

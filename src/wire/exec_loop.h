@@ -3,6 +3,7 @@
 #pragma once
 
 #include <array>
+#include <functional>
 
 #include "wire/channel.h"
 #include "wire/exec_io.h"
@@ -19,6 +20,12 @@ struct ExecBounds {
   // Whether init may drop output that was not taken in time.
   enum class Output : std::uint8_t { Whole, MayBeDropped };
   Output output = Output::Whole;
+
+  // Asked once, a second after the command's timeout, if init has not reported the end: true if the
+  // process that carries the stream does not answer, so that waiting longer is useless. May be
+  // null.
+  std::function<bool()> is_cut_off = nullptr;
+  Deadline ask_at = Deadline::never();
 
   // A silent init has a little longer than its command before it counts as lost.
   static ExecBounds of(const ExecLimits& limits);
@@ -61,6 +68,8 @@ class ExecLoop {
   Result<bool> go_on(const Deadline& leave);
   // When a silent init counts as lost.
   [[nodiscard]] Deadline patience() const;
+  // Whether it is time to ask bounds_.is_cut_off, and the answer is yes.
+  bool is_known_to_be_cut_off();
   Result<> wait_for_something(const Deadline& deadline);
   void pass_input();
   void pass_events();

@@ -159,6 +159,28 @@ TEST_F(HostileInit, SilentOneIsLostAtTheDeadline) {
   EXPECT_EQ(result->outcome, Outcome::Lost);
 }
 
+TEST_F(HostileInit, SilentOneBehindASilentCarrierIsLostBeforeTheDeadline) {
+  Channel channel(std::move(host_));
+  ExecBounds bounds{Deadline::in(1h), 1000};
+  bounds.ask_at = Deadline::in(5ms);
+  bounds.is_cut_off = [] { return true; };
+  const auto result = ExecLoop(channel, channel.new_conversation(), captured_, bounds).run();
+  ASSERT_TRUE(result);
+  EXPECT_EQ(result->outcome, Outcome::Lost);
+}
+
+TEST_F(HostileInit, SilentOneBehindACarrierThatAnswersHasUntilTheDeadline) {
+  Channel channel(std::move(host_));
+  int asked = 0;
+  ExecBounds bounds{Deadline::in(50ms), 1000};
+  bounds.ask_at = Deadline::in(5ms);
+  bounds.is_cut_off = [&asked] { return ++asked > 1; };
+  const auto result = ExecLoop(channel, channel.new_conversation(), captured_, bounds).run();
+  ASSERT_TRUE(result);
+  EXPECT_EQ(result->detail, "init did not answer in time");
+  EXPECT_EQ(asked, 1);
+}
+
 TEST_F(HostileInit, EndlessOneIsLostAtTheDeadlineAndFillsNoMemory) {
   std::thread flood([this] {
     std::string bytes = frame(Hello{}, 0);

@@ -335,6 +335,8 @@ Gone DockerBackend::why_gone(const std::string& id) {
   Gone gone{Gone::Reason::Unknown, "the sandbox has ended"};
   EngineClient* client = engine_.client();
   if (client == nullptr) return gone;
+  if (engine_.is_silent())
+    return {Gone::Reason::CutOff, "the engine that carries the connection does not answer"};
   const Json filters = {{"container", {container_name(id)}}, {"event", {"oom"}}};
   const auto now = std::chrono::duration_cast<std::chrono::seconds>(milliseconds_now()).count();
   const auto visit = [&gone](std::string_view line) -> Result<> {

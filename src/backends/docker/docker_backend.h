@@ -19,6 +19,7 @@
 #include "containers/ttl_clock.h"
 #include "core/backend.h"
 #include "core/image_holder.h"
+#include "core/stream_carrier.h"
 
 namespace nutshell::docker {
 
@@ -26,7 +27,7 @@ constexpr char id_letter(EngineKind kind) {
   return kind == EngineKind::Docker ? 'd' : 'p';
 }
 
-class DockerBackend : public Backend, public ImageHolder {
+class DockerBackend : public Backend, public ImageHolder, public StreamCarrier {
  public:
   struct Options {
     EngineKind kind = EngineKind::Docker;
@@ -59,6 +60,7 @@ class DockerBackend : public Backend, public ImageHolder {
   void tidy() override { first_.tidy(); }
   Gone why_gone(const std::string& id) override;
   SweepReport sweep(SweepMode mode) override;
+  bool is_silent() override { return engine_.is_silent(); }
   Result<std::optional<std::uint64_t>> image_bytes(const std::string& image) override {
     return images_.bytes(image);
   }

@@ -18,7 +18,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// Made anew in every sandbox, whatever an image has there.
+// Made for every sandbox; an image's entries with these names are ignored.
 constexpr std::array<const char*, 6> kOurs = {"dev", "proc",      "sys",
                                               "tmp", "workspace", ".nutshell"};
 
@@ -36,8 +36,8 @@ Result<> make_link(const fs::path& from, const fs::path& to) {
   return {};
 }
 
-// The first directory of an image, entry by entry: mounting the image as a whole would want the
-// places of our own mounts in it.
+// Shares the image's top directory entry by entry. To mount the image as a whole, it would have to
+// contain the mount points of our own mounts.
 Result<std::vector<SharedPath>> share_image(const fs::path& root, const fs::path& image) {
   std::vector<SharedPath> sharing;
   std::error_code error;
@@ -72,7 +72,8 @@ Result<std::vector<SharedPath>> share_host(const fs::path& root) {
   return sharing;
 }
 
-// Where something of the host is mounted already, the place must be there: it is not ours to make.
+// A mount point inside a shared directory must exist already: shared directories are not written
+// to.
 Result<> check_place(const std::vector<SharedPath>& sharing, const std::string& target) {
   for (const SharedPath& path : sharing) {
     if (!target.starts_with(path.target + "/")) continue;
@@ -80,7 +81,7 @@ Result<> check_place(const std::vector<SharedPath>& sharing, const std::string& 
     const std::string rest = target.substr(path.target.size() + 1);
     if (open_beneath(below.get(), rest, O_PATH, 0, Links::Refuse)) return {};
     return failure(ErrorCode::InvalidArgument,
-                   fmt::format("mount at {}: there is no such place in the image, or a link leads "
+                   fmt::format("mount at {}: the image has no such directory, or a link leads "
                                "to it",
                                target));
   }
@@ -97,7 +98,7 @@ Result<> make_place(const fs::path& root, const std::vector<SharedPath>& sharing
     if (::lstat(place.c_str(), &status) == 0 && S_ISLNK(status.st_mode)) {
       return failure(
           ErrorCode::InvalidArgument,
-          fmt::format("mount at {}: a link leads to it; name the place itself", mount.target));
+          fmt::format("mount at {}: a link leads to it; name its target instead", mount.target));
     }
     const bool is_bound = std::any_of(sharing.begin(), sharing.end(), [&](const SharedPath& path) {
       return root / fs::path(path.target).relative_path() == place;
@@ -108,7 +109,7 @@ Result<> make_place(const fs::path& root, const std::vector<SharedPath>& sharing
   return {};
 }
 
-// Whatever mask the caller has, the sandbox's user must be able to look around.
+// The sandbox's user must be able to read everything, whatever umask the caller has.
 void open_to_all(const fs::path& root) {
   std::error_code ignored;
   const auto open = [&](const fs::directory_entry& entry) {

@@ -20,12 +20,13 @@ namespace {
 using namespace std::chrono_literals;
 
 constexpr const char* kName = "runsc";
-constexpr std::string_view kOldest = "20230801";  // its systrap, and the flags that we give
+constexpr std::string_view kOldest =
+    "20230801";  // the first with systrap and all flags that we use
 constexpr std::size_t kMostWords = 16U << 10U;
 constexpr const char* kHint = "Debian has it as runsc in bookworm-backports";
 
 std::string find_program() {
-  // NOLINTBEGIN(concurrency-mt-unsafe): nobody changes the environment
+  // NOLINTBEGIN(concurrency-mt-unsafe): the environment is not changed
   if (const char* named = std::getenv("NUTSHELL_RUNSC"); named != nullptr && *named != '\0')
     return named;
   const char* path = std::getenv("PATH");
@@ -53,7 +54,7 @@ Result<Pipe> make_pipe() {
   return pipe;
 }
 
-// What is there; a sandbox may keep the other end.
+// Reads what is in the pipe without waiting for its end: a sandbox may keep the other end open.
 std::string drain(int pipe) {
   std::string text(kMostWords, '\0');
   const ssize_t count = ::read(pipe, text.data(), text.size());
@@ -81,14 +82,14 @@ Result<Runsc> Runsc::find() {
   const std::string program = find_program();
   if (program.empty()) {
     return failure(ErrorCode::Unsupported,
-                   fmt::format("gVisor's program {} is not in PATH: install it; {}", kName, kHint));
+                   fmt::format("gVisor's program {} is not in PATH: install it. {}", kName, kHint));
   }
   Runsc runsc(program, "");
   runsc.version_ = day_of_version(TRY(runsc.ask({"--version"}, Deadline::in(10s))));
   if (!runsc.version_.empty() && runsc.version_ < kOldest) {
     return failure(ErrorCode::Unsupported,
-                   fmt::format("{} is of {} and lacks what programs use today: {} or newer is "
-                               "needed; {}",
+                   fmt::format("{} is of {} and lacks system calls that programs use today: {} or "
+                               "newer is needed. {}",
                                program, runsc.version_, kOldest, kHint));
   }
   return runsc;
@@ -117,7 +118,8 @@ Result<ChildProcess> Runsc::spawn(const std::vector<std::string>& arguments,
   const int error =
       ::posix_spawn(&pid, program_.c_str(), &actions, attributes.get(), argv.data(), environ);
   if (error != 0) return syscall_failure(error, "run", program_);
-  UniqueFd handle(static_cast<int>(::syscall(SYS_pidfd_open, pid, 0)));  // nobody else reaps it
+  UniqueFd handle(
+      static_cast<int>(::syscall(SYS_pidfd_open, pid, 0)));  // the child is reaped here only
   if (!handle) {
     const auto failed = syscall_failure("pidfd_open");
     ::kill(pid, SIGKILL);
@@ -136,7 +138,7 @@ Result<> Runsc::run(const std::vector<std::string>& arguments, Streams streams,
   const std::string& what = arguments.front().starts_with("--version") ? kName : arguments.back();
   if (!status) {
     return failure(ErrorCode::DeadlineExceeded,
-                   fmt::format("{} {}: no answer in time", kName, what));
+                   fmt::format("{} {}: it did not end in time", kName, what));
   }
   if (WIFEXITED(*status) && WEXITSTATUS(*status) == 0) return {};
   const std::string said = drain(words.read.get());

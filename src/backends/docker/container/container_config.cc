@@ -13,7 +13,7 @@ namespace {
 
 using namespace containers;  // NOLINT(google-build-using-namespace): the layout's constants
 
-// Podman asks for more than it may have where it is told nothing; the cgroup counts processes.
+// Podman's default for this limit can be more than it may set. The cgroup limits processes anyway.
 constexpr std::uint64_t kPodmanProcesses = 32768;
 
 ScratchSizes sizes_for(const Limits& limits) {
@@ -24,7 +24,7 @@ std::string size_options(std::uint64_t bytes) {
   return fmt::format("rw,nosuid,nodev,size={}", bytes);
 }
 
-// Docker's options of a tmpfs know an owner; podman's give it to the container's user.
+// Docker's tmpfs options take an owner; podman's "U" gives it to the container's user.
 std::string owned_by_user(const ContainerPlan& plan) {
   return plan.engine == EngineKind::Podman ? "U" : "uid=1000,gid=1000";
 }
@@ -34,11 +34,11 @@ Json tmpfs_of(const ContainerPlan& plan) {
   const std::string owner = owned_by_user(plan);
   const std::string nothing = "ro,noexec,nosuid,nodev,size=4096,mode=0755";
   Json tmpfs = Json::object();
-  // What an image declares as a volume would else become one, writable and without a limit.
+  // A path that the image declares as a volume would otherwise become one, writable and unlimited.
   for (const std::string& path : plan.image.volumes)
     tmpfs[path] = nothing;
   if (plan.engine == EngineKind::Podman) {
-    for (const char* path : {"/run", "/var/tmp"})  // it makes these writable by itself
+    for (const char* path : {"/run", "/var/tmp"})  // podman makes these writable
       tmpfs[path] = nothing;
   }
   if (plan.workspace_volume.empty()) {
@@ -86,7 +86,7 @@ Json ulimits_of(const ContainerPlan& plan) {
   limits.push_back(limit_of("nofile", std::max(plan.spec.limits.open_files, kLeastOpenFiles)));
   limits.push_back(limit_of("core", 0));
   limits.push_back(limit_of("fsize", plan.spec.limits.disk_bytes + kBeyondDisk));
-  // In gVisor a cgroup counts gVisor's threads; this limit counts the sandbox's.
+  // With gVisor the cgroup counts gVisor's threads; this limit counts the sandbox's processes.
   if (plan.is_gvisor)
     limits.push_back(limit_of("nproc", plan.spec.limits.processes + kOurProcesses));
   else if (plan.engine == EngineKind::Podman)
@@ -94,8 +94,9 @@ Json ulimits_of(const ContainerPlan& plan) {
   return limits;
 }
 
-// What tells of the machine, beside what engines mask by themselves: naming one replaces their
-// list. The cgroup's own files stay, for init reads in them whether memory ran out.
+// Paths that reveal something about the machine, and those that engines mask by default: a list
+// replaces the default. The cgroup's own files stay readable, because init reads there whether
+// memory ran out.
 Json masked_paths() {
   return {"/proc/acpi",
           "/proc/asound",
@@ -150,15 +151,15 @@ Json host_config_of(const ContainerPlan& plan) {
       {"Ulimits", ulimits_of(plan)},
       {"Tmpfs", tmpfs_of(plan)},
       {"Mounts", mounts_of(plan)},
-      {"LogConfig", {{"Type", "none"}}},  // what goes through standard output is ours
+      {"LogConfig", {{"Type", "none"}}},  // standard output is the connection to init
       {"RestartPolicy", {{"Name", "no"}}},
       {"Init", false},
       {"MaskedPaths", masked_paths()},
-      {"Dns", {"127.0.0.1"}},  // there is no network: the host's own resolvers are not its business
+      {"Dns", {"127.0.0.1"}},  // there is no network; hides the host's resolvers
   };
   if (plan.kept.memory) {
     config["Memory"] = memory_of(plan);
-    config["MemorySwap"] = memory_of(plan);  // together with memory: none
+    config["MemorySwap"] = memory_of(plan);  // the sum of both: no swap
   }
   if (plan.kept.cpu) config["NanoCpus"] = std::uint64_t{limits.millicpus} * 1'000'000;
   if (plan.kept.processes) config["PidsLimit"] = processes_of(plan);
@@ -180,8 +181,8 @@ std::string create_body(const ContainerPlan& plan) {
       {"Healthcheck", {{"Test", {"NONE"}}}},
       {"Labels", plan.labels},
       {"OpenStdin", true},
-      {"StdinOnce", true},  // who started it is gone: so is its stream
-      // Init ignores other signals: an engine that stops or restarts would wait for 10 seconds.
+      {"StdinOnce", true},  // the stream ends with the process that attached
+      // Init ignores other signals, and an engine that stops or restarts would wait for 10 seconds.
       {"StopSignal", "SIGKILL"},
       {"AttachStdin", true},
       {"AttachStdout", true},

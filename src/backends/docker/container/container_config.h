@@ -18,7 +18,7 @@ struct ContainerPlan {
   Labels labels;
   std::string init_volume;
   std::string workspace_volume;  // empty: /workspace ends with the sandbox
-  std::string runtime;           // empty: the engine's
+  std::string runtime;           // empty: the engine's default
   bool is_gvisor = false;        // the runtime is gVisor
   EngineKind engine = EngineKind::Docker;
   // The limits that the engine can keep. Some engines refuse a request that names another one.
@@ -30,7 +30,7 @@ struct ContainerPlan {
   Kept kept = {};
 };
 
-// JSON.
+// Returns JSON.
 std::string create_body(const ContainerPlan& plan);
 
 }  // namespace nutshell::docker

@@ -23,6 +23,10 @@ namespace {
 constexpr std::chrono::seconds kPingTime{4};
 constexpr std::chrono::seconds kStopTime{20};
 
+Failure silent_engine() {
+  return failure(ErrorCode::DeadlineExceeded, "the engine does not answer");
+}
+
 }  // namespace
 
 Result<> ContainerRemoval::end(const std::string& id) {
@@ -47,7 +51,9 @@ Result<> ContainerRemoval::end(const std::string& id) {
 // NotFound if there is no engine.
 Result<> ContainerRemoval::end_by_engine(const std::string& id) {
   EngineClient& client = *TRY(engine_.find());
-  if (ending_by_themselves_.erase(id) > 0 && ends_by_itself(id)) return {};
+  const bool may_end_by_itself = ending_by_themselves_.erase(id) > 0;
+  if (engine_.was_silent()) return silent_engine();
+  if (may_end_by_itself && ends_by_itself(id)) return {};
   // Pinged even if it has answered before: an engine that hangs now is not waited for any longer.
   auto answered = client.ping(kPingTime);
   if (!answered && engine_.is_absent()) return failure(ErrorCode::NotFound, "there is no engine");

@@ -19,7 +19,7 @@ Result<UniqueFd> connect_within(int network, const char* name) {
   return connect_to(name, SocketKind::Stream);
 }
 
-// A namespace is a thread's: one that ends right after leaves this program where it is.
+// Enters the namespace in a thread of its own, so that the other threads stay where they are.
 Result<UniqueFd> connect_in(int network, const char* name) {
   std::optional<Result<UniqueFd>> stream;
   try {
@@ -43,7 +43,8 @@ Result<UniqueFd> ContainerProcess::connect(const char* name) const {
   const Peer peer = TRY(peer_of(stream.get()));
   if (peer.process != number_) {
     return failure(ErrorCode::PermissionDenied,
-                   fmt::format("process {} listens in place of {}", peer.process, number_));
+                   fmt::format("process {} listens on init's socket instead of init, process {}",
+                               peer.process, number_));
   }
   return stream;
 }

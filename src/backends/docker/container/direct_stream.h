@@ -1,6 +1,6 @@
-// A connection to the init of a container on this machine without its engine: from inside the
-// container's network namespace, where init listens. It costs no process in the container, and what
-// it carries passes through nobody else.
+// Connects to the init of a container on this machine without its engine: from inside the
+// container's network namespace, where init listens. This needs no process in the container, and no
+// other process carries the bytes.
 #pragma once
 
 #include <sys/types.h>
@@ -10,12 +10,12 @@
 
 namespace nutshell::docker {
 
-// A process that stays the same one, whatever its number means later.
+// A process, held open so that a later process with its number is not mistaken for it.
 class ContainerProcess {
  public:
   static Result<ContainerProcess> open(pid_t number);
-  // To `name`, an abstract one; refused unless this very process listens there. Only for who may
-  // enter its namespace: else PermissionDenied.
+  // Connects to the abstract socket `name`. PermissionDenied if another process listens there, or
+  // if the caller may not enter the network namespace.
   [[nodiscard]] Result<UniqueFd> connect(const char* name) const;
 
  private:
@@ -23,7 +23,7 @@ class ContainerProcess {
       : number_(number), directory_(std::move(directory)) {}
 
   pid_t number_;
-  UniqueFd directory_;  // of /proc
+  UniqueFd directory_;  // its directory in /proc
 };
 
 }  // namespace nutshell::docker

@@ -22,7 +22,7 @@ using containers::kInitDirectory;
 
 constexpr std::size_t kMostProgramBytes = 64U << 20U;
 constexpr std::size_t kHashLetters = 16;
-constexpr const char* kPassingName = ".whole";
+constexpr const char* kTemporaryName = ".whole";
 constexpr const char* kProgramName = "nutshell-init";
 constexpr const char* kPrefix = "nutshell-init-";
 
@@ -33,11 +33,11 @@ std::string name_for(const std::string& hash) {
 }  // namespace
 
 std::string make_init_archive(std::string_view program) {
-  std::string archive = tar_head({.name = kPassingName, .size = program.size()});
+  std::string archive = tar_head({.name = kTemporaryName, .size = program.size()});
   archive += program;
   archive.append((kTarBlock - program.size() % kTarBlock) % kTarBlock, '\0');
   archive +=
-      tar_head({.name = kProgramName, .type = TarEntry::Type::HardLink, .link = kPassingName});
+      tar_head({.name = kProgramName, .type = TarEntry::Type::HardLink, .link = kTemporaryName});
   archive.append(2 * kTarBlock, '\0');
   return archive;
 }
@@ -57,7 +57,7 @@ Result<> InitVolume::fill(EngineClient& engine, const std::string& image) const 
   const std::string program = TRY(read_file(program_, kMostProgramBytes));
   if (name_for(sha256_hex(program)) != name_) {
     return failure(ErrorCode::Unavailable,
-                   fmt::format("{} was replaced at this moment: try again", program_.native()));
+                   fmt::format("{} was replaced while it was read: try again", program_.native()));
   }
   const Json volume = {{"Name", name_}, {"Labels", {{kInitLabel, name_}}}};
   TRY(engine.call({.method = "POST", .path = "/volumes/create", .body = volume.dump()}));
@@ -67,7 +67,7 @@ Result<> InitVolume::fill(EngineClient& engine, const std::string& image) const 
 }
 
 void InitVolume::sweep_others(EngineClient& engine, SweepMode mode, SweepReport& report) const {
-  sweep_volume_containers(engine, mode, report);  // first: they keep their volumes
+  sweep_volume_containers(engine, mode, report);  // first: their volumes are in use until then
   const std::string filters = Json{{"label", {kInitLabel}}, {"dangling", {"true"}}}.dump();
   const auto answer = engine.call({.path = "/volumes?filters=" + http::percent_encode(filters)});
   const auto document = answer ? parse_json(answer->body) : Result<Json>(Json());
@@ -76,7 +76,7 @@ void InitVolume::sweep_others(EngineClient& engine, SweepMode mode, SweepReport&
   for (const Json& volume : *volumes) {
     const std::string name = text_of(volume, "Name");
     if (name == name_ || !name.starts_with(kPrefix)) continue;
-    // One that is in use after all is refused by the engine.
+    // The engine refuses to remove a volume that is in use after all.
     if (mode == SweepMode::Remove && !engine.call({.method = "DELETE", .path = "/volumes/" + name}))
       continue;
     report.removed.push_back(fmt::format("engine volume {}", name));

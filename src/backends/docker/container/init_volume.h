@@ -1,5 +1,5 @@
-// Our init, as a volume of the engine that every container mounts read-only: named by the program's
-// hash, filled once per engine, wherever that engine is.
+// The volume with nutshell-init that every container mounts read-only. It is named by the program's
+// hash and filled once per engine, also on another machine.
 #pragma once
 
 #include <filesystem>
@@ -12,18 +12,17 @@ namespace nutshell::docker {
 
 class InitVolume {
  public:
-  // The program that becomes init. Its hash is computed once and kept, for as long as the file is
-  // the same: it takes longer than asking the engine for a container.
+  // `program` is the file of nutshell-init.
   static Result<InitVolume> find(const std::filesystem::path& program);
 
   [[nodiscard]] const std::string& name() const { return name_; }
 
-  // Makes and fills it where it is missing. `image` is any that the engine has: it takes a
-  // container, which is never started, to reach a volume.
+  // Makes and fills the volume if it is missing. `image` is any image of the engine: files reach a
+  // volume only through a container, which is never started.
   Result<> ensure(EngineClient& engine, const std::string& image) const;
   Result<> fill(EngineClient& engine, const std::string& image) const;
 
-  // Of earlier programs, that nothing uses.
+  // Removes unused volumes of other versions of the program.
   void sweep_others(EngineClient& engine, SweepMode mode, SweepReport& report) const;
 
  private:
@@ -34,8 +33,8 @@ class InitVolume {
   std::filesystem::path program_;
 };
 
-// A tar of the program under a passing name, and last a link to it with its own: whatever happens
-// in between, a program that is there is whole.
+// A tar archive with the program under a temporary name, and last a hard link with its real name:
+// if unpacking is interrupted, the program is either missing or whole.
 std::string make_init_archive(std::string_view program);
 
 }  // namespace nutshell::docker

@@ -1,4 +1,4 @@
-// The little of a tar archive that it takes to put something into a container.
+// Writes headers of tar archives, in which an engine takes files for a container.
 #pragma once
 
 #include <cstddef>
@@ -12,13 +12,13 @@ struct TarEntry {
   enum class Type : char { File = '0', HardLink = '1', Directory = '5' };
   std::string name;
   Type type = Type::File;
-  std::string link = {};  // of a hard link: what it is the same as
+  std::string link = {};  // the target of a hard link
   std::size_t size = 0;
   unsigned mode = 0555;
-  unsigned owner = 0;  // and group
+  unsigned owner = 0;  // also the group
 };
 
-// ustar, as POSIX has it: the block before an entry's bytes.
+// The ustar header block, which precedes the entry's bytes.
 std::string tar_head(const TarEntry& entry);
 
 }  // namespace nutshell::docker

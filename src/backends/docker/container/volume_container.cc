@@ -14,7 +14,7 @@ namespace nutshell::docker {
 namespace {
 
 constexpr const char* kPrefix = "nutshell-fill-";
-constexpr const char* kLabel = "nutshell.fill";  // of what volume
+constexpr const char* kLabel = "nutshell.fill";  // names the volume
 
 std::string body_for(const VolumeContainer::Place& place) {
   const Json body = {
@@ -41,7 +41,7 @@ Result<> remove(EngineClient& engine, const std::string& name) {
   return {};
 }
 
-// An engine puts a slash before it.
+// Engines put a slash before the name.
 std::string name_of(const Json& container) {
   const auto names = texts_of(container, "Names", 1);
   if (names.empty()) return {};
@@ -53,7 +53,7 @@ std::string name_of(const Json& container) {
 Result<VolumeContainer> VolumeContainer::create(EngineClient& engine, const Place& place) {
   SweepReport ignored;
   sweep_volume_containers(engine, SweepMode::Remove, ignored);
-  // Before the engine is asked: one whose answer is lost may be there.
+  // Made before the engine is asked: the container may exist even if the answer is lost.
   VolumeContainer container(engine, kPrefix + random_id(12));
   TRY(engine.call({.method = "POST",
                    .path = "/containers/create?name=" + container.name_,
@@ -64,7 +64,7 @@ Result<VolumeContainer> VolumeContainer::create(EngineClient& engine, const Plac
 
 VolumeContainer::~VolumeContainer() {
   if (name_.empty() || remove(engine_, name_)) return;
-  (void)owe_removal(engine_.address().text(), name_);  // one that nobody notes is swept
+  (void)owe_removal(engine_.address().text(), name_);  // without the note a sweep removes it
 }
 
 Result<> VolumeContainer::unpack(const std::string& directory, std::string archive) const {
@@ -87,7 +87,7 @@ void sweep_volume_containers(EngineClient& engine, SweepMode mode, SweepReport& 
     const std::chrono::milliseconds made_at = std::chrono::seconds(number_of(container, "Created"));
     if (!name.starts_with(kPrefix) || containers::milliseconds_now() < made_at + kStartTime)
       continue;
-    if (mode == SweepMode::Remove && !remove(engine, name)) continue;  // somebody else was faster
+    if (mode == SweepMode::Remove && !remove(engine, name)) continue;  // another process removed it
     report.removed.push_back(fmt::format("container {}", name));
   }
 }

@@ -1,6 +1,6 @@
-// A container that is never started: an engine takes files for a volume only through one that
-// mounts it. Removed with the object; one that was left by whoever was killed goes with the next
-// one's making, or with the sweep.
+// A container that is never started. An engine takes files for a volume only through a container
+// that mounts it. The destructor removes the container; if the process is killed, the next create()
+// or a sweep does.
 #pragma once
 
 #include <string>
@@ -15,16 +15,16 @@ class VolumeContainer {
   struct Place {
     std::string volume;
     std::string target;  // where it is mounted
-    std::string image;   // any that the engine has
+    std::string image;   // any image of the engine
   };
-  // The engine must outlive it.
+  // `engine` must outlive the object.
   static Result<VolumeContainer> create(EngineClient& engine, const Place& place);
   VolumeContainer(VolumeContainer&& other) noexcept
       : engine_(other.engine_), name_(std::exchange(other.name_, {})) {}
   VolumeContainer& operator=(VolumeContainer&&) = delete;
   ~VolumeContainer();
 
-  // A tar, below `directory`.
+  // Unpacks a tar archive below `directory`.
   Result<> unpack(const std::string& directory, std::string archive) const;
 
  private:
@@ -35,7 +35,7 @@ class VolumeContainer {
   std::string name_;  // empty once moved from
 };
 
-// Those that are left: so old that nobody can be using them.
+// Removes containers that killed processes left: those too old to be in use.
 void sweep_volume_containers(EngineClient& engine, SweepMode mode, SweepReport& report);
 
 }  // namespace nutshell::docker

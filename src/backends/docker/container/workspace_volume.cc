@@ -15,7 +15,7 @@ namespace {
 
 constexpr const char* kWorkspaceLabel = "nutshell.workspace";
 
-// A volume begins as root's.
+// A new volume belongs to root.
 Result<> give_to_user(EngineClient& engine, const std::string& volume, const std::string& image) {
   const VolumeContainer container =
       TRY(VolumeContainer::create(engine, {volume, containers::kWorkspace, image}));
@@ -41,8 +41,10 @@ Result<> ensure_workspace_volume(EngineClient& engine, const std::string& name,
     const Labels labels = texts_by_name(TRY(parse_json(found->body)), "Labels");
     const auto label = labels.find(kWorkspaceLabel);
     if (label == labels.end() || label->second != name) {
-      return failure(ErrorCode::AlreadyExists,
-                     fmt::format("the engine's volume {} is none of ours", volume));
+      return failure(
+          ErrorCode::AlreadyExists,
+          fmt::format("the engine has a volume {} that is not a workspace: rename or remove it",
+                      volume));
     }
   } else if (found.error().code == ErrorCode::NotFound) {
     const std::string scope = TRY(scope_of_this_user());

@@ -1,5 +1,5 @@
-// Workspaces that outlive their sandboxes, as volumes of the engine: named by their user, marked as
-// ours, and removed by nobody but whoever asks the engine for it.
+// Workspaces that outlive their sandboxes: volumes of the engine, named by their user and labelled
+// as ours. nutshell never removes them.
 #pragma once
 
 #include <string>
@@ -8,11 +8,11 @@
 
 namespace nutshell::docker {
 
-// The engine's name of it; the same for every client of one user on one machine.
+// The engine's name of the volume: the same for all processes of one user on one machine.
 Result<std::string> workspace_volume_name(const std::string& name);
 
-// Makes it where it is missing, and gives its top directory to the sandbox's user. `image` is any
-// that the engine has: it takes a container, which is never started, to reach a volume.
+// Makes the volume if it is missing, and gives its top directory to the sandbox's user. `image` is
+// any image of the engine (container/volume_container.h).
 Result<> ensure_workspace_volume(EngineClient& engine, const std::string& name,
                                  const std::string& image);
 

@@ -6,7 +6,7 @@
 namespace nutshell::docker {
 namespace {
 
-constexpr unsigned char kStandardError = 2;  // the highest: input is 0, output 1
+constexpr unsigned char kStandardError = 2;  // the highest number; input is 0, output 1
 
 std::uint32_t big_endian(const char* bytes) {
   std::uint32_t value = 0;
@@ -20,7 +20,7 @@ std::uint32_t big_endian(const char* bytes) {
 Result<> DemuxTransport::take_head() {
   const auto stream = static_cast<unsigned char>(held_[0]);
   const bool is_sound = stream <= kStandardError && held_[1] == 0 && held_[2] == 0 && held_[3] == 0;
-  if (!is_sound) return failure(ErrorCode::Corrupt, "the engine's stream is not in pieces");
+  if (!is_sound) return failure(ErrorCode::Corrupt, "the engine's stream has a malformed header");
   is_error_ = stream == kStandardError;
   left_ = big_endian(held_.data() + 4);
   held_.erase(0, kHeadBytes);
@@ -53,7 +53,7 @@ Result<http::Transport::Step> DemuxTransport::read_some(char* space, std::size_t
   for (;;) {
     const std::size_t count = TRY(take(space, size));
     if (count > 0) return Step{Progress::Moved, count};
-    const std::size_t before = held_.size();  // a piece of a head at most
+    const std::size_t before = held_.size();  // part of a header at most
     held_.resize(before + kReadBytes);
     auto step = inner_->read_some(held_.data() + before, kReadBytes);
     held_.resize(before + (step ? step->bytes : 0));

@@ -1,6 +1,6 @@
-// The stream of a container without a terminal, as the engine hands it over: each piece of output
-// comes behind eight bytes that say which stream it is and how long. Standard output passes; the
-// beginning of standard error is kept for whoever wants to know why nothing came.
+// Reads the stream of a container without a terminal. The engine puts eight bytes before each piece
+// of output: which stream it belongs to, and its length. Standard output is passed on; the
+// beginning of standard error is kept for error messages.
 #pragma once
 
 #include <cstdint>
@@ -14,7 +14,7 @@ namespace nutshell::docker {
 
 class DemuxTransport : public http::Transport {
  public:
-  // `early` are bytes that came before.
+  // `early` holds bytes of the stream that were read already.
   DemuxTransport(std::unique_ptr<http::Transport> inner, std::string early)
       : inner_(std::move(inner)), held_(std::move(early)) {}
 
@@ -34,14 +34,14 @@ class DemuxTransport : public http::Transport {
   static constexpr std::size_t kHeadBytes = 8;
   static constexpr std::size_t kMostErrorBytes = 4096;
 
-  // What `held_` has for the reader; 0: more must come first.
+  // Copies output from held_; 0 if more bytes are needed first.
   Result<std::size_t> take(char* space, std::size_t size);
   Result<> take_head();
 
   std::unique_ptr<http::Transport> inner_;
-  std::string held_;        // not looked at yet
-  std::uint32_t left_ = 0;  // of the piece that has begun
-  bool is_error_ = false;   // it is standard error's
+  std::string held_;        // bytes that are not parsed yet
+  std::uint32_t left_ = 0;  // bytes left of the current piece
+  bool is_error_ = false;   // the current piece is standard error
   std::string error_text_;
 };
 

@@ -27,6 +27,16 @@ bool Engine::is_absent() const {
          ::access(client_->address().socket.c_str(), W_OK) != 0;
 }
 
+bool Engine::is_silent() {
+  constexpr std::chrono::seconds kPingTime{1};
+  constexpr std::chrono::seconds kSilentTime{5};
+  if (was_silent()) return true;
+  const auto client = find();
+  if (!client || (*client)->ping(kPingTime)) return false;
+  silent_until_ = Deadline::in(kSilentTime);
+  return true;
+}
+
 Result<> Engine::check_direct_access() {
   if (TRY(find())->address().is_local() && ::geteuid() == 0) return {};
   return failure(ErrorCode::Unsupported,

@@ -23,6 +23,11 @@ class Engine {
   Result<EngineClient*> reach_if_present();
   // The engine's socket is missing or may not be used.
   [[nodiscard]] bool is_absent() const;
+  // Pings the engine, with a second's patience. A silent engine is not asked again for a few
+  // seconds.
+  bool is_silent();
+  // The same from memory; sends nothing.
+  [[nodiscard]] bool was_silent() const { return !silent_until_.has_passed(); }
   // Containers of this engine are processes of this machine that we may enter.
   Result<> check_direct_access();
   Result<const EngineFacts*> facts();
@@ -36,6 +41,7 @@ class Engine {
   EngineKind kind_;
   std::optional<EngineClient> client_;
   std::optional<EngineFacts> facts_;
+  Deadline silent_until_ = Deadline::in(std::chrono::seconds(0));
 };
 
 }  // namespace nutshell::docker

@@ -33,7 +33,7 @@ Result<EngineAddress> parse_tcp(std::string_view place) {
   place = place.substr(0, place.find('/'));
   std::size_t colon = place.rfind(':');
   if (colon != std::string_view::npos && place.find(']', colon) != std::string_view::npos)
-    colon = std::string_view::npos;  // inside the brackets of an IPv6 address
+    colon = std::string_view::npos;  // the colon is inside the brackets of an IPv6 address
   std::string_view host = place.substr(0, colon);
   if (host.size() > 2 && host.front() == '[' && host.back() == ']')
     host = host.substr(1, host.size() - 2);
@@ -44,7 +44,7 @@ Result<EngineAddress> parse_tcp(std::string_view place) {
     const auto [end, error] =
         std::from_chars(digits.data(), digits.data() + digits.size(), address.port);
     if (error != std::errc() || end != digits.data() + digits.size() || address.port == 0)
-      return failure(ErrorCode::InvalidArgument, fmt::format("'{}' is no port", digits));
+      return failure(ErrorCode::InvalidArgument, fmt::format("'{}' is not a port", digits));
   }
   if (address.host.empty()) return failure(ErrorCode::InvalidArgument, "no host in the address");
   return address;
@@ -54,7 +54,7 @@ EngineAddress::TlsFiles tls_files_in(const std::filesystem::path& directory) {
   return {directory / "ca.pem", directory / "cert.pem", directory / "key.pem"};
 }
 
-// A context is two directories named by the hash of its name.
+// A context consists of two directories named by the hash of its name.
 Result<EngineAddress> read_context(const std::filesystem::path& configuration,
                                    const std::string& name) {
   const std::string hash = sha256_hex(name);
@@ -97,8 +97,8 @@ std::string EngineAddress::text() const {
 std::string advice_for(const EngineAddress& address) {
   if (!address.is_local() || ::access(address.socket.c_str(), W_OK) == 0) return "";
   if (errno != EACCES) return address.how_to_start.empty() ? "" : ": " + address.how_to_start;
-  return ": this user may not use it; whoever may is as good as root there. A rootless podman, or "
-         "the native backend, needs no such right";
+  return ": this user may not use it, because access to it is as good as root there. A rootless "
+         "podman and the native backend need no such right";
 }
 
 std::string variable_of_process(const char* name) {
@@ -175,7 +175,7 @@ Result<EngineAddress> find_engine(EngineKind kind, const Variables& variables) {
 
 namespace {
 
-// OpenSSL would say "system lib".
+// Checked here because OpenSSL would only say "system lib".
 Result<> check_tls_files(const EngineAddress& address) {
   const EngineAddress::TlsFiles& files = *address.tls;
   for (const auto* file : {&files.authority, &files.certificate, &files.key}) {

@@ -1,5 +1,4 @@
-// Where an engine listens, found as its own command line finds it: DOCKER_HOST, the chosen context,
-// the usual socket.
+// The address of an engine, found in the same places as by the docker and podman commands.
 #pragma once
 
 #include <cstdint>
@@ -17,8 +16,8 @@ namespace nutshell::docker {
 enum class EngineKind { Docker, Podman };
 
 struct EngineAddress {
-  std::filesystem::path socket;  // not empty: a Unix socket
-  std::string host;              // else TCP
+  std::filesystem::path socket;  // a Unix socket; empty for TCP
+  std::string host;              // for TCP
   std::uint16_t port = 0;
   struct TlsFiles {
     std::filesystem::path authority;
@@ -27,18 +26,18 @@ struct EngineAddress {
   };
   std::optional<TlsFiles> tls;
 
-  std::string how_to_start;  // it, or to say where else it is
+  std::string how_to_start;  // advice on how to start the engine, or to name another address
   [[nodiscard]] bool is_local() const { return !socket.empty(); }
   [[nodiscard]] std::string text() const;
 };
 
-// "unix:///run/docker.sock", "tcp://10.0.0.1:2376". Others are Unsupported, with what to do.
+// "unix:///run/docker.sock", "tcp://10.0.0.1:2376". Unsupported for other schemes.
 Result<EngineAddress> parse_engine_address(std::string_view text);
 
-// What whoever cannot reach it should do, behind the error; empty where nobody can tell.
+// Advice to append to the error that the engine cannot be reached; may be empty.
 std::string advice_for(const EngineAddress& address);
 
-// A variable of the environment; empty: not set.
+// Returns an environment variable; empty if it is not set.
 using Variables = std::function<std::string(const char* name)>;
 std::string variable_of_process(const char* name);
 

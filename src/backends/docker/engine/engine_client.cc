@@ -26,7 +26,7 @@ std::pair<int, int> numbers_of(std::string_view version) {
   return numbers;
 }
 
-// {"message": "No such container: x"}, or whatever came instead, on one line.
+// The message of {"message": "No such container: x"}, or the whole body, on one line.
 std::string words_of(std::string_view body) {
   const auto document = parse_json(body);
   const std::string words = document ? text_of(*document, "message") : std::string();
@@ -75,13 +75,13 @@ Result<> EngineClient::ping(std::chrono::seconds time) {
   const http::Client::Response& answer = *sent;
   const std::string newest(answer.headers.get("Api-Version"));
   if (answer.status != 200 || numbers_of(newest).first != 1) {
-    // What Go's server answers to whoever does not begin with TLS.
+    // The answer of a Go server that expects TLS.
     const bool wants_tls = answer.body.find("HTTP request to an HTTPS server") != std::string::npos;
     return failure(ErrorCode::Corrupt,
                    fmt::format("engine {}: {}", address_.text(),
-                               wants_tls ? "it speaks TLS: set DOCKER_TLS_VERIFY and "
+                               wants_tls ? "it expects TLS: set DOCKER_TLS_VERIFY and "
                                            "DOCKER_CERT_PATH, or choose a docker context"
-                                         : "this is no container engine"));
+                                         : "the answer is not that of a container engine"));
   }
   if (is_older(newest, kOldest)) {
     return failure(ErrorCode::Unsupported,
@@ -159,7 +159,7 @@ Result<> EngineClient::stream_lines(const Request& request, const LineVisitor& v
     }
     held.erase(0, begin);
     if (held.size() > kMostLineBytes)
-      return failure(ErrorCode::Corrupt, "the engine sends a line without an end");
+      return failure(ErrorCode::Corrupt, "the engine sent a line that is too long");
     return {};
   }));
   return held.empty() ? Result<>() : visit(held);

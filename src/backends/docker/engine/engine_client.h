@@ -1,5 +1,5 @@
-// Speaks the Engine API of Docker, which podman answers too. Every call has a deadline and every
-// answer a bound: an engine that hangs or rambles gives an error in time. Not thread-safe.
+// A client of Docker's Engine API, which podman implements too. Every call has a deadline and every
+// answer a maximal size. Not thread-safe.
 #pragma once
 
 #include <chrono>
@@ -16,7 +16,7 @@
 
 namespace nutshell::docker {
 
-// Of what an engine does at once; starting and ending containers takes it longer.
+// The deadlines of quick calls, and of those that start or end a container.
 inline constexpr std::chrono::seconds kAnswerTime{10};
 inline constexpr std::chrono::seconds kStartTime{60};
 
@@ -27,8 +27,8 @@ class EngineClient {
   struct Request {
     std::string method = "GET";
     std::string path;                 // below the version: "/containers/json"
-    std::string body = {};            // JSON, unless a type says otherwise
-    std::string type = {};            //
+    std::string body = {};            // JSON unless `type` says otherwise
+    std::string type = {};            // Content-Type
     std::string registry_login = {};  // X-Registry-Auth
     std::chrono::seconds time = kAnswerTime;
   };
@@ -36,30 +36,30 @@ class EngineClient {
     int status = 0;
     std::string body;
   };
-  // The engine's own words for anything but a success, with a code made of its status.
+  // An answer other than a success becomes an error with the engine's message.
   Result<Answer> call(const Request& request);
 
-  // A line of the answer each time, as they come. A silence longer than the request's time is an
-  // error; so is a line longer than a megabyte.
+  // Calls `visit` for each line of the answer as it arrives. Fails if nothing arrives for as long
+  // as the request's time, or if a line is longer than a megabyte.
   using LineVisitor = std::function<Result<>(std::string_view line)>;
   Result<> stream_lines(const Request& request, const LineVisitor& visit);
-  // The answer's bytes as they come, however many.
+  // The same for pieces of the answer; there is no maximal size.
   using BytesVisitor = std::function<Result<>(std::string_view bytes)>;
   Result<> stream_bytes(const Request& request, const BytesVisitor& visit);
 
-  // With a body that is made while it is sent: at most so many bytes each time; empty: the end.
+  // Sends a body in pieces: `source` returns at most `most` bytes, and an empty piece at the end.
   using Source = std::function<Result<std::string>(std::size_t most)>;
   Result<Answer> upload(const Request& request, Source source);
 
-  // The connection itself, as the engine hands it over: what follows is the container's.
+  // Turns the connection into the container's stream.
   Result<http::Client::Upgraded> hijack(const Request& request);
 
   [[nodiscard]] const EngineAddress& address() const { return address_; }
-  // "1.41": the newest that both sides know; asked for once.
+  // The newest API version that both sides know, such as "1.41"; asked for once.
   Result<std::string> version();
-  // Whether it answers at all, which every engine does at once.
+  // Asks for nothing but an answer, which takes a working engine milliseconds.
   Result<> ping(std::chrono::seconds time);
-  // Whether it is podman that answers; known with the version.
+  // Whether the engine is podman; valid after version().
   [[nodiscard]] bool is_podman() const { return is_podman_; }
 
  private:

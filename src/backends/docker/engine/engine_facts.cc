@@ -39,7 +39,7 @@ Protection limit_protection(const char* name, const std::string& by, Protection 
   return otherwise;
 }
 
-// Docker knows where the program is; podman names it alone.
+// Docker reports the path of each runtime's program; podman reports names only.
 std::map<std::string, std::string> runtimes_of(const Json& info) {
   std::map<std::string, std::string> all;
   const Json* found = member(info, "Runtimes");
@@ -88,17 +88,17 @@ Protection user_protection(const EngineFacts& facts) {
           ""};
 }
 
-// gVisor has a table of its own.
+// Inside gVisor the mount table is gVisor's own.
 std::string files_text(const EngineFacts& facts, const SandboxSpec& spec) {
   std::string text = "read-only root of the image, bounded tmpfs";
-  if (!is_gvisor(facts, spec)) text += "; the table of mounts names the engine's directories";
+  if (!is_gvisor(facts, spec)) text += "; the mount table shows the engine's directories";
   return text;
 }
 
 std::string processes_text(const EngineFacts& facts, const SandboxSpec& spec) {
   std::string text = fmt::format("pid namespace, {} of {}", runtime_for(facts, spec), facts.name);
   if (!facts.has_cgroup_namespace && !is_gvisor(facts, spec))
-    text += "; no cgroup namespace: the host's path of its cgroup can be read";
+    text += "; no cgroup namespace: the path of its cgroup on the host can be read";
   return text;
 }
 
@@ -116,19 +116,19 @@ Protection disk_protection(const SandboxSpec& spec) {
           ""};
 }
 
-// Without root podman has the controllers that were given to its user, and tells of the host's.
-Result<> read_given_controllers(EngineClient& engine, EngineFacts& facts) {
+// Rootless podman has only the controllers delegated to its user, but /info reports the host's.
+Result<> read_delegated_controllers(EngineClient& engine, EngineFacts& facts) {
   const auto answer = TRY(engine.call({.path = "/libpod/info", .time = kInfoTime}));
   const Json info = TRY(parse_json(answer.body));
   const Json* host = member(info, "host");
-  const auto given =
+  const auto delegated =
       host != nullptr ? texts_of(*host, "cgroupControllers") : std::vector<std::string>();
-  const auto is_given = [&given](const char* name) {
-    return std::find(given.begin(), given.end(), name) != given.end();
+  const auto is_delegated = [&delegated](const char* name) {
+    return std::find(delegated.begin(), delegated.end(), name) != delegated.end();
   };
-  facts.has_memory = facts.has_memory && is_given("memory");
-  facts.has_pids = facts.has_pids && is_given("pids");
-  facts.has_cpu = facts.has_cpu && is_given("cpu");
+  facts.has_memory = facts.has_memory && is_delegated("memory");
+  facts.has_pids = facts.has_pids && is_delegated("pids");
+  facts.has_cpu = facts.has_cpu && is_delegated("cpu");
   return {};
 }
 
@@ -149,16 +149,17 @@ Result<EngineFacts> read_engine_facts(EngineClient& engine) {
   facts.has_swap_limit = is_true(info, "SwapLimit");
   facts.has_pids = is_true(info, "PidsLimit");
   facts.has_cpu = is_true(info, "CpuCfsQuota");
-  // Podman's Docker interface takes no word about it, and its default is the host's with cgroup v1.
+  // Podman's Docker API ignores the setting, and with cgroup v1 its default is the host's
+  // namespace.
   facts.has_cgroup_namespace = !engine.is_podman() || text_of(info, "CgroupVersion") != "1";
   if (const Json* options = member(info, "SecurityOptions")) read_security(*options, facts);
   if (is_true(info, "Rootless")) facts.has_user_namespace = facts.is_rootless = true;
   if (facts.is_rootless && text_of(info, "CgroupVersion") == "1")
     facts.has_memory = facts.has_pids = facts.has_cpu = false;
   else if (facts.is_rootless && engine.is_podman())
-    TRY(read_given_controllers(engine, facts));
+    TRY(read_delegated_controllers(engine, facts));
   if (text_of(info, "OSType") != "linux")
-    return failure(ErrorCode::Unsupported, "the engine's containers are not Linux");
+    return failure(ErrorCode::Unsupported, "the engine does not run Linux containers");
   return facts;
 }
 
@@ -186,7 +187,7 @@ Protections protections_for(const EngineFacts& facts, const SandboxSpec& spec) {
       {"no_new_privileges", Hard, "prctl", ""},
       seccomp_protection(facts, spec),
       {"masked_paths", Hard,
-       "what tells of the machine in /proc and /sys" +
+       "paths in /proc and /sys that reveal the machine" +
            (facts.mandatory.empty() ? std::string() : "; " + facts.mandatory),
        ""},
       limit_protection("memory", memory_by(facts, spec),

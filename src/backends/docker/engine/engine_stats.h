@@ -7,8 +7,8 @@
 
 namespace nutshell::docker {
 
-// Leaves out what the engine has no controller for: without root it may have no cgroup to put a
-// container in, and then reports the counts of the cgroup it runs in itself.
+// Leaves out counts that the engine has no controller for. A rootless engine may have no cgroup for
+// its containers; it then reports the counts of the cgroup it runs in itself.
 SandboxStats read_stats(const Json& stats, const EngineFacts& facts);
 
 }  // namespace nutshell::docker

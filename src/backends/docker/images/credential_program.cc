@@ -23,7 +23,7 @@
 namespace nutshell::docker {
 namespace {
 
-constexpr std::chrono::seconds kProgramTime{30};  // a keyring may ask its owner first
+constexpr std::chrono::seconds kProgramTime{30};  // a keyring may have to ask its owner
 constexpr std::size_t kMostAnswerBytes = 64U << 10U;
 constexpr std::size_t kMostErrorBytes = 400;
 
@@ -34,8 +34,8 @@ bool is_program_name(const std::string& name) {
 }
 
 struct Pipe {
-  UniqueFd out;  // to be read from
-  UniqueFd in;
+  UniqueFd out;  // for reading
+  UniqueFd in;   // for writing
 };
 
 Result<Pipe> make_pipe() {
@@ -44,7 +44,7 @@ Result<Pipe> make_pipe() {
   return Pipe{UniqueFd(ends[0]), UniqueFd(ends[1])};
 }
 
-// What it complains about elsewhere than in its answer is not shown: it may run in a daemon.
+// Discards its standard error: the caller may be a daemon.
 Result<ChildProcess> spawn(const std::string& program, const UniqueFd& input,
                            const UniqueFd& output) {
   std::string name = program;
@@ -75,18 +75,19 @@ Result<std::string> read_to_end(int fd, const Deadline& deadline) {
     if (count < 0) return syscall_failure("read");
     if (count == 0) return text;
     text.append(piece.data(), static_cast<std::size_t>(count));
-    if (text.size() > kMostAnswerBytes) return failure(ErrorCode::Corrupt, "its answer has no end");
+    if (text.size() > kMostAnswerBytes)
+      return failure(ErrorCode::Corrupt, "its answer is too long");
   }
 }
 
-// All such programs say it in about these words, and none by its status.
-bool is_about_nothing_kept(const std::string& answer) {
+// Credential helpers report a missing account in these words; their exit status does not tell.
+bool says_not_found(const std::string& answer) {
   return answer.find("credentials not found") != std::string::npos;
 }
 
 Result<RegistryAccount> account_of(const std::string& answer, int status) {
   if (!WIFEXITED(status) || WEXITSTATUS(status) != 0) {
-    if (is_about_nothing_kept(answer)) return RegistryAccount{};
+    if (says_not_found(answer)) return RegistryAccount{};
     return failure(ErrorCode::Unavailable,
                    fmt::format("it failed: {}", printable(answer, kMostErrorBytes)));
   }
@@ -94,22 +95,23 @@ Result<RegistryAccount> account_of(const std::string& answer, int status) {
   RegistryAccount account;
   if (document) account = {text_of(*document, "Username"), text_of(*document, "Secret")};
   if (!account.secret.empty()) return account;
-  return failure(ErrorCode::Corrupt, "its answer is no account");
+  return failure(ErrorCode::Corrupt, "its answer holds no account");
 }
 
 }  // namespace
 
 Result<RegistryAccount> ask_credential_program(const std::string& name, const std::string& server) {
   if (!is_program_name(name)) {
-    return failure(ErrorCode::InvalidArgument,
-                   fmt::format("'{}' is no name of a credential program", name.substr(0, 80)));
+    return failure(
+        ErrorCode::InvalidArgument,
+        fmt::format("'{}' is not a valid name of a credential helper", name.substr(0, 80)));
   }
   const std::string program = "docker-credential-" + name;
   const std::string what = fmt::format("ask {} for the account at {}", program, server);
   const Deadline deadline = Deadline::in(kProgramTime);
   Pipe question = TRY(make_pipe());
   Pipe reply = TRY(make_pipe());
-  TRY(write_all(question.in.get(), server));  // which a pipe has room for
+  TRY(write_all(question.in.get(), server));  // it fits into the pipe
   question.in.reset();
   auto child = spawn(program, question.out, reply.in);
   if (!child) return while_doing(what, std::move(child).error());

@@ -1,5 +1,5 @@
-// Registry accounts that are kept by a program of the user's, as Docker's configuration names it:
-// docker-credential-NAME.
+// Asks the credential helper that Docker's configuration names, docker-credential-NAME, for the
+// account at a registry.
 #pragma once
 
 #include <string>
@@ -9,13 +9,13 @@
 namespace nutshell::docker {
 
 struct RegistryAccount {
-  std::string user;    // kTokenUser: the secret is a token for an identity
-  std::string secret;  // empty: none is kept for that server
+  std::string user;    // kTokenUser if the secret is an identity token
+  std::string secret;  // empty if there is none for that server
 };
 
 inline constexpr const char* kTokenUser = "<token>";
 
-// Runs `docker-credential-NAME get` of the PATH, with the server's address at its standard input.
+// Runs `docker-credential-NAME get` from the PATH, with the server's address on its standard input.
 Result<RegistryAccount> ask_credential_program(const std::string& name, const std::string& server);
 
 }  // namespace nutshell::docker

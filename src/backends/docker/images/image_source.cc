@@ -31,7 +31,7 @@ class Pull {
 
   Result<> take(std::string_view line) {
     const auto event = parse_json(line);
-    if (!event) return {};  // an empty line, say
+    if (!event) return {};  // such as an empty line
     const std::string error = text_of(*event, "error");
     if (!error.empty())
       return failure(engine_code(0, "/images/create", error), printable(error, 4096));
@@ -86,10 +86,11 @@ Result<> check_image_name(const std::string& image) {
                         image.find("..") == std::string::npos &&
                         std::all_of(image.begin(), image.end(), is_name_letter);
   if (is_sound) return {};
-  return failure(ErrorCode::InvalidArgument,
-                 fmt::format("'{}' is no name of an image: NAME[:TAG], REGISTRY/NAME[:TAG] or "
-                             "NAME@sha256:…",
-                             image.substr(0, 80)));
+  return failure(
+      ErrorCode::InvalidArgument,
+      fmt::format("'{}' is not the name of an image: use NAME[:TAG], REGISTRY/NAME[:TAG] or "
+                  "NAME@sha256:…",
+                  image.substr(0, 80)));
 }
 
 std::string with_tag(const std::string& image) {

@@ -20,15 +20,15 @@
 namespace nutshell::docker {
 namespace {
 
-// An engine packs a large image before it sends the first byte.
+// Before its first byte an engine packs the whole image.
 constexpr std::chrono::seconds kSaveSilence{300};
 
 constexpr std::chrono::seconds kLoadTime{600};
-// With a registry in front, because engines complete shorter names in different ways, and without a
-// tag, because podman 4 takes none here.
+// The name has a registry, because engines complete shorter names in different ways, and no tag,
+// because podman 4 accepts none here.
 constexpr const char* kRepository = "localhost/nutshell-image/";
 
-// A root file system as an archive, written by a thread while it is sent.
+// A root file system as a tar archive, written by a thread while it is being sent.
 class RootArchive {
  public:
   static Result<std::unique_ptr<RootArchive>> open(std::string root) {
@@ -38,7 +38,7 @@ class RootArchive {
   }
   RootArchive(const RootArchive&) = delete;
   RootArchive& operator=(const RootArchive&) = delete;
-  ~RootArchive() { read_.reset(); }  // a writer that is at work fails, and is joined
+  ~RootArchive() { read_.reset(); }  // makes a running writer fail; then it is joined
 
   Result<std::string> read(std::size_t most) {
     std::string bytes(most, '\0');
@@ -61,7 +61,7 @@ class RootArchive {
           sigset_t pipe;
           ::sigemptyset(&pipe);
           ::sigaddset(&pipe, SIGPIPE);
-          ::pthread_sigmask(SIG_BLOCK, &pipe, nullptr);  // this thread is told by the error
+          ::pthread_sigmask(SIG_BLOCK, &pipe, nullptr);  // write() returns EPIPE instead
           written_ = images::write_tar(root, output.get());
         }) {}
 
@@ -95,7 +95,8 @@ Result<ImageFacts> load_stored_image(EngineClient& engine, const std::string& im
     if (show_progress) show_progress("");
     if (!sent) return while_doing(fmt::format("give {} to the engine", image), sent.error());
     facts = inspect_image(engine, name);
-    if (!facts) return failure(ErrorCode::Unavailable, "the engine took the image and lacks it");
+    if (!facts)
+      return failure(ErrorCode::Unavailable, "the engine accepted the image but does not have it");
   }
   if (facts) facts->environment = stored.environment;
   return facts;

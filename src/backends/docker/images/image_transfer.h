@@ -1,4 +1,4 @@
-// Images from an engine to here, and from here to an engine.
+// Copies images from an engine to this machine's store, and from the store to an engine.
 #pragma once
 
 #include <functional>
@@ -15,10 +15,10 @@ struct SaveTarget {
   std::function<void(const std::string&)> show_progress = nullptr;
 };
 
-// As `docker save` writes it.
+// Writes the archive that `docker save` writes.
 Result<> save_image(EngineKind kind, const std::string& image, const SaveTarget& target);
 
-// An imported image of that name, put into the engine where it lacks it; NotFound: none is
+// Gives an imported image to the engine if it lacks it. NotFound if no image of that name was
 // imported.
 Result<ImageFacts> load_stored_image(EngineClient& engine, const std::string& image,
                                      const std::function<void(const std::string&)>& show_progress);

@@ -15,7 +15,7 @@ namespace {
 constexpr std::string_view kLetters =
     "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_";
 
-// RFC 4648 with the letters that may stand in a URL, padded, as engines want it.
+// The URL-safe alphabet of RFC 4648 with padding, as engines expect it.
 std::string base64_url(std::string_view bytes) {
   std::string text;
   for (std::size_t at = 0; at < bytes.size(); at += 3) {
@@ -48,14 +48,13 @@ Result<std::string> from_base64(std::string_view text) {
   return bytes;
 }
 
-struct Kept {
+struct ConfigEntry {
   std::string server;  // as the configuration spells it
   const Json* entry = nullptr;
 };
 
-// The engine's own registry is kept under an address that ends with its first version's path; any
-// other under its name.
-Kept find_kept(const Json& document, const char* list, const std::string& registry) {
+// Docker's own registry is listed under an address that ends with /v1/, others under their names.
+ConfigEntry find_entry(const Json& document, const char* list, const std::string& registry) {
   constexpr std::string_view kFirstVersion = "/v1/";
   const Json* entries = member(document, list);
   if (entries == nullptr || !entries->is_object()) return {};
@@ -68,17 +67,17 @@ Kept find_kept(const Json& document, const char* list, const std::string& regist
   return {};
 }
 
-// What a program keeps: the one for this registry, else the one for all.
+// The credential helper for this registry, else the one for all.
 struct Program {
-  std::string name;  // empty: there is none
+  std::string name;  // empty if there is none
   std::string server;
 };
 
 Program program_for(const Json& document, const std::string& registry) {
-  const Kept own = find_kept(document, "credHelpers", registry);
+  const ConfigEntry own = find_entry(document, "credHelpers", registry);
   if (own.entry != nullptr && own.entry->is_string())
     return {own.entry->get<std::string>(), own.server};
-  const std::string server = find_kept(document, "auths", registry).server;
+  const std::string server = find_entry(document, "auths", registry).server;
   if (server.empty() && registry.empty()) return {};
   return {text_of(document, "credsStore"), server.empty() ? registry : server};
 }
@@ -114,7 +113,7 @@ Result<std::string> registry_login(const std::string& image, const Variables& va
     const auto account = TRY(ask_credential_program(program.name, program.server));
     return account.secret.empty() ? std::string() : login_of(program.server, account);
   }
-  const Kept kept = find_kept(document, "auths", registry);
+  const ConfigEntry kept = find_entry(document, "auths", registry);
   if (kept.entry == nullptr) return std::string();
   const auto account = TRY(account_in(*kept.entry));
   return account.secret.empty() ? std::string() : login_of(kept.server, account);
