@@ -1,4 +1,4 @@
-// What anything that can fail returns: a value, or an error that reads left to right.
+// The result of a function that can fail: a value, or an error whose message reads left to right.
 #pragma once
 
 #include <cerrno>
@@ -9,7 +9,7 @@
 
 namespace nutshell {
 
-// Mapped once to CLI exit codes, HTTP, gRPC and MCP.
+// Each front end maps these once to its own codes: CLI exit codes, HTTP, gRPC, MCP.
 enum class ErrorCode {
   InvalidArgument,    // the caller asked for something that makes no sense
   NotFound,           // no such sandbox, file, image
