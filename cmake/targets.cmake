@@ -1,5 +1,5 @@
-# Headers of others that most sources include. They change only with the system, so that a precompiled
-# copy stays good; none of ours is among them, because an edit of it would build everything again.
+# Headers of libraries that most sources include. They change only with the system, so that a precompiled
+# copy stays valid; none of our headers is among them, because an edit would build everything again.
 set(usual_headers <algorithm> <array> <chrono> <cstdint> <filesystem> <functional> <map> <memory>
   <optional> <string> <string_view> <thread> <utility> <vector> <fmt/format.h> <tl/expected.hpp>)
 function(nutshell_precompile target)
@@ -73,7 +73,7 @@ endfunction()
 
 # A folder of src/ is a library: its sources, and beside them its tests.
 #   nutshell_library(wire USES base core)
-# DEEP takes its subfolders in too.
+# DEEP includes its subfolders.
 function(nutshell_library name)
   cmake_parse_arguments(ARG "DEEP" "FOLDER" "USES;LINKS;WITHOUT" ${ARGN})
   if(NOT ARG_FOLDER)
@@ -139,8 +139,8 @@ function(nutshell_program name)
     target_link_options(${name} PRIVATE -static -Wl,--gc-sections)
     set_target_properties(${name} PROPERTIES NUTSHELL_IS_STATIC ON)
   endif()
-  # The debug information lies beside it. The last step writes the program in one piece: the page
-  # cache then keeps it in large folios, which are a tenth of the time of a one-shot run.
+  # The debug information is beside it. The last step writes the program in one piece: the page
+  # cache then keeps it in large folios, which saves a tenth of the time of a one-shot run.
   if(NUTSHELL_STATIC)
     set(file $<TARGET_FILE:${name}>)
     add_custom_command(TARGET ${name} POST_BUILD

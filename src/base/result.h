@@ -1,4 +1,4 @@
-// What anything that can fail returns: a value, or an error that reads left to right.
+// The result of a function that can fail: a value, or an error whose message reads left to right.
 #pragma once
 
 #include <cerrno>

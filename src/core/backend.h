@@ -1,5 +1,5 @@
-// The waist: a backend starts a machine with our init in it, connects to that init, and stops it.
-// Everything else is written once, above, over the byte stream that connect() hands out.
+// The interface of backends. A backend starts a machine with our init in it, connects to that init,
+// and stops it. Everything else is written once, over the byte stream that connect() hands out.
 #pragma once
 
 #include <chrono>
@@ -19,12 +19,12 @@
 
 namespace nutshell {
 
-// Who a sandbox dies with.
+// What ends a sandbox.
 enum class Lifetime {
-  WithCaller,  // the calling process; needs no one else and leaves nothing
-  Kept,        // its own ttl; outlives the caller
-  // The calling process until Backend::release(), so that a caller that is killed while it prepares
-  // the sandbox leaves nothing; from then on as Kept.
+  WithCaller,  // it ends with the calling process, and leaves nothing
+  Kept,        // it outlives the caller and ends with its ttl
+  // It ends with the calling process until Backend::release(), so that a caller killed while it
+  // prepares the sandbox leaves nothing; from then on it is Kept.
   WithCallerUntilReleased,
 };
 
@@ -33,7 +33,7 @@ struct Gone {
   enum class Reason {
     NeverStarted,
     OutOfMemory,
-    CutOff,  // it may well be there: whoever carried the connection to it has ended
+    CutOff,  // it may well be there: the process that carried the connection has ended
     Unknown,
   };
   Reason reason = Reason::Unknown;
@@ -42,14 +42,13 @@ struct Gone {
 
 enum class SweepMode { Remove, DryRun };
 
-// Words for what was, or would be, cleaned up.
+// Describes what was, or would be, cleaned up.
 struct SweepReport {
   std::vector<std::string> removed;
   std::vector<std::string> failed;
 };
 
-// Not thread-safe. Errors of a protection that cannot be kept come from check(), before anything
-// is started, all at once.
+// Not thread-safe. check() reports all protections that cannot be kept, before anything is started.
 class Backend {
  public:
   virtual ~Backend() = default;
@@ -64,36 +63,36 @@ class Backend {
   // Ends what WithCallerUntilReleased began: from now on the sandbox outlives the caller.
   virtual Result<> release(const std::string& id) = 0;
   virtual Result<UniqueFd> connect(const std::string& id) = 0;
-  // Whether whoever starts many sandboxes should keep a connection to each from the start: another
-  // one takes long, or the help of somebody who may not answer.
+  // Whether a caller that starts many sandboxes should keep a connection to each from the start,
+  // because a later one takes long, or needs an engine that may not answer.
   [[nodiscard]] virtual bool is_connecting_costly() const { return false; }
-  // Idempotent: a sandbox that is already gone is stopped.
+  // Idempotent: succeeds if the sandbox is already gone.
   virtual Result<> stop(const std::string& id) = 0;
 
   // Without the environments: they may hold secrets.
   virtual Result<std::vector<SandboxStatus>> list() = 0;
-  // The environment it was started with, for whoever makes another one like it.
+  // Returns the environment it was started with, for a copy of the sandbox.
   virtual Result<std::vector<std::string>> environment_of(const std::string& id);
-  // Of a paused one too; NotFound: it is not there.
+  // Works while the sandbox is paused, too. NotFound if there is no such sandbox.
   virtual Result<SandboxStats> stats(const std::string& id);
   // While it is paused its ttl stands still.
   virtual Result<> pause(const std::string& id) = 0;
   virtual Result<> resume(const std::string& id) = 0;
-  // Its ttl is over this long from now, or from when it is resumed: it then ends by itself,
-  // whoever else is gone. Unsupported where the ttl of a start is the last word.
+  // Sets the ttl to end this long from now, or from when the sandbox is resumed; the sandbox then
+  // ends by itself. Unsupported where a ttl cannot be changed after the start.
   virtual Result<> set_time_left(const std::string& id, std::chrono::milliseconds left);
   [[nodiscard]] virtual bool can_set_time_left() const { return false; }
-  // Makes /workspace the stack of these layers of init's store, lowest first, the last one to be
-  // written to. Nothing but init may be running in it. Unsupported where there are no layers.
+  // Mounts these layers of init's store over /workspace, lowest first; writes go to the last. No
+  // process but init may use /workspace. Unsupported where there are no layers.
   virtual Result<> restack(const std::string& id, const std::vector<std::string>& layers);
-  // Frees what is left of connections that have ended. Asks nobody, and is called now and then.
+  // Frees what is left of connections that have ended. Cheap; callers run it now and then.
   virtual void tidy() {}
-  // Asked about a sandbox that no longer answers.
+  // Finds out why a sandbox no longer answers.
   virtual Gone why_gone(const std::string& id) = 0;
   virtual SweepReport sweep(SweepMode mode) = 0;
 };
 
-// Implemented by a backend whose sandboxes somebody else makes, who then also copies them.
+// Implemented by a backend whose sandboxes another process (the daemon) makes, and also copies.
 class Forker {
  public:
   virtual ~Forker() = default;

@@ -1,5 +1,5 @@
-// What the kernel refused to a sandbox that went on all the same. A backend that can count it is a
-// RefusalCounter too; others are not asked.
+// Counts what the kernel refused to a sandbox that went on all the same. A backend that can count
+// it implements RefusalCounter too.
 #pragma once
 
 #include <cstdint>
@@ -10,10 +10,10 @@
 
 namespace nutshell {
 
-// Since the sandbox was made; what is not counted is not there.
+// Counts since the sandbox was made; nullopt if the backend does not count them.
 struct Refusals {
-  std::optional<std::uint64_t> memory_kills;  // processes, at the memory limit
-  std::optional<std::uint64_t> unreachable;   // attempts to reach what there is no way to
+  std::optional<std::uint64_t> memory_kills;  // processes killed at the memory limit
+  std::optional<std::uint64_t> unreachable;   // attempts to reach an unreachable address
   void fields(auto& visit) { visit(memory_kills, unreachable); }
 };
 

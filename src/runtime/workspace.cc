@@ -73,7 +73,7 @@ class Forking {
     switch (change.after.kind) {
       case FileKind::Directory:
         return to_.make_directory({inside(change.path), change.after.mode | 0700U,
-                                   stays ? wire::Standing::Changed : wire::Standing::Accepted});
+                                   stays ? wire::IfExists::SetMode : wire::IfExists::Accept});
       case FileKind::Link:
         return to_.make_link({inside(change.path), change.after.target});
       case FileKind::Regular:

@@ -1,4 +1,4 @@
-// What the host does with an init that hostile code has taken over.
+// Tests how the host reacts to an init that hostile code has taken over.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <sys/socket.h>
@@ -27,11 +27,11 @@ std::string frame(auto message, std::uint32_t conversation = kFirst) {
 
 Ended ended_with(Outcome outcome) {
   Ended ended;
-  ended.outcome = static_cast<std::uint8_t>(outcome);
+  ended.result.outcome = outcome;
   return ended;
 }
 
-// Has said all its lines before it is asked anything, and then leaves.
+// An init that sends all its messages before the first request, and then closes.
 class HostileInit : public testing::Test {
  protected:
   HostileInit() {
@@ -93,14 +93,14 @@ TEST_F(HostileInit, WithAnUnknownTypeIsCorrupt) {
 
 TEST_F(HostileInit, WithAnOutcomeOutOfRangeIsCorrupt) {
   Ended ended;
-  ended.outcome = 250;
+  ended.result.outcome = static_cast<Outcome>(250);
   EXPECT_EQ(exec_failure(frame(ended)), ErrorCode::Corrupt);
 }
 
 TEST_F(HostileInit, ForgingItsExitCodeStaysInRange) {
   Ended ended = ended_with(Outcome::Exited);
-  ended.exit_code = -2'000'000'000;
-  ended.signal = 1'000'000;
+  ended.result.exit_code = -2'000'000'000;
+  ended.result.signal = 1'000'000;
   const auto result = exec_hearing(frame(ended));
   ASSERT_TRUE(result);
   EXPECT_GE(result->exit_code, 0);

@@ -20,7 +20,7 @@ constexpr std::string_view kReleased = "kept";
 constexpr char kFirstCode = 'A';
 constexpr std::size_t kMostBytes = 1024;
 
-// Takes what belongs to the line, and no byte more; nothing: the stream has ended.
+// Reads one line and no byte more; nullopt if the stream has ended.
 Result<std::string> take_piece(int stream, std::size_t most) {
   std::array<char, kMostBytes> space{};
   const ssize_t seen = ::recv(stream, space.data(), most, MSG_PEEK | MSG_DONTWAIT);
@@ -94,7 +94,7 @@ Result<> await_release(int input, int output, const Deadline& deadline) {
   char byte = 0;
   for (;;) {
     if (!TRY(wait_for(input, POLLIN, deadline)))
-      return failure(ErrorCode::DeadlineExceeded, "nobody releases this sandbox");
+      return failure(ErrorCode::DeadlineExceeded, "the maker of this sandbox does not release it");
     const ssize_t count = ::read(input, &byte, 1);
     if (count < 0 && (errno == EINTR || errno == EAGAIN)) continue;
     if (count <= 0)

@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include "backends/gvisor/leftovers.h"
+#include "base/directory.h"
 #include "base/file.h"
 #include "base/process_start.h"
 #include "base/user_directory.h"
@@ -24,11 +25,6 @@ Result<fs::path> bundles() {
   return TRY(open_user_directory()) / "gvisor";
 }
 
-Result<> make_private(const fs::path& path) {
-  if (::mkdir(path.c_str(), 0700) == 0 || errno == EEXIST) return {};
-  return syscall_failure("mkdir", path.native());
-}
-
 }  // namespace
 
 Result<fs::path> Bundle::state_directory() {
@@ -40,7 +36,7 @@ Result<Bundle> Bundle::create() {
   constexpr int kTries = 16;
   const fs::path place = TRY(bundles());
   for (int i = 0; i < kTries; ++i) {
-    TRY(make_private(place));
+    TRY(make_directory(place));
     const std::string id = new_sandbox_id(kIdLetter);
     Bundle bundle(id, place / id);
     const bool is_made = ::mkdir(bundle.path_.c_str(), 0700) == 0;

@@ -9,6 +9,7 @@
 #include <array>
 
 #include "base/beneath.h"
+#include "base/directory.h"
 #include "base/file.h"
 #include "containers/container_layout.h"
 #include "images/host_root.h"
@@ -21,12 +22,6 @@ namespace fs = std::filesystem;
 // Made for every sandbox; an image's entries with these names are ignored.
 constexpr std::array<const char*, 6> kOurs = {"dev", "proc",      "sys",
                                               "tmp", "workspace", ".nutshell"};
-
-Result<> make_directory(const fs::path& path) {
-  if (::mkdir(path.c_str(), 0755) != 0 && errno != EEXIST)
-    return syscall_failure("mkdir", path.native());
-  return {};
-}
 
 Result<> make_link(const fs::path& from, const fs::path& to) {
   std::error_code error;
@@ -53,7 +48,7 @@ Result<std::vector<SharedPath>> share_image(const fs::path& root, const fs::path
     }
     if (!fs::is_directory(status) && !fs::is_regular_file(status)) continue;
     if (fs::is_directory(status)) {
-      TRY(make_directory(place));
+      TRY(make_directory(place, 0755));
     } else {
       TRY(write_file(place, ""));
     }
@@ -103,7 +98,7 @@ Result<> make_place(const fs::path& root, const std::vector<SharedPath>& sharing
     const bool is_bound = std::any_of(sharing.begin(), sharing.end(), [&](const SharedPath& path) {
       return root / fs::path(path.target).relative_path() == place;
     });
-    TRY(make_directory(place));
+    TRY(make_directory(place, 0755));
     if (is_bound) return {};
   }
   return {};
@@ -126,13 +121,13 @@ void open_to_all(const fs::path& root) {
 
 Result<std::vector<SharedPath>> write_skeleton(const fs::path& root, const std::string& image,
                                                const SandboxSpec& spec) {
-  TRY(make_directory(root));
+  TRY(make_directory(root, 0755));
   std::vector<SharedPath> sharing =
       TRY(image.empty() ? share_host(root) : share_image(root, image));
   for (const char* name : kOurs)
-    TRY(make_directory(root / name));
+    TRY(make_directory(root / name, 0755));
   for (const char* name : {"bin", "store"})
-    TRY(make_directory(root / ".nutshell" / name));
+    TRY(make_directory(root / ".nutshell" / name, 0755));
   TRY(write_file(root / fs::path(containers::kInitProgram).relative_path(), ""));
   for (const UnsafeMount& mount : spec.unsafe_mounts)
     TRY(make_place(root, sharing, mount));

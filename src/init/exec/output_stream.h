@@ -30,10 +30,10 @@ class OutputStream {
   // write in all; bytes beyond it are counted and dropped.
   void read_available(std::uint64_t& allowance);
 
-  // After the command has ended, those it left behind may still hold the pipe: their output is
+  // After the command has ended, its background processes may still hold the pipe: their output is
   // read and thrown away, so that they neither block nor die of SIGPIPE.
   void discard_from_now() { is_discarding_ = true; }
-  // The command has ended: what is in the pipe now is the last of its output.
+  // Called when the command has ended: the bytes in the pipe now are the last of its output.
   void note_end();
   [[nodiscard]] bool has_read_to_end() const { return !pipe_ || written_ >= end_; }
   void close() { pipe_.reset(); }

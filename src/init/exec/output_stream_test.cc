@@ -26,7 +26,7 @@ class OutputStreamTest : public testing::Test {
     ASSERT_TRUE(write_all(writer_.get(), bytes));
     stream_->read_available(allowance_);
   }
-  // Sends one frame; its bytes, checked to lie where it says.
+  // Sends one frame; returns its bytes, after a check of their offset.
   std::string send_one() {
     const std::string bytes(stream_->unsent_frame(kConversation));
     wire::FrameReader reader(wire::kMostReplyPayload);
@@ -82,7 +82,7 @@ TEST_F(OutputStreamTest, ForgedConsumptionOpensNoMoreThanTheWindow) {
   stream_->consume(~0ULL);
   stream_->read_available(allowance_);
   EXPECT_EQ(stream_->kept(), 16U);
-  stream_->consume(3);  // backwards means nothing
+  stream_->consume(3);  // a smaller offset is ignored
   EXPECT_FALSE(stream_->can_rewind(9));
 }
 

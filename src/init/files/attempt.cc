@@ -40,7 +40,7 @@ std::string printable(std::string_view text) {
     }
   }
   if (text.size() <= kMost) return shown;
-  while (!is_utf8(shown))  // cut inside a letter
+  while (!is_utf8(shown))  // was cut inside a character
     shown.pop_back();
   return shown + "…";
 }

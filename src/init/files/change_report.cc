@@ -7,7 +7,7 @@
 namespace nutshell::init {
 namespace {
 
-// A reply is bounded; the total is true.
+// A reply lists a bounded number of changes; the total is exact.
 constexpr std::size_t kMostListed = 50;
 
 wire::FileInfo told(const Image& image) {

@@ -1,4 +1,4 @@
-// Changes a command makes, found by copying before and comparing after.
+// Changes of a command, found by copying before and comparing after it.
 #include <gmock/gmock.h>
 
 #include "init/files/files_fixture.h"

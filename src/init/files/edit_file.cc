@@ -47,7 +47,7 @@ Result<struct stat> replace(const Place& place, const struct stat& old, std::str
   TRY(write_all(file.descriptor(), bytes));
   const struct stat written = TRY(file.take_on(old.st_mode, old.st_uid, old.st_gid));
   struct stat now {};
-  // Last look before the name changes hands: a writer in between would lose its work.
+  // Checked right before the rename: a writer in between would lose its work.
   const int looked =
       ::fstatat(place.directory.get(), place.name.c_str(), &now, AT_SYMLINK_NOFOLLOW);
   if (looked != 0 || !is_same_file(old, now)) {
@@ -78,7 +78,7 @@ Attempt<Edited> edit_bytes(const std::string& bytes, const wire::EditFile& reque
   return Edited{std::move(*encoded), std::move(places)};
 }
 
-// The file gets its new bytes, and the change is described.
+// Writes the new bytes, and describes the change.
 Attempt<PathChange> put_in_place(FilesState& state, const Place& place, WholeFile old,
                                  std::string bytes, std::string_view shown) {
   state.spent.push_back(std::move(old.file));
@@ -120,7 +120,7 @@ Attempt<wire::Changed> edit_file(FilesState& state, const wire::EditFile& reques
   if (!edited) return Refusal(std::move(edited).error());
   Made made{"edit " + state.roots.relative(place->path), {}, {}};
   std::string version;
-  if (edited->bytes == old->bytes) {  // several edits may undo each other
+  if (edited->bytes == old->bytes) {  // several edits may cancel each other
     version = full_version(old->bytes);
   } else {
     auto change =

@@ -88,7 +88,7 @@ class WriteConversation : public Conversation {
                                                     const wire::WriteFile& request) {
     auto writing = std::make_unique<WriteConversation>();
     writing->number_ = number;
-    writing->mode_ = request.mode & 0777U;  // no set-user-id file comes in from outside
+    writing->mode_ = request.mode & 0777U;  // never set-user-id
     if (request.is_range != 0) {
       writing->file_ = TRY(open_regular(request.path, O_WRONLY));
       writing->offset_ = request.offset;
@@ -100,7 +100,7 @@ class WriteConversation : public Conversation {
   }
 
   Result<> receive(const wire::Frame& frame) override {
-    if (is_answered_) return {};  // what was on its way when the disk filled up
+    if (is_answered_) return {};  // bytes that were in flight when the disk filled up
     if (frame.type == wire::MessageType::FileEnd) return answer(commit()), Result<>();
     const auto data = TRY(wire::decode<wire::FileData>(frame.payload));
     auto written = put(data.bytes);
@@ -148,7 +148,7 @@ class WriteConversation : public Conversation {
 
   std::uint32_t number_ = 0;
   Place place_;
-  std::optional<NewFile> new_file_;  // none when a range is written in place
+  std::optional<NewFile> new_file_;  // nullopt if a range is written in place
   UniqueFd file_;
   unsigned mode_ = 0644;
   std::uint64_t offset_ = 0;
@@ -169,7 +169,7 @@ Result<wire::FileInfo> stat_path(const wire::Stat& request) {
   return info;
 }
 
-using wire::Standing;
+using wire::IfExists;
 
 Result<> set_mode(const std::filesystem::path& path, mode_t mode) {
   std::error_code error;
@@ -183,20 +183,20 @@ Result<> make_directory(const wire::MakeDirectory& request) {
   std::filesystem::path path = std::filesystem::path(request.path).lexically_normal();
   if (!path.has_filename()) path = path.parent_path();
   const mode_t mode = request.mode & 0777U;
-  if (request.standing == Standing::Changed) return set_mode(path, mode);
+  if (request.if_exists == IfExists::SetMode) return set_mode(path, mode);
   std::error_code error;
-  if (request.standing == Standing::Accepted) {
+  if (request.if_exists == IfExists::Accept) {
     std::filesystem::create_directories(path.parent_path(), error);
     if (error) return syscall_failure(error.value(), "make", path.parent_path().native());
   }
-  if (::mkdir(path.c_str(), mode) == 0) return set_mode(path, mode);  // whatever the umask
+  if (::mkdir(path.c_str(), mode) == 0) return set_mode(path, mode);  // the umask does not count
   const int problem = errno;
   const bool is_there = problem == EEXIST && std::filesystem::is_directory(path, error);
-  if (is_there && request.standing == Standing::Accepted) return {};
+  if (is_there && request.if_exists == IfExists::Accept) return {};
   return syscall_failure(problem, "make", path.native());
 }
 
-// Takes the place of a file or a link at once, but never of a directory.
+// Replaces a file or a link in one step, but never a directory.
 Result<> make_link(const wire::MakeLink& request) {
   const std::string temporary =
       std::filesystem::path(request.path).parent_path() / temporary_name();
@@ -220,7 +220,7 @@ Result<std::unique_ptr<Conversation>> open_read_now(std::uint32_t number,
                                                     const wire::ReadFile& request) {
   UniqueFd file = TRY(open_regular(request.path, O_RDONLY));
   struct stat status {};
-  (void)::fstat(file.get(), &status);  // an open file can be asked
+  (void)::fstat(file.get(), &status);  // cannot fail for an open file
   return open_read(number, request, std::move(file), describe(status, {}));
 }
 
@@ -246,7 +246,7 @@ Result<std::unique_ptr<Conversation>> open_file_conversation(const wire::Frame& 
     case Ping:
       return std::make_unique<OneReply>(number, wire::Done{});
     default:
-      // The tail of a conversation that is already over: dropped without an answer.
+      // The rest of a conversation that is over: dropped without an answer.
       return failure(ErrorCode::Cancelled, "no such conversation");
   }
 }

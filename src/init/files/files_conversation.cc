@@ -81,7 +81,7 @@ Result<std::unique_ptr<Conversation>> open_files_conversation(const wire::Frame&
       auto request = TRY(wire::decode<wire::ReadFile>(payload));
       if (request.state == wire::FileState::BeforeLastChange)
         return open_former(number, request, state);
-      // As every path of a tool, it may be relative.
+      // It may be relative, like every path of a tool.
       if (request.state != wire::FileState::Now || request.path.starts_with('/')) return nullptr;
       request.path = absolute_path(request.path, state.working_directory);
       return open_read_now(number, request);

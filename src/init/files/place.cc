@@ -35,14 +35,14 @@ std::string path_of(int descriptor) {
   return size > 0 ? std::string(path.data(), static_cast<std::size_t>(size)) : std::string();
 }
 
-// Without empty, "." or ".." components.
+// Whether the path has no empty, "." or ".." components.
 bool is_normal(std::string_view path) {
   return path.find("//") == std::string_view::npos && path.find("/./") == std::string_view::npos &&
          path.find("/../") == std::string_view::npos && !path.ends_with("/.") &&
          !path.ends_with("/..");
 }
 
-// gVisor has no numbers of mounts; there the file system stands for it.
+// gVisor has no numbers of mounts; there the number of the file system is used.
 std::uint64_t mount_of(const struct statx& status) {
   if ((status.stx_mask & kMountId) != 0) return status.stx_mnt_id;
   return (static_cast<std::uint64_t>(status.stx_dev_major) << 32U) | status.stx_dev_minor;
@@ -53,7 +53,7 @@ Result<UniqueFd> walk_without_links(const std::string& path) {
   return open_beneath(top.get(), "." + path, O_PATH | O_DIRECTORY, 0, Links::Refuse);
 }
 
-// From "/" on: open_beneath would want a descriptor of that first.
+// Opens from "/" on; open_beneath() would first need a descriptor of it.
 Result<UniqueFd> open_without_links(const std::string& path) {
   open_how how{};
   how.flags = O_PATH | O_DIRECTORY | O_CLOEXEC;
@@ -77,7 +77,7 @@ std::string joined(const std::string& directory, const std::string& name) {
   return directory == "/" ? directory + name : fmt::format("{}/{}", directory, name);
 }
 
-// Makes the missing directories below the deepest that is there.
+// Makes the missing directories below the deepest that exists.
 Attempt<> make_parents(Place& place, const std::vector<std::string>& missing) {
   for (const std::string& name : missing) {
     if (!is_plain_name(name)) {
@@ -100,7 +100,7 @@ Attempt<> make_parents(Place& place, const std::vector<std::string>& missing) {
   return {};
 }
 
-// The directory `wanted` lies in.
+// Returns the directory that contains `wanted`.
 Attempt<Place> open_directory(const WritableRoots& roots, const std::string& wanted,
                               Parents parents, std::string_view shown) {
   std::vector<std::string> missing;
@@ -171,7 +171,7 @@ Attempt<WritableRoots::Located> WritableRoots::open_plain(const std::string& pat
 
 Attempt<WritableRoots::Located> WritableRoots::open(const std::string& path,
                                                     std::string_view shown) const {
-  // Most paths are plain, and then need not be asked for what they are.
+  // Most paths are plain, and then the kernel need not be asked for their real path.
   if (is_normal(path)) {
     auto located = open_plain(path, shown);
     if (located || located.error().code == ErrorCode::NotFound) return located;
@@ -242,7 +242,7 @@ Refusal refuse_missing(const std::string& path, std::string_view shown) {
   const std::string meant = near_path(path);
   std::string next;
   if (!meant.empty()) {
-    // As the caller writes paths: relative to what it left out.
+    // Relative to the same directory as the caller's path.
     const std::size_t hidden = path.ends_with(shown) ? path.size() - shown.size() : 0;
     next = fmt::format("Did you mean {}?", printable(std::string_view(meant).substr(hidden)));
   }

@@ -1,4 +1,4 @@
-// Places on mounts of their own, as a sandbox has them.
+// Places on mounts, as in a sandbox.
 #include <sched.h>
 #include <sys/mount.h>
 #include <sys/wait.h>
@@ -13,8 +13,8 @@ constexpr int kNoNamespaces = 77;
 
 class MountedPlaceTest : public FilesTest {
  protected:
-  // The status of `body` in mount and user namespaces of its own, where /workspace is a mount and
-  // has another one in it.
+  // Runs `body` in new mount and user namespaces, where /workspace is a mount with another mount in
+  // it; returns its exit status.
   template <typename Body>
   int with_mounts(Body body) {
     const pid_t child = ::fork();

@@ -1,4 +1,4 @@
-// What text is, how it is shown page by page, and what an edit leaves as it was.
+// Detecting text, showing it page by page, and what an edit leaves unchanged.
 #include <gmock/gmock.h>
 
 #include "init/files/edited_text.h"

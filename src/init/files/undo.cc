@@ -10,7 +10,7 @@ namespace nutshell::init {
 namespace {
 
 Attempt<const ChangeJournal::Change*> find_change(const FilesState& state, const std::string& id) {
-  const auto* change = id.empty() ? state.journal.newest_standing() : state.journal.find(id);
+  const auto* change = id.empty() ? state.journal.newest_undoable() : state.journal.find(id);
   if (change == nullptr) {
     if (id.empty()) return refuse(ErrorCode::Expired, "There is no change to take back.");
     if (!state.journal.was_given(id)) {
@@ -42,7 +42,7 @@ Attempt<wire::Changed> undo_change(FilesState& state, const wire::Undo& request)
   wire::Changed changed;
   list_changes(state, done.paths, changed);
   if (done.paths.size() == 1) changed.version = short_version(done.paths.front().after_version);
-  // One too large to be kept is not: record_undo says so by giving no id.
+  // record_undo() returns no id for a change that is too large to be kept.
   if (!done.why_not.empty()) done.paths.clear();
   changed.undo_id = state.journal.record_undo(id, std::move(done.paths));
   if (changed.undo_id.empty()) {

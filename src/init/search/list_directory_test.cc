@@ -127,7 +127,7 @@ TEST_F(ListDirectoryTest, TakesTensOfThousandsOfEntries) {
   request.offset = 0;
   request.most_entries = 1'000'000;
   EXPECT_LT(wire::encode(list(request)).size(), wire::kMostReplyPayload);
-  // Too much for one who has other things to do.
+  // Too much for a caller that has other work.
   EXPECT_FALSE(list_directory(place("many"), request, Effort::Small));
 }
 

@@ -33,7 +33,7 @@ Result<Place> open_named(const std::string& path) {
   if (path.find('\0') != std::string::npos) {
     return failure(ErrorCode::InvalidArgument, "the path has a NUL byte");
   }
-  // O_PATH first: a FIFO or a device is never opened, only looked at.
+  // Opened with O_PATH first, so that a FIFO or a device is only stat'ed.
   const UniqueFd found = TRY(open_beneath(AT_FDCWD, path, O_PATH, 0, Links::Follow));
   struct stat status {};
   struct statfs system {};

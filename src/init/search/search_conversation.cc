@@ -26,7 +26,7 @@ using search::Place;
 using search::Worker;
 
 constexpr unsigned kMostWorkers = 16;
-// The worker keeps the time itself and sends what it has; this is for one that cannot.
+// The worker observes the timeout itself and sends what it has; this ends one that does not.
 constexpr std::chrono::seconds kGrace{3};
 constexpr std::chrono::seconds kUsualSearchTime{10};
 constexpr std::chrono::minutes kMostSearchTime{10};
@@ -44,7 +44,7 @@ class WorkerConversation : public Conversation {
   WorkerConversation(WorkerConversation&&) = delete;
   WorkerConversation& operator=(WorkerConversation&&) = delete;
 
-  // Whatever the host says now, it does not want the answer any more.
+  // Any further message means that the host does not want the answer any more.
   Result<> receive(const wire::Frame& /*frame*/) override {
     if (frame_.empty())
       refuse({ErrorCode::Cancelled, "cancelled", "the caller asked for it", "search again"});
@@ -140,11 +140,11 @@ Opened reply_at_once(std::uint32_t number, std::variant<Page, wire::Refused>& re
       reply);
 }
 
-// A listing takes some hundred KiB for a moment. To give them back to the kernel and to get them
-// again, page by page, costs the next one a tenth of its time.
+// A listing takes some hundred KiB for a moment. Returning them to the kernel and getting them
+// again, page by page, would cost the next listing a tenth of its time.
 void keep_freed_memory() {
   constexpr int kKept = 1 << 20;
-  (void)::mallopt(M_TRIM_THRESHOLD, kKept);  // only speed, as is the next
+  (void)::mallopt(M_TRIM_THRESHOLD, kKept);  // failures cost only speed
   (void)::mallopt(M_MMAP_THRESHOLD, kKept);
 }
 

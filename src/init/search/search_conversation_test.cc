@@ -24,7 +24,7 @@ using testing::HasSubstr;
 class SearchConversationTest : public SearchTreeTest {
  protected:
   void SetUp() override { state_.working_directory = scratch_.path(); }
-  // Workers are reaped by init; here that is us.
+  // Reaps the workers, as init does.
   void TearDown() override {
     while (::waitpid(-1, nullptr, 0) > 0) {
     }
@@ -38,7 +38,7 @@ class SearchConversationTest : public SearchTreeTest {
     return opened ? std::move(*opened) : nullptr;
   }
 
-  // As init's loop does it.
+  // Does what init's loop does.
   static std::string wait_for_answer(Conversation& conversation) {
     const Deadline deadline = Deadline::in(30s);
     while (!conversation.ready() && !deadline.has_passed()) {

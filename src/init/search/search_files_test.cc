@@ -316,7 +316,7 @@ std::string random_text(std::mt19937& random) {
   return text;
 }
 
-// The whole result set of ripgrep, ignore rules included, on random trees.
+// Compares all results, and the ignore rules, with ripgrep on random trees.
 TEST_F(SearchFilesTest, AgreesWithRipgrep) {
   if (!has_command("rg")) GTEST_SKIP() << "ripgrep is not installed";
   std::mt19937 random(11);  // NOLINT(cert-msc51-cpp): the same trees every time

@@ -1,4 +1,4 @@
-// A tree of the test's own, and the requests put to it.
+// A tree that a test makes, and requests about it.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -52,7 +52,7 @@ class SearchTreeTest : public testing::Test {
                ? std::move(std::get<wire::SearchPage>(reply))
                : wire::SearchPage();
   }
-  // "path:line:text", a context line with dashes.
+  // Returns "path:line:text", for a context line with dashes.
   static std::vector<std::string> lines_of(const wire::SearchPage& page) {
     std::vector<std::string> lines;
     for (const wire::SearchedFile& file : page.files) {

@@ -90,7 +90,7 @@ std::string Message::object(const char* name) const {
 }
 
 Parcel read_parcel(std::string_view text) {
-  auto parsed = parse_strict(text);
+  auto parsed = parse_strict(text, {.bytes = kMostMessageBytes});
   if (!parsed) {
     return single(refused("null", kParseError, "Parse error: " + parsed.error().message));
   }

@@ -4,6 +4,7 @@
 #include <sys/stat.h>
 
 #include "base/defer.h"
+#include "base/directory.h"
 #include "base/fault_point.h"
 #include "base/random_id.h"
 #include "core/json_form.h"
@@ -294,8 +295,7 @@ Result<> DetachedExecs::adopt_row(const Row& row) {
 }
 
 Result<> DetachedExecs::adopt() {
-  if (::mkdir(ground_.directory.c_str(), 0700) != 0 && errno != EEXIST)
-    return syscall_failure("mkdir", ground_.directory.native());
+  TRY(make_directory(ground_.directory));
   Result<> outcome;
   TRY(ground_.database.query(
       "SELECT exec_id, tenant, sandbox, session, stage, limits, begun_id, audit_id, result FROM "

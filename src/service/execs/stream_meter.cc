@@ -107,11 +107,11 @@ void StreamMeter::refuse(std::uint32_t conversation, const Error& error, Passed&
   wire::append_frame(out, conversation, wire::Failed{error.code, error.message});
 }
 
-Result<Budgets::Reservation> StreamMeter::admit(const wire::Exec& exec, ExecRequest& request) {
+Result<Budgets::Reservation> StreamMeter::admit(ExecRequest& request) {
   TRY(check_exec(request));
   uses_.count_cpu(grip_);
   auto reservation = TRY(uses_.budgets.reserve(grip_.tenant, grip_.session, request.limits));
-  const bool outlives_client = exec.on_disconnect == static_cast<std::uint8_t>(OnDisconnect::Keep);
+  const bool outlives_client = request.on_disconnect == OnDisconnect::Keep;
   if (!outlives_client || reservation.session.empty()) return reservation;
   uses_.budgets.settle(reservation, {});
   return failure(ErrorCode::Unsupported,
@@ -124,14 +124,13 @@ Result<> StreamMeter::begin_exec(const wire::Frame& frame, Passed& passed) {
   if (running_.contains(frame.conversation) || running_.size() >= kMostRunning) {
     return failure(ErrorCode::Corrupt, "more execs at once than a stream has conversations for");
   }
-  ExecRequest request = wire::request_of(exec);
   auto operation = uses_.operations.begin(
-      caller_, {"exec", subject(), uses_.operations.describe(request, grip_.secrets)});
+      caller_, {"exec", subject(), uses_.operations.describe(exec.request, grip_.secrets)});
   if (!operation) {
     refuse(frame.conversation, operation.error(), passed);
     return {};
   }
-  auto reservation = admit(exec, request);
+  auto reservation = admit(exec.request);
   if (!reservation) {
     operation->fail(reservation.error(), "refused");
     uses_.operations.end(*operation);
@@ -141,11 +140,7 @@ Result<> StreamMeter::begin_exec(const wire::Frame& frame, Passed& passed) {
   Running& one = running_[frame.conversation];
   one.operation = std::move(*operation);
   one.reservation = std::move(*reservation);
-  one.outlives_client = exec.on_disconnect == static_cast<std::uint8_t>(OnDisconnect::Keep);
-  exec.timeout_ms = static_cast<std::uint64_t>(request.limits.timeout.count());
-  exec.output_bytes = request.limits.output_bytes;
-  const milliseconds cpu_time = request.limits.cpu_time;
-  exec.cpu_ms = std::min(exec.cpu_ms, static_cast<std::uint64_t>(cpu_time.count()));
+  one.outlives_client = exec.request.on_disconnect == OnDisconnect::Keep;
   wire::append_frame(passed.to_init, frame.conversation, std::move(exec));
   return {};
 }

@@ -6,6 +6,7 @@
 #include <cstdlib>
 
 #include "base/byte_size.h"
+#include "base/directory.h"
 #include "base/file.h"
 #include "base/sha256.h"
 #include "runtime/copy.h"
@@ -14,12 +15,6 @@ namespace nutshell::service {
 namespace {
 
 namespace fs = std::filesystem;
-
-Result<> make_directory(const fs::path& path) {
-  if (::mkdir(path.c_str(), 0700) != 0 && errno != EEXIST)
-    return syscall_failure("mkdir", path.native());
-  return {};
-}
 
 // Directories that a sandbox made unreadable are ours all the same.
 Result<> remove_tree(const fs::path& path) {

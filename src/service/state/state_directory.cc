@@ -10,6 +10,7 @@
 #include <thread>
 
 #include "base/deadline.h"
+#include "base/directory.h"
 #include "base/file.h"
 #include "base/process_start.h"
 
@@ -68,16 +69,9 @@ void sign(int lock) {
 }  // namespace
 
 Result<StateDirectory> StateDirectory::open(const std::filesystem::path& path) {
-  if (::mkdir(path.c_str(), 0700) != 0 && errno != EEXIST)
-    return syscall_failure("mkdir", path.native());
-  struct stat status {};
-  if (::lstat(path.c_str(), &status) != 0) return syscall_failure("stat", path.native());
-  if (!S_ISDIR(status.st_mode) || status.st_uid != ::geteuid() || (status.st_mode & 077U) != 0) {
-    return failure(ErrorCode::PermissionDenied,
-                   fmt::format("{0} is not a directory of yours with mode 0700: 'chmod 700 {0}' if "
-                               "it is yours, or name another with NUTSHELL_STATE_DIR",
-                               path.native()));
-  }
+  TRY(make_private_directory(
+      path, fmt::format("'chmod 700 {}' if it is yours, or name another with NUTSHELL_STATE_DIR",
+                        path.native())));
   UniqueFd lock = TRY(open_file(path / "lock", O_RDWR | O_CREAT | O_NOFOLLOW, 0600));
   TRY(take(lock.get(), path));
   sign(lock.get());

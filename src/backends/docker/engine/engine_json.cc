@@ -2,10 +2,13 @@
 
 #include <nlohmann/json.hpp>
 
+#include "core/json_text.h"
+
 namespace nutshell::docker {
+
 Result<Json> parse_json(std::string_view text) {
-  Json document = Json::parse(text, nullptr, false);
-  if (document.is_discarded()) return failure(ErrorCode::Corrupt, "not JSON");
+  auto document = parse_strict(text, {.values = 4'000'000});  // a list of many containers
+  if (!document) return failure(ErrorCode::Corrupt, document.error().message);
   return document;
 }
 

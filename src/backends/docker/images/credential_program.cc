@@ -1,10 +1,7 @@
 #include "backends/docker/images/credential_program.h"
 
-#include <fcntl.h>
 #include <fmt/format.h>
 #include <poll.h>
-#include <spawn.h>
-#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -16,9 +13,9 @@
 
 #include "backends/docker/engine/engine_json.h"
 #include "base/child_process.h"
-#include "base/defer.h"
 #include "base/file.h"
-#include "base/spawn_attributes.h"
+#include "base/pipe.h"
+#include "base/spawn.h"
 
 namespace nutshell::docker {
 namespace {
@@ -31,37 +28,6 @@ bool is_program_name(const std::string& name) {
   return !name.empty() && name.size() <= 64 && std::all_of(name.begin(), name.end(), [](char c) {
     return std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '-' || c == '_' || c == '.';
   });
-}
-
-struct Pipe {
-  UniqueFd out;  // for reading
-  UniqueFd in;   // for writing
-};
-
-Result<Pipe> make_pipe() {
-  std::array<int, 2> ends{-1, -1};
-  if (::pipe2(ends.data(), O_CLOEXEC) != 0) return syscall_failure("pipe2");
-  return Pipe{UniqueFd(ends[0]), UniqueFd(ends[1])};
-}
-
-// Discards its standard error: the caller may be a daemon.
-Result<ChildProcess> spawn(const std::string& program, const UniqueFd& input,
-                           const UniqueFd& output) {
-  std::string name = program;
-  std::string word = "get";
-  std::array<char*, 3> argv{name.data(), word.data(), nullptr};
-  posix_spawn_file_actions_t actions;
-  posix_spawn_file_actions_init(&actions);
-  const Defer freed([&] { posix_spawn_file_actions_destroy(&actions); });
-  posix_spawn_file_actions_adddup2(&actions, input.get(), STDIN_FILENO);
-  posix_spawn_file_actions_adddup2(&actions, output.get(), STDOUT_FILENO);
-  posix_spawn_file_actions_addopen(&actions, STDERR_FILENO, "/dev/null", O_WRONLY, 0);
-  const SpawnAttributes attributes;
-  pid_t pid = -1;
-  const int error =
-      ::posix_spawnp(&pid, program.c_str(), &actions, attributes.get(), argv.data(), environ);
-  if (error != 0) return syscall_failure(error, "start", program);
-  return ChildProcess(pid, UniqueFd(static_cast<int>(::syscall(SYS_pidfd_open, pid, 0))));
 }
 
 Result<std::string> read_to_end(int fd, const Deadline& deadline) {
@@ -111,12 +77,15 @@ Result<RegistryAccount> ask_credential_program(const std::string& name, const st
   const Deadline deadline = Deadline::in(kProgramTime);
   Pipe question = TRY(make_pipe());
   Pipe reply = TRY(make_pipe());
-  TRY(write_all(question.in.get(), server));  // it fits into the pipe
-  question.in.reset();
-  auto child = spawn(program, question.out, reply.in);
+  TRY(write_all(question.write.get(), server));  // a pipe has room for it
+  question.write.reset();
+  auto child = spawn({.arguments = {program, "get"},
+                      .input = question.read.get(),
+                      .output = reply.write.get(),
+                      .error = kNullDevice});  // the caller may be a daemon without a terminal
   if (!child) return while_doing(what, std::move(child).error());
-  reply.in.reset();
-  auto answer = read_to_end(reply.out.get(), deadline);
+  reply.write.reset();
+  auto answer = read_to_end(reply.read.get(), deadline);
   if (!answer) return while_doing(what, std::move(answer).error());
   const auto status = TRY(child->wait(deadline));
   if (!status) return while_doing(what, Error{ErrorCode::DeadlineExceeded, "it does not end"});

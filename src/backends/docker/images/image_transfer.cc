@@ -5,7 +5,6 @@
 #include <signal.h>
 #include <unistd.h>
 
-#include <array>
 #include <memory>
 #include <thread>
 
@@ -13,6 +12,7 @@
 #include "backends/docker/images/image_source.h"
 #include "base/byte_size.h"
 #include "base/file.h"
+#include "base/pipe.h"
 #include "http/message.h"
 #include "images/image_store.h"
 #include "images/tar_writer.h"
@@ -32,9 +32,7 @@ constexpr const char* kRepository = "localhost/nutshell-image/";
 class RootArchive {
  public:
   static Result<std::unique_ptr<RootArchive>> open(std::string root) {
-    std::array<int, 2> ends{-1, -1};
-    if (::pipe2(ends.data(), O_CLOEXEC) != 0) return syscall_failure("pipe");
-    return std::unique_ptr<RootArchive>(new RootArchive(ends, std::move(root)));
+    return std::unique_ptr<RootArchive>(new RootArchive(TRY(make_pipe()), std::move(root)));
   }
   RootArchive(const RootArchive&) = delete;
   RootArchive& operator=(const RootArchive&) = delete;
@@ -55,14 +53,15 @@ class RootArchive {
   }
 
  private:
-  RootArchive(const std::array<int, 2>& ends, std::string root)
-      : read_(ends[0]), writer_([this, end = ends[1], root = std::move(root)] {
-          const UniqueFd output(end);
+  RootArchive(Pipe ends, std::string root)
+      : read_(std::move(ends.read)),
+        writer_([this, output = std::move(ends.write), root = std::move(root)]() mutable {
+          const UniqueFd closed_at_the_end = std::move(output);
           sigset_t pipe;
           ::sigemptyset(&pipe);
           ::sigaddset(&pipe, SIGPIPE);
           ::pthread_sigmask(SIG_BLOCK, &pipe, nullptr);  // write() returns EPIPE instead
-          written_ = images::write_tar(root, output.get());
+          written_ = images::write_tar(root, closed_at_the_end.get());
         }) {}
 
   Result<> written_;
