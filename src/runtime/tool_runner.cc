@@ -22,7 +22,7 @@ std::string_view code_of(ErrorCode code) {
     case ErrorCode::Unsupported:
       return "unavailable";
     case ErrorCode::PermissionDenied:
-      return "denied";
+      return "permission_denied";
     case ErrorCode::DeadlineExceeded:
       return "timeout";
     default:

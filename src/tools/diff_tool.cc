@@ -28,7 +28,7 @@ ToolError as_tool_error(const Error& error, const std::string& path) {
     case ErrorCode::InvalidArgument:
       return {"bad_argument", error.message, {}, {}};
     case ErrorCode::PermissionDenied:
-      return {"denied", error.message, {}, {}};
+      return {"permission_denied", error.message, {}, {}};
     default:
       return {"unavailable", error.message, {}, {}};
   }

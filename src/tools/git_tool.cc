@@ -38,7 +38,7 @@ Result<std::variant<std::string, ToolError>> read_configuration(const GitCommand
     return ToolError{"bad_argument", "git cannot read the configuration that holds here.",
                      model_text(io.error.substr(0, 500)), "Check `cwd` and the options."};
   if (ending->outcome != Outcome::Exited)
-    return ToolError{"denied", "the repository's configuration cannot be checked.",
+    return ToolError{"permission_denied", "the repository's configuration cannot be checked.",
                      fmt::format("{}: {}", to_string(ending->outcome), model_text(ending->detail)),
                      "Run git with bash."};
   return io.output;
@@ -50,7 +50,7 @@ std::optional<ToolResult> check(const GitCommand& command, const ToolContext& co
   if (auto error = check_git(command)) return refuse(std::move(*error));
   if (!context.reads_only || reads_only(command)) return std::nullopt;
   return refuse(ToolError{
-      "denied", fmt::format("git {} is not among what only reads.", visible_name(command.name)),
+      "permission_denied", fmt::format("git {} is not among what only reads.", visible_name(command.name)),
       "This session may not change anything.", "Use status, diff, log or show."});
 }
 

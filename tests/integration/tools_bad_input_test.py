@@ -13,7 +13,7 @@ from support import (PYTHON, Suite, backend_flags, call, children_of, expect, ex
 from tool_calls import Sandbox, fresh
 
 suite = Suite()
-CODES = set("bad_argument not_found not_unique no_such_file is_directory stale outside_root denied "
+CODES = set("bad_argument not_found not_unique no_such_file is_directory stale outside_root permission_denied "
             "timeout expired no_such_job too_large binary conflict lazy_placeholder unavailable".split())
 # A special file of each kind, and what leads to one.
 SPECIAL = ["pipe", "socket", "loop", "round", "to-pipe", "to-null", "/dev/null", "/dev/zero",

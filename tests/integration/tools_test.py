@@ -150,7 +150,7 @@ def errors_say_what_to_do(box):
               all=True)
     for path in ("/usr/bin/x", "/etc/passwd"):
         ended = box.run("write", path=path, content="x")
-        expect(ended.status == 65 and ended.stdout.split(b":")[0] in (b"denied", b"outside_root"),
+        expect(ended.status == 65 and ended.stdout.split(b":")[0] in (b"permission_denied", b"outside_root"),
                f"write {path}: {ended!r}")
     for path in ("pipe", "loop", "null", "/proc/self/mem", "../../../../x/y", "a" * 5000):
         for name in ("read", "delete") if path not in ("pipe", "loop", "null") else ("read",):

@@ -11,7 +11,7 @@ std::string_view code_for(ErrorCode code) {
     case ErrorCode::NotFound:
       return "no_such_file";
     case ErrorCode::PermissionDenied:
-      return "denied";
+      return "permission_denied";
     case ErrorCode::InvalidArgument:
       return "bad_argument";
     case ErrorCode::ResourceExhausted:

@@ -339,7 +339,7 @@ TEST(Attempt, SaysWhatTheSystemSaidByAStableCode) {
   const auto code = [](ErrorCode given) { return refuse(Error{given, "x"}, "a").value().code; };
   EXPECT_EQ(code(ErrorCode::Internal), "internal");
   EXPECT_EQ(code(ErrorCode::ResourceExhausted), "unavailable");
-  EXPECT_EQ(code(ErrorCode::PermissionDenied), "denied");
+  EXPECT_EQ(code(ErrorCode::PermissionDenied), "permission_denied");
   EXPECT_EQ(code(ErrorCode::NotFound), "no_such_file");
 }
 

@@ -144,7 +144,7 @@ Attempt<> WritableRoots::check(const Located& located, std::string_view shown) c
     if ((is_mount || lies_below(located.path, root)) && located.path.starts_with('/')) return {};
   }
   if (is_below) {
-    return refuse("denied",
+    return refuse("permission_denied",
                   fmt::format("{} is on a mount that is not to be changed.", printable(shown)));
   }
   return refuse("outside_root", fmt::format("{} is outside the workspace.", printable(shown)), {},

@@ -45,8 +45,8 @@ TEST_F(MountedPlaceTest, MountDecidesAndNotThePath) {
     std::filesystem::create_directory_symlink(outside(""), path("way"));
     if (!put("made/file", "x") || !edit("made/file", "x", "y")) return 1;
     if (put("way/file", "x").error().code != "outside_root") return 2;
-    if (put("nested/file", "x").error().code != "denied") return 3;
-    if (put("nested/made/file", "x").error().code != "denied") return 4;
+    if (put("nested/file", "x").error().code != "permission_denied") return 3;
+    if (put("nested/made/file", "x").error().code != "permission_denied") return 4;
     if (remove_all("nested")) return 5;
     return remove_all("made") && undo() ? 0 : 6;
   });

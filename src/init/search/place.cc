@@ -18,7 +18,7 @@ wire::Refused refuse(const std::string& path, const Error& error) {
     case ErrorCode::NotFound:
       return {"no_such_file", what, error.message, "list the directory above it to see its names"};
     case ErrorCode::PermissionDenied:
-      return {"denied", what, error.message, "name a place the sandbox may read"};
+      return {"permission_denied", what, error.message, "name a place the sandbox may read"};
     case ErrorCode::InvalidArgument:
       return {"bad_argument", what, error.message, "name a directory or a regular file"};
     default:
