@@ -1,5 +1,4 @@
-// Carries a client's bytes to a daemon on another machine: names, TCP and TLS for programs that
-// have none of them.
+// Carries a client's bytes to a daemon on another machine, for clients without a resolver and TLS.
 #pragma once
 
 #include <string>
@@ -8,8 +7,8 @@
 
 namespace nutshell::daemon {
 
-// Between standard input, which is a socket, and what listens at `url`, until both have ended. What
-// cannot be reached is answered for, as HTTP: whoever is on the socket waits for an answer.
+// Carries bytes between standard input, which is a socket, and the server at `url`, until both have
+// ended. If the server cannot be reached, answers the client with an HTTP error.
 // NUTSHELL_DAEMON_CA, _CERT and _KEY name the files that TLS takes.
 Result<> run_bridge(const std::string& url);
 
