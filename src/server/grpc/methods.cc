@@ -10,6 +10,7 @@
 #include "server/grpc/message_json.h"
 #include "server/http/metrics_text.h"
 #include "server/http/route.h"
+#include "service/health.h"
 
 namespace nutshell::server {
 namespace {
@@ -115,7 +116,7 @@ auto maker_of(const pb::Descriptor* type) {
 
 Result<> metrics(RpcCall& call) {
   static_cast<v1::MetricsText&>(call.reply)
-      .set_text(metrics_text(call.service.metrics(call.caller)) +
+      .set_text(metrics_text(call.service.health().metrics(call.caller)) +
                 metrics_text(call.more_metrics()));
   return {};
 }

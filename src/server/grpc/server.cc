@@ -28,6 +28,8 @@
 #include "http/worker_pool.h"
 #include "server/grpc/open_sockets.h"
 #include "server/grpc/reactor.h"
+#include "service/evidence/operations.h"
+#include "service/health.h"
 
 namespace nutshell::server {
 namespace {
@@ -220,7 +222,8 @@ void Running::refuse(Reactor& call, const Error& refusal) {
   const std::string& address = call.remote().address;
   // Who is barred already is not worth a record each time.
   if (refusal.code != ErrorCode::ResourceExhausted) {
-    options_.service.deny({"", address.empty() ? "socket" : address}, refusal.message);
+    options_.service.operations().deny({"", address.empty() ? "socket" : address},
+                                       refusal.message);
   }
   const auto status = status_of(refusal);
   call.finish(status, refusal);
@@ -313,8 +316,8 @@ void Running::accept_local() {
   if (!connection) return;
   const auto peer = peer_of(connection.get());
   if (!peer || (peer->user != 0 && peer->user != ::geteuid())) {
-    options_.service.deny({"", peer ? fmt::format("uid {}", peer->user) : "socket"},
-                          "another user on the gRPC socket");
+    options_.service.operations().deny({"", peer ? fmt::format("uid {}", peer->user) : "socket"},
+                                       "another user on the gRPC socket");
     return;
   }
   peers_.with([&](auto& peers) { peers[connection.get()] = *peer; });
@@ -322,7 +325,7 @@ void Running::accept_local() {
 }
 
 void Running::tick() {
-  const bool is_well = options_.service.why_not_ready().empty();
+  const bool is_well = options_.service.health().why_not_ready().empty();
   server_->GetHealthCheckService()->SetServingStatus(is_well);
   server_->GetHealthCheckService()->SetServingStatus(kServiceName, is_well);
   std::vector<std::shared_ptr<Reactor>> all;

@@ -7,6 +7,10 @@
 
 #include "server/http/metrics_text.h"
 #include "server/http/problem.h"
+#include "server/http/views.h"
+#include "service/evidence/operations.h"
+#include "service/health.h"
+#include "service/pools/pools.h"
 
 namespace nutshell::server {
 namespace {
@@ -98,6 +102,23 @@ Result<> reply_nothing(Call& call) {
   return call.answer(204, nullptr);
 }
 
+Result<> reply_new_sandbox(Call& call, const service::SandboxView& view) {
+  const bool is_wanted = !call.idempotency_key.empty() || !call.client_is_gone();
+  auto told = is_wanted ? reply(call, 201, to_json(view))
+                        : Result<>(failure(ErrorCode::Cancelled,
+                                           "the client hung up while the sandbox was made, so it "
+                                           "was destroyed: stay connected, or send an "
+                                           "Idempotency-Key and ask again"));
+  if (told || !call.idempotency_key.empty()) return told;
+  // A sandbox that cannot be destroyed now ends at its ttl.
+  if (view.pool.empty()) {
+    (void)call.service.destroy(call.caller, view.id);
+  } else {
+    (void)call.service.pools().release(call.caller, view.id);
+  }
+  return told;
+}
+
 Result<std::uint64_t> number_parameter(const Call& call, std::string_view name,
                                        std::uint64_t otherwise) {
   const std::string* text = call.target.parameter(name);
@@ -124,7 +145,8 @@ Result<std::string> path_parameter(const Call& call) {
 }
 
 void note_denial(Call& call, const Error& error) {
-  if (error.code == ErrorCode::PermissionDenied) call.service.deny(call.caller, error.message);
+  if (error.code == ErrorCode::PermissionDenied)
+    call.service.operations().deny(call.caller, error.message);
 }
 
 std::vector<Route> api_routes() {
@@ -147,7 +169,7 @@ Api::Api(Options options) : options_(std::move(options)), routes_(api_routes()) 
       route.handle = [more = options_.more_metrics](Call& call) {
         return call.exchange->respond(
             200, {{"Content-Type", "text/plain; version=0.0.4; charset=utf-8"}},
-            metrics_text(call.service.metrics(call.caller)) + metrics_text(more()));
+            metrics_text(call.service.health().metrics(call.caller)) + metrics_text(more()));
       };
     }
     // The document describes the table that it is served from.
@@ -223,7 +245,8 @@ Result<> Api::serve(http::Exchange& exchange, Found& found, service::Caller& cal
     if (is_barred) more.add("Retry-After", "60");
     const std::string address = exchange.remote().address;
     if (!is_barred) {  // who is barred already is not worth a record each time
-      options_.service.deny({"", address.empty() ? "socket" : address}, refusal.message);
+      options_.service.operations().deny({"", address.empty() ? "socket" : address},
+                                         refusal.message);
     }
     return reply_problem(exchange, forms_of(refusal.code).http_status, refusal, more);
   }

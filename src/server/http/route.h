@@ -32,6 +32,9 @@ struct Call {
 
 Result<> reply(Call& call, int status, const Json& body);
 Result<> reply_nothing(Call& call);
+// Answers 201 with a sandbox that this call made. If the client is gone and gave no
+// Idempotency-Key, nobody will ever learn the id, so the sandbox is destroyed.
+Result<> reply_new_sandbox(Call& call, const service::SandboxView& view);
 
 struct Parameter {
   std::string name;

@@ -29,12 +29,12 @@ class StreamMeterTest : public testing::Test {
     budgets_->define("t", "narrow", budget, {});
   }
   std::unique_ptr<StreamMeter> meter(const std::string& session = {}) {
-    Grip grip;
-    grip.id = "n0123456789ab";
-    grip.tenant = "t";
-    grip.session = session;
+    SandboxRef ref;
+    ref.id = "n0123456789ab";
+    ref.tenant = "t";
+    ref.session = session;
     return std::make_unique<StreamMeter>(StreamMeter::Dependencies{*budgets_, *operations_},
-                                         Caller{"t", "tester"}, grip);
+                                         Caller{"t", "tester"}, ref);
   }
   static std::string exec_frame(std::uint32_t conversation,
                                 OnDisconnect on_disconnect = OnDisconnect::Cancel) {

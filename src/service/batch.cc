@@ -1,4 +1,5 @@
-// Many commands at once.
+#include "service/batch.h"
+
 #include <fmt/format.h>
 #include <poll.h>
 
@@ -8,7 +9,8 @@
 #include <thread>
 
 #include "base/defer.h"
-#include "service/service.h"
+#include "service/execs/collected_output.h"
+#include "service/sandboxes/sandbox_files.h"
 #include "telemetry/span.h"
 
 namespace nutshell::service {
@@ -16,7 +18,7 @@ namespace {
 
 constexpr std::size_t kMostItems = 10'000;
 constexpr std::size_t kMostParallel = 64;
-constexpr std::chrono::minutes kPreparation{1};  // its files come before its command
+constexpr std::chrono::minutes kPreparation{1};  // for writing its files, before its command
 constexpr std::size_t kMostFiles = 1000;
 constexpr std::size_t kMostPath = 4096;
 
@@ -25,8 +27,7 @@ bool is_readable(int descriptor) {
   return descriptor >= 0 && ::poll(&watched, 1, 0) > 0;
 }
 
-// Keeps the beginning of each stream, as far as the tenant has memory for it; the rest is counted,
-// and goes nowhere.
+// Keeps the beginning of each stream, as far as the tenant has memory for it, and drops the rest.
 class BoundedIo : public wire::ExecIo {
  public:
   BoundedIo(const BatchRequest& request, const OutputRoom& room)
@@ -46,7 +47,7 @@ class BoundedIo : public wire::ExecIo {
   [[nodiscard]] int event_descriptor() const override { return gone_; }
   std::optional<wire::ExecEvent> next_event() override {
     if (!is_readable(gone_)) return std::nullopt;
-    gone_ = -1;  // said once
+    gone_ = -1;  // cancel once
     return wire::CancelExec{};
   }
   std::string output;
@@ -64,12 +65,12 @@ Result<> write_files(Service& service, const Caller& caller, const std::string& 
                      const BatchItem& item) {
   for (const auto& [path, content] : item.files) {
     std::string_view rest = content;
-    TRY(service.write_file(caller, id, {path, 0644, 0, 0},
-                           [&rest](std::size_t most) -> Result<std::string> {
-                             std::string part(rest.substr(0, most));
-                             rest.remove_prefix(part.size());
-                             return part;
-                           }));
+    TRY(service.files().write(caller, id, {path, 0644, 0, 0},
+                              [&rest](std::size_t most) -> Result<std::string> {
+                                std::string part(rest.substr(0, most));
+                                rest.remove_prefix(part.size());
+                                return part;
+                              }));
   }
   return {};
 }
@@ -90,9 +91,9 @@ Result<ExecResult> run_item(Service& service, const Caller& caller, const BatchR
   const BatchItem& item = request.items[index];
   SandboxSpec spec = request.spec;
   spec.is_for_one_command = true;
-  // Bounds what a daemon that dies, and is not started again, leaves behind.
+  // If this daemon dies and is not started again, the sandbox ends soon.
   spec.ttl = std::min(spec.ttl, item.request.limits.timeout + kPreparation);
-  // Nobody knows its id: if this daemon dies, the next one ends it.
+  // No client knows its id, so if this daemon dies, the next one ends it.
   CreateRequest order;
   order.spec = std::move(spec);
   order.ends_with_service = true;
@@ -112,8 +113,9 @@ Result<ExecResult> run_item(Service& service, const Caller& caller, const BatchR
 
 }  // namespace
 
-Result<std::vector<BatchResult>> Service::batch(const Caller& caller, const BatchRequest& request,
-                                                const BatchProgress& progress) {
+Result<std::vector<BatchResult>> run_batch(Service& service, const Caller& caller,
+                                           const BatchRequest& request,
+                                           const BatchProgress& progress) {
   if (request.items.empty() || request.items.size() > kMostItems)
     return failure(ErrorCode::InvalidArgument,
                    fmt::format("a batch has 1 to {} items", kMostItems));
@@ -123,17 +125,17 @@ Result<std::vector<BatchResult>> Service::batch(const Caller& caller, const Batc
   }
   std::vector<BatchResult> results(request.items.size());
   std::atomic<std::size_t> next = 0;
-  std::mutex told;
+  std::mutex progress_mutex;
   std::atomic<bool> is_unwanted = false;
   const auto work = [&, trace = telemetry::active()] {
     const telemetry::Adopted part(trace);
     for (std::size_t index = next++; index < results.size(); index = next++) {
       if (is_unwanted || is_readable(request.gone_descriptor)) return;
       BatchResult& result = results[index];
-      result.result = run_item(*this, caller, request, index, result);
-      const std::lock_guard lock(told);
+      result.result = run_item(service, caller, request, index, result);
+      const std::lock_guard lock(progress_mutex);
       if (!progress(index, result)) is_unwanted = true;
-      if (request.results == BatchRequest::Results::Told) result = BatchResult();
+      if (request.results == BatchRequest::Results::Dropped) result = BatchResult();
     }
   };
   const std::size_t parallel =
