@@ -78,8 +78,7 @@ Result<> SandboxFiles::remove(const Caller& caller, const std::string& id,
     const auto answer = TRY(client.call<wire::Changed>(request));
     const auto* refused = std::get_if<wire::Refused>(&answer);
     if (refused == nullptr) return {};
-    const bool is_missing = refused->code == "no_such_file";
-    return failure(is_missing ? ErrorCode::NotFound : ErrorCode::InvalidArgument,
+    return failure(refused->code,
                    fmt::format("{} {} {}", refused->what, refused->why, refused->next));
   };
   return uses_.operations.run(
