@@ -10,7 +10,7 @@ namespace {
 using Json = nlohmann::json;
 
 TEST(JsonMembers, AreTakenByNameAndType) {
-  const Json object = {{"text", "a"}, {"number", 1}, {"list", {"a", 2, "b", nullptr, "c"}}};
+  const Json object = {{"text", "a"}, {"number", 1U}, {"list", {"a", 2, "b", nullptr, "c"}}};
   EXPECT_EQ(text_of(object, "text"), "a");
   EXPECT_EQ(*member(object, "number"), 1);
   EXPECT_EQ(count_of(object, "number"), 1U);

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <cstdint>
 #include <nlohmann/json.hpp>
 
 #include "core/json_text.h"
@@ -27,7 +28,7 @@ std::string shown(const Json& value) {
 }
 
 std::variant<Json, ToolError> parse_object(std::string_view text) {
-  auto document = parse_strict(text, {.depth = kMostDepth});
+  auto document = parse_strict(text, {.bytes = SIZE_MAX, .depth = kMostDepth});
   if (!document) {
     return ToolError{ErrorCode::InvalidArgument, "The arguments are not valid JSON.",
                      std::move(document).error().message,
