@@ -6,6 +6,7 @@
 #include <gtest/gtest.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
+#include <sys/xattr.h>
 #include <unistd.h>
 
 #include <filesystem>
@@ -105,6 +106,56 @@ TEST_F(CgroupHostTest, UsesV2WhereV1HasNoController) {
   EXPECT_EQ(host.version(), CgroupVersion::V2);
   EXPECT_FALSE(host.has_memory());
   EXPECT_FALSE(host.why_not().empty());
+}
+
+// A v2 hierarchy as systemd leaves it to a plain user, in plain files.
+class DelegationTest : public CgroupHostTest {
+ protected:
+  void add(const std::string& directory, const std::string& processes) {
+    const std::filesystem::path path = root_ / "v2" / directory;
+    std::filesystem::create_directories(path);
+    ASSERT_TRUE(write_file(path / "cgroup.events", "populated 1\n", 0644));
+    ASSERT_TRUE(write_file(path / "cgroup.procs", processes, 0644));
+    ASSERT_TRUE(write_file(path / "cgroup.controllers", "cpu memory pids\n", 0644));
+    // What is written lands in the blanks: the controllers are on already.
+    ASSERT_TRUE(write_file(path / "cgroup.subtree_control", "        cpu memory pids\n", 0644));
+  }
+
+  CgroupHost find(const std::string& own) {
+    return CgroupHost::find_in(mount("v2", "rw"), fmt::format("0::/{}\n", own));
+  }
+};
+
+TEST_F(DelegationTest, OfTheUsersManagerIsUsedFromAScopeInIt) {
+  add("user@1000.service/app.slice", "");
+  add("user@1000.service/app.slice/terminal.scope", fmt::format("{}\n1\n", ::getpid()));
+  const auto host = find("user@1000.service/app.slice/terminal.scope");
+  ASSERT_EQ(host.version(), CgroupVersion::V2) << host.why_not();
+  EXPECT_TRUE(host.has_memory() && host.has_pids() && host.has_cpu()) << host.why_not();
+  EXPECT_EQ(host.places()[0].path, root_ / "v2/user@1000.service/app.slice");
+}
+
+TEST_F(DelegationTest, OfAScopeIsUsedByAProcessAloneInIt) {
+  const std::string scope = "user@1000.service/app.slice/run.scope";
+  add(scope, fmt::format("{}\n", ::getpid()));
+  add(scope + "/" + kSelfLeaf, "");
+  if (::setxattr((root_ / "v2" / scope).c_str(), "user.delegate", "1", 1, 0) != 0)
+    GTEST_SKIP() << "the file system of " << root_ << " has no extended attributes";
+  const auto host = find(scope);
+  ASSERT_EQ(host.version(), CgroupVersion::V2) << host.why_not();
+  EXPECT_TRUE(host.has_memory() && host.has_pids() && host.has_cpu()) << host.why_not();
+  EXPECT_EQ(host.places()[0].path, root_ / "v2" / scope);
+  EXPECT_EQ(read_file(root_ / "v2" / scope / kSelfLeaf / "cgroup.procs").value_or(""), "0");
+}
+
+TEST_F(DelegationTest, OfAScopeWithOtherProcessesIsNotUsed) {
+  const std::string scope = "run.scope";
+  add(scope, fmt::format("{}\n1\n", ::getpid()));
+  if (::setxattr((root_ / "v2" / scope).c_str(), "user.delegate", "1", 1, 0) != 0)
+    GTEST_SKIP() << "the file system of " << root_ << " has no extended attributes";
+  const auto host = find(scope);
+  EXPECT_FALSE(host.has_memory());
+  EXPECT_THAT(host.why_not(), HasSubstr("is delegated but has other processes in it"));
 }
 
 TEST(CgroupHost, IsFoundOnThisMachine) {

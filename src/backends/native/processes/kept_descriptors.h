@@ -12,8 +12,8 @@ namespace nutshell::native {
 inline constexpr int kFirstKept = 1024;
 inline constexpr int kFirstOwn = 3;
 
-// Gives the file the lowest free number from `least` on, which is kFirstOwn or kFirstKept, unless it
-// is on that side already.
+// Gives the file the lowest free number from `least` on, unless it is on that side of kFirstKept
+// already. `least` is kFirstOwn or kFirstKept.
 inline Result<> renumber(UniqueFd& fd, int least) {
   if (!fd || (fd.get() >= kFirstKept) == (least >= kFirstKept)) return {};
   UniqueFd moved(::fcntl(fd.get(), F_DUPFD_CLOEXEC, least));
