@@ -2,8 +2,8 @@
 # shellcheck disable=SC2154  # which engine, and where it is: scripts/engine says it
 # The dockerd of the engines docker, docker-new and runsc.
 
-# gVisor takes one file of /proc for a sign of the host's network and newer kernels show it
-# everywhere; without a network it does not look.
+# gVisor takes /proc/sys/net/core/rmem_default as a sign of the host's network namespace, but newer kernels
+# show it in every one. With --network=none gVisor does not check.
 write_docker_config() {
   local runtimes='{}' program
   if [[ $engine == runsc ]]; then
@@ -14,7 +14,7 @@ write_docker_config() {
   printf '{"runtimes":%s}\n' "$runtimes" >"$here/config.json"
 }
 
-# An authority, a server that it vouches for, and a client.
+# Makes a certificate authority, and certificates of a server and a client.
 make_certificates() {
   local tls=$here/tls name
   if [[ -e $tls/done ]]; then return 0; fi

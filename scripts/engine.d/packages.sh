@@ -1,6 +1,6 @@
 # shellcheck shell=bash
 # shellcheck disable=SC2154  # which engine, and where it is: scripts/engine says it
-# What engines are made of: this Debian's packages, a newer one's, gVisor's program.
+# Gets the programs of the engines: packages of this Debian, of a newer one, and gVisor.
 
 packages_of() {
   case $1 in
@@ -26,14 +26,14 @@ install_engine() {
   if ((${#missing[@]} == 0)); then return 0; fi
   command -v apt-get >/dev/null || cannot "no apt-get to install ${missing[*]}"
   say "installing ${missing[*]}"
-  # A service of the package's own is not wanted, and must not be started.
+  # Keeps the packages from starting their own services.
   apt install --no-install-recommends "${missing[@]}" ||
     { apt update && apt install --no-install-recommends "${missing[@]}"; } ||
     cannot "installing ${missing[*]} failed; see $here/install.log"
 }
 
-# The dockerd, containerd and shim of a newer Debian run with this one's libraries; the package lists
-# are of our own, and nothing is installed.
+# The dockerd, containerd and shim of a newer Debian run with this one's libraries. They are unpacked, not
+# installed, and come from package lists of our own.
 fetch_newer() {
   local sources=$here/apt/sources.list where package
   if [[ -e $here/newer/done ]]; then return 0; fi
@@ -54,13 +54,13 @@ fetch_newer() {
   touch "$here/newer/done"
 }
 
-# The day that a release of gVisor names itself by; 0: there is none.
+# Prints the date of a gVisor release; 0 if there is none.
 runsc_day() {
   { "$1" --version 2>/dev/null || true; } | { grep -oE '[0-9]{8}' || echo 0; } | head -n 1
 }
 
-# Only the newer ones know the calls that this Debian's programs make: where the installed one is
-# too old, that of Debian's backports is unpacked beside our own things and nothing is installed.
+# If the installed runsc is too old for the system calls of this Debian's programs, the one of Debian's
+# backports is unpacked, not installed.
 find_runsc() {
   local day=20230801 candidate
   for candidate in "${NUTSHELL_RUNSC:-}" "$(command -v runsc || true)" "$place/gvisor/usr/bin/runsc"; do
@@ -75,7 +75,7 @@ find_runsc() {
   echo "$candidate"
 }
 
-# With lists and sources of its own: the machine's stay as they are.
+# Uses package lists and sources of its own, so that the machine's stay as they are.
 fetch_runsc() {
   local work=$place/gvisor.apt mirror codename
   command -v apt-get >/dev/null || cannot "no apt-get to get gVisor with"

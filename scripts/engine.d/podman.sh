@@ -1,10 +1,10 @@
 # shellcheck shell=bash
 # shellcheck disable=SC2154  # which engine, and where it is: scripts/engine says it
-# The service of podman, root's and a plain user's.
+# Runs podman's service, as root and as a plain user.
 
 readonly rootless_user=nutshell-engine
 
-# What it may not raise, podman must not ask for.
+# Lowers podman's default limits to what it may set on this machine.
 launch_podman() {
   local files processes
   files=$(ulimit -Hn)
@@ -27,7 +27,7 @@ CONF
     system service --time 0 "unix://$socket"
 }
 
-# As a user logs in to do it: the user's own directories, and nothing of root's environment.
+# Runs a command as the user does after a login: with the user's own directories and environment.
 launch_rootless() {
   local user=$rootless_user
   if ! id "$user" >/dev/null 2>&1; then
@@ -45,7 +45,7 @@ launch_rootless() {
     system service --time 0 "unix://$socket"
 }
 
-# Without an engine nobody ends what podman has started.
+# Podman's containers outlive its service, so they are ended here.
 remove_containers() {
   python3 - "$socket" <<'PYTHON' 2>/dev/null
 import http.client, json, socket, sys
@@ -63,7 +63,7 @@ for one in json.loads(ask("GET", "/containers/json?all=1")):
 PYTHON
 }
 
-# Podman leaves one that holds the user's namespaces open and names no file of ours.
+# Ends podman's pause process, which keeps the user's namespaces and names no file of ours.
 end_users_processes() {
   local pid
   for pid in $(pgrep -u "$rootless_user" 2>/dev/null); do

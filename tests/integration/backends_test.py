@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""The suites of tools, workspaces and commands, which native sandboxes pass, on every other backend:
-the same cases, with the backend's flags at every create and run.
+"""Runs the suites of tools, workspaces and commands, which native sandboxes pass, on every other backend:
+the same cases, with the backend's flags on every create and run.
 
 UNABLE is what a backend cannot do, by case and reason. Every commit runs a few cases of each suite;
 scripts/test --full runs them all.
@@ -20,7 +20,7 @@ HERE = REPOSITORY / "tests/integration"
 suite = Suite()
 
 BACKENDS = ("docker", "runsc", "podman", "gvisor")
-# Of each suite: the cases that every commit runs.
+# The cases of each suite that run without --full; empty: none.
 CASES = {
     "tools": "files_are_written_read_and_edited changes_of_commands_are_taken_back",
     "workspace": "diff_lists_every_change_and_nothing_else an_unsafe_mount_is_direct",
@@ -34,7 +34,7 @@ CASES = {
     "exec_streams": "",
     "terminal": "",
 }
-# The suites of every commit on a backend that shares its engine or its kernel with another.
+# The suites that run without --full on a backend whose engine or kernel another backend covers.
 FEW_OF = {"podman": ("tools",), "runsc": ("tools", "workspace_apply")}
 
 OWNERS = "only native translates owners: elsewhere it is uid 1000 who reads"
@@ -58,7 +58,7 @@ UNABLE = {
 
 
 def flags_of(backend):
-    """With the engine chosen and an image in it."""
+    """Returns the backend's flags, with its engine started and an image in it."""
     if backend == "gvisor":
         find_runsc()
         return "--backend gvisor"
@@ -70,8 +70,8 @@ def flags_of(backend):
 
 
 def run_on(backend, name, cases):
-    flags = flags_of(backend)  # first: it chooses the engine, in the environment
-    # Every case, and few repetitions: those are about what is above the backends.
+    flags = flags_of(backend)  # first: it puts the engine into the environment
+    # Every case, with few repetitions: repetitions test code above the backends.
     environment = {**os.environ, "NUTSHELL_FULL": "", "NUTSHELL_TEST_FLAGS": flags,
                    "NUTSHELL_TEST_WITHOUT": json.dumps({**UNABLE["any"], **UNABLE[backend]})}
     done = subprocess.run([sys.executable, str(HERE / f"{name}_test.py"), *cases], env=environment,

@@ -25,7 +25,7 @@ WHOLE = "PoolsTest.*:SessionsTest.*:SandboxesTest.*:TtlTest.*"
 
 
 def run_live(wanted, least, backend, **more):
-    """The service's own suite, which native sandboxes pass, with sandboxes of this backend."""
+    """Runs the service's own suite, which native sandboxes pass, with sandboxes of this backend."""
     variables = {f"NUTSHELL_SERVICE_{name.upper()}": value for name, value in more.items()}
     done = subprocess.run(
         [test_program("service_live_test"), f"--gtest_filter={wanted}"], capture_output=True, text=True, timeout=1800,
@@ -134,7 +134,7 @@ def wish(name, **limits):
 
 
 def expect_new_life(one, session, how):
-    """Found lost by the very next call: made again, set up again, and the loss is told."""
+    """The next call finds that the sandbox is lost, makes and sets up another, and reports the loss."""
     old = session["sandbox_id"]
     again = one.call("POST", "/v1/sessions", wish(session["name"])).json()
     expect(again.get("was_created"), f"{how}: {again}")
@@ -167,7 +167,7 @@ def session_is_made_again_after_kill_memory_and_engine():
 
 @suite.case
 def whole_container_out_of_memory_is_a_new_life():
-    """A tmpfs that is full of the sandbox's own memory leaves nobody to kill but everybody."""
+    """Files in a tmpfs use up the memory limit, so that the kernel can only kill the whole sandbox."""
     where = engine()
     with daemon() as one:
         session = one.call("POST", "/v1/sessions",
@@ -180,7 +180,7 @@ def whole_container_out_of_memory_is_a_new_life():
 
         filled = run("dd", "if=/dev/zero", "of=/workspace/big", "bs=64k")
         expect(filled["outcome"] in ("out_of_memory", "lost"), f"{filled}")
-        # Init alone is left to pay for these words.
+        # Only init is left to be charged for these arguments.
         wait_until(lambda: run("true", *["x" * 120_000] * 10).get("outcome") != "exited"
                    and made not in ours(where), 60)
         expect(made not in ours(where), "it lives on without memory")
@@ -193,7 +193,7 @@ def ttl_holds_without_anything_of_ours():
     with daemon(POOL) as one:
         warm(one)
         short = acquire(one, ttl_ms=3000)
-        time.sleep(1)  # the acquired one's ttl is passed on a moment later
+        time.sleep(1)  # the daemon tells the acquired sandbox its ttl a moment later
         one.stop(signal.SIGKILL)
         expect(short in ours(where), "it ended with the daemon")
         expect(wait_until(lambda: short not in ours(where), 20), "it outlives its ttl")

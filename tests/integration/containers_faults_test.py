@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""Container engines in trouble: frozen, restarted, absent, lying, busy. Each time one true outcome in
-bounded time, nothing left behind, and the next call works."""
+"""Container engines in trouble: frozen, restarted, absent, out of disk, busy. Each command has one true
+outcome in bounded time, leaves nothing behind, and the next call works."""
 import contextlib
 import json
 import os
@@ -90,7 +90,7 @@ def is_started(where, name):
 
 @suite.case
 def tools_and_execs_go_on_while_the_engine_is_frozen():
-    """Everything that needs no more than the sandbox's own init, by every way into a daemon."""
+    """Tries every interface of the daemon with calls that need only the sandbox's own init."""
     where = engine()
     with daemon() as one:
         made = one.make(backend="docker", image=IMAGE)
@@ -139,20 +139,20 @@ def words_for(verb, where, made, directory):
 
 
 def expect_clean(where, what):
-    """Whatever there is can be ended, nothing is left, and the engine is of use again."""
+    """Every sandbox can be ended, nothing is left, and the engine works again."""
     expect_outcome(shell(where, "exit 5"), "exited", 5)
     destroy_all()
     expect(wait_until(lambda: not left_by_us(where), 30), f"{what}: left {where.containers()}")
 
 
 def left_by_us(where):
-    """One that filled a volume when its engine ended stays until it is old: gc ends it then."""
+    """A container that filled a volume when its engine ended stays until it is old; then gc removes it."""
     return [name for name in where.containers()
             if name.startswith("nutshell-") and not name.startswith("nutshell-fill-")]
 
 
 def disturb(where, verb, delay, trouble, mend=lambda: None):
-    """Trouble comes while the command is under way; it ends all the same, in one of two ways."""
+    """Disturbs the engine while a command runs. The command must succeed or fail; it must not hang."""
     with scratch() as directory:
         (directory / "big").write_bytes(os.urandom(1 << 20) * 64)
         made = create(*flags(where)) if verb not in ("create", "run") else ""
@@ -182,7 +182,7 @@ def engine_restarted_in_the_middle(where):
 
 @on_engines(suite, ["docker"], ["docker", "runsc", "podman"])
 def engine_stopped_in_the_middle(where):
-    """It stays away until the command has ended, which says so."""
+    """The engine is stopped until the command has ended with an error."""
     for verb in repetitions(["exec"], VERBS):
         for delay in repetitions([0.1], [0.3]):
             disturb(where, verb, delay, where.stop, where.restart)
@@ -190,7 +190,7 @@ def engine_stopped_in_the_middle(where):
 
 @on_engines(suite, ["docker"], ["docker", "runsc", "podman"])
 def engine_frozen_in_the_middle(where):
-    """For a while; what was begun goes on."""
+    """The engine is frozen for 1.5 s; then the command goes on."""
     def freeze():
         os.kill(where.pid(), signal.SIGSTOP)
         time.sleep(1.5)
@@ -213,7 +213,7 @@ def frozen_engine_holds_up_nobody_else():
         try:
             expect_equal(one.execute(stays, "echo", "on")["stdout"], "on\n", "a native one")
             began = time.monotonic()
-            # It has a connection: the engine is not asked.
+            # The daemon has a connection to it, so it does not ask the engine.
             gone = wait_until(lambda: one.call("GET", f"/v1/sandboxes/{native}").status == 404, 20)
             took = time.monotonic() - began
             expect(gone and took < 8, f"an idle timeout of 3 s took {took:.1f} s")
@@ -224,7 +224,7 @@ def frozen_engine_holds_up_nobody_else():
 
 @on_engines(suite, [], ["docker", "podman"])
 def engine_frozen_while_a_daemon_starts(where):
-    """The daemon starts, says so, works without it, and finds its sandboxes again after the thaw."""
+    """The daemon starts, reports it, works without the engine, and finds its sandboxes after the thaw."""
     with daemon() as one:
         native, contained = one.make(), one.make(backend=where.backend, image=IMAGE)
         one.execute(contained, "sh", "-c", "echo kept > /workspace/file")
@@ -251,8 +251,8 @@ def engine_frozen_while_a_daemon_starts(where):
 
 @suite.case
 def full_disk_is_an_error_and_no_more():
-    """The engine's data on a small file system of their own."""
-    engine()  # it can run here at all
+    """Puts the engine's data on a small file system."""
+    engine()  # skips the case if there is no engine
     with scratch() as directory:
         subprocess.run(["mount", "-t", "tmpfs", "-o", "size=192m", "none", directory], check=True)
         before = os.environ.get("NUTSHELL_ENGINE_DIR")
@@ -315,7 +315,7 @@ def absent_engine_disturbs_nobody():
 
 
 def all_at_once(count, one):
-    """`one(number)` for each, as many at a time as a busy host may have."""
+    """Calls one(number) for each number, as many at a time as a busy host can bear."""
     gate = threading.Semaphore(8)
     results = []
 
@@ -340,7 +340,7 @@ def many_at_once(where):
 
 
 def keep_many(count, *words):
-    """That many, all alive and right before the first is ended."""
+    """Makes that many sandboxes; all must work before the first is ended."""
     def one(number):
         made = create(*words, "--memory", "64m")
         return made, call("exec", made, "--", "echo", str(number)).stdout == b"%d\n" % number
@@ -353,7 +353,7 @@ def keep_many(count, *words):
 
 @on_engines(suite, ["docker"], ["docker", "runsc", "podman"])
 def many_alive_at_once(where):
-    most = 30 if where.kind == "runsc" else 100  # a kernel each wants cores
+    most = 30 if where.kind == "runsc" else 100  # each has a kernel of its own, which needs processor time
     keep_many(repetitions(6, most), *flags(where))
     expect_clean(where, "many")
 

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""What is left of a container whose maker is killed, whose sandbox ends by itself, or whose engine
-stops: nothing, or it goes with the next call."""
+"""A container whose maker is killed, whose sandbox ends by itself, or whose engine stops leaves nothing,
+or the next call removes it."""
 import contextlib
 import os
 import signal
@@ -31,8 +31,8 @@ def kept_files():
 
 
 class Gate:
-    """Stands before a real engine and holds what starts a container: the request itself, or the
-    engine's answer to it."""
+    """A proxy before a real engine. It holds back the request that starts a container, or the engine's
+    answer to it."""
 
     def __init__(self, where, holds):
         self.where, self.holds = where, holds
@@ -85,7 +85,7 @@ class Gate:
 
 
 def kill_at(gate, where, words):
-    """Kills a command when the gate holds its start; what was made for it is there then."""
+    """Kills a command while the gate holds back its start, when its container exists already."""
     process = start(*words)
     expect(gate.is_held.wait(PATIENCE), "nothing was started")
     expect(ours(where), "there is no container")
@@ -125,7 +125,7 @@ def killed_before_it_told_the_id_ends_by_itself(where):
 
 @suite.case
 def gvisor_killed_before_it_told_the_id_ends_by_itself():
-    """Killed at moments all over its start; the next start finds nothing of it alive."""
+    """Kills a command at moments spread over its start; the next start finds nothing of it alive."""
     find_runsc()
     began = time.monotonic()
     made = create(*GVISOR, "--ttl", "1h")
@@ -165,7 +165,7 @@ def shared_memory_is_within_the_disk_limit(where):
 
 @on_engines(suite, ["docker"], ["docker", "podman"])
 def stopping_engine_does_not_wait_for_init(where):
-    """Init ignores what would end another first process; an engine waits for that for 10 seconds."""
+    """Init ignores SIGTERM. Without StopSignal the engine would wait 10 seconds for each container."""
     made = create(*flags(where))
     began = time.monotonic()
     where.ask("POST", f"/containers/nutshell-{made}/stop")
@@ -178,7 +178,7 @@ def stopping_engine_does_not_wait_for_init(where):
 def drained_pool_leaves_nothing_when_its_daemon_stops():
     where = engine()
     with daemon(POOL) as one:
-        # The first is being made, and found drained when it is there.
+        # The pool is drained while its first sandbox is being made.
         expect_equal(one.call("POST", "/v1/pools/p/drain").status, 200, "drain")
         one.stop()
         expect_equal(ours(where), [], "what a drained pool leaves")

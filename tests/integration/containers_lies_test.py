@@ -50,7 +50,7 @@ def wrong_types():
 
 @contextlib.contextmanager
 def listening(serve):
-    """An engine's address, each of whose connections is served by a thread."""
+    """Listens at an engine's address and serves each connection in a thread."""
     with scratch() as directory:
         path = str(directory / "engine.sock")
         listener = socket.socket(socket.AF_UNIX)
@@ -79,7 +79,7 @@ def listening(serve):
 
 
 def liar(answers):
-    """Nothing behind it is real."""
+    """Answers every request itself; there is no engine."""
     def serve(peer, ended):
         while not ended.is_set():
             request = peer.recv(65536)
@@ -95,8 +95,7 @@ def liar(answers):
 
 
 def spoiler(where, spot, answers):
-    """A real engine behind it, which never sees the requests whose first line has both words of
-    `spot`: they are answered here."""
+    """A proxy before a real engine. It answers requests whose first line has both words of `spot` itself."""
     method, word = spot
 
     def serve(peer, _):
@@ -117,8 +116,8 @@ def spoiler(where, spot, answers):
 
 
 class Deserter:
-    """A real engine behind it, until a request with this word in its first line comes: neither that
-    nor anything else is answered until it is `away` no more."""
+    """A proxy before a real engine. From the first request with this word in its first line on, it answers
+    nothing until `away` is cleared."""
 
     def __init__(self, where, word):
         self.where, self.word = where, word
@@ -159,7 +158,7 @@ def lying_engine_is_an_error_in_time():
             expect(ended.status == 125, f"{answers.__name__}: {ended!r}")
 
 
-# What each command needs of the engine.
+# The engine calls that each command needs.
 SPOTS = {
     "run": [(b"POST", b"/containers/create"), (b"POST", b"/attach"), (b"POST", b"/start")],
     "create": [(b"POST", b"/containers/create"), (b"POST", b"/start"), (b"GET", b"/images/")],
@@ -219,12 +218,12 @@ def podman_answer_that_is_spoiled_is_an_error_and_no_more():
 
 
 def desert(where, word, next_call):
-    """The engine makes a container and is not there to remove it. Whoever comes next does."""
+    """The engine makes a container and then does not answer its removal. The next call removes it."""
     deserter = Deserter(where, word)
     with listening(deserter.serve) as address:
         os.environ[VARIABLE[where.backend]] = address
         try:
-            for _ in range(4):  # a busy engine may fail before it is asked for that
+            for _ in range(4):  # on a busy machine the engine may fail before that call
                 ended = call("create", *flags(where), seconds=80)
                 expect(ended.status == 125 and b"nutshell: " in ended.stderr, f"{word}: {ended!r}")
                 if deserter.has_left:

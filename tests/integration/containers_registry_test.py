@@ -23,7 +23,7 @@ _registry = []
 
 
 class Registry:
-    """Two doors to one store: one that is open, one that asks for an account."""
+    """Two registries with one store: one is open, the other needs an account."""
 
     def __init__(self):
         self.engine = engine()
@@ -34,7 +34,7 @@ class Registry:
         self.push(f"{self.open}/tools")
 
     def push(self, name):
-        """The test image and one layer more that no engine has."""
+        """Pushes the test image with one more layer that no engine has."""
         where = self.engine
         where.ask("POST", "/containers/create?name=layer-maker", {"Image": IMAGE, "Cmd": ["true"]})
         archive = io.BytesIO()
@@ -55,7 +55,7 @@ class Registry:
         self.forget(name)
 
     def forget(self, name):
-        """The engine's copy; the registry keeps its own."""
+        """Removes the engine's copy; the registry keeps its own."""
         self.engine.ask("DELETE", f"/images/{name}?force=1")
 
     def has(self, name):
@@ -83,7 +83,7 @@ def run(image, *command, **settings):
 
 @contextlib.contextmanager
 def configuration(content, programs=None):
-    """DOCKER_CONFIG with this config.json, and these programs on the PATH."""
+    """Sets DOCKER_CONFIG to a directory with this config.json, and puts these programs on the PATH."""
     with scratch() as directory:
         (directory / "config.json").write_text(json.dumps(content))
         for name, text in (programs or {}).items():
@@ -121,7 +121,7 @@ def terminal_shows_layers_and_bytes():
                                stderr=slave, start_new_session=True)
     os.close(slave)
     seen = b""
-    with contextlib.suppress(OSError):  # how a terminal tells that nobody is left
+    with contextlib.suppress(OSError):  # EIO: the terminal's other end is closed
         while piece := os.read(master, 4096):
             seen += piece
     os.close(master)
@@ -187,7 +187,7 @@ def image_that_no_registry_has_is_an_error():
 
 @suite.case
 def tenant_names_images_and_no_files():
-    """With a token: every form of a name is one; whatever could be a path is refused."""
+    """A tenant may use every form of an image name; anything that could be a path is refused."""
     here = registry()
     tools = f"{here.open}/tools"
     with daemon() as one:
@@ -209,7 +209,7 @@ def tenant_names_images_and_no_files():
                                    ("/v1/sessions", {"name": "mine", "spec": spec})):
                     answer = one.call("POST", path, body, token="alice")
                     expect(answer.status == 403, f"{path} {spec}: {answer.status} {answer.body[:200]}")
-        # Names of files that are there are answered like names of nothing.
+        # Existing and missing files get the same answer.
         for backend in ("native", "gvisor"):
             answers = [one.call("POST", "/v1/sandboxes", {"backend": backend, "image": image},
                                 token="alice").status for image in (beside, inside, "no/such:image")]

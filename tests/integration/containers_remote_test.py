@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""An engine that is reached over TCP with TLS, as one on another machine is: nothing of its files is
-seen by the client, and who shows or trusts the wrong certificate gets nothing."""
+"""An engine that is reached over TCP with TLS, like one on another machine. The client does not see the
+engine's files, and a wrong certificate on either side ends the connection."""
 import contextlib
 import hashlib
 import json
@@ -16,14 +16,14 @@ from support import NUTSHELL, PATIENCE, Ended, Suite, expect, expect_equal, expe
 suite = Suite()
 ADDRESS = "tcp://127.0.0.1:2376"
 
-# Where the engine's files were there is nothing.
+# Hides the engine's files from the client.
 HIDE = 'mount -t tmpfs none "$0" && exec "$@"'
 
 
 @contextlib.contextmanager
 def remote():
-    """A place for settings with the engine's certificates, and a way to call us from where that
-    engine can be reached."""
+    """A directory for settings with the engine's certificates, and a way to run nutshell in the network
+    namespace of that engine."""
     where = engine()
     files = Path(where.socket).parent
     with scratch() as directory:
@@ -112,7 +112,7 @@ def context_names_the_engine_and_its_certificates():
         ended = run(call, "echo", "by choice")
         expect_equal((ended.status, ended.stdout), (0, b"by choice\n"), f"currentContext {ended!r}")
         expect_refusal(run(call, "true", DOCKER_CONTEXT="no-such"), "docker context 'no-such'")
-        # One that is to trust everybody has no authority, and is not believed.
+        # A context with SkipTLSVerify has no ca.pem and is refused.
         write_context(directory, "trusting", ADDRESS, "cert.pem", "key.pem")
         expect_refusal(run(call, "true", DOCKER_CONTEXT="trusting"), "ca.pem", "No such file")
 
@@ -128,22 +128,22 @@ def wrong_certificates_are_refused():
                        capture_output=True, timeout=60)
         shutil.copy(other / "cert.pem", other / "ca.pem")
         before = where.containers()
-        # An authority of its own does not vouch for this engine.
+        # Another authority did not sign the engine's certificate.
         ended = run(call, "true", **verified(directory, DOCKER_CERT_PATH=str(other)))
         expect_refusal(ended, "certificate")
-        # The engine does not know a client that shows another's certificate.
+        # The engine refuses a client certificate of another authority.
         shutil.copy(directory / "tls/ca.pem", other / "ca.pem")
         ended = run(call, "true", **verified(directory, DOCKER_CERT_PATH=str(other)))
         expect(ended.status == 125, f"a stranger was let in: {ended!r}")
-        # The name on the certificate is another.
+        # The certificate names another host.
         ended = run(call, "true", **verified(directory, DOCKER_HOST="tcp://127.0.0.2:2376"))
         expect(ended.status == 125, f"another name: {ended!r}")
-        # Neither without TLS, nor without certificates.
+        # Without TLS, and without certificates.
         ended = run(call, "true", DOCKER_HOST=ADDRESS)
         expect_refusal(ended, "DOCKER_TLS_VERIFY")
         ended = run(call, "true", **verified(directory, DOCKER_CERT_PATH=str(directory)))
         expect_refusal(ended, "ca.pem", "No such file")
-        # Half of a pair, and one whose halves are of two.
+        # A missing key, and a key that does not fit the certificate.
         (other / "key.pem").unlink()
         ended = run(call, "true", **verified(directory, DOCKER_CERT_PATH=str(other)))
         expect_refusal(ended, "key.pem", "No such file")

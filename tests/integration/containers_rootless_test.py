@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""Podman of a plain user: the same contract, and every limit that such an engine cannot keep is
-refused or named, never taken for kept."""
+"""Podman of a plain user: the same contract. Limits that such an engine cannot enforce are refused or
+reported, and never shown as enforced."""
 import json
 import os
 import re
@@ -15,7 +15,7 @@ suite = Suite()
 
 
 def rootless():
-    """The engine, and the flags that accept what it lacks here."""
+    """Returns the engine, and the flags that waive what it cannot enforce here."""
     where = engine("rootless")
     said = json.loads(call("info", *flags(where, "--unsafe-without", "processes"), "--json").stdout)
     strength = {one["name"]: one["strength"] for one in said["protections"]}
@@ -30,7 +30,7 @@ def conformance():
     wanted = "*/podman" if is_full() else \
         "*IsListed*/podman:*KeepsFiles*/podman:*TakesAndGives*/podman:*TwoDoNot*/podman:*Paused*/podman"
     if waived:
-        wanted += ":-*ProcessLimit*"  # no cgroup: pids is waived
+        wanted += ":-*ProcessLimit*"  # without a cgroup the process limit is waived
     done = subprocess.run(
         [test_program("conformance_test"), f"--gtest_filter={wanted}"], capture_output=True, text=True, timeout=500,
         env={**os.environ, "NUTSHELL_CONFORMANCE_IMAGE": IMAGE})
@@ -42,7 +42,7 @@ def conformance():
 
 @suite.case
 def paused_stands_still_whoever_stops_it():
-    """The engine's freezer or, where it has no cgroup, init."""
+    """The engine's freezer pauses the sandbox; if it has no cgroup, init does."""
     where, _, waived = rootless()
     with sandbox(*flags(where, *waived)) as made:
         call("exec", made, "--", "sh", "-c", "while :; do echo x >> count; sleep 0.01; done &")
@@ -98,7 +98,7 @@ def root_inside_is_nobody_outside():
 
 @suite.case
 def stats_are_there_or_not_counted():
-    """None of it is zero where nobody counts."""
+    """Counts that the engine does not make are null, not zero."""
     where, strength, waived = rootless()
     with sandbox(*flags(where, *waived)) as made:
         ended = call("stats", made, "--json")

@@ -34,9 +34,9 @@ def on_every_engine(function):
 
 @on_every_engine
 def conformance(where):
-    """The same C++ suite that native sandboxes pass. Every commit runs on podman only the cases in
-    which engines differ."""
-    wanted, least = f"*/{where.backend}*", 40  # and again through a daemon
+    """Runs the C++ suite that native sandboxes pass; on podman, without --full, only the cases in which
+    engines differ."""
+    wanted, least = f"*/{where.backend}*", 40  # also through a daemon
     if where.kind == "docker" and not is_full():
         wanted, least = "*/docker:*IsListed*/docker_through_daemon", 20
     if where.kind == "podman" and not is_full():
@@ -55,7 +55,7 @@ def run_gives_output_and_status(where):
     answer = shell(where, "echo out; echo err >&2; exit 3")
     expect_outcome(answer, "exited", 3)
     expect_equal((answer["stdout"], answer["stderr"]), ("out\n", "err\n"), "output")
-    # Podman shows a container for a moment after it said that there is none of that name.
+    # Podman lists a container for a moment after it reported it as missing.
     expect(wait_until(lambda: not any(name.startswith("nutshell-") for name in where.containers()),
                       5), f"left: {where.containers()}")
 
@@ -148,7 +148,7 @@ def protections_are_what_inspect_says():
 
 @on_every_engine
 def stats_are_what_the_container_counts(where):
-    """The same numbers as the container's own cgroup shows, where an image shows it."""
+    """Compares stats with the container's own cgroup files."""
     with sandbox(*flags(where, "--memory", "64m", "--processes", "20")) as made:
         script = ("sleep 600 & sleep 600 & head -c 8000000 /dev/zero > f; cd /sys/fs/cgroup;"
                   "cat memory/memory.usage_in_bytes pids/pids.current 2>/dev/null ||"
@@ -167,7 +167,7 @@ def stats_are_what_the_container_counts(where):
 
 @on_every_engine
 def info_is_what_inspect_and_the_inside_say(where):
-    """Three witnesses: what we say, what the engine was told, and what the kernel does."""
+    """`info`, the engine's inspect and the kernel inside must agree."""
     with sandbox(*flags(where, "--memory", "64m", "--cpus", "0.5", "--processes", "20", "--disk",
                         "40m")) as made:
         said = json.loads(call("info", made, "--json").stdout)
@@ -257,7 +257,7 @@ def hostile_image_settings_are_overridden():
 
 @suite.case
 def scratch_like_image_works():
-    """An image with nothing in it: our program is the only one there is."""
+    """Uses an empty image, in which nutshell-init is the only program."""
     where = engine()
     empty = subprocess.run(["tar", "-cf", "-", "--files-from", "/dev/null"], capture_output=True,
                            check=True).stdout

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""Engines of several ages: the newest interface that both sides know is spoken, and one that is too
-old is told so."""
+"""Engines of several versions: the client uses the newest API that both sides know, and refuses an engine
+that is too old."""
 import contextlib
 import http.server
 import os
@@ -18,7 +18,7 @@ NEWEST = (1, 51)
 
 
 class Watcher(socketserver.ThreadingUnixStreamServer):
-    """Passes every byte on to the engine, and keeps the paths that were asked for."""
+    """Passes every byte on to the engine, and records the requested paths."""
     daemon_threads = True
 
     def __init__(self, path, target):
@@ -45,7 +45,7 @@ class Watcher(socketserver.ThreadingUnixStreamServer):
 
 
 def spoken_to(where):
-    """The versions in all paths of one run."""
+    """Returns the API versions in the paths of one run."""
     with scratch() as directory:
         path = str(directory / "watched.sock")
         watcher = Watcher(path, where.socket)

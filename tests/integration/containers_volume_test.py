@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""Workspaces that stay: a volume of the engine's, named by its user. It outlives its sandboxes, the
-sweep and its container's end, belongs to one user of one machine, and no tenant can name it."""
+"""Workspaces in volumes of the engine. A volume outlives its sandboxes and the sweep, belongs to one user
+of one machine, and no tenant can name it."""
 import json
 import os
 import sys
@@ -95,7 +95,7 @@ def unlimited_disk_and_strange_names_are_refused():
 
 @suite.case
 def volume_of_somebody_else_is_not_used():
-    """One with our name and not our mark; and another user's, who asks for the same name."""
+    """Refuses a volume that has our name but not our label; gives another user another volume."""
     where = engine()
     try:
         with sandbox(*flags(where, *VOLUME)) as made:
@@ -117,7 +117,7 @@ def volume_of_somebody_else_is_not_used():
 
 @suite.case
 def tenant_of_a_daemon_cannot_name_one():
-    """Its owner can; whoever comes with a token is told no, whatever he accepts to go without."""
+    """The daemon's owner may name a volume. A tenant may not, whatever protections he waives."""
     where = engine()
     spec = {"backend": "docker", "image": IMAGE, "workspace": f"volume:{NAME}",
             "unsafe_without": ["disk"]}

@@ -1,4 +1,4 @@
-"""Real container engines for the suites: scripts/engine starts them, and nothing else is touched."""
+"""Real container engines for the suites, started by scripts/engine next to any engine of the machine."""
 import http.client
 import json
 import os
@@ -16,7 +16,7 @@ CANNOT = 77
 
 
 class Engine:
-    """One that runs. Its address goes into the environment of whatever is started meanwhile."""
+    """A running engine. use() puts its address into the environment of programs that are started later."""
 
     def __init__(self, kind):
         done = subprocess.run([ENGINE, "start", kind], capture_output=True, text=True, timeout=300)
@@ -30,7 +30,7 @@ class Engine:
         self.backend = "podman" if VARIABLES[kind] == "CONTAINER_HOST" else "docker"
 
     def use(self):
-        """Makes it the one that this process's children find; the other kind finds none."""
+        """Makes this process's children find this engine, and none of the other kind."""
         for name in ("DOCKER_HOST", "CONTAINER_HOST"):
             os.environ[name] = "unix:///nowhere/engine.sock"
         os.environ[VARIABLES[self.kind]] = self.address
@@ -40,7 +40,7 @@ class Engine:
                                   check=True, timeout=30).stdout)
 
     def stop(self):
-        """The engine alone: its data, and whatever of its containers outlives it, stay."""
+        """Ends the engine alone; its data stay, and so do containers that outlive it."""
         pid = self.pid()
         os.kill(pid, signal.SIGTERM)
         if not wait_until(lambda: not os.path.exists(f"/proc/{pid}"), 20):
@@ -62,7 +62,7 @@ class Engine:
         return self.ask("GET", f"/containers/nutshell-{sandbox}/json")[1]
 
     def containers(self):
-        """Names of all, ours or not."""
+        """Names of all containers, ours or not."""
         return [name.lstrip("/") for one in self.ask("GET", "/containers/json?all=1")[1]
                 for name in one["Names"]]
 
@@ -82,7 +82,7 @@ _started = {}
 
 
 def engine(kind="docker"):
-    """Started once, and chosen for whatever is called next."""
+    """Starts an engine once, and makes later calls use it."""
     if os.geteuid() != 0:
         raise Skip("engines are started as root")
     if kind not in _started:
@@ -97,7 +97,7 @@ def engine(kind="docker"):
 
 
 def on_engines(suite, usual, long):
-    """A case of the suite for each of these kinds of engine; more of them with scripts/test --full."""
+    """Adds a case for each of the `usual` engines; with scripts/test --full, for each of `long`."""
     def decorate(function):
         for kind in repetitions(usual, long):
             def case(kind=kind):

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""How sandboxes in gVisor end: paused, in time, or because somebody is killed at any moment; and what
-is left then."""
+"""How sandboxes in gVisor end: while paused, at their ttl, or because a process is killed at any moment;
+and that nothing is left."""
 import json
 import os
 import signal
@@ -61,7 +61,7 @@ def killed_at_any_moment_of_the_start_leaves_nothing():
     made = bundles()
     for one in call("list", "-q").stdout.decode().split():
         destroy(one)
-    # A program of gVisor's that was being started may be about to start more.
+    # A runsc that was being started may still start other processes.
     def is_clean():
         call("gc")
         return not leftovers()
@@ -86,7 +86,7 @@ def killed_under_us_is_lost_and_cleaned_up():
 
 @case
 def gc_takes_only_what_is_ours():
-    """A sandbox that somebody else started with the same program, of the same user."""
+    """Leaves alone a sandbox that another program of the same user started with runsc."""
     runsc = find_runsc()
     with scratch() as directory:
         (directory / "rootfs/usr").mkdir(parents=True)

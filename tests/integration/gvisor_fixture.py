@@ -1,4 +1,4 @@
-"""gVisor's program for the suites, and what exists on the host because of its sandboxes."""
+"""Runs sandboxes in gVisor, and finds what exists on the host because of them."""
 import os
 from pathlib import Path
 
@@ -10,7 +10,7 @@ IS_ROOT = os.geteuid() == 0
 
 
 def cases_of(suite):
-    """A decorator: its cases are skipped where there is no gVisor."""
+    """Returns a decorator for cases that are skipped if there is no gVisor."""
     def case(function):
         def checked():
             find_runsc()
@@ -31,7 +31,7 @@ def bundles():
 
 
 def ours(made=""):
-    """Processes of gVisor that belong to this suite, of one sandbox or of all."""
+    """Processes of gVisor that belong to one sandbox of this suite, or to all of them."""
     word = os.fsencode(f"--bundle={runtime_directory() / 'gvisor' / made}")
     return [pid for pid, words in processes() if any(one.startswith(word) for one in words)]
 

@@ -1,4 +1,4 @@
-"""gVisor's program for the suites: scripts/engine gets it where the machine has none."""
+"""Finds gVisor's program runsc; scripts/engine downloads it if the machine has none."""
 import os
 import subprocess
 
@@ -8,7 +8,7 @@ CANNOT = 77
 
 
 def find_runsc():
-    """The one that this suite, and all it starts, use."""
+    """Returns its path, and makes the programs that this suite starts use it."""
     if "NUTSHELL_RUNSC" not in os.environ:
         done = subprocess.run([REPOSITORY / "scripts/engine", "program", "runsc"],
                               capture_output=True, text=True, timeout=300, check=False)

@@ -27,7 +27,7 @@ case = cases_of(suite)
 # The contract -----------------------------------------------------------------------------------
 
 def conform(wanted, least, **variables):
-    """The same C++ suite that native sandboxes pass."""
+    """Runs the C++ suite that native sandboxes pass."""
     done = subprocess.run([test_program("conformance_test"), f"--gtest_filter={wanted}"],
                           capture_output=True, text=True, timeout=900, env={**os.environ, **variables})
     failed = re.findall(r"^\[  FAILED  \] (\S+)", done.stdout, re.M)
@@ -38,7 +38,7 @@ def conform(wanted, least, **variables):
 
 @case
 def conformance():
-    """Every commit runs the cases in which kernels differ."""
+    """Runs the cases in which kernels differ; scripts/test --full runs all."""
     if not is_full():
         return conform("*Limit*/gvisor:*Files*/gvisor:*Trees*/gvisor:*Paused*/gvisor", 10)
     return conform("*/gvisor*", 40)
@@ -49,7 +49,7 @@ def conformance_of_an_engine_with_runsc():
     needs_full("takes minutes")
     engine("runsc")
     variables = {"NUTSHELL_CONFORMANCE_IMAGE": IMAGE, "NUTSHELL_CONFORMANCE_RUNTIME": "runsc"}
-    conform("*/docker*", 40, **variables)  # and by a daemon
+    conform("*/docker*", 40, **variables)  # also through a daemon
 
 
 @case
@@ -74,7 +74,7 @@ def run_gives_output_and_status_and_leaves_nothing():
 
 @case
 def terminal_is_one():
-    """gVisor does not hand out a terminal's other side; init opens it by its number."""
+    """gVisor has no TIOCGPTPEER; init opens the other end of a terminal by its number."""
     ended = call("run", *FLAGS, "-t", "--", "sh", "-c", "tty; stty size")
     expect(ended.status == 0 and b"/dev/pts/" in ended.stdout, f"{ended!r}")
 
@@ -99,7 +99,7 @@ def files_and_tools_work():
 
 @case
 def file_tools_stay_inside_without_openat2():
-    """gVisor has none: init walks by itself, and links lead nowhere they should not."""
+    """gVisor has no openat2: init walks paths itself, and links do not lead outside."""
     with sandbox(*FLAGS) as made:
         call("exec", made, "--", "sh", "-c", "ln -s /etc/passwd out; ln -s loop loop;"
              "ln -s /proc/self/fd fds; ln -s /usr usr; mkdir d; ln -s ../d/f d/up")
@@ -165,7 +165,7 @@ def image_in_use_is_not_removed():
             expect_equal(call("gc").status, 0, "gc")
             expect_equal(call("exec", made, "--", "cat", "/etc/who").stdout, b"base\n", "kept")
         with sandbox(*FLAGS, "--image", "tiny") as made:
-            for pid in ours(made):  # whoever is killed uses it no more
+            for pid in ours(made):  # a killed process does not use the image any more
                 os.kill(pid, signal.SIGKILL)
             expect(wait_until(lambda: call("image", "remove", "tiny").status == 0, 20),
                    "it is never removed")
@@ -289,7 +289,7 @@ def missing_program_is_an_error_that_helps():
 
 
 def expect_files_count_once(*words):
-    """A file takes as much of the memory limit as it has bytes, and commands after it run on."""
+    """A file counts once against the memory limit, and later commands run."""
     with sandbox(*words, "--memory", "512m", "--disk", "512m") as made:
         filled = call_json("exec", made, "--", "dd", "if=/dev/zero", "of=big", "bs=1M", "count=380")
         expect_outcome(filled, "exited", 0)

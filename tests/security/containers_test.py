@@ -25,16 +25,16 @@ OWN_PROCESS = ["/proc/self/comm", "/proc/self/timerslack_ns", "/proc/self/clear_
 KNOWN = {
     "docker": {"IL-08": ["/sys/fs/cgroup"], "KS-30": OWN_PROCESS,
                "NW-19": ["bind 0.0.0.0 port 80", "bind :: port 80"]},
-    # It takes no list of what to mask.
+    # Its Docker API ignores the list of masked paths.
     "podman": {"IL-04": ["/proc/sys/kernel/random/boot_id is the host's"],
                "IL-05": ["/proc/cmdline", "/proc/key-users", "/proc/config.gz", "/proc/interrupts"],
                "IL-08": ["/sys/fs/cgroup", "/sys/class", "/sys/devices", "/sys/module"],
                "KS-30": OWN_PROCESS,
                "NW-19": ["bind 0.0.0.0 port 80", "bind :: port 80"]},
 }
-# Devices, files and numbers are of a kernel that is the sandbox's own: priorities and large pages are
-# accepted and mean nothing to the host. It also lets a command look at init, which has the same uid:
-# at what it could see by asking init, and at a stream whose other end takes it for hostile anyway.
+# Devices and files belong to the sandbox's own kernel; priorities and huge pages are accepted and mean
+# nothing to the host. A command may inspect init, which has the same uid: it learns what it could ask init
+# for, and the host treats init's stream as hostile anyway.
 OF_GVISOR = {
     "FS-15": ["/dev/fuse", "/dev/net/tun"],
     "FS-23": ["/proc/1/fd", "/proc/1/fd/*", "/proc/1/fd/* -> *"],
@@ -52,9 +52,9 @@ OF_GVISOR = {
     "PV-01": ["CapAmb is missing"],
     "PV-09": ["/proc/1/environ", "/proc/1/auxv", "/proc/1/maps", "/proc/1/smaps"],
 }
-# Without a cgroup around it, what gVisor's kernel holds in pipes and names of files is not counted.
+# Without a cgroup around gVisor, memory in pipes and file names is not counted.
 OF_PLAIN_USER = {"PR-04": ["pipes reached * bytes"], "PR-06": ["inodes reached * files"]}
-# One of each kind, where all would take too long: files, processes, kernel, network, leaks, bombs.
+# A few attacks of each kind, for runs without --full.
 SHORT = ("FS-01,FS-09,FS-17,FS-28,KS-11,KS-18,KS-22,KS-23,KS-30,NW-01,NW-05,NW-19,IL-01,IL-04,IL-05,"
          "IL-07,IL-08,PV-02,PV-05,PR-01,PR-03,PR-05,PR-16")
 
