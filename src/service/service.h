@@ -6,6 +6,7 @@
 #include <chrono>
 #include <functional>
 #include <memory>
+#include <nlohmann/json_fwd.hpp>
 #include <set>
 #include <string>
 #include <string_view>
@@ -89,9 +90,9 @@ class Service {
                                 const Deadline& deadline, wire::ExecIo& io);
   Result<> signal_exec(const Caller& caller, const std::string& id, const std::string& exec_id,
                        const wire::ExecEvent& event);
-  // `json_arguments` as the tool's schema has them. What went wrong inside is in the result.
+  // `arguments` as the tool's schema has them. What went wrong inside is in the result.
   Result<ToolReply> call_tool(const Caller& caller, const std::string& id, const std::string& tool,
-                              std::string_view json_arguments, const ToolRunnerOptions& options);
+                              const nlohmann::json& arguments, const ToolRunnerOptions& options);
 
   // ---- Files
   Result<wire::FileInfo> stat(const Caller& caller, const std::string& id, const std::string& path);

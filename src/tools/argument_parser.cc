@@ -44,7 +44,7 @@ class KeyWatch {
   std::vector<std::set<std::string>> seen_;
 };
 
-std::variant<Json, ToolError> parse_object(std::string_view text) {
+std::variant<Json, ToolError> parse_text(std::string_view text) {
   KeyWatch watch;
   Json parsed;
   try {
@@ -58,9 +58,6 @@ std::variant<Json, ToolError> parse_object(std::string_view text) {
   if (watch.is_too_deep) return bad_argument("The arguments are nested too deeply.");
   if (!watch.duplicate.empty())
     return bad_argument(fmt::format("`{}` is given twice.", watch.duplicate), "Give it once.");
-  if (!parsed.is_object())
-    return bad_argument(fmt::format("The arguments must be an object, got {}.", shown(parsed)),
-                        R"(Send one object, like {"path": "src/a.c"}.)");
   return parsed;
 }
 
@@ -68,8 +65,7 @@ class Checker {
  public:
   explicit Checker(Dialect dialect) : dialect_(dialect) {}
 
-  std::variant<Arguments, ToolError> check(const Json& object,
-                                           const std::vector<Parameter>& parameters) const {
+  CheckedArguments check(const Json& object, const std::vector<Parameter>& parameters) const {
     Arguments arguments;
     for (const auto& [key, value] : object.items()) {
       const Parameter* parameter = find(key, parameters);
@@ -231,11 +227,17 @@ const std::string& name_in(Dialect dialect, const Parameter& parameter) {
   return is_renamed ? parameter.roomkit_name : parameter.name;
 }
 
-std::variant<Arguments, ToolError> parse_arguments(const Tool& tool, std::string_view json,
-                                                   Dialect dialect) {
-  auto parsed = parse_object(json);
+CheckedArguments parse_arguments(const Tool& tool, std::string_view json, Dialect dialect) {
+  auto parsed = parse_text(json);
   if (auto* error = std::get_if<ToolError>(&parsed)) return std::move(*error);
-  return Checker(dialect).check(std::get<Json>(parsed), tool.parameters);
+  return check_arguments(tool, std::get<Json>(parsed), dialect);
+}
+
+CheckedArguments check_arguments(const Tool& tool, const nlohmann::json& object, Dialect dialect) {
+  if (!object.is_object())
+    return bad_argument(fmt::format("The arguments must be an object, got {}.", shown(object)),
+                        R"(Send one object, like {"path": "src/a.c"}.)");
+  return Checker(dialect).check(object, tool.parameters);
 }
 
 }  // namespace nutshell

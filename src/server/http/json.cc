@@ -20,9 +20,8 @@ constexpr std::size_t kMostValues = 200'000;  // each takes many times its text 
 constexpr std::size_t kMostMembers = 4096;
 constexpr std::size_t kMostChildren = 16'384;
 
-// Before the parser sees it, so that none of it costs anything. An object keeps its members in
-// their order, and finds each by looking at all of them; the parser does so with the elements of a
-// list after each object in it. Many would take minutes.
+// Bounds the sizes before parsing. An ordered object searches all its members for each key, and the
+// parser searches a list after each object in it, so large ones would take minutes.
 Result<> check_size(std::string_view text) {
   std::array<std::size_t, kMostDepth + 1> members{};
   std::array<std::size_t, kMostDepth + 1> children{};
@@ -63,7 +62,7 @@ Result<> check_size(std::string_view text) {
   return {};
 }
 
-// Sees every key as it is read, and remembers the first that came twice in one object.
+// Sees every key while it is parsed, and remembers the first that stands twice in one object.
 class DuplicateWatch {
  public:
   bool operator()(int /*depth*/, Json::parse_event_t event, Json& value) {

@@ -1,5 +1,5 @@
-// JSON as this protocol needs it: what comes in is parsed strictly, what goes out is put together
-// from texts, so that a large answer is written once.
+// JSON of the protocol: input is parsed strictly; output is joined from texts, so that a large
+// answer is copied once.
 #pragma once
 
 #include <nlohmann/json_fwd.hpp>
@@ -16,11 +16,11 @@ inline constexpr std::size_t kMostMessageBytes = 32U << 20U;
 inline constexpr std::size_t kMostDepth = 64;
 inline constexpr std::size_t kMostValues = 200'000;
 
-// One value and nothing behind it. A key given twice, a text that is not UTF-8, a byte order mark,
-// a number no double holds, too many values or too much nesting: InvalidArgument.
+// Parses one value with nothing behind it. InvalidArgument for a key given twice, text that is not
+// UTF-8, a byte order mark, a number beyond a double, too many values or too deep nesting.
 Result<Json> parse_strict(std::string_view text);
 
-// As a JSON string; bytes that are not UTF-8 become U+FFFD.
+// Writes a JSON string; bytes that are not UTF-8 become U+FFFD.
 std::string json_string(std::string_view text);
 std::string dumped(const Json& value);
 

@@ -7,6 +7,7 @@
 #include <chrono>
 #include <deque>
 #include <mutex>
+#include <nlohmann/json_fwd.hpp>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -128,8 +129,8 @@ class Operations {
                                      const std::vector<std::string>& secrets) const;
   [[nodiscard]] std::string describe_text(std::string_view name, std::string_view text,
                                           const std::vector<std::string>& secrets) const;
-  // The same for text that is JSON: secrets are found in every string of it, however it is escaped.
-  [[nodiscard]] std::string describe_json(std::string_view name, std::string_view json,
+  // The same for a JSON value: secrets are found in every string of it.
+  [[nodiscard]] std::string describe_json(std::string_view name, nlohmann::json value,
                                           const std::vector<std::string>& secrets) const;
   [[nodiscard]] const audit::Redactor& redactor() const { return redactor_; }
   [[nodiscard]] const std::filesystem::path& directory() const { return chains_.directory(); }

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <csignal>
 #include <map>
+#include <nlohmann/json.hpp>
 
 #include "base/defer.h"
 #include "base/fault_point.h"
@@ -227,21 +228,21 @@ Result<ExecReply> Execs::run_admitted(const Grip& grip, ExecRequest request,
 }
 
 Result<ToolReply> Execs::call_tool(const Caller& caller, const Grip& grip, const std::string& name,
-                                   std::string_view json_arguments,
+                                   const nlohmann::json& arguments,
                                    const ToolRunnerOptions& options) {
   const Tool* tool = TRY(find_tool(tool_registry(), name, ""));
   const auto used = ground_.table.use(grip.id);
   return ground_.operations.run(
       caller,
       {"tool " + tool->name, subject_of(grip),
-       ground_.operations.describe_json("arguments", json_arguments, grip.secrets)},
+       ground_.operations.describe_json("arguments", arguments, grip.secrets)},
       [&](Operation& operation) {
-        return call_admitted(grip, *tool, json_arguments, options, operation);
+        return call_admitted(grip, *tool, arguments, options, operation);
       });
 }
 
 Result<ToolReply> Execs::call_admitted(const Grip& grip, const Tool& tool,
-                                       std::string_view json_arguments,
+                                       const nlohmann::json& arguments,
                                        const ToolRunnerOptions& options, Operation& operation) {
   ExecLimits limits = kNoCommandLimits;
   const auto reservation = TRY(admit(grip, operation, limits));
@@ -260,14 +261,14 @@ Result<ToolReply> Execs::call_admitted(const Grip& grip, const Tool& tool,
   if (!opened) check_reached(grip, opened.error());
   ToolRunner runner = TRY(std::move(opened));
   ToolReply reply;
-  reply.result = runner.call(tool, json_arguments);
+  reply.result = runner.call(tool, check_arguments(tool, arguments, options.dialect));
   if (runner.is_stream_clean()) {
     ground_.runtime.keep(grip.id, std::move(runner).release());
   } else if (reply.result.error || reply.result.ending) {
     (void)ground_.sandboxes.is_alive(grip.id);
   }
   StreamHash input;
-  input.add(json_arguments);
+  input.add(arguments.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace));
   StreamHash output;
   output.add(reply.result.text);
   operation.ending.input_sha256 = input.hex();

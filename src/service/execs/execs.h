@@ -36,7 +36,7 @@ class Execs {
   Result<ExecReply> run(const Caller& caller, const Grip& grip, ExecRequest request,
                         const ExecOptions& options, wire::ExecIo& io);
   Result<ToolReply> call_tool(const Caller& caller, const Grip& grip, const std::string& name,
-                              std::string_view json_arguments, const ToolRunnerOptions& options);
+                              const nlohmann::json& arguments, const ToolRunnerOptions& options);
 
   // What every use of a sandbox begins with, once it counts as used: one that was paused for
   // idleness goes on.
@@ -51,7 +51,7 @@ class Execs {
   Result<ExecReply> run_admitted(const Grip& grip, ExecRequest request, const ExecOptions& options,
                                  Operation& operation, wire::ExecIo& io);
   Result<ToolReply> call_admitted(const Grip& grip, const Tool& tool,
-                                  std::string_view json_arguments, const ToolRunnerOptions& options,
+                                  const nlohmann::json& arguments, const ToolRunnerOptions& options,
                                   Operation& operation);
   Result<ExecResult> exec(const Grip& grip, const ExecRequest& request, wire::ExecIo& io);
   // After a call could not reach its sandbox: one that has ended is let go at once, so that the
