@@ -177,7 +177,7 @@ Result<std::string> DockerBackend::start(const SandboxSpec& spec, Lifetime lifet
       TRY(UnfinishedStart::begin(engine_->address().text(), container_name(id)));
   Defer removed([&] { (void)stop(id); });  // what stays is owed, and goes with the next call
   auto launched = launch(plan, id, lifetime);
-  if (!launched && launched.error().code == ErrorCode::NotFound) {
+  if (!launched && launched.error().code == ErrorCode::Expired) {
     // Somebody emptied our volume; the engine has removed the container that could not start.
     TRY(volume_->fill(*engine_, plan.image.id));
     launched = launch(plan, id, lifetime);
