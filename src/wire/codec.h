@@ -120,6 +120,7 @@ class Decoder {
     } else if constexpr (std::is_same_v<T, ErrorCode>) {
       std::uint8_t number = 0;
       get(number);
+      if (number >= kErrorCodes) return fail();
       value = to_error_code(number);
     } else if constexpr (std::is_enum_v<T>) {
       std::underlying_type_t<T> number{};

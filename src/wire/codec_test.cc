@@ -23,7 +23,9 @@ class Filler {
  private:
   template <typename T>
   void fill(T& value) {
-    if constexpr (std::is_enum_v<T> || std::is_integral_v<T>) {
+    if constexpr (std::is_same_v<T, ErrorCode>) {
+      value = static_cast<T>(random_() % kErrorCodes);
+    } else if constexpr (std::is_enum_v<T> || std::is_integral_v<T>) {
       value = static_cast<T>(random_());
     } else {
       value.fields(*this);
