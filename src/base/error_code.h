@@ -9,8 +9,8 @@
 
 namespace nutshell {
 
-// The numbers are sent on the wire: new codes go to the end.
-enum class ErrorCode : std::uint8_t {
+// The numbers are sent on the wire, in a byte: new codes go to the end.
+enum class ErrorCode {
   InvalidArgument,    // the caller asked for something that makes no sense
   NotFound,           // no such sandbox, file, image, job
   AlreadyExists,      //

@@ -1,5 +1,5 @@
-// Whom a request counts against, as its head alone proves it: decided before any of its body is
-// read or kept.
+// Which client a request is counted for. The head of the request decides it, before any of the body
+// is read or kept.
 #pragma once
 
 #include <cstddef>
@@ -13,26 +13,26 @@
 namespace nutshell::http {
 
 enum class Standing : std::uint8_t {
-  Stranger,  // has proved nothing: costs a head and an answer, never a body
+  Stranger,  // without a valid token: its head is read and answered, its body never read
   Tenant,    // has a token or certificate
   Owner,     // the user whose server this is, on its Unix socket
 };
 
 struct Admission {
   Standing standing = Standing::Owner;
-  std::string holder = {};  // whose workers, connections and memory it takes: a tenant
-  std::string who = {};     // the token or certificate that proved it
+  std::string holder = {};  // the tenant whose workers, connections and memory it uses
+  std::string who = {};     // name of the token or certificate
 
   friend bool operator==(const Admission&, const Admission&) = default;
 };
 
 using Admit = std::function<Admission(const RequestHead&, const Remote&)>;
 
-// How much of something bounded one holder may have beside all others.
+// How a bounded resource is divided among its holders.
 struct FairBounds {
-  std::size_t all = 0;   // of all holders together
-  std::size_t one = 0;   // of one holder
-  std::size_t kept = 0;  // that each holder can have whatever the others have
+  std::size_t all = 0;   // for all holders together
+  std::size_t one = 0;   // for one holder
+  std::size_t kept = 0;  // reserved for each holder
 
   [[nodiscard]] bool allow(std::size_t own, std::size_t total, std::size_t more) const {
     if (own + more <= kept) return true;

@@ -1,5 +1,5 @@
 // A blocking HTTP/1.1 client with a deadline on everything. Keeps its connection for the next
-// request. What the server sends is as hostile as anything. Not thread-safe.
+// request. Bytes from the server are checked as hostile input. Not thread-safe.
 #pragma once
 
 #include <cstdint>
@@ -39,7 +39,8 @@ class Client {
     std::string target = "/";
     Headers headers = {};
     std::string body = {};
-    // Instead of `body`: at most so many bytes each time; empty: the end.
+    // Makes the body while it is sent, instead of `body`: each call gives at most `most` bytes, and
+    // the last one none.
     std::function<Result<std::string>(std::size_t most)> source = nullptr;
   };
   struct Response {
@@ -52,8 +53,8 @@ class Client {
   Result<Response> send(const Request& request, const Deadline& deadline,
                         std::size_t limit = 64U << 20U);
 
-  // The answer's head; its body follows piece by piece, and is to be read to its end, or dropped
-  // with the connection by close().
+  // Returns the head of the answer. The caller reads the body with read_part() to its end, or drops
+  // it with the connection by close().
   Result<ResponseHead> begin(const Request& request, const Deadline& deadline);
   Result<std::string> read_part(std::size_t most, const Deadline& deadline);  // empty: the end
 
@@ -63,11 +64,10 @@ class Client {
     std::unique_ptr<Transport> transport;
     std::string early;
   };
-  // Any other answer than 101 (or 200, which some servers give) is an error with its body's text.
+  // An answer other than 101, or 200, which some servers give, is an error with the body's text.
   Result<Upgraded> upgrade(const Request& request, std::string_view protocol,
                            const Deadline& deadline);
-  // The bare socket, which nothing was read from that belongs to the new protocol. Unsupported
-  // inside TLS.
+  // Returns the bare socket; no byte of the new protocol was read from it. Unsupported inside TLS.
   Result<UniqueFd> upgrade_raw(const Request& request, std::string_view protocol,
                                const Deadline& deadline);
   // Asks for another protocol and returns whatever the server answers.
@@ -83,7 +83,7 @@ class Client {
                                       std::size_t most_message_bytes = 16U << 20U);
 
   void close();
-  // Of the connection that is used; -1: none is open.
+  // The descriptor of the open connection; -1 if there is none.
   [[nodiscard]] int descriptor() const { return transport_ ? transport_->descriptor() : -1; }
 
  private:

@@ -1,5 +1,5 @@
-// A client's connection between requests: its bytes so far, and what they amount to. Of one thread
-// at a time: the poller, or the worker that serves it.
+// A client's connection: the bytes that arrived and the request they make up. Used by one thread at
+// a time: the poller between requests, and the worker that serves one.
 #pragma once
 
 #include <atomic>
@@ -35,26 +35,27 @@ class Connection {
   enum class Intake {
     WantsRead,
     WantsWrite,
-    Request,  // its head is here, and its body if it is a short one
-    Refused,  // refusal() says why; nothing more can be understood
+    Request,  // the head is complete, and the body too if it is short
+    Refused,  // refusal() says why; later bytes cannot be parsed
     Gone,
   };
-  // Takes what has arrived, without waiting.
+  // Reads the bytes that have arrived, without waiting.
   Intake advance();
 
-  // When advance() is to have come to something.
+  // The time by which advance() must give a request.
   [[nodiscard]] const Deadline& deadline() const { return deadline_; }
-  // Whether somebody began a request and did not end it.
+  // Whether a request has begun and is not complete.
   [[nodiscard]] bool is_in_request() const { return is_shaken_ && (has_head_ || !input_.empty()); }
 
   // Decodes the next piece of the body. Waits for it; empty: the end.
   Result<std::string> read_body(std::size_t most, const Deadline& deadline,
                                 BodyWait* wait = nullptr);
   [[nodiscard]] bool has_whole_body() const { return parser_.is_done() && body_.empty(); }
-  // Ready for the next request.
+  // Prepares for the next request.
   void begin_next();
 
-  // Reads and forgets, so that the last answer is not lost by a reset; Gone when that is done.
+  // Reads and discards input, because a reset could destroy the last answer on its way; Gone when
+  // the client has closed.
   void begin_lingering();
   [[nodiscard]] bool is_lingering() const { return is_lingering_; }
 
@@ -62,20 +63,20 @@ class Connection {
   [[nodiscard]] const RequestHead& head() const { return head_; }
   [[nodiscard]] const Remote& remote() const { return remote_; }
   [[nodiscard]] const Refusal& refusal() const { return refusal_; }
-  // What the last head proved; before the first, what the socket tells.
+  // As the last head proved it; before the first request, as the socket tells.
   [[nodiscard]] const Admission& admission() const { return admission_; }
-  // The group that it is counted for among the connections of its listener.
+  // The group for which the listener counts this connection.
   [[nodiscard]] const std::string& group() const { return place_.group(); }
   [[nodiscard]] Clock::time_point idle_since() const { return idle_since_; }
-  // From any thread: whoever serves it is to treat its client as gone.
+  // Tells the worker that serves this connection to treat the client as gone. From any thread.
   void cut() { is_cut_ = true; }
   [[nodiscard]] bool is_cut() const { return is_cut_; }
   [[nodiscard]] bool holds_input() const { return !input_.empty() || transport_->holds_bytes(); }
-  // Becomes readable when the client hangs up; valid until the connection waits again. -1: cannot
-  // be had.
+  // Becomes readable when the client hangs up; valid until the connection waits for a request. -1
+  // if there is no descriptor for it.
   int hang_up_descriptor();
   void forget_hang_up() { hang_up_.reset(); }
-  // Both, for an upgrade.
+  // Give up the transport and the bytes that were read too early, for an upgrade.
   std::unique_ptr<Transport> release_transport() { return std::move(transport_); }
   std::string release_input() { return std::move(input_); }
   [[nodiscard]] bool is_released() const { return transport_ == nullptr; }
@@ -84,9 +85,9 @@ class Connection {
   Intake shake_hands();
   Intake linger();
   Intake refuse(Refusal refusal);
-  // Bytes into input_; Request stands for "some came".
+  // Reads into input_; Request means that bytes came.
   Intake read_more();
-  // Request: the head is complete.
+  // Parses the head; Request means that it is complete.
   Intake take_head();
   Intake take_awaited_body();
   [[nodiscard]] bool awaits_body() const;

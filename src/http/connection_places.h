@@ -1,4 +1,4 @@
-// The connections of one listener: how many there are, and who has them. Thread-safe.
+// Counts the connections of one listener by the groups that have them. Thread-safe.
 #pragma once
 
 #include <cstddef>
@@ -13,7 +13,7 @@ namespace nutshell::http {
 
 class ConnectionPlaces {
  public:
-  // One connection's place; gives it back when it ends, and must end before the ConnectionPlaces.
+  // One connection's place, freed by the destructor; must not outlive the ConnectionPlaces.
   class Place {
    public:
     Place() = default;
@@ -27,7 +27,7 @@ class ConnectionPlaces {
     ~Place() {
       if (places_ != nullptr) places_->remove(group_);
     }
-    // Counts it for another group from now on.
+    // Moves the connection to another group.
     void move_to(const std::string& group) {
       if (places_ == nullptr || group == group_) return;
       places_->move(group_, group);
@@ -42,7 +42,7 @@ class ConnectionPlaces {
 
   [[nodiscard]] std::size_t total() const;
   [[nodiscard]] std::size_t of(const std::string& group) const;
-  // The group that starts with `prefix` and has the most connections; empty: there is none.
+  // The largest group whose name begins with `prefix`; empty if there is none.
   [[nodiscard]] std::string largest(const std::string& prefix) const;
 
  private:
@@ -57,7 +57,7 @@ class ConnectionPlaces {
   Guarded<State> state_;
 };
 
-// Whom a connection is counted for: its source until a request on it has proved more.
+// The group of a connection: its source address until a request on it has shown a token.
 inline constexpr const char* kStrangerGroup = "stranger ";
 inline constexpr const char* kTenantGroup = "tenant ";
 std::string group_of(const Admission& admission, const Remote& remote);

@@ -43,15 +43,15 @@ class Exchange {
   [[nodiscard]] const Remote& remote() const;
   [[nodiscard]] std::optional<std::uint64_t> content_length() const;
 
-  // The whole body; TooLarge if it is longer, Unavailable if the bodies of this client and
-  // of others take as much memory as they may.
+  // Reads the whole body; TooLarge if it is longer, Unavailable if the bodies of all requests use
+  // all memory for them.
   Result<std::string> read_body(std::size_t limit);
   // Reads the body and keeps none of it; TooLarge if it is longer.
   Result<> discard_body(std::size_t limit);
-  // The next piece; empty: the end.
+  // Reads the next piece; empty at the end.
   Result<std::string> read_body_part(std::size_t most);
 
-  // Once, this or one of the others below.
+  // A handler answers once: by respond(), begin_stream() or an upgrade.
   Result<> respond(int status, const Headers& headers, std::string_view body);
 
   // An answer that comes in pieces; each is sent at once. Unavailable: the client is gone.
@@ -59,14 +59,14 @@ class Exchange {
   Result<> write(std::string_view piece);
   Result<> finish();
 
-  // A client that hung up wants no answer; over TCP one that only ended its sending looks the same.
+  // Whether the client has hung up. Over TCP a client that only ended its sending looks the same.
   [[nodiscard]] bool client_is_gone();
-  // Becomes readable when the client hangs up; valid as long as this object. -1: cannot be had.
+  // Becomes readable when the client hangs up; valid as long as this object. -1 if there is none.
   int hang_up_descriptor();
 
-  // 101, and then the bare socket. Unsupported inside TLS.
+  // Answers 101 and returns the bare socket. Unsupported inside TLS.
   Result<UniqueFd> upgrade_raw(std::string_view protocol);
-  // 101, and then carries bytes between the client and the stream until both have ended.
+  // Answers 101 and carries bytes between the client and the stream until both have ended.
   struct Carried {
     int stream = -1;
     Headers headers = {};  // of the 101
@@ -79,7 +79,7 @@ class Exchange {
   [[nodiscard]] bool is_answered() const { return state_ != State::Open; }
   [[nodiscard]] bool is_streaming() const { return state_ == State::Streaming; }
   [[nodiscard]] bool keeps_alive() const { return keeps_alive_; }
-  [[nodiscard]] int status() const { return status_; }  // that was sent; 0: none yet
+  [[nodiscard]] int status() const { return status_; }  // 0 until one was sent
   [[nodiscard]] bool server_is_stopping() const;
 
  private:

@@ -18,7 +18,7 @@ struct Header {
   std::string value;
 };
 
-// Names in any case; several of one name are kept in order.
+// Header fields. Names match in any case; fields of one name keep their order.
 class Headers {
  public:
   Headers() = default;
@@ -27,11 +27,11 @@ class Headers {
   void add(std::string name, std::string value) {
     headers_.push_back({std::move(name), std::move(value)});
   }
-  // The first of that name.
+  // The first field of that name; nullptr if there is none.
   [[nodiscard]] const std::string* find(std::string_view name) const;
-  [[nodiscard]] std::string_view get(std::string_view name) const;  // empty: not there
+  [[nodiscard]] std::string_view get(std::string_view name) const;  // empty if there is none
   [[nodiscard]] std::size_t count(std::string_view name) const;
-  // Whether a comma-separated field has this word, in any case.
+  // Whether a comma-separated field contains this word, in any case.
   [[nodiscard]] bool has_word(std::string_view name, std::string_view word) const;
 
   [[nodiscard]] auto begin() const { return headers_.begin(); }
@@ -44,8 +44,8 @@ class Headers {
 
 bool equal_in_any_case(std::string_view a, std::string_view b);
 
-// "/v1/files/a%2Fb?path=%2Ftmp": cut at the slashes first and decoded then, so that an encoded
-// slash stays a part of its segment.
+// A request target such as "/v1/files/a%2Fb?path=%2Ftmp". It is split at the slashes before it is
+// decoded, so an encoded slash stays inside its segment.
 struct Target {
   std::string path;                   // as sent, without the query
   std::vector<std::string> segments;  // decoded

@@ -1,4 +1,4 @@
-// Takes HTTP/1.1 messages out of bytes; reads from nowhere. All bytes are hostile: what two readers
+// Parses HTTP/1.1 messages from bytes; does no I/O. All bytes are hostile: input that two readers
 // could understand differently (two lengths, a length and chunks, folded lines) is refused.
 // Not thread-safe.
 #pragma once
@@ -19,15 +19,15 @@ struct Refusal {
   std::string why;
 };
 
-// The length of the head at the beginning of `bytes` with the empty line behind it; 0: not whole.
+// The length of the head at the beginning of `bytes`, with its empty line; 0 if it is incomplete.
 std::size_t head_length(std::string_view bytes);
 
 struct BodyStep {
-  std::size_t consumed = 0;  // of what was given
-  std::size_t produced = 0;  // in the space
+  std::size_t consumed = 0;  // bytes of the input
+  std::size_t produced = 0;  // bytes written to the space
 };
 
-// One message: first its whole head, then its body piece by piece.
+// Parses one message: first its whole head, then its body piece by piece.
 class RequestParser {
  public:
   RequestParser();
@@ -52,10 +52,10 @@ class ResponseParser {
   ResponseParser& operator=(ResponseParser&&) noexcept;
   ~ResponseParser();
 
-  // `method` is that of the request: the answer to HEAD has no body, whatever its head says.
+  // `method` is the method of the request: an answer to HEAD has no body, whatever its head says.
   Result<ResponseHead> take_head(std::string_view bytes, std::string_view method);
   Result<BodyStep> take_body(std::string_view bytes, char* space, std::size_t size);
-  // The connection ended: an end of the body, or an error.
+  // Called when the connection has ended: that ends the body, or is an error.
   Result<> take_end();
   [[nodiscard]] bool is_done() const;
 

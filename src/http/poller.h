@@ -1,6 +1,6 @@
-// One thread that holds the connections of one listener whose next request is not here yet: it
-// accepts them, shakes hands, gathers heads and short bodies, and drops who takes too long. Where
-// places get scarce it drops idle connections: first those of strangers, the oldest first.
+// A thread that holds the connections of one listener while they wait for a request: it accepts
+// them, does the TLS handshake, reads heads and short bodies, and drops connections that take too
+// long. When places get scarce it drops idle connections: those of strangers first, oldest first.
 #pragma once
 
 #include <atomic>
@@ -20,7 +20,7 @@ namespace nutshell::http {
 
 class Poller {
  public:
-  // Gets a connection that has a request, and gives it back if it cannot be served.
+  // Takes a connection with a complete request; returns it if it cannot be served.
   using Dispatch = std::function<std::unique_ptr<Connection>(std::unique_ptr<Connection>)>;
 
   static Result<std::unique_ptr<Poller>> create(Endpoint endpoint, const ServerLimits& limits,
@@ -30,14 +30,14 @@ class Poller {
   Poller& operator=(const Poller&) = delete;
   ~Poller();
 
-  // The thread ends; what it is given from now on is only kept.
+  // Ends the thread. Connections that are added later are only kept.
   void end();
-  // From any thread: holds it until its next request.
+  // Holds the connection until its next request. From any thread.
   void hold(std::unique_ptr<Connection> connection);
-  // From any thread: no new connections, and none that waits for a request.
+  // Accepts no more connections and drops those that wait for a request. From any thread.
   void stop_accepting();
 
-  // Of all connections of this listener, wherever they are.
+  // The connections of this listener, also those that a worker serves.
   [[nodiscard]] std::size_t connections() const { return places_.total(); }
   std::atomic<std::uint64_t> refused{0};
 
@@ -58,7 +58,7 @@ class Poller {
   void run();
   void accept_all();
   void begin(UniqueFd socket);
-  // Whether there is a place for one more connection of this group; makes one where it can.
+  // Whether one more connection of this group fits, after dropping idle ones if need be.
   bool has_place_for(const std::string& group);
   bool make_room(const std::string& group, const std::string& prefix);
   void take_returned();

@@ -1,11 +1,11 @@
-// Puts the calling thread before others for as long as it needs little of a processor.
+// Gives the calling thread a higher priority for as long as it uses little CPU time.
 #pragma once
 
 #include <chrono>
 
 namespace nutshell::http {
 
-// Of one thread, which makes it and calls all of it.
+// Made and used by one thread.
 class Precedence {
  public:
   enum class Class { Usual, First };
@@ -14,12 +14,13 @@ class Precedence {
   Precedence(const Precedence&) = delete;
   Precedence& operator=(const Precedence&) = delete;
 
-  // To be called now and then. Who keeps the thread busy, with handshakes that lead nowhere for
-  // example, takes the time of all other processes if it goes first.
+  // Called regularly. Lowers the priority while the thread is busy: a client that keeps it busy,
+  // with useless handshakes for example, would take the CPU from all other processes.
   void look();
   [[nodiscard]] Class current() const { return current_; }
 
-  // What to be, having used `used` of `passed`: the bounds lie apart, so that it is no to and fro.
+  // The level for a thread that used `used` CPU time in `passed`. The two bounds lie apart, so that
+  // the level does not flip to and fro.
   static Class after(Class before, std::chrono::nanoseconds used, std::chrono::nanoseconds passed);
 
  private:

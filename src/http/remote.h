@@ -10,9 +10,9 @@
 namespace nutshell::http {
 
 struct Remote {
-  std::optional<Peer> process;   // of a Unix socket
-  std::string address;           // of a TCP one, "127.0.0.1:4711"
-  std::string certificate_name;  // proven by mutual TLS; empty: none
+  std::optional<Peer> process;   // on a Unix socket
+  std::string address;           // over TCP: "127.0.0.1:4711"
+  std::string certificate_name;  // proven by mutual TLS; else empty
   std::optional<std::chrono::system_clock::time_point> certificate_end;  // it is valid until then
 
   // Whether the certificate has expired since the handshake.
@@ -23,10 +23,10 @@ struct Remote {
 
 Remote remote_of(int socket);
 
-// The user at the other end of a Unix socket, or the address without its port. IPv6 addresses of
-// one /64 count as one: whoever has one of them usually has all.
+// The user at the other end of a Unix socket, or the address without its port. All IPv6 addresses
+// of one /64 are one source: one client usually has all of them.
 std::string source_of(const Remote& remote);
-// The same of an address with its port, as in Remote.
+// As above, for an address with its port.
 std::string source_of_address(const std::string& address);
 
 // Whether a process of root or of the user whose server this is has connected.

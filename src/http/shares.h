@@ -1,4 +1,4 @@
-// Counts how much of something bounded each holder has, and gives it back by itself. Thread-safe.
+// Counts how much of a bounded resource each holder has taken. Thread-safe.
 #pragma once
 
 #include <cstddef>
@@ -15,7 +15,7 @@ class Shares {
  public:
   explicit Shares(const FairBounds& bounds) : bounds_(bounds) {}
 
-  // What one holder has taken; gives it back when it ends, and must end before the Shares.
+  // The amount that one holder has taken; the destructor returns it. Must not outlive the Shares.
   class Share {
    public:
     Share() = default;
@@ -34,7 +34,7 @@ class Shares {
       if (shares_ != nullptr) shares_->give_back(of_.holder, amount_);
     }
 
-    // False: the holder, or all holders together, would have more than they may.
+    // False if the holder, or all holders together, would exceed their bound.
     bool take(std::size_t amount) {
       if (shares_ == nullptr) return true;
       if (!shares_->take(of_, amount)) return false;
@@ -42,7 +42,7 @@ class Shares {
       return true;
     }
 
-    // A part of what was taken.
+    // Returns a part of the amount.
     void give_back(std::size_t amount) {
       if (shares_ == nullptr) return;
       amount_ -= amount;

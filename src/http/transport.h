@@ -21,7 +21,7 @@ class Transport {
   virtual ~Transport() = default;
 
   enum class Progress {
-    Moved,       // `bytes` of them
+    Moved,       // `bytes` bytes were read or written
     End,         // the other side sends no more
     WantsRead,   // nothing until the descriptor is readable
     WantsWrite,  // nothing until it is writable
@@ -39,21 +39,21 @@ class Transport {
   virtual void end_writing() = 0;
 
   [[nodiscard]] virtual int descriptor() const = 0;
-  // Bytes that have arrived and that poll(2) does not see any more.
+  // Whether bytes have arrived that poll(2) does not report any more.
   [[nodiscard]] virtual bool holds_bytes() const { return false; }
   // Whether the bytes on the descriptor are the bytes of the stream.
   [[nodiscard]] virtual bool is_bare() const = 0;
   virtual UniqueFd release() = 0;
-  // Name in the certificate that the other side proved to own; empty: none.
+  // Name in the other side's certificate; empty if it showed none.
   [[nodiscard]] virtual std::string certificate_name() const { return {}; }
-  // Until when that certificate is valid; nullopt: there is none.
+  // When that certificate expires; nullopt if there is none.
   [[nodiscard]] virtual std::optional<std::chrono::system_clock::time_point> certificate_end()
       const {
     return std::nullopt;
   }
 
   Result<> finish_handshake(const Deadline& deadline);
-  // 0: the end.
+  // 0 at the end of the stream.
   Result<std::size_t> read(char* space, std::size_t size, const Deadline& deadline);
   Result<> write(std::string_view bytes, const Deadline& deadline);
 };
@@ -63,7 +63,7 @@ using MakeTransport = std::function<Result<std::unique_ptr<Transport>>(UniqueFd)
 
 Result<std::unique_ptr<Transport>> make_bare_transport(UniqueFd socket);
 
-// Sees everything that a relay carries before it goes on, and says what goes on instead.
+// Sees all bytes that a relay carries, and returns the bytes to pass on in their place.
 class RelayFilter {
  public:
   virtual ~RelayFilter() = default;
@@ -73,15 +73,15 @@ class RelayFilter {
   };
   virtual Result<Passed> from_transport(std::string_view bytes) = 0;
   virtual Result<Passed> from_stream(std::string_view bytes) = 0;
-  // Nothing is under way that a server about to stop should let end.
+  // Whether a server that stops may cut the relay now.
   [[nodiscard]] virtual bool is_idle() const = 0;
 };
 
-// Carries bytes between the two, both ways, until both have ended or either fails. A side that
-// sends no more may still be sent to.
+// Carries bytes both ways until both sides have ended or one fails. A side that has ended its
+// sending still receives.
 struct RelayTerms {
   std::function<bool()> is_stopped;
-  RelayFilter* filter = nullptr;  // none: everything goes on as it is
+  RelayFilter* filter = nullptr;  // nullptr: all bytes pass unchanged
 };
 Result<> relay(Transport& transport, int stream, const RelayTerms& terms);
 

@@ -1,5 +1,9 @@
 // WebSocket (RFC 6455) over a transport whose handshake is done. All frames are hostile: lengths,
 // masks, order and text are checked, and a message is bounded. Not thread-safe.
+//
+// Boost.Beast's stream cannot take its place: it treats every error of the layer below as final,
+// also "no bytes yet", so it would wait inside a frame that a client never ends, and with it the
+// loop that keeps the deadline of an exec.
 #pragma once
 
 #include <cstddef>
@@ -12,7 +16,7 @@
 
 namespace nutshell::http {
 
-// What the server answers to Sec-WebSocket-Key.
+// The value of Sec-WebSocket-Accept for this Sec-WebSocket-Key.
 std::string websocket_accept_of(std::string_view key);
 std::string new_websocket_key();
 
@@ -32,18 +36,18 @@ class WebSocket {
     Clock::duration write_stall = std::chrono::seconds(30);
   };
 
-  // `early` are bytes that came behind the handshake.
+  // `early` are bytes that were read behind the handshake.
   WebSocket(std::unique_ptr<Transport> transport, std::string early, Options options)
       : transport_(std::move(transport)), input_(std::move(early)), options_(options) {}
 
-  // Never waits. The descriptor says when there is news, but only after this has said Nothing.
+  // Never waits. Poll the descriptor only after this returned Nothing: bytes may be buffered.
   Result<Received> take_next();
-  // Waits; Nothing means that the deadline passed.
+  // Waits until the deadline, and then returns Nothing.
   Result<Received> next(const Deadline& deadline);
 
   Result<> send(Kind kind, std::string_view bytes);
   Result<> send_ping();
-  // Says goodbye once; later calls do nothing.
+  // Sends a close frame; later calls do nothing.
   void close(int code, std::string_view reason);
 
   [[nodiscard]] int descriptor() const { return transport_->descriptor(); }
@@ -60,11 +64,11 @@ class WebSocket {
   std::unique_ptr<Transport> transport_;
   std::string input_;
   Options options_;
-  std::string message_;  // of the frames so far
+  std::string message_;  // payload of the frames so far
   Kind message_kind_ = Kind::Binary;
   bool is_in_message_ = false;
-  bool is_closed_ = false;     // the other side said so, or is gone
-  bool has_said_end_ = false;  // we said so
+  bool is_closed_ = false;     // the other side sent a close frame, or is gone
+  bool has_said_end_ = false;  // we sent a close frame
 };
 
 }  // namespace nutshell::http

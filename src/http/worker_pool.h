@@ -1,6 +1,6 @@
-// Threads that run what many holders ask for: as many as are needed at once, within a bound for all
-// and one for each holder, so that nobody's work keeps another's from being run. Threads with
-// nothing to do end soon. A thread that waits for a client does not count, up to a number for each
+// A pool of threads for the work of many holders. It starts threads as they are needed, within a
+// bound for all and one for each holder, so that no holder keeps another one's work from running.
+// Idle threads end soon. Threads that wait for a client do not count, up to a bound for each
 // holder. Thread-safe.
 #pragma once
 
@@ -18,8 +18,8 @@
 namespace nutshell::http {
 
 struct WorkerBounds {
-  std::size_t all = 512;     // at once
-  std::size_t of_one = 128;  // tenant
+  std::size_t all = 512;     // threads
+  std::size_t of_one = 128;  // threads for one tenant
 };
 
 class WorkerPool : public BodyWait {
@@ -29,21 +29,21 @@ class WorkerPool : public BodyWait {
   WorkerPool(const WorkerPool&) = delete;
   WorkerPool& operator=(const WorkerPool&) = delete;
   ~WorkerPool() override { finish(); }
-  // Takes no more, drops what waits, and returns when all threads have ended.
+  // Accepts no more work, drops the work that waits, and returns when all threads have ended.
   void finish();
 
-  // False: the holder has as much at work and waiting as it may, or no thread can be had.
+  // False if the holder has reached its bound of running and waiting work, or no thread can start.
   bool submit(const Admission& of, Work work);
-  // Whether this holder's next work, or somebody's that may run, waits for a thread.
+  // Whether work that may run waits for a thread.
   [[nodiscard]] bool has_waiting(const std::string& holder) const;
-  // By a thread of the pool, around a wait for a client: for its body, or its next request.
+  // Called by a thread of the pool around a wait for a client: for a body or the next request.
   void begin(const std::string& holder) override;
   void end(const std::string& holder) override;
-  // Whether all threads of the holder's that wait for clients do not count.
+  // Whether none of the holder's threads that wait for clients counts against its bound.
   [[nodiscard]] bool is_excused(const std::string& holder) const;
-  // Whether a thread of the holder's that has waited may take up more work of its.
+  // Whether a thread of this holder that has waited for a client may go on with more of its work.
   [[nodiscard]] bool may_go_on(const std::string& holder) const;
-  // Whether all threads are idle and nothing waits; false: the deadline passed first.
+  // Waits until all threads are idle and no work waits; false if the deadline passes first.
   bool wait_until_idle(const Deadline& deadline);
 
   struct Figures {
@@ -56,9 +56,9 @@ class WorkerPool : public BodyWait {
   struct Share {
     FairBounds bounds;
     std::size_t most_waiting = 0;
-    std::size_t running = 0;   // with a place: at work, or in ready_
-    std::size_t waits = 0;     // of those, for a client
-    std::deque<Work> waiting;  // without a place
+    std::size_t running = 0;   // work that runs or is in ready_
+    std::size_t waits = 0;     // how many of them wait for a client
+    std::deque<Work> waiting;  // beyond the bounds
   };
   using Shares = std::map<std::string, Share>;
   struct Ready {
@@ -66,7 +66,8 @@ class WorkerPool : public BodyWait {
     Work work;
   };
   void run();
-  // Ends what `current` was and takes the next. False: nothing came for long, or the pool ends.
+  // Ends `current` and takes the next work. False if the thread has been idle too long, or the pool
+  // ends.
   bool take(Ready& current);
   bool spawn();
 
@@ -87,7 +88,7 @@ class WorkerPool : public BodyWait {
   std::size_t threads_ = 0;
   std::size_t idle_ = 0;
   std::size_t running_ = 0;
-  std::size_t excused_ = 0;  // of those that run, which wait for a client and do not count
+  std::size_t excused_ = 0;  // running threads that wait for a client and do not count
   std::size_t waiting_ = 0;
   bool is_ending_ = false;
 };

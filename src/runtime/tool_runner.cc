@@ -7,7 +7,6 @@
 
 #include "compaction/compactor.h"
 #include "compaction/gain_log.h"
-#include "tools/argument_parser.h"
 #include "tools/result_text.h"
 #include "tools/text_budget.h"
 #include "tools/visible_text.h"
@@ -130,9 +129,7 @@ bool ToolRunner::answers(const Deadline& deadline) {
   return init_->channel().is_open() && init_->channel().is_quiet() && init_->ping(deadline);
 }
 
-ToolResult ToolRunner::answer(const Tool& tool, std::string_view json_arguments,
-                              ToolContext& context) {
-  auto arguments = parse_arguments(tool, json_arguments, options_.dialect);
+ToolResult ToolRunner::answer(const Tool& tool, CheckedArguments arguments, ToolContext& context) {
   if (auto* error = std::get_if<ToolError>(&arguments)) return refuse(std::move(*error));
   if (!init_->channel().is_open()) {  // the last call left a job behind
     auto init = connect_();
@@ -149,7 +146,7 @@ ToolResult ToolRunner::answer(const Tool& tool, std::string_view json_arguments,
   return refuse_error(error);
 }
 
-ToolResult ToolRunner::run(const Tool& tool, std::string_view json_arguments) {
+ToolResult ToolRunner::run(const Tool& tool, CheckedArguments arguments) {
   ToolContext context{*init_,
                       tokens_,
                       renderer_,
@@ -160,7 +157,7 @@ ToolResult ToolRunner::run(const Tool& tool, std::string_view json_arguments) {
                       options_.repeats_output,
                       options_.reads_only,
                       options_.wants_fields};
-  ToolResult told = answer(tool, json_arguments, context);
+  ToolResult told = answer(tool, std::move(arguments), context);
   const bool is_broken = told.ending ? told.ending->outcome == Outcome::Lost
                                      : told.error && may_have_broken_off(told.error->code);
   is_clean_ = is_clean_ && !is_broken;
@@ -182,8 +179,8 @@ void make_safe(ToolResult& result) {
 
 }  // namespace
 
-ToolResult ToolRunner::call(const Tool& tool, std::string_view json_arguments) {
-  ToolResult result = run(tool, json_arguments);
+ToolResult ToolRunner::call(const Tool& tool, CheckedArguments arguments) {
+  ToolResult result = run(tool, std::move(arguments));
   make_safe(result);
   if (result.tokens == 0) result.tokens = tokens_.count(result.text);
   if (options_.notes_gain) note_gain(result, sandbox_);

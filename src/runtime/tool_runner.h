@@ -1,5 +1,5 @@
-// Runs tool calls on one sandbox: checks the arguments, gives the tool what it needs, and sees to
-// it that the text keeps its bounds. Not thread-safe.
+// Runs tool calls on one sandbox: gives the tool what it needs, and sees to it that the text keeps
+// its bounds. Not thread-safe.
 #pragma once
 
 #include <memory>
@@ -10,6 +10,7 @@
 #include "runtime/jobs.h"
 #include "runtime/output_store.h"
 #include "runtime/runtime.h"
+#include "tools/argument_parser.h"
 #include "tools/tool_context.h"
 
 namespace nutshell {
@@ -57,7 +58,7 @@ class ToolRunner {
   static Result<ToolRunner> over(SandboxAccess access, const ToolRunnerOptions& options);
 
   // Always a result: what went wrong is in it too.
-  ToolResult call(const Tool& tool, std::string_view json_arguments);
+  ToolResult call(const Tool& tool, CheckedArguments arguments);
 
   // Whether nothing of the last call is left on the stream: any other call can use it.
   [[nodiscard]] bool is_stream_clean() const { return is_clean_ && init_->channel().is_open(); }
@@ -71,8 +72,8 @@ class ToolRunner {
 
  private:
   ToolRunner() = default;
-  ToolResult run(const Tool& tool, std::string_view json_arguments);
-  ToolResult answer(const Tool& tool, std::string_view json_arguments, ToolContext& context);
+  ToolResult run(const Tool& tool, CheckedArguments arguments);
+  ToolResult answer(const Tool& tool, CheckedArguments arguments, ToolContext& context);
 
   std::string sandbox_;
   ToolRunnerOptions options_;

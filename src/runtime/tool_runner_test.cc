@@ -37,7 +37,7 @@ class ToolRunnerTest : public init::InitTest {
   ToolResult call(const std::string& name, const nlohmann::json& arguments,
                   const ToolRunnerOptions& options = {}) {
     const Tool* tool = *find_tool(tool_registry(), name, "");
-    return runner(options).call(*tool, arguments.dump());
+    return runner(options).call(*tool, check_arguments(*tool, arguments, options.dialect));
   }
   std::string text(const std::string& name, const nlohmann::json& arguments) {
     return call(name, arguments).text;
@@ -50,7 +50,8 @@ class ToolRunnerTest : public init::InitTest {
 TEST_F(ToolRunnerTest, EveryToolUsesTheSameStream) {
   ToolRunner one = runner();
   const auto call_it = [&one](const std::string& name, const nlohmann::json& arguments) {
-    return one.call(**find_tool(tool_registry(), name, ""), arguments.dump());
+    const Tool& tool = **find_tool(tool_registry(), name, "");
+    return one.call(tool, check_arguments(tool, arguments, Dialect::Nutshell));
   };
   for (int i = 0; i < 3; ++i) {
     EXPECT_THAT(call_it("bash", {{"command", "echo hello"}}).text, HasSubstr("hello"));
@@ -65,7 +66,8 @@ TEST_F(ToolRunnerTest, EveryToolUsesTheSameStream) {
 TEST_F(ToolRunnerTest, AJobTakesTheStreamWithIt) {
   ToolRunner one = runner();
   const auto call_it = [&one](const std::string& name, const nlohmann::json& arguments) {
-    return one.call(**find_tool(tool_registry(), name, ""), arguments.dump());
+    const Tool& tool = **find_tool(tool_registry(), name, "");
+    return one.call(tool, check_arguments(tool, arguments, Dialect::Nutshell));
   };
   const ToolResult started = call_it("bash", {{"command", "read x; echo got $x"}, {"wait", 0}});
   ASSERT_NE(started.job_id, "");

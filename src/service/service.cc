@@ -426,11 +426,11 @@ Result<> Service::signal_exec(const Caller& caller, const std::string& id,
 }
 
 Result<ToolReply> Service::call_tool(const Caller& caller, const std::string& id,
-                                     const std::string& tool, std::string_view json_arguments,
+                                     const std::string& tool, const nlohmann::json& arguments,
                                      const ToolRunnerOptions& options) {
   const auto work = TRY(parts_->gate.begin());
   return parts_->execs.call_tool(caller, TRY(parts_->table.find(caller.tenant, id)), tool,
-                                 json_arguments, options);
+                                 arguments, options);
 }
 
 }  // namespace nutshell::service

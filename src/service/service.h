@@ -4,6 +4,7 @@
 
 #include <chrono>
 #include <memory>
+#include <nlohmann/json_fwd.hpp>
 #include <string>
 #include <string_view>
 
@@ -87,9 +88,9 @@ class Service {
                                 const Deadline& deadline, wire::ExecIo& io);
   Result<> signal_exec(const Caller& caller, const std::string& id, const std::string& exec_id,
                        const wire::ExecEvent& event);
-  // `json_arguments` follow the tool's schema. Errors of the tool itself are in the result.
+  // `arguments` follow the tool's schema. Errors of the tool itself are in the result.
   Result<ToolReply> call_tool(const Caller& caller, const std::string& id, const std::string& tool,
-                              std::string_view json_arguments, const ToolRunnerOptions& options);
+                              const nlohmann::json& arguments, const ToolRunnerOptions& options);
 
  private:
   struct Parts;

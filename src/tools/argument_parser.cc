@@ -27,26 +27,21 @@ std::string shown(const Json& value) {
   return text;
 }
 
-std::variant<Json, ToolError> parse_object(std::string_view text) {
+std::variant<Json, ToolError> parse_text(std::string_view text) {
   auto document = parse_strict(text, {.bytes = SIZE_MAX, .depth = kMostDepth});
   if (!document) {
     return ToolError{ErrorCode::InvalidArgument, "The arguments are not valid JSON.",
                      std::move(document).error().message,
                      R"(Send one object, like {"path": "src/a.c"}.)"};
   }
-  Json parsed = std::move(*document);
-  if (!parsed.is_object())
-    return bad_argument(fmt::format("The arguments must be an object, got {}.", shown(parsed)),
-                        R"(Send one object, like {"path": "src/a.c"}.)");
-  return parsed;
+  return std::move(*document);
 }
 
 class Checker {
  public:
   explicit Checker(Dialect dialect) : dialect_(dialect) {}
 
-  std::variant<Arguments, ToolError> check(const Json& object,
-                                           const std::vector<Parameter>& parameters) const {
+  CheckedArguments check(const Json& object, const std::vector<Parameter>& parameters) const {
     Arguments arguments;
     for (const auto& [key, value] : object.items()) {
       const Parameter* parameter = find(key, parameters);
@@ -208,11 +203,17 @@ const std::string& name_in(Dialect dialect, const Parameter& parameter) {
   return is_renamed ? parameter.roomkit_name : parameter.name;
 }
 
-std::variant<Arguments, ToolError> parse_arguments(const Tool& tool, std::string_view json,
-                                                   Dialect dialect) {
-  auto parsed = parse_object(json);
+CheckedArguments parse_arguments(const Tool& tool, std::string_view json, Dialect dialect) {
+  auto parsed = parse_text(json);
   if (auto* error = std::get_if<ToolError>(&parsed)) return std::move(*error);
-  return Checker(dialect).check(std::get<Json>(parsed), tool.parameters);
+  return check_arguments(tool, std::get<Json>(parsed), dialect);
+}
+
+CheckedArguments check_arguments(const Tool& tool, const nlohmann::json& object, Dialect dialect) {
+  if (!object.is_object())
+    return bad_argument(fmt::format("The arguments must be an object, got {}.", shown(object)),
+                        R"(Send one object, like {"path": "src/a.c"}.)");
+  return Checker(dialect).check(object, tool.parameters);
 }
 
 }  // namespace nutshell

@@ -2,6 +2,7 @@
 // clear about what is wrong.
 #pragma once
 
+#include <nlohmann/json_fwd.hpp>
 #include <string_view>
 #include <variant>
 
@@ -11,8 +12,11 @@
 
 namespace nutshell {
 
-std::variant<Arguments, ToolError> parse_arguments(const Tool& tool, std::string_view json,
-                                                   Dialect dialect);
+using CheckedArguments = std::variant<Arguments, ToolError>;
+
+CheckedArguments parse_arguments(const Tool& tool, std::string_view json, Dialect dialect);
+// For JSON that was parsed where it came in, strictly: no key of it stands twice in an object.
+CheckedArguments check_arguments(const Tool& tool, const nlohmann::json& object, Dialect dialect);
 
 // What a parameter is called there.
 const std::string& name_in(Dialect dialect, const Parameter& parameter);

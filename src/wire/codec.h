@@ -38,6 +38,9 @@ class Encoder {
   void put(T& value) {
     if constexpr (Noun<T>) {
       T::describe(Members{*this}, value);
+    } else if constexpr (std::is_same_v<T, ErrorCode>) {
+      auto number = static_cast<std::uint8_t>(value);
+      put(number);
     } else if constexpr (std::is_enum_v<T>) {
       auto number = static_cast<std::underlying_type_t<T>>(value);
       put(number);
@@ -114,13 +117,14 @@ class Decoder {
   void get(T& value) {
     if constexpr (Noun<T>) {
       T::describe(Members{*this}, value);
+    } else if constexpr (std::is_same_v<T, ErrorCode>) {
+      std::uint8_t number = 0;
+      get(number);
+      if (number >= kErrorCodes) return fail();
+      value = to_error_code(number);
     } else if constexpr (std::is_enum_v<T>) {
       std::underlying_type_t<T> number{};
       get(number);
-      if constexpr (std::is_same_v<T, ErrorCode>) {
-        value = to_error_code(number);  // a newer init may know more of them
-        return;
-      }
       value = static_cast<T>(number);
       if (!kWords<T>.empty() && !is_enumerator(value)) fail();
     } else if constexpr (std::is_same_v<T, bool>) {

@@ -24,7 +24,9 @@ class Filler {
  private:
   template <typename T>
   void fill(T& value) {
-    if constexpr (Noun<T>) {
+    if constexpr (std::is_same_v<T, ErrorCode>) {
+      value = static_cast<T>(random_() % kErrorCodes);
+    } else if constexpr (Noun<T>) {
       value = random_noun<T>(static_cast<std::uint32_t>(random_()));
     } else if constexpr (std::is_enum_v<T> || std::is_integral_v<T>) {
       value = static_cast<T>(random_());

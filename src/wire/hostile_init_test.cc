@@ -108,9 +108,9 @@ TEST_F(HostileInit, ForgingItsExitCodeStaysInRange) {
   EXPECT_LE(result->signal, 64);
 }
 
-TEST_F(HostileInit, ForgingAnErrorCodeStaysInRange) {
+TEST_F(HostileInit, ForgingAnErrorCodeIsCorrupt) {
   EXPECT_EQ(exec_failure(frame(Failed{static_cast<ErrorCode>(255), "nonsense"})),
-            ErrorCode::Internal);
+            ErrorCode::Corrupt);
 }
 
 TEST_F(HostileInit, WithAFrameTooLargeIsCorrupt) {

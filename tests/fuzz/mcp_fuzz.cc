@@ -27,20 +27,21 @@ class FewWords : public Host {
     return {"fuzz", "", "0", "", {true, true, true, true, true, true}};
   }
   std::string list(Listing /*listing*/, const Client& /*client*/) override { return "{\"x\":[]}"; }
-  Reply call_tool(Call& call, const std::string& name, const std::string& arguments) override {
+  Reply call_tool(Call& call, const std::string& name, const Json& given) override {
+    const std::string arguments = dumped(given);
     call.report(1, 2, name);
     call.log(LogLevel::Error, arguments);
     if (call.client().can(name)) return Problem{kMissingCapability, name, "{}"};
     return Answer{"{\"content\":" + arguments + ",\"state\":" + json_string(call.request_state()) +
                   ",\"given\":" + json_string(call.input_responses()) + "}"};
   }
-  Reply get_prompt(Call& /*call*/, const std::string& name, const std::string& given) override {
-    return Answer{"{" + json_string(name) + ":" + given + "}"};
+  Reply get_prompt(Call& /*call*/, const std::string& name, const Json& given) override {
+    return Answer{"{" + json_string(name) + ":" + dumped(given) + "}"};
   }
   Reply read_resource(Call& /*call*/, const std::string& uri) override {
     return Problem{kResourceNotFound, uri, json_string(uri)};
   }
-  Reply complete(Call& /*call*/, const std::string& params) override { return Answer{params}; }
+  Reply complete(Call& /*call*/, const Json& params) override { return Answer{dumped(params)}; }
 };
 
 }  // namespace

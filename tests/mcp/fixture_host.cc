@@ -114,17 +114,15 @@ Reply FixtureHost::read_resource(Call& /*call*/, const std::string& uri) {
   return Problem{kResourceNotFound, "Resource not found", Json{{"uri", uri}}.dump()};
 }
 
-Reply FixtureHost::complete(Call& /*call*/, const std::string& params) {
-  const Json parsed = Json::parse(params);
+Reply FixtureHost::complete(Call& /*call*/, const Json& params) {
   Json values = Json::array();
   for (const char* word : {"paris", "park", "party"})
-    if (std::string(word).starts_with(parsed["argument"].value("value", "")))
+    if (std::string(word).starts_with(params["argument"].value("value", "")))
       values.push_back(word);
   return Answer{Json{{"completion", {{"values", values}, {"hasMore", false}}}}.dump()};
 }
 
-Reply FixtureHost::get_prompt(Call& call, const std::string& name, const std::string& arguments) {
-  const Json given = Json::parse(arguments);
+Reply FixtureHost::get_prompt(Call& call, const std::string& name, const Json& given) {
   const auto text = [](const std::string& words) {
     return Json{{"type", "text"}, {"text", words}};
   };

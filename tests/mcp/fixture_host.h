@@ -18,10 +18,10 @@ class FixtureHost : public Host {
 
   [[nodiscard]] Description describe() const override;
   std::string list(Listing listing, const Client& client) override;
-  Reply call_tool(Call& call, const std::string& name, const std::string& arguments) override;
-  Reply get_prompt(Call& call, const std::string& name, const std::string& arguments) override;
+  Reply call_tool(Call& call, const std::string& name, const Json& arguments) override;
+  Reply get_prompt(Call& call, const std::string& name, const Json& arguments) override;
   Reply read_resource(Call& call, const std::string& uri) override;
-  Reply complete(Call& call, const std::string& params) override;
+  Reply complete(Call& call, const Json& params) override;
   [[nodiscard]] std::vector<MirroredParameter> mirrored(const std::string& tool) const override;
 
  private:

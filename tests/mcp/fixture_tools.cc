@@ -376,9 +376,9 @@ std::string fixture_tool_listing() {
   return Json{{"tools", tools}}.dump();
 }
 
-Reply FixtureHost::call_tool(Call& call, const std::string& name, const std::string& arguments) {
+Reply FixtureHost::call_tool(Call& call, const std::string& name, const Json& arguments) {
   for (const auto& entry : FixtureTools::all())
-    if (entry.name == name) return entry.run(*this, call, Json::parse(arguments));
+    if (entry.name == name) return entry.run(*this, call, arguments);
   return Problem{kInvalidParams, "Unknown tool: " + name};
 }
 

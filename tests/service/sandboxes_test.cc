@@ -1,4 +1,5 @@
 #include <atomic>
+#include <nlohmann/json.hpp>
 
 #include "audit/chains.h"
 #include "audit/verify.h"
@@ -283,18 +284,18 @@ TEST_F(SandboxesTest, GiveAndTakeFiles) {
 
 TEST_F(SandboxesTest, CanBeAskedToUseTools) {
   const std::string id = create(alice_);
-  const auto reply = service_->call_tool(alice_, id, "bash", R"({"command":"echo tool"})", {});
+  const auto reply = service_->call_tool(alice_, id, "bash", {{"command", "echo tool"}}, {});
   ASSERT_TRUE(reply) << reply.error().message;
   EXPECT_THAT(reply->result.text, HasSubstr("tool"));
   EXPECT_GT(reply->audit_id, 0U);
-  EXPECT_FALSE(service_->call_tool(alice_, id, "no_such_tool", "{}", {}));
+  EXPECT_FALSE(service_->call_tool(alice_, id, "no_such_tool", nlohmann::json::object(), {}));
 }
 
 TEST_F(SandboxesTest, AreWrittenDownWithoutTheirSecrets) {
   spec_.environment = {"DB_PASSWORD=swordfish-one", "PLAIN=hello"};
   const std::string id = create(alice_);
   exec(alice_, id, "echo swordfish-one; export T=ghp_0123456789abcdefghijABCDEFGHIJ");
-  service_->call_tool(alice_, id, "bash", R"({"command":"echo sword\u0066ish-one"})", {}).value();
+  service_->call_tool(alice_, id, "bash", {{"command", "echo swordfish-one"}}, {}).value();
   const std::string all = [&] {
     std::string text;
     const std::filesystem::recursive_directory_iterator files(scratch_ / "state" / "audit");

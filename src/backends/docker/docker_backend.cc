@@ -178,7 +178,7 @@ Result<std::string> DockerBackend::start(const SandboxSpec& spec, Lifetime lifet
 Result<UniqueFd> DockerBackend::launch_with_init(const ContainerPlan& plan, const std::string& id,
                                                  Lifetime lifetime) {
   auto launched = launch(plan, id, lifetime);
-  if (launched || launched.error().code != ErrorCode::NotFound) return launched;
+  if (launched || launched.error().code != ErrorCode::Expired) return launched;
   TRY(TRY(volume())->fill(*TRY(engine_.reach()), plan.image.id));
   return launch(plan, id, lifetime);
 }

@@ -117,7 +117,8 @@ Result<int> call(Program& program, const CallFlags& flags) {
                                       runner.error().code == ErrorCode::InvalidArgument);
   if (is_unknown) return usage_error(runner.error());
   if (!runner) return Failure(runner.error());
-  const ToolResult result = runner->call(**tool, *arguments);
+  const ToolResult result =
+      runner->call(**tool, parse_arguments(**tool, *arguments, options.dialect));
   if (flags.is_json) {
     print_object(result);
   } else {

@@ -1,4 +1,4 @@
-// TLS 1.2 and 1.3 for transports: what a server shows and demands, what a client trusts.
+// Makes TLS 1.2 and 1.3 transports for servers and clients.
 #pragma once
 
 #include <chrono>
@@ -16,19 +16,19 @@ namespace nutshell::http {
 struct TlsServerFiles {
   std::filesystem::path certificate;  // PEM, the chain
   std::filesystem::path key;
-  std::filesystem::path client_authority;  // not empty: clients must show a certificate of its
+  std::filesystem::path client_authority;  // if given, clients must have a certificate signed by it
 };
 Result<MakeTransport> tls_server(const TlsServerFiles& files);
 
 struct TlsClientFiles {
-  std::string server_name;          // that the certificate must be for: a name, or an address
-  std::filesystem::path authority;  // PEM; empty: the system's
+  std::string server_name;          // name or address that the certificate must have
+  std::filesystem::path authority;  // PEM; if empty, the system's authorities
   std::filesystem::path certificate;
   std::filesystem::path key;
 };
 Result<MakeTransport> tls_client(const TlsClientFiles& files);
 
-// Until when a certificate is valid; nullopt: this is none.
+// When a certificate expires; nullopt if this is not a certificate.
 std::optional<std::chrono::system_clock::time_point> certificate_end_of(std::string_view pem);
 
 }  // namespace nutshell::http

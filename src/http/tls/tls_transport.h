@@ -18,10 +18,10 @@ struct FreeTls {
 using TlsContext = std::unique_ptr<SSL_CTX, FreeTlsContext>;
 using Tls = std::unique_ptr<SSL, FreeTls>;
 
-// "load key.pem: no start line"; empties OpenSSL's queue of errors.
+// Makes an error like "load key.pem: no start line" and empties OpenSSL's error queue.
 Failure tls_failure(ErrorCode code, const std::string& what);
 
-// `tls` knows already which side it is.
+// `tls` was already set to be the client or the server.
 Result<std::unique_ptr<Transport>> make_tls_transport(Tls tls, UniqueFd socket);
 
 }  // namespace nutshell::http

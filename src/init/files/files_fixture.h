@@ -103,7 +103,8 @@ template <typename T>
 std::string words(const Attempt<T>& attempt) {
   if (attempt) return "done";
   const wire::Refused& refused = attempt.error();
-  return refused.code + ": " + refused.what + "\n" + refused.why + "\n" + refused.next;
+  return std::string(to_string(refused.code)) + ": " + refused.what + "\n" + refused.why + "\n" +
+         refused.next;
 }
 
 }  // namespace nutshell::init

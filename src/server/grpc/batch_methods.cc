@@ -1,4 +1,4 @@
-// Many commands, whose results are sent as they come.
+// StreamBatch: sends the results of many commands as they come.
 #include <nlohmann/json.hpp>
 
 #include "nutshell/v1/nutshell.pb.h"

@@ -1,4 +1,4 @@
-// Execs: awaited, streamed, followed, and with a client that types.
+// The methods for execs: Exec, StreamExec, FollowExec, InteractExec, OpenTerminal.
 #include <sys/eventfd.h>
 
 #include <nlohmann/json.hpp>
@@ -14,7 +14,7 @@
 namespace nutshell::server {
 namespace {
 
-// How long one look at a running exec lasts at most; the client can come again.
+// The longest wait for news of a running exec.
 constexpr auto kLongestLook = std::chrono::hours(1);
 constexpr std::size_t kMostHeldInput = 1U << 20U;
 
@@ -72,7 +72,7 @@ class Waiting : public service::CollectedOutput {
   [[nodiscard]] int event_descriptor() const override { return gone_; }
   std::optional<wire::ExecEvent> next_event() override {
     if (gone_ < 0 || !rpc_.is_gone()) return std::nullopt;
-    gone_ = -1;  // said once
+    gone_ = -1;  // reported once
     return wire::CancelExec{};
   }
 
@@ -142,7 +142,7 @@ class Interacting : public Streaming {
     return piece;
   }
 
-  // Not the messages while somebody types faster than the command reads.
+  // Reads no more messages while the client sends input faster than the command reads it.
   [[nodiscard]] int event_descriptor() const override {
     const bool takes_more = !has_ended_ && input_.size() <= kMostHeldInput;
     return takes_more ? messages_ : Streaming::event_descriptor();
@@ -165,7 +165,7 @@ class Interacting : public Streaming {
   }
 
  private:
-  // Nothing: input, or what makes no sense and is not acted on.
+  // nullopt for input, and for a message without meaning, which is ignored.
   std::optional<wire::ExecEvent> event_of(const v1::ExecInput& message) {
     if (message.has_data()) {
       input_ += message.data();
@@ -228,7 +228,7 @@ struct Followed {
   Streaming::OnGone on_gone = Streaming::OnGone::Leave;
 };
 
-// To its end, or until the client is gone.
+// Follows the exec to its end, or until the client is gone.
 Result<> follow(RpcCall& call, const Followed& followed) {
   v1::ExecEvent event;
   event.set_started(followed.exec);

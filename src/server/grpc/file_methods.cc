@@ -1,4 +1,4 @@
-// What moves bytes: files in and out, and the stream to a sandbox's init.
+// The methods that carry bytes: ReadFile, WriteFile, and the stream to a sandbox's init.
 #include <fcntl.h>
 #include <fmt/format.h>
 #include <poll.h>
@@ -63,7 +63,7 @@ Result<std::uint32_t> mode_of(const std::string& text) {
   return mode;
 }
 
-// The client's messages as a source of bytes. One that is gone before its end leaves no file.
+// The client's messages as a source of bytes. A client that breaks off leaves no file.
 class Upload {
  public:
   Upload(Rpc& rpc, std::string first) : rpc_(rpc), held_(std::move(first)) {}
@@ -74,7 +74,7 @@ class Upload {
       const auto next = TRY(rpc_.read(message, Deadline::in(kStallTime)));
       if (next == Rpc::Next::Ended) return std::string();
       if (next == Rpc::Next::Nothing) {
-        return failure(ErrorCode::DeadlineExceeded, "the client sends nothing");
+        return failure(ErrorCode::DeadlineExceeded, "the client sent nothing for too long");
       }
       held_ = std::move(*message.mutable_data());
     }
@@ -110,7 +110,7 @@ Result<> send_to(int stream, std::string_view bytes) {
     if (errno != EAGAIN && errno != EINTR) return syscall_failure("send");
     pollfd watched{stream, POLLOUT, 0};
     if (::poll(&watched, 1, deadline.poll_timeout()) == 0) {
-      return failure(ErrorCode::DeadlineExceeded, "the sandbox takes nothing");
+      return failure(ErrorCode::DeadlineExceeded, "the sandbox read nothing for too long");
     }
   }
   return {};
@@ -123,14 +123,15 @@ Result<> send_to_client(RpcCall& call, std::string bytes) {
   return call.rpc.write(piece);
 }
 
-// What the service lets through of a client's bytes, and answers in the sandbox's place.
+// Passes a client's bytes through the meter of the service, which may answer in the sandbox's
+// place.
 Result<> pass_in(RpcCall& call, service::InitStream& stream, std::string_view bytes) {
   auto passed = TRY(stream.meter.from_client(bytes));
   TRY(send_to(stream.descriptor.get(), passed.to_init));
   return send_to_client(call, std::move(passed.to_client));
 }
 
-// False: the sandbox's side has ended.
+// False if the sandbox's side has ended.
 Result<bool> carry_out(RpcCall& call, service::InitStream& stream) {
   std::string space(kPieceBytes, '\0');
   const ssize_t count = ::recv(stream.descriptor.get(), space.data(), space.size(), MSG_DONTWAIT);
@@ -141,7 +142,7 @@ Result<bool> carry_out(RpcCall& call, service::InitStream& stream) {
   return true;
 }
 
-// False: the client's side has ended.
+// False if the client's side has ended.
 Result<bool> carry_in(RpcCall& call, service::InitStream& stream) {
   v1::StreamPiece piece;
   const auto next = TRY(call.rpc.read(piece, Deadline::in(std::chrono::seconds(0))));

@@ -27,7 +27,7 @@ Json struct_json(const pb::Struct& object) {
   return json;
 }
 
-// A tool's schema tells whole numbers from others; this message does not.
+// A tool's schema tells integers from other numbers; this message type does not.
 Json number_json(double number) {
   if (std::trunc(number) != number || std::abs(number) > kMostWhole) return number;
   return static_cast<std::int64_t>(number);
@@ -99,12 +99,12 @@ Json of_message(const pb::Message& message) {
   return json;
 }
 
-// What is no number is refused by the shape that wants one.
+// A text that is not a number is kept: the shape refuses it.
 Json finite_or_null(double number) {
   return std::isfinite(number) ? Json(number) : Json(nullptr);
 }
 
-// `index` of a repeated field, which is of texts or messages; -1: it is a single one.
+// `index` is the element of a repeated field; -1 for a single field.
 Json scalar_json(const pb::Message& message, const pb::FieldDescriptor& field, int index) {
   const pb::Reflection& look = *message.GetReflection();
   const bool is_single = index < 0;
@@ -133,7 +133,7 @@ Json map_json(const pb::Message& message, const pb::FieldDescriptor& field) {
     const pb::Message& entry = look.GetRepeatedMessage(message, &field, i);
     const pb::Reflection& inside = *entry.GetReflection();
     const pb::Descriptor& type = *entry.GetDescriptor();
-    // The keys differ already; to look for each among the others would take minutes for many.
+    // Appends without looking for the key, which is unique already: the search would be quadratic.
     json.get_ref<Json::object_t&>().emplace_back(inside.GetString(entry, type.map_key()),
                                                  inside.GetString(entry, type.map_value()));
   }
@@ -152,7 +152,7 @@ void set_message(pb::Message& message, const Json& json) {
   }
 }
 
-// A count that a signed number cannot hold is as good as its largest.
+// Clamps a count that a signed number cannot hold.
 std::int64_t whole_of(const Json& json) {
   constexpr auto kMost = std::numeric_limits<std::int64_t>::max();
   if (!json.is_number_unsigned()) return json.get<std::int64_t>();

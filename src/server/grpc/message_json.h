@@ -1,5 +1,4 @@
-// Between protobuf messages and the JSON that the operations take and give, by the names of the
-// fields.
+// Converts between protobuf messages and the JSON of the routes, by the names of the fields.
 #pragma once
 
 #include "base/result.h"
@@ -11,11 +10,11 @@ class Message;
 
 namespace nutshell::server {
 
-// What is set; bytes are left out, for their handlers to take.
+// Converts the fields that are set, without bytes, which the handlers take themselves.
 Json to_json(const google::protobuf::Message& message);
 
-// Sets what the message has a field for; a null sets nothing. Bytes are taken from NAME_base64,
-// where it is there.
+// Sets the fields that the message has; null sets none. Bytes are taken from NAME_base64 if it is
+// there.
 void fill(google::protobuf::Message& message, const Json& object);
 
 }  // namespace nutshell::server

@@ -65,8 +65,8 @@ http::Target take_query(Json& object, const Route& route) {
   return target;
 }
 
-// The fields of a message are those of the path, of the query and of the body; a tool's arguments
-// are a body of their own.
+// Distributes the fields of a message to the path, the query and the body of the route; a tool's
+// arguments are the whole body.
 Result<> serve_route(const Route& route, RpcCall& rpc) {
   Json body = to_json(rpc.request);
   auto captured = TRY(take_captured(body, route));
@@ -145,7 +145,7 @@ Result<std::vector<Method>> all_methods() {
     method.handle = own != special.end() ? own->handle : route_handler(routes, method.name);
     if (!method.handle) {
       return failure(ErrorCode::Internal,
-                     fmt::format("nobody answers the gRPC method {}", method.name));
+                     fmt::format("the gRPC method {} has no handler", method.name));
     }
     method.make_request = maker_of(described.input_type());
     method.make_reply = maker_of(described.output_type());

@@ -1,5 +1,5 @@
-// The methods of nutshell.v1: most are a route of the HTTP API under its own name; those that
-// stream have a form of their own here.
+// The methods of nutshell.v1. Most run the route of the HTTP API with the same name; those that
+// stream have handlers of their own.
 #pragma once
 
 #include <string>
@@ -14,10 +14,10 @@ struct Method {
   RpcHandler handle;
   std::function<std::unique_ptr<google::protobuf::Message>()> make_request = nullptr;
   std::function<std::unique_ptr<google::protobuf::Message>()> make_reply = nullptr;
-  bool streams_reply = false;  // the handler writes; else its `reply` is sent
+  bool streams_reply = false;  // the handler writes messages itself; else `reply` is sent
 };
 
-// Every method of the service; Internal where one is answered by nobody.
+// All methods of the service; Internal if one has no handler.
 Result<std::vector<Method>> all_methods();
 
 std::vector<Method> exec_methods();

@@ -1,6 +1,5 @@
-// Sockets that were given away, and how many of them are still open: gRPC tells nobody when it
-// closes one. Each is known by its number and its inode, because numbers are used again.
-// Thread-safe.
+// Counts the sockets given to gRPC that are still open, because gRPC does not report when it closes
+// one. Each is identified by its number and its inode, because numbers are reused. Thread-safe.
 #pragma once
 
 #include <sys/stat.h>
@@ -20,11 +19,11 @@ class OpenSockets {
  public:
   struct Bounds {
     std::size_t all = 0;
-    std::size_t of_stranger = 0;  // from one address, without a call that was let in
+    std::size_t of_stranger = 0;  // from one address without an admitted call
   };
   explicit OpenSockets(Bounds bounds) : bounds_(bounds) {}
 
-  // False: as many as there may be are open already.
+  // False if the most sockets are open.
   bool add(int descriptor, const http::Remote& remote) {
     const One one{inode_of(descriptor), http::source_of(remote), remote.address, false};
     return open_.with([&](Open& open) {
@@ -36,7 +35,7 @@ class OpenSockets {
     });
   }
 
-  // A call from this address and port was let in.
+  // Called when a call from this address and port was admitted.
   void know(const std::string& address) {
     open_.with([&](Open& open) {
       const auto found = open.by_address.find(address);

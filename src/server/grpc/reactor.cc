@@ -18,11 +18,11 @@ namespace {
 
 namespace pb = google::protobuf;
 
-// What is kept of a client that sends faster than its handler reads.
+// The most bytes that are buffered for a handler that reads slowly.
 constexpr std::size_t kMostHeldBytes = 1U << 20U;
 
-// A message travels as metadata, three letters for some of its bytes, and clients take 16 KiB of
-// it.
+// An error message is sent as metadata, with three letters for some bytes, and clients accept 16
+// KiB of metadata.
 constexpr std::size_t kMostTextBytes = 4096;
 
 grpc::ByteBuffer bytes_of(const google::protobuf::Message& message) {
@@ -31,12 +31,12 @@ grpc::ByteBuffer bytes_of(const google::protobuf::Message& message) {
   return {&slice, 1};
 }
 
-// A field of two bytes can take a hundred in memory.
+// A field of two bytes can need a hundred in memory.
 constexpr std::size_t kMostFields = 200'000;
 constexpr int kMostDepth = 64;
 
-// Counts the fields of a message and of those in it down from `left`. False: there are more. What
-// is malformed is left to the parser.
+// Counts the fields of a message and its submessages down from `left`; false if there are more. The
+// parser refuses malformed input.
 bool has_few_fields(pb::io::CodedInputStream& input, const pb::Descriptor& type, std::size_t& left,
                     int depth) {
   while (const std::uint32_t tag = input.ReadTag()) {
@@ -80,7 +80,7 @@ bool parse(grpc::ByteBuffer& bytes, pb::Message& into) {
   return reader.status().ok() && into.ParseFromZeroCopyStream(&reader);
 }
 
-// "ipv6:%5B::1%5D:4711" to "[::1]:4711".
+// Turns "ipv6:%5B::1%5D:4711" into "[::1]:4711".
 std::string address_in(std::string_view peer) {
   peer.remove_prefix(std::min(peer.find(':') + 1, peer.size()));
   std::string address;
@@ -184,7 +184,7 @@ void Reactor::OnReadDone(bool ok) {
     signal(has_input_);
   }
   if (goes_on) StartRead(&incoming_);
-  // Held by `self_`: gRPC is not done before somebody finishes.
+  // `self_` keeps the object alive until finish() was called and gRPC is done.
   if (is_first) terms_.on_first(self_);
 }
 
@@ -247,7 +247,7 @@ Result<> Reactor::write(const google::protobuf::Message& message) {
     was_written_ = false;
   }
   if (was_written_) return {};
-  return failure(ErrorCode::Unavailable, "the client takes nothing");
+  return failure(ErrorCode::Unavailable, "the client read nothing for too long");
 }
 
 void Reactor::OnWriteDone(bool ok) {

@@ -1,5 +1,5 @@
-// Turns gRPC's callbacks for one call into blocking reads and writes. For this folder's sources:
-// its headers are slow to compile.
+// Turns gRPC's callbacks for one call into blocking reads and writes. Include it only in this
+// folder: gRPC's headers are slow to compile.
 #pragma once
 
 #include <grpcpp/grpcpp.h>
@@ -22,23 +22,23 @@ class Reactor : public grpc::ServerBidiReactor<grpc::ByteBuffer, grpc::ByteBuffe
  public:
   struct Terms {
     const Method* method = nullptr;
-    std::function<void(const std::shared_ptr<Reactor>&)> on_first;  // its first message is there
+    std::function<void(const std::shared_ptr<Reactor>&)> on_first;  // called with the first message
     std::function<void(Reactor*)> on_done;                          // the last that is heard of it
-    std::function<std::optional<Peer>(int descriptor)> local_peer;  // of a connection we accepted
+    std::function<std::optional<Peer>(int descriptor)> local_peer;  // of an accepted connection
     std::chrono::milliseconds stall_time{30'000};
   };
-  // Reads nothing yet. Lives until gRPC is done with it and nobody else holds it.
+  // Reads nothing yet. Lives until gRPC is done with it and nothing else holds it.
   static std::shared_ptr<Reactor> begin(grpc::CallbackServerContext& context, Terms terms);
   Reactor(const Reactor&) = delete;
   Reactor& operator=(const Reactor&) = delete;
   ~Reactor() override;
 
-  // What a call takes of what its tenant may have.
+  // The call's share of its tenant's bounds.
   struct Held {
     http::Shares::Share call;   // one of its calls
-    http::Shares::Share bytes;  // of messages that were received and not read yet
+    http::Shares::Share bytes;  // messages that were received and not read yet
   };
-  // Once, from when on it is on somebody's behalf.
+  // Called once, when the caller is known.
   void start_reading(service::Caller caller, http::Admission admission, Held held);
   [[nodiscard]] const service::Caller& caller() const { return caller_; }
   [[nodiscard]] http::Admission admission() const {
@@ -53,17 +53,17 @@ class Reactor : public grpc::ServerBidiReactor<grpc::ByteBuffer, grpc::ByteBuffe
   int gone_descriptor() override;
   [[nodiscard]] const std::string* metadata(std::string_view name) const override;
 
-  // Exactly once. `reply`: none for a method that has written its own.
+  // Called exactly once. `reply` is nullptr for a method that has written its own messages.
   void finish(const google::protobuf::Message* reply);
   void finish(grpc::StatusCode status, const Error& error);
   void cancel();  // from any thread, at any time
 
   [[nodiscard]] const Method& method() const { return *terms_.method; }
   [[nodiscard]] const http::Remote& remote() const { return remote_; }
-  // Since when a client owes us its first message; none: it is here.
+  // When the wait for the first message began; nullopt once it is here.
   [[nodiscard]] std::optional<Clock::time_point> waits_since() const;
 
-  // gRPC's.
+  // Called by gRPC.
   void OnReadDone(bool ok) override;
   void OnWriteDone(bool ok) override;
   void OnCancel() override;
@@ -81,7 +81,7 @@ class Reactor : public grpc::ServerBidiReactor<grpc::ByteBuffer, grpc::ByteBuffe
   http::Remote remote_;
   std::map<std::string, std::string, std::less<>> metadata_;
   service::Caller caller_;
-  http::Admission admission_{http::Standing::Stranger};  // until it is let in
+  http::Admission admission_{http::Standing::Stranger};  // until it is admitted
   std::shared_ptr<Reactor> self_;                        // gRPC's share
 
   mutable std::mutex mutex_;

@@ -1,4 +1,4 @@
-// One gRPC call as its handler sees it: blocking, with a bound on every wait. Used by one thread.
+// One gRPC call for its handler: blocking, with a bound on every wait. Used by one thread.
 #pragma once
 
 #include <functional>
@@ -21,30 +21,30 @@ class Rpc {
   virtual ~Rpc() = default;
 
   enum class Next { Message, Ended, Nothing };
-  // The client's next message; Ended: it has no more; Nothing: none until the deadline. Cancelled
-  // when the client is gone.
+  // Reads the client's next message. Ended if there are no more, Nothing if the deadline passed,
+  // Cancelled if the client is gone.
   virtual Result<Next> read(google::protobuf::Message& into, const Deadline& deadline) = 0;
   // Readable when read() would not wait.
   virtual int input_descriptor() = 0;
 
-  // Unavailable: the client is gone, or took nothing for too long.
+  // Unavailable if the client is gone, or read nothing for too long.
   virtual Result<> write(const google::protobuf::Message& message) = 0;
 
-  // A client that cancelled, hung up or set a deadline that has passed wants no answer.
+  // Whether the client has cancelled or hung up, or its deadline has passed.
   [[nodiscard]] virtual bool is_gone() const = 0;
-  virtual int gone_descriptor() = 0;  // readable then
+  virtual int gone_descriptor() = 0;  // readable when it is gone
 
-  // The first of that name, in small letters; none: not there.
+  // The first value of that name, in lower case; nullptr if there is none.
   [[nodiscard]] virtual const std::string* metadata(std::string_view name) const = 0;
 };
 
-// A call on its way through a method.
+// A call with everything that its handler uses.
 struct RpcCall {
   Rpc& rpc;
   service::Service& service;
   service::Caller caller;
   const google::protobuf::Message& request;  // the first message
-  google::protobuf::Message& reply;          // of a method that gives one
+  google::protobuf::Message& reply;          // for a method with one reply
   const std::function<service::MetricsSnapshot()>& more_metrics;
 
   [[nodiscard]] std::string idempotency_key() const {

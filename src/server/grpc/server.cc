@@ -38,7 +38,7 @@ constexpr const char* kServiceName = "nutshell.v1.Nutshell";
 constexpr int kMostStreams = 256;  // of one connection at once
 constexpr int kTickMs = 1000;
 constexpr std::size_t kMostCalls = 8192;        // at once, working and waiting
-constexpr std::size_t kMostWaitingCalls = 256;  // of one tenant, beside those at work
+constexpr std::size_t kMostWaitingCalls = 256;  // for one tenant, besides those that run
 constexpr std::size_t kKeptCalls = 16;          // that each tenant can always have
 constexpr std::size_t kMostMetadataBytes = 32U << 10U;
 constexpr std::size_t kMostMemoryBytes = 1U << 30U;  // of all calls' messages together
@@ -47,8 +47,8 @@ grpc::StatusCode status_of(const Error& error) {
   return static_cast<grpc::StatusCode>(forms_of(error.code).grpc_status);
 }
 
-// All methods by their names, each a stream of bytes: what is unary about one is up to its handler.
-// This is what generated code does, in a loop.
+// Registers all methods by name as streams of bytes; the handler decides whether a method is unary.
+// Generated code does the same for each method.
 class Surface : public grpc::Service {
  public:
   using Begin =
@@ -153,7 +153,7 @@ void Running::set_bounds(grpc::ServerBuilder& builder) const {
 }
 
 Result<> Running::open() {
-  // What goes wrong is a status to us; no client writes into our log.
+  // Silences gRPC's own log, which clients could fill.
   gpr_set_log_function([](gpr_log_func_args*) {});
   grpc::reflection::InitProtoReflectionServerBuilderPlugin();
   grpc::EnableDefaultHealthCheckService(true);
@@ -199,7 +199,7 @@ std::shared_ptr<Reactor> Running::begin(grpc::CallbackServerContext& context,
   return call;
 }
 
-// Before anything is read: who is not let in costs no memory.
+// Admits the caller before anything is read, so that a refused call costs no memory.
 void Running::admit(const std::shared_ptr<Reactor>& call) {
   const std::string* authorization = call->metadata("authorization");
   auto caller = options_.gate.admit(call->remote(), authorization);
@@ -215,12 +215,12 @@ void Running::admit(const std::shared_ptr<Reactor>& call) {
   }
   const Error& refusal = caller.error();
   if (workers_->submit(admission, [this, call, refusal] { refuse(*call, refusal); })) return;
-  call->finish(status_of(refusal), refusal);  // and without a record
+  call->finish(status_of(refusal), refusal);  // without a record
 }
 
 void Running::refuse(Reactor& call, const Error& refusal) {
   const std::string& address = call.remote().address;
-  // Who is barred already is not worth a record each time.
+  // A barred address would fill the record.
   if (refusal.code != ErrorCode::ResourceExhausted) {
     options_.service.operations().deny({"", address.empty() ? "socket" : address},
                                        refusal.message);
@@ -272,8 +272,8 @@ void Running::serve(Reactor& call) {
   options_.log(answered);
 }
 
-// Accepts: on the Unix socket it is known only here who connects, and gRPC itself has no bound on
-// connections. Looks after calls that do not begin, and tells the health service how we are.
+// Accepts connections itself, because only then the peer of a Unix socket is known and the number
+// of connections bounded. Also ends calls that do not begin, and updates the health service.
 void Running::keep_watch() {
   auto ticked = Clock::now();
   for (;;) {
@@ -290,10 +290,10 @@ void Running::keep_watch() {
   }
 }
 
-// None: there is none, or there are too many.
+// nullopt if there is no connection, or too many are open.
 UniqueFd Running::accept_on(int listener, OpenSockets& connections) {
   UniqueFd connection(::accept4(listener, nullptr, nullptr, SOCK_CLOEXEC | SOCK_NONBLOCK));
-  // Out of descriptors: the connection stays where it is, and would be offered again at once.
+  // Out of descriptors: the connection stays in the queue, and this thread must not spin on it.
   if (!connection && (errno == EMFILE || errno == ENFILE)) ::usleep(10'000);
   if (connection && !connections.add(connection.get(), http::remote_of(connection.get())))
     return {};
@@ -342,7 +342,7 @@ void Running::tick() {
   }
 }
 
-// Whether the token or certificate that let a call in does so no more.
+// Whether the token or certificate of a call is not valid any more.
 bool Running::is_outlived(const Reactor& call, Rules rules) const {
   if (call.remote().has_expired()) return true;
   if (rules == Rules::Same || call.admission().standing == http::Standing::Stranger) return false;

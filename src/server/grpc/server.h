@@ -21,24 +21,24 @@
 namespace nutshell::server {
 
 struct GrpcTls {
-  std::filesystem::path certificate;  // PEM, the chain; empty: no TLS
+  std::filesystem::path certificate;  // PEM, the chain; without it there is no TLS
   std::filesystem::path key;
-  std::filesystem::path client_authority;  // not empty: clients must show a certificate of its
+  std::filesystem::path client_authority;  // if given, clients must have a certificate signed by it
 };
 
 struct GrpcOptions {
   service::Service& service;
   Gate& gate;
-  UniqueFd socket = {};  // a Unix socket that listens; none: not on one
+  UniqueFd socket = {};  // a listening Unix socket; may be empty
   UniqueFd tcp = {};     // likewise of TCP
   GrpcTls tls = {};
-  http::ServerLimits limits = {};  // of HTTP, whose shares hold here too
+  http::ServerLimits limits = {};  // the same as for HTTP
   std::size_t most_message_bytes = 17U << 20U;
   std::chrono::milliseconds first_time{10'000};  // in which a call's first message must come
-  std::chrono::milliseconds stall_time{30'000};  // of one write
+  std::chrono::milliseconds stall_time{30'000};  // for one write
   std::chrono::milliseconds idle_time{75'000};   // of a connection without calls
   std::function<void(const Answered&)> log = [](const Answered&) {};
-  telemetry::SpanSink* spans = nullptr;  // none: nobody wants any
+  telemetry::SpanSink* spans = nullptr;  // nullptr: no spans
   std::function<service::MetricsSnapshot()> more_metrics = [] {
     return service::MetricsSnapshot();
   };
@@ -47,10 +47,10 @@ struct GrpcOptions {
 class GrpcServer {
  public:
   static Result<std::unique_ptr<GrpcServer>> start(GrpcOptions options);
-  virtual ~GrpcServer() = default;  // drains without patience
+  virtual ~GrpcServer() = default;  // drains with a deadline that has passed
 
-  // Takes no more calls; what runs may end until the deadline, then it is cancelled. False: some
-  // was.
+  // Accepts no more calls. Calls that run may end until the deadline; then they are cancelled, and
+  // the result is false.
   virtual bool drain(const Deadline& deadline) = 0;
 };
 

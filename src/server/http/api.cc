@@ -15,7 +15,7 @@
 namespace nutshell::server {
 namespace {
 
-// Of a body that the route does not want: read and dropped, so that the connection can go on.
+// A body that the route does not take is read and dropped up to this size, to keep the connection.
 constexpr std::size_t kMostUnwantedBytes = 64U << 10U;
 
 std::vector<std::string> cut(std::string_view path) {
@@ -58,7 +58,7 @@ Result<> reply_unread(http::Exchange& exchange, const Error& error) {
   return reply_problem(exchange, error);
 }
 
-// To whoever asked over HTTP.
+// Answers over HTTP.
 Result<> send_json(http::Exchange& exchange, int status, const Json& body) {
   if (body.is_null()) return exchange.respond(status, {}, "");
   return exchange.respond(status, {{"Content-Type", "application/json"}}, print_json(body));
@@ -210,7 +210,7 @@ Result<> Api::serve_body(http::Exchange& exchange, Found& found, const service::
     if (!read) return reply_unread(exchange, read.error());
     body = std::move(*read);
   } else if (route.body == Route::Body::None && route.access != Route::Access::Anyone) {
-    // From anyone nothing is read: the connection ends behind the answer.
+    // The body of an anonymous caller is not read: the connection ends after the answer.
     if (auto dropped = exchange.discard_body(kMostUnwantedBytes); !dropped) {
       return reply_unread(exchange, dropped.error());
     }
@@ -244,7 +244,7 @@ Result<> Api::serve(http::Exchange& exchange, Found& found, service::Caller& cal
       more.add("WWW-Authenticate", found.route == nullptr ? "Bearer" : found.route->challenge);
     if (is_barred) more.add("Retry-After", "60");
     const std::string address = exchange.remote().address;
-    if (!is_barred) {  // who is barred already is not worth a record each time
+    if (!is_barred) {  // a barred address would fill the record
       options_.service.operations().deny({"", address.empty() ? "socket" : address},
                                          refusal.message);
     }
@@ -253,9 +253,10 @@ Result<> Api::serve(http::Exchange& exchange, Found& found, service::Caller& cal
   caller = std::move(*admitted);
   if (found.route != nullptr) return serve_body(exchange, found, caller);
   if (found.allowed.empty()) {
-    return reply_problem(exchange, {ErrorCode::NotFound, "there is nothing here"});
+    return reply_problem(exchange, {ErrorCode::NotFound, "no route has this path"});
   }
-  return reply_problem(exchange, 405, {ErrorCode::InvalidArgument, "this cannot be done here"},
+  return reply_problem(exchange, 405,
+                       {ErrorCode::InvalidArgument, "this path does not take this method"},
                        {{"Allow", found.allowed}});
 }
 

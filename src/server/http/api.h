@@ -1,5 +1,5 @@
-// The HTTP API: finds the route, lets the caller in, checks what was sent, calls, answers.
-// Thread-safe.
+// The HTTP API: finds the route, admits the caller, checks the request, calls the handler and
+// answers. Thread-safe.
 #pragma once
 
 #include <functional>
@@ -18,7 +18,7 @@
 
 namespace nutshell::server {
 
-// For the log of the program.
+// One answered request, for the log.
 struct Answered {
   std::string_view method;
   std::string_view path;
@@ -35,7 +35,7 @@ class Api {
     Gate& gate;
     std::function<void(const Answered&)> log = [](const Answered&) {};
     std::vector<Route> more = {};          // of others that live in the same server
-    telemetry::SpanSink* spans = nullptr;  // none: nobody wants any
+    telemetry::SpanSink* spans = nullptr;  // nullptr: no spans
     std::function<service::MetricsSnapshot()> more_metrics = [] {
       return service::MetricsSnapshot();
     };

@@ -1,4 +1,4 @@
-// For the command line, which reaches a sandbox's init through the daemon.
+// Routes for the command line, which reaches a sandbox's init through the daemon.
 #include <nlohmann/json.hpp>
 
 #include "base/defer.h"
@@ -37,7 +37,8 @@ bool wants_stream(const Call& call) {
 }
 
 Result<> refuse_without_upgrade(Call& call) {
-  const Error error{ErrorCode::InvalidArgument, "this route wants Upgrade: nutshell-wire"};
+  const Error error{ErrorCode::InvalidArgument,
+                    "this route needs the header Upgrade: nutshell-wire"};
   if (call.exchange == nullptr) return Failure(error);
   return reply_problem(*call.exchange, 426, error, {{"Upgrade", kProtocol}});
 }

@@ -9,7 +9,7 @@
 namespace nutshell::server {
 namespace {
 
-// As they end, in any order; then all is told.
+// Sends the results as they come, in any order.
 Result<> stream(Call& call, service::BatchRequest request) {
   request.results = service::BatchRequest::Results::Dropped;
   TRY(call.exchange->begin_stream(200, {{"Content-Type", "application/x-ndjson"}}));
@@ -20,7 +20,7 @@ Result<> stream(Call& call, service::BatchRequest request) {
   return call.exchange->finish();
 }
 
-// As JSON, each is held only while it is sent.
+// Each result is JSON only while it is sent.
 Result<> send_one_by_one(http::Exchange& exchange,
                          const std::vector<service::BatchResult>& results) {
   TRY(exchange.begin_stream(200, {{"Content-Type", "application/json"}}));

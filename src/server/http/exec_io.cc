@@ -28,7 +28,7 @@ std::string WaitingClient::read_input(std::size_t most) {
 
 std::optional<wire::ExecEvent> WaitingClient::next_event() {
   if (hang_up_ < 0 || !exchange_.client_is_gone()) return std::nullopt;
-  hang_up_ = -1;  // said once
+  hang_up_ = -1;  // reported once
   return wire::CancelExec{};
 }
 

@@ -1,4 +1,4 @@
-// What an exec's streams are connected to when its caller is an HTTP client.
+// Connects the streams of an exec to an HTTP client.
 #pragma once
 
 #include <string>
@@ -29,10 +29,10 @@ class WaitingClient : public service::CollectedOutput {
   int hang_up_ = -1;
 };
 
-// How a stream of events is written.
+// The format of a stream of events.
 enum class StreamFormat { Lines, ServerSentEvents };
 
-// Sends the output as it comes, each piece with its offset, so that a client can go on from there.
+// Sends the output as it comes, each piece with its offset, so that a client can resume there.
 class StreamingClient : public wire::ExecIo {
  public:
   enum class OnHangUp { Leave, Cancel };
@@ -49,9 +49,9 @@ class StreamingClient : public wire::ExecIo {
   std::optional<wire::ExecEvent> next_event() override;
   [[nodiscard]] bool has_left() const override { return is_gone_; }
 
-  // Of a kind other than output.
+  // Sends an event that is not output.
   Result<> send(std::string_view kind, const std::string& json);
-  // What was held back because a character was not whole.
+  // Sends the bytes that were held back because a character was incomplete.
   void flush();
   [[nodiscard]] bool is_gone() const { return is_gone_; }
 

@@ -15,7 +15,7 @@
 namespace nutshell::server {
 namespace {
 
-// How long one look at a running exec lasts at most; the client can come again.
+// The longest wait for news of a running exec; the client asks again.
 constexpr auto kLongestLook = std::chrono::hours(1);
 // Output of more bytes than this is sent in pieces.
 constexpr std::size_t kMostAtOnce = 1U << 20U;
@@ -63,7 +63,7 @@ Result<> write_stream(http::Exchange& exchange, const std::string& name, std::st
                       [](std::string_view& piece, std::string_view&) { return to_base64(piece); });
 }
 
-// The same object as for little output. Much of it is held once, and never again as JSON.
+// Writes the same object as for little output, but never holds large output a second time as JSON.
 Result<> reply_in_pieces(Call& call, const Json& head, const std::string& output,
                          const std::string& error) {
   http::Exchange& exchange = *call.exchange;
@@ -77,7 +77,7 @@ Result<> reply_in_pieces(Call& call, const Json& head, const std::string& output
   return exchange.finish();
 }
 
-// To its end, or until the client hangs up.
+// Follows the exec to its end, or until the client hangs up.
 Result<> follow(Call& call, const std::string& exec, StreamingClient::Terms terms) {
   const bool is_lines = terms.format == StreamFormat::Lines;
   TRY(call.exchange->begin_stream(

@@ -29,8 +29,8 @@ std::optional<std::uint64_t> digits(std::string_view text) {
   return number;
 }
 
-// One range of "bytes=…", as curl and browsers ask for it; others are answered with all. An empty
-// result is a range that the file does not have.
+// Parses one range "bytes=…", as curl and browsers send it; other forms get the whole file. An
+// empty result means that the file does not have the range.
 Result<std::optional<ByteRange>> range_of(std::string_view header, std::uint64_t size) {
   const ByteRange all{0, size};
   if (!header.starts_with("bytes=") || header.find(',') != header.npos) return std::optional(all);
@@ -72,7 +72,7 @@ Result<> send_file(Call& call, const wire::FileInfo& info, const std::string& pa
   request.offset = range->begin;
   request.length = range->length;
   if (range->length > 0 && call.exchange->method() != "HEAD") {
-    // A failure here cuts the stream off, which the client notices: the end is not written.
+    // A failure here cuts the stream without its end, so the client notices.
     TRY(call.service.files().read(call.caller, call.id(), request, [&](std::string_view bytes) {
       return call.exchange->write(bytes);
     }));

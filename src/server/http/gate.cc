@@ -17,7 +17,7 @@ bool contains(const std::vector<std::string>& words, std::string_view word) {
                      [&](const std::string& one) { return http::equal_in_any_case(one, word); });
 }
 
-// A name that is not ours may have been pointed at us by somebody else's name server.
+// Refuses other host names: a name server of an attacker can point any name at this machine.
 bool is_our_host(const GateRules& rules, std::string_view host) {
   const std::string name = host_of(host);
   in6_addr space{};
@@ -26,7 +26,7 @@ bool is_our_host(const GateRules& rules, std::string_view host) {
   return is_address || http::equal_in_any_case(name, "localhost") || contains(rules.hosts, name);
 }
 
-// The token of an Authorization header; empty: it is none of ours.
+// The token of an Authorization header; empty if it is not a bearer token.
 std::string_view bearer_of(std::string_view value) {
   constexpr std::string_view kScheme = "Bearer ";
   if (value.size() <= kScheme.size()) return {};
@@ -37,7 +37,7 @@ std::string_view bearer_of(std::string_view value) {
 const Token* find_token(const GateRules& rules, std::string_view given) {
   const std::string hash = sha256_hex(given);
   const Token* found = nullptr;
-  for (const Token& token : rules.tokens) {  // all of them, so that time tells nothing
+  for (const Token& token : rules.tokens) {  // always all of them: the time must reveal nothing
     if (equal_in_constant_time(token.sha256, hash)) found = &token;
   }
   return found;
@@ -57,7 +57,7 @@ std::optional<service::Caller> local_caller(const GateRules& rules, const http::
                          service::HostFiles::Allowed};
 }
 
-// The caller that a token, a certificate or the socket proves; nullopt: nobody.
+// The caller that a token, a certificate or the socket proves; nullopt if none does.
 std::optional<service::Caller> caller_of(const GateRules& rules, const http::Remote& remote,
                                          const std::string* authorization) {
   if (authorization != nullptr) {
@@ -108,7 +108,7 @@ void Gate::replace(GateRules rules) {
 
 bool Gate::count_failure(const std::string& address) {
   return failures_.with([&](auto& failures) {
-    if (failures.size() >= kMostAddresses) failures.clear();  // bounded, whoever has many addresses
+    if (failures.size() >= kMostAddresses) failures.clear();  // bounds the memory
     Failures& ours = failures[address];
     const auto now = Clock::now();
     if (ours.count == 0 || now - ours.begin > kFailureTime) ours = {now, 0};
@@ -120,10 +120,11 @@ Result<service::Caller> Gate::admit(const http::Exchange& exchange) {
   const auto rules = rules_.with([](const auto& ours) { return ours; });
   const std::string* origin = exchange.headers().find("Origin");
   if (origin != nullptr && !contains(rules->origins, *origin)) {
-    return failure(ErrorCode::PermissionDenied, "pages of this origin may not call");
+    return failure(ErrorCode::PermissionDenied, "web pages of this origin may not call");
   }
   if (!exchange.remote().process && !is_our_host(*rules, exchange.headers().get("Host"))) {
-    return failure(ErrorCode::PermissionDenied, "this host name is not ours");
+    return failure(ErrorCode::PermissionDenied,
+                   "this host name is not in the list of allowed hosts");
   }
   return admit(exchange.remote(), exchange.headers().find("Authorization"));
 }
@@ -146,7 +147,7 @@ http::Admission Gate::standing_of(const http::Remote& remote,
   const auto rules = rules_.with([](const auto& ours) { return ours; });
   const auto caller = caller_of(*rules, remote, authorization);
   if (!caller) return {http::Standing::Stranger, "stranger", ""};
-  // A token may be of the owner's tenant, too: it has a share of its own.
+  // A token of the owner's tenant has a share of its own.
   if (caller->host_files == service::HostFiles::Allowed) {
     return {http::Standing::Owner, "owner", caller->who};
   }

@@ -1,5 +1,5 @@
-// Who may come in: turns what is proved about a client into the caller that the service knows.
-// Thread-safe.
+// Admits clients: turns a token, a certificate or the user of a Unix socket into a caller of the
+// service. Thread-safe.
 #pragma once
 
 #include <atomic>
@@ -19,10 +19,10 @@
 
 namespace nutshell::server {
 
-// Kept as the hash of the token alone: who reads the file cannot use it.
+// Only the hash of a token is stored, so that the file is of no use to a reader.
 struct Token {
   std::string name;    // for the record
-  std::string tenant;  // whose sandboxes it opens
+  std::string tenant;  // the tenant it belongs to
   std::string sha256;  // 64 hexadecimal digits
 };
 
@@ -32,15 +32,15 @@ struct GateRules {
   std::vector<std::string> hosts;                   // names besides localhost that are ours
   std::vector<std::string> origins;                 // pages that may call us
   std::string local_tenant = "local";
-  std::uint32_t user = 0;  // whose processes may use the Unix socket without a token, besides root
+  std::uint32_t user = 0;  // its processes, and root's, may use the Unix socket without a token
 };
 
 class Gate {
  public:
   explicit Gate(GateRules rules) { replace(std::move(rules)); }
 
-  // How many wrong tokens of one address are answered and recorded one by one within kFailureTime;
-  // later ones are refused in short. A right token always passes: others may share its address.
+  // So many wrong tokens from one address are recorded one by one within kFailureTime; later ones
+  // are refused without a record. A valid token always passes: others may share its address.
   static constexpr std::size_t kMostFailures = 10;
   static constexpr auto kFailureTime = std::chrono::seconds(60);
 
@@ -51,7 +51,7 @@ class Gate {
   // there is none.
   Result<service::Caller> admit(const http::Remote& remote, const std::string* authorization);
 
-  // Whom a request counts against, by its head alone. Counts no failures.
+  // Decides by the head alone which client a request is counted for. Counts no failures.
   http::Admission standing_of(const http::RequestHead& head, const http::Remote& remote) const;
   http::Admission standing_of(const http::Remote& remote, const std::string* authorization) const;
 
@@ -64,19 +64,19 @@ class Gate {
     Clock::time_point begin;
     std::size_t count = 0;
   };
-  // Counts a wrong token. False: this address has sent too many of them.
+  // Counts a wrong token; false if this address has sent too many.
   bool count_failure(const std::string& address);
 
-  // Shared: a request goes on with the rules it began with while a reload brings new ones.
+  // Shared: a request keeps the rules it began with while a reload replaces them.
   Guarded<std::shared_ptr<const GateRules>> rules_;
   std::atomic<std::uint64_t> generation_{0};
   Guarded<std::map<std::string, Failures>> failures_;
 };
 
-// The host of a Host header without its port and brackets; empty: this is no host.
+// The host of a Host header without port and brackets; empty if it is malformed.
 std::string host_of(std::string_view header);
 
-// Compares all of both, wherever they differ first.
+// Takes the same time wherever the texts differ.
 bool equal_in_constant_time(std::string_view a, std::string_view b);
 
 }  // namespace nutshell::server

@@ -18,7 +18,7 @@ Result<> readiness(Call& call) {
   const std::string trouble = call.service.health().why_not_ready();
   if (trouble.empty()) {
     Json answer = {{"status", "ready"}};
-    // Why is for those who may ask: it can tell of the host.
+    // The reason may reveal details of the host: only admitted callers get it.
     for (const auto& [backend, why] : call.service.health().unanswered_backends())
       answer["unanswered_backends"].push_back(backend);
     return reply(call, 200, answer);
@@ -46,37 +46,39 @@ const Shape& status_shape() {
 }  // namespace
 
 std::vector<Route> health_routes() {
-  return {{.method = "GET",
-           .path = "/healthz",
-           .name = "health",
-           .summary = "Whether the daemon answers",
-           .handle = health,
-           .gives = status_shape,
-           .access = Route::Access::Anyone},
-          {.method = "GET",
-           .path = "/readyz",
-           .name = "readiness",
-           .summary = "Whether it can take work",
-           .handle = readiness,
-           .gives = status_shape,
-           .access = Route::Access::Anyone},
-          {.method = "GET",
-           .path = "/metrics",
-           .name = "metrics",
-           .summary = "Figures, as Prometheus reads them",
-           .handle = [](Call& call) { return reply_nothing(call); },  // the API's, which knows all
-           .media_type = "text/plain"},
-          {.method = "GET",
-           .path = "/v1/daemon",
-           .name = "daemon",
-           .summary = "Who answers",
-           .handle = describe_daemon,
-           .gives = daemon_shape},
-          {.method = "GET",
-           .path = "/v1/openapi.json",
-           .name = "openapi",
-           .summary = "This document",
-           .handle = [](Call& call) { return reply_nothing(call); }}};
+  return {
+      {.method = "GET",
+       .path = "/healthz",
+       .name = "health",
+       .summary = "Whether the daemon answers",
+       .handle = health,
+       .gives = status_shape,
+       .access = Route::Access::Anyone},
+      {.method = "GET",
+       .path = "/readyz",
+       .name = "readiness",
+       .summary = "Whether it can take work",
+       .handle = readiness,
+       .gives = status_shape,
+       .access = Route::Access::Anyone},
+      {.method = "GET",
+       .path = "/metrics",
+       .name = "metrics",
+       .summary = "Figures, as Prometheus reads them",
+       .handle =
+           [](Call& call) { return reply_nothing(call); },  // the API answers it, with all metrics
+       .media_type = "text/plain"},
+      {.method = "GET",
+       .path = "/v1/daemon",
+       .name = "daemon",
+       .summary = "Who answers",
+       .handle = describe_daemon,
+       .gives = daemon_shape},
+      {.method = "GET",
+       .path = "/v1/openapi.json",
+       .name = "openapi",
+       .summary = "This document",
+       .handle = [](Call& call) { return reply_nothing(call); }}};
 }
 
 }  // namespace nutshell::server

@@ -1,4 +1,5 @@
-// JSON from and to clients.
+// JSON from and to clients. Refuses input that two readers could understand differently: duplicate
+// keys, bytes that are not UTF-8, numbers out of range, and too deep nesting.
 #pragma once
 
 #include <nlohmann/json_fwd.hpp>
@@ -13,13 +14,13 @@ using Json = nlohmann::ordered_json;
 
 // Refuses what core/json_text.h does, and objects of more than 4096 members.
 Result<Json> parse_json(std::string_view text);
-// On one line. Bytes that are no UTF-8 become U+FFFD.
+// Prints on one line. Bytes that are not UTF-8 become U+FFFD.
 std::string print_json(const Json& value);
 
-// Sets `key` to the text; where the bytes are no UTF-8, also `key`_base64 to all of them.
+// Sets `key` to the text; if the bytes are not UTF-8, also `key`_base64 to all of them.
 void set_text(Json& object, const std::string& key, std::string_view bytes);
 
-// How many bytes at the end begin a character that is not whole yet.
+// The number of bytes at the end that begin an incomplete character.
 std::size_t unfinished_tail(std::string_view bytes);
 
 }  // namespace nutshell::server

@@ -16,7 +16,7 @@ Failure host_file_refused(std::string_view name) {
                              name));
 }
 
-// The first field that only callers on the daemon's own socket may set, and that is set.
+// Finds the first given field that only callers on the daemon's own socket may set.
 class HostFileSearch {
  public:
   template <typename T>

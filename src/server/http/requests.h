@@ -1,4 +1,4 @@
-// From JSON that has its shape to what the service takes.
+// Turns JSON of a checked shape into requests of the service.
 #pragma once
 
 #include <chrono>
@@ -23,11 +23,11 @@ std::chrono::milliseconds time_of(const Json& object, const char* key,
                                   std::chrono::milliseconds otherwise);
 
 Result<Limits> limits_of(const Json& object, Limits limits = {});
-// Host files are refused to callers that may not name them.
+// Refuses host files to callers that may not name them.
 Result<SandboxSpec> spec_of(const Json& object, const service::Caller& caller);
 Result<ExecRequest> exec_of(const Json& object);
 Result<service::SessionRequest> session_of(const Json& object, const service::Caller& caller);
-// What is not said of the limits is as the pool has it.
+// Limits that are not given keep the pool's values.
 Result<service::AcquireRequest> acquire_of(const Json& object, const service::Caller& caller,
                                            const Limits& of_pool);
 Result<service::BatchRequest> batch_of(const Json& object, const service::Caller& caller);

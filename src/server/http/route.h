@@ -1,5 +1,5 @@
-// A route: what it is called, what it takes and gives, and who answers. The table of them is the
-// API; the OpenAPI document is made from it.
+// A route of the API: its path, the shapes of request and answer, and its handler. The OpenAPI
+// document is made from the table of routes.
 #pragma once
 
 #include <functional>
@@ -13,19 +13,19 @@
 
 namespace nutshell::server {
 
-// One request on its way through a route, whatever way it came in.
+// One request to a route, over HTTP or gRPC.
 struct Call {
-  http::Exchange* exchange;  // none: not over HTTP; a route that streams has another form there
+  http::Exchange* exchange;  // nullptr over gRPC
   service::Service& service;
   service::Caller caller;
-  std::vector<std::string> captured;  // what stands at the {…} of the path, in order
+  std::vector<std::string> captured;  // the values of the {…} of the path, in order
   const Json& body;                   // checked against the route's shape; null where it has none
   const http::Target& target;         // for its query
   std::string idempotency_key;
-  std::function<Result<>(int status, const Json& body)> answer;  // a body of null: none
-  // Nobody waits for the answer any more.
+  std::function<Result<>(int status, const Json& body)> answer;  // null: without a body
+  // Whether the client has hung up.
   std::function<bool()> client_is_gone = [] { return false; };
-  std::function<int()> gone_descriptor = [] { return -1; };  // readable then
+  std::function<int()> gone_descriptor = [] { return -1; };  // readable when it has
 
   [[nodiscard]] const std::string& id() const { return captured.front(); }
 };
@@ -45,7 +45,7 @@ struct Parameter {
   std::int64_t most = Field::kNoBound;
 };
 
-// Of a JSON body that carries what a command reads or a file holds.
+// Limit for a JSON body with the input of a command or the content of a file.
 inline constexpr std::size_t kMostContentBytes = 16U << 20U;
 
 struct Route {
@@ -59,18 +59,18 @@ struct Route {
   std::string summary;
   std::function<Result<>(Call&)> handle;
   std::vector<Parameter> query = {};
-  std::function<const Shape&()> takes = nullptr;  // of a Body::Object
+  std::function<const Shape&()> takes = nullptr;  // with Body::Object
   std::function<const Shape&()> gives = nullptr;
   int success = 200;
-  // Other statuses that are no problem, and what they give.
+  // Other successful statuses and their shapes.
   std::vector<std::pair<int, std::function<const Shape&()>>> others = {};
   std::string media_type = "application/json";  // of the answer
   Body body = Body::None;
-  std::size_t most_body_bytes = 1U << 20U;  // of a Body::Object
+  std::size_t most_body_bytes = 1U << 20U;  // with Body::Object
   Access access = Access::Callers;
   bool takes_idempotency_key = false;
-  bool is_other_protocol = false;  // which has a contract of its own, and is in no document of ours
-  std::string challenge = "Bearer";  // how to come in, told to whoever may not
+  bool is_other_protocol = false;    // left out of the OpenAPI document
+  std::string challenge = "Bearer";  // WWW-Authenticate of a refusal
 };
 
 std::vector<Route> health_routes();
@@ -86,23 +86,23 @@ std::vector<Route> batch_routes();
 std::vector<Route> evidence_routes();
 std::vector<Route> backend_routes();
 
-// All of them.
+// The routes of all files.
 std::vector<Route> api_routes();
 
-// Refuses parameters that the route does not have, and the lack of those it needs.
+// Refuses unknown parameters and missing required ones.
 Result<> check_query(const Route& route, const http::Target& target);
 // Turns Unavailable into Conflict if the sandbox does not answer because it is paused.
 Error explained(const Call& call, const Route& route, Error error);
-// What somebody may not do is written down, where it is not done.
+// Records an operation that was refused to the caller.
 void note_denial(Call& call, const Error& error);
 
-// A query parameter as a number; InvalidArgument where it is none.
+// A query parameter as a number; InvalidArgument if it is not one.
 Result<std::uint64_t> number_parameter(const Call& call, std::string_view name,
                                        std::uint64_t otherwise);
 std::string text_parameter(const Call& call, std::string_view name);
 Result<std::string> path_parameter(const Call& call);
 
-// Of what comes in pages.
+// Parameters of lists that come in pages.
 std::vector<Parameter> list_parameters();
 Result<service::ListRequest> list_request_of(const Call& call);
 Json cursor_json(const std::string& cursor);

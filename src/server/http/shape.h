@@ -1,4 +1,4 @@
-// Checks of what clients send, and the schemas of the OpenAPI document, made from shapes.
+// Checks requests against shapes, and makes the schemas of the OpenAPI document from them.
 #pragma once
 
 #include <string>
@@ -12,7 +12,7 @@ namespace nutshell::server {
 using nutshell::Field;
 using nutshell::Shape;
 
-// Refuses what the shape does not have, with what was probably meant.
+// Refuses unknown keys, with a suggestion, and wrong types.
 Result<> check_shape(const Json& value, const Shape& shape, const std::string& where = {});
 Json schema_of(const Shape& shape);
 Json schema_of(const Field& field);

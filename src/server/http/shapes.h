@@ -1,4 +1,4 @@
-// The shapes that the API takes and gives.
+// The shapes of the API's requests and answers.
 #pragma once
 
 #include "server/http/shape.h"

@@ -36,7 +36,7 @@ class WebTerminal : public wire::ExecIo {
     return piece;
   }
 
-  // Not while somebody types faster than the command reads.
+  // Reads no more while the client sends input faster than the command reads it.
   [[nodiscard]] int event_descriptor() const override {
     return is_closed_ || input_.size() > kMostHeldInput ? -1 : socket_.descriptor();
   }
@@ -60,7 +60,7 @@ class WebTerminal : public wire::ExecIo {
   }
 
  private:
-  // Nothing: what makes no sense is not acted on.
+  // nullopt for a message without meaning, which is ignored.
   static std::optional<wire::ExecEvent> event_of(const std::string& text) {
     const auto message = parse_json(text);
     if (!message || !message->is_object()) return std::nullopt;
@@ -105,10 +105,11 @@ Result<> open_terminal(Call& call) {
   const ExecRequest request = TRY(request_of(call));
   if (!call.exchange->headers().has_word("Upgrade", "websocket")) {
     return reply_problem(*call.exchange, 426,
-                         {ErrorCode::InvalidArgument, "this route wants a WebSocket"},
+                         {ErrorCode::InvalidArgument, "this route needs a WebSocket handshake"},
                          {{"Upgrade", "websocket"}});
   }
-  TRY(call.service.find(call.caller, call.id()));  // a problem can still be said
+  TRY(call.service.find(call.caller,
+                        call.id()));  // before the upgrade, errors are problem documents
   auto socket = TRY(call.exchange->upgrade_websocket(kMostMessageBytes));
   WebTerminal terminal(socket);
   const auto done = call.service.exec(call.caller, call.id(), request, {}, terminal);
@@ -119,7 +120,7 @@ Result<> open_terminal(Call& call) {
   } else {
     last = {{"code", to_string(done.error().code)}, {"detail", done.error().message}};
   }
-  // Who has closed already does not want to know.
+  // The client may have closed already.
   (void)socket.send(http::WebSocket::Kind::Text, print_json(last));
   socket.close(1000, "");
   return {};

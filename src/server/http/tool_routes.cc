@@ -33,9 +33,8 @@ Result<> call_one(Call& call) {
   TRY(find_tool(tool_registry(), name, ""));
   ToolRunnerOptions options;
   options.wants_fields = true;
-  options.interrupt = call.gone_descriptor();  // a client that hangs up takes no worker any more
-  const auto done =
-      TRY(call.service.call_tool(call.caller, call.id(), name, print_json(call.body), options));
+  options.interrupt = call.gone_descriptor();  // ends the call when the client hangs up
+  const auto done = TRY(call.service.call_tool(call.caller, call.id(), name, call.body, options));
   const ToolResult& result = done.result;
   Json body = {{"text", result.text},
                {"is_error", result.error.has_value()},

@@ -1,4 +1,4 @@
-// What the service gives, as JSON.
+// Turns the service's answers into JSON.
 #pragma once
 
 #include <string_view>
@@ -19,14 +19,14 @@ Json to_json(const service::HistoryEntry& entry);
 Json to_json(const wire::FileInfo& info);
 Json to_json(const wire::FileChange& change);
 Json to_json(const JudgedChange& one);
-// Adds held_by, held_tool and held_why where a host would run or trust it.
+// Adds held_by, held_tool and held_why to a file that a host would run or trust.
 void add_verdict(Json& object, const TrustVerdict& verdict);
 Json to_json(const service::Trace& trace);
 
-// With what the command wrote.
+// Includes the output of the command.
 Json to_json(const ExecResult& result, std::string_view output, std::string_view error);
 
-// Of one item of a batch: how it ended, or why it could not begin.
+// One item of a batch: its result, or the error that kept it from starting.
 Json to_json(const service::BatchResult& result, std::size_t index);
 
 }  // namespace nutshell::server

@@ -1,4 +1,4 @@
-// The answers to a batch, as the one message they are to be. Thread-safe.
+// Collects the answers to a batch and sends them as one message. Thread-safe.
 #pragma once
 
 #include <memory>
@@ -11,7 +11,7 @@ namespace nutshell::mcp {
 
 class BatchChannel : public Channel {
  public:
-  // Shared: it goes on as long as one of its calls runs.
+  // Shared by the calls of the batch: it lives until the last of them has ended.
   BatchChannel(std::shared_ptr<Channel> below, std::size_t answers)
       : below_(std::move(below)), missing_(answers) {}
 

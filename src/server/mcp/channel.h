@@ -1,19 +1,19 @@
-// Where the messages of one request go.
+// Takes the messages that belong to one request.
 #pragma once
 
 #include <string_view>
 
 namespace nutshell::mcp {
 
-// Thread-safe. What cannot be written any more is dropped: the client is gone.
+// Thread-safe. Messages to a client that is gone are dropped.
 class Channel {
  public:
   virtual ~Channel() = default;
-  // On the way: notifications, and requests of ours.
+  // Sends a notification, or a request of ours, before the answer.
   virtual void send(std::string_view message) = 0;
-  // The one answer; `error_code` is 0 for a result.
+  // Sends the answer; `error_code` is 0 for a result.
   virtual void respond(std::string_view message, int error_code) = 0;
-  // There will be no answer: the client took its request back.
+  // Called when there will be no answer, because the client cancelled its request.
   virtual void abandon() {}
 };
 

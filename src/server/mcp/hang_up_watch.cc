@@ -55,8 +55,8 @@ HangUpWatch::Verdict HangUpWatch::judge(Watched& one) {
   return Clock::now() - *one.gone < one.grace ? Verdict::Watch : Verdict::Cancel;
 }
 
-// A descriptor that was closed and opened again meanwhile wakes us for nothing: who is cancelled is
-// decided under the lock, by what is still watched.
+// A descriptor that was closed and opened again meanwhile causes a useless wake-up, so the calls to
+// cancel are chosen under the lock, from those that are still watched.
 void HangUpWatch::run() {
   std::unique_lock lock(mutex_);
   while (!is_ending_) {

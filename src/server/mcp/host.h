@@ -1,5 +1,6 @@
-// What stands behind the protocol. The server knows messages, revisions and who waits for what; a
-// host knows what there is to call, read and be asked for. Hosts are called from several threads.
+// The interface between the protocol and the product. The server handles messages, revisions and
+// pending requests; a host has the tools, resources and prompts. Hosts are called from several
+// threads.
 #pragma once
 
 #include <chrono>
@@ -17,17 +18,17 @@ namespace nutshell::mcp {
 inline constexpr std::string_view kStatelessRevision = "2026-07-28";
 inline constexpr std::string_view kLastSessionRevision = "2025-11-25";
 
-// Who asks, as it says itself; only `owner` and `session` are known to be true.
+// The client of a request. Only `owner` and `session` are proved; the rest is what the client says.
 struct Client {
   std::string revision;
   std::string capabilities = "{}";  // JSON object
-  std::string owner;                // whose token it was; empty: the user of this process
-  std::string session;              // of the connection; empty: there is no such thing
-  std::string name;                 // of the work it goes on with; empty: it names none
+  std::string owner;                // the token's owner; empty for the user of this process
+  std::string session;              // id of the session; empty without one
+  std::string name;                 // name of a session to come back to; empty without one
 
   [[nodiscard]] bool is_stateless() const { return revision == kStatelessRevision; }
-  // "sampling", "elicitation", "extensions/io.modelcontextprotocol~1tasks": a JSON pointer
-  // without its first slash.
+  // `capability` is a JSON pointer without its first slash: "sampling", "elicitation",
+  // "extensions/io.modelcontextprotocol~1tasks".
   [[nodiscard]] bool can(std::string_view capability) const;
 };
 
@@ -42,19 +43,19 @@ enum class LogLevel : std::uint8_t {
   Emergency,
 };
 
-// One request while it is answered.
+// One request while a host answers it.
 class Call {
  public:
   virtual ~Call() = default;
 
   [[nodiscard]] virtual const Client& client() const = 0;
-  // Both are dropped where the client did not ask for them.
+  // Sent only to clients that asked for progress, or for log messages.
   virtual void report(double progress, double total, std::string_view text) = 0;
   virtual void log(LogLevel level, std::string_view text) = 0;
-  // A request of ours to the client, and its result (JSON). Unsupported where the revision has no
-  // such requests, Cancelled when the call was.
+  // Sends a request to the client and returns its result (JSON). Unsupported if the revision has no
+  // such requests, Cancelled if the call was cancelled.
   virtual Result<std::string> ask(std::string_view method, std::string_view params) = 0;
-  // What the client gives on its second attempt (JSON object; empty: it is the first one).
+  // The inputs that the client adds on its second attempt (JSON object; empty on the first one).
   [[nodiscard]] virtual std::string input_responses() const = 0;
   [[nodiscard]] virtual std::string request_state() const = 0;
 
@@ -62,8 +63,7 @@ class Call {
   [[nodiscard]] virtual int interrupt() const = 0;  // readable once it is cancelled
 };
 
-// The text of a result object, or why there is none. "resultType" is the server's to add, unless
-// it is there already.
+// The text of a result object. The server adds "resultType" unless it is there already.
 struct Answer {
   std::string object;
   enum class Type : std::uint8_t { Complete, InputRequired, Task } type = Type::Complete;
@@ -77,8 +77,8 @@ struct Abilities {
   bool logging = false;
   bool lists_change = false;      // tools, prompts and resources may come and go
   bool resources_change = false;  // a single resource may be watched
-  // How long a tool may take before a client that can come back for its result is answered with a
-  // task. None: there are no tasks.
+  // How long a tool may take before a client that supports tasks is answered with a task. nullopt:
+  // the host has no tasks.
   std::optional<std::chrono::milliseconds> task_patience = std::nullopt;
 };
 
@@ -103,21 +103,21 @@ class Host {
   virtual ~Host() = default;
 
   [[nodiscard]] virtual Description describe() const = 0;
-  // {"tools":[…]} and so on. The same bytes for the same client, every time.
+  // Returns {"tools":[…]} and so on: the same bytes for the same client every time.
   virtual std::string list(Listing listing, const Client& client) = 0;
 
-  // `arguments` is the text of an object. A tool that is not there is kInvalidParams.
-  virtual Reply call_tool(Call& call, const std::string& name, const std::string& arguments) = 0;
-  virtual Reply get_prompt(Call& call, const std::string& name, const std::string& arguments) = 0;
-  // One that is not there is kResourceNotFound.
+  // `arguments` is an object. An unknown tool is kInvalidParams.
+  virtual Reply call_tool(Call& call, const std::string& name, const Json& arguments) = 0;
+  virtual Reply get_prompt(Call& call, const std::string& name, const Json& arguments) = 0;
+  // An unknown resource is kResourceNotFound.
   virtual Reply read_resource(Call& call, const std::string& uri) = 0;
-  // {"ref":…,"argument":…} → {"completion":…}
-  virtual Reply complete(Call& call, const std::string& params) = 0;
+  // Turns {"ref":…,"argument":…} into {"completion":…}.
+  virtual Reply complete(Call& call, const Json& params) = 0;
 
   [[nodiscard]] virtual std::vector<MirroredParameter> mirrored(const std::string& /*tool*/) const {
     return {};
   }
-  // The client whose session this was is gone.
+  // Called when the session of this client has ended.
   virtual void forget(const Client& /*client*/) {}
 };
 

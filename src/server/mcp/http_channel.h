@@ -19,13 +19,13 @@ class HttpChannel : public Channel {
  public:
   HttpChannel(http::Exchange& exchange, StatusRule rule) : exchange_(exchange), rule_(rule) {}
 
-  // Sent with the head, whichever it will be.
+  // Adds a header to the answer.
   void set_session(std::string id) { session_ = std::move(id); }
 
   void send(std::string_view message) override;
   void respond(std::string_view message, int error_code) override;
   void abandon() override;
-  // False: the client is gone.
+  // False if the client is gone.
   bool keep_alive();
 
  private:

@@ -20,7 +20,7 @@ constexpr auto kKeepAlive = 15s;
 constexpr std::chrono::milliseconds kSilence{10'000};
 constexpr std::size_t kSessionDigits = 32;
 
-// What cannot be told in an answer of the protocol. A client that is gone does not hear it.
+// Refuses a request with an HTTP status, where the protocol has no answer for it.
 void refuse(http::Exchange& exchange, int status, std::string_view why) {
   const Problem problem{kInvalidRequest, std::string(why)};
   (void)exchange.respond(status, {{"Content-Type", "application/json"}},
@@ -82,7 +82,7 @@ void HttpEndpoint::handle(http::Exchange& exchange) {
 void HttpEndpoint::handle(http::Exchange& exchange, const Visitor& visitor) {
   if (exchange.method() == "POST") return post(exchange, visitor);
   if (exchange.method() == "DELETE") return end_session(exchange, visitor);
-  (void)exchange.respond(405, {{"Allow", "POST, DELETE"}}, "");  // gone clients hear nothing
+  (void)exchange.respond(405, {{"Allow", "POST, DELETE"}}, "");  // the client may be gone
 }
 
 std::string HttpEndpoint::challenge() const {
@@ -138,7 +138,7 @@ void HttpEndpoint::post_stateless(Request& request, Message message) {
                             : std::vector<MirroredParameter>();
   if (const auto wrong = check_headers(request.exchange.headers(), message, mirrored))
     return channel->respond(error_message(message.id, *wrong), wrong->code);
-  // For this request alone.
+  // A session for this request only.
   const auto session = std::make_shared<Session>(client_of(request.visitor, ""));
   serve(request.exchange, {session, channel, Era::Stateless}, std::move(message));
 }
@@ -179,8 +179,8 @@ void HttpEndpoint::post_in_session(Request& request, Parcel parcel) {
   if (answers == 0) (void)request.exchange.respond(202, {}, "");
 }
 
-// Runs it here: the thread is this request's own. Of the stateless revision, hanging up is changing
-// one's mind; in a session it is nothing, unless the client is not heard of again.
+// Runs the call on this thread, which serves only this request. In the stateless revision a client
+// cancels by hanging up; in a session the call goes on, unless the client stays silent.
 void HttpEndpoint::serve(http::Exchange& exchange, const Server::Way& way, Message message) {
   const auto call = server_.begin(way, std::move(message));
   if (!call) return;
@@ -235,7 +235,7 @@ bool HttpEndpoint::keep(const SessionPointer& session) {
   return true;
 }
 
-// Somebody else's session is as unknown as one that never was.
+// The session of another owner is unknown.
 HttpEndpoint::SessionPointer HttpEndpoint::find_session(const std::string& id,
                                                         const Visitor& visitor) {
   if (auto kept = find_kept(id, visitor)) return kept;
@@ -253,9 +253,10 @@ HttpEndpoint::SessionPointer HttpEndpoint::find_kept(const std::string& id,
   return found->second;
 }
 
-// Not with the lock in hand: where it is looked up may be slow. Two requests at once get the same.
+// Called without the lock, because the lookup may be slow. Two requests at once get the same
+// session.
 HttpEndpoint::SessionPointer HttpEndpoint::revive(const std::string& id, const Visitor& visitor) {
-  // Under a name it would be anybody's who knows the name: those begin again, and find their work.
+  // A named session is not restored by its id: its client begins again and finds it by the name.
   const bool is_one_of_ours = visitor.name.empty() && id.size() == kSessionDigits &&
                               id.find_first_not_of("0123456789abcdef") == id.npos;
   if (!options_.revive || !is_one_of_ours) return nullptr;
@@ -268,8 +269,8 @@ HttpEndpoint::SessionPointer HttpEndpoint::revive(const std::string& id, const V
   return keep(session) ? find_kept(id, visitor) : nullptr;
 }
 
-// What was long unused ends; who has as many as one may have loses the one it used least. False:
-// all of them are at work.
+// Ends sessions that were unused for long. An owner with the most sessions loses the one it used
+// least; false if all of them have running calls.
 bool HttpEndpoint::make_room(const std::string& owner) {
   const auto now = Clock::now();
   std::size_t own = 0;

@@ -17,26 +17,27 @@
 
 namespace nutshell::mcp {
 
-// Who sends a request, proved by whoever lets it in.
+// The sender of a request, as the caller of handle() has proved it.
 struct Visitor {
-  std::string owner;  // of one token or certificate: sessions are bound to it
+  std::string owner;  // one for each token or certificate; sessions belong to it
   std::string name;   // of the work it goes on with; empty: it names none
 };
 
 struct HttpEndpointOptions {
-  // Of handle(exchange) alone, like the next.
+  // Used by handle(exchange) only, as is `owner_of`.
   AllowedNames names;
-  // Whose request it is, by its token; nothing: refused. Not given: everybody is the same owner.
+  // Finds the owner by the token; nullopt refuses the request. If empty, all requests have one
+  // owner.
   std::function<std::optional<std::string>(const http::Exchange&)> owner_of;
-  // The revision of a session that began before this server did; nothing: there is none.
+  // The revision of a session that began before this server; nullopt if there is no such session.
   std::function<std::optional<std::string>(const Client&)> revive;
-  // For clients that get their tokens from an authorization server: where we are, and who gives
-  // them (RFC 9728). Empty: there is none.
+  // For clients that get tokens from an authorization server (RFC 9728): our URL, and the servers.
+  // Empty if there are none.
   std::string resource_url;
   std::vector<std::string> authorization_servers;
   std::size_t most_sessions = 4096;
   std::size_t most_sessions_of_one = 256;             // owner; its least used one ends for another
-  std::chrono::milliseconds session_time{3'600'000};  // without a request
+  std::chrono::milliseconds session_time{3'600'000};  // a session without requests ends after it
 };
 
 class HttpEndpoint {
@@ -45,15 +46,15 @@ class HttpEndpoint {
       : server_(server), options_(std::move(options)) {}
 
   void handle(http::Exchange& exchange);
-  // Where the door of the program has let it in.
+  // Handles a request whose sender the caller has admitted already.
   void handle(http::Exchange& exchange, const Visitor& visitor);
-  // The way to a token, for WWW-Authenticate.
+  // The value of WWW-Authenticate: where a client gets a token.
   [[nodiscard]] std::string challenge() const;
-  // Of /.well-known/oauth-protected-resource, and the same with our path behind it.
+  // Answers /.well-known/oauth-protected-resource, with or without our path behind it.
   void handle_metadata(http::Exchange& exchange) const;
 
  private:
-  // Used by requests on other threads while it is ended here.
+  // Shared with requests on other threads, which may use it while it is ended here.
   using SessionPointer = std::shared_ptr<Session>;
   struct Request;
 

@@ -113,7 +113,7 @@ std::optional<std::string> header_value(std::string_view raw) {
 std::optional<Problem> check_headers(const http::Headers& headers, const Message& message,
                                      const std::vector<MirroredParameter>& mirrored) {
   const std::string revision = named_revision(message);
-  if (revision.empty()) return std::nullopt;  // told as what it is: _meta is missing
+  if (revision.empty()) return std::nullopt;  // the server refuses the missing _meta
   if (auto wrong = check_one(headers, "MCP-Protocol-Version", revision)) return wrong;
   if (revision != kStatelessRevision) return std::nullopt;
   if (auto wrong = check_one(headers, "Mcp-Method", message.method)) return wrong;

@@ -1,4 +1,4 @@
-// Who may speak to the server over HTTP, and whether a message's headers say what its body says.
+// Checks whether a request over HTTP may be served, and whether its headers agree with its body.
 #pragma once
 
 #include <optional>
@@ -11,19 +11,19 @@
 
 namespace nutshell::mcp {
 
-// A page in a browser can make it send requests here under any name that resolves to this machine:
-// only names of this machine, and those that were allowed, are served.
+// A web page can make a browser send requests to any name that resolves to this machine. So only
+// names of this machine, and those that were allowed, are served.
 struct AllowedNames {
   std::vector<std::string> hosts;    // "sandbox.example.com", without port
   std::vector<std::string> origins;  // "https://app.example.com"
 };
-// Nothing, or why not.
+// nullopt, or the reason to refuse the request.
 std::optional<std::string> check_names(const http::Headers& headers, const AllowedNames& allowed);
 
-// "=?base64?…?=" decoded, all else as it is; nothing where it is broken.
+// Decodes "=?base64?…?=" and returns other values unchanged; nullopt if the encoding is broken.
 std::optional<std::string> header_value(std::string_view raw);
 
-// Of the stateless revision: what gateways route by must be what is done.
+// In the stateless revision gateways route by headers, so these must agree with the message.
 std::optional<Problem> check_headers(const http::Headers& headers, const Message& message,
                                      const std::vector<MirroredParameter>& mirrored);
 

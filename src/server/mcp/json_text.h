@@ -14,7 +14,7 @@ using Json = nlohmann::json;
 
 inline constexpr std::size_t kMostMessageBytes = 32U << 20U;
 
-// As a JSON string; bytes that are not UTF-8 become U+FFFD.
+// Writes a JSON string; bytes that are not UTF-8 become U+FFFD.
 std::string json_string(std::string_view text);
 std::string dumped(const Json& value);
 

@@ -10,7 +10,7 @@ namespace {
 
 constexpr std::size_t kPiece = 64U << 10U;
 
-// True: `fd` has something, or has ended. False: the interrupt came.
+// True if `fd` is readable or has ended; false if the interrupt came.
 Result<bool> wait_for_input(int fd, int interrupt) {
   std::array<pollfd, 2> watched{{{fd, POLLIN, 0}, {interrupt, POLLIN, 0}}};
   while (::poll(watched.data(), watched.size(), -1) < 0)

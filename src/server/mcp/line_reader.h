@@ -1,5 +1,5 @@
-// Lines from a descriptor, each of bounded length: what is longer is skipped up to its end, and
-// told once. Not thread-safe.
+// Reads lines of bounded length from a descriptor; a longer line is skipped and reported once. Not
+// thread-safe.
 #pragma once
 
 #include <optional>
@@ -17,8 +17,8 @@ class LineReader {
     std::string text;
     bool is_too_long = false;  // then the text is empty
   };
-  // Nothing: the end, or `interrupt` became readable. A last line without its newline is dropped:
-  // nobody knows whether it is whole.
+  // nullopt at the end, or when `interrupt` became readable. A last line without a newline is
+  // dropped, because it may be incomplete.
   Result<std::optional<Line>> next(int interrupt);
 
  private:

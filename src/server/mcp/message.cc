@@ -84,9 +84,10 @@ std::string Message::text(const char* name) const {
   return found != body->end() && found->is_string() ? found->get<std::string>() : std::string();
 }
 
-std::string Message::object(const char* name) const {
+const Json& Message::object(const char* name) const {
+  static const Json kEmpty = Json::object();
   const auto found = body->find(name);
-  return found != body->end() && found->is_object() ? dumped(*found) : std::string("{}");
+  return found != body->end() && found->is_object() ? *found : kEmpty;
 }
 
 Parcel read_parcel(std::string_view text) {

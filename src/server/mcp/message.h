@@ -1,4 +1,4 @@
-// One JSON-RPC message as it came from a client: hostile until it is read.
+// Parses JSON-RPC messages from a client, which may be hostile.
 #pragma once
 
 #include <memory>
@@ -11,13 +11,13 @@
 
 namespace nutshell::mcp {
 
-// JSON-RPC's own, and those of the protocol.
+// Error codes of JSON-RPC and of MCP.
 inline constexpr int kParseError = -32700;
 inline constexpr int kInvalidRequest = -32600;
 inline constexpr int kMethodNotFound = -32601;
 inline constexpr int kInvalidParams = -32602;
 inline constexpr int kInternalError = -32603;
-inline constexpr int kResourceNotFound = -32002;  // of the revisions with a handshake
+inline constexpr int kResourceNotFound = -32002;  // in revisions with a handshake
 inline constexpr int kHeaderMismatch = -32020;
 inline constexpr int kMissingCapability = -32021;
 inline constexpr int kUnsupportedVersion = -32022;
@@ -28,7 +28,7 @@ struct Problem {
   std::string data = {};  // JSON, or empty
 };
 
-// By the table of error codes; `data` has the code's word.
+// Takes the code from the table of error codes (base/error_code.h); `data` has its word.
 Problem problem_of(const Error& error);
 
 struct Message {
@@ -42,14 +42,14 @@ struct Message {
   Kind kind = Kind::Refused;
   std::string id = "null";  // as JSON
   std::string method;
-  std::unique_ptr<Json> body;  // params; of a Response the whole message; of Refused nothing
-  Problem problem;             // of Refused
+  std::unique_ptr<Json> body;  // params; the whole message if Response; nullptr if Refused
+  Problem problem;             // if Refused
 
   [[nodiscard]] const Json& params() const { return *body; }
   // A member of params that is a string; else empty.
   [[nodiscard]] std::string text(const char* name) const;
-  // The text of a member of params, which is an object; "{}" if it is not there.
-  [[nodiscard]] std::string object(const char* name) const;
+  // A member of params that is an object; else an empty one.
+  [[nodiscard]] const Json& object(const char* name) const;
 };
 
 struct Parcel {
@@ -59,7 +59,8 @@ struct Parcel {
 
 inline constexpr std::size_t kMostBatched = 64;
 
-// Always something: what cannot be read is a message that is Refused, with the answer to give.
+// Never fails: a text that cannot be parsed is one message that is Refused, with the answer to
+// send.
 Parcel read_parcel(std::string_view text);
 
 std::string result_message(std::string_view id, std::string_view result);

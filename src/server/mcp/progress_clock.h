@@ -18,7 +18,7 @@ class ProgressClock {
   ProgressClock& operator=(const ProgressClock&) = delete;
   ~ProgressClock();
 
-  // Until nobody else holds the call any more. The thread starts with the first one.
+  // Reports until nothing else holds the call. The thread starts with the first call.
   void watch(std::weak_ptr<RunningCall> call);
 
  private:

@@ -1,4 +1,4 @@
-// What every message of the stateless revision carries: its revision, and who its client is.
+// The `_meta` of messages of the stateless revision: the revision, and what the client can do.
 #pragma once
 
 #include <optional>
@@ -19,7 +19,7 @@ struct RequestMeta {
 };
 
 [[nodiscard]] bool names_revision(const Message& message);
-// As it stands there; empty: it does not.
+// The revision that the message names; empty if it names none.
 [[nodiscard]] std::string named_revision(const Message& message);
 std::variant<RequestMeta, Problem> read_meta(const Message& message);
 

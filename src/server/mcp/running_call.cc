@@ -42,7 +42,7 @@ bool Client::can(std::string_view capability) const {
   try {
     return declared.contains(Json::json_pointer(fmt::format("/{}", capability)));
   } catch (const Json::exception&) {
-    return false;  // what is declared is no object there
+    return false;  // a part of the path is not an object
   }
 }
 
@@ -100,7 +100,8 @@ Result<std::string> RunningCall::ask(std::string_view method, std::string_view p
 }
 
 std::string RunningCall::input_responses() const {
-  return message_.params().contains("inputResponses") ? message_.object("inputResponses") : "";
+  return message_.params().contains("inputResponses") ? dumped(message_.object("inputResponses"))
+                                                      : "";
 }
 
 void RunningCall::cancel() {

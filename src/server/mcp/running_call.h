@@ -18,13 +18,13 @@ namespace nutshell::mcp {
 
 class RunningCall : public Call {
  public:
-  // Shared: the answer to a batch is one message of several calls; a session outlives its requests
-  // on other threads.
+  // Shared: several calls of a batch use one channel, and a session is used by calls on other
+  // threads.
   struct Origin {
     std::shared_ptr<Session> session;
     std::shared_ptr<Channel> channel;
     Client client;
-    std::optional<LogLevel> log_level;  // none: nothing is logged
+    std::optional<LogLevel> log_level;  // nullopt: no log messages
   };
   RunningCall(Origin origin, Message message);
 
@@ -41,15 +41,15 @@ class RunningCall : public Call {
   [[nodiscard]] const std::string& id() const { return message_.id; }
   [[nodiscard]] Session& session() const { return *origin_.session; }
   [[nodiscard]] bool wants_progress() const { return !progress_token_.empty(); }
-  // How long it has been running, for a client that waits; nothing if the host reports itself.
+  // Reports how long the call has run, unless the host reports progress itself.
   void tick();
 
   void cancel();
-  // From now on it goes on without whoever asked for it, who may hang up.
+  // Lets the call go on when its client hangs up.
   void become_task() { is_task_ = true; }
   [[nodiscard]] bool is_task() const { return is_task_; }
   void send(std::string_view message);
-  // Once; nothing is sent any more after it, nor after cancel().
+  // Sends the answer, once. Nothing is sent after it, nor after cancel().
   void respond(std::string_view message, int error_code);
 
  private:
@@ -57,12 +57,12 @@ class RunningCall : public Call {
 
   Origin origin_;
   Message message_;
-  std::string progress_token_;  // as JSON; empty: none
+  std::string progress_token_;  // as JSON; empty if there is none
   UniqueFd interrupt_;
   Clock::time_point began_ = Clock::now();
   std::atomic<bool> is_cancelled_ = false;
   std::atomic<bool> is_task_ = false;
-  std::mutex sending_;  // after the answer nothing follows
+  std::mutex sending_;  // makes sure that no message follows the answer
   bool is_over_ = false;
   double progress_ = -1;
   bool reports_itself_ = false;

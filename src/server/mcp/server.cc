@@ -76,7 +76,7 @@ struct Server::Methods {
     const auto& known = session_revisions();
     const bool is_known = std::find(known.begin(), known.end(), wanted) != known.end();
     const std::string revision = is_known ? wanted : std::string(kLastSessionRevision);
-    call.session().agree(revision, call.message().object("capabilities"));
+    call.session().agree(revision, dumped(call.message().object("capabilities")));
     Client client = call.client();
     client.revision = revision;
     return Answer{fmt::format(R"({{"protocolVersion":"{}","capabilities":{},"serverInfo":{}{}{}}})",
@@ -142,10 +142,10 @@ struct Server::Methods {
     const bool has_both = params.contains("ref") && params["ref"].is_object() &&
                           params.contains("argument") && params["argument"].is_object();
     if (!has_both) return missing("ref` and `argument");
-    return server.host_.complete(call, dumped(params));
+    return server.host_.complete(call, params);
   }
 
-  // With an update a client answers what it was asked; no task of ours asks anything.
+  // An update answers a task's question; our tasks ask none.
   enum class TaskVerb : std::uint8_t { Get, Update, Cancel };
   template <TaskVerb verb>
   static Reply task(Server& server, RunningCall& call) {
@@ -206,7 +206,7 @@ std::string Server::capabilities_of(const Client& client) const {
   if (can.resources_change) all["resources"]["subscribe"] = true;
   if (can.task_patience && client.is_stateless())
     all["extensions"][kTasksExtension] = Json::object();
-  // Told to whoever listens; a session without a stream of its own would never hear of it.
+  // Sent to listeners only: a session has no stream for it.
   if (can.lists_change && client.is_stateless())
     for (const char* what : {"tools", "prompts", "resources"})
       if (all.contains(what)) all[what]["listChanged"] = true;
@@ -307,7 +307,7 @@ void Server::run(const CallPointer& call) {
   std::optional<Reply> reply;
   if (is_subscription(*call)) {
     reply = listen(call);
-    if (std::holds_alternative<Answer>(*reply)) return;  // it goes on
+    if (std::holds_alternative<Answer>(*reply)) return;  // the subscription stays open
   } else if (!call->is_cancelled()) {
     reply = answer(call);
   }
@@ -356,7 +356,7 @@ std::string Server::envelope(const RunningCall& call, const Answer& answer) cons
                   server_info_);
   const Method* method = find(call);
   const bool is_cacheable = method != nullptr && method->is_cacheable && is_complete;
-  // What a resource holds may be different a moment later; what there is stays as it is.
+  // The content of a resource may change at any moment; the lists do not.
   const int ttl_ms = call.message().method == "resources/read" ? 0 : 300'000;
   if (is_cacheable) fields += fmt::format(R"(,"ttlMs":{},"cacheScope":"private")", ttl_ms);
   return with_fields(answer.object, fields);

@@ -21,10 +21,10 @@ namespace nutshell::mcp {
 // Newest first.
 const std::vector<std::string>& session_revisions();
 
-// What a transport already knows of the revision.
+// What the transport knows about the revision.
 enum class Era : std::uint8_t {
   Unknown,    // the message tells
-  Stateless,  // the transport said so: a message without its _meta is wrong
+  Stateless,  // a message without _meta is an error
 };
 
 class Server {
@@ -39,8 +39,7 @@ class Server {
     Era era = Era::Unknown;
   };
   using CallPointer = std::shared_ptr<RunningCall>;
-  // Answers at once what takes no time. What may take long comes back, to be run() on a thread that
-  // can wait.
+  // Answers quick requests at once. Returns slow ones, for run() on a thread that may wait.
   CallPointer begin(const Way& way, Message message);
   void run(const CallPointer& call);
 
@@ -48,7 +47,7 @@ class Server {
   // end_listening.
   [[nodiscard]] static bool is_subscription(const RunningCall& call);
   void end_listening(const CallPointer& call);
-  // All of a session that is over: the session and its calls hold each other until then.
+  // Ends all calls of a session, which hold the session until then.
   void end_subscriptions(const Session& session);
 
   void tell_changed(Listing listing);
@@ -58,7 +57,7 @@ class Server {
 
  private:
   struct Method;
-  struct Methods;  // one function for each
+  struct Methods;  // one function for each method
   struct Listener {
     CallPointer call;
     bool tools = false;
@@ -83,7 +82,7 @@ class Server {
   ProgressClock clock_;
   std::mutex mutex_;
   std::vector<Listener> listeners_;
-  Tasks tasks_;  // last: what runs in it uses the others
+  Tasks tasks_;  // last: its threads use the members above
 };
 
 }  // namespace nutshell::mcp

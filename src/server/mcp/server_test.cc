@@ -48,8 +48,8 @@ class EchoHost : public Host {
   std::string list(Listing listing, const Client& /*client*/) override {
     return listing == Listing::Tools ? R"({"tools":[{"name":"echo"}]})" : R"({"resources":[]})";
   }
-  Reply call_tool(Call& call, const std::string& name, const std::string& arguments) override {
-    if (name == "echo") return Answer{R"({"content":)" + arguments + "}"};
+  Reply call_tool(Call& call, const std::string& name, const Json& arguments) override {
+    if (name == "echo") return Answer{R"({"content":)" + dumped(arguments) + "}"};
     if (name == "wait") {
       is_waiting = true;
       EXPECT_TRUE(wait_for(call.interrupt(), 1, Deadline::in(30s)).value_or(false));
@@ -63,13 +63,13 @@ class EchoHost : public Host {
     return Problem{kInvalidParams, "Unknown tool"};
   }
   Reply get_prompt(Call& /*call*/, const std::string& /*name*/,
-                   const std::string& /*arguments*/) override {
+                   const Json& /*arguments*/) override {
     return Problem{kInvalidParams, "none"};
   }
   Reply read_resource(Call& /*call*/, const std::string& uri) override {
     return Problem{kResourceNotFound, "none", R"({"uri":)" + json_string(uri) + "}"};
   }
-  Reply complete(Call& /*call*/, const std::string& /*params*/) override { return Answer{"{}"}; }
+  Reply complete(Call& /*call*/, const Json& /*params*/) override { return Answer{"{}"}; }
 
   Abilities abilities{.resources = true, .lists_change = true};
   std::atomic<bool> is_waiting = false;

@@ -1,5 +1,5 @@
-// What is remembered about one client between its messages: what the handshake agreed on, what it
-// has running, and what we have asked it. Thread-safe.
+// The state of one client between its messages: the agreed revision, its running calls, and our
+// requests to it. Thread-safe.
 #pragma once
 
 #include <atomic>
@@ -20,37 +20,37 @@ class RunningCall;
 
 class Session {
  public:
-  // Whoever it is, before it has said anything of itself.
+  // A client before its handshake.
   explicit Session(Client client) : client_(std::move(client)) {}
 
   [[nodiscard]] Client client() const;
   void agree(std::string revision, std::string capabilities);
   [[nodiscard]] bool is_agreed() const { return !client().revision.empty(); }
 
-  // When its client was last heard of.
+  // The time of the client's last message.
   void touch() { used_ = Clock::now(); }
   [[nodiscard]] Clock::time_point used() const { return used_; }
 
   void set_log_level(LogLevel level);
   [[nodiscard]] LogLevel log_level() const;
 
-  // Shared with the thread that runs it and with whoever may cancel it.
+  // Shared by the thread that runs the call and by those that may cancel it.
   using CallPointer = std::shared_ptr<RunningCall>;
-  // False: the id is in use.
+  // False if the id is in use.
   bool add(const CallPointer& call);
   void remove(const std::string& id);
-  // What was cancelled; nothing if it has just been answered.
+  // Returns the call that was cancelled; nullptr if it has just been answered.
   CallPointer cancel(const std::string& id);
   void cancel_all();
   [[nodiscard]] std::size_t running() const;
-  // False when the deadline passed first.
+  // False if the deadline passes first.
   bool wait_until_quiet(const Deadline& deadline);
 
   void watch_resource(const std::string& uri);
   void unwatch_resource(const std::string& uri);
   [[nodiscard]] bool watches(const std::string& uri) const;
 
-  // Our own requests: an id to send one with, and the client's message with that id.
+  // Our requests to the client: makes an id, and waits for the response with that id.
   std::string begin_ask();
   void take_response(const Message& response);
   Result<std::string> wait_for_response(const std::string& id, const RunningCall& call,
@@ -66,7 +66,7 @@ class Session {
   LogLevel log_level_ = LogLevel::Info;
   std::map<std::string, CallPointer> calls_;
   std::set<std::string> watched_;
-  std::map<std::string, std::optional<std::string>> asks_;  // id → the response, once it is there
+  std::map<std::string, std::optional<std::string>> asks_;  // id → response; nullopt until it comes
   unsigned last_ask_ = 0;
 };
 

@@ -1,5 +1,5 @@
-// The protocol over standard input and output: one message in a line. Nothing else is ever written
-// to the output.
+// The protocol over standard input and output: one message on each line. Nothing else is written to
+// the output.
 #pragma once
 
 #include "base/result.h"
@@ -10,11 +10,11 @@ namespace nutshell::mcp {
 struct StdioEnds {
   int input = 0;
   int output = 1;
-  int interrupt = -1;  // readable: end now
+  int interrupt = -1;  // ends the server when it becomes readable
 };
 
-// Until the client closes its end. What still runs then is cancelled, after a moment in which short
-// calls may end if the client still reads.
+// Serves until the client closes its end. Then calls that run may end within a moment, if the
+// client still reads, and the others are cancelled.
 Result<> serve_stdio(Server& server, const StdioEnds& ends);
 
 }  // namespace nutshell::mcp

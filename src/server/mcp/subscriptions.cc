@@ -1,5 +1,5 @@
-// Who hears of changes, of the stateless revision: requests that stay open and are answered by
-// notifications with their id.
+// Subscriptions of the stateless revision: requests that stay open and get notifications with their
+// id.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -56,7 +56,7 @@ Reply Server::listen(const CallPointer& call) {
       if (uri.is_string() && listener.uris.size() < kMostUris) listener.uris.push_back(uri);
     agreed["resourceSubscriptions"] = listener.uris;
   }
-  const std::lock_guard lock(mutex_);  // acknowledged before anything else can be told
+  const std::lock_guard lock(mutex_);  // the acknowledgement goes out before any notification
   std::erase_if(listeners_, [](const Listener& old) { return old.call->is_cancelled(); });
   if (listeners_.size() >= kMostListeners) return Problem{kInternalError, "too many subscriptions"};
   call->send(

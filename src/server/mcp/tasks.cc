@@ -32,7 +32,7 @@ Tasks::~Tasks() {
     if (!task->reply) task->call->cancel();
 }
 
-// False: the caller does the work itself.
+// False if the caller has to do the work itself.
 bool Tasks::begin(const TaskPointer& task, const Work& work) {
   {
     const std::lock_guard lock(mutex_);
@@ -66,14 +66,14 @@ Reply Tasks::run(const CallPointer& call, const Work& work, std::chrono::millise
     if (--count_[task->owner] == 0) count_.erase(task->owner);
     return *task->reply;
   }
-  // In the table before the client hears of it.
+  // Added to the table before the client gets the id.
   task->id = random_id(kIdDigits);
   kept_.emplace(task->id, task);
   call->become_task();
   return Answer{describe(*task), Answer::Type::Task};
 }
 
-// One that runs is cancelled at the end of its time, and dropped when that has ended it.
+// Cancels tasks whose time is over, and drops those that have ended.
 void Tasks::drop_old() {
   for (auto entry = kept_.begin(); entry != kept_.end();) {
     const TaskPointer task = entry->second;

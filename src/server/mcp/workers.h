@@ -1,4 +1,4 @@
-// A bounded number of threads for work that may wait. Threads start when there is work for them.
+// A bounded pool of threads for work that may block. Threads start when they are needed.
 // Thread-safe.
 #pragma once
 
@@ -17,9 +17,9 @@ class Workers {
       : most_threads_(most_threads), most_waiting_(most_waiting) {}
   Workers(const Workers&) = delete;
   Workers& operator=(const Workers&) = delete;
-  ~Workers();  // after what was taken is done
+  ~Workers();  // waits for the work that was accepted
 
-  // False: too much is waiting already.
+  // False if too much work is waiting.
   bool take(std::function<void()> work);
 
  private:

@@ -269,10 +269,8 @@ std::string Operations::describe(const ExecRequest& request,
   return std::move(object).text();
 }
 
-std::string Operations::describe_json(std::string_view name, std::string_view json,
+std::string Operations::describe_json(std::string_view name, nlohmann::json value,
                                       const std::vector<std::string>& secrets) const {
-  auto value = nlohmann::json::parse(json, nullptr, false);
-  if (value.is_discarded()) return describe_text(name, json, secrets);
   redact_strings(value, redactor_, secrets);
   audit::JsonObject object;
   object.add(name, shortened(value.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace)));

@@ -6,6 +6,7 @@
 #include <chrono>
 #include <deque>
 #include <mutex>
+#include <nlohmann/json_fwd.hpp>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -126,8 +127,8 @@ class Operations {
                                      const std::vector<std::string>& secrets) const;
   [[nodiscard]] std::string describe_text(std::string_view name, std::string_view text,
                                           const std::vector<std::string>& secrets) const;
-  // Finds secrets in every string of the JSON text, however it is escaped.
-  [[nodiscard]] std::string describe_json(std::string_view name, std::string_view json,
+  // Finds secrets in every string of the JSON value.
+  [[nodiscard]] std::string describe_json(std::string_view name, nlohmann::json value,
                                           const std::vector<std::string>& secrets) const;
   [[nodiscard]] const audit::Redactor& redactor() const { return redactor_; }
   [[nodiscard]] const std::filesystem::path& directory() const { return chains_.directory(); }

@@ -5,6 +5,7 @@
 #include <sys/resource.h>
 
 #include <csignal>
+#include <nlohmann/json.hpp>
 
 #include "audit/reader.h"
 #include "base/scratch_fixture.h"
@@ -147,10 +148,10 @@ TEST_F(OperationsTest, FindsSecretsHoweverJsonWritesThem) {
   const std::string secret = "sw\"ord\\fish";
   const std::string told = operations_->describe_json(
       "arguments",
-      R"({"command":"echo sw\u0022ord\\fish","sw\"ord\\fish":[{"a":"sw\"ord\\fish"}]})", {secret});
+      nlohmann::json::parse(
+          R"({"command":"echo sw\u0022ord\\fish","sw\"ord\\fish":[{"a":"sw\"ord\\fish"}]})"),
+      {secret});
   EXPECT_THAT(told, AllOf(HasSubstr("[redacted]"), Not(HasSubstr("ord"))));
-  EXPECT_THAT(operations_->describe_json("arguments", R"(not JSON sw\"ord\\fish)", {secret}),
-              Not(HasSubstr("fish")));
 }
 
 }  // namespace

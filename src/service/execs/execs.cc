@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <csignal>
 #include <map>
+#include <nlohmann/json.hpp>
 
 #include "base/defer.h"
 #include "base/fault_point.h"
@@ -216,22 +217,22 @@ Result<ExecReply> Execs::run_admitted(const SandboxRef& ref, ExecRequest request
   return reply;
 }
 
-Result<ToolReply> Execs::call_tool(const Caller& caller, const SandboxRef& ref,
-                                   const std::string& name, std::string_view json_arguments,
+Result<ToolReply> Execs::call_tool(const Caller& caller, const SandboxRef& ref, const std::string& name,
+                                   const nlohmann::json& arguments,
                                    const ToolRunnerOptions& options) {
   const Tool* tool = TRY(find_tool(tool_registry(), name, ""));
   const auto used = uses_.table.use(ref.id);
   return uses_.operations.run(
       caller,
       {"tool " + tool->name, subject_of(ref),
-       uses_.operations.describe_json("arguments", json_arguments, ref.secrets)},
+       uses_.operations.describe_json("arguments", arguments, ref.secrets)},
       [&](Operation& operation) {
-        return call_admitted(ref, *tool, json_arguments, options, operation);
+        return call_admitted(ref, *tool, arguments, options, operation);
       });
 }
 
 Result<ToolReply> Execs::call_admitted(const SandboxRef& ref, const Tool& tool,
-                                       std::string_view json_arguments,
+                                       const nlohmann::json& arguments,
                                        const ToolRunnerOptions& options, Operation& operation) {
   ExecLimits limits = kNoCommandLimits;
   const auto reservation = TRY(admit(ref, operation, limits));
@@ -250,14 +251,14 @@ Result<ToolReply> Execs::call_admitted(const SandboxRef& ref, const Tool& tool,
   if (!opened) check_reached(ref, opened.error());
   ToolRunner runner = TRY(std::move(opened));
   ToolReply reply;
-  reply.result = runner.call(tool, json_arguments);
+  reply.result = runner.call(tool, check_arguments(tool, arguments, options.dialect));
   if (runner.is_stream_clean()) {
     uses_.runtime.keep(ref.id, std::move(runner).release());
   } else if (reply.result.error || reply.result.ending) {
     (void)uses_.sandboxes.is_alive(ref.id);
   }
   StreamHash input;
-  input.add(json_arguments);
+  input.add(arguments.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace));
   StreamHash output;
   output.add(reply.result.text);
   operation.ending.input_sha256 = input.hex();

@@ -37,7 +37,7 @@ class Execs {
   Result<ExecReply> run(const Caller& caller, const SandboxRef& ref, ExecRequest request,
                         const ExecOptions& options, wire::ExecIo& io);
   Result<ToolReply> call_tool(const Caller& caller, const SandboxRef& ref, const std::string& name,
-                              std::string_view json_arguments, const ToolRunnerOptions& options);
+                              const nlohmann::json& arguments, const ToolRunnerOptions& options);
 
   // Wakes the sandbox and reserves the exec's budget; narrows `limits` to what is left of it. A
   // refusal becomes the ending of the operation.
@@ -47,11 +47,10 @@ class Execs {
   ExecResult explain_loss(const SandboxRef& ref, ExecResult result);
 
  private:
-  Result<ExecReply> run_admitted(const SandboxRef& ref, ExecRequest request,
-                                 const ExecOptions& options, Operation& operation,
-                                 wire::ExecIo& io);
+  Result<ExecReply> run_admitted(const SandboxRef& ref, ExecRequest request, const ExecOptions& options,
+                                 Operation& operation, wire::ExecIo& io);
   Result<ToolReply> call_admitted(const SandboxRef& ref, const Tool& tool,
-                                  std::string_view json_arguments, const ToolRunnerOptions& options,
+                                  const nlohmann::json& arguments, const ToolRunnerOptions& options,
                                   Operation& operation);
   Result<ExecResult> exec(const SandboxRef& ref, const ExecRequest& request, wire::ExecIo& io);
   // Called when a call could not reach its sandbox. Forgets a sandbox that has ended at once, so

@@ -17,7 +17,7 @@ constexpr KnownWords kKnownWords[] = {
     {"/images/create", "denied", ErrorCode::PermissionDenied},
     {"/images/create", "authentication required", ErrorCode::PermissionDenied},
     {"/images/create", "incorrect username or password", ErrorCode::PermissionDenied},
-    {"/containers/", containers::kInitProgram, ErrorCode::NotFound},  // our volume was emptied
+    {"/containers/", containers::kInitProgram, ErrorCode::Expired},  // our volume was emptied
     {"/containers/", "is not running", ErrorCode::Conflict},
 };
 

@@ -15,7 +15,7 @@ TEST(EngineCode, ComesFromTheStatus) {
 TEST(EngineCode, ComesFromTheWordsWhereTheStatusSaysNothing) {
   const char* const start = "/v1.41/containers/x/start";
   const char* const missing = "exec: \"/.nutshell/bin/nutshell-init\": stat: no such file";
-  EXPECT_EQ(engine_code(400, start, missing), ErrorCode::NotFound);
+  EXPECT_EQ(engine_code(400, start, missing), ErrorCode::Expired);
   EXPECT_EQ(engine_code(500, "/v1.41/containers/x", "container x is not running"),
             ErrorCode::Conflict);
   EXPECT_EQ(engine_code(0, "/images/create", "unauthorized: authentication required"),

@@ -1,4 +1,4 @@
-// The tools by which a client that wants several sandboxes makes, lists, copies and ends them.
+// The tools to make, list, copy and end sandboxes, for clients that use several.
 #include <fmt/format.h>
 
 #include "base/byte_size.h"
@@ -9,7 +9,7 @@
 namespace nutshell::mcp {
 namespace {
 
-constexpr std::size_t kMostSandboxes = 64;  // of one client
+constexpr std::size_t kMostSandboxes = 64;  // for one client
 
 Parameter id_parameter() {
   Parameter id;
@@ -60,8 +60,8 @@ Result<std::string> SandboxHost::list_named(const Client& client) {
   return text.empty() ? "none yet; the first call makes one\n" : text;
 }
 
-ToolResult SandboxHost::manage(Call& call, const Tool& tool, const std::string& arguments) {
-  const auto parsed = parse_arguments(tool, arguments, options_.policy.dialect);
+ToolResult SandboxHost::manage(Call& call, const Tool& tool, const Json& arguments) {
+  const auto parsed = check_arguments(tool, arguments, options_.policy.dialect);
   if (const auto* error = std::get_if<ToolError>(&parsed)) return refuse(*error);
   const std::string id = std::get<Arguments>(parsed).text("id");
   const std::string verb = tool.name.substr(options_.policy.prefix.size());

@@ -17,7 +17,7 @@ constexpr auto kInitTime = 2s;
 
 }  // namespace
 
-// A copy has the labels of what it was copied from: the oldest is the session's own.
+// A fork has the labels of its original: the oldest sandbox is the session's own.
 Result<std::string> RuntimeSandboxes::find_own(const SessionKey& session) {
   const SandboxStatus* oldest = nullptr;
   const auto found =
@@ -27,7 +27,7 @@ Result<std::string> RuntimeSandboxes::find_own(const SessionKey& session) {
     if (oldest == nullptr || status.age > oldest->age) oldest = &status;
   }
   if (oldest == nullptr)
-    return failure(ErrorCode::NotFound, "no tool was called yet: there is no sandbox");
+    return failure(ErrorCode::NotFound, "there is no sandbox yet: the first tool call makes one");
   return oldest->id;
 }
 
@@ -65,15 +65,15 @@ Result<std::string> RuntimeSandboxes::fork(const Place& place) {
 }
 
 Result<ToolResult> RuntimeSandboxes::call(const Place& place, const Tool& tool,
-                                          std::string_view arguments,
+                                          const nlohmann::json& arguments,
                                           const ToolRunnerOptions& options) {
   auto runner = TRY(ToolRunner::open(runtime_, place.id, options));
-  // The sandbox itself is asked: an engine would take longer, and may not answer.
+  // Asks init whether it is alive, because an engine takes longer and may hang.
   if (!runner.answers(Deadline::in(kInitTime))) {
     runtime_.streams().close(place.id);
     runner = TRY(ToolRunner::open(runtime_, place.id, options));
   }
-  ToolResult result = runner.call(tool, arguments);
+  ToolResult result = runner.call(tool, check_arguments(tool, arguments, options.dialect));
   if (runner.is_stream_clean()) runtime_.keep(place.id, std::move(runner).release());
   return result;
 }

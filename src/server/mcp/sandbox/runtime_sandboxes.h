@@ -1,4 +1,4 @@
-// Sandboxes of this user, by way of the runtime itself: what a client's own process uses.
+// The sandboxes of this user through the runtime, for `nutshell mcp`.
 #pragma once
 
 #include <mutex>
@@ -17,7 +17,7 @@ class RuntimeSandboxes : public Sandboxes {
   Result<std::string> create(const SessionKey& session, const SandboxSpec& spec) override;
   Result<> destroy(const Place& place) override;
   Result<std::string> fork(const Place& place) override;
-  Result<ToolResult> call(const Place& place, const Tool& tool, std::string_view arguments,
+  Result<ToolResult> call(const Place& place, const Tool& tool, const nlohmann::json& arguments,
                           const ToolRunnerOptions& options) override;
   Result<StoredOutput> output(const Place& place, const std::string& output_id) override;
   Result<std::string> read_file(const Place& place, const std::string& path,
@@ -29,7 +29,7 @@ class RuntimeSandboxes : public Sandboxes {
  private:
   Result<std::string> find_own(const SessionKey& session);
 
-  std::mutex making_;  // held while a session's own sandbox is looked for and made
+  std::mutex making_;  // held while a session's sandbox is looked up and made
   Runtime runtime_;
 };
 

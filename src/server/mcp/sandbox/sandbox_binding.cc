@@ -40,7 +40,7 @@ SandboxSpec SandboxBinding::spec_for(const Client& client) const {
   return spec;
 }
 
-// One whose lease may be running out is as good as unknown.
+// Looks up a sandbox whose lease is not about to end.
 std::optional<std::string> SandboxBinding::known_to(const std::string& label) {
   const std::lock_guard lock(mutex_);
   const auto known = known_.find(label);

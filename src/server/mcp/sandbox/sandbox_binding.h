@@ -1,5 +1,5 @@
-// Which sandbox belongs to which client: made at first use, found again by its label, made anew
-// when it is gone. Thread-safe.
+// Maps clients to their sandboxes. A sandbox is made at first use, found again by its label, and
+// made anew when it has ended. Thread-safe.
 #pragma once
 
 #include <map>
@@ -13,11 +13,11 @@
 
 namespace nutshell::mcp {
 
-// What the client agreed on, for a session that outlives the server.
+// Label with the agreed revision, for a session that outlives the server.
 inline constexpr const char* kRevisionLabel = "mcp.revision";
 
-// A label for a project directory or a name; the same for the same words, and nothing to guess a
-// path from.
+// Makes a label from a project directory or a name: the same for the same text, and a hash, so that
+// it does not reveal a path.
 std::string session_label(std::string_view kind, std::string_view name);
 
 class SandboxBinding {
@@ -28,12 +28,12 @@ class SandboxBinding {
 
   using Bound = Sandboxes::Bound;
   Result<Bound> bind(const Client& client);
-  // The one it has, if it has one; makes none.
+  // Finds the client's sandbox; makes none.
   Result<std::string> find(const Client& client);
-  // After a call failed: whether the sandbox is no more. It is forgotten then.
+  // Called when a call has failed. Forgets the sandbox if it has ended, and returns whether it has.
   bool is_gone(const Client& client, const std::string& id);
 
-  // For clients that name their sandboxes: those with the client's label, and only those.
+  // For clients that name their sandboxes: finds only those with the client's label.
   Result<std::string> create(const Client& client);
   Result<std::vector<SandboxStatus>> list(const Client& client);
   Result<SandboxStatus> own(const Client& client, const std::string& id);

@@ -11,7 +11,7 @@ namespace nutshell::mcp {
 namespace {
 
 constexpr const char* kSandboxParameter = "sandbox";
-// Most calls are over by then; a client's own patience with one is seldom under half a minute.
+// Most calls end sooner, and clients rarely give up before half a minute.
 constexpr std::chrono::milliseconds kTaskPatience{5000};
 
 ToolResult unreachable(const Error& error) {
@@ -123,17 +123,18 @@ Result<std::string> SandboxHost::bound(Call& call, std::string& remark) {
 }
 
 Result<SandboxHost::Wanted> SandboxHost::place_call(Call& call, const Tool& tool,
-                                                    const std::string& arguments) {
-  Wanted wanted{{}, arguments, {}};
-  if (options_.choosing == Choosing::Many && !is_managing(tool)) {
-    Json parsed = Json::parse(arguments);
-    const auto named = parsed.find(kSandboxParameter);
-    if (named != parsed.end() && !named->is_null()) {
-      if (!named->is_string())
-        return failure(ErrorCode::InvalidArgument, "`sandbox` must be a string");
+                                                    const Json& arguments) {
+  Wanted wanted;
+  const bool may_name = options_.choosing == Choosing::Many && !is_managing(tool);
+  const auto named = may_name ? arguments.find(kSandboxParameter) : arguments.end();
+  if (named != arguments.end()) {
+    Json others = arguments;
+    others.erase(kSandboxParameter);
+    wanted.arguments = std::make_unique<const Json>(std::move(others));
+    if (!named->is_null() && !named->is_string())
+      return failure(ErrorCode::InvalidArgument, "`sandbox` must be a string");
+    if (named->is_string()) {
       wanted.id = TRY(binding_.own(call.client(), named->get<std::string>())).id;
-      parsed.erase(named);
-      wanted.arguments = dumped(parsed);
       return wanted;
     }
   }
@@ -141,19 +142,20 @@ Result<SandboxHost::Wanted> SandboxHost::place_call(Call& call, const Tool& tool
   return wanted;
 }
 
-ToolResult SandboxHost::run(Call& call, const Tool& tool, Wanted wanted) {
+ToolResult SandboxHost::run(Call& call, const Tool& tool, const Json& arguments, Wanted wanted) {
+  const Json& own = wanted.arguments ? *wanted.arguments : arguments;
   ToolRunnerOptions options = options_.calls;
   options.interrupt = call.interrupt();
   const Sandboxes::Place place{call.client().owner, wanted.id};
-  auto result = sandboxes_.call(place, tool, wanted.arguments, options);
+  auto result = sandboxes_.call(place, tool, own, options);
   const bool is_lost = !result || (result->error && result->error->code == ErrorCode::Unavailable);
   if (is_lost && !call.is_cancelled() && binding_.is_gone(call.client(), wanted.id)) {
     std::string remark;
     const auto next = bound(call, remark);
     if (!next) return unreachable(next.error());
-    // What never reached the old one, or only reads, can be done in the new one.
+    // A call that did not reach the old sandbox, or only reads, is repeated in the new one.
     if (!result || tool.hints.is_read_only) {
-      result = sandboxes_.call({place.owner, *next}, tool, wanted.arguments, options);
+      result = sandboxes_.call({place.owner, *next}, tool, own, options);
       wanted.remark = std::move(remark);
     } else {
       return refuse(ToolError{ErrorCode::Expired, "The sandbox ended during this call.",
@@ -166,7 +168,7 @@ ToolResult SandboxHost::run(Call& call, const Tool& tool, Wanted wanted) {
   return std::move(*result);
 }
 
-Reply SandboxHost::call_tool(Call& call, const std::string& name, const std::string& arguments) {
+Reply SandboxHost::call_tool(Call& call, const std::string& name, const Json& arguments) {
   const Tool* tool = find(name);
   if (tool == nullptr)
     return Problem{kInvalidParams, fmt::format("Unknown tool: {}", name.substr(0, 128))};
@@ -182,7 +184,7 @@ Reply SandboxHost::call_tool(Call& call, const std::string& name, const std::str
                                               {},
                                               "Call without `sandbox`, or list them."}))};
   }
-  return Answer{content_of(run(call, *tool, std::move(*wanted)))};
+  return Answer{content_of(run(call, *tool, arguments, std::move(*wanted)))};
 }
 
 }  // namespace nutshell::mcp

@@ -1,8 +1,8 @@
-// The product behind the protocol: the tools of the registry, each client with a sandbox of its
-// own. Thread-safe.
+// Serves the tools of the registry over MCP; each client has a sandbox of its own. Thread-safe.
 #pragma once
 
 #include <functional>
+#include <memory>
 #include <string>
 #include <vector>
 
@@ -16,18 +16,18 @@ namespace nutshell::mcp {
 
 enum class Choosing : std::uint8_t {
   One,   // every call goes to the client's one sandbox
-  Many,  // calls may name a sandbox; there are tools to make and end them
+  Many,  // calls may name a sandbox, and there are tools to make and end sandboxes
 };
 
 struct SandboxHostOptions {
   std::string version;
-  std::vector<Tool> tools;  // as the client is to see them
+  std::vector<Tool> tools;  // as the client sees them
   ToolPolicy policy;
-  ToolRunnerOptions calls;  // all but the interrupt
+  ToolRunnerOptions calls;  // `interrupt` is set for each call
   Choosing choosing = Choosing::One;
   SandboxSpec spec;
   std::string session;  // label of a client without a session of its own
-  // Told what happens with sandboxes, for the log of this process; may be empty.
+  // Called with messages for the log of this process; may be empty.
   std::function<void(const std::string&)> note;
 };
 
@@ -37,27 +37,27 @@ class SandboxHost : public Host {
 
   [[nodiscard]] Description describe() const override;
   std::string list(Listing listing, const Client& client) override;
-  Reply call_tool(Call& call, const std::string& name, const std::string& arguments) override;
-  Reply get_prompt(Call& call, const std::string& name, const std::string& arguments) override;
+  Reply call_tool(Call& call, const std::string& name, const Json& arguments) override;
+  Reply get_prompt(Call& call, const std::string& name, const Json& arguments) override;
   Reply read_resource(Call& call, const std::string& uri) override;
-  Reply complete(Call& call, const std::string& params) override;
+  Reply complete(Call& call, const Json& params) override;
   [[nodiscard]] std::vector<MirroredParameter> mirrored(const std::string& tool) const override;
   [[nodiscard]] SessionKey session_of(const Client& client) const {
     return binding_.key_of(client);
   }
-  // What nobody can name any more is ended.
+  // Ends the sandboxes of a session that no client can come back to.
   void forget(const Client& client) override;
 
  private:
-  struct Wanted {  // where a call is to run, and with what
+  struct Wanted {  // the sandbox and the arguments of a call
     std::string id;
-    std::string arguments;
-    std::string remark;  // goes before the text: what the model has to know of its sandbox
+    std::unique_ptr<const Json> arguments;  // without `sandbox`; nullptr: as they were given
+    std::string remark;  // put before the text, to tell the model about its sandbox
   };
-  Result<Wanted> place_call(Call& call, const Tool& tool, const std::string& arguments);
+  Result<Wanted> place_call(Call& call, const Tool& tool, const Json& arguments);
   Result<std::string> bound(Call& call, std::string& remark);
-  ToolResult run(Call& call, const Tool& tool, Wanted wanted);
-  ToolResult manage(Call& call, const Tool& tool, const std::string& arguments);
+  ToolResult run(Call& call, const Tool& tool, const Json& arguments, Wanted wanted);
+  ToolResult manage(Call& call, const Tool& tool, const Json& arguments);
   Result<std::string> create_named(const Client& client);
   Result<std::string> list_named(const Client& client);
   [[nodiscard]] const Tool* find(const std::string& name) const;

@@ -1,5 +1,5 @@
-// What clients can read without a tool: whole outputs, files, and which sandbox it is; and the
-// completion of what they type for it.
+// The resources that clients read without a tool: outputs, files, the audit record and facts about
+// the sandbox; and the completion of their paths.
 #include <fmt/format.h>
 
 #include <nlohmann/json.hpp>
@@ -100,7 +100,7 @@ Reply SandboxHost::read_resource(Call& call, const std::string& uri) {
   const bool is_output = uri.starts_with(kOutput);
   const bool is_audit = uri == kAudit && sandboxes_.has_record();
   if (!is_output && !is_audit && !uri.starts_with(kFile))
-    return unreadable(uri, {ErrorCode::NotFound, "there is none of this name"});
+    return unreadable(uri, {ErrorCode::NotFound, "no resource has this URI"});
   const auto id = binding_.find(call.client());
   if (!id) return unreadable(uri, id.error());
   const Sandboxes::Place place{call.client().owner, *id};
@@ -121,10 +121,9 @@ Reply SandboxHost::read_resource(Call& call, const std::string& uri) {
   return contents(uri, *bytes);
 }
 
-Reply SandboxHost::complete(Call& call, const std::string& params) {
-  const Json parsed = Json::parse(params);
-  const Json& argument = parsed["argument"];
-  const bool is_path = parsed["ref"].value("type", Json()) == "ref/resource" &&
+Reply SandboxHost::complete(Call& call, const Json& params) {
+  const Json& argument = params["argument"];
+  const bool is_path = params["ref"].value("type", Json()) == "ref/resource" &&
                        argument.value("name", Json()) == "path" && argument.contains("value") &&
                        argument["value"].is_string();
   Json values = Json::array();
@@ -141,20 +140,19 @@ Reply SandboxHost::complete(Call& call, const std::string& params) {
   return Answer{fmt::format(R"({{"completion":{{"values":{},"hasMore":false}}}})", dumped(values))};
 }
 
-Reply SandboxHost::get_prompt(Call& call, const std::string& name, const std::string& arguments) {
+Reply SandboxHost::get_prompt(Call& call, const std::string& name, const Json& arguments) {
   if (name != "review")
     return Problem{kInvalidParams, fmt::format("Unknown prompt: {}", name.substr(0, 128))};
   const auto id = binding_.find(call.client());
   const auto diff = id ? sandboxes_.diff({call.client().owner, *id}, kMostDiff)
                        : Result<std::string>(std::string());
   if (!diff) return problem_of(diff.error());
-  const Json parsed = Json::parse(arguments);
-  const auto focus = parsed.find("focus");
+  const auto focus = arguments.find("focus");
   std::string text =
       diff->empty() ? "Nothing was changed in the sandbox yet."
                     : "Review this change before it is applied to the project. Name what is wrong, "
                       "with file and line, worst first; then say whether to apply it.";
-  if (focus != parsed.end() && focus->is_string())
+  if (focus != arguments.end() && focus->is_string())
     text += "\nAbove all: " + focus->get<std::string>();
   if (!diff->empty()) text += "\n\n" + model_text(*diff);
   return Answer{

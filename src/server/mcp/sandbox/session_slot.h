@@ -1,5 +1,5 @@
-// Which of the sandboxes of a project this process may have: two clients in one directory get one
-// each, and find them again in the same order. Held until the object is gone.
+// Chooses one of the sandboxes of a project for this process: two clients in one directory get one
+// each, and find them again in the same order. The object holds the choice while it lives.
 #pragma once
 
 #include <string>
@@ -11,10 +11,10 @@ namespace nutshell::mcp {
 
 class SessionSlot {
  public:
-  // The first that nobody holds, below the user's directory.
+  // Takes the first free slot in the user's directory.
   static Result<SessionSlot> take(const std::string& label);
 
-  // The label of its sandbox.
+  // The label of the sandbox in this slot.
   [[nodiscard]] const std::string& label() const { return label_; }
 
  private:

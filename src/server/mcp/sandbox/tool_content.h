@@ -1,4 +1,4 @@
-// A tool's result as the protocol carries it.
+// Writes a tool's result as MCP content.
 #pragma once
 
 #include <string>
@@ -9,7 +9,7 @@ namespace nutshell::mcp {
 
 enum class Content : std::uint8_t {
   Text,        // what a model reads, and nothing that a client could show it instead
-  Structured,  // the same text in an object too, with the rest of the result
+  Structured,  // also an object with the text and the rest of the result
 };
 
 // {"content":[…],"isError":…}

@@ -20,7 +20,7 @@ std::string title_of(const std::string& name, const std::string& prefix) {
   return title;
 }
 
-// All four, always: what is left out counts as the worst.
+// Writes all four hints: clients assume the worst of a missing one.
 Ordered annotations_of(const Tool& tool, const ToolPolicy& policy) {
   const bool changes = !tool.hints.is_read_only;
   return {{"title", title_of(tool.name, policy.prefix)},

@@ -1,5 +1,5 @@
-// The answer to tools/list: made once, from the tools and the policy they run under, so that it is
-// the same bytes every time.
+// The answer to tools/list: made once from the tools and their policy, so that it is the same bytes
+// every time.
 #pragma once
 
 #include <string>
@@ -16,7 +16,7 @@ struct ToolPolicy {
   bool has_network = false;        // else no tool reaches an open world
   bool is_disposable = true;       // the host's files stay as they are: nothing is destroyed
   bool is_structured = false;      // results have structured content too
-  std::string mirrored_parameter;  // repeated by clients as a header; empty: none
+  std::string mirrored_parameter;  // clients repeat it as a header; may be empty
   std::string mirrored_header;
 };
 

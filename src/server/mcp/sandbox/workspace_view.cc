@@ -12,7 +12,7 @@ std::string path_in(const std::string& path) {
   return path.starts_with('/') ? path : fmt::format("{}{}", kWorkspacePath, path);
 }
 
-// A name that the sandbox chose, so that it ends neither its line nor its quotes.
+// Escapes a name from the sandbox, so that it ends neither its line nor its quotes.
 std::string in_quotes(std::string_view path) {
   std::string text = "\"";
   for (const char c : path) {
@@ -23,7 +23,7 @@ std::string in_quotes(std::string_view path) {
   return text + "\"";
 }
 
-// The lines of a list, of which a sandbox can fill no more than a part of the review.
+// Bounds a list, so that a sandbox cannot fill the whole review with it.
 constexpr std::size_t kMostNoted = 100;
 std::string listed(const std::vector<std::string>& lines) {
   std::string text;
@@ -33,7 +33,7 @@ std::string listed(const std::vector<std::string>& lines) {
   return text;
 }
 
-// What a patch shows badly: files that the host would run by itself, and new modes.
+// Lists what a patch shows badly: files that the host would run by itself, and new modes.
 std::string notes_on(const std::vector<wire::FileChange>& changes,
                      const std::vector<JudgedChange>& held) {
   std::vector<std::string> held_lines;
@@ -72,7 +72,7 @@ wire::ReadFile reading_of(const std::string& path, std::size_t most) {
 
 Result<std::string> whole_file(std::string bytes, const std::string& path, std::size_t most) {
   if (bytes.size() <= most) return bytes;
-  return failure(ErrorCode::ResourceExhausted, fmt::format("'{}' is too large to give", path));
+  return failure(ErrorCode::TooLarge, fmt::format("'{}' has more than {} bytes", path, most));
 }
 
 Result<std::vector<std::string>> names_in(wire::InitClient& client, const std::string& directory,

@@ -1,4 +1,4 @@
-// What clients read of a workspace, over any connection to its init.
+// Reads files and changes of a workspace over a connection to its init.
 #pragma once
 
 #include <string>
@@ -9,9 +9,9 @@
 
 namespace nutshell::mcp {
 
-// For a file of at most this many bytes; a path that does not begin at the root is the workspace's.
+// The request for a file of at most `most` bytes; a relative path lies in the workspace.
 wire::ReadFile reading_of(const std::string& path, std::size_t most);
-// What that reading gave; ResourceExhausted if the file is larger.
+// The bytes that were read; TooLarge if the file has more than `most`.
 Result<std::string> whole_file(std::string bytes, const std::string& path, std::size_t most);
 
 Result<std::vector<std::string>> names_in(wire::InitClient& client, const std::string& directory,

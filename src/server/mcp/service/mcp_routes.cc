@@ -12,7 +12,7 @@ using server::Route;
 constexpr const char* kMetadataPath = "/.well-known/oauth-protected-resource";
 
 Failure only_over_http() {
-  return failure(ErrorCode::Unsupported, "this is for HTTP alone");
+  return failure(ErrorCode::Unsupported, "MCP is served over HTTP, not over gRPC: POST to /mcp");
 }
 
 SandboxHostOptions host_options(const McpRoutesOptions& given, std::vector<Tool> tools) {

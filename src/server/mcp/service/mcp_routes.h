@@ -1,5 +1,5 @@
-// The protocol as a part of the daemon's API: /mcp, and where clients learn who gives tokens for
-// it. Thread-safe.
+// MCP as routes of the daemon's API: /mcp, and the document that names its authorization servers.
+// Thread-safe.
 #pragma once
 
 #include <memory>
@@ -22,7 +22,7 @@ struct McpRoutesOptions {
   std::chrono::milliseconds lease{86'400'000};
   std::size_t most_sessions_of_one = 256;
   std::string resource_url;                        // where clients reach /mcp from outside
-  std::vector<std::string> authorization_servers;  // empty: none is told of
+  std::vector<std::string> authorization_servers;  // may be empty
 };
 
 class McpRoutes {
@@ -33,7 +33,7 @@ class McpRoutes {
   McpRoutes(const McpRoutes&) = delete;
   McpRoutes& operator=(const McpRoutes&) = delete;
 
-  // They use this object.
+  // The routes refer to this object.
   virtual std::vector<server::Route> routes() = 0;
 
  protected:

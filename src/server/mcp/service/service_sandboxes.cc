@@ -20,8 +20,8 @@
 namespace nutshell::mcp {
 namespace {
 
-// How much of a lease may pass before it is renewed: a client that calls once in a while keeps its
-// sandbox, and one that calls all the time does not write to the database all the time.
+// The part of a lease after which it is renewed: a client with rare calls keeps its sandbox, and
+// one with frequent calls does not write to the database each time.
 constexpr int kRenewals = 16;
 constexpr std::size_t kMostListed = 1000;
 
@@ -30,8 +30,8 @@ std::string lasting_name(const std::string& who) {
   return who.starts_with("uid ") ? who.substr(0, who.find(" pid ")) : who;
 }
 
-// Names that a client gives are the service's own, so that whoever has the session there has it
-// here.
+// A name that a client gives is the name of a session of the service, so that both ways lead to the
+// same one.
 std::string name_of(const SessionKey& session) {
   return session.name.empty() ? "mcp-" + session.label : session.name;
 }
@@ -61,12 +61,14 @@ std::string ServiceSandboxes::admit(service::Caller caller) {
 Result<service::Caller> ServiceSandboxes::caller_of(const std::string& owner) {
   return callers_.with([&](const auto& callers) -> Result<service::Caller> {
     const auto found = callers.find(owner);
-    if (found == callers.end()) return failure(ErrorCode::PermissionDenied, "nobody we know");
+    if (found == callers.end())
+      return failure(ErrorCode::PermissionDenied,
+                     "this client is not known any more: connect again");
     return found->second;
   });
 }
 
-// The spec is the operator's, an image on this machine included; nothing of it is the client's.
+// The spec, also an image on this machine, comes from the operator and not from the client.
 Result<service::Caller> ServiceSandboxes::maker_for(const std::string& owner) {
   service::Caller caller = TRY(caller_of(owner));
   caller.host_files = service::HostFiles::Allowed;
@@ -98,7 +100,7 @@ Result<std::string> ServiceSandboxes::find(const SessionKey& session) {
   const auto caller = TRY(caller_of(session.owner));
   const auto view = service_.sessions().find(caller, name_of(session));
   if (!view || !service_.find(caller, view->sandbox_id))
-    return failure(ErrorCode::NotFound, "no tool was called yet: there is no sandbox");
+    return failure(ErrorCode::NotFound, "there is no sandbox yet: the first tool call makes one");
   return view->sandbox_id;
 }
 
@@ -114,7 +116,7 @@ Result<std::vector<SandboxStatus>> ServiceSandboxes::list(const SessionKey& sess
   std::vector<SandboxStatus> all;
   for (service::SandboxView& view : TRY(service_.list(caller, request)).sandboxes)
     all.push_back(status_of(std::move(view)));
-  // A session of this name that others began has none of our labels.
+  // A session of this name that was begun elsewhere has none of our labels.
   const auto own = service_.sessions().find(caller, name_of(session));
   const auto is_own = [&own](const SandboxStatus& status) { return status.id == own->sandbox_id; };
   if (!own || std::any_of(all.begin(), all.end(), is_own)) return all;
@@ -138,7 +140,7 @@ Result<std::string> ServiceSandboxes::fork(const Place& place) {
 }
 
 Result<ToolResult> ServiceSandboxes::call(const Place& place, const Tool& tool,
-                                          std::string_view arguments,
+                                          const nlohmann::json& arguments,
                                           const ToolRunnerOptions& options) {
   const std::string name = tool.name.substr(options_.tool_prefix.size());
   auto reply =
@@ -147,7 +149,7 @@ Result<ToolResult> ServiceSandboxes::call(const Place& place, const Tool& tool,
 }
 
 Result<StoredOutput> ServiceSandboxes::output(const Place& place, const std::string& output_id) {
-  // Outputs lie under the sandbox's id: whose it is must be known first.
+  // Outputs are stored by sandbox id: check first that the caller owns the sandbox.
   const auto view = TRY(service_.find(TRY(caller_of(place.owner)), place.id));
   OutputStore store = TRY(OutputStore::open(view.id));
   return store.load(output_id);
@@ -166,7 +168,7 @@ Result<std::string> ServiceSandboxes::read_file(const Place& place, const std::s
 
 Result<wire::InitClient> ServiceSandboxes::connect(const Place& place) {
   const auto opened = TRY(service_.streams().open(TRY(caller_of(place.owner)), place.id));
-  // Only names and changes are asked for: there is nothing to count, and nothing in between.
+  // The view asks only for names and changes, so the stream needs no meter.
   UniqueFd stream(::fcntl(opened->descriptor.get(), F_DUPFD_CLOEXEC, 0));
   if (!stream) return syscall_failure("fcntl");
   return wire::InitClient(std::move(stream));

@@ -1,6 +1,6 @@
-// Sandboxes of the daemon's callers, by way of the service: a client's session is a session of the
-// service, so it has a lease, is found again after a restart, and counts against its tenant's
-// quota. Thread-safe.
+// The sandboxes of the daemon's callers, through the service. A client's session is a session of
+// the service: it has a lease, survives a restart, and counts against its tenant's quota.
+// Thread-safe.
 #pragma once
 
 #include <map>
@@ -14,7 +14,7 @@
 namespace nutshell::mcp {
 
 struct ServiceSandboxesOptions {
-  std::string tool_prefix;  // what the clients' names of tools begin with, and the service's do not
+  std::string tool_prefix;  // the clients' names of tools have it, the service's do not
   std::chrono::milliseconds lease{86'400'000};
 };
 
@@ -23,9 +23,9 @@ class ServiceSandboxes : public Sandboxes {
   ServiceSandboxes(service::Service& service, ServiceSandboxesOptions options)
       : service_(service), options_(std::move(options)) {}
 
-  // The owner that this caller is here: one for each token, certificate or user.
+  // Returns the owner for this caller: one for each token, certificate or user.
   std::string admit(service::Caller caller);
-  // The revision that a client agreed on before the daemon was started; nothing: unknown.
+  // The revision that a client agreed on before the daemon started; nullopt if unknown.
   std::optional<std::string> revision_of(const SessionKey& session);
 
   Result<Bound> ensure(const SessionKey& session, const SandboxSpec& spec) override;
@@ -35,7 +35,7 @@ class ServiceSandboxes : public Sandboxes {
   Result<std::string> create(const SessionKey& session, const SandboxSpec& spec) override;
   Result<> destroy(const Place& place) override;
   Result<std::string> fork(const Place& place) override;
-  Result<ToolResult> call(const Place& place, const Tool& tool, std::string_view arguments,
+  Result<ToolResult> call(const Place& place, const Tool& tool, const nlohmann::json& arguments,
                           const ToolRunnerOptions& options) override;
   Result<StoredOutput> output(const Place& place, const std::string& output_id) override;
   Result<std::string> read_file(const Place& place, const std::string& path,
@@ -53,7 +53,7 @@ class ServiceSandboxes : public Sandboxes {
 
   service::Service& service_;
   ServiceSandboxesOptions options_;
-  // As many as there are tokens, certificates and users: none is ever removed.
+  // Never shrinks: there are only as many as tokens, certificates and users.
   Guarded<std::map<std::string, service::Caller>> callers_;
 };
 
