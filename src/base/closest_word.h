@@ -1,4 +1,4 @@
-// What somebody probably meant.
+// Suggestions for a misspelt word: "did you mean --memory?"
 #pragma once
 
 #include <string>
@@ -7,7 +7,7 @@
 
 namespace nutshell {
 
-// The candidate that is closest, if any is close; else empty.
+// Returns the candidate that `word` was probably meant as; empty if none is close.
 std::string closest_word(std::string_view word, const std::vector<std::string>& candidates);
 
 }  // namespace nutshell
