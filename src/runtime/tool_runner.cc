@@ -4,6 +4,7 @@
 
 #include "compaction/compactor.h"
 #include "compaction/gain_log.h"
+#include "runtime/lost_stream.h"
 #include "tools/argument_parser.h"
 #include "tools/result_text.h"
 #include "tools/text_budget.h"
@@ -111,8 +112,7 @@ Result<ToolRunner> ToolRunner::open(Runtime& runtime, const std::string& sandbox
                                        {options.recall_bytes, OutputStore::kMostOutputs}));
   SandboxAccess access{id, [&runtime, id] { return runtime.connect(id); }, restack,
                        std::move(outputs)};
-  // Only a connection through a daemon can be cut while the sandbox lives on.
-  if (runtime.context().daemon) access.why_gone = [&runtime, id] { return runtime.why_gone(id); };
+  access.why_gone = [&runtime, id] { return runtime.why_gone(id); };
   return over(std::move(access), options);
 }
 
@@ -146,10 +146,7 @@ ToolResult ToolRunner::answer(const Tool& tool, std::string_view json_arguments,
   auto result = tool.run(std::get<Arguments>(arguments), context);
   if (result) return std::move(*result);
   Error error = std::move(result).error();
-  if (error.code == ErrorCode::Unavailable && why_gone_) {
-    const Gone gone = why_gone_();
-    if (gone.reason == Gone::Reason::CutOff) error.message = gone.text;
-  }
+  if (why_gone_ && has_hung_up(*init_)) error = explained(std::move(error), why_gone_());
   return refuse_error(error);
 }
 

@@ -38,7 +38,7 @@ Result<bool> ExecLoop::go_on(const Deadline& leave) {
     result_ = lost("init did not answer in time");
     return true;
   }
-  if (!channel_.send_some()) result_ = lost("the sandbox has ended");
+  if (!channel_.send_some()) result_ = lost("the connection to the sandbox was closed");
   TRY(take_frames());
   if (result_) return true;
   if (is_taken_ && leave.has_passed()) return false;
@@ -90,7 +90,7 @@ Result<> ExecLoop::wait_for_something(const Deadline& deadline) {
   if ((descriptors[0].revents & (POLLIN | POLLHUP | POLLERR)) == 0) return {};
   if (TRY(channel_.receive_some())) return {};
   TRY(take_frames());
-  if (!result_) result_ = lost("the sandbox has ended");
+  if (!result_) result_ = lost("the connection to the sandbox was closed");
   return {};
 }
 
