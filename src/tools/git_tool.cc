@@ -14,9 +14,9 @@ constexpr std::int64_t kTokens = 8000;
 constexpr std::chrono::seconds kConfigTime{20};
 constexpr std::chrono::seconds kTimeout{120};
 constexpr std::chrono::seconds kWait{30};
-constexpr std::size_t kMostConfigBytes = 256U << 10U;  // of names
+constexpr std::size_t kMostConfigBytes = 256U << 10U;  // of all names of settings
 
-// The names of all settings that hold for this call, or why git cannot be asked.
+// The names of all settings that apply to this call, or why git cannot tell them.
 Result<std::variant<std::string, ToolError>> read_configuration(const GitCommand& command,
                                                                 const std::string& directory,
                                                                 ToolContext& context) {
@@ -35,7 +35,7 @@ Result<std::variant<std::string, ToolError>> read_configuration(const GitCommand
     return ToolError{
         "unavailable", "there is no git in this sandbox.", {}, "Use an image that has it."};
   if (ending->outcome == Outcome::Exited && ending->exit_code != 0)
-    return ToolError{"bad_argument", "git cannot read the configuration that holds here.",
+    return ToolError{"bad_argument", "git cannot read the configuration that applies here.",
                      model_text(io.error.substr(0, 500)), "Check `cwd` and the options."};
   if (ending->outcome != Outcome::Exited)
     return ToolError{"denied", "the repository's configuration cannot be checked.",
@@ -49,9 +49,11 @@ std::optional<ToolResult> check(const GitCommand& command, const ToolContext& co
     return bad_argument("`args` is empty.", R"(Give a subcommand, like ["status"].)");
   if (auto error = check_git(command)) return refuse(std::move(*error));
   if (!context.reads_only || reads_only(command)) return std::nullopt;
-  return refuse(ToolError{
-      "denied", fmt::format("git {} is not among what only reads.", visible_name(command.name)),
-      "This session may not change anything.", "Use status, diff, log or show."});
+  return refuse(ToolError{"denied",
+                          fmt::format("git {} is not one of the subcommands that only read.",
+                                      visible_name(command.name)),
+                          "This session may not change anything.",
+                          "Use status, diff, log or show."});
 }
 
 Result<ToolResult> git(const Arguments& arguments, ToolContext& context) {
