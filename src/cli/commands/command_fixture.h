@@ -4,8 +4,9 @@
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <unistd.h>
 
-#include <CLI/CLI.hpp>
+#include <atomic>
 #include <fstream>
 #include <map>
 #include <string>
@@ -19,6 +20,17 @@
 
 namespace nutshell::cli {
 
+struct Ran {
+  int status = -1;     // -1: it failed, or its words were refused
+  std::string output;  // what it printed
+  std::string error;   // why it failed
+};
+using Add = void (*)(const CommandLine&, Program&);
+
+// Parses the words and runs the command that they choose. Defined in run_command_test.cc, the one
+// file here that needs the parser's header.
+Ran run_command(Add add, std::vector<std::string> words, Program& program);
+
 class CommandTest : public testing::Test {
  protected:
   CommandTest() {
@@ -28,30 +40,10 @@ class CommandTest : public testing::Test {
     ::setenv("NUTSHELL_RUNTIME_DIR", place.c_str(), 1);  // NOLINT(concurrency-mt-unsafe)
   }
 
-  struct Ran {
-    int status = -1;     // -1: it failed, or its words were refused
-    std::string output;  // what it printed
-    std::string error;   // why it failed
-  };
-  using Add = void (*)(const CommandLine&, Program&);
-
   // `command`: the words behind "--".
-  Ran run(Add add, std::vector<std::string> words, std::vector<std::string> command = {}) {
+  Ran run(Add add, const std::vector<std::string>& words, std::vector<std::string> command = {}) {
     Program program{runtime_, std::move(command), {}, nullptr};
-    CLI::App app;
-    add(CommandLine(&app, CommandFlags::Built), program);
-    std::reverse(words.begin(), words.end());
-    try {
-      app.parse(words);
-    } catch (const CLI::ParseError& problem) {
-      return {-1, "", problem.what()};
-    }
-    testing::internal::CaptureStdout();
-    const auto status = program.chosen();
-    std::fflush(stdout);
-    Ran ran{status ? *status : -1, testing::internal::GetCapturedStdout(), ""};
-    if (!status) ran.error = status.error().message;
-    return ran;
+    return run_command(add, words, program);
   }
 
   std::string write(const std::string& name, const std::string& text) {
@@ -77,26 +69,32 @@ class DaemonCommandTest : public CommandTest {
   };
 
   DaemonCommandTest() {
-    const auto socket = scratch_ / "daemon.sock";
-    auto listener = http::listen_on_unix(socket);
+    auto listener = http::listen_on_unix(socket_);
     std::vector<http::Endpoint> endpoints;
     endpoints.push_back({std::move(*listener)});
     auto server = http::Server::start(std::move(endpoints),
                                       [this](http::Exchange& exchange) { answer(exchange); });
     server_ = std::move(*server);
-    runtime_.use_daemon(DaemonAccess{socket, {}, {}, false});
+    runtime_.use_daemon(DaemonAccess{socket_, {}, {}, false});
   }
 
   // The answer to "GET /v1/pools"; a query is not looked at.
   void on(const std::string& request, std::string body, int status = 200) {
     answers_[request] = {status, std::move(body)};
   }
+  // A daemon that can no longer be reached once it has closed a stream.
+  void dies_with_stream() { dies_ = true; }
   std::vector<Request> requests() {
     return requests_.with([](auto& all) { return all; });
   }
 
  private:
   void answer(http::Exchange& exchange) {
+    if (exchange.target().path.ends_with("/stream")) {
+      if (dies_) ::unlink(socket_.c_str());
+      (void)exchange.upgrade_raw("nutshell-wire");  // closes the socket at once
+      return;
+    }
     const std::string body = exchange.read_body(1U << 20U).value_or("");
     requests_.with([&](auto& all) {
       all.push_back({exchange.method(), exchange.target().path, body});
@@ -109,7 +107,9 @@ class DaemonCommandTest : public CommandTest {
     (void)exchange.respond(answer.status, {}, answer.body);
   }
 
+  std::filesystem::path socket_ = scratch_ / "daemon.sock";
   std::map<std::string, Answer> answers_;
+  std::atomic<bool> dies_{false};
   Guarded<std::vector<Request>> requests_;
   std::unique_ptr<http::Server> server_;
 };

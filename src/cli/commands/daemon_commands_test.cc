@@ -94,6 +94,53 @@ TEST_F(SandboxCommands, AnAnswerOfAnotherShapeIsAnError) {
   EXPECT_THAT(run(add_list, {"list"}).error, HasSubstr("a program that is not nutshelld listens"));
 }
 
+// Commands that talk to a sandbox's init over a stream, which the daemon cuts.
+class CutCommands : public SandboxCommands {
+ protected:
+  std::vector<Ran> all() {
+    const std::string path = std::string(kId) + ":/workspace/a";
+    return {run(add_diff, {"diff", kId}),
+            run(add_diff, {"diff", kId, "--stat"}),
+            run(add_copy, {"cp", path, "-"}),
+            run(add_copy, {"cp", "/etc/hostname", path}),
+            run(add_checkpoint, {"checkpoint", kId}),
+            run(add_discard, {"discard", kId})};
+  }
+  const std::string place_ = std::string("GET /v1/sandboxes/") + kId;
+};
+
+TEST_F(CutCommands, SayThatTheDaemonWentAway) {
+  for (int i = 0; i < 2; ++i) {
+    dies_with_stream();
+    const Ran ran = run(add_diff, {"diff", kId});
+    EXPECT_THAT(ran.error, HasSubstr("daemon"));
+    EXPECT_THAT(ran.error, Not(HasSubstr("has ended")));
+    if (i == 0) EXPECT_THAT(ran.error, HasSubstr("may still run"));
+  }
+}
+
+TEST_F(CutCommands, SayThatTheSandboxStillRuns) {
+  on(place_, sandbox());
+  for (const Ran& ran : all()) {
+    EXPECT_EQ(ran.status, -1);
+    EXPECT_THAT(ran.error, HasSubstr("sandbox n0123456789ab still runs"));
+  }
+}
+
+TEST_F(CutCommands, SayThatTheDaemonDoesNotTell) {
+  on(place_, R"({"code": "unavailable", "detail": "the daemon is stopping"})", 503);
+  for (const Ran& ran : all()) {
+    EXPECT_EQ(ran.status, -1);
+    EXPECT_THAT(ran.error, HasSubstr("the daemon is stopping"));
+    EXPECT_THAT(ran.error, Not(HasSubstr("has ended")));
+  }
+}
+
+TEST_F(CutCommands, SayThatTheSandboxHasEndedOnlyIfTheDaemonKnows) {
+  for (const Ran& ran : all())
+    EXPECT_THAT(ran.error, HasSubstr("the sandbox has ended"));
+}
+
 TEST_F(DaemonCommandTest, HistoryShowsCommandsWithTheirOutcome) {
   on(std::string("GET /v1/sandboxes/") + kId + "/history",
      R"({"entries": [{"who": "me", "action": "exec", "what": "{\"argv\": [\"make\", \"-j\"]}",
