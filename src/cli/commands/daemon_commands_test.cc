@@ -102,7 +102,7 @@ class CutCommands : public SandboxCommands {
     return {run(add_diff, {"diff", kId}),
             run(add_diff, {"diff", kId, "--stat"}),
             run(add_copy, {"cp", path, "-"}),
-            run(add_copy, {"cp", "/etc/hostname", path}),
+            run(add_copy, {"cp", "/etc/passwd", path}),
             run(add_checkpoint, {"checkpoint", kId}),
             run(add_discard, {"discard", kId})};
   }
@@ -200,7 +200,7 @@ TEST_F(DaemonCommandTest, SessionListIsATable) {
 TEST_F(DaemonCommandTest, SessionEndNamesTheSessionInThePath) {
   on("DELETE /v1/sessions/a%20b", "", 204);
   (void)run(add_session, {"session", "end", "a b"});
-  EXPECT_EQ(requests().back().path, "/v1/sessions/a b");
+  EXPECT_EQ(requests().back().path, "/v1/sessions/a%20b");
 }
 
 constexpr const char* kPool =

@@ -119,8 +119,7 @@ TEST_F(AuditCommand, ShowFilters) {
 }
 
 TEST_F(AuditCommand, RefusesATimeThatIsNone) {
-  for (const char* time : {"soon", "-3s", "2w", "3 h", ""}) {
-    if (std::string_view(time).empty()) continue;  // no time at all means no bound
+  for (const char* time : {"soon", "-3s", "2w", "3 h"}) {
     EXPECT_THAT(audit({"show", std::string("--since=") + time}).error, HasSubstr("is not a time"))
         << time;
   }
