@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <charconv>
+#include <cstdlib>
 #include <nlohmann/json.hpp>
 
 #include "http/tls/tls.h"
@@ -30,6 +31,11 @@ Endpoint endpoint_of(std::string_view url) {
   return endpoint;
 }
 
+std::string from_environment(const char* name) {
+  const char* value = std::getenv(name);  // NOLINT(concurrency-mt-unsafe): nobody changes it
+  return value == nullptr ? "" : value;
+}
+
 std::string text_of(const nlohmann::ordered_json& object, const char* key) {
   const auto found = object.is_object() ? object.find(key) : object.end();
   return found != object.end() && found->is_string() ? found->get<std::string>() : "";
@@ -44,6 +50,7 @@ http::Client::Options ApiClient::options() {
   if (!access_.socket.empty()) {
     options.dial = [this](const Deadline& deadline) -> Result<UniqueFd> {
       auto socket = http::dial_unix(access_.socket)(deadline);
+      is_connected_ = socket.has_value();
       if (socket) return socket;
       return failure(ErrorCode::Unavailable,
                      "no daemon answers there; start one with 'nutshell daemon start'");
@@ -52,8 +59,11 @@ http::Client::Options ApiClient::options() {
   }
   const Endpoint endpoint = endpoint_of(access_.url);
   options.host = access_.url.substr(access_.url.find("://") + 3);
-  options.dial = [dial = http::dial_tcp(endpoint.host, endpoint.port)](const Deadline& deadline) {
-    return dial(earlier(deadline, Deadline::in(kConnectTime)));
+  options.dial = [this,
+                  dial = http::dial_tcp(endpoint.host, endpoint.port)](const Deadline& deadline) {
+    auto socket = dial(earlier(deadline, Deadline::in(kConnectTime)));
+    is_connected_ = socket.has_value();
+    return socket;
   };
   if (access_.url.starts_with("https://")) {
     options.make_transport = [this, host = endpoint.host](UniqueFd socket) {
@@ -66,9 +76,15 @@ http::Client::Options ApiClient::options() {
 Result<std::unique_ptr<http::Transport>> ApiClient::begin_tls(const std::string& host,
                                                               UniqueFd socket) {
   if (!make_tls_) {
-    make_tls_ = TRY(http::tls_client({host, access_.authority, access_.certificate, access_.key}));
+    make_tls_ = TRY(http::tls_client({host, from_environment("NUTSHELL_DAEMON_CA"),
+                                      from_environment("NUTSHELL_DAEMON_CERT"),
+                                      from_environment("NUTSHELL_DAEMON_KEY")}));
   }
-  return make_tls_(std::move(socket));
+  is_connected_ = false;  // until the handshake is over
+  auto transport = TRY(make_tls_(std::move(socket)));
+  TRY(transport->finish_handshake(Deadline::in(kConnectTime)));
+  is_connected_ = true;
+  return transport;
 }
 
 http::Client::Request ApiClient::request(const std::string& method, const std::string& target,
@@ -79,11 +95,22 @@ http::Client::Request ApiClient::request(const std::string& method, const std::s
   return request;
 }
 
+// Names the daemon, and says whether a request whose answer is lost may have been carried out.
+Failure ApiClient::failed(Error error, Effect effect) const {
+  if (is_connected_ && error.code == ErrorCode::Unavailable) {
+    error.message = fmt::format("the connection to the daemon ended before its answer{} ({})",
+                                effect == Effect::None ? "" : "; it may have done what was asked",
+                                error.message);
+  }
+  return while_doing(to_string(access_), std::move(error));
+}
+
 Result<http::Client::Response> ApiClient::send(const std::string& method, const std::string& target,
                                                const std::string& body) {
   auto answer =
       client_.send(request(method, target, body), Deadline::in(patience_), kMostAnswerBytes);
-  if (!answer) return while_doing(to_string(access_), std::move(answer).error());
+  if (!answer)
+    return failed(std::move(answer).error(), method == "GET" ? Effect::None : Effect::Possible);
   return answer;
 }
 
@@ -92,7 +119,7 @@ Result<ApiClient::Upgraded> ApiClient::upgrade(const std::string& target, const 
   http::Client client(options());  // send() goes on with the connection of client_
   auto answer =
       client.request_upgrade(request("POST", target, body), protocol, Deadline::in(patience_));
-  if (!answer) return while_doing(to_string(access_), std::move(answer).error());
+  if (!answer) return failed(std::move(answer).error(), Effect::None);
   Upgraded upgraded{answer->status, std::move(answer->headers), UniqueFd(),
                     std::move(answer->body)};
   if (!answer->transport) return upgraded;

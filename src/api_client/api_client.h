@@ -1,4 +1,5 @@
-// Requests to one of our daemons, over its Unix socket, TCP or TLS. Not thread-safe.
+// Requests to one of our daemons, over its Unix socket, TCP or TLS. NUTSHELL_DAEMON_CA, _CERT and
+// _KEY name the PEM files for TLS. Not thread-safe.
 #pragma once
 
 #include <chrono>
@@ -44,11 +45,14 @@ class ApiClient {
   [[nodiscard]] http::Client::Request request(const std::string& method, const std::string& target,
                                               const std::string& body) const;
   Result<std::unique_ptr<http::Transport>> begin_tls(const std::string& host, UniqueFd socket);
+  enum class Effect { None, Possible };  // of a request whose answer is lost
+  [[nodiscard]] Failure failed(Error error, Effect effect) const;
 
   DaemonAccess access_;
   std::chrono::milliseconds patience_{120'000};
   http::MakeTransport make_tls_;  // made for the first connection
   http::StreamRelays relays_;     // sockets for streams inside TLS
+  bool is_connected_ = false;     // the last attempt to connect succeeded, TLS handshake included
   http::Client client_;
 };
 

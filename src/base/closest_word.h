@@ -1,4 +1,4 @@
-// Suggests what a misspelt word was meant to be.
+// Suggestions for a misspelt word: "did you mean --memory?"
 #pragma once
 
 #include <string>
@@ -7,7 +7,7 @@
 
 namespace nutshell {
 
-// Returns the candidate that is closest to `word`; empty if none is close.
+// Returns the candidate that `word` was probably meant as; empty if none is close.
 std::string closest_word(std::string_view word, const std::vector<std::string>& candidates);
 
 }  // namespace nutshell

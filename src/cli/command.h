@@ -1,4 +1,4 @@
-// What a command of the program is: a name and options hung into the parser, and something to do.
+// The commands of the program. Each adds its name and options to the parser, and sets what to run.
 #pragma once
 
 #include <functional>
@@ -11,20 +11,20 @@
 
 namespace nutshell::cli {
 
-// The statuses of our own; a command run in a sandbox has its own, as in a shell.
+// Exit statuses of the program itself. A command in a sandbox passes its own on, as in a shell.
 inline constexpr int kTimedOut = 124;
 inline constexpr int kOurError = 125;
 inline constexpr int kOutOfMemory = 137;
 inline constexpr int kOutputLimit = 153;
 inline constexpr int kCancelled = 130;
-inline constexpr int kUsageError = 64;  // of `tool`, whose other statuses are a command's
+inline constexpr int kUsageError = 64;  // of `tool` and its arguments
 inline constexpr int kToolError = 65;
 
 struct Program {
   Runtime& runtime;
-  std::vector<std::string> command;  // to run in the sandbox: what stands behind our own words
-  std::string daemon;                // as --daemon names it; empty: not given
-  // Set by the command that was chosen; gives the exit status.
+  std::vector<std::string> command;  // to run in the sandbox: the words behind our own
+  std::string daemon;                // value of --daemon; empty: not given
+  // Runs the command that was chosen, which set this; returns the exit status.
   std::function<Result<int>()> chosen;
 };
 

@@ -52,7 +52,7 @@ CommandOption CommandLine::add_option(const std::string& names, Value& value,
                                       const std::string& help) const {
   if (leaves_out(names)) return CommandOption(nullptr);
   CLI::Option* option = parser_->add_option(names, value, help);
-  // A list grows by repetition alone: the word behind its value may be another's.
+  // A flag takes one value each time it is given: the next word may belong to something else.
   if (std::is_same_v<Value, std::vector<std::string>> && names.starts_with('-'))
     option->allow_extra_args(false);
   return CommandOption(option);

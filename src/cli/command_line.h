@@ -1,5 +1,5 @@
-// A command of the program as its parser knows it: words, options, help. The parser itself stays
-// behind it: every file that includes its header makes the program start later.
+// Wraps a command of the CLI parser: names, options, help. The parser's header stays out of sight,
+// because every file that includes it makes the program start later.
 #pragma once
 
 #include <cstdint>
@@ -16,7 +16,7 @@ class Option;
 
 namespace nutshell::cli {
 
-// An option of a command, or the place of one that is not built.
+// An option of a command; calls do nothing if the option was left out.
 class CommandOption {
  public:
   explicit CommandOption(CLI::Option* option) : option_(option) {}
@@ -33,8 +33,8 @@ class CommandOption {
   CLI::Option* option_;
 };
 
-// Whether a command's flags are made known to the parser. When no word begins with a dash none of
-// them can be meant, and making them takes as long as a tenth of a sandbox.
+// Whether a command's flags are added to the parser. They are not needed if no word begins with a
+// dash, and adding them takes a tenth of the time that a sandbox takes to start.
 enum class CommandFlags : std::uint8_t { Built, LeftOut };
 
 class CommandLine {
@@ -43,21 +43,21 @@ class CommandLine {
 
   [[nodiscard]] CommandLine add_command(const std::string& name, const std::string& help) const;
 
-  // "-n,--name", or "NAME" for a word without a dash.
+  // `names`: "-n,--name", or "NAME" for a word without a dash.
   template <typename Value>
   CommandOption add_option(const std::string& names, Value& value, const std::string& help) const;
   CommandOption add_flag(const std::string& names, bool& value, const std::string& help) const;
 
-  // Whether flags that are added are built at all: whoever adds many can save the work.
+  // Whether added flags get into the parser. If not, a caller that adds many can skip them.
   [[nodiscard]] bool builds_flags() const { return flags_ == CommandFlags::Built; }
 
-  // Another name for it.
+  // Adds another name for the command.
   [[nodiscard]] CommandLine alias(const std::string& name) const;
   void footer(const std::string& text) const;
   void callback(std::function<void()> chosen) const;
   void require_command(std::size_t least, std::size_t most) const;
 
-  // Once the words are parsed: whether one of its own commands was among them.
+  // After parsing: whether one of its subcommands was given.
   [[nodiscard]] bool has_chosen_command() const;
 
   [[nodiscard]] CLI::App& parser() const { return *parser_; }

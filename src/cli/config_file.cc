@@ -17,14 +17,17 @@ Failure wrong(const Flags& flags, std::string_view key, std::string_view what) {
   return failure(ErrorCode::InvalidArgument, fmt::format("{}: {} {}", flags.config, key, what));
 }
 
-// A key of the file, and the flag that it gives.
+// Whether a flag may be given several times.
+enum class Repeats : std::uint8_t { Never, Often };
+
+// A key of the file, and the flag that it sets.
 struct Setting {
   std::string key;
   std::string flag;
   Repeats repeats = Repeats::Never;
 };
 
-// The fields of a sandbox and an exec that have flags, and two flags that describe neither.
+// Keys for all flags of a sandbox and an exec, and two more.
 std::vector<Setting> known_settings() {
   std::vector<Setting> known = {{"daemon", "daemon"}, {"copy", "copy", Repeats::Often}};
   SandboxSpec spec;
@@ -57,7 +60,7 @@ Result<> take_text(Flags& flags, const Setting& setting, const toml::node& value
   if (const auto word = value.value_exact<std::string>()) given = *word;
   if (const auto number = value.value_exact<std::int64_t>()) given = std::to_string(*number);
   if (const auto number = value.value_exact<double>()) given = fmt::format("{}", *number);
-  if (!given) return wrong(flags, setting.key, "must be a text or a number");
+  if (!given) return wrong(flags, setting.key, "must be a string or a number");
   auto& flag = flags.texts[setting.flag];
   if (!flag) flag = given;
   return {};
@@ -66,14 +69,16 @@ Result<> take_text(Flags& flags, const Setting& setting, const toml::node& value
 Result<> take_list(Flags& flags, const Setting& setting, const toml::node& value) {
   auto& flag = flags.lists[setting.flag];
   const toml::array* items = value.as_array();
-  if (items == nullptr) return wrong(flags, setting.key, "must be a list of texts, like [\"A=1\"]");
+  if (items == nullptr)
+    return wrong(flags, setting.key, "must be a list of strings, like [\"A=1\"]");
   std::vector<std::string> given;
   for (const toml::node& item : *items) {
     const auto word = item.value_exact<std::string>();
-    if (!word) return wrong(flags, setting.key, "must be a list of texts, like [\"A=1\"]");
+    if (!word) return wrong(flags, setting.key, "must be a list of strings, like [\"A=1\"]");
     given.push_back(*word);
   }
-  flag.insert(flag.begin(), given.begin(), given.end());  // the command line comes later and wins
+  flag.insert(flag.begin(), given.begin(),
+              given.end());  // the command line comes last and so overrides
   return {};
 }
 

@@ -48,10 +48,10 @@ TEST_F(ConfigFile, UnknownKeyIsAnErrorWithASuggestion) {
 }
 
 TEST_F(ConfigFile, WrongTypesAreNamed) {
-  EXPECT_THAT(read("memory = true\n"), HasSubstr("memory must be a text or a number"));
-  EXPECT_THAT(read("memory = [\"1g\"]\n"), HasSubstr("memory must be a text or a number"));
-  EXPECT_THAT(read("environment = \"A=1\"\n"), HasSubstr("environment must be a list of texts"));
-  EXPECT_THAT(read("environment = [1]\n"), HasSubstr("environment must be a list of texts"));
+  EXPECT_THAT(read("memory = true\n"), HasSubstr("memory must be a string or a number"));
+  EXPECT_THAT(read("memory = [\"1g\"]\n"), HasSubstr("memory must be a string or a number"));
+  EXPECT_THAT(read("environment = \"A=1\"\n"), HasSubstr("environment must be a list of strings"));
+  EXPECT_THAT(read("environment = [1]\n"), HasSubstr("environment must be a list of strings"));
 }
 
 TEST_F(ConfigFile, BrokenTextIsAnErrorWithItsLine) {

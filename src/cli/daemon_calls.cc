@@ -13,9 +13,10 @@ namespace nutshell::cli {
 Result<int> with_daemon(Program& program, const std::function<Result<int>(api::ApiClient&)>& use) {
   const BackendContext& context = program.runtime.context();
   if (!context.daemon) {
-    return failure(ErrorCode::Unavailable,
-                   "this is the daemon's, and none runs here: 'nutshell daemon start' is one, "
-                   "--daemon names another");
+    return failure(
+        ErrorCode::Unavailable,
+        "this needs the daemon, which is not running: start it with 'nutshell daemon start', "
+        "or name another one with --daemon");
   }
   api::ApiClient daemon(*context.daemon);
   try {

@@ -1,4 +1,4 @@
-// What the commands share that only a daemon can do.
+// Shared by the commands that only a daemon can serve.
 #pragma once
 
 #include <cstdint>
@@ -14,11 +14,11 @@ namespace nutshell::cli {
 
 using Json = nlohmann::ordered_json;
 
-// Calls `use` with the daemon that was chosen. Without one it says how to have one; an answer of
-// another shape than expected is an error.
+// Calls `use` with a client of the chosen daemon. An error if there is none, or if it answers with
+// unexpected JSON.
 Result<int> with_daemon(Program& program, const std::function<Result<int>(api::ApiClient&)>& use);
 
-// As the API takes it.
+// The spec as the API takes it.
 Json spec_json(SandboxSpec spec);
 Result<std::int64_t> milliseconds_of(const std::string& text, std::string_view flag);
 

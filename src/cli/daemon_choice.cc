@@ -30,10 +30,12 @@ Result<std::string> read_token() {
     token.pop_back();
   const bool is_sound = token.find_first_of(std::string_view("\r\n\0 ", 4)) == std::string::npos;
   if (is_sound) return token;
-  return failure(ErrorCode::InvalidArgument, "the token has more than one word or line");
+  return failure(
+      ErrorCode::InvalidArgument,
+      "the token (NUTSHELL_TOKEN or NUTSHELL_TOKEN_FILE) has more than one word or line");
 }
 
-// What we remember of a sandbox is kept apart from what others, and other daemons, remember.
+// Gives this daemon a directory of its own for what we remember about its sandboxes.
 Result<> keep_apart(const DaemonAccess& access) {
   const auto place =
       TRY(open_user_directory()) / ("at-" + sha256_hex(to_string(access)).substr(0, 16));
@@ -46,9 +48,6 @@ Result<> use_named(Program& program, const std::string& named, std::string_view 
   auto access = parse_daemon_address(named);
   if (!access) return while_doing(where, std::move(access).error());
   access->token = TRY(read_token());
-  access->authority = from_environment("NUTSHELL_DAEMON_CA");
-  access->certificate = from_environment("NUTSHELL_DAEMON_CERT");
-  access->key = from_environment("NUTSHELL_DAEMON_KEY");
   const auto user = TRY(open_user_directory());
   access->shares_directory = access->socket == user / kDaemonSocket;
   if (!access->shares_directory) TRY(keep_apart(*access));
@@ -56,13 +55,13 @@ Result<> use_named(Program& program, const std::string& named, std::string_view 
   return {};
 }
 
-// Not an error if there is none: most users have none.
+// Uses the daemon of this user if one runs. Most users have none, so that is no error.
 Result<> use_own(Program& program) {
   const auto user = open_user_directory();
   if (!user) return {};
   const auto socket = *user / kDaemonSocket;
   if (!connect_to(socket, SocketKind::Stream)) return {};
-  program.runtime.use_daemon(DaemonAccess{.socket = socket, .shares_directory = true});
+  program.runtime.use_daemon(DaemonAccess{socket, {}, {}, true});
   return {};
 }
 

@@ -1,4 +1,4 @@
-// Which daemon, if any, a command's sandboxes are had from.
+// Chooses the daemon, if any, whose sandboxes a command uses.
 #pragma once
 
 #include <string>
@@ -8,14 +8,14 @@
 
 namespace nutshell::cli {
 
-// Whether a command looks for the user's own daemon when nobody names one.
+// Whether a command uses the user's own daemon if no other is named.
 enum class OwnDaemon { Used, Ignored };
 
 // In this order: --daemon, NUTSHELL_DAEMON, the key of a --config file, the user's own daemon if it
-// runs. "none" is none of them. One that was named and does not answer is an error when it is asked
-// for something; nothing falls back to another place.
+// runs. "none" means no daemon. A named daemon that does not answer is an error at the first
+// request; there is no fallback.
 Result<> choose_daemon(Program& program, OwnDaemon own);
-// For the commands that read such a file, once it is read.
+// Takes the daemon that a --config file names, unless the command line or environment names one.
 Result<> choose_daemon_of_config(Program& program, const std::string& named);
 
 }  // namespace nutshell::cli

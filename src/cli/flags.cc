@@ -15,7 +15,7 @@
 namespace nutshell::cli {
 namespace {
 
-// Shown in the Command group of commands that have one, since they describe the command too.
+// Flags of a sandbox that `run` shows in the group Command, where flags of the same name are.
 bool is_of_command(std::string_view flag) {
   return flag == "workdir" || flag == "cpu-time" || flag == "env";
 }
@@ -32,7 +32,7 @@ constexpr bool kIsList =
     std::is_same_v<T, std::map<std::string, std::string>> ||
     std::is_same_v<T, std::vector<Requirement>> || std::is_same_v<T, std::vector<UnsafeMount>>;
 
-// Help as it stands behind a flag: "Cores: 1 is one core, 0.5 is half of one (1)".
+// The help text of a flag: "Cores: 1 is one core, 0.5 is half of one (1)".
 template <typename T>
 std::string help_for(const FieldInfo& info, const T& member) {
   std::string help(info.help);
@@ -75,17 +75,18 @@ CommandOption add_flag(const CommandLine& command, Flags& flags, const FieldInfo
   }
 }
 
-// The directory as it is called from anywhere: whoever mounts it has another working directory.
+// The absolute path of a directory: the program that mounts it has another working directory.
 Result<std::string> real_directory(const std::string& path, std::string_view flag) {
   std::error_code error;
   const auto real = std::filesystem::canonical(path, error);
   if (error || !std::filesystem::is_directory(real, error)) {
-    return failure(ErrorCode::NotFound, fmt::format("--{}: '{}' is no directory here", flag, path));
+    return failure(ErrorCode::NotFound,
+                   fmt::format("--{}: '{}' is not a directory on this machine", flag, path));
   }
   return real.native();
 }
 
-// SRC:DST[:ro]; a colon in either cannot be said.
+// Parses SRC:DST[:ro]. Neither path can contain a colon.
 Result<UnsafeMount> parse_unsafe_mount(const std::string& text) {
   using enum UnsafeMount::Access;
   const std::size_t colon = text.find(':');
@@ -120,7 +121,7 @@ template <typename T>
 Result<> read_flags(const Flags& flags, T& noun) {
   Result<> result;
   for_each_flag(noun, [&](const FieldInfo& info, auto& member) {
-    if (info.format == Format::Variables) return;  // they may name variables of our own
+    if (info.format == Format::Variables) return;  // environment_of() reads these
     std::vector<std::string> given = flags.list(info.flag);
     if (const auto text = flags.text(info.flag)) given.push_back(*text);
     for (const std::string& text : given) {
@@ -143,9 +144,10 @@ WindowSize window_of_terminal() {
 
 Result<> resolve_workspace(const Flags& flags, SandboxSpec& spec) {
   if (flags.text("workspace-mode") && !flags.text("workspace")) {
-    return failure(ErrorCode::InvalidArgument,
-                   "--workspace-mode says how a directory comes in, and none is given: add "
-                   "--workspace DIR, or leave it out");
+    return failure(
+        ErrorCode::InvalidArgument,
+        "--workspace-mode says how the directory of --workspace gets in, and there is none: add "
+        "--workspace DIR, or leave it out");
   }
   if (is_volume(spec.workspace)) return check_volume(spec);
   if (flags.text("workspace")) spec.workspace = TRY(real_directory(spec.workspace, "workspace"));
@@ -206,7 +208,7 @@ void add_copy_flag(const CommandLine& command, Flags& flags) {
       .group("Sandbox");
 }
 
-// A name here may have colons; what begins the place inside is the last one before a slash.
+// The last ":/" separates SRC from DST, so that SRC may contain colons.
 Result<std::vector<Copied>> to_copies(const Flags& flags) {
   std::vector<Copied> copies;
   for (const std::string& text : flags.list("copy")) {

@@ -1,5 +1,5 @@
 // The flags that describe a sandbox and an exec, from the command line or a file. Which flags there
-// are, what they mean and what stands in their help comes from the field lists of SandboxSpec and
+// are, what they mean and their help texts come from the field lists of SandboxSpec and
 // ExecRequest (core/field.h).
 #pragma once
 
@@ -16,15 +16,16 @@
 
 namespace nutshell::cli {
 
-// As given, not yet understood, by the flag's word without its dashes.
+// The flags as given, not yet parsed. Keys are flag names without dashes.
 struct Flags {
   std::map<std::string, std::optional<std::string>, std::less<>> texts;
-  std::map<std::string, std::vector<std::string>, std::less<>> lists;  // may be repeated
+  std::map<std::string, std::vector<std::string>, std::less<>>
+      lists;  // of flags that may be repeated
   std::string config;
   bool has_input = false;
   bool has_terminal = false;
   bool is_json = false;
-  std::vector<std::string> command;  // what stands behind the flags
+  std::vector<std::string> command;  // the command to run in the sandbox
 
   [[nodiscard]] std::optional<std::string> text(std::string_view flag) const;
   [[nodiscard]] std::vector<std::string> list(std::string_view flag) const;
@@ -32,24 +33,24 @@ struct Flags {
 
 void add_sandbox_flags(const CommandLine& command, Flags& flags);
 void add_exec_flags(const CommandLine& command, Flags& flags);
-// One flag of a sandbox, for commands that take only some, or describe it in words of their own.
+// Adds one flag of a sandbox, for commands that take only some of them. `help` replaces its text.
 CommandOption add_sandbox_flag(const CommandLine& command, Flags& flags, std::string_view flag,
                                const std::string& help = {});
-// For the commands that make a sandbox and run in it.
+// Adds --copy, for commands that make a sandbox and run in it.
 void add_copy_flag(const CommandLine& command, Flags& flags);
 
-// What was not given on the command line is taken from --config.
+// Takes flags that the command line does not give from the file of --config.
 Result<> read_config(Flags& flags);
-// Words that give the same flags to another run of this program.
+// The same flags as words, for another run of this program.
 std::vector<std::string> to_words(const Flags& flags);
 
 Result<SandboxSpec> to_spec(const Flags& flags);
-// The variables of -e, for every command of a sandbox. NAME alone takes the value from our own
-// environment.
+// The variables of -e, for every command of a sandbox. NAME alone takes its value from the
+// environment of this process.
 Result<std::vector<std::string>> environment_of(const Flags& flags);
 Result<ExecRequest> to_exec(const Flags& flags);
 
-// A path here, and where it goes inside.
+// A path on this machine, and where it goes in the sandbox.
 struct Copied {
   std::string source;
   std::string target;

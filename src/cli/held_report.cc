@@ -50,6 +50,18 @@ void report_held(const std::vector<JudgedChange>& held, TakenBy taken_by) {
   if (!held.empty()) print_error(describe_held(held, taken_by));
 }
 
+char letter_of(const wire::FileChange& change) {
+  switch (kind_of(change)) {
+    case wire::ChangeKind::Added:
+      return 'A';
+    case wire::ChangeKind::Modified:
+      return 'M';
+    case wire::ChangeKind::Removed:
+      return 'D';
+  }
+  return 'M';
+}
+
 std::string executable_mark(const wire::FileChange& change) {
   if (!is_newly_executable(change)) return "";
   return change.before.kind == kNoFile ? " (new executable)" : " (became executable)";

@@ -1,5 +1,5 @@
-// How the command line tells which files are held back because the host would run or trust them,
-// and which ones can be run now.
+// Prints which files are held back because the host would run or trust them, and marks files that
+// became executable.
 #pragma once
 
 #include <string>
@@ -9,15 +9,17 @@
 
 namespace nutshell::cli {
 
-// How the user takes such files: `apply` has --path, `cp` takes what is named.
+// How a user takes such files anyway: with --path of `apply`, or by their own name with `cp`.
 enum class TakenBy { Path, Name };
 
-// To standard error; nothing if nothing is held back.
+// Prints to standard error, if anything is held back.
 void report_held(const std::vector<JudgedChange>& held, TakenBy taken_by);
-// The lines of that, for other places.
+// The text of report_held().
 std::string describe_held(const std::vector<JudgedChange>& held, TakenBy taken_by);
 
-// " (new executable)", " (became executable)", or nothing.
+// A for added, M for modified, D for removed.
+char letter_of(const wire::FileChange& change);
+// " (new executable)", " (became executable)", or empty.
 std::string executable_mark(const wire::FileChange& change);
 
 }  // namespace nutshell::cli

@@ -28,13 +28,13 @@ constexpr const char* kExamples = R"(Start here:
   ID=$(nutshell create)                 a sandbox that stays
   nutshell exec $ID -- python3 job.py
   nutshell cp ./job.py $ID:/workspace/
-  nutshell tool call grep -s $ID '{"pattern": "main"}'   what a model calls, as it sees it
+  nutshell tool call grep -s $ID '{"pattern": "main"}'   a tool, with the answer a model gets
   nutshell destroy $ID
 
 'nutshell COMMAND --help' shows the options and examples of one command.)";
 
-// What a command has to do with sandboxes: those that stay, which the user's own daemon has if it
-// runs; those that end with the command; none.
+// Which sandboxes a command uses: those that stay (of the user's own daemon, if it runs), those
+// that end with the command, or none.
 enum class Sandboxes { Kept, Own, None };
 
 struct Command {
@@ -94,20 +94,20 @@ void add_command(const CommandLine& app, Program& program, const Command& comman
   const CommandLine added(parser, flags);
   added
       .add_option("--daemon", program.daemon,
-                  "Socket or URL of the daemon whose sandboxes are meant; none: no daemon's")
+                  "Use the sandboxes of this daemon: a socket or URL; 'none': of no daemon")
       .group("Daemon");
   for (CLI::App* inner : parser->get_subcommands({}))
     inner->fallthrough();
 }
 
-// How many words of a command's own come before the command to run in the sandbox.
+// The number of positional words before the command to run in the sandbox; nullopt: it runs none.
 std::optional<std::size_t> words_before_command(const std::string& name) {
   if (name == "run") return 0;
   if (name == "exec") return 1;  // the id
   return std::nullopt;
 }
 
-// `run` and `exec` need none of their flags; other commands require one or the other.
+// Leaves the flags out if `run` or `exec` is called without any; other commands have required ones.
 CommandFlags flags_for(const std::vector<std::string>& words) {
   const auto own_end = std::find(words.begin(), words.end(), "--");
   const bool needs_none = !words.empty() && words_before_command(words.front()).has_value();
@@ -116,8 +116,8 @@ CommandFlags flags_for(const std::vector<std::string>& words) {
   return needs_none && !has_dash ? CommandFlags::LeftOut : CommandFlags::Built;
 }
 
-// Building all options takes longer than starting a sandbox does: the one command that is named
-// gets its own, unless it has to know the others.
+// Building all options takes longer than starting a sandbox, so only the named command gets its
+// options. `completion` has to know all of them.
 void add_commands(CLI::App& app, Program& program, const std::vector<std::string>& words) {
   const std::string name = words.empty() ? "" : words.front();
   const CommandFlags flags = flags_for(words);
@@ -128,8 +128,8 @@ void add_commands(CLI::App& app, Program& program, const std::vector<std::string
     add_command(line, program, command, flags);
 }
 
-// A user at a terminal sees what takes long, on one line that is gone when it is over. A line that
-// ends with a newline is for everybody, and stays.
+// Shows progress on one line of a terminal, which is overwritten. A text that ends with a newline
+// is printed in any case, and stays.
 std::function<void(const std::string&)> progress_line() {
   return [is_terminal = ::isatty(STDERR_FILENO) != 0](const std::string& text) {
     if (text.ends_with('\n')) return print_error(text.substr(0, text.size() - 1));
@@ -137,26 +137,26 @@ std::function<void(const std::string&)> progress_line() {
   };
 }
 
-// The parser's own messages know nothing of suggestions.
+// Adds suggestions to the parser's messages.
 int explain_parse_error(const CLI::App& app, const CLI::ParseError& error) {
   const auto chosen = app.get_subcommands();
   const CLI::App& command = chosen.empty() ? app : *chosen.front();
   const auto extras = command.remaining(false);
   if (dynamic_cast<const CLI::ExtrasError*>(&error) == nullptr || extras.empty()) {
-    print_error(fmt::format("{}\n  'nutshell {}{}--help' shows how", error.what(),
+    print_error(fmt::format("{}\n  'nutshell {}{}--help' shows the usage", error.what(),
                             chosen.empty() ? "" : command.get_name(), chosen.empty() ? "" : " "));
   } else if (extras.front().starts_with("-")) {
     print_error(unknown_option(command, extras.front()));
   } else if (chosen.empty()) {
     print_error(unknown_command(app, extras.front()));
   } else {
-    print_error(fmt::format("'{}' is one word too many: 'nutshell {} --help' shows how",
+    print_error(fmt::format("unexpected word '{}': 'nutshell {} --help' shows the usage",
                             extras.front(), command.get_name()));
   }
   return command.get_name() == "tool" ? kUsageError : kOurError;
 }
 
-// What was printed counts only once it is out.
+// Output that cannot be flushed is an error.
 Result<int> finish_output(int status) {
   if (std::fflush(stdout) == 0) return status;
   return syscall_failure("write the output");
@@ -177,13 +177,13 @@ int run_chosen(Program& program, const Command* command) {
     if (status) status = finish_output(*status);
     if (status) return *status;
     print_error(status.error().message);
-  } catch (const std::system_error& problem) {  // fmt throws when a stream takes no more
+  } catch (const std::system_error& problem) {  // fmt throws when it cannot write
     print_error(problem.what());
   }
   return kOurError;
 }
 
-// A standard descriptor that is closed would be taken by the next thing we open, and be written to.
+// Opens /dev/null in place of closed standard descriptors: the next file we open would become one.
 void open_missing_descriptors() {
   for (int fd = ::open("/dev/null", O_RDWR); fd >= 0; fd = ::open("/dev/null", O_RDWR)) {
     if (fd <= STDERR_FILENO) continue;
@@ -192,7 +192,7 @@ void open_missing_descriptors() {
   }
 }
 
-// Says of `run` and `exec` that a command of the caller's follows.
+// Adds the command to run to the usage line of `run` and `exec`.
 class UsageFormatter : public CLI::Formatter {
  public:
   std::string make_usage(const CLI::App* app, std::string name) const override {
@@ -203,10 +203,10 @@ class UsageFormatter : public CLI::Formatter {
   }
 };
 
-// Where the command to run begins, if there is no --: behind the flags and their values.
+// The index of the first word of the command to run if there is no "--": after flags and values.
 std::size_t find_command_to_run(const CLI::App& app, const std::vector<std::string>& words) {
   const CLI::App* command = &app;
-  std::size_t first = 0;  // the word that names no command of ours
+  std::size_t first = 0;  // index of the first word that is no command of ours
   while (first < words.size() && first < 2) {
     const auto named = command->get_subcommands(
         [&](const CLI::App* one) { return one->check_name(words[first]); });
@@ -231,8 +231,8 @@ std::size_t find_command_to_run(const CLI::App& app, const std::vector<std::stri
   return words.size();
 }
 
-// What is ours to parse, last word first, as the parser wants it. The command to run in the sandbox
-// is not ours to look at.
+// Splits off the command to run in the sandbox, and returns the other words in reverse order, as
+// the parser wants them.
 std::vector<std::string> take_own_words(const CLI::App& app, std::vector<std::string> words,
                                         Program& program) {
   const auto dashes = std::find(words.begin(), words.end(), "--");
@@ -248,7 +248,7 @@ std::vector<std::string> take_own_words(const CLI::App& app, std::vector<std::st
   return words;
 }
 
-// `nutshell help run` is what people type who have not read ours yet.
+// `nutshell help run` means `nutshell run --help`.
 std::vector<std::string> help_words(const std::vector<std::string>& words) {
   if (words.size() < 2) return {"--help"};
   return {words[1], "--help"};
@@ -290,5 +290,5 @@ int run_program(int argc, char** argv) {
 int main(int argc, char** argv) {
   const int status = nutshell::cli::run_program(argc, argv);
   std::fflush(nullptr);
-  ::_exit(status);  // nothing is left to be undone, and undoing the parser's globals takes a while
+  ::_exit(status);  // skips the destructors of the parser's globals, which are slow
 }

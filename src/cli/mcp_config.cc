@@ -50,7 +50,7 @@ std::string indented(const Json& value, std::size_t columns) {
   return text;
 }
 
-// `entry` as the first member of the object whose brace is at `brace`.
+// Inserts `entry` as the first member of the object whose opening brace is at `brace`.
 std::string insert_first(const std::string& text, std::size_t brace, const std::string& entry,
                          std::size_t columns) {
   const std::size_t next = text.find_first_not_of(" \t\r\n", brace + 1);
@@ -81,7 +81,7 @@ Result<std::string> put_json(const McpClient& client, const std::string& text,
   Json wanted = *before;
   wanted[std::string(client.key)][kMcpServerName] = entry;
   const auto made = parse(after);
-  // What another program reads must be what we meant, and nothing else.
+  // Parses the result again: another program must read exactly what was meant.
   if (!made || nlohmann::json(*made) != nlohmann::json(wanted)) return not_understood(client);
   return after;
 }

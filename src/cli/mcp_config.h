@@ -1,5 +1,5 @@
-// The configuration files of MCP clients: puts our server into one, or takes it out again, and
-// leaves every other byte as it is.
+// Edits the configuration files of MCP clients: adds our server or removes it, and leaves every
+// other byte as it is.
 #pragma once
 
 #include <optional>
@@ -17,10 +17,10 @@ struct McpClient {
 
   std::string_view name;
   Place place;
-  std::string_view path;  // of its configuration, below that place
+  std::string_view path;  // of its configuration file, relative to that place
   Format format;
   std::string_view key;        // of the object that holds the servers
-  std::string_view workspace;  // the client's word for the project directory; empty: it runs there
+  std::string_view workspace;  // how the client writes the project directory; empty: it runs there
 };
 const std::vector<McpClient>& mcp_clients();
 Result<const McpClient*> find_mcp_client(const std::string& name);
@@ -34,22 +34,22 @@ struct McpCommand {
   bool operator==(const McpCommand&) const = default;
 };
 
-// The text with our server in it, or without. Refused where the text cannot be understood well
-// enough to change it; the same text where there is nothing to do.
+// Returns the text with our server in it, or without. An error if the text cannot be parsed well
+// enough to change it; the same text if there is nothing to do.
 Result<std::string> with_server(const McpClient& client, const std::string& text,
                                 const McpCommand& command);
 Result<std::string> without_server(const McpClient& client, const std::string& text);
-// What the client would start; nothing if we are not in it.
+// The command that the client would start; nullopt if the text does not have our server.
 Result<std::optional<McpCommand>> server_in(const McpClient& client, const std::string& text);
 
-// For a file that is not there yet, or for people to paste.
+// A whole file with our server alone, for a new file or for people to paste.
 std::string only_server(const McpClient& client, const McpCommand& command);
 
-// Where a member of the object at the end of `path` stands in a JSON text, comments allowed.
+// The position of a member in a JSON text, which may have comments. `path` are the keys to it.
 struct JsonPlace {
-  std::size_t key = 0;    // of its opening quote
-  std::size_t value = 0;  // first byte
-  std::size_t end = 0;    // behind the value
+  std::size_t key = 0;    // its opening quote
+  std::size_t value = 0;  // its first byte
+  std::size_t end = 0;    // one past its last byte
 };
 std::optional<JsonPlace> find_json_member(std::string_view text,
                                           const std::vector<std::string_view>& path);

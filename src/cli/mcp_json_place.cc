@@ -1,4 +1,4 @@
-// A look at JSON with comments that remembers where things stand.
+// Finds the positions of members in JSON with comments.
 #include "cli/mcp_config.h"
 
 namespace nutshell::cli {
@@ -33,7 +33,7 @@ class Scanner {
     skip_space();
     return true;
   }
-  // The bytes between its quotes, as they stand there.
+  // Reads a string and returns the bytes between its quotes, escapes included.
   std::optional<std::string_view> take_string() {
     if (!is_at('"')) return std::nullopt;
     const std::size_t begin = ++at_;
@@ -44,7 +44,7 @@ class Scanner {
     ++at_;
     return inside;
   }
-  // Over a whole value; the position is behind its last byte.
+  // Skips a whole value.
   bool skip_value() {
     if (is_at('"')) return take_string().has_value();
     std::size_t depth = 0;
@@ -77,7 +77,7 @@ class Scanner {
   std::size_t at_ = 0;
 };
 
-// In the object whose brace was taken.
+// Looks in the object whose opening brace was just read.
 std::optional<JsonPlace> find_in_object(Scanner& scanner, std::string_view name) {
   while (!scanner.is_at('}')) {
     JsonPlace place;

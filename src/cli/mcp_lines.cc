@@ -12,7 +12,7 @@ struct Range {
   std::size_t end = 0;
 };
 
-// With their newlines.
+// Splits a text into lines; each keeps its newline.
 std::vector<std::string> lines_of(const std::string& text) {
   std::vector<std::string> lines;
   for (std::size_t begin = 0; begin < text.size();) {
@@ -97,7 +97,7 @@ std::string toml_table(const std::string& text, const std::string& name) {
 std::string take_toml_table(const std::string& text, const std::string& name) {
   const auto lines = lines_of(text);
   Range range = find_toml(lines, name);
-  // The empty line before it came with it.
+  // Also takes out the empty line that was added before the block.
   const bool is_last = range.end == lines.size();
   if (range.end > 0 && is_last && range.begin > 0 && trimmed(lines[range.begin - 1]).empty())
     --range.begin;

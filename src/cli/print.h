@@ -1,6 +1,6 @@
 // Prints to standard output for all commands. Names, labels and messages may come from a sandbox or
 // from another tenant, so every text argument is made safe for a terminal first. Commands print
-// through these functions alone; scripts/words.py looks.
+// only through these functions; scripts/words.py checks that.
 #pragma once
 
 #include <fmt/format.h>
@@ -14,7 +14,7 @@
 
 namespace nutshell::cli {
 
-// Text as it is shown; anything else, such as a number, stays as it is.
+// Makes text safe for one line of a terminal; other values, such as numbers, stay as they are.
 template <typename T>
 auto shown(const T& value) {
   if constexpr (std::convertible_to<const T&, std::string_view>) {
@@ -33,15 +33,15 @@ void print_out(fmt::format_string<Shown<Arguments>...> format, const Arguments&.
   fmt::print(format, shown(arguments)...);
 }
 
-// Many lines of a file or of output, whose newlines and tabs stay.
+// Prints several lines of a file or of output; newlines and tabs stay.
 void print_text(std::string_view text);
 
-// One JSON document and a newline. Programs read the same value, whatever a terminal would obey.
+// Prints one JSON document and a newline. Control characters are escaped; the value is the same.
 void print_json(const nlohmann::ordered_json& value);
 void print_json(const nlohmann::json& value);
 void print_json_text(std::string_view json);
 
-// Bytes as they are: patches for git, scripts for a shell, stored output.
+// Prints bytes unchanged: patches for git, scripts for a shell, stored output.
 void print_bytes(std::string_view bytes);
 
 }  // namespace nutshell::cli

@@ -21,7 +21,8 @@ std::string signal_name(int number) {
   return name != nullptr ? fmt::format("SIG{}", name) : fmt::format("signal {}", number);
 }
 
-// Bytes that are no UTF-8 cannot stand in JSON: they are marked in the text, and given whole.
+// Adds bytes as text. If they are not valid UTF-8, KEY has replacement characters and KEY_base64
+// has all bytes.
 void add_text(nlohmann::ordered_json& object, const std::string& key, const std::string& bytes) {
   try {
     object[key] = bytes;
@@ -56,19 +57,20 @@ int exit_status(const ExecResult& result) {
 }
 
 void print_error(const std::string& message) {
-  // Lines after the first are indented: a name with a newline in it cannot forge a message of ours.
+  // Lines after the first are indented, so that a name with a newline cannot forge a message.
   std::string text = "nutshell: ";
   for (const char letter : terminal_text(message)) {
     if (text.back() == '\n' && letter != ' ') text += "  ";
     text += letter;
   }
-  // Where standard error is closed or full there is nobody to tell.
+  // If standard error is closed or full, nothing can be reported.
   (void)write_all(STDERR_FILENO, text + "\n");
 }
 
 void report_skipped(const CopyReport& report) {
   for (const std::string& name : report.skipped) {
-    print_error(fmt::format("not copied, neither file, directory nor link: {}", name));
+    print_error(
+        fmt::format("not copied, because it is neither a file, a directory nor a link: {}", name));
   }
 }
 

@@ -1,4 +1,4 @@
-// How the end of an exec is told: a status for the shell, a line for people, an object for
+// Reports the end of an exec: an exit status for the shell, a line for people, a JSON object for
 // programs.
 #pragma once
 
@@ -12,18 +12,18 @@
 namespace nutshell::cli {
 
 int exit_status(const ExecResult& result);
-// One line on standard error for every end that is not the command's own doing.
+// Prints one line on standard error unless the command simply exited.
 void explain_end(const ExecResult& result);
 void print_json(const ExecResult& result, const wire::CapturedOutput& output);
 
-// To standard error, one line or a few, safe for a terminal: part of the text may come from a
+// Prints to standard error. Makes the text safe for a terminal: part of it may come from a
 // sandbox.
 void print_error(const std::string& message);
 
 // Names the backends that did not answer, whose sandboxes are not in the list.
 void warn_of_unanswered(const Runtime::Listing& listing);
 
-// A line for each thing that cannot be copied.
+// Prints a line for each FIFO, socket or device that was not copied.
 void report_skipped(const CopyReport& report);
 
 }  // namespace nutshell::cli

@@ -24,7 +24,7 @@ Result<int> run_and_report_early(const Flags& flags, const ExecRequest& request,
   }
   TerminalIo io(request);
   const ExecResult result = TRY(run(io, [&io](const ExecResult& ended) {
-    io.restore_terminal();  // it is as it was before anything is said
+    io.restore_terminal();  // a raw terminal would garble the message
     explain_end(ended);
   }));
   if (io.write_error().empty()) return exit_status(result);

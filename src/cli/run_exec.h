@@ -1,4 +1,4 @@
-// Runs an exec with our own streams, or captured for JSON, and tells how it ended.
+// Runs an exec with our standard streams, or captured for JSON, and reports how it ended.
 #pragma once
 
 #include <functional>
@@ -11,10 +11,10 @@ namespace nutshell::cli {
 
 using ExecRunner = std::function<Result<ExecResult>(wire::ExecIo&)>;
 
-// The exit status of our process.
+// Returns the exit status for our process.
 Result<int> run_and_report(const Flags& flags, const ExecRequest& request, const ExecRunner& run);
 
-// The same for one that has more to do when the command has ended: it calls the reporter first.
+// The same for a runner that calls the reporter itself, before it cleans up.
 using ExecReporter = std::function<void(const ExecResult&)>;
 using ReportingRunner = std::function<Result<ExecResult>(wire::ExecIo&, const ExecReporter&)>;
 Result<int> run_and_report_early(const Flags& flags, const ExecRequest& request,

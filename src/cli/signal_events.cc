@@ -15,7 +15,7 @@ SignalEvents::SignalEvents() {
   ::sigprocmask(SIG_BLOCK, &set, nullptr);  // NOLINT(concurrency-mt-unsafe): one thread
   signals_.reset(::signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK));
   // NOLINTNEXTLINE(concurrency-mt-unsafe): the CLI has one thread
-  ::signal(SIGPIPE, SIG_IGN);  // a closed reader is told to the command instead
+  ::signal(SIGPIPE, SIG_IGN);  // the command gets SIGPIPE instead
 }
 
 std::optional<wire::ExecEvent> SignalEvents::next() {

@@ -1,5 +1,5 @@
-// Signals of this process as events for a command: the first is passed on to it, and whoever asks
-// again means it.
+// Turns signals of this process into events for a command: the first signal is passed on to the
+// command, the second one cancels it.
 #pragma once
 
 #include <optional>

@@ -1,4 +1,4 @@
-// Sandboxes and protections as people read them.
+// Formats sandboxes and protections for people.
 #pragma once
 
 #include <string>

@@ -1,4 +1,4 @@
-// What somebody probably meant.
+// Messages about unknown words, with the word that was probably meant.
 #pragma once
 
 #include <string>

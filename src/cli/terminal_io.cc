@@ -27,18 +27,19 @@ void TerminalIo::restore_terminal() {
 
 void TerminalIo::make_raw() {
   termios settings{};
-  if (::tcgetattr(STDIN_FILENO, &settings) != 0) return;  // not a terminal on our side
+  if (::tcgetattr(STDIN_FILENO, &settings) != 0) return;  // our standard input is no terminal
   saved_ = settings;
   ::cfmakeraw(&settings);
   ::tcsetattr(STDIN_FILENO, TCSADRAIN, &settings);
 }
 
-// A reader who does not read must not keep us from signals and from the end.
+// Waits until `fd` takes bytes. A reader that does not read delays neither signals nor the
+// deadline.
 TerminalIo::Room TerminalIo::wait_for_room(int fd) {
   for (;;) {
     std::array<pollfd, 2> descriptors{{{fd, POLLOUT, 0}, {signals_.descriptor(), POLLIN, 0}}};
     const int ready = ::poll(descriptors.data(), descriptors.size(), deadline_.poll_timeout());
-    if (ready < 0 && errno != EINTR) return Room::Some;  // write() will say what is wrong
+    if (ready < 0 && errno != EINTR) return Room::Some;  // write() will report the error
     if (ready == 0) return Room::None;
     if (ready > 0 && descriptors[0].revents != 0) return Room::Some;
     while (const auto event = signals_.next()) {
@@ -52,7 +53,7 @@ wire::ExecIo::Taken TerminalIo::take(wire::Stream stream, std::string_view bytes
   const int fd = stream == wire::Stream::Error ? STDERR_FILENO : STDOUT_FILENO;
   // A pipe that is ready takes this much without blocking.
   constexpr std::size_t kStep = 4096;
-  // Counted from the first output: before it an image may be pulled, and the command not even run.
+  // The time counts from the first output: before it, an image may still be pulled.
   if (deadline_.is_never()) deadline_ = Deadline::in(patience_);
   while (!bytes.empty()) {
     if (wait_for_room(fd) == Room::None) return Taken::ReaderGone;

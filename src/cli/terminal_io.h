@@ -16,7 +16,7 @@ namespace nutshell::cli {
 
 class TerminalIo : public wire::ExecIo {
  public:
-  // With a terminal on both sides, ours goes raw until the end.
+  // If the exec has a terminal and so do we, ours is raw until the end.
   explicit TerminalIo(const ExecRequest& request);
   TerminalIo(TerminalIo&&) = delete;
   TerminalIo& operator=(TerminalIo&&) = delete;
@@ -29,7 +29,7 @@ class TerminalIo : public wire::ExecIo {
   std::optional<wire::ExecEvent> next_event() override;
 
   void restore_terminal();
-  // Output that could not be written anywhere, other than to a reader who left.
+  // Why output could not be written; empty also if the reader closed its end.
   [[nodiscard]] const std::string& write_error() const { return write_error_; }
 
  private:
@@ -40,13 +40,13 @@ class TerminalIo : public wire::ExecIo {
   bool reads_input_;
   SignalEvents signals_;
   std::deque<wire::ExecEvent> waiting_;  // signals that came while the reader was slow
-  std::chrono::milliseconds patience_;   // with a reader who does not read
+  std::chrono::milliseconds patience_;   // how long to wait for a reader that does not read
   Deadline deadline_ = Deadline::never();
   std::string write_error_;
   std::optional<termios> saved_;
 };
 
-// Keeps the output, and still passes signals on.
+// Captures the output, and passes signals on to the command.
 class CapturingIo : public wire::CapturedOutput {
  public:
   [[nodiscard]] int event_descriptor() const override { return signals_.descriptor(); }

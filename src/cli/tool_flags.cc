@@ -9,19 +9,23 @@ namespace nutshell::cli {
 
 void add_tool_flags(const CommandLine& command, ToolFlags& flags) {
   const char* group = "Choice of tools";
-  command.add_option("--tools", flags.tools, "Only these, for example read,grep,ls")
+  command.add_option("--tools", flags.tools, "Only these tools, for example read,grep,ls")
       .delimiter(',')
       .group(group);
-  command.add_option("--profile", flags.profile, "full, or readonly: nothing can be changed")
+  command
+      .add_option("--profile", flags.profile, "full, or readonly: only tools that change nothing")
       .is_one_of({"full", "readonly"})
       .group(group);
-  command.add_option("--tool-prefix", flags.prefix, "Before every name (sandbox_); may be empty")
+  command
+      .add_option("--tool-prefix", flags.prefix,
+                  "Prefix of every tool name (sandbox_); may be empty")
       .group(group);
-  command.add_option("--tools-file", flags.tools_file, "Your own tools besides, from a TOML file")
+  command.add_option("--tools-file", flags.tools_file, "TOML file with tools of your own")
       .group(group);
   command
-      .add_option("--dialect", flags.dialect,
-                  "nutshell, or roomkit: its names, lines from 0, results under 20000 characters")
+      .add_option(
+          "--dialect", flags.dialect,
+          "nutshell, or roomkit: RoomKit's names, lines from 0, results below 20000 characters")
       .is_one_of({"nutshell", "roomkit"})
       .group(group);
 }

@@ -1,4 +1,4 @@
-// Which tools a caller gets, and in whose habits: the flags that every way to offer tools shares.
+// Flags that choose the tools a caller gets and their dialect, for all commands that offer tools.
 #pragma once
 
 #include <string>

@@ -18,9 +18,6 @@ namespace nutshell {
 // Messages call a field by its flag, or by its name if it has no flag.
 std::string_view spoken_name(const FieldInfo& info);
 
-// Whether a flag may be given several times.
-enum class Repeats : std::uint8_t { Never, Often };
-
 namespace text_form {
 
 Result<std::int64_t> parse_number(const FieldInfo& info, std::string_view text);

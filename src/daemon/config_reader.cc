@@ -10,10 +10,10 @@
 #include <toml++/toml.h>
 
 #include "base/byte_size.h"
+#include "base/closest_word.h"
 #include "base/file.h"
 #include "base/toml_text.h"
 #include "core/text_form.h"
-#include "tools/nearest_name.h"
 
 namespace nutshell::daemon {
 namespace {
@@ -98,7 +98,7 @@ class Fields {
 };
 
 std::string hint_for(const std::string& key, const std::vector<std::string>& known) {
-  const std::string best = nearest_name(key, known);
+  const std::string best = closest_word(key, known);
   if (best.empty()) return fmt::format("unknown key '{}'", key);
   return fmt::format("unknown key '{}': did you mean '{}'?", key, best);
 }

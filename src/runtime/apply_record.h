@@ -1,5 +1,5 @@
-// What was applied from a sandbox to the host, kept beside the launcher's socket as long as the
-// sandbox may live.
+// Remembers which files of a sandbox were applied to the host, in the user's runtime directory, as
+// long as the sandbox may live.
 #pragma once
 
 #include <string>
@@ -16,15 +16,15 @@ class ApplyRecord {
 
   [[nodiscard]] Result<AppliedTimes> read() const;
   [[nodiscard]] Result<> add(const AppliedTimes& applied) const;
-  // None is there afterwards, nor was one needed.
+  // Removes the record, if there is one.
   [[nodiscard]] Result<> remove() const;
 
  private:
   std::string sandbox_id_;
 };
 
-// Records of sandboxes that are gone. Who lives is asked after the records were listed: a sandbox
-// that begins meanwhile loses nothing.
+// Removes the records of sandboxes that are gone. Calls `lives` after the records were listed, so
+// that a sandbox that starts meanwhile loses nothing.
 void sweep_apply_records(const MayLive& may_live, SweepMode mode, SweepReport& report);
 
 }  // namespace nutshell

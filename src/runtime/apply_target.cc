@@ -27,7 +27,7 @@ bool is_absent(const Error& error) {
   return error.code == ErrorCode::NotFound || errno == ENOTDIR || errno == ELOOP;
 }
 
-// There is never more than one level in it.
+// Empties the staging directory, which has only one level.
 void sweep_staging(int root) {
   auto staging =
       open_beneath(root, staging_name(), O_RDONLY | O_DIRECTORY | O_NOFOLLOW, 0, Links::Refuse);
@@ -44,7 +44,7 @@ void sweep_staging(int root) {
   ::unlinkat(root, staging_name().c_str(), AT_REMOVEDIR);
 }
 
-// As root the user's files stay the user's.
+// Gives a new file the owner of the directory, so that root leaves no files of its own there.
 Result<> give_to_owner(int directory, const char* name, const struct stat& like) {
   if (::geteuid() != 0) return {};
   if (::fchownat(directory, name, like.st_uid, like.st_gid, AT_SYMLINK_NOFOLLOW) != 0)

@@ -21,7 +21,7 @@ struct CloseDirectory {
   void operator()(DIR* directory) const { ::closedir(directory); }
 };
 
-// No wait for the writer of a FIFO that took the file's place.
+// Opens without waiting, in case a FIFO took the place of the file.
 constexpr int kReadFlags = O_RDONLY | O_NONBLOCK | O_NOCTTY;
 
 Result<std::string> read_some(int fd, std::size_t most) {
@@ -34,7 +34,7 @@ Result<std::string> read_some(int fd, std::size_t most) {
     }
     if (errno == EINTR) continue;
     if (errno != EAGAIN) return syscall_failure("read");
-    TRY(wait_for(fd, POLLIN, Deadline::never()));  // standard input that somebody made non-blocking
+    TRY(wait_for(fd, POLLIN, Deadline::never()));  // standard input may be non-blocking
   }
 }
 
@@ -44,7 +44,7 @@ class TreeSender {
   TreeSender(wire::InitClient& client, std::string target)
       : client_(client), target_(std::move(target)) {}
 
-  // `path` is where the thing lies below the source; empty for the source itself.
+  // `path` is relative to the source; empty for the source itself.
   Result<> send_file(const UniqueFd& file, const std::string& path);
   Result<> send_directory(UniqueFd directory, const std::string& path);
   [[nodiscard]] CopyReport report() && { return std::move(report_); }
@@ -53,7 +53,7 @@ class TreeSender {
   Result<> send_content(DIR* directory, const std::string& path);
   Result<> send_entry(int directory, const std::string& name, const std::string& path);
   Result<> send_link(int directory, const std::string& name, const std::string& path);
-  // False when it was there already.
+  // Returns false if it was there already.
   Result<bool> make_directory(const std::string& path, unsigned mode);
   [[nodiscard]] std::string inside(const std::string& path) const {
     return path.empty() ? target_ : target_ + "/" + path;
@@ -103,7 +103,7 @@ Result<> TreeSender::send_directory(UniqueFd directory, const std::string& path)
   if (!stream) return syscall_failure("open", path);
   (void)directory.release();  // owned by the stream from here on
 
-  // A directory that forbids writing is filled first.
+  // The mode is set last, because it may forbid writing.
   const unsigned mode = status.st_mode & 0777U;
   const bool is_new = TRY(make_directory(path, mode | 0700U));
   TRY(send_content(stream.get(), path));

@@ -1,4 +1,4 @@
-// Where a copy goes: the rules of cp, the same in both directions.
+// Finds where a copy goes, by the rules of cp, in both directions.
 #pragma once
 
 #include <cstddef>
@@ -11,8 +11,8 @@
 
 namespace nutshell {
 
-// Directories inside one another. A walk lists one level more than it enters, so that a tree that
-// is deeper is noticed.
+// The deepest nesting of directories. A walk lists one level more than it enters, so that a deeper
+// tree is noticed.
 inline constexpr std::size_t kMostCopyDepth = 255;
 
 enum class Standing { Nothing, Directory, Other };  // at the target, links followed
@@ -20,14 +20,14 @@ enum class Place { Inside, AsNamed };
 
 Result<Place> choose_place(wire::FileKind source, Standing standing, const std::string& target);
 
-// "a" for "x/a" and "x/a/"; empty for what names no entry of its own: "/", "x/.", "x/..".
+// "a" for "x/a" and "x/a/"; empty for a path without a last name: "/", "x/.", "x/..".
 std::string last_name(std::string_view path);
 
-// The directory that holds the entry, and the entry's name. An error where last_name() is empty.
+// The directory that holds the entry, and the entry's name. An error if last_name() is empty.
 Result<std::pair<std::string, std::string>> split_target(const std::string& target);
 
-// Each component is a plain name, and there are not too many: the path, which a sandbox named,
-// leads nowhere but below the directory it is opened in.
+// Checks a path that a sandbox named: plain components, and not too many, so that it cannot lead
+// out of the directory it is opened in.
 Result<> check_path_below(std::string_view path);
 
 Failure no_parent(const std::string& parent, const std::string& target);

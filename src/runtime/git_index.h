@@ -1,6 +1,6 @@
-// Git's index, looked at before it leaves a sandbox. Git trusts the paths in it: with an entry
-// named
-// ".git/hooks/post-checkout", `git restore .` writes that hook and runs it.
+// Checks an index of git before it leaves a sandbox. Git trusts the paths in it: with an entry
+// named ".git/hooks/post-checkout", `git restore .` writes that hook and runs it.
+//
 #pragma once
 
 #include <string>
@@ -8,8 +8,8 @@
 
 namespace nutshell {
 
-// Empty when every path in it can only lead into the work tree; else what is wrong. Understands
-// versions 2 to 4 with SHA-1; parts that could name other paths are refused.
+// Returns what is wrong with the index; empty if every path can only lead into the work tree.
+// Supports versions 2 to 4 with SHA-1; refuses extensions that could name other paths.
 std::string trouble_with_index(std::string_view bytes);
 
 // A digest of what is staged: paths, modes, objects, stages. It stays the same when git only notes

@@ -1,5 +1,5 @@
-// Which changes of a sandbox are taken over, and which are held back because something on the host
-// would run or trust them.
+// Decides which changes of a sandbox are applied, and which are held back because a program on the
+// host would run or trust them.
 #pragma once
 
 #include <string>
@@ -22,8 +22,8 @@ struct SortedChanges {
   std::vector<JudgedChange> held;
 };
 
-// What the user asked for. `named` are paths relative to the workspace; those below a path of the
-// table take it, those above do not. Empty: everything was asked for, and nothing named.
+// What the user asked for. `named` are paths relative to the workspace. A path at or below an entry
+// of the trust table takes held files, a path above it does not. Empty: all changes, none named.
 struct HoldOptions {
   UnsafeGit git = UnsafeGit::HeldBack;
   std::vector<std::string> named;
@@ -36,17 +36,17 @@ struct HoldOptions {
 Result<SortedChanges> sort_out_changes(const std::vector<wire::FileChange>& changes,
                                        TrustJudge& judge, const HoldOptions& options);
 
-// All changes of a workspace as the sandbox tells them; without an option, those of `held` would
-// not be applied.
+// Judges all changes that the sandbox reports. Without options, `apply` would not write those of
+// `held`.
 Result<SortedChanges> judge_workspace(wire::InitClient& client,
                                       const std::vector<wire::FileChange>& changes);
 
-// "git", "trusted", or empty for what is taken over.
+// "git", "trusted", or empty for a change that is applied.
 std::string_view held_by(const TrustVerdict& verdict);
 // One line for people: "direnv runs it when a shell enters the directory".
 std::string sentence_of(const TrustVerdict& verdict);
 
-// Held changes for people: a directory stands for all that is held below it.
+// Groups held changes for people: a directory stands for all that is held below it.
 struct HeldSummary {
   std::string path;       // with a slash at the end for a directory
   std::size_t below = 0;  // other entries that it stands for

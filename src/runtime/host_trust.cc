@@ -42,7 +42,7 @@ bool is_directory_or_nothing(const FileInfo& info) {
   return info.kind == kNoFile || info.kind == FileKind::Directory;
 }
 
-// The first `count` components; a backslash separates, as in fold_path().
+// The first `count` components of a path. A backslash separates too, as in fold_path().
 std::string first_components(std::string_view path, std::size_t count) {
   std::size_t end = 0;
   for (std::size_t i = 0; i < count && end < path.size(); ++i) {
@@ -59,7 +59,7 @@ bool lies_in_node_modules(const std::vector<std::string>& folded) {
   return false;
 }
 
-// An object has the name of its content.
+// Whether the path can be a git object, which is named by the hash of its content.
 bool is_immutable(const std::vector<std::string_view>& inner) {
   if (inner.size() < 3 || inner[inner.size() - 3] != "objects") return false;
   return inner[inner.size() - 2].size() == 2 || inner.back().ends_with(".pack");
@@ -96,7 +96,7 @@ std::string git_prefix_of(const std::string& host_path) {
   return {};
 }
 
-// What git asks of a directory before it takes it for its own (is_git_directory of its setup.c).
+// Whether git would take the directory for a repository (is_git_directory in its setup.c).
 Result<bool> TrustJudge::is_git_directory(const std::string& directory) {
   const auto known = git_directories_.find(directory);
   if (known != git_directories_.end()) return known->second;
@@ -113,7 +113,7 @@ Result<bool> TrustJudge::is_git_directory(const std::string& directory) {
   return is_one;
 }
 
-// The outermost one.
+// Finds the outermost git directory on the path.
 Result<std::optional<TrustJudge::GitPlace>> TrustJudge::find_git(std::string_view path) {
   const auto parts = split_path(path);
   std::string above;
@@ -123,7 +123,7 @@ Result<std::optional<TrustJudge::GitPlace>> TrustJudge::find_git(std::string_vie
       return std::optional(GitPlace{above, {begin, parts.end()}});
     if (!above.empty()) above += '/';
     above += parts[i];
-    // A component with a backslash is several on Windows: nothing in it is data of git.
+    // On Windows a backslash separates components, so this is no plain data of git.
     for (const std::string& name : fold_path(parts[i])) {
       if (!is_git_name(name)) continue;
       const bool is_whole = parts[i].find('\\') == std::string_view::npos;
@@ -208,7 +208,7 @@ Result<TrustVerdict> TrustJudge::judge(const FileChange& change) {
       sources_.prefix.empty() ? change.path : sources_.prefix + "/" + change.path;
   if (const auto place = TRY(find_git(path))) return judge_git(change, *place);
   for (const std::string& run : sources_.run_by_git) {
-    // A directory on the way, as a link or a file, would lead there as well.
+    // A link or a file in place of a parent directory could lead there too.
     const bool is_on_the_way =
         is_at_or_below(run, change.path) && change.after.kind != FileKind::Directory;
     if (!is_at_or_below(change.path, run) && !is_on_the_way) continue;

@@ -13,6 +13,7 @@
 #include "base/file.h"
 #include "base/random_id.h"
 #include "core/json_form.h"
+#include "runtime/lost_stream.h"
 #include "wire/exec_loop.h"
 
 namespace nutshell {
@@ -20,9 +21,9 @@ namespace nutshell {
 namespace fs = std::filesystem;
 using namespace std::chrono_literals;
 
-// Everything about a job that has to outlive the process that started it.
+// The state of a job that outlives the process that started it.
 struct Jobs::Record {
-  std::string id;  // empty: no job yet
+  std::string id;  // empty: it is not a job yet
   std::string exec_id;
   std::string shown;
   std::string output_id;
@@ -39,9 +40,9 @@ struct Jobs::Record {
 
 namespace {
 
-constexpr std::uint64_t kMostOutput = 1ULL << 40U;  // what is kept of it is bounded elsewhere
-constexpr auto kGrace = 10s;                        // for an init that is slow to answer
-constexpr auto kTermTime = 3s;                      // from asking to killing
+constexpr std::uint64_t kMostOutput = 1ULL << 40U;  // the store has its own bound
+constexpr auto kGrace = 10s;                        // extra time for a slow init
+constexpr auto kTermTime = 3s;                      // between SIGTERM and SIGKILL
 constexpr char kEndOfInput = '\x04';
 
 std::int64_t now_ms() {
@@ -64,7 +65,7 @@ wire::Exec exec_of(const CommandRequest& request, const std::string& exec_id) {
   exec.request.argv = request.argv;
   exec.request.environment = request.environment;
   exec.request.working_directory = request.working_directory;
-  // In the foreground nobody could type: a command that asks gets the end of its input.
+  // A command that is waited for has no input, so that a prompt ends at once.
   exec.request.standard_input = is_background ? StandardInput::Streamed : StandardInput::Empty;
   exec.request.on_disconnect = may_outlive ? OnDisconnect::Keep : OnDisconnect::Cancel;
   exec.request.limits = {request.timeout, kMostOutput,
@@ -89,8 +90,8 @@ bool is_job_id(std::string_view id) {
 
 // ---- Changes ------------------------------------------------------------------------------------
 
-// Twice: where another command started before the new layer was mounted, init withdraws the layer,
-// and finds another way when it is asked again.
+// Tries twice: if another command started before the new layer was mounted, init withdraws the
+// layer and chooses another way the second time.
 Jobs::Change Jobs::begin_change(const std::string& label) {
   Change change = try_change(label);
   return change.id.empty() && change.is_withdrawn ? try_change(label) : change;
@@ -106,8 +107,8 @@ Jobs::Change Jobs::try_change(const std::string& label) {
   fault_point("change.begun");
   const auto stacked = uses_.restack(begun.layers);
   fault_point("change.stacked");
-  // Init sees what is mounted before it starts the command. Only where the answer is no success has
-  // it to be asked: the layers may be mounted all the same.
+  // After an error the layers may be mounted all the same, so init is asked. After success it sees
+  // them by itself before it starts the command.
   if (stacked || uses_.init.use_layers({begun.layers})) return {begun.change_id, {}};
   return {{}, stacked.error().message, true};
 }
@@ -160,7 +161,7 @@ Result<Jobs::Record> Jobs::load(const std::string& id) const {
   }
 }
 
-// The next free number; the oldest record goes where there are too many.
+// Returns the next free number. Removes the oldest record if there are too many.
 Result<std::string> Jobs::new_id() const {
   TRY(make_directory(place()));
   std::vector<std::uint64_t> numbers;
@@ -182,8 +183,8 @@ Result<std::string> Jobs::new_id() const {
 
 // ---- Running and looking ------------------------------------------------------------------------
 
-// What came in this look is added to what is kept. An output that cannot be kept has no id; that is
-// no reason to lose the result.
+// Adds the output of this look to the stored output. If it cannot be stored, it has no id, and the
+// result is still returned.
 void Jobs::store(Record& record, const ExecWatch& watch) {
   StoredOutput whole;
   if (!record.output_id.empty()) {
@@ -222,10 +223,8 @@ Result<CommandState> Jobs::settle(Record& record, const ExecWatch& watch) {
   record.error_offset = watch.error_offset();
   record.lines += count_lines(watch.output) + count_lines(watch.error);
   record.ending = watch.ending();
-  if (record.ending && record.ending->outcome == Outcome::Lost && uses_.why_gone) {
-    const Gone gone = uses_.why_gone();
-    if (gone.reason == Gone::Reason::CutOff) record.ending->detail = gone.text;
-  }
+  if (record.ending && record.ending->outcome == Outcome::Lost && uses_.why_gone)
+    record.ending = explained(std::move(*record.ending), uses_.why_gone());
   const bool has_output = !watch.output.head.empty() || !watch.error.head.empty() ||
                           watch.output.missing + watch.error.missing > 0;
   if (has_output) store(record, watch);
@@ -279,7 +278,7 @@ Result<CommandState> Jobs::run(const CommandRequest& asked) {
   const auto most = may_outlive ? request.wait : request.timeout + kGrace;
   const auto watched = watch.watch(Deadline::in(most), uses_.interrupt);
   if (!watched) {
-    (void)end_change(record.change);  // nothing ran: there is nothing to take back
+    (void)end_change(record.change);  // nothing ran, so there is nothing to undo
     return Failure(watched.error());
   }
   return settle(record, watch);

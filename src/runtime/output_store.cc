@@ -34,12 +34,12 @@ bool is_sandbox_id(std::string_view id) {
          id.find_first_not_of("0123456789abcdefghijklmnopqrstuvwxyz-") == std::string_view::npos;
 }
 
-// Less of the beginning and of the end of each stream.
+// Shortens the beginning and the end of each stream.
 StoredOutput cut_to(std::uint64_t most_bytes, StoredOutput output) {
   const std::uint64_t share = most_bytes / 4;
   for (StoredStream* stream : {&output.output, &output.error}) {
     if (stream->head.size() > share) {
-      // Its end is the end of all there is where nothing is missing yet.
+      // If nothing is missing yet, the tail is the end of the head.
       if (stream->missing == 0 && stream->tail.empty()) {
         stream->tail = stream->head.substr(share);
       } else {
@@ -55,7 +55,7 @@ StoredOutput cut_to(std::uint64_t most_bytes, StoredOutput output) {
   return output;
 }
 
-// The first line says how the rest is cut up.
+// The first line has the lengths of the parts that follow.
 std::string pack(const StoredOutput& output) {
   const auto sizes = [](const StoredStream& stream) {
     return nlohmann::json::array({stream.head.size(), stream.missing, stream.tail.size()});
@@ -99,7 +99,7 @@ Result<StoredOutput> unpack(std::string_view bytes) {
   }
 }
 
-// Held while the numbers are changed.
+// A lock for the time in which the counters change.
 Result<UniqueFd> lock(int directory) {
   UniqueFd file = TRY(open_at(directory, "usage", O_RDWR | O_CREAT | O_NOFOLLOW, 0600));
   while (::flock(file.get(), LOCK_EX) != 0) {
@@ -114,7 +114,7 @@ Failure not_kept(const std::string& id) {
                              OutputStore::kMostBytes >> 20U));
 }
 
-// A slot of the file `shown`: which text a question was answered with last.
+// A slot of the file `shown`: the hash of the text that last answered a question.
 struct Shown {
   std::array<char, 32> question{};
   std::array<char, 32> text{};
@@ -123,7 +123,7 @@ struct Shown {
 constexpr std::size_t kShownSlots = 4096;
 
 std::array<char, 32> digest(std::string_view bytes) {
-  std::array<char, 32> half{};  // 128 bits of it are enough, and as text they are this long
+  std::array<char, 32> half{};  // 128 bits of the hash, as hexadecimal text
   sha256_hex(bytes).copy(half.data(), half.size());
   return half;
 }
@@ -178,7 +178,7 @@ Result<> OutputStore::count_in(std::uint64_t bytes) {
   return {};
 }
 
-// Down to three quarters, so that it is not done at every call. The newest always stays.
+// Evicts until three quarters are left, so that this is rare. The newest output always stays.
 Result<OutputStore::Usage> OutputStore::evict_oldest() {
   struct Entry {
     fs::path path;
@@ -250,7 +250,7 @@ Result<std::string> OutputStore::shown_before(std::string_view question, std::st
   const bool is_there = ::pread(file.get(), &last, sizeof last, place) == sizeof last;
   const bool is_same = is_there && last.question == now.question && last.text == now.text;
   const std::string last_id(last.id.data(), ::strnlen(last.id.data(), last.id.size()));
-  // What was said before can only be pointed to while it is kept.
+  // The answer may name an earlier output only while that is still stored.
   const bool is_kept = is_same && is_output_id(last_id) &&
                        ::faccessat(directory_.get(), last_id.c_str(), F_OK, 0) == 0;
   if (is_kept) return last_id;

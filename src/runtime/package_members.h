@@ -1,5 +1,5 @@
-// package.json and composer.json: a member that a package manager or a git hook runs makes the file
-// more than a list of dependencies.
+// Finds changes in package.json and composer.json that a package manager or a git hook would run,
+// such as scripts.
 #pragma once
 
 #include <optional>
@@ -10,8 +10,8 @@ namespace nutshell {
 
 bool is_package_file(std::string_view folded_name);
 
-// The first member that is different and not known to be inert: "scripts". Empty: none. A text that
-// cannot be read is different in everything.
+// The first member that differs and is not known to be harmless, such as "scripts"; empty if there
+// is none. A text that cannot be parsed differs in everything.
 std::string changed_member(const std::optional<std::string>& before, const std::string& after);
 
 }  // namespace nutshell

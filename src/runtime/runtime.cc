@@ -10,6 +10,7 @@
 #include "core/sandbox_id.h"
 #include "core/stream_carrier.h"
 #include "runtime/apply_record.h"
+#include "runtime/lost_stream.h"
 #include "runtime/output_store.h"
 #include "wire/exec_loop.h"
 
@@ -26,7 +27,7 @@ bool has_labels(const SandboxSpec& spec, const std::map<std::string, std::string
 Failure no_such_sandbox(const std::string& id) {
   return failure(ErrorCode::NotFound,
                  fmt::format("no sandbox '{}': it may have reached its ttl; 'nutshell list' shows "
-                             "those there are, 'nutshell create' makes one",
+                             "the sandboxes, 'nutshell create' makes one",
                              id));
 }
 
@@ -36,20 +37,16 @@ Result<ExecResult> exec_over_first(wire::InitClient& client, const ExecRequest& 
                                    wire::ExecIo& io, Backend& backend) {
   wire::Channel& channel = client.channel();
   const std::uint32_t conversation = channel.new_conversation();
-  channel.queue(conversation, wire::to_wire(random_id(16), request));
+  channel.queue(conversation, wire::Exec{random_id(16), request, wire::kWindow});
   auto bounds = wire::ExecBounds::of(request.limits);
   if (auto* carrier = dynamic_cast<StreamCarrier*>(&backend))
     bounds.is_cut_off = [carrier] { return carrier->is_silent(); };
   return wire::ExecLoop(channel, conversation, io, bounds).run();
 }
 
-// The host may know better than init's silence why a sandbox was lost.
-Result<ExecResult> explained(ExecResult result, const Gone& gone) {
+Result<ExecResult> checked_loss(ExecResult result, const Gone& gone) {
   if (gone.reason == Gone::Reason::NeverStarted) return failure(ErrorCode::Unsupported, gone.text);
-  if (gone.reason == Gone::Reason::Unknown) return result;
-  if (gone.reason == Gone::Reason::OutOfMemory) result.outcome = Outcome::OutOfMemory;
-  result.detail = gone.text;
-  return result;
+  return explained(std::move(result), gone);
 }
 
 }  // namespace
@@ -61,9 +58,9 @@ const std::vector<BackendEntry>& Runtime::backends() const {
 }
 
 Result<Runtime::BackendLease> Runtime::backend(const std::string& wanted) {
-  // A daemon takes the names of all the backends that it has.
+  // A daemon accepts the names of all its backends.
   const std::string& name = wanted.empty() || context_.daemon ? backends().front().name : wanted;
-  // The last one given back: it may have a stream to the sandbox that it started.
+  // The last one given back: it may hold the first stream of the sandbox that it started.
   auto idle = idle_backends_.with([&name](auto& all) {
     std::unique_ptr<Backend> last;
     const auto found = all.find(name);
@@ -79,7 +76,7 @@ Result<Runtime::BackendLease> Runtime::backend(const std::string& wanted) {
     names += (names.empty() ? "" : ", ") + entry.name;
   }
   return failure(ErrorCode::InvalidArgument,
-                 fmt::format("no backend '{}': there are {}", name, names));
+                 fmt::format("no backend '{}': choose one of {}", name, names));
 }
 
 void Runtime::give_back(std::unique_ptr<Backend> backend) {
@@ -92,7 +89,7 @@ void Runtime::give_back(std::unique_ptr<Backend> backend) {
 Result<const BackendEntry*> Runtime::entry_of(const std::string& id) const {
   if (!is_sandbox_id_beginning(id)) {
     return failure(ErrorCode::InvalidArgument,
-                   fmt::format("'{}' is no sandbox id: 'nutshell list' shows them", id));
+                   fmt::format("'{}' is not a sandbox id: 'nutshell list' shows the ids", id));
   }
   for (const BackendEntry& entry : backends()) {
     if (context_.daemon || entry.id_letter == id.front()) return &entry;
@@ -132,12 +129,12 @@ Result<ExecResult> Runtime::run(const SandboxSpec& spec, const ExecRequest& requ
   TRY(check_exec(request));
   const BackendLease chosen = TRY(backend(spec.backend));
   const std::string id = TRY(chosen->start(spec, Lifetime::WithCaller));
-  const Defer stopped([&] { (void)chosen->stop(id); });  // killing a process of ours cannot fail
+  const Defer stopped([&] { (void)chosen->stop(id); });  // killing our own process cannot fail
   wire::InitClient client(TRY(chosen->connect(id)));
   if (around.before) TRY(around.before(client));
   auto result = exec_over_first(client, request, io, *chosen);
   if (result && result->outcome == Outcome::Lost) {
-    result = explained(std::move(*result), chosen->why_gone(id));
+    result = checked_loss(std::move(*result), chosen->why_gone(id));
   } else if (result && around.after) {
     around.after(client);
   }
@@ -179,12 +176,12 @@ Result<SandboxStatus> Runtime::find(const std::string& id) {
   if (matches.size() == 1) return std::move(matches.front());
   return failure(
       ErrorCode::InvalidArgument,
-      fmt::format("'{}' is the beginning of {} ids: give more of it", id, matches.size()));
+      fmt::format("'{}' is the beginning of {} ids: give more letters", id, matches.size()));
 }
 
 Result<> Runtime::destroy(const std::string& id) {
   auto found = find(id);
-  // A backend that cannot list its sandboxes now can note that this one is to be removed.
+  // A backend that cannot list its sandboxes now can still note that this one is to be removed.
   const bool is_listed_later =
       !found && found.error().code != ErrorCode::NotFound && is_sandbox_id(id);
   const std::string whole_id = is_listed_later ? id : TRY(std::move(found)).id;
@@ -206,7 +203,7 @@ Result<SandboxStats> Runtime::stats(const std::string& id) {
   return at(id, [](Backend& where, const std::string& whole_id) { return where.stats(whole_id); });
 }
 
-// The streams are closed: init does not read them while it is paused.
+// Closes the idle streams, because a paused init does not read them.
 Result<> Runtime::pause(const std::string& id) {
   return at(id, [this](Backend& where, const std::string& whole_id) {
     streams_.close(whole_id);
@@ -249,14 +246,14 @@ Result<ExecResult> Runtime::exec(const std::string& id, const ExecRequest& reque
   wire::InitClient client = TRY(connect(whole_id));
   const std::uint64_t sent_before = client.channel().sent_bytes();
   auto result = client.exec(request, io);
-  // An idle stream may break just before it is used. Nothing was asked of init then.
+  // If an idle stream broke before anything was sent, a new one is tried.
   const bool is_unsent = sent_before > 0 && client.channel().sent_bytes() == sent_before;
   if (result && result->outcome == Outcome::Lost && is_unsent) {
     client = wire::InitClient(TRY(open_stream(whole_id)));
     result = client.exec(request, io);
   }
   if (!result) return result;
-  if (result->outcome == Outcome::Lost) return explained(std::move(*result), why_gone(whole_id));
+  if (result->outcome == Outcome::Lost) return checked_loss(std::move(*result), why_gone(whole_id));
   keep(whole_id, std::move(client));
   return result;
 }
@@ -279,7 +276,7 @@ Result<std::vector<SandboxStatus>> Runtime::list_of(
 }
 
 Result<Runtime::Listing> Runtime::list_reachable(const std::map<std::string, std::string>& labels) {
-  // In parallel: a backend that hangs costs its own rows and delays nobody else's.
+  // In parallel, so that a backend that hangs does not delay the others.
   using Listed = Result<std::vector<SandboxStatus>>;
   std::vector<std::future<Listed>> others;
   for (const BackendEntry& entry : backends()) {
@@ -293,7 +290,7 @@ Result<Runtime::Listing> Runtime::list_reachable(const std::map<std::string, std
     Listed listed =
         is_first ? list_of(entry.name, labels)
                  : others.at(static_cast<std::size_t>(&entry - &backends().front()) - 1).get();
-    // The native backend asks only programs of this user's: what is wrong there is for the caller.
+    // The native backend asks only programs of this user, so its errors are reported.
     if (is_first && !listed) return Failure(std::move(listed).error());
     if (!listed) {
       listing.unanswered.emplace(entry.name, std::move(listed).error());
@@ -319,7 +316,7 @@ Result<Protections> Runtime::check(const SandboxSpec& spec) {
 Result<Protections> Runtime::probe(const std::string& name) {
   const BackendLease chosen = TRY(backend(name));
   if (!context_.daemon) return chosen->probe();
-  // Which of the daemon's is meant only a spec can say.
+  // A daemon takes the backend's name only in a spec.
   SandboxSpec spec;
   spec.backend = name;
   return chosen->check(spec);
@@ -329,9 +326,9 @@ Result<Protections> Runtime::probe(const std::string& name) {
 
 namespace {
 
-// Whether a sandbox may live. The backends are asked at the first question, which comes after the
-// files to sweep were listed: a sandbox that is made meanwhile loses nothing. A backend that does
-// not answer has lost none of its sandboxes.
+// Whether a sandbox may live. Asks the backends at the first call, which comes after the files to
+// sweep were listed, so that a sandbox made meanwhile loses nothing. All sandboxes of a backend
+// that does not answer count as living.
 class Living {
  public:
   explicit Living(Runtime& runtime) : runtime_(runtime) {}
@@ -361,7 +358,7 @@ SweepReport Runtime::sweep(SweepMode mode) {
     std::move(report.removed.begin(), report.removed.end(), std::back_inserter(all.removed));
     std::move(report.failed.begin(), report.failed.end(), std::back_inserter(all.failed));
   }
-  // The files beside its sandboxes are the daemon's to sweep: others have sandboxes of it too.
+  // A daemon that shares our directory sweeps these files itself.
   if (context_.daemon && context_.daemon->shares_directory) return all;
   sweep_outputs(Living(*this), mode, all);
   sweep_apply_records(Living(*this), mode, all);

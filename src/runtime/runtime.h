@@ -1,4 +1,4 @@
-// The one API that every way in calls: create, exec, stop, list. Knows no transport and no
+// The API below CLI, HTTP, gRPC and MCP: create, exec, stop, list. Knows no transport and no
 // backend by name. Keeps idle backends and idle streams to inits, so that a call on an open sandbox
 // asks neither an engine nor the launcher. Thread-safe once the daemon is chosen.
 #pragma once
@@ -24,20 +24,20 @@ namespace nutshell {
 class Runtime {
  public:
   explicit Runtime(BackendContext context) : context_(std::move(context)) {}
-  // From now on sandboxes are this daemon's; nullopt: those of the backends here. Call it before
-  // anything else.
+  // From now on uses the sandboxes of this daemon; nullopt: those of the local backends. Must be
+  // called before anything else.
   void use_daemon(std::optional<DaemonAccess> daemon) { context_.daemon = std::move(daemon); }
   [[nodiscard]] const BackendContext& context() const { return context_; }
 
-  // What else is done in a sandbox for one command; each may be empty. Without the first there is
-  // no command.
+  // Hooks around the command of run(); each may be empty. If `before` fails, the command does not
+  // run.
   struct Around {
     std::function<Result<>(wire::InitClient&)> before;
     std::function<void(wire::InitClient&)> after;
-    // Told of the result before the sandbox is taken apart, which may take a while.
+    // Called with the result before the sandbox is removed, which may take a while.
     std::function<void(const ExecResult&)> ended;
   };
-  // Makes a sandbox for this one command; it is gone when this returns.
+  // Makes a sandbox for one command, and removes it.
   Result<ExecResult> run(const SandboxSpec& spec, const ExecRequest& request, wire::ExecIo& io,
                          const Around& around);
   Result<ExecResult> run(const SandboxSpec& spec, const ExecRequest& request, wire::ExecIo& io) {
@@ -47,7 +47,7 @@ class Runtime {
   // Sandboxes are named by their id or an unambiguous beginning of it. The id says which backend
   // has the sandbox; no other is asked.
   Result<std::string> create(const SandboxSpec& spec) { return create(spec, nullptr); }
-  // Until `prepare` has succeeded the sandbox ends with this process, however that ends.
+  // Until `prepare` has succeeded, the sandbox ends with this process, even if that is killed.
   using Prepare = std::function<Result<>(const std::string& id)>;
   Result<std::string> create(const SandboxSpec& spec, const Prepare& prepare);
   Result<ExecResult> exec(const std::string& id, const ExecRequest& request, wire::ExecIo& io);
@@ -97,10 +97,10 @@ class Runtime {
   // Asks all backends at once and lists the sandboxes of those that answer. Fails if none does.
   Result<Listing> list_reachable(const std::map<std::string, std::string>& labels = {});
 
-  // A spec to make another sandbox by: this sandbox's, with its environment.
+  // The spec of a sandbox, with its environment, to make another one like it.
   Result<SandboxSpec> spec_of(const std::string& id);
 
-  // What sandboxes of this spec would be protected by; an error if it cannot be started here.
+  // The protections that a sandbox of this spec would have; an error if it cannot start here.
   Result<Protections> check(const SandboxSpec& spec);
   Result<Protections> probe(const std::string& backend);
   SweepReport sweep(SweepMode mode);
@@ -108,7 +108,7 @@ class Runtime {
   // StreamPool::tidy().
   void tidy(const std::function<bool(const std::string& sandbox)>& is_known);
 
-  // A backend for the use of one thread. Its destructor gives it back.
+  // A backend that one thread uses. The destructor gives it back.
   class BackendLease {
    public:
     BackendLease(Runtime& home, std::unique_ptr<Backend> backend)
@@ -127,7 +127,7 @@ class Runtime {
   };
   // The backend of that name; the first one if `wanted` is empty.
   Result<BackendLease> backend(const std::string& wanted);
-  // The backend that the id is of.
+  // The backend of the sandbox with this id.
   Result<BackendLease> backend_of(const std::string& id);
 
  private:

@@ -7,6 +7,7 @@
 
 #include "compaction/compactor.h"
 #include "compaction/gain_log.h"
+#include "runtime/lost_stream.h"
 #include "tools/result_text.h"
 #include "tools/text_budget.h"
 #include "tools/visible_text.h"
@@ -106,8 +107,7 @@ Result<ToolRunner> ToolRunner::open(Runtime& runtime, const std::string& sandbox
                                        {options.recall_bytes, OutputStore::kMostOutputs}));
   SandboxAccess access{id, [&runtime, id] { return runtime.connect(id); }, restack,
                        std::move(outputs)};
-  // Only a connection through a daemon can be cut while the sandbox lives on.
-  if (runtime.context().daemon) access.why_gone = [&runtime, id] { return runtime.why_gone(id); };
+  access.why_gone = [&runtime, id] { return runtime.why_gone(id); };
   return over(std::move(access), options);
 }
 
@@ -139,10 +139,7 @@ ToolResult ToolRunner::answer(const Tool& tool, CheckedArguments arguments, Tool
   auto result = tool.run(std::get<Arguments>(arguments), context);
   if (result) return std::move(*result);
   Error error = std::move(result).error();
-  if (error.code == ErrorCode::Unavailable && why_gone_) {
-    const Gone gone = why_gone_();
-    if (gone.reason == Gone::Reason::CutOff) error.message = gone.text;
-  }
+  if (why_gone_ && has_hung_up(*init_)) error = explained(std::move(error), why_gone_());
   return refuse_error(error);
 }
 

@@ -10,6 +10,7 @@
 #include "base/fault_point.h"
 #include "core/workspace_volume.h"
 #include "runtime/apply_record.h"
+#include "runtime/lost_stream.h"
 #include "wire/applied.h"
 
 namespace nutshell {
@@ -149,7 +150,7 @@ Result<> follow_apply(wire::InitClient& client, const std::vector<FileChange>& w
 }  // namespace
 
 Result<std::string> checkpoint_workspace(Runtime& runtime, const std::string& id, Running running) {
-  return runtime.with_init(id, [&](wire::InitClient& client) -> Result<std::string> {
+  return with_init_explained(runtime, id, [&](wire::InitClient& client) -> Result<std::string> {
     const auto begun = TRY(ask_for_layers(client, wire::Checkpoint{kills(running)}, running));
     TRY(stack_layers(runtime, id, client, begun));
     return begun.change_id;
@@ -158,7 +159,7 @@ Result<std::string> checkpoint_workspace(Runtime& runtime, const std::string& id
 
 Result<> rollback_workspace(Runtime& runtime, const std::string& id, const std::string& checkpoint,
                             Running running) {
-  return runtime.with_init(id, [&](wire::InitClient& client) -> Result<> {
+  return with_init_explained(runtime, id, [&](wire::InitClient& client) -> Result<> {
     const auto begun =
         TRY(ask_for_layers(client, wire::Rollback{checkpoint, kills(running)}, running));
     return stack_layers(runtime, id, client, begun);
@@ -167,20 +168,20 @@ Result<> rollback_workspace(Runtime& runtime, const std::string& id, const std::
 
 Result<> copy_workspace(Runtime& runtime, const std::string& from, const std::string& to) {
   const SandboxStatus status = TRY(runtime.find(from));
-  wire::InitClient source = TRY(runtime.connect(status.id));
-  const std::vector<FileChange> changes = TRY(list_workspace_changes(source));
-  wire::InitClient target = TRY(runtime.connect(to));
-  Forking forking(source, target);
-  for (const FileChange& change : changes) {
-    auto copied = forking.copy(change);
-    fault_point("fork.copied");
-    if (copied) continue;
-    return while_doing(fmt::format("fork {}: copy {}", status.id, change.path),
-                       std::move(copied).error());
-  }
-  runtime.keep(status.id, std::move(source));
-  runtime.keep(to, std::move(target));
-  return {};
+  return with_init_explained(runtime, status.id, [&](wire::InitClient& source) -> Result<> {
+    const std::vector<FileChange> changes = TRY(list_workspace_changes(source));
+    return with_init_explained(runtime, to, [&](wire::InitClient& target) -> Result<> {
+      Forking forking(source, target);
+      for (const FileChange& change : changes) {
+        auto copied = forking.copy(change);
+        fault_point("fork.copied");
+        if (copied) continue;
+        return while_doing(fmt::format("fork {}: copy {}", status.id, change.path),
+                           std::move(copied).error());
+      }
+      return {};
+    });
+  });
 }
 
 Result<std::string> fork_sandbox(Runtime& runtime, const std::string& id) {
@@ -208,15 +209,16 @@ Result<ApplyReport> apply_workspace(Runtime& runtime, const std::string& id,
     request.hold.named.push_back(workspace_path(path));
   const ApplyRecord record(status.id);
   request.applied = TRY(record.read());
-  wire::InitClient client = TRY(runtime.connect(status.id));
-  const auto all = TRY(list_workspace_changes(client));
-  (void)TRY(select_changes(all, options.paths));  // an error for a path without changes
-  ApplyReport report = TRY(apply_changes(client, all, request));
-  const bool is_written = options.mode == ApplyMode::Write && report.conflicts.empty();
-  TRY(record.add(report.applied));
-  if (is_written && !status.why_copied.empty()) TRY(follow_apply(client, report.written));
-  runtime.keep(status.id, std::move(client));
-  return report;
+  return with_init_explained(
+      runtime, status.id, [&](wire::InitClient& client) -> Result<ApplyReport> {
+        const auto all = TRY(list_workspace_changes(client));
+        (void)TRY(select_changes(all, options.paths));  // an error for a path without changes
+        ApplyReport report = TRY(apply_changes(client, all, request));
+        const bool is_written = options.mode == ApplyMode::Write && report.conflicts.empty();
+        TRY(record.add(report.applied));
+        if (is_written && !status.why_copied.empty()) TRY(follow_apply(client, report.written));
+        return report;
+      });
 }
 
 }  // namespace nutshell

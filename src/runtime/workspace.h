@@ -1,5 +1,5 @@
-// The files of a sandbox over time: checkpoints, going back, and other sandboxes that go on from
-// here. File state alone: no process is saved, moved or copied.
+// Checkpoints, rollback, forks and `apply`: operations on the files of /workspace. Processes are
+// neither saved nor copied.
 #pragma once
 
 #include <cstdint>
@@ -11,24 +11,24 @@
 
 namespace nutshell {
 
-// What is to happen with processes that could write to the files meanwhile.
+// What to do about running processes, which could write to the files meanwhile.
 enum class Running { Refused, Killed };
 
-// The name to go back by.
+// Saves the files; returns the name of the checkpoint.
 Result<std::string> checkpoint_workspace(Runtime& runtime, const std::string& id, Running running);
 
-// To a checkpoint, or to kBaseCheckpoint: as the workspace began.
+// Restores the files of a checkpoint, or of kBaseCheckpoint: as the workspace began.
 Result<> rollback_workspace(Runtime& runtime, const std::string& id, const std::string& checkpoint,
                             Running running);
 inline constexpr const char* kBaseCheckpoint = "base";
 
-// A new sandbox like this one, with the same files.
+// Makes a sandbox with the same spec and files; returns its id.
 Result<std::string> fork_sandbox(Runtime& runtime, const std::string& id);
-// The files of one into another one that was made by the same spec.
+// Copies the files of a sandbox into another one of the same spec.
 Result<> copy_workspace(Runtime& runtime, const std::string& from, const std::string& to);
 
-// What a sandbox changed, to the directory it was made with; what was written is remembered, so
-// that the next apply tells it from what others wrote.
+// Writes the changes of a sandbox to the directory of its workspace. Remembers what was written, so
+// that the next apply can tell it from changes by others.
 struct ApplyOptions {
   std::vector<std::string> paths;  // empty: all
   ApplyMode mode = ApplyMode::Write;

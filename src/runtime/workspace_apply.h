@@ -1,6 +1,6 @@
-// Writes what a sandbox changed back to the directory its workspace began as. Everything the
-// sandbox says is hostile: no step leaves the directory or follows a link, and no file is torn,
-// whenever this process dies.
+// Writes the changes of a sandbox to the directory its workspace began as. Everything the sandbox
+// says is hostile: no step leaves the directory or follows a link. Each file is replaced
+// atomically, whenever this process dies.
 #pragma once
 
 #include <cstdint>
@@ -15,8 +15,8 @@
 
 namespace nutshell {
 
-// What an earlier apply left, by path: the time of the last change of the file, in nanoseconds. A
-// file that has another one was changed by somebody else since.
+// Files that an earlier apply wrote: path and time of the last change, in nanoseconds. A file with
+// another time was changed by another program since.
 using AppliedTimes = std::map<std::string, std::int64_t>;
 
 enum class ApplyMode { Write, DryRun };
@@ -32,14 +32,14 @@ struct ApplyRequest {
 };
 
 struct ApplyReport {
-  std::vector<wire::FileChange> written;  // or would be
-  std::vector<std::string> conflicts;     // what is in the way, in words; then nothing is written
+  std::vector<wire::FileChange> written;  // or would be written
+  std::vector<std::string> conflicts;     // messages; if there are any, nothing is written
   std::vector<std::string> skipped;       // FIFOs, sockets, devices
   std::vector<JudgedChange> held;         // what the host would run or trust
-  AppliedTimes applied;                   // of what was written now
+  AppliedTimes applied;                   // of the files written now
 };
 
-// Of all the changes of a workspace, applies those that `request.hold` selects.
+// Applies those changes of a workspace that `request.hold` selects.
 Result<ApplyReport> apply_changes(wire::InitClient& client,
                                   const std::vector<wire::FileChange>& changes,
                                   const ApplyRequest& request);

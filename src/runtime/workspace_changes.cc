@@ -32,6 +32,11 @@ Result<> check_info(const FileInfo& info) {
 
 }  // namespace
 
+wire::ChangeKind kind_of(const FileChange& change) {
+  if (change.before.kind == kNoFile) return wire::ChangeKind::Added;
+  return change.after.kind == kNoFile ? wire::ChangeKind::Removed : wire::ChangeKind::Modified;
+}
+
 bool is_at_or_below(std::string_view path, std::string_view directory) {
   return path == directory || (path.starts_with(directory) && path[directory.size()] == '/');
 }

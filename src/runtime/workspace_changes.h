@@ -1,4 +1,4 @@
-// What a sandbox did to its workspace, as it says itself: checked before anybody acts on it.
+// Reads and checks the list of changes that a sandbox reports for its workspace.
 #pragma once
 
 #include <functional>
@@ -12,31 +12,34 @@
 
 namespace nutshell {
 
-// Where the workspace lies inside every sandbox.
+// The path of the workspace in every sandbox.
 inline constexpr std::string_view kWorkspacePath = "/workspace/";
-// Of the host's directory: for `apply` alone, and gone with it.
+// A directory that `apply` makes in the host's directory and removes at its end.
 inline constexpr std::string_view kStagingName = ".nutshell-apply";
 
 inline constexpr wire::FileKind kNoFile{0};
 
-// Every path is relative, of plain names, and named once; every kind and target is possible.
-// `admit` is asked before each is held; its error ends the list.
+// Whether the path was added, modified or removed.
+wire::ChangeKind kind_of(const wire::FileChange& change);
+
+// Returns the checked list: every path is relative, has plain names and occurs once. `admit` is
+// called before a change is kept in memory; its error ends the list.
 using AdmitChange = std::function<Result<>(const wire::FileChange&)>;
 Result<std::vector<wire::FileChange>> list_workspace_changes(wire::InitClient& client,
                                                              const AdmitChange& admit = nullptr);
 
-// Those at or below one of the paths; all, if there are none. An error for a path that has no
-// change.
+// Returns the changes at or below one of the paths; all changes if `paths` is empty. An error for a
+// path without changes.
 Result<std::vector<wire::FileChange>> select_changes(std::vector<wire::FileChange> changes,
                                                      const std::vector<std::string>& paths);
 
-// A path as a user gives it, relative to the workspace: "src/a" for "/workspace/src/a/".
+// Makes a path that a user gave relative to the workspace: "src/a" for "/workspace/src/a/".
 std::string workspace_path(std::string path);
 bool is_at_or_below(std::string_view path, std::string_view directory);
 
 Result<> check_change(const wire::FileChange& change);
 
-// The bytes of a changed file, before or after; at most `most`.
+// The content of a changed file in the given state; an error if it is too large to show.
 Result<std::string> read_changed_file(wire::InitClient& client, const wire::FileInfo& info,
                                       const std::string& path, wire::FileState state);
 inline constexpr std::uint64_t kMostShownBytes = 64ULL << 20U;

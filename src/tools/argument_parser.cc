@@ -5,8 +5,8 @@
 #include <cstdint>
 #include <nlohmann/json.hpp>
 
+#include "base/closest_word.h"
 #include "core/json_text.h"
-#include "tools/nearest_name.h"
 #include "tools/shell_words.h"
 
 namespace nutshell {
@@ -46,7 +46,7 @@ class Checker {
     for (const auto& [key, value] : object.items()) {
       const Parameter* parameter = find(key, parameters);
       if (parameter == nullptr) return unknown(key, parameters);
-      if (value.is_null()) continue;  // many clients send what was left out as null
+      if (value.is_null()) continue;  // many clients send null for an omitted argument
       if (arguments.has(parameter->name))
         return bad_argument(
             fmt::format("`{}` is given twice, as `{}` too.", name_in(dialect_, *parameter), key),
@@ -90,7 +90,7 @@ class Checker {
     std::vector<std::string> known;
     for (const Parameter& parameter : parameters)
       known.push_back(name_in(dialect_, parameter));
-    const std::string best = nearest_name(key, known);
+    const std::string best = closest_word(key, known);
     return {ErrorCode::InvalidArgument,
             fmt::format("there is no argument {}.", shown(Json(key))),
             {},
@@ -129,7 +129,7 @@ class Checker {
     if (parameter.choices.empty()) return Arguments::Value(std::move(given));
     std::string all;
     for (const std::string& choice : parameter.choices) {
-      // A choice "file|f" is called file, and f is understood.
+      // A choice "file|f" is named file; f is accepted too.
       const std::size_t bar = choice.find('|');
       const std::string first = choice.substr(0, bar);
       if (given == first || (bar != std::string::npos && given == choice.substr(bar + 1)))
@@ -158,7 +158,7 @@ class Checker {
     return wrong(parameter, range, value);
   }
 
-  // One text is split as a shell would, and no shell is run.
+  // A single string is split into words as a shell would do it; no shell runs.
   [[nodiscard]] Checked texts(const Parameter& parameter, const Json& value) const {
     if (value.is_string()) {
       auto words = split_shell_words(value.get<std::string>());

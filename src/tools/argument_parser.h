@@ -1,5 +1,5 @@
-// JSON arguments of a tool call, hostile until they are checked: strict about names and types, and
-// clear about what is wrong.
+// Parses and checks the JSON arguments of a tool call, which are hostile input. Errors say which
+// argument is wrong and what is expected.
 #pragma once
 
 #include <nlohmann/json_fwd.hpp>
@@ -18,7 +18,7 @@ CheckedArguments parse_arguments(const Tool& tool, std::string_view json, Dialec
 // For JSON that was parsed where it came in, strictly: no key of it stands twice in an object.
 CheckedArguments check_arguments(const Tool& tool, const nlohmann::json& object, Dialect dialect);
 
-// What a parameter is called there.
+// The name of a parameter in that dialect.
 const std::string& name_in(Dialect dialect, const Parameter& parameter);
 
 }  // namespace nutshell

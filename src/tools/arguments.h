@@ -1,4 +1,4 @@
-// A tool call's arguments after they were checked: every value has the type its parameter says.
+// The checked arguments of a tool call: every value has the type of its parameter.
 #pragma once
 
 #include <cstdint>
@@ -18,7 +18,7 @@ class Arguments {
   void set(std::string name, Value value) { values_[std::move(name)] = std::move(value); }
   [[nodiscard]] bool has(std::string_view name) const { return find(name) != nullptr; }
 
-  // What was given, or else the second value; also where the type is another one.
+  // The value that was given; `otherwise` if there is none or it has another type.
   [[nodiscard]] std::string text(std::string_view name, std::string_view otherwise = {}) const {
     const auto* value = get<std::string>(name);
     return value != nullptr ? *value : std::string(otherwise);

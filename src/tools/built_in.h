@@ -1,4 +1,4 @@
-// The tools there are; each is a file beside this one, and a line in registry.cc.
+// The built-in tools. Each is a file beside this one and a line in registry.cc.
 #pragma once
 
 #include "core/tool.h"

@@ -12,8 +12,8 @@
 namespace nutshell {
 namespace {
 
-constexpr std::size_t kWorthRecalling = 300;  // tokens; less is repeated
-constexpr std::size_t kTailLines = 40;        // of a command that still runs
+constexpr std::size_t kWorthRecalling = 300;  // tokens; a shorter text is shown again
+constexpr std::size_t kTailLines = 40;        // shown of a command that still runs
 
 std::string seconds_of(std::chrono::microseconds duration) {
   const double seconds = std::chrono::duration<double>(duration).count();
@@ -28,7 +28,7 @@ std::string ending_of(const ExecResult& ending) {
 
 std::string missing_note(const CommandState& state) {
   if (state.missing_bytes == 0) return {};
-  return fmt::format("\n({} bytes in between are gone: more was printed than is kept)",
+  return fmt::format("\n({} bytes in between are gone: the command printed more than is kept)",
                      state.missing_bytes);
 }
 
@@ -51,7 +51,7 @@ std::string fields_of(const CommandState& state) {
   return fields.dump();
 }
 
-// "running, 30s so far. job j4, 212 lines so far. last:", the end of what it printed, what to do.
+// "running, 30s so far. job j4, 212 lines so far. last:", then its last lines and how to go on.
 ToolResult tell_running(const CommandState& state, const TextBudget& budget) {
   const std::string printed = state.output + state.error;
   std::vector<std::string_view> lines = split_lines(printed);
@@ -75,7 +75,7 @@ ToolResult tell_running(const CommandState& state, const TextBudget& budget) {
   return result;
 }
 
-// The text says it, and programs get the code.
+// Adds what to do about a timeout to the text, and the error code for programs.
 void mark_timeout(ToolResult& result, const ExecResult& ending) {
   if (ending.outcome != Outcome::TimedOut) return;
   const std::string next = "Use wait=0 or a larger timeout.";

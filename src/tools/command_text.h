@@ -1,4 +1,4 @@
-// What a model reads about a command, ended or still running.
+// The text that a model reads about a command, ended or still running.
 #pragma once
 
 #include <string>
@@ -10,7 +10,7 @@ namespace nutshell {
 
 struct CommandTelling {
   OutputRenderer::Style style = OutputRenderer::Style::Compact;
-  std::string question;  // what makes two calls the same one; empty: never "unchanged"
+  std::string question;  // equal for equal calls; empty: never answer "unchanged"
 };
 
 Result<ToolResult> tell_command(const CommandState& state, ToolContext& context,

@@ -15,7 +15,7 @@ namespace {
 constexpr std::int64_t kTokens = 6000;
 constexpr std::uint64_t kMostBytes = 16ULL << 20U;  // of each side
 
-// A state of a file, or words about why there is none.
+// The content of a file, or the reason why it cannot be compared.
 using Side = std::variant<std::string, ToolError>;
 
 ToolError as_tool_error(const Error& error, const std::string& path) {
@@ -35,7 +35,7 @@ Result<Side> load(const std::string& path, wire::FileState state, ToolContext& c
     return {};
   });
   const bool is_past = state != wire::FileState::Now;
-  if (!read && read.error().code == ErrorCode::NotFound && is_past) return std::string();  // new
+  if (!read && read.error().code == ErrorCode::NotFound && is_past) return std::string();  // the file is new
   if (!read && read.error().code == ErrorCode::Unavailable) return Failure(read.error());
   if (!read && read.error().code == ErrorCode::Expired) {
     return ToolError{ErrorCode::Expired,
@@ -64,7 +64,7 @@ struct Totals {
   std::size_t removed = 0;
 };
 
-// The two lines of names are in the heading already.
+// Drops the two lines with names, which are in the heading already.
 std::string without_names(const std::string& diff) {
   const std::size_t first = diff.find('\n');
   const std::size_t second = first == std::string::npos ? first : diff.find('\n', first + 1);

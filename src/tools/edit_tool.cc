@@ -27,7 +27,7 @@ std::string places_of(const wire::Changed& changed) {
   return text;
 }
 
-// What is wrong with the request before init is asked, if anything.
+// Refuses a request that is wrong whatever the file contains.
 std::optional<ToolResult> check(const std::vector<wire::Edit>& edits, const Arguments& arguments) {
   if (edits.empty()) return bad_argument("there is no edit.", "Give `old` and `new`, or `edits`.");
   const bool has_one = arguments.has("old") || arguments.has("new");

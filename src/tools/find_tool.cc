@@ -14,7 +14,7 @@ namespace {
 constexpr std::int64_t kTokens = 2000;
 constexpr std::uint32_t kMostResults = 4000;
 
-// "src/net/ http.cpp http.hpp", a line for each directory in the order they came.
+// A line for each directory: "src/net/ http.cpp http.hpp".
 std::string lines_of(const std::vector<wire::FileInfo>& found, std::size_t count) {
   std::string text;
   std::string_view folder;

@@ -15,7 +15,7 @@ bool is_one_of(std::string_view word, std::initializer_list<std::string_view> wo
   return std::find(words.begin(), words.end(), word) != words.end();
 }
 
-// Of a key `section.subsection.variable`: git writes section and variable in lower case.
+// A key `section.subsection.variable`. git writes section and variable in lower case.
 struct Key {
   std::string_view section;
   std::string_view variable;
@@ -31,7 +31,7 @@ struct Key {
   }
 };
 
-// Always, whatever the repository says.
+// Settings that always override those of the repository.
 constexpr std::array<Pair, 25> kSettings = {{
     {"core.fsmonitor", "false"},
     {"core.hookspath", "/dev/null"},
@@ -40,7 +40,7 @@ constexpr std::array<Pair, 25> kSettings = {{
     {"core.pager", "cat"},
     {"core.askpass", "true"},
     {"sequence.editor", "true"},
-    {"credential.helper", ""},  // an empty one forgets those before it
+    {"credential.helper", ""},  // an empty value removes the helpers before it
     {"protocol.ext.allow", "never"},
     {"help.autocorrect", "never"},
     {"interactive.difffilter", ""},
@@ -57,12 +57,13 @@ constexpr std::array<Pair, 25> kSettings = {{
     {"gc.auto", "0"},
     {"maintenance.auto", "false"},
     {"submodule.recurse", "false"},
-    {"safe.directory", "*"},  // who owns the files matters only to what is switched off here
+    {"safe.directory",
+     "*"},  // git checks the owner only because of programs that are disabled here
 }};
 
 constexpr std::array<std::string_view, 16> kVariables = {
     "GIT_CONFIG_NOSYSTEM=1",
-    "GIT_CONFIG_GLOBAL=/dev/null",  // the home directory is the workspace: the repository's
+    "GIT_CONFIG_GLOBAL=/dev/null",  // HOME may be the workspace, which the repository controls
     "GIT_TERMINAL_PROMPT=0",
     "GIT_ASKPASS=true",
     "SSH_ASKPASS=true",
@@ -75,11 +76,11 @@ constexpr std::array<std::string_view, 16> kVariables = {
     "GIT_OPTIONAL_LOCKS=0",
     "GIT_NO_LAZY_FETCH=1",
     "GIT_ATTR_NOSYSTEM=1",
-    "EMAIL=sandbox@nutshell",  // where the repository names no author
+    "EMAIL=sandbox@nutshell",  // if the repository configures no author
     "GIT_MERGE_AUTOEDIT=no",
 };
 
-// git diff, and what is shown with the same machinery.
+// git diff, and subcommands that show diffs.
 bool shows_diffs(std::string_view name) {
   return is_one_of(name, {"diff", "log", "show", "whatchanged", "format-patch", "diff-tree",
                           "diff-index", "diff-files"});
@@ -90,7 +91,7 @@ bool takes_value(std::string_view option) {
                             "--super-prefix", "--list-cmds", "--attr-source"});
 }
 
-// Only what lists: a word without a dash would make or remove something.
+// Whether the words only list: a word without a dash would create or remove something.
 bool lists_only(const Words& words) {
   return std::all_of(words.begin(), words.end(), [](const std::string& word) {
     return is_one_of(word, {"-a", "-r", "-v", "-vv", "-l", "-n", "--all", "--remotes", "--list",
@@ -179,7 +180,7 @@ Words guarded_git_argv(const GitCommand& command) {
   argv.push_back(command.name);
   if (shows_diffs(command.name)) argv.insert(argv.end(), {"--no-ext-diff", "--no-textconv"});
   if (is_one_of(command.name, {"blame", "annotate"})) argv.emplace_back("--no-textconv");
-  // A look into a submodule starts a git there that knows nothing of this environment.
+  // In a submodule, git starts another git without this environment.
   if (is_one_of(command.name, {"status", "diff"})) argv.emplace_back("--ignore-submodules=dirty");
   argv.insert(argv.end(), command.words.begin(), command.words.end());
   return argv;
@@ -191,12 +192,12 @@ std::optional<std::string> harmless_value(std::string_view name) {
                          std::initializer_list<std::string_view> variables) {
     return key.section == section && is_one_of(key.variable, variables);
   };
-  if (key.section == "alias") return "";  // an empty alias is an error, and runs nothing
+  if (key.section == "alias") return "";  // an empty alias is an error and runs no program
   if (is("filter", {"clean", "smudge", "process"})) return "";
   if (is("filter", {"required"})) return "false";
   if (is("diff", {"textconv"})) return "cat";
   if (is("diff", {"command"})) return "false";
-  if (is("merge", {"driver"})) return "false";  // a conflict, where the driver would have merged
+  if (is("merge", {"driver"})) return "false";  // the merge ends in a conflict, without the driver
   if (is("submodule", {"update"})) return "checkout";
   if (is("tar", {"command"})) return "gzip -cn";
   if (is("trailer", {"command", "cmd"})) return "true";
@@ -240,7 +241,7 @@ Words guarded_git_environment(const GitCommand& command, std::string_view config
   }
   for (const auto& [key, value] : kSettings)
     set(key, value);
-  // An alias of a name that is no subcommand, should it appear only now.
+  // Overrides an alias for this name that appears after the configuration was read.
   if (!command.name.empty()) set("alias." + command.name, "");
   variables.push_back(fmt::format("GIT_CONFIG_COUNT={}", count));
   return variables;

@@ -14,9 +14,9 @@ constexpr std::int64_t kTokens = 8000;
 constexpr std::chrono::seconds kConfigTime{20};
 constexpr std::chrono::seconds kTimeout{120};
 constexpr std::chrono::seconds kWait{30};
-constexpr std::size_t kMostConfigBytes = 256U << 10U;  // of names
+constexpr std::size_t kMostConfigBytes = 256U << 10U;  // of all names of settings
 
-// The names of all settings that hold for this call, or why git cannot be asked.
+// The names of all settings that apply to this call, or why git cannot tell them.
 Result<std::variant<std::string, ToolError>> read_configuration(const GitCommand& command,
                                                                 const std::string& directory,
                                                                 ToolContext& context) {
@@ -39,7 +39,7 @@ Result<std::variant<std::string, ToolError>> read_configuration(const GitCommand
                      "Use an image that has it."};
   if (ending->outcome == Outcome::Exited && ending->exit_code != 0)
     return ToolError{ErrorCode::InvalidArgument,
-                     "git cannot read the configuration that holds here.",
+                     "git cannot read the configuration that applies here.",
                      model_text(io.error.substr(0, 500)), "Check `cwd` and the options."};
   if (ending->outcome != Outcome::Exited)
     return ToolError{ErrorCode::PermissionDenied,
@@ -56,7 +56,7 @@ std::optional<ToolResult> check(const GitCommand& command, const ToolContext& co
   if (!context.reads_only || reads_only(command)) return std::nullopt;
   return refuse(
       ToolError{ErrorCode::PermissionDenied,
-                fmt::format("git {} is not among what only reads.", visible_name(command.name)),
+                fmt::format("git {} is not one of the subcommands that only read.", visible_name(command.name)),
                 "This session may not change anything.", "Use status, diff, log or show."});
 }
 

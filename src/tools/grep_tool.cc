@@ -42,7 +42,7 @@ std::vector<Part> parts_of(const wire::SearchPage& page, const wire::Search& req
       parts.push_back({fmt::format("{}: {}", name, file.matches), 1});
       continue;
     }
-    // The name stands with its first line: alone it would say nothing.
+    // The name is in one part with its first line: alone it would tell nothing.
     std::string ahead = name + "\n";
     std::uint64_t last = 0;
     for (const wire::SearchLine& line : file.lines) {

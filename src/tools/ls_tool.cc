@@ -28,12 +28,13 @@ void append_name(std::string& text, const wire::ListedEntry& entry, std::string_
       if ((entry.info.mode & 0111U) != 0) text += " x";
       return;
     case wire::FileKind::Other:
-      text += " (no regular file)";
+      text += " (not a regular file)";
       return;
   }
 }
 
-// Directories of one folder share a line; everything else has its own. A new folder has a heading.
+// Directories of one folder share a line; other entries have lines of their own. Each folder has a
+// heading.
 std::string lines_of(const std::vector<wire::ListedEntry>& entries, std::size_t count) {
   std::string text;
   std::string_view folder;

@@ -14,9 +14,9 @@ namespace {
 constexpr std::int64_t kTokens = 8000;
 constexpr std::uint32_t kMostLineBytes = 1000;
 constexpr std::uint64_t kMostImageBytes = 5ULL << 20U;
-constexpr std::size_t kWorthRecalling = 300;  // tokens; less is repeated
+constexpr std::size_t kWorthRecalling = 300;  // tokens; a shorter text is shown again
 
-// All lines of the page as they are shown, and where each ends.
+// The numbered lines of a page, and the offset at which each ends.
 struct NumberedLines {
   std::string text;
   std::vector<std::size_t> ends;
@@ -43,7 +43,7 @@ NumberedLines number_lines(const wire::TextPage& page) {
   return lines;
 }
 
-// What an edit or a write must know about a file that is not plain UTF-8 with newlines.
+// Names what differs from plain UTF-8 with newlines, which matters for edit and write.
 std::string peculiarities(const wire::TextPage& page) {
   std::string text;
   if (page.encoding != "utf-8") text += " " + model_text(page.encoding);
@@ -106,7 +106,7 @@ Result<ToolResult> tell_binary(const std::string& path, const wire::TextPage& pa
       "Look at it with bash, for example with file, strings or xxd."});
 }
 
-// The page within the budget, and the exact call for the next one.
+// As much of the page as fits the budget, and the offset of the next one.
 ToolResult tell_page(const std::string& path, const wire::TextPage& page, ToolContext& context,
                      const TextBudget& budget) {
   const NumberedLines lines = number_lines(page);
@@ -154,7 +154,7 @@ Result<ToolResult> read(const Arguments& arguments, ToolContext& context) {
   result.text = fmt::format("{} v{}: unchanged since {} (recall {} shows it again)",
                             visible_name(request.path), model_text(page.version), before, before);
   result.output_id = before;
-  result.tokens = 0;  // of another text
+  result.tokens = 0;  // the count was of another text
   return result;
 }
 

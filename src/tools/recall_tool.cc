@@ -19,7 +19,7 @@ constexpr int kMostPatternMemory = 8 << 20;
 
 struct Page {
   std::vector<std::string> lines;
-  std::vector<std::size_t> numbers;  // from 1
+  std::vector<std::size_t> numbers;  // of these lines, from 1
   bool is_filtered = false;
 };
 
@@ -73,12 +73,12 @@ Page select(const std::vector<std::string_view>& lines, const Arguments& argumen
     page.numbers.push_back(i + 1);
     page.lines.push_back(bytes < most_bytes ? shown(line) : std::string());
     bytes += page.lines.back().size() + 1;
-    if (bytes >= most_bytes && pattern == nullptr) break;  // more could not be shown
+    if (bytes >= most_bytes && pattern == nullptr) break;  // the budget shows no more
   }
   return page;
 }
 
-// Standard output, then standard error, as the line numbers of a compacted output count.
+// Standard output, then standard error: the order that line numbers in compacted output refer to.
 std::string chosen_text(const StoredOutput& stored, const std::string& stream) {
   std::string text;
   if (stream != "stderr") text = whole_text(stored.output);

@@ -4,8 +4,8 @@
 
 #include <algorithm>
 
+#include "base/closest_word.h"
 #include "tools/built_in.h"
-#include "tools/nearest_name.h"
 
 namespace nutshell {
 namespace {
@@ -21,7 +21,7 @@ Failure no_such_tool(const std::string& name, const std::vector<Tool>& tools) {
     names.push_back(tool.name);
     all += (all.empty() ? "" : ", ") + tool.name;
   }
-  const std::string best = nearest_name(name, names);
+  const std::string best = closest_word(name, names);
   return failure(ErrorCode::InvalidArgument,
                  best.empty() ? fmt::format("no tool '{}': there are {}", name, all)
                               : fmt::format("no tool '{}': did you mean '{}'?", name, best));
@@ -64,7 +64,7 @@ Result<std::vector<Tool>> choose_tools(const ToolChoice& choice) {
         choice.names.empty() ||
         std::any_of(choice.names.begin(), choice.names.end(),
                     [&](const std::string& name) { return is_called(tool, name, choice.prefix); });
-    // What git may do is then up to the git tool: its reading subcommands are worth having.
+    // git stays: in a read-only session it allows only subcommands that read.
     const bool may_stay = !choice.reads_only || tool.hints.is_read_only || tool.name == "git";
     if (!is_named || !may_stay) continue;
     tool.name = choice.prefix + tool.name;

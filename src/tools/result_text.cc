@@ -7,6 +7,7 @@
 #include <nlohmann/json.hpp>
 
 #include "tools/visible_text.h"
+#include "wire/kind_names.h"
 
 namespace nutshell {
 namespace {
@@ -25,7 +26,7 @@ std::string_view trimmed(std::string_view text) {
   return text.substr(first, text.find_last_not_of(" \t\r") - first + 1);
 }
 
-// The marks with which a comment begins; what is behind them, if `line` is nothing but a comment.
+// The text of a comment, if the line is nothing but a comment; else empty.
 std::string_view comment_of(std::string_view line) {
   for (const std::string_view mark : {"//", "#", "<!--", "/*", "{/*", "--", ";", "%", "*"}) {
     if (!line.starts_with(mark)) continue;
@@ -38,7 +39,7 @@ std::string_view comment_of(std::string_view line) {
   return {};
 }
 
-// Both an ellipsis and one of the phrases by which code is left out: either alone is honest prose.
+// Whether the comment has an ellipsis and a phrase for omitted code. Either alone may be prose.
 bool is_placeholder(std::string_view comment) {
   const bool has_dots = comment.starts_with("...") || comment.starts_with("…") ||
                         comment.ends_with("...") || comment.ends_with("…");
@@ -51,18 +52,6 @@ bool is_placeholder(std::string_view comment) {
   return std::any_of(kPhrases.begin(), kPhrases.end(), [&](std::string_view phrase) {
     return text.find(phrase) != std::string::npos;
   });
-}
-
-std::string_view kind_word(wire::ChangeKind kind) {
-  switch (kind) {
-    case wire::ChangeKind::Added:
-      return "added";
-    case wire::ChangeKind::Modified:
-      return "modified";
-    case wire::ChangeKind::Removed:
-      return "removed";
-  }
-  return "modified";
 }
 
 }  // namespace
@@ -124,7 +113,7 @@ std::string change_fields(const wire::Changed& changed) {
   fields["changes"] = nlohmann::ordered_json::array();
   for (const wire::FileChange& change : changed.changes)
     fields["changes"].push_back(
-        {{"path", model_text(change.path)}, {"kind", kind_word(change.kind)}});
+        {{"path", model_text(change.path)}, {"kind", to_string(change.kind)}});
   if (!changed.why_no_undo.empty()) fields["why_no_undo"] = model_text(changed.why_no_undo);
   return fields.dump();
 }

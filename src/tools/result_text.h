@@ -1,4 +1,4 @@
-// The sentences that results of several tools share.
+// Sentences that the results of several tools share.
 #pragma once
 
 #include <cstdint>
@@ -22,20 +22,20 @@ const wire::Refused* refusal_of(const wire::Answer<Reply>& answer) {
   return std::get_if<wire::Refused>(&answer);
 }
 
-// What was found below a directory, as the next call can name it.
+// The path of an entry below a directory, for the next call.
 std::string path_below(const std::string& directory, const std::string& path);
 
 // "1 file", "3 files"
 std::string count_of(std::uint64_t count, std::string_view one, std::string_view many = {});
 
-// "v9f02, undo u12", as far as there is anything to say.
+// "v9f02, undo u12": version and undo id, if there are any.
 std::string change_marks(const wire::Changed& changed);
-// "changed 3 files, undo u14"; empty where nothing changed.
+// "changed 3 files, undo u14"; empty if nothing changed.
 std::string change_sentence(const wire::Changed& changed);
 // {"version": …, "changes": […]}
 std::string change_fields(const wire::Changed& changed);
 
-// What an edit left out instead of writing it ("// ... rest unchanged"), with its line; 0: nothing.
+// A comment that stands for omitted code ("// ... rest unchanged"), and its line; 0: there is none.
 struct Placeholder {
   std::size_t line = 0;
   std::string text;

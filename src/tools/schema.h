@@ -1,4 +1,4 @@
-// What is made from a tool's description: its JSON schema, and its page of the documentation.
+// Generates JSON schemas and documentation from the descriptions of tools.
 #pragma once
 
 #include <string>
@@ -11,13 +11,13 @@ namespace nutshell {
 
 // {"type":"object","properties":…}
 std::string input_schema(const Tool& tool, Dialect dialect);
-// {"name":…,"description":…,"inputSchema":…}; hints as MCP's annotations where asked for.
+// {"name":…,"description":…,"inputSchema":…}; with hints as MCP annotations if asked for.
 enum class Annotations { Left, Given };
 std::string tool_schema(const Tool& tool, Dialect dialect, Annotations annotations);
-// The list of them, as a model gets it.
+// The JSON list of tools that a model gets.
 std::string catalogue(const std::vector<Tool>& tools, Dialect dialect);
 
-// docs/tools.md, the part that is made from the tools.
+// The generated part of docs/tools.md.
 std::string markdown(const std::vector<Tool>& tools);
 
 }  // namespace nutshell

@@ -1,5 +1,5 @@
-// One text to an argument vector, as a shell splits it: quotes and backslashes, and nothing else.
-// Nothing is expanded, and no shell is run.
+// Splits a text into an argument vector, as a shell does with quotes and backslashes. Expands
+// nothing and runs no shell.
 #pragma once
 
 #include <string>
@@ -11,7 +11,7 @@
 namespace nutshell {
 
 Result<std::vector<std::string>> split_shell_words(std::string_view text);
-// The other way: one text that a shell would split into these words.
+// The inverse: a text that a shell would split into these words.
 std::string join_shell_words(const std::vector<std::string>& words);
 
 }  // namespace nutshell

@@ -1,4 +1,4 @@
-// What is kept of a command's output: all of it, or its beginning and its end.
+// The stored output of a command: all of it, or its beginning and its end.
 #pragma once
 
 #include <cstdint>
@@ -18,9 +18,9 @@ struct StoredStream {
   std::string tail;
 
   void append(std::string_view bytes);
-  // Bytes that nobody has: they were dropped before they came here.
+  // Counts bytes that were dropped before they came here.
   void skip(std::uint64_t bytes);
-  // Down to what is kept in the end; append() keeps a little more, for speed.
+  // Cuts to the final size; append() keeps a little more, for speed.
   void trim();
 };
 
@@ -30,7 +30,7 @@ struct StoredOutput {
   StoredStream error;
 };
 
-// With one line that says so where bytes are missing.
+// The text of a stream, with a line that says how many bytes are missing, if any.
 std::string whole_text(const StoredStream& stream);
 
 }  // namespace nutshell

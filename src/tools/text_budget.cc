@@ -6,8 +6,8 @@
 namespace nutshell {
 namespace {
 
-// A token of o200k is rarely longer in text that a tool returns; runs of blanks are, and they are
-// cheap to fetch once more.
+// An upper bound for text that tools return. Only runs of blanks have longer tokens; a page of them
+// is cut too early, and the next call gets the rest.
 constexpr std::size_t kMostBytesPerToken = 10;
 
 }  // namespace

@@ -1,5 +1,5 @@
-// How much text a call may return: tokens always, and characters where the caller's channel cuts
-// long results.
+// How much text a call may return: always a number of tokens, and for RoomKit, which cuts long
+// results, also a number of characters.
 #pragma once
 
 #include <cstddef>
@@ -14,7 +14,7 @@ namespace nutshell {
 
 inline constexpr std::int64_t kMostTokens = 20'000;
 inline constexpr std::int64_t kLeastTokens = 200;
-// Of a result as JSON; RoomKit replaces one of 20 000 characters by its beginning.
+// Of a result as JSON: RoomKit cuts results of 20 000 characters.
 inline constexpr std::size_t kMostRoomKitCharacters = 19'600;
 
 // The parameter that every tool with a long answer has.
@@ -24,7 +24,7 @@ class TextBudget {
  public:
   TextBudget(const ToolContext& context, std::size_t max_tokens)
       : context_(context), max_tokens_(max_tokens) {}
-  // As the caller asked, or else by default.
+  // Takes `max_tokens` of the arguments, or else the default.
   TextBudget(const ToolContext& context, const Arguments& arguments, std::int64_t by_default);
 
   [[nodiscard]] std::size_t max_tokens() const { return max_tokens_; }
@@ -32,8 +32,8 @@ class TextBudget {
   [[nodiscard]] std::size_t most_bytes() const;
   [[nodiscard]] bool fits(std::string_view text) const { return fits(text, count(text)); }
 
-  // `compose(n)` is the text with the first n of its parts. Gives the text with the most parts
-  // that fits; with none of them even where that alone is too long.
+  // `compose(n)` returns the text with the first n parts. fit() returns the longest text that fits;
+  // the text without parts even if that does not fit.
   struct Fitted {
     std::string text;
     std::size_t parts = 0;
@@ -52,7 +52,7 @@ class TextBudget {
   std::size_t max_tokens_;
 };
 
-// Length as a JSON string, quotes not counted.
+// The length of `text` as a JSON string, without quotes.
 std::size_t json_length(std::string_view text);
 
 }  // namespace nutshell

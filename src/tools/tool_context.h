@@ -1,4 +1,4 @@
-// What a tool finds around it while it runs: the sandbox, the budget, and what is kept of outputs.
+// What a tool may use while it runs: the sandbox, the token counter, commands and stored outputs.
 #pragma once
 
 #include <chrono>
@@ -15,22 +15,22 @@
 
 namespace nutshell {
 
-// Whose habits a call follows.
+// The names and conventions that a call follows.
 enum class Dialect : std::uint8_t {
   Nutshell,
-  RoomKit,  // its names; lines counted from 0; results that its channel does not cut
+  RoomKit,  // RoomKit's names; lines counted from 0; results short enough for its channel
 };
 
-// Whole outputs by id, for recall.
+// Stores whole outputs by id, for recall.
 class OutputKeeper {
  public:
   virtual ~OutputKeeper() = default;
-  // Not found: the id is not, or not any more, kept.
+  // NotFound if the id is unknown or its output was evicted.
   virtual Result<StoredOutput> load(const std::string& id) = 0;
   virtual Result<std::string> keep(const std::string& command, std::string_view output) = 0;
 
-  // The id under which this very text was shown for the same question, if it was; else notes that
-  // it now is, under `id`.
+  // Returns the id under which the same text was last shown for the same question. If there is
+  // none, returns an empty string and remembers the text under `id`.
   virtual Result<std::string> shown_before(std::string_view question, std::string_view text,
                                            const std::string& id) = 0;
 };
@@ -39,10 +39,10 @@ struct CommandRequest {
   std::vector<std::string> argv;
   std::vector<std::string> environment;
   std::string working_directory;
-  std::string shown;  // as one would type it
+  std::string shown;  // the command as a user would type it
   std::chrono::milliseconds timeout{120'000};
-  std::chrono::milliseconds wait{30'000};  // then it becomes a job
-  bool reads_only = false;                 // it changes no file: nothing has to be kept for undo
+  std::chrono::milliseconds wait{30'000};  // after this it becomes a job
+  bool reads_only = false;                 // it changes no file, so undo needs no copy
 };
 struct JobRequest {
   std::string id;
@@ -51,25 +51,25 @@ struct JobRequest {
   std::chrono::milliseconds wait{10'000};
 };
 
-// A command at the moment it is looked at.
+// A command and its output since the last look.
 struct CommandState {
   std::string shown;
-  std::optional<ExecResult> ending;  // none: it still runs, as job_id
+  std::optional<ExecResult> ending;  // nullopt: it still runs, as job_id
   std::string job_id;
-  std::string output_id;            // its whole output so far; empty: it could not be kept
-  std::string output, error;        // since the last look, in full or the end of it
-  std::uint64_t missing_bytes = 0;  // printed since the last look, and not in these
+  std::string output_id;            // of its whole output so far; empty: it could not be stored
+  std::string output, error;        // since the last look, whole or only the end
+  std::uint64_t missing_bytes = 0;  // printed since the last look, but not in these
   std::uint64_t total_lines = 0;    // since its start
   std::chrono::milliseconds age{0};
-  wire::Changed changed;  // what it did to files; known at its end
+  wire::Changed changed;  // changes to files; known once it has ended
 };
 
-// Runs commands in the sandbox, each as a change that can be taken back.
+// Runs commands in the sandbox, each as a change that can be undone.
 class CommandRunner {
  public:
   virtual ~CommandRunner() = default;
   virtual Result<CommandState> run(const CommandRequest& request) = 0;
-  // Not found: there is no such job.
+  // NotFound if there is no such job.
   virtual Result<CommandState> look(const JobRequest& request) = 0;
 };
 
@@ -81,9 +81,9 @@ struct ToolContext {
   CommandRunner& commands;
   Dialect dialect = Dialect::Nutshell;
   bool takes_images = false;    // the caller can show them
-  bool repeats_output = false;  // also what was shown before
-  bool reads_only = false;      // git too
-  bool wants_fields = false;    // programs do; for a model they are work for nothing
+  bool repeats_output = false;  // also output that was shown before
+  bool reads_only = false;      // git only runs subcommands that read
+  bool wants_fields = false;    // set fields_json, which programs read and models do not
 };
 
 }  // namespace nutshell

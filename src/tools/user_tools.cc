@@ -26,10 +26,10 @@ bool is_name(std::string_view name) {
 
 // ---- Filling in -------------------------------------------------------------------------------
 
-// "--file={path}" is the literal "--file=" and the place `path`.
+// "--file={path}" is the literal "--file=" and the parameter `path`.
 struct Piece {
   std::string literal;
-  std::string place;  // behind the literal; empty: nothing
+  std::string place;  // parameter behind the literal; empty: none
 };
 
 std::vector<Piece> pieces_of(std::string_view element) {
@@ -82,7 +82,7 @@ class Filler {
       text += piece.literal;
       if (piece.place.empty()) continue;
       const auto value = value_of(arguments_, piece.place);
-      if (!value) return std::nullopt;  // optional, and not given: the element goes with it
+      if (!value) return std::nullopt;  // optional and not given: the element is left out
       text += *value;
     }
     const bool begins_with_value = !pieces.empty() && pieces[0].literal.empty();
@@ -178,18 +178,18 @@ class Reader {
 
   Result<std::string> text(const toml::table& table, const std::string& key) const {
     const auto value = table[key].value_exact<std::string>();
-    if (!value || value->empty()) return wrong(fmt::format("{} must be a text", key));
+    if (!value || value->empty()) return wrong(fmt::format("{} must be a string", key));
     return *value;
   }
 
   Result<std::vector<std::string>> texts(const toml::table& table, const std::string& key) const {
     std::vector<std::string> words;
     const toml::array* list = table[key].as_array();
-    if (list == nullptr) return wrong(fmt::format("{} must be a list of texts", key));
+    if (list == nullptr) return wrong(fmt::format("{} must be a list of strings", key));
     for (const toml::node& node : *list) {
       const auto word = node.value_exact<std::string>();
       if (!word || word->find('\0') != std::string::npos)
-        return wrong(fmt::format("{} must be a list of texts", key));
+        return wrong(fmt::format("{} must be a list of strings", key));
       words.push_back(*word);
     }
     return words;

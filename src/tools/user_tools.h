@@ -1,5 +1,5 @@
 // Tools that a user describes in a file: a name, parameters, and the argument vector to run with
-// the values in their places. No shell reads it, and no value becomes a flag unless that is said.
+// the values in their places. No shell is used, and no value becomes a flag unless declared.
 //
 //   [[tool]]
 //   name = "lint"
@@ -26,7 +26,7 @@
 
 namespace nutshell {
 
-// `name` of the file is for messages.
+// `name` is the name of the file, for messages.
 Result<std::vector<Tool>> parse_user_tools(std::string_view toml, const std::string& name);
 
 struct CommandTemplate {
@@ -34,8 +34,8 @@ struct CommandTemplate {
   std::vector<std::string> may_be_flags;  // parameters whose values may begin with a dash
 };
 
-// The template with its values: an element whose value was not given is left out; a list that
-// stands alone becomes as many elements.
+// Fills in the template. An element whose value was not given is left out; an element that is just
+// a list becomes as many elements.
 std::variant<std::vector<std::string>, ToolError> fill_template(const CommandTemplate& command,
                                                                 const Arguments& arguments);
 

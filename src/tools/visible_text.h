@@ -1,4 +1,4 @@
-// Bytes of a sandbox as text that can stand in JSON and on a line of its own.
+// Makes names and sizes from a sandbox readable on one line.
 #pragma once
 
 #include <cstdint>

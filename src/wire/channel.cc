@@ -73,7 +73,8 @@ Result<Frame> Channel::receive(const Deadline& deadline) {
     if (!TRY(wait_for(stream_.get(), POLLIN, deadline))) {
       return failure(ErrorCode::DeadlineExceeded, "init does not answer");
     }
-    if (!TRY(receive_some())) return failure(ErrorCode::Unavailable, "the sandbox has ended");
+    if (!TRY(receive_some()))  // whether the sandbox has ended only its backend knows
+      return failure(ErrorCode::Unavailable, "the connection to the sandbox was closed");
   }
 }
 

@@ -42,7 +42,7 @@ Result<bool> ExecLoop::go_on(const Deadline& leave) {
     result_ = lost("init did not answer in time");
     return true;
   }
-  if (!channel_.send_some()) result_ = lost("the sandbox has ended");
+  if (!channel_.send_some()) result_ = lost("the connection to the sandbox was closed");
   TRY(take_frames());
   if (!result_ && is_known_to_be_cut_off())
     result_ = lost("the engine that carries the connection does not answer");
@@ -97,7 +97,7 @@ Result<> ExecLoop::wait_for_something(const Deadline& deadline) {
   if ((descriptors[0].revents & (POLLIN | POLLHUP | POLLERR)) == 0) return {};
   if (TRY(channel_.receive_some())) return {};
   TRY(take_frames());
-  if (!result_) result_ = lost("the sandbox has ended");
+  if (!result_) result_ = lost("the connection to the sandbox was closed");
   return {};
 }
 

@@ -50,7 +50,7 @@ def unknown_words_get_a_suggestion():
     expect_refusal(call("rnu", "--", "true"), "rnu", "did you mean 'run'")
     expect_refusal(call("lsit"), "did you mean 'list'")
     expect_refusal(call("frobnicate"), "frobnicate", "nutshell run -- frobnicate")
-    expect_refusal(call("create", "--json", "extra"), "extra", "one word too many")
+    expect_refusal(call("create", "--json", "extra"), "extra", "unexpected word")
     expect_refusal(call("--frobnicate"), "--frobnicate")
     for words in (("run",), ("run", "--"), ("run", "--", ""), ("run", "--memory", "1g")):
         expect_refusal(call(*words), "no command", "--")

@@ -252,7 +252,7 @@ def config_files():
         expect_equal(ended.stdout, b"55\nx\n/workspace\n", "the command line wins")
         expect_refusal(with_text('memroy = "1g"\n'), "unknown key 'memroy'", "mean 'memory'")
         expect_refusal(with_text("memory = \n"), "nutshell.toml", "line 1")
-        expect_refusal(with_text("memory = [1]\n"), "memory", "text or a number")
+        expect_refusal(with_text("memory = [1]\n"), "memory", "string or a number")
         expect_refusal(with_text('environment = "A=1"\n'), "environment", "list")
         expect_refusal(with_text('[limits]\nmemory = "1g"\n'), "limits")
         expect_refusal(with_text('memory = "1"\n'), "memory", "16m")

@@ -324,7 +324,7 @@ def a_copy_through_a_daemon_that_dies_says_what_is_known():
         with contextlib.suppress(BrokenPipeError):
             copying.stdin.write(b"x" * (1 << 20))
         _, told = copying.communicate(timeout=60)
-        expect(copying.returncode != 0 and b"the daemon has ended" in told, f"it says {told!r}")
+        expect(copying.returncode != 0 and b"the daemon went away" in told, f"it says {told!r}")
         expect(b"the sandbox has ended" not in told, f"it says {told!r}")
 
 

@@ -410,7 +410,7 @@ def a_daemon_killed_in_an_exec_is_told_as_such():
         answer = json.loads(ends[0][0])
         expect_equal(answer["outcome"], "lost", "outcome")
         for words in (answer["detail"], ends[1][1], ends[2][0] + ends[2][1]):
-            expect("the daemon has ended" in words and "the sandbox has ended" not in words, words)
+            expect("the daemon went away" in words and "the sandbox has ended" not in words, words)
         one.start()
         expect_equal(one.execute(made, "echo", "on")["stdout"], "on\n", "the sandbox afterwards")
 

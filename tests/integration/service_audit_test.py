@@ -112,7 +112,7 @@ def records_are_shown_by_filter():
         shown = call("audit", "show", *where, "--since", "1h").stdout
         expect_equal(shown, b"", "nothing of the last hour")
         refused = call("audit", "show", *where, "--since", "yesterday")
-        expect(refused.status != 0 and b"is no time" in refused.stderr, "a time that is none")
+        expect(refused.status != 0 and b"is not a time" in refused.stderr, "a time that is none")
 
 
 @suite.case

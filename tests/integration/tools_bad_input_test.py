@@ -73,7 +73,7 @@ def trees_with_special_files_are_walked(box):
     expect(box.text("grep", pattern="needle").startswith("1 match in 1 file"), "grep")
     expect("a/ file" in box.text("find", glob="*"), "find")
     told = box.text("ls", depth=8)
-    expect("pipe (no regular file)" in told and "root -> /" in told, told)
+    expect("pipe (not a regular file)" in told and "root -> /" in told, told)
 
 
 @fresh(suite)

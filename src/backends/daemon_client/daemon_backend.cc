@@ -154,24 +154,28 @@ Result<> DaemonBackend::restack(const std::string& id, const std::vector<std::st
   return {};
 }
 
-// Also asked by whoever lost the daemon itself, and with it the connection to a sandbox that lives
-// on.
+// The stream breaks with the daemon that carries it as well as with the sandbox. Only a daemon that
+// answers "not found" knows that the sandbox has ended.
 Gone DaemonBackend::why_gone(const std::string& id) {
   Gone unknown{Gone::Reason::Unknown, "the sandbox has ended"};
   const auto sandbox = place_of(id);
   if (!sandbox) return unknown;
   const auto found = client_.send("GET", *sandbox);
   if (!found) {
-    return {
-        Gone::Reason::CutOff,
-        fmt::format("the daemon has ended or cannot be reached, and whether sandbox {} lives on "
-                    "is not known: {}",
-                    id, found.error().message)};
+    return {Gone::Reason::CutOff,
+            fmt::format("the daemon went away; sandbox {} may still run, 'nutshell list' shows it "
+                        "once the daemon is back ({})",
+                        id, found.error().message)};
   }
   if (found->status == 200) {
     return {Gone::Reason::CutOff,
-            fmt::format(
-                "the daemon closed the connection, or was started anew; sandbox {} is there", id)};
+            fmt::format("the daemon closed the connection or was restarted; sandbox {} still runs",
+                        id)};
+  }
+  if (found->status != 404) {
+    return {Gone::Reason::CutOff,
+            fmt::format("the daemon does not tell whether sandbox {} still runs: {}", id,
+                        api::problem_of(found->status, found->body).value().message)};
   }
   const auto answer = client_.ask("GET", *sandbox + "/gone");
   if (!answer) return unknown;

@@ -9,22 +9,23 @@
 #include "cli/print.h"
 #include "cli/report.h"
 #include "runtime/workspace.h"
+#include "wire/kind_names.h"
 
 namespace nutshell::cli {
 namespace {
 
 constexpr const char* kExamples = R"(Examples:
-  nutshell apply $ID --dry-run            what would be written
-  nutshell apply $ID                      all of it
+  nutshell apply $ID --dry-run            only list what would be written
+  nutshell apply $ID                      write all changes
   nutshell apply $ID --path src/main.c    one file, or a directory with all below
   nutshell apply $ID --path .envrc        a file that a tool here would run or trust
 
-Each file is replaced at once, or not at all. When a file here changed since the sandbox began, nothing
-is written unless --force is given. No link is followed, and set-user-id bits are dropped.
+Each file is replaced atomically. If a file here changed since the sandbox was made, nothing is written
+unless you give --force. Links are not followed, and set-user-id bits are dropped.
 
-Two kinds of files are held back and listed: those that git could run something because of
-(.git/config, hooks; --unsafe-git takes them), and those that a tool here would run or trust by itself
-(.envrc, .vscode, scripts of package.json; --path with the file or its directory takes them).)";
+Two kinds of files are not written but listed: files that can make git run a program (.git/config,
+hooks), which --unsafe-git writes; and files that a tool here would run or trust by itself (.envrc,
+.vscode, scripts of package.json), which you write by naming them or their directory with --path.)";
 
 struct ApplyFlags {
   std::string id;
@@ -35,31 +36,21 @@ struct ApplyFlags {
   bool is_json = false;
 };
 
-char letter_of(const wire::FileChange& change) {
-  if (change.before.kind == kNoFile) return 'A';
-  return change.after.kind == kNoFile ? 'D' : 'M';
-}
-
-const char* word_of(const wire::FileChange& change) {
-  const char letter = letter_of(change);
-  return letter == 'A' ? "added" : letter == 'D' ? "removed" : "modified";
-}
-
 void print_object(const ApplyFlags& flags, const ApplyReport& report) {
   using Json = nlohmann::ordered_json;
   Json applied = Json::array();
   for (const wire::FileChange& change : report.written) {
     applied.push_back({{"path", change.path},
-                       {"change", word_of(change)},
+                       {"change", to_string(kind_of(change))},
                        {"newly_executable", is_newly_executable(change)}});
   }
   Json held = Json::array();
   for (const auto& [change, verdict] : report.held) {
     const bool is_git = verdict.trust == HostTrust::GitRuns;
     held.push_back({{"path", change.path},
-                    {"change", word_of(change)},
+                    {"change", to_string(kind_of(change))},
                     {"newly_executable", is_newly_executable(change)},
-                    {"held_by", is_git ? "git" : "trusted"},
+                    {"held_by", held_by(verdict)},
                     {"held_tool", verdict.tool},
                     {"held_why", sentence_of(verdict)},
                     {"take_with", is_git ? "--unsafe-git" : "--path " + verdict.root}});
@@ -82,7 +73,7 @@ Failure conflicts_failure(const std::string& id, const std::vector<std::string>&
                              conflicts.size(), conflicts.size() == 1 ? "" : "s", id, list));
 }
 
-// The commits of a sandbox may hold the very files that are held back.
+// Commits of a sandbox may contain the files that are held back.
 bool takes_commits(const ApplyReport& report) {
   return std::any_of(report.written.begin(), report.written.end(), [](const auto& change) {
     return change.path.find(".git/objects/") != std::string::npos;
@@ -108,7 +99,8 @@ Result<int> apply(Program& program, const ApplyFlags& flags) {
   const ApplyReport report = TRY(apply_workspace(program.runtime, flags.id, options));
   if (flags.is_json) print_object(flags, report);
   for (const std::string& path : report.skipped)
-    print_error(fmt::format("not applied, neither file, directory nor link: {}", path));
+    print_error(
+        fmt::format("not applied, because it is neither a file, a directory nor a link: {}", path));
   if (!report.conflicts.empty()) return conflicts_failure(flags.id, report.conflicts);
   const bool is_all_held = report.written.empty() && !report.held.empty();
   if (!flags.paths.empty() && is_all_held) {
@@ -126,12 +118,14 @@ void add_apply(const CommandLine& app, Program& program) {
       app.add_command("apply", "Write what a sandbox changed back to the directory of --workspace");
   auto flags = std::make_shared<ApplyFlags>();
   command.add_option("ID", flags->id, "The sandbox").required();
-  command.add_option("--path", flags->paths, "Only at or below this path; may be repeated");
-  command.add_flag("--dry-run", flags->is_dry_run, "Only say what would be written");
-  command.add_flag("--force", flags->is_forced, "Overwrite what changed here meanwhile");
+  command.add_option("--path", flags->paths,
+                     "Only this file, or all below this directory; may be repeated");
+  command.add_flag("--dry-run", flags->is_dry_run, "Only list what would be written");
+  command.add_flag("--force", flags->is_forced,
+                   "Overwrite files that changed here since the sandbox was made");
   command.add_flag("--unsafe-git", flags->is_unsafe_git,
-                   "Also write what can make git run something: hooks, configuration");
-  command.add_flag("--json", flags->is_json, "One JSON object");
+                   "Also write files that can make git run a program: hooks, configuration");
+  command.add_flag("--json", flags->is_json, "Print one JSON object");
   command.footer(kExamples);
   command.callback(
       [flags, &program] { program.chosen = [flags, &program] { return apply(program, *flags); }; });

@@ -28,7 +28,7 @@ struct AuditFlags {
   bool is_json = false;
 };
 
-// Seconds since 1970, or how long ago: 90s, 15m, 2h, 7d.
+// Parses seconds since 1970, or how long ago: 90s, 15m, 2h, 7d. Returns microseconds since 1970.
 Result<std::int64_t> parse_moment(const std::string& text) {
   std::int64_t number = 0;
   const char* const end = text.data() + text.size();
@@ -45,7 +45,8 @@ Result<std::int64_t> parse_moment(const std::string& text) {
   }
   return failure(
       ErrorCode::InvalidArgument,
-      fmt::format("'{}' is no time: give seconds since 1970, or how long ago, as in 2h", text));
+      fmt::format("'{}' is not a time: give seconds since 1970, or how long ago, for example 2h",
+                  text));
 }
 
 Result<std::filesystem::path> directory_of(const AuditFlags& flags) {
@@ -97,7 +98,7 @@ Result<int> export_records(const AuditFlags& flags) {
   return 0;
 }
 
-// "123:abc…", as verify prints it.
+// Parses "123:abc…", as verify prints it; nullopt for an empty text.
 Result<std::optional<audit::Mark>> parse_mark(const std::string& text) {
   if (text.empty()) return std::optional<audit::Mark>();
   const std::size_t colon = text.find(':');
@@ -110,25 +111,26 @@ Result<std::optional<audit::Mark>> parse_mark(const std::string& text) {
     return std::optional(mark);
   return failure(
       ErrorCode::InvalidArgument,
-      fmt::format("'{}' is no mark: give ID:HASH, as an earlier verify printed it", text));
+      fmt::format("'{}' is not a mark: give ID:HASH, as an earlier verify printed it", text));
 }
 
 void print_verdict(const std::string& name, const audit::Verdict& verdict) {
   if (!name.empty()) print_out("{}: ", name);
   if (verdict.finding != audit::Verdict::Finding::Intact) {
-    print_out("not intact: {}\n{} records before it are\n", verdict.problem, verdict.records);
+    print_out("not intact: {}\nthe {} records before it are intact\n", verdict.problem,
+              verdict.records);
     return;
   }
   print_out("intact: {} records", verdict.records);
   if (verdict.records > 0) print_out(", {} to {}", verdict.first_id, verdict.last.id);
   print_out("\n");
   if (verdict.first_id > 1)
-    print_out("records 1 to {} were removed to make room: they are not proved\n",
+    print_out("records 1 to {} were removed to make room, so nothing is known of them\n",
               verdict.first_id - 1);
-  if (verdict.is_torn) print_out("behind the last one is an unfinished one\n");
+  if (verdict.is_torn) print_out("the last line is an unfinished record, which does not count\n");
   if (verdict.records > 0)
-    print_out("keep this elsewhere, it proves all before it: {}:{}\n", verdict.last.id,
-              verdict.last.hash);
+    print_out("to prove later that these are unchanged, keep this mark elsewhere: {}:{}\n",
+              verdict.last.id, verdict.last.hash);
 }
 
 Result<int> verify(const AuditFlags& flags) {
@@ -139,7 +141,7 @@ Result<int> verify(const AuditFlags& flags) {
     chains = {{"tenant " + flags.filter.tenant, audit::chain_of(root, flags.filter.tenant)}};
   bool is_intact = true;
   for (const audit::Chain& chain : chains) {
-    // A mark is of one chain: of the tenant that is named, else of the owner's.
+    // A mark belongs to one chain: that of --tenant, else that of the owner, which is the first.
     const bool is_marked = &chain == &chains.front();
     const audit::Verdict verdict =
         TRY(audit::verify(chain.directory, is_marked ? expected : std::nullopt));
@@ -151,18 +153,19 @@ Result<int> verify(const AuditFlags& flags) {
 
 void add_place(const CommandLine& command, AuditFlags& flags) {
   command.add_option("--directory", flags.directory,
-                     "Where the record is (the daemon's state directory/audit)");
+                     "Directory of the record (STATE/audit of the daemon)");
 }
 
 void add_filters(const CommandLine& command, AuditFlags& flags) {
   add_place(command, flags);
-  command.add_option("--sandbox", flags.filter.sandbox, "Of this sandbox");
-  command.add_option("--session", flags.filter.session, "Of this session");
-  command.add_option("--tenant", flags.filter.tenant, "Of this tenant");
-  command.add_option("--action", flags.filter.action, "Of this kind: exec, create, 'tool bash', …");
+  command.add_option("--sandbox", flags.filter.sandbox, "Only of this sandbox");
+  command.add_option("--session", flags.filter.session, "Only of this session");
+  command.add_option("--tenant", flags.filter.tenant, "Only of this tenant");
+  command.add_option("--action", flags.filter.action,
+                     "Only of this kind: exec, create, 'tool bash', …");
   command.add_option("--since", flags.since,
-                     "Not before: seconds since 1970, or 2h for two hours ago");
-  command.add_option("--until", flags.until, "Not after");
+                     "Only from this time on: seconds since 1970, or 2h for two hours ago");
+  command.add_option("--until", flags.until, "Only up to this time");
 }
 
 using Step = Result<int> (*)(const AuditFlags&);
@@ -171,7 +174,7 @@ using Step = Result<int> (*)(const AuditFlags&);
 
 void add_audit(const CommandLine& app, Program& program) {
   const CommandLine group =
-      app.add_command("audit", "Show, prove and export the record of what was done");
+      app.add_command("audit", "Show, verify and export the daemon's audit record");
   group.require_command(1, 1);
   const auto flags = std::make_shared<AuditFlags>();
   const auto hang = [&](const char* name, const char* help, Step step) {
@@ -182,17 +185,17 @@ void add_audit(const CommandLine& app, Program& program) {
   };
   const CommandLine shown = hang("show", "Print records", show);
   add_filters(shown, *flags);
-  shown.add_flag("--json", flags->is_json, "One JSON object a line");
+  shown.add_flag("--json", flags->is_json, "Print one JSON object a line");
   add_filters(
       hang("export", "Print records as OCSF events, one JSON object a line", export_records),
       *flags);
   const CommandLine proved =
       hang("verify", "Find the first record that was changed, removed or moved", verify);
   add_place(proved, *flags);
-  proved.add_option("--tenant", flags->filter.tenant, "The record of this tenant alone");
+  proved.add_option("--tenant", flags->filter.tenant, "Only the record of this tenant");
   proved.add_option("--expect", flags->expected, "A mark that an earlier verify printed: ID:HASH");
   proved.footer(
-      "Exit status: 0 intact, 1 not. The files are read as they are; no daemon is needed.");
+      "Exit status: 0 if the record is intact, else 1. This reads the files and needs no daemon.");
 }
 
 }  // namespace nutshell::cli

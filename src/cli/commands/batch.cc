@@ -26,13 +26,12 @@ constexpr const char* kExamples = R"text(Examples:
   nutshell batch commands.txt                    one shell command per line
   nutshell batch -j 8 --memory 1g - < jobs.txt
   printf '["python3","-c","print(%d)"]\n' 1 2 3 | nutshell batch -
-  nutshell batch tests/*.py -- python3 {}        one file per sandbox; {} is its path inside
+  nutshell batch tests/*.py -- python3 {}        one sandbox per file; {} is its path in there
 
-Each command gets a sandbox of its own, made by the flags of 'nutshell run'. A line that begins with [
-is a JSON list of words, any other is given to sh inside the sandbox. Before a command of your own
-stand files, or directories: each is copied to /workspace, and the command runs once for it. The
-results are printed as JSON lines in the order given. Exit status: 0 when all exited with 0, else
-1.)text";
+Each command gets its own sandbox, with the flags of 'nutshell run'. A line that begins with [ is a JSON
+list of strings; any other line is a command for sh in the sandbox. If a command follows --, the words
+before it are files or directories: each is copied to /workspace, and the command runs once for it.
+Results are printed as JSON lines in the order given. Exit status: 0 if all exited with 0, else 1.)text";
 
 constexpr std::size_t kMostInputBytes = 64U << 20U;
 
@@ -41,13 +40,13 @@ using Words = std::vector<std::string>;
 struct Asked {
   Words files;
   std::size_t parallel = 4;
-  Flags flags;  // of each sandbox and command
+  Flags flags;  // for every sandbox and command
 };
 
 struct Item {
   Words command;
-  std::string file;   // it is about; empty: none
-  std::string place;  // of that file, inside
+  std::string file;   // that is copied in; empty: none
+  std::string place;  // path of that file in the sandbox
 };
 
 Result<std::vector<Item>> read_commands(const std::string& file) {
@@ -71,14 +70,14 @@ Result<std::vector<Item>> read_commands(const std::string& file) {
                                      [](const auto& word) { return word.is_string(); });
     if (!is_list) {
       return failure(ErrorCode::InvalidArgument,
-                     fmt::format("line {} is no JSON list of words", number));
+                     fmt::format("line {} is not a JSON list of strings", number));
     }
     items.push_back({parsed.get<Words>(), "", ""});
   }
   return items;
 }
 
-// Its name, in place of every {}, or behind all words where there is none.
+// The command for one file: its path replaces every {}, or is appended if there is none.
 Words command_for(const Words& pattern, const std::string& place) {
   constexpr std::string_view kMark = "{}";
   Words command = pattern;
@@ -109,19 +108,20 @@ Result<std::vector<Item>> items_of_files(const Words& files, const Words& patter
 Result<std::vector<Item>> items_of(const Asked& asked) {
   if (asked.flags.has_input || asked.flags.has_terminal) {
     return failure(ErrorCode::InvalidArgument,
-                   "batch: commands that run side by side have neither our standard input nor a "
+                   "batch: commands that run side by side can share neither standard input nor a "
                    "terminal: leave -i and -t out");
   }
   if (!asked.flags.command.empty()) return items_of_files(asked.files, asked.flags.command);
   if (asked.files.size() == 1) return read_commands(asked.files.front());
-  return failure(ErrorCode::InvalidArgument,
-                 fmt::format("batch: one file of commands is expected, and here are {}; to run "
-                             "something on each: nutshell batch FILE... -- COMMAND {{}}",
-                             asked.files.size()));
+  return failure(
+      ErrorCode::InvalidArgument,
+      fmt::format("batch: give one file of commands, not {}; to run a command on each file: "
+                  "nutshell batch FILE... -- COMMAND {{}}",
+                  asked.files.size()));
 }
 
-// One `nutshell run --json` of ours; what it says goes to files without a name, so that no pipe has
-// to be read while others run.
+// One `nutshell run --json`. Its output goes to memory files, so that no pipe has to be read while
+// others run.
 struct Running {
   std::size_t index = 0;
   ChildProcess process;
@@ -165,7 +165,7 @@ struct Finished {
   bool is_good = false;
 };
 
-// A run that could not be says why in words, and prints no object.
+// A run that fails prints no JSON object; its message becomes the "error" of the line.
 Result<Finished> finish(Running& one, const Item& item) {
   const auto status = TRY(one.process.wait(Deadline::never()));
   auto result = nlohmann::ordered_json::parse(TRY(text_of(one.output)), nullptr, false);
@@ -202,7 +202,7 @@ class Progress {
   bool is_shown_;
 };
 
-// Waits until one of them has ended, and gives its place.
+// Waits until one of them ends, and returns its index.
 Result<std::size_t> next_ended(const std::deque<Running>& running) {
   std::vector<pollfd> watched;
   watched.reserve(running.size());
@@ -214,12 +214,12 @@ Result<std::size_t> next_ended(const std::deque<Running>& running) {
   for (std::size_t i = 0; i < watched.size(); ++i) {
     if (watched[i].revents != 0) return i;
   }
-  return failure(ErrorCode::Internal, "poll: nobody has ended");
+  return failure(ErrorCode::Internal, "poll: no process has ended");
 }
 
 Result<int> batch(const Asked& asked) {
   const std::vector<Item> items = TRY(items_of(asked));
-  TRY(to_spec(asked.flags));  // what is wrong with all of them is said once
+  TRY(to_spec(asked.flags));  // an error in the flags is reported once, not for each sandbox
   std::vector<std::string> lines(items.size());
   std::deque<Running> running;
   std::size_t begun = 0;
@@ -254,9 +254,9 @@ void add_batch(const CommandLine& app, Program& program) {
   auto asked = std::make_shared<Asked>();
   command
       .add_option("FILE", asked->files,
-                  "File of commands (- is standard input), or files to run on")
+                  "File of commands (- is standard input), or files for the command behind --")
       .required();
-  command.add_option("-j,--parallel", asked->parallel, "At most so many at once (4)")
+  command.add_option("-j,--parallel", asked->parallel, "Run at most this many at once (4)")
       .is_between(1, 256);
   add_sandbox_flags(command, asked->flags);
   add_exec_flags(command, asked->flags);

@@ -21,20 +21,20 @@ Running running_of(const StateFlags& flags) {
 
 void add_kill(const CommandLine& command, StateFlags& flags) {
   command.add_flag("--kill", flags.kills,
-                   "Kill what runs in it first; else a running process is a reason to refuse");
+                   "Kill all processes in it first; without this, running processes are an error");
 }
 
 }  // namespace
 
 void add_checkpoint(const CommandLine& app, Program& program) {
-  const CommandLine command =
-      app.add_command("checkpoint", "Keep the files of /workspace as they are now; prints a name");
+  const CommandLine command = app.add_command(
+      "checkpoint", "Save the files of /workspace; prints the name of the checkpoint");
   auto flags = std::make_shared<StateFlags>();
   command.add_option("ID", flags->id, "The sandbox").required();
   add_kill(command, *flags);
   command.footer(
-      "Examples:\n  C=$(nutshell checkpoint $ID)\n  nutshell rollback $ID $C\n\nFiles alone: "
-      "processes, and what is in /tmp, are not part of it.");
+      "Examples:\n  C=$(nutshell checkpoint $ID)\n  nutshell rollback $ID $C\n\nSaves files "
+      "only, neither processes nor /tmp.");
   command.callback([flags, &program] {
     program.chosen = [flags, &program]() -> Result<int> {
       print_out("{}\n", TRY(checkpoint_workspace(program.runtime, flags->id, running_of(*flags))));
@@ -44,10 +44,11 @@ void add_checkpoint(const CommandLine& app, Program& program) {
 }
 
 void add_rollback(const CommandLine& app, Program& program) {
-  const CommandLine command = app.add_command("rollback", "Take the files of /workspace back");
+  const CommandLine command =
+      app.add_command("rollback", "Restore the files of /workspace from a checkpoint");
   auto flags = std::make_shared<StateFlags>();
   command.add_option("ID", flags->id, "The sandbox").required();
-  command.add_option("CHECKPOINT", flags->checkpoint, "As 'nutshell checkpoint' printed it")
+  command.add_option("CHECKPOINT", flags->checkpoint, "Name that 'nutshell checkpoint' printed")
       .required();
   add_kill(command, *flags);
   command.footer("Examples:\n  nutshell rollback $ID c1\n  nutshell rollback $ID c1 --kill");
@@ -61,7 +62,7 @@ void add_rollback(const CommandLine& app, Program& program) {
 
 void add_discard(const CommandLine& app, Program& program) {
   const CommandLine command =
-      app.add_command("discard", "Throw away what a sandbox changed in /workspace");
+      app.add_command("discard", "Undo all changes of a sandbox in /workspace");
   auto flags = std::make_shared<StateFlags>();
   command.add_option("ID", flags->id, "The sandbox").required();
   add_kill(command, *flags);

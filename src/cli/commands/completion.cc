@@ -24,7 +24,7 @@ std::string options_of(const CLI::App& command) {
 
 constexpr const char* kImages = "$(nutshell image list -q 2>/dev/null | sed 's/:latest$//')";
 
-// The commands below it, as `audit` and `image` have them.
+// Subcommands with their options, such as those of `audit` and `image`.
 std::string inner_commands(const CLI::App& command) {
   std::string words;
   for (const CLI::App* inner : commands_of(command))
@@ -33,10 +33,21 @@ std::string inner_commands(const CLI::App& command) {
 }
 
 bool takes_id(const std::string& command) {
-  for (const char* name : {"exec", "info", "destroy", "pause", "resume", "cp"}) {
+  for (const char* name : {"exec", "info", "stats", "destroy", "cp", "pause", "resume", "diff",
+                           "apply", "discard", "checkpoint", "rollback", "fork", "history"}) {
     if (command == name) return true;
   }
   return false;
+}
+
+// A word for fish, where a quote inside quotes needs a backslash.
+std::string fish_quoted(const std::string& text) {
+  std::string quoted = "'";
+  for (const char letter : text) {
+    if (letter == '\'' || letter == '\\') quoted += '\\';
+    quoted += letter;
+  }
+  return quoted + "'";
 }
 
 std::string bash_script(const CLI::App& app) {
@@ -71,8 +82,8 @@ std::string fish_script(const CLI::App& app) {
   script += "complete -c nutshell -l image -xa '(nutshell image list -q)'\n";
   for (const CLI::App* command : commands_of(app)) {
     const std::string& name = command->get_name();
-    script += fmt::format("complete -c nutshell -n __fish_use_subcommand -a {} -d '{}'\n", name,
-                          command->get_description());
+    script += fmt::format("complete -c nutshell -n __fish_use_subcommand -a {} -d {}\n", name,
+                          fish_quoted(command->get_description()));
     for (const CLI::Option* option : command->get_options()) {
       for (const std::string& word : option->get_lnames()) {
         script += fmt::format("complete -c nutshell -n '__fish_seen_subcommand_from {}' -l {}\n",
@@ -81,8 +92,8 @@ std::string fish_script(const CLI::App& app) {
     }
     for (const CLI::App* inner : commands_of(*command)) {
       script +=
-          fmt::format("complete -c nutshell -n '__fish_seen_subcommand_from {}' -a {} -d '{}'\n",
-                      name, inner->get_name(), inner->get_description());
+          fmt::format("complete -c nutshell -n '__fish_seen_subcommand_from {}' -a {} -d {}\n",
+                      name, inner->get_name(), fish_quoted(inner->get_description()));
     }
     if (takes_id(name)) {
       script += fmt::format(

@@ -13,7 +13,7 @@ constexpr const char* kExamples = R"(Examples:
   nutshell config show --origin
   nutshell config show --origin --config /etc/nutshell/nutshelld.toml)";
 
-// The daemon knows its settings, and so it is the one that prints them.
+// Replaces this process by the daemon's program, which prints its settings.
 Result<int> show(const std::string& config) {
   std::error_code error;
   const auto self = std::filesystem::read_symlink("/proc/self/exe", error);
@@ -32,14 +32,14 @@ Result<int> show(const std::string& config) {
 }  // namespace
 
 void add_config(const CommandLine& app, Program& program) {
-  const CommandLine group = app.add_command("config", "The daemon's settings");
+  const CommandLine group = app.add_command("config", "Show the daemon's settings");
   group.require_command(1, 1);
   group.footer(kExamples);
   auto config = std::make_shared<std::string>();
-  const CommandLine command = group.add_command("show", "Every setting that is in force");
+  const CommandLine command = group.add_command("show", "Print every setting that is in force");
   auto with_origin = std::make_shared<bool>(false);
-  command.add_flag("--origin", *with_origin, "And where each comes from (always printed)");
-  command.add_option("--config", *config, "TOML file");
+  command.add_flag("--origin", *with_origin, "Print where each comes from (always done)");
+  command.add_option("--config", *config, "TOML file to read instead of the usual one");
   command.callback(
       [config, with_origin, &program] { program.chosen = [config] { return show(*config); }; });
 }

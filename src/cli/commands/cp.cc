@@ -7,22 +7,23 @@
 #include "cli/held_report.h"
 #include "cli/report.h"
 #include "runtime/copy.h"
+#include "runtime/lost_stream.h"
 
 namespace nutshell::cli {
 namespace {
 
 constexpr const char* kExamples = R"(Examples:
-  nutshell cp ./job.py $ID:/workspace/          a file, or a directory with all that is in it
+  nutshell cp ./job.py $ID:/workspace/          a file, or a whole directory
   nutshell cp $ID:/workspace/result ./
   make-data | nutshell cp - $ID:/workspace/data from standard input
   nutshell cp $ID:/workspace/log - | less       to standard output
 
-As cp -a has it: into a directory that exists, else under that name. Links stay links; modes are
-kept, set-user-id bits are not. What comes out of a sandbox cannot be written outside the target.
+Works like cp -a: if TARGET is a directory, copies into it, else to that name. Links stay links; modes
+are kept, set-user-id bits are not. Nothing out of a sandbox is written outside TARGET.
 
-Of a directory, two kinds of files stay in the sandbox and are listed: those that git could run
-something because of (.git/config, hooks; --unsafe-git copies them), and those that a tool here would run
-or trust by itself (.envrc, .vscode; copy them by their own name).)";
+Out of a directory in a sandbox, two kinds of files are not copied but listed: files that can make git
+run a program (.git/config, hooks), which --unsafe-git copies; and files that a tool here would run or
+trust by itself (.envrc, .vscode), which you copy by their own name.)";
 
 struct CopyFlags {
   std::string source;
@@ -30,9 +31,9 @@ struct CopyFlags {
   bool is_unsafe_git = false;
 };
 
-// "ID:PATH"; a name with a slash before the colon is a path of this machine.
+// Parses "ID:PATH". A word with a slash before the colon is a path of this machine.
 struct Place {
-  std::string id;  // empty: here
+  std::string id;  // empty: this machine
   std::string path;
 };
 
@@ -73,21 +74,16 @@ Result<int> copy(Program& program, const CopyFlags& flags) {
   const Place target = parse_place(flags.target);
   if (source.id.empty() == target.id.empty()) {
     return failure(ErrorCode::InvalidArgument,
-                   "one side must be in a sandbox, as ID:/path, and the other here; "
+                   "exactly one of SOURCE and TARGET must be in a sandbox, as ID:/path; "
                    "'nutshell list' shows the ids");
   }
   const Place& inside = target.id.empty() ? source : target;
   TRY(check_inside(inside));
-  wire::InitClient client = TRY(program.runtime.connect(inside.id));
-  auto copied = target.id.empty() ? copy_from(client, source, flags)
-                                  : copy_into(client, flags.source, target);
-  if (copied) return 0;
-  // The stream only tells that it has ended; the sandbox may live on.
-  if (copied.error().code == ErrorCode::Unavailable) {
-    const Gone gone = program.runtime.why_gone(inside.id);
-    if (gone.reason == Gone::Reason::CutOff) return failure(ErrorCode::Unavailable, gone.text);
-  }
-  return Failure(std::move(copied).error());
+  TRY(with_init_explained(program.runtime, inside.id, [&](wire::InitClient& client) {
+    return target.id.empty() ? copy_from(client, source, flags)
+                             : copy_into(client, flags.source, target);
+  }));
+  return 0;
 }
 
 }  // namespace
@@ -101,7 +97,7 @@ void add_copy(const CommandLine& app, Program& program) {
   command.add_option("TARGET", flags->target, "ID:/path, a path here, or - for standard output")
       .required();
   command.add_flag("--unsafe-git", flags->is_unsafe_git,
-                   "Out of a sandbox: also what can make git run something");
+                   "Also copy files out that can make git run a program");
   command.footer(kExamples);
   command.callback(
       [flags, &program] { program.chosen = [flags, &program] { return copy(program, *flags); }; });

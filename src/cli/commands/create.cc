@@ -17,7 +17,7 @@ constexpr const char* kExamples = R"(Examples:
   nutshell exec $ID -- uname -a
   nutshell destroy $ID
 
-The sandbox lives until its ttl ends, it is destroyed, or it was idle for --idle-timeout.)";
+The sandbox lives until --ttl is over, it was idle for --idle-timeout, or you destroy it.)";
 
 Result<int> create(Program& program, const Flags& flags) {
   SandboxSpec spec = TRY(to_spec(flags));
@@ -34,7 +34,8 @@ Result<int> create(Program& program, const Flags& flags) {
 }  // namespace
 
 void add_create(const CommandLine& app, Program& program) {
-  const CommandLine command = app.add_command("create", "Make a sandbox that stays; prints its id");
+  const CommandLine command =
+      app.add_command("create", "Make a sandbox for many commands; prints its id");
   auto flags = std::make_shared<Flags>();
   add_sandbox_flags(command, *flags);
   for (const char* flag : {"env", "workdir", "cpu-time"})

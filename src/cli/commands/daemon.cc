@@ -31,7 +31,7 @@ constexpr const char* kExamples = R"text(Examples:
   curl --unix-socket "$(nutshell daemon status --socket)" http://localhost/v1/sandboxes
   nutshell daemon stop
 
-Its log is nutshelld.log in the runtime directory. Sandboxes go on without it.)text";
+Its log is nutshelld.log beside its socket. Sandboxes keep running when the daemon stops.)text";
 
 struct Asked {
   std::string config;
@@ -49,13 +49,13 @@ struct Answer {
   bool is_ready = false;
 };
 
-// Who listens there, as it says itself.
+// Asks the daemon at the socket for its process id and state.
 Result<Answer> ask(const std::filesystem::path& socket) {
   http::Client client({.dial = http::dial_unix(socket)});
   const auto info = TRY(client.send({.target = "/v1/daemon"}, Deadline::in(5s)));
   const auto body = nlohmann::json::parse(info.body, nullptr, false);
   if (info.status != 200 || !body.is_object() || !body["pid"].is_number_integer()) {
-    return failure(ErrorCode::Corrupt, "what listens there is no daemon of ours");
+    return failure(ErrorCode::Corrupt, "a program that is not nutshelld listens there");
   }
   const auto ready = TRY(client.send({.target = "/readyz"}, Deadline::in(5s)));
   return Answer{body["pid"].get<int>(), ready.status == 200};
@@ -79,7 +79,7 @@ Result<ChildProcess> spawn_daemon(const std::filesystem::path& log, const Asked&
                 .session = Command::Session::Own});
 }
 
-// What it said last, for whoever waits for it in vain.
+// The last message in its log, to explain why it does not run.
 std::string last_word(const std::filesystem::path& log) {
   const auto text = read_file(log, 64U << 20U);
   if (!text || text->empty()) return "see " + log.native();
@@ -94,7 +94,7 @@ std::string last_word(const std::filesystem::path& log) {
 Result<int> start(const Asked& asked) {
   const std::filesystem::path socket = TRY(socket_path());
   if (const auto there = ask(socket)) {
-    print_out("it runs already, as process {}\n", there->pid);
+    print_out("the daemon already runs, as process {}\n", there->pid);
     return 0;
   }
   const std::filesystem::path log = socket.parent_path() / "nutshelld.log";
@@ -124,16 +124,17 @@ Result<int> stop() {
     return 0;
   }
   const UniqueFd process(static_cast<int>(::syscall(SYS_pidfd_open, there->pid, 0)));
-  // It answers still, so that the number is still its own.
+  // It still answers with this pid, so the descriptor is of the daemon and not of a later process.
   const auto again = ask(socket);
   if (!process || !again || again->pid != there->pid) {
-    return failure(ErrorCode::Unavailable, "the daemon changed meanwhile; try again");
+    return failure(ErrorCode::Unavailable, "the daemon was restarted meanwhile; try again");
   }
   if (::syscall(SYS_pidfd_send_signal, process.get(), SIGTERM, nullptr, 0) != 0) {
     return syscall_failure("signal", fmt::format("process {}", there->pid));
   }
   if (TRY(wait_for(process.get(), POLLIN, Deadline::in(60s)))) return 0;
-  return failure(ErrorCode::DeadlineExceeded, "the daemon is still draining");
+  return failure(ErrorCode::DeadlineExceeded,
+                 "the daemon still waits for running requests; it will end after them");
 }
 
 Result<int> status(const Asked& asked) {
@@ -149,15 +150,15 @@ Result<int> status(const Asked& asked) {
     if (there) object["ready"] = there->is_ready;
     print_json(object);
   } else if (there) {
-    print_out("runs as process {} on {}{}\n", there->pid, socket.native(),
-              there->is_ready ? "" : ", and is not ready");
+    print_out("the daemon runs as process {} on {}{}\n", there->pid, socket.native(),
+              there->is_ready ? "" : ", but is not ready");
   } else {
     print_out("no daemon runs\n");
   }
   return there ? 0 : 1;
 }
 
-// The daemon knows its state file, and so it is the one that mends it.
+// Replaces this process by the daemon's program, which knows the state file.
 Result<int> recover(const Asked& asked) {
   const std::string program = TRY(daemon_program());
   std::vector<std::string> words = {program, "--recover"};
@@ -174,21 +175,23 @@ Result<int> recover(const Asked& asked) {
 }  // namespace
 
 void add_daemon(const CommandLine& app, Program& program) {
-  const CommandLine group = app.add_command("daemon", "Start, stop and look at the daemon");
+  const CommandLine group = app.add_command("daemon", "Start, stop and inspect your own daemon");
   group.require_command(1, 1);
   group.footer(kExamples);
   auto asked = std::make_shared<Asked>();
-  const CommandLine begin = group.add_command("start", "Start it, unless it runs");
-  begin.add_option("--config", asked->config, "TOML file");
+  const CommandLine begin = group.add_command("start", "Start the daemon, unless it runs");
+  begin.add_option("--config", asked->config, "TOML file with its settings");
   begin.callback([asked, &program] { program.chosen = [asked] { return start(*asked); }; });
-  const CommandLine mend = group.add_command(
-      "recover", "Put a damaged state file aside, and keep what can still be read of it");
-  mend.add_option("--config", asked->config, "TOML file");
+  const CommandLine mend =
+      group.add_command("recover", "Replace a damaged state file by what can still be read of it");
+  mend.add_option("--config", asked->config, "TOML file with its settings");
   mend.add_option("--state", asked->state, "The daemon's state directory");
   mend.callback([asked, &program] { program.chosen = [asked] { return recover(*asked); }; });
-  const CommandLine end = group.add_command("stop", "Let it finish what it does, and end it");
+  const CommandLine end =
+      group.add_command("stop", "Stop the daemon after the requests that run now");
   end.callback([&program] { program.chosen = [] { return stop(); }; });
-  const CommandLine look = group.add_command("status", "Whether it runs; exit status 1 if not");
+  const CommandLine look =
+      group.add_command("status", "Show whether it runs; exit status 1 if not");
   look.add_flag("--json", asked->is_json, "Print a JSON object");
   look.add_flag("--socket", asked->prints_socket, "Print the path of its socket");
   look.callback([asked, &program] { program.chosen = [asked] { return status(*asked); }; });

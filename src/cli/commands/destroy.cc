@@ -9,18 +9,18 @@ namespace nutshell::cli {
 
 void add_destroy(const CommandLine& app, Program& program) {
   const CommandLine command =
-      app.add_command("destroy", "End sandboxes and all that runs in them").alias("rm");
+      app.add_command("destroy", "End sandboxes and all their processes").alias("rm");
   auto ids = std::make_shared<std::vector<std::string>>();
-  command.add_option("ID", *ids, "Which ones").required();
+  command.add_option("ID", *ids, "The sandboxes").required();
   command.footer(
-      "Examples:\n  nutshell destroy 3f9c0a1b2c3d\n  nutshell destroy $(nutshell list -q)");
+      "Examples:\n  nutshell destroy n3f9c0a1b2c3d\n  nutshell destroy $(nutshell list -q)");
   command.callback([ids, &program] {
     program.chosen = [ids, &program]() -> Result<int> {
       int status = 0;
       for (const std::string& id : *ids) {
         auto destroyed = program.runtime.destroy(id);
         if (destroyed) continue;
-        print_error(destroyed.error().message);  // the others still have their turn
+        print_error(destroyed.error().message);  // the others are still destroyed
         status = kOurError;
       }
       return status;

@@ -9,19 +9,21 @@
 #include "cli/held_report.h"
 #include "cli/print.h"
 #include "cli/report.h"
+#include "runtime/lost_stream.h"
 #include "runtime/workspace_diff.h"
+#include "wire/kind_names.h"
 
 namespace nutshell::cli {
 namespace {
 
 constexpr const char* kExamples = R"(Examples:
-  nutshell diff $ID                       what the sandbox changed in its workspace
+  nutshell diff $ID                       all changes in the workspace
   nutshell diff $ID --stat                one line for each file
-  nutshell diff $ID --patch | git apply   with all bytes of binary files too
+  nutshell diff $ID --patch | git apply   binary files included
   nutshell diff $ID --json --path src
 
-Files that 'nutshell apply' holds back come last, with the reason. A patch leaves them out, unless they
-are named with --path; git itself takes none of a .git directory.)";
+Files that 'nutshell apply' would hold back come last, with the reason. A patch leaves them out unless
+--path names them. It never has files of a .git directory, because git refuses those.)";
 
 struct DiffFlags {
   std::string id;
@@ -31,28 +33,9 @@ struct DiffFlags {
   bool is_patch = false;
 };
 
-char letter_of(const wire::FileChange& change) {
-  if (change.before.kind == kNoFile) return 'A';
-  return change.after.kind == kNoFile ? 'D' : 'M';
-}
-
-const char* name_of(wire::FileKind kind) {
-  switch (kind) {
-    case wire::FileKind::Regular:
-      return "file";
-    case wire::FileKind::Directory:
-      return "directory";
-    case wire::FileKind::Link:
-      return "link";
-    case wire::FileKind::Other:
-      return "other";
-  }
-  return "nothing";
-}
-
 nlohmann::ordered_json side(const wire::FileInfo& info) {
   if (info.kind == kNoFile) return nullptr;
-  nlohmann::ordered_json object{{"kind", name_of(info.kind)},
+  nlohmann::ordered_json object{{"kind", to_string(info.kind)},
                                 {"mode", fmt::format("{:04o}", info.mode)},
                                 {"size", info.size}};
   if (info.kind == wire::FileKind::Link) object["target"] = info.target;
@@ -61,11 +44,8 @@ nlohmann::ordered_json side(const wire::FileInfo& info) {
 
 nlohmann::ordered_json to_json(const JudgedChange& one) {
   const auto& [change, verdict] = one;
-  const char letter = letter_of(change);
   nlohmann::ordered_json object{{"path", change.path},
-                                {"change", letter == 'A'   ? "added"
-                                           : letter == 'D' ? "removed"
-                                                           : "modified"},
+                                {"change", to_string(kind_of(change))},
                                 {"before", side(change.before)},
                                 {"after", side(change.after)}};
   if (is_newly_executable(change)) object["newly_executable"] = true;
@@ -89,8 +69,8 @@ std::string shape_of(const wire::FileChange& change) {
   if (change.after.kind == wire::FileKind::Directory || change.before.kind == change.after.kind)
     return "";
   const bool is_new_kind = change.before.kind != kNoFile && change.after.kind != kNoFile;
-  return is_new_kind ? fmt::format(" ({} became {})", name_of(change.before.kind),
-                                   name_of(change.after.kind))
+  return is_new_kind ? fmt::format(" ({} became {})", to_string(change.before.kind),
+                                   to_string(change.after.kind))
                      : "";
 }
 
@@ -101,7 +81,7 @@ std::string commented(std::string_view text) {
   return lines + "\n";
 }
 
-// At or below a path of the table, as `apply` asks for it.
+// Whether --path names this held file, or a directory of it that `apply` would take too.
 bool is_named(const JudgedChange& one, const std::vector<std::string>& paths) {
   return std::any_of(paths.begin(), paths.end(), [&](const std::string& given) {
     const std::string named = workspace_path(given);
@@ -109,7 +89,7 @@ bool is_named(const JudgedChange& one, const std::vector<std::string>& paths) {
   });
 }
 
-// Leaves those that were selected. The verdicts are those of the whole workspace.
+// Drops changes that were not selected. They were judged with the whole workspace in view.
 void select_judged(SortedChanges& changes, const std::vector<wire::FileChange>& selected) {
   std::set<std::string> paths;
   for (const wire::FileChange& change : selected)
@@ -120,6 +100,7 @@ void select_judged(SortedChanges& changes, const std::vector<wire::FileChange>& 
 
 Result<> print_stat(wire::InitClient& client, const wire::FileChange& change) {
   const auto difference = difference_of(client, change, BinaryForm::Named);
+  if (!difference && has_hung_up(client)) return Failure(difference.error());
   std::string what = "too large to compare";
   if (difference) {
     what = difference->is_binary
@@ -136,7 +117,7 @@ Result<> print_stat(wire::InitClient& client, const wire::FileChange& change) {
 
 Result<> print_patch(wire::InitClient& client, const wire::FileChange& change, BinaryForm form) {
   const auto difference = TRY(difference_of(client, change, form));
-  // For git every byte counts.
+  // git needs the exact bytes.
   if (form == BinaryForm::Literal) {
     print_bytes(difference.patch);
   } else {
@@ -145,11 +126,12 @@ Result<> print_patch(wire::InitClient& client, const wire::FileChange& change, B
   const bool is_left_out =
       form == BinaryForm::Literal &&
       (change.after.kind == wire::FileKind::Other || change.before.kind == wire::FileKind::Other);
-  if (is_left_out) print_error(fmt::format("not in the patch, no file: {}", change.path));
+  if (is_left_out)
+    print_error(fmt::format("not in the patch, because it is not a regular file: {}", change.path));
   return {};
 }
 
-// A mode is easily overlooked in a patch.
+// Marks a file that became executable, which is easily overlooked in a patch.
 void print_mark(const wire::FileChange& change) {
   if (is_newly_executable(change)) print_out("# {}{}\n", change.path, executable_mark(change));
 }
@@ -167,8 +149,8 @@ Result<> print_changes(wire::InitClient& client, const std::vector<JudgedChange>
   return {};
 }
 
-// Git refuses a patch that has a path in a git directory. What a tool would run is named to be
-// taken.
+// Leaves out git directories, whose patches git refuses, and held files that --path does not
+// name.
 Result<> print_for_git(wire::InitClient& client, SortedChanges changes, const DiffFlags& flags) {
   std::vector<JudgedChange> left_out;
   for (auto* part : {&changes.wanted, &changes.held}) {
@@ -184,14 +166,13 @@ Result<> print_for_git(wire::InitClient& client, SortedChanges changes, const Di
   for (const HeldSummary& one : summarise(left_out)) {
     const bool is_trusted = one.verdict->trust == HostTrust::Trusted;
     print_error(fmt::format("not in the patch: {}: {}", terminal_line(one.path),
-                            is_trusted ? sentence_of(*one.verdict) + " (name it with --path)"
-                                       : "git takes no patch of a git directory"));
+                            is_trusted ? sentence_of(*one.verdict) + " (add it with --path)"
+                                       : "git refuses patches of a git directory"));
   }
   return {};
 }
 
-Result<int> diff(Program& program, const DiffFlags& flags) {
-  wire::InitClient client = TRY(program.runtime.connect(flags.id));
+Result<int> diff(wire::InitClient& client, const DiffFlags& flags) {
   const auto all = TRY(list_workspace_changes(client));
   SortedChanges changes = TRY(judge_workspace(client, all));
   select_judged(changes, TRY(select_changes(all, flags.paths)));
@@ -206,7 +187,7 @@ Result<int> diff(Program& program, const DiffFlags& flags) {
   TRY(print_changes(client, changes.wanted, flags));
   if (changes.held.empty()) return 0;
   std::string heading = describe_held(changes.held, TakenBy::Path);
-  print_text("# 'nutshell apply' holds back what follows:\n" + commented(heading));
+  print_text("# 'nutshell apply' holds back these:\n" + commented(heading));
   TRY(print_changes(client, changes.held, flags));
   return 0;
 }
@@ -218,15 +199,22 @@ void add_diff(const CommandLine& app, Program& program) {
       app.add_command("diff", "Show what a sandbox changed in its workspace");
   auto flags = std::make_shared<DiffFlags>();
   command.add_option("ID", flags->id, "The sandbox").required();
-  command.add_option("--path", flags->paths, "Only at or below this path; may be repeated");
-  const CommandOption stat = command.add_flag("--stat", flags->is_stat, "One line for each file");
-  const CommandOption json = command.add_flag("--json", flags->is_json, "One JSON object");
-  command.add_flag("--patch", flags->is_patch, "For git apply, binary files included")
+  command.add_option("--path", flags->paths,
+                     "Only this file, or all below this directory; may be repeated");
+  const CommandOption stat =
+      command.add_flag("--stat", flags->is_stat, "Print one line for each file");
+  const CommandOption json = command.add_flag("--json", flags->is_json, "Print one JSON object");
+  command.add_flag("--patch", flags->is_patch, "Print a patch for git apply, binary files included")
       .excludes(stat)
       .excludes(json);
   command.footer(kExamples);
-  command.callback(
-      [flags, &program] { program.chosen = [flags, &program] { return diff(program, *flags); }; });
+  command.callback([flags, &program] {
+    program.chosen = [flags, &program] {
+      return with_init_explained(program.runtime, flags->id, [&flags](wire::InitClient& client) {
+        return diff(client, *flags);
+      });
+    };
+  });
 }
 
 }  // namespace nutshell::cli

@@ -35,11 +35,11 @@ Result<int> doctor(Program& program, const DoctorFlags& flags) {
         return protection.strength == Strength::Watched && !protection.fix.empty();
       });
   if (!works) {
-    print_out("\nThe default sandbox cannot be had here; the lines above say why.\n");
+    print_out("\nThe default sandbox does not work here; the lines above say why.\n");
   } else if (is_watched) {
     print_out(
-        "\nThe default sandbox works. What is only watched can be refused: --require "
-        "memory=hard\n");
+        "\nThe default sandbox works. To refuse a limit that is only watched, use for example "
+        "--require memory=hard\n");
   } else {
     print_out("\nThe default sandbox works, with every protection.\n");
   }
@@ -52,9 +52,9 @@ void add_doctor(const CommandLine& app, Program& program) {
   const CommandLine command = app.add_command(
       "doctor", "Try each protection on this machine, and say how to fix what fails");
   auto flags = std::make_shared<DoctorFlags>();
-  command.add_option("--backend", flags->backend, "Which one to try");
+  command.add_option("--backend", flags->backend, "The backend to try");
   command.add_flag("--json", flags->is_json, "Print a JSON object");
-  command.footer("Exit status 1 when the default sandbox cannot be had here.");
+  command.footer("Exit status: 0 if the default sandbox works here, else 1.");
   command.callback([flags, &program] {
     program.chosen = [flags, &program] { return doctor(program, *flags); };
   });

@@ -10,7 +10,7 @@ namespace {
 constexpr const char* kExamples = R"(Examples:
   ID=$(nutshell create)
   nutshell exec $ID -- sh -c 'echo hello > note'
-  nutshell exec $ID -- cat note                 what one command left, the next one finds
+  nutshell exec $ID -- cat note                 files stay from one command to the next
   nutshell exec -it $ID -- bash)";
 
 Result<int> exec(Program& program, const std::string& id, const Flags& flags) {

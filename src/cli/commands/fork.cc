@@ -19,7 +19,7 @@ Result<int> fork(Program& program, const ForkFlags& flags) {
   for (unsigned i = 0; i < flags.count; ++i) {
     print_out("{}\n", TRY(fork_sandbox(program.runtime, flags.id)));
   }
-  print_error("files are copied; processes, and what is in /tmp, are left behind");
+  print_error("files of /workspace were copied; processes and /tmp were not");
   return 0;
 }
 
@@ -27,13 +27,13 @@ Result<int> fork(Program& program, const ForkFlags& flags) {
 
 void add_fork(const CommandLine& app, Program& program) {
   const CommandLine command =
-      app.add_command("fork", "Make sandboxes like this one, with the same files in /workspace");
+      app.add_command("fork", "Make copies of a sandbox, with the same files in /workspace");
   auto flags = std::make_shared<ForkFlags>();
   command.add_option("ID", flags->id, "The sandbox").required();
-  command.add_option("-n", flags->count, "How many (1)").is_between(1U, 1000U);
+  command.add_option("-n", flags->count, "How many copies (1)").is_between(1U, 1000U);
   command.footer(
-      "Examples:\n  nutshell fork $ID\n  nutshell fork $ID -n 4\n\nPrints their ids. Running "
-      "processes stay where they are.");
+      "Examples:\n  nutshell fork $ID\n  nutshell fork $ID -n 4\n\nPrints the ids of the copies. "
+      "Processes are not copied.");
   command.callback(
       [flags, &program] { program.chosen = [flags, &program] { return fork(program, *flags); }; });
 }

@@ -53,7 +53,7 @@ Result<int> gain(const bool& is_json) {
     return 0;
   }
   if (report.all.calls == 0) {
-    print_out("nothing was compacted yet\n");
+    print_out("no output was compacted yet\n");
     return 0;
   }
   print_table("COMMAND", report.commands);
@@ -70,7 +70,7 @@ void add_gain(const CommandLine& app, Program& program) {
   const CommandLine command = app.add_command("gain", "Show how many tokens compaction saved");
   auto is_json = std::make_shared<bool>(false);
   command.add_flag("--json", *is_json, "Print a JSON object");
-  command.footer("Tokens are estimated as o200k counts them; the error is below 5 % in sum.");
+  command.footer("Tokens are estimated for the tokenizer o200k; the total is within 5 % of it.");
   command.callback([is_json, &program] { program.chosen = [is_json] { return gain(*is_json); }; });
 }
 

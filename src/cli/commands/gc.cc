@@ -35,13 +35,12 @@ Result<int> gc(Program& program, const GcFlags& flags) {
 
 void add_gc(const CommandLine& app, Program& program) {
   const CommandLine command =
-      app.add_command("gc", "Remove what crashed processes of ours left behind");
+      app.add_command("gc", "Remove what crashed processes of Nutshell left behind");
   auto flags = std::make_shared<GcFlags>();
-  command.add_flag("--dry-run", flags->is_dry, "Only say what would be removed");
+  command.add_flag("--dry-run", flags->is_dry, "Only list what would be removed");
   command.add_flag("--json", flags->is_json, "Print a JSON object");
   command.footer(
-      "Running sandboxes are never touched. The first 'nutshell create' after a crash sweeps by "
-      "itself too.");
+      "Never touches running sandboxes. The first 'nutshell create' after a crash also does this.");
   command.callback(
       [flags, &program] { program.chosen = [flags, &program] { return gc(program, *flags); }; });
 }

@@ -23,7 +23,7 @@ struct HistoryFlags {
   bool is_json = false;
 };
 
-// A command from its two records: its beginning, and its end if there is one.
+// A command from its two records: its beginning, and its end if it has ended.
 struct Command {
   audit::Record begun;
   audit::Record ended;
@@ -68,8 +68,8 @@ void print_command(const Command& command, const HistoryFlags& flags) {
 
 Failure no_history(const std::string& id) {
   return failure(ErrorCode::NotFound,
-                 fmt::format("the record knows of no command in a sandbox '{}'; commands are "
-                             "recorded where the daemon runs them",
+                 fmt::format("the record has no command of a sandbox '{}'; only commands that "
+                             "go through the daemon are recorded",
                              id));
 }
 
@@ -87,11 +87,13 @@ Command command_of(const nlohmann::json& entry) {
   return command;
 }
 
-// The daemon's own record, wherever it keeps it.
+// Asks the daemon, which knows where its record is.
 Result<int> history_of_daemon(const BackendContext& context, const HistoryFlags& flags) {
   if (!is_sandbox_id_beginning(flags.id)) return no_history(flags.id);
   api::ApiClient link(*context.daemon);
   const auto answer = TRY(link.send("GET", "/v1/sandboxes/" + flags.id + "/history"));
+  if (answer.status != 200 && answer.status != 404)
+    return api::problem_of(answer.status, answer.body);
   const auto body = nlohmann::json::parse(answer.body, nullptr, false);
   const auto found = body.is_object() ? body.find("entries") : body.end();
   const bool is_there = answer.status == 200 && found != body.end() && !found->empty();
@@ -111,7 +113,7 @@ Result<int> history(const HistoryFlags& flags) {
   audit::Filter filter;
   filter.sandbox = flags.id;
   filter.most = kMostRecords;
-  // By tenant and the number of the beginning: each tenant's record is counted for itself.
+  // Keys are the tenant and the id of the first record: ids are unique only within a tenant.
   std::map<std::pair<std::string, std::uint64_t>, Command> commands;
   TRY(audit::for_each_record_of_all(
       directory, filter, [&commands](const audit::Record& record) -> Result<audit::Visit> {
@@ -138,10 +140,10 @@ void add_history(const CommandLine& app, Program& program) {
   const CommandLine command =
       app.add_command("history", "Show what was run in a sandbox, and how it ended");
   const auto flags = std::make_shared<HistoryFlags>();
-  command.add_option("sandbox", flags->id, "Its whole id; it may have ended").required();
+  command.add_option("sandbox", flags->id, "Its whole id; the sandbox may have ended").required();
   command.add_option("--directory", flags->directory,
-                     "Where the record is (the daemon's state directory/audit)");
-  command.add_flag("--json", flags->is_json, "One JSON object a line");
+                     "Directory of the record (STATE/audit of the daemon)");
+  command.add_flag("--json", flags->is_json, "Print one JSON object a line");
   command.callback([flags, &program] {
     program.chosen = [flags, &program] {
       const BackendContext& context = program.runtime.context();

@@ -22,7 +22,7 @@ namespace nutshell::cli {
 namespace {
 
 struct ImageFlags {
-  std::string word;  // what it is about: a source, or an image
+  std::string word;  // the source of an import, or an image
   std::vector<std::string> words;
   std::string name;
   std::string pick;
@@ -76,7 +76,7 @@ Result<images::ImageLimits> limits_of(const ImageFlags& flags) {
                  "1000000, and none is zero");
 }
 
-// "./debian-12.tar.gz" is likely to be called debian-12.
+// "./debian-12.tar.gz" gets the name debian-12 unless another is given.
 std::string name_in_path(const std::string& path) {
   std::string name = std::filesystem::path(path).filename().native();
   for (const char* ending : {".gz", ".xz", ".zst", ".bz2", ".tgz", ".tar", ".oci"}) {
@@ -85,7 +85,7 @@ std::string name_in_path(const std::string& path) {
   return name;
 }
 
-// The engine whose images "NAME:IMAGE" means; null: it is a path.
+// The engine that "docker:IMAGE" names; null if the word is a path.
 const ImageEngine* engine_of(const std::string& word) {
   const std::size_t colon = word.find(':');
   if (colon == std::string::npos || word.find('/') < colon) return nullptr;
@@ -95,7 +95,7 @@ const ImageEngine* engine_of(const std::string& word) {
   return nullptr;
 }
 
-// What the import reads lives as long as this.
+// The source of an import; must live as long as the import.
 struct Opened {
   UniqueFd file;
 };
@@ -113,7 +113,7 @@ Result<Opened> open_source(Program& program, const std::string& word, images::Im
   }
   if (word == "-") {
     if (::isatty(STDIN_FILENO) == 1)
-      return failure(ErrorCode::InvalidArgument, "standard input is a terminal, and no archive");
+      return failure(ErrorCode::InvalidArgument, "standard input is a terminal, not an archive");
     order.file = STDIN_FILENO;
     order.source = "standard input";
     return opened;
@@ -145,7 +145,7 @@ Result<int> print_imported(const images::ImageStore& store, const images::Import
   print_out("{} {} {}, {} of {} layers new\n", imported.name, imported.image.id.substr(0, 12),
             mebibytes(imported.image.bytes), imported.new_layers, imported.image.layers.size());
   if (imported.skipped > 0)
-    fmt::print(stderr, "left out {} devices, FIFOs or sockets\n", imported.skipped);
+    fmt::print(stderr, "{} devices, FIFOs or sockets were left out\n", imported.skipped);
   return 0;
 }
 
@@ -237,9 +237,9 @@ Result<int> build_default(Program& program, const ImageFlags& flags) {
 }
 
 constexpr const char* kImportHelp = R"(SRC is one of
-  FILE.tar       a root file system, an OCI layout or a 'docker save', as it is found to be;
-                 packed with gzip, xz, zstd, bzip2, lz4 or not at all
-  DIRECTORY      an OCI layout, or a 'docker save' that was unpacked
+  FILE.tar       a root file system, an OCI layout or the output of 'docker save'; may be packed
+                 with gzip, xz, zstd, bzip2 or lz4
+  DIRECTORY      an OCI layout, or the unpacked output of 'docker save'
   docker:IMAGE   an image of the Docker engine; podman:IMAGE of podman
   -              an archive on standard input
 
@@ -249,21 +249,23 @@ Examples:
   nutshell image import podman:app:1 --name app
   nutshell run --image debian:12 -- cat /etc/os-release
 
-Every digest is checked. Set-user-id bits, owners and file attributes are dropped, devices, FIFOs and
-sockets left out; an archive that leads out of its directory is refused, and nothing of it stays.
-An image's entry point, user and working directory are not used; its environment is.)";
+All digests are checked. Set-user-id bits, owners and file attributes are dropped; devices, FIFOs and
+sockets are left out. An archive with a path that leads out of its directory is refused as a whole.
+The environment of an image is used; its entry point, user and working directory are not.)";
 
 using Step = Result<int> (*)(Program&, const ImageFlags&);
 
 void add_import(const CommandLine& command, ImageFlags& flags) {
-  command.add_option("SRC", flags.word, "Where it comes from").required();
-  command.add_option("--name", flags.name, "NAME[:TAG] to give it (as the source says)");
-  command.add_option("--pick", flags.pick, "Which image of SRC, where it holds several");
+  command.add_option("SRC", flags.word, "Archive, directory or image to import").required();
+  command.add_option("--name", flags.name, "Its NAME[:TAG] here (the name in SRC)");
+  command.add_option("--pick", flags.pick, "Which image of SRC, if it has several");
   command.add_option("--max-size", flags.size, "Refuse more than this, unpacked").shows_default();
   command.add_option("--max-entries", flags.entries, "Refuse more files than this").shows_default();
   command.add_option("--max-depth", flags.depth, "Refuse directories deeper than this")
       .shows_default();
-  command.add_option("--max-ratio", flags.ratio, "Refuse what unpacks to more than this many times")
+  command
+      .add_option("--max-ratio", flags.ratio,
+                  "Refuse an archive that unpacks to more than this many times its size")
       .shows_default();
   command.add_flag("--json", flags.is_json, "Print a JSON object");
   command.footer(kImportHelp);
@@ -273,7 +275,7 @@ void add_import(const CommandLine& command, ImageFlags& flags) {
 
 void add_image(const CommandLine& app, Program& program) {
   const CommandLine group =
-      app.add_command("image", "Keep root file systems by name, for run and create --image NAME");
+      app.add_command("image", "Import and list images, for run and create --image NAME");
   group.require_command(1, 1);
   const auto flags = std::make_shared<ImageFlags>();
   const auto hang = [&](const char* name, const char* help, Step step) {
@@ -283,24 +285,26 @@ void add_image(const CommandLine& app, Program& program) {
     });
     return command;
   };
-  add_import(hang("import", "Take in a tar, an OCI layout or an image of an engine", import),
-             *flags);
-  const CommandLine listed = hang("list", "Show the images there are", list).alias("ls");
+  add_import(
+      hang("import", "Import an archive, an OCI layout or an image of Docker or podman", import),
+      *flags);
+  const CommandLine listed = hang("list", "List the images", list).alias("ls");
   listed.add_flag("-q,--quiet", flags->is_quiet, "Only names");
   listed.add_flag("--json", flags->is_json, "Print a JSON array");
-  const CommandLine shown = hang("info", "Show one: layers, environment, where it lies", info);
+  const CommandLine shown = hang("info", "Show an image: layers, environment, directory", info);
   shown.add_option("NAME", flags->word, "Its name or digest").required();
   shown.add_flag("--json", flags->is_json, "Print a JSON object");
   const CommandLine removed = hang("remove", "Remove images by name or digest", remove).alias("rm");
   removed.add_option("NAME", flags->words, "Names or digests").required();
-  removed.footer("Layers that no other image has go too. An image that a sandbox uses stays.");
+  removed.footer(
+      "Also removes layers that no other image uses. An image that a sandbox uses is not removed.");
   const CommandLine built =
       hang("build-default", "Make a small image with bash, git, curl, jq and rg", build_default);
-  built.add_option("--name", flags->name, "NAME[:TAG] to give it (default)");
+  built.add_option("--name", flags->name, "Its NAME[:TAG] (default)");
   built.add_flag("--json", flags->is_json, "Print a JSON object");
   built.footer(
-      "Of Debian packages, fetched with apt-get; needs neither root nor a registry. The image is\n"
-      "called 'default': nutshell run --image default -- git --version");
+      "Uses Debian packages, fetched with apt-get; needs neither root nor a registry. Example:\n"
+      "  nutshell run --image default -- git --version");
   group.footer(
       "Examples:\n  nutshell image import debian.tar.xz --name debian:12\n"
       "  nutshell run --image debian:12 -- cat /etc/os-release\n"

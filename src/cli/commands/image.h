@@ -1,4 +1,4 @@
-// Images by name: import, list, info, remove, build-default.
+// The command `nutshell image`.
 #pragma once
 
 #include "cli/command.h"

@@ -15,7 +15,7 @@
 namespace nutshell::cli {
 namespace {
 
-// What a sandbox would have here: no sandbox is needed to ask.
+// Shows what a new sandbox would have.
 Result<int> info_of_defaults(Program& program, const Flags& flags) {
   const SandboxSpec spec = TRY(to_spec(flags));
   const Protections protections = TRY(program.runtime.check(spec));
@@ -32,15 +32,14 @@ Result<int> info_of_defaults(Program& program, const Flags& flags) {
 void print_host_directories(const SandboxStatus& status) {
   const SandboxSpec& spec = status.spec;
   if (is_volume(spec.workspace)) {
-    print_out("workspace {}: written directly, and stays when the sandbox has ended\n",
-              spec.workspace);
+    print_out("workspace {}: written directly, and kept when the sandbox ends\n", spec.workspace);
   } else if (!spec.workspace.empty()) {
-    print_out("workspace {}: {}; written by 'apply' alone\n", spec.workspace,
+    print_out("workspace {}: {}; only 'nutshell apply' writes to it\n", spec.workspace,
               status.why_copied.empty() ? "copy-on-write layers (overlay) over it"
                                         : fmt::format("copied ({})", status.why_copied));
   }
   for (const UnsafeMount& mount : spec.unsafe_mounts) {
-    print_out("unsafe   {} at {}, directly{}\n", mount.source, mount.target,
+    print_out("unsafe   {} at {}, the host's own directory{}\n", mount.source, mount.target,
               mount.access == UnsafeMount::Access::ReadOnly ? ", read-only" : "");
   }
   if (!spec.workspace.empty() || !spec.unsafe_mounts.empty()) print_out("\n");
@@ -73,10 +72,10 @@ Result<int> info(Program& program, const std::string& id, const Flags& flags) {
 
 void add_info(const CommandLine& app, Program& program) {
   const CommandLine command =
-      app.add_command("info", "Say which protections a sandbox has, how strong, and by what");
+      app.add_command("info", "Show a sandbox, and which protections it has");
   auto flags = std::make_shared<Flags>();
   auto id = std::make_shared<std::string>();
-  command.add_option("ID", *id, "The sandbox; without it, what one started here would have");
+  command.add_option("ID", *id, "The sandbox; without it, show what a new one would have");
   add_sandbox_flags(command, *flags);
   command.add_flag("--json", flags->is_json, "Print a JSON object");
   command.footer(

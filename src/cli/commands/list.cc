@@ -69,10 +69,10 @@ Result<int> list(Program& program, const ListFlags& flags) {
 }  // namespace
 
 void add_list(const CommandLine& app, Program& program) {
-  const CommandLine command = app.add_command("list", "Show the sandboxes there are").alias("ls");
+  const CommandLine command = app.add_command("list", "List the sandboxes").alias("ls");
   auto flags = std::make_shared<ListFlags>();
   command.add_option("--label", flags->labels, "Only those with NAME=VALUE; may be repeated");
-  command.add_flag("-q,--quiet", flags->is_quiet, "Only ids");
+  command.add_flag("-q,--quiet", flags->is_quiet, "Print only ids");
   command.add_flag("--json", flags->is_json, "Print a JSON array");
   command.footer(
       "Examples:\n  nutshell list --label project=demo\n  nutshell destroy $(nutshell list -q)");

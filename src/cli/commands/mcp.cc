@@ -1,4 +1,4 @@
-// The MCP server on standard input and output: what a client starts, one for each of its sessions.
+// The MCP server on standard input and output. A client starts one for each of its sessions.
 #include <fmt/format.h>
 #include <signal.h>
 #include <sys/signalfd.h>
@@ -31,10 +31,10 @@ constexpr const char* kExamples = R"(Examples:
   nutshell mcp --profile readonly --tools read,grep,ls
   nutshell mcp --session review --memory 4g
 
-The project is the directory the client runs in. It enters the sandbox copied on write: 'nutshell
-diff ID' shows the work, 'nutshell apply ID' takes it over, and 'nutshell list' has the id.)";
+The directory that the client runs in becomes the workspace, copy-on-write: 'nutshell list' shows the
+sandbox's ID, 'nutshell diff ID' its changes, and 'nutshell apply ID' writes them to the directory.)";
 
-// What builds and tests of a project need, and long enough for a night between two calls.
+// Defaults that builds and tests of a project need, and that survive a night between two calls.
 constexpr const char* kMemory = "2g";
 constexpr const char* kDisk = "2g";
 constexpr const char* kProcesses = "512";
@@ -54,8 +54,8 @@ struct McpFlags {
   bool repeats_output = false;
 };
 
-// A client that was not started in a project runs in the home directory or in /: nobody means all
-// of that to be a workspace.
+// A client that was not started in a project runs in the home directory or in /. Neither is meant
+// to be a workspace.
 bool is_project(const fs::path& directory) {
   const char* home = std::getenv("HOME");  // NOLINT(concurrency-mt-unsafe): nobody sets it
   std::error_code error;
@@ -108,7 +108,7 @@ mcp::SandboxHostOptions host_options(const McpFlags& flags, SandboxSpec spec,
   return options;
 }
 
-// Readable when the process is told to end. Writing to a client that is gone is no reason to.
+// Returns a descriptor that is readable once a signal asks the process to end. Ignores SIGPIPE.
 Result<UniqueFd> watch_signals() {
   sigset_t set;
   ::sigemptyset(&set);
@@ -152,20 +152,20 @@ void add_server_flags(const CommandLine& command, McpFlags& flags) {
   const char* group = "Server";
   command
       .add_option("--session", flags.session,
-                  "Name of the sandbox to go on in, instead of the project directory's")
+                  "Use the sandbox of this name again, instead of that of the directory")
       .group(group);
-  command.add_flag("--no-project", flags.has_no_project, "Begin with an empty /workspace")
+  command.add_flag("--no-project", flags.has_no_project, "Start with an empty /workspace")
       .group(group);
-  command.add_flag("--multi", flags.is_many, "Tools that make, list, copy and end sandboxes")
+  command.add_flag("--multi", flags.is_many, "Add tools that make, list, fork and end sandboxes")
       .group(group);
   command
       .add_flag("--structured", flags.is_structured,
-                "Structured content too, for hosts that call tools from code")
+                "Also return structured content, for clients that call tools from code")
       .group(group);
-  command.add_flag("--no-images", flags.leaves_images, "read gives no images").group(group);
+  command.add_flag("--no-images", flags.leaves_images, "Let read return no images").group(group);
   command
       .add_flag("--repeat-output", flags.repeats_output,
-                "Show again what was shown before, instead of 'unchanged since'")
+                "Repeat output that was shown before, instead of 'unchanged since'")
       .group(group);
   add_sandbox_flag(command, flags.sandbox, "env").group("Sandbox");
 }
@@ -173,7 +173,8 @@ void add_server_flags(const CommandLine& command, McpFlags& flags) {
 }  // namespace
 
 void add_mcp(const CommandLine& app, Program& program) {
-  const CommandLine command = app.add_command("mcp", "Serve the tools to an agent's client (MCP)");
+  const CommandLine command =
+      app.add_command("mcp", "Serve the tools to an MCP client, such as an agent");
   const auto flags = std::make_shared<McpFlags>();
   add_server_flags(command, *flags);
   add_tool_flags(command, flags->choice);

@@ -1,4 +1,4 @@
-// `nutshell mcp init` and `nutshell mcp doctor`: the clients' side of the server.
+// `nutshell mcp init` and `nutshell mcp doctor`, which read and write the clients' configurations.
 #pragma once
 
 #include "cli/command.h"
@@ -9,9 +9,10 @@ namespace nutshell::cli {
 void add_mcp_init(const CommandLine& mcp, Program& program);
 void add_mcp_doctor(const CommandLine& mcp, Program& program);
 
-// As a client is to start the server: by name where that leads here, else by path.
+// The command by which a client starts the server: by name if PATH leads to this program, else by
+// path.
 Result<McpCommand> own_mcp_command(const std::vector<std::string>& flags);
-// Of this client, for the project in this directory and the user who runs us.
+// The client's configuration file, for the project in this directory or for this user.
 Result<std::string> mcp_config_path(const McpClient& client);
 
 }  // namespace nutshell::cli

@@ -23,16 +23,16 @@ using namespace std::chrono_literals;
 using Json = nlohmann::json;
 
 constexpr const char* kExamples = R"(Examples:
-  nutshell mcp doctor                    the server as 'mcp init' would write it
-  nutshell mcp doctor claude-code        as that client's configuration says
+  nutshell mcp doctor                    the command that 'mcp init' would write
+  nutshell mcp doctor claude-code        the command in that client's configuration
 
-Starts the server, speaks both generations of the protocol with it and calls a tool in a sandbox of
-its own, which is ended afterwards.)";
+Starts the server, tries both versions of the protocol and calls a tool in a new sandbox, which is
+ended afterwards.)";
 
 constexpr auto kPatience = 60s;
 constexpr std::size_t kMostAnswer = 16U << 20U;
 
-// A server as a client starts one: its pipes, and its end.
+// A running MCP server, started as a client starts it. The destructor ends it.
 class StartedServer {
  public:
   static Result<StartedServer> start(const McpCommand& command) {
@@ -51,7 +51,7 @@ class StartedServer {
     if (process_.is_owned()) (void)process_.wait(Deadline::never());  // it ends with its input
   }
 
-  // The result of the method.
+  // Calls a method and returns its result.
   Result<Json> ask(const std::string& method, const Json& params) {
     const Json message = {
         {"jsonrpc", "2.0"}, {"id", ++last_}, {"method", method}, {"params", params}};
@@ -60,7 +60,7 @@ class StartedServer {
     while (true) {
       Json answer = Json::parse(TRY(read_line(deadline)), nullptr, false);
       if (!answer.is_object())
-        return failure(ErrorCode::Corrupt, "something that is no message is on its output");
+        return failure(ErrorCode::Corrupt, "it printed something that is not a JSON-RPC message");
       if (answer.value("id", Json()) != Json(last_)) continue;  // a notification
       if (answer.contains("result")) return std::move(answer["result"]);
       return failure(ErrorCode::Unavailable, answer["error"].value("message", "an error"));
@@ -82,7 +82,7 @@ class StartedServer {
       const ssize_t got = ::read(output_.get(), bytes.data(), bytes.size());
       if (got <= 0) return failure(ErrorCode::Unavailable, "it has ended");
       rest_.append(bytes.data(), static_cast<std::size_t>(got));
-      if (rest_.size() > kMostAnswer) return failure(ErrorCode::Corrupt, "a line without an end");
+      if (rest_.size() > kMostAnswer) return failure(ErrorCode::Corrupt, "its answer is too long");
     }
     const std::size_t end = rest_.find('\n');
     std::string line = rest_.substr(0, end);
@@ -106,7 +106,7 @@ void say(const std::string& what, const std::string& detail) {
   print_out("ok    {}: {}\n", what, detail);
 }
 
-// A tool that reads and needs nothing but a sandbox.
+// The name of a read-only tool without required arguments.
 Result<std::string> reading_tool(const Json& tools) {
   for (const Json& tool : tools) {
     const Json required = tool["inputSchema"].value("required", Json::array());
@@ -114,7 +114,7 @@ Result<std::string> reading_tool(const Json& tools) {
     if (required.empty() && hints.value("readOnlyHint", false) && tool.contains("name"))
       return tool["name"].get<std::string>();
   }
-  return failure(ErrorCode::NotFound, "no tool can be tried without arguments");
+  return failure(ErrorCode::NotFound, "it has no tool that can be tried without arguments");
 }
 
 Result<> examine(StartedServer& server) {
@@ -140,13 +140,13 @@ Result<> examine(StartedServer& server) {
   return {};
 }
 
-// The sandbox it made is ours to end: nobody will come back for it.
+// Ends the sandbox that the server made for this test.
 void end_sandboxes(Runtime& runtime, const std::string& session) {
   const auto made =
       runtime.list_reachable({{mcp::kSessionLabel, mcp::session_label("name", session)}});
   if (!made) return;
   for (const SandboxStatus& status : made->sandboxes)
-    (void)runtime.destroy(status.id);  // else its lease ends it
+    (void)runtime.destroy(status.id);  // if this fails, its idle timeout ends it
 }
 
 Result<int> diagnose(Program& program, const std::string& name) {
@@ -157,7 +157,8 @@ Result<int> diagnose(Program& program, const std::string& name) {
     const auto configured = TRY(server_in(client, TRY(read_file(path))));
     if (!configured)
       return failure(ErrorCode::NotFound,
-                     fmt::format("{} does not name us: 'nutshell mcp init {}'", path, name));
+                     fmt::format("{} does not have this server: add it with 'nutshell mcp init {}'",
+                                 path, name));
     command = *configured;
     say("configuration", path);
     for (std::string& word : command.arguments)
@@ -182,7 +183,7 @@ void add_mcp_doctor(const CommandLine& mcp, Program& program) {
   const CommandLine command =
       mcp.add_command("doctor", "Start the server as a client would, and try it");
   const auto name = std::make_shared<std::string>();
-  command.add_option("CLIENT", *name, "By this client's configuration");
+  command.add_option("CLIENT", *name, "Start it as this client's configuration says");
   command.footer(kExamples);
   command.callback(
       [name, &program] { program.chosen = [name, &program] { return diagnose(program, *name); }; });

@@ -21,10 +21,10 @@ constexpr const char* kExamples = R"(Examples:
   nutshell mcp init claude-code               in the project: writes .mcp.json
   nutshell mcp init codex --dry-run           shows the file as it would be
   nutshell mcp init cursor -- --profile readonly
-  nutshell mcp init vscode --undo             takes it out again
+  nutshell mcp init vscode --undo             removes it again
 
-Clients: claude-code claude-desktop codex cursor vscode gemini zed goose. What else the file holds
-stays as it is. Words behind -- are flags for the server.)";
+Clients: claude-code claude-desktop codex cursor vscode gemini zed goose. Everything else in the
+file stays as it is. Words behind -- are flags for the server.)";
 
 constexpr std::size_t kMostConfigBytes = 4U << 20U;
 
@@ -40,7 +40,7 @@ std::string environment(const char* name) {
   return value == nullptr ? "" : value;
 }
 
-// Where a client that runs `nutshell` would find it.
+// The program that a client would start as `nutshell`; empty if PATH has none.
 std::string found_on_path() {
   const std::string path = environment("PATH");
   for (std::size_t begin = 0; begin <= path.size();) {
@@ -54,7 +54,7 @@ std::string found_on_path() {
   return {};
 }
 
-// At once or not at all; where the file is a link, what it leads to is replaced.
+// Replaces a file atomically. If it is a link, replaces the target of the link.
 Result<> replace_file(const fs::path& path, const std::string& text) {
   std::error_code error;
   fs::path target = fs::weakly_canonical(path, error);
@@ -66,7 +66,7 @@ Result<> replace_file(const fs::path& path, const std::string& text) {
   struct stat old {};
   const unsigned mode = ::stat(target.c_str(), &old) == 0 ? old.st_mode & 0777U : 0644U;
   const fs::path fresh = target.native() + ".nutshell-new";
-  ::unlink(fresh.c_str());  // of a run that was cut off
+  ::unlink(fresh.c_str());  // left by a run that was killed
   {
     const UniqueFd file = TRY(open_file(fresh, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW, mode));
     TRY(write_all(file.get(), text));
@@ -107,8 +107,7 @@ Result<int> init(const Program& program, const InitFlags& flags) {
     return 0;
   }
   TRY(replace_file(path, *made));
-  print_out("{}: {}\n", path,
-            flags.undoes ? "taken out" : "written; 'nutshell mcp doctor' tries it");
+  print_out("{}: {}\n", path, flags.undoes ? "removed" : "written; 'nutshell mcp doctor' tries it");
   return 0;
 }
 
@@ -137,13 +136,12 @@ Result<std::string> mcp_config_path(const McpClient& client) {
 }
 
 void add_mcp_init(const CommandLine& mcp, Program& program) {
-  const CommandLine command =
-      mcp.add_command("init", "Put the server into a client's configuration");
+  const CommandLine command = mcp.add_command("init", "Add the server to a client's configuration");
   const auto flags = std::make_shared<InitFlags>();
   command.add_option("CLIENT", flags->client, "Which client").required();
   command.add_flag("--dry-run", flags->is_dry, "Show the file as it would be; write nothing");
-  command.add_flag("--undo", flags->undoes, "Take the server out again");
-  command.add_flag("--print", flags->prints, "Print the part alone, to paste it elsewhere");
+  command.add_flag("--undo", flags->undoes, "Remove the server from the configuration");
+  command.add_flag("--print", flags->prints, "Print only our part, to paste it elsewhere");
   command.footer(kExamples);
   command.callback(
       [flags, &program] { program.chosen = [flags, &program] { return init(program, *flags); }; });

@@ -6,12 +6,13 @@ namespace nutshell::cli {
 
 void add_pause(const CommandLine& app, Program& program) {
   const CommandLine command =
-      app.add_command("pause", "Stop everything in a sandbox where it stands");
+      app.add_command("pause", "Stop all processes of a sandbox until it is resumed");
   auto id = std::make_shared<std::string>();
-  command.add_option("ID", *id, "Which one").required();
+  command.add_option("ID", *id, "The sandbox").required();
   command.footer(
-      "Its ttl stands still meanwhile, for a day at most. Example:\n  nutshell pause $ID; nutshell "
-      "resume $ID");
+      "Its ttl stops too. A sandbox that stays paused for a day ends.\n\nExample:\n  nutshell "
+      "pause "
+      "$ID; nutshell resume $ID");
   command.callback([id, &program] {
     program.chosen = [id, &program]() -> Result<int> {
       TRY(program.runtime.pause(*id));

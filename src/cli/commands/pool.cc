@@ -14,12 +14,13 @@ namespace nutshell::cli {
 namespace {
 
 constexpr const char* kExamples = R"(Examples:
-  nutshell pool list                       how full they are
+  nutshell pool list                       how many are idle and in use
   ID=$(nutshell pool acquire agents --label job=7)
   nutshell exec $ID -- make test
-  nutshell pool release $ID                it ends, and a fresh one takes its place
+  nutshell pool release $ID                ends it; the pool makes a new one
 
-Pools are the daemon's, and stand in its settings ([[pools]]); packaging/nutshelld.toml shows one.)";
+A pool keeps idle sandboxes ready. The daemon's settings define pools ([[pools]]);
+packaging/nutshelld.toml shows one.)";
 
 struct PoolFlags {
   Flags sandbox;
@@ -58,7 +59,8 @@ Result<int> list(api::ApiClient& daemon, const PoolFlags& flags) {
 
 constexpr std::array<const char*, 4> kLimitFlags = {"memory", "cpus", "processes", "disk"};
 
-// What is bound to a waiting sandbox; the rest makes one to order.
+// The request for a sandbox: only what was given. Labels and times are set on an idle sandbox;
+// anything else makes a new one.
 Result<Json> wishes_of(const PoolFlags& flags) {
   const Flags& given = flags.sandbox;
   SandboxSpec spec = TRY(to_spec(given));
@@ -119,13 +121,14 @@ void add_acquire_flags(const CommandLine& command, PoolFlags& flags) {
   Flags& sandbox = flags.sandbox;
   for (const char* flag : {"label", "ttl", "idle-timeout", "env", "workspace"})
     add_sandbox_flag(command, sandbox, flag);
-  command.add_option("--wait", flags.wait, "Stand in line this long while all are taken (10s)");
+  command.add_option("--wait", flags.wait, "Wait this long if all are in use (10s)");
   for (const char* flag : kLimitFlags)
-    add_sandbox_flag(command, sandbox, flag).group("In place of the pool's limits");
+    add_sandbox_flag(command, sandbox, flag).group("Instead of the pool's limits");
   command.add_flag("--json", sandbox.is_json, "Print the sandbox as a JSON object");
   command.footer(
-      "Labels and clocks are bound to a sandbox that waits. With variables, a workspace or limits\n"
-      "one is made to order, within the pool's bound.");
+      "Labels and times are set on an idle sandbox. With variables, a workspace or limits a new "
+      "one is\n"
+      "made, which counts against the pool's bound.");
 }
 
 }  // namespace

@@ -53,7 +53,7 @@ void add_to(Renderers& renderers, LoadedRenderers loaded) {
   std::move(loaded.problems.begin(), loaded.problems.end(), std::back_inserter(renderers.problems));
 }
 
-// The user's own before the project's: a project cannot take the place of what the user wrote.
+// The user's own renderers come first, so that a project cannot replace them.
 Result<Renderers> load_renderers() {
   Renderers renderers;
   const fs::path trusted = TRY(TrustedRenderers::default_path());
@@ -73,7 +73,7 @@ Result<RenderOptions> to_options(const RenderFlags& flags, const Renderers& rend
   }
   if (options.only_renderer.empty()) {
     return failure(ErrorCode::NotFound,
-                   fmt::format("--style: no renderer is called '{}'{}{}", flags.style,
+                   fmt::format("--style: there is no renderer '{}'{}{}", flags.style,
                                renderers.problems.empty() ? "" : "; not used: ",
                                fmt::join(renderers.problems, "; ")));
   }
@@ -131,7 +131,7 @@ Result<int> trust(const RenderFlags& flags) {
   const TrustedRenderers trusted(TRY(TrustedRenderers::default_path()));
   const auto loaded = load_user_renderers(flags.directory);
   for (const std::string& problem : loaded.problems)
-    fmt::print(stderr, "will not be used: {}\n", problem);
+    fmt::print(stderr, "not used: {}\n", problem);
   print_out("trusted {} files of {}\n", TRY(trusted.trust(flags.directory)), flags.directory);
   return 0;
 }
@@ -146,7 +146,7 @@ using Action = Result<int> (*)(const RenderFlags&);
 
 void add_directory(const CommandLine& added, Program& program,
                    const std::shared_ptr<RenderFlags>& flags, Action action) {
-  added.add_option("DIRECTORY", flags->directory, "Renderer files").shows_default();
+  added.add_option("DIRECTORY", flags->directory, "Directory of renderer files").shows_default();
   added.callback(
       [flags, &program, action] { program.chosen = [flags, action] { return action(*flags); }; });
 }
@@ -155,30 +155,32 @@ void add_directory(const CommandLine& added, Program& program,
 
 void add_render(const CommandLine& app, Program& program) {
   const CommandLine command =
-      app.add_command("render", "Show what a model would read of a command's output");
+      app.add_command("render", "Compact a command's output as a model would read it");
   auto flags = std::make_shared<RenderFlags>();
-  command.add_option("--command", flags->command, "What was run, as shell text");
-  command.add_option("--exit-code", flags->exit_code, "How it ended").shows_default();
-  command.add_option("--stderr", flags->error_file, "File with what it wrote to standard error");
+  command.add_option("--command", flags->command, "The command that printed it, as shell text");
+  command.add_option("--exit-code", flags->exit_code, "Its exit status").shows_default();
+  command.add_option("--stderr", flags->error_file, "File with its standard error");
   command.add_option("--style", flags->style, "nutshell, native, or the name of a renderer")
       .shows_default();
-  command.add_option("--max-tokens", flags->max_tokens, "Budget").shows_default();
-  command.add_option("--id", flags->id, "Id to name in recall calls");
-  command.add_flag("--explain", flags->is_explained, "Say which parser ran and what is left out");
+  command.add_option("--max-tokens", flags->max_tokens, "Longest result, in tokens")
+      .shows_default();
+  command.add_option("--id", flags->id, "Output id that the text names for recall");
+  command.add_flag("--explain", flags->is_explained,
+                   "Print which parser ran and what was left out instead");
   command.add_flag("--json", flags->is_json, "Print a JSON object");
   command.footer(
       "Reads standard input:  make test 2>&1 | nutshell render --command 'make test' "
       "--exit-code 2\n"
-      "Own renderers are read from ~/.config/nutshell/renderers, and from .nutshell/renderers "
-      "once they are trusted.");
+      "Your own renderers are read from ~/.config/nutshell/renderers, and those of a project from "
+      ".nutshell/renderers once you trust them.");
   command.require_command(0, 1);
   command.callback([flags, command, &program] {
     if (command.has_chosen_command()) return;
     program.chosen = [flags] { return render_input(*flags); };
   });
-  add_directory(command.add_command("trust", "Trust a project's renderers as they are"), program,
-                flags, trust);
-  add_directory(command.add_command("untrust", "Take that back"), program, flags, untrust);
+  add_directory(command.add_command("trust", "Trust the renderers of a project as they are now"),
+                program, flags, trust);
+  add_directory(command.add_command("untrust", "No longer trust them"), program, flags, untrust);
 }
 
 }  // namespace nutshell::cli

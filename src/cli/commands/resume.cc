@@ -6,16 +6,17 @@ namespace nutshell::cli {
 namespace {
 
 constexpr const char* kExamples = R"(Examples:
-  nutshell pause $ID                            nothing in it runs any more
+  nutshell pause $ID                            stops all its processes
   nutshell resume $ID)";
 
 }  // namespace
 
 void add_resume(const CommandLine& app, Program& program) {
-  const CommandLine command = app.add_command("resume", "Let a paused sandbox go on");
+  const CommandLine command =
+      app.add_command("resume", "Let the processes of a paused sandbox run again");
   command.footer(kExamples);
   auto id = std::make_shared<std::string>();
-  command.add_option("ID", *id, "Which one").required();
+  command.add_option("ID", *id, "The sandbox").required();
   command.callback([id, &program] {
     program.chosen = [id, &program]() -> Result<int> {
       TRY(program.runtime.resume(*id));

@@ -19,15 +19,15 @@ constexpr const char* kExamples = R"(Examples:
   nutshell run -- python3 -c 'print(2 ** 100)'
   nutshell run --memory 1g --timeout 2m -- make -j2
   echo 'some data' | nutshell run -i -- wc -c
-  nutshell run -it -- bash                      a shell to look around in
+  nutshell run -it -- bash                      an interactive shell
   nutshell run --json -- ls -l /                one JSON object for programs
   nutshell run --workspace . -- make test       this directory, copy-on-write
   nutshell run --copy job.py -- python3 job.py  this file alone
   nutshell run --image ./debian.tar -- cat /etc/os-release
 
-The command sees a private /workspace and /tmp, a read-only system, no network, no host files.
-Its exit status is passed on; 124 timed out, 125 nutshell failed, 126 cannot be run, 127 not found,
-137 out of memory, 153 output limit, 128+n ended by signal n.)";
+The command has its own /workspace and /tmp, a read-only system, no network and no host files.
+Its exit status is passed on. 124: timed out; 125: nutshell failed; 126: cannot be run; 127: not found;
+137: out of memory; 153: output limit; 128+n: ended by signal n.)";
 
 Result<> copy_all(wire::InitClient& client, const std::vector<Copied>& copies) {
   for (const Copied& one : copies)
@@ -35,7 +35,7 @@ Result<> copy_all(wire::InitClient& client, const std::vector<Copied>& copies) {
   return {};
 }
 
-// A command that failed and names a file that is here, and not in the sandbox.
+// After a failure: names a file of the command line that is here and not in the sandbox.
 void hint_at_files(const Flags& flags) {
   if (flags.is_json || flags.text("workspace") || !flags.list("copy").empty()) return;
   for (const std::string& word : flags.command) {
@@ -50,8 +50,8 @@ void hint_at_files(const Flags& flags) {
 
 void report_discarded(std::size_t count) {
   print_error(
-      fmt::format("{} files were changed in the sandbox and are gone with it; to keep changes: "
-                  "nutshell create --workspace, exec, apply",
+      fmt::format("the changes to {} files ended with the sandbox; to keep changes, use 'nutshell "
+                  "create --workspace', 'exec' and 'apply'",
                   count));
 }
 
@@ -59,7 +59,7 @@ Result<int> run(Program& program, const Flags& flags) {
   SandboxSpec spec = TRY(to_spec(flags));
   const ExecRequest request = TRY(to_exec(flags));
   spec.limits.cpu_time = request.limits.cpu_time;
-  // The sandbox is there for this command: it need not be told twice how long that may take.
+  // Without --ttl, the sandbox lives as long as its command may take.
   if (!flags.text("ttl"))
     spec.ttl = std::max(spec.ttl, request.limits.timeout + std::chrono::seconds(10));
   std::size_t discarded = 0;

@@ -18,15 +18,15 @@ namespace nutshell::cli {
 namespace {
 
 constexpr const char* kExamples = R"text(Examples:
-  nutshell session exec work -- make test        made at its first use, the same one ever after
+  nutshell session exec work -- make test        made at first use, then used again
   nutshell session start work --setup 'git init -q' --lease 1h --keep-workspace
   nutshell exec $(nutshell session start work) -- ls
   nutshell session list
   nutshell session end work
 
-A session is a sandbox under a name, kept by the daemon: found again after restarts, made anew when it
-was lost (and that is said). Its setup runs once in each of its lives. With --keep-workspace the files
-of /workspace are there again in the next life, until 'nutshell session forget NAME'.)text";
+A session is a sandbox with a name, which the daemon keeps, also over restarts. If the sandbox is lost,
+the next use makes another one and says so. The setup runs once in each new sandbox. With
+--keep-workspace the files of /workspace come back too, until 'nutshell session forget NAME'.)text";
 
 struct SessionFlags {
   Flags sandbox;
@@ -40,7 +40,7 @@ std::string place_of(const std::string& name, std::string_view what = {}) {
   return fmt::format("/v1/sessions/{}{}", http::percent_encode(name), what);
 }
 
-// "execs=100", "cpu_time=60s", "wall_time=10m", "output=64m".
+// Parses "execs=100", "cpu_time=60s", "wall_time=10m" or "output=64m".
 Result<> take_budget(const std::string& text, Budget& budget) {
   const std::size_t equals = std::min(text.find('='), text.size());
   const std::string value = text.substr(std::min(equals + 1, text.size()));
@@ -60,7 +60,7 @@ Result<Json> request_of(const SessionFlags& flags) {
   SandboxSpec spec = TRY(to_spec(flags.sandbox));
   spec.environment = TRY(environment_of(flags.sandbox));
   Json request = {{"name", flags.name}, {"keeps_workspace", flags.keeps_workspace}};
-  request["labels"] = std::exchange(spec.labels, {});  // they are the session's
+  request["labels"] = std::exchange(spec.labels, {});  // labels belong to the session
   request["spec"] = spec_json(std::move(spec));
   for (const std::string& command : flags.setup)
     request["setup"].push_back(Json::array({"sh", "-c", command}));
@@ -74,7 +74,7 @@ Result<Json> request_of(const SessionFlags& flags) {
   return request;
 }
 
-// There it is, whether it was there before or not. What was lost is said to whoever looks.
+// Finds the session or makes it. Prints what was lost if its sandbox had to be made again.
 Result<Json> ensure(api::ApiClient& daemon, const SessionFlags& flags) {
   constexpr std::chrono::hours kLongestSetup{1};
   daemon.set_patience(kLongestSetup);
@@ -100,7 +100,7 @@ Result<int> exec(Program& program, api::ApiClient& daemon, const SessionFlags& f
   given.command = program.command;
   const ExecRequest request = TRY(to_exec(given));
   SessionFlags session = flags;
-  session.sandbox.lists.erase("env");  // they are the command's
+  session.sandbox.lists.erase("env");  // -e is for the command, not for the session
   const auto id = TRY(ensure(daemon, session)).at("sandbox_id").get<std::string>();
   return run_and_report(given, request,
                         [&](wire::ExecIo& io) { return program.runtime.exec(id, request, io); });
@@ -174,18 +174,25 @@ Result<int> forget(Program& /*program*/, api::ApiClient& daemon, const SessionFl
 
 void add_making_flags(const CommandLine& command, SessionFlags& flags) {
   const char* group = "Session";
-  command.add_option("NAME", flags.name, "Letters, digits and ._-").required();
+  command.add_option("NAME", flags.name, "Name of the session: letters, digits and ._-").required();
   add_sandbox_flags(command, flags.sandbox);
-  command.add_option("--setup", flags.setup, "Shell command to run in a new one; may be repeated")
-      .group(group);
-  command.add_option("--lease", flags.lease, "It ends when nobody uses it this long (never)")
-      .group(group);
-  command.add_option("--pause-after", flags.pause_after, "Pause it when nobody uses it this long")
-      .group(group);
-  command.add_flag("--keep-workspace", flags.keeps_workspace, "Files outlive its sandboxes")
+  command
+      .add_option("--setup", flags.setup, "Shell command to run in a new sandbox; may be repeated")
       .group(group);
   command
-      .add_option("--budget", flags.budget, "What it may use in all: execs=100,cpu=60s,wall=10m,…")
+      .add_option("--lease", flags.lease,
+                  "End the session when it is not used for this long (never)")
+      .group(group);
+  command
+      .add_option("--pause-after", flags.pause_after, "Pause it when it is not used for this long")
+      .group(group);
+  command
+      .add_flag("--keep-workspace", flags.keeps_workspace,
+                "Keep the files of /workspace for its next sandbox")
+      .group(group);
+  command
+      .add_option("--budget", flags.budget,
+                  "What it may use in total: execs=100,cpu_time=60s,wall_time=10m,output=64m")
       .delimiter(',')
       .group(group);
 }
@@ -194,7 +201,7 @@ void add_making_flags(const CommandLine& command, SessionFlags& flags) {
 
 void add_session(const CommandLine& app, Program& program) {
   const CommandLine group =
-      app.add_command("session", "Sandboxes under a name that the daemon finds or makes again");
+      app.add_command("session", "Use sandboxes by a name of your own; needs the daemon");
   group.require_command(1, 1);
   const auto flags = std::make_shared<SessionFlags>();
   using Step = Result<int> (*)(Program&, api::ApiClient&, const SessionFlags&);
@@ -215,22 +222,23 @@ void add_session(const CommandLine& app, Program& program) {
     return command;
   };
   const CommandLine started =
-      hang("start", "Find it or make it; prints the id of its sandbox", start);
+      hang("start", "Find a session or make it; prints the id of its sandbox", start);
   add_making_flags(started, *flags);
   add_sandbox_flag(started, flags->sandbox, "env").group("Sandbox");
   started.add_flag("--json", flags->sandbox.is_json, "Print the session as a JSON object");
-  const CommandLine run = hang("exec", "Run a command in it; makes it where it is missing", exec);
+  const CommandLine run =
+      hang("exec", "Run a command in a session; makes the session if needed", exec);
   add_making_flags(run, *flags);
   add_exec_flags(run, flags->sandbox);
-  const CommandLine listed = hang("list", "Show the sessions there are", list).alias("ls");
+  const CommandLine listed = hang("list", "List the sessions", list).alias("ls");
   listed.add_option("--label", flags->list_labels, "Only those with NAME=VALUE; may be repeated");
   listed.add_flag("--json", flags->sandbox.is_json, "Print a JSON array");
-  about_one("show", "All that is known of one, with its setup's output, as JSON", show);
-  about_one("renew", "Begin its lease again", renew)
-      .add_option("--lease", flags->lease, "How long it lasts from now on")
+  about_one("show", "Print all about a session as JSON, with the output of its setup", show);
+  about_one("renew", "Start its lease again", renew)
+      .add_option("--lease", flags->lease, "The new lease, from now on")
       .required();
-  about_one("end", "End it, and its sandbox", end);
-  about_one("forget", "Remove the files that sessions of this name left behind", forget);
+  about_one("end", "End a session and its sandbox", end);
+  about_one("forget", "Remove the files that --keep-workspace kept for this name", forget);
   group.footer(kExamples);
 }
 

@@ -24,7 +24,7 @@ struct Counted {
 
 constexpr const char* kNotCounted = "-";
 
-// As limits are written, but not to the byte.
+// Formats a size like those of limits, but rounded.
 std::string size_text(const std::optional<std::uint64_t>& bytes) {
   if (!bytes) return kNotCounted;
   const auto size = static_cast<double>(*bytes);
@@ -59,7 +59,7 @@ nlohmann::ordered_json json_of(const Counted& counted) {
   return object;
 }
 
-// One that ends while we look has nothing left to show.
+// Leaves out sandboxes that end meanwhile.
 Result<std::vector<Counted>> count_all(Runtime& runtime) {
   std::vector<Counted> all;
   Runtime::Listing listing = TRY(runtime.list_reachable());
@@ -101,13 +101,14 @@ Result<int> stats(Program& program, const StatsFlags& flags) {
 
 void add_stats(const CommandLine& app, Program& program) {
   const CommandLine command =
-      app.add_command("stats", "Show what sandboxes hold now and have used since they were made");
+      app.add_command("stats", "Show the memory, CPU time and I/O that sandboxes use");
   auto flags = std::make_shared<StatsFlags>();
-  command.add_option("ID", flags->id, "Which one; without it, all");
+  command.add_option("ID", flags->id, "The sandbox; without it, all");
   command.add_flag("--json", flags->is_json, "Print a JSON object, or an array of them");
   command.footer(
-      "Memory and processes are counted as the limits count them; '-' is what this host does not "
-      "count.\nExamples:\n  nutshell stats\n  nutshell stats $ID --json | jq .memory_bytes");
+      "Memory and processes are counted as the limits count them; '-' means that this host does "
+      "not "
+      "count it.\n\nExamples:\n  nutshell stats\n  nutshell stats $ID --json | jq .memory_bytes");
   command.callback(
       [flags, &program] { program.chosen = [flags, &program] { return stats(program, *flags); }; });
 }

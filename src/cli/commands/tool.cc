@@ -20,18 +20,18 @@ namespace {
 
 constexpr const char* kExamples = R"(Examples:
   ID=$(nutshell create --workspace .)
-  nutshell tool list                                     what there is, in one line each
-  nutshell tool list --json                              the catalogue as a model gets it
+  nutshell tool list                                     one line for each tool
+  nutshell tool list --json                              the catalogue that a model gets
   nutshell tool schema edit
   nutshell tool call read --sandbox $ID '{"path": "src/main.c", "offset": 40}'
   nutshell tool call bash --sandbox $ID '{"command": "make test"}'
   echo '{"path": "a.txt", "content": "hello\n"}' | nutshell tool call write --sandbox $ID
   nutshell tool call recall --sandbox $ID '{"id": "o7f3a", "grep": "error"}'
-  nutshell tool output o7f3a --sandbox $ID > raw.log     the bytes themselves
+  nutshell tool output o7f3a --sandbox $ID > raw.log     all bytes of that output
 
-What is printed is exactly what a model reads; --json gives programs the rest of it.
-Exit status: that of the command for bash and git, else 0; 65 when the tool refused, and its text
-says why; 64 when the call itself was wrong.)";
+Prints exactly what a model reads; --json adds the fields for programs.
+Exit status: that of the command for bash and git, else 0; 65 if the tool refused (its text says
+why); 64 if the call itself was wrong.)";
 
 constexpr std::size_t kMostArguments = 1U << 30U;
 
@@ -52,7 +52,7 @@ int usage_error(const Error& error) {
   return kUsageError;
 }
 
-// As a model reads it; on a terminal, which would obey control characters, as a person can.
+// Prints the text exactly as a model gets it; on a terminal, without control characters.
 void print_result(const std::string& text) {
   if (::isatty(STDOUT_FILENO) == 0) {
     print_bytes(text + "\n");
@@ -93,7 +93,7 @@ Result<std::string> arguments_of(const CallFlags& flags) {
   if (::isatty(STDIN_FILENO) != 0) return std::string("{}");
   std::string text = TRY(read_all(STDIN_FILENO, kMostArguments));
   if (text.find_first_not_of(" \t\r\n") == std::string::npos) return std::string("{}");
-  return text;  // moved: it may be most of a gigabyte
+  return text;  // not copied: it may be almost a gigabyte
 }
 
 Result<int> call(Program& program, const CallFlags& flags) {
@@ -168,7 +168,7 @@ Result<int> output(Program& program, const CallFlags& flags) {
   const StoredStream& stream = flags.is_error_stream ? stored->error : stored->output;
   TRY(write_all(STDOUT_FILENO, stream.head));
   if (stream.missing > 0)
-    print_error(fmt::format("{} bytes in the middle are not kept", stream.missing));
+    print_error(fmt::format("{} bytes in the middle were not kept", stream.missing));
   TRY(write_all(STDOUT_FILENO, stream.tail));
   return 0;
 }
@@ -177,29 +177,30 @@ using Shared = std::shared_ptr<CallFlags>;
 
 void add_call(const CommandLine& parent, Program& program, const Shared& flags) {
   const CommandLine command = parent.add_command("call", "Call a tool in a sandbox");
-  command.add_option("NAME", flags->name, "Which tool").required();
-  command.add_option("ARGUMENTS", flags->arguments, "A JSON object; without it, from stdin");
+  command.add_option("NAME", flags->name, "Name of the tool").required();
+  command.add_option("ARGUMENTS", flags->arguments,
+                     "A JSON object; without it, read from standard input");
   command.add_option("-s,--sandbox", flags->sandbox, "The sandbox's id").required();
   command.add_flag("--json", flags->is_json, "Print one JSON object");
-  command.add_flag("--images", flags->takes_images, "The caller can show images: read gives them");
+  command.add_flag("--images", flags->takes_images, "Let read return images");
   command.add_flag("--repeat-output", flags->repeats_output,
-                   "Show again what was shown before, instead of 'unchanged since'");
+                   "Repeat output that was shown before, instead of 'unchanged since'");
   add_tool_flags(command, flags->choice);
   command.callback(
       [flags, &program] { program.chosen = [flags, &program] { return call(program, *flags); }; });
 }
 
 void add_looks(const CommandLine& parent, Program& program, const Shared& flags) {
-  const CommandLine listed = parent.add_command("list", "Say which tools there are");
-  listed.add_flag("--json", flags->is_json, "The catalogue as a model gets it");
-  listed.add_flag("--markdown", flags->is_markdown, "The reference part of docs/tools.md");
+  const CommandLine listed = parent.add_command("list", "List the tools");
+  listed.add_flag("--json", flags->is_json, "Print the catalogue that a model gets");
+  listed.add_flag("--markdown", flags->is_markdown, "Print the reference part of docs/tools.md");
   add_tool_flags(listed, flags->choice);
   listed.callback([flags, &program] { program.chosen = [flags] { return list(*flags); }; });
   const CommandLine described = parent.add_command("schema", "Print a tool's JSON schema");
-  described.add_option("NAME", flags->name, "Which tool").required();
+  described.add_option("NAME", flags->name, "Name of the tool").required();
   add_tool_flags(described, flags->choice);
   described.callback([flags, &program] { program.chosen = [flags] { return schema(*flags); }; });
-  const CommandLine raw = parent.add_command("output", "Write a stored output, byte for byte");
+  const CommandLine raw = parent.add_command("output", "Print a stored output, byte for byte");
   raw.add_option("OUTPUT", flags->name, "Its id, like o7f3a").required();
   raw.add_option("-s,--sandbox", flags->sandbox, "The sandbox's id").required();
   raw.add_flag("--stderr", flags->is_error_stream, "Standard error instead of standard output");
@@ -212,7 +213,7 @@ void add_looks(const CommandLine& parent, Program& program, const Shared& flags)
 
 void add_tool(const CommandLine& app, Program& program) {
   const CommandLine command =
-      app.add_command("tool", "The tools a model calls: list them, describe them, call them");
+      app.add_command("tool", "List, describe and call the tools that a model gets");
   const auto flags = std::make_shared<CallFlags>();
   command.require_command(1, 1);
   command.footer(kExamples);

@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <nlohmann/json.hpp>
 
-#include "tools/nearest_name.h"
+#include "base/closest_word.h"
 
 namespace nutshell::server {
 namespace {
@@ -123,7 +123,7 @@ Failure unknown_key(const Shape& shape, const std::string& path, const std::stri
   names.reserve(shape.fields.size());
   for (const Field& field : shape.fields)
     names.push_back(field.name);
-  const std::string best = nearest_name(key, names);
+  const std::string best = closest_word(key, names);
   const std::string hint = best.empty() ? fmt::format("known are {}", fmt::join(names, ", "))
                                         : fmt::format("did you mean '{}'?", best);
   return failure(ErrorCode::InvalidArgument, fmt::format("unknown key '{}': {}", path, hint));

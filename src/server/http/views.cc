@@ -4,37 +4,13 @@
 
 #include <nlohmann/json.hpp>
 
+#include "wire/kind_names.h"
+
 namespace nutshell::server {
 namespace {
 
 std::int64_t since_1970(std::chrono::system_clock::time_point when) {
   return std::chrono::duration_cast<std::chrono::milliseconds>(when.time_since_epoch()).count();
-}
-
-const char* word_for(wire::FileKind kind) {
-  switch (kind) {
-    case wire::FileKind::Regular:
-      return "file";
-    case wire::FileKind::Directory:
-      return "directory";
-    case wire::FileKind::Link:
-      return "link";
-    case wire::FileKind::Other:
-      return "other";
-  }
-  return "other";
-}
-
-const char* word_for(wire::ChangeKind kind) {
-  switch (kind) {
-    case wire::ChangeKind::Added:
-      return "added";
-    case wire::ChangeKind::Modified:
-      return "modified";
-    case wire::ChangeKind::Removed:
-      return "removed";
-  }
-  return "modified";
 }
 
 }  // namespace
@@ -66,7 +42,7 @@ Json to_json(const service::HistoryEntry& entry) {
 
 Json to_json(const wire::FileInfo& info) {
   Json object = {{"path", info.path},
-                 {"kind", word_for(info.kind)},
+                 {"kind", to_string(info.kind)},
                  {"mode", fmt::format("{:04o}", info.mode & 07777U)},
                  {"size", info.size},
                  {"modified_ns", info.modified_ns}};
@@ -76,7 +52,7 @@ Json to_json(const wire::FileInfo& info) {
 
 Json to_json(const wire::FileChange& change) {
   return {{"path", change.path},
-          {"kind", word_for(change.kind)},
+          {"kind", to_string(change.kind)},
           {"size_before", change.before.size},
           {"size_after", change.after.size}};
 }
