@@ -20,6 +20,7 @@
 #include "daemon/grpc_door.h"
 #include "daemon/log.h"
 #include "daemon/mcp_config.h"
+#include "daemon/memory_trim.h"
 #include "daemon/quotas.h"
 #include "daemon/reload.h"
 #include "daemon/server_limits.h"
@@ -246,14 +247,17 @@ Result<> Daemon::listen(const Config& config) {
 }
 
 Result<> Daemon::run() {
+  constexpr int kLookMs = 1000;
+  MemoryTrim memory;
   for (;;) {
     std::array<pollfd, 2> watched = {pollfd{signals_.get(), POLLIN, 0},
                                      pollfd{parent_.get(), POLLIN, 0}};
-    if (::poll(watched.data(), watched.size(), -1) < 0 && errno != EINTR) {
-      return syscall_failure("poll");
-    }
+    const int ready = ::poll(watched.data(), watched.size(), kLookMs);
+    if (ready < 0 && errno != EINTR) return syscall_failure("poll");
+    memory.look();
+    if (ready <= 0) continue;
     if (watched[1].revents != 0) {
-      drain_time_ = {};  // nobody is left who waits for an answer
+      drain_time_ = {};  // the parent was the only client
       break;
     }
     signalfd_siginfo signal{};
