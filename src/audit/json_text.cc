@@ -15,7 +15,7 @@ bool continues(std::string_view text, std::size_t at) {
   return (byte_at(text, at) & 0xc0U) == 0x80U;
 }
 
-// Bytes of the character at the start, 0 where there is none: no overlong forms, no surrogates.
+// Length of the UTF-8 character at the start; 0 if it is invalid, overlong or a surrogate.
 std::size_t character_length(std::string_view text) {
   const unsigned first = byte_at(text, 0);
   const unsigned second = byte_at(text, 1);

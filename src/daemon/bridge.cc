@@ -81,7 +81,7 @@ Result<> answer_for(const Error& error) {
 
 Result<> run_bridge(const std::string& url) {
   std::signal(SIGPIPE, SIG_IGN);
-  ::close(STDOUT_FILENO);  // the same socket, which has to end with one of its descriptors
+  ::close(STDOUT_FILENO);  // the same socket, which is closed with its last descriptor
   auto transport = reach(url);
   if (!transport) return answer_for(transport.error());
   return http::relay(**transport, STDIN_FILENO, {[] { return false; }});
