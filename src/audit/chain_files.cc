@@ -50,7 +50,7 @@ Result<std::string> read_at(int file, std::uint64_t from, std::size_t most) {
   return bytes;
 }
 
-// The first line that begins behind `from`, and the record it says it is: zero if it does not.
+// Finds the first line that begins behind `from`, and its record id; zero if it has none.
 struct LineStart {
   std::uint64_t at = 0;
   std::uint64_t id = 0;

@@ -17,7 +17,7 @@ constexpr const char* kTenants = "tenants";
 constexpr const char* kStrangers = "denied";
 constexpr std::uint64_t kLeastSegmentBytes = 64U << 10U;
 
-// A name that is no plain word is told by its hash: '=' occurs in no plain one.
+// The directory of a tenant: its name, or "=" and a hash if the name has other characters.
 std::string directory_name(const std::string& tenant) {
   const bool is_plain = !tenant.empty() && tenant.size() <= 64 &&
                         tenant.find_first_not_of(

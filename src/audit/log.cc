@@ -54,8 +54,8 @@ Result<Mark> last_mark(const Segment& segment) {
   return last;
 }
 
-// A child that the last writer was starting when it was killed has the lock until it becomes
-// another program, which is a matter of microseconds.
+// A child that a killed writer was starting holds the lock until its exec, a few microseconds
+// later.
 Result<> take_lock(int head, const fs::path& directory) {
   constexpr std::chrono::milliseconds kPause(2);
   const Deadline patience = Deadline::in(std::chrono::seconds(1));
@@ -101,7 +101,7 @@ Result<> Log::say(const Notice& notice, const std::string& action, const std::st
   return {};
 }
 
-// What the files say, against what the head says.
+// Compares the segments with the head.
 Result<> Log::recover(const Notice& notice) {
   const std::string text = TRY(read_all(head_file_.get(), 4096));
   const bool is_new = text.empty();
@@ -115,13 +115,13 @@ Result<> Log::recover(const Notice& notice) {
       return write_head();
     }
   } else {
-    // A segment without a record continues what the one before it ends with.
+    // An empty segment continues the chain of the one before it.
     if (segments.size() > 1) last_ = TRY(last_mark(segments[segments.size() - 2]));
     TRY(read_last_segment(segments.back(), notice));
   }
   const Mark found = last_;
   if (head && !is_new && head->id > found.id) {
-    // The numbers of what is gone are not given again: verify keeps finding the place.
+    // The numbers of missing records are not used again, so verify keeps finding the gap.
     last_ = *head;
     if (segments.empty()) TRY(open_segment(last_.id + 1));
     return say(
@@ -131,14 +131,14 @@ Result<> Log::recover(const Notice& notice) {
                     found.id + 1, head->id));
   }
   if (segments.empty()) return open_segment(last_.id + 1);
-  // A writer that died before its first record, and before it wrote the head, loses nothing.
+  // A writer that died before its first record wrote no head, and lost nothing.
   if (is_new && last_.id == 0) return write_head();
   if (!head || is_new)
     return say(notice, "audit.gap", "the head was gone: records at the end may be missing");
   return write_head();
 }
 
-// Leaves `last_` at the last whole record, and takes off what is behind it.
+// Sets `last_` to the last whole record and cuts off what follows it.
 Result<> Log::read_last_segment(const Segment& segment, const Notice& notice) {
   if (last_.id != segment.first_id - 1) last_ = {segment.first_id - 1, std::string(kFirstPrevious)};
   std::uint64_t whole_bytes = 0;
@@ -186,7 +186,7 @@ Result<> Log::rotate() {
   return {};
 }
 
-// The anchor first: a segment that is gone without one would count as missing.
+// Writes the anchor first: without it the removed segment would count as missing.
 Result<> Log::remove_oldest() {
   const std::vector<Segment> segments = TRY(list_segments(options_.directory));
   Mark anchor{segments.at(1).first_id - 1, {}};
@@ -209,7 +209,7 @@ Result<> Log::write_head() {
   return {};
 }
 
-// Half a line would be a torn record, and the next one would stand behind it.
+// Removes a line that was written in part, so that the next record does not follow it.
 Result<> Log::take_back(Error error) {
   trouble_ = error.message;
   if (::ftruncate(segment_.get(), static_cast<off_t>(segment_bytes_)) != 0)
@@ -244,7 +244,7 @@ Result<std::uint64_t> Log::append(const Entry& entry) {
     trouble_.clear();
     return id;
   }
-  if (was_durable) has_new_.notify_all();  // else the syncer comes to it anyway
+  if (was_durable) has_new_.notify_all();  // else the syncer is at work already
   if (options_.durability != Durability::Each) return id;
   const std::uint64_t failures = failed_syncs_;
   changed_.wait(lock, [&] { return durable_id_ >= id || failed_syncs_ != failures; });
@@ -270,7 +270,7 @@ std::string Log::trouble() {
   return trouble_;
 }
 
-// Others append meanwhile; what they write is made durable by the next one.
+// Releases the lock during fsync. The next sync covers records that are appended meanwhile.
 void Log::sync_once(std::unique_lock<std::mutex>& lock) {
   const std::uint64_t id = last_.id;
   const UniqueFd file(::fcntl(segment_.get(), F_DUPFD_CLOEXEC, 0));
@@ -298,7 +298,7 @@ void Log::keep_durable(const std::stop_token& stop) {
       has_new_.wait_for(lock, stop, options_.group_time, [] { return false; });
     const std::uint64_t failures = failed_syncs_;
     sync_once(lock);
-    // A disk that fails is asked again, but not at once.
+    // After a failure waits before the next try.
     if (failed_syncs_ != failures)
       has_new_.wait_for(lock, stop, options_.group_time, [] { return false; });
   }

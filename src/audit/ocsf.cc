@@ -18,7 +18,7 @@ bool is_command(const Entry& entry) {
   return entry.action == "exec" || entry.action.starts_with("tool ");
 }
 
-// Create, Read, Update, Delete, Other of API Activity; Launch of Process Activity.
+// Activity ids: Create, Read, Update, Delete, Other of API Activity; Launch of Process Activity.
 int activity_of(const Entry& entry) {
   if (is_command(entry)) return 1;
   if (entry.action == "create" || entry.action == "acquire" || entry.action == "fork") return 1;

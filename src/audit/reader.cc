@@ -11,10 +11,10 @@
 namespace nutshell::audit {
 namespace {
 
-// A line that does not hold the words cannot match: most are told apart without being parsed.
+// Rejects most lines without parsing them: a line without these texts cannot match.
 bool holds(std::string_view line, const std::vector<std::string>& words) {
   for (const std::string& word : words) {
-    // Not string_view::find, which stops at every quotation mark on the way.
+    // memmem, because string_view::find stops at every quotation mark on the way.
     if (::memmem(line.data(), line.size(), word.data(), word.size()) == nullptr) return false;
   }
   return true;
@@ -29,7 +29,7 @@ bool may_match(const Filter& filter, const std::vector<std::string>& words, std:
 
 std::vector<std::string> words_of(const Filter& filter) {
   std::vector<std::string> words;
-  // What is rarest first: the others are then looked for in few lines.
+  // The rarest first, so that few lines are searched for the others.
   for (const auto& [name, value] :
        {std::pair("\"sandbox\":", &filter.sandbox), std::pair("\"session\":", &filter.session),
         std::pair("\"tenant\":", &filter.tenant), std::pair("\"action\":", &filter.action)}) {
@@ -68,7 +68,7 @@ Result<> for_each_record(const std::filesystem::path& directory, const Filter& f
       return is_over ? Visit::Stop : Visit::GoOn;
     };
     const auto rest = look_through(segments[i], filter.after_id, look);
-    // The oldest one may be removed while the list is read.
+    // The oldest segment may be removed meanwhile.
     if (!rest && rest.error().code != ErrorCode::NotFound) return Failure(rest.error());
   }
   return {};
@@ -87,14 +87,14 @@ Result<std::vector<Record>> read_records(const std::filesystem::path& directory,
 
 namespace {
 
-// The records of one chain, a page at a time, so that chains of any length can be merged.
+// Reads one chain a page at a time, so that chains of any length can be merged.
 class Pages {
  public:
   Pages(std::filesystem::path directory, Filter filter)
       : directory_(std::move(directory)), filter_(std::move(filter)) {
     filter_.most = kPage;
   }
-  // The next record; nullptr: there is none left.
+  // The next record; nullptr if there is none left.
   Result<const Record*> front() {
     if (at_ == page_.size() && !is_over_) {
       page_ = TRY(read_records(directory_, filter_));

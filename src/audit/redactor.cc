@@ -9,7 +9,7 @@
 namespace nutshell::audit {
 namespace {
 
-constexpr std::size_t kLeastSecret = 5;  // a shorter value would blot out half of the text
+constexpr std::size_t kLeastSecret = 5;  // a shorter value occurs in ordinary text
 constexpr std::size_t kLeastOpaque = 32;
 constexpr std::size_t kNone = std::string_view::npos;
 
@@ -49,8 +49,8 @@ std::size_t run_end(std::string_view text, std::size_t from, Is is) {
   return from;
 }
 
-// Letters of both cases and digits, long and without a pause: nothing that people write. Hashes in
-// hexadecimal are no secrets.
+// A long run of letters of both cases and digits, which people do not write. Hexadecimal hashes are
+// not secrets.
 bool is_opaque(std::string_view run) {
   if (run.size() < kLeastOpaque || run.find_first_of("._-") != kNone) return false;
   const auto has = [run](int (*is)(int)) {
@@ -72,7 +72,7 @@ void replace_all(std::string& text, const std::string& secret) {
     text.replace(at, secret.size(), kRedacted);
 }
 
-// "-----BEGIN … PRIVATE KEY-----" up to its end, or to the end of the text.
+// Finds the end of a "-----BEGIN … PRIVATE KEY-----" block, or of the text.
 std::size_t private_key_end(std::string_view text, std::size_t at) {
   constexpr std::string_view kBegin = "-----BEGIN ";
   constexpr std::string_view kEnd = "-----END ";
@@ -85,7 +85,7 @@ std::size_t private_key_end(std::string_view text, std::size_t at) {
   return close == kNone ? text.size() : close + 5;
 }
 
-// "://user:password@": where the password is.
+// Finds the password in "://user:password@".
 bool url_password(std::string_view text, std::size_t at, std::size_t& begin, std::size_t& end) {
   if (!text.substr(at).starts_with("://")) return false;
   const std::size_t stop = text.find_first_of("/ \t\n\"'?#", at + 3);
@@ -119,13 +119,13 @@ std::vector<std::string> Redactor::secrets_of(const std::vector<std::string>& en
     if (variable.size() - equals - 1 >= kLeastSecret)
       secrets.push_back(variable.substr(equals + 1));
   }
-  // A secret that is the beginning of another must not spoil it.
+  // The longest first, because one secret may be the beginning of another.
   std::sort(secrets.begin(), secrets.end(),
             [](const auto& a, const auto& b) { return a.size() > b.size(); });
   return secrets;
 }
 
-// name=value, name: value, "name":"value", name: Bearer value. Gives where the value begins.
+// Returns where the value begins in name=value, name: value, "name":"value", name: Bearer value.
 std::size_t Redactor::named_value(std::string_view text, std::size_t word, std::size_t word_end,
                                   std::size_t& end) const {
   const auto is_gap = [](char c) { return c == ' ' || c == '\t'; };
@@ -152,7 +152,7 @@ std::string Redactor::redact(std::string_view text, const std::vector<std::strin
   std::string source(text);
   for (const std::string& secret : secrets) {
     replace_all(source, secret);
-    // The text may be JSON, or quote some.
+    // The text may be JSON or contain some.
     std::string escaped;
     append_json(escaped, secret);
     replace_all(source, escaped.substr(1, escaped.size() - 2));

@@ -35,12 +35,12 @@ class Verification {
 Result<> Verification::begin(const fs::path& directory, const std::vector<Segment>& segments) {
   segments_ = segments;
   const Mark anchor = TRY(read_mark(directory / kAnchorName)).value_or(Mark{});
-  // Segments from before the anchor may still be there: a removal that was cut short.
+  // Segments before the anchor may exist if their removal was interrupted.
   if (segments.empty() || segments.front().first_id > anchor.id) {
     verdict_.last = anchor;
   } else {
     verdict_.last.id = segments.front().first_id - 1;
-    verdict_.last.hash.clear();  // whatever the first one says
+    verdict_.last.hash.clear();  // accepts any hash in the first record
   }
   verdict_.first_id = verdict_.last.id + 1;
   return {};
@@ -53,7 +53,7 @@ Visit Verification::find(Finding finding, std::uint64_t at, std::string problem)
   return Visit::Stop;
 }
 
-// Another number than the next one: is the next one gone, or only elsewhere?
+// The id is not the next one: finds out whether the next record is missing or at another place.
 Visit Verification::find_out_of_place(const Link& link) {
   const std::uint64_t wanted = verdict_.last.id + 1;
   if (link.id < wanted) {
@@ -143,7 +143,7 @@ Verdict Verification::end() {
 }  // namespace
 
 Result<Verdict> verify(const fs::path& directory, const std::optional<Mark>& expected) {
-  // The head first: what is written meanwhile comes after it.
+  // Reads the head first, because records may be appended meanwhile.
   Verification verification(TRY(read_mark(directory / kHeadName)), expected);
   const std::vector<Segment> segments = TRY(list_segments(directory));
   TRY(verification.begin(directory, segments));

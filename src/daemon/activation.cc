@@ -35,7 +35,7 @@ std::vector<UniqueFd> take_passed_sockets() {
     sockets.emplace_back(fd);
   }
   for (const char* name : {"LISTEN_PID", "LISTEN_FDS", "LISTEN_FDNAMES"})
-    ::unsetenv(name);  // they are not for our children
+    ::unsetenv(name);  // children must not see them
   return sockets;
 }
 
@@ -48,7 +48,7 @@ void tell_starter(std::string_view news) {
   const std::size_t length = std::strlen(place);
   if (*place == '@') address.sun_path[0] = '\0';  // an abstract name
   const UniqueFd socket(::socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0));
-  // Nobody there is no trouble of ours.
+  // A missing listener is not an error.
   (void)::sendto(socket.get(), news.data(), news.size(), MSG_NOSIGNAL,
                  reinterpret_cast<const sockaddr*>(&address),
                  static_cast<socklen_t>(offsetof(sockaddr_un, sun_path) + length));

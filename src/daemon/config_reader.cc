@@ -41,7 +41,7 @@ Result<std::uint64_t> millicpus_of(const toml::node& node) {
   return failure(ErrorCode::InvalidArgument, "must be a number of cores, such as 4 or 0.5");
 }
 
-// The fields of one table of a list. A value of the wrong kind is never taken for none.
+// Reads the fields of one table of a list. A value of the wrong kind is an error.
 class Fields {
  public:
   explicit Fields(const toml::table& given) : given_(given) {}
@@ -86,7 +86,7 @@ class Fields {
     }
   }
 
-  // What is wrong with the first that is; empty: nothing.
+  // The first error; empty if there is none.
   [[nodiscard]] const std::string& problem() const { return problem_; }
 
  private:
@@ -103,8 +103,8 @@ std::string hint_for(const std::string& key, const std::vector<std::string>& kno
   return fmt::format("unknown key '{}': did you mean '{}'?", key, best);
 }
 
-// Reads a noun from a table whose keys are the settings' names of its fields, those of the nouns in
-// it included. Operators describe pools so; what names files of the host is not for pools.
+// Reads a noun, and the nouns in it, from a table whose keys are the setting names of its fields.
+// Leaves out fields that name files of the host: pools have none.
 class NounReader {
  public:
   explicit NounReader(const toml::table& given) : given_(given) {}
@@ -424,7 +424,7 @@ Result<> ConfigReader::take_pool(const Toml& table) {
   service::PoolSpec::describe(reader, pool);
   TRY(check_keys(table, reader.keys(), "pools"));
   if (!reader.problem().empty()) return wrong(table, "pools: " + reader.problem());
-  // A bound that is not given follows the ones that are.
+  // Omitted bounds follow the given ones.
   if (!given.contains("max_total")) pool.max_total = std::max(pool.max_total, pool.min_idle);
   if (!given.contains("max_total") && given.contains("max_idle"))
     pool.max_total = std::max(pool.max_total, pool.max_idle);

@@ -20,6 +20,7 @@
 #include "daemon/grpc_door.h"
 #include "daemon/log.h"
 #include "daemon/mcp_config.h"
+#include "daemon/memory_trim.h"
 #include "daemon/quotas.h"
 #include "daemon/reload.h"
 #include "daemon/server_limits.h"
@@ -33,7 +34,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// Each connection and each sandbox costs some.
+// Raises the limit of descriptors, which connections and sandboxes need.
 void raise_descriptor_limit() {
   rlimit limit{};
   if (::getrlimit(RLIMIT_NOFILE, &limit) != 0) return;
@@ -53,7 +54,7 @@ fs::path default_state() {
   return fs::path(from_environment("HOME")) / ".local/state/nutshell";
 }
 
-// What an empty setting stands for, where that depends on who asks.
+// Fills in defaults that depend on the user.
 std::string value_if_empty(std::string_view key) {
   if (key == "state.directory") return default_state();
   const auto user = open_user_directory();
@@ -152,12 +153,12 @@ Result<> Daemon::watch_parent() {
   const pid_t parent = ::getppid();
   parent_ = UniqueFd(static_cast<int>(::syscall(SYS_pidfd_open, parent, 0)));
   if (!parent_) return syscall_failure("pidfd_open");
-  // It may have died before it could be watched.
+  // The parent may have died before it was watched.
   if (::getppid() != parent) return failure(ErrorCode::Cancelled, "the parent is gone");
   return make_private();
 }
 
-// A runtime directory of its own: nothing is shared with other daemons of the user.
+// Makes a runtime directory that no other daemon of the user shares.
 Result<> Daemon::make_private() {
   private_directory_ = TRY(open_user_directory()) / ("private-" + random_id(12));
   ::setenv("NUTSHELL_RUNTIME_DIR", private_directory_.c_str(), 1);  // NOLINT: before any thread
@@ -246,14 +247,17 @@ Result<> Daemon::listen(const Config& config) {
 }
 
 Result<> Daemon::run() {
+  constexpr int kLookMs = 1000;
+  MemoryTrim memory;
   for (;;) {
     std::array<pollfd, 2> watched = {pollfd{signals_.get(), POLLIN, 0},
                                      pollfd{parent_.get(), POLLIN, 0}};
-    if (::poll(watched.data(), watched.size(), -1) < 0 && errno != EINTR) {
-      return syscall_failure("poll");
-    }
+    const int ready = ::poll(watched.data(), watched.size(), kLookMs);
+    if (ready < 0 && errno != EINTR) return syscall_failure("poll");
+    memory.look();
+    if (ready <= 0) continue;
     if (watched[1].revents != 0) {
-      drain_time_ = {};  // nobody is left who waits for an answer
+      drain_time_ = {};  // the parent was the only client
       break;
     }
     signalfd_siginfo signal{};
@@ -265,7 +269,7 @@ Result<> Daemon::run() {
   return {};
 }
 
-// A file with an error in it changes nothing.
+// If the file has an error, nothing changes.
 void Daemon::reload() {
   auto config = load_config(command_);
   if (!config) {
@@ -298,8 +302,8 @@ void Daemon::drain() {
   tell_starter("STOPPING=1");
   log_line(Level::Info, "draining");
   const Deadline deadline = Deadline::in(drain_time_);
-  service_->pools().stop_waiting();  // nobody can give back any more what they wait for
-  // New connections are refused first; what runs has until the deadline.
+  service_->pools().stop_waiting();  // nobody can release sandboxes any more
+  // Refuses new connections first; running requests have until the deadline.
   bool is_grpc_clean = true;
   std::thread other([&] { is_grpc_clean = !grpc_ || grpc_->drain(deadline); });
   const bool is_http_clean = server_->drain(deadline);
@@ -332,7 +336,7 @@ Daemon::~Daemon() {
   mcp_.reset();
   service_.reset();
   if (private_directory_.empty()) return;
-  std::error_code ignored;  // the next gc of the user finds what is left
+  std::error_code ignored;  // the user's next gc removes the rest
   fs::remove_all(private_directory_, ignored);
 }
 

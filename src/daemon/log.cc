@@ -33,7 +33,7 @@ server::Json begin(Level level) {
           {"level", word_for(level)}};
 }
 
-// In one write, so that lines of several threads do not mix.
+// Writes the line at once, so that lines of several threads do not mix.
 void put(const server::Json& line) {
   (void)write_all(STDERR_FILENO, server::print_json(line) + "\n");  // a full log stops no work
 }

@@ -1,5 +1,4 @@
-// nutshelld: sandboxes for many callers, over HTTP on a Unix socket, and TCP where it is
-// configured.
+// nutshelld: serves sandboxes to many callers over HTTP, on a Unix socket and optionally on TCP.
 #include <fmt/format.h>
 #include <unistd.h>
 
@@ -36,7 +35,7 @@ int run(const Command& command) {
     return 1;
   }
   if (command.is_private) {
-    // For whoever started it, and waits for this line.
+    // The parent waits for this line.
     fmt::print("{}\n", (*daemon)->socket());
     std::fflush(stdout);
   }

@@ -13,7 +13,7 @@ Quota machine_of(const Config& config, const std::filesystem::path& state) {
       config.number("machine.memory_overcommit"), config.number("machine.cpu_overcommit"),
       config.number("machine.disk_overcommit"), config.number("machine.process_overcommit")};
   Quota machine = service::machine_quota(read_machine(), file_system_bytes(state), overcommit);
-  // Whoever waits for a pool holds a worker.
+  // Each caller that waits for a pool holds a worker.
   machine[service::Resource::Waiting] = config.number("limits.workers") / 2;
   return machine;
 }
@@ -23,8 +23,8 @@ service::Allowed lists_of(const Config& config) {
           config.texts("allow.images"), config.texts("allow.registries")};
 }
 
-// What is granted of the machine itself is bounded by its size and the overcommit. All else is room
-// that the daemon gives: if a tenant may have so much, there is so much.
+// Raises the machine's bounds to those of a tenant, except for memory, CPUs, processes and disk,
+// which depend on the size of the machine.
 void raise_machine(const Quota& tenant, Quota& machine) {
   using enum service::Resource;
   for (const ResourceInfo& info : service::resources()) {

@@ -102,8 +102,7 @@ void Exporter::pause(std::chrono::milliseconds time) {
   changed_.wait_for(lock, time, [this] { return is_ending_; });
 }
 
-// Spans of a request that failed are not sent again: the collector may have them, and new ones
-// wait.
+// Does not send the spans of a failed request again: the collector may have them already.
 void Exporter::run() {
   std::chrono::milliseconds patience = options_.interval;
   for (;;) {

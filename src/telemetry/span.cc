@@ -10,7 +10,7 @@
 namespace nutshell::telemetry {
 namespace {
 
-// Zeros, which mean none, are as good as impossible.
+// All zeros would mean "none", but are practically impossible.
 template <std::size_t Size>
 std::array<std::uint8_t, Size> random_bytes() {
   std::array<std::uint8_t, Size> bytes{};
@@ -27,7 +27,7 @@ std::optional<std::uint8_t> digit(char letter) {
   return std::nullopt;  // capital letters are not allowed there
 }
 
-// False: not so many digits, or all of them zero where that means none.
+// False if there are other characters, or only zeros where they mean "none".
 bool read_bytes(std::string_view text, std::uint8_t* bytes, std::size_t size) {
   if (text.size() != 2 * size) return false;
   for (std::size_t i = 0; i < size; ++i) {
@@ -109,7 +109,7 @@ Activity::Activity(SpanSink* sink, std::string_view traceparent, std::string nam
   if (sink_ == nullptr) return;
   const auto parent = TraceContext::parse(traceparent);
   span_.place = parent ? parent->child() : TraceContext::fresh();
-  if (!span_.place.is_sampled) sink_ = nullptr;  // whoever began the trace wants none
+  if (!span_.place.is_sampled) sink_ = nullptr;  // the caller does not sample this trace
   if (sink_ == nullptr) return;
   if (parent) span_.parent = parent->span;
   span_.name = std::move(name);

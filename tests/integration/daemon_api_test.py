@@ -420,12 +420,12 @@ def a_sandbox_whose_maker_hung_up_is_destroyed():
             before = actions_of(one)[action]
             for _ in range(4):
                 ask_and_hang_up(one, path, {})
-            until(lambda: actions_of(one)[action] == before + 4, f"{action} is done")
-            until(lambda: ids_of(one) == {kept}, f"{action}: only {kept} is left")
+            expect(wait_until(lambda: actions_of(one)[action] == before + 4), f"{action} is done")
+            expect(wait_until(lambda: ids_of(one) == {kept}), f"{action}: {ids_of(one)} are left")
         # With a key it stays for the next request with that key.
         key = {"Idempotency-Key": "again"}
         ask_and_hang_up(one, "/v1/sandboxes", {}, key)
-        until(lambda: len(ids_of(one)) == 2, "the sandbox of the key")
+        expect(wait_until(lambda: len(ids_of(one)) == 2), "the sandbox of the key")
         made = one.call("POST", "/v1/sandboxes", {}, "alice", key)
         expect_equal(made.status, 201, f"{made.body[:300]}")
         expect_equal(ids_of(one), {kept, made.json()["id"]}, "the same sandbox")

@@ -8,6 +8,7 @@
 #include "base/deadline.h"
 #include "base/result.h"
 #include "http/exchange.h"
+#include "service/model/metrics_view.h"
 #include "service/service.h"
 
 namespace google::protobuf {
