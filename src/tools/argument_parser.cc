@@ -16,7 +16,7 @@ using Type = Parameter::Type;
 constexpr std::size_t kMostDepth = 8;
 constexpr std::size_t kMostShown = 60;  // characters of a wrong value
 
-ToolError bad_argument(std::string what, std::string next = {}) {
+ToolError argument_error(std::string what, std::string next = {}) {
   return {"bad_argument", std::move(what), {}, std::move(next)};
 }
 
@@ -55,12 +55,12 @@ std::variant<Json, ToolError> parse_object(std::string_view text) {
     return ToolError{"bad_argument", "The arguments are not valid JSON.", std::move(why),
                      R"(Send one object, like {"path": "src/a.c"}.)"};
   }
-  if (watch.is_too_deep) return bad_argument("The arguments are nested too deeply.");
+  if (watch.is_too_deep) return argument_error("The arguments are nested too deeply.");
   if (!watch.duplicate.empty())
-    return bad_argument(fmt::format("`{}` is given twice.", watch.duplicate), "Give it once.");
+    return argument_error(fmt::format("`{}` is given twice.", watch.duplicate), "Give it once.");
   if (!parsed.is_object())
-    return bad_argument(fmt::format("The arguments must be an object, got {}.", shown(parsed)),
-                        R"(Send one object, like {"path": "src/a.c"}.)");
+    return argument_error(fmt::format("The arguments must be an object, got {}.", shown(parsed)),
+                          R"(Send one object, like {"path": "src/a.c"}.)");
   return parsed;
 }
 
@@ -76,7 +76,7 @@ class Checker {
       if (parameter == nullptr) return unknown(key, parameters);
       if (value.is_null()) continue;  // many clients send what was left out as null
       if (arguments.has(parameter->name))
-        return bad_argument(
+        return argument_error(
             fmt::format("`{}` is given twice, as `{}` too.", name_in(dialect_, *parameter), key),
             "Give it once.");
       auto checked = convert(*parameter, value);
@@ -85,8 +85,8 @@ class Checker {
     }
     for (const Parameter& parameter : parameters) {
       if (parameter.presence == Parameter::Presence::Required && !arguments.has(parameter.name))
-        return bad_argument(fmt::format("`{}` is missing.", name_in(dialect_, parameter)),
-                            fmt::format("Give these: {}.", names(parameters)));
+        return argument_error(fmt::format("`{}` is missing.", name_in(dialect_, parameter)),
+                              fmt::format("Give these: {}.", names(parameters)));
     }
     return arguments;
   }
@@ -128,7 +128,7 @@ class Checker {
 
   [[nodiscard]] ToolError wrong(const Parameter& parameter, std::string_view wanted,
                                 const Json& got) const {
-    return bad_argument(
+    return argument_error(
         fmt::format("`{}` must be {}, got {}.", name_in(dialect_, parameter), wanted, shown(got)));
   }
 
@@ -191,7 +191,7 @@ class Checker {
     if (value.is_string()) {
       auto words = split_shell_words(value.get<std::string>());
       if (words) return Arguments::Value(std::move(*words));
-      return bad_argument(
+      return argument_error(
           fmt::format("`{}`: {}.", name_in(dialect_, parameter), words.error().message),
           "Close the quote, or send a list of strings.");
     }
