@@ -42,7 +42,7 @@ Result<> replace_file(const fs::path& path, std::string_view bytes) {
   return {};
 }
 
-// Of the last record that is whole and in its place.
+// Returns the mark of the last record that is whole and in its place.
 Result<Mark> last_mark(const Segment& segment) {
   Mark last{segment.first_id - 1, std::string(kFirstPrevious)};
   TRY(for_each_line(segment.path, [&last](std::string_view line) -> Result<Visit> {

@@ -34,8 +34,8 @@ bool has_handle(std::string_view line, std::string_view word) {
   return false;
 }
 
-// What gives a model orders or plays its next turn. No list of such texts is whole: what it does
-// not know is data all the same, only without the mark.
+// Texts that instruct a model or imitate its next turn. The list cannot be complete: other such
+// texts are shown without the mark.
 bool speaks_to_the_reader(std::string_view line) {
   constexpr std::array<std::string_view, 9> kOrders = {"revious instructions",
                                                        "REVIOUS INSTRUCTIONS",

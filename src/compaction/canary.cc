@@ -34,7 +34,7 @@ void for_each_word(std::string_view text, const Use& use) {
   }
 }
 
-// Words that tell one error from another; numbers, and "failed" and "error" themselves, do not.
+// Returns the words that distinguish one error from another: no numbers, not "failed" or "error".
 bool is_telling(std::string_view word) {
   constexpr std::array<std::string_view, 15> kEverydayWords = {
       "failed", "FAILED", "Failed", "fail",  "FAIL", "failure", "Failure", "error",
@@ -43,7 +43,8 @@ bool is_telling(std::string_view word) {
          std::find(kEverydayWords.begin(), kEverydayWords.end(), word) == kEverydayWords.end();
 }
 
-// Whether a line holds one of the parts given. Views of one text: compared by where they lie.
+// Returns whether a line contains one of the parts. All are views of one text, so addresses are
+// compared.
 class AccountedLines {
  public:
   explicit AccountedLines(const std::vector<std::string_view>& parts) {

@@ -1,6 +1,5 @@
-// The last look before a text is given out: which lines of the output look like errors, are not
-// told by the facts and were not accounted for by the parser. One that misses many of them is not
-// believed at all.
+// Checks a parser's result: finds lines of the output that look like errors and that the parser
+// neither reports nor accounts for. The result of a parser that misses many of them is dropped.
 #pragma once
 
 #include <string>
@@ -14,20 +13,20 @@ namespace nutshell::compaction {
 struct CanaryReport {
   // Lines that differ only in numbers count once.
   std::size_t hits = 0;              // lines that look like errors or warnings
-  std::size_t missed = 0;            // of them, not told
-  std::vector<std::size_t> missing;  // their indices, the first ones
+  std::size_t missed = 0;            // of them, not reported
+  std::vector<std::size_t> missing;  // indices of the first of those
 
   [[nodiscard]] bool is_bad() const { return missed > 3 && missed * 3 > hits; }
 };
 
-// What stands between the output and the text. Not the text itself: what it says of lines that were
-// left out is no proof that they are told.
+// What a parser reports of an output. The text's notes on omitted lines are not part of it, because
+// they do not report those lines.
 struct ToldFacts {
-  std::string_view text;                           // the facts and totals, as they are shown
-  const std::vector<std::string_view>& accounted;  // parts of lines that need not be
+  std::string_view text;                           // facts and totals, as shown
+  const std::vector<std::string_view>& accounted;  // parts of lines that need not be reported
 };
 
-// A line is told when most of its words stand among the facts, in whatever order.
+// A line counts as reported if most of its words are in `text`, in any order.
 CanaryReport scan_for_lost_lines(Lines lines, const ToldFacts& told);
 
 }  // namespace nutshell::compaction

@@ -1,4 +1,4 @@
-// What a command printed and how it ended: all that compaction ever sees of it.
+// A command's output and how it ended: the input of compaction.
 #pragma once
 
 #include <string>
@@ -13,7 +13,7 @@ struct Captured {
   ExecResult ending;        // as the exec reported it; shown, never changed
   std::string_view output;  // standard output, as captured
   std::string_view error;   // standard error, as captured
-  std::string recall_id;    // "o7f3a": where the raw bytes are kept; empty: nowhere
+  std::string recall_id;    // "o7f3a": id of the kept raw output; empty if it is not kept
 };
 
 }  // namespace nutshell::compaction

@@ -22,7 +22,8 @@ bool is_plain(char character) {
   return (byte >= 0x20 && byte < 0x7f) || byte == '\t';
 }
 
-// Bytes of the escape sequence at the start of `text`; a sequence that is cut off is all the rest.
+// Returns the length of the escape sequence at the start of `text`; one that is cut off takes the
+// rest.
 std::size_t escape_length(std::string_view text) {
   if (text.size() < 2) return text.size();
   std::size_t at = 2;
@@ -42,12 +43,12 @@ std::size_t escape_length(std::string_view text) {
   return 2;
 }
 
-// Control characters beyond ASCII are obeyed by terminals; hidden ones can carry what nobody sees.
+// Terminals obey control characters beyond ASCII, and invisible characters can hide text.
 bool is_harmful(char32_t character) {
   return (character >= 0x80 && character < 0xa0) || is_hidden_character(character);
 }
 
-// Appends what the bytes at the start of `text` show as and returns how many they were.
+// Appends a printable form of the character at the start of `text`; returns its length in bytes.
 std::size_t append_shown(std::string& shown, std::string_view text) {
   const auto byte = static_cast<unsigned char>(text.front());
   if (is_plain(text.front())) {
@@ -104,7 +105,7 @@ std::string clean_line(std::string_view line) {
     auto shown = show(last);
     const bool is_empty = std::all_of(shown.begin(), shown.end(), [](char c) { return c == ' '; });
     if (at == std::string_view::npos || !is_empty) return shown;
-    line = line.substr(0, at);  // only erased: what stood before it is what was read
+    line = line.substr(0, at);  // nothing followed the carriage return, so the text before it stays
   }
 }
 

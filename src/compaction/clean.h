@@ -1,6 +1,5 @@
-// What a terminal would have left standing: no colours, no overwritten progress, valid UTF-8. Line
-// n of the result is line n of the input, so that a number shown to a model is one it can recall
-// by.
+// Removes colours and overwritten progress and makes the text valid UTF-8, as a terminal would show
+// it. Line n of the result is line n of the input, so that a model can recall by line number.
 #pragma once
 
 #include <cstddef>
@@ -14,16 +13,17 @@
 namespace nutshell::compaction {
 
 bool needs_cleaning(std::string_view line);
-// One line, without its newline. Bytes that are no UTF-8 and control characters become "\x1b".
+// Cleans one line without its newline. Invalid UTF-8 and control characters become "\x1b" and the
+// like.
 std::string clean_line(std::string_view line);
 
-// Lines that needed no change are views into the bytes given, which must outlive this.
+// Lines that needed no change are views of the input, which must outlive this object.
 class CleanText {
  public:
   CleanText(std::string_view output, std::string_view error);
 
   [[nodiscard]] Lines lines() const { return lines_; }
-  [[nodiscard]] std::string joined() const;  // with a newline behind every line
+  [[nodiscard]] std::string joined() const;  // with a newline after every line
 
  private:
   void add(std::string_view bytes);

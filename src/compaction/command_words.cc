@@ -88,7 +88,7 @@ bool is_assignment(std::string_view word) {
 struct Wrapper {
   std::string_view program;
   std::string_view subcommand;  // "run" of `uv run pytest`; empty: none
-  std::size_t values = 0;       // words behind the flags that are not yet the program
+  std::size_t values = 0;       // words after the flags and before the program
 };
 constexpr std::array<Wrapper, 16> kWrappers = {{{"sudo", "", 0},
                                                 {"env", "", 0},
@@ -120,7 +120,7 @@ const Wrapper* find_wrapper(const std::vector<std::string>& words, std::size_t a
   return nullptr;
 }
 
-// Where the program's own words begin, behind assignments and wrappers.
+// Returns the index of the program's first word, after assignments and wrappers.
 std::size_t find_program(const std::vector<std::string>& words) {
   std::size_t at = 0;
   const auto skip_assignments = [&] {
@@ -142,7 +142,7 @@ std::size_t find_program(const std::vector<std::string>& words) {
   return at;
 }
 
-// Commands that print nothing and only set the stage for the one behind `&&` or `;`.
+// Commands that print nothing and only prepare the one after `&&` or `;`.
 bool is_silent(const std::vector<std::string>& words) {
   constexpr std::array<std::string_view, 7> kSilent = {"cd", "export", "set", "source",
                                                        ".",  "mkdir",  "true"};

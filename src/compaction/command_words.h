@@ -1,5 +1,5 @@
-// Shell text to the words that say which program's output this is. Nothing is run or expanded: what
-// a shell would replace stays as written.
+// Splits shell text into the words of the program whose output this is. Runs and expands nothing:
+// variables and globs stay as written.
 #pragma once
 
 #include <string_view>
@@ -10,8 +10,8 @@ namespace nutshell::compaction {
 
 CommandWords command_words(std::string_view shell_text);
 
-// `docker logs x`, `kubectl -n a logs b`, `journalctl`: what it prints is a log, whatever its lines
-// look like.
+// Returns whether the command prints a log, as `docker logs x`, `kubectl -n a logs b` and
+// `journalctl` do.
 bool reads_log(const CommandWords& command);
 
 }  // namespace nutshell::compaction

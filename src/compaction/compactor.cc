@@ -16,7 +16,7 @@
 namespace nutshell::compaction {
 namespace {
 
-// Beyond this the lines are not kept in memory: one pass picks what is shown.
+// Larger outputs are not kept in memory as lines: one pass chooses what is shown.
 constexpr std::size_t kMostTypedBytes = 32U << 20U;
 constexpr std::size_t kMostTypedLines = 2U << 20U;
 
@@ -101,7 +101,7 @@ class Compaction {
     return compact(lines, whole, whole_tokens);
   }
 
-  // Of the output with its runs folded, without putting it together.
+  // Estimates the output with repeated lines folded, without building that text.
   [[nodiscard]] std::size_t expected_tokens(Lines lines) const {
     const auto bytes = static_cast<double>(captured_.output.size() + captured_.error.size());
     const double share = static_cast<double>(whole_bytes(lines)) / std::max(1.0, bytes);
@@ -123,7 +123,7 @@ class Compaction {
                  reason);
   }
 
-  // Never larger than what was printed.
+  // The text is never larger than the output.
   [[nodiscard]] bool is_worth_it(const Draft& draft, std::size_t whole_tokens) const {
     const auto tokens = static_cast<double>(estimate_tokens(draft.text));
     const auto whole = static_cast<double>(std::min(whole_tokens, raw_tokens_));

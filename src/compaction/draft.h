@@ -1,4 +1,4 @@
-// A text that may become the rendering, with what it leaves out.
+// A candidate for the final text, with what it leaves out.
 #pragma once
 
 #include <string>

@@ -58,8 +58,8 @@ std::size_t pair_index(std::string_view text, std::size_t at) {
          static_cast<unsigned char>(lower(text[at + 1]));
 }
 
-// How far a search may skip, by the two bytes at the end of its window (Wu and Manber's way of
-// looking for many words at once). Zero: a word's first four bytes may end here.
+// How far the search may skip, by the last two bytes of its window (the algorithm of Wu and Manber
+// for many words). Zero means that a word's first four bytes may end here.
 std::vector<std::uint8_t> make_skips() {
   std::vector<std::uint8_t> skips(1U << 16U, kShortest - 1);
   for (const Word& word : kWords) {
@@ -79,7 +79,7 @@ bool is_word_at(std::string_view line, std::size_t at, std::string_view word) {
   return true;
 }
 
-// "=0", ": 0" and the like behind a word: a count of nothing.
+// "=0", ": 0" and the like after a word: a count of zero.
 bool counts_nothing(std::string_view behind) {
   if (behind.empty() || (behind.front() != '=' && behind.front() != ':')) return false;
   behind = trim_left(behind.substr(1));
@@ -119,7 +119,7 @@ bool ends_well(std::string_view behind, const Word& word) {
   return !counts_nothing(behind);
 }
 
-// A test that passed may be named after what it provokes.
+// A passing test may be named after the error it provokes.
 bool is_passed(std::string_view line) {
   const auto text = trim(line);
   constexpr std::array<std::string_view, 8> kStarts = {

@@ -1,5 +1,5 @@
-// Which lines look like errors, whatever tool printed them. Asked of every line of every output, so
-// it reads a line once and skips most of its bytes.
+// Finds lines that look like errors, whatever tool printed them. It sees every line of every
+// output, so it reads a line once and skips most of its bytes.
 #pragma once
 
 #include <cstddef>
@@ -12,7 +12,7 @@ enum class LineKind : std::uint8_t { Plain, Warning, Error };
 
 struct LineLook {
   LineKind kind = LineKind::Plain;
-  std::size_t at = 0;  // where the word that says so begins
+  std::size_t at = 0;  // where the word begins that makes it look like one
 };
 
 // "error: x", "ValueError: x", "3 failed", "npm ERR!"; not "0 errors", "src/error.rs",

@@ -15,7 +15,7 @@ namespace {
 
 constexpr std::size_t kPlacesPerLine = 40;
 constexpr std::size_t kShareFrom = 2;  // messages of one file
-constexpr std::size_t kGroupFrom = 3;  // fewer of a rule are shorter without a heading
+constexpr std::size_t kGroupFrom = 3;  // fewer messages of a rule are shorter without a heading
 
 std::string indented(const std::vector<std::string>& lines) {
   std::string text;
@@ -57,7 +57,7 @@ std::vector<Entry> merge_equal(const std::vector<Diagnostic>& diagnostics) {
   return entries;
 }
 
-// "a.c:1:2 9:4 b.c:3:1": the file is not said again while it stays the same.
+// "a.c:1:2 9:4 b.c:3:1": the file is repeated only when it changes.
 std::string place_list(std::span<const Location* const> places) {
   std::string text;
   const Location* before = nullptr;
@@ -75,16 +75,16 @@ std::string needle_of(const Entry& entry) {
   return entry.places.empty() ? entry.first->message : to_text(*entry.places.front());
 }
 
-// A block on its way: one that has a single place may yet share the line that names its file.
+// A block before formatting. One with a single place may later go below a line that names its file.
 struct Placed {
-  std::string title;  // of the group that begins with it
+  std::string title;  // title of the group that begins here
   const Location* where = nullptr;
-  std::string said;  // behind the place
-  FactBlock block;   // its head is set for those without a single place
+  std::string said;  // the text after the place
+  FactBlock block;   // its head is set if it has not exactly one place
 };
 
-// `label` stands ahead of the message, `rule` behind it. Many places go on to further lines, each
-// with the message again: details may stand between, and a budget may end there.
+// Writes `label`, the message and `rule`. If the places need further lines, each repeats the
+// message, because the budget may end in between.
 std::vector<Placed> placed_of(const Entry& entry, std::string_view label, std::string_view rule) {
   const auto said = fmt::format("{}{}{}", label, shortened(entry.first->message), rule);
   const std::span<const Location* const> places(entry.places);
@@ -117,7 +117,7 @@ std::string head_of(const Placed& placed, bool is_below_its_file) {
          "\n";
 }
 
-// How many blocks from here on are of one file and one group.
+// Returns how many blocks from here on have the same file and group.
 std::size_t run_of_file(std::span<const Placed> placed) {
   const Location* first = placed.front().where;
   if (first == nullptr || first->line == 0) return 1;
@@ -128,7 +128,7 @@ std::size_t run_of_file(std::span<const Placed> placed) {
   return end;
 }
 
-// A file with several messages is said once, above them.
+// Names a file with several messages once, above them.
 std::vector<FactBlock> finished(std::span<Placed> placed) {
   std::vector<FactBlock> blocks;
   blocks.reserve(placed.size());

@@ -1,5 +1,5 @@
-// Facts as text in pieces: each has a head that must be shown and a detail that may be left out.
-// Messages that repeat are said once, with every place they were found at.
+// Turns facts into blocks of text. Each block has a head that must be shown and a detail that may
+// be left out. A repeated message appears once, with all its places.
 #pragma once
 
 #include <string>
@@ -11,8 +11,8 @@ namespace nutshell::compaction {
 
 struct FactBlock {
   std::string head;    // whole lines, each with its newline
-  std::string detail;  // the same
-  std::string needle;  // stands in the output where this was found
+  std::string detail;  // likewise
+  std::string needle;  // text that marks its place in the output
   std::size_t facts = 1;
 };
 

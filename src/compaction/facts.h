@@ -1,5 +1,5 @@
-// What a typed parser takes out of an output. A parser accounts for every line: what it does not
-// understand it puts into `kept`, what it leaves out it counts in `omitted`. The formatter, not the
+// The result of a typed parser. A parser accounts for every line: it puts lines that it does not
+// understand into `kept` and counts lines that it leaves out in `omitted`. The formatter, not the
 // parser, decides how much of this fits a budget, in this order: verdict, failures, diagnostics,
 // totals, kept lines.
 #pragma once
@@ -42,7 +42,7 @@ struct Total {
   std::uint64_t count = 0;
 };
 
-// Lines left out because they say nothing more than their number does.
+// Lines that are left out and counted, because only their number matters.
 struct Omission {
   std::string what;  // "passing tests", "progress lines", "code excerpts"
   std::uint64_t lines = 0;
@@ -52,7 +52,7 @@ struct Omission {
 struct Section {
   std::string head;  // "# src/a.cc +2 -1"
   std::vector<std::string> lines;
-  std::vector<std::string> brief;  // the lines without their context, for want of room
+  std::vector<std::string> brief;  // the lines without context, for small budgets
   std::size_t first_line = 0;      // where it begins in the output, counted from 0
 };
 
@@ -62,12 +62,12 @@ struct Facts {
   std::vector<Failure> failures;
   std::vector<Diagnostic> diagnostics;
   std::vector<std::string> kept;  // lines to be shown as they are (already shortened forms too)
-  std::vector<Section> sections;  // stand behind the kept lines
+  std::vector<Section> sections;  // shown after the kept lines
   std::vector<Omission> omitted;
-  // Lines of the output that look like errors and are none, or that a fact tells in other words:
-  // views of any part of such a line. The canary asks about every other one.
+  // Lines that look like errors and are not, or that a fact reports in other words, as views of any
+  // part of such a line. The canary looks for all other lines that look like errors.
   std::vector<std::string_view> accounted;
-  // The lines are what was asked for (a diff, a listing, a file): "error" in them is text, no news.
+  // The output is data (a diff, a listing, a file), in which the word "error" reports no error.
   bool is_data = false;
 };
 

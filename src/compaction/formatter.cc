@@ -28,7 +28,7 @@ std::string list_of(const std::vector<Omission>& omitted) {
   return list;
 }
 
-// One number for each kind.
+// Adds up the numbers of equal kinds.
 void add_to(std::vector<Omission>& omitted, const Omission& more) {
   const auto found = std::find_if(omitted.begin(), omitted.end(),
                                   [&](const Omission& one) { return one.what == more.what; });
@@ -38,7 +38,7 @@ void add_to(std::vector<Omission>& omitted, const Omission& more) {
     found->lines += more.lines;
 }
 
-// A section as it may be shown, and what showing or naming it takes.
+// A section with the cost of showing it and of only naming it.
 struct Part {
   static constexpr std::size_t kCallTokens = 16;  // "(not shown; recall o7f3a offset=123)"
 
@@ -56,7 +56,7 @@ struct Part {
   std::size_t named;
 };
 
-// Puts in what fits, in the order given.
+// Adds what fits, in the given order.
 class Packer {
  public:
   explicit Packer(const FormatInput& input) : input_(input), left_(input.max_tokens) {}
@@ -86,8 +86,8 @@ class Packer {
     }
   }
 
-  // Whole ones while there is room for them and for the names of the others; those come last.
-  // Context goes before any of them does.
+  // Shows whole sections while there is room for them and for the names of the others, which come
+  // last. Context is left out before a section is.
   void add_sections(const std::vector<Section>& sections) {
     std::size_t all = 0;
     for (const Section& section : sections)
@@ -105,7 +105,7 @@ class Packer {
       const bool has_room = part.tokens + reserved_ <= left_ + part.least();
       const bool is_short = part.tokens <= part.named && part.tokens <= left_;
       if (!has_room && !is_short) {
-        unshown.push_back(part.section);  // and the room for its name stays reserved
+        unshown.push_back(part.section);  // the room for its name stays reserved
         continue;
       }
       reserved_ -= std::min(reserved_, part.least());
@@ -121,7 +121,7 @@ class Packer {
   }
 
  private:
-  // What the heads need is not spent on details.
+  // The room that the heads need is not used for details.
   void reserve_heads(const std::vector<FactBlock>& blocks) {
     for (const FactBlock& block : blocks)
       reserved_ += estimate_tokens(block.head);
@@ -198,7 +198,7 @@ class Packer {
   std::vector<Omission> omitted_;
   std::size_t left_;
   std::size_t reserved_ = 0;
-  std::size_t next_ = 0;  // line of the first thing that is missing
+  std::size_t next_ = 0;  // line of the first missing fact
   std::uint64_t hidden_details_ = 0;
   std::uint64_t unnamed_ = 0;
   bool is_cut_ = false;

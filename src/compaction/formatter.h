@@ -1,6 +1,6 @@
-// Facts to text within a budget. Packing order: failures, diagnostics, kept lines, sections. When
-// they do not fit, details go first, then whole facts, and what is missing is said with the call
-// that shows it.
+// Formats facts within a budget, in the order failures, diagnostics, kept lines, sections. If they
+// do not fit, it leaves out details first, then whole facts, and names the call that shows what is
+// missing.
 #pragma once
 
 #include <cstddef>
@@ -14,7 +14,7 @@ namespace nutshell::compaction {
 
 struct FormatInput {
   const Facts& facts;
-  Lines lines;  // the output the facts are from: tells where a missing fact stands
+  Lines lines;  // the whole output, to find the line of a fact that is left out
   std::size_t max_tokens;
   const std::string& recall_id;
 };
@@ -22,13 +22,13 @@ struct FormatInput {
 struct Formatted {
   std::string text;
   std::vector<Omission> omitted;
-  std::size_t next = 0;  // line of the first thing that has no room; 0: all has
-  bool is_cut = false;   // facts are missing for want of room
+  std::size_t next = 0;  // line of the first fact that did not fit; 0 if all did
+  bool is_cut = false;   // facts are missing because they did not fit
 };
 
 Formatted format_facts(const FormatInput& input);
 
-// " (left out: 78 passing tests, 4 progress lines)", which goes behind a call in the status line
+// " (left out: 78 passing tests, 4 progress lines)", which follows a call in the status line
 std::string omission_note(const std::vector<Omission>& omitted);
 
 // "(left out: 78 passing tests, 4 progress lines; recall o7f3a)"

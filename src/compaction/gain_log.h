@@ -1,6 +1,6 @@
-// What compaction saved, call by call: one JSON object a line in a file that is only appended to.
-// When it is full it becomes the older half and a new one is begun. A torn line is skipped.
-// Safe from several processes: a line is one write.
+// Records what compaction saved by each call: one JSON object per line, appended to a file. A full
+// file is renamed to be the older half, and a new one begins. Readers skip torn lines. Several
+// processes may write at once, because a line is one write.
 #pragma once
 
 #include <cstdint>
@@ -26,7 +26,7 @@ struct GainSum {
   std::uint64_t raw_tokens = 0;
   std::uint64_t tokens = 0;
 
-  // In percent; never below zero.
+  // Percent saved, never below zero.
   [[nodiscard]] double saved() const;
 };
 
@@ -48,7 +48,7 @@ class GainLog {
   static Result<std::filesystem::path> default_path();
 
   Result<> append(const GainEntry& entry) const;
-  // No file is an empty report.
+  // Returns an empty report if there is no file.
   Result<GainReport> read() const;
 
  private:

@@ -57,7 +57,7 @@ class Excerpt {
 
   [[nodiscard]] std::size_t told() const { return told_; }
   [[nodiscard]] std::size_t missed() const { return missed_; }
-  // Where to go on reading: the first thing that had no room, or the first gap.
+  // The line to continue from: the first that did not fit, or the first gap.
   [[nodiscard]] std::size_t next() const {
     if (first_missed_ != 0) return first_missed_;
     std::size_t expected = 1;
@@ -82,7 +82,7 @@ std::string rounded(std::size_t tokens) {
   return tokens < 10000 ? std::to_string(tokens) : fmt::format("{}k", (tokens + 500) / 1000);
 }
 
-// Where a log has come to; what its lines are like is told already.
+// The end of a log; its kinds of lines are shown before it.
 std::vector<SeenLine> end_of_log(const LineScan& scan) {
   constexpr std::size_t kLines = 20;
   auto tail = scan.tail();

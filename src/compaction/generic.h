@@ -1,4 +1,4 @@
-// The renderer for output of no known tool: error lines, head, tail, one line of each kind, totals.
+// Renders output that no parser knows: error lines, head, tail, one line of each kind, totals.
 #pragma once
 
 #include <cstddef>
@@ -11,28 +11,28 @@
 
 namespace nutshell::compaction {
 
-// All of it; runs of one line as that line and a count. The status stands ahead of it only when the
-// command failed or something was folded.
+// Returns the whole output, with repeated lines as one line and a count. The status comes first
+// only if the command failed or lines were folded.
 Draft render_whole(const Captured& captured, Lines lines);
 
-// About how many bytes that is.
+// Estimates the bytes of that text.
 std::size_t whole_bytes(Lines lines);
 
-// What is known of an output before it is read: a log's lines are told by their kinds.
+// Whether the command is known to print a log, of which one line per kind is shown.
 enum class Nature : std::uint8_t { Unknown, Log };
 
 struct ExcerptInput {
   const Captured& captured;
   std::size_t max_tokens;
-  std::size_t raw_tokens;      // of all that was captured
-  std::optional<Lines> lines;  // the same, cleaned; nothing: too much to be kept
+  std::size_t raw_tokens;      // of the captured bytes
+  std::optional<Lines> lines;  // cleaned lines; nullopt if there are too many to keep
   Nature nature = Nature::Unknown;
 };
 
-// A choice of lines, each block with the number of its first one.
+// Returns a choice of lines, each block with the number of its first line.
 Draft render_excerpt(const ExcerptInput& input);
 
-// True when most of the output is log lines, of which one per kind will do.
+// Returns whether most lines are log lines, of which one per kind is enough.
 bool is_log(Lines lines);
 
 }  // namespace nutshell::compaction

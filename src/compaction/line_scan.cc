@@ -14,10 +14,10 @@ namespace nutshell::compaction {
 namespace {
 
 constexpr std::size_t kMostDistinct = 4096;
-// Of a longer line only the two ends are looked at.
+// Only the two ends of a longer line are read.
 constexpr std::size_t kLongestScanned = 64U << 10U;
 
-// The line as shown: a view of `raw`, or of `storage` where it had to be changed.
+// Returns the line as shown: a view of `raw`, or of `storage` if it had to be changed.
 std::string_view readable(std::string_view raw, std::string& storage) {
   if (raw.size() > kLongestScanned) {
     const std::size_t part = kLongestScanned / 2;
@@ -47,7 +47,7 @@ void LineScan::add(Lines clean) {
   }
 }
 
-// As it was given, and as it is shown.
+// The line as captured, and as shown.
 void LineScan::add_line(std::string_view raw, std::string_view line) {
   tail_[lines_ % kTail] = raw;
   ++lines_;

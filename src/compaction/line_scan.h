@@ -1,5 +1,5 @@
-// One pass over an output of any size: its error lines, its ends, and one line for each kind of
-// line. Memory is bounded whatever comes.
+// Reads an output of any size once, in bounded memory: keeps its error lines, its start and end,
+// and one line of each kind.
 #pragma once
 
 #include <array>
@@ -16,9 +16,9 @@
 namespace nutshell::compaction {
 
 struct SeenLine {
-  std::size_t number = 0;   // counted from 1, standard error behind standard output
+  std::size_t number = 0;   // counted from 1; standard error follows standard output
   std::string text;         // clean, shortened
-  std::uint64_t count = 1;  // lines that say the same
+  std::uint64_t count = 1;  // number of equal lines
 };
 
 class LineScan {
@@ -30,7 +30,7 @@ class LineScan {
   void add(Lines clean);
 
   [[nodiscard]] std::size_t lines() const { return lines_; }
-  // Most lines carry a time or a level.
+  // Whether most lines have a time or a level.
   [[nodiscard]] bool is_log() const { return log_lines_ >= 20 && log_lines_ * 10 >= filled_ * 6; }
   [[nodiscard]] const std::vector<SeenLine>& errors() const { return errors_.lines; }
   [[nodiscard]] const std::vector<SeenLine>& warnings() const { return warnings_.lines; }
@@ -38,7 +38,7 @@ class LineScan {
   [[nodiscard]] const std::vector<SeenLine>& kinds() const { return kinds_.lines; }
   [[nodiscard]] const std::vector<SeenLine>& head() const { return head_; }
   [[nodiscard]] std::vector<SeenLine> tail() const;
-  // Lines that found no room in the lists above because those were full.
+  // Number of lines that were dropped because the lists above were full.
   [[nodiscard]] std::uint64_t unlisted_errors() const { return errors_.unlisted; }
 
  private:

@@ -9,7 +9,7 @@
 namespace nutshell::compaction {
 namespace {
 
-// What a byte may be part of; the larger decides what a run of them is.
+// Classes of bytes; the largest class in a run decides what the run is.
 constexpr std::uint8_t kOther = 0;
 constexpr std::uint8_t kLetter = 1;
 constexpr std::uint8_t kDigit = 2;

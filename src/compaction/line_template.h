@@ -1,5 +1,5 @@
-// What stays of a line when its numbers, times and ids are taken out: lines of one template say the
-// same about different things.
+// The template of a line: the line without its numbers, times and ids. Log lines of one template
+// say the same about different things.
 #pragma once
 
 #include <cstdint>
@@ -7,13 +7,13 @@
 
 namespace nutshell::compaction {
 
-// Equal for lines that differ only in words with digits in them.
+// Returns a hash that is equal for lines that differ only in words with digits.
 std::uint64_t template_of(std::string_view line);
 
-// The line without the time and brackets it begins with.
+// Returns the line without the time and brackets at its start.
 std::string_view without_time(std::string_view line);
 
-// A time of day near the start, or a level as the first word.
+// Returns whether a line has a time of day near its start, or a level as its first word.
 bool is_log_line(std::string_view line);
 
 }  // namespace nutshell::compaction

@@ -17,8 +17,8 @@ std::size_t count_lines(std::string_view text) {
   return static_cast<std::size_t>(std::count(text.begin(), text.end(), '\n'));
 }
 
-// The longest start of `text` of whole lines within the budget; a first line that is too long is
-// cut inside.
+// Returns the longest run of whole lines at the start of `text` within the budget; cuts a first
+// line that is too long.
 std::string_view head_within(std::string_view text, std::size_t max_tokens) {
   text = text.substr(0, max_tokens * kMostBytesPerToken);
   while (!text.empty() && estimate_tokens(text) > max_tokens)

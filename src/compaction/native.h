@@ -1,5 +1,5 @@
-// What was printed, as it was printed: standard output, then standard error. Only the budget cuts
-// it, in the middle, at whole lines.
+// Shows the output unchanged: standard output, then standard error. If it exceeds the budget, whole
+// lines in the middle are left out.
 #pragma once
 
 #include "compaction/captured.h"

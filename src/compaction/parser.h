@@ -1,6 +1,7 @@
-// A typed parser knows one tool's output. It is asked in the registry's order; the first that
-// recognises the output and can account for all of it wins, and any doubt is a refusal: the generic
-// renderer loses nothing. Pure functions of their input; no I/O, no state; linear time.
+// A typed parser knows one tool's output. Parsers are asked in the registry's order; the first that
+// recognises the output and accounts for all of it is used. A parser that is unsure refuses,
+// because the generic renderer loses nothing. Parsers are pure functions: no I/O, no state, linear
+// time.
 #pragma once
 
 #include <optional>
@@ -14,11 +15,11 @@
 
 namespace nutshell::compaction {
 
-// The words of the last simple command of what was run: `cd x && FOO=1 cargo test -q` gives
-// {"cargo", "test", "-q"}, the program without its directory.
+// The words of the last simple command, the program without its directory: `cd x && FOO=1 cargo
+// test -q` gives {"cargo", "test", "-q"}.
 struct CommandWords {
   std::vector<std::string> words;
-  bool is_whole = true;  // false: a pipeline, a list or a redirection stood around it
+  bool is_whole = true;  // false if it was part of a pipeline or list, or had a redirection
 
   [[nodiscard]] bool starts_with(std::initializer_list<std::string_view> prefix) const;
   [[nodiscard]] bool has(std::string_view word) const;
@@ -39,7 +40,7 @@ struct Parser {
   std::optional<Facts> (*parse)(const ParserInput& input);
 };
 
-// All typed parsers, most specific first. Adding one is its file and one line here.
+// Returns all typed parsers, the most specific first; defined in parsers/registry.cc.
 std::span<const Parser> parsers();
 
 }  // namespace nutshell::compaction

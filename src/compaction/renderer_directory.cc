@@ -60,7 +60,7 @@ Result<> store(const fs::path& path, const std::vector<std::string>& digests) {
   std::string text;
   for (const std::string& digest : digests)
     text += digest + "\n";
-  // Beside it first: a crash leaves the old list or the new one.
+  // Writes a new file and renames it, so that a crash leaves the old list or the new one.
   const auto beside = path.native() + ".new";
   TRY(write_file(beside, text, 0600));
   if (::rename(beside.c_str(), path.c_str()) != 0) return syscall_failure("rename", path.native());

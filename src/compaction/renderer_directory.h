@@ -1,5 +1,6 @@
-// Renderer files of a directory, and which of a project's files the user trusts: a project's
-// renderer decides what a model sees, so it counts only after its very content was agreed to.
+// Loads the renderer files of a directory, and keeps a list of a project's files that the user
+// trusts. A renderer decides what a model sees, so a project's file is used only after the user
+// trusted its content.
 #pragma once
 
 #include <filesystem>
@@ -11,7 +12,7 @@
 
 namespace nutshell::compaction {
 
-// SHA-256 digests of trusted files, one a line, in a file of the user's.
+// The list of trusted files: a file of the user's with one SHA-256 digest per line.
 class TrustedRenderers {
  public:
   explicit TrustedRenderers(std::filesystem::path path) : path_(std::move(path)) {}
@@ -20,7 +21,7 @@ class TrustedRenderers {
   static Result<std::filesystem::path> default_path();
 
   [[nodiscard]] Result<std::vector<std::string>> digests() const;
-  // Every file of the directory, as it is now. Says how many.
+  // Trusts every file of the directory with its present content; returns how many.
   Result<std::size_t> trust(const std::filesystem::path& directory) const;
   Result<std::size_t> untrust(const std::filesystem::path& directory) const;
 
@@ -33,7 +34,7 @@ struct LoadedRenderers {
   std::vector<std::string> problems;    // one line for each file that is not used
 };
 
-// A directory that is not there has none.
+// Returns no renderers if the directory does not exist.
 LoadedRenderers load_user_renderers(const std::filesystem::path& directory);
 LoadedRenderers load_project_renderers(const std::filesystem::path& directory,
                                        const TrustedRenderers& trusted);

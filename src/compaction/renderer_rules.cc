@@ -16,7 +16,7 @@ namespace {
 constexpr std::size_t kMostBytes = 256U << 10U;
 constexpr std::int64_t kMostPatternMemory = 1 << 20;
 
-Failure bad(std::string message) {
+nutshell::Failure bad(std::string message) {
   return failure(ErrorCode::InvalidArgument, std::move(message));
 }
 
@@ -29,7 +29,7 @@ Result<Pattern> to_pattern(const std::string& text) {
   return pattern;
 }
 
-// Every key is one we know: a misspelt rule would silently do nothing.
+// Refuses unknown keys, because a misspelt rule would silently do nothing.
 Result<> check_keys(const toml::table& table, std::initializer_list<std::string_view> known) {
   for (const auto& [key, value] : table) {
     if (std::find(known.begin(), known.end(), key.str()) == known.end())

@@ -1,4 +1,4 @@
-// What a renderer's TOML file says, read and checked; see user_renderer.h.
+// Reads and checks the TOML file of a renderer; see user_renderer.h.
 #pragma once
 
 #include <re2/re2.h>
@@ -21,7 +21,7 @@ struct Replacement {
   std::string with;  // \1 is the first group of the pattern
 };
 
-// Lines of a pattern become one line: the label, how many, and the different first groups.
+// Joins the lines that match into one: the label, their number, and the distinct first groups.
 struct Grouping {
   Pattern pattern;
   std::string label;
@@ -42,8 +42,8 @@ struct RendererTest {
 
 struct RendererRules {
   std::string name;
-  std::vector<std::string> command;  // words the command starts with; empty: any
-  Pattern output;                    // on any line; none: whatever was printed
+  std::vector<std::string> command;  // first words of the command; empty: any
+  Pattern output;                    // must match a line; unset: any output
   std::vector<Replacement> replace;
   std::vector<Pattern> keep;  // empty: every line
   std::vector<Pattern> drop;

@@ -8,7 +8,7 @@
 namespace nutshell::compaction {
 
 std::string output_digest(const Captured& captured) {
-  // Lengths ahead of the texts: no two different parts give the same whole.
+  // Each text has its length before it, so that different texts never make the same whole.
   const auto& ending = captured.ending;
   std::string parts = fmt::format(
       "{} {} {} {} {} {}\n", captured.command.size(), captured.output.size(), captured.error.size(),

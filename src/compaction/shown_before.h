@@ -1,5 +1,5 @@
-// Which outputs a model has already seen: the same command with the same output is not shown again,
-// its id is. Holds digests, never the output; the oldest are forgotten. Not thread-safe.
+// Remembers which outputs a model has seen, so that the same output of the same command is replaced
+// by its id. Keeps digests, not outputs, and forgets the oldest. Not thread-safe.
 #pragma once
 
 #include <cstddef>
@@ -12,14 +12,14 @@
 
 namespace nutshell::compaction {
 
-// Equal for one command that printed the same and ended the same way.
+// Returns a digest of the command, its output and how it ended.
 std::string output_digest(const Captured& captured);
 
 class ShownBefore {
  public:
   explicit ShownBefore(std::size_t most = 1024) : most_(most) {}
 
-  // The id it was shown under; otherwise remembers it under its own.
+  // Returns the id under which it was shown; if it was not, remembers it under its own id.
   std::optional<std::string> check(const Captured& captured);
 
  private:

@@ -50,7 +50,7 @@ std::string ending_text(const ExecResult& ending) {
 }
 
 std::string summary_text(const Facts& facts) {
-  if (facts.totals.empty()) return "";  // which command it was is known to who ran it
+  if (facts.totals.empty()) return "";  // the caller knows which command it ran
   std::string text = facts.tool;
   const char* separator = text.empty() ? "" : ": ";
   for (const Total& total : facts.totals) {

@@ -1,5 +1,5 @@
-// The one line that is always ours and always first: how the command ended, what it came to, and
-// where the raw bytes are.
+// Writes the first line of every text: how the command ended, its totals, and the id of the raw
+// output.
 #pragma once
 
 #include <string>

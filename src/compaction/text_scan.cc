@@ -62,7 +62,7 @@ bool take_prefix(std::string_view& text, std::string_view prefix) {
 }
 
 std::optional<std::uint64_t> take_number(std::string_view& text) {
-  constexpr std::size_t kMostDigits = 19;  // any of that many fits 64 bits
+  constexpr std::size_t kMostDigits = 19;  // numbers of so many digits fit 64 bits
   std::size_t count = 0;
   std::uint64_t number = 0;
   while (count < text.size() && is_digit(text[count])) {
@@ -127,7 +127,7 @@ std::optional<LocatedText> split_location(std::string_view line) {
   const auto column = take_small_number(behind);
   if (column && (behind.empty() || behind.front() == ':')) {
     found.where.column = *column;
-    (void)take_prefix(behind, ":");  // there, or the end of the line
+    (void)take_prefix(behind, ":");  // absent at the end of the line
     found.rest = behind;
   }
   found.rest = trim_left(found.rest);

@@ -1,5 +1,6 @@
-// The small steps that parsers are made of: every one linear in what it reads, none allocates more
-// than its result. A `take_…` moves `text` behind what it took and leaves it alone when it fails.
+// Small functions that parsers are built from. Each is linear in what it reads and allocates no
+// more than its result. A `take_…` removes what it read from the start of `text`, or leaves `text`
+// unchanged if it fails.
 #pragma once
 
 #include <cstdint>
@@ -14,7 +15,7 @@ namespace nutshell::compaction {
 
 bool contains(std::string_view text, std::string_view part);
 bool is_digit(char character);
-bool is_blank(std::string_view text);  // nothing but spaces and tabs
+bool is_blank(std::string_view text);  // only spaces and tabs
 
 std::string_view trim(std::string_view text);
 std::string_view trim_left(std::string_view text);
@@ -22,16 +23,17 @@ std::string_view trim_right(std::string_view text);
 std::size_t indent_of(std::string_view text);  // leading spaces; a tab counts as one
 
 bool take_prefix(std::string_view& text, std::string_view prefix);
-std::optional<std::uint64_t> take_number(std::string_view& text);  // decimal digits that fit
-// Up to the next blank; the blanks behind it are taken too. Empty at the end of the text.
+std::optional<std::uint64_t> take_number(
+    std::string_view& text);  // decimal digits that fit 64 bits
+// Takes up to the next blank, and the blanks after it. Returns "" at the end of the text.
 std::string_view take_word(std::string_view& text);
-// Up to `end`, which is taken too; nothing when `end` is not there.
+// Takes up to and including `end`; nullopt if `end` is not found.
 std::optional<std::string_view> take_until(std::string_view& text, std::string_view end);
 
 std::vector<std::string_view> split_words(std::string_view text);
 std::vector<std::string_view> split(std::string_view text, char separator);
 
-// What stands behind a location, blanks left out.
+// The text after a location, without leading blanks.
 struct LocatedText {
   Location where;
   std::string_view rest;

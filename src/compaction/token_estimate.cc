@@ -8,7 +8,7 @@
 namespace nutshell::compaction {
 namespace {
 
-// Longer texts are judged by evenly spread samples of this many bytes.
+// Longer texts are estimated from evenly spread samples of this many bytes.
 constexpr std::size_t kWholeBytes = 256U << 10U;
 constexpr std::size_t kSamples = 16;
 constexpr std::size_t kSampleBytes = kWholeBytes / kSamples;

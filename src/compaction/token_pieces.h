@@ -1,6 +1,6 @@
-// Cuts a text where the o200k tokenizer does before it looks anything up: words with the one
-// character ahead of them, up to three digits, runs of marks, line ends. How many tokens a piece
-// costs on average depends on its class and length alone, and that is what is counted here.
+// Cuts a text into pieces as the o200k tokenizer does before it looks up tokens: words with the one
+// character before them, up to three digits, runs of marks, line ends. The average number of tokens
+// of a piece depends only on its class and length, which are counted here.
 #pragma once
 
 #include <algorithm>
@@ -13,7 +13,7 @@ namespace nutshell::compaction {
 
 enum class CharacterClass : std::uint8_t { Lower, Upper, Digit, Blank, LineEnd, Mark, Wide };
 
-constexpr std::size_t kLengths = 16;  // longer pieces of a class count as this long, and once more
+constexpr std::size_t kLengths = 16;  // longer pieces count as this long, plus their rest
 enum PieceClass : std::size_t {
   LowerBare,    // foo
   LowerSpaced,  // " foo"
@@ -33,7 +33,7 @@ constexpr std::size_t kLongTails = kDigits + 3;   // bytes beyond kLengths
 constexpr std::size_t kKnownWords = kDigits + 4;  // words that are one token
 constexpr std::size_t kPieceKinds = kDigits + 5;
 
-// Longer than four letters, and one token of o200k with a blank ahead.
+// Returns whether a word of more than four letters is one token of o200k with a blank before it.
 bool is_known_word(std::string_view word);
 
 constexpr CharacterClass class_of(unsigned char byte) {
@@ -126,7 +126,7 @@ class PieceReader {
       count(kDigits);
   }
 
-  // The last blank of a run belongs to the word or the marks behind it.
+  // The last blank of a run belongs to the word or marks after it.
   template <typename Count>
   void take_blanks(const Count& count) {
     const std::size_t length = skip(Class::Blank);

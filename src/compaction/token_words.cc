@@ -7,12 +7,13 @@
 namespace nutshell::compaction {
 namespace {
 
-// Separated by blanks: the words that outputs of tools are full of and that o200k has whole.
+// Frequent words of tool output that are one token of o200k, separated by blanks.
 constexpr std::string_view kWords =
 #include "compaction/token_words.inc"
     ;
 
-constexpr std::size_t kSlots = 1U << 14U;  // many times the words: most look-ups end at once
+constexpr std::size_t kSlots =
+    1U << 14U;  // many times the number of words, so that most look-ups end at once
 
 std::size_t slot_of(std::string_view word) {
   std::uint64_t hash = 0;

@@ -16,18 +16,18 @@ namespace {
 
 constexpr std::size_t kFrameTokens = 60;  // the status and the last line
 
-// A failing command whose output, as understood, holds no reason for it.
+// Returns whether the command failed and the facts hold no reason for it.
 bool is_unexplained(const Facts& facts, const ExecResult& ending) {
   if (!is_failing(ending) || !facts.failures.empty()) return false;
   const auto is_error = [](const Diagnostic& d) { return d.severity == Severity::Error; };
   if (std::any_of(facts.diagnostics.begin(), facts.diagnostics.end(), is_error)) return false;
-  // grep, diff and the like say "none" or "different" with 1
+  // for grep, diff and the like, 1 means "none" or "different"
   if (facts.is_data && ending.outcome == Outcome::Exited && ending.exit_code == 1) return false;
   return std::none_of(facts.kept.begin(), facts.kept.end(),
                       [](const std::string& line) { return looks_like_error(line); });
 }
 
-// Lines that look like errors and that the parser did not tell, numbered.
+// Returns the lines that look like errors and that the parser did not report, with their numbers.
 void append_lost(Draft& draft, const CanaryReport& report, const TypedInput& input) {
   std::size_t used = estimate_tokens(draft.text);
   std::size_t shown = 0;
@@ -49,7 +49,7 @@ CanaryReport lost_lines(const Facts& facts, const Formatted& formatted, const Ty
   return scan_for_lost_lines(input.lines, {told, facts.accounted});
 }
 
-// What is left out stands behind the call in the first line, or at the end when the text is cut.
+// Names what is left out after the call in the first line, or at the end if the text is cut.
 Draft draft_of(const Formatted& formatted, std::string status, const TypedInput& input) {
   const auto& id = input.captured.recall_id;
   const bool is_whole = formatted.next == 0 && !id.empty();

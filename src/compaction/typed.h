@@ -1,5 +1,5 @@
-// Asks the typed parsers in their order. One that refuses, cannot explain a failing status or loses
-// lines that look like errors is passed over.
+// Asks the typed parsers in the registry's order. Drops the result of a parser that refuses, cannot
+// explain a failing status or loses lines that look like errors.
 #pragma once
 
 #include <optional>
@@ -18,10 +18,11 @@ struct TypedInput {
   std::size_t max_tokens;
 };
 
-// `reason` gets one clause for every parser that was asked.
+// Adds to `reason` one clause for each parser that was asked.
 std::optional<Draft> render_typed(const TypedInput& input, std::string& reason);
 
-// Facts to text, unless they cannot explain the status or lose error lines; then `reason` says so.
+// Formats facts; nullopt, with the cause in `reason`, if they do not explain the status or lose
+// error lines.
 std::optional<Draft> draft_of(const Facts& facts, std::string_view name, const TypedInput& input,
                               std::string& reason);
 

@@ -25,7 +25,7 @@ bool is_found_in_any(const std::vector<Pattern>& patterns, std::string_view line
                      [&](const Pattern& pattern) { return is_found(pattern, line); });
 }
 
-// Lines of one grouping, and the place its line gets: that of the first of them.
+// The lines of one group, which are shown as one line at the place of the first of them.
 struct Group {
   std::size_t at = 0;
   std::uint64_t lines = 0;

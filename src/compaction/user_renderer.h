@@ -1,6 +1,6 @@
-// A renderer in a TOML file: which commands and outputs it is for, which lines it keeps, drops,
-// replaces, groups and counts. Its own tests must pass before it is used, and the engine stays in
-// charge: status line, lost error lines and the budget are not the file's business.
+// A renderer from a TOML file: the commands and outputs it is for, and the lines it keeps, drops,
+// replaces, groups and counts. It is used only if its own tests pass. It cannot change the status
+// line, the search for lost error lines or the budget.
 #pragma once
 
 #include <memory>
@@ -15,8 +15,7 @@ namespace nutshell::compaction {
 
 class UserRenderer {
  public:
-  // `file` is named in errors. Fails when the text is no renderer or one of its tests does not
-  // pass.
+  // `file` is named in errors. Fails if the text is not a valid renderer or one of its tests fails.
   static Result<UserRenderer> parse(std::string_view toml, std::string_view file);
 
   UserRenderer(UserRenderer&& other) noexcept;

@@ -29,7 +29,7 @@ bool is_output_id(std::string_view id) {
          id.find_first_not_of("0123456789abcdef", 1) == std::string_view::npos;
 }
 
-bool is_sandbox_id(std::string_view id) {
+bool may_name_sandbox(std::string_view id) {
   return !id.empty() && id.size() <= 64 &&
          id.find_first_not_of("0123456789abcdefghijklmnopqrstuvwxyz-") == std::string_view::npos;
 }
@@ -136,7 +136,7 @@ Result<fs::path> outputs_place() {
 
 Result<OutputStore> OutputStore::open(const fs::path& place, const std::string& sandbox,
                                       Bounds bounds) {
-  if (!is_sandbox_id(sandbox))
+  if (!may_name_sandbox(sandbox))
     return failure(ErrorCode::InvalidArgument, fmt::format("'{}' is no sandbox id", sandbox));
   fs::path path = place / sandbox;
   TRY(make_directory(place));
@@ -262,7 +262,7 @@ Result<std::string> OutputStore::shown_before(std::string_view question, std::st
 }
 
 Result<> remove_outputs(const std::string& sandbox) {
-  if (!is_sandbox_id(sandbox)) return {};
+  if (!may_name_sandbox(sandbox)) return {};
   std::error_code error;
   fs::remove_all(TRY(outputs_place()) / sandbox, error);
   if (error) return syscall_failure(error.value(), "remove the outputs of", sandbox);
@@ -275,7 +275,7 @@ void sweep_outputs(const MayLive& may_live, SweepMode mode, SweepReport& report)
   std::error_code error;
   std::vector<fs::path> stores;
   for (const auto& item : fs::directory_iterator(*place, error)) {
-    if (is_sandbox_id(item.path().filename().native())) stores.push_back(item.path());
+    if (may_name_sandbox(item.path().filename().native())) stores.push_back(item.path());
   }
   for (const fs::path& path : stores) {
     const std::string id = path.filename().native();

@@ -17,7 +17,7 @@ using Type = Parameter::Type;
 constexpr std::size_t kMostDepth = 8;
 constexpr std::size_t kMostShown = 60;  // characters of a wrong value
 
-ToolError bad_argument(std::string what, std::string next = {}) {
+ToolError argument_error(std::string what, std::string next = {}) {
   return {ErrorCode::InvalidArgument, std::move(what), {}, std::move(next)};
 }
 
@@ -48,7 +48,7 @@ class Checker {
       if (parameter == nullptr) return unknown(key, parameters);
       if (value.is_null()) continue;  // many clients send null for an omitted argument
       if (arguments.has(parameter->name))
-        return bad_argument(
+        return argument_error(
             fmt::format("`{}` is given twice, as `{}` too.", name_in(dialect_, *parameter), key),
             "Give it once.");
       auto checked = convert(*parameter, value);
@@ -57,8 +57,8 @@ class Checker {
     }
     for (const Parameter& parameter : parameters) {
       if (parameter.presence == Parameter::Presence::Required && !arguments.has(parameter.name))
-        return bad_argument(fmt::format("`{}` is missing.", name_in(dialect_, parameter)),
-                            fmt::format("Give these: {}.", names(parameters)));
+        return argument_error(fmt::format("`{}` is missing.", name_in(dialect_, parameter)),
+                              fmt::format("Give these: {}.", names(parameters)));
     }
     return arguments;
   }
@@ -100,7 +100,7 @@ class Checker {
 
   [[nodiscard]] ToolError wrong(const Parameter& parameter, std::string_view wanted,
                                 const Json& got) const {
-    return bad_argument(
+    return argument_error(
         fmt::format("`{}` must be {}, got {}.", name_in(dialect_, parameter), wanted, shown(got)));
   }
 
@@ -163,7 +163,7 @@ class Checker {
     if (value.is_string()) {
       auto words = split_shell_words(value.get<std::string>());
       if (words) return Arguments::Value(std::move(*words));
-      return bad_argument(
+      return argument_error(
           fmt::format("`{}`: {}.", name_in(dialect_, parameter), words.error().message),
           "Close the quote, or send a list of strings.");
     }
@@ -211,7 +211,7 @@ CheckedArguments parse_arguments(const Tool& tool, std::string_view json, Dialec
 
 CheckedArguments check_arguments(const Tool& tool, const nlohmann::json& object, Dialect dialect) {
   if (!object.is_object())
-    return bad_argument(fmt::format("The arguments must be an object, got {}.", shown(object)),
+    return argument_error(fmt::format("The arguments must be an object, got {}.", shown(object)),
                         R"(Send one object, like {"path": "src/a.c"}.)");
   return Checker(dialect).check(object, tool.parameters);
 }
