@@ -1,5 +1,6 @@
-// The waist: a backend starts a machine with our init in it, connects to that init, and stops it.
-// Everything else is written once, above, over the byte stream that connect() hands out.
+// The interface of a backend: it starts a machine with our init in it, connects to that init, and
+// stops the machine. Everything else is written once, above it, over the byte stream that connect()
+// returns.
 #pragma once
 
 #include <chrono>
@@ -19,21 +20,49 @@
 
 namespace nutshell {
 
-// Who a sandbox dies with.
+// How long a sandbox lives.
 enum class Lifetime {
-  WithCaller,  // the calling process; needs no one else and leaves nothing
-  Kept,        // its own ttl; outlives the caller
-  // The calling process until Backend::release(), so that a caller that is killed while it prepares
-  // the sandbox leaves nothing; from then on as Kept.
+  WithCaller,  // until the calling process ends
+  Kept,        // until its ttl is over; it outlives the caller
+  // WithCaller until Backend::release(), then Kept: a caller that is killed while it prepares the
+  // sandbox leaves nothing behind.
   WithCallerUntilReleased,
 };
+
+// Abilities that not every backend has. A backend that has one implements its class and returns
+// itself from the function of Backend that is named after it. The others are RefusalCounter
+// (core/refusals.h) and ImageHolder (core/image_holder.h).
+class TimeSetter {
+ public:
+  virtual ~TimeSetter() = default;
+  // Makes the sandbox end by itself this long from now, or from when it is resumed.
+  virtual Result<> set_time_left(const std::string& id, std::chrono::milliseconds left) = 0;
+};
+
+class LayerStacker {
+ public:
+  virtual ~LayerStacker() = default;
+  // Makes /workspace the stack of these layers of init's store, lowest first; the last one takes
+  // what is written. Only init may run in the sandbox meanwhile.
+  virtual Result<> restack(const std::string& id, const std::vector<std::string>& layers) = 0;
+};
+
+class Forker {
+ public:
+  virtual ~Forker() = default;
+  // Makes another sandbox with the spec and the files of this one; returns its id.
+  virtual Result<std::string> fork(const std::string& id) = 0;
+};
+
+class ImageHolder;
+class RefusalCounter;
 
 // Why a sandbox is no longer there.
 struct Gone {
   enum class Reason {
     NeverStarted,
     OutOfMemory,
-    CutOff,  // it may well be there: whoever carried the connection to it has ended
+    CutOff,  // it may still be there: the program that carried the connection has ended
     Unknown,
   };
   Reason reason = Reason::Unknown;
@@ -42,63 +71,54 @@ struct Gone {
 
 enum class SweepMode { Remove, DryRun };
 
-// Words for what was, or would be, cleaned up.
+// What a sweep removed or, with DryRun, would remove; and what it could not remove.
 struct SweepReport {
   std::vector<std::string> removed;
   std::vector<std::string> failed;
 };
 
-// Not thread-safe. Errors of a protection that cannot be kept come from check(), before anything
-// is started, all at once.
+// Not thread-safe. check() reports every protection that cannot be kept, before anything starts.
 class Backend {
  public:
   virtual ~Backend() = default;
 
   [[nodiscard]] virtual std::string_view name() const = 0;
 
-  // Finds out what this host can do, by doing it.
+  // Finds out what this host can do by trying it.
   virtual Protections probe() = 0;
   virtual Result<Protections> check(const SandboxSpec& spec) = 0;
 
   virtual Result<std::string> start(const SandboxSpec& spec, Lifetime lifetime) = 0;
-  // Ends what WithCallerUntilReleased began: from now on the sandbox outlives the caller.
+  // From now on a sandbox that was started WithCallerUntilReleased outlives the caller.
   virtual Result<> release(const std::string& id) = 0;
   virtual Result<UniqueFd> connect(const std::string& id) = 0;
-  // Whether whoever starts many sandboxes should keep a connection to each from the start: another
-  // one takes long, or the help of somebody who may not answer.
+  // Whether a caller should keep the first connection to each sandbox, because connecting is slow
+  // or needs another program that may not answer.
   [[nodiscard]] virtual bool is_connecting_costly() const { return false; }
-  // Idempotent: a sandbox that is already gone is stopped.
+  // Succeeds also if the sandbox has ended already.
   virtual Result<> stop(const std::string& id) = 0;
 
-  // Without the environments: they may hold secrets.
+  // The specs have no environments, which may hold secrets.
   virtual Result<std::vector<SandboxStatus>> list() = 0;
-  // The environment it was started with, for whoever makes another one like it.
-  virtual Result<std::vector<std::string>> environment_of(const std::string& id);
-  // Of a paused one too; NotFound: it is not there.
-  virtual Result<SandboxStats> stats(const std::string& id);
-  // While it is paused its ttl stands still.
+  // Returns the environment that the sandbox was started with, to make another one like it.
+  virtual Result<std::vector<std::string>> environment_of(const std::string& id) = 0;
+  // Works for a paused sandbox too. NotFound if there is no such sandbox.
+  virtual Result<SandboxStats> stats(const std::string& id) = 0;
+  // While a sandbox is paused its ttl does not run.
   virtual Result<> pause(const std::string& id) = 0;
   virtual Result<> resume(const std::string& id) = 0;
-  // Its ttl is over this long from now, or from when it is resumed: it then ends by itself,
-  // whoever else is gone. Unsupported where the ttl of a start is the last word.
-  virtual Result<> set_time_left(const std::string& id, std::chrono::milliseconds left);
-  [[nodiscard]] virtual bool can_set_time_left() const { return false; }
-  // Makes /workspace the stack of these layers of init's store, lowest first, the last one to be
-  // written to. Nothing but init may be running in it. Unsupported where there are no layers.
-  virtual Result<> restack(const std::string& id, const std::vector<std::string>& layers);
-  // Frees what is left of connections that have ended. Asks nobody, and is called now and then.
+  // Frees what is left of connections that have ended. Does no I/O; called now and then.
   virtual void tidy() {}
-  // Asked about a sandbox that no longer answers.
+  // Says why a sandbox no longer answers.
   virtual Gone why_gone(const std::string& id) = 0;
   virtual SweepReport sweep(SweepMode mode) = 0;
-};
 
-// Implemented by a backend whose sandboxes somebody else makes, who then also copies them.
-class Forker {
- public:
-  virtual ~Forker() = default;
-  // Makes another sandbox with the spec and the files of this one; returns its id.
-  virtual Result<std::string> fork(const std::string& id) = 0;
+  // Null if the backend does not have the ability.
+  virtual TimeSetter* time_setter() { return nullptr; }
+  virtual LayerStacker* layer_stacker() { return nullptr; }
+  virtual Forker* forker() { return nullptr; }
+  virtual ImageHolder* image_holder() { return nullptr; }
+  virtual RefusalCounter* refusal_counter() { return nullptr; }
 };
 
 }  // namespace nutshell

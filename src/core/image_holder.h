@@ -1,5 +1,5 @@
-// Images that a backend fetches by name when a sandbox wants one that is not there. A backend that
-// does so is an ImageHolder too; others are not asked.
+// An ability of a backend (core/backend.h): it fetches images by name when a sandbox needs one that
+// is not there.
 #pragma once
 
 #include <cstdint>
@@ -13,7 +13,8 @@ namespace nutshell {
 class ImageHolder {
  public:
   virtual ~ImageHolder() = default;
-  // What it takes of the engine's disk; nullopt: it is not there, and a start would pull it.
+  // Returns the image's size on the engine's disk; nullopt if it is not there and a start would
+  // pull it.
   virtual Result<std::optional<std::uint64_t>> image_bytes(const std::string& image) = 0;
   // Pulls it now, as a start would.
   virtual Result<> fetch_image(const std::string& image) = 0;

@@ -1,5 +1,4 @@
-// What the kernel refused to a sandbox that went on all the same. A backend that can count it is a
-// RefusalCounter too; others are not asked.
+// Counts what the kernel refused to a sandbox that went on running.
 #pragma once
 
 #include <cstdint>
@@ -10,13 +9,14 @@
 
 namespace nutshell {
 
-// Since the sandbox was made; what is not counted is not there.
+// Counted since the sandbox was made; nullopt if it is not counted.
 struct Refusals {
-  std::optional<std::uint64_t> memory_kills;  // processes, at the memory limit
-  std::optional<std::uint64_t> unreachable;   // attempts to reach what there is no way to
+  std::optional<std::uint64_t> memory_kills;  // processes killed at the memory limit
+  std::optional<std::uint64_t> unreachable;   // packets and connections without a route
   void fields(auto& visit) { visit(memory_kills, unreachable); }
 };
 
+// An ability of a backend (core/backend.h).
 class RefusalCounter {
  public:
   virtual ~RefusalCounter() = default;

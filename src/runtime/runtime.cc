@@ -207,8 +207,10 @@ Result<> Runtime::resume(const std::string& id) {
 }
 
 Result<> Runtime::restack(const std::string& id, const std::vector<std::string>& layers) {
-  return at(id, [&layers](Backend& where, const std::string& whole_id) {
-    return where.restack(whole_id, layers);
+  return at(id, [&layers](Backend& where, const std::string& whole_id) -> Result<> {
+    LayerStacker* stacker = where.layer_stacker();
+    if (stacker != nullptr) return stacker->restack(whole_id, layers);
+    return failure(ErrorCode::Unsupported, "this backend has no layers");
   });
 }
 

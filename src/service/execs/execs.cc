@@ -168,7 +168,7 @@ Result<Trace> Execs::trace_files(const Grip& grip, const std::vector<wire::FileC
 std::optional<Refusals> Execs::refusals_of(const Grip& grip, TraceLevel level) {
   if (level != TraceLevel::Full) return std::nullopt;
   const auto backend = ground_.runtime.backend_of(grip.id);
-  auto* counter = backend ? dynamic_cast<RefusalCounter*>(&**backend) : nullptr;
+  RefusalCounter* counter = backend ? (*backend)->refusal_counter() : nullptr;
   if (counter == nullptr) return std::nullopt;
   const auto refusals = counter->refusals(grip.id);
   return refusals ? std::optional(*refusals) : std::nullopt;

@@ -42,9 +42,9 @@ std::string words_for_end(const std::string& why) {
 // The service's own clocks end it earlier; the backend's end holds while no service runs. One of a
 // pool gets its deadline when somebody acquires it.
 SandboxSpec Sandboxes::spec_for_backend(const Order& order, const SandboxRow& row,
-                                        const Backend& backend) const {
+                                        Backend& backend) const {
   SandboxSpec spec = order.spec;
-  const bool has_deadline = backend.can_set_time_left() && !order.caller.tenant.empty();
+  const bool has_deadline = backend.time_setter() != nullptr && !order.caller.tenant.empty();
   const milliseconds longest = ground_.options.longest_life;
   spec.ttl =
       has_deadline ? std::min(order.spec.ttl + ground_.options.life_grace, longest) : longest;
@@ -96,7 +96,7 @@ Result<std::string> Sandboxes::start(const Order& order, SandboxRow& row, Held& 
   const SandboxSpec spec = spec_for_backend(order, row, *backend);
   held.protections = TRY(backend->check(spec));
   // A pool's image is the operator's.
-  auto* images = order.pool.empty() ? dynamic_cast<ImageHolder*>(&*backend) : nullptr;
+  ImageHolder* images = order.pool.empty() ? backend->image_holder() : nullptr;
   if (images != nullptr && !order.caller.tenant.empty())
     TRY(ground_.images.ensure(order.caller.tenant, std::string(backend->name()), spec.image,
                               *images));
@@ -242,8 +242,9 @@ Result<> Sandboxes::resume(const std::string& id) {
 Result<> Sandboxes::pass_time_left(const std::string& id, const std::string& backend,
                                    std::chrono::milliseconds left) {
   const Runtime::BackendLease where = TRY(ground_.runtime.backend(backend));
-  if (!where->can_set_time_left()) return {};
-  return where->set_time_left(id, left + ground_.options.life_grace);
+  TimeSetter* setter = where->time_setter();
+  return setter == nullptr ? Result<>()
+                           : setter->set_time_left(id, left + ground_.options.life_grace);
 }
 
 void Sandboxes::pass_deadlines(const std::string& backend) {

@@ -103,8 +103,7 @@ class Sandboxes {
  private:
   // `stream` is its first connection, where that is worth keeping.
   Result<std::string> start(const Order& order, SandboxRow& row, Held& held, UniqueFd& stream);
-  SandboxSpec spec_for_backend(const Order& order, const SandboxRow& row,
-                               const Backend& backend) const;
+  SandboxSpec spec_for_backend(const Order& order, const SandboxRow& row, Backend& backend) const;
   // With the grace that leaves the end to us while we are there.
   Result<> pass_time_left(const std::string& id, const std::string& backend,
                           std::chrono::milliseconds left);
