@@ -1,8 +1,10 @@
-// Descriptors of sandboxes that are kept lie above those that a new one needs: what a clone would
-// copy, and its child close again one by one, stays small with a thousand sandboxes alive.
+// Numbers of descriptors. Those of kept sandboxes lie above those that a new sandbox needs, so that
+// a clone copies, and its child closes, only a few, however many sandboxes are alive.
 #pragma once
 
 #include <fcntl.h>
+
+#include <vector>
 
 #include "base/result.h"
 #include "base/unique_fd.h"
@@ -11,6 +13,9 @@ namespace nutshell::native {
 
 inline constexpr int kFirstKept = 1024;
 inline constexpr int kFirstOwn = 3;
+
+// Closes all descriptors from kFirstOwn on but these; negative numbers are ignored.
+Result<> close_all_but(std::vector<int> kept);
 
 // The same file under the lowest free number from `least` on.
 inline Result<> renumber(UniqueFd& fd, int least) {
