@@ -1,6 +1,5 @@
-// The interface of a backend: it starts a machine with our init in it, connects to that init, and
-// stops the machine. Everything else is written once, above it, over the byte stream that connect()
-// returns.
+// The interface of backends. A backend starts a machine with our init in it, connects to that init,
+// and stops it. Everything else is written once, over the byte stream that connect() hands out.
 #pragma once
 
 #include <chrono>
@@ -20,30 +19,31 @@
 
 namespace nutshell {
 
-// How long a sandbox lives.
+// What ends a sandbox.
 enum class Lifetime {
-  WithCaller,  // until the calling process ends
-  Kept,        // until its ttl is over; it outlives the caller
-  // WithCaller until Backend::release(), then Kept: a caller that is killed while it prepares the
-  // sandbox leaves nothing behind.
+  WithCaller,  // it ends with the calling process, and leaves nothing
+  Kept,        // it outlives the caller and ends with its ttl
+  // It ends with the calling process until Backend::release(), so that a caller killed while it
+  // prepares the sandbox leaves nothing; from then on it is Kept.
   WithCallerUntilReleased,
 };
 
 // Abilities that not every backend has. A backend that has one implements its class and returns
-// itself from the function of Backend that is named after it. The others are RefusalCounter
+// itself from the function of Backend that is named after it. Two more are RefusalCounter
 // (core/refusals.h) and ImageHolder (core/image_holder.h).
 class TimeSetter {
  public:
   virtual ~TimeSetter() = default;
-  // Makes the sandbox end by itself this long from now, or from when it is resumed.
+  // Sets the ttl to end this long from now, or from when the sandbox is resumed; the sandbox then
+  // ends by itself.
   virtual Result<> set_time_left(const std::string& id, std::chrono::milliseconds left) = 0;
 };
 
 class LayerStacker {
  public:
   virtual ~LayerStacker() = default;
-  // Makes /workspace the stack of these layers of init's store, lowest first; the last one takes
-  // what is written. Only init may run in the sandbox meanwhile.
+  // Mounts these layers of init's store over /workspace, lowest first; writes go to the last. No
+  // process but init may use /workspace.
   virtual Result<> restack(const std::string& id, const std::vector<std::string>& layers) = 0;
 };
 
@@ -62,7 +62,7 @@ struct Gone {
   enum class Reason {
     NeverStarted,
     OutOfMemory,
-    CutOff,  // it may still be there: the program that carried the connection has ended
+    CutOff,  // it may well be there: the process that carried the connection has ended
     Unknown,
   };
   Reason reason = Reason::Unknown;
@@ -71,45 +71,45 @@ struct Gone {
 
 enum class SweepMode { Remove, DryRun };
 
-// What a sweep removed or, with DryRun, would remove; and what it could not remove.
+// Describes what was, or would be, cleaned up.
 struct SweepReport {
   std::vector<std::string> removed;
   std::vector<std::string> failed;
 };
 
-// Not thread-safe. check() reports every protection that cannot be kept, before anything starts.
+// Not thread-safe. check() reports all protections that cannot be kept, before anything is started.
 class Backend {
  public:
   virtual ~Backend() = default;
 
   [[nodiscard]] virtual std::string_view name() const = 0;
 
-  // Finds out what this host can do by trying it.
+  // Finds out what this host can do, by doing it.
   virtual Protections probe() = 0;
   virtual Result<Protections> check(const SandboxSpec& spec) = 0;
 
   virtual Result<std::string> start(const SandboxSpec& spec, Lifetime lifetime) = 0;
-  // From now on a sandbox that was started WithCallerUntilReleased outlives the caller.
+  // Ends what WithCallerUntilReleased began: from now on the sandbox outlives the caller.
   virtual Result<> release(const std::string& id) = 0;
   virtual Result<UniqueFd> connect(const std::string& id) = 0;
-  // Whether a caller should keep the first connection to each sandbox, because connecting is slow
-  // or needs another program that may not answer.
+  // Whether a caller that starts many sandboxes should keep a connection to each from the start,
+  // because a later one takes long, or needs an engine that may not answer.
   [[nodiscard]] virtual bool is_connecting_costly() const { return false; }
-  // Succeeds also if the sandbox has ended already.
+  // Idempotent: succeeds if the sandbox is already gone.
   virtual Result<> stop(const std::string& id) = 0;
 
-  // The specs have no environments, which may hold secrets.
+  // Without the environments: they may hold secrets.
   virtual Result<std::vector<SandboxStatus>> list() = 0;
-  // Returns the environment that the sandbox was started with, to make another one like it.
+  // Returns the environment it was started with, for a copy of the sandbox.
   virtual Result<std::vector<std::string>> environment_of(const std::string& id) = 0;
-  // Works for a paused sandbox too. NotFound if there is no such sandbox.
+  // Works while the sandbox is paused, too. NotFound if there is no such sandbox.
   virtual Result<SandboxStats> stats(const std::string& id) = 0;
-  // While a sandbox is paused its ttl does not run.
+  // While it is paused its ttl stands still.
   virtual Result<> pause(const std::string& id) = 0;
   virtual Result<> resume(const std::string& id) = 0;
-  // Frees what is left of connections that have ended. Does no I/O; called now and then.
+  // Frees what is left of connections that have ended. Cheap; callers run it now and then.
   virtual void tidy() {}
-  // Says why a sandbox no longer answers.
+  // Finds out why a sandbox no longer answers.
   virtual Gone why_gone(const std::string& id) = 0;
   virtual SweepReport sweep(SweepMode mode) = 0;
 

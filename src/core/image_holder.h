@@ -1,5 +1,5 @@
-// An ability of a backend (core/backend.h): it fetches images by name when a sandbox needs one that
-// is not there.
+// Images that a backend pulls by name when a sandbox needs one that is missing. A backend that does
+// so implements ImageHolder too.
 #pragma once
 
 #include <cstdint>
@@ -13,8 +13,7 @@ namespace nutshell {
 class ImageHolder {
  public:
   virtual ~ImageHolder() = default;
-  // Returns the image's size on the engine's disk; nullopt if it is not there and a start would
-  // pull it.
+  // The bytes it takes on the engine's disk; nullopt if it is missing, and a start would pull it.
   virtual Result<std::optional<std::uint64_t>> image_bytes(const std::string& image) = 0;
   // Pulls it now, as a start would.
   virtual Result<> fetch_image(const std::string& image) = 0;

@@ -1,4 +1,5 @@
-// Counts what the kernel refused to a sandbox that went on running.
+// Counts what the kernel refused to a sandbox that went on all the same. A backend that can count
+// it implements RefusalCounter too.
 #pragma once
 
 #include <cstdint>
@@ -9,14 +10,13 @@
 
 namespace nutshell {
 
-// Counted since the sandbox was made; nullopt if it is not counted.
+// Counts since the sandbox was made; nullopt if the backend does not count them.
 struct Refusals {
   std::optional<std::uint64_t> memory_kills;  // processes killed at the memory limit
-  std::optional<std::uint64_t> unreachable;   // packets and connections without a route
+  std::optional<std::uint64_t> unreachable;   // attempts to reach an unreachable address
   void fields(auto& visit) { visit(memory_kills, unreachable); }
 };
 
-// An ability of a backend (core/backend.h).
 class RefusalCounter {
  public:
   virtual ~RefusalCounter() = default;

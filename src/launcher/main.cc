@@ -1,5 +1,5 @@
-// nutshell-launcher DIRECTORY: started by the native backend, never by hand. It writes to
-// descriptor 3 that it is ready, or why it could not start.
+// nutshell-launcher DIRECTORY: started by the native backend, never by hand. It closes descriptor 3
+// when it is ready, or writes to it why it could not start.
 #include <sys/resource.h>
 #include <unistd.h>
 
@@ -54,11 +54,11 @@ int main(int argc, char** argv) {
   raise_descriptor_limit();
   UniqueFd ready(3);
   auto launcher = nutshell::native::Launcher::create({argv[1]}, &become_init);
-  const nutshell::Result<> created =
-      launcher ? nutshell::Result<>() : nutshell::Failure(launcher.error());
-  (void)write_all(ready.get(),
-                  nutshell::native::encode_answer(created));  // fails if the client is gone
-  if (!launcher) return 1;
+  if (!launcher) {
+    const nutshell::Result<> failed = nutshell::Failure(launcher.error());
+    (void)write_all(ready.get(), nutshell::native::encode_answer(failed));
+    return 1;
+  }
   ready.reset();
   return launcher->run() ? 0 : 1;
 }

@@ -128,7 +128,7 @@ Result<Staged> find_staged_root(const RootSource& source) {
   return Staged{TRY(open_file(kStagingPlace, O_PATH | O_DIRECTORY)), has_devices};
 }
 
-// A process in a user namespace may mount a new /proc only while it can see another one.
+// A user namespace may mount its own /proc only where it can already see one.
 Result<> keep_host_proc(int root) {
   const UniqueFd proc = TRY(clone_mount(AT_FDCWD, "/proc", Subtree::Recursive));
   return attach_mount(proc.get(), root, "proc");
@@ -143,7 +143,7 @@ Result<> become_root(int root) {
   return {};
 }
 
-// Mounts made here do not appear in other mount namespaces, nor theirs here.
+// Nothing mounted here may show up outside, nor the other way round.
 Result<> make_mounts_private() {
   if (::mount(nullptr, "/", nullptr, MS_REC | MS_PRIVATE, nullptr) != 0) {
     return syscall_failure("make mounts private");

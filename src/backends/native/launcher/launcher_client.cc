@@ -10,11 +10,8 @@
 #include <array>
 #include <thread>
 
-#include "backends/native/processes/child_answer.h"
-#include "base/defer.h"
 #include "base/file.h"
 #include "base/socket.h"
-#include "base/spawn_attributes.h"
 #include "wire/codec.h"
 
 namespace nutshell::native {
@@ -40,35 +37,50 @@ bool is_connection_closed(const Error& error) {
   return error.code == ErrorCode::Unavailable;
 }
 
-// The launcher writes to descriptor 3 that it is ready, or why it is not.
+struct SpawnSettings {
+  posix_spawn_file_actions_t actions{};
+  posix_spawnattr_t attributes{};
+  SpawnSettings() {
+    ::posix_spawn_file_actions_init(&actions);
+    ::posix_spawnattr_init(&attributes);
+  }
+  SpawnSettings(const SpawnSettings&) = delete;
+  SpawnSettings& operator=(const SpawnSettings&) = delete;
+  ~SpawnSettings() {
+    ::posix_spawn_file_actions_destroy(&actions);
+    ::posix_spawnattr_destroy(&attributes);
+  }
+};
+
+// The launcher writes its first and last word to descriptor 3: empty for ready, or what failed.
 Result<> spawn_launcher(const RuntimeDirectory& directory, const std::filesystem::path& program) {
   std::array<int, 2> ends{};
   if (::pipe2(ends.data(), O_CLOEXEC) != 0) return syscall_failure("pipe");
   const UniqueFd ours(ends[0]);
   UniqueFd theirs(ends[1]);
-  posix_spawn_file_actions_t actions;
-  ::posix_spawn_file_actions_init(&actions);
-  const Defer destroyed([&] { ::posix_spawn_file_actions_destroy(&actions); });
+  SpawnSettings settings;
   for (const int fd : {0, 1, 2}) {
-    ::posix_spawn_file_actions_addopen(&actions, fd, "/dev/null", O_RDWR, 0);
+    ::posix_spawn_file_actions_addopen(&settings.actions, fd, "/dev/null", O_RDWR, 0);
   }
-  ::posix_spawn_file_actions_adddup2(&actions, theirs.get(), 3);
-  ::posix_spawn_file_actions_addclosefrom_np(&actions, 4);
-  ::posix_spawn_file_actions_addchdir_np(&actions, "/");
-  const SpawnAttributes attributes(SpawnAttributes::Session::Own);
+  ::posix_spawn_file_actions_adddup2(&settings.actions, theirs.get(), 3);
+  ::posix_spawn_file_actions_addclosefrom_np(&settings.actions, 4);
+  ::posix_spawn_file_actions_addchdir_np(&settings.actions, "/");
+  ::posix_spawnattr_setflags(&settings.attributes, POSIX_SPAWN_SETSID);
   std::string name = "nutshell-launcher";
   std::string where = directory.path.native();
   std::array<char*, 3> argv{name.data(), where.data(), nullptr};
   std::array<char*, 1> environment{nullptr};
   pid_t pid = -1;
-  const int error = ::posix_spawn(&pid, program.c_str(), &actions, attributes.get(), argv.data(),
-                                  environment.data());
+  const int error = ::posix_spawn(&pid, program.c_str(), &settings.actions, &settings.attributes,
+                                  argv.data(), environment.data());
   if (error != 0) return syscall_failure(error, "start", program.native());
   theirs.reset();
   int status = 0;
-  ::waitpid(pid, &status, 0);  // the launcher goes on in a child of this process
-  TRY(decode_answer(TRY(read_all(ours.get(), 64U << 10U))));
-  return {};
+  ::waitpid(pid, &status, 0);  // it goes on in a child of its own
+  const std::string problem = TRY(read_all(ours.get(), 64U << 10U));
+  if (problem.empty() && WIFEXITED(status) && WEXITSTATUS(status) == 0) return {};
+  if (problem.empty()) return failure(ErrorCode::Unavailable, "it ended at once");
+  return failure(static_cast<ErrorCode>(problem[0]), problem.substr(1));
 }
 
 }  // namespace

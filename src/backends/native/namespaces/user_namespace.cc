@@ -53,8 +53,8 @@ Result<UserNamespace> UserNamespace::create(const HostIds& ids) {
   if (::pipe2(ends.data(), O_CLOEXEC) != 0) return syscall_failure("pipe2");
   const UniqueFd answers(ends[0]);
   UniqueFd report(ends[1]);
-  // The child is killed at the end of this function or with this process: it has a copy of every
-  // descriptor and would keep all connections open.
+  // Killed at the end of this function, or with us: it has a copy of every descriptor, and would
+  // keep them open for those who wait for their end.
   const pid_t own = ::getpid();
   const ChildProcess resident = TRY(clone_process(0, -1));
   if (resident.pid() == 0) reside(ids, report.get(), own);

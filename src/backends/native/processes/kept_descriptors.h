@@ -4,8 +4,6 @@
 
 #include <fcntl.h>
 
-#include <vector>
-
 #include "base/result.h"
 #include "base/unique_fd.h"
 
@@ -13,9 +11,6 @@ namespace nutshell::native {
 
 inline constexpr int kFirstKept = 1024;
 inline constexpr int kFirstOwn = 3;
-
-// Closes all descriptors from kFirstOwn on but these; negative numbers are ignored.
-Result<> close_all_but(std::vector<int> kept);
 
 // The same file under the lowest free number from `least` on.
 inline Result<> renumber(UniqueFd& fd, int least) {

@@ -7,7 +7,7 @@
 
 #include "backends/native/processes/child_answer.h"
 #include "backends/native/processes/clone_process.h"
-#include "backends/native/processes/kept_descriptors.h"
+#include "backends/native/processes/close_descriptors.h"
 #include "base/parent_death.h"
 #include "base/socket.h"
 

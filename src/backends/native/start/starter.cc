@@ -16,6 +16,7 @@
 #include "backends/native/namespaces/user_counts.h"
 #include "backends/native/processes/child_answer.h"
 #include "backends/native/processes/clone_process.h"
+#include "backends/native/processes/close_descriptors.h"
 #include "backends/native/processes/kept_descriptors.h"
 #include "backends/native/start/enter.h"
 #include "backends/native/start/restack.h"

@@ -1,4 +1,4 @@
-#include "backends/native/processes/kept_descriptors.h"
+#include "backends/native/processes/close_descriptors.h"
 
 #include <unistd.h>
 
@@ -8,7 +8,7 @@ namespace nutshell::native {
 
 Result<> close_all_but(std::vector<int> kept) {
   std::sort(kept.begin(), kept.end());
-  unsigned next = kFirstOwn;
+  unsigned next = 3;
   for (const int fd : kept) {
     const auto number = static_cast<unsigned>(fd);
     if (fd < 0 || number < next) continue;
