@@ -9,8 +9,8 @@
 #include <nlohmann/json.hpp>
 #include <sstream>
 
-#include "backends/docker/engine_client.h"
-#include "backends/docker/spec_labels.h"
+#include "backends/docker/container/spec_labels.h"
+#include "backends/docker/engine/engine_client.h"
 #include "base/defer.h"
 #include "bench/benchmarks.h"
 #include "bench/own_daemon.h"

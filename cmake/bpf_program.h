@@ -10,8 +10,8 @@
 
 namespace nutshell {
 
-// A BPF program, written from its end: BPF jumps forward only, so whatever an instruction leads to
-// exists before it.
+// A BPF program, written from its end: BPF jumps only forward, so the target of a jump is written
+// before the jump.
 class BpfProgram {
  public:
   using Position = std::size_t;  // counted from the end
@@ -41,7 +41,7 @@ class BpfProgram {
   }
 
  private:
-  // A branch reaches 255 instructions far; its two trampolines may come between.
+  // A branch reaches at most 255 instructions; its two trampolines may lie between.
   [[nodiscard]] bool is_near(Position target) const { return distance(target) < 250; }
   [[nodiscard]] std::size_t distance(Position target) const {
     return reversed_.size() - target - 1;

@@ -14,7 +14,7 @@ target_link_libraries(openssl INTERFACE
   $<IF:$<BOOL:$<TARGET_PROPERTY:NUTSHELL_IS_STATIC>>,${SSL_ARCHIVE},OpenSSL::SSL>
   $<IF:$<BOOL:$<TARGET_PROPERTY:NUTSHELL_IS_STATIC>>,${CRYPTO_ARCHIVE},OpenSSL::Crypto>)
 pkg_check_modules(seccomp REQUIRED IMPORTED_TARGET libseccomp)
-# The archive, because pkg-config names the shared library, which a static program cannot take.
+# The archive, because pkg-config names the shared library, which a static program cannot link.
 find_library(RE2_ARCHIVE libre2.a REQUIRED)
 find_package(Threads REQUIRED)
 add_library(re2_archive INTERFACE)
@@ -25,7 +25,7 @@ if(NUTSHELL_DAEMON)
 endif()
 if(NUTSHELL_DAEMON AND NUTSHELL_GRPC)
   pkg_check_modules(protobuf REQUIRED IMPORTED_TARGET protobuf)
-  # Named one by one: its .pc file names every library below them too, for programs that are static.
+  # Named one by one: its .pc file also lists all their dependencies, for static programs.
   find_library(GRPCPP grpc++ REQUIRED)
   find_library(GRPC grpc REQUIRED)
   find_library(GRPCPP_REFLECTION grpc++_reflection REQUIRED)

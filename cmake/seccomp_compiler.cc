@@ -1,7 +1,7 @@
 // Turns a readable profile into the BPF program of a system-call filter, at build time:
 //   seccomp_compiler sandbox.seccomp sandbox.seccomp.inc
 //
-//   default errno ENOSYS                          what happens to a call that no rule decides
+//   default errno ENOSYS                          for calls that no rule decides
 //   allow read write                              calls by name; # starts a comment
 //   allow? fchmodat2                              skipped where libseccomp or the machine lacks it
 //   deny EPERM mount umount2
@@ -9,12 +9,12 @@
 //   deny EAFNOSUPPORT socket
 //
 // A condition is argN or argN.high, an optional "& MASK", then "== VALUE", "!= VALUE" or
-// "in VALUE…". It compares 32 bits, as the kernel does with an int: whoever sets the upper half of
-// the register gains nothing. A pointer needs both halves (arg2 == 0 and arg2.high == 0).
+// "in VALUE…". It compares 32 bits, as the kernel does with an int, which ignores the upper half of
+// the register. A pointer needs both halves (arg2 == 0 and arg2.high == 0).
 //
 // libseccomp gives the numbers of the calls. The program is a tree over ranges of numbers, which
 // libseccomp does not make: the kernel runs the whole filter for every call when it is installed,
-// so its depth and size are time at each start.
+// so its depth and size cost time at each start.
 #include <linux/audit.h>
 #include <linux/filter.h>
 #include <linux/seccomp.h>
@@ -271,7 +271,7 @@ Position compile_rules(BpfProgram& program, const std::vector<Rule>& rules,
 struct Range {
   std::uint32_t first = 0;
   std::uint32_t action = 0;
-  std::optional<Position> checks;  // instead of the action, where the arguments decide
+  std::optional<Position> checks;  // instead of the action, if the arguments decide
   [[nodiscard]] bool is_same_verdict(const Range& other) const {
     return action == other.action && checks == other.checks;
   }
@@ -303,7 +303,7 @@ Position finish(BpfProgram& program, const Range& range) {
   return range.checks ? *range.checks : program.finish_with(range.action);
 }
 
-// A few single calls in a stretch that otherwise has one verdict: one comparison for each call
+// A few single calls in a range that otherwise has one verdict: needs one comparison for each call
 // instead of two.
 bool is_few_exceptions(const Ranges& ranges) {
   if (ranges.size() % 2 == 0 || ranges.size() > 9) return false;
@@ -335,7 +335,7 @@ std::vector<sock_filter> compile(const Profile& profile) {
   const Position kill = program.finish_with(SECCOMP_RET_KILL_PROCESS);
   const std::uint32_t architecture = seccomp_arch_native();
   if (architecture == AUDIT_ARCH_X86_64) {
-    // x32 numbers start here. A tracer skips a call by making its number -1: that stays possible.
+    // x32 numbers start here. A tracer skips a call by setting its number to -1, which is allowed.
     constexpr std::uint32_t kFirstOfX32 = 0x40000000;
     const Position other = program.finish_with(*profile.default_action);
     const Position skipped = program.branch(BPF_JEQ, 0xffffffff, other, kill);

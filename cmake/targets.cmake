@@ -1,9 +1,9 @@
-# Headers of others that most sources include. They change only with the system, so that a precompiled
-# copy stays good; none of ours is among them, because an edit of it would build everything again.
+# Headers of libraries that most sources include. They change only with the system, so that a precompiled
+# copy stays valid; none of our headers is among them, because an edit would build everything again.
 set(usual_headers <algorithm> <array> <chrono> <cstdint> <filesystem> <functional> <map> <memory>
   <optional> <string> <string_view> <thread> <utility> <vector> <fmt/format.h> <tl/expected.hpp>)
 function(nutshell_precompile target)
-  if(NOT NUTSHELL_PRECOMPILED)
+  if(NOT NUTSHELL_UNITY)
     return()
   endif()
   # g++ 12 forgets that a precompiled header is the system's and warns about std::string as if it were
@@ -16,9 +16,64 @@ function(nutshell_precompile target)
   endif()
 endfunction()
 
+# Lists the functions, types and constants that a source declares at the left margin, also in anonymous
+# namespaces.
+function(nutshell_names_of source result)
+  file(STRINGS ${source} lines REGEX "^[A-Za-z].*[({=;]")
+  list(FILTER lines EXCLUDE REGEX "^(namespace|template|extern|static_assert|using namespace|TEST)")
+  set(names)
+  foreach(line IN LISTS lines)
+    if(line MATCHES "^(class|struct|union|enum class|enum) ([A-Za-z0-9_]+)")
+      list(APPEND names ${CMAKE_MATCH_2})
+    elseif(line MATCHES "(^|[^A-Za-z0-9_:])([A-Za-z_][A-Za-z0-9_]*)(\\[\\])? ?[({=;]")
+      list(APPEND names ${CMAKE_MATCH_2})  # not a qualified name: that is a member
+    endif()
+  endforeach()
+  list(REMOVE_DUPLICATES names)
+  list(REMOVE_ITEM names const bool)
+  set(${result} "${names}" PARENT_SCOPE)
+endfunction()
+
+# Compiles the sources of a target in groups of up to ten, each group as one translation unit: most small
+# sources cost less than the headers that they share with their neighbours. Sources that declare the same
+# name, each in an anonymous namespace, go into different groups.
+function(nutshell_group_sources target)
+  set(groups 0)
+  foreach(source IN LISTS ARGN)
+    get_filename_component(source ${source} ABSOLUTE)
+    nutshell_names_of(${source} names)
+    set(group 0)
+    while(group LESS groups)
+      set(has_room ON)
+      if(size_${group} EQUAL 10)
+        set(has_room OFF)
+      endif()
+      foreach(name IN LISTS names)
+        if(name IN_LIST names_${group})
+          set(has_room OFF)
+          break()
+        endif()
+      endforeach()
+      if(has_room)
+        break()
+      endif()
+      math(EXPR group "${group} + 1")
+    endwhile()
+    if(group EQUAL groups)
+      set(names_${group})
+      set(size_${group} 0)
+      math(EXPR groups "${groups} + 1")
+    endif()
+    list(APPEND names_${group} ${names})
+    math(EXPR size_${group} "${size_${group}} + 1")
+    set_source_files_properties(${source} PROPERTIES UNITY_GROUP ${group})
+  endforeach()
+  set_target_properties(${target} PROPERTIES UNITY_BUILD ON UNITY_BUILD_MODE GROUP)
+endfunction()
+
 # A folder of src/ is a library: its sources, and beside them its tests.
 #   nutshell_library(wire USES base core)
-# DEEP takes its subfolders in too.
+# DEEP includes its subfolders.
 function(nutshell_library name)
   cmake_parse_arguments(ARG "DEEP" "FOLDER" "USES;LINKS;WITHOUT" ${ARGN})
   if(NOT ARG_FOLDER)
@@ -43,6 +98,9 @@ function(nutshell_library name)
   endforeach()
   target_link_libraries(nutshell_${name} PUBLIC tl::expected ${ARG_LINKS})
   nutshell_precompile(nutshell_${name})
+  if(NUTSHELL_UNITY)
+    nutshell_group_sources(nutshell_${name} ${sources})
+  endif()
   if(NUTSHELL_TESTS AND tests)
     nutshell_test(${name}_test SOURCES ${tests} USES ${name})
   endif()
@@ -60,6 +118,9 @@ function(nutshell_test name)
   endforeach()
   target_link_libraries(${name} PRIVATE GTest::gtest GTest::gmock GTest::gtest_main ${ARG_LINKS})
   nutshell_precompile(${name})
+  if(NUTSHELL_UNITY_TESTS)
+    nutshell_group_sources(${name} ${ARG_SOURCES})
+  endif()
   set_target_properties(${name} PROPERTIES RUNTIME_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/tests)
   include(GoogleTest)
   gtest_discover_tests(${name} DISCOVERY_TIMEOUT 60 PROPERTIES TIMEOUT ${ARG_TIMEOUT} LABELS ${name})
@@ -78,8 +139,8 @@ function(nutshell_program name)
     target_link_options(${name} PRIVATE -static -Wl,--gc-sections)
     set_target_properties(${name} PROPERTIES NUTSHELL_IS_STATIC ON)
   endif()
-  # The debug information lies beside it. The last step writes the program in one piece: the page
-  # cache then keeps it in large folios, which are a tenth of the time of a one-shot run.
+  # The debug information is beside it. The last step writes the program in one piece: the page
+  # cache then keeps it in large folios, which saves a tenth of the time of a one-shot run.
   if(NUTSHELL_STATIC)
     set(file $<TARGET_FILE:${name}>)
     add_custom_command(TARGET ${name} POST_BUILD

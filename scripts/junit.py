@@ -7,7 +7,7 @@ import xml.etree.ElementTree as xml
 
 
 def skip_reason(case):
-    """What the test gave to GTEST_SKIP(): the text after the line that ends in `: Skipped`."""
+    """Returns the message of GTEST_SKIP(): the text after the line that ends in `: Skipped`."""
     output = case.findtext("system-out") or ""
     match = re.search(r": Skipped\n(.+?)\n(?:\n|\[)", output, re.DOTALL)
     if match:
@@ -18,7 +18,7 @@ def skip_reason(case):
 
 
 def is_skipped(case):
-    """A test that could not be started is `notrun` as well, and is no skip."""
+    """Returns whether the test skipped itself. One whose program is missing is `notrun` too: it failed."""
     if case.get("status") == "disabled":
         return True
     skipped = case.find("skipped")

@@ -1,18 +1,17 @@
 #!/usr/bin/env python3
-"""Checks that the folders of src/ use each other only as ARCHITECTURE.md says.
+"""Checks that the folders of src/ include each other only as ARCHITECTURE.md allows.
 
-The layers are read from the fenced block of ARCHITECTURE.md that starts with ```layers. Each of its
-lines is a number and the folders of that layer; what follows a # is for the reader:
+It reads the layers from the fenced block of ARCHITECTURE.md that starts with ```layers. Each line of the
+block is a number and the folders of that layer; text after a # is a comment:
 
     1 base            # results, owners of kernel objects
     2 core
     3 wire http
 
-A folder includes from itself and from lines above its own, never from a neighbour on its line. Within a
-folder, its subfolders must not include each other in a circle, nor a folder and its subfolder; tests,
-fixtures and files that hold a main() do not count. What belongs to one backend is named in its folder, in
-src/backends/registry.cc, in tests and in the files that hold a main(), nowhere else. Headers that are slow
-to compile stay in .cc files.
+A folder includes from itself and from lines above its own, never from a neighbour on its line. A folder and
+its subfolders must not include each other in a circle; tests, fixtures and files with a main() may. The
+name of a backend may appear only in its folder, in src/backends/registry.cc, in tests and in files with a
+main(). Headers that are slow to compile may be included only by .cc files.
 
     scripts/layers.py [TREE]    exits 1 and prints file:line for each breach
 """
@@ -31,7 +30,7 @@ def read_layers(text):
     """Maps each folder to the number of its layer, or raises ValueError."""
     blocks = re.findall(r"^```layers\n(.*?)^```", text, re.DOTALL | re.MULTILINE)
     if len(blocks) != 1:
-        raise ValueError(f"wants one fenced block that starts with ```layers, has {len(blocks)}")
+        raise ValueError(f"must have one fenced block that starts with ```layers, and has {len(blocks)}")
     layers = {}
     lines = [line.split("#")[0].split() for line in blocks[0].splitlines()]
     for number, words in enumerate(filter(None, lines), start=1):
@@ -39,27 +38,27 @@ def read_layers(text):
             raise ValueError(f"layer line {number} must be `{number} FOLDER…`, is `{' '.join(words)}`")
         for folder in words[1:]:
             if layers.setdefault(folder, number) != number:
-                raise ValueError(f"{folder} stands on two lines")
+                raise ValueError(f"the folder {folder} is on two lines of the layers")
     return layers
 
 
 def check_folders(source, layers):
     found = {path.name for path in source.iterdir() if path.is_dir()}
     for folder in sorted(found - layers.keys()):
-        yield f"src/{folder}: has no place among the layers of ARCHITECTURE.md"
+        yield f"src/{folder}: is not among the layers of ARCHITECTURE.md"
     for folder in sorted(layers.keys() - found):
-        yield f"ARCHITECTURE.md: names the folder {folder}, and there is no src/{folder}"
+        yield f"ARCHITECTURE.md: names the folder {folder}, but src/{folder} does not exist"
 
 
 def check_own_include(parts, target, layers):
-    """Why a file whose path below src is `parts` may not include `target`, or None."""
+    """Returns why a file with the path `parts` below src may not include `target`; None if it may."""
     if target.endswith((".inc", ".pb.h")):  # generated at build time, for the folder that includes it
         return None
     folder, wanted = parts[0], target.split("/")[0]
     if wanted not in layers:
         return f'includes "{target}", which is not below a folder of src/'
     if wanted != folder and layers[wanted] >= layers.get(folder, 0):
-        return f"{folder} may not use {wanted}: it does not stand above it"
+        return f"{folder} may not include from {wanted}, which is not in a layer above it"
     if folder == "backends" and target.startswith("backends/"):
         other = target.split("/")[1:-1]
         may_know_all = parts[1:] in (("registry.cc",), ("registry_test.cc",))
@@ -104,7 +103,7 @@ def folder_graph(source):
 
 
 def check_circles(source):
-    """Names each directory that includes from another one that, directly or not, includes from it."""
+    """Yields each include between two directories of which each includes, directly or not, from the other."""
     graph = folder_graph(source)
 
     def reached_from(folder):
@@ -119,11 +118,11 @@ def check_circles(source):
     for folder, targets in sorted(graph.items()):
         for target, example in sorted(targets.items()):
             if folder in reached_from(target):
-                yield f"{example}: src/{target} includes from src/{folder} too, or by way of others"
+                yield f"{example}, but src/{target} includes from src/{folder}, directly or through others"
 
 
-# Where a backend's name is the name of something else: output as the command printed it, a type of
-# files, a program that a user ran.
+# Files in which a backend's name means something else: output as the command printed it, a type of files, a
+# program that a user ran.
 OTHER_MEANING = {"native": (("compaction", "compactor.h"), ("compaction", "native.cc"),
                             ("cli", "commands", "render.cc")),
                  "docker": (("init", "search", "file_types.cc"), ("compaction", "command_words.cc"))}
@@ -136,7 +135,7 @@ def backend_name_pattern(name):
 
 
 def check_backend_names(path, parts, patterns):
-    """A backend's name outside its own folder binds the rest of the tree to it."""
+    """Yields lines that name a backend outside its folder, which would tie the rest of the tree to it."""
     is_main = parts[-1] == "main.cc" or parts[-1].endswith("_main.cc")
     if is_test(parts) or is_main or parts == ("backends", "registry.cc"):
         return
@@ -145,7 +144,7 @@ def check_backend_names(path, parts, patterns):
             continue
         for number, line in enumerate(path.read_text().splitlines(), start=1):
             if pattern.search(line):
-                yield f"{path}:{number}: names the backend {name}, which only its folder may"
+                yield f"{path}:{number}: names the backend {name}, which only its own folder may"
 
 
 def check(tree):

@@ -1,7 +1,7 @@
-# How far a build is, for people who wait. Sourced, not run.
+# Shows how far a build is. Sourced, not run.
 # shellcheck shell=bash
 
-# Runs a command with all it says in a file. On a terminal the number of its steps is shown meanwhile.
+# Runs a command with its output in a file. On a terminal, shows the number of its current step.
 run_with_progress() {
   local output=$1 runner step status=0
   shift

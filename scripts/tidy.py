@@ -1,17 +1,16 @@
 #!/usr/bin/env python3
-"""Runs clang-tidy 14 on the C++ sources and remembers by content which were clean.
+"""Runs clang-tidy 14 on the C++ sources and remembers by content which files were clean.
 
-    scripts/tidy.py [--seconds N] [--all | FILE…]    the folders of src/ that are clean, without their
-                                                     tests; with --all everything
+    scripts/tidy.py [--seconds N] [--all | FILE…]    the sources of src/ without their tests; with --all
+                                                     every source of the tree
 
-A file is judged by its text, the headers of ours it includes, its compile command, .clang-tidy and the
-version of clang-tidy. While none of them changes, a clean file costs nothing. The memory is one empty
-file for each clean state in $NUTSHELL_TIDY_DIR (~/.cache/nutshell-tidy), beside ccache's: it serves
-every clone of the tree and should be kept between runs of CI.
+A clean file is not looked at again until its text, one of our headers that it includes, its compile command,
+.clang-tidy or the version of clang-tidy changes. Each clean state is one empty file in $NUTSHELL_TIDY_DIR
+(~/.cache/nutshell-tidy). All clones of the tree can share that directory; keep it between runs of CI.
 
-With --seconds, no file is begun after that time. The files of the last commit come first, then what
-holds the boundary, then the rest: a run without a memory looks at a part and says how many it left
-out, and the next run goes on from there.
+With --seconds N, no file is begun after N seconds. The files of the last commit come first, then those of the
+security boundary, then the others. A first run with --seconds therefore looks at a part of the files and
+says how many it left out; the next run continues with those.
 """
 
 import argparse
@@ -26,21 +25,17 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 TREE = Path(__file__).resolve().parent.parent
-BUILT = TREE / "build/release/compile_commands.json"
 DATABASE = TREE / "build/tidy"
+BUILT = TREE / "build/release"  # has the sources and headers that the build generates
 MEMORY = Path(os.environ.get("NUTSHELL_TIDY_DIR") or
               Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "nutshell-tidy")
-PRECOMPILED = re.compile(r" -Winvalid-pch| -include \S*/cmake_pch\.hxx")  # g++'s, which clang cannot read
 INCLUDE = re.compile(r'^\s*#\s*include\s*"([^"]+)"', re.MULTILINE)
-# Folders of src/ that a command in a sandbox, a client or an image can reach first.
+# Folders of src/ whose code reads what a command in a sandbox, a client or an image sends.
 BOUNDARY = ("backends/native", "init", "launcher", "wire", "http", "images", "base", "core")
-# Folders of src/ whose complaints are not mended yet: only --all looks at them.
-NOT_CLEAN_YET = ("compaction", "tools", "init/files", "init/search", "init/layers", "cli", "service",
-                 "server", "daemon", "audit")
 
 
 def with_own_headers(source):
-    """The file and every header of the tree it reaches, in a fixed order."""
+    """Returns path and text of the file and of every header of the tree that it includes, sorted by path."""
     reached, waiting = {}, [source]
     while waiting:
         path = waiting.pop()
@@ -56,7 +51,7 @@ def with_own_headers(source):
 
 
 def fingerprint(source, command, version):
-    """The same in every clone: no path of it begins with where the tree lies."""
+    """Returns a digest of all that decides over the complaints. It does not depend on where the tree lies."""
     digest = hashlib.sha256()
     for text in (version, command.replace(str(TREE), ""), (TREE / ".clang-tidy").read_text()):
         digest.update(text.encode() + b"\0")
@@ -73,7 +68,7 @@ class Linter:
                                       text=True, check=True).stdout
 
     def complaints(self, source):
-        """About one file, empty when it is clean; None when there was no time to look."""
+        """Returns the complaints about one file: "" if it is clean, None if no time was left for it."""
         known = MEMORY / fingerprint(source, self.commands[source], self.version)
         if known.exists():
             known.touch()
@@ -91,12 +86,11 @@ class Linter:
 
 
 def is_of_every_commit(path):
-    is_left_out = any(path.is_relative_to(TREE / "src" / folder) for folder in NOT_CLEAN_YET)
-    return path.is_relative_to(TREE / "src") and not path.name.endswith("_test.cc") and not is_left_out
+    return path.is_relative_to(TREE / "src") and not path.name.endswith("_test.cc")
 
 
 def by_importance(paths):
-    """The last commit's files first, then the boundary's, then the others."""
+    """Sorts the last commit's files first, then those of the boundary, then the others."""
     last = subprocess.run(["git", "-C", str(TREE), "diff", "--name-only", "HEAD~1"],
                           stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True,
                           check=False).stdout.split()
@@ -116,31 +110,39 @@ def forget_old(days=60):
 
 
 def read_commands():
-    """How each source of the tree is compiled; also written to where clang-tidy looks for it."""
+    """Returns the compile command of each source of the tree.
+
+    They come from a configuration of their own, which compiles each source by itself: build/release may
+    compile them in groups. clang-tidy reads them from DATABASE.
+    """
+    run = subprocess.run(["cmake", "--preset", "release", "-B", str(DATABASE), "-DNUTSHELL_UNITY=OFF"],
+                         cwd=TREE, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, check=False)
+    if run.returncode != 0:
+        sys.exit(f"{run.stdout}tidy: cmake could not configure {DATABASE}")
+    database = DATABASE / "compile_commands.json"
     commands, entries = {}, []
-    for entry in json.loads(BUILT.read_text()):
+    for entry in json.loads(database.read_text().replace(str(DATABASE), str(BUILT))):
         source = Path(entry["directory"], entry["file"]).resolve()
         if source.is_relative_to(TREE) and not source.is_relative_to(TREE / "build"):
-            commands[source] = PRECOMPILED.sub("", entry["command"])
-            entries.append({**entry, "command": commands[source]})
-    DATABASE.mkdir(parents=True, exist_ok=True)
-    (DATABASE / "compile_commands.json").write_text(json.dumps(entries))
+            commands[source] = entry["command"]
+            entries.append(entry)
+    database.write_text(json.dumps(entries))
     return commands
 
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__,
                                      formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--seconds", type=int, default=0)
+    parser.add_argument("--seconds", type=int, default=0, metavar="N")
     parser.add_argument("--all", action="store_true")
-    parser.add_argument("files", nargs="*", type=Path)
+    parser.add_argument("files", nargs="*", type=Path, metavar="FILE")
     options = parser.parse_args()
     commands = read_commands()
     chosen = [path.resolve() for path in options.files] or [
         path for path in commands if options.all or is_of_every_commit(path)]
     unknown = [str(path) for path in chosen if path not in commands]
     if unknown:
-        sys.exit(f"not in compile_commands.json: {' '.join(unknown)}")
+        sys.exit(f"tidy: the build does not compile {' '.join(unknown)}")
     MEMORY.mkdir(parents=True, exist_ok=True)
     linter = Linter(commands, options.seconds)
     with ThreadPoolExecutor(os.cpu_count() or 1) as workers:
@@ -150,7 +152,7 @@ def main():
     forget_old()
     bad, left_out = sum(1 for result in results if result), results.count(None)
     if left_out:
-        print(f"warning: no time for {left_out} of {len(results)} files, whose state is not known yet")
+        print(f"warning: no time was left for {left_out} of {len(results)} files; the next run continues")
     print(f"{len(results) - left_out} files, {bad} with complaints")
     return 1 if bad or left_out == len(results) else 0
 

@@ -2,33 +2,42 @@
 
 #include <fmt/format.h>
 
+#include <charconv>
 #include <nlohmann/json.hpp>
+
+#include "http/tls/tls.h"
 
 namespace nutshell::api {
 namespace {
 
+constexpr std::chrono::milliseconds kConnectTime{20'000};
 constexpr std::size_t kMostAnswerBytes = 64U << 20U;
+
+struct Endpoint {
+  std::string host;  // without the brackets of an IPv6 address
+  std::uint16_t port = 0;
+};
+
+// Splits "https://host:7070", which parse_daemon_address() has checked.
+Endpoint endpoint_of(std::string_view url) {
+  url.remove_prefix(url.find("://") + 3);
+  const std::size_t colon = url.rfind(':');
+  Endpoint endpoint{std::string(url.substr(0, colon)), 0};
+  if (endpoint.host.starts_with('[') && endpoint.host.ends_with(']'))
+    endpoint.host = endpoint.host.substr(1, endpoint.host.size() - 2);
+  const std::string_view port = url.substr(colon + 1);
+  (void)std::from_chars(port.data(), port.data() + port.size(), endpoint.port);
+  return endpoint;
+}
 
 std::string text_of(const nlohmann::ordered_json& object, const char* key) {
   const auto found = object.is_object() ? object.find(key) : object.end();
   return found != object.end() && found->is_string() ? found->get<std::string>() : "";
 }
 
-// A daemon can only say what went wrong in words that we have too.
-ErrorCode code_of(std::string_view word) {
-  using enum ErrorCode;
-  for (const ErrorCode code :
-       {InvalidArgument, NotFound, AlreadyExists, PermissionDenied, Unsupported, ResourceExhausted,
-        DeadlineExceeded, Cancelled, Unavailable, Corrupt}) {
-    if (to_string(code) == word) return code;
-  }
-  return Internal;
-}
-
 }  // namespace
 
-ApiClient::ApiClient(DaemonAccess access, const std::filesystem::path& programs)
-    : access_(std::move(access)), bridges_(programs / "nutshelld"), client_(options()) {}
+ApiClient::ApiClient(DaemonAccess access) : access_(std::move(access)), client_(options()) {}
 
 http::Client::Options ApiClient::options() {
   http::Client::Options options;
@@ -36,15 +45,30 @@ http::Client::Options ApiClient::options() {
     options.dial = [this](const Deadline& deadline) -> Result<UniqueFd> {
       auto socket = http::dial_unix(access_.socket)(deadline);
       if (socket) return socket;
-      return failure(ErrorCode::Unavailable, "no daemon answers: 'nutshell daemon start' is one");
+      return failure(ErrorCode::Unavailable,
+                     "no daemon answers there; start one with 'nutshell daemon start'");
     };
     return options;
   }
+  const Endpoint endpoint = endpoint_of(access_.url);
   options.host = access_.url.substr(access_.url.find("://") + 3);
-  options.dial = [this](const Deadline& /*the bridge has its own*/) {
-    return bridges_.open(access_.url);
+  options.dial = [dial = http::dial_tcp(endpoint.host, endpoint.port)](const Deadline& deadline) {
+    return dial(earlier(deadline, Deadline::in(kConnectTime)));
   };
+  if (access_.url.starts_with("https://")) {
+    options.make_transport = [this, host = endpoint.host](UniqueFd socket) {
+      return begin_tls(host, std::move(socket));
+    };
+  }
   return options;
+}
+
+Result<std::unique_ptr<http::Transport>> ApiClient::begin_tls(const std::string& host,
+                                                              UniqueFd socket) {
+  if (!make_tls_) {
+    make_tls_ = TRY(http::tls_client({host, access_.authority, access_.certificate, access_.key}));
+  }
+  return make_tls_(std::move(socket));
 }
 
 http::Client::Request ApiClient::request(const std::string& method, const std::string& target,
@@ -63,15 +87,18 @@ Result<http::Client::Response> ApiClient::send(const std::string& method, const 
   return answer;
 }
 
-Result<http::Client::RawAnswer> ApiClient::upgrade(const std::string& target,
-                                                   const std::string& body,
-                                                   std::string_view protocol) {
-  // The connection of send() stays as it is: this one becomes something else.
-  http::Client client(options());
+Result<ApiClient::Upgraded> ApiClient::upgrade(const std::string& target, const std::string& body,
+                                               std::string_view protocol) {
+  http::Client client(options());  // send() goes on with the connection of client_
   auto answer =
-      client.ask_raw_upgrade(request("POST", target, body), protocol, Deadline::in(patience_));
+      client.request_upgrade(request("POST", target, body), protocol, Deadline::in(patience_));
   if (!answer) return while_doing(to_string(access_), std::move(answer).error());
-  return answer;
+  Upgraded upgraded{answer->status, std::move(answer->headers), UniqueFd(),
+                    std::move(answer->body)};
+  if (!answer->transport) return upgraded;
+  upgraded.socket = answer->transport->is_bare() ? answer->transport->release()
+                                                 : TRY(relays_.add(std::move(answer->transport)));
+  return upgraded;
 }
 
 Result<nlohmann::ordered_json> ApiClient::ask(const std::string& method, const std::string& target,
@@ -81,8 +108,9 @@ Result<nlohmann::ordered_json> ApiClient::ask(const std::string& method, const s
   if (answer.body.empty()) return nlohmann::ordered_json();
   auto object = nlohmann::ordered_json::parse(answer.body, nullptr, false);
   if (object.is_object()) return object;
-  return failure(ErrorCode::Corrupt,
-                 fmt::format("{}: what listens there is no daemon of ours", to_string(access_)));
+  return failure(
+      ErrorCode::Corrupt,
+      fmt::format("{}: a program that is not nutshelld listens there", to_string(access_)));
 }
 
 Result<std::string> body_of(const nlohmann::ordered_json& request) {
@@ -98,9 +126,10 @@ Failure problem_of(int status, const std::string& body) {
   const auto problem = nlohmann::ordered_json::parse(body, nullptr, false);
   const std::string detail = text_of(problem, "detail");
   if (detail.empty()) {
-    return failure(ErrorCode::Corrupt, fmt::format("the daemon answers {} and no reason", status));
+    return failure(ErrorCode::Corrupt,
+                   fmt::format("the daemon answers with status {} and gives no reason", status));
   }
-  return failure(code_of(text_of(problem, "code")), detail);
+  return failure(to_error_code(text_of(problem, "code")), detail);
 }
 
 }  // namespace nutshell::api

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 
+#include "base/directory.h"
 #include "base/sha256.h"
 
 namespace nutshell::audit {
@@ -23,12 +24,6 @@ std::string directory_name(const std::string& tenant) {
                             "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
                             "0123456789_-") == std::string::npos;
   return is_plain ? tenant : "=" + sha256_hex(tenant).substr(0, 40);
-}
-
-Result<> make_directory(const fs::path& path) {
-  if (::mkdir(path.c_str(), 0700) != 0 && errno != EEXIST)
-    return syscall_failure("mkdir", path.native());
-  return {};
 }
 
 }  // namespace

@@ -1,6 +1,6 @@
-// The records of all tenants. Each tenant has a chain of its own, with room of its own: a tenant
-// that writes much pushes out its own oldest records and nobody else's. Callers that were not let
-// in have a chain too. Thread-safe.
+// The records of all tenants. Each tenant has a chain with room of its own, so a tenant that causes
+// many records pushes out only its own oldest ones. Callers that were refused before they had a
+// tenant share another chain. Thread-safe.
 #pragma once
 
 #include <filesystem>
@@ -17,17 +17,17 @@
 
 namespace nutshell::audit {
 
-// The action of a record about somebody who was not let in, or may not do something.
+// The action of a record about a refused caller.
 inline constexpr const char* kDenied = "deny";
 
 struct Chain {
-  std::string name;  // "" for the owner's, "tenant NAME", "denied"
+  std::string name;  // "" for the owner's chain, "tenant NAME", or "denied"
   std::filesystem::path directory;
 };
 
-// Every chain below `root`, the owner's first.
+// Lists every chain below `root`, the owner's first.
 Result<std::vector<Chain>> list_chains(const std::filesystem::path& root);
-// Where the records of one tenant are. A tenant without a chain of its own is the owner.
+// The directory of one tenant's chain; the owner's if the tenant has none.
 std::filesystem::path chain_of(const std::filesystem::path& root, const std::string& tenant);
 
 class Chains {
@@ -36,13 +36,13 @@ class Chains {
   static Result<std::unique_ptr<Chains>> open(AuditOptions options, std::string owner,
                                               Log::Notice notice);
 
-  // The record's id, counted in its tenant's chain.
+  // Returns the record's id in the chain of its tenant.
   Result<std::uint64_t> append(const Entry& entry);
 
   [[nodiscard]] const std::filesystem::path& directory() const { return options_.directory; }
   // How many records were ever written, to all chains together.
   std::uint64_t records();
-  // Why the last append to some chain failed; empty: all is well.
+  // Why the last append to some chain failed; empty if none did.
   std::string trouble();
 
  private:

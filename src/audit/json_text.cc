@@ -4,32 +4,10 @@
 
 #include <iterator>
 
+#include "base/utf8.h"
+
 namespace nutshell::audit {
 namespace {
-
-unsigned byte_at(std::string_view text, std::size_t at) {
-  return at < text.size() ? static_cast<unsigned char>(text[at]) : 0;
-}
-
-bool continues(std::string_view text, std::size_t at) {
-  return (byte_at(text, at) & 0xc0U) == 0x80U;
-}
-
-// Bytes of the character at the start, 0 where there is none: no overlong forms, no surrogates.
-std::size_t character_length(std::string_view text) {
-  const unsigned first = byte_at(text, 0);
-  const unsigned second = byte_at(text, 1);
-  if (first < 0x80) return 1;
-  if (first >= 0xc2 && first <= 0xdf && continues(text, 1)) return 2;
-  const bool is_tail = continues(text, 1) && continues(text, 2);
-  if (first >= 0xe0 && first <= 0xef && is_tail && !(first == 0xe0 && second < 0xa0) &&
-      !(first == 0xed && second > 0x9f))
-    return 3;
-  if (first >= 0xf0 && first <= 0xf4 && is_tail && continues(text, 3) &&
-      !(first == 0xf0 && second < 0x90) && !(first == 0xf4 && second > 0x8f))
-    return 4;
-  return 0;
-}
 
 void append_special(std::string& to, char c) {
   switch (c) {
@@ -63,7 +41,7 @@ void append_json(std::string& to, std::string_view text) {
     to += text.substr(0, plain);
     text.remove_prefix(plain);
     if (text.empty()) break;
-    const std::size_t length = character_length(text);
+    const std::size_t length = utf8_length(text);
     if (length > 1) {
       to += text.substr(0, length);
     } else if (length == 1) {

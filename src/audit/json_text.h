@@ -1,4 +1,4 @@
-// Writes JSON for the record: fast, and valid whatever bytes it is given.
+// Writes JSON for the record. The result is valid JSON for any bytes.
 #pragma once
 
 #include <cstdint>
@@ -7,15 +7,15 @@
 
 namespace nutshell::audit {
 
-// With its quotes. Bytes that are no UTF-8 become U+FFFD.
+// Appends the text with quotes. Bytes that are not UTF-8 become U+FFFD.
 void append_json(std::string& to, std::string_view text);
 
-// An object, member by member.
+// Writes an object member by member.
 class JsonObject {
  public:
   void add(std::string_view name, std::string_view text);
   void add_number(std::string_view name, std::uint64_t number);
-  // Already JSON.
+  // `json` is a JSON value already.
   void add_json(std::string_view name, std::string_view json);
   [[nodiscard]] std::string text() && { return std::move(text_) + '}'; }
 

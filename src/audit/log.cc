@@ -9,6 +9,7 @@
 #include <thread>
 
 #include "base/deadline.h"
+#include "base/directory.h"
 #include "base/file.h"
 
 namespace nutshell::audit {
@@ -38,18 +39,6 @@ Result<> replace_file(const fs::path& path, std::string_view bytes) {
     if (::fdatasync(file.get()) != 0) return syscall_failure("fdatasync", fresh.native());
   }
   if (::rename(fresh.c_str(), path.c_str()) != 0) return syscall_failure("rename", path.native());
-  return {};
-}
-
-Result<> make_private_directory(const fs::path& path) {
-  if (::mkdir(path.c_str(), 0700) != 0 && errno != EEXIST)
-    return syscall_failure("mkdir", path.native());
-  struct stat status {};
-  if (::lstat(path.c_str(), &status) != 0) return syscall_failure("stat", path.native());
-  if (!S_ISDIR(status.st_mode) || status.st_uid != ::geteuid() || (status.st_mode & 077U) != 0) {
-    return failure(ErrorCode::PermissionDenied,
-                   fmt::format("{} is not a directory of yours with mode 0700", path.native()));
-  }
   return {};
 }
 

@@ -1,5 +1,4 @@
-// The record as it is written: append-only, each line bound to the one before by its hash.
-// Thread-safe.
+// Appends to one chain of the record. Each line holds the hash of the line before. Thread-safe.
 #pragma once
 
 #include <condition_variable>
@@ -24,21 +23,21 @@ class Log {
  public:
   using Notice = std::function<void(std::string_view)>;
 
-  // One writer at a time: a second one is refused. A torn end is taken off, records that the head
-  // knows and that are gone stay missing; both are said, and written into the record.
+  // Refuses a second writer. Cuts off an unfinished last line, and finds records that the head
+  // names but that are missing; tells `notice` of both and records them.
   static Result<std::unique_ptr<Log>> open(AuditOptions options, const Notice& notice);
   Log(const Log&) = delete;
   Log& operator=(const Log&) = delete;
   ~Log();
 
-  // The record's id. An error: it is not written, and the record is as it was.
+  // Returns the record's id. On failure the files are unchanged.
   Result<std::uint64_t> append(const Entry& entry);
-  // All that was appended is on the disk.
+  // Returns when everything appended so far is durable.
   Result<> sync();
 
   [[nodiscard]] const std::filesystem::path& directory() const { return options_.directory; }
   Mark head();
-  // Why the last append failed, or the files are no longer ours; empty: all is well.
+  // Why the last append failed, or that the files were replaced; empty if all is well.
   std::string trouble();
 
  private:
@@ -58,8 +57,8 @@ class Log {
 
   AuditOptions options_;
   std::mutex mutex_;
-  std::condition_variable_any has_new_;  // what is not durable yet
-  std::condition_variable_any changed_;  // what is
+  std::condition_variable_any has_new_;  // notified after an append
+  std::condition_variable_any changed_;  // notified after a sync
   UniqueFd head_file_;                   // locked
   UniqueFd segment_;
   std::filesystem::path segment_path_;

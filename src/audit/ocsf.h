@@ -1,4 +1,4 @@
-// Records in the shape of the Open Cybersecurity Schema Framework, for systems that collect such.
+// Records in the form of the Open Cybersecurity Schema Framework, for log collectors.
 #pragma once
 
 #include <string>
@@ -7,10 +7,11 @@
 
 namespace nutshell::audit {
 
-// One JSON object, without a newline: Process Activity for commands, API Activity for the rest.
+// Returns a JSON object without a newline: Process Activity for commands, API Activity for the
+// rest.
 std::string to_ocsf(const Record& record);
 
-// As the line has it, for people and scripts: one JSON object without the hashes.
+// Returns the record as a JSON object without the hashes.
 std::string to_json(const Record& record);
 
 }  // namespace nutshell::audit

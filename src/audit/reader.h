@@ -1,4 +1,4 @@
-// Reads records back, also while they are written by another process.
+// Reads records, also while another process writes.
 #pragma once
 
 #include <filesystem>
@@ -11,21 +11,21 @@
 
 namespace nutshell::audit {
 
-// In order, each one that the filter lets through, at most `filter.most`. What is no record is
-// left out: verify() is there to find it.
+// Visits records that match the filter in order, at most `filter.most`. Skips lines that are not
+// records: verify() finds those.
 using RecordVisitor = std::function<Result<Visit>(const Record& record)>;
 Result<> for_each_record(const std::filesystem::path& directory, const Filter& filter,
                          const RecordVisitor& visit);
 Result<std::vector<Record>> read_records(const std::filesystem::path& directory,
                                          const Filter& filter);
 
-// The same over every chain below `root`, in the order of time; of one tenant alone if the filter
-// names it. `filter.after_id` counts for a single chain only.
+// Visits the records of every chain below `root` in the order of time, or of one tenant if the
+// filter names it. `filter.after_id` applies only to a single chain.
 Result<> for_each_record_of_all(const std::filesystem::path& root, const Filter& filter,
                                 const RecordVisitor& visit);
 
-// Where the daemon writes it: audit/ of NUTSHELL_STATE_DIR, /var/lib/nutshell for root, or the
-// user's own state directory.
+// The directory that the daemon writes to: audit/ in NUTSHELL_STATE_DIR, in /var/lib/nutshell for
+// root, or in the user's state directory.
 Result<std::filesystem::path> default_directory();
 
 }  // namespace nutshell::audit

@@ -1,5 +1,5 @@
-// Takes secrets out of what is written down: values of variables whose names say that they are
-// secret, and text that looks like a token. Thread-safe: it does not change.
+// Removes secrets from text for the record: values of variables with secret names, and text that
+// looks like a token. Immutable, so thread-safe.
 #pragma once
 
 #include <string>
@@ -12,18 +12,18 @@ inline constexpr std::string_view kRedacted = "[redacted]";
 
 class Redactor {
  public:
-  // `names` are secret besides those that look so (…_TOKEN, …PASSWORD…, …_KEY).
+  // `names` are secret besides those that match …_TOKEN, …PASSWORD…, …_KEY and the like.
   explicit Redactor(std::vector<std::string> names = {}) : names_(std::move(names)) {}
 
   [[nodiscard]] bool is_secret_name(std::string_view name) const;
 
-  // The values of NAME=VALUE pairs that are secret, to be hidden wherever they turn up.
+  // The values of NAME=VALUE pairs with secret names, to be passed to redact().
   [[nodiscard]] std::vector<std::string> secrets_of(
       const std::vector<std::string>& environment) const;
 
   [[nodiscard]] std::string redact(std::string_view text,
                                    const std::vector<std::string>& secrets = {}) const;
-  // A JSON list of the words. The word behind a flag like --password is one too.
+  // Returns a JSON list of the words. Hides the word behind a flag like --password, too.
   [[nodiscard]] std::string redact_list(const std::vector<std::string>& words,
                                         const std::vector<std::string>& secrets = {}) const;
 

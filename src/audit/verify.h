@@ -1,4 +1,4 @@
-// Finds out whether a record is whole: the first record that was changed, taken away or moved.
+// Checks a record and finds the first line that was changed, removed or moved.
 #pragma once
 
 #include <cstdint>
@@ -15,17 +15,17 @@ struct Verdict {
   enum class Finding : std::uint8_t {
     Intact,
     Changed,     // the record `at` is not as it was written
-    Missing,     // the record `at` is not there
-    Reordered,   // the record `at` stands elsewhere
-    Unreadable,  // where the record `at` should be is no record
+    Missing,     // the record `at` is missing
+    Reordered,   // the record `at` is at another place
+    Unreadable,  // the line in place of record `at` is not a record
   };
   Finding finding = Finding::Intact;
   std::uint64_t at = 0;
-  std::string problem;         // one line, empty when intact
-  std::uint64_t records = 0;   // that were found in order before the problem
-  std::uint64_t first_id = 0;  // all before it were removed for want of room
-  Mark last;                   // to be kept elsewhere: it proves all that is before it
-  bool is_torn = false;        // behind the last record is the beginning of another
+  std::string problem;         // one line; empty if intact
+  std::uint64_t records = 0;   // found in order before the problem
+  std::uint64_t first_id = 0;  // all before it were removed to make room
+  Mark last;                   // a copy kept elsewhere proves everything before it
+  bool is_torn = false;        // an unfinished record follows the last one
 };
 
 // `expected`, if given, is a mark that was kept elsewhere.

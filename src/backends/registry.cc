@@ -2,7 +2,7 @@
 
 #include "backends/daemon_client/daemon_backend.h"
 #include "backends/docker/docker_backend.h"
-#include "backends/docker/image_transfer.h"
+#include "backends/docker/images/image_transfer.h"
 #include "backends/gvisor/gvisor_backend.h"
 #include "backends/image_engines.h"
 #include "backends/native/native_backend.h"
@@ -62,8 +62,7 @@ const std::vector<BackendEntry>& daemon_backend_entry() {
   static const std::vector<BackendEntry> kEntries = {
       {'\0', "daemon", "whatever the daemon has",
        [](const BackendContext& context) {
-         return daemon_backend::make_daemon_backend(context.daemon.value_or(DaemonAccess{}),
-                                                    context.programs);
+         return daemon_backend::make_daemon_backend(context.daemon.value_or(DaemonAccess{}));
        }},
   };
   return kEntries;

@@ -20,14 +20,14 @@ class Account {
   Account(const Account&) = delete;
   Account& operator=(const Account&) = delete;
 
-  // nullopt: there is no room for it, here or in an account above. Nothing is charged then.
+  // Returns nullopt, and charges nothing, if this account or one above it has no room.
   std::optional<Charge> take(std::uint64_t amount);
-  // For things that exist already, such as a sandbox that is adopted: counted beyond the bound.
+  // Charges for things that exist already, such as an adopted sandbox, even beyond the bound.
   Charge take_anyway(std::uint64_t amount);
 
   [[nodiscard]] std::uint64_t used() const { return used_.load(std::memory_order_relaxed); }
   [[nodiscard]] std::uint64_t most() const { return most_.load(std::memory_order_relaxed); }
-  // A holder of more than the new bound keeps it, and gets no more.
+  // A holder of more than the new bound keeps what it has, and gets no more.
   void set_most(std::uint64_t most) { most_.store(most, std::memory_order_relaxed); }
   // The amount that can still be taken, from this account and all above it.
   [[nodiscard]] std::uint64_t left() const;
@@ -59,7 +59,7 @@ class Charge {
   }
   ~Charge() { reset(); }
 
-  // False: there is no room, and nothing changes. A charge without an account has room for nothing.
+  // Returns false, and changes nothing, if there is no room or the charge has no account.
   [[nodiscard]] bool grow(std::uint64_t amount);
   void shrink(std::uint64_t amount);  // by all that it has at most
   void reset();

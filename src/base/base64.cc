@@ -44,7 +44,7 @@ std::optional<std::string> from_base64(std::string_view text) {
     count -= 8;
     bytes += static_cast<char>((bits >> count) & 0xffU);
   }
-  const bool is_whole = (bits & ((1U << count) - 1U)) == 0;  // no bits that nobody reads
+  const bool is_whole = (bits & ((1U << count) - 1U)) == 0;  // unused bits must be zero
   if (!is_whole) return std::nullopt;
   return bytes;
 }

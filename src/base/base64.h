@@ -1,4 +1,4 @@
-// Bytes as text: images in results, names in headers.
+// Base64 (RFC 4648): bytes as text, for images in results and names in headers.
 #pragma once
 
 #include <optional>
@@ -8,7 +8,7 @@
 namespace nutshell {
 
 std::string to_base64(std::string_view bytes);
-// Nothing: a letter that is not of the alphabet, or not padded as it must be.
+// Returns nullopt for a letter outside the alphabet and for wrong padding.
 std::optional<std::string> from_base64(std::string_view text);
 
 }  // namespace nutshell

@@ -1,5 +1,5 @@
-// Opens paths that a stranger chose without ever leaving a directory (openat2, or steps of
-// our own where the kernel has none).
+// Opens untrusted paths without ever leaving a directory: with openat2, or with walk_beneath()
+// where the kernel lacks it.
 #pragma once
 
 #include <string>

@@ -18,8 +18,8 @@ namespace {
 
 using Open = Result<UniqueFd> (*)(int, const std::string&, int, unsigned, Links);
 
-// "outside" lies beside the directory that nothing may leave. Both ways to look a path up answer
-// alike.
+// "outside" lies beside the directory that no look-up may leave. openat2 and our own walk must
+// answer alike.
 class Beneath : public testing::TestWithParam<Open> {
  protected:
   Beneath() {
@@ -157,9 +157,9 @@ TEST_P(Beneath, DeepPathsNeedFewDescriptors) {
   EXPECT_TRUE(GetParam()(directory_.get(), path, O_PATH | O_DIRECTORY, 0, Links::Refuse));
 }
 
-// Somebody exchanges a directory for a link that leads out, and moves another one out and in, as
-// fast as it goes. What is outside is never opened.
-TEST_P(Beneath, NobodySwapsTheWayOut) {
+// A thread exchanges a directory for a link that leads out, and moves another directory out and in,
+// as fast as it can. Files outside are never opened.
+TEST_P(Beneath, NeverLeavesThroughADirectoryThatIsSwapped) {
   link((scratch_ / "").native(), "other");
   std::filesystem::create_directories(scratch_ / "inside/mover/low");
   std::atomic<bool> is_over = false;

@@ -14,10 +14,10 @@
 namespace nutshell {
 namespace {
 
-constexpr int kMostLinks = 40;         // as the kernel
-constexpr int kMostTries = 100;        // of a name that is a link at one look and none at the next
-constexpr std::size_t kMostHeld = 64;  // directories that ".." can lead back to
-constexpr std::size_t kMostText = 1U << 16U;  // of a path with its links put in
+constexpr int kMostLinks = 40;                // as the kernel
+constexpr int kMostTries = 100;               // for a name that changes between link and other
+constexpr std::size_t kMostHeld = 64;         // directories that ".." can lead back to
+constexpr std::size_t kMostText = 1U << 16U;  // bytes of a path with its links resolved
 
 struct Step {
   std::string name;
@@ -28,7 +28,7 @@ bool is_number(std::string_view text) {
   return !text.empty() && text.find_first_not_of("0123456789") == std::string_view::npos;
 }
 
-// All links of /proc name open objects, but for these in its first directory.
+// All links of /proc name open objects, except these at its top.
 bool is_plain_proc_link(std::string_view name, std::string_view target) {
   if (name == "self") return is_number(target);
   if (name == "mounts") return target == "self/mounts";
@@ -47,7 +47,7 @@ class Walk {
   Walk(int directory, const std::string& path, Links links)
       : base_(directory), links_(links), rest_(path.substr(0, path.find('\0'))) {}
 
-  // errno of what stopped it, or 0.
+  // Returns 0, or the errno of the call that failed.
   int run(int flags, unsigned mode);
   UniqueFd take() { return std::move(found_); }
 
@@ -92,7 +92,7 @@ int Walk::open_top() {
   return owned_base_ ? 0 : errno;
 }
 
-// What `rest_` begins with decides where it is looked for.
+// Chooses where to begin by the first letter of `rest_`.
 int Walk::begin() {
   if (!rest_.starts_with('/')) return 0;
   if (links_ == Links::Refuse) return EXDEV;
@@ -106,7 +106,7 @@ Step Walk::next() const {
   return {rest_.substr(0, end), end == rest_.size()};
 }
 
-// A slash at the end wants a directory, links followed: it is a last "." of its own.
+// A slash at the end means the directory behind the links: it is treated as a last name ".".
 void Walk::skip(const std::string& name) {
   rest_.erase(0, std::min(rest_.find_first_not_of('/', name.size()), rest_.size()));
   if (rest_.empty()) rest_ = ".";
@@ -141,7 +141,7 @@ int Walk::follow(int link, const std::string& name) {
   return begin();
 }
 
-// One name that is not the last.
+// Takes one name that is not the last.
 int Walk::go_down(const std::string& name) {
   UniqueFd opened(::openat(here(), name.c_str(), O_PATH | O_NOFOLLOW | O_CLOEXEC));
   struct stat status {};
@@ -158,8 +158,8 @@ int Walk::open_here(int flags, unsigned mode) {
   return found_ ? 0 : errno;
 }
 
-// The last name, with what the caller wants of it. Nothing is followed here either: a link is put
-// in its place, and the walk goes on.
+// Opens the last name with the caller's flags. A link is not followed but replaced by its target,
+// and the walk goes on.
 int Walk::finish(const std::string& name, int flags, unsigned mode) {
   if ((flags & O_DIRECTORY) != 0) return finish_directory(name, flags);
   const bool takes_link = (flags & O_PATH) != 0 && (flags & O_NOFOLLOW) != 0;
@@ -188,8 +188,8 @@ int Walk::finish(const std::string& name, int flags, unsigned mode) {
   return ELOOP;
 }
 
-// gVisor follows a link that is to be a directory, O_NOFOLLOW or not: it is looked at first, and
-// what is opened has to be the same.
+// gVisor follows a link opened with O_DIRECTORY even with O_NOFOLLOW: so the name is stat'ed first,
+// and the opened file has to be the same.
 int Walk::finish_directory(const std::string& name, int flags) {
   for (int tries = 0; tries < kMostTries; ++tries) {
     const UniqueFd seen(::openat(here(), name.c_str(), O_PATH | O_NOFOLLOW | O_CLOEXEC));

@@ -1,4 +1,4 @@
-// A process by descriptor: never confused with a later process of the same number.
+// A child process, held by its pidfd: never confused with a later process of the same number.
 #pragma once
 
 #include <sys/types.h>
@@ -12,7 +12,7 @@
 
 namespace nutshell {
 
-// A child process of ours. The destructor kills and reaps it.
+// The destructor kills and reaps the process.
 class ChildProcess {
  public:
   ChildProcess() = default;
@@ -27,9 +27,11 @@ class ChildProcess {
   [[nodiscard]] bool is_owned() const { return pid_ > 0; }
 
   void send_signal(int signal) const;
-  // The status of wait(2); nothing when the deadline passed first.
+  // Returns the status of wait(2); nullopt if the deadline passed first.
   Result<std::optional<int>> wait(const Deadline& deadline);
   void kill_and_reap();
+  // Gives up the process, which then outlives this object; descriptor() stays open.
+  void release() { pid_ = -1; }
 
  private:
   pid_t pid_ = -1;  // -1 once reaped or moved from

@@ -5,7 +5,7 @@
 namespace nutshell {
 namespace {
 
-// How many letters were added, left out, mistaken or swapped with their neighbour.
+// Counts letters that were added, left out, mistaken or swapped with their neighbour.
 std::size_t distance(std::string_view a, std::string_view b) {
   std::vector<std::vector<std::size_t>> table(a.size() + 1, std::vector<std::size_t>(b.size() + 1));
   for (std::size_t i = 0; i <= a.size(); ++i) {
@@ -26,7 +26,7 @@ std::size_t distance(std::string_view a, std::string_view b) {
 }  // namespace
 
 std::string closest_word(std::string_view word, const std::vector<std::string>& candidates) {
-  // A beginning that only one of them has is a name cut short.
+  // A word that begins only one of the candidates is that one, cut short.
   const auto begins = [&](const std::string& candidate) { return candidate.starts_with(word); };
   if (word.size() > 2 && std::count_if(candidates.begin(), candidates.end(), begins) == 1) {
     return *std::find_if(candidates.begin(), candidates.end(), begins);

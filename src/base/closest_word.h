@@ -1,4 +1,4 @@
-// What somebody probably meant.
+// Suggests what a misspelt word was meant to be.
 #pragma once
 
 #include <string>
@@ -7,7 +7,7 @@
 
 namespace nutshell {
 
-// The candidate that is closest, if any is close; else empty.
+// Returns the candidate that is closest to `word`; empty if none is close.
 std::string closest_word(std::string_view word, const std::vector<std::string>& candidates);
 
 }  // namespace nutshell

@@ -29,8 +29,8 @@ Result<> copy_bytes(int from, int to, const std::string& name) {
   }
 }
 
-// Last, because a directory may forbid to write to it. What could be read as somebody else's stays
-// readable to its new owner.
+// Called after the content was copied, because the mode of a directory may forbid writing to it.
+// The new owner may read all that the caller could read.
 Result<> finish(int made, const struct stat& status, const std::string& name) {
   const mode_t readable = S_ISDIR(status.st_mode) ? 0500 : 0400;
   const std::array<timespec, 2> times = {status.st_atim, status.st_mtim};
@@ -79,7 +79,7 @@ class TreeCopy {
     const int kind = S_ISDIR(status.st_mode) ? O_DIRECTORY : O_NONBLOCK;
     auto opened = open_at(place.from, place.name.c_str(), O_RDONLY | O_NOFOLLOW | kind);
     if (!opened) return without(std::move(opened).error());
-    // What was looked at need not be what was opened.
+    // Another file may have taken the name since fstatat().
     if (::fstat(opened->get(), &status) != 0) return syscall_failure("stat", place.name);
     if (S_ISDIR(status.st_mode)) return directory(place, std::move(*opened), status, depth);
     return S_ISREG(status.st_mode) ? file(place, *opened, status) : Result<>();

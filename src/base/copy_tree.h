@@ -1,15 +1,15 @@
-// Copies what is in a directory: files, directories and links. What is none of these is left out.
+// Copies the files, directories and links of a directory, and leaves out sockets and the like.
 #pragma once
 
 #include "base/result.h"
 
 namespace nutshell {
 
-// What to do about files and directories that this process may not read.
+// How to treat files and directories that this process may not read.
 enum class Unreadable { LeftOut, Refused };
 
-// From one open directory into another, which is empty. Links are copied as links, permissions and
-// times are kept, and everything belongs to the calling process's file system user.
+// Copies from one open directory into another, which is empty. Links are copied as links,
+// permissions and times are kept; the copies belong to the process's file system user.
 Result<> copy_tree(int from, int to, Unreadable unreadable);
 
 }  // namespace nutshell

@@ -1,6 +1,6 @@
-// A place where a test kills the process: what NUTSHELL_TEST_FAULT names, and nothing where it is
-// not set. With ":stop" behind the name the process stops there, the first time, until the test
-// lets it go on, having killed somebody else. Whoever can set it can kill the process anyway.
+// A place where tests kill the process: the process kills itself at the fault point that the
+// variable NUTSHELL_TEST_FAULT names. With ":stop" behind the name it stops there, the first time,
+// until the test sends SIGCONT. Whoever can set the variable can kill the process anyway.
 #pragma once
 
 #include <string_view>

@@ -1,4 +1,4 @@
-// Reading and writing with a limit; every descriptor is close-on-exec from birth.
+// Reads with a limit and writes files; every descriptor is close-on-exec from the start.
 #pragma once
 
 #include <cstddef>
@@ -23,13 +23,13 @@ Result<std::string> read_all(int fd, std::size_t limit);
 Result<> write_all(int fd, std::string_view bytes);
 Result<> write_file(const std::filesystem::path& path, std::string_view bytes,
                     unsigned mode = 0644);
-// One write(2), as kernel files want it.
+// Write with one write(2), which files of the kernel need.
 Result<> write_value(const std::filesystem::path& path, std::string_view value);
 Result<> write_value_at(int directory, const char* name, std::string_view value);
 
 Result<> set_nonblocking(int fd);
 
-// Waits until `fd` has one of `events`; false when the deadline passed first.
+// Waits until `fd` has one of `events`; returns false if the deadline passed first.
 Result<bool> wait_for(int fd, short events, const Deadline& deadline);
 
 }  // namespace nutshell

@@ -1,5 +1,5 @@
-// A value that several threads share: reached only with its lock held, which is never held across
-// I/O.
+// A value that threads share. It can be reached only with its lock held, and the lock is never
+// held across I/O.
 #pragma once
 
 #include <mutex>
@@ -13,7 +13,7 @@ class Guarded {
   template <typename... Arguments>
   explicit Guarded(Arguments&&... arguments) : value_(std::forward<Arguments>(arguments)...) {}
 
-  // What `use` returns, by value. It never calls back.
+  // Returns the result of `use`, by value. `use` must not call this object again.
   template <typename Use>
   auto with(Use&& use) {
     const std::lock_guard lock(mutex_);

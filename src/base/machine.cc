@@ -22,7 +22,7 @@ std::uint64_t number_in(const std::filesystem::path& path, std::uint64_t otherwi
   if (!text) return otherwise;
   std::uint64_t number = 0;
   const auto parsed = std::from_chars(text->data(), text->data() + text->size(), number);
-  return parsed.ec == std::errc() ? number : otherwise;  // "max" is no number
+  return parsed.ec == std::errc() ? number : otherwise;  // it may be "max"
 }
 
 // The path behind "0::" (v2) or ":memory:" (v1) in /proc/self/cgroup.

@@ -1,4 +1,4 @@
-// How large this machine is, as far as this process may use it.
+// The size of this machine, as far as this process may use it.
 #pragma once
 
 #include <cstdint>
@@ -18,7 +18,7 @@ struct Machine {
 // 1 GiB, 1 core, 32768 processes.
 Machine read_machine();
 
-// RAM alone, in one system call: for a check at every start.
+// Returns the RAM alone, with one system call: cheap enough for a check at every start.
 std::uint64_t physical_memory_bytes();
 // The number of processes that the kernel can number at once.
 std::uint64_t most_processes();

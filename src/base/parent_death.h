@@ -10,11 +10,11 @@
 
 namespace nutshell {
 
-// This process as a descriptor, which becomes readable when it ends. A child in another pid
-// namespace knows its parent by nothing else: getppid() is 0 there, before and after.
+// Opens a descriptor of this process, readable once it has ended. A child in another pid namespace
+// needs it to watch its parent: getppid() is 0 there, before and after.
 Result<UniqueFd> open_own_process();
 
-// Called by a child whose parent is the process behind `parent`. Exits if it is dead already.
+// Called by a child whose parent is the process behind `parent`. Exits if the parent is dead.
 Result<> die_with_parent(int parent);
 // The same for a child in the parent's pid namespace; `parent` is getpid() before the clone.
 Result<> die_with_parent_process(pid_t parent);

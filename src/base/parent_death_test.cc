@@ -25,7 +25,7 @@ struct Pipe {
   UniqueFd write;
 };
 
-// The number of bytes that came before the last writer was gone; -1 if one is still there.
+// Returns the number of bytes read before the last writer was gone; -1 if a writer is left.
 long bytes_until_end(Pipe& pipe) {
   pipe.write.reset();
   long count = 0;
@@ -38,8 +38,8 @@ long bytes_until_end(Pipe& pipe) {
   }
 }
 
-// A child that starts a child of its own and dies. The grandchild runs `tie` only when its parent
-// is dead already, as if it had been slow; then it writes a byte and stays.
+// Starts a child that starts a grandchild and dies. The grandchild runs `tie` only when its parent
+// is dead, as if it had been slow; then it writes a byte and stays.
 template <typename Tie>
 void expect_end_of_late_child(const Tie& tie) {
   Pipe lives;

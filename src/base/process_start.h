@@ -1,4 +1,4 @@
-// When a process was started: what tells it from a later one of the same number.
+// The start time of a process, which tells it from a later process of the same number.
 #pragma once
 
 #include <cstdint>
@@ -6,7 +6,7 @@
 
 namespace nutshell {
 
-// In the kernel's ticks since it booted; nothing: there is no such process, or it has ended.
+// In the kernel's ticks since boot; nullopt if there is no such process or it has ended.
 std::optional<std::uint64_t> start_of_process(std::uint32_t process);
 
 }  // namespace nutshell

@@ -1,4 +1,4 @@
-// Names nobody can guess.
+// Random names that cannot be guessed.
 #pragma once
 
 #include <cstdint>

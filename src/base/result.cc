@@ -48,34 +48,6 @@ ErrorCode code_of(int error_number) {
 
 }  // namespace
 
-std::string_view to_string(ErrorCode code) {
-  switch (code) {
-    case ErrorCode::InvalidArgument:
-      return "invalid_argument";
-    case ErrorCode::NotFound:
-      return "not_found";
-    case ErrorCode::AlreadyExists:
-      return "already_exists";
-    case ErrorCode::PermissionDenied:
-      return "permission_denied";
-    case ErrorCode::Unsupported:
-      return "unsupported";
-    case ErrorCode::ResourceExhausted:
-      return "resource_exhausted";
-    case ErrorCode::DeadlineExceeded:
-      return "deadline_exceeded";
-    case ErrorCode::Cancelled:
-      return "cancelled";
-    case ErrorCode::Unavailable:
-      return "unavailable";
-    case ErrorCode::Corrupt:
-      return "corrupt";
-    case ErrorCode::Internal:
-      return "internal";
-  }
-  return "internal";
-}
-
 Failure failure(ErrorCode code, std::string message) {
   return Failure(Error{code, std::move(message)});
 }

@@ -1,4 +1,4 @@
-// What anything that can fail returns: a value, or an error that reads left to right.
+// The result of a function that can fail: a value, or an error whose message reads left to right.
 #pragma once
 
 #include <cerrno>
@@ -7,24 +7,9 @@
 #include <tl/expected.hpp>
 #include <utility>
 
+#include "base/error_code.h"
+
 namespace nutshell {
-
-// Mapped once to CLI exit codes, HTTP, gRPC and MCP.
-enum class ErrorCode {
-  InvalidArgument,    // the caller asked for something that makes no sense
-  NotFound,           // no such sandbox, file, image
-  AlreadyExists,      //
-  PermissionDenied,   // the caller may not
-  Unsupported,        // this host or backend cannot keep what was asked for
-  ResourceExhausted,  // disk, memory, processes, descriptors, budget
-  DeadlineExceeded,   //
-  Cancelled,          //
-  Unavailable,        // the other side is gone or does not answer
-  Corrupt,            // the other side sent what the protocol forbids
-  Internal,           // a bug, or a kernel answer nobody expects
-};
-
-std::string_view to_string(ErrorCode code);
 
 struct Error {
   ErrorCode code = ErrorCode::Internal;

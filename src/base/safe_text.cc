@@ -39,8 +39,8 @@ constexpr std::array<Range, 19> kHidden = {{
     {0xe0080, 0xe0fff},  // further selectors, and unassigned ones that show nothing
 }};
 
-// These belong into text, once: between letters of some scripts, or behind an emoji. A row of them
-// can spell out a message.
+// Joiners and selectors are allowed one at a time, between letters of some scripts or behind an
+// emoji. A row of them can spell out a hidden message.
 bool is_hidden_in_a_row(char32_t character) {
   return character == 0x200c || character == 0x200d || (character >= 0xfe00 && character <= 0xfe0f);
 }

@@ -10,8 +10,8 @@
 
 namespace nutshell {
 
-// From here on no exec raises privileges. The kernel wants it before a filter or Landlock rules of
-// a process without CAP_SYS_ADMIN.
+// Sets no_new_privs: from here on no exec raises privileges. The kernel requires it of a process
+// without CAP_SYS_ADMIN before it installs a filter or Landlock rules.
 Result<> set_no_new_privileges();
 
 Result<> install_seccomp_filter(std::span<const sock_filter> filter);

@@ -61,7 +61,7 @@ void add_block(State& state, std::string_view block) {
     state[i] += added[i];
 }
 
-// The last bytes, a one bit, zeroes, and the length in bits.
+// Adds the padding: a one bit, zeroes, and the length in bits.
 std::string padded(std::string_view rest, std::uint64_t total_bytes) {
   std::string end(rest);
   end += '\x80';

@@ -1,4 +1,4 @@
-// SHA-256 (FIPS 180-4), for knowing a file or an output again.
+// SHA-256 (FIPS 180-4), for recognising a file or an output.
 #pragma once
 
 #include <string>

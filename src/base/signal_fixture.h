@@ -1,4 +1,4 @@
-// Signals as a daemon has them, and what a child of it makes of that.
+// Blocks signals as a daemon does, and checks what a child inherits of that.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -9,7 +9,7 @@
 
 namespace nutshell {
 
-// While it lives the thread blocks what a daemon keeps for itself, and broken pipes are ignored.
+// While it lives, the thread blocks the signals that a daemon handles, and SIGPIPE is ignored.
 class DaemonSignals {
  public:
   DaemonSignals() {
@@ -32,7 +32,7 @@ class DaemonSignals {
   void (*on_pipe_)(int) = SIG_DFL;
 };
 
-// The set behind a word of /proc/PID/status, such as "SigBlk:"; all ones when it is not there.
+// Returns the set behind a word of /proc/PID/status, such as "SigBlk:"; all ones if it is missing.
 inline std::uint64_t signals_in(const std::string& status, const std::string& word) {
   const std::size_t found = status.find(word);
   if (found == std::string::npos) return ~std::uint64_t{0};

@@ -86,7 +86,7 @@ Result<UniqueFd> listen_on(const std::filesystem::path& path, SocketKind kind) {
 Result<UniqueFd> connect_to(const std::filesystem::path& path, SocketKind kind) {
   const Named named = TRY(name_socket(path));
   UniqueFd fd = TRY(make_socket(kind));
-  // Whoever listens may be frozen, with a full queue. What is sent later has its own deadlines.
+  // The listener may be frozen with a full queue: connect() must not wait for it.
   constexpr timeval kPatience{10, 0};
   constexpr timeval kNone{0, 0};
   ::setsockopt(fd.get(), SOL_SOCKET, SO_SNDTIMEO, &kPatience, sizeof kPatience);

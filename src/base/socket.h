@@ -1,4 +1,4 @@
-// Unix sockets that carry bytes, and descriptors beside them.
+// Unix sockets that carry bytes and descriptors.
 #pragma once
 
 #include <cstdint>
@@ -18,7 +18,7 @@ enum class SocketKind { Stream, Packets };
 
 Result<std::pair<UniqueFd, UniqueFd>> make_socket_pair(SocketKind kind);
 
-// At most 107 bytes of path; longer ones are reached through their directory's descriptor.
+// An address holds 107 bytes of path; a longer path is reached through its directory's descriptor.
 Result<UniqueFd> listen_on(const std::filesystem::path& path, SocketKind kind);
 Result<UniqueFd> connect_to(const std::filesystem::path& path, SocketKind kind);
 Result<UniqueFd> accept_from(int listener);

@@ -7,7 +7,7 @@
 namespace nutshell {
 namespace {
 
-// Behind the text that begins here; one without an end goes to the end of all.
+// Returns the position behind the string that begins here; a string without an end takes the rest.
 std::size_t end_of_text(std::string_view all, std::size_t begin) {
   const char quote = all[begin];
   const std::string_view triple = all.substr(begin, 3);

@@ -1,5 +1,5 @@
-// TOML has letters beyond ASCII in texts and comments alone. Its parser takes that for granted:
-// what it does with others elsewhere is undefined.
+// Checks TOML text before it is parsed. TOML allows letters beyond ASCII only in strings and
+// comments; the behaviour of our parser (toml++) is undefined if they stand elsewhere.
 #pragma once
 
 #include <string_view>
@@ -8,7 +8,7 @@
 
 namespace nutshell {
 
-// Refuses them, with the line.
+// Refuses letters beyond ASCII outside strings and comments, and names the line.
 Result<> check_toml_text(std::string_view text);
 
 }  // namespace nutshell

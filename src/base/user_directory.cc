@@ -6,6 +6,8 @@
 
 #include <cstdlib>
 
+#include "base/directory.h"
+
 namespace nutshell {
 namespace {
 
@@ -29,18 +31,7 @@ std::filesystem::path choose_path() {
 
 Result<std::filesystem::path> open_user_directory() {
   std::filesystem::path directory = choose_path();
-  const char* path = directory.c_str();
-  if (::mkdir(path, 0700) != 0 && errno != EEXIST) return syscall_failure("mkdir", path);
-  struct stat status {};
-  if (::lstat(path, &status) != 0) return syscall_failure("stat", path);
-  const bool is_ours =
-      S_ISDIR(status.st_mode) && status.st_uid == ::geteuid() && (status.st_mode & 077U) == 0;
-  if (!is_ours) {
-    return failure(ErrorCode::PermissionDenied,
-                   fmt::format("{} is not a directory of yours with mode 0700: remove it, or name "
-                               "another with NUTSHELL_RUNTIME_DIR",
-                               path));
-  }
+  TRY(make_private_directory(directory, "remove it, or name another with NUTSHELL_RUNTIME_DIR"));
   return directory;
 }
 

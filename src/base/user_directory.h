@@ -1,5 +1,4 @@
-// Where a user's sandboxes and what is kept of them can be found: a directory that only this user
-// can enter.
+// The directory with the sockets and records of a user's sandboxes. Only that user can enter it.
 #pragma once
 
 #include <filesystem>
@@ -9,7 +8,7 @@
 namespace nutshell {
 
 // NUTSHELL_RUNTIME_DIR, or /run/nutshell for root, or a folder of XDG_RUNTIME_DIR, or one in /tmp.
-// Made if missing; refused if anyone else could have a hand in it.
+// Makes it if it is missing; refuses one that others own or can enter.
 Result<std::filesystem::path> open_user_directory();
 
 }  // namespace nutshell

@@ -11,7 +11,7 @@ unsigned byte_at(std::string_view bytes, std::size_t index) {
   return static_cast<unsigned char>(bytes[index]);
 }
 
-// Encodings that are too long, halves of surrogate pairs and what lies beyond Unicode.
+// Overlong encodings, halves of surrogate pairs and numbers beyond Unicode.
 bool is_forbidden(unsigned first, unsigned second) {
   return (first == 0xe0 && second < 0xa0) || (first == 0xed && second > 0x9f) ||
          (first == 0xf0 && second < 0x90) || (first == 0xf4 && second > 0x8f);

@@ -17,7 +17,7 @@ Result<int> with_daemon(Program& program, const std::function<Result<int>(api::A
                    "this is the daemon's, and none runs here: 'nutshell daemon start' is one, "
                    "--daemon names another");
   }
-  api::ApiClient daemon(*context.daemon, context.programs);
+  api::ApiClient daemon(*context.daemon);
   try {
     return use(daemon);
   } catch (const Json::exception& problem) {

@@ -46,6 +46,9 @@ Result<> use_named(Program& program, const std::string& named, std::string_view 
   auto access = parse_daemon_address(named);
   if (!access) return while_doing(where, std::move(access).error());
   access->token = TRY(read_token());
+  access->authority = from_environment("NUTSHELL_DAEMON_CA");
+  access->certificate = from_environment("NUTSHELL_DAEMON_CERT");
+  access->key = from_environment("NUTSHELL_DAEMON_KEY");
   const auto user = TRY(open_user_directory());
   access->shares_directory = access->socket == user / kDaemonSocket;
   if (!access->shares_directory) TRY(keep_apart(*access));
@@ -59,7 +62,7 @@ Result<> use_own(Program& program) {
   if (!user) return {};
   const auto socket = *user / kDaemonSocket;
   if (!connect_to(socket, SocketKind::Stream)) return {};
-  program.runtime.use_daemon(DaemonAccess{socket, {}, {}, true});
+  program.runtime.use_daemon(DaemonAccess{.socket = socket, .shares_directory = true});
   return {};
 }
 

@@ -29,8 +29,8 @@ enum class Lifetime {
 };
 
 // Abilities that not every backend has. A backend that has one implements its class and returns
-// itself from the function of Backend that is named after it. Two more are RefusalCounter
-// (core/refusals.h) and ImageHolder (core/image_holder.h).
+// itself from the function of Backend that is named after it. The others are RefusalCounter
+// (core/refusals.h), ImageHolder (core/image_holder.h) and StreamCarrier (core/stream_carrier.h).
 class TimeSetter {
  public:
   virtual ~TimeSetter() = default;
@@ -56,6 +56,7 @@ class Forker {
 
 class ImageHolder;
 class RefusalCounter;
+class StreamCarrier;
 
 // Why a sandbox is no longer there.
 struct Gone {
@@ -119,6 +120,7 @@ class Backend {
   virtual Forker* forker() { return nullptr; }
   virtual ImageHolder* image_holder() { return nullptr; }
   virtual RefusalCounter* refusal_counter() { return nullptr; }
+  virtual StreamCarrier* stream_carrier() { return nullptr; }
 };
 
 }  // namespace nutshell

@@ -1,4 +1,5 @@
-// What stands between a spec and the protections that a backend can keep, all of it at once.
+// Compares the protections that a spec needs with those that a backend can keep, and reports all
+// that are missing at once.
 #pragma once
 
 #include <string>
@@ -11,8 +12,8 @@
 namespace nutshell {
 
 struct ProtectionRules {
-  std::vector<std::string> waivable;  // that --unsafe-without may name
-  std::vector<std::string> optional;  // whose absence needs no waiver: others say how they are kept
+  std::vector<std::string> waivable;  // those that --unsafe-without may name
+  std::vector<std::string> optional;  // those that may be missing without a waiver
 };
 
 Result<> check_protections(const Protections& protections, const SandboxSpec& spec,

@@ -8,7 +8,7 @@ namespace {
 constexpr std::string_view kPlain = "http://";
 constexpr std::string_view kSecure = "https://";
 
-// HOST:PORT, and nothing that could be taken for anything else.
+// Whether the text is HOST:PORT and nothing else.
 bool is_place(std::string_view text) {
   const std::size_t colon = text.rfind(':');
   return colon != std::string_view::npos && colon > 0 && colon + 1 < text.size() &&

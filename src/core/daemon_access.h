@@ -1,4 +1,4 @@
-// Where a daemon listens and what it wants to be shown.
+// How to reach a daemon: its address and credentials.
 #pragma once
 
 #include <filesystem>
@@ -9,21 +9,25 @@
 
 namespace nutshell {
 
-// Of a user's own daemon, in the user's directory.
+// Name of the socket of a user's own daemon, in the user's directory.
 inline constexpr const char* kDaemonSocket = "nutshelld.sock";
 
 struct DaemonAccess {
-  std::filesystem::path socket;  // Unix; empty: url
-  std::string url;               // "https://host:7070"
-  std::string token;             // empty: none; the socket's owner needs none
-  // Its files about sandboxes are in the same directory of the user as ours.
+  std::filesystem::path socket = {};  // Unix; empty: url
+  std::string url = {};               // "https://host:7070"
+  std::string token = {};             // empty: none; the socket's owner needs none
+  // The daemon keeps its files about sandboxes in the same user directory as this program.
   bool shares_directory = false;
+  // PEM files for https.
+  std::filesystem::path authority = {};    // to trust; empty: the system's authorities
+  std::filesystem::path certificate = {};  // to show; empty: none
+  std::filesystem::path key = {};          // of that certificate
 };
 
 // "/run/x.sock", "./x.sock", "unix:x.sock", "http://127.0.0.1:7070", "https://host:7070".
 Result<DaemonAccess> parse_daemon_address(std::string_view text);
 
-// The name of the place, for messages.
+// The address, for messages.
 std::string to_string(const DaemonAccess& access);
 
 }  // namespace nutshell

@@ -1,4 +1,4 @@
-// One command in a sandbox: what is asked for, and the one way it ended.
+// One command in a sandbox: the request, and the result.
 #pragma once
 
 #include <chrono>
@@ -14,12 +14,12 @@ namespace nutshell {
 
 enum class Outcome : std::uint8_t {
   Exited,       // by itself, with exit_code
-  Signalled,    // by a signal that nobody of ours sent
+  Signalled,    // by a signal that Nutshell did not send
   TimedOut,     // its wall clock or CPU time ran out; the whole tree was killed
   OutOfMemory,  // the kernel, or the watcher, killed it for memory
   OutputLimit,  // it wrote more than it may; the whole tree was killed
   Cancelled,    // the caller asked; the whole tree was killed
-  Lost,         // the sandbox ended under it; what it did is unknown
+  Lost,         // the sandbox ended first; what the command did is unknown
 };
 
 template <>
@@ -93,7 +93,7 @@ struct ExecRequest {
           request.on_disconnect);
     field({.number = 11,
            .name = "standard_input",
-           .help = "whether it reads what its caller sends",
+           .help = "whether the command reads input that its caller sends",
            .set_by = SetBy::Internal},
           request.standard_input);
     field({.number = 12,

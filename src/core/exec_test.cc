@@ -55,7 +55,7 @@ TEST(Exec, RefusesMoreArgumentsThanLinuxTakes) {
   EXPECT_EQ(refusal(command(argv)), "");
   argv.emplace_back(100'000, 'x');
   EXPECT_NE(refusal(command(argv)).find("at most 2097152"), std::string::npos);
-  // Many small ones cost a pointer each.
+  // Linux counts a pointer for each argument, too.
   EXPECT_NE(refusal(command(std::vector<std::string>(250'000, "x"))), "");
 }
 

@@ -30,7 +30,7 @@ enum class Format : std::uint8_t {
   Cores,      // thousandths of a core; 0.5 outside
   Variables,  // NAME=VALUE texts; an object {NAME: VALUE} in JSON
   Json,       // a text that holds JSON; the value itself in JSON
-  Output,     // bytes of a command; where they are no UTF-8, JSON has NAME_base64 too
+  Output,     // bytes of a command; JSON has NAME_base64 too if they are not UTF-8
 };
 
 enum class SetBy : std::uint8_t {
@@ -47,7 +47,7 @@ enum class Presence : std::uint8_t {
   IfSet,     // JSON has it only where it is not empty, zero or false
 };
 
-// Bounds of numbers; of a text the most bytes, of a list the most items.
+// A bound is the value of a number, the bytes of a text, or the items of a list.
 inline constexpr std::int64_t kUnbounded = INT64_MAX;
 
 struct FieldInfo {
@@ -107,7 +107,7 @@ constexpr bool is_enumerator(Enum value) {
   return static_cast<std::size_t>(value) < kAll.size();
 }
 
-// A member that says something only under a condition: JSON has null where it does not.
+// A member that is meaningful only under a condition; JSON has null otherwise.
 template <typename T>
 struct OnlyIf {
   T& value;
@@ -120,7 +120,7 @@ inline constexpr bool kIsOnlyIf = false;
 template <typename T>
 inline constexpr bool kIsOnlyIf<OnlyIf<T>> = true;
 
-// Takes the fields of a member that is a noun for fields of the noun around it.
+// Lists the fields of a member that is a noun as fields of the noun around it.
 void describe_embedded(auto&& field, auto& noun) {
   std::remove_cvref_t<decltype(noun)>::describe(field, noun);
 }

@@ -22,7 +22,7 @@ template <Noun T>
 nlohmann::ordered_json to_json(const T& noun, Written written = Written::Shown);
 template <Noun T>
 nlohmann::ordered_json to_json(const std::vector<T>& nouns, Written written = Written::Shown);
-// On one line. Bytes that are no UTF-8 become U+FFFD.
+// Writes on one line. Bytes that are not UTF-8 become U+FFFD.
 template <Noun T>
 std::string to_json_text(const T& noun, Written written);
 

@@ -17,6 +17,11 @@ std::string text_of(const Json& object, const char* name) {
   return value != nullptr && value->is_string() ? value->get<std::string>() : std::string();
 }
 
+std::uint64_t count_of(const Json& object, const char* name) {
+  const Json* value = member(object, name);
+  return value != nullptr && value->is_number_unsigned() ? value->get<std::uint64_t>() : 0;
+}
+
 std::vector<std::string> texts_of(const Json& object, const char* name, std::size_t most) {
   std::vector<std::string> texts;
   const Json* list = member(object, name);

@@ -1,4 +1,4 @@
-// How much a sandbox, and one exec in it, may use. Every field is always in force: zero is zero,
+// How much a sandbox, and one exec in it, may use. Every limit is always in force: zero means zero,
 // never "unlimited".
 #pragma once
 
@@ -115,7 +115,7 @@ struct ExecLimits {
   bool operator==(const ExecLimits&) const = default;
 };
 
-// Refuses what no backend could keep, and says what would be possible.
+// Refuses values that no backend can keep; the message names the possible range.
 Result<> check_limits(const Limits& limits);
 Result<> check_limits(const ExecLimits& limits);
 

@@ -12,7 +12,7 @@ namespace {
 
 using Numbers = std::vector<std::uint32_t>;  // equal numbers are equal lines
 
-// Furthest that can be reached with so many changes, by diagonal; -1 is nowhere.
+// The furthest old line that a number of changes can reach, by diagonal; -1: none.
 class Reach {
  public:
   explicit Reach(long most) : most_(most), furthest_(static_cast<std::size_t>(2 * most + 3), -1) {}
@@ -20,7 +20,7 @@ class Reach {
   long& operator[](long diagonal) {
     return furthest_[static_cast<std::size_t>(diagonal + most_ + 1)];
   }
-  // By one more change, within a box of `width` times `height`.
+  // Advances by one change, within a box of `width` times `height`.
   long next(long diagonal, long width, long height) {
     const long left = (*this)[diagonal - 1];
     const long above = (*this)[diagonal + 1];
@@ -57,7 +57,7 @@ class Comparison {
         is_removed_(old_lines.size()),
         is_added_(new_lines.size()) {}
 
-  // By line, after run().
+  // Whether each line changed; valid after run().
   [[nodiscard]] const std::vector<bool>& removed() const { return is_removed_; }
   [[nodiscard]] const std::vector<bool>& added() const { return is_added_; }
 
@@ -104,8 +104,8 @@ class Comparison {
     return steps_left_ > 0;
   }
 
-  // One more change from the start (or, mirrored, from the end) on this diagonal, and all equal
-  // lines that follow it.
+  // Takes one more change from the start (or, mirrored, from the end) on this diagonal, and all
+  // equal lines that follow it.
   enum class From { Start, End };
   template <From from>
   bool advance(const Box& box, Reach& reach, long diagonal) {
@@ -120,7 +120,8 @@ class Comparison {
     return spend(1 + run);
   }
 
-  // Where the way from the start meets the way from the end; nothing once the steps are used up.
+  // Finds where the way from the start meets the way from the end; nullopt once the steps are used
+  // up.
   std::optional<Point> find_split(const Box& box) {
     const long limit = std::min(kMostChanges, (box.width() + box.height() + 1) / 2);
     const long delta = box.width() - box.height();
@@ -170,7 +171,7 @@ class Comparison {
 
 using Lines = std::vector<std::string_view>;
 
-// By sorting, not hashing: nobody can make it slow with lines that collide.
+// Sorts instead of hashing, so that no input is slow because its lines collide.
 std::pair<Numbers, Numbers> number_lines(const Lines& old_lines, const Lines& new_lines) {
   const std::size_t count = old_lines.size() + new_lines.size();
   const auto line = [&](std::size_t index) {
@@ -221,7 +222,7 @@ void append_line(std::string& text, char mark, std::string_view line) {
   if (!line.ends_with('\n')) text += "\n\\ No newline at end of file\n";
 }
 
-// "12,3"; a place without lines is called by the line before it.
+// Returns "12,3"; an empty range is named by the line before it.
 std::string place(std::size_t first, std::size_t count) {
   if (count == 1) return std::to_string(first + 1);
   return fmt::format("{},{}", count == 0 ? first : first + 1, count);
@@ -232,7 +233,7 @@ struct Sides {
   const Lines& after;
 };
 
-// Changes [first, last) lie so close that they share their context.
+// Writes the changes [first, last), which are so close that they share their context.
 void append_hunk(std::string& text, const Sides& sides, const LineChange* first,
                  const LineChange* last, std::size_t context) {
   const std::size_t lead = std::min(context, first->old_first);

@@ -1,5 +1,5 @@
-// What is different between two texts, line by line. Bounded in time for any input: past the bound
-// the difference is still true, but no longer the shortest.
+// Compares two texts line by line. Bounded in time for any input: past the bound the difference is
+// still correct, but no longer the shortest.
 #pragma once
 
 #include <cstddef>
@@ -21,20 +21,20 @@ struct LineChange {
 };
 
 struct DiffOptions {
-  std::string old_name;  // behind "--- ", as it is to be printed
-  std::string new_name;  // behind "+++ "
+  std::string old_name;  // printed behind "--- "
+  std::string new_name;  // printed behind "+++ "
   std::size_t context = 3;
   std::uint64_t most_steps = 50'000'000;  // comparisons, before whole blocks count as replaced
 };
 
-// Each with its newline; the last may have none.
+// Splits a text into lines, each with its newline; the last may have none.
 std::vector<std::string_view> split_lines(std::string_view text);
 
 std::vector<LineChange> diff_lines(const std::vector<std::string_view>& old_lines,
                                    const std::vector<std::string_view>& new_lines,
                                    std::uint64_t most_steps);
 
-// As `diff -u` and `git apply` have it; empty where nothing is different.
+// Returns the difference in the format of `diff -u`; empty if the texts are equal.
 std::string unified_diff(std::string_view old_text, std::string_view new_text,
                          const DiffOptions& options);
 

@@ -14,7 +14,7 @@ std::string diff(std::string_view before, std::string_view after, std::size_t co
   return unified_diff(before, after, {"a/x", "b/x", context});
 }
 
-// What the changes say, done to the old lines.
+// Applies the changes to the old lines.
 std::string apply(const std::vector<std::string_view>& before,
                   const std::vector<std::string_view>& after,
                   const std::vector<LineChange>& changes) {
@@ -39,7 +39,7 @@ std::size_t size_of(const std::vector<LineChange>& changes) {
   return lines;
 }
 
-// The length of the shortest difference, by the table everybody trusts.
+// The length of the shortest difference, by the textbook table.
 std::size_t shortest(const std::vector<std::string_view>& a,
                      const std::vector<std::string_view>& b) {
   std::vector<std::vector<std::size_t>> longest(a.size() + 1,

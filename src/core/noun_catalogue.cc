@@ -28,7 +28,7 @@ const Field* find_field(const Shape& shape, std::string_view name) {
   return nullptr;
 }
 
-// A noun that callers send is described with the fields that they can only read, too.
+// Nouns that callers send are described with their read-only fields, too.
 std::vector<Field> fields_of(const NounDescription& noun) {
   if (noun.info.direction == Direction::Given) return noun.given.fields;
   std::vector<Field> all = noun.taken.fields;
@@ -82,7 +82,7 @@ std::string proto_type(const Field& field) {
 std::string proto_fields(const NounDescription& noun) {
   std::string text;
   for (const Field& field : fields_of(noun)) {
-    if (field.number == 0) continue;  // bytes are bytes here: they need no second form
+    if (field.number == 0) continue;  // the proto has bytes, and needs no second form in base64
     std::string help = field.help;
     if (!field.choices.empty())
       help += fmt::format("{}{}", help.empty() ? "" : ": ", fmt::join(field.choices, ", "));

@@ -1,4 +1,4 @@
-// Pools: sandboxes that are made before somebody asks.
+// Pools: sandboxes that are made before they are asked for.
 #pragma once
 
 #include <chrono>
@@ -11,7 +11,7 @@
 
 namespace nutshell {
 
-// As an operator writes it into the daemon's settings.
+// A pool as an operator writes it into the daemon's settings.
 struct PoolSpec {
   std::string name;
   SandboxSpec spec;  // its ttl and idle timeout begin when it is acquired

@@ -1,4 +1,4 @@
-// A protection of a sandbox: what it is called, how strongly it is kept, and by what.
+// A protection of a sandbox: its name, its strength, and the mechanism that keeps it.
 #pragma once
 
 #include <string>
@@ -10,7 +10,7 @@ namespace nutshell {
 
 enum class Strength {
   Hard,     // the kernel enforces it
-  Watched,  // something looks every few milliseconds and kills
+  Watched,  // a watcher measures every few milliseconds and kills
   Missing,  // not kept
 };
 
@@ -21,7 +21,7 @@ struct Protection {
   std::string name;  // "memory", "seccomp", "network", …
   Strength strength = Strength::Missing;
   std::string by;   // "cgroup v1 memory", "RLIMIT_NPROC in a user namespace"
-  std::string fix;  // empty where it is hard
+  std::string fix;  // how to make it hard; empty if it is
 
   static constexpr NounInfo kNoun{"Protection", "One protection of a sandbox.", Direction::Given};
   static void describe(auto&& field, auto& protection) {

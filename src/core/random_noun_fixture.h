@@ -41,7 +41,7 @@ class RandomValues {
       member = below(2) == 1;
     } else {
       static_assert(std::is_integral_v<T>);
-      // Beyond 2^53 JSON would lose digits in other readers, and a thousandth of it here.
+      // Numbers beyond 2^53 lose digits in JSON.
       const std::uint64_t most = sizeof(T) < 4 ? 9 : (sizeof(T) == 4 ? 1U << 30U : 1ULL << 53U);
       member = static_cast<T>(below(info.format == Format::Cores ? 1'000'000 : most));
       if (info.least == INT64_MIN && below(2) == 1) member = static_cast<T>(-member);

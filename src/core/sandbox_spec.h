@@ -1,4 +1,5 @@
-// What a sandbox is to be. Plain data with safe defaults; what weakens it is called unsafe_….
+// The description of a sandbox to be made. Plain data with safe defaults; fields that weaken the
+// isolation are called unsafe_….
 #pragma once
 
 #include <chrono>
@@ -12,8 +13,8 @@
 
 namespace nutshell {
 
-// A floor the caller insists on: the protection must be there, and if is_hard, enforced by the
-// kernel and not only watched.
+// A protection that the caller insists on; if is_hard, the kernel must enforce it, and not only a
+// watcher.
 struct Requirement {
   std::string protection;
   bool is_hard = false;
@@ -22,7 +23,7 @@ struct Requirement {
   bool operator==(const Requirement&) const = default;
 };
 
-// A directory of the host, directly: what the sandbox writes there is written on the host.
+// A directory of the host, mounted directly: what the sandbox writes there is written on the host.
 struct UnsafeMount {
   enum class Access { ReadOnly, ReadWrite };
   std::string source;
@@ -53,17 +54,17 @@ template <>
 inline constexpr std::array<std::string_view, 2> kWords<UnsafeMount::Access>{"read-only",
                                                                              "read-write"};
 
-// How /workspace comes to hold the host directory that it begins as.
+// How /workspace gets the content of the host directory that it begins as.
 enum class WorkspaceMode : std::uint8_t {
   Auto,     // layers over it where the kernel can, else a copy
-  Overlay,  // layers, or no start
+  Overlay,  // layers, or the start fails
   Copy,
 };
 template <>
 inline constexpr std::array<std::string_view, 3> kWords<WorkspaceMode>{"auto", "overlay", "copy"};
 
-// Whether an image may be a file or directory of this machine. Where it may not, nothing is looked
-// up in the file system, so that no answer tells what is there.
+// Whether an image may be a file or directory of this machine. If not, nothing is looked up in the
+// file system, so that no answer tells which files exist.
 enum class ImageNaming : std::uint8_t { NameOrPath, NameOnly };
 template <>
 inline constexpr std::array<std::string_view, 2> kWords<ImageNaming>{"name-or-path", "name-only"};
@@ -196,15 +197,16 @@ struct SandboxSpec {
   }
 };
 
-// At most 64, of at most 63 and 256 bytes; names beginning with "nutshell." are reserved.
+// Refuses more than 64 labels, names of more than 63 and values of more than 256 bytes, and names
+// that begin with "nutshell.", which are reserved.
 Result<> check_labels(const std::map<std::string, std::string>& labels);
-// NAME=VALUE each, at most 1 MiB in all.
+// Refuses variables that are not NAME=VALUE, and more than 1 MiB in all.
 Result<> check_environment(const std::vector<std::string>& environment);
 Result<> check_spec(const SandboxSpec& spec);
 
-// "seccomp,memory=hard" → requirements.
+// Parses "seccomp,memory=hard".
 Result<std::vector<Requirement>> parse_requirements(std::string_view text);
-// "memory=hard"
+// The opposite: "memory=hard".
 std::string to_text(const Requirement& requirement);
 
 }  // namespace nutshell

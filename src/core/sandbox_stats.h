@@ -1,5 +1,5 @@
-// What a sandbox holds now and has used since it was made, as its limits count it. What its host
-// does not count is not there.
+// What a sandbox holds now and has used since it was made, counted as its limits are. Figures that
+// its host does not count are nullopt.
 #pragma once
 
 #include <chrono>

@@ -1,4 +1,4 @@
-// A sandbox as whoever asks for it sees it.
+// A sandbox as its callers see it.
 #pragma once
 
 #include <chrono>
@@ -16,7 +16,7 @@ enum class SandboxState : std::uint8_t { Running, Paused };
 template <>
 inline constexpr std::array<std::string_view, 2> kWords<SandboxState>{"running", "paused"};
 
-// Nothing: the sandbox has no workspace of the host's.
+// Returns nullopt if the sandbox has no workspace of the host.
 inline std::optional<std::string> workspace_kind(const std::string& workspace,
                                                  const std::string& why_copied) {
   if (workspace.empty()) return std::nullopt;
@@ -24,7 +24,7 @@ inline std::optional<std::string> workspace_kind(const std::string& workspace,
   return why_copied.empty() ? "overlay" : "copy";
 }
 
-// Backends fill in what they know; session, pool, idle and audit_id are the daemon's.
+// Backends fill in what they know; the daemon fills in session, pool, idle and audit_id.
 struct SandboxStatus {
   std::string id;
   SandboxSpec spec;  // without its environment, which may hold secrets

@@ -1,4 +1,4 @@
-// A session: a sandbox under a name, there when it is used, with what it may use in all.
+// A session: a name whose sandbox is made when it is used, and a budget for all its commands.
 #pragma once
 
 #include <chrono>
@@ -12,7 +12,7 @@
 
 namespace nutshell {
 
-// Zero: no bound.
+// A bound of zero means that there is none.
 struct Budget {
   std::uint64_t execs = 0;
   std::chrono::milliseconds cpu_time{0};

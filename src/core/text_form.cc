@@ -10,7 +10,7 @@
 namespace nutshell {
 namespace {
 
-// "timeout_ms" without a flag is still a duration.
+// A field like "timeout_ms" is a duration even without a flag.
 bool is_duration_name(const FieldInfo& info) {
   return info.name.ends_with("_ms");
 }

@@ -52,8 +52,8 @@ concept HasTextForm =
     std::is_same_v<T, std::vector<std::string>> || std::is_same_v<T, std::vector<Requirement>> ||
     std::is_same_v<T, std::map<std::string, std::string>>;
 
-// Each sets the member, or adds to a list. A number is checked against what the member can hold;
-// the bounds of the field are checked by check_bounds().
+// Each sets the member, or adds to a list. Numbers that the member cannot hold are refused;
+// check_bounds() checks the bounds of the field.
 template <HasTextForm T>
 Result<> read_text(const FieldInfo& info, std::string_view text, T& member) {
   if constexpr (std::is_enum_v<T>) {
@@ -98,10 +98,10 @@ void for_each_flag(T& noun, const Use& use) {
 // own: memory = "512m", ttl = "1h".
 std::string setting_name(const FieldInfo& info);
 
-// The value that a field has by default, as people would write it; empty: nothing worth saying.
+// The default of a field, as people would write it; empty if it is empty or zero.
 std::string default_text(const FieldInfo& info, std::int64_t value, bool is_duration);
 
-// Refuses values outside the bounds of their fields, and says what would be possible.
+// Refuses values outside the bounds of their fields; the message names the possible range.
 class BoundsCheck {
  public:
   template <typename T>

@@ -13,7 +13,7 @@ namespace {
 using namespace std::chrono_literals;
 using testing::HasSubstr;
 
-// Sets the field with this flag; the message of what went wrong, or nothing.
+// Sets the field with this flag; returns the error message, or an empty text.
 std::string set(EveryType& every, std::string_view flag, std::string_view text) {
   std::string message = "no such flag";
   for_each_flag(every, [&](const FieldInfo& info, auto& member) {

@@ -1,5 +1,5 @@
-// What a model can call, and what it gets back. A tool is data: its schema, its documentation and
-// the checks of its arguments are all made from here.
+// A tool that a model can call, and its result. A tool is data: its schema, its documentation and
+// the checks of its arguments are all made from it.
 #pragma once
 
 #include <cstddef>
@@ -35,7 +35,7 @@ struct Parameter {
   bool may_hold_nul = false;              // file content; names and patterns may not
 };
 
-// Hints for whoever decides what to ask a person about.
+// Hints for clients that decide which calls a person must allow.
 struct ToolHints {
   bool is_read_only = false;
   bool is_destructive = false;
@@ -43,9 +43,9 @@ struct ToolHints {
   bool is_open_world = false;  // reaches beyond the sandbox
 };
 
-// One line what, one why with evidence, one what to do.
+// An error in three parts: what failed, why (with evidence), and what to do next.
 struct ToolError {
-  std::string code;  // "not_unique": stable, for programs
+  ErrorCode code = ErrorCode::Internal;
   std::string what;
   std::string why = {};  // may have several lines
   std::string next = {};
@@ -65,7 +65,7 @@ struct ToolResult {
   std::string undo_id;               // "u12"
   std::string fields_json;           // what else programs may want: one JSON object, or empty
   std::optional<ToolImage> image;
-  std::string command;  // that was run, and what knew its output: for the books
+  std::string command;  // the command that was run, and its output's parser: for statistics
   std::string parser;
   bool is_cut = false;         // there is more than the text says; the text says how to get it
   std::size_t tokens = 0;      // of the text
@@ -80,20 +80,21 @@ struct Tool {
   std::string help;
   std::vector<Parameter> parameters;
   ToolHints hints;
-  // An Error is a fault of ours or of the sandbox; what a model can act on is in the result.
+  // Returns an Error for a fault of Nutshell or the sandbox; errors that a model can act on are in
+  // the result.
   std::function<Result<ToolResult>(const Arguments&, ToolContext&)> run;
 };
 
-// How many tokens a model pays for a text.
+// Counts the tokens that a model pays for a text.
 class TokenCounter {
  public:
   virtual ~TokenCounter() = default;
   [[nodiscard]] virtual std::size_t count(std::string_view text) const = 0;
 };
 
-// What a command printed, as a model is to read it.
+// Shortens the output of a command for a model.
 struct CommandOutput {
-  std::string command;  // as one would type it; used to recognise, never run
+  std::string command;  // as typed in a shell; used to recognise the output, never run
   ExecResult ending;
   std::string_view output;
   std::string_view error;
@@ -101,7 +102,7 @@ struct CommandOutput {
 };
 struct RenderedOutput {
   std::string text;
-  std::string parser;  // what knew this output; for the books
+  std::string parser;  // the name of the parser that knew this output; for statistics
   std::size_t tokens = 0;
   std::size_t raw_tokens = 0;
   bool is_cut = false;

@@ -1,5 +1,5 @@
-// A workspace that outlives its sandboxes: a volume of the backend's. Its name stands, as
-// "volume:NAME", where else a directory of the host does.
+// A workspace that outlives its sandboxes: a volume of the backend. A spec names it as
+// "volume:NAME" instead of a directory of the host.
 #pragma once
 
 #include <string>
@@ -10,10 +10,10 @@
 
 namespace nutshell {
 
-// Empty: the workspace is no volume.
+// Returns the volume's name; empty if the workspace is not a volume.
 std::string volume_of(const SandboxSpec& spec);
 bool is_volume(std::string_view workspace);
-// Refuses what cannot be the name of one.
+// Refuses texts that cannot be the name of a volume.
 Result<> check_volume(const SandboxSpec& spec);
 
 }  // namespace nutshell

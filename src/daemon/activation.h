@@ -1,4 +1,4 @@
-// What a service manager and its children agreed on: sockets passed in, and news passed out.
+// The protocol of systemd: sockets that it passes to the daemon, and news for it.
 #pragma once
 
 #include <string_view>
@@ -8,9 +8,9 @@
 
 namespace nutshell::daemon {
 
-// LISTEN_FDS of systemd's protocol; none where they are for another process.
+// Takes the sockets of LISTEN_FDS; none if they are for another process.
 std::vector<UniqueFd> take_passed_sockets();
-// To NOTIFY_SOCKET, where somebody listens.
+// Sends `news` to NOTIFY_SOCKET, if that is set.
 void tell_starter(std::string_view news);
 
 }  // namespace nutshell::daemon

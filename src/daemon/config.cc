@@ -4,6 +4,8 @@
 
 #include <array>
 #include <charconv>
+#include <cmath>
+#include <cstdlib>
 
 #include "daemon/config_reader.h"
 
@@ -36,6 +38,10 @@ std::uint64_t Config::number(std::string_view key) const {
   std::uint64_t number = 0;
   std::from_chars(digits.data(), digits.data() + digits.size(), number);
   return number;
+}
+
+std::uint64_t Config::millicpus(std::string_view key) const {
+  return static_cast<std::uint64_t>(std::llround(std::strtod(text(key).c_str(), nullptr) * 1000));
 }
 
 std::chrono::milliseconds Config::seconds(std::string_view key) const {

@@ -1,5 +1,5 @@
-// What the daemon is told: a TOML file, the environment, the command line; each value knows where
-// it comes from. Unknown keys are errors.
+// The settings of the daemon from a TOML file, the environment and the command line. Each value
+// knows its origin. Unknown keys are errors.
 #pragma once
 
 #include <chrono>
@@ -25,16 +25,17 @@ struct Setting {
 
 class Config {
  public:
-  // With the defaults, and then this file over them; empty: no file.
+  // The defaults with this file over them; the defaults alone if `file` is empty.
   static Result<Config> load(const std::filesystem::path& file);
 
   [[nodiscard]] const std::string& text(std::string_view key) const;
   [[nodiscard]] std::uint64_t number(std::string_view key) const;
+  [[nodiscard]] std::uint64_t millicpus(std::string_view key) const;  // from a number of cores
   [[nodiscard]] std::chrono::milliseconds seconds(std::string_view key) const;
   [[nodiscard]] bool is_true(std::string_view key) const { return text(key) == "true"; }
   [[nodiscard]] std::vector<std::string> texts(std::string_view key) const;  // a list's items
 
-  // From the environment or the command line. The key is one of ours.
+  // Sets a value from the environment or the command line. The key must be known.
   void override_with(std::string_view key, std::string value, std::string origin);
 
   [[nodiscard]] const std::map<std::string, Setting, std::less<>>& settings() const {
@@ -44,7 +45,7 @@ class Config {
   std::vector<server::Token> tokens;
   std::map<std::string, std::string> certificates;
   std::vector<service::PoolSpec> pools;
-  // What a [[quotas]] table says of one tenant; what it leaves out is as [quota] and [allow] say.
+  // A [[quotas]] table: the values of one tenant. Others are those of [quota] and [allow].
   struct TenantQuota {
     std::map<service::Resource, std::uint64_t> most;
     std::optional<service::Allowed> allowed;
@@ -56,7 +57,7 @@ class Config {
   std::map<std::string, Setting, std::less<>> settings_;
 };
 
-// Refuses what would leave a door open: TCP without tokens or certificates, tokens in the clear.
+// Refuses TCP without tokens or client certificates, and tokens over a network without TLS.
 Result<> check_doors(const Config& config);
 
 }  // namespace nutshell::daemon

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
 #include <limits>
 #define TOML_EXCEPTIONS 0
 #define TOML_HEADER_ONLY 1
@@ -31,6 +32,15 @@ Result<std::uint64_t> bytes_of(const toml::node& node) {
                  "must be a whole number of bytes, not below 0, or a text such as \"512m\"");
 }
 
+// A number of cores, such as 4 or 0.5, in thousandths.
+Result<std::uint64_t> millicpus_of(const toml::node& node) {
+  constexpr double kMostCores = 1'000'000;
+  const double cores = node.value<double>().value_or(-1);
+  if (node.is_number() && cores >= 0 && cores <= kMostCores)
+    return static_cast<std::uint64_t>(std::llround(cores * 1000));
+  return failure(ErrorCode::InvalidArgument, "must be a number of cores, such as 4 or 0.5");
+}
+
 // The fields of one table of a list. A value of the wrong kind is never taken for none.
 class Fields {
  public:
@@ -57,6 +67,13 @@ class Fields {
     const auto bytes = bytes_of(*node);
     if (!bytes) return say(key, bytes.error().message);
     value = *bytes;
+  }
+  void take_millicpus(const char* key, std::uint64_t& value) {
+    const toml::node* node = given_.get(key);
+    if (node == nullptr) return;
+    const auto millicpus = millicpus_of(*node);
+    if (!millicpus) return say(key, millicpus.error().message);
+    value = *millicpus;
   }
   [[nodiscard]] bool has(const char* key) const { return given_.contains(key); }
   void take(const char* key, std::vector<std::string>& values) {
@@ -223,8 +240,12 @@ const std::vector<Known>& known_settings() {
     std::vector<Known> together = known;
     for (const service::ResourceInfo& info : service::resources()) {
       const bool is_bytes = std::string_view(info.name).ends_with("_bytes");
-      together.push_back({std::string("quota.") + info.name, is_bytes ? Bytes : Number, "",
-                          fmt::format("of each tenant: {}; empty: by the machine", info.help)});
+      const bool is_cores = info.resource == service::Resource::Millicpus;
+      together.push_back({std::string("quota.") + info.name,
+                          is_bytes   ? Bytes
+                          : is_cores ? Cores
+                                     : Number,
+                          "", fmt::format("of each tenant: {}; empty: by the machine", info.help)});
     }
     return together;
   }();
@@ -285,6 +306,10 @@ Result<> ConfigReader::take_value(const std::string& key, const Toml& node) {
       const auto bytes = bytes_of(node.node);
       fits = bytes.has_value();
       value = std::to_string(bytes.value_or(0));
+    } else if (known.kind == Known::Kind::Cores) {
+      const auto millicpus = millicpus_of(node.node);
+      fits = millicpus.has_value();
+      value = service::amount_text(service::Resource::Millicpus, millicpus.value_or(0));
     } else if (known.kind == Known::Kind::Texts && (fits = node.node.is_array())) {
       for (const toml::node& item : *node.node.as_array()) {
         if (!item.is_string()) return wrong(node, fmt::format("{} must be a list of texts", key));
@@ -371,6 +396,8 @@ Result<> ConfigReader::take_quota(const Toml& table) {
     std::uint64_t most = 0;
     if (std::string_view(info.name).ends_with("_bytes")) {
       fields.take_bytes(info.name, most);
+    } else if (info.resource == service::Resource::Millicpus) {
+      fields.take_millicpus(info.name, most);
     } else {
       fields.take_number(info.name, most);
     }

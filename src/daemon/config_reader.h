@@ -1,4 +1,4 @@
-// Takes a TOML file apart into the settings there are.
+// Reads a TOML file into settings.
 #pragma once
 
 #include <filesystem>
@@ -10,9 +10,9 @@
 
 namespace nutshell::daemon {
 
-// A setting there is: its kind decides what its value may be.
+// A known setting. Its kind decides which values it takes.
 struct Known {
-  enum class Kind { Text, Number, Bytes, Truth, Texts };
+  enum class Kind { Text, Number, Bytes, Cores, Truth, Texts };
   std::string key;
   Kind kind = Kind::Text;
   std::string by_default;

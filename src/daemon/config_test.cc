@@ -72,7 +72,9 @@ TEST_F(ConfigTest, TakesNoWrongValueForNone) {
         pool + "memory = 1",
         quota + "sandboxes = \"3\"",
         quota + "sandboxes = -1",
-        quota + "millicpus = true",
+        quota + "cpus = true",
+        quota + "cpus = -0.5",
+        quota + "cpus = \"4\"",
         quota + "kept_bytes = \"x\"",
         quota + "processes = \"9\"",
         quota + "backends = \"native\"",
@@ -85,6 +87,15 @@ TEST_F(ConfigTest, TakesNoWrongValueForNone) {
     EXPECT_NE(config.error().message.find("c.toml:1:"), std::string::npos)
         << config.error().message;
   }
+}
+
+TEST_F(ConfigTest, QuotasOfCpusAreInCores) {
+  const auto config = load("[quota]\ncpus = 1.5\n[[quotas]]\ntenant = \"t\"\ncpus = 4\n");
+  ASSERT_TRUE(config) << config.error().message;
+  const auto rules = tenant_rules(*config, "/");
+  EXPECT_EQ(rules.default_quota[service::Resource::Millicpus], 1500U);
+  EXPECT_EQ(rules.quotas.at("t")[service::Resource::Millicpus], 4000U);
+  EXPECT_EQ(config->text("quota.cpus"), "1.5");
 }
 
 TEST_F(ConfigTest, BoundsOfAPoolThatAreNotGivenFollowTheOthers) {

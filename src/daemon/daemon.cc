@@ -25,6 +25,7 @@
 #include "daemon/server_limits.h"
 #include "daemon/spans.h"
 #include "http/tls/tls.h"
+#include "service/pools/pools.h"
 #include "service/state/recovery.h"
 
 namespace nutshell::daemon {
@@ -283,12 +284,12 @@ void Daemon::reload() {
   std::set<std::string> pools;
   for (const service::PoolSpec& pool : config->pools) {
     pools.insert(pool.name);
-    if (auto defined = service_->define_pool(pool); !defined) {
+    if (auto defined = service_->pools().define(pool); !defined) {
       log_line(Level::Error,
                fmt::format("reload: pool {}: {}", pool.name, defined.error().message));
     }
   }
-  service_->retire_pools_but(pools);
+  service_->pools().retire_all_but(pools);
   config_ = std::move(*config);
   log_line(Level::Info, "reloaded");
 }
@@ -297,7 +298,7 @@ void Daemon::drain() {
   tell_starter("STOPPING=1");
   log_line(Level::Info, "draining");
   const Deadline deadline = Deadline::in(drain_time_);
-  service_->stop_waiting();  // nobody can give back any more what they wait for
+  service_->pools().stop_waiting();  // nobody can give back any more what they wait for
   // New connections are refused first; what runs has until the deadline.
   bool is_grpc_clean = true;
   std::thread other([&] { is_grpc_clean = !grpc_ || grpc_->drain(deadline); });

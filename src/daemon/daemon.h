@@ -1,4 +1,4 @@
-// The daemon: its parts in the order they need each other, and the signals that end or reload it.
+// The daemon: makes its parts, serves, and handles the signals that end or reload it.
 #pragma once
 
 #include <filesystem>
@@ -18,12 +18,12 @@
 namespace nutshell::daemon {
 
 struct Command {
-  std::filesystem::path config;    // empty: none
-  std::string socket;              // over the file's
-  std::string state;               //
-  bool is_private = false;         // dies with its parent, and with it its sandboxes
-  bool shows_config = false;       // prints the settings and ends
-  bool recovers = false;           // mends the state file and ends
+  std::filesystem::path config;    // empty for none
+  std::string socket;              // replaces the value of the file
+  std::string state;               // likewise
+  bool is_private = false;         // ends with its parent, and ends its sandboxes then
+  bool shows_config = false;       // prints the settings and exits
+  bool recovers = false;           // recovers the state file and exits
   std::filesystem::path programs;  // where our other programs are
 };
 
@@ -31,7 +31,7 @@ Result<Config> load_config(const Command& command);
 // "socket.path = …  (nutshelld.toml:3)", a line each.
 std::string describe(const Config& config);
 
-// Puts a damaged state file aside and goes on with what it still has. Gives words for what was
+// Renames a damaged state file and copies what can be read of it. Returns a description of what was
 // done.
 Result<std::string> recover(const Command& command);
 
@@ -42,7 +42,7 @@ class Daemon {
   Daemon& operator=(const Daemon&) = delete;
   ~Daemon();
 
-  // Until a signal, or the parent's death, ends it.
+  // Serves until a signal, or the parent's death, ends the daemon.
   Result<> run();
   [[nodiscard]] const std::string& socket() const { return socket_; }
 
@@ -58,22 +58,22 @@ class Daemon {
   void end_sandboxes();
 
   Command command_;
-  std::optional<Config> config_;  // the last one that was read
+  std::optional<Config> config_;  // as last read
   std::filesystem::path state_directory_;
   std::string socket_;
-  bool owns_socket_ = false;  // the file is ours to remove
+  bool owns_socket_ = false;  // whether to remove the socket file at the end
   std::filesystem::path private_directory_;
   std::chrono::milliseconds drain_time_{30'000};
   UniqueFd signals_;
   UniqueFd parent_;
-  std::unique_ptr<telemetry::Exporter> exporter_;  // of what the others do: outlives them
+  std::unique_ptr<telemetry::Exporter> exporter_;  // first, because the others send spans to it
   std::unique_ptr<service::Service> service_;
   std::unique_ptr<server::Gate> gate_;
   std::unique_ptr<mcp::McpRoutes> mcp_;
   std::unique_ptr<server::Api> api_;
   std::unique_ptr<http::Server> server_;
   std::unique_ptr<server::GrpcServer> grpc_;
-  std::string grpc_socket_;  // to be removed
+  std::string grpc_socket_;  // removed at the end
 };
 
 }  // namespace nutshell::daemon

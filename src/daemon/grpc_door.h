@@ -1,4 +1,4 @@
-// Opens gRPC where the configuration wants it.
+// Starts the gRPC server if the configuration has one.
 #pragma once
 
 #include <memory>
@@ -9,7 +9,7 @@
 
 namespace nutshell::daemon {
 
-// Nothing: it is not configured. Unsupported: it is, and this build has none.
+// Null if it is not configured; Unsupported if this build has no gRPC.
 Result<std::unique_ptr<server::GrpcServer>> open_grpc(const Config& config,
                                                       service::Service& service, server::Gate& gate,
                                                       telemetry::Exporter* exporter);

@@ -6,7 +6,6 @@
 #include <CLI/CLI.hpp>
 #include <filesystem>
 
-#include "daemon/bridge.h"
 #include "daemon/daemon.h"
 #include "daemon/log.h"
 
@@ -60,11 +59,8 @@ int main(int argc, char** argv) {
                "die with the parent process, and end all sandboxes; prints the socket when ready");
   app.add_flag("--recover", command.recovers,
                "put a damaged state file aside, go on with what it still has, and end");
-  std::string bridge;
-  app.add_option("--bridge", bridge, "carry standard input, a socket, to the daemon at this URL");
   app.add_flag("--show-config", command.shows_config,
                "print every setting and where it comes from, and end");
   CLI11_PARSE(app, argc, argv);
-  if (!bridge.empty()) return nutshell::daemon::run_bridge(bridge) ? 0 : 1;
   return run(command);
 }

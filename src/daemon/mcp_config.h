@@ -1,4 +1,4 @@
-// The part of the settings that /mcp is made from.
+// The settings of /mcp.
 #pragma once
 
 #include "daemon/config.h"

@@ -44,7 +44,9 @@ service::TenantRules tenant_rules(const Config& config, const std::filesystem::p
   rules.default_quota = service::tenant_quota(rules.machine);
   for (const ResourceInfo& info : service::resources()) {
     const std::string key = std::string("quota.") + info.name;
-    if (!config.text(key).empty()) rules.default_quota[info.resource] = config.number(key);
+    if (config.text(key).empty()) continue;
+    const bool is_cores = info.resource == service::Resource::Millicpus;
+    rules.default_quota[info.resource] = is_cores ? config.millicpus(key) : config.number(key);
   }
   const auto& local = rules.local_tenant;
   for (const auto& [tenant, given] : config.quotas) {
@@ -66,7 +68,8 @@ std::string default_quota_text(const Config& config, const std::filesystem::path
                                std::string_view key) {
   const Quota quota = service::tenant_quota(machine_of(config, state));
   for (const ResourceInfo& info : service::resources())
-    if (key == std::string("quota.") + info.name) return std::to_string(quota[info.resource]);
+    if (key == std::string("quota.") + info.name)
+      return service::amount_text(info.resource, quota[info.resource]);
   return {};
 }
 

@@ -1,4 +1,4 @@
-// The operator's quotas and lists, with what follows from the machine where nothing is set.
+// The operator's quotas and lists, with defaults that follow from the machine.
 #pragma once
 
 #include <filesystem>
@@ -13,7 +13,7 @@ namespace nutshell::daemon {
 // `state` is the state directory, whose disk is counted.
 service::TenantRules tenant_rules(const Config& config, const std::filesystem::path& state);
 
-// The value of a setting "quota.NAME" that is not set; empty: it is none of these.
+// The default of a setting "quota.NAME"; empty for other settings.
 std::string default_quota_text(const Config& config, const std::filesystem::path& state,
                                std::string_view key);
 

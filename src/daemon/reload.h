@@ -1,4 +1,4 @@
-// Compares the settings that the daemon runs with to those that it was told to read again.
+// Compares the settings that the daemon runs with and those that it has read again.
 #pragma once
 
 #include <string>

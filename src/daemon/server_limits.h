@@ -1,4 +1,4 @@
-// The bounds of the daemon's listeners, as the configuration and the machine set them.
+// The bounds of the daemon's listeners, from the configuration and the machine.
 #pragma once
 
 #include "daemon/config.h"
@@ -6,8 +6,7 @@
 
 namespace nutshell::daemon {
 
-// Connections take at most a part of the descriptors that this process may have, so that no client
-// can leave it without any.
+// Connections get at most a part of this process's descriptors, so that some are always left.
 http::ServerLimits server_limits(const Config& config);
 
 }  // namespace nutshell::daemon

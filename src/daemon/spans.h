@@ -1,4 +1,4 @@
-// Where spans go, when the configuration names a collector.
+// Sends spans to the collector that the configuration names.
 #pragma once
 
 #include <memory>
@@ -9,10 +9,10 @@
 
 namespace nutshell::daemon {
 
-// Nothing: it names none.
+// Null if it names none.
 Result<std::unique_ptr<telemetry::Exporter>> open_exporter(const Config& config);
 
-// How many spans went where; empty without an exporter.
+// Counts of sent and dropped spans; empty without an exporter.
 service::MetricsSnapshot metrics_of(const telemetry::Exporter* exporter);
 
 }  // namespace nutshell::daemon

@@ -232,21 +232,20 @@ Result<UniqueFd> Client::upgrade_raw(const Request& request, std::string_view pr
   return socket;
 }
 
-Result<Client::RawAnswer> Client::ask_raw_upgrade(const Request& request, std::string_view protocol,
-                                                  const Deadline& deadline) {
+Result<Client::UpgradeAnswer> Client::request_upgrade(const Request& request,
+                                                      std::string_view protocol,
+                                                      const Deadline& deadline) {
   constexpr std::size_t kMostRefusalBytes = 64U << 10U;
   auto head = begin_upgrade(request, protocol, Reading::Exactly, deadline);
   if (!head) close();
   ResponseHead answered = TRY(std::move(head));
-  RawAnswer answer{answered.status, std::move(answered.headers), UniqueFd(), {}};
+  UpgradeAnswer answer{answered.status, std::move(answered.headers), nullptr, {}};
   if (answer.status != 101) {
     answer.body = read_short_body(kMostRefusalBytes, deadline);
     return answer;
   }
-  const bool is_bare = transport_->is_bare();
-  if (is_bare) answer.socket = transport_->release();
+  answer.transport = std::move(transport_);
   close();
-  if (!is_bare) return failure(ErrorCode::Unsupported, "a bare socket cannot be had inside TLS");
   return answer;
 }
 

@@ -70,15 +70,15 @@ class Client {
   // inside TLS.
   Result<UniqueFd> upgrade_raw(const Request& request, std::string_view protocol,
                                const Deadline& deadline);
-  // The same for a caller who wants to read a refusal.
-  struct RawAnswer {
+  // Asks for another protocol and returns whatever the server answers.
+  struct UpgradeAnswer {
     int status = 0;
     Headers headers;
-    UniqueFd socket;   // with 101: bare, and nothing of the new protocol is lost
-    std::string body;  // with any other status, as far as it is short
+    std::unique_ptr<Transport> transport;  // with 101; it still holds all of the new protocol
+    std::string body;                      // with any other status; at most 64 KiB
   };
-  Result<RawAnswer> ask_raw_upgrade(const Request& request, std::string_view protocol,
-                                    const Deadline& deadline);
+  Result<UpgradeAnswer> request_upgrade(const Request& request, std::string_view protocol,
+                                        const Deadline& deadline);
   Result<WebSocket> upgrade_websocket(Request request, const Deadline& deadline,
                                       std::size_t most_message_bytes = 16U << 20U);
 

@@ -3,7 +3,9 @@
 #include <netdb.h>
 #include <netinet/in.h>
 #include <netinet/tcp.h>
+#include <nss.h>
 #include <poll.h>
+#include <sys/auxv.h>
 #include <sys/socket.h>
 
 #include <cerrno>
@@ -37,6 +39,13 @@ Result<UniqueFd> connect_one(const addrinfo& where, const Deadline& deadline) {
   return socket;
 }
 
+// A static program must not load NSS modules: each would bring a second C library, perhaps of
+// another version. It resolves by /etc/hosts and DNS, whose code is part of glibc since 2.34.
+void use_no_modules_if_static() {
+  const bool is_static = ::getauxval(AT_BASE) == 0;  // no dynamic loader was needed
+  if (is_static) ::__nss_configure_lookup("hosts", "files dns");
+}
+
 }  // namespace
 
 Dial dial_tcp(std::string host, std::uint16_t port) {
@@ -46,6 +55,7 @@ Dial dial_tcp(std::string host, std::uint16_t port) {
     hints.ai_socktype = SOCK_STREAM;
     hints.ai_flags = AI_NUMERICSERV;
     addrinfo* found = nullptr;
+    use_no_modules_if_static();
     // The resolver has deadlines of its own (resolv.conf), not ours.
     const int answer = ::getaddrinfo(host.c_str(), std::to_string(port).c_str(), &hints, &found);
     if (answer != 0) {

@@ -86,8 +86,7 @@ Result<std::string> Exchange::read_body_part(std::size_t most) {
 
 Result<std::string> Exchange::read_body(std::size_t limit) {
   const auto too_long = [&] {
-    return failure(ErrorCode::ResourceExhausted,
-                   fmt::format("the body is longer than {} bytes", limit));
+    return failure(ErrorCode::TooLarge, fmt::format("the body is longer than {} bytes", limit));
   };
   if (content_length() && *content_length() > limit) return too_long();
   std::string body;
@@ -108,8 +107,7 @@ Result<std::string> Exchange::read_body(std::size_t limit) {
 Result<> Exchange::discard_body(std::size_t limit) {
   const auto too_long = [&] {
     may_keep_alive_ = false;
-    return failure(ErrorCode::ResourceExhausted,
-                   fmt::format("the body is longer than {} bytes", limit));
+    return failure(ErrorCode::TooLarge, fmt::format("the body is longer than {} bytes", limit));
   };
   if (content_length() && *content_length() > limit) return too_long();
   std::size_t size = 0;

@@ -43,10 +43,10 @@ class Exchange {
   [[nodiscard]] const Remote& remote() const;
   [[nodiscard]] std::optional<std::uint64_t> content_length() const;
 
-  // The whole body; ResourceExhausted if it is longer, Unavailable if the bodies of this client and
+  // The whole body; TooLarge if it is longer, Unavailable if the bodies of this client and
   // of others take as much memory as they may.
   Result<std::string> read_body(std::size_t limit);
-  // Reads the body and keeps none of it; ResourceExhausted if it is longer.
+  // Reads the body and keeps none of it; TooLarge if it is longer.
   Result<> discard_body(std::size_t limit);
   // The next piece; empty: the end.
   Result<std::string> read_body_part(std::size_t most);

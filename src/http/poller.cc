@@ -27,6 +27,7 @@ constexpr std::size_t kMostRefused = 64;  // connections that are told that ther
 // Our word for it, as the problem documents of the API have it.
 std::string_view word_for(int status) {
   if (status == 408) return to_string(ErrorCode::DeadlineExceeded);
+  if (status == 413) return to_string(ErrorCode::TooLarge);
   if (status == 429) return to_string(ErrorCode::ResourceExhausted);
   if (status >= 500 && status != 501) return to_string(ErrorCode::Unavailable);
   return to_string(ErrorCode::InvalidArgument);

@@ -20,7 +20,7 @@ namespace nutshell::http {
 inline void echo(Exchange& exchange) {
   const auto body = exchange.read_body(1U << 20U);
   if (!body) {
-    const bool is_long = body.error().code == ErrorCode::ResourceExhausted;
+    const bool is_long = body.error().code == ErrorCode::TooLarge;
     (void)exchange.respond(is_long ? 413 : 400, {}, body.error().message);
     return;
   }

@@ -1,4 +1,4 @@
-// Our own archive writers and readers: tar, Debian packages, ELF.
+// The writers and readers of archives: tar, Debian packages, ELF.
 #include <fcntl.h>
 #include <fmt/format.h>
 #include <gmock/gmock.h>
@@ -54,7 +54,8 @@ TEST_F(TarWriter, IsReadByTarAgain) {
   write();
   fs::create_directories(scratch_ / "back");
   const auto unpacked =
-      run_program({{"tar", "-xf", archive_.native()}, scratch_ / "back", Deadline::in(20s)});
+      run_program({.arguments = {"tar", "-xf", archive_.native()}, .directory = scratch_ / "back"},
+                  Deadline::in(20s));
   ASSERT_TRUE(unpacked) << unpacked.error().message;
   EXPECT_EQ(*read_file(scratch_ / "back" / fs::path(long_name)), "long");
   EXPECT_EQ(*read_file(scratch_ / "back/exact"), std::string(1024, 'x'));
@@ -131,19 +132,24 @@ TEST(DefaultImage, PackagesAreReadFromTheListing) {
 
 TEST(RunProgram, TellsWhatWentWrong) {
   const ScratchDirectory scratch;
-  EXPECT_EQ(*run_program({{"echo", "x"}, scratch.path(), Deadline::in(20s)}), "x\n");
-  const auto failed = run_program({{"ls", "/nowhere"}, scratch.path(), Deadline::in(20s)});
+  EXPECT_EQ(
+      *run_program({.arguments = {"echo", "x"}, .directory = scratch.path()}, Deadline::in(20s)),
+      "x\n");
+  const auto failed = run_program({.arguments = {"ls", "/nowhere"}, .directory = scratch.path()},
+                                  Deadline::in(20s));
   EXPECT_THAT(failed.error().message, HasSubstr("/nowhere"));
-  EXPECT_FALSE(run_program({{"no-such-program"}, scratch.path(), Deadline::in(20s)}));
-  const auto slow = run_program({{"sleep", "60"}, scratch.path(), Deadline::in(50ms)});
+  EXPECT_FALSE(run_program({.arguments = {"no-such-program"}, .directory = scratch.path()},
+                           Deadline::in(20s)));
+  const auto slow =
+      run_program({.arguments = {"sleep", "60"}, .directory = scratch.path()}, Deadline::in(50ms));
   EXPECT_THAT(slow.error().message, HasSubstr("too long"));
 }
 
 TEST(RunProgram, LeavesOurSignalsToUs) {
   const DaemonSignals daemon;
   const ScratchDirectory scratch;
-  const auto status =
-      run_program({{"cat", "/proc/self/status"}, scratch.path(), Deadline::in(20s)});
+  const auto status = run_program(
+      {.arguments = {"cat", "/proc/self/status"}, .directory = scratch.path()}, Deadline::in(20s));
   ASSERT_TRUE(status) << status.error().message;
   expect_clean_signals(*status);
 }

@@ -30,7 +30,7 @@ Result<std::string> read_at(int file, std::uint64_t offset, std::size_t size) {
 }
 
 Failure no_package() {
-  return failure(ErrorCode::InvalidArgument, "this is no Debian package");
+  return failure(ErrorCode::InvalidArgument, "this is not a Debian package");
 }
 
 Result<> copy_range(int file, ByteRange range, int output) {

@@ -1,4 +1,4 @@
-// Debian packages: where in the file the archive of its files lies.
+// Debian packages: finds and unpacks the archive of a package's files.
 #pragma once
 
 #include <cstdint>
@@ -13,10 +13,10 @@ struct ByteRange {
   std::uint64_t offset = 0;
   std::uint64_t size = 0;
 };
-// Of the member data.tar, however it is packed.
+// Finds the member data.tar, however it is compressed.
 Result<ByteRange> find_package_data(int package);
 
-// Adds the package's files to what the target holds. The caller ignores SIGPIPE.
+// Adds the package's files to the target directory. The caller ignores SIGPIPE.
 Result<Unpacked> unpack_package(const Unpacking& order, const std::filesystem::path& package);
 
 }  // namespace nutshell::images

@@ -19,7 +19,7 @@ using namespace std::chrono_literals;
 constexpr auto kDownloadTime = 600s;
 constexpr auto kLookTime = 60s;
 
-// These are asked for; of what they depend on, only libraries are taken.
+// The packages of the image; of their dependencies only libraries are taken.
 const std::vector<std::string> kTools = {
     "bash", "git", "curl", "jq", "ripgrep", "busybox-static", "ca-certificates"};
 
@@ -60,7 +60,8 @@ class Building {
                                       "--no-recommends", "--no-suggests", "--no-conflicts",
                                       "--no-breaks",     "--no-replaces", "--no-enhances"};
     words.insert(words.end(), kTools.begin(), kTools.end());
-    const std::string listing = TRY(run_program({words, staging_.path(), Deadline::in(kLookTime)}));
+    const std::string listing = TRY(
+        run_program({.arguments = words, .directory = staging_.path()}, Deadline::in(kLookTime)));
     std::vector<std::string> packages = kTools;
     for (std::string& package : packages_in(listing)) {
       if (is_library(package)) packages.push_back(std::move(package));
@@ -73,10 +74,11 @@ class Building {
     auto packages = choose_packages();
     if (!packages) return explained(std::move(packages).error());
     show(fmt::format("downloading {} packages", packages->size()));
-    // Everything lies in a directory that no other user can enter, not even apt's own.
+    // The directory is private, and apt's own user cannot enter it either.
     std::vector<std::string> words = {"apt-get", "-q", "-o", "APT::Sandbox::User=root", "download"};
     words.insert(words.end(), packages->begin(), packages->end());
-    auto done = run_program({words, staging_.path() / "packages", Deadline::in(kDownloadTime)});
+    auto done = run_program({.arguments = words, .directory = staging_.path() / "packages"},
+                            Deadline::in(kDownloadTime));
     return done ? Result<>() : explained(std::move(done).error());
   }
   static Failure explained(Error error) {

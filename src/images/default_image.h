@@ -1,6 +1,6 @@
-// A small image with the tools that agents use, made of this machine's Debian packages: bash, git,
-// curl, jq, ripgrep, busybox for everything else, and the certificates of the usual authorities.
-// Needs apt-get and no right that a plain user lacks.
+// Builds a small image with the tools that agents use from Debian packages: bash, git, curl, jq,
+// ripgrep, busybox for everything else, and the certificates of the usual authorities. Needs
+// apt-get and no privileges.
 #pragma once
 
 #include <filesystem>
@@ -23,7 +23,7 @@ struct DefaultBuild {
 // The caller ignores SIGPIPE.
 Result<Imported> build_default_image(ImageStore& store, const DefaultBuild& order);
 
-// The names in what `apt-cache depends --recurse` prints.
+// Returns the package names in the output of `apt-cache depends --recurse`.
 std::vector<std::string> packages_in(std::string_view listing);
 
 }  // namespace nutshell::images

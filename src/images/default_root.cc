@@ -21,7 +21,7 @@ namespace fs = std::filesystem;
 
 constexpr std::size_t kMostProgramBytes = 64U << 20U;
 
-// As the image has them; packages of some releases lack the first "usr".
+// Paths in the image; packages of some releases lack the first "usr".
 constexpr const char* kPrograms[] = {"usr/bin/bash",
                                      "usr/bin/git",
                                      "usr/bin/curl",
@@ -34,7 +34,7 @@ constexpr const char* kPrograms[] = {"usr/bin/bash",
                                      "usr/lib/git-core/git-sh-i18n",
                                      "usr/lib/git-core/git-merge-one-file"};
 
-// What busybox is called to be each of them.
+// The names under which busybox is linked.
 constexpr const char* kApplets[] = {
     "[",        "ar",       "awk",      "base64",    "basename",  "bc",      "bunzip2",
     "bzip2",    "cat",      "chmod",    "clear",     "cmp",       "cp",      "cpio",
@@ -59,7 +59,7 @@ struct Link {
   const char* name;
   const char* target;
 };
-// git starts itself by these names, also to clone a directory beside it.
+// git starts itself by these names, for example to clone a local directory.
 constexpr Link kLinks[] = {{"bin", "usr/bin"},
                            {"sbin", "usr/bin"},
                            {"lib", "usr/lib"},
@@ -128,7 +128,7 @@ class DefaultRoot {
     return {};
   }
 
-  // Some packages lack the first "usr". Their links lead to nothing but their own files.
+  // Some packages lack the first "usr". Their links lead only to their own files.
   [[nodiscard]] Result<std::string> read(const std::string& name) const {
     const UniqueFd files = TRY(open_file(files_, O_PATH | O_DIRECTORY));
     for (const std::string& place : {name, name.substr(name.starts_with("usr/") ? 4 : 0)}) {
@@ -138,7 +138,7 @@ class DefaultRoot {
     return failure(ErrorCode::NotFound, fmt::format("the packages have no /{}", name));
   }
 
-  // A library lies in the one directory of lib/ that is called after the machine.
+  // A library lies in the directory of lib/ that is named after the machine's architecture.
   [[nodiscard]] Result<std::string> find_library(const std::string& name) const {
     if (name.find('/') != std::string::npos)
       return failure(ErrorCode::InvalidArgument, fmt::format("library '{}' is a path", name));
@@ -161,7 +161,7 @@ class DefaultRoot {
     return {};
   }
 
-  // And whatever it needs, and what that needs.
+  // Adds the file with all libraries that it needs, directly or not.
   Result<> add_program(const std::string& name) {
     if (!added_.insert(name).second) return {};
     const std::string bytes = TRY(read(name));
@@ -191,7 +191,7 @@ class DefaultRoot {
     return {};
   }
 
-  // What is given on stays under its authors' terms, which go with it.
+  // Copies the licences of the packages.
   Result<> add_licences() {
     std::error_code error;
     for (const auto& entry : fs::directory_iterator(files_ / "usr/share/doc", error)) {

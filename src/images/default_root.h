@@ -7,8 +7,8 @@
 
 namespace nutshell::images {
 
-// From packages unpacked over each other into an empty directory on the same file system: the
-// tools, the libraries they need and nothing else.
+// Makes it from packages that were unpacked over each other, in an empty directory on the same file
+// system: the tools, the libraries that they need and nothing else.
 Result<> make_default_root(const std::filesystem::path& files, const std::filesystem::path& root);
 
 }  // namespace nutshell::images

@@ -18,7 +18,7 @@ std::optional<T> read_at(std::string_view file, std::uint64_t offset) {
   return value;
 }
 
-// Up to its NUL; nothing where there is none.
+// Returns the text up to its NUL; nullopt if there is none.
 std::optional<std::string> text_at(std::string_view file, std::uint64_t offset) {
   if (offset >= file.size()) return std::nullopt;
   const std::size_t end = file.find('\0', offset);
@@ -36,7 +36,7 @@ std::vector<Elf64_Phdr> segments_of(std::string_view file, const Elf64_Ehdr& hea
   return segments;
 }
 
-// Where in the file an address of the loaded program lies.
+// Returns the offset in the file of an address of the loaded program.
 std::optional<std::uint64_t> offset_of(const std::vector<Elf64_Phdr>& segments,
                                        std::uint64_t address) {
   for (const Elf64_Phdr& segment : segments) {
@@ -77,7 +77,7 @@ Result<ElfNeeds> read_elf_needs(std::string_view file) {
   const bool is_known = head && is_elf(file) && head->e_ident[EI_CLASS] == ELFCLASS64 &&
                         head->e_ident[EI_DATA] == ELFDATA2LSB &&
                         head->e_phentsize == sizeof(Elf64_Phdr);
-  if (!is_known) return failure(ErrorCode::InvalidArgument, "this is no 64-bit ELF file");
+  if (!is_known) return failure(ErrorCode::InvalidArgument, "this is not a 64-bit ELF file");
   ElfNeeds needs;
   const auto segments = segments_of(file, *head);
   for (const Elf64_Phdr& segment : segments) {

@@ -1,4 +1,4 @@
-// What a program of the ELF format wants to be loaded with it.
+// Reads from an ELF file which loader and libraries it needs.
 #pragma once
 
 #include <string>
@@ -15,7 +15,7 @@ struct ElfNeeds {
 };
 
 bool is_elf(std::string_view file);
-// Of a 64-bit little-endian file; every offset in it is checked.
+// Reads a 64-bit little-endian file; checks every offset in it.
 Result<ElfNeeds> read_elf_needs(std::string_view file);
 
 }  // namespace nutshell::images

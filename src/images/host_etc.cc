@@ -36,9 +36,9 @@ constexpr std::array<File, 8> kFiles = {{
     {"profile", "export PATH HOME\n"},
 }};
 
-// Public by nature: links between programs, the linker's index, certificates of public
-// authorities, names of ports. Files are copied, as are small directories that many sandboxes
-// share: each mount costs every one of them time. Other directories are mounted.
+// Public files: links between programs, the linker's index, certificates of public authorities,
+// names of ports. Files are copied, as are small directories that many sandboxes share, because
+// each mount costs time at every start. Other directories are mounted.
 constexpr std::array<const char*, 5> kCopiedFiles = {"ld.so.cache", "ld.so.conf", "services",
                                                      "protocols", "localtime"};
 constexpr const char* kAlternatives = "alternatives";  // links, hundreds of them
@@ -101,7 +101,7 @@ std::string state_of(const std::string& path) {
                      status.st_mtim.tv_sec, status.st_mtim.tv_nsec);
 }
 
-// Of the directory, and of the files in it, which may be written to where they are.
+// Identifies the directory and the files in it, which may be overwritten in place.
 std::string state_of_files(const std::string& directory) {
   std::string state = state_of(directory);
   std::error_code error;

@@ -1,5 +1,5 @@
-// The /etc of a sandbox that runs the host's programs: written by us, with nothing of the host's
-// users, names or secrets; only what programs in /usr need to find their parts is the host's.
+// Writes the /etc of a sandbox that runs the host's programs. It has none of the host's users,
+// names or secrets; only files that programs in /usr need to find their parts come from the host.
 #pragma once
 
 #include <string>
@@ -9,14 +9,14 @@
 
 namespace nutshell::images {
 
-// Who gets what is written: a copy of many links pays only for many sandboxes.
+// Whether one sandbox gets it or many: copying many links pays only for many sandboxes.
 enum class SharedBy { OneSandbox, ManySandboxes };
 
-// Writes root's directory etc, which is empty. Returns the names in it that are to be mounted from
-// the host, because what they hold may change without a trace.
+// Fills root's empty directory etc. Returns the names in it that must be mounted from the host,
+// because their content may change unnoticed.
 Result<std::vector<std::string>> write_host_etc(int root, SharedBy sharers);
 
-// Changes when what write_host_etc() takes over from the host does.
+// Returns a text that changes when the host's files that write_host_etc() copies change.
 std::string host_etc_state();
 
 }  // namespace nutshell::images

@@ -1,5 +1,5 @@
-// The default root of a sandbox, where it is to have this machine's programs: /usr and its like as
-// they are, an /etc of our own, and empty directories.
+// The default root of a sandbox, with this machine's programs: /usr and its like as they are, a new
+// /etc, and empty directories.
 #pragma once
 
 #include <string>
@@ -10,11 +10,11 @@
 
 namespace nutshell::images {
 
-// Fills an empty directory with it. Returns paths of the host that are to be mounted where they
-// are, below it: "usr", "etc/ssl/certs".
+// Fills an empty directory. Returns the paths of the host that must be mounted at the same path
+// below it: "usr", "etc/ssl/certs".
 Result<std::vector<std::string>> write_host_root(int root, SharedBy sharers);
 
-// Changes when what write_host_root() writes does.
+// Returns a text that changes when the result of write_host_root() changes.
 std::string host_root_state();
 
 }  // namespace nutshell::images

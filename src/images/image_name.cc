@@ -24,7 +24,7 @@ bool is_word(std::string_view text) {
          });
 }
 
-// A registry's name, perhaps with its port.
+// Whether this is the name of a registry, perhaps with a port.
 bool is_registry(std::string_view text) {
   const std::size_t colon = text.find(':');
   if (colon == std::string_view::npos) return is_word(text);
@@ -60,7 +60,7 @@ Result<std::string> whole_name(std::string_view text) {
                         tag.size() <= kMostTagBytes && is_word(tag) && is_repository(repository);
   if (is_sound) return fmt::format("{}:{}", repository, tag);
   return failure(ErrorCode::InvalidArgument,
-                 fmt::format("'{}' is no name for an image: NAME[:TAG] of letters, digits, '.', "
+                 fmt::format("'{}' is not a name for an image: NAME[:TAG] of letters, digits, '.', "
                              "'_', '-' and '/'",
                              shown(text)));
 }
@@ -98,7 +98,7 @@ Result<std::string> parse_digest(std::string_view text) {
   if (text.starts_with(kAlgorithm) && is_digest(text.substr(kAlgorithm.size())))
     return std::string(text.substr(kAlgorithm.size()));
   return failure(ErrorCode::InvalidArgument,
-                 fmt::format("'{}' is no digest: sha256: and 64 digits", shown(text)));
+                 fmt::format("'{}' is not a digest: sha256: and 64 digits", shown(text)));
 }
 
 std::string shown(std::string_view text) {

@@ -1,4 +1,4 @@
-// What images are called: NAME[:TAG], or the digest of their configuration.
+// Names of images: NAME[:TAG], or the digest of their configuration.
 #pragma once
 
 #include <string>
@@ -8,20 +8,20 @@
 
 namespace nutshell::images {
 
-// "debian" is debian:latest. Refuses what is no name: letters, digits and ._- in parts between
-// slashes, none of which begins with a dot or a dash.
+// Completes a name: "debian" becomes debian:latest. A name has letters, digits and ._- in parts
+// between slashes, none of which begins with a dot or a dash; refuses others.
 Result<std::string> whole_name(std::string_view text);
 
-// A name as a file's name, and back.
+// Turns a name into a file name, and back.
 std::string to_file_name(std::string_view name);
 std::string from_file_name(std::string_view file);
 
-// 64 hexadecimal digits in small letters.
+// Whether the text is 64 hexadecimal digits in lower case.
 bool is_digest(std::string_view text);
-// Those of "sha256:…"; no other algorithm is known.
+// Returns the digits of "sha256:…"; refuses other algorithms.
 Result<std::string> parse_digest(std::string_view text);
 
-// A short text of a stranger's for a message: bytes that a terminal would obey are shown as "?".
+// Shortens an untrusted text for a message; control characters become "?".
 std::string shown(std::string_view text);
 
 }  // namespace nutshell::images

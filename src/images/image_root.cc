@@ -43,7 +43,7 @@ Result<> unpack(const std::filesystem::path& unpacker, const std::string& archiv
                              archive));
 }
 
-// The lock lives as long as its holder: a partial directory that can be locked is abandoned.
+// The lock ends with its holder: a partial directory that can be locked is abandoned.
 Result<UniqueFd> lock_directory(const std::filesystem::path& path) {
   UniqueFd fd = TRY(open_file(path, O_RDONLY | O_DIRECTORY));
   if (::flock(fd.get(), LOCK_EX | LOCK_NB) != 0) return syscall_failure("lock", path.native());
@@ -70,7 +70,7 @@ Result<std::string> unpack_once(const std::string& archive, const struct stat& s
     return Failure(std::move(unpacked).error());
   }
   std::filesystem::rename(partial, done, error);
-  if (error && std::filesystem::exists(done)) remove_tree(partial);  // another was quicker
+  if (error && std::filesystem::exists(done)) remove_tree(partial);  // another process was quicker
   if (!std::filesystem::exists(done))
     return syscall_failure(error.value(), "rename", done.native());
   return done.native();
@@ -89,12 +89,14 @@ Failure no_such_image(const std::string& image) {
   if (!store) return Failure(store.error());
   const auto found = store->find(image);
   if (!found) return Failure(found.error());
-  return failure(ErrorCode::Unavailable, fmt::format("image {} comes and goes", image));
+  return failure(ErrorCode::Unavailable,
+                 fmt::format("image {} was added or removed just now: try again", image));
 }
 
 }  // namespace
 
-// A name goes before a file of that name in the working directory, which may be a stranger's.
+// A name takes precedence over a file of that name in the working directory, which may be
+// untrusted.
 Result<ImageRoot> root_of(const std::string& image, ImageNaming naming,
                           const std::filesystem::path& unpacker) {
   if (image.empty()) return ImageRoot{};
@@ -132,7 +134,7 @@ void sweep_unpacked(SweepMode mode, SweepReport& report) {
   for (const auto& entry : std::filesystem::directory_iterator(unpacked_directory(), error)) {
     if (!entry.path().native().ends_with(kPartial)) continue;
     const auto lock = lock_directory(entry.path());
-    if (!lock) continue;  // somebody is unpacking right now
+    if (!lock) continue;  // another process is unpacking right now
     if (mode == SweepMode::Remove) remove_tree(entry.path());
     report.removed.push_back(fmt::format("unfinished image {}", entry.path().filename().native()));
   }

@@ -1,5 +1,5 @@
-// What --image means to every backend that wants a directory: a directory is used where it is; an
-// archive is unpacked once, into the user's cache; a name is that of an imported image.
+// Turns the value of --image into a directory: a directory is used where it is, an archive is
+// unpacked once into the user's cache, and a name means an imported image.
 #pragma once
 
 #include <filesystem>
@@ -12,23 +12,22 @@
 namespace nutshell::images {
 
 struct ImageRoot {
-  std::string directory;                 // of a root file system; empty: no image was asked for
-  std::vector<std::string> environment;  // NAME=VALUE, as the image wants it
+  std::string directory;                 // a root file system; empty if no image was asked for
+  std::vector<std::string> environment;  // NAME=VALUE, from the image's configuration
 };
 
-// `unpacker` is the program that unpacks archives, apart from this process because archives are
-// hostile.
+// `unpacker` is the program that unpacks archives, in its own process because archives are hostile.
 Result<ImageRoot> root_of(const std::string& image, ImageNaming naming,
                           const std::filesystem::path& unpacker);
 
 // Whether it names an imported image.
 bool is_stored(const std::string& image);
 
-// The same for a program in another directory: a path becomes a whole one. The name of an imported
-// image stays one.
+// Makes the value independent of the working directory: a path becomes absolute, the name of an
+// imported image stays as it is.
 std::string seen_from_anywhere(const std::string& image);
 
-// Removes what interrupted unpackings and imports left.
+// Removes the remains of interrupted unpackings and imports.
 void sweep_unpacked(SweepMode mode, SweepReport& report);
 
 }  // namespace nutshell::images

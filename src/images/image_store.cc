@@ -13,13 +13,15 @@
 
 #include "base/closest_word.h"
 #include "base/file.h"
+#include "core/json_members.h"
 #include "images/image_name.h"
-#include "images/json_text.h"
 #include "images/manifest.h"
 #include "images/user_place.h"
 
 namespace nutshell::images {
 namespace {
+
+using Json = nlohmann::json;
 
 namespace fs = std::filesystem;
 
@@ -27,7 +29,7 @@ constexpr std::size_t kLeastDigits = 6;  // of a digest's beginning
 
 std::vector<std::string> names_in(const fs::path& directory) {
   std::vector<std::string> names;
-  std::error_code error;  // one that is missing holds nothing
+  std::error_code error;  // a missing directory is empty
   for (const auto& entry : fs::directory_iterator(directory, error))
     names.push_back(entry.path().filename().native());
   std::sort(names.begin(), names.end());
@@ -51,7 +53,7 @@ Result<ImageStore> ImageStore::open() {
 
 Result<StoredImage> ImageStore::read_image(const std::string& id) const {
   const std::string text = TRY(read_file(path_ / "images" / id / "image.json", kMostJsonBytes));
-  const Json record = TRY(parse_json(text, kMostJsonBytes));
+  const Json record = TRY(parse_strict(text, kJsonLimits));
   StoredImage image;
   image.id = id;
   image.layers = texts_of(record, "layers", kMostLayers);
@@ -91,8 +93,8 @@ Failure ImageStore::unknown(const std::string& word) const {
                            : names.empty()
                                ? "none is imported yet; 'nutshell image build-default' makes one, "
                                  "'nutshell image import' takes a tar or an OCI layout"
-                               : "'nutshell image list' shows those there are, 'nutshell image "
-                                 "import' takes another";
+                               : "'nutshell image list' shows the images, 'nutshell image "
+                                 "import' adds one";
   return failure(ErrorCode::NotFound, fmt::format("no image '{}': {}", shown(word), hint));
 }
 
@@ -109,7 +111,7 @@ Result<std::vector<StoredImage>> ImageStore::list() const {
   std::vector<StoredImage> all;
   for (const std::string& id : names_in(path_ / "images")) {
     auto image = find(id);
-    // One that is removed at this moment is not there any more.
+    // Skips an image that is being removed.
     if (image) all.push_back(std::move(*image));
   }
   std::sort(all.begin(), all.end(), [](const StoredImage& a, const StoredImage& b) {

@@ -1,13 +1,13 @@
-// Imported images, each layer once. Below one directory of the user's own:
+// The store of imported images, with each layer once. In a directory of the user:
 //
 //   layers/DIGEST/tree   a layer's files, by the digest of its content
 //   images/ID/root       a root file system: hard links to the files of its layers
-//   images/ID/image.json what is known of it
+//   images/ID/image.json its properties
 //   names/NAME:TAG       holds an ID
-//   partial/             what is being made or removed; locked by whoever does it
+//   partial/             directories being made or removed, each locked by its process
 //
-// Everything is made in partial/ and appears under its name by one rename, so that a process killed
-// at any moment leaves only what the next sweep removes.
+// Everything is made in partial/ and gets its name by one rename, so that a process killed at any
+// moment leaves only files that the next sweep removes.
 #pragma once
 
 #include <cstdint>
@@ -27,14 +27,14 @@ struct StoredImage {
   std::vector<std::string> names;        // NAME:TAG
   std::vector<std::string> layers;       // digests of their content, lowest first
   std::vector<std::string> environment;  // NAME=VALUE
-  std::string architecture;              // as images call it: amd64, arm64; empty: not said
-  std::string source;                    // what it was imported from, in words
+  std::string architecture;              // as images call it: amd64, arm64; empty if unknown
+  std::string source;                    // describes what it was imported from
   std::uint64_t bytes = 0;               // of its layers' files
   std::uint64_t entries = 0;
   std::int64_t imported = 0;  // seconds since 1970
 };
 
-// A directory in partial/, gone with its owner.
+// A directory in partial/, removed by the destructor.
 class Staging {
  public:
   Staging(std::filesystem::path path, UniqueFd lock)
@@ -58,7 +58,7 @@ class Staging {
 class ImageStore {
  public:
   // NUTSHELL_IMAGE_DIR, or /var/lib/nutshell/images for root, or nutshell/images in XDG_DATA_HOME
-  // or ~/.local/share. Nothing is made.
+  // or ~/.local/share. Makes nothing.
   static Result<ImageStore> open();
   explicit ImageStore(std::filesystem::path path) : path_(std::move(path)) {}
 
@@ -67,12 +67,12 @@ class ImageStore {
     return path_ / "images" / id / "root";
   }
 
-  // By name, by digest, or by a beginning of it that only one has.
+  // Finds an image by name, by digest, or by the unique beginning of its digest.
   [[nodiscard]] Result<StoredImage> find(const std::string& word) const;
   [[nodiscard]] Result<std::vector<StoredImage>> list() const;
 
-  // Takes the name away, or with a digest all of the image's names. An image without a name goes,
-  // and so do layers that no other has. Unavailable: a sandbox uses it.
+  // Removes the name, or with a digest all names of the image. Removes an image without names, and
+  // layers that no other image has. Unavailable if a sandbox uses it.
   struct Removed {
     std::vector<std::string> names;
     bool is_image_gone = false;
@@ -80,7 +80,7 @@ class ImageStore {
   };
   Result<Removed> remove(const std::string& word);
 
-  // Removes what crashes left.
+  // Removes the remains of processes that were killed.
   void sweep(SweepMode mode, SweepReport& report);
 
   // Makes the store if it is missing.
@@ -90,10 +90,10 @@ class ImageStore {
     std::uint64_t bytes = 0;
     std::uint64_t entries = 0;
   };
-  // Writes it beside a layer's tree.
+  // Writes the size beside a layer's tree.
   static Result<> note_size(const std::filesystem::path& layer, const LayerSize& size);
-  // Gives the image its name, which another may have had. False: a layer that was in the store is
-  // there no more.
+  // Gives the image its name, which another image may have had. Returns false if a layer that was
+  // in the store is gone.
   Result<bool> publish(const Staging& staging, StoredImage image, const std::string& name);
 
  private:
@@ -103,22 +103,23 @@ class ImageStore {
   [[nodiscard]] Failure unknown(const std::string& word) const;
   static Result<LayerSize> size_of(const std::filesystem::path& layer);
   Result<> make_image(const Staging& staging, StoredImage& image) const;
-  // With the lock held: moves away what has no name, or no image.
+  // The caller holds the lock. Moves away images without a name and layers without an image.
   Result<std::vector<std::string>> move_unused(const Staging& staging, SweepMode mode) const;
   Result<Staging> stage_locked() const;
-  // Taken for itself alone, unless a sandbox uses it.
+  // Takes an exclusive lock on the image; nullopt if a sandbox uses it.
   [[nodiscard]] std::optional<UniqueFd> take_alone(const std::string& id) const;
   [[nodiscard]] bool has_living_user(const std::string& id) const;
 
   std::filesystem::path path_;
 };
 
-// Keeps an image's directory in use as long as the descriptor is open. NotFound: it is being
+// Keeps an image from being removed as long as the descriptor is open. NotFound if it is being
 // removed.
 Result<UniqueFd> hold_root(const std::filesystem::path& root);
 
-// The same for as long as a process runs that has no such descriptor: written down beside the
-// directory, by whoever holds it meanwhile. A directory that is in no store is left alone.
+// Does the same for a process that has no such descriptor, as long as it runs: records the process
+// beside the directory. The caller holds a descriptor meanwhile. Ignores directories outside the
+// store.
 struct ImageUser {
   std::string name;  // of a file
   std::uint32_t process = 0;
@@ -126,7 +127,7 @@ struct ImageUser {
 };
 Result<> note_user(const std::filesystem::path& root, const ImageUser& user);
 
-// This machine's, as images call it.
+// This machine's architecture, as images call it.
 std::string own_architecture();
 
 }  // namespace nutshell::images

@@ -1,4 +1,4 @@
-// What changes the store: each change under its lock, and by renames.
+// The operations that change the store: each holds its lock, and works by renames.
 #include <fcntl.h>
 #include <fmt/format.h>
 #include <sys/file.h>
@@ -11,6 +11,7 @@
 #include <set>
 
 #include "base/deadline.h"
+#include "base/directory.h"
 #include "base/file.h"
 #include "base/random_id.h"
 #include "images/image_name.h"
@@ -25,12 +26,6 @@ using namespace std::chrono_literals;
 
 constexpr auto kLockTime = 120s;
 
-Result<> make_directory(const fs::path& path) {
-  if (::mkdir(path.c_str(), 0700) != 0 && errno != EEXIST)
-    return syscall_failure("mkdir", path.native());
-  return {};
-}
-
 Result<> move(const fs::path& from, const fs::path& to) {
   if (::rename(from.c_str(), to.c_str()) != 0) return syscall_failure("rename", to.native());
   return {};
@@ -38,14 +33,14 @@ Result<> move(const fs::path& from, const fs::path& to) {
 
 std::vector<fs::path> entries_of(const fs::path& directory) {
   std::vector<fs::path> all;
-  std::error_code error;  // one that is missing holds nothing
+  std::error_code error;  // a missing directory is empty
   for (const auto& entry : fs::directory_iterator(directory, error))
     all.push_back(entry.path());
   std::sort(all.begin(), all.end());
   return all;
 }
 
-// The lock of somebody at work is held by him alone.
+// A process at work holds the exclusive lock of its directory.
 bool is_abandoned(const fs::path& partial) {
   const auto directory = open_file(partial, O_RDONLY | O_DIRECTORY);
   return directory && ::flock(directory->get(), LOCK_EX | LOCK_NB) == 0;
@@ -87,7 +82,7 @@ Result<Staging> ImageStore::stage() {
   std::error_code error;
   const fs::path parent = path_.parent_path();
   if (!parent.empty()) fs::create_directories(parent.parent_path(), error);
-  ::mkdir(parent.c_str(), 0700);  // root's is the daemon's too, which lets nobody in
+  ::mkdir(parent.c_str(), 0700);  // root's is the daemon's directory too, which must be private
   if (error) return syscall_failure(error.value(), "make", path_.parent_path().native());
   TRY(make_directory(path_));
   for (const char* name : {"layers", "images", "names", "partial"})
@@ -125,7 +120,7 @@ Result<ImageStore::LayerSize> ImageStore::size_of(const fs::path& layer) {
   return size;
 }
 
-// Hard links, directories and a record: nothing of it is read from the archive any more.
+// Makes the root from hard links and directories, and the record; does not read the archive again.
 Result<> ImageStore::make_image(const Staging& staging, StoredImage& image) const {
   const fs::path made = staging.path() / "image";
   TRY(make_directory(made));
@@ -144,7 +139,7 @@ Result<> ImageStore::make_image(const Staging& staging, StoredImage& image) cons
 
 Result<bool> ImageStore::publish(const Staging& staging, StoredImage image,
                                  const std::string& name) {
-  // A name must not outlive a loss of power that its files do not.
+  // After a loss of power there must be no name without its files.
   ::syncfs(staging.lock());
   const UniqueFd held = TRY(lock());
   for (const std::string& digest : image.layers) {
@@ -161,13 +156,13 @@ Result<bool> ImageStore::publish(const Staging& staging, StoredImage image,
   if (is_new) TRY(move(staging.path() / "image", path_ / "images" / image.id));
   TRY(write_file(staging.path() / "name", image.id));
   TRY(move(staging.path() / "name", path_ / "names" / to_file_name(name)));
-  TRY(move_unused(staging, SweepMode::Remove));  // whoever had the name before
+  TRY(move_unused(staging, SweepMode::Remove));  // the image that had the name before
   return true;
 }
 
 std::optional<UniqueFd> ImageStore::take_alone(const std::string& id) const {
   auto directory = open_file(root(id), O_RDONLY | O_DIRECTORY);
-  if (!directory) return UniqueFd();  // what is broken is in nobody's use
+  if (!directory) return UniqueFd();  // a broken image is not in use
   if (::flock(directory->get(), LOCK_EX | LOCK_NB) != 0 || has_living_user(id)) return std::nullopt;
   return std::move(*directory);
 }
@@ -203,7 +198,7 @@ Result<std::vector<std::string>> ImageStore::move_unused(const Staging& staging,
 }
 
 Result<ImageStore::Removed> ImageStore::remove(const std::string& word) {
-  TRY(find(word));  // in a store that is not there, nothing is made
+  TRY(find(word));  // fails before a missing store is made
   const Staging staging = TRY(stage());
   const UniqueFd held = TRY(lock());
   const StoredImage image = TRY(find(word));

@@ -1,4 +1,5 @@
-// Who uses an image without a descriptor of its directory: files beside it, one for each process.
+// Records the processes that use an image without a descriptor of its directory: one file for each,
+// beside the directory.
 #include <fmt/format.h>
 #include <unistd.h>
 
@@ -30,7 +31,7 @@ bool is_living(const fs::path& file) {
   return now && *now == start;
 }
 
-// Of those that have ended.
+// Removes the records of processes that have ended.
 void drop_old(const fs::path& users) {
   std::error_code ignored;
   for (const auto& entry : fs::directory_iterator(users, ignored)) {

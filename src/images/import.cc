@@ -44,7 +44,7 @@ class Importing {
   void show(const std::string& text) const {
     if (order_.show_progress) order_.show_progress(text);
   }
-  // All layers together are bounded.
+  // The limits hold for all layers together.
   void spend(const Unpacked& report) {
     left_.bytes -= std::min(left_.bytes, report.bytes);
     left_.entries -= std::min(left_.entries, report.entries);
@@ -82,7 +82,7 @@ Result<ImagePlan> Importing::read_directory(const fs::path& path) {
                   path.native()));
 }
 
-// The archive of a root file system is the one layer of an image without settings.
+// The archive of a root file system becomes the only layer of an image without settings.
 Result<ImagePlan> Importing::take_root(const fs::path& tree, const Unpacked& report) {
   const std::string& digest = report.unpacked_digest;
   const fs::path layer = staging_.layer(digest);
@@ -116,7 +116,7 @@ Result<> Importing::add_layer(const ImagePlan& plan, std::size_t number) {
   const LayerSource& source = plan.layers[number];
   show(fmt::format("layer {} of {}", number + 1, plan.layers.size()));
   if (::lseek(source.file.get(), 0, SEEK_SET) != 0) return syscall_failure("read the layer");
-  // Under a name that promises nothing, until the digest has been seen.
+  // Unpacked under another name until its digest is checked.
   const fs::path unpacked = staging_.path() / fmt::format("layer-{}", number);
   if (::mkdir(unpacked.c_str(), 0700) != 0) return syscall_failure("mkdir", unpacked.native());
   TRY(make_tree(unpacked / "tree"));

@@ -1,5 +1,5 @@
-// Takes an image into the store: unpacked by a process of its own, every digest checked, and there
-// under its name only once it is whole.
+// Imports an image into the store: a separate process unpacks it, every digest is checked, and the
+// image gets its name only when it is complete.
 #pragma once
 
 #include <filesystem>
@@ -15,16 +15,16 @@ namespace nutshell::images {
 struct Import {
   std::filesystem::path unpacker;  // nutshell-unpack
   // One of these three.
-  std::filesystem::path directory;  // that holds an OCI layout or a `docker save`
-  int file = -1;                    // an archive: of a root file system, or of either of those
-  ArchiveWriter stream = nullptr;   // the same, written by whoever has it
+  std::filesystem::path directory;  // an OCI layout or an unpacked `docker save`
+  int file = -1;                    // an archive of a root file system, or of either of those
+  ArchiveWriter stream = nullptr;   // writes such an archive
 
-  std::string name;  // to give it; empty: as the archive says, else `likely_name`
+  std::string name;  // empty: the name in the archive, else `likely_name`
   std::string likely_name = {};
-  std::string pick;    // which one, where there are several
-  std::string source;  // in words, for whoever looks at it later
+  std::string pick;    // the name of the image to take, if there are several
+  std::string source;  // describes where it came from, for `image info`
   ImageLimits limits;
-  // A line about what is done now; null: nobody looks.
+  // Shows a line about the progress; may be null.
   std::function<void(const std::string&)> show_progress = nullptr;
 };
 

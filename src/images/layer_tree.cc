@@ -28,7 +28,7 @@ Result<std::vector<std::string>> names_in(int directory) {
   UniqueFd copy = TRY(open_at(directory, ".", kDirectory));
   const std::unique_ptr<DIR, int (*)(DIR*)> stream(::fdopendir(copy.get()), ::closedir);
   if (!stream) return syscall_failure("read a directory");
-  (void)copy.release();  // the stream's now
+  (void)copy.release();  // the stream owns it now
   std::vector<std::string> names;
   errno = 0;
   // NOLINTNEXTLINE(concurrency-mt-unsafe): the stream is this function's own
@@ -48,7 +48,7 @@ Result<> remove_all_in(int directory) {
   return {};
 }
 
-// Gone before is as good.
+// Succeeds if it is already gone.
 Result<> remove_entry(int directory, const std::string& name) {
   if (::unlinkat(directory, name.c_str(), 0) == 0 || errno == ENOENT) return {};
   if (errno != EISDIR && errno != EPERM) return syscall_failure("remove", shown(name));
@@ -61,7 +61,7 @@ Result<> remove_entry(int directory, const std::string& name) {
   return {};
 }
 
-// For file systems that are at the end of their links.
+// Copies a file that has the most hard links that its file system allows.
 Result<> copy_file(int from, int to, const std::string& name, const struct stat& status) {
   if (!S_ISREG(status.st_mode)) return syscall_failure(EMLINK, "link", shown(name));
   const UniqueFd source = TRY(open_at(from, name.c_str(), O_RDONLY | O_NOFOLLOW));
@@ -88,7 +88,7 @@ Result<> take_away(int to, const std::vector<std::string>& names) {
     const std::string hidden = name.substr(kWhiteout.size());
     if (!is_plain_name(hidden)) {
       return failure(ErrorCode::InvalidArgument,
-                     fmt::format("the layer takes away '{}', which is no file", shown(hidden)));
+                     fmt::format("the layer takes away '{}', which is not a file", shown(hidden)));
     }
     TRY(remove_entry(to, hidden));
   }
@@ -112,7 +112,7 @@ Result<> add_inner_directory(int from, int to, const std::string& name, const st
   return {};
 }
 
-// What lower layers brought is taken away first: a layer's own files are never hidden by it.
+// Removes files of lower layers first: whiteouts never hide files of their own layer.
 Result<> add_directory(int from, int to) {
   const auto names = TRY(names_in(from));
   TRY(take_away(to, names));
@@ -142,7 +142,7 @@ Result<> add_layer(const std::filesystem::path& layer, const std::filesystem::pa
 }
 
 void remove_tree(const std::filesystem::path& path) {
-  // What cannot be removed now is found and tried again by the next sweep.
+  // The next sweep tries again to remove what is left.
   (void)remove_entry(AT_FDCWD, path.native());
 }
 

@@ -1,4 +1,4 @@
-// Root file systems made of layers: directories of their own, and hard links to the layers' files.
+// Makes a root file system from layers: new directories, and hard links to the layers' files.
 #pragma once
 
 #include <filesystem>
@@ -7,12 +7,13 @@
 
 namespace nutshell::images {
 
-// Puts a layer on top of what a directory holds already. A file ".wh.NAME" takes NAME away that
-// lower layers brought, ".wh..wh..opq" everything in its directory; neither appears itself. Nothing
-// of the layer is changed, and no link is followed. Both lie on one file system.
+// Adds a layer on top of the content of a directory. A file ".wh.NAME" removes NAME of lower
+// layers,
+// ".wh..wh..opq" removes everything of them in its directory; neither appears itself. Does not
+// change the layer, and follows no links. Both must lie on one file system.
 Result<> add_layer(const std::filesystem::path& layer, const std::filesystem::path& root);
 
-// Whatever is there, as far as it can be removed.
+// Removes a tree, as far as it can be removed.
 void remove_tree(const std::filesystem::path& path);
 
 }  // namespace nutshell::images

@@ -19,7 +19,7 @@ class LayerTree : public testing::Test {
  protected:
   LayerTree() { fs::create_directories(root_); }
 
-  // A layer with these files; a name that ends with a slash is a directory.
+  // Makes a layer with these files; a name that ends with a slash is a directory.
   fs::path layer(const std::vector<std::string>& names) {
     fs::path made = scratch_ / ("layer" + std::to_string(++count_));
     fs::create_directories(made);
@@ -109,7 +109,7 @@ TEST_F(LayerTree, DirectoryModesAndTimesAreTheUpperLayers) {
   EXPECT_EQ(fs::last_write_time(root_ / "d"), fs::last_write_time(upper / "d"));
 }
 
-// A lower layer's link is not a way out for an upper layer's files, nor for its whiteouts.
+// Files and whiteouts of an upper layer cannot lead out through a link of a lower layer.
 TEST_F(LayerTree, LinksOfLowerLayersAreNotFollowed) {
   fs::create_directories(scratch_ / "outside");
   std::ofstream(scratch_ / "outside/precious") << "mine";
@@ -128,7 +128,7 @@ TEST_F(LayerTree, WhiteoutsOfWhatIsNoFileAreRefused) {
   for (const char* name : {"d/.wh..", "d/.wh...", "d/.wh."}) {
     const auto added = add_layer(layer({name}), root_);
     ASSERT_FALSE(added) << name;
-    EXPECT_THAT(added.error().message, HasSubstr("which is no file"));
+    EXPECT_THAT(added.error().message, HasSubstr("which is not a file"));
   }
 }
 

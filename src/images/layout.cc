@@ -24,13 +24,14 @@ Failure invalid(std::string message) {
   return failure(ErrorCode::InvalidArgument, std::move(message));
 }
 
-// Without waiting for whoever would write into a FIFO.
+// Opens without waiting for the writer of a FIFO.
 Result<UniqueFd> open_regular(int directory, const std::string& path) {
   auto file = open_beneath(directory, path, O_RDONLY | O_NONBLOCK, 0, Links::Confine);
   if (!file) return while_doing(fmt::format("'{}'", shown(path)), std::move(file).error());
   struct stat status {};
   if (::fstat(file->get(), &status) != 0) return syscall_failure("stat", shown(path));
-  if (!S_ISREG(status.st_mode)) return invalid(fmt::format("'{}' is no file", shown(path)));
+  if (!S_ISREG(status.st_mode))
+    return invalid(fmt::format("'{}' is not a regular file", shown(path)));
   return file;
 }
 
@@ -64,7 +65,8 @@ Result<std::string> read_blob(int directory, const Descriptor& blob) {
   std::string text = TRY(read_regular(directory, blob_path(blob.digest)));
   TRY(check_digest(text, blob.digest, "a blob"));
   if (text.size() == blob.size) return text;
-  return failure(ErrorCode::Corrupt, fmt::format("blob {} is of another size", blob.digest));
+  return failure(ErrorCode::Corrupt,
+                 fmt::format("blob {} does not have the size that the image states", blob.digest));
 }
 
 bool is_for_this_machine(const Descriptor& entry) {
@@ -72,14 +74,14 @@ bool is_for_this_machine(const Descriptor& entry) {
   return !is_said || (entry.os == "linux" && entry.architecture == own_architecture());
 }
 
-// "debian:12" is also called library/debian:12 by some, with a registry's name in front.
+// Some archives call "debian:12" REGISTRY/library/debian:12.
 bool is_called(const std::string& name, const std::string& wanted) {
   if (wanted.empty() || name == wanted) return true;
   const auto whole = whole_name(wanted);
   return whole && (name == *whole || name.ends_with("/" + *whole));
 }
 
-// The manifests that fit, as deep as indexes lie in indexes.
+// Searches the manifests for this machine, also in nested indexes.
 class Search {
  public:
   Search(int directory, const std::string& wanted) : directory_(directory), wanted_(wanted) {}
@@ -147,7 +149,7 @@ Result<ImageConfig> read_checked_config(const std::string& text, std::size_t lay
   TRY(check_platform(config));
   if (config.diff_ids.size() == layers) return config;
   return failure(ErrorCode::Corrupt,
-                 fmt::format("the image lists {} layers, and its configuration {}", layers,
+                 fmt::format("the image lists {} layers, but its configuration lists {}", layers,
                              config.diff_ids.size()));
 }
 
@@ -167,7 +169,8 @@ Result<ImagePlan> read_oci(int directory, const std::string& wanted) {
     struct stat status {};
     if (::fstat(file.get(), &status) != 0) return syscall_failure("stat", layer.digest);
     if (static_cast<std::uint64_t>(status.st_size) != layer.size)
-      return failure(ErrorCode::Corrupt, fmt::format("layer {} is of another size", i + 1));
+      return failure(ErrorCode::Corrupt,
+                     fmt::format("layer {} does not have the size that the image states", i + 1));
     plan.layers.push_back({std::move(file), plan.config.diff_ids[i], layer.digest});
   }
   return plan;
@@ -191,7 +194,8 @@ Result<SavedImage> pick_saved(std::vector<SavedImage> all, const std::string& wa
                   names.substr(0, 4000)));
 }
 
-// A digest in the configuration's name is a promise; without one its layers' digests bind it.
+// A digest in the configuration's file name must match; without one, the digests of the layers
+// must.
 std::string digest_in_path(const std::string& path) {
   std::string name = path.substr(path.rfind('/') + 1);
   if (name.ends_with(".json")) name.resize(name.size() - 5);
@@ -218,7 +222,7 @@ Result<ImagePlan> read_saved(int directory, const std::string& wanted) {
 
 }  // namespace
 
-// Newer engines write both into one archive; their list of names is the plainer one.
+// Newer engines write both formats into one archive; the list of `docker save` is simpler.
 LayoutKind kind_of_layout(int directory) {
   if (has_file(directory, kSavedList)) {
     const auto text = read_regular(directory, kSavedList);
@@ -226,7 +230,7 @@ LayoutKind kind_of_layout(int directory) {
   }
   const bool is_oci = has_file(directory, "oci-layout") && has_file(directory, kIndex);
   if (is_oci) return LayoutKind::Oci;
-  // A broken list is an error, and no reason to take the blobs beside it for a root file system.
+  // An archive with a broken list is refused, and not taken for a root file system.
   struct stat status {};
   const bool has_blobs = ::fstatat(directory, "blobs/sha256", &status, 0) == 0;
   const bool has_names = has_file(directory, "repositories");

@@ -1,5 +1,5 @@
-// An image as files: an OCI layout, or what `docker save` writes. Every digest is checked; no path
-// leads out of the directory.
+// Reads an image from a directory: an OCI layout, or an unpacked `docker save`. Checks every
+// digest; no path leads out of the directory.
 #pragma once
 
 #include <string>
@@ -13,22 +13,22 @@ namespace nutshell::images {
 
 struct LayerSource {
   UniqueFd file;
-  std::string diff_id;  // what its content has to be
-  std::string digest;   // what the file has to be; empty: the archive does not say
+  std::string diff_id;  // the digest of its unpacked content
+  std::string digest;   // the digest of the file; empty if the archive has none
 };
 
 struct ImagePlan {
   std::string id;  // digest of its configuration
   ImageConfig config;
   std::vector<LayerSource> layers;
-  std::string name;  // as its maker called it; may be empty, and is anything
+  std::string name;  // as the archive says; may be empty, and is untrusted
 };
 
 enum class LayoutKind { Oci, DockerSave, None };
 LayoutKind kind_of_layout(int directory);
 
-// `wanted` is the name to pick where there are several; empty: there is to be only one for this
-// machine's architecture.
+// `wanted` is the name to pick if there are several images; if it is empty, there must be only one
+// for this machine's architecture.
 Result<ImagePlan> read_layout(int directory, const std::string& wanted);
 
 }  // namespace nutshell::images

@@ -5,18 +5,20 @@
 #include <algorithm>
 #include <nlohmann/json.hpp>
 
+#include "core/json_members.h"
 #include "images/image_name.h"
-#include "images/json_text.h"
 
 namespace nutshell::images {
 namespace {
+
+using Json = nlohmann::json;
 
 constexpr std::size_t kMostEntries = 256;
 constexpr std::size_t kMostVariables = 256;
 constexpr std::size_t kMostVariableBytes = 32U << 10U;
 constexpr std::size_t kMostPathBytes = 1024;
 constexpr const char* kNameAnnotation = "org.opencontainers.image.ref.name";
-// As containerd writes it; whole, where the other may be a tag alone.
+// The annotation of containerd: it has the whole name, where the other may be only a tag.
 constexpr const char* kWholeNameAnnotation = "io.containerd.image.name";
 
 Failure invalid(std::string message) {
@@ -45,7 +47,7 @@ BlobKind kind_of(std::string_view type) {
 }
 
 Result<Descriptor> read_descriptor(const Json& object) {
-  if (!object.is_object()) return invalid("a descriptor is no object");
+  if (!object.is_object()) return invalid("a descriptor is not an object");
   Descriptor made;
   made.media_type = text_of(object, "mediaType");
   made.kind = kind_of(made.media_type);
@@ -65,21 +67,21 @@ Result<Descriptor> read_descriptor(const Json& object) {
   return made;
 }
 
-// One text must not be an index to one reader and a manifest to another.
+// Refuses a text that is an index for one reader and a manifest for another.
 Result<Json> parse_document(std::string_view text, BlobKind kind) {
-  Json document = TRY(parse_json(text, kMostJsonBytes));
-  if (!document.is_object()) return invalid("it is no JSON object");
+  Json document = TRY(parse_strict(text, kJsonLimits));
+  if (!document.is_object()) return invalid("it is not a JSON object");
   const bool has_manifests = member(document, "manifests") != nullptr;
   const bool has_layers =
       member(document, "layers") != nullptr || member(document, "config") != nullptr;
   if (has_manifests && has_layers) return invalid("it is an index and a manifest at once");
   const std::string type = text_of(document, "mediaType");
   if (!type.empty() && kind_of(type) != kind)
-    return invalid(fmt::format("it says to be '{}', which was not expected here", shown(type)));
+    return invalid(fmt::format("its media type is '{}', which was not expected here", shown(type)));
   return document;
 }
 
-// What a sandbox sets itself stays so; what is no variable is left out.
+// Leaves out variables that sandboxes set themselves, and texts that are not variables.
 bool is_taken(const std::string& variable) {
   const std::size_t equals = variable.find('=');
   if (equals == 0 || equals == std::string::npos || variable.size() > kMostVariableBytes)
@@ -99,7 +101,7 @@ Result<SavedImage> read_saved_image(const Json& entry) {
   if (layers->size() > kMostLayers)
     return invalid(fmt::format("an image has more than {} layers", kMostLayers));
   image.layers = texts_of(entry, "Layers", kMostLayers);
-  if (image.layers.size() != layers->size()) return invalid("a layer's path is no text");
+  if (image.layers.size() != layers->size()) return invalid("a layer's path is not a text");
   image.layers.push_back(image.config);
   for (const std::string& path : image.layers) {
     if (path.empty() || path.size() > kMostPathBytes || path.find('\0') != std::string::npos)
@@ -137,11 +139,11 @@ Result<Manifest> read_manifest(std::string_view text) {
   Manifest manifest;
   manifest.config = TRY(read_descriptor(*config));
   if (manifest.config.kind != BlobKind::Config)
-    return invalid(fmt::format("this is no image but '{}'", shown(manifest.config.media_type)));
+    return invalid(fmt::format("this is not an image but '{}'", shown(manifest.config.media_type)));
   for (const Json& entry : *layers) {
     manifest.layers.push_back(TRY(read_descriptor(entry)));
     if (manifest.layers.back().kind != BlobKind::Layer) {
-      return invalid(fmt::format("layer {} is '{}', which nobody here can unpack",
+      return invalid(fmt::format("layer {} is '{}', which Nutshell cannot unpack",
                                  manifest.layers.size(), shown(manifest.layers.back().media_type)));
     }
   }
@@ -149,18 +151,18 @@ Result<Manifest> read_manifest(std::string_view text) {
 }
 
 Result<ImageConfig> read_config(std::string_view text) {
-  const Json document = TRY(parse_json(text, kMostJsonBytes));
+  const Json document = TRY(parse_strict(text, kJsonLimits));
   ImageConfig config;
   config.os = text_of(document, "os");
   config.architecture = text_of(document, "architecture");
   const Json* files = member(document, "rootfs");
   const Json* ids = files != nullptr ? member(*files, "diff_ids") : nullptr;
   if (ids == nullptr || !ids->is_array())
-    return invalid("the configuration does not say what its layers hold");
+    return invalid("the configuration lists no digests of its layers");
   if (ids->size() > kMostLayers)
     return invalid(fmt::format("the image has more than {} layers", kMostLayers));
   for (const Json& id : *ids) {
-    if (!id.is_string()) return invalid("a layer's digest is no text");
+    if (!id.is_string()) return invalid("a layer's digest is not a text");
     config.diff_ids.push_back(TRY(parse_digest(id.get<std::string>())));
   }
   if (const Json* settings = member(document, "config"))
@@ -179,7 +181,7 @@ std::string plain_config(const std::string& architecture, const std::string& dif
 }
 
 Result<std::vector<SavedImage>> read_saved_images(std::string_view text) {
-  const Json document = TRY(parse_json(text, kMostJsonBytes));
+  const Json document = TRY(parse_strict(text, kJsonLimits));
   if (!document.is_array() || document.empty()) return invalid("it lists no image");
   if (document.size() > kMostEntries)
     return invalid(fmt::format("it lists more than {} images", kMostEntries));

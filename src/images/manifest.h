@@ -8,26 +8,28 @@
 #include <vector>
 
 #include "base/result.h"
+#include "core/json_text.h"
 
 namespace nutshell::images {
 
 inline constexpr std::size_t kMostJsonBytes = 4U << 20U;
+inline constexpr JsonLimits kJsonLimits{.bytes = kMostJsonBytes, .depth = 32};
 inline constexpr std::size_t kMostLayers = 512;
 
 enum class BlobKind { Index, Manifest, Config, Layer, Other };
 
-// A blob as another one points to it.
+// A reference to a blob.
 struct Descriptor {
   BlobKind kind = BlobKind::Other;
   std::string media_type;
   std::string digest;  // 64 hexadecimal digits
   std::uint64_t size = 0;
-  std::string os;            // of an index's entry; may be empty
+  std::string os;            // from the entry of an index; may be empty
   std::string architecture;  //
-  std::string name;          // the annotation that names it; may be empty
+  std::string name;          // from an annotation; may be empty
 };
 
-// Entries that are neither a manifest nor an index are left out.
+// Parses an index; leaves out entries that are neither a manifest nor an index.
 Result<std::vector<Descriptor>> read_index(std::string_view text);
 
 struct Manifest {
@@ -40,13 +42,13 @@ struct ImageConfig {
   std::string os;
   std::string architecture;
   std::vector<std::string> diff_ids;     // of the layers' content, 64 digits each
-  std::vector<std::string> environment;  // NAME=VALUE, as far as a sandbox takes it
+  std::vector<std::string> environment;  // NAME=VALUE, without variables that sandboxes set
 };
 Result<ImageConfig> read_config(std::string_view text);
-// The configuration of an image that has none.
+// The configuration for an image that has none.
 std::string plain_config(const std::string& architecture, const std::string& diff_id);
 
-// What `docker save` wrote of one image; the paths are as the archive gives them.
+// One image in the list of `docker save`; the paths are untrusted.
 struct SavedImage {
   std::string config;
   std::vector<std::string> names;

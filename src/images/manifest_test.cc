@@ -65,7 +65,7 @@ TEST(ManifestText, NamesConfigurationAndLayers) {
   EXPECT_EQ(manifest->layers.size(), 1U);
 }
 
-TEST(ManifestText, WithLayersNobodyCanUnpackIsRefused) {
+TEST(ManifestText, WithLayersThatCannotBeUnpackedIsRefused) {
   for (const std::string type :
        {"", "text/plain", "application/vnd.docker.image.rootfs.foreign.diff.tar.gzip",
         "application/vnd.oci.image.layer.nondistributable.v1.tar"}) {
@@ -77,7 +77,7 @@ TEST(ManifestText, WithLayersNobodyCanUnpackIsRefused) {
 TEST(ManifestText, OfSomethingElseThanAnImageIsRefused) {
   const std::string text = fmt::format(R"({{"config":{},"layers":[]}})",
                                        descriptor("application/vnd.cncf.helm.config.v1+json"));
-  EXPECT_THAT(error_of(read_manifest(text)), HasSubstr("no image"));
+  EXPECT_THAT(error_of(read_manifest(text)), HasSubstr("not an image"));
 }
 
 TEST(ManifestText, DigestsAreNoPaths) {
@@ -87,7 +87,7 @@ TEST(ManifestText, DigestsAreNoPaths) {
         R"({{"manifests":[{{"mediaType":"application/vnd.oci.image.manifest.v1+json",
             "digest":"{}","size":1}}]}})",
         digest);
-    EXPECT_THAT(error_of(read_index(text)), HasSubstr("no digest")) << digest;
+    EXPECT_THAT(error_of(read_index(text)), HasSubstr("not a digest")) << digest;
   }
 }
 

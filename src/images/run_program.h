@@ -1,23 +1,16 @@
-// Runs a program of this machine to its end.
+// Runs a program of the host to its end.
 #pragma once
 
-#include <filesystem>
 #include <string>
-#include <vector>
 
 #include "base/deadline.h"
 #include "base/result.h"
+#include "base/spawn.h"
 
 namespace nutshell::images {
 
-struct Command {
-  std::vector<std::string> words;  // the first is looked for in PATH
-  std::filesystem::path directory;
-  Deadline deadline;
-};
-
-// What it printed to standard output. Anything but status 0 is an error with the end of what it
-// said on standard error.
-Result<std::string> run_program(const Command& command);
+// Returns what the command printed to standard output. A status other than 0 is an error with the
+// end of what the command printed to standard error.
+Result<std::string> run_program(Command command, const Deadline& deadline);
 
 }  // namespace nutshell::images

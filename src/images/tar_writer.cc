@@ -22,7 +22,7 @@ namespace fs = std::filesystem;
 constexpr std::size_t kBlock = 512;
 constexpr std::uint64_t kMostOctal = 077777777777ULL;  // what eleven octal digits hold
 
-// The header of the ustar format, field by field as POSIX has it.
+// The header of the ustar format, as in POSIX.
 struct Header {
   std::array<char, 100> name;
   std::array<char, 8> mode;
@@ -82,7 +82,7 @@ std::string padding(std::uint64_t size) {
   return std::string((kBlock - size % kBlock) % kBlock, '\0');
 }
 
-// "LENGTH KEY=VALUE\n", where the length counts its own digits.
+// Returns "LENGTH KEY=VALUE\n", where the length counts its own digits.
 std::string pax_line(std::string_view key, std::string_view value) {
   const std::string rest = fmt::format(" {}={}\n", key, value);
   std::size_t length = rest.size() + 1;
@@ -91,7 +91,7 @@ std::string pax_line(std::string_view key, std::string_view value) {
   return fmt::format("{}{}", length, rest);
 }
 
-// What does not fit the old header goes before it.
+// Writes values that do not fit into the header as an extended header before it.
 std::string long_fields(const Entry& entry) {
   std::string lines;
   if (entry.name.size() > 100) lines += pax_line("path", entry.name);

@@ -1,5 +1,5 @@
-// A directory as a tar archive: sorted, owned by root, dated 1970, so that the same files are the
-// same bytes.
+// Writes a directory as a tar archive: sorted, owned by root, dated 1970, so that the same files
+// give the same bytes.
 #pragma once
 
 #include <filesystem>
@@ -8,7 +8,7 @@
 
 namespace nutshell::images {
 
-// Files, directories and links; anything else is left out. Hard links become files of their own.
+// Writes files, directories and links, and leaves out the rest. Hard links become separate files.
 Result<> write_tar(const std::filesystem::path& directory, int output);
 
 }  // namespace nutshell::images

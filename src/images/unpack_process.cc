@@ -1,41 +1,22 @@
 #include "images/unpack_process.h"
 
-#include <fcntl.h>
 #include <fmt/format.h>
 #include <poll.h>
-#include <signal.h>
-#include <spawn.h>
-#include <sys/syscall.h>
-#include <unistd.h>
+#include <sys/wait.h>
 
-#include <array>
 #include <charconv>
 #include <map>
 #include <vector>
 
-#include "base/child_process.h"
-#include "base/defer.h"
 #include "base/file.h"
-#include "base/spawn_attributes.h"
-#include "base/unique_fd.h"
+#include "base/pipe.h"
+#include "base/spawn.h"
 #include "images/image_name.h"
 
 namespace nutshell::images {
 namespace {
 
 constexpr std::size_t kMostReportBytes = 64U << 10U;
-constexpr int kLockNumber = 3;  // behind the standard three
-
-struct Pipe {
-  UniqueFd read;
-  UniqueFd write;
-};
-Result<Pipe> make_pipe() {
-  std::array<int, 2> ends{-1, -1};
-  if (::pipe2(ends.data(), O_CLOEXEC) != 0) return syscall_failure("pipe");
-  return Pipe{UniqueFd(ends[0]), UniqueFd(ends[1])};
-}
-
 std::vector<std::string> words_of(const Unpacking& order) {
   return {"nutshell-unpack",
           "--report",
@@ -48,24 +29,11 @@ std::vector<std::string> words_of(const Unpacking& order) {
 }
 
 Result<ChildProcess> start(const Unpacking& order, int input, int output) {
-  std::vector<std::string> words = words_of(order);
-  std::vector<char*> arguments;
-  arguments.reserve(words.size() + 1);
-  for (std::string& word : words)
-    arguments.push_back(word.data());
-  arguments.push_back(nullptr);
-  posix_spawn_file_actions_t actions;
-  posix_spawn_file_actions_init(&actions);
-  const Defer freed([&] { posix_spawn_file_actions_destroy(&actions); });
-  posix_spawn_file_actions_adddup2(&actions, input, STDIN_FILENO);
-  posix_spawn_file_actions_adddup2(&actions, output, STDOUT_FILENO);
-  if (order.lock >= 0) posix_spawn_file_actions_adddup2(&actions, order.lock, kLockNumber);
-  const SpawnAttributes attributes;
-  pid_t pid = -1;
-  const int error = ::posix_spawn(&pid, order.program.c_str(), &actions, attributes.get(),
-                                  arguments.data(), environ);
-  if (error != 0) return syscall_failure(error, "start", order.program.native());
-  return ChildProcess(pid, UniqueFd(static_cast<int>(::syscall(SYS_pidfd_open, pid, 0))));
+  return spawn({.arguments = words_of(order),
+                .program = order.program,
+                .input = input,
+                .output = output,
+                .third = order.lock >= 0 ? order.lock : kInherited});
 }
 
 Result<Unpacked> finish(ChildProcess child, UniqueFd output) {
@@ -122,12 +90,12 @@ Result<Unpacked> unpack_stream(const Unpacking& order, const ArchiveWriter& writ
   bytes.read.reset();
   answer.write.reset();
   auto written = write(bytes.write.get());
-  // If nobody reads any more the unpacker has left early, and what it says is the reason.
+  // If the pipe has no reader any more, the unpacker ended early, and its report tells why.
   pollfd reader{bytes.write.get(), 0, 0};
   const bool has_left = ::poll(&reader, 1, 0) == 1 && (reader.revents & POLLERR) != 0;
   bytes.write.reset();
   auto report = finish(std::move(child), std::move(answer.read));
-  // Half an archive may be sound to the unpacker: its word counts only if all was written.
+  // Half an archive may look complete to the unpacker: its report counts only if all was written.
   if (!written && (report || !has_left)) return Failure(std::move(written).error());
   return report;
 }

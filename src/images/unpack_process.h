@@ -1,5 +1,5 @@
-// Unpacks archives in a process of its own, which can write nothing but its target: an archive is
-// hostile, and so may be the process that has read it.
+// Unpacks archives in a separate process that can write only to its target: an archive is hostile,
+// and so may be the process that has read it.
 #pragma once
 
 #include <cstdint>
@@ -11,7 +11,7 @@
 
 namespace nutshell::images {
 
-// What an image may hold at most.
+// Limits of an image.
 struct ImageLimits {
   std::uint64_t bytes = 16ULL << 30U;
   std::uint64_t entries = 2'000'000;
@@ -21,10 +21,10 @@ struct ImageLimits {
 
 struct Unpacking {
   std::filesystem::path program;
-  std::filesystem::path target;  // a directory that is there
+  std::filesystem::path target;  // a directory that exists
   ImageLimits limits;
   std::uint64_t least_entries = 1;
-  int lock = -1;  // held by that process too: what it writes is in use as long as it lives
+  int lock = -1;  // inherited by the process, so that its target stays locked while it lives
 };
 
 struct Unpacked {
@@ -41,7 +41,7 @@ Result<Unpacked> unpack_file(const Unpacking& order, int input);
 using ArchiveWriter = std::function<Result<>(int output)>;
 Result<Unpacked> unpack_stream(const Unpacking& order, const ArchiveWriter& write);
 
-// What the process says at its end.
+// Parses the report that the process prints at its end.
 Result<Unpacked> read_report(std::string_view text);
 
 }  // namespace nutshell::images

@@ -10,7 +10,7 @@
 namespace nutshell::images {
 namespace {
 
-// A plain user's process that is root of its own user namespace has just one user in it.
+// A plain user's process that is root in its own user namespace has only one user there.
 bool is_root() {
   if (::geteuid() != 0) return false;
   const auto map = read_file("/proc/self/uid_map", 4096);
@@ -23,7 +23,7 @@ bool is_root() {
   return !is_read || count > 1;
 }
 
-// Empty where it is no absolute path.
+// Returns the variable; empty if it is not an absolute path.
 std::filesystem::path path_in(const char* variable) {
   // NOLINTNEXTLINE(concurrency-mt-unsafe): nobody here changes the environment
   const char* value = std::getenv(variable);

@@ -1,4 +1,4 @@
-// Where a user's images are.
+// The directories of a user's images.
 #pragma once
 
 #include <filesystem>
@@ -11,8 +11,8 @@ namespace nutshell::images {
 // ~/.local/share.
 Result<std::filesystem::path> image_directory();
 
-// Of archives that were given by path: in XDG_CACHE_HOME, or /var/cache for root, or ~/.cache, or
-// /tmp for who has no home.
+// The cache of unpacked archives: in XDG_CACHE_HOME, or /var/cache for root, or ~/.cache, or /tmp
+// for users without a home.
 std::filesystem::path unpacked_directory();
 
 }  // namespace nutshell::images

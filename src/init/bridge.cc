@@ -11,7 +11,7 @@
 namespace nutshell::init {
 namespace {
 
-// A stream that was handed to us may turn out not to wait: gVisor makes them so.
+// Waits for a stream that may be non-blocking: gVisor hands such streams over.
 Result<> write_waiting(int to, std::string_view bytes) {
   while (!bytes.empty()) {
     const ssize_t count = ::write(to, bytes.data(), bytes.size());
@@ -23,7 +23,7 @@ Result<> write_waiting(int to, std::string_view bytes) {
   return {};
 }
 
-// False at the end of `from`.
+// Returns false at the end of `from`.
 Result<bool> carry(int from, int to) {
   std::array<char, 65536> chunk;
   const ssize_t count = ::read(from, chunk.data(), chunk.size());

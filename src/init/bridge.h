@@ -5,7 +5,7 @@
 
 namespace nutshell::init {
 
-// What arrives on `in` goes to `socket`, what the socket sends goes to `out`.
+// Copies from `in` to `socket`, and from the socket to `out`.
 Result<> bridge(int in, int out, int socket);
 
 }  // namespace nutshell::init

@@ -81,7 +81,8 @@ Result<> Connection::greet(const wire::Frame& frame) {
                          ? wire::decode<wire::Hello>(frame.payload)
                          : Result<wire::Hello>(wire::Hello{0, 0});
   if (!hello || hello->magic != wire::kMagic || hello->version != wire::kVersion) {
-    return failure(ErrorCode::Corrupt, "not our protocol, or another version of it");
+    return failure(ErrorCode::Corrupt,
+                   "the host speaks another protocol, or another version of it");
   }
   has_greeted_ = true;
   return {};
@@ -98,7 +99,7 @@ Result<> Connection::dispatch(const wire::Frame& frame, const Opener& open) {
   }
   auto opened = open(frame);
   if (!opened) {
-    // What belongs to a conversation that has just ended may still be on its way: no breach.
+    // Messages for a conversation that has just ended may still arrive; they break no rule.
     if (opened.error().code != ErrorCode::Cancelled) {
       fail_conversation(frame.conversation, opened.error());
     }
@@ -109,8 +110,7 @@ Result<> Connection::dispatch(const wire::Frame& frame, const Opener& open) {
 }
 
 void Connection::fail_conversation(std::uint32_t conversation, const Error& error) {
-  wire::append_frame(pending_, conversation,
-                     wire::Failed{static_cast<std::uint8_t>(error.code), error.message});
+  wire::append_frame(pending_, conversation, wire::Failed{error.code, error.message});
 }
 
 bool Connection::send_pending() {
@@ -132,7 +132,7 @@ bool Connection::send_pending() {
   return true;
 }
 
-// Round robin: the one after the last served comes first.
+// Round robin: begins with the conversation after the last served one.
 bool Connection::take_next_frame() {
   auto candidate = conversations_.upper_bound(last_served_);
   for (std::size_t tried = 0; tried < conversations_.size(); ++tried, ++candidate) {
@@ -148,15 +148,15 @@ bool Connection::take_next_frame() {
   return false;
 }
 
-// A host that asks before it is greeted does not wait for the greeting: if the answer comes soon,
-// they leave together.
+// A host that sends a request before our Hello does not wait for it: if the answer is ready soon,
+// both are sent together.
 bool Connection::holds_greeting() {
   if (has_sent_ || conversations_.empty() || pending_.size() > greeting_bytes_) return false;
   if (!greeting_due_) greeting_due_ = Deadline::in(kGreetingPatience);
   return !greeting_due_->has_passed();
 }
 
-// Small frames leave together: the last output and the end of an exec cost the host one wake-up.
+// Sends small frames together: the last output and the end of an exec cost the host one wake-up.
 void Connection::write_available() {
   is_blocked_ = false;
   while (stream_) {

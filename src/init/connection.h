@@ -1,5 +1,5 @@
-// One byte stream to the host: frames in, frames out, conversations taking turns so that none
-// starves another.
+// One byte stream to the host: receives and sends frames. Its conversations take turns, so that
+// none starves another.
 #pragma once
 
 #include <functional>
@@ -19,7 +19,7 @@ namespace nutshell::init {
 
 class Connection {
  public:
-  // Called for the first message of a conversation nobody knows yet.
+  // Called for the first message of a new conversation.
   using Opener = std::function<Result<std::unique_ptr<Conversation>>(const wire::Frame&)>;
 
   explicit Connection(UniqueFd stream);
@@ -31,11 +31,11 @@ class Connection {
   [[nodiscard]] short wanted_events() const;
   [[nodiscard]] bool is_open() const { return stream_.is_open(); }
   [[nodiscard]] bool is_idle() const { return conversations_.empty(); }
-  [[nodiscard]] bool is_writing() const;  // one of its conversations is
-  // Expires when the stream is closed: whoever spoke over it is gone.
+  [[nodiscard]] bool is_writing() const;  // whether one of its conversations writes a file
+  // Expires when the stream is closed: the client is gone.
   [[nodiscard]] std::weak_ptr<const void> life() const { return life_; }
 
-  // What its conversations wait for besides the host.
+  // Adds the descriptors that its conversations wait for besides the host.
   [[nodiscard]] std::vector<int> awaited_descriptors() const;
   [[nodiscard]] Deadline next_deadline() const;
   void progress();
@@ -57,10 +57,10 @@ class Connection {
   wire::FrameReader reader_{wire::kMostRequestPayload};
   std::string pending_;       // whole frames, or the rest of one
   bool is_blocked_ = false;   // the socket is full
-  bool has_greeted_ = false;  // the host has
+  bool has_greeted_ = false;  // the host's Hello has come
   bool has_sent_ = false;
   std::size_t greeting_bytes_ = 0;
-  std::optional<Deadline> greeting_due_;  // once it waits for the first answer
+  std::optional<Deadline> greeting_due_;  // set while our Hello waits for the first answer
   std::map<std::uint32_t, std::unique_ptr<Conversation>> conversations_;
   std::uint32_t last_served_ = 0;
 };

@@ -33,17 +33,19 @@ constexpr auto kOrderTime = 60s;
 constexpr auto kReleaseTime = 120s;
 constexpr const char* kWorkspace = "/workspace";
 constexpr const char* kPristine = "pristine";
-constexpr const char* kFirstLayer = "workspace";  // what the store calls it
+constexpr const char* kFirstLayer = "workspace";  // its name in the store
 
 Result<std::string> read_exactly(std::size_t size, const Deadline& deadline) {
   std::string bytes(size, '\0');
   std::size_t have = 0;
   while (have < size) {
     if (!TRY(wait_for(STDIN_FILENO, POLLIN, deadline)))
-      return failure(ErrorCode::DeadlineExceeded, "no orders came");
+      return failure(ErrorCode::DeadlineExceeded,
+                     "the orders for this sandbox did not come in time");
     const ssize_t count = ::read(STDIN_FILENO, bytes.data() + have, size - have);
     if (count < 0 && (errno == EINTR || errno == EAGAIN)) continue;
-    if (count <= 0) return failure(ErrorCode::Unavailable, "whoever gives orders is gone");
+    if (count <= 0)
+      return failure(ErrorCode::Unavailable, "the process that gives the orders is gone");
     have += static_cast<std::size_t>(count);
   }
   return bytes;
@@ -60,12 +62,12 @@ Result<wire::ContainerOrders> read_orders() {
 
 struct Carried {
   UniqueFd socket;
-  UniqueFd owner;  // whose end ends the sandbox; closed: it lives on
+  UniqueFd owner;  // the sandbox ends with it; closed: the sandbox lives on
 };
 
 void* carry(void* argument) {
   const std::unique_ptr<Carried> carried(static_cast<Carried*>(argument));
-  // Its end, however it comes, is the connection's end: init sees it.
+  // When the thread ends, for any reason, the connection ends, and init sees it.
   (void)bridge(STDIN_FILENO, STDOUT_FILENO, carried->socket.get());
   return nullptr;
 }
@@ -78,12 +80,13 @@ Result<> start_carrying(std::unique_ptr<Carried> carried) {
   pthread_t thread{};
   const int error = ::pthread_create(&thread, nullptr, carry, carried.get());
   if (error != 0) return syscall_failure(error, "start a thread");
-  (void)carried.release();  // the thread's now
+  (void)carried.release();  // the thread owns it now
   ::pthread_detach(thread);
   return {};
 }
 
-// In cgroup v2 and v1. Without either, running out of memory cannot be told from a signal.
+// Opens the count of cgroup v2 or v1. Without either, running out of memory cannot be told from a
+// signal.
 UniqueFd open_memory_events() {
   for (const char* path :
        {"/sys/fs/cgroup/memory.events", "/sys/fs/cgroup/memory/memory.oom_control"}) {
@@ -96,7 +99,7 @@ Result<UniqueFd> open_directory(int directory, const char* name) {
   return open_at(directory, name, O_RDONLY | O_DIRECTORY);
 }
 
-// The workspace begins as a copy of what the host sends, and a second one stays as it is, to
+// Makes two copies of what the host sends: one is the workspace, the other stays unchanged, to
 // compare with.
 Result<UniqueFd> receive_base(int store) {
   const UniqueFd workspace = TRY(open_file(kWorkspace, O_RDONLY | O_DIRECTORY));
@@ -118,7 +121,7 @@ void await_hangup() {
   }
 }
 
-// What is written there is memory; a volume is none.
+// Whether files there take memory: on a tmpfs they do, in a volume they do not.
 std::vector<std::string> find_scratch(const std::string& store) {
   std::vector<std::string> found;
   for (const std::string path : {kWorkspace, "/tmp", "/dev/shm", store.c_str()}) {
@@ -129,14 +132,14 @@ std::vector<std::string> find_scratch(const std::string& store) {
   return found;
 }
 
-// An image may have these already, and some engines then give them its modes.
+// Sets the modes, because an image may have these directories, and some engines keep its modes.
 void open_scratch() {
   constexpr mode_t kAnybody = 01777;
   ::chmod(kWorkspace, 0755);
   ::chmod("/tmp", kAnybody);
 }
 
-// Whoever makes a container needs more of them than its commands may have.
+// Engines need more open files to make a container than its commands may have.
 Result<> limit_open_files(std::uint64_t count) {
   const rlimit limit{count, count};
   if (count != 0 && ::setrlimit(RLIMIT_NOFILE, &limit) != 0)
@@ -152,7 +155,7 @@ Result<> use_store(const wire::ContainerOrders& orders, InitSetup& setup) {
   setup.is_copied = true;
   if (orders.base_follows == 0) return {};
   auto copied = receive_base(setup.store.get());
-  // Whoever waits for it may be gone: then the orders are for nobody.
+  // An error means that the maker is gone; the orders will then not come.
   TRY(wire::report_copy(STDOUT_FILENO, copied ? Result<>() : Failure(copied.error())));
   if (!copied) await_hangup();
   setup.base = TRY(std::move(copied));
@@ -188,7 +191,7 @@ Result<InitSetup> take_container_orders() {
   TRY(limit_open_files(orders.open_files));
   if (orders.awaits_release != 0)
     TRY(wire::await_release(STDIN_FILENO, STDOUT_FILENO, Deadline::in(kReleaseTime)));
-  // On top of the engine's own, which is wider; while there is one thread, and nobody else yet.
+  // Added to the engine's own filter, which is wider, while there is one thread and no command.
   TRY(install_seccomp_filter(sandbox_filter()));
   TRY(start_carrying(std::move(carried)));
   return setup;

@@ -1,5 +1,5 @@
-// Init as the first process of a container that somebody else made: what it is told comes through
-// its standard input, and so does its first connection.
+// Runs init as the first process of a container that an engine made: its orders come on its
+// standard input, and so does its first connection.
 #pragma once
 
 #include "base/result.h"
@@ -7,8 +7,8 @@
 
 namespace nutshell::init {
 
-// Reads the orders, and makes of standard input and output the first connection. A thread carries
-// its bytes: a process could be killed by what runs here.
+// Reads the orders, and uses standard input and output as the first connection. A thread carries
+// its bytes: commands could kill a process.
 Result<InitSetup> take_container_orders();
 
 }  // namespace nutshell::init

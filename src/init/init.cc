@@ -29,8 +29,8 @@ using namespace std::chrono_literals;
 
 constexpr std::size_t kMostConnections = 64;
 
-// Blocked and read from a descriptor; everything else that could disturb init is ignored, and as
-// PID 1 it gets no signal from inside that it has no handler for.
+// Blocks the signals that init reads from a descriptor and ignores the others that could disturb
+// it. As PID 1 it gets no signal from inside that it has no handler for.
 UniqueFd block_signals() {
   sigset_t all;
   ::sigfillset(&all);
@@ -43,17 +43,18 @@ UniqueFd block_signals() {
   return UniqueFd(::signalfd(-1, &children, SFD_CLOEXEC | SFD_NONBLOCK));
 }
 
-// Whatever was asked for, it is a moment that a clock can tell.
+// Bounds a time that was asked for, so that the clock can represent its end.
 Deadline deadline_in(std::uint64_t left_ms) {
   constexpr std::uint64_t kLongest = 100ULL * 365 * 24 * 3600 * 1000;
   return Deadline::in(
       std::chrono::milliseconds(static_cast<std::int64_t>(std::min(left_ms, kLongest))));
 }
 
-// The payload can reach the listener too. It cannot become another user: it has no privileges and
-// gets none. Among those of init's own user every process of it bears a mark; one that is already
-// gone cannot be asked, and is refused. Its number could meanwhile be another's: since Linux 6.5
-// the kernel hands out a descriptor of the peer, which tells whether it is there still.
+// Whether the peer comes from outside. The payload can reach the listener too. It cannot become
+// another user: it has no privileges and gets none. Among the processes of init's own user, all of
+// the payload have a mark; a peer that is already gone cannot be checked, and is refused. Its
+// number could meanwhile be another's: since Linux 6.5 the kernel hands out a descriptor of the
+// peer, which tells whether it still lives.
 bool is_from_outside(int stream) {
   constexpr int kPeerPidDescriptor = 77;  // SO_PEERPIDFD, which older headers lack
   int number = -1;
@@ -106,7 +107,7 @@ Init::Init(InitSetup setup)
 
 int Init::run() {
   if (!children_) return kCouldNotStart;
-  // Of its threads one is idle: a second heap would only take memory.
+  // One of its two threads is always idle: a second heap would only take memory.
   ::mallopt(M_ARENA_MAX, 1);  // NOLINT(concurrency-mt-unsafe): there is one thread yet
   while (exit_status_ < 0) {
     has_new_rules_ = false;
@@ -123,7 +124,7 @@ int Init::run() {
 void Init::work() {
   while (exit_status_ < 0 && !has_new_rules_) {
     poll_once();
-    // While nobody runs, the signal tells of every process that comes to be init's.
+    // While no exec runs, SIGCHLD is the only news of orphans that init adopted.
     if (std::exchange(has_ended_children_, false) || execs_.is_busy()) execs_.reap_children();
     for (Connection& connection : connections_)
       connection.progress();
@@ -166,15 +167,15 @@ void Init::serve(const Polled& polled) {
     switch (entry.what) {
       case Polled::What::Children: {
         signalfd_siginfo information{};
-        // Only to make it unreadable again: who has ended is asked right after. However many they
-        // are, the signal is kept once.
+        // Read only to make it unreadable again: the children that ended are reaped right after.
+        // However many they are, the signal is kept once.
         (void)!::read(children_.get(), &information, sizeof information);
         has_ended_children_ = true;
         break;
       }
       case Polled::What::Control:
         take_new_connection();
-        if (has_new_rules_) return;  // what else is there is served under them
+        if (has_new_rules_) return;  // all other events are served under the new rules
         break;
       case Polled::What::Listener:
         accept_connection();
@@ -184,13 +185,13 @@ void Init::serve(const Polled& polled) {
           files_.caller = entry.connection->life();
           entry.connection->read_available(
               [this](const wire::Frame& frame) { return open_conversation(frame); });
-          // At once; what a command wrote waits for its end, which is often there by now.
+          // Sends answers at once, unless a command runs: its output and end leave together.
           if (!execs_.is_busy()) entry.connection->write_available();
         }
         if (setup_.idle_timeout > 0ms) idle_ = Deadline::in(setup_.idle_timeout);
         break;
       case Polled::What::Conversation:
-        break;  // all of them are asked after every poll
+        break;  // progress() is called for all of them after every poll
       case Polled::What::Exec:
         entry.exec->read_output();
         entry.exec->write_input();
@@ -206,7 +207,7 @@ Deadline Init::next_deadline() const {
   return is_busy() ? next : earlier(next, idle_);
 }
 
-// Whoever started us hands over connections here; when it is gone, so is the sandbox's reason.
+// The owner hands over connections here; when it is gone, the sandbox ends.
 void Init::take_new_connection() {
   auto packet = receive_packet(setup_.control.get(), Deadline::in(0ms));
   if (!packet && packet.error().code == ErrorCode::DeadlineExceeded) return;
@@ -277,7 +278,7 @@ Result<std::unique_ptr<Conversation>> Init::open_conversation(const wire::Frame&
       return open_file_conversation({frame.conversation, Ping, {}});
     case EndAll:
       execs_.end_running(TRY(wire::decode<wire::EndAll>(frame.payload)).reason);
-      ::kill(-1, SIGKILL);  // what an exec that has ended left behind
+      ::kill(-1, SIGKILL);  // processes that ended execs left behind
       return open_file_conversation({frame.conversation, Ping, {}});
     case Release:
       if (setup_.is_ended_by_first_connection) setup_.control.reset();
@@ -299,7 +300,7 @@ Result<std::unique_ptr<Conversation>> Init::open_conversation(const wire::Frame&
 
 namespace {
 
-// A sandbox that was made ahead lies still until somebody takes it, or its owner is gone.
+// A sandbox that was made ahead waits until a caller takes it, or its owner is gone.
 bool take_orders(InitSetup& setup) {
   auto packet = receive_packet(setup.control.get(), Deadline::never());
   if (!packet) return false;

@@ -1,6 +1,6 @@
-// PID 1 of a sandbox: starts and reaps commands, carries their bytes, keeps the sandbox's own
-// deadline. One thread at a time and a poll loop, because it forks. Hard to reach from inside, and
-// still never trusted: every limit it keeps is also kept, or backed, outside.
+// PID 1 of a sandbox: starts and reaps commands, carries their bytes, and ends the sandbox at its
+// deadline. One thread at a time and a poll loop, because it forks. It is hard to attack from
+// inside and still not trusted: every limit that it enforces is also enforced, or backed, outside.
 #pragma once
 
 #include <chrono>
@@ -21,8 +21,8 @@ class Init {
  public:
   explicit Init(InitSetup setup);
 
-  // Until the sandbox's end; the exit status says why. Where its files are restricted by rules that
-  // may change, it works in a thread that is, and in another one after each change.
+  // Runs until the sandbox's end; the exit status says why. If its files are restricted by rules
+  // that may change, it works in a restricted thread, and in a new one after each change.
   int run();
 
  private:
@@ -44,23 +44,23 @@ class Init {
   ExecTable execs_;
   FilesState files_;
   LayerStack layers_;
-  SearchState search_;  // its conversations are in the connections
+  SearchState search_;  // used by the search conversations of the connections
   UniqueFd children_;   // readable when a child has ended
   std::list<Connection> connections_;
   Deadline ttl_;
   Deadline idle_ = Deadline::never();
   bool has_ended_children_ = false;
   bool has_new_rules_ = false;
-  int exit_status_ = -1;  // set once the end has come
+  int exit_status_ = -1;  // set when the sandbox ends
 };
 
-// The statuses of run(), for whoever started init.
+// The statuses that run() returns.
 inline constexpr int kEndedByOwner = 0;
 inline constexpr int kEndedByTtl = 10;
 inline constexpr int kEndedByIdleness = 11;
 inline constexpr int kCouldNotStart = 12;
 
-// What InitEntry wants.
+// An InitEntry.
 int run_init(InitSetup setup);
 
 }  // namespace nutshell::init

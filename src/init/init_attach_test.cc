@@ -13,8 +13,8 @@ using testing::HasSubstr;
 
 wire::Exec kept(const std::string& id, const std::string& script) {
   wire::Exec exec = wire_exec(id, script);
-  exec.on_disconnect = static_cast<std::uint8_t>(OnDisconnect::Keep);
-  exec.standard_input = static_cast<std::uint8_t>(StandardInput::Streamed);
+  exec.request.on_disconnect = OnDisconnect::Keep;
+  exec.request.standard_input = StandardInput::Streamed;
   return exec;
 }
 
@@ -24,7 +24,7 @@ struct Listener {
   std::optional<wire::Ended> ended;
   std::string failed;
 
-  // Until the end, or at least `most` more bytes.
+  // Listens until the end, or for at least `most` more bytes.
   void listen(wire::Channel& channel, std::size_t most) {
     const std::size_t enough = output.size() + most;
     while (!ended && failed.empty() && output.size() < enough) {
@@ -77,8 +77,8 @@ TEST_F(InitTest, OutputGoesOnAfterLostConnectionsWithoutLossOrRepetition) {
       ++connections;
     }
     EXPECT_TRUE(listener.output == numbers(600'000)) << listener.output.size();
-    EXPECT_EQ(listener.ended->exit_code, 3);
-    EXPECT_EQ(listener.ended->output_bytes, listener.output.size());
+    EXPECT_EQ(listener.ended->result.exit_code, 3);
+    EXPECT_EQ(listener.ended->result.stdout_bytes, listener.output.size());
     EXPECT_GT(connections, 2);
   }
 }
@@ -100,7 +100,7 @@ TEST_F(InitTest, FinishedExecCanBeAttachedToForItsOutputAndEnd) {
     listener.listen(channel, kAll);
     ASSERT_TRUE(listener.ended) << listener.failed;
     EXPECT_EQ(listener.output.substr(offset), std::string("all of it\n").substr(offset));
-    EXPECT_EQ(listener.ended->exit_code, 6);
+    EXPECT_EQ(listener.ended->result.exit_code, 6);
   }
 }
 
@@ -142,7 +142,7 @@ TEST_F(InitTest, AttachAtAnImpossibleOffsetFailsAndTheNextOneWorks) {
   channel.queue(1, wire::Cancel{});
   listener.listen(channel, kAll);
   ASSERT_TRUE(listener.ended);
-  EXPECT_EQ(listener.ended->outcome, static_cast<std::uint8_t>(Outcome::Cancelled));
+  EXPECT_EQ(listener.ended->result.outcome, Outcome::Cancelled);
 }
 
 TEST_F(InitTest, RefusedAttachTakesNothingFromTheListener) {

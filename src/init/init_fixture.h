@@ -1,5 +1,4 @@
-// A real init, as PID 1 of a pid namespace, over socket pairs; nothing else of a sandbox is around
-// it.
+// A real init, as PID 1 of a pid namespace, over socket pairs, without the rest of a sandbox.
 #pragma once
 
 #include <chrono>
@@ -47,7 +46,7 @@ class InitTest : public PidNamespaceTest {
     init_ = std::move(*started);
   }
 
-  // In the process that becomes init.
+  // Called in the process that becomes init.
   virtual void configure(InitSetup& /*setup*/) {}
 
   void TearDown() override {
@@ -65,7 +64,7 @@ class InitTest : public PidNamespaceTest {
   }
   wire::InitClient client() { return wire::InitClient(connect()); }
 
-  // Output and error of a command that is expected to run to its end.
+  // Runs a command that is expected to run to its end; returns its output and error.
   struct Captured {
     ExecResult result;
     std::string output;
@@ -78,7 +77,7 @@ class InitTest : public PidNamespaceTest {
     EXPECT_TRUE(result) << result.error().message;
     return {result.value_or(ExecResult{}), io.output, io.error};
   }
-  // How many processes of this name there are besides init.
+  // Counts the processes of this name, without init.
   int count_processes(const std::string& name) {
     return std::stoi(run(shell("cat /proc/[0-9]*/comm 2>/dev/null | grep -cx " + name)).output);
   }
@@ -88,14 +87,12 @@ class InitTest : public PidNamespaceTest {
   ChildProcess init_;
 };
 
-// An exec as it stands on the wire, for conversations written by hand.
+// An Exec message, for conversations written by hand.
 inline wire::Exec wire_exec(const std::string& id, const std::string& script) {
   wire::Exec exec;
   exec.exec_id = id;
-  exec.argv = {"/bin/sh", "-c", script};
-  exec.timeout_ms = 30'000;
-  exec.output_bytes = 1ULL << 30U;
-  exec.cpu_ms = 30'000;
+  exec.request.argv = {"/bin/sh", "-c", script};
+  exec.request.limits = {std::chrono::seconds(30), 1ULL << 30U, std::chrono::seconds(30)};
   exec.window = 1U << 20U;
   return exec;
 }

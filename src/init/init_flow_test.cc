@@ -1,4 +1,4 @@
-// Several conversations on one stream, and several streams: nobody waits for a neighbour.
+// Several conversations on one stream, and several streams: none waits for another.
 #include <gmock/gmock.h>
 #include <poll.h>
 
@@ -13,7 +13,7 @@ namespace {
 using namespace std::chrono_literals;
 using testing::HasSubstr;
 
-// Bytes and ends as they come, by conversation.
+// Gathers bytes and ends by conversation.
 struct Heard {
   std::map<std::uint32_t, std::string> bytes;
   std::map<std::uint32_t, wire::MessageType> ends;
@@ -86,7 +86,7 @@ TEST_F(InitTest, InputsOfTwoCommandsDoNotMix) {
   wire::Channel channel(connect());
   for (const std::uint32_t number : {1U, 2U}) {
     wire::Exec exec = wire_exec(std::to_string(number), "cat");
-    exec.standard_input = static_cast<std::uint8_t>(StandardInput::Streamed);
+    exec.request.standard_input = StandardInput::Streamed;
     channel.queue(number, exec);
   }
   std::map<std::uint32_t, std::string> sent;
@@ -150,7 +150,7 @@ TEST_F(InitTest, OutputThatLooksLikeFramesIsOnlyOutput) {
     const auto frame = channel.receive(Deadline::in(20s));
     ASSERT_TRUE(frame) << frame.error().message;
     if (frame->type == wire::MessageType::Ended) {
-      EXPECT_EQ(wire::decode<wire::Ended>(frame->payload)->exit_code, 9);
+      EXPECT_EQ(wire::decode<wire::Ended>(frame->payload)->result.exit_code, 9);
     }
     heard.take(*frame);
   }
@@ -158,7 +158,7 @@ TEST_F(InitTest, OutputThatLooksLikeFramesIsOnlyOutput) {
   EXPECT_FALSE(heard.ends.contains(2));
 }
 
-// What a host that is out of its mind sends after, or instead of, the greeting.
+// Messages that break the protocol, after the greeting or instead of it.
 TEST_F(InitTest, BreachOfTheProtocolClosesThatConnectionAlone) {
   std::string hello;
   wire::append_frame(hello, 0, wire::Hello{});
@@ -176,7 +176,7 @@ TEST_F(InitTest, BreachOfTheProtocolClosesThatConnectionAlone) {
   ASSERT_TRUE(write_file(scratch_ / "file", std::string(1U << 20U, 'x')));
   std::string too_much_input = hello;
   wire::Exec exec = wire_exec("deaf", "sleep 1000");
-  exec.standard_input = 1;
+  exec.request.standard_input = StandardInput::Streamed;
   wire::append_frame(too_much_input, 1, exec);
   for (int i = 0; i < 3; ++i) {
     wire::append_frame(too_much_input, 1, wire::Input{std::string(1U << 20U, 'x')});
@@ -208,7 +208,7 @@ TEST_F(InitTest, UnknownMessagesAreDroppedLikeTheTailOfAConversation) {
 TEST_F(InitTest, MalformedRequestFailsThatConversationAlone) {
   wire::Channel channel(connect());
   wire::Exec empty = wire_exec("a", "");
-  empty.argv.clear();
+  empty.request.argv.clear();
   channel.queue(1, empty);
   wire::Exec greedy = wire_exec("b", "true");
   greedy.window = ~0U;

@@ -1,4 +1,4 @@
-// Init where nobody can pass connections in: it listens, and takes none from its own payload.
+// Init where connections cannot be passed in: it listens, and accepts none from its own payload.
 #include <gmock/gmock.h>
 #include <sys/socket.h>
 
@@ -61,7 +61,7 @@ TEST_F(ListeningInitTest, ConnectionFromThePayloadIsClosed) {
   EXPECT_EQ(*output, "closed\n");
 }
 
-// Its process is gone by the time it is looked at, and so cannot be asked for its mark.
+// The process is gone when init checks it, so its mark cannot be read.
 TEST_F(ListeningInitTest, ConnectionOfAProcessThatIsGoneIsClosed) {
   const auto output = output_of(
       "python3 -c 'import os, socket\n"

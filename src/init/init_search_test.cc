@@ -17,7 +17,7 @@ class InitSearchTest : public InitTest {
   void put(const std::string& name, const std::string& text) {
     ASSERT_TRUE(write_file(scratch_ / name, text));
   }
-  // Takes seconds, if it is let.
+  // Takes seconds unless it is ended.
   wire::Search slow_search() {
     for (int file = 0; file < 8; ++file)
       put("slow" + std::to_string(file), std::string(15U << 20U, 'a'));

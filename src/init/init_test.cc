@@ -49,7 +49,7 @@ TEST_F(InitTest, InputIsEmptyUnlessStreamed) {
   EXPECT_EQ(run(shell("cat")).output, "");
 }
 
-// Input from a text, through a pipe as a terminal's would come.
+// Input from a text, through a pipe.
 class TextInput : public wire::CapturedOutput {
  public:
   explicit TextInput(std::string text) : text_(std::move(text)) {
@@ -172,7 +172,7 @@ TEST_F(InitTest, CommandCannotKillInit) {
   EXPECT_TRUE(client().ping());
 }
 
-// A reader that is satisfied with the first bytes, as `head` is.
+// A reader that stops after the first bytes, like `head`.
 class FirstBytes : public wire::ExecIo {
  public:
   Taken take(wire::Stream /*stream*/, std::string_view /*bytes*/) override {
@@ -200,7 +200,7 @@ TEST_F(InitTest, OwnersEndEndsInitAndEverythingInIt) {
   EXPECT_EQ(**status, kEndedByOwner);
 }
 
-// Text of a conversation until it holds `wanted`.
+// Reads the output of a conversation until it holds `wanted`.
 std::string hear_until(wire::Channel& channel, const std::string& wanted) {
   std::string text;
   while (text.find(wanted) == std::string::npos) {
@@ -216,9 +216,8 @@ TEST_F(InitTest, TerminalHasASizeThatCanChange) {
   wire::Exec exec = wire_exec("a",
                               "trap 'stty size; exit 4' WINCH; stty size;"
                               "while :; do sleep 0.02; done");
-  exec.terminal = static_cast<std::uint8_t>(Terminal::Pty);
-  exec.rows = 11;
-  exec.columns = 22;
+  exec.request.terminal = Terminal::Pty;
+  exec.request.window = {11, 22};
   channel.queue(1, exec);
   EXPECT_THAT(hear_until(channel, "11 22"), HasSubstr("11 22"));
   channel.queue(1, wire::Resize{33, 44});

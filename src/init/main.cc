@@ -1,8 +1,8 @@
-// nutshell-init: PID 1 of a sandbox whose backend cannot clone itself into it, and the bridge that
-// leads to it from outside.
+// nutshell-init: PID 1 of a sandbox whose backend cannot clone itself into it, and the bridge to it
+// from outside.
 //
 //   nutshell-init serve SOCKET TTL_MS [IDLE_MS]   be init; connections come through SOCKET
-//   nutshell-init serve SOCKET orders             the same, and the rest is told on standard input,
+//   nutshell-init serve SOCKET orders             the same; the settings come on standard input,
 //                                                 which then is the first connection
 //   nutshell-init connect SOCKET                  join standard input and output to it
 #include <fcntl.h>
@@ -47,7 +47,7 @@ Result<InitSetup> setup_of(const std::vector<std::string>& words) {
 }
 
 Result<int> serve(const std::vector<std::string>& words) {
-  // The listener first: it is what says that init is here.
+  // The listener comes first: its socket shows that init is running.
   UniqueFd listener = TRY(listen_on(words[1], SocketKind::Stream));
   UniqueFd memory_priority = TRY(open_file("/proc/self/oom_score_adj", O_WRONLY));
   TRY(set_no_new_privileges());

@@ -26,12 +26,12 @@ constexpr const char* kOftenOpened[] = {
 };
 
 wire::Exec impossible_exec() {
-  wire::Exec request;
-  request.exec_id = "rehearsal";
-  request.argv = {"/"};  // whatever an image holds, a directory cannot be executed
-  request.timeout_ms = request.cpu_ms = 1000;
-  request.output_bytes = request.window = 4096;
-  return request;
+  wire::Exec exec;
+  exec.exec_id = "rehearsal";
+  exec.request.argv = {"/"};  // whatever an image holds, a directory cannot be executed
+  exec.request.limits = {std::chrono::seconds(1), 4096, std::chrono::seconds(1)};
+  exec.window = 4096;
+  return exec;
 }
 
 }  // namespace

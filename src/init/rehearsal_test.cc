@@ -34,7 +34,7 @@ TEST_F(RehearsalTest, LeavesNoProcessAndNoDescriptor) {
   EXPECT_EQ(**status, 0);
 }
 
-// In a process that rehearsed before it became init.
+// Runs init in a process that rehearsed before.
 class RehearsedInitTest : public InitTest {
  protected:
   void configure(InitSetup& /*setup*/) override { rehearse(); }

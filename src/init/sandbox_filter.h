@@ -1,5 +1,5 @@
-// The system-call filter of a native sandbox, for an init that nobody has put it on: as the first
-// process of somebody else's container, it does so itself, before anything else runs there.
+// The system-call filter of a native sandbox, for init as the first process of a container that an
+// engine made: init installs it itself, before anything else runs there.
 #pragma once
 
 #include <linux/filter.h>

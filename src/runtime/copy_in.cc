@@ -85,7 +85,7 @@ Result<> TreeSender::send_file(const UniqueFd& file, const std::string& path) {
 
 Result<bool> TreeSender::make_directory(const std::string& path, unsigned mode) {
   const std::string where = inside(path);
-  auto made = client_.make_directory({where, mode, wire::Standing::Refused});
+  auto made = client_.make_directory({where, mode, wire::IfExists::Refuse});
   if (made) return true;
   if (made.error().code != ErrorCode::AlreadyExists) return Failure(std::move(made).error());
   if (TRY(client_.stat_target(where)).kind == wire::FileKind::Directory) return false;
@@ -108,7 +108,7 @@ Result<> TreeSender::send_directory(UniqueFd directory, const std::string& path)
   const bool is_new = TRY(make_directory(path, mode | 0700U));
   TRY(send_content(stream.get(), path));
   if (!is_new || (mode & 0700U) == 0700U) return {};
-  return client_.make_directory({inside(path), mode, wire::Standing::Changed});
+  return client_.make_directory({inside(path), mode, wire::IfExists::SetMode});
 }
 
 Result<> TreeSender::send_content(DIR* directory, const std::string& path) {

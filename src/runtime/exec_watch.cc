@@ -37,7 +37,6 @@ wire::ExecIo::Taken ExecWatch::take(wire::Stream stream, std::string_view bytes)
 }
 
 void ExecWatch::skip(wire::Stream stream, std::uint64_t bytes) {
-  dropped_ += bytes;
   (stream == wire::Stream::Error ? error : output).skip(bytes);
 }
 

@@ -43,8 +43,6 @@ class ExecWatch : private wire::ExecIo {
   StoredStream error;
   [[nodiscard]] std::uint64_t output_offset() const { return loop_.received(wire::Stream::Output); }
   [[nodiscard]] std::uint64_t error_offset() const { return loop_.received(wire::Stream::Error); }
-  // Bytes that init dropped before they could be taken.
-  [[nodiscard]] std::uint64_t dropped() const { return dropped_; }
 
  private:
   Taken take(wire::Stream stream, std::string_view bytes) override;
@@ -57,7 +55,6 @@ class ExecWatch : private wire::ExecIo {
   wire::ExecLoop loop_;
   std::optional<ExecResult> ending_;
   int interrupt_ = -1;
-  std::uint64_t dropped_ = 0;
 };
 
 }  // namespace nutshell

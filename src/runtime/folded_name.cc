@@ -4,6 +4,8 @@
 #include <array>
 #include <cstdint>
 
+#include "base/utf8.h"
+
 namespace nutshell {
 namespace {
 
@@ -44,16 +46,9 @@ struct Letter {
 };
 
 Letter letter_at(std::string_view text) {
-  const auto byte = [&](std::size_t i) { return static_cast<unsigned char>(text[i]); };
-  const unsigned first = byte(0);
-  const std::size_t size = first >= 0xf0 ? 4 : first >= 0xe0 ? 3 : first >= 0xc2 ? 2 : 1;
-  if (size == 1 || first > 0xf4 || size > text.size()) return {first < 0x80 ? first : 0, 1};
-  std::uint32_t code = first & (0xffU >> (size + 1));
-  for (std::size_t i = 1; i < size; ++i) {
-    if ((byte(i) & 0xc0U) != 0x80) return {};
-    code = (code << 6U) | (byte(i) & 0x3fU);
-  }
-  return {code, size};
+  const std::size_t size = utf8_length(text);
+  if (size == 0) return {};
+  return {utf8_character(text.substr(0, size)), size};
 }
 
 // Letters beyond ASCII that case folding turns into ASCII ones.

@@ -8,6 +8,7 @@
 #include <algorithm>
 #include <nlohmann/json.hpp>
 
+#include "base/directory.h"
 #include "base/fault_point.h"
 #include "base/file.h"
 #include "base/random_id.h"
@@ -51,26 +52,23 @@ std::int64_t now_ms() {
 
 std::uint64_t count_lines(const StoredStream& stream) {
   return static_cast<std::uint64_t>(std::count(stream.head.begin(), stream.head.end(), '\n') +
-                                    std::count(stream.tail.begin(), stream.tail.end(), '\n'));
+                                    std::count(stream.tail.begin(), stream.tail.end(), '\n')) +
+         stream.missing_lines;
 }
 
 wire::Exec exec_of(const CommandRequest& request, const std::string& exec_id) {
-  wire::Exec exec;
-  exec.exec_id = exec_id;
-  exec.argv = request.argv;
-  exec.environment = request.environment;
-  exec.working_directory = request.working_directory;
   const bool is_background = request.wait == 0ms;
   const bool may_outlive = request.wait < request.timeout;
+  wire::Exec exec;
+  exec.exec_id = exec_id;
+  exec.request.argv = request.argv;
+  exec.request.environment = request.environment;
+  exec.request.working_directory = request.working_directory;
   // In the foreground nobody could type: a command that asks gets the end of its input.
-  exec.standard_input =
-      static_cast<std::uint8_t>(is_background ? StandardInput::Streamed : StandardInput::Empty);
-  exec.on_disconnect =
-      static_cast<std::uint8_t>(may_outlive ? OnDisconnect::Keep : OnDisconnect::Cancel);
-  exec.timeout_ms = static_cast<std::uint64_t>(request.timeout.count());
-  exec.output_bytes = kMostOutput;
-  exec.cpu_ms = static_cast<std::uint64_t>(
-      std::max<std::chrono::milliseconds>(request.timeout, 300s).count());
+  exec.request.standard_input = is_background ? StandardInput::Streamed : StandardInput::Empty;
+  exec.request.on_disconnect = may_outlive ? OnDisconnect::Keep : OnDisconnect::Cancel;
+  exec.request.limits = {request.timeout, kMostOutput,
+                         std::max<std::chrono::milliseconds>(request.timeout, 300s)};
   exec.window = wire::kWindow;
   exec.drops_oldest = may_outlive ? 1 : 0;
   return exec;
@@ -164,8 +162,7 @@ Result<Jobs::Record> Jobs::load(const std::string& id) const {
 
 // The next free number; the oldest record goes where there are too many.
 Result<std::string> Jobs::new_id() const {
-  if (::mkdir(place().c_str(), 0700) != 0 && errno != EEXIST)
-    return syscall_failure("mkdir", place().native());
+  TRY(make_directory(place()));
   std::vector<std::uint64_t> numbers;
   std::error_code error;
   for (const auto& item : fs::directory_iterator(place(), error)) {
@@ -242,7 +239,7 @@ Result<CommandState> Jobs::settle(Record& record, const ExecWatch& watch) {
   state.changed = std::move(changed);
   state.output = whole_text(watch.output);
   state.error = whole_text(watch.error);
-  state.missing_bytes = watch.dropped();
+  state.missing_bytes = watch.output.missing + watch.error.missing;
   return state;
 }
 
@@ -273,9 +270,9 @@ Result<CommandState> Jobs::run(const CommandRequest& asked) {
   record.change = request.reads_only ? Change{} : begin_change(request.shown);
   ExecWatch watch(uses_.init.channel());
   wire::Exec exec = exec_of(request, record.exec_id);
-  const std::chrono::milliseconds most_cpu = uses_.limits.cpu_time;
-  exec.cpu_ms = std::min(exec.cpu_ms, static_cast<std::uint64_t>(most_cpu.count()));
-  exec.output_bytes = std::min(exec.output_bytes, uses_.limits.output_bytes);
+  ExecLimits& limits = exec.request.limits;
+  limits.cpu_time = std::min<std::chrono::milliseconds>(limits.cpu_time, uses_.limits.cpu_time);
+  limits.output_bytes = std::min(limits.output_bytes, uses_.limits.output_bytes);
   watch.start(exec);
   fault_point("change.started");
   const bool may_outlive = request.wait < request.timeout;

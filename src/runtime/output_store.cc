@@ -10,6 +10,7 @@
 #include <cstring>
 #include <nlohmann/json.hpp>
 
+#include "base/directory.h"
 #include "base/file.h"
 #include "base/random_id.h"
 #include "base/sha256.h"
@@ -108,7 +109,7 @@ Result<UniqueFd> lock(int directory) {
 }
 
 Failure not_kept(const std::string& id) {
-  return failure(ErrorCode::NotFound,
+  return failure(ErrorCode::Expired,
                  fmt::format("{} was never given, or went to make room ({} MiB are kept)", id,
                              OutputStore::kMostBytes >> 20U));
 }
@@ -138,10 +139,8 @@ Result<OutputStore> OutputStore::open(const fs::path& place, const std::string& 
   if (!is_sandbox_id(sandbox))
     return failure(ErrorCode::InvalidArgument, fmt::format("'{}' is no sandbox id", sandbox));
   fs::path path = place / sandbox;
-  for (const fs::path& part : {place, path}) {
-    if (::mkdir(part.c_str(), 0700) != 0 && errno != EEXIST)
-      return syscall_failure("mkdir", part.native());
-  }
+  TRY(make_directory(place));
+  TRY(make_directory(path));
   UniqueFd directory = TRY(open_file(path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW));
   return OutputStore(std::move(path), std::move(directory), bounds);
 }

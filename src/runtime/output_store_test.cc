@@ -62,7 +62,7 @@ TEST_F(OutputStoreTest, KnowsNoOtherNames) {
        {"", "o", "oXYZ1", "../usage", "usage", "o0000", "o7f3a/../usage", "shown"}) {
     const auto loaded = store.load(id);
     ASSERT_FALSE(loaded) << id;
-    EXPECT_EQ(loaded.error().code, ErrorCode::NotFound) << id;
+    EXPECT_EQ(loaded.error().code, ErrorCode::Expired) << id;
   }
 }
 

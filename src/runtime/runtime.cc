@@ -6,9 +6,12 @@
 #include <future>
 
 #include "base/defer.h"
+#include "base/random_id.h"
 #include "core/sandbox_id.h"
+#include "core/stream_carrier.h"
 #include "runtime/apply_record.h"
 #include "runtime/output_store.h"
+#include "wire/exec_loop.h"
 
 namespace nutshell {
 namespace {
@@ -27,12 +30,17 @@ Failure no_such_sandbox(const std::string& id) {
                              id));
 }
 
-Result<ExecResult> exec_around(wire::InitClient& client, const ExecRequest& request,
-                               wire::ExecIo& io, const Runtime::Around& around) {
-  if (around.before) TRY(around.before(client));
-  auto result = TRY(client.exec(request, io));
-  if (result.outcome != Outcome::Lost && around.after) around.after(client);
-  return result;
+// Runs a command over the connection that came with the start. If an engine carries it and does not
+// answer, the caller need not wait as long as for a slow init.
+Result<ExecResult> exec_over_first(wire::InitClient& client, const ExecRequest& request,
+                                   wire::ExecIo& io, Backend& backend) {
+  wire::Channel& channel = client.channel();
+  const std::uint32_t conversation = channel.new_conversation();
+  channel.queue(conversation, wire::to_wire(random_id(16), request));
+  auto bounds = wire::ExecBounds::of(request.limits);
+  if (StreamCarrier* carrier = backend.stream_carrier())
+    bounds.is_cut_off = [carrier] { return carrier->is_silent(); };
+  return wire::ExecLoop(channel, conversation, io, bounds).run();
 }
 
 // The host may know better than init's silence why a sandbox was lost.
@@ -126,9 +134,13 @@ Result<ExecResult> Runtime::run(const SandboxSpec& spec, const ExecRequest& requ
   const std::string id = TRY(chosen->start(spec, Lifetime::WithCaller));
   const Defer stopped([&] { (void)chosen->stop(id); });  // killing a process of ours cannot fail
   wire::InitClient client(TRY(chosen->connect(id)));
-  auto result = exec_around(client, request, io, around);
-  if (result && result->outcome == Outcome::Lost)
+  if (around.before) TRY(around.before(client));
+  auto result = exec_over_first(client, request, io, *chosen);
+  if (result && result->outcome == Outcome::Lost) {
     result = explained(std::move(*result), chosen->why_gone(id));
+  } else if (result && around.after) {
+    around.after(client);
+  }
   if (result && around.ended) around.ended(*result);
   return result;
 }

@@ -2,6 +2,9 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <array>
+
 #include "compaction/compactor.h"
 #include "compaction/gain_log.h"
 #include "tools/argument_parser.h"
@@ -12,29 +15,22 @@
 namespace nutshell {
 namespace {
 
-std::string_view code_of(ErrorCode code) {
-  switch (code) {
-    case ErrorCode::InvalidArgument:
-      return "bad_argument";
-    case ErrorCode::NotFound:
-    case ErrorCode::Unavailable:
-    case ErrorCode::ResourceExhausted:
-    case ErrorCode::Unsupported:
-      return "unavailable";
-    case ErrorCode::PermissionDenied:
-      return "denied";
-    case ErrorCode::DeadlineExceeded:
-      return "timeout";
-    default:
-      return "internal";
-  }
-}
-
+// The tool could not do its work at all. NotFound is then about the sandbox: a missing file is in
+// the tool's own result.
 ToolResult refuse_error(const Error& error) {
-  ToolError told{std::string(code_of(error.code)), error.message, {}, {}};
-  if (error.code == ErrorCode::Unavailable)
+  ToolError told{error.code, error.message, {}, {}};
+  if (error.code == ErrorCode::NotFound) told.code = ErrorCode::Unavailable;
+  if (told.code == ErrorCode::Unavailable)
     told.next = "The sandbox may have ended; 'nutshell list' shows those there are.";
   return refuse(std::move(told));
+}
+
+// A conversation that broke off leaves bytes behind that the next call would take for its own.
+bool may_have_broken_off(ErrorCode code) {
+  using enum ErrorCode;
+  constexpr std::array kCodes = {Unavailable, Internal,          DeadlineExceeded, Cancelled,
+                                 Corrupt,     ResourceExhausted, Unsupported,      AlreadyExists};
+  return std::find(kCodes.begin(), kCodes.end(), code) != kCodes.end();
 }
 
 // A tool keeps its budget; this keeps the bound that holds for all.
@@ -165,11 +161,8 @@ ToolResult ToolRunner::run(const Tool& tool, std::string_view json_arguments) {
                       options_.reads_only,
                       options_.wants_fields};
   ToolResult told = answer(tool, json_arguments, context);
-  // A conversation that broke off leaves bytes behind that the next call would take for its own.
-  const bool is_refused =
-      told.error && (told.error->code == "unavailable" || told.error->code == "internal" ||
-                     told.error->code == "timeout");
-  const bool is_broken = told.ending ? told.ending->outcome == Outcome::Lost : is_refused;
+  const bool is_broken = told.ending ? told.ending->outcome == Outcome::Lost
+                                     : told.error && may_have_broken_off(told.error->code);
   is_clean_ = is_clean_ && !is_broken;
   keep_bound(told, context);
   return told;

@@ -105,7 +105,7 @@ TEST_F(ToolRunnerTest, BashSaysItWasStoppedAtItsTimeout) {
   const ToolResult result =
       call("bash", {{"command", "echo begun; sleep 60"}, {"timeout", 1}, {"wait", 600}});
   EXPECT_EQ(result.ending->outcome, Outcome::TimedOut);
-  EXPECT_EQ(result.error->code, "timeout");
+  EXPECT_EQ(result.error->code, ErrorCode::DeadlineExceeded);
   EXPECT_THAT(result.text, HasSubstr("begun"));
   EXPECT_THAT(result.text, HasSubstr("larger timeout"));
 }
@@ -165,14 +165,15 @@ TEST_F(ToolRunnerTest, JobsThatAreNotThereAreRefused) {
   for (const char* id : {"j9", "x", "", "../j1", "j1/../../x"}) {
     const ToolResult result = call("job", {{"id", id}});
     ASSERT_TRUE(result.error) << id;
-    EXPECT_EQ(result.error->code, "no_such_job") << id;
+    EXPECT_EQ(result.error->code, ErrorCode::NotFound) << id;
   }
 }
 
 TEST_F(ToolRunnerTest, RecallRefusesWhatIsNotStored) {
   EXPECT_THAT(text("recall", {{"id", "o0000"}}), StartsWith("expired: o0000 is not stored."));
   const ToolResult kept = call("bash", {{"command", "seq 1 3"}});
-  EXPECT_THAT(text("recall", {{"id", kept.output_id}, {"grep", "("}}), StartsWith("bad_argument"));
+  EXPECT_THAT(text("recall", {{"id", kept.output_id}, {"grep", "("}}),
+              StartsWith("invalid_argument"));
   EXPECT_THAT(text("recall", {{"id", kept.output_id}, {"offset", 9}}),
               HasSubstr("is behind the end"));
 }

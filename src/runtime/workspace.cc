@@ -31,7 +31,7 @@ Result<wire::ChangeBegun> ask_for_layers(wire::InitClient& client, const Request
     if (auto* begun = std::get_if<wire::ChangeBegun>(&answer)) return std::move(*begun);
     const auto& refused = std::get<wire::Refused>(answer);
     if (running == Running::Refused || deadline.has_passed()) {
-      return failure(ErrorCode::Unavailable,
+      return failure(refused.code,
                      fmt::format("{} {} {}", refused.what, refused.why, refused.next));
     }
     std::this_thread::sleep_for(5ms);
@@ -73,7 +73,7 @@ class Forking {
     switch (change.after.kind) {
       case FileKind::Directory:
         return to_.make_directory({inside(change.path), change.after.mode | 0700U,
-                                   stays ? wire::Standing::Changed : wire::Standing::Accepted});
+                                   stays ? wire::IfExists::SetMode : wire::IfExists::Accept});
       case FileKind::Link:
         return to_.make_link({inside(change.path), change.after.target});
       case FileKind::Regular:
@@ -88,7 +88,7 @@ class Forking {
     auto answer = TRY(to_.call<wire::Changed>(wire::Remove{inside(path), 1}));
     const auto* refused = std::get_if<wire::Refused>(&answer);
     // With its directory it may have gone already.
-    if (refused == nullptr || refused->code == "no_such_file") return {};
+    if (refused == nullptr || refused->code == ErrorCode::NotFound) return {};
     return failure(ErrorCode::Internal, fmt::format("{} {}", refused->what, refused->why));
   }
   // Both clients answer in turn, so that no more than a part of a file is held here.

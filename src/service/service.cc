@@ -2,59 +2,223 @@
 
 #include <fmt/format.h>
 
-#include "audit/reader.h"
+#include <atomic>
+#include <condition_variable>
+#include <thread>
+
+#include "audit/chains.h"
 #include "base/fault_point.h"
 #include "base/random_id.h"
 #include "core/json_form.h"
-#include "service/sandboxes/spec_text.h"
-#include "service/service_parts.h"
+#include "core/workspace_volume.h"
+#include "runtime/workspace.h"
+#include "service/budgets/budget_watch.h"
+#include "service/budgets/budgets.h"
+#include "service/evidence.h"
+#include "service/evidence/gone_list.h"
+#include "service/evidence/metrics.h"
+#include "service/evidence/operations.h"
+#include "service/execs/detached_execs.h"
+#include "service/execs/execs.h"
+#include "service/execs/init_streams.h"
+#include "service/health.h"
+#include "service/pools/pools.h"
+#include "service/sandboxes/reconciler.h"
+#include "service/sandboxes/sandbox_files.h"
+#include "service/sandboxes/sandbox_operations.h"
+#include "service/sandboxes/sandboxes.h"
+#include "service/sessions/sessions.h"
+#include "service/state/idempotency.h"
+#include "service/state/seal.h"
+#include "service/state/state_directory.h"
 #include "service/tenants/allowed.h"
 
 namespace nutshell::service {
 namespace {
 
-// What makes two requests the same one.
-std::string encode_acquire(const AcquireRequest& request) {
-  SandboxSpec like;
-  like.labels = request.labels;
-  like.ttl = request.ttl.value_or(std::chrono::milliseconds(0));
-  like.idle_timeout = request.idle_timeout.value_or(std::chrono::milliseconds(0));
-  like.environment = request.environment;
-  like.workspace = request.workspace;
-  if (request.limits) like.limits = *request.limits;
-  return fmt::format("acquire {} {}", request.pool, to_json_text(like, Written::Kept));
-}
+using namespace std::chrono_literals;
 
-// What a key was given for, if it is still there.
-std::optional<SandboxView> find_made(SandboxTable& table, const std::string& tenant,
-                                     const std::optional<std::string>& op) {
-  if (!op) return std::nullopt;
-  const auto found =
-      table.those([&](const Held& held) { return held.op == *op && held.tenant == tenant; });
-  if (found.empty()) return std::nullopt;
-  return SandboxTable::view(found.front());
-}
-
-Result<> check_network(const AcquireRequest& request) {
-  if (request.network.empty() || request.network == "none") return {};
-  return failure(
-      ErrorCode::Unsupported,
-      fmt::format("network '{:.80}': sandboxes of this backend reach nothing; \"none\" is "
-                  "all that there is",
-                  request.network));
-}
-
-// A pool that others use too is not a tenant's to empty.
-Result<> check_tends(Pools& pools, const Caller& caller, const std::string& name) {
-  if (caller.host_files == HostFiles::Allowed) return {};
-  if (TRY(pools.is_for_alone(caller.tenant, name))) return {};
-  return failure(ErrorCode::PermissionDenied,
-                 fmt::format("pool '{}' is not yours alone: it is warmed and drained on the "
-                             "daemon's own socket",
-                             name));
-}
+constexpr auto kReconcile = 2s;
+constexpr auto kForget = 30s;
 
 }  // namespace
+
+// The parts in the order in which they are made; each uses only those above it.
+struct Service::Parts {
+  Parts(ServiceOptions given, StateDirectory locked, const Seal& key,
+        std::unique_ptr<Database> opened, std::unique_ptr<audit::Chains> written);
+
+  void note_end(const SandboxEntry& entry, const std::string& why);
+  void remember_why(const SandboxEntry& entry);
+  void sweep();
+  void tick(const std::stop_token& stop);
+  void tend_backend(const std::string& backend, const std::stop_token& stop);
+  Result<> start();
+
+  ServiceOptions options;
+  StateDirectory directory;
+  Seal seal;
+  std::unique_ptr<Database> database;
+  std::unique_ptr<audit::Chains> chains;
+  WorkGate gate;
+  Metrics metrics;
+  Operations operations;
+  Runtime runtime;
+  CurrentRules rules;
+  Accounts accounts;
+  SandboxTable table;
+  SandboxOperations sandbox_operations;
+  PulledImages images;
+  Budgets budgets;
+  BudgetWatch budget_watch;
+  GoneList gone;
+  Idempotency idempotency;
+  Sandboxes sandboxes;
+  Reconciler reconciler;
+  SandboxFiles files;
+  Execs execs;
+  InitStreams streams;
+  KeptWorkspaces workspaces;
+  Sessions sessions;
+  std::atomic<Pools*> made_pools = nullptr;  // null while sandboxes end before there are pools
+  Pools pools;
+  DetachedExecs detached;
+  Evidence evidence;
+  Health health;
+  NamedJobs session_jobs{kMostSessionJobs};  // below everything that the jobs use
+  std::vector<std::jthread> clocks;          // last: one for each backend, and one for the rest
+};
+
+Service::Parts::Parts(ServiceOptions given, StateDirectory locked, const Seal& key,
+                      std::unique_ptr<Database> opened, std::unique_ptr<audit::Chains> written)
+    : options(std::move(given)),
+      directory(std::move(locked)),
+      seal(key),
+      database(std::move(opened)),
+      chains(std::move(written)),
+      operations(*chains, metrics, options.audit.secret_names),
+      runtime(options.backends),
+      rules(options.rules),
+      accounts(rules),
+      table(accounts),
+      sandbox_operations(table, operations),
+      images(*database, accounts),
+      budgets(*database),
+      budget_watch({runtime, table, budgets}),
+      idempotency(*database,
+                  [this](const std::string& tenant) { return rules.most(tenant, Resource::Keys); }),
+      sandboxes(
+          {runtime, *database, table, accounts, images, gone, options, rules},
+          [this](const SandboxEntry& entry, const std::string& why) { note_end(entry, why); }),
+      reconciler(
+          {runtime, *database, table, sandboxes, options, rules},
+          [this](const SandboxEntry& entry, const std::string& why) { note_end(entry, why); }),
+      files({runtime, table, sandboxes, sandbox_operations, accounts, gate}),
+      execs({runtime, table, gone, sandboxes, budgets, budget_watch, operations, accounts, rules}),
+      streams(
+          {runtime, table, sandboxes, sandbox_operations, operations, budgets, budget_watch, gone}),
+      workspaces(
+          directory / "workspaces",
+          [this](const std::string& tenant) { return rules.most(tenant, Resource::KeptBytes); }),
+      sessions({*database, table, sandboxes, execs, runtime, workspaces, budgets, budget_watch,
+                operations, accounts, rules, gate, seal, session_jobs}),
+      pools({sandboxes, table, runtime, accounts, operations, idempotency, gate, options}),
+      detached({directory / "execs", *database, runtime, table, execs, budgets, budget_watch,
+                operations, idempotency, accounts, rules}),
+      evidence(operations, table),
+      health({metrics, table, reconciler, pools, *chains, operations, *database, gate}) {
+  made_pools = &pools;
+  sandboxes.set_ends_apart([this](const SandboxEntry& entry, const std::string& why) {
+    return sessions.ends_apart(entry, why);
+  });
+  sandboxes.set_before_end(
+      [this](const SandboxEntry& entry) { (void)sessions.keep_workspace(entry); });
+}
+
+void Service::Parts::note_end(const SandboxEntry& entry, const std::string& why) {
+  // The owner ended it and wants no output. After a ttl or idle timeout the output can still be
+  // read.
+  if (why == kDestroyed || why == kReleased || why == kSessionEnded)
+    detached.drop_outputs(entry.id);
+  if (Pools* known = made_pools) known->forget(entry);
+  if (entry.tenant.empty()) return;
+  if (why == kEndedByItself) remember_why(entry);
+  operations.note({entry.tenant, "daemon"}, "ended", {entry.id, entry.session, entry.secrets},
+                  {"ok", why, {}, {}, {}, 0});
+}
+
+// Remembers the reason for callers that wait for an answer and are about to ask.
+void Service::Parts::remember_why(const SandboxEntry& entry) {
+  const Gone why = runtime.why_gone(entry.id);
+  if (why.reason != Gone::Reason::Unknown) gone.add(entry.tenant, entry.id, why);
+}
+
+Result<> Service::Parts::start() {
+  for (const std::string& what : TRY(reconciler.adopt()))
+    options.notice(what);
+  TRY(sessions.load());
+  TRY(images.load());
+  for (const PoolSpec& spec : options.pools)
+    TRY(pools.define(spec));
+  pools.adopt();
+  TRY(detached.adopt());
+  // Removes what earlier services left behind.
+  if (reconciler.unanswered().empty()) sweep();
+  clocks.emplace_back([this](const std::stop_token& stop) { tick(stop); });
+  for (const BackendEntry& entry : backend_registry()) {
+    clocks.emplace_back(
+        [this, name = entry.name](const std::stop_token& stop) { tend_backend(name, stop); });
+  }
+  return {};
+}
+
+void Service::Parts::sweep() {
+  for (const std::string& what : runtime.sweep(SweepMode::Remove).removed)
+    options.notice("removed " + what);
+}
+
+void Service::Parts::tick(const std::stop_token& stop) {
+  std::mutex mutex;
+  std::condition_variable_any never;
+  auto forgotten = Clock::now();
+  bool is_swept = reconciler.unanswered().empty();
+  while (!stop.stop_requested()) {
+    std::unique_lock lock(mutex);
+    never.wait_for(lock, stop, options.tick, [] { return false; });
+    if (stop.stop_requested()) return;
+    sessions.tend();
+    pools.trim();
+    operations.catch_up();
+    runtime.tidy([this](const std::string& id) { return table.has(id); });
+    if (!is_swept && reconciler.unanswered().empty()) {
+      sweep();
+      is_swept = true;
+    }
+    if (Clock::now() - forgotten > kForget) {
+      detached.forget_old();
+      idempotency.forget_old();
+      forgotten = Clock::now();
+    }
+  }
+}
+
+void Service::Parts::tend_backend(const std::string& backend, const std::stop_token& stop) {
+  std::mutex mutex;
+  std::condition_variable_any never;
+  auto reconciled = Clock::now();
+  while (!stop.stop_requested()) {
+    std::unique_lock lock(mutex);
+    never.wait_for(lock, stop, options.tick, [] { return false; });
+    if (stop.stop_requested()) return;
+    budget_watch.look(backend);
+    sandboxes.expire(backend);
+    sandboxes.pass_deadlines(backend);
+    if (Clock::now() - reconciled > kReconcile) {
+      reconciler.reconcile(backend);
+      reconciled = Clock::now();
+    }
+  }
+}
 
 Service::Service(std::unique_ptr<Parts> parts) : parts_(std::move(parts)) {}
 Service::~Service() = default;
@@ -73,14 +237,7 @@ Result<std::unique_ptr<Service>> Service::open(ServiceOptions options) {
 }
 
 void Service::drain(const Deadline& deadline) {
-  std::unique_lock lock(parts_->work_mutex);
-  parts_->is_draining = true;
-  while (parts_->work > 0 && !deadline.has_passed())
-    parts_->work_done.wait_for(lock, std::chrono::milliseconds(50));
-}
-
-void Service::stop_waiting() {
-  parts_->pools.stop_waiting();
+  parts_->gate.drain(deadline);
 }
 
 void Service::set_rules(TenantRules rules) {
@@ -88,15 +245,43 @@ void Service::set_rules(TenantRules rules) {
   parts_->accounts.follow_rules();
 }
 
+SandboxFiles& Service::files() {
+  return parts_->files;
+}
+
+Sessions& Service::sessions() {
+  return parts_->sessions;
+}
+
+Pools& Service::pools() {
+  return parts_->pools;
+}
+
+InitStreams& Service::streams() {
+  return parts_->streams;
+}
+
+Evidence& Service::evidence() {
+  return parts_->evidence;
+}
+
+Health& Service::health() {
+  return parts_->health;
+}
+
+Operations& Service::operations() {
+  return parts_->operations;
+}
+
 // ---- Sandboxes ----------------------------------------------------------------------------------
 
 Result<SandboxView> Service::create(const Caller& caller, const CreateRequest& request) {
-  const auto work = TRY(parts_->begin_work());
+  const auto work = TRY(parts_->gate.begin());
   const std::string& key = request.idempotency_key;
   const auto lock = parts_->idempotency.lock(caller.tenant, key);
   const std::string text = to_json_text(request.spec, Written::Kept);
   const auto before = TRY(parts_->idempotency.find(caller.tenant, key, text));
-  if (auto made = find_made(parts_->table, caller.tenant, before)) return std::move(*made);
+  if (auto made = parts_->table.find_made(caller.tenant, before)) return std::move(*made);
   auto made = parts_->operations.run(
       caller, {"create", {}, parts_->operations.describe(request.spec)},
       [&](Operation& operation) -> Result<SandboxView> {
@@ -115,10 +300,7 @@ Result<SandboxView> Service::create(const Caller& caller, const CreateRequest& r
 }
 
 Result<SandboxView> Service::find(const Caller& caller, const std::string& id) {
-  const Grip grip = TRY(parts_->table.find(caller.tenant, id));
-  const auto held = parts_->table.copy_of(grip.id);
-  if (!held) return no_such_sandbox(id);
-  return SandboxTable::view(*held);
+  return parts_->table.find_view(caller.tenant, id);
 }
 
 Result<SandboxPage> Service::list(const Caller& caller, const ListRequest& request) {
@@ -126,50 +308,69 @@ Result<SandboxPage> Service::list(const Caller& caller, const ListRequest& reque
 }
 
 Result<> Service::destroy(const Caller& caller, const std::string& id) {
-  auto ended = parts_->operate(caller, id, "destroy", {}, [&](const Grip& grip, Operation&) {
-    return parts_->sandboxes.end(grip.id, kDestroyed);
-  });
+  auto ended = parts_->sandbox_operations.run(
+      caller, id, "destroy", {},
+      [&](const SandboxRef& ref, Operation&) { return parts_->sandboxes.end(ref.id, kDestroyed); });
   fault_point("destroy.told");
   return ended;
 }
 
 Result<SandboxView> Service::pause(const Caller& caller, const std::string& id) {
-  return parts_->operate(caller, id, "pause", {},
-                         [&](const Grip& grip, Operation&) -> Result<SandboxView> {
-                           TRY(parts_->sandboxes.pause(grip.id, Pausing::UntilResumed));
-                           return find(caller, grip.id);
-                         });
+  return parts_->sandbox_operations.run(
+      caller, id, "pause", {}, [&](const SandboxRef& ref, Operation&) -> Result<SandboxView> {
+        TRY(parts_->sandboxes.pause(ref.id, Pausing::UntilResumed));
+        return find(caller, ref.id);
+      });
 }
 
 Result<SandboxView> Service::resume(const Caller& caller, const std::string& id) {
-  return parts_->operate(caller, id, "resume", {},
-                         [&](const Grip& grip, Operation&) -> Result<SandboxView> {
-                           TRY(parts_->sandboxes.resume(grip.id));
-                           return find(caller, grip.id);
-                         });
+  return parts_->sandbox_operations.run(
+      caller, id, "resume", {}, [&](const SandboxRef& ref, Operation&) -> Result<SandboxView> {
+        TRY(parts_->sandboxes.resume(ref.id));
+        return find(caller, ref.id);
+      });
 }
 
 Result<SandboxView> Service::extend(const Caller& caller, const std::string& id,
                                     std::chrono::milliseconds ttl) {
-  return parts_->operate(caller, id, "extend", {"ttl_ms", std::to_string(ttl.count())},
-                         [&](const Grip& grip, Operation&) -> Result<SandboxView> {
-                           TRY(parts_->sandboxes.extend(grip.id, ttl));
-                           return find(caller, grip.id);
-                         });
+  return parts_->sandbox_operations.run(
+      caller, id, "extend", {"ttl_ms", std::to_string(ttl.count())},
+      [&](const SandboxRef& ref, Operation&) -> Result<SandboxView> {
+        TRY(parts_->sandboxes.extend(ref.id, ttl));
+        return find(caller, ref.id);
+      });
 }
 
 Result<SandboxSpec> Service::spec_of(const Caller& caller, const std::string& id) {
-  const Grip grip = TRY(parts_->table.find(caller.tenant, id));
-  const auto held = parts_->table.copy_of(grip.id);
-  if (!held) return no_such_sandbox(id);
-  SandboxSpec spec = held->spec;
-  spec.environment = TRY(TRY(parts_->runtime.backend_of(grip.id))->environment_of(grip.id));
+  const SandboxRef ref = TRY(parts_->table.find(caller.tenant, id));
+  const auto entry = parts_->table.copy_of(ref.id);
+  if (!entry) return no_such_sandbox(id);
+  SandboxSpec spec = entry->spec;
+  spec.environment = TRY(TRY(parts_->runtime.backend_of(ref.id))->environment_of(ref.id));
   return spec;
 }
 
+Result<SandboxView> Service::fork(const Caller& caller, const std::string& id) {
+  const auto work = TRY(parts_->gate.begin());
+  const auto fork_it = [&](const SandboxRef& ref, Operation& operation) -> Result<SandboxView> {
+    const auto used = parts_->table.use(ref.id);
+    TRY(parts_->sandboxes.wake(ref.id));
+    SandboxSpec spec = TRY(spec_of(caller, ref.id));
+    if (is_volume(spec.workspace)) spec.workspace.clear();  // two would write to the same files
+    const auto copy_files = [&ref](Runtime& runtime, const std::string& made) {
+      fault_point("fork.made");
+      return copy_workspace(runtime, ref.id, made);
+    };
+    operation.subject.sandbox = TRY(
+        parts_->sandboxes.make({.spec = std::move(spec), .caller = caller, .prepare = copy_files}));
+    return find(caller, operation.subject.sandbox);
+  };
+  return parts_->sandbox_operations.run(caller, id, "fork", {}, fork_it);
+}
+
 Result<SandboxStats> Service::stats(const Caller& caller, const std::string& id) {
-  const Grip grip = TRY(parts_->table.find(caller.tenant, id));
-  return parts_->runtime.stats(grip.id);
+  const SandboxRef ref = TRY(parts_->table.find(caller.tenant, id));
+  return parts_->runtime.stats(ref.id);
 }
 
 Result<Protections> Service::check(const Caller& caller, const SandboxSpec& spec) {
@@ -186,15 +387,15 @@ OutputRoom Service::output_room(const Caller& caller) {
 Result<ExecReply> Service::exec(const Caller& caller, const std::string& id,
                                 const ExecRequest& request, const ExecOptions& options,
                                 wire::ExecIo& io) {
-  const auto work = TRY(parts_->begin_work());
-  const Grip grip = TRY(parts_->table.find(caller.tenant, id));
-  if (options.idempotency_key.empty()) return parts_->execs.run(caller, grip, request, options, io);
-  return parts_->detached.run_once(caller, grip, request, options, io);
+  const auto work = TRY(parts_->gate.begin());
+  const SandboxRef ref = TRY(parts_->table.find(caller.tenant, id));
+  if (options.idempotency_key.empty()) return parts_->execs.run(caller, ref, request, options, io);
+  return parts_->detached.run_once(caller, ref, request, options, io);
 }
 
 Result<ExecState> Service::start_exec(const Caller& caller, const std::string& id,
                                       const ExecRequest& request, const ExecOptions& options) {
-  const auto work = TRY(parts_->begin_work());
+  const auto work = TRY(parts_->gate.begin());
   return parts_->detached.start(caller, TRY(parts_->table.find(caller.tenant, id)), request,
                                 options.idempotency_key);
 }
@@ -227,121 +428,9 @@ Result<> Service::signal_exec(const Caller& caller, const std::string& id,
 Result<ToolReply> Service::call_tool(const Caller& caller, const std::string& id,
                                      const std::string& tool, std::string_view json_arguments,
                                      const ToolRunnerOptions& options) {
-  const auto work = TRY(parts_->begin_work());
+  const auto work = TRY(parts_->gate.begin());
   return parts_->execs.call_tool(caller, TRY(parts_->table.find(caller.tenant, id)), tool,
                                  json_arguments, options);
-}
-
-// ---- Sessions -----------------------------------------------------------------------------------
-
-Result<SessionView> Service::ensure_session(const Caller& caller, const SessionRequest& request) {
-  const auto work = TRY(parts_->begin_work());
-  return parts_->operations.run(
-      caller, {"session", {{}, request.name, {}}, parts_->operations.describe(request.spec)},
-      [&](Operation& operation) -> Result<SessionView> {
-        SessionRequest admitted = request;
-        admitted.spec = TRY(admit_spec(*parts_->rules.get(), caller, request.spec));
-        SessionView view = TRY(parts_->sessions.ensure(caller, admitted));
-        operation.subject.sandbox = view.sandbox_id;
-        return view;
-      });
-}
-
-Result<SessionView> Service::find_session(const Caller& caller, const std::string& name) {
-  return parts_->sessions.find(caller, name);
-}
-
-Result<SessionPage> Service::list_sessions(const Caller& caller, const ListRequest& request) {
-  return parts_->sessions.list(caller, request);
-}
-
-Result<SessionView> Service::renew_session(const Caller& caller, const std::string& name,
-                                           std::chrono::milliseconds lease) {
-  return parts_->sessions.renew(caller, name, lease);
-}
-
-Result<> Service::end_session(const Caller& caller, const std::string& name) {
-  return parts_->operations.run(caller, {"end session", {{}, name, {}}},
-                                [&](Operation&) { return parts_->sessions.end(caller, name); });
-}
-
-Result<> Service::forget_workspace(const Caller& caller, const std::string& name) {
-  return parts_->operations.run(caller, {"forget workspace", {{}, name, {}}}, [&](Operation&) {
-    return parts_->sessions.forget_workspace(caller, name);
-  });
-}
-
-// ---- Pools --------------------------------------------------------------------------------------
-
-Result<> Service::define_pool(const PoolSpec& spec) {
-  return parts_->pools.define(spec);
-}
-
-void Service::retire_pools_but(const std::set<std::string>& names) {
-  parts_->pools.retire_all_but(names);
-}
-
-Result<std::vector<PoolStatus>> Service::pools(const Caller& caller) {
-  return parts_->pools.status(caller.tenant);
-}
-
-Result<SandboxView> Service::acquire(const Caller& caller, const AcquireRequest& request) {
-  const auto work = TRY(parts_->begin_work());
-  if (!request.workspace.empty() && caller.host_files == HostFiles::Denied) {
-    return failure(ErrorCode::PermissionDenied,
-                   "a workspace is for clients on the daemon's own socket: copy files in instead");
-  }
-  const std::string& key = request.idempotency_key;
-  const auto lock = parts_->idempotency.lock(caller.tenant, key);
-  const std::string text = key.empty() ? std::string() : encode_acquire(request);
-  const auto before = TRY(parts_->idempotency.find(caller.tenant, key, text));
-  // A sandbox that was given back, or never handed out, is not it: the key gets another one.
-  if (auto held = find_made(parts_->table, caller.tenant, before)) return std::move(*held);
-  const auto note_key = [&](const std::string& op) {
-    return parts_->idempotency.note(caller.tenant, key, text, op);
-  };
-  auto acquired = parts_->operations.run(
-      caller, {"acquire", {}, parts_->operations.describe(request)},
-      [&](Operation& operation) -> Result<SandboxView> {
-        TRY(check_network(request));
-        operation.subject.sandbox = TRY(parts_->pools.acquire(caller.tenant, request, note_key));
-        return find(caller, operation.subject.sandbox);
-      });
-  fault_point("acquire.told");
-  if (!acquired) parts_->idempotency.forget(caller.tenant, key);
-  return acquired;
-}
-
-Result<> Service::release(const Caller& caller, const std::string& id) {
-  const Grip grip = TRY(parts_->table.find(caller.tenant, id));
-  if (grip.pool.empty()) {
-    return failure(ErrorCode::InvalidArgument,
-                   fmt::format("sandbox {} is of no pool: destroy it instead", grip.id));
-  }
-  auto released = parts_->operations.run(caller, {"release", subject_of(grip)}, [&](Operation&) {
-    return parts_->pools.release(grip.id);
-  });
-  fault_point("release.told");
-  return released;
-}
-
-Result<Limits> Service::pool_limits(const Caller& caller, const std::string& name) {
-  return parts_->pools.limits_of(caller.tenant, name);
-}
-
-Result<PoolStatus> Service::warm_pool(const Caller& caller, const std::string& name,
-                                      const Deadline& deadline) {
-  TRY(check_tends(parts_->pools, caller, name));
-  return parts_->operations.run(
-      caller, {"warm pool", {}, parts_->operations.describe_text("pool", name, {})},
-      [&](Operation&) { return parts_->pools.warm(caller.tenant, name, deadline); });
-}
-
-Result<std::uint32_t> Service::drain_pool(const Caller& caller, const std::string& name) {
-  TRY(check_tends(parts_->pools, caller, name));
-  return parts_->operations.run(
-      caller, {"drain pool", {}, parts_->operations.describe_text("pool", name, {})},
-      [&](Operation&) { return parts_->pools.drain(caller.tenant, name); });
 }
 
 }  // namespace nutshell::service

@@ -1,5 +1,5 @@
-// Sends spans to a collector: OTLP over HTTP, encoded as JSON. A collector that is slow, broken or
-// not there costs memory up to a bound, and spans; nobody waits for it. Thread-safe.
+// Sends spans to a collector with OTLP over HTTP, encoded as JSON. Spans that a slow or missing
+// collector does not take wait up to a bound and are then dropped; no caller waits. Thread-safe.
 #pragma once
 
 #include <atomic>
@@ -18,7 +18,7 @@
 
 namespace nutshell::telemetry {
 
-// "http://127.0.0.1:4318/v1/traces", cut to pieces; without a path it is OTLP's own.
+// The parts of "http://127.0.0.1:4318/v1/traces".
 struct CollectorUrl {
   bool is_https = false;
   std::string host;
@@ -27,7 +27,7 @@ struct CollectorUrl {
 };
 Result<CollectorUrl> parse_collector_url(std::string_view text);
 
-// One request's body.
+// Encodes the body of one request.
 std::string otlp_json(const std::vector<Span>& spans, const std::string& service_name);
 
 class Exporter : public SpanSink {
@@ -35,18 +35,18 @@ class Exporter : public SpanSink {
   struct Options {
     CollectorUrl url;
     http::MakeTransport make_transport = http::make_bare_transport;
-    http::Headers headers = {};  // to be let in
+    http::Headers headers = {};  // such as a token
     std::string service_name = "nutshelld";
     std::size_t most_waiting = 4096;
     std::size_t most_at_once = 512;
     std::chrono::milliseconds interval{1000};         // how long a span waits for others
     std::chrono::milliseconds timeout{5000};          // of one request
-    std::chrono::milliseconds longest_pause{30'000};  // after failures, which doubles each time
+    std::chrono::milliseconds longest_pause{30'000};  // the pause doubles after each failure
   };
   explicit Exporter(Options options);
   Exporter(const Exporter&) = delete;
   Exporter& operator=(const Exporter&) = delete;
-  ~Exporter() override;  // sends what waits, once
+  ~Exporter() override;  // tries once to send the waiting spans
 
   void take(Span span) override;
 
@@ -59,7 +59,7 @@ class Exporter : public SpanSink {
 
  private:
   void run();
-  // What waits, when there is enough of it, or it waited long enough; empty: the end.
+  // Waits until there are enough spans, or some waited long enough. Empty at the end.
   std::vector<Span> next();
   bool send(const std::vector<Span>& spans);
   void pause(std::chrono::milliseconds time);

@@ -1,5 +1,5 @@
-// Spans of distributed traces: what was done, for whom, how long it took. They say nothing of what
-// was said: no arguments, no output, no secrets.
+// Spans of distributed traces: what was done, for whom, and how long it took. They hold no
+// arguments and no output.
 #pragma once
 
 #include <array>
@@ -20,9 +20,9 @@ struct TraceContext {
   bool is_sampled = true;
 
   static TraceContext fresh();
-  // Of a `traceparent`; nothing: it is none.
+  // Parses a `traceparent` header; nullopt if it is malformed.
   static std::optional<TraceContext> parse(std::string_view text);
-  [[nodiscard]] TraceContext child() const;  // the same trace, a span of its own
+  [[nodiscard]] TraceContext child() const;  // a new span of the same trace
   [[nodiscard]] std::string text() const;    // as a `traceparent`
 };
 
@@ -37,7 +37,7 @@ struct Span {
   enum class Kind : std::uint8_t { Internal = 1, Server = 2 };  // OTLP's numbers
 
   TraceContext place;
-  std::array<std::uint8_t, 8> parent{};  // zeros: none
+  std::array<std::uint8_t, 8> parent{};  // zeros for a root span
   std::string name;
   Kind kind = Kind::Internal;
   std::chrono::system_clock::time_point begin;
@@ -46,22 +46,23 @@ struct Span {
   bool has_failed = false;
 };
 
-// Where spans go. Never waits: what cannot be taken is dropped. Thread-safe.
+// Takes spans without waiting; drops those that it cannot take. Thread-safe.
 class SpanSink {
  public:
   virtual ~SpanSink() = default;
   virtual void take(Span span) = 0;
 };
 
-// What a thread is at work on, for spans of its parts; no sink: nobody wants them.
+// The current span of a thread, the parent of new ones. Without a sink no spans are made.
 struct Active {
   SpanSink* sink = nullptr;
   TraceContext place;
 };
-// Of the calling thread: a request is answered by one thread, from its beginning to its end.
+// The current span of the calling thread. A request is answered by one thread from beginning to
+// end.
 Active active();
 
-// Work of another thread for what that one is at.
+// Makes `work` the current span of the calling thread until the end of this object.
 class Adopted {
  public:
   explicit Adopted(const Active& work);
@@ -73,10 +74,10 @@ class Adopted {
   Active before_;
 };
 
-// A request: its span is the parent of what its thread does until it ends.
+// The span of a request, the current span of its thread until the end of this object.
 class Activity {
  public:
-  // `traceparent` may be empty, or nonsense, which is the same. No sink: it does nothing.
+  // Starts a new trace if `traceparent` is empty or malformed. Does nothing without a sink.
   Activity(SpanSink* sink, std::string_view traceparent, std::string name);
   Activity(const Activity&) = delete;
   Activity& operator=(const Activity&) = delete;

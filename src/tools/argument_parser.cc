@@ -3,8 +3,8 @@
 #include <fmt/format.h>
 
 #include <nlohmann/json.hpp>
-#include <set>
 
+#include "core/json_text.h"
 #include "tools/nearest_name.h"
 #include "tools/shell_words.h"
 
@@ -17,7 +17,7 @@ constexpr std::size_t kMostDepth = 8;
 constexpr std::size_t kMostShown = 60;  // characters of a wrong value
 
 ToolError bad_argument(std::string what, std::string next = {}) {
-  return {"bad_argument", std::move(what), {}, std::move(next)};
+  return {ErrorCode::InvalidArgument, std::move(what), {}, std::move(next)};
 }
 
 std::string shown(const Json& value) {
@@ -26,38 +26,14 @@ std::string shown(const Json& value) {
   return text;
 }
 
-// The parser itself keeps the last of two equal keys and says nothing.
-class KeyWatch {
- public:
-  bool operator()(int depth, Json::parse_event_t event, const Json& parsed) {
-    if (depth > static_cast<int>(kMostDepth)) is_too_deep = true;
-    if (event == Json::parse_event_t::object_start) seen_.emplace_back();
-    if (event == Json::parse_event_t::object_end) seen_.pop_back();
-    if (event == Json::parse_event_t::key && !seen_.back().insert(parsed.get<std::string>()).second)
-      duplicate = parsed.get<std::string>();
-    return !is_too_deep;
-  }
-  std::string duplicate;
-  bool is_too_deep = false;
-
- private:
-  std::vector<std::set<std::string>> seen_;
-};
-
 std::variant<Json, ToolError> parse_object(std::string_view text) {
-  KeyWatch watch;
-  Json parsed;
-  try {
-    parsed = Json::parse(text, std::ref(watch));
-  } catch (const Json::exception& problem) {
-    std::string why = problem.what();
-    if (const std::size_t end = why.find("] "); end != std::string::npos) why.erase(0, end + 2);
-    return ToolError{"bad_argument", "The arguments are not valid JSON.", std::move(why),
+  auto document = parse_strict(text, {.depth = kMostDepth});
+  if (!document) {
+    return ToolError{ErrorCode::InvalidArgument, "The arguments are not valid JSON.",
+                     std::move(document).error().message,
                      R"(Send one object, like {"path": "src/a.c"}.)"};
   }
-  if (watch.is_too_deep) return bad_argument("The arguments are nested too deeply.");
-  if (!watch.duplicate.empty())
-    return bad_argument(fmt::format("`{}` is given twice.", watch.duplicate), "Give it once.");
+  Json parsed = std::move(*document);
   if (!parsed.is_object())
     return bad_argument(fmt::format("The arguments must be an object, got {}.", shown(parsed)),
                         R"(Send one object, like {"path": "src/a.c"}.)");
@@ -119,7 +95,7 @@ class Checker {
     for (const Parameter& parameter : parameters)
       known.push_back(name_in(dialect_, parameter));
     const std::string best = nearest_name(key, known);
-    return {"bad_argument",
+    return {ErrorCode::InvalidArgument,
             fmt::format("there is no argument {}.", shown(Json(key))),
             {},
             best.empty() ? fmt::format("There are: {}.", names(parameters))

@@ -30,7 +30,7 @@ std::string refused(const Tool& tool, std::string_view json, Dialect dialect = D
   const auto parsed = parse(tool, json, dialect);
   const auto* error = std::get_if<ToolError>(&parsed);
   if (error == nullptr) return "accepted";
-  EXPECT_EQ(error->code, "bad_argument");
+  EXPECT_EQ(error->code, ErrorCode::InvalidArgument);
   return error->what + " " + error->why + " " + error->next;
 }
 

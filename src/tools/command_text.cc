@@ -79,8 +79,10 @@ ToolResult tell_running(const CommandState& state, const TextBudget& budget) {
 void mark_timeout(ToolResult& result, const ExecResult& ending) {
   if (ending.outcome != Outcome::TimedOut) return;
   const std::string next = "Use wait=0 or a larger timeout.";
-  result.error =
-      ToolError{"timeout", "the command was stopped: " + model_text(ending.detail), {}, next};
+  result.error = ToolError{ErrorCode::DeadlineExceeded,
+                           "the command was stopped: " + model_text(ending.detail),
+                           {},
+                           next};
   result.text += "\n" + next;
 }
 

@@ -19,19 +19,9 @@ constexpr std::uint64_t kMostBytes = 16ULL << 20U;  // of each side
 using Side = std::variant<std::string, ToolError>;
 
 ToolError as_tool_error(const Error& error, const std::string& path) {
-  switch (error.code) {
-    case ErrorCode::NotFound:
-      return {"no_such_file",
-              fmt::format("{} is not there.", visible_name(path)),
-              {},
-              "Look with ls or find."};
-    case ErrorCode::InvalidArgument:
-      return {"bad_argument", error.message, {}, {}};
-    case ErrorCode::PermissionDenied:
-      return {"denied", error.message, {}, {}};
-    default:
-      return {"unavailable", error.message, {}, {}};
-  }
+  if (error.code != ErrorCode::NotFound) return {error.code, error.message, {}, {}};
+  return {
+      error.code, fmt::format("{} is not there.", visible_name(path)), {}, "Look with ls or find."};
 }
 
 Result<Side> load(const std::string& path, wire::FileState state, ToolContext& context) {
@@ -45,25 +35,23 @@ Result<Side> load(const std::string& path, wire::FileState state, ToolContext& c
     return {};
   });
   const bool is_past = state != wire::FileState::Now;
-  const bool is_expired = !read && is_past && read.error().message.starts_with("expired");
   if (!read && read.error().code == ErrorCode::NotFound && is_past) return std::string();  // new
-  if (!read && read.error().code == ErrorCode::Unavailable && !is_expired)
-    return Failure(read.error());
-  if (is_expired) {
-    return ToolError{"expired",
+  if (!read && read.error().code == ErrorCode::Unavailable) return Failure(read.error());
+  if (!read && read.error().code == ErrorCode::Expired) {
+    return ToolError{ErrorCode::Expired,
                      fmt::format("{} has no earlier state that is kept.", visible_name(path)),
                      "It was not changed by a tool call that can still be taken back.",
                      "Give two files, or use git diff."};
   }
   if (!read) return as_tool_error(read.error(), path);
   if (bytes.size() > kMostBytes) {
-    return ToolError{"too_large",
+    return ToolError{ErrorCode::TooLarge,
                      fmt::format("{} has more than {} bytes.", visible_name(path), kMostBytes),
                      {},
                      "Compare parts of it with bash."};
   }
   if (bytes.substr(0, 8192).find('\0') != std::string::npos) {
-    return ToolError{"binary",
+    return ToolError{ErrorCode::Binary,
                      fmt::format("{} is binary.", visible_name(path)),
                      {},
                      "Compare with bash, for example with cmp."};

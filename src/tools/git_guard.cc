@@ -117,8 +117,10 @@ std::variant<GitCommand, ToolError> parse_git(const Words& args) {
   std::size_t i = 0;
   for (; i < args.size() && args[i].starts_with('-'); ++i) {
     if (args[i].starts_with("--exec-path=")) {
-      return ToolError{
-          "denied", "--exec-path would have other programs run as git's own.", {}, "Leave it out."};
+      return ToolError{ErrorCode::PermissionDenied,
+                       "--exec-path would have other programs run as git's own.",
+                       {},
+                       "Leave it out."};
     }
     command.options.push_back(args[i]);
     if (takes_value(args[i]) && i + 1 < args.size()) command.options.push_back(args[++i]);
@@ -133,7 +135,7 @@ std::optional<ToolError> check_git(const GitCommand& command) {
   const std::string_view name = command.name;
   if (is_one_of(name, {"difftool", "mergetool", "instaweb", "web--browse", "gui", "citool", "gitk",
                        "send-email"})) {
-    return ToolError{"denied",
+    return ToolError{ErrorCode::PermissionDenied,
                      fmt::format("git {} starts a program the repository names.", name),
                      {},
                      "Use git diff, or run it with bash."};
@@ -213,7 +215,7 @@ std::optional<ToolError> check_configuration(std::string_view configuration) {
     const Key key(name);
     if (key.section != "remote" || !is_one_of(key.variable, {"uploadpack", "receivepack", "vcs"}))
       continue;
-    return ToolError{"denied", fmt::format("the repository sets {}.", name),
+    return ToolError{ErrorCode::PermissionDenied, fmt::format("the repository sets {}.", name),
                      "It names a program that git would run, and cannot be overridden.",
                      fmt::format("Remove it with bash: git config --unset-all '{}'", name)};
   }

@@ -30,15 +30,20 @@ Result<std::variant<std::string, ToolError>> read_configuration(const GitCommand
   const auto ending = context.init.exec(request, io);
   if (!ending && ending.error().code == ErrorCode::Unavailable) return Failure(ending.error());
   if (!ending)
-    return ToolError{"bad_argument", model_text(ending.error().message), {}, "Check `cwd`."};
-  if (ending->outcome == Outcome::Exited && ending->exit_code == 127)
     return ToolError{
-        "unavailable", "there is no git in this sandbox.", {}, "Use an image that has it."};
+        ErrorCode::InvalidArgument, model_text(ending.error().message), {}, "Check `cwd`."};
+  if (ending->outcome == Outcome::Exited && ending->exit_code == 127)
+    return ToolError{ErrorCode::Unavailable,
+                     "there is no git in this sandbox.",
+                     {},
+                     "Use an image that has it."};
   if (ending->outcome == Outcome::Exited && ending->exit_code != 0)
-    return ToolError{"bad_argument", "git cannot read the configuration that holds here.",
+    return ToolError{ErrorCode::InvalidArgument,
+                     "git cannot read the configuration that holds here.",
                      model_text(io.error.substr(0, 500)), "Check `cwd` and the options."};
   if (ending->outcome != Outcome::Exited)
-    return ToolError{"denied", "the repository's configuration cannot be checked.",
+    return ToolError{ErrorCode::PermissionDenied,
+                     "the repository's configuration cannot be checked.",
                      fmt::format("{}: {}", to_string(ending->outcome), model_text(ending->detail)),
                      "Run git with bash."};
   return io.output;
@@ -49,9 +54,10 @@ std::optional<ToolResult> check(const GitCommand& command, const ToolContext& co
     return bad_argument("`args` is empty.", R"(Give a subcommand, like ["status"].)");
   if (auto error = check_git(command)) return refuse(std::move(*error));
   if (!context.reads_only || reads_only(command)) return std::nullopt;
-  return refuse(ToolError{
-      "denied", fmt::format("git {} is not among what only reads.", visible_name(command.name)),
-      "This session may not change anything.", "Use status, diff, log or show."});
+  return refuse(
+      ToolError{ErrorCode::PermissionDenied,
+                fmt::format("git {} is not among what only reads.", visible_name(command.name)),
+                "This session may not change anything.", "Use status, diff, log or show."});
 }
 
 Result<ToolResult> git(const Arguments& arguments, ToolContext& context) {

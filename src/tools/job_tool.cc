@@ -22,7 +22,7 @@ Result<ToolResult> job(const Arguments& arguments, ToolContext& context) {
   if (state) return tell_command(*state, context, budget, {});
   if (state.error().code != ErrorCode::NotFound) return Failure(state.error());
   return refuse(
-      ToolError{"no_such_job", fmt::format("there is no job {}.", visible_name(request.id)),
+      ToolError{ErrorCode::NotFound, fmt::format("there is no job {}.", visible_name(request.id)),
                 model_text(state.error().message), "Start one with bash and a short wait."});
 }
 

@@ -100,7 +100,7 @@ Result<ToolResult> tell_binary(const std::string& path, const wire::TextPage& pa
   if (is_image && context.takes_images && page.info.size <= kMostImageBytes)
     return read_image(path, page, context);
   return refuse(ToolError{
-      "binary",
+      ErrorCode::Binary,
       fmt::format("{} is {}, {} bytes.", visible_name(path), page.media_type, page.info.size),
       {},
       "Look at it with bash, for example with file, strings or xxd."});

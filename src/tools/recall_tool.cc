@@ -91,8 +91,8 @@ Result<ToolResult> recall(const Arguments& arguments, ToolContext& context) {
   const TextBudget budget(context, arguments, kTokens);
   const std::string id = arguments.text("id");
   const auto stored = context.outputs.load(id);
-  if (!stored && stored.error().code == ErrorCode::NotFound) {
-    return refuse(ToolError{"expired", fmt::format("{} is not stored.", visible_name(id)),
+  if (!stored && stored.error().code == ErrorCode::Expired) {
+    return refuse(ToolError{ErrorCode::Expired, fmt::format("{} is not stored.", visible_name(id)),
                             model_text(stored.error().message), "Run the command again."});
   }
   if (!stored) return Failure(stored.error());

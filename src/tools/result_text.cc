@@ -69,9 +69,9 @@ std::string_view kind_word(wire::ChangeKind kind) {
 
 ToolResult refuse(ToolError error) {
   ToolResult result;
-  for (std::string* part : {&error.code, &error.what, &error.why, &error.next})
+  for (std::string* part : {&error.what, &error.why, &error.next})
     *part = model_text(*part);
-  result.text = fmt::format("{}: {}", error.code, error.what);
+  result.text = fmt::format("{}: {}", to_string(error.code), error.what);
   if (!error.why.empty()) result.text += "\n" + error.why;
   if (!error.next.empty()) result.text += "\n" + error.next;
   result.error = std::move(error);
@@ -83,7 +83,7 @@ ToolResult refuse(const wire::Refused& refused) {
 }
 
 ToolResult bad_argument(std::string what, std::string next) {
-  return refuse(ToolError{"bad_argument", std::move(what), {}, std::move(next)});
+  return refuse(ToolError{ErrorCode::InvalidArgument, std::move(what), {}, std::move(next)});
 }
 
 std::string path_below(const std::string& directory, const std::string& path) {
@@ -141,7 +141,7 @@ Placeholder find_placeholder(std::string_view text) {
 
 ToolResult refuse_placeholder(std::string_view argument, const Placeholder& placeholder) {
   return refuse(ToolError{
-      "lazy_placeholder",
+      ErrorCode::LazyPlaceholder,
       fmt::format("`{}` has \"{}\" at line {}.", argument, placeholder.text, placeholder.line),
       "It stands where text was left out, and would replace that text.",
       "Send the full text, or use edit for the lines that change."});

@@ -8,10 +8,10 @@ namespace nutshell {
 namespace {
 
 TEST(Refuse, IsThreeLines) {
-  const ToolResult result = refuse(
-      ToolError{"not_unique", "`old` matches twice.", "Lines 4, 9.", "Add a line of context."});
+  const ToolResult result = refuse(ToolError{ErrorCode::NotUnique, "`old` matches twice.",
+                                             "Lines 4, 9.", "Add a line of context."});
   EXPECT_EQ(result.text, "not_unique: `old` matches twice.\nLines 4, 9.\nAdd a line of context.");
-  EXPECT_EQ(result.error->code, "not_unique");
+  EXPECT_EQ(result.error->code, ErrorCode::NotUnique);
 }
 
 TEST(PathBelow, IsWhatTheNextCallCanName) {

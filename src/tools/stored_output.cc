@@ -5,6 +5,13 @@
 #include <algorithm>
 
 namespace nutshell {
+namespace {
+
+std::uint64_t count_line_ends(std::string_view text) {
+  return static_cast<std::uint64_t>(std::count(text.begin(), text.end(), '\n'));
+}
+
+}  // namespace
 
 void StoredStream::append(std::string_view bytes) {
   if (missing == 0 && tail.empty()) {
@@ -18,12 +25,14 @@ void StoredStream::append(std::string_view bytes) {
 
 void StoredStream::skip(std::uint64_t bytes) {
   missing += tail.size() + bytes;
+  missing_lines += count_line_ends(tail);
   tail.clear();
 }
 
 void StoredStream::trim() {
   if (tail.size() <= kMostTailBytes) return;
   const std::size_t surplus = tail.size() - kMostTailBytes;
+  missing_lines += count_line_ends(std::string_view(tail).substr(0, surplus));
   tail.erase(0, surplus);
   missing += surplus;
 }

@@ -14,6 +14,7 @@ inline constexpr std::size_t kMostTailBytes = 8U << 20U;
 struct StoredStream {
   std::string head;
   std::uint64_t missing = 0;
+  std::uint64_t missing_lines = 0;  // ends of lines among them, as far as they were seen
   std::string tail;
 
   void append(std::string_view bytes);

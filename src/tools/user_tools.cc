@@ -59,7 +59,7 @@ std::optional<std::string> value_of(const Arguments& arguments, const std::strin
 }
 
 ToolError would_be_flag(const std::string& name, const std::string& value) {
-  return {"bad_argument", fmt::format("`{}` begins with a dash: {}.", name, value),
+  return {ErrorCode::InvalidArgument, fmt::format("`{}` begins with a dash: {}.", name, value),
           "The program would take it for an option.", "Put ./ before a path."};
 }
 

@@ -17,7 +17,7 @@ namespace nutshell {
 namespace {
 
 constexpr std::size_t kBlock = 256U << 10U;
-// What is small may be packed as well as it likes.
+// Smaller archives may have any ratio.
 constexpr std::uint64_t kFreeBytes = 64ULL << 20U;
 
 class Digest {
@@ -34,7 +34,7 @@ class Digest {
     std::array<unsigned char, EVP_MAX_MD_SIZE> bytes{};
     unsigned size = 0;
     if (!is_sound_ || ::EVP_DigestFinal_ex(context_.get(), bytes.data(), &size) != 1)
-      return failure(ErrorCode::Internal, "no digest can be made");
+      return failure(ErrorCode::Internal, "OpenSSL cannot compute SHA-256");
     std::string hex;
     for (unsigned i = 0; i < size; ++i)
       hex += fmt::format("{:02x}", bytes.at(i));
@@ -65,7 +65,7 @@ struct ArchiveInput::State {
   bool has_ended = false;                       // of the unpacked bytes
   std::unique_ptr<archive, FreeReader> reader;  // last: it reads from the others
 
-  // -1: an error, in errno.
+  // Returns -1 and sets errno on an error.
   ssize_t read_packed() {
     for (;;) {
       const ssize_t count = ::read(input, buffer.data(), buffer.size());
@@ -112,7 +112,7 @@ Result<> ArchiveInput::State::check_size() const {
   return {};
 }
 
-// Only what libarchive does itself: its other filters start programs.
+// Enables only filters that libarchive implements itself: the others start programs.
 Result<ArchiveInput> ArchiveInput::open(int input, const InputLimits& limits) {
   auto state = std::make_unique<State>();
   state->input = input;

@@ -1,5 +1,4 @@
-// The bytes of a packed archive, unpacked, with the digests of both: what the archive's file is
-// known by, and what its content is known by.
+// Decompresses an archive, and computes the digests of the file and of its decompressed content.
 #pragma once
 
 #include <cstdint>
@@ -13,18 +12,18 @@ namespace nutshell {
 
 struct InputLimits {
   std::uint64_t bytes = 0;  // of each, packed and unpacked
-  std::uint64_t ratio = 0;  // how many bytes one packed byte may become
+  std::uint64_t ratio = 0;  // the most bytes that one packed byte may become
 };
 
 class ArchiveInput {
  public:
-  // Whatever is packed with gzip, bzip2, xz, zstd or lz4, or not at all.
+  // Accepts gzip, bzip2, xz, zstd, lz4, and plain archives.
   static Result<ArchiveInput> open(int input, const InputLimits& limits);
   ArchiveInput(ArchiveInput&& other) noexcept;
   ArchiveInput& operator=(ArchiveInput&&) = delete;
   ~ArchiveInput();
 
-  // Valid until the next call; empty: the end.
+  // Returns the next bytes, valid until the next call; empty at the end.
   Result<std::string_view> next();
   [[nodiscard]] std::uint64_t bytes_read() const;
 
@@ -32,7 +31,7 @@ class ArchiveInput {
     std::string packed;    // SHA-256 in hex
     std::string unpacked;  //
   };
-  // Reads what is left of it, which may be padding.
+  // Reads the rest, which may be padding, and returns the digests.
   Result<Digests> finish();
 
   struct State;

@@ -1,6 +1,6 @@
-// nutshell-unpack DIR: unpacks the archive on standard input into DIR. A program of its own,
-// because an archive is hostile and so may be the process that has read it: it can write only below
-// DIR.
+// nutshell-unpack DIR: unpacks the archive on standard input into DIR. It is a separate program,
+// because an archive is hostile, and so may be the process that has read it: it can write only
+// below DIR.
 #include <fmt/format.h>
 #include <poll.h>
 #include <signal.h>
@@ -43,7 +43,7 @@ struct Options {
   bool is_without_landlock = false;
 };
 
-// False: it is no limit.
+// Returns false if the argument is not a limit.
 bool take_limit(std::string_view argument, UnpackLimits& limits) {
   const std::pair<std::string_view, std::uint64_t*> known[] = {
       {"--bytes=", &limits.bytes},
@@ -72,10 +72,11 @@ Result<Options> parse_arguments(int count, char** arguments) {
     } else if (!argument.empty() && !argument.starts_with('-') && options.directory.empty()) {
       options.directory = argument;
     } else {
-      return failure(ErrorCode::InvalidArgument, fmt::format("what is '{}'?", argument));
+      return failure(ErrorCode::InvalidArgument, fmt::format("unknown argument '{}'", argument));
     }
   }
-  if (options.directory.empty()) return failure(ErrorCode::InvalidArgument, "no directory given");
+  if (options.directory.empty())
+    return failure(ErrorCode::InvalidArgument, "no directory was given");
   return options;
 }
 
@@ -88,7 +89,7 @@ Result<> limit_resource(__rlimit_resource resource, rlim_t most) {
   return {};
 }
 
-// All of it before a byte of the archive is read.
+// Restricts the process before it reads the first byte of the archive.
 Result<> restrict_self(const Options& options) {
   std::error_code error;
   const auto directory = std::filesystem::canonical(options.directory, error);
@@ -105,7 +106,7 @@ Result<> restrict_self(const Options& options) {
   return restricted;
 }
 
-// A line that writes over itself, for people only.
+// Shows a progress line that overwrites itself, on a terminal only.
 class ProgressLine {
  public:
   // NOLINTNEXTLINE(bugprone-exception-escape): only where standard error is gone
@@ -136,7 +137,7 @@ Result<UnpackReport> run(const Options& options) {
   return unpack_here(options.limits);
 }
 
-// For the program that started this one: a line each, names without spaces.
+// Prints the report for the calling program: lines of "NAME VALUE".
 void print_report(const Result<UnpackReport>& report) {
   if (!report) {
     fmt::print("error {}\n", report.error().message);
@@ -161,13 +162,13 @@ void print_words(const Result<UnpackReport>& report) {
 namespace nutshell {
 namespace {
 
-// A report is read by whoever started us; with that process dead nobody wants the files either. The
-// pipe is looked at after the signal was asked for, because the reader may have died before.
+// Ends with the process that reads the report: the files are then not needed either. The pipe is
+// checked after the parent-death signal was set, because the reader may have died before.
 Result<> end_with_reader() {
   if (::prctl(PR_SET_PDEATHSIG, SIGKILL) != 0) return syscall_failure("set parent-death signal");
   pollfd reader{STDOUT_FILENO, 0, 0};
   const bool is_gone = ::poll(&reader, 1, 0) == 1 && (reader.revents & POLLERR) != 0;
-  if (is_gone) return failure(ErrorCode::Cancelled, "nobody reads the report");
+  if (is_gone) return failure(ErrorCode::Cancelled, "the process that reads the report is gone");
   return {};
 }
 

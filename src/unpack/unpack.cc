@@ -35,7 +35,7 @@ Failure invalid(std::string message) {
   return failure(ErrorCode::InvalidArgument, std::move(message));
 }
 
-// Names go to a terminal: whatever could move its cursor is shown as a question mark.
+// Names are shown on a terminal: control characters become question marks.
 std::string printable(std::string_view name) {
   std::string text(name.substr(0, 200));
   for (char& letter : text) {
@@ -49,7 +49,7 @@ Failure archive_failure(std::string_view what, archive* source) {
   return invalid(fmt::format("{}: {}", what, printable(reason != nullptr ? reason : "broken")));
 }
 
-// Called by libarchive, which cannot carry our errors: what went wrong is told later by `input`.
+// Called by libarchive, which cannot pass on our errors: `input` keeps them.
 struct Feed {
   ArchiveInput& input;
   Result<> status = {};
@@ -75,10 +75,10 @@ Result<Reader> open_reader(Feed& source) {
   if (::archive_read_open(reader.get(), &source, nullptr, feed, nullptr) == ARCHIVE_OK)
     return reader;
   TRY(source.status);
-  return archive_failure("this is no tar archive", reader.get());
+  return archive_failure("this is not a tar archive", reader.get());
 }
 
-// A link in the way is an error, not removed: the archive means to write where it leads.
+// A link in the way is an error, and is not removed: the archive tries to write where it leads.
 Result<Writer> open_writer() {
   Writer writer(::archive_write_disk_new());
   if (!writer) return failure(ErrorCode::ResourceExhausted, "no memory to unpack");
@@ -91,7 +91,7 @@ Result<Writer> open_writer() {
   return writer;
 }
 
-// The name as plain components with single slashes; empty for the directory itself.
+// Returns the name as plain components with single slashes; empty for the directory itself.
 Result<std::string> relative_name(const char* raw, std::uint64_t most_depth) {
   if (raw == nullptr) return invalid("the archive holds an entry without a readable name");
   std::string name;
@@ -115,7 +115,7 @@ Result<std::string> relative_name(const char* raw, std::uint64_t most_depth) {
   return name;
 }
 
-// libarchive looks for links on the way too; this asks the kernel.
+// Checks with the kernel that no link is on the path; libarchive checks it, too.
 Result<> check_way_to(const std::string& name) {
   const std::size_t slash = name.rfind('/');
   if (slash == std::string::npos) return {};
@@ -125,7 +125,7 @@ Result<> check_way_to(const std::string& name) {
   return invalid(fmt::format("'{}' goes through a link", printable(name)));
 }
 
-// One archive on its way to the disk.
+// Unpacks one archive.
 class Unpacking {
  public:
   Unpacking(Feed& source, Writer writer, const UnpackLimits& limits, const UnpackProgress& progress)
@@ -150,7 +150,7 @@ class Unpacking {
   UnpackReport report_;
 };
 
-// Of the bytes below, if they are at fault, and else of the tar archive.
+// Returns the error of the decompression if there was one, else that of the tar archive.
 Failure Unpacking::reading_failure(std::string_view what) {
   if (!source_.status) return Failure(source_.status.error());
   return archive_failure(what, reader_.get());
@@ -171,7 +171,7 @@ Result<UnpackReport> Unpacking::run() {
     show_progress();
   }
   if (report_.entries < limits_.least_entries) return invalid("the archive is empty");
-  // Only now directories get their modes and times.
+  // Directories get their modes and times last.
   if (::archive_write_close(writer_.get()) < ARCHIVE_WARN) {
     return archive_failure("finish", writer_.get());
   }
@@ -215,7 +215,7 @@ Result<> Unpacking::check_size(const std::string& name, archive_entry* entry) {
   return {};
 }
 
-// To an earlier entry and without content of its own.
+// A hard link leads to an earlier entry and has no content of its own.
 Result<> Unpacking::prepare_hard_link(archive_entry* entry, const char* raw) {
   const std::string target = TRY(relative_name(raw, limits_.depth));
   if (target.empty()) return invalid("the archive holds a hard link to its directory");
@@ -245,7 +245,7 @@ Result<> Unpacking::write_data(const std::string& what) {
     const int status = ::archive_read_data_block(reader_.get(), &block, &size, &offset);
     if (status == ARCHIVE_EOF) return {};
     if (status < ARCHIVE_WARN) return reading_failure(what);
-    // A write that failed, for want of room for example, is only a warning to libarchive.
+    // A failed write, for example on a full disk, is only a warning for libarchive.
     if (::archive_write_data_block(writer_.get(), block, size, offset) < ARCHIVE_OK) {
       return syscall_failure(::archive_errno(writer_.get()), what);
     }
@@ -257,7 +257,7 @@ Result<> Unpacking::write_data(const std::string& what) {
 
 Result<UnpackReport> unpack_archive(int input, const UnpackLimits& limits,
                                     const UnpackProgress& progress) {
-  // In the plain C locale libarchive gives up on names of the pax format that are not ASCII.
+  // In the C locale libarchive refuses names of the pax format that are not ASCII.
   const locale_t utf8 = ::newlocale(LC_CTYPE_MASK, "C.UTF-8", nullptr);
   if (utf8 == nullptr) return failure(ErrorCode::Unsupported, "this system has no C.UTF-8 locale");
   const locale_t before = ::uselocale(utf8);
@@ -265,7 +265,7 @@ Result<UnpackReport> unpack_archive(int input, const UnpackLimits& limits,
     ::uselocale(before);
     ::freelocale(utf8);
   });
-  // Headers, padding and long names come on top of what the files hold.
+  // Headers, padding and long names are added to the content of the files.
   const std::uint64_t most = limits.bytes + limits.bytes / 2 + limits.entries * 2048 + (64U << 20U);
   ArchiveInput bytes = TRY(ArchiveInput::open(input, {most, limits.ratio}));
   Feed source{bytes};

@@ -25,7 +25,7 @@ namespace {
 namespace fs = std::filesystem;
 using testing::HasSubstr;
 
-// Writes archives as a stranger would: no name is too odd.
+// Writes archives with any names.
 class ArchiveWriter {
  public:
   enum class Packing { None, Gzip, Xz, Zstd };
@@ -231,7 +231,7 @@ TEST_F(UnpackTest, HardLinksStayInside) {
   EXPECT_FALSE(fs::exists("a"));
 }
 
-// A hard link to a link is a link again: what is written to its name replaces it.
+// A hard link to a link is a link: writing to its name replaces it.
 TEST_F(UnpackTest, HardLinkToALinkDoesNotLeadOut) {
   ArchiveWriter(archive_)
       .link("l", "../outside/precious")
@@ -349,7 +349,7 @@ class UnpackProgramTest : public UnpackTest {
         fs::read_symlink("/proc/self/exe").parent_path().parent_path() / "bin/nutshell-unpack";
     if (!fs::exists(program_)) GTEST_SKIP() << "the program is not built: " << program_;
   }
-  // Its exit status; what it says goes to `messages_`.
+  // Runs the program; returns its exit status, and keeps its messages in `messages_`.
   int run(const std::vector<std::string>& arguments) {
     const pid_t child = ::fork();
     if (child == 0) {

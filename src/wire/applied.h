@@ -1,5 +1,5 @@
-// What apply wrote to the host, told to init: where the workspace is a copy, what it is compared
-// with has to follow.
+// Tells init which changes `apply` wrote to the host: where the workspace is a copy, init compares
+// it with the host's files, and has to know their new state.
 #pragma once
 
 #include <vector>
@@ -8,7 +8,7 @@
 
 namespace nutshell::wire {
 
-// Answered by Changes: those that are not any more as they were applied, and stay changes.
+// Answered by Changes: the files that were changed again since they were applied.
 struct Applied {
   static constexpr auto kType = static_cast<MessageType>(74);
   std::vector<FileChange> changes;  // parents first

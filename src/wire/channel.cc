@@ -12,7 +12,7 @@ Channel::Channel(UniqueFd stream) : stream_(std::move(stream)) {
 }
 
 bool Channel::is_quiet() const {
-  // Until its greeting is read, that may be there to read.
+  // Init's greeting may be there to read.
   const short unwanted = has_greeting_ ? POLLIN : POLLRDHUP;
   pollfd state{stream_.get(), unwanted, 0};
   return ::poll(&state, 1, 0) == 0;
@@ -36,7 +36,7 @@ Result<> Channel::send_all(const Deadline& deadline) {
     TRY(send_some());
     if (outgoing_.empty()) return {};
     if (!TRY(wait_for(stream_.get(), POLLOUT, deadline))) {
-      return failure(ErrorCode::DeadlineExceeded, "init takes no more bytes");
+      return failure(ErrorCode::DeadlineExceeded, "init does not read what the host sends");
     }
   }
 }

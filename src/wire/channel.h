@@ -1,4 +1,4 @@
-// The host's end of the stream to an init: frames out, frames in. All that comes in is hostile.
+// The host's end of the stream to an init: sends and receives frames. All that comes in is hostile.
 // Not thread-safe.
 #pragma once
 
@@ -19,7 +19,7 @@ class Channel {
   explicit Channel(UniqueFd stream);
 
   [[nodiscard]] int descriptor() const { return stream_.get(); }
-  // Whatever is said from now on is an error.
+  // From now on every call that sends or receives fails.
   void close() { stream_.reset(); }
   [[nodiscard]] bool is_open() const { return stream_.is_open(); }
   [[nodiscard]] std::uint32_t new_conversation() { return ++last_conversation_; }
@@ -28,7 +28,8 @@ class Channel {
   void queue(std::uint32_t conversation, Message message) {
     append_frame(outgoing_, conversation, std::move(message));
   }
-  // Between conversations init says nothing: whatever can be read then is the end, or out of order.
+  // Between conversations init sends nothing: if something can be read then, the connection has
+  // ended, or init breaks the protocol.
   [[nodiscard]] bool is_quiet() const;
   [[nodiscard]] std::size_t queued() const { return outgoing_.size(); }
   [[nodiscard]] std::uint64_t sent_bytes() const { return sent_bytes_; }
@@ -37,9 +38,9 @@ class Channel {
   Result<> send_some();
   Result<> send_all(const Deadline& deadline);
 
-  // A frame that has already arrived.
+  // Returns a frame that has already arrived; nullopt if none is complete.
   Result<std::optional<Frame>> next_frame();
-  // Reads what is there now, without waiting. False when the other side has closed.
+  // Reads what is there now, without waiting. Returns false if the other side has closed.
   Result<bool> receive_some();
   // Sends everything, then waits for one frame.
   Result<Frame> receive(const Deadline& deadline);

@@ -22,7 +22,7 @@ class ChannelTest : public testing::Test {
     channel_.emplace(std::move(host));
     init_ = std::move(init);
   }
-  // What init says, and nothing after it.
+  // Sends the bytes as init, and then closes.
   void say(std::string_view bytes) { ASSERT_TRUE(write_all(init_.get(), bytes)); }
   ErrorCode failure_of_next() {
     const auto frame = channel_->receive(Deadline::in(10s));
@@ -101,7 +101,8 @@ TEST_F(ChannelTest, ListensToAnEndlessInitOnlyToTheDeadline) {
       is_heard = write_all(init_.get(), flood).has_value();
   });
   const Deadline deadline = Deadline::in(50ms);
-  const Deadline patience = Deadline::in(60s);  // what has arrived already is heard to its end
+  const Deadline patience =
+      Deadline::in(60s);  // frames that have arrived already are read to the last
   auto received = channel_->receive(deadline);
   while (received && !patience.has_passed())
     received = channel_->receive(deadline);

@@ -1,6 +1,6 @@
-// Turns a message's list of fields into bytes and back, and so the nouns of `core` that messages
-// carry (core/field.h). Decoding trusts nothing: every count is checked against the bytes that are
-// left before anything is allocated, and an enumerator that a noun does not have is refused.
+// Turns the field list of a message, and of the nouns of `core` in it (core/field.h), into bytes
+// and back. Decoding trusts nothing: every count is checked against the bytes that are left before
+// anything is allocated, and an enumerator that a noun does not have is refused.
 #pragma once
 
 #include <chrono>
@@ -101,7 +101,7 @@ class Decoder {
     (get(fields), ...);
   }
 
-  // All fields were there, and nothing behind them.
+  // Whether all fields were there, and nothing behind them.
   [[nodiscard]] bool is_complete() const { return is_good_ && left_.empty(); }
 
  private:
@@ -117,6 +117,10 @@ class Decoder {
     } else if constexpr (std::is_enum_v<T>) {
       std::underlying_type_t<T> number{};
       get(number);
+      if constexpr (std::is_same_v<T, ErrorCode>) {
+        value = to_error_code(number);  // a newer init may know more of them
+        return;
+      }
       value = static_cast<T>(number);
       if (!kWords<T>.empty() && !is_enumerator(value)) fail();
     } else if constexpr (std::is_same_v<T, bool>) {
@@ -162,7 +166,7 @@ class Decoder {
       map.insert_or_assign(std::move(name), std::move(value));
     }
   }
-  // No noun has a time that runs backwards.
+  // No noun has a negative time.
   template <typename Period>
   void get(std::chrono::duration<std::int64_t, Period>& duration) {
     std::int64_t count = 0;

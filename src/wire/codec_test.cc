@@ -5,12 +5,13 @@
 #include <random>
 #include <set>
 
+#include "core/random_noun_fixture.h"
 #include "wire/every_message_fixture.h"
 
 namespace nutshell::wire {
 namespace {
 
-// Gives every field a value of its own; lists and texts get a few items.
+// Gives every field a random value; lists and texts get a few items.
 class Filler {
  public:
   explicit Filler(std::uint32_t seed) : random_(seed) {}
@@ -23,7 +24,9 @@ class Filler {
  private:
   template <typename T>
   void fill(T& value) {
-    if constexpr (std::is_enum_v<T> || std::is_integral_v<T>) {
+    if constexpr (Noun<T>) {
+      value = random_noun<T>(static_cast<std::uint32_t>(random_()));
+    } else if constexpr (std::is_enum_v<T> || std::is_integral_v<T>) {
       value = static_cast<T>(random_());
     } else {
       value.fields(*this);
@@ -95,7 +98,7 @@ TEST(Codec, ForgedCountsAreRefusedBeforeAnythingIsAllocated) {
   const std::string huge = "\xff\xff\xff\xff";
   EXPECT_FALSE(is_decoded<Input>(huge + "abc"));
   EXPECT_FALSE(is_decoded<Entries>(huge + "abc"));
-  // The id is fine, the number of arguments is not.
+  // The id is correct, the number of arguments is forged.
   EXPECT_FALSE(is_decoded<Exec>(std::string(4, '\0') + huge + std::string(100, 'x')));
   // As many empty arguments as there are bytes: each would need four.
   EXPECT_FALSE(is_decoded<Exec>(std::string(4, '\0') + std::string("\x64\0\0\0", 4) +

@@ -10,27 +10,31 @@
 namespace nutshell::wire {
 namespace {
 
-std::chrono::microseconds to_microseconds(std::uint64_t count) {
-  constexpr std::uint64_t kMost = 1ULL << 60U;
-  return std::chrono::microseconds(static_cast<std::int64_t>(std::min(count, kMost)));
-}
-
 std::size_t index_of(Stream stream) {
   return stream == Stream::Error ? 1 : 0;
 }
 
 constexpr std::chrono::milliseconds kGrace{10'000};
+constexpr std::chrono::milliseconds kSilence{1'000};  // before bounds_.is_cut_off is asked
 constexpr std::chrono::seconds kAnswerTime{10};
+constexpr std::chrono::microseconds kMostTime{1LL << 50U};  // can be turned into nanoseconds
 constexpr std::uint64_t kMostOffset = 1ULL << 60U;
 
 }  // namespace
 
 ExecBounds ExecBounds::of(const ExecLimits& limits) {
-  return {Deadline::in(limits.timeout + kGrace), limits.output_bytes};
+  ExecBounds bounds{Deadline::in(limits.timeout + kGrace), limits.output_bytes};
+  bounds.ask_at = Deadline::in(limits.timeout + kSilence);
+  return bounds;
 }
 
 Deadline ExecLoop::patience() const {
   return is_taken_ ? bounds_.deadline : earlier(bounds_.deadline, taken_by_);
+}
+
+bool ExecLoop::is_known_to_be_cut_off() {
+  if (!bounds_.is_cut_off || !bounds_.ask_at.has_passed()) return false;
+  return std::exchange(bounds_.is_cut_off, nullptr)();
 }
 
 Result<bool> ExecLoop::go_on(const Deadline& leave) {
@@ -40,9 +44,12 @@ Result<bool> ExecLoop::go_on(const Deadline& leave) {
   }
   if (!channel_.send_some()) result_ = lost("the sandbox has ended");
   TRY(take_frames());
+  if (!result_ && is_known_to_be_cut_off())
+    result_ = lost("the engine that carries the connection does not answer");
   if (result_) return true;
   if (is_taken_ && leave.has_passed()) return false;
-  TRY(wait_for_something(is_taken_ ? earlier(leave, patience()) : patience()));
+  const Deadline quiet = bounds_.is_cut_off ? earlier(bounds_.ask_at, patience()) : patience();
+  TRY(wait_for_something(is_taken_ ? earlier(leave, quiet) : quiet));
   return true;
 }
 
@@ -121,7 +128,7 @@ Result<> ExecLoop::take_frames() {
   while (!result_) {
     const auto frame = TRY(channel_.next_frame());
     if (!frame) return {};
-    // Late frames of conversations that are over are no concern of this one.
+    // Ignores late frames of conversations that are over.
     if (frame->conversation == conversation_) TRY(take(*frame));
     if (frame->conversation == ping_) is_taken_ = true;
   }
@@ -142,7 +149,7 @@ Result<> ExecLoop::take(const Frame& frame) {
     case MessageType::Failed:
       return decode_failure(frame);
     default:
-      return failure(ErrorCode::Corrupt, "a message that no exec sends");
+      return failure(ErrorCode::Corrupt, "init sent a message that does not belong to an exec");
   }
 }
 
@@ -167,7 +174,7 @@ Result<> ExecLoop::take_output(const Frame& frame) {
       channel_.queue(conversation_, CloseOutput{output.stream});
     }
   }
-  // What is not yet taken may be dropped: it is taken at once then.
+  // Init may drop what was not consumed: it is told at once.
   if (may_skip || state.received - state.consumed >= kWindow / 4) {
     state.consumed = state.received;
     channel_.queue(conversation_, Consumed{output.stream, state.consumed});
@@ -177,7 +184,7 @@ Result<> ExecLoop::take_output(const Frame& frame) {
 
 void ExecLoop::end_for_lack_of_room(StreamState& cut) {
   cut.is_cut = true;
-  // Neither stream is offered again: what is kept has no holes.
+  // No more output is passed on, so that the kept output has no holes.
   for (StreamState& state : streams_)
     state.is_closed = true;
   if (!std::exchange(has_no_room_, true)) channel_.queue(conversation_, Cancel{});
@@ -186,7 +193,7 @@ void ExecLoop::end_for_lack_of_room(StreamState& cut) {
 Result<> ExecLoop::take_end(const Frame& frame) {
   result_ = TRY(decode_end(frame));
   if (!has_no_room_) return {};
-  // It may have ended by itself before the order to end it arrived.
+  // The command may have ended by itself before the Cancel arrived.
   result_->outcome = Outcome::OutputLimit;
   result_->detail = "there is no room here to keep more of its output";
   result_->stdout_truncated |= streams_[0].is_cut;
@@ -194,61 +201,18 @@ Result<> ExecLoop::take_end(const Frame& frame) {
   return {};
 }
 
-Exec to_wire(const std::string& exec_id, const ExecRequest& request) {
-  Exec exec;
-  exec.exec_id = exec_id;
-  exec.argv = request.argv;
-  exec.environment = request.environment;
-  exec.working_directory = request.working_directory;
-  exec.standard_input = static_cast<std::uint8_t>(request.standard_input);
-  exec.terminal = static_cast<std::uint8_t>(request.terminal);
-  exec.on_disconnect = static_cast<std::uint8_t>(request.on_disconnect);
-  exec.rows = request.window.rows;
-  exec.columns = request.window.columns;
-  exec.timeout_ms = static_cast<std::uint64_t>(request.limits.timeout.count());
-  exec.output_bytes = request.limits.output_bytes;
-  exec.cpu_ms =
-      static_cast<std::uint64_t>(std::chrono::milliseconds(request.limits.cpu_time).count());
-  exec.window = kWindow;
-  return exec;
-}
-
-ExecRequest request_of(const Exec& exec) {
-  const auto cpu = std::chrono::milliseconds(static_cast<std::int64_t>(exec.cpu_ms));
-  ExecRequest request;
-  request.argv = exec.argv;
-  request.environment = exec.environment;
-  request.working_directory = exec.working_directory;
-  request.limits.timeout = std::chrono::milliseconds(static_cast<std::int64_t>(exec.timeout_ms));
-  request.limits.output_bytes = exec.output_bytes;
-  request.limits.cpu_time = cpu;
-  return request;
-}
-
 Failure decode_failure(const Frame& frame) {
   auto failed = decode<Failed>(frame.payload);
   if (!failed) return Failure(std::move(failed).error());
-  const auto most = static_cast<std::uint8_t>(ErrorCode::Internal);
-  return failure(static_cast<ErrorCode>(std::min(failed->code, most)), std::move(failed->message));
+  return failure(failed->code, std::move(failed->message));
 }
 
 Result<ExecResult> decode_end(const Frame& frame) {
-  auto ended = TRY(decode<Ended>(frame.payload));
-  if (ended.outcome > static_cast<std::uint8_t>(Outcome::Lost)) {
-    return failure(ErrorCode::Corrupt, "an outcome that does not exist");
-  }
-  ExecResult result;
-  result.outcome = static_cast<Outcome>(ended.outcome);
-  result.exit_code = ended.exit_code & 0xff;
-  result.signal = std::clamp(ended.signal, 0, 64);
-  result.detail = std::move(ended.detail);
-  result.duration = to_microseconds(ended.duration_us);
-  result.cpu_time = to_microseconds(ended.cpu_us);
-  result.peak_memory_bytes = ended.peak_memory_bytes;
-  result.stdout_bytes = ended.output_bytes;
-  result.stderr_bytes = ended.error_bytes;
-  result.stdout_truncated = ended.output_sent < ended.output_bytes;
-  result.stderr_truncated = ended.error_sent < ended.error_bytes;
+  ExecResult result = TRY(decode<Ended>(frame.payload)).result;
+  result.exit_code &= 0xff;
+  result.signal = std::clamp(result.signal, 0, 64);
+  result.duration = std::min(result.duration, kMostTime);
+  result.cpu_time = std::min(result.cpu_time, kMostTime);
   return result;
 }
 

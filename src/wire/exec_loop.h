@@ -1,8 +1,9 @@
-// Carries one exec's bytes, credits and events until its end. Every exec on the host goes through
-// this loop, by InitClient::exec() or ExecWatch. All that comes from init is hostile.
+// Carries one exec's bytes, flow control and events until its end. Every exec on the host goes
+// through this loop, by InitClient::exec() or ExecWatch. All that comes from init is hostile.
 #pragma once
 
 #include <array>
+#include <functional>
 
 #include "wire/channel.h"
 #include "wire/exec_io.h"
@@ -12,7 +13,7 @@ namespace nutshell::wire {
 inline constexpr std::uint32_t kWindow = 1U << 20U;
 inline constexpr std::size_t kInputWindow = 256U << 10U;
 
-// The host's own limits: init keeps the command's, and is not trusted to.
+// The host's own limits: init enforces the command's, but the host does not rely on that.
 struct ExecBounds {
   Deadline deadline = Deadline::never();
   std::uint64_t output_bytes = 0;
@@ -20,14 +21,17 @@ struct ExecBounds {
   enum class Output : std::uint8_t { Whole, MayBeDropped };
   Output output = Output::Whole;
 
-  // A silent init has a little longer than its command before it counts as lost.
+  // Asked once, a second after the command's timeout, if init has not reported the end: true if the
+  // process that carries the stream does not answer, so that waiting longer is useless. May be
+  // null.
+  std::function<bool()> is_cut_off = nullptr;
+  Deadline ask_at = Deadline::never();
+
+  // Gives a silent init a little longer than its command before it counts as lost.
   static ExecBounds of(const ExecLimits& limits);
 };
 
-Exec to_wire(const std::string& exec_id, const ExecRequest& request);
-// The part of a request that limits and audit need.
-ExecRequest request_of(const Exec& exec);
-// Decodes an Ended frame; fails if it holds what no exec can end with.
+// Decodes an Ended frame, and brings forged numbers into their range.
 Result<ExecResult> decode_end(const Frame& frame);
 // Decodes a Failed frame into the error it carries.
 Failure decode_failure(const Frame& frame);
@@ -37,14 +41,14 @@ class ExecLoop {
   ExecLoop(Channel& channel, std::uint32_t conversation, ExecIo& io, const ExecBounds& bounds)
       : channel_(channel), conversation_(conversation), io_(io), bounds_(bounds) {}
 
-  // Where the streams go on after an attach.
+  // Sets the offsets at which the streams go on after an attach.
   void start_at(std::uint64_t output_offset, std::uint64_t error_offset) {
     streams_[0].received = streams_[0].consumed = output_offset;
     streams_[1].received = streams_[1].consumed = error_offset;
   }
   Result<ExecResult> run();
-  // Runs until the exec ends or `leave` passes, but not before init has taken all that was asked of
-  // it. Gives nullopt if the exec goes on. May be called again.
+  // Runs until the exec ends or `leave` passes, but not before init has received all that was sent.
+  // Returns nullopt if the exec goes on. May be called again.
   Result<std::optional<ExecResult>> run_until(const Deadline& leave);
   [[nodiscard]] std::uint64_t received(Stream stream) const {
     return streams_[stream == Stream::Error ? 1 : 0].received;
@@ -55,12 +59,14 @@ class ExecLoop {
     std::uint64_t received = 0;
     std::uint64_t consumed = 0;  // as told to init
     bool is_closed = false;
-    bool is_cut = false;  // there was no room for some of it
+    bool is_cut = false;  // io_ had no room for some of it
   };
-  // False once `leave` has passed and the exec goes on.
+  // Returns false if `leave` has passed and the exec goes on.
   Result<bool> go_on(const Deadline& leave);
   // When a silent init counts as lost.
   [[nodiscard]] Deadline patience() const;
+  // Whether it is time to ask bounds_.is_cut_off, and the answer is yes.
+  bool is_known_to_be_cut_off();
   Result<> wait_for_something(const Deadline& deadline);
   void pass_input();
   void pass_events();

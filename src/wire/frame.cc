@@ -8,7 +8,7 @@
 namespace nutshell::wire {
 
 std::pair<char*, std::size_t> FrameReader::space() {
-  // Most conversations are short: the room grows only once it was filled.
+  // Most conversations are short: the room grows only after it was filled once.
   constexpr std::size_t kFirstSpace = 4U << 10U;
   constexpr std::size_t kLargeSpace = 64U << 10U;
   const bool was_filled = end_ == buffer_.size() && end_ > 0;

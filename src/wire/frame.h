@@ -26,12 +26,12 @@ struct Frame {
   std::string_view payload;  // valid until the next call of the reader it came from
 };
 
-// Takes bytes as they come and gives whole frames. Anything malformed is an error for good.
+// Takes bytes as they come and gives whole frames. After a malformed frame every call fails.
 class FrameReader {
  public:
   explicit FrameReader(std::size_t most_payload) : most_payload_(most_payload) {}
 
-  // Room to read into; what was read is announced with filled().
+  // Returns room to read into; filled() tells how much was read.
   std::pair<char*, std::size_t> space();
   void filled(std::size_t count) { end_ += count; }
 

@@ -10,7 +10,7 @@ namespace {
 
 constexpr std::size_t kMost = 1000;
 
-// As much as there is room for; what is left.
+// Gives the reader as many bytes as it has room for; returns the rest.
 std::string_view put_some(FrameReader& reader, std::string_view bytes) {
   const auto [space, size] = reader.space();
   EXPECT_GT(size, 0U);
@@ -32,7 +32,7 @@ std::string three_frames() {
   return bytes;
 }
 
-// All frames as text, or "error".
+// Returns all frames as text, or "error".
 std::string take_all(FrameReader& reader) {
   std::string text;
   for (;;) {
@@ -93,7 +93,7 @@ TEST(FrameReader, RefusesATooLargeFrameByItsHeaderAlone) {
   const auto frame = reader.next();
   ASSERT_FALSE(frame);
   EXPECT_EQ(frame.error().code, ErrorCode::Corrupt);
-  EXPECT_FALSE(reader.next());  // for good
+  EXPECT_FALSE(reader.next());  // every call after an error fails
 }
 
 TEST(FrameReader, RefusesAHeaderWithAnythingInItsPadding) {

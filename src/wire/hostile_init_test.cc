@@ -1,4 +1,4 @@
-// What the host does with an init that hostile code has taken over.
+// Tests how the host reacts to an init that hostile code has taken over.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <sys/socket.h>
@@ -27,11 +27,11 @@ std::string frame(auto message, std::uint32_t conversation = kFirst) {
 
 Ended ended_with(Outcome outcome) {
   Ended ended;
-  ended.outcome = static_cast<std::uint8_t>(outcome);
+  ended.result.outcome = outcome;
   return ended;
 }
 
-// Has said all its lines before it is asked anything, and then leaves.
+// An init that sends all its messages before the first request, and then closes.
 class HostileInit : public testing::Test {
  protected:
   HostileInit() {
@@ -93,14 +93,14 @@ TEST_F(HostileInit, WithAnUnknownTypeIsCorrupt) {
 
 TEST_F(HostileInit, WithAnOutcomeOutOfRangeIsCorrupt) {
   Ended ended;
-  ended.outcome = 250;
+  ended.result.outcome = static_cast<Outcome>(250);
   EXPECT_EQ(exec_failure(frame(ended)), ErrorCode::Corrupt);
 }
 
 TEST_F(HostileInit, ForgingItsExitCodeStaysInRange) {
   Ended ended = ended_with(Outcome::Exited);
-  ended.exit_code = -2'000'000'000;
-  ended.signal = 1'000'000;
+  ended.result.exit_code = -2'000'000'000;
+  ended.result.signal = 1'000'000;
   const auto result = exec_hearing(frame(ended));
   ASSERT_TRUE(result);
   EXPECT_GE(result->exit_code, 0);
@@ -109,7 +109,8 @@ TEST_F(HostileInit, ForgingItsExitCodeStaysInRange) {
 }
 
 TEST_F(HostileInit, ForgingAnErrorCodeStaysInRange) {
-  EXPECT_EQ(exec_failure(frame(Failed{255, "nonsense"})), ErrorCode::Internal);
+  EXPECT_EQ(exec_failure(frame(Failed{static_cast<ErrorCode>(255), "nonsense"})),
+            ErrorCode::Internal);
 }
 
 TEST_F(HostileInit, WithAFrameTooLargeIsCorrupt) {
@@ -156,6 +157,28 @@ TEST_F(HostileInit, SilentOneIsLostAtTheDeadline) {
   const auto result = loop.run();
   ASSERT_TRUE(result);
   EXPECT_EQ(result->outcome, Outcome::Lost);
+}
+
+TEST_F(HostileInit, SilentOneBehindASilentCarrierIsLostBeforeTheDeadline) {
+  Channel channel(std::move(host_));
+  ExecBounds bounds{Deadline::in(1h), 1000};
+  bounds.ask_at = Deadline::in(5ms);
+  bounds.is_cut_off = [] { return true; };
+  const auto result = ExecLoop(channel, channel.new_conversation(), captured_, bounds).run();
+  ASSERT_TRUE(result);
+  EXPECT_EQ(result->outcome, Outcome::Lost);
+}
+
+TEST_F(HostileInit, SilentOneBehindACarrierThatAnswersHasUntilTheDeadline) {
+  Channel channel(std::move(host_));
+  int asked = 0;
+  ExecBounds bounds{Deadline::in(50ms), 1000};
+  bounds.ask_at = Deadline::in(5ms);
+  bounds.is_cut_off = [&asked] { return ++asked > 1; };
+  const auto result = ExecLoop(channel, channel.new_conversation(), captured_, bounds).run();
+  ASSERT_TRUE(result);
+  EXPECT_EQ(result->detail, "init did not answer in time");
+  EXPECT_EQ(asked, 1);
 }
 
 TEST_F(HostileInit, EndlessOneIsLostAtTheDeadlineAndFillsNoMemory) {

@@ -24,7 +24,7 @@ Result<ExecResult> InitClient::exec(const ExecRequest& request, ExecIo& io) {
 Result<ExecResult> InitClient::exec_named(const std::string& exec_id, const ExecRequest& request,
                                           ExecIo& io) {
   const std::uint32_t conversation = channel_.new_conversation();
-  channel_.queue(conversation, to_wire(exec_id, request));
+  channel_.queue(conversation, Exec{exec_id, request, kWindow});
   return ExecLoop(channel_, conversation, io, ExecBounds::of(request.limits)).run();
 }
 
@@ -61,7 +61,7 @@ Result<> InitClient::wait_done(std::uint32_t conversation) {
 
 Result<> InitClient::expect_done(const Frame& frame) {
   if (frame.type != MessageType::Done)
-    return failure(ErrorCode::Corrupt, "not the answer expected");
+    return failure(ErrorCode::Corrupt, "init sent another message than the expected answer");
   return {};
 }
 
@@ -97,7 +97,7 @@ Result<> InitClient::read_file(const ReadFile& request, const Sink& sink) {
   }
 }
 
-// The answer comes after the last byte, or before, when it is a refusal.
+// The answer comes after the last byte, or earlier if it is a refusal.
 Result<Frame> InitClient::send_content(std::uint32_t conversation, const Source& source) {
   std::uint64_t sent = 0;
   std::uint64_t consumed = 0;
@@ -128,7 +128,7 @@ Result<> InitClient::write_file(const WriteFile& request, const Source& source) 
   channel_.queue(conversation, request);
   const Frame answer = TRY(send_content(conversation, source));
   if (answer.type != MessageType::Done)
-    return failure(ErrorCode::Corrupt, "not the answer expected");
+    return failure(ErrorCode::Corrupt, "init sent another message than the expected answer");
   return {};
 }
 

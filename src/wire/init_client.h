@@ -1,4 +1,4 @@
-// The host's view of a running sandbox: exec and files, over the one stream to its init.
+// Runs commands and reads and writes files in a sandbox, over a stream to its init.
 // Not thread-safe; a sandbox may have several clients.
 #pragma once
 
@@ -15,7 +15,7 @@
 
 namespace nutshell::wire {
 
-// What init answers to a tool: what was asked for, or why not, in words for a model.
+// Init's answer to a tool: the reply, or a refusal in words for a model.
 template <typename Reply>
 using Answer = std::variant<Reply, Refused>;
 
@@ -23,16 +23,17 @@ class InitClient {
  public:
   explicit InitClient(UniqueFd stream) : channel_(std::move(stream)) {}
 
-  // Runs the command to its one end. A result, also when the sandbox is lost under it; an error
-  // only when the command could not be started.
+  // Runs the command to its end. Returns a result even if the sandbox is lost meanwhile, and an
+  // error only if the command could not be started.
   Result<ExecResult> exec(const ExecRequest& request, ExecIo& io);
 
-  // With OnDisconnect::Keep, another client goes on from these offsets after this one is gone.
+  // Follows an exec with OnDisconnect::Keep, which another client began, from these offsets on.
   Result<ExecResult> exec_named(const std::string& exec_id, const ExecRequest& request, ExecIo& io);
   Result<ExecResult> attach(const Attach& attach, const ExecLimits& limits, ExecIo& io);
 
   using Sink = std::function<Result<>(std::string_view)>;
-  using Source = std::function<Result<std::string>(std::size_t most)>;  // empty: the end
+  // Returns at most `most` bytes; empty at the end.
+  using Source = std::function<Result<std::string>(std::size_t most)>;
   using Visitor = std::function<Result<>(const FileInfo&)>;
 
   Result<FileInfo> stat(const std::string& path);         // the entry itself, also if a link
@@ -48,7 +49,7 @@ class InitClient {
   Result<> ping(const Deadline& deadline);
   Result<> end_all(const std::string& reason) { return ask(EndAll{reason}); }
 
-  // A request of the schema's tools part that has one reply.
+  // Sends a request of tool_schema.h that has one reply.
   template <typename Reply, typename Request>
   Result<Answer<Reply>> call(Request request) {
     const std::uint32_t conversation = channel_.new_conversation();
@@ -60,7 +61,7 @@ class InitClient {
   Result<> list_changes(const ChangeVisitor& visit);
   Result<> use_layers(const UseLayers& request) { return ask(request); }
 
-  // For conversations that this class does not know; they take turns with its own.
+  // For conversations that this class does not know; the caller holds them between its calls.
   [[nodiscard]] Channel& channel() { return channel_; }
 
  private:
@@ -73,12 +74,13 @@ class InitClient {
   template <typename Reply>
   static Result<Answer<Reply>> decode_answer(const Frame& frame) {
     if (frame.type == MessageType::Refused) return TRY(decode<Refused>(frame.payload));
-    if (frame.type != Reply::kType) return failure(ErrorCode::Corrupt, "not the answer expected");
+    if (frame.type != Reply::kType)
+      return failure(ErrorCode::Corrupt, "init sent another message than the expected answer");
     return TRY(decode<Reply>(frame.payload));
   }
   Result<> wait_done(std::uint32_t conversation);
   static Result<> expect_done(const Frame& frame);
-  // Until all is consumed, or an answer comes.
+  // Waits until all is consumed, or an answer comes.
   Result<Frame> send_content(std::uint32_t conversation, const Source& source);
   Result<Frame> receive_for(std::uint32_t conversation);
   Result<Frame> receive_for(std::uint32_t conversation, const Deadline& deadline);

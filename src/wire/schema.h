@@ -1,18 +1,20 @@
-// The wire's vocabulary: the types of all messages between the host and init, and the messages
-// about commands and plain files. Those of the tools are in tool_schema.h; there are no others. A
-// message is a plain struct that lists its fields once; codec.h turns the list into bytes and back.
-// Integers are little-endian, strings and lists carry a 32-bit count. The README beside this file
-// tells how the messages form conversations.
+// The messages between the host and init about commands and plain files, and the types of all
+// messages; tool_schema.h has those of the tools. A message is a plain struct that lists its fields
+// once, or holds a noun of `core`; codec.h turns the list into bytes and back. The README beside
+// this file tells how the messages form conversations.
 #pragma once
 
 #include <cstdint>
 #include <string>
 #include <vector>
 
+#include "base/error_code.h"
+#include "core/exec.h"
+
 namespace nutshell::wire {
 
 inline constexpr std::uint64_t kMagic = 0x6c6c656873747541ULL;
-inline constexpr std::uint32_t kVersion = 1;
+inline constexpr std::uint32_t kVersion = 2;
 
 enum class MessageType : std::uint8_t {
   Hello = 1,
@@ -84,25 +86,12 @@ struct Hello {
 struct Exec {
   static constexpr auto kType = MessageType::Exec;
   std::string exec_id;
-  std::vector<std::string> argv;
-  std::vector<std::string> environment;
-  std::string working_directory;
-  std::uint8_t standard_input = 0;
-  std::uint8_t terminal = 0;
-  std::uint8_t on_disconnect = 0;
-  std::uint16_t rows = 0;
-  std::uint16_t columns = 0;
-  std::uint64_t timeout_ms = 0;
-  std::uint64_t output_bytes = 0;
-  std::uint64_t cpu_ms = 0;
+  ExecRequest request;
   std::uint32_t window = 0;  // bytes of each stream init may send beyond what was consumed
-  // Beyond what init keeps for nobody, the oldest bytes go instead of the command being blocked;
-  // the offset of the next Output tells how many.
+  // While no connection reads, init drops the oldest bytes beyond what it keeps instead of blocking
+  // the command; the offset of the next Output tells how many.
   std::uint8_t drops_oldest = 0;
-  void fields(auto& visit) {
-    visit(exec_id, argv, environment, working_directory, standard_input, terminal, on_disconnect,
-          rows, columns, timeout_ms, output_bytes, cpu_ms, window, drops_oldest);
-  }
+  void fields(auto& visit) { visit(exec_id, request, window, drops_oldest); }
 };
 
 // Opens an exec conversation on an exec that already runs, from these offsets on.
@@ -150,17 +139,18 @@ struct Cancel {
   void fields(auto& visit) { visit(); }
 };
 
-// Nobody reads this stream any more: the command gets SIGPIPE when it writes there.
+// The host reads this stream no more: the command gets SIGPIPE when it writes there.
 struct CloseOutput {
   static constexpr auto kType = MessageType::CloseOutput;
   Stream stream = Stream::Output;
   void fields(auto& visit) { visit(stream); }
 };
 
-// Which state of a file is meant. A state that is not kept any more is refused as `expired`.
+// The state of a file that a request means. Init refuses a state that it no longer keeps as
+// `expired`.
 enum class FileState : std::uint8_t {
   Now = 0,
-  BeforeLastChange = 1,  // of this file, by a tool call that can be undone
+  BeforeLastChange = 1,  // before the last tool call that changed the file and can be undone
   Base = 2,              // as it came into the workspace
 };
 
@@ -213,19 +203,19 @@ struct Walk {
   void fields(auto& visit) { visit(path, most_depth, window); }
 };
 
-// What is to happen with a directory that may be there already.
-enum class Standing : std::uint8_t {
-  Refused = 0,   // it must be new
-  Accepted = 1,  // as `mkdir -p`: parents are made too, and what is there keeps its mode
-  Changed = 2,   // it must be there, and gets the mode
+// What MakeDirectory does if the directory exists.
+enum class IfExists : std::uint8_t {
+  Refuse = 0,
+  Accept = 1,   // as `mkdir -p`: makes missing parents too; a directory that exists keeps its mode
+  SetMode = 2,  // it must exist, and gets the mode
 };
 
 struct MakeDirectory {
   static constexpr auto kType = MessageType::MakeDirectory;
   std::string path;
   std::uint32_t mode = 0755;
-  Standing standing = Standing::Refused;
-  void fields(auto& visit) { visit(path, mode, standing); }
+  IfExists if_exists = IfExists::Refuse;
+  void fields(auto& visit) { visit(path, mode, if_exists); }
 };
 struct MakeLink {
   static constexpr auto kType = MessageType::MakeLink;
@@ -260,8 +250,8 @@ struct Release {
   static constexpr auto kType = MessageType::Release;
   void fields(auto& visit) { visit(); }
 };
-// The ttl is over this long from now; for backends that have no other way to tell init. Where the
-// host keeps the ttl too, the earlier end counts. Answered by Done.
+// Sets the ttl to end this long from now; for backends that have no other way to tell init. If the
+// host enforces the ttl too, the earlier end counts. Answered by Done.
 struct SetTimeLeft {
   static constexpr auto kType = MessageType::SetTimeLeft;
   std::uint64_t left_ms = 0;
@@ -283,30 +273,17 @@ struct InputConsumed {
   void fields(auto& visit) { visit(offset); }
 };
 
-// The one end of an exec; comes after all of its output.
+// Ends an exec conversation, after all output of the exec.
 struct Ended {
   static constexpr auto kType = MessageType::Ended;
-  std::uint8_t outcome = 0;
-  std::int32_t exit_code = 0;
-  std::int32_t signal = 0;
-  std::string detail;
-  std::uint64_t duration_us = 0;
-  std::uint64_t cpu_us = 0;
-  std::uint64_t peak_memory_bytes = 0;
-  std::uint64_t output_bytes = 0;  // as written by the command
-  std::uint64_t error_bytes = 0;
-  std::uint64_t output_sent = 0;  // of these, what was passed on
-  std::uint64_t error_sent = 0;
-  void fields(auto& visit) {
-    visit(outcome, exit_code, signal, detail, duration_us, cpu_us, peak_memory_bytes, output_bytes,
-          error_bytes, output_sent, error_sent);
-  }
+  ExecResult result;
+  void fields(auto& visit) { visit(result); }
 };
 
-// The one end of a conversation that could not do what was asked.
+// Ends a conversation whose request could not be done.
 struct Failed {
   static constexpr auto kType = MessageType::Failed;
-  std::uint8_t code = 0;
+  ErrorCode code = ErrorCode::Internal;
   std::string message;
   void fields(auto& visit) { visit(code, message); }
 };
@@ -315,7 +292,7 @@ enum class FileKind : std::uint8_t { Regular = 1, Directory = 2, Link = 3, Other
 
 struct FileInfo {
   static constexpr auto kType = MessageType::FileInfo;
-  std::string path;  // relative to where a walk began; empty for that place itself
+  std::string path;  // relative to the directory of a walk; empty for that directory itself
   FileKind kind = FileKind::Other;
   std::uint32_t mode = 0;
   std::uint64_t size = 0;

@@ -18,10 +18,9 @@ constexpr std::string_view kFailed = "not copied: ";  // and a letter for the co
 constexpr char kRelease = 'k';
 constexpr std::string_view kReleased = "kept";
 constexpr char kFirstCode = 'A';
-constexpr int kLastCode = static_cast<int>(ErrorCode::Internal);
 constexpr std::size_t kMostBytes = 1024;
 
-// Takes what belongs to the line, and no byte more; nothing: the stream has ended.
+// Reads one line and no byte more; nullopt if the stream has ended.
 Result<std::string> take_piece(int stream, std::size_t most) {
   std::array<char, kMostBytes> space{};
   const ssize_t seen = ::recv(stream, space.data(), most, MSG_PEEK | MSG_DONTWAIT);
@@ -55,8 +54,8 @@ Result<> await_report(int stream, const Deadline& deadline) {
   if (line == kDone) return {};
   if (!line.starts_with(kFailed) || line.size() == kFailed.size())
     return failure(ErrorCode::Corrupt, "the other side is not an init");
-  const int code = std::clamp(line[kFailed.size()] - kFirstCode, 0, kLastCode);
-  return failure(static_cast<ErrorCode>(code), line.substr(kFailed.size() + 1));
+  const auto number = static_cast<std::uint8_t>(line[kFailed.size()] - kFirstCode);
+  return failure(to_error_code(number), line.substr(kFailed.size() + 1));
 }
 
 }  // namespace
@@ -95,7 +94,7 @@ Result<> await_release(int input, int output, const Deadline& deadline) {
   char byte = 0;
   for (;;) {
     if (!TRY(wait_for(input, POLLIN, deadline)))
-      return failure(ErrorCode::DeadlineExceeded, "nobody releases this sandbox");
+      return failure(ErrorCode::DeadlineExceeded, "the maker of this sandbox does not release it");
     const ssize_t count = ::read(input, &byte, 1);
     if (count < 0 && (errno == EINTR || errno == EAGAIN)) continue;
     if (count <= 0)

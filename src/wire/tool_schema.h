@@ -1,6 +1,6 @@
-// What the tools of a model ask of init: the second half of the wire's vocabulary. Paths are
-// absolute, or relative to the sandbox's working directory. Each request is answered by its one
-// reply, or by Refused: an answer a model can act on, where Failed is for ours.
+// The messages between the host and init for the tools of a model. Paths are absolute, or relative
+// to the sandbox's working directory. Each request is answered by its one reply, by Refused if the
+// model can act on the reason, or by Failed.
 #pragma once
 
 #include <cstdint>
@@ -11,10 +11,10 @@
 
 namespace nutshell::wire {
 
-// One line what, one line why with evidence, one line what to do.
+// An error in three parts: what failed, why (with evidence), and what to do next.
 struct Refused {
   static constexpr auto kType = MessageType::Refused;
-  std::string code;  // "not_unique": stable, for programs
+  ErrorCode code = ErrorCode::Internal;
   std::string what;
   std::string why;  // may have several lines
   std::string next;
@@ -64,7 +64,7 @@ struct PutFile {
   static constexpr auto kType = MessageType::PutFile;
   std::string path;
   std::uint32_t mode_if_new = 0644;
-  std::string expected_version;  // empty: whatever is there
+  std::string expected_version;  // empty: any
   void fields(auto& visit) { visit(path, mode_if_new, expected_version); }
 };
 
@@ -74,7 +74,7 @@ struct Edit {
   std::uint8_t replaces_all = 0;
   void fields(auto& visit) { visit(old_text, new_text, replaces_all); }
 };
-// All edits or none; each sees the text the one before left. Answered by Changed.
+// Makes all edits or none; each sees the text that the one before left. Answered by Changed.
 struct EditFile {
   static constexpr auto kType = MessageType::EditFile;
   std::string path;
@@ -92,7 +92,7 @@ struct Remove {
 };
 
 enum class ChangeKind : std::uint8_t { Added = 1, Modified = 2, Removed = 3 };
-// A path that is not as it was. `before` or `after` has kind 0 where there was nothing.
+// A path that changed. `before` or `after` has kind 0 if nothing was or is there.
 struct FileChange {
   std::string path;  // relative to /workspace, or absolute when elsewhere
   ChangeKind kind = ChangeKind::Modified;
@@ -106,12 +106,12 @@ struct LineRange {
   void fields(auto& visit) { visit(first, last); }
 };
 
-// What a mutating call did. Its id takes it back.
+// The changes that a call made; Undo with its id takes them back.
 struct Changed {
   static constexpr auto kType = MessageType::Changed;
   std::string undo_id;      // "u12"; empty: nothing changed, or it cannot be taken back
-  std::string why_no_undo;  // where it changed something and has no id
-  std::string version;      // of the one file, where it is one
+  std::string why_no_undo;  // if it changed something and has no id
+  std::string version;      // of the file, if the call changed one
   std::uint64_t total_lines = 0;
   std::vector<LineRange> lines;     // new places of an edit
   std::vector<FileChange> changes;  // the first ones
@@ -121,14 +121,16 @@ struct Changed {
   }
 };
 
-// Takes a change back, the last one if no id is given; answered by Changed, whose id is the redo's.
+// Takes a change back, the last one if no id is given. Answered by Changed, whose id takes the undo
+// back.
 struct Undo {
   static constexpr auto kType = MessageType::Undo;
   std::string id;
   void fields(auto& visit) { visit(id); }
 };
 
-// Around a command, so that what it does to files can be taken back. Answered by ChangeBegun.
+// Sent before a command, so that its changes to files can be taken back; EndChange is sent after
+// it. Answered by ChangeBegun.
 struct BeginChange {
   static constexpr auto kType = MessageType::BeginChange;
   std::string label;
@@ -137,7 +139,7 @@ struct BeginChange {
 enum class ChangeWay : std::uint8_t {
   Nothing = 0,    // cannot be taken back; `reason` says why
   SameLayer = 1,  // the top layer is still empty: it catches the change
-  NewLayer = 2,   // the host must stack `layers` first; init sees when they are
+  NewLayer = 2,   // the host must mount `layers` first; init sees when it has
   Copy = 3,       // init keeps a copy of the private files
 };
 struct ChangeBegun {
@@ -148,21 +150,21 @@ struct ChangeBegun {
   std::vector<std::string> layers;  // lowest first, names in init's store; the last is the new top
   void fields(auto& visit) { visit(change_id, way, reason, layers); }
 };
-// Asks whether /workspace is this stack, lowest first. Answered by Done, or by Failed: it is not.
+// Asks whether /workspace is this stack, lowest first. Answered by Done, or by Failed if it is not.
 struct UseLayers {
   static constexpr auto kType = MessageType::UseLayers;
   std::vector<std::string> layers;
   void fields(auto& visit) { visit(layers); }
 };
-// Keeps the files of /workspace as they are now; the reply's change_id is the name to go back by.
-// With kills_all, processes that are in the way are killed, and the caller asks again until they
-// are gone. Both are answered by ChangeBegun.
+// Keeps the files of /workspace as they are now; Rollback takes the change_id of the reply. With
+// kills_all, init kills processes that use /workspace, and the caller asks again until they are
+// gone. Both are answered by ChangeBegun.
 struct Checkpoint {
   static constexpr auto kType = MessageType::Checkpoint;
   std::uint8_t kills_all = 0;
   void fields(auto& visit) { visit(kills_all); }
 };
-// Back to a checkpoint; "base": as /workspace began.
+// Goes back to a checkpoint; "base" is the first content of /workspace.
 struct Rollback {
   static constexpr auto kType = MessageType::Rollback;
   std::string id;
@@ -176,7 +178,7 @@ struct EndChange {
   void fields(auto& visit) { visit(change_id); }
 };
 
-// What is different from the base, sorted by path: Changes within the window, then Done.
+// Lists the differences from the base, sorted by path: Changes within the window, then Done.
 struct ListChanges {
   static constexpr auto kType = MessageType::ListChanges;
   std::uint32_t window = 0;

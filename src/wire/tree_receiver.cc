@@ -15,7 +15,7 @@ namespace nutshell::wire {
 namespace {
 
 Failure malformed() {
-  return failure(ErrorCode::Corrupt, "the host sends no directory");
+  return failure(ErrorCode::Corrupt, "the host sends something else than a directory");
 }
 
 // The bytes of all batches in a row. Reads exactly what belongs to them.
@@ -83,8 +83,8 @@ class BatchReader {
   std::size_t used_ = 0;
 };
 
-// Comes last, because a directory may forbid to write to it. Its owner can read what the host's
-// reader could.
+// Called after the content was written, because the mode of a directory may forbid writing to it.
+// The owner can read all that the host could read.
 Result<> finish_entry(int made, const TreeEntry& entry) {
   const mode_t readable = entry.kind == TreeEntry::Kind::Directory ? 0500 : 0400;
   const std::array<timespec, 2> times = {

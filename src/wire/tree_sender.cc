@@ -22,7 +22,7 @@ namespace {
 
 constexpr unsigned kWanted = STATX_BASIC_STATS | STATX_MNT_ID;
 
-// Gathers bytes into batches. After an early answer of the other side nothing more is sent.
+// Gathers bytes into batches. Sends nothing after an early answer of the other side.
 class BatchWriter {
  public:
   BatchWriter(int stream, const Deadline& deadline) : stream_(stream), deadline_(deadline) {
@@ -41,7 +41,7 @@ class BatchWriter {
     return put({reinterpret_cast<const char*>(&number), sizeof number});
   }
 
-  // One piece of a file, read straight into the batch; zero: the file has ended.
+  // Reads one piece of a file straight into the batch; returns 0 at the end of the file.
   Result<std::size_t> put_piece(int file, std::size_t most) {
     constexpr std::size_t kLeastRoom = 4096;
     if (batch_.size() + sizeof(std::uint32_t) + kLeastRoom > kMostBatchBytes) TRY(flush());
@@ -105,8 +105,8 @@ class BatchWriter {
   bool is_answered_ = false;
 };
 
-// Root may read everything; the sandbox gets what the directory's owner may read, as a native
-// workspace does.
+// Root may read everything, but the sandbox gets only what the directory's owner may read, as with
+// a native workspace.
 class Reader {
  public:
   explicit Reader(const struct statx& directory)

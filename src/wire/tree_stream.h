@@ -1,7 +1,7 @@
-// A directory of the host on its way into a sandbox that cannot have a layer over it: the host
-// reads the directory and sends its content over init's first connection, and init makes a copy of
-// it. Nothing of the host's file system is mounted inside, so commands reach neither the live files
-// nor sockets and FIFOs among them; an engine on another machine gets the same copy.
+// Copies a directory of the host into a sandbox that cannot have a layer over it: the host reads
+// the directory and sends its content over init's first connection, and init makes the copy.
+// Nothing of the host's file system is mounted inside, so commands reach neither the live files nor
+// sockets and FIFOs among them; it works for an engine on another machine, too.
 #pragma once
 
 #include <cstdint>
@@ -31,18 +31,18 @@ struct SpecialFiles {
 Result<SpecialFiles> bring_directory(int stream, const std::filesystem::path& directory,
                                      const Deadline& deadline);
 
-// Sends without waiting for the answer. Returns early when an answer comes before the end: init has
-// failed then, and says why.
+// Sends without waiting for the answer. Returns early if an answer comes before the end: init has
+// failed then, and the answer tells why.
 Result<SpecialFiles> send_tree(int stream, const std::filesystem::path& directory,
                                const Deadline& deadline);
 
-// Makes what send_tree() sends in `to`, which is an empty directory. Takes no byte of what comes
-// behind it on the stream.
+// Receives what send_tree() sends into `to`, an empty directory. Reads no byte behind it.
 Result<> receive_tree(int stream, int to, const Deadline& deadline);
 
-// Between the two: the stream is batches, each behind four bytes with its length; an empty one is
-// the last. Together they are entries, each behind four bytes with its length. A file's content
-// follows its entry in pieces behind four bytes with their length; an empty one is the last.
+// The format: the stream consists of batches, each behind four bytes with its length; an empty
+// batch is the last. The bytes of all batches form entries, each behind four bytes with its length.
+// A file's content follows its entry in pieces, each behind four bytes with its length; an empty
+// piece is the last.
 struct TreeEntry {
   enum class Kind : std::uint8_t { Directory, File, Link, Leave };  // Leave: back to the parent
   Kind kind = Kind::Leave;

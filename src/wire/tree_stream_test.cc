@@ -42,7 +42,7 @@ class TreeStream : public testing::Test {
   static std::string text_of(const fs::path& path) {
     return read_file(path, 8U << 20U).value_or("missing");
   }
-  // Init as container.cc has it: receives, then answers.
+  // Acts as init in container.cc: receives, then answers.
   Result<SpecialFiles> bring() {
     std::thread init([this] {
       const auto to = open_file(to_, O_RDONLY | O_DIRECTORY);
@@ -58,7 +58,7 @@ class TreeStream : public testing::Test {
     init.join();
     return brought;
   }
-  // What receiving gives where somebody else sends these bytes.
+  // Returns the result of receiving these bytes.
   ErrorCode code_after(std::string bytes) {
     EXPECT_TRUE(write_all(host_.get(), bytes));
     host_.reset();

@@ -1,5 +1,5 @@
-// Every backend of the registry, through the interfaces that all backends have, and again through a
-// daemon that has it. A new backend is found here by itself.
+// Runs the tests with every backend of the registry, directly and through a daemon. A new backend
+// is tested without a change here.
 #pragma once
 
 #include <fcntl.h>
@@ -21,6 +21,7 @@
 #include "base/child_process.h"
 #include "base/scratch_fixture.h"
 #include "base/socket.h"
+#include "base/spawn.h"
 #include "init/init.h"
 #include "runtime/runtime.h"
 
@@ -51,7 +52,7 @@ inline ExecRequest shell(const std::string& script) {
 class Conformance : public testing::TestWithParam<std::string> {
  protected:
   Conformance() {
-    // Sandboxes that are kept are ours alone, whoever else uses the same machine.
+    // Other users of this machine do not see the sandboxes that are kept here.
     ::setenv("NUTSHELL_RUNTIME_DIR", scratch_.path().c_str(), 1);
     spec_.backend = GetParam();
     const bool is_through_daemon = GetParam().ends_with(kThroughDaemon);
@@ -66,7 +67,8 @@ class Conformance : public testing::TestWithParam<std::string> {
     make_runtime();
   }
 
-  // Containers: of an engine that whoever runs this has chosen, and put an image with a shell into.
+  // Container backends run with the engine that the environment names, which has an image with a
+  // shell.
   [[nodiscard]] bool needs_image() const {
     return spec_.backend == "docker" || spec_.backend == "podman";
   }
@@ -76,7 +78,7 @@ class Conformance : public testing::TestWithParam<std::string> {
     return named != nullptr ? named : "";
   }
 
-  // As another process of the same user would have it.
+  // A runtime as another process of the same user would have it.
   void make_runtime() {
     runtime_.emplace(BackendContext{&init::run_init, programs_directory(), daemon_});
   }
@@ -85,26 +87,14 @@ class Conformance : public testing::TestWithParam<std::string> {
     const auto program = programs_directory() / "nutshelld";
     daemon_ = DaemonAccess{scratch_.path() / kDaemonSocket, {}, {}, true};
     const std::string state = state_.path() / "state";
-    const std::vector<std::string> words = {program, "--state", state};
-    daemon_process_ = spawn(words);
+    auto started = spawn({.arguments = {program, "--state", state}, .error = kNullDevice});
+    ASSERT_TRUE(started) << started.error().message;
+    daemon_process_ = std::move(*started);
     const auto patience = std::chrono::steady_clock::now() + std::chrono::seconds(30);
     while (!connect_to(daemon_->socket, SocketKind::Stream)) {
       ASSERT_LT(std::chrono::steady_clock::now(), patience) << "the daemon does not start";
       std::this_thread::sleep_for(std::chrono::milliseconds(5));
     }
-  }
-  static ChildProcess spawn(std::vector<std::string> words) {
-    std::vector<char*> argv;
-    for (std::string& word : words)
-      argv.push_back(word.data());
-    argv.push_back(nullptr);
-    posix_spawn_file_actions_t actions;
-    posix_spawn_file_actions_init(&actions);
-    posix_spawn_file_actions_addopen(&actions, STDERR_FILENO, "/dev/null", O_WRONLY, 0);
-    pid_t pid = -1;
-    EXPECT_EQ(::posix_spawn(&pid, argv[0], &actions, nullptr, argv.data(), environ), 0);
-    posix_spawn_file_actions_destroy(&actions);
-    return {pid, UniqueFd(static_cast<int>(::syscall(SYS_pidfd_open, pid, 0)))};
   }
   void stop_daemon() {
     if (!daemon_process_.is_owned()) return;
@@ -131,7 +121,7 @@ class Conformance : public testing::TestWithParam<std::string> {
       std::this_thread::sleep_for(std::chrono::milliseconds(5));
     EXPECT_FALSE(is_served()) << "somebody stays behind the last sandbox";
   }
-  // Whoever keeps sandboxes has a socket in the runtime directory as long as it is there.
+  // The process that keeps sandboxes has a socket in the runtime directory while it lives.
   bool is_served() const {
     const std::filesystem::directory_iterator entries(scratch_.path());
     return std::any_of(begin(entries), end(entries),
@@ -147,7 +137,7 @@ class Conformance : public testing::TestWithParam<std::string> {
     EXPECT_TRUE(result) << result.error().message;
     return {result.value_or(ExecResult{}), io.output, io.error};
   }
-  // In a sandbox of its own.
+  // Runs a command in a new sandbox.
   Captured run(const ExecRequest& request) {
     wire::CapturedOutput io;
     return captured(runtime_->run(spec_, request, io), io);

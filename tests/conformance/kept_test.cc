@@ -1,4 +1,4 @@
-// Sandboxes that stay: found, used, paused and ended by their id.
+// Kept sandboxes: found, used, paused and ended by their id.
 #include "conformance_fixture.h"
 
 namespace nutshell {
@@ -9,7 +9,7 @@ using testing::HasSubstr;
 
 class KeptConformance : public Conformance {
  protected:
-  // Has the form of an id of the backend under test, and is that of no sandbox.
+  // Looks like an id of the backend under test, but belongs to no sandbox.
   std::string nobodys() { return create().substr(0, 1) + std::string(12, '0'); }
 };
 
@@ -60,7 +60,7 @@ TEST_P(KeptConformance, UsesOneStreamForCommandsAfterEachOther) {
   EXPECT_EQ(runtime_->streams().count(), 0U);
 }
 
-// As the limits count: what a host does not count it cannot tell either.
+// Figures that a host does not count are missing.
 TEST_P(KeptConformance, HasStatsAlsoWhilePaused) {
   constexpr std::uint64_t kFile = 20'000'000;
   const std::string id = create();
@@ -154,7 +154,7 @@ TEST_P(KeptConformance, FilesOutsideItsScratchCannotBeReplaced) {
   EXPECT_FALSE(client->write_file({"/usr/bin/sh", 0755, 0, 0}, nothing));
 }
 
-// Seconds between two looks at the clock, at most, of a process that looks all the time.
+// The most seconds between two looks at the clock of a process that looks all the time.
 constexpr const char* kLargestGap =
     "awk '{ if (NR > 1 && $1 - last > most) most = $1 - last; last = $1 } END { print most + 0 }' "
     "ticks";
@@ -193,7 +193,7 @@ TEST_P(KeptConformance, EndsAtItsTtl) {
   EXPECT_FALSE(is_listed(id));
 }
 
-TEST_P(KeptConformance, OutlivesWhoMadeIt) {
+TEST_P(KeptConformance, OutlivesTheProcessThatMadeIt) {
   const std::string id = create();
   make_runtime();
   EXPECT_TRUE(is_listed(id));

@@ -1,4 +1,4 @@
-// One command in a sandbox of its own: its results, its limits, and what it is kept from.
+// One command in a new sandbox: its results, its limits, and its isolation.
 #include "conformance_fixture.h"
 
 namespace nutshell {
@@ -96,7 +96,7 @@ TEST_P(RunConformance, MemoryLimitIsNamedAsTheReason) {
   ExecRequest request;
   request.argv = {"tail", "/dev/zero"};  // looks for the end of a line and keeps all of it
   const Captured captured = run(request);
-  // Where each process has a wall of its own, the command meets it first and says so itself.
+  // If the limit holds for each process, the command itself reports that memory ran out.
   if (captured.result.outcome == Outcome::Exited) {
     EXPECT_NE(captured.result.exit_code, 0);
     EXPECT_THAT(captured.error, HasSubstr("memory"));
@@ -107,7 +107,7 @@ TEST_P(RunConformance, MemoryLimitIsNamedAsTheReason) {
 
 TEST_P(RunConformance, ProcessLimitHolds) {
   spec_.limits.processes = 8;
-  // Said by the shell itself, which ends at the first process it cannot have.
+  // The shell prints it, and ends at the first process that it cannot start.
   const std::string started =
       output_of("for i in 1 2 3 4 5 6 7 8 9 10 11 12; do sleep 5 & echo x; done 2>/dev/null");
   EXPECT_LE(started.size() / 2, 8U);

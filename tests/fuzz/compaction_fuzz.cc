@@ -12,7 +12,7 @@ using compaction::Captured;
 using compaction::Rendering;
 using compaction::RenderOptions;
 
-// The first byte picks one, so that every parser that asks for its command is reached.
+// The first byte picks a command, so that every parser that checks the command is reached.
 constexpr std::array<const char*, 32> kCommands = {"",
                                                    "cargo test",
                                                    "cargo build",
@@ -46,7 +46,7 @@ constexpr std::array<const char*, 32> kCommands = {"",
                                                    "docker ps",
                                                    "kubectl get pods"};
 
-// What holds for any input at all.
+// Checks that hold for any input.
 void check(const Captured& captured, const Rendering& rendering) {
   const bool shows_status = captured.ending.exit_code == 0 || rendering.text.starts_with("exit 3");
   const bool has_control = std::any_of(rendering.text.begin(), rendering.text.end(), [](char c) {

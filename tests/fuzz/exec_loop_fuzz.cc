@@ -14,12 +14,12 @@ namespace {
 
 using wire::InitClient;
 
-// What a client keeps is never more than what it was sent.
+// A client never keeps more than it was sent.
 void check_kept(const wire::CapturedOutput& io, std::string_view input) {
   if (io.output.size() + io.error.size() > input.size()) std::abort();
 }
 
-// Nobody has to succeed; all have to come back.
+// No call has to succeed, but all have to return.
 void ask(InitClient& client, unsigned choice, std::string_view input) {
   wire::CapturedOutput io;
   std::string bytes;
@@ -58,7 +58,7 @@ void ask(InitClient& client, unsigned choice, std::string_view input) {
       return;
     default:
       (void)client.make_link({"/link", "target"});
-      (void)client.exec(request, io);  // what is left over from one request meets the next
+      (void)client.exec(request, io);  // leftover bytes of one request meet the next
       return check_kept(io, input);
   }
 }
@@ -67,7 +67,7 @@ void ask(InitClient& client, unsigned choice, std::string_view input) {
 
 // The first byte chooses the request, and whether the greeting is left to the input.
 void fuzz_exec_loop(std::string_view input) {
-  constexpr std::size_t kMost = 4096;  // more answers than this and the socket is full of credits
+  constexpr std::size_t kMost = 4096;  // more would fill the socket with flow-control messages
   if (input.empty() || input.size() > kMost) return;
   std::signal(SIGPIPE, SIG_IGN);
   const auto choice = static_cast<unsigned char>(input[0]);

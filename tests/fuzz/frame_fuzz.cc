@@ -9,7 +9,7 @@
 namespace nutshell::fuzz {
 namespace {
 
-// What can be decoded means one thing only: encoded again it is the same bytes.
+// A payload that can be decoded gives the same bytes when it is encoded again.
 void check_round_trip(const wire::Frame& frame) {
   wire::for_every_message([&]<typename Message>(Message) {
     if (frame.type != Message::kType) return;
@@ -18,7 +18,7 @@ void check_round_trip(const wire::Frame& frame) {
   });
 }
 
-// False once the reader has met an error.
+// Returns false once the reader has failed.
 bool take_frames(wire::FrameReader& reader) {
   for (;;) {
     const auto frame = reader.next();
@@ -30,7 +30,7 @@ bool take_frames(wire::FrameReader& reader) {
 
 }  // namespace
 
-// The first byte is how many bytes arrive at a time.
+// The first byte is the number of bytes that arrive at a time.
 void fuzz_frame(std::string_view input) {
   if (input.empty()) return;
   const std::size_t step = 1U + static_cast<unsigned char>(input[0]);

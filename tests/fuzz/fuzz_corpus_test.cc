@@ -13,7 +13,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// Each file whole, and cut at a few places.
+// Runs with each file whole, and cut at a few places.
 void replay(const fs::path& name, const std::function<void(std::string_view)>& entry) {
   std::size_t files = 0;
   for (const auto& file : fs::directory_iterator(fs::path(NUTSHELL_CORPUS) / name)) {
@@ -33,11 +33,11 @@ TEST(FuzzCorpus, FramesAreRead) {
   replay("frame", fuzz_frame);
 }
 
-TEST(FuzzCorpus, ClientComesBackWhateverInitSays) {
+TEST(FuzzCorpus, ClientReturnsWhateverInitSends) {
   replay("exec_loop", fuzz_exec_loop);
 }
 
-TEST(FuzzCorpus, InitComesBackWhateverTheHostSays) {
+TEST(FuzzCorpus, InitReturnsWhateverTheHostSends) {
   replay("init_input", fuzz_init_input);
 }
 
@@ -53,8 +53,8 @@ TEST(FuzzCorpus, AnyOutputIsRendered) {
   replay("compaction", fuzz_compaction);
 }
 
-// A parser that knows none of its own files would be fuzzed for nothing.
-TEST(FuzzCorpus, EveryParserComesBack) {
+// Fuzzing a parser that recognises none of its own files would be useless.
+TEST(FuzzCorpus, EveryParserReturnsAndKnowsItsFiles) {
   for (const auto& parser : compaction::parsers()) {
     const auto folder = folder_of(parser.name);
     std::size_t recognised = 0;

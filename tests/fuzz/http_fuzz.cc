@@ -50,7 +50,7 @@ void read_messages(std::string_view input) {
 
 }  // namespace
 
-// The first byte says which of the two it is.
+// The first byte chooses between the two.
 void fuzz_http(std::string_view input) {
   if (input.empty()) return;
   const bool is_request = (static_cast<unsigned char>(input[0]) & 1U) == 0;

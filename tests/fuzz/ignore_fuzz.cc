@@ -25,7 +25,7 @@ void fuzz_ignore(std::string_view input) {
   const std::string_view name = path.substr(path.rfind('/') + 1);
   const auto filter = GlobFilter::parse(pattern);
   if (filter) {
-    // Turned round, it answers the opposite.
+    // The inverted pattern gives the opposite answer.
     const auto opposite = GlobFilter::parse("!" + std::string(pattern));
     const bool is_plain = !pattern.empty() && !pattern.starts_with('!') && !pattern.ends_with('/');
     if (is_plain && opposite && opposite->accepts(path, name) == filter->accepts(path, name)) {

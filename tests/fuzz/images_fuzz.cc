@@ -8,7 +8,7 @@
 
 namespace nutshell::fuzz {
 
-// What is taken is sound: no digest is a path, and no name is one.
+// Accepted digests and names are never paths.
 void fuzz_images(std::string_view input) {
   if (const auto index = images::read_index(input)) {
     for (const auto& entry : *index)

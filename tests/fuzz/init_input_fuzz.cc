@@ -18,7 +18,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// The only place the invented requests reach: every path of theirs becomes one of these names,
+// The only directory that the random requests reach: every path in them becomes one of these names,
 // and so does every target of a link.
 class Playground {
  public:
@@ -30,7 +30,7 @@ class Playground {
     files_.roots = init::WritableRoots({root_});
   }
   ~Playground() {
-    std::error_code ignored;  // a directory left in /tmp harms nobody
+    std::error_code ignored;  // a directory left in /tmp does no harm
     fs::remove_all(root_, ignored);
   }
   Playground(const Playground&) = delete;
@@ -65,7 +65,7 @@ Opened open_confined(Playground& playground, const wire::Frame& frame) {
   return init::open_file_conversation(confined);
 }
 
-// No request that starts, stops or signals a process is passed on.
+// Drops requests that start, stop or signal processes.
 Opened open_harmless(Playground& playground, const wire::Frame& frame) {
   using enum wire::MessageType;
   switch (frame.type) {

@@ -1,5 +1,5 @@
-// libFuzzer's entry; NUTSHELL_ENTRY_POINT names the function of entry_points.h, NUTSHELL_PARSER the
-// one of compaction's parsers that fuzz_parser takes.
+// libFuzzer's entry. NUTSHELL_ENTRY_POINT names the function of entry_points.h, or NUTSHELL_PARSER
+// the parser for fuzz_parser().
 #include <cstddef>
 #include <cstdint>
 
@@ -8,7 +8,7 @@
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   const std::string_view input(reinterpret_cast<const char*>(data), size);
 #ifdef NUTSHELL_PARSER
-  (void)nutshell::fuzz::fuzz_parser(NUTSHELL_PARSER, input);  // any answer is one
+  (void)nutshell::fuzz::fuzz_parser(NUTSHELL_PARSER, input);  // any answer will do
 #else
   nutshell::fuzz::NUTSHELL_ENTRY_POINT(input);
 #endif

@@ -1,4 +1,4 @@
-// A client that says anything, one message in a line, to a server with a host of few words.
+// A client that sends any bytes, one message in a line, to a server with a minimal host.
 #include <nlohmann/json.hpp>
 
 #include "entry_points.h"
@@ -11,7 +11,7 @@ namespace {
 
 using namespace mcp;
 
-// Every answer must be JSON, on one line, and of a request no more than one.
+// Every answer must be JSON on one line, and a request has at most one.
 class CheckingChannel : public Channel {
  public:
   void send(std::string_view message) override {

@@ -1,4 +1,4 @@
-// Each parser by itself, so that none hides behind another.
+// Fuzzes each parser by itself, so that none hides behind another.
 #include <algorithm>
 #include <array>
 #include <cstdlib>
@@ -19,7 +19,7 @@ using compaction::CleanText;
 using compaction::Parser;
 using compaction::ParserInput;
 
-// The command that makes a parser look at any output at all; nothing for those that ask its shape.
+// The command for which a parser accepts output; empty for parsers that look only at the output.
 constexpr std::array<std::pair<std::string_view, const char*>, 20> kCommands = {
     {{"cargo", "cargo test"},    {"cmake", "cmake -B b"},      {"ctest", "ctest"},
      {"eslint", "npx eslint ."}, {"find", "find ."},           {"gcc", "gcc -c a.c"},
@@ -36,7 +36,7 @@ const char* command_of(std::string_view parser) {
   return "tool";
 }
 
-// A part that a parser says it accounted for lies in the output: the canary compares places.
+// Parts that a parser reports as accounted for must lie in the output: the canary compares places.
 bool lies_in(std::string_view part, std::string_view text) {
   const std::less_equal<const char*> before;
   return before(text.data(), part.data()) &&
@@ -66,7 +66,7 @@ bool fuzz_parser(std::string_view name, std::string_view input) {
   ExecResult ending;
   ending.exit_code = (input[0] & 1) != 0 ? 1 : 0;
   const auto command = compaction::command_words(command_of(parser->name));
-  // Joined, so that every line lies in one text.
+  // Joined, so that all lines are in one text.
   const auto text = CleanText(input.substr(1), "").joined();
   const CleanText lines(text, "");
   const ParserInput given{command, lines.lines(), ending};
@@ -74,7 +74,7 @@ bool fuzz_parser(std::string_view name, std::string_view input) {
   const auto facts = parser->parse(given);
   if (!facts) return true;
   for (const auto part : facts->accounted) {
-    if (compaction::needs_cleaning(text)) break;  // such lines lie elsewhere
+    if (compaction::needs_cleaning(text)) break;  // cleaned lines are copies elsewhere
     if (!lies_in(part, text)) std::abort();
   }
   const std::string id = "o1a2b";

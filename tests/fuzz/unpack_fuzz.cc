@@ -14,7 +14,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// outside/ has one file; target/ is where the archive goes.
+// outside/ has one file; the archive is unpacked into target/.
 struct Place {
   Place() {
     std::string pattern = (fs::temp_directory_path() / "unpack-fuzz-XXXXXX").native();

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Writes the files the fuzzers start from: tests/fuzz/write_seeds.py, then look at git diff.
+"""Writes the files that the fuzzers start from: run tests/fuzz/write_seeds.py, then look at git diff.
 
 One small, valid input per kind of message, so that the fuzzers begin behind the first checks. What
 a fuzzer finds is added to the corpus by hand, under a name that says what it was.
@@ -14,7 +14,7 @@ import tarfile
 from pathlib import Path
 
 CORPUS = Path(__file__).resolve().parent / "corpus"
-MAGIC, VERSION = 0x6C6C656873747541, 1
+MAGIC, VERSION = 0x6C6C656873747541, 2
 
 
 def text(value):
@@ -36,12 +36,11 @@ def file_info(path=b"a"):
 
 def exec_request():
     return (text("id") + texts(["sh", "-c", "true"]) + texts(["A=1"]) + text("/tmp") +
-            struct.pack("<BBBHHQQQIB", 1, 0, 1, 24, 80, 30000, 1 << 26, 300000, 1 << 20, 0))
+            struct.pack("<qQqBBBHHIB", 30000, 1 << 26, 300000, 1, 1, 0, 24, 80, 1 << 20, 0))
 
 
 def ended():
-    return (struct.pack("<Bii", 0, 0, 0) + text("detail") +
-            struct.pack("<QQQQQQQ", 1, 2, 3, 4, 5, 4, 5))
+    return struct.pack("<BiiqqQQQBB", 0, 0, 0, 1, 2, 3, 4, 5, 0, 1) + text("detail")
 
 
 def output(offset, data, stream=1):
@@ -126,10 +125,10 @@ HOSTS = {
 }
 
 CONFIGS = {
-    "texts": b'backend = "native"\nmemory = "1g"\ncpus = 0.5\npids = 32\nttl = "5m"\ntimeout = "10s"\n',
+    "texts": b'backend = "native"\nmemory = "1g"\ncpus = 0.5\nprocesses = 32\nttl = "5m"\ntimeout = "10s"\n',
     "lists": b'env = ["A=1", "B=2"]\nlabels = ["team=x"]\nrequire = ["memory=hard,seccomp"]\n',
     "table": b'[limits]\nmemory = "1g"\n',
-    "types": b"memory = true\npids = 1979-05-27\ncpus = inf\n",
+    "types": b"memory = true\nprocesses = 1979-05-27\ncpus = inf\n",
     "broken": b'memory = "1g\n',
 }
 

@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 """The daemon's HTTP API, by clients that are not ours."""
 import base64
+import collections
 import hashlib
 import http.client
 import json
@@ -12,7 +13,7 @@ import sys
 import time
 from concurrent.futures import ThreadPoolExecutor
 
-from daemon_client import DAEMON, UnixConnection, daemon
+from daemon_client import DAEMON, TOKENS, UnixConnection, daemon
 from support import Skip, Suite, expect, expect_equal, wait_until
 
 suite = Suite()
@@ -387,6 +388,47 @@ def hanging_up_ends_the_command():
         first = one.execute(sandbox, "sh", "-c", beat)["stdout"]
         time.sleep(0.5)
         expect_equal(one.execute(sandbox, "sh", "-c", beat)["stdout"], first, "heartbeat")
+
+
+def ask_and_hang_up(one, path, body, headers=None):
+    """Sends a request as alice and closes the connection without waiting for the answer."""
+    connection = UnixConnection(one.socket)
+    headers = {"Authorization": "Bearer " + TOKENS["alice"], **(headers or {})}
+    connection.request("POST", path, json.dumps(body), headers)
+    connection.close()
+
+
+def ids_of(one):
+    return {made["id"] for made in one.call("GET", "/v1/sandboxes", token="alice").json()["sandboxes"]}
+
+
+def actions_of(one):
+    """How often alice did what, by the record."""
+    records = one.call("GET", "/v1/audit?limit=1000", token="alice").json()["records"]
+    return collections.Counter(record["action"] for record in records
+                               if record["outcome"] == "ok")
+
+
+@suite.case
+def a_sandbox_whose_maker_hung_up_is_destroyed():
+    pool = '[[pools]]\nname = "p"\nmin_idle = 1\nmax_total = 8\n'
+    with daemon(pool) as one:
+        kept = one.make("alice")
+        asked = {"/v1/sandboxes": "create", "/v1/pools/p/acquire": "acquire",
+                 f"/v1/sandboxes/{kept}/fork": "fork"}
+        for path, action in asked.items():
+            before = actions_of(one)[action]
+            for _ in range(4):
+                ask_and_hang_up(one, path, {})
+            until(lambda: actions_of(one)[action] == before + 4, f"{action} is done")
+            until(lambda: ids_of(one) == {kept}, f"{action}: only {kept} is left")
+        # With a key it stays for the next request with that key.
+        key = {"Idempotency-Key": "again"}
+        ask_and_hang_up(one, "/v1/sandboxes", {}, key)
+        until(lambda: len(ids_of(one)) == 2, "the sandbox of the key")
+        made = one.call("POST", "/v1/sandboxes", {}, "alice", key)
+        expect_equal(made.status, 201, f"{made.body[:300]}")
+        expect_equal(ids_of(one), {kept, made.json()["id"]}, "the same sandbox")
 
 
 @suite.case

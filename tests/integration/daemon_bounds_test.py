@@ -260,7 +260,7 @@ def directories_of_kept_workspaces_are_counted():
 @suite.case
 def quotas_bound_every_kind_of_limit():
     quota = ('[[quotas]]\ntenant = "alice"\nprocesses = 200\ndisk_bytes = "1g"\n'
-             'memory_bytes = "2g"\nmillicpus = 3000\n')
+             'memory_bytes = "2g"\ncpus = 3\n')
     with daemon(quota) as one:
         def ask(token="alice", **limits):
             return one.call("POST", "/v1/sandboxes", {"limits": limits}, token)
@@ -269,12 +269,14 @@ def quotas_bound_every_kind_of_limit():
             for token in ("alice", "bob", None):
                 answer = ask(token, **limits)
                 expect(answer.status in (400, 429), f"{limits}: {answer.status}")
-                expect(word in answer.json()["detail"] or "millicpus" in answer.json()["detail"]
-                       or "processes" in answer.json()["detail"], answer.json()["detail"])
+                detail = answer.json()["detail"]
+                expect(word in detail or "processes" in detail, detail)
         first = ask(processes=150).json()["id"]
         answer = ask(processes=64)
         expect_equal(answer.status, 429, "beyond the processes of a tenant")
         expect("processes (150 of 200 in use)" in answer.json()["detail"], answer.json()["detail"])
+        answer = ask(cpus=2.5)
+        expect("cpus (1 of 3 in use)" in answer.json()["detail"], answer.json()["detail"])
         expect_equal(ask("bob", processes=64).status, 201, "bob has his own")
         expect_equal(ask(processes=50, disk_bytes=900 << 20).status, 429, "disk")
         one.call("DELETE", f"/v1/sandboxes/{first}", token="alice")

@@ -87,7 +87,7 @@ def tls_with_tokens():
             expect_equal(status_of("--insecure", "--tls-max", "1.1", *right, url)[0], 0, "TLS 1.1")
             plain = curl("-o", "/dev/null", "-w", "%{http_code}", *right, url.replace("https", "http"))
             expect(plain.stdout in ("000", "400"), f"plain HTTP at the TLS port: {plain.stdout}")
-            # The command line goes the same way, through its bridge.
+            # The command line goes the same way.
             environment = {**os.environ, "NUTSHELL_DAEMON": f"https://127.0.0.1:{port}",
                            "NUTSHELL_DAEMON_CA": f"{place}/ca.pem",
                            "NUTSHELL_RUNTIME_DIR": str(one.directory / "cli")}

@@ -187,7 +187,7 @@ def reading_profile_changes_nothing():
                           ["-c", "alias.x=!id", "x"], ["stash"]):
             ended = call("tool", "call", "git", "-s", identifier, "--profile", "readonly",
                          json.dumps({"args": arguments}))
-            expect(ended.status == 65 and ended.stdout.startswith(b"denied:"),
+            expect(ended.status == 65 and ended.stdout.startswith(b"permission_denied:"),
                    f"git {arguments}: {ended!r}")
         ended = call("tool", "call", "git", "-s", identifier, "--profile", "readonly",
                      '{"args": "status"}')

@@ -1,4 +1,4 @@
-"""Images as others write them, honest and not: layers, OCI layouts, `docker save` archives."""
+"""Makes images, correct and hostile ones: layers, OCI layouts, `docker save` archives."""
 import gzip
 import hashlib
 import io
@@ -65,7 +65,7 @@ def shell_entries():
 
 
 class Image:
-    """Layers and a configuration; the parts may be spoiled before they are written."""
+    """Layers and a configuration; tests may spoil the parts before they are written."""
 
     def __init__(self, *layers, environment=(), architecture=MACHINE):
         self.layers = list(layers)

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""The default image: made of Debian packages, once, and each of its tools used in a sandbox."""
+"""Builds the default image from Debian packages, once, and uses each of its tools in a sandbox."""
 import json
 import os
 import subprocess
@@ -10,7 +10,7 @@ from support import Skip, Suite, call, expect, expect_equal, is_full, scratch
 suite = Suite()
 MOST_BYTES = 40_000_000
 
-# What is run, and what it has to print.
+# The command to run for each tool, and its expected output.
 TOOLS = {
     "bash": ("bash -c 'a=(1 2 3); echo ${#a[@]}'", "3\n"),
     "sh": ("sh -c 'echo $0'", "sh\n"),

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Images from a real engine to here, and from here to a real engine."""
+"""Imports images from a real engine, and copies images to a real engine."""
 import os
 import sys
 

@@ -1,4 +1,4 @@
-"""A store of images of a case's own, and an image of two layers to put into it."""
+"""A private image store for a test case, and an image of two layers to import."""
 import os
 import subprocess
 from contextlib import contextmanager
@@ -14,7 +14,7 @@ UPPER = layer(entry("etc/who", b"upper\n"), entry("etc/.wh.gone"), directory("op
 
 @contextmanager
 def store():
-    """A store of the case's own; nothing unfinished may be left in it."""
+    """A private store; checks at the end that nothing unfinished is left in it."""
     with scratch() as place:
         os.environ["NUTSHELL_IMAGE_DIR"] = str(place / "images")
         os.environ["XDG_CACHE_HOME"] = str(place / "cache")

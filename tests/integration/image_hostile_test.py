@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Images that lie, lead out or never end: refused, nothing written outside, nothing left."""
+"""Hostile images are refused: nothing is written outside, and nothing is left."""
 import gzip
 import json
 import os
@@ -15,7 +15,7 @@ suite = Suite()
 
 
 def spoiled_saves():
-    """What is wrong with it, and a part of the message."""
+    """Yields spoiled images, each with a part of the expected message."""
     def changed(change, **settings):
         files = app().saved_files()
         listed = json.loads(files["manifest.json"])
@@ -47,7 +47,7 @@ def spoiled_saves():
     yield changed(lead_out), ""
     yield changed(lead_out_config), ""
     yield changed(lose_layer), "No such file"
-    yield changed(drop_layer), "lists 1 layers, and its configuration 2"
+    yield changed(drop_layer), "lists 1 layers, but its configuration lists 2"
     yield changed(change_config), "should have sha256"
     yield changed(cut_layer), "layer 1 of 2"
     yield {**app().saved_files(), "manifest.json": b"[" * 100000, "repositories": b"{}"}, "nested"
@@ -98,7 +98,7 @@ def spoiled_layouts():
         for name in files:
             if name.startswith("blobs") and files[name][:2] == b"\x1f\x8b":
                 files[name] = files[name][:-8] + b"\0" * 8
-    yield changed(path_digest), "no digest"
+    yield changed(path_digest), "not a digest"
     yield changed(itself), "should have sha256"
     yield changed(many), "more than 16"
     yield changed(other_machine), "no image in it fits linux/" + MACHINE
@@ -136,7 +136,7 @@ def hostile_archives_write_nothing_outside():
             " entries": many,
             "deeper than": [directory(deep)],
             "the archive holds more than": [entry("big", b"\0" * (9 << 20))],
-            "which is no file": [entry("a/.wh..."), entry("x")],
+            "which is not a file": [entry("a/.wh..."), entry("x")],
         }
         for message, entries in archives.items():
             for packed in (False, True):

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Imported images: what they hold, that each layer is there once, and what a kill leaves."""
+"""Imported images: their content, layers that are shared, and what a killed import leaves."""
 import gzip
 import json
 import lzma
@@ -225,7 +225,7 @@ def a_daemon_resolves_names():
 
 @suite.case
 def a_daemon_starts_beside_the_first_image():
-    """Root's images lie in the daemon's directory, which is for nobody else."""
+    """Root's images are in the daemon's directory, which must be private."""
     with store() as place:
         os.environ["NUTSHELL_IMAGE_DIR"] = str(place / "lib/nutshell/images")
         import_image(write_archive(place / "app.tar", app().saved_files()))

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Root file systems that the caller brings along, hostile ones among them."""
+"""Root file systems given by path, hostile ones among them."""
 import fcntl
 import os
 import re
@@ -18,7 +18,7 @@ def libraries_of(program):
 
 
 def make_image(root):
-    """A small root file system: a shell, a few programs, and a user database of its own."""
+    """Makes a small root file system: a shell, a few programs, and its own user database."""
     for name in ("bin", "etc", "usr/local/bin", "proc", "dev", "tmp"):
         (root / name).mkdir(parents=True)
     for name in ("sh", "cat", "id", "ls", "touch", "flock", "sleep"):
@@ -126,7 +126,7 @@ def hostile_images_are_refused():
         expect_equal(ended.status, 127, "an empty image has no shell")
 
 
-# Puts a link in the place of a mount point, and the directory back, again and again.
+# Replaces a mount point by a link, and puts the directory back, again and again.
 RACE = """
 import os, sys
 os.chdir(sys.argv[1])

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""An init begins as a copy of whoever started it. Whoever took one over, by a fault that nobody
-knows of yet, must find no secret in its memory but those of its own sandbox."""
+"""An init begins as a copy of the process that started it. An attacker who took an init over by an
+unknown fault must find no secrets in its memory but those of its own sandbox."""
 import os
 import re
 import sys
@@ -18,7 +18,7 @@ def need_root():
 
 
 def holds(pid, secret):
-    """Whether it is anywhere in what the process could write to."""
+    """Whether the secret is anywhere in the writable memory of the process."""
     with open(f"/proc/{pid}/mem", "rb", buffering=0) as memory:
         for line in Path(f"/proc/{pid}/maps").read_text().splitlines():
             begin, end, rights = re.match(r"(\w+)-(\w+) (\S+)", line).groups()
@@ -67,7 +67,7 @@ def nothing_of_the_callers_environment():
         with sandbox():
             expect(wait_until(lambda: any(map(is_init, children_of(runner.pid)))), "no init of run")
             inits = [*filter(is_init, children_of(runner.pid)), *inits_of(launchers()[0])]
-            # It is wiped on the way in, before anything of the sandbox runs.
+            # It is wiped before anything of the sandbox runs.
             expect(wait_until(lambda: not any(holds(pid, secret) for pid in inits), 5),
                    "an init holds what its caller had in its environment")
         expect(holds(runner.pid, secret), "the caller itself has to hold it")

@@ -113,7 +113,7 @@ def arguments_that_are_wrong_are_a_tool_error():
                           {"path": "hello.txt", "offset": -1}, {"path": "hello.txt", "limit": 10 ** 30}):
             result = server.tool("read", **arguments)
             expect(result["isError"], f"{arguments}: {result}")
-            expect("bad_argument" in result["content"][0]["text"], f"{arguments}: {result}")
+            expect("invalid_argument" in result["content"][0]["text"], f"{arguments}: {result}")
         for path in ("/etc/shadow", "/proc/1/environ"):
             expect(server.tool("read", path=path)["isError"], f"{path} can be read")
 

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""The contract in docs/api is the one that the programs have, and no number in it ever changes."""
+"""The contract in docs/api matches the programs, and no number in it ever changes."""
 import difflib
 import json
 import os

@@ -13,8 +13,9 @@ from support import (PYTHON, Suite, backend_flags, call, children_of, expect, ex
 from tool_calls import Sandbox, fresh
 
 suite = Suite()
-CODES = set("bad_argument not_found not_unique no_such_file is_directory stale outside_root denied "
-            "timeout expired no_such_job too_large binary conflict lazy_placeholder unavailable".split())
+CODES = set("invalid_argument not_found not_unique is_directory stale outside_root permission_denied "
+            "deadline_exceeded expired too_large binary conflict lazy_placeholder resource_exhausted "
+            "unavailable".split())
 # A special file of each kind, and what leads to one.
 SPECIAL = ["pipe", "socket", "loop", "round", "to-pipe", "to-null", "/dev/null", "/dev/zero",
            "/dev/full", "/dev/tty", "/proc/self/mem", "/proc/kmsg"]
@@ -90,7 +91,7 @@ def paths_that_climb_or_are_no_text_are_refused(box):
             expect_clear_or_command(box.run(tool, **arguments), f"{tool} {path[:40]!r}", may_be_done)
     for tool in ("read", "write", "edit", "delete", "ls", "grep", "find"):
         ended = box.run(tool, given=b'{"path": "c\xff", "content": "x", "pattern": "x"}')
-        expect(ended.status == 65 and ended.stdout.startswith(b"bad_argument: "),
+        expect(ended.status == 65 and ended.stdout.startswith(b"invalid_argument: "),
                f"{tool} with bytes that are no UTF-8: {ended!r}")
     expect_equal(box.shell("find . -type f -exec md5sum {} + | sort").stdout, before, "the files")
 
@@ -135,7 +136,7 @@ def wrong_types_are_named(box):
                                   ("job", {"id": 1}, "id"), ("recall", {"id": []}, "id"),
                                   ("undo", {"id": False}, "id"), ("delete", {"path": "a", "recursive": "yes"}, "recursive"),
                                   ("write", {"path": "a", "content": 1}, "content"), ("diff", {"b": "a"}, "a")):
-        told = box.error("bad_argument", tool, **arguments)
+        told = box.error("invalid_argument", tool, **arguments)
         expect(f"`{word}`" in told or word in told, told)
 
 

@@ -68,7 +68,7 @@ const { prompts } = await client.listPrompts();
 assert((await client.getPrompt({ name: prompts[0].name, arguments: {} })).messages.length > 0);
 
 const wrong = await client.callTool({ name: "sandbox_read", arguments: { path: "missing.txt" } });
-assert(wrong.isError && wrong.content[0].text.includes("no_such_file"));
+assert(wrong.isError && wrong.content[0].text.includes("not_found"));
 await assert.rejects(client.callTool({ name: "sandbox_nothing", arguments: {} }));
 
 const stop = new AbortController();

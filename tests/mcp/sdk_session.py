@@ -51,7 +51,7 @@ async def session(client):
     prompt = await client.get_prompt((await client.list_prompts()).prompts[0].name, {})
     assert prompt.messages, prompt
     wrong = await client.call_tool("sandbox_read", {"path": "missing.txt"})
-    assert wrong.is_error and "no_such_file" in wrong.content[0].text, wrong
+    assert wrong.is_error and "not_found" in wrong.content[0].text, wrong
 
 
 async def main():

@@ -9,6 +9,10 @@
 #include "audit/reader.h"
 #include "audit/verify.h"
 #include "base/file.h"
+#include "service/evidence.h"
+#include "service/pools/pools.h"
+#include "service/sandboxes/sandbox_files.h"
+#include "service/sessions/sessions.h"
 #include "service_fixture.h"
 
 namespace nutshell::service {
@@ -132,8 +136,8 @@ TEST_P(CrashTest, LosesNothingAndLeavesNothing) {
 
   // Every running sandbox is known: the caller's, or waiting in a pool.
   EXPECT_TRUE(soon([&] {
-    const auto pools = service_->pools(alice_);
-    const std::size_t waiting = pools->empty() ? 0 : pools->front().total - pools->front().in_use;
+    const auto pools = service_->pools().status(alice_);
+    const std::size_t waiting = pools.empty() ? 0 : pools.front().total - pools.front().in_use;
     return running() == service_->list(alice_, {})->sandboxes.size() + waiting;
   })) << running()
       << " run";
@@ -180,7 +184,7 @@ TEST_P(CrashTest, LosesNothingAndLeavesNothing) {
     audit::Filter filter;
     filter.after_id = std::stoull(ran) - 1;
     filter.most = 1;
-    const auto records = service_->audit_records(alice_, filter);
+    const auto records = service_->evidence().records(alice_, filter);
     ASSERT_EQ(records->size(), 1U);
     EXPECT_EQ(records->front().entry.action, "exec");
     EXPECT_EQ(records->front().entry.outcome, "exited 0");
@@ -207,7 +211,7 @@ TEST_P(CrashTest, LosesNothingAndLeavesNothing) {
   }
   // One that was cut in its middle is done by the next, which leaves nothing of it.
   if (GetParam().steps.back() == "apply" && has_launcher && !mine.empty()) {
-    const auto again = service_->apply(alice_, mine.front().id, {});
+    const auto again = service_->files().apply(alice_, mine.front().id, {});
     ASSERT_TRUE(again) << again.error().message;
     EXPECT_EQ(again->conflicts, std::vector<std::string>());
     EXPECT_EQ(text_of("old") + text_of("new"), "changed\nnew\n");
@@ -235,7 +239,7 @@ TEST_P(CrashTest, LosesNothingAndLeavesNothing) {
     request.name = "s";
     request.spec = spec_;
     request.setup = {{"/bin/sh", "-c", "echo setup >> /workspace/setup"}};
-    const auto view = service_->ensure_session(alice_, request);
+    const auto view = service_->sessions().ensure(alice_, request);
     ASSERT_TRUE(view) << view.error().message;
     EXPECT_EQ(exec(alice_, view->sandbox_id, "cat setup").output, "setup\n");
     EXPECT_EQ(service_->list(alice_, {})->sandboxes.size(), 1U);
@@ -245,7 +249,7 @@ TEST_P(CrashTest, LosesNothingAndLeavesNothing) {
   const auto last = service_->list(alice_, {})->sandboxes;
   for (const SandboxView& view : last)
     EXPECT_TRUE(service_->destroy(alice_, view.id));
-  (void)service_->drain_pool(alice_, "p");  // there is one, or not
+  (void)service_->pools().drain(alice_, "p");  // there is one, or not
   EXPECT_TRUE(soon([&] { return running() == 0; }));
   EXPECT_EQ(audit::verify(options_.state_directory / "audit")->finding,
             audit::Verdict::Finding::Intact);

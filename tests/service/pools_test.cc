@@ -1,3 +1,5 @@
+#include "service/pools/pools.h"
+
 #include <atomic>
 #include <mutex>
 
@@ -21,8 +23,8 @@ class PoolsTest : public ServiceTest {
     pool.max_idle = max_total;
     pool.max_total = max_total;
     options_.pools = {pool};
-    ASSERT_TRUE(service_->define_pool(pool));
-    const auto warm = service_->warm_pool(alice_, "p", Deadline::in(kPatience));
+    ASSERT_TRUE(service_->pools().define(pool));
+    const auto warm = service_->pools().warm(alice_, "p", Deadline::in(kPatience));
     ASSERT_TRUE(warm) << warm.error().message;
     ASSERT_EQ(warm->available, min_idle) << warm->trouble;
   }
@@ -36,7 +38,7 @@ class PoolsTest : public ServiceTest {
     request.wait = 0ms;
     return request;
   }
-  PoolStatus status() { return service_->pools(alice_)->at(0); }
+  PoolStatus status() { return service_->pools().status(alice_).at(0); }
 };
 
 TEST_F(PoolsTest, HandOutWhatWaits) {
@@ -44,7 +46,7 @@ TEST_F(PoolsTest, HandOutWhatWaits) {
   AcquireRequest request = from_pool();
   request.labels["k"] = "v";
   request.ttl = 77s;
-  const auto got = service_->acquire(alice_, request);
+  const auto got = service_->pools().acquire(alice_, request);
   ASSERT_TRUE(got) << got.error().message;
   EXPECT_EQ(got->spec.labels.at("k"), "v");
   EXPECT_EQ(got->spec.ttl, 77s);
@@ -54,7 +56,7 @@ TEST_F(PoolsTest, HandOutWhatWaits) {
   EXPECT_EQ(exec(alice_, got->id, "echo hi").output, "hi\n");
   EXPECT_FALSE(service_->find(bob_, got->id));
   EXPECT_TRUE(soon([&] { return status().available == 2; }));
-  ASSERT_TRUE(service_->release(alice_, got->id));
+  ASSERT_TRUE(service_->pools().release(alice_, got->id));
   EXPECT_FALSE(service_->find(alice_, got->id));
   EXPECT_TRUE(soon([&] { return status().total == 2; }));
 }
@@ -65,7 +67,7 @@ TEST_F(PoolsTest, BindAnEnvironmentAndLimitsLate) {
   request.environment = {"WHO=me"};
   request.limits = spec_.limits;
   request.limits->processes = 33;
-  const auto got = service_->acquire(alice_, request);
+  const auto got = service_->pools().acquire(alice_, request);
   ASSERT_TRUE(got) << got.error().message;
   EXPECT_EQ(exec(alice_, got->id, "echo $WHO").output, "me\n");
   EXPECT_EQ(got->spec.limits.processes, 33U);
@@ -81,7 +83,7 @@ std::string segments(int count) {
 
 TEST_F(PoolsTest, LeaveNothingOfTheLastTenant) {
   define(1, 1);
-  const auto first = service_->acquire(alice_, from_pool());
+  const auto first = service_->pools().acquire(alice_, from_pool());
   ASSERT_TRUE(first) << first.error().message;
   const auto planted = exec(alice_, first->id,
                             "echo secret > /tmp/planted; echo secret > /workspace/planted;"
@@ -99,9 +101,9 @@ TEST_F(PoolsTest, LeaveNothingOfTheLastTenant) {
                           "cat /proc/[0-9]*/cmdline | tr '\\0' ' '");
   EXPECT_THAT(there.output, HasSubstr("secret\nsecret\nsecret\nplanted\nshared " + segments(1)));
   EXPECT_THAT(there.output, HasSubstr("sleep 4711"));
-  ASSERT_TRUE(service_->release(alice_, first->id));
+  ASSERT_TRUE(service_->pools().release(alice_, first->id));
   ASSERT_TRUE(soon([&] { return status().available == 1; }));
-  const auto second = service_->acquire(bob_, from_pool());
+  const auto second = service_->pools().acquire(bob_, from_pool());
   ASSERT_TRUE(second) << second.error().message;
   EXPECT_NE(second->id, first->id);
   const auto found = exec(
@@ -142,7 +144,7 @@ TEST_F(PoolsTest, KeepTheirBoundUnderAnyLoad) {
       threads.emplace_back([&] {
         const auto patience = Clock::now() + kPatience;
         for (int turn = 0; turn < kTurns && Clock::now() < patience;) {
-          const auto one = service_->acquire(alice_, at_once());
+          const auto one = service_->pools().acquire(alice_, at_once());
           if (!one) {
             EXPECT_EQ(one.error().code, ErrorCode::ResourceExhausted) << one.error().message;
             ++refused;
@@ -154,7 +156,7 @@ TEST_F(PoolsTest, KeepTheirBoundUnderAnyLoad) {
           raise_to(most_held, ++held);
           EXPECT_EQ(exec(alice_, one->id, "echo x").output, "x\n");
           --held;
-          EXPECT_TRUE(service_->release(alice_, one->id));
+          EXPECT_TRUE(service_->pools().release(alice_, one->id));
         }
       });
     }
@@ -174,33 +176,33 @@ TEST_F(PoolsTest, GiveTheSameSandboxForTheSameKey) {
   define(2, 4);
   AcquireRequest request = from_pool();
   request.idempotency_key = "once";
-  const auto first = service_->acquire(alice_, request);
+  const auto first = service_->pools().acquire(alice_, request);
   ASSERT_TRUE(first) << first.error().message;
-  EXPECT_EQ(service_->acquire(alice_, request)->id, first->id);
+  EXPECT_EQ(service_->pools().acquire(alice_, request)->id, first->id);
   restart();
-  EXPECT_EQ(service_->acquire(alice_, request)->id, first->id);
-  EXPECT_NE(service_->acquire(bob_, request)->id, first->id);  // another's key
+  EXPECT_EQ(service_->pools().acquire(alice_, request)->id, first->id);
+  EXPECT_NE(service_->pools().acquire(bob_, request)->id, first->id);  // another's key
   AcquireRequest other = request;
   other.labels["k"] = "v";
-  EXPECT_EQ(service_->acquire(alice_, other).error().code, ErrorCode::AlreadyExists);
+  EXPECT_EQ(service_->pools().acquire(alice_, other).error().code, ErrorCode::AlreadyExists);
   // One that is made to order, too; and once it is given back, the key is free for another.
   AcquireRequest own = from_pool();
   own.environment = {"A=b"};
   own.idempotency_key = "own";
-  const auto made = service_->acquire(alice_, own);
+  const auto made = service_->pools().acquire(alice_, own);
   ASSERT_TRUE(made) << made.error().message;
-  EXPECT_EQ(service_->acquire(alice_, own)->id, made->id);
-  ASSERT_TRUE(service_->release(alice_, made->id));
-  EXPECT_NE(service_->acquire(alice_, own)->id, made->id);
+  EXPECT_EQ(service_->pools().acquire(alice_, own)->id, made->id);
+  ASSERT_TRUE(service_->pools().release(alice_, made->id));
+  EXPECT_NE(service_->pools().acquire(alice_, own)->id, made->id);
 }
 
 TEST_F(PoolsTest, RefuseANetworkThatThereIsNot) {
   define(1, 2);
   AcquireRequest request = from_pool();
   request.network = "none";
-  EXPECT_TRUE(service_->acquire(alice_, request));
+  EXPECT_TRUE(service_->pools().acquire(alice_, request));
   request.network = "github.com:443";
-  const auto refused = service_->acquire(alice_, request);
+  const auto refused = service_->pools().acquire(alice_, request);
   ASSERT_FALSE(refused);
   EXPECT_EQ(refused.error().code, ErrorCode::Unsupported);
 }
@@ -212,22 +214,22 @@ TEST_F(PoolsTest, NeverHandOutADeadOne) {
   const auto destroyed = runtime_->destroy(waiting->front().id);
   ASSERT_TRUE(destroyed) << destroyed.error().message;
   std::this_thread::sleep_for(100ms);  // until its last process is gone
-  const auto got = service_->acquire(alice_, from_pool());
+  const auto got = service_->pools().acquire(alice_, from_pool());
   ASSERT_TRUE(got) << got.error().message;
   EXPECT_EQ(exec(alice_, got->id, "echo alive").output, "alive\n");
 }
 
 TEST_F(PoolsTest, RefuseWhenAllAreInUse) {
   define(1, 1);
-  ASSERT_TRUE(service_->acquire(alice_, from_pool()));
-  const auto refused = service_->acquire(alice_, at_once());
+  ASSERT_TRUE(service_->pools().acquire(alice_, from_pool()));
+  const auto refused = service_->pools().acquire(alice_, at_once());
   ASSERT_FALSE(refused);
   EXPECT_EQ(refused.error().code, ErrorCode::ResourceExhausted);
-  EXPECT_FALSE(service_->acquire(alice_, {.pool = "no such pool"}));
+  EXPECT_FALSE(service_->pools().acquire(alice_, {.pool = "no such pool"}));
   AcquireRequest patient = from_pool();
   patient.wait = 100ms;
   const auto begin = Clock::now();
-  const auto late = service_->acquire(alice_, patient);
+  const auto late = service_->pools().acquire(alice_, patient);
   ASSERT_FALSE(late);
   EXPECT_EQ(late.error().code, ErrorCode::ResourceExhausted);
   EXPECT_THAT(late.error().message, HasSubstr("100 ms"));
@@ -238,7 +240,7 @@ TEST_F(PoolsTest, RefuseWhenAllAreInUse) {
 TEST_F(PoolsTest, ServeThoseInLineInTheirOrder) {
   constexpr std::size_t kCallers = 5;
   define(1, 1);
-  const auto held = service_->acquire(alice_, from_pool());
+  const auto held = service_->pools().acquire(alice_, from_pool());
   ASSERT_TRUE(held) << held.error().message;
   std::mutex mutex;
   std::vector<std::size_t> served;
@@ -248,7 +250,7 @@ TEST_F(PoolsTest, ServeThoseInLineInTheirOrder) {
       callers.emplace_back([&, i] {
         AcquireRequest patient = from_pool();
         patient.wait = kCallers * kPatience;  // each turn ends one sandbox and starts another
-        const auto got = service_->acquire(alice_, patient);
+        const auto got = service_->pools().acquire(alice_, patient);
         ASSERT_TRUE(got) << got.error().message;
         {
           const std::lock_guard lock(mutex);
@@ -256,12 +258,13 @@ TEST_F(PoolsTest, ServeThoseInLineInTheirOrder) {
         }
         EXPECT_EQ(exec(alice_, got->id, "echo x").output, "x\n");
         EXPECT_LE(running(), 1U);
-        EXPECT_TRUE(service_->release(alice_, got->id));
+        EXPECT_TRUE(service_->pools().release(alice_, got->id));
       });
       ASSERT_TRUE(soon([&] { return status().waiting == i + 1; }));
     }
-    EXPECT_EQ(service_->acquire(bob_, at_once()).error().code, ErrorCode::ResourceExhausted);
-    ASSERT_TRUE(service_->release(alice_, held->id));
+    EXPECT_EQ(service_->pools().acquire(bob_, at_once()).error().code,
+              ErrorCode::ResourceExhausted);
+    ASSERT_TRUE(service_->pools().release(alice_, held->id));
   }
   EXPECT_EQ(served, (std::vector<std::size_t>{0, 1, 2, 3, 4}));
   EXPECT_EQ(status().waiting, 0U);
@@ -269,16 +272,17 @@ TEST_F(PoolsTest, ServeThoseInLineInTheirOrder) {
 
 TEST_F(PoolsTest, GiveNothingToACallerWhoIsGone) {
   define(1, 1);
-  const auto held = service_->acquire(alice_, from_pool());
+  const auto held = service_->pools().acquire(alice_, from_pool());
   ASSERT_TRUE(held) << held.error().message;
   std::atomic<bool> is_there = true;
   AcquireRequest request = from_pool();
   request.is_wanted = [&is_there] { return is_there.load(); };
-  std::jthread caller(
-      [&] { EXPECT_EQ(service_->acquire(alice_, request).error().code, ErrorCode::Cancelled); });
+  std::jthread caller([&] {
+    EXPECT_EQ(service_->pools().acquire(alice_, request).error().code, ErrorCode::Cancelled);
+  });
   ASSERT_TRUE(soon([&] { return status().waiting == 1; }));
   is_there = false;
-  ASSERT_TRUE(service_->release(alice_, held->id));
+  ASSERT_TRUE(service_->pools().release(alice_, held->id));
   caller.join();
   EXPECT_EQ(status().in_use, 0U);
   EXPECT_TRUE(soon([&] { return status().available == 1; }));
@@ -289,36 +293,36 @@ TEST_F(PoolsTest, LetOnlySoManyWaitAndNobodyOnceTheyStop) {
   options_.most_waiting = 1;
   open();
   define(1, 1);
-  ASSERT_TRUE(service_->acquire(alice_, from_pool()));
+  ASSERT_TRUE(service_->pools().acquire(alice_, from_pool()));
   std::jthread caller([&] {
-    EXPECT_EQ(service_->acquire(alice_, from_pool()).error().code, ErrorCode::Unavailable);
+    EXPECT_EQ(service_->pools().acquire(alice_, from_pool()).error().code, ErrorCode::Unavailable);
   });
   ASSERT_TRUE(soon([&] { return status().waiting == 1; }));
-  const auto second = service_->acquire(bob_, from_pool());
+  const auto second = service_->pools().acquire(bob_, from_pool());
   ASSERT_FALSE(second);
   EXPECT_EQ(second.error().code, ErrorCode::ResourceExhausted);
   EXPECT_THAT(second.error().message, HasSubstr("1 callers wait"));
-  service_->stop_waiting();
+  service_->pools().stop_waiting();
   caller.join();
 }
 
 TEST_F(PoolsTest, CanBeDrainedAndWarmedAgain) {
   define(2, 3);
-  EXPECT_EQ(*service_->drain_pool(alice_, "p"), 2U);
+  EXPECT_EQ(*service_->pools().drain(alice_, "p"), 2U);
   EXPECT_TRUE(soon([&] { return running() == 0; }));
-  EXPECT_EQ(service_->warm_pool(alice_, "p", Deadline::in(20s))->available, 2U);
+  EXPECT_EQ(service_->pools().warm(alice_, "p", Deadline::in(20s))->available, 2U);
 }
 
 TEST_F(PoolsTest, AreFoundAgainAfterARestart) {
   define(2, 4);
-  const auto used = service_->acquire(alice_, from_pool());
+  const auto used = service_->pools().acquire(alice_, from_pool());
   ASSERT_TRUE(used);
   ASSERT_TRUE(soon([&] { return status().available == 2; }));
   restart();
   EXPECT_EQ(status().in_use, 1U);
   EXPECT_TRUE(soon([&] { return status().available == 2; }));
   EXPECT_EQ(exec(alice_, used->id, "echo mine").output, "mine\n");
-  ASSERT_TRUE(service_->release(alice_, used->id));
+  ASSERT_TRUE(service_->pools().release(alice_, used->id));
   EXPECT_TRUE(soon([&] { return status().total == 2; }));
 }
 
@@ -328,18 +332,18 @@ TEST_F(PoolsTest, LetATenantWaitOnlyWithinItsShare) {
   options_.rules.quotas["alice"][Resource::Waiting] = 1;
   open();
   define(1, 1);
-  const auto held = service_->acquire(alice_, from_pool());
+  const auto held = service_->pools().acquire(alice_, from_pool());
   ASSERT_TRUE(held);
   AcquireRequest patient = from_pool();
   patient.wait = 60s;
-  std::jthread first([&] { (void)service_->acquire(alice_, patient); });
+  std::jthread first([&] { (void)service_->pools().acquire(alice_, patient); });
   ASSERT_TRUE(soon([&] { return status().waiting == 1; }));
-  const auto second = service_->acquire(alice_, patient);
+  const auto second = service_->pools().acquire(alice_, patient);
   ASSERT_FALSE(second);
   EXPECT_THAT(second.error().message, HasSubstr("places in the lines for pools"));
-  std::jthread others([&] { (void)service_->acquire(bob_, patient); });
+  std::jthread others([&] { (void)service_->pools().acquire(bob_, patient); });
   EXPECT_TRUE(soon([&] { return status().waiting == 2; }));
-  service_->stop_waiting();
+  service_->pools().stop_waiting();
 }
 
 TEST_F(PoolsTest, GiveBackWhatTheQuotaRefuses) {
@@ -348,10 +352,11 @@ TEST_F(PoolsTest, GiveBackWhatTheQuotaRefuses) {
   options_.rules.quotas["alice"][Resource::Sandboxes] = 1;
   open();
   define(2, 4);
-  ASSERT_TRUE(service_->acquire(alice_, from_pool()));
-  EXPECT_EQ(service_->acquire(alice_, from_pool()).error().code, ErrorCode::ResourceExhausted);
+  ASSERT_TRUE(service_->pools().acquire(alice_, from_pool()));
+  EXPECT_EQ(service_->pools().acquire(alice_, from_pool()).error().code,
+            ErrorCode::ResourceExhausted);
   EXPECT_EQ(status().in_use, 1U);
-  EXPECT_TRUE(service_->acquire(bob_, from_pool()));
+  EXPECT_TRUE(service_->pools().acquire(bob_, from_pool()));
 }
 
 }  // namespace

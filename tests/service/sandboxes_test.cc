@@ -2,7 +2,13 @@
 
 #include "audit/chains.h"
 #include "audit/verify.h"
+#include "service/batch.h"
+#include "service/evidence.h"
+#include "service/execs/init_streams.h"
+#include "service/health.h"
+#include "service/sandboxes/sandbox_files.h"
 #include "service/sandboxes/spec_text.h"
+#include "service/sessions/sessions.h"
 #include "service_fixture.h"
 
 namespace nutshell::service {
@@ -41,13 +47,13 @@ TEST_F(SandboxesTest, OfOthersDoNotExist) {
   EXPECT_FALSE(service_->destroy(bob_, id));
   EXPECT_FALSE(service_->find(bob_, id));
   EXPECT_FALSE(service_->pause(bob_, id));
-  EXPECT_FALSE(service_->open_stream(bob_, id));
-  EXPECT_FALSE(service_->stat(bob_, id, "/"));
+  EXPECT_FALSE(service_->streams().open(bob_, id));
+  EXPECT_FALSE(service_->files().stat(bob_, id, "/"));
   EXPECT_TRUE(service_->list(bob_, {})->sandboxes.empty());
-  const auto records = service_->audit_records(bob_, {});
+  const auto records = service_->evidence().records(bob_, {});
   for (const audit::Record& record : *records)
     EXPECT_EQ(record.entry.tenant, "bob");
-  EXPECT_FALSE(service_->history(bob_, id));
+  EXPECT_FALSE(service_->evidence().history(bob_, id));
 }
 
 TEST_F(SandboxesTest, OfRemoteCallersHoldNoFilesOfTheHost) {
@@ -63,7 +69,7 @@ TEST_F(SandboxesTest, OfRemoteCallersHoldNoFilesOfTheHost) {
     const auto made = service_->create(bob_, {spec, {}});
     ASSERT_FALSE(made);
     EXPECT_EQ(made.error().code, ErrorCode::PermissionDenied);
-    EXPECT_FALSE(service_->ensure_session(bob_, {.name = "s", .spec = spec}));
+    EXPECT_FALSE(service_->sessions().ensure(bob_, {.name = "s", .spec = spec}));
   }
   SandboxSpec own;
   own.labels["nutshell.tenant"] = "alice";
@@ -74,7 +80,7 @@ TEST_F(SandboxesTest, OfRemoteCallersHoldNoFilesOfTheHost) {
 TEST_F(SandboxesTest, OfEveryMakerPassTheListsOfTheOperator) {
   const auto id = service_->create(bob_, {{}, {}});
   if (!id) GTEST_SKIP() << id.error().message;
-  const auto session = service_->ensure_session(bob_, {.name = "s"});
+  const auto session = service_->sessions().ensure(bob_, {.name = "s"});
   ASSERT_TRUE(session) << session.error().message;
   EXPECT_TRUE(service_->fork(bob_, id->id));
   TenantRules rules = options_.rules;
@@ -86,13 +92,13 @@ TEST_F(SandboxesTest, OfEveryMakerPassTheListsOfTheOperator) {
   const auto before = running();
   EXPECT_TRUE(is_denied(service_->create(bob_, {{}, {}})));
   EXPECT_TRUE(is_denied(service_->fork(bob_, id->id)));
-  EXPECT_TRUE(is_denied(service_->ensure_session(bob_, {.name = "other"})));
+  EXPECT_TRUE(is_denied(service_->sessions().ensure(bob_, {.name = "other"})));
   EXPECT_TRUE(service_->destroy(bob_, session->sandbox_id));
-  EXPECT_TRUE(is_denied(service_->ensure_session(bob_, {.name = "s"})));
+  EXPECT_TRUE(is_denied(service_->sessions().ensure(bob_, {.name = "s"})));
   BatchRequest batch;
   batch.items.push_back({shell("true"), {}});
   const auto results =
-      service_->batch(bob_, batch, [](std::size_t, const BatchResult&) { return Result<>(); });
+      run_batch(*service_, bob_, batch, [](std::size_t, const BatchResult&) { return Result<>(); });
   ASSERT_TRUE(results);
   EXPECT_TRUE(is_denied(results->front().result));
   EXPECT_EQ(running(), before - 1);
@@ -259,19 +265,19 @@ TEST_F(SandboxesTest, CanBeForked) {
 TEST_F(SandboxesTest, GiveAndTakeFiles) {
   const std::string id = create(alice_);
   std::string content = "some\0bytes";
-  ASSERT_TRUE(service_->write_file(
+  ASSERT_TRUE(service_->files().write(
       alice_, id, {"/workspace/f", 0600, 0, 0},
       [&content](std::size_t) -> Result<std::string> { return std::exchange(content, {}); }));
   std::string read;
-  ASSERT_TRUE(service_->read_file(alice_, id, {"/workspace/f", 0, 100, 0},
-                                  [&read](std::string_view bytes) -> Result<> {
-                                    read += bytes;
-                                    return {};
-                                  }));
+  ASSERT_TRUE(service_->files().read(alice_, id, {"/workspace/f", 0, 100, 0},
+                                     [&read](std::string_view bytes) -> Result<> {
+                                       read += bytes;
+                                       return {};
+                                     }));
   EXPECT_EQ(read, "some\0bytes");
-  EXPECT_EQ(service_->stat(alice_, id, "/workspace/f")->size, read.size());
-  EXPECT_TRUE(service_->remove_file(alice_, id, {"/workspace/f", 0}));
-  EXPECT_EQ(service_->remove_file(alice_, id, {"/workspace/f", 0}).error().code,
+  EXPECT_EQ(service_->files().stat(alice_, id, "/workspace/f")->size, read.size());
+  EXPECT_TRUE(service_->files().remove(alice_, id, {"/workspace/f", 0}));
+  EXPECT_EQ(service_->files().remove(alice_, id, {"/workspace/f", 0}).error().code,
             ErrorCode::NotFound);
 }
 
@@ -302,7 +308,7 @@ TEST_F(SandboxesTest, AreWrittenDownWithoutTheirSecrets) {
   EXPECT_THAT(all, Not(HasSubstr("swordfish-one")));
   EXPECT_THAT(all, Not(HasSubstr("ghp_0123")));
   EXPECT_THAT(all, HasSubstr("PLAIN=hello"));
-  const auto history = service_->history(alice_, id);
+  const auto history = service_->evidence().history(alice_, id);
   ASSERT_TRUE(history) << history.error().message;
   ASSERT_EQ(history->size(), 2U);
   EXPECT_EQ(history->front().outcome, "exited 0");
@@ -333,7 +339,7 @@ TEST_F(SandboxesTest, RunManyAtOnceInOrder) {
     request.items.push_back(
         {shell("cat f; exit " + std::to_string(i)), {{"/workspace/f", std::to_string(i)}}});
   std::size_t told = 0;
-  const auto results = service_->batch(alice_, request, [&](auto, const auto&) -> Result<> {
+  const auto results = run_batch(*service_, alice_, request, [&](auto, const auto&) -> Result<> {
     ++told;
     return {};
   });
@@ -372,7 +378,7 @@ TEST_F(SandboxesTest, ADamagedStateFileIsRefusedAndItsSandboxesCanBeAdoptedWitho
 TEST_F(SandboxesTest, NothingNewIsBegunWhileTheServiceIsDrained) {
   service_->drain(Deadline::in(1s));
   EXPECT_FALSE(service_->create(alice_, {spec_, {}}));
-  EXPECT_EQ(service_->why_not_ready(), "the daemon is stopping");
+  EXPECT_EQ(service_->health().why_not_ready(), "the daemon is stopping");
 }
 
 }  // namespace

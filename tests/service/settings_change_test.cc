@@ -2,6 +2,7 @@
 // ends what no pool wants any more.
 #include <random>
 
+#include "service/pools/pools.h"
 #include "service_fixture.h"
 
 namespace nutshell::service {
@@ -29,9 +30,9 @@ class SettingsChangeTest : public ServiceTest {
   // Every pool has what it asks for, and nothing else runs but what tenants hold.
   bool is_settled() {
     std::size_t expected = held_.size();
-    const auto pools = service_->pools(alice_);
-    if (!pools || pools->size() != options_.pools.size()) return false;
-    for (const PoolStatus& status : *pools) {
+    const auto pools = service_->pools().status(alice_);
+    if (pools.size() != options_.pools.size()) return false;
+    for (const PoolStatus& status : pools) {
       if (status.available != status.min_idle) return false;
       expected += status.available;
     }
@@ -40,7 +41,7 @@ class SettingsChangeTest : public ServiceTest {
   std::string acquire(const std::string& name) {
     AcquireRequest request;
     request.pool = name;
-    const auto got = service_->acquire(alice_, request);
+    const auto got = service_->pools().acquire(alice_, request);
     EXPECT_TRUE(got) << got.error().message;
     return got ? got->id : std::string();
   }
@@ -57,9 +58,9 @@ TEST_F(SettingsChangeTest, APoolThatLeavesIsEndedAndItsTenantsKeepTheirs) {
   EXPECT_EQ(exec(alice_, held_.front(), "echo mine").output, "mine\n");
   AcquireRequest request;
   request.pool = "p";
-  EXPECT_EQ(service_->acquire(alice_, request).error().code, ErrorCode::NotFound);
+  EXPECT_EQ(service_->pools().acquire(alice_, request).error().code, ErrorCode::NotFound);
   restart();
-  ASSERT_TRUE(service_->release(alice_, held_.front()));
+  ASSERT_TRUE(service_->pools().release(alice_, held_.front()));
   held_.clear();
   EXPECT_TRUE(soon([&] { return is_settled(); }));
 }
@@ -72,7 +73,7 @@ TEST_F(SettingsChangeTest, APoolWithANewSpecHandsOutNoneOfTheOld) {
   restart_with({changed});
   EXPECT_EQ(exec(alice_, acquire("p"), "echo $NEW").output, "1\n");
   changed.spec.environment = {"NEW=2"};
-  ASSERT_TRUE(service_->define_pool(changed));
+  ASSERT_TRUE(service_->pools().define(changed));
   EXPECT_EQ(exec(alice_, acquire("p"), "echo $NEW").output, "2\n");
 }
 
@@ -84,11 +85,11 @@ TEST_F(SettingsChangeTest, APoolThatLeavesAtAReloadRefusesWhoeverWaits) {
   std::jthread caller([&] {
     AcquireRequest request;
     request.pool = "p";
-    EXPECT_EQ(service_->acquire(alice_, request).error().code, ErrorCode::NotFound);
+    EXPECT_EQ(service_->pools().acquire(alice_, request).error().code, ErrorCode::NotFound);
   });
-  ASSERT_TRUE(soon([&] { return service_->pools(alice_)->at(0).waiting == 1; }));
+  ASSERT_TRUE(soon([&] { return service_->pools().status(alice_).at(0).waiting == 1; }));
   options_.pools.clear();
-  service_->retire_pools_but({});
+  service_->pools().retire_all_but({});
   caller.join();
   EXPECT_TRUE(soon([&] { return is_settled(); }));
 }
@@ -120,14 +121,14 @@ TEST_F(SettingsChangeTest, AnySequenceOfChangesStarts) {
     for (const std::string& id : held_)
       EXPECT_EQ(exec(alice_, id, "echo mine").output, "mine\n") << "run " << run;
     if (!held_.empty() && pick(1) == 1) {
-      ASSERT_TRUE(service_->release(alice_, held_.back()));
+      ASSERT_TRUE(service_->pools().release(alice_, held_.back()));
       held_.pop_back();
     }
     if (pools.empty() || held_.size() > 1) continue;
     AcquireRequest request;
     request.pool = pools.front().name;
     // The quota may refuse it, or what is held of a pool with an earlier spec may fill it.
-    if (const auto got = service_->acquire(alice_, request)) held_.push_back(got->id);
+    if (const auto got = service_->pools().acquire(alice_, request)) held_.push_back(got->id);
   }
 }
 

@@ -1,4 +1,5 @@
 // A sandbox ends when its ttl is over, also when the service that made it is gone.
+#include "service/pools/pools.h"
 #include "service_fixture.h"
 
 namespace nutshell::service {
@@ -62,12 +63,12 @@ TEST_F(TtlTest, HoldsForOneOfAPool) {
   pool.spec = spec_;
   pool.min_idle = 1;
   pool.max_total = 5;
-  ASSERT_TRUE(service_->define_pool(pool));
-  ASSERT_TRUE(service_->warm_pool(alice_, "p", Deadline::in(20s)));
+  ASSERT_TRUE(service_->pools().define(pool));
+  ASSERT_TRUE(service_->pools().warm(alice_, "p", Deadline::in(20s)));
   AcquireRequest request;
   request.pool = "p";
   request.ttl = 2s;
-  const auto got = service_->acquire(alice_, request);
+  const auto got = service_->pools().acquire(alice_, request);
   ASSERT_TRUE(got) << got.error().message;
   ASSERT_TRUE(soon([&] {
     const auto found = runtime_->find(got->id);

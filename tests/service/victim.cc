@@ -10,7 +10,10 @@
 
 #include "base/file.h"
 #include "init/init.h"
+#include "service/pools/pools.h"
+#include "service/sandboxes/sandbox_files.h"
 #include "service/service.h"
+#include "service/sessions/sessions.h"
 
 namespace nutshell::service {
 namespace {
@@ -41,7 +44,7 @@ class Victim {
     if (name == "acquire") return acquire();
     if (name == "extend") return extend();
     if (name == "fork") return fork();
-    if (name == "release") return service_.release(caller_, id_);
+    if (name == "release") return service_.pools().release(caller_, id_);
     if (name == "destroy") return service_.destroy(caller_, id_);
     if (name == "session") return session();
     return failure(ErrorCode::InvalidArgument, "no step " + name);
@@ -73,19 +76,19 @@ class Victim {
   }
   Result<> copy() {
     std::size_t parts = 20;
-    TRY(service_.write_file(caller_, id_, {"/workspace/copied", 0644, 0, 0},
-                            [&parts](std::size_t most) -> Result<std::string> {
-                              if (parts == 0) return std::string();
-                              --parts;
-                              return std::string(std::min<std::size_t>(most, 1000), 'c');
-                            }));
+    TRY(service_.files().write(caller_, id_, {"/workspace/copied", 0644, 0, 0},
+                               [&parts](std::size_t most) -> Result<std::string> {
+                                 if (parts == 0) return std::string();
+                                 --parts;
+                                 return std::string(std::min<std::size_t>(most, 1000), 'c');
+                               }));
     say("copied");
     return {};
   }
   Result<> apply() {
     wire::CapturedOutput io;
     TRY(service_.exec(caller_, id_, shell("echo new > new; echo changed > old"), {}, io));
-    TRY(service_.apply(caller_, id_, {}));
+    TRY(service_.files().apply(caller_, id_, {}));
     say("applied");
     return {};
   }
@@ -96,9 +99,9 @@ class Victim {
     pool.min_idle = 1;
     pool.max_idle = 2;
     pool.max_total = 3;
-    TRY(service_.define_pool(pool));
-    TRY(service_.warm_pool(caller_, "p", Deadline::in(20s)));
-    id_ = TRY(service_.acquire(caller_, {.pool = "p"})).id;
+    TRY(service_.pools().define(pool));
+    TRY(service_.pools().warm(caller_, "p", Deadline::in(20s)));
+    id_ = TRY(service_.pools().acquire(caller_, {.pool = "p"})).id;
     say("acquired " + id_);
     return {};
   }
@@ -118,7 +121,7 @@ class Victim {
     request.name = "s";
     request.spec = spec_;
     request.setup = {{"/bin/sh", "-c", "echo setup >> /workspace/setup"}};
-    const auto view = TRY(service_.ensure_session(caller_, request));
+    const auto view = TRY(service_.sessions().ensure(caller_, request));
     id_ = view.sandbox_id;
     say("session " + id_);
     return {};

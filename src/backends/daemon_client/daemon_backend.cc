@@ -57,7 +57,7 @@ Gone::Reason reason_of(const std::string& word) {
 
 Result<DaemonBackend::Stream> DaemonBackend::open(const std::string& target,
                                                   const std::string& body) {
-  auto answer = TRY(link_.upgrade(target, body, kProtocol));
+  auto answer = TRY(client_.upgrade(target, body, kProtocol));
   if (answer.status != 101) return api::problem_of(answer.status, answer.body);
   return Stream{std::move(answer.socket), std::string(answer.headers.get("Nutshell-Sandbox"))};
 }
@@ -69,7 +69,7 @@ Protections DaemonBackend::probe() {
 }
 
 Result<Protections> DaemonBackend::check(const SandboxSpec& spec) {
-  const Json answer = TRY(link_.ask("POST", "/v1/check", TRY(body_of(spec))));
+  const Json answer = TRY(client_.ask("POST", "/v1/check", TRY(body_of(spec))));
   Protections protections;
   for (const Json& one : TRY(value_at<Json>(answer, "protections")))
     protections.push_back(TRY(noun_of<Protection>(one)));
@@ -81,7 +81,7 @@ Result<std::string> DaemonBackend::start(const SandboxSpec& spec, Lifetime lifet
     return failure(ErrorCode::Unsupported, "the daemon prepares its sandboxes itself");
   const std::string body = TRY(body_of(spec));
   if (lifetime == Lifetime::Kept) {
-    return value_at<std::string>(TRY(link_.ask("POST", "/v1/sandboxes", body)), "id");
+    return value_at<std::string>(TRY(client_.ask("POST", "/v1/sandboxes", body)), "id");
   }
   // Its life is the connection's, and so it ends with this process however that ends.
   auto opened = TRY(open("/v1/streams", body));
@@ -94,7 +94,7 @@ Result<> DaemonBackend::release(const std::string& /*id*/) {
 }
 
 Result<std::string> DaemonBackend::fork(const std::string& id) {
-  return value_at<std::string>(TRY(link_.ask("POST", TRY(place_of(id, "/fork")))), "id");
+  return value_at<std::string>(TRY(client_.ask("POST", TRY(place_of(id, "/fork")))), "id");
 }
 
 Result<UniqueFd> DaemonBackend::connect(const std::string& id) {
@@ -108,7 +108,7 @@ Result<UniqueFd> DaemonBackend::connect(const std::string& id) {
 }
 
 Result<> DaemonBackend::stop(const std::string& id) {
-  auto answer = link_.ask("DELETE", TRY(place_of(id)));
+  auto answer = client_.ask("DELETE", TRY(place_of(id)));
   own_.erase(id);
   if (answer || answer.error().code == ErrorCode::NotFound) return {};
   return Failure(std::move(answer).error());
@@ -118,7 +118,7 @@ Result<std::vector<SandboxStatus>> DaemonBackend::list() {
   std::vector<SandboxStatus> all;
   std::string target = fmt::format("/v1/sandboxes?protections=true&limit={}", kPage);
   for (;;) {
-    const Json page = TRY(link_.ask("GET", target));
+    const Json page = TRY(client_.ask("GET", target));
     for (const Json& one : TRY(value_at<Json>(page, "sandboxes")))
       all.push_back(TRY(noun_of<SandboxStatus>(one)));
     const Json next = TRY(value_at<Json>(page, "next_cursor"));
@@ -129,28 +129,28 @@ Result<std::vector<SandboxStatus>> DaemonBackend::list() {
 }
 
 Result<std::vector<std::string>> DaemonBackend::environment_of(const std::string& id) {
-  const Json answer = TRY(link_.ask("GET", TRY(place_of(id, "/environment"))));
+  const Json answer = TRY(client_.ask("GET", TRY(place_of(id, "/environment"))));
   return value_at<std::vector<std::string>>(answer, "environment");
 }
 
 Result<SandboxStats> DaemonBackend::stats(const std::string& id) {
-  return noun_of<SandboxStats>(TRY(link_.ask("GET", TRY(place_of(id, "/stats")))));
+  return noun_of<SandboxStats>(TRY(client_.ask("GET", TRY(place_of(id, "/stats")))));
 }
 
 Result<> DaemonBackend::pause(const std::string& id) {
-  TRY(link_.ask("POST", TRY(place_of(id, "/pause"))));
+  TRY(client_.ask("POST", TRY(place_of(id, "/pause"))));
   return {};
 }
 
 Result<> DaemonBackend::resume(const std::string& id) {
-  TRY(link_.ask("POST", TRY(place_of(id, "/resume"))));
+  TRY(client_.ask("POST", TRY(place_of(id, "/resume"))));
   return {};
 }
 
 Result<> DaemonBackend::restack(const std::string& id, const std::vector<std::string>& layers) {
   const Json body = {{"layers", layers}};
-  TRY(link_.ask("POST", TRY(place_of(id, "/restack")),
-                body.dump(-1, ' ', false, Json::error_handler_t::replace)));
+  TRY(client_.ask("POST", TRY(place_of(id, "/restack")),
+                  body.dump(-1, ' ', false, Json::error_handler_t::replace)));
   return {};
 }
 
@@ -160,7 +160,7 @@ Gone DaemonBackend::why_gone(const std::string& id) {
   Gone unknown{Gone::Reason::Unknown, "the sandbox has ended"};
   const auto sandbox = place_of(id);
   if (!sandbox) return unknown;
-  const auto found = link_.send("GET", *sandbox);
+  const auto found = client_.send("GET", *sandbox);
   if (!found) {
     return {
         Gone::Reason::CutOff,
@@ -173,7 +173,7 @@ Gone DaemonBackend::why_gone(const std::string& id) {
             fmt::format(
                 "the daemon closed the connection, or was started anew; sandbox {} is there", id)};
   }
-  const auto answer = link_.ask("GET", *sandbox + "/gone");
+  const auto answer = client_.ask("GET", *sandbox + "/gone");
   if (!answer) return unknown;
   const auto reason = value_at<std::string>(*answer, "reason");
   const auto text = value_at<std::string>(*answer, "text");
@@ -183,7 +183,7 @@ Gone DaemonBackend::why_gone(const std::string& id) {
 
 SweepReport DaemonBackend::sweep(SweepMode mode) {
   const Json body = {{"dry_run", mode == SweepMode::DryRun}};
-  const auto answer = link_.ask("POST", "/v1/sweep", body.dump());
+  const auto answer = client_.ask("POST", "/v1/sweep", body.dump());
   if (!answer) return {{}, {answer.error().message}};
   SweepReport report;
   const auto removed = value_at<std::vector<std::string>>(*answer, "removed");
@@ -193,9 +193,8 @@ SweepReport DaemonBackend::sweep(SweepMode mode) {
   return report;
 }
 
-std::unique_ptr<Backend> make_daemon_backend(DaemonAccess access,
-                                             const std::filesystem::path& programs) {
-  return std::make_unique<DaemonBackend>(std::move(access), programs);
+std::unique_ptr<Backend> make_daemon_backend(DaemonAccess access) {
+  return std::make_unique<DaemonBackend>(std::move(access));
 }
 
 }  // namespace nutshell::daemon_backend

@@ -2,7 +2,6 @@
 // daemon, which counts and writes down what runs. Not thread-safe.
 #pragma once
 
-#include <filesystem>
 #include <map>
 #include <memory>
 #include <nlohmann/json_fwd.hpp>
@@ -16,8 +15,7 @@ namespace nutshell::daemon_backend {
 
 class DaemonBackend : public Backend, public LayerStacker, public Forker {
  public:
-  DaemonBackend(DaemonAccess access, const std::filesystem::path& programs)
-      : link_(std::move(access), programs) {}
+  explicit DaemonBackend(DaemonAccess access) : client_(std::move(access)) {}
 
   [[nodiscard]] std::string_view name() const override { return "daemon"; }
   Protections probe() override;
@@ -45,7 +43,7 @@ class DaemonBackend : public Backend, public LayerStacker, public Forker {
   };
   Result<Stream> open(const std::string& target, const std::string& body = {});
 
-  api::ApiClient link_;
+  api::ApiClient client_;
   // Those that end with this process. The connection is the life of one, and its first stream.
   struct Own {
     UniqueFd life;
@@ -54,7 +52,6 @@ class DaemonBackend : public Backend, public LayerStacker, public Forker {
   std::map<std::string, Own> own_;
 };
 
-std::unique_ptr<Backend> make_daemon_backend(DaemonAccess access,
-                                             const std::filesystem::path& programs);
+std::unique_ptr<Backend> make_daemon_backend(DaemonAccess access);
 
 }  // namespace nutshell::daemon_backend

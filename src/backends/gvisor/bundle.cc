@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include "backends/gvisor/leftovers.h"
+#include "base/directory.h"
 #include "base/file.h"
 #include "base/process_start.h"
 #include "base/user_directory.h"
@@ -24,30 +25,26 @@ Result<fs::path> bundles() {
   return TRY(open_user_directory()) / "gvisor";
 }
 
-Result<> make_private(const fs::path& path) {
-  if (::mkdir(path.c_str(), 0700) == 0 || errno == EEXIST) return {};
-  return syscall_failure("mkdir", path.native());
-}
-
 }  // namespace
 
 Result<fs::path> Bundle::state_directory() {
   return TRY(open_user_directory()) / "gvisor-state";
 }
 
-// Until it is locked, a sweeper takes it for a leftover, and then there is another.
+// Until the new directory is locked, a concurrent sweep may remove it; then another one is made.
 Result<Bundle> Bundle::create() {
   constexpr int kTries = 16;
   const fs::path place = TRY(bundles());
   for (int i = 0; i < kTries; ++i) {
-    TRY(make_private(place));
+    TRY(make_directory(place));
     const std::string id = new_sandbox_id(kIdLetter);
     Bundle bundle(id, place / id);
     const bool is_made = ::mkdir(bundle.path_.c_str(), 0700) == 0;
     if (!is_made && errno != ENOENT) return syscall_failure("mkdir", bundle.path_.native());
     if (is_made && bundle.lock() && bundle.exists()) return bundle;
   }
-  return failure(ErrorCode::Unavailable, "what is made here is swept away again and again");
+  return failure(ErrorCode::Unavailable,
+                 "every new bundle was removed by a concurrent sweep: try again");
 }
 
 Result<Bundle> Bundle::at(const std::string& id) {
@@ -57,7 +54,7 @@ Result<Bundle> Bundle::at(const std::string& id) {
 
 Result<std::vector<std::string>> Bundle::ids() {
   std::vector<std::string> all;
-  std::error_code ignored;  // a directory that vanishes has none
+  std::error_code ignored;  // a missing directory has no bundles
   for (const auto& entry : fs::directory_iterator(TRY(bundles()), ignored)) {
     std::string name = entry.path().filename().native();
     if (is_sandbox_id(name)) all.push_back(std::move(name));
@@ -76,7 +73,7 @@ bool Bundle::lock() {
   return true;
 }
 
-// There as a whole or not at all.
+// Renamed into place, so that a reader finds a whole record or none.
 Result<> Bundle::remember(const Record& record) const {
   const fs::path fresh = path_ / "record.new";
   TRY(write_file(fresh, wire::encode(record), 0600));
@@ -95,17 +92,17 @@ Result<Record> Bundle::living() const {
   return failure(ErrorCode::NotFound, fmt::format("no sandbox '{}'", id_));
 }
 
-// The directory last: while it is there, whatever else is left will be found.
+// The directory goes last: everything else is found by it.
 Result<> Bundle::remove(const Deadline& deadline) const {
   TRY(end_processes(argument(), deadline));
   TRY(remove_cgroups(id_, deadline));
   remove_state_files(TRY(state_directory()), id_);
   std::error_code error;
-  // Somebody else may be at it too, and take a file from under us.
+  // A concurrent removal may take a file away while this one looks at it.
   for (fs::remove_all(path_, error); error && exists(); fs::remove_all(path_, error)) {
     if (deadline.has_passed()) return syscall_failure(error.value(), "remove", path_.native());
   }
-  // Both fail while there are others.
+  // These fail while other sandboxes exist.
   ::rmdir(path_.parent_path().c_str());
   ::rmdir(TRY(state_directory()).c_str());
   return {};
@@ -114,12 +111,6 @@ Result<> Bundle::remove(const Deadline& deadline) const {
 bool is_alive(const Record& record) {
   const auto start = start_of_process(record.process);
   return record.process != 0 && start && *start == record.process_start;
-}
-
-std::uint64_t milliseconds_now() {
-  return static_cast<std::uint64_t>(std::chrono::duration_cast<std::chrono::milliseconds>(
-                                        std::chrono::system_clock::now().time_since_epoch())
-                                        .count());
 }
 
 }  // namespace nutshell::gvisor

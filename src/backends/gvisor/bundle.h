@@ -1,6 +1,6 @@
-// Where a sandbox of gVisor lies on the host: a directory with its OCI bundle and what has to be
-// remembered about it. Everything else that exists because of it (processes, cgroups, files of
-// gVisor's program) is found by this directory's name, and goes before it.
+// The directory of a gVisor sandbox on the host, with its OCI bundle and a record about it.
+// Everything else that exists because of the sandbox (processes, cgroups, files of runsc) is found
+// by this directory's name and is removed before it.
 #pragma once
 
 #include <chrono>
@@ -11,55 +11,53 @@
 #include "base/deadline.h"
 #include "base/result.h"
 #include "base/unique_fd.h"
+#include "containers/ttl_clock.h"
 #include "core/backend.h"
 
 namespace nutshell::gvisor {
 
-inline constexpr char kIdLetter = 'g';  // of the ids of gVisor's sandboxes
+inline constexpr char kIdLetter = 'g';  // begins the ids of gVisor's sandboxes
 
 struct Record {
   SandboxSpec spec;
-  std::uint64_t started_ms = 0;  // since 1970
-  std::uint64_t expires_ms = 0;
+  std::chrono::milliseconds started_at{0};  // since 1970
+  containers::TtlClock clock;
   std::uint32_t process = 0;        // gVisor's
-  std::uint64_t process_start = 0;  // which tells it from a later one of that number
-  std::uint8_t ends_with_caller = 0;
-  std::uint8_t is_paused = 0;
-  std::uint64_t left_ms = 0;  // of its ttl, while it is paused
+  std::uint64_t process_start = 0;  // tells it from a later process of that number
+  bool ends_with_caller = false;
   void fields(auto& visit) {
-    visit(spec, started_ms, expires_ms, process, process_start, ends_with_caller, is_paused,
-          left_ms);
+    visit(spec, started_at, clock, process, process_start, ends_with_caller);
   }
 };
 
 class Bundle {
  public:
-  // A new one, locked as long as the object lives.
+  // Makes a new one, which is locked as long as the object lives.
   static Result<Bundle> create();
-  // One that may be there.
+  // Names a bundle, whether or not it exists.
   static Result<Bundle> at(const std::string& id);
   static Result<std::vector<std::string>> ids();
-  // Where gVisor's program keeps its own files.
+  // The directory where runsc keeps its own files.
   static Result<std::filesystem::path> state_directory();
 
   [[nodiscard]] const std::string& id() const { return id_; }
   [[nodiscard]] const std::filesystem::path& path() const { return path_; }
   [[nodiscard]] std::filesystem::path root() const { return path_ / "rootfs"; }
   [[nodiscard]] std::filesystem::path process_file() const { return path_ / "pid"; }
-  // How its processes name it.
+  // The argument that all of its processes have.
   [[nodiscard]] std::string argument() const { return "--bundle=" + path_.native(); }
 
   [[nodiscard]] bool exists() const;
-  // Nobody is making it, or is about to remove it.
+  // Fails while another process makes or removes it, or owns the sandbox.
   bool lock();
 
   [[nodiscard]] Result<> remember(const Record& record) const;
   // NotFound while it is being made.
   [[nodiscard]] Result<Record> remembered() const;
-  // NotFound where gVisor's process is not there any more.
+  // NotFound if gVisor's process has ended.
   [[nodiscard]] Result<Record> living() const;
 
-  // Ends what runs and removes everything; a part that stays makes it an error.
+  // Kills its processes and removes everything; fails if anything is left.
   [[nodiscard]] Result<> remove(const Deadline& deadline) const;
 
  private:
@@ -70,11 +68,9 @@ class Bundle {
   UniqueFd lock_;
 };
 
-// Whether gVisor's process is there still.
+// Whether gVisor's process still runs.
 bool is_alive(const Record& record);
-// The kernel has killed a part of it for want of memory.
+// Whether the kernel killed a part of it because its memory ran out.
 bool has_run_out_of_memory(const std::string& id);
-
-std::uint64_t milliseconds_now();
 
 }  // namespace nutshell::gvisor

@@ -1,11 +1,11 @@
-// Sandboxes in gVisor, a kernel of their own in a process of the host: its program runsc is driven
-// directly, without a container engine, as root or not. Our init is the first process inside.
+// Sandboxes in gVisor, which gives each a kernel of its own in a process of the host. This backend
+// runs gVisor's program runsc directly, without a container engine, as root or not. Our init is the
+// first process inside.
 #pragma once
 
 #include <filesystem>
 #include <functional>
 #include <map>
-#include <memory>
 #include <optional>
 #include <string>
 #include <vector>
@@ -14,13 +14,15 @@
 #include "backends/gvisor/host_facts.h"
 #include "backends/gvisor/oci_config.h"
 #include "backends/gvisor/runsc.h"
+#include "containers/first_streams.h"
 #include "core/backend.h"
+#include "wire/orders.h"
 
 namespace nutshell::gvisor {
 
 class GvisorBackend : public Backend, public TimeSetter {
  public:
-  // `programs` has our other programs; `show_progress` as in BackendContext.
+  // `programs` is the directory of our other programs; `show_progress` is as in BackendContext.
   explicit GvisorBackend(std::filesystem::path programs,
                          std::function<void(const std::string&)> show_progress = nullptr)
       : programs_(std::move(programs)),
@@ -56,26 +58,23 @@ class GvisorBackend : public Backend, public TimeSetter {
   };
 
   Result<const Runsc*> runsc();
-  // Flags before the command, the command, its own flags and words.
+  // Puts our flags before a command of runsc and its arguments.
   Result<std::vector<std::string>> words(std::vector<std::string> command) const;
   Result<> prepare(const Bundle& bundle, const SandboxSpec& spec, const std::string& image) const;
   Result<Started> launch(const Bundle& bundle, const SandboxSpec& spec);
-  [[nodiscard]] std::string orders_for(const SandboxSpec& spec, Lifetime lifetime) const;
-  Result<> bring_workspace(int stream, const std::string& directory) const;
+  [[nodiscard]] wire::ContainerOrders orders_for(
+      const SandboxSpec& spec, Lifetime lifetime,
+      const std::vector<std::string>& image_environment) const;
   Result<UniqueFd> open_bridge(const std::string& id);
-  Result<> tell_time_left(const std::string& id, std::uint64_t left_ms);
-  Result<> control(const std::string& id, const char* command);
-  Result<> try_sandbox();
-  static bool is_leftover(Bundle& bundle);
+  class PausableBundle;
 
   std::filesystem::path programs_;
   std::function<void(const std::string&)> show_progress_;
   HostFacts facts_;
   std::optional<Runsc> runsc_;
-  std::map<std::string, Bundle> own_;           // that end with us; locked
-  std::map<std::string, UniqueFd> first_;       // connections that came with the start, by sandbox
-  std::map<std::string, UniqueFd> unreleased_;  // first connections that still end their sandboxes
-  std::vector<ChildProcess> bridges_;           // of the other connections
+  std::map<std::string, Bundle> own_;  // locked bundles of sandboxes that end with this object
+  containers::FirstStreams first_;
+  std::vector<ChildProcess> bridges_;  // `runsc exec`, one for each later connection
 };
 
 }  // namespace nutshell::gvisor

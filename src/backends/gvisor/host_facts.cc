@@ -12,8 +12,6 @@
 namespace nutshell::gvisor {
 namespace {
 
-constexpr std::uint64_t kPage = 4096;
-constexpr std::uint64_t kMostSharedMemory = 64U << 20U;
 constexpr const char* kNoCgroupFix = "without root there is no cgroup to set it in: run as root";
 
 bool has_controllers(const std::string& list) {
@@ -21,7 +19,7 @@ bool has_controllers(const std::string& list) {
          list.find("cpu") != std::string::npos;
 }
 
-// gVisor's program makes the groups itself, in the places where they usually are.
+// runsc makes the groups itself, at the usual mount points.
 std::string find_cgroup() {
   if (::access("/sys/fs/cgroup/memory/memory.limit_in_bytes", W_OK) == 0 &&
       ::access("/sys/fs/cgroup/cpu/cpu.cfs_quota_us", F_OK) == 0 &&
@@ -39,11 +37,12 @@ std::uint32_t count_cores() {
 }
 
 Protection memory_protection(const HostFacts& facts) {
-  constexpr const char* kWatch = "init looks every 20 ms at what its kernel counts and kills";
+  constexpr const char* kWatch =
+      "every 20 ms init compares what gVisor counts with the limit, and kills";
   if (facts.cgroup.empty()) return {"memory", Strength::Watched, kWatch, kNoCgroupFix};
   return {"memory", Strength::Hard,
           fmt::format("{} memory around all of gVisor, {} MiB more for itself; {}", facts.cgroup,
-                      kOwnMemory >> 20U, kWatch),
+                      containers::kGvisorMemory >> 20U, kWatch),
           ""};
 }
 
@@ -51,7 +50,7 @@ Protection cpu_protection(const HostFacts& facts, const Limits& limits) {
   if (!facts.cgroup.empty()) return {"cpus", Strength::Hard, facts.cgroup + " cpu quota", ""};
   const std::string cores = fmt::format("affinity to {} of the cores", whole_cores(limits));
   if (!is_cpu_watched(facts, limits)) return {"cpus", Strength::Hard, cores, ""};
-  return {"cpus", Strength::Watched, cores + "; init looks every 10 ms and halts all",
+  return {"cpus", Strength::Watched, cores + "; every 10 ms init looks and stops all processes",
           kNoCgroupFix};
 }
 
@@ -62,7 +61,7 @@ Protection pids_protection(const HostFacts& facts) {
 }
 
 Protection disk_protection(const Limits& limits) {
-  const ScratchSizes sizes = scratch_sizes(limits);
+  const GvisorScratchSizes sizes = scratch_sizes_for(limits);
   return {"disk", Strength::Hard,
           fmt::format("sizes of three tmpfs in gVisor's memory: /workspace {} MiB, /tmp {} MiB, "
                       "/dev/shm {} MiB; kept states have one more of {} MiB",
@@ -88,14 +87,12 @@ HostFacts read_host_facts() {
   return facts;
 }
 
-// They lie in gVisor's memory: one that could hold all of that would leave no command room to clean
-// up, and init would end every one that tries.
-ScratchSizes scratch_sizes(const Limits& limits) {
+// File systems that could fill all of gVisor's memory would leave no room for a command that cleans
+// up: init would kill every one that tries.
+GvisorScratchSizes scratch_sizes_for(const Limits& limits) {
+  constexpr std::uint64_t kPage = 4096;
   const std::uint64_t whole = std::min(limits.disk_bytes, limits.memory_bytes) / kPage * kPage;
-  const std::uint64_t quarter = whole / 4 / kPage * kPage;
-  const std::uint64_t shared =
-      std::min({kMostSharedMemory, limits.memory_bytes / 8, quarter / 4}) / kPage * kPage;
-  return {whole - quarter, quarter - shared, shared, whole};
+  return {containers::scratch_sizes(whole, limits.memory_bytes), whole};
 }
 
 std::uint32_t whole_cores(const Limits& limits) {
@@ -114,7 +111,7 @@ Protections protections_for(const HostFacts& facts, const SandboxSpec& spec) {
       {"network", Hard, "gVisor's own, with loopback only", ""},
       {"filesystem", Hard,
        "read-only root that a second process of gVisor serves; bounded tmpfs in its memory", ""},
-      {"process_isolation", Hard, "they exist in gVisor alone", ""},
+      {"process_isolation", Hard, "processes exist in gVisor alone", ""},
       {"ipc", Hard, "gVisor's own", ""},
       {"hostname", Hard, "gVisor's own", ""},
       user_protection(facts),
@@ -134,8 +131,8 @@ Protections protections_for(const HostFacts& facts, const SandboxSpec& spec) {
 
 namespace {
 
-// Without root, gVisor's file server may give files to its caller alone, and the sandbox's user is
-// another: it could create nothing in a mount, and would learn so only when it tries (EINVAL).
+// Without root, gVisor's file server can create files only for the user who runs it. The sandbox's
+// user is another one, so creating a file in a mount would fail with EINVAL.
 Result<> check_mounts(const HostFacts& facts, const SandboxSpec& spec) {
   if (facts.is_root) return {};
   for (const UnsafeMount& mount : spec.unsafe_mounts) {
@@ -154,7 +151,7 @@ Result<> check_spec_here(const HostFacts& facts, const SandboxSpec& spec) {
   TRY(check_protections(protections_for(facts, spec), spec, {{}, {}}));
   if (!spec.runtime.empty() && spec.runtime != "runsc") {
     return failure(ErrorCode::Unsupported,
-                   fmt::format("runtime {}: this backend runs runsc and no other", spec.runtime));
+                   fmt::format("runtime {}: this backend supports runsc only", spec.runtime));
   }
   if (spec.workspace_mode == WorkspaceMode::Overlay && !spec.workspace.empty()) {
     return failure(ErrorCode::Unsupported,

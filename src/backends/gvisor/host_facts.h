@@ -1,42 +1,37 @@
-// What this host lets gVisor's sandboxes have, and the protections they therefore have.
+// The abilities of this host that gVisor uses, and the protections that follow from them.
 #pragma once
 
 #include <cstdint>
 #include <string>
 
 #include "base/result.h"
+#include "containers/container_layout.h"
 #include "core/protection.h"
 #include "core/sandbox_spec.h"
 
 namespace nutshell::gvisor {
 
-// What gVisor's own kernel may use beside the sandbox, and the threads it needs for that.
-inline constexpr std::uint64_t kOwnMemory = 128ULL << 20U;
-inline constexpr std::uint32_t kOwnThreads = 512;
-
 struct HostFacts {
   bool is_root = false;
-  std::string cgroup;  // "cgroup v1", "cgroup v2"; empty: none that limits could be set in
+  std::string cgroup;  // "cgroup v1", "cgroup v2"; empty: there is none to set limits in
   std::uint32_t cores = 1;
 };
 HostFacts read_host_facts();
 
-// How a disk limit is shared out: their sizes together are the limit.
-struct ScratchSizes {
-  std::uint64_t workspace = 0;
-  std::uint64_t temporary = 0;
-  std::uint64_t shared = 0;  // /dev/shm
-  std::uint64_t kept = 0;    // of kept states, beside these
+// The file systems lie in gVisor's memory, so they are bounded by the memory limit too.
+struct GvisorScratchSizes : containers::ScratchSizes {
+  std::uint64_t kept = 0;  // the file system of kept states, in addition to the others
 };
-ScratchSizes scratch_sizes(const Limits& limits);
+GvisorScratchSizes scratch_sizes_for(const Limits& limits);
 
-// Without a cgroup, as many cores as this are all it can reach.
+// The number of cores that a sandbox without a cgroup is pinned to.
 std::uint32_t whole_cores(const Limits& limits);
-// ... and init has to hold it below them.
+// Whether init has to keep the processor time below that, because there is no cgroup and the limit
+// is not a whole number of cores.
 bool is_cpu_watched(const HostFacts& facts, const Limits& limits);
 
 Protections protections_for(const HostFacts& facts, const SandboxSpec& spec);
-// All that stands against this spec, at once.
+// Names everything that prevents a sandbox of this spec, in one error.
 Result<> check_spec_here(const HostFacts& facts, const SandboxSpec& spec);
 
 }  // namespace nutshell::gvisor

@@ -27,7 +27,7 @@ void wait_a_moment() {
   ::nanosleep(&kMoment, nullptr);
 }
 
-// "name\0--root=…\0boot\0--bundle=…\0": whole words only.
+// `words` is a command line: "name\0--root=…\0boot\0--bundle=…\0".
 bool has_word(std::string_view words, std::string_view wanted) {
   while (!words.empty()) {
     const std::size_t end = std::min(words.find('\0'), words.size());
@@ -54,14 +54,14 @@ std::vector<pid_t> processes_with(const std::string& argument) {
   return found;
 }
 
-// By descriptor, and asked again through it: the number could meanwhile be another's.
+// Checks the command line again once the process is open: another process may have got its number.
 void end_process(pid_t process, const std::string& argument) {
   const UniqueFd handle(static_cast<int>(::syscall(SYS_pidfd_open, process, 0)));
   if (handle && is_named(process, argument))
     ::syscall(SYS_pidfd_send_signal, handle.get(), SIGKILL, nullptr, 0);
 }
 
-// Of every controller's hierarchy, or of the one there is.
+// Looks in the hierarchy of every controller (v1) and at the top (v2).
 std::vector<fs::path> cgroups_of(const std::string& id) {
   std::vector<fs::path> found;
   std::error_code ignored;
@@ -85,8 +85,9 @@ Result<> end_processes(const std::string& argument, const Deadline& deadline) {
     for (const pid_t process : found)
       end_process(process, argument);
     if (deadline.has_passed()) {
-      return failure(ErrorCode::DeadlineExceeded,
-                     fmt::format("process {} of a sandbox does not end", found.front()));
+      return failure(
+          ErrorCode::DeadlineExceeded,
+          fmt::format("process {} of a sandbox does not end after SIGKILL", found.front()));
     }
     wait_a_moment();
   }
@@ -94,18 +95,18 @@ Result<> end_processes(const std::string& argument, const Deadline& deadline) {
 
 Result<> remove_cgroups(const std::string& id, const Deadline& deadline) {
   for (const fs::path& group : cgroups_of(id)) {
-    // A process that was killed leaves its group a moment later.
+    // A killed process leaves its group a moment later.
     while (::rmdir(group.c_str()) != 0 && errno != ENOENT) {
       if (errno != EBUSY || deadline.has_passed()) return syscall_failure("remove", group.native());
       wait_a_moment();
     }
-    ::rmdir(group.parent_path().c_str());  // fails while there are others in it
+    ::rmdir(group.parent_path().c_str());  // fails while other sandboxes exist
   }
   return {};
 }
 
 void remove_state_files(const fs::path& directory, const std::string& id) {
-  std::error_code ignored;  // a file that stays is found again as long as the bundle is there
+  std::error_code ignored;  // a file that is left is found again while the bundle exists
   for (const auto& entry : fs::directory_iterator(directory, ignored)) {
     const std::string name = entry.path().filename().native();
     if (name.starts_with(id + "_sandbox:") || name == fmt::format("runsc-{}.sock", id))

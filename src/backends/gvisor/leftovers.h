@@ -1,5 +1,5 @@
-// What gVisor's program leaves of a sandbox when it is not there to clean up itself: processes,
-// cgroups, files. Found by our own names alone.
+// Removes what runsc leaves of a sandbox when it cannot clean up itself: processes, cgroups, files.
+// Finds them by our own names alone.
 #pragma once
 
 #include <filesystem>
@@ -10,7 +10,7 @@
 
 namespace nutshell::gvisor {
 
-// All that have `argument` among their words: kills them until none is left.
+// Kills all processes that have `argument` on their command line, until none is left.
 Result<> end_processes(const std::string& argument, const Deadline& deadline);
 Result<> remove_cgroups(const std::string& id, const Deadline& deadline);
 void remove_state_files(const std::filesystem::path& directory, const std::string& id);

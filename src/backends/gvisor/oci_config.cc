@@ -5,14 +5,15 @@
 #include <algorithm>
 #include <nlohmann/json.hpp>
 
+#include "containers/container_layout.h"
+
 namespace nutshell::gvisor {
 namespace {
 
+using namespace containers;  // NOLINT(google-build-using-namespace): the layout's constants
 using Json = nlohmann::json;
 
-// Init, and its thread that carries the first connection.
-constexpr std::uint32_t kOurProcesses = 2;
-constexpr std::uint64_t kPeriod = 100'000;  // microseconds
+constexpr std::uint64_t kPeriodMicroseconds = 100'000;
 
 Json limit_of(const char* name, std::uint64_t value) {
   return {{"type", name}, {"soft", value}, {"hard", value}};
@@ -20,21 +21,18 @@ Json limit_of(const char* name, std::uint64_t value) {
 
 Json process_of(const BundlePlan& plan) {
   const Limits& limits = plan.spec.limits;
-  // A little more than the disk: a full disk says ENOSPC, and does not kill with SIGXFSZ.
-  constexpr std::uint64_t kBeyondDisk = 1U << 20U;
-  constexpr std::uint64_t kLeastFiles = 256;  // init lowers it to what was asked for
   Json none = Json::object();
   for (const char* set : {"bounding", "effective", "permitted", "inheritable", "ambient"})
     none[set] = Json::array();
   return {{"terminal", false},
-          {"user", {{"uid", 1000}, {"gid", 1000}}},
+          {"user", {{"uid", kSandboxUserId}, {"gid", kSandboxUserId}}},
           {"args", {kInitProgram, "serve", kSocketName, "orders"}},
           {"env", Json::array()},
           {"cwd", "/"},
           {"capabilities", none},
           {"rlimits",
            {limit_of("RLIMIT_NPROC", limits.processes + kOurProcesses),
-            limit_of("RLIMIT_NOFILE", std::max(limits.open_files, kLeastFiles)),
+            limit_of("RLIMIT_NOFILE", std::max(limits.open_files, kLeastOpenFiles)),
             limit_of("RLIMIT_CORE", 0), limit_of("RLIMIT_FSIZE", limits.disk_bytes + kBeyondDisk)}},
           {"noNewPrivileges", true}};
 }
@@ -56,14 +54,14 @@ Json host_mount(const std::string& source, const std::string& target, UnsafeMoun
 Json mounts_of(const BundlePlan& plan) {
   using enum UnsafeMount::Access;
   const Limits& limits = plan.spec.limits;
-  const ScratchSizes sizes = scratch_sizes(limits);
+  const GvisorScratchSizes sizes = scratch_sizes_for(limits);
   const std::vector<std::string> owned = {"uid=1000", "gid=1000", "mode=0755"};
   Json mounts = Json::array();
   mounts.push_back({{"destination", "/proc"}, {"type", "proc"}, {"source", "proc"}});
   mounts.push_back(scratch("/dev/shm", sizes.shared, {"mode=1777"}));
   for (const SharedPath& path : plan.sharing)
     mounts.push_back(host_mount(path.source, path.target, ReadOnly));
-  mounts.push_back(scratch("/workspace", sizes.workspace, owned));
+  mounts.push_back(scratch(kWorkspace, sizes.workspace, owned));
   mounts.push_back(scratch("/tmp", sizes.temporary, {"mode=1777"}));
   mounts.push_back(
       scratch(kStoreDirectory, sizes.kept, {"noexec", "uid=1000", "gid=1000", "mode=0700"}));
@@ -74,12 +72,13 @@ Json mounts_of(const BundlePlan& plan) {
 }
 
 Json resources_of(const Limits& limits) {
-  const std::uint64_t memory = limits.memory_bytes + kOwnMemory;
-  // A process in gVisor takes up to two threads of the host.
-  const std::uint32_t threads = 2 * (limits.processes + kOurProcesses) + kOwnThreads;
-  return {{"memory", {{"limit", memory}, {"swap", memory}}},  // together with memory: none
-          {"cpu", {{"quota", kPeriod * limits.millicpus / 1000}, {"period", kPeriod}}},
-          {"pids", {{"limit", threads}}}};
+  const std::uint64_t memory = limits.memory_bytes + kGvisorMemory;
+  const std::uint32_t threads = gvisor_threads_for(limits.processes + kOurProcesses);
+  return {
+      {"memory", {{"limit", memory}, {"swap", memory}}},  // the sum of both: no swap
+      {"cpu",
+       {{"quota", kPeriodMicroseconds * limits.millicpus / 1000}, {"period", kPeriodMicroseconds}}},
+      {"pids", {{"limit", threads}}}};
 }
 
 Json linux_of(const BundlePlan& plan) {

@@ -1,4 +1,5 @@
-// A sandbox's spec as the config.json of an OCI bundle. Every protection is asked for by name.
+// Writes a sandbox's spec as the config.json of an OCI bundle. It asks for every protection by
+// name.
 #pragma once
 
 #include <string>
@@ -9,16 +10,9 @@
 
 namespace nutshell::gvisor {
 
-// Where our own things are in a sandbox.
-inline constexpr const char* kInitProgram = "/.nutshell/bin/nutshell-init";
-inline constexpr const char* kStoreDirectory = "/.nutshell/store";
-inline constexpr const char* kSocketName = "@nutshell-init";
 inline constexpr const char* kCgroupParent = "nutshell-gvisor";
-// Whoever only passes through a sandbox to init: not its user, so that a command cannot end the
-// connection it is watched by.
-inline constexpr const char* kBridgeUser = "1001:1001";
 
-// A path of the host, read-only in the sandbox.
+// A path of the host that is mounted read-only in the sandbox.
 struct SharedPath {
   std::string source;
   std::string target;
@@ -28,11 +22,11 @@ struct BundlePlan {
   std::string id;
   SandboxSpec spec;
   HostFacts host;
-  std::string init_program;         // of the host
-  std::vector<SharedPath> sharing;  // what the root is made of
+  std::string init_program;         // its path on the host
+  std::vector<SharedPath> sharing;  // mounts that make up the root
 };
 
-// JSON.
+// Returns JSON.
 std::string config_of(const BundlePlan& plan);
 
 }  // namespace nutshell::gvisor

@@ -5,6 +5,8 @@
 #include <algorithm>
 #include <nlohmann/json.hpp>
 
+#include "containers/container_layout.h"
+
 namespace nutshell::gvisor {
 namespace {
 
@@ -51,10 +53,10 @@ TEST(OciConfig, AsksForEveryProtectionByName) {
 TEST(OciConfig, LimitsCountGvisorBesideTheSandbox) {
   const Json made = config(plan());
   const Json& resources = made["linux"]["resources"];
-  EXPECT_EQ(resources["memory"]["limit"], (64U << 20U) + kOwnMemory);
+  EXPECT_EQ(resources["memory"]["limit"], (64U << 20U) + containers::kGvisorMemory);
   EXPECT_EQ(resources["memory"]["swap"], resources["memory"]["limit"]);
   EXPECT_EQ(resources["cpu"]["quota"], 50'000);
-  EXPECT_GE(resources["pids"]["limit"], 20 + kOwnThreads);
+  EXPECT_GE(resources["pids"]["limit"], 20 + containers::kGvisorThreads);
   EXPECT_EQ(made["linux"]["cgroupsPath"], "/nutshell-gvisor/abc");
   EXPECT_EQ(made["process"]["rlimits"][0]["type"], "RLIMIT_NPROC");
   EXPECT_EQ(made["process"]["rlimits"][0]["hard"], 22);
@@ -70,7 +72,7 @@ TEST(OciConfig, WithoutACgroupNoneIsNamed) {
 
 TEST(OciConfig, WhatIsTheHostsIsReadOnly) {
   const Json made = config(plan());
-  for (const char* target : {"/usr", kInitProgram}) {
+  for (const char* target : {"/usr", containers::kInitProgram}) {
     const Json* mount = mount_at(made, target);
     ASSERT_NE(mount, nullptr) << target;
     EXPECT_TRUE(has_option(*mount, "ro")) << target;

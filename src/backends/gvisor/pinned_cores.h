@@ -1,4 +1,4 @@
-// Keeps the calling thread, and so whatever it starts, to a few cores while the object lives.
+// Restricts the calling thread, and processes it starts, to a few cores while the object lives.
 #pragma once
 
 #include <sched.h>
@@ -11,7 +11,7 @@ namespace nutshell::gvisor {
 
 class PinnedCores {
  public:
-  // `count` of those the thread may use now, somewhere among them.
+  // Chooses `count` of the cores that the thread may use now, beginning at a random one.
   static Result<PinnedCores> take(std::uint32_t count);
 
   PinnedCores(PinnedCores&& other) noexcept;

@@ -9,7 +9,9 @@
 #include <array>
 
 #include "base/beneath.h"
+#include "base/directory.h"
 #include "base/file.h"
+#include "containers/container_layout.h"
 #include "images/host_root.h"
 
 namespace nutshell::gvisor {
@@ -17,15 +19,9 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// Made anew in every sandbox, whatever an image has there.
+// Made for every sandbox; an image's entries with these names are ignored.
 constexpr std::array<const char*, 6> kOurs = {"dev", "proc",      "sys",
                                               "tmp", "workspace", ".nutshell"};
-
-Result<> make_directory(const fs::path& path) {
-  if (::mkdir(path.c_str(), 0755) != 0 && errno != EEXIST)
-    return syscall_failure("mkdir", path.native());
-  return {};
-}
 
 Result<> make_link(const fs::path& from, const fs::path& to) {
   std::error_code error;
@@ -35,8 +31,8 @@ Result<> make_link(const fs::path& from, const fs::path& to) {
   return {};
 }
 
-// The first directory of an image, entry by entry: mounting the image as a whole would want the
-// places of our own mounts in it.
+// Shares the image's top directory entry by entry. To mount the image as a whole, it would have to
+// contain the mount points of our own mounts.
 Result<std::vector<SharedPath>> share_image(const fs::path& root, const fs::path& image) {
   std::vector<SharedPath> sharing;
   std::error_code error;
@@ -52,7 +48,7 @@ Result<std::vector<SharedPath>> share_image(const fs::path& root, const fs::path
     }
     if (!fs::is_directory(status) && !fs::is_regular_file(status)) continue;
     if (fs::is_directory(status)) {
-      TRY(make_directory(place));
+      TRY(make_directory(place, 0755));
     } else {
       TRY(write_file(place, ""));
     }
@@ -71,7 +67,8 @@ Result<std::vector<SharedPath>> share_host(const fs::path& root) {
   return sharing;
 }
 
-// Where something of the host is mounted already, the place must be there: it is not ours to make.
+// A mount point inside a shared directory must exist already: shared directories are not written
+// to.
 Result<> check_place(const std::vector<SharedPath>& sharing, const std::string& target) {
   for (const SharedPath& path : sharing) {
     if (!target.starts_with(path.target + "/")) continue;
@@ -79,7 +76,7 @@ Result<> check_place(const std::vector<SharedPath>& sharing, const std::string& 
     const std::string rest = target.substr(path.target.size() + 1);
     if (open_beneath(below.get(), rest, O_PATH, 0, Links::Refuse)) return {};
     return failure(ErrorCode::InvalidArgument,
-                   fmt::format("mount at {}: there is no such place in the image, or a link leads "
+                   fmt::format("mount at {}: the image has no such directory, or a link leads "
                                "to it",
                                target));
   }
@@ -96,18 +93,18 @@ Result<> make_place(const fs::path& root, const std::vector<SharedPath>& sharing
     if (::lstat(place.c_str(), &status) == 0 && S_ISLNK(status.st_mode)) {
       return failure(
           ErrorCode::InvalidArgument,
-          fmt::format("mount at {}: a link leads to it; name the place itself", mount.target));
+          fmt::format("mount at {}: a link leads to it; name its target instead", mount.target));
     }
     const bool is_bound = std::any_of(sharing.begin(), sharing.end(), [&](const SharedPath& path) {
       return root / fs::path(path.target).relative_path() == place;
     });
-    TRY(make_directory(place));
+    TRY(make_directory(place, 0755));
     if (is_bound) return {};
   }
   return {};
 }
 
-// Whatever mask the caller has, the sandbox's user must be able to look around.
+// The sandbox's user must be able to read everything, whatever umask the caller has.
 void open_to_all(const fs::path& root) {
   std::error_code ignored;
   const auto open = [&](const fs::directory_entry& entry) {
@@ -124,14 +121,14 @@ void open_to_all(const fs::path& root) {
 
 Result<std::vector<SharedPath>> write_skeleton(const fs::path& root, const std::string& image,
                                                const SandboxSpec& spec) {
-  TRY(make_directory(root));
+  TRY(make_directory(root, 0755));
   std::vector<SharedPath> sharing =
       TRY(image.empty() ? share_host(root) : share_image(root, image));
   for (const char* name : kOurs)
-    TRY(make_directory(root / name));
+    TRY(make_directory(root / name, 0755));
   for (const char* name : {"bin", "store"})
-    TRY(make_directory(root / ".nutshell" / name));
-  TRY(write_file(root / fs::path(kInitProgram).relative_path(), ""));
+    TRY(make_directory(root / ".nutshell" / name, 0755));
+  TRY(write_file(root / fs::path(containers::kInitProgram).relative_path(), ""));
   for (const UnsafeMount& mount : spec.unsafe_mounts)
     TRY(make_place(root, sharing, mount));
   open_to_all(root);

@@ -1,5 +1,5 @@
-// The root of a sandbox as an almost empty directory: what it is made of is mounted on it. Nothing
-// is ever written into an image.
+// Makes the root directory of a sandbox: mount points, links and empty files. The content is
+// mounted on them, so that nothing is ever written into an image.
 #pragma once
 
 #include <filesystem>
@@ -11,7 +11,8 @@
 
 namespace nutshell::gvisor {
 
-// Fills the empty directory `root`. `image` is a directory; empty: this machine's programs.
+// Fills the directory `root` and returns what to mount. `image` is a directory; if empty, the root
+// has this machine's programs.
 Result<std::vector<SharedPath>> write_skeleton(const std::filesystem::path& root,
                                                const std::string& image, const SandboxSpec& spec);
 

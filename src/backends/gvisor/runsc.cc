@@ -1,18 +1,14 @@
 #include "backends/gvisor/runsc.h"
 
-#include <fcntl.h>
 #include <fmt/format.h>
-#include <spawn.h>
-#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include <array>
 #include <cstdlib>
 
-#include "base/defer.h"
 #include "base/file.h"
-#include "base/spawn_attributes.h"
+#include "base/pipe.h"
+#include "base/spawn.h"
 
 namespace nutshell::gvisor {
 namespace {
@@ -20,12 +16,13 @@ namespace {
 using namespace std::chrono_literals;
 
 constexpr const char* kName = "runsc";
-constexpr std::string_view kOldest = "20230801";  // its systrap, and the flags that we give
+constexpr std::string_view kOldest =
+    "20230801";  // the first with systrap and all flags that we use
 constexpr std::size_t kMostWords = 16U << 10U;
 constexpr const char* kHint = "Debian has it as runsc in bookworm-backports";
 
 std::string find_program() {
-  // NOLINTBEGIN(concurrency-mt-unsafe): nobody changes the environment
+  // NOLINTBEGIN(concurrency-mt-unsafe): the environment is not changed
   if (const char* named = std::getenv("NUTSHELL_RUNSC"); named != nullptr && *named != '\0')
     return named;
   const char* path = std::getenv("PATH");
@@ -40,20 +37,13 @@ std::string find_program() {
   }
 }
 
-struct Pipe {
-  UniqueFd read;
-  UniqueFd write;
-};
-
-Result<Pipe> make_pipe() {
-  std::array<int, 2> ends{};
-  if (::pipe2(ends.data(), O_CLOEXEC) != 0) return syscall_failure("pipe");
-  Pipe pipe{UniqueFd(ends[0]), UniqueFd(ends[1])};
+Result<Pipe> make_answer_pipe() {
+  Pipe pipe = TRY(make_pipe());
   TRY(set_nonblocking(pipe.read.get()));
   return pipe;
 }
 
-// What is there; a sandbox may keep the other end.
+// Reads what is in the pipe without waiting for its end: a sandbox may keep the other end open.
 std::string drain(int pipe) {
   std::string text(kMostWords, '\0');
   const ssize_t count = ::read(pipe, text.data(), text.size());
@@ -81,14 +71,14 @@ Result<Runsc> Runsc::find() {
   const std::string program = find_program();
   if (program.empty()) {
     return failure(ErrorCode::Unsupported,
-                   fmt::format("gVisor's program {} is not in PATH: install it; {}", kName, kHint));
+                   fmt::format("gVisor's program {} is not in PATH: install it. {}", kName, kHint));
   }
   Runsc runsc(program, "");
   runsc.version_ = day_of_version(TRY(runsc.ask({"--version"}, Deadline::in(10s))));
   if (!runsc.version_.empty() && runsc.version_ < kOldest) {
     return failure(ErrorCode::Unsupported,
-                   fmt::format("{} is of {} and lacks what programs use today: {} or newer is "
-                               "needed; {}",
+                   fmt::format("{} is of {} and lacks system calls that programs use today: {} or "
+                               "newer is needed. {}",
                                program, runsc.version_, kOldest, kHint));
   }
   return runsc;
@@ -96,47 +86,26 @@ Result<Runsc> Runsc::find() {
 
 Result<ChildProcess> Runsc::spawn(const std::vector<std::string>& arguments,
                                   const Streams& streams) const {
-  posix_spawn_file_actions_t actions;
-  posix_spawn_file_actions_init(&actions);
-  const Defer freed([&] { posix_spawn_file_actions_destroy(&actions); });
-  const SpawnAttributes attributes(SpawnAttributes::Session::Own);
-  const std::array<int, 3> wanted = {streams.input, streams.output, streams.error};
-  for (int number = 0; number < 3; ++number) {
-    const int given = wanted.at(static_cast<std::size_t>(number));
-    if (given >= 0) {
-      posix_spawn_file_actions_adddup2(&actions, given, number);
-    } else {
-      posix_spawn_file_actions_addopen(&actions, number, "/dev/null", O_RDWR, 0);
-    }
-  }
-  std::vector<char*> argv = {const_cast<char*>(kName)};
-  for (const std::string& argument : arguments)
-    argv.push_back(const_cast<char*>(argument.c_str()));
-  argv.push_back(nullptr);
-  pid_t pid = -1;
-  const int error =
-      ::posix_spawn(&pid, program_.c_str(), &actions, attributes.get(), argv.data(), environ);
-  if (error != 0) return syscall_failure(error, "run", program_);
-  UniqueFd handle(static_cast<int>(::syscall(SYS_pidfd_open, pid, 0)));  // nobody else reaps it
-  if (!handle) {
-    const auto failed = syscall_failure("pidfd_open");
-    ::kill(pid, SIGKILL);
-    ::waitpid(pid, nullptr, 0);
-    return failed;
-  }
-  return ChildProcess(pid, std::move(handle));
+  Command command{.arguments = {kName},
+                  .program = program_,
+                  .input = streams.input,
+                  .output = streams.output,
+                  .error = streams.error,
+                  .session = Command::Session::Own};
+  command.arguments.insert(command.arguments.end(), arguments.begin(), arguments.end());
+  return nutshell::spawn(command);
 }
 
 Result<> Runsc::run(const std::vector<std::string>& arguments, Streams streams,
                     const Deadline& deadline) const {
-  Pipe words = TRY(make_pipe());
+  Pipe words = TRY(make_answer_pipe());
   streams.error = words.write.get();
   ChildProcess child = TRY(spawn(arguments, streams));
   const std::optional<int> status = TRY(child.wait(deadline));
   const std::string& what = arguments.front().starts_with("--version") ? kName : arguments.back();
   if (!status) {
     return failure(ErrorCode::DeadlineExceeded,
-                   fmt::format("{} {}: no answer in time", kName, what));
+                   fmt::format("{} {}: it did not end in time", kName, what));
   }
   if (WIFEXITED(*status) && WEXITSTATUS(*status) == 0) return {};
   const std::string said = drain(words.read.get());
@@ -146,7 +115,7 @@ Result<> Runsc::run(const std::vector<std::string>& arguments, Streams streams,
 
 Result<std::string> Runsc::ask(const std::vector<std::string>& arguments,
                                const Deadline& deadline) const {
-  const Pipe pipe = TRY(make_pipe());
+  const Pipe pipe = TRY(make_answer_pipe());
   TRY(run(arguments, {.output = pipe.write.get()}, deadline));
   return drain(pipe.read.get());
 }

@@ -1,5 +1,5 @@
-// The program runsc, which is gVisor: found, asked for its version, and run with a deadline. It is
-// spawned, never forked: whoever calls may have threads.
+// Finds gVisor's program runsc, checks its version and runs it with deadlines. Uses posix_spawn,
+// because the caller may have threads.
 #pragma once
 
 #include <filesystem>
@@ -14,25 +14,26 @@ namespace nutshell::gvisor {
 
 class Runsc {
  public:
-  // NUTSHELL_RUNSC, or the first in PATH. Unsupported where there is none, or one too old to know
-  // the calls that today's programs make.
+  // Takes NUTSHELL_RUNSC, or the first runsc in PATH. Unsupported if there is none, or if it is too
+  // old for the system calls of current programs.
   static Result<Runsc> find();
 
   [[nodiscard]] const std::string& version() const { return version_; }  // "20240729"
   [[nodiscard]] const std::string& program() const { return program_; }
 
   struct Streams {
-    int input = -1;   // -1: none
-    int output = -1;  // -1: nobody reads it
+    int input = -1;  // -1 in each: /dev/null
+    int output = -1;
     int error = -1;
   };
-  // In a session of its own: a Ctrl-C at our terminal is not meant for it.
+  // The process gets a session of its own, so that Ctrl-C at our terminal does not reach it.
   [[nodiscard]] Result<ChildProcess> spawn(const std::vector<std::string>& arguments,
                                            const Streams& streams) const;
-  // Until it ends, or is killed at the deadline. What it says about a failure is the error.
+  // Waits until the process ends, or kills it at the deadline. Its standard error becomes the
+  // error.
   Result<> run(const std::vector<std::string>& arguments, Streams streams,
                const Deadline& deadline) const;
-  // The same, for what it prints: as much as a pipe holds.
+  // The same; returns its standard output, as much as a pipe holds.
   [[nodiscard]] Result<std::string> ask(const std::vector<std::string>& arguments,
                                         const Deadline& deadline) const;
 
@@ -44,7 +45,7 @@ class Runsc {
   std::string version_;
 };
 
-// The eight digits of a day in what "runsc --version" prints; empty: none.
+// The date, as eight digits, in the output of "runsc --version"; empty if there is none.
 std::string day_of_version(std::string_view text);
 
 }  // namespace nutshell::gvisor

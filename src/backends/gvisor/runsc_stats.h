@@ -1,4 +1,4 @@
-// What "runsc events --stats" prints: gVisor's own counts, which it may give or not.
+// Reads the output of "runsc events --stats". Counts that gVisor does not make stay empty.
 #pragma once
 
 #include <string_view>
@@ -8,7 +8,7 @@
 
 namespace nutshell::gvisor {
 
-// Corrupt where it is none.
+// Corrupt if the text is not such output.
 Result<SandboxStats> read_stats(std::string_view text);
 
 }  // namespace nutshell::gvisor

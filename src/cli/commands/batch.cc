@@ -1,7 +1,6 @@
 #include <fcntl.h>
 #include <fmt/format.h>
 #include <poll.h>
-#include <spawn.h>
 #include <sys/mman.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
@@ -14,6 +13,7 @@
 
 #include "base/child_process.h"
 #include "base/file.h"
+#include "base/spawn.h"
 #include "cli/command.h"
 #include "cli/flags.h"
 #include "cli/print.h"
@@ -146,24 +146,13 @@ Words words_for(const Item& item, const Flags& flags) {
 }
 
 Result<Running> begin(std::size_t index, const Item& item, const Flags& flags) {
-  Words words = words_for(item, flags);
-  std::vector<char*> argv;
-  for (std::string& word : words)
-    argv.push_back(word.data());
-  argv.push_back(nullptr);
   UniqueFd output = TRY(nameless_file());
   UniqueFd error = TRY(nameless_file());
-  posix_spawn_file_actions_t actions;
-  posix_spawn_file_actions_init(&actions);
-  posix_spawn_file_actions_addopen(&actions, 0, "/dev/null", O_RDONLY, 0);
-  posix_spawn_file_actions_adddup2(&actions, output.get(), 1);
-  posix_spawn_file_actions_adddup2(&actions, error.get(), 2);
-  pid_t pid = -1;
-  const int failed = ::posix_spawn(&pid, "/proc/self/exe", &actions, nullptr, argv.data(), environ);
-  posix_spawn_file_actions_destroy(&actions);
-  if (failed != 0) return syscall_failure(failed, "start", "nutshell run");
-  UniqueFd process(static_cast<int>(::syscall(SYS_pidfd_open, pid, 0)));
-  return Running{index, ChildProcess(pid, std::move(process)), std::move(output), std::move(error)};
+  ChildProcess process = TRY(spawn({.arguments = words_for(item, flags),
+                                    .program = "/proc/self/exe",
+                                    .output = output.get(),
+                                    .error = error.get()}));
+  return Running{index, std::move(process), std::move(output), std::move(error)};
 }
 
 Result<std::string> text_of(const UniqueFd& file) {

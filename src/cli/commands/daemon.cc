@@ -12,7 +12,7 @@
 
 #include "base/file.h"
 #include "base/socket.h"
-#include "base/spawn_attributes.h"
+#include "base/spawn.h"
 #include "base/user_directory.h"
 #include "cli/command.h"
 #include "cli/print.h"
@@ -61,12 +61,6 @@ Result<Answer> ask(const std::filesystem::path& socket) {
   return Answer{body["pid"].get<int>(), ready.status == 200};
 }
 
-// Not a ChildProcess, which would die with us.
-struct Started {
-  pid_t pid = -1;
-  UniqueFd process;  // readable once it has ended
-};
-
 Result<std::string> daemon_program() {
   std::error_code error;
   const auto self = std::filesystem::read_symlink("/proc/self/exe", error);
@@ -74,27 +68,15 @@ Result<std::string> daemon_program() {
   return (self.parent_path() / "nutshelld").native();
 }
 
-Result<Started> spawn_daemon(const std::filesystem::path& log, const Asked& asked) {
+Result<ChildProcess> spawn_daemon(const std::filesystem::path& log, const Asked& asked) {
   const std::string program = TRY(daemon_program());
   std::vector<std::string> words = {program};
   if (!asked.config.empty()) words.insert(words.end(), {"--config", asked.config});
-  std::vector<char*> argv;
-  for (std::string& word : words)
-    argv.push_back(word.data());
-  argv.push_back(nullptr);
   const UniqueFd output = TRY(open_file(log, O_WRONLY | O_CREAT | O_APPEND | O_NOFOLLOW, 0600));
-  posix_spawn_file_actions_t actions;
-  posix_spawn_file_actions_init(&actions);
-  posix_spawn_file_actions_addopen(&actions, 0, "/dev/null", O_RDONLY, 0);
-  posix_spawn_file_actions_adddup2(&actions, output.get(), 1);
-  posix_spawn_file_actions_adddup2(&actions, output.get(), 2);
-  const SpawnAttributes attributes(SpawnAttributes::Session::Own);
-  pid_t pid = -1;
-  const int error =
-      ::posix_spawn(&pid, program.c_str(), &actions, attributes.get(), argv.data(), environ);
-  posix_spawn_file_actions_destroy(&actions);
-  if (error != 0) return syscall_failure(error, "start", program);
-  return Started{pid, UniqueFd(static_cast<int>(::syscall(SYS_pidfd_open, pid, 0)))};
+  return spawn({.arguments = std::move(words),
+                .output = output.get(),
+                .error = output.get(),
+                .session = Command::Session::Own});
 }
 
 // What it said last, for whoever waits for it in vain.
@@ -116,14 +98,16 @@ Result<int> start(const Asked& asked) {
     return 0;
   }
   const std::filesystem::path log = socket.parent_path() / "nutshelld.log";
-  const Started child = TRY(spawn_daemon(log, asked));
+  ChildProcess child = TRY(spawn_daemon(log, asked));
+  const pid_t pid = child.pid();
+  child.release();  // it outlives this command
   const Deadline deadline = Deadline::in(20s);
   while (!deadline.has_passed()) {
-    if (const auto there = ask(socket); there && there->pid == child.pid) {
+    if (const auto there = ask(socket); there && there->pid == pid) {
       print_out("{}\n", socket.native());
       return 0;
     }
-    if (TRY(wait_for(child.process.get(), POLLIN, Deadline::in(20ms)))) {
+    if (TRY(wait_for(child.descriptor(), POLLIN, Deadline::in(20ms)))) {
       return failure(ErrorCode::Unavailable,
                      fmt::format("the daemon ended at once: {}", last_word(log)));
     }

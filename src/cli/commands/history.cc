@@ -90,7 +90,7 @@ Command command_of(const nlohmann::json& entry) {
 // The daemon's own record, wherever it keeps it.
 Result<int> history_of_daemon(const BackendContext& context, const HistoryFlags& flags) {
   if (!is_sandbox_id_beginning(flags.id)) return no_history(flags.id);
-  api::ApiClient link(*context.daemon, context.programs);
+  api::ApiClient link(*context.daemon);
   const auto answer = TRY(link.send("GET", "/v1/sandboxes/" + flags.id + "/history"));
   const auto body = nlohmann::json::parse(answer.body, nullptr, false);
   const auto found = body.is_object() ? body.find("entries") : body.end();

@@ -1,8 +1,5 @@
-#include <fcntl.h>
 #include <fmt/format.h>
 #include <poll.h>
-#include <spawn.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 #include <array>
@@ -11,7 +8,9 @@
 
 #include "base/deadline.h"
 #include "base/file.h"
+#include "base/pipe.h"
 #include "base/random_id.h"
+#include "base/spawn.h"
 #include "cli/commands/mcp_clients.h"
 #include "cli/print.h"
 #include "cli/report.h"
@@ -37,42 +36,19 @@ constexpr std::size_t kMostAnswer = 16U << 20U;
 class StartedServer {
  public:
   static Result<StartedServer> start(const McpCommand& command) {
-    std::array<int, 2> input{};
-    std::array<int, 2> output{};
-    if (::pipe2(input.data(), O_CLOEXEC) != 0) return syscall_failure("pipe");
-    UniqueFd their_input(input[0]);
-    UniqueFd our_output(input[1]);
-    if (::pipe2(output.data(), O_CLOEXEC) != 0) return syscall_failure("pipe");
-    UniqueFd our_input(output[0]);
-    UniqueFd their_output(output[1]);
-    posix_spawn_file_actions_t actions;
-    ::posix_spawn_file_actions_init(&actions);
-    ::posix_spawn_file_actions_adddup2(&actions, their_input.get(), STDIN_FILENO);
-    ::posix_spawn_file_actions_adddup2(&actions, their_output.get(), STDOUT_FILENO);
+    Pipe input = TRY(make_pipe());
+    Pipe output = TRY(make_pipe());
     std::vector<std::string> words = command.arguments;
     words.insert(words.begin(), command.program);
-    std::vector<char*> argv;
-    for (std::string& word : words)
-      argv.push_back(word.data());
-    argv.push_back(nullptr);
-    StartedServer server;
-    const int error = ::posix_spawnp(&server.pid_, command.program.c_str(), &actions, nullptr,
-                                     argv.data(), environ);
-    ::posix_spawn_file_actions_destroy(&actions);
-    if (error != 0) return syscall_failure(error, "start", command.program);
-    server.input_ = std::move(our_output);
-    server.output_ = std::move(our_input);
-    return server;
+    ChildProcess process = TRY(spawn(
+        {.arguments = std::move(words), .input = input.read.get(), .output = output.write.get()}));
+    return StartedServer(std::move(process), std::move(input.write), std::move(output.read));
   }
-  StartedServer(StartedServer&& other) noexcept
-      : pid_(std::exchange(other.pid_, -1)),
-        input_(std::move(other.input_)),
-        output_(std::move(other.output_)),
-        rest_(std::move(other.rest_)) {}
+  StartedServer(StartedServer&&) = default;
   StartedServer& operator=(StartedServer&&) = delete;
   ~StartedServer() {
     input_.reset();
-    if (pid_ > 0) ::waitpid(pid_, nullptr, 0);  // it ends with its input
+    if (process_.is_owned()) (void)process_.wait(Deadline::never());  // it ends with its input
   }
 
   // The result of the method.
@@ -95,7 +71,8 @@ class StartedServer {
   }
 
  private:
-  StartedServer() = default;
+  StartedServer(ChildProcess process, UniqueFd input, UniqueFd output)
+      : process_(std::move(process)), input_(std::move(input)), output_(std::move(output)) {}
 
   Result<std::string> read_line(const Deadline& deadline) {
     while (rest_.find('\n') == std::string::npos) {
@@ -113,7 +90,7 @@ class StartedServer {
     return line;
   }
 
-  pid_t pid_ = -1;
+  ChildProcess process_;
   UniqueFd input_;
   UniqueFd output_;
   std::string rest_;

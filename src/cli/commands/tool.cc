@@ -65,7 +65,7 @@ void print_object(const ToolResult& result) {
   nlohmann::ordered_json object;
   object["text"] = result.text;
   if (result.error)
-    object["error"] = {{"code", result.error->code},
+    object["error"] = {{"code", to_string(result.error->code)},
                        {"what", result.error->what},
                        {"why", result.error->why},
                        {"next", result.error->next}};
@@ -161,7 +161,7 @@ Result<int> output(Program& program, const CallFlags& flags) {
   OutputStore store = TRY(OutputStore::open(opened->id));
   const auto stored = store.load(flags.name);
   if (!stored) {
-    print_error(fmt::format("expired: {}", stored.error().message));
+    print_error(fmt::format("{}: {}", to_string(stored.error().code), stored.error().message));
     return kToolError;
   }
   const StoredStream& stream = flags.is_error_stream ? stored->error : stored->output;

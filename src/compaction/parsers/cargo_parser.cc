@@ -34,7 +34,7 @@ bool is_cargo_line(std::string_view line) {
          (line.starts_with("error[E") && contains(line, "]: "));
 }
 
-bool recognises(const ParserInput& input) {
+bool recognises_cargo(const ParserInput& input) {
   return input.command.starts_with({"cargo"}) || input.command.starts_with({"rustc"}) ||
          has_line(input.lines, is_cargo_line);
 }
@@ -270,14 +270,14 @@ std::optional<Facts> CargoScan::parse() {
   return ledger_.settle(tool, input_.ending);
 }
 
-std::optional<Facts> parse(const ParserInput& input) {
+std::optional<Facts> parse_cargo(const ParserInput& input) {
   return CargoScan(input).parse();
 }
 
 }  // namespace
 
 Parser cargo_parser() {
-  return {.name = "cargo", .recognises = recognises, .parse = parse};
+  return {.name = "cargo", .recognises = recognises_cargo, .parse = parse_cargo};
 }
 
 }  // namespace nutshell::compaction

@@ -14,12 +14,12 @@ bool is_cmake_line(std::string_view line) {
          line.starts_with("-- Build files have been written to:");
 }
 
-bool recognises(const ParserInput& input) {
+bool recognises_cmake(const ParserInput& input) {
   const bool is_configure = input.command.starts_with({"cmake"}) && !input.command.has("--build");
   return is_configure || has_line(input.lines, is_cmake_line);
 }
 
-std::optional<Facts> parse(const ParserInput& input) {
+std::optional<Facts> parse_cmake(const ParserInput& input) {
   Ledger ledger;
   for (LineCursor cursor(input.lines); !cursor.done();) {
     const auto line = cursor.line();
@@ -44,7 +44,7 @@ std::optional<Facts> parse(const ParserInput& input) {
 }  // namespace
 
 Parser cmake_parser() {
-  return {.name = "cmake", .recognises = recognises, .parse = parse};
+  return {.name = "cmake", .recognises = recognises_cmake, .parse = parse_cmake};
 }
 
 }  // namespace nutshell::compaction

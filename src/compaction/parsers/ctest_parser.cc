@@ -69,7 +69,7 @@ bool is_ctest_line(std::string_view line) {
          line == "The following tests FAILED:";
 }
 
-bool recognises(const ParserInput& input) {
+bool recognises_ctest(const ParserInput& input) {
   return input.command.starts_with({"ctest"}) || has_line(input.lines, is_ctest_line);
 }
 
@@ -232,14 +232,14 @@ std::optional<Facts> CtestScan::parse() {
   return ledger_.settle("ctest", input_.ending);
 }
 
-std::optional<Facts> parse(const ParserInput& input) {
+std::optional<Facts> parse_ctest(const ParserInput& input) {
   return CtestScan(input).parse();
 }
 
 }  // namespace
 
 Parser ctest_parser() {
-  return {.name = "ctest", .recognises = recognises, .parse = parse};
+  return {.name = "ctest", .recognises = recognises_ctest, .parse = parse_ctest};
 }
 
 }  // namespace nutshell::compaction

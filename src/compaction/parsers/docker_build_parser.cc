@@ -23,7 +23,7 @@ std::optional<StepLine> parse_line(std::string_view line) {
   return StepLine{*step, trim_left(line)};
 }
 
-bool recognises(const ParserInput& input) {
+bool recognises_docker_build(const ParserInput& input) {
   std::size_t steps = 0;
   for (const auto line : input.lines)
     steps += parse_line(line) ? 1 : 0;
@@ -75,7 +75,7 @@ void read_line(Step& step, const StepLine& line, std::uint64_t& transfers) {
   }
 }
 
-std::optional<Facts> parse(const ParserInput& input) {
+std::optional<Facts> parse_docker_build(const ParserInput& input) {
   Facts facts;
   facts.tool = "docker build";
   std::map<std::uint64_t, Step> steps;
@@ -108,7 +108,7 @@ std::optional<Facts> parse(const ParserInput& input) {
 }  // namespace
 
 Parser docker_build_parser() {
-  return {"docker build", recognises, parse};
+  return {"docker build", recognises_docker_build, parse_docker_build};
 }
 
 }  // namespace nutshell::compaction

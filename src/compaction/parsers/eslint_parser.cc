@@ -88,7 +88,7 @@ bool is_eslint_line(std::string_view line) {
   return is_sum(line) || compact_row(line).has_value() || unix_row(line).has_value();
 }
 
-bool recognises(const ParserInput& input) {
+bool recognises_eslint(const ParserInput& input) {
   return input.command.has("eslint") || has_line(input.lines, is_eslint_line);
 }
 
@@ -168,14 +168,14 @@ std::optional<Facts> EslintScan::parse() {
   return ledger_.settle("eslint", input_.ending);
 }
 
-std::optional<Facts> parse(const ParserInput& input) {
+std::optional<Facts> parse_eslint(const ParserInput& input) {
   return EslintScan(input).parse();
 }
 
 }  // namespace
 
 Parser eslint_parser() {
-  return {.name = "eslint", .recognises = recognises, .parse = parse};
+  return {.name = "eslint", .recognises = recognises_eslint, .parse = parse_eslint};
 }
 
 }  // namespace nutshell::compaction

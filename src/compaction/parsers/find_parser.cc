@@ -34,14 +34,14 @@ bool is_path(std::string_view line) {
   return !line.empty() && line.find_first_of(" \t:") == std::string_view::npos;
 }
 
-bool recognises(const ParserInput& input) {
+bool recognises_find(const ParserInput& input) {
   const bool is_listing = lists_paths(input.command) && !is_ordered(input.command);
   if (input.lines.size() < 4 || !is_listing) return false;
   const auto paths = std::count_if(input.lines.begin(), input.lines.end(), is_path);
   return static_cast<std::size_t>(paths) * 10 >= input.lines.size() * 9;
 }
 
-std::optional<Facts> parse(const ParserInput& input) {
+std::optional<Facts> parse_find(const ParserInput& input) {
   Facts facts;
   facts.is_data = true;
   facts.tool = input.command.words.front();
@@ -64,7 +64,7 @@ std::optional<Facts> parse(const ParserInput& input) {
 }  // namespace
 
 Parser find_parser() {
-  return {"find", recognises, parse};
+  return {"find", recognises_find, parse_find};
 }
 
 }  // namespace nutshell::compaction

@@ -32,13 +32,13 @@ bool take_clang_sum(LineCursor& cursor, Ledger& ledger) {
   return true;
 }
 
-bool recognises(const ParserInput& input) {
+bool recognises_gcc(const ParserInput& input) {
   const auto& words = input.command.words;
   const bool is_called = !words.empty() && is_compiler_program(words.front());
   return is_called || has_line(input.lines, is_compiler_line);
 }
 
-std::optional<Facts> parse(const ParserInput& input) {
+std::optional<Facts> parse_gcc(const ParserInput& input) {
   Ledger ledger;
   for (LineCursor cursor(input.lines); !cursor.done();) {
     if (take_clang_sum(cursor, ledger)) continue;
@@ -59,7 +59,7 @@ std::optional<Facts> parse(const ParserInput& input) {
 }  // namespace
 
 Parser gcc_parser() {
-  return {.name = "gcc", .recognises = recognises, .parse = parse};
+  return {.name = "gcc", .recognises = recognises_gcc, .parse = parse_gcc};
 }
 
 }  // namespace nutshell::compaction

@@ -42,12 +42,12 @@ std::optional<BlamedLine> parse_line(std::string_view line) {
   return blamed;
 }
 
-bool recognises(const ParserInput& input) {
+bool recognises_git_blame(const ParserInput& input) {
   return input.lines.size() > 3 && parse_line(input.lines.front()) &&
          parse_line(input.lines.back());
 }
 
-std::optional<Facts> parse(const ParserInput& input) {
+std::optional<Facts> parse_git_blame(const ParserInput& input) {
   Facts facts;
   facts.is_data = true;
   facts.tool = "git blame";
@@ -73,7 +73,7 @@ std::optional<Facts> parse(const ParserInput& input) {
 }  // namespace
 
 Parser git_blame_parser() {
-  return {"git blame", recognises, parse};
+  return {"git blame", recognises_git_blame, parse_git_blame};
 }
 
 }  // namespace nutshell::compaction

@@ -6,13 +6,13 @@
 namespace nutshell::compaction {
 namespace {
 
-bool recognises(const ParserInput& input) {
+bool recognises_git_diff(const ParserInput& input) {
   return !input.lines.empty() && (input.lines.front().starts_with("diff --git ") ||
                                   (input.lines.size() > 2 && input.lines[0].starts_with("--- ") &&
                                    input.lines[1].starts_with("+++ ")));
 }
 
-std::optional<Facts> parse(const ParserInput& input) {
+std::optional<Facts> parse_git_diff(const ParserInput& input) {
   std::size_t at = 0;
   auto patch = read_patch(input.lines, at);
   if (!patch) return std::nullopt;
@@ -30,7 +30,7 @@ std::optional<Facts> parse(const ParserInput& input) {
 }  // namespace
 
 Parser git_diff_parser() {
-  return {"git diff", recognises, parse};
+  return {"git diff", recognises_git_diff, parse_git_diff};
 }
 
 }  // namespace nutshell::compaction

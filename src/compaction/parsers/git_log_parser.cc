@@ -22,7 +22,7 @@ bool starts_commit(std::string_view line) {
   return take_prefix(line, "commit ") && is_hash(take_word(line));
 }
 
-bool recognises(const ParserInput& input) {
+bool recognises_git_log(const ParserInput& input) {
   if (input.lines.size() < 3 || !starts_commit(input.lines.front())) return false;
   return input.lines[1].starts_with("Author:") || input.lines[1].starts_with("Merge:");
 }
@@ -181,14 +181,14 @@ class LogReader {
   std::uint64_t patch_lines_ = 0;
 };
 
-std::optional<Facts> parse(const ParserInput& input) {
+std::optional<Facts> parse_git_log(const ParserInput& input) {
   return LogReader(input).read();
 }
 
 }  // namespace
 
 Parser git_log_parser() {
-  return {"git log", recognises, parse};
+  return {"git log", recognises_git_log, parse_git_log};
 }
 
 }  // namespace nutshell::compaction

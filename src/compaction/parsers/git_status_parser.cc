@@ -13,7 +13,7 @@
 namespace nutshell::compaction {
 namespace {
 
-bool recognises(const ParserInput& input) {
+bool recognises_git_status(const ParserInput& input) {
   if (input.lines.empty()) return false;
   const auto first = input.lines.front();
   return first.starts_with("On branch ") || first.starts_with("HEAD detached ") ||
@@ -120,14 +120,14 @@ class StatusReader {
   std::uint64_t advice_ = 0;
 };
 
-std::optional<Facts> parse(const ParserInput& input) {
+std::optional<Facts> parse_git_status(const ParserInput& input) {
   return StatusReader().read(input.lines);
 }
 
 }  // namespace
 
 Parser git_status_parser() {
-  return {"git status", recognises, parse};
+  return {"git status", recognises_git_status, parse_git_status};
 }
 
 }  // namespace nutshell::compaction

@@ -54,7 +54,7 @@ bool is_go_message(std::string_view line) {
   return place && place->where.column > 0;
 }
 
-bool recognises(const ParserInput& input) {
+bool recognises_go(const ParserInput& input) {
   return input.command.starts_with({"go"}) || has_line(input.lines, is_go_line) ||
          has_line(input.lines, is_go_message);
 }
@@ -345,14 +345,14 @@ std::optional<Facts> GoScan::parse() {
   return ledger_.settle(tool, input_.ending);
 }
 
-std::optional<Facts> parse(const ParserInput& input) {
+std::optional<Facts> parse_go(const ParserInput& input) {
   return GoScan(input).parse();
 }
 
 }  // namespace
 
 Parser go_parser() {
-  return {.name = "go", .recognises = recognises, .parse = parse};
+  return {.name = "go", .recognises = recognises_go, .parse = parse_go};
 }
 
 }  // namespace nutshell::compaction

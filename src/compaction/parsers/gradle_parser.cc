@@ -16,7 +16,7 @@ bool is_gradle_line(std::string_view line) {
          line.starts_with("FAILURE: Build ");
 }
 
-bool recognises(const ParserInput& input) {
+bool recognises_gradle(const ParserInput& input) {
   const auto& words = input.command.words;
   const bool is_called =
       !words.empty() && (words.front() == "gradle" || words.front() == "gradlew");
@@ -195,14 +195,14 @@ std::optional<Facts> GradleScan::parse() {
   return ledger_.settle("gradle", input_.ending);
 }
 
-std::optional<Facts> parse(const ParserInput& input) {
+std::optional<Facts> parse_gradle(const ParserInput& input) {
   return GradleScan(input).parse();
 }
 
 }  // namespace
 
 Parser gradle_parser() {
-  return {.name = "gradle", .recognises = recognises, .parse = parse};
+  return {.name = "gradle", .recognises = recognises_gradle, .parse = parse_gradle};
 }
 
 }  // namespace nutshell::compaction

@@ -83,7 +83,7 @@ class MatchReader {
   std::size_t next_ = 0;
 };
 
-bool recognises(const ParserInput& input) {
+bool recognises_grep(const ParserInput& input) {
   if (!is_search(input.command) || input.lines.size() < 4) return false;
   MatchReader reader(input.lines);
   std::size_t known = 0;
@@ -110,7 +110,7 @@ void join_single(Section& section) {
   section.brief.clear();
 }
 
-std::optional<Facts> parse(const ParserInput& input) {
+std::optional<Facts> parse_grep(const ParserInput& input) {
   Facts facts;
   facts.is_data = true;
   facts.tool = input.command.words.front();
@@ -137,7 +137,7 @@ std::optional<Facts> parse(const ParserInput& input) {
 }  // namespace
 
 Parser grep_parser() {
-  return {"grep", recognises, parse};
+  return {"grep", recognises_grep, parse_grep};
 }
 
 }  // namespace nutshell::compaction

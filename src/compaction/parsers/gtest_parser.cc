@@ -7,11 +7,11 @@
 namespace nutshell::compaction {
 namespace {
 
-bool recognises(const ParserInput& input) {
+bool recognises_gtest(const ParserInput& input) {
   return has_line(input.lines, is_gtest_line);
 }
 
-std::optional<Facts> parse(const ParserInput& input) {
+std::optional<Facts> parse_gtest(const ParserInput& input) {
   Ledger ledger;
   GtestReport report(ledger);
   for (LineCursor cursor(input.lines); !cursor.done();) {
@@ -27,7 +27,7 @@ std::optional<Facts> parse(const ParserInput& input) {
 }  // namespace
 
 Parser gtest_parser() {
-  return {.name = "gtest", .recognises = recognises, .parse = parse};
+  return {.name = "gtest", .recognises = recognises_gtest, .parse = parse_gtest};
 }
 
 }  // namespace nutshell::compaction

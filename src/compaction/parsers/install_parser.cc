@@ -77,7 +77,7 @@ bool is_install(const CommandWords& command) {
                           command.has("fetch") || command.has("uninstall") || command.has("purge"));
 }
 
-bool recognises(const ParserInput& input) {
+bool recognises_install(const ParserInput& input) {
   return input.lines.size() > 3 && is_install(input.command);
 }
 
@@ -101,7 +101,7 @@ const Shape* find_shape(std::string_view text) {
   return nullptr;
 }
 
-std::optional<Facts> parse(const ParserInput& input) {
+std::optional<Facts> parse_install(const ParserInput& input) {
   Facts facts;
   facts.tool = input.command.words.front();
   std::map<std::string_view, std::uint64_t> noise;
@@ -134,7 +134,7 @@ std::optional<Facts> parse(const ParserInput& input) {
 }  // namespace
 
 Parser install_parser() {
-  return {"install", recognises, parse};
+  return {"install", recognises_install, parse_install};
 }
 
 }  // namespace nutshell::compaction

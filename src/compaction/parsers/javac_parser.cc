@@ -12,7 +12,7 @@ bool is_javac_line(std::string_view line) {
   return contains(line, ".java:") && (contains(line, ": error: ") || contains(line, ": warning: "));
 }
 
-bool recognises(const ParserInput& input) {
+bool recognises_javac(const ParserInput& input) {
   return input.command.starts_with({"javac"}) || has_line(input.lines, is_javac_line);
 }
 
@@ -28,7 +28,7 @@ bool take_sum(LineCursor& cursor, Ledger& ledger) {
   return true;
 }
 
-std::optional<Facts> parse(const ParserInput& input) {
+std::optional<Facts> parse_javac(const ParserInput& input) {
   Ledger ledger;
   for (LineCursor cursor(input.lines); !cursor.done();) {
     if (take_javac_diagnostic(cursor, ledger)) {
@@ -44,7 +44,7 @@ std::optional<Facts> parse(const ParserInput& input) {
 }  // namespace
 
 Parser javac_parser() {
-  return {.name = "javac", .recognises = recognises, .parse = parse};
+  return {.name = "javac", .recognises = recognises_javac, .parse = parse_javac};
 }
 
 }  // namespace nutshell::compaction

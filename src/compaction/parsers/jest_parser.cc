@@ -27,7 +27,7 @@ bool is_jest_line(std::string_view line) {
          line.starts_with("No tests found, exiting with code ");
 }
 
-bool recognises(const ParserInput& input) {
+bool recognises_jest(const ParserInput& input) {
   return input.command.has("jest") || has_line(input.lines, is_jest_line);
 }
 
@@ -143,14 +143,14 @@ std::optional<Facts> JestScan::parse() {
   return ledger_.settle("jest", input_.ending);
 }
 
-std::optional<Facts> parse(const ParserInput& input) {
+std::optional<Facts> parse_jest(const ParserInput& input) {
   return JestScan(input).parse();
 }
 
 }  // namespace
 
 Parser jest_parser() {
-  return {.name = "jest", .recognises = recognises, .parse = parse};
+  return {.name = "jest", .recognises = recognises_jest, .parse = parse_jest};
 }
 
 }  // namespace nutshell::compaction

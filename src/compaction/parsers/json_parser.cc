@@ -71,7 +71,7 @@ class JsonSqueezer {
   bool has_value_ = false;
 };
 
-bool recognises(const ParserInput& input) {
+bool recognises_json(const ParserInput& input) {
   for (const auto line : input.lines) {
     const auto text = trim(line);
     if (text.empty()) continue;
@@ -80,7 +80,7 @@ bool recognises(const ParserInput& input) {
   return false;
 }
 
-std::optional<Facts> parse(const ParserInput& input) {
+std::optional<Facts> parse_json(const ParserInput& input) {
   JsonSqueezer squeezer;
   for (const auto line : input.lines) {
     if (!squeezer.add(line)) return std::nullopt;
@@ -96,7 +96,7 @@ std::optional<Facts> parse(const ParserInput& input) {
 }  // namespace
 
 Parser json_parser() {
-  return {"json", recognises, parse};
+  return {"json", recognises_json, parse_json};
 }
 
 }  // namespace nutshell::compaction

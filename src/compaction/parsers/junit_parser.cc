@@ -29,7 +29,7 @@ bool is_junit_line(std::string_view line) {
          line.starts_with("Thanks for using JUnit!");
 }
 
-bool recognises(const ParserInput& input) {
+bool recognises_junit(const ParserInput& input) {
   return has_line(input.lines, is_junit_line);
 }
 
@@ -257,14 +257,14 @@ std::optional<Facts> JunitScan::parse() {
   return ledger_.settle("junit", input_.ending);
 }
 
-std::optional<Facts> parse(const ParserInput& input) {
+std::optional<Facts> parse_junit(const ParserInput& input) {
   return JunitScan(input).parse();
 }
 
 }  // namespace
 
 Parser junit_parser() {
-  return {.name = "junit", .recognises = recognises, .parse = parse};
+  return {.name = "junit", .recognises = recognises_junit, .parse = parse_junit};
 }
 
 }  // namespace nutshell::compaction

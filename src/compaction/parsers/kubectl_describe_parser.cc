@@ -15,7 +15,7 @@ constexpr std::string_view kTokenMount = "/var/run/secrets/kubernetes.io/service
 constexpr std::string_view kTokenVolume = "kube-api-access-";
 constexpr std::size_t kLinesToTell = 12;  // an object has its labels among its first fields
 
-bool recognises(const ParserInput& input) {
+bool recognises_kubectl_describe(const ParserInput& input) {
   const auto first = std::find_if_not(input.lines.begin(), input.lines.end(), is_blank);
   if (first == input.lines.end() || !first->starts_with("Name:  ")) return false;
   const auto head = input.lines.subspan(0, std::min(kLinesToTell, input.lines.size()));
@@ -168,14 +168,14 @@ class Description {
   bool is_data_ = false;
 };
 
-std::optional<Facts> parse(const ParserInput& input) {
+std::optional<Facts> parse_kubectl_describe(const ParserInput& input) {
   return Description(input.lines).read();
 }
 
 }  // namespace
 
 Parser kubectl_describe_parser() {
-  return {"kubectl describe", recognises, parse};
+  return {"kubectl describe", recognises_kubectl_describe, parse_kubectl_describe};
 }
 
 }  // namespace nutshell::compaction

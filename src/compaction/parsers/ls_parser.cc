@@ -51,7 +51,7 @@ std::string to_text(const Entry& entry) {
   return fmt::format("{}{} {}", entry.name, is_program ? "*" : "", entry.size);
 }
 
-bool recognises(const ParserInput& input) {
+bool recognises_ls(const ParserInput& input) {
   if (input.lines.size() < 3) return false;
   std::size_t entries = 0;
   for (const auto line : input.lines)
@@ -59,7 +59,7 @@ bool recognises(const ParserInput& input) {
   return entries * 10 >= input.lines.size() * 8;
 }
 
-std::optional<Facts> parse(const ParserInput& input) {
+std::optional<Facts> parse_ls(const ParserInput& input) {
   Facts facts;
   facts.is_data = true;
   facts.tool = "ls";
@@ -93,7 +93,7 @@ std::optional<Facts> parse(const ParserInput& input) {
 }  // namespace
 
 Parser ls_parser() {
-  return {"ls", recognises, parse};
+  return {"ls", recognises_ls, parse_ls};
 }
 
 }  // namespace nutshell::compaction

@@ -14,7 +14,7 @@ bool is_make_line(std::string_view line) {
                      message->starts_with("Nothing to be done"));
 }
 
-bool recognises(const ParserInput& input) {
+bool recognises_make(const ParserInput& input) {
   const auto& words = input.command.words;
   const bool is_called = !words.empty() && (words.front() == "make" || words.front() == "gmake");
   return is_called || has_line(input.lines, is_make_line);
@@ -64,7 +64,7 @@ bool take_make_message(LineCursor& cursor, Ledger& ledger, std::uint64_t& failed
   return true;
 }
 
-std::optional<Facts> parse(const ParserInput& input) {
+std::optional<Facts> parse_make(const ParserInput& input) {
   Ledger ledger;
   std::uint64_t steps = 0;
   std::uint64_t failed_level = 0;
@@ -87,7 +87,7 @@ std::optional<Facts> parse(const ParserInput& input) {
 }  // namespace
 
 Parser make_parser() {
-  return {.name = "make", .recognises = recognises, .parse = parse};
+  return {.name = "make", .recognises = recognises_make, .parse = parse_make};
 }
 
 }  // namespace nutshell::compaction

@@ -32,7 +32,7 @@ bool is_maven_line(std::string_view line) {
          contains(line, " <<< ERROR!");
 }
 
-bool recognises(const ParserInput& input) {
+bool recognises_maven(const ParserInput& input) {
   return input.command.starts_with({"mvn"}) || input.command.starts_with({"mvnw"}) ||
          has_line(input.lines, is_maven_line);
 }
@@ -239,14 +239,14 @@ std::optional<Facts> MavenScan::parse() {
   return ledger_.settle("maven", input_.ending);
 }
 
-std::optional<Facts> parse(const ParserInput& input) {
+std::optional<Facts> parse_maven(const ParserInput& input) {
   return MavenScan(input).parse();
 }
 
 }  // namespace
 
 Parser maven_parser() {
-  return {.name = "maven", .recognises = recognises, .parse = parse};
+  return {.name = "maven", .recognises = recognises_maven, .parse = parse_maven};
 }
 
 }  // namespace nutshell::compaction

@@ -31,7 +31,7 @@ bool is_mocha_line(std::string_view line) {
   return sum && (sum->word == "passing" || sum->word == "failing");
 }
 
-bool recognises(const ParserInput& input) {
+bool recognises_mocha(const ParserInput& input) {
   return input.command.has("mocha") || has_line(input.lines, is_mocha_line);
 }
 
@@ -130,14 +130,14 @@ std::optional<Facts> MochaScan::parse() {
   return ledger_.settle("mocha", input_.ending);
 }
 
-std::optional<Facts> parse(const ParserInput& input) {
+std::optional<Facts> parse_mocha(const ParserInput& input) {
   return MochaScan(input).parse();
 }
 
 }  // namespace
 
 Parser mocha_parser() {
-  return {.name = "mocha", .recognises = recognises, .parse = parse};
+  return {.name = "mocha", .recognises = recognises_mocha, .parse = parse_mocha};
 }
 
 }  // namespace nutshell::compaction

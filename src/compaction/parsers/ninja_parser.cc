@@ -16,7 +16,7 @@ bool is_ninja_line(std::string_view line) {
   return step && step->total > 0 && step->number <= step->total && !step->text.empty();
 }
 
-bool recognises(const ParserInput& input) {
+bool recognises_ninja(const ParserInput& input) {
   const auto& words = input.command.words;
   const bool is_called = !words.empty() && (words.front() == "ninja" || words.front() == "samu");
   return is_called || has_line(input.lines, is_ninja_line);
@@ -49,7 +49,7 @@ bool take_failed_step(LineCursor& cursor, Ledger& ledger) {
   return true;
 }
 
-std::optional<Facts> parse(const ParserInput& input) {
+std::optional<Facts> parse_ninja(const ParserInput& input) {
   Ledger ledger;
   std::uint64_t steps = 0;
   for (LineCursor cursor(input.lines); !cursor.done();) {
@@ -75,7 +75,7 @@ std::optional<Facts> parse(const ParserInput& input) {
 }  // namespace
 
 Parser ninja_parser() {
-  return {.name = "ninja", .recognises = recognises, .parse = parse};
+  return {.name = "ninja", .recognises = recognises_ninja, .parse = parse_ninja};
 }
 
 }  // namespace nutshell::compaction

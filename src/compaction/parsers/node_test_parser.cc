@@ -34,7 +34,7 @@ bool is_node_test_line(std::string_view line) {
          line.starts_with("# Subtest: ");
 }
 
-bool recognises(const ParserInput& input) {
+bool recognises_node_test(const ParserInput& input) {
   return input.command.starts_with({"node", "--test"}) || has_line(input.lines, is_node_test_line);
 }
 
@@ -239,14 +239,14 @@ std::optional<Facts> NodeTestScan::parse() {
   return ledger_.settle("node --test", input_.ending);
 }
 
-std::optional<Facts> parse(const ParserInput& input) {
+std::optional<Facts> parse_node_test(const ParserInput& input) {
   return NodeTestScan(input).parse();
 }
 
 }  // namespace
 
 Parser node_test_parser() {
-  return {.name = "node_test", .recognises = recognises, .parse = parse};
+  return {.name = "node_test", .recognises = recognises_node_test, .parse = parse_node_test};
 }
 
 }  // namespace nutshell::compaction

@@ -45,7 +45,7 @@ bool is_pytest_line(std::string_view line) {
          title == "short test summary info" || is_sum(title);
 }
 
-bool recognises(const ParserInput& input) {
+bool recognises_pytest(const ParserInput& input) {
   const auto& command = input.command;
   const bool is_called = command.starts_with({"pytest"}) || command.starts_with({"py.test"}) ||
                          (command.has("-m") && command.has("pytest"));
@@ -267,14 +267,14 @@ std::optional<Facts> PytestScan::parse() {
   return ledger_.settle("pytest", input_.ending);
 }
 
-std::optional<Facts> parse(const ParserInput& input) {
+std::optional<Facts> parse_pytest(const ParserInput& input) {
   return PytestScan(input).parse();
 }
 
 }  // namespace
 
 Parser pytest_parser() {
-  return {.name = "pytest", .recognises = recognises, .parse = parse};
+  return {.name = "pytest", .recognises = recognises_pytest, .parse = parse_pytest};
 }
 
 }  // namespace nutshell::compaction

@@ -22,7 +22,7 @@ bool starts_report(std::string_view line) {
          contains(line, "+ Exception Group Traceback (");
 }
 
-bool recognises(const ParserInput& input) {
+bool recognises_python_traceback(const ParserInput& input) {
   return has_failed(input.ending) && has_line(input.lines, starts_report);
 }
 
@@ -38,7 +38,7 @@ void keep_printed(const std::vector<std::string_view>& printed, Ledger& ledger) 
   }
 }
 
-std::optional<Facts> parse(const ParserInput& input) {
+std::optional<Facts> parse_python_traceback(const ParserInput& input) {
   Ledger ledger;
   std::vector<std::string_view> printed;
   for (LineCursor cursor(input.lines); !cursor.done();) {
@@ -56,7 +56,9 @@ std::optional<Facts> parse(const ParserInput& input) {
 }  // namespace
 
 Parser python_traceback_parser() {
-  return {.name = "python_traceback", .recognises = recognises, .parse = parse};
+  return {.name = "python_traceback",
+          .recognises = recognises_python_traceback,
+          .parse = parse_python_traceback};
 }
 
 }  // namespace nutshell::compaction

@@ -79,7 +79,7 @@ bool is_wide(const CommandWords& command) {
          command.starts_with({"top"}) || command.starts_with({"free"});
 }
 
-std::optional<Table> parse_table(const ParserInput& input) {
+std::optional<Table> read_table(const ParserInput& input) {
   if (input.lines.size() < kFewestRows + 1) return std::nullopt;
   const auto heading = input.lines.front();
   const bool by_words = is_wide(input.command);
@@ -104,8 +104,8 @@ bool is_constant(const Table& table, std::size_t column) {
                      [&](const auto& row) { return row[column] == value; });
 }
 
-bool recognises(const ParserInput& input) {
-  return parse_table(input).has_value();
+bool recognises_table(const ParserInput& input) {
+  return read_table(input).has_value();
 }
 
 std::string join_cells(const std::vector<std::string_view>& cells, std::string_view separator) {
@@ -165,8 +165,8 @@ std::vector<std::size_t> split_off_constants(const Table& table, Facts& facts) {
   return varying;
 }
 
-std::optional<Facts> parse(const ParserInput& input) {
-  const auto table = parse_table(input);
+std::optional<Facts> parse_table(const ParserInput& input) {
+  const auto table = read_table(input);
   if (!table) return std::nullopt;
   Facts facts;
   facts.is_data = true;
@@ -193,7 +193,7 @@ std::optional<Facts> parse(const ParserInput& input) {
 }  // namespace
 
 Parser table_parser() {
-  return {"table", recognises, parse};
+  return {"table", recognises_table, parse_table};
 }
 
 }  // namespace nutshell::compaction

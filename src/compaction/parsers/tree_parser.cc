@@ -30,12 +30,12 @@ bool is_drawn(std::string_view line) {
          contains(line, "`-- ");
 }
 
-bool recognises(const ParserInput& input) {
+bool recognises_tree(const ParserInput& input) {
   const auto drawn = std::count_if(input.lines.begin(), input.lines.end(), is_drawn);
   return drawn > 3 && static_cast<std::size_t>(drawn) * 10 >= input.lines.size() * 6;
 }
 
-std::optional<Facts> parse(const ParserInput& input) {
+std::optional<Facts> parse_tree(const ParserInput& input) {
   Facts facts;
   facts.is_data = true;
   facts.tool = "tree";
@@ -53,7 +53,7 @@ std::optional<Facts> parse(const ParserInput& input) {
 }  // namespace
 
 Parser tree_parser() {
-  return {"tree", recognises, parse};
+  return {"tree", recognises_tree, parse_tree};
 }
 
 }  // namespace nutshell::compaction

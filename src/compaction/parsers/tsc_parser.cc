@@ -70,7 +70,7 @@ bool is_tsc_line(std::string_view line) {
          diagnostic_at(line).has_value();
 }
 
-bool recognises(const ParserInput& input) {
+bool recognises_tsc(const ParserInput& input) {
   return input.command.has("tsc") || has_line(input.lines, is_tsc_line);
 }
 
@@ -115,7 +115,7 @@ bool take_sum(LineCursor& cursor, Ledger& ledger) {
   return true;
 }
 
-std::optional<Facts> parse(const ParserInput& input) {
+std::optional<Facts> parse_tsc(const ParserInput& input) {
   Ledger ledger;
   for (LineCursor cursor(input.lines); !cursor.done();) {
     if (auto diagnostic = diagnostic_at(cursor.line())) {
@@ -134,7 +134,7 @@ std::optional<Facts> parse(const ParserInput& input) {
 }  // namespace
 
 Parser tsc_parser() {
-  return {.name = "tsc", .recognises = recognises, .parse = parse};
+  return {.name = "tsc", .recognises = recognises_tsc, .parse = parse_tsc};
 }
 
 }  // namespace nutshell::compaction

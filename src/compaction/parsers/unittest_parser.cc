@@ -26,7 +26,7 @@ bool is_count(std::string_view line) {
          contains(line, " in ");
 }
 
-bool recognises(const ParserInput& input) {
+bool recognises_unittest(const ParserInput& input) {
   return (input.command.has("-m") && input.command.has("unittest")) ||
          has_line(input.lines, is_count);
 }
@@ -165,14 +165,14 @@ std::optional<Facts> UnittestScan::parse() {
   return ledger_.settle("unittest", input_.ending);
 }
 
-std::optional<Facts> parse(const ParserInput& input) {
+std::optional<Facts> parse_unittest(const ParserInput& input) {
   return UnittestScan(input).parse();
 }
 
 }  // namespace
 
 Parser unittest_parser() {
-  return {.name = "unittest", .recognises = recognises, .parse = parse};
+  return {.name = "unittest", .recognises = recognises_unittest, .parse = parse_unittest};
 }
 
 }  // namespace nutshell::compaction

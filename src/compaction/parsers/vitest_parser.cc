@@ -45,7 +45,7 @@ bool is_vitest_line(std::string_view line) {
          text.starts_with("DEV  v") || (is_rule(line) && rule_title(line).starts_with("Failed "));
 }
 
-bool recognises(const ParserInput& input) {
+bool recognises_vitest(const ParserInput& input) {
   return input.command.has("vitest") || has_line(input.lines, is_vitest_line);
 }
 
@@ -173,14 +173,14 @@ std::optional<Facts> VitestScan::parse() {
   return ledger_.settle("vitest", input_.ending);
 }
 
-std::optional<Facts> parse(const ParserInput& input) {
+std::optional<Facts> parse_vitest(const ParserInput& input) {
   return VitestScan(input).parse();
 }
 
 }  // namespace
 
 Parser vitest_parser() {
-  return {.name = "vitest", .recognises = recognises, .parse = parse};
+  return {.name = "vitest", .recognises = recognises_vitest, .parse = parse_vitest};
 }
 
 }  // namespace nutshell::compaction

@@ -1,4 +1,4 @@
-// What goes on between a request and its last reply, on one connection.
+// A request and all messages up to its last reply, on one connection.
 #pragma once
 
 #include <optional>
@@ -15,24 +15,24 @@ class Conversation {
  public:
   virtual ~Conversation() = default;
 
-  // A message that came for it. An error is a breach of the protocol and ends the connection.
+  // Takes a message. An error means that the host broke the protocol, and ends the connection.
   virtual Result<> receive(const wire::Frame& frame) = 0;
 
   // The next whole frame to send, if one is ready; the same one until sent() is called.
   virtual std::optional<std::string_view> ready() = 0;
   virtual void sent() = 0;
 
-  // Its last frame has been sent.
+  // Whether its last frame has been sent.
   [[nodiscard]] virtual bool is_over() const = 0;
 
-  // It holds a file of /workspace open that it is still writing.
+  // Whether it is writing a file of /workspace that it holds open.
   [[nodiscard]] virtual bool is_writing() const { return false; }
 
-  // The connection is gone.
+  // Called when the connection is gone.
   virtual void disconnected() {}
 
-  // For one that waits for something else than the host: what to poll for reading, or -1, and until
-  // when. progress() is called after every poll, whatever it was that happened.
+  // For a conversation that waits for something else than the host: the descriptor to poll for
+  // reading, or -1, and the deadline. progress() is called after every poll.
   [[nodiscard]] virtual int descriptor() const { return -1; }
   [[nodiscard]] virtual Deadline deadline() const { return Deadline::never(); }
   virtual void progress() {}

@@ -1,4 +1,4 @@
-// The conversation that says one thing and is over.
+// A conversation that ends with its first reply.
 #pragma once
 
 #include <string>

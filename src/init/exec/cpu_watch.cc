@@ -18,9 +18,9 @@ namespace {
 using namespace std::chrono_literals;
 
 constexpr auto kBurst = 100ms;       // unused time that is kept, in wall time
-constexpr auto kMostStolen = 500ms;  // more than any system call works on after a signal
+constexpr auto kMostStolen = 500ms;  // a system call ends sooner after a signal
 
-// Of all its threads, to the nanosecond; also of one that waits to be reaped.
+// The CPU time of all threads of a process, also of one that waits to be reaped.
 std::chrono::nanoseconds cpu_time_of(pid_t pid) {
   clockid_t clock{};
   timespec time{};
@@ -89,7 +89,8 @@ CpuWatch::Use CpuWatch::measure(const std::vector<pid_t>& pids, const ProcessMar
   return use;
 }
 
-// What those used who came or went between two looks is not known: it counts as all there was.
+// The CPU time of processes that came or went between two looks is unknown: it counts as all the
+// time there was.
 void CpuWatch::charge(const Use& use) {
   const Clock::time_point now = Clock::now();
   const Nanoseconds elapsed = now - last_look_;
@@ -98,8 +99,8 @@ void CpuWatch::charge(const Use& use) {
   credit_ = std::min(credit_ + share_of(elapsed), share_of(kBurst)) - used;
 }
 
-// Who was stopped and ran nevertheless was continued, by another that was not stopped yet, or by
-// the kernel on its own order: a timer or a file can send SIGCONT for ever.
+// A process that ran although it was stopped was continued by another that was not stopped yet, or
+// by the kernel on its own order: a timer or a file can send SIGCONT for ever.
 void CpuWatch::hold(const Use& use, Halt& halt) {
   std::vector<pid_t> users;
   users.reserve(use.by_process.size());

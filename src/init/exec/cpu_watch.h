@@ -1,5 +1,5 @@
-// A fraction of a core where there is no cgroup to enforce it: looks every few milliseconds at
-// what the sandbox's processes used, and halts all of them while that is more than their share.
+// Enforces a fraction of a core where there is no cgroup for it: looks every few milliseconds at
+// the CPU time of the sandbox's processes, and halts all of them while it is more than their share.
 // Debts are carried on, so the share holds on average whatever happens between two looks.
 #pragma once
 
@@ -18,26 +18,26 @@ namespace nutshell::init {
 
 class CpuWatch {
  public:
-  // `cores` is how many of them the processes can use at once.
+  // `cores` is the number of cores that the processes can use at once.
   CpuWatch(std::uint32_t millicpus, unsigned cores) : millicpus_(millicpus), cores_(cores) {}
 
   static constexpr std::chrono::milliseconds kInterval{10};
 
   [[nodiscard]] bool is_on() const { return millicpus_ > 0; }
-  // A process is about to start in a sandbox that may have had none.
+  // Called before a process starts in a sandbox that may have had none.
   void begin(const ProcessMarks& marks);
   // When to look next; never while there is no process.
   [[nodiscard]] const Deadline& next_look() const { return next_look_; }
   void look(const ProcessMarks& marks, Halt& halt);
-  // They have used more than their share so far.
+  // Whether the processes have used more than their share so far.
   [[nodiscard]] bool is_in_debt() const { return credit_ < Nanoseconds::zero(); }
 
  private:
   using Nanoseconds = std::chrono::nanoseconds;
   struct Use {
     Nanoseconds total{0};
-    std::map<pid_t, Nanoseconds> by_process;  // those that used any
-    bool is_complete = true;                  // nobody lived and died unseen
+    std::map<pid_t, Nanoseconds> by_process;  // only of processes that used any
+    bool is_complete = true;                  // no process lived and died unseen
   };
   Use measure(const std::vector<pid_t>& pids, const ProcessMarks& marks);
   void charge(const Use& use);

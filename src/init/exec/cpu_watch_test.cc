@@ -38,7 +38,7 @@ class CpuWatchTest : public InitTest {
     return request;
   }
 
-  // Prints what it got of one core, in percent.
+  // Prints its share of one core, in percent.
   static constexpr const char* kShare = R"(
 import time
 def share(seconds):
@@ -91,7 +91,7 @@ print(round(100 * (used.ru_utime + used.ru_stime) / (time.monotonic() - start)))
   EXPECT_LE(std::stoi(output), 20);
 }
 
-// The kernel continues it every other millisecond for six seconds, and needs nobody for it.
+// The kernel's timers continue it every other millisecond for six seconds.
 TEST_F(CpuWatchTest, TimersThatContinueTheirProcessGainNothing) {
   const auto [result, output, error] = run(python(R"(
 import ctypes, signal, time
@@ -115,7 +115,7 @@ while time.monotonic() < start + 4: pass
   EXPECT_LT(result.cpu_time, result.duration / 10 + 900ms);
 }
 
-// Born and gone between two looks, and their times lost: nobody waits for them.
+// The processes live and die between two looks, and their times are lost: no parent waits for them.
 TEST_F(CpuWatchTest, ProcessesThatLiveShortlyAreCountedToo) {
   const auto [result, output, error] = run(python(R"(
 import os, signal, time

@@ -11,6 +11,7 @@
 #include "base/beneath.h"
 #include "base/byte_size.h"
 #include "base/file.h"
+#include "base/pipe.h"
 #include "init/exec/spawn.h"
 
 namespace nutshell::init {
@@ -26,13 +27,7 @@ constexpr std::uint32_t kMostWindow = 16U << 20U;
 constexpr auto kKillTime = 5s;
 constexpr auto kExitTime = 1ms;  // from closing one stream to the end of the process
 
-Result<std::pair<UniqueFd, UniqueFd>> make_pipe() {
-  std::array<int, 2> ends{};
-  if (::pipe2(ends.data(), O_CLOEXEC) != 0) return syscall_failure("pipe");
-  return std::pair(UniqueFd(ends[0]), UniqueFd(ends[1]));
-}
-
-// Where the kernel does not hand out the other side itself (gVisor).
+// For kernels that do not hand out the other side of a terminal (gVisor).
 UniqueFd open_numbered_terminal(int master) {
   unsigned number = 0;
   if (::ioctl(master, TIOCGPTN, &number) != 0) return UniqueFd();
@@ -40,7 +35,7 @@ UniqueFd open_numbered_terminal(int master) {
   return UniqueFd(::open(path.c_str(), O_RDWR | O_NOCTTY | O_NOFOLLOW | O_CLOEXEC));
 }
 
-Result<std::pair<UniqueFd, UniqueFd>> open_pty(const wire::Exec& request) {
+Result<std::pair<UniqueFd, UniqueFd>> open_pty(const ExecRequest& request) {
   UniqueFd master(::posix_openpt(O_RDWR | O_NOCTTY | O_CLOEXEC));
   int unlock = 0;
   if (!master || ::ioctl(master.get(), TIOCSPTLCK, &unlock) != 0) {
@@ -49,68 +44,68 @@ Result<std::pair<UniqueFd, UniqueFd>> open_pty(const wire::Exec& request) {
   UniqueFd slave(::ioctl(master.get(), TIOCGPTPEER, O_RDWR | O_NOCTTY | O_CLOEXEC));
   if (!slave && errno == ENOTTY) slave = open_numbered_terminal(master.get());
   if (!slave) return syscall_failure("open a terminal's other side");
-  const winsize size{request.rows, request.columns, 0, 0};
+  const winsize size{request.window.rows, request.window.columns, 0, 0};
   if (::ioctl(master.get(), TIOCSWINSZ, &size) != 0) return syscall_failure("set the window size");
   return std::pair(std::move(master), std::move(slave));
 }
 
-OutputStream::WhenFull when_full(const wire::Exec& request) {
-  return request.drops_oldest != 0 ? OutputStream::WhenFull::DropsOldest
+OutputStream::WhenFull when_full(const wire::Exec& message) {
+  return message.drops_oldest != 0 ? OutputStream::WhenFull::DropsOldest
                                    : OutputStream::WhenFull::Waits;
 }
 
 }  // namespace
 
-// Ours and the command's ends. With a terminal, all three of the command's are the same slave.
+// Init's ends and the command's. With a terminal, the command's three are the same slave.
 struct Exec::Pipes {
-  UniqueFd input_ours, input_theirs;
-  UniqueFd output_ours, output_theirs;
-  UniqueFd error_ours, error_theirs;
+  Pipe input;
+  Pipe output;
+  Pipe error;
   UniqueFd terminal;
 };
 
-Result<Exec::Pipes> Exec::make_pipes(const wire::Exec& request) {
+Result<Exec::Pipes> Exec::make_pipes(const ExecRequest& request) {
   Pipes pipes;
-  if (request.terminal == static_cast<std::uint8_t>(Terminal::Pty)) {
-    std::tie(pipes.terminal, pipes.input_theirs) = TRY(open_pty(request));
-    pipes.output_ours.reset(::fcntl(pipes.terminal.get(), F_DUPFD_CLOEXEC, 3));
-    pipes.input_ours.reset(::fcntl(pipes.terminal.get(), F_DUPFD_CLOEXEC, 3));
-    if (!pipes.output_ours || !pipes.input_ours) return syscall_failure("dup");
+  if (request.terminal == Terminal::Pty) {
+    std::tie(pipes.terminal, pipes.input.read) = TRY(open_pty(request));
+    pipes.output.read.reset(::fcntl(pipes.terminal.get(), F_DUPFD_CLOEXEC, 3));
+    pipes.input.write.reset(::fcntl(pipes.terminal.get(), F_DUPFD_CLOEXEC, 3));
+    if (!pipes.output.read || !pipes.input.write) return syscall_failure("dup");
   } else {
-    std::tie(pipes.output_ours, pipes.output_theirs) = TRY(make_pipe());
-    std::tie(pipes.error_ours, pipes.error_theirs) = TRY(make_pipe());
-    if (request.standard_input == static_cast<std::uint8_t>(StandardInput::Streamed)) {
-      std::tie(pipes.input_theirs, pipes.input_ours) = TRY(make_pipe());
+    pipes.output = TRY(make_pipe());
+    pipes.error = TRY(make_pipe());
+    if (request.standard_input == StandardInput::Streamed) {
+      pipes.input = TRY(make_pipe());
     } else {
-      pipes.input_theirs = TRY(open_file("/dev/null", O_RDONLY));
+      pipes.input.read = TRY(open_file("/dev/null", O_RDONLY));
     }
-    TRY(set_nonblocking(pipes.error_ours.get()));
+    TRY(set_nonblocking(pipes.error.read.get()));
   }
-  TRY(set_nonblocking(pipes.output_ours.get()));
-  if (pipes.input_ours) TRY(set_nonblocking(pipes.input_ours.get()));
+  TRY(set_nonblocking(pipes.output.read.get()));
+  if (pipes.input.write) TRY(set_nonblocking(pipes.input.write.get()));
   return pipes;
 }
 
-Exec::Exec(wire::Exec request, Mark mark, const ProcessMarks& marks, Pipes& pipes)
-    : request_(std::move(request)),
+Exec::Exec(wire::Exec message, Mark mark, const ProcessMarks& marks, Pipes& pipes)
+    : id_(std::move(message.exec_id)),
+      request_(std::move(message.request)),
       mark_(mark),
       marks_(marks),
-      output_(wire::Stream::Output, std::move(pipes.output_ours), request_.window,
-              when_full(request_)),
-      error_(wire::Stream::Error, std::move(pipes.error_ours), request_.window,
-             when_full(request_)),
-      input_(std::move(pipes.input_ours)),
+      output_(wire::Stream::Output, std::move(pipes.output.read), message.window,
+              when_full(message)),
+      error_(wire::Stream::Error, std::move(pipes.error.read), message.window, when_full(message)),
+      input_(std::move(pipes.input.write)),
       terminal_(std::move(pipes.terminal)),
-      allowance_(request_.output_bytes),
+      allowance_(request_.limits.output_bytes),
       started_(Clock::now()) {}
 
-Result<std::unique_ptr<Exec>> Exec::start(wire::Exec request, Mark mark,
+Result<std::unique_ptr<Exec>> Exec::start(wire::Exec message, Mark mark,
                                           const Surroundings& surroundings) {
-  if (request.argv.empty() || request.window == 0 || request.window > kMostWindow) {
+  if (message.request.argv.empty() || message.window == 0 || message.window > kMostWindow) {
     return failure(ErrorCode::InvalidArgument, "an exec needs a command and a window");
   }
-  Pipes pipes = TRY(make_pipes(request));
-  std::unique_ptr<Exec> exec(new Exec(std::move(request), mark, surroundings.marks, pipes));
+  Pipes pipes = TRY(make_pipes(message.request));
+  std::unique_ptr<Exec> exec(new Exec(std::move(message), mark, surroundings.marks, pipes));
   TRY(exec->launch(surroundings, pipes));
   return exec;
 }
@@ -126,7 +121,7 @@ Result<> Exec::launch(const Surroundings& surroundings, Pipes& pipes) {
   }
   const std::string& directory = request_.working_directory.empty() ? surroundings.working_directory
                                                                     : request_.working_directory;
-  // Magic links would lead to what init holds open, not to a place in the sandbox.
+  // Magic links would lead to files that init holds open, not into the sandbox.
   auto opened = open_beneath(AT_FDCWD, directory, O_PATH | O_DIRECTORY, 0, Links::Follow);
   if (!opened && opened.error().code == ErrorCode::InvalidArgument) {
     return failure(ErrorCode::InvalidArgument,
@@ -137,12 +132,12 @@ Result<> Exec::launch(const Surroundings& surroundings, Pipes& pipes) {
   if (!opened) return while_doing("working directory", std::move(opened).error());
   const bool is_terminal = terminal_.is_open();
   plan.working_directory = opened->get();
-  plan.standard_input = pipes.input_theirs.get();
-  plan.standard_output = is_terminal ? plan.standard_input : pipes.output_theirs.get();
-  plan.standard_error = is_terminal ? plan.standard_input : pipes.error_theirs.get();
+  plan.standard_input = pipes.input.read.get();
+  plan.standard_output = is_terminal ? plan.standard_input : pipes.output.write.get();
+  plan.standard_error = is_terminal ? plan.standard_input : pipes.error.write.get();
   plan.is_terminal = is_terminal;
   plan.mark = mark_;
-  plan.cpu_time = std::chrono::ceil<seconds>(milliseconds(request_.cpu_ms));
+  plan.cpu_time = std::chrono::ceil<seconds>(request_.limits.cpu_time);
   plan.filter = surroundings.filter;
   plan.memory_priority = surroundings.memory_priority;
   const Spawned spawned = spawn(plan);
@@ -158,13 +153,13 @@ Result<> Exec::launch(const Surroundings& surroundings, Pipes& pipes) {
     fail_to_start(spawned.error_number);
     return {};
   }
-  deadline_ = Deadline::in(milliseconds(request_.timeout_ms));
-  // No tree can use up its CPU time before this much wall time has passed.
-  cpu_check_ = Deadline::in(milliseconds(request_.cpu_ms / surroundings.cores));
+  deadline_ = Deadline::in(request_.limits.timeout);
+  // The processes cannot use up their CPU time before this much wall time has passed.
+  cpu_check_ = Deadline::in(request_.limits.cpu_time / surroundings.cores);
   return {};
 }
 
-// As a shell has it: 127 for a command that is not there, 126 for one that cannot be run.
+// Exit codes as in a shell: 127 for a missing command, 126 for one that cannot be run.
 void Exec::fail_to_start(int error_number) {
   const std::string& name = request_.argv.front();
   detail_ = error_number == ENOENT
@@ -190,10 +185,10 @@ void Exec::read_output() {
   output_.read_available(allowance_);
   error_.read_available(allowance_);
   if (has_both && output_.is_open() != error_.is_open()) ending_until_ = Deadline::in(kExitTime);
-  const bool is_over = output_.written() + error_.written() > request_.output_bytes;
+  const bool is_over = output_.written() + error_.written() > request_.limits.output_bytes;
   if (is_over && !forced_ && !has_ended()) {
-    end_with(Outcome::OutputLimit,
-             fmt::format("more than {} bytes of output", format_byte_size(request_.output_bytes)));
+    end_with(Outcome::OutputLimit, fmt::format("more than {} bytes of output",
+                                               format_byte_size(request_.limits.output_bytes)));
   }
 }
 
@@ -202,7 +197,7 @@ void Exec::write_input() {
     const ssize_t count = ::write(input_.get(), waiting_input_.data(), waiting_input_.size());
     if (count < 0 && errno == EINTR) continue;
     if (count < 0 && errno == EAGAIN) return;
-    // A command that closed its input has, in effect, taken all of it.
+    // If the command closed its input, all of it counts as taken.
     const std::size_t taken = count < 0 ? waiting_input_.size() : static_cast<std::size_t>(count);
     waiting_input_.erase(0, taken);
     input_consumed_ += taken;
@@ -232,14 +227,13 @@ Result<> Exec::add_input(std::string_view bytes) {
 void Exec::check_limits() {
   if (!is_running() || forced_) return;
   if (deadline_.has_passed()) {
-    return end_with(
-        Outcome::TimedOut,
-        fmt::format("timeout of {}", format_duration(milliseconds(request_.timeout_ms))));
+    return end_with(Outcome::TimedOut,
+                    fmt::format("timeout of {}", format_duration(request_.limits.timeout)));
   }
   if (!cpu_check_.has_passed()) return;
-  if (cpu_time_ + marks_.cpu_time(mark_) >= milliseconds(request_.cpu_ms)) {
-    return end_with(Outcome::TimedOut, fmt::format("CPU time limit of {}",
-                                                   format_duration(milliseconds(request_.cpu_ms))));
+  if (cpu_time_ + marks_.cpu_time(mark_) >= request_.limits.cpu_time) {
+    return end_with(Outcome::TimedOut,
+                    fmt::format("CPU time limit of {}", format_duration(request_.limits.cpu_time)));
   }
   cpu_check_ = Deadline::in(100ms);
 }
@@ -264,7 +258,7 @@ void Exec::reaped(pid_t pid, int status, const rusage& usage) {
   status_ = status;
   output_.note_end();
   error_.note_end();
-  // A terminal hands over its last bytes a moment later, and says when there are no more.
+  // A terminal hands over its last bytes a moment later, and reports their end.
   drain_deadline_ = Deadline::in(terminal_ ? 200ms : 24h);
 }
 
@@ -284,40 +278,39 @@ void Exec::out_of_memory(std::string detail) {
   detail_ = std::move(detail);
 }
 
-// Its process has ended. Those it left in the background live on, unless we ended it.
+// Called when the command's process has ended. Its background processes live on, unless init ended
+// the exec.
 void Exec::finish() {
   if (has_ended()) return;
-  wire::Ended ended;
+  ExecResult result;
   if (forced_) {
-    ended.outcome = static_cast<std::uint8_t>(*forced_);
+    result.outcome = *forced_;
   } else if (WIFSIGNALED(status_) && WTERMSIG(status_) == SIGXCPU) {
-    ended.outcome = static_cast<std::uint8_t>(Outcome::TimedOut);
-    detail_ = fmt::format("CPU time limit of {}", format_duration(milliseconds(request_.cpu_ms)));
+    result.outcome = Outcome::TimedOut;
+    detail_ = fmt::format("CPU time limit of {}", format_duration(request_.limits.cpu_time));
   } else if (WIFSIGNALED(status_)) {
-    ended.outcome = static_cast<std::uint8_t>(Outcome::Signalled);
-    ended.signal = WTERMSIG(status_);
+    result.outcome = Outcome::Signalled;
+    result.signal = WTERMSIG(status_);
   } else {
-    ended.outcome = static_cast<std::uint8_t>(Outcome::Exited);
-    ended.exit_code = WEXITSTATUS(status_);
+    result.outcome = Outcome::Exited;
+    result.exit_code = WEXITSTATUS(status_);
   }
-  ended.detail = detail_;
-  fill_totals(ended);
-  result_ = std::move(ended);
+  result.detail = detail_;
+  fill_totals(result);
+  result_ = wire::Ended{std::move(result)};
   input_.reset();
   output_.discard_from_now();
   error_.discard_from_now();
 }
 
-void Exec::fill_totals(wire::Ended& ended) const {
-  const auto now = Clock::now();
-  ended.duration_us =
-      static_cast<std::uint64_t>(std::chrono::duration_cast<microseconds>(now - started_).count());
-  ended.cpu_us = static_cast<std::uint64_t>(cpu_time_.count());
-  ended.peak_memory_bytes = peak_memory_bytes_;
-  ended.output_bytes = output_.written();
-  ended.error_bytes = error_.written();
-  ended.output_sent = output_.kept();
-  ended.error_sent = error_.kept();
+void Exec::fill_totals(ExecResult& result) const {
+  result.duration = std::chrono::duration_cast<microseconds>(Clock::now() - started_);
+  result.cpu_time = cpu_time_;
+  result.peak_memory_bytes = peak_memory_bytes_;
+  result.stdout_bytes = output_.written();
+  result.stderr_bytes = error_.written();
+  result.stdout_truncated = output_.kept() < output_.written();
+  result.stderr_truncated = error_.kept() < error_.written();
 }
 
 void Exec::resize(std::uint16_t rows, std::uint16_t columns) {

@@ -1,4 +1,4 @@
-// One command from its start to its one end: its process tree, its streams, its limits.
+// One command from its start to its end: its process tree, its streams, its limits.
 #pragma once
 
 #include <linux/filter.h>
@@ -23,7 +23,7 @@ namespace nutshell::init {
 
 class Exec {
  public:
-  // What every exec of this sandbox shares.
+  // Settings that all execs of this sandbox share.
   struct Surroundings {
     const ProcessMarks& marks;
     std::vector<std::string> environment;
@@ -33,21 +33,19 @@ class Exec {
     int memory_priority = -1;
   };
 
-  static Result<std::unique_ptr<Exec>> start(wire::Exec request, Mark mark,
+  static Result<std::unique_ptr<Exec>> start(wire::Exec message, Mark mark,
                                              const Surroundings& surroundings);
   Exec(Exec&&) = delete;
   Exec& operator=(Exec&&) = delete;
   ~Exec() = default;
 
-  [[nodiscard]] const std::string& id() const { return request_.exec_id; }
+  [[nodiscard]] const std::string& id() const { return id_; }
   [[nodiscard]] Mark mark() const { return mark_; }
   [[nodiscard]] pid_t pid() const { return pid_; }
   [[nodiscard]] const Deadline& deadline() const { return deadline_; }
   [[nodiscard]] bool is_running() const { return pid_ > 0; }
   [[nodiscard]] bool has_ended() const { return result_.has_value(); }
-  [[nodiscard]] bool is_kept() const {
-    return request_.on_disconnect == static_cast<std::uint8_t>(OnDisconnect::Keep);
-  }
+  [[nodiscard]] bool is_kept() const { return request_.on_disconnect == OnDisconnect::Keep; }
   [[nodiscard]] bool holds_pipes() const { return output_.is_open() || error_.is_open(); }
 
   // Descriptors to poll, -1 where there is none: output, error, and input while bytes wait.
@@ -60,12 +58,12 @@ class Exec {
   void write_input();
   void check_limits();
 
-  // A process with this exec's mark was reaped.
+  // Called when a process with this exec's mark was reaped.
   void reaped(pid_t pid, int status, const rusage& usage);
-  // Takes the place of the status when the kernel or the watcher killed for memory.
+  // Replaces the status if the kernel or the watcher killed the command for its memory.
   void out_of_memory(std::string detail);
   [[nodiscard]] bool may_be_out_of_memory() const;
-  // All it wrote before its end has been read, or nobody will ever read it.
+  // Whether all that it wrote before its end has been read, or never will be.
   [[nodiscard]] bool is_drained() const;
   void finish();
 
@@ -77,6 +75,11 @@ class Exec {
   [[nodiscard]] std::uint64_t input_consumed() const { return input_consumed_; }
   void resize(std::uint16_t rows, std::uint16_t columns);
   void send_signal(int number);
+  // Says whether a host reads the output now.
+  void set_listener(bool is_there) {
+    output_.set_listener(is_there);
+    error_.set_listener(is_there);
+  }
   void close_stream(wire::Stream stream) { stream_of(stream).close(); }
   OutputStream& stream_of(wire::Stream stream) {
     return stream == wire::Stream::Error ? error_ : output_;
@@ -85,18 +88,19 @@ class Exec {
 
  private:
   struct Pipes;
-  Exec(wire::Exec request, Mark mark, const ProcessMarks& marks, Pipes& pipes);
-  static Result<Pipes> make_pipes(const wire::Exec& request);
+  Exec(wire::Exec message, Mark mark, const ProcessMarks& marks, Pipes& pipes);
+  static Result<Pipes> make_pipes(const ExecRequest& request);
   Result<> launch(const Surroundings& surroundings, Pipes& pipes);
-  // It closed one of its streams a moment ago: most likely it exits, and the signal tells when.
-  // Polling the other stream would wake init once more for nothing.
+  // Whether the command closed one of its streams a moment ago: most likely it exits, and SIGCHLD
+  // tells when. Polling the other stream would only wake init once more.
   [[nodiscard]] bool is_ending() const {
     return is_running() && !ending_until_.is_never() && !ending_until_.has_passed();
   }
   void fail_to_start(int error_number);
-  void fill_totals(wire::Ended& ended) const;
+  void fill_totals(ExecResult& result) const;
 
-  wire::Exec request_;
+  std::string id_;
+  ExecRequest request_;
   Mark mark_;
   const ProcessMarks& marks_;
   pid_t pid_ = -1;  // -1 once its status is known
@@ -116,7 +120,7 @@ class Exec {
   std::chrono::microseconds cpu_time_{0};  // of its processes that were reaped
   std::uint64_t peak_memory_bytes_ = 0;
   int status_ = 0;
-  std::optional<Outcome> forced_;  // why we killed it
+  std::optional<Outcome> forced_;  // why init killed it
   std::string detail_;
   std::optional<wire::Ended> result_;
 };

@@ -9,9 +9,9 @@ ExecConversation::~ExecConversation() {
 void ExecConversation::detach() {
   exec_ = nullptr;
   reply_.clear();
-  wire::append_frame(reply_, number_,
-                     wire::Failed{static_cast<std::uint8_t>(ErrorCode::Cancelled),
-                                  "another connection attached to this exec"});
+  wire::append_frame(
+      reply_, number_,
+      wire::Failed{ErrorCode::Cancelled, "another connection attached to this exec"});
 }
 
 Result<> ExecConversation::receive(const wire::Frame& frame) {
@@ -52,11 +52,11 @@ Result<> ExecConversation::receive_data(const wire::Frame& frame) {
       exec_->close_stream(TRY(wire::decode<wire::CloseOutput>(frame.payload)).stream);
       return {};
     default:
-      return failure(ErrorCode::Corrupt, "a message that no exec takes");
+      return failure(ErrorCode::Corrupt, "the host sent a message that does not belong to an exec");
   }
 }
 
-// Output before the end, so that the end always comes last.
+// Sends output before the end, so that the end always comes last.
 std::optional<std::string_view> ExecConversation::ready() {
   if (!reply_.empty()) {
     last_ = exec_ == nullptr ? Last::End : Last::Reply;

@@ -11,7 +11,7 @@ namespace nutshell::init {
 
 class ExecConversation : public Conversation {
  public:
-  // `released` is told when this conversation no longer uses the exec.
+  // Calls `released` when this conversation no longer uses the exec.
   using Released = std::function<void(Exec&)>;
   ExecConversation(std::uint32_t number, Exec& exec, Released released)
       : number_(number), exec_(&exec), released_(std::move(released)) {}
@@ -22,7 +22,7 @@ class ExecConversation : public Conversation {
   void sent() override;
   [[nodiscard]] bool is_over() const override { return is_over_; }
 
-  // Another connection took the exec over: this one gets no more of it.
+  // Called when another connection took the exec over: this one gets no more of it.
   void detach();
 
  private:

@@ -27,8 +27,8 @@ std::uint64_t parse_oom_kills(std::string_view text) {
   return std::strtoull(text.data() + at + kKey.size(), nullptr, 10);
 }
 
-// A watcher from inside cannot see pages that no process maps, unless the kernel counts for this
-// sandbox alone.
+// A watcher inside the sandbox cannot see pages that no process maps, unless the kernel counts for
+// this sandbox alone.
 PayloadRules rules_for(const InitSetup& setup) {
   if (ProcessMarks::place() == ProcessMarks::Place::Resident) return PayloadRules::Resident;
   if (setup.watched_memory_bytes > 0) return PayloadRules::Watched;
@@ -39,8 +39,8 @@ MemoryWatch::Sight sight_of(const InitSetup& setup) {
   return setup.has_own_kernel ? MemoryWatch::Sight::WholeKernel : MemoryWatch::Sight::Processes;
 }
 
-// Whatever lives here descends from a child of init. kill(-1, 0) would tell too, but has the kernel
-// look at every process of the host.
+// Whether any process lives besides init; all descend from a child of init. kill(-1, 0) would tell
+// too, but makes the kernel look at every process of the host.
 bool has_children() {
   siginfo_t information{};
   return ::waitid(P_ALL, 0, &information, WEXITED | WNOHANG | WNOWAIT | __WALL) == 0 ||
@@ -67,7 +67,7 @@ ExecTable::ExecTable(const InitSetup& setup)
                     payload_filter(rules_for(setup)),
                     count_cores(),
                     setup.memory_priority.get()} {
-  (void)new_oom_kills();  // a recycled group has a history: only what comes now counts
+  (void)new_oom_kills();  // a reused cgroup has old counts: only new ones matter
 }
 
 bool ExecTable::is_busy() const {
@@ -100,7 +100,7 @@ void ExecTable::reap_children() {
     const int found = ::waitid(P_ALL, 0, &information, WEXITED | WNOHANG | WNOWAIT);
     if (found != 0 || information.si_pid == 0) return;
     const pid_t pid = information.si_pid;
-    const Mark mark = ProcessMarks::of(pid);  // while it can still be asked
+    const Mark mark = ProcessMarks::of(pid);  // read before it is reaped
     int status = 0;
     rusage usage{};
     if (::wait4(pid, &status, 0, &usage) != pid) return;
@@ -135,7 +135,7 @@ void ExecTable::resume() {
   if (!cpu_.is_in_debt()) halt_.resume();
 }
 
-// As long as any process lives: one that a command left behind can take as much as the command.
+// Watches as long as any process lives: a background process can take as much as a command.
 void ExecTable::watch_memory() {
   if (memory_check_.is_never() || !memory_check_.has_passed()) return;
   if (!is_busy() && !has_children()) {
@@ -193,7 +193,7 @@ void ExecTable::finish(Exec& exec) {
   note_leftovers(exec);
 }
 
-// What a command left in the background may live on, but not beyond the command's timeout.
+// Background processes of a command may live on, but not beyond the command's timeout.
 void ExecTable::note_leftovers(const Exec& exec) {
   if (!has_children()) return leftovers_.clear();
   if (!exec.deadline().is_never()) leftovers_.push_back({exec.mark(), exec.deadline()});
@@ -207,7 +207,7 @@ void ExecTable::end_leftovers() {
   });
 }
 
-// The host gets a short while to be told.
+// Gives the connections a short time to send the ends to the host.
 void ExecTable::end_all(const std::string& reason) {
   for (auto& [id, slot] : execs_)
     slot.exec->end_with(Outcome::Lost, reason);
@@ -226,7 +226,7 @@ void ExecTable::end_running(const std::string& reason) {
 }
 
 void ExecTable::drop_finished() {
-  std::vector<std::uint64_t> kept;  // places of those somebody may still want
+  std::vector<std::uint64_t> kept;  // places of those that a host may still attach to
   for (auto item = execs_.begin(); item != execs_.end();) {
     const Slot& slot = item->second;
     const bool is_done = slot.exec->has_ended() && slot.conversation == nullptr;
@@ -252,7 +252,7 @@ Result<std::unique_ptr<Conversation>> ExecTable::start(const wire::Frame& frame)
   if (execs_.size() >= kMostExecs) {
     return failure(ErrorCode::ResourceExhausted, "too many commands at once in this sandbox");
   }
-  if (!is_busy()) (void)new_oom_kills();  // what was killed before is not this command's
+  if (!is_busy()) (void)new_oom_kills();  // earlier kills do not count for this command
   cpu_.begin(marks_);
   Slot& slot = execs_[id];
   auto started = Exec::start(std::move(request), ++last_mark_, surroundings_);
@@ -276,7 +276,7 @@ Result<std::unique_ptr<Conversation>> ExecTable::attach(const wire::Frame& frame
   Slot& slot = found->second;
   OutputStream& output = slot.exec->stream_of(wire::Stream::Output);
   OutputStream& error = slot.exec->stream_of(wire::Stream::Error);
-  // Before anything is changed: who asks for the impossible takes nothing from who listens now.
+  // Checked before anything changes: a refused attach takes nothing from the current listener.
   if (!output.can_rewind(request.output_offset) || !error.can_rewind(request.error_offset)) {
     return failure(ErrorCode::InvalidArgument, "that offset was already consumed");
   }
@@ -290,14 +290,16 @@ std::unique_ptr<Conversation> ExecTable::listen_to(Slot& slot, std::uint32_t num
   auto conversation = std::make_unique<ExecConversation>(number, *slot.exec,
                                                          [this](Exec& exec) { released(exec); });
   slot.conversation = conversation.get();
+  slot.exec->set_listener(true);
   return conversation;
 }
 
-// The conversation is over, or its connection is.
+// Called when the conversation or its connection is over.
 void ExecTable::released(Exec& exec) {
   const auto found = execs_.find(exec.id());
   if (found == execs_.end()) return;
   found->second.conversation = nullptr;
+  exec.set_listener(false);
   if (!exec.has_ended() && !exec.is_kept()) {
     exec.end_with(Outcome::Cancelled, "its connection was lost");
   }

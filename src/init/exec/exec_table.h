@@ -1,5 +1,5 @@
-// The execs of a sandbox, from their start until nobody will ask for them any more: reaps their
-// processes, keeps their limits, ends them and what they leave behind.
+// The execs of a sandbox, from their start until no host can attach to them any more: reaps their
+// processes, enforces their limits, ends them and their background processes.
 #pragma once
 
 #include <map>
@@ -21,16 +21,16 @@ namespace nutshell::init {
 
 class ExecTable {
  public:
-  explicit ExecTable(const InitSetup& setup);  // which must outlive it
+  explicit ExecTable(const InitSetup& setup);  // `setup` must outlive this
 
-  // A command is running, or its end is not told yet.
+  // Whether a command runs, or its end was not sent yet.
   [[nodiscard]] bool is_busy() const;
-  // When check() wants to be called next.
+  // When check() must be called next.
   [[nodiscard]] Deadline next_check() const;
   // All of them, to poll their pipes.
   [[nodiscard]] std::vector<Exec*> all() const;
 
-  // What an Exec or Attach message asks for.
+  // Begin the conversation of an Exec or Attach message.
   Result<std::unique_ptr<Conversation>> start(const wire::Frame& frame);
   Result<std::unique_ptr<Conversation>> attach(const wire::Frame& frame);
 
@@ -40,19 +40,19 @@ class ExecTable {
 
   void reap_children();
   void check();
-  // Tells the end of those whose process is gone and whose output is read.
+  // Ends the execs whose process is gone and whose output is read.
   void finish();
-  // Kills all; they are said to be lost.
+  // Kills all execs, which end as lost.
   void end_all(const std::string& reason);
-  // Ends what runs now as timed out, for this reason.
+  // Ends all running execs as timed out, for this reason.
   void end_running(const std::string& reason);
-  // Forgets the finished ones, but for a few a host may come back for.
+  // Forgets finished execs, but for a few that a host may attach to.
   void drop_finished();
 
  private:
   struct Slot {
     std::unique_ptr<Exec> exec;
-    ExecConversation* conversation = nullptr;  // who listens, if anybody
+    ExecConversation* conversation = nullptr;  // the listener, if there is one
     std::uint64_t place = 0;                   // in the order of ends; zero before
   };
   struct Leftover {

@@ -50,7 +50,7 @@ struct Halt::Process {
     std::array<char, 4096> buffer;  // not cleared: only what read() filled is used
     const ssize_t count = fd ? ::read(fd.get(), buffer.data(), buffer.size()) : -1;
     if (count <= 0) return process;
-    // The name comes first and may look like anything, but holds no line feed that is not escaped.
+    // The name comes first and may hold any bytes, but every line feed in it is escaped.
     std::string_view text(buffer.data(), static_cast<std::size_t>(count));
     text.remove_prefix(std::min(text.find('\n'), text.size()));
     constexpr std::string_view kState = "\nState:\t";
@@ -63,7 +63,7 @@ struct Halt::Process {
     return process;
   }
 
-  // Runs, and nobody has told it to stop yet.
+  // Whether it runs, and no stop signal is pending.
   [[nodiscard]] bool is_free() const {
     constexpr std::string_view kHeld = "TtZX";
     return kHeld.find(state) == std::string_view::npos && (pending & bit_of(SIGSTOP)) == 0;
@@ -77,7 +77,7 @@ std::vector<Halt::Process> Halt::parents_first(const std::vector<pid_t>& pids) c
   for (auto& [pid, process] : processes) {
     auto above = processes.find(process.parent);
     if (above != processes.end()) above->second.has_children = true;
-    // Parents change while we read: never more steps than there are processes.
+    // Parents change meanwhile: so there are at most as many steps as processes.
     while (above != processes.end() && process.depth < processes.size()) {
       ++process.depth;
       above = processes.find(above->second.parent);
@@ -92,14 +92,14 @@ std::vector<Halt::Process> Halt::parents_first(const std::vector<pid_t>& pids) c
   return order;
 }
 
-// A parent that waits for its children would be told of their stop, and a shell would take it for
-// a Ctrl-Z: so a parent stands still before its children are stopped.
+// A parent that waits for its children would see them stop, and a shell would take that for a
+// Ctrl-Z: so parents are stopped before their children.
 std::vector<pid_t> Halt::stop(const std::vector<pid_t>& pids) {
   std::vector<pid_t> stopped;
-  const Deadline patience = Deadline::in(50ms);  // a busy machine lets them wait for a core
+  const Deadline patience = Deadline::in(50ms);  // on a busy machine they wait for a core
   for (const Process& process : parents_first(pids)) {
-    // Asked twice: the kernel tells the state before the signals, and a stop of the sandbox's own
-    // may come to pass in between.
+    // Read twice: the kernel prints the state before the signals, and the process may stop for a
+    // signal of the sandbox in between.
     if (!process.is_free() || !Process::read(marks_.proc(), process.pid).is_free()) continue;
     if (::kill(process.pid, SIGSTOP) != 0) continue;
     stopped.push_back(process.pid);
@@ -113,7 +113,7 @@ void Halt::wait_until_stopped(pid_t pid, const Deadline& deadline) const {
     const char state = Process::read(marks_.proc(), pid).state;
     if (state != 'R' && state != 'S') return;
     constexpr timespec kMoment{0, 1000};
-    ::nanosleep(&kMoment, nullptr);  // it may need this very core to come to its stop
+    ::nanosleep(&kMoment, nullptr);  // it may need this core to stop
   }
 }
 
@@ -128,7 +128,7 @@ void Halt::stop_all() {
     const std::vector<pid_t> stopped = stop(fresh);
     stopped_.insert(stopped_.end(), stopped.begin(), stopped.end());
   }
-  // They fork faster than we can read: one step that no fork slips through.
+  // They fork faster than /proc can be read: kill(-1) reaches all, and no fork slips through.
   ::kill(-1, SIGSTOP);
   for (const pid_t pid : marks_.all()) {
     if (seen.insert(pid).second) stopped_.push_back(pid);
@@ -144,8 +144,8 @@ std::vector<pid_t> Halt::stop_again(const std::vector<pid_t>& pids) {
   return escaped;
 }
 
-// Children first: by the time a parent looks, they run again. To continue drops the stop signals
-// that came meanwhile, the terminal's among them: those are sent again.
+// Children continue first: when a parent looks, they run again. SIGCONT drops the stop signals that
+// came meanwhile, the terminal's among them: those are sent again.
 void Halt::resume() {
   is_on_ = false;
   for (auto pid = stopped_.rbegin(); pid != stopped_.rend(); ++pid) {

@@ -1,6 +1,6 @@
-// Stops all processes of the sandbox, and lets exactly those continue later. Job control inside
-// sees nothing of it: who was stopped before stays so, a Ctrl-Z that comes meanwhile is not lost,
-// and no parent is told that its child was stopped.
+// Stops all processes of the sandbox, and continues exactly those later. Job control inside does
+// not notice: a process that was stopped before stays stopped, a Ctrl-Z that comes meanwhile is not
+// lost, and no parent sees its child stop.
 #pragma once
 
 #include <sys/types.h>
@@ -16,10 +16,10 @@ class Halt {
   explicit Halt(const ProcessMarks& marks) : marks_(marks) {}
 
   [[nodiscard]] bool is_on() const { return is_on_; }
-  // All there are, also those that are just being forked.
+  // Stops all processes, also those that are just being forked.
   void stop_all();
-  // Those of `pids` that run although all are stopped. Returns those that were stopped before:
-  // something continued them.
+  // Stops those of `pids` that run although all are stopped. Returns those that were stopped before
+  // and that something continued.
   std::vector<pid_t> stop_again(const std::vector<pid_t>& pids);
   void resume();
 
@@ -31,7 +31,7 @@ class Halt {
 
   const ProcessMarks& marks_;
   bool is_on_ = false;
-  std::vector<pid_t> stopped_;  // by us, parents first
+  std::vector<pid_t> stopped_;  // by this object, parents first
 };
 
 }  // namespace nutshell::init

@@ -24,7 +24,7 @@ class HaltTest : public PidNamespaceTest {
     return pid;
   }
 
-  // Its state once it is `wanted`, or after a while whatever it is; '?' when it is gone.
+  // Waits a while for the state `wanted`; returns the state, '?' if the process is gone.
   static char state_of(const ProcessMarks& marks, pid_t pid, char wanted) {
     const Deadline patience = Deadline::in(5s);
     for (;;) {
@@ -71,7 +71,7 @@ TEST_F(HaltTest, StopThatWasOrderedButNotReachedYetIsTheSandboxsOwn) {
             0);
 }
 
-// As Ctrl-Z does it.
+// The signal that Ctrl-Z sends.
 TEST_F(HaltTest, JobControlSignalThatComesMeanwhileIsNotLost) {
   EXPECT_EQ(status_in_pid_namespace([] {
               const ProcessMarks marks;
@@ -89,7 +89,7 @@ TEST_F(HaltTest, JobControlSignalThatComesMeanwhileIsNotLost) {
             0);
 }
 
-TEST_F(HaltTest, WhoIsContinuedIsStoppedAgainAndNamed) {
+TEST_F(HaltTest, ProcessThatIsContinuedIsStoppedAgainAndNamed) {
   EXPECT_EQ(status_in_pid_namespace([] {
               const ProcessMarks marks;
               const pid_t pid = start_sleeper();

@@ -22,7 +22,7 @@ std::uint64_t number_after(std::string_view text, std::string_view key) {
   return number;
 }
 
-// Segments live on without a process; their pages are listed per segment.
+// Shared segments live on without a process; the kernel lists their pages by segment.
 std::uint64_t system_v_bytes() {
   const auto text = read_file("/proc/sysvipc/shm");
   if (!text) return 0;
@@ -46,8 +46,8 @@ std::uint64_t system_v_bytes() {
   return total;
 }
 
-// What the sandbox's sockets can hold at most, but for a first few. The kernel tells the number of
-// sockets, also of those on their way through another one, and not what lies in each.
+// The most bytes that the sandbox's sockets can hold, without the first few. The kernel tells the
+// number of sockets, also of those in flight, but not how much each one holds.
 std::uint64_t socket_bytes() {
   constexpr std::uint64_t kFreeSockets = 128;
   constexpr std::uint64_t kMostBytesOfOne = 416U << 10U;  // twice net.core.wmem_max, as by default
@@ -56,7 +56,7 @@ std::uint64_t socket_bytes() {
   return count > kFreeSockets ? (count - kFreeSockets) * kMostBytesOfOne : 0;
 }
 
-// What the machine has put aside is the sandbox's still.
+// Swapped pages still count for the sandbox.
 bool has_swapped() {
   struct sysinfo machine {};
   return ::sysinfo(&machine) == 0 && machine.freeswap < machine.totalswap;
@@ -72,7 +72,7 @@ std::uint64_t swapped_bytes(pid_t pid) {
 // the sandbox's.
 std::uint64_t kernel_bytes() {
   const auto text = read_file("/proc/meminfo");
-  if (!text) return ~0ULL;  // what cannot be seen is not allowed
+  if (!text) return ~0ULL;  // counts as over the limit if it cannot be read
   return number_after(*text, "AnonPages:") << 10U;
 }
 
@@ -116,14 +116,14 @@ std::uint64_t MemoryWatch::overuse(const ProcessMarks& marks) const {
   for (const pid_t pid : pids) {
     const auto rollup = read_file(fmt::format("/proc/{}/smaps_rollup", pid));
     if (!rollup) {
-      // It just ended, and has none; or it is not dumpable and may not be looked into.
+      // It has just ended, or it is not dumpable and its pages cannot be read.
       anonymous += resident_bytes(pid) + (counts_swap ? swapped_bytes(pid) : 0);
       continue;
     }
     anonymous += (number_after(*rollup, "Pss_Anon:") + number_after(*rollup, "SwapPss:")) << 10U;
     shared += number_after(*rollup, "Pss_Shmem:") << 10U;
   }
-  // Mapped scratch files would show in both: the larger of the two is counted once.
+  // Mapped scratch files are in both counts: so only the larger count is taken.
   const std::uint64_t used = anonymous + std::max(shared, shared_files) + sockets;
   return used > limit_bytes_ ? used : 0;
 }

@@ -1,6 +1,6 @@
-// The memory limit where there is no cgroup to enforce it: looks every few milliseconds at what
-// the sandbox's processes and scratch files use. Between two looks a process can overshoot; the
-// sandbox says so by calling the limit "watched".
+// Enforces the memory limit where there is no cgroup for it: looks every few milliseconds at the
+// memory of the sandbox's processes and scratch files. Between two looks a process can overshoot;
+// so the limit is called "watched".
 #pragma once
 
 #include <chrono>
@@ -15,9 +15,9 @@ namespace nutshell::init {
 class MemoryWatch {
  public:
   enum class Sight {
-    Processes,    // what each of them maps, what lies in the scratch file systems, in shared
-                  // segments and, at most, in sockets
-    WholeKernel,  // gVisor, whose totals are this sandbox's alone
+    Processes,    // mapped pages of each, files in the scratch file systems, shared segments, and
+                  // the most that sockets can hold
+    WholeKernel,  // the kernel's totals, which in gVisor are of this sandbox alone
   };
   MemoryWatch(std::uint64_t limit_bytes, std::vector<std::string> scratch,
               Sight sight = Sight::Processes)
@@ -27,11 +27,11 @@ class MemoryWatch {
 
   [[nodiscard]] bool is_on() const { return limit_bytes_ > 0; }
   [[nodiscard]] std::uint64_t limit_bytes() const { return limit_bytes_; }
-  // Bytes in use, once they are over the limit; zero before.
+  // Returns the bytes in use if they are over the limit, else 0.
   [[nodiscard]] std::uint64_t overuse(const ProcessMarks& marks) const;
-  // Bytes in the scratch file systems: they count as memory under every backend.
+  // Bytes in the scratch file systems, which count as memory under every backend.
   [[nodiscard]] std::uint64_t scratch_bytes() const;
-  // Resident bytes of one process: who uses most is killed first.
+  // Resident bytes of one process: the largest is killed first.
   [[nodiscard]] static std::uint64_t resident_bytes(pid_t pid);
 
  private:

@@ -14,7 +14,7 @@ constexpr std::size_t kMetaBytes =
     1 + 8 + 4;  // stream, offset, count: wire::Output before its bytes
 constexpr std::size_t kFrameOverhead = wire::kHeaderBytes + kMetaBytes;
 constexpr int kLargePipe = 1 << 20;
-constexpr std::size_t kMostAtOnce = 1U << 20U;  // from one command before others have their turn
+constexpr std::size_t kMostAtOnce = 1U << 20U;  // from one command before the next one's turn
 
 std::string make_frame(wire::Stream stream, std::uint64_t offset, std::string_view bytes) {
   std::string frame;
@@ -52,7 +52,7 @@ void OutputStream::read_available(std::uint64_t& allowance) {
     const ssize_t count = ::read(pipe_.get(), chunk.data(), wanted);
     if (count < 0 && errno == EINTR) continue;
     if (count < 0 && errno == EAGAIN) return;
-    if (count <= 0) return pipe_.reset();  // end, or EIO: the last holder of the terminal left
+    if (count <= 0) return pipe_.reset();  // the end, or EIO: nobody holds the terminal any more
     const auto size = static_cast<std::size_t>(count);
     if (is_discarding_) return;
     written_ += size;
@@ -105,7 +105,7 @@ void OutputStream::consume(std::uint64_t offset) {
 void OutputStream::rewind(std::uint64_t offset) {
   if (!can_rewind(offset)) return;
   offset = std::max(offset, consumed_);
-  next_ = blocks_.size();  // what lies before `offset` is forgotten, sent or not
+  next_ = blocks_.size();  // bytes before `offset` are forgotten, sent or not
   consume(offset);
   next_ = 0;
   if (blocks_.empty() || blocks_.front().offset >= offset) return;

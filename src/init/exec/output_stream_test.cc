@@ -26,7 +26,7 @@ class OutputStreamTest : public testing::Test {
     ASSERT_TRUE(write_all(writer_.get(), bytes));
     stream_->read_available(allowance_);
   }
-  // Sends one frame; its bytes, checked to lie where it says.
+  // Sends one frame; returns its bytes, after a check of their offset.
   std::string send_one() {
     const std::string bytes(stream_->unsent_frame(kConversation));
     wire::FrameReader reader(wire::kMostReplyPayload);
@@ -82,7 +82,7 @@ TEST_F(OutputStreamTest, ForgedConsumptionOpensNoMoreThanTheWindow) {
   stream_->consume(~0ULL);
   stream_->read_available(allowance_);
   EXPECT_EQ(stream_->kept(), 16U);
-  stream_->consume(3);  // backwards means nothing
+  stream_->consume(3);  // a smaller offset is ignored
   EXPECT_FALSE(stream_->can_rewind(9));
 }
 
@@ -172,6 +172,17 @@ TEST_F(OutputStreamTest, DropsTheOldestWhereNobodyReadsAndTellsWhere) {
   const std::uint64_t kept = OutputStream::kMostUnread / chunk.size() * chunk.size();
   next_offset_ = kWritten - kept;
   EXPECT_EQ(send_all().size(), kept);
+}
+
+TEST_F(OutputStreamTest, DropsNothingWhileAHostListens) {
+  open(1000, OutputStream::WhenFull::DropsOldest);
+  stream_->set_listener(true);
+  write_and_read(std::string(1000, 'x'));
+  EXPECT_EQ(stream_->descriptor(), -1);  // the command waits
+  stream_->set_listener(false);
+  EXPECT_NE(stream_->descriptor(), -1);
+  stream_->set_listener(true);
+  EXPECT_EQ(send_all().size(), 1000U);
 }
 
 }  // namespace

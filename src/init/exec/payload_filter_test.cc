@@ -18,8 +18,8 @@ namespace {
 
 constexpr long kUpperHalf = 1L << 32U;  // the kernel ignores it where it wants an int
 
-// The error number of a call under the filter, 0 if it succeeds. The filter stays for good, so it
-// lives in a child.
+// Returns the error number of a call under the filter, 0 if it succeeds. Calls it in a child,
+// because a filter cannot be removed.
 template <typename Call>
 int error_of(PayloadRules rules, Call call) {
   const pid_t child = ::fork();

@@ -1,6 +1,6 @@
 // Runs code as PID 1 of a pid namespace with its own /proc. Init signals and stops "every process":
-// as PID 1 that ends at the namespace's border, anywhere else it would hit the whole machine. So
-// no test runs init, or kills by marks, without this.
+// as PID 1 it reaches those of its namespace, anywhere else the whole machine. So no test runs
+// init, or kills by marks, without this.
 #pragma once
 
 #include <fmt/format.h>
@@ -33,7 +33,7 @@ inline Result<> settle_in_namespaces(uid_t user, gid_t group) {
   return {};
 }
 
-// The body's value is the exit status.
+// Starts a process whose exit status is the value of `body`.
 template <typename Body>
 Result<ChildProcess> start_in_pid_namespace(Body body) {
   constexpr int kNoNamespace = 250;
@@ -48,7 +48,7 @@ Result<ChildProcess> start_in_pid_namespace(Body body) {
   return ChildProcess(static_cast<pid_t>(pid), UniqueFd(descriptor));
 }
 
-// The exit status of `body`, run to its end; negative if it was killed or is not done in time.
+// Runs `body` to its end; returns its exit status, negative if it was killed or takes too long.
 template <typename Body>
 int status_in_pid_namespace(Body body) {
   auto child = start_in_pid_namespace(body);

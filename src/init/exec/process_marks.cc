@@ -30,7 +30,7 @@ __rlimit_resource resource() {
 }  // namespace
 
 ProcessMarks::ProcessMarks() : proc_(::open("/proc", O_RDONLY | O_DIRECTORY | O_CLOEXEC)) {
-  (void)place();  // found out before a child of vfork asks
+  (void)place();  // determined before a child of vfork needs it
 }
 
 ProcessMarks::Place ProcessMarks::place() {
@@ -74,8 +74,7 @@ std::vector<pid_t> ProcessMarks::all() const {
 
 namespace {
 
-// Of another user: somebody from outside who leads to init. A command has no way to change its
-// user.
+// A process of another user is a bridge to init from outside: a command cannot change its user.
 bool is_foreign(pid_t pid) {
   rlimit limit{};
   return ::prlimit(pid, resource(), nullptr, &limit) != 0 && errno == EPERM;
@@ -104,8 +103,8 @@ std::size_t ProcessMarks::kill_all(Mark mark, const Deadline& deadline) const {
     std::vector<pid_t> pids = living(mark);
     if (pids.empty()) return 0;
     if (deadline.has_passed()) return pids.size();
-    // Whoever forks faster than /proc can be read is stopped first: kill(-1) reaches all
-    // processes in one step that no fork can slip through.
+    // Processes that fork faster than /proc can be read are stopped first: kill(-1) reaches all
+    // processes in one step, and no fork slips through.
     const bool stops_all = round >= kPlainRounds;
     if (stops_all) {
       ::kill(-1, SIGSTOP);

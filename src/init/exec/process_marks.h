@@ -1,8 +1,8 @@
-// Which processes belong to which exec. Each exec's command starts with its number in a resource
-// limit that the kernel keeps but does not use (RLIMIT_LOCKS; gVisor lets nobody set that one, and
-// there it is RLIMIT_RSS); every descendant inherits it, whatever it does with sessions, parents or
+// Finds the processes of an exec. Each exec's command starts with its number in a resource limit
+// that the kernel keeps but does not use (RLIMIT_LOCKS; in gVisor, which does not allow to set
+// that, RLIMIT_RSS). Every descendant inherits it, whatever it does with sessions, parents or
 // signals, and the payload's filter forbids changing it. So a whole tree can be found and killed
-// with no cgroup, no helper process and no privilege.
+// with no cgroup, no second process and no privilege.
 #pragma once
 
 #include <sys/types.h>
@@ -22,29 +22,29 @@ class ProcessMarks {
  public:
   ProcessMarks();  // keeps /proc open
 
-  // Which limit it is in this kernel.
+  // The resource limit that holds the mark in this kernel.
   enum class Place { Locks, Resident };
   [[nodiscard]] static Place place();
 
-  // In the child, before exec. Async-signal-safe; returns errno or 0.
+  // Called in the child, before exec. Async-signal-safe; returns errno or 0.
   static int put_on_self(Mark mark) noexcept;
-  // Of a process that lives or waits to be reaped; zero if it has none.
+  // The mark of a process that lives or waits to be reaped; zero if it has none.
   [[nodiscard]] static Mark of(pid_t pid);
-  // Lives, and has no mark.
+  // Whether the process lives, and has no mark.
   [[nodiscard]] static bool is_outsider(pid_t pid);
 
-  // Every live process but init that has this mark; with kAnyMark, all of
-  // them but those of other users, who only pass through.
+  // Returns all live processes but init that have this mark; with kAnyMark, all but those of other
+  // users, which are bridges from outside.
   static constexpr Mark kAnyMark = ~0ULL;
   [[nodiscard]] std::vector<pid_t> living(Mark mark) const;
-  // Every process but init, also those that wait to be reaped.
+  // Returns all processes but init, also those that wait to be reaped.
   [[nodiscard]] std::vector<pid_t> all() const;
 
   void send_signal(Mark mark, int signal) const;
-  // SIGKILL until nobody is left, faster than they can fork. Returns how many outlived `deadline`.
+  // Kills until none is left, faster than they can fork. Returns how many outlived `deadline`.
   std::size_t kill_all(Mark mark, const Deadline& deadline) const;
 
-  // User and system time of those that live.
+  // User and system time of the live processes.
   [[nodiscard]] std::chrono::microseconds cpu_time(Mark mark) const;
 
   [[nodiscard]] int proc() const { return proc_.get(); }

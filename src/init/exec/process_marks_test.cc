@@ -20,7 +20,7 @@ constexpr Mark kMark = 4711;
 
 class ProcessMarksTest : public PidNamespaceTest {};
 
-// A child with the mark that runs `body`.
+// Starts a child with the mark that runs `body`.
 template <typename Body>
 pid_t start_marked(Body body) {
   const pid_t pid = ::fork();
@@ -91,7 +91,7 @@ TEST_F(ProcessMarksTest, GrandchildThatLeftEverythingBehindIsKilled) {
             0);
 }
 
-// To /proc it looks like a zombie.
+// In /proc it looks like a zombie.
 TEST_F(ProcessMarksTest, ProcessWhoseFirstThreadHasEndedIsKilled) {
   EXPECT_EQ(status_in_pid_namespace([] {
               Shared& shared = make_shared_page();
@@ -134,8 +134,8 @@ TEST_F(ProcessMarksTest, OthersAreSpared) {
             0);
 }
 
-// Every process makes others as fast as it can, until so many were born in all: root is not bound
-// by RLIMIT_NPROC.
+// Every process forks as fast as it can, until a fixed number was forked in all: RLIMIT_NPROC does
+// not bind root.
 [[noreturn]] void multiply(Shared& shared) {
   constexpr int kMostBorn = 600;
   while (++shared.born < kMostBorn) {

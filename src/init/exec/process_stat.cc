@@ -34,8 +34,8 @@ std::optional<ProcessStat> read_process_stat(int proc, pid_t pid) {
   const ssize_t count = fd ? ::read(fd.get(), buffer.data(), buffer.size()) : -1;
   if (count <= 0) return std::nullopt;
   std::string_view fields(buffer.data(), static_cast<std::size_t>(count));
-  // The name may hold any bytes, spaces and parentheses included: what follows it is counted from
-  // the last parenthesis.
+  // The name may hold any bytes, also spaces and parentheses: so fields are counted from the last
+  // parenthesis.
   const std::size_t name_end = fields.rfind(')');
   if (name_end == std::string_view::npos) return std::nullopt;
   fields.remove_prefix(name_end + 1);

@@ -1,4 +1,4 @@
-// What /proc/PID/stat says of a process.
+// Reads /proc/PID/stat.
 #pragma once
 
 #include <sys/types.h>
@@ -12,11 +12,11 @@ struct ProcessStat {
   long cpu_ticks = 0;  // user and system time, its own and of the children it has waited for
   long threads = 0;
 
-  // A first thread that has ended looks dead while the others run on.
+  // A process looks dead if its first thread has ended while others run on.
   [[nodiscard]] bool is_dead() const { return state == 'X' || (state == 'Z' && threads <= 1); }
 };
 
-// `proc` is a descriptor of /proc; nothing if the process is gone.
+// `proc` is a descriptor of /proc; returns nullopt if the process is gone.
 std::optional<ProcessStat> read_process_stat(int proc, pid_t pid);
 
 }  // namespace nutshell::init

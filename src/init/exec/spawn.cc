@@ -22,7 +22,8 @@ std::string_view path_of(const std::vector<std::string>& environment) {
   return kDefaultPath;
 }
 
-// As execvp looks: a name with a slash is taken as it is, any other is tried in each directory.
+// Searches like execvp: a name with a slash is used as it is, any other is tried in each directory
+// of PATH.
 std::vector<std::string> candidates_for(const SpawnPlan& plan) {
   const std::string& name = plan.argv.front();
   if (name.find('/') != std::string::npos) return {name};
@@ -46,7 +47,7 @@ std::vector<char*> pointers(const std::vector<std::string>& strings) {
   return list;
 }
 
-// Everything the child needs, made before the fork: it shares init's memory and may not allocate.
+// Data for the child, made before the vfork: the child shares init's memory and may not allocate.
 struct Prepared {
   std::vector<std::string> candidates;
   std::vector<char*> candidate_pointers;
@@ -61,9 +62,9 @@ struct Report {
   volatile bool& is_in_exec;
 };
 
-// When memory runs out the kernel is to take a command, not init: a child starts with the value
-// init has at that moment. Only a preference: a command that gives it up can at most get its own
-// sandbox ended.
+// When memory runs out, the kernel should kill a command, not init: a child starts with the value
+// that init has at that moment. It is only a preference: a command that changes its value can at
+// most end its own sandbox.
 constexpr std::string_view kTakeFirst = "500";
 constexpr std::string_view kTakeLast = "0";
 
@@ -76,7 +77,7 @@ bool move_descriptor(int from, int to) noexcept {
   return ::fcntl(to, F_SETFD, 0) == 0;
 }
 
-// Signals as a fresh program expects them: nothing blocked, nothing ignored.
+// Blocks and ignores no signal, as a new program expects.
 void reset_signals() noexcept {
   // NOLINTNEXTLINE(concurrency-mt-unsafe): init has one thread
   ::signal(SIGPIPE, SIG_DFL);
@@ -111,7 +112,7 @@ int try_candidates(Prepared& prepared) noexcept {
       prepared.script_argv[1] = candidate;
       ::execve("/bin/sh", prepared.script_argv.data(), prepared.environment.data());
     }
-    if (errno == EACCES) answer = EACCES;  // remembered: a later directory may still have it
+    if (errno == EACCES) answer = EACCES;  // reported unless a later directory has the program
     if (errno != ENOENT && errno != ENOTDIR && errno != EACCES) return errno;
   }
   return answer;

@@ -1,4 +1,4 @@
-// Starts a command: the few steps between init and the payload's first instruction.
+// Starts a command.
 #pragma once
 
 #include <linux/filter.h>
@@ -30,8 +30,8 @@ struct SpawnPlan {
 
 struct Spawned {
   pid_t pid = -1;
-  int error_number = 0;             // what kept it from starting
-  bool has_failed_in_exec = false;  // the command itself cannot be run, as against a step of ours
+  int error_number = 0;             // why it did not start; 0 if it did
+  bool has_failed_in_exec = false;  // execve failed, not a step before it
 };
 
 Spawned spawn(const SpawnPlan& plan);

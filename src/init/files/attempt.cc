@@ -6,21 +6,6 @@
 namespace nutshell::init {
 namespace {
 
-std::string_view code_for(ErrorCode code) {
-  switch (code) {
-    case ErrorCode::NotFound:
-      return "no_such_file";
-    case ErrorCode::PermissionDenied:
-      return "denied";
-    case ErrorCode::InvalidArgument:
-      return "bad_argument";
-    case ErrorCode::ResourceExhausted:
-      return "unavailable";
-    default:
-      return "internal";
-  }
-}
-
 std::string next_for(ErrorCode code) {
   if (code == ErrorCode::ResourceExhausted) return "Free some space, or raise the disk limit.";
   return {};
@@ -33,13 +18,12 @@ bool is_control(char letter) {
 
 }  // namespace
 
-Refusal refuse(std::string code, std::string what, std::string why, std::string next) {
-  return Refusal(wire::Refused{std::move(code), std::move(what), std::move(why), std::move(next)});
+Refusal refuse(ErrorCode code, std::string what, std::string why, std::string next) {
+  return Refusal(wire::Refused{code, std::move(what), std::move(why), std::move(next)});
 }
 
 Refusal refuse(const Error& error, std::string_view path) {
-  return refuse(std::string(code_for(error.code)),
-                fmt::format("{}: {}.", printable(path), printable(error.message)), {},
+  return refuse(error.code, fmt::format("{}: {}.", printable(path), printable(error.message)), {},
                 next_for(error.code));
 }
 
@@ -56,15 +40,15 @@ std::string printable(std::string_view text) {
     }
   }
   if (text.size() <= kMost) return shown;
-  while (!is_utf8(shown))  // cut inside a letter
+  while (!is_utf8(shown))  // was cut inside a character
     shown.pop_back();
   return shown + "…";
 }
 
 Attempt<> check_path(std::string_view path) {
-  if (path.empty()) return refuse("bad_argument", "path is empty.");
+  if (path.empty()) return refuse(ErrorCode::InvalidArgument, "path is empty.");
   if (path.size() >= PATH_MAX) {
-    return refuse("bad_argument",
+    return refuse(ErrorCode::InvalidArgument,
                   fmt::format("path has {} bytes: {}.", path.size(), printable(path)),
                   fmt::format("At most {} are possible.", PATH_MAX - 1));
   }
@@ -72,9 +56,9 @@ Attempt<> check_path(std::string_view path) {
   for (const char letter : path)
     is_odd = is_odd || is_control(letter);
   if (!is_odd) return {};
-  return refuse("bad_argument", fmt::format("path is not plain text: {}.", printable(path)),
-                "It has a control character, or is not UTF-8.",
-                "Use bash for a file with such a name.");
+  return refuse(
+      ErrorCode::InvalidArgument, fmt::format("path is not plain text: {}.", printable(path)),
+      "It has a control character, or is not UTF-8.", "Use bash for a file with such a name.");
 }
 
 }  // namespace nutshell::init

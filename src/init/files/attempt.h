@@ -1,4 +1,4 @@
-// What a tool's step returns: a value, or the refusal a model reads.
+// The result of a step of a tool: a value, or a refusal that a model reads.
 #pragma once
 
 #include <string>
@@ -19,14 +19,14 @@ class [[nodiscard]] Attempt : public tl::expected<T, wire::Refused> {
   using tl::expected<T, wire::Refused>::expected;
 };
 
-Refusal refuse(std::string code, std::string what, std::string why = {}, std::string next = {});
-// What the system said while `path` was worked on.
+Refusal refuse(ErrorCode code, std::string what, std::string why = {}, std::string next = {});
+// Turns a system error about `path` into a refusal.
 Refusal refuse(const Error& error, std::string_view path);
 
-// The text with every character that does not print replaced, so that a name cannot forge lines.
+// Replaces every character that does not print, so that a name cannot forge lines.
 std::string printable(std::string_view text);
 
-// Empty: `path` can be worked on.
+// Refuses paths that cannot be worked on.
 Attempt<> check_path(std::string_view path);
 
 }  // namespace nutshell::init

@@ -39,7 +39,7 @@ Result<std::string> read_entry(int directory, const std::string& name, const str
   return read_to_end(file.get(), static_cast<std::uint64_t>(status.st_size), most);
 }
 
-// Walks down, adding what it finds.
+// Walks down and adds each entry.
 class Capture {
  public:
   Capture(const CaptureRules& rules, dev_t device, std::vector<Captured>& found)
@@ -82,7 +82,7 @@ class Capture {
 
 Result<> each_entry(int directory, const std::string& name,
                     const std::function<Result<>(int opened, const std::string& entry)>& visit) {
-  // What nobody else chose may be named in whole.
+  // The name comes from the caller, so that it may be shown whole.
   const auto links = directory == AT_FDCWD ? Links::Follow : Links::Refuse;
   UniqueFd opened = TRY(open_beneath(directory, name, O_RDONLY | O_DIRECTORY, 0, links));
   const std::unique_ptr<DIR, CloseDirectory> entries(::fdopendir(opened.get()));

@@ -1,4 +1,4 @@
-// Keeps what is at a path, so that it can be put back.
+// Keeps the entry at a path, so that it can be put back.
 #pragma once
 
 #include <sys/stat.h>
@@ -11,13 +11,13 @@
 
 namespace nutshell::init {
 
-// What may still be kept.
+// The bytes and entries that may still be kept.
 struct Budget {
   std::uint64_t bytes = ChangeJournal::kMostBytes;
   std::uint64_t entries = 20'000;
 };
 
-// Deeper trees are removed, but not kept.
+// Deeper trees can be removed, but are not kept.
 inline constexpr int kMostDepth = 128;
 
 struct Captured {
@@ -26,12 +26,12 @@ struct Captured {
   Image image;
 };
 
-// One entry: without those of a directory, and a link as such. A file that is neither regular nor
-// directory nor link cannot be kept.
+// Keeps one entry: a directory without its entries, a link as a link. A file that is neither
+// regular nor directory nor link cannot be kept.
 Result<Image> capture_entry(int directory, const std::string& name, const struct stat& status,
                             Budget& budget);
 
-// The entry and everything below it, parents first, as `path`. Does not cross into other mounts.
+// Keeps the entry and everything below it, parents first, as `path`. Does not enter other mounts.
 struct TreePlace {
   int directory;
   std::string name;
@@ -45,8 +45,8 @@ struct CaptureRules {
 Result<> capture_tree(const TreePlace& place, const CaptureRules& rules,
                       std::vector<Captured>& found);
 
-// What is there now, nothing included. The content of a file beyond the budget is left out; its
-// version is true all the same.
+// The entry as it is now; it may be missing. The content of a file beyond the budget is left out,
+// but its version is correct.
 struct Present {
   struct stat status {};
   Image image;
@@ -54,14 +54,14 @@ struct Present {
 };
 Result<Present> look_at_entry(int directory, const std::string& name, Budget& budget);
 
-// Kind, permissions, owner and where a link leads; not the content of a file.
+// Compares kind, permissions, owner and link target; not the content of a file.
 bool has_same_shape(const Image& left, const Image& right);
 
 // Calls `visit` with each name in a directory until it returns an error.
 Result<> each_entry(int directory, const std::string& name,
                     const std::function<Result<>(int opened, const std::string& entry)>& visit);
 
-// The same bytes of a kept content; at most `most` of them are read from elsewhere than memory.
+// Reads a kept content; at most `most` bytes if it is not in memory.
 Result<std::string> bytes_of(const Content& content, std::uint64_t most);
 
 }  // namespace nutshell::init

@@ -11,7 +11,7 @@
 namespace nutshell::init {
 namespace {
 
-// What a path costs besides its bytes, so that a million empty files are not kept for nothing.
+// The cost of a path besides its bytes, so that a million empty files count, too.
 constexpr std::uint64_t kBytesPerPath = 256;
 
 std::uint64_t kept_bytes(const Image& image) {
@@ -33,7 +33,7 @@ void drop_large(Image& after) {
   }
 }
 
-// "u12" -> 12; zero for anything else.
+// Returns 12 for "u12", zero for anything else.
 std::uint64_t number_of(std::string_view id) {
   std::uint64_t number = 0;
   if (!id.starts_with('u')) return 0;
@@ -96,7 +96,7 @@ bool ChangeJournal::was_given(std::string_view id) const {
   return number > 0 && number <= last_number_;
 }
 
-const ChangeJournal::Change* ChangeJournal::newest_standing() const {
+const ChangeJournal::Change* ChangeJournal::newest_undoable() const {
   const auto found = std::find_if(changes_.rbegin(), changes_.rend(), [](const Change& change) {
     return change.reverts.empty() && change.undone_by.empty();
   });

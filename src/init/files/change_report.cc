@@ -7,7 +7,7 @@
 namespace nutshell::init {
 namespace {
 
-// A reply is bounded; the total is true.
+// A reply lists a bounded number of changes; the total is exact.
 constexpr std::size_t kMostListed = 50;
 
 wire::FileInfo told(const Image& image) {
@@ -50,7 +50,7 @@ wire::Changed report_change(FilesState& state, Made made) {
 Refusal refuse_stale(std::string_view shown, std::string_view expected, std::string_view now) {
   const std::string file = printable(shown);
   return refuse(
-      "stale",
+      ErrorCode::Stale,
       now.empty() ? fmt::format("{} is not there any more.", file)
                   : fmt::format("{} changed since v{} (now v{}).", file, printable(expected), now),
       {}, "Read again before writing.");

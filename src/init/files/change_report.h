@@ -1,4 +1,4 @@
-// Puts a change that was made into the journal, and into words.
+// Records a change in the journal, and describes it for the reply.
 #pragma once
 
 #include "init/files/files_state.h"
@@ -6,7 +6,7 @@
 
 namespace nutshell::init {
 
-// `why_not` is set where not everything could be kept: then nothing is.
+// `why_not` is set if not everything could be kept; then nothing is recorded.
 struct Made {
   std::string label;
   std::vector<PathChange> paths;

@@ -1,6 +1,6 @@
-// The reports of changes that init ended by itself, because another call came after whoever began
-// them was gone. A command's end may still be asked for later: a job is looked at by another
-// process than the one that started it. Not thread-safe; init has one thread.
+// The reports of changes that init ended by itself, because another call came after their caller
+// was gone. The report may still be asked for: another process may look at the job later. Not
+// thread-safe; init has one thread.
 #pragma once
 
 #include <deque>
@@ -17,7 +17,7 @@ class ClosedChanges {
   static constexpr std::size_t kMost = 64;  // the oldest report is dropped for the next
 
   void add(std::string id, wire::Changed report);
-  // The report, once; nullopt where init did not end this change, or dropped the report.
+  // Returns the report once; nullopt if init did not end this change, or dropped the report.
   std::optional<wire::Changed> take(const std::string& id);
 
  private:

@@ -13,8 +13,8 @@
 namespace nutshell::init {
 namespace {
 
-// The clock of a file's changes may stand still for so long: what was written just before the copy
-// was made may have been written again without looking it.
+// The resolution of file times: a file written just before the copy may have been written again
+// with the same time.
 constexpr std::int64_t kClockStep = 20'000'000;
 
 std::int64_t nanoseconds(const timespec& time) {
@@ -29,7 +29,7 @@ bool has_same_content(const Image& before, const Present& now) {
 
 }  // namespace
 
-// Walks the tree as it is now beside the copy.
+// Compares the tree as it is now with the copy.
 class CopiedTree::Comparison {
  public:
   explicit Comparison(const CopiedTree& copy) : copy_(copy) {}
@@ -81,7 +81,7 @@ class CopiedTree::Comparison {
     change.after = std::move(now.image);
     change.after_version = std::move(now.version);
     kept_after_ += change.after.content ? change.after.content->bytes_kept() : 0;
-    // What a command made needs no second copy: it is on disk.
+    // The new content needs no copy: it is on disk.
     if (kept_after_ > ChangeJournal::kMostAfterBytes) change.after.content.reset();
     changes_.push_back(std::move(change));
     return {};
@@ -142,7 +142,8 @@ Attempt<OpenChanges::Ended> OpenChanges::end(const std::string& id) {
     return id == fmt::format("c{}", open.number);
   });
   if (found == open_.end()) {
-    return refuse("expired", fmt::format("{} is not a change that was begun.", printable(id)),
+    return refuse(ErrorCode::Expired,
+                  fmt::format("{} is not a change that was begun.", printable(id)),
                   "It was ended already, or given up for newer ones.");
   }
   const Open open = std::move(*found);

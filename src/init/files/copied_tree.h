@@ -1,5 +1,5 @@
-// What a command did to files, found by comparing with a copy made before it: for sandboxes whose
-// files lie on no stack of layers.
+// Finds what a command changed in files by comparing with a copy made before it: for sandboxes
+// without layers.
 #pragma once
 
 #include <cstdint>
@@ -16,11 +16,11 @@ namespace nutshell::init {
 
 class CopiedTree {
  public:
-  // Everything below these directories, as far as the budget goes. FIFOs, sockets and devices are
-  // left out.
+  // Copies everything below these directories, within the budget, except FIFOs, sockets and
+  // devices.
   static Result<CopiedTree> copy(const std::vector<std::string>& roots, Budget& budget);
 
-  // What is different now. A file that looks untouched is not read again.
+  // Returns the differences. A file with the same times and size is not read again.
   [[nodiscard]] Result<std::vector<PathChange>> changes() const;
   [[nodiscard]] std::uint64_t bytes() const { return bytes_; }
 
@@ -37,14 +37,14 @@ class CopiedTree {
   std::uint64_t bytes_ = 0;
 };
 
-// The copies of changes that are begun and not ended. One that nobody ends is given up when too
-// many others came after it.
+// The copies of changes that are begun and not ended. A change that is never ended is given up when
+// too many others come after it.
 class OpenChanges {
  public:
   static constexpr std::size_t kMost = 4;
 
   struct Begun {
-    std::string id;      // empty: not possible
+    std::string id;      // empty if the files could not be copied
     std::string reason;  // why not
   };
   // The change is abandoned once `caller` has expired.
@@ -56,7 +56,7 @@ class OpenChanges {
     std::vector<PathChange> paths;
   };
   Attempt<Ended> end(const std::string& id);
-  // The oldest change whose caller is gone and will not end it; empty: there is none.
+  // The oldest change whose caller is gone and will not end it; empty if there is none.
   [[nodiscard]] std::string abandoned() const;
 
  private:

@@ -1,4 +1,4 @@
-// Changes a command makes, found by copying before and comparing after.
+// Changes of a command, found by copying before and comparing after it.
 #include <gmock/gmock.h>
 
 #include "init/files/files_fixture.h"
@@ -76,8 +76,8 @@ TEST_F(CopiedTreeTest, ChangeThatNobodyEndsIsGivenUp) {
   const auto first = begin();
   for (std::size_t i = 0; i < OpenChanges::kMost; ++i)
     (void)begin();
-  EXPECT_EQ(end(first).error().code, "expired");
-  EXPECT_EQ(end({}).error().code, "expired");
+  EXPECT_EQ(end(first).error().code, ErrorCode::Expired);
+  EXPECT_EQ(end({}).error().code, ErrorCode::Expired);
 }
 
 }  // namespace

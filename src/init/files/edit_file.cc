@@ -15,14 +15,14 @@ namespace {
 Attempt<> check_text(const std::string& bytes, Encoding encoding, std::string_view text,
                      std::string_view shown) {
   if (encoding == Encoding::Binary) {
-    return refuse("binary",
+    return refuse(ErrorCode::Binary,
                   fmt::format("{} is binary: {}, {} bytes.", printable(shown),
                               media_type(bytes, encoding), bytes.size()),
                   {}, "Use bash with a program that knows the format.");
   }
   const bool is_utf16 = encoding == Encoding::Utf16Le || encoding == Encoding::Utf16Be;
   if (is_utf16 && from_utf8(std::string(text), encoding) != bytes) {
-    return refuse("binary", fmt::format("{} is not valid UTF-16.", printable(shown)),
+    return refuse(ErrorCode::Binary, fmt::format("{} is not valid UTF-16.", printable(shown)),
                   "An edit would change other bytes than those it names.");
   }
   return {};
@@ -47,7 +47,7 @@ Result<struct stat> replace(const Place& place, const struct stat& old, std::str
   TRY(write_all(file.descriptor(), bytes));
   const struct stat written = TRY(file.take_on(old.st_mode, old.st_uid, old.st_gid));
   struct stat now {};
-  // Last look before the name changes hands: a writer in between would lose its work.
+  // Checked right before the rename: a writer in between would lose its work.
   const int looked =
       ::fstatat(place.directory.get(), place.name.c_str(), &now, AT_SYMLINK_NOFOLLOW);
   if (looked != 0 || !is_same_file(old, now)) {
@@ -78,13 +78,14 @@ Attempt<Edited> edit_bytes(const std::string& bytes, const wire::EditFile& reque
   return Edited{std::move(*encoded), std::move(places)};
 }
 
-// The file gets its new bytes, and the change is described.
+// Writes the new bytes, and describes the change.
 Attempt<PathChange> put_in_place(FilesState& state, const Place& place, WholeFile old,
                                  std::string bytes, std::string_view shown) {
   state.spent.push_back(std::move(old.file));
   auto written = replace(place, old.status, bytes);
   if (!written && written.error().code == ErrorCode::Cancelled) {
-    return refuse("stale", fmt::format("{} changed while it was edited.", printable(shown)), {},
+    return refuse(ErrorCode::Stale,
+                  fmt::format("{} changed while it was edited.", printable(shown)), {},
                   "Read again before writing.");
   }
   if (!written) return refuse(written.error(), shown);
@@ -104,7 +105,7 @@ Attempt<PathChange> put_in_place(FilesState& state, const Place& place, WholeFil
 Attempt<wire::Changed> edit_file(FilesState& state, const wire::EditFile& request) {
   auto checked = check_path(request.path);
   if (!checked) return Refusal(std::move(checked).error());
-  if (request.edits.empty()) return refuse("bad_argument", "There is no edit to make.");
+  if (request.edits.empty()) return refuse(ErrorCode::InvalidArgument, "There is no edit to make.");
   const std::string path = absolute_path(request.path, state.working_directory);
   auto place = find_place(state.roots, path, request.path, LastLink::Follow, Parents::Required);
   if (!place) return Refusal(std::move(place).error());
@@ -119,7 +120,7 @@ Attempt<wire::Changed> edit_file(FilesState& state, const wire::EditFile& reques
   if (!edited) return Refusal(std::move(edited).error());
   Made made{"edit " + state.roots.relative(place->path), {}, {}};
   std::string version;
-  if (edited->bytes == old->bytes) {  // several edits may undo each other
+  if (edited->bytes == old->bytes) {  // several edits may cancel each other
     version = full_version(old->bytes);
   } else {
     auto change =

@@ -11,7 +11,7 @@
 namespace nutshell::init {
 namespace {
 
-// A text whose CR LF are plain newlines, and the way back to the places of the original.
+// A text whose CR LF are plain newlines, with a map back to the places of the original.
 class PlainView {
  public:
   explicit PlainView(std::string_view text) {
@@ -34,7 +34,7 @@ class PlainView {
   PlainView& operator=(const PlainView&) = delete;
 
   [[nodiscard]] std::string_view view() const { return view_; }
-  // A newline's place is that of the CR before it.
+  // The place of a newline is that of the CR before it.
   [[nodiscard]] std::size_t original(std::size_t at) const {
     return at + static_cast<std::size_t>(std::lower_bound(removed_.begin(), removed_.end(), at) -
                                          removed_.begin());
@@ -46,7 +46,8 @@ class PlainView {
   std::vector<std::size_t> removed_;  // where in the view a CR was left out, ascending
 };
 
-// How the line that `at` lies on ends, or, for a last line without an end, the one before it.
+// Returns the line end of the line at `at`, or of the line before it if it is a last line without
+// one.
 bool has_crlf_at(std::string_view text, std::size_t at) {
   std::size_t end = text.find('\n', at);
   if (end == std::string_view::npos) end = text.rfind('\n');
@@ -63,7 +64,7 @@ std::string with_crlf(std::string_view text) {
   return converted;
 }
 
-// By memmem: a text that begins with a newline, as many do, would have find() stop at every line.
+// Uses memmem: find() would stop at every line for a text that begins with a newline.
 std::vector<std::size_t> places_in(std::string_view text, std::string_view wanted) {
   std::vector<std::size_t> places;
   for (std::size_t from = 0; from < text.size();) {
@@ -94,7 +95,8 @@ Refusal refuse_not_found(std::string_view text, std::string_view old_text, std::
   const auto nearest = find_nearest(text, old_text);
   const std::string file = printable(shown);
   if (!nearest) {
-    return refuse("not_found", fmt::format("`old` is not in {}, nor anything like it.", file), {},
+    return refuse(ErrorCode::NotFound,
+                  fmt::format("`old` is not in {}, nor anything like it.", file), {},
                   fmt::format("Read {} and copy the text from there.", file));
   }
   const std::uint64_t first = nearest->first_line > 3 ? nearest->first_line - 3 : 1;
@@ -103,7 +105,7 @@ Refusal refuse_not_found(std::string_view text, std::string_view old_text, std::
                          : fmt::format("lines {}-{}", nearest->first_line, nearest->last_line);
   const std::string difference =
       nearest->difference.empty() ? "" : fmt::format(" (differs in {})", nearest->difference);
-  return refuse("not_found",
+  return refuse(ErrorCode::NotFound,
                 fmt::format("`old` is not in {}. Closest: {}{}.", file, range, difference),
                 nearest->shown,
                 fmt::format("Copy the text from there, or read {} offset={} limit={}.", file, first,
@@ -115,14 +117,14 @@ Refusal refuse_not_found(std::string_view text, std::string_view old_text, std::
 Attempt<std::vector<EditedText::Span>> EditedText::find_all(const wire::Edit& edit,
                                                             std::string_view shown) const {
   const std::string& old_text = edit.old_text;
-  // Who writes a CR means it: then nothing is converted.
+  // If `old` has a CR, it is meant literally, and nothing is converted.
   const bool is_raw = old_text.find('\r') != std::string::npos;
   const PlainView plain(is_raw ? std::string_view() : text_);
   const std::string_view view = is_raw ? text_ : plain.view();
   const std::vector<std::size_t> found = places_in(view, old_text);
   if (found.empty()) return refuse_not_found(text_, old_text, shown);
   if (found.size() > 1 && edit.replaces_all == 0) {
-    return refuse("not_unique",
+    return refuse(ErrorCode::NotUnique,
                   fmt::format("`old` matches {} places in {}: lines {}.", found.size(),
                               printable(shown), lines_of(found, view)),
                   {}, "Add a line of context before or after, or set all=true.");
@@ -138,14 +140,15 @@ Attempt<std::vector<EditedText::Span>> EditedText::find_all(const wire::Edit& ed
 
 Attempt<> EditedText::apply(const wire::Edit& edit, std::string_view shown) {
   if (edit.old_text.empty()) {
-    return refuse("bad_argument", "`old` is empty.", "It says what is to be replaced.",
+    return refuse(ErrorCode::InvalidArgument, "`old` is empty.", "It says what is to be replaced.",
                   "Use write for a whole file.");
   }
   if (edit.old_text == edit.new_text) {
-    return refuse("bad_argument", "`old` and `new` are the same.", "Nothing would change.");
+    return refuse(ErrorCode::InvalidArgument, "`old` and `new` are the same.",
+                  "Nothing would change.");
   }
   if (!is_utf8(edit.old_text) || !is_utf8(edit.new_text)) {
-    return refuse("bad_argument", "`old` and `new` must be UTF-8.");
+    return refuse(ErrorCode::InvalidArgument, "`old` and `new` must be UTF-8.");
   }
   auto matches = find_all(edit, shown);
   if (!matches) return Refusal(std::move(matches).error());
@@ -170,7 +173,7 @@ void EditedText::replace(const std::vector<Span>& matches, const wire::Edit& edi
     at = match.end;
   }
   result.append(text_.substr(at));
-  if (matches.size() > 1) places_.clear();  // they moved in ways not worth following
+  if (matches.size() > 1) places_.clear();  // their new lines are not tracked
   places_.insert(places_.end(), fresh.begin(), fresh.end());
   edited_ = std::move(result);
   text_ = edited_;

@@ -1,5 +1,5 @@
-// Exact replacement in a text: every edit finds what it names, once unless told otherwise, or none
-// is made.
+// Exact replacement in a text: every edit finds its old text, once unless told otherwise, or no
+// edit is made.
 #pragma once
 
 #include <string>
@@ -13,13 +13,13 @@ namespace nutshell::init {
 
 class EditedText {
  public:
-  // `original` must outlive this: it is copied only where it is changed.
+  // `original` must outlive this: it is copied only if it is changed.
   explicit EditedText(std::string_view original) : text_(original) {}
   EditedText(const EditedText&) = delete;
   EditedText& operator=(const EditedText&) = delete;
 
-  // Sees the text the edit before left. Line ends follow the place: `old_text` with plain newlines
-  // finds lines that end in CR LF, and the newlines of `new_text` become what the place has.
+  // Sees the text that the edit before left. `old_text` with plain newlines also finds lines that
+  // end in CR LF, and the newlines of `new_text` become the line ends of the place.
   Attempt<> apply(const wire::Edit& edit, std::string_view shown);
 
   [[nodiscard]] std::string_view text() const { return text_; }

@@ -46,8 +46,7 @@ class ReadConversation : public Conversation {
     const ssize_t count =
         wanted == 0 ? 0 : ::pread(file_.get(), chunk.data(), wanted, static_cast<off_t>(offset_));
     if (count < 0) {
-      return finish(
-          wire::Failed{static_cast<std::uint8_t>(ErrorCode::Internal), ::strerrordesc_np(errno)});
+      return finish(wire::Failed{ErrorCode::Internal, ::strerrordesc_np(errno)});
     }
     if (count == 0) return finish(wire::Done{});
     const auto size = static_cast<std::uint64_t>(count);
@@ -89,7 +88,7 @@ class WriteConversation : public Conversation {
                                                     const wire::WriteFile& request) {
     auto writing = std::make_unique<WriteConversation>();
     writing->number_ = number;
-    writing->mode_ = request.mode & 0777U;  // no set-user-id file comes in from outside
+    writing->mode_ = request.mode & 0777U;  // never set-user-id
     if (request.is_range != 0) {
       writing->file_ = TRY(open_regular(request.path, O_WRONLY));
       writing->offset_ = request.offset;
@@ -101,7 +100,7 @@ class WriteConversation : public Conversation {
   }
 
   Result<> receive(const wire::Frame& frame) override {
-    if (is_answered_) return {};  // what was on its way when the disk filled up
+    if (is_answered_) return {};  // bytes that were in flight when the disk filled up
     if (frame.type == wire::MessageType::FileEnd) return answer(commit()), Result<>();
     const auto data = TRY(wire::decode<wire::FileData>(frame.payload));
     auto written = put(data.bytes);
@@ -144,14 +143,12 @@ class WriteConversation : public Conversation {
   void answer(Result<> result) {
     is_answered_ = true;
     if (result) return wire::append_frame(frame_, number_, wire::Done{});
-    wire::append_frame(
-        frame_, number_,
-        wire::Failed{static_cast<std::uint8_t>(result.error().code), result.error().message});
+    wire::append_frame(frame_, number_, wire::Failed{result.error().code, result.error().message});
   }
 
   std::uint32_t number_ = 0;
   Place place_;
-  std::optional<NewFile> new_file_;  // none when a range is written in place
+  std::optional<NewFile> new_file_;  // nullopt if a range is written in place
   UniqueFd file_;
   unsigned mode_ = 0644;
   std::uint64_t offset_ = 0;
@@ -172,7 +169,7 @@ Result<wire::FileInfo> stat_path(const wire::Stat& request) {
   return info;
 }
 
-using wire::Standing;
+using wire::IfExists;
 
 Result<> set_mode(const std::filesystem::path& path, mode_t mode) {
   std::error_code error;
@@ -186,20 +183,20 @@ Result<> make_directory(const wire::MakeDirectory& request) {
   std::filesystem::path path = std::filesystem::path(request.path).lexically_normal();
   if (!path.has_filename()) path = path.parent_path();
   const mode_t mode = request.mode & 0777U;
-  if (request.standing == Standing::Changed) return set_mode(path, mode);
+  if (request.if_exists == IfExists::SetMode) return set_mode(path, mode);
   std::error_code error;
-  if (request.standing == Standing::Accepted) {
+  if (request.if_exists == IfExists::Accept) {
     std::filesystem::create_directories(path.parent_path(), error);
     if (error) return syscall_failure(error.value(), "make", path.parent_path().native());
   }
-  if (::mkdir(path.c_str(), mode) == 0) return set_mode(path, mode);  // whatever the umask
+  if (::mkdir(path.c_str(), mode) == 0) return set_mode(path, mode);  // the umask does not count
   const int problem = errno;
   const bool is_there = problem == EEXIST && std::filesystem::is_directory(path, error);
-  if (is_there && request.standing == Standing::Accepted) return {};
+  if (is_there && request.if_exists == IfExists::Accept) return {};
   return syscall_failure(problem, "make", path.native());
 }
 
-// Takes the place of a file or a link at once, but never of a directory.
+// Replaces a file or a link in one step, but never a directory.
 Result<> make_link(const wire::MakeLink& request) {
   const std::string temporary =
       std::filesystem::path(request.path).parent_path() / temporary_name();
@@ -223,7 +220,7 @@ Result<std::unique_ptr<Conversation>> open_read_now(std::uint32_t number,
                                                     const wire::ReadFile& request) {
   UniqueFd file = TRY(open_regular(request.path, O_RDONLY));
   struct stat status {};
-  (void)::fstat(file.get(), &status);  // an open file can be asked
+  (void)::fstat(file.get(), &status);  // cannot fail for an open file
   return open_read(number, request, std::move(file), describe(status, {}));
 }
 
@@ -249,7 +246,7 @@ Result<std::unique_ptr<Conversation>> open_file_conversation(const wire::Frame& 
     case Ping:
       return std::make_unique<OneReply>(number, wire::Done{});
     default:
-      // The tail of a conversation that is already over: dropped without an answer.
+      // The rest of a conversation that is over: dropped without an answer.
       return failure(ErrorCode::Cancelled, "no such conversation");
   }
 }

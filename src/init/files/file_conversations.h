@@ -1,5 +1,5 @@
-// Files of the sandbox, read, written and walked by init itself: a path that a stranger chose can
-// lead nowhere but into the sandbox, because init has no other view.
+// Init reads, writes and walks the files of the sandbox itself: an untrusted path can lead only
+// into the sandbox, because init sees nothing else.
 #pragma once
 
 #include <memory>
@@ -9,15 +9,15 @@
 
 namespace nutshell::init {
 
-// Sends what ReadFile asks for of an open file: `info`, then its bytes.
+// Answers ReadFile for an open file: sends `info`, then the bytes.
 std::unique_ptr<Conversation> open_read(std::uint32_t number, const wire::ReadFile& request,
                                         UniqueFd file, wire::FileInfo info);
 
-// The file as it is; the path is absolute.
+// Answers ReadFile with the present state of the file; the path is absolute.
 Result<std::unique_ptr<Conversation>> open_read_now(std::uint32_t number,
                                                     const wire::ReadFile& request);
 
-// Does what the frame asks, or begins to.
+// Begins the conversation of the frame.
 Result<std::unique_ptr<Conversation>> open_file_conversation(const wire::Frame& frame);
 
 }  // namespace nutshell::init

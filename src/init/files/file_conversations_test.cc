@@ -34,7 +34,7 @@ class FileConversations : public testing::Test {
     const std::string payload = wire::encode(std::move(message));
     return conversation.receive(frame_of(payload, Message::kType));
   }
-  // Sends the next frame; its type, and its payload in payload_.
+  // Sends the next frame; returns its type, and leaves its payload in payload_.
   wire::MessageType next(Conversation& conversation) {
     const auto bytes = conversation.ready();
     if (!bytes) return wire::MessageType::Hello;  // nothing to say
@@ -176,9 +176,9 @@ TEST_F(FileConversations, StatDescribesALinkOrItsTarget) {
 }
 
 TEST_F(FileConversations, DirectoriesAndLinksAreMade) {
-  EXPECT_TRUE(open(wire::MakeDirectory{path("a/b/c"), 0700, wire::Standing::Accepted}));
+  EXPECT_TRUE(open(wire::MakeDirectory{path("a/b/c"), 0700, wire::IfExists::Accept}));
   EXPECT_TRUE(fs::is_directory(path("a/b/c")));
-  EXPECT_FALSE(open(wire::MakeDirectory{path("a"), 0755, wire::Standing::Refused}));
+  EXPECT_FALSE(open(wire::MakeDirectory{path("a"), 0755, wire::IfExists::Refuse}));
   EXPECT_TRUE(open(wire::MakeLink{path("link"), "anywhere"}));
   EXPECT_TRUE(open(wire::MakeLink{path("link"), "elsewhere"}));
   EXPECT_EQ(fs::read_symlink(path("link")), "elsewhere");

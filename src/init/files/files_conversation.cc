@@ -26,8 +26,8 @@ Result<std::unique_ptr<Conversation>> open_former(std::uint32_t number,
   auto place = find_place(state.roots, path, request.path, LastLink::Follow, Parents::Required);
   const Image* image = state.journal.before_last_change(place ? place->path : path);
   if (image == nullptr) {
-    return failure(ErrorCode::Unavailable,
-                   fmt::format("expired: no change of {} is kept", printable(request.path)));
+    return failure(ErrorCode::Expired,
+                   fmt::format("no earlier state of {} is kept", printable(request.path)));
   }
   if (!image->content) {
     return failure(ErrorCode::NotFound,
@@ -81,7 +81,7 @@ Result<std::unique_ptr<Conversation>> open_files_conversation(const wire::Frame&
       auto request = TRY(wire::decode<wire::ReadFile>(payload));
       if (request.state == wire::FileState::BeforeLastChange)
         return open_former(number, request, state);
-      // As every path of a tool, it may be relative.
+      // It may be relative, like every path of a tool.
       if (request.state != wire::FileState::Now || request.path.starts_with('/')) return nullptr;
       request.path = absolute_path(request.path, state.working_directory);
       return open_read_now(number, request);

@@ -9,11 +9,11 @@
 
 namespace nutshell::init {
 
-// Does what the frame asks, or begins to. Null: the message is not one of these.
+// Begins the conversation of the frame. Returns nullptr for other messages.
 Result<std::unique_ptr<Conversation>> open_files_conversation(const wire::Frame& frame,
                                                               FilesState& state);
 
-// BeginChange and EndChange by copying; `roots` are the directories that are copied.
+// Does BeginChange and EndChange by copying; `roots` are the directories to copy.
 wire::ChangeBegun begin_copied_change(FilesState& state, const wire::BeginChange& request,
                                       const std::vector<std::string>& roots);
 Attempt<wire::Changed> end_copied_change(FilesState& state, const wire::EndChange& request);

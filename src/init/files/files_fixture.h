@@ -1,5 +1,5 @@
-// The file tools on a directory of the test's own: /workspace and /tmp are two directories in it,
-// and a third stands for the world outside.
+// The file tools on a scratch directory: /workspace and /tmp are two directories in it, and a third
+// stands for the files outside.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -41,7 +41,7 @@ inline Attempt<wire::Changed> put_file(FilesState& state, const wire::PutFile& r
 class FilesTest : public ::testing::Test {
  protected:
   FilesTest() {
-    // As the kernel names it, should /tmp be a link.
+    // The real path, in case /tmp is a link.
     base_ = std::filesystem::canonical(scratch_.path());
     for (const char* name : {"workspace", "tmp", "outside"})
       std::filesystem::create_directory(base_ / name);
@@ -70,7 +70,7 @@ class FilesTest : public ::testing::Test {
   [[nodiscard]] bool exists(const std::string& name) const {
     return std::filesystem::exists(std::filesystem::symlink_status(path(name)));
   }
-  // Nothing of ours is left behind.
+  // Checks that no temporary file is left behind.
   void TearDown() override {
     for (const auto& entry : std::filesystem::recursive_directory_iterator(base_)) {
       EXPECT_FALSE(entry.path().filename().native().starts_with(".nutshell-")) << entry.path();

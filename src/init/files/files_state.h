@@ -1,4 +1,4 @@
-// What the file tools of a sandbox share.
+// The state that the file tools of a sandbox share.
 #pragma once
 
 #include <functional>
@@ -14,7 +14,7 @@
 namespace nutshell::init {
 
 struct FilesState {
-  std::string working_directory = "/workspace";  // relative paths count from here
+  std::string working_directory = "/workspace";  // relative paths begin here
   WritableRoots roots{{"/workspace", "/tmp"}};
   ChangeJournal journal;
   OpenChanges open_changes;  // begun by copying, and not ended yet
@@ -23,10 +23,10 @@ struct FilesState {
   std::weak_ptr<const void> caller;
   // Whether a file is being written in parts.
   std::function<bool()> is_writing = [] { return false; };
-  // Names what runs in the sandbox besides init; empty: nothing does.
+  // Names the processes that run besides init; empty if there are none.
   std::function<std::string()> running = [] { return std::string(); };
-  // Closed once the answer is on its way. The last descriptor of a file that was replaced: the
-  // kernel then takes its pages apart, for which nobody need wait.
+  // Descriptors of replaced files, closed after the answer was sent: the kernel then frees the
+  // pages, and the caller need not wait for that.
   std::vector<UniqueFd> spent;
 };
 

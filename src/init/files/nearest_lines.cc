@@ -46,7 +46,7 @@ std::string_view trimmed(std::string_view line) {
   return without_end(line.substr(indentation(line).size()));
 }
 
-// Every run of blanks is one space, and there is none at the ends.
+// Turns every run of blanks into one space, and removes those at the ends.
 std::string squeezed(std::string_view line) {
   std::string result;
   for (const char letter : trimmed(line)) {
@@ -90,7 +90,7 @@ std::string describe_indentation(const Window& have) {
   return has_spaces ? "indentation: file uses spaces" : "indentation: file has none";
 }
 
-// In which blanks two runs of lines differ that are the same without them.
+// Describes the blanks in which two runs of lines differ that are otherwise the same.
 std::string describe_blanks(const Window& have, const Window& want) {
   Blanks most = Blanks::Same;
   for (std::size_t i = 0; i < have.size(); ++i) {
@@ -104,7 +104,8 @@ std::string describe_blanks(const Window& have, const Window& want) {
   return most == Blanks::Inside ? "spaces inside a line" : "blanks at the end of a line";
 }
 
-// As `old` may begin and end inside a line, its first line may be the end of one, and so on.
+// `old` may begin and end inside a line: its first line may be the end of a line, and its last the
+// beginning of one.
 bool is_part(const std::string& have, const std::string& want, std::size_t i, std::size_t count) {
   if (count == 1) return have.find(want) != std::string::npos;
   if (i == 0) return have.ends_with(want);
@@ -120,7 +121,7 @@ std::unordered_set<std::uint32_t> triples(std::string_view line) {
   return set;
 }
 
-// How much of the wanted letters the line has, three by three.
+// Counts how many of the wanted groups of three letters the line has.
 double likeness(const std::unordered_set<std::uint32_t>& wanted, std::string_view line) {
   if (wanted.empty()) return 0;
   std::size_t shared = 0;
@@ -135,7 +136,7 @@ struct Search {
   std::vector<std::string> have_squeezed;
   std::vector<std::string> want_squeezed;
 
-  // The first line of a run that is the same but for blanks.
+  // Finds the first line of a run that differs only in blanks.
   [[nodiscard]] std::optional<std::size_t> same_but_blanks() const {
     const std::size_t count = want.size();
     for (std::size_t at = 0; at + count <= have.size(); ++at) {
@@ -147,7 +148,7 @@ struct Search {
     return std::nullopt;
   }
 
-  // The run with most equal lines, or, where none is equal, with the line most like the longest.
+  // Finds the run with most equal lines, or, if none is equal, with the line most like the longest.
   [[nodiscard]] std::optional<std::size_t> most_alike() const {
     const auto longest =
         std::max_element(want_squeezed.begin(), want_squeezed.end(),
@@ -176,7 +177,7 @@ struct Search {
   }
 };
 
-// Not cut inside a letter.
+// Cuts between characters.
 std::string_view beginning(std::string_view line) {
   if (line.size() <= kMostLetters) return line;
   std::size_t size = kMostLetters;

@@ -1,4 +1,4 @@
-// The lines of a text that are most like those somebody looked for in vain.
+// Finds the lines of a text that are most like those that an edit did not find.
 #pragma once
 
 #include <cstdint>
@@ -11,11 +11,11 @@ namespace nutshell::init {
 struct NearestLines {
   std::uint64_t first_line = 0;  // counted from 1
   std::uint64_t last_line = 0;
-  std::string difference;  // "indentation: file uses tabs"; empty: not only blanks
+  std::string difference;  // "indentation: file uses tabs"; empty if not only blanks differ
   std::string shown;       // "41\t→for (;;) {": the lines with their numbers, tabs made visible
 };
 
-// Nothing when no line is like it. Bounded: only the beginning of a huge text is looked at.
+// Returns nullopt if no line is like it. Looks only at the beginning of a huge text.
 std::optional<NearestLines> find_nearest(std::string_view text, std::string_view wanted);
 
 }  // namespace nutshell::init

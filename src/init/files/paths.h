@@ -1,4 +1,4 @@
-// Opening paths inside the sandbox.
+// Opens paths inside the sandbox.
 #pragma once
 
 #include <sys/stat.h>
@@ -12,15 +12,15 @@
 
 namespace nutshell::init {
 
-// A regular file, at once, whatever lies there: no FIFO, device or /proc file is opened, because
-// reading one may block, never end, or show init's own memory.
+// Opens a regular file without ever waiting. Refuses FIFOs, devices and files of /proc: reading one
+// may block, never end, or show init's own memory.
 Result<UniqueFd> open_regular(const std::string& path, int flags);
 
-// The directory a new entry goes to, and the entry's name. A last component that is a link is
-// followed to the place it names.
+// Returns the directory for a new entry, and the entry's name. If the last component is a link, it
+// is followed.
 Result<std::pair<UniqueFd, std::string>> open_parent(std::string path);
 
-// Where a link leads; empty if it cannot be read. An empty name is the link that was opened itself.
+// Returns the target of a link; empty if it cannot be read. An empty name means the opened link.
 std::string read_link(int directory, const std::string& name);
 
 wire::FileInfo describe(const struct stat& status, std::string path);

@@ -35,14 +35,14 @@ std::string path_of(int descriptor) {
   return size > 0 ? std::string(path.data(), static_cast<std::size_t>(size)) : std::string();
 }
 
-// Without empty, "." or ".." components.
+// Whether the path has no empty, "." or ".." components.
 bool is_normal(std::string_view path) {
   return path.find("//") == std::string_view::npos && path.find("/./") == std::string_view::npos &&
          path.find("/../") == std::string_view::npos && !path.ends_with("/.") &&
          !path.ends_with("/..");
 }
 
-// gVisor has no numbers of mounts; there the file system stands for it.
+// gVisor has no numbers of mounts; there the number of the file system is used.
 std::uint64_t mount_of(const struct statx& status) {
   if ((status.stx_mask & kMountId) != 0) return status.stx_mnt_id;
   return (static_cast<std::uint64_t>(status.stx_dev_major) << 32U) | status.stx_dev_minor;
@@ -53,7 +53,7 @@ Result<UniqueFd> walk_without_links(const std::string& path) {
   return open_beneath(top.get(), "." + path, O_PATH | O_DIRECTORY, 0, Links::Refuse);
 }
 
-// From "/" on: open_beneath would want a descriptor of that first.
+// Opens from "/" on; open_beneath() would first need a descriptor of it.
 Result<UniqueFd> open_without_links(const std::string& path) {
   open_how how{};
   how.flags = O_PATH | O_DIRECTORY | O_CLOEXEC;
@@ -77,11 +77,11 @@ std::string joined(const std::string& directory, const std::string& name) {
   return directory == "/" ? directory + name : fmt::format("{}/{}", directory, name);
 }
 
-// Makes the missing directories below the deepest that is there.
+// Makes the missing directories below the deepest that exists.
 Attempt<> make_parents(Place& place, const std::vector<std::string>& missing) {
   for (const std::string& name : missing) {
     if (!is_plain_name(name)) {
-      return refuse("bad_argument",
+      return refuse(ErrorCode::InvalidArgument,
                     fmt::format("'{}' comes after a directory that is not there.", name));
     }
     const bool is_made = ::mkdirat(place.directory.get(), name.c_str(), 0755) == 0;
@@ -91,7 +91,8 @@ Attempt<> make_parents(Place& place, const std::vector<std::string>& missing) {
     auto next = open_beneath(place.directory.get(), name, O_PATH | O_DIRECTORY, 0, Links::Refuse);
     place.path = joined(place.path, name);
     if (!next) {
-      return refuse("bad_argument", fmt::format("{} is not a directory.", printable(place.path)));
+      return refuse(ErrorCode::InvalidArgument,
+                    fmt::format("{} is not a directory.", printable(place.path)));
     }
     std::swap(place.directory, *next);
     if (is_made) place.made.push_back({std::move(*next), name, place.path});
@@ -99,21 +100,21 @@ Attempt<> make_parents(Place& place, const std::vector<std::string>& missing) {
   return {};
 }
 
-// The directory `wanted` lies in.
+// Returns the directory that contains `wanted`.
 Attempt<Place> open_directory(const WritableRoots& roots, const std::string& wanted,
                               Parents parents, std::string_view shown) {
   std::vector<std::string> missing;
   std::string existing = split(wanted).parent;
   auto opened = roots.open(existing, shown);
   while (!opened && parents == Parents::Made && existing != "/" &&
-         opened.error().code == "no_such_file") {
+         opened.error().code == ErrorCode::NotFound) {
     auto [parent, name] = split(existing);
     if (!name.empty() && name != ".") missing.insert(missing.begin(), name);
     existing = parent;
     opened = roots.open(existing, shown);
   }
   if (!opened) {
-    if (opened.error().code == "no_such_file") return refuse_missing(wanted, shown);
+    if (opened.error().code == ErrorCode::NotFound) return refuse_missing(wanted, shown);
     return Refusal(std::move(opened).error());
   }
   Place place{std::move(opened->directory), {}, std::move(opened->path), {}, {}};
@@ -144,10 +145,11 @@ Attempt<> WritableRoots::check(const Located& located, std::string_view shown) c
     if ((is_mount || lies_below(located.path, root)) && located.path.starts_with('/')) return {};
   }
   if (is_below) {
-    return refuse("denied",
+    return refuse(ErrorCode::PermissionDenied,
                   fmt::format("{} is on a mount that is not to be changed.", printable(shown)));
   }
-  return refuse("outside_root", fmt::format("{} is outside the workspace.", printable(shown)), {},
+  return refuse(ErrorCode::OutsideRoot,
+                fmt::format("{} is outside the workspace.", printable(shown)), {},
                 fmt::format("Files can be changed below {}.", fmt::join(paths_, " and ")));
 }
 
@@ -169,10 +171,10 @@ Attempt<WritableRoots::Located> WritableRoots::open_plain(const std::string& pat
 
 Attempt<WritableRoots::Located> WritableRoots::open(const std::string& path,
                                                     std::string_view shown) const {
-  // Most paths are plain, and then need not be asked for what they are.
+  // Most paths are plain, and then the kernel need not be asked for their real path.
   if (is_normal(path)) {
     auto located = open_plain(path, shown);
-    if (located || located.error().code == "no_such_file") return located;
+    if (located || located.error().code == ErrorCode::NotFound) return located;
   }
   auto opened = open_beneath(AT_FDCWD, path, O_PATH | O_DIRECTORY, 0, Links::Follow);
   if (!opened) return refuse(opened.error(), shown);
@@ -195,7 +197,8 @@ Attempt<Place> find_place(const WritableRoots& roots, const std::string& path,
   for (int links = 0; links < kMostLinks; ++links) {
     const std::string name = split(wanted).name;
     if (!is_plain_name(name)) {
-      return refuse("bad_argument", fmt::format("'{}' names no file.", printable(shown)));
+      return refuse(ErrorCode::InvalidArgument,
+                    fmt::format("'{}' names no file.", printable(shown)));
     }
     auto place = open_directory(roots, wanted, parents, shown);
     if (!place) return place;
@@ -210,14 +213,15 @@ Attempt<Place> find_place(const WritableRoots& roots, const std::string& path,
     }
     if (shown.ends_with('/') && place->is_there() && !S_ISDIR(place->found.st_mode)) {
       unmake_parents(*place);
-      return refuse("bad_argument", fmt::format("{} is not a directory.", printable(shown)), {},
+      return refuse(ErrorCode::InvalidArgument,
+                    fmt::format("{} is not a directory.", printable(shown)), {},
                     "Leave the last slash out.");
     }
     place->name = name;
     place->path = joined(place->path, name);
     return place;
   }
-  return refuse("bad_argument", fmt::format("{}: too many links.", printable(shown)),
+  return refuse(ErrorCode::InvalidArgument, fmt::format("{}: too many links.", printable(shown)),
                 "They may lead in a circle.");
 }
 
@@ -238,17 +242,17 @@ Refusal refuse_missing(const std::string& path, std::string_view shown) {
   const std::string meant = near_path(path);
   std::string next;
   if (!meant.empty()) {
-    // As the caller writes paths: relative to what it left out.
+    // Relative to the same directory as the caller's path.
     const std::size_t hidden = path.ends_with(shown) ? path.size() - shown.size() : 0;
     next = fmt::format("Did you mean {}?", printable(std::string_view(meant).substr(hidden)));
   }
-  return refuse("no_such_file", fmt::format("{}.", printable(shown)), {}, std::move(next));
+  return refuse(ErrorCode::NotFound, fmt::format("{}.", printable(shown)), {}, std::move(next));
 }
 
 Refusal refuse_special(const struct stat& status, std::string_view shown) {
   const auto format = status.st_mode & S_IFMT;
   if (format == S_IFDIR) {
-    return refuse("is_directory", fmt::format("{} is a directory.", printable(shown)), {},
+    return refuse(ErrorCode::IsDirectory, fmt::format("{} is a directory.", printable(shown)), {},
                   "Use ls to see what is in it.");
   }
   const char* kind = "not a regular file";
@@ -256,7 +260,7 @@ Refusal refuse_special(const struct stat& status, std::string_view shown) {
   if (format == S_IFSOCK) kind = "a socket";
   if (format == S_IFCHR || format == S_IFBLK) kind = "a device";
   if (format == S_IFLNK) kind = "a link that leads nowhere";
-  return refuse("bad_argument", fmt::format("{} is {}.", printable(shown), kind),
+  return refuse(ErrorCode::InvalidArgument, fmt::format("{} is {}.", printable(shown), kind),
                 "Only regular files can be read and written.");
 }
 

@@ -1,6 +1,6 @@
-// Where a tool that changes files may act. The parent directory is opened once, with links
-// followed, and checked; everything after that is relative to its descriptor, so that who swaps
-// path components meanwhile moves nothing.
+// The place where a tool changes a file. The parent directory is opened once, with links followed,
+// and checked; everything after that is relative to its descriptor, so that swapping path
+// components meanwhile has no effect.
 #pragma once
 
 #include <sys/stat.h>
@@ -20,8 +20,8 @@ class WritableRoots {
   explicit WritableRoots(std::vector<std::string> paths) : paths_(std::move(paths)) {}
 
   [[nodiscard]] const std::vector<std::string>& paths() const { return paths_; }
-  // The directory and its path without links, if it is on one of the mounts. `shown` is how the
-  // caller named what it wants.
+  // Returns the directory and its path without links, if it is on one of the mounts. `shown` is the
+  // caller's name for it.
   struct Located {
     UniqueFd directory;
     std::string path;
@@ -29,7 +29,8 @@ class WritableRoots {
   [[nodiscard]] Attempt<Located> open(const std::string& path, std::string_view shown) const;
   // The same, but no link is followed.
   [[nodiscard]] Attempt<Located> open_plain(const std::string& path, std::string_view shown) const;
-  // Relative to the first root, or absolute when elsewhere: as changes are told.
+  // Returns the path as replies show it: relative to the first root, or absolute if it is
+  // elsewhere.
   [[nodiscard]] std::string relative(const std::string& path) const;
 
  private:
@@ -38,12 +39,11 @@ class WritableRoots {
   void know(std::uint64_t mount) const;
 
   std::vector<std::string> paths_;
-  // Mounts that were found to be a root, by numbers that no other mount will ever have: a memory
-  // of the kernel's answer, no state of this object.
+  // A cache of mounts that were found to be a root, by their unique numbers.
   mutable std::vector<std::uint64_t> mounts_;
 };
 
-// A directory that was missing on the way.
+// A parent directory that was missing and was made.
 struct MadeDirectory {
   UniqueFd parent;
   std::string name;
@@ -54,7 +54,7 @@ struct Place {
   UniqueFd directory;
   std::string name;
   std::string path;                 // of the entry: absolute, without links on the way
-  struct stat found {};             // what was there; no mode: nothing
+  struct stat found {};             // the entry's status; mode 0 if there was no entry
   std::vector<MadeDirectory> made;  // outermost first
 
   [[nodiscard]] bool is_there() const { return found.st_mode != 0; }
@@ -63,17 +63,17 @@ struct Place {
 enum class LastLink { Follow, Keep };
 enum class Parents { Required, Made };
 
-// `path` is absolute; `shown` is how the caller named it.
+// `path` is absolute; `shown` is the caller's name for it.
 Attempt<Place> find_place(const WritableRoots& roots, const std::string& path,
                           std::string_view shown, LastLink last_link, Parents parents);
 
-// Takes back the parents that were made, as far as they are still empty.
+// Removes the parents that were made, if they are still empty.
 void unmake_parents(const Place& place);
 
-// Absolute, with relative ones counted from the working directory; trailing slashes are cut.
+// Makes a path absolute, from the working directory, and cuts trailing slashes.
 std::string absolute_path(std::string_view path, const std::string& working_directory);
 
-// "no_such_file", with the name it may have been meant as.
+// Refuses with NotFound and suggests a similar name.
 Refusal refuse_missing(const std::string& path, std::string_view shown);
 Refusal refuse_special(const struct stat& status, std::string_view shown);
 

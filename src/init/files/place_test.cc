@@ -1,4 +1,4 @@
-// Places on mounts of their own, as a sandbox has them.
+// Places on mounts, as in a sandbox.
 #include <sched.h>
 #include <sys/mount.h>
 #include <sys/wait.h>
@@ -13,8 +13,8 @@ constexpr int kNoNamespaces = 77;
 
 class MountedPlaceTest : public FilesTest {
  protected:
-  // The status of `body` in mount and user namespaces of its own, where /workspace is a mount and
-  // has another one in it.
+  // Runs `body` in new mount and user namespaces, where /workspace is a mount with another mount in
+  // it; returns its exit status.
   template <typename Body>
   int with_mounts(Body body) {
     const pid_t child = ::fork();
@@ -44,9 +44,9 @@ TEST_F(MountedPlaceTest, MountDecidesAndNotThePath) {
   const int status = with_mounts([&] {
     std::filesystem::create_directory_symlink(outside(""), path("way"));
     if (!put("made/file", "x") || !edit("made/file", "x", "y")) return 1;
-    if (put("way/file", "x").error().code != "outside_root") return 2;
-    if (put("nested/file", "x").error().code != "denied") return 3;
-    if (put("nested/made/file", "x").error().code != "denied") return 4;
+    if (put("way/file", "x").error().code != ErrorCode::OutsideRoot) return 2;
+    if (put("nested/file", "x").error().code != ErrorCode::PermissionDenied) return 3;
+    if (put("nested/made/file", "x").error().code != ErrorCode::PermissionDenied) return 4;
     if (remove_all("nested")) return 5;
     return remove_all("made") && undo() ? 0 : 6;
   });

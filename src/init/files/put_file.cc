@@ -28,7 +28,7 @@ class PutConversation : public Conversation {
   }
 
   Result<> receive(const wire::Frame& frame) override {
-    if (is_answered_) return {};  // what was on its way when the disk filled up
+    if (is_answered_) return {};  // bytes that were in flight when the disk filled up
     if (frame.type == wire::MessageType::FileEnd) {
       answer(commit());
       return {};
@@ -65,8 +65,8 @@ class PutConversation : public Conversation {
     if (received_ <= ChangeJournal::kMostAfterBytes) start_ += bytes;
   }
 
-  // Everything is decided now, when the bytes are there: what lies at the place is looked at,
-  // kept and replaced without a pause.
+  // Everything is decided now that all bytes are there: the old entry is checked, kept and replaced
+  // without a pause.
   Attempt<wire::Changed> commit() {
     Budget budget;
     auto old = look_at_entry(place_.directory.get(), place_.name, budget);
@@ -108,7 +108,7 @@ class PutConversation : public Conversation {
     for (const MadeDirectory& directory : place_.made) {
       struct stat status {};
       (void)::fstatat(directory.parent.get(), directory.name.c_str(), &status,
-                      AT_SYMLINK_NOFOLLOW);  // made a moment ago; at worst nobody owns it
+                      AT_SYMLINK_NOFOLLOW);  // best effort: it was made a moment ago
       made.paths.push_back({directory.path, {}, image_of(status), {}});
     }
     PathChange change{place_.path, old.image, image_of(written), version};
@@ -144,16 +144,16 @@ class PutConversation : public Conversation {
   ContentHash hash_;
   std::uint64_t newlines_ = 0;
   char last_byte_ = '\n';
-  std::string start_;  // the whole content, while that is small enough to be kept
+  std::string start_;  // the whole content, as long as it is small enough to be kept
   std::uint64_t received_ = 0;
   std::uint64_t announced_ = 0;
   std::string frame_;
-  bool is_done_ = false;  // it has its name, or is given up
+  bool is_done_ = false;  // the file has its name, or was given up
   bool is_answered_ = false;
   bool is_over_ = false;
 };
 
-// What can be known before the first byte is refused before the first byte.
+// Refuses what can be refused before the first byte comes.
 Attempt<> check_target(const Place& place, const wire::PutFile& request) {
   if (place.is_there() && !S_ISREG(place.found.st_mode)) {
     return refuse_special(place.found, request.path);
@@ -175,7 +175,8 @@ Attempt<std::unique_ptr<Conversation>> begin_put(std::uint32_t number, const wir
   auto checked = check_path(request.path);
   if (!checked) return Refusal(std::move(checked).error());
   if (request.path.ends_with('/')) {
-    return refuse("bad_argument", fmt::format("'{}' names no file.", printable(request.path)));
+    return refuse(ErrorCode::InvalidArgument,
+                  fmt::format("'{}' names no file.", printable(request.path)));
   }
   const std::string path = absolute_path(request.path, state.working_directory);
   auto place = find_place(state.roots, path, request.path, LastLink::Follow, Parents::Made);

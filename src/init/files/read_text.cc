@@ -10,14 +10,14 @@
 namespace nutshell::init {
 namespace {
 
-// A page's header and cut lines come on top of its text, and a reply is bounded.
+// A reply is bounded, and a page's header and list of cut lines are added to its text.
 constexpr std::size_t kMostCutLines = 2000;
 
 std::size_t line_end(std::string_view text, std::size_t from) {
   return std::min(text.find('\n', from), text.size());
 }
 
-// Not longer than `most`, and not inside a letter.
+// Cuts to at most `most` bytes, between characters.
 std::string_view cut_to(std::string_view line, std::size_t most) {
   if (line.size() <= most) return line;
   while (most > 0 && (static_cast<unsigned char>(line[most]) & 0xC0U) == 0x80)
@@ -32,12 +32,12 @@ std::size_t skip_lines(std::string_view text, std::uint64_t lines) {
   return at;
 }
 
-// Copies lines that follow each other in one piece: most pages are a piece of the file as it is.
+// Copies adjacent lines in one piece: most pages are an unchanged piece of the file.
 class PageText {
  public:
   PageText(std::string& page, std::string_view text) : page_(page), text_(text) {}
 
-  // The line at `begin`, of which `shown` bytes are shown; it ends at `end`.
+  // Adds the line from `begin` to `end`, of which `shown` bytes are shown.
   void add(std::size_t begin, std::size_t shown, std::size_t end) {
     const bool is_whole = begin + shown == end && end < text_.size();
     if (run_begin_ == run_end_) run_begin_ = begin;
@@ -57,11 +57,11 @@ class PageText {
   std::string& page_;
   std::string_view text_;
   std::size_t run_begin_ = 0;
-  std::size_t run_end_ = 0;  // what lies before is on the page
+  std::size_t run_end_ = 0;  // everything before it is on the page
   std::size_t size_ = 0;
 };
 
-// Lines as long as there is room; a page has at least one, however long. Returns where it ends.
+// Adds lines while there is room, at least one, however long. Returns where the page ends.
 std::size_t fill(wire::TextPage& page, std::string_view text, const wire::ReadText& request) {
   const std::size_t most_bytes = std::min(request.most_bytes, wire::kMostPageBytes);
   const std::size_t most_line = request.most_line_bytes == 0
@@ -88,7 +88,7 @@ std::size_t fill(wire::TextPage& page, std::string_view text, const wire::ReadTe
   return at;
 }
 
-// What is on the page was counted when it was put there.
+// Counts the lines that are not on the page.
 std::uint64_t count_all_lines(const wire::TextPage& page, std::string_view text, std::size_t end) {
   if (page.line_count == 0) return count_lines(text);
   return page.first_line - 1 + page.line_count + count_lines(text.substr(end));
@@ -103,7 +103,7 @@ Attempt<wire::TextPage> read_text(const FilesState& state, const wire::ReadText&
   if (!whole) return Refusal(std::move(whole).error());
   wire::TextPage page;
   page.info = describe(whole->status, request.path);
-  page.info.size = whole->bytes.size();  // of what was read, should it have changed meanwhile
+  page.info.size = whole->bytes.size();  // of the bytes read; the file may have changed since
   page.version = short_version(full_version(whole->bytes));
   const Encoding encoding = detect_encoding(whole->bytes);
   page.encoding = to_string(encoding);

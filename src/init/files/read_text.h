@@ -1,4 +1,4 @@
-// A page of a text file, for a reader who pays by the line.
+// Reads a page of lines from a text file.
 #pragma once
 
 #include "init/files/files_state.h"

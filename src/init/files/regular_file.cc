@@ -21,12 +21,12 @@ namespace {
 constexpr int kReading = O_RDONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC;
 
 Refusal refuse_size(std::uint64_t bytes, std::string_view shown) {
-  return refuse("too_large", fmt::format("{} has {} bytes.", printable(shown), bytes),
+  return refuse(ErrorCode::TooLarge, fmt::format("{} has {} bytes.", printable(shown), bytes),
                 fmt::format("At most {} MiB are taken as text.", kMostTextBytes >> 20U),
                 "Use grep, or bash with head, tail or sed -n.");
 }
 
-// Different for every call of a process, and had without a system call; no secret.
+// Returns a different number at every call, without a system call; not a secret.
 std::string momentary_name() {
   const auto moment = Clock::now().time_since_epoch();
   return fmt::format(".nutshell-{:x}", std::chrono::nanoseconds(moment).count());
@@ -66,7 +66,7 @@ Result<std::string> read_to_end(int file, std::uint64_t expected, std::uint64_t 
 }
 
 Attempt<WholeFile> read_whole(const std::string& path, std::string_view shown) {
-  struct stat status {};  // looked at first: opening a FIFO or a device has effects of its own
+  struct stat status {};  // read first: opening a FIFO or a device has side effects
   if (::stat(path.c_str(), &status) != 0) {
     if (errno == ENOENT || errno == ENOTDIR) return refuse_missing(path, shown);
     return refuse(syscall_failure("open").value(), shown);
@@ -76,7 +76,8 @@ Attempt<WholeFile> read_whole(const std::string& path, std::string_view shown) {
   if (!file) return refuse(file.error(), shown);
   struct statfs system {};
   if (::fstatfs(file->get(), &system) == 0 && system.f_type == PROC_SUPER_MAGIC) {
-    return refuse("bad_argument", fmt::format("{} is a file of the kernel.", printable(shown)), {},
+    return refuse(ErrorCode::InvalidArgument,
+                  fmt::format("{} is a file of the kernel.", printable(shown)), {},
                   "Read it with bash.");
   }
   return read_opened(std::move(*file), shown);
@@ -132,7 +133,7 @@ Result<struct stat> NewFile::take_on(mode_t mode, uid_t owner, gid_t group) {
   if (!is_owned && ::fchown(file_.get(), owner, group) != 0) {
     return syscall_failure("keep the owner");
   }
-  // After the owner: a change of that takes set-user-id away.
+  // Set after the owner: chown() clears set-user-id.
   const bool has_mode = is_owned && (status.st_mode & 07777U) == (mode & 07777U);
   if (!has_mode && ::fchmod(file_.get(), mode & 07777U) != 0) return syscall_failure("chmod");
   status.st_mode = (status.st_mode & S_IFMT) | (mode & 07777U);
@@ -142,7 +143,7 @@ Result<struct stat> NewFile::take_on(mode_t mode, uid_t owner, gid_t group) {
 }
 
 Result<> NewFile::take_name(const Place& place) {
-  file_.reset();  // who runs it under its name finds nobody writing to it
+  file_.reset();  // closed before the rename, so that it can be executed at once (ETXTBSY)
   if (::renameat(directory_, temporary_.c_str(), directory_, place.name.c_str()) != 0) {
     return syscall_failure("replace");
   }

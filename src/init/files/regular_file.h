@@ -1,4 +1,4 @@
-// Whole files in, whole files out: read at once with a limit, replaced at once by rename.
+// Reads whole files with a limit, and replaces whole files by rename.
 #pragma once
 
 #include <sys/stat.h>
@@ -11,30 +11,32 @@
 
 namespace nutshell::init {
 
-// Text beyond this is not read at once into the memory of the sandbox.
+// Larger text is not read into the memory of the sandbox at once.
 inline constexpr std::uint64_t kMostTextBytes = 64ULL << 20U;
 
 struct WholeFile {
   struct stat status {};
   std::string bytes;
-  UniqueFd file;  // what they were read from
+  UniqueFd file;  // from which the bytes were read
 };
 
-// Any regular file of the sandbox but /proc's: those never end, or show init's own memory.
+// Reads a regular file of the sandbox, but none of /proc: those may never end, or show init's own
+// memory.
 Attempt<WholeFile> read_whole(const std::string& path, std::string_view shown);
-// The entry of a checked place.
+// Reads the entry of a checked place.
 Attempt<WholeFile> read_whole(const Place& place, std::string_view shown);
-// To the end, whatever size it was said to have; at most `most` bytes, and one more if there are.
+// Reads to the end, whatever size stat() told; at most `most` bytes, and one more if there are
+// more.
 Result<std::string> read_to_end(int file, std::uint64_t expected, std::uint64_t most);
 
-// The full_version() of the whole file, of any size.
+// Computes the full_version() of a file of any size.
 Result<std::string> version_of(int file);
 
-// The overflow id stands for everybody the sandbox does not know. It cannot be given: a new file
-// keeps the one it has.
+// The overflow id, which stands for all users that the sandbox does not know. It cannot be given to
+// a file: a new file keeps the id that it has.
 inline constexpr unsigned kUnknownId = 65534;
 
-// A file that gets the place's name in one step, and is gone if it never does.
+// A new file that gets the place's name in one step; the destructor removes it if it never does.
 class NewFile {
  public:
   static Result<NewFile> create(const Place& place, mode_t mode = 0600);
@@ -43,11 +45,11 @@ class NewFile {
   ~NewFile();
 
   [[nodiscard]] int descriptor() const { return file_.get(); }
-  // Owner and permissions, as far as they are not that already; the file as it is then. Fails
-  // rather than giving the file to somebody else.
+  // Sets owner and permissions if they differ; returns the new status. Fails rather than giving the
+  // file to another owner.
   Result<struct stat> take_on(mode_t mode, uid_t owner, gid_t group);
   Result<struct stat> take_on(mode_t mode) { return take_on(mode, kUnknownId, kUnknownId); }
-  Result<> take_name(const Place& place);  // and is closed
+  Result<> take_name(const Place& place);  // closes the file, too
 
  private:
   NewFile(int directory, std::string temporary, UniqueFd file)
@@ -58,7 +60,7 @@ class NewFile {
   UniqueFd file_;
 };
 
-// A name that is ours and that nobody can guess: tools leave out what begins like this.
+// A temporary name that cannot be guessed; tools leave out names that begin like it.
 std::string temporary_name();
 
 Image image_of(const struct stat& status);

@@ -11,12 +11,12 @@
 namespace nutshell::init {
 namespace {
 
-// Out of the way under a name nobody knows: what is kept is then what is removed.
+// Moves the entry to a name that cannot be guessed, so that what is kept is what is removed.
 class MovedAside {
  public:
   explicit MovedAside(const Place& place) : place_(place), name_(temporary_name()) {
     const int directory = place.directory.get();
-    // A directory of a lower layer cannot be renamed on every overlay: it is removed where it is.
+    // Some overlays cannot rename a directory of a lower layer: it is removed where it is.
     if (::renameat(directory, place.name.c_str(), directory, name_.c_str()) != 0) {
       error_ = errno;
       name_ = place.name;
@@ -35,7 +35,7 @@ class MovedAside {
   int error_ = 0;
 };
 
-// What is kept of the tree, or why nothing is.
+// The kept tree, or the reason why it was not kept.
 Made keep(const Place& place, const std::string& name) {
   Made made;
   std::vector<Captured> found;
@@ -56,7 +56,7 @@ std::uint64_t count_entries(const Place& place) {
   (void)each_entry(place.directory.get(), place.name, [&](int, const std::string&) -> Result<> {
     ++count;
     return {};
-  });  // a directory that cannot be read has none to tell of
+  });  // entries of a directory that cannot be read are not counted
   return count;
 }
 
@@ -64,7 +64,7 @@ Attempt<> check_kind(const Place& place, const wire::Remove& request, const stru
   if (!S_ISDIR(status.st_mode) || request.is_recursive != 0) return {};
   const std::uint64_t count = count_entries(place);
   if (count == 0) return {};
-  return refuse("is_directory",
+  return refuse(ErrorCode::IsDirectory,
                 fmt::format("{} is a directory with {} {}.", printable(request.path), count,
                             count == 1 ? "entry" : "entries"),
                 {}, "Set recursive=true to delete it with everything in it.");

@@ -22,7 +22,7 @@ Result<struct statx> look_at(int directory, const std::string& name) {
   return status;
 }
 
-// Where the kernel does not tell (gVisor), another file system is a mount.
+// If the kernel does not tell (gVisor), another file system counts as a mount.
 bool is_mount(int directory, const struct statx& status) {
   if ((status.stx_attributes_mask & STATX_ATTR_MOUNT_ROOT) != 0)
     return (status.stx_attributes & STATX_ATTR_MOUNT_ROOT) != 0;
@@ -31,7 +31,7 @@ bool is_mount(int directory, const struct statx& status) {
          parent.st_dev != makedev(status.stx_dev_major, status.stx_dev_minor);
 }
 
-// What lies deeper than kMostDepth is first moved up beside the top, so that neither descriptors
+// Directories deeper than kMostDepth are first moved up beside the top, so that neither descriptors
 // nor stack run out.
 class Removal {
  public:
@@ -63,13 +63,13 @@ class Removal {
     return {};
   }
 
-  // A link is one, whatever it leads to.
+  // A link is removed as a link, whatever it leads to.
   static Result<> remove_other(int directory, const std::string& name) {
     if (::unlinkat(directory, name.c_str(), 0) != 0) return syscall_failure("remove", name);
     return {};
   }
 
-  // Without privileges an owner too is kept out by a mode.
+  // Without privileges a mode can keep even the owner out.
   Result<> open_up(int directory, const std::string& name, unsigned mode) const {
     const bool is_open = (mode & S_IRWXU) == S_IRWXU;
     if (closed_ == ClosedDirectories::Respected || is_open || !S_ISDIR(mode)) return {};
@@ -84,7 +84,7 @@ class Removal {
     if (depth % kMostDepth != 0) return remove_directory(directory, name, depth);
     std::string above = temporary_name();
     if (::renameat(directory, name.c_str(), top_, above.c_str()) != 0) {
-      // Where a directory cannot move (EXDEV), descriptors are the only bound.
+      // If a directory cannot be moved (EXDEV), only the number of descriptors bounds the depth.
       return errno == EXDEV ? remove_directory(directory, name, depth)
                             : syscall_failure("remove", name);
     }

@@ -8,7 +8,7 @@
 
 namespace nutshell::init {
 
-// Directories whose modes keep their owner out: as they are, or made writable on the way.
+// How to treat directories whose modes keep their owner out: left as they are, or made writable.
 enum class ClosedDirectories { Respected, OpenedUp };
 
 bool is_mount_in(int directory, const std::string& name);

@@ -28,9 +28,9 @@ std::string name_of(const std::string& path) {
   return path.substr(path.rfind('/') + 1);
 }
 
-// What would be in a directory is not there if that is missing, a file, or a link.
+// An entry is absent if its directory is missing, or is a file or a link.
 bool is_absent(const wire::Refused& refused) {
-  return refused.code == "no_such_file" || refused.code == "bad_argument";
+  return refused.code == ErrorCode::NotFound || refused.code == ErrorCode::InvalidArgument;
 }
 
 std::string first_lines(std::string_view text, std::size_t most) {
@@ -43,7 +43,8 @@ std::string first_lines(std::string_view text, std::size_t most) {
   return shown;
 }
 
-// What became of the text the change left; empty where that is not known, or no text.
+// The difference between the text that the change left and the present one; empty if the former is
+// unknown, or not text.
 std::string short_diff(const Image& left, const Image& now) {
   if (!left.content || !now.content || now.content->bytes_kept() > kMostDiffedBytes) return {};
   auto old_bytes = bytes_of(*left.content, kMostDiffedBytes);
@@ -84,7 +85,7 @@ Refusal refuse_changed(const PathChange& change, const Present& now) {
   } else {
     why = "It belongs to somebody else now.";
   }
-  return refuse("conflict", fmt::format("{} changed since.", file), std::move(why),
+  return refuse(ErrorCode::Conflict, fmt::format("{} changed since.", file), std::move(why),
                 "Undo the later change first, or edit the file as you want it.");
 }
 
@@ -126,7 +127,7 @@ Result<> put_link(int directory, const std::string& name, const Image& wanted) {
   if (::symlinkat(wanted.info.target.c_str(), directory, temporary.c_str()) != 0) {
     return syscall_failure("link");
   }
-  // As far as it may: a link's owner decides nothing.
+  // Best effort: the owner of a link has no effect.
   (void)!::fchownat(directory, temporary.c_str(), wanted.owner, wanted.group, AT_SYMLINK_NOFOLLOW);
   if (::renameat(directory, temporary.c_str(), directory, name.c_str()) == 0) return {};
   const int problem = errno;
@@ -146,8 +147,8 @@ Restoration::Restoration(const WritableRoots& roots, const std::vector<PathChang
             [](const Item& a, const Item& b) { return a.change->path < b.change->path; });
 }
 
-// Without links: the paths of a change have none, and one that stands there now is not followed.
-// What the change itself made or removed is found in the directory above, wherever that is by now.
+// Follows no links: the paths of a change have none, and a link that is there now must not be
+// followed. An entry that the change made or removed is looked up in the opened directory above.
 Attempt<UniqueFd> Restoration::open_directory(const std::string& directory,
                                               const std::string& shown) {
   const auto above = opened_.find(parent_of(directory));
@@ -198,7 +199,8 @@ Attempt<> Restoration::look_at(Item& item) {
   } else if (!is_absent(directory.error())) {
     return Refusal(directory.error());
   } else if (change.before.is_there() && !paths_.contains(parent_of(change.path))) {
-    return refuse("conflict", fmt::format("{} cannot be put back.", printable(change.path)),
+    return refuse(ErrorCode::Conflict,
+                  fmt::format("{} cannot be put back.", printable(change.path)),
                   "Its directory is not there any more.");
   }
   const bool is_kept =
@@ -208,12 +210,12 @@ Attempt<> Restoration::look_at(Item& item) {
       has_same_shape(change.after, item.now.image) && change.after_version == item.now.version;
   if (!is_same) return refuse_changed(change, item.now);
   if (change.before.info.kind == wire::FileKind::Regular && !change.before.content) {
-    return refuse("expired", fmt::format("{} was not kept.", printable(change.path)));
+    return refuse(ErrorCode::Expired, fmt::format("{} was not kept.", printable(change.path)));
   }
   return {};
 }
 
-// A directory that is to go may hold only what goes with it.
+// A directory to be removed may hold only entries that are removed with it.
 Attempt<> Restoration::check_emptied(const Item& item) {
   const PathChange& change = *item.change;
   const bool goes = item.now.image.info.kind == wire::FileKind::Directory &&
@@ -229,7 +231,7 @@ Attempt<> Restoration::check_emptied(const Item& item) {
       });
   if (!listed) return refuse(listed.error(), change.path);
   if (extra.empty()) return {};
-  return refuse("conflict", fmt::format("{} changed since.", printable(change.path)),
+  return refuse(ErrorCode::Conflict, fmt::format("{} changed since.", printable(change.path)),
                 fmt::format("It has {} in it, which came later.", printable(extra)),
                 "Delete or move that first.");
 }
@@ -240,8 +242,8 @@ Attempt<> Restoration::restore() {
   return moved;
 }
 
-// Three sweeps: what is in the way goes, children first; what is wanted comes, parents first; and
-// directories get their permissions when nothing more goes into them.
+// In three steps: entries that are in the way are removed, children first; wanted entries are made,
+// parents first; directories get their permissions last, when they are complete.
 Attempt<> Restoration::move_all(Towards towards) {
   const auto wanted = [&](const Item& item) -> const Image& {
     return towards == Towards::Before ? item.change->before : item.now.image;
@@ -271,12 +273,12 @@ Attempt<> Restoration::clear(const Item& item, const Image& wanted) {
   if (::fstatat(*directory, name_of(path).c_str(), &status, AT_SYMLINK_NOFOLLOW) != 0) return {};
   const bool is_directory = S_ISDIR(status.st_mode);
   const bool wants_directory = wanted.info.kind == wire::FileKind::Directory;
-  // A file or link gives way to another in one step, by rename.
+  // A file or link is replaced by another in one step, by rename.
   if (wanted.is_there() && is_directory == wants_directory) return {};
   if (::unlinkat(*directory, name_of(path).c_str(), is_directory ? AT_REMOVEDIR : 0) != 0) {
     return refuse(syscall_failure("remove").value(), path);
   }
-  opened_.erase(path);  // what may get its name is another one
+  opened_.erase(path);  // another directory may get this name
   return {};
 }
 

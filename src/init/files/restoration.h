@@ -1,5 +1,5 @@
-// Puts paths back to what they were. All paths are looked at before the first is touched, and each
-// directory is opened once: who swaps names meanwhile does not get half of it.
+// Puts paths back to their former state. All paths are checked before the first is changed, and
+// each directory is opened once, so that swapping names meanwhile cannot leave half of it done.
 #pragma once
 
 #include <map>
@@ -16,14 +16,14 @@ class Restoration {
  public:
   Restoration(const WritableRoots& roots, const std::vector<PathChange>& changes);
 
-  // Refused as `conflict` when something is not as the change left it.
+  // Refuses as `conflict` if something is not as the change left it.
   Attempt<> look();
-  // Afterwards every path is as before the change. What fails half-way is taken back.
+  // Puts every path back to its state before the change. A failure half-way is rolled back.
   Attempt<> restore();
-  // What restore() did: the change that takes it back.
+  // Describes what restore() did, as a change that can be taken back.
   struct Done {
     std::vector<PathChange> paths;
-    std::string why_not;  // set where what was replaced is too large to be kept
+    std::string why_not;  // set if the replaced content is too large to be kept
   };
   Done done();
 
@@ -46,8 +46,8 @@ class Restoration {
   const WritableRoots& roots_;
   std::vector<Item> items_;  // parents before children
   std::set<std::string> paths_;
-  std::map<std::string, UniqueFd> opened_;  // by path; kept: their names may be taken meanwhile
-  UniqueFd another_;                        // the last of those that are too many
+  std::map<std::string, UniqueFd> opened_;  // by path; kept open, as names may change meanwhile
+  UniqueFd another_;                        // the last one opened when there are too many to keep
   std::string why_not_;
 };
 

@@ -1,11 +1,11 @@
-// What runs in the sandbox besides init, in words.
+// Names the processes that run in the sandbox besides init.
 #pragma once
 
 #include <string>
 
 namespace nutshell::init {
 
-// "make (pid 12) and 3 others"; empty: nothing does. Meant for the PID 1 of a sandbox.
+// Returns "make (pid 12) and 3 others"; empty if there are none. Only for PID 1 of a sandbox.
 std::string describe_running();
 
 }  // namespace nutshell::init

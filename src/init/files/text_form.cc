@@ -17,7 +17,7 @@ struct Magic {
   std::size_t offset;
   std::string_view type;
 };
-// Formats that no text begins like.
+// Binary formats, by first bytes that no text begins with.
 constexpr std::array kMagics = {
     Magic{"\x89PNG\r\n\x1A\n"sv, 0, "image/png"},
     Magic{"\xFF\xD8\xFF"sv, 0, "image/jpeg"},
@@ -44,7 +44,7 @@ constexpr std::array kMagics = {
     Magic{"wOFF\0"sv, 0, "font/woff"},
     Magic{"wOF2\0"sv, 0, "font/woff2"},
 };
-// Looked at only when the bytes are no text: letters alone prove nothing.
+// Used only if the bytes are not text, because text may begin with these letters.
 constexpr std::array kWeakMagics = {
     Magic{"WEBP"sv, 8, "image/webp"},
     Magic{"WAVE"sv, 8, "audio/wav"},
@@ -71,7 +71,7 @@ std::string_view known_type(std::string_view bytes, const List& magics) {
   return {};
 }
 
-// Old text has letters beyond ASCII, tabs and line ends, but hardly a control character.
+// Old 8-bit text has letters beyond ASCII, tabs and line ends, but hardly a control character.
 bool looks_like_letters(std::string_view bytes) {
   std::size_t controls = 0;
   for (const char letter : bytes) {
@@ -136,7 +136,7 @@ std::string bytes_to_utf8(std::string_view bytes) {
   return text;
 }
 
-// One letter of valid UTF-8.
+// Decodes one character of valid UTF-8.
 char32_t take_letter(std::string_view& text) {
   const auto first = static_cast<unsigned char>(text.front());
   const unsigned size = first < 0x80 ? 1 : first < 0xE0 ? 2 : first < 0xF0 ? 3 : 4;
@@ -175,7 +175,8 @@ Attempt<std::string> utf8_to_bytes(std::string_view text) {
   while (!text.empty()) {
     const char32_t letter = take_letter(text);
     if (letter > 0xFF) {
-      return refuse("bad_argument", "The new text has a letter that the file's encoding has not.",
+      return refuse(ErrorCode::InvalidArgument,
+                    "The new text has a character that the file's encoding does not have.",
                     "The file is in some 8-bit encoding; each of its bytes is shown as one letter.",
                     "Convert the file to UTF-8 first.");
     }

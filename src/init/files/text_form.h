@@ -1,4 +1,4 @@
-// How a file's bytes are text: its encoding, and back again byte for byte.
+// Finds the encoding of a text file, decodes it, and encodes it again byte for byte.
 #pragma once
 
 #include <string>
@@ -16,12 +16,12 @@ std::string_view to_string(Encoding encoding);
 // Text has no NUL, and none of the marks of a known binary format.
 Encoding detect_encoding(std::string_view bytes);
 
-// What the bytes are, by their first ones: "image/png", "text/plain", "application/octet-stream".
+// Finds the media type by the first bytes: "image/png", "text/plain", "application/octet-stream".
 std::string media_type(std::string_view bytes, Encoding encoding);
 
-// As UTF-8 without a byte order mark. Takes the bytes, because most text is that already.
+// Decodes to UTF-8 without a byte order mark. Takes the bytes, because most text is that already.
 std::string to_utf8(std::string bytes, Encoding encoding);
-// Nothing when a letter does not exist in the encoding.
+// Refuses text with a character that the encoding does not have.
 Attempt<std::string> from_utf8(std::string text, Encoding encoding);
 
 }  // namespace nutshell::init

@@ -1,4 +1,4 @@
-// What text is, how it is shown page by page, and what an edit leaves as it was.
+// Detecting text, showing it page by page, and what an edit leaves unchanged.
 #include <gmock/gmock.h>
 
 #include "init/files/edited_text.h"
@@ -63,7 +63,7 @@ TEST_F(FilesTest, Utf16IsShownAsUtf8AndWrittenBack) {
   ASSERT_TRUE(edit("be", "a", "b"));
   EXPECT_EQ(content("be"), "\xFE\xFF" + "\0b\0\n"s);
   make("torn", "\xFF\xFE" + "a\0\x00\xD8"s);
-  EXPECT_EQ(edit("torn", "a", "b").error().code, "binary");
+  EXPECT_EQ(edit("torn", "a", "b").error().code, ErrorCode::Binary);
 }
 
 TEST_F(FilesTest, EightBitTextKeepsItsBytes) {
@@ -71,7 +71,7 @@ TEST_F(FilesTest, EightBitTextKeepsItsBytes) {
   EXPECT_EQ(read("a")->encoding, "unknown-8bit");
   ASSERT_TRUE(edit("a", "caf\xC3\xA9", "th\xC3\xA9"));
   EXPECT_EQ(content("a"), "th\xE9 \xFC\n");
-  EXPECT_EQ(edit("a", "th", "\xE2\x82\xAC").error().code, "bad_argument");
+  EXPECT_EQ(edit("a", "th", "\xE2\x82\xAC").error().code, ErrorCode::InvalidArgument);
 }
 
 TEST_F(FilesTest, BinaryIsNamedByTypeAndSize) {

@@ -10,18 +10,19 @@ namespace nutshell::init {
 namespace {
 
 Attempt<const ChangeJournal::Change*> find_change(const FilesState& state, const std::string& id) {
-  const auto* change = id.empty() ? state.journal.newest_standing() : state.journal.find(id);
+  const auto* change = id.empty() ? state.journal.newest_undoable() : state.journal.find(id);
   if (change == nullptr) {
-    if (id.empty()) return refuse("expired", "There is no change to take back.");
+    if (id.empty()) return refuse(ErrorCode::Expired, "There is no change to take back.");
     if (!state.journal.was_given(id)) {
-      return refuse("bad_argument", fmt::format("There is no change {}.", printable(id)));
+      return refuse(ErrorCode::InvalidArgument,
+                    fmt::format("There is no change {}.", printable(id)));
     }
-    return refuse("expired", fmt::format("{} is no longer kept.", printable(id)),
+    return refuse(ErrorCode::Expired, fmt::format("{} is no longer kept.", printable(id)),
                   fmt::format("The last {} changes are, up to {} MiB.", ChangeJournal::kMostChanges,
                               ChangeJournal::kMostBytes >> 20U));
   }
   if (change->undone_by.empty()) return change;
-  return refuse("conflict",
+  return refuse(ErrorCode::Conflict,
                 fmt::format("{} was taken back already, by {}.", change->id, change->undone_by), {},
                 fmt::format("Undo {} to have it again.", change->undone_by));
 }
@@ -41,7 +42,7 @@ Attempt<wire::Changed> undo_change(FilesState& state, const wire::Undo& request)
   wire::Changed changed;
   list_changes(state, done.paths, changed);
   if (done.paths.size() == 1) changed.version = short_version(done.paths.front().after_version);
-  // One too large to be kept is not: record_undo says so by giving no id.
+  // record_undo() returns no id for a change that is too large to be kept.
   if (!done.why_not.empty()) done.paths.clear();
   changed.undo_id = state.journal.record_undo(id, std::move(done.paths));
   if (changed.undo_id.empty()) {

@@ -1,5 +1,5 @@
-// The version of a file: a hash of its bytes, good for noticing that it is not the same any more.
-// Not for adversaries: who can write the file needs no collision.
+// The version of a file: a hash of its bytes, for noticing that the file has changed. It need not
+// withstand attacks: a process that can write the file needs no collision.
 #pragma once
 
 #include <array>
@@ -29,12 +29,12 @@ class ContentHash {
 
 std::string full_version(std::string_view bytes);
 
-// As it is shown, and as callers send it back.
+// The short form, which replies show and callers send back.
 inline std::string short_version(std::string_view full) {
   return std::string(full.substr(0, 6));
 }
 
-// Lines as an editor counts them: a last one without a newline counts too.
+// Counts lines as an editor does: a last line without a newline counts, too.
 std::uint64_t count_newlines(std::string_view bytes);
 inline std::uint64_t count_lines(std::string_view bytes) {
   return count_newlines(bytes) + (bytes.empty() || bytes.back() == '\n' ? 0 : 1);

@@ -15,7 +15,7 @@ namespace nutshell::init {
 namespace {
 
 constexpr std::size_t kBatchBytes = 48U << 10U;
-// Each level holds a descriptor open; what is deeper is left out, and said to be.
+// Each level holds a descriptor open; deeper directories are left out, and the answer says so.
 constexpr std::size_t kMostLevels = 512;
 
 }  // namespace
@@ -70,7 +70,7 @@ bool WalkConversation::take_next_entry(wire::Entries& batch, std::size_t& bytes)
 }
 
 void WalkConversation::descend(int parent, const std::string& name, const std::string& path) {
-  if (levels_.size() >= most_depth_) return;  // nobody asked for more
+  if (levels_.size() >= most_depth_) return;
   if (levels_.size() >= kMostLevels) {
     const auto message = fmt::format("{}: more than {} directories deep", path, kMostLevels);
     return leave_out({ErrorCode::ResourceExhausted, message});
@@ -90,7 +90,7 @@ void WalkConversation::finish() {
   if (left_out_ == 0) return wire::append_frame(frame_, number_, wire::Done{});
   wire::append_frame(
       frame_, number_,
-      wire::Failed{static_cast<std::uint8_t>(first_left_out_.code),
+      wire::Failed{first_left_out_.code,
                    fmt::format("{} directories were listed but not read, the first is {}",
                                left_out_, first_left_out_.message)});
 }

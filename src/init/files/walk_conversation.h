@@ -1,6 +1,6 @@
 // Walks a directory tree and reports its entries a batch at a time, parents before children.
-// Directories that cannot be read are listed and left out; if there were any, the walk goes on and
-// ends in a failure that says so.
+// Directories that cannot be read are listed, but not entered; if there were any, the walk goes on
+// and ends with a failure that says so.
 #pragma once
 
 #include <dirent.h>

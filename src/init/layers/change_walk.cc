@@ -5,7 +5,7 @@
 namespace nutshell::init {
 namespace {
 
-// Each level is a path that is opened from the top; deeper trees are refused, and said to be.
+// Each level is a path that is opened from the top; deeper trees are refused with an error.
 constexpr std::size_t kMostLevels = 512;
 
 LayerList part_of(const LayerList& layers, std::size_t first, std::size_t end) {
@@ -38,7 +38,8 @@ Result<> ChangeWalk::enter(const std::string& path, bool was_directory, bool is_
   }
   std::set<std::string> names;
   if (is_directory) names = TRY(changed_.names_in(path));
-  // What the changed layers do not name is as it was, unless the directory went or was made anew.
+  // Names that the changed layers do not have are unchanged, unless the directory was removed or
+  // made anew.
   if (was_directory && (!is_directory || looks_at_all_ || changed_.has_opaque(path))) {
     names.merge(TRY(before_.names_in(path)));
   }

@@ -1,5 +1,5 @@
-// Finds what is different between two stacks of layers by looking only at the layers that one has
-// and the other has not: the rest of the tree, however large, costs nothing.
+// Finds the differences between two stacks of layers by looking only at the layers that one of them
+// has: the rest of the tree, however large, costs nothing.
 #pragma once
 
 #include <optional>
@@ -21,10 +21,10 @@ class ChangeWalk {
 
   // `layers` are the whole stack; the change is in those from `first_changed` on.
   ChangeWalk(LayerList layers, std::size_t first_changed);
-  // Of two trees that share nothing: all of both is looked at.
+  // Compares two trees that share no layers: reads all of both.
   static ChangeWalk between(LayerList before, LayerList after);
 
-  // The next one, parents before children and names in byte order; nothing at the end.
+  // Returns the next change, parents before children and names in byte order; nullopt at the end.
   Result<std::optional<Change>> next();
 
  private:

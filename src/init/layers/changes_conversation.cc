@@ -49,9 +49,8 @@ std::optional<std::string_view> ChangesConversation::ready() {
   const auto collected = collect(batch);
   is_last_ = !collected || batch.changes.empty();
   if (!collected) {
-    wire::append_frame(
-        frame_, number_,
-        wire::Failed{static_cast<std::uint8_t>(collected.error().code), collected.error().message});
+    wire::append_frame(frame_, number_,
+                       wire::Failed{collected.error().code, collected.error().message});
   } else if (batch.changes.empty()) {
     wire::append_frame(frame_, number_, wire::Done{});
   } else {

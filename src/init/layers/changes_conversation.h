@@ -1,4 +1,4 @@
-// Reports what is different from the base, a batch at a time.
+// Reports the differences from the base, a batch at a time.
 #pragma once
 
 #include <string>

@@ -26,7 +26,8 @@ bool is_as_applied(const FileInfo& now, const FileInfo& applied) {
   return now.size == applied.size && now.modified_ns == applied.modified_ns;
 }
 
-// A directory stays where one is wanted, and a file gives way by rename.
+// Removes what is in the way. A directory stays if a directory is wanted; a file is replaced by
+// rename later.
 Result<> clear(const Place& place, FileKind wanted) {
   struct stat status {};
   const int directory = place.directory.get();
@@ -83,7 +84,7 @@ Result<bool> put(const Place& place, const Image& now, const struct stat& seen) 
   }
 }
 
-// A directory that may not be written to is opened up for a moment.
+// Makes a read-only directory writable for a moment.
 Result<bool> put_in_place(const Place& place, const std::optional<LayerEntry>& entry,
                           const Image& now) {
   struct stat status {};
@@ -110,7 +111,7 @@ Result<bool> follow_apply(const ComparedCopies& copies, const wire::FileChange& 
   const std::string parent = slash == std::string::npos ? "." : path.substr(0, slash);
   auto directory =
       open_beneath(copies.base.directory(), parent, O_PATH | O_DIRECTORY, 0, Links::Refuse);
-  // What is not there need not go.
+  // Nothing to remove.
   if (!directory && !now.is_there()) return true;
   if (!directory) return Failure(std::move(directory).error());
   const Place place{std::move(*directory), path.substr(slash + 1), path, {}, {}};

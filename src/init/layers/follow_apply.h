@@ -1,4 +1,5 @@
-// Where a workspace is a copy: makes the copy that it is compared with the same as it is now.
+// For a workspace that is a copy: updates the unchanged copy that it is compared with, after
+// changes were applied to the host.
 #pragma once
 
 #include <memory>
@@ -13,8 +14,8 @@ struct ComparedCopies {
   std::shared_ptr<const Layer> now;
 };
 
-// One path, as it was applied to the host. False, and nothing is done, if it is not like that any
-// more.
+// Takes over one path as it was applied to the host. Returns false, and does nothing, if the path
+// has changed since.
 Result<bool> follow_apply(const ComparedCopies& copies, const wire::FileChange& applied);
 
 }  // namespace nutshell::init

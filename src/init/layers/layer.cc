@@ -38,7 +38,7 @@ std::shared_ptr<Layer> Layer::base(UniqueFd directory) {
   return std::make_shared<Layer>(-1, "base", std::move(directory));
 }
 
-// What cannot be removed stays within the sandbox's own disk limit, and goes with it.
+// Files that cannot be removed count for the sandbox's disk limit, and are removed with it.
 Layer::~Layer() {
   if (store_ < 0) return;
   (void)remove_tree(store_, name_);

@@ -1,6 +1,6 @@
-// A layer of /workspace: a directory that holds only what is different from the layers below it, as
-// the kernel's overlay file system writes it. A removed file is a character device 0:0; a directory
-// that hides what is below it bears an attribute.
+// A layer of /workspace: a directory that holds only the differences from the layers below it, as
+// the kernel's overlay file system writes them. A removed file is a character device 0:0; a
+// directory that hides the layers below has an extended attribute.
 #pragma once
 
 #include <sys/stat.h>
@@ -15,12 +15,12 @@ namespace nutshell::init {
 
 class Layer {
  public:
-  // A new, empty one in the store. It is removed with the last that needs it: the stack, or a
-  // change that can still be taken back.
+  // Makes a new, empty layer in the store. It is removed with its last user: the stack, or a change
+  // that can still be taken back.
   static Result<std::shared_ptr<Layer>> create(int store, const std::string& name);
-  // One that is there already, and stays.
+  // Opens a layer that exists and is not removed.
   static Result<std::shared_ptr<Layer>> open(int store, const std::string& name);
-  // What /workspace began as.
+  // The first content of /workspace.
   static std::shared_ptr<Layer> base(UniqueFd directory);
 
   Layer(int store, std::string name, UniqueFd directory)
@@ -35,7 +35,7 @@ class Layer {
   [[nodiscard]] bool is_empty() const;
 
  private:
-  int store_ = -1;  // not ours
+  int store_ = -1;  // not owned
   std::string name_;
   UniqueFd directory_;
 };
@@ -43,7 +43,7 @@ class Layer {
 bool is_whiteout(const struct stat& status);
 bool is_opaque(int directory);  // open for reading
 Result<> make_opaque(int directory);
-// tmpfs keeps attributes of this kind only since Linux 6.6.
+// Whether the store can keep these attributes; tmpfs can only since Linux 6.6.
 bool can_be_marked(int directory);
 
 }  // namespace nutshell::init

@@ -16,12 +16,12 @@ class LayerOffer {
   LayerOffer& operator=(LayerOffer&&) = delete;
   ~LayerOffer();  // removes the file
 
-  // Whoever mounted the layer removed the file, as the last step of it. False may also mean that it
-  // was killed before that step, or that the offer is withdrawn.
+  // Whether the process that mounts the layer removed the file, as its last step. False may also
+  // mean that it was killed before that step, or that the offer is withdrawn.
   [[nodiscard]] bool is_taken() const;
 
-  // Waits for a process that is mounting just now. Afterwards nobody can mount the layer any more;
-  // whether somebody has is to be seen from the mount table.
+  // Waits for a process that is mounting just now. Afterwards the layer cannot be mounted any more;
+  // the mount table tells whether it was.
   Result<> withdraw(const Deadline& deadline);
 
  private:

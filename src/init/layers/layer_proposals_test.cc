@@ -1,4 +1,4 @@
-// Whoever is to mount a proposed layer is killed before, in the middle, or after it.
+// The process that should mount a proposed layer is killed before, during, or after the mount.
 #include <fcntl.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -30,14 +30,14 @@ class LayerProposalsTest : public testing::Test {
       GTEST_SKIP() << "this file system keeps no marks of layers";
     put("first", "1");
   }
-  // Through what is mounted, as a command would.
+  // Writes through the mounted layers, as a command would.
   void put(const std::string& name, const std::string& text) const {
     ASSERT_TRUE(write_file(directory_ / mounted_ / name, text));
   }
   [[nodiscard]] bool is_offered(const std::string& layer) const {
     return fs::exists(directory_ / (layer + kOfferSuffix));
   }
-  // What the process that mounts does.
+  // Does what the mounting process does.
   void mount(const wire::ChangeBegun& begun) {
     ASSERT_TRUE(fs::remove(directory_ / (begun.layers.back() + kOfferSuffix)));
     mounted_ = begun.layers.back();
@@ -62,7 +62,7 @@ class LayerProposalsTest : public testing::Test {
   std::optional<LayerStack> stack_;
 };
 
-TEST_F(LayerProposalsTest, OneThatIsMountedIsKnownThoughNobodySaidSo) {
+TEST_F(LayerProposalsTest, MountedLayerIsKnownThoughItWasNotReported) {
   const auto begun = begin();
   ASSERT_EQ(begun.way, wire::ChangeWay::NewLayer);
   mount(begun);  // and the caller is killed
@@ -77,7 +77,7 @@ TEST_F(LayerProposalsTest, OneThatIsMountedIsKnownThoughNobodySaidSo) {
   EXPECT_THAT(changed(), testing::ElementsAre("first", "second"));
 }
 
-TEST_F(LayerProposalsTest, OneThatIsNotMountedNeverIsAfterwards) {
+TEST_F(LayerProposalsTest, WithdrawnLayerIsNeverMounted) {
   const auto begun = begin();
   EXPECT_TRUE(is_offered(begun.layers.back()));
   ASSERT_TRUE(stack_->settle());  // the caller is killed before it asks for the mount
@@ -107,7 +107,7 @@ TEST_F(LayerProposalsTest, ACheckpointIsThereWithItsLayerAndNotBefore) {
   EXPECT_THAT(changed(), testing::ElementsAre("first"));
 }
 
-TEST_F(LayerProposalsTest, WhoeverMountsJustNowIsWaitedFor) {
+TEST_F(LayerProposalsTest, MountThatIsUnderWayIsWaitedFor) {
   const auto begun = begin();
   const std::string offer = directory_ / (begun.layers.back() + kOfferSuffix);
   std::atomic<bool> is_locked = false;

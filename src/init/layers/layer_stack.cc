@@ -58,7 +58,7 @@ LayerStack::LayerStack(const UniqueFd& store, UniqueFd base, Keeping keeping, Mo
   layers_.push_back({std::move(*first)});
 }
 
-// Tried when it is first asked for: a sandbox for one command never does.
+// Tried when layers are first needed: a sandbox for one command never needs them.
 Keeping LayerStack::keeping() const {
   if (!has_tried_marks_ && !layers_.empty()) {
     has_tried_marks_ = true;
@@ -99,8 +99,8 @@ Result<> LayerStack::merge_from(Stack& stack, std::size_t first) {
   return {};
 }
 
-// Eight of a weight become one, as digits carry: a stack stays short, and a file is touched a
-// logarithm of times.
+// Eight layers of the same weight become one, as digits carry: the stack stays short, and each file
+// is merged a logarithmic number of times.
 Result<LayerStack::Stack> LayerStack::merged(Stack stack) {
   if (stack.size() >= kMergedAtOnce / 2 && is_short_of_space()) {
     TRY(merge_from(stack, 0));
@@ -120,7 +120,8 @@ Result<LayerStack::Stack> LayerStack::merged(Stack stack) {
 
 Result<wire::ChangeBegun> LayerStack::propose(Stack below) {
   auto stack = merged(below);
-  Stack next = stack ? std::move(*stack) : std::move(below);  // too deep, say: the stack just grows
+  // If they cannot be merged (too deep, for example), the stack just grows.
+  Stack next = stack ? std::move(*stack) : std::move(below);
   next.push_back({TRY(Layer::create(store_, new_name()))});
   LayerOffer offer = TRY(LayerOffer::create(store_, next.back().layer->name()));
   wire::ChangeBegun begun;
@@ -196,7 +197,7 @@ Result<wire::ChangeBegun> LayerStack::checkpoint() {
     checkpoints_.emplace(id, Stack(layers_.begin(), std::prev(layers_.end())));
   } else {
     begun = TRY(propose(layers_));
-    proposed_->checkpoint = id;  // which there is once the new layer catches what is written
+    proposed_->checkpoint = id;  // valid once the new layer is mounted
   }
   begun.change_id = id;
   return begun;
@@ -217,7 +218,7 @@ Result<wire::ChangeBegun> LayerStack::rollback(const std::string& id) {
     return bring_back(id, kept.get());
   }
   Stack below = found == checkpoints_.end() ? Stack() : found->second;
-  // A stack needs two; without a base the lowest is an empty one.
+  // The kernel needs two layers; without a base the lowest is empty.
   if (below.empty() && !base_) below.push_back({TRY(Layer::create(store_, new_name()))});
   wire::ChangeBegun begun = TRY(propose(std::move(below)));
   begun.change_id = id;
@@ -234,7 +235,7 @@ Result<wire::ChangeBegun> LayerStack::keep_copy() {
   return begun;
 }
 
-// The copy is whole before anything is removed: where it does not fit, all stays as it is.
+// Copies everything before it removes anything: if the copy does not fit, nothing changes.
 Result<wire::ChangeBegun> LayerStack::bring_back(const std::string& id, const Layer* kept) {
   const auto copy = TRY(Layer::create(store_, new_name()));
   if (kept != nullptr) TRY(copy_tree(kept->directory(), copy->directory(), Unreadable::Refused));
@@ -248,7 +249,7 @@ Result<wire::ChangeBegun> LayerStack::bring_back(const std::string& id, const La
 
 Result<> LayerStack::use(const std::vector<std::string>& names) {
   TRY(look());
-  // The name of a top layer is given once, so it stands for the whole stack.
+  // Each top layer has a unique name, which identifies the whole stack.
   const bool is_used = !names.empty() && names.back() == layers_.back().layer->name();
   if (is_used) return {};
   return failure(ErrorCode::Unavailable,

@@ -1,7 +1,7 @@
-// The layers of /workspace as init knows them. Init makes and reads them; mounting is for the host,
-// which is asked to by a proposal. Whoever was asked may be killed at any moment, so init never
-// takes a proposal for done: it looks at what is mounted, and withdraws what is not before anything
-// is written. Not thread-safe; init has one thread.
+// The layers of /workspace. Init makes and reads them; the host mounts them when init proposes a
+// new stack. The mounting process may be killed at any moment, so init never assumes that a
+// proposal was carried out: it looks at the mount table, and withdraws a proposal that is not
+// mounted before anything is written. Not thread-safe; init has one thread.
 #pragma once
 
 #include <functional>
@@ -21,15 +21,15 @@
 namespace nutshell::init {
 
 enum class Keeping {
-  Layers,  // each state lies over the one before
-  Copies,  // where nothing can be stacked: each state is a whole copy
+  Layers,  // each state is a layer over the one before
+  Copies,  // each state is a whole copy, where layers cannot be mounted
 };
 
 class LayerStack {
  public:
-  // `store` holds the layers, `base` may be closed. Without a store there are no layers. Where the
-  // store cannot bear the marks of layers, there are copies whatever is asked for.
-  // `mounted` tells which layer is on top of /workspace.
+  // `store` holds the layers, `base` may be closed. Without a store there are no layers. If the
+  // store cannot keep the attributes of layers, copies are used whatever `states` says. `mounted`
+  // tells which layer is on top of /workspace.
   using MountedLayer = std::function<Result<std::string>()>;
   LayerStack(const UniqueFd& store, UniqueFd base, Keeping keeping = Keeping::Layers,
              MountedLayer mounted = mounted_layer);
@@ -39,38 +39,38 @@ class LayerStack {
 
   [[nodiscard]] Keeping keeping() const;
 
-  // Has to succeed before anything writes to /workspace, or is started that could: a proposal that
-  // is mounted becomes the stack, and one that is not can no longer be mounted.
+  // Must succeed before anything writes to /workspace, or a process starts that could: a proposal
+  // that is mounted becomes the stack, and one that is not can no longer be mounted.
   Result<> settle();
-  // An error where what is written to /workspace would not get into its layers.
+  // Fails if writes to /workspace would not get into its layers.
   [[nodiscard]] Result<> check_in_place() const;
-  // Adopts a proposal that is mounted; others stand. For whoever only reads.
+  // Adopts a proposal that is mounted, and leaves others open. Enough for callers that only read.
   Result<> look();
 
-  // What happens from now on goes to a layer of its own. Nothing but init may be alive. Unsupported
-  // where there are copies. The change is abandoned once `caller` has expired.
+  // Begins a change: writes go to a new layer. No process but init may live. Unsupported with
+  // copies. The change is abandoned once `caller` has expired.
   Result<wire::ChangeBegun> begin(std::string label, std::weak_ptr<const void> caller);
-  // The files as they are now can be had again, by the id given.
+  // Keeps the files as they are now under the id.
   Result<wire::ChangeBegun> checkpoint();
-  // As they were then; "base": as /workspace began.
+  // Goes back to the files of the checkpoint; "base" is the first content of /workspace.
   Result<wire::ChangeBegun> rollback(const std::string& id);
-  // The host says that it has mounted these; an error where it has not.
+  // Called when the host says that it has mounted these; fails if it has not.
   Result<> use(const std::vector<std::string>& names);
 
   struct Ended {
     std::string label;
     std::vector<PathChange> paths;
-    std::string why_not;  // set: not everything is listed, and nothing can be taken back
+    std::string why_not;  // if set, the list is incomplete, and nothing can be taken back
   };
   [[nodiscard]] bool is_begun(const std::string& id) const { return open_ && open_->id == id; }
-  // The id of the change that is begun and not ended; empty: there is none.
+  // The id of the change that is begun and not ended; empty if there is none.
   [[nodiscard]] std::string open_change() const { return open_ ? open_->id : std::string(); }
-  // Whoever began it is gone, and will not end it.
+  // Whether the caller that began the change is gone, and will not end it.
   [[nodiscard]] bool is_abandoned() const { return open_ && open_->caller.expired(); }
   Result<Ended> end();
 
-  // The host has this now too. False: it is not like that here any more, and stays a change. What
-  // lies over the host's own directory needs nothing.
+  // Called when the host has applied this change. Returns false if the path has changed since, and
+  // stays a change. Layers over the host's own directory need no update.
   [[nodiscard]] Result<bool> follow(const wire::FileChange& applied) const;
   [[nodiscard]] ChangeWalk against_base() const;
   [[nodiscard]] Result<std::optional<LayerEntry>> find_in_base(const std::string& path) const;
@@ -87,11 +87,11 @@ class LayerStack {
     std::shared_ptr<const Layer> top;
     std::weak_ptr<const void> caller;
   };
-  // A stack whose top layer is new, offered to whoever mounts.
+  // A stack whose top layer is new, offered to the mounting process.
   struct Proposal {
     Stack stack;
     LayerOffer offer;
-    std::string checkpoint;  // the name of what is below the top; empty: it gets none
+    std::string checkpoint;  // the name of the state below the top; empty: none
     [[nodiscard]] const std::shared_ptr<const Layer>& top() const { return stack.back().layer; }
   };
 
@@ -112,8 +112,8 @@ class LayerStack {
   Stack layers_;  // lowest first
   MountedLayer mounted_;
   std::optional<Proposal> proposed_;
-  // What /workspace shows is none of the layers: a process was killed while it mounted, on a kernel
-  // that cannot replace one mount by another in one step.
+  // /workspace shows none of the layers: a process was killed while it mounted, on a kernel that
+  // cannot replace one mount by another in one step.
   bool is_displaced_ = false;
   std::optional<Open> open_;
   std::map<std::string, Stack> checkpoints_;

@@ -15,8 +15,8 @@ namespace nutshell::init {
 namespace {
 
 enum class Finding {
-  Missing,  // look further down
-  Hidden,   // whatever is further down does not show
+  Missing,  // lower layers may have it
+  Hidden,   // lower layers do not show it
   Found,
 };
 
@@ -34,7 +34,7 @@ bool is_opaque_at(const Layer& layer, const std::string& path) {
   return opened && is_opaque(opened->get());
 }
 
-// Each component in turn: any of them may hide what the layers below have.
+// Looks at each component in turn: any of them may hide the layers below.
 Finding look_in(const Layer& layer, const std::string& path, struct stat& status) {
   bool is_opaque_above = false;
   for (std::size_t end = 0;;) {

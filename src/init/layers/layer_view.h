@@ -1,4 +1,4 @@
-// What a stack of layers shows, asked without mounting it.
+// Reads the files that a stack of layers shows, without mounting it.
 #pragma once
 
 #include <sys/stat.h>
@@ -14,7 +14,7 @@
 
 namespace nutshell::init {
 
-// Shared: a change that can be taken back needs the layers its old files lie in.
+// Shared, because changes that can be taken back need the layers with their old files.
 using LayerList = std::vector<std::shared_ptr<const Layer>>;  // lowest first
 
 struct LayerEntry {
@@ -28,11 +28,11 @@ class LayerView {
  public:
   explicit LayerView(LayerList layers) : layers_(std::move(layers)) {}
 
-  // Paths are relative to /workspace; "" is its root. Nothing: the path is not there.
+  // Paths are relative to /workspace; "" is its root. Returns nullopt if there is no such path.
   [[nodiscard]] Result<std::optional<LayerEntry>> find(const std::string& path) const;
-  // The names in a directory, sorted; whether they are still there is for find() to say.
+  // The names in a directory, sorted; some may be removed, which find() tells.
   [[nodiscard]] Result<std::set<std::string>> names_in(const std::string& path) const;
-  // One of the layers hides with this directory what the layers below have there.
+  // Whether one of the layers hides this directory of the layers below.
   [[nodiscard]] bool has_opaque(const std::string& path) const;
   [[nodiscard]] bool has_directory(const std::string& path) const;
 
@@ -56,10 +56,10 @@ class LayerContent : public Content {
   std::uint64_t bytes_;
 };
 
-// The entry as the journal keeps it; nothing there for none.
+// The entry as the journal keeps it; kNothingThere if there is none.
 Image image_of(const std::optional<LayerEntry>& entry, const std::string& path);
 
-// Kind, permissions, target and bytes. Times and owners do not count.
+// Compares kind, permissions, target and bytes, but not times and owners.
 Result<bool> is_same(const LayerEntry& left, const LayerEntry& right, const std::string& path);
 
 }  // namespace nutshell::init

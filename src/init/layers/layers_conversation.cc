@@ -20,7 +20,7 @@ using Opened = std::unique_ptr<Conversation>;
 
 constexpr std::string_view kPrefix = "/workspace/";
 
-// Nobody but init could write to the files. Processes of another user only lead to init from
+// Whether no process but init could write to the files. Processes of another user are bridges from
 // outside, and touch no files.
 bool is_alone(const FilesState& files) {
   if (files.is_writing()) return false;
@@ -30,12 +30,12 @@ bool is_alone(const FilesState& files) {
 
 wire::Refused who_is_in_the_way(const FilesState& files) {
   if (files.is_writing()) {
-    return {"unavailable", "A file is being written.",
+    return {ErrorCode::Unavailable, "A file is being written.",
             "A copy into the sandbox, or a call that writes a file, has not ended yet.",
             "Wait for its end."};
   }
   const std::string running = files.running();
-  return {"unavailable", "Something is running in the sandbox.",
+  return {ErrorCode::Unavailable, "Something is running in the sandbox.",
           fmt::format("{} could write to the files meanwhile.",
                       running.empty() ? "A process" : running),
           "Wait for its end, stop it, or ask with --kill."};
@@ -52,19 +52,19 @@ wire::Changed end_change(LayerStack& stack, FilesState& files) {
   return changed;
 }
 
-// Ends the change that is begun, and keeps the report for whoever may still ask for it.
+// Ends the begun change, and keeps the report for a later EndChange.
 void close_open_change(LayerStack& stack, FilesState& files) {
   const std::string id = stack.open_change();
   if (id.empty()) return;
   wire::Changed report = end_change(stack, files);
-  // Its command may be about to start, and then what it does is found in the other call's change.
+  // Its command may be about to start; its changes then count for the other call.
   if (report.undo_id.empty() && report.why_no_undo.empty())
     report.why_no_undo = "another call began before this one ended";
   files.closed_changes.add(id, std::move(report));
 }
 
-// A change whose caller was killed ends with its last process. It is ended here, as soon as
-// something else is about to write, so that it can be taken back like any other.
+// A change whose caller was killed lasts until its last process ends. It is ended here, before
+// another call writes, so that it can be taken back like any other.
 void close_abandoned_changes(LayerStack& stack, FilesState& files) {
   const bool has_some = stack.is_abandoned() || !files.open_changes.abandoned().empty();
   if (!has_some || !is_alone(files)) return;
@@ -87,7 +87,7 @@ Result<Opened> begin(const wire::Frame& frame, LayerStack& stack, FilesState& fi
   auto request = TRY(wire::decode<wire::BeginChange>(frame.payload));
   close_open_change(stack, files);
   auto begun = stack.begin(std::move(request.label), files.caller);
-  if (!begun) return nullptr;  // no room for another layer: a copy may still fit
+  if (!begun) return nullptr;  // there is no room for another layer, but a copy may fit
   return std::make_unique<OneReply>(frame.conversation, std::move(*begun));
 }
 
@@ -124,7 +124,7 @@ Result<Opened> rollback(const wire::Frame& frame, LayerStack& stack, FilesState&
   });
 }
 
-// What cannot be followed stays a change, whatever the reason: the next apply takes it again.
+// A path that cannot be taken over stays a change: the next apply takes it again.
 Result<Opened> follow(const wire::Frame& frame, const LayerStack& stack) {
   const auto request = TRY(wire::decode<wire::Applied>(frame.payload));
   wire::Changes left;

@@ -10,13 +10,13 @@
 
 namespace nutshell::init {
 
-// Before anything is done about the frame. If it may change files, what was left half-done by a
-// caller that was killed is settled: a layer that was asked for is known to be mounted or is
-// withdrawn, and a change that nobody will end is ended.
+// Called before the frame is handled. If the frame may change files, this settles what a killed
+// caller left half-done: a proposed layer is adopted if it is mounted and withdrawn if not, and a
+// change that no caller will end is ended.
 Result<> prepare_for(const wire::Frame& frame, LayerStack& stack, FilesState& files);
 
-// Does what the frame asks, or begins to. Null: the message is not one of these, or is to be done
-// without layers.
+// Begins the conversation of the frame. Returns nullptr if it is another message, or if it must be
+// done without layers.
 Result<std::unique_ptr<Conversation>> open_layers_conversation(const wire::Frame& frame,
                                                                LayerStack& stack,
                                                                FilesState& files);

@@ -18,7 +18,7 @@ namespace fs = std::filesystem;
 using testing::ElementsAre;
 using testing::IsEmpty;
 
-// Layers as the kernel writes them, made by hand.
+// Layers in the kernel's format, made by hand.
 class LayersTest : public testing::Test {
  protected:
   void SetUp() override {

@@ -32,7 +32,8 @@ class Merge {
 };
 
 Result<> Merge::directory(const std::string& path, int depth) {
-  if (depth > kMostDepth) return failure(ErrorCode::ResourceExhausted, "a tree that is too deep");
+  if (depth > kMostDepth)
+    return failure(ErrorCode::ResourceExhausted, "the tree of directories is too deep");
   const std::string prefix = path.empty() ? "" : path + "/";
   for (const std::string& name : TRY(view_.names_in(path)))
     TRY(entry(prefix + name, depth));
@@ -48,7 +49,7 @@ Result<> Merge::entry(const std::string& path, int depth) {
   return {};
 }
 
-// The highest layer that has a say decides: made anew there, or removed in a layer below that.
+// The highest layer that has the name decides: it is made anew there, or removed in a layer below.
 bool Merge::hides_what_is_below(const std::string& path) const {
   for (const auto& layer : view_.layers()) {
     struct stat status {};
@@ -72,7 +73,7 @@ Result<> Merge::subdirectory(const std::string& path, const LayerEntry& found, i
   return {};
 }
 
-// A rename that leaves the mark behind: the only way to make one without privilege.
+// Renames with RENAME_WHITEOUT: the only way to make a whiteout without privilege.
 Result<> Merge::mark_removed(const std::string& path) {
   const int root = target_.directory();
   TRY(open_at(root, path.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW, 0600));

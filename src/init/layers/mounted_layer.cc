@@ -22,7 +22,7 @@ std::string_view next_word(std::string_view& line) {
 struct Mount {
   std::string_view id;
   std::string_view parent;
-  std::string_view root;  // what is mounted, within its file system
+  std::string_view root;  // the mounted directory, within its file system
   std::string_view system;
   std::string_view options;  // of the file system
 };

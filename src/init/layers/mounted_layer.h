@@ -1,6 +1,6 @@
-// Which layer is on top of /workspace, as the kernel's mount table has it. Init asks instead of
-// remembering what it wanted: whoever was to mount the layer may have been killed before, in the
-// middle, or after it and before saying so.
+// Finds the layer on top of /workspace in the kernel's mount table. Init reads the table instead of
+// remembering what it proposed: the mounting process may have been killed before the mount, during
+// it, or after it and before its report.
 #pragma once
 
 #include <string>
@@ -10,7 +10,7 @@
 
 namespace nutshell::init {
 
-// The name of the layer that takes what is written. Empty: /workspace shows no layer at all.
+// The name of the layer that takes writes; empty if /workspace shows no layer at all.
 Result<std::string> mounted_layer();
 
 // The same for a text like /proc/self/mountinfo.

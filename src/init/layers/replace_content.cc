@@ -10,7 +10,7 @@
 namespace nutshell::init {
 namespace {
 
-// A directory that may not be written to cannot move: its entry ".." is in it.
+// A read-only directory cannot move, because its entry ".." changes: it is made writable.
 Result<> move_entry(const Layer& from, const Layer& to, const std::string& name) {
   struct stat status {};
   if (::fstatat(from.directory(), name.c_str(), &status, AT_SYMLINK_NOFOLLOW) != 0)
@@ -24,7 +24,7 @@ Result<> move_entry(const Layer& from, const Layer& to, const std::string& name)
   const int now_in = is_moved ? to.directory() : from.directory();
   if (is_directory && ::fchmodat(now_in, name.c_str(), status.st_mode & 07777U, 0) != 0)
     return syscall_failure("close", name);
-  // A place where something is mounted stays where it is.
+  // A mount point stays where it is.
   if (is_moved || error == EBUSY) return {};
   return syscall_failure(error, "move", name);
 }
@@ -42,14 +42,14 @@ bool share_file_system(const Layer& a, const Layer& b) {
          one.st_dev == other.st_dev;
 }
 
-// A container's workspace is a file system of its own: what it gets was kept elsewhere, and fitted
-// in it before.
+// A container's workspace is a file system of its own: the new content was kept elsewhere, and had
+// fitted in it before.
 Result<> copy_over(const Replacement& replacement) {
   const int target = replacement.target->directory();
   for (const std::string& name : TRY(LayerView({replacement.target}).names_in(""))) {
     if (::unlinkat(target, name.c_str(), 0) == 0) continue;
     if (errno != EISDIR) return syscall_failure("remove", name);
-    if (is_mount_in(target, name)) continue;  // it stays where it is
+    if (is_mount_in(target, name)) continue;
     TRY(remove_tree(target, name, ClosedDirectories::OpenedUp));
   }
   return copy_tree(replacement.from->directory(), replacement.target->directory(),

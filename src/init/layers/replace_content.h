@@ -1,12 +1,12 @@
-// Puts what is in one directory of the store in the place of what is in another.
+// Replaces the content of one directory of the store by the content of another.
 #pragma once
 
 #include "init/layers/layer_view.h"
 
 namespace nutshell::init {
 
-// Moves what is in `target` to `aside`, and what is in `from` to `target`. Nothing has to be read
-// or removed for it, so no permissions that a command left behind are in the way.
+// Moves the content of `target` to `aside`, and the content of `from` to `target`. Reads and
+// removes nothing, so permissions that a command left behind are not in the way.
 struct Replacement {
   std::shared_ptr<const Layer> target;
   std::shared_ptr<const Layer> from;

@@ -1,4 +1,4 @@
-// What may go into one reply of described entries: a number of them, and the bytes of a frame.
+// Bounds one reply of described entries: their number, and the bytes of a frame.
 #pragma once
 
 #include <algorithm>
@@ -10,14 +10,14 @@
 
 namespace nutshell::init::search {
 
-// How long a walk without a timeout of its own may take.
+// The time limit of a walk whose request has no timeout.
 inline constexpr std::chrono::seconds kListingTime{20};
 
 class Budget {
  public:
   explicit Budget(std::uint32_t most) : left_(most) {}
 
-  // False once it is used up, and from then on.
+  // Returns false once it is used up, and from then on.
   bool take(const wire::FileInfo& info) {
     const std::size_t cost = info.path.size() + info.target.size() + kOverhead;
     if (left_ == 0 || cost > bytes_) {
@@ -37,9 +37,9 @@ class Budget {
   std::size_t bytes_ = wire::kMostPageBytes;
 };
 
-// Without its path. Kind Other and no size if it is gone by now.
+// Describes an entry, without its path. Kind Other and no size if it is gone by now.
 wire::FileInfo describe_entry(int directory, const char* path);
-// The same, but not where a link leads.
+// The same, but without the target of a link.
 wire::FileInfo describe_status(int directory, const char* path);
 
 }  // namespace nutshell::init::search

@@ -1,4 +1,4 @@
-// Other programs to compare with, where they are installed.
+// Runs other programs to compare with, if they are installed.
 #pragma once
 
 #include <array>
@@ -13,7 +13,7 @@ struct CommandResult {
   std::string output;
 };
 
-// By a shell: only for texts a test wrote itself.
+// Runs by a shell: only for texts that a test wrote itself.
 inline CommandResult run_command(const std::string& script) {
   CommandResult result;
   std::FILE* pipe = ::popen(script.c_str(), "r");  // NOLINT(cert-env33-c): a test's own words

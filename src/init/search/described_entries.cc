@@ -18,7 +18,7 @@ namespace {
 constexpr std::size_t kWorthThread = 256;  // below, a thread costs more than it saves
 constexpr std::size_t kShare = 32;
 
-// Taken in small shares: a thread that starts late, or on a busy core, does less.
+// Threads take small shares of the work: one that starts late, or on a busy core, does less.
 class SharedWork {
  public:
   SharedWork(int directory, std::span<const char* const> names)
@@ -51,8 +51,8 @@ class SharedWork {
   std::atomic<std::size_t> next_{0};
 };
 
-// Takes part on another core. The kernel would put it on the one that made it, whose cache has the
-// data, and there it would begin when the work is done.
+// Runs on another core. The kernel would put the thread on the core that made it, whose cache has
+// the data, and there it would begin when the work is done.
 class SecondThread {
  public:
   explicit SecondThread(SharedWork& work) {
@@ -63,7 +63,7 @@ class SecondThread {
     CPU_CLR(static_cast<unsigned>(own), &others);
     pthread_attr_t attributes;
     if (CPU_COUNT(&others) == 0 || ::pthread_attr_init(&attributes) != 0) return;
-    // A sandbox that has no process to spare is listed by one thread alone.
+    // At the sandbox's process limit one thread does all the work.
     is_started_ = ::pthread_attr_setaffinity_np(&attributes, sizeof others, &others) == 0 &&
                   ::pthread_create(&thread_, &attributes, take_part, &work) == 0;
     ::pthread_attr_destroy(&attributes);

@@ -1,5 +1,5 @@
-// The metadata of many entries of one directory. The kernel is asked for one after the other, which
-// is nearly all the time a listing takes: two threads share the work where there is enough of it.
+// Reads the metadata of many entries of one directory. One stat() after the other is nearly all the
+// time that a listing takes: two threads share the work if there is enough of it.
 #pragma once
 
 #include <span>
@@ -9,9 +9,9 @@
 
 namespace nutshell::init::search {
 
-// As describe_entry() of each name, in their order. The names lie in one buffer, as the kernel
-// wrote them there, and it is asked in that order: what it made one after the other it finds faster
-// so.
+// Calls describe_entry() for each name; the results have the order of the names. The names lie in
+// one buffer, as the kernel wrote them there, and are looked up in that order: the kernel finds
+// entries faster in the order of their creation.
 std::vector<wire::FileInfo> describe_entries(int directory, std::span<const char* const> names);
 
 }  // namespace nutshell::init::search

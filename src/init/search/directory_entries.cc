@@ -15,7 +15,7 @@ namespace {
 constexpr std::size_t kFirstRoom = 64U << 10U;
 constexpr std::size_t kLeastRoom = 32U << 10U;
 
-// Some file systems do not say what an entry is.
+// Some file systems do not tell the type of an entry.
 unsigned char type_of(int directory, const char* name) {
   struct stat status {};
   if (::fstatat(directory, name, &status, AT_SYMLINK_NOFOLLOW) != 0) return DT_WHT;  // just removed

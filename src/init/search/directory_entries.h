@@ -18,8 +18,8 @@ class DirectoryEntries {
     [[nodiscard]] std::string_view text() const { return name; }
   };
 
-  // All entries but "." and "..", at most `most` bytes of the kernel's records; false if there are
-  // more.
+  // Reads all entries but "." and "..", at most `most` bytes of the kernel's records; returns false
+  // if there are more.
   Result<bool> read(int directory, std::size_t most = kMostBytes);
 
   template <typename Visit>

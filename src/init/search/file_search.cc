@@ -9,7 +9,7 @@ namespace nutshell::init::search {
 namespace {
 
 constexpr std::size_t kLookedAtForBinary = 64U << 10U;
-constexpr std::size_t kCutOverlap = 64U << 10U;      // of the pieces of a line longer than a window
+constexpr std::size_t kCutOverlap = 64U << 10U;      // of pieces of a line longer than a window
 constexpr std::size_t kMostKeptContext = 1U << 20U;  // bytes carried from block to block
 constexpr std::string_view kByteOrderMark = "\xEF\xBB\xBF";
 
@@ -40,7 +40,7 @@ std::uint64_t count_newlines(std::string_view text) {
   return count + static_cast<std::uint64_t>(std::count(text.begin(), text.end(), '\n'));
 }
 
-// At most `most` bytes of a line, with `focus` among them.
+// Returns at most `most` bytes of a line, with `focus` among them.
 wire::SearchLine cut_line(std::string_view text, std::size_t focus, std::size_t most) {
   wire::SearchLine line;
   std::size_t begin = 0;
@@ -58,17 +58,17 @@ wire::SearchLine cut_line(std::string_view text, std::size_t focus, std::size_t 
   return line;
 }
 
-// Turns matches into the lines round them. Goes forward only, block by block.
+// Turns matches into the lines around them. Goes forward only, block by block.
 class ExcerptWriter {
  public:
   ExcerptWriter(const Matcher& matcher, const Excerpt& excerpt, ExcerptLines out)
       : matcher_(matcher), excerpt_(excerpt), lines_(out.lines), room_(out.room) {}
 
-  // False once all is taken.
+  // Returns false once all matches are taken.
   bool feed(const LineWindow::Block& block);
-  // How much of the block the next one has to begin with, for its context.
+  // The number of bytes of this block that the next one must begin with, for its context.
   [[nodiscard]] std::size_t wanted_again() const;
-  // The block goes, but for its last bytes.
+  // Leaves the block, but keeps its last bytes.
   void leave(std::size_t kept);
   [[nodiscard]] std::uint64_t taken() const { return taken_; }
   [[nodiscard]] bool ended_inside_match() const { return ended_inside_match_; }
@@ -241,7 +241,7 @@ std::uint64_t take_excerpt(int fd, const Matcher& matcher, LineWindow& window,
   window.start(fd, size_for(matcher));
   ExcerptWriter writer(matcher, excerpt, out);
   std::size_t kept = 0;
-  bool is_overlap = false;  // what is kept is searched again: nothing was found in it
+  bool is_overlap = false;  // the kept bytes are searched again: nothing was found in them
   for (bool is_first = true;; is_first = false) {
     LineWindow::Block block = window.next(kept);
     if (block.text.empty()) break;

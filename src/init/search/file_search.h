@@ -1,4 +1,4 @@
-// One file: how often it matches, and the lines of a page.
+// Searches one file: counts its matches, and takes the lines of a page.
 #pragma once
 
 #include <cstdint>
@@ -18,7 +18,7 @@ struct FileCount {
   bool is_partial = false;  // stopped at the deadline, or longer than can be held
 };
 
-// A file with a NUL byte in what is read first is binary and not searched.
+// A file with a NUL byte in its first block is binary and not searched.
 FileCount count_matches(int fd, const Matcher& matcher, LineWindow& window,
                         const Deadline& deadline);
 
@@ -35,12 +35,12 @@ struct ExcerptLines {
   std::size_t& room;
 };
 
-// Appends lines while there is room; returns how many matches are among them. At least one is
-// taken, however little room there is.
+// Appends lines while there is room; returns the number of matches among them. Takes at least one,
+// however little room there is.
 std::uint64_t take_excerpt(int fd, const Matcher& matcher, LineWindow& window,
                            const Excerpt& excerpt, ExcerptLines out);
 
-// What a line costs on the wire besides its text.
+// The bytes of a line on the wire besides its text.
 inline constexpr std::size_t kLineOverhead = 24;
 
 }  // namespace nutshell::init::search

@@ -1,4 +1,4 @@
-// The kinds of files a search can be narrowed to by a short name.
+// The types of files to which a search can be narrowed by a short name.
 #pragma once
 
 #include <string>
@@ -7,10 +7,10 @@
 
 namespace nutshell::init::search {
 
-// Patterns of names; none if there is no such type.
+// Returns patterns of file names; empty if there is no such type.
 std::vector<std::string> globs_of_type(std::string_view type);
 
-// All of them, for a message.
+// Lists all types, for a message.
 std::string known_types();
 
 }  // namespace nutshell::init::search

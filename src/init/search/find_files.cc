@@ -19,10 +19,10 @@ namespace nutshell::init::search {
 namespace {
 
 constexpr std::uint32_t kUsualResults = 500;
-constexpr std::size_t kMostKeptBytes = 128U << 20U;  // of one thread; beyond, the page is partial
+constexpr std::size_t kMostKeptBytes = 128U << 20U;  // of one thread; then the page is partial
 
-// With more results than this, asking each for its time would take longer than finding them: the
-// time of their directory stands in, which every new, replaced or removed file moves.
+// With more results than this, a stat() of each would take longer than finding them: the time of
+// the directory is used instead, which changes with every new, replaced or removed file.
 constexpr std::uint64_t kMostAsked = 2000;
 
 std::int64_t modified_ns(int directory, const char* name) {
@@ -75,7 +75,7 @@ class FindVisitor : public Visitor {
     return false;
   }
 
-  // Asks each entry for its time.
+  // Reads the time of each entry.
   void ask_times(int root) {
     for (FoundDirectory& directory : directories_) {
       directory.newest = std::numeric_limits<std::int64_t>::min();
@@ -86,7 +86,7 @@ class FindVisitor : public Visitor {
     }
   }
 
-  // Newest first where that is known, then by name.
+  // Sorts the newest first if the times are known, then by name.
   std::vector<FoundEntry> sorted_entries(const FoundDirectory& directory) const {
     const auto begin = entries_.begin() + static_cast<std::ptrdiff_t>(directory.first);
     std::vector<FoundEntry> sorted(begin, begin + static_cast<std::ptrdiff_t>(directory.count));
@@ -149,7 +149,7 @@ std::vector<Group> sorted_groups(const std::vector<std::unique_ptr<FindVisitor>>
   return groups;
 }
 
-// Only what the page shows is asked for its size and mode.
+// Reads size and mode only for the entries of the page.
 void write_page(int root, const std::vector<Group>& groups, const wire::FindFiles& request,
                 wire::FindPage& page) {
   Budget budget(request.most_results == 0 ? kUsualResults : request.most_results);
@@ -176,12 +176,12 @@ void write_page(int root, const std::vector<Group>& groups, const wire::FindFile
 std::variant<wire::FindPage, wire::Refused> find_files(Place place, const wire::FindFiles& request,
                                                        unsigned threads) {
   if (!place.is_directory) {
-    return wire::Refused{"bad_argument", "cannot look for files here", "the path is a file",
-                         "name the directory to look in"};
+    return wire::Refused{ErrorCode::InvalidArgument, "cannot look for files here",
+                         "the path is a file", "name the directory to look in"};
   }
   const auto glob = GlobFilter::parse(request.glob);
   if (!glob) {
-    return wire::Refused{"bad_argument", "cannot use this glob", glob.error().message,
+    return wire::Refused{ErrorCode::InvalidArgument, "cannot use this glob", glob.error().message,
                          "use *, **, ?, [a-z] and {a,b}, as in **/*.{ts,tsx}"};
   }
   std::vector<std::unique_ptr<FindVisitor>> finders;

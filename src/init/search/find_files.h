@@ -1,4 +1,4 @@
-// Finds entries of a tree by their names: true totals, one page, what is newest first.
+// Finds entries of a tree by their names: exact totals, and one page, the newest first.
 #pragma once
 
 #include <variant>
@@ -8,7 +8,7 @@
 
 namespace nutshell::init::search {
 
-// Uses `threads` threads, which are gone when it returns. Paths are relative to the place.
+// Uses `threads` threads, which have ended when it returns. Paths are relative to the place.
 std::variant<wire::FindPage, wire::Refused> find_files(Place place, const wire::FindFiles& request,
                                                        unsigned threads);
 

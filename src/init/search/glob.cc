@@ -37,7 +37,7 @@ std::size_t index_of(char byte) {
   return static_cast<unsigned char>(byte);
 }
 
-// "[:alpha:]" inside a set: the bytes it takes, or 0 if none stands here.
+// Returns the length of a class like "[:alpha:]" in a set; 0 if there is none here.
 std::size_t take_class(std::string_view rest, std::bitset<256>& set) {
   if (!rest.starts_with("[:")) return 0;
   const std::size_t end = rest.find(":]");
@@ -52,14 +52,14 @@ std::size_t take_class(std::string_view rest, std::bitset<256>& set) {
   return 0;
 }
 
-// The byte that stands at `at` of a set, and moves behind it.
+// Returns the byte at `at` of a set, and moves behind it.
 std::optional<char> take_set_byte(std::string_view pattern, std::size_t& at) {
   if (at < pattern.size() && pattern[at] == '\\') ++at;
   if (at >= pattern.size()) return std::nullopt;
   return pattern[at++];
 }
 
-// Behind the set that begins at `at`, or behind its bracket alone if it has no end.
+// Returns the position behind the set that begins at `at`, or behind its bracket if it has no end.
 std::size_t skip_set(std::string_view pattern, std::size_t at) {
   std::size_t end = at + 1;
   if (end < pattern.size() && (pattern[end] == '!' || pattern[end] == '^')) ++end;
@@ -73,7 +73,7 @@ struct BracePlace {
   std::vector<std::size_t> cuts;  // its commas and, last, its end
 };
 
-// The first brace, with what separates its alternatives; nothing if there is none.
+// Finds the first brace and the commas of its alternatives; nullopt if there is none.
 Result<std::optional<BracePlace>> find_brace(std::string_view pattern) {
   BracePlace place;
   std::size_t depth = 0;
@@ -200,8 +200,8 @@ bool Glob::accepts(const Token& token, char byte) const {
   }
 }
 
-// Only the last star and the last `**` ever need another try: what stands between two of them may
-// as well match at its first place, because the later one takes up whatever is left.
+// Backtracks only to the last star and the last `**`: the part between two of them may match at its
+// first place, because the later star takes whatever is left.
 bool Glob::matches_tokens(std::string_view text) const {
   struct Retry {
     std::size_t text = std::string_view::npos;
@@ -289,7 +289,7 @@ Result<> GlobFilter::add(std::string_view pattern) {
   while (pattern.starts_with("./"))
     pattern.remove_prefix(2);
   std::string whole(pattern);
-  // A directory stands for what is in it; one that is left out is recognised by its own name.
+  // An excluded directory is recognised by its own name, and stands for all that is in it.
   if (whole.size() > 1 && whole.ends_with('/')) {
     if (is_negated_) whole.pop_back();
     if (!is_negated_) whole += "**";

@@ -1,5 +1,5 @@
 // Path patterns: `*` and `?` stay within a name, `**` spans directories, `[a-z]` is one byte of a
-// set. Matching takes at most pattern times path steps, whatever the pattern.
+// set. Matching takes at most as many steps as the product of both lengths.
 #pragma once
 
 #include <bitset>
@@ -40,18 +40,18 @@ class Glob {
   std::string fixed_;  // the name, or the ending
 };
 
-// `{a,b}` as the patterns it stands for, nested ones too; refused when they are too many.
+// Expands `{a,b}`, also nested, into its patterns; refuses too many.
 Result<std::vector<std::string>> expand_braces(std::string_view pattern);
 
-// The pattern of a request: without a slash it is about names at any depth, with one about the path
-// below the place that is searched. A leading `!` turns it round.
+// The pattern of a request. Without a slash it matches names at any depth, with a slash the path
+// below the place that is searched. A leading `!` inverts it.
 class GlobFilter {
  public:
   static Result<GlobFilter> parse(std::string_view pattern);
   static Result<GlobFilter> any_of(const std::vector<std::string>& patterns);
 
   [[nodiscard]] bool accepts(std::string_view path, std::string_view name) const;
-  // Nothing below this directory is wanted.
+  // Whether nothing below this directory is wanted.
   [[nodiscard]] bool prunes(std::string_view path, std::string_view name) const;
   [[nodiscard]] bool accepts_all() const { return alternatives_.empty(); }
 

@@ -17,7 +17,7 @@ constexpr std::size_t kMostFileBytes = 1U << 20U;
 constexpr std::size_t kFirstOfGit = 2;  // in kIgnoreFiles
 constexpr std::size_t kExclude = 3;
 
-// Trailing blanks do not count, unless the last of them is quoted.
+// Removes trailing blanks, unless the last of them is quoted.
 std::string_view without_trailing_blanks(std::string_view line) {
   if (line.ends_with('\r')) line.remove_suffix(1);
   while (line.ends_with(' ') && !line.ends_with("\\ "))
@@ -25,7 +25,7 @@ std::string_view without_trailing_blanks(std::string_view line) {
   return line;
 }
 
-// Never a link, a FIFO or a device: the tree belongs to a stranger.
+// Never opens a link, a FIFO or a device: the tree is not trusted.
 IgnoreRules read_rules(int directory, const char* name) {
   const UniqueFd fd(
       ::openat(directory, name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY | O_CLOEXEC));
@@ -53,7 +53,7 @@ std::optional<IgnoreLevel> read_own_level(int directory) {
   return level;
 }
 
-// Empty if /proc cannot say.
+// Returns the path of an open directory; empty if /proc cannot tell.
 std::string path_of(int directory) {
   std::array<char, PATH_MAX> target{};
   const ssize_t size =
@@ -119,7 +119,7 @@ std::shared_ptr<const IgnoreLevel> read_ignore_level(int directory, std::size_t 
 std::shared_ptr<const IgnoreLevel> read_levels_above(int directory) {
   std::shared_ptr<const IgnoreLevel> level;
   const std::string path = path_of(directory);
-  // From the top down: "/", "/a/", … each with the rest of the way as its prefix.
+  // From the top down: "/", "/a/", … each with the rest of the path as its prefix.
   for (std::size_t slash = 0; slash != std::string::npos && path.size() > 1;
        slash = path.find('/', slash + 1)) {
     const UniqueFd fd(

@@ -1,5 +1,5 @@
-// Which entries of a tree are left out, as .gitignore, .ignore, .rgignore and .git/info/exclude
-// say: the same answer as ripgrep's, with the patterns read as git reads them (a brace is a brace).
+// Decides which entries of a tree are left out by .gitignore, .ignore, .rgignore and
+// .git/info/exclude: like ripgrep, but with patterns as git reads them (a brace is a brace).
 #pragma once
 
 #include <array>
@@ -19,11 +19,11 @@ class IgnoreRules {
  public:
   enum class Verdict { None, Ignored, Kept };
 
-  // Lines that cannot be understood are passed over, as git does.
+  // Skips lines that cannot be parsed, as git does.
   static IgnoreRules parse(std::string_view text);
 
   [[nodiscard]] bool is_empty() const { return rules_.empty(); }
-  // `path` is relative to the directory of the file; the last rule that fits decides.
+  // `path` is relative to the directory of the file; the last rule that matches decides.
   [[nodiscard]] Verdict judge(std::string_view path, std::string_view name, EntryKind kind) const;
 
  private:
@@ -38,27 +38,27 @@ class IgnoreRules {
   std::vector<Rule> rules_;
 };
 
-// The rules that begin to hold at one directory, and those of the directories above it. Read-only
-// once made, so threads may share it.
+// The rules of one directory, and a link to those of the directories above it. Read-only once made,
+// so threads may share it.
 struct IgnoreLevel {
-  // Shared: the directories below are visited by several threads and end in any order.
+  // Shared, because several threads visit the directories below and end in any order.
   std::shared_ptr<const IgnoreLevel> above;
-  std::string prefix;     // where it lies above the root of the walk: the way from it to the root
-  std::size_t depth = 0;  // bytes of a path below the root that lead to it
-  bool is_repository = false;        // git's rules from further up do not hold here
+  std::string prefix;          // path from it to the root of the walk, if it is above the root
+  std::size_t depth = 0;       // length of its path below the root
+  bool is_repository = false;  // git's rules of the directories above do not apply here
   std::array<IgnoreRules, 4> rules;  // in the order of kIgnoreFiles
 };
 
-// What decides earlier stands first, whatever is nearer.
+// In order of precedence, which counts more than nearness.
 inline constexpr std::array<const char*, 4> kIgnoreFiles = {".rgignore", ".ignore", ".gitignore",
                                                             ".git/info/exclude"};
 
-// The rules of an open directory: nothing but `above` if it has none. `depth` is the length of its
-// path below the root of the walk.
+// Reads the rules of an open directory; returns `above` if it has none. `depth` is the length of
+// its path below the root of the walk.
 std::shared_ptr<const IgnoreLevel> read_ignore_level(int directory, std::size_t depth,
                                                      std::shared_ptr<const IgnoreLevel> above);
 
-// Those of all directories above an open one. Empty if it cannot be told where it lies.
+// Reads the rules of all directories above an open one. Null if its path is unknown.
 std::shared_ptr<const IgnoreLevel> read_levels_above(int directory);
 
 // `path` is relative to the root of the walk.

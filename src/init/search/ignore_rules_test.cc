@@ -80,7 +80,7 @@ class SearchIgnoreLevels : public testing::Test {
     fs::create_directories((scratch_ / path).parent_path());
     ASSERT_TRUE(write_file(scratch_ / path, text));
   }
-  // As a walk from `root` does it.
+  // Reads the rules as a walk from `root` does.
   bool is_left_out(const std::string& root, const std::string& path, EntryKind kind) {
     const auto top = open_file(scratch_ / root, O_RDONLY | O_DIRECTORY);
     auto level = read_levels_above(top->get());
@@ -160,7 +160,7 @@ std::string random_rules(std::mt19937& random) {
   return text;
 }
 
-// git's word on every file of random trees.
+// Compares with git on every file of random trees.
 TEST_F(SearchIgnoreLevels, AgreeWithGit) {
   if (!has_command("git")) GTEST_SKIP() << "git is not installed";
   std::mt19937 random(7);  // NOLINT(cert-msc51-cpp): the same trees every time

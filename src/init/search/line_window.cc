@@ -38,7 +38,7 @@ void LineWindow::read_more() {
   do {
     count = ::read(fd_, bytes_.get() + filled_, room_ - filled_);
   } while (count < 0 && errno == EINTR);
-  is_at_end_ = count <= 0;  // what cannot be read any more is as good as gone
+  is_at_end_ = count <= 0;  // an error counts as the end
   if (count > 0) filled_ += static_cast<std::size_t>(count);
 }
 
@@ -46,7 +46,7 @@ LineWindow::Block LineWindow::next(std::size_t kept) {
   kept = std::min(kept, block_end_);
   filled_ -= block_end_ - kept;
   std::memmove(bytes_.get(), bytes_.get() + block_end_ - kept, filled_);
-  // Filled to the brim: fewer calls, and the end of a short file is seen at once.
+  // Fills the whole window: fewer calls, and the end of a short file is seen at once.
   while (!is_at_end_) {
     if (filled_ < room_) {
       read_more();

@@ -1,5 +1,5 @@
-// Reads a file a stretch of whole lines at a time, with bounded memory. Reads and never maps: a
-// mapped file that shrinks kills its reader.
+// Reads a file in blocks of whole lines, with bounded memory. Does not map the file: a mapped file
+// that shrinks kills its reader.
 #pragma once
 
 #include <memory>
@@ -12,17 +12,17 @@ class LineWindow {
  public:
   struct Block {
     std::string_view text;  // whole lines, the last perhaps without its newline
-    std::size_t fresh = 0;  // where those begin that were not in the block before
+    std::size_t fresh = 0;  // offset of the first line that was not in the block before
     bool is_cut = false;    // the last line goes on: it is longer than a window
-    bool is_last = false;   // surely nothing comes after it
+    bool is_last = false;   // nothing comes after it
   };
   enum class Size { Lines, WholeFile };  // the whole file, as far as a window goes
 
   void start(int fd, Size size = Size::Lines);
 
-  // The next lines, behind the last `kept` bytes of the block before; an empty text is the end.
+  // Returns the next lines, behind the last `kept` bytes of the block before; empty at the end.
   Block next(std::size_t kept = 0);
-  // Drops what is left of a cut line.
+  // Skips the rest of a cut line.
   void skip_line();
 
   static constexpr std::size_t kMostBytes = 16U << 20U;       // a longer line is cut

@@ -32,7 +32,7 @@ struct Name {
   bool is_directory = false;
 };
 
-// One directory of those that are being listed; its memory serves the next on the same level.
+// A directory that is being listed; its memory is reused for the next on the same level.
 struct Level {
   DirectoryEntries entries;
   std::vector<Name> names;
@@ -51,7 +51,7 @@ class Lister {
         budget_(request.most_entries == 0 ? kUsualEntries : request.most_entries),
         deadline_(Deadline::in(kListingTime)) {}
 
-  // False if it gave up.
+  // Returns false if it gave up.
   bool list(int directory, const std::string& path, std::uint32_t depth,
             std::shared_ptr<const IgnoreLevel> above);
   wire::Listing take() { return std::move(listing_); }
@@ -125,7 +125,7 @@ void Lister::show(int directory, const Name& name, const std::string& path, cons
       {std::move(info), is_counted ? count_children(directory, name.text) : 0});
 }
 
-// A whole directory of the deepest level: nothing comes between its entries.
+// Lists a directory of the deepest level, whose entries follow each other.
 void Lister::show_last(int directory, const std::vector<Name>& names, const std::string& path) {
   const std::uint64_t skipped =
       std::min<std::uint64_t>(request_.offset - std::min(request_.offset, seen_), names.size());
@@ -181,7 +181,7 @@ bool Lister::list(int directory, const std::string& path, std::uint32_t depth,
 std::optional<ListReply> list_directory(const Place& place, const wire::ListDirectory& request,
                                         Effort effort) {
   if (!place.is_directory) {
-    return wire::Refused{"bad_argument", "cannot list this", "the path is a file",
+    return wire::Refused{ErrorCode::InvalidArgument, "cannot list this", "the path is a file",
                          "name a directory, or read the file"};
   }
   if (effort == Effort::Small && request.depth > 1) return std::nullopt;

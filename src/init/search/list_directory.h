@@ -1,4 +1,4 @@
-// Lists a directory, or some levels of a tree: directories first, each followed by what is in it.
+// Lists a directory, or some levels of a tree: directories first, each followed by its content.
 #pragma once
 
 #include <optional>
@@ -11,7 +11,7 @@ namespace nutshell::init::search {
 
 using ListReply = std::variant<wire::Listing, wire::Refused>;
 
-// `Small` gives up, without an answer, on what would keep its caller from other work for long.
+// `Small` gives up, and returns nullopt, on a listing that would block its caller for long.
 enum class Effort { Small, Any };
 
 std::optional<ListReply> list_directory(const Place& place, const wire::ListDirectory& request,

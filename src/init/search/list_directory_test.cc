@@ -127,7 +127,7 @@ TEST_F(ListDirectoryTest, TakesTensOfThousandsOfEntries) {
   request.offset = 0;
   request.most_entries = 1'000'000;
   EXPECT_LT(wire::encode(list(request)).size(), wire::kMostReplyPayload);
-  // Too much for one who has other things to do.
+  // Too much for a caller that has other work.
   EXPECT_FALSE(list_directory(place("many"), request, Effort::Small));
 }
 
@@ -153,7 +153,7 @@ TEST_F(ListDirectoryTest, RefusesFiles) {
   put("file", "");
   const auto reply = list_directory(place("file"), {}, Effort::Small);
   ASSERT_TRUE(reply && std::holds_alternative<wire::Refused>(*reply));
-  EXPECT_EQ(std::get<wire::Refused>(*reply).code, "bad_argument");
+  EXPECT_EQ(std::get<wire::Refused>(*reply).code, ErrorCode::InvalidArgument);
 }
 
 }  // namespace

@@ -24,8 +24,8 @@ bool is_letter(char byte) {
   return lower(byte) >= 'a' && lower(byte) <= 'z';
 }
 
-// Asks the C library, which knows since its start: the compiler's own question executes CPUID a
-// dozen times before main(), and each of them leaves a virtual machine.
+// Asks the C library, which knows it since its start: the compiler's built-in would execute CPUID a
+// dozen times before main(), and each time leave a virtual machine.
 bool has_vectors() {
 #ifdef __x86_64__
   return CPU_FEATURE_ACTIVE(AVX2);
@@ -51,8 +51,8 @@ __attribute__((target("avx2"))) __m256i equal(const char* place, const Lanes& la
   return _mm256_cmpeq_epi8(_mm256_or_si256(bytes, lanes.fold), lanes.byte);
 }
 
-// The first of `count` places, a multiple of 64, where both bytes stand, or `count`. The pointers
-// are those of the two bytes at the first place.
+// Returns the first of `count` places (a multiple of 64) that has both bytes, or `count`. The
+// pointers are those of the two bytes at the first place.
 __attribute__((target("avx2"))) std::size_t next_pair(const char* one, const char* other,
                                                       std::size_t count, const Lanes& first,
                                                       const Lanes& second) {
@@ -74,7 +74,7 @@ __attribute__((target("avx2"))) std::size_t next_pair(const char* one, const cha
 }  // namespace
 
 unsigned byte_rank(char byte) {
-  // From the most frequent on.
+  // The most frequent bytes come first.
   constexpr std::string_view kFrequent =
       " etarnsioldcpumf\n_h.,()gb\";v=*-yx:k/"
       "w0>1&<{}2'jqz#3E\\SCTAI+4R|NPL8D6M5OBF[]!7F9UG%@VHWK?X$"
@@ -123,7 +123,7 @@ __attribute__((target("avx2"))) std::size_t LiteralScanner::find_in_blocks(std::
                                                                            std::size_t from) const {
   const Lanes first = spread(literal_[first_], fold_[first_]);
   const Lanes second = spread(literal_[second_], fold_[second_]);
-  // Blocks are read whole: the last places, whose blocks would reach behind the text, are left.
+  // Blocks are read whole: the last places, whose blocks would reach behind the text, are left out.
   const std::size_t reach = std::max(first_, second_);
   while (from + reach + 64 <= text.size()) {
     const std::size_t count = (text.size() - reach - from) / 64 * 64;

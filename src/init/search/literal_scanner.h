@@ -1,5 +1,5 @@
-// Finds a fixed string in bytes, as fast as memory delivers them: two of its rarest bytes are
-// looked for side by side in whole vector registers.
+// Finds a fixed string in bytes, as fast as memory delivers them: searches for two of its rarest
+// bytes side by side in whole vector registers.
 #pragma once
 
 #include <array>
@@ -15,7 +15,7 @@ class LiteralScanner {
   // `literal` is not empty.
   LiteralScanner(std::string_view literal, LetterCase letter_case);
 
-  // The first place at or after `from`, or npos.
+  // Returns the first place at or after `from`, or npos.
   [[nodiscard]] std::size_t find(std::string_view text, std::size_t from) const;
   // The same without vector registers; for machines that have none, and to compare.
   [[nodiscard]] std::size_t find_plainly(std::string_view text, std::size_t from) const;

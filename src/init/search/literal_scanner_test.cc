@@ -32,7 +32,7 @@ TEST(LiteralScanner, FoldsLettersAndNothingElse) {
   EXPECT_EQ(scanner.find("xxa[1\x7Fz", 0), std::string_view::npos);  // as is DEL for '_'
 }
 
-// Few letters, so that there are many near misses, and texts that end anywhere in a block.
+// Uses few letters, so that there are many near misses, and texts that end anywhere in a block.
 TEST(LiteralScanner, AgreesWithThePlainWay) {
   std::mt19937 random(1);  // NOLINT(cert-msc51-cpp): the same texts every time
   for (int round = 0; round < 20'000; ++round) {

@@ -30,7 +30,7 @@ bool folds_simply(std::string_view literal) {
   });
 }
 
-// The texts any of which is a match, where the pattern is nothing else than them.
+// Returns the texts that the pattern matches, if it is only a list of texts.
 std::vector<std::string_view> plain_texts(const wire::Search& request) {
   constexpr std::size_t kMostTexts = 8;  // each is a pass over what is searched
   const std::string_view special = request.is_literal != 0 ? "\n" : "\\^$.?*+()[]{}\n";
@@ -72,7 +72,7 @@ Result<std::unique_ptr<Matcher>> Matcher::compile(const wire::Search& request) {
   }
   for (const std::string& literal : required_literals(pattern, options))
     matcher->literals_.emplace_back(literal, LetterCase::Folded);
-  // The ends of the text are those of a line, wherever the text was cut.
+  // The text begins and ends at line ends, wherever it was cut.
   matcher->is_line_by_line_ = !matcher->is_multiline_ &&
                               (pattern.find("\\A") != kNowhere || pattern.find("\\z") != kNowhere);
   return matcher;
@@ -109,7 +109,7 @@ std::optional<Match> Matcher::Cursor::next(Places places) {
   return next_by_expression();
 }
 
-// The first place of any literal at or after the cursor.
+// Returns the first place of any literal at or after the cursor.
 std::size_t Matcher::Cursor::next_candidate() {
   std::size_t first = kNowhere;
   for (std::size_t i = 0; i < candidates_.size(); ++i) {
@@ -156,7 +156,7 @@ std::optional<Match> Matcher::Cursor::next_by_expression() {
     re2::StringPiece found;
     if (matcher_.expression_->Match(text, 0, text.size(), RE2::UNANCHORED, &found, 1)) {
       const auto begin = static_cast<std::size_t>(found.data() - text_.data());
-      // Behind the last newline there is no line that an empty match could be in.
+      // An empty match behind the last newline is in no line.
       if (begin == text_.size() && text_.back() == '\n') break;
       const Match match = line_around(begin, begin + found.size());
       at_ = match.line_end + 1;

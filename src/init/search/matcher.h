@@ -1,5 +1,5 @@
 // Finds the lines, or with `multiline` the places, that a request's pattern matches. Not
-// thread-safe: RE2 would be, but threads that share one wait for each other.
+// thread-safe: RE2 is, but threads that share an expression wait for each other.
 #pragma once
 
 #include <re2/re2.h>
@@ -28,14 +28,14 @@ struct Match {
 class Matcher {
  public:
   static Result<std::unique_ptr<Matcher>> compile(const wire::Search& request);
-  // Whether it takes no expression, and lines alone.
+  // Whether it needs no regular expression, and matches within lines only.
   static bool is_plain_text(const wire::Search& request);
 
-  // Goes through `text`, which is whole lines; the last may lack its newline.
+  // Searches `text`, which consists of whole lines; the last may lack its newline.
   class Cursor {
    public:
     Cursor(const Matcher& matcher, std::string_view text);
-    // The next match; its begin and end are those of the line where `Places::Unknown`.
+    // Returns the next match; with `Places::Unknown` its begin and end are those of the line.
     enum class Places { Unknown, Wanted };
     std::optional<Match> next(Places places);
 
@@ -50,10 +50,10 @@ class Matcher {
     std::string_view text_;
     std::size_t at_ = 0;
     std::vector<std::size_t> candidates_;  // the next place of each literal
-    std::size_t literal_ = 0;              // whose place is the first of these
+    std::size_t literal_ = 0;              // the literal with the first of these places
   };
 
-  // Matching lines; in multiline, runs of lines that hold a match.
+  // Counts matching lines; with multiline, runs of lines that hold a match.
   [[nodiscard]] std::uint64_t count(std::string_view text) const;
   [[nodiscard]] bool is_multiline() const { return is_multiline_; }
 
@@ -61,7 +61,7 @@ class Matcher {
   Matcher() = default;
 
   std::unique_ptr<RE2> expression_;       // empty if a literal alone decides
-  std::vector<LiteralScanner> literals_;  // one of them stands in every match; none: unknown
+  std::vector<LiteralScanner> literals_;  // every match has one of them; empty: unknown
   bool is_multiline_ = false;
   bool is_line_by_line_ = false;
 };

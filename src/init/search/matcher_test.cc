@@ -107,7 +107,7 @@ TEST(RequiredLiterals, AreThoseNoMatchIsWithout) {
   }
 }
 
-// What the literals let pass is all that RE2 finds: random patterns on random lines.
+// The literals exclude no line that RE2 matches: random patterns on random lines.
 TEST(RequiredLiterals, LoseNoMatch) {
   std::mt19937 random(3);  // NOLINT(cert-msc51-cpp): the same patterns every time
   constexpr std::array kParts = {"ab",  "k",  "s",        "i",    "(ab|ka)", "[ks]", "a*",   ".",

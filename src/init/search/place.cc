@@ -16,13 +16,16 @@ wire::Refused refuse(const std::string& path, const Error& error) {
   const std::string what = fmt::format("cannot open {}", path);
   switch (error.code) {
     case ErrorCode::NotFound:
-      return {"no_such_file", what, error.message, "list the directory above it to see its names"};
+      return {ErrorCode::NotFound, what, error.message,
+              "list the directory above it to see its names"};
     case ErrorCode::PermissionDenied:
-      return {"denied", what, error.message, "name a place the sandbox may read"};
+      return {ErrorCode::PermissionDenied, what, error.message,
+              "name a place the sandbox may read"};
     case ErrorCode::InvalidArgument:
-      return {"bad_argument", what, error.message, "name a directory or a regular file"};
+      return {ErrorCode::InvalidArgument, what, error.message,
+              "name a directory or a regular file"};
     default:
-      return {"internal", what, error.message, "try again"};
+      return {ErrorCode::Internal, what, error.message, "try again"};
   }
 }
 
@@ -30,7 +33,7 @@ Result<Place> open_named(const std::string& path) {
   if (path.find('\0') != std::string::npos) {
     return failure(ErrorCode::InvalidArgument, "the path has a NUL byte");
   }
-  // O_PATH first: a FIFO or a device is never opened, only looked at.
+  // Opened with O_PATH first, so that a FIFO or a device is only stat'ed.
   const UniqueFd found = TRY(open_beneath(AT_FDCWD, path, O_PATH, 0, Links::Follow));
   struct stat status {};
   struct statfs system {};

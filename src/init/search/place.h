@@ -1,4 +1,4 @@
-// Where a request points: an open directory or regular file, and what to say if there is none.
+// Opens the directory or regular file of a request; the error says why it cannot.
 #pragma once
 
 #include <string>

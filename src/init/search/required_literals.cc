@@ -16,11 +16,11 @@ constexpr int kLeastAtom = 2;
 constexpr std::size_t kMostAtoms = 64;
 constexpr std::size_t kMostLiterals = 8;  // each is a pass over the text
 
-// Letters that Unicode folds into others than their ASCII twin: K (Kelvin), ſ, İ. The atoms have
-// them folded away, the text has not.
+// Letters that Unicode folds to an ASCII letter, or the other way: K (Kelvin), ſ, İ. They are
+// folded in the atoms, but not in the text.
 constexpr std::string_view kFoldedStrangely = "ksi";
 
-// The rarer and the longer, the better.
+// Rates a literal: rarer and longer ones are better.
 unsigned weight(std::string_view literal) {
   unsigned sum = 0;
   for (const char byte : literal)
@@ -28,7 +28,7 @@ unsigned weight(std::string_view literal) {
   return sum;
 }
 
-// The best part of an atom that stands in the text byte for byte, but for the case of its letters.
+// Returns the best part of an atom that is in the text byte for byte, except for letter case.
 std::string_view plain_part(std::string_view atom) {
   std::string_view best;
   while (!atom.empty()) {
@@ -43,7 +43,7 @@ std::string_view plain_part(std::string_view atom) {
   return best;
 }
 
-// Patterns of plain ASCII and without flags leave nothing to fold but what we wrote down.
+// Patterns of plain ASCII and without flags need no other folding than the above.
 bool may_fold_strangely(const std::string& pattern, const RE2::Options& options) {
   if (!options.case_sensitive()) return true;
   if (pattern.find("(?", pattern.starts_with("(?m)") ? 4 : 0) != std::string::npos) return true;
@@ -61,7 +61,7 @@ bool passes(const re2::FilteredRE2& filter, const std::vector<int>& atoms) {
   return !potential.empty();
 }
 
-// The atoms without which there is no match, each on its own.
+// Returns the atoms that every match contains.
 std::vector<std::size_t> indispensable(const re2::FilteredRE2& filter, std::size_t count) {
   std::vector<std::size_t> found;
   std::vector<int> all(count);

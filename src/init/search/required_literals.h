@@ -1,4 +1,4 @@
-// What must stand in a text for a regular expression to have a chance.
+// Finds literals that a text must contain to match a regular expression.
 #pragma once
 
 #include <re2/re2.h>
@@ -8,7 +8,7 @@
 
 namespace nutshell::init::search {
 
-// One of these, in whatever case, stands in every text that matches; none: nothing is known.
+// Every text that matches contains one of these, in any letter case; empty if nothing is known.
 std::vector<std::string> required_literals(const std::string& pattern, const RE2::Options& options);
 
 }  // namespace nutshell::init::search

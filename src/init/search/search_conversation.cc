@@ -26,7 +26,7 @@ using search::Place;
 using search::Worker;
 
 constexpr unsigned kMostWorkers = 16;
-// The worker keeps the time itself and sends what it has; this is for one that cannot.
+// The worker observes the timeout itself and sends what it has; this ends one that does not.
 constexpr std::chrono::seconds kGrace{3};
 constexpr std::chrono::seconds kUsualSearchTime{10};
 constexpr std::chrono::minutes kMostSearchTime{10};
@@ -44,9 +44,10 @@ class WorkerConversation : public Conversation {
   WorkerConversation(WorkerConversation&&) = delete;
   WorkerConversation& operator=(WorkerConversation&&) = delete;
 
-  // Whatever the host says now, it does not want the answer any more.
+  // Any further message means that the host does not want the answer any more.
   Result<> receive(const wire::Frame& /*frame*/) override {
-    if (frame_.empty()) refuse({"timeout", "cancelled", "the caller asked for it", "search again"});
+    if (frame_.empty())
+      refuse({ErrorCode::Cancelled, "cancelled", "the caller asked for it", "search again"});
     return {};
   }
   std::optional<std::string_view> ready() override {
@@ -67,15 +68,15 @@ class WorkerConversation : public Conversation {
         frame_ = worker_->answer();
         return finish();
       case Worker::State::Lost:
-        return refuse({"unavailable", "the search did not come to an end",
+        return refuse({ErrorCode::Unavailable, "the search did not come to an end",
                        "its process was killed: it ran out of memory, or a command killed it",
                        "narrow it with a path or a glob, and try again"});
       case Worker::State::Working:
         break;
     }
     if (deadline_.has_passed()) {
-      refuse({"timeout", "the search took too long", "its process did not answer in time",
-              "narrow it with a path or a glob"});
+      refuse({ErrorCode::DeadlineExceeded, "the search took too long",
+              "its process did not answer in time", "narrow it with a path or a glob"});
     }
   }
 
@@ -110,15 +111,16 @@ Opened start_worker(std::uint32_t number, const Worker::Plan& plan, Clock::durat
   if (state.running >= kMostWorkers) {
     return std::make_unique<OneReply>(
         number,
-        wire::Refused{"unavailable", "too many searches at once",
+        wire::Refused{ErrorCode::Unavailable, "too many searches at once",
                       fmt::format("{} are running", state.running), "wait for one of them to end"});
   }
   auto worker = Worker::start(plan);
   if (!worker) {
     return std::make_unique<OneReply>(
-        number, wire::Refused{"unavailable", "cannot start the search: no room for its process",
-                              worker.error().message,
-                              "end commands that still run, or allow the sandbox more processes"});
+        number,
+        wire::Refused{ErrorCode::Unavailable, "cannot start the search: no room for its process",
+                      worker.error().message,
+                      "end commands that still run, or allow the sandbox more processes"});
   }
   return std::make_unique<WorkerConversation>(number, std::move(*worker),
                                               Deadline::in(time + kGrace), state);
@@ -138,11 +140,11 @@ Opened reply_at_once(std::uint32_t number, std::variant<Page, wire::Refused>& re
       reply);
 }
 
-// A listing takes some hundred KiB for a moment. To give them back to the kernel and to get them
-// again, page by page, costs the next one a tenth of its time.
+// A listing takes some hundred KiB for a moment. Returning them to the kernel and getting them
+// again, page by page, would cost the next listing a tenth of its time.
 void keep_freed_memory() {
   constexpr int kKept = 1 << 20;
-  (void)::mallopt(M_TRIM_THRESHOLD, kKept);  // only speed, as is the next
+  (void)::mallopt(M_TRIM_THRESHOLD, kKept);  // failures cost only speed
   (void)::mallopt(M_MMAP_THRESHOLD, kKept);
 }
 

@@ -1,4 +1,4 @@
-// ListDirectory, FindFiles and Search as conversations.
+// The conversations of ListDirectory, FindFiles and Search.
 #pragma once
 
 #include <memory>
@@ -10,14 +10,14 @@
 namespace nutshell::init {
 
 struct SearchState {
-  std::string working_directory = "/workspace";  // relative paths count from here
+  std::string working_directory = "/workspace";  // relative paths begin here
   int memory_priority = -1;                      // init's own oom_score_adj, or none
   unsigned running = 0;                          // workers
 
   [[nodiscard]] bool is_busy() const { return running > 0; }
 };
 
-// Cancelled if it is another kind of message. The state must outlive the conversation.
+// Fails with Cancelled for other messages. The state must outlive the conversation.
 Result<std::unique_ptr<Conversation>> open_search_conversation(const wire::Frame& frame,
                                                                SearchState& state);
 

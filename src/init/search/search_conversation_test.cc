@@ -24,7 +24,7 @@ using testing::HasSubstr;
 class SearchConversationTest : public SearchTreeTest {
  protected:
   void SetUp() override { state_.working_directory = scratch_.path(); }
-  // Workers are reaped by init; here that is us.
+  // Reaps the workers, as init does.
   void TearDown() override {
     while (::waitpid(-1, nullptr, 0) > 0) {
     }
@@ -38,7 +38,7 @@ class SearchConversationTest : public SearchTreeTest {
     return opened ? std::move(*opened) : nullptr;
   }
 
-  // As init's loop does it.
+  // Does what init's loop does.
   static std::string wait_for_answer(Conversation& conversation) {
     const Deadline deadline = Deadline::in(30s);
     while (!conversation.ready() && !deadline.has_passed()) {
@@ -105,10 +105,10 @@ TEST_F(SearchConversationTest, AnswersLargeOnesFromAWorker) {
 }
 
 TEST_F(SearchConversationTest, PassesRefusalsOn) {
-  EXPECT_EQ(answer<wire::Refused>(pattern("a(")).code, "bad_argument");
+  EXPECT_EQ(answer<wire::Refused>(pattern("a(")).code, ErrorCode::InvalidArgument);
   wire::Search request = pattern("a");
   request.path = "missing";
-  EXPECT_EQ(answer<wire::Refused>(request).code, "no_such_file");
+  EXPECT_EQ(answer<wire::Refused>(request).code, ErrorCode::NotFound);
 }
 
 TEST_F(SearchConversationTest, KeepsNothingOpenInItsWorker) {
@@ -154,7 +154,7 @@ TEST_F(SearchConversationTest, SaysSoWhenItsWorkerIsKilled) {
   children >> pid;
   if (pid == 0) GTEST_SKIP() << "the kernel does not list children";
   ASSERT_EQ(::kill(pid, SIGKILL), 0);
-  EXPECT_EQ(decode_answer<wire::Refused>(*conversation).code, "unavailable");
+  EXPECT_EQ(decode_answer<wire::Refused>(*conversation).code, ErrorCode::Unavailable);
 }
 
 TEST_F(SearchConversationTest, EndsAWorkerThatDoesNotKeepItsTime) {
@@ -166,7 +166,7 @@ TEST_F(SearchConversationTest, EndsAWorkerThatDoesNotKeepItsTime) {
   children >> pid;
   if (pid == 0) GTEST_SKIP() << "the kernel does not list children";
   ASSERT_EQ(::kill(pid, SIGSTOP), 0);
-  EXPECT_EQ(decode_answer<wire::Refused>(*conversation).code, "timeout");
+  EXPECT_EQ(decode_answer<wire::Refused>(*conversation).code, ErrorCode::DeadlineExceeded);
 }
 
 TEST_F(SearchConversationTest, SaysSoWhenThereIsNoRoomForAWorker) {
@@ -178,7 +178,7 @@ TEST_F(SearchConversationTest, SaysSoWhenThereIsNoRoomForAWorker) {
     const rlimit none{0, 0};
     if (::setrlimit(RLIMIT_NPROC, &none) != 0) ::_exit(3);
     const auto refused = answer<wire::Refused>(pattern("[ab]"));
-    ::_exit(refused.code == "unavailable" && !refused.next.empty() ? 0 : 1);
+    ::_exit(refused.code == ErrorCode::Unavailable && !refused.next.empty() ? 0 : 1);
   }
   int status = 0;
   ASSERT_EQ(::waitpid(pid, &status, 0), pid);
@@ -191,7 +191,7 @@ TEST_F(SearchConversationTest, RunsOnlySoManyAtOnce) {
   std::vector<std::unique_ptr<Conversation>> running;
   for (int i = 0; i < 16; ++i)
     running.push_back(open(request));
-  EXPECT_EQ(answer<wire::Refused>(request).code, "unavailable");
+  EXPECT_EQ(answer<wire::Refused>(request).code, ErrorCode::Unavailable);
   running.clear();
   EXPECT_EQ(state_.running, 0U);
 }

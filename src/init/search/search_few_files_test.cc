@@ -1,4 +1,4 @@
-// Searches that need no process: the same answers, or none.
+// Searches without a worker process: they give the same answers, or give up.
 #include <gtest/gtest.h>
 
 #include "base/deadline.h"
@@ -12,7 +12,7 @@ using namespace std::chrono_literals;
 
 class SearchFewFilesTest : public SearchTreeTest {
  protected:
-  // It gives up by the clock: on a busy machine one that could answer may do so only later.
+  // It gives up after a time: on a busy machine it may answer only at a later try.
   wire::SearchPage search_few(const wire::Search& request) {
     const Deadline deadline = Deadline::in(30s);
     while (!deadline.has_passed()) {

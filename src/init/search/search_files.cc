@@ -32,7 +32,7 @@ constexpr std::uint32_t kMostContext = 100;
 constexpr std::uint32_t kUsualTimeoutMs = 10'000;
 constexpr std::uint32_t kMostTimeoutMs = 600'000;
 constexpr std::size_t kFileOverhead = 16;
-constexpr std::chrono::microseconds kShortTime{300};  // what a process costs, about
+constexpr std::chrono::microseconds kShortTime{300};  // about the cost of a worker process
 constexpr std::uint64_t kShortFile = 128U << 10U;
 constexpr std::size_t kShortRecords = 16U << 10U;  // some hundred entries
 constexpr std::uint64_t kAnyFile = std::numeric_limits<std::uint64_t>::max();
@@ -51,11 +51,11 @@ struct Filters {
   GlobFilter type;
 };
 
-// What may be spent on a search.
+// The bounds of a search.
 struct Means {
   unsigned threads = 1;
   Deadline deadline = Deadline::never();
-  // Where one is longer, or a directory's records are, the answer is partial.
+  // The answer is partial if a file, or the records of a directory, are longer.
   std::uint64_t most_file_bytes = kAnyFile;
   std::size_t most_record_bytes = DirectoryEntries::kMostBytes;
 };
@@ -66,7 +66,7 @@ bool is_longer(int file, std::uint64_t most) {
          (::fstat(file, &status) != 0 || static_cast<std::uint64_t>(status.st_size) > most);
 }
 
-// The files of one thread. Every file that is kept has a match, so a page that begins behind
+// The results of one thread. Every file that is kept has a match, so a page that begins behind
 // `offset` matches lies within the first offset + most files: the others are only counted.
 class SearchVisitor : public Visitor {
  public:
@@ -108,7 +108,7 @@ class SearchVisitor : public Visitor {
     found_.erase(end, found_.end());
   }
 
-  // Adds what this thread has to the sum.
+  // Adds the counts of this thread to the sum.
   void hand_over(wire::SearchPage& page, std::vector<Found>& found) {
     page.scanned_bytes += page_.scanned_bytes;
     page.skipped_binary += page_.skipped_binary;
@@ -131,7 +131,7 @@ class SearchVisitor : public Visitor {
 };
 
 wire::Refused refuse(const std::string& what, const std::string& why, const std::string& next) {
-  return {"bad_argument", what, why, next};
+  return {ErrorCode::InvalidArgument, what, why, next};
 }
 
 wire::Search with_bounds(wire::Search request) {
@@ -147,7 +147,7 @@ wire::Search with_bounds(wire::Search request) {
   return request;
 }
 
-// Fills the page's files from all that were found, in order of their paths.
+// Fills the page from the files of all threads, in order of their paths.
 class PageWriter {
  public:
   PageWriter(const Place& place, const Matcher& matcher, const wire::Search& request)
@@ -231,7 +231,7 @@ std::variant<Filters, wire::Refused> filters_for(const wire::Search& request) {
   return filters;
 }
 
-// One per thread: each with an expression of its own.
+// One per thread, each with its own expression.
 Result<std::vector<std::unique_ptr<SearchVisitor>>> make_searchers(const wire::Search& request,
                                                                    const Filters& filters,
                                                                    const Means& means) {
@@ -295,7 +295,7 @@ SearchReply search_files(const Place& place, wire::Search request, unsigned thre
 
 std::optional<SearchReply> search_few_files(const Place& place, wire::Search request) {
   request = with_bounds(std::move(request));
-  // An expression takes memory and time of its own before it has seen a byte.
+  // Compiling an expression takes memory and time.
   if (!Matcher::is_plain_text(request)) return std::nullopt;
   const Deadline deadline =
       Deadline::in(std::min<Clock::duration>(kShortTime, milliseconds(request.timeout_ms)));
@@ -303,7 +303,7 @@ std::optional<SearchReply> search_few_files(const Place& place, wire::Search req
   const auto* page = std::get_if<wire::SearchPage>(&reply);
   const bool is_whole = page == nullptr || page->is_partial == 0;
   if (is_whole) return reply;
-  // Whoever begins again begins at the beginning.
+  // The caller searches again from the beginning.
   (void)::lseek(place.fd.get(), 0, SEEK_SET);
   return std::nullopt;
 }

@@ -11,12 +11,12 @@ namespace nutshell::init::search {
 
 using SearchReply = std::variant<wire::SearchPage, wire::Refused>;
 
-// Uses `threads` threads, which are gone when it returns. Paths are relative to the place, and
+// Uses `threads` threads, which have ended when it returns. Paths are relative to the place, and
 // empty for a place that is a file.
 SearchReply search_files(const Place& place, wire::Search request, unsigned threads);
 
-// Plain text in few and short files, which takes less than a process for it would. Nothing where it
-// turns out to be more: it gives up before its caller misses other work.
+// Searches for plain text in few and short files, faster than a worker process would start. Returns
+// nullopt if there turns out to be more: it gives up before it blocks its caller for long.
 std::optional<SearchReply> search_few_files(const Place& place, wire::Search request);
 
 }  // namespace nutshell::init::search

@@ -1,4 +1,4 @@
-// A tree of the test's own, and the requests put to it.
+// A tree that a test makes, and requests about it.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -33,10 +33,11 @@ class SearchTreeTest : public testing::Test {
     EXPECT_TRUE(std::holds_alternative<Place>(opened));
     return std::move(std::get<Place>(opened));
   }
-  std::string refusal_of(const std::string& path) {
+  // Internal: it is not refused.
+  ErrorCode refusal_of(const std::string& path) {
     const auto opened = open_place(path, scratch_.path());
     const auto* refused = std::get_if<wire::Refused>(&opened);
-    return refused == nullptr ? "" : refused->code;
+    return refused == nullptr ? ErrorCode::Internal : refused->code;
   }
 
   static wire::Search pattern(const std::string& text) {
@@ -51,7 +52,7 @@ class SearchTreeTest : public testing::Test {
                ? std::move(std::get<wire::SearchPage>(reply))
                : wire::SearchPage();
   }
-  // "path:line:text", a context line with dashes.
+  // Returns "path:line:text", for a context line with dashes.
   static std::vector<std::string> lines_of(const wire::SearchPage& page) {
     std::vector<std::string> lines;
     for (const wire::SearchedFile& file : page.files) {

@@ -22,7 +22,7 @@ constexpr unsigned kMostThreads = 8;
 constexpr unsigned kMostDepth = 512;  // each level may hold a descriptor
 constexpr std::size_t kFilesPerTask = 24;
 
-// Not files of anybody: reading them may block, or show init's own memory.
+// File systems of the kernel: reading their files may block, or show init's own memory.
 bool is_kernel_file_system(int fd) {
   constexpr std::array<long, 12> kMagics = {
       PROC_SUPER_MAGIC,   SYSFS_MAGIC,         DEBUGFS_MAGIC,      TRACEFS_MAGIC,
@@ -40,8 +40,8 @@ int open_plain(int parent, const char* name, std::uint64_t resolve) {
   return static_cast<int>(::syscall(SYS_openat2, parent, name, &how, sizeof how));
 }
 
-// Only where a mount begins, or where the kernel does not tell, is it asked what file system that
-// is.
+// Asks for the type of the file system only at a mount point, or if the kernel does not tell what
+// is one.
 UniqueFd open_directory(int parent, const char* name) {
   UniqueFd fd(open_plain(parent, name, RESOLVE_NO_XDEV));
   if (fd || (errno != EXDEV && errno != ENOSYS)) return fd;
@@ -82,7 +82,7 @@ WalkCounts TreeWalk::run(const std::vector<Visitor*>& visitors) {
   workers.reserve(visitors.size());
   for (Visitor* visitor : visitors)
     workers.push_back({*visitor, {}, {}, {}, {}, {}, 0});
-  // Alone until there is work for two: a thread that finds none is only waited for.
+  // Starts other threads only when there is work for two.
   while (tasks_.size() == 1)
     do_next_task(workers.front());
   const bool has_more = !tasks_.empty();
@@ -91,7 +91,7 @@ WalkCounts TreeWalk::run(const std::vector<Visitor*>& visitors) {
     try {
       threads.emplace_back([this, &worker = workers[i]] { work(worker); });
     } catch (const std::system_error&) {
-      break;  // the sandbox's process limit: go on with those there are
+      break;  // at the sandbox's process limit: goes on with the threads there are
     }
   }
   work(workers.front());
@@ -163,7 +163,7 @@ TreeWalk::Directory TreeWalk::open_below(Worker& worker, const WalkedDirectory& 
   }
   UniqueFd fd = open_directory(parent.fd.get(), name.c_str());
   if (!fd) {
-    // One that was removed meanwhile, or that its owner closed to us, holds nothing we may see.
+    // Skips a directory that was removed meanwhile or that init may not read.
     if (errno == EMFILE || errno == ENFILE || errno == ENOMEM) worker.counts.is_partial = true;
     return nullptr;
   }
@@ -185,7 +185,7 @@ void TreeWalk::visit(Worker& worker, const Directory& directory) {
   worker.path = directory->path;
   worker.entries.for_each(
       [&](const DirectoryEntries::Entry& entry) { sort_entry(worker, directory, entry); });
-  // What others may take is queued before the rest is done here.
+  // Queues work for other threads before it does the rest itself.
   const std::string rest = std::move(worker.names);
   worker.names.clear();
   worker.name_count = 0;
@@ -193,7 +193,7 @@ void TreeWalk::visit(Worker& worker, const Directory& directory) {
   take_files(worker, *directory, rest);
 }
 
-// Looked for among the entries: asking the kernel for files that are not there costs more.
+// Looks among the entries, which costs less than system calls for files that are mostly missing.
 void TreeWalk::read_rules(Worker& worker, WalkedDirectory& directory) {
   bool has_rules = false;
   worker.entries.for_each([&](const DirectoryEntries::Entry& entry) {

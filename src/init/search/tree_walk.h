@@ -1,5 +1,5 @@
-// Visits a tree with several threads. Symbolic links are not followed, /proc and its like are not
-// entered, .git is not, and neither is what the ignore rules leave out.
+// Visits a tree with several threads. Does not follow symbolic links, and does not enter /proc and
+// its like, .git, and directories that the ignore rules leave out.
 #pragma once
 
 #include <condition_variable>
@@ -33,15 +33,15 @@ struct WalkCounts {
   bool is_partial = false;
 };
 
-// One per thread; what it gathers is its own until the walk is over.
+// One per thread; its results are read after the walk.
 class Visitor {
  public:
   virtual ~Visitor() = default;
-  // A directory is about to be visited.
+  // Called before a directory is visited.
   virtual void enter(const WalkedDirectory& /*directory*/) {}
-  // An entry, directories included; true if it is a file whose content is wanted.
+  // Called for each entry, also directories; returns true for a file whose content is wanted.
   virtual bool look(const WalkedDirectory& directory, const DirectoryEntries::Entry& entry) = 0;
-  // A file that was wanted; perhaps in another thread than look().
+  // Called for a file that was wanted; perhaps in another thread than look().
   virtual void take(const WalkedDirectory& /*directory*/, const char* /*name*/) {}
 };
 
@@ -49,7 +49,7 @@ class TreeWalk {
  public:
   struct Plan {
     Ignored ignored = Ignored::LeftOut;
-    const GlobFilter* pruning = nullptr;  // directories nobody wants to see
+    const GlobFilter* pruning = nullptr;  // tells which directories can be skipped
     Deadline deadline = Deadline::never();
     std::size_t most_record_bytes = DirectoryEntries::kMostBytes;  // of one directory
   };
@@ -61,7 +61,7 @@ class TreeWalk {
   WalkCounts run(const std::vector<Visitor*>& visitors);
 
  private:
-  // Shared: its files wait in the queue while its subdirectories are under way.
+  // Shared, because its files wait in the queue while its subdirectories are visited.
   using Directory = std::shared_ptr<WalkedDirectory>;
   struct Task {
     Directory directory;  // of the files, or the parent
@@ -71,7 +71,7 @@ class TreeWalk {
   struct Worker;
 
   void work(Worker& worker);
-  bool do_next_task(Worker& worker);  // false: there will be none any more
+  bool do_next_task(Worker& worker);  // returns false once all tasks are done
   bool next_task(Task& task);
   void queue(std::vector<Task>& fresh);
   void finish_task();
@@ -90,7 +90,7 @@ class TreeWalk {
   UniqueFd root_;
 };
 
-// The threads a search may use.
+// The number of threads that a search may use.
 unsigned walk_threads();
 
 }  // namespace nutshell::init::search

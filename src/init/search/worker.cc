@@ -15,20 +15,21 @@
 #include <string_view>
 
 #include "base/file.h"
+#include "base/pipe.h"
 #include "wire/frame.h"
 
 namespace nutshell::init::search {
 namespace {
 
 constexpr std::size_t kMostAnswer = wire::kHeaderBytes + wire::kMostReplyPayload;
-constexpr int kPipeBytes = 256 << 10;  // an answer fits: the worker need not wait for init
+constexpr int kPipeBytes = 256 << 10;  // an answer fits, so that the worker does not wait for init
 
-// The length goes first, so that an answer that was cut off is not taken for a whole one.
+// Sends the length first, so that a cut answer is not taken for a whole one.
 void send_answer(int pipe, const std::string& answer) {
   const auto size = static_cast<std::uint32_t>(answer.size());
   std::array<char, sizeof size> prefix{};
   std::memcpy(prefix.data(), &size, sizeof size);
-  // Nobody is left to tell: init sees the end of the pipe.
+  // Errors are not reported: init sees the end of the pipe.
   if (write_all(pipe, {prefix.data(), prefix.size()})) (void)write_all(pipe, answer);
 }
 
@@ -67,11 +68,8 @@ void set_memory_priority(int fd, std::string_view value) {
 }  // namespace
 
 Result<Worker> Worker::start(const Plan& plan) {
-  std::array<int, 2> ends{};
-  if (::pipe2(ends.data(), O_CLOEXEC) != 0) return syscall_failure("pipe");
-  UniqueFd ours(ends[0]);
-  const UniqueFd theirs(ends[1]);
-  // Only ours is made non-blocking; where a larger pipe is not granted, the small one does.
+  auto [ours, theirs] = TRY(make_pipe());
+  // Only init's end is non-blocking; a smaller pipe works, too.
   TRY(set_nonblocking(ours.get()));
   (void)::fcntl(theirs.get(), F_SETPIPE_SZ, kPipeBytes);
   set_memory_priority(plan.memory_priority, "500");
@@ -83,8 +81,8 @@ Result<Worker> Worker::start(const Plan& plan) {
   return Worker(std::move(ours), pid);
 }
 
-// Only init reaps, and it has one thread: between the look and the signal the number stays the
-// worker's. No descriptor of a process is needed for that; gVisor has none.
+// Only init reaps, and it has one thread: so the number stays the worker's until the signal is
+// sent. A pidfd is not needed for that; gVisor has none.
 Worker::~Worker() {
   if (pid_ < 0) return;
   pollfd end{pipe_.get(), 0, 0};

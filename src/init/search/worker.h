@@ -1,6 +1,6 @@
-// A process of init's own for an answer that takes a while: init has one thread and must stay
-// responsive. It is a fork, so nothing is loaded from the sandbox; it has no descriptor of init's
-// but the ones it needs, and threads of its own.
+// A process that init starts for an answer that takes a while: init has one thread and must stay
+// responsive. It is a fork, so nothing is loaded from the sandbox; it has only the descriptors of
+// init that it needs, and may have threads.
 #pragma once
 
 #include <sys/types.h>
@@ -17,11 +17,11 @@ namespace nutshell::init::search {
 class Worker {
  public:
   struct Plan {
-    std::function<std::string()> answer;  // what is sent back
+    std::function<std::string()> answer;  // returns what is sent back
     int kept = -1;                        // a descriptor it needs
-    int memory_priority = -1;             // init's oom_score_adj: the worker is taken before init
+    int memory_priority = -1;             // init's oom_score_adj: the worker is killed before init
   };
-  // ResourceExhausted where the sandbox has no room for another process.
+  // Fails with ResourceExhausted at the sandbox's process limit.
   static Result<Worker> start(const Plan& plan);
 
   Worker(Worker&& other) noexcept
@@ -40,7 +40,7 @@ class Worker {
  private:
   Worker(UniqueFd pipe, pid_t pid) : pipe_(std::move(pipe)), pid_(pid) {}
 
-  UniqueFd pipe_;   // while its other end is open the worker lives, and the number is its own
+  UniqueFd pipe_;   // while its other end is open, the worker lives and has the number
   pid_t pid_ = -1;  // -1 once moved from
   std::string answer_;
 };

@@ -7,6 +7,7 @@
 #include "server/http/requests.h"
 #include "server/http/shapes.h"
 #include "server/http/views.h"
+#include "service/batch.h"
 
 namespace nutshell::server {
 namespace {
@@ -16,8 +17,8 @@ Result<> stream_batch(RpcCall& call) {
   TRY(check_shape(body, batch_shape()));
   auto request = TRY(batch_of(body, call.caller));
   request.gone_descriptor = call.rpc.gone_descriptor();
-  request.results = service::BatchRequest::Results::Told;
-  TRY(call.service.batch(call.caller, request,
+  request.results = service::BatchRequest::Results::Dropped;
+  TRY(service::run_batch(call.service, call.caller, request,
                          [&](std::size_t index, const service::BatchResult& result) {
                            v1::BatchResult message;
                            fill(message, to_json(result, index));

@@ -11,6 +11,8 @@
 #include "base/file.h"
 #include "nutshell/v1/nutshell.pb.h"
 #include "server/grpc/methods.h"
+#include "service/execs/init_streams.h"
+#include "service/sandboxes/sandbox_files.h"
 
 namespace nutshell::server {
 namespace {
@@ -27,7 +29,8 @@ Result<> check_place(const std::string& id, const std::string& path) {
 Result<> read_file(RpcCall& call) {
   const auto& wanted = static_cast<const v1::ReadFileRequest&>(call.request);
   TRY(check_place(wanted.id(), wanted.path()));
-  const wire::FileInfo info = TRY(call.service.stat(call.caller, wanted.id(), wanted.path()));
+  const wire::FileInfo info =
+      TRY(call.service.files().stat(call.caller, wanted.id(), wanted.path()));
   if (info.kind == wire::FileKind::Directory) {
     return failure(ErrorCode::InvalidArgument, fmt::format("{} is a directory", wanted.path()));
   }
@@ -43,7 +46,7 @@ Result<> read_file(RpcCall& call) {
   request.path = wanted.path();
   request.offset = static_cast<std::uint64_t>(offset);
   request.length = static_cast<std::uint64_t>(length);
-  return call.service.read_file(call.caller, wanted.id(), request, [&](std::string_view bytes) {
+  return call.service.files().read(call.caller, wanted.id(), request, [&](std::string_view bytes) {
     v1::FilePiece piece;
     piece.set_data(bytes.data(), bytes.size());
     return call.rpc.write(piece);
@@ -92,8 +95,8 @@ Result<> write_file(RpcCall& call) {
   request.path = first.path();
   if (first.has_mode()) request.mode = TRY(mode_of(first.mode()));
   Upload upload(call.rpc, first.data());
-  return call.service.write_file(call.caller, first.id(), request,
-                                 [&](std::size_t most) { return upload.take(most); });
+  return call.service.files().write(call.caller, first.id(), request,
+                                    [&](std::size_t most) { return upload.take(most); });
 }
 
 Result<> send_to(int stream, std::string_view bytes) {
@@ -121,36 +124,36 @@ Result<> send_to_client(RpcCall& call, std::string bytes) {
 }
 
 // What the service lets through of a client's bytes, and answers in the sandbox's place.
-Result<> pass_in(RpcCall& call, service::Service::Stream& stream, std::string_view bytes) {
-  auto passed = TRY(stream.from_client(bytes));
-  TRY(send_to(stream.descriptor(), passed.to_init));
+Result<> pass_in(RpcCall& call, service::InitStream& stream, std::string_view bytes) {
+  auto passed = TRY(stream.meter.from_client(bytes));
+  TRY(send_to(stream.descriptor.get(), passed.to_init));
   return send_to_client(call, std::move(passed.to_client));
 }
 
 // False: the sandbox's side has ended.
-Result<bool> carry_out(RpcCall& call, service::Service::Stream& stream) {
+Result<bool> carry_out(RpcCall& call, service::InitStream& stream) {
   std::string space(kPieceBytes, '\0');
-  const ssize_t count = ::recv(stream.descriptor(), space.data(), space.size(), MSG_DONTWAIT);
+  const ssize_t count = ::recv(stream.descriptor.get(), space.data(), space.size(), MSG_DONTWAIT);
   if (count < 0) return errno == EAGAIN || errno == EINTR;
   if (count == 0) return false;
-  auto passed = TRY(stream.from_init({space.data(), static_cast<std::size_t>(count)}));
+  auto passed = TRY(stream.meter.from_init({space.data(), static_cast<std::size_t>(count)}));
   TRY(send_to_client(call, std::move(passed.to_client)));
   return true;
 }
 
 // False: the client's side has ended.
-Result<bool> carry_in(RpcCall& call, service::Service::Stream& stream) {
+Result<bool> carry_in(RpcCall& call, service::InitStream& stream) {
   v1::StreamPiece piece;
   const auto next = TRY(call.rpc.read(piece, Deadline::in(std::chrono::seconds(0))));
   if (next == Rpc::Next::Message) TRY(pass_in(call, stream, piece.data()));
   return next != Rpc::Next::Ended;
 }
 
-Result<> relay(RpcCall& call, service::Service::Stream& stream) {
+Result<> relay(RpcCall& call, service::InitStream& stream) {
   bool is_sending = true;
   for (;;) {
     const int input = is_sending ? call.rpc.input_descriptor() : call.rpc.gone_descriptor();
-    std::array<pollfd, 2> watched = {pollfd{stream.descriptor(), POLLIN, 0},
+    std::array<pollfd, 2> watched = {pollfd{stream.descriptor.get(), POLLIN, 0},
                                      pollfd{input, POLLIN, 0}};
     if (::poll(watched.data(), watched.size(), -1) < 0 && errno != EINTR) {
       return syscall_failure("poll");
@@ -158,7 +161,7 @@ Result<> relay(RpcCall& call, service::Service::Stream& stream) {
     if (call.rpc.is_gone()) return failure(ErrorCode::Cancelled, "the client is gone");
     if (watched[1].revents != 0 && is_sending) {
       is_sending = TRY(carry_in(call, stream));
-      if (!is_sending) ::shutdown(stream.descriptor(), SHUT_WR);
+      if (!is_sending) ::shutdown(stream.descriptor.get(), SHUT_WR);
     }
     if (watched[0].revents != 0 && !TRY(carry_out(call, stream))) return {};
   }
@@ -167,7 +170,7 @@ Result<> relay(RpcCall& call, service::Service::Stream& stream) {
 Result<> open_stream(RpcCall& call) {
   const auto& first = static_cast<const v1::StreamPiece&>(call.request);
   if (first.id().empty()) return failure(ErrorCode::InvalidArgument, "the field 'id' is missing");
-  const auto stream = TRY(call.service.open_stream(call.caller, first.id()));
+  const auto stream = TRY(call.service.streams().open(call.caller, first.id()));
   TRY(pass_in(call, *stream, first.data()));
   return relay(call, *stream);
 }

@@ -10,6 +10,7 @@
 #include "server/grpc/message_json.h"
 #include "server/http/metrics_text.h"
 #include "server/http/route.h"
+#include "service/health.h"
 
 namespace nutshell::server {
 namespace {
@@ -91,9 +92,7 @@ Result<> serve_route(const Route& route, RpcCall& rpc) {
             [&rpc] { return rpc.rpc.gone_descriptor(); }};
   auto done = route.handle(call);
   if (!done) note_denial(call, done.error());
-  if (!done && is_about_paused(call, route, done.error())) {
-    return failure(ErrorCode::Unsupported, done.error().message);
-  }
+  if (!done) return Failure(explained(call, route, done.error()));
   return done;
 }
 
@@ -117,7 +116,7 @@ auto maker_of(const pb::Descriptor* type) {
 
 Result<> metrics(RpcCall& call) {
   static_cast<v1::MetricsText&>(call.reply)
-      .set_text(metrics_text(call.service.metrics(call.caller)) +
+      .set_text(metrics_text(call.service.health().metrics(call.caller)) +
                 metrics_text(call.more_metrics()));
   return {};
 }

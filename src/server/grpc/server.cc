@@ -28,6 +28,8 @@
 #include "http/worker_pool.h"
 #include "server/grpc/open_sockets.h"
 #include "server/grpc/reactor.h"
+#include "service/evidence/operations.h"
+#include "service/health.h"
 
 namespace nutshell::server {
 namespace {
@@ -42,31 +44,7 @@ constexpr std::size_t kMostMetadataBytes = 32U << 10U;
 constexpr std::size_t kMostMemoryBytes = 1U << 30U;  // of all calls' messages together
 
 grpc::StatusCode status_of(const Error& error) {
-  switch (error.code) {
-    case ErrorCode::InvalidArgument:
-      return grpc::StatusCode::INVALID_ARGUMENT;
-    case ErrorCode::NotFound:
-      return grpc::StatusCode::NOT_FOUND;
-    case ErrorCode::AlreadyExists:
-      return grpc::StatusCode::ALREADY_EXISTS;
-    case ErrorCode::PermissionDenied:
-      return grpc::StatusCode::PERMISSION_DENIED;
-    case ErrorCode::Unsupported:
-      return grpc::StatusCode::FAILED_PRECONDITION;
-    case ErrorCode::ResourceExhausted:
-      return grpc::StatusCode::RESOURCE_EXHAUSTED;
-    case ErrorCode::DeadlineExceeded:
-      return grpc::StatusCode::DEADLINE_EXCEEDED;
-    case ErrorCode::Cancelled:
-      return grpc::StatusCode::CANCELLED;
-    case ErrorCode::Unavailable:
-      return grpc::StatusCode::UNAVAILABLE;
-    case ErrorCode::Corrupt:
-      return grpc::StatusCode::DATA_LOSS;
-    case ErrorCode::Internal:
-      return grpc::StatusCode::INTERNAL;
-  }
-  return grpc::StatusCode::INTERNAL;
+  return static_cast<grpc::StatusCode>(forms_of(error.code).grpc_status);
 }
 
 // All methods by their names, each a stream of bytes: what is unary about one is up to its handler.
@@ -136,7 +114,7 @@ class Running : public GrpcServer {
   grpc::StatusCode answer(Reactor& call);
   Result<> handle(Reactor& call);
   void admit(const std::shared_ptr<Reactor>& call);
-  void refuse(Reactor& call, const Gate::Refusal& refusal);
+  void refuse(Reactor& call, const Error& refusal);
 
   void keep_watch();
   UniqueFd accept_on(int listener, OpenSockets& connections);
@@ -235,20 +213,20 @@ void Running::admit(const std::shared_ptr<Reactor>& call) {
     if (!call->remote().address.empty()) remote_connections_.know(call->remote().address);
     return call->start_reading(std::move(*caller), admission, std::move(held));
   }
-  const Gate::Refusal& refusal = caller.error();
+  const Error& refusal = caller.error();
   if (workers_->submit(admission, [this, call, refusal] { refuse(*call, refusal); })) return;
-  call->finish(status_of(refusal.error), refusal.error);  // and without a record
+  call->finish(status_of(refusal), refusal);  // and without a record
 }
 
-void Running::refuse(Reactor& call, const Gate::Refusal& refusal) {
+void Running::refuse(Reactor& call, const Error& refusal) {
   const std::string& address = call.remote().address;
   // Who is barred already is not worth a record each time.
-  if (refusal.status != 429) {
-    options_.service.deny({"", address.empty() ? "socket" : address}, refusal.error.message);
+  if (refusal.code != ErrorCode::ResourceExhausted) {
+    options_.service.operations().deny({"", address.empty() ? "socket" : address},
+                                       refusal.message);
   }
-  const auto status =
-      refusal.status == 401 ? grpc::StatusCode::UNAUTHENTICATED : status_of(refusal.error);
-  call.finish(status, refusal.error);
+  const auto status = status_of(refusal);
+  call.finish(status, refusal);
   Answered answered;
   answered.method = "gRPC";
   answered.path = call.method().name;
@@ -338,8 +316,8 @@ void Running::accept_local() {
   if (!connection) return;
   const auto peer = peer_of(connection.get());
   if (!peer || (peer->user != 0 && peer->user != ::geteuid())) {
-    options_.service.deny({"", peer ? fmt::format("uid {}", peer->user) : "socket"},
-                          "another user on the gRPC socket");
+    options_.service.operations().deny({"", peer ? fmt::format("uid {}", peer->user) : "socket"},
+                                       "another user on the gRPC socket");
     return;
   }
   peers_.with([&](auto& peers) { peers[connection.get()] = *peer; });
@@ -347,7 +325,7 @@ void Running::accept_local() {
 }
 
 void Running::tick() {
-  const bool is_well = options_.service.why_not_ready().empty();
+  const bool is_well = options_.service.health().why_not_ready().empty();
   server_->GetHealthCheckService()->SetServingStatus(is_well);
   server_->GetHealthCheckService()->SetServingStatus(kServiceName, is_well);
   std::vector<std::shared_ptr<Reactor>> all;

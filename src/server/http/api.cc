@@ -7,6 +7,10 @@
 
 #include "server/http/metrics_text.h"
 #include "server/http/problem.h"
+#include "server/http/views.h"
+#include "service/evidence/operations.h"
+#include "service/health.h"
+#include "service/pools/pools.h"
 
 namespace nutshell::server {
 namespace {
@@ -48,9 +52,8 @@ Result<Json> read_json(http::Exchange& exchange, const Route& route) {
   return body;
 }
 
-// Where the body is read and cannot be: the statuses that HTTP has for it.
+// HTTP has a status of its own for a body that does not come.
 Result<> reply_unread(http::Exchange& exchange, const Error& error) {
-  if (error.code == ErrorCode::ResourceExhausted) return reply_problem(exchange, 413, error);
   if (error.code == ErrorCode::DeadlineExceeded) return reply_problem(exchange, 408, error);
   return reply_problem(exchange, error);
 }
@@ -82,12 +85,13 @@ Result<> check_query(const Route& route, const http::Target& target) {
   return {};
 }
 
-bool is_about_paused(const Call& call, const Route& route, const Error& error) {
+Error explained(const Call& call, const Route& route, Error error) {
   if (error.code != ErrorCode::Unavailable || !route.path.starts_with("/v1/sandboxes/{id}")) {
-    return false;
+    return error;
   }
   const auto view = call.service.find(call.caller, call.id());
-  return view && view->state == SandboxState::Paused;
+  if (view && view->state == SandboxState::Paused) error.code = ErrorCode::Conflict;
+  return error;
 }
 
 Result<> reply(Call& call, int status, const Json& body) {
@@ -96,6 +100,23 @@ Result<> reply(Call& call, int status, const Json& body) {
 
 Result<> reply_nothing(Call& call) {
   return call.answer(204, nullptr);
+}
+
+Result<> reply_new_sandbox(Call& call, const service::SandboxView& view) {
+  const bool is_wanted = !call.idempotency_key.empty() || !call.client_is_gone();
+  auto told = is_wanted ? reply(call, 201, to_json(view))
+                        : Result<>(failure(ErrorCode::Cancelled,
+                                           "the client hung up while the sandbox was made, so it "
+                                           "was destroyed: stay connected, or send an "
+                                           "Idempotency-Key and ask again"));
+  if (told || !call.idempotency_key.empty()) return told;
+  // A sandbox that cannot be destroyed now ends at its ttl.
+  if (view.pool.empty()) {
+    (void)call.service.destroy(call.caller, view.id);
+  } else {
+    (void)call.service.pools().release(call.caller, view.id);
+  }
+  return told;
 }
 
 Result<std::uint64_t> number_parameter(const Call& call, std::string_view name,
@@ -124,7 +145,8 @@ Result<std::string> path_parameter(const Call& call) {
 }
 
 void note_denial(Call& call, const Error& error) {
-  if (error.code == ErrorCode::PermissionDenied) call.service.deny(call.caller, error.message);
+  if (error.code == ErrorCode::PermissionDenied)
+    call.service.operations().deny(call.caller, error.message);
 }
 
 std::vector<Route> api_routes() {
@@ -147,7 +169,7 @@ Api::Api(Options options) : options_(std::move(options)), routes_(api_routes()) 
       route.handle = [more = options_.more_metrics](Call& call) {
         return call.exchange->respond(
             200, {{"Content-Type", "text/plain; version=0.0.4; charset=utf-8"}},
-            metrics_text(call.service.metrics(call.caller)) + metrics_text(more()));
+            metrics_text(call.service.health().metrics(call.caller)) + metrics_text(more()));
       };
     }
     // The document describes the table that it is served from.
@@ -206,8 +228,7 @@ Result<> Api::serve_body(http::Exchange& exchange, Found& found, const service::
   auto done = route.handle(call);
   if (!done) note_denial(call, done.error());
   if (done || exchange.is_answered()) return done;
-  if (is_about_paused(call, route, done.error())) return reply_problem(exchange, 409, done.error());
-  return reply_problem(exchange, done.error());
+  return reply_problem(exchange, explained(call, route, done.error()));
 }
 
 Result<> Api::serve(http::Exchange& exchange, Found& found, service::Caller& caller) {
@@ -216,17 +237,18 @@ Result<> Api::serve(http::Exchange& exchange, Found& found, service::Caller& cal
   }
   auto admitted = options_.gate.admit(exchange);
   if (!admitted) {
-    const Gate::Refusal& refusal = admitted.error();
+    const Error& refusal = admitted.error();
+    const bool is_barred = refusal.code == ErrorCode::ResourceExhausted;
     http::Headers more;
-    if (refusal.status == 401)
+    if (refusal.code == ErrorCode::Unauthenticated)
       more.add("WWW-Authenticate", found.route == nullptr ? "Bearer" : found.route->challenge);
-    if (refusal.status == 429) more.add("Retry-After", "60");
+    if (is_barred) more.add("Retry-After", "60");
     const std::string address = exchange.remote().address;
-    // Who is barred already is not worth a record each time.
-    if (refusal.status != 429) {
-      options_.service.deny({"", address.empty() ? "socket" : address}, refusal.error.message);
+    if (!is_barred) {  // who is barred already is not worth a record each time
+      options_.service.operations().deny({"", address.empty() ? "socket" : address},
+                                         refusal.message);
     }
-    return reply_problem(exchange, refusal.status, refusal.error, more);
+    return reply_problem(exchange, forms_of(refusal.code).http_status, refusal, more);
   }
   caller = std::move(*admitted);
   if (found.route != nullptr) return serve_body(exchange, found, caller);

@@ -12,6 +12,7 @@
 #include "http/server.h"
 #include "server/http/gate.h"
 #include "server/http/route.h"
+#include "service/model/metrics_view.h"
 #include "service/service.h"
 #include "telemetry/span.h"
 

@@ -7,6 +7,7 @@
 #include "server/http/route.h"
 #include "server/http/shapes.h"
 #include "server/http/views.h"
+#include "service/execs/init_streams.h"
 
 namespace nutshell::server {
 namespace {
@@ -15,20 +16,20 @@ constexpr const char* kProtocol = "nutshell-wire";
 
 class Metering : public http::RelayFilter {
  public:
-  explicit Metering(service::Service::Stream& stream) : stream_(stream) {}
+  explicit Metering(service::StreamMeter& meter) : meter_(meter) {}
   Result<Passed> from_transport(std::string_view bytes) override {
-    return passed(TRY(stream_.from_client(bytes)));
+    return passed(TRY(meter_.from_client(bytes)));
   }
   Result<Passed> from_stream(std::string_view bytes) override {
-    return passed(TRY(stream_.from_init(bytes)));
+    return passed(TRY(meter_.from_init(bytes)));
   }
-  [[nodiscard]] bool is_idle() const override { return stream_.is_idle(); }
+  [[nodiscard]] bool is_idle() const override { return meter_.is_idle(); }
 
  private:
-  static Passed passed(service::Service::Stream::Passed given) {
+  static Passed passed(service::StreamMeter::Passed given) {
     return {std::move(given.to_init), std::move(given.to_client)};
   }
-  service::Service::Stream& stream_;
+  service::StreamMeter& meter_;
 };
 
 bool wants_stream(const Call& call) {
@@ -43,10 +44,10 @@ Result<> refuse_without_upgrade(Call& call) {
 
 // From here on the connection is the byte stream to init.
 Result<> carry(Call& call, const std::string& id) {
-  const auto stream = TRY(call.service.open_stream(call.caller, id));
-  Metering metering(*stream);
+  const auto stream = TRY(call.service.streams().open(call.caller, id));
+  Metering metering(stream->meter);
   return call.exchange->upgrade_and_relay(
-      kProtocol, {stream->descriptor(), {{"Nutshell-Sandbox", id}}, &metering});
+      kProtocol, {stream->descriptor.get(), {{"Nutshell-Sandbox", id}}, &metering});
 }
 
 Result<> open_stream(Call& call) {
@@ -60,12 +61,12 @@ Result<> open_own(Call& call) {
   request.spec = TRY(spec_of(call.body, call.caller));
   request.ends_with_service = true;
   const std::string id = TRY(call.service.create(call.caller, request)).id;
-  const Defer ended([&] { call.service.end_with_stream(call.caller, id); });
+  const Defer ended([&] { call.service.streams().end_sandbox(call.caller, id); });
   return carry(call, id);
 }
 
 Result<> restack(Call& call) {
-  TRY(call.service.restack(call.caller, call.id(), texts_of(call.body, "layers")));
+  TRY(call.service.streams().restack(call.caller, call.id(), texts_of(call.body, "layers")));
   return reply_nothing(call);
 }
 
@@ -88,13 +89,13 @@ const char* word_for(Gone::Reason reason) {
 }
 
 Result<> why_gone(Call& call) {
-  const Gone gone = TRY(call.service.why_gone(call.caller, call.id()));
+  const Gone gone = TRY(call.service.streams().why_gone(call.caller, call.id()));
   return reply(call, 200, {{"reason", word_for(gone.reason)}, {"text", gone.text}});
 }
 
 Result<> sweep(Call& call) {
   const SweepMode mode = is_true(call.body, "dry_run") ? SweepMode::DryRun : SweepMode::Remove;
-  const SweepReport report = call.service.sweep(call.caller, mode);
+  const SweepReport report = call.service.streams().sweep(call.caller, mode);
   return reply(call, 200, {{"removed", report.removed}, {"failed", report.failed}});
 }
 

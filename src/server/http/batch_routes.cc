@@ -4,15 +4,16 @@
 #include "server/http/route.h"
 #include "server/http/shapes.h"
 #include "server/http/views.h"
+#include "service/batch.h"
 
 namespace nutshell::server {
 namespace {
 
 // As they end, in any order; then all is told.
 Result<> stream(Call& call, service::BatchRequest request) {
-  request.results = service::BatchRequest::Results::Told;
+  request.results = service::BatchRequest::Results::Dropped;
   TRY(call.exchange->begin_stream(200, {{"Content-Type", "application/x-ndjson"}}));
-  TRY(call.service.batch(call.caller, request,
+  TRY(service::run_batch(call.service, call.caller, request,
                          [&](std::size_t index, const service::BatchResult& one) {
                            return call.exchange->write(print_json(to_json(one, index)) + "\n");
                          }));
@@ -37,8 +38,8 @@ Result<> batch(Call& call) {
       call.exchange->headers().has_word("Accept", "application/x-ndjson")) {
     return stream(call, std::move(request));
   }
-  const auto results = TRY(call.service.batch(
-      call.caller, request, [](std::size_t, const auto&) -> Result<> { return {}; }));
+  const auto results = TRY(service::run_batch(
+      call.service, call.caller, request, [](std::size_t, const auto&) -> Result<> { return {}; }));
   if (call.exchange != nullptr) return send_one_by_one(*call.exchange, results);
   Json list = Json::array();
   for (std::size_t i = 0; i < results.size(); ++i)

@@ -4,6 +4,7 @@
 #include "server/http/route.h"
 #include "server/http/shapes.h"
 #include "server/http/views.h"
+#include "service/evidence.h"
 
 namespace nutshell::server {
 namespace {
@@ -23,7 +24,7 @@ Result<> audit_records(Call& call) {
   if (filter.most < 1 || filter.most > 1000) {
     return failure(ErrorCode::InvalidArgument, "the parameter 'limit' must be 1 to 1000");
   }
-  const auto records = TRY(call.service.audit_records(call.caller, filter));
+  const auto records = TRY(call.service.evidence().records(call.caller, filter));
   Json list = Json::array();
   for (const audit::Record& record : records)
     list.push_back(to_json(record));
@@ -34,7 +35,8 @@ Result<> audit_records(Call& call) {
 
 Result<> history(Call& call) {
   Json entries = Json::array();
-  for (const service::HistoryEntry& entry : TRY(call.service.history(call.caller, call.id())))
+  for (const service::HistoryEntry& entry :
+       TRY(call.service.evidence().history(call.caller, call.id())))
     entries.push_back(to_json(entry));
   return reply(call, 200, {{"entries", entries}});
 }

@@ -8,6 +8,7 @@
 #include "server/http/route.h"
 #include "server/http/shapes.h"
 #include "server/http/views.h"
+#include "service/sandboxes/sandbox_files.h"
 
 namespace nutshell::server {
 namespace {
@@ -72,7 +73,7 @@ Result<> send_file(Call& call, const wire::FileInfo& info, const std::string& pa
   request.length = range->length;
   if (range->length > 0 && call.exchange->method() != "HEAD") {
     // A failure here cuts the stream off, which the client notices: the end is not written.
-    TRY(call.service.read_file(call.caller, call.id(), request, [&](std::string_view bytes) {
+    TRY(call.service.files().read(call.caller, call.id(), request, [&](std::string_view bytes) {
       return call.exchange->write(bytes);
     }));
   }
@@ -81,7 +82,7 @@ Result<> send_file(Call& call, const wire::FileInfo& info, const std::string& pa
 
 Result<> read(Call& call) {
   const std::string path = TRY(path_parameter(call));
-  const wire::FileInfo info = TRY(call.service.stat(call.caller, call.id(), path));
+  const wire::FileInfo info = TRY(call.service.files().stat(call.caller, call.id(), path));
   if (info.kind == wire::FileKind::Directory) {
     return failure(ErrorCode::InvalidArgument, fmt::format("{} is a directory", path));
   }
@@ -98,7 +99,7 @@ Result<> write(Call& call) {
       return failure(ErrorCode::InvalidArgument, "the parameter 'mode' must be like 0644");
     }
   }
-  TRY(call.service.write_file(call.caller, call.id(), request, [&](std::size_t most) {
+  TRY(call.service.files().write(call.caller, call.id(), request, [&](std::size_t most) {
     return call.exchange->read_body_part(most);
   }));
   return reply_nothing(call);
@@ -108,7 +109,7 @@ Result<> remove(Call& call) {
   wire::Remove request;
   request.path = TRY(path_parameter(call));
   request.is_recursive = text_parameter(call, "recursive") == "true" ? 1 : 0;
-  TRY(call.service.remove_file(call.caller, call.id(), request));
+  TRY(call.service.files().remove(call.caller, call.id(), request));
   return reply_nothing(call);
 }
 
@@ -117,8 +118,8 @@ Result<> list(Call& call) {
   const bool is_recursive = text_parameter(call, "recursive") == "true";
   std::vector<wire::FileInfo> entries;
   bool is_cut = false;
-  const auto walked =
-      call.service.walk(call.caller, call.id(), path, [&](const wire::FileInfo& info) -> Result<> {
+  const auto walked = call.service.files().walk(
+      call.caller, call.id(), path, [&](const wire::FileInfo& info) -> Result<> {
         const bool is_below = info.path.find('/') != std::string::npos;
         if (info.path.empty() || (is_below && !is_recursive)) return {};
         is_cut = entries.size() >= kMostEntries;
@@ -127,7 +128,8 @@ Result<> list(Call& call) {
         return {};
       });
   if (!walked && !is_cut) return Failure(walked.error());
-  const auto verdicts = TRY(call.service.judge_entries(call.caller, call.id(), path, entries));
+  const auto verdicts =
+      TRY(call.service.files().judge_entries(call.caller, call.id(), path, entries));
   Json list = Json::array();
   for (std::size_t i = 0; i < entries.size(); ++i) {
     list.push_back(to_json(entries[i]));
@@ -139,7 +141,7 @@ Result<> list(Call& call) {
 Result<> make_directory(Call& call) {
   wire::MakeDirectory request;
   request.path = TRY(path_parameter(call));
-  TRY(call.service.make_directory(call.caller, call.id(), request));
+  TRY(call.service.files().make_directory(call.caller, call.id(), request));
   return reply_nothing(call);
 }
 

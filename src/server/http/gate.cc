@@ -10,13 +10,7 @@
 namespace nutshell::server {
 namespace {
 
-using Refused = tl::unexpected<Gate::Refusal>;
-
 constexpr std::size_t kMostAddresses = 10'000;
-
-Refused refused(int status, ErrorCode code, std::string why) {
-  return Refused(Gate::Refusal{status, {code, std::move(why)}});
-}
 
 bool contains(const std::vector<std::string>& words, std::string_view word) {
   return std::any_of(words.begin(), words.end(),
@@ -122,25 +116,25 @@ bool Gate::count_failure(const std::string& address) {
   });
 }
 
-Gate::Admitted Gate::admit(const http::Exchange& exchange) {
+Result<service::Caller> Gate::admit(const http::Exchange& exchange) {
   const auto rules = rules_.with([](const auto& ours) { return ours; });
   const std::string* origin = exchange.headers().find("Origin");
   if (origin != nullptr && !contains(rules->origins, *origin)) {
-    return refused(403, ErrorCode::PermissionDenied, "pages of this origin may not call");
+    return failure(ErrorCode::PermissionDenied, "pages of this origin may not call");
   }
   if (!exchange.remote().process && !is_our_host(*rules, exchange.headers().get("Host"))) {
-    return refused(403, ErrorCode::PermissionDenied, "this host name is not ours");
+    return failure(ErrorCode::PermissionDenied, "this host name is not ours");
   }
   return admit(exchange.remote(), exchange.headers().find("Authorization"));
 }
 
-Gate::Admitted Gate::admit(const http::Remote& remote, const std::string* authorization) {
+Result<service::Caller> Gate::admit(const http::Remote& remote, const std::string* authorization) {
   const auto rules = rules_.with([](const auto& ours) { return ours; });
   if (auto caller = caller_of(*rules, remote, authorization)) return std::move(*caller);
   if (authorization != nullptr && !count_failure(http::source_of(remote))) {
-    return refused(429, ErrorCode::ResourceExhausted, "too many wrong tokens; wait a minute");
+    return failure(ErrorCode::ResourceExhausted, "too many wrong tokens; wait a minute");
   }
-  return refused(401, ErrorCode::PermissionDenied, "no valid token");
+  return failure(ErrorCode::Unauthenticated, "no valid token");
 }
 
 http::Admission Gate::standing_of(const http::RequestHead& head, const http::Remote& remote) const {

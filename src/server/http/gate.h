@@ -44,15 +44,12 @@ class Gate {
   static constexpr std::size_t kMostFailures = 10;
   static constexpr auto kFailureTime = std::chrono::seconds(60);
 
-  struct Refusal {
-    int status = 401;
-    Error error;
-  };
-  // A refusal says as little as it can.
-  using Admitted = tl::expected<service::Caller, Refusal>;
-  Admitted admit(const http::Exchange& exchange);
-  // One that no web page can have sent. `authorization` is the header's value; none: it has none.
-  Admitted admit(const http::Remote& remote, const std::string* authorization);
+  // A refusal says as little as it can: Unauthenticated without a valid token, PermissionDenied for
+  // a page or a host name that is not ours, ResourceExhausted after too many wrong tokens.
+  Result<service::Caller> admit(const http::Exchange& exchange);
+  // For a request that no web page can have sent. `authorization` is the header's value; nullptr if
+  // there is none.
+  Result<service::Caller> admit(const http::Remote& remote, const std::string* authorization);
 
   // Whom a request counts against, by its head alone. Counts no failures.
   http::Admission standing_of(const http::RequestHead& head, const http::Remote& remote) const;

@@ -26,7 +26,7 @@ class GateTest : public http::ServerTest {
           200, {},
           caller
               ? caller->tenant + (caller->host_files == service::HostFiles::Allowed ? "+files" : "")
-              : std::to_string(caller.error().status));
+              : std::to_string(forms_of(caller.error().code).http_status));
     });
   }
 
@@ -100,7 +100,7 @@ TEST(Standing, IsProvedByTheHeadAlone) {
   EXPECT_EQ(gate.standing_of(address, nullptr).holder, "tenant machines");
   address.certificate_end = std::chrono::system_clock::now() - 1s;
   EXPECT_EQ(gate.standing_of(address, nullptr).standing, Standing::Stranger);
-  EXPECT_EQ(gate.admit(address, nullptr).error().status, 401);
+  EXPECT_EQ(gate.admit(address, nullptr).error().code, ErrorCode::Unauthenticated);
 }
 
 TEST(HostHeader, IsWholeOrNone) {

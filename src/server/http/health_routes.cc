@@ -5,6 +5,7 @@
 #include "server/http/problem.h"
 #include "server/http/route.h"
 #include "server/http/shapes.h"
+#include "service/health.h"
 
 namespace nutshell::server {
 namespace {
@@ -14,11 +15,11 @@ Result<> health(Call& call) {
 }
 
 Result<> readiness(Call& call) {
-  const std::string trouble = call.service.why_not_ready();
+  const std::string trouble = call.service.health().why_not_ready();
   if (trouble.empty()) {
     Json answer = {{"status", "ready"}};
     // Why is for those who may ask: it can tell of the host.
-    for (const auto& [backend, why] : call.service.unanswered_backends())
+    for (const auto& [backend, why] : call.service.health().unanswered_backends())
       answer["unanswered_backends"].push_back(backend);
     return reply(call, 200, answer);
   }

@@ -1,106 +1,23 @@
 #include "server/http/json.h"
 
-#include <fmt/format.h>
-
-#include <algorithm>
-#include <array>
+#include <cstdint>
 #include <nlohmann/json.hpp>
-#include <set>
-#include <vector>
 
 #include "base/base64.h"
 #include "base/utf8.h"
-#include "http/websocket.h"
+#include "core/json_text.h"
 
 namespace nutshell::server {
 namespace {
 
-constexpr std::size_t kMostDepth = 64;
-constexpr std::size_t kMostValues = 200'000;  // each takes many times its text in memory
-constexpr std::size_t kMostMembers = 4096;
-constexpr std::size_t kMostChildren = 16'384;
-
-// Before the parser sees it, so that none of it costs anything. An object keeps its members in
-// their order, and finds each by looking at all of them; the parser does so with the elements of a
-// list after each object in it. Many would take minutes.
-Result<> check_size(std::string_view text) {
-  std::array<std::size_t, kMostDepth + 1> members{};
-  std::array<std::size_t, kMostDepth + 1> children{};
-  std::size_t depth = 0;
-  std::size_t values = 1;
-  bool is_in_text = false;
-  for (std::size_t i = 0; i < text.size(); ++i) {
-    const char letter = text[i];
-    if (is_in_text) {
-      if (letter == '\\') ++i;
-      if (letter == '"') is_in_text = false;
-      continue;
-    }
-    if (letter == '"') is_in_text = true;
-    if (letter == '{' || letter == '[') {
-      if (++depth > kMostDepth) {
-        return failure(ErrorCode::InvalidArgument,
-                       fmt::format("the JSON is nested more than {} levels deep", kMostDepth));
-      }
-      members.at(depth) = children.at(depth) = 0;
-      if (++children.at(depth - 1) > kMostChildren) {
-        return failure(
-            ErrorCode::InvalidArgument,
-            fmt::format("the JSON has a list of more than {} objects or lists", kMostChildren));
-      }
-    }
-    if ((letter == '}' || letter == ']') && depth > 0) --depth;
-    if (letter == ',' && ++values > kMostValues) {
-      return failure(ErrorCode::InvalidArgument,
-                     fmt::format("the JSON has more than {} values", kMostValues));
-    }
-    // Only members have colons.
-    if (letter == ':' && ++members.at(depth) > kMostMembers) {
-      return failure(ErrorCode::InvalidArgument,
-                     fmt::format("an object of the JSON has more than {} members", kMostMembers));
-    }
-  }
-  return {};
-}
-
-// Sees every key as it is read, and remembers the first that came twice in one object.
-class DuplicateWatch {
- public:
-  bool operator()(int /*depth*/, Json::parse_event_t event, Json& value) {
-    using Event = Json::parse_event_t;
-    if (event == Event::object_start) open_.emplace_back();
-    if (event == Event::object_end) open_.pop_back();
-    if (event == Event::key && !open_.back().insert(value.get<std::string>()).second) {
-      if (twice_.empty()) twice_ = value.get<std::string>();
-    }
-    return true;
-  }
-  [[nodiscard]] const std::string& twice() const { return twice_; }
-
- private:
-  std::vector<std::set<std::string>> open_;
-  std::string twice_;
-};
+// Whoever reads the body bounds its bytes. Members are found by looking at all of an object, so
+// that many would take minutes.
+constexpr JsonLimits kLimits{.bytes = SIZE_MAX, .members = 4096};
 
 }  // namespace
 
 Result<Json> parse_json(std::string_view text) {
-  TRY(check_size(text));
-  if (text.starts_with("\xef\xbb\xbf")) {
-    return failure(ErrorCode::InvalidArgument, "the JSON begins with a byte order mark");
-  }
-  DuplicateWatch watch;
-  try {
-    Json value = Json::parse(text.begin(), text.end(), std::ref(watch));
-    if (watch.twice().empty()) return value;
-    return failure(ErrorCode::InvalidArgument,
-                   fmt::format("the key '{}' stands twice in one object", watch.twice()));
-  } catch (const nlohmann::json::exception& error) {
-    const std::string_view what = error.what();
-    const std::size_t begin = what.find("] ");
-    return failure(ErrorCode::InvalidArgument,
-                   fmt::format("not JSON: {}", what.substr(begin == what.npos ? 0 : begin + 2)));
-  }
+  return parse_strict_ordered(text, kLimits);
 }
 
 std::string print_json(const Json& value) {

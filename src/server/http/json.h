@@ -1,5 +1,4 @@
-// JSON from and to clients. What two readers could understand differently is refused: duplicate
-// keys, bytes that are no UTF-8, numbers nobody can hold, depths nobody needs.
+// JSON from and to clients.
 #pragma once
 
 #include <nlohmann/json_fwd.hpp>
@@ -12,6 +11,7 @@ namespace nutshell::server {
 
 using Json = nlohmann::ordered_json;
 
+// Refuses what core/json_text.h does, and objects of more than 4096 members.
 Result<Json> parse_json(std::string_view text);
 // On one line. Bytes that are no UTF-8 become U+FFFD.
 std::string print_json(const Json& value);

@@ -4,6 +4,7 @@
 #include "server/http/route.h"
 #include "server/http/shapes.h"
 #include "server/http/views.h"
+#include "service/pools/pools.h"
 
 namespace nutshell::server {
 namespace {
@@ -12,13 +13,13 @@ constexpr auto kLongestWarming = std::chrono::seconds(60);
 
 Result<> list(Call& call) {
   Json pools = Json::array();
-  for (const service::PoolStatus& status : TRY(call.service.pools(call.caller)))
+  for (const service::PoolStatus& status : call.service.pools().status(call.caller))
     pools.push_back(to_json(status));
   return reply(call, 200, {{"pools", pools}});
 }
 
 Result<> find(Call& call) {
-  for (const service::PoolStatus& status : TRY(call.service.pools(call.caller))) {
+  for (const service::PoolStatus& status : call.service.pools().status(call.caller)) {
     if (status.name == call.id()) return reply(call, 200, to_json(status));
   }
   return failure(ErrorCode::NotFound, "there is no such pool");
@@ -27,27 +28,27 @@ Result<> find(Call& call) {
 Result<> acquire(Call& call) {
   const bool says_limits = call.body.contains("limits");
   const Limits of_pool =
-      says_limits ? TRY(call.service.pool_limits(call.caller, call.id())) : Limits{};
+      says_limits ? TRY(call.service.pools().limits_of(call.caller, call.id())) : Limits{};
   auto request = TRY(acquire_of(call.body, call.caller, of_pool));
   request.pool = call.id();
   request.idempotency_key = call.idempotency_key;
   request.is_wanted = [&call] { return !call.client_is_gone(); };
-  return reply(call, 201, to_json(TRY(call.service.acquire(call.caller, request))));
+  return reply_new_sandbox(call, TRY(call.service.pools().acquire(call.caller, request)));
 }
 
 Result<> release(Call& call) {
-  TRY(call.service.release(call.caller, call.id()));
+  TRY(call.service.pools().release(call.caller, call.id()));
   return reply_nothing(call);
 }
 
 Result<> warm(Call& call) {
   const auto status =
-      TRY(call.service.warm_pool(call.caller, call.id(), Deadline::in(kLongestWarming)));
+      TRY(call.service.pools().warm(call.caller, call.id(), Deadline::in(kLongestWarming)));
   return reply(call, 200, to_json(status));
 }
 
 Result<> drain(Call& call) {
-  const std::uint32_t ended = TRY(call.service.drain_pool(call.caller, call.id()));
+  const std::uint32_t ended = TRY(call.service.pools().drain(call.caller, call.id()));
   return reply(call, 200, {{"ended", ended}});
 }
 

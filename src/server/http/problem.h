@@ -1,4 +1,4 @@
-// Problem documents (RFC 9457): the one table from our codes to HTTP's.
+// Answers with a problem document (RFC 9457).
 #pragma once
 
 #include "base/result.h"
@@ -6,9 +6,8 @@
 
 namespace nutshell::server {
 
-int status_of(ErrorCode code);
 Result<> reply_problem(http::Exchange& exchange, const Error& error);
-// With a status of its own, where HTTP has a word that our codes do not.
+// With a status that no code stands for: 405, 408, 416, 426.
 Result<> reply_problem(http::Exchange& exchange, int status, const Error& error,
                        const http::Headers& more = {});
 

@@ -6,8 +6,10 @@
 #include "core/exec.h"
 #include "core/sandbox_spec.h"
 #include "server/http/json.h"
+#include "service/model/batch_view.h"
 #include "service/model/caller.h"
-#include "service/service.h"
+#include "service/model/pool_view.h"
+#include "service/model/session_view.h"
 
 namespace nutshell::server {
 

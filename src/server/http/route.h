@@ -32,6 +32,9 @@ struct Call {
 
 Result<> reply(Call& call, int status, const Json& body);
 Result<> reply_nothing(Call& call);
+// Answers 201 with a sandbox that this call made. If the client is gone and gave no
+// Idempotency-Key, nobody will ever learn the id, so the sandbox is destroyed.
+Result<> reply_new_sandbox(Call& call, const service::SandboxView& view);
 
 struct Parameter {
   std::string name;
@@ -88,8 +91,8 @@ std::vector<Route> api_routes();
 
 // Refuses parameters that the route does not have, and the lack of those it needs.
 Result<> check_query(const Route& route, const http::Target& target);
-// A sandbox that does not answer because somebody paused it is no fault of the server.
-bool is_about_paused(const Call& call, const Route& route, const Error& error);
+// Turns Unavailable into Conflict if the sandbox does not answer because it is paused.
+Error explained(const Call& call, const Route& route, Error error);
 // What somebody may not do is written down, where it is not done.
 void note_denial(Call& call, const Error& error);
 

@@ -14,8 +14,7 @@ Result<> create(Call& call) {
   service::CreateRequest request;
   request.spec = TRY(spec_of(call.body, call.caller));
   request.idempotency_key = call.idempotency_key;
-  const auto view = TRY(call.service.create(call.caller, request));
-  return reply(call, 201, to_json(view));
+  return reply_new_sandbox(call, TRY(call.service.create(call.caller, request)));
 }
 
 Result<> list(Call& call) {

@@ -4,18 +4,19 @@
 #include "server/http/route.h"
 #include "server/http/shapes.h"
 #include "server/http/views.h"
+#include "service/sessions/sessions.h"
 
 namespace nutshell::server {
 namespace {
 
 Result<> ensure(Call& call) {
   const auto request = TRY(session_of(call.body, call.caller));
-  const auto view = TRY(call.service.ensure_session(call.caller, request));
+  const auto view = TRY(call.service.sessions().ensure(call.caller, request));
   return reply(call, 200, to_json(view));
 }
 
 Result<> list(Call& call) {
-  const auto page = TRY(call.service.list_sessions(call.caller, TRY(list_request_of(call))));
+  const auto page = call.service.sessions().list(call.caller, TRY(list_request_of(call)));
   Json sessions = Json::array();
   for (const service::SessionView& view : page.sessions)
     sessions.push_back(to_json(view));
@@ -23,21 +24,22 @@ Result<> list(Call& call) {
 }
 
 Result<> find(Call& call) {
-  return reply(call, 200, to_json(TRY(call.service.find_session(call.caller, call.id()))));
+  return reply(call, 200, to_json(TRY(call.service.sessions().find(call.caller, call.id()))));
 }
 
 Result<> renew(Call& call) {
   const auto lease = time_of(call.body, "lease_ms", {});
-  return reply(call, 200, to_json(TRY(call.service.renew_session(call.caller, call.id(), lease))));
+  return reply(call, 200,
+               to_json(TRY(call.service.sessions().renew(call.caller, call.id(), lease))));
 }
 
 Result<> end(Call& call) {
-  TRY(call.service.end_session(call.caller, call.id()));
+  TRY(call.service.sessions().end(call.caller, call.id()));
   return reply_nothing(call);
 }
 
 Result<> forget(Call& call) {
-  TRY(call.service.forget_workspace(call.caller, call.id()));
+  TRY(call.service.sessions().forget_workspace(call.caller, call.id()));
   return reply_nothing(call);
 }
 

@@ -22,7 +22,10 @@ Result<> catalogue_of_tools(Call& call) {
 
 Json error_of(const std::optional<ToolError>& error) {
   if (!error) return nullptr;
-  return {{"code", error->code}, {"what", error->what}, {"why", error->why}, {"next", error->next}};
+  return {{"code", to_string(error->code)},
+          {"what", error->what},
+          {"why", error->why},
+          {"next", error->next}};
 }
 
 Result<> call_one(Call& call) {

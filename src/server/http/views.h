@@ -4,8 +4,10 @@
 #include <string_view>
 
 #include "core/json_form.h"
+#include "runtime/workspace.h"
 #include "server/http/json.h"
-#include "service/service.h"
+#include "service/model/batch_view.h"
+#include "service/model/exec_view.h"
 #include "wire/tool_schema.h"
 
 namespace nutshell::server {

@@ -4,6 +4,7 @@
 #include "server/http/route.h"
 #include "server/http/shapes.h"
 #include "server/http/views.h"
+#include "service/sandboxes/sandbox_files.h"
 
 namespace nutshell::server {
 namespace {
@@ -14,25 +15,26 @@ Running running_of(const Call& call) {
 
 Result<> changes(Call& call) {
   Json list = Json::array();
-  const service::ChangeList found = TRY(call.service.changes(call.caller, call.id()));
+  const service::ChangeList found = TRY(call.service.files().changes(call.caller, call.id()));
   for (const JudgedChange& one : found.changes)
     list.push_back(to_json(one));
   return reply(call, 200, {{"changes", list}});
 }
 
 Result<> checkpoint(Call& call) {
-  const std::string name = TRY(call.service.checkpoint(call.caller, call.id(), running_of(call)));
+  const std::string name =
+      TRY(call.service.files().checkpoint(call.caller, call.id(), running_of(call)));
   return reply(call, 201, {{"checkpoint", name}});
 }
 
 Result<> rollback(Call& call) {
   const std::string name = text_of(call.body, "checkpoint", kBaseCheckpoint);
-  TRY(call.service.rollback(call.caller, call.id(), name, running_of(call)));
+  TRY(call.service.files().rollback(call.caller, call.id(), name, running_of(call)));
   return reply_nothing(call);
 }
 
 Result<> fork(Call& call) {
-  return reply(call, 201, to_json(TRY(call.service.fork(call.caller, call.id()))));
+  return reply_new_sandbox(call, TRY(call.service.fork(call.caller, call.id())));
 }
 
 Route on_one(const char* method, const char* what, const char* name, const char* summary) {

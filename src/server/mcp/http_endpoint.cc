@@ -110,7 +110,7 @@ void HttpEndpoint::post(http::Exchange& exchange, const Visitor& visitor) {
     return refuse(exchange, 406, "Accept must name application/json and text/event-stream");
   const auto body = exchange.read_body(kMostMessageBytes);
   if (!body) {
-    const bool is_large = body.error().code == ErrorCode::ResourceExhausted;
+    const bool is_large = body.error().code == ErrorCode::TooLarge;
     const bool has_no_memory = body.error().code == ErrorCode::Unavailable;
     return refuse(exchange, is_large ? 413 : has_no_memory ? 503 : 400, "the body cannot be read");
   }

@@ -69,6 +69,11 @@ Parcel single(Message message) {
 
 }  // namespace
 
+Problem problem_of(const Error& error) {
+  return {forms_of(error.code).json_rpc_code, error.message,
+          fmt::format(R"({{"code":"{}"}})", to_string(error.code))};
+}
+
 Message::Message() = default;
 Message::Message(Message&&) noexcept = default;
 Message& Message::operator=(Message&&) noexcept = default;
@@ -85,7 +90,7 @@ std::string Message::object(const char* name) const {
 }
 
 Parcel read_parcel(std::string_view text) {
-  auto parsed = parse_strict(text);
+  auto parsed = parse_strict(text, {.bytes = kMostMessageBytes});
   if (!parsed) {
     return single(refused("null", kParseError, "Parse error: " + parsed.error().message));
   }

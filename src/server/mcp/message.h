@@ -6,6 +6,7 @@
 #include <string_view>
 #include <vector>
 
+#include "base/result.h"
 #include "server/mcp/json_text.h"
 
 namespace nutshell::mcp {
@@ -26,6 +27,9 @@ struct Problem {
   std::string message;
   std::string data = {};  // JSON, or empty
 };
+
+// By the table of error codes; `data` has the code's word.
+Problem problem_of(const Error& error);
 
 struct Message {
   enum class Kind : std::uint8_t { Request, Notification, Response, Refused };

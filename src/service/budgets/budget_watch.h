@@ -1,5 +1,5 @@
-// Charges sessions with the CPU time that the backends of their sandboxes count, whoever started
-// what used it, and ends what runs in a sandbox whose session has used its budget up. Thread-safe.
+// Charges sessions with the CPU time that backends count for their sandboxes, whatever process used
+// it, and ends all processes of a sandbox whose session has used up its budget. Thread-safe.
 #pragma once
 
 #include <chrono>
@@ -15,25 +15,25 @@ namespace nutshell::service {
 
 class BudgetWatch {
  public:
-  struct Ground {
+  struct Dependencies {
     Runtime& runtime;
     SandboxTable& table;
     Budgets& budgets;
   };
-  explicit BudgetWatch(const Ground& ground) : ground_(ground) {}
+  explicit BudgetWatch(const Dependencies& uses) : uses_(uses) {}
 
-  // Before something is admitted, after it ended, and before usage is shown. Costs a question to
-  // the backend where the session has a budget, and nothing where it has none.
+  // Called before an exec is admitted, after it ended, and before usage is shown. Asks the backend
+  // only if the session has a budget.
   void count(const std::string& tenant, const std::string& session, const std::string& sandbox);
-  // All sessions of one backend; called by a clock.
+  // Counts for all sessions with sandboxes of one backend; called at each tick.
   void look(const std::string& backend);
 
  private:
-  void end_all(const Held& held);
+  void end_all(const SandboxEntry& entry);
 
-  Ground ground_;
-  // What a session had used when its sandbox was last emptied: while nothing runs there, it is not
-  // done again.
+  Dependencies uses_;
+  // CPU time that a session had used when the processes of its sandbox were last ended. While the
+  // time does not grow, nothing runs there, and there is nothing to end.
   Guarded<std::map<std::string, std::chrono::microseconds>> emptied_;
 };
 

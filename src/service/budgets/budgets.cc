@@ -64,7 +64,7 @@ Usage Budgets::usage(const std::string& tenant, const std::string& session) {
   });
 }
 
-// Not below what the kernel and init can keep: a millisecond, a second of CPU, a byte.
+// Never below what the kernel and init can enforce: a millisecond, a second of CPU, a byte.
 Result<Usage> Budgets::set_aside(const std::string& session, Account& account, ExecLimits& limits) {
   const Budget& budget = account.budget;
   Usage amount;
@@ -112,7 +112,7 @@ Result<Budgets::Reservation> Budgets::reserve(const std::string& tenant, const s
     reservation.amount = TRY(set_aside(session, account, limits));
     add(account.reserved, reservation.amount);
     Usage counted_now = account.used;
-    counted_now.execs += account.reserved.execs;  // a crash does not give an exec back
+    counted_now.execs += account.reserved.execs;  // after a crash the exec counts as used
     return counted_now;
   });
   if (!counted) return Failure(std::move(counted).error());
@@ -126,7 +126,7 @@ Result<Budgets::Reservation> Budgets::reserve(const std::string& tenant, const s
 void Budgets::settle(const Reservation& reservation, const Usage& used) {
   if (reservation.session.empty()) return;
   Usage counted = used;
-  // What init read beyond the limit was given to nobody.
+  // Does not count output beyond the limit, which no caller got.
   if (reservation.amount.output_bytes > 0)
     counted.output_bytes = std::min(used.output_bytes, reservation.amount.output_bytes);
   const Key key{reservation.tenant, reservation.session};
@@ -140,7 +140,7 @@ void Budgets::settle(const Reservation& reservation, const Usage& used) {
     total.execs += found->second.reserved.execs;
     return total;
   });
-  // What could not be written is counted as long as this process lives.
+  // If it cannot be written, it counts as long as this process lives.
   if (now) (void)save(key, *now);
 }
 
@@ -156,7 +156,7 @@ bool Budgets::is_bounded(const std::string& tenant, const std::string& session) 
 
 std::optional<microseconds> Budgets::last_count(const Key& key, const std::string& sandbox) {
   std::optional<microseconds> counted;
-  // A count that cannot be read begins anew.
+  // Starts again with a count that cannot be read.
   (void)database_.query(
       "SELECT counted_us FROM session_clocks WHERE tenant=? AND name=? AND sandbox=?",
       {key.first, key.second, sandbox},
@@ -188,7 +188,7 @@ void Budgets::count_cpu(const std::string& tenant, const std::string& session,
     return now;
   });
   if (!used) return;
-  // What could not be written is counted as long as this process lives.
+  // If it cannot be written, it counts as long as this process lives.
   (void)save(key, *used);
   (void)database_.run(
       "INSERT INTO session_clocks(tenant, name, sandbox, counted_us) VALUES(?,?,?,?) ON "
@@ -211,7 +211,7 @@ std::string Budgets::why_over(const std::string& tenant, const std::string& sess
 }
 
 Result<> Budgets::save(const Key& key, const Usage& used) {
-  // Two saves may come in either order: what was used never gets less.
+  // Two saves may come in either order, so usage never decreases.
   TRY(database_.run(
       "UPDATE sessions SET execs=MAX(execs,?), cpu_us=MAX(cpu_us,?), wall_us=MAX(wall_us,?), "
       "output_bytes=MAX(output_bytes,?) WHERE tenant=? AND name=?",

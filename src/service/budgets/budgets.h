@@ -1,5 +1,5 @@
-// What sessions may use, counted exactly however many of their execs run at once: what an exec
-// could use is set aside before it starts, and what it did not use comes back. Thread-safe.
+// The budgets of sessions, exact however many execs run at once: what an exec could use is reserved
+// before it starts, and what it did not use is given back. Thread-safe.
 #pragma once
 
 #include <map>
@@ -28,19 +28,21 @@ class Budgets {
     std::string session;  // empty: nothing to settle
     Usage amount;
   };
-  // Narrows the limits to what is left, or refuses. It is in the state file before it starts.
+  // Narrows the limits to what is left of the budget, or refuses. The reservation is in the state
+  // file before the exec starts.
   Result<Reservation> reserve(const std::string& tenant, const std::string& session,
                               ExecLimits& limits);
   void settle(const Reservation& reservation, const Usage& used);
 
   // Whether CPU time, wall time or output are bounded.
   bool is_bounded(const std::string& tenant, const std::string& session);
-  // What the sandbox's cgroup counts since the sandbox was made, whoever started what used it. The
-  // first count of a sandbox is where the budget begins; later ones add what is new. From then on
-  // the CPU time that execs report is not counted.
+  // `total` is the CPU time that the sandbox's cgroup has counted since the sandbox was made,
+  // whatever process used it. The budget begins with the first count of a sandbox; later counts add
+  // the difference. From then on the CPU time that execs report is not counted.
   void count_cpu(const std::string& tenant, const std::string& session, const std::string& sandbox,
                  std::chrono::microseconds total);
-  // Why nothing in the session's sandbox may go on; empty: something is left.
+  // Why the budget is used up, so that every process of the sandbox must end; empty if something is
+  // left.
   std::string why_over(const std::string& tenant, const std::string& session);
 
  private:
@@ -49,12 +51,12 @@ class Budgets {
     Budget budget;
     Usage used;
     Usage reserved;
-    std::string counted_sandbox;  // empty: its CPU time is what execs report
+    std::string counted_sandbox;  // empty if CPU time is what execs report
     std::chrono::microseconds counted_cpu{0};
   };
   static Result<Usage> set_aside(const std::string& session, Account& account, ExecLimits& limits);
   Result<> save(const Key& key, const Usage& used);
-  // The last count, so that what runs while no daemon does is counted by the next one.
+  // The last count in the state file. It lets the next daemon count what ran while none did.
   std::optional<std::chrono::microseconds> last_count(const Key& key, const std::string& sandbox);
 
   Database& database_;

@@ -21,7 +21,7 @@ class Denials {
     std::uint64_t count = 0;
   };
   bool is_worth_a_record(const std::string& tenant, const std::string& who);
-  // The numbers that were not written yet, of minutes that are over.
+  // Returns the counts of minutes that are over and forgets them.
   std::vector<Sum> take_sums();
 
  private:

@@ -1,4 +1,4 @@
-// Why sandboxes ended, for callers that ask a moment later. Bounded; thread-safe.
+// Remembers why the last sandboxes ended, for callers that ask a moment later. Thread-safe.
 #pragma once
 
 #include <deque>

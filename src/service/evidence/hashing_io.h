@@ -1,4 +1,4 @@
-// Passes an exec's streams through, and knows afterwards what went by.
+// Passes the streams of an exec on and hashes them.
 #pragma once
 
 #include "base/fault_point.h"

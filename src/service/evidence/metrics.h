@@ -1,4 +1,4 @@
-// Counts what happens. Thread-safe.
+// Counts operations by their outcome, and how long they took. Thread-safe.
 #pragma once
 
 #include <array>
@@ -13,7 +13,7 @@ namespace nutshell::service {
 
 class Metrics {
  public:
-  // "exec", "exited": how operations of each kind ended, and how long they took.
+  // For example "exec", "exited".
   void count(const std::string& operation, const std::string& outcome, Clock::duration time);
   void refuse(const std::string& operation, const std::string& why);
 

@@ -11,10 +11,10 @@ namespace {
 
 constexpr std::size_t kMostText = 2U << 10U;
 constexpr std::size_t kMostName = 256;   // of a caller, a sandbox, a session
-constexpr std::size_t kMostKept = 4096;  // ends that wait for the disk
+constexpr std::size_t kMostKept = 4096;  // endings that wait for the disk
 constexpr std::size_t kMostWords = 256;
 
-// Long ones are told by their beginning; the hash of the whole stands beside where there is one.
+// Keeps the beginning of a long text.
 std::string shortened(std::string text, std::size_t most = kMostText) {
   if (text.size() <= most) return text;
   const std::size_t left_out = text.size() - most;
@@ -36,7 +36,7 @@ std::vector<std::string> shortened(const std::vector<std::string>& words) {
   return some;
 }
 
-// Also the names of members: a tool's arguments may come in any shape.
+// Redacts names of members, too, because a tool's arguments may have any shape.
 void redact_strings(nlohmann::json& value, const audit::Redactor& redactor,
                     const std::vector<std::string>& secrets) {
   if (value.is_string()) {
@@ -44,7 +44,6 @@ void redact_strings(nlohmann::json& value, const audit::Redactor& redactor,
   } else if (value.is_object()) {
     nlohmann::json clean = nlohmann::json::object();
     for (auto& [name, member] : value.items()) {
-      // The redactor knows names that say that their value is secret.
       const bool is_secret = member.is_string() && redactor.is_secret_name(name);
       if (is_secret) member = audit::kRedacted;
       redact_strings(member, redactor, secrets);
@@ -63,12 +62,12 @@ std::uint64_t not_below_zero(std::chrono::milliseconds time) {
 
 void add_limits(audit::JsonObject& object, const Limits& limits) {
   object.add_number("memory_bytes", limits.memory_bytes);
-  object.add_number("millicpus", limits.millicpus);
+  object.add_json("cpus", fmt::format("{}", limits.millicpus / 1000.0));
   object.add_number("processes", limits.processes);
   object.add_number("disk_bytes", limits.disk_bytes);
 }
 
-// Ends the span of the operation. The span has no arguments and no output: only the record has.
+// Ends the span of the operation. Spans hold no arguments and no output.
 void add_span(const Operation& operation, std::uint64_t audit_id) {
   if (operation.trace.sink == nullptr) return;
   const Ending& ending = operation.ending;
@@ -115,7 +114,7 @@ void Operation::fail(const Error& error, std::string_view how) {
   if (error_) return;
   error_ = error.code;
   ending.outcome = fmt::format("{}: {}", how, to_string(error.code));
-  // Lines after the first may be output of a command, and the record has no output.
+  // Lines after the first may be output of a command, which is not recorded.
   ending.detail = error.message.substr(0, error.message.find('\n'));
 }
 
@@ -161,7 +160,7 @@ std::uint64_t Operations::end(Operation& operation) {
   return id;
 }
 
-// "exec" "exited", whatever the exit code; all tools together.
+// Counts "exec" with "exited" for any exit code, and all tools as "tool".
 void Operations::count(const Operation& operation) {
   const std::string name = operation.name.starts_with("tool ") ? "tool" : operation.name;
   if (operation.error_) return metrics_.refuse(name, std::string(to_string(*operation.error_)));
@@ -175,7 +174,7 @@ std::uint64_t Operations::note(const Caller& caller, const std::string& action,
   audit::Entry entry = entry_of(caller, action, subject);
   entry.outcome = shortened(redactor_.redact(ending.outcome, subject.secrets), kMostName);
   entry.detail = shortened(redactor_.redact(ending.detail, subject.secrets));
-  return chains_.append(entry).value_or(0);  // trouble() tells why
+  return chains_.append(entry).value_or(0);  // trouble() returns the reason
 }
 
 void Operations::deny(const Caller& caller, const std::string& why) {
@@ -183,7 +182,7 @@ void Operations::deny(const Caller& caller, const std::string& why) {
     note(caller, audit::kDenied, {}, {why, {}, {}, {}, {}, 0});
 }
 
-// An end that is not written now is written later, in its place behind what came before it.
+// Keeps an ending that cannot be written now, and writes it later in the same order.
 std::uint64_t Operations::append_or_keep(audit::Entry entry) {
   write_kept();
   if (!has_kept_) {
@@ -215,7 +214,7 @@ void Operations::catch_up() {
   }
 }
 
-// What a sandbox that waits is given too.
+// Describes what a create and an acquire have in common.
 void Operations::add_bound(audit::JsonObject& object, const SandboxSpec& spec) const {
   if (!spec.workspace.empty()) object.add("workspace", shortened(spec.workspace));
   if (!spec.environment.empty()) {

@@ -1,6 +1,5 @@
-// Operations of the service for its callers. Each operation is written to the record before it is
-// done and when it has ended; its end is also counted, and is a span of its caller's trace.
-// Thread-safe.
+// Operations of the service for its callers. Each operation is recorded before it is done and when
+// it has ended. Its end is also counted, and becomes a span of the caller's trace. Thread-safe.
 #pragma once
 
 #include <atomic>
@@ -32,7 +31,7 @@ namespace nutshell::service {
 struct Subject {
   std::string sandbox;
   std::string session;
-  std::vector<std::string> secrets;  // that must not be written down
+  std::vector<std::string> secrets;  // values that must not be recorded
 };
 
 // How an operation ended.
@@ -52,12 +51,12 @@ struct Action {
   std::string arguments = {};  // JSON; see Operations::describe()
 };
 
-// One that has been recorded and has not ended. Whoever has it ends it once.
+// An operation that has been recorded and has not ended. Its holder ends it once.
 class Operation {
  public:
-  // False: it has ended, or was moved away.
+  // False if it has ended, or was moved from.
   [[nodiscard]] bool is_open() const { return open_.is_set; }
-  // Why it was not done, or not to its end; the first reason counts.
+  // Sets the ending to this error; the first error counts.
   void fail(const Error& error, std::string_view how = "failed");
 
   Caller caller = {};
@@ -66,7 +65,7 @@ class Operation {
   Ending ending = {};    // filled in on the way
   std::uint64_t begun_id = 0;
   Clock::time_point begun = Clock::now();
-  telemetry::Active trace = telemetry::active();  // that it is a part of
+  telemetry::Active trace = telemetry::active();  // the span that it is a part of
 
  private:
   friend class Operations;
@@ -88,9 +87,9 @@ class Operations {
   Operations(audit::Chains& chains, Metrics& metrics, const std::vector<std::string>& secret_names)
       : chains_(chains), metrics_(metrics), redactor_(secret_names) {}
 
-  // Does `work` as one operation and returns what it returns, with the id of the end's record where
-  // that has a place for it. An error is how the operation ended. Work that goes on elsewhere moves
-  // the operation there, to be ended there.
+  // Runs `work` as one operation and returns its result, with the id of the last record if the
+  // result has a member audit_id. An error becomes the ending. Work that goes on elsewhere moves
+  // the operation there, and ends it there.
   template <typename Work>
   auto run(const Caller& caller, Action action, Work work)
       -> std::invoke_result_t<Work, Operation&> {
@@ -104,31 +103,30 @@ class Operations {
     return result;
   }
 
-  // What cannot be recorded must not be done.
+  // On failure the operation must not be done, because it cannot be recorded.
   Result<Operation> begin(const Caller& caller, Action action);
-  // Takes up an operation that an earlier service began.
+  // Continues an operation that an earlier service began.
   static Operation resume(const Caller& caller, Action action, std::uint64_t begun_id);
-  // Returns the id of the end's record. Zero: it could not be written, which makes the service not
-  // ready; it is kept and written once the disk takes it.
+  // Returns the id of the record, or zero if it could not be written. The service is not ready
+  // then, and the record is written once the disk takes it.
   std::uint64_t end(Operation& operation);
-  // Records something that has no beginning: something refused, something noticed.
+  // Writes a single record for an event without duration.
   std::uint64_t note(const Caller& caller, const std::string& action, const Subject& subject,
                      const Ending& ending);
 
-  // Records that somebody was not let in, or may not do something. Many of them are told by their
-  // number.
+  // Records that a caller was refused. Many refusals of one caller are recorded as a count.
   void deny(const Caller& caller, const std::string& why);
-  // At each tick: writes ends that wait for the disk, and numbers of denials.
+  // At each tick: writes endings that wait for the disk, and counts of refusals.
   void catch_up();
 
-  // What is written down of requests: JSON, without secrets.
+  // The arguments of a record: JSON without secrets.
   [[nodiscard]] std::string describe(const SandboxSpec& spec) const;
   [[nodiscard]] std::string describe(const AcquireRequest& request) const;
   [[nodiscard]] std::string describe(const ExecRequest& request,
                                      const std::vector<std::string>& secrets) const;
   [[nodiscard]] std::string describe_text(std::string_view name, std::string_view text,
                                           const std::vector<std::string>& secrets) const;
-  // The same for text that is JSON: secrets are found in every string of it, however it is escaped.
+  // Finds secrets in every string of the JSON text, however it is escaped.
   [[nodiscard]] std::string describe_json(std::string_view name, std::string_view json,
                                           const std::vector<std::string>& secrets) const;
   [[nodiscard]] const audit::Redactor& redactor() const { return redactor_; }
@@ -151,7 +149,7 @@ class Operations {
   audit::Redactor redactor_;
   Denials denials_;
   std::mutex kept_mutex_;
-  std::deque<audit::Entry> kept_;  // ends that wait for the disk, oldest first
+  std::deque<audit::Entry> kept_;  // endings that wait for the disk, oldest first
   std::atomic<bool> has_kept_ = false;
 };
 

@@ -1,4 +1,4 @@
-// SHA-256 of bytes that come in parts.
+// SHA-256 of bytes that come in pieces.
 #pragma once
 
 #include <cstdint>
@@ -14,14 +14,14 @@ class StreamHash {
  public:
   void add(std::string_view bytes);
   [[nodiscard]] std::uint64_t bytes() const { return bytes_; }
-  // Empty where there were no bytes.
+  // Empty if there were no bytes.
   std::string hex();
 
  private:
   struct Free {
     void operator()(evp_md_ctx_st* context) const;
   };
-  std::unique_ptr<evp_md_ctx_st, Free> context_;  // made with the first byte
+  std::unique_ptr<evp_md_ctx_st, Free> context_;  // null until the first byte
   std::uint64_t bytes_ = 0;
 };
 

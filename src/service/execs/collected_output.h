@@ -1,6 +1,6 @@
-// The output of a command whose caller waits for all of it. It is held in memory, which is charged
-// to the tenant; a command that prints more than there is room for ends with output_limit. Used by
-// one thread.
+// Collects the output of a command whose caller waits for all of it. Its memory is charged to the
+// tenant; a command that prints more than there is room for ends with output_limit. Used by one
+// thread.
 #pragma once
 
 #include <string>
@@ -10,7 +10,7 @@
 
 namespace nutshell::service {
 
-// Where a tenant's output is charged, and how much one command may take of it.
+// The account that is charged for output, and how much one command may take of it.
 struct OutputRoom {
   Account& tenant;
   std::uint64_t most_bytes = 0;
@@ -18,14 +18,14 @@ struct OutputRoom {
 
 class CollectedOutput : public wire::ExecIo {
  public:
-  // A byte is held in a buffer that grows by doubling, and once more while the answer is sent.
+  // The buffer grows by doubling, and the answer has another copy while it is sent.
   static constexpr std::uint64_t kMemoryForAByte = 3;
 
   explicit CollectedOutput(const OutputRoom& room)
       : left_(room.most_bytes), charge_(room.tenant.take_anyway(0)) {}
 
   Taken take(wire::Stream stream, std::string_view bytes) override {
-    // Commands that print a little charge once.
+    // Charges in steps, so that a command with little output charges once.
     constexpr std::uint64_t kStep = 64U << 10U;
     const bool is_too_much = bytes.size() > left_;
     bytes = bytes.substr(0, left_);

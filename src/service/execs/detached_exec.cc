@@ -29,8 +29,8 @@ Result<UniqueFd> open_spool(const fs::path& path, int flags, std::uint64_t& byte
   return file;
 }
 
-constexpr std::uint64_t kStep = 256U << 10U;  // charged ahead, so that it is not done at each write
-constexpr std::uint64_t kTwoFiles = 8192;     // take a block each, even when they are empty
+constexpr std::uint64_t kStep = 256U << 10U;  // charged ahead, so that not every write charges
+constexpr std::uint64_t kTwoFiles = 8192;     // a block for each, even if empty
 
 constexpr const char* kOutput = ".out";
 constexpr const char* kError = ".err";
@@ -52,7 +52,7 @@ fs::path DetachedExec::file(const char* suffix) const {
 
 Result<std::shared_ptr<DetachedExec>> DetachedExec::open_files(Spool spool, Identity identity,
                                                                int flags) {
-  // Shared by its runner and by those who follow it, whoever is the last.
+  // Shared by its runner and its followers.
   std::shared_ptr<DetachedExec> exec(new DetachedExec(std::move(spool), std::move(identity)));
   exec->output_ = TRY(open_spool(exec->file(kOutput), flags, exec->output_bytes_));
   exec->error_ = TRY(open_spool(exec->file(kError), flags, exec->error_bytes_));
@@ -120,15 +120,15 @@ wire::ExecIo::Taken DetachedExec::take(wire::Stream stream, std::string_view byt
       const std::uint64_t wanted = output_bytes_ + error_bytes_ + bytes.size() + kTwoFiles;
       const std::uint64_t more = wanted - std::min(wanted, charge_.amount());
       if (more == 0 || charge_.grow(more + kStep) || charge_.grow(more)) break;
-      // Its own bound is no matter of room.
+      // It has reached its own bound, which no other exec can make room for.
       if (wanted > spool_.most_bytes) return Taken::NoRoom;
     }
     if (!spool_.make_room()) return Taken::NoRoom;
   }
-  // A full disk: the command is told that nobody reads, which is the truth.
+  // The disk is full, so nobody can read the output.
   if (!write_all((is_error ? error_ : output_).get(), bytes)) return Taken::ReaderGone;
   const std::lock_guard lock(mutex_);
-  if (is_dropped_) return Taken::ReaderGone;  // meanwhile: the file has no name any more
+  if (is_dropped_) return Taken::ReaderGone;  // the file was unlinked meanwhile
   (is_error ? error_bytes_ : output_bytes_) += bytes.size();
   wake_followers();
   return Taken::Yes;
@@ -138,7 +138,7 @@ std::optional<wire::ExecEvent> DetachedExec::next_event() {
   const std::lock_guard lock(mutex_);
   if (queue_.empty()) {
     eventfd_t count = 0;
-    (void)::eventfd_read(events_.get(), &count);  // nothing there is no error
+    (void)::eventfd_read(events_.get(), &count);  // an empty counter is not an error
     return std::nullopt;
   }
   wire::ExecEvent event = queue_.front();
@@ -150,7 +150,7 @@ void DetachedExec::send(const wire::ExecEvent& event) {
   const std::lock_guard lock(mutex_);
   if (ending_ || queue_.size() > 64) return;
   queue_.push_back(event);
-  (void)::eventfd_write(events_.get(), 1);  // a full counter is readable too
+  (void)::eventfd_write(events_.get(), 1);  // a full counter is readable, too
 }
 
 void DetachedExec::finish(const ExecResult& result, std::uint64_t audit_id) {
@@ -188,7 +188,7 @@ bool DetachedExec::was_let_go() {
   return is_let_go_;
 }
 
-// False: nothing was there, or `io` wants no more.
+// False if there was nothing to pass on, or `io` wants no more.
 Result<bool> DetachedExec::pass_on(int file, wire::Stream stream, std::uint64_t& offset,
                                    wire::ExecIo& io) {
   std::string part(kPart, '\0');
@@ -206,7 +206,7 @@ Result<ExecState> DetachedExec::follow(const ExecOffsets& from, const Deadline& 
   const auto open_one = [this](const char* suffix) -> Result<UniqueFd> {
     auto opened = open_file(file(suffix), O_RDONLY | O_NOFOLLOW);
     if (opened || opened.error().code != ErrorCode::NotFound) return opened;
-    return UniqueFd();  // dropped: there is nothing to be read, but an end to be told
+    return UniqueFd();  // dropped: there is no output, but an ending
   };
   const UniqueFd output = TRY(open_one(kOutput));
   const UniqueFd error = TRY(open_one(kError));
@@ -242,7 +242,7 @@ Result<ExecState> DetachedExec::follow(const ExecOffsets& from, const Deadline& 
 
 void DetachedExec::wake_followers() {
   for (const int follower : followers_)
-    (void)::eventfd_write(follower, 1);  // a full counter is readable too
+    (void)::eventfd_write(follower, 1);  // a full counter is readable, too
 }
 
 void DetachedExec::wait_for_more(const ExecState& seen, int woken, const wire::ExecIo& io,
@@ -250,8 +250,7 @@ void DetachedExec::wait_for_more(const ExecState& seen, int woken, const wire::E
   eventfd_t ignored = 0;
   (void)::eventfd_read(woken, &ignored);
   {
-    // What changed before the counter was emptied is looked at now, and later changes fill it
-    // again.
+    // Checks for changes after the counter is emptied, so that none is missed.
     const std::lock_guard lock(mutex_);
     const bool has_changed = output_bytes_ != seen.output_bytes ||
                              error_bytes_ != seen.error_bytes || ending_ || is_let_go_;
@@ -259,7 +258,7 @@ void DetachedExec::wait_for_more(const ExecState& seen, int woken, const wire::E
   }
   std::array<pollfd, 2> watched = {pollfd{woken, POLLIN, 0},
                                    pollfd{io.event_descriptor(), POLLIN, 0}};
-  (void)::poll(watched.data(), watched.size(), deadline.poll_timeout());  // the caller looks again
+  (void)::poll(watched.data(), watched.size(), deadline.poll_timeout());  // the caller checks again
 }
 
 }  // namespace nutshell::service

@@ -4,6 +4,7 @@
 #include <sys/stat.h>
 
 #include "base/defer.h"
+#include "base/directory.h"
 #include "base/fault_point.h"
 #include "base/random_id.h"
 #include "core/json_form.h"
@@ -22,7 +23,7 @@ Failure no_such_exec(const std::string& exec_id) {
                  fmt::format("no exec '{}': it was never started, or ended long ago", exec_id));
 }
 
-// Reads for a caller whose hang-up ends the reading and not the command.
+// Passes output on to a caller. A hang-up ends the reading, not the command.
 class LeavesRunning : public wire::ExecIo {
  public:
   explicit LeavesRunning(wire::ExecIo& caller) : caller_(caller) {}
@@ -71,14 +72,14 @@ Result<std::shared_ptr<DetachedExec>> DetachedExecs::find(const std::string& ten
   });
 }
 
-Result<ExecState> DetachedExecs::start(const Caller& caller, const Grip& grip, ExecRequest request,
-                                       const std::string& key) {
+Result<ExecState> DetachedExecs::start(const Caller& caller, const SandboxRef& ref,
+                                       ExecRequest request, const std::string& key) {
   TRY(check_exec(request));
-  const auto lock = ground_.idempotency.lock(caller.tenant, key);
-  const std::string text = grip.id + to_json_text(request, Written::Kept);
-  if (const auto before = TRY(ground_.idempotency.find(caller.tenant, key, text))) {
-    // The command ran, so it is not run again, also when its result is no longer kept.
-    if (auto same = find(caller.tenant, grip.id, *before)) return (*same)->state();
+  const auto lock = uses_.idempotency.lock(caller.tenant, key);
+  const std::string text = ref.id + to_json_text(request, Written::Kept);
+  if (const auto before = TRY(uses_.idempotency.find(caller.tenant, key, text))) {
+    // The command has run, so it is not run again, even if its result is no longer kept.
+    if (auto same = find(caller.tenant, ref.id, *before)) return (*same)->state();
     return failure(
         ErrorCode::AlreadyExists,
         fmt::format("the idempotency key was used for exec {}, whose result is no longer "
@@ -86,45 +87,46 @@ Result<ExecState> DetachedExecs::start(const Caller& caller, const Grip& grip, E
                     *before));
   }
   Charge place = TRY(take_place(caller.tenant));
-  const auto used = ground_.table.use(grip.id);
+  const auto used = uses_.table.use(ref.id);
   request.on_disconnect = OnDisconnect::Keep;
   request.standard_input = StandardInput::Empty;
   const auto note_key = [&](const std::string& exec_id) {
-    return ground_.idempotency.note(caller.tenant, key, text, exec_id);
+    return uses_.idempotency.note(caller.tenant, key, text, exec_id);
   };
-  return ground_.operations.run(
-      caller, {"exec", subject_of(grip), ground_.operations.describe(request, grip.secrets)},
+  return uses_.operations.run(
+      caller, {"exec", subject_of(ref), uses_.operations.describe(request, ref.secrets)},
       [&](Operation& operation) {
-        return start_admitted(grip, std::move(request), std::move(place), note_key, operation);
+        return start_admitted(ref, std::move(request), std::move(place), note_key, operation);
       });
 }
 
-Result<ExecState> DetachedExecs::start_admitted(const Grip& grip, ExecRequest request, Charge place,
-                                                const NoteKey& note_key, Operation& operation) {
-  const auto reservation = TRY(ground_.execs.admit(grip, operation, request.limits));
-  Defer unreserved([&] { ground_.budgets.settle(reservation, {}); });
+Result<ExecState> DetachedExecs::start_admitted(const SandboxRef& ref, ExecRequest request,
+                                                Charge place, const NoteKey& note_key,
+                                                Operation& operation) {
+  const auto reservation = TRY(uses_.execs.admit(ref, operation, request.limits));
+  Defer unreserved([&] { uses_.budgets.settle(reservation, {}); });
   const std::string exec_id = random_id(16);
   auto exec =
-      TRY(DetachedExec::open(spool_of(grip.tenant), {exec_id, grip.tenant, grip.id, grip.session,
-                                                     request.limits, operation.begun_id}));
-  TRY(ground_.database.run(
+      TRY(DetachedExec::open(spool_of(ref.tenant), {exec_id, ref.tenant, ref.id, ref.session,
+                                                    request.limits, operation.begun_id}));
+  TRY(uses_.database.run(
       "INSERT INTO execs(exec_id, tenant, sandbox, session, stage, limits, begun_id, audit_id, "
       "result, ended_ms) VALUES(?,?,?,?,'running',?,?,0,'',0)",
-      {exec_id, grip.tenant, grip.id, grip.session, to_json_text(request.limits, Written::Kept),
+      {exec_id, ref.tenant, ref.id, ref.session, to_json_text(request.limits, Written::Kept),
        static_cast<std::int64_t>(operation.begun_id)}));
-  // After its row and before its start: a key never names an exec that was not written down.
+  // Noted after its row and before its start, so that a key never names an unknown exec.
   TRY(note_key(exec_id));
   fault_point("detach.recorded");
   unreserved.release();
   launch(exec, std::move(place),
-         {std::move(operation), grip, reservation,
+         {std::move(operation), ref, reservation,
           [request](wire::InitClient& client, DetachedExec& target) {
             return client.exec_named(target.identity().exec_id, request, target);
           }});
   return exec->state();
 }
 
-Result<ExecReply> DetachedExecs::run_once(const Caller& caller, const Grip& grip,
+Result<ExecReply> DetachedExecs::run_once(const Caller& caller, const SandboxRef& ref,
                                           const ExecRequest& request, const ExecOptions& options,
                                           wire::ExecIo& io) {
   if (request.standard_input == StandardInput::Streamed || options.trace != TraceLevel::Off) {
@@ -132,8 +134,8 @@ Result<ExecReply> DetachedExecs::run_once(const Caller& caller, const Grip& grip
                    "an exec with an idempotency key takes neither stdin nor trace: its result is "
                    "kept to be given again, and those are not");
   }
-  const ExecState begun = TRY(start(caller, grip, request, options.idempotency_key));
-  const auto exec = TRY(find(caller.tenant, grip.id, begun.exec_id));
+  const ExecState begun = TRY(start(caller, ref, request, options.idempotency_key));
+  const auto exec = TRY(find(caller.tenant, ref.id, begun.exec_id));
   LeavesRunning reader(io);
   const ExecState state = TRY(exec->follow({}, Deadline::never(), reader));
   if (!state.ending) {
@@ -149,26 +151,25 @@ Result<ExecReply> DetachedExecs::run_once(const Caller& caller, const Grip& grip
 }
 
 DetachedExec::Spool DetachedExecs::spool_of(const std::string& tenant) {
-  return {ground_.directory, ground_.accounts.of(tenant, Resource::SpoolBytes),
-          ground_.rules.get()->bounds.spool_bytes,
-          [this, tenant] { return forget_oldest(tenant); }};
+  return {uses_.directory, uses_.accounts.of(tenant, Resource::SpoolBytes),
+          uses_.rules.get()->bounds.spool_bytes, [this, tenant] { return forget_oldest(tenant); }};
 }
 
 Result<Charge> DetachedExecs::take_place(const std::string& tenant) {
   for (;;) {
-    auto place = ground_.accounts.take(tenant, Resource::DetachedExecs, 1);
+    auto place = uses_.accounts.take(tenant, Resource::DetachedExecs, 1);
     if (place || !forget_oldest(tenant)) return place;
   }
 }
 
 void DetachedExecs::remove(const std::string& exec_id) {
-  // A row that stays is removed at another look.
-  (void)ground_.database.run("DELETE FROM execs WHERE exec_id=?", {exec_id});
-  DetachedExec::remove_files(ground_.directory, exec_id);
+  // forget_old() removes a row that stays.
+  (void)uses_.database.run("DELETE FROM execs WHERE exec_id=?", {exec_id});
+  DetachedExec::remove_files(uses_.directory, exec_id);
 }
 
 bool DetachedExecs::forget_oldest(const std::string& tenant) {
-  // Ends its runner's thread outside the lock, which may take a moment.
+  // Joins its thread without holding the lock.
   std::map<std::string, Running> oldest;
   execs_.with([&](auto& execs) {
     auto found = execs.end();
@@ -210,15 +211,15 @@ void DetachedExecs::launch(std::shared_ptr<DetachedExec> exec, Charge place, Job
 }
 
 Result<ExecResult> DetachedExecs::execute(DetachedExec& exec, const Job& job) {
-  // A paused sandbox takes no connection, nor does one whose backend does not answer; what runs in
-  // it goes on when it does.
+  // A paused sandbox takes no connection, nor does one whose backend does not answer. Tries again
+  // until it does.
   const auto cannot_be_reached = [&] {
-    const SandboxTable::Rest rest = ground_.table.rest_of(job.grip.id);
+    const SandboxTable::Rest rest = uses_.table.rest_of(job.ref.id);
     return rest.is_paused || rest.is_unseen;
   };
   while (cannot_be_reached() && !exec.was_let_go())
     std::this_thread::sleep_for(50ms);
-  UniqueFd stream = TRY(ground_.runtime.open_stream(job.grip.id));
+  UniqueFd stream = TRY(uses_.runtime.open_stream(job.ref.id));
   exec.hold_stream(stream.get());
   wire::InitClient client(std::move(stream));
   auto result = job.execution(client, exec);
@@ -227,12 +228,12 @@ Result<ExecResult> DetachedExecs::execute(DetachedExec& exec, const Job& job) {
 }
 
 void DetachedExecs::run(const std::shared_ptr<DetachedExec>& exec, Job& job) {
-  const auto used = ground_.table.use(job.grip.id);
+  const auto used = uses_.table.use(job.ref.id);
   auto result = execute(*exec, job);
   fault_point("detach.ended");
   const bool is_lost = !result || result->outcome == Outcome::Lost;
-  if (is_lost && exec->was_let_go()) return;  // it runs on, for the next daemon
-  if (result && is_lost) result = ground_.execs.explain_loss(job.grip, std::move(*result));
+  if (is_lost && exec->was_let_go()) return;  // the next daemon follows it
+  if (result && is_lost) result = uses_.execs.explain_loss(job.ref, std::move(*result));
   finish(*exec, job, result);
 }
 
@@ -240,15 +241,15 @@ void DetachedExecs::finish(DetachedExec& exec, Job& job, const Result<ExecResult
   const ExecResult ending = result ? *result : lost(result.error().message);
   Usage usage = usage_of(ending);
   if (job.reservation.amount.execs == 0) usage.execs = 0;  // counted by an earlier daemon
-  ground_.watch.count(job.reservation.tenant, job.reservation.session, exec.identity().sandbox);
-  ground_.budgets.settle(job.reservation, usage);
+  uses_.watch.count(job.reservation.tenant, job.reservation.session, exec.identity().sandbox);
+  uses_.budgets.settle(job.reservation, usage);
   Ending& told = job.operation.ending;
   told.outcome = outcome_text(ending);
   told.detail = ending.detail;
   told.output_bytes = ending.stdout_bytes + ending.stderr_bytes;
-  const std::uint64_t audit_id = ground_.operations.end(job.operation);
-  // Before anybody is told: what was told once is told again after a restart.
-  (void)ground_.database.run(
+  const std::uint64_t audit_id = uses_.operations.end(job.operation);
+  // Saved before any caller gets the ending, so that it is the same after a restart.
+  (void)uses_.database.run(
       "UPDATE execs SET stage='ended', result=?, audit_id=?, ended_ms=? WHERE exec_id=?",
       {to_json_text(ending, Written::Kept), static_cast<std::int64_t>(audit_id),
        to_ms(Clock::now()), exec.identity().exec_id});
@@ -264,7 +265,7 @@ Result<> DetachedExecs::adopt_row(const Row& row) {
   identity.session = row.text(3);
   identity.limits = TRY(from_json_text<ExecLimits>(row.text(5)));
   identity.begun_id = static_cast<std::uint64_t>(row.number(6));
-  Charge place = ground_.accounts.of(identity.tenant, Resource::DetachedExecs).take_anyway(1);
+  Charge place = uses_.accounts.of(identity.tenant, Resource::DetachedExecs).take_anyway(1);
   if (row.text(4) == "ended") {
     auto ended = TRY(DetachedExec::open_ended(spool_of(identity.tenant), identity));
     ended->finish(TRY(from_json_text<ExecResult>(row.text(8))),
@@ -281,9 +282,9 @@ Result<> DetachedExecs::adopt_row(const Row& row) {
       Operations::resume({identity.tenant, "daemon"},
                          {"exec", {identity.sandbox, identity.session, {}}}, identity.begun_id);
   job.reservation = {identity.tenant, identity.session, {}};
-  job.grip.id = identity.sandbox;
-  if (const auto held = ground_.table.copy_of(identity.sandbox))
-    job.grip.backend = held->spec.backend;
+  job.ref.id = identity.sandbox;
+  if (const auto entry = uses_.table.copy_of(identity.sandbox))
+    job.ref.backend = entry->spec.backend;
   job.execution = [](wire::InitClient& client, DetachedExec& target) {
     const ExecState state = target.state();
     return client.attach({target.identity().exec_id, state.output_bytes, state.error_bytes},
@@ -294,10 +295,9 @@ Result<> DetachedExecs::adopt_row(const Row& row) {
 }
 
 Result<> DetachedExecs::adopt() {
-  if (::mkdir(ground_.directory.c_str(), 0700) != 0 && errno != EEXIST)
-    return syscall_failure("mkdir", ground_.directory.native());
+  TRY(make_directory(uses_.directory));
   Result<> outcome;
-  TRY(ground_.database.query(
+  TRY(uses_.database.query(
       "SELECT exec_id, tenant, sandbox, session, stage, limits, begun_id, audit_id, result FROM "
       "execs",
       {}, [&](const Row& row) {
@@ -307,10 +307,10 @@ Result<> DetachedExecs::adopt() {
   return outcome;
 }
 
-// Files that no row tells of were left by a daemon that was killed.
+// Removes files without a row, which a killed daemon left.
 void DetachedExecs::sweep_files() {
   std::error_code error;
-  for (const auto& entry : std::filesystem::directory_iterator(ground_.directory, error)) {
+  for (const auto& entry : std::filesystem::directory_iterator(uses_.directory, error)) {
     const std::string id = DetachedExec::exec_of_file(entry.path().filename().native());
     const bool is_known =
         !id.empty() && execs_.with([&id](const auto& execs) { return execs.contains(id); });

@@ -1,5 +1,5 @@
-// The commands that run without their callers. They go on when the daemon dies, and are taken up
-// again by the next. Thread-safe.
+// The commands that run without their callers. They go on when the daemon dies, and the next daemon
+// follows them again. Thread-safe.
 #pragma once
 
 #include <filesystem>
@@ -16,7 +16,7 @@ namespace nutshell::service {
 
 class DetachedExecs {
  public:
-  struct Ground {
+  struct Dependencies {
     std::filesystem::path directory;
     Database& database;
     Runtime& runtime;
@@ -29,25 +29,26 @@ class DetachedExecs {
     Accounts& accounts;
     const CurrentRules& rules;
   };
-  explicit DetachedExecs(Ground ground) : ground_(std::move(ground)) {}
+  explicit DetachedExecs(Dependencies uses) : uses_(std::move(uses)) {}
   DetachedExecs(const DetachedExecs&) = delete;
   DetachedExecs& operator=(const DetachedExecs&) = delete;
-  ~DetachedExecs();  // lets go of them; they run on
+  ~DetachedExecs();  // the commands run on
 
-  Result<ExecState> start(const Caller& caller, const Grip& grip, ExecRequest request,
+  Result<ExecState> start(const Caller& caller, const SandboxRef& ref, ExecRequest request,
                           const std::string& key);
   // Waits for the end of the one exec that the key of `options` stands for: starts it, joins it
   // while it runs, or gives its result again. A caller that hangs up leaves it running, because the
   // key says that the caller will ask again.
-  Result<ExecReply> run_once(const Caller& caller, const Grip& grip, const ExecRequest& request,
-                             const ExecOptions& options, wire::ExecIo& io);
-  // Also of a sandbox that has ended.
+  Result<ExecReply> run_once(const Caller& caller, const SandboxRef& ref,
+                             const ExecRequest& request, const ExecOptions& options,
+                             wire::ExecIo& io);
+  // Finds execs of sandboxes that have ended, too.
   Result<std::shared_ptr<DetachedExec>> find(const std::string& tenant, const std::string& sandbox,
                                              const std::string& exec_id);
-  // At the start: goes on with those that ran, remembers those that ended.
+  // At the start: follows the execs that run, and remembers those that ended.
   Result<> adopt();
   void forget_old();
-  // Removes what the execs of a sandbox printed. Their endings are remembered for a while.
+  // Removes the output of a sandbox's execs. Their endings are remembered for a while.
   void drop_outputs(const std::string& sandbox);
 
  private:
@@ -60,11 +61,11 @@ class DetachedExecs {
   using Execution = std::function<Result<ExecResult>(wire::InitClient&, DetachedExec&)>;
   struct Job {
     Operation operation;
-    Grip grip;
+    SandboxRef ref;
     Budgets::Reservation reservation;
     Execution execution;
   };
-  Result<ExecState> start_admitted(const Grip& grip, ExecRequest request, Charge place,
+  Result<ExecState> start_admitted(const SandboxRef& ref, ExecRequest request, Charge place,
                                    const NoteKey& note_key, Operation& operation);
   void run(const std::shared_ptr<DetachedExec>& exec, Job& job);
   Result<ExecResult> execute(DetachedExec& exec, const Job& job);
@@ -73,12 +74,12 @@ class DetachedExecs {
   void launch(std::shared_ptr<DetachedExec> exec, Charge place, Job job);
   DetachedExec::Spool spool_of(const std::string& tenant);
   Result<Charge> take_place(const std::string& tenant);
-  // Forgets the one of the tenant's that ended first; false: none has ended.
+  // Forgets the tenant's exec that ended first; false if none has ended.
   bool forget_oldest(const std::string& tenant);
   void remove(const std::string& exec_id);
   void sweep_files();
 
-  Ground ground_;
+  Dependencies uses_;
   Guarded<std::map<std::string, Running>> execs_;
 };
 

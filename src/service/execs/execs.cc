@@ -41,10 +41,6 @@ std::string processes(std::uint64_t count) {
 
 }  // namespace
 
-Subject subject_of(const Grip& grip) {
-  return {grip.id, grip.session, grip.secrets};
-}
-
 std::vector<std::string> blocked_by(const ExecResult& result) {
   switch (result.outcome) {
     case Outcome::TimedOut:
@@ -87,71 +83,65 @@ void add_refusals(const std::optional<Refusals>& before, const std::optional<Ref
   }
 }
 
-Result<> Execs::wake(const Grip& grip) {
-  const SandboxTable::Rest rest = ground_.table.rest_of(grip.id);
-  if (!rest.is_paused) return {};
-  if (rest.resumes_on_use) return ground_.sandboxes.resume(grip.id);
-  return failure(ErrorCode::Unavailable,
-                 fmt::format("sandbox {0} is paused: nutshell resume {0}", grip.id));
-}
-
-ExecResult Execs::explain_loss(const Grip& grip, ExecResult result) {
-  if (const auto known = ground_.gone.find(grip.tenant, grip.id)) {
+ExecResult Execs::explain_loss(const SandboxRef& ref, ExecResult result) {
+  if (const auto known = uses_.gone.find(ref.tenant, ref.id)) {
     result.detail = known->text;
     if (known->reason == Gone::Reason::OutOfMemory) result.outcome = Outcome::OutOfMemory;
     return result;
   }
-  const Gone gone = ground_.runtime.why_gone(grip.id);
+  const Gone gone = uses_.runtime.why_gone(ref.id);
   if (gone.reason != Gone::Reason::OutOfMemory) return result;
   result.outcome = Outcome::OutOfMemory;
   result.detail = gone.text;
   return result;
 }
 
-Result<Budgets::Reservation> Execs::admit(const Grip& grip, Operation& operation,
+Result<Budgets::Reservation> Execs::admit(const SandboxRef& ref, Operation& operation,
                                           ExecLimits& limits) {
   const auto try_to = [&]() -> Result<Budgets::Reservation> {
-    TRY(wake(grip));
-    ground_.watch.count(grip.tenant, grip.session, grip.id);
-    return ground_.budgets.reserve(grip.tenant, grip.session, limits);
+    TRY(uses_.sandboxes.wake(ref.id));
+    uses_.watch.count(ref.tenant, ref.session, ref.id);
+    return uses_.budgets.reserve(ref.tenant, ref.session, limits);
   };
   auto reservation = try_to();
   if (!reservation) operation.fail(reservation.error(), "refused");
   return reservation;
 }
 
-void Execs::check_reached(const Grip& grip, const Error& error) {
-  if (error.code != ErrorCode::DeadlineExceeded) (void)ground_.sandboxes.is_alive(grip.id);
+void Execs::check_reached(const SandboxRef& ref, const Error& error) {
+  if (error.code != ErrorCode::DeadlineExceeded) (void)uses_.sandboxes.is_alive(ref.id);
 }
 
-Result<ExecResult> Execs::exec(const Grip& grip, const ExecRequest& request, wire::ExecIo& io) {
-  auto result = ground_.runtime.exec(grip.id, request, io);
-  if (!result) check_reached(grip, result.error());
+Result<ExecResult> Execs::exec(const SandboxRef& ref, const ExecRequest& request,
+                               wire::ExecIo& io) {
+  auto result = uses_.runtime.exec(ref.id, request, io);
+  if (!result) check_reached(ref, result.error());
   if (!result || result->outcome != Outcome::Lost) return result;
-  (void)ground_.sandboxes.is_alive(grip.id);
-  return explain_loss(grip, std::move(*result));
+  (void)uses_.sandboxes.is_alive(ref.id);
+  return explain_loss(ref, std::move(*result));
 }
 
-Result<ChargedChanges> Execs::changes_of(const Grip& grip) {
-  return ground_.runtime.with_init(grip.id, [&](wire::InitClient& client) {
-    return list_changes(ground_.accounts, grip.tenant, client);
+Result<ChargedChanges> Execs::changes_of(const SandboxRef& ref) {
+  return uses_.runtime.with_init(ref.id, [&](wire::InitClient& client) {
+    return list_changes(uses_.accounts, ref.tenant, client);
   });
 }
 
-// What is different from the list that was made before the command.
-Result<Trace> Execs::trace_files(const Grip& grip, const std::vector<wire::FileChange>& before) {
+// Lists the changes that were not there before the command.
+Result<Trace> Execs::trace_files(const SandboxRef& ref,
+                                 const std::vector<wire::FileChange>& before) {
   Trace trace;
   std::map<std::string, const wire::FileChange*> known;
   for (const wire::FileChange& change : before)
     known.emplace(change.path, &change);
-  const auto after = TRY(changes_of(grip));
+  const auto after = TRY(changes_of(ref));
   for (const wire::FileChange& change : after.changes) {
     const auto found = known.find(change.path);
     const bool is_old = found != known.end() && is_same(*found->second, change);
     if (found != known.end()) known.erase(found);
     if (!is_old) trace.files.push_back(change);
   }
-  // Back to what it was at the start of the workspace.
+  // These are again as they were at the start of the workspace.
   for (const auto& [path, change] : known) {
     wire::FileChange back = *change;
     std::swap(back.before, back.after);
@@ -164,17 +154,17 @@ Result<Trace> Execs::trace_files(const Grip& grip, const std::vector<wire::FileC
   return trace;
 }
 
-// It costs a question to the backend: with Full alone. Not every backend counts.
-std::optional<Refusals> Execs::refusals_of(const Grip& grip, TraceLevel level) {
+// Only with Full, because it asks the backend. nullopt for backends that do not count.
+std::optional<Refusals> Execs::refusals_of(const SandboxRef& ref, TraceLevel level) {
   if (level != TraceLevel::Full) return std::nullopt;
-  const auto backend = ground_.runtime.backend_of(grip.id);
+  const auto backend = uses_.runtime.backend_of(ref.id);
   RefusalCounter* counter = backend ? (*backend)->refusal_counter() : nullptr;
   if (counter == nullptr) return std::nullopt;
-  const auto refusals = counter->refusals(grip.id);
+  const auto refusals = counter->refusals(ref.id);
   return refusals ? std::optional(*refusals) : std::nullopt;
 }
 
-void Execs::add_trace(const Grip& grip, const ExecOptions& options, const Operation& operation,
+void Execs::add_trace(const SandboxRef& ref, const ExecOptions& options, const Operation& operation,
                       ExecReply& reply) {
   reply.trace.level = options.trace;
   if (options.trace != TraceLevel::Off) reply.trace.blocked = blocked_by(reply.result);
@@ -182,89 +172,89 @@ void Execs::add_trace(const Grip& grip, const ExecOptions& options, const Operat
   reply.trace.input_sha256 = operation.ending.input_sha256;
   reply.trace.output_sha256 = operation.ending.output_sha256;
   reply.trace.error_sha256 = operation.ending.error_sha256;
-  if (const auto held = ground_.table.copy_of(grip.id)) reply.trace.protections = held->protections;
+  if (const auto entry = uses_.table.copy_of(ref.id)) reply.trace.protections = entry->protections;
 }
 
-Result<ExecReply> Execs::run(const Caller& caller, const Grip& grip, ExecRequest request,
+Result<ExecReply> Execs::run(const Caller& caller, const SandboxRef& ref, ExecRequest request,
                              const ExecOptions& options, wire::ExecIo& io) {
   TRY(check_exec(request));
-  const auto used = ground_.table.use(grip.id);
-  auto reply = ground_.operations.run(
-      caller, {"exec", subject_of(grip), ground_.operations.describe(request, grip.secrets)},
+  const auto used = uses_.table.use(ref.id);
+  auto reply = uses_.operations.run(
+      caller, {"exec", subject_of(ref), uses_.operations.describe(request, ref.secrets)},
       [&](Operation& operation) {
-        return run_admitted(grip, std::move(request), options, operation, io);
+        return run_admitted(ref, std::move(request), options, operation, io);
       });
   fault_point("exec.noted");
   return reply;
 }
 
-Result<ExecReply> Execs::run_admitted(const Grip& grip, ExecRequest request,
+Result<ExecReply> Execs::run_admitted(const SandboxRef& ref, ExecRequest request,
                                       const ExecOptions& options, Operation& operation,
                                       wire::ExecIo& io) {
-  const auto reservation = TRY(admit(grip, operation, request.limits));
+  const auto reservation = TRY(admit(ref, operation, request.limits));
   fault_point("exec.recorded");
   ChargedChanges before;
   const bool wants_files = options.trace >= TraceLevel::Files;
-  if (auto listed = wants_files ? changes_of(grip) : Result<ChargedChanges>()) {
+  if (auto listed = wants_files ? changes_of(ref) : Result<ChargedChanges>()) {
     before = std::move(*listed);
   }
-  const auto refused_before = refusals_of(grip, options.trace);
+  const auto refused_before = refusals_of(ref, options.trace);
   HashingIo hashed(io);
-  auto result = exec(grip, request, hashed);
+  auto result = exec(ref, request, hashed);
   fault_point("exec.ended");
-  ground_.watch.count(grip.tenant, grip.session, grip.id);
-  ground_.budgets.settle(reservation, result ? usage_of(*result) : Usage{1, {}, {}, 0});
+  uses_.watch.count(ref.tenant, ref.session, ref.id);
+  uses_.budgets.settle(reservation, result ? usage_of(*result) : Usage{1, {}, {}, 0});
   ExecReply reply;
   reply.result = TRY(std::move(result));
   operation.ending = ending_of(reply.result, hashed);
   if (wants_files && reply.result.outcome != Outcome::Lost) {
-    auto traced = trace_files(grip, before.changes);
+    auto traced = trace_files(ref, before.changes);
     if (traced) reply.trace = std::move(*traced);
   }
-  add_trace(grip, options, operation, reply);
-  add_refusals(refused_before, refusals_of(grip, options.trace), reply.trace.blocked);
+  add_trace(ref, options, operation, reply);
+  add_refusals(refused_before, refusals_of(ref, options.trace), reply.trace.blocked);
   return reply;
 }
 
-Result<ToolReply> Execs::call_tool(const Caller& caller, const Grip& grip, const std::string& name,
-                                   std::string_view json_arguments,
+Result<ToolReply> Execs::call_tool(const Caller& caller, const SandboxRef& ref,
+                                   const std::string& name, std::string_view json_arguments,
                                    const ToolRunnerOptions& options) {
   const Tool* tool = TRY(find_tool(tool_registry(), name, ""));
-  const auto used = ground_.table.use(grip.id);
-  return ground_.operations.run(
+  const auto used = uses_.table.use(ref.id);
+  return uses_.operations.run(
       caller,
-      {"tool " + tool->name, subject_of(grip),
-       ground_.operations.describe_json("arguments", json_arguments, grip.secrets)},
+      {"tool " + tool->name, subject_of(ref),
+       uses_.operations.describe_json("arguments", json_arguments, ref.secrets)},
       [&](Operation& operation) {
-        return call_admitted(grip, *tool, json_arguments, options, operation);
+        return call_admitted(ref, *tool, json_arguments, options, operation);
       });
 }
 
-Result<ToolReply> Execs::call_admitted(const Grip& grip, const Tool& tool,
+Result<ToolReply> Execs::call_admitted(const SandboxRef& ref, const Tool& tool,
                                        std::string_view json_arguments,
                                        const ToolRunnerOptions& options, Operation& operation) {
   ExecLimits limits = kNoCommandLimits;
-  const auto reservation = TRY(admit(grip, operation, limits));
+  const auto reservation = TRY(admit(ref, operation, limits));
   Usage usage{1, {}, {}, 0};
   const Defer settled([&] {
-    ground_.watch.count(grip.tenant, grip.session, grip.id);
-    ground_.budgets.settle(reservation, usage);
+    uses_.watch.count(ref.tenant, ref.session, ref.id);
+    uses_.budgets.settle(reservation, usage);
   });
   ToolRunnerOptions bounded = options;
-  bounded.recall_bytes = std::min(ground_.rules.get()->bounds.recall_bytes, grip.disk_bytes);
-  if (ground_.budgets.is_bounded(grip.tenant, grip.session)) {
+  bounded.recall_bytes = std::min(uses_.rules.get()->bounds.recall_bytes, ref.disk_bytes);
+  if (uses_.budgets.is_bounded(ref.tenant, ref.session)) {
     bounded.command_limits = limits;
     bounded.background = BackgroundCommands::Refused;
   }
-  auto opened = ToolRunner::open(ground_.runtime, grip.id, bounded);
-  if (!opened) check_reached(grip, opened.error());
+  auto opened = ToolRunner::open(uses_.runtime, ref.id, bounded);
+  if (!opened) check_reached(ref, opened.error());
   ToolRunner runner = TRY(std::move(opened));
   ToolReply reply;
   reply.result = runner.call(tool, json_arguments);
   if (runner.is_stream_clean()) {
-    ground_.runtime.keep(grip.id, std::move(runner).release());
+    uses_.runtime.keep(ref.id, std::move(runner).release());
   } else if (reply.result.error || reply.result.ending) {
-    (void)ground_.sandboxes.is_alive(grip.id);
+    (void)uses_.sandboxes.is_alive(ref.id);
   }
   StreamHash input;
   input.add(json_arguments);
@@ -273,7 +263,8 @@ Result<ToolReply> Execs::call_admitted(const Grip& grip, const Tool& tool,
   operation.ending.input_sha256 = input.hex();
   operation.ending.output_sha256 = output.hex();
   operation.ending.output_bytes = reply.result.text.size();
-  if (reply.result.error) operation.ending.outcome = "refused: " + reply.result.error->code;
+  if (reply.result.error)
+    operation.ending.outcome = fmt::format("refused: {}", to_string(reply.result.error->code));
   if (reply.result.ending) {
     operation.ending.outcome = outcome_text(*reply.result.ending);
     usage = usage_of(*reply.result.ending);

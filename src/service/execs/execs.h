@@ -1,4 +1,4 @@
-// Execs and tool calls that somebody waits for. Thread-safe.
+// Execs and tool calls whose callers wait for the result. Thread-safe.
 #pragma once
 
 #include <optional>
@@ -13,6 +13,7 @@
 #include "service/evidence/operations.h"
 #include "service/model/exec_view.h"
 #include "service/sandboxes/charged_changes.h"
+#include "service/sandboxes/sandbox_operations.h"
 #include "service/sandboxes/sandboxes.h"
 #include "wire/tool_schema.h"
 
@@ -20,7 +21,7 @@ namespace nutshell::service {
 
 class Execs {
  public:
-  struct Ground {
+  struct Dependencies {
     Runtime& runtime;
     SandboxTable& table;
     GoneList& gone;
@@ -31,46 +32,44 @@ class Execs {
     Accounts& accounts;
     const CurrentRules& rules;
   };
-  explicit Execs(const Ground& ground) : ground_(ground) {}
+  explicit Execs(const Dependencies& uses) : uses_(uses) {}
 
-  Result<ExecReply> run(const Caller& caller, const Grip& grip, ExecRequest request,
+  Result<ExecReply> run(const Caller& caller, const SandboxRef& ref, ExecRequest request,
                         const ExecOptions& options, wire::ExecIo& io);
-  Result<ToolReply> call_tool(const Caller& caller, const Grip& grip, const std::string& name,
+  Result<ToolReply> call_tool(const Caller& caller, const SandboxRef& ref, const std::string& name,
                               std::string_view json_arguments, const ToolRunnerOptions& options);
 
-  // What every use of a sandbox begins with, once it counts as used: one that was paused for
-  // idleness goes on.
-  Result<> wake(const Grip& grip);
-  // Wakes the sandbox and takes the exec from the budget, whose rest bounds `limits`. A refusal is
-  // how the operation ends.
-  Result<Budgets::Reservation> admit(const Grip& grip, Operation& operation, ExecLimits& limits);
-  // What the host knows of a lost sandbox is truer than "lost".
-  ExecResult explain_loss(const Grip& grip, ExecResult result);
+  // Wakes the sandbox and reserves the exec's budget; narrows `limits` to what is left of it. A
+  // refusal becomes the ending of the operation.
+  Result<Budgets::Reservation> admit(const SandboxRef& ref, Operation& operation,
+                                     ExecLimits& limits);
+  // Replaces "lost" by the reason that the host knows, such as out of memory.
+  ExecResult explain_loss(const SandboxRef& ref, ExecResult result);
 
  private:
-  Result<ExecReply> run_admitted(const Grip& grip, ExecRequest request, const ExecOptions& options,
-                                 Operation& operation, wire::ExecIo& io);
-  Result<ToolReply> call_admitted(const Grip& grip, const Tool& tool,
+  Result<ExecReply> run_admitted(const SandboxRef& ref, ExecRequest request,
+                                 const ExecOptions& options, Operation& operation,
+                                 wire::ExecIo& io);
+  Result<ToolReply> call_admitted(const SandboxRef& ref, const Tool& tool,
                                   std::string_view json_arguments, const ToolRunnerOptions& options,
                                   Operation& operation);
-  Result<ExecResult> exec(const Grip& grip, const ExecRequest& request, wire::ExecIo& io);
-  // After a call could not reach its sandbox: one that has ended is let go at once, so that the
-  // next caller is not told that it is there.
-  void check_reached(const Grip& grip, const Error& error);
-  Result<Trace> trace_files(const Grip& grip, const std::vector<wire::FileChange>& before);
-  Result<ChargedChanges> changes_of(const Grip& grip);
-  void add_trace(const Grip& grip, const ExecOptions& options, const Operation& operation,
+  Result<ExecResult> exec(const SandboxRef& ref, const ExecRequest& request, wire::ExecIo& io);
+  // Called when a call could not reach its sandbox. Forgets a sandbox that has ended at once, so
+  // that the next caller gets "not found".
+  void check_reached(const SandboxRef& ref, const Error& error);
+  Result<Trace> trace_files(const SandboxRef& ref, const std::vector<wire::FileChange>& before);
+  Result<ChargedChanges> changes_of(const SandboxRef& ref);
+  void add_trace(const SandboxRef& ref, const ExecOptions& options, const Operation& operation,
                  ExecReply& reply);
-  std::optional<Refusals> refusals_of(const Grip& grip, TraceLevel level);
+  std::optional<Refusals> refusals_of(const SandboxRef& ref, TraceLevel level);
 
-  Ground ground_;
+  Dependencies uses_;
 };
 
-Subject subject_of(const Grip& grip);
-
-// What stopped the command, in words; empty where nothing did.
+// The limits that stopped the command, in words; empty if none did.
 std::vector<std::string> blocked_by(const ExecResult& result);
-// What was refused meanwhile to whatever runs in the sandbox, which may be more than the command.
+// Adds what the kernel refused between `before` and `after` to all processes of the sandbox, not
+// only to the command.
 void add_refusals(const std::optional<Refusals>& before, const std::optional<Refusals>& after,
                   std::vector<std::string>& blocked);
 

@@ -17,7 +17,7 @@ using wire::MessageType;
 
 constexpr std::size_t kMostRunning = 256;
 
-// Gives each whole frame to `step`.
+// Calls `step` with each whole frame.
 Result<> read_frames(wire::FrameReader& reader, std::string_view bytes,
                      const std::function<Result<>(const wire::Frame&)>& step) {
   for (;;) {
@@ -37,8 +37,8 @@ void append(std::string& out, const wire::Frame& frame) {
   out += frame.payload;
 }
 
-// What every message that changes a file begins with; what is too short gets no answer from init
-// either.
+// The path that every message which changes a file begins with; empty if the message is too short,
+// which init refuses as well.
 std::string first_text(std::string_view payload) {
   std::uint32_t size = 0;
   if (payload.size() < sizeof size) return {};
@@ -79,7 +79,7 @@ StreamMeter::~StreamMeter() {
     const Running& one = running_.begin()->second;
     const auto elapsed =
         std::chrono::duration_cast<microseconds>(Clock::now() - one.operation.begun);
-    // Nobody knows its CPU time any more: as much as there was of the other.
+    // Its CPU time is unknown: counts as much as its wall time.
     const Usage used{1, elapsed, elapsed, one.output.bytes() + one.error.bytes()};
     Ending ending;
     ending.outcome = one.outlives_client ? "left running" : "cancelled";
@@ -95,7 +95,7 @@ void StreamMeter::settle(std::map<std::uint32_t, Running>::iterator running, End
   ending.output_bytes = one.output.bytes() + one.error.bytes();
   ending.output_sha256 = one.output.hex();
   ending.error_sha256 = one.error.hex();
-  uses_.count_cpu(grip_);
+  uses_.count_cpu(ref_);
   uses_.budgets.settle(one.reservation, used);
   one.operation.ending = std::move(ending);
   uses_.operations.end(one.operation);
@@ -104,15 +104,14 @@ void StreamMeter::settle(std::map<std::uint32_t, Running>::iterator running, End
 
 void StreamMeter::refuse(std::uint32_t conversation, const Error& error, Passed& passed) {
   std::string& out = has_greeted_ ? passed.to_client : refusals_;
-  wire::append_frame(out, conversation,
-                     wire::Failed{static_cast<std::uint8_t>(error.code), error.message});
+  wire::append_frame(out, conversation, wire::Failed{error.code, error.message});
 }
 
-Result<Budgets::Reservation> StreamMeter::admit(const wire::Exec& exec, ExecRequest& request) {
+Result<Budgets::Reservation> StreamMeter::admit(ExecRequest& request) {
   TRY(check_exec(request));
-  uses_.count_cpu(grip_);
-  auto reservation = TRY(uses_.budgets.reserve(grip_.tenant, grip_.session, request.limits));
-  const bool outlives_client = exec.on_disconnect == static_cast<std::uint8_t>(OnDisconnect::Keep);
+  uses_.count_cpu(ref_);
+  auto reservation = TRY(uses_.budgets.reserve(ref_.tenant, ref_.session, request.limits));
+  const bool outlives_client = request.on_disconnect == OnDisconnect::Keep;
   if (!outlives_client || reservation.session.empty()) return reservation;
   uses_.budgets.settle(reservation, {});
   return failure(ErrorCode::Unsupported,
@@ -125,14 +124,13 @@ Result<> StreamMeter::begin_exec(const wire::Frame& frame, Passed& passed) {
   if (running_.contains(frame.conversation) || running_.size() >= kMostRunning) {
     return failure(ErrorCode::Corrupt, "more execs at once than a stream has conversations for");
   }
-  ExecRequest request = wire::request_of(exec);
   auto operation = uses_.operations.begin(
-      caller_, {"exec", subject(), uses_.operations.describe(request, grip_.secrets)});
+      caller_, {"exec", subject_of(ref_), uses_.operations.describe(exec.request, ref_.secrets)});
   if (!operation) {
     refuse(frame.conversation, operation.error(), passed);
     return {};
   }
-  auto reservation = admit(exec, request);
+  auto reservation = admit(exec.request);
   if (!reservation) {
     operation->fail(reservation.error(), "refused");
     uses_.operations.end(*operation);
@@ -142,11 +140,7 @@ Result<> StreamMeter::begin_exec(const wire::Frame& frame, Passed& passed) {
   Running& one = running_[frame.conversation];
   one.operation = std::move(*operation);
   one.reservation = std::move(*reservation);
-  one.outlives_client = exec.on_disconnect == static_cast<std::uint8_t>(OnDisconnect::Keep);
-  exec.timeout_ms = static_cast<std::uint64_t>(request.limits.timeout.count());
-  exec.output_bytes = request.limits.output_bytes;
-  const milliseconds cpu_time = request.limits.cpu_time;
-  exec.cpu_ms = std::min(exec.cpu_ms, static_cast<std::uint64_t>(cpu_time.count()));
+  one.outlives_client = exec.request.on_disconnect == OnDisconnect::Keep;
   wire::append_frame(passed.to_init, frame.conversation, std::move(exec));
   return {};
 }
@@ -156,8 +150,8 @@ void StreamMeter::note_change(const wire::Frame& frame) {
   if (word.empty()) return;
   Ending ending;
   ending.outcome = "asked";
-  ending.detail = uses_.operations.describe_text("path", first_text(frame.payload), grip_.secrets);
-  uses_.operations.note(caller_, std::string(word), subject(), ending);
+  ending.detail = uses_.operations.describe_text("path", first_text(frame.payload), ref_.secrets);
+  uses_.operations.note(caller_, std::string(word), subject_of(ref_), ending);
 }
 
 Result<> StreamMeter::take_request(const wire::Frame& frame, Passed& passed) {
@@ -167,7 +161,7 @@ Result<> StreamMeter::take_request(const wire::Frame& frame, Passed& passed) {
                       "the ttl of a sandbox is the service's: extend it there"};
     Ending ending;
     ending.outcome = fmt::format("refused: {}", to_string(error.code));
-    uses_.operations.note(caller_, "extend", subject(), ending);
+    uses_.operations.note(caller_, "extend", subject_of(ref_), ending);
     refuse(frame.conversation, error, passed);
     return {};
   }

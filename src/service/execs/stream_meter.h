@@ -1,6 +1,6 @@
-// What goes by on a stream to init that a client talks on by itself: each exec is counted and
-// written down like one that the service runs, and so is each change of a file. What a budget does
-// not allow is answered here and does not reach init. Both sides are hostile. Used by one thread.
+// Reads the frames between a client and the init that it talks to directly. Each exec and each
+// change of a file is counted and recorded as if the service had done it. An exec beyond the budget
+// is refused here and does not reach init. Both sides are hostile. Used by one thread.
 #pragma once
 
 #include <functional>
@@ -12,7 +12,7 @@
 #include "service/evidence/operations.h"
 #include "service/evidence/stream_hash.h"
 #include "service/model/caller.h"
-#include "service/sandboxes/sandbox_table.h"
+#include "service/sandboxes/sandbox_operations.h"
 #include "wire/frame.h"
 
 namespace nutshell::service {
@@ -23,13 +23,13 @@ class StreamMeter {
     Budgets& budgets;
     Operations& operations;
     // Charges the session with what its sandbox used so far.
-    std::function<void(const Grip&)> count_cpu = [](const Grip&) {};
+    std::function<void(const SandboxRef&)> count_cpu = [](const SandboxRef&) {};
   };
-  StreamMeter(const Dependencies& uses, Caller caller, Grip grip)
-      : uses_(uses), caller_(std::move(caller)), grip_(std::move(grip)) {}
+  StreamMeter(const Dependencies& uses, Caller caller, SandboxRef ref)
+      : uses_(uses), caller_(std::move(caller)), ref_(std::move(ref)) {}
   StreamMeter(const StreamMeter&) = delete;
   StreamMeter& operator=(const StreamMeter&) = delete;
-  ~StreamMeter();  // what still runs has lost its client
+  ~StreamMeter();  // records execs that still run as lost by their client
 
   struct Passed {
     std::string to_init;
@@ -52,20 +52,19 @@ class StreamMeter {
 
   Result<> take_request(const wire::Frame& frame, Passed& passed);
   Result<> begin_exec(const wire::Frame& frame, Passed& passed);
-  Result<Budgets::Reservation> admit(const wire::Exec& exec, ExecRequest& request);
+  Result<Budgets::Reservation> admit(ExecRequest& request);
   void refuse(std::uint32_t conversation, const Error& error, Passed& passed);
   void note_change(const wire::Frame& frame);
   Result<> take_reply(const wire::Frame& frame);
   void settle(std::map<std::uint32_t, Running>::iterator running, Ending ending, const Usage& used);
-  [[nodiscard]] Subject subject() const { return {grip_.id, grip_.session, grip_.secrets}; }
 
   Dependencies uses_;
   Caller caller_;
-  Grip grip_;
+  SandboxRef ref_;
   wire::FrameReader requests_{wire::kMostRequestPayload};
   wire::FrameReader replies_{wire::kMostReplyPayload};
   std::map<std::uint32_t, Running> running_;  // by conversation
-  std::string refusals_;                      // that have to wait for init's greeting
+  std::string refusals_;                      // sent to the client after init's greeting
   bool has_greeted_ = false;
 };
 

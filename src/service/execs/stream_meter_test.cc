@@ -29,21 +29,20 @@ class StreamMeterTest : public testing::Test {
     budgets_->define("t", "narrow", budget, {});
   }
   std::unique_ptr<StreamMeter> meter(const std::string& session = {}) {
-    Grip grip;
-    grip.id = "n0123456789ab";
-    grip.tenant = "t";
-    grip.session = session;
+    SandboxRef ref;
+    ref.id = "n0123456789ab";
+    ref.tenant = "t";
+    ref.session = session;
     return std::make_unique<StreamMeter>(StreamMeter::Dependencies{*budgets_, *operations_},
-                                         Caller{"t", "tester"}, grip);
+                                         Caller{"t", "tester"}, ref);
   }
-  static std::string exec_frame(std::uint32_t conversation, std::uint8_t on_disconnect = 0) {
+  static std::string exec_frame(std::uint32_t conversation,
+                                OnDisconnect on_disconnect = OnDisconnect::Cancel) {
     wire::Exec exec;
     exec.exec_id = "x";
-    exec.argv = {"echo", "hi"};
-    exec.timeout_ms = 1000;
-    exec.output_bytes = 1000;
-    exec.cpu_ms = 1000;
-    exec.on_disconnect = on_disconnect;
+    exec.request.argv = {"echo", "hi"};
+    exec.request.limits = {std::chrono::seconds(1), 1000, std::chrono::seconds(1)};
+    exec.request.on_disconnect = on_disconnect;
     std::string bytes;
     wire::append_frame(bytes, conversation, exec);
     return bytes;
@@ -96,7 +95,8 @@ TEST_F(StreamMeterTest, WritesAnExecDownFromItsBeginningToItsEnd) {
   ASSERT_TRUE(one->from_client(hello() + exec_frame(kFirst)));
   const std::string output = frame(kFirst, wire::Output{wire::Stream::Output, 0, "hi\n"});
   wire::Ended ended;
-  ended.exit_code = 7;
+  ended.result.outcome = Outcome::Exited;
+  ended.result.exit_code = 7;
   const std::string replies = hello() + output + frame(kFirst, ended);
   EXPECT_EQ(one->from_init(replies)->to_client, replies);
   EXPECT_TRUE(one->is_idle());
@@ -121,7 +121,7 @@ TEST_F(StreamMeterTest, RefusesBeyondTheBudgetAndAfterTheGreeting) {
 
 TEST_F(StreamMeterTest, LetsNothingOfABudgetOutliveItsClient) {
   const auto one = meter("narrow");
-  const auto passed = one->from_client(hello() + exec_frame(kFirst, 1));
+  const auto passed = one->from_client(hello() + exec_frame(kFirst, OnDisconnect::Keep));
   ASSERT_TRUE(passed) << passed.error().message;
   EXPECT_EQ(passed->to_init, hello());
   EXPECT_EQ(budgets_->usage("t", "narrow").execs, 0U);

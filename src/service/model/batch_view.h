@@ -1,4 +1,4 @@
-// Many commands at once, each in a sandbox of its own.
+// A batch: many commands at once, each in a sandbox of its own.
 #pragma once
 
 #include <cstddef>
@@ -16,18 +16,19 @@ namespace nutshell::service {
 
 struct BatchItem {
   ExecRequest request;
-  std::vector<std::pair<std::string, std::string>> files;  // path inside, content: written before
+  std::vector<std::pair<std::string, std::string>>
+      files;  // path inside and content, written before the command
 };
 
 struct BatchRequest {
-  SandboxSpec spec;  // of each
+  SandboxSpec spec;  // of each item's sandbox
   std::vector<BatchItem> items;
   std::size_t parallel = 4;
   std::uint64_t output_bytes = 1U << 20U;  // kept of each item and stream
-  // Whether results are held until all have ended, or only until the progress was told of each.
-  enum class Results : std::uint8_t { Kept, Told };
+  // Whether results are kept until all have ended, or dropped once `progress` was called for each.
+  enum class Results : std::uint8_t { Kept, Dropped };
   Results results = Results::Kept;
-  // Readable once nobody waits for the results: what runs is cancelled, nothing else begins.
+  // Becomes readable when the client hangs up: items that run are cancelled, no other begins.
   int gone_descriptor = -1;
 };
 
@@ -36,10 +37,10 @@ struct BatchResult {
   std::string output;
   std::string error;
   std::uint64_t audit_id = 0;
-  Charge charge = {};  // for the memory of both
+  Charge charge = {};  // for the memory of output and error
 };
 
-// Called from one thread at a time, in the order of their ends. After an error nothing else begins.
+// Called when an item has ended, by one thread at a time. After an error no other item begins.
 using BatchProgress = std::function<Result<>(std::size_t index, const BatchResult& result)>;
 
 }  // namespace nutshell::service

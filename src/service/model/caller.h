@@ -1,4 +1,4 @@
-// On whose behalf something is done. The way in fills it from what it has proved about the client.
+// The caller of an operation. The server fills it from what the client has proved.
 #pragma once
 
 #include <cstdint>
@@ -6,8 +6,8 @@
 
 namespace nutshell::service {
 
-// May the caller name files of this machine (workspaces, mounts, image directories)? Only somebody
-// who could read and write them anyway: a client on the daemon's own socket.
+// Whether the caller may name files of this machine (workspaces, mounts, image directories). Only a
+// client on the daemon's own socket may, because it could read and write them anyway.
 enum class HostFiles : std::uint8_t { Denied, Allowed };
 
 struct Caller {

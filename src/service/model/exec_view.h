@@ -15,20 +15,20 @@
 
 namespace nutshell::service {
 
-// How much is found out about an exec besides its result.
+// How much is reported about an exec besides its result.
 enum class TraceLevel : std::uint8_t {
   Off,
-  Summary,  // resources, and what stopped it
-  Files,    // and which files of /workspace it added, changed and removed
-  Full,     // and what went in and came out, by hash, and what was in force
+  Summary,  // resources, and the limits that stopped it
+  Files,    // also files of /workspace that it added, changed and removed
+  Full,     // also hashes of its streams, and the protections in force
 };
 
 struct Trace {
   TraceLevel level = TraceLevel::Off;
   std::vector<wire::FileChange> files;  // against the state before the exec
-  bool is_cut = false;                  // there were more files than are told
-  std::vector<std::string> blocked;     // what was stopped, and by what: limits, timeouts, memory
-  std::string input_sha256;             // these with Full
+  bool is_cut = false;                  // there were more files than are listed
+  std::vector<std::string> blocked;     // what limits, timeouts or protections stopped
+  std::string input_sha256;             // this and the following with Full
   std::string output_sha256;
   std::string error_sha256;
   Protections protections;
@@ -36,7 +36,7 @@ struct Trace {
 
 struct ExecOptions {
   TraceLevel trace = TraceLevel::Off;
-  std::string idempotency_key;  // the same key gives the same exec; empty: none
+  std::string idempotency_key;  // the same key gives the same exec; empty for none
 };
 
 struct ExecReply {
@@ -49,10 +49,10 @@ struct ExecReply {
 struct ExecState {
   std::string exec_id;
   std::string sandbox_id;
-  std::uint64_t output_bytes = 0;  // kept so far, to be read from any offset
+  std::uint64_t output_bytes = 0;  // so far, readable from any offset
   std::uint64_t error_bytes = 0;
-  std::optional<ExecResult> ending;  // none: it still runs
-  std::uint64_t audit_id = 0;        // with the ending
+  std::optional<ExecResult> ending;  // nullopt while it runs
+  std::uint64_t audit_id = 0;        // set with the ending
 };
 
 struct ExecOffsets {
@@ -60,7 +60,7 @@ struct ExecOffsets {
   std::uint64_t error = 0;
 };
 
-// A place behind what was written is nobody's; of one that still runs the end is not known.
+// Refuses offsets behind the end of an exec that has ended.
 Result<> check_offsets(const ExecOffsets& from, const ExecState& state);
 
 struct ToolReply {
@@ -68,14 +68,14 @@ struct ToolReply {
   std::uint64_t audit_id = 0;
 };
 
-// One exec of a sandbox's past.
+// An exec or tool call in the history of a sandbox.
 struct HistoryEntry {
   std::uint64_t audit_id = 0;
   std::chrono::system_clock::time_point when;
   std::string who;
   std::string action;   // "exec", "tool bash"
   std::string what;     // the command, redacted
-  std::string outcome;  // "exited 0", "timed-out"; "unknown": the daemon died under it
+  std::string outcome;  // "exited 0", "timed_out"; "unknown" if the daemon died meanwhile
   std::chrono::milliseconds duration{0};
   std::uint64_t output_bytes = 0;
 };

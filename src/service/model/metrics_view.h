@@ -1,4 +1,4 @@
-// What the service counted, for whoever prints it.
+// Metrics of the service, to be printed by a server.
 #pragma once
 
 #include <cstdint>

@@ -1,5 +1,5 @@
-// Moments as the state file has them. Deadlines are on the monotonic clock, which a jump of the
-// wall clock does not move; they hold as long as the machine runs, and so do the sandboxes.
+// Moments in the form of the state file. Deadlines are on the monotonic clock, which a jump of the
+// wall clock does not move. It starts again at boot, which no sandbox survives.
 #pragma once
 
 #include <chrono>

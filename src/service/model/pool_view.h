@@ -1,4 +1,4 @@
-// Pools: sandboxes that are made before somebody asks.
+// Pools as a caller of the service sees them.
 #pragma once
 
 #include <chrono>
@@ -16,8 +16,8 @@ namespace nutshell::service {
 using nutshell::PoolSpec;
 using nutshell::PoolStatus;
 
-// Bound when it is acquired. Labels and clocks are bound to a waiting sandbox at once; for the
-// others a sandbox is made, which the backend's own spares make nearly as fast.
+// Request for a sandbox of a pool. Labels and clocks are set on an idle sandbox. With environment,
+// workspace or limits a sandbox is made, which the backend's spares make nearly as fast.
 struct AcquireRequest {
   std::string pool = {};
   std::map<std::string, std::string> labels = {};
@@ -26,13 +26,13 @@ struct AcquireRequest {
   std::vector<std::string> environment = {};  // on top of the pool's
   std::string workspace = {};
   std::optional<Limits> limits = {};
-  // What it may reach. Empty or "none": nothing, which is all that there is so far.
+  // The only network is "none", also if this is empty.
   std::string network = {};
-  // While all of the pool is taken. Zero: not at all.
+  // How long to wait while all of the pool is taken.
   std::chrono::milliseconds wait{10'000};
-  // Asked now and then while it waits: nothing is handed out to somebody who is gone.
+  // Called now and then while the request waits; false if the client is gone.
   std::function<bool()> is_wanted = [] { return true; };
-  // The same key again gives the same sandbox, also after a restart, as long as it is held.
+  // The same key gives the same sandbox, also after a restart, until the sandbox is released.
   std::string idempotency_key = {};
 };
 

@@ -1,6 +1,6 @@
-// Sandboxes that wait for somebody: made ahead, handed out at once, never used twice. The bounds of
-// a pool hold under any load: who comes when all of it is taken stands in line. Making and ending
-// happens on threads of their own, and on those of callers who wait. Thread-safe.
+// Pools of sandboxes that are made ahead, handed out at once and never used twice. The bounds of a
+// pool hold under any load: callers wait in order while all of it is taken. Sandboxes are made and
+// ended on threads of the pools, and on those of waiting callers. Thread-safe.
 #pragma once
 
 #include <condition_variable>
@@ -16,8 +16,11 @@
 
 #include "runtime/runtime.h"
 #include "service/model/pool_view.h"
+#include "service/sandboxes/sandbox_operations.h"
 #include "service/sandboxes/sandboxes.h"
+#include "service/state/idempotency.h"
 #include "service/state/waiting_line.h"
+#include "service/state/work_gate.h"
 
 namespace nutshell::service {
 
@@ -26,58 +29,68 @@ Failure no_such_pool(const std::string& name);
 
 class Pools {
  public:
-  Pools(Sandboxes& sandboxes, SandboxTable& table, Runtime& runtime, Accounts& accounts,
-        const ServiceOptions& options);
+  struct Dependencies {
+    Sandboxes& sandboxes;
+    SandboxTable& table;
+    Runtime& runtime;
+    Accounts& accounts;
+    Operations& operations;
+    Idempotency& idempotency;
+    WorkGate& gate;
+    const ServiceOptions& options;
+  };
+  explicit Pools(const Dependencies& uses);
   Pools(const Pools&) = delete;
   Pools& operator=(const Pools&) = delete;
   ~Pools();
 
   Result<> define(const PoolSpec& spec);
-  // The settings have no other pools any more: what waits in others ends, and nothing is made for
-  // them. Sandboxes in use stay with their tenants.
+  // Retires every pool that is not named: ends its idle sandboxes and makes none. Sandboxes in use
+  // stay with their tenants.
   void retire_all_but(const std::set<std::string>& names);
-  // Once, at the start, before any sandbox is made: takes over the sandboxes that wait and those in
-  // use. Ends the waiting ones whose pool left the settings, or has another spec there now.
+  // Called once, at the start, before any sandbox is made: takes over the sandboxes of pools. Ends
+  // idle ones whose pool left the settings or has another spec now.
   void adopt();
-  Result<std::vector<PoolStatus>> status(const std::string& tenant);
-  std::vector<PoolStatus> everything();
-  // Told of the chosen one's operation before it is handed out; an error keeps it here.
-  using Choice = std::function<Result<>(const std::string& op)>;
-  // The id of a sandbox that is the tenant's from now on. ResourceExhausted: none came free in
-  // time.
-  Result<std::string> acquire(const std::string& tenant, const AcquireRequest& request,
-                              const Choice& note);
-  Result<> release(const std::string& id);
-  Result<PoolStatus> warm(const std::string& tenant, const std::string& name,
-                          const Deadline& deadline);
-  Result<std::uint32_t> drain(const std::string& tenant, const std::string& name);
-  Result<Limits> limits_of(const std::string& tenant, const std::string& name);
-  Result<bool> is_for_alone(const std::string& tenant, const std::string& name);
-  // It has ended, by whatever.
-  void forget(const Held& held);
-  // Whoever waits is refused, from now on.
+  // The pools that the caller may use.
+  std::vector<PoolStatus> status(const Caller& caller);
+  std::vector<PoolStatus> all();
+  // Hands out a sandbox, or makes one. While all of the pool is taken the caller waits, as long as
+  // the request says; then ResourceExhausted.
+  Result<SandboxView> acquire(const Caller& caller, const AcquireRequest& request);
+  // Destroys the sandbox, so that nothing of its user is left; a fresh one takes its place.
+  Result<> release(const Caller& caller, const std::string& id);
+  Result<Limits> limits_of(const Caller& caller, const std::string& name);
+  // warm() and drain() are for a tenant that has the pool alone, and for the daemon's own socket.
+  // Makes sandboxes until min_idle are idle, or the deadline.
+  Result<PoolStatus> warm(const Caller& caller, const std::string& name, const Deadline& deadline);
+  // Ends the idle sandboxes and returns their number. None is made until the next acquire or warm.
+  Result<std::uint32_t> drain(const Caller& caller, const std::string& name);
+  // Called when a sandbox has ended, whatever the reason.
+  void forget(const SandboxEntry& entry);
+  // Refuses callers that wait, now and later.
   void stop_waiting();
-  // At each tick: what is too many or too old ends, what is missing is made.
+  // At each tick: ends idle sandboxes that are too many or too old, and makes missing ones.
   void trim();
 
  private:
-  struct Waiting {
+  struct Idle {
     std::string id;
     Clock::time_point since;
   };
   struct Pool {
     PoolSpec spec;
-    std::deque<Waiting> idle;
+    std::deque<Idle> idle;
     std::set<std::string> used;
     std::uint32_t making = 0;
     std::uint32_t ending = 0;
-    WaitingLine line;  // of callers who take what room there will be
+    WaitingLine line;  // callers that wait for a sandbox
     bool is_drained = false;
-    bool is_filling = false;  // until min_idle wait; then not before the next tick, or half is gone
+    bool is_filling =
+        false;  // until min_idle are idle; then not before the next tick, or half are taken
     std::uint64_t hits = 0;
     std::uint64_t misses = 0;
     std::string trouble;
-    Clock::time_point retry;  // after trouble, not at once
+    Clock::time_point retry;  // not before this moment, after a failure
 
     [[nodiscard]] std::uint32_t total() const {
       return static_cast<std::uint32_t>(idle.size() + used.size()) + making + ending;
@@ -90,9 +103,16 @@ class Pools {
     }
   };
   Result<Pool*> find(const std::string& tenant, const std::string& name);  // locked
-  Pool& pool_of(const Held& held);                                         // locked
+  Pool& pool_of(const SandboxEntry& entry);                                // locked
   static PoolStatus status_of(const Pool& pool);
   std::string pop_idle(Pool& pool);  // locked
+  // Called with the operation that made the chosen sandbox, before it is handed out; an error keeps
+  // the sandbox in the pool.
+  using Choice = std::function<Result<>(const std::string& op)>;
+  Result<> check_owner(const Caller& caller, const std::string& name);
+  // Returns the id of a sandbox that is the tenant's from now on.
+  Result<std::string> choose(const std::string& tenant, const AcquireRequest& request,
+                             const Choice& note);
   Result<std::string> acquire_once(const std::string& tenant, const AcquireRequest& request,
                                    const Choice& note, Clock::time_point patience);
   Result<std::string> hand_out(const std::string& tenant, const std::string& id,
@@ -100,7 +120,7 @@ class Pools {
   Result<std::string> make_for(const std::string& tenant, const AcquireRequest& request,
                                const Choice& note);
   std::string take_idle(Pool& pool);  // locked
-  // An id, or an empty one: there is room to make one.
+  // The id of an idle sandbox, or an empty id if there is room to make one.
   std::optional<std::string> take_or_room(Pool& pool, const AcquireRequest& request);  // locked
   Result<std::string> stand_in_line(Pool& pool, const std::string& tenant,
                                     const AcquireRequest& request,
@@ -109,30 +129,26 @@ class Pools {
   void put_away(Pool& pool, std::string id);  // locked
   void clear_away();                          // locked
   void fill(Pool& pool);                      // locked
-  void note_change(Pool& pool);               // locked: something came free, or is there
+  void note_change(Pool& pool);               // locked
   [[nodiscard]] bool can_finish() const;      // locked
   void finish_one(std::unique_lock<std::mutex>& lock);
   void refill(const std::stop_token& stop);
   void finish(const std::stop_token& stop);
   Pool* poorest();  // locked
 
-  Sandboxes& sandboxes_;
-  SandboxTable& table_;
-  Runtime& runtime_;
-  Accounts& accounts_;
-  const ServiceOptions& options_;
+  Dependencies uses_;
   std::mutex mutex_;
   std::condition_variable_any refill_wanted_;
   std::condition_variable_any finish_wanted_;
-  std::condition_variable changed_;  // for whoever warms
+  std::condition_variable changed_;  // for warm()
   std::map<std::string, Pool> pools_;
-  bool has_adopted_ = false;  // before that, what there is already is not counted
+  bool has_adopted_ = false;  // before, existing sandboxes are not counted
   std::deque<std::pair<std::string, std::string>> away_;  // pool, id
-  Clock::time_point finish_retry_;                        // after trouble, not at once
-  bool is_clearing_ = false;                              // until all of those have ended
-  std::size_t waiting_ = 0;                               // in all lines
+  Clock::time_point finish_retry_;                        // not before this moment, after a failure
+  bool is_clearing_ = false;                              // until all of away_ have ended
+  std::size_t waiting_ = 0;                               // callers in all lines
   bool is_stopping_ = false;
-  std::jthread refiller_;  // last: they use all of the above
+  std::jthread refiller_;  // the threads come last: they use all of the above
   std::jthread finisher_;
 };
 

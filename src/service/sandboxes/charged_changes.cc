@@ -3,7 +3,7 @@
 namespace nutshell::service {
 namespace {
 
-// An answer holds each change as it came, as JSON and as text.
+// An answer needs each change three times: as it came, as JSON and as text.
 constexpr std::uint64_t kBytesOfAChange = 3072;
 constexpr std::uint64_t kMemoryForAByte = 6;
 

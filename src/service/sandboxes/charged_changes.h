@@ -1,5 +1,5 @@
-// The list of what a sandbox changed in its workspace. The sandbox decides how long it is, so the
-// memory for it is charged to the tenant.
+// The list of changed files of a workspace. The sandbox decides how long it is, so its memory is
+// charged to the tenant.
 #pragma once
 
 #include <string>
@@ -13,10 +13,10 @@ namespace nutshell::service {
 
 struct ChargedChanges {
   std::vector<wire::FileChange> changes;
-  Charge charge;  // for as long as they, and what is made of them for an answer, are held
+  Charge charge;  // covers the answer that is made from the changes, too
 };
 
-// ResourceExhausted: the tenant has no memory for all of them.
+// ResourceExhausted if the tenant has no memory left for all of them.
 Result<ChargedChanges> list_changes(Accounts& accounts, const std::string& tenant,
                                     wire::InitClient& client);
 

@@ -6,6 +6,7 @@
 #include <cstdlib>
 
 #include "base/byte_size.h"
+#include "base/directory.h"
 #include "base/file.h"
 #include "base/sha256.h"
 #include "runtime/copy.h"
@@ -15,13 +16,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-Result<> make_directory(const fs::path& path) {
-  if (::mkdir(path.c_str(), 0700) != 0 && errno != EEXIST)
-    return syscall_failure("mkdir", path.native());
-  return {};
-}
-
-// Directories that a sandbox made unreadable are ours all the same.
+// Makes directories writable first, because a sandbox may have made them unreadable.
 Result<> remove_tree(const fs::path& path) {
   std::error_code error;
   for (fs::recursive_directory_iterator item(path, error), end; !error && item != end;
@@ -34,7 +29,7 @@ Result<> remove_tree(const fs::path& path) {
   return {};
 }
 
-// A name is something that is kept too.
+// Counts the bytes of names, too.
 constexpr std::uint64_t kBytesOfAName = 1U << 20U;
 constexpr std::uint64_t kBytesOfAnInode = 8192;
 constexpr const char* kSizeSuffix = ".bytes";
@@ -50,7 +45,7 @@ std::uint64_t size_in(const fs::path& file) {
 
 }  // namespace
 
-// By hash: a tenant's name is no name of a file.
+// Hashes the names, because they may not be valid as file names.
 fs::path KeptWorkspaces::place_of(const std::string& tenant, const std::string& name) const {
   return directory_ / (prefix_of(tenant) + sha256_hex(name).substr(0, 32));
 }
@@ -74,7 +69,7 @@ Result<> KeptWorkspaces::fill(const fs::path& place, wire::InitClient& client,
   TRY(make_directory(fresh));
   auto copied = copy_out(client, "/workspace/.", fresh, {Taking::All, most_bytes});
   std::uint64_t size = 0;
-  // Each has an inode, and on the average half a block that its content does not fill.
+  // Each entry has an inode, and on average half a block that its content does not fill.
   if (copied) {
     size = copied->bytes + (copied->files + copied->directories) * kBytesOfAnInode + kBytesOfAName;
   }
@@ -112,7 +107,7 @@ Result<> KeptWorkspaces::restore(const std::string& tenant, const std::string& n
   const fs::path place = place_of(tenant, name);
   const fs::path old = place.native() + ".old";
   std::error_code error;
-  // A save that was cut short between its two steps.
+  // Finishes a save that was interrupted between its two steps.
   if (!fs::exists(place, error) && fs::exists(old, error)) fs::rename(old, place, error);
   if (!fs::exists(place, error)) return {};
   auto copied = copy_in(client, place / ".", "/workspace");

@@ -1,6 +1,6 @@
-// The files that sessions keep from one life to the next, on the host. What a sandbox gives is
-// hostile: it is copied below a directory of its own, and read by nobody but the next sandbox of
-// the same tenant and name; all that a tenant keeps is bounded. Thread-safe for different names.
+// Keeps the files of sessions on the host from one sandbox to the next. The files are hostile: each
+// session has a directory of its own, which only the next sandbox of the same tenant and name
+// reads. All that a tenant keeps is bounded. Thread-safe for different names.
 #pragma once
 
 #include <cstdint>
@@ -16,14 +16,14 @@ namespace nutshell::service {
 
 class KeptWorkspaces {
  public:
-  // `most_bytes`: what a tenant may keep in all.
+  // `most_bytes` returns how much a tenant may keep in all.
   KeptWorkspaces(std::filesystem::path directory,
                  std::function<std::uint64_t(const std::string& tenant)> most_bytes)
       : directory_(std::move(directory)), most_bytes_(std::move(most_bytes)) {}
 
-  // All of it replaces what was kept, or nothing does.
+  // Replaces what was kept by the files of the sandbox; on failure what was kept stays.
   Result<> save(const std::string& tenant, const std::string& name, wire::InitClient& client);
-  // Nothing was kept: nothing is brought.
+  // Copies what was kept into the sandbox, if there is anything.
   Result<> restore(const std::string& tenant, const std::string& name, wire::InitClient& client);
   Result<> forget(const std::string& tenant, const std::string& name);
 
@@ -37,7 +37,7 @@ class KeptWorkspaces {
 
   std::filesystem::path directory_;
   std::function<std::uint64_t(const std::string& tenant)> most_bytes_;
-  NamedLocks tenants_;  // one copies at a time, so that the sum holds
+  NamedLocks tenants_;  // one save of a tenant at a time, so that the sum holds
 };
 
 }  // namespace nutshell::service

@@ -1,4 +1,4 @@
-// Sandboxes in the state file: what is about to be done to each is written there first.
+// The table of sandboxes in the state file. Each step is written there before it is done.
 #pragma once
 
 #include <cstdint>
@@ -10,22 +10,22 @@
 
 namespace nutshell::service {
 
-// What the service was doing with it.
-inline constexpr const char* kCreating = "creating";  // nobody was told of it yet
+// Stages of a sandbox.
+inline constexpr const char* kCreating = "creating";  // no caller knows its id yet
 inline constexpr const char* kAlive = "alive";
 inline constexpr const char* kEnding = "ending";
 
 struct SandboxRow {
-  std::string op;  // names it before the backend does; also a label of it
-  std::string id;  // empty while it is created
+  std::string op;  // names it before the backend gives it an id; also a label
+  std::string id;  // empty while it is being created
   std::string tenant;
   std::string stage = kCreating;
   std::string backend;
-  std::map<std::string, std::string> labels;  // the user's, late ones too
+  std::map<std::string, std::string> labels;  // the user's, also those set when it was acquired
   std::int64_t created_ms = 0;
   std::int64_t ttl_ms = 0;
   std::int64_t deadline_ms = 0;
-  std::int64_t left_ms = -1;  // of the ttl, while it is paused; else -1
+  std::int64_t left_ms = -1;  // rest of the ttl while it is paused; else -1
   std::int64_t idle_ms = 0;
   std::string session;
   std::string pool;

@@ -19,16 +19,16 @@ bool has_labels(const SandboxSpec& spec, const std::map<std::string, std::string
   });
 }
 
-Failure not_seen(const Held& held) {
+Failure not_seen(const SandboxEntry& entry) {
   return failure(ErrorCode::Unavailable,
                  fmt::format("sandbox {} is kept, but its backend {} has not answered since the "
                              "daemon started",
-                             held.id, held.spec.backend));
+                             entry.id, entry.spec.backend));
 }
 
-Grip grip_of(const Held& held) {
-  return {held.id,   held.spec.backend, held.tenant, held.session,
-          held.pool, held.secrets,      held.state,  held.spec.limits.disk_bytes};
+SandboxRef ref_of(const SandboxEntry& entry) {
+  return {entry.id,   entry.spec.backend, entry.tenant, entry.session,
+          entry.pool, entry.secrets,      entry.state,  entry.spec.limits.disk_bytes};
 }
 
 }  // namespace
@@ -56,29 +56,29 @@ std::uint64_t state_bytes_of(const SandboxSpec& spec) {
   return bytes;
 }
 
-void SandboxTable::insert(Held held, Accounts::Charges charges) {
+void SandboxTable::insert(SandboxEntry entry, Accounts::Charges charges) {
   state_.with([&](State& state) {
-    std::string id = held.id;
+    std::string id = entry.id;
     state.charges.insert_or_assign(id, std::move(charges));
-    state.held.insert_or_assign(std::move(id), std::move(held));
+    state.entries.insert_or_assign(std::move(id), std::move(entry));
   });
 }
 
-void SandboxTable::adopt(Held held) {
+void SandboxTable::adopt(SandboxEntry entry) {
   state_.with([&](State& state) {
-    std::string id = held.id;
+    std::string id = entry.id;
     state.charges.erase(id);
     state.charges[id] =
-        accounts_.take_sandbox_anyway(held.tenant, held.spec.limits, state_bytes_of(held.spec));
-    state.held.insert_or_assign(std::move(id), std::move(held));
+        accounts_.take_sandbox_anyway(entry.tenant, entry.spec.limits, state_bytes_of(entry.spec));
+    state.entries.insert_or_assign(std::move(id), std::move(entry));
   });
 }
 
-Result<> SandboxTable::bind(const std::string& id, Held owner) {
+Result<> SandboxTable::bind(const std::string& id, SandboxEntry owner) {
   return state_.with([&](State& state) -> Result<> {
-    const auto found = state.held.find(id);
-    if (found == state.held.end()) return no_such_sandbox(id);
-    // The pool's charge goes first: the machine holds the sandbox once.
+    const auto found = state.entries.find(id);
+    if (found == state.entries.end()) return no_such_sandbox(id);
+    // Gives the pool's charge back first, so that the machine is charged once.
     state.charges.erase(id);
     const std::uint64_t bytes = state_bytes_of(owner.spec);
     auto charges = accounts_.take_sandbox(owner.tenant, owner.spec.limits, bytes);
@@ -93,29 +93,29 @@ Result<> SandboxTable::bind(const std::string& id, Held owner) {
 }
 
 void SandboxTable::unbind(const std::string& id) {
-  auto held = copy_of(id);
-  if (!held) return;
-  held->tenant.clear();
-  adopt(std::move(*held));
+  auto entry = copy_of(id);
+  if (!entry) return;
+  entry->tenant.clear();
+  adopt(std::move(*entry));
 }
 
-std::optional<Held> SandboxTable::remove(const std::string& id) {
-  return state_.with([&id](State& state) -> std::optional<Held> {
-    const auto found = state.held.find(id);
-    if (found == state.held.end()) return std::nullopt;
-    Held held = std::move(found->second);
-    state.held.erase(found);
+std::optional<SandboxEntry> SandboxTable::remove(const std::string& id) {
+  return state_.with([&id](State& state) -> std::optional<SandboxEntry> {
+    const auto found = state.entries.find(id);
+    if (found == state.entries.end()) return std::nullopt;
+    SandboxEntry entry = std::move(found->second);
+    state.entries.erase(found);
     state.charges.erase(id);
-    return held;
+    return entry;
   });
 }
 
-Result<Grip> SandboxTable::find(const std::string& tenant, const std::string& id) {
+Result<SandboxRef> SandboxTable::find(const std::string& tenant, const std::string& id) {
   if (!is_sandbox_id_beginning(id) || tenant.empty()) return no_such_sandbox(id);
-  return state_.with([&](State& state) -> Result<Grip> {
-    const Held* match = nullptr;
-    for (auto item = state.held.lower_bound(id);
-         item != state.held.end() && item->first.starts_with(id); ++item) {
+  return state_.with([&](State& state) -> Result<SandboxRef> {
+    const SandboxEntry* match = nullptr;
+    for (auto item = state.entries.lower_bound(id);
+         item != state.entries.end() && item->first.starts_with(id); ++item) {
       if (item->second.tenant != tenant) continue;
       if (match != nullptr) {
         return failure(ErrorCode::InvalidArgument,
@@ -125,68 +125,83 @@ Result<Grip> SandboxTable::find(const std::string& tenant, const std::string& id
     }
     if (match == nullptr) return no_such_sandbox(id);
     if (match->is_unseen) return not_seen(*match);
-    return grip_of(*match);
+    return ref_of(*match);
   });
 }
 
-std::optional<Held> SandboxTable::copy_of(const std::string& id) {
-  return state_.with([&id](State& state) -> std::optional<Held> {
-    const auto found = state.held.find(id);
-    return found != state.held.end() ? std::optional(found->second) : std::nullopt;
+Result<SandboxView> SandboxTable::find_view(const std::string& tenant, const std::string& id) {
+  const auto entry = copy_of(TRY(find(tenant, id)).id);
+  if (!entry) return no_such_sandbox(id);
+  return view(*entry);
+}
+
+std::optional<SandboxView> SandboxTable::find_made(const std::string& tenant,
+                                                   const std::optional<std::string>& op) {
+  if (!op) return std::nullopt;
+  const auto found =
+      those([&](const SandboxEntry& entry) { return entry.op == *op && entry.tenant == tenant; });
+  if (found.empty()) return std::nullopt;
+  return view(found.front());
+}
+
+std::optional<SandboxEntry> SandboxTable::copy_of(const std::string& id) {
+  return state_.with([&id](State& state) -> std::optional<SandboxEntry> {
+    const auto found = state.entries.find(id);
+    return found != state.entries.end() ? std::optional(found->second) : std::nullopt;
   });
 }
 
 bool SandboxTable::has(const std::string& id) {
-  return state_.with([&id](State& state) { return state.held.contains(id); });
+  return state_.with([&id](State& state) { return state.entries.contains(id); });
 }
 
 SandboxTable::Rest SandboxTable::rest_of(const std::string& id) {
   Rest rest;
-  change(id, [&rest](const Held& held) {
-    rest = {held.state == SandboxState::Paused, held.resumes_on_use, held.users > 0,
-            held.is_unseen};
+  change(id, [&rest](const SandboxEntry& entry) {
+    rest = {entry.state == SandboxState::Paused, entry.resumes_on_use, entry.users > 0,
+            entry.is_unseen};
   });
   return rest;
 }
 
-void SandboxTable::change(const std::string& id, const std::function<void(Held&)>& step) {
+void SandboxTable::change(const std::string& id, const std::function<void(SandboxEntry&)>& step) {
   state_.with([&](State& state) {
-    const auto found = state.held.find(id);
-    if (found != state.held.end()) step(found->second);
+    const auto found = state.entries.find(id);
+    if (found != state.entries.end()) step(found->second);
   });
 }
 
 SandboxTable::Use SandboxTable::use(const std::string& id) {
-  change(id, [](Held& held) { ++held.users; });
+  change(id, [](SandboxEntry& entry) { ++entry.users; });
   return {*this, id};
 }
 
 SandboxTable::Use::~Use() {
   if (table_ == nullptr) return;
-  table_->change(id_, [](Held& held) {
-    held.users -= std::min(held.users, 1U);
-    held.last_used = Clock::now();
+  table_->change(id_, [](SandboxEntry& entry) {
+    entry.users -= std::min(entry.users, 1U);
+    entry.last_used = Clock::now();
   });
 }
 
-SandboxView SandboxTable::view(const Held& held) {
-  SandboxView view = view_without_protections(held);
-  view.protections = held.protections;
+SandboxView SandboxTable::view(const SandboxEntry& entry) {
+  SandboxView view = view_without_protections(entry);
+  view.protections = entry.protections;
   return view;
 }
 
-SandboxView SandboxTable::view_without_protections(const Held& held) {
+SandboxView SandboxTable::view_without_protections(const SandboxEntry& entry) {
   SandboxView view;
-  view.id = held.id;
-  view.spec = held.spec;
-  view.state = held.state;
-  view.created = held.created;
-  view.age = since(held.started);
-  view.time_left = held.state == SandboxState::Paused ? held.left : until(held.deadline);
-  view.idle = held.users > 0 ? milliseconds(0) : since(held.last_used);
-  view.why_copied = held.why_copied;
-  view.session = held.session;
-  view.pool = held.pool;
+  view.id = entry.id;
+  view.spec = entry.spec;
+  view.state = entry.state;
+  view.created = entry.created;
+  view.age = since(entry.started);
+  view.time_left = entry.state == SandboxState::Paused ? entry.left : until(entry.deadline);
+  view.idle = entry.users > 0 ? milliseconds(0) : since(entry.last_used);
+  view.why_copied = entry.why_copied;
+  view.session = entry.session;
+  view.pool = entry.pool;
   return view;
 }
 
@@ -194,30 +209,32 @@ SandboxPage SandboxTable::list(const std::string& tenant, const ListRequest& req
   const std::size_t most = std::clamp<std::size_t>(request.most, 1, kMostPage);
   return state_.with([&](State& state) {
     SandboxPage page;
-    for (auto item = state.held.upper_bound(request.cursor); item != state.held.end(); ++item) {
-      const Held& held = item->second;
-      if (held.tenant != tenant || tenant.empty() || !has_labels(held.spec, request.labels))
+    for (auto item = state.entries.upper_bound(request.cursor); item != state.entries.end();
+         ++item) {
+      const SandboxEntry& entry = item->second;
+      if (entry.tenant != tenant || tenant.empty() || !has_labels(entry.spec, request.labels))
         continue;
       if (page.sandboxes.size() == most) {
         page.next_cursor = page.sandboxes.back().id;
         return page;
       }
-      page.sandboxes.push_back(request.has_protections ? view(held)
-                                                       : view_without_protections(held));
+      page.sandboxes.push_back(request.has_protections ? view(entry)
+                                                       : view_without_protections(entry));
     }
     return page;
   });
 }
 
-std::vector<Held> SandboxTable::all() {
-  return those([](const Held&) { return true; });
+std::vector<SandboxEntry> SandboxTable::all() {
+  return those([](const SandboxEntry&) { return true; });
 }
 
-std::vector<Held> SandboxTable::those(const std::function<bool(const Held&)>& are_wanted) {
+std::vector<SandboxEntry> SandboxTable::those(
+    const std::function<bool(const SandboxEntry&)>& are_wanted) {
   return state_.with([&are_wanted](State& state) {
-    std::vector<Held> wanted;
-    for (const auto& [id, held] : state.held) {
-      if (are_wanted(held)) wanted.push_back(held);
+    std::vector<SandboxEntry> wanted;
+    for (const auto& [id, entry] : state.entries) {
+      if (are_wanted(entry)) wanted.push_back(entry);
     }
     return wanted;
   });

@@ -1,5 +1,5 @@
-// The sandboxes that live, as far as the service knows: whose they are, what their clocks say, who
-// uses them, and what each tenant has of its quota. Thread-safe; does no I/O.
+// The table of sandboxes that the service knows: their tenants, deadlines, users and charges.
+// Thread-safe; does no I/O.
 #pragma once
 
 #include <map>
@@ -16,12 +16,13 @@
 
 namespace nutshell::service {
 
-struct Held {
+// A row of the table.
+struct SandboxEntry {
   std::string id;
-  std::string op;      // empty: it was made without the service, and its backend ends it
-  std::string tenant;  // empty: it waits in a pool
+  std::string op;      // empty if it was made without the service: its backend ends it
+  std::string tenant;  // empty while it is idle in a pool
   SandboxSpec spec;    // with the user's labels; without the environment
-  std::vector<std::string> secrets;  // of its environment: never written down
+  std::vector<std::string> secrets;  // values of its environment that are never recorded
   Protections protections;
   std::string why_copied;
   std::string session;
@@ -29,19 +30,20 @@ struct Held {
   std::string pool_spec;  // hash of the pool's spec that it was made by
   std::chrono::system_clock::time_point created;
   Clock::time_point started = Clock::now();
-  Clock::time_point listed_after = Clock::now();  // a list from before cannot know it
+  Clock::time_point listed_after =
+      Clock::now();  // a list of the backend from before this moment may lack it
   Clock::time_point deadline;
-  std::chrono::milliseconds left{0};  // while paused
+  std::chrono::milliseconds left{0};  // of the ttl, while paused
   Clock::time_point last_used = Clock::now();
   SandboxState state = SandboxState::Running;
-  bool resumes_on_use = false;   // it was paused because nobody used it
+  bool resumes_on_use = false;   // it was paused because it was idle
   bool is_deadline_new = false;  // the backend does not know it yet
-  bool is_unseen = false;        // only the state file tells of it: its backend has not answered
+  bool is_unseen = false;        // its backend has not answered since the start
   std::uint32_t users = 0;
 };
 
-// What an operation needs to know of a sandbox.
-struct Grip {
+// Names a sandbox of a tenant, with what operations need to know about it.
+struct SandboxRef {
   std::string id;
   std::string backend;
   std::string tenant;
@@ -56,22 +58,27 @@ class SandboxTable {
  public:
   explicit SandboxTable(Accounts& accounts) : accounts_(accounts) {}
 
-  // The charges are the sandbox's from now on: given back when it is removed.
-  void insert(Held held, Accounts::Charges charges);
-  // One that was adopted is counted too, whatever the quota says; in place of what was known of it.
-  void adopt(Held held);
-  // Out of the pool, into a tenant's hands. Refused by the quota; nothing then.
-  Result<> bind(const std::string& id, Held owner);
-  // Back into the pool.
+  // The charges are given back when the sandbox is removed.
+  void insert(SandboxEntry entry, Accounts::Charges charges);
+  // Inserts or replaces the entry of a sandbox that exists already, and charges for it beyond the
+  // quota if need be.
+  void adopt(SandboxEntry entry);
+  // Gives a sandbox of a pool to a tenant. Changes nothing if the quota refuses it.
+  Result<> bind(const std::string& id, SandboxEntry owner);
+  // Gives it back to the pool.
   void unbind(const std::string& id);
-  std::optional<Held> remove(const std::string& id);
+  std::optional<SandboxEntry> remove(const std::string& id);
 
-  // By its id, or the unambiguous beginning of one of this tenant's. Unavailable: it is not seen
-  // yet.
-  Result<Grip> find(const std::string& tenant, const std::string& id);
-  std::optional<Held> copy_of(const std::string& id);
+  // Finds a sandbox of this tenant by its id, or by an unambiguous beginning of it. Unavailable
+  // while its backend has not answered since the start.
+  Result<SandboxRef> find(const std::string& tenant, const std::string& id);
+  Result<SandboxView> find_view(const std::string& tenant, const std::string& id);
+  // The tenant's sandbox that the operation `op` made, if it still lives.
+  std::optional<SandboxView> find_made(const std::string& tenant,
+                                       const std::optional<std::string>& op);
+  std::optional<SandboxEntry> copy_of(const std::string& id);
   bool has(const std::string& id);
-  // How it is now, whatever a grip says.
+  // The current state, which may be newer than that of a SandboxRef.
   struct Rest {
     bool is_paused = false;
     bool resumes_on_use = false;
@@ -79,9 +86,9 @@ class SandboxTable {
     bool is_unseen = false;
   };
   Rest rest_of(const std::string& id);
-  void change(const std::string& id, const std::function<void(Held&)>& step);
+  void change(const std::string& id, const std::function<void(SandboxEntry&)>& step);
 
-  // Counts as used from now until the end of this object.
+  // The sandbox counts as used until the end of this object.
   class Use {
    public:
     Use(SandboxTable& table, std::string id) : table_(&table), id_(std::move(id)) {}
@@ -96,15 +103,15 @@ class SandboxTable {
   Use use(const std::string& id);
 
   SandboxPage list(const std::string& tenant, const ListRequest& request);
-  std::vector<Held> all();
-  std::vector<Held> those(const std::function<bool(const Held&)>& are_wanted);
+  std::vector<SandboxEntry> all();
+  std::vector<SandboxEntry> those(const std::function<bool(const SandboxEntry&)>& are_wanted);
 
-  static SandboxView view(const Held& held);
-  static SandboxView view_without_protections(const Held& held);
+  static SandboxView view(const SandboxEntry& entry);
+  static SandboxView view_without_protections(const SandboxEntry& entry);
 
  private:
   struct State {
-    std::map<std::string, Held> held;
+    std::map<std::string, SandboxEntry> entries;
     std::map<std::string, Accounts::Charges> charges;  // by id
   };
 
@@ -112,10 +119,10 @@ class SandboxTable {
   Guarded<State> state_;
 };
 
-// What is kept of a spec as long as its sandbox lives, in bytes.
+// Memory that the service needs for a spec as long as its sandbox lives.
 std::uint64_t state_bytes_of(const SandboxSpec& spec);
 
-// The same for one that never was and for another tenant's.
+// The same message whether the sandbox never existed or is another tenant's.
 Failure no_such_sandbox(const std::string& id);
 
 }  // namespace nutshell::service

@@ -8,8 +8,8 @@
 namespace nutshell::service {
 namespace {
 
-Held held(const std::string& id, const std::string& tenant) {
-  Held made;
+SandboxEntry entry(const std::string& id, const std::string& tenant) {
+  SandboxEntry made;
   made.id = id;
   made.op = "op" + id;
   made.tenant = tenant;
@@ -25,7 +25,7 @@ class TableTest : public testing::Test {
 };
 
 TEST_F(TableTest, GivesBackWhatASandboxWasChargedWhenItIsRemoved) {
-  Held made = held("naaaaaaaaaaaa", "a");
+  SandboxEntry made = entry("naaaaaaaaaaaa", "a");
   auto charges = accounts_.take_sandbox("a", made.spec.limits, 100);
   ASSERT_TRUE(charges);
   table_.insert(made, std::move(*charges));
@@ -39,12 +39,12 @@ TEST_F(TableTest, GivesBackWhatASandboxWasChargedWhenItIsRemoved) {
 }
 
 TEST_F(TableTest, ChargesATenantForASandboxOfAPoolOnceItIsHandedOut) {
-  table_.adopt(held("naaaaaaaaaaaa", ""));
-  Held owned = held("naaaaaaaaaaaa", "a");
+  table_.adopt(entry("naaaaaaaaaaaa", ""));
+  SandboxEntry owned = entry("naaaaaaaaaaaa", "a");
   TenantRules changed;
   changed.quotas["none"] = Quota();
   rules_.replace(changed);
-  EXPECT_FALSE(table_.bind("naaaaaaaaaaaa", held("naaaaaaaaaaaa", "none")));
+  EXPECT_FALSE(table_.bind("naaaaaaaaaaaa", entry("naaaaaaaaaaaa", "none")));
   EXPECT_TRUE(table_.copy_of("naaaaaaaaaaaa")->tenant.empty());
   ASSERT_TRUE(table_.bind("naaaaaaaaaaaa", owned));
   EXPECT_EQ(accounts_.of("a", Resource::Memory).used(), owned.spec.limits.memory_bytes);
@@ -55,7 +55,7 @@ TEST_F(TableTest, ChargesATenantForASandboxOfAPoolOnceItIsHandedOut) {
 }
 
 TEST_F(TableTest, SaysTheSameOfAnothersSandboxAndOfNone) {
-  table_.adopt(held("naaaaaaaaaaaa", "a"));
+  table_.adopt(entry("naaaaaaaaaaaa", "a"));
   const auto others = table_.find("b", "naaaaaaaaaaaa");
   const auto nobodys = table_.find("b", "naaaaaaaaaaab");
   ASSERT_FALSE(others);
@@ -65,12 +65,12 @@ TEST_F(TableTest, SaysTheSameOfAnothersSandboxAndOfNone) {
   same.replace(same.find("naaaaaaaaaaab"), 13, "naaaaaaaaaaaa");
   EXPECT_EQ(others.error().message, same);
   // Nor by a beginning that is ambiguous only with the other's.
-  table_.adopt(held("naaaaaaaaaaac", "b"));
+  table_.adopt(entry("naaaaaaaaaaac", "b"));
   EXPECT_EQ(table_.find("b", "naaa")->id, "naaaaaaaaaaac");
 }
 
 TEST_F(TableTest, TakesNoTricksForAnId) {
-  table_.adopt(held("naaaaaaaaaaaa", "a"));
+  table_.adopt(entry("naaaaaaaaaaaa", "a"));
   for (const char* id : {"", "n", "../aaaaaaaaaa", "naaaaaaaaaaaa/", "NAAAAAAAAAAAA",
                          "%6eaaaaaaaaaa", "naaaaaaaaaaaaa"})
     EXPECT_FALSE(table_.find("a", id)) << id;
@@ -79,7 +79,7 @@ TEST_F(TableTest, TakesNoTricksForAnId) {
 
 TEST_F(TableTest, GivesPagesWithoutGaps) {
   for (int i = 0; i < 25; ++i)
-    table_.adopt(held("bbbbbbbbbb" + std::to_string(10 + i), i % 5 == 4 ? "x" : "a"));
+    table_.adopt(entry("bbbbbbbbbb" + std::to_string(10 + i), i % 5 == 4 ? "x" : "a"));
   ListRequest request;
   request.most = 6;
   std::vector<std::string> ids;
@@ -95,7 +95,7 @@ TEST_F(TableTest, GivesPagesWithoutGaps) {
 }
 
 TEST_F(TableTest, TakesALabelLiterally) {
-  Held labelled = held("ncccccccccccc", "a");
+  SandboxEntry labelled = entry("ncccccccccccc", "a");
   labelled.spec.labels["k"] = "%' OR '1'='1";
   table_.adopt(labelled);
   ListRequest request;

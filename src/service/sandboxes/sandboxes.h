@@ -1,14 +1,10 @@
-// The lives of sandboxes: made, paused, extended, ended, and found again after a restart. Every act
-// is in the state file before it is done. Thread-safe.
+// The lives of sandboxes: made, paused, extended, ended. Each step is in the state file before it
+// is done. Thread-safe.
 #pragma once
 
 #include <functional>
-#include <map>
-#include <set>
 #include <string>
-#include <vector>
 
-#include "base/guarded.h"
 #include "runtime/runtime.h"
 #include "service/evidence/gone_list.h"
 #include "service/model/caller.h"
@@ -19,26 +15,26 @@
 
 namespace nutshell::service {
 
-// Labels of ours on every sandbox that the service makes.
+// Labels that the service puts on every sandbox that it makes.
 inline constexpr const char* kTenantLabel = "nutshell.tenant";
 inline constexpr const char* kOperationLabel = "nutshell.op";
 inline constexpr const char* kPoolLabel = "nutshell.pool";
-// Its one user is a stream or a batch of the service that made it: no later service keeps it.
+// Marks a sandbox for one stream or batch item: a later service ends it.
 inline constexpr const char* kStreamLabel = "nutshell.stream";
 
-// Why a sandbox is no longer there that nobody of ours ended.
+// Reasons for the end of a sandbox: the service did not end it;
 inline constexpr const char* kEndedByItself = "it has ended";
-// Why its owner ended it.
+// its owner ended it.
 inline constexpr const char* kDestroyed = "destroyed";
 inline constexpr const char* kReleased = "released";
 inline constexpr const char* kSessionEnded = "its session was ended";
 
-// Until somebody resumes it, or until somebody uses it.
+// Paused until it is resumed, or until it is used.
 enum class Pausing : std::uint8_t { UntilResumed, WhileIdle };
 
 class Sandboxes {
  public:
-  struct Ground {
+  struct Dependencies {
     Runtime& runtime;
     Database& database;
     SandboxTable& table;
@@ -48,87 +44,71 @@ class Sandboxes {
     const ServiceOptions& options;
     const CurrentRules& rules;
   };
-  // Told of each one that has ended, by whatever: its last state, and why.
-  using OnEnd = std::function<void(const Held& held, const std::string& why)>;
-  Sandboxes(const Ground& ground, OnEnd on_end)
-      : ground_(ground), store_(ground.database), on_end_(std::move(on_end)) {}
-  // A last look at one of a session before it is ended in order. Set before there is any.
-  using BeforeEnd = std::function<void(const Held& held)>;
+  // Called with the last state of each sandbox that has ended, and why.
+  using OnEnd = std::function<void(const SandboxEntry& entry, const std::string& why)>;
+  Sandboxes(const Dependencies& uses, OnEnd on_end)
+      : uses_(uses), store_(uses.database), on_end_(std::move(on_end)) {}
+  // Called before a sandbox of a session is ended. To be set before there are sandboxes.
+  using BeforeEnd = std::function<void(const SandboxEntry& entry)>;
   void set_before_end(BeforeEnd before_end) { before_end_ = std::move(before_end); }
-  // Whether somebody else ends one of a session whose time is over.
-  using EndsApart = std::function<bool(const Held& held, const std::string& why)>;
+  // Called when the time of a session's sandbox is over; true if the callee ends it.
+  using EndsApart = std::function<bool(const SandboxEntry& entry, const std::string& why)>;
   void set_ends_apart(EndsApart ends_apart) { ends_apart_ = std::move(ends_apart); }
 
   struct Order {
     SandboxSpec spec;
-    Caller caller;  // its tenant is empty: the service itself, for a pool
+    Caller caller;  // the tenant is empty for a pool
     std::string session = {};
     std::string pool = {};
-    std::string op = {};  // to be found again by; empty: any
+    std::string op = {};  // names the sandbox in the state file; chosen if empty
     bool ends_with_service = false;
-    // Until this has succeeded nobody else sees the sandbox, and it ends with this process.
+    // Runs before anybody else sees the sandbox. Until it succeeds the sandbox ends with this
+    // process.
     std::function<Result<>(Runtime& runtime, const std::string& id)> prepare = nullptr;
   };
-  // Every sandbox of the service is made here, and what its maker may not have is refused here.
-  // Returns its id.
+  // Makes a sandbox and returns its id. Refuses what the caller may not have.
   Result<std::string> make(Order order);
   // Idempotent.
   Result<> end(const std::string& id, const std::string& why);
   Result<> pause(const std::string& id, Pausing pausing);
   Result<> resume(const std::string& id);
+  // Resumes a sandbox that was paused because it was idle; Unavailable if its owner paused it. To
+  // be called once the sandbox counts as used, or it may be paused again meanwhile.
+  Result<> wake(const std::string& id);
   Result<> extend(const std::string& id, std::chrono::milliseconds ttl);
-  // Asked of its init. One that has ended is let go here and now; its backend alone can tell that.
+  // Asks its init, and the backend if init does not answer. Forgets a sandbox that has ended.
   bool is_alive(const std::string& id);
-  // Its end does not come before; for what has to be done with it first.
+  // Moves the deadline so that the sandbox lives at least this long.
   void give_time(const std::string& id, std::chrono::milliseconds least);
-  // A waiting one of a pool becomes the tenant's, with these labels and clocks.
+  // Gives an idle sandbox of a pool to the tenant, with the labels and clocks of `bound`.
   Result<> hand_out(const std::string& id, const std::string& tenant, const SandboxSpec& bound);
-  // No longer the tenant's, from now on and after a restart; end() does the rest.
-  Result<Held> take_back(const std::string& id);
+  // Takes a sandbox from its tenant, also for the time after a restart; end() has to follow.
+  Result<SandboxEntry> take_back(const std::string& id);
 
-  // At the start: what runs is adopted, what was half done is undone. Gives words for what was. A
-  // backend that does not answer is waited for no longer than its own deadlines; what the state
-  // file has of it is kept, and settled once it answers.
-  Result<std::vector<std::string>> adopt();
-  // Those backends, and why each has not answered.
-  std::map<std::string, std::string> unanswered();
-  // Each for the sandboxes of one backend: another one that does not answer holds up nobody.
-  // What runs now: sandboxes that are gone are let go, those of others are adopted.
-  void reconcile(const std::string& backend);
-  // Ends what has reached its ttl or idle timeout.
+  // Stops a sandbox and removes what the host kept for it.
+  Result<> stop(const std::string& backend, const std::string& id);
+  // Forgets a sandbox that has ended by itself.
+  void let_go(const std::string& id, const std::string& why);
+
+  // These two act on the sandboxes of one backend, so that a backend which does not answer holds up
+  // no other.
+  // Ends sandboxes that have reached their ttl or idle timeout.
   void expire(const std::string& backend);
-  // Tells the backend of deadlines that are new, so that they hold without us.
+  // Passes new deadlines to the backend, which keeps them while no service runs.
   void pass_deadlines(const std::string& backend);
 
  private:
-  // `stream` is its first connection, where that is worth keeping.
-  Result<std::string> start(const Order& order, SandboxRow& row, Held& held, UniqueFd& stream);
+  // Sets `stream` to a connection to init if connections to the backend are costly.
+  Result<std::string> start(const Order& order, SandboxRow& row, SandboxEntry& entry,
+                            UniqueFd& stream);
   SandboxSpec spec_for_backend(const Order& order, const SandboxRow& row, Backend& backend) const;
-  // With the grace that leaves the end to us while we are there.
+  // Adds the grace time, so that the service ends the sandbox first if it runs.
   Result<> pass_time_left(const std::string& id, const std::string& backend,
                           std::chrono::milliseconds left);
-  Result<> stop(const std::string& backend, const std::string& id);
-  void tell_why(const Held& held, const std::string& why);
-  void let_go(const std::string& id, const std::string& why);
-  struct Unanswered {
-    std::string why;
-    std::vector<SandboxRow> rows;  // of the start: what is made since then is none of its
-  };
-  using Words = std::vector<std::string>;
-  Result<Words> settle(std::vector<SandboxRow> rows, const std::vector<SandboxStatus>& statuses);
-  Result<Words> settle_unknown(const std::vector<SandboxStatus>& statuses,
-                               const std::set<std::string>& known);
-  void keep_unseen(const std::string& backend, const Error& why, std::vector<SandboxRow> rows);
-  void settle_late(const std::string& backend, const std::vector<SandboxStatus>& statuses);
-  void adopt_row(const SandboxRow& row, const SandboxStatus& status);
-  Result<std::string> settle_row(const SandboxRow& row, const SandboxStatus* status);
-  void adopt_foreign(const SandboxStatus& status);
-  Result<bool> is_same_boot();
-  Held held_of(const SandboxStatus& status);
+  void tell_why(const SandboxEntry& entry, const std::string& why);
 
-  Ground ground_;
+  Dependencies uses_;
   SandboxStore store_;
-  Guarded<std::map<std::string, Unanswered>> unanswered_;
   OnEnd on_end_;
   BeforeEnd before_end_;
   EndsApart ends_apart_;

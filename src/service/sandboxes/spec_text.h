@@ -1,4 +1,4 @@
-// Labels and the output of setups as text, for the state file. Nouns are text by core/json_form.h.
+// Labels and setup outputs as text for the state file. core/json_form.h does the same for nouns.
 #pragma once
 
 #include <map>
@@ -18,7 +18,7 @@ Result<std::map<std::string, std::string>> decode_labels(const std::string& text
 std::string encode_setup(const std::vector<SetupOutput>& outputs);
 Result<std::vector<SetupOutput>> decode_setup(const std::string& text);
 
-// SHA-256 of all its fields, in hexadecimal.
+// SHA-256 of all fields of the spec, in hexadecimal.
 std::string hash_of_spec(const SandboxSpec& spec);
 
 }  // namespace nutshell::service

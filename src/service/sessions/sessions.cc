@@ -8,6 +8,7 @@
 #include "core/json_form.h"
 #include "service/model/moments.h"
 #include "service/sandboxes/spec_text.h"
+#include "service/tenants/allowed.h"
 
 namespace nutshell::service {
 namespace {
@@ -16,10 +17,11 @@ using namespace std::chrono_literals;
 
 constexpr auto kSetupTime = 600s;
 constexpr milliseconds kLongestLease{30LL * 24 * 3600 * 1000};
+constexpr std::chrono::minutes kKeepTime{2};  // a sandbox lives this long while its files are saved
 constexpr std::size_t kMostSetup = 64;
 constexpr std::size_t kMostSetupBytes = 256U << 10U;
 
-// The end of both streams in the order they came; its beginning goes where there is too much.
+// Keeps the last bytes of both streams together, in the order in which they came.
 class TailIo : public wire::ExecIo {
  public:
   Taken take(wire::Stream /*stream*/, std::string_view bytes) override {
@@ -77,14 +79,14 @@ Result<> check(const SessionRequest& request) {
   return check_setup(request.setup);
 }
 
-// What is kept of it as long as it is there, besides the output of its setup.
+// Memory that a session needs, without the output of its setup.
 std::uint64_t session_bytes_of(const SessionRequest& request) {
   std::uint64_t bytes = state_bytes_of(request.spec);
   for (const auto& [name, value] : request.labels)
     bytes += name.size() + value.size() + 64;
   for (const auto& argv : request.setup)
     for (const std::string& word : argv)
-      bytes += 2 * (word.size() + 32);  // again with its output
+      bytes += 2 * (word.size() + 32);  // twice, because SetupOutput has it again
   return bytes;
 }
 
@@ -114,8 +116,9 @@ std::optional<Sessions::Session> Sessions::copy_of(const Key& key) {
 
 bool Sessions::lives(const Key& key, const Session& session) {
   if (session.sandbox.empty()) return false;
-  const auto held = ground_.table.copy_of(session.sandbox);  // also one that is not seen yet
-  return held && held->tenant == key.first;
+  const auto entry =
+      uses_.table.copy_of(session.sandbox);  // also if its backend has not answered yet
+  return entry && entry->tenant == key.first;
 }
 
 SessionView Sessions::view(const Key& key, const Session& session) {
@@ -126,21 +129,21 @@ SessionView Sessions::view(const Key& key, const Session& session) {
   view.keeps_workspace = session.request.keeps_workspace;
   view.setup = session.setup;
   view.budget = session.request.budget;
-  if (!session.sandbox.empty()) ground_.watch.count(key.first, key.second, session.sandbox);
-  view.usage = ground_.budgets.usage(key.first, key.second);
+  if (!session.sandbox.empty()) uses_.watch.count(key.first, key.second, session.sandbox);
+  view.usage = uses_.budgets.usage(key.first, key.second);
   if (session.request.lease > 0ms) view.lease_left = until(session.lease_end);
   view.labels = session.request.labels;
   view.created = std::chrono::system_clock::time_point(milliseconds(session.created_ms));
   return view;
 }
 
-// Environments and setups may hold secrets.
+// Seals the request and the setup, which may hold secrets.
 Result<> Sessions::save(const Key& key, const Session& session) {
   const std::string name = lock_name(key);
   const std::string request =
-      TRY(ground_.seal.close(to_json_text(session.request, Written::Kept), name));
-  const std::string setup = TRY(ground_.seal.close(encode_setup(session.setup), name));
-  TRY(ground_.database.run(
+      TRY(uses_.seal.close(to_json_text(session.request, Written::Kept), name));
+  const std::string setup = TRY(uses_.seal.close(encode_setup(session.setup), name));
+  TRY(uses_.database.run(
       "INSERT INTO sessions(tenant, name, request, stage, sandbox, life, setup, execs, cpu_us, "
       "wall_us, output_bytes, lease_ms, lease_end_ms, created_ms) VALUES(?,?,?,?,?,?,?,0,0,0,0,?,"
       "?,?) ON CONFLICT(tenant, name) DO UPDATE SET stage=excluded.stage, "
@@ -154,20 +157,20 @@ Result<> Sessions::save(const Key& key, const Session& session) {
 }
 
 Result<> Sessions::erase(const Key& key) {
-  TRY(ground_.database.run("DELETE FROM sessions WHERE tenant=? AND name=?",
-                           {key.first, key.second}));
+  TRY(uses_.database.run("DELETE FROM sessions WHERE tenant=? AND name=?",
+                         {key.first, key.second}));
   sessions_.with([&key](auto& sessions) { sessions.erase(key); });
   charged_.with([&key](auto& charged) { charged.erase(key); });
-  ground_.budgets.forget(key.first, key.second);
+  uses_.budgets.forget(key.first, key.second);
   return {};
 }
 
 Result<Sessions::Session> Sessions::decode_row(const Key& key, const Row& row) {
   const auto opened = [&](int column) -> Result<std::string> {
     std::string text = row.text(column);
-    // A state of an earlier version: sealed at the end of load().
+    // Plain text of an earlier version is sealed at the end of load().
     if (!Seal::is_sealed(text)) return text;
-    return ground_.seal.open_text(text, lock_name(key));
+    return uses_.seal.open_text(text, lock_name(key));
   };
   Session session;
   session.request = TRY(from_json_text<SessionRequest>(TRY(opened(2))));
@@ -178,7 +181,7 @@ Result<Sessions::Session> Sessions::decode_row(const Key& key, const Row& row) {
 Result<> Sessions::load() {
   Result<> outcome;
   std::vector<std::pair<Key, Session>> plain;
-  TRY(ground_.database.query(
+  TRY(uses_.database.query(
       "SELECT tenant, name, request, stage, sandbox, life, setup, execs, cpu_us, wall_us, "
       "output_bytes, lease_end_ms, created_ms FROM sessions",
       {}, [&](const Row& row) {
@@ -193,10 +196,10 @@ Result<> Sessions::load() {
         session.sandbox = row.text(4);
         session.life = static_cast<std::uint32_t>(row.number(5));
         session.is_ready = row.text(3) == "ready";
-        // Another boot's clock may be far ahead of ours.
+        // The clock of another boot may have been far ahead of this one.
         session.lease_end = std::min(from_ms(row.number(11)), Clock::now() + session.request.lease);
         session.created_ms = row.number(12);
-        ground_.budgets.define(
+        uses_.budgets.define(
             key.first, key.second, session.request.budget,
             {static_cast<std::uint64_t>(row.number(7)), std::chrono::microseconds(row.number(8)),
              std::chrono::microseconds(row.number(9)), static_cast<std::uint64_t>(row.number(10))});
@@ -211,13 +214,26 @@ Result<> Sessions::load() {
 }
 
 Result<SessionView> Sessions::ensure(const Caller& caller, const SessionRequest& request) {
+  const auto work = TRY(uses_.gate.begin());
+  return uses_.operations.run(
+      caller, {"session", {{}, request.name, {}}, uses_.operations.describe(request.spec)},
+      [&](Operation& operation) -> Result<SessionView> {
+        SessionRequest admitted = request;
+        admitted.spec = TRY(admit_spec(*uses_.rules.get(), caller, request.spec));
+        SessionView view = TRY(find_or_make(caller, admitted));
+        operation.subject.sandbox = view.sandbox_id;
+        return view;
+      });
+}
+
+Result<SessionView> Sessions::find_or_make(const Caller& caller, const SessionRequest& request) {
   TRY(check(request));
   const Key key{caller.tenant, request.name};
-  const auto held = lock(key);
+  const auto locked = lock(key);
   auto session = copy_of(key);
-  // Asked of the sandbox itself: it may have been killed a moment ago.
+  // Asks the sandbox itself, because it may have been killed a moment ago.
   if (session && session->is_ready && lives(key, *session) &&
-      ground_.sandboxes.is_alive(session->sandbox))
+      uses_.sandboxes.is_alive(session->sandbox))
     return go_on(caller, key, std::move(*session));
   if (!session) {
     session.emplace();
@@ -229,23 +245,23 @@ Result<SessionView> Sessions::ensure(const Caller& caller, const SessionRequest&
   return begin_life(caller, key, std::move(*session));
 }
 
-// In use again: its clocks begin anew, and it goes on where it was paused.
+// Renews the lease and the ttl of a session that is used again, and resumes its sandbox.
 Result<SessionView> Sessions::go_on(const Caller& caller, const Key& key, Session session) {
   session.lease_end = Clock::now() + session.request.lease;
   session.is_kept = false;
-  const Grip grip = TRY(ground_.table.find(caller.tenant, session.sandbox));
-  if (grip.state == SandboxState::Paused) TRY(ground_.sandboxes.resume(session.sandbox));
-  // Near the longest life there is, the ttl stays what it is.
-  (void)ground_.sandboxes.extend(session.sandbox, session.request.spec.ttl);
+  const SandboxRef ref = TRY(uses_.table.find(caller.tenant, session.sandbox));
+  if (ref.state == SandboxState::Paused) TRY(uses_.sandboxes.resume(session.sandbox));
+  // Fails near the longest life of a sandbox; the ttl stays as it is then.
+  (void)uses_.sandboxes.extend(session.sandbox, session.request.spec.ttl);
   TRY(save(key, session));
   return view(key, session);
 }
 
-// What is gone with the last one; empty where there was none.
+// Returns what was lost with the last sandbox; empty if there was none.
 Result<std::string> Sessions::end_last_life(const Key& key, const Session& session) {
   if (session.life == 0) return std::string();
-  // Half set up: what ran, and what did not, nobody knows.
-  if (lives(key, session)) TRY(ground_.sandboxes.end(session.sandbox, "its setup was cut short"));
+  // Its setup was interrupted, and nobody knows which commands have run.
+  if (lives(key, session)) TRY(uses_.sandboxes.end(session.sandbox, "its setup was cut short"));
   return fmt::format(
       "{} is gone{}: {} lost",
       session.sandbox.empty() ? "the last sandbox" : "sandbox " + session.sandbox,
@@ -266,27 +282,27 @@ Result<> Sessions::make_life(const Caller& caller, const Key& key, Session& sess
   ++session.life;
   TRY(save(key, session));
   fault_point("session.recorded");
-  session.sandbox = TRY(ground_.sandboxes.make({session.request.spec, caller, key.second}));
+  session.sandbox = TRY(uses_.sandboxes.make({session.request.spec, caller, key.second}));
   TRY(save(key, session));
   fault_point("session.made");
   auto ran = bring_workspace(key, session);
   if (ran) ran = run_setup(caller, key, session);
-  if (!ran) (void)ground_.sandboxes.end(session.sandbox, "its setup failed");
+  if (!ran) (void)uses_.sandboxes.end(session.sandbox, "its setup failed");
   return ran;
 }
 
-// What never lived is forgotten. What did keeps its name and what it has used, for the next try.
+// Forgets a session whose first sandbox could not be made. Others keep their name and usage.
 Result<> Sessions::give_up(const Key& key, Session session, const Usage& usage) {
   if (session.life == 1) return erase(key);
   session.sandbox.clear();
-  ground_.budgets.define(key.first, key.second, session.request.budget, usage);
+  uses_.budgets.define(key.first, key.second, session.request.budget, usage);
   return save(key, session);
 }
 
 Result<SessionView> Sessions::begin_life(const Caller& caller, const Key& key, Session session) {
   std::string lost = TRY(end_last_life(key, session));
-  const Usage usage = ground_.budgets.usage(key.first, key.second);
-  ground_.budgets.forget(key.first, key.second);  // setup is no part of the budget
+  const Usage usage = uses_.budgets.usage(key.first, key.second);
+  uses_.budgets.forget(key.first, key.second);  // the setup does not count
   auto made = make_life(caller, key, session);
   if (!made) {
     TRY(give_up(key, session, usage));
@@ -294,10 +310,10 @@ Result<SessionView> Sessions::begin_life(const Caller& caller, const Key& key, S
   }
   fault_point("session.setup");
   session.is_ready = true;
-  session.lease_end = Clock::now() + session.request.lease;  // the making was no use of it
+  session.lease_end = Clock::now() + session.request.lease;  // starts when it is ready
   TRY(save(key, session));
-  ground_.budgets.define(key.first, key.second, session.request.budget, usage);
-  ground_.watch.count(key.first, key.second, session.sandbox);  // the budget begins here
+  uses_.budgets.define(key.first, key.second, session.request.budget, usage);
+  uses_.watch.count(key.first, key.second, session.sandbox);  // counts from here on
   SessionView told = view(key, session);
   told.lost = std::move(lost);
   told.was_created = true;
@@ -305,15 +321,18 @@ Result<SessionView> Sessions::begin_life(const Caller& caller, const Key& key, S
 }
 
 Result<> Sessions::forget_workspace(const Caller& caller, const std::string& name) {
-  TRY(check_name(name));
-  return ground_.workspaces.forget(caller.tenant, name);
+  return uses_.operations.run(caller, {"forget workspace", {{}, name, {}}},
+                              [&](Operation&) -> Result<> {
+                                TRY(check_name(name));
+                                return uses_.workspaces.forget(caller.tenant, name);
+                              });
 }
 
 Result<> Sessions::open_account(const Key& key, const Session& session) {
   if (charged_.with([&key](const auto& charged) { return charged.contains(key); })) return {};
-  Charged charged{TRY(ground_.accounts.take(key.first, Resource::Sessions, 1)),
-                  TRY(ground_.accounts.take(key.first, Resource::StateBytes,
-                                            session_bytes_of(session.request)))};
+  Charged charged{
+      TRY(uses_.accounts.take(key.first, Resource::Sessions, 1)),
+      TRY(uses_.accounts.take(key.first, Resource::StateBytes, session_bytes_of(session.request)))};
   charged_.with([&](auto& all) { all.insert_or_assign(key, std::move(charged)); });
   return {};
 }
@@ -323,8 +342,8 @@ void Sessions::charge_anyway(const Key& key, const Session& session) {
   for (const SetupOutput& output : session.setup)
     bytes += output.output.size();
   charged_.with([&](auto& all) {
-    all[key] = {ground_.accounts.of(key.first, Resource::Sessions).take_anyway(1),
-                ground_.accounts.of(key.first, Resource::StateBytes).take_anyway(bytes)};
+    all[key] = {uses_.accounts.of(key.first, Resource::Sessions).take_anyway(1),
+                uses_.accounts.of(key.first, Resource::StateBytes).take_anyway(bytes)};
   });
 }
 
@@ -338,19 +357,19 @@ void Sessions::note_setup(const Key& key, Session& session, SetupOutput output) 
 }
 
 Result<> Sessions::run_setup(const Caller& caller, const Key& key, Session& session) {
-  Grip grip = TRY(ground_.table.find(key.first, session.sandbox));
+  SandboxRef ref = TRY(uses_.table.find(key.first, session.sandbox));
   for (const auto& argv : session.request.setup) {
     ExecRequest request;
     request.argv = argv;
     request.limits.timeout = kSetupTime;
     request.limits.cpu_time = kSetupTime;
     TailIo io;
-    const ExecReply reply = TRY(ground_.execs.run(caller, grip, request, {}, io));
+    const ExecReply reply = TRY(uses_.execs.run(caller, ref, request, {}, io));
     if (io.text.size() > kMostSetupOutput) io.text.erase(0, io.text.size() - kMostSetupOutput);
     note_setup(key, session, {argv, reply.result.exit_code, outcome_text(reply.result), io.text});
     TRY(save(key, session));
     if (reply.result.outcome == Outcome::Exited && reply.result.exit_code == 0) continue;
-    // To ask again helps where the sandbox was lost; a command that fails does so again.
+    // A lost sandbox is worth another try; a command that failed is not.
     const bool is_lost = reply.result.outcome == Outcome::Lost;
     return failure(is_lost ? ErrorCode::Unavailable : ErrorCode::InvalidArgument,
                    fmt::format("setup of session {}: command {} of {} ({}) {}:\n{}", key.second,
@@ -358,6 +377,75 @@ Result<> Sessions::run_setup(const Caller& caller, const Key& key, Session& sess
                                session.setup.back().outcome, io.text));
   }
   return {};
+}
+
+// Called before the setup, which sees the kept files.
+Result<> Sessions::bring_workspace(const Key& key, const Session& session) {
+  if (!session.request.keeps_workspace) return {};
+  return uses_.runtime.with_init(session.sandbox, [&](wire::InitClient& client) {
+    return uses_.workspaces.restore(key.first, key.second, client);
+  });
+}
+
+Result<> Sessions::keep_workspace(const SandboxEntry& entry) {
+  const auto session = copy_of({entry.tenant, entry.session});
+  if (!session || !session->request.keeps_workspace || !session->is_ready || session->is_kept ||
+      session->sandbox != entry.id)
+    return {};
+  uses_.sandboxes.give_time(entry.id, kKeepTime);
+  const auto keep = [&]() -> Result<> {
+    if (entry.state == SandboxState::Paused) TRY(uses_.sandboxes.resume(entry.id));
+    const auto save = [&] {
+      return uses_.runtime.with_init(entry.id, [&](wire::InitClient& client) {
+        return uses_.workspaces.save(entry.tenant, entry.session, client);
+      });
+    };
+    auto saved = save();
+    if (saved || saved.error().code == ErrorCode::ResourceExhausted) return saved;
+    // The sandbox's user may have made files unreadable for itself.
+    ExecRequest request;
+    request.argv = {"/bin/chmod", "-R", "u+rwX", "/workspace"};
+    wire::CapturedOutput ignored;
+    TRY(uses_.runtime.exec(entry.id, request, ignored));
+    return save();
+  };
+  auto kept = keep();
+  uses_.operations.note({entry.tenant, "daemon"}, "keep workspace", {entry.id, entry.session, {}},
+                        {kept ? "ok" : "failed", kept ? "" : kept.error().message, {}, {}, {}, 0});
+  return kept;
+}
+
+// If there is no room for the files, refuses the end, so that the caller can make room.
+Result<> Sessions::keep_before_end(const Key& key, const Session& session) {
+  const auto sandbox = uses_.table.copy_of(session.sandbox);
+  if (!sandbox) return {};
+  auto kept = keep_workspace(*sandbox);
+  if (kept) {
+    sessions_.with([&](auto& sessions) { sessions[key].is_kept = true; });
+  } else if (kept.error().code == ErrorCode::ResourceExhausted) {
+    return while_doing(fmt::format("the session goes on, or loses its files if sandbox {} is "
+                                   "destroyed first",
+                                   session.sandbox),
+                       std::move(kept).error());
+  }
+  return {};
+}
+
+// Copies large files on a thread of its own, so that other deadlines are not missed.
+bool Sessions::ends_apart(const SandboxEntry& entry, const std::string& why) {
+  const auto session = copy_of({entry.tenant, entry.session});
+  if (!session || !session->request.keeps_workspace || session->sandbox != entry.id) return false;
+  const auto started = uses_.jobs.start(entry.id, [this, entry, why] { end_kept(entry, why); });
+  if (started == NamedJobs::Start::Refused) uses_.sandboxes.give_time(entry.id, kKeepTime);
+  return true;
+}
+
+void Sessions::end_kept(const SandboxEntry& entry, const std::string& why) {
+  const auto alone = lock({entry.tenant, entry.session});
+  const auto now = uses_.table.copy_of(entry.id);
+  const bool is_unused =
+      now && now->deadline == entry.deadline && now->last_used == entry.last_used;
+  if (is_unused) (void)uses_.sandboxes.end(entry.id, why);
 }
 
 Result<SessionView> Sessions::find(const Caller& caller, const std::string& name) {
@@ -392,7 +480,7 @@ SessionPage Sessions::list(const Caller& caller, const ListRequest& request) {
 Result<SessionView> Sessions::renew(const Caller& caller, const std::string& name,
                                     std::chrono::milliseconds lease) {
   const Key key{caller.tenant, name};
-  const auto held = lock(key);
+  const auto locked = lock(key);
   auto session = copy_of(key);
   if (!session) return no_such_session(name);
   if (lease < 1ms || lease > kLongestLease)
@@ -405,31 +493,33 @@ Result<SessionView> Sessions::renew(const Caller& caller, const std::string& nam
 
 Result<> Sessions::end(const Caller& caller, const std::string& name) {
   const Key key{caller.tenant, name};
-  const auto held = lock(key);
-  const auto session = copy_of(key);
-  if (!session) return no_such_session(name);
-  TRY(keep_before_end(key, *session));
-  return end_locked(key, *session);
+  return uses_.operations.run(caller, {"end session", {{}, name, {}}}, [&](Operation&) -> Result<> {
+    const auto locked = lock(key);
+    const auto session = copy_of(key);
+    if (!session) return no_such_session(name);
+    TRY(keep_before_end(key, *session));
+    return end_locked(key, *session);
+  });
 }
 
 Result<> Sessions::end_locked(const Key& key, const Session& session) {
-  if (lives(key, session)) TRY(ground_.sandboxes.end(session.sandbox, kSessionEnded));
+  if (lives(key, session)) TRY(uses_.sandboxes.end(session.sandbox, kSessionEnded));
   return erase(key);
 }
 
-// Looked at again under the lock: somebody may have renewed it, or it was only being made.
+// Checks again under the lock: the session may have been renewed, or was being made.
 void Sessions::end_overdue(const Key& key) {
-  const auto held = locks_.try_take(lock_name(key));
-  if (!held) return;  // whoever has it may take long, and the clocks wait for nobody
+  const auto locked = locks_.try_take(lock_name(key));
+  if (!locked) return;  // the holder may take long; the next tick tries again
   const auto session = copy_of(key);
   if (!session || Clock::now() < session->lease_end) return;
   const auto ended = end_locked(key, *session);
-  ground_.operations.note({key.first, "daemon"}, "lease", {session->sandbox, key.second, {}},
-                          {ended ? "ended" : "failed", "nobody renewed it", {}, {}, {}, 0});
+  uses_.operations.note({key.first, "daemon"}, "lease", {session->sandbox, key.second, {}},
+                        {ended ? "ended" : "failed", "nobody renewed it", {}, {}, {}, 0});
 }
 
 void Sessions::tend() {
-  // Those that have a clock: the others may be many, and large.
+  // Copies only sessions with a lease or pause_after, because the others may be many and large.
   const auto watched = sessions_.with([](auto& sessions) {
     std::vector<std::pair<Key, Session>> some;
     for (const auto& item : sessions) {
@@ -451,19 +541,19 @@ void Sessions::tend() {
       if (!session.request.keeps_workspace) {
         end_overdue(key);
       } else {
-        ground_.keepers.start(lock_name(key), [this, key = key] { end_overdue(key); });
+        uses_.jobs.start(lock_name(key), [this, key = key] { end_overdue(key); });
       }
       continue;
     }
-    const auto held = ground_.table.copy_of(session.sandbox);
-    if (!held || session.request.pause_after == 0ms || held->users > 0 ||
-        held->state == SandboxState::Paused || since(held->last_used) < session.request.pause_after)
+    const auto entry = uses_.table.copy_of(session.sandbox);
+    if (!entry || session.request.pause_after == 0ms || entry->users > 0 ||
+        entry->state == SandboxState::Paused ||
+        since(entry->last_used) < session.request.pause_after)
       continue;
-    // One that cannot be paused goes on, and is tried again.
-    if (!ground_.sandboxes.pause(session.sandbox, Pausing::WhileIdle)) continue;
-    // Somebody began to use it meanwhile, and took it for running.
-    if (ground_.table.rest_of(session.sandbox).is_used)
-      (void)ground_.sandboxes.resume(session.sandbox);
+    // The next tick tries again.
+    if (!uses_.sandboxes.pause(session.sandbox, Pausing::WhileIdle)) continue;
+    // A caller began to use it meanwhile.
+    if (uses_.table.rest_of(session.sandbox).is_used) (void)uses_.sandboxes.resume(session.sandbox);
   }
 }
 

@@ -104,9 +104,9 @@ Result<std::unique_ptr<Database>> Database::open(const std::filesystem::path& pa
                    fmt::format("open {}: {}", path.native(), sqlite3_errstr(opened)));
   }
   sqlite3_extended_result_codes(raw, 1);
-  // A damaged file is left as it is: also its log is not written into it when it is closed.
+  // Closing must not write the log into a damaged file.
   sqlite3_db_config(raw, SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 1, nullptr);
-  // It may hold the environments of sessions.
+  // The file may hold the environments of sessions.
   if (::chmod(path.c_str(), 0600) != 0) return syscall_failure("chmod", path.native());
   auto prepared = database->prepare_file(path);
   if (prepared) {
@@ -121,7 +121,7 @@ Result<> Database::prepare_file(const std::filesystem::path& path) {
   std::string verdict;
   TRY(query("PRAGMA quick_check(1)", {}, [&verdict](const Row& row) { verdict = row.text(0); }));
   if (verdict != "ok") return failure(ErrorCode::Corrupt, verdict);
-  // There is one writer anyway (StateDirectory): without its locks a commit is two writes.
+  // StateDirectory allows only one writer, so SQLite's own locks are not needed.
   TRY(query("PRAGMA locking_mode=EXCLUSIVE", {}, [](const Row&) {}));
   TRY(query("PRAGMA journal_mode=WAL", {}, [](const Row&) {}));
   TRY(run("PRAGMA synchronous=NORMAL"));
@@ -132,7 +132,8 @@ Result<> Database::prepare_file(const std::filesystem::path& path) {
     return failure(ErrorCode::Unsupported,
                    fmt::format("{} was written by a newer version", path.native()));
   }
-  // Version 1 has no pool_spec. Version 0 is a new file, whose tables the schema below makes whole.
+  // Version 1 has no pool_spec. Version 0 is a new file, for which the schema below makes the
+  // tables.
   if (version == 1) TRY(run("ALTER TABLE sandboxes ADD COLUMN pool_spec TEXT NOT NULL DEFAULT ''"));
   char* message = nullptr;
   const int made = sqlite3_exec(handle_.get(), kSchema, nullptr, nullptr, &message);

@@ -1,5 +1,5 @@
-// The state file: SQLite in WAL mode, one connection. Thread-safe. What is committed survives the
-// death of this process; a power cut may take the last commits, but never the file.
+// The state file: SQLite in WAL mode, one connection. Thread-safe. Commits survive the death of
+// this process. A power cut may lose the last commits, but does not damage the file.
 #pragma once
 
 #include <cstdint>
@@ -21,7 +21,7 @@ namespace nutshell::service {
 
 using Value = std::variant<std::int64_t, std::string>;
 
-// One row of an answer, by column.
+// A row of a result, valid during the visit.
 class Row {
  public:
   explicit Row(sqlite3_stmt* statement) : statement_(statement) {}
@@ -34,13 +34,14 @@ class Row {
 
 class Database {
  public:
-  // Made if missing. A damaged one is refused, and left as it is.
+  // Makes the file if it is missing. Refuses a damaged file and does not change it.
   static Result<std::unique_ptr<Database>> open(const std::filesystem::path& path);
   Database(const Database&) = delete;
   Database& operator=(const Database&) = delete;
   ~Database();
 
-  // One statement, with its values in the order of the question marks. Gives the rows changed.
+  // Runs one statement, with values in the order of its question marks. Returns the number of rows
+  // that it changed.
   Result<std::int64_t> run(const std::string& sql, const std::vector<Value>& values = {});
   using Visitor = std::function<void(const Row&)>;
   Result<> query(const std::string& sql, const std::vector<Value>& values, const Visitor& visit);

@@ -54,11 +54,11 @@ Result<> Idempotency::note(const std::string& tenant, const std::string& key,
 
 void Idempotency::make_room(const std::string& tenant) {
   const std::uint64_t most = most_(tenant);
-  // Counting takes a while, so it is done now and then: the bound is exceeded by at most an eighth.
+  // Counts only now and then, so the bound is exceeded by at most an eighth.
   const std::uint64_t pace = std::clamp<std::uint64_t>(most / 8, 1, 1024);
   const std::uint64_t before = noted_.with([&tenant](auto& noted) { return noted[tenant]++; });
   if (before % pace != 0) return;
-  // Keys that stay are removed at another look, or after a day.
+  // Keys that stay are removed later, or after a day.
   (void)database_.run(
       "DELETE FROM keys WHERE tenant=? AND rowid NOT IN (SELECT rowid FROM keys WHERE tenant=? "
       "ORDER BY made_ms DESC, rowid DESC LIMIT ?)",
@@ -67,13 +67,13 @@ void Idempotency::make_room(const std::string& tenant) {
 
 void Idempotency::forget(const std::string& tenant, const std::string& key) {
   if (key.empty()) return;
-  // A key that stays names nothing, and is used again by the next try.
+  // A key that stays names nothing; the next request uses it again.
   (void)database_.run("DELETE FROM keys WHERE tenant=? AND key=?", {tenant, key});
 }
 
 void Idempotency::forget_old() {
   const std::int64_t now = to_ms(Clock::now());
-  // Of an earlier boot of the machine, whose clock says nothing: their day begins again.
+  // Keys of an earlier boot, whose clock was another: their day begins again.
   (void)database_.run("UPDATE keys SET made_ms=? WHERE made_ms>?", {now, now});
   (void)database_.run("DELETE FROM keys WHERE made_ms<?", {now - kKeptMs});
 }

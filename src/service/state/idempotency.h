@@ -1,5 +1,6 @@
-// Keys that callers give to what creates, so that a repeated request makes nothing twice. They
-// survive a restart, and are forgotten after a day, or when a tenant has too many. Thread-safe.
+// Idempotency keys of requests that create something: a repeated request gets what the first one
+// made. Keys survive a restart. They are forgotten after a day, or when a tenant has too many.
+// Thread-safe.
 #pragma once
 
 #include <functional>
@@ -18,19 +19,20 @@ class Idempotency {
   using Most = std::function<std::uint64_t(const std::string& tenant)>;
   Idempotency(Database& database, Most most) : database_(database), most_(std::move(most)) {}
 
-  // Nobody else does anything under this key meanwhile. An empty key is never taken.
+  // Locks the key against requests with the same key; nullopt for an empty key.
   std::optional<NamedLocks::Lock> lock(const std::string& tenant, const std::string& key);
-  // What the key was given for; nothing where it is new. Refused for another request.
+  // The target that the key was noted with; nullopt for a new key. AlreadyExists if the key belongs
+  // to another request.
   Result<std::optional<std::string>> find(const std::string& tenant, const std::string& key,
                                           const std::string& request);
-  // Before the act.
+  // Called before the target is made.
   Result<> note(const std::string& tenant, const std::string& key, const std::string& request,
                 const std::string& target);
   void forget(const std::string& tenant, const std::string& key);
   void forget_old();
 
  private:
-  // Removes the tenant's oldest above its bound.
+  // Removes the tenant's oldest keys above its bound.
   void make_room(const std::string& tenant);
 
   Database& database_;

@@ -1,5 +1,5 @@
-// Work that must hold up nobody: each piece has a name, runs once at a time, and only so many run
-// at once. Whoever was refused comes again. Thread-safe; waits for all of them at its end.
+// Runs jobs on threads of their own: one job at a time for each name, and a bounded number in all.
+// Thread-safe. Its destructor waits for all jobs.
 #pragma once
 
 #include <atomic>
@@ -32,7 +32,7 @@ class NamedJobs {
  private:
   struct Job {
     std::atomic<bool> is_done = false;
-    std::jthread thread;  // last: it is over before the rest is gone
+    std::jthread thread;  // last: joined before the rest is destroyed
   };
   const std::size_t most_;
   std::mutex mutex_;

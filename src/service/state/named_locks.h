@@ -1,5 +1,4 @@
-// One lock for each name, as long as somebody wants it: two callers cannot make the same thing at
-// once, and do not wait for others. Thread-safe.
+// A mutex for each name. Thread-safe.
 #pragma once
 
 #include <condition_variable>
@@ -35,7 +34,7 @@ class NamedLocks {
     return {*this, name};
   }
 
-  // Nothing where somebody has it.
+  // nullopt if another caller holds the lock.
   std::optional<Lock> try_take(const std::string& name) {
     const std::lock_guard lock(mutex_);
     if (!taken_.insert(name).second) return std::nullopt;

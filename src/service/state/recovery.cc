@@ -22,11 +22,11 @@ fs::path beside(const fs::path& path, const char* ending) {
 
 Result<> move_if_there(const fs::path& from, const fs::path& to) {
   if (::renameat2(AT_FDCWD, from.c_str(), AT_FDCWD, to.c_str(), RENAME_NOREPLACE) == 0) return {};
-  if (errno == ENOENT) return {};  // not every state file has a log beside it
+  if (errno == ENOENT) return {};  // there may be no log
   return syscall_failure("rename", from.native());
 }
 
-// The first name nobody has. The log belongs to the file and goes with it; its index is made anew.
+// Renames the file to the first free name, together with its log. SQLite makes the index again.
 Result<fs::path> put_aside(const fs::path& path) {
   for (int number = 1; number <= kMostKept; ++number) {
     fs::path kept = path.native() + fmt::format(".damaged-{}", number);
@@ -49,14 +49,14 @@ Result<> copy_if_there(const fs::path& from, const fs::path& to) {
   return {};
 }
 
-// Row by row: one that cannot be read costs itself alone.
+// Copies row by row, so that an unreadable row costs only itself.
 Recovery::Table save_table(Database& fresh, const std::string& name) {
   Recovery::Table table{name, 0, true};
   std::vector<std::int64_t> rows;
   const auto listed = fresh.query(fmt::format("SELECT rowid FROM damaged.{} NOT INDEXED", name), {},
                                   [&rows](const Row& row) { rows.push_back(row.number(0)); });
   table.is_whole = listed.has_value();
-  // By name: an earlier version's table has fewer columns, and the rest take their defaults.
+  // Copies by column name: tables of earlier versions have fewer columns; the rest get defaults.
   std::string columns;
   (void)fresh.query("SELECT group_concat(name) FROM pragma_table_info(?, 'damaged')", {name},
                     [&columns](const Row& row) { columns = row.text(0); });
@@ -81,7 +81,7 @@ Result<Recovery> recover_state(const fs::path& directory) {
   if (opened.error().code != ErrorCode::Corrupt) return Failure(opened.error());
   Recovery recovery;
   recovery.kept = TRY(put_aside(path));
-  // What is read is a copy: reading a log writes to the files.
+  // Reads a copy, because reading a log writes to the files.
   const fs::path copied = locked / "state.db.reading";
   const Defer removed([&copied] {
     for (const char* ending : {"", "-wal", "-shm"})

@@ -1,5 +1,5 @@
-// A state file that is damaged is put aside, whole, and what can still be read of it goes on in a
-// new one.
+// Recovers a damaged state file: renames it, and copies every row that can still be read to a new
+// file.
 #pragma once
 
 #include <cstdint>
@@ -12,16 +12,16 @@
 namespace nutshell::service {
 
 struct Recovery {
-  std::filesystem::path kept;  // where the damaged file is now; empty: the file was sound
+  std::filesystem::path kept;  // the new name of the damaged file; empty if the file was sound
   struct Table {
     std::string name;
     std::int64_t saved = 0;
-    bool is_whole = false;  // false: there may have been more rows
+    bool is_whole = false;  // false if there may have been more rows
   };
   std::vector<Table> tables;
 };
 
-// No service may use the directory meanwhile. Nothing is overwritten.
+// Refused while a service uses the directory. Overwrites nothing.
 Result<Recovery> recover_state(const std::filesystem::path& directory);
 
 }  // namespace nutshell::service

@@ -60,7 +60,7 @@ Result<Seal> Seal::open(const std::filesystem::path& key_file) {
     auto written = write_all(made->get(), text);
     if (written && ::fsync(made->get()) != 0) written = syscall_failure("sync", key_file.native());
     if (!written) {
-      ::unlink(key_file.c_str());  // half a key is none
+      ::unlink(key_file.c_str());  // an incomplete key is useless
       return Failure(std::move(written).error());
     }
     return Seal(key);

@@ -1,5 +1,5 @@
-// Encrypts what is secret in the state file, so that a copy of that file alone tells nothing:
-// AES-256-GCM with a key that lies in a file of its own. Thread-safe.
+// Encrypts secrets in the state file with AES-256-GCM. The key is in another file, so a copy of the
+// state file alone reveals nothing. Thread-safe.
 #pragma once
 
 #include <array>
@@ -13,14 +13,14 @@ namespace nutshell::service {
 
 class Seal {
  public:
-  // Reads the key, or makes one where there is no such file. It must be a file of ours with mode
-  // 0600 or less.
+  // Reads the key, or makes one if there is no such file. Refuses a file of another user, or with a
+  // mode beyond 0600.
   static Result<Seal> open(const std::filesystem::path& key_file);
 
-  // `name` says what it is: a text that was sealed under another name does not open.
+  // `name` binds the text to its place: a text that was sealed under another name does not open.
   [[nodiscard]] Result<std::string> close(std::string_view text, std::string_view name) const;
   [[nodiscard]] Result<std::string> open_text(std::string_view sealed, std::string_view name) const;
-  // Whether it is of this form; states of earlier versions hold plain texts.
+  // False for plain text, which state files of earlier versions hold.
   static bool is_sealed(std::string_view text);
 
  private:

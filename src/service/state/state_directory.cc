@@ -10,6 +10,7 @@
 #include <thread>
 
 #include "base/deadline.h"
+#include "base/directory.h"
 #include "base/file.h"
 #include "base/process_start.h"
 
@@ -21,12 +22,12 @@ using namespace std::chrono_literals;
 constexpr auto kLeftoverTime = 10s;
 constexpr auto kPause = 2ms;
 
-// A process is told from a later one of its number by when it was started.
+// The start time tells a process from a later one with the same pid.
 std::string name_of(std::uint32_t process, std::uint64_t start) {
   return fmt::format("{} {}\n", process, start);
 }
 
-// Whose lock it is, if that process lives. Zero: nobody's that can be seen from here.
+// The pid of the service that holds the lock; zero if no such process is visible.
 std::uint32_t living_owner(int lock) {
   std::string text(64, '\0');
   const ssize_t count = ::pread(lock, text.data(), text.size(), 0);
@@ -44,8 +45,8 @@ Failure in_use(const std::filesystem::path& path, std::uint32_t owner) {
                              path.native(), who));
 }
 
-// A child that a service was starting when it was killed has the lock until it becomes another
-// program: that one is waited for, a service that lives is not.
+// A child that a killed service was starting holds the lock until its exec. Waits for such a child,
+// but not for a service that lives.
 Result<> take(int lock, const std::filesystem::path& path) {
   const Deadline patience = Deadline::in(kLeftoverTime);
   while (::flock(lock, LOCK_EX | LOCK_NB) != 0) {
@@ -57,7 +58,7 @@ Result<> take(int lock, const std::filesystem::path& path) {
   return {};
 }
 
-// Where that cannot be written, as on a full disk, a second service waits before it is refused.
+// If this cannot be written, as on a full disk, a second service waits before it is refused.
 void sign(int lock) {
   const auto process = static_cast<std::uint32_t>(::getpid());
   const std::string name = name_of(process, start_of_process(process).value_or(0));
@@ -68,16 +69,9 @@ void sign(int lock) {
 }  // namespace
 
 Result<StateDirectory> StateDirectory::open(const std::filesystem::path& path) {
-  if (::mkdir(path.c_str(), 0700) != 0 && errno != EEXIST)
-    return syscall_failure("mkdir", path.native());
-  struct stat status {};
-  if (::lstat(path.c_str(), &status) != 0) return syscall_failure("stat", path.native());
-  if (!S_ISDIR(status.st_mode) || status.st_uid != ::geteuid() || (status.st_mode & 077U) != 0) {
-    return failure(ErrorCode::PermissionDenied,
-                   fmt::format("{0} is not a directory of yours with mode 0700: 'chmod 700 {0}' if "
-                               "it is yours, or name another with NUTSHELL_STATE_DIR",
-                               path.native()));
-  }
+  TRY(make_private_directory(
+      path, fmt::format("'chmod 700 {}' if it is yours, or name another with NUTSHELL_STATE_DIR",
+                        path.native())));
   UniqueFd lock = TRY(open_file(path / "lock", O_RDWR | O_CREAT | O_NOFOLLOW, 0600));
   TRY(take(lock.get(), path));
   sign(lock.get());

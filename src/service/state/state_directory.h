@@ -1,4 +1,4 @@
-// The directory that a service has for itself: a second service on it is refused.
+// The state directory of a service, locked against a second service.
 #pragma once
 
 #include <filesystem>
@@ -10,7 +10,8 @@ namespace nutshell::service {
 
 class StateDirectory {
  public:
-  // Made if missing; refused if anyone else could have a hand in it, or another service uses it.
+  // Makes the directory if it is missing. Refuses one that other users can write to, or that
+  // another service uses.
   static Result<StateDirectory> open(const std::filesystem::path& path);
 
   std::filesystem::path operator/(const char* name) const { return path_ / name; }
@@ -20,7 +21,7 @@ class StateDirectory {
       : path_(std::move(path)), lock_(std::move(lock)) {}
 
   std::filesystem::path path_;
-  UniqueFd lock_;  // held as long as this lives
+  UniqueFd lock_;  // an flock until the end of this object
 };
 
 }  // namespace nutshell::service

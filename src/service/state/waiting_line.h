@@ -1,5 +1,5 @@
-// Callers who wait for the same thing, in the order in which they came. Only the first may take
-// what comes free, and nobody else is woken for it. Every call is made with the owner's lock held.
+// A first-in-first-out queue of waiting callers. Only the first is woken when something comes free.
+// Callers of every function hold the owner's lock.
 #pragma once
 
 #include <algorithm>
@@ -13,7 +13,7 @@ namespace nutshell::service {
 
 class WaitingLine {
  public:
-  // In the line until the end of this object; then the next one looks.
+  // A place in the queue until the end of this object, which wakes the next.
   class Place {
    public:
     explicit Place(WaitingLine& line) : line_(line) { line_.places_.push_back(this); }
@@ -25,7 +25,7 @@ class WaitingLine {
     }
 
     [[nodiscard]] bool is_first() const { return line_.places_.front() == this; }
-    // May return early.
+    // May return before the moment.
     void wait_until(std::unique_lock<std::mutex>& lock, Clock::time_point moment) {
       is_asleep_ = true;
       woken_.wait_until(lock, moment);
@@ -43,8 +43,8 @@ class WaitingLine {
   void wake_first() const {
     if (!places_.empty()) places_.front()->woken_.notify_one();
   }
-  // One that sleeps and may well do something meanwhile: the last, whose turn is far away.
-  void wake_somebody() const {
+  // Wakes the last caller that sleeps, to do other work: its turn is furthest away.
+  void wake_last() const {
     const auto sleeper = std::find_if(places_.rbegin(), places_.rend(),
                                       [](const Place* place) { return place->is_asleep_; });
     if (sleeper != places_.rend()) (*sleeper)->woken_.notify_one();

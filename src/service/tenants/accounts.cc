@@ -62,7 +62,7 @@ Failure Accounts::refusal(const std::string& tenant, Resource resource) {
   const ResourceInfo& info = info_of(resource);
   const Account& own = of(tenant, resource);
   const Account& all = *machine_[static_cast<std::size_t>(resource)];
-  // The others' figures are theirs: a tenant is told only that the machine is full.
+  // Does not reveal how much other tenants hold.
   if (!tenant.empty() && all.left() < own.most() - std::min(own.most(), own.used())) {
     return failure(ErrorCode::ResourceExhausted,
                    fmt::format("this machine has no {} left for tenant {}: {}, or try again later",
@@ -74,7 +74,8 @@ Failure Accounts::refusal(const std::string& tenant, Resource resource) {
   }
   return failure(ErrorCode::ResourceExhausted,
                  fmt::format("tenant {} has too little left of its {} ({} of {} in use): {}",
-                             tenant, info.words, own.used(), own.most(), info.remedy));
+                             tenant, info.words, amount_text(resource, own.used()),
+                             amount_text(resource, own.most()), info.remedy));
 }
 
 Result<Charge> Accounts::take(const std::string& tenant, Resource resource, std::uint64_t amount) {

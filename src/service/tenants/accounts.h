@@ -1,5 +1,5 @@
-// What each tenant holds of each resource: an account for every tenant below one for the machine.
-// Thread-safe. Tenants come from the operator's configuration, so none is ever removed.
+// Counts how much each tenant holds of each resource: an account for each tenant, below one for the
+// machine. Thread-safe. Tenants come from the operator's configuration, so none is ever removed.
 #pragma once
 
 #include <map>
@@ -18,20 +18,20 @@ namespace nutshell::service {
 class Accounts {
  public:
   explicit Accounts(const CurrentRules& rules);
-  // After the rules were replaced: sets the new bounds.
+  // Sets the new bounds after the rules were replaced.
   void follow_rules();
 
   // An empty tenant is the daemon itself, for its pools: bounded by the machine alone.
   Account& of(const std::string& tenant, Resource resource);
-  // ResourceExhausted, with what the tenant has and what to do.
+  // ResourceExhausted if there is too little left; the message says what to do.
   Result<Charge> take(const std::string& tenant, Resource resource, std::uint64_t amount);
   Failure refusal(const std::string& tenant, Resource resource);
 
-  // Everything that a sandbox with these limits is charged: all of it, or nothing.
+  // Takes everything that a sandbox with these limits is charged for, or nothing.
   using Charges = std::vector<Charge>;
   Result<Charges> take_sandbox(const std::string& tenant, const Limits& limits,
                                std::uint64_t state_bytes);
-  // For one that exists already.
+  // Charges for a sandbox that exists already, also beyond the bounds.
   Charges take_sandbox_anyway(const std::string& tenant, const Limits& limits,
                               std::uint64_t state_bytes);
 

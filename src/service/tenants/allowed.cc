@@ -26,7 +26,7 @@ bool is_registry(std::string_view part) {
   return part == "localhost" || part.find_first_of(".:") != std::string_view::npos;
 }
 
-// '*' stands for any letters; everything else for itself. Takes time in proportion to both lengths.
+// '*' matches any characters. Takes time in proportion to the product of both lengths at most.
 bool fits(std::string_view pattern, std::string_view text) {
   std::size_t at = 0;
   std::size_t star = std::string_view::npos;
@@ -49,7 +49,7 @@ bool fits(std::string_view pattern, std::string_view text) {
   return pattern.find_first_not_of('*', at) == std::string_view::npos;
 }
 
-// Only by how it is written: to look into the file system would tell what is there.
+// Judges only the spelling: a look at the file system would reveal which files exist.
 bool looks_like_a_path(const std::string& image) {
   const auto has = [&image](const char* part) { return image.find(part) != std::string::npos; };
   return image.starts_with('/') || image.starts_with('.') || has("/.") || has("//") ||
@@ -84,7 +84,7 @@ std::string registry_of_image(const std::string& image) {
 }
 
 bool fits_image(const std::string& pattern, const std::string& image) {
-  // A star alone, or in front, is about whole names.
+  // A pattern that begins with a star matches whole names.
   const std::string whole = pattern.starts_with('*') ? pattern : whole_image_name(pattern);
   return fits(whole, whole_image_name(image));
 }

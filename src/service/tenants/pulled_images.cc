@@ -21,7 +21,7 @@ Result<> PulledImages::load() {
 Result<> PulledImages::ensure(const std::string& tenant, const std::string& backend,
                               const std::string& image, ImageHolder& holder) {
   if (image.empty() || TRY(holder.image_bytes(image))) return {};
-  // One pull at a time for a tenant: what each takes is known only when it is done.
+  // One pull at a time for a tenant, because the size is known only afterwards.
   const auto alone = locks_.take(tenant);
   if (TRY(holder.image_bytes(image))) return {};
   if (accounts_.of(tenant, Resource::ImageBytes).left() == 0) forget_gone(tenant, backend, holder);
@@ -32,7 +32,7 @@ Result<> PulledImages::ensure(const std::string& tenant, const std::string& back
 
 Result<> PulledImages::pull(const Key& key, ImageHolder& holder) {
   const auto& [tenant, backend, image] = key;
-  // It was here before, and somebody removed it.
+  // The image was removed since the tenant was charged.
   charges_.with([&key](auto& charges) { charges.erase(key); });
   TRY(holder.fetch_image(image));
   const std::uint64_t bytes = TRY(holder.image_bytes(image)).value_or(0);
@@ -66,10 +66,9 @@ void PulledImages::forget_gone(const std::string& tenant, const std::string& bac
   });
   for (const Key& key : keys) {
     const auto bytes = holder.image_bytes(std::get<2>(key));
-    if (!bytes || *bytes) continue;  // it is there, or the engine does not say
-    (void)database_.run(
-        "DELETE FROM images WHERE tenant=? AND backend=? AND image=?",
-        {tenant, backend, std::get<2>(key)});  // a row that stays is asked about again
+    if (!bytes || *bytes) continue;  // the image exists, or the engine gave no answer
+    (void)database_.run("DELETE FROM images WHERE tenant=? AND backend=? AND image=?",
+                        {tenant, backend, std::get<2>(key)});  // a row that stays is checked again
     charges_.with([&key](auto& charges) { charges.erase(key); });
   }
 }

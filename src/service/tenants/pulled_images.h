@@ -1,5 +1,5 @@
-// Images that engines pulled for tenants, and what they take of the disk: charged to the tenant who
-// asked first, until the operator removes the image. Thread-safe.
+// Images that engines pulled for tenants. Their disk space is charged to the tenant that asked
+// first, until the operator removes the image. Thread-safe.
 #pragma once
 
 #include <map>
@@ -20,15 +20,15 @@ class PulledImages {
   PulledImages(Database& database, Accounts& accounts) : database_(database), accounts_(accounts) {}
 
   Result<> load();
-  // Sees to it that the image is there. One that has to be pulled for the tenant is charged to it;
-  // one for which there is no room is removed again, and refused.
+  // Pulls the image if it is missing, and charges the tenant for it. ResourceExhausted if the
+  // tenant has no room for it; the image is removed again then.
   Result<> ensure(const std::string& tenant, const std::string& backend, const std::string& image,
                   ImageHolder& holder);
 
  private:
   using Key = std::tuple<std::string, std::string, std::string>;  // tenant, backend, image
   Result<> pull(const Key& key, ImageHolder& holder);
-  // Gives back the charges of images that are no longer there.
+  // Gives back the charges of images that were removed.
   void forget_gone(const std::string& tenant, const std::string& backend, ImageHolder& holder);
 
   Database& database_;

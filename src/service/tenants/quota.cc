@@ -1,5 +1,7 @@
 #include "service/tenants/quota.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 
 namespace nutshell::service {
@@ -7,7 +9,7 @@ namespace {
 
 constexpr std::uint64_t kMiB = 1ULL << 20U;
 constexpr std::uint64_t kGiB = 1ULL << 30U;
-constexpr std::uint64_t kShare = 4;  // of the machine, for one tenant
+constexpr std::uint64_t kShare = 4;  // one tenant has a quarter of the machine
 
 std::uint64_t percent_of(std::uint64_t amount, std::uint64_t percent) {
   return amount / 100 * percent;
@@ -21,8 +23,8 @@ const std::array<ResourceInfo, kResourceCount>& resources() {
       {Sandboxes, "sandboxes", "sandboxes", "destroy a sandbox first", "sandboxes at once"},
       {Memory, "memory_bytes", "memory bytes", "destroy a sandbox first, or ask for less memory",
        "sum of the memory limits of sandboxes"},
-      {Millicpus, "millicpus", "millicpus", "destroy a sandbox first, or ask for fewer cpus",
-       "sum of the CPU limits of sandboxes; 1000 is one core"},
+      {Millicpus, "cpus", "cpus", "destroy a sandbox first, or ask for fewer cpus",
+       "sum of the CPU limits of sandboxes, in cores"},
       {Processes, "processes", "processes", "destroy a sandbox first, or ask for fewer processes",
        "sum of the process limits of sandboxes"},
       {Disk, "disk_bytes", "disk bytes", "destroy a sandbox first, or ask for less disk",
@@ -56,6 +58,11 @@ const ResourceInfo& info_of(Resource resource) {
   return resources().at(static_cast<std::size_t>(resource));
 }
 
+std::string amount_text(Resource resource, std::uint64_t amount) {
+  if (resource != Resource::Millicpus) return std::to_string(amount);
+  return fmt::format("{}", static_cast<double>(amount) / 1000.0);
+}
+
 Quota machine_quota(const Machine& machine, std::uint64_t disk_bytes,
                     const Overcommit& overcommit) {
   using enum Resource;
@@ -64,7 +71,7 @@ Quota machine_quota(const Machine& machine, std::uint64_t disk_bytes,
   quota[Memory] = percent_of(machine.memory_bytes, overcommit.memory);
   quota[Millicpus] = percent_of(std::uint64_t{machine.cores} * 1000, overcommit.cpu);
   quota[Processes] = percent_of(machine.processes, overcommit.processes);
-  // The scratch space of native sandboxes lies in memory, whatever disk the state is on.
+  // The scratch space of native sandboxes is in memory, whatever the disk of the state directory.
   quota[Disk] = percent_of(std::max(disk_bytes, machine.memory_bytes), overcommit.disk);
   quota[StateBytes] = std::clamp(machine.memory_bytes / 16, 64 * kMiB, 2 * kGiB);
   quota[Sessions] = 8000;

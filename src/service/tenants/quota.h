@@ -5,6 +5,7 @@
 #include <array>
 #include <cstdint>
 #include <filesystem>
+#include <string>
 #include <string_view>
 #include <vector>
 
@@ -14,7 +15,7 @@ namespace nutshell::service {
 
 enum class Resource : std::uint8_t {
   Sandboxes,
-  Memory,  // these four: sums of what the limits of sandboxes grant
+  Memory,  // these four are sums of the limits of sandboxes
   Millicpus,
   Processes,
   Disk,
@@ -32,13 +33,15 @@ inline constexpr std::size_t kResourceCount = 14;
 
 struct ResourceInfo {
   Resource resource;
-  const char* name;    // of the setting quota.NAME, and of the key in [[quotas]]
-  const char* words;   // in a refusal: "has all of its WORDS"
-  const char* remedy;  // what to do about it
+  const char* name;    // of the setting quota.NAME, and the key in [[quotas]]
+  const char* words;   // in messages: "has too little left of its WORDS"
+  const char* remedy;  // what a refused caller can do
   const char* help;
 };
 const std::array<ResourceInfo, kResourceCount>& resources();
 const ResourceInfo& info_of(Resource resource);
+// As settings and messages show it: 1500 of Millicpus is "1.5", all else is counted as it is.
+std::string amount_text(Resource resource, std::uint64_t amount);
 
 class Quota {
  public:
@@ -68,9 +71,9 @@ struct Overcommit {
   std::uint64_t processes = 90;
 };
 
-// What all tenants together may hold on such a machine, with this state directory's disk.
+// Quota of all tenants together on this machine; `disk_bytes` is the disk of the state directory.
 Quota machine_quota(const Machine& machine, std::uint64_t disk_bytes, const Overcommit& overcommit);
-// What one tenant may hold unless the operator says otherwise: a quarter of it.
+// Quota of one tenant unless the operator sets another: a quarter of the machine's.
 Quota tenant_quota(const Quota& machine);
 
 }  // namespace nutshell::service

@@ -1,4 +1,4 @@
-// What the program that makes a service gives it.
+// Options of a service.
 #pragma once
 
 #include <chrono>
@@ -20,19 +20,19 @@ namespace nutshell::service {
 struct ServiceOptions {
   BackendContext backends;
   std::filesystem::path state_directory;  // 0700; state.db, audit/, execs/
-  std::filesystem::path key_file;         // of secrets in it; empty: state_directory/state.key
-  audit::AuditOptions audit;              // its directory is state_directory/audit when empty
+  std::filesystem::path key_file;  // encrypts secrets in it; state_directory/state.key if empty
+  audit::AuditOptions audit;       // the directory is state_directory/audit if empty
   TenantRules rules;
-  // How long a sandbox can live at most, whatever it is extended to; also one that waits in a pool.
+  // The longest life of a sandbox, however often it is extended, also while idle in a pool.
   std::chrono::milliseconds longest_life{24LL * 3600 * 1000};
-  // The backend ends a sandbox this much after its ttl, should nobody have done it before.
+  // The backend ends a sandbox this long after its ttl, if the service has not done so.
   std::chrono::milliseconds life_grace{2000};
-  std::chrono::milliseconds tick{250};  // how often the clocks are looked at
+  std::chrono::milliseconds tick{250};  // how often deadlines are checked
   std::vector<PoolSpec> pools;
-  // Callers that wait for pools at once, of all pools together; the next are refused. Each holds a
-  // thread, and those who give sandboxes back need some too.
+  // Callers that may wait for pools at once, of all pools together. Each holds a thread, and those
+  // that release sandboxes need threads, too.
   std::size_t most_waiting = 256;
-  // One line of what was found or repaired; the caller logs it.
+  // Called with a line for each thing that was found or repaired, to be logged.
   std::function<void(std::string_view)> notice = [](std::string_view) {};
 };
 

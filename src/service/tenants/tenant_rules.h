@@ -1,4 +1,5 @@
-// What tenants may hold and choose. The operator can change it while the service runs.
+// Rules for tenants: quotas, and lists of what they may choose. The operator can change them while
+// the service runs.
 #pragma once
 
 #include <cstdint>
@@ -13,14 +14,14 @@
 
 namespace nutshell::service {
 
-// The bound of what the daemon keeps for a single command or request.
+// Bounds of what the daemon keeps for one command or sandbox.
 struct Bounds {
   std::uint64_t collected_bytes = 64ULL << 20U;  // output that is collected for an answer
   std::uint64_t spool_bytes = 256ULL << 20U;     // output of a detached or streamed exec, on disk
   std::uint64_t recall_bytes = 64ULL << 20U;     // whole outputs of a sandbox's tool calls
 };
 
-// What a tenant may choose. An empty list allows everything.
+// Lists of what a tenant may choose. An empty list allows everything.
 struct Allowed {
   std::vector<std::string> backends;
   std::vector<std::string> runtimes;
@@ -29,8 +30,8 @@ struct Allowed {
 };
 
 struct TenantRules {
-  // The owner, who may have all of the machine. Sandboxes that this user made without the service
-  // are this tenant's.
+  // The owner, who may have all of the machine. Sandboxes that were made without the service belong
+  // to this tenant.
   std::string local_tenant = "local";
   Quota machine = machine_quota(read_machine(), file_system_bytes("/"), {});  // of all together
   Quota default_quota = tenant_quota(machine);

@@ -10,6 +10,7 @@
 #include <string>
 
 #include "backends/native/cgroups/cgroup_sweep.h"
+#include "base/directory.h"
 
 namespace nutshell::native {
 namespace {
@@ -58,8 +59,7 @@ Result<> record_cgroup_places(const RuntimeDirectory& directory, const CgroupHos
   const fs::path record = records / fmt::format("{:016x}", std::hash<std::string>{}(text));
   if (::symlink(text.c_str(), record.c_str()) == 0 || errno == EEXIST) return {};
   if (errno != ENOENT) return syscall_failure("record", record.native());
-  if (::mkdir(records.c_str(), 0700) != 0 && errno != EEXIST)
-    return syscall_failure("mkdir", records.native());
+  TRY(make_directory(records));
   if (::symlink(text.c_str(), record.c_str()) == 0 || errno == EEXIST) return {};
   return syscall_failure("record", record.native());
 }

@@ -122,12 +122,6 @@ Result<Staged> stage_root(const RootSource& source) {
   return source.image.empty() ? stage_host_root(source) : stage_image_root(source);
 }
 
-// In a copy of a workshop that has the root mounted. A workshop needs a prepared root or an image.
-Result<Staged> find_staged_root(const RootSource& source) {
-  const bool has_devices = source.image.empty() && source.prepared->has_devices();
-  return Staged{TRY(open_file(kStagingPlace, O_PATH | O_DIRECTORY)), has_devices};
-}
-
 // A user namespace may mount its own /proc only where it can already see one.
 Result<> keep_host_proc(int root) {
   const UniqueFd proc = TRY(clone_mount(AT_FDCWD, "/proc", Subtree::Recursive));
@@ -141,6 +135,17 @@ Result<> become_root(int root) {
   if (::umount2(".", MNT_DETACH) != 0) return syscall_failure("detach the old root");
   if (::chdir("/") != 0) return syscall_failure("chdir", "/");
   return {};
+}
+
+// Mounts the root with its devices, and leaves nothing else in this mount namespace.
+Result<> replace_root(const RootSource& source) {
+  const Staged staged = TRY(stage_root(source));
+  const int root = staged.root.get();
+  TRY(staged.has_devices ? bind_devices(root) : mount_devices(root, source.privilege));
+  if (source.privilege == Privilege::Rootless) TRY(keep_host_proc(root));
+  TRY(become_root(root));
+  const UniqueFd whole = TRY(open_file("/", O_PATH | O_DIRECTORY));
+  return set_attributes(whole.get(), kReadOnly, Subtree::One);
 }
 
 // Nothing mounted here may show up outside, nor the other way round.
@@ -323,6 +328,7 @@ Result<> check_image(const std::string& image) {
 }
 
 Result<> enter_workshop(const RootSource& source, Workshop workshop) {
+  ::umask(022);  // as below
   TRY(make_mounts_private());
   // Opened before the mount at the staging place covers what is below it.
   std::vector<PlacedMount> places;
@@ -348,20 +354,14 @@ Result<> enter_workshop(const RootSource& source, Workshop workshop) {
   if (source.image.empty() && ::umount2(kStagingPlace, MNT_DETACH) != 0) {
     return syscall_failure("detach", kStagingPlace);
   }
-  if (workshop == Workshop::WithRoot) TRY(stage_root(source));
-  return {};
+  return workshop == Workshop::WithRoot ? replace_root(source) : Result<>();
 }
 
 Result<> enter_own_root(const RootSource& source) {
   ::umask(022);  // whatever the caller's: the sandbox's user has to get in
+  if (source.is_staged) return {};
   TRY(make_mounts_private());
-  const Staged staged = TRY(source.is_staged ? find_staged_root(source) : stage_root(source));
-  const int root = staged.root.get();
-  TRY(staged.has_devices ? bind_devices(root) : mount_devices(root, source.privilege));
-  if (source.privilege == Privilege::Rootless) TRY(keep_host_proc(root));
-  TRY(become_root(root));
-  const UniqueFd whole = TRY(open_file("/", O_PATH | O_DIRECTORY));
-  return set_attributes(whole.get(), kReadOnly, Subtree::One);
+  return replace_root(source);
 }
 
 Result<PrivateParts> mount_private_parts(const PrivateRoot& root) {

@@ -24,18 +24,19 @@ struct RootSource {
   Privilege privilege = Privilege::Rootless;
   const RootTemplate* prepared = nullptr;  // if null, the root is made in memory
   Locks locks = Locks::Private;
-  bool is_staged = false;  // the mount namespace is a copy of a workshop that has the root mounted
+  bool is_staged = false;  // the mount namespace is a copy of a workshop with a root
 };
 
 enum class Workshop {
   Plain,     // serves any number of sandboxes: each mounts its own root
-  WithRoot,  // has a root mounted, and so serves one sandbox at a time
+  WithRoot,  // is a finished root, and so serves one sandbox at a time
 };
 
 // For a process in a new mount namespace: leaves there only those directories of the host that
 // roots of this source are made from, each at its own path. Sandboxes begin with a copy of that
-// namespace, because a copy of the host's takes longer the more is mounted there. The source has an
-// image or a prepared root.
+// namespace, because a copy of the host's takes longer the more is mounted there. A workshop with a
+// root has nothing else: to detach anything from a copy, the kernel waits for an RCU grace period.
+// The source has an image or a prepared root.
 Result<> enter_workshop(const RootSource& source, Workshop workshop);
 
 // Called in a copy of the host's mount namespace or of a workshop: makes the sandbox's root.

@@ -62,7 +62,7 @@ void add_stats(const NativeSandbox& sandbox, LauncherReply& reply) {
 }
 
 void set_error(LauncherReply& reply, const Error& error) {
-  reply.code = static_cast<std::uint8_t>(error.code);
+  reply.code = error.code;
   reply.message = error.message;
 }
 

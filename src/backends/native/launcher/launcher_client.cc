@@ -1,17 +1,17 @@
 #include "backends/native/launcher/launcher_client.h"
 
-#include <fcntl.h>
 #include <fmt/format.h>
 #include <poll.h>
-#include <spawn.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include <array>
 #include <thread>
 
+#include "backends/native/processes/child_answer.h"
 #include "base/file.h"
+#include "base/pipe.h"
 #include "base/socket.h"
+#include "base/spawn.h"
 #include "wire/codec.h"
 
 namespace nutshell::native {
@@ -37,50 +37,26 @@ bool is_connection_closed(const Error& error) {
   return error.code == ErrorCode::Unavailable;
 }
 
-struct SpawnSettings {
-  posix_spawn_file_actions_t actions{};
-  posix_spawnattr_t attributes{};
-  SpawnSettings() {
-    ::posix_spawn_file_actions_init(&actions);
-    ::posix_spawnattr_init(&attributes);
-  }
-  SpawnSettings(const SpawnSettings&) = delete;
-  SpawnSettings& operator=(const SpawnSettings&) = delete;
-  ~SpawnSettings() {
-    ::posix_spawn_file_actions_destroy(&actions);
-    ::posix_spawnattr_destroy(&attributes);
-  }
-};
-
-// The launcher writes its first and last word to descriptor 3: empty for ready, or what failed.
+// The launcher closes descriptor 3 when it is ready, or writes an error to it.
 Result<> spawn_launcher(const RuntimeDirectory& directory, const std::filesystem::path& program) {
-  std::array<int, 2> ends{};
-  if (::pipe2(ends.data(), O_CLOEXEC) != 0) return syscall_failure("pipe");
-  const UniqueFd ours(ends[0]);
-  UniqueFd theirs(ends[1]);
-  SpawnSettings settings;
-  for (const int fd : {0, 1, 2}) {
-    ::posix_spawn_file_actions_addopen(&settings.actions, fd, "/dev/null", O_RDWR, 0);
-  }
-  ::posix_spawn_file_actions_adddup2(&settings.actions, theirs.get(), 3);
-  ::posix_spawn_file_actions_addclosefrom_np(&settings.actions, 4);
-  ::posix_spawn_file_actions_addchdir_np(&settings.actions, "/");
-  ::posix_spawnattr_setflags(&settings.attributes, POSIX_SPAWN_SETSID);
-  std::string name = "nutshell-launcher";
-  std::string where = directory.path.native();
-  std::array<char*, 3> argv{name.data(), where.data(), nullptr};
-  std::array<char*, 1> environment{nullptr};
-  pid_t pid = -1;
-  const int error = ::posix_spawn(&pid, program.c_str(), &settings.actions, &settings.attributes,
-                                  argv.data(), environment.data());
-  if (error != 0) return syscall_failure(error, "start", program.native());
-  theirs.reset();
-  int status = 0;
-  ::waitpid(pid, &status, 0);  // it goes on in a child of its own
-  const std::string problem = TRY(read_all(ours.get(), 64U << 10U));
-  if (problem.empty() && WIFEXITED(status) && WEXITSTATUS(status) == 0) return {};
-  if (problem.empty()) return failure(ErrorCode::Unavailable, "it ended at once");
-  return failure(static_cast<ErrorCode>(problem[0]), problem.substr(1));
+  Pipe report = TRY(make_pipe());
+  ChildProcess child = TRY(spawn({.arguments = {"nutshell-launcher", directory.path.native()},
+                                  .program = program,
+                                  .output = kNullDevice,
+                                  .error = kNullDevice,
+                                  .third = report.write.get(),
+                                  .directory = "/",
+                                  .session = Command::Session::Own,
+                                  .environment = Command::Environment::Empty,
+                                  .others = Command::OtherDescriptors::Closed}));
+  report.write.reset();
+  // The launcher goes on in a child of its own.
+  const auto status = TRY(child.wait(Deadline::never()));
+  const std::string problem = TRY(read_all(report.read.get(), 64U << 10U));
+  if (problem.empty() && status && WIFEXITED(*status) && WEXITSTATUS(*status) == 0) return {};
+  if (problem.empty()) return failure(ErrorCode::Unavailable, "it ended before it was ready");
+  TRY(decode_answer(problem));
+  return {};
 }
 
 }  // namespace
@@ -126,7 +102,7 @@ Result<LauncherClient::Answer> LauncherClient::ask(const LauncherRequest& reques
   if (!packet) return Failure(std::move(packet).error());
   Answer answer{TRY(wire::decode<LauncherReply>(packet->bytes)), std::move(packet->descriptors)};
   if (answer.reply.message.empty()) return answer;
-  return failure(static_cast<ErrorCode>(answer.reply.code), answer.reply.message);
+  return failure(answer.reply.code, answer.reply.message);
 }
 
 }  // namespace nutshell::native

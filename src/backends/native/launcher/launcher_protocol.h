@@ -40,7 +40,7 @@ struct LauncherRequest {
 };
 
 struct LauncherReply {
-  std::uint8_t code = 0;  // of the error; the request succeeded if the message is empty
+  ErrorCode code = ErrorCode::Internal;  // the request succeeded if the message is empty
   std::string message;
   std::string id;
   std::vector<SandboxStatus> sandboxes;  // with List

@@ -14,6 +14,7 @@
 #include <cstdlib>
 #include <cstring>
 #include <string>
+#include <string_view>
 #include <utility>
 
 #include "base/defer.h"
@@ -23,6 +24,7 @@ namespace nutshell::native {
 namespace {
 
 constexpr std::size_t kMostSocketCounts = 1024;
+constexpr std::size_t kMostCounters = 64U << 10U;
 
 // "TCP: inuse 0 orphan 0 tw 0 …": the number behind `key` in the line that begins with `line`.
 long number_in(const std::string& text, std::string_view line, std::string_view key) {
@@ -51,20 +53,9 @@ int raise_loopback() {
   return error;
 }
 
-// Of everything that the kernel counts for the namespace this process is in. What goes over the
-// loopback interface is counted as IP as well, and so is what found no route.
-Result<std::size_t> hash_counters() {
-  std::string all;
-  for (const char* name : {"snmp", "netstat", "snmp6", "dev"}) {
-    auto text = read_file(std::string("/proc/thread-self/net/") + name);
-    if (text) {
-      all += *text;
-    } else if (text.error().code != ErrorCode::NotFound) {  // a kernel without IPv6 has no snmp6
-      return Failure(std::move(text).error());
-    }
-  }
-  return std::hash<std::string>()(all);
-}
+// Everything that the kernel counts for a network namespace. What goes over the loopback interface
+// is counted as IP as well, and so is what found no route.
+constexpr std::array<const char*, 4> kCounters = {"snmp", "netstat", "snmp6", "dev"};
 
 }  // namespace
 
@@ -143,12 +134,41 @@ Result<NetworkNamespace> NetworkNamespace::create(const UniqueFd& home) {
   TRY(bring_loopback_up());
   NetworkNamespace made;
   made.namespace_ = TRY(open_own_network_namespace());
-  made.first_counters_ = TRY(hash_counters());
+  TRY(made.open_counters());
+  made.first_counters_ = TRY(made.hash_counters());
   made.sockets_ = TRY(open_file("/proc/thread-self/net/sockstat", O_RDONLY));
   return made;
 }
 
-Result<bool> NetworkNamespace::is_clean(const UniqueFd& home) const {
+// For a process in the namespace.
+Result<> NetworkNamespace::open_counters() {
+  for (std::size_t i = 0; i < kCounters.size(); ++i) {
+    auto opened = open_file(std::string("/proc/thread-self/net/") + kCounters[i], O_RDONLY);
+    if (!opened && opened.error().code == ErrorCode::NotFound) continue;  // no snmp6 without IPv6
+    counters_[i] = TRY(std::move(opened));
+    (void)native::renumber(counters_[i], kFirstKept);  // else it stays, and a clone copies it
+  }
+  return {};
+}
+
+Result<std::size_t> NetworkNamespace::hash_counters() const {
+  std::array<char, kMostCounters> text;
+  std::size_t size = 0;
+  for (const UniqueFd& counters : counters_) {
+    if (!counters) continue;
+    ssize_t count = 0;
+    for (off_t offset = 0;; offset += count) {
+      count = ::pread(counters.get(), text.data() + size, text.size() - size, offset);
+      if (count < 0) return syscall_failure("read", "the counters of a network namespace");
+      if (count == 0) break;
+      size += static_cast<std::size_t>(count);
+    }
+    if (size == text.size()) return failure(ErrorCode::ResourceExhausted, "too many counters");
+  }
+  return std::hash<std::string_view>()({text.data(), size});
+}
+
+Result<bool> NetworkNamespace::is_clean(const UniqueFd& home) {
   std::string text(kMostSocketCounts, '\0');
   const ssize_t count = ::pread(sockets_.get(), text.data(), text.size(), 0);
   if (count <= 0) return syscall_failure("read", "the counts of sockets");
@@ -157,8 +177,11 @@ Result<bool> NetworkNamespace::is_clean(const UniqueFd& home) const {
                            number_in(text, "TCP:", "tw ") != 0 ||
                            number_in(text, "FRAG:", "inuse ") != 0;
   if (has_sockets) return false;
-  if (::setns(namespace_.get(), CLONE_NEWNET) != 0) return syscall_failure("setns", "network");
-  const Defer back([&] { enter_or_die(home.get()); });
+  if (!counters_.front()) {
+    if (::setns(namespace_.get(), CLONE_NEWNET) != 0) return syscall_failure("setns", "network");
+    const Defer back([&] { enter_or_die(home.get()); });
+    TRY(open_counters());
+  }
   return TRY(hash_counters()) == first_counters_;
 }
 

@@ -3,6 +3,7 @@
 
 #include <sys/types.h>
 
+#include <array>
 #include <cstddef>
 #include <memory>
 
@@ -19,18 +20,25 @@ class NetworkNamespace {
 
   [[nodiscard]] int descriptor() const { return namespace_.get(); }
   Result<> renumber(int least) { return native::renumber(namespace_, least); }
+  // For a namespace that is used for long: is_clean() opens the counters again.
+  void close_counters() { counters_ = {}; }
 
   // Whether the last sandbox left no trace: no socket, not even one waiting to time out, and all
   // counters as they were when the namespace was made. The kernel resets no counter, so a namespace
   // through which a single packet went is never clean again. Needs `home` as create() does.
-  [[nodiscard]] Result<bool> is_clean(const UniqueFd& home) const;
+  [[nodiscard]] Result<bool> is_clean(const UniqueFd& home);
 
  private:
   NetworkNamespace() = default;
+  Result<> open_counters();
+  [[nodiscard]] Result<std::size_t> hash_counters() const;
 
   UniqueFd namespace_;
   std::size_t first_counters_ = 0;  // a hash of all counters of the new namespace
-  UniqueFd sockets_;  // the kernel's counts of this namespace, wherever they are read from
+  // The kernel's counts of this namespace, wherever they are read from. Kept open, because the
+  // kernel then remembers how large a text is, and does not write it twice.
+  std::array<UniqueFd, 4> counters_;
+  UniqueFd sockets_;
 };
 
 Result<UniqueFd> open_own_network_namespace();

@@ -13,6 +13,7 @@
 #include "backends/native/processes/child_answer.h"
 #include "backends/native/processes/clone_process.h"
 #include "base/file.h"
+#include "base/pipe.h"
 
 namespace nutshell::native {
 namespace {
@@ -49,10 +50,7 @@ Result<> enter_user_namespace_of(const HostIds& ids) {
 }
 
 Result<UserNamespace> UserNamespace::create(const HostIds& ids) {
-  std::array<int, 2> ends{};
-  if (::pipe2(ends.data(), O_CLOEXEC) != 0) return syscall_failure("pipe2");
-  const UniqueFd answers(ends[0]);
-  UniqueFd report(ends[1]);
+  auto [answers, report] = TRY(make_pipe());
   // Killed at the end of this function, or with us: it has a copy of every descriptor, and would
   // keep them open for those who wait for their end.
   const pid_t own = ::getpid();

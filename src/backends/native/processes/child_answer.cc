@@ -3,8 +3,8 @@
 namespace nutshell::native {
 namespace {
 
-constexpr char kDone = '+';
-static_assert(static_cast<int>(ErrorCode::Internal) < kDone);
+constexpr char kDone = '+';  // no number of an error code
+static_assert(kErrorCodes <= kDone);
 
 }  // namespace
 
@@ -17,7 +17,7 @@ Result<std::string> decode_answer(std::string_view answer) {
   if (answer.empty()) return failure(ErrorCode::Internal, "its process died before it was done");
   const std::string text(answer.substr(1));
   if (answer[0] == kDone) return text;
-  return failure(static_cast<ErrorCode>(answer[0]), text);
+  return failure(to_error_code(static_cast<std::uint8_t>(answer[0])), text);
 }
 
 }  // namespace nutshell::native

@@ -12,9 +12,10 @@ namespace nutshell::native {
 inline constexpr int kFirstKept = 1024;
 inline constexpr int kFirstOwn = 3;
 
-// The same file under the lowest free number from `least` on.
+// Gives the file the lowest free number from `least` on, which is kFirstOwn or kFirstKept, unless
+// it is on that side already.
 inline Result<> renumber(UniqueFd& fd, int least) {
-  if (!fd) return {};
+  if (!fd || (fd.get() >= kFirstKept) == (least >= kFirstKept)) return {};
   UniqueFd moved(::fcntl(fd.get(), F_DUPFD_CLOEXEC, least));
   if (!moved) return syscall_failure("fcntl", "F_DUPFD_CLOEXEC");
   fd = std::move(moved);

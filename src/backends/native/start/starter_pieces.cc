@@ -257,7 +257,10 @@ Result<> Starter::put_aside(NativeSandbox& sandbox) {
   for (UniqueFd& mount : sandbox.directories.unsafe_mounts)
     TRY(renumber(mount, kFirstKept));
   if (sandbox.user) TRY(sandbox.user->renumber(kFirstKept));
-  if (sandbox.network) TRY(sandbox.network->renumber(kFirstKept));
+  if (sandbox.network) {
+    sandbox.network->close_counters();
+    TRY(sandbox.network->renumber(kFirstKept));
+  }
   if (sandbox.root) TRY(renumber(sandbox.root->mount_namespace, kFirstKept));
   if (sandbox.cgroup) TRY(sandbox.cgroup->renumber(kFirstKept));
   return {};

@@ -68,7 +68,7 @@ ToolResult SandboxHost::manage(Call& call, const Tool& tool, const std::string& 
   const Client& client = call.client();
   if (!id.empty()) {
     const auto own = binding_.own(client, id);
-    if (!own) return refuse(ToolError{"not_found", own.error().message, {}, "List them."});
+    if (!own) return refuse(ToolError{ErrorCode::NotFound, own.error().message, {}, "List them."});
   }
   const Sandboxes::Place place{client.owner, id};
   Result<std::string> done;
@@ -77,11 +77,11 @@ ToolResult SandboxHost::manage(Call& call, const Tool& tool, const std::string& 
   if (verb == "fork") done = sandboxes_.fork(place);
   if (verb == "destroy") {
     const auto ended = sandboxes_.destroy(place);
-    if (!ended) return refuse(ToolError{"unavailable", ended.error().message});
+    if (!ended) return refuse(ToolError{ErrorCode::Unavailable, ended.error().message});
     binding_.forget(client, id);
     done = fmt::format("ended {}", id);
   }
-  if (!done) return refuse(ToolError{"unavailable", done.error().message});
+  if (!done) return refuse(ToolError{ErrorCode::Unavailable, done.error().message});
   return text_result(std::move(*done));
 }
 

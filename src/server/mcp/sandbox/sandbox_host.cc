@@ -15,7 +15,7 @@ constexpr const char* kSandboxParameter = "sandbox";
 constexpr std::chrono::milliseconds kTaskPatience{5000};
 
 ToolResult unreachable(const Error& error) {
-  ToolError told{"unavailable",
+  ToolError told{ErrorCode::Unavailable,
                  "No sandbox can be used: " + error.message,
                  {},
                  "'nutshell doctor' on the host shows what is missing. Nothing was done."};
@@ -146,7 +146,7 @@ ToolResult SandboxHost::run(Call& call, const Tool& tool, Wanted wanted) {
   options.interrupt = call.interrupt();
   const Sandboxes::Place place{call.client().owner, wanted.id};
   auto result = sandboxes_.call(place, tool, wanted.arguments, options);
-  const bool is_lost = !result || (result->error && result->error->code == "unavailable");
+  const bool is_lost = !result || (result->error && result->error->code == ErrorCode::Unavailable);
   if (is_lost && !call.is_cancelled() && binding_.is_gone(call.client(), wanted.id)) {
     std::string remark;
     const auto next = bound(call, remark);
@@ -156,7 +156,7 @@ ToolResult SandboxHost::run(Call& call, const Tool& tool, Wanted wanted) {
       result = sandboxes_.call({place.owner, *next}, tool, wanted.arguments, options);
       wanted.remark = std::move(remark);
     } else {
-      return refuse(ToolError{"expired", "The sandbox ended during this call.",
+      return refuse(ToolError{ErrorCode::Expired, "The sandbox ended during this call.",
                               "What was changed there and not applied is gone.",
                               "A new sandbox is ready: call again."});
     }
@@ -177,8 +177,10 @@ Reply SandboxHost::call_tool(Call& call, const std::string& name, const std::str
                           wanted.error().code == ErrorCode::InvalidArgument;
     if (!is_wrong || options_.choosing == Choosing::One)
       return Answer{content_of(unreachable(wanted.error()))};
-    return Answer{content_of(refuse(ToolError{
-        "not_found", wanted.error().message, {}, "Call without `sandbox`, or list them."}))};
+    return Answer{content_of(refuse(ToolError{ErrorCode::NotFound,
+                                              wanted.error().message,
+                                              {},
+                                              "Call without `sandbox`, or list them."}))};
   }
   return Answer{content_of(run(call, *tool, std::move(*wanted)))};
 }

@@ -40,9 +40,13 @@ constexpr const char* kPrompts =
     R"("description":"Look over what was changed in the sandbox before it is applied.",)"
     R"("arguments":[{"name":"focus","description":"What to look at above all","required":false}]}]})";
 
-Problem not_found(const std::string& uri, std::string_view why) {
-  return {kResourceNotFound, fmt::format("Resource not found: {}", why),
-          fmt::format(R"({{"uri":{}}})", json_string(uri.substr(0, 2000)))};
+Problem unreadable(const std::string& uri, const Error& error) {
+  Problem problem = problem_of(error);
+  problem.message.insert(
+      0, problem.code == kResourceNotFound ? "Resource not found: " : "Resource cannot be read: ");
+  problem.data = fmt::format(R"({{"uri":{},"code":"{}"}})", json_string(uri.substr(0, 2000)),
+                             to_string(error.code));
+  return problem;
 }
 
 bool is_text(const std::string& bytes) {
@@ -96,24 +100,24 @@ Reply SandboxHost::read_resource(Call& call, const std::string& uri) {
   const bool is_output = uri.starts_with(kOutput);
   const bool is_audit = uri == kAudit && sandboxes_.has_record();
   if (!is_output && !is_audit && !uri.starts_with(kFile))
-    return not_found(uri, "there is none of this name");
+    return unreadable(uri, {ErrorCode::NotFound, "there is none of this name"});
   const auto id = binding_.find(call.client());
-  if (!id) return not_found(uri, id.error().message);
+  if (!id) return unreadable(uri, id.error());
   const Sandboxes::Place place{call.client().owner, *id};
   if (is_audit) {
     const auto record = sandboxes_.record(place, kMostRecords);
-    if (!record) return not_found(uri, record.error().message);
+    if (!record) return unreadable(uri, record.error());
     return Answer{fmt::format(
         R"({{"contents":[{{"uri":"{}","mimeType":"application/x-ndjson","text":{}}}]}})", kAudit,
         json_string(*record))};
   }
   if (is_output) {
     const auto output = sandboxes_.output(place, uri.substr(kOutput.size()));
-    if (!output) return not_found(uri, output.error().message);
+    if (!output) return unreadable(uri, output.error());
     return contents(uri, whole_text(output->output) + whole_text(output->error));
   }
   const auto bytes = sandboxes_.read_file(place, uri.substr(kFile.size()), kMostBytes);
-  if (!bytes) return not_found(uri, bytes.error().message);
+  if (!bytes) return unreadable(uri, bytes.error());
   return contents(uri, *bytes);
 }
 
@@ -143,7 +147,7 @@ Reply SandboxHost::get_prompt(Call& call, const std::string& name, const std::st
   const auto id = binding_.find(call.client());
   const auto diff = id ? sandboxes_.diff({call.client().owner, *id}, kMostDiff)
                        : Result<std::string>(std::string());
-  if (!diff) return Problem{kInternalError, diff.error().message};
+  if (!diff) return problem_of(diff.error());
   const Json parsed = Json::parse(arguments);
   const auto focus = parsed.find("focus");
   std::string text =

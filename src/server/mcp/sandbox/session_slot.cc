@@ -5,6 +5,7 @@
 #include <sys/file.h>
 #include <sys/stat.h>
 
+#include "base/directory.h"
 #include "base/file.h"
 #include "base/user_directory.h"
 
@@ -17,8 +18,7 @@ constexpr int kMostSlots = 64;
 
 Result<SessionSlot> SessionSlot::take(const std::string& label) {
   const auto place = TRY(open_user_directory()) / "mcp";
-  if (::mkdir(place.c_str(), 0700) != 0 && errno != EEXIST)
-    return syscall_failure("mkdir", place.native());
+  TRY(make_directory(place));
   for (int number = 1; number <= kMostSlots; ++number) {
     std::string name = number == 1 ? label : fmt::format("{}-{}", label, number);
     UniqueFd lock = TRY(open_file(place / (name + ".lock"), O_RDWR | O_CREAT | O_NOFOLLOW, 0600));

@@ -15,7 +15,7 @@ using Ordered = nlohmann::ordered_json;
 std::string structured(const ToolResult& result) {
   Ordered object = {{"text", result.text}};
   if (result.error)
-    object["error"] = {{"code", result.error->code},
+    object["error"] = {{"code", to_string(result.error->code)},
                        {"what", result.error->what},
                        {"why", result.error->why},
                        {"next", result.error->next}};

@@ -51,7 +51,7 @@ TEST(ToolContent, IsTextAloneUnlessMoreIsWanted) {
 
 TEST(ToolContent, CarriesErrorsAndImages) {
   ToolResult result;
-  result.error = ToolError{"denied", "no"};
+  result.error = ToolError{ErrorCode::PermissionDenied, "no"};
   result.image = ToolImage{"image/png", "abc"};
   const Json content = Json::parse(tool_content(result, Content::Text));
   EXPECT_TRUE(content["isError"]);

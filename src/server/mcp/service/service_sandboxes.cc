@@ -12,6 +12,10 @@
 #include "server/http/views.h"
 #include "server/mcp/sandbox/sandbox_binding.h"
 #include "server/mcp/sandbox/workspace_view.h"
+#include "service/evidence.h"
+#include "service/execs/init_streams.h"
+#include "service/sandboxes/sandbox_files.h"
+#include "service/sessions/sessions.h"
 
 namespace nutshell::mcp {
 namespace {
@@ -72,7 +76,7 @@ Result<service::Caller> ServiceSandboxes::maker_for(const std::string& owner) {
 std::optional<std::string> ServiceSandboxes::revision_of(const SessionKey& session) {
   const auto caller = caller_of(session.owner);
   if (!caller) return std::nullopt;
-  const auto view = service_.find_session(*caller, name_of(session));
+  const auto view = service_.sessions().find(*caller, name_of(session));
   if (!view) return std::nullopt;
   const auto label = view->labels.find(kRevisionLabel);
   return label != view->labels.end() ? std::optional(label->second) : std::nullopt;
@@ -85,14 +89,14 @@ Result<Sandboxes::Bound> ServiceSandboxes::ensure(const SessionKey& session,
   request.spec = spec;
   request.lease = options_.lease;
   request.labels = spec.labels;
-  const auto view = TRY(service_.ensure_session(TRY(maker_for(session.owner)), request));
+  const auto view = TRY(service_.sessions().ensure(TRY(maker_for(session.owner)), request));
   if (!view.was_created) return Bound{view.sandbox_id, Bound::How::Found};
   return Bound{view.sandbox_id, view.lost.empty() ? Bound::How::Made : Bound::How::MadeAnew};
 }
 
 Result<std::string> ServiceSandboxes::find(const SessionKey& session) {
   const auto caller = TRY(caller_of(session.owner));
-  const auto view = service_.find_session(caller, name_of(session));
+  const auto view = service_.sessions().find(caller, name_of(session));
   if (!view || !service_.find(caller, view->sandbox_id))
     return failure(ErrorCode::NotFound, "no tool was called yet: there is no sandbox");
   return view->sandbox_id;
@@ -111,7 +115,7 @@ Result<std::vector<SandboxStatus>> ServiceSandboxes::list(const SessionKey& sess
   for (service::SandboxView& view : TRY(service_.list(caller, request)).sandboxes)
     all.push_back(status_of(std::move(view)));
   // A session of this name that others began has none of our labels.
-  const auto own = service_.find_session(caller, name_of(session));
+  const auto own = service_.sessions().find(caller, name_of(session));
   const auto is_own = [&own](const SandboxStatus& status) { return status.id == own->sandbox_id; };
   if (!own || std::any_of(all.begin(), all.end(), is_own)) return all;
   if (auto view = service_.find(caller, own->sandbox_id)) all.push_back(status_of(*view));
@@ -125,7 +129,7 @@ Result<std::string> ServiceSandboxes::create(const SessionKey& session, const Sa
 Result<> ServiceSandboxes::destroy(const Place& place) {
   const auto caller = TRY(caller_of(place.owner));
   const auto view = TRY(service_.find(caller, place.id));
-  if (!view.session.empty()) return service_.end_session(caller, view.session);
+  if (!view.session.empty()) return service_.sessions().end(caller, view.session);
   return service_.destroy(caller, place.id);
 }
 
@@ -156,14 +160,14 @@ Result<std::string> ServiceSandboxes::read_file(const Place& place, const std::s
     bytes.append(piece);
     return {};
   };
-  TRY(service_.read_file(TRY(caller_of(place.owner)), place.id, reading_of(path, most), take));
+  TRY(service_.files().read(TRY(caller_of(place.owner)), place.id, reading_of(path, most), take));
   return whole_file(std::move(bytes), path, most);
 }
 
 Result<wire::InitClient> ServiceSandboxes::connect(const Place& place) {
-  const auto opened = TRY(service_.open_stream(TRY(caller_of(place.owner)), place.id));
+  const auto opened = TRY(service_.streams().open(TRY(caller_of(place.owner)), place.id));
   // Only names and changes are asked for: there is nothing to count, and nothing in between.
-  UniqueFd stream(::fcntl(opened->descriptor(), F_DUPFD_CLOEXEC, 0));
+  UniqueFd stream(::fcntl(opened->descriptor.get(), F_DUPFD_CLOEXEC, 0));
   if (!stream) return syscall_failure("fcntl");
   return wire::InitClient(std::move(stream));
 }
@@ -181,7 +185,7 @@ Result<std::string> ServiceSandboxes::diff(const Place& place, std::size_t most)
 }
 
 Result<std::string> ServiceSandboxes::record(const Place& place, std::size_t most) {
-  const auto entries = TRY(service_.history(TRY(caller_of(place.owner)), place.id));
+  const auto entries = TRY(service_.evidence().history(TRY(caller_of(place.owner)), place.id));
   std::string lines;
   for (std::size_t i = entries.size() - std::min(entries.size(), most); i < entries.size(); ++i)
     lines += server::print_json(server::to_json(entries[i])) + "\n";

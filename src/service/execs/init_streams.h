@@ -1,0 +1,50 @@
+// Streams to inits for clients that are a backend themselves (backends/daemon_client): they talk to
+// a sandbox's init over a stream whose bytes the daemon carries. Thread-safe.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "base/unique_fd.h"
+#include "service/budgets/budget_watch.h"
+#include "service/execs/stream_meter.h"
+#include "service/sandboxes/sandboxes.h"
+
+namespace nutshell::service {
+
+// Whoever carries the bytes gives them to the meter first. The sandbox counts as used as long as
+// the stream lives.
+struct InitStream {
+  SandboxTable::Use use;
+  UniqueFd descriptor;
+  StreamMeter meter;
+};
+
+class InitStreams {
+ public:
+  struct Dependencies {
+    Runtime& runtime;
+    SandboxTable& table;
+    Sandboxes& sandboxes;
+    SandboxOperations& sandbox_operations;
+    Operations& operations;
+    Budgets& budgets;
+    BudgetWatch& watch;
+    GoneList& gone;
+  };
+  explicit InitStreams(const Dependencies& uses) : uses_(uses) {}
+
+  Result<std::unique_ptr<InitStream>> open(const Caller& caller, const std::string& id);
+  // Ends a sandbox whose only stream has ended, and remembers why.
+  void end_sandbox(const Caller& caller, const std::string& id);
+  Result<> restack(const Caller& caller, const std::string& id,
+                   const std::vector<std::string>& layers);
+  Result<Gone> why_gone(const Caller& caller, const std::string& id);
+  SweepReport sweep(const Caller& caller, SweepMode mode);
+
+ private:
+  Dependencies uses_;
+};
+
+}  // namespace nutshell::service
