@@ -1,4 +1,4 @@
-// Engines that have images of their own to give.
+// Container engines from which images can be imported.
 #pragma once
 
 #include <functional>
@@ -10,7 +10,7 @@
 namespace nutshell {
 
 struct ImageEngine {
-  std::string name;  // of its backend
+  std::string name;  // the name of its backend
   // Writes an image to a descriptor, as a tar archive.
   std::function<Result<>(const BackendContext&, const std::string& image, int output)> save;
 };

@@ -1,4 +1,4 @@
-// The backends there are. A new one is a folder beside this file and a line in registry.cc.
+// The list of backends. A new one is a folder beside this file and a line in registry.cc.
 #pragma once
 
 #include <filesystem>
@@ -14,26 +14,27 @@
 
 namespace nutshell {
 
-// What the program that makes backends gives each of them.
+// What a program passes to the backends that it makes.
 struct BackendContext {
   InitEntry init;                  // init's own code, for backends that clone themselves
   std::filesystem::path programs;  // the directory of our other programs
-  // Given: sandboxes are that daemon's, and no backend is used here.
+  // If set, sandboxes are made by that daemon, and this process uses none of its own backends.
   std::optional<DaemonAccess> daemon = {};
-  // A line on what takes long, replacing the last one; with '\n' it stays. Null: nobody looks.
+  // Shows the progress of slow work: a line replaces the last one unless that ended with '\n'. May
+  // be null.
   std::function<void(const std::string&)> show_progress = nullptr;
 };
 
 struct BackendEntry {
-  char id_letter;  // which the ids of its sandboxes begin with, and those of no other backend
+  char id_letter;  // with which the ids of its sandboxes begin, and those of no other backend
   std::string name;
   std::string summary;
   std::function<std::unique_ptr<Backend>(const BackendContext&)> make;
 };
 
 const std::vector<BackendEntry>& backend_registry();
-// The entry that stands for all backends of a daemon. Its letter is of no use: a daemon's ids begin
-// with the letters of its own backends.
+// The entry that stands for all backends of a daemon. Its letter is not used: the daemon's ids
+// begin with the letters of the daemon's backends.
 const std::vector<BackendEntry>& daemon_backend_entry();
 
 }  // namespace nutshell

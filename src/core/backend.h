@@ -28,6 +28,36 @@ enum class Lifetime {
   WithCallerUntilReleased,
 };
 
+// Abilities that not every backend has. A backend that has one implements its class and returns
+// itself from the function of Backend that is named after it. The others are RefusalCounter
+// (core/refusals.h), ImageHolder (core/image_holder.h) and StreamCarrier (core/stream_carrier.h).
+class TimeSetter {
+ public:
+  virtual ~TimeSetter() = default;
+  // Sets the ttl to end this long from now, or from when the sandbox is resumed; the sandbox then
+  // ends by itself.
+  virtual Result<> set_time_left(const std::string& id, std::chrono::milliseconds left) = 0;
+};
+
+class LayerStacker {
+ public:
+  virtual ~LayerStacker() = default;
+  // Mounts these layers of init's store over /workspace, lowest first; writes go to the last. No
+  // process but init may use /workspace.
+  virtual Result<> restack(const std::string& id, const std::vector<std::string>& layers) = 0;
+};
+
+class Forker {
+ public:
+  virtual ~Forker() = default;
+  // Makes another sandbox with the spec and the files of this one; returns its id.
+  virtual Result<std::string> fork(const std::string& id) = 0;
+};
+
+class ImageHolder;
+class RefusalCounter;
+class StreamCarrier;
+
 // Why a sandbox is no longer there.
 struct Gone {
   enum class Reason {
@@ -72,32 +102,25 @@ class Backend {
   // Without the environments: they may hold secrets.
   virtual Result<std::vector<SandboxStatus>> list() = 0;
   // Returns the environment it was started with, for a copy of the sandbox.
-  virtual Result<std::vector<std::string>> environment_of(const std::string& id);
+  virtual Result<std::vector<std::string>> environment_of(const std::string& id) = 0;
   // Works while the sandbox is paused, too. NotFound if there is no such sandbox.
-  virtual Result<SandboxStats> stats(const std::string& id);
+  virtual Result<SandboxStats> stats(const std::string& id) = 0;
   // While it is paused its ttl stands still.
   virtual Result<> pause(const std::string& id) = 0;
   virtual Result<> resume(const std::string& id) = 0;
-  // Sets the ttl to end this long from now, or from when the sandbox is resumed; the sandbox then
-  // ends by itself. Unsupported where a ttl cannot be changed after the start.
-  virtual Result<> set_time_left(const std::string& id, std::chrono::milliseconds left);
-  [[nodiscard]] virtual bool can_set_time_left() const { return false; }
-  // Mounts these layers of init's store over /workspace, lowest first; writes go to the last. No
-  // process but init may use /workspace. Unsupported where there are no layers.
-  virtual Result<> restack(const std::string& id, const std::vector<std::string>& layers);
   // Frees what is left of connections that have ended. Cheap; callers run it now and then.
   virtual void tidy() {}
   // Finds out why a sandbox no longer answers.
   virtual Gone why_gone(const std::string& id) = 0;
   virtual SweepReport sweep(SweepMode mode) = 0;
-};
 
-// Implemented by a backend whose sandboxes another process (the daemon) makes, and also copies.
-class Forker {
- public:
-  virtual ~Forker() = default;
-  // Makes another sandbox with the spec and the files of this one; returns its id.
-  virtual Result<std::string> fork(const std::string& id) = 0;
+  // Null if the backend does not have the ability.
+  virtual TimeSetter* time_setter() { return nullptr; }
+  virtual LayerStacker* layer_stacker() { return nullptr; }
+  virtual Forker* forker() { return nullptr; }
+  virtual ImageHolder* image_holder() { return nullptr; }
+  virtual RefusalCounter* refusal_counter() { return nullptr; }
+  virtual StreamCarrier* stream_carrier() { return nullptr; }
 };
 
 }  // namespace nutshell

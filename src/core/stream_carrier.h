@@ -1,5 +1,5 @@
 // Implemented by a backend whose connections to init pass through another process, such as a
-// container engine. Other backends are not asked.
+// container engine.
 #pragma once
 
 namespace nutshell {

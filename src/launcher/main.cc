@@ -1,5 +1,5 @@
-// nutshell-launcher DIRECTORY: started by the native backend, never by hand. Descriptor 3 takes
-// one word: nothing when it is ready, or what kept it from starting.
+// nutshell-launcher DIRECTORY: started by the native backend, never by hand. It closes descriptor 3
+// when it is ready, or writes to it why it could not start.
 #include <sys/resource.h>
 #include <unistd.h>
 
@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "backends/native/launcher/launcher.h"
+#include "backends/native/processes/child_answer.h"
 #include "base/file.h"
 #include "init/init.h"
 #include "launcher/wiping_delete.h"
@@ -18,7 +19,7 @@ void raise_descriptor_limit() {
   rlimit limit{};
   if (::getrlimit(RLIMIT_NOFILE, &limit) != 0) return;
   limit.rlim_cur = limit.rlim_max;
-  (void)::setrlimit(RLIMIT_NOFILE, &limit);  // the old limit only means fewer sandboxes
+  (void)::setrlimit(RLIMIT_NOFILE, &limit);  // on failure it can keep fewer sandboxes
 }
 
 int become_init(nutshell::InitSetup setup) {
@@ -26,8 +27,8 @@ int become_init(nutshell::InitSetup setup) {
   return nutshell::init::run_init(std::move(setup));
 }
 
-// Whoever started us may have kept signals for a thread of its own; the mask is inherited. So is
-// what is ignored, as by a shell for what it puts in the background.
+// Undoes what a process inherits: a signal mask, if the parent handles signals in a thread of its
+// own, and ignored signals, as a shell sets them for background jobs.
 void accept_signals() {
   sigset_t none;
   sigemptyset(&none);
@@ -46,16 +47,16 @@ int main(int argc, char** argv) {
     (void)write_all(STDERR_FILENO, "nutshell-launcher is started by 'nutshell create'\n");
     return 2;
   }
-  // Whoever started us waits for this process, and need not live as long as we do.
-  const pid_t stays = ::fork();
-  if (stays != 0) return stays > 0 ? 0 : 1;
+  // The client waits for this process; the launcher goes on in a child and outlives the client.
+  const pid_t child = ::fork();
+  if (child != 0) return child > 0 ? 0 : 1;
   accept_signals();
   raise_descriptor_limit();
   UniqueFd ready(3);
   auto launcher = nutshell::native::Launcher::create({argv[1]}, &become_init);
   if (!launcher) {
-    const nutshell::Error& error = launcher.error();
-    (void)write_all(ready.get(), static_cast<char>(error.code) + error.message);
+    const nutshell::Result<> failed = nutshell::Failure(launcher.error());
+    (void)write_all(ready.get(), nutshell::native::encode_answer(failed));
     return 1;
   }
   ready.reset();

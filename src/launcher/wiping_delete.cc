@@ -9,7 +9,7 @@
 
 namespace {
 
-// Written once, by an init that has one thread yet.
+// Written once, by init while it has one thread.
 // NOLINTNEXTLINE(cppcoreguidelines-avoid-non-const-global-variables): operator delete has no object
 bool is_wiping = true;
 
@@ -28,7 +28,7 @@ void stop_wiping() noexcept {
 
 }  // namespace nutshell::launcher
 
-// The library's new stays: it takes memory from malloc.
+// The library's operator new stays in use: it allocates with malloc.
 // NOLINTBEGIN(misc-new-delete-overloads)
 void operator delete(void* block) noexcept {
   wipe_and_free(block);

@@ -1,11 +1,11 @@
-// What the launcher frees, it wipes: each init begins as a copy of its memory, and must not find
-// there what another sandbox was told, its environment above all.
+// Makes `delete` overwrite memory before it is freed. Each init begins as a copy of the launcher's
+// memory and must not find data of another sandbox there, above all its environment.
 #pragma once
 
 namespace nutshell::launcher {
 
-// For an init, which has the memory of one sandbox only: the contents of its files are not worth
-// it.
+// Called by init, whose memory holds the data of one sandbox only: wiping would cost time for
+// nothing.
 void stop_wiping() noexcept;
 
 }  // namespace nutshell::launcher

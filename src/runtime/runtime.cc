@@ -39,7 +39,7 @@ Result<ExecResult> exec_over_first(wire::InitClient& client, const ExecRequest& 
   const std::uint32_t conversation = channel.new_conversation();
   channel.queue(conversation, wire::Exec{random_id(16), request, wire::kWindow});
   auto bounds = wire::ExecBounds::of(request.limits);
-  if (auto* carrier = dynamic_cast<StreamCarrier*>(&backend))
+  if (StreamCarrier* carrier = backend.stream_carrier())
     bounds.is_cut_off = [carrier] { return carrier->is_silent(); };
   return wire::ExecLoop(channel, conversation, io, bounds).run();
 }
@@ -216,8 +216,10 @@ Result<> Runtime::resume(const std::string& id) {
 }
 
 Result<> Runtime::restack(const std::string& id, const std::vector<std::string>& layers) {
-  return at(id, [&layers](Backend& where, const std::string& whole_id) {
-    return where.restack(whole_id, layers);
+  return at(id, [&layers](Backend& where, const std::string& whole_id) -> Result<> {
+    LayerStacker* stacker = where.layer_stacker();
+    if (stacker != nullptr) return stacker->restack(whole_id, layers);
+    return failure(ErrorCode::Unsupported, "this backend has no layers");
   });
 }
 

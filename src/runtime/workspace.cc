@@ -187,7 +187,7 @@ Result<> copy_workspace(Runtime& runtime, const std::string& from, const std::st
 Result<std::string> fork_sandbox(Runtime& runtime, const std::string& id) {
   const SandboxStatus source = TRY(runtime.find(id));
   const Runtime::BackendLease backend = TRY(runtime.backend(source.spec.backend));
-  if (auto* forker = dynamic_cast<Forker*>(&*backend)) return forker->fork(source.id);
+  if (Forker* forker = backend->forker()) return forker->fork(source.id);
   SandboxSpec spec = TRY(runtime.spec_of(source.id));
   if (is_volume(spec.workspace)) spec.workspace.clear();  // two would write to the same files
   return runtime.create(spec, [&](const std::string& made) {

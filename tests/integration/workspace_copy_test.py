@@ -91,7 +91,7 @@ def a_copy_has_only_what_the_sandbox_may_read():
 
 @contextlib.contextmanager
 def untranslatable(place):
-    """A file system that translates no owners, mounted there."""
+    """A file system that does not support mapped owners, mounted there."""
     if os.geteuid() != 0:
         raise Skip("a plain user's directory needs no translation of owners")
     place.mkdir()
@@ -114,7 +114,7 @@ def a_file_system_without_translation_is_copied():
         with sandbox("--workspace", str(root)) as made:
             told = json.loads(call("info", made, "--json").stdout)["workspace_kind"]
             expect_equal(told, "copy", "the mode")
-            expect(b"translates no owners" in call("info", made).stdout, "the reason")
+            expect(b"does not support mapped owners" in call("info", made).stdout, "the reason")
             expect_equal(shell(made, "stat -c '%u %a' . README src/tool.sh; cat README"),
                          "1000 755\n1000 644\n1000 755\nhello\n", "owners, modes and bytes")
             expect_equal(changes_of(made), {}, "changes")
@@ -124,7 +124,7 @@ def a_file_system_without_translation_is_copied():
             expect_equal({path.lstat().st_uid for path in root.rglob("*")}, {4711}, "owners here")
             expect_equal(changes_of(made), {}, "changes after apply")
         expect_refusal(call("create", "--workspace", str(root), "--workspace-mode", "overlay"),
-                       "translates no owners")
+                       "does not support mapped owners")
         expect_refusal(call("create", "--unsafe-mount", f"{root}:/workspace/direct"),
                        "translate the owner")
 
@@ -186,7 +186,7 @@ def info_says_how_the_directory_came_in():
             call("destroy", ended.stdout.decode().strip())
         else:
             expect(ended.status == 125 and (b"Linux 6.6" in ended.stderr
-                                            or b"translates no owners" in ended.stderr
+                                            or b"does not support mapped owners" in ended.stderr
                                             or b"it takes a copy" in ended.stderr),
                    f"overlay: {ended!r}")
     expect_refusal(call("create", "--workspace-mode", "magic"), "auto, overlay or copy")

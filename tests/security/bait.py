@@ -1,4 +1,4 @@
-"""The host side of the probes: what the attacks inside a sandbox are after."""
+"""The host side of the probes: the files, sockets and secrets that the attacks look for."""
 import contextlib
 import ctypes
 import os
@@ -18,7 +18,7 @@ def random_word():
 
 
 class Host:
-    """What the attacks are after; all of it goes when the context is left."""
+    """The bait on the host; all of it is removed when the context is left."""
 
     def __init__(self, stack):
         self.stack = stack
@@ -28,7 +28,7 @@ class Host:
             stack.enter_context(tempfile.TemporaryDirectory(prefix=".nutshell-", dir=Path.home())))
         self.home_canary = self.write_canary(self.home_directory / random_word())
         self.canary = self.write_canary(self.directory / random_word())
-        self.open_extra_descriptors()  # before the listeners can take the numbers
+        self.open_extra_descriptors()  # first, because they need certain numbers
         self.shared_canaries = [self.write_canary(Path(place) / random_word())
                                 for place in ("/tmp", "/var/tmp", "/dev/shm", "/run")
                                 if os.access(place, os.W_OK)]
@@ -122,7 +122,7 @@ class Host:
         return words
 
     def run(self, command, stdout=subprocess.PIPE):
-        """In a host directory with bait, with the secret and descriptors 7 and 8."""
+        """Runs it in a host directory with bait, with the secret and descriptors 7 and 8."""
         return subprocess.run(command, stdin=subprocess.DEVNULL, stdout=stdout,
                               stderr=subprocess.PIPE, text=True, errors="replace",
                               timeout=SECONDS, cwd=self.directory, env=self.environment,
@@ -142,7 +142,7 @@ def read_first(*paths):
 
 
 def arguments_for(host):
-    """The bait of each probe that needs some."""
+    """Returns the arguments of each probe that needs bait."""
     identity = [socket.gethostname(), read_first("/proc/sys/kernel/random/boot_id")]
     machine = read_first("/etc/machine-id")
     reach = [host.home_canary]

@@ -1,7 +1,7 @@
-"""What a user's own programs do with things that the kernel counts by user.
+"""Uses each resource that the kernel counts by user, as the user's own programs do.
 
-Each function does it once and raises OSError where the kernel has none left for this user. try_use()
-runs one in a program of its own, which has a single thread and the usual limits.
+Each function uses one resource once and raises OSError if the kernel has none left for this user.
+try_use() runs one in a program of its own, which has a single thread and the usual limits.
 """
 import array
 import ctypes
@@ -99,7 +99,7 @@ def add_a_key():
         return
     add_key, keyctl, unlink, process_ring = 248, 250, 9, -2
     key = LIBC.syscall(add_key, b"user", b"nutshell-own", b"x", 1, process_ring)
-    if key < 0 and ctypes.get_errno() in (1, 38):  # refused to everybody here
+    if key < 0 and ctypes.get_errno() in (1, 38):  # this host refuses it to all users
         return
     checked(key, "add_key")
     LIBC.syscall(keyctl, unlink, key, process_ring)
@@ -125,7 +125,7 @@ USES = {
 
 
 def try_use(name):
-    """Empty, or why it failed."""
+    """Returns an empty text, or why it failed."""
     ended = subprocess.run([sys.executable, __file__, name], capture_output=True, text=True,
                            timeout=60, check=False)
     if ended.returncode == 0:

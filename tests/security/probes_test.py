@@ -1,13 +1,13 @@
 #!/usr/bin/env python3
 """Runs every attack of nutshell-probe inside sandboxes and expects each to be refused.
 
-Native ones; with --create those of another backend, where --known names what is open there, or is
-refused in words that Linux does not use: an attack may find these things and no others. --own-kernel
-is for sandboxes whose processes the host does not see.
+The sandboxes are native; --create makes them with another backend. --known names the attacks that are
+open there, or are refused with other errors than Linux's; all others must be refused. --own-kernel is
+for sandboxes whose processes the host does not see.
 
 The host side is made first (bait.py): files, sockets, descriptors and secrets that the attacks
-look for. Where a refusal would mean nothing if the bait were missing, the same probe first runs on
-the host and has to succeed there (the rows called "control").
+look for. If a refusal would prove nothing without the bait, the same probe first runs on the host and
+must succeed there (the rows called "control").
 
   NUTSHELL_BIN       directory of the program under test      (build/bin)
   NUTSHELL_TEST_BIN  directory of the attacking program       (build/release/tests)
@@ -36,7 +36,7 @@ PROBE_INSIDE = "/workspace/probe"
 MEMORY, PROCESSES, DISK, FILES, INODES = "64m", "32", "16m", "65536", "65536"
 OUT_OF_MEMORY = 137
 
-# A bomb that takes its own sandbox down was stopped, too.
+# These bombs are also stopped if their whole sandbox ends.
 MAY_END_THE_SANDBOX = {"PR-03", "PR-04", "PR-05", "PR-06"}
 NEIGHBOURS = ["XT-01", "XT-02", "XT-03", "XT-04", "XT-13"]
 BOMBS = [
@@ -56,11 +56,11 @@ BOMBS = [
     ("PR-07", [FILES]),
     ("PR-16", ["kill-everything"]),
 ]
-# The bait these look for is on the host: outside the sandbox they must find it.
+# Their bait is on the host, so on the host they must find it.
 CONTROLS = ["FS-01", "FS-02", "FS-04", "FS-05", "FS-06", "FS-09", "FS-17", "FS-18", "FS-19",
             "FS-20", "FS-29", "FS-32", "IL-01", "IL-03", "IL-04", "IL-07",
             "IL-09", "IO-05", "NW-01", "NW-03", "NW-04", "NW-05", "NW-18", "XT-14"]
-# A host's program may want these locks and watch these files.
+# Files that programs of the host may lock and watch.
 LOCKED = ["/usr", "/usr/bin", "/usr/bin/env", "/usr/lib/os-release", "/etc/ssl/certs"]
 OPENED = "/usr/bin/env"
 COUNTERS = "cat /proc/net/dev /proc/net/snmp /proc/net/netstat /proc/net/snmp6"
@@ -135,7 +135,7 @@ def knock(port, until):
 
 
 def run_with_visitor(host, make_command):
-    """NW-18: somebody on the host knocks while the payload listens."""
+    """NW-18: a program of the host connects while the payload listens."""
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
         port = free.getsockname()[1]
@@ -147,7 +147,7 @@ def run_with_visitor(host, make_command):
 
 
 def run_with_opener(host, command):
-    """XT-14: somebody on the host opens a file while the payload watches it."""
+    """XT-14: a program of the host opens a file while the payload watches it."""
     opener = host.start(["sh", "-c", f"i=0; while [ $i -lt 60 ]; do : < {OPENED}; sleep 0.05; "
                                      "i=$((i + 1)); done"])
     ended = host.run(command)
@@ -157,7 +157,7 @@ def run_with_opener(host, command):
 
 
 def can_lock(path, until):
-    """Another run of this suite may have the lock for a moment; a sandbox would keep it."""
+    """Retries: another run of this suite holds the lock for a moment, a sandbox would keep it."""
     file = os.open(path, os.O_RDONLY)
     try:
         while time.monotonic() < until:
@@ -238,7 +238,7 @@ class Suite:
                              for one in found)
         if name in MAY_END_THE_SANDBOX and ended.returncode == OUT_OF_MEMORY:
             is_refused, line = True, "ended with the status for out of memory"
-        # A kernel in a process that has no memory left answers nobody: the host then ends it.
+        # gVisor's kernel does not answer once its process has no memory left; the host then kills it.
         if (self.options.own_kernel and name in MAY_END_THE_SANDBOX
                 and line.startswith("nutshell: lost (")):
             is_refused = True
@@ -282,7 +282,7 @@ class Suite:
         sandbox.destroy()
 
     def expect_answer(self, sandbox, label):
-        """A sandbox that was not to be hurt still runs a program."""
+        """Checks that the sandbox still runs a program."""
         ended = self.host.run(sandbox.command("PV-02"))
         word, line = outcome_of(ended, "PV-02")
         self.report.add("PASS" if word == "REFUSED" else "FAIL", label, line)
@@ -314,7 +314,7 @@ class Suite:
             self.expect_new_counters()
 
     def expect_no_locks_outside(self):
-        """XT-13 seen from the host: what a sandbox locks, a program of the host can lock, too."""
+        """XT-13 seen from the host: a program of the host can lock what a sandbox has locked."""
         taken = []
         for path in LOCKED:
             if not os.path.exists(path):
@@ -325,11 +325,11 @@ class Suite:
                         f"a sandbox's locks hold here: {taken}" if taken else "all are free")
 
     def expect_new_counters(self):
-        """Sandboxes that come after one with traffic read no counter of it."""
+        """Sandboxes that start after one with traffic do not see its counters."""
         busy = self.sandbox()
         self.run_shell(busy, "for i in 1 2 3 4; do echo x > /dev/udp/127.0.0.1/9; done; exit 0")
         busy.destroy()
-        for _ in range(10):  # more than are made ahead
+        for _ in range(10):  # more than the launcher makes ahead
             sandbox = self.sandbox()
             lines = self.run_shell(sandbox, COUNTERS).splitlines()
             loopback = next((line for line in lines if line.strip().startswith("lo:")), "lo: 1")
@@ -345,7 +345,7 @@ class Suite:
         return self.host.run([self.nutshell, "exec", sandbox.id, "--", "bash", "-c", text]).stdout
 
     def run_user_counts(self):
-        """UC: a sandbox takes all it gets of what the kernel counts by user; the user has more."""
+        """UC: a sandbox takes all it can get of what the kernel counts by user; some is left."""
         if self.options.only and "UC" not in self.options.only or self.options.create:
             return
         sandbox = self.sandbox()
@@ -400,7 +400,7 @@ class Suite:
 
 
 def become(name):
-    """Starts over as another user; what belongs to the old session does not come along."""
+    """Runs this program again as another user, without the environment of the old session."""
     entry = pwd.getpwnam(name)
     os.initgroups(entry.pw_name, entry.pw_gid)
     os.setgid(entry.pw_gid)
@@ -410,7 +410,7 @@ def become(name):
     words = [word for word in sys.argv[1:] if word not in ("--as-user", name)
              and not word.startswith("--as-user=")]
     os.chdir("/")
-    # The interpreter of the old user may lie where the new one cannot look.
+    # The new user may not be able to read the old user's interpreter.
     python = sys.executable if os.access(sys.executable, os.X_OK) else "/usr/bin/python3"
     os.execve(python, [python, os.path.abspath(__file__), *words], environment)
 
@@ -441,7 +441,7 @@ def main():
             print(f"FAIL probes: {program} is missing\n0 passed, 1 failed, 0 skipped")
             return 1
     with contextlib.ExitStack() as stack:
-        # A launcher of its own: it meets nobody else's sandboxes.
+        # A launcher of its own, which has no other sandboxes.
         os.environ["NUTSHELL_RUNTIME_DIR"] = stack.enter_context(
             tempfile.TemporaryDirectory(prefix="nutshell-runtime-", ignore_cleanup_errors=True))
         host = Host(stack)

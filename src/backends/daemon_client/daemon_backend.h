@@ -13,7 +13,7 @@
 
 namespace nutshell::daemon_backend {
 
-class DaemonBackend : public Backend, public Forker {
+class DaemonBackend : public Backend, public LayerStacker, public Forker {
  public:
   explicit DaemonBackend(DaemonAccess access) : client_(std::move(access)) {}
 
@@ -33,6 +33,8 @@ class DaemonBackend : public Backend, public Forker {
   Result<> restack(const std::string& id, const std::vector<std::string>& layers) override;
   Gone why_gone(const std::string& id) override;
   SweepReport sweep(SweepMode mode) override;
+  LayerStacker* layer_stacker() override { return this; }
+  Forker* forker() override { return this; }
 
  private:
   struct Stream {

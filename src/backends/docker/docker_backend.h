@@ -27,7 +27,7 @@ constexpr char id_letter(EngineKind kind) {
   return kind == EngineKind::Docker ? 'd' : 'p';
 }
 
-class DockerBackend : public Backend, public ImageHolder, public StreamCarrier {
+class DockerBackend : public Backend, public TimeSetter, public ImageHolder, public StreamCarrier {
  public:
   struct Options {
     EngineKind kind = EngineKind::Docker;
@@ -56,7 +56,9 @@ class DockerBackend : public Backend, public ImageHolder, public StreamCarrier {
   Result<> pause(const std::string& id) override;
   Result<> resume(const std::string& id) override;
   Result<> set_time_left(const std::string& id, std::chrono::milliseconds left) override;
-  [[nodiscard]] bool can_set_time_left() const override { return true; }
+  TimeSetter* time_setter() override { return this; }
+  ImageHolder* image_holder() override { return this; }
+  StreamCarrier* stream_carrier() override { return this; }
   void tidy() override { first_.tidy(); }
   Gone why_gone(const std::string& id) override;
   SweepReport sweep(SweepMode mode) override;

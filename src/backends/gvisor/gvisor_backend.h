@@ -20,7 +20,7 @@
 
 namespace nutshell::gvisor {
 
-class GvisorBackend : public Backend {
+class GvisorBackend : public Backend, public TimeSetter {
  public:
   // `programs` is the directory of our other programs; `show_progress` is as in BackendContext.
   explicit GvisorBackend(std::filesystem::path programs,
@@ -44,7 +44,7 @@ class GvisorBackend : public Backend {
   Result<std::vector<std::string>> environment_of(const std::string& id) override;
   Result<SandboxStats> stats(const std::string& id) override;
   Result<> set_time_left(const std::string& id, std::chrono::milliseconds left) override;
-  [[nodiscard]] bool can_set_time_left() const override { return true; }
+  TimeSetter* time_setter() override { return this; }
   Result<> pause(const std::string& id) override;
   Result<> resume(const std::string& id) override;
   void tidy() override;

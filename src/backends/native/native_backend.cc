@@ -20,9 +20,10 @@ namespace nutshell::native {
 namespace {
 
 constexpr auto kRestackTime = std::chrono::seconds(10);
-constexpr const char* kWholeSandbox = "the whole sandbox ran out of memory and has ended";
+constexpr const char* kOutOfMemory = "the whole sandbox ran out of memory and has ended";
+constexpr const char* kEnded = "the sandbox has ended";
 
-// Both locks: nobody looks for a launcher at the moment, and none lives.
+// Takes both locks: then no launcher lives, and no client starts one meanwhile.
 void sweep_socket(const RuntimeDirectory& directory, SweepMode mode, SweepReport& report) {
   const auto lock = LauncherLock::take(directory);
   if (!lock || !std::filesystem::exists(directory.socket())) return;
@@ -53,13 +54,14 @@ Protections NativeBackend::probe() {
 Result<Protections> NativeBackend::check(const SandboxSpec& spec) {
   if (!spec.runtime.empty()) {
     return failure(ErrorCode::Unsupported,
-                   "a runtime is for containers: --backend docker, or --backend gvisor for runsc");
+                   "--runtime is for containers: add --backend docker, or use --backend gvisor in "
+                   "place of --runtime runsc");
   }
   if (is_volume(spec.workspace)) {
     return failure(
         ErrorCode::Unsupported,
-        fmt::format("workspace {}: native sandboxes have no volumes; those of docker and "
-                    "podman have, and a daemon's session keeps its files",
+        fmt::format("workspace {}: native sandboxes have no volumes. Use --backend docker or "
+                    "podman, or a session of a daemon, which keeps its files",
                     spec.workspace));
   }
   Protections protections = protections_for(abilities(), spec);
@@ -78,7 +80,7 @@ Result<Protections> NativeBackend::check(const SandboxSpec& spec) {
 Result<std::string> NativeBackend::start(const SandboxSpec& spec, Lifetime lifetime) {
   if (lifetime == Lifetime::WithCaller && !starter_) {
     starter_.emplace(TRY(Starter::create(entry_, Pooling::Off)));
-    // Without a record, on a full disk, a sweep from this cgroup still finds what is left here.
+    // If this fails, for example on a full disk, only a sweep from this cgroup finds the groups.
     if (const auto directory = RuntimeDirectory::open())
       (void)record_cgroup_places(*directory, starter_->abilities().cgroups);
   }
@@ -87,13 +89,13 @@ Result<std::string> NativeBackend::start(const SandboxSpec& spec, Lifetime lifet
   images::ImageRoot image =
       TRY(images::root_of(spec.image, spec.image_naming, programs_ / "nutshell-unpack"));
   resolved.image = std::move(image.directory);
-  // In front: what the caller asks for comes last and counts.
+  // The image's variables come first, because the last one of a name counts.
   resolved.environment.insert(resolved.environment.begin(), image.environment.begin(),
                               image.environment.end());
   if (!resolved.image.empty()) TRY(check_image(resolved.image));
   std::string id =
       TRY(lifetime == Lifetime::WithCaller ? start_here(resolved) : start_kept(resolved, lifetime));
-  name_special_files(spec.workspace);  // now: a sandbox of this process mounts its files meanwhile
+  name_special_files(spec.workspace);  // while the new sandbox mounts its files
   return id;
 }
 
@@ -123,7 +125,7 @@ Result<std::string> NativeBackend::start_kept(const SandboxSpec& spec, Lifetime 
     return id;
   };
   auto id = ask_launcher();
-  // It ended instead of answering, and whatever it had started has ended with it.
+  // NotFound: the launcher ended instead of answering, and a new sandbox has ended with it.
   if (!id && id.error().code == ErrorCode::NotFound) id = ask_launcher();
   return id;
 }
@@ -143,7 +145,7 @@ Result<LauncherClient::Answer> NativeBackend::ask(const LauncherRequest& request
   auto client = LauncherClient::connect(directory);
   if (!client && client.error().code == ErrorCode::NotFound) {
     return failure(ErrorCode::NotFound,
-                   fmt::format("no sandbox '{}': none are kept at the moment; 'nutshell create' "
+                   fmt::format("no sandbox '{}': there are none at the moment; 'nutshell create' "
                                "makes one",
                                request.id));
   }
@@ -176,7 +178,7 @@ Result<> NativeBackend::stop(const std::string& id) {
   }
   unreleased_.erase(id);
   auto answer = ask(Operation::Stop, id);
-  // No launcher, or one that leaves with this sandbox: gone is what was wanted.
+  // NotFound: there is no launcher, or it exited together with this sandbox.
   const bool is_gone = !answer && answer.error().code == ErrorCode::NotFound;
   if (answer || is_gone) return {};
   return Failure(std::move(answer).error());
@@ -210,7 +212,7 @@ Result<std::vector<std::string>> NativeBackend::environment_of(const std::string
 Result<SandboxStats> NativeBackend::stats(const std::string& id) {
   const LauncherReply reply = std::move(TRY(ask(Operation::Stats, id)).reply);
   SandboxStats stats = reply.stats;
-  // Here and not in the launcher, which waits for no sandbox.
+  // Counted here, because reading the whole process tree would delay the launcher.
   if (!stats.cpu_time) stats.cpu_time = cpu_time_of_tree(static_cast<pid_t>(reply.init));
   return stats;
 }
@@ -257,19 +259,19 @@ Gone NativeBackend::why_gone(const std::string& id) {
   if (own == own_.end()) {
     const auto answer = ask(Operation::Why, id);
     if (answer && answer->reply.is_out_of_memory != 0)
-      return {Gone::Reason::OutOfMemory, kWholeSandbox};
+      return {Gone::Reason::OutOfMemory, kOutOfMemory};
     if (!answer && answer.error().code != ErrorCode::NotFound)
       return {Gone::Reason::Unknown, answer.error().message};
-    return {Gone::Reason::Unknown, "the sandbox has ended"};
+    return {Gone::Reason::Unknown, kEnded};
   }
   if (std::string text = Starter::start_failure(own->second); !text.empty()) {
     return {Gone::Reason::NeverStarted, std::move(text)};
   }
   if (own->second.cgroup) {
     const auto kills = own->second.cgroup->oom_kills();
-    if (kills && *kills > 0) return {Gone::Reason::OutOfMemory, kWholeSandbox};
+    if (kills && *kills > 0) return {Gone::Reason::OutOfMemory, kOutOfMemory};
   }
-  return {Gone::Reason::Unknown, "the sandbox has ended"};
+  return {Gone::Reason::Unknown, kEnded};
 }
 
 SweepReport NativeBackend::sweep(SweepMode mode) {

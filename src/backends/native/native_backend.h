@@ -1,4 +1,4 @@
-// Sandboxes made of Linux itself: namespaces, cgroups, seccomp, Landlock. No daemon, no image.
+// Sandboxes made with namespaces, cgroups, seccomp and Landlock. They need no daemon and no image.
 #pragma once
 
 #include <filesystem>
@@ -15,7 +15,10 @@
 
 namespace nutshell::native {
 
-class NativeBackend : public Backend, public RefusalCounter {
+class NativeBackend : public Backend,
+                      public TimeSetter,
+                      public LayerStacker,
+                      public RefusalCounter {
  public:
   using ShowProgress = std::function<void(const std::string&)>;
 
@@ -39,10 +42,12 @@ class NativeBackend : public Backend, public RefusalCounter {
   Result<> pause(const std::string& id) override;
   Result<> resume(const std::string& id) override;
   Result<> set_time_left(const std::string& id, std::chrono::milliseconds left) override;
-  [[nodiscard]] bool can_set_time_left() const override { return true; }
   Result<> restack(const std::string& id, const std::vector<std::string>& layers) override;
   Gone why_gone(const std::string& id) override;
   SweepReport sweep(SweepMode mode) override;
+  TimeSetter* time_setter() override { return this; }
+  LayerStacker* layer_stacker() override { return this; }
+  RefusalCounter* refusal_counter() override { return this; }
 
  private:
   void name_special_files(const std::string& workspace) const;
@@ -54,11 +59,12 @@ class NativeBackend : public Backend, public RefusalCounter {
 
   InitEntry entry_;
   std::filesystem::path programs_;  // where our other programs are
-  ShowProgress show_progress_;      // empty: nobody reads it
+  ShowProgress show_progress_;      // may be empty
   std::optional<Abilities> abilities_;
   std::optional<Starter> starter_;
-  std::map<std::string, LauncherClient> unreleased_;  // connections whose end ends a sandbox
-  std::map<std::string, NativeSandbox> own_;          // those that end with this process
+  // Connections to the launcher, by the id of the sandbox that ends with each.
+  std::map<std::string, LauncherClient> unreleased_;
+  std::map<std::string, NativeSandbox> own_;  // sandboxes that end with this process
 };
 
 }  // namespace nutshell::native

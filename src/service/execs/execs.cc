@@ -159,7 +159,7 @@ Result<Trace> Execs::trace_files(const SandboxRef& ref,
 std::optional<Refusals> Execs::refusals_of(const SandboxRef& ref, TraceLevel level) {
   if (level != TraceLevel::Full) return std::nullopt;
   const auto backend = uses_.runtime.backend_of(ref.id);
-  auto* counter = backend ? dynamic_cast<RefusalCounter*>(&**backend) : nullptr;
+  RefusalCounter* counter = backend ? (*backend)->refusal_counter() : nullptr;
   if (counter == nullptr) return std::nullopt;
   const auto refusals = counter->refusals(ref.id);
   return refusals ? std::optional(*refusals) : std::nullopt;

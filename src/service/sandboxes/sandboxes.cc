@@ -50,9 +50,9 @@ constexpr std::chrono::milliseconds kBetweenLooks{20};
 // The deadline of the backend is later than the service's own; it holds while no service runs. A
 // sandbox of a pool gets its deadline when it is acquired.
 SandboxSpec Sandboxes::spec_for_backend(const Order& order, const SandboxRow& row,
-                                        const Backend& backend) const {
+                                        Backend& backend) const {
   SandboxSpec spec = order.spec;
-  const bool has_deadline = backend.can_set_time_left() && !order.caller.tenant.empty();
+  const bool has_deadline = backend.time_setter() != nullptr && !order.caller.tenant.empty();
   const milliseconds longest = uses_.options.longest_life;
   spec.ttl = has_deadline ? std::min(order.spec.ttl + uses_.options.life_grace, longest) : longest;
   spec.idle_timeout = milliseconds(0);
@@ -103,7 +103,7 @@ Result<std::string> Sandboxes::start(const Order& order, SandboxRow& row, Sandbo
   const SandboxSpec spec = spec_for_backend(order, row, *backend);
   entry.protections = TRY(backend->check(spec));
   // Images of pools are the operator's and not charged to a tenant.
-  auto* images = order.pool.empty() ? dynamic_cast<ImageHolder*>(&*backend) : nullptr;
+  ImageHolder* images = order.pool.empty() ? backend->image_holder() : nullptr;
   if (images != nullptr && !order.caller.tenant.empty())
     TRY(uses_.images.ensure(order.caller.tenant, std::string(backend->name()), spec.image,
                             *images));
@@ -278,8 +278,9 @@ Result<> Sandboxes::wake(const std::string& id) {
 Result<> Sandboxes::pass_time_left(const std::string& id, const std::string& backend,
                                    std::chrono::milliseconds left) {
   const Runtime::BackendLease where = TRY(uses_.runtime.backend(backend));
-  if (!where->can_set_time_left()) return {};
-  return where->set_time_left(id, left + uses_.options.life_grace);
+  TimeSetter* setter = where->time_setter();
+  return setter == nullptr ? Result<>()
+                           : setter->set_time_left(id, left + uses_.options.life_grace);
 }
 
 void Sandboxes::pass_deadlines(const std::string& backend) {

@@ -101,8 +101,7 @@ class Sandboxes {
   // Sets `stream` to a connection to init if connections to the backend are costly.
   Result<std::string> start(const Order& order, SandboxRow& row, SandboxEntry& entry,
                             UniqueFd& stream);
-  SandboxSpec spec_for_backend(const Order& order, const SandboxRow& row,
-                               const Backend& backend) const;
+  SandboxSpec spec_for_backend(const Order& order, const SandboxRow& row, Backend& backend) const;
   // Adds the grace time, so that the service ends the sandbox first if it runs.
   Result<> pass_time_left(const std::string& id, const std::string& backend,
                           std::chrono::milliseconds left);

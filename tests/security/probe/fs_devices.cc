@@ -32,7 +32,7 @@ Verdict create_in_host_places(const Arguments& arguments) {
   return findings.verdict();
 }
 
-// A made-up handle is stale on the bare host: the answer says that inode numbers may be asked for.
+// The host answers ESTALE to an invented handle, which shows that handles may be opened.
 Verdict open_by_handle(const Arguments&) {
   const Descriptor root(::open("/", O_RDONLY | O_DIRECTORY | O_CLOEXEC));
   Findings findings;
@@ -140,7 +140,7 @@ Verdict extra_descriptors(const Arguments&) {
   return findings.verdict();
 }
 
-// ETXTBSY means that only the running program kept the writer away.
+// ETXTBSY means that writing is allowed and fails only because the program is running.
 Verdict overwrite_init(const Arguments&) {
   Rules rules = path_rules();
   rules.let_through = {ETXTBSY};
@@ -161,7 +161,7 @@ Verdict remount_writable(const char* target, unsigned long kept) {
   return verdict;
 }
 
-// MNT_EXPIRE only marks a mount, so a permitted call takes nothing away.
+// MNT_EXPIRE only marks a mount, so the call does no harm if it is allowed.
 Verdict undo_mounts(const Arguments&) {
   Findings findings;
   for (const auto* target : {"/", "/usr", "/etc", "/proc", "/proc/sys", "/sys"}) {
@@ -178,7 +178,7 @@ Verdict undo_mounts(const Arguments&) {
   return findings.verdict();
 }
 
-// An owner that the user namespace does not know is EINVAL: there is nobody to give it to.
+// EINVAL means that the user namespace does not map the new owner.
 Verdict overlay_tricks(const Arguments&) {
   const ScratchPath file("layer");
   ::close(::open(file.c_str(), O_WRONLY | O_CREAT | O_CLOEXEC, 0600));
@@ -193,7 +193,7 @@ Verdict overlay_tricks(const Arguments&) {
   }));
   findings.add(try_call(
       "chown 0:0", [&] { return ::chown(file.c_str(), 0, 0); }, no_such_owner));
-  // The mode it has already: changing the owner, even to itself, would clear the bit.
+  // Sets the mode that it has: a change of owner, even to itself, would clear the bit.
   struct stat about {};
   const mode_t mode = ::stat("/usr/bin/su", &about) == 0 ? about.st_mode & 07777U : 04755U;
   findings.add(try_call(

@@ -1,4 +1,4 @@
-// FS: reaching a file of the host by some way of naming it.
+// FS: reaching a file of the host by various paths.
 #include <fcntl.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
@@ -133,7 +133,7 @@ Verdict rename_out(const Arguments& arguments) {
   return findings.verdict();
 }
 
-// A FIFO without a reader answers ENXIO: it is there, and read-only does not keep a writer away.
+// ENXIO means that the FIFO exists without a reader; a read-only mount does not stop a writer.
 Verdict write_to_fifo(const Arguments& arguments) {
   Rules rules = path_rules();
   rules.let_through = {ENXIO};

@@ -19,7 +19,7 @@ Verdict not_told(const std::string& place, const std::string& text, const std::s
   return refused(place + " is silent");
 }
 
-// The secret comes in two halves, so that the own command line does not tell it.
+// The secret is passed in two halves, so that this process's command line does not contain it.
 Verdict own_environment(const Arguments& arguments) {
   const std::string secret = arguments[0] + arguments[1];
   Findings findings;

@@ -1,4 +1,4 @@
-// IO: what the standard streams lead to.
+// IO: attacks through the standard streams.
 #include <fcntl.h>
 #include <sys/ioctl.h>
 #include <sys/stat.h>
@@ -35,7 +35,7 @@ Verdict streams_are_no_files(const Arguments&) {
   return findings.verdict();
 }
 
-// The pointer is bad on purpose: a terminal that would take the byte answers EFAULT.
+// The pointer is invalid on purpose: EFAULT means that the terminal would accept the byte.
 Verdict push_into_terminal(const Arguments&) {
   auto* nowhere = reinterpret_cast<void*>(1);
   Findings findings;

@@ -1,4 +1,4 @@
-// KS: the other ways into the kernel of a 64-bit x86 machine, past a filter that knows only one.
+// KS: system calls of other ABIs of x86-64 (32-bit, x32), which a filter for one ABI would miss.
 #include <fcntl.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
@@ -20,7 +20,7 @@ constexpr int kExitCode = 42;
 
 long old_call(long number, long first) {
   long result = number;
-  // The old entry clears or keeps r8–r11 depending on the kernel.
+  // Whether int 0x80 keeps r8–r11 depends on the kernel.
   asm volatile("int $0x80" : "+a"(result) : "b"(first) : "memory", "r8", "r9", "r10", "r11");
   const auto narrow = static_cast<std::int32_t>(result);
   if (narrow >= 0) return narrow;
@@ -28,14 +28,14 @@ long old_call(long number, long first) {
   return -1;
 }
 
-// A kernel without the old entry answers with SIGSEGV: there is no way in.
+// SIGSEGV means that the kernel has no int 0x80.
 Verdict try_old_call(const char* name, long number, long first) {
   Verdict verdict = try_call(name, [&] { return old_call(number, first); });
   const bool has_no_entry = verdict.detail.ends_with("signal " + std::to_string(SIGSEGV));
   return has_no_entry ? refused(std::string(name) + " SIGSEGV") : verdict;
 }
 
-// The smallest 32-bit program: one loaded page that calls exit(42) the old way.
+// The smallest 32-bit program: one page that calls exit(42) by int 0x80.
 constexpr std::array<unsigned char, 96> kProgram = {
     0x7F, 'E',  'L',  'F',  1,    1,    1,    0,    0,    0,    0,  0, 0,  0, 0,    0,   2, 0, 3, 0,
     1,    0,    0,    0,    0x54, 0x80, 0x04, 0x08, 0x34, 0,    0,  0, 0,  0, 0,    0,   0, 0, 0, 0,

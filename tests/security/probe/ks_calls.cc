@@ -1,5 +1,5 @@
-// KS: single kernel calls. Arguments are bad where a success would change the machine; the error
-// tells whether the permission check had been passed by then.
+// KS: single system calls. Arguments are invalid where a success would change the machine; the
+// errno tells whether the call passed the permission check.
 #include <fcntl.h>
 #include <linux/bpf.h>
 #include <linux/fs.h>
@@ -151,8 +151,9 @@ Verdict machine_calls(const Arguments&) {
   return findings.verdict();
 }
 
-// settimeofday without a time changes nothing and is still checked; a bad tick is found only after
-// the check. clock_settime looks at its argument first: EFAULT there proves nothing.
+// settimeofday without a time changes nothing, but the kernel still checks permission. An invalid
+// tick is refused after that check. clock_settime reads its argument first, so EFAULT proves
+// nothing.
 Verdict clocks(const Arguments&) {
   const auto bad_tick = let_through({EINVAL});
   Findings findings;
@@ -198,13 +199,13 @@ Verdict processor_calls(const Arguments&) {
   findings.add(try_call("ioperm", [] { return ::syscall(SYS_ioperm, 0x80, 1, 1); }));
   findings.add(try_call("modify_ldt", [] {
     std::array<char, 16> entry{};
-    // The call returns an int that the 64-bit convention does not extend: cut it to see the sign.
+    // The call returns an int in a 64-bit register: the cast restores its sign.
     return static_cast<int>(::syscall(SYS_modify_ldt, 0, entry.data(), entry.size()));
   }));
   return findings.verdict();
 }
 
-// One family, or one kind of a family, that a payload could ask a socket of.
+// A family and type of sockets that a payload could ask for.
 struct SocketKind {
   const char* name;
   int family;
@@ -273,7 +274,7 @@ Verdict set_immutable(const std::string& path) {
   return verdict;
 }
 
-// Loop, mapper and kvm ioctls need their device: what does not open takes none.
+// Loop, mapper and kvm ioctls need a device, so it is enough that the devices do not open.
 Verdict device_calls(const Arguments&) {
   const ScratchPath file("immutable");
   Findings findings;

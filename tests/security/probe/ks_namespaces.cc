@@ -1,4 +1,4 @@
-// KS: namespaces, mounts, other processes and the ways around the filter.
+// KS: namespaces, mounts, other processes and attacks on the filter.
 #include <fcntl.h>
 #include <linux/filter.h>
 #include <linux/seccomp.h>
@@ -160,7 +160,7 @@ Verdict new_mount_calls(const Arguments&) {
   return findings.verdict();
 }
 
-// SEIZE does not stop its target and ends with the tracer: harmless where it is permitted.
+// PTRACE_SEIZE does not stop its target and ends with the tracer, so it does no harm if allowed.
 void look_into(pid_t process, Findings& findings) {
   const std::string name = " of " + std::to_string(process);
   char byte = 0;
@@ -196,7 +196,8 @@ long install_filter() {
   return ::syscall(SYS_seccomp, SECCOMP_SET_MODE_FILTER, 0, &program);
 }
 
-// Browsers bring a filter of their own: that has to work, and an allowing one must not loosen ours.
+// Browsers install a filter of their own. That must work, and one that allows all must not weaken
+// the sandbox's.
 Verdict stack_filter(const Arguments&) {
   return in_child([] {
     if (install_filter() != 0) return unexpected("the own filter " + error_name(errno));
@@ -246,7 +247,8 @@ Verdict program_in_memory(const Arguments&) {
   return run_from_memory(program.get());
 }
 
-// By DAC a process may write these files of its own: only Landlock (or a read-only /proc) refuses.
+// The file permissions let a process write these files of its own: only Landlock, or a read-only
+// /proc, refuses.
 Verdict landlock_in_force(const Arguments&) {
   Findings findings;
   for (const auto* path :

@@ -27,7 +27,7 @@ std::string column(std::string_view text) {
   return std::string(text);
 }
 
-// Tab-separated, so that a test driver can read it: id, name, needs, what.
+// Prints id, name, needs and description, separated by tabs, for the test driver.
 int list() {
   for (const auto& probe : all_probes()) {
     std::printf("%s\t%s\t%s\t%s\n", column(probe.id).c_str(), column(probe.name).c_str(),
@@ -37,7 +37,7 @@ int list() {
   return 0;
 }
 
-// Words in brackets may be left out.
+// Arguments in brackets are optional.
 std::size_t required_arguments(std::string_view needs) {
   std::istringstream words{std::string(needs)};
   std::string word;
@@ -52,7 +52,7 @@ int report(std::string_view id, const Verdict& verdict) {
   const char* word = verdict.outcome == Outcome::Refused ? "REFUSED"
                      : verdict.outcome == Outcome::Open  ? "OPEN"
                                                          : "UNEXPECTED";
-  // One line whatever the detail holds: the driver reads the last one.
+  // Makes it one line, because the driver reads the last line.
   std::string detail = verdict.detail;
   std::replace(detail.begin(), detail.end(), '\n', ' ');
   std::printf("%s %s %s\n", word, column(id).c_str(), detail.c_str());

@@ -1,4 +1,4 @@
-// NW: reaching the host and the world by the network.
+// NW: reaching the host and other hosts through the network.
 #include <arpa/inet.h>
 #include <fcntl.h>
 #include <linux/rtnetlink.h>
@@ -266,7 +266,7 @@ Verdict add_route() {
   return judge("new route", error == 0 ? 0 : -1, error, let_through({EINVAL, ENODEV}));
 }
 
-// What the interface has already is what it is asked to take.
+// Sets what the interface has already, so that a success changes nothing.
 Verdict change_interface() {
   const Descriptor socket(::socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0));
   ifreq request{};

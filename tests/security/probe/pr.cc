@@ -23,7 +23,7 @@ constexpr unsigned kSettleMicroseconds = 200'000;
 void fork_orphan() {
   const pid_t parent = ::fork();
   if (parent == 0) {
-    (void)::fork();  // the grandchild outlives its parent by nothing and is left to init
+    (void)::fork();  // parent and grandchild exit at once; init has to reap the grandchild
     ::_exit(0);
   }
   if (parent > 0) ::waitpid(parent, nullptr, 0);
@@ -50,8 +50,8 @@ Verdict orphan_flood(const Arguments& arguments) {
   return refused("init reaped " + std::to_string(count) + " orphans");
 }
 
-// The kernel keeps SIGKILL of its own children away from pid 1; kill(-1) spares the caller, so
-// this process lives to say whether init still does.
+// The kernel ignores SIGKILL for pid 1 from inside its namespace. kill(-1) spares the caller, so
+// this process can report whether init is alive.
 Verdict kill_everything(const Arguments& arguments) {
   if (arguments[0] != "kill-everything") return unexpected("the argument is not the magic word");
   if (::getpid() == 1 || is_first_namespace("pid", Namespace::Pid) ||
@@ -103,7 +103,7 @@ Verdict take_priority(const Arguments&) {
   findings.add(try_call("realtime ioprio", [] {
     return ::syscall(SYS_ioprio_set, IOPRIO_WHO_PROCESS, 0, IOPRIO_PRIO_VALUE(IOPRIO_CLASS_RT, 0));
   }));
-  // On fault: a permitted call locks pages that are never touched.
+  // With MCL_ONFAULT an allowed call locks only pages that are touched, which these never are.
   findings.add(try_call("mlock 256m",
                         [] {
                           void* bytes = ::mmap(nullptr, kLocked, PROT_READ | PROT_WRITE,
@@ -168,7 +168,7 @@ Verdict dump_core(const Arguments&) {
   return WCOREDUMP(status) ? opened("the kernel dumped a core") : refused("no core was dumped");
 }
 
-// Without pages in the pool the kernel answers ENOMEM: not available is a safe answer too.
+// ENOMEM means that the host has set no huge pages aside, which is safe too.
 Verdict huge_pages(const Arguments&) {
   constexpr std::size_t kHugePage = 2U << 20U;
   const Rules rules{.refusals = {EPERM, EACCES, ENOSYS, ENOMEM, EINVAL}};

@@ -1,5 +1,5 @@
-// PR: the resource bombs. Each stops by itself at four times the limit it is told, and says how
-// far it came: a limit that held is a bomb that stopped short.
+// PR: resource bombs. Each stops by itself at four times the limit that it is given and reports how
+// far it came: the limit held if the bomb stopped earlier.
 #include <fcntl.h>
 #include <pthread.h>
 #include <sys/epoll.h>
@@ -33,7 +33,7 @@ constexpr Amount kExcess = 4;
 constexpr std::size_t kStep = 1U << 20U;
 constexpr unsigned kBombSeconds = 60;
 
-// Shared with the child, because a bomb that hits the memory limit cannot report any more.
+// Memory shared with the child, because a bomb that hits the memory limit is killed.
 struct Reached {
   std::atomic<Amount> amount = 0;
   std::atomic<int> error = 0;
@@ -45,7 +45,7 @@ std::string text_of(Amount amount, const char* unit) {
   return std::to_string(amount) + unit;
 }
 
-// The whole group goes, so that no process of a fork bomb stays behind.
+// Kills the whole process group, so that no process of a fork bomb is left.
 int burn(const Fuse& fuse, Amount bound, Reached& reached) {
   const pid_t child = ::fork();
   if (child < 0) return -1;
@@ -86,7 +86,7 @@ struct Bomb {
   Stop stop;
 };
 
-// Shared with a child by a file: some sandboxes refuse shared memory without one.
+// Shared through a file, because some sandboxes refuse shared anonymous memory.
 void* map_shared(std::size_t size) {
   std::string path = scratch_directory() + "/reached-XXXXXX";
   const Descriptor file(::mkostemp(path.data(), O_CLOEXEC));
@@ -160,7 +160,7 @@ void touch_until(Amount bound, Reached& reached) {
   }
 }
 
-// Writes `size` bytes; the position after a failure is the caller's to see by errno.
+// Writes `size` bytes; on failure errno is set.
 bool pour(int file, Amount size, Reached& reached) {
   const std::vector<char> bytes(std::min<Amount>(kStep, size), 'x');
   for (Amount written = 0; written < size;) {
@@ -185,8 +185,8 @@ void fill_memfds_until(Amount bound, Reached& reached) {
   }
 }
 
-// A detached segment is in no process's resident size. Outside a namespace of its own it would
-// outlive this program, so there it stays attached.
+// A detached segment is in no process's resident size. Outside of an ipc namespace it would outlive
+// this program, so there it stays attached.
 enum class Segment { Attached, Detached };
 
 bool fill_segment(int segment, Segment kind) {

@@ -39,7 +39,7 @@ std::string join(const std::vector<std::string>& parts) {
   std::string text(1, static_cast<char>('0' + static_cast<int>(verdict.outcome)));
   text += verdict.detail;
   text.resize(std::min<std::size_t>(text.size(), 4096));
-  // A report that does not arrive is seen by the parent as one.
+  // If this fails, the parent notices that no report has arrived.
   (void)!::write(report, text.data(), text.size());
   ::_exit(0);
 }
@@ -103,8 +103,8 @@ Verdict in_child(const std::function<Verdict()>& attack) {
   while (::waitpid(child, &status, 0) < 0 && errno == EINTR) {
   }
   std::array<char, 4096> buffer{};
-  // The child is gone and its report fits into a pipe: no need to read until the end, which a
-  // grandchild could hold back.
+  // The child has ended, and its report fits into the pipe. Reading until the end could wait for a
+  // grandchild that holds the pipe open.
   const ssize_t size = ::fcntl(reader.get(), F_SETFL, O_NONBLOCK) == 0
                            ? ::read(reader.get(), buffer.data(), buffer.size())
                            : -1;

@@ -1,6 +1,6 @@
-// The vocabulary of the attack probes: one attack is one function that answers with a Verdict.
-// A probe runs inside the sandbox as the hostile program and proves a protection only by the
-// answer the kernel gives, so every other answer is told apart from a refusal.
+// Types and functions of the attack probes. One attack is one function, which returns a Verdict. It
+// runs inside the sandbox and judges a protection by the kernel's answer, so it tells a refusal
+// from every other failure.
 #pragma once
 
 #include <cerrno>
@@ -30,7 +30,7 @@ struct Probe {
   std::string_view id;
   std::string_view name;
   std::string_view what;
-  std::string_view needs;  // words in [] may be left out, "..." means more of the same
+  std::string_view needs;  // arguments; those in [] are optional, "..." means more of the same
   Verdict (*run)(const Arguments& arguments);
 };
 
@@ -49,16 +49,17 @@ Probes leak_probes();
 Probes privilege_probes();
 Probes neighbour_probes();
 
-// Leaves marks in this sandbox that a neighbour must not see, then waits: the other half of XT.
+// Leaves marks in this sandbox that other sandboxes must not see, and waits (see xt.cc).
 int plant(const Arguments& arguments);
 
-// Takes all it gets of what the kernel counts by user, says HOLDING and keeps it.
+// Takes all it can get of each resource that the kernel counts by user, prints HOLDING and waits.
 int hold(const Arguments& arguments);
-// Touches that much memory and keeps it.
+// Touches that much memory and waits.
 int hog(const Arguments& arguments);
 
-// What an attempt may fail with. `let_through` are the errors that come only after the permission
-// check has passed: the call did nothing because its arguments are bad on purpose, yet it is open.
+// The errors with which an attempt may fail. `let_through` are those that come only after the
+// permission check: the call did nothing because its arguments are invalid on purpose, but it is
+// allowed.
 struct Rules {
   std::vector<int> refusals = {EPERM, EACCES, ENOSYS};
   std::vector<int> let_through = {};
@@ -71,13 +72,14 @@ std::string error_name(int error);
 
 Verdict judge(std::string_view call, long result, int error, const Rules& rules = {});
 
-// Runs the attack in a child, so that nothing it gains outlives the attempt and a filter that
-// kills is seen as the refusal it is.
+// Runs the attack in a child, so that what it gains ends with the child, and a filter that kills
+// counts as a refusal.
 Verdict in_child(const std::function<Verdict()>& attack);
 Verdict try_call(std::string_view call, const std::function<long()>& make, const Rules& rules = {});
 Verdict try_open(const std::string& path, int flags, const Rules& rules = path_rules());
 
-// Collects the attempts of one attack: one success opens it, one odd answer spoils the proof.
+// Collects the attempts of one attack: one success means that the protection is open, one
+// unexpected answer that nothing is proved.
 class Findings {
  public:
   void add(Verdict verdict);
@@ -103,7 +105,7 @@ class Descriptor {
   int fd_;
 };
 
-// A name in the directory the payload may write to; whatever stands there is removed at the end.
+// A path in the directory that the payload may write to; what is there is removed at the end.
 class ScratchPath {
  public:
   explicit ScratchPath(std::string_view name);
@@ -119,9 +121,9 @@ class ScratchPath {
 
 std::string scratch_directory();
 
-// At most one mebibyte; nothing when the file does not open.
+// Reads at most one mebibyte; nullopt if the file does not open.
 std::optional<std::string> read_text(const std::string& path);
-// The value after "Name:" in a file like /proc/self/status.
+// Returns the value after "Name:" in a file like /proc/self/status.
 std::string field_of(const std::string& text, std::string_view name);
 std::string link_target(const std::string& path);
 std::vector<std::string> entries_of(const std::string& directory);
@@ -129,7 +131,7 @@ std::vector<int> visible_processes();
 std::string parent_of(const std::string& path);
 std::string name_of(const std::string& path);
 
-// Numbers like 64, 16k, 64m, 1g; zero when the text is none.
+// Parses numbers like 64, 16k, 64m, 1g; 0 if the text is not one.
 unsigned long long parse_size(const std::string& text);
 
 // The inode numbers of the first namespaces are fixed in the kernel's ABI (proc_ns.h).

@@ -1,4 +1,4 @@
-// PV: gaining privilege inside, or finding some left.
+// PV: gaining privileges inside, or finding some that were not dropped.
 #include <fcntl.h>
 #include <grp.h>
 #include <sys/prctl.h>
@@ -52,7 +52,7 @@ std::vector<std::string> set_user_id_programs() {
   return programs;
 }
 
-// A dead process that nobody waited for still shows whom it ran as.
+// The /proc directory of a zombie still has the owner of the process.
 Verdict run_set_user_id(const std::string& program) {
   const pid_t child = ::fork();
   if (child < 0) return unexpected("fork " + error_name(errno));
@@ -97,7 +97,7 @@ Verdict supplementary_groups() {
   return refused("no group is kept");
 }
 
-// EINVAL: the user namespace has no such user at all.
+// EINVAL means that the user namespace does not map the user.
 Verdict become_root(const Arguments&) {
   const Rules rules{.refusals = {EPERM, ENOSYS, EINVAL}};
   Findings findings;
@@ -120,8 +120,8 @@ Verdict become_root(const Arguments&) {
   return findings.verdict();
 }
 
-// These belong to root outside. Where they seem to be our own, we are it; the uid map would not
-// tell, since it names the uid in the next namespace out, which may be one of many.
+// These files belong to root of the host. If this process appears to own them, it is that root. The
+// uid map would not tell, because it shows uids of the next outer namespace only.
 Verdict host_identity(const Arguments&) {
   Findings findings;
   for (const auto* path : {"/proc/sys", "/proc/sys/kernel", "/proc/sys/kernel/ostype"}) {

@@ -1,5 +1,5 @@
-// UC: things that the kernel counts by user. `hold` takes as many of each as it gets and keeps
-// them; the test then looks on the host whether the user still gets some.
+// UC: resources that the kernel counts by user. `hold` takes as many of each as it can and keeps
+// them; the test then checks on the host that the user can still get some.
 #include <fcntl.h>
 #include <mqueue.h>
 #include <signal.h>
@@ -20,7 +20,7 @@
 namespace nutshell::probe {
 namespace {
 
-constexpr int kMost = 200'000;  // attempts; beyond it nothing is bounded
+constexpr int kMost = 200'000;  // attempts after which the resource counts as unlimited
 
 int until_refused(const std::function<bool()>& take) {
   int count = 0;
@@ -121,7 +121,7 @@ constexpr std::array<Kind, 8> kKinds = {{{"inotify watches", hold_inotify_watche
                                          {"pipe pages", hold_pipe_pages},
                                          {"keys", hold_keys}}};
 
-// Each kind in a process of its own: none takes the descriptors that another needs.
+// Takes each kind in a process of its own, so that none uses up the descriptors of another.
 int start_holder(const Kind& kind, int ready) {
   const pid_t child = ::fork();
   if (child != 0) return child;

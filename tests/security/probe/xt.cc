@@ -1,5 +1,5 @@
-// XT: two sandboxes side by side. `plant` leaves marks in one, the probes look for them in the
-// other; the token names all of them.
+// XT: two sandboxes side by side. `plant` leaves marks in one, and the probes look for them in the
+// other. The token is part of all their names.
 #include <arpa/inet.h>
 #include <fcntl.h>
 #include <mqueue.h>
@@ -62,7 +62,7 @@ int plant_files(const std::string& token) {
   return planted;
 }
 
-// Descriptors stay open until the process ends: the neighbour looks meanwhile.
+// Keeps the descriptors open until the process ends, while the probes run in the other sandbox.
 int plant_channels(const std::string& token, const std::string& port) {
   int planted = 0;
   sockaddr_un name{};
@@ -82,13 +82,13 @@ int plant_channels(const std::string& token, const std::string& port) {
   return planted;
 }
 
-// Read by every sandbox, and by the host but for the root.
+// Files that every sandbox can read; all but the root are also the host's.
 std::vector<std::string> files_to_lock() {
   return {"/",    "/etc",     "/etc/passwd",  "/etc/ssl/certs",
           "/usr", "/usr/bin", "/usr/bin/env", "/usr/lib/os-release"};
 }
 
-// Kept until the process ends. Counts those that it got.
+// Locks the files until the process ends. Returns how many it could lock.
 int plant_locks() {
   int planted = 0;
   for (const auto& path : files_to_lock()) {
@@ -101,7 +101,7 @@ int plant_locks() {
   return planted;
 }
 
-// A lock that is held elsewhere refuses this one: then it is the same file to the kernel.
+// If the lock is refused, another sandbox holds it, so both have the same inode.
 Verdict neighbour_locks(const Arguments& /*arguments*/) {
   Findings findings;
   for (const auto& path : files_to_lock()) {
@@ -114,7 +114,7 @@ Verdict neighbour_locks(const Arguments& /*arguments*/) {
   return findings.verdict();
 }
 
-// Somebody on the host opens the file meanwhile.
+// The test opens the file on the host meanwhile.
 Verdict foreign_opens(const Arguments& arguments) {
   const Descriptor watcher(::inotify_init1(IN_CLOEXEC | IN_NONBLOCK));
   if (::inotify_add_watch(watcher.get(), arguments[0].c_str(), IN_OPEN | IN_ACCESS) < 0)
@@ -133,7 +133,7 @@ Verdict neighbour_files(const Arguments& arguments) {
 }
 
 Verdict neighbour_processes(const Arguments& arguments) {
-  const std::string token = arguments[0].substr(0, 15);  // what fits into a process's name
+  const std::string token = arguments[0].substr(0, 15);  // the longest name of a process
   Findings findings;
   for (const int process : visible_processes()) {
     const std::string entry = "/proc/" + std::to_string(process) + "/comm";
@@ -170,7 +170,7 @@ Verdict neighbour_channels(const Arguments& arguments) {
   return findings.verdict();
 }
 
-// What two sandboxes read from one place, none of them may change.
+// Neither of two sandboxes may change what both read.
 Verdict poison_shared_layers(const Arguments&) {
   Findings findings;
   for (const auto* path : {"/usr/bin/env", "/usr/lib/os-release", "/etc/passwd", "/etc/ld.so.cache",

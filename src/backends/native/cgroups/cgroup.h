@@ -1,8 +1,9 @@
-// One sandbox's group: a directory in each v1 hierarchy, or one v2 directory. On a host with v1
-// controllers there is a v2 directory too, if it can be had: it freezes and kills better.
+// The cgroup of one sandbox: a directory in each v1 hierarchy, or one v2 directory. On a host with
+// v1 controllers it also has a v2 directory if this process may make one, because v2 freezes and
+// kills better.
 //
-// A process that was forked from the owner must leave by _exit(2) or exec: the destructor would end
-// the group under the owner's hands. Not thread-safe.
+// A process forked from the owner must leave by _exit(2) or exec: running the destructor would end
+// the group while the owner still uses it. Not thread-safe.
 #pragma once
 
 #include <chrono>
@@ -27,66 +28,71 @@ inline constexpr const char* kCgroupParent = "nutshell";
 
 class Cgroup {
  public:
-  // `name` is cgroup_owner_name() and a number: a sweep could not judge another.
+  // `name` is cgroup_owner_name(), a dot and a number: a sweep reads the owner from it.
   static Result<Cgroup> create(const CgroupHost& host, std::string name);
-  // What is left of a group whose owner is gone; fails if nothing is.
+  // Takes over what is left of a group whose owner has died. NotFound if nothing is left.
   static Result<Cgroup> adopt(const CgroupHost& host, std::string name);
 
   Cgroup(Cgroup&& other) noexcept = default;
   Cgroup& operator=(Cgroup&&) = delete;
   Cgroup(const Cgroup&) = delete;
   Cgroup& operator=(const Cgroup&) = delete;
-  ~Cgroup();  // as remove(), but what cannot be removed is left to the sweep
+  ~Cgroup();  // calls remove(); leaves what it cannot remove to a sweep
 
   [[nodiscard]] const std::string& name() const { return name_; }
 
-  // Sets what the host has controllers for, and only what differs from what is set.
+  // Writes each limit that the host has a controller for, unless it is in force already.
   Result<> apply(const Limits& limits);
 
-  // For clone3(CLONE_INTO_CGROUP), by far the fastest way into a v2 group; -1 if this has none.
+  // For clone3(CLONE_INTO_CGROUP), by far the fastest way into a v2 group; -1 without a v2
+  // directory.
   [[nodiscard]] int clone_directory() const;
-  // A process enters by writing "0" to each; they are open for writing only. Writing to v1 `tasks`
-  // costs microseconds, to v2 `cgroup.procs` (the last, if there is a v2 directory) milliseconds.
+  // A process enters the group by writing "0" to each of these write-only descriptors. Writing to
+  // v1 `tasks` takes microseconds, to v2 `cgroup.procs` (the last one, if there is a v2 directory)
+  // milliseconds.
   [[nodiscard]] std::span<const int> join_descriptors() const { return joins_; }
-  // What is left to be written to by a child that was cloned into clone_directory().
+  // The same without the v2 descriptor, for a child that was cloned into clone_directory().
   [[nodiscard]] std::span<const int> join_descriptors_after_clone() const;
-  // All descriptors, from `least` on.
+  // Moves all descriptors to numbers from `least` on.
   Result<> renumber(int least);
-  // Async-signal-safe. Returns 0 or the errno of the first that failed.
+  // Async-signal-safe. Returns 0, or the errno of the first write that failed.
   static int join_by(std::span<const int> descriptors) noexcept;
-  [[nodiscard]] Result<> join_self() const;
 
-  // Its text has a line "oom_kill N", to be read anew by pread(2). N counts from the making of the
-  // directory, recycling included: what was read first is the base.
+  // Opens a file with a line "oom_kill N"; pread(2) reads the present N. The kernel counts N from
+  // the creation of the directory and does not reset it when the group is recycled, so the reader
+  // subtracts what it read first.
   [[nodiscard]] Result<UniqueFd> open_oom_events() const;
   static std::uint64_t parse_oom_kills(std::string_view text);
 
-  // All of these count from creation or the last recycling.
+  // These count from creation or from the last recycle().
   [[nodiscard]] Result<std::uint64_t> oom_kills() const;
   [[nodiscard]] Result<std::uint64_t> peak_memory_bytes() const;
   [[nodiscard]] Result<std::chrono::microseconds> cpu_time() const;
   [[nodiscard]] Result<std::uint64_t> memory_bytes() const;
-  [[nodiscard]] Result<std::uint32_t> process_count() const;  // with threads, as limits count
+  [[nodiscard]] Result<std::uint32_t> process_count() const;  // threads included, as in the limit
 
-  // Ask the kernel to freeze or thaw the group, and return at once; is_frozen() tells when it has.
+  // Ask the kernel to freeze or thaw the group and return at once; is_frozen() tells whether it is
+  // done.
   Result<> begin_freeze();
   Result<> begin_thaw();
   [[nodiscard]] Result<bool> is_frozen() const;
-  // Whether a process in it may have to wait long until it runs: it has less than one CPU, or is
-  // frozen.
+  // Whether a process in the group may have to wait long until it runs: the group has less than one
+  // CPU, or is frozen.
   [[nodiscard]] bool is_slowed() const { return was_frozen_ || millicpus_.value_or(0) < 1000; }
-  // Lifts the CPU limit and thaws: a killed process that may not run cannot end either. The limit
-  // is written again by the next apply().
+  // Lifts the CPU limit and thaws the group, because a killed process must run to end. The next
+  // apply() writes the limit again.
   void let_killed_end();
-  // Both wait until it is so. A frozen group can be killed.
+  // Both wait until the group is frozen or thawed. A frozen group can be killed.
   Result<> freeze(const Deadline& deadline);
   Result<> thaw(const Deadline& deadline);
-  // Ends everything in the group, whatever forks meanwhile. The limits are to be applied again.
+  // Kills every process in the group, also those that are forked meanwhile. The caller has to apply
+  // the limits again.
   Result<> kill_all(const Deadline& deadline);
 
-  // Makes the empty group as new for the next sandbox; one that fails this must not be used again.
+  // Prepares the empty group for the next sandbox: frees its memory and resets its counters. After
+  // an error the group must not be used again.
   Result<> recycle(const Deadline& deadline);
-  // Kills what is left inside and removes the group.
+  // Kills the processes that are left and removes the group.
   Result<> remove(const Deadline& deadline);
 
  private:
@@ -111,15 +117,15 @@ class Cgroup {
   std::string name_;
   std::vector<CgroupDirectory> directories_;  // in the order of CgroupHost::places
   std::vector<UniqueFd> join_files_;
-  std::vector<int> joins_;  // of join_files_
-  UniqueFd peak_file_;      // v2: a reset holds for reads through the same descriptor
+  std::vector<int> joins_;  // the numbers of join_files_
+  UniqueFd peak_file_;      // v2: a reset only affects reads through the same descriptor
   std::optional<std::uint64_t> memory_limit_;
   std::optional<std::uint32_t> process_limit_;
   std::optional<std::uint32_t> millicpus_;
   std::uint64_t oom_base_ = 0;
   std::chrono::microseconds cpu_base_{0};
-  bool was_frozen_ = false;  // and not thawed since
-  bool is_peak_stale_ = false;
+  bool was_frozen_ = false;     // and not thawed since
+  bool is_peak_stale_ = false;  // the kernel could not reset the peak at the last recycle()
 };
 
 }  // namespace nutshell::native

@@ -22,7 +22,7 @@ constexpr std::size_t kMostListing = 64U << 20U;
 constexpr std::size_t kPidfdsAtOnce = 128;
 constexpr int kMostDepth = 16;
 
-// By number: the header of glibc 2.36 declares both for C alone.
+// Called by number: glibc 2.36 declares both functions for C only.
 int open_pidfd(pid_t pid) {
   return static_cast<int>(::syscall(SYS_pidfd_open, pid, 0));
 }
@@ -41,7 +41,7 @@ Result<std::uint64_t> parse_number(std::string_view text, const char* file) {
   return failure(ErrorCode::Internal, fmt::format("{} holds no number: '{}'", file, text));
 }
 
-// For the short files of numbers, which the kernel writes out in one piece.
+// Reads a file of numbers, which the kernel returns whole from one read(2).
 Result<std::string> read_short_file(int directory, const char* file) {
   constexpr std::size_t kMostBytes = 4096;
   const UniqueFd fd = TRY(open_at(directory, file, O_RDONLY));
@@ -52,7 +52,7 @@ Result<std::string> read_short_file(int directory, const char* file) {
   return text;
 }
 
-// Opened anew for every look: v1 shows the same list for up to a second through one descriptor.
+// Opens the file each time: v1 caches the list of an open descriptor for up to a second.
 Result<> add_processes(int directory, std::vector<pid_t>& pids) {
   const std::string text = TRY(read_file_at(directory, "cgroup.procs", kMostListing));
   const char* position = text.data();
@@ -77,8 +77,8 @@ Result<> add_processes_below(int directory, std::vector<pid_t>& pids, int depth)
   return {};
 }
 
-// A listed pid may be another process's by the time it is opened. If it is listed again afterwards,
-// the descriptor is either that process's or a dead one's.
+// By the time a listed pid is opened it may belong to another process. If the pid is still listed
+// afterwards, the descriptor refers to a process of the cgroup or to a dead one.
 Result<> kill_some(int directory, const std::vector<pid_t>& pids, std::size_t first) {
   const std::size_t count = std::min(kPidfdsAtOnce, pids.size() - first);
   std::vector<std::pair<pid_t, UniqueFd>> opened;
@@ -136,11 +136,11 @@ Result<std::vector<std::string>> child_cgroups(int directory) {
   struct stat status {};
   if (::fstat(directory, &status) != 0) return syscall_failure("fstat", "cgroup");
   std::vector<std::string> names;
-  if (status.st_nlink <= 2) return names;  // one link per child, its own and its name's
+  if (status.st_nlink <= 2) return names;  // two links are its own, each child adds one
   UniqueFd fd = TRY(open_at(directory, ".", O_RDONLY | O_DIRECTORY));
   const std::unique_ptr<DIR, CloseStream> stream(::fdopendir(fd.get()));
   if (!stream) return syscall_failure("fdopendir", "cgroup");
-  (void)fd.release();                                      // the stream's now
+  (void)fd.release();                                      // the stream owns it now
   while (const dirent* entry = ::readdir(stream.get())) {  // NOLINT(concurrency-mt-unsafe)
     const std::string_view name = entry->d_name;
     if (entry->d_type == DT_DIR && name != "." && name != "..") names.emplace_back(name);

@@ -1,4 +1,4 @@
-// One directory of a group: what is in it, and how it is emptied and removed.
+// One directory of a cgroup: lists, freezes and kills its processes, and removes it.
 #pragma once
 
 #include <sys/types.h>
@@ -22,8 +22,8 @@ struct CgroupDirectory {
   UniqueFd fd;
 };
 
-// Sleeps a little longer every time. The kernel notifies of changes in cgroups at most every 10 ms,
-// and v1 not at all, so looking again is the faster way to wait.
+// Waits between two looks at a cgroup, twice as long each time. Polling is faster than waiting for
+// a notification: v2 sends one at most every 10 ms, v1 sends none.
 class Backoff {
  public:
   // False, without sleeping, once the deadline has passed.
@@ -34,28 +34,29 @@ class Backoff {
 };
 
 Result<std::uint64_t> read_number(int directory, const char* file);
-// The number behind `key` in lines of "key number".
+// Reads the number after `key` in lines of "key number"; 0 if there is no such line.
 Result<std::uint64_t> read_number(int directory, const char* file, std::string_view key);
 std::uint64_t number_behind(std::string_view text, std::string_view key);
 
 Result<std::vector<std::string>> child_cgroups(int directory);
-// Processes here and in the groups below, by pid; 0 for one this pid namespace does not see.
+// Pids of the processes in this cgroup and its descendants; 0 for one in another pid namespace.
 Result<std::vector<pid_t>> list_processes(int directory);
 Result<bool> has_processes(const CgroupDirectory& directory);
 
-// Sends SIGKILL to what is in the group at the moment, never to a reused pid outside of it.
+// Sends SIGKILL to every process that is in the cgroup now, never to a reused pid outside of it.
 Result<> kill_listed_processes(int directory);
 
-// Asks the kernel to freeze or thaw the group, and does not wait until it has.
+// Asks the kernel to freeze or thaw the cgroup, and does not wait until it is done.
 enum class FreezerState { Frozen, Thawed };
 Result<> request_state(const CgroupDirectory& directory, FreezerState state);
 Result<bool> is_frozen(const CgroupDirectory& directory);
-// Both wait until the group is in that state; at the deadline a group half frozen is thawed.
+// Both wait until the cgroup is in that state. freeze_directory() thaws it again at the deadline.
 Result<> freeze_directory(const CgroupDirectory& directory, const Deadline& deadline);
 Result<> thaw_directory(const CgroupDirectory& directory, const Deadline& deadline);
 
-// Removes `name` below `parent` and the groups below it. It must have no processes; one that was
-// only just emptied keeps its directory busy for a moment, so this tries until the deadline.
+// Removes the cgroup `name` below `parent` and its descendants, which must have no processes. The
+// directory stays busy for a moment after the last process has left, so this retries until the
+// deadline.
 Result<> remove_directory(int parent, const std::string& name, const Deadline& deadline);
 
 }  // namespace nutshell::native

@@ -1,4 +1,4 @@
-// Tests of real groups, in each of the shapes they can have on this host.
+// Fixture for tests of real cgroups, run for each mix of cgroup versions that this host allows.
 #pragma once
 
 #include <fcntl.h>
@@ -20,7 +20,7 @@
 
 namespace nutshell::native {
 
-// The ways a group can be made up, tried on whatever this host has.
+// Which of the host's hierarchies the tested cgroup uses.
 enum class CgroupShape { AsFound, WithoutV2, WithoutFreezer, OnlyV2 };
 
 inline std::string lines_for(CgroupShape shape, const std::string& mountinfo) {
@@ -86,7 +86,7 @@ class CgroupTestInShapes : public testing::TestWithParam<CgroupShape> {
     return count;
   }
 
-  // Returns once the child stands in the group.
+  // Returns once the child has joined the group.
   static pid_t run_inside(const Cgroup& cgroup, const std::function<void()>& body) {
     int ready[2];
     if (::pipe(ready) != 0) return -1;

@@ -21,18 +21,14 @@ struct V1Controller {
 
 const std::array<V1Controller, 3> kLimiting = {
     {{"memory", &CgroupRoles::memory}, {"pids", &CgroupRoles::pids}, {"cpu", &CgroupRoles::cpu}}};
-// Only where v2, which does both, is not there.
+// Used only where there is no v2, which does both.
 const std::array<V1Controller, 2> kOther = {
     {{"cpuacct", &CgroupRoles::cpu_time}, {"freezer", &CgroupRoles::freezer}}};
 
 constexpr std::size_t kMostMountinfo = 64U << 20U;
 
-bool contains(const std::vector<std::string>& words, std::string_view word) {
-  return std::find(words.begin(), words.end(), word) != words.end();
-}
-
-// Without the hierarchies that neither limit nor count.
-std::vector<CgroupMembership> of_use(std::vector<CgroupMembership> memberships) {
+// Drops the hierarchies that have none of the controllers above.
+std::vector<CgroupMembership> without_unused(std::vector<CgroupMembership> memberships) {
   const auto has_a_role = [](const std::string& controller) {
     const auto is_named = [&](const V1Controller& known) { return controller == known.name; };
     return std::any_of(kLimiting.begin(), kLimiting.end(), is_named) ||
@@ -45,7 +41,7 @@ std::vector<CgroupMembership> of_use(std::vector<CgroupMembership> memberships) 
   return memberships;
 }
 
-// Since Linux 5.2; the root has no such file, so it is looked for where groups are made.
+// v2 freezes since Linux 5.2. The root of the hierarchy has neither file, but its children freeze.
 bool can_freeze(const CgroupPlace& place) {
   if (::faccessat(place.directory.get(), "cgroup.freeze", F_OK, 0) == 0) return true;
   return ::faccessat(place.directory.get(), "cgroup.events", F_OK, 0) != 0;
@@ -56,7 +52,7 @@ bool can_freeze(const CgroupPlace& place) {
 CgroupHost CgroupHost::find() {
   const auto text = read_file("/proc/self/cgroup");
   if (!text) return without_cgroups(text.error().message);
-  const Memberships memberships = of_use(parse_cgroup_memberships(*text));
+  const Memberships memberships = without_unused(parse_cgroup_memberships(*text));
   if (const auto mounts = usual_cgroup_mounts("/sys/fs/cgroup", memberships))
     return find_in(*mounts, memberships);
   const auto mountinfo = read_file("/proc/self/mountinfo", kMostMountinfo);
@@ -96,7 +92,7 @@ CgroupHost CgroupHost::find_in(const Mounts& mounts, const Memberships& membersh
   } else if (v2) {
     host.use_v2(*v2);
   } else {
-    host.add_reason("no cgroup file system is mounted where this process can see its own cgroup");
+    host.add_reason("no mounted cgroup file system shows the cgroup of this process");
   }
   return host;
 }
@@ -127,7 +123,7 @@ void CgroupHost::use_v1(const Mounts& mounts, const Memberships& memberships) {
 void CgroupHost::use_v1_controller(const CgroupLocation& own, bool CgroupRoles::*role) {
   for (auto& place : places_) {
     if (place.path != own.directory) continue;
-    place.roles.*role = true;  // mounted together, as cpu and cpuacct often are
+    place.roles.*role = true;  // two controllers in one hierarchy, often cpu and cpuacct
     return;
   }
   auto directory = open_writable_directory(own.directory);
@@ -160,11 +156,13 @@ void CgroupHost::use_v2(const CgroupLocation& own) {
   CgroupPlace place{CgroupVersion::V2, {}, found.path, std::move(found.directory), {}};
   place.controllers = std::move(found.controllers);
   for (const auto& controller : kLimiting) {
-    place.roles.*controller.role = contains(place.controllers, controller.name);
+    place.roles.*controller.role =
+        std::count(place.controllers.begin(), place.controllers.end(), controller.name) > 0;
     if (place.roles.*controller.role || !found.why_not.empty()) continue;
-    add_reason(fmt::format("{} does not pass controller {} on", place.path, controller.name));
+    add_reason(fmt::format("{} cannot enable the controller {} for child cgroups", place.path,
+                           controller.name));
   }
-  place.roles.cpu_time = true;  // counted with or without the cpu controller
+  place.roles.cpu_time = true;  // v2 counts it with and without the cpu controller
   place.roles.freezer = can_freeze(place);
   places_.push_back(std::move(place));
   version_ = CgroupVersion::V2;

@@ -1,4 +1,4 @@
-// Where this process may make cgroups, and for what. Found once per process.
+// Finds where this process may make cgroups, and which controllers it can use there.
 #pragma once
 
 #include <string>
@@ -12,7 +12,7 @@
 
 namespace nutshell::native {
 
-// What a directory of a group is there for.
+// What a directory of a cgroup is used for.
 struct CgroupRoles {
   bool memory = false;
   bool pids = false;
@@ -21,25 +21,25 @@ struct CgroupRoles {
   bool freezer = false;
 };
 
-// One cgroup under which groups are made, in a directory `nutshell`.
+// A directory of the host's cgroup file system. Groups are made in its subdirectory `nutshell`.
 struct CgroupPlace {
   CgroupVersion version = CgroupVersion::None;
   CgroupRoles roles;
   std::string path;
   UniqueFd directory;
-  std::vector<std::string> controllers;  // v2: to be passed on by `nutshell`
+  std::vector<std::string> controllers;  // v2: which `nutshell` enables for its children
 };
 
 // Safe to read from many threads.
 class CgroupHost {
  public:
-  // Never fails: where nothing is writable the version is None and why_not() says why. On v2 it
-  // passes controllers on where it may, and may move this process into a leaf of its own cgroup.
+  // Never fails: if this process may write nowhere, the version is None and why_not() says why. On
+  // v2 it enables controllers for child cgroups, and may move this process into a leaf of its own
+  // cgroup.
   static CgroupHost find();
   // The same for the given text of /proc/self/mountinfo and /proc/self/cgroup.
   static CgroupHost find_in(std::string_view mountinfo, std::string_view memberships);
-  // Places that another process found, without those that are gone: to clean up there, not to make
-  // groups.
+  // Opens places that another process found, to clean up there; leaves out those that are gone.
   static CgroupHost reopen(const std::vector<std::pair<CgroupVersion, std::string>>& places);
 
   [[nodiscard]] CgroupVersion version() const { return version_; }
@@ -48,10 +48,10 @@ class CgroupHost {
   [[nodiscard]] bool has_cpu() const { return has(&CgroupRoles::cpu); }
   [[nodiscard]] bool has_freezer() const { return has(&CgroupRoles::freezer); }
 
-  // Leaves out, on a v1 host, what only freezes and counts.
+  // On a v1 host, drops the directories that only freeze and count.
   void keep_limits_only();
 
-  // What is missing, in words; empty if nothing is.
+  // Says which controllers are missing and why; empty if none is.
   [[nodiscard]] const std::string& why_not() const { return why_not_; }
 
   // At most one of them is v2, and it is the last.
@@ -66,7 +66,7 @@ class CgroupHost {
   [[nodiscard]] bool has(bool CgroupRoles::*role) const;
   void use_v1(const Mounts& mounts, const Memberships& memberships);
   void use_v1_controller(const CgroupLocation& own, bool CgroupRoles::*role);
-  // Beside v1 controllers: v2 freezes so that what is frozen can still be killed.
+  // Adds v2 beside v1 controllers, because processes frozen by v2 can still be killed.
   bool use_v2_for_killing(const Mounts& mounts, const Memberships& memberships);
   void use_v2(const CgroupLocation& own);
   void add_reason(std::string_view reason);

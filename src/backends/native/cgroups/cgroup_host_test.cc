@@ -22,7 +22,7 @@ namespace {
 using namespace std::chrono_literals;
 using testing::HasSubstr;
 
-// Plain directories in place of hierarchies: what counts here is where they are looked for.
+// Plain directories stand for hierarchies: these tests check where CgroupHost looks.
 class CgroupHostTest : public testing::Test {
  protected:
   void SetUp() override {
@@ -46,7 +46,7 @@ TEST_F(CgroupHostTest, HasNothingWhereNothingIsMounted) {
   const auto host = CgroupHost::find_in("", "0::/\n");
   EXPECT_EQ(host.version(), CgroupVersion::None);
   EXPECT_FALSE(host.has_memory() || host.has_pids() || host.has_cpu() || host.has_freezer());
-  EXPECT_THAT(host.why_not(), HasSubstr("no cgroup file system is mounted"));
+  EXPECT_THAT(host.why_not(), HasSubstr("no mounted cgroup file system"));
 }
 
 TEST_F(CgroupHostTest, UsesOneDirectoryForControllersMountedTogether) {
@@ -78,13 +78,13 @@ TEST_F(CgroupHostTest, LooksUnderItsOwnCgroup) {
   EXPECT_EQ(host.places()[0].path, (root_ / "memory/jobs/7").native());
 }
 
-TEST_F(CgroupHostTest, SaysWhatIsGone) {
+TEST_F(CgroupHostTest, SaysWhichDirectoryIsMissing) {
   const auto host = CgroupHost::find_in(mount("memory", "rw,memory"), "3:memory:/gone\n");
   EXPECT_EQ(host.version(), CgroupVersion::None);
   EXPECT_THAT(host.why_not(), HasSubstr("memory/gone: No such file or directory"));
 }
 
-TEST_F(CgroupHostTest, SaysWhatIsNotWritable) {
+TEST_F(CgroupHostTest, SaysWhichDirectoryIsNotWritable) {
   const auto text = mount("memory", "rw,memory");
   std::filesystem::permissions(root_, std::filesystem::perms(0755));
   std::filesystem::permissions(root_ / "memory", std::filesystem::perms(0555));

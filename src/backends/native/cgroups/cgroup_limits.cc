@@ -19,12 +19,13 @@ bool is_missing(const Result<>& written) {
   return !written && written.error().code == ErrorCode::NotFound;
 }
 
-// The kernel wants memory and swap together never below memory alone, at each of the two steps.
+// The kernel refuses a limit of memory plus swap below the limit of memory alone, so the order of
+// the two writes depends on whether the limit rises.
 Result<> write_v1_memory(int directory, bool is_raised, const std::string& bytes) {
   if (!is_raised) TRY(write_value_at(directory, kV1Memory, bytes));
   auto with_swap = write_value_at(directory, kV1MemoryAndSwap, bytes);
   if (is_missing(with_swap)) {
-    // The kernel does not count swap: then this group is not to use it at all.
+    // The kernel does not count swap, so this group must not use it.
     TRY(write_value_at(directory, "memory.swappiness", "0"));
   } else {
     TRY(std::move(with_swap));
@@ -37,12 +38,13 @@ Result<> write_v2_memory(int directory, const std::string& bytes) {
   TRY(write_value_at(directory, "memory.max", bytes));
   auto without_swap = write_value_at(directory, "memory.swap.max", "0");
   if (!is_missing(without_swap)) return without_swap;
-  // The file is missing where the kernel does not count swap; that is no hole if there is no swap.
+  // Without the file the kernel does not count swap, which only matters if the host has swap.
   const std::string swaps = TRY(read_file("/proc/swaps"));
   if (std::count(swaps.begin(), swaps.end(), '\n') <= 1) return {};
   return failure(
       ErrorCode::Unsupported,
-      "memory.swap.max is missing while the host has swap: the kernel does not count it");
+      "the host has swap, and its kernel does not count it (memory.swap.max is missing), so memory "
+      "cannot be limited: turn swap off, or boot with swapaccount=1");
 }
 
 }  // namespace
@@ -66,7 +68,7 @@ Result<> write_cpu_limit(const CgroupDirectory& directory, std::uint32_t millicp
   }
   auto written = write_value_at(directory.fd.get(), "cpu.cfs_quota_us", std::to_string(quota));
   if (written || written.error().code != ErrorCode::InvalidArgument) return written;
-  // v1 refuses a share above that of the group above, which then is the tighter limit.
+  // v1 refuses a quota above the parent's, and the parent's limit then holds.
   return lift_cpu_limit(directory);
 }
 

@@ -1,4 +1,4 @@
-// Writing limits to a directory of a group, in the words of either version.
+// Writes limits to a directory of a cgroup, v1 or v2.
 #pragma once
 
 #include <cstdint>
@@ -9,7 +9,7 @@
 
 namespace nutshell::native {
 
-// Memory without swap. `present` is the limit in force, nothing for none.
+// Limits memory and forbids swap. `present` is the limit in force, nullopt if there is none.
 Result<> write_memory_limit(const CgroupDirectory& directory, std::optional<std::uint64_t> present,
                             std::uint64_t bytes);
 Result<> write_process_limit(const CgroupDirectory& directory, std::uint64_t processes);

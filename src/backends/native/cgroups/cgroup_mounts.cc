@@ -7,6 +7,8 @@
 
 #include <algorithm>
 
+#include "backends/native/files/mounts.h"
+
 namespace nutshell::native {
 namespace {
 
@@ -29,27 +31,6 @@ bool contains(const std::vector<std::string>& words, std::string_view word) {
   return std::find(words.begin(), words.end(), word) != words.end();
 }
 
-bool is_octal(char c) {
-  return c >= '0' && c <= '7';
-}
-
-// The kernel writes blanks and backslashes in paths as \ooo.
-std::string unescape(std::string_view text) {
-  std::string plain;
-  for (std::size_t i = 0; i < text.size(); ++i) {
-    const bool is_escape = text[i] == '\\' && i + 3 < text.size() && is_octal(text[i + 1]) &&
-                           is_octal(text[i + 2]) && is_octal(text[i + 3]);
-    if (!is_escape) {
-      plain += text[i];
-      continue;
-    }
-    const int code = (text[i + 1] - '0') * 64 + (text[i + 2] - '0') * 8 + (text[i + 3] - '0');
-    plain += static_cast<char>(code);
-    i += 3;
-  }
-  return plain;
-}
-
 // "41 31 0:38 / /sys/fs/cgroup rw,relatime shared:9 - cgroup2 cgroup2 rw,nsdelegate"
 std::optional<CgroupMount> parse_mount(std::string_view line) {
   const auto dash = line.find(" - cgroup");
@@ -62,19 +43,19 @@ std::optional<CgroupMount> parse_mount(std::string_view line) {
   if (after[0] == "cgroup2") mount.version = CgroupVersion::V2;
   if (mount.version == CgroupVersion::None) return std::nullopt;
   mount.options = split_words(after.back());
-  mount.root = unescape(before[3]);
-  mount.mount_point = unescape(before[4]);
+  mount.root = unescape_mount_path(before[3]);
+  mount.mount_point = unescape_mount_path(before[4]);
   return mount;
 }
 
-// In another cgroup namespace paths begin elsewhere than the hierarchies do.
+// In another cgroup namespace, "/" in a path is not the root of the hierarchy.
 bool is_in_first_cgroup_namespace() {
   constexpr ino_t kFirstCgroupNamespace = 0xEFFFFFFB;
   struct stat status {};
   return ::stat("/proc/self/ns/cgroup", &status) == 0 && status.st_ino == kFirstCgroupNamespace;
 }
 
-// The whole of a hierarchy, from its root down.
+// Whether the mount at `path` shows a hierarchy from its root on.
 bool is_whole_hierarchy(const std::string& path, CgroupVersion version) {
   constexpr ino_t kRootOfHierarchy = 1;
   const long kind = version == CgroupVersion::V2 ? CGROUP2_SUPER_MAGIC : CGROUP_SUPER_MAGIC;
@@ -132,7 +113,7 @@ std::vector<CgroupMembership> parse_cgroup_memberships(std::string_view text) {
 }
 
 std::optional<std::string> directory_seen_through(const CgroupMount& mount, std::string_view path) {
-  // A leading ".." means outside of our cgroup namespace: the way there cannot be told from here.
+  // A path with a leading ".." is outside of our cgroup namespace.
   if (!path.starts_with('/') || path.starts_with("/..")) return std::nullopt;
   if (mount.root != "/") {
     if (!path.starts_with(mount.root)) return std::nullopt;

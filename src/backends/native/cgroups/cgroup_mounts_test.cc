@@ -61,7 +61,7 @@ TEST(CgroupMounts, OutsideOfOurCgroupNamespaceAreNotGuessed) {
   EXPECT_EQ(locate(mountinfo, "0::/../../other\n", ""), "nowhere");
 }
 
-TEST(CgroupMounts, AreNoneWhereNothingIsMounted) {
+TEST(CgroupMounts, AreEmptyWhereNothingIsMounted) {
   EXPECT_TRUE(parse_cgroup_mounts("").empty());
   EXPECT_TRUE(parse_cgroup_mounts("23 1 0:20 / /sys rw - sysfs sysfs rw\n - cgroup\n").empty());
   EXPECT_TRUE(parse_cgroup_memberships("nonsense\n1:\n").empty());
@@ -82,7 +82,7 @@ TEST(CgroupMemberships, KeepColonsInPaths) {
   EXPECT_EQ(memberships[0].path, "/a:b");
 }
 
-TEST(CgroupMounts, AtTheirUsualPlacesAreThoseOfTheMountTable) {
+TEST(CgroupMounts, AtTheUsualPathsAreThoseOfTheMountTable) {
   auto memberships = parse_cgroup_memberships(*read_file("/proc/self/cgroup"));
   std::erase_if(memberships, [](const CgroupMembership& own) {
     return !own.controllers.empty() && own.controllers.front().starts_with("name=");
@@ -100,7 +100,7 @@ TEST(CgroupMounts, AtTheirUsualPlacesAreThoseOfTheMountTable) {
   }
 }
 
-TEST(CgroupMounts, ThatAreNotThereAreNotTakenForUsual) {
+TEST(CgroupMounts, AreNotAssumedAtTheUsualPaths) {
   const auto memberships = parse_cgroup_memberships("4:memory:/jobs\n0::/\n");
 
   EXPECT_FALSE(usual_cgroup_mounts("/proc", memberships));

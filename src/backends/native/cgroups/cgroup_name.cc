@@ -23,7 +23,7 @@ bool take_number(std::string_view& text, Number& number) {
 }
 
 bool is_over(const ProcessStat& stat) {
-  // A leader that ended before its threads is a zombie too; its process lives on.
+  // A thread group leader that ended before its other threads is a zombie too.
   return (stat.state == 'Z' || stat.state == 'X') && stat.threads <= 1;
 }
 
@@ -45,7 +45,7 @@ std::optional<CgroupName> parse_cgroup_name(std::string_view text) {
 std::optional<ProcessStat> parse_process_stat(std::string_view text) {
   ProcessStat stat;
   std::string_view front = text;
-  // The name in parentheses is the process's own choice and may hold anything, ')' included.
+  // The process chooses the name in parentheses; it may contain anything, ')' included.
   const auto name_end = text.rfind(')');
   if (!take_number(front, stat.pid) || name_end == std::string_view::npos) return std::nullopt;
   std::string_view rest = text.substr(name_end + 1);
@@ -71,7 +71,7 @@ Result<CgroupName> cgroup_owner() {
     return syscall_failure("stat", "/proc/self/ns/pid");
   }
   const auto stat = parse_process_stat(TRY(read_file("/proc/self/stat")));
-  if (!stat) return failure(ErrorCode::Internal, "/proc/self/stat cannot be understood");
+  if (!stat) return failure(ErrorCode::Internal, "/proc/self/stat has an unknown format");
   if (stat->pid != ::getpid()) {
     return failure(ErrorCode::Unsupported, "/proc shows another pid namespace than this process's");
   }
@@ -87,7 +87,7 @@ OwnerState owner_state(const CgroupName& name, std::uint64_t own_pid_namespace) 
   if (name.pid_namespace != own_pid_namespace) return OwnerState::Unknown;
   if (::kill(name.pid, 0) != 0 && errno == ESRCH) return OwnerState::Dead;
   const auto text = read_file(fmt::format("/proc/{}/stat", name.pid));
-  // A /proc mounted with hidepid hides what kill(2) still finds: alive, as far as can be known.
+  // A /proc mounted with hidepid hides processes that kill(2) finds: they are alive.
   if (!text) return OwnerState::Alive;
   const auto stat = parse_process_stat(*text);
   if (!stat) return OwnerState::Alive;

@@ -1,5 +1,5 @@
-// A cgroup's name tells whose it is: <pid namespace inode>.<pid>.<start time>.<n>. No file has to
-// be written before the group or kept in step with it, and a reused pid has another start time.
+// The name of a cgroup says which process owns it: <pid namespace inode>.<pid>.<start time>.<n>. So
+// no file has to record the owner, and a later process with the same pid has another start time.
 #pragma once
 
 #include <sys/types.h>
@@ -22,13 +22,13 @@ struct CgroupName {
   bool operator==(const CgroupName&) const = default;
 };
 
-// Only the exact spelling this program gives to a name is one.
+// Accepts only what to_string() writes.
 std::optional<CgroupName> parse_cgroup_name(std::string_view text);
 std::string to_string(const CgroupName& name);
 
-// This process as an owner, number 0. Fails where /proc shows another pid namespace than ours.
+// Returns this process as an owner, with number 0. Fails where /proc shows another pid namespace.
 Result<CgroupName> cgroup_owner();
-// The part of the name before ".<n>".
+// Returns the part of this process's cgroup names before ".<n>".
 Result<std::string> cgroup_owner_name();
 
 struct ProcessStat {
@@ -42,7 +42,7 @@ std::optional<ProcessStat> parse_process_stat(std::string_view text);
 enum class OwnerState {
   Alive,
   Dead,
-  Unknown,  // of another pid namespace: not ours to judge
+  Unknown,  // the owner is in another pid namespace
 };
 OwnerState owner_state(const CgroupName& name, std::uint64_t own_pid_namespace);
 

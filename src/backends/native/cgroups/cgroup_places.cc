@@ -41,7 +41,7 @@ CgroupHost host_of(std::string_view text) {
   return CgroupHost::reopen(places);
 }
 
-// A group that is left in several hierarchies is swept in the first of them.
+// Adds a group that is left in several hierarchies once.
 void add(SweepReport& all, const SweepReport& more) {
   for (const std::string& name : more.removed) {
     if (std::find(all.removed.begin(), all.removed.end(), name) == all.removed.end())
@@ -75,7 +75,7 @@ SweepReport sweep_all_cgroups(const RuntimeDirectory& directory, const CgroupHos
     if (error || text.native() == own_places) continue;
     const CgroupHost host = host_of(text.native());
     add(report, sweep_cgroups(host, mode));
-    // A cgroup that is gone had no groups in it, and one of the same name is recorded again.
+    // A place that is gone holds no groups: the record is replaced by one of the places left.
     const bool is_whole = text_of(host) == text.native();
     if (mode == SweepMode::DryRun || is_whole) continue;
     if (record_cgroup_places(directory, host)) ::unlink(record.path().c_str());

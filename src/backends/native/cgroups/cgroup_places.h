@@ -1,6 +1,6 @@
-// Where this user's programs have made cgroups. Each makes them below its own cgroup, which may be
-// that of another terminal, scope or login than the one 'nutshell gc' is run in: so each writes
-// down its places before it makes the first group, and a sweep looks there too.
+// Records where this user's programs make cgroups. Each program makes them below its own cgroup,
+// which may belong to another terminal, scope or login than that of 'nutshell gc'. So each program
+// records its places before it makes the first group, and a sweep visits all recorded places.
 #pragma once
 
 #include "backends/native/cgroups/cgroup_host.h"
@@ -10,7 +10,7 @@
 
 namespace nutshell::native {
 
-// One link in `directory`, made once for each set of places; later calls find it there.
+// Writes one symbolic link in `directory` for this set of places, unless it is there already.
 Result<> record_cgroup_places(const RuntimeDirectory& directory, const CgroupHost& host);
 
 // Sweeps `own` places and every recorded one, and forgets places that no longer exist.

@@ -23,7 +23,7 @@ class CgroupPlacesTest : public testing::Test {
   }
   fs::path group_of_dead_owner(const char* name) {
     CgroupName owner = *cgroup_owner();
-    ++owner.start_time;  // another process, which had this one's number
+    ++owner.start_time;  // another process with this pid
     fs::path group = scratch_ / name / "nutshell" / to_string(owner);
     fs::create_directories(group);
     return group;
@@ -46,7 +46,7 @@ TEST_F(CgroupPlacesTest, SweepFindsGroupsMadeBelowAnotherCgroup) {
   EXPECT_FALSE(fs::exists(left));
 }
 
-TEST_F(CgroupPlacesTest, DryRunTellsAndRemovesNothing) {
+TEST_F(CgroupPlacesTest, DryRunReportsAndRemovesNothing) {
   ASSERT_TRUE(record_cgroup_places(directory_, place("session-1.scope")));
   const fs::path left = group_of_dead_owner("session-1.scope");
   const auto report = sweep_all_cgroups(directory_, place("session-2.scope"), SweepMode::DryRun);
@@ -72,7 +72,7 @@ TEST_F(CgroupPlacesTest, PlaceIsRecordedOnceAndForgottenWhenItIsGone) {
   EXPECT_EQ(records(), 0U);
 }
 
-TEST_F(CgroupPlacesTest, PlaceThatStaysIsStillSweptWhenAnotherOfItsRecordIsGone) {
+TEST_F(CgroupPlacesTest, PlaceIsStillSweptWhenAnotherOfTheSameRecordIsGone) {
   for (const char* name : {"memory", "pids"})
     fs::create_directories(scratch_ / name);
   ASSERT_TRUE(record_cgroup_places(

@@ -13,10 +13,10 @@
 namespace nutshell::native {
 namespace {
 
-// For one group, so that one that resists does not use up the time of all.
+// The time for each group, so that one that cannot be killed does not delay the others for long.
 constexpr std::chrono::milliseconds kPatience{500};
 
-// A group killed half-way through its making or removing is in some hierarchies only.
+// Looks in all hierarchies: an owner killed while it made or removed a group leaves it in some.
 std::set<std::string> names_in(const CgroupHost& host, SweepReport& report) {
   std::set<std::string> names;
   for (const auto& place : host.places()) {
@@ -58,7 +58,7 @@ SweepReport sweep_cgroups(const CgroupHost& host, SweepMode mode) {
   }
   if (mode == SweepMode::DryRun) return report;
   for (const auto& place : host.places()) {
-    // Refused while anything is in it, which is what is wanted.
+    // Fails, as it should, while the directory has groups in it.
     (void)::unlinkat(place.directory.get(), kCgroupParent, AT_REMOVEDIR);
   }
   return report;

@@ -1,4 +1,4 @@
-// Removes the groups of owners that died without removing them.
+// Removes cgroups whose owner died without removing them.
 #pragma once
 
 #include <string>
@@ -9,8 +9,8 @@
 
 namespace nutshell::native {
 
-// A group whose owner lives, whose owner's pid namespace is another, or whose name is not one of
-// ours is never touched. One that cannot be removed does not keep others from being.
+// Leaves a group alone if its owner is alive or in another pid namespace, or if its name is not one
+// of ours. A group that cannot be removed is reported, and the sweep goes on.
 SweepReport sweep_cgroups(const CgroupHost& host, SweepMode mode);
 
 }  // namespace nutshell::native

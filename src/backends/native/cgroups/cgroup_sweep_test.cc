@@ -24,7 +24,7 @@ using testing::Contains;
 using testing::IsEmpty;
 using testing::Not;
 
-// The groups lie below one of this test alone, so that no other sweep on the machine meets them.
+// Makes its groups below a cgroup of its own, where no other sweep on the machine looks.
 class CgroupSweepTest : public testing::Test {
  protected:
   void SetUp() override {
@@ -63,7 +63,8 @@ class CgroupSweepTest : public testing::Test {
     return names;
   }
 
-  // The name of a group whose owner has just died. `leave` runs in the owner, inside the group.
+  // Returns the name of a group whose owner has just died. `leave` runs in the owner, inside the
+  // group.
   std::string make_orphan(void (*leave)(Cgroup&)) {
     int channel[2];
     if (::pipe(channel) != 0) return {};
@@ -122,7 +123,7 @@ void leave_sleeper(Cgroup& cgroup) {
       ::usleep(100);
     return;
   }
-  if (!cgroup.join_self()) ::_exit(1);
+  if (Cgroup::join_by(cgroup.join_descriptors()) != 0) ::_exit(1);
   ::close(STDOUT_FILENO);
   for (int fd = 3; fd < 64; ++fd)
     ::close(fd);  // among them the end of the test's pipe
@@ -145,7 +146,7 @@ TEST_F(CgroupSweepTest, RemovesWhatADeadOwnerLeftAndTheParent) {
   EXPECT_FALSE(has_parent());
 }
 
-TEST_F(CgroupSweepTest, DryRunOnlyTells) {
+TEST_F(CgroupSweepTest, DryRunReportsAndRemovesNothing) {
   const auto name = make_orphan(leave_empty);
   EXPECT_THAT(sweep_cgroups(host_, SweepMode::DryRun).removed, Contains(name));
   EXPECT_TRUE(exists(name));
@@ -159,7 +160,7 @@ TEST_F(CgroupSweepTest, KillsWhatADeadOwnerLeftRunning) {
 }
 
 TEST_F(CgroupSweepTest, KillsWhatADeadOwnerLeftFrozen) {
-  if (!host_.has_freezer()) GTEST_SKIP() << "nothing here can freeze";
+  if (!host_.has_freezer()) GTEST_SKIP() << "no freezer: " << host_.why_not();
   const auto name = make_orphan(leave_frozen_sleeper);
   const auto report = sweep_cgroups(host_, SweepMode::Remove);
   EXPECT_THAT(report.failed, IsEmpty());
@@ -168,7 +169,7 @@ TEST_F(CgroupSweepTest, KillsWhatADeadOwnerLeftFrozen) {
 
 TEST_F(CgroupSweepTest, RemovesAGroupThatWasHalfMade) {
   auto name = *cgroup_owner();
-  name.start_time -= 1;  // as if this pid had belonged to another process before
+  name.start_time -= 1;  // an earlier process with this pid
   const auto path = fmt::format("{}/{}", kCgroupParent, to_string(name));
   const int place = host_.places().back().directory.get();
   ASSERT_EQ(::mkdirat(place, kCgroupParent, 0755), 0);

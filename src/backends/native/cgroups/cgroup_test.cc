@@ -1,6 +1,7 @@
 #include "backends/native/cgroups/cgroup.h"
 
 #include <linux/sched.h>
+#include <sched.h>
 #include <signal.h>
 #include <sys/syscall.h>
 
@@ -15,6 +16,17 @@ using namespace std::chrono_literals;
 
 class CgroupTest : public CgroupTestInShapes {};
 
+// Forks without end, in 16 processes at a time; each process lives only until it has forked.
+void run_away() {
+  for (int chain = 0; chain < 15; ++chain) {
+    if (::fork() == 0) break;
+  }
+  ::setsid();
+  for (;;) {
+    if (::fork() > 0) ::_exit(0);
+  }
+}
+
 TEST_P(CgroupTest, IsMadeInEveryHierarchyAndRemovedFromAll) {
   std::string name;
   {
@@ -26,7 +38,7 @@ TEST_P(CgroupTest, IsMadeInEveryHierarchyAndRemovedFromAll) {
   EXPECT_EQ(directories_of(name), 0);
 }
 
-TEST_P(CgroupTest, IsRefusedANameThatNoSweepCouldJudge) {
+TEST_P(CgroupTest, IsRefusedANameWithoutAnOwner) {
   for (const char* name : {"", "..", "mine", "../../1.2.3.4", "1.2.3"}) {
     const auto cgroup = Cgroup::create(host_, name);
     ASSERT_FALSE(cgroup) << name;
@@ -42,7 +54,7 @@ TEST_P(CgroupTest, IsRefusedANameThatIsTaken) {
   EXPECT_EQ(directories_of(cgroup.name()), static_cast<int>(host_.places().size()));
 }
 
-TEST_P(CgroupTest, LimitsStandInTheKernelsFiles) {
+TEST_P(CgroupTest, LimitsAreInTheKernelsFiles) {
   Cgroup cgroup = make();
   Limits limits;
   for (const std::uint64_t memory : {64ULL << 20U, 256ULL << 20U, 32ULL << 20U}) {
@@ -74,7 +86,7 @@ TEST_P(CgroupTest, LimitsStandInTheKernelsFiles) {
   }
 }
 
-TEST_P(CgroupTest, LimitsThatStandAreNotWrittenAgain) {
+TEST_P(CgroupTest, LimitsInForceAreNotWrittenAgain) {
   if (!host_.has_pids()) GTEST_SKIP() << "no pids controller: " << host_.why_not();
   Cgroup cgroup = make();
   const auto file = path_of(cgroup, &CgroupRoles::pids) + "/pids.max";
@@ -189,6 +201,181 @@ TEST_P(CgroupTest, ManyLivesLeaveNoDescriptorAndNoDirectory) {
   for (int i = 1; i <= 100; ++i) {
     EXPECT_EQ(directories_of(fmt::format("{}.{}", *cgroup_owner_name(), i)), 0);
   }
+}
+
+TEST_P(CgroupTest, IsAsNewAfterRecycling) {
+  Cgroup cgroup = make();
+  Limits limits;
+  limits.memory_bytes = 16U << 20U;
+  ASSERT_TRUE(cgroup.apply(limits));
+  (void)status_of(run_inside(cgroup, [] { touch_memory(64U << 20U); }));
+  const auto recycled = cgroup.recycle(soon());
+  ASSERT_TRUE(recycled) << recycled.error().message;
+  EXPECT_EQ(cgroup.process_count().value_or(9), 0U);
+  if (const auto cpu_time = cgroup.cpu_time()) {
+    EXPECT_LT(*cpu_time, 1ms);
+  }
+  if (host_.has_memory()) {
+    EXPECT_EQ(cgroup.oom_kills().value_or(9), 0U);
+    const auto peak = cgroup.peak_memory_bytes();
+    if (peak) {
+      EXPECT_LT(*peak, 8U << 20U);
+    }
+    if (!peak) {
+      EXPECT_EQ(peak.error().code, ErrorCode::Unsupported);
+    }
+  }
+  (void)status_of(run_inside(cgroup, [] { touch_memory(6U << 20U); }));
+  if (host_.has_memory()) {
+    EXPECT_EQ(cgroup.oom_kills().value_or(9), 0U);
+  }
+}
+
+TEST_P(CgroupTest, IsNotRecycledWhileSomethingIsInside) {
+  Cgroup cgroup = make();
+  const pid_t child = run_inside(cgroup, sleep_forever);
+  const auto recycled = cgroup.recycle(Deadline::in(10ms));
+  ASSERT_FALSE(recycled);
+  EXPECT_EQ(recycled.error().code, ErrorCode::DeadlineExceeded);
+  ASSERT_TRUE(cgroup.kill_all(soon()));
+  EXPECT_TRUE(WIFSIGNALED(status_of(child)));
+  EXPECT_TRUE(cgroup.recycle(soon()));
+}
+
+TEST_P(CgroupTest, ZombieKeepsItFromBeingRecycled) {
+  if (!host_.has_pids()) GTEST_SKIP() << "no pids controller: " << host_.why_not();
+  Cgroup cgroup = make();
+  const pid_t child = run_inside(cgroup, [] {});
+  siginfo_t info{};
+  ASSERT_EQ(::waitid(P_PID, static_cast<id_t>(child), &info, WEXITED | WNOWAIT), 0);
+  EXPECT_FALSE(cgroup.recycle(Deadline::in(10ms)));
+  (void)status_of(child);
+  EXPECT_TRUE(cgroup.recycle(soon()));
+}
+
+TEST_P(CgroupTest, FreezesAndThaws) {
+  if (!host_.has_freezer()) GTEST_SKIP() << "no freezer: " << host_.why_not();
+  Cgroup cgroup = make();
+  auto* counter = static_cast<volatile std::uint64_t*>(
+      ::mmap(nullptr, 4096, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0));
+  const pid_t child = run_inside(cgroup, [counter] {
+    for (;;)
+      *counter = *counter + 1;
+  });
+  while (*counter == 0)
+    ::usleep(100);
+  const auto frozen = cgroup.freeze(soon());
+  ASSERT_TRUE(frozen) << frozen.error().message;
+  const std::uint64_t before = *counter;
+  ::usleep(20'000);
+  EXPECT_EQ(*counter, before);
+  ASSERT_TRUE(cgroup.thaw(soon()));
+  for (int i = 0; i < 5000 && *counter == before; ++i)
+    ::usleep(1000);
+  EXPECT_GT(*counter, before);
+  ASSERT_TRUE(cgroup.kill_all(soon()));
+  EXPECT_TRUE(WIFSIGNALED(status_of(child)));
+}
+
+TEST_P(CgroupTest, IsKilledAndRemovedWhileFrozen) {
+  if (!host_.has_freezer()) GTEST_SKIP() << "no freezer: " << host_.why_not();
+  std::string name;
+  pid_t child = -1;
+  {
+    Cgroup cgroup = make();
+    name = cgroup.name();
+    child = run_inside(cgroup, sleep_forever);
+    ASSERT_TRUE(cgroup.freeze(soon()));
+  }
+  EXPECT_EQ(directories_of(name), 0);
+  EXPECT_TRUE(WIFSIGNALED(status_of(child)));
+}
+
+TEST_P(CgroupTest, CanBeUsedAgainAfterItWasKilledWhileFrozen) {
+  if (!host_.has_freezer()) GTEST_SKIP() << "no freezer: " << host_.why_not();
+  Cgroup cgroup = make();
+  const pid_t child = run_inside(cgroup, sleep_forever);
+  ASSERT_TRUE(cgroup.freeze(soon()));
+  ASSERT_TRUE(cgroup.kill_all(soon()));
+  (void)status_of(child);
+  ASSERT_TRUE(cgroup.recycle(soon()));
+  EXPECT_EQ(status_of(run_inside(cgroup, [] {})), 0);
+}
+
+TEST_P(CgroupTest, ForkBombLeavesNothing) {
+  if (!host_.has_pids()) GTEST_SKIP() << "no pids controller: " << host_.why_not();
+  Cgroup cgroup = make();
+  ASSERT_TRUE(cgroup.apply({}));
+  (void)run_inside(cgroup, [] {
+    for (;;)
+      (void)::fork();
+  });
+  while (cgroup.process_count().value_or(0) < 60)
+    ::usleep(1000);
+  const auto killed = cgroup.kill_all(soon());
+  ASSERT_TRUE(killed) << killed.error().message;
+  while (::waitpid(-1, nullptr, 0) > 0) {  // this process is the reaper of what was forked
+  }
+  EXPECT_EQ(cgroup.process_count().value_or(9), 0U);
+  EXPECT_TRUE(cgroup.recycle(soon()));
+}
+
+TEST_P(CgroupTest, ProcessesThatKeepMovingOnDoNotEscape) {
+  Cgroup cgroup = make();
+  ASSERT_TRUE(cgroup.apply({}));
+  ::signal(SIGCHLD, SIG_IGN);  // so that the kernel reaps the orphans
+  (void)run_inside(cgroup, run_away);
+  ::usleep(20'000);
+  const auto killed = cgroup.kill_all(soon());
+  ::signal(SIGCHLD, SIG_DFL);
+  ASSERT_TRUE(killed) << killed.error().message;
+  const std::string name = cgroup.name();
+  while (::waitpid(-1, nullptr, 0) > 0) {
+  }
+  EXPECT_TRUE(cgroup.remove(soon()));
+  EXPECT_EQ(directories_of(name), 0);
+}
+
+// A process whose first thread has ended is listed by a pid that looks dead.
+TEST_P(CgroupTest, ProcessWithoutItsFirstThreadIsKilled) {
+  Cgroup cgroup = make();
+  const pid_t child = run_inside(cgroup, [] {
+    alignas(16) static char stack[65536];
+    const int flags = CLONE_VM | CLONE_FS | CLONE_FILES | CLONE_SIGHAND | CLONE_THREAD;
+    const auto body = [](void*) -> int {
+      for (;;)
+        ::syscall(SYS_pause);
+    };
+    ::clone(body, stack + sizeof stack, flags, nullptr);
+    ::syscall(SYS_exit, 0);
+  });
+  ::usleep(5000);
+  const auto killed = cgroup.kill_all(soon());
+  ASSERT_TRUE(killed) << killed.error().message;
+  EXPECT_TRUE(WIFSIGNALED(status_of(child)));
+}
+
+TEST_P(CgroupTest, GroupsBelowAreKilledAndRemovedToo) {
+  pid_t child = -1;
+  std::string name;
+  {
+    Cgroup cgroup = make();
+    name = cgroup.name();
+    for (const auto& place : host_.places()) {
+      const auto path = fmt::format("{}/{}/{}/exec/deeper", place.path, kCgroupParent, name);
+      ASSERT_TRUE(std::filesystem::create_directories(path));
+    }
+    const auto below = fmt::format("{}/{}/{}/exec/deeper/cgroup.procs", host_.places().back().path,
+                                   kCgroupParent, name);
+    child = run_inside(cgroup, [&below] {
+      if (!write_value(below, "0")) ::_exit(98);
+      sleep_forever();
+    });
+    ::usleep(20'000);
+  }
+  EXPECT_EQ(directories_of(name), 0);
+  const int status = status_of(child);
+  EXPECT_TRUE(WIFSIGNALED(status)) << WEXITSTATUS(status);
 }
 
 INSTANTIATE_TEST_SUITE_P(Shapes, CgroupTest, all_shapes(), name_of_shape);

@@ -29,7 +29,7 @@ std::vector<std::string> words_of(const Result<std::string>& text) {
   return words;
 }
 
-// The root of the whole hierarchy, not merely of a cgroup namespace.
+// Whether this is the root of the hierarchy, and not only the root of a cgroup namespace.
 bool is_true_root(const std::string& path) {
   return ::access((path + "/cgroup.controllers").c_str(), F_OK) == 0 &&
          ::access((path + "/cgroup.events").c_str(), F_OK) != 0;
@@ -41,7 +41,8 @@ bool has_mark(const std::string& path, const char* attribute) {
   return size == 1 && value[0] == '1';
 }
 
-// systemd marks what it delegates; the root of a cgroup namespace belongs to who lives in it.
+// systemd marks the cgroups that it delegates. The root of a cgroup namespace is delegated to the
+// processes in the namespace.
 bool is_delegated(const CgroupLocation& own) {
   return own.directory == own.mount.mount_point || has_mark(own.directory, "user.delegate") ||
          has_mark(own.directory, "trusted.delegate");
@@ -65,8 +66,8 @@ Result<> move_into_leaf(const std::string& own) {
   return write_value(leaf + "/cgroup.procs", "0");
 }
 
-// Makes `place` the answer if children of `path` can have controllers.
-bool settle_at(const std::string& path, V2Place& place) {
+// Fills in `place` if children of `path` can have controllers.
+bool try_place(const std::string& path, V2Place& place) {
   auto directory = open_writable_directory(path);
   if (!directory) {
     place.why_not = directory.error().message;
@@ -74,16 +75,16 @@ bool settle_at(const std::string& path, V2Place& place) {
   }
   auto controllers = enable_controllers(directory->get(), {kWanted.begin(), kWanted.end()});
   if (controllers.empty()) {
-    place.why_not = fmt::format("{} passes no controllers on to cgroups below it", path);
+    place.why_not = fmt::format("{} cannot enable controllers for child cgroups", path);
     return false;
   }
   place = {std::move(*directory), path, std::move(controllers), {}};
   return true;
 }
 
-bool settle_in_delegation(const CgroupLocation& own, V2Place& place) {
+bool try_delegated(const CgroupLocation& own, V2Place& place) {
   if (own.directory.ends_with(fmt::format("/{}", kSelfLeaf))) {
-    return settle_at(parent_of(own.directory), place);
+    return try_place(parent_of(own.directory), place);
   }
   if (!is_delegated(own)) return false;
   if (!is_alone_in(own.directory)) {
@@ -91,7 +92,7 @@ bool settle_in_delegation(const CgroupLocation& own, V2Place& place) {
     return false;
   }
   if (!has_anything_wanted(own.directory)) {
-    place.why_not = fmt::format("{} has no controllers to pass on", own.directory);
+    place.why_not = fmt::format("{} has no controllers", own.directory);
     return false;
   }
   const auto moved = move_into_leaf(own.directory);
@@ -99,13 +100,13 @@ bool settle_in_delegation(const CgroupLocation& own, V2Place& place) {
     place.why_not = moved.error().message;
     return false;
   }
-  return settle_at(own.directory, place);
+  return try_place(own.directory, place);
 }
 
-bool settle_above(const CgroupLocation& own, V2Place& place) {
+bool try_above(const CgroupLocation& own, V2Place& place) {
   const std::string& top = own.mount.mount_point;
-  if (::geteuid() == 0 && is_true_root(top)) return settle_at(top, place);
-  return own.directory != top && settle_at(parent_of(own.directory), place);
+  if (::geteuid() == 0 && is_true_root(top)) return try_place(top, place);
+  return own.directory != top && try_place(parent_of(own.directory), place);
 }
 
 }  // namespace
@@ -122,7 +123,7 @@ std::vector<std::string> enable_controllers(int directory,
                                             const std::vector<std::string>& controllers) {
   std::vector<std::string> enabled;
   for (const auto& controller : controllers) {
-    // What counts is what stands there afterwards: a controller may be on already, and unwritable.
+    // A failure does not matter if the controller is on already; the file is read below.
     (void)write_value_at(directory, "cgroup.subtree_control", "+" + controller);
   }
   for (const auto& on : words_of(read_file_at(directory, "cgroup.subtree_control"))) {
@@ -136,15 +137,15 @@ std::vector<std::string> enable_controllers(int directory,
 V2Place find_v2_place(const CgroupLocation& own) {
   V2Place place;
   if (is_true_root(own.directory)) {
-    if (settle_at(own.directory, place)) return place;
+    if (try_place(own.directory, place)) return place;
   } else {
-    if (settle_in_delegation(own, place)) return place;
+    if (try_delegated(own, place)) return place;
     const std::string why_not_delegated = place.why_not;
-    if (settle_above(own, place)) return place;
+    if (try_above(own, place)) return place;
     if (!why_not_delegated.empty()) place.why_not = why_not_delegated;
   }
   if (place.why_not.empty()) place.why_not = fmt::format("{} is not delegated", own.directory);
-  // Without controllers a group still freezes and kills.
+  // A cgroup without controllers can still freeze and kill.
   if (auto directory = open_writable_directory(own.directory)) {
     place.directory = std::move(*directory);
     place.path = own.directory;

@@ -1,5 +1,6 @@
-// Which v2 cgroup may have children with controllers. A v2 cgroup with processes in it cannot pass
-// controllers on, unless it is the root ("no internal processes"), so our own is rarely the place.
+// Finds a v2 cgroup whose children can have controllers. A v2 cgroup that has processes cannot
+// enable controllers for its children unless it is the root ("no internal processes"), so it is
+// rarely the cgroup of this process.
 #pragma once
 
 #include <string>
@@ -12,24 +13,24 @@
 
 namespace nutshell::native {
 
-// The leaf this process moves into when its own cgroup was delegated to it.
+// The leaf that this process moves into when its own cgroup is delegated to it.
 inline constexpr const char* kSelfLeaf = "nutshell.self";
 
 struct V2Place {
-  UniqueFd directory;  // closed if there is no place
+  UniqueFd directory;  // closed if no cgroup is writable
   std::string path;
-  std::vector<std::string> controllers;  // which children of `directory` have
-  std::string why_not;                   // in words, what keeps controllers away
+  std::vector<std::string> controllers;  // those that children of `directory` have
+  std::string why_not;                   // why children have no controllers; empty if they do
 };
 
-// May move this process into kSelfLeaf, if it is alone in a cgroup that was delegated to it.
+// Moves this process into kSelfLeaf if it is alone in a cgroup that is delegated to it.
 V2Place find_v2_place(const CgroupLocation& own);
 
-// Passes `controllers` on to the children of a cgroup, each if it can be; returns those that were.
+// Enables `controllers` for the children of a cgroup; returns those that are enabled afterwards.
 std::vector<std::string> enable_controllers(int directory,
                                             const std::vector<std::string>& controllers);
 
-// A directory in which this user can make others.
+// Opens a directory in which this user can make others.
 Result<UniqueFd> open_writable_directory(const std::string& path);
 
 }  // namespace nutshell::native

@@ -43,7 +43,7 @@ constexpr std::array<Link, 6> kLinks = {{{"fd", "/proc/self/fd"},
                                          {"ptmx", "pts/ptmx"},
                                          {"shm", "/tmp"}}};
 
-// A user namespace may not make device nodes: the host's are bound instead.
+// A process in a user namespace may not make device nodes, so it binds the host's.
 Result<> bind_device(int directory, const Device& device) {
   TRY(open_at(directory, device.name, O_CREAT | O_EXCL | O_WRONLY, 0666));
   const std::string source = fmt::format("/dev/{}", device.name);
@@ -61,7 +61,7 @@ Result<> make_device(int directory, const Device& device) {
   return {};
 }
 
-// Takes the place of the host's boot id, which would tell which host this is.
+// Writes an id that is mounted over the host's boot id, by which a sandbox could tell hosts apart.
 Result<> write_boot_id(int directory) {
   const std::string id = fmt::format("{}-{}-4{}-a{}-{}\n", random_id(8), random_id(4), random_id(3),
                                      random_id(3), random_id(12));

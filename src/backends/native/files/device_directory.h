@@ -1,4 +1,4 @@
-// The sandbox's /dev: a handful of harmless devices and the usual links.
+// The sandbox's /dev: six harmless devices and the usual links.
 #pragma once
 
 #include "backends/native/namespaces/privilege.h"
@@ -6,11 +6,12 @@
 
 namespace nutshell::native {
 
-// An empty directory becomes what /dev is to be. Only root may make devices.
+// Makes the devices and links in an empty directory. Needs root.
 Result<> fill_device_directory(int directory);
 
-// On root's directory dev: one made in memory, or itself, where it was filled before.
+// Mounts a new file system in memory with the devices on `dev` below `root`.
 Result<> mount_devices(int root, Privilege privilege);
+// Makes `dev` below `root`, which fill_device_directory() has filled, a mount of its own.
 Result<> bind_devices(int root);
 
 }  // namespace nutshell::native

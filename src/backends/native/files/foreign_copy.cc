@@ -36,10 +36,10 @@ Result<> use_capabilities(const CapabilitySets& sets) {
   return {};
 }
 
-// Runs the step as a file system user without powers. Groups are given up for good: nothing that
-// comes later needs them.
+// Runs `step` with this file system user and without capabilities that override permissions. Drops
+// the supplementary groups for good, because no later step needs them.
 template <typename Step>
-Result<> with_eyes_of(const HostIds& user, int parent, const Step& step) {
+Result<> run_as(const HostIds& user, int parent, const Step& step) {
   if (::setgroups(0, nullptr) != 0) return syscall_failure("setgroups");
   const CapabilitySets before = TRY(current_capabilities());
   CapabilitySets lowered = before;
@@ -63,7 +63,7 @@ Result<> give(int directory, const std::string& name, const HostIds& owner) {
       ::fchownat(directory, name.c_str(), owner.user, owner.group, AT_SYMLINK_NOFOLLOW) != 0) {
     return syscall_failure("own", name);
   }
-  // Cleared by a change of owner.
+  // A change of owner clears the set-user-ID and set-group-ID bits.
   const bool has_lost = S_ISREG(status.st_mode) && (status.st_mode & 06000U) != 0;
   if (has_lost && ::fchmodat(directory, name.c_str(), status.st_mode & 07777U, 0) != 0) {
     return syscall_failure("chmod", name);
@@ -71,11 +71,11 @@ Result<> give(int directory, const std::string& name, const HostIds& owner) {
   return {};
 }
 
-// Ours alone so far, and no deeper than what copy_tree() makes.
+// Recursion is safe: only this process has the tree so far, and copy_tree() bounds its depth.
 Result<> give_content(UniqueFd opened, const HostIds& owner) {  // NOLINT(misc-no-recursion)
   DIR* entries = ::fdopendir(opened.get());
   if (entries == nullptr) return syscall_failure("read the directory");
-  const int directory = opened.release();  // owned by the stream from here on
+  const int directory = opened.release();  // the stream owns it now
   const Defer closed([entries] { ::closedir(entries); });
   for (;;) {
     const dirent* found = ::readdir(entries);  // NOLINT(concurrency-mt-unsafe): a stream of ours
@@ -96,8 +96,8 @@ Result<> copy_as_its_owner(const ForeignCopy& copy) {
   if (::fstat(copy.from, &status) != 0) return syscall_failure("stat");
   const HostIds reader{status.st_uid, status.st_gid};
   if (::fchown(copy.to, reader.user, reader.group) != 0) return syscall_failure("own");
-  TRY(with_eyes_of(reader, copy.parent,
-                   [&] { return copy_tree(copy.from, copy.to, Unreadable::LeftOut); }));
+  TRY(run_as(reader, copy.parent,
+             [&] { return copy_tree(copy.from, copy.to, Unreadable::LeftOut); }));
   if (::fchown(copy.to, copy.owner.user, copy.owner.group) != 0) return syscall_failure("own");
   return give_content(TRY(open_at(copy.to, ".", O_RDONLY | O_DIRECTORY)), copy.owner);
 }

@@ -5,6 +5,13 @@
 #include <sys/mount.h>
 
 namespace nutshell::native {
+namespace {
+
+bool is_octal(char c) {
+  return c >= '0' && c <= '7';
+}
+
+}  // namespace
 
 Result<UniqueFd> clone_mount(int directory, const char* path, Subtree subtree) {
   unsigned flags = OPEN_TREE_CLONE | OPEN_TREE_CLOEXEC | AT_SYMLINK_NOFOLLOW;
@@ -50,6 +57,22 @@ Result<> attach_mount(int mount, int directory, const char* name) {
   if (::move_mount(mount, "", directory, name, flags) != 0)
     return syscall_failure("mount on", name);
   return {};
+}
+
+std::string unescape_mount_path(std::string_view text) {
+  std::string plain;
+  for (std::size_t i = 0; i < text.size(); ++i) {
+    const bool is_escape = text[i] == '\\' && i + 3 < text.size() && is_octal(text[i + 1]) &&
+                           is_octal(text[i + 2]) && is_octal(text[i + 3]);
+    if (!is_escape) {
+      plain += text[i];
+      continue;
+    }
+    const int code = (text[i + 1] - '0') * 64 + (text[i + 2] - '0') * 8 + (text[i + 3] - '0');
+    plain += static_cast<char>(code);
+    i += 3;
+  }
+  return plain;
 }
 
 }  // namespace nutshell::native

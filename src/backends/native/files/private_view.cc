@@ -19,22 +19,6 @@ constexpr std::size_t kMostMountTable = 16U << 20U;
 constexpr std::size_t kPlaceColumn = 4;
 constexpr std::uint64_t kReadOnly = MOUNT_ATTR_RDONLY | MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV;
 
-// Undoes the octal escapes of blanks and backslashes in the mount table.
-std::string unescape(std::string_view text) {
-  std::string plain;
-  for (std::size_t i = 0; i < text.size(); ++i) {
-    const bool is_escape = text[i] == '\\' && i + 3 < text.size();
-    if (!is_escape) {
-      plain += text[i];
-      continue;
-    }
-    plain +=
-        static_cast<char>((text[i + 1] - '0') * 64 + (text[i + 2] - '0') * 8 + text[i + 3] - '0');
-    i += 3;
-  }
-  return plain;
-}
-
 std::string_view column_of(std::string_view line, std::size_t number) {
   for (; number > 0 && !line.empty(); --number) {
     const std::size_t blank = line.find(' ');
@@ -43,8 +27,7 @@ std::string_view column_of(std::string_view line, std::size_t number) {
   return line.substr(0, line.find(' '));
 }
 
-// The options name the source as ".", so that no path of the host shows in the sandbox's own table
-// of mounts.
+// The options name the source as ".", so that the sandbox's mount table shows no path of the host.
 Result<> mount_overlay(const PrivateView& view, const std::string& source,
                        const std::string& place) {
   if (::chdir(source.c_str()) != 0) return syscall_failure("enter", source);
@@ -74,7 +57,7 @@ Result<MountTable> MountTable::read() {
   while (!lines.empty()) {
     const std::string_view line = lines.substr(0, lines.find('\n'));
     lines.remove_prefix(std::min(line.size() + 1, lines.size()));
-    table.places_.push_back(unescape(column_of(line, kPlaceColumn)));
+    table.places_.push_back(unescape_mount_path(column_of(line, kPlaceColumn)));
   }
   std::vector<std::string>& places = table.places_;
   std::sort(places.begin(), places.end());
@@ -96,7 +79,7 @@ Result<> mount_private_view(const PrivateView& view, const MountTable& table) {
   for (const std::string& source : table.below(view.source)) {
     const std::string place = view.place + source.substr(view.source.size());
     struct stat status {};
-    // Covered by a later mount, or out of the reach of this user: then of the sandbox's as well.
+    // Covered by a later mount, or not accessible to this user and so not to the sandbox either.
     if (::stat(source.c_str(), &status) != 0 || ::access(place.c_str(), F_OK) != 0) continue;
     TRY(S_ISDIR(status.st_mode) ? mount_overlay(view, source, place) : mount_file(source, place));
   }

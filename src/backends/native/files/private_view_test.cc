@@ -18,7 +18,7 @@ namespace {
 
 constexpr int kSkipped = 77;
 
-// In a child with a mount namespace of its own; the child's exit status.
+// Runs the test in a child with a mount namespace of its own; returns the child's exit status.
 int in_own_namespace(const std::function<int()>& act) {
   const pid_t child = ::fork();
   if (child == 0) {

@@ -21,7 +21,8 @@ namespace {
 constexpr std::string_view kPrefix = "root-";
 constexpr std::string_view kPartialPrefix = ".root-";
 constexpr std::size_t kKeyLength = 16;
-constexpr const char* kLayout = "3";  // changes with what is written below
+constexpr const char* kLayout = "3";  // to be changed when write_template() changes
+
 Result<UniqueFd> lock_template(const std::filesystem::path& path, int operation) {
   UniqueFd directory = TRY(open_file(path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW));
   if (::flock(directory.get(), operation | LOCK_NB) != 0) {
@@ -62,11 +63,11 @@ Result<> write_template(const std::filesystem::path& path, Privilege privilege) 
 }
 
 void remove_template(const std::filesystem::path& path) {
-  std::error_code ignored;  // what is left is swept by the next one
+  std::error_code ignored;  // the next sweep removes what is left
   std::filesystem::remove_all(path, ignored);
 }
 
-// Under a name of its own first: a template is there as a whole or not at all.
+// Writes it under another name first, so that a template with its final name is complete.
 Result<> make_template(const std::filesystem::path& place, Privilege privilege) {
   const std::filesystem::path partial =
       place.parent_path() / fmt::format("{}{}", kPartialPrefix, random_id(kKeyLength));
@@ -74,7 +75,7 @@ Result<> make_template(const std::filesystem::path& place, Privilege privilege) 
   const UniqueFd lock = TRY(lock_template(partial, LOCK_EX));
   auto written = write_template(partial, privilege);
   const bool is_there = written && ::rename(partial.c_str(), place.c_str()) == 0;
-  if (!is_there) remove_template(partial);  // another process may have been quicker
+  if (!is_there) remove_template(partial);  // another process may have made the same one
   return written;
 }
 

@@ -51,7 +51,7 @@ TEST_F(RootTemplateTest, IsMadeOnceAndFoundAgain) {
 }
 
 TEST_F(RootTemplateTest, HoldsWhatProgramsNeed) {
-  const mode_t mask = ::umask(077);  // the sandbox's user is somebody else
+  const mode_t mask = ::umask(077);  // which would keep the sandbox's user out
   const auto made = open();
   ::umask(mask);
   ASSERT_TRUE(made) << made.error().message;
@@ -66,7 +66,7 @@ TEST_F(RootTemplateTest, HoldsWhatProgramsNeed) {
   EXPECT_EQ(made->mounts()[0], "usr");
 }
 
-TEST_F(RootTemplateTest, TellsNothingOfTheHost) {
+TEST_F(RootTemplateTest, HoldsNoSecretOfTheHost) {
   const auto made = open();
   ASSERT_TRUE(made);
   const auto passwd = read_file(entries()[0] / "tree/etc/passwd");
@@ -76,7 +76,7 @@ TEST_F(RootTemplateTest, TellsNothingOfTheHost) {
             read_file("/etc/machine-id").value_or("none"));
 }
 
-TEST_F(RootTemplateTest, OfAnEarlierStateIsSweptOnceNobodyUsesIt) {
+TEST_F(RootTemplateTest, OfAnEarlierStateIsSweptOnceItIsUnused) {
   const std::filesystem::path old = runtime() / "root-0123456789abcdef";
   {
     const auto made = open();
@@ -89,13 +89,13 @@ TEST_F(RootTemplateTest, OfAnEarlierStateIsSweptOnceNobodyUsesIt) {
   EXPECT_FALSE(std::filesystem::exists(old));
 }
 
-TEST_F(RootTemplateTest, ThatWasLeftUnfinishedIsSwept) {
+TEST_F(RootTemplateTest, IsSweptIfItIsUnfinished) {
   ASSERT_TRUE(open());
   std::filesystem::create_directory(runtime() / ".root-0123456789abcdef");
   EXPECT_EQ(swept(), 1U);
 }
 
-TEST_F(RootTemplateTest, IsNotTakenFromBehindALink) {
+TEST_F(RootTemplateTest, BehindALinkIsRefused) {
   ASSERT_TRUE(open());
   const std::filesystem::path place = entries()[0];
   std::filesystem::rename(place, runtime() / "elsewhere");

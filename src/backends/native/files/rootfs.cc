@@ -23,9 +23,10 @@
 namespace nutshell::native {
 namespace {
 
-constexpr const char* kNoTranslation = "its file system, or this kernel, translates no owners";
+constexpr const char* kNoTranslation =
+    "its file system, or this kernel, does not support mapped owners";
 constexpr std::uint64_t kReadOnly = MOUNT_ATTR_RDONLY | MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV;
-// Where the new root stands for the moment before it becomes the root.
+// Where the new root is mounted before it becomes the root.
 constexpr const char* kStagingPlace = "/tmp";
 
 Result<> make_directory(int root, const char* name, mode_t mode = 0755) {
@@ -33,13 +34,13 @@ Result<> make_directory(int root, const char* name, mode_t mode = 0755) {
   return {};
 }
 
-// Attached at the staging place; returns its root.
+// Attaches the mount at the staging place and returns its root directory.
 Result<UniqueFd> stage(int mount) {
   TRY(attach_mount(mount, AT_FDCWD, kStagingPlace));
   return open_file(kStagingPlace, O_PATH | O_DIRECTORY);
 }
 
-// Mounts a directory of the host where the sandbox has it too. Locks on its files are the host's.
+// Mounts a directory of the host at the same path. Locks on its files are the host's.
 Result<> bind_directory(int root, const std::string& name) {
   const UniqueFd tree = TRY(clone_mount(AT_FDCWD, ("/" + name).c_str(), Subtree::Recursive));
   TRY(set_attributes(tree.get(), kReadOnly, Subtree::Recursive));
@@ -59,8 +60,8 @@ Result<> share_directories(const RootSource& source, const std::vector<std::stri
         {"/" + name, fmt::format("{}/{}", kStagingPlace, name), empty, source.privilege}, table);
     if (mounted) continue;
     return failure(ErrorCode::Unsupported,
-                   fmt::format("{}; without it the sandbox's file locks reach the host's files: "
-                               "accept that with --unsafe-without locks",
+                   fmt::format("{}; without it the sandbox's file locks would lock the host's "
+                               "files: accept that with --unsafe-without locks",
                                mounted.error().message));
   }
   return {};
@@ -71,7 +72,7 @@ struct Staged {
   bool has_devices = false;
 };
 
-// The host's /usr in a small tree of our own, which is made in memory where none is prepared.
+// Makes a root with the host's /usr: from the prepared tree, or in memory if there is none.
 Result<Staged> stage_host_root(const RootSource& source) {
   const RootTemplate* prepared = source.prepared;
   Staged staged;
@@ -93,8 +94,8 @@ Result<Staged> stage_host_root(const RootSource& source) {
   return staged;
 }
 
-// The image under a layer in memory that only receives the mount points it may lack. The layer's
-// options name the image as ".", so that no path of the host shows in the sandbox's mount table.
+// Mounts the image below a layer in memory, which takes the mount points that the image may lack.
+// The options name the image as ".", so that the sandbox's mount table shows no path of the host.
 Result<Staged> stage_image_root(const RootSource& source) {
   const UniqueFd image = TRY(open_file(source.image, O_PATH | O_DIRECTORY));
   const UniqueFd memory = TRY(new_file_system("tmpfs", {{"size", "1m"}, {"mode", "0755"}}, 0));
@@ -111,7 +112,7 @@ Result<Staged> stage_image_root(const RootSource& source) {
   UniqueFd root = TRY(open_file(kStagingPlace, O_PATH | O_DIRECTORY));
   for (const char* name : {"dev", "proc", "tmp", "workspace", "etc"}) {
     TRY(make_directory(root.get(), name));
-    // Through a link the mount would land elsewhere in the image.
+    // If this were a link, the mount would be attached elsewhere in the image.
     TRY(open_beneath(root.get(), name, O_PATH | O_DIRECTORY, 0, Links::Refuse));
   }
   return Staged{std::move(root)};
@@ -129,7 +130,7 @@ Result<> keep_host_proc(int root) {
 
 Result<> become_root(int root) {
   if (::fchdir(root) != 0) return syscall_failure("fchdir");
-  // Both "." : the old root ends up on top of the new one and is detached from there.
+  // With "." for both, the old root is mounted over the new one, from where it is detached.
   if (::syscall(SYS_pivot_root, ".", ".") != 0) return syscall_failure("pivot_root");
   if (::umount2(".", MNT_DETACH) != 0) return syscall_failure("detach the old root");
   if (::chdir("/") != 0) return syscall_failure("chdir", "/");
@@ -155,7 +156,7 @@ Result<> make_mounts_private() {
   return {};
 }
 
-// Directories of the host that a root is made from.
+// The directories of the host that a root is made from.
 std::vector<std::string> needed_of_host(const RootSource& source) {
   std::vector<std::string> paths = {"/proc"};
   if (source.privilege == Privilege::Rootless) paths.emplace_back("/dev");
@@ -169,16 +170,16 @@ std::vector<std::string> needed_of_host(const RootSource& source) {
   return paths;
 }
 
-// World-readable, and about the host rather than the sandbox.
+// Files that everybody may read and that describe the host, not the sandbox.
 constexpr std::array<const char*, 5> kHiddenProcFiles = {"cmdline", "modules", "kallsyms",
                                                          "config.gz", "interrupts"};
-// The kernel shows the keys of users that the reader's user namespace knows. As root a sandbox has
-// users of its own; a plain user's sandbox has that user, with all his keys.
+// The kernel shows the keys of all users that the reader's user namespace maps. A sandbox of root
+// has a user of its own. A sandbox of a plain user maps that user, and would see their keys.
 constexpr std::array<const char*, 2> kKeysOfUsers = {"keys", "key-users"};
 
 Result<> bind_path(const char* source, const std::string& target) {
   if (::mount(source, target.c_str(), nullptr, MS_BIND, nullptr) == 0) return {};
-  if (errno == ENOENT) return {};  // a kernel without that file has nothing to hide
+  if (errno == ENOENT) return {};  // this kernel does not have the file
   return syscall_failure("hide", target);
 }
 
@@ -211,7 +212,7 @@ Result<> mount_proc(Privilege privilege, PrivateParts& parts) {
   return bind_path("/dev/.boot_id", "/proc/sys/kernel/random/boot_id");
 }
 
-// The user's directory below a layer of the sandbox's own.
+// Mounts the user's directory below the first layer of the sandbox.
 Result<> mount_layers(const PrivateRoot& root, int store) {
   TRY(check_layer_marks(store));
   struct stat status {};
@@ -222,24 +223,24 @@ Result<> mount_layers(const PrivateRoot& root, int store) {
       ::fchownat(store, work.c_str(), root.owner.user, root.owner.group, 0) != 0) {
     return syscall_failure("own", "/workspace");
   }
-  return mount_workspace({store, root.base, {kFirstLayer}}, Standing::Hidden);
+  return mount_workspace({store, root.base, {kFirstLayer}}, OldMount::Covered);
 }
 
-// As root the directory's owner appears as the sandbox's user, if the file system can translate.
-Result<Eyes> eyes_for(const PrivateRoot& root) {
+// As root, the directory's owner is mapped to the sandbox's user if the file system supports it.
+Result<Reader> reader_for(const PrivateRoot& root) {
   struct stat status {};
   if (::fstat(root.base, &status) != 0) return syscall_failure("stat", "/workspace");
   const bool is_foreign = root.privilege == Privilege::Root && status.st_uid != root.owner.user;
-  return is_foreign ? Eyes::OfHostOwner : Eyes::OfSandbox;
+  return is_foreign ? Reader::DirectoryOwner : Reader::SandboxUser;
 }
 
 Result<> begin_workspace(const PrivateRoot& root, PrivateParts& parts) {
   if (root.base < 0) return bind_path("/workspace/workspace", "/workspace");
   parts.why_copied = "as asked for";
-  const Eyes eyes = TRY(eyes_for(root));
+  const Reader reader = TRY(reader_for(root));
   if (root.workspace_mode != WorkspaceMode::Copy) {
-    auto mounted = eyes == Eyes::OfSandbox ? mount_layers(root, parts.store.get())
-                                           : failure(ErrorCode::Unsupported, kNoTranslation);
+    auto mounted = reader == Reader::SandboxUser ? mount_layers(root, parts.store.get())
+                                                 : failure(ErrorCode::Unsupported, kNoTranslation);
     parts.why_copied = mounted ? "" : mounted.error().message;
     const bool is_final = mounted || mounted.error().code != ErrorCode::Unsupported ||
                           root.workspace_mode == WorkspaceMode::Overlay;
@@ -247,11 +248,11 @@ Result<> begin_workspace(const PrivateRoot& root, PrivateParts& parts) {
     if (::chdir("/") != 0) return syscall_failure("chdir", "/");
   }
   parts.copied_base =
-      TRY(copy_workspace({parts.store.get(), root.base, root.owner, eyes, root.parent}));
+      TRY(copy_workspace({parts.store.get(), root.base, root.owner, reader, root.parent}));
   return bind_path("/workspace/workspace", "/workspace");
 }
 
-// One file system for /workspace and /tmp, so that one number bounds them together.
+// Mounts one file system for /workspace and /tmp, so that one limit holds for both together.
 Result<> mount_scratch(const PrivateRoot& root, PrivateParts& parts) {
   const std::uint64_t inodes = std::max<std::uint64_t>(root.limits.disk_bytes / 4096, 64);
   const std::string options =
@@ -278,7 +279,7 @@ bool is_below(std::string_view path, std::string_view directory) {
          path[directory.size()] == '/';
 }
 
-// The mount's place is made where the sandbox may write; elsewhere it has to be there.
+// Makes the target directory if it is below /workspace or /tmp; elsewhere it must exist.
 Result<> place_mount(const PlacedMount& placed) {
   for (const char* scratch : {"/workspace", "/tmp"}) {
     if (!is_below(placed.target, scratch)) continue;
@@ -289,8 +290,8 @@ Result<> place_mount(const PlacedMount& placed) {
   auto place = open_beneath(AT_FDCWD, placed.target, O_PATH | O_DIRECTORY, 0, Links::Follow);
   if (!place) {
     return failure(ErrorCode::InvalidArgument,
-                   fmt::format("unsafe-mount {0}: there is no directory {0} in the sandbox; take "
-                               "one below /workspace or /tmp, or /opt, /home",
+                   fmt::format("unsafe-mount {0}: there is no directory {0} in the sandbox; use a "
+                               "path below /workspace or /tmp, or /opt or /home",
                                placed.target));
   }
   return attach_mount(placed.mount, place->get(), "");
@@ -320,7 +321,7 @@ Result<> check_image(const std::string& image) {
     if (!S_ISDIR(status.st_mode)) {
       return failure(
           ErrorCode::InvalidArgument,
-          fmt::format("image {}: /{} is not a directory; such an image is refused", image, name));
+          fmt::format("image {}: /{} is not a directory; make it one in the image", image, name));
     }
   }
   return {};
@@ -329,7 +330,7 @@ Result<> check_image(const std::string& image) {
 Result<> enter_workshop(const RootSource& source, Workshop workshop) {
   ::umask(022);  // as below
   TRY(make_mounts_private());
-  // Opened before the staging place covers what may lie below it.
+  // Opened before the mount at the staging place covers what is below it.
   std::vector<PlacedMount> places;
   std::vector<UniqueFd> mounts;
   for (std::string& path : needed_of_host(source)) {
@@ -348,7 +349,7 @@ Result<> enter_workshop(const RootSource& source, Workshop workshop) {
     TRY(attach_mount(placed.mount, AT_FDCWD, path.c_str()));
   }
   TRY(become_root(root.get()));
-  // A host on which this fails makes its roots without a workshop, in memory.
+  // If this fails, sandboxes make their roots in memory, without a workshop.
   if (source.image.empty()) TRY(source.prepared->mount_on(kStagingPlace));
   if (source.image.empty() && ::umount2(kStagingPlace, MNT_DETACH) != 0) {
     return syscall_failure("detach", kStagingPlace);

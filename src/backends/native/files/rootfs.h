@@ -1,5 +1,5 @@
-// The file system a sandbox sees: a read-only root over the host's directories or an image, and
-// scratch space of its own. Every mount that can carry a lock is made for one sandbox.
+// Makes the file system that a sandbox sees: a read-only root over the host's directories or an
+// image, and scratch space of its own. No two sandboxes share a mount whose files can be locked.
 #pragma once
 
 #include <string>
@@ -15,14 +15,14 @@
 namespace nutshell::native {
 
 enum class Locks {
-  Private,  // file locks of the sandbox stay in it
-  Shared,   // unsafe, asked for by name: they lock the host's files
+  Private,  // file locks of the sandbox are visible to it alone
+  Shared,   // they lock the host's files; unsafe, used only if the caller asks for it
 };
 
 struct RootSource {
-  std::string image;  // a directory that holds a root file system; empty: this host's /usr
+  std::string image;  // a directory with a root file system; if empty, the host's /usr is used
   Privilege privilege = Privilege::Rootless;
-  const RootTemplate* prepared = nullptr;  // of this host's root; null: it is made in memory
+  const RootTemplate* prepared = nullptr;  // if null, the root is made in memory
   Locks locks = Locks::Private;
   bool is_staged = false;  // the mount namespace is a copy of a workshop with a root
 };
@@ -39,11 +39,11 @@ enum class Workshop {
 // The source has an image or a prepared root.
 Result<> enter_workshop(const RootSource& source, Workshop workshop);
 
-// For a process in a new mount namespace, of the host or of a workshop: makes the sandbox's root,
-// and nothing of the old root stays reachable.
+// Called in a copy of the host's mount namespace or of a workshop: makes the sandbox's root.
+// Nothing of the old root stays reachable.
 Result<> enter_own_root(const RootSource& source);
 
-// A detached mount, and where it goes.
+// A detached mount and the path at which it is attached.
 struct PlacedMount {
   int mount = -1;
   std::string target;
@@ -53,23 +53,23 @@ struct PrivateRoot {
   Privilege privilege = Privilege::Rootless;
   HostIds owner;  // of the scratch directories, as this process counts ids
   Limits limits;
-  int base = -1;  // detached mount that /workspace begins as; -1: it is empty
+  int base = -1;  // detached mount of the user's directory; if -1, /workspace begins empty
   WorkspaceMode workspace_mode = WorkspaceMode::Auto;
   std::vector<PlacedMount> unsafe_mounts;
   int parent = -1;  // a process descriptor: this process ends with that one
 };
 
-// For a process that has entered its root, in the pid namespace the sandbox will have: adds /proc,
-// terminals and bounded scratch space.
 struct PrivateParts {
   UniqueFd store;          // root of the scratch file system, which no path inside leads to
   UniqueFd copied_base;    // in the store, where /workspace is a copy
-  std::string why_copied;  // empty: it is none
+  std::string why_copied;  // empty if /workspace is no copy
   UniqueFd user_counts;    // /proc/sys/user, which is read-only by its path
 };
+// Called after enter_own_root(), in the pid namespace of the sandbox: adds /proc, terminals and
+// scratch space with a limit.
 Result<PrivateParts> mount_private_parts(const PrivateRoot& root);
 
-// Refuses an image whose mount points are links or missing what a root file system has.
+// Refuses an image in which a link or a file is where a directory has to be mounted.
 Result<> check_image(const std::string& image);
 
 }  // namespace nutshell::native

@@ -14,18 +14,14 @@
 namespace nutshell::native {
 namespace {
 
-Result<UniqueFd> open_lock(const RuntimeDirectory& directory) {
-  return open_file(directory.lock(), O_RDWR | O_CREAT | O_NOFOLLOW, 0600);
-}
-
 using namespace std::chrono_literals;
 
 constexpr auto kPatience = 20s;
 constexpr std::chrono::microseconds kShortestPause = 100us;
 constexpr std::chrono::microseconds kLongestPause = 5ms;
 
-Result<UniqueFd> open_life(const RuntimeDirectory& directory) {
-  return open_file(directory.life(), O_RDWR | O_CREAT | O_NOFOLLOW, 0600);
+Result<UniqueFd> open_lock(const std::filesystem::path& path) {
+  return open_file(path, O_RDWR | O_CREAT | O_NOFOLLOW, 0600);
 }
 
 struct flock whole_file() {
@@ -36,7 +32,7 @@ struct flock whole_file() {
 }
 
 Result<UniqueFd> lock_life(const RuntimeDirectory& directory, int command) {
-  UniqueFd file = TRY(open_life(directory));
+  UniqueFd file = TRY(open_lock(directory.life()));
   struct flock range = whole_file();
   if (::fcntl(file.get(), command, &range) == 0) return file;
   if (errno == EAGAIN || errno == EACCES)
@@ -51,7 +47,7 @@ Result<RuntimeDirectory> RuntimeDirectory::open() {
 }
 
 Result<LauncherLock> LauncherLock::take(const RuntimeDirectory& directory) {
-  UniqueFd file = TRY(open_lock(directory));
+  UniqueFd file = TRY(open_lock(directory.lock()));
   const Deadline deadline = Deadline::in(kPatience);
   auto pause = kShortestPause;
   while (::flock(file.get(), LOCK_EX | LOCK_NB) != 0) {
@@ -59,8 +55,9 @@ Result<LauncherLock> LauncherLock::take(const RuntimeDirectory& directory) {
       return syscall_failure("lock", directory.lock().native());
     if (deadline.has_passed())
       return failure(ErrorCode::Unavailable,
-                     "another process has been looking for the launcher for a long time, and the "
-                     "launcher does not answer it");
+                     "another process has tried to connect to the launcher for 20 s: the launcher "
+                     "does not answer. Try again, or kill the process 'nutshell-launcher', which "
+                     "ends its sandboxes");
     std::this_thread::sleep_for(pause);
     pause = std::min(pause * 2, kLongestPause);
   }
@@ -68,7 +65,7 @@ Result<LauncherLock> LauncherLock::take(const RuntimeDirectory& directory) {
 }
 
 Result<LauncherLock> LauncherLock::try_take(const RuntimeDirectory& directory) {
-  UniqueFd file = TRY(open_lock(directory));
+  UniqueFd file = TRY(open_lock(directory.lock()));
   if (::flock(file.get(), LOCK_EX | LOCK_NB) != 0) {
     return syscall_failure("lock", directory.lock().native());
   }

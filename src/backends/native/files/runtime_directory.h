@@ -1,4 +1,5 @@
-// Where a user's launcher can be found: a directory that only this user can enter.
+// The directory in which a user's launcher listens, which only this user can enter, and the locks
+// in it.
 #pragma once
 
 #include <filesystem>
@@ -15,16 +16,16 @@ struct RuntimeDirectory {
   [[nodiscard]] std::filesystem::path lock() const { return path / "launcher.lock"; }
   [[nodiscard]] std::filesystem::path life() const { return path / "launcher.alive"; }
 
-  // NUTSHELL_RUNTIME_DIR, or /run/nutshell for root, or a folder of XDG_RUNTIME_DIR, or one in
-  // /tmp. Made if missing; refused if anyone else could have a hand in it.
+  // Opens $NUTSHELL_RUNTIME_DIR, or /run/nutshell for root, or a folder in $XDG_RUNTIME_DIR or
+  // /tmp. Makes it if it is missing; refuses it if another user could write to it or replace it.
   static Result<RuntimeDirectory> open();
 };
 
-// Held while a launcher is looked for, started or leaving, so that none is started twice and none
-// leaves under a client's hands.
+// Held by a client while it connects to the launcher or starts it, and by a launcher while it
+// exits. So no two launchers are started, and none exits while a client connects.
 class LauncherLock {
  public:
-  // Unavailable if another process does not let go of it.
+  // Unavailable if another process holds it for too long.
   static Result<LauncherLock> take(const RuntimeDirectory& directory);
   static Result<LauncherLock> try_take(const RuntimeDirectory& directory);
 
@@ -33,14 +34,14 @@ class LauncherLock {
   UniqueFd file_;
 };
 
-// Held by the launcher for as long as it lives, so that a launcher which does not answer is told
-// from one that is not there. Only its holder may bind the socket or remove it.
+// Held by the launcher for as long as it lives, so that clients can tell a launcher that does not
+// answer from none at all. Only its holder may bind the socket or remove it.
 class LifeLock {
  public:
-  // For the launcher: children that it clones do not have the lock, whatever they inherit. A
-  // process that opens and closes the file a second time loses it.
+  // For the launcher: a lock that its children do not inherit. The process must not open and close
+  // the file a second time, because that releases the lock.
   static Result<LifeLock> take_for_life(const RuntimeDirectory& directory);
-  // For a moment, by a process with threads. Unavailable while a launcher lives.
+  // For a process with threads, to hold it for a moment. Unavailable while a launcher lives.
   static Result<LifeLock> borrow(const RuntimeDirectory& directory);
   static Result<bool> is_held(const RuntimeDirectory& directory);
 

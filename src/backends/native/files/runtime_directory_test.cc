@@ -35,7 +35,7 @@ TEST_F(RuntimeDirectoryTest, IsMadeForItsOwnerAlone) {
   EXPECT_TRUE(RuntimeDirectory::open());
 }
 
-TEST_F(RuntimeDirectoryTest, OthersCanEnterIsRefused) {
+TEST_F(RuntimeDirectoryTest, ThatOthersCanEnterIsRefused) {
   std::filesystem::create_directory(scratch_ / "runtime");
   ASSERT_EQ(::chmod((scratch_ / "runtime").c_str(), 0755), 0);
   EXPECT_EQ(RuntimeDirectory::open().error().code, ErrorCode::PermissionDenied);
@@ -60,7 +60,7 @@ TEST_F(RuntimeDirectoryTest, LockIsHeldOnce) {
   EXPECT_TRUE(LauncherLock::try_take(*directory));
 }
 
-TEST_F(RuntimeDirectoryTest, LifeOfALauncherIsSeenByOthersUntilItEnds) {
+TEST_F(RuntimeDirectoryTest, LifeLockOfALauncherIsHeldUntilItEnds) {
   const auto directory = RuntimeDirectory::open();
   ASSERT_TRUE(directory);
   EXPECT_FALSE(*LifeLock::is_held(*directory));
@@ -68,7 +68,7 @@ TEST_F(RuntimeDirectoryTest, LifeOfALauncherIsSeenByOthersUntilItEnds) {
   const pid_t launcher = ::fork();
   if (launcher == 0) {
     const auto life = LifeLock::take_for_life(*directory);
-    if (::fork() == 0) {  // what it clones has a copy of its descriptors, and not its lock
+    if (::fork() == 0) {  // a child has a copy of its descriptors, but not its lock
       ours.reset();
       char end = 0;
       (void)!::read(theirs.get(), &end, 1);

@@ -1,5 +1,5 @@
-// Finds sockets, FIFOs and devices in a directory that becomes a workspace, so that the start can
-// name them: in the sandbox they do not work.
+// Finds sockets, FIFOs and devices in a directory that becomes a workspace. They do not work in the
+// sandbox, so the start reports them.
 #pragma once
 
 #include <cstddef>
@@ -9,11 +9,11 @@
 
 namespace nutshell::native {
 
-// A start does not wait longer than it takes to look at so many entries, about a millisecond.
+// Looking at so many entries takes about a millisecond, which delays the start.
 inline constexpr std::size_t kMostEntriesLookedAt = 2000;
 
-// Looks at entries near the top of the directory first and follows no link. Leaves out what cannot
-// be read.
+// Looks at entries near the top of the directory first, follows no links, and skips directories
+// that cannot be read.
 wire::SpecialFiles find_special_files(const std::filesystem::path& directory);
 
 }  // namespace nutshell::native

@@ -25,7 +25,7 @@ class SpecialFilesTest : public testing::Test {
   ScratchDirectory scratch_;
 };
 
-TEST_F(SpecialFilesTest, AreNamedAtEveryDepthAndNothingElseIs) {
+TEST_F(SpecialFilesTest, AreFoundAtEveryDepth) {
   std::filesystem::create_directories(scratch_ / "deep/er");
   ASSERT_TRUE(write_file(scratch_ / "deep/file", "text"));
   make_fifo("fifo");
@@ -33,7 +33,7 @@ TEST_F(SpecialFilesTest, AreNamedAtEveryDepthAndNothingElseIs) {
   EXPECT_EQ(named(), (std::vector<std::string>{"deep/er/fifo", "fifo"}));
 }
 
-TEST_F(SpecialFilesTest, BehindALinkAreNotNamed) {
+TEST_F(SpecialFilesTest, BehindALinkAreNotFound) {
   std::filesystem::create_directories(scratch_ / "real");
   make_fifo("real/fifo");
   std::filesystem::create_directory_symlink(scratch_ / "real", scratch_ / "link");
@@ -49,7 +49,7 @@ TEST_F(SpecialFilesTest, NearTheTopAreFoundInAHugeDirectoryAndTheWalkEnds) {
   EXPECT_EQ(named(), (std::vector<std::string>{"a/fifo"}));
 }
 
-TEST_F(SpecialFilesTest, OfADirectoryThatIsNotThereAreNone) {
+TEST_F(SpecialFilesTest, AreNotFoundInAMissingDirectory) {
   EXPECT_EQ(find_special_files(scratch_ / "missing").count, 0U);
 }
 

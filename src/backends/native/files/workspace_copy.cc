@@ -34,16 +34,16 @@ Result<UniqueFd> open_workspace(const WorkspaceCopy& copy) {
 }
 
 Result<UniqueFd> copy_as_sandbox(const WorkspaceCopy& copy, int workspace) {
-  // As the sandbox's user: what it could not read where it lies, it does not get as a copy.
+  // Copies as the sandbox's user, who gets no copy of what it may not read.
   const auto user = static_cast<uid_t>(::setfsuid(copy.owner.user));
   const auto group = static_cast<gid_t>(::setfsgid(copy.owner.group));
   const Defer returned([&] {
     ::setfsuid(user);
     ::setfsgid(group);
-    (void)die_with_parent(copy.parent);  // guard_init asks again, and fails if this fails
+    (void)die_with_parent(copy.parent);  // guard_init() calls it again and reports a failure
   });
   TRY(die_with_parent(copy.parent));  // a change of user clears the parent-death signal
-  if (copy.eyes == Eyes::OfSandbox) TRY(copy_tree(copy.from, workspace, Unreadable::LeftOut));
+  if (copy.reader == Reader::SandboxUser) TRY(copy_tree(copy.from, workspace, Unreadable::LeftOut));
   if (::mkdirat(copy.store, kPristine, 0700) != 0) return syscall_failure("mkdir", kPristine);
   UniqueFd pristine = TRY(open_directory(copy.store, kPristine));
   TRY(copy_tree(workspace, pristine.get(), Unreadable::LeftOut));
@@ -52,7 +52,7 @@ Result<UniqueFd> copy_as_sandbox(const WorkspaceCopy& copy, int workspace) {
 
 Result<UniqueFd> copy_twice(const WorkspaceCopy& copy) {
   const UniqueFd workspace = TRY(open_workspace(copy));
-  if (copy.eyes == Eyes::OfHostOwner)
+  if (copy.reader == Reader::DirectoryOwner)
     TRY(copy_as_its_owner({copy.from, workspace.get(), copy.owner, copy.parent}));
   return copy_as_sandbox(copy, workspace.get());
 }
@@ -67,15 +67,16 @@ Result<UniqueFd> copy_workspace(const WorkspaceCopy& copy) {
   }
   return failure(ErrorCode::ResourceExhausted,
                  "copy the workspace: " + pristine.error().message +
-                     "; the directory is kept twice, and both count: raise --disk and --memory, "
-                     "or take a smaller directory");
+                     "; the directory is copied twice, and both copies count: raise --disk and "
+                     "--memory, or take a smaller directory");
 }
 
 Result<> check_layer_marks(int directory) {
   const UniqueFd opened = TRY(open_directory(directory, "."));
   if (::fsetxattr(opened.get(), kMark, "y", 1, 0) != 0) {
-    return failure(ErrorCode::Unsupported,
-                   "this kernel keeps no attributes of files in memory (Linux 6.6 and later do)");
+    return failure(
+        ErrorCode::Unsupported,
+        "this kernel's tmpfs has no extended attributes (Linux 6.6 and later have them)");
   }
   if (::fremovexattr(opened.get(), kMark) != 0) return syscall_failure("remove", kMark);
   return {};

@@ -14,6 +14,7 @@
 #include <set>
 
 #include "backends/native/files/mounts.h"
+#include "backends/native/processes/child_answer.h"
 #include "base/defer.h"
 #include "base/file.h"
 #include "base/parent_death.h"
@@ -30,7 +31,7 @@ namespace {
 using namespace std::chrono_literals;
 
 constexpr const char* kPlace = "/workspace";
-constexpr const char* kBaseName = "base";  // where the base stands while the stack is made
+constexpr const char* kBaseName = "base";  // where the base is mounted while the overlay is made
 constexpr std::size_t kMostLayers = 64;
 constexpr std::size_t kMostLayerName = 16;
 constexpr auto kBringTime = 20s;
@@ -40,8 +41,8 @@ struct Ids {
   gid_t group;
 };
 
-// A user namespace in which `from` is what outside is `to`: how the kernel takes a translation of
-// owners for a mount. It lives as long as its descriptor.
+// Makes a user namespace that maps `from` to `to`, by which the kernel maps the owners of a mount.
+// The namespace lives as long as its descriptor.
 Result<UniqueFd> make_translation(const Ids& from, const HostIds& to) {
   const auto holder =
       static_cast<pid_t>(::syscall(SYS_clone, static_cast<unsigned long>(CLONE_NEWUSER | SIGCHLD),
@@ -74,8 +75,9 @@ Result<> translate_owner(int mount, const HostIds& to) {
       syscall_failure(problem, "translate the owner of the directory's files").value();
   const bool is_unable = problem == EINVAL || problem == ENOSYS || problem == EPERM;
   if (!is_unable) return Failure(error);
-  return failure(ErrorCode::Unsupported,
-                 error.message + "; its file system, or this kernel, translates no owners");
+  return failure(
+      ErrorCode::Unsupported,
+      error.message + "; its file system, or this kernel, does not support mapped owners");
 }
 
 Result<UniqueFd> clone_host_directory(const HostDirectory& directory) {
@@ -92,8 +94,8 @@ Result<UniqueFd> clone_host_directory(const HostDirectory& directory) {
   return mount;
 }
 
-// A plain user may mount only where the mounts are its own: in a copy of the mount namespace. What
-// is mounted there outlives it, detached.
+// A plain user may mount only in a mount namespace of its own, so a child makes one. The detached
+// mount outlives the child.
 Result<UniqueFd> bring_through_child(const HostDirectory& directory) {
   auto [ours, theirs] = TRY(make_socket_pair(SocketKind::Packets));
   const pid_t own = ::getpid();
@@ -104,22 +106,25 @@ Result<UniqueFd> bring_through_child(const HostDirectory& directory) {
     auto mount = ::unshare(CLONE_NEWNS) == 0
                      ? clone_host_directory(directory)
                      : Result<UniqueFd>(syscall_failure("unshare", "mount"));
-    const bool is_sent = mount && send_packet(theirs.get(), "+", {mount->get()});
-    if (!mount) (void)send_packet(theirs.get(), mount.error().message);  // else nobody listens
-    ::_exit(is_sent ? 0 : 1);
+    std::vector<int> descriptors;
+    if (mount) descriptors.push_back(mount->get());
+    const Result<> done = mount ? Result<>() : Failure(mount.error());
+    (void)send_packet(theirs.get(), encode_answer(done), descriptors);  // the parent sees its end
+    ::_exit(0);
   }
   theirs.reset();
   auto packet = receive_packet(ours.get(), Deadline::in(kBringTime));
   ::kill(child, SIGKILL);
   ::waitpid(child, nullptr, 0);
   if (!packet) return Failure(std::move(packet).error());
-  if (packet->descriptors.empty()) return failure(ErrorCode::Unsupported, packet->bytes);
+  TRY(decode_answer(packet->bytes));
+  if (packet->descriptors.empty()) return failure(ErrorCode::Internal, "it sent no mount");
   return std::move(packet->descriptors.front());
 }
 
-// The base stands in the store only while the stack is made of it: a mount that stays would show
-// its path on the host in the sandbox's table of mounts.
-Result<> stand_base(const WorkspaceStack& stack) {
+// The base is mounted in the store only while the overlay is made: the sandbox's mount table would
+// show its path on the host.
+Result<> mount_base(const WorkspaceStack& stack) {
   if (::mkdirat(stack.store, kBaseName, 0700) != 0 && errno != EEXIST) {
     return syscall_failure("mkdir", kBaseName);
   }
@@ -135,7 +140,7 @@ std::string lower_names(const WorkspaceStack& stack) {
   return names;
 }
 
-// All names are relative to the store: they are what the sandbox's table of mounts shows.
+// All names are relative to the store, because the sandbox's mount table shows them.
 Result<UniqueFd> make_overlay(const WorkspaceStack& stack) {
   const std::string& top = stack.layers.back();
   auto overlay = new_file_system("overlay",
@@ -152,16 +157,16 @@ Result<UniqueFd> make_overlay(const WorkspaceStack& stack) {
 
 }  // namespace
 
-Result<> show_workspace(int workspace, Standing standing) {
-  if (standing == Standing::Hidden) return attach_mount(workspace, AT_FDCWD, kPlace);
+Result<> show_workspace(int workspace, OldMount old_mount) {
+  if (old_mount == OldMount::Covered) return attach_mount(workspace, AT_FDCWD, kPlace);
   const UniqueFd place = TRY(open_file(kPlace, O_PATH | O_DIRECTORY));
   const unsigned flags =
       MOVE_MOUNT_F_EMPTY_PATH | MOVE_MOUNT_T_EMPTY_PATH | static_cast<unsigned>(MOVE_MOUNT_BENEATH);
   const bool is_beneath = ::move_mount(workspace, "", place.get(), "", flags) == 0;
-  // Where a process that did this before was killed half-way there may be nothing to detach.
+  // There is nothing to detach if an earlier process was killed between detaching and attaching.
   const bool is_detached = ::umount2(kPlace, MNT_DETACH) == 0 || (errno == EINVAL && !is_beneath);
   if (!is_detached) return syscall_failure("detach", kPlace);
-  // Before Linux 6.5 there is a moment without either.
+  // Before Linux 6.5 there is a moment at which neither mount is there.
   return is_beneath ? Result<>() : attach_mount(workspace, AT_FDCWD, kPlace);
 }
 
@@ -174,7 +179,7 @@ Result<UniqueFd> bring_host_directory(const HostDirectory& directory) {
 
 Result<UniqueFd> bring_again(const UniqueFd& brought, const HostDirectory& directory) {
   if (directory.privilege == Privilege::Root) {
-    // A detached mount can be cloned since Linux 6.15; before, the way there is gone once more.
+    // A detached mount can be cloned since Linux 6.15; before, the path is opened again.
     auto cloned = clone_mount(brought.get(), "", Subtree::One);
     if (cloned) return cloned;
   }
@@ -184,9 +189,9 @@ Result<UniqueFd> bring_again(const UniqueFd& brought, const HostDirectory& direc
   if (::fstat(brought.get(), &first) != 0 || ::fstat(again.get(), &second) != 0)
     return syscall_failure("stat", directory.path);
   if (first.st_dev == second.st_dev && first.st_ino == second.st_ino) return again;
-  return failure(
-      ErrorCode::NotFound,
-      fmt::format("{} is another directory than when the sandbox began", directory.path));
+  return failure(ErrorCode::NotFound,
+                 fmt::format("{} is not the directory that it was when the sandbox was started",
+                             directory.path));
 }
 
 Result<> check_layers(const std::vector<std::string>& layers) {
@@ -198,13 +203,13 @@ Result<> check_layers(const std::vector<std::string>& layers) {
                        std::all_of(layers.begin(), layers.end(), is_name) &&
                        std::set(layers.begin(), layers.end()).size() == layers.size();
   if (is_good) return {};
-  return failure(ErrorCode::InvalidArgument, "these are no names of layers");
+  return failure(ErrorCode::InvalidArgument, "invalid names of layers");
 }
 
 Result<UniqueFd> make_workspace(const WorkspaceStack& stack) {
   TRY(check_layers(stack.layers));
   if (::fchdir(stack.store) != 0) return syscall_failure("enter the store");
-  if (stack.base >= 0) TRY(stand_base(stack));
+  if (stack.base >= 0) TRY(mount_base(stack));
   auto overlay = make_overlay(stack);
   if (stack.base >= 0 && ::umount2(kBaseName, MNT_DETACH) != 0) {
     return syscall_failure("detach", kBaseName);
@@ -213,9 +218,9 @@ Result<UniqueFd> make_workspace(const WorkspaceStack& stack) {
   return overlay;
 }
 
-Result<> mount_workspace(const WorkspaceStack& stack, Standing standing) {
+Result<> mount_workspace(const WorkspaceStack& stack, OldMount old_mount) {
   const UniqueFd workspace = TRY(make_workspace(stack));
-  return show_workspace(workspace.get(), standing);
+  return show_workspace(workspace.get(), old_mount);
 }
 
 }  // namespace nutshell::native

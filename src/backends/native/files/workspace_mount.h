@@ -1,5 +1,5 @@
-// /workspace as layers: the user's directory at the bottom, never written to, and over it layers of
-// the sandbox's own, of which the top one takes what is written.
+// Mounts /workspace as an overlay: the user's directory at the bottom, which is never written to,
+// and above it layers of the sandbox's own, the top one of which takes what is written.
 #pragma once
 
 #include <string>
@@ -13,43 +13,44 @@
 
 namespace nutshell::native {
 
-// Whether a directory whose file system translates no owners is brought all the same, with the
-// owners it has on the host.
+// Whether a directory whose file system does not support mapped owners is refused, or mounted with
+// the owners it has on the host.
 enum class Translation { Required, WherePossible };
 
 struct HostDirectory {
   std::string path;
   UnsafeMount::Access access = UnsafeMount::Access::ReadOnly;
   Privilege privilege = Privilege::Rootless;
-  HostIds owner;  // who the owner of the directory is to appear as
+  HostIds owner;  // the user to whom the directory's owner is mapped
   Translation translation = Translation::Required;
 };
 
-// A detached mount of it, for this process to keep and its children to attach. Files of anybody
-// but the directory's owner appear as nobody's.
+// Returns a detached mount of the directory, which children of this process can attach. Files of
+// other users than the directory's owner appear as owned by nobody.
 Result<UniqueFd> bring_host_directory(const HostDirectory& directory);
-// Another one of what was brought, and an error if the path leads elsewhere by now. Where a mount
-// is attached it is used up, and only where it was made can it be copied.
+// Returns another mount of the same directory; NotFound if the path now leads to another one. A
+// detached mount can be attached once, and copied only in the mount namespace where it was made.
 Result<UniqueFd> bring_again(const UniqueFd& brought, const HostDirectory& directory);
 
-// Names of init's choice: letters and digits, no two the same, a bounded number.
+// Checks the names, which init has chosen: letters and digits, all different, not too many.
 Result<> check_layers(const std::vector<std::string>& layers);
 
 struct WorkspaceStack {
   int store = -1;  // root of the scratch file system, in this mount namespace; holds the layers
-  int base = -1;   // detached mount of the user's directory, to be used up; -1: there is none
+  int base = -1;   // detached mount of the user's directory, which gets attached; -1 for none
   std::vector<std::string> layers;  // lowest first; the last one is written to
 };
 
-enum class Standing {
-  Hidden,    // what is at /workspace stays below
-  Replaced,  // it goes, and there is no moment at which what is below it shows
+// What becomes of the mount that is at /workspace already.
+enum class OldMount {
+  Covered,
+  Replaced,  // at no moment does /workspace show what is below the old mount
 };
 
-// Makes the stack what /workspace shows. Changes the working directory of the process.
-Result<> mount_workspace(const WorkspaceStack& stack, Standing standing);
-// The two steps of it: the stack as a detached mount, and putting that where it shows.
+// Makes the overlay and mounts it on /workspace. Changes the working directory of the process.
+Result<> mount_workspace(const WorkspaceStack& stack, OldMount old_mount);
+// The two steps of mount_workspace().
 Result<UniqueFd> make_workspace(const WorkspaceStack& stack);
-Result<> show_workspace(int workspace, Standing standing);
+Result<> show_workspace(int workspace, OldMount old_mount);
 
 }  // namespace nutshell::native

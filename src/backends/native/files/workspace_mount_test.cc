@@ -14,7 +14,7 @@ TEST(LayerNames, AreLettersAndDigits) {
   EXPECT_FALSE(check_layers({"workspace", std::string("a\0b", 3)}));
 }
 
-TEST(LayerNames, AreNeitherRepeatedNorWithoutEnd) {
+TEST(LayerNames, AreDistinctAndAtMostSixtyFour) {
   EXPECT_FALSE(check_layers({}));
   EXPECT_FALSE(check_layers({"0001", "0001"}));
   std::vector<std::string> many;

@@ -5,7 +5,8 @@
 
 namespace nutshell::native {
 
-// What a program could gain by exec; needs a capability itself, so it comes first.
+// Empties the set of capabilities that a program could gain by exec. Needs a capability itself, so
+// it comes first.
 Result<> empty_bounding_set();
 Result<> drop_capabilities();
 

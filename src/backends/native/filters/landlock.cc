@@ -11,7 +11,7 @@
 #include "base/file.h"
 #include "base/unique_fd.h"
 
-// Newer than the headers of some distributions we build on.
+// Missing in the kernel headers of some distributions that we build on.
 #ifndef LANDLOCK_ACCESS_FS_TRUNCATE
 #define LANDLOCK_ACCESS_FS_TRUNCATE (1ULL << 14)
 #endif

@@ -1,5 +1,5 @@
-// Landlock: which paths a sandbox may write, kept by the kernel beside the mounts. A second fence:
-// it still holds where a mount was forgotten or made writable by mistake.
+// Landlock: the kernel limits the paths to which a sandbox may write, independently of its mounts.
+// So the limit holds even if a mount is writable by mistake.
 #pragma once
 
 #include <string>
@@ -10,28 +10,27 @@
 
 namespace nutshell {
 
-// All paths are absolute and no symbolic links. Whatever they do not name is for reading and
-// executing only.
+// All paths are absolute and not symbolic links. Everything else may only be read and executed.
 struct PathRules {
-  std::vector<std::string> writable;  // everything but device nodes: neither made nor controlled
-  std::vector<std::string> devices;   // files below are read, written and controlled by ioctl
-  // Directories that no path leads to, by descriptor: a rule on a path does not reach them.
-  std::vector<int> hidden_writable = {};  // the nodes that mark a removed file included
+  std::vector<std::string> writable;  // without making device nodes or using ioctl on them
+  std::vector<std::string> devices;   // files below may be read, written and controlled by ioctl
+  // Descriptors of directories that no path leads to, so that a rule on a path does not cover them.
+  std::vector<int> hidden_writable = {};  // device nodes that mark removed files may be made
   std::vector<int> hidden_readable = {};
-  // Directories that are mounted later, by descriptor: writable then as those of `writable` are.
+  // Descriptors of directories that are mounted later, with the same rights as `writable`.
   std::vector<int> mounted_later = {};
 };
 
-// The version of Landlock that this kernel speaks, 0 where there is none.
+// Returns the version of Landlock that this kernel supports; 0 if it has none.
 int landlock_abi();
 
-// The rules as they are now, for restrict_by(). A rule holds for the directory that is at its path
-// at this moment, not for what is mounted there later.
+// Makes a ruleset for restrict_by(). A rule holds for the directory that is at its path now, not
+// for what is mounted there later.
 Result<UniqueFd> make_path_rules(const PathRules& rules);
 
-// Restricts the calling thread and all its children for good, as far as this kernel's version goes;
-// with version 6 or later also signals and abstract sockets to processes outside. Unsupported where
-// there is no Landlock. Wants set_no_new_privileges() first.
+// Restricts the calling thread and its children for good, as far as this kernel's version allows.
+// Version 6 and later also refuse signals and abstract sockets to processes outside. Unsupported if
+// there is no Landlock. The caller must have called set_no_new_privileges().
 Result<> restrict_paths(const PathRules& rules);
 Result<> restrict_by(const UniqueFd& rules);
 

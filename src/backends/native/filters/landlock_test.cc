@@ -44,7 +44,7 @@ class Landlock : public testing::Test {
   }
   static int create(const std::string& path) { return open_error(path, O_WRONLY | O_CREAT); }
 
-  // Rules stay for good, so they live in a child. Returns what `probe` returned there.
+  // Runs `probe` in a child, because rules cannot be removed. Returns what `probe` returned.
   template <typename Probe>
   int run_restricted(Probe probe) const {
     const pid_t child = ::fork();
@@ -113,7 +113,7 @@ TEST_F(Landlock, RefusesSignalsToProcessesOutside) {
   EXPECT_EQ(run_restricted([] { return ::kill(::getpid(), 0) != 0 ? errno : 0; }), 0);
 }
 
-TEST_F(Landlock, TakesNoSymbolicLinks) {
+TEST_F(Landlock, RefusesARuleOnASymbolicLink) {
   const std::string link = inside() + "/link";
   ASSERT_EQ(::symlink("/", link.c_str()), 0);
   const auto restricted = restrict_paths({.writable = {link}, .devices = {}});

@@ -15,7 +15,7 @@ struct Limit {
   rlim_t value;
 };
 
-// Only ever lowers: a value above the inherited hard limit is cut to it.
+// Never raises the limit: a value above the inherited hard limit is reduced to it.
 Result<> set_limit(const Limit& limit) {
   rlimit current{};
   if (::getrlimit(limit.resource, &current) != 0) return syscall_failure("getrlimit", limit.name);
@@ -29,12 +29,12 @@ Result<> set_limit(const Limit& limit) {
 
 Result<> apply_rlimits(const Limits& limits, MemoryWall wall, Privilege privilege) {
   constexpr rlim_t kLockedMemory = 8U << 20U;
-  // A little more than the disk: a full disk says ENOSPC, and does not kill with SIGXFSZ.
+  // A little above the disk limit, so that a write fails with ENOSPC and not with SIGXFSZ.
   constexpr rlim_t kBeyondDisk = 1U << 20U;
   rlim_t locked = std::min<rlim_t>(kLockedMemory, limits.memory_bytes / 8);
   rlimit own{};
   if (::getrlimit(RLIMIT_MEMLOCK, &own) != 0) return syscall_failure("getrlimit", "locked memory");
-  // The kernel compares it with what the user has locked in all programs, so that half is left.
+  // The kernel compares it with what the user has locked in all programs, so half is left to them.
   if (privilege == Privilege::Rootless) locked = std::min(locked, own.rlim_cur / 2);
   const std::array<Limit, 8> list{{
       {RLIMIT_FSIZE, "file size", limits.disk_bytes + kBeyondDisk},
@@ -71,10 +71,11 @@ Result<> check_rlimits(const Limits& limits) {
   rlimit current{};
   if (::getrlimit(RLIMIT_NOFILE, &current) != 0) return syscall_failure("getrlimit", "open files");
   if (limits.open_files > current.rlim_max) {
-    return failure(ErrorCode::Unsupported,
-                   fmt::format("open files: {} asked for, but this process may have at most {} "
-                               "(ulimit -Hn)",
-                               limits.open_files, current.rlim_max));
+    return failure(
+        ErrorCode::Unsupported,
+        fmt::format("open files: this process may have at most {1} (ulimit -Hn), which is "
+                    "less than {0}: ask for fewer, or raise the hard limit",
+                    limits.open_files, current.rlim_max));
   }
   return {};
 }

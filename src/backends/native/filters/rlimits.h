@@ -1,4 +1,4 @@
-// Resource limits of every process in a sandbox.
+// Sets the resource limits (setrlimit) of the processes in a sandbox.
 #pragma once
 
 #include "backends/native/namespaces/privilege.h"
@@ -7,21 +7,22 @@
 
 namespace nutshell::native {
 
-// Whether the memory limit has a cgroup behind it, or per-process walls have to do.
+// Whether a cgroup limits memory, or only RLIMIT_DATA of each process.
 enum class MemoryWall { Cgroup, PerProcess };
 
 Result<> apply_rlimits(const Limits& limits, MemoryWall wall, Privilege privilege);
-// Counted per user namespace: set after entering the sandbox's own.
+// Set after the sandbox's user namespace is entered, because the kernel counts by user namespace.
 Result<> limit_processes(const Limits& limits);
-// How many files a process of the sandbox may have open. A plain user's sandbox gets 512 in place
-// of any number from 513 up to the default of 1024. The kernel refuses to send a descriptor through
-// a socket once the user has more of them in flight than the sender may have open files, and most
-// programs may have 1024: with 512 the sandboxes cannot take all of these from the user's other
-// programs. A larger number is granted, and `user_counts` then says what it means.
+// Returns how many files a process of the sandbox may have open. A plain user's sandbox gets 512 in
+// place of any number from 513 up to the default of 1024. The kernel refuses to send a descriptor
+// through a socket once the user has more descriptors in flight than the sender may have open
+// files, which is 1024 for most programs. With 512 the sandboxes leave some to the user's other
+// programs. A number above the default is granted, and the protection `user_counts` says what that
+// means.
 std::uint64_t allowed_open_files(const Limits& limits, Privilege privilege);
-// Set last, when the many descriptors of whoever started the sandbox are closed.
+// Set last, after the descriptors that the process inherited are closed.
 Result<> limit_open_files(const Limits& limits, Privilege privilege);
-// Whether this process may set them: raising a hard limit needs a privilege.
+// Fails if this process may not set the limits: raising a hard limit needs a privilege.
 Result<> check_rlimits(const Limits& limits);
 
 }  // namespace nutshell::native

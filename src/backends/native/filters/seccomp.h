@@ -5,8 +5,8 @@
 
 namespace nutshell {
 
-// The last step into a sandbox: it forbids the calls that the steps before need. Wants
-// set_no_new_privileges() first.
+// The last step into a sandbox, because it forbids the calls that the steps before need. The caller
+// must have called set_no_new_privileges().
 Result<> filter_system_calls();
 
 }  // namespace nutshell

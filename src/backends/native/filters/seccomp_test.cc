@@ -25,9 +25,9 @@
 namespace nutshell {
 namespace {
 
-constexpr long kUpperHalf = 1L << 32U;  // the kernel ignores it where it wants an int
+constexpr long kUpperHalf = 1L << 32U;  // the kernel ignores it in an int argument
 
-// The filter stays for good, so it lives in a child. Returns the child's wait status.
+// Runs in a child, because a filter cannot be removed. Returns the child's wait status.
 template <typename Probe>
 int status_under_filter(Probe probe) {
   const pid_t child = ::fork();
@@ -40,7 +40,7 @@ int status_under_filter(Probe probe) {
   return status;
 }
 
-// The error number of a call under the filter, 0 if it succeeds.
+// Returns the errno of a call under the filter; 0 if it succeeds.
 template <typename... Arguments>
 int error_of(long number, Arguments... arguments) {
   const int status =
@@ -53,7 +53,7 @@ struct Call {
   long number;
 };
 
-TEST(SandboxFilter, RefusesWhatOnlyAttacksNeed) {
+TEST(SandboxFilter, RefusesDangerousCalls) {
   constexpr Call kRefused[] = {
       {"mount", SYS_mount},
       {"umount2", SYS_umount2},
@@ -87,13 +87,13 @@ TEST(SandboxFilter, RefusesWhatOnlyAttacksNeed) {
       {"set_mempolicy", SYS_set_mempolicy},
       {"sched_setattr", SYS_sched_setattr},
   };
-  // Arguments that no kernel accepts: should the filter fail, nothing happens to the machine.
+  // Arguments that no kernel accepts, so that a missing filter does no harm to the machine.
   for (const Call& call : kRefused) {
     EXPECT_EQ(error_of(call.number, -1L, -1L, -1L, -1L, -1L, -1L), EPERM) << call.name;
   }
 }
 
-TEST(SandboxFilter, AnswersLikeAnOlderKernelToWhatItDoesNotKnow) {
+TEST(SandboxFilter, AnswersUnknownCallsAsAnOlderKernelDoes) {
   EXPECT_EQ(error_of(9999), ENOSYS);
   EXPECT_EQ(error_of(-1), ENOSYS);
   EXPECT_EQ(error_of(SYS_clone3, -1L, -1L), ENOSYS);

@@ -11,7 +11,7 @@ namespace {
 using namespace std::chrono_literals;
 using std::chrono::milliseconds;
 
-constexpr auto kGrace = 2s;  // init ends itself at the ttl; a silent one is ended this much later
+constexpr auto kGrace = 2s;  // how long the launcher waits for an init that does not end itself
 
 }  // namespace
 

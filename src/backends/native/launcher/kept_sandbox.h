@@ -1,4 +1,4 @@
-// A sandbox that the launcher keeps, and when it is to end.
+// A sandbox that the launcher keeps, and when it ends.
 #pragma once
 
 #include <chrono>
@@ -13,21 +13,21 @@
 namespace nutshell::native {
 
 struct KeptSandbox {
-  std::uint64_t key = 0;
-  SandboxSpec spec;  // without its environment
+  std::uint64_t key = 0;  // of the event that its init has ended
+  SandboxSpec spec;       // without its environment
   HiddenEnvironment environment;
   NativeSandbox sandbox;
   Clock::time_point started;
-  Clock::time_point ttl_end;    // which init keeps
-  Clock::time_point end;        // ours, a little later
-  Clock::time_point noted_end;  // as the launcher's list of ends has it
+  Clock::time_point ttl_end;     // when init ends itself
+  Clock::time_point end;         // a little later: when the launcher ends it
+  Clock::time_point listed_end;  // `end` as KeptSandboxes has sorted it
   bool is_paused = false;
   std::chrono::milliseconds left_at_resume{0};  // of the ttl, while it is paused
-  // Keys of the operations that are done to it one after the other; the first one is under way.
-  std::deque<std::uint64_t> operations;
+  // Keys of the requests that are done to it one after the other; the first one is under way.
+  std::deque<std::uint64_t> requests;
 
   [[nodiscard]] std::chrono::milliseconds time_left() const;
-  // Moves both ends; init is not told.
+  // Moves ttl_end and end without telling init.
   void move_end(std::chrono::milliseconds left);
   // Tells init, and moves both ends if that worked. False if init does not read its messages.
   Result<bool> tell_time_left(std::chrono::milliseconds left);

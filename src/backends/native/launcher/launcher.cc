@@ -3,16 +3,17 @@
 #include <fcntl.h>
 #include <fmt/format.h>
 #include <poll.h>
+#include <signal.h>
 #include <sys/epoll.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <array>
 
 #include "backends/native/cgroups/cgroup_places.h"
 #include "backends/native/namespaces/network_refusals.h"
 #include "base/file.h"
 #include "base/socket.h"
-#include "core/sandbox_id.h"
 #include "wire/codec.h"
 
 namespace nutshell::native {
@@ -25,44 +26,83 @@ constexpr std::uint64_t kListenerKey = 0;
 constexpr std::size_t kMostSandboxes = 100'000;
 constexpr std::size_t kMostClients = 4096;
 constexpr std::size_t kMostRemembered = 1024;
-constexpr auto kLinger = 2s;
-constexpr std::size_t kListPage = 32;
-constexpr std::size_t kMostListBytes = kMostPacketBytes / 2;
+// The most requests that wait for one sandbox: its clients must not take the places of all clients.
+constexpr std::size_t kMostWaiting = 64;
 constexpr std::uint64_t kMostLeftMs = 1ULL << 40U;
+
+// How long a request may take.
+constexpr auto kStartTime = 20s;
+constexpr auto kEndTime = 20s;
+constexpr auto kRestackTime = 10s;
+constexpr auto kOperationTime = 5s;
+
+constexpr auto kFirstRequestTime = 30s;
+constexpr auto kLinger = 2s;
 constexpr auto kIdleLook = 100ms;
 constexpr auto kReapingLook = 20ms;
+constexpr auto kLookAgain = 2ms;    // at a state that no descriptor reports
+constexpr auto kFreshStart = 50ms;  // in which the launcher leaves the CPU to a new sandbox
 
-// Without a group nobody counts; a peak that cannot be had is not there either.
 template <typename Maybe>
-auto value_of(const Maybe& result) {
+auto to_optional(const Maybe& result) {
   using Value = std::remove_cvref_t<decltype(*result)>;
   return result ? std::optional<Value>(*result) : std::nullopt;
 }
 
 void add_stats(const NativeSandbox& sandbox, LauncherReply& reply) {
   reply.init = static_cast<std::uint32_t>(sandbox.init.pid());
-  reply.refusals.unreachable = value_of(count_unreachable(sandbox.init.pid()));
+  reply.refusals.unreachable = to_optional(count_unreachable(sandbox.init.pid()));
   const std::optional<Cgroup>& cgroup = sandbox.cgroup;
   if (!cgroup) return;
-  reply.refusals.memory_kills = value_of(cgroup->oom_kills());
-  reply.stats.memory_bytes = value_of(cgroup->memory_bytes());
-  reply.stats.peak_memory_bytes = value_of(cgroup->peak_memory_bytes());
-  reply.stats.processes = value_of(cgroup->process_count());
-  if (!sandbox.is_only_limited) reply.stats.cpu_time = value_of(cgroup->cpu_time());
+  reply.refusals.memory_kills = to_optional(cgroup->oom_kills());
+  reply.stats.memory_bytes = to_optional(cgroup->memory_bytes());
+  reply.stats.peak_memory_bytes = to_optional(cgroup->peak_memory_bytes());
+  reply.stats.processes = to_optional(cgroup->process_count());
+  if (!sandbox.is_only_limited) reply.stats.cpu_time = to_optional(cgroup->cpu_time());
+}
+
+void set_error(LauncherReply& reply, const Error& error) {
+  reply.code = error.code;
+  reply.message = error.message;
+}
+
+Failure deadline_failure(const LauncherRequest& request) {
+  if (request.operation == Operation::Start) {
+    return failure(ErrorCode::DeadlineExceeded,
+                   fmt::format("the sandbox did not start within {} s", kStartTime.count()));
+  }
+  if (request.operation == Operation::Stop) {
+    return failure(ErrorCode::DeadlineExceeded,
+                   fmt::format("sandbox {} was killed, but some of its processes have not ended "
+                               "after {} s",
+                               request.id, kEndTime.count()));
+  }
+  return failure(ErrorCode::Unavailable,
+                 fmt::format("sandbox {0} does not answer: its init, which may be starved of CPU, "
+                             "did not answer in time. Try again, or end it with "
+                             "'nutshell destroy {0}'",
+                             request.id));
+}
+
+Failure too_many_waiting(const std::string& id) {
+  return failure(ErrorCode::Unavailable,
+                 fmt::format("sandbox {0} does not answer: {1} requests already wait for its init. "
+                             "Try again later, or end it with 'nutshell destroy {0}'",
+                             id, kMostWaiting));
 }
 
 }  // namespace
 
 Result<Launcher> Launcher::create(RuntimeDirectory directory, InitEntry entry) {
   LifeLock life = TRY(LifeLock::take_for_life(directory));
-  // Before the starter enters a user namespace: the socket belongs to the caller's world.
+  // The socket is made before the starter enters a user namespace, so that the caller owns it.
   ::unlink(directory.socket().c_str());
   UniqueFd listener = TRY(listen_on(directory.socket(), SocketKind::Packets));
   TRY(set_nonblocking(listener.get()));
   Starter starter = TRY(Starter::create(std::move(entry), Pooling::On));
-  // Without a record, on a full disk, a sweep from this cgroup still finds what is left here.
+  // If this fails, for example on a full disk, only a sweep from this cgroup finds the groups.
   (void)record_cgroup_places(directory, starter.abilities().cgroups);
-  // gc reports what stays.
+  // 'nutshell gc' reports what cannot be removed.
   (void)sweep_all_cgroups(directory, starter.abilities().cgroups, SweepMode::Remove);
   UniqueFd events(::epoll_create1(EPOLL_CLOEXEC));
   if (!events) return syscall_failure("epoll_create1");
@@ -81,36 +121,44 @@ Result<> Launcher::watch(int fd, std::uint64_t key, std::uint32_t events) const 
   return syscall_failure("epoll_ctl");
 }
 
+void Launcher::unwatch(int fd) const {
+  (void)::epoll_ctl(events_.get(), EPOLL_CTL_DEL, fd, nullptr);  // fails if it is not watched
+}
+
 Result<> Launcher::run() {
   bool has_had_sandbox = false;
-  const Deadline first_request = Deadline::in(30s);
+  const Deadline first_request = Deadline::in(kFirstRequestTime);
   for (;;) {
     TRY(wait_once());
-    has_had_sandbox = has_had_sandbox || !sandboxes_.empty();
-    const bool may_leave = has_had_sandbox || first_request.has_passed();
+    const bool has_sandboxes = sandboxes_.size() > 0;
+    has_had_sandbox = has_had_sandbox || has_sandboxes;
+    const bool may_exit = has_had_sandbox || first_request.has_passed();
     const bool is_awaited = !out_of_memory_.empty() && !linger_.has_passed();
-    const bool is_busy = !sandboxes_.empty() || !clients_.empty() || !pending_.empty();
-    if (may_leave && !is_awaited && !is_busy && leaves_now()) return {};
+    const bool is_busy = has_sandboxes || !clients_.empty() || !pending_.empty();
+    if (may_exit && !is_awaited && !is_busy && exits_now()) return {};
   }
 }
 
-// Clients look for us under the lock: once we hold it and nobody waits, nobody can come.
-bool Launcher::leaves_now() {
+// Clients connect while they hold the lock. So once the launcher holds it and no connection waits,
+// none can come.
+bool Launcher::exits_now() {
   const auto lock = LauncherLock::try_take(directory_);
-  // With the directory gone nobody can find us any more.
+  // If the directory is gone, no client can find the launcher.
   if (!lock) return lock.error().code == ErrorCode::NotFound;
   pollfd waiting{listener_.get(), POLLIN, 0};
   if (::poll(&waiting, 1, 0) > 0) return false;
   ::unlink(directory_.socket().c_str());
-  life_.release();  // the next launcher need not wait until this one has cleaned up
+  life_.release();  // so that the next launcher need not wait until this one has cleaned up
   return true;
 }
 
 Deadline Launcher::next_deadline() const {
-  Deadline next = ends_.empty() ? Deadline::in(kIdleLook) : Deadline::at(ends_.begin()->first);
+  const auto first_end = sandboxes_.first_end();
+  Deadline next = first_end ? Deadline::at(*first_end) : Deadline::in(kIdleLook);
   for (const auto& [key, pending] : pending_)
     next = earlier(next, earlier(pending.deadline, pending.next_look));
-  if (!leaving_.empty() || starter_.has_ending()) next = earlier(next, Deadline::in(kReapingLook));
+  if (!killed_children_.empty() || starter_.has_ending())
+    next = earlier(next, Deadline::in(kReapingLook));
   if (!is_listening_) next = earlier(next, next_listening_);
   if (!quiet_until_.has_passed()) return earlier(next, quiet_until_);
   return earlier(next, starter_.next_preparation());
@@ -119,7 +167,7 @@ Deadline Launcher::next_deadline() const {
 Result<> Launcher::wait_once() {
   std::array<epoll_event, 64> ready{};
   int count = ::epoll_wait(events_.get(), ready.data(), ready.size(), 0);
-  // Nothing to do right now: make a piece ahead, and look again at once.
+  // Nothing to do right now: make something ahead for the next start, and look again at once.
   const bool has_time = count == 0 && quiet_until_.has_passed();
   if (has_time && starter_.prepare_one())
     count = 0;
@@ -139,37 +187,37 @@ void Launcher::handle(std::uint64_t key) {
   if (key == kListenerKey) return accept_client();
   if (clients_.contains(key)) return serve(key);
   if (pending_.contains(key)) return proceed(key);
-  const auto ended = ids_.find(key);
-  if (ended == ids_.end()) return starter_.collect_ended();
-  const std::string id = ended->second;
-  note_death(id);
-  (void)end(id);
+  const auto id = sandboxes_.id_of(key);
+  if (!id) return starter_.collect_ended();
+  remember_out_of_memory(*id);
+  (void)end_sandbox(*id);
 }
 
-// A client whose command was lost with its sandbox asks why a moment later.
-void Launcher::note_death(const std::string& id) {
-  const auto& cgroup = sandboxes_.at(id).sandbox.cgroup;
-  const auto kills = cgroup ? cgroup->oom_kills() : Result<std::uint64_t>(0);
+// A client whose command ended with its sandbox asks for the reason a moment later.
+void Launcher::remember_out_of_memory(const std::string& id) {
+  const KeptSandbox* kept = sandboxes_.find(id);
+  if (kept == nullptr || !kept->sandbox.cgroup) return;
+  const auto kills = kept->sandbox.cgroup->oom_kills();
   if (!kills || *kills == 0) return;
   if (out_of_memory_.size() >= kMostRemembered) out_of_memory_.clear();
   out_of_memory_.insert(id);
   linger_ = Deadline::in(kLinger);
 }
 
-// With too many clients, or no descriptor for another one, those that come wait in the listener's
-// queue until one has left.
+// With too many clients, or no descriptor for another one, new connections wait in the listener's
+// queue.
 void Launcher::accept_client() {
   auto client = clients_.size() < kMostClients
                     ? accept_from(listener_.get())
-                    : Result<UniqueFd>(failure(ErrorCode::ResourceExhausted, "full"));
+                    : Result<UniqueFd>(failure(ErrorCode::ResourceExhausted, "too many clients"));
   if (!client) {
-    (void)::epoll_ctl(events_.get(), EPOLL_CTL_DEL, listener_.get(), nullptr);
+    unwatch(listener_.get());
     is_listening_ = false;
     next_listening_ = Deadline::in(kIdleLook);
     return;
   }
   const auto peer = peer_of(client->get());
-  // The directory keeps others out; a descriptor that was passed on does not.
+  // The directory keeps other users out, but a socket can be passed on to one.
   if (!peer || peer->user != ::geteuid()) return;
   const std::uint64_t key = ++last_key_;
   if (watch(client->get(), key, EPOLLIN))
@@ -179,15 +227,15 @@ void Launcher::accept_client() {
 void Launcher::drop_client(std::uint64_t key) {
   const auto found = clients_.find(key);
   if (found == clients_.end()) return;
-  const auto waited = pending_.find(found->second.operation);
+  const auto waited = pending_.find(found->second.request);
   if (waited != pending_.end()) waited->second.client = 0;
   unreleased_.merge(found->second.unreleased);
-  // By name: a child that was just cloned may have a copy, and with it the socket would stay here.
-  (void)::epoll_ctl(events_.get(), EPOLL_CTL_DEL, found->second.socket.get(), nullptr);
+  // Closing is not enough: epoll keeps the socket while a child just cloned has a copy of it.
+  unwatch(found->second.socket.get());
   clients_.erase(found);
 }
 
-// A client that waits for its answer is watched for nothing but its end.
+// While a client waits for its answer, its connection is watched only for hanging up.
 void Launcher::mute(std::uint64_t client) {
   const auto found = clients_.find(client);
   if (found == clients_.end() || found->second.is_muted) return;
@@ -201,7 +249,7 @@ void Launcher::serve(std::uint64_t key) {
   auto packet = receive_packet(client.socket.get(), Deadline::in(0ms));
   auto request = packet ? wire::decode<LauncherRequest>(packet->bytes)
                         : Result<LauncherRequest>(Failure(packet.error()));
-  if (!request) return drop_client(key);  // gone, or not speaking our language
+  if (!request) return drop_client(key);  // it has hung up, or sent no valid request
   LauncherAnswer answer;
   Result<> done;
   switch (request->operation) {
@@ -226,12 +274,11 @@ void Launcher::serve(std::uint64_t key) {
       if (done) return send_answer(key, answer);
   }
   if (done) return;
-  answer.reply.code = done.error().code;
-  answer.reply.message = done.error().message;
+  set_error(answer.reply, done.error());
   send_answer(key, answer);
 }
 
-// A client that does not read its answers is dropped.
+// Drops a client that does not read its answers.
 void Launcher::send_answer(std::uint64_t key, const LauncherAnswer& answer) {
   const auto found = clients_.find(key);
   if (found == clients_.end()) return;
@@ -242,7 +289,7 @@ void Launcher::send_answer(std::uint64_t key, const LauncherAnswer& answer) {
   const auto sent =
       try_send_packet(found->second.socket.get(), wire::encode(answer.reply), numbers);
   if (!sent.value_or(false)) return drop_client(key);
-  found->second.operation = 0;
+  found->second.request = 0;
   if (!std::exchange(found->second.is_muted, false)) return;
   if (!watch(found->second.socket.get(), key, EPOLLIN)) drop_client(key);
 }
@@ -250,13 +297,13 @@ void Launcher::send_answer(std::uint64_t key, const LauncherAnswer& answer) {
 Result<> Launcher::answer_at_once(const LauncherRequest& request, LauncherReply& reply) {
   switch (request.operation) {
     case Operation::List:
-      list(request, reply);
+      sandboxes_.list(request.id, reply);
       return {};
     case Operation::Environment:
-      reply.environment = TRY(TRY(find(request.id))->environment.show());
+      reply.environment = TRY(TRY(sandboxes_.require(request.id))->environment.show());
       return {};
     case Operation::Stats:
-      add_stats(TRY(find(request.id))->sandbox, reply);
+      add_stats(TRY(sandboxes_.require(request.id))->sandbox, reply);
       return {};
     case Operation::Why:
       reply.is_out_of_memory = out_of_memory_.contains(request.id) ? 1 : 0;
@@ -264,6 +311,12 @@ Result<> Launcher::answer_at_once(const LauncherRequest& request, LauncherReply&
     default:
       return failure(ErrorCode::Corrupt, "no such operation");
   }
+}
+
+Result<> Launcher::release(const std::string& id, std::uint64_t client) {
+  TRY(sandboxes_.require(id));
+  clients_.at(client).unreleased.erase(id);
+  return {};
 }
 
 Result<std::string> Launcher::keep(NativeSandbox sandbox, SandboxSpec spec) {
@@ -278,8 +331,6 @@ Result<std::string> Launcher::keep(NativeSandbox sandbox, SandboxSpec spec) {
     (void)starter_.finish(std::move(sandbox));
     return Failure(std::move(kept).error());
   }
-  std::string id = new_sandbox_id(kIdLetter);
-  ids_.emplace(key, id);
   const auto ttl = std::min(spec.ttl, milliseconds(static_cast<std::int64_t>(kMostLeftMs)));
   KeptSandbox added{.key = key,
                     .spec = std::move(spec),
@@ -288,63 +339,34 @@ Result<std::string> Launcher::keep(NativeSandbox sandbox, SandboxSpec spec) {
                     .started = Clock::now(),
                     .ttl_end = {},
                     .end = {},
-                    .noted_end = {},
-                    .operations = {}};
+                    .listed_end = {},
+                    .requests = {}};
   added.move_end(ttl);
-  note_end(sandboxes_.emplace(id, std::move(added)).first->second);
-  return id;
+  return sandboxes_.add(std::move(added));
 }
 
-void Launcher::note_end(KeptSandbox& kept) {
-  if (kept.noted_end == kept.end) return;
-  ends_.erase({kept.noted_end, kept.key});
-  ends_.emplace(kept.end, kept.key);
-  kept.noted_end = kept.end;
-}
-
-Result<KeptSandbox*> Launcher::find(const std::string& id) {
-  const auto found = sandboxes_.find(id);
-  if (found == sandboxes_.end()) {
-    return failure(ErrorCode::NotFound,
-                   fmt::format("no sandbox '{}': 'nutshell list' shows those there are", id));
+UniqueFd Launcher::end_sandbox(const std::string& id) {
+  KeptSandbox* kept = sandboxes_.find(id);
+  if (kept == nullptr) return {};
+  const auto requests = std::exchange(kept->requests, {});
+  for (const std::uint64_t key : requests) {
+    finish_request(key, failure(ErrorCode::NotFound, fmt::format("sandbox {} has ended", id)), {});
   }
-  return &found->second;
-}
-
-// Returns what is readable once nothing of it is alive; closed if nothing but its init is now.
-UniqueFd Launcher::end(const std::string& id) {
-  const auto found = sandboxes_.find(id);
-  if (found == sandboxes_.end()) return {};
-  const auto operations = std::exchange(found->second.operations, {});
-  for (const std::uint64_t key : operations) {
-    settle(key, failure(ErrorCode::NotFound, fmt::format("sandbox {} has ended", id)), {});
-  }
-  NativeSandbox sandbox = std::move(found->second.sandbox);
-  ids_.erase(found->second.key);
-  ends_.erase({found->second.noted_end, found->second.key});
-  sandboxes_.erase(found);
-  return starter_.finish(std::move(sandbox));
+  return starter_.finish(sandboxes_.remove(id));
 }
 
 void Launcher::end_unreleased() {
   for (const std::string& id : std::exchange(unreleased_, {}))
-    (void)end(id);  // one that has ended already is not found
-}
-
-Result<> Launcher::release(const std::string& id, std::uint64_t client) {
-  TRY(find(id));
-  clients_.at(client).unreleased.erase(id);
-  return {};
+    (void)end_sandbox(id);  // does nothing if the sandbox has ended already
 }
 
 void Launcher::end_overdue() {
-  const auto now = Clock::now();
-  while (!ends_.empty() && ends_.begin()->first <= now)
-    (void)end(std::string(ids_.at(ends_.begin()->second)));
+  for (const std::string& id : sandboxes_.overdue(Clock::now()))
+    (void)end_sandbox(id);
 }
 
 void Launcher::reap() {
-  std::erase_if(leaving_, [](ChildProcess& child) {
+  std::erase_if(killed_children_, [](ChildProcess& child) {
     const auto status = child.wait(Deadline::in(0ms));
     return !status || status->has_value();
   });
@@ -357,25 +379,203 @@ Stopping Launcher::stopping_of(const NativeSandbox& sandbox) const {
   return has_freezer ? Stopping::ByFreezer : Stopping::ByInit;
 }
 
-void Launcher::list(const LauncherRequest& request, LauncherReply& reply) const {
-  auto item = sandboxes_.upper_bound(request.id);
-  std::size_t bytes = 0;
-  for (; item != sandboxes_.end() && reply.sandboxes.size() < kListPage; ++item) {
-    const KeptSandbox& kept = item->second;
-    const auto age = std::chrono::duration_cast<milliseconds>(Clock::now() - kept.started);
-    const auto left = kept.time_left();
-    SandboxStatus status;
-    status.id = item->first;
-    status.spec = kept.spec;
-    status.state = kept.is_paused ? SandboxState::Paused : SandboxState::Running;
-    status.age = age;
-    status.time_left = left;
-    status.why_copied = kept.sandbox.why_copied;
-    bytes += wire::encode(status).size();
-    if (!reply.sandboxes.empty() && bytes > kMostListBytes) break;
-    reply.sandboxes.push_back(std::move(status));
+class Launcher::StartTask : public LauncherTask {
+ public:
+  StartTask(Launcher& launcher, NativeSandbox sandbox, SandboxSpec spec)
+      : launcher_(launcher), sandbox_(std::move(sandbox)), spec_(std::move(spec)) {}
+
+  Result<std::optional<Awaited>> proceed(LauncherAnswer& answer) override {
+    auto started = Starter::has_started(*sandbox_);
+    if (!started) {
+      abandon();
+      return Failure(std::move(started).error());
+    }
+    if (!*started) return Awaited{sandbox_->report.get(), EPOLLIN};
+    report_ = std::move(sandbox_->report);  // must stay open while it is watched
+    answer.reply.id = TRY(launcher_.keep(std::move(*sandbox_), std::move(spec_)));
+    return std::optional<Awaited>();
   }
-  reply.has_more = item != sandboxes_.end() ? 1 : 0;
+
+  void abandon() override { (void)launcher_.starter_.finish(std::move(*sandbox_)); }
+
+ private:
+  Launcher& launcher_;
+  std::optional<NativeSandbox> sandbox_;
+  UniqueFd report_;
+  SandboxSpec spec_;
+};
+
+Result<> Launcher::start(const LauncherRequest& request, std::uint64_t client) {
+  SandboxSpec spec = request.spec;
+  NativeSandbox sandbox = TRY(starter_.start(spec));
+  PendingRequest pending;
+  pending.client = client;
+  pending.request.operation = Operation::Start;
+  pending.request.ends_with_client = request.ends_with_client;
+  pending.task = std::make_unique<StartTask>(*this, std::move(sandbox), std::move(spec));
+  pending.deadline = Deadline::in(kStartTime);
+  quiet_until_ = Deadline::in(kFreshStart);
+  add_request(++last_key_, std::move(pending));
+  return {};
+}
+
+void Launcher::stop(const std::string& id, std::uint64_t client) {
+  UniqueFd last = end_sandbox(id);
+  if (!last) return send_answer(client, {});
+  PendingRequest pending;
+  pending.client = client;
+  pending.request.operation = Operation::Stop;
+  pending.request.id = id;
+  pending.task = make_end_task(std::move(last));
+  pending.deadline = Deadline::in(kEndTime);
+  add_request(++last_key_, std::move(pending));
+}
+
+Result<> Launcher::enqueue(LauncherRequest request, std::uint64_t client) {
+  KeptSandbox* kept = TRY(sandboxes_.require(request.id));
+  if (kept->requests.size() >= kMostWaiting) return too_many_waiting(request.id);
+  PendingRequest pending;
+  pending.client = client;
+  pending.id = request.id;
+  pending.deadline =
+      Deadline::in(request.operation == Operation::Restack ? kRestackTime : kOperationTime);
+  pending.request = std::move(request);
+  const std::uint64_t key = ++last_key_;
+  kept->requests.push_back(key);
+  const bool is_first = kept->requests.size() == 1;
+  add_request(key, std::move(pending));
+  if (is_first)
+    begin_request(key);
+  else
+    mute(client);
+  return {};
+}
+
+void Launcher::add_request(std::uint64_t key, PendingRequest pending) {
+  const auto client = clients_.find(pending.client);
+  if (client != clients_.end()) client->second.request = key;
+  pending_.emplace(key, std::move(pending));
+  proceed(key);
+}
+
+void Launcher::begin_request(std::uint64_t key) {
+  PendingRequest& pending = pending_.at(key);
+  auto task = make_task(pending.request, *sandboxes_.find(pending.id));  // it outlives its requests
+  if (!task) return finish_request(key, Failure(std::move(task).error()), {});
+  pending.task = std::move(*task);
+  if (!pending.task) return finish_request(key, {}, {});  // there is nothing to do
+  proceed(key);
+}
+
+Result<std::unique_ptr<LauncherTask>> Launcher::make_task(const LauncherRequest& request,
+                                                          KeptSandbox& kept) const {
+  const milliseconds left(static_cast<std::int64_t>(std::min(request.left_ms, kMostLeftMs)));
+  switch (request.operation) {
+    case Operation::Connect:
+      if (!kept.is_paused) return make_connect_task(kept);
+      return failure(
+          ErrorCode::Unavailable,
+          fmt::format("sandbox {0} is paused: resume it with 'nutshell resume {0}'", request.id));
+    case Operation::Pause:
+      if (kept.is_paused) return nullptr;
+      return make_pause_task(kept, stopping_of(kept.sandbox));
+    case Operation::Resume:
+      if (!kept.is_paused) return nullptr;
+      return make_resume_task(kept, stopping_of(kept.sandbox));
+    case Operation::SetTimeLeft:
+      if (!kept.is_paused) return make_time_task(kept, left);
+      kept.left_at_resume = left;
+      return nullptr;
+    case Operation::Restack:
+      return make_restack_task(
+          TRY(starter_.begin_restack(kept.sandbox, kept.spec, request.layers)));
+    default:
+      return failure(ErrorCode::Corrupt, "no such operation");
+  }
+}
+
+void Launcher::proceed(std::uint64_t key) {
+  PendingRequest& pending = pending_.at(key);
+  if (!pending.task) return;  // it waits for its turn
+  LauncherAnswer answer;
+  auto awaited = pending.task->proceed(answer);
+  if (KeptSandbox* kept = sandboxes_.find(pending.id)) sandboxes_.update_end(*kept);
+  Result<> done;
+  if (!awaited) {
+    done = Failure(std::move(awaited).error());
+  } else if (*awaited) {
+    done = await(key, pending, **awaited);
+    if (done) return;
+    pending.task->abandon();
+  }
+  finish_request(key, std::move(done), std::move(answer));
+}
+
+Result<> Launcher::await(std::uint64_t key, PendingRequest& pending, const Awaited& awaited) {
+  mute(pending.client);
+  if (pending.watched >= 0 && pending.watched != awaited.descriptor) unwatch(pending.watched);
+  pending.watched = awaited.descriptor;
+  pending.next_look = Deadline::never();
+  if (awaited.descriptor >= 0) return watch(awaited.descriptor, key, awaited.events);
+  pending.next_look = Deadline::in(kLookAgain);
+  return {};
+}
+
+void Launcher::finish_request(std::uint64_t key, Result<> done, LauncherAnswer answer) {
+  const auto found = pending_.find(key);
+  if (found == pending_.end()) return;
+  PendingRequest pending = std::move(found->second);
+  pending_.erase(found);
+  if (pending.watched >= 0) unwatch(pending.watched);
+  if (pending.task) {
+    ChildProcess child = pending.task->take_child();
+    child.send_signal(SIGKILL);
+    if (child.is_owned()) killed_children_.push_back(std::move(child));
+    pending.task.reset();
+  }
+  if (!done) set_error(answer.reply, done.error());
+  send_answer(pending.client, answer);
+  if (pending.request.operation == Operation::Start) quiet_until_ = Deadline::in(0s);
+  if (pending.request.operation == Operation::Start && done) finish_start(pending, answer.reply.id);
+  KeptSandbox* kept = sandboxes_.find(pending.id);
+  if (kept == nullptr) return;
+  sandboxes_.update_end(*kept);
+  auto& requests = kept->requests;
+  const bool was_first = !requests.empty() && requests.front() == key;
+  std::erase(requests, key);
+  if (was_first && !requests.empty()) begin_request(requests.front());
+}
+
+void Launcher::finish_start(const PendingRequest& pending, const std::string& id) {
+  const auto client = clients_.find(pending.client);
+  if (client == clients_.end()) {
+    (void)end_sandbox(id);  // its id has reached no client
+  } else if (pending.request.ends_with_client != 0) {
+    client->second.unreleased.insert(id);
+  }
+}
+
+// Handles passed deadlines, and states that no event reports.
+void Launcher::look_again() {
+  std::vector<std::uint64_t> late;
+  std::vector<std::uint64_t> due;
+  for (const auto& [key, pending] : pending_) {
+    if (pending.deadline.has_passed())
+      late.push_back(key);
+    else if (pending.next_look.has_passed())
+      due.push_back(key);
+  }
+  for (const std::uint64_t key : late) {
+    const auto found = pending_.find(key);
+    if (found == pending_.end()) continue;
+    if (found->second.task) found->second.task->abandon();
+    finish_request(key, deadline_failure(found->second.request), {});
+  }
+  for (const std::uint64_t key : due) {
+    if (pending_.contains(key)) proceed(key);
+  }
+  if (is_listening_ || !next_listening_.has_passed()) return;
+  is_listening_ = watch(listener_.get(), kListenerKey, EPOLLIN).has_value();
 }
 
 }  // namespace nutshell::native

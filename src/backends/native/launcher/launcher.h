@@ -1,6 +1,6 @@
-// The launcher: keeps native sandboxes that outlive the command which made them. One thread, a poll
-// loop that waits for no sandbox and for no client; starts when first needed and leaves with its
-// last sandbox. Its death is theirs.
+// The launcher keeps native sandboxes that outlive the command which made them. It has one thread
+// and a poll loop that waits for no sandbox and for no client. It starts when it is first needed
+// and exits with its last sandbox; when it is killed, its sandboxes end.
 #pragma once
 
 #include <map>
@@ -9,7 +9,7 @@
 #include <string>
 
 #include "backends/native/files/runtime_directory.h"
-#include "backends/native/launcher/kept_sandbox.h"
+#include "backends/native/launcher/kept_sandboxes.h"
 #include "backends/native/launcher/launcher_protocol.h"
 #include "backends/native/launcher/launcher_task.h"
 #include "backends/native/start/starter.h"
@@ -19,7 +19,7 @@ namespace nutshell::native {
 
 class Launcher {
  public:
-  // Listens in `directory`, of which it is the only launcher for as long as it lives; whoever
+  // Listens in `directory`, whose only launcher it is for as long as it lives. The process that
   // starts it holds the LauncherLock until it listens.
   static Result<Launcher> create(RuntimeDirectory directory, InitEntry entry);
 
@@ -36,16 +36,16 @@ class Launcher {
 
   struct Client {
     UniqueFd socket;
-    std::uint64_t operation = 0;            // the one it waits for, by key
-    bool is_muted = false;                  // watched for nothing but its end
-    std::set<std::string> unreleased = {};  // sandboxes that end with it
+    std::uint64_t request = 0;              // key of the request whose answer it waits for
+    bool is_muted = false;                  // watched only for the end of the connection
+    std::set<std::string> unreleased = {};  // sandboxes that end with the connection
   };
   // A request that is not answered yet.
-  struct Pending {
-    std::uint64_t client = 0;  // zero: nobody waits any more
-    std::string id;            // of the sandbox; empty with Start and Stop
-    LauncherRequest request;   // until it is begun
-    std::unique_ptr<LauncherTask> task;
+  struct PendingRequest {
+    std::uint64_t client = 0;            // zero once the client has hung up
+    std::string id;                      // of the sandbox; empty with Start and Stop
+    LauncherRequest request;             // until the task is made
+    std::unique_ptr<LauncherTask> task;  // null while earlier requests of the sandbox are pending
     Deadline deadline = Deadline::never();
     Deadline next_look = Deadline::never();
     int watched = -1;  // a descriptor in events_
@@ -56,7 +56,9 @@ class Launcher {
   Result<> wait_once();
   void handle(std::uint64_t key);
   [[nodiscard]] Result<> watch(int fd, std::uint64_t key, std::uint32_t events) const;
-  bool leaves_now();
+  void unwatch(int fd) const;
+  bool exits_now();
+  [[nodiscard]] Deadline next_deadline() const;
 
   void accept_client();
   void serve(std::uint64_t key);
@@ -64,51 +66,51 @@ class Launcher {
   void mute(std::uint64_t client);
   void send_answer(std::uint64_t key, const LauncherAnswer& answer);
 
+  // Answered without waiting for anything.
   Result<> answer_at_once(const LauncherRequest& request, LauncherReply& reply);
+  Result<> release(const std::string& id, std::uint64_t client);
+
+  // Requests that may have to wait. Those of one sandbox are done one after the other, those of
+  // different sandboxes at the same time.
   Result<> start(const LauncherRequest& request, std::uint64_t client);
   void stop(const std::string& id, std::uint64_t client);
   Result<> enqueue(LauncherRequest request, std::uint64_t client);
-  void begin(std::uint64_t key);
+  void add_request(std::uint64_t key, PendingRequest pending);
+  void begin_request(std::uint64_t key);
   Result<std::unique_ptr<LauncherTask>> make_task(const LauncherRequest& request,
                                                   KeptSandbox& kept) const;
-  void add(std::uint64_t key, Pending pending);
   void proceed(std::uint64_t key);
-  Result<> await(std::uint64_t key, Pending& pending, const Awaited& awaited);
-  void settle(std::uint64_t key, Result<> done, LauncherAnswer answer);
+  Result<> await(std::uint64_t key, PendingRequest& pending, const Awaited& awaited);
+  void finish_request(std::uint64_t key, Result<> done, LauncherAnswer answer);
+  void finish_start(const PendingRequest& pending, const std::string& id);
   void look_again();
 
   Result<std::string> keep(NativeSandbox sandbox, SandboxSpec spec);
-  void list(const LauncherRequest& request, LauncherReply& reply) const;
-  Result<KeptSandbox*> find(const std::string& id);
   [[nodiscard]] Stopping stopping_of(const NativeSandbox& sandbox) const;
-  void note_end(KeptSandbox& kept);
-  void note_death(const std::string& id);
-  UniqueFd end(const std::string& id);
+  void remember_out_of_memory(const std::string& id);
+  // Returns a descriptor that is readable once no process of the sandbox is alive; closed if only
+  // its init is alive now.
+  UniqueFd end_sandbox(const std::string& id);
   void end_overdue();
   void end_unreleased();
-  Result<> release(const std::string& id, std::uint64_t client);
   void reap();
-  [[nodiscard]] Deadline next_deadline() const;
 
   RuntimeDirectory directory_;
   LifeLock life_;
   Starter starter_;
   UniqueFd listener_;
-  UniqueFd events_;  // epoll: a thousand idle sandboxes cost a request nothing
+  UniqueFd events_;  // epoll: a thousand idle sandboxes do not slow a request down
   bool is_listening_ = true;
   Deadline next_listening_ = Deadline::never();
-  std::uint64_t last_key_ = 0;
+  std::uint64_t last_key_ = 0;  // clients, pending requests and sandboxes have keys of one sequence
   std::map<std::uint64_t, Client> clients_;
-  std::map<std::uint64_t, Pending> pending_;
-  std::map<std::string, KeptSandbox> sandboxes_;
-  std::set<std::string> out_of_memory_;  // sandboxes that ended so
+  std::map<std::uint64_t, PendingRequest> pending_;
+  KeptSandboxes sandboxes_;
+  std::set<std::string> out_of_memory_;  // ids of sandboxes that ended for lack of memory
   std::set<std::string> unreleased_;     // sandboxes whose makers hung up before they released them
-  Deadline linger_ = Deadline::never();
-  Deadline quiet_until_ = Deadline::in(Clock::duration::zero());  // nothing is prepared before
-  std::map<std::uint64_t, std::string> ids_;  // of sandboxes, by the key of their end
-  std::vector<ChildProcess> leaving_;         // killed, and not reaped
-  // When each is to be over, and its key: no request walks through all of them.
-  std::set<std::pair<Clock::time_point, std::uint64_t>> ends_;
+  Deadline linger_ = Deadline::never();  // while it is asked why a sandbox has ended
+  Deadline quiet_until_ = Deadline::in(Clock::duration::zero());  // nothing is made ahead before
+  std::vector<ChildProcess> killed_children_;                     // not reaped yet
 };
 
 }  // namespace nutshell::native

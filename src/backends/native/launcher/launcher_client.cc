@@ -7,6 +7,7 @@
 
 #include <thread>
 
+#include "backends/native/processes/child_answer.h"
 #include "base/file.h"
 #include "base/pipe.h"
 #include "base/socket.h"
@@ -24,20 +25,19 @@ constexpr auto kBetweenLooks = 2ms;
 
 Failure does_not_answer(std::string_view why) {
   return failure(ErrorCode::Unavailable,
-                 fmt::format("the launcher, which keeps the sandboxes, does not answer ({}). They "
-                             "are still running: try again, or end the process "
-                             "'nutshell-launcher', which ends them all",
+                 fmt::format("the launcher, which keeps the sandboxes, does not answer ({}). The "
+                             "sandboxes are still running. Try again, or kill the process "
+                             "'nutshell-launcher', which ends all of them",
                              why));
 }
 
 constexpr const char* kEnded = "the launcher has ended, and its sandboxes with it";
 
-// The other side closed the connection.
-bool is_cut(const Error& error) {
+bool is_connection_closed(const Error& error) {
   return error.code == ErrorCode::Unavailable;
 }
 
-// The launcher writes its first and last word to descriptor 3: empty for ready, or what failed.
+// The launcher closes descriptor 3 when it is ready, or writes an error to it.
 Result<> spawn_launcher(const RuntimeDirectory& directory, const std::filesystem::path& program) {
   Pipe report = TRY(make_pipe());
   ChildProcess child = TRY(spawn({.arguments = {"nutshell-launcher", directory.path.native()},
@@ -54,13 +54,14 @@ Result<> spawn_launcher(const RuntimeDirectory& directory, const std::filesystem
   const auto status = TRY(child.wait(Deadline::never()));
   const std::string problem = TRY(read_all(report.read.get(), 64U << 10U));
   if (problem.empty() && status && WIFEXITED(*status) && WEXITSTATUS(*status) == 0) return {};
-  if (problem.empty()) return failure(ErrorCode::Unavailable, "it ended at once");
-  return failure(to_error_code(static_cast<std::uint8_t>(problem[0])), problem.substr(1));
+  if (problem.empty()) return failure(ErrorCode::Unavailable, "it ended before it was ready");
+  TRY(decode_answer(problem));
+  return {};
 }
 
 }  // namespace
 
-// A launcher that has begun to live listens a moment later.
+// A launcher that has just started holds its LifeLock a moment before it listens, so this retries.
 Result<LauncherClient> LauncherClient::connect(const RuntimeDirectory& directory) {
   const Deadline deadline = Deadline::in(kListeningTime);
   for (;;) {
@@ -91,12 +92,12 @@ Result<LauncherClient::Answer> LauncherClient::ask(const LauncherRequest& reques
                    "or copy a file in");
   }
   auto sent = send_packet(socket_.get(), bytes);
-  if (!sent && is_cut(sent.error())) return failure(ErrorCode::NotFound, kEnded);
+  if (!sent && is_connection_closed(sent.error())) return failure(ErrorCode::NotFound, kEnded);
   TRY(std::move(sent));
   auto packet = receive_packet(socket_.get(), Deadline::in(kAnswerTime));
   if (!packet && packet.error().code == ErrorCode::DeadlineExceeded)
     return does_not_answer(packet.error().message);
-  const bool has_ended = packet ? packet->bytes.empty() : is_cut(packet.error());
+  const bool has_ended = packet ? packet->bytes.empty() : is_connection_closed(packet.error());
   if (has_ended) return failure(ErrorCode::NotFound, kEnded);
   if (!packet) return Failure(std::move(packet).error());
   Answer answer{TRY(wire::decode<LauncherReply>(packet->bytes)), std::move(packet->descriptors)};

@@ -1,4 +1,4 @@
-// Talks to the user's launcher; starts it when it is needed and not there.
+// A connection to the user's launcher.
 #pragma once
 
 #include <filesystem>
@@ -13,8 +13,8 @@ namespace nutshell::native {
 
 class LauncherClient {
  public:
-  // NotFound when no launcher lives: then there are no kept sandboxes either. Unavailable when one
-  // lives and does not answer.
+  // NotFound if no launcher runs, which means that there are no kept sandboxes. Unavailable if one
+  // runs and does not answer.
   static Result<LauncherClient> connect(const RuntimeDirectory& directory);
   static Result<LauncherClient> connect_or_start(const RuntimeDirectory& directory,
                                                  const std::filesystem::path& program);
@@ -23,7 +23,7 @@ class LauncherClient {
     LauncherReply reply;
     std::vector<UniqueFd> descriptors;
   };
-  // NotFound if the launcher ended instead of answering: its sandboxes have ended with it.
+  // NotFound if the launcher ended instead of answering; its sandboxes have ended with it.
   Result<Answer> ask(const LauncherRequest& request);
 
  private:

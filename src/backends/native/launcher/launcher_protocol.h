@@ -1,5 +1,5 @@
-// What a client and the launcher say to each other: one packet each way, descriptors beside it.
-// The codec is the wire's; both sides are ours and run as the same user.
+// Messages between a client and the launcher: one packet each way, descriptors beside it, encoded
+// by wire/codec.h. Both sides are our programs and run as the same user.
 #pragma once
 
 #include <cstdint>
@@ -11,7 +11,7 @@
 
 namespace nutshell::native {
 
-inline constexpr char kIdLetter = 'n';  // of the ids of native sandboxes
+inline constexpr char kIdLetter = 'n';  // which ids of native sandboxes begin with
 
 enum class Operation : std::uint8_t {
   Start = 1,
@@ -30,17 +30,17 @@ enum class Operation : std::uint8_t {
 
 struct LauncherRequest {
   Operation operation = Operation::List;
-  std::string id;                   // with List: those after this one
+  std::string id;                   // of the sandbox; with List: list the ids after this one
   SandboxSpec spec;                 // with Start
   std::vector<std::string> layers;  // with Restack
   std::uint64_t left_ms = 0;        // with SetTimeLeft
-  // With Start: the sandbox ends with this connection, until Release comes on it.
+  // With Start: the sandbox ends with this connection, unless Release comes on it first.
   std::uint8_t ends_with_client = 0;
   void fields(auto& visit) { visit(operation, id, spec, layers, left_ms, ends_with_client); }
 };
 
 struct LauncherReply {
-  ErrorCode code = ErrorCode::Internal;  // of the error, if there is a message
+  ErrorCode code = ErrorCode::Internal;  // the request succeeded if the message is empty
   std::string message;
   std::string id;
   std::vector<SandboxStatus> sandboxes;  // with List
@@ -49,7 +49,7 @@ struct LauncherReply {
   std::vector<std::string> environment;  // with Environment
   SandboxStats stats;                    // with Stats
   Refusals refusals;                     // with Stats
-  std::uint32_t init = 0;  // with Stats: its process, for whoever counts where no cgroup does
+  std::uint32_t init = 0;  // with Stats: its pid, for counting CPU time without a cgroup
   void fields(auto& visit) {
     visit(code, message, id, sandboxes, has_more, is_out_of_memory, environment, stats, refusals,
           init);

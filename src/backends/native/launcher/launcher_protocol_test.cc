@@ -44,7 +44,7 @@ TEST(LauncherProtocol, KeepsEveryPartOfASpec) {
   }
 }
 
-TEST(LauncherProtocol, RefusesWordsThatThereAreNot) {
+TEST(LauncherProtocol, RefusesAnUnknownEnumerator) {
   SandboxSpec spec;
   spec.workspace_mode = static_cast<WorkspaceMode>(7);
   EXPECT_FALSE(wire::decode<SandboxSpec>(wire::encode(spec)));

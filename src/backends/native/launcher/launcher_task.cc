@@ -22,7 +22,7 @@ Awaited until_writable(const KeptSandbox& kept) {
   return {kept.sandbox.control.get(), EPOLLOUT};
 }
 
-// A connection to init: the other end travels to it over its control socket.
+// Makes a connection to init by sending one end of a socket pair over its control socket.
 class Connection {
  public:
   // False if init does not read its messages.
@@ -56,7 +56,7 @@ class ConnectTask : public LauncherTask {
   Connection connection_;
 };
 
-// Init first: if it does not hear of the new time, it ends at the one it knows.
+// Tells init first: an init that does not read this message ends at the old time.
 class TimeTask : public LauncherTask {
  public:
   TimeTask(KeptSandbox& kept, milliseconds left) : kept_(kept), left_(left) {}
@@ -88,7 +88,8 @@ class RestackTask : public LauncherTask {
   SideProcess process_;
 };
 
-// Asks init, which may not answer, to stop or continue all processes of its sandbox.
+// Asks init to stop or continue all processes of its sandbox. A child process waits for the answer,
+// because init may not answer.
 class InitRequest {
  public:
   using Call = Result<> (wire::InitClient::*)();
@@ -117,7 +118,8 @@ class InitRequest {
   std::optional<SideProcess> process_;
 };
 
-// The ttl stands still, but a sandbox that nobody ever resumes is not kept for good.
+// While the sandbox is paused its ttl does not run. Init gets kLongestPause in its place, so that a
+// sandbox that is never resumed ends.
 class PauseTask : public LauncherTask {
  public:
   PauseTask(KeptSandbox& kept, Stopping stopping)
@@ -132,14 +134,14 @@ class PauseTask : public LauncherTask {
   void abandon() override {
     if (!is_told_) return;
     if (stopping_ == Stopping::ByFreezer) (void)kept_.sandbox.cgroup->begin_thaw();
-    // Init may read a request to stop long after nobody waits for it: one to continue follows it.
+    // Init may read the request to stop much later, so a request to continue follows it.
     Connection connection;
     if (request_.was_sent() && connection.offer(kept_.sandbox).value_or(false)) {
       wire::Channel channel(connection.take());
       channel.queue(channel.new_conversation(), wire::Continue{});
-      (void)channel.send_some();  // a new connection has room for it
+      (void)channel.send_some();  // it fits into the empty buffer of a new connection
     }
-    // If init does not hear this either, the launcher ends the sandbox in time.
+    // If init does not read this either, the launcher ends the sandbox in time.
     if (!kept_.tell_time_left(left_).value_or(false)) kept_.move_end(left_);
   }
   ChildProcess take_child() override { return request_.take_child(); }
@@ -181,7 +183,8 @@ class ResumeTask : public LauncherTask {
       return awaited;
     }
     kept_.is_paused = false;
-    // Init has a day; if it does not hear of less, the launcher ends the sandbox in time.
+    // Init still has kLongestPause; if it does not read this, the launcher ends the sandbox in
+    // time.
     if (!TRY(kept_.tell_time_left(kept_.left_at_resume))) kept_.move_end(kept_.left_at_resume);
     return std::optional<Awaited>();
   }

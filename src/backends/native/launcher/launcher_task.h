@@ -1,6 +1,6 @@
-// Operations of the launcher that depend on a sandbox, which may be starved, stopped or hostile.
-// The launcher has one thread for everybody and never waits for any sandbox: an operation does what
-// it can at once, says what it waits for, and is asked to proceed when that has happened.
+// Tasks of the launcher that need an answer from a sandbox, which may be starved of CPU, stopped or
+// hostile. The launcher has one thread and never waits for a sandbox: a task does what it can at
+// once, returns the event that it waits for, and is called again when that has happened.
 #pragma once
 
 #include <sys/epoll.h>
@@ -21,9 +21,9 @@ struct LauncherAnswer {
   std::vector<UniqueFd> descriptors;
 };
 
-// The event that an operation waits for.
+// The event that a task waits for.
 struct Awaited {
-  int descriptor = -1;       // -1: no descriptor tells, and it looks again a moment later
+  int descriptor = -1;       // -1: no descriptor reports it; the task is called a moment later
   std::uint32_t events = 0;  // of epoll(7)
 };
 
@@ -34,24 +34,24 @@ class LauncherTask {
   LauncherTask& operator=(const LauncherTask&) = delete;
   virtual ~LauncherTask() = default;
 
-  // Never waits. Nothing: it is done, and the answer is complete.
+  // Never blocks. Returns nullopt when the task is done and the answer is complete.
   virtual Result<std::optional<Awaited>> proceed(LauncherAnswer& answer) = 0;
-  // Called instead of a further proceed() when the deadline has passed: takes back what would
-  // otherwise happen later with nobody knowing.
+  // Called in place of another proceed() when the deadline has passed. Takes back what the task has
+  // begun, so that it does not take effect after the client was told of a failure.
   virtual void abandon() {}
-  // A child that may take a while to be gone.
+  // Hands over the task's child process, which the launcher kills and reaps later.
   virtual ChildProcess take_child() { return {}; }
 };
 
-// All of them need the sandbox for as long as they live.
+// The sandbox must outlive its tasks.
 std::unique_ptr<LauncherTask> make_connect_task(KeptSandbox& kept);
 std::unique_ptr<LauncherTask> make_time_task(KeptSandbox& kept, std::chrono::milliseconds left);
 std::unique_ptr<LauncherTask> make_restack_task(SideProcess process);
-// With `has_freezer` the cgroup stops the processes, without it init does, by signal.
+// The cgroup's freezer stops the processes, or else init does, by signal.
 enum class Stopping { ByFreezer, ByInit };
 std::unique_ptr<LauncherTask> make_pause_task(KeptSandbox& kept, Stopping stopping);
 std::unique_ptr<LauncherTask> make_resume_task(KeptSandbox& kept, Stopping stopping);
-// Waits for the end of a sandbox that was killed.
+// Waits until `end` is readable, which it is once a killed sandbox has ended.
 std::unique_ptr<LauncherTask> make_end_task(UniqueFd end);
 
 }  // namespace nutshell::native

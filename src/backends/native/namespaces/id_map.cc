@@ -7,7 +7,7 @@
 namespace nutshell::native {
 
 Result<> write_id_map(const std::string& process, const IdMap& map) {
-  // Without a privileged writer the kernel wants setgroups() given up before a group is mapped.
+  // An unprivileged process may map a group only after it has denied setgroups().
   TRY(write_value(process + "/setgroups", "deny"));
   TRY(write_value(process + "/uid_map", fmt::format("{} {} 1", map.inside_user, map.outside_user)));
   TRY(write_value(process + "/gid_map",

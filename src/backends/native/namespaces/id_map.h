@@ -1,4 +1,4 @@
-// User namespaces with one user and one group in them.
+// Maps one user and one group into a user namespace.
 #pragma once
 
 #include <sys/types.h>
@@ -16,8 +16,8 @@ struct IdMap {
   gid_t outside_group = 0;
 };
 
-// For a process that has just entered a new user namespace, by its directory in /proc: written by
-// itself, if it was outside_user before, or by the host's root.
+// Writes the maps of a process in a new user namespace. `process` is its directory in /proc. The
+// caller is the process itself, if it was outside_user before, or the host's root.
 Result<> write_id_map(const std::string& process, const IdMap& map);
 
 }  // namespace nutshell::native

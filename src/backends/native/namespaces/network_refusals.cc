@@ -55,7 +55,7 @@ std::optional<std::uint64_t> count_unreachable(pid_t process) {
   const auto four = read_file(fmt::format("/proc/{}/net/snmp", process));
   if (!four) return std::nullopt;
   const auto counted = no_routes_of_four(*four);
-  // A kernel without IPv6 has no such file, and nobody tries.
+  // A kernel without IPv6 has no such file.
   const auto six = read_file(fmt::format("/proc/{}/net/snmp6", process));
   if (!counted) return std::nullopt;
   return *counted + (six ? no_routes_of_six(*six).value_or(0) : 0);

@@ -1,5 +1,5 @@
-// How often a sandbox tried to reach what there is no way to: its network namespace counts packets
-// and connections for which it has no route, and beyond loopback it has none.
+// Counts how often a sandbox tried to use the network: its network namespace counts the packets and
+// connections for which it has no route, and it has routes to loopback only.
 #pragma once
 
 #include <sys/types.h>
@@ -10,12 +10,12 @@
 
 namespace nutshell::native {
 
-// Of the network namespace that `process` is in. Nothing: it cannot be seen.
+// Reads the count of the network namespace of `process`; nullopt if it cannot be read.
 std::optional<std::uint64_t> count_unreachable(pid_t process);
 
-// From the text of /proc/net/snmp: a line of names, then one of numbers.
+// Parses /proc/net/snmp: a line of names, then one of numbers.
 std::optional<std::uint64_t> no_routes_of_four(std::string_view text);
-// From the text of /proc/net/snmp6: a name and a number a line.
+// Parses /proc/net/snmp6: a name and a number on each line.
 std::optional<std::uint64_t> no_routes_of_six(std::string_view text);
 
 }  // namespace nutshell::native

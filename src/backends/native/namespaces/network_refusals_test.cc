@@ -14,7 +14,7 @@ TEST(NetworkRefusals, AreFoundByTheNameOfTheirColumn) {
   EXPECT_EQ(no_routes_of_six("Ip6InNoRoutes    \t5\nIp6OutNoRoutes            \t4\n"), 4U);
 }
 
-TEST(NetworkRefusals, AreNotGuessed) {
+TEST(NetworkRefusals, OfMalformedTextAreUnknown) {
   for (const char* text :
        {"", "\n", "Ip: OutNoRoutes", "Ip: OutNoRoutes\nTcp: 1\n", "Ip: A OutNoRoutes\nIp: 1\n",
         "Ip: OutNoRoutes\nIp: x\n", "Ip: A\nIp: 1\n"})
@@ -23,7 +23,7 @@ TEST(NetworkRefusals, AreNotGuessed) {
     EXPECT_FALSE(no_routes_of_six(text)) << text;
 }
 
-TEST(NetworkRefusals, AreToldOfAProcessThatIsThere) {
+TEST(NetworkRefusals, AreReadForALivingProcess) {
   if (::access("/proc/self/net/snmp", R_OK) != 0) GTEST_SKIP() << "no /proc/net/snmp here";
   EXPECT_TRUE(count_unreachable(::getpid()));
   EXPECT_FALSE(count_unreachable(0x7fffffff));

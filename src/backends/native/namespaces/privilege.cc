@@ -14,8 +14,8 @@
 namespace nutshell::native {
 namespace {
 
-// Above what systemd hands out to containers, below 2^31: no account and no other program of this
-// machine uses these.
+// Above the ids that systemd gives to containers and below 2^31: accounts and other programs do not
+// use them.
 constexpr uid_t kFirstHostId = 0x70000000;
 constexpr uid_t kHostIds = 0x0f000000;
 

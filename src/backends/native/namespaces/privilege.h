@@ -1,4 +1,4 @@
-// Whether we build sandboxes with real root's powers, or as a plain user inside a user namespace.
+// Whether this process makes sandboxes as the host's root, or as a plain user in a user namespace.
 #pragma once
 
 #include <sys/types.h>
@@ -6,14 +6,14 @@
 namespace nutshell::native {
 
 enum class Privilege {
-  Root,      // CAP_SYS_ADMIN and friends in the initial user namespace (or one that maps all ids)
-  Rootless,  // everything happens inside a user namespace of our own
+  Root,      // has CAP_SYS_ADMIN and others in a user namespace that maps all ids
+  Rootless,  // makes everything in a user namespace of its own
 };
 
 Privilege find_privilege();
 
-// The host's ids that a sandbox's uid and gid 1000 are. As root each sandbox gets ids nobody else
-// has; rootless they can only be the caller's.
+// The ids on the host to which a sandbox's uid and gid 1000 are mapped. As root, each sandbox gets
+// ids of its own; rootless, they are the caller's.
 struct HostIds {
   uid_t user = 0;
   gid_t group = 0;

@@ -14,8 +14,8 @@
 namespace nutshell::native {
 namespace {
 
-// Those that the kernel counts by user and user namespace; RLIMIT_NPROC is the fourth, and a
-// sandbox has its own bound there.
+// The limits that the kernel counts by user and user namespace. RLIMIT_NPROC is the fourth; each
+// sandbox sets it itself.
 constexpr std::array<__rlimit_resource, 3> kCounted = {RLIMIT_MSGQUEUE, RLIMIT_SIGPENDING,
                                                        RLIMIT_MEMLOCK};
 

@@ -1,5 +1,5 @@
-// A user namespace in which the sandbox's user and group are the only ones. It holds no state of
-// who lived in it: it is as new once its last process is gone.
+// A user namespace that maps only the sandbox's user and group. It keeps no state of its processes,
+// so it can be used again once the last one has ended.
 #pragma once
 
 #include "backends/native/namespaces/privilege.h"
@@ -9,13 +9,13 @@
 
 namespace nutshell::native {
 
-// Makes such a namespace and enters it, as the user it is for. Needs the host's root, and leaves
-// the process without a way back.
+// Makes such a namespace and enters it, as the user it is for. Needs the host's root; the process
+// cannot return.
 Result<> enter_user_namespace_of(const HostIds& ids);
 
 class UserNamespace {
  public:
-  // Needs the host's root; the caller stays in its own.
+  // Needs the host's root; the caller stays in its own user namespace.
   static Result<UserNamespace> create(const HostIds& ids);
 
   [[nodiscard]] int descriptor() const { return namespace_.get(); }

@@ -14,7 +14,6 @@
 #include "backends/native/processes/kept_descriptors.h"
 
 namespace nutshell::native {
-
 namespace {
 
 struct Cloned {
@@ -45,21 +44,21 @@ Result<ChildProcess> clone_process(std::uint64_t flags, int cgroup_directory) {
 }
 
 Result<ChildProcess> clone_with_low_descriptors(std::uint64_t flags, int cgroup_directory) {
-  const UniqueFd has_left(::eventfd(0, EFD_CLOEXEC));
-  if (!has_left) return syscall_failure("eventfd");
-  // The child could not say that it has left: it closes this one too.
-  if (has_left.get() >= kFirstKept) return clone_process(flags, cgroup_directory);
+  const UniqueFd has_own_table(::eventfd(0, EFD_CLOEXEC));
+  if (!has_own_table) return syscall_failure("eventfd");
+  // The child would close this descriptor before it writes to it.
+  if (has_own_table.get() >= kFirstKept) return clone_process(flags, cgroup_directory);
   Cloned child = TRY(clone_bare(flags | CLONE_FILES, cgroup_directory));
   if (child.pid == 0) {
     if (::close_range(kFirstKept, ~0U, CLOSE_RANGE_UNSHARE) != 0) ::_exit(1);
-    ::eventfd_write(has_left.get(), 1);
+    ::eventfd_write(has_own_table.get(), 1);
     return ChildProcess(0, UniqueFd());
   }
-  std::array<pollfd, 2> watched = {pollfd{has_left.get(), POLLIN, 0},
+  std::array<pollfd, 2> watched = {pollfd{has_own_table.get(), POLLIN, 0},
                                    pollfd{child.pidfd.get(), POLLIN, 0}};
   while (::poll(watched.data(), watched.size(), -1) < 0 && errno == EINTR) {
   }
-  (void)renumber(child.pidfd, kFirstKept);  // else it stays where it is
+  (void)renumber(child.pidfd, kFirstKept);  // on failure it keeps its number
   return ChildProcess(child.pid, std::move(child.pidfd));
 }
 

@@ -1,4 +1,4 @@
-// fork(2) with namespaces, for a process with one thread.
+// Clones a process that has one thread, as fork(2) does, into new namespaces and a cgroup.
 #pragma once
 
 #include <cstdint>
@@ -8,14 +8,15 @@
 
 namespace nutshell::native {
 
-// Like fork, with namespaces; the child runs on its copy of this stack. `cgroup_directory`: -1 for
-// none.
+// Returns twice; in the child the pid is 0. The child stays in this process's cgroup if
+// `cgroup_directory` is -1.
 Result<ChildProcess> clone_process(std::uint64_t flags, int cgroup_directory);
 
-// The same, and the child has no descriptors from kFirstKept on. The table is shared until it has
-// left it with the low ones: with many sandboxes alive a copy is thousands of descriptors, each of
-// which would have to be closed. This process waits meanwhile, because what it closes next the
-// child needs. If no low number is free, it is as clone_process().
+// The same, but the child has no descriptors from kFirstKept on. With many sandboxes alive,
+// clone_process() would copy thousands of descriptors, and the child would have to close them. So
+// the child first shares this process's table and then makes its own copy of the low numbers. This
+// process waits meanwhile, because it may close descriptors that the child needs. Does the same as
+// clone_process() if no low number is free.
 Result<ChildProcess> clone_with_low_descriptors(std::uint64_t flags, int cgroup_directory);
 
 }  // namespace nutshell::native

@@ -21,14 +21,14 @@ bool is_open(int fd) {
   return ::fcntl(fd, F_GETFD) >= 0;
 }
 
-// The status of a child that looks whether `kept` is open and `closed` is not.
+// Returns the status of a child that exits with 0 if `kept` is open and `closed` is not.
 Result<std::optional<int>> clone_and_look(int kept, int closed) {
   ChildProcess child = TRY(clone_with_low_descriptors(0, -1));
   if (child.pid() == 0) ::_exit(is_open(kept) && (closed < 0 || !is_open(closed)) ? 0 : 1);
   return child.wait(Deadline::in(10s));
 }
 
-TEST(CloneProcess, LeavesTheHighDescriptorsBehind) {
+TEST(CloneProcess, DoesNotCopyHighDescriptors) {
   const UniqueFd low(::eventfd(0, EFD_CLOEXEC));
   const UniqueFd high(::fcntl(low.get(), F_DUPFD_CLOEXEC, kFirstKept));
   if (!high) GTEST_SKIP() << "needs a limit of more than " << kFirstKept << " open files";

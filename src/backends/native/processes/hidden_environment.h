@@ -1,5 +1,5 @@
-// What a sandbox was given as its environment, where no clone of this process finds it: every init
-// begins as a copy of the launcher's memory, and must not hold the secrets of another sandbox.
+// Keeps the environment of a sandbox outside of this process's memory. Every init begins as a copy
+// of the launcher's memory and must not find the secrets of another sandbox there.
 #pragma once
 
 #include <string>
@@ -16,7 +16,7 @@ class HiddenEnvironment {
   [[nodiscard]] Result<std::vector<std::string>> show() const;
 
  private:
-  UniqueFd text_;  // in the kernel's memory, its number above those a clone takes along
+  UniqueFd text_;  // a memfd, numbered above the descriptors that a clone copies
 };
 
 }  // namespace nutshell::native

@@ -18,7 +18,7 @@ TEST(HiddenEnvironment, ShowsWhatWasHidden) {
   EXPECT_THAT(*hidden.show(), IsEmpty());
 }
 
-TEST(HiddenEnvironment, TakesAsMuchAsARequestHolds) {
+TEST(HiddenEnvironment, HoldsAsMuchAsARequest) {
   const std::string large = "LARGE=" + std::string(100'000, 'x');
   HiddenEnvironment hidden;
   ASSERT_TRUE(hidden.hide({large, "B=2"}));

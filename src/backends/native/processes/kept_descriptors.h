@@ -1,5 +1,5 @@
-// Descriptors of sandboxes that are kept lie above those that a new one needs: what a clone would
-// copy, and its child close again one by one, stays small with a thousand sandboxes alive.
+// Numbers of descriptors. Those of kept sandboxes lie above those that a new sandbox needs, so that
+// a clone copies, and its child closes, only a few, however many sandboxes are alive.
 #pragma once
 
 #include <fcntl.h>

@@ -19,11 +19,11 @@ constexpr std::size_t kMostProcesses = 100'000;
 constexpr std::size_t kMostStatBytes = 4096;
 constexpr std::size_t kMostListBytes = 1U << 20U;
 
-// In ticks: its own time, and that of the children that it has waited for.
+// Returns its CPU time and that of the children that it has waited for, in clock ticks.
 std::optional<std::uint64_t> ticks_of(pid_t process) {
   const auto text = read_file(fmt::format("/proc/{}/stat", process), kMostStatBytes);
   if (!text) return std::nullopt;
-  // The name, in parentheses, may hold anything; fields are counted from behind it.
+  // The name in parentheses may contain anything, so fields are counted from its end.
   std::size_t at = text->rfind(')');
   constexpr int kFieldsBefore = 12;
   for (int field = 0; field < kFieldsBefore && at != std::string::npos; ++field)
@@ -38,9 +38,9 @@ std::optional<std::uint64_t> ticks_of(pid_t process) {
   return sum;
 }
 
-// Each thread has a list of the children that it made.
+// Each thread has a list of its own children.
 void add_children(pid_t process, std::vector<pid_t>& found) {
-  std::error_code gone;  // it ends while it is looked at
+  std::error_code gone;  // set if the process ends meanwhile
   for (fs::directory_iterator thread(fmt::format("/proc/{}/task", process), gone), end;
        !gone && thread != end; thread.increment(gone)) {
     const auto text = read_file(thread->path() / "children", kMostListBytes);
@@ -52,15 +52,15 @@ void add_children(pid_t process, std::vector<pid_t>& found) {
       const auto read = std::from_chars(at, last, child);
       if (read.ec != std::errc()) break;
       found.push_back(child);
-      at = read.ptr + 1;  // behind the blank
+      at = read.ptr + 1;  // skips the blank
     }
   }
 }
 
 }  // namespace
 
-// From the root down: a process that ends meanwhile may be missed now, and is in the time of its
-// parent at the next look. The other way round it could be counted twice.
+// Reads the root first and its descendants last. A process that ends meanwhile may be missed, and
+// is in its parent's time at the next call; in the other order it could be counted twice.
 std::optional<std::chrono::microseconds> cpu_time_of_tree(pid_t root) {
   const auto own = ticks_of(root);
   if (!own) return std::nullopt;

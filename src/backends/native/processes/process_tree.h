@@ -9,9 +9,9 @@
 
 namespace nutshell::native {
 
-// User and system time of the process, of every process below it, and of those that have ended and
-// were waited for. Time of a process whose parent ignores SIGCHLD is lost when it ends. nullopt:
-// there is no such process.
+// Returns the user and system time of the process, of all its descendants, and of those that have
+// ended and were waited for; nullopt if there is no such process. The time of a process whose
+// parent ignores SIGCHLD is lost when it ends.
 std::optional<std::chrono::microseconds> cpu_time_of_tree(pid_t root);
 
 }  // namespace nutshell::native

@@ -30,7 +30,7 @@ class Tree {
   Tree& operator=(const Tree&) = delete;
   ~Tree() {
     ::kill(-root_, SIGKILL);
-    ::kill(root_, SIGKILL);  // it may not have had the time to make its group
+    ::kill(root_, SIGKILL);  // it may not have made its group yet
     ::waitpid(root_, nullptr, 0);
   }
   [[nodiscard]] bool reaches(std::chrono::microseconds least) const {
@@ -53,7 +53,7 @@ void spin_for(std::chrono::milliseconds time) {
   }
 }
 
-TEST(CpuTimeOfTree, CountsWhatRunsFarBelow) {
+TEST(CpuTimeOfTree, CountsAGrandchild) {
   const Tree tree([] {
     if (::fork() != 0) return;
     if (::fork() == 0) spin_for(60s);
@@ -63,7 +63,7 @@ TEST(CpuTimeOfTree, CountsWhatRunsFarBelow) {
   EXPECT_TRUE(tree.reaches(100ms));
 }
 
-TEST(CpuTimeOfTree, KeepsWhatEndedAndWasWaitedFor) {
+TEST(CpuTimeOfTree, CountsAChildThatEndedAndWasWaitedFor) {
   const Tree tree([] {
     const pid_t child = ::fork();
     if (child == 0) {
@@ -75,7 +75,7 @@ TEST(CpuTimeOfTree, KeepsWhatEndedAndWasWaitedFor) {
   EXPECT_TRUE(tree.reaches(100ms));
 }
 
-TEST(CpuTimeOfTree, KnowsNothingOfAProcessThatIsNot) {
+TEST(CpuTimeOfTree, OfAMissingProcessIsUnknown) {
   EXPECT_EQ(cpu_time_of_tree(1 << 30), std::nullopt);
 }
 

@@ -1,5 +1,5 @@
-// A short-lived child that does for a program with one thread what may take long. The program does
-// not wait for it: the child sends one answer, and a descriptor tells when it is there.
+// A short-lived child that does slow work for a program with one thread. The program does not wait
+// for it: the child sends one answer, and a descriptor becomes readable when it has.
 #pragma once
 
 #include <functional>
@@ -13,16 +13,16 @@ namespace nutshell::native {
 
 class SideProcess {
  public:
-  // `work` runs in the child, which has a copy of our memory and of these descriptors, and dies
-  // with this process.
+  // `work` runs in the child, which has a copy of this process's memory and of these descriptors.
+  // The child dies with this process.
   static Result<SideProcess> start(std::vector<int> descriptors,
                                    const std::function<Result<>()>& work);
 
   // Readable once the child has answered or died.
   [[nodiscard]] int descriptor() const { return answer_.get(); }
-  // Returns the result of `work`. Waits for it until the deadline, and kills the child.
+  // Waits until the deadline for the result of `work`, kills the child and returns the result.
   Result<> take_answer(const Deadline& deadline);
-  // The child, to be reaped when it is out; a destructor would wait for that.
+  // Hands over the child, to be reaped once it has ended; the destructor would wait for that.
   ChildProcess take_child() { return std::move(child_); }
 
  private:

@@ -10,7 +10,7 @@ namespace {
 
 using namespace std::chrono_literals;
 
-TEST(SideProcess, GivesWhatItsWorkReturned) {
+TEST(SideProcess, ReturnsTheResultOfItsWork) {
   auto done = SideProcess::start({}, [] { return Result<>(); });
   ASSERT_TRUE(done) << done.error().message;
   EXPECT_TRUE(done->take_answer(Deadline::in(10s)));

@@ -20,7 +20,7 @@ std::string cgroup_word(const Abilities& abilities, const char* controller) {
                      controller);
 }
 
-// The first of the reasons is enough to act on.
+// Names the first reason only, which is enough to act on.
 std::string why_no_cgroup(const Abilities& abilities) {
   const std::string& all = abilities.cgroups.why_not();
   return fmt::format("{}; {}", all.substr(0, all.find(';')), kDelegateFix);
@@ -38,7 +38,7 @@ Protection memory_protection(const Abilities& abilities) {
                         why_no_cgroup(abilities))};
   }
   return {"memory", Strength::Watched,
-          "init looks every 20 ms and kills; RLIMIT_DATA per process; mappings it could not count "
+          "init checks every 20 ms and kills; RLIMIT_DATA per process; mappings it could not count "
           "(shared anonymous ones, memfds, huge pages) are refused",
           why_no_cgroup(abilities)};
 }
@@ -52,7 +52,8 @@ Protection cpu_protection(const Abilities& abilities, const Limits& limits) {
   }
   return {
       "cpus", Strength::Watched,
-      "CPU affinity, locked by seccomp; init looks every 10 ms and halts all for their fraction",
+      "CPU affinity, locked by seccomp; init checks every 10 ms and stops all processes for the "
+      "rest of the time",
       fmt::format("ask for whole cores, or {}", kDelegateFix)};
 }
 
@@ -90,7 +91,7 @@ Protection identity_protection(const Abilities& abilities) {
 
 Protection count_protection(const Abilities& abilities, const Limits& limits) {
   if (abilities.privilege == Privilege::Root) {
-    return {"user_counts", Strength::Hard, "what the kernel counts by user is its own uid's", ""};
+    return {"user_counts", Strength::Hard, "the kernel's limits per user apply to its own uid", ""};
   }
   const bool can_fill_flight = limits.open_files > Limits().open_files;
   return {"user_counts", Strength::Missing, "",
@@ -104,12 +105,11 @@ Protection count_protection(const Abilities& abilities, const Limits& limits) {
 Protection open_files_protection(const Abilities& abilities, const Limits& limits) {
   const std::uint64_t allowed = allowed_open_files(limits, abilities.privilege);
   if (allowed == limits.open_files) return {"open_files", Strength::Hard, "RLIMIT_NOFILE", ""};
-  return {
-      "open_files", Strength::Hard,
-      fmt::format("RLIMIT_NOFILE of {}, so that descriptors in flight leave some to the caller's "
-                  "other programs",
-                  allowed),
-      ""};
+  return {"open_files", Strength::Hard,
+          fmt::format("RLIMIT_NOFILE of {}, so that the caller's other programs can still send "
+                      "descriptors",
+                      allowed),
+          ""};
 }
 
 Protection locks_protection(const SandboxSpec& spec) {
@@ -168,7 +168,7 @@ Protections protections_for(const Abilities& abilities, const SandboxSpec& spec)
 }
 
 Result<> check_protections(const Protections& protections, const SandboxSpec& spec) {
-  // The limits say themselves how they are kept without a cgroup.
+  // A missing cgroup does not refuse the spec: each limit says how it is kept without one.
   return nutshell::check_protections(protections, spec,
                                      {{"landlock", "locks", "memory"}, {"cgroup", "user_counts"}});
 }

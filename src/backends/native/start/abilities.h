@@ -1,4 +1,4 @@
-// What this host lets us do, and the protections a sandbox therefore has.
+// Finds what this host allows, and from that the protections that a sandbox has.
 #pragma once
 
 #include "backends/native/cgroups/cgroup_host.h"
@@ -11,21 +11,22 @@ namespace nutshell::native {
 struct Abilities {
   Privilege privilege = Privilege::Rootless;
   CgroupHost cgroups;
-  int landlock = 0;  // its version
+  int landlock = 0;  // the version of Landlock; 0 if the kernel has none
   unsigned cores = 1;
 
-  // Looks, without trying: cheap enough for every start. The sandbox's start itself tries.
+  // Only looks, which is cheap enough for every start; host_trials.h tries.
   static Abilities find() { return find(find_privilege()); }
   static Abilities find(Privilege privilege);
 };
 
-// All protections of a sandbox with this spec, each with its strength here.
+// Returns all protections of a sandbox with this spec, each with its strength on this host.
 Protections protections_for(const Abilities& abilities, const SandboxSpec& spec);
 
-// All that stands against this spec, at once.
+// Fails if this spec requires a protection that is missing or too weak; the error names all of
+// them.
 Result<> check_protections(const Protections& protections, const SandboxSpec& spec);
 
-// A CPU limit that can only be kept by choosing cores.
+// Whether the CPU limit is kept by pinning the sandbox to cores, for lack of a cgroup.
 bool pins_cpus(const Abilities& abilities);
 
 }  // namespace nutshell::native

@@ -14,7 +14,7 @@ namespace {
 using testing::HasSubstr;
 using testing::Not;
 
-// A host without any cgroup, with what else the test says.
+// A host without cgroups.
 Abilities poor_host() {
   Abilities abilities;
   abilities.landlock = 1;
@@ -42,7 +42,7 @@ TEST(Abilities, WithoutCgroupsMemoryIsOnlyWatchedAndSaysSo) {
   EXPECT_EQ(problems(poor_host(), {}), "");
 }
 
-TEST(Abilities, HaveANameEach) {
+TEST(Abilities, ProtectionsHaveDistinctNames) {
   std::set<std::string> names;
   for (const Protection& one : protections_for(poor_host(), {}))
     EXPECT_TRUE(names.insert(one.name).second) << one.name;
@@ -64,14 +64,14 @@ TEST(Abilities, MissingLandlockRefusesUnlessWaived) {
   abilities.landlock = 0;
   SandboxSpec spec;
   EXPECT_THAT(problems(abilities, spec), HasSubstr("landlock"));
-  // Without it the watch of memory is blind to mappings of /dev/zero.
+  // Without Landlock, init cannot count mappings of /dev/zero.
   spec.unsafe_without = {"landlock"};
   EXPECT_THAT(problems(abilities, spec), HasSubstr("--unsafe-without memory"));
   spec.unsafe_without = {"landlock", "memory"};
   EXPECT_EQ(problems(abilities, spec), "");
 }
 
-TEST(Abilities, OnlyFewCanBeWaived) {
+TEST(Abilities, OnlyThreeProtectionsCanBeWaived) {
   SandboxSpec spec;
   spec.unsafe_without = {"seccomp"};
   EXPECT_THAT(problems(poor_host(), spec), HasSubstr("only landlock, locks, memory can be waived"));
@@ -125,7 +125,7 @@ TEST(Abilities, RequirementThatIsNotMetRefuses) {
   EXPECT_THAT(text, HasSubstr("--require memory=hard: only watched here"));
   EXPECT_THAT(text, HasSubstr("--require cgroup: missing here"));
   EXPECT_THAT(text, HasSubstr("--require moat: no such protection"));
-  EXPECT_EQ(std::count(text.begin(), text.end(), '\n'), 2);  // all at once, and seccomp is kept
+  EXPECT_EQ(std::count(text.begin(), text.end(), '\n'), 2);  // one line each; seccomp is kept
 }
 
 TEST(Abilities, EveryProtectionSaysByWhatOrWhyNot) {

@@ -39,14 +39,14 @@ Result<Packet> receive_piece(const EnterPlan& plan, std::string_view name) {
   const Deadline deadline = Deadline::in(kPieceTime);
   while (::poll(watched.data(), watched.size(), deadline.poll_timeout()) < 0 && errno == EINTR) {
   }
-  if (watched[1].revents != 0) ::_exit(1);  // nobody is left to send it
+  if (watched[1].revents != 0) ::_exit(1);  // the parent has died
   Packet packet = TRY(receive_packet(plan.late_pieces, deadline));
   if (packet.descriptors.empty())
     return failure(ErrorCode::Internal, std::string(name) + ": " + packet.bytes);
   return packet;
 }
 
-// Before anything of the sandbox's own runs; what was mounted until now is ours.
+// Called before any code of the sandbox runs; what was mounted before is not charged to it.
 Result<> join_cgroups(const EnterPlan& plan, Entered& entered) {
   Packet late;
   std::vector<int> joins(plan.cgroup_joins.begin(), plan.cgroup_joins.end());
@@ -114,15 +114,15 @@ Result<> pin_to_cpus(const EnterPlan& plan) {
   return {};
 }
 
-// A plain user's process is root of the namespace it is in, and so is the maker of the next one.
+// A plain user's process is root of its user namespace and makes the next one as root.
 Result<> make_user_namespace(const EnterPlan& plan) {
   if (plan.privilege == Privilege::Root) return enter_user_namespace_of(plan.ids);
   if (::unshare(CLONE_NEWUSER) != 0) return syscall_failure("unshare", "user");
   return write_id_map("/proc/self", {kSandboxUser, 0, kSandboxGroup, 0});
 }
 
-// The last user namespace: in it, the sandbox is user 1000 and owns nothing but itself; the mounts
-// and the network belong to the one outside.
+// Enters the last user namespace. The sandbox is user 1000 there and has no rights over its mounts
+// and network, which belong to the user namespace outside.
 Result<> become_sandbox_user(const EnterPlan& plan, Entered& entered) {
   if (plan.privilege == Privilege::Root && ::setgroups(0, nullptr) != 0) {
     return syscall_failure("setgroups");
@@ -143,7 +143,7 @@ Result<> become_sandbox_user(const EnterPlan& plan, Entered& entered) {
   return {};
 }
 
-// From here on nothing inside can look into init, and init ends with whoever started it.
+// From here on no process of the sandbox can read init's memory, and init ends with its parent.
 Result<> guard_init(const EnterPlan& plan) {
   if (::prctl(PR_SET_DUMPABLE, 0) != 0) return syscall_failure("set not dumpable");
   TRY(die_with_parent(plan.parent));
@@ -152,20 +152,19 @@ Result<> guard_init(const EnterPlan& plan) {
     std::memset(plan.command_line.data(), 0, plan.command_line.size());
     std::memcpy(plan.command_line.data(), kName.data(), kName.size());
   }
-  // Of what the caller had in its environment nothing is left to be found, whatever happens to
-  // init.
+  // Wipes the caller's environment, which this process has a copy of.
   for (char** variable = environ; variable != nullptr && *variable != nullptr; ++variable)
     ::explicit_bzero(*variable, std::strlen(*variable));
   environ = nullptr;
   return {};
 }
 
-// What is mounted later is not covered by the rules of now, and rules can never be widened. So
-// where layers are to be stacked, init keeps one thread unrestricted and idle, to make a restricted
-// one after each change; everything it does and starts is done by that one.
+// The rules do not cover what is mounted later, and rules can never be widened. So if layers will
+// change, init keeps one idle thread without rules, which makes a restricted thread after each
+// change. The restricted thread does everything else and starts the commands.
 Result<> restrict_sandbox_paths(const EnterPlan& plan, Entered& entered) {
   if (plan.is_without_landlock) return {};
-  // Of a copied directory nothing is needed any more.
+  // A directory that was copied is no longer needed.
   const int base = entered.copied_base ? -1 : plan.workspace_base;
   UniqueFd rules = TRY(make_path_rules(
       sandbox_path_rules({entered.store.get(), base}, plan.memory_wall, plan.unsafe_writable)));
@@ -190,8 +189,8 @@ Result<> send_late_cgroup(int late_pieces, std::span<const int> joins, int oom_e
 PathRules sandbox_path_rules(const HiddenDirectories& hidden, MemoryWall wall,
                              const std::vector<std::string>& unsafe_writable) {
   PathRules rules{.writable = {"/workspace", "/tmp"}, .devices = {"/dev"}};
-  // A shared mapping of a /dev/zero that is open for writing is memory that no count shows. It can
-  // be read all the same.
+  // Init cannot count the memory of a shared mapping of /dev/zero, which needs it open for writing.
+  // So /dev/zero can only be read.
   if (wall == MemoryWall::PerProcess) {
     rules.devices = {"/dev/null",    "/dev/full", "/dev/random",
                      "/dev/urandom", "/dev/tty",  "/dev/pts"};
@@ -202,9 +201,9 @@ PathRules sandbox_path_rules(const HiddenDirectories& hidden, MemoryWall wall,
   return rules;
 }
 
-// The order is the kernel's, not ours: each step still needs what a later one takes away.
+// The kernel dictates the order: each step needs what a later one takes away.
 Result<Entered> enter_sandbox(const EnterPlan& plan) {
-  // Again in guard_init: a change of user clears the signal that this asks for.
+  // guard_init() does it again, because a change of user clears the parent-death signal.
   TRY(die_with_parent(plan.parent));
   Entered entered;
   TRY(enter_root(plan, entered));
@@ -216,8 +215,8 @@ Result<Entered> enter_sandbox(const EnterPlan& plan) {
   TRY(become_sandbox_user(plan, entered));
   TRY(limit_processes(plan.limits));
   TRY(empty_bounding_set());
-  // Not before, because the kernel accounts for every object that is made in a group with limits,
-  // and emptying the bounding set alone makes forty.
+  // Joined late, because in a cgroup with limits the kernel charges every object that it makes, and
+  // emptying the bounding set alone makes forty.
   if (!plan.has_late_cgroup) TRY(join_cgroups(plan, entered));
   TRY(drop_capabilities());
   TRY(guard_init(plan));

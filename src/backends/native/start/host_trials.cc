@@ -30,7 +30,7 @@ namespace nutshell::native {
 namespace {
 
 struct Trial {
-  const char* protection;  // the one that is missing when this fails
+  const char* protection;  // missing if the attempt fails
   std::function<Result<>(const Abilities&)> attempt;
   const char* fix;
 };
@@ -51,7 +51,7 @@ Result<> try_user(const Abilities& abilities) {
   return ::unshare(CLONE_NEWUSER) == 0 ? Result<>() : syscall_failure("unshare", "user");
 }
 
-// A new /proc needs a process that is first in its pid namespace.
+// Only a process in the new pid namespace can mount a /proc for it.
 Result<> try_processes(const Abilities& abilities) {
   TRY(unshare_as_root(abilities, CLONE_NEWPID | CLONE_NEWNS, "pid"));
   const pid_t child = ::fork();
@@ -90,7 +90,7 @@ Result<> try_landlock(const Abilities& /*abilities*/) {
   TRY(set_no_new_privileges());
   TRY(restrict_paths({.writable = {"/tmp"}, .devices = {"/dev"}}));
   if (open_file("/etc/passwd", O_WRONLY | O_APPEND)) {
-    return failure(ErrorCode::Internal, "a rule was accepted and not enforced");
+    return failure(ErrorCode::Internal, "the kernel accepted a rule and does not enforce it");
   }
   return {};
 }
@@ -99,7 +99,7 @@ Result<> try_seccomp(const Abilities& /*abilities*/) {
   TRY(set_no_new_privileges());
   TRY(filter_system_calls());
   if (::unshare(CLONE_FS) == 0)
-    return failure(ErrorCode::Internal, "a filter was accepted and not enforced");
+    return failure(ErrorCode::Internal, "the kernel accepted a filter and does not enforce it");
   return {};
 }
 
@@ -148,7 +148,7 @@ const std::array<Trial, 9>& trials() {
   return kTrials;
 }
 
-// In a child, which takes what it changed with it. Empty: it worked.
+// Runs the attempt in a child, whose changes end with it. Returns the error, or an empty text.
 std::string attempt_apart(const std::function<Result<>()>& attempt) {
   auto pair = make_socket_pair(SocketKind::Stream);
   if (!pair) return pair.error().message;

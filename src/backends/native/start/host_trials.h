@@ -1,4 +1,4 @@
-// Finds out what this host allows by doing it, each thing in a child process of its own.
+// Finds out what this host allows by trying each protection in a child process of its own.
 #pragma once
 
 #include "core/init_entry.h"

@@ -18,15 +18,15 @@
 namespace nutshell::native {
 namespace {
 
-// Takes up init's offer of the new top layer (core/layer_names.h); the lock is held while the
-// descriptor is open.
+// Locks the file by which init offers the new top layer (core/layer_names.h). The lock is held
+// while the descriptor is open.
 Result<UniqueFd> take_offer(int store, const std::string& name) {
   const auto withdrawn = [] {
     return failure(ErrorCode::Cancelled, "init does not offer these layers, or no longer does");
   };
   auto offer = open_at(store, name.c_str(), O_RDONLY | O_NOFOLLOW);
   if (!offer) return withdrawn();
-  // Init holds it for a moment, and only to withdraw it.
+  // Init locks the file only to withdraw the offer.
   if (::flock(offer->get(), LOCK_EX | LOCK_NB) != 0) return withdrawn();
   struct stat status {};
   if (::fstat(offer->get(), &status) != 0) return syscall_failure("stat", name);
@@ -34,8 +34,8 @@ Result<UniqueFd> take_offer(int store, const std::string& name) {
   return std::move(*offer);
 }
 
-// Covers what /workspace is now and what it is about to be: wherever this process is killed, init
-// has rules for what it finds there.
+// The rules cover both the present /workspace and the new one: whenever this process is killed,
+// init has rules for what is mounted.
 Result<> send_rules(const RestackPlan& plan, int workspace) {
   PathRules wanted =
       sandbox_path_rules({plan.store, plan.base}, plan.memory_wall, plan.unsafe_writable);
@@ -53,7 +53,7 @@ Result<> restack_here(const RestackPlan& plan) {
   fault_point("restack.made");
   if (plan.has_rules) TRY(send_rules(plan, workspace.get()));
   fault_point("restack.ruled");
-  TRY(show_workspace(workspace.get(), Standing::Replaced));
+  TRY(show_workspace(workspace.get(), OldMount::Replaced));
   fault_point("restack.mounted");
   if (::unlinkat(plan.store, name.c_str(), 0) != 0) return syscall_failure("remove", name);
   return {};

@@ -1,5 +1,5 @@
-// Changes the layers of a sandbox that is running. Init has no right to mount: a child of whoever
-// keeps the sandbox joins its mount namespace and does it.
+// Changes the layers of a running sandbox. Init may not mount, so a child of the process that keeps
+// the sandbox joins its mount namespace and mounts them.
 #pragma once
 
 #include <string>
@@ -14,18 +14,17 @@ namespace nutshell::native {
 struct RestackPlan {
   int store = -1;
   int mount_namespace = -1;
-  int base = -1;     // detached mount of the user's directory; -1: there is none
-  int control = -1;  // init's control socket: the new rules go there
+  int base = -1;     // detached mount of the user's directory; -1 for none
+  int control = -1;  // init's control socket, over which the new rules are sent
   std::vector<std::string> layers;
   std::vector<std::string> unsafe_writable;
   MemoryWall memory_wall = MemoryWall::Cgroup;
-  bool has_rules = false;  // init restricts itself by Landlock rules it is given
+  bool has_rules = false;  // init restricts itself by the Landlock rules that it receives
 };
 
-// Begins it. When the process has answered, /workspace is the new stack, and rules that cover it
-// are on their way to init. Init has to offer the top layer (core/layer_names.h); the answer is
-// Cancelled where it does not. After an error the new stack may or may not be mounted: init finds
-// out.
+// Starts the child. When it has answered, /workspace is the new stack, and the rules that cover it
+// have been sent to init. Init must offer the top layer (core/layer_names.h); otherwise the answer
+// is Cancelled. After an error the new stack may be mounted or not: init finds out.
 Result<SideProcess> begin_restack(const RestackPlan& plan);
 
 }  // namespace nutshell::native

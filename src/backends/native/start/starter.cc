@@ -14,7 +14,9 @@
 #include "backends/native/files/rootfs.h"
 #include "backends/native/files/workspace_mount.h"
 #include "backends/native/namespaces/user_counts.h"
+#include "backends/native/processes/child_answer.h"
 #include "backends/native/processes/clone_process.h"
+#include "backends/native/processes/close_descriptors.h"
 #include "backends/native/processes/kept_descriptors.h"
 #include "backends/native/start/enter.h"
 #include "backends/native/start/restack.h"
@@ -30,29 +32,19 @@ namespace {
 using namespace std::chrono_literals;
 
 constexpr auto kStartTime = 20s;
-// Without a start for this long, no more pieces are kept than are made ahead.
+// After this time without a start, surplus parts are dropped.
 constexpr auto kSurplusTime = 5s;
-constexpr char kStarted = '+';
 
-// Everything but these is closed; the standard three lead nowhere.
+// Closes every descriptor but these, and opens /dev/null as standard input, output and error.
 Result<> keep_only(std::vector<int> kept) {
   const UniqueFd nowhere = TRY(open_file("/dev/null", O_RDWR));
   for (const int fd : {0, 1, 2}) {
     if (::dup2(nowhere.get(), fd) < 0) return syscall_failure("dup2");
   }
-  std::sort(kept.begin(), kept.end());
-  unsigned next = 3;
-  for (const int fd : kept) {
-    const auto number = static_cast<unsigned>(fd);
-    if (fd < 0 || number < next) continue;
-    if (number > next) ::close_range(next, number - 1, 0);
-    next = number + 1;
-  }
-  if (::close_range(next, ~0U, 0) != 0) return syscall_failure("close_range");
-  return {};
+  return close_all_but(std::move(kept));
 }
 
-// The environment lies right behind the arguments; the launcher has none, and asks the kernel.
+// The environment follows the arguments in memory. The launcher has none and asks the kernel.
 std::size_t own_command_line_bytes() {
   const char* begin = program_invocation_name;
   const char* end = environ != nullptr ? *environ : nullptr;
@@ -61,10 +53,6 @@ std::size_t own_command_line_bytes() {
     return static_cast<std::size_t>(end - begin);
   const auto told = read_file("/proc/self/cmdline", kMost);
   return std::max(std::strlen(begin), told ? told->size() : 0);
-}
-
-std::string encode_error(const Error& error) {
-  return static_cast<char>(error.code) + error.message;
 }
 
 bool is_waived(const SandboxSpec& spec, const char* protection) {
@@ -76,7 +64,7 @@ bool is_without_landlock(const SandboxSpec& spec, const Abilities& abilities) {
   return abilities.landlock == 0 && is_waived(spec, "landlock");
 }
 
-// Whether a child finds all that it needs below those of the sandboxes that are kept.
+// Whether all descriptors that a child needs are below kFirstKept.
 bool are_low(const EnterPlan& plan, const InitSetup& setup, int report) {
   std::vector<int> needed(plan.cgroup_joins.begin(), plan.cgroup_joins.end());
   for (const auto& mount : plan.unsafe_mounts)
@@ -102,9 +90,9 @@ Result<> Starter::prepare_self() {
   abilities_ = Abilities::find(privilege);
   caller_ = {::geteuid(), ::getegid()};
   command_line_bytes_ = own_command_line_bytes();
-  // A sandbox for one command is never frozen, and its end is the end of its init.
+  // A sandbox for one command is never frozen and ends with its init.
   if (pooling_ == Pooling::Off) abilities_.cgroups.keep_limits_only();
-  // What cannot be prepared, for want of a place, is made in memory.
+  // Without a directory for the template, each root is made in memory.
   if (auto prepared = RootTemplate::open(abilities_.privilege)) {
     prepared_root_.emplace(std::move(*prepared));
   }
@@ -118,46 +106,43 @@ Result<> Starter::gain_own_root() {
   if (!entered) {
     return failure(
         ErrorCode::Unsupported,
-        fmt::format("this host grants no user namespace ({}): 'nutshell doctor' says why "
-                    "and what to do",
+        fmt::format("this host does not let users make user namespaces ({}): 'nutshell doctor' "
+                    "says why and what to do",
                     entered.error().message));
   }
   TRY(bound_inotify(TRY(open_user_counts()), Share::OfAllSandboxes));
   TRY(begin_network());
-  // To move between pooled network namespaces, home must be one of this user's own.
+  // A process can return only to a network namespace that its user namespace owns, so it gets one.
   if (pooling_ == Pooling::On && ::unshare(CLONE_NEWNET) != 0) {
     return syscall_failure("unshare", "network");
   }
   return {};
 }
 
-// A mount namespace that holds what roots of an image are made from; its maker leaves at once.
+// Makes a mount namespace with what roots of an image are made from. The child that makes it exits
+// once this process has opened it.
 Result<UniqueFd> Starter::make_workshop(const std::string& image, Workshop kind) {
   auto [ours, theirs] = TRY(make_socket_pair(SocketKind::Stream));
   ChildProcess maker = TRY(clone_process(CLONE_NEWNS, -1));
   if (maker.pid() == 0) {
     auto entered = die_with_parent(own_process_.get());
     if (entered) entered = enter_workshop({image, abilities_.privilege, prepared_root()}, kind);
-    const std::string answer = entered ? std::string(1, kStarted) : encode_error(entered.error());
-    (void)write_all(theirs.get(), answer);  // a launcher that is gone needs no answer
+    (void)write_all(theirs.get(), encode_answer(entered));  // fails if the launcher is gone
     ours.reset();
     char wait = 0;
-    (void)!::read(theirs.get(), &wait, 1);  // alive until the launcher holds the namespace
+    (void)!::read(theirs.get(), &wait, 1);  // until the launcher has opened the namespace
     ::_exit(0);
   }
   theirs.reset();
   std::array<char, 1024> answer{};
   const ssize_t count = ::read(ours.get(), answer.data(), answer.size());
-  if (count <= 0) return failure(ErrorCode::Internal, "the root file system's maker died");
-  if (answer[0] != kStarted) {
-    return failure(static_cast<ErrorCode>(answer[0]),
-                   std::string(answer.data() + 1, static_cast<std::size_t>(count) - 1));
-  }
+  if (count < 0) return syscall_failure("read", "the answer of a root file system's maker");
+  TRY(decode_answer({answer.data(), static_cast<std::size_t>(count)}));
   return open_file(fmt::format("/proc/{}/ns/mnt", maker.pid()), O_RDONLY);
 }
 
-// An imported image is not removed while it is held. A directory that cannot be locked is none:
-// whoever may remove it is its owner.
+// Locks an imported image, so that it is not removed while sandboxes use it. A directory of the
+// user's cannot always be locked, and need not be.
 Result<> Starter::hold_image(const std::string& image) {
   if (image.empty() || held_images_.contains(image)) return {};
   auto held = images::hold_root(image);
@@ -166,8 +151,8 @@ Result<> Starter::hold_image(const std::string& image) {
   return Failure(std::move(held).error());
 }
 
-// Null where there are none. What kept them from being made also keeps a sandbox from starting,
-// which then says so, or does not matter to it.
+// Null if there are none. If making them failed, a start either fails with the same error or does
+// not need them.
 Starter::Workshops* Starter::workshops(const std::string& image) {
   if (pooling_ == Pooling::Off || (image.empty() && !prepared_root_)) return nullptr;
   auto found = workshops_.find(image);
@@ -179,13 +164,13 @@ Starter::Workshops* Starter::workshops(const std::string& image) {
   return found->second.plain ? &found->second : nullptr;
 }
 
-// Few are kept: making one takes longer than a sandbox takes to mount its root itself.
+// Only a few are made, because making one takes longer than mounting a root for one sandbox.
 void Starter::take_root(const SandboxSpec& spec, NativeSandbox& sandbox) {
   constexpr std::size_t kMost = 4;
   Workshops* found = is_waived(spec, "locks") ? nullptr : workshops(spec.image);
   if (found == nullptr) return;
   if (found->with_root.empty() && found->made_with_root < kMost) {
-    ++found->made_with_root;  // also where it fails: it would fail again
+    ++found->made_with_root;  // also if it fails, because it would fail again
     auto made = make_workshop(spec.image, Workshop::WithRoot);
     if (made) found->with_root.push_back(std::move(*made));
   }
@@ -275,7 +260,7 @@ EnterPlan Starter::plan_entry(const SandboxSpec& spec, const NativeSandbox& sand
   plan.memory_wall = memory_wall();
   plan.cpus = choose_cpus(spec.limits);
   plan.command_line = {program_invocation_name, command_line_bytes_};
-  // Only where its absence was accepted by name: otherwise the step fails, and so does the start.
+  // Only if the caller accepts its absence; otherwise the step fails, and the start with it.
   plan.is_without_landlock = is_without_landlock(spec, abilities_);
   plan.locks = is_waived(spec, "locks") ? Locks::Shared : Locks::Private;
   plan.workspace_mode = spec.workspace_mode;
@@ -306,8 +291,8 @@ Result<ChildProcess> Starter::clone_into(const SandboxSpec& spec, NativeSandbox&
     plan.cgroup_joins = sandbox.cgroup->join_descriptors_after_clone();
   }
   constexpr std::uint64_t kFlags = CLONE_NEWPID | CLONE_NEWIPC | CLONE_NEWUTS;
-  // The clone with few descriptors waits until the child has run for a moment. In a group with a
-  // part of a CPU the child may not run for seconds, and everybody would wait with us.
+  // clone_with_low_descriptors() waits until the child has run. In a cgroup with a fraction of a
+  // CPU that may take seconds, in which the launcher would serve no one.
   const bool runs_at_once = cgroup_directory < 0 || spec.limits.millicpus >= 1000;
   const bool has_low = pooling_ == Pooling::On && runs_at_once &&
                        are_low(plan, setup, report.get()) &&
@@ -315,14 +300,14 @@ Result<ChildProcess> Starter::clone_into(const SandboxSpec& spec, NativeSandbox&
   ChildProcess child = TRY(has_low ? clone_with_low_descriptors(kFlags, cgroup_directory)
                                    : clone_process(kFlags, cgroup_directory));
   if (child.pid() != 0) return child;
-  // While /proc still shows this process as its own.
+  // Opened before guard_init(), after which this process's /proc files belong to root.
   auto priority = open_file("/proc/self/oom_score_adj", O_WRONLY);
   if (priority) setup.memory_priority = std::move(*priority);
   auto entered = enter_sandbox(plan);
   Result<> ready;
   if (entered && entered->oom_events) setup.oom_events = std::move(entered->oom_events);
   if (!entered) ready = Failure(entered.error());
-  std::vector<int> handed_out;  // to whoever stacks layers later
+  std::vector<int> handed_out;  // to the parent, for changing layers later
   if (ready) {
     setup.is_copied = static_cast<bool>(entered->copied_base);
     setup.base = std::move(setup.is_copied ? entered->copied_base : sandbox.directories.base);
@@ -334,8 +319,9 @@ Result<ChildProcess> Starter::clone_into(const SandboxSpec& spec, NativeSandbox&
                        setup.base.get(), setup.path_rules.get(), entered->mount_namespace.get()});
   }
   if (ready) ready = limit_open_files(spec.limits, abilities_.privilege);
-  const std::string answer = ready ? kStarted + entered->why_copied : encode_error(ready.error());
-  (void)send_packet(report.get(), answer, handed_out);  // who started us is gone, then so are we
+  const std::string answer =
+      ready ? encode_answer(Result<std::string>(entered->why_copied)) : encode_answer(ready);
+  (void)send_packet(report.get(), answer, handed_out);  // init ends with its parent anyway
   if (!ready) ::_exit(1);
   entered->mount_namespace.reset();
   report.reset();
@@ -348,7 +334,7 @@ Result<NativeSandbox> Starter::start(const SandboxSpec& spec) {
   surplus_end_ = Deadline::in(kSurplusTime);
   if (is_plain) {
     last_spec_ = spec;
-    last_spec_.environment = std::vector<std::string>();  // given back, where {} would keep it
+    last_spec_.environment = std::vector<std::string>();  // frees the memory, which = {} would not
   }
   if (auto spare = TRY(take_spare(spec))) return std::move(*spare);
   InitSetup setup = make_setup(spec);
@@ -366,7 +352,7 @@ Result<NativeSandbox> Starter::start_anew(const SandboxSpec& spec, InitSetup set
   Limits limits = spec.limits;
   if (has_late_rules(spec)) sandbox.init_threads = 2;
   limits.processes += sandbox.init_threads - 1;
-  // Nobody pauses one that lives for a command, and every directory it enters costs time.
+  // A sandbox for one command is never paused, and joining each directory costs time.
   sandbox.is_only_limited =
       spec.is_for_one_command && abilities_.cgroups.version() == CgroupVersion::V1;
   if (!makes_cgroup_late()) setup.oom_events = TRY(add_cgroup(sandbox, limits));
@@ -399,14 +385,9 @@ Result<bool> Starter::has_started(NativeSandbox& sandbox) {
 
 Result<> Starter::wait_until_started(NativeSandbox& sandbox) {
   Packet answer = TRY(receive_packet(sandbox.report.get(), Deadline::in(kStartTime)));
-  if (answer.bytes.empty()) {
-    return failure(ErrorCode::Internal, "start the sandbox: it died at once");
-  }
-  if (answer.bytes[0] != kStarted) {
-    return while_doing("start the sandbox",
-                       {static_cast<ErrorCode>(answer.bytes[0]), answer.bytes.substr(1)});
-  }
-  sandbox.why_copied = answer.bytes.substr(1);
+  auto why_copied = decode_answer(answer.bytes);
+  if (!why_copied) return while_doing("start the sandbox", std::move(why_copied).error());
+  sandbox.why_copied = std::move(*why_copied);
   if (answer.descriptors.size() == 2) {
     sandbox.store = std::move(answer.descriptors[0]);
     sandbox.mount_namespace = std::move(answer.descriptors[1]);

@@ -1,5 +1,5 @@
-// Starts native sandboxes: clones this process, which has one thread, into each. The same code
-// serves the launcher, which keeps pieces ready, and a one-shot run, which needs each piece once.
+// Starts native sandboxes by cloning this process, which has one thread. The launcher makes parts
+// of sandboxes ahead and uses them again; a one-shot run makes each part once.
 #pragma once
 
 #include <deque>
@@ -24,44 +24,44 @@
 
 namespace nutshell::native {
 
-// Detached mounts of what a sandbox sees of the host.
+// Detached mounts of the host's directories that a sandbox sees.
 struct HostDirectories {
-  UniqueFd base;           // of /workspace
-  UniqueFd base_to_stack;  // another, used up by the start
+  UniqueFd base;           // of the user's directory, which /workspace shows
+  UniqueFd base_to_stack;  // a second mount of it, which the start attaches
   std::vector<UniqueFd> unsafe_mounts;
 };
 
-// A mount namespace with a root mounted in it. Sandboxes use it one after the other: each begins
-// with a copy, whose overlays are the same ones, so that the kernel need not make and destroy them
-// for each sandbox. No lock or watch outlives the sandbox that had it.
+// A mount namespace with a root mounted in it, used by one sandbox after the other. Each begins
+// with a copy of it, which shares the overlays, so that the kernel need not make and destroy them
+// for each sandbox. No lock or watch outlives its sandbox.
 struct StagedRoot {
   UniqueFd mount_namespace;
   std::string image;
 };
 
-// A running sandbox and what belongs to it alone.
+// A running sandbox and the parts that belong to it alone.
 struct NativeSandbox {
   ChildProcess init;
-  UniqueFd control;  // hands connections to init; its end is init's end
-  UniqueFd stream;   // the first connection, until somebody takes it
-  UniqueFd report;   // why it did not start, if it did not
+  UniqueFd control;  // sends connections to init, which ends when it is closed
+  UniqueFd stream;   // the first connection, until connect() takes it
+  UniqueFd report;   // brings the answer whether it has started
   HostIds ids;
   std::optional<UserNamespace> user;  // pooled
   std::uint32_t init_threads = 1;
   std::optional<Cgroup> cgroup;
-  bool is_only_limited = false;  // it is in no directory of `cgroup` that only freezes and counts
+  bool is_only_limited = false;  // not in the directories of `cgroup` that only freeze and count
   std::optional<NetworkNamespace> network;  // pooled
-  std::optional<StagedRoot> root;           // pooled; none: it mounted its root itself
+  std::optional<StagedRoot> root;           // pooled; nullopt if it mounted its root itself
   UniqueFd late_pieces;                     // while it starts without a pool
-  HostDirectories directories;              // of the host, mounted in it
-  // What its layers are stacked by; closed where they cannot be.
+  HostDirectories directories;
+  // Needed to change its layers; closed if it has none.
   UniqueFd store;
   UniqueFd mount_namespace;
-  std::string why_copied;  // empty: its workspace is no copy
+  std::string why_copied;  // empty if its workspace is no copy
 };
 
 enum class Pooling {
-  Off,  // each piece is made when it is needed
+  Off,  // each part is made when it is needed
   On,   // network and user namespaces and cgroups are made ahead and used again
 };
 
@@ -71,32 +71,33 @@ class Starter {
 
   [[nodiscard]] const Abilities& abilities() const { return abilities_; }
 
-  // From a spare one with the same limits and image if there is one, else anew.
+  // Takes an idle sandbox with the same limits and image if there is one, else makes a new one.
   Result<NativeSandbox> start(const SandboxSpec& spec);
-  // Begins to make its /workspace the stack of these layers, for a sandbox in which only init is
-  // alive.
+  // Starts a child that makes /workspace the stack of these layers. Only init may be alive in the
+  // sandbox.
   [[nodiscard]] Result<SideProcess> begin_restack(const NativeSandbox& sandbox,
                                                   const SandboxSpec& spec,
                                                   const std::vector<std::string>& layers) const;
-  // Waits until it has entered its sandbox, or gives the reason why it could not.
+  // Waits until init has entered the sandbox; returns the error if it could not.
   static Result<> wait_until_started(NativeSandbox& sandbox);
-  // The same without waiting: false while it is on its way.
+  // The same without waiting: false if init is still entering.
   static Result<bool> has_started(NativeSandbox& sandbox);
-  // Why a sandbox that ended never began; empty if it did begin.
+  // Says why a sandbox that has ended did not start; empty if it did.
   static std::string start_failure(NativeSandbox& sandbox);
 
-  // For one that lives on: its descriptors are out of the way of the next ones.
+  // Moves the descriptors of a sandbox that is kept to numbers from kFirstKept on.
   static Result<> put_aside(NativeSandbox& sandbox);
 
   static Result<UniqueFd> connect(NativeSandbox& sandbox);
 
-  // Ends it, and keeps its pieces to be cleaned for the next one. With pools it does not wait for
-  // the end: where more than init is alive, the descriptor it returns is readable once nothing is.
+  // Kills the sandbox and keeps its parts, to be cleaned for the next one. With pooling it does not
+  // wait for the end: if more than init is alive, it returns a descriptor that is readable once
+  // nothing is.
   UniqueFd finish(NativeSandbox sandbox);
-  // Takes back the pieces of those that are out.
+  // Takes back the parts of sandboxes that have ended.
   void collect_ended();
   [[nodiscard]] bool has_ending() const { return !ending_.empty(); }
-  // Cleans or makes one piece ahead; false when all are ready. For idle moments.
+  // Cleans or makes one part for the next start; false when all are ready. For idle moments.
   bool prepare_one();
   // When to call prepare_one() again although nothing has happened.
   [[nodiscard]] Deadline next_preparation() const;
@@ -140,11 +141,11 @@ class Starter {
   Result<std::optional<NetworkNamespace>> take_network();
   Result<> take_user(NativeSandbox& sandbox);
   Result<> hold_image(const std::string& image);
-  // Mount namespaces that roots of an image come from.
+  // The mount namespaces for one image, of which sandboxes begin with a copy.
   struct Workshops {
     UniqueFd plain;
-    std::deque<UniqueFd> with_root;  // free
-    std::size_t made_with_root = 0;  // free or in use
+    std::deque<UniqueFd> with_root;  // those not in use
+    std::size_t made_with_root = 0;  // those in use, too
   };
   Workshops* workshops(const std::string& image);
   Result<UniqueFd> make_workshop(const std::string& image, Workshop kind);
@@ -160,25 +161,25 @@ class Starter {
   InitEntry entry_;
   Pooling pooling_;
   Abilities abilities_;
-  UniqueFd own_process_;  // for the children, which end with it
+  UniqueFd own_process_;  // this process; children end with it
   HostIds caller_;
-  std::string cgroup_owner_;  // empty until the first one is made
+  std::string cgroup_owner_;  // empty until the first cgroup is made
   std::uint64_t cgroup_count_ = 0;
   std::size_t command_line_bytes_ = 0;
-  std::optional<RootTemplate> prepared_root_;  // none: each root is made in memory
-  std::deque<NativeSandbox> ending_;           // killed, and not yet reaped
-  std::list<Spare> spares_;                    // entered and idle, waiting for orders
-  SandboxSpec last_spec_;                      // what spares are made like
-  std::deque<UsedCgroup> used_cgroups_;        // to be cleaned before they are free again
+  std::optional<RootTemplate> prepared_root_;  // nullopt if roots are made in memory
+  std::deque<NativeSandbox> ending_;           // killed and not yet reaped
+  std::list<Spare> spares_;                    // idle sandboxes that wait for orders
+  SandboxSpec last_spec_;                      // spares are made for the same
+  std::deque<UsedCgroup> used_cgroups_;        // to be cleaned before they are used again
   std::deque<NetworkNamespace> used_networks_;
   std::deque<Cgroup> free_cgroups_;
   Deadline surplus_end_ = Deadline::never();
-  std::optional<NetworkMaker> network_maker_;  // without pools: at work for the next sandbox
+  std::optional<NetworkMaker> network_maker_;  // without pooling: makes the next sandbox's network
   UniqueFd home_network_;
   std::deque<NetworkNamespace> free_networks_;
   std::deque<UserNamespace> free_users_;
   std::map<std::string, Workshops> workshops_;   // by image
-  std::map<std::string, UniqueFd> held_images_;  // as long as a root may stand on them
+  std::map<std::string, UniqueFd> held_images_;  // locked while a root may use them
 };
 
 }  // namespace nutshell::native

@@ -1,5 +1,5 @@
-// What sandboxes are made of, as Starter keeps it: cgroups, networks and whole spares, made ahead
-// where it pools, and used again.
+// The pools of Starter: cgroups, network and user namespaces and idle sandboxes, made ahead and
+// used again.
 #include <fcntl.h>
 #include <fmt/format.h>
 #include <poll.h>
@@ -29,19 +29,19 @@ constexpr auto kBetweenCleanings = 5ms;
 
 }  // namespace
 
-// As early as can be, because it takes longest.
+// Called as early as possible, because making a network namespace takes longest.
 Result<> Starter::begin_network() {
   if (pooling_ == Pooling::Off && !network_maker_)
     network_maker_.emplace(TRY(NetworkMaker::start()));
   return {};
 }
 
-// Or what went wrong: the sandbox then says so itself.
+// Sends the network namespace to the sandbox, or the error, which the sandbox then reports.
 void Starter::send_network(int late_pieces) {
   auto made = network_maker_->take();
   network_maker_.reset();
   if (made) {
-    (void)send_packet(late_pieces, "made", {made->get()});  // nobody is left to hear it
+    (void)send_packet(late_pieces, "made", {made->get()});  // fails if the sandbox has died
   } else {
     (void)send_packet(late_pieces, made.error().message);
   }
@@ -75,7 +75,7 @@ Result<std::optional<NetworkNamespace>> Starter::take_network() {
   return network;
 }
 
-// A plain user's sandboxes all are that user, each in a namespace of its own making.
+// All sandboxes of a plain user have that user's ids, each in a namespace that it makes itself.
 Result<> Starter::take_user(NativeSandbox& sandbox) {
   if (abilities_.privilege != Privilege::Root) {
     sandbox.ids = caller_;
@@ -94,8 +94,8 @@ Result<> Starter::take_user(NativeSandbox& sandbox) {
   return {};
 }
 
-// The kernel gives a dead sandbox's memory back a little later, so a group that is not clean yet is
-// tried again. One that cannot be made as new is dropped: the next sandbox gets a fresh one.
+// The kernel frees the memory of a dead sandbox a little later, so a cgroup that is not clean yet
+// is tried again. One that does not become clean is dropped, and the next sandbox gets a new one.
 bool Starter::clean_one_cgroup() {
   if (used_cgroups_.empty() || !used_cgroups_.front().next_try.has_passed()) return false;
   UsedCgroup used = std::move(used_cgroups_.front());
@@ -120,8 +120,7 @@ bool Starter::has_surplus() const {
          free_users_.size() > kReadyPieces;
 }
 
-// A burst of sandboxes leaves many pieces: each is a few descriptors and some of the kernel's
-// memory.
+// Many sandboxes at a time leave many parts, each of which holds descriptors and kernel memory.
 bool Starter::drop_surplus() {
   if (!has_surplus() || !surplus_end_.has_passed()) return false;
   if (free_cgroups_.size() > kReadyPieces) free_cgroups_.pop_back();
@@ -139,13 +138,13 @@ bool Starter::clean_one_network() {
   return true;
 }
 
-// On a host with v1 controllers a child may join its groups at any time at little cost, so a
-// one-shot sandbox mounts its files while they are made.
+// On a host with v1 controllers a child can join its cgroups at any time at little cost, so a
+// one-shot sandbox mounts its files while this process makes them.
 bool Starter::makes_cgroup_late() const {
   return pooling_ == Pooling::Off && abilities_.cgroups.version() == CgroupVersion::V1;
 }
 
-// Returns where init can see that memory ran out, if the group can tell.
+// Returns the file in which init sees that memory ran out; closed if the cgroup has none.
 Result<UniqueFd> Starter::add_cgroup(NativeSandbox& sandbox, const Limits& limits) {
   auto cgroup = TRY(take_cgroup(limits));
   if (!cgroup) return UniqueFd();
@@ -159,9 +158,9 @@ bool Starter::Spare::fits(const SandboxSpec& wanted) const {
          (wanted.is_for_one_command || !spec.is_for_one_command);
 }
 
-// All protections of a spare are already on; it only learns its lifetime and environment now.
+// All protections of a spare are in place; it only receives its lifetime and environment now.
 Result<std::optional<NativeSandbox>> Starter::take_spare(const SandboxSpec& spec) {
-  // A spare has nothing of the host mounted: it is made before anybody says what.
+  // A spare is made before a spec is known, so it has no directories of the host mounted.
   if (!spec.workspace.empty() || !spec.unsafe_mounts.empty()) return std::optional<NativeSandbox>();
   const auto found = std::find_if(spares_.begin(), spares_.end(),
                                   [&](const Spare& spare) { return spare.fits(spec); });
@@ -179,7 +178,7 @@ Result<std::optional<NativeSandbox>> Starter::take_spare(const SandboxSpec& spec
       try_send_packet(sandbox->control.get(), bytes, {theirs.get()}).value_or(false)) {
     return sandbox;
   }
-  (void)finish(std::move(*sandbox));  // it died while it waited: one is made anew
+  (void)finish(std::move(*sandbox));  // it has died; the caller makes a new one
   return std::optional<NativeSandbox>();
 }
 
@@ -189,7 +188,7 @@ bool Starter::make_spare() {
                     [this](const Spare& spare) { return spare.fits(last_spec_); })) {
       return false;
     }
-    (void)finish(std::move(spares_.front().sandbox));  // nobody asks for its kind any more
+    (void)finish(std::move(spares_.front().sandbox));  // the last start needed another kind
     spares_.pop_front();
   }
   InitSetup setup = make_setup(last_spec_);
@@ -200,8 +199,8 @@ bool Starter::make_spare() {
   return true;
 }
 
-// By the kernel's count: a killed init starts nothing any more, and whatever else there is, is
-// counted too.
+// Uses the cgroup's count, which includes every process of the sandbox. A killed init starts no
+// more.
 bool Starter::is_alone(const NativeSandbox& sandbox) const {
   if (!sandbox.cgroup || !abilities_.cgroups.has_pids()) return false;
   const auto count = sandbox.cgroup->process_count();
@@ -217,11 +216,11 @@ UniqueFd Starter::finish(NativeSandbox sandbox) {
     recycle(std::move(sandbox));
     return {};
   }
-  // The rest of its end is the kernel's work on mounts and memory, which nobody has to wait for.
+  // The kernel still has to take down mounts and memory, which no caller has to wait for.
   UniqueFd end;
   if (!has_only_init) {
     end = UniqueFd(::fcntl(sandbox.init.descriptor(), F_DUPFD_CLOEXEC, kFirstOwn));
-    if (!end) {  // no descriptor is left to tell by
+    if (!end) {  // this process has no descriptor left
       recycle(std::move(sandbox));
       return {};
     }
@@ -243,7 +242,7 @@ void Starter::collect_ended() {
   }
 }
 
-// The pieces of one that is nearly out are sooner there than new ones.
+// Waiting a moment for the parts of an ending sandbox is faster than making new ones.
 void Starter::await_ended() {
   if (ending_.empty()) return;
   (void)wait_for(ending_.front().init.descriptor(), POLLIN, Deadline::in(kNearlyOut));
@@ -270,7 +269,7 @@ Result<> Starter::put_aside(NativeSandbox& sandbox) {
 void Starter::recycle(NativeSandbox sandbox) {
   sandbox.init.kill_and_reap();  // the kernel ends the rest of the pid namespace first
   if (pooling_ == Pooling::Off) return;
-  // The next sandbox needs them where a clone takes them along.
+  // The next sandbox needs them below kFirstKept, where a clone copies them.
   if (sandbox.cgroup && !sandbox.cgroup->renumber(kFirstOwn)) sandbox.cgroup.reset();
   if (sandbox.network && !sandbox.network->renumber(kFirstOwn)) sandbox.network.reset();
   if (sandbox.user && !sandbox.user->renumber(kFirstOwn)) sandbox.user.reset();
