@@ -212,7 +212,7 @@ CheckedArguments parse_arguments(const Tool& tool, std::string_view json, Dialec
 CheckedArguments check_arguments(const Tool& tool, const nlohmann::json& object, Dialect dialect) {
   if (!object.is_object())
     return argument_error(fmt::format("The arguments must be an object, got {}.", shown(object)),
-                        R"(Send one object, like {"path": "src/a.c"}.)");
+                          R"(Send one object, like {"path": "src/a.c"}.)");
   return Checker(dialect).check(object, tool.parameters);
 }
 

@@ -35,7 +35,8 @@ Result<Side> load(const std::string& path, wire::FileState state, ToolContext& c
     return {};
   });
   const bool is_past = state != wire::FileState::Now;
-  if (!read && read.error().code == ErrorCode::NotFound && is_past) return std::string();  // the file is new
+  if (!read && read.error().code == ErrorCode::NotFound && is_past)
+    return std::string();  // the file is new
   if (!read && read.error().code == ErrorCode::Unavailable) return Failure(read.error());
   if (!read && read.error().code == ErrorCode::Expired) {
     return ToolError{ErrorCode::Expired,

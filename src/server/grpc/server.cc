@@ -222,8 +222,7 @@ void Running::refuse(Reactor& call, const Error& refusal) {
   const std::string& address = call.remote().address;
   // A barred address would fill the record.
   if (refusal.code != ErrorCode::ResourceExhausted) {
-    options_.service.operations().deny({"", address.empty() ? "socket" : address},
-                                       refusal.message);
+    options_.service.operations().deny({"", address.empty() ? "socket" : address}, refusal.message);
   }
   const auto status = status_of(refusal);
   call.finish(status, refusal);

@@ -217,18 +217,17 @@ Result<ExecReply> Execs::run_admitted(const SandboxRef& ref, ExecRequest request
   return reply;
 }
 
-Result<ToolReply> Execs::call_tool(const Caller& caller, const SandboxRef& ref, const std::string& name,
-                                   const nlohmann::json& arguments,
+Result<ToolReply> Execs::call_tool(const Caller& caller, const SandboxRef& ref,
+                                   const std::string& name, const nlohmann::json& arguments,
                                    const ToolRunnerOptions& options) {
   const Tool* tool = TRY(find_tool(tool_registry(), name, ""));
   const auto used = uses_.table.use(ref.id);
-  return uses_.operations.run(
-      caller,
-      {"tool " + tool->name, subject_of(ref),
-       uses_.operations.describe_json("arguments", arguments, ref.secrets)},
-      [&](Operation& operation) {
-        return call_admitted(ref, *tool, arguments, options, operation);
-      });
+  return uses_.operations.run(caller,
+                              {"tool " + tool->name, subject_of(ref),
+                               uses_.operations.describe_json("arguments", arguments, ref.secrets)},
+                              [&](Operation& operation) {
+                                return call_admitted(ref, *tool, arguments, options, operation);
+                              });
 }
 
 Result<ToolReply> Execs::call_admitted(const SandboxRef& ref, const Tool& tool,

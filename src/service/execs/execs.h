@@ -47,8 +47,9 @@ class Execs {
   ExecResult explain_loss(const SandboxRef& ref, ExecResult result);
 
  private:
-  Result<ExecReply> run_admitted(const SandboxRef& ref, ExecRequest request, const ExecOptions& options,
-                                 Operation& operation, wire::ExecIo& io);
+  Result<ExecReply> run_admitted(const SandboxRef& ref, ExecRequest request,
+                                 const ExecOptions& options, Operation& operation,
+                                 wire::ExecIo& io);
   Result<ToolReply> call_admitted(const SandboxRef& ref, const Tool& tool,
                                   const nlohmann::json& arguments, const ToolRunnerOptions& options,
                                   Operation& operation);
