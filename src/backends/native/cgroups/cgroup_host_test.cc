@@ -126,7 +126,7 @@ class DelegationTest : public CgroupHostTest {
   }
 };
 
-TEST_F(DelegationTest, OfTheUsersManagerIsUsedFromAScopeInIt) {
+TEST_F(DelegationTest, OfTheUsersServiceIsUsedFromAScopeInIt) {
   add("user@1000.service/app.slice", "");
   add("user@1000.service/app.slice/terminal.scope", fmt::format("{}\n1\n", ::getpid()));
   const auto host = find("user@1000.service/app.slice/terminal.scope");
