@@ -117,8 +117,10 @@ std::variant<GitCommand, ToolError> parse_git(const Words& args) {
   std::size_t i = 0;
   for (; i < args.size() && args[i].starts_with('-'); ++i) {
     if (args[i].starts_with("--exec-path=")) {
-      return ToolError{
-          "permission_denied", "--exec-path would have other programs run as git's own.", {}, "Leave it out."};
+      return ToolError{"permission_denied",
+                       "--exec-path would have other programs run as git's own.",
+                       {},
+                       "Leave it out."};
     }
     command.options.push_back(args[i]);
     if (takes_value(args[i]) && i + 1 < args.size()) command.options.push_back(args[++i]);

@@ -49,9 +49,10 @@ std::optional<ToolResult> check(const GitCommand& command, const ToolContext& co
     return bad_argument("`args` is empty.", R"(Give a subcommand, like ["status"].)");
   if (auto error = check_git(command)) return refuse(std::move(*error));
   if (!context.reads_only || reads_only(command)) return std::nullopt;
-  return refuse(ToolError{
-      "permission_denied", fmt::format("git {} is not among what only reads.", visible_name(command.name)),
-      "This session may not change anything.", "Use status, diff, log or show."});
+  return refuse(
+      ToolError{"permission_denied",
+                fmt::format("git {} is not among what only reads.", visible_name(command.name)),
+                "This session may not change anything.", "Use status, diff, log or show."});
 }
 
 Result<ToolResult> git(const Arguments& arguments, ToolContext& context) {
