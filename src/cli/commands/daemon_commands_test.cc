@@ -115,7 +115,9 @@ TEST_F(CutCommands, SayThatTheDaemonWentAway) {
     const Ran ran = run(add_diff, {"diff", kId});
     EXPECT_THAT(ran.error, HasSubstr("daemon"));
     EXPECT_THAT(ran.error, Not(HasSubstr("has ended")));
-    if (i == 0) EXPECT_THAT(ran.error, HasSubstr("may still run"));
+    if (i == 0) {
+      EXPECT_THAT(ran.error, HasSubstr("may still run"));
+    }
   }
 }
 
