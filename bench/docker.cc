@@ -19,6 +19,7 @@
 #include "init/init.h"
 #include "runtime/runtime.h"
 #include "runtime/tool_runner.h"
+#include "tools/argument_parser.h"
 #include "tools/registry.h"
 
 namespace nutshell::bench {
@@ -57,7 +58,9 @@ class Ours : public Sampler {
     return {};
   }
   Result<> call(const std::string& name, const std::string& arguments) {
-    const ToolResult result = runner_->call(*TRY(find_tool(tool_registry(), name, "")), arguments);
+    const Tool& tool = *TRY(find_tool(tool_registry(), name, ""));
+    const ToolResult result =
+        runner_->call(tool, parse_arguments(tool, arguments, Dialect::Nutshell));
     if (result.error) return failure(ErrorCode::Internal, result.text);
     return {};
   }

@@ -14,6 +14,7 @@
 #include "bench/rivals.h"
 #include "init/init.h"
 #include "runtime/tool_runner.h"
+#include "tools/argument_parser.h"
 #include "tools/registry.h"
 
 namespace nutshell::bench {
@@ -109,7 +110,8 @@ class LibrarySampler : public Sampler {
   Result<double> sample() override {
     return time_of([this]() -> Result<> {
       const Tool& tool = *TRY(find_tool(tool_registry(), "read", ""));
-      const ToolResult result = runner_->call(tool, arguments_);
+      const ToolResult result =
+          runner_->call(tool, parse_arguments(tool, arguments_, Dialect::Nutshell));
       if (result.error) return failure(ErrorCode::Internal, result.text);
       return {};
     });

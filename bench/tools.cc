@@ -16,6 +16,7 @@
 #include "bench/sandboxes.h"
 #include "init/init.h"
 #include "runtime/tool_runner.h"
+#include "tools/argument_parser.h"
 #include "tools/registry.h"
 
 namespace nutshell::bench {
@@ -44,7 +45,8 @@ class ToolSandbox {
   }
 
   Result<ToolResult> call(const std::string& name, const std::string& arguments) {
-    ToolResult result = runner_->call(*TRY(find_tool(tool_registry(), name, "")), arguments);
+    const Tool& tool = *TRY(find_tool(tool_registry(), name, ""));
+    ToolResult result = runner_->call(tool, parse_arguments(tool, arguments, Dialect::Nutshell));
     if (result.error) return failure(ErrorCode::Internal, result.text);
     return result;
   }

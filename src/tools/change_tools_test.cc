@@ -76,7 +76,7 @@ TEST_F(EditTool, RefusesIncompleteEditsBeforeInitIsAsked) {
 TEST_F(EditTool, RefusesAPlaceholderThatIsNew) {
   const ToolResult result =
       call(tool, R"({"path": "a", "old": "x", "new": "y\n// ... rest unchanged"})");
-  EXPECT_EQ(result.error->code, "lazy_placeholder");
+  EXPECT_EQ(result.error->code, ErrorCode::LazyPlaceholder);
   // One that was there before may stay.
   init.answer(changed(wire::ChangeKind::Modified));
   EXPECT_FALSE(call(tool, R"({"path": "a", "old": "x // ... rest unchanged",
@@ -112,7 +112,7 @@ TEST_F(WriteTool, SendsTheContentAndTheExpectedVersion) {
 
 TEST_F(WriteTool, RefusesAPlaceholder) {
   EXPECT_EQ(call(tool, R"({"path": "a", "content": "# ... existing code ..."})").error->code,
-            "lazy_placeholder");
+            ErrorCode::LazyPlaceholder);
 }
 
 TEST_F(ToolTest, DeleteCountsWhatWasDeleted) {

@@ -49,7 +49,7 @@ TEST_F(BashTool, RunsTheCommandInAShell) {
 }
 
 TEST_F(BashTool, FallsBackToShWithoutBash) {
-  const wire::Failed missing{static_cast<std::uint8_t>(ErrorCode::NotFound), "no such file"};
+  const wire::Failed missing{ErrorCode::NotFound, "no such file"};
   init.answer(missing);
   init.answer(missing);
   (void)call(tool, R"({"command": "true"})");
@@ -79,7 +79,7 @@ TEST_F(BashTool, SaysWhatToDoAboutATimeout) {
   commands.state.ending->detail = "after 7s";
   const ToolResult result = call(tool, R"({"command": "sleep 9"})");
   ASSERT_TRUE(result.error);
-  EXPECT_EQ(result.error->code, "timeout");
+  EXPECT_EQ(result.error->code, ErrorCode::DeadlineExceeded);
   EXPECT_THAT(result.text, HasSubstr("Use wait=0 or a larger timeout."));
 }
 
@@ -146,7 +146,7 @@ TEST_F(ToolTest, JobPassesInputOnAndStops) {
 TEST_F(ToolTest, JobNamesTheJobsThereAre) {
   commands.state.job_id = "j4";
   EXPECT_EQ(text(make_job_tool(), R"({"id": "j9"})"),
-            "no_such_job: there is no job j9.\nJobs: j4.\nStart one with bash and a short wait.");
+            "not_found: there is no job j9.\nJobs: j4.\nStart one with bash and a short wait.");
 }
 
 class GitTool : public ToolTest {
@@ -158,9 +158,9 @@ class GitTool : public ToolTest {
   // The answer to the question for the names of all settings.
   void has_settings(const std::string& names, int exit_code = 0) {
     wire::Ended ended;
-    ended.outcome = static_cast<std::uint8_t>(Outcome::Exited);
-    ended.exit_code = exit_code;
-    ended.output_bytes = ended.output_sent = names.size();
+    ended.result.outcome = Outcome::Exited;
+    ended.result.exit_code = exit_code;
+    ended.result.stdout_bytes = names.size();
     if (names.empty()) {
       init.answer(ended);
     } else {
@@ -180,14 +180,15 @@ TEST_F(GitTool, RunsGitOnceTheConfigurationIsHarmless) {
 }
 
 TEST_F(GitTool, RefusesAnEmptyList) {
-  EXPECT_THAT(text(tool, R"({"args": []})"), HasSubstr("bad_argument: `args` is empty."));
+  EXPECT_THAT(text(tool, R"({"args": []})"), HasSubstr("invalid_argument: `args` is empty."));
   EXPECT_TRUE(commands.requests.empty());
 }
 
 TEST_F(GitTool, ChangesNothingInAReadOnlySession) {
   context.reads_only = true;
-  EXPECT_THAT(text(tool, R"({"args": ["commit", "-m", "x"]})"),
-              HasSubstr("denied: git commit is not one of the subcommands that only read."));
+  EXPECT_THAT(
+      text(tool, R"({"args": ["commit", "-m", "x"]})"),
+      HasSubstr("permission_denied: git commit is not one of the subcommands that only read."));
   EXPECT_TRUE(commands.requests.empty());
 }
 
@@ -230,7 +231,7 @@ TEST_F(RecallTool, Filters) {
 
 TEST_F(RecallTool, SaysThatAnOutputIsNotStored) {
   const ToolResult result = call(tool, R"({"id": "o9"})");
-  EXPECT_EQ(result.error->code, "expired");
+  EXPECT_EQ(result.error->code, ErrorCode::Expired);
   EXPECT_THAT(result.text, HasSubstr("o9 is not stored.\nUnknown output id o9"));
 }
 
@@ -240,7 +241,7 @@ class DiffTool : public ToolTest {
     init.answer(wire::FileInfo{}, wire::FileData{bytes}, wire::Done{});
   }
   void fails(ErrorCode code, const std::string& message) {
-    init.answer(wire::Failed{static_cast<std::uint8_t>(code), message});
+    init.answer(wire::Failed{code, message});
   }
   const Tool tool = make_diff_tool();
 };
@@ -267,11 +268,11 @@ TEST_F(DiffTool, TakesAFileThatWasNotThereForEmpty) {
 
 TEST_F(DiffTool, SaysWhyThereIsNothingToCompare) {
   fails(ErrorCode::NotFound, "no such file");
-  EXPECT_THAT(text(tool, R"({"a": "x", "b": "y"})"), HasSubstr("no_such_file: x is not there."));
+  EXPECT_THAT(text(tool, R"({"a": "x", "b": "y"})"), HasSubstr("not_found: x is not there."));
   has_file(std::string("a\0b", 3));
   EXPECT_THAT(text(tool, R"({"a": "x", "b": "y"})"), HasSubstr("binary: x is binary."));
   fails(ErrorCode::PermissionDenied, "x: permission denied");
-  EXPECT_EQ(call(tool, R"({"a": "x", "b": "y"})").error->code, "denied");
+  EXPECT_EQ(call(tool, R"({"a": "x", "b": "y"})").error->code, ErrorCode::PermissionDenied);
 }
 
 }  // namespace

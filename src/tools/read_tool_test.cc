@@ -81,7 +81,7 @@ TEST_F(ReadTool, SaysThatAFileIsEmpty) {
 TEST_F(ReadTool, RefusesAnOffsetBehindTheEnd) {
   init.answer(page_of("", 7, 3));
   EXPECT_THAT(text(tool, R"({"path": "a", "offset": 7})"),
-              StartsWith("bad_argument: `offset` 7 is behind the end: a has 3 lines."));
+              StartsWith("invalid_argument: `offset` 7 is behind the end: a has 3 lines."));
 }
 
 TEST_F(ReadTool, RefusesBinaryFilesAndSaysHowToLookAtThem) {
@@ -99,7 +99,7 @@ TEST_F(ReadTool, ReturnsAnImageToACallerThatTakesImages) {
   page.media_type = "image/png";
   page.info.size = 4;
   init.answer(page);
-  EXPECT_EQ(call(tool, R"({"path": "a.png"})").error->code, "binary");
+  EXPECT_EQ(call(tool, R"({"path": "a.png"})").error->code, ErrorCode::Binary);
   context.takes_images = true;
   init.answer(page);
   init.answer(wire::FileInfo{}, wire::FileData{"\x89PNG"}, wire::Done{});
@@ -123,15 +123,15 @@ TEST_F(ReadTool, DoesNotRepeatALongAnswer) {
 }
 
 TEST_F(ReadTool, PassesOnWhatInitRefuses) {
-  init.answer(wire::Refused{"no_such_file", "a is not there.", "", "Did you mean b?"});
+  init.answer(wire::Refused{ErrorCode::NotFound, "a is not there.", "", "Did you mean b?"});
   const ToolResult result = call(tool, R"({"path": "a"})");
-  EXPECT_EQ(result.text, "no_such_file: a is not there.\nDid you mean b?");
-  EXPECT_EQ(result.error->code, "no_such_file");
+  EXPECT_EQ(result.text, "not_found: a is not there.\nDid you mean b?");
+  EXPECT_EQ(result.error->code, ErrorCode::NotFound);
 }
 
 TEST_F(ReadTool, FailsWithTheSandbox) {
   init.hang_up();
-  EXPECT_THAT(text(tool, R"({"path": "a"})"), StartsWith("error: "));
+  EXPECT_THAT(text(tool, R"({"path": "a"})"), StartsWith("unavailable: "));
 }
 
 }  // namespace

@@ -90,7 +90,7 @@ class FakeOutputs : public OutputKeeper {
  public:
   Result<StoredOutput> load(const std::string& id) override {
     if (id == stored_id) return stored;
-    return failure(ErrorCode::NotFound, "Unknown output id " + id);
+    return failure(ErrorCode::Expired, "Unknown output id " + id);
   }
   Result<std::string> keep(const std::string& /*command*/, std::string_view /*output*/) override {
     return std::string("o1");
@@ -133,7 +133,7 @@ class ToolTest : public testing::Test {
     if (auto* error = std::get_if<ToolError>(&arguments)) return refuse(std::move(*error));
     auto result = tool.run(std::get<Arguments>(arguments), context);
     if (result) return std::move(*result);
-    return refuse(ToolError{"error", result.error().message});
+    return refuse(ToolError{result.error().code, result.error().message});
   }
   std::string text(const Tool& tool, std::string_view json) { return call(tool, json).text; }
 
