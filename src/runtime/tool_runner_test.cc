@@ -212,7 +212,7 @@ TEST_F(ToolRunnerTest, RoomKitGetsResultsItsChannelDoesNotCut) {
 
 TEST_F(ToolRunnerTest, WrongArgumentsNeverReachTheTool) {
   EXPECT_THAT(text("bash", {{"comand", "touch ran"}}),
-              MatchesRegex("bad_argument: there is no argument.*\n.*`command`.*"));
+              MatchesRegex("invalid_argument: there is no argument.*\n.*`command`.*"));
   EXPECT_FALSE(std::filesystem::exists(scratch_ / "ran"));
 }
 
