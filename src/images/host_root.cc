@@ -19,7 +19,7 @@ std::string link_target(const char* name) {
   return length > 0 ? std::string(target.data(), static_cast<std::size_t>(length)) : "";
 }
 
-Result<> make_directory(int root, const char* name) {
+Result<> make_mount_point(int root, const char* name) {
   if (::mkdirat(root, name, 0755) != 0) return syscall_failure("mkdir", name);
   return {};
 }
@@ -34,12 +34,12 @@ Result<std::vector<std::string>> write_host_root(int root, SharedBy sharers) {
     if (!target.empty()) {
       if (::symlinkat(target.c_str(), root, name) != 0) return syscall_failure("link", name);
     } else if (is_there) {
-      TRY(make_directory(root, name));
+      TRY(make_mount_point(root, name));
       mounts.emplace_back(name);
     }
   }
   for (const char* name : {"etc", "dev", "proc", "tmp", "workspace", "run", "var", "opt", "home"}) {
-    TRY(make_directory(root, name));
+    TRY(make_mount_point(root, name));
   }
   if (::symlinkat("../tmp", root, "var/tmp") != 0) return syscall_failure("link", "var/tmp");
   for (const std::string& name : TRY(write_host_etc(root, sharers)))

@@ -19,6 +19,9 @@ constexpr std::uint64_t kMostBytes = 16ULL << 20U;  // of each side
 using Side = std::variant<std::string, ToolError>;
 
 ToolError as_tool_error(const Error& error, const std::string& path) {
+  // An error that has no code of its own comes from a file that cannot be read, such as a socket.
+  if (error.code == ErrorCode::Internal)
+    return {ErrorCode::InvalidArgument, error.message, {}, "Give a regular file."};
   if (error.code != ErrorCode::NotFound) return {error.code, error.message, {}, {}};
   return {
       error.code, fmt::format("{} is not there.", visible_name(path)), {}, "Look with ls or find."};

@@ -168,9 +168,9 @@ def refusals_say_what_is_wrong_and_tell_no_password():
             ({"credsStore": "box"}, {"docker-credential-box": "echo the box is shut; exit 1\n"},
              "the box is shut"),
             ({"credsStore": "box"}, {"docker-credential-box": "echo '[]'\n"}, "no account"),
-            ({"credsStore": "box"}, {"docker-credential-box": "cat /dev/zero\n"}, "no end"),
+            ({"credsStore": "box"}, {"docker-credential-box": "cat /dev/zero\n"}, "is too long"),
             ({"credsStore": "lost"}, None, "docker-credential-lost"),
-            ({"credsStore": "../../bin/sh"}, None, "no name of a credential program")):
+            ({"credsStore": "../../bin/sh"}, None, "not a valid name of a credential helper")):
         with configuration(content, programs) as environment:
             ended = run(image, "true", env=environment)
         expect_refusal(ended, wanted)

@@ -109,7 +109,7 @@ def volume_of_somebody_else_is_not_used():
         expect_equal(len(volumes(where)), 2, "volumes")
         where.ask("DELETE", f"/volumes/{name}?force=1")
         where.ask("POST", "/volumes/create", {"Name": name})
-        expect_refusal(call("run", *flags(where, *VOLUME), "--", "true"), "none of ours")
+        expect_refusal(call("run", *flags(where, *VOLUME), "--", "true"), "not a workspace")
         where.ask("DELETE", f"/volumes/{name}?force=1")
     finally:
         forget(where)

@@ -391,11 +391,15 @@ def hanging_up_ends_the_command():
 
 
 def ask_and_hang_up(one, path, body, headers=None):
-    """Sends a request as alice and closes the connection without waiting for the answer."""
+    """Sends a request as alice and closes the connection before the daemon reads the request."""
     connection = UnixConnection(one.socket)
     headers = {"Authorization": "Bearer " + TOKENS["alice"], **(headers or {})}
-    connection.request("POST", path, json.dumps(body), headers)
-    connection.close()
+    one.process.send_signal(signal.SIGSTOP)
+    try:
+        connection.request("POST", path, json.dumps(body), headers)
+        connection.close()
+    finally:
+        one.process.send_signal(signal.SIGCONT)
 
 
 def ids_of(one):

@@ -46,7 +46,7 @@ def wrong_tokens_are_refused_and_then_barred():
     with grpc_daemon(port=port) as (_, local):
         with contextlib.closing(Client(f"127.0.0.1:{port}")) as nobody:
             refused = refusal(lambda: nobody.call("ListSandboxes"))
-            expect_equal(refused[:2], ("UNAUTHENTICATED", "permission_denied"), "no token")
+            expect_equal(refused[:2], ("UNAUTHENTICATED", "unauthenticated"), "no token")
         with contextlib.closing(Client(f"127.0.0.1:{port}", "wrong")) as wrong:
             codes = [refusal(lambda: wrong.call("ListSandboxes"))[0] for _ in range(11)]
             expect_equal(codes, ["UNAUTHENTICATED"] * 10 + ["RESOURCE_EXHAUSTED"], "wrong tokens")

@@ -254,7 +254,7 @@ def wire_frame(conversation, kind, payload=b""):
 
 @suite.case
 def the_bytes_of_init_can_be_had():
-    hello = wire_frame(0, 1, struct.pack("<QI", 0x6c6c656873747541, 1))
+    hello = wire_frame(0, 1, struct.pack("<QI", 0x6c6c656873747541, 2))
     ping, done = wire_frame(1, 32), wire_frame(1, 47)
     with grpc_daemon() as (_, client):
         sandbox = client.make()

@@ -165,7 +165,7 @@ def devices_and_set_id_bits_are_dropped():
         path = place / "odd.tar"
         path.write_bytes(layer((node, b""), (pipe, b""), entry("bin/su", b"x", mode=0o6755)))
         ended = import_image(path)
-        expect(b"left out 2 devices" in ended.stderr, f"it is said: {ended!r}")
+        expect(b"2 devices, FIFOs or sockets were left out" in ended.stderr, f"it is said: {ended!r}")
         root = next((place / "images/images").glob("*/root"))
         expect(not (root / "dev/sda").exists() and not (root / "run/pipe").exists(), "no nodes")
         expect_equal((root / "bin/su").stat().st_mode & 0o7777, 0o755, "set-id bits")
@@ -177,7 +177,7 @@ def bad_names_are_refused():
         (place / "tiny.tar").write_bytes(BASE)
         for name in ("../x", "/etc/x", "a b", "a\nb", "-x", ".x", "a:b:c", "x" * 300, "\x1b[2J"):
             ended = call("image", "import", str(place / "tiny.tar"), f"--name={name}")
-            expect_refusal(ended, "no name for an image")
+            expect_refusal(ended, "is not a name for an image")
             expect(b"\x1b" not in ended.stderr, "what a terminal obeys")
         files = app().saved_files("evil\nname\x1b[2J:1")
         path = write_archive(place / "ok.tar", files)

@@ -119,7 +119,7 @@ def hostile_images_are_refused():
                 for way in (("run",), ("create",)):
                     words = ["--", "true"] if way == ("run",) else []
                     ended = call(*way, "--image", str(root), *words)
-                    expect_refusal(ended, f"/{name}", "refused")
+                    expect_refusal(ended, f"/{name} is not a directory", "in the image")
     with scratch() as directory:
         (directory / "empty").mkdir()
         ended = call("run", "--image", str(directory / "empty"), "--", "sh")

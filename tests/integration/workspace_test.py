@@ -164,7 +164,7 @@ def what_is_mounted_directly_outlives_the_sandbox():
 def refusals_say_what_to_do():
     with sandbox() as made:
         expect_refusal(call("apply", made), "--workspace", "nutshell cp")
-    expect_refusal(call("create", "--workspace", "/nonexistent"), "--workspace", "no directory")
+    expect_refusal(call("create", "--workspace", "/nonexistent"), "--workspace", "not a directory")
     with scratch() as directory:
         (directory / "job.py").write_text("print(1)\n")
         ended = call("run", "--", "python3", "job.py", cwd=directory)
