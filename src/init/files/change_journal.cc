@@ -67,7 +67,7 @@ std::string ChangeJournal::record(std::string label, std::vector<PathChange> pat
 std::string ChangeJournal::record_undo(const std::string& id, std::vector<PathChange> paths) {
   const Change* before = find(id);
   const std::string earlier = before == nullptr ? std::string() : before->reverts;
-  const std::string undo_id = record("undo " + id, std::move(paths));
+  std::string undo_id = record("undo " + id, std::move(paths));
   if (!undo_id.empty()) changes_.back().reverts = id;
   if (Change* undone = find_kept(id)) undone->undone_by = undo_id.empty() ? "undo" : undo_id;
   if (Change* redone = find_kept(earlier)) redone->undone_by.clear();
