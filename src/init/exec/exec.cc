@@ -86,7 +86,7 @@ Result<Exec::Pipes> Exec::make_pipes(const ExecRequest& request) {
   return pipes;
 }
 
-Exec::Exec(wire::Exec message, Mark mark, const ProcessMarks& marks, Pipes& pipes)
+Exec::Exec(wire::Exec&& message, Mark mark, const ProcessMarks& marks, Pipes& pipes)
     : id_(std::move(message.exec_id)),
       request_(std::move(message.request)),
       mark_(mark),

@@ -88,7 +88,7 @@ class Exec {
 
  private:
   struct Pipes;
-  Exec(wire::Exec message, Mark mark, const ProcessMarks& marks, Pipes& pipes);
+  Exec(wire::Exec&& message, Mark mark, const ProcessMarks& marks, Pipes& pipes);
   static Result<Pipes> make_pipes(const ExecRequest& request);
   Result<> launch(const Surroundings& surroundings, Pipes& pipes);
   // Whether the command closed one of its streams a moment ago: most likely it exits, and SIGCHLD
