@@ -43,7 +43,8 @@ TEST_P(KeptConformance, UnknownIdIsNotFoundAndNonsenseIsRefused) {
 
 TEST_P(KeptConformance, KeepsFilesAndProcessesBetweenCommands) {
   const std::string id = create();
-  exec(id, "echo kept > file; sleep 1000 &");
+  // The child is a shell until it has become the sleep.
+  exec(id, "echo kept > file; sleep 1000 & until grep -qx sleep /proc/$!/comm; do :; done");
   EXPECT_EQ(exec(id, "cat file; cat /proc/[0-9]*/comm | grep -cx sleep").output, "kept\n1\n");
 }
 
