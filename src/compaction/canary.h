@@ -19,7 +19,7 @@ struct CanaryReport {
   [[nodiscard]] bool is_bad() const { return missed > 3 && missed * 3 > hits; }
 };
 
-// What a parser reports of an output. The text's notes on omitted lines are not part of it, because
+// A parser's report on an output. The text's notes on omitted lines are not part of it, because
 // they do not report those lines.
 struct ToldFacts {
   std::string_view text;                           // facts and totals, as shown

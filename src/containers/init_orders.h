@@ -1,4 +1,4 @@
-// What a backend sends to the init of a new container before anything else: its orders and the
+// Sends the init of a new container what it needs before anything else: its orders and the
 // content of the workspace.
 #pragma once
 

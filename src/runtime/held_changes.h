@@ -22,7 +22,7 @@ struct SortedChanges {
   std::vector<JudgedChange> held;
 };
 
-// What the user asked for. `named` are paths relative to the workspace. A path at or below an entry
+// The wishes of the user. `named` are paths relative to the workspace. A path at or below an entry
 // of the trust table takes held files, a path above it does not. Empty: all changes, none named.
 struct HoldOptions {
   UnsafeGit git = UnsafeGit::HeldBack;

@@ -1,4 +1,4 @@
-// What is told of a sandbox whose stream broke. The stream alone cannot tell whether the sandbox
+// Explains errors of a sandbox whose stream broke. The stream alone cannot tell whether the sandbox
 // has ended, so its backend is asked first (Backend::why_gone).
 #pragma once
 

@@ -57,7 +57,7 @@ void close_open_change(LayerStack& stack, FilesState& files) {
   const std::string id = stack.open_change();
   if (id.empty()) return;
   wire::Changed report = end_change(stack, files);
-  // Its command may be about to start; its changes then count for the other call.
+  // The other call counts the changes of a command that is only about to start.
   if (report.undo_id.empty() && report.why_no_undo.empty())
     report.why_no_undo = "another call began before this one ended";
   files.closed_changes.add(id, std::move(report));

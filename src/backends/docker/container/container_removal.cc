@@ -19,7 +19,7 @@ namespace nutshell::docker {
 namespace {
 
 // An engine that works answers a ping within the first time and ends a container within the second.
-// One that takes longer is not waited for; the removal is noted.
+// The times to wait for an engine. After them the removal is noted, and a later call does it.
 constexpr std::chrono::seconds kPingTime{4};
 constexpr std::chrono::seconds kStopTime{20};
 

@@ -1,4 +1,4 @@
-// What the host remembers about each sandbox in a container: its environment, its ttl and its first
+// Notes of the host about each sandbox in a container: its environment, its ttl and its first
 // process. The container itself cannot hold these: an engine shows an environment to everybody who
 // may inspect it, labels cannot be changed, and an engine that hangs cannot be asked.
 #pragma once

@@ -12,7 +12,7 @@
 
 namespace nutshell::native {
 
-// What a directory of a cgroup is used for.
+// The controllers that a directory of a cgroup is used for.
 struct CgroupRoles {
   bool memory = false;
   bool pids = false;

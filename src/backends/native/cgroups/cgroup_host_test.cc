@@ -117,7 +117,7 @@ class DelegationTest : public CgroupHostTest {
     ASSERT_TRUE(write_file(path / "cgroup.events", "populated 1\n", 0644));
     ASSERT_TRUE(write_file(path / "cgroup.procs", processes, 0644));
     ASSERT_TRUE(write_file(path / "cgroup.controllers", "cpu memory pids\n", 0644));
-    // What is written lands in the blanks: the controllers are on already.
+    // Writes replace the blanks, so that the controllers still read as enabled.
     ASSERT_TRUE(write_file(path / "cgroup.subtree_control", "        cpu memory pids\n", 0644));
   }
 

@@ -41,7 +41,7 @@ struct WorkspaceStack {
   std::vector<std::string> layers;  // lowest first; the last one is written to
 };
 
-// What becomes of the mount that is at /workspace already.
+// Says how a new mount treats the mount that is already at /workspace.
 enum class OldMount {
   Covered,
   Replaced,  // at no moment does /workspace show what is below the old mount

@@ -1,4 +1,4 @@
-// What a child process sends to its parent when its work is done: a text, or the error.
+// The answer of a child process to its parent when its work is done: a text, or the error.
 #pragma once
 
 #include <string>
