@@ -52,7 +52,7 @@ void Client::close() {
   is_in_body_ = false;
 }
 
-// A server may end a connection that waits; one that has bytes nobody asked for is no better.
+// The server may have closed an idle connection, or sent bytes that no request asked for.
 bool Client::is_stale() const {
   pollfd watched{transport_->descriptor(), POLLIN, 0};
   return ::poll(&watched, 1, 0) != 0 || !input_.empty();
@@ -96,7 +96,7 @@ Result<> Client::read_head_bytes(Reading reading, const Deadline& deadline) {
     if (input_.size() > options_.most_head_bytes) {
       return failure(ErrorCode::Corrupt, "the head of the response is too long");
     }
-    // Byte by byte where what follows the head is not ours to read; it is short and read once.
+    // Reads byte by byte where the bytes after the head belong to the caller. A head is short.
     const std::size_t most = reading == Reading::Exactly ? 1 : space.size();
     const std::size_t count = TRY(transport_->read(space.data(), most, deadline));
     if (count == 0) return failure(ErrorCode::Unavailable, "the server hung up without an answer");
@@ -122,7 +122,7 @@ Result<ResponseHead> Client::read_head(std::string_view method, Reading reading,
 
 Result<ResponseHead> Client::begin(const Request& request, const Deadline& deadline) {
   if (auto sent = send_request(request, deadline); !sent) {
-    // A server that refuses a body answers before it has read it all.
+    // A server that refuses a body answers before it has read the whole body.
     const bool may_have_answered = transport_ && sent.error().code == ErrorCode::Unavailable;
     if (!may_have_answered || is_in_body_) {
       close();

@@ -17,7 +17,7 @@ constexpr std::size_t kReadBytes = 16U << 10U;
 constexpr std::size_t kMostLingeringBytes = 4U << 20U;
 constexpr auto kLingerTime = std::chrono::seconds(2);
 
-// A server that admits nobody in particular has only its owner as a client.
+// Without `admit`, every client counts as the owner.
 Admission first_admission(const ServerLimits& limits, const Remote& remote) {
   Admission admission;
   if (limits.admit && !is_owner(remote)) admission.standing = Standing::Stranger;
@@ -53,7 +53,7 @@ Connection::Intake Connection::shake_hands() {
 }
 
 Connection::Intake Connection::read_more() {
-  // Read elsewhere first: thousands of connections keep the room of what came, and no more.
+  // Reads into the stack first, so that thousands of idle connections hold no unused memory.
   std::array<char, kReadBytes> space;  // NOLINT(cppcoreguidelines-pro-type-member-init)
   const auto step = transport_->read_some(space.data(), space.size());
   if (!step || step->progress == Progress::End) return Intake::Gone;
@@ -83,7 +83,7 @@ void Connection::begin_lingering() {
 }
 
 Connection::Intake Connection::take_head() {
-  // Some clients send an empty line behind a body.
+  // Some clients send an empty line after a body.
   while (input_.starts_with("\r\n"))
     input_.erase(0, 2);
   const std::size_t length = head_length(input_);
@@ -105,14 +105,15 @@ Connection::Intake Connection::take_head() {
 }
 
 bool Connection::awaits_body() const {
-  if (admission_.standing == Standing::Stranger) return false;  // its body is never read
+  // The body of a stranger is never read.
+  if (admission_.standing == Standing::Stranger) return false;
   return head_.content_length && *head_.content_length <= limits_.awaited_body_bytes &&
          head_.headers.find("Expect") == nullptr;
 }
 
 Result<std::size_t> Connection::decode_into(char* space, std::size_t size) {
   const BodyStep step = TRY(parser_.take_body(input_, space, size));
-  // What begins a chunk is short; one that does not end is an attack.
+  // The head of a chunk is short. A longer one is an attack.
   if (step.consumed == 0 && step.produced == 0 && input_.size() > limits_.header_bytes) {
     return failure(ErrorCode::InvalidArgument, "the body is broken: a chunk's head is too long");
   }
@@ -190,7 +191,7 @@ int Connection::hang_up_descriptor() {
   if (hang_up_.is_open()) return hang_up_.get();
   UniqueFd watcher(::epoll_create1(EPOLL_CLOEXEC));
   epoll_event event{};
-  // A Unix socket tells an end from a half-close; a TCP connection cannot.
+  // A Unix socket distinguishes a close from a half-close; a TCP connection does not.
   event.events = remote_.process ? EPOLLHUP : EPOLLRDHUP | EPOLLHUP;
   const int socket = transport_->descriptor();
   if (!watcher || ::epoll_ctl(watcher.get(), EPOLL_CTL_ADD, socket, &event) != 0) return -1;
@@ -201,7 +202,7 @@ int Connection::hang_up_descriptor() {
 void Connection::begin_next() {
   parser_ = RequestParser();
   head_ = RequestHead();
-  body_ = std::string();  // with its room, like that of the input
+  body_ = std::string();  // frees the memory too, as for the input
   if (input_.empty()) input_ = std::string();
   has_head_ = false;
   idle_since_ = Clock::now();

@@ -11,10 +11,10 @@
 namespace nutshell::http {
 namespace {
 
-// A body that comes slower than this, after a first grace, is not waited for.
+// A body that arrives more slowly than this, after a grace period, is given up.
 constexpr std::uint64_t kLeastBytesPerSecond = 4096;
 
-// What would end a line, and so could forge another one.
+// Refuses control characters in a header: a line break would forge another header.
 bool is_one_line(std::string_view text) {
   return std::none_of(text.begin(), text.end(), [](char letter) {
     const auto byte = static_cast<unsigned char>(letter);
@@ -121,7 +121,7 @@ Result<> Exchange::discard_body(std::size_t limit) {
 
 Result<std::string> Exchange::head_of(int status, const Headers& headers) {
   if (state_ != State::Open) return failure(ErrorCode::Internal, "the request is answered already");
-  // What is left of a body would be taken for the next request.
+  // Unread bytes of a body would be parsed as the next request.
   keeps_alive_ = may_keep_alive_ && terms_.may_keep_alive && connection_.head().keeps_alive &&
                  connection_.has_whole_body() && !server_is_stopping();
   status_ = status;
@@ -158,7 +158,7 @@ Result<> Exchange::begin_stream(int status, const Headers& headers) {
 Result<> Exchange::write(std::string_view piece) {
   if (state_ == State::Done && method() == "HEAD") return {};
   if (state_ != State::Streaming) return failure(ErrorCode::Internal, "no stream was begun");
-  if (piece.empty()) return {};  // an empty chunk would be the end
+  if (piece.empty()) return {};  // an empty chunk would end the body
   if (!is_chunked_) return send(piece);
   std::string chunk = fmt::format("{:x}\r\n", piece.size());
   chunk += piece;

@@ -1,4 +1,5 @@
-// One client against all others: what each tenant, each address and the owner can always have.
+// Tests that one client cannot take what the server reserves for each tenant, address and the
+// owner.
 #include <arpa/inet.h>
 #include <gmock/gmock.h>
 #include <netinet/in.h>
@@ -15,9 +16,9 @@ using namespace std::chrono_literals;
 using testing::HasSubstr;
 using testing::StartsWith;
 
-// A server on a Unix socket and on TCP. "Authorization: NAME" makes a request that tenant's; on the
-// Unix socket one without it is the owner's. "/wait" answers when the client has gone or the test
-// is over.
+// A server on a Unix socket and on TCP. "Authorization: NAME" makes a request that tenant's. A
+// request without it is the owner's on the Unix socket and a stranger's on TCP. "/wait" answers
+// when the client has gone or the test is over.
 class FairShares : public ServerTest {
  protected:
   void begin(ServerLimits limits) {
@@ -43,7 +44,7 @@ class FairShares : public ServerTest {
 
   void TearDown() override {
     is_over_ = true;
-    server_.reset();  // its handlers use what ends here
+    server_.reset();  // its handlers use members that are destroyed next
   }
 
   void answer(Exchange& exchange) {
@@ -73,7 +74,7 @@ class FairShares : public ServerTest {
     return "GET " + path + " HTTP/1.1\r\nHost: x\r\n" + proof + more + "\r\n";
   }
 
-  // What comes for this on a connection of its own that is closed behind it.
+  // Returns the answer to "/alive" and closes the connection.
   std::string ask(UniqueFd socket, const std::string& tenant) const {
     EXPECT_TRUE(write_all(socket.get(), request("/alive", tenant, "Connection: close\r\n")));
     return read_to_end(socket.get(), 5s);
@@ -86,7 +87,7 @@ class FairShares : public ServerTest {
     return condition();
   }
 
-  // Connections whose requests wait in their handler or for a worker.
+  // Opens connections whose requests wait in their handler or for a worker.
   std::vector<UniqueFd> open_waits(int count, const std::string& tenant) {
     std::vector<UniqueFd> all;
     for (int i = 0; i < count; ++i) {
@@ -130,7 +131,7 @@ TEST_F(FairShares, EveryTenantAndTheOwnerHaveAWorkerHoweverManyAreGreedy) {
   ASSERT_TRUE(becomes_true([&] { return waiting_ == 8; }));
   EXPECT_THAT(ask(connect_tcp(), "honest"), HasSubstr("GET /alive"));
   EXPECT_THAT(ask(connect(), ""), HasSubstr("GET /alive"));
-  EXPECT_THAT(ask(connect_tcp(), ""), HasSubstr("GET /alive"));  // who has proved nothing, too
+  EXPECT_THAT(ask(connect_tcp(), ""), HasSubstr("GET /alive"));  // also without a token
 }
 
 TEST_F(FairShares, AHangUpFreesItsWorkerAtOnce) {
@@ -163,7 +164,7 @@ TEST_F(FairShares, IdleStrangersCloseNoDoor) {
   EXPECT_THAT(ask(connect(), ""), HasSubstr("GET /alive"));
   EXPECT_THAT(ask(connect_tcp(), "honest"), HasSubstr("GET /alive"));
   EXPECT_LE(server_->figures().connections, 41U);
-  EXPECT_EQ(read_to_end(idle.front().get(), 1s), "");  // the oldest went first
+  EXPECT_EQ(read_to_end(idle.front().get(), 1s), "");  // the oldest was closed first
 }
 
 TEST_F(FairShares, StrangersThatSendHalfAHeadGoFirstToo) {
@@ -196,7 +197,7 @@ TEST_F(FairShares, ATenantsIdleConnectionsGiveWayToItsNewOnes) {
   }
   EXPECT_LE(server_->figures().connections, 11U);
   EXPECT_THAT(ask(connect_tcp(), "honest"), HasSubstr("GET /alive"));
-  // Those that are at work are kept, and then there is no place for more.
+  // Connections with a running request are kept, so there is no place for another one.
   idle.clear();
   const auto busy = open_waits(10, "greedy");
   ASSERT_TRUE(becomes_true([&] { return waiting_ == 10; }));
@@ -237,7 +238,7 @@ TEST_F(FairShares, BodiesTakeNoMoreMemoryThanTheirTenantMayHave) {
   EXPECT_THAT(refusal, HasSubstr("memory")) << "all of them were kept";
   EXPECT_EQ(unfinished.size(), 3U);
   EXPECT_THAT(ask(connect_tcp(), "honest"), HasSubstr("GET /alive"));
-  // What is finished gives its memory back.
+  // Finished requests give their memory back.
   unfinished.clear();
   EXPECT_TRUE(becomes_true([&] {
     const UniqueFd socket = connect_tcp();
@@ -252,7 +253,7 @@ TEST_F(FairShares, ARevokedTokenEndsWhatItOpened) {
   const auto revoked = open_waits(3, "revoked");
   const auto others = open_waits(2, "honest");
   ASSERT_TRUE(becomes_true([&] { return waiting_ == 5; }));
-  server_->admit_again();  // nothing has changed
+  server_->admit_again();  // the rules are unchanged
   EXPECT_EQ(waiting_, 5);
   is_revoked_ = true;
   server_->admit_again();

@@ -1,4 +1,4 @@
-// What a server has to live through.
+// Tests that the server survives hostile clients.
 #include <gmock/gmock.h>
 
 #include <atomic>
@@ -42,7 +42,7 @@ TEST_F(HostileClient, GarbageIsRefused) {
   expect_alive();
 }
 
-// Shapes that another reader on the way could cut differently.
+// Requests that a proxy and this server could split at different places.
 TEST_F(HostileClient, SmugglingShapesAreRefused) {
   const std::string head = "POST /a HTTP/1.1\r\nHost: x\r\n";
   const std::string smuggled = "GET /smuggled HTTP/1.1\r\nHost: x\r\n\r\n";
@@ -140,14 +140,14 @@ TEST_F(HostileClient, AThousandSlowClientsHoldNoThread) {
   }
   expect_alive();
   EXPECT_LE(server_->figures().workers, 4U);
-  // And in the end they are told, and dropped.
+  // At last they get an answer and are dropped.
   EXPECT_THAT(read_to_end(slow.front().get(), 5s), StartsWith("HTTP/1.1 408 "));
   EXPECT_THAT(read_to_end(slow.back().get(), 5s), StartsWith("HTTP/1.1 408 "));
 }
 
 TEST_F(HostileClient, SlowLongBodiesTakeNoPlaceFromOthers) {
   server_.reset();
-  ServerLimits limits;  // with their patience of half a minute
+  ServerLimits limits;  // the default, whose time limits are half a minute
   limits.workers = 2;
   start(echo, limits);
   std::vector<UniqueFd> slow;
@@ -160,7 +160,7 @@ TEST_F(HostileClient, SlowLongBodiesTakeNoPlaceFromOthers) {
   }
   for (int i = 0; i < 5; ++i)
     expect_alive();
-  // And they are served when they have sent all of it.
+  // They are served once they have sent everything.
   const std::string rest(900'000 - 5, 'x');
   ASSERT_TRUE(write_all(slow.front().get(), rest));
   const std::string answer = read_to_end(slow.front().get(), 3s);
@@ -188,7 +188,7 @@ TEST_F(HostileClient, QuickRequestsAreAnsweredHoweverBusyTheOthersAre) {
     ASSERT_TRUE(answer) << answer.error().message;
     EXPECT_EQ(answer->status, 200);
   }
-  // One who takes no answers holds up nobody.
+  // A client that reads no answers does not block the others.
   const UniqueFd deaf = connect();
   std::string flood;
   for (int i = 0; i < 20'000; ++i)
@@ -196,7 +196,7 @@ TEST_F(HostileClient, QuickRequestsAreAnsweredHoweverBusyTheOthersAre) {
   (void)::send(deaf.get(), flood.data(), flood.size(), MSG_NOSIGNAL | MSG_DONTWAIT);
   EXPECT_TRUE(asks.send({.target = "/quick"}, Deadline::in(5s)));
   is_over = true;
-  server_.reset();  // its handler looks at what ends here
+  server_.reset();  // its handler uses variables that end here
 }
 
 TEST_F(HostileClient, ASlowStreamedBodyIsGivenUp) {
@@ -218,7 +218,8 @@ TEST_F(HostileClient, IdleConnectionsAreDroppedAndTooManyRefused) {
   ServerLimits limits;
   limits.idle_time = 2s;
   limits.head_time = 2s;
-  limits.connections = 100;  // few: a slow machine has them all before the first is dropped
+  // Few: even a slow machine accepts them all before the first is dropped.
+  limits.connections = 100;
   start(echo, limits);
   std::vector<UniqueFd> idle;
   for (int i = 0; i < 100; ++i)

@@ -44,7 +44,7 @@ Result<Address> address_of(const std::string& text, std::uint16_t port) {
                  fmt::format("'{}' is no address; an address is like 127.0.0.1 or ::1", text));
 }
 
-// What lies there may be a socket that nobody listens on any more; anything else stays.
+// Refuses a path that is in use. A socket file without a listener counts as free.
 Result<> check_free(const std::filesystem::path& path) {
   struct stat found {};
   if (::lstat(path.c_str(), &found) != 0) return {};
@@ -62,8 +62,8 @@ Result<> check_free(const std::filesystem::path& path) {
 
 Result<UniqueFd> listen_on_unix(const std::filesystem::path& path) {
   TRY(check_free(path));
-  // Under a name nobody knows until its mode is right, and then in one step to its place: there is
-  // no moment at which others could connect.
+  // Binds the socket under a random name and renames it once its mode is set, so that nobody can
+  // connect before.
   const std::filesystem::path hidden = path.native() + "." + random_id(12);
   UniqueFd listener = TRY(listen_on(hidden, SocketKind::Stream));
   if (::chmod(hidden.c_str(), 0600) != 0 || ::rename(hidden.c_str(), path.c_str()) != 0) {
@@ -80,7 +80,7 @@ Result<UniqueFd> listen_on_tcp(const std::string& address, std::uint16_t port) {
   UniqueFd listener(::socket(where.bytes.ss_family, SOCK_STREAM | SOCK_CLOEXEC, 0));
   if (!listener) return syscall_failure("socket");
   const int yes = 1;
-  // For a port whose last connections are still in TIME_WAIT; two listeners stay impossible.
+  // Allows binding while old connections are in TIME_WAIT. Two listeners stay impossible.
   ::setsockopt(listener.get(), SOL_SOCKET, SO_REUSEADDR, &yes, sizeof yes);
   if (where.bytes.ss_family == AF_INET6) {
     ::setsockopt(listener.get(), IPPROTO_IPV6, IPV6_V6ONLY, &yes, sizeof yes);

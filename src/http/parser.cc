@@ -26,19 +26,19 @@ Headers headers_of(const Fields& fields) {
 
 template <typename Parser>
 void prepare(Parser& parser) {
-  // The callers bound both, where they know what for.
+  // Callers apply their own bounds, so Beast's are turned off.
   parser.header_limit(std::numeric_limits<std::uint32_t>::max());
   parser.body_limit(std::numeric_limits<std::uint64_t>::max());
 }
 
-// One look at the next bytes; what comes out lies in `space`.
+// Parses the next bytes of a body into `space`.
 template <typename Parser>
 Result<BodyStep> take(Parser& parser, std::string_view bytes, char* space, std::size_t size) {
   auto& body = parser.get().body();
   body.data = space;
   body.size = size;
   BodyStep step;
-  // put() stops behind each part of a chunked body, so that it is called until nothing moves.
+  // put() returns after each part of a chunked body, so it is called until it makes no progress.
   while (step.consumed < bytes.size() && !parser.is_done() && body.size > 0) {
     beast::error_code error;
     const std::size_t count = parser.put(
@@ -56,8 +56,8 @@ Result<BodyStep> take(Parser& parser, std::string_view bytes, char* space, std::
   return step;
 }
 
-// A line that goes on in the next is read as one line by some and as two by others; so is a line
-// that ends in a bare line feed.
+// Refuses folded lines and bare line feeds: some parsers read such text as one line and others as
+// two.
 std::optional<Refusal> refuse_ambiguous(std::string_view head) {
   for (std::size_t i = 0; i < head.size(); ++i) {
     const char letter = head[i];

@@ -11,10 +11,10 @@
 #include <algorithm>
 #include <array>
 #include <cerrno>
-#include <csignal>
 
 #include "base/file.h"
 #include "http/precedence.h"
+#include "http/signals_blocked.h"
 
 namespace nutshell::http {
 namespace {
@@ -22,9 +22,10 @@ namespace {
 using Intake = Connection::Intake;
 
 constexpr int kLookAroundMs = 250;        // how late a deadline may be noticed
-constexpr std::size_t kMostRefused = 64;  // connections that are told that there are too many
+// Connections that still get an answer when there are too many.
+constexpr std::size_t kMostRefused = 64;
 
-// Our word for it, as the problem documents of the API have it.
+// The error code of the API for this status.
 std::string_view word_for(int status) {
   if (status == 408) return to_string(ErrorCode::DeadlineExceeded);
   if (status == 413) return to_string(ErrorCode::TooLarge);
@@ -35,7 +36,7 @@ std::string_view word_for(int status) {
 
 void tune(int socket) {
   const int yes = 1;
-  // Both fail on a Unix socket, which needs neither.
+  // Both calls fail on a Unix socket, which does not need them.
   ::setsockopt(socket, IPPROTO_TCP, TCP_NODELAY, &yes, sizeof yes);
   ::setsockopt(socket, SOL_SOCKET, SO_KEEPALIVE, &yes, sizeof yes);
 }
@@ -51,12 +52,8 @@ Result<std::unique_ptr<Poller>> Poller::create(Endpoint endpoint, const ServerLi
 }
 
 void Poller::start() {
-  sigset_t all;
-  sigset_t before;
-  sigfillset(&all);
-  pthread_sigmask(SIG_SETMASK, &all, &before);
+  const SignalsBlocked blocked;
   thread_ = std::thread([this] { run(); });
-  pthread_sigmask(SIG_SETMASK, &before, nullptr);
 }
 
 Result<> Poller::watch(int descriptor) {
@@ -99,7 +96,7 @@ void Poller::stop_accepting() {
 }
 
 void Poller::run() {
-  Precedence precedence;  // it has little to do, and everybody waits for it
+  Precedence precedence;  // this thread does little work, and all clients wait for it
   std::array<epoll_event, 64> events{};
   auto next_look = Clock::now() + std::chrono::milliseconds(kLookAroundMs);
   while (!is_ending_) {
@@ -137,14 +134,14 @@ void Poller::advance(int descriptor) {
 }
 
 void Poller::accept_all() {
-  constexpr int kAtOnce = 64;  // then the others have their turn
+  constexpr int kAtOnce = 64;  // then other events get their turn
   for (int i = 0; i < kAtOnce; ++i) {
     UniqueFd socket(::accept4(endpoint_.listener.get(), nullptr, nullptr, SOCK_CLOEXEC));
     if (socket) {
       begin(std::move(socket));
       continue;
     }
-    // Out of descriptors: the connection stays in the queue, and this thread must not spin on it.
+    // Out of descriptors: the connection stays in the backlog, so wait a little to avoid spinning.
     if (errno == EMFILE || errno == ENFILE || errno == ENOMEM) {
       std::this_thread::sleep_for(std::chrono::milliseconds(10));
     }
@@ -160,7 +157,7 @@ void Poller::begin(UniqueFd socket) {
   auto connection =
       std::make_unique<Connection>(std::move(*transport), std::move(remote), limits_, places_);
   if (has_place_for(connection->group())) return consider(std::move(connection));
-  // An answer takes a descriptor for a moment more; a flood of refused ones gets none.
+  // Answering keeps a descriptor open a little longer, so a flood of connections gets no answer.
   if (places_.total() > limits_.connections + kMostRefused) {
     ++refused;
     return;
@@ -178,16 +175,18 @@ bool Poller::has_place_for(const std::string& group) {
          make_room(places_.largest(kTenantGroup), kTenantGroup);
 }
 
-// Drops connections of the group that wait for a request, the oldest first: several at once, so
-// that a flood does not make this look at all of them for each. False: there was none.
+// Drops idle connections of the group, the oldest first. Drops several at once, so that a flood
+// does not cost a scan of all connections for each new one. Returns false if there was none to
+// drop.
 bool Poller::make_room(const std::string& group, const std::string& prefix) {
   if (group.empty()) return false;
   const bool are_strangers = prefix == kStrangerGroup;
   std::vector<std::pair<Clock::time_point, int>> idle;
   for (const auto& [descriptor, held] : held_) {
-    if (!held.connection) continue;  // being looked at by a caller of this
+    if (!held.connection) continue;  // a caller of this function has taken it out
     const Connection& one = *held.connection;
-    // Half a head of a stranger's proves nothing; a tenant's request that has begun may go on.
+    // A stranger may be dropped in the middle of a head; a tenant's request that has begun may go
+    // on.
     const bool can_end = are_strangers || !one.is_in_request();
     if (can_end && one.group() == group) idle.emplace_back(one.idle_since(), descriptor);
   }
@@ -255,7 +254,7 @@ void Poller::answer_refusal(std::unique_ptr<Connection> connection, const Refusa
       "HTTP/1.1 {} {}\r\nContent-Type: application/problem+json\r\nConnection: close\r\n"
       "Content-Length: {}\r\n\r\n{}",
       refusal.status, reason_of(refusal.status), body.size(), body);
-  // Short enough for any socket's buffer; who has filled that reads no answers.
+  // The answer fits into any socket's buffer, unless the client does not read its answers.
   (void)connection->transport().write_some(answer);
   connection->begin_lingering();
   consider(std::move(connection));
@@ -263,7 +262,8 @@ void Poller::answer_refusal(std::unique_ptr<Connection> connection, const Refusa
 
 void Poller::drop(std::unique_ptr<Connection> connection) {
   const int descriptor = connection->transport().descriptor();
-  held_.erase(descriptor);  // its destructor closes the descriptor, and so ends the watching
+  // The destructor closes the descriptor, which also removes it from epoll.
+  held_.erase(descriptor);
 }
 
 void Poller::drop_late() {

@@ -20,7 +20,7 @@ std::chrono::nanoseconds now(clockid_t clock) {
 }  // namespace
 
 Precedence::Precedence() : used_(now(CLOCK_THREAD_CPUTIME_ID)), moment_(now(CLOCK_MONOTONIC)) {
-  // Where the kernel grants no more, and for the times in between: before others of its kind.
+  // The nice value holds where the kernel refuses SCHED_RR, and while the thread is not First.
   (void)::setpriority(PRIO_PROCESS, static_cast<id_t>(::gettid()), kPriority);
   become(Class::First);
 }
@@ -40,9 +40,9 @@ Precedence::Class Precedence::after(Class before, std::chrono::nanoseconds used,
   return before;
 }
 
-// A nice value only moves a thread within a fair share, and one that has just had its share waits
-// for the others however short its work is. Round robin is above that; its threads do not inherit
-// it.
+// Uses SCHED_RR because a nice value is not enough: under the fair scheduler a thread that has used
+// up its slice waits for the others, however short its work is. Child threads do not inherit
+// SCHED_RR.
 void Precedence::become(Class wanted) {
   if (wanted == current_) return;
   sched_param parameters{};

@@ -40,7 +40,7 @@ TEST(Precedence, EndsForAThreadThatIsBusy) {
   std::thread([] {
     Precedence precedence;
     if (precedence.current() == Class::Usual) GTEST_SKIP() << "no right to go first";
-    // Whatever else the machine does, a thread that goes first and never waits is busy.
+    // A thread of class First that never waits counts as busy, whatever else the machine does.
     const auto end = std::chrono::steady_clock::now() + 10s;
     while (precedence.current() == Class::First && std::chrono::steady_clock::now() < end) {
       const auto pause = std::chrono::steady_clock::now() + 5ms;

@@ -14,12 +14,12 @@ using Progress = Transport::Progress;
 
 constexpr std::size_t kReadBytes = 64U << 10U;
 
-// Bytes that wait for one side. It is told the end once nothing is left of them.
+// Bytes that wait to be sent to one side. The side is told the end once all of them are sent.
 struct Waiting {
   std::string bytes;
   std::size_t begin = 0;
-  bool has_ended = false;  // nothing more will come
-  bool is_told = false;    // and the side knows it
+  bool has_ended = false;  // no more bytes will come
+  bool is_told = false;    // the end was passed on
 
   [[nodiscard]] bool is_empty() const { return begin == bytes.size(); }
   [[nodiscard]] std::string_view rest() const { return std::string_view(bytes).substr(begin); }
@@ -36,7 +36,7 @@ class Relay {
   Relay(Transport& transport, int stream, RelayFilter* filter)
       : transport_(transport), stream_(stream), filter_(filter) {}
 
-  // False when there is nothing left to carry.
+  // Returns false when nothing is left to carry.
   Result<bool> step() {
     TRY(read_transport());
     TRY(write_stream());
@@ -51,7 +51,7 @@ class Relay {
     if (!to_transport_.is_empty()) watched[0].events |= POLLOUT;
     if (wants_from_stream()) watched[1].events |= POLLIN;
     if (!to_stream_.is_empty()) watched[1].events |= POLLOUT;
-    // A hang-up is always reported; one that nobody waits for would make this loop spin.
+    // poll() reports a hang-up even without requested events, which would make this loop spin.
     for (pollfd& one : watched) {
       if (one.events == 0) one.fd = -1;
     }
@@ -64,9 +64,10 @@ class Relay {
   }
 
  private:
-  static constexpr int kLookAroundMs = 500;  // for whoever wants to stop this
+  static constexpr int kLookAroundMs = 500;  // how often the caller can stop the relay
 
-  // What one side sent may become bytes for either: nothing is read while any of them wait.
+  // The filter may turn bytes from one side into bytes for either side, so nothing is read while
+  // any bytes wait.
   [[nodiscard]] bool wants_from_transport() const {
     return to_stream_.is_empty() && !to_stream_.has_ended && to_transport_.is_empty();
   }

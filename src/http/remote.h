@@ -1,4 +1,4 @@
-// Who is on the other side of a connection, as far as the kernel or TLS has proved it.
+// The other side of a connection, as far as the kernel or TLS has proved its identity.
 #pragma once
 
 #include <chrono>

@@ -16,12 +16,12 @@ namespace {
 
 using Intake = Connection::Intake;
 
-// How long a worker that has nothing else to do stays with a connection: most clients ask again
-// soon, and then no other thread has to wake up. The shorter time holds for a worker that counts
-// against its holder's bound meanwhile.
+// How long an idle worker waits for the next request of its connection: most clients send one soon,
+// and then no other thread has to wake up. The shorter time holds for a worker that counts against
+// its holder's bound while it waits.
 constexpr int kStayMs = 200;
 constexpr int kCountedStayMs = 20;
-constexpr std::size_t kKeptBodyBytes = 1U << 20U;  // that each client's bodies can always take
+constexpr std::size_t kKeptBodyBytes = 1U << 20U;  // always available to each client's bodies
 
 class ThreadedServer : public Server {
  public:
@@ -37,8 +37,8 @@ class ThreadedServer : public Server {
   ~ThreadedServer() override {
     ThreadedServer::drain(Deadline::in({}));
     for (const auto& poller : pollers_)
-      poller->end();     // they call the workers, and the workers call them
-    workers_->finish();  // all are reached through this object until the last worker is gone
+      poller->end();     // pollers and workers call each other
+    workers_->finish();  // workers use this object until the last one has ended
     pollers_.clear();
   }
 
@@ -89,13 +89,13 @@ class ThreadedServer : public Server {
   }
 
  private:
-  using Active = std::map<Connection*, int>;  // and its socket
+  using Active = std::map<Connection*, int>;  // a connection and its socket
 
-  // On the poller's thread.
+  // Runs on the poller's thread.
   std::unique_ptr<Connection> dispatch(Poller& poller, std::unique_ptr<Connection> connection);
-  // Until the connection ends, is upgraded, or has nothing to ask for a while.
+  // Serves requests until the connection ends, is upgraded, or is idle for a while.
   void serve(Poller& poller, std::unique_ptr<Connection> connection);
-  // Whether the connection can be asked again.
+  // Returns whether the connection can take another request.
   bool serve_one(Connection& connection, std::chrono::milliseconds stall_time);
   Intake wait_for_next(Connection& connection);
   static void end(Poller& poller, std::unique_ptr<Connection> connection);
@@ -111,11 +111,12 @@ class ThreadedServer : public Server {
   std::atomic<std::uint64_t> requests_{0};
   Guarded<Active> active_;
   Shares bodies_;
-  std::vector<std::unique_ptr<Poller>> pollers_;  // one for each listener: none waits for another's
+  // One for each listener, so that listeners do not wait for each other.
+  std::vector<std::unique_ptr<Poller>> pollers_;
   std::unique_ptr<WorkerPool> workers_;
 };
 
-// While a connection is active its head and remote do not change, and its socket stays open.
+// While a connection is active, its head and remote do not change and its socket stays open.
 template <typename Condition>
 void ThreadedServer::cut_if(const Condition& condition) {
   active_.with([&](const Active& sockets) {
@@ -131,13 +132,14 @@ std::unique_ptr<Connection> ThreadedServer::dispatch(Poller& poller,
                                                      std::unique_ptr<Connection> connection) {
   if (!limits_.are_quick || !limits_.are_quick(connection->head())) {
     const Admission admission = connection->admission();
-    // Shared with the work alone, which must be copyable; taken back if it is refused.
+    // A shared_ptr, because std::function must be copyable. Taken back if the pool refuses the
+    // work.
     const auto held = std::make_shared<std::unique_ptr<Connection>>(std::move(connection));
     const bool is_taken =
         workers_->submit(admission, [this, &poller, held] { serve(poller, std::move(*held)); });
     return is_taken ? nullptr : std::move(*held);
   }
-  // A client that takes no answer is not waited for: all others would wait, too.
+  // Does not wait for a client that reads no answer: all other clients would wait too.
   if (!serve_one(*connection, std::chrono::milliseconds(0))) {
     end(poller, std::move(connection));
     return nullptr;
@@ -147,12 +149,12 @@ std::unique_ptr<Connection> ThreadedServer::dispatch(Poller& poller,
   return nullptr;
 }
 
-// The worker is one of the holder's that the request was submitted for: it goes on only with
-// requests of the same.
+// The worker counts for the holder of the first request, so it goes on only with requests of the
+// same holder.
 void ThreadedServer::serve(Poller& poller, std::unique_ptr<Connection> connection) {
   const Admission admission = connection->admission();
   const bool is_stranger = admission.standing == Standing::Stranger;
-  // A stranger that takes no answer is not waited for.
+  // Does not wait for a stranger that reads no answer.
   const auto stall_time = is_stranger ? std::chrono::milliseconds(0) : limits_.stall_time;
   for (;;) {
     if (!serve_one(*connection, stall_time)) return end(poller, std::move(connection));
@@ -160,8 +162,8 @@ void ThreadedServer::serve(Poller& poller, std::unique_ptr<Connection> connectio
     if (!is_stranger && wait_for_next(*connection) == Intake::Request &&
         connection->admission() == admission)
       continue;
-    connection->forget_hang_up();  // there are many connections, and few descriptors
-    // Whatever else it is, the poller finds out the same way.
+    connection->forget_hang_up();  // connections are many and descriptors few
+    // The poller handles every other outcome of wait_for_next().
     return poller.hold(std::move(connection));
   }
 }
@@ -170,15 +172,17 @@ bool ThreadedServer::serve_one(Connection& connection, std::chrono::milliseconds
   ++requests_;
   const int socket = connection.transport().descriptor();
   active_.with([&](Active& sockets) { sockets.emplace(&connection, socket); });
-  BodyWait* body_wait = stall_time.count() > 0 ? workers_.get() : nullptr;  // else none is read
+  // Nullptr: no body is read.
+  BodyWait* body_wait = stall_time.count() > 0 ? workers_.get() : nullptr;
   Exchange exchange(connection, {stall_time, true, &is_stopping_, body_wait, &bodies_});
   handler_(exchange);
   active_.with([&](Active& sockets) { sockets.erase(&connection); });
   if (connection.is_released()) return false;
   if (!exchange.is_answered()) {
-    (void)exchange.respond(500, {}, "");  // a client that is gone gets nothing
+    (void)exchange.respond(500, {}, "");  // fails if the client is gone
   }
-  if (exchange.is_streaming()) return false;  // cut off, and the client is to notice
+  // The handler gave up; the client notices by the closed connection.
+  if (exchange.is_streaming()) return false;
   return exchange.keeps_alive();
 }
 
@@ -192,7 +196,8 @@ Intake ThreadedServer::wait_for_next(Connection& connection) {
   const int stay = workers_->is_excused(holder) ? kStayMs : kCountedStayMs;
   const bool has_news = ::poll(&watched, 1, stay) > 0;
   workers_->end(holder);
-  // Others of the holder's may have taken the place meanwhile: then it waits for its turn.
+  // Other work of the holder may have taken the place meanwhile; then this connection waits its
+  // turn.
   if (has_news && workers_->may_go_on(holder)) intake = connection.advance();
   return intake;
 }

@@ -69,7 +69,6 @@ class ServerTest : public testing::Test {
 
   [[nodiscard]] Client client() const { return Client({.dial = dial_unix(path_)}); }
 
-  // Whatever was done to it before.
   void expect_alive() const {
     auto answer = client().send({.target = "/alive"}, Deadline::in(std::chrono::seconds(5)));
     ASSERT_TRUE(answer) << answer.error().message;

@@ -47,7 +47,8 @@ TEST_F(ServerTest, ItsSocketIsForTheOwnerAlone) {
 }
 
 TEST_F(ServerTest, ReplacesADeadSocketAndNoOtherFile) {
-  ASSERT_TRUE(listen_on(path_, SocketKind::Stream));  // closed at once: nobody listens
+  // Closed at once, so the socket has no listener.
+  ASSERT_TRUE(listen_on(path_, SocketKind::Stream));
   start(echo);
   expect_alive();
   EXPECT_EQ(listen_on_unix(path_).error().code, ErrorCode::AlreadyExists);
@@ -239,7 +240,7 @@ TEST_F(ServerTest, DrainsWhatRuns) {
   EXPECT_FALSE(client().send({}, Deadline::in(1s)));
 }
 
-// The poller goes before others where it may, and it is the poller that starts workers.
+// The poller has a higher priority where allowed, and it starts the workers.
 TEST_F(ServerTest, HandlersRunWithThePriorityOfTheirProcess) {
   start([&](Exchange& exchange) {
     const int priority = ::getpriority(PRIO_PROCESS, static_cast<id_t>(::gettid()));

@@ -3,30 +3,14 @@
 #include <poll.h>
 #include <sys/socket.h>
 
-#include <csignal>
 #include <system_error>
 #include <thread>
 
 #include "base/socket.h"
+#include "http/signals_blocked.h"
 
 namespace nutshell::http {
 namespace {
-
-// Blocks all signals, so that a thread started meanwhile never handles one of the program's.
-class SignalsHeld {
- public:
-  SignalsHeld() {
-    sigset_t all;
-    ::sigfillset(&all);
-    ::pthread_sigmask(SIG_SETMASK, &all, &before_);
-  }
-  SignalsHeld(const SignalsHeld&) = delete;
-  SignalsHeld& operator=(const SignalsHeld&) = delete;
-  ~SignalsHeld() { ::pthread_sigmask(SIG_SETMASK, &before_, nullptr); }
-
- private:
-  sigset_t before_{};
-};
 
 // Whether the other end is closed and no byte from it is left to carry.
 bool is_closed(int socket) {
@@ -54,7 +38,7 @@ std::size_t StreamRelays::count() const {
 
 void StreamRelays::carry(Open& open, std::list<Stream>::iterator stream) {
   const int socket = stream->socket.get();
-  // An error ends the stream: the reader sees that end, and asks the backend for the reason.
+  // An error ends the stream. The reader sees the end and asks the backend for the reason.
   (void)relay(*stream->transport, socket, {[socket] { return is_closed(socket); }, nullptr});
   const std::lock_guard lock(open.mutex);
   open.streams.erase(stream);
@@ -66,7 +50,7 @@ Result<UniqueFd> StreamRelays::add(std::unique_ptr<Transport> transport) {
   const std::lock_guard lock(open_->mutex);
   const auto stream =
       open_->streams.insert(open_->streams.end(), Stream{std::move(transport), std::move(ours)});
-  const SignalsHeld held;
+  const SignalsBlocked blocked;
   try {
     std::thread([open = open_, stream] { carry(*open, stream); }).detach();
   } catch (const std::system_error& error) {

@@ -47,7 +47,7 @@ TEST(StreamRelays, CarryWhatACallerSends) {
 TEST(StreamRelays, EndWhenTheirCallerCloses) {
   StreamRelays relays;
   Carried one = open_stream(relays);
-  one.caller.reset();  // the server does not end its side
+  one.caller.reset();  // the server keeps its side open
   expect_none_left(relays);
 }
 

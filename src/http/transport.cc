@@ -44,7 +44,7 @@ class BareTransport : public Transport {
   }
 
   void end_writing() override {
-    ::shutdown(socket_.get(), SHUT_WR);  // fails when the other side is gone, which is an end too
+    ::shutdown(socket_.get(), SHUT_WR);  // fails if the other side is gone already
   }
 
   [[nodiscard]] int descriptor() const override { return socket_.get(); }

@@ -67,7 +67,7 @@ Failure WebSocket::breach(int code, std::string_view why) {
   return failure(ErrorCode::Corrupt, fmt::format("WebSocket: {}", why));
 }
 
-// True when a whole frame was there.
+// Returns true if a whole frame was there.
 Result<bool> WebSocket::take_frame(Frame& frame) {
   if (input_.size() < 2) return false;
   const unsigned first = byte_at(input_, 0);
@@ -132,7 +132,7 @@ Result<> WebSocket::take_control(Frame& frame, Received& received) {
   }
 }
 
-// True when bytes came.
+// Returns true if bytes came.
 Result<bool> WebSocket::read_more() {
   std::array<char, 16384> space;  // NOLINT(cppcoreguidelines-pro-type-member-init): filled below
   const auto step = TRY(transport_->read_some(space.data(), space.size()));

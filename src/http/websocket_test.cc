@@ -12,7 +12,7 @@ using namespace std::chrono_literals;
 
 class WebSocketTest : public testing::Test {
  protected:
-  // The server's answer to raw bytes: what it received, or its error.
+  // Returns what the server received from raw bytes, or its error.
   Result<WebSocket::Received> receive(std::string_view bytes) {
     auto pair = make_socket_pair(SocketKind::Stream);
     EXPECT_TRUE(pair);
@@ -65,14 +65,14 @@ TEST_F(WebSocketTest, RefusesWhatTheStandardForbids) {
                   "a",
                   3),                                               // not masked
       frame(0xC1, "a"),                                             // reserved bit
-      frame(0x80, "a"),                                             // goes on with nothing
-      frame(0x01, "a") + frame(0x01, "b"),                          // begins twice
-      frame(0x09, "a"),                                             // control frame in parts
-      frame(0x83, "a"),                                             // unknown data
-      frame(0x8B, "a"),                                             // unknown control
+      frame(0x80, "a"),                                             // continues nothing
+      frame(0x01, "a") + frame(0x01, "b"),                          // begins a second message
+      frame(0x09, "a"),                                             // fragmented control frame
+      frame(0x83, "a"),                                             // unknown data opcode
+      frame(0x8B, "a"),                                             // unknown control opcode
       frame(0x81, "\xff"),                                          // not UTF-8
       std::string("\x82\xff\x7f\xff\xff\xff\xff\xff\xff\xff", 10),  // 2^63 bytes
-      std::string("\x82\xfe\x04\x00\1\2\3\4", 8),                   // more than may be
+      std::string("\x82\xfe\x04\x00\1\2\3\4", 8),                   // longer than allowed
       std::string("\x89\xfe\x00\x80\1\2\3\4", 8),                   // long control frame
   };
   for (const std::string& breach : breaches)

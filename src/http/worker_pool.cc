@@ -4,36 +4,21 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <csignal>
 #include <system_error>
 #include <thread>
 #include <utility>
+
+#include "http/signals_blocked.h"
 
 namespace nutshell::http {
 namespace {
 
 constexpr auto kIdleTime = std::chrono::seconds(10);
-constexpr std::size_t kMostWaiting = 256;  // of one holder, beside what runs
-constexpr std::size_t kMostExcused = 128;  // waits for clients of one holder that do not count
+constexpr std::size_t kMostWaiting = 256;  // for one holder, beside running work
+// Waits for clients, per holder, that do not count against its bound.
+constexpr std::size_t kMostExcused = 128;
 
-// Signals are for the thread that waits for them; a thread inherits its maker's mask.
-class SignalsBlocked {
- public:
-  SignalsBlocked() {
-    sigset_t all;
-    sigfillset(&all);
-    pthread_sigmask(SIG_SETMASK, &all, &before_);
-  }
-  SignalsBlocked(const SignalsBlocked&) = delete;
-  SignalsBlocked& operator=(const SignalsBlocked&) = delete;
-  ~SignalsBlocked() { pthread_sigmask(SIG_SETMASK, &before_, nullptr); }
-
- private:
-  sigset_t before_{};
-};
-
-// A thread inherits its maker's priority too, and so would all that a handler starts: the poller's
-// is for the poller alone.
+// A thread inherits the priority of the poller that starts it; this restores the process's own.
 void take_usual_priority() {
   const int usual = ::getpriority(PRIO_PROCESS, static_cast<id_t>(::getpid()));
   (void)::setpriority(PRIO_PROCESS, static_cast<id_t>(::gettid()), usual);
@@ -43,7 +28,7 @@ std::size_t part_of(std::size_t all, std::size_t divisor) {
   return std::max<std::size_t>(1, all / divisor);
 }
 
-// The owner has places of its own that no tenant can take, and each tenant some that no other can.
+// Reserves threads for the owner that no tenant can take, and some for each tenant.
 FairBounds bounds_for(Standing standing, const WorkerBounds& bounds) {
   switch (standing) {
     case Standing::Owner:
@@ -75,10 +60,10 @@ void WorkerPool::finish() {
 bool WorkerPool::spawn() {
   const SignalsBlocked blocked;
   try {
-    // Detached, because threads come and go; finish() waits for their number to be zero.
+    // Detached, because threads come and go; finish() waits until none is left.
     std::thread([this] { run(); }).detach();
   } catch (const std::system_error&) {
-    return false;  // those that run will come to it
+    return false;  // running threads will take the work
   }
   ++threads_;
   return true;
@@ -103,7 +88,8 @@ void WorkerPool::forget_if_unused(Shares::iterator share) {
   if (share->second.running == 0 && share->second.waiting.empty()) shares_.erase(share);
 }
 
-// Gives free places to what waits, first to the holder that has the fewest. Returns how many.
+// Moves waiting work to ready_, first from the holder with the least running work. Returns how
+// much.
 std::size_t WorkerPool::give_places() {
   std::size_t given = 0;
   for (; waiting_ > 0; ++given) {
@@ -123,10 +109,10 @@ std::size_t WorkerPool::give_places() {
   return given;
 }
 
-// Sees to a thread for each that is ready. False: there is none at all.
+// Wakes or starts a thread for ready work. Returns false if the pool has no thread at all.
 bool WorkerPool::wake() {
   if (ready_.empty()) return true;
-  if (ready_.size() > idle_) (void)spawn();  // else those that run come to it
+  if (ready_.size() > idle_) (void)spawn();  // otherwise an idle thread takes it
   has_work_.notify_one();
   return threads_ > 0;
 }
@@ -140,7 +126,7 @@ bool WorkerPool::submit(const Admission& of, Work work) {
   ++waiting_;
   give_places();
   if (wake()) return true;
-  // No thread runs, so nothing else is ready or waits.
+  // The pool has no thread, so no other work is ready or waits.
   ready_.clear();
   shares_.clear();
   running_ = waiting_ = 0;

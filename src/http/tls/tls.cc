@@ -10,7 +10,7 @@
 namespace nutshell::http {
 namespace {
 
-// Shared, because every transport and the maker itself need it, in no known order.
+// Shared, because every transport and the factory itself use it, and end in any order.
 using SharedContext = std::shared_ptr<SSL_CTX>;
 
 Result<SharedContext> new_context(const SSL_METHOD* method) {
@@ -55,7 +55,7 @@ Result<> expect_name(SSL* tls, const std::string& name) {
   if (is_address(name)) {
     is_set = X509_VERIFY_PARAM_set1_ip_asc(SSL_get0_param(tls), name.c_str()) == 1;
   } else {
-    // What the macro SSL_set_tlsext_host_name does, whose casts are in the old style.
+    // Expands the macro SSL_set_tlsext_host_name by hand, because it contains C-style casts.
     is_set = SSL_set1_host(tls, name.c_str()) == 1 &&
              SSL_ctrl(tls, SSL_CTRL_SET_TLSEXT_HOSTNAME, TLSEXT_NAMETYPE_host_name,
                       const_cast<char*>(name.c_str())) == 1;
@@ -72,7 +72,7 @@ Result<MakeTransport> tls_server(const TlsServerFiles& files) {
   if (!files.client_authority.empty()) {
     TRY(trust(context.get(), files.client_authority));
     SSL_CTX_set_verify(context.get(), SSL_VERIFY_PEER | SSL_VERIFY_FAIL_IF_NO_PEER_CERT, nullptr);
-    const std::string purpose = "nutshell";  // sessions of one purpose are not resumed for another
+    const std::string purpose = "nutshell";  // OpenSSL resumes sessions only within one context
     SSL_CTX_set_session_id_context(context.get(),
                                    reinterpret_cast<const unsigned char*>(purpose.data()),
                                    static_cast<unsigned>(purpose.size()));

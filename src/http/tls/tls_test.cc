@@ -20,7 +20,8 @@ using namespace std::chrono_literals;
 using Key = std::unique_ptr<EVP_PKEY, decltype(&EVP_PKEY_free)>;
 using Certificate = std::unique_ptr<X509, decltype(&X509_free)>;
 
-// What signs itself, or is signed by another; valid from `begin` seconds from now for an hour.
+// A key with a certificate that is self-signed, or signed by `signer`. It is valid for an hour that
+// starts `begin` seconds from now.
 struct Identity {
   explicit Identity(const std::string& name, const Identity* signer = nullptr, long begin = -60) {
     X509_set_version(certificate.get(), 2);
@@ -44,7 +45,7 @@ struct Identity {
     X509_EXTENSION_free(extension);
   }
 
-  // NAME.pem and NAME.key.
+  // Writes NAME.pem and NAME.key.
   void save(const std::filesystem::path& place) const {
     FILE* file = std::fopen((place.native() + ".pem").c_str(), "w");
     PEM_write_X509(file, certificate.get());
@@ -66,7 +67,7 @@ class TlsTest : public testing::Test {
     Identity("server", &authority).save(scratch_ / "server");
     Identity("late", &authority, -7200).save(scratch_ / "late");
     Identity("alice", &authority).save(scratch_ / "alice");
-    Identity("brief", &authority, 3 - 3600).save(scratch_ / "brief");  // for three seconds
+    Identity("brief", &authority, 3 - 3600).save(scratch_ / "brief");  // expires in three seconds
     Identity("mallory").save(scratch_ / "mallory");
   }
 

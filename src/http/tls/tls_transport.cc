@@ -54,7 +54,7 @@ int begin(BIO* bio) {
 }
 
 const BIO_METHOD* socket_method() {
-  // Made once, and as long-lived as the library it is registered with.
+  // Made once and never freed, like the library it is registered with.
   static const BIO_METHOD* const kMethod = [] {
     BIO_METHOD* made = BIO_meth_new(BIO_get_new_index() | BIO_TYPE_SOURCE_SINK, "socket");
     BIO_meth_set_write(made, send_bytes);
@@ -76,8 +76,8 @@ class TlsTransport : public Transport {
  public:
   TlsTransport(Tls tls, UniqueFd socket) : socket_(std::move(socket)), tls_(std::move(tls)) {}
 
-  // What an earlier failure of this thread left in the library's queue would be taken for this
-  // one's.
+  // Clears OpenSSL's error queue first: SSL_get_error() would report an earlier error of this
+  // thread. The calls below do the same.
   Result<Step> handshake() override {
     ERR_clear_error();
     return step_of(SSL_do_handshake(tls_.get()), "handshake");
@@ -95,7 +95,7 @@ class TlsTransport : public Transport {
 
   void end_writing() override {
     ERR_clear_error();
-    SSL_shutdown(tls_.get());  // only says goodbye; that the other side does too is not awaited
+    SSL_shutdown(tls_.get());  // sends the closing alert without waiting for the other side's
     ::shutdown(socket_.get(), SHUT_WR);
   }
 
@@ -171,10 +171,10 @@ Result<std::unique_ptr<Transport>> make_tls_transport(Tls tls, UniqueFd socket) 
   if (!tls) return tls_failure(ErrorCode::ResourceExhausted, "begin");
   BIO* bio = BIO_new(socket_method());
   if (bio == nullptr) return tls_failure(ErrorCode::ResourceExhausted, "begin");
-  // NOLINTNEXTLINE(performance-no-int-to-ptr): a number is all it has to keep
+  // NOLINTNEXTLINE(performance-no-int-to-ptr): the BIO stores only a descriptor
   BIO_set_data(bio, reinterpret_cast<void*>(static_cast<std::intptr_t>(socket.get())));
   SSL_set_bio(tls.get(), bio, bio);
-  // A write that has to be repeated may come from another place in memory.
+  // A repeated write may use another buffer.
   SSL_set_mode(tls.get(), SSL_MODE_ENABLE_PARTIAL_WRITE | SSL_MODE_ACCEPT_MOVING_WRITE_BUFFER);
   return std::make_unique<TlsTransport>(std::move(tls), std::move(socket));
 }
