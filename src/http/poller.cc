@@ -21,7 +21,7 @@ namespace {
 
 using Intake = Connection::Intake;
 
-constexpr int kLookAroundMs = 250;        // how late a deadline may be noticed
+constexpr int kLookAroundMs = 250;  // how late a deadline may be noticed
 // Connections that still get an answer when there are too many.
 constexpr std::size_t kMostRefused = 64;
 

@@ -23,7 +23,7 @@ Result<std::filesystem::path> record_path(const std::string& sandbox_id) {
   return TRY(open_user_directory()) / (kPrefix + sandbox_id);
 }
 
-// The format: "NANOSECONDS PATH" and a zero byte, for each file.
+// Parses the file format: "NANOSECONDS PATH" and a zero byte for each file.
 AppliedTimes parse(std::string_view text) {
   AppliedTimes times;
   while (!text.empty()) {

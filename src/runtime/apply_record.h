@@ -23,7 +23,7 @@ class ApplyRecord {
   std::string sandbox_id_;
 };
 
-// Removes the records of sandboxes that are gone. Calls `lives` after the records were listed, so
+// Removes the records of sandboxes that are gone. Calls `may_live` after listing the records, so
 // that a sandbox that starts meanwhile loses nothing.
 void sweep_apply_records(const MayLive& may_live, SweepMode mode, SweepReport& report);
 

@@ -44,7 +44,7 @@ void sweep_staging(int root) {
   ::unlinkat(root, staging_name().c_str(), AT_REMOVEDIR);
 }
 
-// Gives a new file the owner of the directory, so that root leaves no files of its own there.
+// Gives a new file the owner of the directory, so that root leaves no files of root there.
 Result<> give_to_owner(int directory, const char* name, const struct stat& like) {
   if (::geteuid() != 0) return {};
   if (::fchownat(directory, name, like.st_uid, like.st_gid, AT_SYMLINK_NOFOLLOW) != 0)
@@ -57,7 +57,7 @@ Result<bool> is_empty(int parent, const std::string& name) {
       TRY(open_beneath(parent, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW, 0, Links::Refuse));
   DIR* entries = ::fdopendir(opened.get());
   if (entries == nullptr) return syscall_failure("open", name);
-  (void)opened.release();  // owned by the stream from here on
+  (void)opened.release();  // the stream owns it from here on
   bool is_empty = true;
   // NOLINTNEXTLINE(concurrency-mt-unsafe): a stream of ours
   for (const dirent* entry = ::readdir(entries); entry != nullptr; entry = ::readdir(entries)) {

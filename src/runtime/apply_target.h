@@ -1,5 +1,5 @@
-// The directory that changes are applied to. Every path is opened beneath it without following a
-// link; what is new is made in a staging directory and gets its name in one step.
+// The directory that changes are applied to. Opens every path beneath it without following a link.
+// Makes new entries in a staging directory and renames them to their place.
 #pragma once
 
 #include <sys/stat.h>
@@ -16,28 +16,30 @@ namespace nutshell {
 
 class ApplyTarget {
  public:
-  // Alone: two at once are refused. Removes what one that was killed left.
+  // Locks the directory: a second apply at the same time is refused. Removes the staging directory
+  // of an apply that was killed.
   static Result<ApplyTarget> open(const std::filesystem::path& directory);
 
   struct Place {
     UniqueFd parent;
     std::string name;
   };
-  // An error where a part of the way is missing, or no directory.
+  // An error if a parent directory is missing or is not a directory.
   [[nodiscard]] Result<Place> place_of(const std::string& path) const;
-  // What lies there; nothing, also where a part of the way is missing.
+  // The status of the entry; nullopt if it or a parent directory is missing.
   [[nodiscard]] Result<std::optional<struct stat>> look(const std::string& path) const;
   [[nodiscard]] Result<std::string> link_target(const std::string& path) const;
 
-  // Makes the staging directory, which goes with this object.
+  // Makes the staging directory, which the destructor removes.
   Result<> stage();
-  // A new file in it, to be written.
+  // Makes a new file in the staging directory, open for writing.
   Result<UniqueFd> new_file();
   Result<> new_link(const std::string& target);
   Result<> new_directory();
-  // What was made last gets the name, and what was there goes: a directory only if it is empty.
+  // Renames the entry made last to `path`. Replaces an entry that is there, but a directory only if
+  // it is empty.
   Result<> put(const std::string& path);
-  // A directory only if it is empty.
+  // Removes a directory only if it is empty.
   [[nodiscard]] Result<> remove(const std::string& path) const;
 
   ApplyTarget(ApplyTarget&&) = default;

@@ -1,4 +1,4 @@
-// A directory of the test's own, with a place for the host's files and one for the sandbox's.
+// A temporary directory with a place for the host's files and one for the sandbox's.
 #pragma once
 
 #include <gmock/gmock.h>

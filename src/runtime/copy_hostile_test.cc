@@ -17,7 +17,7 @@ using wire::FileInfo;
 using wire::FileKind;
 using wire::MessageType;
 
-// Speaks for a sandbox that lies: it has whatever the test says, and every file holds "evil".
+// An init that lies: it reports whatever the test says, and every file holds "evil".
 class LyingInit {
  public:
   LyingInit(UniqueFd stream, FileInfo source, std::vector<FileInfo> entries)
@@ -91,7 +91,7 @@ FileInfo link(std::string path, std::string target) {
   return {std::move(path), FileKind::Link, 0777, 0, 0, std::move(target)};
 }
 
-// The target is host_/out; box_ stands for everything a sandbox would like to reach.
+// The target is host_/out; box_ stands for everything outside the target.
 class HostileCopyTest : public CopyDirectories {
  protected:
   HostileCopyTest() {

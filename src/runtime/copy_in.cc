@@ -101,7 +101,7 @@ Result<> TreeSender::send_directory(UniqueFd directory, const std::string& path)
   if (::fstat(directory.get(), &status) != 0) return syscall_failure("stat", path);
   const std::unique_ptr<DIR, CloseDirectory> stream(::fdopendir(directory.get()));
   if (!stream) return syscall_failure("open", path);
-  (void)directory.release();  // owned by the stream from here on
+  (void)directory.release();  // the stream owns it from here on
 
   // The mode is set last, because it may forbid writing.
   const unsigned mode = status.st_mode & 0777U;

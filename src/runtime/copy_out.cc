@@ -37,7 +37,7 @@ Result<> check_entry(const FileInfo& entry) {
   return is_text ? Result<>() : corrupt("the sandbox names a link that leads nowhere");
 }
 
-// All of it before anything is read: a client holds one conversation at a time.
+// Lists the whole tree before a file is read, because a client holds one conversation at a time.
 Result<std::vector<FileInfo>> list_tree(wire::InitClient& client, const std::string& source) {
   std::vector<FileInfo> entries;
   std::size_t name_bytes = 0;
@@ -55,15 +55,15 @@ Result<std::vector<FileInfo>> list_tree(wire::InitClient& client, const std::str
   return entries;
 }
 
-// An inode with its content. A name of 255 bytes is part of its directory's blocks, and long ones
-// fill more of them: the inode's own block stands for that.
+// An upper bound of the disk space of an entry: its content and a block of its own, which also
+// covers its name in the directory.
 std::uint64_t disk_bytes_of(std::uint64_t size) {
   constexpr std::uint64_t kBlock = 4096;
   return kBlock + (size + kBlock - 1) / kBlock * kBlock;
 }
 
-// Sizes are the sandbox's word, and a sparse file is larger than its disk: what cannot fit is
-// refused before a byte is written. No more than the size is read, so this bounds the whole copy.
+// Refuses before a byte is written what cannot fit. Sizes come from the sandbox, but no more bytes
+// than the size are read, so this bounds the whole copy, of sparse files too.
 Result<> check_space(int directory, const std::vector<FileInfo>& entries,
                      std::uint64_t most_bytes) {
   struct statvfs system {};
@@ -82,7 +82,7 @@ Result<> check_space(int directory, const std::vector<FileInfo>& entries,
   return {};
 }
 
-// A new entry gets its name at once and takes the place of a file or a link, but of no directory.
+// Renames a new entry to its place. Replaces a file or a link, but no directory.
 Result<> take_name(int directory, const std::string& temporary, const std::string& name) {
   if (::renameat(directory, temporary.c_str(), directory, name.c_str()) == 0) return {};
   return syscall_failure("replace", name);
@@ -94,7 +94,7 @@ std::string temporary_name() {
 
 struct Receipt {
   std::string name;
-  std::string digest = {};  // of the content that was judged; empty: any
+  std::string digest = {};  // SHA-256 of the content that was judged; empty: any content
 };
 
 Result<std::uint64_t> receive_file(wire::InitClient& client, const FileInfo& file, int directory,
@@ -130,7 +130,7 @@ Result<> place_link(const std::string& target, int directory, const std::string&
   return {};
 }
 
-// False when it was there already. A link at its place gives way, wherever it leads.
+// Returns false if the directory existed. Replaces a link, wherever it leads.
 Result<bool> make_directory(int parent, const std::string& name) {
   if (::mkdirat(parent, name.c_str(), 0700) == 0) return true;
   if (errno != EEXIST) return syscall_failure("make", name);
@@ -148,7 +148,7 @@ Result<bool> make_directory(int parent, const std::string& name) {
   return true;
 }
 
-// Puts the entries of a tree below one directory, and nowhere else.
+// Writes the entries of a tree below one directory, and nowhere else.
 class TreeReceiver {
  public:
   TreeReceiver(wire::InitClient& client, std::string source, UniqueFd root)
@@ -165,7 +165,7 @@ class TreeReceiver {
   wire::InitClient& client_;
   std::string source_;
   UniqueFd root_;
-  UniqueFd parent_;  // of the last entry; most have the same as the one before
+  UniqueFd parent_;  // parent of the last entry; the next entry often has the same
   std::string parent_path_;
   std::vector<const FileInfo*> made_;
   CopyReport report_;
@@ -177,7 +177,7 @@ Result<> TreeReceiver::receive(const std::vector<JudgedChange>& entries) {
     auto received = receive_entry(entry, verdict.digest);
     if (!received) return while_doing("copy " + entry.path, std::move(received).error());
   }
-  // Children first, and only now: a directory that forbids writing is filled before.
+  // Sets modes at the end, children first: a directory may forbid writing.
   for (auto made = made_.rbegin(); made != made_.rend(); ++made) {
     TRY(set_mode((*made)->path, (*made)->mode));
   }
@@ -214,7 +214,7 @@ Result<> TreeReceiver::receive_entry(const FileInfo& entry, const std::string& d
     case FileKind::Other:
       break;
   }
-  report_.skipped.push_back(entry.path);  // also a kind that nobody knows
+  report_.skipped.push_back(entry.path);  // also an unknown kind
   return {};
 }
 
@@ -228,10 +228,10 @@ Result<> TreeReceiver::set_mode(const std::string& path, unsigned mode) const {
 struct Destination {
   UniqueFd directory;
   std::string name;            // empty: the directory itself
-  std::filesystem::path path;  // of the new entry
+  std::filesystem::path path;  // path of the new entry
 };
 
-// The target is the user's own word: links on the way to it are followed.
+// Follows links in the target's path, because the user named the target.
 Result<Destination> open_destination(const std::filesystem::path& target, FileKind kind,
                                      const std::string& name) {
   struct stat status {};
@@ -249,7 +249,7 @@ Result<Destination> open_destination(const std::filesystem::path& target, FileKi
   return Failure(std::move(directory).error());
 }
 
-// Sorts the entries of a tree by what the host would do with them at their new place.
+// Sorts the entries of a tree by what programs of the host would do with them at the target.
 class TreeJudge {
  public:
   TreeJudge(wire::InitClient& client, std::string source, int root)
@@ -346,7 +346,7 @@ Result<CopyReport> copy_tree_out(wire::InitClient& client, const FileInfo& sourc
   return report;
 }
 
-// A file that was named may be anything but what git would run.
+// Refuses a single file if git could run something because of it.
 Result<> check_single_file(const FileInfo& file, const Destination& destination, Taking taking) {
   const std::string prefix = git_prefix_of(destination.path.parent_path());
   const bool is_git = !prefix.empty() || is_git_name(fold_name(destination.name));
@@ -364,7 +364,7 @@ Result<> check_single_file(const FileInfo& file, const Destination& destination,
                              destination.path.native()));
 }
 
-// Links are followed, inside the sandbox.
+// Follows links, inside the sandbox.
 Result<FileInfo> find_source(wire::InitClient& client, const std::string& source) {
   FileInfo info = TRY(client.stat_target(source));
   info.path = source;

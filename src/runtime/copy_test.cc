@@ -20,7 +20,7 @@ using namespace std::chrono_literals;
 namespace fs = std::filesystem;
 using testing::HasSubstr;
 
-// A real init without a sandbox around it: "inside" is wherever the test says.
+// A real init without a sandbox: the copy's "inside" is any directory of the test.
 class CopyTest : public CopyDirectories {
  protected:
   void SetUp() override {
@@ -137,7 +137,7 @@ TEST_F(CopyTest, DirectoryDoesNotReplaceAFile) {
   EXPECT_FALSE(copy_in(*client_, (host_ / "d").native() + "/.", box_.native()));
 }
 
-// A tree with everything that can be in one.
+// Makes a tree with every kind of entry.
 void make_tree(const fs::path& tree) {
   fs::create_directories(tree / "sub/empty");
   std::ofstream(tree / "plain") << "plain";
@@ -193,7 +193,7 @@ TEST_F(CopyTest, TreeGoesIntoADirectoryThatIsThere) {
   fs::create_directory(host_ / "back");
   out(box_ / "tree", host_ / "back");
   expect_tree(host_ / "back/tree");
-  // Once more, over what is there.
+  // Copies again over the existing tree.
   put(host_ / "tree/sub/run", "changed", 0751);
   in(host_ / "tree/sub", box_ / "tree");
   out(box_ / "tree/sub", host_ / "back/tree");

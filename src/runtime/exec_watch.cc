@@ -43,7 +43,7 @@ void ExecWatch::skip(wire::Stream stream, std::uint64_t bytes) {
 std::optional<wire::ExecEvent> ExecWatch::next_event() {
   pollfd polled{interrupt_, POLLIN, 0};
   if (interrupt_ < 0 || ::poll(&polled, 1, 0) < 1) return std::nullopt;
-  interrupt_ = -1;  // it stays readable
+  interrupt_ = -1;  // it stays readable, and one cancel is enough
   return wire::CancelExec{};
 }
 

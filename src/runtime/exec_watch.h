@@ -1,5 +1,5 @@
-// A look at an exec that may outlive the look: takes its output until it ends, or until time is
-// up, and then leaves it alone.
+// Follows an exec for a while: receives its output until it ends or the deadline passes. The exec
+// may go on afterwards.
 #pragma once
 
 #include <optional>
@@ -15,7 +15,7 @@ namespace nutshell {
 class ExecWatch : private wire::ExecIo {
  public:
   // `channel` may have carried other conversations, and can carry more once this exec has ended.
-  // Close it if the exec goes on: that tells init that nobody looks any more.
+  // Close it if the exec goes on: init then knows that no host listens.
   explicit ExecWatch(wire::Channel& channel)
       : channel_(channel),
         conversation_(channel.new_conversation()),
@@ -32,13 +32,13 @@ class ExecWatch : private wire::ExecIo {
   void send_signal(int number);
   void cancel() { channel_.queue(conversation_, wire::Cancel{}); }
 
-  // Until the end, or the deadline, but not before init has taken all that was asked of it. When
-  // `interrupt` becomes readable the exec is cancelled. Fails if the exec could not be started, or
-  // is not there.
+  // Waits until the exec ends or the deadline passes, but not before init has answered every
+  // request. Cancels the exec when `interrupt` becomes readable. Fails if the exec could not be
+  // started, or does not exist.
   Result<> watch(const Deadline& deadline, int interrupt = -1);
 
   [[nodiscard]] const std::optional<ExecResult>& ending() const { return ending_; }
-  // What came since the start of this look.
+  // Output since this object was made.
   StoredStream output;
   StoredStream error;
   [[nodiscard]] std::uint64_t output_offset() const { return loop_.received(wire::Stream::Output); }

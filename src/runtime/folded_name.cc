@@ -42,7 +42,7 @@ bool is_ignored(std::uint32_t code) {
 
 struct Letter {
   std::uint32_t code = 0;
-  std::size_t bytes = 1;  // bytes that are no UTF-8 are taken one by one
+  std::size_t bytes = 1;  // invalid UTF-8 is taken byte by byte
 };
 
 Letter letter_at(std::string_view text) {
@@ -51,7 +51,7 @@ Letter letter_at(std::string_view text) {
   return {utf8_character(text.substr(0, size)), size};
 }
 
-// Letters beyond ASCII that case folding turns into ASCII ones.
+// Non-ASCII letters that case folding turns into ASCII letters.
 constexpr std::uint32_t kKelvinSign = 0x212a;
 constexpr std::uint32_t kLongS = 0x017f;
 

@@ -1,6 +1,6 @@
-// Names as the file system of a host could read them: without case, without characters that are
-// ignored, without what Windows cuts off. A sandbox chooses its names, so ".GIT", ".g\u200cit" and
-// "git~1" must not pass as names of their own.
+// Normalizes names the way a host's file system might: ignores case, invisible characters and
+// suffixes that Windows drops. A sandbox chooses its names, so ".GIT", ".g\u200cit" and "git~1"
+// must be recognised as ".git".
 #pragma once
 
 #include <string>
@@ -15,10 +15,10 @@ std::string fold_name(std::string_view name);
 // Whether some file system takes a folded name for ".git": also "git~1", its short name on NTFS.
 bool is_git_name(std::string_view folded);
 
-// The components of a path. A backslash separates too: it does on Windows, and git refuses it.
+// The folded components of a path. Splits at backslashes too: Windows does, and git refuses them.
 std::vector<std::string> fold_path(std::string_view path);
 
-// The components of a path, as they are.
+// The components of a path, unchanged.
 std::vector<std::string_view> split_path(std::string_view path);
 
 }  // namespace nutshell

@@ -15,7 +15,7 @@ std::string_view trimmed(std::string_view text) {
   return text.substr(begin, text.find_last_not_of(kSpace) - begin + 1);
 }
 
-// A word of a value, as a path of the work tree; empty if it is none.
+// A word of a value as a path relative to the work tree; empty if it lies outside.
 std::string path_of(std::string_view word, std::string_view base, std::string_view work_tree) {
   namespace fs = std::filesystem;
   const fs::path top = fs::path(work_tree).lexically_normal();
@@ -52,8 +52,8 @@ std::vector<std::string> work_tree_paths_in(std::string_view configuration,
     if (value.size() > 1 && value.front() == '"' && value.back() == '"')
       value = value.substr(1, value.size() - 2);
     if (key == "hookspath" || key == "attributesfile") add(value, "");
-    if (key == "path") add(value, ".git");  // of an include
-    // A command without a slash is looked for in PATH, and not in the work tree.
+    if (key == "path") add(value, ".git");  // an include
+    // Git looks for a command without a slash in PATH, not in the work tree.
     for (std::size_t at = 0; at < value.size();) {
       const auto* begin = std::find_if_not(value.begin() + at, value.end(), is_separator);
       const auto* stop = std::find_if(begin, value.end(), is_separator);

@@ -1,5 +1,5 @@
-// The user's own git configuration, read for the files of the work tree that it makes git run:
-// hooks below core.hooksPath, programs of filters and diffs, files that are included.
+// Finds in the user's own git configuration the files of the work tree that it makes git run: hooks
+// below core.hooksPath, programs of filters and diffs, included files.
 #pragma once
 
 #include <string>
@@ -8,8 +8,8 @@
 
 namespace nutshell {
 
-// Paths relative to the work tree at `work_tree`, each a file or a directory: "scripts/hooks".
-// Names too many rather than too few.
+// Paths of files or directories relative to `work_tree`, such as "scripts/hooks". May list too
+// many, but never too few.
 std::vector<std::string> work_tree_paths_in(std::string_view configuration,
                                             std::string_view work_tree);
 

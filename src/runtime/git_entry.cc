@@ -22,7 +22,7 @@ bool is_hexadecimal(std::string_view text) {
   });
 }
 
-// SHA-1 or SHA-256.
+// Whether the text is a SHA-1 or SHA-256 in hexadecimal.
 bool is_object_name(std::string_view text) {
   return (text.size() == 40 || text.size() == 64) && is_hexadecimal(text);
 }
@@ -35,7 +35,7 @@ bool is_pack_file(std::string_view name) {
          is_one_of(name.substr(dot), {".pack", ".idx", ".rev", ".bitmap", ".mtimes", ".keep"});
 }
 
-// Prompts of shells evaluate the name of the branch; git allows "$(…)" in it.
+// Shell prompts may evaluate the branch name, and git allows "$(…)" in it.
 bool is_free_of_shell(std::string_view text) {
   return text.find_first_of("$`();|&<>'\"!{}\\") == std::string_view::npos;
 }
@@ -67,8 +67,8 @@ GitEntry judge_object(const Names& inner, EntryKind kind) {
   return is_cache ? GitEntry{GitPart::Object, ""} : runs(kUnknown);
 }
 
-// Names of references are the sandbox's choice. What a git directory inside of them would need is
-// refused: no file below becomes the hook or the configuration of one.
+// The sandbox chooses the names of references. Refuses names that would turn a directory of
+// references into a git directory with hooks and configuration of its own.
 GitEntry judge_named(const Names& inner, EntryKind kind, GitPart part) {
   for (std::size_t i = 1; i < inner.size(); ++i) {
     if (is_one_of(fold_name(inner[i]), {"objects", "commondir"})) return runs(kUnknown);
@@ -79,7 +79,7 @@ GitEntry judge_named(const Names& inner, EntryKind kind, GitPart part) {
   return {part, ""};
 }
 
-// A submodule's git directory, whose name may have several components.
+// Judges an entry of a submodule's git directory, whose name may have several components.
 GitEntry judge_module(const Names& inner, EntryKind kind) {
   for (std::size_t i = 2; i < inner.size(); ++i) {
     if (!is_git_entry_name(fold_name(inner[i]))) continue;

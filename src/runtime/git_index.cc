@@ -11,7 +11,7 @@ namespace {
 
 constexpr std::size_t kHashBytes = 20;
 constexpr std::size_t kHeadBytes = 12;
-constexpr std::size_t kFixedBytes = 40 + kHashBytes + 2;  // of an entry, before its name
+constexpr std::size_t kFixedBytes = 40 + kHashBytes + 2;  // of an entry, without its name
 constexpr std::size_t kModeOffset = 24;
 constexpr std::size_t kHashOffset = 40;
 constexpr unsigned kExtended = 0x4000;
@@ -26,7 +26,7 @@ std::uint32_t number_at(std::string_view bytes, std::size_t at, std::size_t size
   return number;
 }
 
-// How many bytes to cut off the name before, as version 4 writes it.
+// Reads how many bytes to drop from the previous name (index version 4).
 std::optional<std::uint64_t> take_cut(std::string_view bytes, std::size_t& at) {
   std::uint64_t value = 0;
   for (int i = 0; i < 5; ++i) {
@@ -93,7 +93,7 @@ class IndexReader {
     if (zero == std::string_view::npos || zero >= end_) return false;
     name_.resize(kept);
     name_ += bytes_.substr(at_, zero - at_);
-    // Git takes the length from the flags, so both must say the same.
+    // Git takes the length of the name from the flags, so both must agree.
     const std::size_t length = flags & kNameLength;
     if (length != kNameLength ? length != name_.size() : name_.size() < kNameLength) return false;
     staged_ += bytes_.substr(begin + kModeOffset, 4);
@@ -110,7 +110,8 @@ class IndexReader {
       if (end_ - at_ < 8) return kTorn;
       const std::string_view name = bytes_.substr(at_, 4);
       const std::size_t size = number_at(bytes_, at_ + 4, 4);
-      // Others give git entries from elsewhere (link, IEOT), or arguments for a program (FSMN).
+      // Other extensions give git entries from elsewhere (link, IEOT) or arguments for a program
+      // (FSMN).
       if (name != "TREE" && name != "REUC" && name != "UNTR")
         return "is an index with a part that cannot be checked";
       at_ += 8;
@@ -125,7 +126,7 @@ class IndexReader {
   std::size_t end_ = 0;
   std::size_t at_ = 0;
   std::string name_;
-  std::string staged_;  // of all entries, one after the other
+  std::string staged_;  // paths, modes, objects and stages of all entries
 };
 
 }  // namespace

@@ -12,8 +12,8 @@ namespace nutshell {
 // Supports versions 2 to 4 with SHA-1; refuses extensions that could name other paths.
 std::string trouble_with_index(std::string_view bytes);
 
-// A digest of what is staged: paths, modes, objects, stages. It stays the same when git only notes
-// new times of the files, as `git status` does. Empty for an index with trouble.
+// A digest of what is staged: paths, modes, objects, stages. It does not change when git only
+// updates the files' times, as `git status` does. Empty if the index is malformed.
 std::string digest_of_staged(std::string_view bytes);
 
 }  // namespace nutshell

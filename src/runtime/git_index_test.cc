@@ -30,7 +30,7 @@ struct IndexText {
         claimed_length == 0x1000 ? static_cast<std::uint32_t>(name.size()) : claimed_length;
     entry += number(length, 2);
     if (version == 4) {
-      entry += static_cast<char>(previous.size());  // all of it is cut off
+      entry += static_cast<char>(previous.size());  // drops the whole previous name
       entry += name;
       entry += '\0';
     } else {
@@ -66,11 +66,11 @@ TEST(GitIndex, StaysTheSameWhenOnlyTimesAreNoted) {
   IndexText index;
   const std::string before = index.add("README").add("src/a.c").bytes();
   std::string touched = before;
-  touched[12] = 'x';  // a time of the first entry
+  touched[12] = 'x';  // a byte of the first entry's times
   touched.back() = 'x';
   EXPECT_EQ(digest_of_staged(touched), digest_of_staged(before));
   std::string staged = before;
-  staged[12 + 40] = 'x';  // its object
+  staged[12 + 40] = 'x';  // a byte of its object
   EXPECT_NE(digest_of_staged(staged), digest_of_staged(before));
   EXPECT_NE(digest_of_staged(index.add("b").bytes()), digest_of_staged(before));
   EXPECT_EQ(digest_of_staged("torn"), "");
@@ -104,7 +104,7 @@ TEST(GitIndex, RefusesWhatItCannotUnderstand) {
     EXPECT_NE(trouble_with_index(whole.substr(0, size)), "") << size;
   EXPECT_NE(trouble_with_index(IndexText{5}.bytes()), "");
   IndexText lying;
-  lying.add("README", 3);  // git would read three letters
+  lying.add("README", 3);  // the flags say three letters
   EXPECT_NE(trouble_with_index(lying.bytes()), "");
 }
 

@@ -80,7 +80,7 @@ std::string_view mode_of(Kind kind) {
   return kind == Kind::Executable ? "100755" : "100644";
 }
 
-// As git quotes a name that is not plain text.
+// Quotes a path as git does.
 std::string quoted(const std::string& path) {
   std::string text;
   bool is_plain = true;
@@ -109,7 +109,7 @@ std::uint32_t adler32(std::string_view bytes) {
   return high << 16U | low;
 }
 
-// A zlib stream of blocks that are only stored: git takes it, and no library is needed.
+// Makes a zlib stream of stored blocks: git accepts it, and no library is needed.
 std::string stored_stream(std::string_view bytes) {
   constexpr std::size_t kMostInBlock = 65535;
   std::string stream = "\x78\x01";
@@ -134,7 +134,7 @@ std::string with_checksum(std::string stream, std::uint32_t sum) {
   return stream;
 }
 
-// Lines of at most 52 bytes, each led by its length, in git's base 85.
+// Encodes in git's base 85: lines of at most 52 bytes, each with its length in front.
 std::string base85_lines(std::string_view bytes) {
   constexpr std::string_view kDigits =
       "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz!#$%&()*+-;<=>?@^_`{|}~";
@@ -206,12 +206,12 @@ std::string git_patch(const std::string& path, const PatchSide& before, const Pa
                       BinaryForm form) {
   if (before.kind == after.kind && before.content == after.content) return {};
   const bool both = before.kind != Kind::Nothing && after.kind != Kind::Nothing;
-  // A link that becomes a file is one removed and one added, as git itself has it.
+  // Git shows a link that becomes a file as a removal and an addition.
   if (both && (before.kind == Kind::Link) != (after.kind == Kind::Link)) {
     return git_patch(path, before, {}, form) + git_patch(path, {}, after, form);
   }
   std::string text = header(path, before, after);
-  // git wants it to apply what is no text, and for a file without a byte there is nothing else.
+  // Git needs this line to apply a binary change; for an empty file it is the only line.
   text += fmt::format("index {}..{}", blob_or_none(before), blob_or_none(after));
   text += before.kind == after.kind ? fmt::format(" {}\n", mode_of(after.kind)) : "\n";
   if (before.content == after.content) return text;

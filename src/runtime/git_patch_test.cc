@@ -36,7 +36,7 @@ TEST(GitPatch, NamesBinaryFilesForPeople) {
   EXPECT_THAT(patch, HasSubstr("Binary file a is different (2 bytes, was 0)"));
 }
 
-// What git itself makes of a patch, in a directory of the test's own.
+// Applies a patch with the real git in a temporary directory.
 class AppliedPatch : public testing::Test {
  protected:
   void SetUp() override {

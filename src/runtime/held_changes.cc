@@ -23,7 +23,7 @@ struct Item {
   [[nodiscard]] bool is_taken() const { return is_selected && !is_held; }
 };
 
-// What holds for all files of one git directory.
+// The state of one git directory with all its files.
 struct GitGroup {
   bool is_held_whole = false;
   bool lacks_objects = false;
@@ -53,7 +53,7 @@ std::string_view last_of(std::string_view path) {
   return path.substr(path.rfind('/') + 1);  // npos + 1 is 0
 }
 
-// Names with SHA-256, or references in tables: git does not expect them without being told.
+// SHA-256 names and reftables: git expects them only if the configuration says so.
 bool needs_configuration(const Item& item) {
   const std::string_view path = item.change.path;
   if (path.find("/reftable/") != std::string_view::npos) return true;
@@ -154,7 +154,7 @@ void Sorting::hold_in_group(Item& item, const GitGroup& group) const {
 
 void Sorting::hold_git_groups() {
   if (options_.git == UnsafeGit::Taken) return;
-  // A reference that is held in the first round keeps objects from being removed in the second.
+  // Two rounds: a reference that the first round holds back keeps objects in the second.
   for (int round = 0; round < 2; ++round) {
     const auto groups = gather_groups();
     for (Item& item : items_) {
@@ -170,7 +170,8 @@ Item* Sorting::parent_of(const Item& item) {
   return found == places_.end() ? nullptr : &items_[found->second];
 }
 
-// A file needs the new directories above it. Where git's are held back, so is the file.
+// Takes the new directories above each taken file. If a parent in a git directory is held back, the
+// file is held back too.
 void Sorting::take_parents() {
   for (Item& item : items_) {  // parents first
     Item* parent = parent_of(item);
@@ -188,7 +189,7 @@ void Sorting::take_parents() {
   }
 }
 
-// A directory stays as long as something in it is held back.
+// Keeps a directory as long as something in it is held back.
 void Sorting::keep_filled_directories() {
   for (auto item = items_.rbegin(); item != items_.rend(); ++item) {  // children first
     Item* parent = parent_of(*item);
@@ -231,7 +232,7 @@ std::string sentence_of(const TrustVerdict& verdict) {
 
 std::vector<HeldSummary> summarise(const std::vector<JudgedChange>& held) {
   std::vector<HeldSummary> lines;
-  std::map<std::string, std::size_t> directories;  // which line stands for what is below
+  std::map<std::string, std::size_t> directories;  // directory → its line in the summary
   for (const JudgedChange& one : held) {           // parents first
     const std::string& path = one.change.path;
     const std::size_t slash = path.rfind('/');

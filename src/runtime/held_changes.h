@@ -22,22 +22,23 @@ struct SortedChanges {
   std::vector<JudgedChange> held;
 };
 
-// The wishes of the user. `named` are paths relative to the workspace. A path at or below an entry
-// of the trust table takes held files, a path above it does not. Empty: all changes, none named.
+// The user's choice. `named` are paths relative to the workspace; empty means all changes, none of
+// them named. A named path at or below an entry of the trust table takes held files; a path above
+// such an entry does not.
 struct HoldOptions {
   UnsafeGit git = UnsafeGit::HeldBack;
   std::vector<std::string> named;
-  std::string named_root = {};  // a path of the table that was named by itself
+  std::string named_root = {};  // a path of the trust table that was named by itself
 };
 
-// Sorts all changes of a workspace. Git's data stays consistent: references are held back when an
-// object that they could need is, objects are not removed before the references that used them, and
-// of a repository that cannot be read without its configuration nothing is taken.
+// Sorts all changes of a workspace. Git's data stays consistent: a reference is held back if an
+// object that it may need is; objects are not removed before the references to them; of a
+// repository that cannot be read without its configuration, nothing is taken.
 Result<SortedChanges> sort_out_changes(const std::vector<wire::FileChange>& changes,
                                        TrustJudge& judge, const HoldOptions& options);
 
-// Judges all changes that the sandbox reports. Without options, `apply` would not write those of
-// `held`.
+// Judges all changes that the sandbox reports. `held` are those that `apply` without options would
+// not write.
 Result<SortedChanges> judge_workspace(wire::InitClient& client,
                                       const std::vector<wire::FileChange>& changes);
 
@@ -46,10 +47,10 @@ std::string_view held_by(const TrustVerdict& verdict);
 // One line for people: "direnv runs it when a shell enters the directory".
 std::string sentence_of(const TrustVerdict& verdict);
 
-// Groups held changes for people: a directory stands for all that is held below it.
+// Groups held changes for people: a directory stands for everything held below it.
 struct HeldSummary {
-  std::string path;       // with a slash at the end for a directory
-  std::size_t below = 0;  // other entries that it stands for
+  std::string path;       // ends with a slash if it is a directory
+  std::size_t below = 0;  // other entries that this line stands for
   const TrustVerdict* verdict = nullptr;
 };
 std::vector<HeldSummary> summarise(const std::vector<JudgedChange>& held);

@@ -29,7 +29,7 @@ FileChange removed(const std::string& path, FileKind kind = FileKind::Regular) {
   return change_of(path, kind, kNoFile);
 }
 
-// References are in order, and nothing is there but what changed.
+// Assumes valid references, and that only changed paths exist.
 SortedChanges sorted(const std::vector<FileChange>& changes, const HoldOptions& options = {}) {
   TrustSources sources;
   sources.exists = [](const std::string&) -> Result<bool> { return false; };
