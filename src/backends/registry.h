@@ -14,7 +14,7 @@
 
 namespace nutshell {
 
-// What a program passes to the backends that it makes.
+// Everything that a program passes to the backends that it makes.
 struct BackendContext {
   InitEntry init;                  // init's own code, for backends that clone themselves
   std::filesystem::path programs;  // the directory of our other programs
@@ -26,7 +26,7 @@ struct BackendContext {
 };
 
 struct BackendEntry {
-  char id_letter;  // with which the ids of its sandboxes begin, and those of no other backend
+  char id_letter;  // the ids of its sandboxes begin with it; no other backend has it
   std::string name;
   std::string summary;
   std::function<std::unique_ptr<Backend>(const BackendContext&)> make;

@@ -19,7 +19,7 @@
 
 namespace nutshell {
 
-// What ends a sandbox.
+// The event that ends a sandbox.
 enum class Lifetime {
   WithCaller,  // it ends with the calling process, and leaves nothing
   Kept,        // it outlives the caller and ends with its ttl
@@ -63,7 +63,7 @@ struct Gone {
   enum class Reason {
     NeverStarted,
     OutOfMemory,
-    CutOff,  // it may well be there: the process that carried the connection has ended
+    CutOff,  // it may still be there: the process that carried the connection has ended
     Unknown,
   };
   Reason reason = Reason::Unknown;
@@ -99,13 +99,13 @@ class Backend {
   // Idempotent: succeeds if the sandbox is already gone.
   virtual Result<> stop(const std::string& id) = 0;
 
-  // Without the environments: they may hold secrets.
+  // Leaves the environments out: they may hold secrets.
   virtual Result<std::vector<SandboxStatus>> list() = 0;
-  // Returns the environment it was started with, for a copy of the sandbox.
+  // Returns the environment that the sandbox was started with, to make a copy of the sandbox.
   virtual Result<std::vector<std::string>> environment_of(const std::string& id) = 0;
   // Works while the sandbox is paused, too. NotFound if there is no such sandbox.
   virtual Result<SandboxStats> stats(const std::string& id) = 0;
-  // While it is paused its ttl stands still.
+  // The ttl does not run while the sandbox is paused.
   virtual Result<> pause(const std::string& id) = 0;
   virtual Result<> resume(const std::string& id) = 0;
   // Frees what is left of connections that have ended. Cheap; callers run it now and then.

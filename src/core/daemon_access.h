@@ -1,4 +1,4 @@
-// Where a daemon listens and what it wants to be shown.
+// The address of a daemon, and the token to show it.
 #pragma once
 
 #include <filesystem>
@@ -9,21 +9,21 @@
 
 namespace nutshell {
 
-// Of a user's own daemon, in the user's directory.
+// The socket of a user's own daemon, in the user's runtime directory.
 inline constexpr const char* kDaemonSocket = "nutshelld.sock";
 
 struct DaemonAccess {
-  std::filesystem::path socket;  // Unix; empty: url
+  std::filesystem::path socket;  // path of a Unix socket; if empty, `url` is used
   std::string url;               // "https://host:7070"
-  std::string token;             // empty: none; the socket's owner needs none
-  // Its files about sandboxes are in the same directory of the user as ours.
+  std::string token;             // empty if there is none; the socket's owner needs none
+  // Whether the daemon keeps its files about sandboxes in our user's runtime directory.
   bool shares_directory = false;
 };
 
-// "/run/x.sock", "./x.sock", "unix:x.sock", "http://127.0.0.1:7070", "https://host:7070".
+// Parses "/run/x.sock", "./x.sock", "unix:x.sock", "http://127.0.0.1:7070" or "https://host:7070".
 Result<DaemonAccess> parse_daemon_address(std::string_view text);
 
-// The name of the place, for messages.
+// The address for messages.
 std::string to_string(const DaemonAccess& access);
 
 }  // namespace nutshell

@@ -38,7 +38,7 @@ enum class Terminal : std::uint8_t { None, Pty };
 template <>
 inline constexpr std::array<std::string_view, 2> kWords<Terminal>{"none", "pty"};
 
-// What happens to a running exec when its connection is lost.
+// How to treat a running exec when its connection is lost.
 enum class OnDisconnect : std::uint8_t { Cancel, Keep };
 template <>
 inline constexpr std::array<std::string_view, 2> kWords<OnDisconnect>{"cancel", "keep"};

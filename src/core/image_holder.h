@@ -13,7 +13,8 @@ namespace nutshell {
 class ImageHolder {
  public:
   virtual ~ImageHolder() = default;
-  // The bytes it takes on the engine's disk; nullopt if it is missing, and a start would pull it.
+  // The bytes it takes on the engine's disk; nullopt if it is missing, so that a start would pull
+  // it.
   virtual Result<std::optional<std::uint64_t>> image_bytes(const std::string& image) = 0;
   // Pulls it now, as a start would.
   virtual Result<> fetch_image(const std::string& image) = 0;

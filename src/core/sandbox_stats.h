@@ -1,5 +1,5 @@
-// What a sandbox holds now and has used since it was made, counted as its limits are. Figures that
-// its host does not count are nullopt.
+// Resources that a sandbox uses now and has used since it started, counted in the same way as its
+// limits. Figures that the host does not count are nullopt.
 #pragma once
 
 #include <chrono>

@@ -65,7 +65,7 @@ bool is_immutable(const std::vector<std::string_view>& inner) {
   return inner[inner.size() - 2].size() == 2 || inner.back().ends_with(".pack");
 }
 
-// Without one of these git sees no repository here.
+// Whether git sees no repository here any more, because one of these is gone.
 bool breaks_repository(const std::vector<std::string_view>& inner, const FileChange& change) {
   if (change.after.kind != kNoFile || inner.size() != 1) return false;
   return inner[0] == "HEAD" || inner[0] == "objects" || inner[0] == "refs";
@@ -123,7 +123,7 @@ Result<std::optional<TrustJudge::GitPlace>> TrustJudge::find_git(std::string_vie
       return std::optional(GitPlace{above, {begin, parts.end()}});
     if (!above.empty()) above += '/';
     above += parts[i];
-    // On Windows a backslash separates components, so this is no plain data of git.
+    // Windows splits names at backslashes, so such a name is not plain data of git.
     for (const std::string& name : fold_path(parts[i])) {
       if (!is_git_name(name)) continue;
       const bool is_whole = parts[i].find('\\') == std::string_view::npos;

@@ -16,7 +16,7 @@ using enum HostTrust;
 using wire::FileChange;
 using wire::FileKind;
 
-// A judge of paths alone: files have the content that is given, and exist where it is said.
+// A judge of paths alone: the test says which files exist and what they contain.
 struct World {
   std::set<std::string> existing;
   std::map<std::string, std::string> before;
@@ -74,7 +74,7 @@ struct Case {
 
 TEST(HostTrust, TellsPathsApart) {
   const std::vector<Case> cases = {
-      // Ordinary files, also those that are run when the user says so.
+      // Ordinary files, including those that a user runs on purpose.
       {"src/main.c", Plain},
       {"Makefile", Plain},
       {"build.sh", Plain},
@@ -107,7 +107,7 @@ TEST(HostTrust, TellsPathsApart) {
       {".git/modules/deep/er/lib/packed-refs", GitData},
       {"vendor/x/.git/packed-refs", GitData},
 
-      // What git runs, or is led by.
+      // Files that git runs, or that lead git elsewhere.
       {".git", GitRuns},  // a file or a link
       {"sub/.git", GitRuns},
       {".git/config", GitRuns},
@@ -157,7 +157,7 @@ TEST(HostTrust, TellsPathsApart) {
       {".git\\hooks", GitRuns},
       {"git~x/config", Plain},
 
-      // What a tool runs or trusts.
+      // Files that a tool runs or trusts.
       {".envrc", Trusted},
       {"sub/.envrc", Trusted},
       {".envrc.local", Trusted},
@@ -314,7 +314,7 @@ TEST(HostTrust, FindsRepositoriesWithoutTheName) {
   EXPECT_EQ(world.judge(added("bare/README")).trust, Plain);
   world.existing = {"w/HEAD", "w/commondir"};
   EXPECT_EQ(world.judge(added("w/commondir")).trust, GitRuns);
-  world.existing = {"HEAD", "objects", "refs"};  // the workspace is one
+  world.existing = {"HEAD", "objects", "refs"};  // the workspace itself is a git directory
   EXPECT_EQ(world.judge(added("hooks/pre-commit")).trust, GitRuns);
   world.existing = {"w/HEAD", "w/objects"};
   EXPECT_EQ(world.judge(added("w/config")).trust, Plain);

@@ -23,7 +23,7 @@ using namespace std::chrono_literals;
 
 // The state of a job that outlives the process that started it.
 struct Jobs::Record {
-  std::string id;  // empty: it is not a job yet
+  std::string id;  // empty: not a job yet
   std::string exec_id;
   std::string shown;
   std::string output_id;
@@ -40,7 +40,7 @@ struct Jobs::Record {
 
 namespace {
 
-constexpr std::uint64_t kMostOutput = 1ULL << 40U;  // the store has its own bound
+constexpr std::uint64_t kMostOutput = 1ULL << 40U;  // the store has a bound of its own
 constexpr auto kGrace = 10s;                        // extra time for a slow init
 constexpr auto kTermTime = 3s;                      // between SIGTERM and SIGKILL
 constexpr char kEndOfInput = '\x04';
@@ -65,7 +65,7 @@ wire::Exec exec_of(const CommandRequest& request, const std::string& exec_id) {
   exec.request.argv = request.argv;
   exec.request.environment = request.environment;
   exec.request.working_directory = request.working_directory;
-  // A command that is waited for has no input, so that a prompt ends at once.
+  // A command in the foreground has no input, so that a prompt ends at once.
   exec.request.standard_input = is_background ? StandardInput::Streamed : StandardInput::Empty;
   exec.request.on_disconnect = may_outlive ? OnDisconnect::Keep : OnDisconnect::Cancel;
   exec.request.limits = {request.timeout, kMostOutput,

@@ -1,6 +1,6 @@
-// Commands that tools run: each is a change that can be taken back, and each that lasts longer than
-// its caller waits becomes a job, which any later process can look at. What is known about jobs is
-// in the sandbox's output store. Not thread-safe.
+// Runs the commands of tools. Each command is a change that can be undone. A command that lasts
+// longer than its caller waits becomes a job, which any later process can look at. Jobs are
+// recorded in the sandbox's output store. Not thread-safe.
 #pragma once
 
 #include <functional>
@@ -15,13 +15,13 @@
 
 namespace nutshell {
 
-// What becomes of a command that lasts longer than its caller waits.
+// How to treat a command that lasts longer than its caller waits.
 enum class BackgroundCommands {
   Kept,     // it becomes a job
-  Refused,  // its caller waits for its end; none is started in the background
+  Refused,  // the caller waits for its end; none is started in the background
 };
 
-// More than any tool asks for.
+// Larger than any tool asks for.
 inline constexpr ExecLimits kNoCommandLimits{std::chrono::hours(24), UINT64_MAX,
                                              std::chrono::hours(24)};
 
@@ -30,14 +30,14 @@ class Jobs : public CommandRunner {
   static constexpr std::size_t kMostRemembered = 64;
 
   struct Dependencies {
-    // Commands run over its stream too. The stream is closed when a command goes on as a job: that
-    // is how init learns that nobody looks at it any more.
+    // Commands run over its stream too. The stream is closed when a command goes on as a job: init
+    // then knows that no host listens.
     wire::InitClient& init;
     OutputStore& outputs;
     std::function<Result<>(const std::vector<std::string>& layers)> restack;
-    int interrupt = -1;                    // readable: the caller wants the command to end
-    std::function<Gone()> why_gone = {};   // asked when the stream was lost; may be empty
-    ExecLimits limits = kNoCommandLimits;  // of each command, whatever is asked for
+    int interrupt = -1;                    // the command is ended when this becomes readable
+    std::function<Gone()> why_gone = {};   // asked after the stream broke; may be empty
+    ExecLimits limits = kNoCommandLimits;  // upper bounds for each command
     BackgroundCommands background = BackgroundCommands::Kept;
   };
   explicit Jobs(Dependencies uses) : uses_(std::move(uses)) {}
@@ -55,7 +55,7 @@ class Jobs : public CommandRunner {
   Change begin_change(const std::string& label);
   Change try_change(const std::string& label);
   wire::Changed end_change(const Change& change);
-  // As the limits allow it.
+  // Lowers the request's limits to the configured ones.
   [[nodiscard]] Result<CommandRequest> bounded(CommandRequest request) const;
   Result<CommandState> settle(Record& record, const ExecWatch& watch);
   CommandState state_of(const Record& record) const;

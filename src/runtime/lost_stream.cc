@@ -15,7 +15,7 @@ Error explained(Error error, const Gone& gone) {
 }
 
 ExecResult explained(ExecResult result, const Gone& gone) {
-  if (gone.reason == Gone::Reason::Unknown) return result;  // init may have told more
+  if (gone.reason == Gone::Reason::Unknown) return result;  // init may have said more
   if (gone.reason == Gone::Reason::OutOfMemory) result.outcome = Outcome::OutOfMemory;
   if (!gone.text.empty()) result.detail = gone.text;
   return result;

@@ -13,16 +13,16 @@
 
 namespace nutshell {
 
-// Whether the other side has closed the stream, or the program that carried it has ended.
+// Whether the other side, or the program that carried the stream, has closed it.
 bool has_hung_up(wire::InitClient& client);
 
-// "apply a.c: the connection to the sandbox was closed: the daemon went away; …"
+// Adds the reason: "apply a.c: the connection to the sandbox was closed: the daemon went away; …"
 Error explained(Error error, const Gone& gone);
 // The result of a lost exec, with the reason for the loss.
 ExecResult explained(ExecResult result, const Gone& gone);
 
 // Runtime::with_init() for steps whose errors a user reads: if the stream broke, the error says
-// what is known of the sandbox.
+// what is known about the sandbox.
 template <typename Step>
 auto with_init_explained(Runtime& runtime, const std::string& id, Step step) {
   return runtime.with_init(id, [&](wire::InitClient& client) {

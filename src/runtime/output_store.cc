@@ -55,7 +55,7 @@ StoredOutput cut_to(std::uint64_t most_bytes, StoredOutput output) {
   return output;
 }
 
-// The first line has the lengths of the parts that follow.
+// The first line holds the lengths of the parts that follow.
 std::string pack(const StoredOutput& output) {
   const auto sizes = [](const StoredStream& stream) {
     return nlohmann::json::array({stream.head.size(), stream.missing, stream.tail.size()});
@@ -99,7 +99,7 @@ Result<StoredOutput> unpack(std::string_view bytes) {
   }
 }
 
-// A lock for the time in which the counters change.
+// Holds a lock while the counters change.
 Result<UniqueFd> lock(int directory) {
   UniqueFd file = TRY(open_at(directory, "usage", O_RDWR | O_CREAT | O_NOFOLLOW, 0600));
   while (::flock(file.get(), LOCK_EX) != 0) {
@@ -114,7 +114,7 @@ Failure not_kept(const std::string& id) {
                              OutputStore::kMostBytes >> 20U));
 }
 
-// A slot of the file `shown`: the hash of the text that last answered a question.
+// A slot of the file `shown`: the hash of the last answer to a question.
 struct Shown {
   std::array<char, 32> question{};
   std::array<char, 32> text{};
@@ -178,7 +178,7 @@ Result<> OutputStore::count_in(std::uint64_t bytes) {
   return {};
 }
 
-// Evicts until three quarters are left, so that this is rare. The newest output always stays.
+// Evicts until three quarters are left, so that evictions are rare. Never evicts the newest output.
 Result<OutputStore::Usage> OutputStore::evict_oldest() {
   struct Entry {
     fs::path path;
@@ -250,7 +250,7 @@ Result<std::string> OutputStore::shown_before(std::string_view question, std::st
   const bool is_there = ::pread(file.get(), &last, sizeof last, place) == sizeof last;
   const bool is_same = is_there && last.question == now.question && last.text == now.text;
   const std::string last_id(last.id.data(), ::strnlen(last.id.data(), last.id.size()));
-  // The answer may name an earlier output only while that is still stored.
+  // The answer may refer to an earlier output only while that is stored.
   const bool is_kept = is_same && is_output_id(last_id) &&
                        ::faccessat(directory_.get(), last_id.c_str(), F_OK, 0) == 0;
   if (is_kept) return last_id;

@@ -1,6 +1,6 @@
-// The whole outputs of a sandbox's commands, on the host, by id: what was shown shortened can be
-// recalled. Bounded; the oldest go first; all of it goes with the sandbox. Several processes may
-// use it at once; one object is not thread-safe.
+// Stores the whole outputs of a sandbox's commands on the host, by id, so that a shortened output
+// can be recalled. Bounded: evicts the oldest. Removed with the sandbox. Several processes may use
+// it at once; one object is not thread-safe.
 #pragma once
 
 #include <filesystem>
@@ -26,7 +26,7 @@ class OutputStore : public OutputKeeper {
     std::uint64_t outputs = kMostOutputs;
   };
 
-  // Of this sandbox, below `place`; made when first needed.
+  // Opens the store of this sandbox below `place`; creates it if it is missing.
   static Result<OutputStore> open(const std::filesystem::path& place, const std::string& sandbox,
                                   Bounds bounds);
   static Result<OutputStore> open(const std::string& sandbox);
@@ -34,7 +34,7 @@ class OutputStore : public OutputKeeper {
   [[nodiscard]] const std::filesystem::path& directory() const { return path_; }
 
   Result<std::string> save(const StoredOutput& output);
-  // Under an id that save() gave; what was evicted meanwhile comes back.
+  // Overwrites an output under an id from save(); writes it again if it was evicted.
   Result<> replace(const std::string& id, const StoredOutput& output);
 
   Result<StoredOutput> load(const std::string& id) override;
@@ -59,11 +59,11 @@ class OutputStore : public OutputKeeper {
   Bounds bounds_;
 };
 
-// Where the stores are: outputs/ of the user's directory.
+// The directory of all stores: outputs/ of the user's directory.
 Result<std::filesystem::path> outputs_place();
 Result<> remove_outputs(const std::string& sandbox);
-// Removes the stores of sandboxes that are gone. `may_live` is asked after the stores were listed:
-// a sandbox that begins meanwhile loses nothing.
+// Removes the stores of sandboxes that are gone. Calls `may_live` after listing the stores, so that
+// a sandbox that starts meanwhile loses nothing.
 using MayLive = std::function<bool(const std::string& id)>;
 void sweep_outputs(const MayLive& may_live, SweepMode mode, SweepReport& report);
 

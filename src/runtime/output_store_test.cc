@@ -40,7 +40,7 @@ TEST_F(OutputStoreTest, GivesBackEveryByteOfBothStreams) {
   const auto id = store.save(stored);
   ASSERT_TRUE(id) << id.error().message;
   EXPECT_EQ(id->size(), 5U);
-  const auto loaded = open().load(*id);  // by another process, as it were
+  const auto loaded = open().load(*id);  // as another process would
   ASSERT_TRUE(loaded) << loaded.error().message;
   EXPECT_EQ(loaded->output.head, bytes);
   EXPECT_EQ(loaded->output.missing, 12U);

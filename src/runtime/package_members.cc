@@ -7,7 +7,7 @@
 namespace nutshell {
 namespace {
 
-// Members that only describe, or that list dependencies.
+// Members that describe the package or list its dependencies.
 constexpr std::array<std::string_view, 46> kInert = {
     "name",
     "version",

@@ -31,8 +31,8 @@ Failure no_such_sandbox(const std::string& id) {
                              id));
 }
 
-// Runs a command over the connection that came with the start. If an engine carries it and does not
-// answer, the caller need not wait as long as for a slow init.
+// Runs a command over the first connection. If an engine carries it and does not answer, the caller
+// waits less long than for a slow init.
 Result<ExecResult> exec_over_first(wire::InitClient& client, const ExecRequest& request,
                                    wire::ExecIo& io, Backend& backend) {
   wire::Channel& channel = client.channel();
@@ -58,9 +58,9 @@ const std::vector<BackendEntry>& Runtime::backends() const {
 }
 
 Result<Runtime::BackendLease> Runtime::backend(const std::string& wanted) {
-  // A daemon accepts the names of all its backends.
+  // A daemon accepts the names of all its backends, so any entry will do.
   const std::string& name = wanted.empty() || context_.daemon ? backends().front().name : wanted;
-  // The last one given back: it may hold the first stream of the sandbox that it started.
+  // Takes the backend given back last: it may hold the first stream of the sandbox that it started.
   auto idle = idle_backends_.with([&name](auto& all) {
     std::unique_ptr<Backend> last;
     const auto found = all.find(name);
@@ -153,7 +153,7 @@ Result<std::string> Runtime::create(const SandboxSpec& spec, const Prepare& prep
   }
   if (!prepare) return chosen->start(dated, Lifetime::Kept);
   std::string id = TRY(chosen->start(dated, Lifetime::WithCallerUntilReleased));
-  Defer stopped([&] { (void)chosen->stop(id); });  // else it ends with this process
+  Defer stopped([&] { (void)chosen->stop(id); });  // otherwise it ends with this process
   TRY(prepare(id));
   TRY(chosen->release(id));
   stopped.release();
@@ -181,7 +181,7 @@ Result<SandboxStatus> Runtime::find(const std::string& id) {
 
 Result<> Runtime::destroy(const std::string& id) {
   auto found = find(id);
-  // A backend that cannot list its sandboxes now can still note that this one is to be removed.
+  // A backend that cannot list its sandboxes now can still record that this one is to be removed.
   const bool is_listed_later =
       !found && found.error().code != ErrorCode::NotFound && is_sandbox_id(id);
   const std::string whole_id = is_listed_later ? id : TRY(std::move(found)).id;

@@ -1,5 +1,5 @@
-// Idle streams to the inits of sandboxes, kept so that the next call needs no new one. Bounded for
-// each sandbox and in all. A stream is only ever given to a call for the sandbox it leads to.
+// Keeps idle streams to the inits of sandboxes, so that the next call needs no new one. Bounded for
+// each sandbox and in total. A stream is only given to calls for the sandbox it leads to.
 // Thread-safe.
 #pragma once
 
@@ -22,14 +22,14 @@ class StreamPool {
 
   explicit StreamPool(std::size_t most_idle = default_most()) : most_idle_(most_idle) {}
 
-  // The sandbox's stream that was used last, for the caller alone; discards those that broke.
+  // Takes the sandbox's most recently used stream; discards broken ones.
   std::optional<wire::InitClient> take(const std::string& sandbox);
-  // Takes a stream on which no conversation is open. The pool that is full closes the stream that
-  // was idle longest.
+  // Adds a stream on which no conversation is open. A full pool closes the stream that was idle
+  // longest.
   void keep(const std::string& sandbox, wire::InitClient client);
   void close(const std::string& sandbox);
-  // Closes surplus streams, and all of sandboxes that are not `is_known`: a call may give its
-  // stream back after its sandbox was closed here.
+  // Closes surplus streams, and all streams of sandboxes that are not `is_known`: a call may give
+  // its stream back after its sandbox was closed here.
   void tidy(const std::function<bool(const std::string& sandbox)>& is_known);
   // Whether an idle stream shows that the sandbox has ended. False if no stream is idle.
   bool has_ended(const std::string& sandbox);
@@ -42,13 +42,13 @@ class StreamPool {
     Clock::time_point since;
   };
   struct State {
-    std::map<std::string, std::vector<Idle>> idle;  // of each sandbox, the last used at the end
+    std::map<std::string, std::vector<Idle>> idle;  // for each sandbox, the most recently used last
     std::size_t count = 0;
     Clock::time_point tidied = Clock::now();
   };
   // A quarter of the descriptors that this process may have.
   static std::size_t default_most();
-  // These return the streams to close, which the caller does without holding the lock.
+  // Return the streams that the caller closes without holding the lock.
   static std::vector<Idle> extract_surplus(State& state);
   static std::vector<Idle> extract_oldest(State& state);
 

@@ -99,7 +99,7 @@ TEST_F(StreamPoolTest, ClosesTheStreamsOfASandboxThatIsForgotten) {
   pool.keep("b", stream());
   pool.close("a");
   EXPECT_FALSE(pool.take("a"));
-  pool.keep("a", stream());  // by a call that was on meanwhile
+  pool.keep("a", stream());  // given back by a call that was still running
   pool.tidy([](const std::string& sandbox) { return sandbox == "b"; });
   EXPECT_FALSE(pool.take("a"));
   EXPECT_TRUE(pool.take("b"));

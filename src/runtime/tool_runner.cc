@@ -15,8 +15,8 @@
 namespace nutshell {
 namespace {
 
-// The tool could not do its work at all. NotFound is then about the sandbox: a missing file is in
-// the tool's own result.
+// Makes a result of an error that kept the tool from working. NotFound then means the sandbox: a
+// missing file is in the tool's own result.
 ToolResult refuse_error(const Error& error) {
   ToolError told{error.code, error.message, {}, {}};
   if (error.code == ErrorCode::NotFound) told.code = ErrorCode::Unavailable;
@@ -25,7 +25,7 @@ ToolResult refuse_error(const Error& error) {
   return refuse(std::move(told));
 }
 
-// A conversation that broke off leaves bytes behind that the next call would take for its own.
+// A conversation that broke off leaves bytes that the next call would read as its own.
 bool may_have_broken_off(ErrorCode code) {
   using enum ErrorCode;
   constexpr std::array kCodes = {Unavailable, Internal,          DeadlineExceeded, Cancelled,
@@ -33,13 +33,13 @@ bool may_have_broken_off(ErrorCode code) {
   return std::find(kCodes.begin(), kCodes.end(), code) != kCodes.end();
 }
 
-// A tool keeps its budget; this keeps the bound that holds for all.
+// Applies the bound that holds for all tools; each tool keeps its own budget before.
 void keep_bound(ToolResult& result, const ToolContext& context) {
   const TextBudget most(context, static_cast<std::size_t>(kMostTokens));
   std::string whole = model_text(result.text);
   const bool is_counted = result.tokens > 0 && whole == result.text &&
                           result.tokens <= static_cast<std::size_t>(kMostTokens);
-  const bool is_small = whole.size() < kMostRoomKitCharacters / 2;  // whatever it holds, it fits
+  const bool is_small = whole.size() < kMostRoomKitCharacters / 2;  // it fits, whatever it holds
   if (is_counted && (is_small || context.dialect == Dialect::Nutshell)) return;
   const auto fitted =
       most.fit(1, [&whole](std::size_t parts) { return parts == 1 ? whole : std::string(); });
@@ -66,7 +66,7 @@ std::string first_words(const std::string& command) {
   return command.substr(0, end);
 }
 
-// What the user sees in `nutshell gain`; a book that cannot be written harms no call.
+// Records the savings for `nutshell gain`; a failure to write them does not fail the call.
 void note_gain(const ToolResult& result, const std::string& sandbox) {
   if (result.command.empty() || !result.ending || result.raw_tokens == 0) return;
   const auto path = compaction::GainLog::default_path();
@@ -131,7 +131,7 @@ bool ToolRunner::answers(const Deadline& deadline) {
 
 ToolResult ToolRunner::answer(const Tool& tool, CheckedArguments arguments, ToolContext& context) {
   if (auto* error = std::get_if<ToolError>(&arguments)) return refuse(std::move(*error));
-  if (!init_->channel().is_open()) {  // the last call left a job behind
+  if (!init_->channel().is_open()) {  // the last command became a job and took the stream
     auto init = connect_();
     if (!init) return refuse_error(init.error());
     *init_ = std::move(*init);
@@ -164,8 +164,8 @@ ToolResult ToolRunner::run(const Tool& tool, CheckedArguments arguments) {
 
 namespace {
 
-// The last step before a model reads it. Tools and the compaction engine escape what they show
-// while they count tokens; this holds for whatever they add around it.
+// Escapes the text that a model reads. Tools and the compaction engine escape what they show while
+// they count tokens; this covers everything added around it.
 void make_safe(ToolResult& result) {
   result.text = model_text(result.text);
   result.fields_json = model_json(result.fields_json);

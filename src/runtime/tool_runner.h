@@ -1,5 +1,5 @@
-// Runs tool calls on one sandbox: gives the tool what it needs, and sees to it that the text keeps
-// its bounds. Not thread-safe.
+// Runs tool calls on one sandbox: gives the tool what it needs, and keeps the result within its
+// bounds. Not thread-safe.
 #pragma once
 
 #include <memory>
@@ -21,15 +21,15 @@ struct ToolRunnerOptions {
   bool repeats_output = false;
   bool reads_only = false;
   bool wants_fields = false;
-  bool notes_gain = false;  // in the user's book of what compaction saved
-  int interrupt = -1;       // readable: a command that runs is to be ended
-  // What a command may use at most, whatever the tool's arguments say.
+  bool notes_gain = false;  // records savings for `nutshell gain`
+  int interrupt = -1;       // a running command is ended when this becomes readable
+  // Upper bounds for a command, whatever the tool's arguments say.
   ExecLimits command_limits = kNoCommandLimits;
   BackgroundCommands background = BackgroundCommands::Kept;
-  std::uint64_t recall_bytes = OutputStore::kMostBytes;  // whole outputs that are kept
+  std::uint64_t recall_bytes = OutputStore::kMostBytes;  // for whole outputs that are kept
 };
 
-// Tokens as the compaction engine estimates them.
+// Counts tokens as the compaction engine estimates them.
 class EstimatedTokens : public TokenCounter {
  public:
   [[nodiscard]] std::size_t count(std::string_view text) const override;
@@ -46,25 +46,25 @@ class ToolRunner {
   static Result<ToolRunner> open(Runtime& runtime, const std::string& sandbox,
                                  const ToolRunnerOptions& options);
 
-  // A runner reaches a sandbox by these: ways to its init, and a place for its outputs.
+  // How a runner reaches a sandbox: streams to its init, and a place for its outputs.
   struct SandboxAccess {
     std::string id;
-    // Called for the first stream, and again when a command became a job and took its stream along.
+    // Called for the first stream, and again after a command became a job and took its stream.
     std::function<Result<wire::InitClient>()> connect;
     std::function<Result<>(const std::vector<std::string>& layers)> restack;
     OutputStore outputs;
-    std::function<Gone()> why_gone = {};  // asked when the stream was lost; may be empty
+    std::function<Gone()> why_gone = {};  // asked after the stream broke; may be empty
   };
   static Result<ToolRunner> over(SandboxAccess access, const ToolRunnerOptions& options);
 
-  // Always a result: what went wrong is in it too.
+  // Always returns a result; it may hold an error.
   ToolResult call(const Tool& tool, CheckedArguments arguments);
 
-  // Whether nothing of the last call is left on the stream: any other call can use it.
+  // Whether the last call left nothing on the stream, so that any other call can use it.
   [[nodiscard]] bool is_stream_clean() const { return is_clean_ && init_->channel().is_open(); }
   // Whether its init answers: the sandbox may have ended since the last call.
   [[nodiscard]] bool answers(const Deadline& deadline);
-  // Gives its stream away, to Runtime::keep() for instance; this runner makes no more calls.
+  // Gives the stream away, for example to Runtime::keep(). Make no more calls afterwards.
   wire::InitClient release() && { return std::move(*init_); }
 
   OutputStore& outputs() { return *outputs_; }
@@ -80,7 +80,7 @@ class ToolRunner {
   std::function<Result<wire::InitClient>()> connect_;
   std::function<Gone()> why_gone_;
   bool is_clean_ = true;
-  // Of a fixed place: the ones below refer to the ones above.
+  // On the heap, because the members below refer to those above.
   std::unique_ptr<wire::InitClient> init_;
   std::unique_ptr<OutputStore> outputs_;
   std::unique_ptr<Jobs> jobs_;

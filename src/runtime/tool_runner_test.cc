@@ -1,4 +1,4 @@
-// The tools as a model meets them, over a real init.
+// Tests the tools as a model uses them, over a real init.
 #include "runtime/tool_runner.h"
 
 #include <gmock/gmock.h>
@@ -135,7 +135,7 @@ TEST_F(ToolRunnerTest, JobOutlivesItsCallerAndIsFollowed) {
   ASSERT_TRUE(ended.ending) << ended.text;
   EXPECT_EQ(ended.ending->exit_code, 4);
   EXPECT_THAT(text("recall", {{"id", ended.output_id}}), HasSubstr("one\ngot it"));
-  EXPECT_EQ(call("job", {{"id", "j1"}}).ending->exit_code, 4);  // it stays known
+  EXPECT_EQ(call("job", {{"id", "j1"}}).ending->exit_code, 4);  // a finished job stays known
 }
 
 TEST_F(ToolRunnerTest, JobIsStopped) {
@@ -230,8 +230,8 @@ TEST_F(ToolRunnerTest, FilesAreWrittenReadEditedAndTakenBack) {
   EXPECT_THAT(text("read", {{"path", path}}), HasSubstr("2\ttwo"));
 }
 
-// The bar is 1600 tokens. Of this much JSON the estimate says a quarter more than the tokenizer:
-// 1951 where that counted 1529.
+// The bar is 1600 tokens. For JSON of this size the estimate is a quarter above the tokenizer: 1951
+// where the tokenizer counted 1529.
 TEST(Catalogue, CostsLessThanItsBar) {
   constexpr std::size_t kMostEstimated = 1600 * 1951 / 1529;
   ToolChoice choice;

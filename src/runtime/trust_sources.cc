@@ -1,4 +1,4 @@
-// Where judges find what is around a path.
+// The sources that tell a judge about the surroundings of a path.
 #include <fmt/format.h>
 
 #include <filesystem>
@@ -13,10 +13,10 @@ using wire::FileChange;
 using wire::FileInfo;
 using wire::FileKind;
 
-// A listing looks into no larger file: `apply` and `cp` do.
+// Listings do not read larger files; `apply` and `cp` do.
 constexpr std::uint64_t kMostListedBytes = 1U << 20U;
 
-// Where it cannot be told, the careful answer is yes.
+// Answers yes when in doubt, which is the careful answer.
 Result<bool> is_in_sandbox(wire::InitClient& client, const std::string& path) {
   const auto found = client.stat(path);
   return found || found.error().code != ErrorCode::NotFound;
@@ -64,7 +64,7 @@ TrustSources sandbox_sources(wire::InitClient& client) {
 Result<std::vector<TrustVerdict>> judge_listing(wire::InitClient& client,
                                                 const std::string& directory,
                                                 const std::vector<FileInfo>& entries) {
-  // Paths are judged from the root of the sandbox on, without the slash at the beginning.
+  // Paths are judged from the sandbox's root, without the leading slash.
   std::string above = std::filesystem::path("/" + directory).lexically_normal().native();
   while (above.starts_with('/'))
     above.erase(0, 1);

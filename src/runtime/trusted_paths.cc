@@ -216,7 +216,7 @@ bool matches(std::string_view name, std::string_view pattern) {
          name.ends_with(end);
 }
 
-// Most names of a project match nothing: one look-up says so for all patterns without a star.
+// Answers most names of a project with one look-up for all patterns without a star.
 class Matcher {
  public:
   Matcher() {

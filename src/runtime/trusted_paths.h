@@ -1,4 +1,4 @@
-// The table of paths that a tool on the host runs or trusts by itself: before the user decides to
+// The table of paths that a tool on the host runs or trusts by itself, before the user decides to
 // run any code of the project. Ordinary code (Makefiles, sources, tests) is not in it.
 #pragma once
 
@@ -28,8 +28,8 @@ struct TrustedMatch {
 // The outermost match.
 std::optional<TrustedMatch> match_trusted_path(const std::vector<std::string>& folded);
 
-// A path on the way to one of the table: ".github" for ".github/hooks". As a link it would lead the
-// tool to files with other names.
+// Finds a path that leads to one of the table: ".github" for ".github/hooks". A link there would
+// lead the tool to files with other names.
 std::optional<TrustedMatch> match_way_to_trusted_path(const std::vector<std::string>& folded);
 
 }  // namespace nutshell

@@ -22,7 +22,7 @@ using wire::FileKind;
 
 constexpr auto kKillTime = 5s;
 
-// Init is asked until what was killed is gone.
+// Asks init again until the killed processes are gone.
 template <typename Request>
 Result<wire::ChangeBegun> ask_for_layers(wire::InitClient& client, const Request& request,
                                          Running running) {
@@ -46,7 +46,7 @@ Result<> stack_layers(Runtime& runtime, const std::string& id, wire::InitClient&
   fault_point("layers.asked");
   auto stacked = runtime.restack(id, begun.layers);
   fault_point("layers.stacked");
-  // Init looks at what is mounted, whatever became of the answer.
+  // Init checks what is mounted, also when the restacking reported an error.
   auto used = client.use_layers({begun.layers});
   fault_point("layers.used");
   if (used || stacked) return used;
@@ -61,7 +61,7 @@ std::string inside(const std::string& path) {
   return std::string(kWorkspacePath) + path;
 }
 
-// From one sandbox straight into the other; nothing touches the host's files.
+// Copies files from one sandbox directly into the other; the host's files are not touched.
 class Forking {
  public:
   Forking(wire::InitClient& from, wire::InitClient& to) : from_(from), to_(to) {}
@@ -88,11 +88,11 @@ class Forking {
   Result<> remove(const std::string& path) {
     auto answer = TRY(to_.call<wire::Changed>(wire::Remove{inside(path), 1}));
     const auto* refused = std::get_if<wire::Refused>(&answer);
-    // With its directory it may have gone already.
+    // It may have gone with its directory.
     if (refused == nullptr || refused->code == ErrorCode::NotFound) return {};
     return failure(ErrorCode::Internal, fmt::format("{} {}", refused->what, refused->why));
   }
-  // Both clients answer in turn, so that no more than a part of a file is held here.
+  // Reads and writes in turn, so that only a part of a file is in memory.
   Result<> copy_file(const FileChange& change) {
     std::uint64_t offset = 0;
     return to_.write_file({inside(change.path), change.after.mode, 0, 0},
@@ -129,7 +129,8 @@ Result<std::int64_t> began_of(const SandboxStatus& status) {
                              status.id));
 }
 
-// A copied workspace is compared with another copy, which has to follow what the host got.
+// Updates init's second copy of a copied workspace, with which changes are compared, to what the
+// host got.
 Result<> follow_apply(wire::InitClient& client, const std::vector<FileChange>& written) {
   constexpr std::size_t kMostAtOnce = 250;
   std::string left;
@@ -189,7 +190,8 @@ Result<std::string> fork_sandbox(Runtime& runtime, const std::string& id) {
   const Runtime::BackendLease backend = TRY(runtime.backend(source.spec.backend));
   if (Forker* forker = backend->forker()) return forker->fork(source.id);
   SandboxSpec spec = TRY(runtime.spec_of(source.id));
-  if (is_volume(spec.workspace)) spec.workspace.clear();  // two would write to the same files
+  // Otherwise two sandboxes would write to the same files.
+  if (is_volume(spec.workspace)) spec.workspace.clear();
   return runtime.create(spec, [&](const std::string& made) {
     fault_point("fork.made");
     return copy_workspace(runtime, source.id, made);

@@ -11,7 +11,7 @@
 
 namespace nutshell {
 
-// What to do about running processes, which could write to the files meanwhile.
+// How to treat running processes, which could write to the files meanwhile.
 enum class Running { Refused, Killed };
 
 // Saves the files; returns the name of the checkpoint.

@@ -36,14 +36,14 @@ std::int64_t change_time(const struct stat& status) {
 
 enum class Removals { BeforeWriting, AfterWriting };
 
-// What was staged in an index that was applied is kept among the times, under a name that no path
-// has.
+// The key under which AppliedTimes keeps a digest of what an applied index has staged. No path can
+// contain "//".
 std::string staged_key(const std::string& path) {
   return path + "//staged";
 }
 
 std::int64_t staged_number(std::string_view index) {
-  constexpr std::size_t kDigits = 15;  // of hexadecimal: a positive number
+  constexpr std::size_t kDigits = 15;  // in hexadecimal; few enough for a positive number
   const std::string digest = digest_of_staged(index).substr(0, kDigits);
   std::int64_t number = 0;
   std::from_chars(digest.data(), digest.data() + digest.size(), number, 16);
@@ -55,7 +55,7 @@ class Application {
   Application(wire::InitClient& client, const ApplyRequest& request, ApplyTarget target)
       : client_(client), request_(request), target_(std::move(target)) {}
 
-  // Valid as long as this object and the changes.
+  // The result refers to this object and to `changes`.
   Result<TrustSources> sources_for(const std::vector<FileChange>& changes);
   Result<> look_for_conflicts(const std::vector<JudgedChange>& changes);
   Result<> write(const std::vector<JudgedChange>& sorted);
@@ -119,8 +119,8 @@ Result<std::optional<std::string>> Application::host_text(const std::string& pat
   return std::optional(TRY(read_all(file.get(), kMostJudgedBytes)));
 }
 
-// Something exists if it is on the host or comes from the sandbox: one alone could be completed by
-// the other.
+// A path exists if it is on the host or comes from the sandbox: together they could form a git
+// directory.
 Result<TrustSources> Application::sources_for(const std::vector<FileChange>& changes) {
   std::map<std::string, bool> coming;
   for (const FileChange& change : changes)
@@ -151,7 +151,7 @@ Result<std::vector<std::string>> Application::run_by_git() const {
   return work_tree_paths_in(*configuration, top.native());
 }
 
-// The host has it already as the sandbox has it.
+// Whether the host already has the file as the sandbox has it.
 Result<bool> Application::is_written(const FileChange& change, const struct stat& status) const {
   const FileInfo& after = change.after;
   if (kind_of(status) != after.kind) return false;
@@ -162,7 +162,7 @@ Result<bool> Application::is_written(const FileChange& change, const struct stat
   return has_same_bytes(change);
 }
 
-// Empty: none.
+// Returns why the change conflicts with the host; empty if it does not.
 Result<std::string> Application::conflict_of(const JudgedChange& one) const {
   const FileChange& change = one.change;
   const auto found = TRY(target_.look(change.path));
@@ -181,7 +181,7 @@ Result<std::string> Application::conflict_of(const JudgedChange& one) const {
     return fmt::format("{}: made here too", change.path);
   }
   if (before.kind == FileKind::Directory && kind_of(*found) == FileKind::Directory)
-    return std::string();  // its time changes with every file in it
+    return std::string();  // a directory's time changes with every file in it
   if (!is_changed_since(change.path, *found)) return std::string();
   if (change.after.kind != kNoFile && TRY(is_written(change, *found))) return std::string();
   if (TRY(is_refreshed_index(one))) return std::string();
@@ -196,7 +196,7 @@ Result<> Application::look_for_conflicts(const std::vector<JudgedChange>& change
   return {};
 }
 
-// The index that an earlier apply wrote, in which git has only noted new times since.
+// Whether this is the index that an earlier apply wrote, in which git has only updated times since.
 Result<bool> Application::is_refreshed_index(const JudgedChange& one) const {
   if (one.verdict.part != GitPart::Index) return false;
   const auto ours = request_.applied.find(staged_key(one.change.path));
@@ -214,7 +214,7 @@ Result<> Application::note(const std::string& path, GitPart part) {
   return {};
 }
 
-// A file whose content was judged must still have that content.
+// Fails if a judged file has another content now.
 Result<> Application::write_file(const FileChange& change, const std::string& digest) {
   const UniqueFd file = TRY(target_.new_file());
   std::uint64_t received = 0;
@@ -230,14 +230,14 @@ Result<> Application::write_file(const FileChange& change, const std::string& di
   if (received != change.after.size || !is_as_judged) {
     return failure(ErrorCode::Cancelled, "it changed while it was read: try again");
   }
-  // No file that runs as somebody else comes out of a sandbox.
+  // Drops the set-id bits: no file from a sandbox may run as another user.
   if (::fchmod(file.get(), change.after.mode & 0777U) != 0) return syscall_failure("chmod");
   return target_.put(change.path);
 }
 
 Result<> Application::write_directory(const FileChange& change) {
   const auto found = TRY(target_.look(change.path));
-  if (found && S_ISDIR(found->st_mode)) return {};  // it gets its mode at the end
+  if (found && S_ISDIR(found->st_mode)) return {};  // its mode is set at the end
   TRY(target_.new_directory());
   return target_.put(change.path);
 }
@@ -264,7 +264,7 @@ Result<> Application::write_one(const JudgedChange& one) {
   return note(change.path, one.verdict.part);
 }
 
-// Children first, and only at the end: a directory that forbids writing is filled before.
+// Sets modes at the end, children first: a directory may forbid writing.
 Result<> Application::set_directory_modes(const std::vector<JudgedChange>& changes) {
   for (auto one = changes.rbegin(); one != changes.rend(); ++one) {
     const FileChange* change = &one->change;
@@ -278,9 +278,9 @@ Result<> Application::set_directory_modes(const std::vector<JudgedChange>& chang
   return {};
 }
 
-// A removal in a git directory waits until everything else is written: references are there before
-// those they replace go, and objects are the last to go. It cannot wait where its directory becomes
-// a file.
+// Whether a removal waits until everything else is written. In a git directory it does: new
+// references are written before old ones go, and objects go last. It cannot wait if its directory
+// becomes a file.
 bool waits(const JudgedChange& one, const std::set<std::string>& replaced_directories) {
   if (one.verdict.trust != HostTrust::GitData) return false;
   const std::string& path = one.change.path;
@@ -291,7 +291,8 @@ bool waits(const JudgedChange& one, const std::set<std::string>& replaced_direct
   return true;
 }
 
-// Objects come before what names them, and HEAD makes a directory a repository: it is the last.
+// Writes objects before references to them, and HEAD last, because HEAD makes a directory a
+// repository.
 int write_rank(const JudgedChange& one) {
   if (one.verdict.trust == HostTrust::GitRuns) return 1;
   if (one.verdict.trust != HostTrust::GitData) return 0;
@@ -307,14 +308,14 @@ int write_rank(const JudgedChange& one) {
   }
 }
 
-// Parents before children; with git's data in the order that keeps a repository whole.
+// Parents before children, and git's data in the order that keeps a repository consistent.
 std::vector<JudgedChange> in_write_order(std::vector<JudgedChange> changes) {
   std::stable_sort(changes.begin(), changes.end(),
                    [](const auto& a, const auto& b) { return write_rank(a) < write_rank(b); });
   return changes;
 }
 
-// Children before parents: of each group the last first.
+// Removes children before parents, by going through each group backwards.
 Result<> Application::remove_all(const std::vector<JudgedChange>& changes, Removals removals) {
   std::set<std::string> replaced;
   for (const auto& [change, verdict] : changes) {

@@ -1,6 +1,6 @@
-// Writes the changes of a sandbox to the directory its workspace began as. Everything the sandbox
-// says is hostile: no step leaves the directory or follows a link. Each file is replaced
-// atomically, whenever this process dies.
+// Writes the changes of a sandbox to its workspace's directory on the host. Everything from the
+// sandbox is hostile: no step leaves the directory or follows a link. Each file is replaced
+// atomically, even if this process is killed.
 #pragma once
 
 #include <cstdint>
@@ -24,7 +24,7 @@ enum class Conflicts { Refused, Overwritten };
 
 struct ApplyRequest {
   std::filesystem::path directory;
-  std::int64_t began_ns = 0;  // when the sandbox began, on the clock that files have
+  std::int64_t began_ns = 0;  // when the sandbox started, by the clock of file times
   AppliedTimes applied;
   ApplyMode mode = ApplyMode::Write;
   Conflicts conflicts = Conflicts::Refused;
@@ -33,10 +33,10 @@ struct ApplyRequest {
 
 struct ApplyReport {
   std::vector<wire::FileChange> written;  // or would be written
-  std::vector<std::string> conflicts;     // messages; if there are any, nothing is written
+  std::vector<std::string> conflicts;     // messages; if there is one, nothing is written
   std::vector<std::string> skipped;       // FIFOs, sockets, devices
-  std::vector<JudgedChange> held;         // what the host would run or trust
-  AppliedTimes applied;                   // of the files written now
+  std::vector<JudgedChange> held;         // files that the host would run or trust
+  AppliedTimes applied;                   // times of the files written now
 };
 
 // Applies those changes of a workspace that `request.hold` selects.

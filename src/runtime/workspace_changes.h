@@ -39,7 +39,7 @@ bool is_at_or_below(std::string_view path, std::string_view directory);
 
 Result<> check_change(const wire::FileChange& change);
 
-// The content of a changed file in the given state; an error if it is too large to show.
+// The content of a changed file before or after; an error if it is too large to show.
 Result<std::string> read_changed_file(wire::InitClient& client, const wire::FileInfo& info,
                                       const std::string& path, wire::FileState state);
 inline constexpr std::uint64_t kMostShownBytes = 64ULL << 20U;

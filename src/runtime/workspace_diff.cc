@@ -19,7 +19,7 @@ Result<PatchSide> side_of(wire::InitClient& client, const FileInfo& info, const 
       return PatchSide{(info.mode & 0100U) != 0 ? Executable : File,
                        TRY(read_changed_file(client, info, path, state))};
     default:
-      return PatchSide{};  // git knows no directories, and neither FIFOs nor sockets
+      return PatchSide{};  // git knows no directories, FIFOs or sockets
   }
 }
 

@@ -1,4 +1,4 @@
-// What is different between a sandbox's workspace and the directory it began as.
+// Differences between a sandbox's workspace and its directory on the host.
 #pragma once
 
 #include <functional>
@@ -12,7 +12,7 @@
 namespace nutshell {
 
 struct FileDifference {
-  std::string patch;  // empty for directories, and for what git does not know
+  std::string patch;  // empty for directories and other entries that git does not know
   bool is_binary = false;
   std::uint64_t lines_added = 0;
   std::uint64_t lines_removed = 0;
