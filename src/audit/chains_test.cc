@@ -80,7 +80,7 @@ TEST_F(ChainsTest, ATenantPushesOutNothingButItsOwn) {
   }
 }
 
-TEST_F(ChainsTest, AMarkOfWhatWasRemovedProvesNothing) {
+TEST_F(ChainsTest, AMarkOfRemovedEntriesProvesNothing) {
   options_.tenant_bytes = 256U << 10U;
   const auto chains = open_all();
   ASSERT_TRUE(chains->append(by("a", "first")));

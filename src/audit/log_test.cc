@@ -228,7 +228,7 @@ TEST_F(LogTest, GivesTheSamePagesWhereverTheyBegin) {
   EXPECT_EQ(read_records(options_.directory, {.after_id = UINT64_MAX})->size(), 0U);
 }
 
-TEST_F(LogTest, GivesWhatIsLeftOfAFileThatSomebodyWroteInto) {
+TEST_F(LogTest, ReturnsTheIntactPartOfATamperedFile) {
   options_.segment_bytes = 4U << 20U;
   write(4000);
   auto lines = lines_of(segment());
@@ -241,7 +241,7 @@ TEST_F(LogTest, GivesWhatIsLeftOfAFileThatSomebodyWroteInto) {
   EXPECT_EQ(page->back().id, 3100U);
 }
 
-TEST_F(LogTest, IsAskedForTimesWhateverALineHoldsBesides) {
+TEST_F(LogTest, IsSearchedByTimeWhateverElseALineHolds) {
   write(3);
   const auto all = *read_records(options_.directory, {});
   const Filter second{.since_us = all[1].time_us, .until_us = all[1].time_us};

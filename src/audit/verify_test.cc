@@ -156,7 +156,7 @@ TEST_F(Verify, FindsGarbage) {
   EXPECT_EQ(verdict().at, 8U);
 }
 
-TEST_F(Verify, TakesAnUnfinishedLastLineForOneThatIsBeingWritten) {
+TEST_F(Verify, AcceptsAnUnfinishedLastLineAsBeingWritten) {
   write(20);
   std::ofstream(segment(), std::ios::app) << R"({"id":21,"prev":")";
   EXPECT_EQ(verdict().finding, Finding::Intact);

@@ -15,7 +15,7 @@ TEST(ProcessStart, StaysTheSameWhileItRuns) {
   EXPECT_EQ(start_of_process(own), start);
 }
 
-TEST(ProcessStart, IsNoneOfOneThatHasEnded) {
+TEST(ProcessStart, IsUnknownOnceTheProcessHasEnded) {
   const pid_t child = ::fork();
   if (child == 0) ::_exit(0);
   siginfo_t ended{};

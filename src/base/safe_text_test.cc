@@ -24,7 +24,7 @@ TEST(SafeText, ShowsControlCharactersOnALine) {
   EXPECT_EQ(terminal_text("a\nb\tc\r\x1b"), "a\nb\tc\\x0d\\x1b");
 }
 
-TEST(SafeText, ShowsCharactersThatNobodySees) {
+TEST(SafeText, ShowsInvisibleCharacters) {
   const std::vector<std::pair<std::string, std::string>> cases = {
       {"\xe2\x80\xae", "\\u{202e}"},       // override
       {"\xe2\x81\xa6", "\\u{2066}"},       // isolate

@@ -41,7 +41,7 @@ TEST_F(Packets, CarryDescriptorsThatCloseOnExec) {
   EXPECT_STREQ(text, "through");
 }
 
-TEST_F(Packets, OfTheLargestSizePassAndLargerOnesAreRefused) {
+TEST_F(Packets, PassUpToTheLargestSize) {
   const std::string largest(kMostPacketBytes, 'x');
   ASSERT_TRUE(send_packet(near_.get(), largest));
   EXPECT_EQ(receive_packet(far_.get(), Deadline::in(1s))->bytes, largest);
@@ -70,7 +70,7 @@ TEST_F(Packets, SilenceEndsAtTheDeadline) {
   EXPECT_EQ(packet.error().code, ErrorCode::DeadlineExceeded);
 }
 
-TEST_F(Packets, ToNobodyAreAnErrorAndNoSignal) {
+TEST_F(Packets, WithoutAReceiverAreAnErrorAndNoSignal) {
   far_.reset();
   const auto sent = send_packet(near_.get(), "x");
   ASSERT_FALSE(sent);
@@ -91,7 +91,7 @@ TEST(Socket, IsFoundUnderAPathTooLongForItsAddress) {
   EXPECT_EQ(peer_of(accepted->get())->process, ::getpid());
 }
 
-TEST(Socket, NobodyListensToIsAnError) {
+TEST(Socket, WithoutAListenerIsAnError) {
   const ScratchDirectory scratch;
   EXPECT_EQ(connect_to(scratch / "none", SocketKind::Packets).error().code, ErrorCode::NotFound);
 }

@@ -40,7 +40,7 @@ TEST(Flags, BecomeLimits) {
   EXPECT_EQ(spec->labels.at("a"), "b=c");
 }
 
-TEST(Flags, ThatMakeNoSenseAreNamed) {
+TEST(Flags, WithoutMeaningAreNamedInTheError) {
   EXPECT_THAT(refusal([](Flags& flags) { flags.texts["memory"] = "lots"; }), HasSubstr("--memory"));
   EXPECT_THAT(refusal([](Flags& flags) { flags.texts["cpus"] = "nan"; }), HasSubstr("--cpus"));
   EXPECT_THAT(refusal([](Flags& flags) { flags.texts["cpus"] = "-1"; }), HasSubstr("--cpus"));

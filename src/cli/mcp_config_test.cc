@@ -26,7 +26,7 @@ std::string without(const std::string& name, const std::string& text) {
   return made ? *made : "";
 }
 
-TEST(McpConfig, OfEveryClientIsMadeFoundAndTakenOutAgain) {
+TEST(McpConfig, CanBeAddedAndRemovedForEveryClient) {
   for (const McpClient& one : mcp_clients()) {
     const std::string name(one.name);
     const std::string made = with(name, "");

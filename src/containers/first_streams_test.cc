@@ -28,7 +28,7 @@ TEST(FirstStreams, CannotBeTakenBeforeTheRelease) {
   EXPECT_TRUE(streams.take("a"));
 }
 
-TEST(FirstStreams, OfAnEndedSandboxIsClosed) {
+TEST(FirstStreams, AreClosedWhenTheSandboxHasEnded) {
   FirstStreams streams;
   auto pair = make_socket_pair(SocketKind::Stream);
   ASSERT_TRUE(pair);

@@ -204,7 +204,7 @@ TEST_F(FairShares, ATenantsIdleConnectionsGiveWayToItsNewOnes) {
   EXPECT_THAT(ask(connect_tcp(), "greedy"), StartsWith("HTTP/1.1 429 "));
 }
 
-TEST_F(FairShares, NothingOfAStrangersBodyIsAwaited) {
+TEST_F(FairShares, StrangersBodiesAreNeverRead) {
   begin({});
   for (const std::string body :
        {"Content-Length: 10\r\n", "Content-Length: 16000000\r\n", "Transfer-Encoding: chunked\r\n",

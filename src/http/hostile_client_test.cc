@@ -230,7 +230,7 @@ TEST_F(HostileClient, IdleConnectionsAreDroppedAndTooManyRefused) {
   expect_alive();
 }
 
-TEST_F(HostileClient, WhoHangsUpInTheMiddleLeavesNothing) {
+TEST_F(HostileClient, AHangUpInTheMiddleLeavesNothingBehind) {
   const std::string request =
       "POST /x HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\n3\r\nabc\r\n0\r\n\r\n";
   for (std::size_t cut = 0; cut < request.size(); ++cut) {
@@ -243,7 +243,7 @@ TEST_F(HostileClient, WhoHangsUpInTheMiddleLeavesNothing) {
   EXPECT_EQ(server_->figures().connections, 0U);
 }
 
-TEST_F(HostileClient, OneByteAtATimeIsARequestToo) {
+TEST_F(HostileClient, ARequestMayComeByteByByte) {
   const UniqueFd socket = connect();
   const std::string request = "POST /x HTTP/1.1\r\nHost: x\r\nContent-Length: 3\r\n\r\nabc";
   for (const char letter : request)

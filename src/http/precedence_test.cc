@@ -15,7 +15,7 @@ int policy_of_this_thread() {
   return ::sched_getscheduler(0) & ~SCHED_RESET_ON_FORK;
 }
 
-TEST(Precedence, IsLostByWhoIsBusyAndComesBackToWhoIsNot) {
+TEST(Precedence, IsLostByABusyThreadAndRegainedByAnIdleOne) {
   EXPECT_EQ(Precedence::after(Class::First, 51ms, 100ms), Class::Usual);
   EXPECT_EQ(Precedence::after(Class::First, 40ms, 100ms), Class::First);
   EXPECT_EQ(Precedence::after(Class::Usual, 40ms, 100ms), Class::Usual);

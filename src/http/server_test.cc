@@ -39,7 +39,7 @@ TEST_F(ServerTest, KnowsTheProcessOnTheOtherSide) {
   EXPECT_EQ(answer->body, std::to_string(::getpid()));
 }
 
-TEST_F(ServerTest, ItsSocketIsForTheOwnerAlone) {
+TEST_F(ServerTest, TheSocketIsAccessibleToTheOwnerOnly) {
   start(echo);
   struct stat found {};
   ASSERT_EQ(::stat(path_.c_str(), &found), 0);

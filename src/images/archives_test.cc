@@ -101,7 +101,7 @@ TEST(DebPackage, HasItsFilesInOneMember) {
   }
 }
 
-TEST(ElfNeeds, OfAProgramAreItsLibrariesAndLoader) {
+TEST(ElfNeeds, AreTheLibrariesAndLoaderOfAProgram) {
   const auto bytes = read_file("/bin/ls", 16U << 20U);
   ASSERT_TRUE(bytes);
   const auto needs = read_elf_needs(*bytes);
@@ -110,7 +110,7 @@ TEST(ElfNeeds, OfAProgramAreItsLibrariesAndLoader) {
   EXPECT_THAT(needs->interpreter, HasSubstr("/ld-linux"));
 }
 
-TEST(ElfNeeds, OfBrokenFilesAreRefusedOrFew) {
+TEST(ElfNeeds, AreRefusedOrFewForBrokenFiles) {
   const auto bytes = read_file("/bin/ls", 16U << 20U);
   ASSERT_TRUE(bytes);
   for (std::size_t size = 0; size < 4096; ++size)

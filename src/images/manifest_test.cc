@@ -42,7 +42,7 @@ TEST(Index, ListsManifestsWithTheirPlatforms) {
   EXPECT_EQ(listed->back().kind, BlobKind::Index);
 }
 
-TEST(Index, ThatIsAManifestTooIsRefused) {
+TEST(Index, IsRefusedIfItIsAlsoAManifest) {
   EXPECT_THAT(error_of(read_index(R"({"manifests":[],"layers":[]})")), HasSubstr("at once"));
   EXPECT_THAT(error_of(read_manifest(manifest_of("", R"(,"manifests":[])"))), HasSubstr("at once"));
   EXPECT_THAT(error_of(read_manifest(
@@ -74,7 +74,7 @@ TEST(ManifestText, WithLayersThatCannotBeUnpackedIsRefused) {
   }
 }
 
-TEST(ManifestText, OfSomethingElseThanAnImageIsRefused) {
+TEST(ManifestText, IsRefusedUnlessItDescribesAnImage) {
   const std::string text = fmt::format(R"({{"config":{},"layers":[]}})",
                                        descriptor("application/vnd.cncf.helm.config.v1+json"));
   EXPECT_THAT(error_of(read_manifest(text)), HasSubstr("not an image"));
@@ -135,7 +135,7 @@ TEST(Config, WithoutSoundLayersIsRefused) {
   EXPECT_FALSE(read_config(R"({"rootfs":{"diff_ids":["sha256:../../x"]}})"));
 }
 
-TEST(Config, OfAPlainRootReadsBack) {
+TEST(Config, WithAPlainRootReadsBack) {
   const auto config = read_config(plain_config("amd64", std::string(64, 'b')));
   ASSERT_TRUE(config) << config.error().message;
   EXPECT_THAT(config->diff_ids, ElementsAre(std::string(64, 'b')));

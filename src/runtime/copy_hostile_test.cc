@@ -183,7 +183,7 @@ TEST_F(HostileCopyTest, DepthIsBounded) {
   EXPECT_TRUE(fs::is_empty(host_ / "out"));
 }
 
-TEST_F(HostileCopyTest, KindsThatNobodyKnowsAreSkipped) {
+TEST_F(HostileCopyTest, UnknownKindsAreSkipped) {
   FileInfo unknown = file("a");
   unknown.kind = static_cast<FileKind>(77);
   FileInfo device = file("b");

@@ -1,4 +1,4 @@
-// What the audit record says to a tenant about its own past. Thread-safe.
+// Shows a tenant its own part of the audit record. Thread-safe.
 #pragma once
 
 #include <string>

@@ -27,8 +27,8 @@ TEST(CollectorUrl, RefusesNonsense) {
   }
 }
 
-// Nobody listens on port 1.
-TEST(Exporter, DropsAndCountsWhatNobodyTakes) {
+// Port 1 has no listener.
+TEST(Exporter, DropsAndCountsUndeliverableSpans) {
   Exporter::Options options;
   options.url = {false, "127.0.0.1", 1, "/v1/traces"};
   options.most_waiting = 10;

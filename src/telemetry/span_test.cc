@@ -22,7 +22,7 @@ TEST(TraceContext, ReadsWhatItWrites) {
   EXPECT_TRUE(TraceContext::parse(TraceContext::fresh().text()));
 }
 
-TEST(TraceContext, RefusesWhatIsNone) {
+TEST(TraceContext, RefusesMalformedHeaders) {
   const std::string good = kParent;
   EXPECT_FALSE(TraceContext::parse(""));
   EXPECT_FALSE(TraceContext::parse(good.substr(0, 54)));

@@ -77,7 +77,7 @@ TEST_F(EditTool, RefusesAPlaceholderThatIsNew) {
   const ToolResult result =
       call(tool, R"({"path": "a", "old": "x", "new": "y\n// ... rest unchanged"})");
   EXPECT_EQ(result.error->code, ErrorCode::LazyPlaceholder);
-  // One that was there before may stay.
+  // A placeholder that the old text had may stay.
   init.answer(changed(wire::ChangeKind::Modified));
   EXPECT_FALSE(call(tool, R"({"path": "a", "old": "x // ... rest unchanged",
                               "new": "// ... rest unchanged"})")

@@ -14,7 +14,7 @@ namespace nutshell {
 
 inline constexpr std::int64_t kMostTokens = 20'000;
 inline constexpr std::int64_t kLeastTokens = 200;
-// Of a result as JSON: RoomKit cuts results of 20 000 characters.
+// The bound of a result as JSON: RoomKit cuts results of 20 000 characters.
 inline constexpr std::size_t kMostRoomKitCharacters = 19'600;
 
 // The parameter that every tool with a long answer has.

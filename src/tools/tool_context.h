@@ -1,4 +1,5 @@
-// What a tool may use while it runs: the sandbox, the token counter, commands and stored outputs.
+// Everything a tool may use while it runs: the sandbox, the token counter, commands and stored
+// outputs.
 #pragma once
 
 #include <chrono>

@@ -289,12 +289,12 @@ TEST_F(UnpackTest, DeepDirectoriesAreRefused) {
   EXPECT_THAT(error_of_unpacking(), HasSubstr("deeper than 200 directories"));
 }
 
-TEST_F(UnpackTest, WhatUnpacksToFarTooMuchIsRefused) {
+TEST_F(UnpackTest, ArchivesThatUnpackToTooMuchAreRefused) {
   { ArchiveWriter(archive_, ArchiveWriter::Packing::Zstd).zeros("zeros", 128); }
   EXPECT_THAT(error_of_unpacking(), HasSubstr("more than 250 times its size"));
 }
 
-TEST_F(UnpackTest, WhatFollowsTheArchiveIsBounded) {
+TEST_F(UnpackTest, BytesAfterTheArchiveAreBounded) {
   { ArchiveWriter(archive_).file("a", "x"); }
   fs::resize_file(archive_, 200U << 20U);
   EXPECT_THAT(error_of_unpacking({.bytes = 1U << 20U, .entries = 10}), HasSubstr("more than"));

@@ -203,7 +203,7 @@ struct Walk {
   void fields(auto& visit) { visit(path, most_depth, window); }
 };
 
-// What MakeDirectory does if the directory exists.
+// How MakeDirectory treats an existing directory.
 enum class IfExists : std::uint8_t {
   Refuse = 0,
   Accept = 1,   // as `mkdir -p`: makes missing parents too; a directory that exists keeps its mode

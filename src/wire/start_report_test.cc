@@ -69,7 +69,7 @@ TEST_F(StartReport, ReasonIsTold) {
   EXPECT_EQ(told.error().code, ErrorCode::NotFound);
 }
 
-TEST_F(StartReport, WhatDoesNotFitSaysWhatToDo) {
+TEST_F(StartReport, AnOversizedReportSaysWhatToDo) {
   ASSERT_TRUE(report_copy(init_.get(), failure(ErrorCode::ResourceExhausted, "write x")));
   const auto told = await();
   ASSERT_FALSE(told);

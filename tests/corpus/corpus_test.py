@@ -129,7 +129,7 @@ def the_judge_notices_each_fact_that_is_taken_out():
 
 
 @suite.case
-def the_saving_is_what_it_is_for():
+def the_saving_reaches_its_target():
     families, everything, without_logs = {}, [], []
     for case, rendering in Corpus.all():
         pair = (rendering.raw_tokens, rendering.tokens)

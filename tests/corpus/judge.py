@@ -57,7 +57,7 @@ def unsaid(case, rendering):
 
 
 def changed_lines(case, rendering):
-    """Of an output that is shown whole, the lines that are not shown as they were printed."""
+    """Lines of an output shown whole that differ from what was printed."""
     if rendering.parser != "whole":
         return []
     shown = {TIMES.sub("", line).strip() for line in match.plain(rendering.text).split("\n")}
@@ -75,7 +75,7 @@ def wrong_notes(case, rendering):
 
 
 def allowance(case):
-    """What a rendering may add: a failing status, or that nothing was printed, which raw does not say."""
+    """Text that a rendering may add: a failing status, or that nothing was printed, which raw does not say."""
     is_silent = not case.stdout.strip() and not case.stderr.strip()
     if case.exit_code != 0 or is_silent:
         return STATUS_LINE

@@ -151,7 +151,7 @@ class Text:
         return path in self.read("path")
 
     def read(self, reading):
-        """What a reading finds, once for all facts."""
+        """Facts found in a reading, computed once."""
         if reading not in self.found:
             self.found[reading] = READINGS[reading](self.indented)
         return self.found[reading]
@@ -210,7 +210,7 @@ def places_of(text, wanted):
 
 
 def invented(raw, facts, must_not, text):
-    """What TEXT says that RAW does not: places, counts, and words of success on a failing run."""
+    """Claims of TEXT that RAW does not make: places, counts, and words of success on a failing run."""
     given, rendered, raw, text = raw, text, plain(raw), plain(text)
     found = [word for word in must_not if has_word(text.lower(), word) and not says(raw.lower(), word)]
     if facts and all(list(fact) == ["path"] for fact in facts):  # a listing, and nothing else

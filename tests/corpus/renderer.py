@@ -1,4 +1,4 @@
-"""What `nutshell render` makes of a case."""
+"""Renders a case with `nutshell render`."""
 import json
 import os
 import subprocess

@@ -26,7 +26,7 @@ ROOT_PACKAGES = (
     "findutils git grep gzip hostname iproute2 kmod libc-bin libstdc++6 mawk mount ncurses-base "
     "procps psmisc python3 sed strace tar util-linux"
 ).split()
-# What maintainer scripts would have made.
+# Files that maintainer scripts would have made.
 LINKS = {"usr/bin/sh": "dash", "usr/bin/awk": "mawk", "usr/bin/which": "which.debianutils"}
 DIRECTORIES = ["home/tester", "media", "mnt", "opt", "root", "srv", "var/tmp"]
 MERGED_DIRECTORIES = ["bin", "sbin", "lib", "lib64"]
@@ -34,7 +34,7 @@ SPARE_IMAGE_BYTES = 2 << 30
 
 
 class BuildError(Exception):
-    """What could not be built, and why."""
+    """An image that could not be built, and why."""
 
 
 def run(*command, **options):

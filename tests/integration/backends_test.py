@@ -47,7 +47,7 @@ OF_GVISOR = dict.fromkeys((
     "the_death_of_the_cli_is_the_commands"), UNSEEN)
 UNABLE = {
     "any": {"a_file_system_without_translation_is_copied": OWNERS,
-            "such_a_copy_is_read_with_the_eyes_of_its_owner": OWNERS},
+            "a_copy_holds_only_files_that_the_owner_may_read": OWNERS},
     "docker": {"the_store_and_the_hosts_paths_do_not_show": MOUNTS,
                "the_store_and_the_hosts_paths_do_not_show_when_copied": MOUNTS},
     "runsc": OF_GVISOR,

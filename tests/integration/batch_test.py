@@ -75,7 +75,7 @@ def mistakes_are_told_once_and_before_anything_runs():
 
 
 @suite.case
-def how_far_it_is_shows_on_a_terminal_only():
+def progress_is_shown_on_a_terminal_only():
     lines = b"echo 1\nfalse\necho 3\n"
     master, slave = os.openpty()
     with subprocess.Popen([NUTSHELL, "batch", "-j", "1", "-"], stdin=subprocess.PIPE,
@@ -95,7 +95,7 @@ def how_far_it_is_shows_on_a_terminal_only():
 
 
 @suite.case
-def copies_come_first_and_go_nowhere_else():
+def copies_come_first_and_stay_in_their_sandbox():
     with scratch() as directory:
         (directory / "job").write_text("echo ran; exit 4")
         (directory / "job").chmod(0o4755)

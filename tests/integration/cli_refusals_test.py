@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""What is said to those who err: what is wrong, what would be right, status 125."""
+"""Messages about wrong usage: what is wrong, what would be right, status 125."""
 import os
 import re
 import resource
@@ -140,7 +140,7 @@ def descriptors_and_directory_of_the_caller_stay_outside():
 
 
 @suite.case
-def few_descriptors_are_an_error_and_no_riddle():
+def too_few_descriptors_are_a_clear_error():
     for count in (4, 6, 8, 10, 12, 16, 20, 24, 32):
         def few():
             resource.setrlimit(resource.RLIMIT_NOFILE, (count, count))
@@ -166,7 +166,7 @@ def closed_standard_descriptors_confuse_nothing():
 
 
 @suite.case
-def what_cannot_be_written_is_an_error():
+def output_to_a_full_disk_is_an_error():
     with open("/dev/full", "wb") as full:
         for words in (("version",), ("list",), ("info",), ("run", "--json", "--", "true")):
             ended = call(*words, stdout=full)

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""What is above the waist, with containers below it: pools and sessions of a daemon whose sandboxes
+"""The layers above the backends, with containers below them: pools and sessions of a daemon whose sandboxes
 are containers of a real engine, through the deaths of clients, the daemon, containers and the engine.
 """
 import os

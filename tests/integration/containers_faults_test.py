@@ -281,7 +281,7 @@ def full_disk_is_an_error_and_no_more():
 
 
 @suite.case
-def what_filled_a_volume_and_was_forgotten_goes_with_the_next_filling():
+def an_old_container_that_filled_a_volume_is_removed():
     needs_full("it has to be a minute old")
     where = engine()
     for name in ("nutshell-fill-forgotten", "somebody-elses-fill"):

@@ -109,7 +109,7 @@ def stats_are_there_or_not_counted():
 
 
 @suite.case
-def nothing_is_left():
+def run_leaves_no_container():
     where, _, waived = rootless()
     expect_outcome(call_json("run", *flags(where, *waived), "--", "sh", "-c", "exit 3"), "exited", 3)
     expect(wait_until(lambda: not any(name.startswith("nutshell-") for name in where.containers()), 20),

@@ -116,7 +116,7 @@ def volume_of_somebody_else_is_not_used():
 
 
 @suite.case
-def tenant_of_a_daemon_cannot_name_one():
+def tenant_of_a_daemon_cannot_name_a_volume():
     """The daemon's owner may name a volume. A tenant may not, whatever protections he waives."""
     where = engine()
     spec = {"backend": "docker", "image": IMAGE, "workspace": f"volume:{NAME}",

@@ -196,7 +196,7 @@ def a_pool_gives_and_takes():
 
 
 @suite.case
-def a_pool_is_tended_by_whoever_has_it_alone():
+def a_pool_is_kept_by_one_daemon_only():
     pools = "".join(f'[[pools]]\nname = "{name}"\nmin_idle = 1\nmemory = "300m"\n{more}'
                     for name, more in (("all", ""), ("hers", 'tenants = ["alice"]\n')))
     with daemon(pools) as one:
@@ -206,7 +206,7 @@ def a_pool_is_tended_by_whoever_has_it_alone():
             expect_equal(one.call("POST", f"/v1/pools/hers/{what}", token="alice").status, 200, what)
             expect_equal(one.call("POST", f"/v1/pools/hers/{what}", token="bob").status, 404, what)
             expect_equal(one.call("POST", f"/v1/pools/all/{what}").status, 200, what)
-        # What is not said of the limits is the pool's, and all that was bound is written down.
+        # Omitted limits keep the pool's values, and all values bound late are recorded.
         secret = "correct-horse-battery"
         got = one.call("POST", "/v1/pools/all/acquire",
                        {"limits": {"processes": 12}, "environment": {"API_TOKEN": secret, "A": "b"}})
@@ -304,7 +304,7 @@ def a_budget_counts_what_an_exec_leaves_running_and_ends_it():
 
 
 @suite.case
-def what_cannot_be_meant_is_refused():
+def impossible_exec_requests_are_refused():
     with daemon() as one:
         sandbox = one.make()
         for body, word in (({"argv": []}, "argv"), ({"argv": [""]}, "argv"),

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""What one tenant can make the daemon hold: every resource has a bound, and what goes beyond it is
+"""Bounds on what one tenant can make the daemon hold: every resource has a bound, and a request beyond it is
 refused. docs/daemon.md has the table of resources, with the cases of this suite."""
 import contextlib
 import json
@@ -104,7 +104,7 @@ def output_in_memory_is_bounded_for_a_tenant_and_leaves_others_theirs():
         expect_equal(result["outcome"], "output_limit", "beyond the tenant's memory")
         result = one.execute(other, "head", "-c", str(20 * MIB), "/dev/zero", token="bob")
         expect_equal((result["outcome"], len(result["stdout"])), ("exited", 20 * MIB), "bob's")
-        # What was answered is given back.
+        # An answered request gives its memory back.
         result = one.execute(sandbox, "head", "-c", str(2 * MIB), "/dev/zero", token="alice")
         expect_equal((result["outcome"], len(result["stdout"])), ("exited", 2 * MIB), "afterwards")
 

@@ -47,7 +47,7 @@ def own_daemon():
 
 
 @suite.case
-def the_own_daemon_is_found_and_can_be_passed_by():
+def the_users_daemon_is_found_and_can_be_bypassed():
     with own_daemon() as one:
         made = one.nutshell("create", "--ttl", "100s", "--label", "by=daemon").stdout.strip()
         beside = one.nutshell("create", "--daemon", "none", "--ttl", "100s").stdout.strip()
@@ -190,7 +190,7 @@ def tokens_come_from_a_file_too():
 
 
 @suite.case
-def a_batch_goes_through_it():
+def a_batch_goes_through_the_daemon():
     with daemon() as one:
         done = subprocess.run([NUTSHELL, "batch", "--daemon", one.socket, "-j", "3", "-"],
                               input="echo 1\necho 2\nexit 3\n", text=True, capture_output=True,

@@ -32,7 +32,7 @@ def curl(one, *arguments):
 
 
 @suite.case
-def curl_does_it_all():
+def curl_can_do_everything():
     with daemon() as one:
         base = "http://localhost/v1/sandboxes"
         made = json.loads(curl(one, "-d", '{"ttl_ms": 60000}', base).stdout)
@@ -95,7 +95,7 @@ def schemathesis_finds_no_breach():
 
 
 @suite.case
-def the_command_line_starts_and_stops_it():
+def the_command_line_starts_and_stops_the_daemon():
     with tempfile.TemporaryDirectory(prefix="nutshell-cli-daemon-") as directory:
         environment = {**os.environ, "NUTSHELL_RUNTIME_DIR": directory,
                        "NUTSHELL_STATE_DIR": directory + "/state"}

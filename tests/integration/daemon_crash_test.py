@@ -67,7 +67,7 @@ def curl(one, method, path, body=None, key=None):
 
 
 def living(one):
-    """What runs, by those who keep it and not by the daemon."""
+    """Running sandboxes, as the backends and not the daemon report them."""
     words = subprocess.run([NUTSHELL, "list", "-q"], env=one.environment(), timeout=60,
                            capture_output=True, text=True, check=True).stdout.split()
     return set(words)
@@ -172,7 +172,7 @@ int clock_gettime(clockid_t clock, struct timespec* time) {
 
 
 class JumpyDaemon(Daemon):
-    """Its wall clock goes as a file says."""
+    """A daemon whose wall clock is set by a file."""
 
     def jump(self, seconds):
         (self.directory / "jump").write_text(f"{seconds}\n")
@@ -268,7 +268,7 @@ def recorded(one):
 
 
 @suite.case
-def anybody_may_die_at_any_time():
+def any_process_may_die_at_any_time():
     rounds, chosen = repetitions(2, 150), random.Random(seed_of_run())
     with daemon(POOL.format(1)) as one:
         agents = [Agent(one, number) for number in range(4)]

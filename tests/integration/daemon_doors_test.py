@@ -115,7 +115,7 @@ def tls_with_tokens():
 
 
 def client_hello():
-    """What a TLS client says first."""
+    """The first bytes of a TLS client."""
     incoming, outgoing = ssl.MemoryBIO(), ssl.MemoryBIO()
     side = ssl.create_default_context().wrap_bio(incoming, outgoing, server_hostname="localhost")
     with contextlib.suppress(ssl.SSLWantReadError):
@@ -193,7 +193,7 @@ def a_passed_socket_is_served():
 
 
 @suite.case
-def it_tells_its_starter():
+def systemd_is_told_that_the_daemon_is_ready():
     with tempfile.TemporaryDirectory(prefix="nutshell-daemon-") as directory:
         with socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as news:
             news.bind(f"{directory}/notify")

@@ -249,7 +249,7 @@ def a_revoked_token_ends_its_calls():
 
 
 @suite.case
-def who_does_nothing_is_ended():
+def idle_calls_are_ended():
     needs_full("takes three quarters of a minute")
     with grpc_daemon() as (_, client):
         sandbox, began = client.make(), time.monotonic()

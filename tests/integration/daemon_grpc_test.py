@@ -13,7 +13,7 @@ from support import Suite, expect, expect_equal
 
 suite = Suite()
 
-# What gRPC has a service of its own for.
+# Operations that have a gRPC service of their own.
 STANDARD = {"health": "grpc.health.v1.Health", "readiness": "grpc.health.v1.Health",
             "openapi": "grpc.reflection.v1alpha.ServerReflection"}
 OTHER_PROTOCOL = ("/mcp", "/.well-known/",
@@ -89,7 +89,7 @@ def every_http_operation_is_there():
 
 
 @suite.case
-def health_is_told():
+def health_is_reported():
     with grpc_daemon() as (_, client):
         from grpc_health.v1 import health_pb2, health_pb2_grpc
         stub = health_pb2_grpc.HealthStub(client.channel)
@@ -216,7 +216,7 @@ def a_client_types_while_it_reads():
 
 
 @suite.case
-def whoever_cancels_ends_the_whole_tree():
+def a_cancelled_call_ends_the_whole_process_tree():
     with grpc_daemon() as (_, client):
         sandbox = client.make()
         script = "setsid sleep 9876 & sleep 9876 & echo ready; wait"
@@ -253,7 +253,7 @@ def wire_frame(conversation, kind, payload=b""):
 
 
 @suite.case
-def the_bytes_of_init_can_be_had():
+def the_raw_stream_to_init_is_available():
     hello = wire_frame(0, 1, struct.pack("<QI", 0x6c6c656873747541, 2))
     ping, done = wire_frame(1, 32), wire_frame(1, 47)
     with grpc_daemon() as (_, client):
@@ -312,7 +312,7 @@ def files_go_in_and_out():
 
 
 @suite.case
-def what_runs_may_end_when_the_daemon_is_told_to():
+def running_calls_may_finish_when_the_daemon_stops():
     with grpc_daemon() as (one, client):
         sandbox = client.make()
         answers = []

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""What the daemon has to refuse, and to live through."""
+"""Hostile requests that the daemon has to refuse and survive."""
 import contextlib
 import http.client
 import os

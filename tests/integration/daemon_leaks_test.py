@@ -15,7 +15,7 @@ BACKENDS = ["native", "docker", "podman", "gvisor"]
 
 
 def settings_of(backend):
-    """What a sandbox of it needs to be made by."""
+    """The fields that make a sandbox of this backend."""
     if backend in ("docker", "podman"):
         engine(backend)
         return {"backend": backend, "image": IMAGE}
@@ -35,7 +35,7 @@ def held_by(pid):
 
 
 def settled(one):
-    """What the daemon holds when nothing is under way: the least of some looks."""
+    """Resources of an idle daemon: the least of several measurements."""
     expect(wait_until(lambda: one.call("GET", "/v1/sandboxes").json()["sandboxes"] == [], 60),
            "sandboxes are left")
     looks = []

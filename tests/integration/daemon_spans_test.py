@@ -202,7 +202,7 @@ def a_failing_collector_is_tried_again():
 
 
 @suite.case
-def https_is_proven_and_carries_what_lets_us_in():
+def https_is_verified_and_carries_the_credentials():
     with tempfile.TemporaryDirectory(prefix="nutshell-spans-") as directory:
         certificates(directory)
         place = Path(directory)

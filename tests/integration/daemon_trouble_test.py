@@ -155,7 +155,7 @@ def a_disk_that_turns_read_only_is_said_and_nothing_is_lost():
         try:
             before = one.make()
             expect_equal(one.execute(before, "echo", "a")["stdout"], "a\n", "before")
-            # What the kernel does when such a disk fails.
+            # The kernel remounts a failing disk read-only in the same way.
             subprocess.run([*inside, "mount", "-o", "remount,abort", state], timeout=60,
                            check=False)
             expect(wait_until(lambda: one.call("POST", "/v1/sandboxes", {}).status != 201, 20),
@@ -355,7 +355,7 @@ def a_launcher_of_the_daemons_can_be_ended():
 
 
 @suite.case
-def what_is_anothers_looks_like_nothing_on_every_route():
+def another_tenants_sandbox_is_not_found_on_any_route():
     with daemon() as one:
         made = one.make(token="alice")
         missing = "".join("0" if digit != "0" else "1" for digit in made)

@@ -88,7 +88,7 @@ def an_earlier_memory_death_is_not_the_next_commands():
 
 
 @suite.case
-def what_cannot_be_run_is_126_or_127():
+def commands_that_cannot_start_exit_with_126_or_127():
     for words, status in ((["nosuchprogram"], 127), (["/workspace/none"], 127),
                           (["/etc/passwd"], 126), (["/usr"], 126)):
         answer = call_json("run", "--", *words)
@@ -233,7 +233,7 @@ def cpu_time_ends_a_tree_of_short_lives():
 
 
 @suite.case
-def cpu_time_counts_who_ignores_it():
+def cpu_time_ends_a_process_that_ignores_the_signal():
     code = "import signal\nsignal.signal(signal.SIGXCPU, signal.SIG_IGN)\nwhile True: pass"
     answer = call_json("run", "--cpu-time", "1s", "--timeout", "80s", "--", *PYTHON, code)
     expect_outcome(answer, "timed_out", 124)

@@ -31,7 +31,7 @@ EVIL = "/workspace/evil"
 READING = [["status"], ["diff"], ["log", "-p"], ["show"], ["blame", "a.txt"], ["branch", "-a"],
            ["stash", "list"], ["grep", "one"], ["ls-files"]]
 
-# What is planted, and the calls that would set it off.
+# Traps, and the calls that would set them off.
 TRAPS = {
     "fsmonitor": (f"git config core.fsmonitor {EVIL}", READING),
     "hooks": ("for h in pre-commit post-checkout post-commit prepare-commit-msg commit-msg "

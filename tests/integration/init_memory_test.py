@@ -38,7 +38,7 @@ def inits_of(launcher):
 
 
 @suite.case
-def no_other_sandboxes_environment():
+def other_sandboxes_environments_are_not_in_init():
     need_root()
     long, short = random_token(), random_token()[-9:]
     with sandbox("--env", f"LONG={long}", "--env", f"S={short}") as made:
@@ -58,7 +58,7 @@ def no_other_sandboxes_environment():
 
 
 @suite.case
-def nothing_of_the_callers_environment():
+def the_callers_environment_is_not_in_init():
     need_root()
     secret = random_token()
     os.environ["NUTSHELL_TEST_SECRET"] = secret

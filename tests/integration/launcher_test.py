@@ -225,7 +225,7 @@ def a_second_launcher_ends_at_once():
         expect_equal(call("exec", made, "--", "true").status, 0, "exec")
 
 
-# What is cloned dies with whoever cloned it -------------------------------------------------------
+# Clones die with their parent ---------------------------------------------------------------------
 
 def expect_clones_gone(argv, which, skipped=0):
     """Kills the program right after each of its clones, before the clone has run at all."""
@@ -242,14 +242,14 @@ def expect_clones_gone(argv, which, skipped=0):
 
 
 @suite.case
-def what_a_killed_run_has_cloned_dies_at_once():
+def processes_cloned_by_a_killed_run_die_at_once():
     expect_clones_gone([NUTSHELL, "run", "--", "true"], "run")
 
 
 @suite.case
-def what_a_killed_launcher_has_cloned_dies_at_once():
+def processes_cloned_by_a_killed_launcher_die_at_once():
     program = str(Path(NUTSHELL).parent / "nutshell-launcher")
-    # Its first clone is the launcher itself, which outlives whoever started it.
+    # The first clone is the launcher itself, which outlives the process that started it.
     expect_clones_gone([program, str(runtime_directory())], "the launcher", skipped=1)
     wait_until(lambda: not launchers(), 10)
     call("gc")
@@ -270,7 +270,7 @@ def has_ended(pid):
 
 
 @suite.case
-def an_unpacker_dies_with_whoever_started_it():
+def an_unpacker_dies_with_its_parent():
     program = Path(NUTSHELL).parent / "nutshell-unpack"
     with scratch() as directory:
         archive, never_ends = os.pipe()

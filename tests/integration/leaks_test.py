@@ -25,7 +25,7 @@ FOREVER = ("sh", "-c", "sleep 600 & sleep 600; : $0", TOKEN)
 GROUP_NAME = re.compile(r"\d+\.(\d+)\.(\d+)\.\d+")
 
 
-# What is on the host ----------------------------------------------------------------------------
+# State of the host ------------------------------------------------------------------------------
 
 def start_time_of(pid):
     with contextlib.suppress(OSError):
@@ -98,7 +98,7 @@ def expect_nothing_left(before):
 
 
 def others_files():
-    """What suites that run at the same time make for themselves; the product's names are others."""
+    """Files of suites that run at the same time; the product uses other names."""
     kinds = r"/nutshell-(runtime-|cli-|gone-|test\.|[a-z]?[0-9a-f]{12}$|[a-z0-9_]{8}$)"
     return {name for name in named_files() if re.search(kinds, name)}
 
@@ -318,7 +318,7 @@ def a_burst_leaves_the_launcher_no_descriptors():
 
 @suite.case
 def many_sandboxes_leave_room_for_one_more():
-    """What the launcher holds for the others is no part of a new sandbox's own limits."""
+    """Resources that the launcher holds for others do not count against a new sandbox's limits."""
     small = ("--memory", "16m", "--disk", "64k", "--open-files", "64", "--ttl", "300s")
     count = repetitions(120, 1000)
     ids = [create(*small) for _ in range(count)]
@@ -363,7 +363,7 @@ def starters_of_the_launcher_meet_each_other():
 
 
 @suite.case
-def nobody_meets_a_launcher_that_leaves():
+def commands_never_reach_a_launcher_that_is_ending():
     chosen = random.Random(seed_of_run())
     for number in range(repetitions(60, 1000)):
         made = create()
@@ -373,7 +373,7 @@ def nobody_meets_a_launcher_that_leaves():
 
 
 @suite.case
-def what_is_frozen_can_be_ended():
+def paused_sandboxes_can_be_ended():
     before = look()
     for end in ("destroy", "launcher", "ttl after resume"):
         made = create("--ttl", "2s" if end == "ttl after resume" else "300s")

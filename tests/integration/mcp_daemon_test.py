@@ -113,7 +113,7 @@ def quota_of_a_tenant_holds_and_leaves_others_alone():
 
 
 @suite.case
-def one_token_has_so_many_sessions():
+def sessions_of_one_token_are_bounded():
     with host("[mcp]\nsessions = 3\n") as server:
         of_bob = server.initialize(token=BOB)
         many = [server.initialize() for _ in range(8)]
@@ -132,7 +132,7 @@ def callers_on_the_socket_need_no_token():
         expect_equal((answer.status, len(answer.json()["result"]["tools"])), (200, 13), "tools")
 
 
-# What it is told --------------------------------------------------------------------------------
+# Settings --------------------------------------------------------------------------------------
 
 @suite.case
 def settings_decide_what_is_served():

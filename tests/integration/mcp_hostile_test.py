@@ -11,7 +11,7 @@ suite = Suite()
 
 
 @suite.case
-def what_cannot_be_read_gets_its_error_and_the_server_lives():
+def malformed_messages_get_an_error_and_the_server_lives():
     wrong = [(b"{", -32700), (b"nonsense", -32700), (b"\xff\xfe", -32700), (b"42", -32600),
              (b'{"jsonrpc":"2.0","id":1,"id":2,"method":"ping"}', -32700),
              (b'{"jsonrpc":"2.0","id":1,"method":"ping","params":{"a":1,"a":2}}', -32700),

@@ -15,7 +15,7 @@ suite = Suite()
 
 
 @suite.case
-def nothing_is_done_without_a_token():
+def requests_without_a_token_are_refused():
     with host(MANY + 'resource_url = "https://sandbox.example.com/mcp"\n'
               'authorization_servers = ["https://login.example.com"]\n') as server:
         ping = {"jsonrpc": "2.0", "id": 1, "method": "ping"}

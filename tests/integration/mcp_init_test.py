@@ -50,7 +50,7 @@ def the_skill_is_short_and_names_tools_that_are_there():
 
 
 @suite.case
-def what_was_there_stays():
+def existing_settings_stay():
     with scratch() as home:
         file = home / ".mcp.json"
         before = '{\n  "mcpServers": {\n    "other": { "command": "x" }\n  },\n  "more": [1]\n}\n'

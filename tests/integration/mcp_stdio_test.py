@@ -18,7 +18,7 @@ TOOLS = ["read", "write", "edit", "ls", "grep", "find", "git", "diff", "delete",
          "recall", "undo"]
 
 
-# What it says of itself -------------------------------------------------------------------------
+# The server's description------------------------------------------------------------------------
 
 @suite.case
 def every_revision_with_a_handshake_is_agreed_on():

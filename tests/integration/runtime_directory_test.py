@@ -123,7 +123,7 @@ except ConnectionResetError: print('dropped')
 
 
 @suite.case
-def others_find_no_way_in():
+def other_users_cannot_enter():
     if os.getuid() != 0:
         raise Skip("only root can try as somebody else")
     with sandbox() as made:

@@ -13,7 +13,7 @@ GOOD_STOPS, KILLED_WITH_TRACER = 1, 0x100000
 ENTRY = 1
 CREATE = os.O_CREAT
 
-# What writes, names, removes or gives away, by its number on this machine.
+# System calls that write, rename, remove or send, by their numbers on this machine.
 CHANGING = {
     "write": 1, "pwrite64": 18, "writev": 20, "sendfile": 40, "sendto": 44, "sendmsg": 46,
     "ftruncate": 77, "rename": 82, "mkdir": 83, "rmdir": 84, "link": 86, "unlink": 87,

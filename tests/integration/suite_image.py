@@ -82,7 +82,7 @@ def of_root(entry):
 
 
 def put_into(engine, directory):
-    """Its name there; made once for each engine."""
+    """Returns the image's name in the engine; makes it once for each engine."""
     if engine.ask("GET", f"/images/{NAME}/json")[0] == 200:
         return NAME
     archive = Path(directory) / "suite.tar"

@@ -1,4 +1,4 @@
-"""What the suites share: a list of cases, the program under test, and a look at the host.
+"""Shared by all suites: a list of cases, the program under test, and a look at the host.
 
 A suite talks to its own launcher, in a runtime directory of its own, so that it neither sees nor
 disturbs the sandboxes of anybody else on the machine.
@@ -27,7 +27,7 @@ REPOSITORY = Path(__file__).resolve().parents[2]
 OUTCOMES = {"exited", "signalled", "timed_out", "out_of_memory", "output_limit", "cancelled",
             "lost"}
 PATIENCE = 90  # seconds for anything that is to end by itself, on a machine that is busy
-# What stands in for a program that has no business with its user's environment.
+# Python isolated from the user's environment and site packages.
 PYTHON = ("/usr/bin/python3", "-I", "-S", "-c")
 
 # Leaves its parent, its session and its signals behind; keeps the pipes open. Writes a heartbeat.
@@ -203,7 +203,7 @@ def scratch():
 # The program ------------------------------------------------------------------------------------
 
 def backend_flags():
-    """Of the backend that this run of the suite is about; none: native."""
+    """The flags that choose the backend under test; empty for native."""
     return os.environ.get("NUTSHELL_TEST_FLAGS", "").split()
 
 
@@ -374,7 +374,7 @@ def launchers(directory=None):
     where = os.fsencode(directory or os.environ["NUTSHELL_RUNTIME_DIR"])
     found = {pid: parent_of(pid) for pid, words in processes()
              if words[0] == b"nutshell-launcher" and where in words and not is_init(pid)}
-    # What a launcher clones to make a piece of a sandbox looks like it, for a moment.
+    # A child that the launcher clones to make a part of a sandbox looks like the launcher for a moment.
     return [pid for pid, parent in found.items() if parent is not None and parent not in found]
 
 

@@ -9,7 +9,7 @@ from support import REPOSITORY, Failed, Suite, expect, is_full, repetitions
 HERE = REPOSITORY / "tests/integration"
 suite = Suite()
 
-# Of each suite: the cases that every commit runs.
+# The cases of each suite that every commit runs.
 CASES = {
     "cli": "json_results_have_these_keys a_sandbox_keeps_what_commands_leave pause_and_resume "
            "create_settings_hold_for_every_exec limits_are_what_the_flags_say config_files "
@@ -24,9 +24,9 @@ CASES = {
     "workspace": "refusals_say_what_to_do an_unsafe_mount_is_direct",
     "workspace_states": "checkpoints_need_no_workspace "
                         "a_fork_has_the_same_environment_and_no_list_shows_it",
-    "workspace_apply": "what_was_applied_is_forgotten_with_the_sandbox",
+    "workspace_apply": "the_record_of_applied_files_goes_with_the_sandbox",
     "workspace_copy": "info_says_how_the_directory_came_in "
-                      "what_a_copy_is_compared_with_follows_apply",
+                      "the_copy_used_for_comparison_follows_apply",
     "tools": "outputs_go_with_their_sandbox wrong_calls_are_told_apart",
     "tools_bad_input": "",
     "terminal": "a_shell_in_a_terminal_has_job_control end_of_input_ends_a_terminals_reader",

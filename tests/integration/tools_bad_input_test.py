@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""What no tool was made for: a clear error, nothing lost, nothing hangs."""
+"""Bad input to tools: each gives a clear error, loses nothing and never hangs."""
 import hashlib
 import json
 import os
@@ -141,14 +141,14 @@ def wrong_types_are_named(box):
 
 
 @fresh(suite, "--disk", "1g", "--memory", "1g")
-def what_is_too_large_is_said_to_be(box):
+def files_that_are_too_large_are_named(box):
     box.shell("truncate -s 70M big")
     for tool, arguments in (("read", {}), ("edit", {"old": "a", "new": "b"})):
         expect("64 MiB" in box.error("too_large", tool, path="big", **arguments), tool)
 
 
 @fresh(suite, "--processes", "8")
-def what_cannot_be_had_is_unavailable(box):
+def a_search_without_a_free_process_is_unavailable(box):
     holder = start("exec", box.id, "--", *PYTHON, """
 import os, time
 while True:  # again and again: a search that just ran may have held the last place

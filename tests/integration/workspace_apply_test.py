@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""What a sandbox changed, written back to the user's directory or as a patch."""
+"""Changes of a sandbox, written back to the user's directory or as a patch."""
 import contextlib
 import json
 import os
@@ -144,7 +144,7 @@ def records(made):
 
 
 @suite.case
-def what_was_applied_is_forgotten_with_the_sandbox():
+def the_record_of_applied_files_goes_with_the_sandbox():
     with workspace() as (_, made):
         shell(made, "echo more > README")
         expect(call("apply", made).status == 0, "apply")

@@ -24,7 +24,7 @@ def a_copy_knows_nothing_of_what_happens_on_the_host_later():
 
 
 @suite.case
-def what_a_copy_is_compared_with_follows_apply():
+def the_copy_used_for_comparison_follows_apply():
     with workspace("--workspace-mode", "copy") as (root, made):
         shell(made, CHANGES)
         for _ in range(2):
@@ -130,7 +130,7 @@ def a_file_system_without_translation_is_copied():
 
 
 @suite.case
-def such_a_copy_is_read_with_the_eyes_of_its_owner():
+def a_copy_holds_only_files_that_the_owner_may_read():
     for owner in (4711, 0):
         with scratch() as directory, untranslatable(directory / "project") as root:
             for name, mode, user, group in (("own", 0o600, owner, owner),

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Whoever changes the layers of a workspace is killed at each of its steps. What is written afterwards
+"""The process that changes the layers of a workspace is killed at each step. Data written afterwards
 stays, whatever is called next, and what the killed call did can be taken back.
 
 Each case keeps a model of the files beside the sandbox and compares the two after every call.

@@ -51,7 +51,7 @@ def checkpoints_need_no_workspace():
 
 
 @in_both_modes(suite)
-def what_runs_is_a_reason_to_refuse_unless_killed():
+def running_processes_must_be_killed_first():
     with workspace() as (_, made):
         shell(made, "echo 1 > file; setsid sleep 60 >/dev/null 2>&1 & exit 0")
         for words in (("checkpoint", made), ("rollback", made, "base"), ("discard", made)):

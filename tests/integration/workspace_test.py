@@ -135,7 +135,7 @@ def an_unsafe_mount_is_direct():
 
 
 @suite.case
-def what_is_mounted_directly_outlives_the_sandbox():
+def files_in_an_unsafe_mount_outlive_the_sandbox():
     """However it ends, and whatever it takes back: the host's files are not its own."""
     if is_gvisor_without_root():
         raise Skip("gVisor without root mounts read-only alone")

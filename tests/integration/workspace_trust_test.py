@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""What a sandbox plants for git and other tools of the host stays in the sandbox."""
+"""Files that a sandbox plants for git and other tools of the host stay in the sandbox."""
 import contextlib
 import json
 import os
@@ -65,7 +65,7 @@ def report_of(made, *flags):
     return {one["path"]: one for one in report["applied"]}, {one["path"]: one for one in report["held"]}
 
 
-# What is planted, by name; each writes a program that makes the file CANARY.
+# Traps by name; each plants a program that would make the file CANARY.
 PROGRAM = "printf '#!/bin/sh\\necho ran >> CANARY\\n' > %s; chmod 755 %s; "
 TRAPS = {
     "fsmonitor": "git config core.fsmonitor 'echo ran >> CANARY; false'",
@@ -311,7 +311,7 @@ def cp_leaves_the_same_files_in_the_sandbox():
         expect(not (out / ".git/config").exists() and not (out / ".git/hooks").exists(), "git's")
         set_off_traps(out)
         expect(not canary.exists(), "the host's git ran what the sandbox planted")
-        # What is named comes out; git's parts only with the flag.
+        # Named files come out; parts of git only with the flag.
         for source, target in ((".envrc", out), (".vscode", out), (".git/config", out / "text")):
             expect(call("cp", f"{made}:/workspace/{source}", str(target)).status == 0, source)
         expect((out / ".vscode/tasks.json").exists() and (out / ".envrc").exists(), "by name")

@@ -66,7 +66,7 @@ def python_sdk_with_a_handshake():
 
 
 @suite.case
-def python_sdk_without_one():
+def python_sdk_without_a_handshake():
     words = [python_sdk(), HERE / "sdk_session.py", "auto"]
     expect_equal(over_both(words), ("2026-07-28", "2026-07-28"), "revisions")
 

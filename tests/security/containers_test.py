@@ -25,7 +25,7 @@ OWN_PROCESS = ["/proc/self/comm", "/proc/self/timerslack_ns", "/proc/self/clear_
 KNOWN = {
     "docker": {"IL-08": ["/sys/fs/cgroup"], "KS-30": OWN_PROCESS,
                "NW-19": ["bind 0.0.0.0 port 80", "bind :: port 80"]},
-    # Its Docker API ignores the list of masked paths.
+    # Podman's Docker API ignores the list of masked paths.
     "podman": {"IL-04": ["/proc/sys/kernel/random/boot_id is the host's"],
                "IL-05": ["/proc/cmdline", "/proc/key-users", "/proc/config.gz", "/proc/interrupts"],
                "IL-08": ["/sys/fs/cgroup", "/sys/class", "/sys/devices", "/sys/module"],

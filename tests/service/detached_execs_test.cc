@@ -133,7 +133,7 @@ TEST_F(DetachedTest, JoinsTheExecOfAKeyThatStillRuns) {
   EXPECT_EQ(exec(alice_, id_, "cat f").output, "x\n");
 }
 
-TEST_F(DetachedTest, OfAKeyGoesOnWhenItsCallerHangsUp) {
+TEST_F(DetachedTest, WithAKeyGoesOnWhenItsCallerHangsUp) {
   struct HangsUp : wire::CapturedOutput {
     std::optional<wire::ExecEvent> next_event() override { return wire::CancelExec{}; }
   } io;

@@ -270,7 +270,7 @@ TEST_F(PoolsTest, ServeThoseInLineInTheirOrder) {
   EXPECT_EQ(status().waiting, 0U);
 }
 
-TEST_F(PoolsTest, GiveNothingToACallerWhoIsGone) {
+TEST_F(PoolsTest, GiveNothingToACallerThatIsGone) {
   define(1, 1);
   const auto held = service_->pools().acquire(alice_, from_pool());
   ASSERT_TRUE(held) << held.error().message;
@@ -288,7 +288,7 @@ TEST_F(PoolsTest, GiveNothingToACallerWhoIsGone) {
   EXPECT_TRUE(soon([&] { return status().available == 1; }));
 }
 
-TEST_F(PoolsTest, LetOnlySoManyWaitAndNobodyOnceTheyStop) {
+TEST_F(PoolsTest, BoundTheWaitersAndRefuseThemOnceStopped) {
   service_.reset();
   options_.most_waiting = 1;
   open();

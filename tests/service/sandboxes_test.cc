@@ -33,7 +33,7 @@ TEST_F(SandboxesTest, AreMadeUsedAndEnded) {
   EXPECT_EQ(running(), 0U);
 }
 
-TEST_F(SandboxesTest, OfOthersDoNotExist) {
+TEST_F(SandboxesTest, OfOtherTenantsAreNotFound) {
   const std::string id = create(alice_);
   const std::string none = "n0123456789ab";
   wire::CapturedOutput io;
@@ -57,7 +57,7 @@ TEST_F(SandboxesTest, OfOthersDoNotExist) {
   EXPECT_FALSE(service_->evidence().history(bob_, id));
 }
 
-TEST_F(SandboxesTest, OfRemoteCallersHoldNoFilesOfTheHost) {
+TEST_F(SandboxesTest, MadeByRemoteCallersCannotNameHostFiles) {
   for (const auto& change : std::vector<std::function<void(SandboxSpec&)>>{
            [](SandboxSpec& spec) { spec.workspace = "/etc"; },
            [](SandboxSpec& spec) {
@@ -78,7 +78,7 @@ TEST_F(SandboxesTest, OfRemoteCallersHoldNoFilesOfTheHost) {
 }
 
 // Each way to make a sandbox, after the operator took the backend from the tenant.
-TEST_F(SandboxesTest, OfEveryMakerPassTheListsOfTheOperator) {
+TEST_F(SandboxesTest, AreCheckedAgainstTheOperatorsListsHoweverMade) {
   const auto id = service_->create(bob_, {{}, {}});
   if (!id) GTEST_SKIP() << id.error().message;
   const auto session = service_->sessions().ensure(bob_, {.name = "s"});
@@ -238,7 +238,7 @@ TEST_F(SandboxesTest, AreFoundAgainAfterARestart) {
   EXPECT_FALSE(service_->find(bob_, id));
 }
 
-TEST_F(SandboxesTest, OfTheCommandLineAreTheLocalTenants) {
+TEST_F(SandboxesTest, MadeByTheCommandLineBelongToTheLocalTenant) {
   const auto id = runtime_->create(spec_);
   ASSERT_TRUE(id) << id.error().message;
   const Caller local{"local", "uid 0", HostFiles::Allowed};
@@ -249,7 +249,7 @@ TEST_F(SandboxesTest, OfTheCommandLineAreTheLocalTenants) {
   EXPECT_TRUE(service_->destroy(local, *id));
 }
 
-TEST_F(SandboxesTest, ThatDiedAreLetGo) {
+TEST_F(SandboxesTest, AreForgottenOnceTheyHaveDied) {
   const std::string id = create(alice_);
   ASSERT_TRUE(runtime_->destroy(id));
   EXPECT_TRUE(soon([&] { return !service_->find(alice_, id); }));
@@ -376,7 +376,7 @@ TEST_F(SandboxesTest, ADamagedStateFileIsRefusedAndItsSandboxesCanBeAdoptedWitho
   EXPECT_FALSE(service_->find(bob_, id));
 }
 
-TEST_F(SandboxesTest, NothingNewIsBegunWhileTheServiceIsDrained) {
+TEST_F(SandboxesTest, AreNotStartedWhileTheServiceDrains) {
   service_->drain(Deadline::in(1s));
   EXPECT_FALSE(service_->create(alice_, {spec_, {}}));
   EXPECT_EQ(service_->health().why_not_ready(), "the daemon is stopping");

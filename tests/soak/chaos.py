@@ -239,7 +239,7 @@ def command(one, *words):
 
 
 def leftovers(one):
-    """What is there although every sandbox was ended, in words."""
+    """Describes leftovers after every sandbox was ended."""
     found = []
     for view in one.call("GET", "/v1/sandboxes?limit=1000").json()["sandboxes"]:
         one.call("DELETE", f"/v1/sandboxes/{view['id']}")

@@ -83,7 +83,7 @@ Result<std::string> DaemonBackend::start(const SandboxSpec& spec, Lifetime lifet
   if (lifetime == Lifetime::Kept) {
     return value_at<std::string>(TRY(client_.ask("POST", "/v1/sandboxes", body)), "id");
   }
-  // Its life is the connection's, and so it ends with this process however that ends.
+  // The daemon ends the sandbox with this connection, and so with this process.
   auto opened = TRY(open("/v1/streams", body));
   own_[opened.sandbox] = {std::move(opened.socket), false};
   return std::move(opened.sandbox);

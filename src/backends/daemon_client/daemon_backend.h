@@ -44,7 +44,8 @@ class DaemonBackend : public Backend, public LayerStacker, public Forker {
   Result<Stream> open(const std::string& target, const std::string& body = {});
 
   api::ApiClient client_;
-  // Those that end with this process. The connection is the life of one, and its first stream.
+  // A sandbox that ends with this process: the daemon ends it with its connection, which is also
+  // its first stream.
   struct Own {
     UniqueFd life;
     bool is_taken = false;

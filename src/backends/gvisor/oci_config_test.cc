@@ -70,7 +70,7 @@ TEST(OciConfig, WithoutACgroupNoneIsNamed) {
   EXPECT_FALSE(made["linux"].contains("resources"));
 }
 
-TEST(OciConfig, WhatIsTheHostsIsReadOnly) {
+TEST(OciConfig, HostFilesAreReadOnly) {
   const Json made = config(plan());
   for (const char* target : {"/usr", containers::kInitProgram}) {
     const Json* mount = mount_at(made, target);
@@ -108,7 +108,7 @@ TEST(OciConfig, ScratchSizesTogetherAreTheDisk) {
   EXPECT_TRUE(has_option(*mount_at(less, "/tmp"), "size=6291456"));
 }
 
-TEST(HostFacts, WithoutACgroupWhatIsWatchedIsCalledSo) {
+TEST(HostFacts, WithoutACgroupLimitsAreReportedAsWatched) {
   SandboxSpec spec;
   spec.limits.millicpus = 500;
   const HostFacts facts{.is_root = false, .cgroup = "", .cores = 4};

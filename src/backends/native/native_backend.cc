@@ -27,7 +27,7 @@ constexpr const char* kEnded = "the sandbox has ended";
 void sweep_socket(const RuntimeDirectory& directory, SweepMode mode, SweepReport& report) {
   const auto lock = LauncherLock::take(directory);
   if (!lock || !std::filesystem::exists(directory.socket())) return;
-  const auto life = LifeLock::borrow(directory);
+  const auto life = InstanceLock::borrow(directory);
   if (!life) return;
   if (mode == SweepMode::Remove) ::unlink(directory.socket().c_str());
   report.removed.push_back(

@@ -132,7 +132,7 @@ print(round(100 * running / (time.monotonic() - start)))
   EXPECT_LE(std::stoi(output), 25);
 }
 
-TEST_F(CpuWatchTest, WhoWasStoppedInsideStaysStopped) {
+TEST_F(CpuWatchTest, ProcessesStoppedInsideStayStopped) {
   const auto [result, output, error] = run(python(std::string(kShare) + R"(
 import os, signal
 child = os.fork()
@@ -180,7 +180,7 @@ TEST_F(CpuWatchTest, TimeoutKillsWhatIsHalted) {
   EXPECT_EQ(count_processes("yes"), 0);
 }
 
-TEST_F(CpuWatchTest, WhatIsLeftInTheBackgroundHasNoMoreThanItsShareEither) {
+TEST_F(CpuWatchTest, BackgroundProcessesKeepToTheCpuShareToo) {
   run(shell("(while :; do :; done) >/dev/null 2>&1 & echo $! >left"));
   const auto [result, output, error] = run(
       shell("ticks() { cut -d' ' -f14 /proc/$(cat left)/stat; }; a=$(ticks); sleep 2; b=$(ticks); "

@@ -65,7 +65,7 @@ TEST_F(CopiedTreeTest, MoreThanTheBudgetIsNotCopied) {
   EXPECT_EQ(begun.reason, "there are more than 64 MiB");
 }
 
-TEST_F(CopiedTreeTest, WhatRunsMeanwhileIsNamed) {
+TEST_F(CopiedTreeTest, RunningProcessesAreNamed) {
   state_.running = [] { return std::string("make (pid 12)"); };
   const auto begun = begin();
   EXPECT_EQ(begun.way, wire::ChangeWay::Copy);

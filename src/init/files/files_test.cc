@@ -246,7 +246,7 @@ TEST_F(FilesTest, UndoSaysWhatIsUnknownAndWhatIsExpired) {
   EXPECT_EQ(undo("u2").error().code, ErrorCode::Conflict);
 }
 
-TEST_F(FilesTest, NothingOutsideIsChanged) {
+TEST_F(FilesTest, FilesOutsideAreNotChanged) {
   ASSERT_TRUE(write_file(outside("secret"), "s"));
   fs::create_directory_symlink(outside(""), path("way"));
   fs::create_symlink(outside("secret"), path("link"));

@@ -111,7 +111,6 @@ Result<bool> follow_apply(const ComparedCopies& copies, const wire::FileChange& 
   const std::string parent = slash == std::string::npos ? "." : path.substr(0, slash);
   auto directory =
       open_beneath(copies.base.directory(), parent, O_PATH | O_DIRECTORY, 0, Links::Refuse);
-  // Nothing to remove.
   if (!directory && !now.is_there()) return true;
   if (!directory) return Failure(std::move(directory).error());
   const Place place{std::move(*directory), path.substr(slash + 1), path, {}, {}};

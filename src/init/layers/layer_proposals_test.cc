@@ -133,7 +133,7 @@ TEST_F(LayerProposalsTest, AnOfferThatIsHeldForGoodIsAnError) {
   EXPECT_FALSE(offer->withdraw(Deadline::in(std::chrono::milliseconds(5))));
 }
 
-TEST_F(LayerProposalsTest, NothingIsWrittenWhereNoLayerShows) {
+TEST_F(LayerProposalsTest, WritesAreRefusedWhereNoLayerIsMounted) {
   const auto begun = begin();
   mounted_.clear();  // killed between taking the old stack away and showing the new one
   ASSERT_TRUE(stack_->settle());

@@ -259,7 +259,7 @@ TEST_F(LayersTest, CopiesAreComparedAndBroughtBackWhole) {
   EXPECT_EQ(*read_file(directory_ / "workspace" / "d/new"), "new");
 }
 
-TEST_F(LayersTest, WhatACopyIsComparedWithFollowsWhatWasApplied) {
+TEST_F(LayersTest, TheComparedCopyFollowsAppliedChanges) {
   const fs::path now = directory_ / "workspace";
   put(directory_ / "base" / "gone/file", "gone");
   put(directory_ / "base" / "turned/file", "was a directory");

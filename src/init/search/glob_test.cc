@@ -19,7 +19,7 @@ struct GlobCase {
 
 class SearchGlobCases : public testing::TestWithParam<GlobCase> {};
 
-TEST_P(SearchGlobCases, IsAsTheTableSays) {
+TEST_P(SearchGlobCases, MatchesTheTable) {
   const auto glob = Glob::parse(GetParam().pattern);
   ASSERT_TRUE(glob) << glob.error().message;
   EXPECT_EQ(glob->matches(GetParam().text), GetParam().matches)

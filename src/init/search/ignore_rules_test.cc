@@ -116,7 +116,7 @@ TEST_F(SearchIgnoreLevels, AnchorsAreAtTheirOwnDirectory) {
   EXPECT_FALSE(is_left_out(".", "sub/deep/x/y", EntryKind::Other));
 }
 
-TEST_F(SearchIgnoreLevels, ThoseAboveTheRootHoldToo) {
+TEST_F(SearchIgnoreLevels, LevelsAboveTheRootApplyToo) {
   put(".gitignore", "/sub/secret\n*.log\n");
   put("sub/deep/x", "");
   EXPECT_TRUE(is_left_out("sub", "secret", EntryKind::Other));

@@ -10,8 +10,8 @@
 namespace nutshell::server {
 namespace {
 
-// Whoever reads the body bounds its bytes. Members are found by looking at all of an object, so
-// that many would take minutes.
+// The reader of the body bounds its bytes. Members are found by a linear search of the object, so
+// many members would take minutes.
 constexpr JsonLimits kLimits{.bytes = SIZE_MAX, .members = 4096};
 
 }  // namespace

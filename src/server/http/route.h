@@ -49,7 +49,7 @@ struct Parameter {
 inline constexpr std::size_t kMostContentBytes = 16U << 20U;
 
 struct Route {
-  // Who may call it.
+  // Which clients may call the route.
   enum class Access : std::uint8_t { Callers, Anyone };
   enum class Body : std::uint8_t { None, Object, Bytes };
 

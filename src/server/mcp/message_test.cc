@@ -21,7 +21,7 @@ void expect_refused(std::string_view text, int code, std::string_view id = "null
   EXPECT_EQ(message.id, id) << text;
 }
 
-TEST(Message, IsReadAsWhatItIs) {
+TEST(Message, IsParsedByItsKind) {
   const Message request = only(R"({"jsonrpc":"2.0","id":7,"method":"ping"})");
   EXPECT_EQ(request.kind, Message::Kind::Request);
   EXPECT_EQ(request.id, "7");

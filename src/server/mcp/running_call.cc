@@ -107,7 +107,7 @@ std::string RunningCall::input_responses() const {
 void RunningCall::cancel() {
   is_cancelled_ = true;
   const std::uint64_t one = 1;
-  // Nothing can fail here but a counter that is full, and then it is readable.
+  // Fails only if the counter is full, and then the descriptor is readable anyway.
   (void)!::write(interrupt_.get(), &one, sizeof(one));
   session().wake();
 }

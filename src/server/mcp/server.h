@@ -21,7 +21,7 @@ namespace nutshell::mcp {
 // Newest first.
 const std::vector<std::string>& session_revisions();
 
-// What the transport knows about the revision.
+// How far the transport has settled the revision of the protocol.
 enum class Era : std::uint8_t {
   Unknown,    // the message tells
   Stateless,  // a message without _meta is an error

@@ -45,7 +45,7 @@ Tasks::Work endless(const std::shared_ptr<RunningCall>& call) {
   };
 }
 
-TEST(Tasks, AnswerWhatIsDoneInTime) {
+TEST(Tasks, AnswerDirectlyIfTheCallIsQuick) {
   Tasks tasks;
   const Reply reply = tasks.run(
       call_of("a"), [] { return Answer{R"({"content":[1]})"}; }, 30s);
@@ -53,7 +53,7 @@ TEST(Tasks, AnswerWhatIsDoneInTime) {
   EXPECT_EQ(object_of(reply)["content"][0], 1);
 }
 
-TEST(Tasks, KeepTheResultOfWhatIsNot) {
+TEST(Tasks, KeepTheResultOfASlowCall) {
   Tasks tasks;
   const auto call = call_of("a");
   std::atomic<bool> may_end = false;
@@ -91,7 +91,7 @@ TEST(Tasks, AreUnknownToOthers) {
   EXPECT_EQ(object_of(tasks.get(call->client(), id))["status"], "cancelled");
 }
 
-TEST(Tasks, OfOneOwnerLeaveRoomForOthers) {
+TEST(Tasks, LeaveRoomForOtherOwners) {
   Tasks tasks;
   for (std::size_t i = 0; i < Tasks::kMostOfOne; ++i) {
     const auto call = call_of("greedy");
@@ -119,8 +119,8 @@ TEST(Tasks, EndWithTheTable) {
   EXPECT_TRUE(call->is_cancelled());
 }
 
-// Who has the task's id hangs up, or sends the next request, before the thread that answered is
-// done.
+// A client that has the task's id may hang up, or send the next request, before the thread that
+// answered is done.
 TEST(Tasks, GoOnWhenTheirClientHangsUp) {
   std::array<int, 2> ends{};
   ASSERT_EQ(::pipe(ends.data()), 0);

@@ -91,7 +91,7 @@ TEST_F(BudgetsTest, ACrashDoesNotGiveAnExecBack) {
 }
 
 // Init reads a block at a time and gives on what is within the limit.
-TEST_F(BudgetsTest, CountNoOutputThatNobodyGot) {
+TEST_F(BudgetsTest, CountNoUndeliveredOutput) {
   Budget budget;
   budget.output_bytes = 1000;
   budgets_.define("t", "s", budget, {});

@@ -15,7 +15,7 @@ TEST(Denials, AreWrittenAFewTimesForEachCaller) {
   EXPECT_TRUE(denials.take_sums().empty());  // the minute is not over
 }
 
-TEST(Denials, OfManyCallersAreCountedTogether) {
+TEST(Denials, AreSummedUpForManyCallers) {
   Denials denials;
   int written = 0;
   for (int i = 0; i < 100'000; ++i)

@@ -13,8 +13,7 @@
 
 namespace nutshell::service {
 
-// Whoever carries the bytes gives them to the meter first. The sandbox counts as used as long as
-// the stream lives.
+// The caller passes all bytes through the meter. The sandbox counts as in use while this exists.
 struct InitStream {
   SandboxTable::Use use;
   UniqueFd descriptor;

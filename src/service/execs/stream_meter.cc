@@ -79,7 +79,7 @@ StreamMeter::~StreamMeter() {
     const Running& one = running_.begin()->second;
     const auto elapsed =
         std::chrono::duration_cast<microseconds>(Clock::now() - one.operation.begun);
-    // Its CPU time is unknown: counts as much as its wall time.
+    // The CPU time is unknown, so the wall time is counted for it.
     const Usage used{1, elapsed, elapsed, one.output.bytes() + one.error.bytes()};
     Ending ending;
     ending.outcome = one.outlives_client ? "left running" : "cancelled";

@@ -260,7 +260,7 @@ Result<SessionView> Sessions::go_on(const Caller& caller, const Key& key, Sessio
 // Returns what was lost with the last sandbox; empty if there was none.
 Result<std::string> Sessions::end_last_life(const Key& key, const Session& session) {
   if (session.life == 0) return std::string();
-  // Its setup was interrupted, and nobody knows which commands have run.
+  // The setup was interrupted, and it is unknown which commands have run.
   if (lives(key, session)) TRY(uses_.sandboxes.end(session.sandbox, "its setup was cut short"));
   return fmt::format(
       "{} is gone{}: {} lost",

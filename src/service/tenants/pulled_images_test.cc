@@ -63,7 +63,7 @@ class PulledImagesTest : public testing::Test {
   std::unique_ptr<PulledImages> images_;
 };
 
-TEST_F(PulledImagesTest, ChargesWhoeverAskedFirstAndNobodyForWhatIsThere) {
+TEST_F(PulledImagesTest, ChargesTheFirstCallerAndNoOneForAPresentImage) {
   holder_.images = {"10"};
   ASSERT_TRUE(ensure("a", "10"));
   EXPECT_EQ(used("a"), 0U);

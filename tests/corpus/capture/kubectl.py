@@ -10,7 +10,7 @@ UNSET = "<none>"
 # get --------------------------------------------------------------------------------------------
 
 def pod_cells(item):
-    """What `kubectl get pods` says of a pod, from the object alone."""
+    """The line of `kubectl get pods` for a pod, computed from the object alone."""
     status, main = item["status"], item["status"].get("containerStatuses", [])
     ready = sum(one["ready"] for one in main)
     cells = {"NAME": item["metadata"]["name"], "READY": f"{ready}/{len(item['spec']['containers'])}",
@@ -121,7 +121,7 @@ def first_line(text):
     return re.sub(r"\s+", " ", text.split("\n")[0]).strip()
 
 
-# What goes wrong --------------------------------------------------------------------------------
+# Failures --------------------------------------------------------------------------------------
 
 @scenario("kubectl-get", CLIENTS, variants={
     "not-found": {"kind": "missing"}, "not-found-old-version": {"kind": "missing", "version": OLDEST},

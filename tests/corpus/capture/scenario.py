@@ -1,4 +1,4 @@
-"""What every capture script builds on: a project directory, a run of the real tool, a case.
+"""Base of every capture script: a project directory, a run of the real tool, a case.
 
 A scenario writes a small project with planted failures, runs the tool on it, and says which facts
 must survive compaction. Facts come from the tool's machine-readable report or from what was
@@ -117,7 +117,7 @@ def path_fact(path):
 
 
 def failing(*words):
-    """What must not be said of a run that failed."""
+    """Claims that must not be made about a failed run."""
     return ["all tests passed", "no issues", "no errors", "0 failed", "0 errors", *words]
 
 

@@ -34,7 +34,7 @@ TEST_F(DirectStreamTest, LeadsToTheProcessThatListens) {
   EXPECT_EQ(peer_of(accepted->get())->process, ::getpid());
 }
 
-TEST_F(DirectStreamTest, LeadsToNobodyElse) {
+TEST_F(DirectStreamTest, LeadsToNoOtherProcess) {
   const auto process = ContainerProcess::open(::getppid());
   ASSERT_TRUE(process) << process.error().message;
   const auto stream = process->connect(name_.c_str());

@@ -36,7 +36,7 @@ TEST(EngineAddress, RefusesWhatItCannotReach) {
     EXPECT_FALSE(parse_engine_address(text)) << text;
 }
 
-TEST(EngineAddress, TellsWhatToDoWhereNobodyListens) {
+TEST(EngineAddress, SaysWhatToDoIfTheEngineDoesNotListen) {
   const auto docker = find_docker(from({{"DOCKER_HOST", "unix:///nowhere/engine.sock"}}));
   EXPECT_NE(advice_for(*docker).find("systemctl start docker"), std::string::npos);
   const auto podman = find_podman(from({{"CONTAINER_HOST", "unix:///nowhere/engine.sock"}}));
@@ -74,7 +74,7 @@ TEST(EngineAddress, VerifiedEngineHasTlsFiles) {
   EXPECT_EQ(found->tls->key, "/certificates/key.pem");
 }
 
-TEST(RegistryLogin, IsTheConfigurationsForThatRegistry) {
+TEST(RegistryLogin, ComesFromTheConfigurationOfThatRegistry) {
   const ScratchDirectory scratch;
   ASSERT_TRUE(write_file(scratch.path() / "config.json",
                          R"({"auths":{"registry.example:5000":{"auth":"dXNlcjpwYXNz"}}})"));

@@ -22,7 +22,7 @@ TEST(EngineCode, ComesFromTheWordsWhereTheStatusSaysNothing) {
             ErrorCode::PermissionDenied);
 }
 
-TEST(EngineCode, OfOneCallIsNotReadFromTheWordsOfAnother) {
+TEST(EngineCode, DependsOnTheCallNotOnlyOnTheText) {
   EXPECT_EQ(engine_code(500, "/v1.41/containers/x/start", "mount: permission denied"),
             ErrorCode::Unavailable);
   EXPECT_EQ(engine_code(404, "/v1.41/images/create", "manifest unknown"), ErrorCode::NotFound);

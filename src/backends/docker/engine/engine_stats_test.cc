@@ -29,7 +29,7 @@ TEST(EngineStats, HasWhatTheEngineCounts) {
   EXPECT_EQ(stats.written_bytes, 7U);
 }
 
-TEST(EngineStats, LacksWhatItDoesNot) {
+TEST(EngineStats, LacksFiguresThatTheEngineDoesNotReport) {
   const SandboxStats stats = read(R"({
     "memory_stats": {}, "pids_stats": {"current": 0}, "cpu_stats": null,
     "blkio_stats": {"io_service_bytes_recursive": null}})");
@@ -37,8 +37,9 @@ TEST(EngineStats, LacksWhatItDoesNot) {
                stats.read_bytes || stats.written_bytes);
 }
 
-// Such an engine tells the counts of its own cgroup, which may be the whole machine's.
-TEST(EngineStats, LacksWhatTheEngineHasNoCgroupFor) {
+// An engine without cgroups for containers reports its own cgroup, which may count the whole
+// machine.
+TEST(EngineStats, LacksFiguresWithoutACgroup) {
   const Json told = Json::parse(R"({
     "memory_stats": {"usage": 4096, "max_usage": 8192}, "pids_stats": {"current": 3},
     "cpu_stats": {"cpu_usage": {"total_usage": 2500000}},

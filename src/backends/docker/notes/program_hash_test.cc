@@ -34,7 +34,7 @@ class ProgramHashTest : public testing::Test {
   ScratchDirectory scratch_;
 };
 
-TEST_F(ProgramHashTest, IsTheFilesOwn) {
+TEST_F(ProgramHashTest, IsTheSha256OfTheFile) {
   put("one");
   EXPECT_EQ(hash(), sha256_hex("one"));
   EXPECT_EQ(hash(), sha256_hex("one"));

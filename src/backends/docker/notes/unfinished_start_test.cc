@@ -33,7 +33,7 @@ class UnfinishedStartTest : public NotesTest {
   }
 };
 
-TEST_F(UnfinishedStartTest, OfALivingMakerIsNotAbandoned) {
+TEST_F(UnfinishedStartTest, IsNotAbandonedWhileItsMakerLives) {
   std::optional<UnfinishedStart> start;
   auto begun = UnfinishedStart::begin("engine", "nutshell-a");
   ASSERT_TRUE(begun) << begun.error().message;
@@ -44,7 +44,7 @@ TEST_F(UnfinishedStartTest, OfALivingMakerIsNotAbandoned) {
   EXPECT_EQ(count_files(), 0U);
 }
 
-TEST_F(UnfinishedStartTest, OfADeadMakerIsNamedToItsEngineAlone) {
+TEST_F(UnfinishedStartTest, IsReportedOnlyToItsEngineOnceItsMakerIsDead) {
   begin_and_die("engine", "nutshell-a");
   EXPECT_EQ(abandoned_starts("engine"), std::vector<std::string>{"nutshell-a"});
   EXPECT_TRUE(abandoned_starts("another").empty());

@@ -126,7 +126,7 @@ class DelegationTest : public CgroupHostTest {
   }
 };
 
-TEST_F(DelegationTest, OfTheUsersServiceIsUsedFromAScopeInIt) {
+TEST_F(DelegationTest, UsesTheUserServiceFromAScopeInIt) {
   add("user@1000.service/app.slice", "");
   add("user@1000.service/app.slice/terminal.scope", fmt::format("{}\n1\n", ::getpid()));
   const auto host = find("user@1000.service/app.slice/terminal.scope");
@@ -135,7 +135,7 @@ TEST_F(DelegationTest, OfTheUsersServiceIsUsedFromAScopeInIt) {
   EXPECT_EQ(host.places()[0].path, root_ / "v2/user@1000.service/app.slice");
 }
 
-TEST_F(DelegationTest, OfAScopeIsUsedByAProcessAloneInIt) {
+TEST_F(DelegationTest, UsesAScopeThatHoldsOnlyThisProcess) {
   const std::string scope = "user@1000.service/app.slice/run.scope";
   add(scope, fmt::format("{}\n", ::getpid()));
   add(scope + "/" + kSelfLeaf, "");
@@ -148,7 +148,7 @@ TEST_F(DelegationTest, OfAScopeIsUsedByAProcessAloneInIt) {
   EXPECT_EQ(read_file(root_ / "v2" / scope / kSelfLeaf / "cgroup.procs").value_or(""), "0");
 }
 
-TEST_F(DelegationTest, OfAScopeWithOtherProcessesIsNotUsed) {
+TEST_F(DelegationTest, RefusesAScopeWithOtherProcesses) {
   const std::string scope = "run.scope";
   add(scope, fmt::format("{}\n1\n", ::getpid()));
   if (::setxattr((root_ / "v2" / scope).c_str(), "user.delegate", "1", 1, 0) != 0)

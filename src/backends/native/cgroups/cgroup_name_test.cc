@@ -14,7 +14,7 @@ TEST(CgroupName, IsReadAsItWasWritten) {
   EXPECT_EQ(parse_cgroup_name("4026531836.1234.987654321.7"), name);
 }
 
-TEST(CgroupName, OfAnotherSpellingIsRefused) {
+TEST(CgroupName, InAnotherSpellingIsRefused) {
   for (const char* text : {"", "nutshell", "1.2.3", "1.2.3.4.5", "1.2.3.4.", "1.02.3.4", "1.-2.3.4",
                            "1.0.3.4", "1:2:3:4", "+1.2.3.4", " 1.2.3.4", "1.2.3.x",
                            "1.99999999999.3.4", "../1.2.3.4", "1..3.4"}) {
@@ -50,7 +50,7 @@ TEST(CgroupOwner, IsDeadWhenItsPidBelongsToAnother) {
   EXPECT_EQ(owner_state(*owner, owner->pid_namespace), OwnerState::Dead);
 }
 
-TEST(CgroupOwner, OfAnotherPidNamespaceIsNotJudged) {
+TEST(CgroupOwner, InAnotherPidNamespaceIsNotJudged) {
   auto owner = cgroup_owner();
   ASSERT_TRUE(owner);
   owner->start_time -= 1;

@@ -76,7 +76,7 @@ TEST_F(RootTemplateTest, HoldsNoSecretOfTheHost) {
             read_file("/etc/machine-id").value_or("none"));
 }
 
-TEST_F(RootTemplateTest, OfAnEarlierStateIsSweptOnceItIsUnused) {
+TEST_F(RootTemplateTest, IsSweptWhenOutdatedAndUnused) {
   const std::filesystem::path old = runtime() / "root-0123456789abcdef";
   {
     const auto made = open();

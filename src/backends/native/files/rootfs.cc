@@ -148,7 +148,7 @@ Result<> replace_root(const RootSource& source) {
   return set_attributes(whole.get(), kReadOnly, Subtree::One);
 }
 
-// Nothing mounted here may show up outside, nor the other way round.
+// Keeps mounts made here from the host, and the host's later mounts from here.
 Result<> make_mounts_private() {
   if (::mount(nullptr, "/", nullptr, MS_REC | MS_PRIVATE, nullptr) != 0) {
     return syscall_failure("make mounts private");
@@ -327,7 +327,7 @@ Result<> check_image(const std::string& image) {
   return {};
 }
 
-Result<> enter_workshop(const RootSource& source, Workshop workshop) {
+Result<> enter_mount_template(const RootSource& source, MountTemplate kind) {
   ::umask(022);  // as below
   TRY(make_mounts_private());
   // Opened before the mount at the staging place covers what is below it.
@@ -349,12 +349,12 @@ Result<> enter_workshop(const RootSource& source, Workshop workshop) {
     TRY(attach_mount(placed.mount, AT_FDCWD, path.c_str()));
   }
   TRY(become_root(root.get()));
-  // If this fails, sandboxes make their roots in memory, without a workshop.
+  // If this fails, sandboxes make their roots in memory, without a template.
   if (source.image.empty()) TRY(source.prepared->mount_on(kStagingPlace));
   if (source.image.empty() && ::umount2(kStagingPlace, MNT_DETACH) != 0) {
     return syscall_failure("detach", kStagingPlace);
   }
-  return workshop == Workshop::WithRoot ? replace_root(source) : Result<>();
+  return kind == MountTemplate::WithRoot ? replace_root(source) : Result<>();
 }
 
 Result<> enter_own_root(const RootSource& source) {

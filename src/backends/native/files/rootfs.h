@@ -24,22 +24,22 @@ struct RootSource {
   Privilege privilege = Privilege::Rootless;
   const RootTemplate* prepared = nullptr;  // if null, the root is made in memory
   Locks locks = Locks::Private;
-  bool is_staged = false;  // the mount namespace is a copy of a workshop with a root
+  bool is_staged = false;  // the mount namespace is a copy of a template with a root
 };
 
-enum class Workshop {
+enum class MountTemplate {
   Plain,     // serves any number of sandboxes: each mounts its own root
   WithRoot,  // is a finished root, and so serves one sandbox at a time
 };
 
 // For a process in a new mount namespace: leaves there only those directories of the host that
 // roots of this source are made from, each at its own path. Sandboxes begin with a copy of that
-// namespace, because a copy of the host's takes longer the more is mounted there. A workshop with a
+// namespace, because a copy of the host's takes longer the more is mounted there. A template with a
 // root has nothing else: to detach anything from a copy, the kernel waits for an RCU grace period.
 // The source has an image or a prepared root.
-Result<> enter_workshop(const RootSource& source, Workshop workshop);
+Result<> enter_mount_template(const RootSource& source, MountTemplate kind);
 
-// Called in a copy of the host's mount namespace or of a workshop: makes the sandbox's root.
+// Called in a copy of the host's mount namespace or of a template: makes the sandbox's root.
 // Nothing of the old root stays reachable.
 Result<> enter_own_root(const RootSource& source);
 

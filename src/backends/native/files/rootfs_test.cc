@@ -13,7 +13,7 @@ TEST(Image, WithoutMountPointsIsAccepted) {
   EXPECT_TRUE(check_image(image.path()));
 }
 
-TEST(Image, ThatIsMissingIsNotFound) {
+TEST(Image, IsNotFoundIfMissing) {
   const ScratchDirectory image;
   EXPECT_EQ(check_image(image / "none").error().code, ErrorCode::NotFound);
 }

@@ -72,15 +72,15 @@ Result<LauncherLock> LauncherLock::try_take(const RuntimeDirectory& directory) {
   return LauncherLock(std::move(file));
 }
 
-Result<LifeLock> LifeLock::take_for_life(const RuntimeDirectory& directory) {
-  return LifeLock(TRY(lock_life(directory, F_SETLK)));
+Result<InstanceLock> InstanceLock::take_for_life(const RuntimeDirectory& directory) {
+  return InstanceLock(TRY(lock_life(directory, F_SETLK)));
 }
 
-Result<LifeLock> LifeLock::borrow(const RuntimeDirectory& directory) {
-  return LifeLock(TRY(lock_life(directory, F_OFD_SETLK)));
+Result<InstanceLock> InstanceLock::borrow(const RuntimeDirectory& directory) {
+  return InstanceLock(TRY(lock_life(directory, F_OFD_SETLK)));
 }
 
-Result<bool> LifeLock::is_held(const RuntimeDirectory& directory) {
+Result<bool> InstanceLock::is_held(const RuntimeDirectory& directory) {
   auto file = open_file(directory.life(), O_RDWR | O_NOFOLLOW);
   if (!file && file.error().code == ErrorCode::NotFound) return false;
   if (!file) return Failure(std::move(file).error());

@@ -36,19 +36,19 @@ class LauncherLock {
 
 // Held by the launcher for as long as it lives, so that clients can tell a launcher that does not
 // answer from none at all. Only its holder may bind the socket or remove it.
-class LifeLock {
+class InstanceLock {
  public:
   // For the launcher: a lock that its children do not inherit. The process must not open and close
   // the file a second time, because that releases the lock.
-  static Result<LifeLock> take_for_life(const RuntimeDirectory& directory);
+  static Result<InstanceLock> take_for_life(const RuntimeDirectory& directory);
   // For a process with threads, to hold it for a moment. Unavailable while a launcher lives.
-  static Result<LifeLock> borrow(const RuntimeDirectory& directory);
+  static Result<InstanceLock> borrow(const RuntimeDirectory& directory);
   static Result<bool> is_held(const RuntimeDirectory& directory);
 
   void release() { file_.reset(); }
 
  private:
-  explicit LifeLock(UniqueFd file) : file_(std::move(file)) {}
+  explicit InstanceLock(UniqueFd file) : file_(std::move(file)) {}
   UniqueFd file_;
 };
 

@@ -35,7 +35,7 @@ TEST_F(RuntimeDirectoryTest, IsMadeForItsOwnerAlone) {
   EXPECT_TRUE(RuntimeDirectory::open());
 }
 
-TEST_F(RuntimeDirectoryTest, ThatOthersCanEnterIsRefused) {
+TEST_F(RuntimeDirectoryTest, IsRefusedIfOthersCanEnter) {
   std::filesystem::create_directory(scratch_ / "runtime");
   ASSERT_EQ(::chmod((scratch_ / "runtime").c_str(), 0755), 0);
   EXPECT_EQ(RuntimeDirectory::open().error().code, ErrorCode::PermissionDenied);
@@ -60,14 +60,14 @@ TEST_F(RuntimeDirectoryTest, LockIsHeldOnce) {
   EXPECT_TRUE(LauncherLock::try_take(*directory));
 }
 
-TEST_F(RuntimeDirectoryTest, LifeLockOfALauncherIsHeldUntilItEnds) {
+TEST_F(RuntimeDirectoryTest, InstanceLockOfALauncherIsHeldUntilItEnds) {
   const auto directory = RuntimeDirectory::open();
   ASSERT_TRUE(directory);
-  EXPECT_FALSE(*LifeLock::is_held(*directory));
+  EXPECT_FALSE(*InstanceLock::is_held(*directory));
   auto [ours, theirs] = std::move(*make_socket_pair(SocketKind::Stream));
   const pid_t launcher = ::fork();
   if (launcher == 0) {
-    const auto life = LifeLock::take_for_life(*directory);
+    const auto life = InstanceLock::take_for_life(*directory);
     if (::fork() == 0) {  // a child has a copy of its descriptors, but not its lock
       ours.reset();
       char end = 0;
@@ -80,13 +80,13 @@ TEST_F(RuntimeDirectoryTest, LifeLockOfALauncherIsHeldUntilItEnds) {
   char answer = 0;
   ASSERT_EQ(::read(ours.get(), &answer, 1), 1);
   EXPECT_EQ(answer, '+');
-  EXPECT_TRUE(*LifeLock::is_held(*directory));
-  EXPECT_EQ(LifeLock::borrow(*directory).error().code, ErrorCode::Unavailable);
-  EXPECT_EQ(LifeLock::take_for_life(*directory).error().code, ErrorCode::Unavailable);
+  EXPECT_TRUE(*InstanceLock::is_held(*directory));
+  EXPECT_EQ(InstanceLock::borrow(*directory).error().code, ErrorCode::Unavailable);
+  EXPECT_EQ(InstanceLock::take_for_life(*directory).error().code, ErrorCode::Unavailable);
   ::kill(launcher, SIGKILL);
   ::waitpid(launcher, nullptr, 0);
-  EXPECT_FALSE(*LifeLock::is_held(*directory));
-  EXPECT_TRUE(LifeLock::borrow(*directory));
+  EXPECT_FALSE(*InstanceLock::is_held(*directory));
+  EXPECT_TRUE(InstanceLock::borrow(*directory));
 }
 
 }  // namespace

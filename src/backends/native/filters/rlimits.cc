@@ -27,7 +27,7 @@ Result<> set_limit(const Limit& limit) {
 
 }  // namespace
 
-Result<> apply_rlimits(const Limits& limits, MemoryWall wall, Privilege privilege) {
+Result<> apply_rlimits(const Limits& limits, MemoryLimiter limiter, Privilege privilege) {
   constexpr rlim_t kLockedMemory = 8U << 20U;
   // A little above the disk limit, so that a write fails with ENOSPC and not with SIGXFSZ.
   constexpr rlim_t kBeyondDisk = 1U << 20U;
@@ -49,7 +49,8 @@ Result<> apply_rlimits(const Limits& limits, MemoryWall wall, Privilege privileg
   }};
   for (const Limit& limit : list)
     TRY(set_limit(limit));
-  if (wall == MemoryWall::PerProcess) TRY(set_limit({RLIMIT_DATA, "data", limits.memory_bytes}));
+  if (limiter == MemoryLimiter::PerProcess)
+    TRY(set_limit({RLIMIT_DATA, "data", limits.memory_bytes}));
   return {};
 }
 

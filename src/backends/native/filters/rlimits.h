@@ -8,9 +8,9 @@
 namespace nutshell::native {
 
 // Whether a cgroup limits memory, or only RLIMIT_DATA of each process.
-enum class MemoryWall { Cgroup, PerProcess };
+enum class MemoryLimiter { Cgroup, PerProcess };
 
-Result<> apply_rlimits(const Limits& limits, MemoryWall wall, Privilege privilege);
+Result<> apply_rlimits(const Limits& limits, MemoryLimiter limiter, Privilege privilege);
 // Set after the sandbox's user namespace is entered, because the kernel counts by user namespace.
 Result<> limit_processes(const Limits& limits);
 // Returns how many files a process of the sandbox may have open. A plain user's sandbox gets 512 in

@@ -94,7 +94,7 @@ Failure too_many_waiting(const std::string& id) {
 }  // namespace
 
 Result<Launcher> Launcher::create(RuntimeDirectory directory, InitEntry entry) {
-  LifeLock life = TRY(LifeLock::take_for_life(directory));
+  InstanceLock life = TRY(InstanceLock::take_for_life(directory));
   // The socket is made before the starter enters a user namespace, so that the caller owns it.
   ::unlink(directory.socket().c_str());
   UniqueFd listener = TRY(listen_on(directory.socket(), SocketKind::Packets));
@@ -167,7 +167,7 @@ Deadline Launcher::next_deadline() const {
 Result<> Launcher::wait_once() {
   std::array<epoll_event, 64> ready{};
   int count = ::epoll_wait(events_.get(), ready.data(), ready.size(), 0);
-  // Nothing to do right now: make something ahead for the next start, and look again at once.
+  // While idle, prepares something for the next start, and polls again at once.
   const bool has_time = count == 0 && quiet_until_.has_passed();
   if (has_time && starter_.prepare_one())
     count = 0;

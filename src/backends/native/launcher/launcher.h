@@ -26,7 +26,7 @@ class Launcher {
   Result<> run();
 
  private:
-  Launcher(RuntimeDirectory directory, LifeLock life, Starter starter, UniqueFd listener,
+  Launcher(RuntimeDirectory directory, InstanceLock life, Starter starter, UniqueFd listener,
            UniqueFd events)
       : directory_(std::move(directory)),
         life_(std::move(life)),
@@ -96,7 +96,7 @@ class Launcher {
   void reap();
 
   RuntimeDirectory directory_;
-  LifeLock life_;
+  InstanceLock life_;
   Starter starter_;
   UniqueFd listener_;
   UniqueFd events_;  // epoll: a thousand idle sandboxes do not slow a request down

@@ -61,13 +61,14 @@ Result<> spawn_launcher(const RuntimeDirectory& directory, const std::filesystem
 
 }  // namespace
 
-// A launcher that has just started holds its LifeLock a moment before it listens, so this retries.
+// A launcher that has just started holds its InstanceLock a moment before it listens, so this
+// retries.
 Result<LauncherClient> LauncherClient::connect(const RuntimeDirectory& directory) {
   const Deadline deadline = Deadline::in(kListeningTime);
   for (;;) {
     auto socket = connect_to(directory.socket(), SocketKind::Packets);
     if (socket) return LauncherClient(std::move(*socket));
-    if (!TRY(LifeLock::is_held(directory)))
+    if (!TRY(InstanceLock::is_held(directory)))
       return failure(ErrorCode::NotFound, "no sandboxes are kept");
     if (deadline.has_passed()) return does_not_answer(socket.error().message);
     std::this_thread::sleep_for(kBetweenLooks);

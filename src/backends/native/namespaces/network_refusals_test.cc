@@ -14,7 +14,7 @@ TEST(NetworkRefusals, AreFoundByTheNameOfTheirColumn) {
   EXPECT_EQ(no_routes_of_six("Ip6InNoRoutes    \t5\nIp6OutNoRoutes            \t4\n"), 4U);
 }
 
-TEST(NetworkRefusals, OfMalformedTextAreUnknown) {
+TEST(NetworkRefusals, AreUnknownInMalformedText) {
   for (const char* text :
        {"", "\n", "Ip: OutNoRoutes", "Ip: OutNoRoutes\nTcp: 1\n", "Ip: A OutNoRoutes\nIp: 1\n",
         "Ip: OutNoRoutes\nIp: x\n", "Ip: A\nIp: 1\n"})

@@ -15,7 +15,7 @@ TEST(ChildAnswer, KeepsTextAndError) {
   EXPECT_EQ(back.error().message, "no such layer");
 }
 
-TEST(ChildAnswer, OfADeadChildIsAnError) {
+TEST(ChildAnswer, IsAnErrorIfTheChildDied) {
   EXPECT_EQ(decode_answer("").error().code, ErrorCode::Internal);
 }
 

@@ -75,7 +75,7 @@ TEST(CpuTimeOfTree, CountsAChildThatEndedAndWasWaitedFor) {
   EXPECT_TRUE(tree.reaches(100ms));
 }
 
-TEST(CpuTimeOfTree, OfAMissingProcessIsUnknown) {
+TEST(CpuTimeOfTree, IsUnknownForAMissingProcess) {
   EXPECT_EQ(cpu_time_of_tree(1 << 30), std::nullopt);
 }
 

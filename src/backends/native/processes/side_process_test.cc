@@ -34,7 +34,7 @@ TEST(SideProcess, IsNotWaitedForBeyondTheDeadline) {
   EXPECT_EQ(answer.error().code, ErrorCode::DeadlineExceeded);
 }
 
-TEST(SideProcess, ThatDiesIsAnError) {
+TEST(SideProcess, IsAnErrorIfItDies) {
   auto dying = SideProcess::start({}, []() -> Result<> {
     ::raise(SIGKILL);
     return {};

@@ -78,7 +78,7 @@ Result<> enter_network(const EnterPlan& plan) {
 }
 
 Result<> enter_root(const EnterPlan& plan, Entered& entered) {
-  if (plan.workshop >= 0 && ::setns(plan.workshop, CLONE_NEWNS) != 0) {
+  if (plan.mount_template >= 0 && ::setns(plan.mount_template, CLONE_NEWNS) != 0) {
     return syscall_failure("setns", "mount");
   }
   if (::unshare(CLONE_NEWNS) != 0) return syscall_failure("unshare", "mount");
@@ -167,7 +167,7 @@ Result<> restrict_sandbox_paths(const EnterPlan& plan, Entered& entered) {
   // A directory that was copied is no longer needed.
   const int base = entered.copied_base ? -1 : plan.workspace_base;
   UniqueFd rules = TRY(make_path_rules(
-      sandbox_path_rules({entered.store.get(), base}, plan.memory_wall, plan.unsafe_writable)));
+      sandbox_path_rules({entered.store.get(), base}, plan.memory_limiter, plan.unsafe_writable)));
   if (!plan.is_restacked_later) return restrict_by(rules);
   entered.path_rules = std::move(rules);
   return {};
@@ -186,12 +186,12 @@ Result<> send_late_cgroup(int late_pieces, std::span<const int> joins, int oom_e
   return send_packet(late_pieces, oom_events >= 0 ? kJoinsAndEvents : kJoins, descriptors);
 }
 
-PathRules sandbox_path_rules(const HiddenDirectories& hidden, MemoryWall wall,
+PathRules sandbox_path_rules(const HiddenDirectories& hidden, MemoryLimiter limiter,
                              const std::vector<std::string>& unsafe_writable) {
   PathRules rules{.writable = {"/workspace", "/tmp"}, .devices = {"/dev"}};
   // Init cannot count the memory of a shared mapping of /dev/zero, which needs it open for writing.
   // So /dev/zero can only be read.
-  if (wall == MemoryWall::PerProcess) {
+  if (limiter == MemoryLimiter::PerProcess) {
     rules.devices = {"/dev/null",    "/dev/full", "/dev/random",
                      "/dev/urandom", "/dev/tty",  "/dev/pts"};
   }
@@ -211,7 +211,7 @@ Result<Entered> enter_sandbox(const EnterPlan& plan) {
   TRY(enter_network(plan));
   TRY(name_host());
   TRY(pin_to_cpus(plan));
-  TRY(apply_rlimits(plan.limits, plan.memory_wall, plan.privilege));
+  TRY(apply_rlimits(plan.limits, plan.memory_limiter, plan.privilege));
   TRY(become_sandbox_user(plan, entered));
   TRY(limit_processes(plan.limits));
   TRY(empty_bounding_set());

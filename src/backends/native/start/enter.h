@@ -29,9 +29,9 @@ struct EnterPlan {
   int parent = -1;  // process descriptor of the parent; the sandbox ends with it
   bool has_late_cgroup = false;
   const RootTemplate* prepared_root = nullptr;  // may be null
-  int workshop = -1;            // a mount namespace made by enter_workshop(); -1 for the host's
-  bool is_root_staged = false;  // the workshop has the root mounted
-  MemoryWall memory_wall = MemoryWall::Cgroup;
+  int mount_template = -1;  // a mount namespace made by enter_mount_template(); -1 for the host's
+  bool is_root_staged = false;  // the template has the root mounted
+  MemoryLimiter memory_limiter = MemoryLimiter::Cgroup;
   std::vector<int> cpus;             // the cores it is pinned to; empty for all
   std::span<char> command_line;      // the memory from which ps reads the command line
   bool is_without_landlock = false;  // unsafe; only if the caller asked for it
@@ -62,7 +62,7 @@ struct HiddenDirectories {
   int base = -1;
 };
 // Returns the Landlock rules for the present mounts of a sandbox, for a process in its root.
-PathRules sandbox_path_rules(const HiddenDirectories& hidden, MemoryWall wall,
+PathRules sandbox_path_rules(const HiddenDirectories& hidden, MemoryLimiter limiter,
                              const std::vector<std::string>& unsafe_writable);
 
 // Sends what enter_sandbox() waits for with has_late_cgroup; oom_events may be -1.

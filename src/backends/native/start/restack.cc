@@ -38,7 +38,7 @@ Result<UniqueFd> take_offer(int store, const std::string& name) {
 // init has rules for what is mounted.
 Result<> send_rules(const RestackPlan& plan, int workspace) {
   PathRules wanted =
-      sandbox_path_rules({plan.store, plan.base}, plan.memory_wall, plan.unsafe_writable);
+      sandbox_path_rules({plan.store, plan.base}, plan.memory_limiter, plan.unsafe_writable);
   wanted.mounted_later.push_back(workspace);
   const UniqueFd rules = TRY(make_path_rules(wanted));
   return send_packet(plan.control, std::string_view(&kNewPathRules, 1), {rules.get()});

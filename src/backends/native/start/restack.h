@@ -18,7 +18,7 @@ struct RestackPlan {
   int control = -1;  // init's control socket, over which the new rules are sent
   std::vector<std::string> layers;
   std::vector<std::string> unsafe_writable;
-  MemoryWall memory_wall = MemoryWall::Cgroup;
+  MemoryLimiter memory_limiter = MemoryLimiter::Cgroup;
   bool has_rules = false;  // init restricts itself by the Landlock rules that it receives
 };
 

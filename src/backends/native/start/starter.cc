@@ -69,9 +69,10 @@ bool are_low(const EnterPlan& plan, const InitSetup& setup, int report) {
   std::vector<int> needed(plan.cgroup_joins.begin(), plan.cgroup_joins.end());
   for (const auto& mount : plan.unsafe_mounts)
     needed.push_back(mount.mount);
-  needed.insert(needed.end(), {plan.user_namespace, plan.network_namespace, plan.late_pieces,
-                               plan.parent, plan.workspace_base, plan.workshop, setup.control.get(),
-                               setup.connection.get(), setup.oom_events.get(), report});
+  needed.insert(needed.end(),
+                {plan.user_namespace, plan.network_namespace, plan.late_pieces, plan.parent,
+                 plan.workspace_base, plan.mount_template, setup.control.get(),
+                 setup.connection.get(), setup.oom_events.get(), report});
   return std::all_of(needed.begin(), needed.end(), [](int fd) { return fd < kFirstKept; });
 }
 
@@ -121,12 +122,13 @@ Result<> Starter::gain_own_root() {
 
 // Makes a mount namespace with what roots of an image are made from. The child that makes it exits
 // once this process has opened it.
-Result<UniqueFd> Starter::make_workshop(const std::string& image, Workshop kind) {
+Result<UniqueFd> Starter::make_mount_template(const std::string& image, MountTemplate kind) {
   auto [ours, theirs] = TRY(make_socket_pair(SocketKind::Stream));
   ChildProcess maker = TRY(clone_process(CLONE_NEWNS, -1));
   if (maker.pid() == 0) {
     auto entered = die_with_parent(own_process_.get());
-    if (entered) entered = enter_workshop({image, abilities_.privilege, prepared_root()}, kind);
+    if (entered)
+      entered = enter_mount_template({image, abilities_.privilege, prepared_root()}, kind);
     (void)write_all(theirs.get(), encode_answer(entered));  // fails if the launcher is gone
     ours.reset();
     char wait = 0;
@@ -153,12 +155,12 @@ Result<> Starter::hold_image(const std::string& image) {
 
 // Null if there are none. If making them failed, a start either fails with the same error or does
 // not need them.
-Starter::Workshops* Starter::workshops(const std::string& image) {
+Starter::MountTemplates* Starter::mount_templates(const std::string& image) {
   if (pooling_ == Pooling::Off || (image.empty() && !prepared_root_)) return nullptr;
-  auto found = workshops_.find(image);
-  if (found == workshops_.end()) {
-    auto made = make_workshop(image, Workshop::Plain);
-    found = workshops_.emplace(image, Workshops{}).first;
+  auto found = mount_templates_.find(image);
+  if (found == mount_templates_.end()) {
+    auto made = make_mount_template(image, MountTemplate::Plain);
+    found = mount_templates_.emplace(image, MountTemplates{}).first;
     if (made) found->second.plain = std::move(*made);
   }
   return found->second.plain ? &found->second : nullptr;
@@ -167,11 +169,11 @@ Starter::Workshops* Starter::workshops(const std::string& image) {
 // Only a few are made, because making one takes longer than mounting a root for one sandbox.
 void Starter::take_root(const SandboxSpec& spec, NativeSandbox& sandbox) {
   constexpr std::size_t kMost = 4;
-  Workshops* found = is_waived(spec, "locks") ? nullptr : workshops(spec.image);
+  MountTemplates* found = is_waived(spec, "locks") ? nullptr : mount_templates(spec.image);
   if (found == nullptr) return;
   if (found->with_root.empty() && found->made_with_root < kMost) {
     ++found->made_with_root;  // also if it fails, because it would fail again
-    auto made = make_workshop(spec.image, Workshop::WithRoot);
+    auto made = make_mount_template(spec.image, MountTemplate::WithRoot);
     if (made) found->with_root.push_back(std::move(*made));
   }
   if (found->with_root.empty()) return;
@@ -216,8 +218,8 @@ InitSetup Starter::make_setup(const SandboxSpec& spec) const {
   return setup;
 }
 
-MemoryWall Starter::memory_wall() const {
-  return abilities_.cgroups.has_memory() ? MemoryWall::Cgroup : MemoryWall::PerProcess;
+MemoryLimiter Starter::memory_limiter() const {
+  return abilities_.cgroups.has_memory() ? MemoryLimiter::Cgroup : MemoryLimiter::PerProcess;
 }
 
 bool Starter::is_restacked_later(const SandboxSpec& spec) const {
@@ -257,7 +259,7 @@ EnterPlan Starter::plan_entry(const SandboxSpec& spec, const NativeSandbox& sand
   plan.late_pieces = sandbox.late_pieces.get();
   plan.parent = own_process_.get();
   plan.has_late_cgroup = makes_cgroup_late();
-  plan.memory_wall = memory_wall();
+  plan.memory_limiter = memory_limiter();
   plan.cpus = choose_cpus(spec.limits);
   plan.command_line = {program_invocation_name, command_line_bytes_};
   // Only if the caller accepts its absence; otherwise the step fails, and the start with it.
@@ -281,9 +283,9 @@ Result<ChildProcess> Starter::clone_into(const SandboxSpec& spec, NativeSandbox&
   EnterPlan plan = plan_entry(spec, sandbox);
   plan.is_root_staged = sandbox.root.has_value();
   if (plan.is_root_staged) {
-    plan.workshop = sandbox.root->mount_namespace.get();
-  } else if (const Workshops* found = workshops(spec.image)) {
-    plan.workshop = found->plain.get();
+    plan.mount_template = sandbox.root->mount_namespace.get();
+  } else if (const MountTemplates* found = mount_templates(spec.image)) {
+    plan.mount_template = found->plain.get();
   }
   int cgroup_directory = -1;
   if (sandbox.cgroup) {
@@ -425,7 +427,7 @@ Result<SideProcess> Starter::begin_restack(const NativeSandbox& sandbox, const S
   plan.base = base.get();
   plan.control = sandbox.control.get();
   plan.layers = layers;
-  plan.memory_wall = memory_wall();
+  plan.memory_limiter = memory_limiter();
   plan.has_rules = has_late_rules(spec);
   for (const UnsafeMount& mount : spec.unsafe_mounts) {
     if (mount.access == UnsafeMount::Access::ReadWrite)

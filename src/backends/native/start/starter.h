@@ -124,7 +124,7 @@ class Starter {
   }
   [[nodiscard]] bool makes_cgroup_late() const;
   Result<UniqueFd> add_cgroup(NativeSandbox& sandbox, const Limits& limits);
-  [[nodiscard]] MemoryWall memory_wall() const;
+  [[nodiscard]] MemoryLimiter memory_limiter() const;
   [[nodiscard]] bool is_restacked_later(const SandboxSpec& spec) const;
   [[nodiscard]] bool has_late_rules(const SandboxSpec& spec) const;
   [[nodiscard]] Result<HostDirectories> bring_directories(const SandboxSpec& spec,
@@ -142,13 +142,13 @@ class Starter {
   Result<> take_user(NativeSandbox& sandbox);
   Result<> hold_image(const std::string& image);
   // The mount namespaces for one image, of which sandboxes begin with a copy.
-  struct Workshops {
+  struct MountTemplates {
     UniqueFd plain;
     std::deque<UniqueFd> with_root;  // those not in use
     std::size_t made_with_root = 0;  // those in use, too
   };
-  Workshops* workshops(const std::string& image);
-  Result<UniqueFd> make_workshop(const std::string& image, Workshop kind);
+  MountTemplates* mount_templates(const std::string& image);
+  Result<UniqueFd> make_mount_template(const std::string& image, MountTemplate kind);
   void take_root(const SandboxSpec& spec, NativeSandbox& sandbox);
   Result<> begin_network();
   void send_network(int late_pieces);
@@ -178,8 +178,8 @@ class Starter {
   UniqueFd home_network_;
   std::deque<NetworkNamespace> free_networks_;
   std::deque<UserNamespace> free_users_;
-  std::map<std::string, Workshops> workshops_;   // by image
-  std::map<std::string, UniqueFd> held_images_;  // locked while a root may use them
+  std::map<std::string, MountTemplates> mount_templates_;  // by image
+  std::map<std::string, UniqueFd> held_images_;            // locked while a root may use them
 };
 
 }  // namespace nutshell::native

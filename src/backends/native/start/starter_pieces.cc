@@ -274,7 +274,7 @@ void Starter::recycle(NativeSandbox sandbox) {
   if (sandbox.network && !sandbox.network->renumber(kFirstOwn)) sandbox.network.reset();
   if (sandbox.user && !sandbox.user->renumber(kFirstOwn)) sandbox.user.reset();
   if (sandbox.root && renumber(sandbox.root->mount_namespace, kFirstOwn)) {
-    workshops_.at(sandbox.root->image)
+    mount_templates_.at(sandbox.root->image)
         .with_root.push_back(std::move(sandbox.root->mount_namespace));
   }
   if (sandbox.cgroup && used_cgroups_.size() + free_cgroups_.size() < kMostFreePieces) {
