@@ -5,8 +5,9 @@
 
 A .cc, .h or .py file over 500 lines gets a warning, one over 600 is refused. Marks of unfinished work are
 refused everywhere below src, tests, bench, scripts and cmake. Names of files and of C++ identifiers must not
-contain the words util, helper, manager, common or misc (comments, strings and names of std may). Commands
-print to standard output only through src/cli/print.h, which makes text safe for a terminal.
+contain the words util, helper, manager, common or misc (comments, strings and names of std may). Comments of
+src begin with a noun or a verb and not with "What", "Who" and the like. Commands to standard output only through
+src/cli/print.h, which makes text safe for a terminal.
 """
 
 import os
@@ -18,6 +19,8 @@ FOLDERS = ("src", "tests", "bench", "scripts", "cmake")
 WARN_LINES, MOST_LINES = 500, 600
 UNFINISHED = re.compile(r"\b(TO" + r"DO|FIX" + r"ME|X" + r"XX)\b")
 EMPTY_NAME = re.compile(r"(utils?|helpers?|managers?|common|misc)", re.IGNORECASE)
+RIDDLE = re.compile(r"(What|Whatever|Who|Whoever|Of|One (that|who)|Nobody|Somebody|None|Its|That)\b")
+RIDDLES_ALLOWED = Path("src/compaction")
 WORD = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+")
 IDENTIFIER = re.compile(r"(?<![\w:])(?!std::)(?:\w+::)*\w+")
 NOT_CODE = re.compile(
@@ -38,6 +41,20 @@ def check_identifiers(path, text):
         for name in IDENTIFIER.findall(line):
             if says_nothing(name):
                 yield f"{path}:{number}: the name {name} does not say what it is"
+
+
+def check_comments(path, text):
+    """Looks at the first line of each comment."""
+    if path.parts[0] != "src" or RIDDLES_ALLOWED in path.parents:
+        return
+    is_begun = False
+    for number, line in enumerate(text.splitlines(), start=1):
+        before, mark, comment = line.partition("//")
+        is_whole_line = bool(mark) and not before.strip()
+        if mark and (before == "" or before[-1].isspace()) and not (is_whole_line and is_begun):
+            if RIDDLE.match(comment.strip()):
+                yield f"{path}:{number}: begins a comment with '{comment.split()[0]}'; begin with a noun or a verb"
+        is_begun = is_whole_line
 
 
 def check_size(path, text):
@@ -68,6 +85,7 @@ def check_file(path):
     if path.suffix in (".cc", ".h"):
         yield from check_identifiers(path, text)
         yield from check_printing(path, text)
+        yield from check_comments(path, text)
     if not {"testdata", "corpus"} & set(path.parts):
         for number, line in enumerate(text.splitlines(), start=1):
             if UNFINISHED.search(line):

@@ -127,7 +127,7 @@ Result<> Log::recover(const Notice& notice) {
     return say(
         notice, "audit.gap",
         fmt::format("records {} to {} are gone: power was lost before they were on the disk, "
-                    "or somebody removed them",
+                    "or another program removed them",
                     found.id + 1, head->id));
   }
   if (segments.empty()) return open_segment(last_.id + 1);

@@ -41,7 +41,7 @@ Result<Address> address_of(const std::string& text, std::uint16_t port) {
     return address;
   }
   return failure(ErrorCode::InvalidArgument,
-                 fmt::format("'{}' is no address; an address is like 127.0.0.1 or ::1", text));
+                 fmt::format("'{}' is not an address such as 127.0.0.1 or ::1", text));
 }
 
 // Refuses a path that is in use. A socket file without a listener counts as free.
@@ -49,11 +49,12 @@ Result<> check_free(const std::filesystem::path& path) {
   struct stat found {};
   if (::lstat(path.c_str(), &found) != 0) return {};
   if (!S_ISSOCK(found.st_mode)) {
-    return failure(ErrorCode::AlreadyExists, fmt::format("{} is no socket", path.native()));
+    return failure(ErrorCode::AlreadyExists,
+                   fmt::format("{} exists and is not a socket", path.native()));
   }
   if (connect_to(path, SocketKind::Stream)) {
     return failure(ErrorCode::AlreadyExists,
-                   fmt::format("somebody listens on {} already", path.native()));
+                   fmt::format("another process listens on {}", path.native()));
   }
   return {};
 }

@@ -14,6 +14,7 @@
 #include "init/conversation/one_reply.h"
 #include "init/files/paths.h"
 #include "init/files/regular_file.h"
+#include "init/files/upload_conversation.h"
 #include "init/files/walk_conversation.h"
 
 namespace nutshell::init {
@@ -82,12 +83,13 @@ class ReadConversation : public Conversation {
   bool is_over_ = false;
 };
 
-class WriteConversation : public Conversation {
+class WriteConversation : public UploadConversation {
  public:
+  using UploadConversation::UploadConversation;
+
   static Result<std::unique_ptr<Conversation>> open(std::uint32_t number,
                                                     const wire::WriteFile& request) {
-    auto writing = std::make_unique<WriteConversation>();
-    writing->number_ = number;
+    auto writing = std::make_unique<WriteConversation>(number);
     writing->mode_ = request.mode & 0777U;  // never set-user-id
     if (request.is_range != 0) {
       writing->file_ = TRY(open_regular(request.path, O_WRONLY));
@@ -99,31 +101,15 @@ class WriteConversation : public Conversation {
     return writing;
   }
 
-  Result<> receive(const wire::Frame& frame) override {
-    if (is_answered_) return {};  // bytes that were in flight when the disk filled up
-    if (frame.type == wire::MessageType::FileEnd) return answer(commit()), Result<>();
-    const auto data = TRY(wire::decode<wire::FileData>(frame.payload));
-    auto written = put(data.bytes);
+ protected:
+  void write(std::string_view bytes) override {
+    auto written = put(bytes);
     if (!written) answer(std::move(written));
-    return {};
   }
-  std::optional<std::string_view> ready() override {
-    if (!frame_.empty()) return frame_;
-    if (received_ <= announced_) return std::nullopt;
-    announced_ = received_;
-    wire::append_frame(frame_, number_, wire::InputConsumed{announced_});
-    return frame_;
-  }
-  void sent() override {
-    frame_.clear();
-    is_over_ = is_answered_;
-  }
-  [[nodiscard]] bool is_over() const override { return is_over_; }
-  [[nodiscard]] bool is_writing() const override { return !is_answered_; }
+  void finish() override { answer(commit()); }
 
  private:
   Result<> put(std::string_view bytes) {
-    received_ += bytes.size();
     while (!bytes.empty()) {
       const ssize_t count =
           ::pwrite(target(), bytes.data(), bytes.size(), static_cast<off_t>(offset_));
@@ -141,22 +127,15 @@ class WriteConversation : public Conversation {
     return new_file_->take_name(place_);
   }
   void answer(Result<> result) {
-    is_answered_ = true;
-    if (result) return wire::append_frame(frame_, number_, wire::Done{});
-    wire::append_frame(frame_, number_, wire::Failed{result.error().code, result.error().message});
+    if (result) return answer_with(wire::Done{});
+    answer_with(wire::Failed{result.error().code, result.error().message});
   }
 
-  std::uint32_t number_ = 0;
   Place place_;
   std::optional<NewFile> new_file_;  // nullopt if a range is written in place
   UniqueFd file_;
   unsigned mode_ = 0644;
   std::uint64_t offset_ = 0;
-  std::uint64_t received_ = 0;
-  std::uint64_t announced_ = 0;
-  std::string frame_;
-  bool is_answered_ = false;
-  bool is_over_ = false;
 };
 
 Result<wire::FileInfo> stat_path(const wire::Stat& request) {

@@ -9,16 +9,17 @@
 #include "init/files/change_report.h"
 #include "init/files/paths.h"
 #include "init/files/regular_file.h"
+#include "init/files/upload_conversation.h"
 #include "init/files/version.h"
 
 namespace nutshell::init {
 namespace {
 
-class PutConversation : public Conversation {
+class PutConversation : public UploadConversation {
  public:
   PutConversation(std::uint32_t number, wire::PutFile request, FilesState& state, Place place,
                   NewFile file)
-      : number_(number),
+      : UploadConversation(number),
         request_(std::move(request)),
         state_(state),
         place_(std::move(place)),
@@ -27,42 +28,20 @@ class PutConversation : public Conversation {
     if (!is_done_) abandon();
   }
 
-  Result<> receive(const wire::Frame& frame) override {
-    if (is_answered_) return {};  // bytes that were in flight when the disk filled up
-    if (frame.type == wire::MessageType::FileEnd) {
-      answer(commit());
-      return {};
-    }
-    const auto data = TRY(wire::decode<wire::FileData>(frame.payload));
-    received_ += data.bytes.size();
-    auto written = write_all(file_->descriptor(), data.bytes);
-    if (!written) {
-      answer(refuse(written.error(), request_.path));
-      return {};
-    }
-    note(data.bytes);
-    return {};
+ protected:
+  void write(std::string_view bytes) override {
+    auto written = write_all(file_->descriptor(), bytes);
+    if (!written) return answer(refuse(written.error(), request_.path));
+    note(bytes);
   }
-  std::optional<std::string_view> ready() override {
-    if (!frame_.empty()) return frame_;
-    if (received_ <= announced_) return std::nullopt;
-    announced_ = received_;
-    wire::append_frame(frame_, number_, wire::InputConsumed{announced_});
-    return frame_;
-  }
-  void sent() override {
-    frame_.clear();
-    is_over_ = is_answered_;
-  }
-  [[nodiscard]] bool is_over() const override { return is_over_; }
-  [[nodiscard]] bool is_writing() const override { return !is_answered_; }
+  void finish() override { answer(commit()); }
 
  private:
   void note(std::string_view bytes) {
     hash_.add(bytes);
     newlines_ += count_newlines(bytes);
     if (!bytes.empty()) last_byte_ = bytes.back();
-    if (received_ <= ChangeJournal::kMostAfterBytes) start_ += bytes;
+    if (received() <= ChangeJournal::kMostAfterBytes) start_ += bytes;
   }
 
   // Everything is decided now that all bytes are there: the old entry is checked, kept and replaced
@@ -75,7 +54,7 @@ class PutConversation : public Conversation {
     if (!fits) return Refusal(std::move(fits).error());
     const std::string version = hash_.full_version();
     Made made{"write " + state_.roots.relative(place_.path), {}, {}};
-    const bool is_same = old->version == version && old->image.info.size == received_;
+    const bool is_same = old->version == version && old->image.info.size == received();
     if (!is_same) {
       auto replaced = replace(*old, version, made);
       if (!replaced) return refuse(replaced.error(), request_.path);
@@ -83,7 +62,7 @@ class PutConversation : public Conversation {
     is_done_ = !is_same;
     wire::Changed changed = report_change(state_, std::move(made));
     changed.version = short_version(version);
-    changed.total_lines = newlines_ + (received_ > 0 && last_byte_ != '\n' ? 1 : 0);
+    changed.total_lines = newlines_ + (received() > 0 && last_byte_ != '\n' ? 1 : 0);
     return changed;
   }
 
@@ -112,7 +91,7 @@ class PutConversation : public Conversation {
       made.paths.push_back({directory.path, {}, image_of(status), {}});
     }
     PathChange change{place_.path, old.image, image_of(written), version};
-    if (start_.size() == received_) {
+    if (start_.size() == received()) {
       change.after.content = std::make_shared<MemoryContent>(std::move(start_));
     }
     const bool is_lost = old.image.is_there() && !old.image.content;
@@ -125,10 +104,9 @@ class PutConversation : public Conversation {
   }
 
   void answer(Attempt<wire::Changed> result) {
-    is_answered_ = true;
     if (!is_done_) abandon();
-    if (result) return wire::append_frame(frame_, number_, std::move(*result));
-    wire::append_frame(frame_, number_, std::move(result).error());
+    if (result) return answer_with(std::move(*result));
+    answer_with(std::move(result).error());
   }
   void abandon() {
     is_done_ = true;
@@ -136,7 +114,6 @@ class PutConversation : public Conversation {
     unmake_parents(place_);
   }
 
-  std::uint32_t number_;
   wire::PutFile request_;
   FilesState& state_;
   Place place_;
@@ -144,13 +121,8 @@ class PutConversation : public Conversation {
   ContentHash hash_;
   std::uint64_t newlines_ = 0;
   char last_byte_ = '\n';
-  std::string start_;  // the whole content, as long as it is small enough to be kept
-  std::uint64_t received_ = 0;
-  std::uint64_t announced_ = 0;
-  std::string frame_;
+  std::string start_;     // the whole content, as long as it is small enough to be kept
   bool is_done_ = false;  // the file has its name, or was given up
-  bool is_answered_ = false;
-  bool is_over_ = false;
 };
 
 // Refuses what can be refused before the first byte comes.

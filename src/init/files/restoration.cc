@@ -83,7 +83,7 @@ Refusal refuse_changed(const PathChange& change, const Present& now) {
     why =
         fmt::format("Its mode was {:04o}, and is {:04o} now.", left.info.mode, now.image.info.mode);
   } else {
-    why = "It belongs to somebody else now.";
+    why = "It belongs to another user now.";
   }
   return refuse(ErrorCode::Conflict, fmt::format("{} changed since.", file), std::move(why),
                 "Undo the later change first, or edit the file as you want it.");

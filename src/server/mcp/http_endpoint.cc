@@ -96,7 +96,7 @@ std::string HttpEndpoint::challenge() const {
 
 void HttpEndpoint::handle_metadata(http::Exchange& exchange) const {
   if (options_.authorization_servers.empty() || exchange.method() != "GET")
-    return refuse(exchange, 404, "there is none");
+    return refuse(exchange, 404, "no authorization servers are configured");
   const Json about = {{"resource", options_.resource_url},
                       {"authorization_servers", options_.authorization_servers},
                       {"bearer_methods_supported", {"header"}}};

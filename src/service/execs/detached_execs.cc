@@ -140,7 +140,7 @@ Result<ExecReply> DetachedExecs::run_once(const Caller& caller, const SandboxRef
   const ExecState state = TRY(exec->follow({}, Deadline::never(), reader));
   if (!state.ending) {
     return failure(ErrorCode::Unavailable,
-                   fmt::format("exec {} still runs, and nobody waits for it here any more: ask "
+                   fmt::format("exec {} still runs, but this request no longer waits for it: ask "
                                "again with the same idempotency key",
                                begun.exec_id));
   }

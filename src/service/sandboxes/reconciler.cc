@@ -95,7 +95,7 @@ Result<std::string> Reconciler::settle_row(const SandboxRow& row, const SandboxS
   }
   if (status == nullptr) return std::string();
   if (row.stage == kEnding) return fmt::format("sandbox {} was being ended: done", status->id);
-  return fmt::format("sandbox {} was being made for nobody who knows of it: ended", status->id);
+  return fmt::format("sandbox {} was ended: the caller that was making it is gone", status->id);
 }
 
 void Reconciler::adopt_foreign(const SandboxStatus& status) {

@@ -515,7 +515,7 @@ void Sessions::end_overdue(const Key& key) {
   if (!session || Clock::now() < session->lease_end) return;
   const auto ended = end_locked(key, *session);
   uses_.operations.note({key.first, "daemon"}, "lease", {session->sandbox, key.second, {}},
-                        {ended ? "ended" : "failed", "nobody renewed it", {}, {}, {}, 0});
+                        {ended ? "ended" : "failed", "its lease was not renewed", {}, {}, {}, 0});
 }
 
 void Sessions::tend() {
