@@ -6,8 +6,8 @@
 A .cc, .h or .py file over 500 lines gets a warning, one over 600 is refused. Marks of unfinished work are
 refused everywhere below src, tests, bench, scripts and cmake. Names of files and of C++ identifiers must not
 contain the words util, helper, manager, common or misc (comments, strings and names of std may). Comments of
-src begin with a noun or a verb and not with "What", "Who" and the like. Commands to standard output only through
-src/cli/print.h, which makes text safe for a terminal.
+src begin with a noun or a verb and not with "What", "Who" and the like. Commands print to standard output only
+through src/cli/print.h, which makes text safe for a terminal.
 """
 
 import os
