@@ -26,8 +26,7 @@ struct StagedRoot {
 
 class StagedRoots {
  public:
-  // `own_process` is a descriptor of this process, with which the children that make namespaces
-  // end.
+  // `own_process` is a descriptor of this process; children that make namespaces end with it.
   void open(Privilege privilege, int own_process);
 
   // nullptr if roots are made in memory.
