@@ -54,7 +54,7 @@ def check_comments(path, text):
     is_begun = False
     for number, line in enumerate(text.splitlines(), start=1):
         before, mark, comment = line.partition(sign)
-        is_whole_line = bool(mark) and not before.strip()
+        is_whole_line = bool(mark) and not before.strip() and not line.startswith("#!")
         begins = bool(mark) and (before == "" or before[-1].isspace()) and not (is_whole_line and is_begun)
         if docstring := sign == "#" and DOCSTRING.match(line):
             begins, comment = True, docstring[1]
