@@ -87,7 +87,7 @@ class VerifySampler : public Sampler {
   std::unique_ptr<RecordSampler> record_;
 };
 
-// What a caller waits for who asks for some of them.
+// Measures the time of a query for some of the records.
 class ReadSampler : public Sampler {
  public:
   ReadSampler(std::unique_ptr<RecordSampler> record, audit::Filter filter)

@@ -20,7 +20,7 @@ using namespace std::chrono_literals;
 
 constexpr std::size_t kClients = 200;
 
-// What all clients have in common.
+// The state that all clients share.
 struct Load {
   std::string socket;
   std::atomic<bool> is_over = false;

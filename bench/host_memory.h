@@ -1,4 +1,4 @@
-// What the host's kernel says its memory is used for.
+// Reads from the host's kernel what its memory is used for.
 #pragma once
 
 #include <sys/types.h>

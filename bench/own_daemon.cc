@@ -75,7 +75,7 @@ OwnDaemon::~OwnDaemon() {
   if (pid_ > 0) {
     ::kill(pid_, SIGTERM);
     ::waitpid(pid_, nullptr, 0);
-    // Its end ends no sandbox.
+    // The daemon's end does not end its sandboxes.
     Runtime runtime({{}, {}});
     const auto left = runtime.list();
     for (const SandboxStatus& status : left.value_or(std::vector<SandboxStatus>()))

@@ -25,7 +25,7 @@ class OwnDaemon {
   ~OwnDaemon();
 
   [[nodiscard]] std::string socket() const { return place_ / "socket"; }
-  // What it holds of the host's memory, in KiB.
+  // The host's memory that it uses, in KiB.
   [[nodiscard]] Result<double> memory() const;
 
  private:

@@ -1,4 +1,4 @@
-// What a benchmark found, as a table for people or as JSON for programs.
+// Prints the results of a benchmark, as a table for people or as JSON for programs.
 #pragma once
 
 #include <optional>

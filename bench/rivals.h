@@ -1,4 +1,4 @@
-// What our sandboxes are measured against: programs started the plain way.
+// Rivals of our sandboxes: programs started without a sandbox.
 #pragma once
 
 #include <cstdint>

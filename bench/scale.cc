@@ -1,7 +1,7 @@
-// What a crowd of living sandboxes costs: the time to create one more, and the host's memory.
+// Measures the cost of many living sandboxes: the time to create one more, and the host's memory.
 //
-// The whole kernel knows of a crowd, so a contender without one cannot run beside a contender with
-// one. Blocks of samples with few and with many alive take turns instead.
+// Many sandboxes slow the whole kernel, so samples with few and with many alive cannot be taken at
+// the same time. Blocks of each take turns instead.
 #include <fmt/format.h>
 #include <sys/resource.h>
 #include <unistd.h>

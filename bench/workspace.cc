@@ -1,5 +1,5 @@
-// What a sandbox's files cost in a large tree: a checkpoint, taking one edit back, and listing what
-// changed, each against what people do without layers. All through the program, its start included.
+// Measures a checkpoint, the undo of one edit and the list of changes in a large tree, each against
+// what people do without layers. All run the program, and its start counts.
 // Copies of the tree lie beside it until the end: removing them takes as long as making them.
 #include <fmt/format.h>
 
@@ -85,7 +85,7 @@ class Workspace {
 
 enum class Step { Checkpoint, Undo, Diff };
 
-// What makes the step worth something is not part of the sample.
+// The preparation of a step is not part of the sample.
 class WorkspaceStep : public Sampler {
  public:
   WorkspaceStep(Workspace workspace, Step step) : workspace_(std::move(workspace)), step_(step) {}

@@ -1,16 +1,20 @@
 #!/usr/bin/env python3
 """Runs clang-tidy 14 on the C++ sources and remembers by content which files were clean.
 
-    scripts/tidy.py [--seconds N] [--all | FILE…]    the sources of src/ without their tests and the
-                                                     folders that are not clean yet; with --all everything
+    scripts/tidy.py [--seconds N] [--all | FILE…]    the sources of src/ without their tests; with --all
+                                                     everything
 
-A clean file is not looked at again until its text, one of our headers that it includes, its compile command,
+Reading the standard library takes most of the time, so the sources of a folder are linted in the groups in
+which NUTSHELL_UNITY compiles them. A group that does not compile is linted source by source.
+
+A clean file is not looked at again until its text, one of our headers that it includes, its compile options,
 .clang-tidy or the version of clang-tidy changes. Each clean state is one empty file in $NUTSHELL_TIDY_DIR
 (~/.cache/nutshell-tidy). All clones of the tree can share that directory; keep it between runs of CI.
 
-With --seconds N, no file is begun after N seconds. The files of the last commit come first, then those of the
-security boundary, then the others. A first run with --seconds therefore looks at a part of the files and
-says how many it left out; the next run continues with those.
+With --seconds N, no group is begun after N seconds. The files of the last commit come first, then those of
+the security boundary, then the others. A first run with --seconds therefore may look at a part of the files
+and says how many it left out; the next run continues with those. All of src/ takes about 14 minutes of CPU
+time.
 """
 
 import argparse
@@ -18,6 +22,7 @@ import hashlib
 import json
 import os
 import re
+import shlex
 import subprocess
 import sys
 import time
@@ -30,16 +35,13 @@ BUILT = TREE / "build/release"  # has the sources and headers that the build gen
 MEMORY = Path(os.environ.get("NUTSHELL_TIDY_DIR") or
               Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "nutshell-tidy")
 INCLUDE = re.compile(r'^\s*#\s*include\s*"([^"]+)"', re.MULTILINE)
+COMPLAINT = re.compile(r"^(/[^:\n]+):\d+:\d+: (?:warning|error): .*\[([\w.,-]+)\]$", re.MULTILINE)
 # Folders of src/ whose code reads what a command in a sandbox, a client or an image sends.
 BOUNDARY = ("backends/native", "init", "launcher", "wire", "http", "images", "base", "core")
 
-# Folders of src/ that clang-tidy still complains about; only --all looks at them.
-NOT_CLEAN_YET = ("api_client", "audit", "cli", "compaction", "daemon", "init/files", "init/layers",
-                 "init/search", "runtime", "server", "service", "telemetry", "tools", "unpack", "wire")
-
 
 def with_own_headers(source):
-    """Returns path and text of the file and of every header of the tree that it includes, sorted by path."""
+    """Returns path and text of the file and of every header of the tree that it includes."""
     reached, waiting = {}, [source]
     while waiting:
         path = waiting.pop()
@@ -51,51 +53,83 @@ def with_own_headers(source):
                 if (folder / target).is_file():
                     waiting.append((folder / target).resolve())
                     break
-    return sorted(reached.items())
+    return reached
 
 
-def fingerprint(source, command, version):
+def fingerprint(files, options, version):
     """Returns a digest of all that decides over the complaints. It does not depend on where the tree lies."""
     digest = hashlib.sha256()
-    for text in (version, command.replace(str(TREE), ""), (TREE / ".clang-tidy").read_text()):
+    for text in (version, " ".join(options).replace(str(TREE), ""), (TREE / ".clang-tidy").read_text()):
         digest.update(text.encode() + b"\0")
-    for path, text in with_own_headers(source):
+    for path, text in sorted(files.items()):
         digest.update(f"{path.relative_to(TREE)}\0{text}\0".encode())
     return digest.hexdigest()
 
 
 class Linter:
-    def __init__(self, commands, seconds):
-        self.commands = commands
-        self.end = time.monotonic() + seconds if seconds else None
-        self.version = subprocess.run(["clang-tidy-14", "--version"], stdout=subprocess.PIPE,
-                                      text=True, check=True).stdout
+    """Lints groups of sources; remembers each source without complaints."""
 
-    def complaints(self, source):
-        """Returns the complaints about one file: "" if it is clean, None if no time was left for it."""
-        known = MEMORY / fingerprint(source, self.commands[source], self.version)
-        if known.exists():
-            known.touch()
-            return ""
+    def __init__(self, options, seconds):
+        self.options = options
+        self.end = time.monotonic() + seconds if seconds else None
+        version = subprocess.run(["clang-tidy-14", "--version"], stdout=subprocess.PIPE,
+                                 text=True, check=True).stdout
+        self.files = {source: with_own_headers(source) for source in options}
+        self.known = {source: MEMORY / fingerprint(self.files[source], options[source], version)
+                      for source in options}
+
+    def is_known(self, source):
+        if not self.known[source].exists():
+            return False
+        self.known[source].touch()
+        return True
+
+    def complaints(self, group):
+        """Returns what clang-tidy says of a group, and its sources with complaints: nothing if no time was
+        left, and then none of them is remembered as clean."""
         if self.end and time.monotonic() > self.end:
-            return None
-        run = subprocess.run(
-            ["clang-tidy-14", "--quiet", f"-p={DATABASE}",
-             "--extra-arg=-Wno-unknown-warning-option", str(source)],
-            stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, check=False)
-        if run.returncode == 0:
-            known.touch()
-            return ""
-        return run.stdout or run.stderr
+            return "", set()
+        text = run_tidy(one_file_of(group, self.options[group[0]]))
+        found = COMPLAINT.findall(text)
+        if len(group) > 1 and any(check.startswith("clang-diagnostic-error") for _, check in found):
+            each = [self.complaints([source]) for source in group]
+            return "".join(said for said, _ in each), set().union(*(bad for _, bad in each))
+        places = {Path(path).resolve() for path, _ in found}
+        bad = {source for source in group if places & self.files[source].keys()}
+        if text and not bad:  # it failed without naming a file of the tree
+            bad = set(group)
+        for source in set(group) - bad:
+            self.known[source].touch()
+        return text, bad
+
+
+def one_file_of(group, options):
+    """Returns a file that includes all sources of the group, and its compile options."""
+    if len(group) == 1:
+        return group[0], options
+    text = "".join(f'#include "{source}"  // NOLINT(bugprone-suspicious-include)\n' for source in group)
+    file = DATABASE / "groups" / f"{hashlib.sha256(text.encode()).hexdigest()[:16]}.cc"
+    file.parent.mkdir(parents=True, exist_ok=True)
+    file.write_text(text)
+    return file, options
+
+
+def run_tidy(file_and_options):
+    """Returns the complaints about a file, "" if there are none."""
+    file, options = file_and_options
+    run = subprocess.run(
+        ["clang-tidy-14", "--quiet", f"--config-file={TREE}/.clang-tidy", str(file), "--",
+         *options[1:], "-Wno-unknown-warning-option"],
+        cwd=BUILT, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, check=False)
+    return "" if run.returncode == 0 else run.stdout or run.stderr or f"{file}: clang-tidy failed\n"
 
 
 def is_of_every_commit(path):
-    is_left_out = any(path.is_relative_to(TREE / "src" / folder) for folder in NOT_CLEAN_YET)
-    return path.is_relative_to(TREE / "src") and not path.name.endswith("_test.cc") and not is_left_out
+    return path.is_relative_to(TREE / "src") and not path.name.endswith("_test.cc")
 
 
-def by_importance(paths):
-    """Sorts the last commit's files first, then those of the boundary, then the others."""
+def ranks(paths):
+    """Ranks the last commit's files first, then those of the boundary, then the others."""
     last = subprocess.run(["git", "-C", str(TREE), "diff", "--name-only", "HEAD~1"],
                           stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True,
                           check=False).stdout.split()
@@ -104,7 +138,7 @@ def by_importance(paths):
     def rank(path):
         is_boundary = any(path.is_relative_to(TREE / "src" / folder) for folder in BOUNDARY)
         return (path not in changed, not is_boundary, path)
-    return sorted(paths, key=rank)
+    return {path: rank(path) for path in paths}
 
 
 def forget_old(days=60):
@@ -114,25 +148,44 @@ def forget_old(days=60):
             known.unlink(missing_ok=True)
 
 
-def read_commands():
-    """Returns the compile command of each source of the tree.
+def plain_options(command):
+    """Returns the words of a compile command without its input, its output and the precompiled header."""
+    words, kept = iter(shlex.split(command)), []
+    for word in words:
+        if word in ("-o", "-c"):
+            next(words)
+        elif word == "-include":
+            header = next(words)
+            if not header.endswith("/cmake_pch.hxx"):
+                kept += [word, header]
+        elif word != "-Winvalid-pch":
+            kept.append(word)
+    return kept
 
-    They come from a configuration of their own, which compiles each source by itself: build/release may
-    compile them in groups. clang-tidy reads them from DATABASE.
+
+def read_groups():
+    """Returns the groups of sources that compile as one file, and the compile options of each source.
+
+    They come from a configuration of their own, in which the build groups sources; its generated files are
+    those of BUILT.
     """
-    run = subprocess.run(["cmake", "--preset", "release", "-B", str(DATABASE), "-DNUTSHELL_UNITY=OFF"],
+    run = subprocess.run(["cmake", "--preset", "release", "-B", str(DATABASE), "-DNUTSHELL_UNITY=ON"],
                          cwd=TREE, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, check=False)
     if run.returncode != 0:
         sys.exit(f"{run.stdout}tidy: cmake could not configure {DATABASE}")
-    database = DATABASE / "compile_commands.json"
-    commands, entries = {}, []
-    for entry in json.loads(database.read_text().replace(str(DATABASE), str(BUILT))):
-        source = Path(entry["directory"], entry["file"]).resolve()
-        if source.is_relative_to(TREE) and not source.is_relative_to(TREE / "build"):
-            commands[source] = entry["command"]
-            entries.append(entry)
-    database.write_text(json.dumps(entries))
-    return commands
+    groups, options = [], {}
+    for entry in json.loads((DATABASE / "compile_commands.json").read_text()):
+        file = Path(entry["directory"], entry["file"]).resolve()
+        sources = [file]
+        if file.parent.name == "Unity":
+            sources = [Path(source) for source in INCLUDE.findall(file.read_text())]
+        command = entry["command"].replace(str(DATABASE), str(BUILT))
+        sources = [source for source in sources if source not in options and
+                   source.is_relative_to(TREE) and not source.is_relative_to(TREE / "build")]
+        options.update({source: plain_options(command) for source in sources})
+        if sources:
+            groups.append(sources)
+    return groups, options
 
 
 def main():
@@ -142,24 +195,28 @@ def main():
     parser.add_argument("--all", action="store_true")
     parser.add_argument("files", nargs="*", type=Path, metavar="FILE")
     options = parser.parse_args()
-    commands = read_commands()
-    chosen = [path.resolve() for path in options.files] or [
-        path for path in commands if options.all or is_of_every_commit(path)]
-    unknown = [str(path) for path in chosen if path not in commands]
+    groups, compile_options = read_groups()
+    chosen = {path.resolve() for path in options.files} or {
+        path for path in compile_options if options.all or is_of_every_commit(path)}
+    unknown = [str(path) for path in chosen if path not in compile_options]
     if unknown:
         sys.exit(f"tidy: the build does not compile {' '.join(unknown)}")
     MEMORY.mkdir(parents=True, exist_ok=True)
-    linter = Linter(commands, options.seconds)
+    linter = Linter({path: compile_options[path] for path in chosen}, options.seconds)
+    rank = ranks(chosen)
+    waiting = [[path for path in group if path in chosen and not linter.is_known(path)] for group in groups]
+    waiting = sorted(filter(None, waiting), key=lambda group: min(rank[path] for path in group))
     with ThreadPoolExecutor(os.cpu_count() or 1) as workers:
-        results = list(workers.map(linter.complaints, by_importance(chosen)))
-    for complaint in filter(None, results):
-        print(complaint)
+        results = list(workers.map(linter.complaints, waiting))
+    for text, _ in results:
+        print(text, end="")
+    bad = set().union(*(sources for _, sources in results))
+    left_out = sum(1 for path in chosen - bad if not linter.known[path].exists())
     forget_old()
-    bad, left_out = sum(1 for result in results if result), results.count(None)
     if left_out:
-        print(f"warning: no time was left for {left_out} of {len(results)} files; the next run continues")
-    print(f"{len(results) - left_out} files, {bad} with complaints")
-    return 1 if bad or left_out == len(results) else 0
+        print(f"warning: no time was left for {left_out} of {len(chosen)} files; the next run continues")
+    print(f"{len(chosen) - left_out} files, {len(bad)} with complaints")
+    return 1 if bad or left_out == len(chosen) else 0
 
 
 if __name__ == "__main__":

@@ -5,9 +5,9 @@
 
 A .cc, .h or .py file over 500 lines gets a warning, one over 600 is refused. Marks of unfinished work are
 refused everywhere below src, tests, bench, scripts and cmake. Names of files and of C++ identifiers must not
-contain the words util, helper, manager, common or misc (comments, strings and names of std may). Comments of
-src begin with a noun or a verb and not with "What", "Who" and the like. Commands print to standard output only
-through src/cli/print.h, which makes text safe for a terminal.
+contain the words util, helper, manager, common or misc (comments, strings and names of std may). Comments,
+docstrings and names of tests begin with a noun or a verb and not with "What", "Who" and the like. Commands
+print to standard output only through src/cli/print.h, which makes text safe for a terminal.
 """
 
 import os
@@ -21,6 +21,9 @@ UNFINISHED = re.compile(r"\b(TO" + r"DO|FIX" + r"ME|X" + r"XX)\b")
 EMPTY_NAME = re.compile(r"(utils?|helpers?|managers?|common|misc)", re.IGNORECASE)
 RIDDLE = re.compile(r"(What|Whatever|Who|Whoever|Of|One (that|who)|Nobody|Somebody|None|Its|That)\b")
 RIDDLES_ALLOWED = Path("src/compaction")
+RIDDLE_NAME = re.compile(r"(What|Whatever|Who|Whoever|Of|Nobody|Somebody|None|Its|That)(?![a-z])")
+TEST_NAME = re.compile(r"^TEST(?:_F|_P)?\(\w+, (\w+)\)", re.MULTILINE)
+DOCSTRING = re.compile(r'^\s*"""\s*(.*)')
 WORD = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+")
 IDENTIFIER = re.compile(r"(?<![\w:])(?!std::)(?:\w+::)*\w+")
 NOT_CODE = re.compile(
@@ -44,17 +47,24 @@ def check_identifiers(path, text):
 
 
 def check_comments(path, text):
-    """Looks at the first line of each comment."""
-    if path.parts[0] != "src" or RIDDLES_ALLOWED in path.parents:
+    """Looks at the first line of each comment and docstring, and at the names of tests."""
+    if RIDDLES_ALLOWED in path.parents:
         return
+    sign = "//" if path.suffix in (".cc", ".h") else "#"
     is_begun = False
     for number, line in enumerate(text.splitlines(), start=1):
-        before, mark, comment = line.partition("//")
-        is_whole_line = bool(mark) and not before.strip()
-        if mark and (before == "" or before[-1].isspace()) and not (is_whole_line and is_begun):
-            if RIDDLE.match(comment.strip()):
-                yield f"{path}:{number}: begins a comment with '{comment.split()[0]}'; begin with a noun or a verb"
+        before, mark, comment = line.partition(sign)
+        is_whole_line = bool(mark) and not before.strip() and not line.startswith("#!")
+        begins = bool(mark) and (before == "" or before[-1].isspace()) and not (is_whole_line and is_begun)
+        if docstring := sign == "#" and DOCSTRING.match(line):
+            begins, comment = True, docstring[1]
+        if begins and RIDDLE.match(comment.strip()):
+            word = comment.split()[0]
+            yield f"{path}:{number}: begins a comment with '{word}'; begin with a noun or a verb"
         is_begun = is_whole_line
+    for name in TEST_NAME.findall(text) if sign == "//" else ():
+        if RIDDLE_NAME.match(name):
+            yield f"{path}: the test {name} is not a subject and a fact"
 
 
 def check_size(path, text):
@@ -85,6 +95,8 @@ def check_file(path):
     if path.suffix in (".cc", ".h"):
         yield from check_identifiers(path, text)
         yield from check_printing(path, text)
+    is_script = text.startswith("#!") and not {"testdata", "cases"} & set(path.parts)
+    if path.suffix in (".cc", ".h", ".py", ".sh") or is_script:
         yield from check_comments(path, text)
     if not {"testdata", "corpus"} & set(path.parts):
         for number, line in enumerate(text.splitlines(), start=1):

@@ -1,9 +1,11 @@
 // WebSocket (RFC 6455) over a transport whose handshake is done. All frames are hostile: lengths,
 // masks, order and text are checked, and a message is bounded. Not thread-safe.
 //
-// Boost.Beast's stream cannot take its place: it treats every error of the layer below as final,
-// also "no bytes yet", so it would wait inside a frame that a client never ends, and with it the
-// loop that keeps the deadline of an exec.
+// Boost.Beast's stream (1.74, tried) cannot take its place: it closes itself when the layer below
+// reports would_block inside a frame's header, and its next read fails with operation_aborted. A
+// blocking layer waits inside a frame that a client never ends, and with it the loop that keeps the
+// deadline of an exec. Its asynchronous form works, but costs each terminal an io_context (three
+// descriptors) and writes whose buffers must outlive their deadline.
 #pragma once
 
 #include <cstddef>

@@ -61,7 +61,7 @@ class HostileInit : public testing::Test {
   CapturedOutput captured_;
 };
 
-TEST_F(HostileInit, ThatFollowsTheProtocolIsAccepted) {
+TEST_F(HostileInit, IsAcceptedIfItFollowsTheProtocol) {
   const auto result = exec_hearing(
       frame(Output{Stream::Output, 0, "one"}) + frame(Output{Stream::Error, 0, "two"}) +
       frame(Output{Stream::Output, 3, "more"}) + frame(ended_with(Outcome::Exited)));

@@ -18,7 +18,8 @@ MOST_TRIES = 60  # lines of a large text that may be the one
 
 
 def missed(case, rendering, chosen, most):
-    """What the judge does not notice, in words, and how many were tried; MOST facts of the case are taken."""
+    """Changes at most MOST facts of the case; returns the changes that the judge does not notice, in words, and
+    the number tried."""
     trial = Trial(case, rendering)
     facts = list(case.facts)
     chosen.shuffle(facts)
@@ -60,7 +61,7 @@ def strings_of(fact):
 
 
 def words_of(fact):
-    """What the line of a fact has to have, the most telling first; numbers and names alike."""
+    """Returns the parts that a line must have to show the fact, the most specific first."""
     if "message" in fact:
         given = [str(fact["line"]), fact["message"]]
     elif "path" in fact:
@@ -100,7 +101,7 @@ def change_number(trial, fact, _):
 
 
 def exchange(trial, fact, chosen):
-    """Of two facts that have the same shape, one part; what is said twice is exchanged everywhere."""
+    """Exchanges one part of two facts of the same shape, wherever it is printed."""
     if trial.rendering.parser == "whole":
         return None
     if "message" in fact:

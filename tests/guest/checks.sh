@@ -268,7 +268,7 @@ memory_below_the_limit_is_left_alone() {
 
 # ---- CPU
 
-# What a busy loop gets of one core, in percent.
+# Prints the share of one core that a busy loop gets, in percent.
 share() { # FLAGS…
   run "$@" -- python3 -c '
 import time

@@ -184,8 +184,7 @@ def memory_of(one):
 
 @suite.case
 def bodies_that_nobody_wants_cost_nothing():
-    """Whoever sends them, and however: strangers are read no body, and no route keeps one that it
-    does not take."""
+    """The daemon never reads the body of a stranger, and no route keeps a body that it does not take."""
     port = free_port()
     with daemon(port=port) as one:
         piece = b"x" * (2 << 20)

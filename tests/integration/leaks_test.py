@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Whatever is killed at whatever instant: after `gc` nothing of it is left on the host."""
+"""After `gc` the host has nothing left of a process that was killed at any moment."""
 import contextlib
 import json
 import os

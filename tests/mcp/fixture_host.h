@@ -1,5 +1,5 @@
-// What the official conformance suite expects to find behind a server: tools, resources and prompts
-// with fixed names and answers, on the protocol library of the product.
+// Serves the tools, resources and prompts that the official conformance suite expects, with fixed
+// names and answers, on the protocol library of the product.
 #pragma once
 
 #include <atomic>
@@ -26,7 +26,7 @@ class FixtureHost : public Host {
 
  private:
   friend struct FixtureTools;
-  // What a client gives back must be what it was given: a keyed digest stands behind the text.
+  // Appends a keyed digest to the text, which proves that a client returned it unchanged.
   [[nodiscard]] std::string seal(const std::string& state) const;
   [[nodiscard]] bool is_sealed(const std::string& sealed, const std::string& state) const;
 

@@ -16,7 +16,7 @@ std::string fixture_tool_listing();
 Reply ask_back(const Json& requests, const std::string& state = {});
 // A form with one field.
 Json elicitation(const std::string& message, const std::string& field, const std::string& type);
-// What was filled into the form of that name, if it was accepted.
+// Returns the content of the form of that name, if the user accepted it.
 std::optional<Json> elicited(const Call& call, const std::string& name);
 // Any response of that name that is an object.
 std::optional<Json> response_of(const Call& call, const std::string& name);

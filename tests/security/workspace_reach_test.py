@@ -117,8 +117,8 @@ def expect_named(host, said):
 
 
 def expect_no_way(words):
-    """Of a backend that copies. An image need not have a program that connects: what cannot be found
-    by walking through all of the sandbox cannot be connected to."""
+    """For a backend that copies. An image may lack a program that connects, so the test walks through all of
+    the sandbox: a socket that cannot be found cannot be connected to."""
     with scratch() as directory:
         host = Host(directory)
         with started(host, *words) as (made, said):

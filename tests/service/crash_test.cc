@@ -43,7 +43,7 @@ class CrashTest : public ServiceTest, public testing::WithParamInterface<Case> {
     if (!runtime_->check(spec_)) GTEST_SKIP() << "no sandboxes can be made here";
   }
 
-  // What the victim was told before it died.
+  // Returns the answers that the victim got before it died.
   std::vector<std::string> kill_at(const Case& chosen) {
     const auto told = scratch_ / "told";
     std::vector<std::string> words = {NUTSHELL_VICTIM, programs_directory().native(),
@@ -143,7 +143,7 @@ TEST_P(CrashTest, LosesNothingAndLeavesNothing) {
       << " run";
   const auto mine = service_->list(alice_, {})->sandboxes;
 
-  // What was acknowledged is there, and can be used.
+  // Sandboxes whose making was acknowledged exist and can be used.
   const bool is_ended =
       std::find(told.begin(), told.end(), "over") != told.end() &&
       (GetParam().steps.back() == "destroy" || GetParam().steps.back() == "release");
@@ -209,7 +209,7 @@ TEST_P(CrashTest, LosesNothingAndLeavesNothing) {
   if (std::find(told.begin(), told.end(), "applied") != told.end()) {
     EXPECT_EQ(text_of("new"), "new\n");
   }
-  // One that was cut in its middle is done by the next, which leaves nothing of it.
+  // The next apply finishes an apply that was cut off, and leaves nothing of it.
   if (GetParam().steps.back() == "apply" && has_launcher && !mine.empty()) {
     const auto again = service_->files().apply(alice_, mine.front().id, {});
     ASSERT_TRUE(again) << again.error().message;
@@ -326,7 +326,7 @@ TEST_F(CrashTest, TheLaunchersDeathIsNoticed) {
   const auto again = service_->create(alice_, {spec_, {}});
   ASSERT_TRUE(again) << again.error().message;
   EXPECT_EQ(exec(alice_, again->id, "echo b").output, "b\n");
-  // Nobody is left to be waited for: neither the dead launcher nor the new one is our child.
+  // This process has no child: neither the dead launcher nor the new one.
   EXPECT_EQ(::waitpid(-1, nullptr, WNOHANG), -1);
 }
 

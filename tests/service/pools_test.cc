@@ -185,7 +185,7 @@ TEST_F(PoolsTest, GiveTheSameSandboxForTheSameKey) {
   AcquireRequest other = request;
   other.labels["k"] = "v";
   EXPECT_EQ(service_->pools().acquire(alice_, other).error().code, ErrorCode::AlreadyExists);
-  // One that is made to order, too; and once it is given back, the key is free for another.
+  // The same for a sandbox made for the request; once it is released, the key may be used again.
   AcquireRequest own = from_pool();
   own.environment = {"A=b"};
   own.idempotency_key = "own";

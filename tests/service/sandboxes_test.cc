@@ -33,7 +33,7 @@ TEST_F(SandboxesTest, AreMadeUsedAndEnded) {
   EXPECT_EQ(running(), 0U);
 }
 
-TEST_F(SandboxesTest, OfOtherTenantsAreNotFound) {
+TEST_F(SandboxesTest, HidesSandboxesOfOtherTenants) {
   const std::string id = create(alice_);
   const std::string none = "n0123456789ab";
   wire::CapturedOutput io;

@@ -28,7 +28,7 @@ std::string parent_of(const std::string& path) {
   return slash == std::string::npos ? std::string() : path.substr(0, slash);
 }
 
-// What the tools are to do, written for being obvious.
+// Does what the tools must do, in the most obvious way.
 class Model {
  public:
   Tree tree;
@@ -111,7 +111,7 @@ class Model {
     return answer;
   }
 
-  // What a command did behind the tools' back, told as one change.
+  // Records what a command changed without the tools, as one change.
   Answer commit(Tree next) {
     Step step;
     for (const auto& [path, node] : tree) {

@@ -74,7 +74,7 @@ TEST(SpecLabels, GiveTheSpecBack) {
   EXPECT_EQ(after->expires_at, before.expires_at);
 }
 
-TEST(SpecLabels, OfOtherProgramsAreIgnored) {
+TEST(SpecLabels, AreIgnoredIfOtherProgramsMadeThem) {
   EXPECT_FALSE(from_labels({}));
   EXPECT_FALSE(from_labels({{kIdLabel, "x"}, {"nutshell.spec", "[]"}, {"nutshell.expires", "1"}}));
   EXPECT_FALSE(from_labels({{kIdLabel, "x"}, {"nutshell.spec", "{}"}, {"nutshell.expires", "-"}}));

@@ -24,7 +24,8 @@
 #include "base/parent_death.h"
 #include "base/random_id.h"
 #include "base/socket.h"
-#include "images/image_store.h"
+#include "wire/codec.h"
+#include "wire/orders.h"
 
 namespace nutshell::native {
 namespace {
@@ -34,6 +35,8 @@ using namespace std::chrono_literals;
 constexpr auto kStartTime = 20s;
 // After this time without a start, surplus parts are dropped.
 constexpr auto kSurplusTime = 5s;
+constexpr std::size_t kSpares = 2;
+constexpr auto kNearlyOut = 5ms;
 
 // Closes every descriptor but these, and opens /dev/null as standard input, output and error.
 Result<> keep_only(std::vector<int> kept) {
@@ -93,12 +96,9 @@ Result<> Starter::prepare_self() {
   command_line_bytes_ = own_command_line_bytes();
   // A sandbox for one command is never frozen and ends with its init.
   if (pooling_ == Pooling::Off) abilities_.cgroups.keep_limits_only();
-  // Without a directory for the template, each root is made in memory.
-  if (auto prepared = RootTemplate::open(abilities_.privilege)) {
-    prepared_root_.emplace(std::move(*prepared));
-  }
+  roots_.open(abilities_.privilege, own_process_.get());
   if (abilities_.privilege == Privilege::Rootless) TRY(gain_own_root());
-  if (pooling_ == Pooling::On) home_network_ = TRY(open_own_network_namespace());
+  if (pooling_ == Pooling::On) TRY(parts_.open_home_network());
   return {};
 }
 
@@ -118,67 +118,6 @@ Result<> Starter::gain_own_root() {
     return syscall_failure("unshare", "network");
   }
   return {};
-}
-
-// Makes a mount namespace with what roots of an image are made from. The child that makes it exits
-// once this process has opened it.
-Result<UniqueFd> Starter::make_mount_template(const std::string& image, MountTemplate kind) {
-  auto [ours, theirs] = TRY(make_socket_pair(SocketKind::Stream));
-  ChildProcess maker = TRY(clone_process(CLONE_NEWNS, -1));
-  if (maker.pid() == 0) {
-    auto entered = die_with_parent(own_process_.get());
-    if (entered)
-      entered = enter_mount_template({image, abilities_.privilege, prepared_root()}, kind);
-    (void)write_all(theirs.get(), encode_answer(entered));  // fails if the launcher is gone
-    ours.reset();
-    char wait = 0;
-    (void)!::read(theirs.get(), &wait, 1);  // until the launcher has opened the namespace
-    ::_exit(0);
-  }
-  theirs.reset();
-  std::array<char, 1024> answer{};
-  const ssize_t count = ::read(ours.get(), answer.data(), answer.size());
-  if (count < 0) return syscall_failure("read", "the answer of a root file system's maker");
-  TRY(decode_answer({answer.data(), static_cast<std::size_t>(count)}));
-  return open_file(fmt::format("/proc/{}/ns/mnt", maker.pid()), O_RDONLY);
-}
-
-// Locks an imported image, so that it is not removed while sandboxes use it. A directory of the
-// user's cannot always be locked, and need not be.
-Result<> Starter::hold_image(const std::string& image) {
-  if (image.empty() || held_images_.contains(image)) return {};
-  auto held = images::hold_root(image);
-  if (held) held_images_.emplace(image, std::move(*held));
-  if (held || held.error().code != ErrorCode::NotFound) return {};
-  return Failure(std::move(held).error());
-}
-
-// Null if there are none. If making them failed, a start either fails with the same error or does
-// not need them.
-Starter::MountTemplates* Starter::mount_templates(const std::string& image) {
-  if (pooling_ == Pooling::Off || (image.empty() && !prepared_root_)) return nullptr;
-  auto found = mount_templates_.find(image);
-  if (found == mount_templates_.end()) {
-    auto made = make_mount_template(image, MountTemplate::Plain);
-    found = mount_templates_.emplace(image, MountTemplates{}).first;
-    if (made) found->second.plain = std::move(*made);
-  }
-  return found->second.plain ? &found->second : nullptr;
-}
-
-// Only a few are made, because making one takes longer than mounting a root for one sandbox.
-void Starter::take_root(const SandboxSpec& spec, NativeSandbox& sandbox) {
-  constexpr std::size_t kMost = 4;
-  MountTemplates* found = is_waived(spec, "locks") ? nullptr : mount_templates(spec.image);
-  if (found == nullptr) return;
-  if (found->with_root.empty() && found->made_with_root < kMost) {
-    ++found->made_with_root;  // also if it fails, because it would fail again
-    auto made = make_mount_template(spec.image, MountTemplate::WithRoot);
-    if (made) found->with_root.push_back(std::move(*made));
-  }
-  if (found->with_root.empty()) return;
-  sandbox.root.emplace(StagedRoot{std::move(found->with_root.front()), spec.image});
-  found->with_root.pop_front();
 }
 
 std::vector<int> Starter::choose_cpus(const Limits& limits) const {
@@ -252,7 +191,7 @@ EnterPlan Starter::plan_entry(const SandboxSpec& spec, const NativeSandbox& sand
   plan.privilege = abilities_.privilege;
   plan.ids = sandbox.ids;
   plan.image = spec.image;
-  plan.prepared_root = prepared_root();
+  plan.prepared_root = roots_.prepared_root();
   plan.limits = spec.limits;
   plan.user_namespace = sandbox.user ? sandbox.user->descriptor() : -1;
   plan.network_namespace = sandbox.network ? sandbox.network->descriptor() : -1;
@@ -284,8 +223,8 @@ Result<ChildProcess> Starter::clone_into(const SandboxSpec& spec, NativeSandbox&
   plan.is_root_staged = sandbox.root.has_value();
   if (plan.is_root_staged) {
     plan.mount_template = sandbox.root->mount_namespace.get();
-  } else if (const MountTemplates* found = mount_templates(spec.image)) {
-    plan.mount_template = found->plain.get();
+  } else if (pooling_ == Pooling::On) {
+    plan.mount_template = roots_.plain_template(spec.image);
   }
   int cgroup_directory = -1;
   if (sandbox.cgroup) {
@@ -332,8 +271,8 @@ Result<ChildProcess> Starter::clone_into(const SandboxSpec& spec, NativeSandbox&
 
 Result<NativeSandbox> Starter::start(const SandboxSpec& spec) {
   const bool is_plain = spec.workspace.empty() && spec.unsafe_mounts.empty();
-  TRY(hold_image(spec.image));
-  surplus_end_ = Deadline::in(kSurplusTime);
+  TRY(roots_.hold_image(spec.image));
+  parts_.keep_surplus(Deadline::in(kSurplusTime));
   if (is_plain) {
     last_spec_ = spec;
     last_spec_.environment = std::vector<std::string>();  // frees the memory, which = {} would not
@@ -360,7 +299,7 @@ Result<NativeSandbox> Starter::start_anew(const SandboxSpec& spec, InitSetup set
   if (!makes_cgroup_late()) setup.oom_events = TRY(add_cgroup(sandbox, limits));
   TRY(begin_network());
   sandbox.network = TRY(take_network());
-  take_root(spec, sandbox);
+  if (pooling_ == Pooling::On && !is_waived(spec, "locks")) sandbox.root = roots_.take(spec.image);
   UniqueFd report;
   std::tie(sandbox.control, setup.control) = TRY(make_socket_pair(SocketKind::Packets));
   std::tie(sandbox.report, report) = TRY(make_socket_pair(SocketKind::Stream));
@@ -434,6 +373,201 @@ Result<SideProcess> Starter::begin_restack(const NativeSandbox& sandbox, const S
       plan.unsafe_writable.push_back(mount.target);
   }
   return native::begin_restack(plan);
+}
+
+// ---- Parts, spares and the end of a sandbox -----------------------------------------------------
+
+// Called as early as possible, because making a network namespace takes longest.
+Result<> Starter::begin_network() {
+  if (pooling_ == Pooling::Off && !network_maker_)
+    network_maker_.emplace(TRY(NetworkMaker::start()));
+  return {};
+}
+
+// Sends the network namespace to the sandbox, or the error, which the sandbox then reports.
+void Starter::send_network(int late_pieces) {
+  auto made = network_maker_->take();
+  network_maker_.reset();
+  if (made) {
+    (void)send_packet(late_pieces, "made", {made->get()});  // fails if the sandbox has died
+  } else {
+    (void)send_packet(late_pieces, made.error().message);
+  }
+}
+
+Result<std::optional<Cgroup>> Starter::take_cgroup(const Limits& limits) {
+  if (abilities_.cgroups.version() == CgroupVersion::None) return std::optional<Cgroup>();
+  if (parts_.has_no_cgroup()) await_ended();
+  std::optional<Cgroup> cgroup(TRY(parts_.take_cgroup(abilities_.cgroups)));
+  TRY(cgroup->apply(limits));
+  return cgroup;
+}
+
+Result<std::optional<NetworkNamespace>> Starter::take_network() {
+  if (pooling_ == Pooling::Off) return std::optional<NetworkNamespace>();
+  if (parts_.has_no_network()) await_ended();
+  return std::optional(TRY(parts_.take_network()));
+}
+
+// All sandboxes of a plain user have that user's ids, each in a namespace that it makes itself.
+Result<> Starter::take_user(NativeSandbox& sandbox) {
+  if (abilities_.privilege != Privilege::Root) {
+    sandbox.ids = caller_;
+    return {};
+  }
+  if (pooling_ == Pooling::Off) {
+    sandbox.ids = choose_host_ids(abilities_.privilege);
+    return {};
+  }
+  sandbox.user.emplace(TRY(parts_.take_user(abilities_.privilege)));
+  sandbox.ids = sandbox.user->ids();
+  return {};
+}
+
+// On a host with v1 controllers a child can join its cgroups at any time at little cost, so a
+// one-shot sandbox mounts its files while this process makes them.
+bool Starter::makes_cgroup_late() const {
+  return pooling_ == Pooling::Off && abilities_.cgroups.version() == CgroupVersion::V1;
+}
+
+// Returns the file in which init sees that memory ran out; closed if the cgroup has none.
+Result<UniqueFd> Starter::add_cgroup(NativeSandbox& sandbox, const Limits& limits) {
+  auto cgroup = TRY(take_cgroup(limits));
+  if (!cgroup) return UniqueFd();
+  sandbox.cgroup.emplace(std::move(*cgroup));
+  return abilities_.cgroups.has_memory() ? sandbox.cgroup->open_oom_events() : UniqueFd();
+}
+
+bool Starter::Spare::fits(const SandboxSpec& wanted) const {
+  return spec.limits == wanted.limits && spec.image == wanted.image &&
+         spec.unsafe_without == wanted.unsafe_without &&
+         (wanted.is_for_one_command || !spec.is_for_one_command);
+}
+
+// All protections of a spare are in place; it only receives its lifetime and environment now.
+Result<std::optional<NativeSandbox>> Starter::take_spare(const SandboxSpec& spec) {
+  // A spare is made before a spec is known, so it has no directories of the host mounted.
+  if (!spec.workspace.empty() || !spec.unsafe_mounts.empty()) return std::optional<NativeSandbox>();
+  const auto found = std::find_if(spares_.begin(), spares_.end(),
+                                  [&](const Spare& spare) { return spare.fits(spec); });
+  if (found == spares_.end()) return std::optional<NativeSandbox>();
+  std::optional<NativeSandbox> sandbox(std::move(found->sandbox));
+  spares_.erase(found);
+  const InitSetup setup = make_setup(spec);
+  UniqueFd theirs;
+  std::tie(sandbox->stream, theirs) = TRY(make_socket_pair(SocketKind::Stream));
+  const wire::Orders orders{static_cast<std::uint64_t>(setup.ttl.count()),
+                            static_cast<std::uint64_t>(setup.idle_timeout.count()),
+                            setup.environment, setup.working_directory};
+  const std::string bytes = wire::encode(orders);
+  if (bytes.size() <= kMostPacketBytes &&
+      try_send_packet(sandbox->control.get(), bytes, {theirs.get()}).value_or(false)) {
+    return sandbox;
+  }
+  (void)finish(std::move(*sandbox));  // it has died; the caller makes a new one
+  return std::optional<NativeSandbox>();
+}
+
+bool Starter::make_spare() {
+  if (spares_.size() >= kSpares) {
+    if (std::any_of(spares_.begin(), spares_.end(),
+                    [this](const Spare& spare) { return spare.fits(last_spec_); })) {
+      return false;
+    }
+    (void)finish(std::move(spares_.front().sandbox));  // the last start needed another kind
+    spares_.pop_front();
+  }
+  InitSetup setup = make_setup(last_spec_);
+  setup.waits_for_orders = true;
+  auto sandbox = start_anew(last_spec_, std::move(setup));
+  if (!sandbox) return false;  // the next start will meet the same error and report it
+  spares_.push_back({last_spec_, std::move(*sandbox)});
+  return true;
+}
+
+// Uses the cgroup's count, which includes every process of the sandbox. A killed init starts no
+// more.
+bool Starter::is_alone(const NativeSandbox& sandbox) const {
+  if (!sandbox.cgroup || !abilities_.cgroups.has_pids()) return false;
+  const auto count = sandbox.cgroup->process_count();
+  return count && *count <= sandbox.init_threads;
+}
+
+UniqueFd Starter::finish(NativeSandbox sandbox) {
+  sandbox.init.send_signal(SIGKILL);
+  const bool has_only_init = pooling_ == Pooling::On && is_alone(sandbox);
+  const bool has_many = pooling_ == Pooling::On && !has_only_init;
+  if (sandbox.cgroup && (has_many || sandbox.cgroup->is_slowed())) sandbox.cgroup->let_killed_end();
+  if (pooling_ == Pooling::Off) {
+    recycle(std::move(sandbox));
+    return {};
+  }
+  // The kernel still has to take down mounts and memory, which no caller has to wait for.
+  UniqueFd end;
+  if (!has_only_init) {
+    end = UniqueFd(::fcntl(sandbox.init.descriptor(), F_DUPFD_CLOEXEC, kFirstOwn));
+    if (!end) {  // this process has no descriptor left
+      recycle(std::move(sandbox));
+      return {};
+    }
+  }
+  ending_.push_back(std::move(sandbox));
+  return end;
+}
+
+void Starter::collect_ended() {
+  for (std::size_t left = ending_.size(); left > 0; --left) {
+    NativeSandbox sandbox = std::move(ending_.front());
+    ending_.pop_front();
+    const auto has_ended = wait_for(sandbox.init.descriptor(), POLLIN, Deadline::in(0ms));
+    if (has_ended && !*has_ended) {
+      ending_.push_back(std::move(sandbox));
+    } else {
+      recycle(std::move(sandbox));
+    }
+  }
+}
+
+// Waiting a moment for the parts of an ending sandbox is faster than making new ones.
+void Starter::await_ended() {
+  if (ending_.empty()) return;
+  (void)wait_for(ending_.front().init.descriptor(), POLLIN, Deadline::in(kNearlyOut));
+  collect_ended();
+}
+
+Result<> Starter::put_aside(NativeSandbox& sandbox) {
+  for (UniqueFd* fd : {&sandbox.control, &sandbox.stream, &sandbox.store, &sandbox.mount_namespace,
+                       &sandbox.directories.base}) {
+    TRY(renumber(*fd, kFirstKept));
+  }
+  for (UniqueFd& mount : sandbox.directories.unsafe_mounts)
+    TRY(renumber(mount, kFirstKept));
+  if (sandbox.user) TRY(sandbox.user->renumber(kFirstKept));
+  if (sandbox.network) {
+    sandbox.network->close_counters();
+    TRY(sandbox.network->renumber(kFirstKept));
+  }
+  if (sandbox.root) TRY(renumber(sandbox.root->mount_namespace, kFirstKept));
+  if (sandbox.cgroup) TRY(sandbox.cgroup->renumber(kFirstKept));
+  return {};
+}
+
+void Starter::recycle(NativeSandbox sandbox) {
+  sandbox.init.kill_and_reap();  // the kernel ends the rest of the pid namespace first
+  if (pooling_ == Pooling::Off) return;
+  if (sandbox.cgroup) parts_.give_back(std::move(*sandbox.cgroup));
+  if (sandbox.network) parts_.give_back(std::move(*sandbox.network));
+  if (sandbox.user) parts_.give_back(std::move(*sandbox.user));
+  if (sandbox.root) roots_.give_back(std::move(*sandbox.root));
+}
+
+bool Starter::prepare_one() {
+  if (pooling_ == Pooling::Off) return false;
+  return parts_.clean_one() || make_spare() || parts_.drop_surplus() || parts_.make_one(abilities_);
+}
+
+Deadline Starter::next_preparation() const {
+  return parts_.next_change();
 }
 
 }  // namespace nutshell::native

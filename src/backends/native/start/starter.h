@@ -4,7 +4,6 @@
 
 #include <deque>
 #include <list>
-#include <map>
 #include <optional>
 #include <string>
 
@@ -15,6 +14,8 @@
 #include "backends/native/processes/side_process.h"
 #include "backends/native/start/abilities.h"
 #include "backends/native/start/enter.h"
+#include "backends/native/start/parts_pool.h"
+#include "backends/native/start/staged_roots.h"
 #include "base/child_process.h"
 #include "base/deadline.h"
 #include "base/result.h"
@@ -29,14 +30,6 @@ struct HostDirectories {
   UniqueFd base;           // of the user's directory, which /workspace shows
   UniqueFd base_to_stack;  // a second mount of it, which the start attaches
   std::vector<UniqueFd> unsafe_mounts;
-};
-
-// A mount namespace with a root mounted in it, used by one sandbox after the other. Each begins
-// with a copy of it, which shares the overlays, so that the kernel need not make and destroy them
-// for each sandbox. No lock or watch outlives its sandbox.
-struct StagedRoot {
-  UniqueFd mount_namespace;
-  std::string image;
 };
 
 // A running sandbox and the parts that belong to it alone.
@@ -111,17 +104,9 @@ class Starter {
     SandboxSpec spec;
     NativeSandbox sandbox;
   };
-  struct UsedCgroup {
-    Cgroup cgroup;
-    Deadline next_try;
-    Deadline last_try;
-  };
   [[nodiscard]] bool is_alone(const NativeSandbox& sandbox) const;
   void recycle(NativeSandbox sandbox);
   void await_ended();
-  [[nodiscard]] const RootTemplate* prepared_root() const {
-    return prepared_root_ ? &*prepared_root_ : nullptr;
-  }
   [[nodiscard]] bool makes_cgroup_late() const;
   Result<UniqueFd> add_cgroup(NativeSandbox& sandbox, const Limits& limits);
   [[nodiscard]] MemoryLimiter memory_limiter() const;
@@ -132,24 +117,9 @@ class Starter {
   Result<NativeSandbox> start_anew(const SandboxSpec& spec, InitSetup setup);
   Result<std::optional<NativeSandbox>> take_spare(const SandboxSpec& spec);
   bool make_spare();
-  bool clean_one_cgroup();
-  bool clean_one_network();
-  [[nodiscard]] bool has_surplus() const;
-  bool drop_surplus();
-  Result<Cgroup> make_cgroup();
   Result<std::optional<Cgroup>> take_cgroup(const Limits& limits);
   Result<std::optional<NetworkNamespace>> take_network();
   Result<> take_user(NativeSandbox& sandbox);
-  Result<> hold_image(const std::string& image);
-  // The mount namespaces for one image, of which sandboxes begin with a copy.
-  struct MountTemplates {
-    UniqueFd plain;
-    std::deque<UniqueFd> with_root;  // those not in use
-    std::size_t made_with_root = 0;  // those in use, too
-  };
-  MountTemplates* mount_templates(const std::string& image);
-  Result<UniqueFd> make_mount_template(const std::string& image, MountTemplate kind);
-  void take_root(const SandboxSpec& spec, NativeSandbox& sandbox);
   Result<> begin_network();
   void send_network(int late_pieces);
   Result<ChildProcess> clone_into(const SandboxSpec& spec, NativeSandbox& sandbox, InitSetup setup,
@@ -163,23 +133,13 @@ class Starter {
   Abilities abilities_;
   UniqueFd own_process_;  // this process; children end with it
   HostIds caller_;
-  std::string cgroup_owner_;  // empty until the first cgroup is made
-  std::uint64_t cgroup_count_ = 0;
   std::size_t command_line_bytes_ = 0;
-  std::optional<RootTemplate> prepared_root_;  // nullopt if roots are made in memory
+  PartsPool parts_;
+  StagedRoots roots_;
   std::deque<NativeSandbox> ending_;           // killed and not yet reaped
   std::list<Spare> spares_;                    // idle sandboxes that wait for orders
   SandboxSpec last_spec_;                      // spares are made for the same
-  std::deque<UsedCgroup> used_cgroups_;        // to be cleaned before they are used again
-  std::deque<NetworkNamespace> used_networks_;
-  std::deque<Cgroup> free_cgroups_;
-  Deadline surplus_end_ = Deadline::never();
   std::optional<NetworkMaker> network_maker_;  // without pooling: makes the next sandbox's network
-  UniqueFd home_network_;
-  std::deque<NetworkNamespace> free_networks_;
-  std::deque<UserNamespace> free_users_;
-  std::map<std::string, MountTemplates> mount_templates_;  // by image
-  std::map<std::string, UniqueFd> held_images_;            // locked while a root may use them
 };
 
 }  // namespace nutshell::native
