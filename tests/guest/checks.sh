@@ -1,6 +1,6 @@
 #!/bin/bash
 # End-to-end checks of the limits on a host with cgroup v2; tests/guest/run starts it in the guest.
-# Usage: NUTSHELL_BIN=PATH checks.sh root|user|delegated|no-landlock. Prints a line PASS, FAIL or
+# Usage: NUTSHELL_BIN=PATH checks.sh root|user|delegated|systemd|no-landlock. Prints a line PASS, FAIL or
 # SKIP for each check, and what it had to say below the line if it did not pass.
 set -u
 readonly identity=$1
@@ -374,6 +374,33 @@ works_alone_in_a_delegated_group() {
   expect status 137 $status
 }
 
+# A user who is logged in stands in a scope of root's: his service manager gives him one of his own.
+a_service_manager_gives_a_scope_and_takes_it_back() {
+  [[ $identity == systemd ]] || skip "only with systemd"
+  local id
+  expect "what it prints" in "$(run --require memory=hard -- echo in)"
+  id=$("$nutshell" create --require memory=hard) || expect create 0 $?
+  expect "scopes of the launcher" 1 "$(own_scopes)"
+  "$nutshell" destroy "$id" || expect destroy 0 $?
+  wait_until 20 has_no_scopes || expect "scopes afterwards" 0 "$(own_scopes)"
+}
+
+own_scopes() { systemctl --user list-units --plain --no-legend 'nutshell-*.scope' | wc -l; }
+has_no_scopes() { (($(own_scopes) == 0)); }
+
+# Runs as without one: slower by the time for which it waits, and with the limits that init watches.
+a_service_manager_that_hangs_is_not_waited_for() {
+  [[ $identity == systemd ]] || skip "only with systemd"
+  local manager began=$SECONDS
+  manager=$(pgrep -u "$(id -u)" -x systemd) || expect "a service manager" there none
+  kill -STOP "$manager"
+  expect "what it prints" in "$(run -- echo in)"
+  expect_at_most seconds 30 $((SECONDS - began))
+  run --require memory=hard -- true && expect "a hard limit" refused accepted
+  kill -CONT "$manager"
+  expect "what it prints again" in "$(run --require memory=hard -- echo in)"
+}
+
 # A shell of a user with a service manager stands in a leaf below groups that belong to the user.
 stand_in_a_leaf() {
   mkdir "$scope/shell"
@@ -409,3 +436,5 @@ check spinning_on_all_cores_leaves_the_machine_to_others
 check kill_9_leaves_no_cgroup_after_gc
 check kill_9_leaves_no_process
 check works_alone_in_a_delegated_group
+check a_service_manager_gives_a_scope_and_takes_it_back
+check a_service_manager_that_hangs_is_not_waited_for

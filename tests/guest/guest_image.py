@@ -26,6 +26,8 @@ ROOT_PACKAGES = (
     "findutils git grep gzip hostname iproute2 kmod libc-bin libstdc++6 mawk mount ncurses-base "
     "procps psmisc python3 sed strace tar util-linux"
 ).split()
+# For --systemd: the service manager of the machine, and one for each user who is logged in.
+SYSTEMD_PACKAGES = ["systemd", "dbus", "libpam-systemd"]
 # Files that maintainer scripts would have made.
 LINKS = {"usr/bin/sh": "dash", "usr/bin/awk": "mawk", "usr/bin/which": "which.debianutils"}
 DIRECTORIES = ["home/tester", "media", "mnt", "opt", "root", "srv", "var/tmp"]
@@ -81,7 +83,7 @@ def build_qemu(directory):
     shutil.rmtree(directory / "debs")
 
 
-def build_image(directory):
+def build_image(directory, packages):
     """Makes directory/{kernel,busybox,root.ext4}."""
     root, debs = directory / "root", directory / "debs"
     for name in MERGED_DIRECTORIES:
@@ -89,12 +91,14 @@ def build_image(directory):
         (root / name).symlink_to(f"usr/{name}")
     no_packages = directory / "status"
     no_packages.touch()
-    for package in fetch_closure(ROOT_PACKAGES, debs, "-o", f"Dir::State::status={no_packages}"):
+    for package in fetch_closure(packages, debs, "-o", f"Dir::State::status={no_packages}"):
         unpack(package, root)
     run("apt-get", "-o", "APT::Sandbox::User=root", "download", kernel_package(), cwd=debs)
     unpack(next(debs.glob("linux-image-*.deb")), root)
 
     configure_root(root)
+    if "systemd" in packages:
+        configure_systemd(root)
     shutil.copy(root / "bin" / "busybox", directory / "busybox")
     next((root / "boot").glob("vmlinuz-*")).rename(directory / "kernel")
     index_modules(root)
@@ -128,6 +132,18 @@ def configure_root(root):
     (root / "var/tmp").chmod(0o1777)
     for name in ("doc", "man", "locale", "info"):
         shutil.rmtree(root / "usr/share" / name, ignore_errors=True)
+
+
+def configure_systemd(root):
+    """Accounts and PAM's common files; everybody who is root may log in as tester."""
+    (root / "etc/passwd").open("a").write("messagebus:x:990:990::/nonexistent:/usr/sbin/nologin\n")
+    (root / "etc/group").open("a").write("messagebus:x:990:\n")
+    (root / "etc/machine-id").write_text("0123456789abcdef0123456789abcdef\n")
+    for name in ("account", "auth", "password"):
+        (root / "etc/pam.d" / f"common-{name}").write_text(f"{name} required pam_permit.so\n")
+    for name in ("common-session", "common-session-noninteractive"):
+        (root / "etc/pam.d" / name).write_text(
+            "session required pam_permit.so\nsession required pam_systemd.so\n")
 
 
 def make_file_system(root, image):
@@ -165,10 +181,12 @@ def cached(name, recipe, build):
     return final
 
 
-def image_directory():
+def image_directory(with_systemd):
     """Holds kernel, busybox and root.ext4."""
     recipe = pathlib.Path(__file__).read_text("utf-8") + KERNEL_PACKAGES[0]
-    return cached("image", recipe, build_image)
+    name = "systemd" if with_systemd else "image"
+    packages = ROOT_PACKAGES + (SYSTEMD_PACKAGES if with_systemd else [])
+    return cached(name, recipe, lambda directory: build_image(directory, packages))
 
 
 def qemu():

@@ -6,9 +6,11 @@
 
 #include <algorithm>
 #include <array>
+#include <mutex>
 #include <utility>
 
 #include "backends/native/cgroups/cgroup_v2_place.h"
+#include "backends/native/cgroups/systemd_scope.h"
 #include "base/file.h"
 
 namespace nutshell::native {
@@ -26,6 +28,8 @@ const std::array<V1Controller, 2> kOther = {
     {{"cpuacct", &CgroupRoles::cpu_time}, {"freezer", &CgroupRoles::freezer}}};
 
 constexpr std::size_t kMostMountinfo = 64U << 20U;
+// A service manager answers within milliseconds; a start goes on without a busy one.
+constexpr auto kPatience = std::chrono::seconds(2);
 
 // Drops the hierarchies that have none of the controllers above.
 std::vector<CgroupMembership> without_unused(std::vector<CgroupMembership> memberships) {
@@ -50,6 +54,19 @@ bool can_freeze(const CgroupPlace& place) {
 }  // namespace
 
 CgroupHost CgroupHost::find() {
+  // One thread at a time: a second scope would take this process out of the first one.
+  static std::mutex joining;
+  const std::lock_guard lock(joining);
+  CgroupHost host = find_own();
+  const bool has_limits = host.has_memory() || host.has_pids() || host.has_cpu();
+  if (has_limits || ::geteuid() == 0 || !host.is_pure_v2_) return host;
+  const auto scope = join_delegated_scope(user_systemd_socket(), Deadline::in(kPatience));
+  if (scope) return find_own();
+  if (scope.error().code != ErrorCode::NotFound) host.add_reason(scope.error().message);
+  return host;
+}
+
+CgroupHost CgroupHost::find_own() {
   const auto text = read_file("/proc/self/cgroup");
   if (!text) return without_cgroups(text.error().message);
   const Memberships memberships = without_unused(parse_cgroup_memberships(*text));
@@ -87,6 +104,7 @@ CgroupHost CgroupHost::find_in(const Mounts& mounts, const Memberships& membersh
     return locate_cgroup(mounts, memberships, controller.name).has_value();
   });
   const auto v2 = locate_cgroup(mounts, memberships, {});
+  host.is_pure_v2_ = !has_v1 && v2.has_value();
   if (has_v1) {
     host.use_v1(mounts, memberships);
   } else if (v2) {

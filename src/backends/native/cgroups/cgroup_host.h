@@ -35,7 +35,8 @@ class CgroupHost {
  public:
   // Never fails: if this process may write nowhere, the version is None and why_not() says why. On
   // v2 it enables controllers for child cgroups, and may move this process into a leaf of its own
-  // cgroup.
+  // cgroup. For a plain user without a cgroup of his own, it moves this process into a scope that
+  // the user's systemd delegates, if there is one.
   static CgroupHost find();
   // The same for the given text of /proc/self/mountinfo and /proc/self/cgroup.
   static CgroupHost find_in(std::string_view mountinfo, std::string_view memberships);
@@ -61,6 +62,8 @@ class CgroupHost {
   using Mounts = std::vector<CgroupMount>;
   using Memberships = std::vector<CgroupMembership>;
 
+  // Takes the cgroup that this process is in.
+  static CgroupHost find_own();
   static CgroupHost find_in(const Mounts& mounts, const Memberships& memberships);
   static CgroupHost without_cgroups(std::string_view why);
   [[nodiscard]] bool has(bool CgroupRoles::*role) const;
@@ -72,6 +75,7 @@ class CgroupHost {
   void add_reason(std::string_view reason);
 
   CgroupVersion version_ = CgroupVersion::None;
+  bool is_pure_v2_ = false;  // no v1 hierarchy has a controller that limits
   std::vector<CgroupPlace> places_;
   std::string why_not_;
 };

@@ -10,6 +10,7 @@
 #include <array>
 #include <sstream>
 
+#include "backends/native/cgroups/systemd_scope.h"
 #include "base/file.h"
 
 namespace nutshell::native {
@@ -41,11 +42,11 @@ bool has_mark(const std::string& path, const char* attribute) {
   return size == 1 && value[0] == '1';
 }
 
-// systemd marks the cgroups that it delegates. The root of a cgroup namespace is delegated to the
-// processes in the namespace.
+// systemd marks the cgroups that it delegates; a user's systemd did not before version 251. The
+// root of a cgroup namespace is delegated to the processes in the namespace.
 bool is_delegated(const CgroupLocation& own) {
-  return own.directory == own.mount.mount_point || has_mark(own.directory, "user.delegate") ||
-         has_mark(own.directory, "trusted.delegate");
+  return own.directory == own.mount.mount_point || is_own_scope(own.directory) ||
+         has_mark(own.directory, "user.delegate") || has_mark(own.directory, "trusted.delegate");
 }
 
 bool is_alone_in(const std::string& path) {

@@ -1,6 +1,7 @@
 #include "backends/native/files/workspace_mount.h"
 
 #include <gtest/gtest.h>
+#include <unistd.h>
 
 namespace nutshell::native {
 namespace {
@@ -12,6 +13,23 @@ TEST(LayerNames, AreLettersAndDigits) {
     EXPECT_FALSE(check_layers({"workspace", name})) << name;
   }
   EXPECT_FALSE(check_layers({"workspace", std::string("a\0b", 3)}));
+}
+
+// A plain user's mount is made by a child, whose error has to arrive as it was.
+TEST(HostDirectory, KeepsTheCodeOfAnErrorOfTheChildThatMountsIt) {
+  const bool is_root = ::geteuid() == 0;  // others may not even make the mount namespace
+  HostDirectory directory;
+  directory.path = "/nonexistent/directory";
+  const auto brought = bring_host_directory(directory);
+  ASSERT_FALSE(brought);
+  EXPECT_EQ(brought.error().code, is_root ? ErrorCode::NotFound : ErrorCode::PermissionDenied)
+      << brought.error().message;
+  EXPECT_TRUE(brought.error().message.starts_with("mount /nonexistent/directory: "))
+      << brought.error().message;
+  directory.path = "/proc/self/status";
+  const auto file = bring_host_directory(directory);
+  ASSERT_FALSE(file);
+  EXPECT_NE(file.error().code, ErrorCode::Internal) << file.error().message;
 }
 
 TEST(LayerNames, AreDistinctAndAtMostSixtyFour) {
