@@ -241,6 +241,10 @@ std::vector<std::string> to_words(const Flags& flags) {
 Result<SandboxSpec> to_spec(const Flags& flags) {
   SandboxSpec spec;
   spec.backend = backend_registry().front().name;
+  return to_spec(flags, std::move(spec));
+}
+
+Result<SandboxSpec> to_spec(const Flags& flags, SandboxSpec spec) {
   if (flags.text("image") == "") {
     return failure(ErrorCode::InvalidArgument,
                    "--image: give the name of an imported image, a directory or a tar archive");
