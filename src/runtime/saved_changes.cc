@@ -56,6 +56,13 @@ Result<> save_all(wire::InitClient& client, saved::ArchiveWriter& archive) {
   return archive.changes() == 0 ? Result<>() : archive.finish("it was destroyed");
 }
 
+// A daemon prepares its sandboxes itself, and adopts those that were made beside it.
+BackendContext without_daemon(const BackendContext& context) {
+  BackendContext local = context;
+  local.daemon.reset();
+  return local;
+}
+
 }  // namespace
 
 Result<SavedWorkspace> find_saved(const std::string& id) {
@@ -87,15 +94,17 @@ bool has_saved(const std::string& id) {
 
 Result<std::string> create_from_saved(Runtime& runtime, const SandboxSpec& spec,
                                       const SavedWorkspace& saved) {
-  return runtime.create(spec,
-                        [&](const std::string& id) { return restore_into(runtime, id, saved); });
+  if (runtime.context().daemon) {
+    Runtime local(without_daemon(runtime.context()));
+    return create_from_saved(local, spec, saved);
+  }
+  return runtime.create(
+      spec, [&](const std::string& id) { return restore_into(runtime, id, saved); });
 }
 
 Result<int> with_saved(const BackendContext& context, const SavedWorkspace& saved,
                        const SavedStep& step) {
-  BackendContext local = context;
-  local.daemon.reset();
-  Runtime runtime(std::move(local));
+  Runtime runtime(without_daemon(context));
   SandboxSpec spec = saved.sandbox.spec;
   spec.ttl = kTemporaryTime;
   spec.idle_timeout = 0ms;

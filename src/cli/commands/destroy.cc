@@ -9,6 +9,7 @@
 #include "cli/report.h"
 #include "cli/sandbox_choice.h"
 #include "core/workspace_volume.h"
+#include "runtime/apply_record.h"
 
 namespace nutshell::cli {
 namespace {
@@ -65,10 +66,14 @@ Result<Json> destroy(Program& program, const std::string& given, const DestroyFl
   const auto place = TRY(saved::SavedWorkspaces::open());
   if (flags.is_discarding) {
     TRY(place.remove(whole_id, Deadline::in(kDiscardTime)));
+    TRY(ApplyRecord(whole_id).remove());
     return object;
   }
   const auto saved = place.await(whole_id, Deadline::in(kReportTime));
-  if (!saved) return object;  // there was no change
+  if (!saved) {  // there was no change
+    TRY(ApplyRecord(whole_id).remove());
+    return object;
+  }
   object["saved_changes"] = saved->summary.changes;
   if (!flags.is_json) report_saved(*saved);
   return object;
