@@ -6,6 +6,7 @@
 #include "backends/gvisor/gvisor_backend.h"
 #include "backends/image_engines.h"
 #include "backends/native/native_backend.h"
+#include "backends/saving.h"
 
 namespace nutshell {
 namespace {
@@ -56,6 +57,10 @@ const std::vector<ImageEngine>& image_engines() {
       {"podman", save_by(docker::EngineKind::Podman)},
   };
   return kEngines;
+}
+
+bool saves_changes_at_end(std::string_view backend) {
+  return backend == "native";
 }
 
 const std::vector<BackendEntry>& daemon_backend_entry() {

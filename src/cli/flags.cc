@@ -15,6 +15,11 @@
 namespace nutshell::cli {
 namespace {
 
+// Longer than any sandbox lives by default; the sandbox's ttl and idle timeout still hold.
+constexpr auto kTerminalTime = std::chrono::hours(24 * 365);
+// Shells that read no other prompt from a file show that their user is not on the host.
+constexpr const char* kPrompt = "PS1=(sandbox) \\w\\$ ";
+
 // Flags of a sandbox that `run` shows in the group Command, where flags of the same name are.
 bool is_of_command(std::string_view flag) {
   return flag == "workdir" || flag == "cpu-time" || flag == "env";
@@ -241,6 +246,10 @@ std::vector<std::string> to_words(const Flags& flags) {
 Result<SandboxSpec> to_spec(const Flags& flags) {
   SandboxSpec spec;
   spec.backend = backend_registry().front().name;
+  return to_spec(flags, std::move(spec));
+}
+
+Result<SandboxSpec> to_spec(const Flags& flags, SandboxSpec spec) {
   if (flags.text("image") == "") {
     return failure(ErrorCode::InvalidArgument,
                    "--image: give the name of an imported image, a directory or a tar archive");
@@ -277,6 +286,10 @@ Result<ExecRequest> to_exec(const Flags& flags) {
   if (flags.has_terminal) {
     request.terminal = Terminal::Pty;
     request.window = window_of_terminal();
+    // A person at a terminal has no deadline unless one was asked for.
+    if (!flags.text("timeout")) request.limits.timeout = kTerminalTime;
+    // Another prompt of the user's own comes later in the list and counts.
+    request.environment.insert(request.environment.begin(), kPrompt);
     // NOLINTNEXTLINE(concurrency-mt-unsafe)
     if (const char* kind = std::getenv("TERM"))
       request.environment.push_back(std::string("TERM=") + kind);

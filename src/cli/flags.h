@@ -45,6 +45,8 @@ Result<> read_config(Flags& flags);
 std::vector<std::string> to_words(const Flags& flags);
 
 Result<SandboxSpec> to_spec(const Flags& flags);
+// The same, but flags that were not given keep the values of `spec`.
+Result<SandboxSpec> to_spec(const Flags& flags, SandboxSpec spec);
 // The variables of -e, for every command of a sandbox. NAME alone takes its value from the
 // environment of this process.
 Result<std::vector<std::string>> environment_of(const Flags& flags);

@@ -23,9 +23,12 @@ Result<int> run_and_report_early(const Flags& flags, const ExecRequest& request,
     return exit_status(result);
   }
   TerminalIo io(request);
-  const ExecResult result = TRY(run(io, [&io](const ExecResult& ended) {
+  const ExecResult result = TRY(run(io, [&](const ExecResult& ended) {
     io.restore_terminal();  // a raw terminal would garble the message
     explain_end(ended);
+    if (request.terminal == Terminal::Pty && ended.outcome != Outcome::Exited) {
+      print_error("the sandbox's terminal is closed: what you type now is for this machine");
+    }
   }));
   if (io.write_error().empty()) return exit_status(result);
   return failure(ErrorCode::Internal,

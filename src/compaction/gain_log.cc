@@ -8,6 +8,7 @@
 #include <map>
 #include <nlohmann/json.hpp>
 
+#include "base/directory.h"
 #include "base/file.h"
 
 namespace nutshell::compaction {
@@ -99,7 +100,10 @@ Result<fs::path> GainLog::default_path() {
 
 Result<> GainLog::append(const GainEntry& entry) const {
   std::error_code error;
-  fs::create_directories(path_.parent_path(), error);
+  // The daemon keeps its state there too, and refuses a directory that others may read.
+  const fs::path place = path_.parent_path();
+  fs::create_directories(place.parent_path(), error);
+  (void)make_directory(place);  // on failure the file cannot be opened
   if (error) return syscall_failure(error.value(), "mkdir", path_.parent_path().native());
   const auto line = nlohmann::ordered_json{{"command", entry.command.substr(0, kLongestName)},
                                            {"session", entry.session.substr(0, kLongestName)},

@@ -7,6 +7,9 @@ namespace nutshell {
 // The layer that every sandbox has from its start; a plain directory until something is stacked.
 inline constexpr const char* kFirstLayer = "workspace";
 
+// Where the user's directory is mounted while the overlay is made, below all layers.
+inline constexpr const char* kBaseLayer = "base";
+
 // NAME.w is the working directory that the kernel wants beside a layer it writes to.
 inline constexpr const char* kWorkSuffix = ".w";
 

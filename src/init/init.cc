@@ -118,6 +118,7 @@ int Init::run() {
     }
   }
   connections_.clear();  // conversations refer to execs
+  setup_.store.reset();  // so that the layers stay, for the process outside that saves the changes
   return exit_status_;
 }
 

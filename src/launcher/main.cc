@@ -10,6 +10,7 @@
 #include "backends/native/processes/child_answer.h"
 #include "base/file.h"
 #include "init/init.h"
+#include "init/layers/save_layers.h"
 #include "launcher/wiping_delete.h"
 
 namespace {
@@ -53,7 +54,8 @@ int main(int argc, char** argv) {
   accept_signals();
   raise_descriptor_limit();
   UniqueFd ready(3);
-  auto launcher = nutshell::native::Launcher::create({argv[1]}, &become_init);
+  auto launcher =
+      nutshell::native::Launcher::create({argv[1]}, &become_init, &nutshell::init::save_layers);
   if (!launcher) {
     const nutshell::Result<> failed = nutshell::Failure(launcher.error());
     (void)write_all(ready.get(), nutshell::native::encode_answer(failed));

@@ -10,6 +10,9 @@
 
 namespace nutshell {
 
+// In place of a path: when a sandbox began whose changes this one goes on with. No path is empty.
+inline constexpr const char* kBeganKey = "";
+
 class ApplyRecord {
  public:
   explicit ApplyRecord(std::string sandbox_id) : sandbox_id_(std::move(sandbox_id)) {}

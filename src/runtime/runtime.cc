@@ -12,6 +12,7 @@
 #include "runtime/apply_record.h"
 #include "runtime/lost_stream.h"
 #include "runtime/output_store.h"
+#include "runtime/saved_changes.h"
 #include "wire/exec_loop.h"
 
 namespace nutshell {
@@ -160,6 +161,17 @@ Result<std::string> Runtime::create(const SandboxSpec& spec, const Prepare& prep
   return id;
 }
 
+Result<int> Runtime::with_temporary(const SandboxSpec& spec,
+                                    const std::function<Result<int>(const std::string& id)>& step) {
+  const BackendLease chosen = TRY(backend(spec.backend));
+  const std::string id = TRY(chosen->start(spec, Lifetime::WithCallerUntilReleased));
+  const Defer stopped([&] {
+    streams_.close(id);
+    (void)chosen->stop(id);  // otherwise it ends with this process
+  });
+  return step(id);
+}
+
 Result<std::string> Runtime::whole_id(const std::string& id) {
   if (is_sandbox_id(id)) return id;
   return TRY(find(id)).id;
@@ -187,7 +199,7 @@ Result<> Runtime::destroy(const std::string& id) {
   const std::string whole_id = is_listed_later ? id : TRY(std::move(found)).id;
   streams_.close(whole_id);
   TRY(TRY(backend_of(whole_id))->stop(whole_id));
-  TRY(ApplyRecord(whole_id).remove());
+  if (!has_saved(whole_id)) TRY(ApplyRecord(whole_id).remove());
   return remove_outputs(whole_id);
 }
 
@@ -360,10 +372,15 @@ SweepReport Runtime::sweep(SweepMode mode) {
     std::move(report.removed.begin(), report.removed.end(), std::back_inserter(all.removed));
     std::move(report.failed.begin(), report.failed.end(), std::back_inserter(all.failed));
   }
+  const auto bounds = saved::Bounds::from_environment();
+  const auto saved = saved::SavedWorkspaces::open();
+  if (bounds && saved) saved->make_room(*bounds, 0, mode, all);
   // A daemon that shares our directory sweeps these files itself.
   if (context_.daemon && context_.daemon->shares_directory) return all;
   sweep_outputs(Living(*this), mode, all);
-  sweep_apply_records(Living(*this), mode, all);
+  Living is_living(*this);
+  sweep_apply_records([&](const std::string& id) { return has_saved(id) || is_living(id); }, mode,
+                      all);
   return all;
 }
 

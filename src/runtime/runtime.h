@@ -50,6 +50,9 @@ class Runtime {
   // Until `prepare` has succeeded, the sandbox ends with this process, even if that is killed.
   using Prepare = std::function<Result<>(const std::string& id)>;
   Result<std::string> create(const SandboxSpec& spec, const Prepare& prepare);
+  // Makes a sandbox for `step`, which ends with it or with this process.
+  Result<int> with_temporary(const SandboxSpec& spec,
+                             const std::function<Result<int>(const std::string& id)>& step);
   Result<ExecResult> exec(const std::string& id, const ExecRequest& request, wire::ExecIo& io);
   Result<> destroy(const std::string& id);
   Result<SandboxStats> stats(const std::string& id);

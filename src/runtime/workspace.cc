@@ -10,6 +10,7 @@
 #include "base/fault_point.h"
 #include "core/workspace_volume.h"
 #include "runtime/apply_record.h"
+#include "runtime/change_writer.h"
 #include "runtime/lost_stream.h"
 #include "wire/applied.h"
 
@@ -18,7 +19,6 @@ namespace {
 
 using namespace std::chrono_literals;
 using wire::FileChange;
-using wire::FileKind;
 
 constexpr auto kKillTime = 5s;
 
@@ -57,60 +57,19 @@ std::uint8_t kills(Running running) {
   return running == Running::Killed ? 1 : 0;
 }
 
-std::string inside(const std::string& path) {
-  return std::string(kWorkspacePath) + path;
+// Reads and writes in turn, so that only a part of a file is in memory.
+ChangeWriter::ReadPart reader_of(wire::InitClient& from, const std::string& path) {
+  return [&from, path, offset = std::uint64_t{0}](std::size_t most) mutable -> Result<std::string> {
+    std::string part;
+    TRY(from.read_file({std::string(kWorkspacePath) + path, offset, most, 0},
+                       [&](std::string_view bytes) -> Result<> {
+                         part += bytes;
+                         return {};
+                       }));
+    offset += part.size();
+    return part;
+  };
 }
-
-// Copies files from one sandbox directly into the other; the host's files are not touched.
-class Forking {
- public:
-  Forking(wire::InitClient& from, wire::InitClient& to) : from_(from), to_(to) {}
-
-  Result<> copy(const FileChange& change) {
-    const bool stays =
-        change.before.kind == FileKind::Directory && change.after.kind == FileKind::Directory;
-    if (change.before.kind != kNoFile && !stays && change.before.kind != change.after.kind)
-      TRY(remove(change.path));
-    switch (change.after.kind) {
-      case FileKind::Directory:
-        return to_.make_directory({inside(change.path), change.after.mode | 0700U,
-                                   stays ? wire::IfExists::SetMode : wire::IfExists::Accept});
-      case FileKind::Link:
-        return to_.make_link({inside(change.path), change.after.target});
-      case FileKind::Regular:
-        return copy_file(change);
-      default:
-        return {};
-    }
-  }
-
- private:
-  Result<> remove(const std::string& path) {
-    auto answer = TRY(to_.call<wire::Changed>(wire::Remove{inside(path), 1}));
-    const auto* refused = std::get_if<wire::Refused>(&answer);
-    // It may have gone with its directory.
-    if (refused == nullptr || refused->code == ErrorCode::NotFound) return {};
-    return failure(ErrorCode::Internal, fmt::format("{} {}", refused->what, refused->why));
-  }
-  // Reads and writes in turn, so that only a part of a file is in memory.
-  Result<> copy_file(const FileChange& change) {
-    std::uint64_t offset = 0;
-    return to_.write_file({inside(change.path), change.after.mode, 0, 0},
-                          [&](std::size_t most) -> Result<std::string> {
-                            std::string part;
-                            TRY(from_.read_file({inside(change.path), offset, most, 0},
-                                                [&](std::string_view bytes) -> Result<> {
-                                                  part += bytes;
-                                                  return {};
-                                                }));
-                            offset += part.size();
-                            return part;
-                          });
-  }
-
-  wire::InitClient& from_;
-  wire::InitClient& to_;
-};
 
 Result<std::int64_t> began_of(const SandboxStatus& status) {
   const std::string& digits = status.spec.workspace_began_ns;
@@ -172,9 +131,9 @@ Result<> copy_workspace(Runtime& runtime, const std::string& from, const std::st
   return with_init_explained(runtime, status.id, [&](wire::InitClient& source) -> Result<> {
     const std::vector<FileChange> changes = TRY(list_workspace_changes(source));
     return with_init_explained(runtime, to, [&](wire::InitClient& target) -> Result<> {
-      Forking forking(source, target);
+      ChangeWriter writer(target);
       for (const FileChange& change : changes) {
-        auto copied = forking.copy(change);
+        auto copied = writer.write(change, reader_of(source, change.path));
         fault_point("fork.copied");
         if (copied) continue;
         return while_doing(fmt::format("fork {}: copy {}", status.id, change.path),
@@ -211,6 +170,10 @@ Result<ApplyReport> apply_workspace(Runtime& runtime, const std::string& id,
     request.hold.named.push_back(workspace_path(path));
   const ApplyRecord record(status.id);
   request.applied = TRY(record.read());
+  // The sandbox may go on with the changes of one that ended.
+  const auto first_began = request.applied.find(kBeganKey);
+  if (first_began != request.applied.end())
+    request.began_ns = std::min(request.began_ns, first_began->second);
   return with_init_explained(
       runtime, status.id, [&](wire::InitClient& client) -> Result<ApplyReport> {
         const auto all = TRY(list_workspace_changes(client));

@@ -152,6 +152,8 @@ def run_case(function, unable=None):
 def own_runtime_directory():
     directory = Path(tempfile.mkdtemp(prefix="nutshell-runtime-"))
     os.environ["NUTSHELL_RUNTIME_DIR"] = str(directory)
+    state = Path(tempfile.mkdtemp(prefix="nutshell-saved-"))  # what ended sandboxes leave
+    os.environ["NUTSHELL_STATE_DIR"] = str(state)
     try:
         with through_daemon(directory):
             yield directory
@@ -162,6 +164,7 @@ def own_runtime_directory():
             with contextlib.suppress(ProcessLookupError):
                 os.kill(pid, signal.SIGKILL)
         shutil.rmtree(directory, ignore_errors=True)
+        shutil.rmtree(state, ignore_errors=True)
 
 
 @contextlib.contextmanager

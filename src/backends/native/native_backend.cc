@@ -111,12 +111,26 @@ Result<std::string> NativeBackend::start_here(const SandboxSpec& spec) {
   return id;
 }
 
+// Without a place the sandbox starts all the same, and its user is told.
+Result<> NativeBackend::order_saving(LauncherRequest& request) const {
+  request.saved_bounds = TRY(saved::Bounds::from_environment());
+  const auto place = saved::SavedWorkspaces::make();
+  if (place) request.saved_in = place->place().native();
+  if (place || !show_progress_) return {};
+  show_progress_(
+      fmt::format("the changes in the workspace will be lost when the sandbox ends, "
+                  "because they cannot be saved: {}\n",
+                  place.error().message));
+  return {};
+}
+
 Result<std::string> NativeBackend::start_kept(const SandboxSpec& spec, Lifetime lifetime) {
   const RuntimeDirectory directory = TRY(RuntimeDirectory::open());
   LauncherRequest request;
   request.operation = Operation::Start;
   request.spec = spec;
   request.ends_with_client = lifetime == Lifetime::WithCallerUntilReleased ? 1 : 0;
+  if (!spec.workspace.empty()) TRY(order_saving(request));
   const auto ask_launcher = [&]() -> Result<std::string> {
     LauncherClient launcher =
         TRY(LauncherClient::connect_or_start(directory, programs_ / "nutshell-launcher"));

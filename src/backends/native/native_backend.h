@@ -52,6 +52,7 @@ class NativeBackend : public Backend,
  private:
   void name_special_files(const std::string& workspace) const;
   Result<std::string> start_here(const SandboxSpec& spec);
+  Result<> order_saving(LauncherRequest& request) const;
   Result<std::string> start_kept(const SandboxSpec& spec, Lifetime lifetime);
   Result<LauncherClient::Answer> ask(Operation operation, const std::string& id);
   static Result<LauncherClient::Answer> ask(const LauncherRequest& request);

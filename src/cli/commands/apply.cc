@@ -8,6 +8,7 @@
 #include "cli/held_report.h"
 #include "cli/print.h"
 #include "cli/report.h"
+#include "cli/sandbox_choice.h"
 #include "runtime/workspace.h"
 #include "wire/kind_names.h"
 
@@ -92,11 +93,11 @@ void print_report(const ApplyReport& report) {
   }
 }
 
-Result<int> apply(Program& program, const ApplyFlags& flags) {
+Result<int> apply(Runtime& runtime, const std::string& id, const ApplyFlags& flags) {
   const ApplyOptions options{flags.paths, flags.is_dry_run ? ApplyMode::DryRun : ApplyMode::Write,
                              flags.is_forced ? Conflicts::Overwritten : Conflicts::Refused,
                              flags.is_unsafe_git ? UnsafeGit::Taken : UnsafeGit::HeldBack};
-  const ApplyReport report = TRY(apply_workspace(program.runtime, flags.id, options));
+  const ApplyReport report = TRY(apply_workspace(runtime, id, options));
   if (flags.is_json) print_object(flags, report);
   for (const std::string& path : report.skipped)
     print_error(
@@ -117,7 +118,7 @@ void add_apply(const CommandLine& app, Program& program) {
   const CommandLine command =
       app.add_command("apply", "Write what a sandbox changed back to the directory of --workspace");
   auto flags = std::make_shared<ApplyFlags>();
-  command.add_option("ID", flags->id, "The sandbox").required();
+  command.add_option("ID", flags->id, kSandboxHelp);
   command.add_option("--path", flags->paths,
                      "Only this file, or all below this directory; may be repeated");
   command.add_flag("--dry-run", flags->is_dry_run, "Only list what would be written");
@@ -127,8 +128,13 @@ void add_apply(const CommandLine& app, Program& program) {
                    "Also write files that can make git run a program: hooks, configuration");
   command.add_flag("--json", flags->is_json, "Print one JSON object");
   command.footer(kExamples);
-  command.callback(
-      [flags, &program] { program.chosen = [flags, &program] { return apply(program, *flags); }; });
+  command.callback([flags, &program] {
+    program.chosen = [flags, &program] {
+      return with_sandbox(program, flags->id, [&flags](Runtime& runtime, const std::string& id) {
+        return apply(runtime, id, *flags);
+      });
+    };
+  });
 }
 
 }  // namespace nutshell::cli

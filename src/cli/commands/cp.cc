@@ -6,6 +6,7 @@
 #include "cli/command.h"
 #include "cli/held_report.h"
 #include "cli/report.h"
+#include "cli/sandbox_choice.h"
 #include "runtime/copy.h"
 #include "runtime/lost_stream.h"
 
@@ -79,11 +80,20 @@ Result<int> copy(Program& program, const CopyFlags& flags) {
   }
   const Place& inside = target.id.empty() ? source : target;
   TRY(check_inside(inside));
-  TRY(with_init_explained(program.runtime, inside.id, [&](wire::InitClient& client) {
-    return target.id.empty() ? copy_from(client, source, flags)
-                             : copy_into(client, flags.source, target);
-  }));
-  return 0;
+  if (!target.id.empty()) {
+    const std::string id = TRY(chosen_sandbox(program, target.id));
+    TRY(with_init_explained(program.runtime, id, [&](wire::InitClient& client) {
+      return copy_into(client, flags.source, target);
+    }));
+    return 0;
+  }
+  return with_sandbox(program, source.id,
+                      [&](Runtime& runtime, const std::string& id) -> Result<int> {
+                        TRY(with_init_explained(runtime, id, [&](wire::InitClient& client) {
+                          return copy_from(client, source, flags);
+                        }));
+                        return 0;
+                      });
 }
 
 }  // namespace

@@ -9,6 +9,7 @@
 #include "cli/held_report.h"
 #include "cli/print.h"
 #include "cli/report.h"
+#include "cli/sandbox_choice.h"
 #include "runtime/lost_stream.h"
 #include "runtime/workspace_diff.h"
 #include "wire/kind_names.h"
@@ -17,6 +18,7 @@ namespace nutshell::cli {
 namespace {
 
 constexpr const char* kExamples = R"(Examples:
+  nutshell diff                           all changes of the sandbox of this directory
   nutshell diff $ID                       all changes in the workspace
   nutshell diff $ID --stat                one line for each file
   nutshell diff $ID --patch | git apply   binary files included
@@ -198,7 +200,7 @@ void add_diff(const CommandLine& app, Program& program) {
   const CommandLine command =
       app.add_command("diff", "Show what a sandbox changed in its workspace");
   auto flags = std::make_shared<DiffFlags>();
-  command.add_option("ID", flags->id, "The sandbox").required();
+  command.add_option("ID", flags->id, kSandboxHelp);
   command.add_option("--path", flags->paths,
                      "Only this file, or all below this directory; may be repeated");
   const CommandOption stat =
@@ -210,8 +212,9 @@ void add_diff(const CommandLine& app, Program& program) {
   command.footer(kExamples);
   command.callback([flags, &program] {
     program.chosen = [flags, &program] {
-      return with_init_explained(program.runtime, flags->id, [&flags](wire::InitClient& client) {
-        return diff(client, *flags);
+      return with_sandbox(program, flags->id, [&flags](Runtime& runtime, const std::string& id) {
+        return with_init_explained(
+            runtime, id, [&flags](wire::InitClient& client) { return diff(client, *flags); });
       });
     };
   });

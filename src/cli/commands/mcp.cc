@@ -144,7 +144,10 @@ Result<int> serve(Program& program, McpFlags& flags) {
   mcp::RuntimeSandboxes sandboxes(program.runtime.context());
   mcp::SandboxHost host(sandboxes, std::move(options));
   mcp::Server server(host);
-  TRY(mcp::serve_stdio(server, {STDIN_FILENO, STDOUT_FILENO, signals.get()}));
+  const auto on_end = [&slot] {
+    if (slot) slot->mark_ending();
+  };
+  TRY(mcp::serve_stdio(server, {STDIN_FILENO, STDOUT_FILENO, signals.get(), on_end}));
   return 0;
 }
 

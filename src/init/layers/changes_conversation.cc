@@ -7,6 +7,8 @@ namespace {
 
 constexpr std::size_t kBatchBytes = 48U << 10U;
 
+}  // namespace
+
 wire::FileChange describe_change(const ChangeWalk::Change& change) {
   using enum wire::ChangeKind;
   auto kind = Modified;
@@ -15,8 +17,6 @@ wire::FileChange describe_change(const ChangeWalk::Change& change) {
   return {change.path, kind, image_of(change.before, change.path).info,
           image_of(change.after, change.path).info};
 }
-
-}  // namespace
 
 ChangesConversation::ChangesConversation(std::uint32_t number, const wire::ListChanges& request,
                                          ChangeWalk walk)

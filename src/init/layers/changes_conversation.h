@@ -9,6 +9,8 @@
 
 namespace nutshell::init {
 
+wire::FileChange describe_change(const ChangeWalk::Change& change);
+
 class ChangesConversation : public Conversation {
  public:
   ChangesConversation(std::uint32_t number, const wire::ListChanges& request, ChangeWalk walk);

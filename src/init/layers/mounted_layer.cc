@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "base/file.h"
+#include "core/layer_names.h"
 
 namespace nutshell::init {
 namespace {
@@ -43,20 +44,17 @@ Mount parse_line(std::string_view line, std::string_view& place) {
   return mount;
 }
 
-std::string upper_of(std::string_view options) {
-  constexpr std::string_view kKey = "upperdir=";
+std::string_view option_of(std::string_view options, std::string_view key) {
   while (!options.empty()) {
     const std::size_t end = std::min(options.find(','), options.size());
     const std::string_view option = options.substr(0, end);
     options.remove_prefix(std::min(end + 1, options.size()));
-    if (option.starts_with(kKey)) return std::string(option.substr(kKey.size()));
+    if (option.starts_with(key)) return option.substr(key.size());
   }
   return {};
 }
 
-}  // namespace
-
-Result<std::string> mounted_layer_in(std::string_view mount_table) {
+Result<Mount> top_mount_in(std::string_view mount_table) {
   std::vector<Mount> found;
   std::set<std::string_view> covered;  // a mount that another one is mounted on is not on top
   while (!mount_table.empty()) {
@@ -69,11 +67,34 @@ Result<std::string> mounted_layer_in(std::string_view mount_table) {
     covered.insert(mount.parent);
   }
   for (const Mount& mount : found) {
-    if (covered.contains(mount.id)) continue;
-    if (mount.system == "overlay") return upper_of(mount.options);
-    return std::string(mount.root.substr(mount.root.rfind('/') + 1));
+    if (!covered.contains(mount.id)) return mount;
   }
   return failure(ErrorCode::NotFound, "nothing is mounted at /workspace");
+}
+
+std::string top_layer_of(const Mount& mount) {
+  if (mount.system == "overlay") return std::string(option_of(mount.options, "upperdir="));
+  return std::string(mount.root.substr(mount.root.rfind('/') + 1));
+}
+
+}  // namespace
+
+Result<std::string> mounted_layer_in(std::string_view mount_table) {
+  return top_layer_of(TRY(top_mount_in(mount_table)));
+}
+
+Result<std::vector<std::string>> mounted_layers_in(std::string_view mount_table) {
+  const Mount mount = TRY(top_mount_in(mount_table));
+  std::vector<std::string> layers = {top_layer_of(mount)};
+  if (mount.system != "overlay") return layers;
+  std::string_view lower = option_of(mount.options, "lowerdir=");  // the highest first
+  while (!lower.empty()) {
+    const std::size_t end = std::min(lower.find(':'), lower.size());
+    if (lower.substr(0, end) != kBaseLayer) layers.emplace_back(lower.substr(0, end));
+    lower.remove_prefix(std::min(end + 1, lower.size()));
+  }
+  std::reverse(layers.begin(), layers.end());
+  return layers;
 }
 
 Result<std::string> mounted_layer() {

@@ -5,6 +5,7 @@
 
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "base/result.h"
 
@@ -15,5 +16,8 @@ Result<std::string> mounted_layer();
 
 // The same for a text like /proc/self/mountinfo.
 Result<std::string> mounted_layer_in(std::string_view mount_table);
+
+// The sandbox's own layers of /workspace, lowest first, in such a text.
+Result<std::vector<std::string>> mounted_layers_in(std::string_view mount_table);
 
 }  // namespace nutshell::init

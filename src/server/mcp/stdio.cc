@@ -103,6 +103,7 @@ class Connection {
   }
 
   void finish() {
+    if (ends_.on_end) ends_.on_end();
     server_.end_subscriptions(*session_);
     const bool is_told = ends_.interrupt >= 0 && is_readable(ends_.interrupt);
     const auto until = Deadline::in(kLastWords);

@@ -2,6 +2,8 @@
 // the output.
 #pragma once
 
+#include <functional>
+
 #include "base/result.h"
 #include "server/mcp/server.h"
 
@@ -11,6 +13,7 @@ struct StdioEnds {
   int input = 0;
   int output = 1;
   int interrupt = -1;  // ends the server when it becomes readable
+  std::function<void()> on_end = {};  // called when the client has closed its end; may be empty
 };
 
 // Serves until the client closes its end. Then calls that run may end within a moment, if the

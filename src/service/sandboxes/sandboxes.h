@@ -76,6 +76,10 @@ class Sandboxes {
   // be called once the sandbox counts as used, or it may be paused again meanwhile.
   Result<> wake(const std::string& id);
   Result<> extend(const std::string& id, std::chrono::milliseconds ttl);
+  // No sandbox lives longer.
+  [[nodiscard]] std::chrono::milliseconds longest_life() const {
+    return uses_.options.longest_life;
+  }
   // Asks its init, and the backend if init does not answer. Forgets a sandbox that has ended.
   bool is_alive(const std::string& id);
   // Moves the deadline so that the sandbox lives at least this long.

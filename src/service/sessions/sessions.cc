@@ -245,6 +245,11 @@ Result<SessionView> Sessions::find_or_make(const Caller& caller, const SessionRe
   return begin_life(caller, key, std::move(*session));
 }
 
+// A sandbox lives at least as long as the lease of its session, if the operator allows it.
+std::chrono::milliseconds Sessions::life_of(const SessionRequest& request) const {
+  return std::max(request.spec.ttl, std::min(request.lease, uses_.sandboxes.longest_life()));
+}
+
 // Renews the lease and the ttl of a session that is used again, and resumes its sandbox.
 Result<SessionView> Sessions::go_on(const Caller& caller, const Key& key, Session session) {
   session.lease_end = Clock::now() + session.request.lease;
@@ -252,7 +257,7 @@ Result<SessionView> Sessions::go_on(const Caller& caller, const Key& key, Sessio
   const SandboxRef ref = TRY(uses_.table.find(caller.tenant, session.sandbox));
   if (ref.state == SandboxState::Paused) TRY(uses_.sandboxes.resume(session.sandbox));
   // Fails near the longest life of a sandbox; the ttl stays as it is then.
-  (void)uses_.sandboxes.extend(session.sandbox, session.request.spec.ttl);
+  (void)uses_.sandboxes.extend(session.sandbox, life_of(session.request));
   TRY(save(key, session));
   return view(key, session);
 }
@@ -282,7 +287,9 @@ Result<> Sessions::make_life(const Caller& caller, const Key& key, Session& sess
   ++session.life;
   TRY(save(key, session));
   fault_point("session.recorded");
-  session.sandbox = TRY(uses_.sandboxes.make({session.request.spec, caller, key.second}));
+  SandboxSpec spec = session.request.spec;
+  spec.ttl = life_of(session.request);
+  session.sandbox = TRY(uses_.sandboxes.make({std::move(spec), caller, key.second}));
   TRY(save(key, session));
   fault_point("session.made");
   auto ran = bring_workspace(key, session);
@@ -487,6 +494,9 @@ Result<SessionView> Sessions::renew(const Caller& caller, const std::string& nam
     return failure(ErrorCode::InvalidArgument, "the lease is out of range: 1ms to 30d");
   session->request.lease = lease;
   session->lease_end = Clock::now() + lease;
+  // Fails near the longest life of a sandbox; the ttl stays as it is then.
+  if (lives(key, *session))
+    (void)uses_.sandboxes.extend(session->sandbox, life_of(session->request));
   TRY(save(key, *session));
   return view(key, *session);
 }

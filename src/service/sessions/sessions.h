@@ -97,6 +97,7 @@ class Sessions {
   Result<> end_locked(const Key& key, const Session& session);
   void end_kept(const SandboxEntry& entry, const std::string& why);
   void end_overdue(const Key& key);
+  [[nodiscard]] std::chrono::milliseconds life_of(const SessionRequest& request) const;
   Result<SessionView> go_on(const Caller& caller, const Key& key, Session session);
 
   Dependencies uses_;

@@ -31,7 +31,6 @@ namespace {
 using namespace std::chrono_literals;
 
 constexpr const char* kPlace = "/workspace";
-constexpr const char* kBaseName = "base";  // where the base is mounted while the overlay is made
 constexpr std::size_t kMostLayers = 64;
 constexpr std::size_t kMostLayerName = 16;
 constexpr auto kBringTime = 20s;
@@ -125,10 +124,10 @@ Result<UniqueFd> bring_through_child(const HostDirectory& directory) {
 // The base is mounted in the store only while the overlay is made: the sandbox's mount table would
 // show its path on the host.
 Result<> mount_base(const WorkspaceStack& stack) {
-  if (::mkdirat(stack.store, kBaseName, 0700) != 0 && errno != EEXIST) {
-    return syscall_failure("mkdir", kBaseName);
+  if (::mkdirat(stack.store, kBaseLayer, 0700) != 0 && errno != EEXIST) {
+    return syscall_failure("mkdir", kBaseLayer);
   }
-  return attach_mount(stack.base, stack.store, kBaseName);
+  return attach_mount(stack.base, stack.store, kBaseLayer);
 }
 
 std::string lower_names(const WorkspaceStack& stack) {
@@ -136,7 +135,7 @@ std::string lower_names(const WorkspaceStack& stack) {
   for (auto layer = std::next(stack.layers.rbegin()); layer != stack.layers.rend(); ++layer) {
     names += (names.empty() ? "" : ":") + *layer;
   }
-  if (stack.base >= 0) names += (names.empty() ? "" : ":") + std::string(kBaseName);
+  if (stack.base >= 0) names += (names.empty() ? "" : ":") + std::string(kBaseLayer);
   return names;
 }
 
@@ -196,7 +195,7 @@ Result<UniqueFd> bring_again(const UniqueFd& brought, const HostDirectory& direc
 
 Result<> check_layers(const std::vector<std::string>& layers) {
   const auto is_name = [](const std::string& name) {
-    return !name.empty() && name.size() <= kMostLayerName && name != kBaseName &&
+    return !name.empty() && name.size() <= kMostLayerName && name != kBaseLayer &&
            name.find_first_not_of("abcdefghijklmnopqrstuvwxyz0123456789") == std::string::npos;
   };
   const bool is_good = !layers.empty() && layers.size() <= kMostLayers &&
@@ -211,8 +210,8 @@ Result<UniqueFd> make_workspace(const WorkspaceStack& stack) {
   if (::fchdir(stack.store) != 0) return syscall_failure("enter the store");
   if (stack.base >= 0) TRY(mount_base(stack));
   auto overlay = make_overlay(stack);
-  if (stack.base >= 0 && ::umount2(kBaseName, MNT_DETACH) != 0) {
-    return syscall_failure("detach", kBaseName);
+  if (stack.base >= 0 && ::umount2(kBaseLayer, MNT_DETACH) != 0) {
+    return syscall_failure("detach", kBaseLayer);
   }
   if (::chdir("/") != 0) return syscall_failure("chdir", "/");
   return overlay;

@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <deque>
 
+#include "backends/native/launcher/workspace_saver.h"
 #include "backends/native/processes/hidden_environment.h"
 #include "backends/native/start/starter.h"
 #include "base/deadline.h"
@@ -17,6 +18,8 @@ struct KeptSandbox {
   SandboxSpec spec;       // without its environment
   HiddenEnvironment environment;
   NativeSandbox sandbox;
+  SavingOrder saving;
+  WorkspaceSaver saver;  // not started if it has no workspace
   Clock::time_point started;
   Clock::time_point ttl_end;     // when init ends itself
   Clock::time_point end;         // a little later: when the launcher ends it

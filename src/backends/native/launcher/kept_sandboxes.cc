@@ -14,7 +14,9 @@ using std::chrono::milliseconds;
 constexpr std::size_t kListPage = 32;
 constexpr std::size_t kMostListBytes = kMostPacketBytes / 2;
 
-SandboxStatus status_of(const std::string& id, const KeptSandbox& kept) {
+}  // namespace
+
+SandboxStatus KeptSandboxes::status_of(const std::string& id, const KeptSandbox& kept) {
   SandboxStatus status;
   status.id = id;
   status.spec = kept.spec;
@@ -24,8 +26,6 @@ SandboxStatus status_of(const std::string& id, const KeptSandbox& kept) {
   status.why_copied = kept.sandbox.why_copied;
   return status;
 }
-
-}  // namespace
 
 KeptSandbox* KeptSandboxes::find(const std::string& id) {
   const auto found = by_id_.find(id);
@@ -50,13 +50,13 @@ std::string KeptSandboxes::add(KeptSandbox kept) {
   return id;
 }
 
-NativeSandbox KeptSandboxes::remove(const std::string& id) {
+KeptSandbox KeptSandboxes::remove(const std::string& id) {
   const auto found = by_id_.find(id);
-  NativeSandbox sandbox = std::move(found->second.sandbox);
-  ids_.erase(found->second.key);
-  ends_.erase({found->second.listed_end, found->second.key});
+  KeptSandbox kept = std::move(found->second);
+  ids_.erase(kept.key);
+  ends_.erase({kept.listed_end, kept.key});
   by_id_.erase(found);
-  return sandbox;
+  return kept;
 }
 
 void KeptSandboxes::update_end(KeptSandbox& kept) {

@@ -26,7 +26,7 @@ class KeptSandboxes {
   // Returns the new sandbox's id.
   std::string add(KeptSandbox kept);
   // The sandbox must be there.
-  NativeSandbox remove(const std::string& id);
+  KeptSandbox remove(const std::string& id);
 
   // To be called after kept.end may have changed.
   void update_end(KeptSandbox& kept);
@@ -34,6 +34,7 @@ class KeptSandboxes {
   [[nodiscard]] std::optional<Clock::time_point> first_end() const;
   [[nodiscard]] std::vector<std::string> overdue(Clock::time_point now) const;
 
+  static SandboxStatus status_of(const std::string& id, const KeptSandbox& kept);
   // Fills the reply with a page of the sandboxes whose ids are above `after`.
   void list(const std::string& after, LauncherReply& reply) const;
 

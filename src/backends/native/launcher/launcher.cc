@@ -11,6 +11,7 @@
 #include <array>
 
 #include "backends/native/cgroups/cgroup_places.h"
+#include "backends/native/launcher/launcher_messages.h"
 #include "backends/native/namespaces/network_refusals.h"
 #include "base/file.h"
 #include "base/socket.h"
@@ -26,13 +27,9 @@ constexpr std::uint64_t kListenerKey = 0;
 constexpr std::size_t kMostSandboxes = 100'000;
 constexpr std::size_t kMostClients = 4096;
 constexpr std::size_t kMostRemembered = 1024;
-// The most requests that wait for one sandbox: its clients must not take the places of all clients.
-constexpr std::size_t kMostWaiting = 64;
 constexpr std::uint64_t kMostLeftMs = 1ULL << 40U;
 
 // How long a request may take.
-constexpr auto kStartTime = 20s;
-constexpr auto kEndTime = 20s;
 constexpr auto kRestackTime = 10s;
 constexpr auto kOperationTime = 5s;
 
@@ -66,34 +63,10 @@ void set_error(LauncherReply& reply, const Error& error) {
   reply.message = error.message;
 }
 
-Failure deadline_failure(const LauncherRequest& request) {
-  if (request.operation == Operation::Start) {
-    return failure(ErrorCode::DeadlineExceeded,
-                   fmt::format("the sandbox did not start within {} s", kStartTime.count()));
-  }
-  if (request.operation == Operation::Stop) {
-    return failure(ErrorCode::DeadlineExceeded,
-                   fmt::format("sandbox {} was killed, but some of its processes have not ended "
-                               "after {} s",
-                               request.id, kEndTime.count()));
-  }
-  return failure(ErrorCode::Unavailable,
-                 fmt::format("sandbox {0} does not answer: its init, which may be starved of CPU, "
-                             "did not answer in time. Try again, or end it with "
-                             "'nutshell destroy {0}'",
-                             request.id));
-}
-
-Failure too_many_waiting(const std::string& id) {
-  return failure(ErrorCode::Unavailable,
-                 fmt::format("sandbox {0} does not answer: {1} requests already wait for its init. "
-                             "Try again later, or end it with 'nutshell destroy {0}'",
-                             id, kMostWaiting));
-}
-
 }  // namespace
 
-Result<Launcher> Launcher::create(RuntimeDirectory directory, InitEntry entry) {
+Result<Launcher> Launcher::create(RuntimeDirectory directory, InitEntry entry,
+                                  saved::SaveEntry save) {
   InstanceLock life = TRY(InstanceLock::take_for_life(directory));
   // The socket is made before the starter enters a user namespace, so that the caller owns it.
   ::unlink(directory.socket().c_str());
@@ -108,6 +81,7 @@ Result<Launcher> Launcher::create(RuntimeDirectory directory, InitEntry entry) {
   if (!events) return syscall_failure("epoll_create1");
   Launcher launcher(std::move(directory), std::move(life), std::move(starter), std::move(listener),
                     std::move(events));
+  launcher.save_ = std::move(save);
   TRY(launcher.watch(launcher.listener_.get(), kListenerKey, EPOLLIN));
   return launcher;
 }
@@ -157,7 +131,7 @@ Deadline Launcher::next_deadline() const {
   Deadline next = first_end ? Deadline::at(*first_end) : Deadline::in(kIdleLook);
   for (const auto& [key, pending] : pending_)
     next = earlier(next, earlier(pending.deadline, pending.next_look));
-  if (!killed_children_.empty() || starter_.has_ending())
+  if (!killed_children_.empty() || !savers_.empty() || starter_.has_ending())
     next = earlier(next, Deadline::in(kReapingLook));
   if (!is_listening_) next = earlier(next, next_listening_);
   if (!quiet_until_.has_passed()) return earlier(next, quiet_until_);
@@ -190,7 +164,7 @@ void Launcher::handle(std::uint64_t key) {
   const auto id = sandboxes_.id_of(key);
   if (!id) return starter_.collect_ended();
   remember_out_of_memory(*id);
-  (void)end_sandbox(*id);
+  (void)end_sandbox(*id, why_ended(*sandboxes_.find(*id), out_of_memory_.contains(*id)));
 }
 
 // A client whose command ended with its sandbox asks for the reason a moment later.
@@ -319,7 +293,7 @@ Result<> Launcher::release(const std::string& id, std::uint64_t client) {
   return {};
 }
 
-Result<std::string> Launcher::keep(NativeSandbox sandbox, SandboxSpec spec) {
+Result<std::string> Launcher::keep(NativeSandbox sandbox, SandboxSpec spec, SavingOrder saving) {
   HiddenEnvironment environment;
   auto kept = Starter::put_aside(sandbox);
   if (kept) kept = environment.hide(std::exchange(spec.environment, {}));
@@ -336,33 +310,61 @@ Result<std::string> Launcher::keep(NativeSandbox sandbox, SandboxSpec spec) {
                     .spec = std::move(spec),
                     .environment = std::move(environment),
                     .sandbox = std::move(sandbox),
+                    .saving = std::move(saving),
+                    .saver = {},
                     .started = Clock::now(),
                     .ttl_end = {},
                     .end = {},
                     .listed_end = {},
                     .requests = {}};
   added.move_end(ttl);
-  return sandboxes_.add(std::move(added));
+  std::string id = sandboxes_.add(std::move(added));
+  auto saver = start_saver(id, *sandboxes_.find(id));
+  if (saver) return id;
+  (void)end_sandbox(id, {});
+  return while_doing("start the process that saves the changes", std::move(saver).error());
 }
 
-UniqueFd Launcher::end_sandbox(const std::string& id) {
+Result<> Launcher::start_saver(const std::string& id, KeptSandbox& kept) const {
+  const bool has_changes = !kept.spec.workspace.empty() && kept.sandbox.store;
+  if (!has_changes || kept.saving.place.empty() || !save_) return {};
+  SandboxStatus status = KeptSandboxes::status_of(id, kept);
+  status.created = std::chrono::system_clock::now() - status.age;
+  kept.saver = TRY(WorkspaceSaver::start({kept.sandbox, status, kept.saving, save_}));
+  return {};
+}
+
+void Launcher::end_saver(const std::string& id, KeptSandbox& kept, const std::string& why) {
+  // One that was killed is replaced, while the layers are still there.
+  if (kept.saver.has_ended() && !why.empty()) (void)start_saver(id, kept);
+  if (!kept.saver.is_started()) return;
+  if (why.empty()) {
+    kept.saver.discard();
+  } else {
+    kept.saver.save(why);
+  }
+  savers_.push_back(std::move(kept.saver));
+}
+
+UniqueFd Launcher::end_sandbox(const std::string& id, const std::string& why) {
   KeptSandbox* kept = sandboxes_.find(id);
   if (kept == nullptr) return {};
+  end_saver(id, *kept, why);
   const auto requests = std::exchange(kept->requests, {});
   for (const std::uint64_t key : requests) {
     finish_request(key, failure(ErrorCode::NotFound, fmt::format("sandbox {} has ended", id)), {});
   }
-  return starter_.finish(sandboxes_.remove(id));
+  return starter_.finish(std::move(sandboxes_.remove(id).sandbox));
 }
 
 void Launcher::end_unreleased() {
   for (const std::string& id : std::exchange(unreleased_, {}))
-    (void)end_sandbox(id);  // does nothing if the sandbox has ended already
+    (void)end_sandbox(id, {});  // does nothing if the sandbox has ended already
 }
 
 void Launcher::end_overdue() {
   for (const std::string& id : sandboxes_.overdue(Clock::now()))
-    (void)end_sandbox(id);
+    (void)end_sandbox(id, "its ttl was over");
 }
 
 void Launcher::reap() {
@@ -370,6 +372,7 @@ void Launcher::reap() {
     const auto status = child.wait(Deadline::in(0ms));
     return !status || status->has_value();
   });
+  std::erase_if(savers_, [](WorkspaceSaver& saver) { return saver.has_ended(); });
   if (starter_.has_ending()) starter_.collect_ended();
 }
 
@@ -381,8 +384,11 @@ Stopping Launcher::stopping_of(const NativeSandbox& sandbox) const {
 
 class Launcher::StartTask : public LauncherTask {
  public:
-  StartTask(Launcher& launcher, NativeSandbox sandbox, SandboxSpec spec)
-      : launcher_(launcher), sandbox_(std::move(sandbox)), spec_(std::move(spec)) {}
+  StartTask(Launcher& launcher, NativeSandbox sandbox, SandboxSpec spec, SavingOrder saving)
+      : launcher_(launcher),
+        sandbox_(std::move(sandbox)),
+        spec_(std::move(spec)),
+        saving_(std::move(saving)) {}
 
   Result<std::optional<Awaited>> proceed(LauncherAnswer& answer) override {
     auto started = Starter::has_started(*sandbox_);
@@ -392,7 +398,7 @@ class Launcher::StartTask : public LauncherTask {
     }
     if (!*started) return Awaited{sandbox_->report.get(), EPOLLIN};
     report_ = std::move(sandbox_->report);  // must stay open while it is watched
-    answer.reply.id = TRY(launcher_.keep(std::move(*sandbox_), std::move(spec_)));
+    answer.reply.id = TRY(launcher_.keep(std::move(*sandbox_), std::move(spec_), saving_));
     return std::optional<Awaited>();
   }
 
@@ -403,6 +409,7 @@ class Launcher::StartTask : public LauncherTask {
   std::optional<NativeSandbox> sandbox_;
   UniqueFd report_;
   SandboxSpec spec_;
+  SavingOrder saving_;
 };
 
 Result<> Launcher::start(const LauncherRequest& request, std::uint64_t client) {
@@ -412,7 +419,8 @@ Result<> Launcher::start(const LauncherRequest& request, std::uint64_t client) {
   pending.client = client;
   pending.request.operation = Operation::Start;
   pending.request.ends_with_client = request.ends_with_client;
-  pending.task = std::make_unique<StartTask>(*this, std::move(sandbox), std::move(spec));
+  pending.task = std::make_unique<StartTask>(*this, std::move(sandbox), std::move(spec),
+                                             SavingOrder{request.saved_in, request.saved_bounds});
   pending.deadline = Deadline::in(kStartTime);
   quiet_until_ = Deadline::in(kFreshStart);
   add_request(++last_key_, std::move(pending));
@@ -420,7 +428,11 @@ Result<> Launcher::start(const LauncherRequest& request, std::uint64_t client) {
 }
 
 void Launcher::stop(const std::string& id, std::uint64_t client) {
-  UniqueFd last = end_sandbox(id);
+  const bool is_unreleased = unreleased_.contains(id) ||
+                             std::any_of(clients_.begin(), clients_.end(), [&id](const auto& one) {
+                               return one.second.unreleased.contains(id);
+                             });
+  UniqueFd last = end_sandbox(id, is_unreleased ? "" : "it was destroyed");
   if (!last) return send_answer(client, {});
   PendingRequest pending;
   pending.client = client;
@@ -549,7 +561,7 @@ void Launcher::finish_request(std::uint64_t key, Result<> done, LauncherAnswer a
 void Launcher::finish_start(const PendingRequest& pending, const std::string& id) {
   const auto client = clients_.find(pending.client);
   if (client == clients_.end()) {
-    (void)end_sandbox(id);  // its id has reached no client
+    (void)end_sandbox(id, {});  // its id has reached no client
   } else if (pending.request.ends_with_client != 0) {
     client->second.unreleased.insert(id);
   }

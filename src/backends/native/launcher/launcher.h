@@ -21,7 +21,8 @@ class Launcher {
  public:
   // Listens in `directory`, whose only launcher it is for as long as it lives. The process that
   // starts it holds the LauncherLock until it listens.
-  static Result<Launcher> create(RuntimeDirectory directory, InitEntry entry);
+  static Result<Launcher> create(RuntimeDirectory directory, InitEntry entry,
+                                 saved::SaveEntry save);
 
   Result<> run();
 
@@ -85,12 +86,14 @@ class Launcher {
   void finish_start(const PendingRequest& pending, const std::string& id);
   void look_again();
 
-  Result<std::string> keep(NativeSandbox sandbox, SandboxSpec spec);
+  Result<std::string> keep(NativeSandbox sandbox, SandboxSpec spec, SavingOrder saving);
+  Result<> start_saver(const std::string& id, KeptSandbox& kept) const;
+  void end_saver(const std::string& id, KeptSandbox& kept, const std::string& why);
   [[nodiscard]] Stopping stopping_of(const NativeSandbox& sandbox) const;
   void remember_out_of_memory(const std::string& id);
-  // Returns a descriptor that is readable once no process of the sandbox is alive; closed if only
-  // its init is alive now.
-  UniqueFd end_sandbox(const std::string& id);
+  // Saves the changes with this reason; discards them if it is empty. Returns a descriptor that is
+  // readable once no process of the sandbox is alive; closed if only its init is alive now.
+  UniqueFd end_sandbox(const std::string& id, const std::string& why);
   void end_overdue();
   void end_unreleased();
   void reap();
@@ -111,6 +114,8 @@ class Launcher {
   Deadline linger_ = Deadline::never();  // while it is asked why a sandbox has ended
   Deadline quiet_until_ = Deadline::in(Clock::duration::zero());  // nothing is made ahead before
   std::vector<ChildProcess> killed_children_;                     // not reaped yet
+  std::vector<WorkspaceSaver> savers_;  // of sandboxes that have ended; they outlive the launcher
+  saved::SaveEntry save_;
 };
 
 }  // namespace nutshell::native

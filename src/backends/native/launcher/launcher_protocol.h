@@ -8,6 +8,7 @@
 
 #include "core/backend.h"
 #include "core/refusals.h"
+#include "saved/saved_workspaces.h"
 
 namespace nutshell::native {
 
@@ -36,7 +37,12 @@ struct LauncherRequest {
   std::uint64_t left_ms = 0;        // with SetTimeLeft
   // With Start: the sandbox ends with this connection, unless Release comes on it first.
   std::uint8_t ends_with_client = 0;
-  void fields(auto& visit) { visit(operation, id, spec, layers, left_ms, ends_with_client); }
+  // With Start: where the changes of its workspace are saved at its end; empty: they are not.
+  std::string saved_in;
+  saved::Bounds saved_bounds;
+  void fields(auto& visit) {
+    visit(operation, id, spec, layers, left_ms, ends_with_client, saved_in, saved_bounds);
+  }
 };
 
 struct LauncherReply {

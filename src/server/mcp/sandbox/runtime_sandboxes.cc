@@ -1,6 +1,11 @@
 #include "server/mcp/sandbox/runtime_sandboxes.h"
 
+#include <fmt/format.h>
+
+#include <optional>
+
 #include "base/deadline.h"
+#include "runtime/saved_changes.h"
 #include "runtime/workspace.h"
 #include "server/mcp/sandbox/workspace_view.h"
 
@@ -14,6 +19,44 @@ constexpr const char* kRoleLabel = "mcp.role";
 constexpr const char* kOwn = "default";
 // An init that lives answers within this time.
 constexpr auto kInitTime = 2s;
+
+// Saving takes milliseconds, unless much was changed.
+constexpr auto kSavingTime = 60s;
+
+std::string label_of(const SandboxSpec& spec, const char* name) {
+  const auto found = spec.labels.find(name);
+  return found == spec.labels.end() ? std::string() : found->second;
+}
+
+// The session's last sandbox that ended with changes, if the saved ones tell of it.
+std::optional<saved::SavedWorkspace> last_of(const SessionKey& session,
+                                             const std::string& workspace) {
+  const auto place = saved::SavedWorkspaces::open();
+  if (!place || workspace.empty()) return std::nullopt;
+  for (const saved::SavedWorkspace& one : place->list().value_or(std::vector<saved::SavedWorkspace>())) {
+    const SandboxSpec& spec = one.sandbox.spec;
+    const bool is_it = label_of(spec, kSessionLabel) == session.label &&
+                       label_of(spec, kRoleLabel) == kOwn && spec.workspace == workspace;
+    if (!is_it) continue;
+    auto saved = place->await(one.sandbox.id, Deadline::in(kSavingTime));
+    if (saved) return std::move(*saved);
+  }
+  return std::nullopt;
+}
+
+std::string went_on(const saved::SavedWorkspace& last) {
+  return fmt::format(
+      "(Your sandbox had ended: {}. This is a new one with its {} changed files in /workspace; "
+      "processes, jobs, undo ids and /tmp are gone.)\n",
+      last.summary.why, last.summary.changes);
+}
+
+std::string started_anew(const saved::SavedWorkspace& last, const std::string& why) {
+  return fmt::format(
+      "(Your sandbox had ended; this is a new one, without its changes: {}. The user can try "
+      "`nutshell diff {}`.)\n",
+      why, last.sandbox.id);
+}
 
 }  // namespace
 
@@ -44,7 +87,15 @@ Result<Sandboxes::Bound> RuntimeSandboxes::ensure(const SessionKey& session,
   if (found.error().code != ErrorCode::NotFound) return Failure(std::move(found).error());
   SandboxSpec own = spec;
   own.labels[kRoleLabel] = kOwn;
-  return Bound{TRY(runtime_.create(own)), Bound::How::Made};
+  const auto last = last_of(session, own.workspace);
+  if (!last) return Bound{TRY(runtime_.create(own)), Bound::How::Made};
+  if (last->state == saved::State::Saved) {
+    auto id = create_from_saved(runtime_, own, *last);
+    if (id) return Bound{std::move(*id), Bound::How::Made, went_on(*last)};
+    return Bound{TRY(runtime_.create(own)), Bound::How::Made,
+                 started_anew(*last, id.error().message)};
+  }
+  return Bound{TRY(runtime_.create(own)), Bound::How::Made, started_anew(*last, last->why)};
 }
 
 Result<std::vector<SandboxStatus>> RuntimeSandboxes::list(const SessionKey& session) {

@@ -114,7 +114,9 @@ Result<std::string> SandboxHost::bound(Call& call, std::string& remark) {
   const std::string told = fmt::format("{} sandbox {}", verb, bound.id);
   call.log(LogLevel::Info, told);
   if (options_.note) options_.note(told);
-  if (bound.how == How::MadeAnew) {
+  if (!bound.remark.empty()) {
+    remark = bound.remark;
+  } else if (bound.how == How::MadeAnew) {
     remark =
         "(Your sandbox had ended; this is a new one. What was changed there and not applied is "
         "gone.)\n";
@@ -159,7 +161,7 @@ ToolResult SandboxHost::run(Call& call, const Tool& tool, const Json& arguments,
       wanted.remark = std::move(remark);
     } else {
       return refuse(ToolError{ErrorCode::Expired, "The sandbox ended during this call.",
-                              "What was changed there and not applied is gone.",
+                              remark,
                               "A new sandbox is ready: call again."});
     }
   }

@@ -38,6 +38,7 @@ class Sandboxes {
     enum class How : std::uint8_t { Known, Found, Made, MadeAnew };
     std::string id;
     How how = How::Known;
+    std::string remark = {};  // what the client has to know of its new sandbox
   };
 
   virtual ~Sandboxes() = default;

@@ -11,8 +11,12 @@ namespace nutshell::mcp {
 
 class SessionSlot {
  public:
-  // Takes the first free slot in the user's directory.
+  // Takes the first free slot in the user's directory. Waits a moment for a server that is ending,
+  // so that a client which is opened again gets its sandbox.
   static Result<SessionSlot> take(const std::string& label);
+
+  // Tells the next server that this one is about to end.
+  void mark_ending() const;
 
   // The label of the sandbox in this slot.
   [[nodiscard]] const std::string& label() const { return label_; }

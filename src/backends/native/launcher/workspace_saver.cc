@@ -1,0 +1,174 @@
+#include "backends/native/launcher/workspace_saver.h"
+
+#include <fcntl.h>
+#include <poll.h>
+#include <sched.h>
+#include <sys/prctl.h>
+#include <unistd.h>
+
+#include <array>
+#include <csignal>
+#include <cstring>
+
+#include "backends/native/processes/clone_process.h"
+#include "backends/native/processes/close_descriptors.h"
+#include "backends/native/processes/kept_descriptors.h"
+#include "backends/native/processes/side_process.h"
+#include "base/fault_point.h"
+#include "base/file.h"
+#include "base/socket.h"
+
+namespace nutshell::native {
+namespace {
+
+using namespace std::chrono_literals;
+
+constexpr char kSave = 's';  // followed by the reason
+constexpr char kDiscard = 'd';
+constexpr const char* kName = "nutshell-saver";
+constexpr const char* kLauncherDied = "the launcher, which kept it, was killed";
+constexpr std::size_t kMostTableBytes = 4U << 20U;
+// The launcher sees the end of a sandbox when this process does, and then sends the reason.
+constexpr auto kReasonTime = 5s;
+constexpr auto kSavingTime = 10min;
+
+// Whoever ends launchers by name does not mean this process.
+void take_name() {
+  (void)::prctl(PR_SET_NAME, kName);  // cannot fail
+  const std::size_t room = std::strlen(program_invocation_name);
+  if (room < std::strlen(kName)) return;
+  std::memset(program_invocation_name, 0, room);
+  std::memcpy(program_invocation_name, kName, std::strlen(kName));
+}
+
+// Waits until the sandbox has ended; returns why, or nothing if its changes are to be discarded.
+Result<std::optional<std::string>> await_end(int init, int control) {
+  std::optional<std::string> why;
+  bool is_listening = true;
+  Deadline patience = Deadline::never();
+  for (bool has_ended = false; !has_ended || (is_listening && !patience.has_passed());) {
+    std::array<pollfd, 2> watched = {pollfd{has_ended ? -1 : init, POLLIN, 0},
+                                     pollfd{is_listening ? control : -1, POLLIN, 0}};
+    const int ready = ::poll(watched.data(), watched.size(), patience.poll_timeout());
+    if (ready < 0 && errno != EINTR) return syscall_failure("poll");
+    if (ready <= 0) continue;
+    if (watched[0].revents != 0) {
+      has_ended = true;
+      patience = Deadline::in(kReasonTime);
+    }
+    if (watched[1].revents == 0) continue;
+    is_listening = false;
+    const auto packet = receive_packet(control, Deadline::in(0s));
+    const bool is_told = packet && !packet->bytes.empty();
+    if (is_told && packet->bytes[0] == kDiscard) return std::optional<std::string>();
+    why = is_told ? packet->bytes.substr(1) : kLauncherDied;
+  }
+  return std::optional(why.value_or("its first process was killed"));
+}
+
+struct Layers {
+  int store = -1;
+  int base = -1;
+  int mount_namespace = -1;
+  bool is_copied = false;
+};
+
+// Afterwards no link in the layers can lead this process out of them.
+Result<saved::LayersToSave> enter_layers(const Layers& layers) {
+  saved::LayersToSave wanted{layers.store, layers.base, layers.is_copied, {}};
+  const UniqueFd processes = TRY(open_file("/proc", O_PATH | O_DIRECTORY));
+  if (!layers.is_copied) {
+    if (::setns(layers.mount_namespace, CLONE_NEWNS) != 0) return syscall_failure("setns", "mount");
+    wanted.mount_table = TRY(read_file_at(processes.get(), "self/mountinfo", kMostTableBytes));
+  }
+  if (::fchdir(layers.store) != 0 || ::chroot(".") != 0) return syscall_failure("enter the layers");
+  return wanted;
+}
+
+// Runs in a child of the saving process, because it leaves the root directory for good, and because
+// it reads hostile data. The file stays empty if there are no changes.
+Result<> fill(const Layers& layers, const saved::SaveEntry& save, int file,
+              const saved::Bounds& bounds, std::string why) {
+  const auto wanted = TRY(enter_layers(layers));
+  saved::ArchiveWriter archive(file, bounds.bytes);
+  TRY(save(wanted, archive));
+  return archive.changes() == 0 ? Result<>() : archive.finish(std::move(why));
+}
+
+struct Saver {
+  Layers layers;
+  const saved::SaveEntry& save;
+  saved::Bounds bounds;
+  int init = -1;
+  int control = -1;
+
+  // Returns whether there is anything saved.
+  Result<bool> run(saved::Saving& saving) const {
+    const auto why = TRY(await_end(init, control));
+    fault_point("saver.ended");
+    if (!why) return false;
+    const UniqueFd file = TRY(saving.new_archive(bounds));
+    SideProcess filling =
+        TRY(SideProcess::start({layers.store, layers.base, layers.mount_namespace, file.get()},
+                               [&] { return fill(layers, save, file.get(), bounds, *why); }));
+    TRY(filling.take_answer(Deadline::in(kSavingTime)));
+    if (::lseek(file.get(), 0, SEEK_END) == 0) return false;
+    fault_point("saver.filled");
+    TRY(saving.commit(bounds));
+    return true;
+  }
+};
+
+[[noreturn]] void become_saver(const Saver& saver, const SavingPlan& plan) {
+  ::setsid();  // a signal to the launcher's group is not for this process
+  take_name();
+  std::signal(SIGCHLD, SIG_DFL);  // NOLINT(concurrency-mt-unsafe): one thread
+  auto closed = close_all_but({saver.layers.store, saver.layers.base, saver.layers.mount_namespace,
+                               saver.init, saver.control});
+  auto saving = closed ? saved::Saving::begin(plan.order.place, plan.status)
+                       : Result<saved::Saving>(Failure(closed.error()));
+  if (!saving) ::_exit(1);  // nothing can be remembered there
+  const auto done = saver.run(*saving);
+  if (!done) {
+    saving->fail(done.error().message);
+  } else if (!*done) {
+    saving->drop();
+  }
+  ::_exit(0);
+}
+
+}  // namespace
+
+Result<WorkspaceSaver> WorkspaceSaver::start(const SavingPlan& plan) {
+  auto [ours, theirs] = TRY(make_socket_pair(SocketKind::Packets));
+  TRY(renumber(ours, kFirstKept));
+  const NativeSandbox& sandbox = plan.sandbox;
+  const Saver saver{{sandbox.store.get(), sandbox.directories.base.get(),
+                     sandbox.mount_namespace.get(), !sandbox.why_copied.empty()},
+                    plan.save,
+                    plan.order.bounds,
+                    sandbox.init.descriptor(),
+                    theirs.get()};
+  ChildProcess child = TRY(clone_process(0, -1));
+  if (child.pid() == 0) become_saver(saver, plan);
+  WorkspaceSaver started;
+  started.child_ = std::move(child);
+  started.control_ = std::move(ours);
+  return started;
+}
+
+bool WorkspaceSaver::has_ended() {
+  if (!is_started()) return false;
+  const auto status = child_.wait(Deadline::in(0s));
+  return !status || status->has_value();
+}
+
+void WorkspaceSaver::save(const std::string& why) const {
+  if (control_) (void)try_send_packet(control_.get(), kSave + why);  // fails if it was killed
+}
+
+void WorkspaceSaver::discard() const {
+  if (control_) (void)try_send_packet(control_.get(), std::string(1, kDiscard));
+}
+
+}  // namespace nutshell::native

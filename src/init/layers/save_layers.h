@@ -1,0 +1,11 @@
+// Reads the layers of a sandbox that has ended, and writes its changes to an archive. Runs on the
+// host: the layers are hostile, but nothing writes to them any more.
+#pragma once
+
+#include "saved/save_entry.h"
+
+namespace nutshell::init {
+
+Result<> save_layers(const saved::LayersToSave& layers, saved::ArchiveWriter& archive);
+
+}  // namespace nutshell::init
