@@ -3,6 +3,7 @@
 Each reading knows the tool's own form and the short one of docs/compaction.md, and nothing else: what it
 cannot give back is lost, however much of it stands there. Lines come with their indentation.
 """
+import json
 import re
 
 TITLE = re.compile(r"[A-Z][A-Z0-9()%/-]*(?: [A-Z0-9()%/-]+)*")
@@ -46,6 +47,124 @@ def has_cells(row, cells):
         if found != wanted:
             return False
     return True
+
+
+# Records ----------------------------------------------------------------------------------------
+
+PAIR = re.compile(r'([A-Za-z_@][\w.@/-]*)=("(?:[^"\\]|\\.)*"|\'[^\']*\'|[^\s,;|]+)')
+FIELD = re.compile(r'\s*(?:- )?"?([A-Za-z_@$][\w.@/$-]*)"?: +(.+?),?$')
+KEY = re.compile(r'"?[A-Za-z_@$][\w.@/$ -]*"?')
+DIVIDERS = ("|", "\t", "│", ",")
+
+
+def records(lines):
+    """Every record of a text, key to value: JSON, key=value, rows below their keys, and `all: key=value` for all rows."""
+    yield from json_records("\n".join(lines))
+    keys, divider, shared = [], "", {}
+    for line in lines:
+        found = json_object(line)
+        pairs = {key: bare(value) for key, value in PAIR.findall(line)}
+        if found:
+            yield from found
+        elif line.startswith("all: ") or line.startswith("all rows: "):
+            shared = pairs
+        elif pairs:
+            yield {**shared, **pairs}
+        if title := title_of(line):
+            keys, divider = title
+        elif keys and divider and divider in line:
+            cells = [bare(cell) for cell in split_row(line, divider)]
+            if len(cells) == len(keys):
+                yield {**shared, **dict(zip(keys, cells))}
+    yield from field_records(lines)
+
+
+def split_row(line, divider):
+    """Cells of a row; a comma in quotes divides none."""
+    body = line.strip("|│ \r") if divider in "|│" else line
+    if divider == ",":
+        return re.findall(r'(?:^|,)((?:"(?:[^"]|"")*"|[^,"]*))', body)
+    return body.split(divider)
+
+
+def title_of(line):
+    """The keys of a table and what divides its cells, if this line may be its heading."""
+    for divider in DIVIDERS:
+        cells = [cell.strip().strip('"') for cell in split_row(line, divider)]
+        if len(cells) > 1 and all(KEY.fullmatch(cell) for cell in cells) and len(set(cells)) == len(cells):
+            return cells, divider
+    return None
+
+
+def bare(value):
+    value = value.strip()
+    return value[1:-1].replace('\\"', '"').replace('""', '"') if len(value) > 1 and value[0] == value[-1] and value[0] in "\"'" else value
+
+
+def json_object(line):
+    """The records of a line that is one JSON value."""
+    body = line.strip().rstrip(",")
+    if body[:1] not in ("{", "["):
+        return []
+    try:
+        return list(objects_of(json.loads(body)))
+    except ValueError:
+        return []
+
+
+def json_records(text):
+    """The records of JSON over many lines, wherever it begins in the text."""
+    decoder, place = json.JSONDecoder(), 0
+    for found in re.finditer(r"^[\[{]$|^[\[{](?=\s)", text, re.MULTILINE):
+        if found.start() < place:
+            continue
+        try:
+            value, place = decoder.raw_decode(text, found.start())
+        except ValueError:
+            continue
+        yield from objects_of(value)
+
+
+def objects_of(value, above=""):
+    """Each object as a record, the inner ones as fields `a.b` of theirs and by themselves."""
+    if isinstance(value, list):
+        for one in value:
+            yield from objects_of(one)
+    elif isinstance(value, dict):
+        yield flat(value)
+        for one in value.values():
+            if isinstance(one, (dict, list)):
+                yield from objects_of(one)
+
+
+def flat(value, above=""):
+    record = {}
+    for key, one in value.items():
+        if isinstance(one, dict):
+            record.update(flat(one, f"{above}{key}."))
+        elif not isinstance(one, list):
+            record[above + key] = one if isinstance(one, str) else json.dumps(one)
+    return record
+
+
+def field_records(lines):
+    """Records written as one `key: value` on each line, apart by a blank line, a dash or the first key again."""
+    record, first = {}, None
+    for line in [*lines, ""]:
+        field = FIELD.match(line)
+        starts = not line.strip() or line.lstrip().startswith("- ") or (field and field.group(1) == first)
+        if starts and record:
+            yield record
+            record, first = {}, None
+        if field:
+            first = first or field.group(1)
+            record[field.group(1)] = bare(field.group(2))
+
+
+def has_values(record, wanted):
+    """All the values, below their keys; a key may be given with those above it (`user.name`)."""
+    return all(any(found == value and (key == name or key.endswith("." + name) or name.endswith("." + key))
+                   for key, found in record.items()) for name, value in wanted.items())
 
 
 # Patches ----------------------------------------------------------------------------------------
