@@ -113,7 +113,18 @@ class Text:
                     near = self.lines_of_place(start, end)
                     if any(self.line_holds_place(at, *place) for at in near for place in places):
                         return True
+                    if any(self.is_in_block_of(start, *place) for place in places):
+                        return True
                     break
+        return False
+
+    def is_in_block_of(self, start, file, line, column):
+        """ShellCheck's `In x.sh line 3:` above, and no blank line between."""
+        for row in reversed(self.lines[:start]):
+            if not row.strip():
+                return False
+            if found := re.fullmatch(r"In (\S+) line (\d+):", row.strip()):
+                return not column and found.groups() == (file, str(line))
         return False
 
     def holds_under(self, fact):

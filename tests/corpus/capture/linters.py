@@ -359,7 +359,7 @@ def rubocop(project, count):
     ran = project.run("rubocop --cache false")
     report = json.loads(project.run("rubocop --cache false -f json").text)
     facts = [at_fact(one["path"], flaw["location"]["line"], flaw["location"]["column"],
-                     flaw["message"].split("\n")[0].removeprefix(flaw["cop_name"] + ": "))
+                     flaw["message"].split("\n")[0].removeprefix(flaw["cop_name"] + ": ").replace("`", ""))
              for one in report["files"] for flaw in one["offenses"]]
     total = report["summary"]["offense_count"]
     return Case("", "rubocop --cache false", ran, [*chosen_facts(project, facts),
