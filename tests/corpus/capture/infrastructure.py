@@ -58,23 +58,6 @@ def ansible_diff(project, count):
     return Case("", command, ran, [*facts, row_fact("local0", f"ok={count}", f"changed={changed}")])
 
 
-@unknown("compose", ["docker"], {"few": {"count": 4}, "many": {"count": 30}})
-def compose(project, count):
-    """`docker compose config`: one service asks for more than the others."""
-    text, facts = "name: shop\nservices:\n", []
-    for index in range(count):
-        name, port = project.word(), project.number(2000, 60000)
-        text += (f"  {name}:\n    image: registry.example/{name}:1.{index}\n    ports: ['{port}:80']\n    environment: {{REGION: north}}\n"
-                 + ("    privileged: true\n" if index == count // 2 else ""))
-        if count < 10:
-            facts.append(under_fact([f"{name}:"], "image", f"registry.example/{name}:1.{index}"))
-        if index == count // 2:
-            facts.append(under_fact([f"{name}:"], "privileged", "true"))
-    project.write("compose.yaml", text)
-    ran = project.run("docker compose config", {"DOCKER_HOST": ""})
-    return Case("", "docker compose config", ran, facts)
-
-
 @unknown("actionlint", ["go-tools/actionlint"], {"few": {"count": 4}, "some": {"count": 20}})
 def actionlint(project, count):
     project.tools = "go-tools"
