@@ -48,7 +48,7 @@ def pytest_flags(project, count, flags, share):
         project.write("src/__init__.py", "")
         project.write("tests/test_use.py", "".join(f"from src.{word} import {word}\n" for word in words) + "\n\ndef test_use():\n" +
                       "".join(f"    {word}()\n" for word in words))
-        facts += [row_fact(f"{word}.py", "4", "1", "75%", "6") for word in words[::3]] + [row_fact("TOTAL", ["91%", "92%", "93%", "94%", "95%"])]
+        facts += [row_fact(f"{word}.py", "4", "1", "75%", "6") for word in words[::3]] + [row_fact("TOTAL", "88%")]
     elif "markers" in flags:
         facts = [row_fact("@pytest.mark.usefixtures"), row_fact("@pytest.mark.parametrize"), row_fact("@pytest.mark.tryfirst")]
     else:
