@@ -260,7 +260,7 @@ def invented(raw, facts, must_not, text):
         real = {fact["path"] for fact in facts}
         found += sorted(set(readings.paths(rendered.split("\n")[1:])) - real - {""})[:3] if "*" in text else []
     counts = {str(count) for count in counted(raw, facts)} | {str(len(facts))}
-    printed = Text(given)
+    printed = Text(given + given.replace("\\n", "\n").replace("\\t", "\t") if "\\n" in given else given)  # text within JSON
     for file, line, column in sorted(places(text)):
         if not printed.holds_place(file, line, column):
             found.append(f"{file}:{line}:{column}")

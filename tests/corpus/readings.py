@@ -51,37 +51,48 @@ def has_cells(row, cells):
 
 # Records ----------------------------------------------------------------------------------------
 
-PAIR = re.compile(r'([A-Za-z_@][\w.@/-]*)=("(?:[^"\\]|\\.)*"|\'[^\']*\'|[^\s,;|]+)')
+PAIR = re.compile(r'(?<![\w.])([A-Za-z_@][\w.@/\[\]-]*)=("(?:[^"\\]|\\.)*"|\'[^\']*\'|[^\s,;|]+)')
 FIELD = re.compile(r'\s*(?:- )?"?([A-Za-z_@$][\w.@/$-]*)"?: +(.+?),?$')
-KEY = re.compile(r'"?[A-Za-z_@$][\w.@/$ -]*"?')
+KEY = re.compile(r'"?[A-Za-z_@$][\w.@/$\[\] -]*"?|#')
+SHARED = re.compile(r"\s*(?:all(?: rows)?:|×\d+) .*=")  # what rows below have in common: of all of them, of the next ones
+RULE = re.compile(r"[-+=| :─│├┼┤┌┬┐╭╮]+")  # between a heading and its rows
 DIVIDERS = ("|", "\t", "│", ",")
+SPOKEN = {"msg", "message", "event"}  # keys that a line of a log need not name
 
 
 def records(lines):
-    """Every record of a text, key to value: JSON, key=value, rows below their keys, and `all: key=value` for all rows."""
+    """Every record of a text, key to value: JSON, key=value, rows below their keys.
+
+    Above the rows may stand what all have in common: `all: key=value`, and `×3 key=value` of the next three. The line
+    itself is the value of the key "".
+    """
     yield from json_records("\n".join(lines))
-    keys, divider, shared = [], "", {}
+    keys, divider, of_all, of_next = [], "", {}, {}
     for line in lines:
-        found = json_object(line)
         pairs = {key: bare(value) for key, value in PAIR.findall(line)}
-        if found:
+        if found := json_object(line):
             yield from found
-        elif line.startswith("all: ") or line.startswith("all rows: "):
-            shared = pairs
+        elif SHARED.match(line):
+            if line.lstrip().startswith("all"):
+                of_all, of_next = pairs, {}
+            else:
+                of_next = pairs
+            keys = []
         elif pairs:
-            yield {**shared, **pairs}
-        if title := title_of(line):
-            keys, divider = title
-        elif keys and divider and divider in line:
-            cells = [bare(cell) for cell in split_row(line, divider)]
-            if len(cells) == len(keys):
-                yield {**shared, **dict(zip(keys, cells))}
+            yield {**of_all, **of_next, **pairs, "": line}
+        cells = [bare(cell) for cell in split_row(line, divider)] if keys and divider in line else []
+        if len(cells) == len(keys) > 0:
+            yield {**of_all, **of_next, **dict(zip(keys, cells))}
+        elif not RULE.fullmatch(line):
+            keys, divider = title_of(line) or ([], "")
+            if not line.strip():
+                of_all, of_next = {}, {}
     yield from field_records(lines)
 
 
 def split_row(line, divider):
     """Cells of a row; a comma in quotes divides none."""
-    body = line.strip("|│ \r") if divider in "|│" else line
+    body = line.strip("|│ \r") if divider and divider in "|│" else line
     if divider == ",":
         return re.findall(r'(?:^|,)((?:"(?:[^"]|"")*"|[^,"]*))', body)
     return body.split(divider)
@@ -163,8 +174,16 @@ def field_records(lines):
 
 def has_values(record, wanted):
     """All the values, below their keys; a key may be given with those above it (`user.name`)."""
-    return all(any(found == value and (key == name or key.endswith("." + name) or name.endswith("." + key))
-                   for key, found in record.items()) for name, value in wanted.items())
+    return all(any(found == value and is_key(key, name) for key, found in record.items())
+               or (name in SPOKEN and stands_in(value, record.get("", ""))) for name, value in wanted.items())
+
+
+def is_key(key, name):
+    return key == name or key.endswith("." + name) or (key != "" and name.endswith("." + key))
+
+
+def stands_in(words, line):
+    return re.search(rf"(?<!\w){re.escape(words)}(?!\w)", line) is not None
 
 
 # Patches ----------------------------------------------------------------------------------------
@@ -256,11 +275,17 @@ def commits(lines):
 
 # Paths ------------------------------------------------------------------------------------------
 
+# Whether names without their extension below `src/*.c:`, and directories below directories, are read as paths. Without
+# it a name counts only if it stands there as the next call needs it: whole, below its whole directory.
+READS_SHORT_NAMES = True
 HEADING = re.compile(r"((?:[^\s:*]+/)?)(?:\*(\.[^\s:*/]+))?:(?: (.+))?")
 
 
 def paths(lines):
-    """The paths of a listing: `src/*.c: a b`, ` net/: x.md y` below it, names below `src/`, or one by one."""
+    """The paths of a listing: `src/net/: x.md y`, names below `src/`, or one by one.
+
+    READS_SHORT_NAMES: also `src/*.c: a b`, and ` net/: x.md y` below it.
+    """
     above, lines = [], list(lines)  # (indentation, directory)
     for line, behind in zip(lines, [*lines[1:], ""]):
         indentation = len(line) - len(line.lstrip(" "))
@@ -270,6 +295,10 @@ def paths(lines):
         parent = above[-1][1] if above else ""
         heading = HEADING.fullmatch(body)
         if heading and (heading.group(1) or heading.group(2)):
+            if not READS_SHORT_NAMES:
+                parent = ""
+                if heading.group(2):
+                    continue
             directory, ending = parent + heading.group(1).removeprefix("./"), heading.group(2) or ""
             yield from (directory + name.rstrip("/") + ending for name in (heading.group(3) or "").split(" ") if name)
             above.append((indentation, directory))
