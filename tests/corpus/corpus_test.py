@@ -139,10 +139,10 @@ def the_oracle_places_values_below_their_heading():
 @suite.case
 def the_oracle_places_values_in_their_record():
     for text in ('{"id":4711,"name":"web"}', '[\n {\n  "id": 4711,\n  "name": "web"\n }\n]', "id=4711 name=web", "id|state|name\n4711|up|web",
-                 "id: 4711\nname: web", "all: name=web\nid|state\n4711|up", '"data": {"id":4711,"name":"web"}\nid,name\n4711,"web"'):
+                 "id: 4711\nname: web", "items: [2]\n -\n  id: 1\n -\n  id: 4711\n  name: web\n  more:\n   name: x", "all: name=web\nid|state\n4711|up", '"data": {"id":4711,"name":"web"}\nid,name\n4711,"web"'):
         expect(not match.lost([RECORD], text), f"the record is not found in {text!r}")
     for text in ('{"id":4711,"name":"db"}\n{"id":1,"name":"web"}', "id=4711 name=db\nid=1 name=web", "name|id\n4711|web", "4711 web",
-                 "id|name\n4711|db\n1|web", "id: 4711\n\nname: web", "id: 4711\nid: 1\nname: web"):
+                 "id|name\n4711|db\n1|web", "id: 4711\n\nname: web", " -\n  id: 4711\n -\n  name: web", "id: 4711\nid: 1\nname: web"):
         expect(match.lost([RECORD], text), f"the record is taken from {text!r}")
 
 

@@ -52,7 +52,7 @@ def has_cells(row, cells):
 # Records ----------------------------------------------------------------------------------------
 
 PAIR = re.compile(r'(?<![\w.])([A-Za-z_@][\w.@/\[\]-]*)=("(?:[^"\\]|\\.)*"|\'[^\']*\'|[^\s,;|]+)')
-FIELD = re.compile(r'\s*(?:- )?"?([A-Za-z_@$][\w.@/$-]*)"?: +(.+?),?$')
+FIELD = re.compile(r'"?([A-Za-z_@$][\w.@/$-]*)"?:(?: +(.+?))?,?')
 KEY = re.compile(r'"?[A-Za-z_@$][\w.@/$\[\] -]*"?|#')
 SHARED = re.compile(r"\s*(?:all(?: rows)?:|×\d+) .*=")  # what rows below have in common: of all of them, of the next ones
 RULE = re.compile(r"[-+=| :─│├┼┤┌┬┐╭╮]+")  # between a heading and its rows
@@ -87,7 +87,7 @@ def records(lines):
             keys, divider = title_of(line) or ([], "")
             if not line.strip():
                 of_all, of_next = {}, {}
-    yield from field_records(lines)
+    yield from outline_records(lines)
 
 
 def split_row(line, divider):
@@ -102,6 +102,8 @@ def title_of(line):
     """The keys of a table and what divides its cells, if this line may be its heading."""
     for divider in DIVIDERS:
         cells = [cell.strip().strip('"') for cell in split_row(line, divider)]
+        if divider == "," and not re.fullmatch(r"[^:{}=]+", line):
+            continue
         if len(cells) > 1 and all(KEY.fullmatch(cell) for cell in cells) and len(set(cells)) == len(cells):
             return cells, divider
     return None
@@ -158,18 +160,56 @@ def flat(value, above=""):
     return record
 
 
-def field_records(lines):
-    """Records written as one `key: value` on each line, apart by a blank line, a dash or the first key again."""
-    record, first = {}, None
+class Node:
+    """A record of an outline while it is read."""
+
+    def __init__(self, key, least):
+        self.key, self.least, self.indentation, self.fields = key, least, None, {}
+
+
+def outline_records(lines):
+    """Records of an outline: `key: value` on each line, inner ones indented below `key:`, entries of a list behind a dash.
+
+    A record ends at a blank line, at a line that is less indented, or where one of its keys comes again.
+    """
+    stack = []
     for line in [*lines, ""]:
-        field = FIELD.match(line)
-        starts = not line.strip() or line.lstrip().startswith("- ") or (field and field.group(1) == first)
-        if starts and record:
-            yield record
-            record, first = {}, None
-        if field:
-            first = first or field.group(1)
-            record[field.group(1)] = bare(field.group(2))
+        body = line.lstrip(" ")
+        indentation = len(line) - len(body)
+        if not body:
+            yield from closed(stack, -1)
+            continue
+        if body == "-" or body.startswith("- "):
+            yield from closed(stack, indentation)
+            stack.append(Node(None, indentation + 1))
+            body = body[1:].lstrip(" ")
+            indentation = len(line) - len(body)
+        if field := FIELD.fullmatch(body):
+            yield from closed(stack, indentation)
+            yield from take(stack, indentation, field.group(1), bare(field.group(2) or ""))
+
+
+def closed(stack, indentation):
+    """Ends the records that a line of this INDENTATION is not part of; an inner one belongs to the outer one, too."""
+    while stack and (stack[-1].least > indentation or (stack[-1].indentation or 0) > indentation):
+        node = stack.pop()
+        if node.key and stack:
+            stack[-1].fields.update({f"{node.key}.{key}": value for key, value in node.fields.items()})
+        yield node.fields
+
+
+def take(stack, indentation, key, value):
+    if not stack or stack[-1].indentation not in (None, indentation):
+        stack.append(Node(None, indentation))
+    node = stack[-1]
+    node.indentation = indentation
+    if key in node.fields:
+        yield dict(node.fields)
+        node.fields.clear()
+    node.fields[key] = value
+    node.fields.update({f"{key}.{name}": bare(inner) for name, inner in PAIR.findall(value)})
+    if not value or re.fullmatch(r"\[\d+\]", value):
+        stack.append(Node(key, indentation + 1))
 
 
 def has_values(record, wanted):
