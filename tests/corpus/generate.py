@@ -25,6 +25,7 @@ class GeneratedCase:
         self.family, self.name = family, name
         self.command, self.exit_code = case.command, case.ran.exit_code
         self.facts, self.must_not, self.is_plain_log = case.facts, case.must_not, case.is_plain_log
+        self.is_known = case.is_known
         self.stdout, self.stderr = case.ran.stdout, case.ran.stderr
 
     def __str__(self):
@@ -70,11 +71,17 @@ def found_before(family, name, seed, **sizes):
     return GeneratedCase(family, name, made)
 
 
-def cases(seed, count):
-    """COUNT cases; a scenario whose tool is missing is passed over."""
+def cases(seed, count, passed_over=()):
+    """COUNT cases of families with a parser but those PASSED_OVER; a scenario whose tool is missing is left out, too."""
     load()
-    chosen = random.Random(seed)
-    usable = [(entry, names) for entry in SCENARIOS if (names := at_hand(entry))]
+    wanted = [entry for entry in SCENARIOS if entry.is_known and entry.family not in passed_over]
+    yield from made_of(wanted, random.Random(seed), count)
+
+
+def made_of(scenarios, chosen, count):
+    usable = [(entry, names) for entry in scenarios if (names := at_hand(entry))]
+    if not usable:
+        return
     for number in range(count):
         entry, names = usable[number % len(usable)] if number < len(usable) else chosen.choice(usable)
         name = chosen.choice(names)

@@ -9,6 +9,11 @@ A fact is one of
   {"state": [STATE, PATH]}                what git status says of a path
   {"commit": [HASH, AUTHOR, DAY, SUBJECT]}
   {"file", "line", "column", "message"}   the message, with its place on that line or right beside it
+                                          ("or_file": the same file by another path)
+  {"under": [H, …], "row": [S, …]}        the strings, on one line of the block that one of the headings H begins; it
+                                          ends at the next heading of another fact
+  {"record": {KEY: VALUE, …}}             a record that has these values: an object of JSON, a line of key=value, a row
+                                          below its keys
   {"path": P}                             the path, whole or as a name below its directory's heading
                                           (git's a/ and b/ may stand before it)
 "all", "row" and "path" may be joined, also by "starts": [S, …], words that begin with S (the head of a hash).
@@ -71,7 +76,8 @@ def has_all(text, strings):
 class Text:
     """A rendered text, prepared once for many facts."""
 
-    def __init__(self, text):
+    def __init__(self, text, facts=()):
+        self.facts = facts  # of the whole case: whose headings end a block
         self.whole = plain(text)
         self.joined = BLANKS.sub(" ", self.whole.replace("\n", " "))
         self.lines = self.whole.split("\n")
@@ -81,6 +87,10 @@ class Text:
     def holds(self, fact):
         if "cells" in fact:
             return any(readings.has_cells(row, fact["cells"]) for row in self.read("cells"))
+        if "record" in fact:
+            return any(readings.has_values(record, fact["record"]) for record in self.read("record"))
+        if "under" in fact:
+            return self.holds_under(fact)
         for reading in ("change", "state", "commit"):
             if reading in fact:
                 return tuple(fact[reading]) in self.read(reading)
@@ -92,7 +102,8 @@ class Text:
 
     def holds_message(self, fact):
         """The place stands on the line where the message begins, or on one of the few that tell more of it."""
-        message, place = fact["message"], (fact["file"], fact["line"], fact["column"])
+        message = fact["message"]
+        places = [(file, fact["line"], fact["column"]) for file in (fact["file"], fact.get("or_file")) if file]
         first = plain(message).split(" ")[0]
         for start in range(len(self.lines)):
             if first not in self.lines[start]:
@@ -100,10 +111,40 @@ class Text:
             for end in range(start + 1, start + 1 + MOST_LINES_OF_MESSAGE):
                 if 0 <= first_word(BLANKS.sub(" ", " ".join(self.lines[start:end])), message) < len(self.lines[start]):
                     near = self.lines_of_place(start, end)
-                    if any(self.line_holds_place(at, *place) for at in near):
+                    if any(self.line_holds_place(at, *place) for at in near for place in places):
+                        return True
+                    if any(self.is_in_block_of(start, *place) for place in places):
                         return True
                     break
         return False
+
+    def is_in_block_of(self, start, file, line, column):
+        """ShellCheck's `In x.sh line 3:` above, and no blank line between."""
+        for row in reversed(self.lines[:start]):
+            if not row.strip():
+                return False
+            if found := re.fullmatch(r"In (\S+) line (\d+):", row.strip()):
+                return not column and found.groups() == (file, str(line))
+        return False
+
+    def holds_under(self, fact):
+        """The strings stand on one line whose nearest heading, on the line itself or above, is the fact's own."""
+        own = fact["under"]
+        for at in (at for at, line in enumerate(self.lines) if has_all(line, fact["row"])):
+            if has_all(self.lines[at], [own]):
+                return True
+            above = next((row for row in range(at, -1, -1) if row in self.heading_lines()), None)
+            if above is not None and has_all(self.lines[above], [own]):
+                return True
+        return False
+
+    def heading_lines(self):
+        """The lines on which a heading of any fact stands."""
+        if "heading" not in self.found:
+            headings = {one for fact in self.facts for one in fact.get("under", [])}
+            self.found["heading"] = {at for at, line in enumerate(self.lines)
+                                     if any(one in line and has_word(line, one) for one in map(plain, headings))}
+        return self.found["heading"]
 
     def holds_strings(self, fact):
         row, strings = fact.get("row", []), fact.get("all", [])
@@ -159,6 +200,7 @@ class Text:
 
 READINGS = {
     "cells": lambda lines: list(readings.table_rows(lines)),
+    "record": lambda lines: list(readings.records(lines)),
     "change": lambda lines: set(readings.changes(lines)),
     "path": lambda lines: {*readings.paths(lines), *readings.section_paths(lines)},
     "state": lambda lines: readings.states(lines, readings.paths),
@@ -166,8 +208,9 @@ READINGS = {
 }
 
 
-def lost(facts, text):
-    prepared = Text(text)
+def lost(facts, text, of_case=None):
+    """The facts that TEXT does not hold; OF_CASE are all facts of the case if FACTS are only some of them."""
+    prepared = Text(text, facts if of_case is None else of_case)
     return [fact for fact in facts if not prepared.holds(fact)]
 
 
@@ -217,7 +260,7 @@ def invented(raw, facts, must_not, text):
         real = {fact["path"] for fact in facts}
         found += sorted(set(readings.paths(rendered.split("\n")[1:])) - real - {""})[:3] if "*" in text else []
     counts = {str(count) for count in counted(raw, facts)} | {str(len(facts))}
-    printed = Text(given)
+    printed = Text(given + given.replace("\\n", "\n").replace("\\t", "\t") if "\\n" in given else given)  # text within JSON
     for file, line, column in sorted(places(text)):
         if not printed.holds_place(file, line, column):
             found.append(f"{file}:{line}:{column}")

@@ -3,7 +3,10 @@
   drop a line        on which a place, a path, a change, a state, a commit or a row stands
   drop a string      of a failing test or a total: every line that says it
   change a number    the line of a place
-  exchange           the values of two failing tests, the messages of two places
+  exchange           the values of two failing tests, the messages of two places, one value of two records
+  remove a heading   of a block, wherever it stands
+  swap two blocks    by their headings
+  move a line        of a block below the heading of another
 
 None of them asks the oracle where a fact stands: they look for its words only.
 """
@@ -13,7 +16,7 @@ import re
 import judge
 import match
 
-SINGLE = ("message", "path", "change", "state", "commit", "cells")  # said once, on one line
+SINGLE = ("message", "path", "change", "state", "commit", "cells", "record")  # said once, on one line
 MOST_TRIES = 60  # lines of a large text that may be the one
 
 
@@ -25,7 +28,7 @@ def missed(case, rendering, chosen, most):
     chosen.shuffle(facts)
     found, tried = [], 0
     for fact in facts[:most]:
-        for kind in (drop_line, drop_string, change_number, exchange):
+        for kind in (drop_line, drop_string, change_number, exchange, remove_heading, swap_blocks, move_line):
             outcome = kind(trial, fact, chosen)
             tried += outcome is not None
             if outcome is False:
@@ -42,7 +45,7 @@ class Trial:
         self.plain = [match.plain(line) for line in self.lines]
 
     def notices(self, text, fact):
-        if match.lost([fact], text):
+        if match.lost([fact], text, self.case.facts):
             return True
         other = dataclasses.replace(self.rendering, text=text)
         if self.rendering.parser != "whole" and fact in match.apart(self.case.facts, text):
@@ -66,6 +69,8 @@ def words_of(fact):
         given = [str(fact["line"]), fact["message"]]
     elif "path" in fact:
         given = [fact["path"].rstrip("/").split("/")[-1].split(".")[0]]
+    elif "record" in fact:
+        given = list(fact["record"].values())
     elif "cells" in fact:
         given = [value if isinstance(value, str) else value["first"] for value in fact["cells"].values()]
     else:
@@ -106,6 +111,8 @@ def exchange(trial, fact, chosen):
         return None
     if "message" in fact:
         return exchange_messages(trial, fact, chosen)
+    if "record" in fact:
+        return exchange_values(trial, fact, chosen)
     own = match.names_of(fact)
     others = [other for other in trial.case.facts if other is not fact and len(match.names_of(other)) == len(own) > 1]
     if not others:
@@ -143,6 +150,68 @@ def exchange_messages(trial, fact, chosen):
         return None  # both are true of the place
     text = swap(trial.rendering.text, fact["message"], other["message"])
     return trial.notices(text, fact) if text != trial.rendering.text else None
+
+
+def exchange_values(trial, fact, chosen):
+    """One value of two records: those that only one record has, and that stand for nothing else."""
+    record = fact["record"]
+    others = [other["record"] for other in trial.case.facts if other is not fact and other.get("record", {}).keys() == record.keys()]
+    if not others:
+        return None
+    other = chosen.choice(others)
+    keys = [key for key in record if all(match.is_telling(one[key]) and trial.rendering.text.count(one[key]) == 1
+                                         for one in (record, other)) and record[key] != other[key]]
+    if len(record) < 2 or not keys:
+        return None
+    key = chosen.choice(keys)
+    return trial.notices(swap(trial.rendering.text, record[key], other[key]), fact)
+
+
+def other_heading(trial, fact, chosen):
+    """The heading of another block, in which the fact is not true as well."""
+    if trial.rendering.parser == "whole":
+        return None  # any change of it is noticed
+    rows = [other["row"] for other in trial.case.facts if other.get("under") and other["under"] != fact["under"]]
+    others = [other["under"] for other in trial.case.facts if other.get("under") and other["under"] != fact["under"]
+              and {**fact, "under": other["under"]} not in trial.case.facts]
+    if not others or fact["row"] in rows:
+        return None
+    other = chosen.choice(others)
+    names = [next((name for name in one if trial.lines_with(name)), None) for one in (fact["under"], other)]
+    return names if all(names) and names[0] not in names[1] and names[1] not in names[0] else None
+
+
+def remove_heading(trial, fact, _):
+    if "under" not in fact:
+        return None
+    text = match.plain(trial.rendering.text)
+    for name in sorted(fact["under"], key=len, reverse=True):
+        text = text.replace(match.plain(name).strip(), "")
+    return trial.notices(text, fact)
+
+
+def swap_blocks(trial, fact, chosen):
+    names = other_heading(trial, fact, chosen) if "under" in fact else None
+    if not names:
+        return None
+    text = match.plain(trial.rendering.text)
+    return trial.notices(swap(text, *(match.plain(name).strip() for name in names)), fact)
+
+
+def move_line(trial, fact, chosen):
+    """Each line of the block that says the fact goes below the heading of another block."""
+    names = other_heading(trial, fact, chosen) if "under" in fact else None
+    if not names:
+        return None
+    moved = [at for at, line in enumerate(trial.plain) if match.has_all(line, fact["row"])]
+    if not moved or any(match.has_word(trial.plain[at], name) for at in moved for name in fact["under"]):
+        return None  # it has its heading with it
+    goal = trial.lines_with(names[1])[-1]
+    if goal in moved:
+        return None
+    lines = [line for at, line in enumerate(trial.lines) if at not in moved]
+    goal -= sum(at < goal for at in moved)
+    return trial.notices("\n".join(lines[:goal + 1] + [trial.lines[at] for at in moved] + lines[goal + 1:]), fact)
 
 
 def swap(text, one, two):

@@ -3,6 +3,7 @@
 Each reading knows the tool's own form and the short one of docs/compaction.md, and nothing else: what it
 cannot give back is lost, however much of it stands there. Lines come with their indentation.
 """
+import json
 import re
 
 TITLE = re.compile(r"[A-Z][A-Z0-9()%/-]*(?: [A-Z0-9()%/-]+)*")
@@ -46,6 +47,183 @@ def has_cells(row, cells):
         if found != wanted:
             return False
     return True
+
+
+# Records ----------------------------------------------------------------------------------------
+
+PAIR = re.compile(r'(?<![\w.])([A-Za-z_@][\w.@/\[\]-]*)=("(?:[^"\\]|\\.)*"|\'[^\']*\'|[^\s,;|]+)')
+FIELD = re.compile(r'"?([A-Za-z_@$][\w.@/$-]*)"?:(?: +(.+?))?,?')
+KEY = re.compile(r'"?[A-Za-z_@$][\w.@/$\[\] -]*"?|#')
+SHARED = re.compile(r"\s*(?:all(?: rows)?:|×\d+) .*=")  # what rows below have in common: of all of them, of the next ones
+RULE = re.compile(r"[-+=| :─│├┼┤┌┬┐╭╮]+")  # between a heading and its rows
+DIVIDERS = ("|", "\t", "│", ",")
+SPOKEN = {"msg", "message", "event"}  # keys that a line of a log need not name
+
+
+def records(lines):
+    """Every record of a text, key to value: JSON, key=value, rows below their keys.
+
+    Above the rows may stand what all have in common: `all: key=value`, and `×3 key=value` of the next three. The line
+    itself is the value of the key "".
+    """
+    yield from json_records("\n".join(lines))
+    keys, divider, of_all, of_next = [], "", {}, {}
+    for line in lines:
+        pairs = {key: bare(value) for key, value in PAIR.findall(line)}
+        if found := json_object(line):
+            yield from found
+        elif SHARED.match(line):
+            if line.lstrip().startswith("all"):
+                of_all, of_next = pairs, {}
+            else:
+                of_next = pairs
+            keys = []
+        elif pairs:
+            yield {**of_all, **of_next, **pairs, "": line}
+        cells = [bare(cell) for cell in split_row(line, divider)] if keys and divider in line else []
+        if len(cells) == len(keys) > 0:
+            yield {**of_all, **of_next, **dict(zip(keys, cells))}
+        elif not RULE.fullmatch(line):
+            keys, divider = title_of(line) or ([], "")
+            if not line.strip():
+                of_all, of_next = {}, {}
+    yield from outline_records(lines)
+
+
+def split_row(line, divider):
+    """Cells of a row; a comma in quotes divides none."""
+    body = line.strip("|│ \r") if divider and divider in "|│" else line
+    if divider == ",":
+        return re.findall(r'(?:^|,)((?:"(?:[^"]|"")*"|[^,"]*))', body)
+    return body.split(divider)
+
+
+def title_of(line):
+    """The keys of a table and what divides its cells, if this line may be its heading."""
+    for divider in DIVIDERS:
+        cells = [cell.strip().strip('"') for cell in split_row(line, divider)]
+        if divider == "," and not re.fullmatch(r"[^:{}=]+", line):
+            continue
+        if len(cells) > 1 and all(KEY.fullmatch(cell) for cell in cells) and len(set(cells)) == len(cells):
+            return cells, divider
+    return None
+
+
+def bare(value):
+    value = value.strip()
+    return value[1:-1].replace('\\"', '"').replace('""', '"') if len(value) > 1 and value[0] == value[-1] and value[0] in "\"'" else value
+
+
+def json_object(line):
+    """The records of a line that is one JSON value."""
+    body = line.strip().rstrip(",")
+    if body[:1] not in ("{", "["):
+        return []
+    try:
+        return list(objects_of(json.loads(body)))
+    except ValueError:
+        return []
+
+
+def json_records(text):
+    """The records of JSON over many lines, wherever it begins in the text."""
+    decoder, place = json.JSONDecoder(), 0
+    for found in re.finditer(r"^[\[{]$|^[\[{](?=\s)", text, re.MULTILINE):
+        if found.start() < place:
+            continue
+        try:
+            value, place = decoder.raw_decode(text, found.start())
+        except ValueError:
+            continue
+        yield from objects_of(value)
+
+
+def objects_of(value, above=""):
+    """Each object as a record, the inner ones as fields `a.b` of theirs and by themselves."""
+    if isinstance(value, list):
+        for one in value:
+            yield from objects_of(one)
+    elif isinstance(value, dict):
+        yield flat(value)
+        for one in value.values():
+            if isinstance(one, (dict, list)):
+                yield from objects_of(one)
+
+
+def flat(value, above=""):
+    record = {}
+    for key, one in value.items():
+        if isinstance(one, dict):
+            record.update(flat(one, f"{above}{key}."))
+        elif not isinstance(one, list):
+            record[above + key] = one if isinstance(one, str) else json.dumps(one)
+    return record
+
+
+class Node:
+    """A record of an outline while it is read."""
+
+    def __init__(self, key, least):
+        self.key, self.least, self.indentation, self.fields = key, least, None, {}
+
+
+def outline_records(lines):
+    """Records of an outline: `key: value` on each line, inner ones indented below `key:`, entries of a list behind a dash.
+
+    A record ends at a blank line, at a line that is less indented, or where one of its keys comes again.
+    """
+    stack = []
+    for line in [*lines, ""]:
+        body = line.lstrip(" ")
+        indentation = len(line) - len(body)
+        if not body:
+            yield from closed(stack, -1)
+            continue
+        if body == "-" or body.startswith("- "):
+            yield from closed(stack, indentation)
+            stack.append(Node(None, indentation + 1))
+            body = body[1:].lstrip(" ")
+            indentation = len(line) - len(body)
+        if field := FIELD.fullmatch(body):
+            yield from closed(stack, indentation)
+            yield from take(stack, indentation, field.group(1), bare(field.group(2) or ""))
+
+
+def closed(stack, indentation):
+    """Ends the records that a line of this INDENTATION is not part of; an inner one belongs to the outer one, too."""
+    while stack and (stack[-1].least > indentation or (stack[-1].indentation or 0) > indentation):
+        node = stack.pop()
+        if node.key and stack:
+            stack[-1].fields.update({f"{node.key}.{key}": value for key, value in node.fields.items()})
+        yield node.fields
+
+
+def take(stack, indentation, key, value):
+    if not stack or stack[-1].indentation not in (None, indentation):
+        stack.append(Node(None, indentation))
+    node = stack[-1]
+    node.indentation = indentation
+    if key in node.fields:
+        yield dict(node.fields)
+        node.fields.clear()
+    node.fields[key] = value
+    node.fields.update({f"{key}.{name}": bare(inner) for name, inner in PAIR.findall(value)})
+    if not value or re.fullmatch(r"\[\d+\]", value):
+        stack.append(Node(key, indentation + 1))
+
+
+def has_values(record, wanted):
+    """All the values, below their keys; a key may be given with those above it (`user.name`)."""
+    return all(any(found == value and is_key(key, name) for key, found in record.items())
+               or (name in SPOKEN and stands_in(value, record.get("", ""))) for name, value in wanted.items())
+
+
+def is_key(key, name):
+    return key == name or key.endswith("." + name) or (key != "" and name.endswith("." + key))
+
+
+def stands_in(words, line):
+    return re.search(rf"(?<!\w){re.escape(words)}(?!\w)", line) is not None
 
 
 # Patches ----------------------------------------------------------------------------------------
@@ -137,11 +315,17 @@ def commits(lines):
 
 # Paths ------------------------------------------------------------------------------------------
 
+# Whether names without their extension below `src/*.c:`, and directories below directories, are read as paths. Without
+# it a name counts only if it stands there as the next call needs it: whole, below its whole directory.
+READS_SHORT_NAMES = True
 HEADING = re.compile(r"((?:[^\s:*]+/)?)(?:\*(\.[^\s:*/]+))?:(?: (.+))?")
 
 
 def paths(lines):
-    """The paths of a listing: `src/*.c: a b`, ` net/: x.md y` below it, names below `src/`, or one by one."""
+    """The paths of a listing: `src/net/: x.md y`, names below `src/`, or one by one.
+
+    READS_SHORT_NAMES: also `src/*.c: a b`, and ` net/: x.md y` below it.
+    """
     above, lines = [], list(lines)  # (indentation, directory)
     for line, behind in zip(lines, [*lines[1:], ""]):
         indentation = len(line) - len(line.lstrip(" "))
@@ -151,6 +335,10 @@ def paths(lines):
         parent = above[-1][1] if above else ""
         heading = HEADING.fullmatch(body)
         if heading and (heading.group(1) or heading.group(2)):
+            if not READS_SHORT_NAMES:
+                parent = ""
+                if heading.group(2):
+                    continue
             directory, ending = parent + heading.group(1).removeprefix("./"), heading.group(2) or ""
             yield from (directory + name.rstrip("/") + ending for name in (heading.group(3) or "").split(" ") if name)
             above.append((indentation, directory))

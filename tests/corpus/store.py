@@ -18,6 +18,7 @@ class StoredCase:
         self.command, self.exit_code = described["command"], described["exit_code"]
         self.facts, self.must_not = described["facts"], described["must_not"]
         self.is_plain_log = described.get("plain_log", False)
+        self.is_known = not described.get("unknown", False)
         self.tokens = described.get("o200k")
         self.stdout, self.stderr = (read_stream(path, stream) for stream in ("stdout", "stderr"))
 
@@ -44,6 +45,8 @@ def write_case(family, case):
     described = {"command": case.command, "exit_code": case.ran.exit_code}
     if case.is_plain_log:
         described["plain_log"] = True
+    if not case.is_known:
+        described["unknown"] = True
     described["must_not"] = case.must_not
     described["facts"] = case.facts
     write_json(path, described)

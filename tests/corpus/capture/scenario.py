@@ -40,6 +40,7 @@ class Case:
     facts: list
     must_not: list = dataclasses.field(default_factory=list)
     is_plain_log: bool = False
+    is_known: bool = True  # a parser of ours is made for its family
     note: str = ""
 
 
@@ -50,6 +51,7 @@ class Scenario:
     variants: dict  # name of the case -> keyword arguments
     needs: list
     is_quick: bool  # cheap enough to be run again by the test, with a fresh seed
+    is_known: bool = True  # a parser of ours is made for the family
 
     def make(self, project, variant):
         """The case of one variant. Its `tools` is a directory of programs that stand first on PATH: a version."""
@@ -57,18 +59,25 @@ class Scenario:
         project.tools = arguments.pop("tools", "")
         if project.tools and not os.path.exists(TOOLS / project.tools):
             raise Missing(f"{project.tools} below the tools directory")
-        return self.function(project, **arguments)
+        case = self.function(project, **arguments)
+        case.is_known = self.is_known
+        return case
 
 
 SCENARIOS = []
 
 
-def scenario(family, needs, variants, quick=False):
+def scenario(family, needs, variants, quick=False, known=True):
     """Registers a function (project, **variant) -> Case under each variant's name."""
     def register(function):
-        SCENARIOS.append(Scenario(family, function, variants, needs, quick))
+        SCENARIOS.append(Scenario(family, function, variants, needs, quick, known))
         return function
     return register
+
+
+def unknown(family, needs, variants, quick=False):
+    """Registers a scenario of a family for which no parser of ours is made."""
+    return scenario(family, needs, variants, quick, known=False)
 
 
 # Releases of Debian, each with its versions of many tools (capture/tools makes them).
@@ -104,6 +113,19 @@ def text_fact(*strings):
 def row_fact(*strings):
     """All of the strings stand on one line."""
     return {"row": list(strings)}
+
+
+def under_fact(heading, *strings):
+    """All of the strings stand on one line in the block below HEADING, or on its own line; a list means any one of it.
+
+    The block ends at the next heading of another fact of the case.
+    """
+    return {"under": heading if isinstance(heading, list) else [heading], "row": list(strings)}
+
+
+def record_fact(**values):
+    """A record with these values: an object of JSON, a line of key=value, or a row below its titles."""
+    return {"record": {key: str(value) for key, value in values.items()}}
 
 
 def at_fact(file, line, column, message):
