@@ -32,7 +32,6 @@ struct ParserInput {
   const CommandWords& command;
   Lines lines;  // standard output, then standard error
   const ExecResult& ending;
-  std::string_view recall_id = {};  // of the kept raw output, for calls that show a part of it
 };
 
 struct Parser {

@@ -61,8 +61,7 @@ Draft draft_of(const Formatted& formatted, std::string status, const TypedInput&
 
 std::optional<Draft> try_parser(const Parser& parser, const TypedInput& input,
                                 std::string& reason) {
-  const ParserInput parser_input{input.command, input.lines, input.captured.ending,
-                                 input.captured.recall_id};
+  const ParserInput parser_input{input.command, input.lines, input.captured.ending};
   if (!parser.recognises(parser_input)) return std::nullopt;
   const auto facts = parser.parse(parser_input);
   if (facts) return draft_of(*facts, parser.name, input, reason);

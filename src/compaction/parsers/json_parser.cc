@@ -6,7 +6,6 @@
 #include "compaction/records/json_diagnostics.h"
 #include "compaction/records/json_layout.h"
 #include "compaction/records/json_values.h"
-#include "compaction/status_line.h"
 #include "compaction/text_scan.h"
 
 namespace nutshell::compaction {
@@ -36,13 +35,17 @@ std::size_t tokens_of(const std::vector<std::string>& lines) {
   return tokens;
 }
 
+Omission lines_in_part(std::size_t count) {
+  return {count == 1 ? "line in part" : "lines in part", count};
+}
+
 // Notes what is left out, in a number that cannot be taken for more lines than were printed.
 void note_left_out(Facts& facts, std::size_t count, const FoundJson& json) {
   if (count == 0) return;
   if (count <= json.filled)
     facts.omitted.push_back({"records or fields", count});
   else
-    facts.omitted.push_back({"lines shown in part", json.filled - json.other.size()});
+    facts.omitted.push_back(lines_in_part(json.filled - json.other.size()));
 }
 
 void add_other(Facts& facts, const FoundJson& json) {
@@ -70,11 +73,11 @@ Facts facts_of_diagnostics(const FoundJson& json, std::vector<Diagnostic> diagno
     }
   }
   add_other(facts, json);
-  facts.omitted.push_back({"lines shown in part", json.filled - json.other.size()});
+  facts.omitted.push_back(lines_in_part(json.filled - json.other.size()));
   return facts;
 }
 
-Facts facts_of_layout(const ParserInput& input, const FoundJson& json) {
+Facts facts_of_layout(const FoundJson& json) {
   const JsonValues values{json.text, json.tree, json.roots};
   const std::size_t raw_tokens = estimate_tokens(json.text);
   LayoutOptions options;
@@ -84,7 +87,6 @@ Facts facts_of_layout(const ParserInput& input, const FoundJson& json) {
     options.is_whole = false;
     options.few_tokens = std::clamp<std::size_t>(raw_tokens / 8, 400, 1500);
     options.most_tokens = kMostTokens;
-    if (!input.recall_id.empty()) options.call = recall_call(std::string(input.recall_id));
     layout = layout_of(values, options);
   }
   Facts facts;
@@ -97,8 +99,9 @@ Facts facts_of_layout(const ParserInput& input, const FoundJson& json) {
   const auto is_cut = [](const std::string& line) { return contains(line, "…(+"); };
   const bool has_cut = std::any_of(layout.lines.begin(), layout.lines.end(), is_cut);
   facts.kept.insert(facts.kept.end(), layout.lines.begin(), layout.lines.end());
+  facts.unshown = std::move(layout.unshown);
   note_left_out(facts, layout.left_out, json);
-  if (has_cut && layout.left_out == 0) facts.omitted.push_back({"lines shown in part", 1});
+  if (has_cut && layout.left_out == 0) facts.omitted.push_back(lines_in_part(1));
   return facts;
 }
 
@@ -107,7 +110,7 @@ std::optional<Facts> parse_json(const ParserInput& input) {
   if (!json) return std::nullopt;
   auto diagnostics = json_diagnostics(*json);
   if (!diagnostics.empty()) return facts_of_diagnostics(*json, std::move(diagnostics));
-  return facts_of_layout(input, *json);
+  return facts_of_layout(*json);
 }
 
 }  // namespace

@@ -190,7 +190,7 @@ class Layouter {
     }
     if (shown == elements.size()) return;
     layout_.left_out += elements.size() - shown;
-    put_rest(node, shown, elements.size(), depth + 1);
+    add_unshown(json_pointer(values_, node), {shown, elements.size() - 1}, elements.size());
   }
 
   void add_scalars(std::size_t node, const std::vector<std::size_t>& elements, std::size_t depth) {
@@ -207,18 +207,18 @@ class Layouter {
     put(line);
     if (!is_cut) return;
     layout_.left_out += elements.size() - shown - 1;
-    put_rest(node, shown, elements.size() - 1, depth + 1);
+    add_unshown(json_pointer(values_, node), {shown, elements.size() - 2}, elements.size());
   }
 
-  void put_rest(std::size_t node, std::size_t from, std::size_t to, std::size_t depth) {
-    auto text = fmt::format("… {} of {} not shown", to - from, tree_.nodes[node].children);
-    if (!options_.call.empty())
-      text += fmt::format(": {} rows={}-{}", call_for(json_pointer(values_, node)), from, to - 1);
-    put(std::string(depth, ' ') + text);
-  }
+  struct Range {
+    std::size_t first;
+    std::size_t last;
+  };
 
-  [[nodiscard]] std::string call_for(const std::string& pointer) const {
-    return pointer.empty() ? options_.call : fmt::format("{} pointer={}", options_.call, pointer);
+  void add_unshown(const std::string& pointer, const Range& range, std::size_t all) {
+    const auto where = pointer.empty() ? "" : fmt::format("pointer={} ", pointer);
+    layout_.unshown.push_back({fmt::format("{} of {}", range.last - range.first + 1, all),
+                               fmt::format("{}rows={}-{}", where, range.first, range.last)});
   }
 
   // An element with a long array of objects has too much for a row, if all of it is to be shown.
@@ -250,7 +250,6 @@ class Layouter {
       options.place = RecordPlace::Index;
       options.few_tokens = std::max<std::size_t>(few_left_, 150);
       options.most_tokens = std::max<std::size_t>(most_left_, 200);
-      options.call = options_.call.empty() ? "" : call_for(pointer);
       digest = digest_of(set, options);
     }
     for (const auto& line : digest.lines)
@@ -258,6 +257,12 @@ class Layouter {
     layout_.records += elements.size();
     layout_.errors += digest.errors;
     layout_.left_out += digest.left_out;
+    if (digest.left_out > 0) {
+      const auto where = pointer.empty() ? "" : fmt::format("pointer={} ", pointer);
+      layout_.unshown.push_back({fmt::format("{} of {}", digest.left_out, elements.size()),
+                                 fmt::format("{}rows={}-{}", where, digest.first_left_out,
+                                             digest.last_left_out)});
+    }
     for (std::size_t at = 0; at < elements.size(); ++at) {
       const bool is_seen = options_.is_whole || set.records()[at].grade == Grade::Error;
       if (is_seen) show_flattened(elements[at]);
@@ -328,8 +333,8 @@ class Layouter {
       lines.insert(lines.end(), record.begin(), record.end());
     }
     if (shown < inner.size()) {
-      lines.push_back(fmt::format("… {} more objects report an error, the next at pointer={}",
-                                  inner.size() - shown, json_pointer(values_, inner[shown])));
+      layout_.unshown.push_back({fmt::format("{} more objects report an error", inner.size() - shown),
+                                 "pointer=" + json_pointer(values_, inner[shown])});
       layout_.left_out += inner.size() - shown;
     }
     layout_.errors += inner.size();

@@ -7,6 +7,7 @@
 #include <string_view>
 #include <vector>
 
+#include "compaction/facts.h"
 #include "compaction/records/json_reader.h"
 
 namespace nutshell::compaction {
@@ -21,7 +22,6 @@ struct LayoutOptions {
   bool is_whole = true;          // show everything but the ends of very long values
   std::size_t few_tokens = 600;  // for what reports nothing special
   std::size_t most_tokens = 4500;
-  std::string call;              // "recall o7f3a"; empty: the output is not kept
 };
 
 struct Layout {
@@ -29,6 +29,7 @@ struct Layout {
   std::size_t records = 0;   // elements of the arrays of objects that were digested
   std::size_t errors = 0;    // objects that report an error
   std::size_t left_out = 0;  // records and members that are not shown
+  std::vector<Unshown> unshown;
 };
 
 // The values one after the other.

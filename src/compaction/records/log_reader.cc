@@ -162,8 +162,8 @@ class LogReader {
     const auto colon = line.find(':');
     const auto name = line.substr(0, colon);
     const bool is_exception =
-        colon != std::string_view::npos && !contains(name, " ") && contains(name, "r") &&
-        (name.ends_with("Error") || name.ends_with("Exception") || contains(name, "Exception"));
+        colon != std::string_view::npos && !contains(name, " ") &&
+        (name.ends_with("Error") || contains(name, "Exception"));
     return is_exception;
   }
 

@@ -66,7 +66,7 @@ class Digester {
     else
       add_samples();
     digest_.left_out = static_cast<std::size_t>(std::count(is_shown_.begin(), is_shown_.end(), false));
-    add_call();
+    note_left_out();
     return std::move(digest_);
   }
 
@@ -101,7 +101,7 @@ class Digester {
         const FieldRole role = set_.columns()[column].role;
         const bool is_grade = role == FieldRole::Level || role == FieldRole::Status ||
                               role == FieldRole::Success || role == FieldRole::ExitCode;
-        if (is_grade != is_first_pass || hidden_[column] || told >= kMostStateColumns) continue;
+        if (role == FieldRole::Message || role == FieldRole::Time || is_grade != is_first_pass || hidden_[column] || told >= kMostStateColumns) continue;
         const auto line = states_of(column);
         if (line.empty()) continue;
         put({line});
@@ -211,17 +211,14 @@ class Digester {
       is_shown_[chosen[at]] = true;
   }
 
-  void add_call() {
-    if (digest_.left_out == 0 || options_.place != RecordPlace::Index) return;
+  void note_left_out() {
+    if (digest_.left_out == 0) return;
     const auto first = std::find(is_shown_.begin(), is_shown_.end(), false);
     const auto last = std::find(is_shown_.rbegin(), is_shown_.rend(), false);
     const auto from = static_cast<std::size_t>(first - is_shown_.begin());
     const auto to = is_shown_.size() - 1 - static_cast<std::size_t>(last - is_shown_.rbegin());
-    auto text = fmt::format("… {} of {} not shown", digest_.left_out, set_.records().size());
-    if (!options_.call.empty())
-      text += fmt::format(": {} rows={}-{}", options_.call, set_.records()[from].place,
-                          set_.records()[to].place);
-    digest_.lines.push_back(std::move(text));
+    digest_.first_left_out = set_.records()[from].place;
+    digest_.last_left_out = set_.records()[to].place;
   }
 
   [[nodiscard]] std::string place_name(std::size_t at) const {
@@ -266,7 +263,9 @@ Digest whole_records(const RecordSet& set) {
   const HiddenColumns hidden(set.columns().size(), false);
   constexpr std::size_t kUnlimited = 1U << 30U;
   auto rows = rows_of({set, all, hidden, RecordPlace::None, kUnlimited});
-  return {std::move(rows.lines), 0, 0, 0};
+  Digest digest;
+  digest.lines = std::move(rows.lines);
+  return digest;
 }
 
 Digest digest_of(const RecordSet& set, const DigestOptions& options) {

@@ -17,7 +17,6 @@ struct DigestOptions {
   bool is_log = false;           // one record of each kind is enough
   std::size_t few_tokens = 600;  // for records that report nothing special
   std::size_t most_tokens = 4500;
-  std::string call;              // "recall o7f3a pointer=/items"; empty: the output is not kept
 };
 
 struct Digest {
@@ -25,6 +24,8 @@ struct Digest {
   std::size_t errors = 0;    // records
   std::size_t warnings = 0;
   std::size_t left_out = 0;
+  std::size_t first_left_out = 0;  // places, if any are
+  std::size_t last_left_out = 0;
 };
 
 // All records, as a table if their keys are mostly the same. `left_out` is 0.

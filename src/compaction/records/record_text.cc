@@ -129,11 +129,13 @@ std::vector<std::string> record_lines(const RecordSet& set, const Record& record
     const RecordColumn& column = set.columns()[cell->column];
     const int order = rank(cell);
     const bool is_bare = cell->kind == JsonKind::String && order <= 2 && !(order == 2 && has_message);
-    const bool is_trace = is_multi_line(*cell) && (column.role == FieldRole::Stack ||
-                                                   column.role == FieldRole::Error || order == 2);
+    const bool is_more = column.path == kMoreLines;
+    const bool may_be_trace = column.role == FieldRole::Stack || column.role == FieldRole::Error ||
+                              column.role == FieldRole::Message;
+    const bool is_trace = is_more || (is_multi_line(*cell) && may_be_trace);
     std::string& line = lines.back();
     if (is_trace) {
-      if (column.path != kMoreLines) line += fmt::format(" {}:", column.path);
+      if (!is_more) line += fmt::format(" {}:", column.path);
       append_trace(cell->raw, cell->kind, traces);
       continue;
     }
