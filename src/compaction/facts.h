@@ -56,6 +56,12 @@ struct Section {
   std::size_t first_line = 0;      // where it begins in the output, counted from 0
 };
 
+// Records or elements that are not shown, and the arguments of the `recall` that shows them.
+struct Unshown {
+  std::string what;       // "995 of 1000 records"
+  std::string arguments;  // "pointer=/items rows=3-998"
+};
+
 struct Facts {
   std::string tool;           // "cargo test": goes into the status line
   std::vector<Total> totals;  // in the tool's order
@@ -64,6 +70,7 @@ struct Facts {
   std::vector<std::string> kept;  // lines to be shown as they are (already shortened forms too)
   std::vector<Section> sections;  // shown after the kept lines
   std::vector<Omission> omitted;
+  std::vector<Unshown> unshown;  // said last, and as long as there is room
   // Lines that look like errors and are not, or that a fact reports in other words, as views of any
   // part of such a line. The canary looks for all other lines that look like errors.
   std::vector<std::string_view> accounted;

@@ -114,6 +114,18 @@ class Packer {
     name_unshown(unshown);
   }
 
+  void add_unshown(const std::vector<Unshown>& unshown) {
+    for (const Unshown& part : unshown) {
+      const auto call = input_.recall_id.empty()
+                            ? recall_call(input_.recall_id)
+                            : fmt::format("{} {}", recall_call(input_.recall_id), part.arguments);
+      const auto text = fmt::format("(not shown: {}; {})\n", part.what, call);
+      const std::size_t tokens = estimate_tokens(text);
+      if (tokens > left_) return;  // the status counts what is left out
+      take(text, tokens);
+    }
+  }
+
   Formatted finish() && {
     for (const Omission& omission : input_.facts.omitted)
       add_to(omitted_, omission);
@@ -212,6 +224,7 @@ Formatted format_facts(const FormatInput& input) {
   packer.add_blocks(diagnostic_blocks(input.facts.diagnostics), "diagnostics");
   packer.add_kept(input.facts.kept);
   packer.add_sections(input.facts.sections);
+  packer.add_unshown(input.facts.unshown);
   return std::move(packer).finish();
 }
 

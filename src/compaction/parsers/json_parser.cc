@@ -1,96 +1,116 @@
 #include "compaction/parsers/json_parser.h"
 
+#include <algorithm>
+
+#include "compaction/compactor.h"
+#include "compaction/records/json_diagnostics.h"
+#include "compaction/records/json_layout.h"
+#include "compaction/records/json_values.h"
 #include "compaction/text_scan.h"
 
 namespace nutshell::compaction {
 namespace {
 
-constexpr std::size_t kLineBytes = 400;  // a new line begins at the next comma
-
-// Copies JSON without the blanks between its parts. Knows just enough of the grammar to see that
-// brackets match and strings end; what is not JSON then is refused.
-class JsonSqueezer {
- public:
-  bool add(std::string_view line) {
-    for (const char character : line) {
-      if (!add_character(character)) return false;
-    }
-    return !in_string_;  // a string does not go on to the next line
-  }
-
-  [[nodiscard]] bool is_whole() const { return open_.empty() && !in_string_ && has_value_; }
-  std::vector<std::string> take_lines() && {
-    if (!line_.empty()) lines_.push_back(std::move(line_));
-    return std::move(lines_);
-  }
-
- private:
-  bool add_character(char character) {
-    if (in_string_) {
-      line_ += character;
-      if (is_escaped_) {
-        is_escaped_ = false;
-      } else if (character == '\\') {
-        is_escaped_ = true;
-      } else if (character == '"') {
-        in_string_ = false;
-      }
-      return true;
-    }
-    if (character == ' ' || character == '\t') return true;
-    if (open_.empty() && has_value_) {  // one value behind the other: JSON lines
-      if (character != '{' && character != '[') return false;
-      end_line();
-    }
-    line_ += character;
-    has_value_ = true;
-    if (character == '"') in_string_ = true;
-    if (character == '{' || character == '[') open_ += character;
-    if (character == '}' || character == ']') return close(character);
-    if (character == ',' && line_.size() > kLineBytes) end_line();
-    return std::string_view("{[\",:-+.").find(character) != std::string_view::npos ||
-           is_digit(character) || (character >= 'a' && character <= 'z') || character == 'E';
-  }
-
-  bool close(char character) {
-    if (open_.empty() || (open_.back() == '{') != (character == '}')) return false;
-    open_.pop_back();
-    return true;
-  }
-
-  void end_line() {
-    lines_.push_back(std::move(line_));
-    line_.clear();
-  }
-
-  std::string open_;
-  std::string line_;
-  std::vector<std::string> lines_;
-  bool in_string_ = false;
-  bool is_escaped_ = false;
-  bool has_value_ = false;
-};
+constexpr std::size_t kMostTokens = 4500;       // below the budget of every call
+constexpr std::size_t kMostWholeTokens = 1800;  // JSON that is laid out in no more is shown whole
+constexpr std::size_t kMostWholeBytes = 64U << 10U;
+constexpr std::size_t kMostOtherLines = 20;
 
 bool recognises_json(const ParserInput& input) {
+  constexpr std::size_t kLinesBefore = 8;  // warnings may stand before the JSON
+  std::size_t filled = 0;
   for (const auto line : input.lines) {
     const auto text = trim(line);
     if (text.empty()) continue;
-    return text.front() == '{' || text.front() == '[';
+    if (text.front() == '{' || text.front() == '[') return true;
+    if (++filled > kLinesBefore) return false;
   }
   return false;
 }
 
-std::optional<Facts> parse_json(const ParserInput& input) {
-  JsonSqueezer squeezer;
-  for (const auto line : input.lines) {
-    if (!squeezer.add(line)) return std::nullopt;
-  }
-  if (!squeezer.is_whole()) return std::nullopt;
+std::size_t tokens_of(const std::vector<std::string>& lines) {
+  std::size_t tokens = 0;
+  for (const auto& line : lines)
+    tokens += estimate_tokens(line) + 1;
+  return tokens;
+}
+
+Omission lines_in_part(std::size_t count) {
+  return {count == 1 ? "line in part" : "lines in part", count};
+}
+
+// Notes what is left out, in a number that cannot be taken for more lines than were printed.
+void note_left_out(Facts& facts, std::size_t count, const FoundJson& json) {
+  if (count == 0) return;
+  if (count <= json.filled)
+    facts.omitted.push_back({"records or fields", count});
+  else
+    facts.omitted.push_back(lines_in_part(json.filled - json.other.size()));
+}
+
+void add_other(Facts& facts, const FoundJson& json) {
+  const std::size_t shown = std::min(kMostOtherLines, json.other.size());
+  facts.kept.insert(facts.kept.end(), json.other.begin(),
+                    json.other.begin() + static_cast<std::ptrdiff_t>(shown));
+  if (shown < json.other.size())
+    facts.omitted.push_back({"other lines", json.other.size() - shown});
+}
+
+Facts facts_of_diagnostics(const FoundJson& json, std::vector<Diagnostic> diagnostics) {
   Facts facts;
   facts.is_data = true;
   facts.tool = "json";
-  facts.kept = std::move(squeezer).take_lines();
+  facts.totals = {{"diagnostics", diagnostics.size()}};
+  facts.diagnostics = std::move(diagnostics);
+  // The summary: members of an outermost object that are no containers.
+  for (const std::size_t root : json.roots) {
+    const auto& nodes = json.tree.nodes;
+    if (nodes[root].kind != JsonKind::Object) continue;
+    for (std::size_t at = root + 1; at < nodes[root].next; at = nodes[at].next) {
+      if (json.tree.is_container(at) || facts.kept.size() > kMostOtherLines) continue;
+      facts.kept.push_back(std::string(json_key(json.text, nodes[at])) + ": " +
+                           std::string(json_raw(json.text, nodes[at])));
+    }
+  }
+  add_other(facts, json);
+  facts.omitted.push_back(lines_in_part(json.filled - json.other.size()));
   return facts;
+}
+
+Facts facts_of_layout(const FoundJson& json) {
+  const JsonValues values{json.text, json.tree, json.roots};
+  const std::size_t raw_tokens = estimate_tokens(json.text);
+  LayoutOptions options;
+  Layout layout;
+  if (json.text.size() <= kMostWholeBytes * 4) layout = layout_of(values, options);
+  if (layout.lines.empty() || tokens_of(layout.lines) > kMostWholeTokens) {
+    options.is_whole = false;
+    options.few_tokens = std::clamp<std::size_t>(raw_tokens / 8, 400, 1500);
+    options.most_tokens = kMostTokens;
+    layout = layout_of(values, options);
+  }
+  Facts facts;
+  facts.is_data = true;
+  facts.tool = "json";
+  if (layout.records > 0 && !options.is_whole) facts.totals.push_back({"records", layout.records});
+  if (layout.errors > 0) facts.totals.push_back({"report an error", layout.errors});
+  add_other(facts, json);
+  if (!json.tree.is_complete) facts.kept.emplace_back("(the JSON ends early)");
+  const auto is_cut = [](const std::string& line) { return contains(line, "…(+"); };
+  const bool has_cut = std::any_of(layout.lines.begin(), layout.lines.end(), is_cut);
+  facts.kept.insert(facts.kept.end(), layout.lines.begin(), layout.lines.end());
+  facts.unshown = std::move(layout.unshown);
+  note_left_out(facts, layout.left_out, json);
+  if (has_cut && layout.left_out == 0) facts.omitted.push_back(lines_in_part(1));
+  return facts;
+}
+
+std::optional<Facts> parse_json(const ParserInput& input) {
+  const auto json = find_json(input.lines);
+  if (!json) return std::nullopt;
+  auto diagnostics = json_diagnostics(*json);
+  if (!diagnostics.empty()) return facts_of_diagnostics(*json, std::move(diagnostics));
+  return facts_of_layout(*json);
 }
 
 }  // namespace

@@ -22,6 +22,7 @@
 #include "compaction/parsers/json_parser.h"
 #include "compaction/parsers/junit_parser.h"
 #include "compaction/parsers/kubectl_describe_parser.h"
+#include "compaction/parsers/log_parser.h"
 #include "compaction/parsers/ls_parser.h"
 #include "compaction/parsers/make_parser.h"
 #include "compaction/parsers/maven_parser.h"
@@ -53,7 +54,8 @@ std::span<const Parser> parsers() {
       // builds before the configure step and the compilers inside them
       ninja_parser(), make_parser(), cmake_parser(), gcc_parser(), python_traceback_parser(),
       // listings and data
-      ls_parser(), tree_parser(), json_parser(), table_parser(), kubectl_describe_parser()};
+      ls_parser(), tree_parser(), log_parser(), json_parser(), table_parser(),
+      kubectl_describe_parser()};
   return kParsers;
 }
 

@@ -1,0 +1,265 @@
+#include "compaction/records/log_reader.h"
+
+#include <algorithm>
+#include <array>
+
+#include "compaction/error_words.h"
+#include "compaction/line_template.h"
+#include "compaction/records/record_text.h"
+#include "compaction/text_scan.h"
+#include "compaction/trace_lines.h"
+
+namespace nutshell::compaction {
+namespace {
+
+constexpr std::size_t kLongestLead = 300;  // words in front of the fields
+constexpr std::size_t kLongestKey = 60;
+
+bool is_key_byte(char c) {
+  return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || is_digit(c) ||
+         std::string_view("_-.@/[]").find(c) != std::string_view::npos;
+}
+
+struct Pair {
+  std::string_view key;
+  std::string_view value;
+};
+
+// The end of a value that begins at `at`: of a quoted one behind its quote.
+std::size_t value_end(std::string_view line, std::size_t at) {
+  if (at < line.size() && line[at] == '"') {
+    for (std::size_t end = at + 1; end < line.size(); ++end) {
+      if (line[end] == '\\') ++end;
+      else if (line[end] == '"') return end + 1;
+    }
+  }
+  return std::min(line.find(' ', at), line.size());
+}
+
+struct Pairs {
+  std::string_view lead;  // words before the first pair
+  std::vector<Pair> pairs;
+  std::size_t bytes = 0;  // of the pairs
+};
+
+// Words that stand alone behind a pair belong to its value ("msg=cannot open file").
+Pairs read_pairs(std::string_view line) {
+  Pairs found;
+  std::size_t at = indent_of(line);
+  std::size_t lead_end = line.size();
+  while (at < line.size()) {
+    std::size_t end = at;
+    while (end < line.size() && is_key_byte(line[end]))
+      ++end;
+    const bool is_pair = end > at && end - at <= kLongestKey && end < line.size() &&
+                         line[end] == '=' && (end + 1 == line.size() || line[end + 1] != '=');
+    if (is_pair) {
+      const std::size_t stop = value_end(line, end + 1);
+      if (found.pairs.empty()) lead_end = at;
+      found.pairs.push_back({line.substr(at, end - at), line.substr(end + 1, stop - end - 1)});
+      found.bytes += stop - at + 1;
+      at = stop;
+    } else {
+      at = std::min(line.find(' ', at), line.size());
+      if (!found.pairs.empty() && !found.pairs.back().value.starts_with('"')) {
+        auto& value = found.pairs.back().value;
+        value = {value.data(), static_cast<std::size_t>(line.data() + at - value.data())};
+      }
+    }
+    at = std::min(line.find_first_not_of(' ', at), line.size());
+  }
+  found.lead = trim(line.substr(0, lead_end));
+  return found;
+}
+
+JsonKind kind_of_value(std::string_view value) {
+  if (value.empty()) return JsonKind::String;
+  if (value == "true" || value == "false") return JsonKind::Bool;
+  const bool is_number = (is_digit(value.front()) || value.front() == '-') &&
+                         value.find_first_not_of("0123456789-+.eE") == std::string_view::npos;
+  return is_number ? JsonKind::Number : JsonKind::String;
+}
+
+Grade grade_of_text(std::string_view line) {
+  switch (look_at(line).kind) {
+    case LineKind::Error:
+      return Grade::Error;
+    case LineKind::Warning:
+      return Grade::Warning;
+    case LineKind::Plain:
+      break;
+  }
+  return Grade::Plain;
+}
+
+// The level of a text's first words: "2026-01-02 10:00:00 [ERROR] x"; None if it has none.
+Grade level_of_lead(std::string_view line) {
+  constexpr std::size_t kWords = 6;
+  auto rest = line.substr(0, kLongestLead);
+  constexpr std::array<std::string_view, 22> kLevels = {
+      "TRACE", "DEBUG", "INFO", "NOTICE", "WARN",  "WARNING", "ERROR", "FATAL", "CRITICAL", "PANIC", "SEVERE",
+      "trace", "debug", "info", "notice", "warn",  "warning", "error", "fatal", "critical", "ERR", "INF"};
+  for (std::size_t count = 0; count < kWords && !rest.empty(); ++count) {
+    auto word = take_word(rest);
+    const auto start = word.find_first_not_of("[(<|");
+    if (start == std::string_view::npos) continue;
+    word = word.substr(start);
+    word = word.substr(0, word.find_first_of("]):>|"));
+    if (std::find(kLevels.begin(), kLevels.end(), word) != kLevels.end())
+      return grade_of_level(word);
+  }
+  return Grade::None;
+}
+
+// A line of level INFO may still tell of an error.
+Grade grade_of_line(std::string_view line) {
+  const Grade level = level_of_lead(line);
+  if (level >= Grade::Warning) return level;
+  const Grade look = grade_of_text(line);
+  return level == Grade::Plain ? std::min(look, Grade::Warning) : look;
+}
+
+class LogReader {
+ public:
+  explicit LogReader(std::string_view text) : text_(text), json_(text) {
+    time_ = log_.set.column(RecordSet::kRoot, "time");
+    lead_ = log_.set.column(RecordSet::kRoot, "(prefix)");
+    message_ = log_.set.column(RecordSet::kRoot, "message");
+    more_ = log_.set.column(RecordSet::kRoot, kMoreLines);
+  }
+
+  ReadLog read() {
+    std::size_t number = 1;
+    for (std::size_t at = 0; at < text_.size(); ++number) {
+      const std::size_t end = std::min(text_.find('\n', at), text_.size());
+      add_line(text_.substr(at, end - at), number);
+      at = end + 1;
+    }
+    end_record();
+    return std::move(log_);
+  }
+
+ private:
+  void add_line(std::string_view line, std::size_t number) {
+    if (is_blank(line)) return;
+    ++log_.filled;
+    if (add_json(line, number) || add_logfmt(line, number)) return;
+    if (continues(line)) {
+      ++log_.continued;
+      if (more_begin_ == nullptr) more_begin_ = line.data();
+      more_end_ = line.data() + line.size();
+      return;
+    }
+    add_text(line, number);
+  }
+
+  // A line that is indented, or part of a stack trace, belongs to the record before it.
+  [[nodiscard]] bool continues(std::string_view line) const {
+    if (log_.set.records().empty() || is_log_line(line)) return false;
+    if (indent_of(line) > 0 || is_trace_frame(line) || is_trace_cause(line)) return true;
+    if (line.starts_with("Traceback (most recent call last)")) return true;
+    // the message of an exception, at the end of a trace or as its first line
+    const auto colon = line.find(':');
+    const auto name = line.substr(0, colon);
+    const bool is_exception =
+        colon != std::string_view::npos && !contains(name, " ") &&
+        (name.ends_with("Error") || contains(name, "Exception"));
+    return is_exception;
+  }
+
+  bool add_json(std::string_view line, std::size_t number) {
+    const auto open = line.find('{');
+    const bool is_after_lead =
+        open != std::string_view::npos && open <= kLongestLead && line.ends_with('}') &&
+        (open == 0 || std::string_view(" \t|:").find(line[open - 1]) != std::string_view::npos);
+    if (!is_after_lead) return false;
+    const auto start = static_cast<std::size_t>(line.data() - text_.data());
+    JsonReader reader(text_.substr(0, start + line.size()));
+    tree_.nodes.clear();
+    const auto end = reader.read(start + open, tree_);
+    if (!end || *end != start + line.size() || tree_.nodes.front().children == 0) return false;
+    begin(number);
+    ++log_.json;
+    log_.set.add_members(text_, tree_, 0);
+    add_lead(trim(line.substr(0, open)));
+    return true;
+  }
+
+  bool add_logfmt(std::string_view line, std::size_t number) {
+    if (indent_of(line) > 0) return false;
+    const auto found = read_pairs(line);
+    const bool is_logfmt = found.pairs.size() >= 2 && found.lead.size() <= kLongestLead &&
+                           (found.bytes + found.lead.size() + 8 >= line.size());
+    const bool is_mostly = found.pairs.size() >= 3 || found.lead.empty() ||
+                           is_log_line(line) || found.bytes * 2 >= line.size();
+    if (!is_logfmt || !is_mostly) return false;
+    begin(number);
+    ++log_.logfmt;
+    for (const Pair& pair : found.pairs)
+      log_.set.add(log_.set.column(RecordSet::kRoot, pair.key), kind_of_value(pair.value),
+                   pair.value);
+    add_lead(found.lead);
+    return true;
+  }
+
+  void add_text(std::string_view line, std::size_t number) {
+    begin(number);
+    ++log_.text;
+    add_timed(line);
+    log_.set.grade(grade_of_line(line));
+    if (is_log_line(line)) ++log_.timed;
+  }
+
+  // Text in front of the fields is the message of a record that has no other.
+  void add_lead(std::string_view lead) {
+    const Record& record = log_.set.records().back();
+    const bool has_message = log_.set.find(record, FieldRole::Message) != nullptr;
+    const bool is_timed = log_.set.find(record, FieldRole::Time) != nullptr ||
+                          log_.set.find(record, FieldRole::Level) != nullptr || is_log_line(lead);
+    if (is_timed) ++log_.timed;
+    if (lead.empty()) return;
+    if (has_message) return log_.set.add(lead_, JsonKind::String, lead);
+    log_.set.grade(grade_of_line(lead));
+    add_timed(lead);
+  }
+
+  void add_timed(std::string_view line) {
+    const auto rest = without_time(line);
+    const auto time = trim(line.substr(0, line.size() - rest.size()));
+    const bool has_time = time.size() >= 8 && contains(time, ":");
+    if (has_time) log_.set.add(time_, JsonKind::String, time);
+    log_.set.add(message_, JsonKind::String, has_time ? rest : line);
+  }
+
+  void begin(std::size_t number) {
+    end_record();
+    log_.set.begin(number);
+  }
+
+  // Adds the lines that continue the last record.
+  void end_record() {
+    if (more_begin_ == nullptr) return;
+    const std::string_view more(more_begin_, static_cast<std::size_t>(more_end_ - more_begin_));
+    log_.set.add(more_, JsonKind::String, more);
+    more_begin_ = nullptr;
+  }
+
+  std::string_view text_;
+  JsonReader json_;
+  JsonTree tree_;
+  ReadLog log_;
+  std::uint32_t time_ = 0;
+  std::uint32_t lead_ = 0;
+  std::uint32_t message_ = 0;
+  std::uint32_t more_ = 0;
+  const char* more_begin_ = nullptr;
+  const char* more_end_ = nullptr;
+};
+
+}  // namespace
+
+ReadLog read_log(std::string_view text) {
+  return LogReader(text).read();
+}
+
+}  // namespace nutshell::compaction
