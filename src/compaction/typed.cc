@@ -19,7 +19,9 @@ constexpr std::size_t kFrameTokens = 60;  // the status and the last line
 // Returns whether the command failed and the facts hold no reason for it.
 bool is_unexplained(const Facts& facts, const ExecResult& ending) {
   if (!is_failing(ending) || !facts.failures.empty()) return false;
-  const auto is_error = [](const Diagnostic& d) { return d.severity == Severity::Error; };
+  const auto is_error = [](const Diagnostic& d) {
+    return d.severity == Severity::Error || d.severity == Severity::Unstated;
+  };
   if (std::any_of(facts.diagnostics.begin(), facts.diagnostics.end(), is_error)) return false;
   // for grep, diff and the like, 1 means "none" or "different"
   if (facts.is_data && ending.outcome == Outcome::Exited && ending.exit_code == 1) return false;
