@@ -181,20 +181,12 @@ void append_group(std::vector<Placed>& blocks, const std::vector<const Entry*>& 
   const Diagnostic& first = *members.front()->first;
   const auto word = word_of(first);
   blocks[start].title =
-      word.empty() ? fmt::format("{} ×{}:\n", first.rule, count)
-                   : fmt::format("{} [{}] ×{}:\n", word, first.rule, count);
+      fmt::format("{}{}[{}] ×{}:\n", word, word.empty() ? "" : " ", first.rule, count);
 }
 
-// "error: ", "style: "; a code without a severity stands before the message.
 std::string label_of(const Diagnostic& diagnostic) {
   const auto word = word_of(diagnostic);
-  if (!word.empty()) return fmt::format("{}: ", word);
-  return diagnostic.rule.empty() ? "" : diagnostic.rule + " ";
-}
-
-std::string rule_of(const Diagnostic& diagnostic) {
-  const bool is_behind = !diagnostic.rule.empty() && !word_of(diagnostic).empty();
-  return is_behind ? fmt::format(" [{}]", diagnostic.rule) : "";
+  return word.empty() ? "" : fmt::format("{}: ", word);
 }
 
 }  // namespace
@@ -223,7 +215,9 @@ std::vector<FactBlock> diagnostic_blocks(const std::vector<Diagnostic>& diagnost
       const bool is_group = !entry.first->rule.empty() && members.size() >= kGroupFrom;
       if (is_group && members.front() == &entry) append_group(blocks, members);
       if (is_group) continue;
-      append(blocks, placed_of(entry, label_of(*entry.first), rule_of(*entry.first)));
+      const auto& rule = entry.first->rule;
+      append(blocks, placed_of(entry, label_of(*entry.first),
+                               rule.empty() ? "" : fmt::format(" [{}]", rule)));
     }
   }
   return finished(blocks);
