@@ -119,6 +119,7 @@ std::string_view take_line(std::string_view& bytes) {
 
 CleanText::CleanText(std::string_view output, std::string_view error) {
   add(output);
+  error_line_ = lines_.size();
   add(error);
 }
 

@@ -23,6 +23,7 @@ class CleanText {
   CleanText(std::string_view output, std::string_view error);
 
   [[nodiscard]] Lines lines() const { return lines_; }
+  [[nodiscard]] std::size_t error_line() const { return error_line_; }  // where `error` begins
   [[nodiscard]] std::string joined() const;  // with a newline after every line
 
  private:
@@ -30,6 +31,7 @@ class CleanText {
   std::string_view store(std::string_view text);
 
   std::vector<std::string_view> lines_;
+  std::size_t error_line_ = 0;
   std::deque<std::string> chunks_;  // text of the lines that changed; filled, never grown
 };
 

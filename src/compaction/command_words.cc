@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <utility>
 
 namespace nutshell::compaction {
 namespace {
@@ -151,42 +152,90 @@ bool is_silent(const std::vector<std::string>& words) {
   return std::find(kSilent.begin(), kSilent.end(), words[at]) != kSilent.end();
 }
 
-}  // namespace
+// One command of a list or pipeline.
+struct SimpleCommand {
+  std::vector<std::string> words;  // as written
+  bool is_piped = false;           // its output feeds the next
+  bool is_redirected = false;
+};
 
-CommandWords command_words(std::string_view shell_text) {
-  CommandWords found;
-  std::vector<std::string> words;
+std::vector<SimpleCommand> split_commands(std::string_view shell_text) {
+  std::vector<SimpleCommand> commands(1);
   ShellReader reader(shell_text.substr(0, kLongestCommand));
   bool skips_target = false;
-  const auto end_command = [&] {
-    if (words.empty()) return;
-    if (!found.words.empty() && !is_silent(found.words)) found.is_whole = false;
-    found.words = std::exchange(words, {});
-  };
   for (Token token; reader.next(token);) {
+    SimpleCommand& now = commands.back();
     if (!token.is_operator) {
-      if (!std::exchange(skips_target, false)) words.push_back(token.text);
+      if (!std::exchange(skips_target, false)) now.words.push_back(token.text);
       continue;
     }
     const char kind = token.text.front();
     if (kind == '<' || kind == '>') {
-      const bool is_descriptor =
-          !words.empty() && words.back().size() == 1 && words.back().find_first_of("012") == 0;
-      const bool joins_streams = token.text == ">&";
-      if (!joins_streams) found.is_whole = false;
-      if (is_descriptor) words.pop_back();
+      const bool is_descriptor = !now.words.empty() && now.words.back().size() == 1 &&
+                                 now.words.back().find_first_of("012") == 0;
+      if (token.text != ">&") now.is_redirected = true;
+      if (is_descriptor) now.words.pop_back();
       skips_target = true;
       continue;
     }
-    const bool is_pipe = token.text == "|";
-    end_command();
-    if (is_pipe) found.is_whole = false;
+    now.is_piped = token.text == "|";
+    if (!now.words.empty()) commands.emplace_back();
   }
-  end_command();
-  const auto start = std::min(find_program(found.words), found.words.size());
-  found.words.erase(found.words.begin(), found.words.begin() + static_cast<std::ptrdiff_t>(start));
-  if (!found.words.empty()) found.words.front() = without_directory(found.words.front());
-  return found;
+  if (commands.back().words.empty()) commands.pop_back();
+  return commands;
+}
+
+// The words of the program, without assignments, wrappers and its directory.
+std::vector<std::string> program_words(std::vector<std::string> words) {
+  const auto start = std::min(find_program(words), words.size());
+  words.erase(words.begin(), words.begin() + static_cast<std::ptrdiff_t>(start));
+  if (!words.empty()) words.front() = without_directory(words.front());
+  return words;
+}
+
+// The text that `sh -c TEXT` runs; empty for any other command.
+std::string inner_text(const std::vector<std::string>& words) {
+  constexpr std::array<std::string_view, 4> kShells = {"sh", "bash", "dash", "zsh"};
+  const bool is_shell =
+      !words.empty() && std::find(kShells.begin(), kShells.end(), words.front()) != kShells.end();
+  if (!is_shell) return "";
+  for (std::size_t at = 1; at + 1 < words.size() && words[at].starts_with('-'); ++at) {
+    if (words[at].ends_with('c') && !words[at].starts_with("--")) return words[at + 1];
+  }
+  return "";
+}
+
+}  // namespace
+
+CommandWords command_words(std::string_view shell_text) {
+  CommandWords found;
+  for (const SimpleCommand& command : split_commands(shell_text)) {
+    if (!found.words.empty() && !is_silent(found.words)) found.is_whole = false;
+    if (command.is_piped || command.is_redirected) found.is_whole = false;
+    found.words = command.words;
+  }
+  found.words = program_words(std::move(found.words));
+  const auto inner = inner_text(found.words);
+  if (inner.empty() || inner.size() >= shell_text.size()) return found;
+  auto within = command_words(inner);
+  within.is_whole = within.is_whole && found.is_whole;
+  return within;
+}
+
+std::vector<CommandWords> listed_commands(std::string_view shell_text) {
+  std::vector<CommandWords> commands;
+  for (SimpleCommand& command : split_commands(shell_text)) {
+    if (command.is_piped || is_silent(command.words)) continue;
+    CommandWords one{program_words(std::move(command.words)), !command.is_redirected};
+    const auto inner = inner_text(one.words);
+    if (inner.empty() || inner.size() >= shell_text.size()) {
+      commands.push_back(std::move(one));
+      continue;
+    }
+    for (CommandWords& within : listed_commands(inner))
+      commands.push_back(std::move(within));
+  }
+  return commands;
 }
 
 bool reads_log(const CommandWords& command) {

@@ -24,6 +24,19 @@ TEST(CommandWords, PipelineIsAPart) {
   EXPECT_EQ(joined("cargo test > log"), "part: [cargo][test]");
 }
 
+TEST(CommandWords, ShellsTextIsReadToo) {
+  EXPECT_EQ(joined("bash -lc 'cd x && pytest -q'"), "[pytest][-q]");
+  EXPECT_EQ(joined("sh build.sh"), "[sh][build.sh]");
+}
+
+TEST(CommandWords, ListHasEveryCommandThatIsShown) {
+  const auto commands = listed_commands("cd x && cargo build; sh -c 'make | tail' && FOO=1 pytest");
+  ASSERT_EQ(commands.size(), 3U);
+  EXPECT_EQ(commands[0].words.front(), "cargo");
+  EXPECT_EQ(commands[1].words.front(), "tail");
+  EXPECT_EQ(commands[2].words.front(), "pytest");
+}
+
 TEST(CommandWords, QuotesAreTakenOff) {
   EXPECT_EQ(joined("grep -rn \"a b\" 'c;d' e\\ f"), "[grep][-rn][a b][c;d][e f]");
   EXPECT_EQ(joined("echo 'open"), "[echo][open]");

@@ -4,10 +4,13 @@
 
 #include <algorithm>
 
+#include "compaction/chain.h"
 #include "compaction/clean.h"
 #include "compaction/command_words.h"
 #include "compaction/generic.h"
 #include "compaction/native.h"
+#include "compaction/outline.h"
+#include "compaction/source_text.h"
 #include "compaction/status_line.h"
 #include "compaction/text_scan.h"
 #include "compaction/typed.h"
@@ -60,10 +63,10 @@ std::optional<Draft> render_by_user(const TypedInput& input, const RenderOptions
     if (!options.only_renderer.empty() && !is_asked_for) continue;
     if (!is_asked_for && !renderer.matches(parser_input)) continue;
     const auto name = fmt::format("user:{}", renderer.name());
-    auto draft = draft_of(renderer.apply(parser_input), name, input, reason);
-    if (!draft) continue;
+    auto report = report_of(renderer.apply(parser_input), name, input, reason);
+    if (!report) continue;
     reason += fmt::format("{} {}", name, is_asked_for ? "asked for" : "matches");
-    return draft;
+    return draft_of(std::move(*report), input.captured);
   }
   return std::nullopt;
 }
@@ -87,6 +90,7 @@ class Compaction {
     const bool is_empty = std::all_of(text.lines().begin(), text.lines().end(),
                                       [](std::string_view line) { return is_blank(line); });
     if (is_empty) return finish(no_output(captured_), "nothing was printed", raw_tokens_);
+    error_line_ = text.error_line();
     return compact(text.lines());
   }
 
@@ -114,11 +118,23 @@ class Compaction {
     const TypedInput input{captured_, command, lines, options_.max_tokens};
     if (auto own = render_by_user(input, options_, reason))
       return finish(std::move(*own), std::move(reason), raw_tokens_);
-    auto typed = render_typed(input, reason);
-    if (typed && is_worth_it(*typed, whole_tokens)) {
-      return finish(std::move(*typed), std::move(reason), raw_tokens_);
+    if (auto chain = render_chain({captured_, lines, error_line_, options_.max_tokens}, reason)) {
+      if (is_worth_it(*chain, whole_tokens))
+        return finish(std::move(*chain), std::move(reason), raw_tokens_);
+      reason += "; by segment it gains too little; ";
     }
-    if (typed) reason += fmt::format("; {} gains too little", typed->parser);
+    if (auto report = report_typed(input, reason)) {
+      auto typed = draft_of(std::move(*report), captured_);
+      if (is_worth_it(typed, whole_tokens))
+        return finish(std::move(typed), std::move(reason), raw_tokens_);
+      reason += fmt::format("; {} gains too little", typed.parser);
+    }
+    if (reads_source(command)) {
+      if (whole_tokens <= options_.max_tokens)
+        return finish(whole, reason + "; a file, shown whole", raw_tokens_);
+      return finish(render_start(captured_, lines, options_.max_tokens),
+                    reason + "; a file over the budget", raw_tokens_);
+    }
     return plain({lines, reads_log(command) ? Nature::Log : Nature::Unknown}, whole, whole_tokens,
                  reason);
   }
@@ -141,7 +157,8 @@ class Compaction {
                   const std::string& reason) {
     const bool fits = whole_tokens <= options_.max_tokens;
     const bool is_a_log = text.nature == Nature::Log || is_log(text.lines);
-    if (fits && (whole_tokens < kSmallTokens || !is_a_log))
+    if (!is_a_log) return outlined(text.lines, whole, whole_tokens, reason);
+    if (fits && whole_tokens < kSmallTokens)
       return finish(whole, reason + "; shown whole", raw_tokens_);
     auto excerpt =
         render_excerpt({captured_, options_.max_tokens, raw_tokens_, text.lines, text.nature});
@@ -152,9 +169,21 @@ class Compaction {
                   raw_tokens_);
   }
 
+  Rendering outlined(Lines lines, const Draft& whole, std::size_t whole_tokens,
+                     const std::string& reason) {
+    const bool fits = whole_tokens <= options_.max_tokens;
+    auto outline =
+        render_outline(captured_, {lines, options_.max_tokens, captured_.recall_id}, raw_tokens_);
+    if (fits && !is_worth_it(outline, whole_tokens))
+      return finish(whole, reason + "; shown whole", raw_tokens_);
+    return finish(std::move(outline), reason + (fits ? "; like lines folded" : "; over the budget"),
+                  raw_tokens_);
+  }
+
   const Captured& captured_;
   const RenderOptions& options_;
   std::size_t raw_tokens_;
+  std::size_t error_line_ = 0;  // of the cleaned lines
 };
 
 }  // namespace

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <map>
 #include <span>
+#include <tuple>
 #include <unordered_map>
 
 #include "compaction/body_line.h"
@@ -24,16 +25,19 @@ std::string indented(const std::vector<std::string>& lines) {
   return text;
 }
 
-std::string_view word_of(Severity severity) {
-  switch (severity) {
+std::string_view word_of(const Diagnostic& diagnostic) {
+  if (!diagnostic.word.empty()) return diagnostic.word;
+  switch (diagnostic.severity) {
     case Severity::Error:
       return "error";
     case Severity::Warning:
       return "warning";
     case Severity::Note:
       return "note";
+    case Severity::Unstated:
+      return "";
   }
-  return "note";
+  return "";
 }
 
 // One message, and all the places it was given for.
@@ -46,8 +50,8 @@ std::vector<Entry> merge_equal(const std::vector<Diagnostic>& diagnostics) {
   std::vector<Entry> entries;
   std::unordered_map<std::string, std::size_t> known;
   for (const Diagnostic& diagnostic : diagnostics) {
-    std::string key = fmt::format("{}\n{}\n{}\n", static_cast<int>(diagnostic.severity),
-                                  diagnostic.rule, diagnostic.message);
+    std::string key = fmt::format("{}\n{}\n{}\n{}\n", static_cast<int>(diagnostic.severity),
+                                  diagnostic.word, diagnostic.rule, diagnostic.message);
     for (const std::string& line : diagnostic.detail)
       key += line + "\n";
     const auto [found, is_new] = known.emplace(std::move(key), entries.size());
@@ -147,13 +151,17 @@ std::vector<FactBlock> finished(std::span<Placed> placed) {
   return blocks;
 }
 
-using RuleKey = std::pair<Severity, std::string>;
+using RuleKey = std::tuple<Severity, std::string, std::string>;  // severity, its word, rule
 using RuleGroups = std::map<RuleKey, std::vector<const Entry*>>;
+
+RuleKey key_of(const Diagnostic& diagnostic) {
+  return {diagnostic.severity, diagnostic.word, diagnostic.rule};
+}
 
 RuleGroups group_by_rule(const std::vector<Entry>& entries) {
   RuleGroups groups;
   for (const Entry& entry : entries)
-    groups[{entry.first->severity, entry.first->rule}].push_back(&entry);
+    groups[key_of(*entry.first)].push_back(&entry);
   return groups;
 }
 
@@ -163,15 +171,22 @@ void append(std::vector<Placed>& blocks, std::vector<Placed> more) {
 }
 
 // "warning [-Wshadow] ×12:", then each message with its places.
-void append_group(std::vector<Placed>& blocks, const RuleKey& key,
-                  const std::vector<const Entry*>& members) {
+void append_group(std::vector<Placed>& blocks, const std::vector<const Entry*>& members) {
   std::size_t count = 0;
   for (const Entry* member : members)
     count += std::max<std::size_t>(member->places.size(), 1);
   const std::size_t start = blocks.size();
   for (const Entry* member : members)
     append(blocks, placed_of(*member, "", ""));
-  blocks[start].title = fmt::format("{} [{}] ×{}:\n", word_of(key.first), key.second, count);
+  const Diagnostic& first = *members.front()->first;
+  const auto word = word_of(first);
+  blocks[start].title =
+      fmt::format("{}{}[{}] ×{}:\n", word, word.empty() ? "" : " ", first.rule, count);
+}
+
+std::string label_of(const Diagnostic& diagnostic) {
+  const auto word = word_of(diagnostic);
+  return word.empty() ? "" : fmt::format("{}: ", word);
 }
 
 }  // namespace
@@ -192,17 +207,17 @@ std::vector<FactBlock> diagnostic_blocks(const std::vector<Diagnostic>& diagnost
   std::vector<Placed> blocks;
   const auto entries = merge_equal(diagnostics);
   const auto groups = group_by_rule(entries);
-  for (const Severity severity : {Severity::Error, Severity::Warning, Severity::Note}) {
+  for (const Severity severity :
+       {Severity::Error, Severity::Unstated, Severity::Warning, Severity::Note}) {
     for (const Entry& entry : entries) {
       if (entry.first->severity != severity) continue;
-      const RuleKey key{severity, entry.first->rule};
-      const auto& members = groups.at(key);
-      const bool is_group = !key.second.empty() && members.size() >= kGroupFrom;
-      if (is_group && members.front() == &entry) append_group(blocks, key, members);
+      const auto& members = groups.at(key_of(*entry.first));
+      const bool is_group = !entry.first->rule.empty() && members.size() >= kGroupFrom;
+      if (is_group && members.front() == &entry) append_group(blocks, members);
       if (is_group) continue;
-      const auto label = fmt::format("{}: ", word_of(severity));
-      const auto rule = key.second.empty() ? "" : fmt::format(" [{}]", key.second);
-      append(blocks, placed_of(entry, label, rule));
+      const auto& rule = entry.first->rule;
+      append(blocks, placed_of(entry, label_of(*entry.first),
+                               rule.empty() ? "" : fmt::format(" [{}]", rule)));
     }
   }
   return finished(blocks);

@@ -17,7 +17,8 @@ struct Location {
   std::uint32_t column = 0;  // 0: none given
 };
 
-enum class Severity : std::uint8_t { Error, Warning, Note };
+// Unstated: the tool gives a code or a message and no severity, as flake8 does.
+enum class Severity : std::uint8_t { Error, Warning, Note, Unstated };
 
 // One message of a compiler, linker, linter or interpreter.
 struct Diagnostic {
@@ -26,6 +27,7 @@ struct Diagnostic {
   std::string message;  // first line, as printed, without its location and severity word
   std::string rule;     // "-Wunused-variable", "E0308", "no-undef"; empty: none
   std::vector<std::string> detail;  // lines that are needed to act on it (expected/found, notes)
+  std::string word = {};  // the severity as printed if it is another word ("style"); empty: its own
 };
 
 // One test that did not pass.

@@ -13,10 +13,12 @@
 namespace nutshell::compaction {
 namespace {
 
-std::size_t line_of(Lines lines, std::string_view needle) {
+std::size_t line_of(const FormatInput& input, std::string_view needle) {
+  const auto& lines = input.lines;
   const auto found = std::find_if(lines.begin(), lines.end(),
                                   [&](std::string_view line) { return contains(line, needle); });
-  return found == lines.end() ? 1 : static_cast<std::size_t>(found - lines.begin()) + 1;
+  const auto at = found == lines.end() ? 0 : found - lines.begin();
+  return input.first_line + static_cast<std::size_t>(at) + 1;
 }
 
 std::string list_of(const std::vector<Omission>& omitted) {
@@ -26,16 +28,6 @@ std::string list_of(const std::vector<Omission>& omitted) {
     list += fmt::format("{}{} {}", list.empty() ? "" : ", ", omission.lines, omission.what);
   }
   return list;
-}
-
-// Adds up the numbers of equal kinds.
-void add_to(std::vector<Omission>& omitted, const Omission& more) {
-  const auto found = std::find_if(omitted.begin(), omitted.end(),
-                                  [&](const Omission& one) { return one.what == more.what; });
-  if (found == omitted.end())
-    omitted.push_back(more);
-  else
-    found->lines += more.lines;
 }
 
 // A section with the cost of showing it and of only naming it.
@@ -79,7 +71,7 @@ class Packer {
       const std::size_t tokens = estimate_tokens(line);
       if (tokens > left_) {
         omitted_.push_back({"more lines", kept.size() - at});
-        next_ = next_ == 0 ? line_of(input_.lines, kept[at]) : next_;
+        next_ = next_ == 0 ? line_of(input_, kept[at]) : next_;
         return;
       }
       take(line, tokens);
@@ -144,7 +136,7 @@ class Packer {
     const std::size_t tokens = estimate_tokens(block.detail);
     if (tokens + reserved_ <= left_) return take(block.detail, tokens);
     const auto lines = std::count(block.detail.begin(), block.detail.end(), '\n');
-    if (hidden_details_ == 0) next_ = line_of(input_.lines, block.needle);
+    if (hidden_details_ == 0) next_ = line_of(input_, block.needle);
     hidden_details_ += static_cast<std::uint64_t>(lines);
     if (omitted_.empty() || omitted_.back().what != "lines of detail") {
       omitted_.push_back({"lines of detail", 0});
@@ -158,7 +150,7 @@ class Packer {
       context += section.lines.size() - section.brief.size();
     if (context == 0) return;
     omitted_.push_back({"context lines", context});
-    next_ = next_ == 0 ? sections.front().first_line + 1 : next_;
+    next_ = next_ == 0 ? input_.first_line + sections.front().first_line + 1 : next_;
   }
 
   static std::string text_of(const Section& section, const std::vector<std::string>& lines) {
@@ -171,8 +163,8 @@ class Packer {
   void name_unshown(const std::vector<const Section*>& unshown) {
     std::uint64_t lines = 0;
     for (const Section* section : unshown) {
-      const auto call = recall_call(input_.recall_id, section->first_line + 1);
-      if (next_ == 0) next_ = section->first_line + 1;
+      const auto call = recall_call(input_.recall_id, input_.first_line + section->first_line + 1);
+      if (next_ == 0) next_ = input_.first_line + section->first_line + 1;
       lines += section->brief.size();
       const auto text = fmt::format("{} (not shown; {})\n", as_data(section->head), call);
       const std::size_t tokens = estimate_tokens(text);
@@ -194,7 +186,7 @@ class Packer {
       if (index < at) shown += blocks[index].facts;
     }
     text_ += fmt::format("shown {} of {} {}; next: {}\n", shown, all, what,
-                         recall_call(input_.recall_id, line_of(input_.lines, blocks[at].needle)));
+                         recall_call(input_.recall_id, line_of(input_, blocks[at].needle)));
     omitted_.push_back({std::string(what), all - shown});
     left_ = 0;
     is_cut_ = true;
@@ -217,6 +209,15 @@ class Packer {
 };
 
 }  // namespace
+
+void add_to(std::vector<Omission>& omitted, const Omission& more) {
+  const auto found = std::find_if(omitted.begin(), omitted.end(),
+                                  [&](const Omission& one) { return one.what == more.what; });
+  if (found == omitted.end())
+    omitted.push_back(more);
+  else
+    found->lines += more.lines;
+}
 
 Formatted format_facts(const FormatInput& input) {
   Packer packer(input);

@@ -17,6 +17,7 @@ struct FormatInput {
   Lines lines;  // the whole output, to find the line of a fact that is left out
   std::size_t max_tokens;
   const std::string& recall_id;
+  std::size_t first_line = 0;  // of `lines` in the whole output, counted from 0
 };
 
 struct Formatted {
@@ -27,6 +28,9 @@ struct Formatted {
 };
 
 Formatted format_facts(const FormatInput& input);
+
+// Adds an omission; numbers of equal kinds are added up.
+void add_to(std::vector<Omission>& omitted, const Omission& more);
 
 // " (left out: 78 passing tests, 4 progress lines)", which follows a call in the status line
 std::string omission_note(const std::vector<Omission>& omitted);

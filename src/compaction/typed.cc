@@ -19,7 +19,9 @@ constexpr std::size_t kFrameTokens = 60;  // the status and the last line
 // Returns whether the command failed and the facts hold no reason for it.
 bool is_unexplained(const Facts& facts, const ExecResult& ending) {
   if (!is_failing(ending) || !facts.failures.empty()) return false;
-  const auto is_error = [](const Diagnostic& d) { return d.severity == Severity::Error; };
+  const auto is_error = [](const Diagnostic& d) {
+    return d.severity == Severity::Error || d.severity == Severity::Unstated;
+  };
   if (std::any_of(facts.diagnostics.begin(), facts.diagnostics.end(), is_error)) return false;
   // for grep, diff and the like, 1 means "none" or "different"
   if (facts.is_data && ending.outcome == Outcome::Exited && ending.exit_code == 1) return false;
@@ -27,21 +29,21 @@ bool is_unexplained(const Facts& facts, const ExecResult& ending) {
                       [](const std::string& line) { return looks_like_error(line); });
 }
 
-// Returns the lines that look like errors and that the parser did not report, with their numbers.
-void append_lost(Draft& draft, const CanaryReport& report, const TypedInput& input) {
-  std::size_t used = estimate_tokens(draft.text);
+// Adds the lines that look like errors and that the parser did not report, with their numbers.
+void append_lost(Report& report, const CanaryReport& canary, const TypedInput& input) {
+  std::size_t used = estimate_tokens(report.text);
   std::size_t shown = 0;
-  for (const std::size_t at : report.missing) {
-    const auto line = fmt::format("{}: {}\n", at + 1, shortened(as_data(input.lines[at])));
+  for (const std::size_t at : canary.missing) {
+    const auto line =
+        fmt::format("{}: {}\n", input.first_line + at + 1, shortened(as_data(input.lines[at])));
     used += estimate_tokens(line);
     if (used > input.max_tokens) break;
-    draft.text += line;
+    report.text += line;
     ++shown;
   }
-  if (shown == report.missed) return;
-  const std::size_t next = shown < report.missing.size() ? report.missing[shown] + 1 : 0;
-  draft.omitted.push_back({"lines that look like errors", report.missed - shown});
-  draft.text += omission_line({draft.omitted.back()}, recall_call(input.captured.recall_id, next));
+  if (shown == canary.missed) return;
+  if (shown < canary.missing.size()) report.next = input.first_line + canary.missing[shown] + 1;
+  report.omitted.push_back({"lines that look like errors", canary.missed - shown});
 }
 
 CanaryReport lost_lines(const Facts& facts, const Formatted& formatted, const TypedInput& input) {
@@ -49,57 +51,57 @@ CanaryReport lost_lines(const Facts& facts, const Formatted& formatted, const Ty
   return scan_for_lost_lines(input.lines, {told, facts.accounted});
 }
 
-// Names what is left out after the call in the first line, or at the end if the text is cut.
-Draft draft_of(const Formatted& formatted, std::string status, const TypedInput& input) {
-  const auto& id = input.captured.recall_id;
-  const bool is_whole = formatted.next == 0 && !id.empty();
-  if (is_whole) status += omission_note(formatted.omitted);
-  const auto last =
-      is_whole ? "" : omission_line(formatted.omitted, recall_call(id, formatted.next));
-  return {status + "\n" + formatted.text + last, "", formatted.omitted};
-}
-
-std::optional<Draft> try_parser(const Parser& parser, const TypedInput& input,
-                                std::string& reason) {
+std::optional<Report> try_parser(const Parser& parser, const TypedInput& input,
+                                 std::string& reason) {
   const ParserInput parser_input{input.command, input.lines, input.captured.ending};
   if (!parser.recognises(parser_input)) return std::nullopt;
   const auto facts = parser.parse(parser_input);
-  if (facts) return draft_of(*facts, parser.name, input, reason);
+  if (facts) return report_of(*facts, parser.name, input, reason);
   reason += fmt::format("{} refused; ", parser.name);
   return std::nullopt;
 }
 
 }  // namespace
 
-std::optional<Draft> draft_of(const Facts& facts, std::string_view name, const TypedInput& input,
-                              std::string& reason) {
+std::optional<Report> report_of(const Facts& facts, std::string_view name, const TypedInput& input,
+                                std::string& reason) {
   if (is_unexplained(facts, input.captured.ending)) {
     reason += fmt::format("{} has no reason for the failing status; ", name);
     return std::nullopt;
   }
   const std::size_t room = input.max_tokens > kFrameTokens ? input.max_tokens - kFrameTokens : 0;
-  auto formatted = format_facts({facts, input.lines, room, input.captured.recall_id});
-  auto draft = draft_of(formatted, status_line(input.captured, summary_text(facts)), input);
-  draft.parser = name;
-  if (facts.is_data || formatted.is_cut) return draft;
-  const auto report = lost_lines(facts, formatted, input);
-  if (report.is_bad()) {
-    reason += fmt::format("{} missed {} of {} error lines; ", name, report.missed, report.hits);
+  const auto formatted =
+      format_facts({facts, input.lines, room, input.captured.recall_id, input.first_line});
+  Report report{summary_text(facts), formatted.text, formatted.omitted, formatted.next,
+                std::string(name)};
+  if (facts.is_data || formatted.is_cut) return report;
+  const auto canary = lost_lines(facts, formatted, input);
+  if (canary.is_bad()) {
+    reason += fmt::format("{} missed {} of {} error lines; ", name, canary.missed, canary.hits);
     return std::nullopt;
   }
-  append_lost(draft, report, input);
-  return draft;
+  append_lost(report, canary, input);
+  return report;
 }
 
-std::optional<Draft> render_typed(const TypedInput& input, std::string& reason) {
+std::optional<Report> report_typed(const TypedInput& input, std::string& reason) {
   for (const Parser& parser : parsers()) {
-    if (auto draft = try_parser(parser, input, reason)) {
+    if (auto report = try_parser(parser, input, reason)) {
       reason += fmt::format("{} accounts for all of it", parser.name);
-      return draft;
+      return report;
     }
   }
   reason += "no typed parser took it";
   return std::nullopt;
+}
+
+Draft draft_of(Report report, const Captured& captured) {
+  const auto& id = captured.recall_id;
+  auto status = status_line(captured, report.summary);
+  const bool is_whole = report.next == 0 && !id.empty();
+  if (is_whole) status += omission_note(report.omitted);
+  const auto last = is_whole ? "" : omission_line(report.omitted, recall_call(id, report.next));
+  return {status + "\n" + report.text + last, std::move(report.parser), std::move(report.omitted)};
 }
 
 }  // namespace nutshell::compaction

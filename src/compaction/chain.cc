@@ -1,0 +1,141 @@
+#include "compaction/chain.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <vector>
+
+#include "compaction/body_line.h"
+#include "compaction/command_words.h"
+#include "compaction/compactor.h"
+#include "compaction/formatter.h"
+#include "compaction/outline.h"
+#include "compaction/segments.h"
+#include "compaction/status_line.h"
+#include "compaction/typed.h"
+
+namespace nutshell::compaction {
+namespace {
+
+constexpr std::size_t kFrameTokens = 80;    // the status and the last line
+constexpr std::size_t kHeadingTokens = 12;  // of each segment
+constexpr std::size_t kLeastTokens = 120;   // a segment is never cut below that
+
+// One segment as text, and whether it tells why the command failed.
+struct Told {
+  Report report;
+  bool is_reason = false;
+  std::size_t tokens = 0;
+  std::string why;
+};
+
+class Chain {
+ public:
+  explicit Chain(const ChainInput& input)
+      : input_(input),
+        commands_(listed_commands(input.captured.command)),
+        segments_(find_segments({input.lines, input.error_line, commands_})) {}
+
+  [[nodiscard]] bool is_one() const { return segments_.size() < 2; }
+
+  std::optional<Draft> render(std::string& reason) {
+    const std::size_t frame = kFrameTokens + kHeadingTokens * segments_.size();
+    const std::size_t room = input_.max_tokens - std::min(input_.max_tokens, frame);
+    for (const Segment& segment : segments_)
+      told_.push_back(tell(segment, room));
+    const bool is_explained =
+        std::any_of(told_.begin(), told_.end(), [](const Told& told) { return told.is_reason; });
+    if (is_failing(input_.captured.ending) && !is_explained) return std::nullopt;
+    fit(room);
+    for (std::size_t at = 0; at < segments_.size(); ++at)
+      reason += why_of(at);
+    return draft_of(merged(), input_.captured);
+  }
+
+ private:
+  Told tell(const Segment& segment, std::size_t max_tokens) {
+    const auto lines = input_.lines.subspan(segment.first, segment.lines);
+    Told told;
+    std::string reason;
+    Captured part = input_.captured;
+    if (auto report =
+            report_typed({part, segment.command, lines, max_tokens, segment.first}, reason)) {
+      told = {std::move(*report), true, 0, {}};
+    } else if (is_failing(part.ending)) {  // it may be another segment's failure
+      part.ending.outcome = Outcome::Exited;
+      part.ending.exit_code = 0;
+      if (auto passed =
+              report_typed({part, segment.command, lines, max_tokens, segment.first}, reason))
+        told = {std::move(*passed), false, 0, {}};
+    }
+    if (told.report.parser.empty()) told = outline(segment, lines, max_tokens);
+    told.tokens = estimate_tokens(told.report.text);
+    return told;
+  }
+
+  Told outline(const Segment& segment, Lines lines, std::size_t max_tokens) const {
+    auto made = make_outline({lines, max_tokens, input_.captured.recall_id, segment.first});
+    Report report{"", std::move(made.text), std::move(made.omitted), made.next, "outline"};
+    return {std::move(report), made.has_error, 0, {}};
+  }
+
+  // Gives small segments all they need and the others equal shares of what is left.
+  void fit(std::size_t room) {
+    std::vector<std::size_t> order(told_.size());
+    for (std::size_t at = 0; at < order.size(); ++at)
+      order[at] = at;
+    std::stable_sort(order.begin(), order.end(), [&](std::size_t a, std::size_t b) {
+      return told_[a].tokens < told_[b].tokens;
+    });
+    for (std::size_t index = 0; index < order.size(); ++index) {
+      const std::size_t at = order[index];
+      const std::size_t share = std::max(kLeastTokens, room / (order.size() - index));
+      if (told_[at].tokens > share) told_[at] = tell(segments_[at], share);
+      room -= std::min(room, told_[at].tokens);
+    }
+  }
+
+  static std::string name_of(const Segment& segment) {
+    constexpr std::size_t kLongest = 80;
+    const auto name = fmt::format("{}", fmt::join(segment.command.words, " "));
+    if (name.empty())
+      return fmt::format("lines {}-{}", segment.first + 1, segment.first + segment.lines);
+    return name.size() <= kLongest ? name : segment.command.words.front();
+  }
+
+  [[nodiscard]] std::string why_of(std::size_t at) const {
+    const Segment& segment = segments_[at];
+    return fmt::format("{}lines {}-{}: {} by {}{}", at == 0 ? "" : "; ", segment.first + 1,
+                       segment.first + segment.lines, name_of(segment), told_[at].report.parser,
+                       segment.why.empty() ? "" : fmt::format(" ({})", segment.why));
+  }
+
+  Report merged() const {
+    Report all;
+    for (std::size_t at = 0; at < told_.size(); ++at) {
+      const Report& one = told_[at].report;
+      if (!one.summary.empty()) all.summary += (all.summary.empty() ? "" : "; ") + one.summary;
+      all.text += as_data(fmt::format("[{}]", name_of(segments_[at]))) + "\n" + one.text;
+      for (const Omission& omission : one.omitted)
+        add_to(all.omitted, omission);
+      if (all.next == 0) all.next = one.next;
+      all.parser += (at == 0 ? "" : "+") + one.parser;
+    }
+    return all;
+  }
+
+  const ChainInput& input_;
+  std::vector<CommandWords> commands_;
+  std::vector<Segment> segments_;
+  std::vector<Told> told_;
+};
+
+}  // namespace
+
+std::optional<Draft> render_chain(const ChainInput& input, std::string& reason) {
+  Chain chain(input);
+  if (chain.is_one()) return std::nullopt;
+  return chain.render(reason);
+}
+
+}  // namespace nutshell::compaction

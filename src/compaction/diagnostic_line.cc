@@ -1,0 +1,325 @@
+#include "compaction/diagnostic_line.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <limits>
+
+#include "compaction/text_scan.h"
+
+namespace nutshell::compaction {
+namespace {
+
+constexpr std::size_t kLongestPath = 4096;
+constexpr std::size_t kLongestCode = 60;
+
+bool is_letter(char character) {
+  const char small = static_cast<char>(character | 0x20);
+  return small >= 'a' && small <= 'z';
+}
+
+bool is_upper(char character) {
+  return character >= 'A' && character <= 'Z';
+}
+
+std::optional<std::uint32_t> take_position(std::string_view& text) {
+  auto rest = text;
+  const auto number = take_number(rest);
+  if (!number || *number > std::numeric_limits<std::uint32_t>::max()) return std::nullopt;
+  text = rest;
+  return static_cast<std::uint32_t>(*number);
+}
+
+// "-9" and "-4:9" behind a position: the end of a range.
+void skip_range_end(std::string_view& text) {
+  auto rest = text;
+  if (!take_prefix(rest, "-") || !take_position(rest)) return;
+  text = rest;
+  if (take_prefix(rest, ":") && take_position(rest)) text = rest;
+}
+
+// "3:5" or "3" behind "path:"; the text goes on behind it, at ':', a blank or the end.
+bool take_line_and_column(std::string_view& text, Location& where) {
+  auto rest = text;
+  const auto line = take_position(rest);
+  if (!line || *line == 0) return false;
+  where.line = *line;
+  auto behind = rest;
+  if (take_prefix(behind, ":")) {
+    if (const auto column = take_position(behind)) {
+      where.column = *column;
+      rest = behind;
+    }
+  }
+  skip_range_end(rest);
+  if (!rest.empty() && rest.front() != ':' && rest.front() != ' ') return false;
+  text = rest;
+  return true;
+}
+
+// Takes "path:3:5" off the start of the text.
+std::optional<Location> take_colon_place(std::string_view& text) {
+  const bool has_drive = text.size() > 2 && text[1] == ':' && (text[2] == '\\' || text[2] == '/');
+  const auto colon = text.substr(0, kLongestPath).find(':', has_drive ? 2 : 0);
+  if (colon == std::string_view::npos || !is_path(text.substr(0, colon))) return std::nullopt;
+  Location where{std::string(text.substr(0, colon)), 0, 0};
+  auto rest = text.substr(colon + 1);
+  if (!take_line_and_column(rest, where)) return std::nullopt;
+  text = rest;
+  return where;
+}
+
+// Takes "path(3,5)" or "path(3)" off the start of the text; ": " must follow.
+std::optional<Location> take_bracket_place(std::string_view& text) {
+  const auto bracket = text.substr(0, kLongestPath).find('(');
+  if (bracket == std::string_view::npos || !is_path(text.substr(0, bracket))) return std::nullopt;
+  auto rest = text.substr(bracket + 1);
+  const auto line = take_position(rest);
+  if (!line || *line == 0) return std::nullopt;
+  Location where{std::string(text.substr(0, bracket)), *line, 0};
+  if (take_prefix(rest, ",")) {
+    const auto column = take_position(rest);
+    if (!column) return std::nullopt;
+    where.column = *column;
+    while (take_prefix(rest, ",") && take_position(rest)) {
+    }  // the end of a range
+  }
+  if (!take_prefix(rest, ")") || !rest.starts_with(":")) return std::nullopt;
+  text = rest;
+  return where;
+}
+
+struct SeverityWord {
+  std::string_view word;  // in small letters
+  Severity severity;
+};
+constexpr std::array<SeverityWord, 22> kSeverities = {
+    {{"fatal error", Severity::Error},   {"error", Severity::Error},
+     {"err", Severity::Error},           {"fatal", Severity::Error},
+     {"critical", Severity::Error},      {"severe", Severity::Error},
+     {"warning", Severity::Warning},     {"warn", Severity::Warning},
+     {"note", Severity::Note},           {"notice", Severity::Note},
+     {"information", Severity::Note},    {"info", Severity::Note},
+     {"hint", Severity::Note},           {"help", Severity::Note},
+     {"remark", Severity::Note},         {"style", Severity::Warning},
+     {"performance", Severity::Warning}, {"portability", Severity::Warning},
+     {"convention", Severity::Warning},  {"refactor", Severity::Warning},
+     {"suggestion", Severity::Note},     {"debug", Severity::Note}}};
+
+bool starts_with_word(std::string_view text, std::string_view small) {
+  if (text.size() < small.size()) return false;
+  const bool is_same =
+      std::equal(small.begin(), small.end(), text.begin(), [](char want, char have) {
+        return want == (is_upper(have) ? static_cast<char>(have | 0x20) : have);
+      });
+  return is_same && (text.size() == small.size() || !is_letter(text[small.size()]));
+}
+
+void set_severity(Diagnostic& diagnostic, Severity severity, std::string_view printed) {
+  diagnostic.severity = severity;
+  const bool is_usual = printed == "error" || printed == "warning" || printed == "note";
+  diagnostic.word = is_usual ? "" : std::string(printed);
+}
+
+// "E: ", "C: " of rubocop and others: the letter is the severity.
+bool take_letter_severity(std::string_view& text, Diagnostic& diagnostic) {
+  if (text.size() < 3 || text[1] != ':' || text[2] != ' ') return false;
+  constexpr std::string_view kLetters = "EFWCRIN";
+  if (kLetters.find(text.front()) == std::string_view::npos) return false;
+  const bool is_error = text.front() == 'E' || text.front() == 'F';
+  set_severity(diagnostic, is_error ? Severity::Error : Severity::Warning, text.substr(0, 1));
+  text.remove_prefix(3);
+  return true;
+}
+
+// "error: ", "[error] ", "(error) ", "Error - ", "error CS1002: ", "error  ": leaves what follows.
+bool take_severity(std::string_view& text, Diagnostic& diagnostic) {
+  if (diagnostic.severity != Severity::Unstated) return false;
+  auto rest = text;
+  const bool is_bracketed = take_prefix(rest, "[") || take_prefix(rest, "(");
+  for (const SeverityWord& one : kSeverities) {
+    if (!starts_with_word(rest, one.word)) continue;
+    const auto printed = rest.substr(0, one.word.size());
+    rest.remove_prefix(one.word.size());
+    if (is_bracketed && !take_prefix(rest, "]") && !take_prefix(rest, ")")) return false;
+    const bool is_ended =
+        rest.empty() || rest.front() == ':' || rest.front() == ' ' || rest.front() == '[';
+    if (!is_ended) return false;
+    set_severity(diagnostic, one.severity, printed);
+    (void)take_prefix(rest, ":");
+    rest = trim_left(rest);
+    (void)take_prefix(rest, "- ");
+    text = trim_left(rest);
+    return true;
+  }
+  return take_letter_severity(text, diagnostic);
+}
+
+// "E501", "SC2086", "MD013/line-length", "GHC-88464", "F401": capitals, then digits.
+bool is_code(std::string_view word) {
+  if (word.size() < 2 || word.size() > kLongestCode || !is_upper(word.front())) return false;
+  std::size_t letters = 0;
+  while (letters < word.size() && is_upper(word[letters]))
+    ++letters;
+  if (letters > 12) return false;
+  std::size_t at = letters < word.size() && word[letters] == '-' ? letters + 1 : letters;
+  const std::size_t first_digit = at;
+  while (at < word.size() && is_digit(word[at]))
+    ++at;
+  if (at < first_digit + 2) return false;
+  return at == word.size() || word[at] == '/';
+}
+
+// "Layout/LineLength", "no-undef", "reportCallIssue", "ref.ref", "-Wunused": a rule's name.
+bool is_rule_name(std::string_view word) {
+  if (word.size() < 3 || word.size() > kLongestCode) return false;
+  const auto is_part = [](char c) {
+    return is_letter(c) || is_digit(c) ||
+           std::string_view("-_./@=+,:").find(c) != std::string_view::npos;
+  };
+  const bool is_name = std::all_of(word.begin(), word.end(), is_part);
+  return is_name && std::any_of(word.begin(), word.end(), is_letter) && !word.ends_with('.') &&
+         !word.ends_with(':') && !word.starts_with('/') && !word.starts_with("./");
+}
+
+// Returns whether the text starts with "E501 ", "CS1002: ", "[E0308]: " or "Layout/LineLength: ".
+bool starts_with_code(std::string_view text) {
+  auto rest = text;
+  const bool is_bracketed = take_prefix(rest, "[");
+  const auto end = rest.find_first_of(is_bracketed ? "]" : " :");
+  const auto word = rest.substr(0, end);
+  rest.remove_prefix(end == std::string_view::npos ? rest.size() : end);
+  if (is_bracketed && !take_prefix(rest, "]")) return false;
+  const bool has_colon = take_prefix(rest, ":");
+  const bool is_cop = has_colon && contains(word, "/") && is_rule_name(word) && is_upper(word[0]);
+  return is_code(word) || is_cop || (is_bracketed && is_rule_name(word));
+}
+
+// "(colon)" ends a sentence; "(line-length)", "(reportCallIssue)" and "[arg-type]" are rules.
+bool is_surely_rule(std::string_view word) {
+  if (!is_rule_name(word)) return false;
+  const bool is_joined = word.find_first_of("-/._") != std::string_view::npos;
+  const bool is_camel = std::any_of(word.begin() + 1, word.end(), is_upper);
+  return is_joined || is_camel;
+}
+
+// Takes "  [code]", " (rule)" or the last of several columns off the end.
+void take_trailing_rule(std::string_view& text, Diagnostic& diagnostic) {
+  const auto whole = trim_right(text);
+  const char last = whole.empty() ? ' ' : whole.back();
+  const bool is_bracketed = last == ']' || last == ')';
+  const auto start = is_bracketed ? whole.rfind(last == ']' ? '[' : '(') : whole.rfind("  ");
+  if (start == std::string_view::npos || start == 0) return;
+  if (is_bracketed && whole[start - 1] != ' ') return;
+  const auto word =
+      is_bracketed ? whole.substr(start + 1, whole.size() - start - 2) : whole.substr(start + 2);
+  const bool is_apart = !is_bracketed || whole.substr(0, start).ends_with("  ");
+  if (!is_surely_rule(word) && !(is_apart && is_rule_name(word))) return;
+  diagnostic.rule = word;
+  text = trim_right(whole.substr(0, start));
+}
+
+// "SC2086" in "SC2086 (info): x"
+std::optional<std::string> code_before_severity(std::string_view text) {
+  auto rest = text;
+  const auto word = take_word(rest);
+  if (!is_code(word)) return std::nullopt;
+  Diagnostic probe;
+  probe.severity = Severity::Unstated;
+  if (!take_severity(rest, probe)) return std::nullopt;
+  return std::string(word);
+}
+
+}  // namespace
+
+bool is_path(std::string_view text) {
+  if (text.size() < 2 || text.size() > kLongestPath) return false;
+  if (text.find_first_of(" \t\"'<>|*?,;=") != std::string_view::npos) return false;
+  const auto name = text.substr(text.rfind('/') + 1);  // npos + 1 is 0
+  const auto dot = name.rfind('.');
+  const bool has_extension = dot != std::string_view::npos && dot + 1 < name.size() &&
+                             name.size() - dot <= 12 && is_letter(name[dot + 1]);
+  if (has_extension) return true;
+  const bool has_directory = name.size() < text.size() && !name.empty() && !contains(text, "//");
+  return has_directory || name.ends_with("file");  // Makefile, Dockerfile, Rakefile, Gemfile …
+}
+
+bool is_caret_line(std::string_view line) {
+  constexpr std::string_view kMarks = "^~-|\xe2\x94\x82 \t.";
+  const bool has_mark = contains(line, "^") || contains(line, "~~");
+  return has_mark && std::all_of(line.begin(), line.end(), [&](char c) {
+           return kMarks.find(c) != std::string_view::npos || is_digit(c);
+         });
+}
+
+std::optional<Location> read_place(std::string_view text) {
+  text = trim(text);
+  auto where = take_colon_place(text);
+  if (!where || !(text.empty() || text == ":")) return std::nullopt;
+  return where;
+}
+
+void read_message(std::string_view text, Diagnostic& diagnostic) {
+  text = trim(text);
+  (void)take_prefix(text, "- ");
+  diagnostic.severity = Severity::Unstated;
+  constexpr std::array<std::string_view, 4> kCrosses = {"\xe2\x9c\x96", "\xc3\x97", "\xe2\x9c\x98",
+                                                        "\xe2\x9a\xa0"};
+  for (const auto cross : kCrosses) {
+    if (!text.starts_with(cross)) continue;
+    set_severity(diagnostic, cross == kCrosses[3] ? Severity::Warning : Severity::Error, cross);
+    text = trim_left(text.substr(cross.size()));
+  }
+  (void)take_severity(text, diagnostic);
+  (void)take_prefix(text, ": ");
+  if (const auto code = code_before_severity(text)) {  // "DL3006 warning: x", "SC2086 (info): x"
+    text.remove_prefix(code->size());
+    text = trim_left(text);
+    (void)take_severity(text, diagnostic);
+    take_trailing_rule(text, diagnostic);
+    diagnostic.message = fmt::format("{} {}", *code, trim(text));
+    return;
+  }
+  if (text.starts_with("[*] ") || starts_with_code(text)) {
+    diagnostic.message = text;
+    const auto with_rule = text;
+    take_trailing_rule(text, diagnostic);
+    if (text.size() < with_rule.size()) diagnostic.message = trim(text);
+    return;
+  }
+  take_trailing_rule(text, diagnostic);
+  diagnostic.message = trim(text);
+}
+
+std::optional<Diagnostic> read_diagnostic(std::string_view line) {
+  auto text = trim(line);
+  auto where = take_colon_place(text);
+  if (!where) where = take_bracket_place(text);
+  if (!where) return std::nullopt;
+  (void)take_prefix(text, ":");
+  const bool is_heading = contains(text, "\xe2\x94\x81\xe2\x94\x81") ||  // heavy and light bars
+                          contains(text, "\xe2\x94\x80\xe2\x94\x80");
+  if (is_blank(text) || is_heading) return std::nullopt;
+  Diagnostic diagnostic;
+  diagnostic.where = std::move(*where);
+  read_message(text, diagnostic);
+  const bool is_indented = indent_of(line) > 0;
+  if (is_indented && diagnostic.severity == Severity::Unstated) return std::nullopt;
+  return diagnostic;
+}
+
+std::optional<Diagnostic> read_row(std::string_view line, std::string_view file) {
+  auto text = trim_left(line);
+  Location where{std::string(file), 0, 0};
+  if (!take_line_and_column(text, where) || where.column == 0) return std::nullopt;
+  if (!text.starts_with(" ") && !text.starts_with(":")) return std::nullopt;
+  (void)take_prefix(text, ":");
+  if (is_blank(text)) return std::nullopt;
+  Diagnostic diagnostic;
+  diagnostic.where = std::move(where);
+  read_message(text, diagnostic);
+  return diagnostic;
+}
+
+}  // namespace nutshell::compaction

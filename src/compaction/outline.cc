@@ -1,0 +1,454 @@
+#include "compaction/outline.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <map>
+#include <unordered_map>
+
+#include "compaction/body_line.h"
+#include "compaction/compactor.h"
+#include "compaction/fact_blocks.h"
+#include "compaction/formatter.h"
+#include "compaction/like_lines.h"
+#include "compaction/line_roles.h"
+#include "compaction/status_line.h"
+#include "compaction/text_scan.h"
+
+namespace nutshell::compaction {
+namespace {
+
+constexpr std::size_t kDropPassingFrom = 3;
+constexpr std::size_t kMostPerGroup = 5000;  // like lines folded at once
+constexpr std::size_t kNumberTokens = 3;     // "123: " where lines are missing
+constexpr std::size_t kNone = LineRoles::kNone;
+
+// The order in which pieces are chosen if not all fit.
+enum class Rank : std::uint8_t { Total, Error, Finding, Body, Minor, Detail, Fold, Other };
+constexpr std::size_t kRanks = 8;
+
+// A text that is shown or left out as a whole.
+struct Piece {
+  std::size_t line = 0;  // where it begins, counted from 0
+  std::string text;      // with its newlines
+  Rank rank = Rank::Other;
+  std::size_t lines = 1;  // of the output that it stands for
+  std::size_t tokens = 0;
+  bool is_diagnostic = false;
+  bool is_chosen = false;
+};
+
+// Whether the whole outline is expected to fit the budget.
+enum class Fit : std::uint8_t { Whole, Tight };
+
+// "Downloading x", "reading sources... [ 50%] y": nobody asks for their names.
+bool is_progress(std::string_view line) {
+  auto text = trim_left(line);
+  if (contains(text, "%]") || contains(text, "% ")) return true;
+  const auto word = take_word(text);
+  constexpr std::size_t kShortest = 6;
+  return word.size() >= kShortest && word.ends_with("ing") &&
+         std::all_of(word.begin(), word.end(),
+                     [](char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z'); });
+}
+
+// Two gaps of several blanks or more: what the columns say stands in the heading of the table.
+bool is_table_row(std::string_view line) {
+  const auto text = trim(line);
+  const auto gap = text.find("  ");
+  if (gap == std::string_view::npos) return false;
+  const auto behind = trim_left(text.substr(gap));
+  return behind.find("  ") != std::string_view::npos;
+}
+
+// Without the bar that fills the line behind a heading.
+std::string_view without_bar(std::string_view line) {
+  auto text = trim_right(line);
+  const auto end = text.find_last_not_of("*=-_ ");
+  if (end != std::string_view::npos && text.size() - end > 8) return text.substr(0, end + 1);
+  for (const std::string_view bar : {"\xe2\x94\x81", "\xe2\x94\x80", "\xe2\x95\x90"}) {
+    if (!text.ends_with(bar)) continue;
+    while (text.ends_with(bar))
+      text.remove_suffix(bar.size());
+    return trim_right(text);
+  }
+  return text;
+}
+
+class OutlineMaker {
+ public:
+  OutlineMaker(const OutlineInput& input, const LineRoles& found, Fit fit)
+      : input_(input), found_(found), gone_(input.lines.size()), is_tight_(fit == Fit::Tight) {}
+
+  Outline make() {
+    drop_passing();
+    drop_sources_and_frames();
+    fold_equal();
+    if (!holds_changes()) {
+      fold_plain();
+      fold_plain();  // headings below which nothing is left
+    }
+    collect();
+    choose();
+    return write();
+  }
+
+ private:
+  using Group = std::vector<std::size_t>;
+
+  [[nodiscard]] Role role(std::size_t at) const { return found_.roles[at]; }
+  [[nodiscard]] std::size_t size() const { return input_.lines.size(); }
+
+  void omit(std::string_view what, std::uint64_t lines = 1) {
+    for (Omission& omission : outline_.omitted) {
+      if (omission.what != what) continue;
+      omission.lines += lines;
+      return;
+    }
+    outline_.omitted.push_back({std::string(what), lines});
+  }
+
+  // Whether a line has lines below it that are still shown.
+  [[nodiscard]] std::vector<bool> find_parents() const {
+    std::vector<bool> has_below(size());
+    for (std::size_t at = 0; at < size(); ++at) {
+      const std::size_t above = found_.above[at];
+      if (above != kNone && !gone_[at] && role(at) != Role::Blank) has_below[above] = true;
+    }
+    return has_below;
+  }
+
+  void drop_passing() {
+    const auto has_below = find_parents();
+    std::vector<std::size_t> passing;
+    for (std::size_t at = 0; at < size(); ++at) {
+      // a paragraph of passing lines belongs to its first, which has no text of its own below it
+      const bool is_open = has_below[at] && !is_parent_of_passing(at);
+      if (role(at) == Role::Passing && !is_open) passing.push_back(at);
+    }
+    if (passing.size() < kDropPassingFrom) return;
+    for (const std::size_t at : passing)
+      gone_[at] = true;
+    omit("passing lines", passing.size());
+  }
+
+  [[nodiscard]] bool is_parent_of_passing(std::size_t at) const {
+    return at + 1 < size() && indent_of(input_.lines[at + 1]) <= indent_of(input_.lines[at]);
+  }
+
+  void drop_sources_and_frames() {
+    for (std::size_t at = 0; at < size(); ++at) {
+      if (role(at) == Role::Excerpt) {
+        gone_[at] = true;
+        omit("lines of source");
+      }
+      if (role(at) != Role::Frame) continue;
+      const bool is_first = at == 0 || (role(at - 1) != Role::Frame && !is_frame(at - 1));
+      const bool is_alone = is_first && !is_frame(next_other(at));
+      if (is_alone) continue;
+      gone_[at] = true;
+      omit("frames of libraries");
+    }
+  }
+
+  [[nodiscard]] std::size_t next_other(std::size_t at) const {
+    while (at < size() && role(at) == Role::Frame)
+      ++at;
+    return at;
+  }
+
+  [[nodiscard]] bool is_frame(std::size_t at) const {
+    if (at >= size()) return false;
+    const auto text = trim_left(input_.lines[at]);
+    return text.starts_with("at ") || text.starts_with("from ") || text.starts_with("# ");
+  }
+
+  // In a diff, lines that are alike are not the same.
+  [[nodiscard]] bool holds_changes() const {
+    return std::any_of(input_.lines.begin(), input_.lines.end(), [](std::string_view line) {
+      return line.starts_with("@@ ") || line.starts_with("diff --git ");
+    });
+  }
+
+  // Errors and warnings that are the same word for word, without lines of their own, appear once.
+  void fold_equal() {
+    std::unordered_map<std::string_view, std::size_t> known;
+    for (std::size_t at = 0; at < size(); ++at) {
+      const bool is_alone = at + 1 >= size() || role(at + 1) != Role::Body;
+      if ((role(at) != Role::Error && role(at) != Role::Warning) || !is_alone) continue;
+      const auto line = input_.lines[at];
+      const auto [entry, is_new] = known.emplace(line, at);
+      if (is_new) continue;
+      auto& folded = folds_[entry->second];
+      folded.lines = std::max<std::size_t>(folded.lines, 1) + 1;
+      folded.text = fmt::format("{} (×{})", shortened(as_data(line)), folded.lines);
+      gone_[at] = true;
+      ++outline_.folded;
+    }
+  }
+
+  // Folds like lines that belong to the same line above.
+  void fold_plain() {
+    const auto has_below = find_parents();
+    std::map<std::pair<std::size_t, std::uint64_t>, std::size_t> known;
+    std::vector<Group> groups;
+    for (std::size_t at = 0; at < size(); ++at) {
+      if (role(at) != Role::Plain || gone_[at] || has_below[at] || folds_.contains(at) ||
+          is_table_row(input_.lines[at]))
+        continue;
+      const auto likeness = likeness_of(input_.lines[at]);
+      const auto [entry, is_new] =
+          known.emplace(std::pair(scope_of(at, likeness), likeness), groups.size());
+      if (is_new) groups.emplace_back();
+      if (groups[entry->second].size() == kMostPerGroup) {
+        entry->second = groups.size();
+        groups.emplace_back();
+      }
+      groups[entry->second].push_back(at);
+    }
+    for (const Group& group : groups)
+      fold_group(group);
+  }
+
+  // The line above, unless that is only the first of like lines.
+  [[nodiscard]] std::size_t scope_of(std::size_t at, std::uint64_t likeness) const {
+    const std::size_t above = found_.above[at];
+    if (above == kNone || indent_of(input_.lines[above]) < indent_of(input_.lines[at]))
+      return above;
+    return likeness_of(input_.lines[above]) == likeness ? found_.above[above] : above;
+  }
+
+  void fold_group(const Group& group) {
+    std::vector<std::string_view> lines;
+    lines.reserve(group.size());
+    for (const std::size_t at : group)
+      lines.push_back(input_.lines[at]);
+    const bool is_cheap = is_tight_ || is_progress(lines.front());
+    const auto made = fold_like(lines, is_cheap ? Listing::WhileCheap : Listing::All);
+    if (made.members.empty()) return;
+    for (const std::size_t member : made.members)
+      gone_[group[member]] = true;
+    const std::size_t first = group[made.members.front()];
+    gone_[first] = false;
+    folds_[first] = {made.text, made.members.size()};
+    outline_.folded += made.members.size() - 1;
+    if (made.unlisted > 0) omit("like lines", made.unlisted);
+  }
+
+  // --- what is shown ---------------------------------------------------------------------------
+
+  void collect() {
+    collect_diagnostics();
+    for (std::size_t at = 0; at < size(); ++at) {
+      if (gone_[at] || role(at) == Role::Blank || role(at) == Role::Diagnostic) continue;
+      const auto folded = folds_.find(at);
+      const bool is_fold = folded != folds_.end();
+      auto text = is_fold ? folded->second.text : shortened(as_data(without_bar(input_.lines[at])));
+      const Rank rank = is_fold && role(at) == Role::Plain ? Rank::Fold : rank_of(role(at));
+      add({at, text + "\n", rank, is_fold ? folded->second.lines : 1});
+      outline_.has_error |= role(at) == Role::Error;
+    }
+    std::stable_sort(pieces_.begin(), pieces_.end(),
+                     [](const Piece& a, const Piece& b) { return a.line < b.line; });
+  }
+
+  void collect_diagnostics() {
+    if (found_.diagnostics.empty()) return;
+    std::size_t first = size();
+    for (const std::size_t line : found_.diagnostic_lines)
+      first = std::min(first, line);
+    std::size_t minor = 0;
+    for (const Diagnostic& diagnostic : found_.diagnostics) {
+      minor += diagnostic.severity == Severity::Warning || diagnostic.severity == Severity::Note;
+    }
+    const auto blocks = diagnostic_blocks(found_.diagnostics);
+    std::size_t left = found_.diagnostics.size();
+    for (const FactBlock& block : blocks) {
+      const Rank rank = left > minor ? Rank::Finding : Rank::Minor;
+      left -= std::min(left, block.facts);
+      add({first, block.head, rank, block.facts, 0, true});
+      if (!block.detail.empty()) add({first, block.detail, Rank::Detail, 1});
+    }
+    outline_.diagnostics = found_.diagnostics.size();
+    outline_.has_error |= outline_.diagnostics > minor;
+  }
+
+  static Rank rank_of(Role role) {
+    switch (role) {
+      case Role::Summary:
+        return Rank::Total;
+      case Role::Error:
+      case Role::Heading:
+        return Rank::Error;
+      case Role::Body:
+      case Role::Frame:
+        return Rank::Body;
+      case Role::Warning:
+        return Rank::Minor;
+      default:
+        return Rank::Other;
+    }
+  }
+
+  void add(Piece piece) {
+    piece.tokens = estimate_tokens(piece.text);
+    all_tokens_ += piece.tokens;
+    pieces_.push_back(std::move(piece));
+  }
+
+  void choose() {
+    left_ = input_.max_tokens;
+    if (all_tokens_ <= left_) {
+      for (Piece& piece : pieces_)
+        piece.is_chosen = true;
+      return;
+    }
+    outline_.is_cut = true;
+    constexpr std::array<double, kRanks> kShares = {0.15, 0.75, 0.8, 0.7, 0.7, 0.5, 0.5, 0.0};
+    for (std::size_t rank = 0; rank + 1 < kRanks; ++rank)
+      choose_rank(static_cast<Rank>(rank), kShares.at(rank));
+    choose_ends();
+  }
+
+  void choose_rank(Rank rank, double share) {
+    auto room = static_cast<std::size_t>(static_cast<double>(left_) * share);
+    for (Piece& piece : pieces_) {
+      if (piece.rank == rank) take(piece, room);
+    }
+  }
+
+  // The end and the start of what no other rank has, in turns.
+  void choose_ends() {
+    std::size_t room = left_ * 6 / 10;
+    for (auto piece = pieces_.rbegin(); piece != pieces_.rend(); ++piece) {
+      if (!piece->is_chosen && piece->rank == Rank::Other && !take(*piece, room)) break;
+    }
+    room = left_;
+    for (Piece& piece : pieces_) {
+      if (!piece.is_chosen && piece.rank == Rank::Other && !take(piece, room)) break;
+    }
+  }
+
+  bool take(Piece& piece, std::size_t& room) {
+    const std::size_t tokens = piece.tokens + kNumberTokens;
+    if (tokens > room) return false;
+    room -= tokens;
+    left_ -= std::min(left_, tokens);
+    piece.is_chosen = true;
+    return true;
+  }
+
+  Outline write() {
+    std::size_t expected = 0;
+    for (const Piece& piece : pieces_) {
+      if (!piece.is_chosen) {
+        leave_out(piece);
+        continue;
+      }
+      const bool is_gap = outline_.is_cut && piece.line > expected && !piece.is_diagnostic;
+      if (is_gap) outline_.text += fmt::format("{}: ", input_.first_line + piece.line + 1);
+      outline_.text += piece.text;
+      expected = next_shown_after(piece.line);
+    }
+    return std::move(outline_);
+  }
+
+  // Blank lines make no gap.
+  [[nodiscard]] std::size_t next_shown_after(std::size_t at) const {
+    for (++at; at < size() && role(at) == Role::Blank;)
+      ++at;
+    return at;
+  }
+
+  void leave_out(const Piece& piece) {
+    const bool is_error = piece.rank == Rank::Error && role(piece.line) == Role::Error;
+    if (piece.is_diagnostic)
+      omit("diagnostics", piece.lines);
+    else if (is_error)
+      omit("lines that look like errors", piece.lines);
+    else
+      omit(piece.rank == Rank::Detail ? "details" : "other lines", piece.lines);
+    const bool is_first = outline_.next == 0 || (is_error && !missed_error_);
+    if (is_first) outline_.next = input_.first_line + piece.line + 1;
+    missed_error_ |= is_error;
+  }
+
+  struct Folded {
+    std::string text;
+    std::size_t lines = 0;
+  };
+
+  const OutlineInput& input_;
+  const LineRoles& found_;
+  std::vector<bool> gone_;
+  bool is_tight_;
+  std::unordered_map<std::size_t, Folded> folds_;  // by the first of their lines
+  std::vector<Piece> pieces_;
+  std::size_t all_tokens_ = 0;
+  std::size_t left_ = 0;
+  bool missed_error_ = false;
+  Outline outline_;
+};
+
+// "==4711== " in front of most lines, as valgrind prints it.
+std::string_view common_prefix(Lines lines) {
+  const auto prefix_of = [](std::string_view line) -> std::string_view {
+    auto rest = line;
+    if (!take_prefix(rest, "==") || !take_number(rest) || !take_prefix(rest, "==")) return {};
+    return line.substr(0, line.size() - rest.size());
+  };
+  std::string_view prefix;
+  std::size_t count = 0;
+  for (const auto line : lines) {
+    if (prefix.empty()) prefix = prefix_of(line);
+    count += !prefix.empty() && line.starts_with(prefix) ? 1 : 0;
+  }
+  return count * 10 >= lines.size() * 6 ? prefix : std::string_view();
+}
+
+Outline make_from(const OutlineInput& input) {
+  const auto found = find_roles(input.lines);
+  auto outline = OutlineMaker(input, found, Fit::Whole).make();
+  return outline.is_cut ? OutlineMaker(input, found, Fit::Tight).make() : outline;
+}
+
+}  // namespace
+
+Outline make_outline(const OutlineInput& input) {
+  const auto prefix = common_prefix(input.lines);
+  if (prefix.empty()) return make_from(input);
+  std::vector<std::string_view> bare;
+  bare.reserve(input.lines.size());
+  for (auto line : input.lines) {
+    if (take_prefix(line, prefix)) (void)take_prefix(line, " ");
+    bare.push_back(line);
+  }
+  auto inner = input;
+  inner.lines = bare;
+  auto outline = make_from(inner);
+  outline.text = fmt::format("{} is in front of each line:\n{}", prefix, outline.text);
+  return outline;
+}
+
+Draft render_outline(const Captured& captured, const OutlineInput& input, std::size_t raw_tokens) {
+  constexpr std::size_t kFrameTokens = 80;  // the status and the last line
+  auto inner = input;
+  inner.max_tokens -= std::min(inner.max_tokens, kFrameTokens);
+  auto outline = make_outline(inner);
+  const auto& id = captured.recall_id;
+  if (outline.is_cut) {
+    const auto summary =
+        fmt::format("{} lines, {} tokens; shown: errors, totals, the start, the end",
+                    input.lines.size(), raw_tokens);
+    return {status_line(captured, summary) + "\n" + outline.text +
+                omission_line(outline.omitted, recall_call(id, outline.next)),
+            "outline", std::move(outline.omitted)};
+  }
+  auto status = status_line(captured, "");
+  if (!id.empty()) status += omission_note(outline.omitted);
+  const auto last = id.empty() ? omission_line(outline.omitted, recall_call(id)) : "";
+  return {status + "\n" + outline.text + last, "outline", std::move(outline.omitted)};
+}
+
+}  // namespace nutshell::compaction

@@ -1,0 +1,117 @@
+#include "compaction/outline.h"
+
+#include <gtest/gtest.h>
+
+#include "compaction/clean.h"
+#include "compaction/text_scan.h"
+
+namespace nutshell::compaction {
+namespace {
+
+Outline outline_of(std::string_view output, std::size_t max_tokens = 6000) {
+  static const std::string kId = "o1a2b";
+  const CleanText text(output, "");
+  return make_outline({text.lines(), max_tokens, kId});
+}
+
+bool has(const Outline& outline, std::string_view part) {
+  return contains(outline.text, part);
+}
+
+TEST(Outline, EqualDiagnosticsAreOneWithAllPlaces) {
+  const auto outline = outline_of(
+      "a.py:1:2: W291 trailing whitespace\nb.py:3:4: W291 trailing whitespace\n"
+      "b.py:5:1: F821 undefined name 'x'\n");
+  EXPECT_TRUE(has(outline, "W291 trailing whitespace ×2: a.py:1:2 b.py:3:4")) << outline.text;
+  EXPECT_TRUE(has(outline, "b.py:5:1: F821 undefined name 'x'")) << outline.text;
+  EXPECT_EQ(outline.diagnostics, 3U);
+}
+
+TEST(Outline, HeadingGivesTheFileOfItsRows) {
+  const auto outline = outline_of(
+      "deploy/a.yaml\n  3:81  error  too long  (line-length)\n"
+      "  9:1  warning  no start  (document-start)\n\n");
+  EXPECT_TRUE(has(outline, "deploy/a.yaml:\n 3:81 error: too long [line-length]\n"))
+      << outline.text;
+  EXPECT_TRUE(has(outline, " 9:1 warning: no start [document-start]\n")) << outline.text;
+}
+
+TEST(Outline, ShellcheckGivesFileAndLine) {
+  const auto outline = outline_of(
+      "In bin/a.sh line 7:\nrm -rf $x/y\n       ^-----^ SC2154 (warning): "
+      "x is not assigned.\n       ^-- SC2086 (info): Quote it.\n\n");
+  EXPECT_TRUE(has(outline, "bin/a.sh:\n 7: warning: SC2154 x is not assigned.\n")) << outline.text;
+  EXPECT_TRUE(has(outline, " 7: info: SC2086 Quote it.\n")) << outline.text;
+  EXPECT_FALSE(has(outline, "rm -rf"));
+}
+
+TEST(Outline, ArrowFormTakesTheMessageAboveIt) {
+  const auto outline = outline_of(
+      "F401 [*] `os` imported but unused\n --> a.py:3:8\n  |\n"
+      "3 | import os\n  |        ^^ not used here\n  |\n\n");
+  EXPECT_TRUE(has(outline, "a.py:3:8: F401 [*] `os` imported but unused")) << outline.text;
+  EXPECT_TRUE(has(outline, "not used here")) << outline.text;
+}
+
+TEST(Outline, PassingLinesAreCounted) {
+  const auto outline = outline_of("ok: [a]\nok: [b]\nok: [c]\nfatal: [d]: FAILED!\n");
+  EXPECT_FALSE(has(outline, "ok: ["));
+  EXPECT_TRUE(has(outline, "fatal: [d]: FAILED!"));
+  ASSERT_EQ(outline.omitted.size(), 1U);
+  EXPECT_EQ(outline.omitted[0].what, "passing lines");
+  EXPECT_EQ(outline.omitted[0].lines, 3U);
+}
+
+// A budget that cannot hold the whole output keeps an error with what it is about and says.
+TEST(Outline, KeptErrorIsABlock) {
+  std::string output = "TASK [copy the file]\n";
+  output += "fatal: [web7]: FAILED!\n  expected: 41\n  got: 42\n\n";
+  std::string noise;
+  for (int at = 0; at < 900; ++at)
+    noise += "word" + std::string(static_cast<std::size_t>(at % 7 + 1), 'x') + " says " +
+             std::to_string(at * 7919) + " and " +
+             std::string(static_cast<std::size_t>(at % 11), 'y') + " goes on\n\n";
+  output = noise + output + noise + "Plan: 1 to add, 25 to change\n";
+  const auto outline = outline_of(output, 600);
+  EXPECT_TRUE(outline.is_cut);
+  for (const auto* part : {"TASK [copy the file]", "fatal: [web7]", "expected: 41", "got: 42",
+                           "Plan: 1 to add, 25 to change"})
+    EXPECT_TRUE(has(outline, part)) << part << "\n" << outline.text;
+  EXPECT_GT(outline.next, 0U);
+}
+
+TEST(Outline, ErrorsThatDifferInANameAreNotMerged) {
+  const auto outline = outline_of(
+      "Warning: label `a1' undefined\nWarning: label `a2' undefined\n"
+      "Warning: label `a3' undefined\nWarning: label `a4' undefined\nWarning: label `a4' "
+      "undefined\n");
+  for (const auto* part :
+       {"`a1' undefined", "`a2' undefined", "`a3' undefined", "`a4' undefined (×2)"})
+    EXPECT_TRUE(has(outline, part)) << outline.text;
+}
+
+TEST(Outline, ChangesAreNotFolded) {
+  std::string output = "@@ -1 +1 @@\n";
+  for (int at = 0; at < 9; ++at)
+    output += "The value is [-old_" + std::to_string(at) + "-]{+new+} here.\n";
+  EXPECT_EQ(outline_of(output).folded, 0U);
+}
+
+TEST(Outline, FramesOfLibrariesAreCounted) {
+  const auto outline = outline_of(
+      "Error: bad\n    at run (/p/node_modules/x/y.js:1:2)\n"
+      "    at mine (/p/src/a.js:3:4)\n    at node:internal/z:5:6\n");
+  EXPECT_TRUE(has(outline, "/p/src/a.js:3:4")) << outline.text;
+  EXPECT_FALSE(has(outline, "node_modules")) << outline.text;
+}
+
+TEST(Outline, CommonPrefixIsSaidOnce) {
+  const auto outline = outline_of(
+      "==7== Invalid write of size 1\n==7==    at 0x1: f (a.c:3)\n"
+      "==7== \n==7== ERROR SUMMARY: 1 errors from 1 contexts\n");
+  EXPECT_TRUE(outline.text.starts_with("==7== is in front of each line:\n")) << outline.text;
+  EXPECT_TRUE(has(outline, "\n   at 0x1: f (a.c:3)\n")) << outline.text;
+}
+
+}  // namespace
+}  // namespace nutshell::compaction
