@@ -29,6 +29,7 @@ struct HostDirectories {
   UniqueFd base;           // of the user's directory, which /workspace shows
   UniqueFd base_to_stack;  // a second mount of it, which the start attaches
   std::vector<UniqueFd> unsafe_mounts;
+  std::vector<UniqueFd> shown;  // of the spec's mounts, until the sandbox has them
 };
 
 // A mount namespace with a root mounted in it, used by one sandbox after the other. Each begins

@@ -161,7 +161,7 @@ bool Starter::Spare::fits(const SandboxSpec& wanted) const {
 // All protections of a spare are in place; it only receives its lifetime and environment now.
 Result<std::optional<NativeSandbox>> Starter::take_spare(const SandboxSpec& spec) {
   // A spare is made before a spec is known, so it has no directories of the host mounted.
-  if (!spec.workspace.empty() || !spec.unsafe_mounts.empty()) return std::optional<NativeSandbox>();
+  if (!is_without_directories(spec)) return std::optional<NativeSandbox>();
   const auto found = std::find_if(spares_.begin(), spares_.end(),
                                   [&](const Spare& spare) { return spare.fits(spec); });
   if (found == spares_.end()) return std::optional<NativeSandbox>();
