@@ -24,7 +24,7 @@ make_image() {
     fi
   done
   ln -s /bin/busybox "$root/usr/bin/env"
-  printf 'root:x:0:0::/:/bin/sh\nagent:x:1000:1000::/workspace:/bin/sh\n' >"$root/etc/passwd"
+  printf 'root:x:0:0::/:/bin/sh\nagent:x:1000:1000::/tmp/home:/bin/sh\n' >"$root/etc/passwd"
   printf 'root:x:0:\nagent:x:1000:\n' >"$root/etc/group"
   tar -C "$root" --owner=0 --group=0 --numeric-owner -cf "$here/image.tar" .
   rm -rf "$root"

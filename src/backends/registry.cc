@@ -26,7 +26,8 @@ const std::vector<BackendEntry>& backend_registry() {
        [](const BackendContext& context) {
          return std::make_unique<native::NativeBackend>(context.init, context.programs,
                                                         context.show_progress);
-       }},
+       },
+       true},
       {docker::id_letter(docker::EngineKind::Docker), "docker",
        "containers of a Docker engine, local or remote; needs an image",
        [](const BackendContext& context) {

@@ -30,6 +30,8 @@ struct BackendEntry {
   std::string name;
   std::string summary;
   std::function<std::unique_ptr<Backend>(const BackendContext&)> make;
+  // Whether a sandbox without an image has this machine's programs, at their own paths.
+  bool has_host_programs = false;
 };
 
 const std::vector<BackendEntry>& backend_registry();

@@ -35,7 +35,8 @@ template <typename T>
 constexpr bool kIsList =
     std::is_same_v<T, std::vector<std::string>> ||
     std::is_same_v<T, std::map<std::string, std::string>> ||
-    std::is_same_v<T, std::vector<Requirement>> || std::is_same_v<T, std::vector<UnsafeMount>>;
+    std::is_same_v<T, std::vector<Requirement>> || std::is_same_v<T, std::vector<UnsafeMount>> ||
+    std::is_same_v<T, std::vector<Mount>>;
 
 // The help text of a flag: "Cores: 1 is one core, 0.5 is half of one (1)".
 template <typename T>
@@ -49,6 +50,8 @@ std::string help_for(const FieldInfo& info, const T& member) {
       help = "NAME=VALUE, " + std::string(info.help);
     if (std::is_same_v<T, std::vector<UnsafeMount>>)
       help = "SRC:DST[:ro]: " + std::string(info.help);
+    if (std::is_same_v<T, std::vector<Mount>>)
+      help = "SRC[:DST]: " + std::string(info.help) + "; DST is SRC's own path if left out";
     return help + "; may be repeated";
   } else if constexpr (std::is_enum_v<T>) {
     return fmt::format("{} ({})", help, word_for(member));
@@ -111,6 +114,30 @@ Result<UnsafeMount> parse_unsafe_mount(const std::string& text) {
                      mode == "ro" ? ReadOnly : ReadWrite};
 }
 
+// Parses SRC[:DST].
+Result<Mount> parse_mount(const std::string& text) {
+  const std::size_t colon = text.rfind(":/");
+  const std::string source = text.substr(0, colon);
+  std::error_code error;
+  const auto real = std::filesystem::canonical(source, error);
+  if (error) {
+    return failure(ErrorCode::NotFound,
+                   fmt::format("--mount: '{}' is no directory or file of this machine; SRC or "
+                               "SRC:DST is expected, such as --mount ~/.pyenv",
+                               source));
+  }
+  // The path as it was given, without '.' and '..': programs know a directory by that path.
+  std::string target = colon == std::string::npos
+                           ? std::filesystem::absolute(source).lexically_normal().native()
+                           : text.substr(colon + 1);
+  if (target.size() > 1 && target.ends_with('/')) target.pop_back();
+  return Mount{real.native(), target};
+}
+
+Result<> take(const FieldInfo& /*info*/, const std::string& text, std::vector<Mount>& mounts) {
+  mounts.push_back(TRY(parse_mount(text)));
+  return {};
+}
 Result<> take(const FieldInfo& /*info*/, const std::string& text,
               std::vector<UnsafeMount>& mounts) {
   mounts.push_back(TRY(parse_unsafe_mount(text)));
@@ -157,6 +184,13 @@ Result<> resolve_workspace(const Flags& flags, SandboxSpec& spec) {
   if (is_volume(spec.workspace)) return check_volume(spec);
   if (flags.text("workspace")) spec.workspace = TRY(real_directory(spec.workspace, "workspace"));
   return {};
+}
+
+// Work on a project needs the tools that its user has.
+void choose_toolchains(const Flags& flags, SandboxSpec& spec) {
+  const bool is_native = spec.backend == backend_registry().front().name && spec.image.empty();
+  if (flags.text("toolchains") || spec.workspace.empty() || !is_native) return;
+  spec.toolchains = Toolchains::Auto;
 }
 
 }  // namespace
@@ -256,6 +290,7 @@ Result<SandboxSpec> to_spec(const Flags& flags, SandboxSpec spec) {
   }
   TRY(read_flags(flags, spec));
   TRY(resolve_workspace(flags, spec));
+  choose_toolchains(flags, spec);
   TRY(check_spec(spec));
   return spec;
 }

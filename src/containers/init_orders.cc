@@ -1,5 +1,7 @@
 #include "containers/init_orders.h"
 
+#include <fmt/format.h>
+
 #include "containers/container_layout.h"
 #include "wire/start_report.h"
 #include "wire/tree_stream.h"
@@ -25,7 +27,8 @@ std::vector<std::string> environment_for(const std::vector<std::string>& image_e
       "SHELL=/bin/sh"};
   for (const std::string& variable : image_environment)
     set_variable(environment, variable);
-  for (const char* variable : {"HOME=/workspace", "USER=sandbox", "LOGNAME=sandbox"})
+  for (const std::string& variable : {std::string("HOME=") + kHomeDirectory,
+                                      std::string("USER=sandbox"), std::string("LOGNAME=sandbox")})
     set_variable(environment, variable);
   for (const std::string& variable : sandbox_environment)
     set_variable(environment, variable);
@@ -51,6 +54,16 @@ Result<> bring_workspace(int stream, const std::string& directory,
   const auto special = TRY(wire::bring_directory(stream, directory, Deadline::in(wire::kCopyTime)));
   if (special.count > 0 && show) show(special.text(directory) + '\n');
   return {};
+}
+
+Result<> check_no_mounts(const SandboxSpec& spec) {
+  if (spec.mounts.empty()) return {};
+  return failure(
+      ErrorCode::Unsupported,
+      fmt::format("mount {}: only the native backend can show a directory of this machine "
+                  "without sharing its sockets and locks; copy it in with --copy, or "
+                  "share it with --unsafe-mount SRC:DST:ro",
+                  spec.mounts.front().source));
 }
 
 }  // namespace nutshell::containers

@@ -22,6 +22,7 @@ namespace nutshell {
 NUTSHELL_JSON_FORM(Limits)
 NUTSHELL_JSON_FORM(ExecLimits)
 NUTSHELL_JSON_FORM(UnsafeMount)
+NUTSHELL_JSON_FORM(Mount)
 NUTSHELL_JSON_FORM(SandboxSpec)
 NUTSHELL_JSON_FORM(Protection)
 NUTSHELL_JSON_FORM(SandboxStatus)

@@ -3,7 +3,9 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <cctype>
+#include <set>
 
 #include "core/text_form.h"
 
@@ -36,7 +38,46 @@ Result<> check_names(const SandboxSpec& spec) {
   return {};
 }
 
+// Directories that are mounted or filled in every sandbox.
+constexpr std::array<std::string_view, 7> kTaken = {"/var/tmp", "/proc",      "/dev",      "/sys",
+                                                    "/tmp",     "/workspace", "/.nutshell"};
+
+bool is_plain_path(std::string_view path) {
+  if (path.size() < 2 || path.front() != '/' || path.back() == '/') return false;
+  const std::string whole = std::string(path) + '/';
+  return whole.find("//") == std::string::npos && whole.find("/./") == std::string::npos &&
+         whole.find("/../") == std::string::npos;
+}
+
+Result<> check_mounts(const std::vector<Mount>& mounts) {
+  std::set<std::string_view> targets;
+  for (const Mount& mount : mounts) {
+    if (!is_plain_path(mount.target)) {
+      return failure(ErrorCode::InvalidArgument,
+                     fmt::format("mount '{:.200}': it is not an absolute path without '.' and '..'",
+                                 mount.target));
+    }
+    for (const std::string_view taken : kTaken) {
+      if (mount.target != taken && !mount.target.starts_with(std::string(taken) + '/')) continue;
+      return failure(
+          ErrorCode::InvalidArgument,
+          fmt::format("mount {:.200}: {} is the sandbox's own; choose another path, or copy the "
+                      "files in with --copy or 'nutshell cp'",
+                      mount.target, taken));
+    }
+    if (!targets.insert(mount.target).second) {
+      return failure(ErrorCode::InvalidArgument,
+                     fmt::format("mount {:.200}: two mounts have this path", mount.target));
+    }
+  }
+  return {};
+}
+
 }  // namespace
+
+bool is_without_directories(const SandboxSpec& spec) {
+  return spec.workspace.empty() && spec.unsafe_mounts.empty() && spec.mounts.empty();
+}
 
 Result<> check_labels(const std::map<std::string, std::string>& labels) {
   if (labels.size() > kMostLabels) {
@@ -82,6 +123,7 @@ Result<> check_spec(const SandboxSpec& spec) {
   TRY(check_names(spec));
   TRY(check_labels(spec.labels));
   TRY(check_environment(spec.environment));
+  TRY(check_mounts(spec.mounts));
   if (spec.working_directory.empty() || spec.working_directory.front() != '/') {
     return failure(ErrorCode::InvalidArgument,
                    fmt::format("workdir '{:.80}' is not an absolute path inside the sandbox, for "

@@ -54,6 +54,35 @@ template <>
 inline constexpr std::array<std::string_view, 2> kWords<UnsafeMount::Access>{"read-only",
                                                                              "read-write"};
 
+// A directory or small file of the host that the sandbox can read.
+struct Mount {
+  std::string source;
+  std::string target;
+
+  static constexpr NounInfo kNoun{"Mount", "A directory or file of the host that can be read."};
+  static void describe(auto&& field, auto& mount) {
+    field({.number = 1,
+           .name = "source",
+           .help = "absolute path on the host: a directory, or a file of at most 1 MiB",
+           .most = kMostPathBytes,
+           .presence = Presence::Required},
+          mount.source);
+    field({.number = 2,
+           .name = "target",
+           .help = "absolute path in the sandbox",
+           .most = kMostPathBytes,
+           .presence = Presence::Required},
+          mount.target);
+  }
+
+  bool operator==(const Mount&) const = default;
+};
+
+// Whether the tools that the user has installed outside /usr are shown to the sandbox.
+enum class Toolchains : std::uint8_t { None, Auto };
+template <>
+inline constexpr std::array<std::string_view, 2> kWords<Toolchains>{"none", "auto"};
+
 // How /workspace gets the content of the host directory that it begins as.
 enum class WorkspaceMode : std::uint8_t {
   Auto,     // layers over it where the kernel can, else a copy
@@ -69,6 +98,10 @@ enum class ImageNaming : std::uint8_t { NameOrPath, NameOnly };
 template <>
 inline constexpr std::array<std::string_view, 2> kWords<ImageNaming>{"name-or-path", "name-only"};
 
+// HOME of every command: scratch space outside /workspace, so that caches and settings that
+// programs keep there are no changes to the workspace.
+inline constexpr const char* kHomeDirectory = "/tmp/home";
+
 struct SandboxSpec {
   std::string backend;
   std::string image;
@@ -83,6 +116,8 @@ struct SandboxSpec {
   WorkspaceMode workspace_mode = WorkspaceMode::Auto;
   bool is_for_one_command = false;
   std::vector<UnsafeMount> unsafe_mounts;
+  std::vector<Mount> mounts;
+  Toolchains toolchains = Toolchains::None;
   std::map<std::string, std::string> labels;
   std::vector<Requirement> requirements;
   std::vector<std::string> unsafe_without;
@@ -186,6 +221,20 @@ struct SandboxSpec {
            .help = "its files are never taken back or forked, so its layers stay as they are",
            .set_by = SetBy::Internal},
           spec.is_for_one_command);
+    field({.number = 24,
+           .name = "mounts",
+           .help = "directories and small files of the host that it can read, at any path",
+           .most = kMostItems,
+           .flag = "mount",
+           .set_by = SetBy::OwnSocket},
+          spec.mounts);
+    field({.number = 25,
+           .name = "toolchains",
+           .help = "auto: show the tools that this user has installed outside /usr (pyenv, nvm, "
+                   "rustup, go …), without their settings and keys; none: do not",
+           .flag = "toolchains",
+           .set_by = SetBy::OwnSocket},
+          spec.toolchains);
     field({.number = 17,
            .name = "workspace_began_ns",
            .help = "when it got its workspace, on the clock that files have: 'nutshell apply' "
@@ -197,6 +246,8 @@ struct SandboxSpec {
   }
 };
 
+// Whether the sandbox sees no directory of the host but the system's.
+bool is_without_directories(const SandboxSpec& spec);
 // Refuses more than 64 labels, names of more than 63 and values of more than 256 bytes, and names
 // that begin with "nutshell.", which are reserved.
 Result<> check_labels(const std::map<std::string, std::string>& labels);

@@ -61,5 +61,19 @@ TEST(Requirements, RefuseWhatIsNoName) {
   }
 }
 
+TEST(Mounts, LieAtPlainPathsThatTheSandboxDoesNotUseItself) {
+  const auto is_accepted = [](std::vector<Mount> mounts) {
+    SandboxSpec spec;
+    spec.mounts = std::move(mounts);
+    return static_cast<bool>(check_spec(spec));
+  };
+  EXPECT_TRUE(is_accepted({{"/home/me/.pyenv", "/home/me/.pyenv"}, {"/opt/go", "/workspaces/go"}}));
+  for (const char* target :
+       {"/", "", "x", "/a/", "/a//b", "/a/./b", "/a/../b", "/a/..", "/proc", "/proc/1", "/dev/shm",
+        "/tmp", "/tmp/x", "/var/tmp/x", "/workspace", "/workspace/x", "/sys", "/.nutshell/bin"})
+    EXPECT_FALSE(is_accepted({{"/srv", target}})) << target;
+  EXPECT_FALSE(is_accepted({{"/a", "/x"}, {"/b", "/x"}}));
+}
+
 }  // namespace
 }  // namespace nutshell

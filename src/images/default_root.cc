@@ -79,10 +79,10 @@ struct Text {
 };
 constexpr Text kTexts[] = {
     {"etc/passwd",
-     "root:x:0:0:root:/root:/bin/bash\nsandbox:x:1000:1000:sandbox:/workspace:/bin/bash\n"
+     "root:x:0:0:root:/root:/bin/bash\nsandbox:x:1000:1000:sandbox:/tmp/home:/bin/bash\n"
      "nobody:x:65534:65534:nobody:/:/bin/false\n"},
     {"etc/group", "root:x:0:\nsandbox:x:1000:\nnogroup:x:65534:\n"},
-    {"etc/nsswitch.conf", "passwd: files\ngroup: files\nhosts: files dns\n"},
+    {"etc/nsswitch.conf", "passwd: files\ngroup: files\nhosts: files\n"},
     {"etc/hosts", "127.0.0.1 localhost\n::1 localhost\n"},
     {"etc/os-release",
      "NAME=\"Nutshell default image\"\nID=nutshell\nID_LIKE=debian\nPRETTY_NAME=\"Nutshell default "

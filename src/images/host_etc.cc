@@ -25,12 +25,14 @@ struct File {
 constexpr std::array<File, 8> kFiles = {{
     {"passwd",
      "root:x:0:0:root:/nonexistent:/usr/sbin/nologin\n"
-     "sandbox:x:1000:1000:sandbox:/workspace:/bin/bash\n"
+     "sandbox:x:1000:1000:sandbox:/tmp/home:/bin/bash\n"
      "nobody:x:65534:65534:nobody:/nonexistent:/usr/sbin/nologin\n"},
     {"group", "root:x:0:\nsandbox:x:1000:\nnogroup:x:65534:\n"},
     {"hostname", "nutshell\n"},
     {"hosts", "127.0.0.1 localhost nutshell\n::1 localhost nutshell\n"},
-    {"nsswitch.conf", "passwd: files\ngroup: files\nhosts: files dns\n"},
+    // Without "dns" a name is unknown at once. With it, the lookup ends as "try again later", and
+    // clients such as npm do so for a minute.
+    {"nsswitch.conf", "passwd: files\ngroup: files\nhosts: files\n"},
     {"resolv.conf", ""},
     {"shells", "/bin/sh\n/bin/bash\n"},
     {"profile", "export PATH HOME\n"},
@@ -39,8 +41,8 @@ constexpr std::array<File, 8> kFiles = {{
 // Public files: links between programs, the linker's index, certificates of public authorities,
 // names of ports. Files are copied, as are small directories that many sandboxes share, because
 // each mount costs time at every start. Other directories are mounted.
-constexpr std::array<const char*, 5> kCopiedFiles = {"ld.so.cache", "ld.so.conf", "services",
-                                                     "protocols", "localtime"};
+constexpr std::array<const char*, 6> kCopiedFiles = {"ld.so.cache", "ld.so.conf", "services",
+                                                     "protocols",   "localtime",  "os-release"};
 constexpr const char* kAlternatives = "alternatives";  // links, hundreds of them
 constexpr const char* kLinkerSettings = "ld.so.conf.d";
 constexpr const char* kCertificates = "ssl/certs";

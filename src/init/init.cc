@@ -13,6 +13,7 @@
 #include <cstring>
 
 #include "base/socket.h"
+#include "core/sandbox_spec.h"
 #include "init/files/file_conversations.h"
 #include "init/files/files_conversation.h"
 #include "init/files/running.h"
@@ -319,6 +320,8 @@ bool take_orders(InitSetup& setup) {
 
 int run_init(InitSetup setup) {
   ::prctl(PR_SET_NAME, "init");
+  (void)::mkdir(kHomeDirectory,
+                0700);  // commands run without it too, should the disk limit be tiny
   if (setup.waits_for_orders) {
     rehearse();
     if (!take_orders(setup)) return kEndedByOwner;

@@ -18,6 +18,7 @@
 #include "base/file.h"
 #include "base/seccomp_filter.h"
 #include "base/socket.h"
+#include "core/sandbox_spec.h"
 #include "init/bridge.h"
 #include "init/container.h"
 #include "init/init.h"
@@ -42,7 +43,7 @@ Result<InitSetup> setup_of(const std::vector<std::string>& words) {
   setup.ttl = TRY(parse_milliseconds(words[2]));
   if (words.size() > 3) setup.idle_timeout = TRY(parse_milliseconds(words[3]));
   setup.environment = {"PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin",
-                       "HOME=/workspace", "LANG=C.UTF-8"};
+                       std::string("HOME=") + kHomeDirectory, "LANG=C.UTF-8"};
   return setup;
 }
 

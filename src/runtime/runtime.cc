@@ -13,6 +13,7 @@
 #include "runtime/lost_stream.h"
 #include "runtime/output_store.h"
 #include "runtime/saved_changes.h"
+#include "runtime/toolchains.h"
 #include "wire/exec_loop.h"
 
 namespace nutshell {
@@ -48,6 +49,14 @@ Result<ExecResult> exec_over_first(wire::InitClient& client, const ExecRequest& 
 Result<ExecResult> checked_loss(ExecResult result, const Gone& gone) {
   if (gone.reason == Gone::Reason::NeverStarted) return failure(ErrorCode::Unsupported, gone.text);
   return explained(std::move(result), gone);
+}
+
+bool has_host_programs(const std::string& backend) {
+  const auto& entries = backend_registry();
+  const auto found = std::find_if(entries.begin(), entries.end(),
+                                  [&](const BackendEntry& entry) { return entry.name == backend; });
+  return backend.empty() ? entries.front().has_host_programs
+                         : found != entries.end() && found->has_host_programs;
 }
 
 }  // namespace
@@ -124,9 +133,23 @@ void Runtime::tidy(const std::function<bool(const std::string& sandbox)>& is_kno
 
 // ---- Sandboxes ----------------------------------------------------------------------------------
 
-Result<ExecResult> Runtime::run(const SandboxSpec& spec, const ExecRequest& request,
-                                wire::ExecIo& io, const Around& around) {
+// In the process of the caller, who may have other tools than the user of a daemon.
+Result<SandboxSpec> Runtime::with_tools(const SandboxSpec& spec) {
   TRY(check_spec(spec));
+  if (spec.toolchains == Toolchains::None) return spec;
+  if (spec.image.empty() && has_host_programs(spec.backend)) {
+    SandboxSpec whole = with_toolchains(spec, this_user());
+    TRY(check_spec(whole));
+    return whole;
+  }
+  return failure(ErrorCode::Unsupported,
+                 "toolchains auto: this machine's tools fit only a sandbox of the native backend "
+                 "without an image; leave it out, or say none");
+}
+
+Result<ExecResult> Runtime::run(const SandboxSpec& wanted, const ExecRequest& request,
+                                wire::ExecIo& io, const Around& around) {
+  const SandboxSpec spec = TRY(with_tools(wanted));
   TRY(check_exec(request));
   const BackendLease chosen = TRY(backend(spec.backend));
   const std::string id = TRY(chosen->start(spec, Lifetime::WithCaller));
@@ -143,8 +166,8 @@ Result<ExecResult> Runtime::run(const SandboxSpec& spec, const ExecRequest& requ
   return result;
 }
 
-Result<std::string> Runtime::create(const SandboxSpec& spec, const Prepare& prepare) {
-  TRY(check_spec(spec));
+Result<std::string> Runtime::create(const SandboxSpec& wanted, const Prepare& prepare) {
+  const SandboxSpec spec = TRY(with_tools(wanted));
   const BackendLease chosen = TRY(backend(spec.backend));
   SandboxSpec dated = spec;
   const auto now = std::chrono::system_clock::now().time_since_epoch();

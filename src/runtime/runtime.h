@@ -139,6 +139,8 @@ class Runtime {
   [[nodiscard]] const std::vector<BackendEntry>& backends() const;
   Result<const BackendEntry*> entry_of(const std::string& id) const;
   void give_back(std::unique_ptr<Backend> backend);
+  // The spec with what `toolchains` stands for, checked.
+  static Result<SandboxSpec> with_tools(const SandboxSpec& spec);
   // Calls `step` with the sandbox's backend and its whole id.
   template <typename Step>
   auto at(const std::string& id, Step step)

@@ -29,7 +29,7 @@ def check_app(name):
     ended = call("run", "--image", name, "--env", "OTHER=mine", "--", "env")
     lines = ended.stdout.decode().split("\n")
     expect("GREETING=hello" in lines and "OTHER=mine" in lines, f"{name}: environment {lines}")
-    expect("HOME=/workspace" in lines, f"{name}: HOME is the sandbox's: {lines}")
+    expect("HOME=/tmp/home" in lines, f"{name}: HOME is the sandbox's: {lines}")
     ended = call("run", "--image", name, "--", "sh", "-c", "echo x > /etc/who")
     expect(ended.status != 0 and b"Read-only" in ended.stderr, f"{name}: it is read-only: {ended!r}")
 

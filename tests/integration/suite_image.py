@@ -18,7 +18,7 @@ PACKAGES = ("dash", "bash", "coreutils", "findutils", "grep", "sed", "mawk", "pr
 LEFT_OUT = re.compile(r"/usr/share/(doc|man|locale|info|lintian|bash-completion|gitweb)/"
                       r"|/usr/sbin/|/var/|/etc/|/__pycache__/|/config-3")
 LINKS = {name: f"usr/{name}" for name in ("bin", "sbin", "lib", "lib64")}
-ACCOUNTS = {"etc/passwd": "root:x:0:0::/:/bin/sh\nagent:x:1000:1000::/workspace:/bin/sh\n",
+ACCOUNTS = {"etc/passwd": "root:x:0:0::/:/bin/sh\nagent:x:1000:1000::/tmp/home:/bin/sh\n",
             "etc/group": "root:x:0:\nagent:x:1000:\n"}
 
 

@@ -7,6 +7,7 @@
 #include <algorithm>
 
 #include "base/file.h"
+#include "containers/init_orders.h"
 #include "core/check_protections.h"
 
 namespace nutshell::gvisor {
@@ -157,6 +158,7 @@ Result<> check_spec_here(const HostFacts& facts, const SandboxSpec& spec) {
     return failure(ErrorCode::Unsupported,
                    "workspace mode overlay: gVisor stacks no layers for init; it takes a copy");
   }
+  TRY(containers::check_no_mounts(spec));
   TRY(check_mounts(facts, spec));
   if (spec.limits.millicpus <= facts.cores * 1000) return {};
   return failure(ErrorCode::InvalidArgument,

@@ -38,11 +38,15 @@ void print_host_directories(const SandboxStatus& status) {
               status.why_copied.empty() ? "copy-on-write layers (overlay) over it"
                                         : fmt::format("copied ({})", status.why_copied));
   }
+  for (const Mount& mount : spec.mounts) {
+    print_out("mount    {}{}, read-only\n", mount.source,
+              mount.source == mount.target ? "" : " at " + mount.target);
+  }
   for (const UnsafeMount& mount : spec.unsafe_mounts) {
     print_out("unsafe   {} at {}, the host's own directory{}\n", mount.source, mount.target,
               mount.access == UnsafeMount::Access::ReadOnly ? ", read-only" : "");
   }
-  if (!spec.workspace.empty() || !spec.unsafe_mounts.empty()) print_out("\n");
+  if (!is_without_directories(spec)) print_out("\n");
 }
 
 Result<int> info(Program& program, const std::string& id, const Flags& flags) {

@@ -251,6 +251,8 @@ std::string Operations::describe(const SandboxSpec& spec) const {
   add_bound(object, spec);
   for (const UnsafeMount& mount : spec.unsafe_mounts)
     object.add("unsafe_mount", shortened(mount.source + ":" + mount.target));
+  for (const Mount& mount : spec.mounts)
+    object.add("mount", shortened(mount.source + ":" + mount.target));
   if (!spec.unsafe_without.empty())
     object.add_json("unsafe_without", redactor_.redact_list(shortened(spec.unsafe_without)));
   return std::move(object).text();

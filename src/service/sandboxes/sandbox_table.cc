@@ -49,6 +49,8 @@ std::uint64_t state_bytes_of(const SandboxSpec& spec) {
     bytes += variable.size() + kEach;
   for (const UnsafeMount& mount : spec.unsafe_mounts)
     bytes += mount.source.size() + mount.target.size() + kEach;
+  for (const Mount& mount : spec.mounts)
+    bytes += mount.source.size() + mount.target.size() + kEach;
   for (const Requirement& requirement : spec.requirements)
     bytes += requirement.protection.size() + kEach;
   for (const std::string& name : spec.unsafe_without)

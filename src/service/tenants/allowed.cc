@@ -58,12 +58,13 @@ bool looks_like_a_path(const std::string& image) {
 
 Result<> check_host_files(const Caller& caller, const SandboxSpec& spec) {
   if (caller.host_files == HostFiles::Allowed) return {};
-  const bool names_files =
-      !spec.workspace.empty() || !spec.unsafe_mounts.empty() || looks_like_a_path(spec.image);
+  const bool names_files = !is_without_directories(spec) || spec.toolchains != Toolchains::None ||
+                           looks_like_a_path(spec.image);
   if (!names_files && spec.unsafe_without.empty()) return {};
-  return failure(ErrorCode::PermissionDenied,
-                 "workspace, unsafe_mounts, unsafe_without and images by path are for clients on "
-                 "the daemon's own socket: copy files in instead");
+  return failure(
+      ErrorCode::PermissionDenied,
+      "workspace, mounts, unsafe_mounts, toolchains, unsafe_without and images by path are "
+      "for clients on the daemon's own socket: copy files in instead");
 }
 
 }  // namespace

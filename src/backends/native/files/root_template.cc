@@ -21,7 +21,7 @@ namespace {
 constexpr std::string_view kPrefix = "root-";
 constexpr std::string_view kPartialPrefix = ".root-";
 constexpr std::size_t kKeyLength = 16;
-constexpr const char* kLayout = "3";  // to be changed when write_template() changes
+constexpr const char* kLayout = "4";  // to be changed when write_template() changes
 
 Result<UniqueFd> lock_template(const std::filesystem::path& path, int operation) {
   UniqueFd directory = TRY(open_file(path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW));
@@ -109,6 +109,10 @@ Result<> RootTemplate::mount_on(const char* place) const {
     return syscall_failure("mount", place);
   }
   return {};
+}
+
+Result<UniqueFd> RootTemplate::open_tree() const {
+  return open_file(path_ / "tree", O_PATH | O_DIRECTORY);
 }
 
 Result<UniqueFd> RootTemplate::open_empty_directory() const {

@@ -23,6 +23,8 @@ class RootTemplate {
   // Mounts it read-only, through an overlay, because the entry of any other mount in the mount
   // table would show the template's path. Changes the working directory.
   [[nodiscard]] Result<> mount_on(const char* place) const;
+  // Opens the tree itself, to be the lower layer of an overlay.
+  [[nodiscard]] Result<UniqueFd> open_tree() const;
   // Opens an empty directory beside the tree.
   [[nodiscard]] Result<UniqueFd> open_empty_directory() const;
   [[nodiscard]] const std::filesystem::path& path() const { return path_; }

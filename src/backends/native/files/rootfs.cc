@@ -70,7 +70,40 @@ Result<> share_directories(const RootSource& source, const std::vector<std::stri
 struct Staged {
   UniqueFd root;
   bool has_devices = false;
+  UniqueFd memory;  // if the root has an upper layer: the directory in memory that holds it
 };
+
+// Mounts the directory at the staging place, below a layer in memory. The options name it as ".",
+// so that the sandbox's mount table shows no path of the host.
+Result<Staged> stage_below_memory(int directory, const std::string& name, Privilege privilege) {
+  const UniqueFd memory = TRY(new_file_system("tmpfs", {{"size", "16m"}, {"mode", "0755"}}, 0));
+  UniqueFd layers = TRY(stage(memory.get()));
+  TRY(make_directory(layers.get(), "upper"));
+  TRY(make_directory(layers.get(), "work"));
+  if (::fchdir(directory) != 0) return syscall_failure("enter", name);
+  const std::string options =
+      fmt::format("lowerdir=.,upperdir={0}/upper,workdir={0}/work{1}", kStagingPlace,
+                  privilege == Privilege::Rootless ? ",userxattr" : "");
+  if (::mount(name.c_str(), kStagingPlace, "overlay", MS_NOSUID, options.c_str()) != 0) {
+    return syscall_failure("mount", name);
+  }
+  return Staged{TRY(open_file(kStagingPlace, O_PATH | O_DIRECTORY)), false, std::move(layers)};
+}
+
+// A prepared root is mounted as it is, or below a layer in memory that takes the sandbox's own
+// paths.
+Result<Staged> stage_prepared_root(const RootTemplate& prepared, const RootSource& source) {
+  Staged staged;
+  if (source.own_paths.is_empty()) {
+    TRY(prepared.mount_on(kStagingPlace));
+    staged.root = TRY(open_file(kStagingPlace, O_PATH | O_DIRECTORY));
+  } else {
+    const UniqueFd tree = TRY(prepared.open_tree());
+    staged = TRY(stage_below_memory(tree.get(), "root", source.privilege));
+  }
+  staged.has_devices = prepared.has_devices();
+  return staged;
+}
 
 // Makes a root with the host's /usr: from the prepared tree, or in memory if there is none.
 Result<Staged> stage_host_root(const RootSource& source) {
@@ -79,9 +112,10 @@ Result<Staged> stage_host_root(const RootSource& source) {
   std::vector<std::string> mounts;
   UniqueFd empty;
   if (prepared != nullptr) empty = TRY(prepared->open_empty_directory());
-  if (prepared != nullptr && prepared->mount_on(kStagingPlace)) {
-    staged.root = TRY(open_file(kStagingPlace, O_PATH | O_DIRECTORY));
-    staged.has_devices = prepared->has_devices();
+  auto from_template = prepared != nullptr ? stage_prepared_root(*prepared, source)
+                                           : failure(ErrorCode::Unsupported, "no template");
+  if (from_template) {
+    staged = std::move(*from_template);
     mounts = prepared->mounts();
   } else {
     const UniqueFd mount = TRY(new_file_system(
@@ -94,32 +128,36 @@ Result<Staged> stage_host_root(const RootSource& source) {
   return staged;
 }
 
-// Mounts the image below a layer in memory, which takes the mount points that the image may lack.
-// The options name the image as ".", so that the sandbox's mount table shows no path of the host.
+// The layer in memory takes the mount points that the image may lack.
 Result<Staged> stage_image_root(const RootSource& source) {
   const UniqueFd image = TRY(open_file(source.image, O_PATH | O_DIRECTORY));
-  const UniqueFd memory = TRY(new_file_system("tmpfs", {{"size", "1m"}, {"mode", "0755"}}, 0));
-  const UniqueFd layers = TRY(stage(memory.get()));
-  TRY(make_directory(layers.get(), "upper"));
-  TRY(make_directory(layers.get(), "work"));
-  if (::fchdir(image.get()) != 0) return syscall_failure("enter", source.image);
-  const std::string options =
-      fmt::format("lowerdir=.,upperdir={0}/upper,workdir={0}/work{1}", kStagingPlace,
-                  source.privilege == Privilege::Rootless ? ",userxattr" : "");
-  if (::mount("image", kStagingPlace, "overlay", MS_NOSUID, options.c_str()) != 0) {
-    return syscall_failure("mount image", source.image);
-  }
-  UniqueFd root = TRY(open_file(kStagingPlace, O_PATH | O_DIRECTORY));
+  auto below = stage_below_memory(image.get(), "image", source.privilege);
+  if (!below) return while_doing("image " + source.image, std::move(below).error());
+  Staged staged = std::move(*below);
+  const UniqueFd& root = staged.root;
   for (const char* name : {"dev", "proc", "tmp", "workspace", "etc"}) {
     TRY(make_directory(root.get(), name));
     // If this were a link, the mount would be attached elsewhere in the image.
     TRY(open_beneath(root.get(), name, O_PATH | O_DIRECTORY, 0, Links::Refuse));
   }
-  return Staged{std::move(root)};
+  return staged;
 }
 
 Result<Staged> stage_root(const RootSource& source) {
   return source.image.empty() ? stage_host_root(source) : stage_image_root(source);
+}
+
+Result<> show_in(const Staged& staged, const RootSource& source) {
+  if (!staged.memory) {
+    if (source.own_paths.shown.empty())
+      return link_project(source.own_paths.project, staged.root.get());
+    return failure(
+        ErrorCode::Unsupported,
+        "directories of this machine cannot be shown at their own paths, because the root "
+        "cannot be an overlay here: leave --mount out, and say --toolchains none");
+  }
+  return show_own_paths(source.own_paths,
+                        {staged.root.get(), kStagingPlace, staged.memory.get(), source.privilege});
 }
 
 // A user namespace may mount its own /proc only where it can already see one.
@@ -141,6 +179,7 @@ Result<> become_root(int root) {
 Result<> replace_root(const RootSource& source) {
   const Staged staged = TRY(stage_root(source));
   const int root = staged.root.get();
+  if (!source.own_paths.is_empty()) TRY(show_in(staged, source));
   TRY(staged.has_devices ? bind_devices(root) : mount_devices(root, source.privilege));
   if (source.privilege == Privilege::Rootless) TRY(keep_host_proc(root));
   TRY(become_root(root));
@@ -270,19 +309,18 @@ Result<> mount_scratch(const PrivateRoot& root, PrivateParts& parts) {
     return syscall_failure("own", "/workspace");
   }
   TRY(bind_path("/workspace/tmp", "/tmp"));
+  if (!root.project_in_tmp.empty()) {
+    const UniqueFd whole = TRY(open_file("/", O_PATH | O_DIRECTORY));
+    TRY(link_project(root.project_in_tmp, whole.get()));
+  }
   parts.store = std::move(scratch);
   return begin_workspace(root, parts);
-}
-
-bool is_below(std::string_view path, std::string_view directory) {
-  return path.starts_with(directory) && path.size() > directory.size() &&
-         path[directory.size()] == '/';
 }
 
 // Makes the target directory if it is below /workspace or /tmp; elsewhere it must exist.
 Result<> place_mount(const PlacedMount& placed) {
   for (const char* scratch : {"/workspace", "/tmp"}) {
-    if (!is_below(placed.target, scratch)) continue;
+    if (placed.target == scratch || !is_at_or_below(placed.target, scratch)) continue;
     std::error_code error;
     std::filesystem::create_directories(placed.target, error);
     if (error) return syscall_failure(error.value(), "make", placed.target);

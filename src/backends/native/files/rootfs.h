@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "backends/native/files/own_paths.h"
 #include "backends/native/files/root_template.h"
 #include "backends/native/namespaces/privilege.h"
 #include "base/result.h"
@@ -24,7 +25,8 @@ struct RootSource {
   Privilege privilege = Privilege::Rootless;
   const RootTemplate* prepared = nullptr;  // if null, the root is made in memory
   Locks locks = Locks::Private;
-  bool is_staged = false;  // the mount namespace is a copy of a template with a root
+  bool is_staged = false;   // the mount namespace is a copy of a template with a root
+  OwnPaths own_paths = {};  // none if is_staged
 };
 
 enum class MountTemplate {
@@ -56,7 +58,8 @@ struct PrivateRoot {
   int base = -1;  // detached mount of the user's directory; if -1, /workspace begins empty
   WorkspaceMode workspace_mode = WorkspaceMode::Auto;
   std::vector<PlacedMount> unsafe_mounts;
-  int parent = -1;  // a process descriptor: this process ends with that one
+  std::string project_in_tmp;  // a path below /tmp at which a link leads to /workspace, or empty
+  int parent = -1;             // a process descriptor: this process ends with that one
 };
 
 struct PrivateParts {

@@ -82,12 +82,12 @@ Result<> enter_root(const EnterPlan& plan, Entered& entered) {
     return syscall_failure("setns", "mount");
   }
   if (::unshare(CLONE_NEWNS) != 0) return syscall_failure("unshare", "mount");
-  TRY(enter_own_root(
-      {plan.image, plan.privilege, plan.prepared_root, plan.locks, plan.is_root_staged}));
+  TRY(enter_own_root({plan.image, plan.privilege, plan.prepared_root, plan.locks,
+                      plan.is_root_staged, plan.own_paths}));
   const HostIds owner = plan.privilege == Privilege::Root ? plan.ids : HostIds{0, 0};
-  PrivateParts parts =
-      TRY(mount_private_parts({plan.privilege, owner, plan.limits, plan.workspace_base,
-                               plan.workspace_mode, plan.unsafe_mounts, plan.parent}));
+  PrivateParts parts = TRY(mount_private_parts(
+      {plan.privilege, owner, plan.limits, plan.workspace_base, plan.workspace_mode,
+       plan.unsafe_mounts, plan.project_in_tmp, plan.parent}));
   entered.store = std::move(parts.store);
   entered.copied_base = std::move(parts.copied_base);
   entered.why_copied = std::move(parts.why_copied);

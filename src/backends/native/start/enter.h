@@ -39,6 +39,8 @@ struct EnterPlan {
   int workspace_base = -1;  // detached mount of the user's directory
   WorkspaceMode workspace_mode = WorkspaceMode::Auto;
   std::vector<PlacedMount> unsafe_mounts;
+  OwnPaths own_paths;                        // none if is_root_staged
+  std::string project_in_tmp;                // as in PrivateRoot
   std::vector<std::string> unsafe_writable;  // targets of those that may be written to
   bool is_restacked_later = false;           // its layers will change, and the rules with them
 };

@@ -5,6 +5,7 @@
 #include <poll.h>
 #include <sched.h>
 #include <signal.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -67,11 +68,36 @@ bool is_without_landlock(const SandboxSpec& spec, const Abilities& abilities) {
   return abilities.landlock == 0 && is_waived(spec, "landlock");
 }
 
+// Whether /workspace also gets a link at the path that the directory has on the host.
+bool has_own_path(const std::string& workspace) {
+  return !workspace.empty() && workspace != "/" && !is_at_or_below(workspace, "/workspace");
+}
+
+// Returns a detached mount of a directory, or a file opened for reading.
+Result<UniqueFd> bring_shown(const Mount& mount, const HostDirectory& like) {
+  struct stat status {};
+  if (::stat(mount.source.c_str(), &status) != 0) return syscall_failure("mount", mount.source);
+  if (S_ISDIR(status.st_mode)) {
+    HostDirectory directory = like;
+    directory.path = mount.source;
+    return bring_host_directory(directory);
+  }
+  const bool is_small =
+      S_ISREG(status.st_mode) && status.st_size <= static_cast<off_t>(kMostShownFile);
+  if (is_small) return open_file(mount.source, O_RDONLY | O_NONBLOCK);
+  return failure(ErrorCode::InvalidArgument,
+                 fmt::format("mount {}: it must be a directory or a file of at most 1 MiB; use "
+                             "'--copy' or 'nutshell cp' for larger files",
+                             mount.source));
+}
+
 // Whether all descriptors that a child needs are below kFirstKept.
 bool are_low(const EnterPlan& plan, const InitSetup& setup, int report) {
   std::vector<int> needed(plan.cgroup_joins.begin(), plan.cgroup_joins.end());
   for (const auto& mount : plan.unsafe_mounts)
     needed.push_back(mount.mount);
+  for (const auto& shown : plan.own_paths.shown)
+    needed.push_back(shown.source);
   needed.insert(needed.end(),
                 {plan.user_namespace, plan.network_namespace, plan.late_pieces, plan.parent,
                  plan.workspace_base, plan.mount_template, setup.control.get(),
@@ -140,7 +166,7 @@ InitSetup Starter::make_setup(const SandboxSpec& spec) const {
   setup.idle_timeout = spec.idle_timeout;
   setup.working_directory = spec.working_directory;
   setup.environment = {"PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin",
-                       "HOME=/workspace",
+                       std::string("HOME=") + kHomeDirectory,
                        "USER=sandbox",
                        "LOGNAME=sandbox",
                        "LANG=C.UTF-8",
@@ -183,6 +209,10 @@ Result<HostDirectories> Starter::bring_directories(const SandboxSpec& spec,
     brought.unsafe_mounts.push_back(
         TRY(bring_host_directory({mount.source, mount.access, abilities_.privilege, ids})));
   }
+  for (const Mount& mount : spec.mounts)
+    brought.shown.push_back(
+        TRY(bring_shown(mount, {"", UnsafeMount::Access::ReadOnly, abilities_.privilege, ids,
+                                Translation::WherePossible})));
   return brought;
 }
 
@@ -211,6 +241,16 @@ EnterPlan Starter::plan_entry(const SandboxSpec& spec, const NativeSandbox& sand
     plan.unsafe_mounts.push_back({sandbox.directories.unsafe_mounts[i].get(), mount.target});
     if (mount.access == UnsafeMount::Access::ReadWrite)
       plan.unsafe_writable.push_back(mount.target);
+  }
+  for (std::size_t i = 0; i < spec.mounts.size(); ++i)
+    plan.own_paths.shown.push_back({sandbox.directories.shown[i].get(), spec.mounts[i].target});
+  constexpr std::string_view kLinkedTmp = "/var/tmp";  // in the host's root a link to /tmp
+  if (is_at_or_below(spec.workspace, "/tmp")) {
+    plan.project_in_tmp = spec.workspace;
+  } else if (is_at_or_below(spec.workspace, kLinkedTmp)) {
+    if (spec.image.empty()) plan.project_in_tmp = "/tmp" + spec.workspace.substr(kLinkedTmp.size());
+  } else if (has_own_path(spec.workspace)) {
+    plan.own_paths.project = spec.workspace;
   }
   plan.is_restacked_later = is_restacked_later(spec);
   if (has_late_rules(spec)) ++plan.limits.processes;  // init's own thread
@@ -270,9 +310,15 @@ Result<ChildProcess> Starter::clone_into(const SandboxSpec& spec, NativeSandbox&
 }
 
 Result<NativeSandbox> Starter::start(const SandboxSpec& spec) {
+<<<<<<< HEAD
   const bool is_plain = spec.workspace.empty() && spec.unsafe_mounts.empty();
   TRY(roots_.hold_image(spec.image));
   parts_.keep_surplus(Deadline::in(kSurplusTime));
+=======
+  const bool is_plain = is_without_directories(spec);
+  TRY(hold_image(spec.image));
+  surplus_end_ = Deadline::in(kSurplusTime);
+>>>>>>> h-19c
   if (is_plain) {
     last_spec_ = spec;
     last_spec_.environment = std::vector<std::string>();  // frees the memory, which = {} would not
@@ -299,7 +345,11 @@ Result<NativeSandbox> Starter::start_anew(const SandboxSpec& spec, InitSetup set
   if (!makes_cgroup_late()) setup.oom_events = TRY(add_cgroup(sandbox, limits));
   TRY(begin_network());
   sandbox.network = TRY(take_network());
+<<<<<<< HEAD
   if (pooling_ == Pooling::On && !is_waived(spec, "locks")) sandbox.root = roots_.take(spec.image);
+=======
+  if (spec.mounts.empty() && !has_own_path(spec.workspace)) take_root(spec, sandbox);
+>>>>>>> h-19c
   UniqueFd report;
   std::tie(sandbox.control, setup.control) = TRY(make_socket_pair(SocketKind::Packets));
   std::tie(sandbox.report, report) = TRY(make_socket_pair(SocketKind::Stream));
@@ -310,6 +360,7 @@ Result<NativeSandbox> Starter::start_anew(const SandboxSpec& spec, InitSetup set
   sandbox.init = TRY(clone_into(spec, sandbox, std::move(setup), std::move(report)));
   sandbox.late_pieces.reset();
   sandbox.directories.base_to_stack.reset();
+  sandbox.directories.shown.clear();
   if (makes_cgroup_late()) {
     const UniqueFd oom_events = TRY(add_cgroup(sandbox, limits));
     TRY(send_late_cgroup(pieces.get(), sandbox.cgroup->join_descriptors(), oom_events.get()));

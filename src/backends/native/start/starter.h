@@ -30,6 +30,7 @@ struct HostDirectories {
   UniqueFd base;           // of the user's directory, which /workspace shows
   UniqueFd base_to_stack;  // a second mount of it, which the start attaches
   std::vector<UniqueFd> unsafe_mounts;
+  std::vector<UniqueFd> shown;  // of the spec's mounts, until the sandbox has them
 };
 
 // A running sandbox and the parts that belong to it alone.

@@ -1,0 +1,262 @@
+#include "runtime/toolchains.h"
+
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <chrono>
+#include <cstdlib>
+#include <cstring>
+#include <string_view>
+
+#include "base/pipe.h"
+#include "base/spawn.h"
+#include "runtime/toolchain_table.h"
+
+namespace nutshell {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr std::string_view kSystemPath =
+    "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin";
+constexpr std::array<std::string_view, 7> kSystemDirectories = {
+    "/usr", "/bin", "/sbin", "/lib", "/lib32", "/lib64", "/workspace"};
+constexpr std::size_t kMostMounts = SandboxSpec::kMostItems;
+constexpr std::size_t kMostMatches = 64;  // of a "*"
+constexpr auto kProgramTime = std::chrono::seconds(2);
+
+std::vector<std::string_view> split(std::string_view text, char separator) {
+  std::vector<std::string_view> parts;
+  while (!text.empty()) {
+    const std::size_t end = std::min(text.find(separator), text.size());
+    if (end > 0) parts.push_back(text.substr(0, end));
+    text.remove_prefix(std::min(end + 1, text.size()));
+  }
+  return parts;
+}
+
+bool is_at_or_below(const fs::path& path, const fs::path& directory) {
+  const auto [end, unused] =
+      std::mismatch(directory.begin(), directory.end(), path.begin(), path.end());
+  return end == directory.end();
+}
+
+// Compares numbers in names by value, so that v9 is older than v18.
+bool is_older(const std::string& left, const std::string& right) {
+  return ::strverscmp(left.c_str(), right.c_str()) < 0;
+}
+
+// Returns what a path leads to in which parts are "*", the newest version first.
+std::vector<fs::path> matches(const fs::path& root, std::string_view pattern) {
+  std::vector<fs::path> found = {root};
+  for (const std::string_view part : split(pattern, '/')) {
+    if (part == ".") continue;
+    std::vector<fs::path> next;
+    for (const fs::path& directory : found) {
+      if (part != "*") {
+        next.push_back(directory / part);
+        continue;
+      }
+      std::vector<std::string> names;
+      std::error_code error;
+      for (const auto& entry : fs::directory_iterator(directory, error))
+        names.push_back(entry.path().filename());
+      std::sort(names.begin(), names.end(),
+                [](const auto& left, const auto& right) { return is_older(right, left); });
+      for (const std::string& name : names)
+        next.push_back(directory / name);
+    }
+    if (next.size() > kMostMatches) next.resize(kMostMatches);
+    found = std::move(next);
+  }
+  std::erase_if(found, [](const fs::path& path) { return ::access(path.c_str(), R_OK) != 0; });
+  return found;
+}
+
+// Returns the first line that a program prints; empty if it fails, or does not end in time.
+std::string first_line_of(std::vector<std::string> words) {
+  auto pipe = make_pipe();
+  if (!pipe) return {};
+  auto child = spawn({.arguments = std::move(words),
+                      .output = pipe->write.get(),
+                      .error = kNullDevice,
+                      .directory = "/"});
+  pipe->write.reset();
+  if (!child) return {};
+  const auto status = child->wait(Deadline::in(kProgramTime));
+  if (!status || *status != 0) return {};
+  std::array<char, 4096> text{};
+  const ssize_t count = ::read(pipe->read.get(), text.data(), text.size());
+  const std::string_view read(text.data(), count > 0 ? static_cast<std::size_t>(count) : 0);
+  return std::string(read.substr(0, read.find('\n')));
+}
+
+bool is_set(const std::vector<std::string>& environment, const std::string& name) {
+  return std::any_of(environment.begin(), environment.end(),
+                     [&](const std::string& variable) { return variable.starts_with(name + "="); });
+}
+
+class Toolchain {
+ public:
+  Toolchain(SandboxSpec spec, const ToolchainUser& user) : spec_(std::move(spec)), user_(user) {}
+
+  SandboxSpec show() && {
+    for (const ToolSource& tools : tool_sources())
+      add(tools);
+    set_path();
+    for (const char* name : {"LANG", "LANGUAGE", "LC_ALL", "LC_CTYPE", "LC_MESSAGES", "TZ"})
+      set(name, user_.variable(name));
+    set_author();
+    for (const std::string_view variable : offline_variables()) {
+      const std::size_t equals = variable.find('=');
+      set(std::string(variable.substr(0, equals)), std::string(variable.substr(equals + 1)));
+    }
+    spec_.toolchains = Toolchains::None;
+    return std::move(spec_);
+  }
+
+ private:
+  void set(const std::string& name, const std::string& value) {
+    if (!value.empty() && !is_set(spec_.environment, name))
+      spec_.environment.push_back(name + "=" + value);
+  }
+
+  [[nodiscard]] fs::path root_of(const ToolSource& tools) const {
+    if (!tools.variable.empty()) {
+      const fs::path named = user_.variable(std::string(tools.variable).c_str());
+      if (named.is_absolute()) return named.lexically_normal();
+    }
+    if (!tools.root.starts_with('~')) return tools.root;
+    return user_.home.empty() ? fs::path() : user_.home / tools.root.substr(2);
+  }
+
+  void add(const ToolSource& tools) {
+    const fs::path root = root_of(tools);
+    if (root.empty() || root == "/" || root == user_.home) return;
+    bool is_shown = false;
+    for (const std::string_view part : split(tools.parts, ' ')) {
+      for (const fs::path& directory : matches(root, part))
+        is_shown |= show_directory(directory);
+    }
+    if (!is_shown) return;
+    for (const std::string_view file : split(tools.files, ' '))
+      show_file(root / file);
+    for (const std::string_view commands : split(tools.commands, ' ')) {
+      const auto found = matches(root, commands);
+      if (!found.empty()) commands_.push_back(found.front());
+    }
+    if (tools.exports_variable) set(std::string(tools.variable), root);
+  }
+
+  [[nodiscard]] bool is_visible(const fs::path& path) const {
+    const auto holds = [&path](const fs::path& directory) {
+      return is_at_or_below(path, directory);
+    };
+    return std::any_of(kSystemDirectories.begin(), kSystemDirectories.end(), holds) ||
+           (!spec_.workspace.empty() && holds(spec_.workspace)) ||
+           std::any_of(spec_.mounts.begin(), spec_.mounts.end(),
+                       [&](const Mount& mount) { return holds(mount.target); });
+  }
+
+  // A link to a directory elsewhere would show that directory at this path.
+  bool show_directory(const fs::path& directory) {
+    std::error_code error;
+    if (!fs::is_directory(directory, error) || ::access(directory.c_str(), X_OK) != 0) return false;
+    if (is_visible(directory)) return true;
+    if (!may_show(directory)) return false;
+    return show(directory);
+  }
+
+  void show_file(const fs::path& file) {
+    std::error_code error;
+    constexpr std::uintmax_t kMost = 1U << 20U;
+    const bool is_small = fs::is_regular_file(file, error) && fs::file_size(file, error) <= kMost;
+    if (is_small && ::access(file.c_str(), R_OK) == 0 && may_show(file)) (void)show(file);
+  }
+
+  bool show(const fs::path& path) {
+    if (spec_.mounts.size() >= kMostMounts) return false;
+    spec_.mounts.push_back({path, path});
+    return true;
+  }
+
+  [[nodiscard]] bool may_show(const fs::path& path) const {
+    std::error_code error;
+    const fs::path real = fs::canonical(path, error);
+    if (error || real == "/" || real == user_.home) return false;
+    if (std::any_of(user_.covered.begin(), user_.covered.end(),
+                    [&](const fs::path& own) { return is_at_or_below(path, own); }))
+      return false;
+    if (is_at_or_below(user_.home, real) && !user_.home.empty()) return false;
+    for (const std::string_view name : private_paths()) {
+      const fs::path secret = user_.home / name;
+      if (is_at_or_below(real, secret)) return false;
+      if (is_at_or_below(secret, real) && fs::exists(secret, error)) return false;
+    }
+    const auto names = private_names();
+    return std::none_of(names.begin(), names.end(), [&](std::string_view name) {
+      return real.filename() == name || fs::exists(fs::symlink_status(real / name, error));
+    });
+  }
+
+  // Keeps the user's order. Directories that the sandbox does not have are left out, and those of
+  // tools that PATH does not name follow, before the system's.
+  void set_path() {
+    std::vector<std::string> path;
+    const auto append = [&path](const fs::path& directory) {
+      if (directory.is_absolute() &&
+          std::find(path.begin(), path.end(), directory.native()) == path.end())
+        path.push_back(directory);
+    };
+    const std::string own = user_.variable("PATH");
+    for (const std::string_view directory : split(own, ':')) {
+      if (is_visible(directory)) append(directory);
+    }
+    for (const fs::path& directory : commands_)
+      append(directory);
+    for (const std::string_view directory : split(kSystemPath, ':'))
+      append(directory);
+    std::string joined;
+    for (const std::string& directory : path)
+      joined += (joined.empty() ? "" : ":") + directory;
+    set("PATH", joined);
+  }
+
+  // The author that the user's own git would write here.
+  void set_author() {
+    if (spec_.workspace.empty()) return;
+    const std::string name = git_setting("user.name");
+    const std::string email = git_setting("user.email");
+    for (const char* role : {"GIT_AUTHOR_", "GIT_COMMITTER_"}) {
+      set(std::string(role) + "NAME", name);
+      set(std::string(role) + "EMAIL", email);
+    }
+  }
+
+  [[nodiscard]] std::string git_setting(const char* key) const {
+    return first_line_of({"git", "-C", spec_.workspace, "config", "--get", key});
+  }
+
+  SandboxSpec spec_;
+  const ToolchainUser& user_;
+  std::vector<fs::path> commands_;
+};
+
+}  // namespace
+
+ToolchainUser this_user() {
+  const auto variable = [](const char* name) {
+    const char* value = std::getenv(name);  // NOLINT(concurrency-mt-unsafe): nobody sets it
+    return std::string(value == nullptr ? "" : value);
+  };
+  fs::path home = variable("HOME");
+  if (!home.is_absolute()) home.clear();
+  return {home.lexically_normal(), variable};
+}
+
+SandboxSpec with_toolchains(SandboxSpec spec, const ToolchainUser& user) {
+  return Toolchain(std::move(spec), user).show();
+}
+
+}  // namespace nutshell
