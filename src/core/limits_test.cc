@@ -43,7 +43,8 @@ TEST(Limits, AbsurdlyLargeIsRefused) {
   EXPECT_FALSE(is_accepted([](Limits& limits) { limits.memory_bytes = ~0ULL; }));
   EXPECT_FALSE(is_accepted([](Limits& limits) { limits.disk_bytes = ~0ULL; }));
   EXPECT_FALSE(is_accepted([](Limits& limits) { limits.processes = ~0U; }));
-  EXPECT_FALSE(is_accepted([](Limits& limits) { limits.cpu_time = std::chrono::seconds::max(); }));
+  EXPECT_FALSE(
+      is_accepted([](Limits& limits) { limits.cpu_time = std::chrono::milliseconds::max(); }));
   EXPECT_FALSE(check_limits(ExecLimits{.timeout = std::chrono::milliseconds::max()}));
   EXPECT_FALSE(check_limits(ExecLimits{.timeout = -1ms}));
 }

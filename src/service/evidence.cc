@@ -63,6 +63,7 @@ Result<std::vector<HistoryEntry>> Evidence::history(const Caller& caller, const 
                              }));
   if (entries.empty() && !ref) return Failure(ref.error());
   std::vector<HistoryEntry> all;
+  all.reserve(entries.size());
   for (auto& [begun_id, entry] : entries)
     all.push_back(std::move(entry));
   return all;

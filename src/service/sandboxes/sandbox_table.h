@@ -92,7 +92,8 @@ class SandboxTable {
   class Use {
    public:
     Use(SandboxTable& table, std::string id) : table_(&table), id_(std::move(id)) {}
-    Use(Use&& other) noexcept : table_(std::exchange(other.table_, nullptr)), id_(other.id_) {}
+    Use(Use&& other) noexcept
+        : table_(std::exchange(other.table_, nullptr)), id_(std::move(other.id_)) {}
     Use& operator=(Use&&) = delete;
     ~Use();
 
