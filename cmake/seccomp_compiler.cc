@@ -5,6 +5,7 @@
 //   allow read write                              calls by name; # starts a comment
 //   allow? fchmodat2                              skipped where libseccomp or the machine lacks it
 //   deny EPERM mount umount2
+//   ignore fadvise64 if arg3 == 4                 answers success and does nothing
 //   allow socket if arg0 in 2 10 and arg2 == 0    the rules of one call are tried in file order
 //   deny EAFNOSUPPORT socket
 //
@@ -83,9 +84,9 @@ Result<std::uint32_t> parse_errno(std::string_view name) {
     std::string_view name;
     std::uint32_t value;
   };
-  static constexpr std::array kErrors = {Named{"EPERM", EPERM}, Named{"EACCES", EACCES},
-                                         Named{"EINVAL", EINVAL}, Named{"ENOSYS", ENOSYS},
-                                         Named{"EAFNOSUPPORT", EAFNOSUPPORT}};
+  static constexpr std::array kErrors = {
+      Named{"EPERM", EPERM},   Named{"EACCES", EACCES}, Named{"EINVAL", EINVAL},
+      Named{"ENOMEM", ENOMEM}, Named{"ENOSYS", ENOSYS}, Named{"EAFNOSUPPORT", EAFNOSUPPORT}};
   for (const Named& error : kErrors) {
     if (error.name == name) return SECCOMP_RET_ERRNO | error.value;
   }
@@ -201,6 +202,8 @@ Result<> parse_line(Profile& profile, Line& line) {
     rule.action = SECCOMP_RET_ALLOW;
   } else if (verb == "deny" || verb == "deny?") {
     rule.action = TRY(take_error(line));
+  } else if (verb == "ignore") {
+    rule.action = SECCOMP_RET_ERRNO;  // of the error 0
   } else {
     return invalid("not a rule: " + verb);
   }

@@ -53,7 +53,9 @@ struct Usage {
   static void describe(auto&& field, auto& usage) {
     field({.number = 1, .name = "execs", .help = "commands"}, usage.execs);
     field({.number = 2, .name = "cpu_time_ms", .help = "CPU time of all commands"}, usage.cpu_time);
-    field({.number = 3, .name = "wall_time_ms", .help = "time during which commands ran"},
+    field({.number = 3,
+           .name = "wall_time_ms",
+           .help = "time in which commands ran, or what they left running used CPU"},
           usage.wall_time);
     field({.number = 4,
            .name = "output_bytes",

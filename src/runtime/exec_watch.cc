@@ -32,8 +32,26 @@ Result<> ExecWatch::watch(const Deadline& deadline, int interrupt) {
 }
 
 wire::ExecIo::Taken ExecWatch::take(wire::Stream stream, std::string_view bytes) {
-  (stream == wire::Stream::Error ? error : output).append(bytes);
+  StoredStream& stored = stream == wire::Stream::Error ? error : output;
+  pay_for(bytes);
+  stored.append(bytes);
   return Taken::Yes;
+}
+
+// Pays in steps, before the bytes are stored. The command is not ended when there is no room: its
+// caller learns how it ends, and how much of its output was not kept.
+void ExecWatch::pay_for(std::string_view more) {
+  if (is_full_) return;
+  constexpr std::uint64_t kStep = 64U << 10U;
+  const std::uint64_t held = output.size() + error.size() + more.size();
+  if (held <= paid_bytes_) return;
+  if (memory_.try_take((held + kStep - paid_bytes_) * CallMemory::kForAByte)) {
+    paid_bytes_ = held + kStep;
+    return;
+  }
+  is_full_ = true;
+  output.stop_growing();
+  error.stop_growing();
 }
 
 void ExecWatch::skip(wire::Stream stream, std::uint64_t bytes) {

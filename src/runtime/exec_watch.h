@@ -7,6 +7,7 @@
 
 #include "base/deadline.h"
 #include "core/exec.h"
+#include "tools/call_memory.h"
 #include "tools/stored_output.h"
 #include "wire/exec_loop.h"
 
@@ -16,8 +17,11 @@ class ExecWatch : private wire::ExecIo {
  public:
   // `channel` may have carried other conversations, and can carry more once this exec has ended.
   // Close it if the exec goes on: init then knows that no host listens.
-  explicit ExecWatch(wire::Channel& channel)
+  // What is held of the output is charged to `memory`; what finds no room there is counted as
+  // missing.
+  ExecWatch(wire::Channel& channel, CallMemory& memory)
       : channel_(channel),
+        memory_(memory),
         conversation_(channel.new_conversation()),
         loop_(channel, conversation_, *this,
               {Deadline::never(), UINT64_MAX, wire::ExecBounds::Output::MayBeDropped}) {}
@@ -49,8 +53,12 @@ class ExecWatch : private wire::ExecIo {
   void skip(wire::Stream stream, std::uint64_t bytes) override;
   [[nodiscard]] int event_descriptor() const override { return interrupt_; }
   std::optional<wire::ExecEvent> next_event() override;
+  void pay_for(std::string_view more);
 
   wire::Channel& channel_;
+  CallMemory& memory_;
+  std::uint64_t paid_bytes_ = 0;  // covered by memory_, of both streams
+  bool is_full_ = false;
   std::uint32_t conversation_;
   wire::ExecLoop loop_;
   std::optional<ExecResult> ending_;

@@ -267,7 +267,7 @@ Result<CommandState> Jobs::run(const CommandRequest& asked) {
   record.shown = request.shown;
   record.started_ms = now_ms();
   record.change = request.reads_only ? Change{} : begin_change(request.shown);
-  ExecWatch watch(uses_.init.channel());
+  ExecWatch watch(uses_.init.channel(), uses_.memory);
   wire::Exec exec = exec_of(request, record.exec_id);
   ExecLimits& limits = exec.request.limits;
   limits.cpu_time = std::min<std::chrono::milliseconds>(limits.cpu_time, uses_.limits.cpu_time);
@@ -291,7 +291,9 @@ Result<CommandState> Jobs::look(const JobRequest& request) {
     state.job_id.clear();
     return state;
   }
-  ExecWatch watch(uses_.init.channel());
+  // Reads the output stored before, extends it and writes it again.
+  TRY(uses_.memory.take(uses_.outputs.size_of(record.output_id) * CallMemory::kForAByte));
+  ExecWatch watch(uses_.init.channel(), uses_.memory);
   watch.attach({record.exec_id, record.output_offset, record.error_offset});
   std::string input = request.input;
   const bool ends_input = input.ends_with(kEndOfInput);

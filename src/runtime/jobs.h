@@ -34,6 +34,7 @@ class Jobs : public CommandRunner {
     // then knows that no host listens.
     wire::InitClient& init;
     OutputStore& outputs;
+    CallMemory& memory;
     std::function<Result<>(const std::vector<std::string>& layers)> restack;
     int interrupt = -1;                    // the command is ended when this becomes readable
     std::function<Gone()> why_gone = {};   // asked after the stream broke; may be empty

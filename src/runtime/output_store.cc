@@ -231,6 +231,12 @@ Result<StoredOutput> OutputStore::load(const std::string& id) {
   return unpack(*bytes);
 }
 
+std::uint64_t OutputStore::size_of(const std::string& id) const {
+  struct stat status {};
+  if (!is_output_id(id) || ::fstatat(directory_.get(), id.c_str(), &status, 0) != 0) return 0;
+  return static_cast<std::uint64_t>(status.st_size);
+}
+
 Result<std::string> OutputStore::keep(const std::string& command, std::string_view output) {
   StoredOutput stored;
   stored.command = command;

@@ -38,6 +38,7 @@ class OutputStore : public OutputKeeper {
   Result<> replace(const std::string& id, const StoredOutput& output);
 
   Result<StoredOutput> load(const std::string& id) override;
+  [[nodiscard]] std::uint64_t size_of(const std::string& id) const override;
   Result<std::string> keep(const std::string& command, std::string_view output) override;
   Result<std::string> shown_before(std::string_view question, std::string_view text,
                                    const std::string& id) override;

@@ -120,8 +120,8 @@ Result<ToolRunner> ToolRunner::over(SandboxAccess access, const ToolRunnerOption
   runner.why_gone_ = access.why_gone;
   runner.outputs_ = std::make_unique<OutputStore>(std::move(access.outputs));
   runner.jobs_ = std::make_unique<Jobs>(Jobs::Dependencies{
-      *runner.init_, *runner.outputs_, std::move(access.restack), options.interrupt,
-      std::move(access.why_gone), options.command_limits, options.background});
+      *runner.init_, *runner.outputs_, runner.memory(), std::move(access.restack),
+      options.interrupt, std::move(access.why_gone), options.command_limits, options.background});
   return runner;
 }
 
@@ -149,6 +149,7 @@ ToolResult ToolRunner::run(const Tool& tool, CheckedArguments arguments) {
                       renderer_,
                       *outputs_,
                       *jobs_,
+                      memory(),
                       options_.dialect,
                       options_.takes_images,
                       options_.repeats_output,

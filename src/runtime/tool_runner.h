@@ -27,6 +27,7 @@ struct ToolRunnerOptions {
   ExecLimits command_limits = kNoCommandLimits;
   BackgroundCommands background = BackgroundCommands::Kept;
   std::uint64_t recall_bytes = OutputStore::kMostBytes;  // for whole outputs that are kept
+  CallMemory* memory = nullptr;  // charged with what a call holds; nullptr: no account
 };
 
 // Counts tokens as the compaction engine estimates them.
@@ -75,6 +76,10 @@ class ToolRunner {
   ToolResult run(const Tool& tool, CheckedArguments arguments);
   ToolResult answer(const Tool& tool, CheckedArguments arguments, ToolContext& context);
 
+  [[nodiscard]] CallMemory& memory() {
+    return options_.memory != nullptr ? *options_.memory : *no_account_;
+  }
+
   std::string sandbox_;
   ToolRunnerOptions options_;
   std::function<Result<wire::InitClient>()> connect_;
@@ -83,6 +88,7 @@ class ToolRunner {
   // On the heap, because the members below refer to those above.
   std::unique_ptr<wire::InitClient> init_;
   std::unique_ptr<OutputStore> outputs_;
+  std::unique_ptr<CallMemory> no_account_ = std::make_unique<CallMemory>();
   std::unique_ptr<Jobs> jobs_;
   EstimatedTokens tokens_;
   CompactingRenderer renderer_;

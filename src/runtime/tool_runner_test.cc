@@ -112,6 +112,28 @@ TEST_F(ToolRunnerTest, BashSaysItWasStoppedAtItsTimeout) {
   EXPECT_THAT(result.text, HasSubstr("larger timeout"));
 }
 
+TEST_F(ToolRunnerTest, WhatACallHoldsIsChargedAndGivenBack) {
+  Account account(4U << 20U);
+  const auto call_with_account = [&](const std::string& name, const nlohmann::json& arguments) {
+    CallMemory memory(*account.take(1U << 20U),
+                      [] { return failure(ErrorCode::ResourceExhausted, "there is no room"); });
+    return call(name, arguments, {.memory = &memory});
+  };
+  const ToolResult cut = call_with_account("bash", {{"command", "seq 1 500000; exit 3"}});
+  EXPECT_THAT(cut.text, StartsWith("exit 3"));
+  EXPECT_THAT(cut.text, HasSubstr("bytes in between are gone"));
+  EXPECT_EQ(account.used(), 0U);
+
+  const ToolResult whole = call_with_account("bash", {{"command", "seq 1 3000 | tee a > b"}});
+  EXPECT_FALSE(whole.error) << whole.text;
+  EXPECT_FALSE(call_with_account("diff", {{"a", "a"}, {"b", "b"}}).error);
+  call("bash", {{"command", "seq 1 300000 > b"}});
+  const ToolResult refused = call_with_account("diff", {{"a", "a"}, {"b", "b"}});
+  ASSERT_TRUE(refused.error) << refused.text;
+  EXPECT_EQ(refused.error->code, ErrorCode::ResourceExhausted);
+  EXPECT_EQ(account.used(), 0U);
+}
+
 TEST_F(ToolRunnerTest, RepeatedOutputIsPointedTo) {
   const nlohmann::json arguments = {{"command", "seq 1 2000"}};
   const ToolResult first = call("bash", arguments);

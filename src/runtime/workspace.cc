@@ -126,10 +126,11 @@ Result<> rollback_workspace(Runtime& runtime, const std::string& id, const std::
   });
 }
 
-Result<> copy_workspace(Runtime& runtime, const std::string& from, const std::string& to) {
+Result<> copy_workspace(Runtime& runtime, const std::string& from, const std::string& to,
+                        const AdmitChange& admit) {
   const SandboxStatus status = TRY(runtime.find(from));
   return with_init_explained(runtime, status.id, [&](wire::InitClient& source) -> Result<> {
-    const std::vector<FileChange> changes = TRY(list_workspace_changes(source));
+    const std::vector<FileChange> changes = TRY(list_workspace_changes(source, admit));
     return with_init_explained(runtime, to, [&](wire::InitClient& target) -> Result<> {
       ChangeWriter writer(target);
       for (const FileChange& change : changes) {

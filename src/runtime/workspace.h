@@ -8,6 +8,7 @@
 
 #include "runtime/runtime.h"
 #include "runtime/workspace_apply.h"
+#include "runtime/workspace_changes.h"
 
 namespace nutshell {
 
@@ -24,8 +25,9 @@ inline constexpr const char* kBaseCheckpoint = "base";
 
 // Makes a sandbox with the same spec and files; returns its id.
 Result<std::string> fork_sandbox(Runtime& runtime, const std::string& id);
-// Copies the files of a sandbox into another one of the same spec.
-Result<> copy_workspace(Runtime& runtime, const std::string& from, const std::string& to);
+// Copies the files of a sandbox into another one of the same spec. `admit` sees each change first.
+Result<> copy_workspace(Runtime& runtime, const std::string& from, const std::string& to,
+                        const AdmitChange& admit = nullptr);
 
 // Writes the changes of a sandbox to the directory of its workspace. Remembers what was written, so
 // that the next apply can tell it from changes by others.

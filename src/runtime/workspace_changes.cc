@@ -59,6 +59,17 @@ Result<> check_change(const FileChange& change) {
   return {};
 }
 
+AdmitChange charged_to(CallMemory& memory) {
+  // An answer needs each change three times: as it came, as JSON and as text.
+  constexpr std::uint64_t kChange = 3072;
+  constexpr std::uint64_t kByteOfName = 6;
+  return [&memory](const FileChange& change) {
+    const std::uint64_t names =
+        change.path.size() + change.before.target.size() + change.after.target.size();
+    return memory.take(kChange + names * kByteOfName);
+  };
+}
+
 Result<std::vector<FileChange>> list_workspace_changes(wire::InitClient& client,
                                                        const AdmitChange& admit) {
   std::vector<FileChange> changes;

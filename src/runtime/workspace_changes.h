@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "base/result.h"
+#include "tools/call_memory.h"
 #include "wire/init_client.h"
 #include "wire/tool_schema.h"
 
@@ -27,6 +28,8 @@ wire::ChangeKind kind_of(const wire::FileChange& change);
 using AdmitChange = std::function<Result<>(const wire::FileChange&)>;
 Result<std::vector<wire::FileChange>> list_workspace_changes(wire::InitClient& client,
                                                              const AdmitChange& admit = nullptr);
+// Charges each change, and the answers that are made of it, to `memory`.
+AdmitChange charged_to(CallMemory& memory);
 
 // Returns the changes at or below one of the paths; all changes if `paths` is empty. An error for a
 // path without changes.

@@ -357,9 +357,10 @@ Result<SandboxView> Service::fork(const Caller& caller, const std::string& id) {
     TRY(parts_->sandboxes.wake(ref.id));
     SandboxSpec spec = TRY(spec_of(caller, ref.id));
     if (is_volume(spec.workspace)) spec.workspace.clear();  // two would write to the same files
-    const auto copy_files = [&ref](Runtime& runtime, const std::string& made) {
+    CallMemory memory = TRY(call_memory(caller));
+    const auto copy_files = [&ref, &memory](Runtime& runtime, const std::string& made) {
       fault_point("fork.made");
-      return copy_workspace(runtime, ref.id, made);
+      return copy_workspace(runtime, ref.id, made, charged_to(memory));
     };
     operation.subject.sandbox = TRY(
         parts_->sandboxes.make({.spec = std::move(spec), .caller = caller, .prepare = copy_files}));
@@ -382,6 +383,10 @@ Result<Protections> Service::check(const Caller& caller, const SandboxSpec& spec
 OutputRoom Service::output_room(const Caller& caller) {
   return {parts_->accounts.of(caller.tenant, Resource::OutputMemory),
           parts_->rules.get()->bounds.collected_bytes};
+}
+
+Result<CallMemory> Service::call_memory(const Caller& caller) {
+  return memory_for_call(parts_->accounts, caller.tenant);
 }
 
 Result<ExecReply> Service::exec(const Caller& caller, const std::string& id,

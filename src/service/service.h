@@ -72,6 +72,8 @@ class Service {
   // ---- Execs
   // The account that CollectedOutput charges for a caller that waits for the whole output.
   OutputRoom output_room(const Caller& caller);
+  // For a call that collects what a sandbox says.
+  Result<CallMemory> call_memory(const Caller& caller);
   // Runs the command to its end on this thread. An error means that it was not started.
   Result<ExecReply> exec(const Caller& caller, const std::string& id, const ExecRequest& request,
                          const ExecOptions& options, wire::ExecIo& io);

@@ -34,13 +34,17 @@ Result<Side> load(const std::string& path, wire::FileState state, ToolContext& c
   request.state = state;
   std::string bytes;
   const auto read = context.init.read_file(request, [&](std::string_view part) -> Result<> {
+    const auto lines = static_cast<std::uint64_t>(std::count(part.begin(), part.end(), '\n'));
+    TRY(context.memory.take(part.size() * CallMemory::kForAByte + lines * CallMemory::kForALine));
     bytes += part;
     return {};
   });
   const bool is_past = state != wire::FileState::Now;
   if (!read && read.error().code == ErrorCode::NotFound && is_past)
     return std::string();  // the file is new
-  if (!read && read.error().code == ErrorCode::Unavailable) return Failure(read.error());
+  const bool is_ours = !read && (read.error().code == ErrorCode::Unavailable ||
+                                 read.error().code == ErrorCode::ResourceExhausted);
+  if (is_ours) return Failure(read.error());
   if (!read && read.error().code == ErrorCode::Expired) {
     return ToolError{ErrorCode::Expired,
                      fmt::format("{} has no earlier state that is kept.", visible_name(path)),

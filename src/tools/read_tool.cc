@@ -84,6 +84,7 @@ Result<ToolResult> read_image(const std::string& path, const wire::TextPage& pag
   request.length = kMostImageBytes;
   ToolImage image{model_text(page.media_type), {}};
   TRY(context.init.read_file(request, [&](std::string_view bytes) -> Result<> {
+    TRY(context.memory.take(bytes.size() * CallMemory::kForAByte));
     image.bytes += bytes;
     return {};
   }));

@@ -16,10 +16,13 @@ namespace {
 constexpr std::int64_t kTokens = 4000;
 constexpr std::size_t kMostLineBytes = 2000;
 constexpr int kMostPatternMemory = 8 << 20;
+// A list of lines that grows by doubling.
+constexpr std::uint64_t kForALine = 2 * sizeof(std::string_view);
 
 struct Page {
-  std::vector<std::string> lines;
+  std::vector<std::string> lines;    // the first ones, as many as the budget can show
   std::vector<std::size_t> numbers;  // of these lines, from 1
+  std::size_t count = 0;             // of all lines that were chosen
   bool is_filtered = false;
 };
 
@@ -41,20 +44,19 @@ ToolResult tell(const std::string& id, const Page& page, std::size_t total,
   const auto fitted = budget.fit(page.lines.size(), [&](std::size_t count) {
     const std::size_t first = count > 0 ? page.numbers.front() : 0;
     const std::size_t last = count > 0 ? page.numbers[count - 1] : 0;
-    std::string text = is_filtered
-                           ? fmt::format("{} {} of {} lines match", id, page.lines.size(), total)
-                           : fmt::format("{} {}-{}/{}", id, first, last, total);
+    std::string text = is_filtered ? fmt::format("{} {} of {} lines match", id, page.count, total)
+                                   : fmt::format("{} {}-{}/{}", id, first, last, total);
     for (std::size_t i = 0; i < count; ++i)
       text += is_filtered ? fmt::format("\n{}:{}", page.numbers[i], page.lines[i])
                           : "\n" + page.lines[i];
-    if (count < page.lines.size() || (!is_filtered && last < total && count > 0))
+    if (count < page.count || (!is_filtered && last < total && count > 0))
       text += fmt::format("\nnext: offset={}", last + 1);
     return text;
   });
   ToolResult result;
   result.text = fitted.text;
   result.output_id = id;
-  result.is_cut = fitted.parts < page.lines.size();
+  result.is_cut = fitted.parts < page.count;
   result.fields_json =
       nlohmann::ordered_json{{"lines", fitted.parts}, {"total_lines", total}}.dump();
   return result;
@@ -67,11 +69,13 @@ Page select(const std::vector<std::string_view>& lines, const Arguments& argumen
   const auto first = static_cast<std::size_t>(arguments.integer("offset", 1)) - 1;
   const auto limit = static_cast<std::size_t>(arguments.integer("limit", 1'000'000));
   std::size_t bytes = 0;
-  for (std::size_t i = first; i < lines.size() && page.lines.size() < limit; ++i) {
+  for (std::size_t i = first; i < lines.size() && page.count < limit; ++i) {
     const std::string_view line = without_newline(lines[i]);
     if (pattern != nullptr && !RE2::PartialMatch({line.data(), line.size()}, *pattern)) continue;
+    ++page.count;
+    if (bytes >= most_bytes) continue;
     page.numbers.push_back(i + 1);
-    page.lines.push_back(bytes < most_bytes ? shown(line) : std::string());
+    page.lines.push_back(shown(line));
     bytes += page.lines.back().size() + 1;
     if (bytes >= most_bytes && pattern == nullptr) break;  // the budget shows no more
   }
@@ -90,6 +94,7 @@ std::string chosen_text(const StoredOutput& stored, const std::string& stream) {
 Result<ToolResult> recall(const Arguments& arguments, ToolContext& context) {
   const TextBudget budget(context, arguments, kTokens);
   const std::string id = arguments.text("id");
+  TRY(context.memory.take(context.outputs.size_of(id) * CallMemory::kForAByte));
   const auto stored = context.outputs.load(id);
   if (!stored && stored.error().code == ErrorCode::Expired) {
     return refuse(ToolError{ErrorCode::Expired, fmt::format("{} is not stored.", visible_name(id)),
@@ -104,6 +109,8 @@ Result<ToolResult> recall(const Arguments& arguments, ToolContext& context) {
     return bad_argument(fmt::format("`grep` is no pattern: {}.", model_text(pattern.error())),
                         "Patterns are RE2; escape ( [ { . * + ? | \\ with a backslash.");
   const std::string text = chosen_text(*stored, arguments.text("stream", "both"));
+  const auto line_ends = static_cast<std::uint64_t>(std::count(text.begin(), text.end(), '\n'));
+  TRY(context.memory.take(line_ends * kForALine));
   const std::vector<std::string_view> lines = split_lines(text);
   const auto first = static_cast<std::size_t>(arguments.integer("offset", 1));
   if (first > std::max<std::size_t>(lines.size(), 1))

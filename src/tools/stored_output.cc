@@ -15,12 +15,12 @@ std::uint64_t count_line_ends(std::string_view text) {
 
 void StoredStream::append(std::string_view bytes) {
   if (missing == 0 && tail.empty()) {
-    const std::size_t room = kMostHeadBytes - std::min(kMostHeadBytes, head.size());
+    const std::size_t room = most_head - std::min(most_head, head.size());
     head += bytes.substr(0, room);
     bytes.remove_prefix(std::min(room, bytes.size()));
   }
   tail += bytes;
-  if (tail.size() > 2 * kMostTailBytes) trim();
+  if (tail.size() > 2 * most_tail) trim();
 }
 
 void StoredStream::skip(std::uint64_t bytes) {
@@ -30,11 +30,17 @@ void StoredStream::skip(std::uint64_t bytes) {
 }
 
 void StoredStream::trim() {
-  if (tail.size() <= kMostTailBytes) return;
-  const std::size_t surplus = tail.size() - kMostTailBytes;
+  if (tail.size() <= most_tail) return;
+  const std::size_t surplus = tail.size() - most_tail;
   missing_lines += count_line_ends(std::string_view(tail).substr(0, surplus));
   tail.erase(0, surplus);
   missing += surplus;
+}
+
+void StoredStream::stop_growing() {
+  constexpr std::size_t kLeast = 16U << 10U;
+  most_head = std::clamp(head.size(), kLeast, most_head);
+  most_tail = std::clamp(tail.size() / 2, kLeast, most_tail);
 }
 
 std::string whole_text(const StoredStream& stream) {

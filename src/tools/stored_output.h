@@ -16,12 +16,17 @@ struct StoredStream {
   std::uint64_t missing = 0;
   std::uint64_t missing_lines = 0;  // ends of lines among them, as far as they were seen
   std::string tail;
+  std::size_t most_head = kMostHeadBytes;
+  std::size_t most_tail = kMostTailBytes;
 
+  [[nodiscard]] std::size_t size() const { return head.size() + tail.size(); }
   void append(std::string_view bytes);
   // Counts bytes that were dropped before they came here.
   void skip(std::uint64_t bytes);
   // Cuts to the final size; append() keeps a little more, for speed.
   void trim();
+  // From now on, holds no more than it holds already, but always a few pages.
+  void stop_growing();
 };
 
 struct StoredOutput {

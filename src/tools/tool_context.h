@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "core/tool.h"
+#include "tools/call_memory.h"
 #include "tools/stored_output.h"
 #include "wire/init_client.h"
 #include "wire/tool_schema.h"
@@ -28,6 +29,8 @@ class OutputKeeper {
   virtual ~OutputKeeper() = default;
   // NotFound if the id is unknown or its output was evicted.
   virtual Result<StoredOutput> load(const std::string& id) = 0;
+  // How many bytes load() would return; zero if it would fail.
+  [[nodiscard]] virtual std::uint64_t size_of(const std::string& id) const = 0;
   virtual Result<std::string> keep(const std::string& command, std::string_view output) = 0;
 
   // Returns the id under which the same text was last shown for the same question. If there is
@@ -80,6 +83,7 @@ struct ToolContext {
   const OutputRenderer& renderer;
   OutputKeeper& outputs;
   CommandRunner& commands;
+  CallMemory& memory;
   Dialect dialect = Dialect::Nutshell;
   bool takes_images = false;    // the caller can show them
   bool repeats_output = false;  // also output that was shown before

@@ -92,6 +92,9 @@ class FakeOutputs : public OutputKeeper {
     if (id == stored_id) return stored;
     return failure(ErrorCode::Expired, "Unknown output id " + id);
   }
+  [[nodiscard]] std::uint64_t size_of(const std::string& id) const override {
+    return id == stored_id ? stored.output.head.size() + stored.error.head.size() : 0;
+  }
   Result<std::string> keep(const std::string& /*command*/, std::string_view /*output*/) override {
     return std::string("o1");
   }
@@ -142,7 +145,8 @@ class ToolTest : public testing::Test {
   PlainRenderer renderer;
   FakeOutputs outputs;
   FakeCommands commands;
-  ToolContext context{init.client, tokens, renderer, outputs, commands};
+  CallMemory memory;
+  ToolContext context{init.client, tokens, renderer, outputs, commands, memory};
 };
 
 }  // namespace nutshell

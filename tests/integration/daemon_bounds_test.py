@@ -493,6 +493,41 @@ def the_list_of_changes_is_charged_to_the_tenant():
 
 
 @suite.case
+def tool_calls_are_charged_to_the_tenant():
+    quota = '[[quotas]]\ntenant = "alice"\noutput_memory_bytes = "12m"\n'
+    with daemon(quota) as one:
+        def call(token, tool, arguments):
+            return one.call("POST", f"/v1/sandboxes/{made[token]}/tools/{tool}", arguments, token=token)
+
+        made = {token: one.make(token) for token in ("alice", "bob")}
+        script = ("seq -f '%020.0f' 200000; seq -f '%020.0f' 200000 > a; seq -f '%020.0f' 7 200000 > b; "
+                  "exit 3")
+        kept = {}
+        for token in made:
+            answer = call(token, "bash", {"command": script})
+            expect_equal(answer.status, 200, f"{token}: {answer.body[:300]}")
+            told = answer.json()
+            expect("exit 3" in told["text"], f"{token}: the command ran to its end: {told['text'][:300]}")
+            expect_equal("are gone" in told["text"], token == "alice", f"{token}: {told['text'][-300:]}")
+            kept[token] = told["output_id"]
+        # Comparing needs far more than 12 MiB; reading back what was stored needs less.
+        for tool, arguments in (("diff", {"a": "a", "b": "b"}), ("recall", {"grep": "000199999$"})):
+            for token in made:
+                answer = call(token, tool, {"id": kept[token], **arguments} if tool == "recall" else arguments)
+                is_refused = token == "alice" and tool == "diff"
+                said = answer.body.decode()
+                expect_equal("resource_exhausted" in said, is_refused, f"{token} {tool}: {said[:400]}")
+                expect_equal("output in memory" in said, is_refused, f"{token} {tool}: {said[:400]}")
+        # Each call takes 1 MiB, and every call gave back what it took.
+        for _ in range(30):
+            expect_equal(call("alice", "ls", {}).status, 200, "a small call afterwards")
+        before = memory_of(one)
+        call("alice", "bash", {"command": "yes '' | head -c 16000000"})
+        grown = peak_memory_of(one) - before
+        expect(grown < 250 * MIB, f"the daemon grew by {grown // MIB} MiB")
+
+
+@suite.case
 def queries_and_heads_are_bounded():
     with daemon() as one:
         for path in ("/v1/sandboxes?label=", "/v1/sandboxes?cursor=", "/v1/audit?cursor=",

@@ -106,6 +106,8 @@ def list_shows_the_others_and_names_the_silent_engines():
         expect_equal(sorted(one["id"] for one in json.loads(ended.stdout)), sorted(made), "list")
         for name in ENGINES:
             expect(f"{name} did not answer".encode() in ended.stderr, f"no warning: {ended!r}")
+        # It asks both engines at the same time, and waits 10 s for them.
+        expect(ended.seconds < 18, f"list waited {ended.seconds:.1f} s")
         for one in made:
             at_once("destroy", one)
 

@@ -234,7 +234,7 @@ def removing_a_repository_is_held():
 
 
 TRUSTED = {".envrc": "x", ".mcp.json": "{}", ".claude/settings.json": "{}", ".vscode/tasks.json": "{}",
-           ".idea/workspace.xml": "x", ".husky/pre-commit": "x", "web/.envrc": "x",
+           ".idea/workspace.xml": "x", ".husky/pre-commit": "x", "web/.envrc": "x", ".hg/hgrc": "[hooks]", "web/.jj/repo/config.toml": "x",
            "web/package.json": '{"scripts": {"postinstall": "evil"}}', "CLAUDE.md": "obey"}
 
 

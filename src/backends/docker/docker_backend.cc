@@ -309,8 +309,9 @@ Result<std::vector<SandboxStatus>> DockerBackend::list() {
   std::vector<SandboxStatus> all;
   // The notes are read first: a container exists before its environment is noted.
   const auto reached = engine_.reach_if_present();
-  const auto kept =
-      reached ? ids_with_environments((*reached)->address().text()) : std::vector<std::string>();
+  if (!reached && reached.error().code == ErrorCode::NotFound) return all;
+  if (!reached) return Failure(reached.error());  // asking again would wait a second time
+  const auto kept = ids_with_environments((*reached)->address().text());
   auto found = find_all();
   if (!found && found.error().code == ErrorCode::NotFound) return all;
   std::vector<FoundContainer> here = TRY(std::move(found));

@@ -175,5 +175,16 @@ TEST_F(TlsTest, FilesThatDoNotFitAreRefusedAtTheStart) {
   EXPECT_FALSE(tls_client({"", "", "", ""}));
 }
 
+TEST_F(TlsTest, AMissingFileIsSaidToBeMissing) {
+  const std::string nothing = scratch_ / "nothing.pem";
+  const auto no_authority = tls_client({"localhost", nothing, "", ""});
+  ASSERT_FALSE(no_authority);
+  EXPECT_EQ(no_authority.error().message,
+            "TLS: load authority " + nothing + ": No such file or directory");
+  const auto no_certificate = tls_server({nothing, scratch_ / "alice.key", ""});
+  ASSERT_FALSE(no_certificate);
+  EXPECT_EQ(no_certificate.error().message, "TLS: load " + nothing + ": No such file or directory");
+}
+
 }  // namespace
 }  // namespace nutshell::http

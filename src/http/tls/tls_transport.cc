@@ -12,6 +12,7 @@
 #include <array>
 #include <cerrno>
 #include <climits>
+#include <cstring>
 #include <ctime>
 
 namespace nutshell::http {
@@ -160,8 +161,15 @@ void FreeTls::operator()(SSL* tls) const {
 }
 
 Failure tls_failure(ErrorCode code, const std::string& what) {
-  const unsigned long number = ERR_peek_last_error();
-  const char* reason = number == 0 ? nullptr : ERR_reason_error_string(number);
+  // A system call that failed is the first error; those after it only say "system lib".
+  const unsigned long first = ERR_peek_error();
+  const unsigned long last = ERR_peek_last_error();
+  const char* reason = nullptr;
+  if (ERR_SYSTEM_ERROR(first)) {
+    reason = ::strerrordesc_np(ERR_GET_REASON(first));
+  } else if (last != 0) {
+    reason = ERR_reason_error_string(last);
+  }
   ERR_clear_error();
   return failure(code, fmt::format("TLS: {}: {}", what,
                                    reason == nullptr ? "the connection was cut" : reason));

@@ -164,8 +164,25 @@ std::optional<microseconds> Budgets::last_count(const Key& key, const std::strin
   return counted;
 }
 
+// A process that an exec left behind takes wall time for as long as it works. Init's own work is
+// too little to count, and so is a process that only sleeps.
+void Budgets::count_background(Account& account, Clock::time_point now) {
+  constexpr auto kLook = milliseconds(200);  // as the count of CPU time is too coarse for less
+  constexpr auto kInitsOwn = milliseconds(5);
+  constexpr int kBusy = 50;  // one part of CPU in this many of wall time is work all the time
+  const bool runs_execs = account.reserved.execs > 0;
+  if (!runs_execs && now - account.looked_at < kLook) return;
+  const microseconds used_cpu = account.counted_cpu - account.looked_cpu;
+  if (!runs_execs && used_cpu >= kInitsOwn) {
+    account.used.wall_time +=
+        std::min(duration_cast<microseconds>(now - account.looked_at), used_cpu * kBusy);
+  }
+  account.looked_at = now;
+  account.looked_cpu = account.counted_cpu;
+}
+
 void Budgets::count_cpu(const std::string& tenant, const std::string& session,
-                        const std::string& sandbox, microseconds total) {
+                        const std::string& sandbox, microseconds total, Clock::time_point now) {
   const Key key{tenant, session};
   const auto is_known = accounts_.with([&](auto& accounts) {
     const auto found = accounts.find(key);
@@ -180,12 +197,18 @@ void Budgets::count_cpu(const std::string& tenant, const std::string& session,
     if (is_new) account.counted_cpu = first;
     account.counted_sandbox = sandbox;
     const microseconds grown = total - account.counted_cpu;
-    if (grown.count() <= 0 && !is_new) return std::nullopt;
     account.used.cpu_time += std::max(grown, microseconds(0));
-    account.counted_cpu = total;
-    Usage now = account.used;
-    now.execs += account.reserved.execs;
-    return now;
+    account.counted_cpu = std::max(account.counted_cpu, total);
+    if (is_new) {
+      account.looked_at = now;
+      account.looked_cpu = account.counted_cpu;
+    } else {
+      count_background(account, now);
+    }
+    if (grown.count() <= 0 && !is_new) return std::nullopt;
+    Usage all = account.used;
+    all.execs += account.reserved.execs;
+    return all;
   });
   if (!used) return;
   // If it cannot be written, it counts as long as this process lives.
@@ -202,11 +225,18 @@ std::string Budgets::why_over(const std::string& tenant, const std::string& sess
     const auto found = accounts.find({tenant, session});
     if (found == accounts.end()) return {};
     const Account& account = found->second;
-    const bool is_over =
-        account.budget.cpu_time.count() > 0 && account.used.cpu_time >= account.budget.cpu_time;
-    if (!is_over) return {};
-    return fmt::format("session {} has used its budget of CPU time ({} ms)", session,
-                       account.budget.cpu_time.count());
+    const auto is_over = [](const auto& budget, const auto& used) {
+      return budget.count() > 0 && used >= budget;
+    };
+    if (is_over(account.budget.cpu_time, account.used.cpu_time)) {
+      return fmt::format("session {} has used its budget of CPU time ({} ms)", session,
+                         account.budget.cpu_time.count());
+    }
+    if (is_over(account.budget.wall_time, account.used.wall_time)) {
+      return fmt::format("session {} has used its budget of wall time ({} ms)", session,
+                         account.budget.wall_time.count());
+    }
+    return {};
   });
 }
 

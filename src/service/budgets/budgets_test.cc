@@ -119,6 +119,38 @@ TEST_F(BudgetsTest, ChargesWhatTheSandboxUsedWhoeverStartedIt) {
   EXPECT_NE(budgets_.why_over("t", "s"), "");
 }
 
+TEST_F(BudgetsTest, ChargesWallTimeOfWhatAnExecLeavesRunning) {
+  const auto start = Clock::now();
+  budgets_.define("t", "s", {.wall_time = 10s}, {});
+  budgets_.count_cpu("t", "s", "box", 100ms, start);
+  ExecLimits limits;
+  const auto reservation = budgets_.reserve("t", "s", limits);
+  ASSERT_TRUE(reservation);
+  budgets_.count_cpu("t", "s", "box", 1s, start + 2s);  // the exec's own, which it reports
+  budgets_.settle(*reservation, {1, 0us, 2s, 0});
+  EXPECT_EQ(budgets_.usage("t", "s").wall_time, 2s);
+  budgets_.count_cpu("t", "s", "box", 1001ms, start + 3s);  // nothing but init
+  EXPECT_EQ(budgets_.usage("t", "s").wall_time, 2s);
+  budgets_.count_cpu("t", "s", "box", 1500ms, start + 4s);
+  EXPECT_EQ(budgets_.usage("t", "s").wall_time, 3s);
+  budgets_.count_cpu("t", "s", "box", 1510ms, start + 9s);  // busy for a part of the time
+  EXPECT_EQ(budgets_.usage("t", "s").wall_time, 3500ms);
+  EXPECT_EQ(budgets_.why_over("t", "s"), "");
+  budgets_.count_cpu("t", "s", "box", 9s, start + 20s);
+  EXPECT_NE(budgets_.why_over("t", "s"), "");
+  EXPECT_FALSE(budgets_.reserve("t", "s", limits));
+  EXPECT_EQ(saved("wall_us"), 14'500'000);
+}
+
+TEST_F(BudgetsTest, CountsNoWallTimeTwice) {
+  const auto start = Clock::now();
+  budgets_.define("t", "s", {.wall_time = 10s}, {});
+  budgets_.count_cpu("t", "s", "box", 100ms, start);
+  for (int i = 1; i <= 1000; ++i)  // usage is shown often, while a process spins
+    budgets_.count_cpu("t", "s", "box", 100ms + i * 1ms, start + i * 1ms);
+  EXPECT_EQ(budgets_.usage("t", "s").wall_time, 1s);
+}
+
 TEST_F(BudgetsTest, ChargesWhatWasUsedWhileNoDaemonRan) {
   budgets_.define("t", "s", {.cpu_time = 1s}, {});
   budgets_.count_cpu("t", "s", "box", 100ms);

@@ -234,6 +234,7 @@ Result<ToolReply> Execs::call_admitted(const SandboxRef& ref, const Tool& tool,
                                        const nlohmann::json& arguments,
                                        const ToolRunnerOptions& options, Operation& operation) {
   ExecLimits limits = kNoCommandLimits;
+  CallMemory memory = TRY(memory_for_call(uses_.accounts, ref.tenant));
   const auto reservation = TRY(admit(ref, operation, limits));
   Usage usage{1, {}, {}, 0};
   const Defer settled([&] {
@@ -241,6 +242,7 @@ Result<ToolReply> Execs::call_admitted(const SandboxRef& ref, const Tool& tool,
     uses_.budgets.settle(reservation, usage);
   });
   ToolRunnerOptions bounded = options;
+  bounded.memory = &memory;
   bounded.recall_bytes = std::min(uses_.rules.get()->bounds.recall_bytes, ref.disk_bytes);
   if (uses_.budgets.is_bounded(ref.tenant, ref.session)) {
     bounded.command_limits = limits;

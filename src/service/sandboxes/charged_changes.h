@@ -6,14 +6,14 @@
 #include <vector>
 
 #include "runtime/workspace_changes.h"
-#include "service/tenants/accounts.h"
+#include "service/tenants/charged_call.h"
 #include "wire/init_client.h"
 
 namespace nutshell::service {
 
 struct ChargedChanges {
   std::vector<wire::FileChange> changes;
-  Charge charge;  // covers the answer that is made from the changes, too
+  CallMemory memory;  // covers the answer that is made from the changes, too
 };
 
 // ResourceExhausted if the tenant has no memory left for all of them.

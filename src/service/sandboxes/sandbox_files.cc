@@ -91,7 +91,7 @@ Result<ChangeList> SandboxFiles::changes(const Caller& caller, const std::string
   return with_init(ref, [&](wire::InitClient& client) -> Result<ChangeList> {
     auto listed = TRY(list_changes(uses_.accounts, caller.tenant, client));
     auto sorted = TRY(judge_workspace(client, std::move(listed.changes)));
-    ChangeList list{std::move(sorted.wanted), std::move(listed.charge)};
+    ChangeList list{std::move(sorted.wanted), std::move(listed.memory)};
     for (JudgedChange& one : sorted.held)
       list.changes.push_back(std::move(one));
     std::sort(list.changes.begin(), list.changes.end(),

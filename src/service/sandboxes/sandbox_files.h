@@ -4,7 +4,6 @@
 #include <string>
 #include <vector>
 
-#include "base/account.h"
 #include "runtime/workspace.h"
 #include "service/sandboxes/sandbox_operations.h"
 #include "service/sandboxes/sandboxes.h"
@@ -16,7 +15,7 @@ namespace nutshell::service {
 // Charged to the tenant's memory until the answer is sent.
 struct ChangeList {
   std::vector<JudgedChange> changes;
-  Charge charge;
+  CallMemory memory;  // charged for as long as the list is held
 };
 
 class SandboxFiles {

@@ -40,7 +40,7 @@ const std::array<ResourceInfo, kResourceCount>& resources() {
        "output of detached and streamed execs, on disk"},
       {OutputMemory, "output_memory_bytes", "bytes of output in memory",
        "stream the output, or wait for other execs to be answered",
-       "memory for output that is collected for an answer"},
+       "memory for what calls collect for their answers: output, lists, files"},
       {KeptBytes, "kept_bytes", "bytes of kept workspaces", "forget the workspace of a session",
        "files that sessions leave behind"},
       {ImageBytes, "image_bytes", "bytes of pulled images",

@@ -175,7 +175,7 @@ Result<EngineAddress> find_engine(EngineKind kind, const Variables& variables) {
 
 namespace {
 
-// Checked here because OpenSSL would only say "system lib".
+// Checked here, because only this place can say who names these files.
 Result<> check_tls_files(const EngineAddress& address) {
   const EngineAddress::TlsFiles& files = *address.tls;
   for (const auto* file : {&files.authority, &files.certificate, &files.key}) {

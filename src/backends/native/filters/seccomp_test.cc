@@ -1,9 +1,11 @@
 #include "backends/native/filters/seccomp.h"
 
+#include <fcntl.h>
 #include <gtest/gtest.h>
 #include <linux/netlink.h>
 #include <netinet/in.h>
 #include <sched.h>
+#include <sys/mman.h>
 #include <sys/personality.h>
 #include <sys/ptrace.h>
 #include <sys/socket.h>
@@ -52,6 +54,38 @@ struct Call {
   const char* name;
   long number;
 };
+
+// The kernel would answer EBADF: success means that it was not asked.
+TEST(SandboxFilter, KeepsThePageCacheThatOthersShare) {
+  constexpr long kCachestat = 451;
+  EXPECT_EQ(error_of(SYS_fadvise64, -1, 0L, 0L, POSIX_FADV_DONTNEED), 0);
+  EXPECT_EQ(error_of(SYS_fadvise64, -1, 0L, 0L, kUpperHalf | POSIX_FADV_DONTNEED), 0);
+  EXPECT_EQ(error_of(SYS_fadvise64, -1, 0L, 0L, POSIX_FADV_SEQUENTIAL), EBADF);
+  EXPECT_EQ(error_of(kCachestat, -1, 0L, 0L, 0), ENOSYS);
+}
+
+// All are answered before the kernel sees them, so no huge page has to be set aside for this test.
+TEST(SandboxFilter, KeepsHugePagesOfTheHost) {
+  constexpr std::size_t kHugePage = 2U << 20U;
+  constexpr long kAnonymous = MAP_PRIVATE | MAP_ANONYMOUS;
+  const auto map = [](long flags) {
+    return error_of(SYS_mmap, 0L, kHugePage, PROT_READ, flags, -1, 0L);
+  };
+  EXPECT_EQ(map(kAnonymous), 0);
+  EXPECT_EQ(map(kAnonymous | MAP_HUGETLB), ENOMEM);
+  EXPECT_EQ(map(kUpperHalf | kAnonymous | MAP_HUGETLB), ENOMEM);
+  EXPECT_EQ(map(MAP_SHARED | MAP_ANONYMOUS | MAP_HUGETLB | (30L << 26U)), ENOMEM);  // of 1 GiB
+  EXPECT_EQ(error_of(SYS_memfd_create, "plain", 0U), 0);
+  EXPECT_EQ(error_of(SYS_memfd_create, "huge", 4U), EINVAL);
+  EXPECT_EQ(error_of(SYS_memfd_create, "huge", 5U | 30U << 26U), EINVAL);
+  EXPECT_EQ(error_of(SYS_shmget, 0, kHugePage, 04000 | 0600), ENOMEM);
+}
+
+// One sandbox could use up fs.aio-max-nr, which counts all processes of the host.
+TEST(SandboxFilter, HasNoAsynchronousContextsOfTheKernel) {
+  unsigned long context = 0;
+  EXPECT_EQ(error_of(SYS_io_setup, 1U, &context), ENOSYS);
+}
 
 TEST(SandboxFilter, RefusesDangerousCalls) {
   constexpr Call kRefused[] = {

@@ -154,8 +154,9 @@ Result<std::vector<std::string>> RuntimeSandboxes::names(const Place& place,
 }
 
 Result<std::string> RuntimeSandboxes::diff(const Place& place, std::size_t most) {
-  return runtime_.with_init(place.id,
-                            [&](wire::InitClient& client) { return patch_of(client, most); });
+  CallMemory memory;  // this program serves one user
+  return runtime_.with_init(
+      place.id, [&](wire::InitClient& client) { return patch_of(client, most, memory); });
 }
 
 }  // namespace nutshell::mcp

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include "base/defer.h"
 #include "runtime/workspace.h"
 #include "runtime/workspace_diff.h"
 
@@ -61,6 +62,21 @@ std::string notes_on(const std::vector<wire::FileChange>& changes,
   return text;
 }
 
+// Compares both sides of a change, if they are small enough for a model.
+Result<std::string> patch_of_change(wire::InitClient& client, const wire::FileChange& change,
+                                    CallMemory& memory) {
+  constexpr std::uint64_t kMost = 1U << 20U;
+  if (change.before.size > kMost || change.after.size > kMost)
+    return in_quotes(change.path) + " (too large)\n";
+  // Each byte may be a line.
+  const std::uint64_t needed =
+      (change.before.size + change.after.size) * (CallMemory::kForAByte + CallMemory::kForALine);
+  TRY(memory.take(needed));
+  const Defer given_back([&] { memory.give_back(needed); });
+  const auto difference = difference_of(client, change, BinaryForm::Named);
+  return difference ? difference->patch : in_quotes(change.path) + " (too large)\n";
+}
+
 }  // namespace
 
 wire::ReadFile reading_of(const std::string& path, std::size_t most) {
@@ -91,13 +107,12 @@ Result<std::vector<std::string>> names_in(wire::InitClient& client, const std::s
   return names;
 }
 
-Result<std::string> patch_of(wire::InitClient& client, std::size_t most) {
-  const auto changes = TRY(list_workspace_changes(client));
+Result<std::string> patch_of(wire::InitClient& client, std::size_t most, CallMemory& memory) {
+  const auto changes = TRY(list_workspace_changes(client, charged_to(memory)));
   std::string text = notes_on(changes, TRY(judge_workspace(client, changes)).held);
   std::size_t shown = 0;
   for (const wire::FileChange& change : changes) {
-    const auto difference = difference_of(client, change, BinaryForm::Named);
-    const std::string patch = difference ? difference->patch : change.path + " (too large)\n";
+    const std::string patch = TRY(patch_of_change(client, change, memory));
     if (text.size() + patch.size() > most) break;
     text += patch;
     ++shown;

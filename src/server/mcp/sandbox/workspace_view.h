@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "base/result.h"
+#include "tools/call_memory.h"
 #include "wire/init_client.h"
 
 namespace nutshell::mcp {
@@ -16,6 +17,7 @@ Result<std::string> whole_file(std::string bytes, const std::string& path, std::
 
 Result<std::vector<std::string>> names_in(wire::InitClient& client, const std::string& directory,
                                           std::size_t most);
-Result<std::string> patch_of(wire::InitClient& client, std::size_t most);
+// The changes as a patch of at most `most` bytes. What it holds meanwhile is charged to `memory`.
+Result<std::string> patch_of(wire::InitClient& client, std::size_t most, CallMemory& memory);
 
 }  // namespace nutshell::mcp

@@ -183,7 +183,8 @@ Result<std::vector<std::string>> ServiceSandboxes::names(const Place& place,
 
 Result<std::string> ServiceSandboxes::diff(const Place& place, std::size_t most) {
   auto client = TRY(connect(place));
-  return patch_of(client, most);
+  CallMemory memory = TRY(service_.call_memory(TRY(caller_of(place.owner))));
+  return patch_of(client, most, memory);
 }
 
 Result<std::string> ServiceSandboxes::record(const Place& place, std::size_t most) {
