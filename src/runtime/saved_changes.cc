@@ -98,8 +98,8 @@ Result<std::string> create_from_saved(Runtime& runtime, const SandboxSpec& spec,
     Runtime local(without_daemon(runtime.context()));
     return create_from_saved(local, spec, saved);
   }
-  return runtime.create(
-      spec, [&](const std::string& id) { return restore_into(runtime, id, saved); });
+  return runtime.create(spec,
+                        [&](const std::string& id) { return restore_into(runtime, id, saved); });
 }
 
 Result<int> with_saved(const BackendContext& context, const SavedWorkspace& saved,

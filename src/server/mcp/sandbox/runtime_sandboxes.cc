@@ -33,7 +33,8 @@ std::optional<saved::SavedWorkspace> last_of(const SessionKey& session,
                                              const std::string& workspace) {
   const auto place = saved::SavedWorkspaces::open();
   if (!place || workspace.empty()) return std::nullopt;
-  for (const saved::SavedWorkspace& one : place->list().value_or(std::vector<saved::SavedWorkspace>())) {
+  for (const saved::SavedWorkspace& one :
+       place->list().value_or(std::vector<saved::SavedWorkspace>())) {
     const SandboxSpec& spec = one.sandbox.spec;
     const bool is_it = label_of(spec, kSessionLabel) == session.label &&
                        label_of(spec, kRoleLabel) == kOwn && spec.workspace == workspace;
