@@ -69,6 +69,9 @@ Result<SavedWorkspace> find_saved(const std::string& id) {
   const auto place = TRY(SavedWorkspaces::open());
   SavedWorkspace found = TRY(place.await(id, Deadline::in(kSavingTime)));
   const std::string& name = found.sandbox.id;
+  // A daemon's own, which nobody may give to a new sandbox.
+  std::erase_if(found.sandbox.spec.labels,
+                [](const auto& label) { return label.first.starts_with("nutshell."); });
   switch (found.state) {
     case saved::State::Saved:
       return found;
