@@ -236,6 +236,30 @@ def saved_changes_are_bounded_and_expire():
 
 
 @suite.case
+def diff_names_a_file_that_is_too_large_to_show():
+    with workspace() as (_, made):
+        shell(made, "truncate -s 70m large; echo x > small")
+        shown = call("diff", made)
+        expect_equal(shown.status, 0, "diff")
+        expect(b"# large: too large to show" in shown.stdout and b"+x" in shown.stdout, shown.stdout[:300])
+        patch = call("diff", made, "--patch")
+        expect(patch.status == 0 and b"large" in patch.stderr and b"+x" in patch.stdout, f"{patch!r}")
+
+
+@suite.case
+def apply_leaves_out_what_is_excluded():
+    with workspace() as (root, made):
+        shell(made, "mkdir build; echo x > build/out; echo more >> README; echo y > new")
+        (root / "README").write_text("changed here\n")
+        expect_refusal(call("apply", made), "--exclude")
+        expect_equal(call("apply", made, "--exclude", "README", "--exclude", "build").status, 0, "apply")
+        expect_equal((root / "new").read_text(), "y\n", "new")
+        expect_equal(((root / "build").exists(), (root / "README").read_text()),
+                     (False, "changed here\n"), "what was left out")
+        expect_refusal(call("apply", made, "--exclude", ".git/objects"), "as a whole")
+
+
+@suite.case
 def names_and_this_directory_choose_a_sandbox():
     with workspace("--name", "a-name") as (root, made):
         expect_equal(call("exec", "a-name", "--", "sh", "-c", "echo x > file").status, 0, "by its name")

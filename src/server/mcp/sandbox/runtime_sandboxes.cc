@@ -47,8 +47,8 @@ std::optional<saved::SavedWorkspace> last_of(const SessionKey& session,
 
 std::string went_on(const saved::SavedWorkspace& last) {
   return fmt::format(
-      "(Your sandbox had ended: {}. This is a new one with its {} changed files in /workspace; "
-      "processes, jobs, undo ids and /tmp are gone.)\n",
+      "(Your sandbox had ended ({}); this is a new one, with the {} changed files of the last one "
+      "in /workspace. Processes, jobs, undo ids and /tmp are gone.)\n",
       last.summary.why, last.summary.changes);
 }
 
