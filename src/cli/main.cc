@@ -11,6 +11,7 @@
 #include <system_error>
 
 #include "cli/command.h"
+#include "cli/commands/extend.h"
 #include "cli/commands/image.h"
 #include "cli/daemon_choice.h"
 #include "cli/print.h"
@@ -52,6 +53,7 @@ constexpr auto kCommands =
                             {"stats", "", add_stats},
                             {"destroy", "rm", add_destroy},
                             {"cp", "", add_copy},
+                            {"extend", "", add_extend},
                             {"pause", "", add_pause},
                             {"resume", "", add_resume},
                             {"diff", "", add_diff},

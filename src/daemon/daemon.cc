@@ -143,6 +143,7 @@ Result<std::unique_ptr<Daemon>> Daemon::start(const Command& command) {
   raise_descriptor_limit();
   daemon->signals_ = TRY(block_signals());
   if (command.is_private) TRY(daemon->watch_parent());
+  TRY(daemon->bind_tcp(config));  // a port that is taken ends the start before anything is adopted
   TRY(daemon->open(config));
   TRY(daemon->listen(config));
   daemon->config_ = config;
@@ -213,8 +214,14 @@ Result<std::vector<http::Endpoint>> Daemon::endpoints(const Config& config) {
     all.push_back({TRY(http::listen_on_unix(socket_))});
     owns_socket_ = true;
   }
+  if (tcp_) all.push_back(std::move(*tcp_));
+  tcp_.reset();
+  return all;
+}
+
+Result<> Daemon::bind_tcp(const Config& config) {
   const std::uint64_t port = config.number("tcp.port");
-  if (port == 0) return all;
+  if (port == 0) return {};
   if (port > 65535) return failure(ErrorCode::InvalidArgument, "tcp.port is at most 65535");
   http::Endpoint tcp{
       TRY(http::listen_on_tcp(config.text("tcp.address"), static_cast<std::uint16_t>(port)))};
@@ -223,8 +230,8 @@ Result<std::vector<http::Endpoint>> Daemon::endpoints(const Config& config) {
         TRY(http::tls_server({config.text("tcp.certificate"), config.text("tcp.key"),
                               config.text("tcp.client_authority")}));
   }
-  all.push_back(std::move(tcp));
-  return all;
+  tcp_ = std::move(tcp);
+  return {};
 }
 
 Result<> Daemon::listen(const Config& config) {

@@ -51,6 +51,7 @@ class Daemon {
   Result<> open(const Config& config);
   Result<> watch_parent();
   Result<> listen(const Config& config);
+  Result<> bind_tcp(const Config& config);
   Result<std::vector<http::Endpoint>> endpoints(const Config& config);
   Result<> make_private();
   void reload();
@@ -71,6 +72,7 @@ class Daemon {
   std::unique_ptr<server::Gate> gate_;
   std::unique_ptr<mcp::McpRoutes> mcp_;
   std::unique_ptr<server::Api> api_;
+  std::optional<http::Endpoint> tcp_;  // until server_ has it
   std::unique_ptr<http::Server> server_;
   std::unique_ptr<server::GrpcServer> grpc_;
   std::string grpc_socket_;  // removed at the end

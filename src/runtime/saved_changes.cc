@@ -69,6 +69,9 @@ Result<SavedWorkspace> find_saved(const std::string& id) {
   const auto place = TRY(SavedWorkspaces::open());
   SavedWorkspace found = TRY(place.await(id, Deadline::in(kSavingTime)));
   const std::string& name = found.sandbox.id;
+  // A daemon's own, which nobody may give to a new sandbox.
+  std::erase_if(found.sandbox.spec.labels,
+                [](const auto& label) { return label.first.starts_with("nutshell."); });
   switch (found.state) {
     case saved::State::Saved:
       return found;
@@ -98,8 +101,8 @@ Result<std::string> create_from_saved(Runtime& runtime, const SandboxSpec& spec,
     Runtime local(without_daemon(runtime.context()));
     return create_from_saved(local, spec, saved);
   }
-  return runtime.create(
-      spec, [&](const std::string& id) { return restore_into(runtime, id, saved); });
+  return runtime.create(spec,
+                        [&](const std::string& id) { return restore_into(runtime, id, saved); });
 }
 
 Result<int> with_saved(const BackendContext& context, const SavedWorkspace& saved,

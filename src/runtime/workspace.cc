@@ -88,6 +88,15 @@ Result<std::int64_t> began_of(const SandboxStatus& status) {
                              status.id));
 }
 
+// A part of a git directory cannot be left out: what is written would refer to it.
+Result<std::string> excludable(std::string path) {
+  const bool is_inside_git = path.starts_with(".git/") || path.find("/.git/") != std::string::npos;
+  if (!is_inside_git) return path;
+  return failure(
+      ErrorCode::InvalidArgument,
+      fmt::format("--exclude {}: a git directory can only be left out as a whole", path));
+}
+
 // Updates init's second copy of a copied workspace, with which changes are compared, to what the
 // host got.
 Result<> follow_apply(wire::InitClient& client, const std::vector<FileChange>& written) {
@@ -169,6 +178,8 @@ Result<ApplyReport> apply_workspace(Runtime& runtime, const std::string& id,
   request.hold.git = options.git;
   for (const std::string& path : options.paths)
     request.hold.named.push_back(workspace_path(path));
+  for (const std::string& path : options.excluded)
+    request.excluded.push_back(TRY(excludable(workspace_path(path))));
   const ApplyRecord record(status.id);
   request.applied = TRY(record.read());
   // The sandbox may go on with the changes of one that ended.

@@ -36,6 +36,7 @@ struct ApplyOptions {
   ApplyMode mode = ApplyMode::Write;
   Conflicts conflicts = Conflicts::Refused;
   UnsafeGit git = UnsafeGit::HeldBack;
+  std::vector<std::string> excluded;  // not these, nor what is below them
 };
 Result<ApplyReport> apply_workspace(Runtime& runtime, const std::string& id,
                                     const ApplyOptions& options);

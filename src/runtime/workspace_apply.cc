@@ -357,6 +357,13 @@ Result<ApplyReport> apply_changes(wire::InitClient& client, const std::vector<Fi
   TrustJudge judge(TRY(application.sources_for(changes)));
   SortedChanges sorted = TRY(sort_out_changes(changes, judge, request.hold));
   std::vector<JudgedChange> wanted;
+  // After judging, which needs the whole workspace in view.
+  const auto is_excluded = [&request](const JudgedChange& one) {
+    return std::any_of(request.excluded.begin(), request.excluded.end(),
+                       [&one](const auto& path) { return is_at_or_below(one.change.path, path); });
+  };
+  std::erase_if(sorted.wanted, is_excluded);
+  std::erase_if(sorted.held, is_excluded);
   for (JudgedChange& one : sorted.wanted) {
     if (is_ours(one.change.path) || one.change.after.kind == FileKind::Other) {
       application.report.skipped.push_back(one.change.path);

@@ -29,6 +29,7 @@ struct ApplyRequest {
   ApplyMode mode = ApplyMode::Write;
   Conflicts conflicts = Conflicts::Refused;
   HoldOptions hold;
+  std::vector<std::string> excluded;  // not these, nor what is below them
 };
 
 struct ApplyReport {

@@ -52,6 +52,9 @@ class Saving {
   static Result<Saving> begin(const std::filesystem::path& place, const SandboxStatus& sandbox);
   Saving(Saving&&) = default;
 
+  // A process with a copy of this descriptor holds the lock.
+  [[nodiscard]] int lock() const { return lock_.get(); }
+
   // Makes room within the bounds. The file becomes visible with commit().
   Result<UniqueFd> new_archive(const Bounds& bounds);
   Result<> commit(const Bounds& bounds);

@@ -175,6 +175,42 @@ def sandbox_that_is_gone_is_made_anew_and_told():
 
 
 @suite.case
+def changed_files_outlive_the_sandbox_and_the_server():
+    with project() as directory:
+        for write in ("one", "two"):
+            with client(cwd=directory) as server:
+                server.text("write", path=f"{write}.txt", content=write)
+                first = sandbox_of(server)
+            expect_equal(call("destroy", first).status, 0, "destroy")
+        with client(cwd=directory) as server:
+            text = server.text("ls")
+            expect("this is a new one" in text and "2 changed files" in text, text[:300])
+            expect("one.txt" in text and "two.txt" in text and "hello.txt" in text, text[:300])
+            expect("new one" not in server.text("ls"), "told once")
+            expect_equal(call("apply", sandbox_of(server)).status, 0, "apply")
+        expect_equal((directory / "two.txt").read_text(), "two", "applied")
+
+
+@suite.case
+def client_opened_again_at_once_gets_its_sandbox():
+    """The first server still ends a call, or was killed."""
+    with project() as directory:
+        one = Client(cwd=directory)
+        one.text("write", path="mine.txt", content="x")
+        first = sandbox_of(one)
+        one.send("tools/call", {"name": "sandbox_bash", "arguments": {"command": "sleep 1"}})
+        one.process.stdin.close()
+        with client(cwd=directory) as other:
+            expect(not other.tool("read", path="mine.txt")["isError"], "its file")
+            expect_equal(sandbox_of(other), first, "the sandbox")
+            one.close()
+            other.process.kill()
+            with client(cwd=directory) as third:
+                third.tool("ls")
+                expect_equal(sandbox_of(third), first, "the sandbox after a kill")
+
+
+@suite.case
 def lease_ends_a_sandbox_that_nobody_uses():
     with client("--idle-timeout", "2s") as server:
         server.text("write", path="lost.txt", content="x")

@@ -1,9 +1,15 @@
 #!/usr/bin/env python3
-"""Checkpoints of a workspace, and what takes it back or elsewhere: rollback, discard, fork."""
+"""Checkpoints of a workspace, and what takes it back or elsewhere: rollback, discard, fork, what
+outlives a sandbox."""
+import contextlib
+import json
+import os
+import signal
 import sys
 
-from support import Suite, call, expect, expect_equal, expect_refusal, sandbox
-from workspace_fixture import CHANGES, changes_of, in_both_modes, shell, workspace
+from support import (Skip, Suite, backend_flags, call, expect, expect_equal, expect_refusal, is_listed,
+                     launchers, parent_of, processes, sandbox, wait_until)
+from workspace_fixture import CHANGES, changes_of, in_both_modes, shell, snapshot, workspace
 
 suite = Suite()
 
@@ -91,6 +97,180 @@ def a_fork_has_the_same_environment_and_no_list_shows_it():
         for shown in (call("list", "--json"), call("info", forked), call("info", forked, "--json")):
             expect(shown.status == 0 and b"for this one" not in shown.stdout, f"shown: {shown!r}")
         call("destroy", forked)
+
+
+# What outlives a sandbox ------------------------------------------------------------------------
+
+@contextlib.contextmanager
+def environment(name, value):
+    os.environ[name] = value
+    try:
+        yield
+    finally:
+        del os.environ[name]
+
+
+def children_of(launcher, *names):
+    """The launcher's children whose command line begins with one of the names."""
+    return [pid for pid, words in processes()
+            if parent_of(pid) == launcher and words[0] in names]
+
+
+def ended_ones():
+    return {one["id"]: one for one in json.loads(call("list", "--ended", "--json").stdout)}
+
+
+def end_by(way, made):
+    if way == "destroy":
+        return call("destroy", made)
+    [launcher] = launchers()
+    if way == "init":
+        for pid in children_of(launcher, b"init"):
+            os.kill(pid, signal.SIGKILL)
+    if way == "launcher":
+        os.kill(launcher, signal.SIGKILL)
+    expect(wait_until(lambda: not is_listed(made), 20), f"{way}: it still lives")
+    return None
+
+
+def check_end(way):
+    with workspace() as (root, made):
+        before = snapshot(root)
+        call("tool", "call", "bash", "-s", made, '{"command": "echo first > one; echo more >> README"}')
+        shell(made, CHANGES)
+        wanted = changes_of(made)
+        end_by(way, made)
+        expect(wait_until(lambda: ended_ones()[made]["state"] != "saving", 20), "it is still saved")
+        listed = ended_ones()
+        expect_equal((listed[made]["state"], listed[made]["changes"]), ("saved", len(wanted)), way)
+        expect_equal(changes_of(made), wanted, f"its changes after {way}")
+        expect_equal(snapshot(root), before, "the host's files")
+        out = root.parent / "out"
+        expect(call("cp", f"{made}:/workspace/deep", str(out)).status == 0, "cp")
+        expect_equal((out / "er/file").read_text(), "new\n", "a copied file")
+        next_one = call("create", "--from", made).stdout.decode().strip()
+        expect_equal(changes_of(next_one), wanted, "changes of the next sandbox")
+        call("destroy", "--discard", next_one)
+        (root / "src/main.c").write_text("changed here\n")
+        expect_refusal(call("apply", made), "src/main.c", "changed here since")
+        (root / "src/main.c").unlink()
+        expect(call("apply", made, "--force").status == 0, "apply")
+        expect_equal(changes_of(made), {}, "what is left to apply")
+
+
+@in_both_modes(suite)
+def changes_outlive_a_destroyed_sandbox():
+    check_end("destroy")
+
+
+@in_both_modes(suite)
+def changes_outlive_a_killed_init():
+    if backend_flags() or os.environ.get("NUTSHELL_THROUGH_DAEMON"):
+        raise Skip("the case ends every sandbox of a launcher")
+    check_end("init")
+
+
+@suite.case
+def changes_outlive_a_killed_launcher():
+    if backend_flags() or os.environ.get("NUTSHELL_THROUGH_DAEMON"):
+        raise Skip("the case ends every sandbox of a launcher")
+    check_end("launcher")
+
+
+@suite.case
+def changes_outlive_the_ttl():
+    with workspace("--ttl", "3s") as (_, made):
+        shell(made, "echo kept > file")
+        expect(wait_until(lambda: not is_listed(made), 20), "its ttl is over")
+        expect_equal(set(changes_of(made)), {"file"}, "its changes")
+
+
+@suite.case
+def discarded_and_unchanged_workspaces_leave_nothing():
+    with workspace() as (_, made):
+        call("destroy", made)
+        expect_refusal(call("diff", made), made)
+    with workspace() as (_, made):
+        shell(made, "echo lost > file")
+        expect(call("destroy", made, "--discard").status == 0, "destroy")
+        expect_refusal(call("diff", made), made)
+    expect_equal(call("list", "--ended", "-q").stdout.decode().split().count(made), 0, "the list")
+
+
+@suite.case
+def a_saver_that_is_killed_is_replaced_or_its_loss_is_told():
+    if backend_flags() or os.environ.get("NUTSHELL_THROUGH_DAEMON"):
+        raise Skip("only the native backend has this process")
+    with workspace() as (_, made):
+        shell(made, "echo kept > file")
+        [launcher] = launchers()
+        for pid in children_of(launcher, b"nutshell-saver"):
+            os.kill(pid, signal.SIGKILL)
+        call("destroy", made)
+        expect_equal(set(changes_of(made)), {"file"}, "its changes")
+    with workspace() as (_, made):
+        shell(made, "echo lost > file")
+        [launcher] = launchers()
+        for pid in children_of(launcher, b"nutshell-saver"):
+            os.kill(pid, signal.SIGKILL)
+        os.kill(launcher, signal.SIGKILL)
+        expect(wait_until(lambda: not is_listed(made), 20), "it still lives")
+        expect_refusal(call("diff", made), made, "has ended", "was killed too")
+
+
+@suite.case
+def saved_changes_are_bounded_and_expire():
+    with environment("NUTSHELL_SAVED_BYTES", "100k"), workspace() as (_, made):
+        shell(made, "head -c 200k /dev/urandom > file")
+        ended = call("destroy", made)
+        expect(b"could not be saved" in ended.stderr, f"destroy: {ended!r}")
+        expect_refusal(call("diff", made), "NUTSHELL_SAVED_BYTES")
+    with workspace() as (_, made):
+        shell(made, "echo x > file")
+        call("destroy", made)
+        expect(call("gc").status == 0, "gc")
+        expect_equal(set(changes_of(made)), {"file"}, "its changes after gc")
+        with environment("NUTSHELL_SAVED_DAYS", "0"):
+            expect(made.encode() in call("gc").stdout, "gc says what it removes")
+        expect_refusal(call("diff", made), made)
+
+
+@suite.case
+def diff_names_a_file_that_is_too_large_to_show():
+    with workspace() as (_, made):
+        shell(made, "truncate -s 70m large; echo x > small")
+        shown = call("diff", made)
+        expect_equal(shown.status, 0, "diff")
+        expect(b"# large: too large to show" in shown.stdout and b"+x" in shown.stdout, shown.stdout[:300])
+        patch = call("diff", made, "--patch")
+        expect(patch.status == 0 and b"large" in patch.stderr and b"+x" in patch.stdout, f"{patch!r}")
+
+
+@suite.case
+def apply_leaves_out_what_is_excluded():
+    with workspace() as (root, made):
+        shell(made, "mkdir build; echo x > build/out; echo more >> README; echo y > new")
+        (root / "README").write_text("changed here\n")
+        expect_refusal(call("apply", made), "--exclude")
+        expect_equal(call("apply", made, "--exclude", "README", "--exclude", "build").status, 0, "apply")
+        expect_equal((root / "new").read_text(), "y\n", "new")
+        expect_equal(((root / "build").exists(), (root / "README").read_text()),
+                     (False, "changed here\n"), "what was left out")
+        expect_refusal(call("apply", made, "--exclude", ".git/objects"), "as a whole")
+
+
+@suite.case
+def names_and_this_directory_choose_a_sandbox():
+    with workspace("--name", "a-name") as (root, made):
+        expect_equal(call("exec", "a-name", "--", "sh", "-c", "echo x > file").status, 0, "by its name")
+        expect_refusal(call("create", "--name", "a-name"), "a-name")
+        expect_refusal(call("create", "--name", "n123abc"), "id of a sandbox")
+        for directory in (root, root / "src"):
+            shown = call("diff", "--stat", cwd=directory)
+            expect_equal(shown.stdout, b"A file  +1 -0\n", f"diff in {directory}")
+        expect_refusal(call("diff", cwd=root.parent), "no sandbox has this directory")
+        call("destroy", made)
+        expect(b"file" in call("diff", "--stat", cwd=root).stdout, "after its end")
 
 
 if __name__ == "__main__":

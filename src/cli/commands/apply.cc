@@ -19,6 +19,7 @@ constexpr const char* kExamples = R"(Examples:
   nutshell apply $ID --dry-run            only list what would be written
   nutshell apply $ID                      write all changes
   nutshell apply $ID --path src/main.c    one file, or a directory with all below
+  nutshell apply $ID --exclude build      all but one directory
   nutshell apply $ID --path .envrc        a file that a tool here would run or trust
 
 Each file is replaced atomically. If a file here changed since the sandbox was made, nothing is written
@@ -31,6 +32,7 @@ hooks), which --unsafe-git writes; and files that a tool here would run or trust
 struct ApplyFlags {
   std::string id;
   std::vector<std::string> paths;
+  std::vector<std::string> excluded;
   bool is_dry_run = false;
   bool is_forced = false;
   bool is_unsafe_git = false;
@@ -70,7 +72,7 @@ Failure conflicts_failure(const std::string& id, const std::vector<std::string>&
     list += "\n  " + conflict;
   return failure(ErrorCode::AlreadyExists,
                  fmt::format("{} conflict{}, nothing was written; look with 'nutshell diff {}', "
-                             "leave out with --path, or overwrite with --force:{}",
+                             "leave them out with --exclude, or overwrite with --force:{}",
                              conflicts.size(), conflicts.size() == 1 ? "" : "s", id, list));
 }
 
@@ -96,7 +98,8 @@ void print_report(const ApplyReport& report) {
 Result<int> apply(Runtime& runtime, const std::string& id, const ApplyFlags& flags) {
   const ApplyOptions options{flags.paths, flags.is_dry_run ? ApplyMode::DryRun : ApplyMode::Write,
                              flags.is_forced ? Conflicts::Overwritten : Conflicts::Refused,
-                             flags.is_unsafe_git ? UnsafeGit::Taken : UnsafeGit::HeldBack};
+                             flags.is_unsafe_git ? UnsafeGit::Taken : UnsafeGit::HeldBack,
+                             flags.excluded};
   const ApplyReport report = TRY(apply_workspace(runtime, id, options));
   if (flags.is_json) print_object(flags, report);
   for (const std::string& path : report.skipped)
@@ -119,8 +122,10 @@ void add_apply(const CommandLine& app, Program& program) {
       app.add_command("apply", "Write what a sandbox changed back to the directory of --workspace");
   auto flags = std::make_shared<ApplyFlags>();
   command.add_option("ID", flags->id, kSandboxHelp);
-  command.add_option("--path", flags->paths,
+  command.add_option("--path,--only", flags->paths,
                      "Only this file, or all below this directory; may be repeated");
+  command.add_option("--exclude", flags->excluded,
+                     "Not this file, nor what is below this directory; may be repeated");
   command.add_flag("--dry-run", flags->is_dry_run, "Only list what would be written");
   command.add_flag("--force", flags->is_forced,
                    "Overwrite files that changed here since the sandbox was made");

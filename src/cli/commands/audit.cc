@@ -4,6 +4,7 @@
 
 #include <charconv>
 #include <memory>
+#include <nlohmann/json.hpp>
 
 #include "audit/chains.h"
 #include "audit/ocsf.h"
@@ -133,6 +134,19 @@ void print_verdict(const std::string& name, const audit::Verdict& verdict) {
               verdict.last.id, verdict.last.hash);
 }
 
+nlohmann::ordered_json to_json(const std::string& name, const audit::Verdict& verdict) {
+  const bool is_intact = verdict.finding == audit::Verdict::Finding::Intact;
+  nlohmann::ordered_json object{{"chain", name},
+                                {"intact", is_intact},
+                                {"records", verdict.records},
+                                {"first_id", verdict.first_id},
+                                {"is_torn", verdict.is_torn}};
+  if (!is_intact) object["problem"] = verdict.problem;
+  if (is_intact && verdict.records > 0)
+    object["mark"] = fmt::format("{}:{}", verdict.last.id, verdict.last.hash);
+  return object;
+}
+
 Result<int> verify(const AuditFlags& flags) {
   const auto root = TRY(directory_of(flags));
   const auto expected = TRY(parse_mark(flags.expected));
@@ -140,14 +154,21 @@ Result<int> verify(const AuditFlags& flags) {
   if (!flags.filter.tenant.empty())
     chains = {{"tenant " + flags.filter.tenant, audit::chain_of(root, flags.filter.tenant)}};
   bool is_intact = true;
+  nlohmann::ordered_json verdicts = nlohmann::ordered_json::array();
   for (const audit::Chain& chain : chains) {
     // A mark belongs to one chain: that of --tenant, else that of the owner, which is the first.
     const bool is_marked = &chain == &chains.front();
     const audit::Verdict verdict =
         TRY(audit::verify(chain.directory, is_marked ? expected : std::nullopt));
-    print_verdict(chain.name, verdict);
+    if (flags.is_json) {
+      verdicts.push_back(to_json(chain.name, verdict));
+    } else {
+      print_verdict(chain.name, verdict);
+    }
     is_intact = is_intact && verdict.finding == audit::Verdict::Finding::Intact;
   }
+  if (flags.is_json)
+    print_json(nlohmann::ordered_json{{"intact", is_intact}, {"chains", verdicts}});
   return is_intact ? 0 : 1;
 }
 
@@ -194,6 +215,7 @@ void add_audit(const CommandLine& app, Program& program) {
   add_place(proved, *flags);
   proved.add_option("--tenant", flags->filter.tenant, "Only the record of this tenant");
   proved.add_option("--expect", flags->expected, "A mark that an earlier verify printed: ID:HASH");
+  proved.add_flag("--json", flags->is_json, "Print one JSON object");
   proved.footer(
       "Exit status: 0 if the record is intact, else 1. This reads the files and needs no daemon.");
 }

@@ -5,6 +5,7 @@
 #include <nlohmann/json.hpp>
 #include <set>
 
+#include "base/byte_size.h"
 #include "cli/command.h"
 #include "cli/held_report.h"
 #include "cli/print.h"
@@ -117,7 +118,21 @@ Result<> print_stat(wire::InitClient& client, const wire::FileChange& change) {
   return {};
 }
 
+// A file that is too large to read whole is named; the diff goes on.
+void name_large(const wire::FileChange& change, BinaryForm form) {
+  if (form == BinaryForm::Literal) {
+    return print_error(fmt::format("not in the patch, because it is larger than {}: {}",
+                                   format_byte_size(kMostShownBytes), change.path));
+  }
+  print_out("# {}: too large to show: {} bytes, now {}; 'nutshell cp' copies it out\n", change.path,
+            change.before.size, change.after.size);
+}
+
 Result<> print_patch(wire::InitClient& client, const wire::FileChange& change, BinaryForm form) {
+  if (std::max(change.before.size, change.after.size) > kMostShownBytes) {
+    name_large(change, form);
+    return {};
+  }
   const auto difference = TRY(difference_of(client, change, form));
   // git needs the exact bytes.
   if (form == BinaryForm::Literal) {

@@ -38,6 +38,16 @@ TEST(MountedLayer, IsTheOneThatNoOtherCovers) {
   EXPECT_EQ(*mounted_layer_in(above + below + std::string(kScratch)), "0002");
 }
 
+TEST(MountedLayer, HasTheOthersBelowItWithoutTheBase) {
+  const std::string mount =
+      "40 30 0:50 / /workspace rw - overlay workspace "
+      "rw,lowerdir=0002:workspace:base,upperdir=0005,workdir=0005.w,userxattr\n";
+  EXPECT_EQ(*mounted_layers_in(std::string(kScratch) + mount),
+            (std::vector<std::string>{"workspace", "0002", "0005"}));
+  EXPECT_EQ(*mounted_layers_in(std::string(kScratch) + std::string(kBound)),
+            std::vector<std::string>{"workspace"});
+}
+
 TEST(MountedLayer, IsUnknownWhereNothingIsMounted) {
   EXPECT_FALSE(mounted_layer_in(""));
   EXPECT_FALSE(mounted_layer_in("1 2\n\n- - -\n36 35 98:0 /"));

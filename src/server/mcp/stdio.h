@@ -12,7 +12,7 @@ namespace nutshell::mcp {
 struct StdioEnds {
   int input = 0;
   int output = 1;
-  int interrupt = -1;  // ends the server when it becomes readable
+  int interrupt = -1;                 // ends the server when it becomes readable
   std::function<void()> on_end = {};  // called when the client has closed its end; may be empty
 };
 

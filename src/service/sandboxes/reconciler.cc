@@ -98,6 +98,11 @@ Result<std::string> Reconciler::settle_row(const SandboxRow& row, const SandboxS
   return fmt::format("sandbox {} was ended: the caller that was making it is gone", status->id);
 }
 
+bool Reconciler::is_of_another(const SandboxStatus& status) const {
+  const std::string owner = label_of(status, kOwnerLabel);
+  return !owner.empty() && owner != owner_of(uses_.options.state_directory);
+}
+
 void Reconciler::adopt_foreign(const SandboxStatus& status) {
   SandboxEntry entry = entry_of(status);
   const std::string tenant = label_of(status, kTenantLabel);
@@ -142,7 +147,7 @@ Result<Reconciler::Lines> Reconciler::settle_unknown(const std::vector<SandboxSt
                                                      const std::set<std::string>& known) {
   Lines said;
   for (const SandboxStatus& status : statuses) {
-    if (known.contains(status.id)) continue;
+    if (known.contains(status.id) || is_of_another(status)) continue;
     const bool is_pools =
         !label_of(status, kPoolLabel).empty() && label_of(status, kTenantLabel).empty();
     if (!is_pools) {
@@ -250,7 +255,8 @@ void Reconciler::reconcile(const std::string& backend) {
   for (const SandboxStatus& status : *statuses) {
     living.insert(status.id);
     const bool is_ours = !label_of(status, kOperationLabel).empty();  // being made, or being ended
-    if (!is_ours && !uses_.table.copy_of(status.id)) unknown.push_back(&status);
+    const bool is_foreign = !is_ours && !is_of_another(status);
+    if (is_foreign && !uses_.table.copy_of(status.id)) unknown.push_back(&status);
   }
   for (const SandboxEntry& entry : uses_.table.all()) {
     if (entry.spec.backend != backend || living.contains(entry.id) || entry.listed_after >= asked)

@@ -53,6 +53,8 @@ class Reconciler {
   void settle_late(const std::string& backend, const std::vector<SandboxStatus>& statuses);
   void adopt_row(const SandboxRow& row, const SandboxStatus& status);
   Result<std::string> settle_row(const SandboxRow& row, const SandboxStatus* status);
+  // Whether another service made it, with another state directory.
+  [[nodiscard]] bool is_of_another(const SandboxStatus& status) const;
   void adopt_foreign(const SandboxStatus& status);
   Result<bool> is_same_boot();
   SandboxEntry entry_of(const SandboxStatus& status);

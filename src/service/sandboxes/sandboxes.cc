@@ -9,6 +9,7 @@
 #include "base/defer.h"
 #include "base/fault_point.h"
 #include "base/random_id.h"
+#include "base/sha256.h"
 #include "runtime/apply_record.h"
 #include "runtime/output_store.h"
 #include "service/model/moments.h"
@@ -47,6 +48,12 @@ constexpr std::chrono::milliseconds kBetweenLooks{20};
 
 }  // namespace
 
+std::string owner_of(const std::filesystem::path& state_directory) {
+  std::error_code error;
+  const auto whole = std::filesystem::weakly_canonical(state_directory, error);
+  return sha256_hex((error ? state_directory : whole).native()).substr(0, 16);
+}
+
 // The deadline of the backend is later than the service's own; it holds while no service runs. A
 // sandbox of a pool gets its deadline when it is acquired.
 SandboxSpec Sandboxes::spec_for_backend(const Order& order, const SandboxRow& row,
@@ -57,6 +64,7 @@ SandboxSpec Sandboxes::spec_for_backend(const Order& order, const SandboxRow& ro
   spec.ttl = has_deadline ? std::min(order.spec.ttl + uses_.options.life_grace, longest) : longest;
   spec.idle_timeout = milliseconds(0);
   spec.labels[kOperationLabel] = row.op;
+  spec.labels[kOwnerLabel] = owner_of(uses_.options.state_directory);
   if (!order.caller.tenant.empty()) spec.labels[kTenantLabel] = order.caller.tenant;
   if (!order.pool.empty()) spec.labels[kPoolLabel] = order.pool;
   if (order.ends_with_service) spec.labels[kStreamLabel] = "yes";

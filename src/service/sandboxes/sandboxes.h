@@ -19,6 +19,10 @@ namespace nutshell::service {
 inline constexpr const char* kTenantLabel = "nutshell.tenant";
 inline constexpr const char* kOperationLabel = "nutshell.op";
 inline constexpr const char* kPoolLabel = "nutshell.pool";
+// Names the state directory of the service, so that another service of the same user, in the same
+// runtime directory, leaves the sandbox alone.
+inline constexpr const char* kOwnerLabel = "nutshell.owner";
+std::string owner_of(const std::filesystem::path& state_directory);
 // Marks a sandbox for one stream or batch item: a later service ends it.
 inline constexpr const char* kStreamLabel = "nutshell.stream";
 

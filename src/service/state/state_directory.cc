@@ -74,7 +74,8 @@ Result<StateDirectory> StateDirectory::open(const std::filesystem::path& path) {
   const bool is_readable = ::lstat(path.c_str(), &status) == 0 && S_ISDIR(status.st_mode) &&
                            status.st_uid == ::geteuid() && (status.st_mode & 077U) != 0 &&
                            (status.st_mode & 022U) == 0;
-  if (is_readable && ::chmod(path.c_str(), 0700) != 0) return syscall_failure("chmod", path.native());
+  if (is_readable && ::chmod(path.c_str(), 0700) != 0)
+    return syscall_failure("chmod", path.native());
   TRY(make_private_directory(
       path, fmt::format("'chmod 700 {}' if it is yours, or name another with NUTSHELL_STATE_DIR",
                         path.native())));

@@ -119,20 +119,18 @@ struct Saver {
   }
 };
 
-[[noreturn]] void become_saver(const Saver& saver, const SavingPlan& plan) {
+[[noreturn]] void become_saver(const Saver& saver, saved::Saving& saving) {
   ::setsid();  // a signal to the launcher's group is not for this process
   take_name();
   std::signal(SIGCHLD, SIG_DFL);  // NOLINT(concurrency-mt-unsafe): one thread
-  auto closed = close_all_but({saver.layers.store, saver.layers.base, saver.layers.mount_namespace,
-                               saver.init, saver.control});
-  auto saving = closed ? saved::Saving::begin(plan.order.place, plan.status)
-                       : Result<saved::Saving>(Failure(closed.error()));
-  if (!saving) ::_exit(1);  // nothing can be remembered there
-  const auto done = saver.run(*saving);
+  const auto closed =
+      close_all_but({saver.layers.store, saver.layers.base, saver.layers.mount_namespace,
+                     saver.init, saver.control, saving.lock()});
+  const auto done = closed ? saver.run(saving) : Result<bool>(Failure(closed.error()));
   if (!done) {
-    saving->fail(done.error().message);
+    saving.fail(done.error().message);
   } else if (!*done) {
-    saving->drop();
+    saving.drop();
   }
   ::_exit(0);
 }
@@ -149,8 +147,10 @@ Result<WorkspaceSaver> WorkspaceSaver::start(const SavingPlan& plan) {
                     plan.order.bounds,
                     sandbox.init.descriptor(),
                     theirs.get()};
+  // Taken here, so that at no moment the changes look lost. The child has a copy of the lock.
+  auto saving = TRY(saved::Saving::begin(plan.order.place, plan.status));
   ChildProcess child = TRY(clone_process(0, -1));
-  if (child.pid() == 0) become_saver(saver, plan);
+  if (child.pid() == 0) become_saver(saver, saving);
   WorkspaceSaver started;
   started.child_ = std::move(child);
   started.control_ = std::move(ours);

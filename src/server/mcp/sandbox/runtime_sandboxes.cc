@@ -33,7 +33,8 @@ std::optional<saved::SavedWorkspace> last_of(const SessionKey& session,
                                              const std::string& workspace) {
   const auto place = saved::SavedWorkspaces::open();
   if (!place || workspace.empty()) return std::nullopt;
-  for (const saved::SavedWorkspace& one : place->list().value_or(std::vector<saved::SavedWorkspace>())) {
+  for (const saved::SavedWorkspace& one :
+       place->list().value_or(std::vector<saved::SavedWorkspace>())) {
     const SandboxSpec& spec = one.sandbox.spec;
     const bool is_it = label_of(spec, kSessionLabel) == session.label &&
                        label_of(spec, kRoleLabel) == kOwn && spec.workspace == workspace;
@@ -46,8 +47,8 @@ std::optional<saved::SavedWorkspace> last_of(const SessionKey& session,
 
 std::string went_on(const saved::SavedWorkspace& last) {
   return fmt::format(
-      "(Your sandbox had ended: {}. This is a new one with its {} changed files in /workspace; "
-      "processes, jobs, undo ids and /tmp are gone.)\n",
+      "(Your sandbox had ended ({}); this is a new one, with the {} changed files of the last one "
+      "in /workspace. Processes, jobs, undo ids and /tmp are gone.)\n",
       last.summary.why, last.summary.changes);
 }
 

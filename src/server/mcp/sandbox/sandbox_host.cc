@@ -160,8 +160,7 @@ ToolResult SandboxHost::run(Call& call, const Tool& tool, const Json& arguments,
       result = sandboxes_.call({place.owner, *next}, tool, own, options);
       wanted.remark = std::move(remark);
     } else {
-      return refuse(ToolError{ErrorCode::Expired, "The sandbox ended during this call.",
-                              remark,
+      return refuse(ToolError{ErrorCode::Expired, "The sandbox ended during this call.", remark,
                               "A new sandbox is ready: call again."});
     }
   }

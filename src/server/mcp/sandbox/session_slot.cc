@@ -22,8 +22,8 @@ constexpr int kMostSlots = 64;
 constexpr char kEnding = 'e';  // in the lock file of a server that ends
 // A server that lost its client ends within two seconds.
 constexpr auto kEndingTime = 5s;
-// A client that is opened again right after it was closed can be faster than its first server, which
-// has not noticed its end yet.
+// A client that is opened again right after it was closed can be faster than its first server,
+// which has not noticed its end yet.
 constexpr auto kNoticingTime = 300ms;
 constexpr auto kBetweenLooks = 10ms;
 
