@@ -123,7 +123,7 @@ def check_circles(source):
 
 # Files in which a backend's name means something else: output as the command printed it, a type of files, a
 # program that a user ran.
-OTHER_MEANING = {"native": (("compaction", "compactor.h"), ("compaction", "native.cc"),
+OTHER_MEANING = {"native": (("compaction", "compactor.h"), ("compaction", "native.cc"), ("compaction", "gain_log.cc"),
                             ("cli", "commands", "render.cc")),
                  "docker": (("init", "search", "file_types.cc"), ("compaction", "command_words.cc"))}
 

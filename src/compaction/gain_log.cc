@@ -4,9 +4,11 @@
 #include <sys/stat.h>
 
 #include <algorithm>
+#include <array>
 #include <cstdlib>
 #include <map>
 #include <nlohmann/json.hpp>
+#include <string_view>
 
 #include "base/directory.h"
 #include "base/file.h"
@@ -24,8 +26,30 @@ struct Sums {
   std::map<std::string, GainSum> sessions;
 };
 
+// Returns whether a typed parser or a user's renderer made the text. A chain's name joins those of
+// its segments: `gcc+pytest`.
+bool is_of_known_family(std::string_view parser) {
+  static constexpr std::array<std::string_view, 5> kForAnyOutput = {"", "whole", "generic",
+                                                                    "outline", "native"};
+  for (std::size_t at = 0; at <= parser.size();) {
+    const auto end = std::min(parser.find('+', at), parser.size());
+    const auto name = parser.substr(at, end - at);
+    if (std::find(kForAnyOutput.begin(), kForAnyOutput.end(), name) == kForAnyOutput.end())
+      return true;
+    at = end + 1;
+  }
+  return false;
+}
+
+void add_to(GainSum& sum, const GainSum& other) {
+  sum.calls += other.calls;
+  sum.raw_tokens += other.raw_tokens;
+  sum.tokens += other.tokens;
+}
+
 void add_to(GainSum& sum, const GainEntry& entry) {
   ++sum.calls;
+  sum.is_known |= is_of_known_family(entry.parser);
   sum.raw_tokens += entry.raw_tokens;
   sum.tokens += entry.tokens;
 }
@@ -46,7 +70,8 @@ bool read_line(const std::string& line, GainEntry& entry) {
     return true;
   };
   return text("command", entry.command) && text("session", entry.session) &&
-         number("raw_tokens", entry.raw_tokens) && number("tokens", entry.tokens);
+         text("parser", entry.parser) && number("raw_tokens", entry.raw_tokens) &&
+         number("tokens", entry.tokens);
 }
 
 void add_file(Sums& sums, const std::string& bytes) {
@@ -127,6 +152,8 @@ Result<GainReport> GainLog::read() const {
     if (!fs::exists(path)) continue;
     add_file(sums, TRY(read_file(path, 2 * most_bytes_)));
   }
+  for (const auto& [name, sum] : sums.commands)
+    add_to(sum.is_known ? sums.report.known : sums.report.unknown, sum);
   sums.report.commands = most_saved_first(sums.commands);
   sums.report.sessions = most_saved_first(sums.sessions);
   return std::move(sums.report);

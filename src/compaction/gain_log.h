@@ -25,6 +25,7 @@ struct GainSum {
   std::uint64_t calls = 0;
   std::uint64_t raw_tokens = 0;
   std::uint64_t tokens = 0;
+  bool is_known = false;  // of a command: a typed parser or a user's renderer read its output
 
   // Percent saved, never below zero.
   [[nodiscard]] double saved() const;
@@ -32,6 +33,8 @@ struct GainSum {
 
 struct GainReport {
   GainSum all;
+  GainSum known;    // commands whose output a typed parser or a user's renderer read at least once
+  GainSum unknown;  // all other commands
   std::vector<GainSum> commands;  // most saved first
   std::vector<GainSum> sessions;
   std::uint64_t torn_lines = 0;

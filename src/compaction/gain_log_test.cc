@@ -26,6 +26,26 @@ TEST(GainLog, SumsPerCommandSessionAndAll) {
   EXPECT_EQ(report->sessions.size(), 2U);
 }
 
+TEST(GainLog, KnownAndUnknownCommandsAreApart) {
+  const ScratchDirectory scratch;
+  const GainLog log(scratch / "gain.jsonl");
+  ASSERT_TRUE(log.append({"git status", "s", "git status", 200, 100}));
+  ASSERT_TRUE(log.append({"git status", "s", "whole", 20, 20}));  // too short for its parser
+  ASSERT_TRUE(log.append({"make test", "s", "outline+pytest", 300, 30}));
+  ASSERT_TRUE(log.append({"terraform plan", "s", "user:plan", 400, 40}));
+  ASSERT_TRUE(log.append({"frob all", "s", "outline+whole", 1000, 500}));
+  ASSERT_TRUE(log.append({"frob one", "s", "generic", 100, 50}));
+  ASSERT_TRUE(log.append({"cat x", "s", "native", 10, 10}));
+  const auto report = log.read();
+  ASSERT_TRUE(report) << report.error().message;
+  EXPECT_EQ(report->known.calls, 4U);
+  EXPECT_EQ(report->known.raw_tokens, 920U);
+  EXPECT_EQ(report->known.tokens, 190U);
+  EXPECT_EQ(report->unknown.calls, 3U);
+  EXPECT_EQ(report->unknown.raw_tokens, 1110U);
+  EXPECT_EQ(report->all.raw_tokens, 2030U);
+}
+
 TEST(GainLog, NoFileIsNothingSaved) {
   const ScratchDirectory scratch;
   const auto report = GainLog(scratch / "gain.jsonl").read();

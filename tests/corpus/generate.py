@@ -78,12 +78,13 @@ def cases(seed, count, passed_over=()):
     yield from made_of(wanted, random.Random(seed), count)
 
 
-def made_of(scenarios, chosen, count):
+def made_of(scenarios, chosen, count, is_shuffled=False):
+    """COUNT cases, one of each scenario first unless they are to be SHUFFLED."""
     usable = [(entry, names) for entry in scenarios if (names := at_hand(entry))]
     if not usable:
         return
     for number in range(count):
-        entry, names = usable[number % len(usable)] if number < len(usable) else chosen.choice(usable)
+        entry, names = usable[number] if number < len(usable) and not is_shuffled else chosen.choice(usable)
         name = chosen.choice(names)
         with tempfile.TemporaryDirectory(prefix="nutshell-corpus-") as place:
             directory = Path(place) / "project"

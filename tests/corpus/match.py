@@ -26,6 +26,7 @@ words only: `test_1` is not found in `test_10`. A place may be written `f.c:3:5`
 in a list after its file (`f.c:3:5 9:1`), or on an indented line below it (eslint's way).
 """
 import collections
+import itertools
 import re
 
 import readings
@@ -182,8 +183,16 @@ class Text:
         """The nearest line above that is none of `3:hit` and `4-beside it`."""
         return next((row for row in reversed(self.lines[:at]) if not re.match(r"\d+[:-]|--$", row)), "")
 
+    def points_at(self, file, line, column):
+        """ShellCheck's `In x.sh line 3:`, and a caret in this column below it."""
+        for start, row in enumerate(self.lines):
+            if row.strip() == f"In {file} line {line}:":
+                below = itertools.takewhile(str.strip, self.indented[start + 1:])
+                return not column or any(shown[:column].strip() == "^" and len(shown) >= column for shown in below)
+        return False
+
     def holds_place(self, file, line, column):
-        return any(self.line_holds_place(at, file, line, column) for at in range(len(self.lines)))
+        return self.points_at(file, line, column) or any(self.line_holds_place(at, file, line, column) for at in range(len(self.lines)))
 
     def holds_path(self, path):
         start = r"(?:^|(?<=[^\w/.-])|(?<=(?<![\w/.-])[.ab]/))"
@@ -288,6 +297,7 @@ def counted(raw, facts):
     """Counts a renderer may well state although the tool did not print them."""
     lines = raw.split("\n")
     yield sum("message" in fact for fact in facts)
+    yield sum(ANY_PLACE.search(line) is not None for line in lines)
     for word in ("error", "warning", "fail", "FAIL", "passed", "PASS", "ok", "SKIP", "skip"):
         yield sum(word in line for line in lines)
         yield len(re.findall(rf"{word}:", raw))

@@ -39,8 +39,8 @@ def all_cases():
     return [StoredCase(path) for path in sorted(CASES.glob("*/*.json"))]
 
 
-def write_case(family, case):
-    path = CASES / family / f"{case.name}.json"
+def write_case(family, case, folder=CASES):
+    path = folder / family / f"{case.name}.json"
     path.parent.mkdir(parents=True, exist_ok=True)
     described = {"command": case.command, "exit_code": case.ran.exit_code}
     if case.is_plain_log:

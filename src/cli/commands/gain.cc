@@ -48,6 +48,8 @@ Result<int> gain(const bool& is_json) {
   const GainReport report = TRY(log.read());
   if (is_json) {
     print_json(nlohmann::ordered_json{{"all", to_json(report.all)},
+                                      {"known", to_json(report.known)},
+                                      {"unknown", to_json(report.unknown)},
                                       {"commands", to_json(report.commands)},
                                       {"sessions", to_json(report.sessions)}});
     return 0;
@@ -60,6 +62,8 @@ Result<int> gain(const bool& is_json) {
   print_out("\n");
   print_table("SESSION", report.sessions);
   print_out("\n");
+  print_row("known families", report.known);
+  print_row("other commands", report.unknown);
   print_row("all", report.all);
   return 0;
 }
@@ -70,7 +74,10 @@ void add_gain(const CommandLine& app, Program& program) {
   const CommandLine command = app.add_command("gain", "Show how many tokens compaction saved");
   auto is_json = std::make_shared<bool>(false);
   command.add_flag("--json", *is_json, "Print a JSON object");
-  command.footer("Tokens are estimated for the tokenizer o200k; the total is within 5 % of it.");
+  command.footer(
+      "Tokens are estimated for the tokenizer o200k; the total is within 5 % of it. A command is "
+      "of a "
+      "known family if a typed parser or your own renderer read its output at least once.");
   command.callback([is_json, &program] { program.chosen = [is_json] { return gain(*is_json); }; });
 }
 
