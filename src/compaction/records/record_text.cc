@@ -110,7 +110,7 @@ std::string value_text(std::string_view raw, JsonKind kind, std::size_t most) {
 }
 
 std::vector<std::string> record_lines(const RecordSet& set, const Record& record,
-                                      const HiddenColumns& hidden) {
+                                      const HiddenColumns& hidden, FieldNames names) {
   std::vector<const RecordCell*> cells;
   for (std::size_t at = 0; at < record.cells; ++at) {
     const RecordCell* const cell = set.cells(record) + at;
@@ -128,7 +128,7 @@ std::vector<std::string> record_lines(const RecordSet& set, const Record& record
   for (const RecordCell* cell : cells) {
     const RecordColumn& column = set.columns()[cell->column];
     const int order = rank(cell);
-    const bool is_bare = cell->kind == JsonKind::String && order <= 2 && !(order == 2 && has_message);
+    const bool is_bare = names == FieldNames::Usual && cell->kind == JsonKind::String && order <= 2 && !(order == 2 && has_message);
     const bool is_more = column.path == kMoreLines;
     const bool may_be_trace = column.role == FieldRole::Stack || column.role == FieldRole::Error ||
                               column.role == FieldRole::Message;
