@@ -139,8 +139,10 @@ class Finder {
 std::optional<FoundJson> find_json(std::string given) {
   // The views in the result need a text that does not move.
   std::optional<FoundJson> found(std::in_place);
-  constexpr std::size_t kShortest = 32;  // a shorter text would move with its string
-  if (given.size() < kShortest) given.append(kShortest - given.size(), '\n');
+  while (given.ends_with('\n'))
+    given.pop_back();  // a value that is cut off ends with the text
+  constexpr std::size_t kOnHeap = 64;  // a shorter text would move with its string
+  given.reserve(kOnHeap);
   found->text = std::move(given);
   Finder finder(*found);
   finder.run();

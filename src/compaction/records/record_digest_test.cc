@@ -76,7 +76,7 @@ TEST(RecordDigest, ShowsAnErrorBetweenRecordsThatAreAlike) {
       repeated(R"({{"level":30,"host":"a","msg":"served","ms":{}}})", 40));
   EXPECT_THAT(text, AllOf(HasSubstr("all: host=a\n"), HasSubstr("level: 30 ×100, 50 ×1\n"),
                           HasSubstr("61: level=50 lost order 8812 err.code=E_GONE\n"),
-                          HasSubstr("1: level=30 served ms=0 (×99 alike)\n"), HasSubstr("101: ")));
+                          HasSubstr("1: level=30 served ms=0 (×100 alike)\n"), HasSubstr("101: ")));
 }
 
 TEST(RecordDigest, ShowsRareKeysRareValuesAndNumbersFarAboveTheOthers) {
@@ -108,7 +108,7 @@ TEST(RecordDigest, KeepsTheCausesOfAnErrorAndTheProgramsOwnFrames) {
 
 TEST(RecordDigest, CountsTheCharactersThatAValueLacks) {
   const auto text = digest_text(repeated("level=info msg=served n={}", 20) +
-                                "level=error msg=bad body=" + std::string(500, 'x') + "\n");
+                                "level=error msg=bad dump=" + std::string(500, 'x') + "\n");
   EXPECT_THAT(text, HasSubstr(std::string(200, 'x') + "…(+300 chars)"));
 }
 

@@ -52,7 +52,7 @@ std::string on_one_line(std::string_view text) {
 // Returns whether a string without its quotes reads as a number, null, true or false.
 bool looks_typed(std::string_view text) {
   if (text.empty() || text == "null" || text == "true" || text == "false") return true;
-  if (text.front() == ' ' || text.back() == ' ') return true;
+  if (text.front() == '"' || text.front() == ' ' || text.back() == ' ') return true;
   return (is_digit(text.front()) || text.front() == '-') && text.size() < 20 &&
          text.find_first_not_of("0123456789-+.eE") == std::string_view::npos;
 }
@@ -105,7 +105,7 @@ std::string value_text(std::string_view raw, JsonKind kind, std::size_t most) {
     return cut_text(without_blanks(raw), most);
   if (kind != JsonKind::String) return cut_text(raw, most);
   auto text = on_one_line(json_text(raw, kind));
-  if (raw.starts_with('"') && looks_typed(text)) return fmt::format("\"{}\"", text);
+  if (raw.starts_with('"') && looks_typed(text)) return cut_text(raw, most);
   return cut_text(text, most);
 }
 
