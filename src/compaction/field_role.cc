@@ -120,6 +120,8 @@ FieldRole role_of(std::string_view path) {
   if (key == "@l") return FieldRole::Level;
   if (key == "@x") return FieldRole::Error;
   const auto plain = plain_key(key);
+  const bool names_level = plain == "name" && path.ends_with("level.name");
+  if (names_level) return FieldRole::Level;
   // One letter means something only in Serilog's compact form.
   if (plain.size() == 1 && key.front() != '@') return FieldRole::Other;
   const auto found = roles().find(plain);

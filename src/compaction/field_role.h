@@ -4,9 +4,9 @@
 #include <cstdint>
 #include <string_view>
 
-namespace nutshell::compaction {
+#include "core/json_reader.h"
 
-enum class JsonKind : std::uint8_t { Null, Bool, Number, String, Array, Object };
+namespace nutshell::compaction {
 
 enum class FieldRole : std::uint8_t {
   Other,

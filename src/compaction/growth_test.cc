@@ -31,6 +31,8 @@ const std::map<std::string_view, Shape>& shapes() {
       {"ctest",
        {"ctest", "Test project /a\n", "  %/9 Test  #1: case_% ....***Failed    0.00 sec\n",
         "0% tests passed, 9 tests failed out of 9\n"}},
+      {"divided table",
+       {"psql -c x", " id | name | state\n----+------+-------\n", " % | item_% | ready\n"}},
       {"docker build",
        {"docker build .", "", "#% [%/9] RUN echo %\n#% 0.1 text %\n#% DONE 0.2s\n"}},
       {"eslint",
@@ -80,6 +82,9 @@ const std::map<std::string_view, Shape>& shapes() {
       {"kubectl describe",
        {"kubectl describe pods", "Name:   a\nLabels:  b=c\nContainers:\n",
         "  c%:\n    Image:   x:%\n    Port:  <none>\n    Command:\n      sh\nMounts:\n"}},
+      {"log",
+       {"./serve", "", "{\"level\":30,\"n\":%,\"msg\":\"served\"}\nlevel=error msg=\"bad %\" id=%\n"
+                       "  at a.b(c.js:%:1)\n"}},
       {"ls", {"ls -l", "", "-rw-r--r-- 1 ann staff % Nov 15 18:13 file_%.txt\n"}},
       {"make",
        {"make", "",

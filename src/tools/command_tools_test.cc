@@ -229,6 +229,26 @@ TEST_F(RecallTool, Filters) {
   EXPECT_THAT(text(tool, R"({"id": "o1", "grep": "("})"), HasSubstr("`grep` is no pattern"));
 }
 
+class RecallOfJson : public ToolTest {
+ protected:
+  RecallOfJson() { outputs.stored.output.append(R"({"items": [{"n": 1}, {"n": 2}, {"n": 3}]})"); }
+  const Tool tool = make_recall_tool();
+};
+
+TEST_F(RecallOfJson, ShowsRowsAtAPointer) {
+  EXPECT_EQ(text(tool, R"({"id": "o1", "pointer": "/items", "rows": "0-1"})"),
+            "o1 /items rows 0-1 of 3\n[0] {\"n\":1}\n[1] {\"n\":2}\nnext: rows=2-2");
+  EXPECT_EQ(text(tool, R"({"id": "o1", "pointer": "/items/2/n"})"), "o1 /items/2/n\n3");
+}
+
+TEST_F(RecallOfJson, SaysWhatIsWrong) {
+  EXPECT_THAT(text(tool, R"({"id": "o1", "pointer": "/items/9"})"),
+              HasSubstr("Nothing is at `pointer` /items/9."));
+  EXPECT_THAT(text(tool, R"({"id": "o1", "rows": "x"})"), HasSubstr("`rows` is no range"));
+  EXPECT_THAT(text(tool, R"({"id": "o1", "rows": "1", "grep": "n"})"),
+              HasSubstr("Leave out one of them"));
+}
+
 TEST_F(RecallTool, SaysThatAnOutputIsNotStored) {
   const ToolResult result = call(tool, R"({"id": "o9"})");
   EXPECT_EQ(result.error->code, ErrorCode::Expired);

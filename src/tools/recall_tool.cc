@@ -4,8 +4,10 @@
 #include <algorithm>
 #include <nlohmann/json.hpp>
 
+#include "core/json_reader.h"
 #include "core/line_diff.h"
 #include "tools/built_in.h"
+#include "tools/json_part.h"
 #include "tools/result_text.h"
 #include "tools/text_budget.h"
 #include "tools/visible_text.h"
@@ -91,6 +93,51 @@ std::string chosen_text(const StoredOutput& stored, const std::string& stream) {
   return text + error;
 }
 
+ToolResult tell_json(const std::string& id, const JsonPart& part, const TextBudget& budget) {
+  const auto where = part.name.empty() ? id : fmt::format("{} {}", id, part.name);
+  const auto fitted = budget.fit(part.lines.size(), [&](std::size_t count) {
+    std::string text = where;
+    const std::size_t next = part.first + count;
+    if (part.has_rows && count > 0)
+      text += fmt::format(" rows {}-{} of {}", part.first, next - 1, part.total);
+    if (part.has_rows && part.total == 0) text += " is empty";
+    for (std::size_t at = 0; at < count; ++at)
+      text += "\n" + part.lines[at];
+    if (part.has_rows && next < part.total && count > 0)
+      text += fmt::format("\nnext: rows={}-{}", next, part.total - 1);
+    return text;
+  });
+  ToolResult result;
+  result.text = fitted.text;
+  result.output_id = id;
+  result.is_cut = fitted.parts < part.lines.size();
+  result.fields_json =
+      nlohmann::ordered_json{{"rows", fitted.parts}, {"total_rows", part.total}}.dump();
+  return result;
+}
+
+ToolResult recall_json(const std::string& id, std::string text, const Arguments& arguments,
+                       const TextBudget& budget) {
+  const auto rows = parse_rows(arguments.text("rows"));
+  if (arguments.has("rows") && !rows)
+    return bad_argument("`rows` is no range.", "Give two numbers, such as 40-80, or one.");
+  if (arguments.has("grep"))
+    return bad_argument("`grep` does not go with `pointer` or `rows`.", "Leave out one of them.");
+  const auto part =
+      select_json(std::move(text), arguments.text("pointer"), rows, budget.most_bytes());
+  if (!part.problem.empty()) return bad_argument(part.problem, part.advice);
+  return tell_json(id, part, budget);
+}
+
+// Every value follows one of these characters or begins the text. The list of values grows by
+// doubling, and the text is copied once.
+std::uint64_t memory_for_json(std::string_view text) {
+  const auto values = std::count_if(text.begin(), text.end(), [](char c) {
+    return c == ',' || c == ':' || c == '[' || c == '{' || c == '\n';
+  });
+  return text.size() + static_cast<std::uint64_t>(values + 1) * 2 * sizeof(JsonNode);
+}
+
 Result<ToolResult> recall(const Arguments& arguments, ToolContext& context) {
   const TextBudget budget(context, arguments, kTokens);
   const std::string id = arguments.text("id");
@@ -108,7 +155,11 @@ Result<ToolResult> recall(const Arguments& arguments, ToolContext& context) {
   if (!pattern.ok())
     return bad_argument(fmt::format("`grep` is no pattern: {}.", model_text(pattern.error())),
                         "Patterns are RE2; escape ( [ { . * + ? | \\ with a backslash.");
-  const std::string text = chosen_text(*stored, arguments.text("stream", "both"));
+  std::string text = chosen_text(*stored, arguments.text("stream", "both"));
+  if (arguments.has("pointer") || arguments.has("rows")) {
+    TRY(context.memory.take(memory_for_json(text)));
+    return recall_json(id, std::move(text), arguments, budget);
+  }
   const auto line_ends = static_cast<std::uint64_t>(std::count(text.begin(), text.end(), '\n'));
   TRY(context.memory.take(line_ends * kForALine));
   const std::vector<std::string_view> lines = split_lines(text);
@@ -135,6 +186,8 @@ Tool make_recall_tool() {
                          {"offset", Integer, Optional, "First line", 1},
                          {"limit", Integer, Optional, "", 1},
                          stream,
+                         {"pointer", String, Optional, "JSON pointer"},
+                         {"rows", String, Optional, "Elements there, from 0: 40-80"},
                          max_tokens_parameter(kTokens)},
           .hints = {.is_read_only = true},
           .run = recall};

@@ -5,7 +5,8 @@
 #include "compaction/compactor.h"
 #include "compaction/records/json_diagnostics.h"
 #include "compaction/records/json_layout.h"
-#include "compaction/records/json_values.h"
+#include "compaction/records/log_reader.h"
+#include "core/json_values.h"
 #include "compaction/text_scan.h"
 
 namespace nutshell::compaction {
@@ -78,16 +79,15 @@ Facts facts_of_diagnostics(const FoundJson& json, std::vector<Diagnostic> diagno
 }
 
 Facts facts_of_layout(const FoundJson& json) {
-  const JsonValues values{json.text, json.tree, json.roots};
   const std::size_t raw_tokens = estimate_tokens(json.text);
   LayoutOptions options;
   Layout layout;
-  if (json.text.size() <= kMostWholeBytes * 4) layout = layout_of(values, options);
+  if (json.text.size() <= kMostWholeBytes * 4) layout = layout_of(json, options);
   if (layout.lines.empty() || tokens_of(layout.lines) > kMostWholeTokens) {
     options.is_whole = false;
     options.few_tokens = std::clamp<std::size_t>(raw_tokens / 8, 400, 1500);
     options.most_tokens = kMostTokens;
-    layout = layout_of(values, options);
+    layout = layout_of(json, options);
   }
   Facts facts;
   facts.is_data = true;
@@ -106,7 +106,7 @@ Facts facts_of_layout(const FoundJson& json) {
 }
 
 std::optional<Facts> parse_json(const ParserInput& input) {
-  const auto json = find_json(input.lines);
+  const auto json = find_json(joined_lines(input.lines));
   if (!json) return std::nullopt;
   auto diagnostics = json_diagnostics(*json);
   if (!diagnostics.empty()) return facts_of_diagnostics(*json, std::move(diagnostics));

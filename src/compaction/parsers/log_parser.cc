@@ -5,7 +5,6 @@
 #include "compaction/command_words.h"
 #include "compaction/compactor.h"
 #include "compaction/generic.h"
-#include "compaction/records/json_values.h"
 #include "compaction/records/log_reader.h"
 #include "compaction/records/record_digest.h"
 #include "compaction/text_scan.h"

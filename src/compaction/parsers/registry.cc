@@ -4,6 +4,7 @@
 #include "compaction/parsers/cargo_parser.h"
 #include "compaction/parsers/cmake_parser.h"
 #include "compaction/parsers/ctest_parser.h"
+#include "compaction/parsers/divided_table_parser.h"
 #include "compaction/parsers/docker_build_parser.h"
 #include "compaction/parsers/eslint_parser.h"
 #include "compaction/parsers/find_parser.h"
@@ -54,8 +55,8 @@ std::span<const Parser> parsers() {
       // builds before the configure step and the compilers inside them
       ninja_parser(), make_parser(), cmake_parser(), gcc_parser(), python_traceback_parser(),
       // listings and data
-      ls_parser(), tree_parser(), log_parser(), json_parser(), table_parser(),
-      kubectl_describe_parser()};
+      ls_parser(), tree_parser(), log_parser(), json_parser(), divided_table_parser(),
+      table_parser(), kubectl_describe_parser()};
   return kParsers;
 }
 

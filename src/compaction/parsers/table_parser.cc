@@ -4,12 +4,15 @@
 
 #include <algorithm>
 
+#include "compaction/parsers/divided_table_parser.h"
+#include "compaction/records/record_set.h"
 #include "compaction/text_scan.h"
 
 namespace nutshell::compaction {
 namespace {
 
 constexpr std::size_t kFewestRows = 3;
+constexpr std::size_t kMostWholeBytes = 16U << 10U;  // of a larger table, a digest is shown
 
 struct Column {
   std::string_view title;
@@ -165,6 +168,32 @@ std::vector<std::size_t> split_off_constants(const Table& table, Facts& facts) {
   return varying;
 }
 
+std::size_t bytes_of(Lines lines) {
+  std::size_t bytes = 0;
+  for (const auto line : lines)
+    bytes += line.size() + 1;
+  return bytes;
+}
+
+RecordSet records_of(const Table& table, Lines lines) {
+  RecordSet set;
+  std::vector<std::uint32_t> columns;
+  for (const Column& column : table.columns)
+    columns.push_back(set.column(RecordSet::kRoot, column.title));
+  std::size_t line = 1;
+  for (const auto& row : table.rows) {
+    while (line + 1 < lines.size() && is_blank(lines[line]))
+      ++line;
+    set.begin(++line);
+    for (std::size_t at = 0; at < row.size(); ++at) {
+      const bool is_number = !row[at].empty() && is_digit(row[at].front()) &&
+                             row[at].find_first_not_of("0123456789.") == std::string_view::npos;
+      set.add(columns[at], is_number ? JsonKind::Number : JsonKind::String, row[at]);
+    }
+  }
+  return set;
+}
+
 std::optional<Facts> parse_table(const ParserInput& input) {
   const auto table = read_table(input);
   if (!table) return std::nullopt;
@@ -172,6 +201,8 @@ std::optional<Facts> parse_table(const ParserInput& input) {
   facts.is_data = true;
   facts.tool = input.command.words.empty() ? "table" : input.command.words.front();
   facts.totals = {{"rows", table->rows.size()}};
+  if (bytes_of(input.lines) > kMostWholeBytes)
+    return facts_of_rows(records_of(*table, input.lines), {}, facts.tool);
   const auto varying = split_off_constants(*table, facts);
   std::vector<std::string_view> cells;
   cells.reserve(varying.size());

@@ -1,6 +1,7 @@
 #include "compaction/records/json_diagnostics.h"
 
 #include <algorithm>
+#include <array>
 #include <limits>
 #include <unordered_map>
 
@@ -80,6 +81,7 @@ class Collector {
 
  private:
   void open(const JsonNode& node, std::string_view key) {
+    if (!open_.empty() && role_of(key) == FieldRole::Time) open_.back().has_time = true;
     Parts parts;
     parts.end = node.next;
     parts.is_place = is_place_key(key);

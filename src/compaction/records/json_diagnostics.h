@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "compaction/facts.h"
-#include "compaction/records/json_values.h"
+#include "core/json_values.h"
 
 namespace nutshell::compaction {
 

@@ -39,7 +39,7 @@ class Children {
 
 class Layouter {
  public:
-  Layouter(const JsonValues& values, const LayoutOptions& options)
+  Layouter(const FoundJson& values, const LayoutOptions& options)
       : values_(values),
         tree_(values.tree),
         options_(options),
@@ -131,8 +131,10 @@ class Layouter {
       return put(head(node, depth) + fmt::format("{{{} keys}}", value.children));
     }
     show(node);
-    const bool has_heading = depth > 0 || values_.roots.size() > 1;
-    if (has_heading) put(trim_right_of(head(node, depth)));
+    const auto heading = trim_right_of(head(node, depth));
+    const bool has_heading = !heading.empty();
+    if (has_heading) put(heading);
+    if (add_map(node, depth + (has_heading ? 1 : 0))) return;
     // Scalars first: what comes behind a long array would be cut off with it.
     const bool is_sorted = !options_.is_whole;
     std::vector<std::size_t> late;
@@ -152,6 +154,28 @@ class Layouter {
     if (unshown == 0) return;
     layout_.left_out += unshown;
     put(std::string(depth + 1, ' ') + fmt::format("… {} more keys", unshown));
+  }
+
+  // Members that are like objects are records, named by their keys.
+  bool add_map(std::size_t node, std::size_t depth) {
+    constexpr std::size_t kFewestMembers = 5;
+    std::vector<std::size_t> members;
+    for (Children children(tree_, node); children.has_more();)
+      members.push_back(children.next());
+    const bool are_objects = std::all_of(members.begin(), members.end(), [&](auto member) {
+      return tree_.nodes[member].kind == JsonKind::Object;
+    });
+    if (!are_objects || members.size() < kFewestMembers || !can_be_rows(members)) return false;
+    // Objects that share no keys are no records.
+    std::unordered_map<std::string_view, std::size_t> keys;
+    std::size_t most = 0;
+    for (const std::size_t member : members) {
+      for (Children children(tree_, member); children.has_more();)
+        most = std::max(most, ++keys[json_key(values_.text, tree_.nodes[children.next()])]);
+    }
+    if (most * 2 < members.size()) return false;
+    add_records(members, pointer_to(values_, node), depth);
+    return true;
   }
 
   [[nodiscard]] Grade grade_of_member(std::size_t node) const {
@@ -179,7 +203,7 @@ class Layouter {
     const auto heading = head(node, depth) + fmt::format("[{}]", value.children);
     if (are_objects && elements.size() >= kFewestRecords && can_be_rows(elements)) {
       put(heading);
-      return add_records(elements, json_pointer(values_, node), depth + 1);
+      return add_records(elements, pointer_to(values_, node), depth + 1);
     }
     put(heading);
     std::size_t shown = 0;
@@ -190,7 +214,7 @@ class Layouter {
     }
     if (shown == elements.size()) return;
     layout_.left_out += elements.size() - shown;
-    add_unshown(json_pointer(values_, node), {shown, elements.size() - 1}, elements.size());
+    add_unshown(pointer_to(values_, node), {shown, elements.size() - 1}, elements.size());
   }
 
   void add_scalars(std::size_t node, const std::vector<std::size_t>& elements, std::size_t depth) {
@@ -207,7 +231,7 @@ class Layouter {
     put(line);
     if (!is_cut) return;
     layout_.left_out += elements.size() - shown - 1;
-    add_unshown(json_pointer(values_, node), {shown, elements.size() - 2}, elements.size());
+    add_unshown(pointer_to(values_, node), {shown, elements.size() - 2}, elements.size());
   }
 
   struct Range {
@@ -240,6 +264,11 @@ class Layouter {
     RecordSet set;
     for (std::size_t at = 0; at < elements.size(); ++at) {
       set.begin(at);
+      const JsonNode& element = tree_.nodes[elements[at]];
+      if (element.key_end > element.key_begin) {
+        const auto key = std::string_view(values_.text).substr(element.key_begin - 1, element.key_end - element.key_begin + 2);
+        set.add(set.column(RecordSet::kRoot, "(key)"), JsonKind::String, key);
+      }
       set.add_members(values_.text, tree_, elements[at]);
     }
     Digest digest;
@@ -322,7 +351,7 @@ class Layouter {
       set.begin(0);
       set.add_members(values_.text, tree_, object);
       auto record = record_lines(set, set.records().front(), HiddenColumns(set.columns().size()));
-      record.front() = fmt::format("{}: {}", json_pointer(values_, object),
+      record.front() = fmt::format("{}: {}", pointer_to(values_, object),
                                    cut_text(record.front(), 2 * kLongestMessage));
       std::size_t tokens = 0;
       for (const auto& line : record)
@@ -334,7 +363,7 @@ class Layouter {
     }
     if (shown < inner.size()) {
       layout_.unshown.push_back({fmt::format("{} more objects report an error", inner.size() - shown),
-                                 "pointer=" + json_pointer(values_, inner[shown])});
+                                 "pointer=" + pointer_to(values_, inner[shown])});
       layout_.left_out += inner.size() - shown;
     }
     layout_.errors += inner.size();
@@ -353,7 +382,7 @@ class Layouter {
     layout_.lines.push_back(std::move(line));
   }
 
-  const JsonValues& values_;
+  const FoundJson& values_;
   const JsonTree& tree_;
   const LayoutOptions& options_;
   std::vector<bool> is_shown_;
@@ -362,42 +391,10 @@ class Layouter {
   Layout layout_;
 };
 
-// Escapes "/" and "~" inside a key (RFC 6901).
-std::string pointer_part(std::string_view key) {
-  std::string part;
-  for (const char c : key) {
-    if (c == '~')
-      part += "~0";
-    else if (c == '/')
-      part += "~1";
-    else
-      part += c;
-  }
-  return part;
-}
-
 }  // namespace
 
-Layout layout_of(const JsonValues& values, const LayoutOptions& options) {
+Layout layout_of(const FoundJson& values, const LayoutOptions& options) {
   return Layouter(values, options).run();
-}
-
-std::string json_pointer(const JsonValues& values, std::size_t node) {
-  const auto& nodes = values.tree.nodes;
-  std::string pointer;
-  const auto root = std::upper_bound(values.roots.begin(), values.roots.end(), node) - 1;
-  if (values.roots.size() > 1) pointer = fmt::format("/{}", root - values.roots.begin());
-  for (std::size_t at = *root; at != node;) {
-    std::size_t child = at + 1;
-    std::size_t index = 0;
-    for (; nodes[child].next <= node; child = nodes[child].next)
-      ++index;
-    pointer += nodes[at].kind == JsonKind::Array
-                   ? fmt::format("/{}", index)
-                   : "/" + pointer_part(json_key_text(values.text, nodes[child]));
-    at = child;
-  }
-  return pointer;
 }
 
 }  // namespace nutshell::compaction

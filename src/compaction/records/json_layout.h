@@ -8,15 +8,9 @@
 #include <vector>
 
 #include "compaction/facts.h"
-#include "compaction/records/json_reader.h"
+#include "core/json_values.h"
 
 namespace nutshell::compaction {
-
-struct JsonValues {
-  std::string_view text;
-  const JsonTree& tree;
-  const std::vector<std::size_t>& roots;  // the outermost values
-};
 
 struct LayoutOptions {
   bool is_whole = true;          // show everything but the ends of very long values
@@ -33,9 +27,6 @@ struct Layout {
 };
 
 // The values one after the other.
-Layout layout_of(const JsonValues& values, const LayoutOptions& options);
-
-// The path of a value as a JSON pointer: "/items/17/spec", "" for an outermost value that is alone.
-std::string json_pointer(const JsonValues& values, std::size_t node);
+Layout layout_of(const FoundJson& values, const LayoutOptions& options);
 
 }  // namespace nutshell::compaction

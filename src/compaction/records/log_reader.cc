@@ -119,6 +119,15 @@ Grade grade_of_line(std::string_view line) {
   return level == Grade::Plain ? std::min(look, Grade::Warning) : look;
 }
 
+// PostgreSQL logs the details of a message as lines of their own, with its time.
+bool is_more_of_postgres(std::string_view line) {
+  constexpr std::array<std::string_view, 5> kParts = {"STATEMENT:  ", "DETAIL:  ", "HINT:  ",
+                                                      "CONTEXT:  ", "QUERY:  "};
+  const auto head = line.substr(0, kLongestLead);
+  return std::any_of(kParts.begin(), kParts.end(),
+                     [&](std::string_view part) { return contains(head, part); });
+}
+
 class LogReader {
  public:
   explicit LogReader(std::string_view text) : text_(text), json_(text) {
@@ -155,7 +164,9 @@ class LogReader {
 
   // A line that is indented, or part of a stack trace, belongs to the record before it.
   [[nodiscard]] bool continues(std::string_view line) const {
-    if (log_.set.records().empty() || is_log_line(line)) return false;
+    if (log_.set.records().empty()) return false;
+    if (is_more_of_postgres(line)) return true;
+    if (is_log_line(line)) return false;
     if (indent_of(line) > 0 || is_trace_frame(line) || is_trace_cause(line)) return true;
     if (line.starts_with("Traceback (most recent call last)")) return true;
     // the message of an exception, at the end of a trace or as its first line
@@ -257,6 +268,19 @@ class LogReader {
 };
 
 }  // namespace
+
+std::string joined_lines(Lines lines) {
+  std::size_t bytes = 0;
+  for (const auto line : lines)
+    bytes += line.size() + 1;
+  std::string text;
+  text.reserve(bytes);
+  for (const auto line : lines) {
+    text += line;
+    text += '\n';
+  }
+  return text;
+}
 
 ReadLog read_log(std::string_view text) {
   return LogReader(text).read();

@@ -22,6 +22,9 @@ struct ReadLog {
   std::size_t continued = 0;  // lines that belong to the record before them
 };
 
+// Joins lines to one text, each with a newline.
+std::string joined_lines(Lines lines);
+
 // `text` holds the lines, each with its newline; the records keep views of it.
 ReadLog read_log(std::string_view text);
 

@@ -198,7 +198,7 @@ class Digester {
 
   // The first records and the last.
   void add_samples() {
-    constexpr std::size_t kFirst = 3;
+    constexpr std::size_t kFirst = 6;
     Chosen chosen;
     for (std::size_t at = 0; at < set_.records().size() && chosen.size() < kFirst; ++at) {
       if (!is_shown_[at] && set_.records()[at].grade < Grade::Warning) chosen.push_back(at);

@@ -12,6 +12,9 @@ namespace {
 
 constexpr std::size_t kFewestForTable = 3;
 constexpr std::size_t kMostTableColumns = 24;
+// A short value that few rows share stays in each row, which then tells all of its record.
+constexpr std::size_t kShortValue = 12;
+constexpr std::size_t kFewRows = 60;
 
 struct ColumnUse {
   std::uint32_t column = 0;
@@ -139,7 +142,9 @@ Rows rows_of(const RowsInput& input) {
   bool has_same = false;
   bool has_trace = false;
   for (const ColumnUse& use : used_columns(input)) {
-    if (use.is_same && use.count == input.chosen.size()) {
+    const bool is_shared = use.is_same && use.count == input.chosen.size();
+    const bool is_short = use.first->raw.size() <= kShortValue && input.chosen.size() <= kFewRows;
+    if (is_shared && !is_short) {
       hidden[use.column] = true;
       has_same = true;
       continue;
@@ -150,7 +155,8 @@ Rows rows_of(const RowsInput& input) {
     has_trace = has_trace || use.has_trace;
   }
   if (has_same) {
-    auto same = record_lines(input.set, input.set.records()[input.chosen.front()], differing);
+    auto same = record_lines(input.set, input.set.records()[input.chosen.front()], differing,
+                             FieldNames::All);
     same.front().insert(0, fmt::format("×{} ", input.chosen.size()));
     if (!writer.add(same)) return std::move(writer).finish();
   }

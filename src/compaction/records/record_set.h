@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "compaction/field_role.h"
-#include "compaction/records/json_reader.h"
+#include "core/json_reader.h"
 
 namespace nutshell::compaction {
 

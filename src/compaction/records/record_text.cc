@@ -52,7 +52,7 @@ std::string on_one_line(std::string_view text) {
 // Returns whether a string without its quotes reads as a number, null, true or false.
 bool looks_typed(std::string_view text) {
   if (text.empty() || text == "null" || text == "true" || text == "false") return true;
-  if (text.front() == ' ' || text.back() == ' ') return true;
+  if (text.front() == '"' || text.front() == ' ' || text.back() == ' ') return true;
   return (is_digit(text.front()) || text.front() == '-') && text.size() < 20 &&
          text.find_first_not_of("0123456789-+.eE") == std::string_view::npos;
 }
@@ -105,12 +105,12 @@ std::string value_text(std::string_view raw, JsonKind kind, std::size_t most) {
     return cut_text(without_blanks(raw), most);
   if (kind != JsonKind::String) return cut_text(raw, most);
   auto text = on_one_line(json_text(raw, kind));
-  if (raw.starts_with('"') && looks_typed(text)) return fmt::format("\"{}\"", text);
+  if (raw.starts_with('"') && looks_typed(text)) return cut_text(raw, most);
   return cut_text(text, most);
 }
 
 std::vector<std::string> record_lines(const RecordSet& set, const Record& record,
-                                      const HiddenColumns& hidden) {
+                                      const HiddenColumns& hidden, FieldNames names) {
   std::vector<const RecordCell*> cells;
   for (std::size_t at = 0; at < record.cells; ++at) {
     const RecordCell* const cell = set.cells(record) + at;
@@ -128,7 +128,7 @@ std::vector<std::string> record_lines(const RecordSet& set, const Record& record
   for (const RecordCell* cell : cells) {
     const RecordColumn& column = set.columns()[cell->column];
     const int order = rank(cell);
-    const bool is_bare = cell->kind == JsonKind::String && order <= 2 && !(order == 2 && has_message);
+    const bool is_bare = names == FieldNames::Usual && cell->kind == JsonKind::String && order <= 2 && !(order == 2 && has_message);
     const bool is_more = column.path == kMoreLines;
     const bool may_be_trace = column.role == FieldRole::Stack || column.role == FieldRole::Error ||
                               column.role == FieldRole::Message;

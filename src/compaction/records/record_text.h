@@ -24,8 +24,14 @@ std::string value_text(std::string_view raw, JsonKind kind, std::size_t most = k
 // Which cells of a record are written: those whose column is not in `hidden`.
 using HiddenColumns = std::vector<bool>;
 
+enum class FieldNames : std::uint8_t {
+  Usual,  // time, level and message without their keys
+  All,
+};
+
 // "WARN disk is full disk=/dev/sda1 free=0", and below it the summary of a stack trace.
 std::vector<std::string> record_lines(const RecordSet& set, const Record& record,
-                                      const HiddenColumns& hidden);
+                                      const HiddenColumns& hidden,
+                                      FieldNames names = FieldNames::Usual);
 
 }  // namespace nutshell::compaction

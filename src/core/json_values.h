@@ -7,10 +7,9 @@
 #include <string_view>
 #include <vector>
 
-#include "compaction/parser.h"
-#include "compaction/records/json_reader.h"
+#include "core/json_reader.h"
 
-namespace nutshell::compaction {
+namespace nutshell {
 
 struct FoundJson {
   std::string text;  // the lines, each with its newline
@@ -20,10 +19,14 @@ struct FoundJson {
   std::size_t filled = 0;               // lines that are not blank
 };
 
-// Joins lines to one text.
-std::string joined_lines(Lines lines);
-
 // Returns nullopt unless most of the output is JSON. Reads no more than twice what is there.
-std::optional<FoundJson> find_json(Lines lines);
+std::optional<FoundJson> find_json(std::string text);
 
-}  // namespace nutshell::compaction
+// Finds the value behind a JSON pointer (RFC 6901): "/items/17/name". If there are several outermost
+// values, its first part is the number of one, from 0. "" is the only outermost value.
+std::optional<std::size_t> find_pointer(const FoundJson& json, std::string_view pointer);
+
+// The path of a value; `find_pointer` finds it there.
+std::string pointer_to(const FoundJson& json, std::size_t node);
+
+}  // namespace nutshell

@@ -1,11 +1,13 @@
-#include "compaction/records/json_reader.h"
+#include "core/json_reader.h"
 
 #include <array>
 
-#include "compaction/text_scan.h"
-
-namespace nutshell::compaction {
+namespace nutshell {
 namespace {
+
+bool is_digit(char c) {
+  return c >= '0' && c <= '9';
+}
 
 bool is_blank_byte(char c) {
   return c == ' ' || c == '\t' || c == '\n' || c == '\r';
@@ -244,4 +246,4 @@ void JsonReader::skip_blanks() {
     ++at_;
 }
 
-}  // namespace nutshell::compaction
+}  // namespace nutshell

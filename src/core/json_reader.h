@@ -9,9 +9,9 @@
 #include <string_view>
 #include <vector>
 
-#include "compaction/field_role.h"
+namespace nutshell {
 
-namespace nutshell::compaction {
+enum class JsonKind : std::uint8_t { Null, Bool, Number, String, Array, Object };
 
 // A value in the order of the text. The members of an object and the elements of an array follow it;
 // `next` is the index behind the last of them.
@@ -70,4 +70,4 @@ std::string_view json_raw(std::string_view text, const JsonNode& node);
 std::string_view json_key(std::string_view text, const JsonNode& node);   // as written
 std::string json_key_text(std::string_view text, const JsonNode& node);  // without escapes
 
-}  // namespace nutshell::compaction
+}  // namespace nutshell
