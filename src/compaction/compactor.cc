@@ -23,6 +23,9 @@ namespace {
 constexpr std::size_t kMostTypedBytes = 32U << 20U;
 constexpr std::size_t kMostTypedLines = 2U << 20U;
 
+// A larger output that no parser knows is read once, for its error lines, start and end.
+constexpr std::size_t kMostOutlined = 8U << 20U;
+
 // Output below the first bound is never reshaped, below the second only for a large gain.
 constexpr std::size_t kTinyTokens = 80;
 constexpr std::size_t kSmallTokens = 300;
@@ -157,7 +160,9 @@ class Compaction {
                   const std::string& reason) {
     const bool fits = whole_tokens <= options_.max_tokens;
     const bool is_a_log = text.nature == Nature::Log || is_log(text.lines);
-    if (!is_a_log) return outlined(text.lines, whole, whole_tokens, reason);
+    const std::size_t bytes = captured_.output.size() + captured_.error.size();
+    if (!is_a_log && bytes <= kMostOutlined)
+      return outlined(text.lines, whole, whole_tokens, reason);
     if (fits && whole_tokens < kSmallTokens)
       return finish(whole, reason + "; shown whole", raw_tokens_);
     auto excerpt =

@@ -210,13 +210,15 @@ class RoleFinder {
     const std::size_t indent = indent_of(lines_[start]);
     std::size_t at = start + 1;
     for (; at < lines_.size() && at < start + kMostBody && !is_empty(at); ++at) {
-      if (read_diagnostic(lines_[at])) break;
-      const bool is_source = is_caret_line(line(at + 1)) && !is_caret_line(lines_[at]);
-      if (is_source || is_caret_line(lines_[at]) || is_source_row(lines_[at])) {
+      const bool is_mark = is_caret_line(lines_[at]);
+      const bool is_source = !is_mark && is_caret_line(line(at + 1));
+      const bool is_deeper = indent_of(lines_[at]) > indent;
+      if ((is_source || is_deeper) && read_diagnostic(lines_[at])) break;
+      if (is_source || is_mark || is_source_row(lines_[at])) {
         found_.roles[at] = Role::Excerpt;
         continue;
       }
-      if (indent_of(lines_[at]) <= indent) break;
+      if (!is_deeper) break;
       found_.roles[at] = Role::Diagnostic;
       add_said(diagnostic, trim(lines_[at]));
     }

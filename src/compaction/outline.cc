@@ -4,7 +4,6 @@
 
 #include <algorithm>
 #include <array>
-#include <map>
 #include <unordered_map>
 
 #include "compaction/body_line.h"
@@ -53,8 +52,10 @@ bool is_progress(std::string_view line) {
                      [](char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z'); });
 }
 
-// Two gaps of several blanks or more: what the columns say stands in the heading of the table.
+// Two gaps of several blanks or more, or a bar: what the columns say stands in the heading of the
+// table.
 bool is_table_row(std::string_view line) {
+  if (contains(line, " | ")) return true;
   const auto text = trim(line);
   const auto gap = text.find("  ");
   if (gap == std::string_view::npos) return false;
@@ -109,12 +110,15 @@ class OutlineMaker {
     outline_.omitted.push_back({std::string(what), lines});
   }
 
-  // Whether a line has lines below it that are still shown.
-  [[nodiscard]] std::vector<bool> find_parents() const {
+  // Whether a line has lines below it that are still shown. A paragraph of like lines belongs to
+  // its first line and is not below it.
+  [[nodiscard]] std::vector<bool> find_parents() {
     std::vector<bool> has_below(size());
     for (std::size_t at = 0; at < size(); ++at) {
       const std::size_t above = found_.above[at];
-      if (above != kNone && !gone_[at] && role(at) != Role::Blank) has_below[above] = true;
+      if (above == kNone || gone_[at] || role(at) == Role::Blank) continue;
+      const bool is_beside = indent_of(input_.lines[above]) == indent_of(input_.lines[at]);
+      has_below[above] = has_below[above] || !is_beside || likeness(above) != likeness(at);
     }
     return has_below;
   }
@@ -191,15 +195,14 @@ class OutlineMaker {
   // Folds like lines that belong to the same line above.
   void fold_plain() {
     const auto has_below = find_parents();
-    std::map<std::pair<std::size_t, std::uint64_t>, std::size_t> known;
+    std::unordered_map<std::uint64_t, std::size_t> known;  // by scope and likeness
     std::vector<Group> groups;
-    for (std::size_t at = 0; at < size(); ++at) {
+    for (std::size_t at = 0; at < end_of_folds(); ++at) {
       if (role(at) != Role::Plain || gone_[at] || has_below[at] || folds_.contains(at) ||
           is_table_row(input_.lines[at]))
         continue;
-      const auto likeness = likeness_of(input_.lines[at]);
-      const auto [entry, is_new] =
-          known.emplace(std::pair(scope_of(at, likeness), likeness), groups.size());
+      const auto key = likeness(at) ^ ((scope_of(at) + 2) * 0x9e3779b97f4a7c15ULL);
+      const auto [entry, is_new] = known.emplace(key, groups.size());
       if (is_new) groups.emplace_back();
       if (groups[entry->second].size() == kMostPerGroup) {
         entry->second = groups.size();
@@ -212,11 +215,27 @@ class OutlineMaker {
   }
 
   // The line above, unless that is only the first of like lines.
-  [[nodiscard]] std::size_t scope_of(std::size_t at, std::uint64_t likeness) const {
+  [[nodiscard]] std::size_t scope_of(std::size_t at) {
     const std::size_t above = found_.above[at];
     if (above == kNone || indent_of(input_.lines[above]) < indent_of(input_.lines[at]))
       return above;
-    return likeness_of(input_.lines[above]) == likeness ? found_.above[above] : above;
+    return likeness(above) == likeness(at) ? found_.above[above] : above;
+  }
+
+  std::uint64_t likeness(std::size_t at) {
+    if (likeness_.empty()) likeness_.resize(size());
+    auto& known = likeness_[at];
+    if (known == 0) known = likeness_of(input_.lines[at]);
+    return known;
+  }
+
+  // The last lines stay as they are, because they say how it ended.
+  [[nodiscard]] std::size_t end_of_folds() const {
+    constexpr std::size_t kLastLines = 3;
+    std::size_t end = size();
+    for (std::size_t left = kLastLines; end > 0 && left > 0; --end)
+      left -= role(end - 1) == Role::Blank ? 0 : 1;
+    return end;
   }
 
   void fold_group(const Group& group) {
@@ -244,7 +263,9 @@ class OutlineMaker {
       if (gone_[at] || role(at) == Role::Blank || role(at) == Role::Diagnostic) continue;
       const auto folded = folds_.find(at);
       const bool is_fold = folded != folds_.end();
-      auto text = is_fold ? folded->second.text : shortened(as_data(without_bar(input_.lines[at])));
+      const auto line = without_bar(input_.lines[at]);
+      if (!is_fold && line.size() > kLongestLine) omit("ends of long lines");
+      auto text = is_fold ? folded->second.text : shortened(as_data(line));
       const Rank rank = is_fold && role(at) == Role::Plain ? Rank::Fold : rank_of(role(at));
       add({at, text + "\n", rank, is_fold ? folded->second.lines : 1});
       outline_.has_error |= role(at) == Role::Error;
@@ -382,6 +403,7 @@ class OutlineMaker {
   const OutlineInput& input_;
   const LineRoles& found_;
   std::vector<bool> gone_;
+  std::vector<std::uint64_t> likeness_;  // 0: not asked for yet
   bool is_tight_;
   std::unordered_map<std::size_t, Folded> folds_;  // by the first of their lines
   std::vector<Piece> pieces_;
@@ -409,6 +431,11 @@ std::string_view common_prefix(Lines lines) {
 
 Outline make_from(const OutlineInput& input) {
   const auto found = find_roles(input.lines);
+  constexpr std::size_t kFarOver = 64;  // bytes for each token: no fold makes it fit
+  std::size_t bytes = 0;
+  for (const auto line : input.lines)
+    bytes += line.size();
+  if (bytes / kFarOver > input.max_tokens) return OutlineMaker(input, found, Fit::Tight).make();
   auto outline = OutlineMaker(input, found, Fit::Whole).make();
   return outline.is_cut ? OutlineMaker(input, found, Fit::Tight).make() : outline;
 }

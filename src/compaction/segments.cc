@@ -109,8 +109,9 @@ CommandWords words_of(std::string_view text) {
 
 // "py311: commands[0]> pytest -q", "py311 run-test: commands[0] | pytest -q"
 std::optional<Announcement> by_tox(std::string_view line) {
-  const auto at = line.find(": commands[");
-  if (at == std::string_view::npos || at > 60) return std::nullopt;
+  constexpr std::size_t kLongestName = 60;
+  const auto at = line.substr(0, kLongestName).find(": commands[");
+  if (at == std::string_view::npos) return std::nullopt;
   auto rest = line.substr(at + 11);
   if (!take_number(rest) || !take_prefix(rest, "]")) return std::nullopt;
   if (!take_prefix(rest, "> ") && !take_prefix(rest, " | ")) return std::nullopt;
@@ -157,7 +158,16 @@ std::optional<Announcement> by_echo(std::string_view line) {
   return Announcement{words_of(line), is_traced ? "the shell" : "make"};
 }
 
+std::array<bool, 256> first_bytes() {
+  std::array<bool, 256> firsts{};
+  for (const Mark& mark : kMarks)
+    firsts.at(static_cast<unsigned char>(mark.start.front())) = true;
+  return firsts;
+}
+
 const Mark* mark_of(std::string_view line) {
+  static const std::array<bool, 256> kFirsts = first_bytes();
+  if (!kFirsts.at(static_cast<unsigned char>(line.front()))) return nullptr;
   for (const Mark& mark : kMarks) {
     if (!line.starts_with(mark.start)) continue;
     if (mark.inside.empty() || contains(line, mark.inside)) return &mark;
