@@ -151,7 +151,7 @@ double seconds(const Parser& parser, const Shape& shape, std::size_t bytes) {
   return best;
 }
 
-// What no parser takes, or takes and cannot read.
+// Outputs that no parser takes, or that one takes and cannot read.
 TEST(Growth, HostileShapesAreLinear) {
   constexpr std::size_t kBytes = 1U << 20U;
   const std::vector<Shape> hostile = {{"./x", "", "error: thing % broke\n"},

@@ -414,7 +414,7 @@ class OutlineMaker {
 };
 
 // "==4711== " in front of most lines, as valgrind prints it.
-std::string_view common_prefix(Lines lines) {
+std::string_view shared_prefix(Lines lines) {
   const auto prefix_of = [](std::string_view line) -> std::string_view {
     auto rest = line;
     if (!take_prefix(rest, "==") || !take_number(rest) || !take_prefix(rest, "==")) return {};
@@ -443,7 +443,7 @@ Outline make_from(const OutlineInput& input) {
 }  // namespace
 
 Outline make_outline(const OutlineInput& input) {
-  const auto prefix = common_prefix(input.lines);
+  const auto prefix = shared_prefix(input.lines);
   if (prefix.empty()) return make_from(input);
   std::vector<std::string_view> bare;
   bare.reserve(input.lines.size());

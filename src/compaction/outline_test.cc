@@ -105,7 +105,7 @@ TEST(Outline, FramesOfLibrariesAreCounted) {
   EXPECT_FALSE(has(outline, "node_modules")) << outline.text;
 }
 
-TEST(Outline, CommonPrefixIsSaidOnce) {
+TEST(Outline, PrefixOfAllLinesIsSaidOnce) {
   const auto outline = outline_of(
       "==7== Invalid write of size 1\n==7==    at 0x1: f (a.c:3)\n"
       "==7== \n==7== ERROR SUMMARY: 1 errors from 1 contexts\n");

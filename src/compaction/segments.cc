@@ -22,7 +22,7 @@ struct Mark {
   std::string_view inside = {};  // also somewhere in it
 };
 
-constexpr std::array<Mark, 56> kMarks = {{
+constexpr std::array<Mark, 55> kMarks = {{
     {"pytest", Part::Begin, "====", " test session starts "},
     {"pytest", Part::Inside, "====", " FAILURES "},
     {"pytest", Part::Inside, "====", " ERRORS "},
@@ -75,7 +75,6 @@ constexpr std::array<Mark, 56> kMarks = {{
     {"pip", Part::Begin, "Collecting "},
     {"pip", Part::Begin, "Requirement already satisfied: "},
     {"pip", Part::End, "Successfully installed "},
-    {"docker", Part::Begin, "#0 building with "},
     {"eslint", Part::End, "\xe2\x9c\x96 ", " problem"},
     {"mypy", Part::End, "Found ", " source file"},
     {"mypy", Part::End, "Success: no issues found in "},
@@ -182,8 +181,7 @@ bool may_run_others(std::span<const CommandWords> commands) {
   constexpr std::array<std::string_view, 6> kRunners = {"npm", "yarn", "pnpm",
                                                         "tox", "rake", "pre-commit"};
   if (std::find(kRunners.begin(), kRunners.end(), program) != kRunners.end()) return true;
-  return !is_known_program(program) && program != "git" && program != "docker" &&
-         program != "kubectl" && program != "cat";
+  return !is_known_program(program) && program != "git" && program != "kubectl" && program != "cat";
 }
 
 class SegmentFinder {
