@@ -10,6 +10,7 @@
 #include "compaction/generic.h"
 #include "compaction/native.h"
 #include "compaction/outline.h"
+#include "compaction/own_renderers.h"
 #include "compaction/source_text.h"
 #include "compaction/status_line.h"
 #include "compaction/text_scan.h"
@@ -74,6 +75,19 @@ std::optional<Draft> render_by_user(const TypedInput& input, const RenderOptions
   return std::nullopt;
 }
 
+// The project's own renderer files are asked after the typed parsers.
+std::optional<Draft> render_by_own(const TypedInput& input, std::string& reason) {
+  const ParserInput parser_input{input.command, input.lines, input.captured.ending};
+  for (const UserRenderer& renderer : own_renderers()) {
+    if (!renderer.matches(parser_input)) continue;
+    auto report = report_of(renderer.apply(parser_input), renderer.name(), input, reason);
+    if (!report) continue;
+    reason += fmt::format("; {} matches", renderer.name());
+    return draft_of(std::move(*report), input.captured);
+  }
+  return std::nullopt;
+}
+
 class Compaction {
  public:
   Compaction(const Captured& captured, const RenderOptions& options)
@@ -132,6 +146,8 @@ class Compaction {
         return finish(std::move(typed), std::move(reason), raw_tokens_);
       reason += fmt::format("; {} gains too little", typed.parser);
     }
+    if (auto own = render_by_own(input, reason); own && is_worth_it(*own, whole_tokens))
+      return finish(std::move(*own), std::move(reason), raw_tokens_);
     if (reads_source(command)) {
       if (whole_tokens <= options_.max_tokens)
         return finish(whole, reason + "; a file, shown whole", raw_tokens_);
