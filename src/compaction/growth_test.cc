@@ -158,6 +158,10 @@ TEST(Growth, HostileShapesAreLinear) {
                                       {"cat x.json", "", "[[[["},
                                       {"x", "", "\x1b[1mbold\x1b[0m\r10%\r20% "},
                                       {"find .", "a", "/a"},
+                                      {"flake8", "", "src/a_%.py:%:1: E%01 bad %\n"},
+                                      {"rspec", "", "  %) case %\n\n     got: %\n\n"},
+                                      {"make && pytest", "", "lint: commands[%]> flake8 %\nx %\n"},
+                                      {"./x", "", "step a_% of b/% is done\n  more of %\n"},
                                       {"git diff", "diff --git a/x b/x\n@@ -1 +1 @@\n", "+%\n"}};
   const auto took = [](const Shape& shape, std::size_t bytes) {
     const auto output = output_of(shape, bytes);

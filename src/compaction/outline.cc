@@ -330,6 +330,8 @@ class OutlineMaker {
     for (std::size_t rank = 0; rank + 1 < kRanks; ++rank)
       choose_rank(static_cast<Rank>(rank), kShares.at(rank));
     choose_ends();
+    for (std::size_t rank = 0; rank + 1 < kRanks; ++rank)  // the room that others did not need
+      choose_rank(static_cast<Rank>(rank), 1.0);
   }
 
   void choose_rank(Rank rank, double share) {
