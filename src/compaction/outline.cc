@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <array>
 #include <unordered_map>
+#include <unordered_set>
 
 #include "compaction/body_line.h"
 #include "compaction/compactor.h"
@@ -274,24 +275,40 @@ class OutlineMaker {
                      [](const Piece& a, const Piece& b) { return a.line < b.line; });
   }
 
+  // dotnet and others print each diagnostic again at the end.
+  std::vector<Diagnostic> distinct_diagnostics() {
+    std::unordered_set<std::string> known;
+    std::vector<Diagnostic> distinct;
+    for (const Diagnostic& diagnostic : found_.diagnostics) {
+      auto key = fmt::format("{}\n{}\n{}\n{}", to_text(diagnostic.where), diagnostic.message,
+                             diagnostic.rule, fmt::join(diagnostic.detail, "\n"));
+      if (known.insert(std::move(key)).second)
+        distinct.push_back(diagnostic);
+      else
+        omit("repeated diagnostics");
+    }
+    return distinct;
+  }
+
   void collect_diagnostics() {
     if (found_.diagnostics.empty()) return;
     std::size_t first = size();
     for (const std::size_t line : found_.diagnostic_lines)
       first = std::min(first, line);
+    const auto distinct = distinct_diagnostics();
     std::size_t minor = 0;
-    for (const Diagnostic& diagnostic : found_.diagnostics) {
+    for (const Diagnostic& diagnostic : distinct) {
       minor += diagnostic.severity == Severity::Warning || diagnostic.severity == Severity::Note;
     }
-    const auto blocks = diagnostic_blocks(found_.diagnostics);
-    std::size_t left = found_.diagnostics.size();
+    const auto blocks = diagnostic_blocks(distinct);
+    std::size_t left = distinct.size();
     for (const FactBlock& block : blocks) {
       const Rank rank = left > minor ? Rank::Finding : Rank::Minor;
       left -= std::min(left, block.facts);
       add({first, block.head, rank, block.facts, 0, true});
       if (!block.detail.empty()) add({first, block.detail, Rank::Detail, 1});
     }
-    outline_.diagnostics = found_.diagnostics.size();
+    outline_.diagnostics = distinct.size();
     outline_.has_error |= outline_.diagnostics > minor;
   }
 
