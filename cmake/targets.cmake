@@ -106,6 +106,22 @@ function(nutshell_library name)
   endif()
 endfunction()
 
+# Writes the texts of a folder's files of one kind into `output`, as a list of names and C++ strings that a source
+# of the target includes.
+function(nutshell_texts target folder kind output)
+  file(GLOB files CONFIGURE_DEPENDS ${CMAKE_CURRENT_SOURCE_DIR}/${folder}/*.${kind})
+  list(SORT files)
+  set(texts "")
+  foreach(file IN LISTS files)
+    set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS ${file})
+    get_filename_component(name ${file} NAME)
+    file(READ ${file} text)
+    string(APPEND texts "{\"${name}\", R\"~~~~(${text})~~~~\"},\n")
+  endforeach()
+  file(GENERATE OUTPUT ${CMAKE_CURRENT_BINARY_DIR}/${output} CONTENT "${texts}")
+  target_include_directories(${target} PRIVATE ${CMAKE_CURRENT_BINARY_DIR})
+endfunction()
+
 # A GoogleTest program, run by CTest as one test per TEST().
 function(nutshell_test name)
   cmake_parse_arguments(ARG "" "TIMEOUT" "SOURCES;USES;LINKS" ${ARGN})

@@ -10,6 +10,7 @@
 #include "compaction/generic.h"
 #include "compaction/native.h"
 #include "compaction/outline.h"
+#include "compaction/own_renderers.h"
 #include "compaction/source_text.h"
 #include "compaction/status_line.h"
 #include "compaction/text_scan.h"
@@ -22,6 +23,9 @@ namespace {
 // Larger outputs are not kept in memory as lines: one pass chooses what is shown.
 constexpr std::size_t kMostTypedBytes = 32U << 20U;
 constexpr std::size_t kMostTypedLines = 2U << 20U;
+
+// A larger output that no parser knows is read once, for its error lines, start and end.
+constexpr std::size_t kMostOutlined = 8U << 20U;
 
 // Output below the first bound is never reshaped, below the second only for a large gain.
 constexpr std::size_t kTinyTokens = 80;
@@ -66,6 +70,19 @@ std::optional<Draft> render_by_user(const TypedInput& input, const RenderOptions
     auto report = report_of(renderer.apply(parser_input), name, input, reason);
     if (!report) continue;
     reason += fmt::format("{} {}", name, is_asked_for ? "asked for" : "matches");
+    return draft_of(std::move(*report), input.captured);
+  }
+  return std::nullopt;
+}
+
+// The project's own renderer files are asked after the typed parsers.
+std::optional<Draft> render_by_own(const TypedInput& input, std::string& reason) {
+  const ParserInput parser_input{input.command, input.lines, input.captured.ending};
+  for (const UserRenderer& renderer : own_renderers()) {
+    if (!renderer.matches(parser_input)) continue;
+    auto report = report_of(renderer.apply(parser_input), renderer.name(), input, reason);
+    if (!report) continue;
+    reason += fmt::format("; {} matches", renderer.name());
     return draft_of(std::move(*report), input.captured);
   }
   return std::nullopt;
@@ -129,6 +146,8 @@ class Compaction {
         return finish(std::move(typed), std::move(reason), raw_tokens_);
       reason += fmt::format("; {} gains too little", typed.parser);
     }
+    if (auto own = render_by_own(input, reason); own && is_worth_it(*own, whole_tokens))
+      return finish(std::move(*own), std::move(reason), raw_tokens_);
     if (reads_source(command)) {
       if (whole_tokens <= options_.max_tokens)
         return finish(whole, reason + "; a file, shown whole", raw_tokens_);
@@ -157,7 +176,9 @@ class Compaction {
                   const std::string& reason) {
     const bool fits = whole_tokens <= options_.max_tokens;
     const bool is_a_log = text.nature == Nature::Log || is_log(text.lines);
-    if (!is_a_log) return outlined(text.lines, whole, whole_tokens, reason);
+    const std::size_t bytes = captured_.output.size() + captured_.error.size();
+    if (!is_a_log && bytes <= kMostOutlined)
+      return outlined(text.lines, whole, whole_tokens, reason);
     if (fits && whole_tokens < kSmallTokens)
       return finish(whole, reason + "; shown whole", raw_tokens_);
     auto excerpt =

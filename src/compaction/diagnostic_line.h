@@ -16,7 +16,7 @@ std::optional<Diagnostic> read_diagnostic(std::string_view line);
 // "  3:5  error  too long  (line-length)" below a line that names the file.
 std::optional<Diagnostic> read_row(std::string_view line, std::string_view file);
 
-// What is said of a place: severity, code, message and rule, in the orders that tools use.
+// Reads what is said of a place: severity, code, message and rule, in the orders that tools use.
 void read_message(std::string_view text, Diagnostic& diagnostic);
 
 // "src/a.cc:3:5" and "src/a.cc:3" alone, as in "--> src/a.cc:3:5".

@@ -6,6 +6,7 @@
 
 #include "compaction/body_line.h"
 #include "compaction/compactor.h"
+#include "compaction/error_words.h"
 #include "compaction/fact_blocks.h"
 #include "compaction/status_line.h"
 #include "compaction/text_scan.h"
@@ -65,17 +66,26 @@ class Packer {
     }
   }
 
+  // If not all lines fit, those that look like errors come first, then the last ones, then the
+  // others from the start.
   void add_kept(const std::vector<std::string>& kept) {
-    for (std::size_t at = 0; at < kept.size(); ++at) {
-      const auto line = shortened(as_data(kept[at])) + "\n";
-      const std::size_t tokens = estimate_tokens(line);
-      if (tokens > left_) {
-        omitted_.push_back({"more lines", kept.size() - at});
-        next_ = next_ == 0 ? line_of(input_, kept[at]) : next_;
-        return;
-      }
-      take(line, tokens);
+    std::vector<KeptLine> lines;
+    std::size_t all = 0;
+    for (const std::string& line : kept) {
+      lines.push_back({shortened(as_data(line)) + "\n", 0, false});
+      lines.back().tokens = estimate_tokens(lines.back().text);
+      all += lines.back().tokens;
     }
+    choose_kept(lines, kept, all);
+    std::size_t missing = 0;
+    for (std::size_t at = 0; at < lines.size(); ++at) {
+      if (lines[at].is_chosen) {
+        text_ += lines[at].text;
+        continue;
+      }
+      if (missing++ == 0 && next_ == 0) next_ = line_of(input_, kept[at]);
+    }
+    if (missing > 0) omitted_.push_back({"more lines", missing});
   }
 
   // Shows whole sections while there is room for them and for the names of the others, which come
@@ -125,6 +135,33 @@ class Packer {
   }
 
  private:
+  struct KeptLine {
+    std::string text;
+    std::size_t tokens;
+    bool is_chosen;
+  };
+
+  void choose_kept(std::vector<KeptLine>& lines, const std::vector<std::string>& kept,
+                   std::size_t all) {
+    const auto choose = [&](KeptLine& line, std::size_t room) {
+      if (line.is_chosen || line.tokens > left_ || left_ - line.tokens < room) return;
+      line.is_chosen = true;
+      left_ -= line.tokens;
+    };
+    constexpr std::size_t kLastLines = 10;
+    if (all > left_) {
+      const std::size_t room = left_ / 4;  // for other lines
+      for (std::size_t at = 0; at < lines.size(); ++at) {
+        if (looks_like_error(kept[at])) choose(lines[at], room);
+      }
+      for (std::size_t at = lines.size() - std::min(kLastLines, lines.size()); at < lines.size();
+           ++at)
+        choose(lines[at], 0);
+    }
+    for (KeptLine& line : lines)
+      choose(line, 0);
+  }
+
   // The room that the heads need is not used for details.
   void reserve_heads(const std::vector<FactBlock>& blocks) {
     for (const FactBlock& block : blocks)

@@ -156,13 +156,17 @@ double seconds(const Parser& parser, const Shape& shape, std::size_t bytes) {
   return best;
 }
 
-// What no parser takes, or takes and cannot read.
+// Outputs that no parser takes, or that one takes and cannot read.
 TEST(Growth, HostileShapesAreLinear) {
   constexpr std::size_t kBytes = 1U << 20U;
   const std::vector<Shape> hostile = {{"./x", "", "error: thing % broke\n"},
                                       {"cat x.json", "", "[[[["},
                                       {"x", "", "\x1b[1mbold\x1b[0m\r10%\r20% "},
                                       {"find .", "a", "/a"},
+                                      {"flake8", "", "src/a_%.py:%:1: E%01 bad %\n"},
+                                      {"rspec", "", "  %) case %\n\n     got: %\n\n"},
+                                      {"make && pytest", "", "lint: commands[%]> flake8 %\nx %\n"},
+                                      {"./x", "", "step a_% of b/% is done\n  more of %\n"},
                                       {"git diff", "diff --git a/x b/x\n@@ -1 +1 @@\n", "+%\n"}};
   const auto took = [](const Shape& shape, std::size_t bytes) {
     const auto output = output_of(shape, bytes);

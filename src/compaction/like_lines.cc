@@ -50,7 +50,9 @@ std::string_view without_end(std::string_view word) {
 }
 
 bool is_rule_line(std::string_view word) {
-  return word.size() >= 3 && word.find_first_not_of(word.front()) == std::string_view::npos;
+  const bool is_mark =
+      word.size() >= 3 && std::string_view("-=*._~#+").find(word.front()) != std::string_view::npos;
+  return is_mark && word.find_first_not_of(word.front()) == std::string_view::npos;
 }
 
 struct Part {

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <string>
 
 #include "compaction/diagnostic_line.h"
 #include "compaction/error_words.h"
@@ -24,8 +25,8 @@ bool is_passing(std::string_view line) {
   const auto text = trim(line);
   if (text.size() > 300 || text.empty()) return false;
   if (starts_with_any(text, {"\xe2\x9c\x93 ", "\xe2\x9c\x94 ", "\xe2\x88\x9a ", "ok: [", "PASS ",
-                             "PASS: ", "PASSED ", "--- PASS", "[       OK", "[ RUN ", "=== RUN",
-                             "OK: ", "[PASS]", "[ OK ]", "[OK] ", "[  OK  ]"}))
+                             "PASS: ", "PASSED ", "Passed ", "--- PASS", "[       OK", "[ RUN ",
+                             "=== RUN", "OK: ", "[PASS]", "[ OK ]", "[OK] ", "[  OK  ]"}))
     return !text.ends_with('{');
   auto tap = text;
   if (take_prefix(tap, "ok ")) return take_number(tap) && !contains(tap, "#");
@@ -48,7 +49,10 @@ bool has_count_of(std::string_view text) {
     if (!is_digit(text[at]) || (at > 0 && text[at - 1] != ' ' && text[at - 1] != '(')) continue;
     while (at < text.size() && (is_digit(text[at]) || text[at] == '/' || text[at] == ','))
       ++at;
-    const auto behind = trim_left(text.substr(at));
+    std::string behind(trim_left(text.substr(at)).substr(0, 12));
+    for (char& character : behind)
+      character =
+          character >= 'A' && character <= 'Z' ? static_cast<char>(character | 0x20) : character;
     for (const auto word : kCounted) {
       if (behind.starts_with(word)) return true;
     }
@@ -210,13 +214,15 @@ class RoleFinder {
     const std::size_t indent = indent_of(lines_[start]);
     std::size_t at = start + 1;
     for (; at < lines_.size() && at < start + kMostBody && !is_empty(at); ++at) {
-      if (read_diagnostic(lines_[at])) break;
-      const bool is_source = is_caret_line(line(at + 1)) && !is_caret_line(lines_[at]);
-      if (is_source || is_caret_line(lines_[at]) || is_source_row(lines_[at])) {
+      const bool is_mark = is_caret_line(lines_[at]);
+      const bool is_source = !is_mark && is_caret_line(line(at + 1));
+      const bool is_deeper = indent_of(lines_[at]) > indent;
+      if ((is_source || is_deeper) && read_diagnostic(lines_[at])) break;
+      if (is_source || is_mark || is_source_row(lines_[at])) {
         found_.roles[at] = Role::Excerpt;
         continue;
       }
-      if (indent_of(lines_[at]) <= indent) break;
+      if (!is_deeper || is_summary(lines_[at])) break;
       found_.roles[at] = Role::Diagnostic;
       add_said(diagnostic, trim(lines_[at]));
     }

@@ -4,8 +4,8 @@
 
 #include <algorithm>
 #include <array>
-#include <map>
 #include <unordered_map>
+#include <unordered_set>
 
 #include "compaction/body_line.h"
 #include "compaction/compactor.h"
@@ -53,8 +53,10 @@ bool is_progress(std::string_view line) {
                      [](char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z'); });
 }
 
-// Two gaps of several blanks or more: what the columns say stands in the heading of the table.
+// Two gaps of several blanks or more, or a bar: what the columns say stands in the heading of the
+// table.
 bool is_table_row(std::string_view line) {
+  if (contains(line, " | ")) return true;
   const auto text = trim(line);
   const auto gap = text.find("  ");
   if (gap == std::string_view::npos) return false;
@@ -109,12 +111,15 @@ class OutlineMaker {
     outline_.omitted.push_back({std::string(what), lines});
   }
 
-  // Whether a line has lines below it that are still shown.
-  [[nodiscard]] std::vector<bool> find_parents() const {
+  // Whether a line has lines below it that are still shown. A paragraph of like lines belongs to
+  // its first line and is not below it.
+  [[nodiscard]] std::vector<bool> find_parents() {
     std::vector<bool> has_below(size());
     for (std::size_t at = 0; at < size(); ++at) {
       const std::size_t above = found_.above[at];
-      if (above != kNone && !gone_[at] && role(at) != Role::Blank) has_below[above] = true;
+      if (above == kNone || gone_[at] || role(at) == Role::Blank) continue;
+      const bool is_beside = indent_of(input_.lines[above]) == indent_of(input_.lines[at]);
+      has_below[above] = has_below[above] || !is_beside || likeness(above) != likeness(at);
     }
     return has_below;
   }
@@ -191,15 +196,14 @@ class OutlineMaker {
   // Folds like lines that belong to the same line above.
   void fold_plain() {
     const auto has_below = find_parents();
-    std::map<std::pair<std::size_t, std::uint64_t>, std::size_t> known;
+    std::unordered_map<std::uint64_t, std::size_t> known;  // by scope and likeness
     std::vector<Group> groups;
-    for (std::size_t at = 0; at < size(); ++at) {
+    for (std::size_t at = 0; at < end_of_folds(); ++at) {
       if (role(at) != Role::Plain || gone_[at] || has_below[at] || folds_.contains(at) ||
           is_table_row(input_.lines[at]))
         continue;
-      const auto likeness = likeness_of(input_.lines[at]);
-      const auto [entry, is_new] =
-          known.emplace(std::pair(scope_of(at, likeness), likeness), groups.size());
+      const auto key = likeness(at) ^ ((scope_of(at) + 2) * 0x9e3779b97f4a7c15ULL);
+      const auto [entry, is_new] = known.emplace(key, groups.size());
       if (is_new) groups.emplace_back();
       if (groups[entry->second].size() == kMostPerGroup) {
         entry->second = groups.size();
@@ -212,11 +216,27 @@ class OutlineMaker {
   }
 
   // The line above, unless that is only the first of like lines.
-  [[nodiscard]] std::size_t scope_of(std::size_t at, std::uint64_t likeness) const {
+  [[nodiscard]] std::size_t scope_of(std::size_t at) {
     const std::size_t above = found_.above[at];
     if (above == kNone || indent_of(input_.lines[above]) < indent_of(input_.lines[at]))
       return above;
-    return likeness_of(input_.lines[above]) == likeness ? found_.above[above] : above;
+    return likeness(above) == likeness(at) ? found_.above[above] : above;
+  }
+
+  std::uint64_t likeness(std::size_t at) {
+    if (likeness_.empty()) likeness_.resize(size());
+    auto& known = likeness_[at];
+    if (known == 0) known = likeness_of(input_.lines[at]);
+    return known;
+  }
+
+  // The last lines stay as they are, because they say how it ended.
+  [[nodiscard]] std::size_t end_of_folds() const {
+    constexpr std::size_t kLastLines = 3;
+    std::size_t end = size();
+    for (std::size_t left = kLastLines; end > 0 && left > 0; --end)
+      left -= role(end - 1) == Role::Blank ? 0 : 1;
+    return end;
   }
 
   void fold_group(const Group& group) {
@@ -244,7 +264,9 @@ class OutlineMaker {
       if (gone_[at] || role(at) == Role::Blank || role(at) == Role::Diagnostic) continue;
       const auto folded = folds_.find(at);
       const bool is_fold = folded != folds_.end();
-      auto text = is_fold ? folded->second.text : shortened(as_data(without_bar(input_.lines[at])));
+      const auto line = without_bar(input_.lines[at]);
+      if (!is_fold && line.size() > kLongestLine) omit("ends of long lines");
+      auto text = is_fold ? folded->second.text : shortened(as_data(line));
       const Rank rank = is_fold && role(at) == Role::Plain ? Rank::Fold : rank_of(role(at));
       add({at, text + "\n", rank, is_fold ? folded->second.lines : 1});
       outline_.has_error |= role(at) == Role::Error;
@@ -253,24 +275,40 @@ class OutlineMaker {
                      [](const Piece& a, const Piece& b) { return a.line < b.line; });
   }
 
+  // dotnet and others print each diagnostic again at the end.
+  std::vector<Diagnostic> distinct_diagnostics() {
+    std::unordered_set<std::string> known;
+    std::vector<Diagnostic> distinct;
+    for (const Diagnostic& diagnostic : found_.diagnostics) {
+      auto key = fmt::format("{}\n{}\n{}\n{}", to_text(diagnostic.where), diagnostic.message,
+                             diagnostic.rule, fmt::join(diagnostic.detail, "\n"));
+      if (known.insert(std::move(key)).second)
+        distinct.push_back(diagnostic);
+      else
+        omit("repeated diagnostics");
+    }
+    return distinct;
+  }
+
   void collect_diagnostics() {
     if (found_.diagnostics.empty()) return;
     std::size_t first = size();
     for (const std::size_t line : found_.diagnostic_lines)
       first = std::min(first, line);
+    const auto distinct = distinct_diagnostics();
     std::size_t minor = 0;
-    for (const Diagnostic& diagnostic : found_.diagnostics) {
+    for (const Diagnostic& diagnostic : distinct) {
       minor += diagnostic.severity == Severity::Warning || diagnostic.severity == Severity::Note;
     }
-    const auto blocks = diagnostic_blocks(found_.diagnostics);
-    std::size_t left = found_.diagnostics.size();
+    const auto blocks = diagnostic_blocks(distinct);
+    std::size_t left = distinct.size();
     for (const FactBlock& block : blocks) {
       const Rank rank = left > minor ? Rank::Finding : Rank::Minor;
       left -= std::min(left, block.facts);
       add({first, block.head, rank, block.facts, 0, true});
       if (!block.detail.empty()) add({first, block.detail, Rank::Detail, 1});
     }
-    outline_.diagnostics = found_.diagnostics.size();
+    outline_.diagnostics = distinct.size();
     outline_.has_error |= outline_.diagnostics > minor;
   }
 
@@ -309,6 +347,8 @@ class OutlineMaker {
     for (std::size_t rank = 0; rank + 1 < kRanks; ++rank)
       choose_rank(static_cast<Rank>(rank), kShares.at(rank));
     choose_ends();
+    for (std::size_t rank = 0; rank + 1 < kRanks; ++rank)  // the room that others did not need
+      choose_rank(static_cast<Rank>(rank), 1.0);
   }
 
   void choose_rank(Rank rank, double share) {
@@ -382,6 +422,7 @@ class OutlineMaker {
   const OutlineInput& input_;
   const LineRoles& found_;
   std::vector<bool> gone_;
+  std::vector<std::uint64_t> likeness_;  // 0: not asked for yet
   bool is_tight_;
   std::unordered_map<std::size_t, Folded> folds_;  // by the first of their lines
   std::vector<Piece> pieces_;
@@ -392,7 +433,7 @@ class OutlineMaker {
 };
 
 // "==4711== " in front of most lines, as valgrind prints it.
-std::string_view common_prefix(Lines lines) {
+std::string_view shared_prefix(Lines lines) {
   const auto prefix_of = [](std::string_view line) -> std::string_view {
     auto rest = line;
     if (!take_prefix(rest, "==") || !take_number(rest) || !take_prefix(rest, "==")) return {};
@@ -409,6 +450,11 @@ std::string_view common_prefix(Lines lines) {
 
 Outline make_from(const OutlineInput& input) {
   const auto found = find_roles(input.lines);
+  constexpr std::size_t kFarOver = 64;  // bytes for each token: no fold makes it fit
+  std::size_t bytes = 0;
+  for (const auto line : input.lines)
+    bytes += line.size();
+  if (bytes / kFarOver > input.max_tokens) return OutlineMaker(input, found, Fit::Tight).make();
   auto outline = OutlineMaker(input, found, Fit::Whole).make();
   return outline.is_cut ? OutlineMaker(input, found, Fit::Tight).make() : outline;
 }
@@ -416,7 +462,7 @@ Outline make_from(const OutlineInput& input) {
 }  // namespace
 
 Outline make_outline(const OutlineInput& input) {
-  const auto prefix = common_prefix(input.lines);
+  const auto prefix = shared_prefix(input.lines);
   if (prefix.empty()) return make_from(input);
   std::vector<std::string_view> bare;
   bare.reserve(input.lines.size());

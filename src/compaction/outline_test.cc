@@ -27,6 +27,16 @@ TEST(Outline, EqualDiagnosticsAreOneWithAllPlaces) {
   EXPECT_EQ(outline.diagnostics, 3U);
 }
 
+TEST(Outline, DiagnosticThatIsPrintedTwiceAppearsOnce) {
+  const std::string line = "/s/A.cs(3,5): error CS1002: ; expected [/s/A.csproj]\n";
+  const auto outline = outline_of(line + "\nBuild FAILED.\n\n" + line + "    1 Error(s)\n");
+  EXPECT_EQ(outline.diagnostics, 1U);
+  EXPECT_TRUE(has(outline, "/s/A.cs:3:5: error: CS1002: ; expected")) << outline.text;
+  EXPECT_TRUE(has(outline, "\n    1 Error(s)\n")) << outline.text;
+  ASSERT_EQ(outline.omitted.size(), 1U);
+  EXPECT_EQ(outline.omitted[0].what, "repeated diagnostics");
+}
+
 TEST(Outline, HeadingGivesTheFileOfItsRows) {
   const auto outline = outline_of(
       "deploy/a.yaml\n  3:81  error  too long  (line-length)\n"
@@ -105,7 +115,7 @@ TEST(Outline, FramesOfLibrariesAreCounted) {
   EXPECT_FALSE(has(outline, "node_modules")) << outline.text;
 }
 
-TEST(Outline, CommonPrefixIsSaidOnce) {
+TEST(Outline, PrefixOfAllLinesIsSaidOnce) {
   const auto outline = outline_of(
       "==7== Invalid write of size 1\n==7==    at 0x1: f (a.c:3)\n"
       "==7== \n==7== ERROR SUMMARY: 1 errors from 1 contexts\n");

@@ -108,12 +108,30 @@ Result<> read_match(const toml::table& table, RendererRules& rules) {
   return {};
 }
 
+Result<> read_blocks(const toml::table& table, RendererRules& rules) {
+  return for_each_table(table, "block", [&](const toml::table& item) -> Result<> {
+    TRY(check_keys(item, {"start", "until"}));
+    BlockRule block{TRY(to_pattern(TRY(need_text(item, "start")))), nullptr};
+    const auto until = TRY(read_text(item, "until"));
+    if (!until.empty()) block.until = TRY(to_pattern(until));
+    rules.block.push_back(std::move(block));
+    return {};
+  });
+}
+
 Result<> read_line_rules(const toml::table& table, RendererRules& rules) {
   rules.keep = TRY(read_patterns(table, "keep"));
   rules.drop = TRY(read_patterns(table, "drop"));
   rules.head = TRY(read_size(table, "head"));
   rules.tail = TRY(read_size(table, "tail"));
   rules.on_empty = TRY(read_text(table, "on_empty"));
+  rules.heading = TRY(read_patterns(table, "heading"));
+  rules.summary = TRY(read_patterns(table, "summary"));
+  if (const toml::node* fold = table.get("fold"); fold != nullptr) {
+    if (!fold->is_boolean()) return bad("'fold' is not true or false");
+    rules.folds = fold->value_or(false);
+  }
+  TRY(read_blocks(table, rules));
   TRY(for_each_table(table, "replace", [&](const toml::table& item) -> Result<> {
     TRY(check_keys(item, {"pattern", "with"}));
     auto pattern = TRY(to_pattern(TRY(need_text(item, "pattern"))));
@@ -154,8 +172,9 @@ Result<> read_tests(const toml::table& table, RendererRules& rules) {
 }
 
 Result<RendererRules> read_table(const toml::table& table) {
-  TRY(check_keys(table, {"name", "description", "match", "keep", "drop", "replace", "group",
-                         "count", "head", "tail", "on_empty", "tests"}));
+  TRY(check_keys(
+      table, {"name", "description", "match", "keep", "drop", "replace", "group", "count", "head",
+              "tail", "on_empty", "heading", "summary", "block", "fold", "tests"}));
   RendererRules rules;
   rules.name = TRY(need_text(table, "name"));
   TRY(read_match(table, rules));

@@ -32,6 +32,13 @@ struct Counter {
   std::string word;  // "resources", for the status line
 };
 
+// Lines that are kept together: from one that matches `start` to one that matches `until`, or up to
+// a blank line if that is unset.
+struct BlockRule {
+  Pattern start;
+  Pattern until;
+};
+
 struct RendererTest {
   std::string name;
   std::string command;
@@ -47,6 +54,10 @@ struct RendererRules {
   std::vector<Replacement> replace;
   std::vector<Pattern> keep;  // empty: every line
   std::vector<Pattern> drop;
+  std::vector<Pattern> heading;  // shown if a line below it is
+  std::vector<Pattern> summary;  // always shown
+  std::vector<BlockRule> block;
+  bool folds = false;  // like lines below the same heading become one
   std::vector<Grouping> group;
   std::vector<Counter> count;
   std::optional<std::size_t> head;

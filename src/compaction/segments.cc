@@ -22,7 +22,7 @@ struct Mark {
   std::string_view inside = {};  // also somewhere in it
 };
 
-constexpr std::array<Mark, 56> kMarks = {{
+constexpr std::array<Mark, 55> kMarks = {{
     {"pytest", Part::Begin, "====", " test session starts "},
     {"pytest", Part::Inside, "====", " FAILURES "},
     {"pytest", Part::Inside, "====", " ERRORS "},
@@ -75,7 +75,6 @@ constexpr std::array<Mark, 56> kMarks = {{
     {"pip", Part::Begin, "Collecting "},
     {"pip", Part::Begin, "Requirement already satisfied: "},
     {"pip", Part::End, "Successfully installed "},
-    {"docker", Part::Begin, "#0 building with "},
     {"eslint", Part::End, "\xe2\x9c\x96 ", " problem"},
     {"mypy", Part::End, "Found ", " source file"},
     {"mypy", Part::End, "Success: no issues found in "},
@@ -109,8 +108,9 @@ CommandWords words_of(std::string_view text) {
 
 // "py311: commands[0]> pytest -q", "py311 run-test: commands[0] | pytest -q"
 std::optional<Announcement> by_tox(std::string_view line) {
-  const auto at = line.find(": commands[");
-  if (at == std::string_view::npos || at > 60) return std::nullopt;
+  constexpr std::size_t kLongestName = 60;
+  const auto at = line.substr(0, kLongestName).find(": commands[");
+  if (at == std::string_view::npos) return std::nullopt;
   auto rest = line.substr(at + 11);
   if (!take_number(rest) || !take_prefix(rest, "]")) return std::nullopt;
   if (!take_prefix(rest, "> ") && !take_prefix(rest, " | ")) return std::nullopt;
@@ -157,7 +157,16 @@ std::optional<Announcement> by_echo(std::string_view line) {
   return Announcement{words_of(line), is_traced ? "the shell" : "make"};
 }
 
+std::array<bool, 256> first_bytes() {
+  std::array<bool, 256> firsts{};
+  for (const Mark& mark : kMarks)
+    firsts.at(static_cast<unsigned char>(mark.start.front())) = true;
+  return firsts;
+}
+
 const Mark* mark_of(std::string_view line) {
+  static const std::array<bool, 256> kFirsts = first_bytes();
+  if (!kFirsts.at(static_cast<unsigned char>(line.front()))) return nullptr;
   for (const Mark& mark : kMarks) {
     if (!line.starts_with(mark.start)) continue;
     if (mark.inside.empty() || contains(line, mark.inside)) return &mark;
@@ -172,8 +181,7 @@ bool may_run_others(std::span<const CommandWords> commands) {
   constexpr std::array<std::string_view, 6> kRunners = {"npm", "yarn", "pnpm",
                                                         "tox", "rake", "pre-commit"};
   if (std::find(kRunners.begin(), kRunners.end(), program) != kRunners.end()) return true;
-  return !is_known_program(program) && program != "git" && program != "docker" &&
-         program != "kubectl" && program != "cat";
+  return !is_known_program(program) && program != "git" && program != "kubectl" && program != "cat";
 }
 
 class SegmentFinder {

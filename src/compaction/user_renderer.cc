@@ -3,11 +3,15 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <map>
 #include <unordered_set>
+#include <utility>
 
 #include "compaction/clean.h"
 #include "compaction/command_words.h"
+#include "compaction/like_lines.h"
 #include "compaction/renderer_rules.h"
+#include "compaction/text_scan.h"
 
 namespace nutshell::compaction {
 namespace {
@@ -43,13 +47,17 @@ class RuleRun {
       add(line);
     for (std::size_t index = 0; index < groups_.size(); ++index)
       finish_group(index);
+    dropped_ += heading_.empty() ? 0 : 1;
+    heading_.clear();
+    if (rules_.folds) fold();
     cut_middle();
     Facts facts;
     facts.tool = rules_.name;
     for (std::size_t index = 0; index < counts_.size(); ++index)
       facts.totals.push_back({rules_.count[index].word, counts_[index]});
-    if (kept_.empty() && !rules_.on_empty.empty()) kept_.push_back(rules_.on_empty);
-    facts.kept = std::move(kept_);
+    if (kept_.empty() && !rules_.on_empty.empty()) keep(rules_.on_empty, Hold::Fast);
+    for (Kept& line : kept_)
+      facts.kept.push_back(std::move(line.text));
     facts.omitted = {{"lines dropped", dropped_}, {"lines grouped", grouped_}, {"lines cut", cut_}};
     return facts;
   }
@@ -61,13 +69,81 @@ class RuleRun {
       RE2::GlobalReplace(&line, *replacement.pattern, replacement.with);
     for (std::size_t index = 0; index < counts_.size(); ++index)
       counts_[index] += is_found(rules_.count[index].pattern, line) ? 1 : 0;
+    if (add_to_block(line)) return;
+    if (is_found_in_any(rules_.summary, line)) return keep(std::move(line), Hold::Fast);
+    if (is_found_in_any(rules_.heading, line)) {
+      dropped_ += heading_.empty() ? 0 : 1;
+      heading_ = std::move(line);
+      return;
+    }
     const bool is_unwanted = is_found_in_any(rules_.drop, line) ||
                              (!rules_.keep.empty() && !is_found_in_any(rules_.keep, line));
     if (is_unwanted) {
       ++dropped_;
     } else if (!add_to_group(line)) {
-      kept_.push_back(std::move(line));
+      keep(std::move(line), Hold::Loose);
     }
+  }
+
+  // A line that holds fast is neither folded nor cut.
+  enum class Hold : std::uint8_t { Fast, Loose };
+  struct Kept {
+    std::string text;
+    Hold hold = Hold::Loose;
+    std::size_t section = 0;  // the number of headings before it
+  };
+
+  void keep(std::string line, Hold hold) {
+    if (!heading_.empty()) {
+      ++section_;
+      kept_.push_back({std::exchange(heading_, {}), Hold::Fast, section_});
+    }
+    kept_.push_back({std::move(line), hold, section_});
+  }
+
+  bool add_to_block(std::string& line) {
+    const BlockRule* open = block_;
+    if (open == nullptr) {
+      for (const BlockRule& rule : rules_.block) {
+        if (is_found(rule.start, line)) open = &rule;
+      }
+      if (open == nullptr) return false;
+    } else if (open->until ? is_found(open->until, line) : is_blank(line)) {
+      block_ = nullptr;
+      if (open->until) keep(std::move(line), Hold::Fast);
+      return true;
+    }
+    block_ = open;
+    keep(std::move(line), Hold::Fast);
+    return true;
+  }
+
+  // Folds like lines below the same heading.
+  void fold() {
+    std::map<std::pair<std::size_t, std::uint64_t>, std::vector<std::size_t>> groups;
+    for (std::size_t at = 0; at < kept_.size(); ++at) {
+      if (kept_[at].hold == Hold::Loose)
+        groups[{kept_[at].section, likeness_of(kept_[at].text)}].push_back(at);
+    }
+    std::vector<bool> is_gone(kept_.size());
+    for (const auto& [key, members] : groups) {
+      std::vector<std::string_view> lines;
+      for (const std::size_t at : members)
+        lines.push_back(kept_[at].text);
+      const auto made = fold_like(lines, Listing::All);
+      for (const std::size_t member : made.members)
+        is_gone[members[member]] = true;
+      if (made.members.empty()) continue;
+      const std::size_t first = members[made.members.front()];
+      is_gone[first] = false;
+      kept_[first].text = made.text;
+      grouped_ += made.members.size() - 1;
+    }
+    std::vector<Kept> left;
+    for (std::size_t at = 0; at < kept_.size(); ++at) {
+      if (!is_gone[at]) left.push_back(std::move(kept_[at]));
+    }
+    kept_ = std::move(left);
   }
 
   bool add_to_group(const std::string& line) {
@@ -80,8 +156,8 @@ class RuleRun {
       if (!is_in) continue;
       Group& group = groups_[index];
       if (group.lines++ == 0) {
-        group.at = kept_.size();
-        kept_.emplace_back();
+        keep("", Hold::Fast);
+        group.at = kept_.size() - 1;
       } else {
         ++grouped_;
       }
@@ -94,8 +170,9 @@ class RuleRun {
   void finish_group(std::size_t index) {
     const Group& group = groups_[index];
     if (group.lines == 0) return;
-    kept_[group.at] = fmt::format("{} ×{}{}{}", rules_.group[index].label, group.lines,
-                                  group.items.empty() ? "" : ": ", fmt::join(group.items, ", "));
+    kept_[group.at].text =
+        fmt::format("{} ×{}{}{}", rules_.group[index].label, group.lines,
+                    group.items.empty() ? "" : ": ", fmt::join(group.items, ", "));
   }
 
   void cut_middle() {
@@ -103,15 +180,22 @@ class RuleRun {
     const std::size_t head = rules_.head.value_or(0);
     const std::size_t tail = rules_.tail.value_or(0);
     if (kept_.size() <= head + tail) return;
-    cut_ = kept_.size() - head - tail;
-    const auto from = kept_.begin() + static_cast<std::ptrdiff_t>(head);
-    kept_.erase(from, from + static_cast<std::ptrdiff_t>(cut_));
+    std::vector<Kept> left;
+    for (std::size_t at = 0; at < kept_.size(); ++at) {
+      const bool is_cut = at >= head && at + tail < kept_.size() && kept_[at].hold == Hold::Loose;
+      cut_ += is_cut ? 1 : 0;
+      if (!is_cut) left.push_back(std::move(kept_[at]));
+    }
+    kept_ = std::move(left);
   }
 
   const RendererRules& rules_;
   std::vector<Group> groups_;
   std::vector<std::uint64_t> counts_;
-  std::vector<std::string> kept_;
+  std::vector<Kept> kept_;
+  std::string heading_;               // the last one, until a line below it is kept
+  const BlockRule* block_ = nullptr;  // the block that is open
+  std::size_t section_ = 0;
   std::uint64_t dropped_ = 0;
   std::uint64_t grouped_ = 0;
   std::uint64_t cut_ = 0;

@@ -57,6 +57,49 @@ TEST(UserRenderer, OwnTestsPass) {
   EXPECT_EQ(error_of(kPlan), "");
 }
 
+TEST(UserRenderer, HeadingsBlocksSummariesAndFolds) {
+  EXPECT_EQ(error_of(R"(
+name = "steps"
+drop = ['^ok ']
+heading = ['^STEP ']
+summary = ['^Plan: ']
+fold = true
+head = 1
+[match]
+command = ["steps"]
+[[block]]
+start = '^Error'
+until = '^end'
+[[tests]]
+name = "all of them"
+input = """
+STEP nothing is left of
+ok a
+STEP folds
+changed host_1 by hand
+changed host_2 by hand
+changed host_3 by hand
+changed host_4 by hand
+Plan: 4 to change
+other
+Error: x
+ok inside the block
+end
+STEP last
+"""
+expect = """
+STEP folds
+Plan: 4 to change
+Error: x
+ok inside the block
+end"""
+)"),
+            "");
+  EXPECT_NE(error_of("name = 'x'\nfold = 3\n[match]\ncommand = ['x']\n")
+                .find("'fold' is not true or false"),
+            std::string::npos);
+}
+
 TEST(UserRenderer, FailingTestRefusesTheFile) {
   std::string toml(kPlan);
   toml.replace(toml.find("create ×2"), 9, "create ×3");

@@ -13,7 +13,7 @@ using compaction::Rendering;
 using compaction::RenderOptions;
 
 // The first byte picks a command, so that every parser that checks the command is reached.
-constexpr std::array<const char*, 32> kCommands = {"",
+constexpr std::array<const char*, 36> kCommands = {"",
                                                    "cargo test",
                                                    "cargo build",
                                                    "go test ./...",
@@ -44,7 +44,11 @@ constexpr std::array<const char*, 32> kCommands = {"",
                                                    "grep -rn x .",
                                                    "find .",
                                                    "docker ps",
-                                                   "kubectl get pods"};
+                                                   "kubectl get pods",
+                                                   "cargo build && pytest",
+                                                   "tox",
+                                                   "flake8 src",
+                                                   "cat a.py"};
 
 // Checks that hold for any input.
 void check(const Captured& captured, const Rendering& rendering) {
