@@ -113,7 +113,7 @@ TEST_F(ReadTool, ReturnsAnImageToACallerThatTakesImages) {
   ASSERT_TRUE(result.image);
   EXPECT_EQ(result.image->media_type, "image/png");
   EXPECT_EQ(result.image->bytes, image);
-  EXPECT_EQ(result.text, "a.png PNG, 64 × 32 pixels, 73 bytes");
+  EXPECT_EQ(result.text, "a.png PNG, 64 × 32 pixels, 61 bytes");
 }
 
 TEST_F(ReadTool, RefusesAnImageThatModelsRefuseAndNamesTheProgramThatScalesIt) {
@@ -128,7 +128,7 @@ TEST_F(ReadTool, RefusesAnImageThatModelsRefuseAndNamesTheProgramThatScalesIt) {
   const ToolResult result = call(tool, R"({"path": "a b.png"})");
   EXPECT_FALSE(result.image);
   EXPECT_EQ(result.text,
-            "binary: a b.png is PNG, 9000 × 9000 pixels, 73 bytes.\n"
+            "binary: a b.png is PNG, 9000 × 9000 pixels, 61 bytes.\n"
             "Models read images of at most 8000 × 8000 pixels.\n"
             "Make a smaller copy with bash: convert 'a b.png' -resize '1568x1568>' "
             "/tmp/small.png; then read that.");
