@@ -141,7 +141,8 @@ class Checker {
 
   // For a timeout of at most an hour, a number this large can be no seconds.
   static bool is_in_milliseconds(const Parameter& parameter, const Json& value) {
-    const bool is_short = parameter.most != Parameter::kNoBound && parameter.most < kLeastMilliseconds;
+    const bool is_short =
+        parameter.most != Parameter::kNoBound && parameter.most < kLeastMilliseconds;
     return is_short && value.is_number() &&
            value.get<double>() >= static_cast<double>(kLeastMilliseconds);
   }
