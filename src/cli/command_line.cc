@@ -34,6 +34,14 @@ const CommandOption& CommandOption::is_one_of(const std::vector<std::string>& wo
   return *this;
 }
 
+const CommandOption& CommandOption::shows_values(const std::vector<std::string>& words) const {
+  std::string all;
+  for (const std::string& word : words)
+    all += (all.empty() ? "{" : ",") + word;
+  if (option_ != nullptr) option_->type_name(all + "}");
+  return *this;
+}
+
 const CommandOption& CommandOption::is_between(double least, double most) const {
   if (option_ != nullptr) option_->check(CLI::Range(least, most));
   return *this;

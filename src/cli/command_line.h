@@ -27,6 +27,8 @@ class CommandOption {
   const CommandOption& excludes(const CommandOption& other) const;
   const CommandOption& shows_default() const;
   const CommandOption& is_one_of(const std::vector<std::string>& words) const;
+  // Shows these words in the help and in completion; other values may be possible too.
+  const CommandOption& shows_values(const std::vector<std::string>& words) const;
   const CommandOption& is_between(double least, double most) const;
 
  private:

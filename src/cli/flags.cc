@@ -205,11 +205,19 @@ std::vector<std::string> Flags::list(std::string_view flag) const {
   return found == lists.end() ? std::vector<std::string>() : found->second;
 }
 
-void add_sandbox_flags(const CommandLine& command, Flags& flags) {
+std::vector<std::string> backend_names() {
+  std::vector<std::string> names;
+  for (const BackendEntry& entry : backend_registry())
+    names.emplace_back(entry.name);
+  return names;
+}
+
+void add_sandbox_flags(const CommandLine& command, Flags& flags, const SandboxSpec& defaults) {
   if (!command.builds_flags()) return;
-  const SandboxSpec spec;
-  for_each_flag(spec, [&](const FieldInfo& info, const auto& member) {
-    if (!is_of_command(info.flag)) add_flag(command, flags, info, member, {}).group("Sandbox");
+  for_each_flag(defaults, [&](const FieldInfo& info, const auto& member) {
+    if (is_of_command(info.flag)) return;
+    const CommandOption option = add_flag(command, flags, info, member, {}).group("Sandbox");
+    if (info.flag == "backend") option.shows_values(backend_names());
   });
   command.add_option("--config", flags.config, "Take flags not given here from this TOML file")
       .group("Sandbox");
@@ -226,13 +234,14 @@ CommandOption add_sandbox_flag(const CommandLine& command, Flags& flags, std::st
   return option;
 }
 
-void add_exec_flags(const CommandLine& command, Flags& flags) {
+void add_exec_flags(const CommandLine& command, Flags& flags, Streams streams) {
   if (!command.builds_flags()) return;
   const char* group = "Command";
   const ExecRequest request;
   for_each_flag(request, [&](const FieldInfo& info, const auto& member) {
     add_flag(command, flags, info, member, {}).group(group);
   });
+  if (streams == Streams::Shared) return;
   command.add_flag("-i,--stdin,--interactive", flags.has_input, "Connect standard input")
       .group(group);
   command.add_flag("-t,--tty", flags.has_terminal, "Give it a terminal").group(group);

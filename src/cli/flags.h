@@ -31,8 +31,13 @@ struct Flags {
   [[nodiscard]] std::vector<std::string> list(std::string_view flag) const;
 };
 
-void add_sandbox_flags(const CommandLine& command, Flags& flags);
-void add_exec_flags(const CommandLine& command, Flags& flags);
+// `defaults` are shown in the help.
+void add_sandbox_flags(const CommandLine& command, Flags& flags, const SandboxSpec& defaults = {});
+// Adds the flags of a command; those of its streams only if it has them for itself.
+enum class Streams : std::uint8_t { Own, Shared };
+void add_exec_flags(const CommandLine& command, Flags& flags, Streams streams = Streams::Own);
+// The names of the backends, for a flag that takes one.
+std::vector<std::string> backend_names();
 // Adds one flag of a sandbox, for commands that take only some of them. `help` replaces its text.
 CommandOption add_sandbox_flag(const CommandLine& command, Flags& flags, std::string_view flag,
                                const std::string& help = {});

@@ -40,7 +40,7 @@ enum class Sandboxes { Kept, Own, None };
 
 struct Command {
   std::string_view name;
-  std::string_view alias;
+  std::string_view aliases;  // other names, separated by a space
   void (*add)(const CommandLine&, Program&);
   Sandboxes sandboxes = Sandboxes::Kept;
 };
@@ -48,9 +48,9 @@ constexpr auto kCommands =
     std::to_array<Command>({{"run", "", add_run, Sandboxes::Own},
                             {"create", "", add_create},
                             {"exec", "", add_exec},
-                            {"list", "ls", add_list},
+                            {"list", "ls ps", add_list},
                             {"info", "", add_info},
-                            {"stats", "", add_stats},
+                            {"stats", "top", add_stats},
                             {"destroy", "rm", add_destroy},
                             {"cp", "", add_copy},
                             {"extend", "", add_extend},
@@ -80,11 +80,20 @@ constexpr auto kCommands =
                             {"version", "", add_version, Sandboxes::None},
                             {"completion", "", add_completion, Sandboxes::None}});
 
+bool is_called(const Command& command, std::string_view name) {
+  if (name == command.name) return true;
+  for (std::string_view rest = command.aliases; !rest.empty();) {
+    const std::size_t end = std::min(rest.find(' '), rest.size());
+    if (name == rest.substr(0, end)) return true;
+    rest.remove_prefix(std::min(end + 1, rest.size()));
+  }
+  return false;
+}
+
 const Command* find_command(std::string_view name) {
   const auto* const found =
-      std::find_if(kCommands.begin(), kCommands.end(), [name](const Command& command) {
-        return name == command.name || (!name.empty() && name == command.alias);
-      });
+      std::find_if(kCommands.begin(), kCommands.end(),
+                   [name](const Command& command) { return is_called(command, name); });
   return found == kCommands.end() ? nullptr : found;
 }
 

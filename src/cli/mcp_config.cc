@@ -2,8 +2,10 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <nlohmann/json.hpp>
 
+#include "cli/json_edit.h"
 #include "cli/mcp_lines.h"
 
 namespace nutshell::cli {
@@ -20,7 +22,10 @@ Failure not_understood(const McpClient& client) {
 
 std::vector<std::string> arguments_for(const McpClient& client, const McpCommand& command) {
   std::vector<std::string> words = command.arguments;
-  if (client.workspace.empty()) return words;
+  const bool has_place = std::any_of(words.begin(), words.end(), [](const std::string& word) {
+    return word == "--no-project" || word == "--workspace" || word.starts_with("--workspace=");
+  });
+  if (client.workspace.empty() || has_place) return words;
   words.emplace_back("--workspace");
   words.emplace_back(client.workspace);
   return words;
@@ -35,39 +40,12 @@ Json entry_of(const McpClient& client, const McpCommand& command) {
   return entry;
 }
 
-std::optional<Json> parse(const std::string& text) {
-  Json parsed = Json::parse(text, nullptr, false, true);
-  if (!parsed.is_object()) return std::nullopt;
-  return parsed;
-}
-
-std::string indented(const Json& value, std::size_t columns) {
-  std::string text;
-  for (const char c : value.dump(2)) {
-    text += c;
-    if (c == '\n') text.append(columns, ' ');
-  }
-  return text;
-}
-
-// Inserts `entry` as the first member of the object whose opening brace is at `brace`.
-std::string insert_first(const std::string& text, std::size_t brace, const std::string& entry,
-                         std::size_t columns) {
-  const std::size_t next = text.find_first_not_of(" \t\r\n", brace + 1);
-  const bool is_empty = next != std::string::npos && text[next] == '}';
-  const std::string pad(columns, ' ');
-  std::string middle = fmt::format("\n{}{}", pad, entry);
-  if (is_empty)
-    return text.substr(0, brace + 1) + middle + "\n" + pad.substr(2) + text.substr(next);
-  return text.substr(0, brace + 1) + middle + "," + text.substr(brace + 1);
-}
-
 Result<std::string> put_json(const McpClient& client, const std::string& text,
                              const McpCommand& command) {
-  const auto before = parse(text);
+  const auto before = parse_edited_json(text);
   if (!before) return not_understood(client);
   const Json entry = entry_of(client, command);
-  const std::string named = fmt::format("\"{}\": {}", kMcpServerName, indented(entry, 4));
+  const std::string named = fmt::format("\"{}\": {}", kMcpServerName, indented_json(entry, 4));
   std::string after;
   const auto servers = find_json_member(text, {client.key});
   if (servers && text[servers->value] == '{') {
@@ -75,19 +53,19 @@ Result<std::string> put_json(const McpClient& client, const std::string& text,
   } else if (!servers && !before->contains(client.key)) {
     const Json object = {{kMcpServerName, entry}};
     after = insert_first(text, text.find('{'),
-                         fmt::format("\"{}\": {}", client.key, indented(object, 2)), 2);
+                         fmt::format("\"{}\": {}", client.key, indented_json(object, 2)), 2);
   }
   if (after.empty()) return not_understood(client);
   Json wanted = *before;
   wanted[std::string(client.key)][kMcpServerName] = entry;
-  const auto made = parse(after);
+  const auto made = parse_edited_json(after);
   // Parses the result again: another program must read exactly what was meant.
   if (!made || nlohmann::json(*made) != nlohmann::json(wanted)) return not_understood(client);
   return after;
 }
 
 Result<std::string> take_json(const McpClient& client, const std::string& text) {
-  const auto before = parse(text);
+  const auto before = parse_edited_json(text);
   if (!before) return not_understood(client);
   const auto place = find_json_member(text, {client.key, kMcpServerName});
   if (!place) return text;
@@ -104,7 +82,7 @@ Result<std::string> take_json(const McpClient& client, const std::string& text) 
   const std::string after = text.substr(0, begin) + text.substr(end);
   Json wanted = *before;
   wanted[std::string(client.key)].erase(kMcpServerName);
-  const auto made = parse(after);
+  const auto made = parse_edited_json(after);
   if (!made || nlohmann::json(*made) != nlohmann::json(wanted)) return not_understood(client);
   return after;
 }
@@ -131,7 +109,7 @@ const std::vector<McpClient>& mcp_clients() {
   static const std::vector<McpClient> kClients = {
       {"claude-code", Project, ".mcp.json", Format::Json, "mcpServers", ""},
       {"claude-desktop", Home, ".config/Claude/claude_desktop_config.json", Format::Json,
-       "mcpServers", ""},
+       "mcpServers", "", "/"},
       {"codex", Home, ".codex/config.toml", Format::Toml, "mcp_servers", ""},
       {"cursor", Project, ".cursor/mcp.json", Format::Json, "mcpServers", "${workspaceFolder}"},
       {"vscode", Project, ".vscode/mcp.json", Format::Json, "servers", "${workspaceFolder}"},
@@ -200,7 +178,7 @@ Result<std::optional<McpCommand>> server_in(const McpClient& client, const std::
   if (text.find_first_not_of(" \t\r\n") == std::string::npos) return std::optional<McpCommand>();
   Json entry;
   if (client.format == Format::Json) {
-    const auto parsed = parse(text);
+    const auto parsed = parse_edited_json(text);
     if (!parsed) return not_understood(client);
     const Json::json_pointer place(fmt::format("/{}/{}", client.key, kMcpServerName));
     if (!parsed->contains(place)) return std::optional<McpCommand>();

@@ -21,6 +21,7 @@ struct McpClient {
   Format format;
   std::string_view key;        // of the object that holds the servers
   std::string_view workspace;  // how the client writes the project directory; empty: it runs there
+  std::string_view directory = {};  // where it starts servers, if that is outside of any project
 };
 const std::vector<McpClient>& mcp_clients();
 Result<const McpClient*> find_mcp_client(const std::string& name);
@@ -45,7 +46,8 @@ Result<std::optional<McpCommand>> server_in(const McpClient& client, const std::
 // A whole file with our server alone, for a new file or for people to paste.
 std::string only_server(const McpClient& client, const McpCommand& command);
 
-// The position of a member in a JSON text, which may have comments. `path` are the keys to it.
+// The position of a member in a JSON text, which may have comments and trailing commas. `path` are
+// the keys to it.
 struct JsonPlace {
   std::size_t key = 0;    // its opening quote
   std::size_t value = 0;  // its first byte

@@ -52,6 +52,24 @@ TEST(McpConfig, KeepsEveryOtherByteOfJson) {
   EXPECT_EQ(without("zed", after), before);
 }
 
+TEST(McpConfig, UnderstandsTrailingCommas) {
+  const std::string before =
+      "{\n  \"theme\": \"dark\",\n  \"context_servers\": {\n    \"other\": {\"command\": \"x\",},\n"
+      "  },\n}\n";
+  const std::string after = with("zed", before);
+  EXPECT_NE(after.find("\"other\": {\"command\": \"x\",},"), std::string::npos) << after;
+  EXPECT_EQ(without("zed", after), before);
+  const auto found = server_in(client("zed"), after);
+  ASSERT_TRUE(found && *found);
+}
+
+TEST(McpConfig, KeepsAWorkspaceThatIsGiven) {
+  const auto parsed =
+      nlohmann::json::parse(with("vscode", "", {"nutshell", {"mcp", "--workspace", "/srv/a"}}));
+  EXPECT_EQ(parsed["servers"]["nutshell"]["args"],
+            (nlohmann::json{"mcp", "--workspace", "/srv/a"}));
+}
+
 TEST(McpConfig, MakesTheObjectWhereItIsMissing) {
   for (const char* before : {"{}", "{ }\n", "{\"a\": 1}", "{\n  \"a\": [1, 2]\n}\n"}) {
     const std::string after = with("claude-code", before);

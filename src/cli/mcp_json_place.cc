@@ -1,4 +1,4 @@
-// Finds the positions of members in JSON with comments.
+// Finds the positions of members in JSON with comments and trailing commas.
 #include "cli/mcp_config.h"
 
 namespace nutshell::cli {

@@ -13,7 +13,7 @@ namespace nutshell::cli {
 Result<int> run_and_report_early(const Flags& flags, const ExecRequest& request,
                                  const ReportingRunner& run) {
   if (flags.is_json) {
-    CapturingIo io;
+    CapturingIo io(request);
     Result<> printed;
     const ExecResult result = TRY(run(io, [&](const ExecResult& ended) {
       print_json(ended, io);

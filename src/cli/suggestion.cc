@@ -3,10 +3,53 @@
 #include <fmt/format.h>
 
 #include <CLI/CLI.hpp>
+#include <array>
+#include <string_view>
 
 #include "base/closest_word.h"
 
 namespace nutshell::cli {
+namespace {
+
+// Options that people know from docker, and what takes their place here.
+struct Hint {
+  std::string_view names;  // each followed by a space
+  std::string_view hint;
+};
+constexpr std::array kHints = {
+    Hint{"--pids --pids-limit ", "did you mean --processes?"},
+    Hint{"-m ", "did you mean --memory?"},
+    Hint{"-v --volume --mount ",
+         "--workspace DIR shows a directory copy-on-write, --copy SRC[:DST] copies files in, and "
+         "--unsafe-mount SRC:DST gives write access to the host's own files"},
+    Hint{"--rm ", "leave it out: the sandbox of 'run' always ends with its command"},
+    Hint{"-p --publish --expose -P ",
+         "a sandbox has no network, so it has no ports; 'nutshell exec' and pipes reach its "
+         "programs"},
+    Hint{"--network --net --dns --add-host ",
+         "a sandbox has no network, and none can be given to it; copy in what it needs (--copy, "
+         "--workspace) or use an --image that has it"},
+    Hint{"--env-file ",
+         "give each variable with -e NAME=VALUE, or 'env = [\"NAME=VALUE\"]' in the "
+         "file of --config"},
+    Hint{"-u --user ",
+         "leave it out: commands run as the sandbox's own user, who has no rights outside of it"},
+    Hint{"--privileged --cap-add --device --security-opt ",
+         "leave it out: a sandbox gets no privileges"},
+    Hint{"--entrypoint ", "give the program as the command, behind --"},
+};
+
+std::string_view hint_for(const std::string& name) {
+  const std::string wanted = name + " ";
+  for (const Hint& hint : kHints) {
+    for (std::size_t at = hint.names.find(wanted); at != std::string_view::npos;
+         at = hint.names.find(wanted, at + 1))
+      if (at == 0 || hint.names[at - 1] == ' ') return hint.hint;
+  }
+  return {};
+}
+
+}  // namespace
 
 std::string unknown_option(const CLI::App& command, const std::string& word) {
   std::vector<std::string> names;
@@ -15,9 +58,11 @@ std::string unknown_option(const CLI::App& command, const std::string& word) {
       names.push_back("--" + name);
   }
   const std::string name = word.substr(0, word.find('='));
-  const bool is_of_docker = name == "--pids" || name == "--pids-limit";
-  const std::string best = is_of_docker ? "--processes" : closest_word(name, names);
-  const std::string hint = best.empty() ? "" : fmt::format(": did you mean {}?", best);
+  const std::string_view known = hint_for(name);
+  const std::string best = closest_word(name, names);
+  const std::string hint = !known.empty() ? fmt::format(": {}", known)
+                           : best.empty() ? ""
+                                          : fmt::format(": did you mean {}?", best);
   const bool is_program = command.get_parent() == nullptr;
   return fmt::format(
       "unknown option '{}'{}\n  'nutshell {}--help' lists them; put a command that begins with a "

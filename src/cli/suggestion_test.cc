@@ -21,6 +21,25 @@ TEST(Suggestion, NamesTheOptionThatWasMeant) {
   EXPECT_THAT(unknown_option(*run, "--zzzz"), Not(HasSubstr("did you mean")));
 }
 
+TEST(Suggestion, SaysWhatTakesThePlaceOfDockersOptions) {
+  CLI::App app;
+  CLI::App* run = app.add_subcommand("run");
+  std::string memory;
+  run->add_option("--memory", memory);
+  for (const auto& [option, hint] : std::vector<std::pair<const char*, const char*>>{
+           {"-v", "--workspace DIR"},
+           {"--volume=/a:/b", "--unsafe-mount"},
+           {"--rm", "always ends with its command"},
+           {"-p", "no network"},
+           {"--env-file=x", "-e NAME=VALUE"},
+           {"--user", "sandbox's own user"},
+           {"--network=host", "no network"},
+           {"--pids-limit", "did you mean --processes?"},
+           {"-m", "did you mean --memory?"}})
+    EXPECT_THAT(unknown_option(*run, option), HasSubstr(hint)) << option;
+  EXPECT_THAT(unknown_option(*run, "-"), Not(HasSubstr(": ")));
+}
+
 TEST(Suggestion, NamesTheCommandThatWasMeantOrHowToRunAProgram) {
   CLI::App app;
   app.add_subcommand("destroy");

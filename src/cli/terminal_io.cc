@@ -9,6 +9,16 @@
 #include <cstring>
 
 namespace nutshell::cli {
+namespace {
+
+std::string read_standard_input(std::size_t most) {
+  std::string bytes(most, '\0');
+  const ssize_t count = ::read(STDIN_FILENO, bytes.data(), bytes.size());
+  bytes.resize(count > 0 ? static_cast<std::size_t>(count) : 0);
+  return bytes;
+}
+
+}  // namespace
 
 TerminalIo::TerminalIo(const ExecRequest& request)
     : reads_input_(request.standard_input == StandardInput::Streamed),
@@ -71,10 +81,15 @@ int TerminalIo::input_descriptor() const {
 }
 
 std::string TerminalIo::read_input(std::size_t most) {
-  std::string bytes(most, '\0');
-  const ssize_t count = ::read(STDIN_FILENO, bytes.data(), bytes.size());
-  bytes.resize(count > 0 ? static_cast<std::size_t>(count) : 0);
-  return bytes;
+  return read_standard_input(most);
+}
+
+int CapturingIo::input_descriptor() const {
+  return reads_input_ ? STDIN_FILENO : -1;
+}
+
+std::string CapturingIo::read_input(std::size_t most) {
+  return read_standard_input(most);
 }
 
 std::optional<wire::ExecEvent> TerminalIo::next_event() {

@@ -46,13 +46,19 @@ class TerminalIo : public wire::ExecIo {
   std::optional<termios> saved_;
 };
 
-// Captures the output, and passes signals on to the command.
+// Captures the output, and passes signals and, if the command wants it, standard input on to it.
 class CapturingIo : public wire::CapturedOutput {
  public:
+  explicit CapturingIo(const ExecRequest& request)
+      : reads_input_(request.standard_input == StandardInput::Streamed) {}
+
+  [[nodiscard]] int input_descriptor() const override;
+  std::string read_input(std::size_t most) override;
   [[nodiscard]] int event_descriptor() const override { return signals_.descriptor(); }
   std::optional<wire::ExecEvent> next_event() override { return signals_.next(); }
 
  private:
+  bool reads_input_;
   SignalEvents signals_;
 };
 

@@ -57,6 +57,12 @@ std::uint64_t count_lines(const StoredStream& stream) {
          stream.missing_lines;
 }
 
+// 1 if the last line has no newline, so that count_lines() left it out.
+std::uint64_t unfinished_line(const StoredStream& stream) {
+  const std::string& last = stream.tail.empty() ? stream.head : stream.tail;
+  return last.empty() || last.ends_with('\n') ? 0 : 1;
+}
+
 wire::Exec exec_of(const CommandRequest& request, const std::string& exec_id) {
   const bool is_background = request.wait == 0ms;
   const bool may_outlive = request.wait < request.timeout;
@@ -235,6 +241,8 @@ Result<CommandState> Jobs::settle(Record& record, const ExecWatch& watch) {
   if (!record.id.empty()) TRY(save(record));
   CommandState state = state_of(record);
   if (record.ending) state.job_id.clear();
+  state.has_all_lines = record.id.empty();  // a job may drop output that nobody waits for
+  state.total_lines += unfinished_line(watch.output) + unfinished_line(watch.error);
   state.changed = std::move(changed);
   state.output = whole_text(watch.output);
   state.error = whole_text(watch.error);

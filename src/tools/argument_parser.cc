@@ -2,11 +2,15 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <cmath>
 #include <cstdint>
 #include <nlohmann/json.hpp>
+#include <optional>
 
 #include "base/closest_word.h"
 #include "core/json_text.h"
+#include "tools/client_names.h"
 #include "tools/shell_words.h"
 
 namespace nutshell {
@@ -41,19 +45,20 @@ class Checker {
  public:
   explicit Checker(Dialect dialect) : dialect_(dialect) {}
 
-  CheckedArguments check(const Json& object, const std::vector<Parameter>& parameters) const {
+  CheckedArguments check(const Json& object, const Tool& tool) const {
+    return check(object, tool.parameters, &tool);
+  }
+
+ private:
+  using Checked = std::variant<Arguments::Value, ToolError>;
+  using MaybeError = std::optional<ToolError>;
+
+  // `tool` is null for the objects of a list.
+  CheckedArguments check(const Json& object, const std::vector<Parameter>& parameters,
+                         const Tool* tool) const {
     Arguments arguments;
     for (const auto& [key, value] : object.items()) {
-      const Parameter* parameter = find(key, parameters);
-      if (parameter == nullptr) return unknown(key, parameters);
-      if (value.is_null()) continue;  // many clients send null for an omitted argument
-      if (arguments.has(parameter->name))
-        return argument_error(
-            fmt::format("`{}` is given twice, as `{}` too.", name_in(dialect_, *parameter), key),
-            "Give it once.");
-      auto checked = convert(*parameter, value);
-      if (auto* error = std::get_if<ToolError>(&checked)) return std::move(*error);
-      arguments.set(parameter->name, std::get<Arguments::Value>(std::move(checked)));
+      if (auto error = take(key, value, {parameters, tool}, arguments)) return std::move(*error);
     }
     for (const Parameter& parameter : parameters) {
       if (parameter.presence == Parameter::Presence::Required && !arguments.has(parameter.name))
@@ -63,8 +68,98 @@ class Checker {
     return arguments;
   }
 
- private:
-  using Checked = std::variant<Arguments::Value, ToolError>;
+  struct Known {
+    const std::vector<Parameter>& parameters;
+    const Tool* tool;
+  };
+  MaybeError take(const std::string& key, const Json& value, const Known& known,
+                  Arguments& arguments) const {
+    const Parameter* parameter = find(key, known.parameters);
+    if (parameter == nullptr && known.tool != nullptr) {
+      if (const ClientName* row = find_client_name(*known.tool, key))
+        return take_as_client(*row, value, *known.tool, arguments);
+    }
+    if (parameter == nullptr) return unknown(key, known.parameters);
+    if (value.is_null()) return std::nullopt;  // many clients send null for an omitted argument
+    if (parameter->name == "timeout" && is_in_milliseconds(*parameter, value))
+      return set(*parameter, key, in_seconds(*parameter, value), arguments);
+    return set(*parameter, key, value, arguments);
+  }
+
+  MaybeError set(const Parameter& parameter, const std::string& key, const Json& value,
+                 Arguments& arguments) const {
+    if (arguments.has(parameter.name))
+      return argument_error(
+          fmt::format("`{}` is given twice, as `{}` too.", name_in(dialect_, parameter), key),
+          "Give it once.");
+    auto checked = convert(parameter, value);
+    if (auto* error = std::get_if<ToolError>(&checked)) return std::move(*error);
+    arguments.set(parameter.name, std::get<Arguments::Value>(std::move(checked)));
+    return std::nullopt;
+  }
+
+  // Takes a value under the name that another client's tool has for it.
+  MaybeError take_as_client(const ClientName& row, const Json& value, const Tool& tool,
+                            Arguments& arguments) const {
+    if (row.reading == Reading::Nothing || value.is_null()) return std::nullopt;
+    const std::string key(row.name);
+    if (row.reading == Reading::Limit) {
+      Parameter limit;
+      limit.name = row.parameter;
+      limit.type = Type::Integer;
+      limit.least = 0;
+      return set(limit, key, value, arguments);
+    }
+    const Parameter& parameter = *find(std::string(row.parameter), tool.parameters);
+    switch (row.reading) {
+      case Reading::Background:
+        if (!value.is_boolean()) return wrong(named(parameter, key), "true or false", value);
+        return value.get<bool>() ? set(parameter, key, 0, arguments) : std::nullopt;
+      case Reading::Milliseconds:
+        return set(parameter, key, in_seconds(parameter, value), arguments);
+      case Reading::Clamped:
+        return set(parameter, key, clamped(parameter, value), arguments);
+      case Reading::Widest: {
+        const std::int64_t before = arguments.integer(parameter.name, 0);
+        Arguments fresh;
+        if (auto error = set(named(parameter, key), key, value, fresh)) return error;
+        arguments.set(parameter.name, std::max(before, fresh.integer(key, 0)));
+        return std::nullopt;
+      }
+      default:
+        return set(parameter, key, value, arguments);
+    }
+  }
+
+  // The same parameter, for messages about a value that came under another name.
+  static Parameter named(const Parameter& parameter, const std::string& name) {
+    Parameter copy = parameter;
+    copy.name = name;
+    copy.roomkit_name.clear();
+    return copy;
+  }
+
+  // For a timeout of at most an hour, a number this large can be no seconds.
+  static bool is_in_milliseconds(const Parameter& parameter, const Json& value) {
+    const bool is_short =
+        parameter.most != Parameter::kNoBound && parameter.most < kLeastMilliseconds;
+    return is_short && value.is_number() &&
+           value.get<double>() >= static_cast<double>(kLeastMilliseconds);
+  }
+  static Json in_seconds(const Parameter& parameter, const Json& value) {
+    if (!value.is_number()) return value;
+    return clamped(parameter, std::ceil(value.get<double>() / 1000));
+  }
+  // Numbers out of range become the nearest in range; nothing is lost by it.
+  static Json clamped(const Parameter& parameter, const Json& value) {
+    if (!value.is_number()) return value;
+    const double number = value.get<double>();
+    if (parameter.most != Parameter::kNoBound && number > static_cast<double>(parameter.most))
+      return parameter.most;
+    if (parameter.least != Parameter::kNoBound && number < static_cast<double>(parameter.least))
+      return parameter.least;
+    return value;
+  }
 
   static const Parameter* find(const std::string& key, const std::vector<Parameter>& parameters) {
     for (const Parameter& parameter : parameters) {
@@ -139,8 +234,15 @@ class Checker {
     return wrong(parameter, "one of " + all, value);
   }
 
+  // JSON has one kind of number: some clients write 1 as 1.0.
   [[nodiscard]] Checked integer(const Parameter& parameter, const Json& value) const {
+    constexpr double kExact = 9007199254740992.0;  // 2^53
     constexpr std::int64_t kHuge = std::numeric_limits<std::int64_t>::max() / 2;
+    if (value.is_number_float()) {
+      const auto number = value.get<double>();
+      const bool is_whole = std::abs(number) < kExact && std::trunc(number) == number;
+      if (is_whole) return integer(parameter, static_cast<std::int64_t>(number));
+    }
     const bool is_huge = value.is_number_unsigned() &&
                          value.get<std::uint64_t>() > static_cast<std::uint64_t>(kHuge);
     if (!value.is_number_integer() || is_huge) return wrong(parameter, "a whole number", value);
@@ -183,7 +285,7 @@ class Checker {
     std::vector<Arguments> list;
     for (const Json& item : value) {
       if (!item.is_object()) return wrong(parameter, "a list of objects", item);
-      auto checked = check(item, parameter.fields);
+      auto checked = check(item, parameter.fields, nullptr);
       if (auto* error = std::get_if<ToolError>(&checked)) {
         error->what = fmt::format("{}[{}]: {}", parameter.name, list.size(), error->what);
         return std::move(*error);
@@ -213,7 +315,7 @@ CheckedArguments check_arguments(const Tool& tool, const nlohmann::json& object,
   if (!object.is_object())
     return argument_error(fmt::format("The arguments must be an object, got {}.", shown(object)),
                           R"(Send one object, like {"path": "src/a.c"}.)");
-  return Checker(dialect).check(object, tool.parameters);
+  return Checker(dialect).check(object, tool);
 }
 
 }  // namespace nutshell

@@ -52,9 +52,10 @@ Tool make_bash_tool() {
   wait.by_default = std::to_string(kWait);
   return {.name = "bash",
           .help =
-              "Run a shell command. Output of tests, builds, linters and package managers is "
+              "Run a shell command. There is no network. Output of tests, builds and linters is "
               "compacted; every failure is kept and the raw output stays available by id. Still "
-              "running after `wait` seconds: returns a job id. Prefer read/grep/find/ls.",
+              "running after `wait` seconds: returns an id for @job. Prefer @read, @grep, @find "
+              "and @ls.",
           .parameters = {{"command", String, Required},
                          {"cwd", String, Optional},
                          timeout,

@@ -1,4 +1,5 @@
-// The built-in tools. Each is a file beside this one and a line in registry.cc.
+// The built-in tools. Each is a file beside this one and a line in registry.cc. In their help
+// "@read" stands for the name that the caller's tool `read` has; the registry fills it in.
 #pragma once
 
 #include "core/tool.h"

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <nlohmann/json.hpp>
 
 #include "core/line_diff.h"
@@ -12,8 +13,9 @@
 namespace nutshell {
 namespace {
 
-constexpr std::size_t kWorthRecalling = 300;  // tokens; a shorter text is shown again
-constexpr std::size_t kTailLines = 40;        // shown of a command that still runs
+constexpr std::size_t kWorthRecalling = 300;              // tokens; a shorter text is shown again
+constexpr std::size_t kSearchedForNetwork = 256U << 10U;  // bytes at the end of each stream
+constexpr std::size_t kTailLines = 40;                    // shown of a command that still runs
 
 std::string seconds_of(std::chrono::microseconds duration) {
   const double seconds = std::chrono::duration<double>(duration).count();
@@ -28,8 +30,44 @@ std::string ending_of(const ExecResult& ending) {
 
 std::string missing_note(const CommandState& state) {
   if (state.missing_bytes == 0) return {};
-  return fmt::format("\n({} bytes in between are gone: the command printed more than is kept)",
-                     state.missing_bytes);
+  std::string total;
+  if (state.ending && state.has_all_lines)
+    total = fmt::format("; in all it printed {} bytes, {}",
+                        state.ending->stdout_bytes + state.ending->stderr_bytes,
+                        count_of(state.total_lines, "line"));
+  return fmt::format("\n({} bytes in between are gone: the command printed more than is kept{})",
+                     state.missing_bytes, total);
+}
+
+// Messages of programs that could not resolve a name or found no route.
+constexpr std::array<std::string_view, 14> kNetworkErrors = {"Could not resolve host",
+                                                             "could not resolve host",
+                                                             "Temporary failure in name resolution",
+                                                             "Temporary failure resolving",
+                                                             "Name or service not known",
+                                                             "unable to resolve host address",
+                                                             "No address associated with hostname",
+                                                             "getaddrinfo ENOTFOUND",
+                                                             "getaddrinfo EAI_AGAIN",
+                                                             "no such host",
+                                                             "failed to lookup address",
+                                                             "UnknownHostException",
+                                                             "NameResolutionError",
+                                                             "Network is unreachable"};
+
+// Says why a command failed that needed the network: nothing it prints itself can tell.
+std::string network_note(const CommandState& state) {
+  const bool is_good = state.ending->outcome == Outcome::Exited && state.ending->exit_code == 0;
+  if (is_good) return {};
+  for (const std::string* text : {&state.error, &state.output}) {
+    const std::string_view end =
+        std::string_view(*text).substr(text->size() - std::min(text->size(), kSearchedForNetwork));
+    for (const std::string_view words : kNetworkErrors)
+      if (end.find(words) != std::string_view::npos)
+        return "\n(The sandbox has no network: no name can be resolved, and trying again is no "
+               "use.)";
+  }
+  return {};
 }
 
 std::string fields_of(const CommandState& state) {
@@ -90,7 +128,7 @@ Result<ToolResult> tell_ended(const CommandState& state, ToolContext& context,
                               const TextBudget& budget, const CommandTelling& telling) {
   const std::string changes = model_text(change_sentence(state.changed));
   const std::string notes =
-      missing_note(state) + (changes.empty() ? "" : "\n" + changes) + std::string();
+      missing_note(state) + network_note(state) + (changes.empty() ? "" : "\n" + changes);
   const std::size_t kept_back = context.tokens.count(notes) + 16;
   const std::size_t room =
       budget.max_tokens() > kept_back + 100 ? budget.max_tokens() - kept_back : 100;
@@ -118,6 +156,8 @@ Result<ToolResult> tell_ended(const CommandState& state, ToolContext& context,
                                 count_of(state.total_lines, "line"), before);
   }
   if (result.text.ends_with('\n')) result.text.pop_back();
+  if (telling.ending == CommandTelling::Ending::Told && !result.text.starts_with("exit "))
+    result.text.insert(0, ending_of(*state.ending) + (result.text.empty() ? "" : "\n"));
   result.text += notes;
   mark_timeout(result, *state.ending);
   return result;

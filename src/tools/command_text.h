@@ -1,6 +1,7 @@
 // The text that a model reads about a command, ended or still running.
 #pragma once
 
+#include <cstdint>
 #include <string>
 
 #include "tools/text_budget.h"
@@ -10,6 +11,8 @@ namespace nutshell {
 
 struct CommandTelling {
   OutputRenderer::Style style = OutputRenderer::Style::Compact;
+  // A job's caller has to learn that it has ended, and how.
+  enum class Ending : std::uint8_t { AsRendered, Told } ending = Ending::AsRendered;
   std::string question;  // equal for equal calls; empty: never answer "unchanged"
 };
 

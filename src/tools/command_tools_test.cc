@@ -136,7 +136,7 @@ TEST_F(ToolTest, JobPassesInputOnAndStops) {
   commands.state.ending = exited(0);
   commands.state.output = "bye\n";
   EXPECT_EQ(text(make_job_tool(), R"({"id": "j4", "input": "q\n", "stop": true, "wait": 2})"),
-            "bye");
+            "exit 0, 1.2s\nbye");
   ASSERT_EQ(commands.looks.size(), 1U);
   EXPECT_EQ(commands.looks.front().input, "q\n");
   EXPECT_TRUE(commands.looks.front().stops);

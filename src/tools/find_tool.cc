@@ -71,6 +71,8 @@ Result<ToolResult> find(const Arguments& arguments, ToolContext& context) {
   auto& page = std::get<wire::FindPage>(answer);
   for (wire::FileInfo& info : page.found)
     info.path = path_below(request.path, info.path);
+  const auto limit = static_cast<std::size_t>(arguments.integer("limit", 0));
+  if (limit > 0 && limit < page.found.size()) page.found.resize(limit);
   const auto fitted = budget.fit(page.found.size(), [&](std::size_t count) {
     std::string text = heading(page, arguments.text("type", "file")) + lines_of(page.found, count);
     const std::uint64_t next = request.offset + count;

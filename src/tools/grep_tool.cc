@@ -55,6 +55,17 @@ std::vector<Part> parts_of(const wire::SearchPage& page, const wire::Search& req
   return parts;
 }
 
+// Drops the parts behind the last match that the caller wants; 0: it wants all.
+void keep_first(std::vector<Part>& parts, std::int64_t limit) {
+  std::uint64_t matches = 0;
+  const auto wanted = static_cast<std::uint64_t>(limit);
+  const auto end = std::find_if(parts.begin(), parts.end(), [&](const Part& part) {
+    matches += part.matches;
+    return limit > 0 && matches > wanted;
+  });
+  parts.erase(end, parts.end());
+}
+
 wire::Search request_of(const Arguments& arguments, const TextBudget& budget) {
   wire::Search request;
   const std::string mode = arguments.text("mode", "lines");
@@ -120,7 +131,8 @@ Result<ToolResult> grep(const Arguments& arguments, ToolContext& context) {
   auto& page = std::get<wire::SearchPage>(answer);
   for (wire::SearchedFile& file : page.files)
     file.path = path_below(request.path, file.path);
-  const std::vector<Part> parts = parts_of(page, request);
+  std::vector<Part> parts = parts_of(page, request);
+  keep_first(parts, arguments.integer("limit", 0));
   const bool counts_lines = request.mode == wire::SearchMode::Lines;
   const std::uint64_t total = counts_lines ? page.total_matches : page.total_files;
   std::uint64_t next = 0;
@@ -150,7 +162,7 @@ Tool make_grep_tool() {
   using enum Parameter::Type;
   using enum Parameter::Presence;
   Parameter mode{"mode", String, Optional};
-  mode.choices = {"lines", "files", "count"};
+  mode.choices = {"lines|content", "files|files_with_matches", "count"};
   mode.by_default = "\"lines\"";
   return {.name = "grep",
           .help =

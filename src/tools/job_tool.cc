@@ -19,7 +19,9 @@ Result<ToolResult> job(const Arguments& arguments, ToolContext& context) {
   request.stops = arguments.is_set("stop");
   request.wait = std::chrono::seconds(arguments.integer("wait", kWait));
   const auto state = context.commands.look(request);
-  if (state) return tell_command(*state, context, budget, {});
+  CommandTelling telling;
+  telling.ending = CommandTelling::Ending::Told;
+  if (state) return tell_command(*state, context, budget, telling);
   if (state.error().code != ErrorCode::NotFound) return Failure(state.error());
   return refuse(
       ToolError{ErrorCode::NotFound, fmt::format("there is no job {}.", visible_name(request.id)),

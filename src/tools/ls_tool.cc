@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <nlohmann/json.hpp>
+#include <unordered_map>
 
 #include "tools/built_in.h"
 #include "tools/result_text.h"
@@ -33,26 +34,41 @@ void append_name(std::string& text, const wire::ListedEntry& entry, std::string_
   }
 }
 
+using Group = std::vector<const wire::ListedEntry*>;
+
+std::string_view parent_of(std::string_view path) {
+  const std::size_t slash = path.rfind('/');
+  return slash == std::string_view::npos ? std::string_view{} : path.substr(0, slash);
+}
+
+// The entries of each folder, folders in the order in which they come first.
+std::vector<Group> groups_of(const std::vector<wire::ListedEntry>& entries, std::size_t count) {
+  std::vector<Group> groups;
+  std::unordered_map<std::string_view, std::size_t> places;
+  for (std::size_t i = 0; i < count; ++i) {
+    const auto [place, is_new] = places.try_emplace(parent_of(entries[i].info.path), groups.size());
+    if (is_new) groups.emplace_back();
+    groups[place->second].push_back(&entries[i]);
+  }
+  return groups;
+}
+
 // Directories of one folder share a line; other entries have lines of their own. Each folder has a
-// heading.
+// heading, except the listed directory itself where it comes first.
 std::string lines_of(const std::vector<wire::ListedEntry>& entries, std::size_t count) {
   std::string text;
-  std::string_view folder;
-  bool joins = false;
-  for (std::size_t i = 0; i < count; ++i) {
-    const std::string_view path = entries[i].info.path;
-    const std::size_t slash = path.rfind('/');
-    const bool is_top = slash == std::string_view::npos;
-    const std::string_view parent = is_top ? std::string_view{} : path.substr(0, slash);
-    if (parent != folder) {
-      text += fmt::format("\n{}/:", visible_name(parent));
-      folder = parent;
-      joins = false;
+  for (const Group& group : groups_of(entries, count)) {
+    const std::string_view folder = parent_of(group.front()->info.path);
+    if (!folder.empty()) text += fmt::format("\n{}/:", visible_name(folder));
+    if (folder.empty() && !text.empty()) text += "\n./:";
+    bool joins = false;
+    for (const wire::ListedEntry* entry : group) {
+      const std::string_view path = entry->info.path;
+      const bool is_directory = entry->info.kind == wire::FileKind::Directory;
+      text += joins && is_directory ? ' ' : '\n';
+      append_name(text, *entry, folder.empty() ? path : path.substr(folder.size() + 1));
+      joins = is_directory;
     }
-    const bool is_directory = entries[i].info.kind == wire::FileKind::Directory;
-    text += joins && is_directory ? ' ' : '\n';
-    append_name(text, entries[i], is_top ? path : path.substr(slash + 1));
-    joins = is_directory;
   }
   return text;
 }

@@ -1,10 +1,13 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <nlohmann/json.hpp>
 
 #include "tools/built_in.h"
+#include "tools/image_header.h"
 #include "tools/result_text.h"
+#include "tools/shell_words.h"
 #include "tools/text_budget.h"
 #include "tools/visible_text.h"
 
@@ -13,8 +16,8 @@ namespace {
 
 constexpr std::int64_t kTokens = 8000;
 constexpr std::uint32_t kMostLineBytes = 1000;
-constexpr std::uint64_t kMostImageBytes = 5ULL << 20U;
-constexpr std::size_t kWorthRecalling = 300;  // tokens; a shorter text is shown again
+constexpr std::uint64_t kHeaderBytes = 64ULL << 10U;  // of an image that is too large
+constexpr std::size_t kWorthRecalling = 300;          // tokens; a shorter text is shown again
 
 // The numbered lines of a page, and the offset at which each ends.
 struct NumberedLines {
@@ -77,29 +80,75 @@ std::string fields_of(const wire::TextPage& page, std::size_t lines) {
       .dump();
 }
 
-Result<ToolResult> read_image(const std::string& path, const wire::TextPage& page,
-                              ToolContext& context) {
+// Programs that scale images, with their arguments around the names of the files.
+struct Scaler {
+  const char* program;
+  const char* before;
+  const char* between;
+};
+constexpr std::array kScalers = {
+    Scaler{"magick", "magick", "-resize '1568x1568>'"},
+    Scaler{"convert", "convert", "-resize '1568x1568>'"},
+    Scaler{"vipsthumbnail", "vipsthumbnail", "--size '1568>' -o"},
+    Scaler{"ffmpeg", "ffmpeg -i", "-vf 'scale=w=min(1568\\,iw):h=-2'"},
+};
+
+// Names the command that makes an image which models read, if the sandbox has one.
+std::string how_to_scale(const std::string& path, ToolContext& context) {
+  for (const Scaler& scaler : kScalers) {
+    const auto info = context.init.stat_target(fmt::format("/usr/bin/{}", scaler.program));
+    if (!info || info->kind != wire::FileKind::Regular) continue;
+    return fmt::format("Make a smaller copy with bash: {} {} {} /tmp/small.png; then read that.",
+                       scaler.before, join_shell_words({path}), scaler.between);
+  }
+  return "The sandbox has no program that converts or scales images (magick, convert, "
+         "vipsthumbnail, ffmpeg); look at it with bash, or ask for a smaller PNG or JPEG.";
+}
+
+std::string described(const ImageHeader& header, std::uint64_t bytes) {
+  if (header.width == 0 || header.height == 0)
+    return fmt::format("{}, {} bytes", header.name, bytes);
+  return fmt::format("{}, {} × {} pixels, {} bytes", header.name, header.width, header.height,
+                     bytes);
+}
+
+Result<std::string> first_bytes(const std::string& path, std::uint64_t most, ToolContext& context) {
   wire::ReadFile request;
   request.path = path;
-  request.length = kMostImageBytes;
-  ToolImage image{model_text(page.media_type), {}};
+  request.length = most;
+  std::string whole;
   TRY(context.init.read_file(request, [&](std::string_view bytes) -> Result<> {
     TRY(context.memory.take(bytes.size() * CallMemory::kForAByte));
-    image.bytes += bytes;
+    whole += bytes;
     return {};
   }));
+  return whole;
+}
+
+// Returns the image, if the APIs of models accept it: one refused image spoils the whole
+// conversation of a client.
+Result<ToolResult> read_image(const std::string& path, const wire::TextPage& page,
+                              ToolContext& context) {
+  const bool is_large = page.info.size > kMostImageBytes;
+  std::string bytes = TRY(first_bytes(path, is_large ? kHeaderBytes : kMostImageBytes, context));
+  const ImageHeader header = read_image_header(bytes);
+  const std::uint64_t size = is_large ? page.info.size : bytes.size();
+  const std::string reason = why_refused(header, size);
+  if (!reason.empty()) {
+    return refuse(ToolError{ErrorCode::Binary,
+                            fmt::format("{} is {}.", visible_name(path), described(header, size)),
+                            reason, how_to_scale(path, context)});
+  }
   ToolResult result;
-  result.text =
-      fmt::format("{} {}, {} bytes", visible_name(path), image.media_type, image.bytes.size());
-  result.image = std::move(image);
+  result.text = fmt::format("{} {}", visible_name(path), described(header, size));
+  result.image = ToolImage{header.media_type, std::move(bytes)};
   return result;
 }
 
 Result<ToolResult> tell_binary(const std::string& path, const wire::TextPage& page,
                                ToolContext& context) {
   const bool is_image = page.media_type.starts_with("image/");
-  if (is_image && context.takes_images && page.info.size <= kMostImageBytes)
-    return read_image(path, page, context);
+  if (is_image && context.takes_images) return read_image(path, page, context);
   return refuse(ToolError{
       ErrorCode::Binary,
       fmt::format("{} is {}, {} bytes.", visible_name(path), page.media_type, page.info.size),

@@ -1,6 +1,7 @@
 #include <gmock/gmock.h>
 
 #include "tools/built_in.h"
+#include "tools/image_fixture.h"
 #include "tools/tool_fixture.h"
 
 namespace nutshell {
@@ -94,20 +95,57 @@ TEST_F(ReadTool, RefusesBinaryFilesAndSaysHowToLookAtThem) {
             "Look at it with bash, for example with file, strings or xxd.");
 }
 
-TEST_F(ReadTool, ReturnsAnImageToACallerThatTakesImages) {
+wire::TextPage image_page(std::uint64_t size) {
   wire::TextPage page;
   page.media_type = "image/png";
-  page.info.size = 4;
-  init.answer(page);
+  page.info.size = size;
+  return page;
+}
+
+TEST_F(ReadTool, ReturnsAnImageToACallerThatTakesImages) {
+  const std::string image = png_of(64, 32);
+  init.answer(image_page(image.size()));
   EXPECT_EQ(call(tool, R"({"path": "a.png"})").error->code, ErrorCode::Binary);
   context.takes_images = true;
-  init.answer(page);
-  init.answer(wire::FileInfo{}, wire::FileData{"\x89PNG"}, wire::Done{});
+  init.answer(image_page(image.size()));
+  init.answer(wire::FileInfo{}, wire::FileData{image}, wire::Done{});
   const ToolResult result = call(tool, R"({"path": "a.png"})");
   ASSERT_TRUE(result.image);
   EXPECT_EQ(result.image->media_type, "image/png");
-  EXPECT_EQ(result.image->bytes, "\x89PNG");
-  EXPECT_EQ(result.text, "a.png image/png, 4 bytes");
+  EXPECT_EQ(result.image->bytes, image);
+  EXPECT_EQ(result.text, "a.png PNG, 64 × 32 pixels, 61 bytes");
+}
+
+TEST_F(ReadTool, RefusesAnImageThatModelsRefuseAndNamesTheProgramThatScalesIt) {
+  context.takes_images = true;
+  const std::string image = png_of(9000, 9000);
+  init.answer(image_page(image.size()));
+  init.answer(wire::FileInfo{}, wire::FileData{image}, wire::Done{});
+  init.answer(wire::Failed{ErrorCode::NotFound, "no such file"});
+  wire::FileInfo program;
+  program.kind = wire::FileKind::Regular;
+  init.answer(program);
+  const ToolResult result = call(tool, R"({"path": "a b.png"})");
+  EXPECT_FALSE(result.image);
+  EXPECT_EQ(result.text,
+            "binary: a b.png is PNG, 9000 × 9000 pixels, 61 bytes.\n"
+            "Models read images of at most 8000 × 8000 pixels.\n"
+            "Make a smaller copy with bash: convert 'a b.png' -resize '1568x1568>' "
+            "/tmp/small.png; then read that.");
+}
+
+TEST_F(ReadTool, ReadsOnlyTheHeaderOfAnImageThatIsTooLarge) {
+  context.takes_images = true;
+  init.answer(image_page(5'000'000));
+  init.answer(wire::FileInfo{}, wire::FileData{png_of(64, 32)}, wire::Done{});
+  for (int i = 0; i < 4; ++i)
+    init.answer(wire::Failed{ErrorCode::NotFound, "no such file"});
+  const std::string told = text(tool, R"({"path": "a.png"})");
+  EXPECT_THAT(told, StartsWith("binary: a.png is PNG, 64 × 32 pixels, 5000000 bytes.\n"
+                               "Models read images of at most 5 MiB as base64"));
+  EXPECT_THAT(told, HasSubstr("The sandbox has no program that converts or scales images"));
+  (void)init.asked<wire::ReadText>();
+  EXPECT_LE(init.asked<wire::ReadFile>().length, 64U << 10U);
 }
 
 TEST_F(ReadTool, DoesNotRepeatALongAnswer) {

@@ -27,14 +27,34 @@ Failure no_such_tool(const std::string& name, const std::vector<Tool>& tools) {
                               : fmt::format("no tool '{}': did you mean '{}'?", name, best));
 }
 
-}  // namespace
+// Fills in the names of other tools.
+std::string with_names(std::string help, const std::string& prefix) {
+  for (std::size_t at = help.find('@'); at != std::string::npos; at = help.find('@', at))
+    help.replace(at, 1, prefix);
+  return help;
+}
 
-const std::vector<Tool>& tool_registry() {
+// The built-in tools, as their files describe them.
+const std::vector<Tool>& built_in_tools() {
   static const std::vector<Tool> kTools = {
       make_read_tool(), make_write_tool(),  make_edit_tool(), make_ls_tool(),     make_grep_tool(),
       make_find_tool(), make_git_tool(),    make_diff_tool(), make_delete_tool(), make_bash_tool(),
       make_job_tool(),  make_recall_tool(), make_undo_tool(),
   };
+  return kTools;
+}
+
+std::vector<Tool> named_for(const std::string& prefix) {
+  std::vector<Tool> tools = built_in_tools();
+  for (Tool& tool : tools)
+    tool.help = with_names(std::move(tool.help), prefix);
+  return tools;
+}
+
+}  // namespace
+
+const std::vector<Tool>& tool_registry() {
+  static const std::vector<Tool> kTools = named_for("");
   return kTools;
 }
 
@@ -47,7 +67,7 @@ Result<const Tool*> find_tool(const std::vector<Tool>& tools, const std::string&
 }
 
 Result<std::vector<Tool>> choose_tools(const ToolChoice& choice) {
-  std::vector<Tool> all = tool_registry();
+  std::vector<Tool> all = named_for(choice.prefix);
   for (const Tool& tool : choice.user_tools) {
     const bool is_taken = std::any_of(all.begin(), all.end(),
                                       [&](const Tool& other) { return other.name == tool.name; });

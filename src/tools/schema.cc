@@ -14,6 +14,15 @@ using Type = Parameter::Type;
 
 Json object_of(const std::vector<Parameter>& parameters, Dialect dialect);
 
+// The default is told in words: the strict modes of some APIs refuse the keyword `default`.
+std::string description_of(const Parameter& parameter) {
+  if (parameter.by_default.empty()) return parameter.help;
+  const Json value = Json::parse(parameter.by_default);
+  const std::string shown = value.is_string() ? value.get<std::string>() : value.dump();
+  return parameter.help.empty() ? "Default " + shown
+                                : fmt::format("{}; default {}", parameter.help, shown);
+}
+
 Json schema_of(const Parameter& parameter, Dialect dialect) {
   Json schema;
   switch (parameter.type) {
@@ -36,7 +45,6 @@ Json schema_of(const Parameter& parameter, Dialect dialect) {
       break;
   }
   if (!parameter.choices.empty()) {
-    schema.erase("type");
     for (const std::string& choice : parameter.choices)
       schema["enum"].push_back(choice.substr(0, choice.find('|')));
   }
@@ -45,12 +53,9 @@ Json schema_of(const Parameter& parameter, Dialect dialect) {
   if (parameter.least != Parameter::kNoBound)
     schema["minimum"] = parameter.least - (counts_from_zero ? 1 : 0);
   if (parameter.most != Parameter::kNoBound) schema["maximum"] = parameter.most;
-  if (!parameter.by_default.empty()) schema["default"] = Json::parse(parameter.by_default);
-  if (counts_from_zero) {
-    schema["description"] = "First line, from 0";
-  } else if (!parameter.help.empty()) {
-    schema["description"] = parameter.help;
-  }
+  const std::string description =
+      counts_from_zero ? "First line, from 0" : description_of(parameter);
+  if (!description.empty()) schema["description"] = description;
   return schema;
 }
 

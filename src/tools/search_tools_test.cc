@@ -62,6 +62,32 @@ TEST_F(LsTool, GivesEachFolderAHeading) {
   EXPECT_EQ(asked.includes_ignored, 1);
 }
 
+TEST_F(LsTool, ListsAFolderOnceAndTheTopWithoutAHeading) {
+  wire::Listing listing;
+  listing.entries = {
+      entry("src", wire::FileKind::Directory),       entry("src/net", wire::FileKind::Directory),
+      entry("src/b.c", wire::FileKind::Regular, 2),  entry("doc", wire::FileKind::Directory),
+      entry("doc/d.md", wire::FileKind::Regular, 4), entry("a.c", wire::FileKind::Regular, 1)};
+  for (const std::size_t i : {0U, 3U})
+    listing.entries[i].children = 2 - i / 3;
+  listing.total_directories = 3;
+  listing.total_files = 3;
+  init.answer(listing);
+  EXPECT_EQ(text(tool, R"({"depth": 2})"),
+            "./ (3 dirs, 3 files)\n"
+            "src/ (2) doc/ (1)\n"
+            "a.c 1\n"
+            "src/:\n"
+            "net/ (0)\n"
+            "b.c 2\n"
+            "doc/:\n"
+            "d.md 4");
+  std::rotate(listing.entries.begin(), listing.entries.begin() + 4, listing.entries.end());
+  listing.entries.resize(2);
+  init.answer(listing);
+  EXPECT_THAT(text(tool, R"({"depth": 2, "offset": 4})"), HasSubstr("doc/:\nd.md 4\n./:\na.c 1"));
+}
+
 TEST_F(LsTool, SaysWhereThePageGoesOn) {
   wire::Listing listing;
   listing.entries = {entry("b.c", wire::FileKind::Regular, 2)};

@@ -64,6 +64,7 @@ struct CommandState {
   std::string output, error;        // since the last look, whole or only the end
   std::uint64_t missing_bytes = 0;  // printed since the last look, but not in these
   std::uint64_t total_lines = 0;    // since its start
+  bool has_all_lines = false;       // false: total_lines may lack lines that nobody saw
   std::chrono::milliseconds age{0};
   wire::Changed changed;  // changes to files; known once it has ended
 };

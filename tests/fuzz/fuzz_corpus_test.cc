@@ -49,6 +49,10 @@ TEST(FuzzCorpus, IgnoreFilesAreReadOrPassedOver) {
   replay("ignore", fuzz_ignore);
 }
 
+TEST(FuzzCorpus, HeadersOfImagesAreReadOrRefused) {
+  replay("image_header", fuzz_image_header);
+}
+
 TEST(FuzzCorpus, AnyOutputIsRendered) {
   replay("compaction", fuzz_compaction);
 }

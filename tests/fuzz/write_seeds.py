@@ -190,6 +190,23 @@ def archives():
                            ("n" * 300, tarfile.REGTYPE, "", b"long"))}
 
 
+def pictures():
+    """Small pictures of each type: headers are whole, pixels are none."""
+    def chunk(name, data):
+        return struct.pack(">I", len(data)) + name + data + b"sums"
+    png = (b"\x89PNG\r\n\x1a\n" + chunk(b"IHDR", struct.pack(">IIBBBBB", 64, 32, 8, 6, 0, 0, 0))
+           + chunk(b"IDAT", b"data") + chunk(b"IEND", b""))
+    jpeg = (b"\xff\xd8\xff\xe0\0\4ab\xff\xff\xc0\0\x0b\x08\0\x20\0\x40\1\1\x11\0"
+            b"\xff\xda\0\2pixels\xff\xd9")
+    entry = struct.Struct("<HHII")
+    tiff = (b"II*\0" + struct.pack("<IH", 8, 2) + entry.pack(256, 3, 1, 64) + entry.pack(257, 4, 1, 32))
+    return {"png": png, "jpeg": jpeg, "gif": b"GIF89a\x40\0\x20\0\0\0\0,;",
+            "webp-lossless": b"RIFF\x18\0\0\0WEBPVP8L\x0a\0\0\0\x2f\x3f\xc0\x07\0abcdefg",
+            "webp-extended": b"RIFF\x16\0\0\0WEBPVP8X\x0a\0\0\0\0\0\0\0\x3f\0\0\x1f\0\0",
+            "bmp": b"BM" + bytes(16) + struct.pack("<ii", 64, -32), "tiff": tiff,
+            "icon": b"\0\0\1\0\1\0\x20\0", "heic": b"\0\0\0\x18ftypheic"}
+
+
 def write(folder, files):
     (CORPUS / folder).mkdir(parents=True, exist_ok=True)
     for name, data in files.items():
@@ -202,3 +219,4 @@ write("init_input", HOSTS)
 write("config", CONFIGS)
 write("images", image_texts())
 write("unpack", archives())
+write("image_header", pictures())

@@ -62,7 +62,8 @@ def files_come_in_one_to_a_sandbox():
 
 @suite.case
 def mistakes_are_told_once_and_before_anything_runs():
-    for words, wanted in ((("a", "b"), "FILE... -- COMMAND"), (("-i", "-"), "standard input"),
+    for words, wanted in ((("a", "b"), "FILE... -- COMMAND"), (("-i", "-"), "unknown option '-i'"),
+                          (("--stdin", "a"), "--stdin FILE... -- COMMAND"),
                           (("--memory", "1k", "-"), "memory 1k"), (("/nowhere/x",), "/nowhere/x"),
                           (("--backedn", "x", "-"), "--backend")):
         done, results = batch(*words, lines="true\ntrue\n")
@@ -72,6 +73,29 @@ def mistakes_are_told_once_and_before_anything_runs():
     done, results = batch("-", lines='["nothing like it"]\n[1]\n')
     expect_equal((done.returncode, results), (125, []), "a line that is no list of words")
     expect("line 2" in done.stderr, done.stderr)
+
+
+@suite.case
+def files_can_be_standard_inputs():
+    with scratch() as directory:
+        for name in ("a", "b"):
+            (directory / name).write_text(name * 3)
+        done, results = batch("--stdin", "a", "b", "--", "sh", "-c", "cat; ls", cwd=directory)
+        expect_equal(done.returncode, 0, f"{done.stderr}")
+        expect_equal([(r["file"], r["stdout"]) for r in results], [("a", "aaa"), ("b", "bbb")], "inputs")
+        done, results = batch("--stdin", "a", "gone", "--", "cat", cwd=directory)
+        expect_equal((done.returncode, results), (125, []), "nothing begins where one is missing")
+
+
+@suite.case
+def people_get_a_table():
+    done = subprocess.run([NUTSHELL, "batch", "--table", "-"], input="echo hi\necho bad >&2; exit 3\n",
+                          text=True, capture_output=True, timeout=120, check=False)
+    lines = done.stdout.splitlines()
+    expect_equal(len(lines), 3, f"{done.stdout}")
+    expect(lines[0].split() == ["INDEX", "STATUS", "TIME", "WHAT", "OUTPUT"], lines[0])
+    expect("exit 0" in lines[1] and lines[1].endswith("hi"), lines[1])
+    expect("exit 3" in lines[2] and lines[2].endswith("bad"), lines[2])
 
 
 @suite.case

@@ -8,7 +8,7 @@ import subprocess
 import sys
 from pathlib import Path
 
-from support import (DAEMON, NUTSHELL, PYTHON, Suite, call, create, destroy, expect, expect_equal,
+from support import (DAEMON, NUTSHELL, PYTHON, REPOSITORY, Suite, call, create, destroy, expect, expect_equal,
                      expect_gone, expect_refusal, payloads, random_token, sandbox, scratch,
                      wait_until)
 
@@ -27,6 +27,59 @@ def listed():
 
 
 # Help and small commands ------------------------------------------------------------------------
+
+@suite.case
+def manual_pages_are_made_from_the_help():
+    with scratch() as directory:
+        subprocess.run([REPOSITORY / "scripts/man", NUTSHELL, directory], check=True, timeout=120)
+        expect(".TH NUTSHELL 1" in (directory / "nutshell.1").read_text(), "the first page")
+        for name in COMMANDS:
+            expect((directory / f"nutshell-{name}.1").exists(), f"no page of {name}")
+        page = (directory / "nutshell-run.1").read_text()
+        for flag in re.findall(rb"  (--[a-z-]+)", call("run", "--help").stdout):
+            expect(flag.decode().replace("-", "\\-") in page, f"{flag} is not in the page")
+        inner = (directory / "nutshell-image.1").read_text()
+        expect(".SH PULL" in inner and "\\-\\-max\\-size" in inner, "inner commands")
+
+
+@suite.case
+def names_of_docker_are_understood():
+    with sandbox() as made:
+        expect_equal(call("ps", "-q").stdout, call("list", "-q").stdout, "ps")
+        expect_equal(call("top", "--help").stdout, call("stats", "--help").stdout, "top")
+        with scratch() as directory:
+            (directory / "a").write_text("1")
+            expect_equal(call("cp", str(directory / "a"), f"{made}:sub").status, 0, "in")
+            expect_equal(call("exec", made, "--", "cat", "/workspace/sub").stdout, b"1", "what came in")
+            expect_equal(call("cp", f"{made}:sub", "-").stdout, b"1", "out")
+        expect_equal(call("rm", made).status, 0, "rm")
+    for flag, wanted in (("-v", b"--workspace DIR"), ("--rm", b"ends with its command"),
+                         ("-p", b"no network"), ("--env-file", b"-e NAME=VALUE"),
+                         ("--user", b"sandbox's own user"), ("--network", b"no network")):
+        ended = call("run", flag, "x", "--", "true")
+        expect(ended.status == 125 and wanted in ended.stderr, f"{flag}: {ended!r}")
+
+
+@suite.case
+def help_shows_the_values_and_the_defaults_of_its_command():
+    for words in (("run",), ("create",), ("doctor",)):
+        expect(b"{native,docker,podman,gvisor}" in call(*words, "--help").stdout, f"{words}")
+    expect(b"compgen -W \"native docker podman gvisor\"" in call("completion", "bash").stdout, "completion")
+    told = call("mcp", "--help").stdout.decode()
+    for flag, value in (("--memory", "2g"), ("--processes", "512"), ("--ttl", "7d")):
+        expect(re.search(rf"{flag} .*(?:\n {{20,}}.*)*\({value}\)", told), f"{flag} of mcp: {told}")
+    offered = call("batch", "--help").stdout
+    expect(b"--tty" not in offered and b"--interactive" not in offered, "flags that batch refuses")
+
+
+@suite.case
+def backend_that_is_missing_is_told_at_once():
+    with scratch() as directory:
+        ended = call("doctor", "--backend", "gvisor", env={**os.environ, "PATH": str(directory)})
+        lines = ended.stdout.decode().splitlines()
+        expect(ended.status == 1 and "No sandbox of gvisor" in lines[0], f"{ended!r}")
+        expect(sum(" hard " in line for line in lines) == 0, f"{ended!r}")
+
 
 @suite.case
 def help_is_there_for_everything():

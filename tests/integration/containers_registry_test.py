@@ -153,6 +153,29 @@ def account_is_taken_from_the_configuration():
 
 
 @suite.case
+def image_is_pulled_without_an_engine():
+    here = registry()
+    with scratch() as store:
+        for server, content in ((here.open, {}), (here.closed, auths(here.closed, here.account))):
+            with configuration(content) as environment:
+                environment["NUTSHELL_IMAGE_DIR"] = str(store / "images")
+                environment["DOCKER_HOST"] = "unix:///nowhere"
+                image = f"{server}/tools"
+                pulled = call("image", "pull", image, env=environment)
+                expect(pulled.status == 0 and image.encode() in pulled.stdout, f"pull: {pulled!r}")
+                ended = call("run", "--image", image, "--", "wc", "-c", "/etc/noise", env=environment)
+                expect_equal(ended.stdout, f"{LAYER_BYTES} /etc/noise\n".encode(), f"run: {ended!r}")
+                again = call("image", "import", image, "--name", "short", env=environment)
+                expect(again.status == 0 and b"0 of " in again.stdout, f"import: {again!r}")
+        with configuration({}) as environment:
+            environment["NUTSHELL_IMAGE_DIR"] = str(store / "images")
+            refused = call("image", "pull", f"{here.closed}/tools", env=environment)
+            expect(b"docker login" in refused.stderr and refused.status == 125, f"{refused!r}")
+            missing = call("image", "pull", f"{here.open}/no-such", env=environment)
+            expect(b"has no" in missing.stderr, f"{missing!r}")
+
+
+@suite.case
 def refusals_say_what_is_wrong_and_tell_no_password():
     here = registry()
     image = f"{here.closed}/tools"

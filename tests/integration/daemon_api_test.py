@@ -91,6 +91,9 @@ def files_go_in_and_out():
         content = os.urandom(3 << 20)
         expect_equal(one.call("PUT", place + "&mode=0600", content).status, 204, "write")
         expect(one.call("GET", place).body == content, "other bytes came back")
+        deep = f"/v1/sandboxes/{sandbox}/files?path=/workspace/new/deep/file"
+        expect_equal(one.call("PUT", deep, b"x").status, 204, "a file whose directories are missing")
+        expect_equal(one.call("GET", deep).body, b"x", "that file")
         part = one.call("GET", place, headers={"Range": "bytes=10-19"})
         expect_equal((part.status, part.body), (206, content[10:20]), "range")
         expect_equal(one.call("GET", place, headers={"Range": "bytes=-5"}).body, content[-5:],

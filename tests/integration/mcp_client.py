@@ -11,7 +11,8 @@ from support import NUTSHELL, expect, scratch
 class Client:
     """One server and what it says."""
 
-    def __init__(self, *flags, cwd, handshake="2025-11-25"):
+    def __init__(self, *flags, cwd, handshake="2025-11-25", roots=None):
+        self.roots = roots  # directories that the client declares, or None
         self.process = subprocess.Popen([NUTSHELL, "mcp", *flags], cwd=cwd, stdin=subprocess.PIPE,
                                         stdout=subprocess.PIPE, stderr=subprocess.PIPE,
                                         start_new_session=True)
@@ -21,7 +22,8 @@ class Client:
         self.errors = b""
         threading.Thread(target=self._drain, daemon=True).start()
         if handshake:
-            self.agreed = self.ask("initialize", {"protocolVersion": handshake, "capabilities": {},
+            self.agreed = self.ask("initialize", {"protocolVersion": handshake, "capabilities": {} if roots is None
+                                                  else {"roots": {}},
                                                   "clientInfo": {"name": "test", "version": "0"}})
             self.tell("notifications/initialized")
 
@@ -61,6 +63,10 @@ class Client:
             message = self.next(seconds)
             if message.get("id") == identifier and "method" not in message:
                 return message
+            if message.get("method") == "roots/list":
+                roots = [{"uri": f"file://{directory}", "name": "root"} for directory in self.roots]
+                self.raw(json.dumps({"jsonrpc": "2.0", "id": message["id"],
+                                     "result": {"roots": roots}}).encode() + b"\n")
             self.notifications.append(message)
 
     def ask(self, method, params=None, seconds=60):

@@ -17,6 +17,8 @@ HOME = {"claude-desktop": ".config/Claude/claude_desktop_config.json", "codex": 
 
 
 def mcp(*words, home, **settings):
+    if words[:2] == ("init", "claude-desktop"):  # it starts servers outside of any project
+        words = (*words, "--workspace", str(home))
     return call("mcp", *words, cwd=home, env={**os.environ, "HOME": str(home)}, **settings)
 
 
@@ -33,7 +35,9 @@ def every_client_is_written_tried_and_undone():
             again = mcp("init", name, home=home)
             expect(b"nothing to change" in again.stdout, f"{name}: {again!r}")
             tried = mcp("doctor", name, home=home)
-            expect(tried.status == 0 and tried.stdout.count(b"ok ") == 5, f"doctor {name}: {tried!r}")
+            place = f"workspace: {home.resolve()}" if name == "claude-desktop" else "workspace: "
+            expect(place in tried.stdout.decode(), f"doctor {name}: {tried!r}")
+            expect(tried.status == 0 and tried.stdout.count(b"ok ") == 6, f"doctor {name}: {tried!r}")
             expect_equal(mcp("init", name, "--undo", home=home).status, 0, f"undo {name}")
             expect(NUTSHELL.encode() not in file.read_bytes(), f"{name}: still there")
             expect(mcp("doctor", name, home=home).status != 0, f"{name}: doctor finds nothing")
@@ -47,6 +51,21 @@ def the_skill_is_short_and_names_tools_that_are_there():
     named = set(re.findall(r"sandbox_[a-z]+", skill))
     expect(len(named) >= 10, f"{named}")
     expect_equal(named - tools, set(), "tools that are not there")
+
+
+@suite.case
+def every_example_of_the_skill_runs():
+    skill = (Path(__file__).resolve().parents[2] / "packaging/skill/nutshell/SKILL.md").read_text()
+    examples = re.findall(r"`(sandbox_[a-z]+) (\{.*?\})`", skill, re.DOTALL)
+    expect({name for name, _ in examples} >= {"sandbox_read", "sandbox_edit", "sandbox_bash"}, f"{examples}")
+    sandbox = call("create").stdout.decode().strip()
+    try:
+        call("exec", sandbox, "--", "sh", "-c", "git init -q; printf 'class A:\\n  x = 1\\n' > a.py")
+        for name, arguments in examples:
+            done = call("tool", "call", name, "-s", sandbox, arguments)
+            expect_equal(done.status, 0, f"{name} {arguments}: {done!r}")
+    finally:
+        call("destroy", sandbox)
 
 
 @suite.case
@@ -122,6 +141,38 @@ def doctor_leaves_no_sandbox_and_finds_a_broken_command():
             {"mcpServers": {"nutshell": {"command": "/bin/false", "args": []}}}))
         ended = mcp("doctor", "claude-code", home=home)
         expect(ended.status != 0, f"{ended!r}")
+
+
+@suite.case
+def desktop_client_needs_a_directory():
+    with scratch() as home:
+        environment = {**os.environ, "HOME": str(home)}
+        refused = call("mcp", "init", "claude-desktop", cwd=home, env=environment)
+        expect(refused.status == 125 and b"--workspace DIR" in refused.stderr, f"{refused!r}")
+        empty = call("mcp", "init", "claude-desktop", "--", "--no-project", cwd=home, env=environment)
+        expect_equal(empty.status, 0, "without a project")
+        gone = call("mcp", "init", "claude-desktop", "--workspace", "/none", cwd=home, env=environment)
+        expect(gone.status == 125 and b"/none" in gone.stderr, f"{gone!r}")
+
+
+@suite.case
+def own_tools_of_a_client_are_named_and_denied():
+    with scratch() as home:
+        told = mcp("init", "claude-code", home=home)
+        expect(b"Bash, Edit and Write" in told.stderr and b"--exclusive" in told.stderr, f"{told!r}")
+        settings = home / ".claude/settings.json"
+        expect(not settings.exists(), "nothing is denied without the flag")
+        expect_equal(mcp("init", "claude-code", "--exclusive", home=home).status, 0, "exclusive")
+        denied = json.loads(settings.read_text())["permissions"]["deny"]
+        expect({"Bash", "Edit", "Write"} <= set(denied), f"{denied}")
+        expect_equal(mcp("init", "claude-code", "--undo", "--exclusive", home=home).status, 0, "undo")
+        expect_equal(json.loads(settings.read_text())["permissions"]["deny"], [], "allowed again")
+        expect_equal(mcp("init", "gemini", "--exclusive", home=home).status, 0, "gemini")
+        written = json.loads((home / ".gemini/settings.json").read_text())
+        expect("run_shell_command" in written["tools"]["exclude"], f"{written}")
+        expect("nutshell" in written["mcpServers"], "the server too")
+        by_hand = mcp("init", "codex", "--exclusive", home=home)
+        expect(b"shell_tool = false" in by_hand.stderr, f"{by_hand!r}")
 
 
 @suite.case

@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 """The MCP server as a well-behaved client meets it: on pipes, in both generations of the protocol."""
 import json
+import re
 import signal
 import subprocess
 import sys
@@ -225,6 +226,46 @@ def home_and_root_are_no_projects():
         expect("empty at first" in server.agreed["instructions"], "instructions")
         expect("hello" not in server.text("ls"), "an empty workspace")
         del directory
+
+
+@suite.case
+def client_outside_of_projects_is_asked_for_its_roots():
+    with project() as directory:
+        with client(cwd="/", roots=["/none", directory]) as server:
+            expect_equal(server.text("read", path="hello.txt").splitlines()[1], "1\thello", "a file of the root")
+            about = server.ask("resources/read", {"uri": "nutshell://sandbox"})
+            expect_equal(json.loads(about["contents"][0]["text"])["project"], str(directory), "the project")
+            server.text("bash", command="true")
+            asked = [one for one in server.notifications if one.get("method") == "roots/list"]
+            expect_equal(len(asked), 1, "how often it is asked")
+        with client("--no-project", cwd="/", roots=[directory]) as server:
+            expect("(0 dirs, 0 files)" in server.text("ls"), "no project was wanted")
+    with client(cwd="/", roots=[]) as server:
+        expect("(0 dirs, 0 files)" in server.text("ls"), "without roots")
+
+
+@suite.case
+def stateless_client_is_asked_for_its_roots():
+    meta = {"io.modelcontextprotocol/protocolVersion": "2026-07-28",
+            "io.modelcontextprotocol/clientCapabilities": {"roots": {}}}
+    with project() as directory, client(cwd="/", handshake=None) as server:
+        call_of = {"name": "sandbox_ls", "arguments": {}, "_meta": meta}
+        asked = server.ask("tools/call", call_of)
+        expect_equal(asked["resultType"], "input_required", f"{asked}")
+        expect_equal(asked["inputRequests"]["roots"]["method"], "roots/list", f"{asked}")
+        answered = server.ask("tools/call", {**call_of, "inputResponses": {
+            "roots": {"roots": [{"uri": f"file://{directory}"}]}}})
+        expect("hello.txt" in answered["content"][0]["text"], f"{answered}")
+
+
+@suite.case
+def needle_in_a_large_output_is_found():
+    with client() as server:
+        half = "seq 1 100000000 | head -c 7500000"
+        told = server.text("bash", command=f"{half}; echo; echo 'ERROR: needle'; {half}")
+        if "ERROR: needle" not in told:
+            output = re.search(r"\bo[0-9a-f]{4,}", told).group(0)
+            expect("ERROR: needle" in server.text("recall", id=output, grep="needle"), told[:300])
 
 
 @suite.case

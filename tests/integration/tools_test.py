@@ -4,12 +4,14 @@ import base64
 import json
 import os
 import re
+import struct
 import sys
 import time
+import zlib
 from pathlib import Path
 
 from support import (REPOSITORY, Suite, call, expect, expect_equal, runtime_directory, sandbox,
-                     scratch, start)
+                     is_full, scratch, start)
 from tool_calls import Sandbox, fresh
 
 suite = Suite()
@@ -128,8 +130,33 @@ def files_that_are_peculiar_are_described(box):
     expect("(+2000 bytes)" in box.text("read", path="long"), "a long line")
     expect("image/png" in box.error("binary", "read", path="i.png"), "type of an image")
     box.error("binary", "read", path="noise")
-    shown = box.object("read", "--images", path="i.png")
-    expect_equal(base64.b64decode(shown["image"]["base64"])[:4], b"\x89PNG", "the image")
+    refused = box.error("binary", "read", "--images", path="i.png")
+    expect("ends inside its header" in refused, refused)
+
+
+def png(width, height, noise=0):
+    """A PNG that any program reads; `noise` bytes make it larger."""
+    def chunk(name, data):
+        return struct.pack(">I", len(data)) + name + data + struct.pack(">I", zlib.crc32(name + data))
+    rows = b"".join(b"\0" + bytes(width) for _ in range(height))
+    return (b"\x89PNG\r\n\x1a\n" + chunk(b"IHDR", struct.pack(">IIBBBBB", width, height, 8, 0, 0, 0, 0))
+            + chunk(b"tEXt", bytes(noise)) + chunk(b"IDAT", zlib.compress(rows)) + chunk(b"IEND", b""))
+
+
+@fresh(suite)
+def images_are_given_only_if_models_read_them(box):
+    with scratch() as directory:
+        for name, data in {"good.png": png(30, 20), "wide.png": png(9000, 1), "cut.png": png(30, 20)[:-20],
+                           "large.png": png(30, 20, 4 << 20), "a.bmp": b"BM" + bytes(60)}.items():
+            (directory / name).write_bytes(data)
+            expect_equal(call("cp", str(directory / name), f"{box.id}:{name}").status, 0, name)
+        shown = box.object("read", "--images", path="good.png")
+        expect_equal(base64.b64decode(shown["image"]["base64"]), png(30, 20), "the image")
+        expect_equal(shown["text"], f"good.png PNG, 30 × 20 pixels, {len(png(30, 20))} bytes", "its text")
+    for name, wanted in (("wide.png", "9000 × 1 pixels"), ("cut.png", "before its image data"),
+                         ("large.png", "5 MiB as base64"), ("a.bmp", "not BMP")):
+        told = box.error("binary", "read", "--images", path=name)
+        expect(wanted in told, told)
 
 
 @fresh(suite)
@@ -245,7 +272,29 @@ def large_outputs_lose_no_byte_and_count_what_is_not_kept(box):
     told = box.object("bash", command="seq 1 4000000", raw=True)
     kept = call("tool", "output", told["output_id"], "-s", box.id).stdout
     expect_equal(told["fields"]["stdout_bytes"], 30888896, "bytes printed")
+    expect("in all it printed 30888896 bytes, 4000000 lines" in told["text"], told["text"][-300:])
     expect_equal(len(kept.replace(b"\n[14111680 bytes are not kept]\n", b"")), 16 << 20, "bytes kept")
+
+
+@fresh(suite)
+def needle_is_found_under_load_in_any_size_up_to_the_bound(box):
+    """Other processes of the sandbox take its cores; the output is as large as the bound allows."""
+    box.text("bash", command="for i in 1 2 3; do (while :; do :; done) & done", wait=1, timeout=100)
+    for mebibytes in (1, 4, 16) if is_full() else (2, 16):
+        half = f"seq 1 100000000 | head -c {(mebibytes << 19) - 20}"
+        told = box.text("bash", command=f"{half}; echo; echo 'ERROR: needle'; {half}")
+        if "ERROR: needle" in told:
+            continue
+        output = re.search(r"\bo[0-9a-f]{4,}", told).group(0)
+        found = box.text("recall", id=output, grep="needle")
+        expect("ERROR: needle" in found, f"{mebibytes} MiB: {found[:200]}")
+    told = box.object("bash", command="seq 1 100000000 | head -c 10000000")
+    lines = int(box.shell("seq 1 100000000 | head -c 10000000 | wc -l").stdout)
+    shown = int(re.search(r"left out: (\d+) lines", told["text"]).group(1))
+    shown += sum(line.isdigit() for line in told["text"].splitlines())
+    expect_equal(shown, lines, "lines shown and left out")
+    counted = box.text("recall", id=told["output_id"], limit=1).splitlines()[0]
+    expect(counted.endswith(f"/{lines}"), counted)
 
 
 @fresh(suite)

@@ -27,11 +27,13 @@ constexpr const char* kExamples = R"text(Examples:
   nutshell batch -j 8 --memory 1g - < jobs.txt
   printf '["python3","-c","print(%d)"]\n' 1 2 3 | nutshell batch -
   nutshell batch tests/*.py -- python3 {}        one sandbox per file; {} is its path in there
+  nutshell batch --stdin *.json -- jq .name      each file is the standard input of its command
 
 Each command gets its own sandbox, with the flags of 'nutshell run'. A line that begins with [ is a JSON
 list of strings; any other line is a command for sh in the sandbox. If a command follows --, the words
 before it are files or directories: each is copied to /workspace, and the command runs once for it.
-Results are printed as JSON lines in the order given. Exit status: 0 if all exited with 0, else 1.)text";
+Results are printed in the order given: as a table on a terminal, else as JSON lines. Exit status: 0 if
+all exited with 0, else 1.)text";
 
 constexpr std::size_t kMostInputBytes = 64U << 20U;
 
@@ -40,13 +42,16 @@ using Words = std::vector<std::string>;
 struct Asked {
   Words files;
   std::size_t parallel = 4;
+  bool gives_input = false;  // the files are standard inputs
+  bool is_json = false;
+  bool is_table = false;
   Flags flags;  // for every sandbox and command
 };
 
 struct Item {
   Words command;
   std::string file;   // that is copied in; empty: none
-  std::string place;  // path of that file in the sandbox
+  std::string place;  // path of that file in the sandbox; empty: it is the standard input
 };
 
 Result<std::vector<Item>> read_commands(const std::string& file) {
@@ -105,12 +110,22 @@ Result<std::vector<Item>> items_of_files(const Words& files, const Words& patter
   return items;
 }
 
-Result<std::vector<Item>> items_of(const Asked& asked) {
-  if (asked.flags.has_input || asked.flags.has_terminal) {
-    return failure(ErrorCode::InvalidArgument,
-                   "batch: commands that run side by side can share neither standard input nor a "
-                   "terminal: leave -i and -t out");
+Result<std::vector<Item>> items_of_inputs(const Words& files, const Words& command) {
+  std::vector<Item> items;
+  for (const std::string& file : files) {
+    TRY(open_file(file, O_RDONLY));  // an unreadable one is found before anything runs
+    items.push_back({command, file, ""});
   }
+  return items;
+}
+
+Result<std::vector<Item>> items_of(const Asked& asked) {
+  if (asked.gives_input && asked.flags.command.empty()) {
+    return failure(ErrorCode::InvalidArgument,
+                   "batch: --stdin gives files to a command: nutshell batch --stdin FILE... -- "
+                   "COMMAND");
+  }
+  if (asked.gives_input) return items_of_inputs(asked.files, asked.flags.command);
   if (!asked.flags.command.empty()) return items_of_files(asked.files, asked.flags.command);
   if (asked.files.size() == 1) return read_commands(asked.files.front());
   return failure(
@@ -135,11 +150,16 @@ Result<UniqueFd> nameless_file() {
   return file;
 }
 
+bool is_input(const Item& item) {
+  return !item.file.empty() && item.place.empty();
+}
+
 Words words_for(const Item& item, const Flags& flags) {
   Words words = {"nutshell", "run", "--json"};
   const Words flag_words = to_words(flags);
   words.insert(words.end(), flag_words.begin(), flag_words.end());
-  if (!item.file.empty()) words.push_back(fmt::format("--copy={}:{}", item.file, item.place));
+  if (is_input(item)) words.emplace_back("--stdin");
+  if (!item.place.empty()) words.push_back(fmt::format("--copy={}:{}", item.file, item.place));
   words.emplace_back("--");
   words.insert(words.end(), item.command.begin(), item.command.end());
   return words;
@@ -148,8 +168,11 @@ Words words_for(const Item& item, const Flags& flags) {
 Result<Running> begin(std::size_t index, const Item& item, const Flags& flags) {
   UniqueFd output = TRY(nameless_file());
   UniqueFd error = TRY(nameless_file());
+  UniqueFd input;
+  if (is_input(item)) input = TRY(open_file(item.file, O_RDONLY));
   ChildProcess process = TRY(spawn({.arguments = words_for(item, flags),
                                     .program = "/proc/self/exe",
+                                    .input = input ? input.get() : kNullDevice,
                                     .output = output.get(),
                                     .error = error.get()}));
   return Running{index, std::move(process), std::move(output), std::move(error)};
@@ -161,12 +184,42 @@ Result<std::string> text_of(const UniqueFd& file) {
 }
 
 struct Finished {
-  std::string line;  // JSON
+  std::string line;  // JSON, or a row of the table
   bool is_good = false;
 };
 
+std::string first_line(const nlohmann::ordered_json& object, const char* member) {
+  if (!object.contains(member) || !object[member].is_string()) return {};
+  const auto text = object[member].get<std::string>();
+  const std::size_t begin = text.find_first_not_of("\r\n");
+  return begin == std::string::npos ? "" : text.substr(begin, text.find('\n', begin) - begin);
+}
+
+constexpr const char* kRow = "{:>5}  {:<11} {:>8}  {:<30} {}";
+
+// A result for people: index, status, time, the file or the command, and the first line it printed.
+std::string row_of(const nlohmann::ordered_json& object) {
+  constexpr std::size_t kMostWords = 30;
+  const bool has_outcome = object.contains("outcome") && object["outcome"].is_string();
+  std::string status = has_outcome ? object["outcome"].get<std::string>() : "failed";
+  if (status == "exited") status = fmt::format("exit {}", object.value("exit_code", 0));
+  std::string what = object.value("file", "");
+  if (what.empty())
+    for (const auto& word : object["argv"])
+      what += (what.empty() ? "" : " ") + word.get<std::string>();
+  if (what.starts_with("sh -c ")) what.erase(0, 6);
+  what = terminal_line(what);
+  if (what.size() > kMostWords) what = what.substr(0, kMostWords - 3) + "...";
+  std::string said = first_line(object, status == "exit 0" ? "stdout" : "stderr");
+  for (const char* member : {"stdout", "error", "detail"})
+    if (said.empty()) said = first_line(object, member);
+  const double seconds = object.value("duration_ms", 0.0) / 1000;
+  return fmt::format(fmt::runtime(kRow), object.value("index", 0), status,
+                     fmt::format("{:.2f}s", seconds), what, terminal_line(said));
+}
+
 // A run that fails prints no JSON object; its message becomes the "error" of the line.
-Result<Finished> finish(Running& one, const Item& item) {
+Result<Finished> finish(Running& one, const Item& item, bool is_table) {
   const auto status = TRY(one.process.wait(Deadline::never()));
   auto result = nlohmann::ordered_json::parse(TRY(text_of(one.output)), nullptr, false);
   if (!result.is_object()) {
@@ -176,8 +229,9 @@ Result<Finished> finish(Running& one, const Item& item) {
   nlohmann::ordered_json object = {{"index", one.index}, {"argv", item.command}};
   if (!item.file.empty()) object["file"] = item.file;
   object.update(result);
-  return Finished{object.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace),
-                  status && WIFEXITED(*status) && WEXITSTATUS(*status) == 0};
+  const bool is_good = status && WIFEXITED(*status) && WEXITSTATUS(*status) == 0;
+  if (is_table) return Finished{row_of(object), is_good};
+  return Finished{object.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace), is_good};
 }
 
 class Progress {
@@ -217,6 +271,11 @@ Result<std::size_t> next_ended(const std::deque<Running>& running) {
   return failure(ErrorCode::Internal, "poll: no process has ended");
 }
 
+void print_line(const std::string& line, bool is_table) {
+  if (is_table) return print_text(line + "\n");
+  print_json_text(line);
+}
+
 Result<int> batch(const Asked& asked) {
   const std::vector<Item> items = TRY(items_of(asked));
   TRY(to_spec(asked.flags));  // an error in the flags is reported once, not for each sandbox
@@ -226,6 +285,9 @@ Result<int> batch(const Asked& asked) {
   std::size_t printed = 0;
   std::size_t done = 0;
   std::size_t failed = 0;
+  const bool is_table = asked.is_table || (!asked.is_json && ::isatty(STDOUT_FILENO) == 1);
+  if (is_table)
+    print_text(fmt::format(fmt::runtime(kRow), "INDEX", "STATUS", "TIME", "WHAT", "OUTPUT") + "\n");
   const Progress progress(items.size());
   while (done < items.size()) {
     while (begun < items.size() && running.size() < asked.parallel) {
@@ -234,13 +296,13 @@ Result<int> batch(const Asked& asked) {
     }
     const auto place = static_cast<std::ptrdiff_t>(TRY(next_ended(running)));
     Running& one = running[static_cast<std::size_t>(place)];
-    Finished ended = TRY(finish(one, items[one.index]));
+    Finished ended = TRY(finish(one, items[one.index], is_table));
     lines[one.index] = std::move(ended.line);
     running.erase(running.begin() + place);
     ++done;
     if (!ended.is_good) ++failed;
     for (; printed < lines.size() && !lines[printed].empty(); ++printed)
-      print_json_text(std::exchange(lines[printed], std::string()));
+      print_line(std::exchange(lines[printed], std::string()), is_table);
     progress.show(done, failed);
   }
   return failed == 0 ? 0 : 1;
@@ -258,8 +320,12 @@ void add_batch(const CommandLine& app, Program& program) {
       .required();
   command.add_option("-j,--parallel", asked->parallel, "Run at most this many at once (4)")
       .is_between(1, 256);
+  command.add_flag("--stdin", asked->gives_input,
+                   "Give each file to the command as its standard input; copy none in");
+  command.add_flag("--json", asked->is_json, "Print JSON lines on a terminal too");
+  command.add_flag("--table", asked->is_table, "Print a table also where there is no terminal");
   add_sandbox_flags(command, asked->flags);
-  add_exec_flags(command, asked->flags);
+  add_exec_flags(command, asked->flags, Streams::Shared);
   add_copy_flag(command, asked->flags);
   command.add_option("--daemon", asked->flags.texts["daemon"], "As in 'run'").group("Daemon");
   command.footer(kExamples);

@@ -1,6 +1,8 @@
 #include <fmt/format.h>
 
 #include <CLI/CLI.hpp>
+#include <algorithm>
+#include <map>
 #include <memory>
 
 #include "cli/command.h"
@@ -20,6 +22,28 @@ std::string options_of(const CLI::App& command) {
       words += (words.empty() ? "--" : " --") + name;
   }
   return words;
+}
+
+// The words that an option takes, separated by spaces: its help shows them as {native,docker}.
+std::string values_of(const CLI::Option& option) {
+  const std::string type = option.get_type_name();
+  const std::size_t begin = type.find('{');
+  if (begin == std::string::npos || !type.ends_with('}')) return {};
+  std::string values = type.substr(begin + 1, type.size() - begin - 2);
+  std::replace(values.begin(), values.end(), ',', ' ');
+  return values;
+}
+
+// All options with such words, also those of inner commands, by name.
+using Values = std::map<std::string, std::string>;
+void collect_values(const CLI::App& command, Values& values) {
+  for (const CLI::Option* option : command.get_options()) {
+    const std::string words = values_of(*option);
+    for (const std::string& name : option->get_lnames())
+      if (!words.empty()) values[name] = words;
+  }
+  for (const CLI::App* inner : commands_of(command))
+    collect_values(*inner, values);
 }
 
 constexpr const char* kImages = "$(nutshell image list -q 2>/dev/null | sed 's/:latest$//')";
@@ -60,17 +84,24 @@ std::string bash_script(const CLI::App& app) {
     cases += fmt::format("    {}) words=\"{}{} {}\" ;;\n", command->get_name(),
                          inner_commands(*command), options_of(*command), more);
   }
+  std::string by_option;
+  Values values;
+  collect_values(app, values);
+  for (const auto& [name, words] : values)
+    by_option += fmt::format("    --{}) COMPREPLY=($(compgen -W \"{}\" -- \"$2\")); return ;;\n",
+                             name, words);
   return fmt::format(
       "_nutshell() {{\n  local words i\n"
       "  for ((i = 1; i < COMP_CWORD; i++)); do\n"
       "    if [ \"${{COMP_WORDS[i]}}\" = -- ]; then COMPREPLY=($(compgen -c -- \"$2\")); return; "
       "fi\n  done\n"
       "  if [ \"$3\" = --image ]; then COMPREPLY=($(compgen -f -W \"{}\" -- \"$2\")); return; fi\n"
+      "  case \"$3\" in\n{}  esac\n"
       "  case \"${{COMP_WORDS[1]}}\" in\n{}    *) words=\"{}\" ;;\n  esac\n"
       "  [ \"$COMP_CWORD\" = 1 ] && words=\"{}\"\n"
       "  COMPREPLY=($(compgen -W \"$words\" -- \"$2\"))\n}}\ncomplete -o default -F _nutshell "
       "nutshell\n",
-      kImages, cases, names, names);
+      kImages, by_option, cases, names, names);
 }
 
 std::string zsh_script(const CLI::App& app) {
@@ -86,8 +117,9 @@ std::string fish_script(const CLI::App& app) {
                           fish_quoted(command->get_description()));
     for (const CLI::Option* option : command->get_options()) {
       for (const std::string& word : option->get_lnames()) {
-        script += fmt::format("complete -c nutshell -n '__fish_seen_subcommand_from {}' -l {}\n",
-                              name, word);
+        const std::string values = values_of(*option);
+        script += fmt::format("complete -c nutshell -n '__fish_seen_subcommand_from {}' -l {}{}\n",
+                              name, word, values.empty() ? "" : fmt::format(" -xa '{}'", values));
       }
     }
     for (const CLI::App* inner : commands_of(*command)) {

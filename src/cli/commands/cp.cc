@@ -15,7 +15,7 @@ namespace {
 
 constexpr const char* kExamples = R"(Examples:
   nutshell cp ./job.py $ID:/workspace/          a file, or a whole directory
-  nutshell cp $ID:/workspace/result ./
+  nutshell cp $ID:result ./                     relative to /workspace
   make-data | nutshell cp - $ID:/workspace/data from standard input
   nutshell cp $ID:/workspace/log - | less       to standard output
 
@@ -45,12 +45,10 @@ Place parse_place(const std::string& text) {
   return {text.substr(0, colon), text.substr(colon + 1)};
 }
 
-Result<> check_inside(const Place& place) {
-  if (place.path.starts_with('/')) return {};
-  return failure(
-      ErrorCode::InvalidArgument,
-      fmt::format("'{}' is not an absolute path inside the sandbox: give {}:/workspace/{}",
-                  place.path, place.id, place.path));
+// A relative path inside begins at /workspace.
+std::string path_inside(const std::string& path) {
+  if (path.starts_with('/')) return path;
+  return path.empty() ? "/workspace" : "/workspace/" + path;
 }
 
 Result<> copy_into(wire::InitClient& client, const std::string& source, const Place& target) {
@@ -71,15 +69,15 @@ Result<> copy_from(wire::InitClient& client, const Place& source, const CopyFlag
 }
 
 Result<int> copy(Program& program, const CopyFlags& flags) {
-  const Place source = parse_place(flags.source);
-  const Place target = parse_place(flags.target);
+  Place source = parse_place(flags.source);
+  Place target = parse_place(flags.target);
   if (source.id.empty() == target.id.empty()) {
     return failure(ErrorCode::InvalidArgument,
-                   "exactly one of SOURCE and TARGET must be in a sandbox, as ID:/path; "
+                   "exactly one of SOURCE and TARGET must be in a sandbox, as ID:PATH; "
                    "'nutshell list' shows the ids");
   }
-  const Place& inside = target.id.empty() ? source : target;
-  TRY(check_inside(inside));
+  Place& inside = target.id.empty() ? source : target;
+  inside.path = path_inside(inside.path);
   if (!target.id.empty()) {
     const std::string id = TRY(chosen_sandbox(program, target.id));
     TRY(with_init_explained(program.runtime, id, [&](wire::InitClient& client) {
@@ -102,9 +100,9 @@ void add_copy(const CommandLine& app, Program& program) {
   const CommandLine command =
       app.add_command("cp", "Copy files and directories into a sandbox, or out of it");
   auto flags = std::make_shared<CopyFlags>();
-  command.add_option("SOURCE", flags->source, "A path here, ID:/path, or - for standard input")
+  command.add_option("SOURCE", flags->source, "A path here, ID:PATH, or - for standard input")
       .required();
-  command.add_option("TARGET", flags->target, "ID:/path, a path here, or - for standard output")
+  command.add_option("TARGET", flags->target, "ID:PATH, a path here, or - for standard output")
       .required();
   command.add_flag("--unsafe-git", flags->is_unsafe_git,
                    "Also copy files out that can make git run a program");

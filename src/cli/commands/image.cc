@@ -6,8 +6,10 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <cstdlib>
 #include <memory>
 #include <nlohmann/json.hpp>
+#include <optional>
 
 #include "backends/image_engines.h"
 #include "base/byte_size.h"
@@ -17,6 +19,9 @@
 #include "images/default_image.h"
 #include "images/image_store.h"
 #include "images/import.h"
+#include "registry/account.h"
+#include "registry/pull.h"
+#include "registry/reference.h"
 
 namespace nutshell::cli {
 namespace {
@@ -98,9 +103,39 @@ const ImageEngine* engine_of(const std::string& word) {
 // The source of an import; must live as long as the import.
 struct Opened {
   UniqueFd file;
+  std::optional<images::Staging> fetched;  // the layout of an image that was pulled
 };
 
-Result<Opened> open_source(Program& program, const std::string& word, images::Import& order) {
+std::string environment(const char* name) {
+  const char* value = std::getenv(name);  // NOLINT(concurrency-mt-unsafe): nobody sets it
+  return value == nullptr ? "" : value;
+}
+
+// Fetches an image from its registry into a directory of the store that goes away with the result.
+Result<Opened> pull_source(Program& program, images::ImageStore& store, const std::string& word,
+                           images::Import& order) {
+  registry::PullOrder pull;
+  pull.reference = TRY(registry::parse_reference(word));
+  std::filesystem::path directory = environment("DOCKER_CONFIG");
+  if (directory.empty()) directory = std::filesystem::path(environment("HOME")) / ".docker";
+  pull.account = TRY(registry::find_account(directory, pull.reference.registry)).account;
+  pull.most_bytes = order.limits.bytes;
+  pull.visit = [&program, &word](const registry::PullProgress& done) {
+    program.runtime.context().show_progress(
+        fmt::format("{}: {} of {} layers, {} of {}", word, done.layers_done, done.layers,
+                    mebibytes(done.bytes), mebibytes(done.bytes_total)));
+  };
+  Opened opened;
+  opened.fetched.emplace(TRY(store.stage()));
+  order.directory = opened.fetched->path() / "layout";
+  order.likely_name = pull.reference.local_name;
+  order.source = fmt::format("registry {}", pull.reference.host);
+  TRY(registry::pull(pull, order.directory));
+  return opened;
+}
+
+Result<Opened> open_source(Program& program, images::ImageStore& store, const std::string& word,
+                           images::Import& order) {
   Opened opened;
   order.source = word;
   if (const ImageEngine* engine = engine_of(word)) {
@@ -118,6 +153,11 @@ Result<Opened> open_source(Program& program, const std::string& word, images::Im
     order.source = "standard input";
     return opened;
   }
+  // No such file: it may be the name of an image, as `docker pull` takes it.
+  const bool is_there = ::access(word.c_str(), F_OK) == 0;
+  const bool may_be_name = !word.starts_with('/') && !word.starts_with('.');
+  if (!is_there && may_be_name && registry::parse_reference(word))
+    return pull_source(program, store, word, order);
   opened.file = TRY(open_file(word, O_RDONLY));
   struct stat status {};
   if (::fstat(opened.file.get(), &status) != 0) return syscall_failure("stat", word);
@@ -149,7 +189,9 @@ Result<int> print_imported(const images::ImageStore& store, const images::Import
   return 0;
 }
 
-Result<int> import(Program& program, const ImageFlags& flags) {
+enum class Source { Any, Registry };
+
+Result<int> import_from(Program& program, const ImageFlags& flags, Source source) {
   ::signal(SIGPIPE, SIG_IGN);  // NOLINT(concurrency-mt-unsafe): one thread
   images::Import order;
   order.unpacker = program.runtime.context().programs / "nutshell-unpack";
@@ -157,12 +199,26 @@ Result<int> import(Program& program, const ImageFlags& flags) {
   order.pick = flags.pick;
   order.limits = TRY(limits_of(flags));
   order.show_progress = program.runtime.context().show_progress;
-  const Opened opened = TRY(open_source(program, flags.word, order));
   images::ImageStore store = TRY(images::ImageStore::open());
+  const char* verb = source == Source::Registry ? "pull" : "import";
+  const auto opened = source == Source::Registry ? pull_source(program, store, flags.word, order)
+                                                 : open_source(program, store, flags.word, order);
+  if (!opened) {
+    if (order.show_progress) order.show_progress("");
+    return while_doing(fmt::format("{} {}", verb, flags.word), opened.error());
+  }
   auto imported = images::import_image(store, order);
   if (order.show_progress) order.show_progress("");
-  if (!imported) return while_doing(fmt::format("import {}", flags.word), imported.error());
+  if (!imported) return while_doing(fmt::format("{} {}", verb, flags.word), imported.error());
   return print_imported(store, *imported, flags.is_json ? Form::Json : Form::Words);
+}
+
+Result<int> import(Program& program, const ImageFlags& flags) {
+  return import_from(program, flags, Source::Any);
+}
+
+Result<int> pull(Program& program, const ImageFlags& flags) {
+  return import_from(program, flags, Source::Registry);
 }
 
 Result<int> list(Program& /*program*/, const ImageFlags& flags) {
@@ -241,6 +297,7 @@ constexpr const char* kImportHelp = R"(SRC is one of
                  with gzip, xz, zstd, bzip2 or lz4
   DIRECTORY      an OCI layout, or the unpacked output of 'docker save'
   docker:IMAGE   an image of the Docker engine; podman:IMAGE of podman
+  NAME[:TAG]     an image of a registry, if there is no such file: as 'nutshell image pull' takes it
   -              an archive on standard input
 
 Examples:
@@ -255,10 +312,7 @@ The environment of an image is used; its entry point, user and working directory
 
 using Step = Result<int> (*)(Program&, const ImageFlags&);
 
-void add_import(const CommandLine& command, ImageFlags& flags) {
-  command.add_option("SRC", flags.word, "Archive, directory or image to import").required();
-  command.add_option("--name", flags.name, "Its NAME[:TAG] here (the name in SRC)");
-  command.add_option("--pick", flags.pick, "Which image of SRC, if it has several");
+void add_limits(const CommandLine& command, ImageFlags& flags) {
   command.add_option("--max-size", flags.size, "Refuse more than this, unpacked").shows_default();
   command.add_option("--max-entries", flags.entries, "Refuse more files than this").shows_default();
   command.add_option("--max-depth", flags.depth, "Refuse directories deeper than this")
@@ -268,7 +322,31 @@ void add_import(const CommandLine& command, ImageFlags& flags) {
                   "Refuse an archive that unpacks to more than this many times its size")
       .shows_default();
   command.add_flag("--json", flags.is_json, "Print a JSON object");
+}
+
+void add_import(const CommandLine& command, ImageFlags& flags) {
+  command.add_option("SRC", flags.word, "Archive, directory or image to import").required();
+  command.add_option("--name", flags.name, "Its NAME[:TAG] here (the name in SRC)");
+  command.add_option("--pick", flags.pick, "Which image of SRC, if it has several");
+  add_limits(command, flags);
   command.footer(kImportHelp);
+}
+
+constexpr const char* kPullHelp = R"(Examples:
+  nutshell image pull debian:12
+  nutshell image pull ghcr.io/me/app:1 --name app
+  nutshell run --image debian:12 -- cat /etc/os-release
+
+Needs no engine. Takes the manifest for this machine, and checks the digest of the manifest and of each
+layer. The account of a registry is the one that 'docker login' stored, in $DOCKER_CONFIG or ~/.docker.
+Registries are reached with TLS, except on this machine (localhost:5000/app).)";
+
+void add_pull(const CommandLine& command, ImageFlags& flags) {
+  command.add_option("NAME", flags.word, "[REGISTRY/]NAME[:TAG] or [REGISTRY/]NAME@sha256:DIGEST")
+      .required();
+  command.add_option("--name", flags.name, "Its NAME[:TAG] here (the same)");
+  add_limits(command, flags);
+  command.footer(kPullHelp);
 }
 
 }  // namespace
@@ -288,6 +366,7 @@ void add_image(const CommandLine& app, Program& program) {
   add_import(
       hang("import", "Import an archive, an OCI layout or an image of Docker or podman", import),
       *flags);
+  add_pull(hang("pull", "Fetch an image from a registry, without an engine", pull), *flags);
   const CommandLine listed = hang("list", "List the images", list).alias("ls");
   listed.add_flag("-q,--quiet", flags->is_quiet, "Only names");
   listed.add_flag("--json", flags->is_json, "Print a JSON array");
@@ -306,7 +385,8 @@ void add_image(const CommandLine& app, Program& program) {
       "Uses Debian packages, fetched with apt-get; needs neither root nor a registry. Example:\n"
       "  nutshell run --image default -- git --version");
   group.footer(
-      "Examples:\n  nutshell image import debian.tar.xz --name debian:12\n"
+      "Examples:\n  nutshell image pull debian:12\n"
+      "  nutshell image import debian.tar.xz --name debian:12\n"
       "  nutshell run --image debian:12 -- cat /etc/os-release\n"
       "  nutshell image list\n\nImages are kept in /var/lib/nutshell/images for root, else in "
       "~/.local/share/nutshell/images;\nNUTSHELL_IMAGE_DIR names another place.");

@@ -164,7 +164,7 @@ Result<int> list(Program& program, const ListFlags& flags) {
 }  // namespace
 
 void add_list(const CommandLine& app, Program& program) {
-  const CommandLine command = app.add_command("list", "List the sandboxes").alias("ls");
+  const CommandLine command = app.add_command("list", "List the sandboxes").alias("ls").alias("ps");
   auto flags = std::make_shared<ListFlags>();
   command.add_option("--label", flags->labels, "Only those with NAME=VALUE; may be repeated");
   command.add_flag("--ended", flags->is_ended,

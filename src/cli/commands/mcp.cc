@@ -63,8 +63,7 @@ bool is_project(const fs::path& directory) {
   return directory != "/" && !is_home && ::access(directory.c_str(), R_OK | X_OK) == 0;
 }
 
-void set_defaults(McpFlags& flags) {
-  Flags& sandbox = flags.sandbox;
+void use_defaults(Flags& sandbox) {
   const auto use = [&sandbox](const char* flag, const char* value) {
     auto& given = sandbox.texts[flag];
     if (!given) given = value;
@@ -76,7 +75,18 @@ void set_defaults(McpFlags& flags) {
   use("cpu-time", kCpuTime);
   use("idle-timeout", kIdleTimeout);
   use("ttl", kTtl);
-  auto& workspace = sandbox.texts["workspace"];
+}
+
+// The same as a spec, for the help.
+SandboxSpec default_spec() {
+  Flags flags;
+  use_defaults(flags);
+  return to_spec(flags).value_or(SandboxSpec{});
+}
+
+void set_defaults(McpFlags& flags) {
+  use_defaults(flags.sandbox);
+  auto& workspace = flags.sandbox.texts["workspace"];
   std::error_code error;
   const fs::path here = fs::current_path(error);
   if (flags.has_no_project || error) {
@@ -84,6 +94,20 @@ void set_defaults(McpFlags& flags) {
   } else if (!workspace && is_project(here)) {
     workspace = here.native();
   }
+}
+
+// Takes the first of the client's directories that can be a workspace.
+std::optional<mcp::Project> choose_project(const std::vector<std::string>& directories,
+                                           std::optional<mcp::SessionSlot>& slot) {
+  for (const std::string& directory : directories) {
+    if (!fs::path(directory).is_absolute() || !is_project(directory)) continue;
+    if (!slot) return mcp::Project{directory, {}};  // --session names the sandbox
+    auto taken = mcp::SessionSlot::take(mcp::session_label("project", directory));
+    if (!taken) return std::nullopt;
+    slot = std::move(*taken);
+    return mcp::Project{directory, slot->label()};
+  }
+  return std::nullopt;
 }
 
 mcp::SandboxHostOptions host_options(const McpFlags& flags, SandboxSpec spec,
@@ -141,6 +165,11 @@ Result<int> serve(Program& program, McpFlags& flags) {
   } else {
     options.session = mcp::session_label("name", flags.session);
   }
+  if (options.spec.workspace.empty() && !flags.has_no_project) {
+    options.choose_project = [&slot](const std::vector<std::string>& directories) {
+      return choose_project(directories, slot);
+    };
+  }
   mcp::RuntimeSandboxes sandboxes(program.runtime.context());
   mcp::SandboxHost host(sandboxes, std::move(options));
   mcp::Server server(host);
@@ -181,7 +210,8 @@ void add_mcp(const CommandLine& app, Program& program) {
   const auto flags = std::make_shared<McpFlags>();
   add_server_flags(command, *flags);
   add_tool_flags(command, flags->choice);
-  add_sandbox_flags(command, flags->sandbox);
+  add_sandbox_flags(command, flags->sandbox,
+                    command.builds_flags() ? default_spec() : SandboxSpec{});
   command.footer(kExamples);
   add_mcp_init(command, program);
   add_mcp_doctor(command, program);

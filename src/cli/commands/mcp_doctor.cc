@@ -30,18 +30,24 @@ Starts the server, tries both versions of the protocol and calls a tool in a new
 ended afterwards.)";
 
 constexpr auto kPatience = 60s;
+// PATH of programs that a desktop starts.
+constexpr const char* kDesktopPath = "PATH=/usr/local/bin:/usr/bin:/bin";
 constexpr std::size_t kMostAnswer = 16U << 20U;
 
 // A running MCP server, started as a client starts it. The destructor ends it.
 class StartedServer {
  public:
-  static Result<StartedServer> start(const McpCommand& command) {
+  // `directory` is where the client starts servers; empty: here.
+  static Result<StartedServer> start(const McpCommand& command, std::string_view directory) {
     Pipe input = TRY(make_pipe());
     Pipe output = TRY(make_pipe());
     std::vector<std::string> words = command.arguments;
     words.insert(words.begin(), command.program);
-    ChildProcess process = TRY(spawn(
-        {.arguments = std::move(words), .input = input.read.get(), .output = output.write.get()}));
+    if (!directory.empty()) words.insert(words.begin(), {"/usr/bin/env", kDesktopPath});
+    ChildProcess process = TRY(spawn({.arguments = std::move(words),
+                                      .input = input.read.get(),
+                                      .output = output.write.get(),
+                                      .directory = directory}));
     return StartedServer(std::move(process), std::move(input.write), std::move(output.read));
   }
   StartedServer(StartedServer&&) = default;
@@ -137,6 +143,10 @@ Result<> examine(StartedServer& server) {
   const std::string text = result["content"][0].value("text", "");
   if (result.value("isError", false)) return failure(ErrorCode::Unavailable, text);
   say("a sandbox and a call of " + name, fmt::format("{} ms", taken.count()));
+  const Json read = TRY(server.ask("resources/read", {{"uri", "nutshell://sandbox"}}));
+  const Json about = Json::parse(read["contents"][0].value("text", ""), nullptr, false);
+  const std::string project = about.is_object() ? about.value("project", "") : "";
+  say("workspace", project.empty() ? "empty; --workspace DIR of the server names one" : project);
   return {};
 }
 
@@ -151,6 +161,7 @@ void end_sandboxes(Runtime& runtime, const std::string& session) {
 
 Result<int> diagnose(Program& program, const std::string& name) {
   McpCommand command = TRY(own_mcp_command(program.command));
+  std::string_view directory;
   if (!name.empty()) {
     const McpClient& client = *TRY(find_mcp_client(name));
     const std::string path = TRY(mcp_config_path(client));
@@ -160,6 +171,7 @@ Result<int> diagnose(Program& program, const std::string& name) {
                      fmt::format("{} does not have this server: add it with 'nutshell mcp init {}'",
                                  path, name));
     command = *configured;
+    directory = client.directory;
     say("configuration", path);
     for (std::string& word : command.arguments)
       if (word == client.workspace && !word.empty()) word = ".";
@@ -168,7 +180,7 @@ Result<int> diagnose(Program& program, const std::string& name) {
   command.arguments.insert(command.arguments.end(), {"--session", session});
   Result<> examined;
   {
-    StartedServer server = TRY(StartedServer::start(command));
+    StartedServer server = TRY(StartedServer::start(command, directory));
     examined = examine(server);
   }
   end_sandboxes(program.runtime, session);

@@ -101,7 +101,7 @@ Result<int> stats(Program& program, const StatsFlags& flags) {
 
 void add_stats(const CommandLine& app, Program& program) {
   const CommandLine command =
-      app.add_command("stats", "Show the memory, CPU time and I/O that sandboxes use");
+      app.add_command("stats", "Show the memory, CPU time and I/O that sandboxes use").alias("top");
   auto flags = std::make_shared<StatsFlags>();
   command.add_option("ID", flags->id, "The sandbox; without it, all");
   command.add_flag("--json", flags->is_json, "Print a JSON object, or an array of them");

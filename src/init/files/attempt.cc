@@ -49,7 +49,7 @@ Attempt<> check_path(std::string_view path) {
   if (path.empty()) return refuse(ErrorCode::InvalidArgument, "path is empty.");
   if (path.size() >= PATH_MAX) {
     return refuse(ErrorCode::InvalidArgument,
-                  fmt::format("path has {} bytes: {}.", path.size(), printable(path)),
+                  fmt::format("path `{}` has {} bytes.", printable(path), path.size()),
                   fmt::format("At most {} are possible.", PATH_MAX - 1));
   }
   bool is_odd = !is_utf8(path);
@@ -57,7 +57,7 @@ Attempt<> check_path(std::string_view path) {
     is_odd = is_odd || is_control(letter);
   if (!is_odd) return {};
   return refuse(
-      ErrorCode::InvalidArgument, fmt::format("path is not plain text: {}.", printable(path)),
+      ErrorCode::InvalidArgument, fmt::format("path `{}` is not plain text.", printable(path)),
       "It has a control character, or is not UTF-8.", "Use bash for a file with such a name.");
 }
 

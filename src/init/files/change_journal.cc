@@ -7,6 +7,7 @@
 #include <charconv>
 
 #include "base/file.h"
+#include "init/files/cache_path.h"
 
 namespace nutshell::init {
 namespace {
@@ -97,10 +98,16 @@ bool ChangeJournal::was_given(std::string_view id) const {
 }
 
 const ChangeJournal::Change* ChangeJournal::newest_undoable() const {
-  const auto found = std::find_if(changes_.rbegin(), changes_.rend(), [](const Change& change) {
-    return change.reverts.empty() && change.undone_by.empty();
-  });
-  return found == changes_.rend() ? nullptr : &*found;
+  const Change* newest = nullptr;
+  for (auto change = changes_.rbegin(); change != changes_.rend(); ++change) {
+    if (!change->reverts.empty() || !change->undone_by.empty()) continue;
+    const bool is_all_cache =
+        std::all_of(change->paths.begin(), change->paths.end(),
+                    [](const PathChange& one) { return is_cache_path(one.path); });
+    if (!is_all_cache) return &*change;
+    if (newest == nullptr) newest = &*change;
+  }
+  return newest;
 }
 
 const Image* ChangeJournal::before_last_change(std::string_view path) const {

@@ -89,7 +89,8 @@ class ChangeJournal {
   // apart. Valid until the next change is recorded.
   [[nodiscard]] const Change* find(std::string_view id) const;
   [[nodiscard]] bool was_given(std::string_view id) const;
-  // The newest change that is neither an undo nor taken back: undo without an id takes it back.
+  // The newest change that is neither an undo nor taken back, and has more than caches of compilers
+  // and test runners if there is such a one: undo without an id takes it back.
   [[nodiscard]] const Change* newest_undoable() const;
   // The state of the path before its newest change; nullptr if it is unknown.
   [[nodiscard]] const Image* before_last_change(std::string_view path) const;

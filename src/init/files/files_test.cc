@@ -68,10 +68,10 @@ TEST_F(FilesTest, EditOfAFileThatIsNotThereNamesTheOneThatIs) {
   const auto refused = edit("src/htpp.cpp", "x", "y");
   ASSERT_FALSE(refused);
   EXPECT_EQ(refused.error().code, ErrorCode::NotFound);
-  EXPECT_EQ(refused.error().next, "Did you mean src/http.cpp?");
+  EXPECT_EQ(refused.error().next, "Did you mean `src/http.cpp`?");
   const auto misplaced = edit("scr/http.cpp", "x", "y");
   ASSERT_FALSE(misplaced);
-  EXPECT_EQ(misplaced.error().next, "Did you mean src/http.cpp?");
+  EXPECT_EQ(misplaced.error().next, "Did you mean `src/http.cpp`?");
 }
 
 TEST_F(FilesTest, VersionThatIsNotTheFilesIsStale) {
@@ -214,6 +214,18 @@ TEST_F(FilesTest, UndoWithoutAnIdGoesFurtherBackEachTime) {
   EXPECT_EQ(content("a"), "2\n");
   ASSERT_TRUE(undo());
   EXPECT_EQ(content("a"), "1\n");
+}
+
+TEST_F(FilesTest, UndoWithoutAnIdPassesOverCaches) {
+  make("a", "1\n");
+  ASSERT_TRUE(edit("a", "1", "2"));
+  ASSERT_TRUE(put("pkg/__pycache__/a.cpython-311.pyc", "x"));
+  ASSERT_TRUE(put(".pytest_cache/v/lastfailed", "x"));
+  ASSERT_TRUE(undo());
+  EXPECT_EQ(content("a"), "1\n");
+  EXPECT_TRUE(exists("pkg/__pycache__/a.cpython-311.pyc"));
+  ASSERT_TRUE(undo());  // only caches are left
+  EXPECT_FALSE(exists(".pytest_cache/v/lastfailed"));
 }
 
 TEST_F(FilesTest, UndoOfWhatChangedSinceShowsTheDifference) {

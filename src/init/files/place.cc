@@ -150,7 +150,7 @@ Attempt<> WritableRoots::check(const Located& located, std::string_view shown) c
   }
   return refuse(ErrorCode::OutsideRoot,
                 fmt::format("{} is outside the workspace.", printable(shown)), {},
-                fmt::format("Files can be changed below {}.", fmt::join(paths_, " and ")));
+                fmt::format("Only files below {} can be changed.", fmt::join(paths_, " and ")));
 }
 
 void WritableRoots::know(std::uint64_t mount) const {
@@ -244,9 +244,10 @@ Refusal refuse_missing(const std::string& path, std::string_view shown) {
   if (!meant.empty()) {
     // Relative to the same directory as the caller's path.
     const std::size_t hidden = path.ends_with(shown) ? path.size() - shown.size() : 0;
-    next = fmt::format("Did you mean {}?", printable(std::string_view(meant).substr(hidden)));
+    next = fmt::format("Did you mean `{}`?", printable(std::string_view(meant).substr(hidden)));
   }
-  return refuse(ErrorCode::NotFound, fmt::format("{}.", printable(shown)), {}, std::move(next));
+  return refuse(ErrorCode::NotFound, fmt::format("{} does not exist.", printable(shown)), {},
+                std::move(next));
 }
 
 Refusal refuse_special(const struct stat& status, std::string_view shown) {

@@ -59,7 +59,7 @@ class Lister {
  private:
   bool read_names(int directory, const std::string& path, const IgnoreLevel* ignore, Level& level);
   void leave_out(const std::string& path);
-  void show(int directory, const Name& name, const std::string& path, const UniqueFd& below);
+  void show(int directory, const Name& name, const std::string& path);
   void show_last(int directory, const std::vector<Name>& names, const std::string& path);
   static std::uint64_t count_children(int directory, std::string_view name);
 
@@ -114,13 +114,13 @@ std::uint64_t Lister::count_children(int directory, std::string_view name) {
   return count;
 }
 
-void Lister::show(int directory, const Name& name, const std::string& path, const UniqueFd& below) {
+void Lister::show(int directory, const Name& name, const std::string& path) {
   if (seen_++ < request_.offset || budget_.is_used_up()) return;
   wire::FileInfo info = describe_entry(directory, name.text.data());
   info.path.reserve(path.size() + name.text.size());
   info.path.append(path).append(name.text);
   if (!budget_.take(info)) return;
-  const bool is_counted = info.kind == wire::FileKind::Directory && !below;
+  const bool is_counted = info.kind == wire::FileKind::Directory;
   listing_.entries.push_back(
       {std::move(info), is_counted ? count_children(directory, name.text) : 0});
 }
@@ -168,7 +168,7 @@ bool Lister::list(int directory, const std::string& path, std::uint32_t depth,
     const UniqueFd below(descends ? ::openat(directory, name.text.data(),
                                              O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC)
                                   : -1);
-    show(directory, name, path, below);
+    show(directory, name, path);
     if (!below) continue;
     (void)list(below.get(), fmt::format("{}{}/", path, name.text), depth + 1,
                ignore);  // gives up only at the top

@@ -1,6 +1,7 @@
 #include <fmt/format.h>
 
 #include <charconv>
+#include <filesystem>
 #include <nlohmann/json.hpp>
 
 #include "server/http/problem.h"
@@ -89,6 +90,16 @@ Result<> read(Call& call) {
   return send_file(call, info, path);
 }
 
+// Makes the directories that lead to a new file, as the tool `write` does.
+Result<> make_parents(Call& call, const std::string& path) {
+  const std::string parent = std::filesystem::path(path).parent_path().native();
+  if (call.service.files().stat(call.caller, call.id(), parent)) return {};
+  wire::MakeDirectory request;
+  request.path = parent;
+  request.if_exists = wire::IfExists::Accept;
+  return call.service.files().make_directory(call.caller, call.id(), request);
+}
+
 Result<> write(Call& call) {
   wire::WriteFile request;
   request.path = TRY(path_parameter(call));
@@ -99,6 +110,7 @@ Result<> write(Call& call) {
       return failure(ErrorCode::InvalidArgument, "the parameter 'mode' must be like 0644");
     }
   }
+  TRY(make_parents(call, request.path));
   TRY(call.service.files().write(call.caller, call.id(), request, [&](std::size_t most) {
     return call.exchange->read_body_part(most);
   }));
@@ -171,7 +183,8 @@ std::vector<Route> file_routes() {
   read_one.success = 200;
   read_one.media_type = "application/octet-stream";
   read_one.others = {{206, nullptr}};
-  Route write_one = on_files("PUT", "files", "writeFile", "Replace a file at once, or not at all");
+  Route write_one = on_files("PUT", "files", "writeFile",
+                             "Replace a file at once, or not at all; makes its directories");
   write_one.handle = write;
   write_one.query.push_back({.name = "mode", .help = "octal (0644)"});
   write_one.body = Route::Body::Bytes;

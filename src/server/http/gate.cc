@@ -74,6 +74,16 @@ std::optional<service::Caller> caller_of(const GateRules& rules, const http::Rem
   return local_caller(rules, remote);
 }
 
+// Pages that this machine serves. What a page may do depends on its token all the same.
+bool is_of_this_machine(std::string_view origin) {
+  for (const std::string_view scheme : {"http://", "https://"}) {
+    if (!origin.starts_with(scheme)) continue;
+    const std::string host = host_of(origin.substr(scheme.size()));
+    return host == "localhost" || host == "127.0.0.1" || host == "::1";
+  }
+  return false;
+}
+
 }  // namespace
 
 std::string host_of(std::string_view header) {
@@ -119,7 +129,7 @@ bool Gate::count_failure(const std::string& address) {
 Result<service::Caller> Gate::admit(const http::Exchange& exchange) {
   const auto rules = rules_.with([](const auto& ours) { return ours; });
   const std::string* origin = exchange.headers().find("Origin");
-  if (origin != nullptr && !contains(rules->origins, *origin)) {
+  if (origin != nullptr && !contains(rules->origins, *origin) && !is_of_this_machine(*origin)) {
     return failure(ErrorCode::PermissionDenied, "web pages of this origin may not call");
   }
   if (!exchange.remote().process && !is_our_host(*rules, exchange.headers().get("Host"))) {
@@ -135,7 +145,10 @@ Result<service::Caller> Gate::admit(const http::Remote& remote, const std::strin
   if (authorization != nullptr && !count_failure(http::source_of(remote))) {
     return failure(ErrorCode::ResourceExhausted, "too many wrong tokens; wait a minute");
   }
-  return failure(ErrorCode::Unauthenticated, "no valid token");
+  return failure(ErrorCode::Unauthenticated,
+                 fmt::format("{} token: send 'Authorization: Bearer TOKEN'; the command line takes "
+                             "it from the variable NUTSHELL_TOKEN",
+                             authorization != nullptr ? "no valid" : "no"));
 }
 
 http::Admission Gate::standing_of(const http::RequestHead& head, const http::Remote& remote) const {

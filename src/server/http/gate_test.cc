@@ -45,6 +45,16 @@ TEST_F(GateTest, KnowsTheUserOfTheSocket) {
   EXPECT_EQ(admitted({{"Origin", "https://ours.example"}}), "local+files");
 }
 
+TEST_F(GateTest, PagesOfThisMachineMayCall) {
+  begin(::geteuid());
+  for (const char* ours :
+       {"http://localhost:5173", "https://localhost", "http://127.0.0.1:80", "http://[::1]:3000"})
+    EXPECT_EQ(admitted({{"Origin", ours}}), "local+files") << ours;
+  for (const char* other : {"null", "http://localhost.evil.example", "http://localhost:80.evil",
+                            "http://evil.example:80", "file://localhost", "localhost"})
+    EXPECT_EQ(admitted({{"Origin", other}}), "403") << other;
+}
+
 TEST_F(GateTest, AnotherUserNeedsAToken) {
   if (::geteuid() == 0) GTEST_SKIP() << "root may always use the socket";
   begin(::geteuid() + 1);

@@ -71,7 +71,8 @@ void HttpEndpoint::handle(http::Exchange& exchange) {
     if (!known) {
       (void)exchange.respond(
           401, {{"WWW-Authenticate", challenge()}, {"Content-Type", "application/json"}},
-          error_message("null", {kInvalidRequest, "a valid token is needed"}));
+          error_message("null", {kInvalidRequest,
+                                 "a valid token is needed: send 'Authorization: Bearer TOKEN'"}));
       return;
     }
     visitor.owner = std::move(*known);

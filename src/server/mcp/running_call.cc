@@ -14,6 +14,7 @@ namespace {
 using namespace std::chrono_literals;
 
 constexpr auto kAnswerTime = 600s;  // a person may have to be asked
+constexpr auto kRootsTime = 5s;     // the client knows them
 constexpr std::array<std::string_view, 8> kLevels = {"debug", "info",     "notice", "warning",
                                                      "error", "critical", "alert",  "emergency"};
 
@@ -96,7 +97,8 @@ Result<std::string> RunningCall::ask(std::string_view method, std::string_view p
     return failure(ErrorCode::Unsupported, "this revision has no requests to the client");
   const std::string id = session().begin_ask();
   send(request_message(id, method, params));
-  return session().wait_for_response(id, *this, Deadline::in(kAnswerTime));
+  const auto patience = method == "roots/list" ? kRootsTime : kAnswerTime;
+  return session().wait_for_response(id, *this, Deadline::in(patience));
 }
 
 std::string RunningCall::input_responses() const {

@@ -146,19 +146,20 @@ struct Server::Methods {
   }
 
   // An update answers a task's question; our tasks ask none.
-  enum class TaskVerb : std::uint8_t { Get, Update, Cancel };
+  enum class TaskVerb : std::uint8_t { Get, Update, Result, Cancel };
   template <TaskVerb verb>
   static Reply task(Server& server, RunningCall& call) {
     if (!can_take_tasks(call.client())) return needs_tasks();
     const std::string id = call.message().text("taskId");
     if (id.empty()) return missing("taskId");
     if (verb == TaskVerb::Cancel) return server.tasks_.cancel(call.client(), id);
+    if (verb == TaskVerb::Result) return server.tasks_.result(call, id);
     Reply found = server.tasks_.get(call.client(), id);
     if (verb == TaskVerb::Get || std::holds_alternative<Problem>(found)) return found;
     return Answer{"{}"};
   }
 
-  static constexpr std::array<Method, 18> kAll = {{
+  static constexpr std::array<Method, 19> kAll = {{
       {"initialize", Eras::Session, Speed::Quick, Need::Nothing, initialize},
       {"server/discover", Eras::Stateless, Speed::Quick, Need::Nothing, discover, true},
       {"ping", Eras::Session, Speed::Quick, Need::Nothing, ping},
@@ -176,6 +177,7 @@ struct Server::Methods {
       {"completion/complete", Eras::Both, Speed::Slow, Need::Completion, complete},
       {"subscriptions/listen", Eras::Stateless, Speed::Slow, Need::Watching, nullptr},
       {"tasks/get", Eras::Stateless, Speed::Quick, Need::Tasks, task<TaskVerb::Get>},
+      {"tasks/result", Eras::Stateless, Speed::Slow, Need::Tasks, task<TaskVerb::Result>},
       {"tasks/update", Eras::Stateless, Speed::Quick, Need::Tasks, task<TaskVerb::Update>},
       {"tasks/cancel", Eras::Stateless, Speed::Quick, Need::Tasks, task<TaskVerb::Cancel>},
   }};

@@ -13,6 +13,7 @@ using namespace std::chrono_literals;
 
 constexpr std::size_t kIdDigits = 32;
 constexpr auto kPollInterval = 1000ms;
+constexpr auto kLook = 50ms;  // between looks at whether a waiting request was cancelled
 
 std::string moment(std::chrono::system_clock::time_point when) {
   const auto since = std::chrono::duration_cast<std::chrono::milliseconds>(when.time_since_epoch());
@@ -136,6 +137,16 @@ Reply Tasks::cancel(const Client& client, const std::string& id) {
     task->call->cancel();
   }
   return Answer{"{}"};
+}
+
+Reply Tasks::result(const RunningCall& asking, const std::string& id) {
+  std::unique_lock lock(mutex_);
+  const TaskPointer task = find(asking.client(), id);
+  if (!task) return no_such_task();
+  const auto is_settled = [&task] { return task->reply.has_value(); };
+  while (!settled_.wait_for(lock, kLook, is_settled))
+    if (asking.is_cancelled()) return Problem{kInvalidRequest, "the request was cancelled"};
+  return *task->reply;
 }
 
 }  // namespace nutshell::mcp

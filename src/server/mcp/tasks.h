@@ -35,6 +35,8 @@ class Tasks {
   // A task of another client is unknown.
   Reply get(const Client& client, const std::string& id);
   Reply cancel(const Client& client, const std::string& id);
+  // Waits until the task has ended, or `asking` is cancelled, and returns the reply of its work.
+  Reply result(const RunningCall& asking, const std::string& id);
 
   static constexpr std::size_t kMostAtWork = 128;
   static constexpr std::size_t kMostOfOne = 64;

@@ -77,6 +77,25 @@ TEST(Tasks, KeepTheResultOfASlowCall) {
   EXPECT_EQ(ended["result"]["content"][0], 7);
 }
 
+TEST(Tasks, GiveTheirResultToARequestThatWaits) {
+  Tasks tasks;
+  const auto call = call_of("a");
+  std::atomic<bool> may_end = false;
+  const auto work = [&may_end] {
+    while (!may_end)
+      std::this_thread::sleep_for(1ms);
+    return Answer{R"({"content":[7]})"};
+  };
+  const std::string id = object_of(tasks.run(call, work, 1ms))["taskId"];
+  const auto cancelled = call_of("a");
+  cancelled->cancel();
+  EXPECT_TRUE(std::holds_alternative<Problem>(tasks.result(*cancelled, id)));
+  EXPECT_TRUE(std::holds_alternative<Problem>(tasks.result(*call_of("b"), id)));
+  std::thread later([&may_end] { may_end = true; });
+  EXPECT_EQ(object_of(tasks.result(*call, id))["content"][0], 7);
+  later.join();
+}
+
 TEST(Tasks, AreUnknownToOthers) {
   Tasks tasks;
   const auto call = call_of("a");

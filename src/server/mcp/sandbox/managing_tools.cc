@@ -1,7 +1,7 @@
 // The tools to make, list, copy and end sandboxes, for clients that use several.
 #include <fmt/format.h>
 
-#include "base/byte_size.h"
+#include "base/rough_duration.h"
 #include "server/mcp/sandbox/sandbox_host.h"
 #include "tools/argument_parser.h"
 #include "tools/result_text.h"
@@ -54,8 +54,8 @@ Result<std::string> SandboxHost::create_named(const Client& client) {
 Result<std::string> SandboxHost::list_named(const Client& client) {
   std::string text;
   for (const SandboxStatus& status : TRY(binding_.list(client)))
-    text += fmt::format("{}  age {}, {} left{}\n", status.id, format_duration(status.age),
-                        format_duration(status.time_left),
+    text += fmt::format("{}  age {}, {} left{}\n", status.id, rough_duration(status.age),
+                        rough_duration(status.time_left),
                         status.state == SandboxState::Paused ? ", paused" : "");
   return text.empty() ? "none yet; the first call makes one\n" : text;
 }

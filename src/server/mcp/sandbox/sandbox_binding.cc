@@ -22,7 +22,12 @@ std::string session_label(std::string_view kind, std::string_view name) {
 }
 
 SessionKey SandboxBinding::key_of(const Client& client) const {
-  SessionKey key{client.owner, session_, client.name, spec_.backend};
+  std::string session;
+  {
+    const std::lock_guard lock(mutex_);
+    session = session_;
+  }
+  SessionKey key{client.owner, std::move(session), client.name, spec_.backend};
   if (!client.name.empty()) {
     key.label = session_label("name", client.owner + "\n" + client.name);
   } else if (!client.session.empty()) {
@@ -33,8 +38,20 @@ SessionKey SandboxBinding::key_of(const Client& client) const {
   return key;
 }
 
+void SandboxBinding::adopt(const std::string& workspace, const std::string& label) {
+  const std::lock_guard lock(mutex_);
+  workspace_ = workspace;
+  if (!label.empty()) session_ = label;
+}
+
+std::string SandboxBinding::workspace() const {
+  const std::lock_guard lock(mutex_);
+  return workspace_;
+}
+
 SandboxSpec SandboxBinding::spec_for(const Client& client) const {
   SandboxSpec spec = spec_;
+  spec.workspace = workspace();
   spec.labels[kSessionLabel] = key_of(client).label;
   if (!client.session.empty()) spec.labels[kRevisionLabel] = client.revision;
   return spec;

@@ -24,7 +24,10 @@ class SandboxBinding {
  public:
   // `session` is the label of the clients that have no session of their own.
   SandboxBinding(Sandboxes& sandboxes, SandboxSpec spec, std::string session)
-      : sandboxes_(sandboxes), spec_(std::move(spec)), session_(std::move(session)) {}
+      : sandboxes_(sandboxes),
+        spec_(std::move(spec)),
+        workspace_(spec_.workspace),
+        session_(std::move(session)) {}
 
   using Bound = Sandboxes::Bound;
   Result<Bound> bind(const Client& client);
@@ -41,14 +44,19 @@ class SandboxBinding {
 
   [[nodiscard]] SessionKey key_of(const Client& client) const;
 
+  // Sets the workspace of sandboxes that are made from now on, and their label unless it is empty.
+  void adopt(const std::string& workspace, const std::string& label);
+  [[nodiscard]] std::string workspace() const;
+
  private:
   [[nodiscard]] SandboxSpec spec_for(const Client& client) const;
   [[nodiscard]] std::optional<std::string> known_to(const std::string& label);
 
   Sandboxes& sandboxes_;
-  SandboxSpec spec_;
+  const SandboxSpec spec_;
+  std::string workspace_;  // in place of that of spec_; guarded, as session_, by mutex_
   std::string session_;
-  std::mutex mutex_;
+  mutable std::mutex mutex_;
   struct Known {
     std::string id;
     bool had_one = false;

@@ -4,6 +4,7 @@
 
 #include <nlohmann/json.hpp>
 
+#include "server/mcp/sandbox/client_roots.h"
 #include "server/mcp/sandbox/tool_content.h"
 #include "tools/result_text.h"
 
@@ -62,13 +63,20 @@ Description SandboxHost::describe() const {
 
 std::string SandboxHost::instructions() const {
   const bool has_project = !options_.spec.workspace.empty();
-  std::string text = has_project ? "Files and commands of these tools live in a sandbox: "
-                                   "/workspace is the project, copied "
-                                   "on write, and the user's own files stay as they are."
-                                 : "Files and commands of these tools live in a sandbox: "
-                                   "/workspace is empty at first, and "
-                                   "nothing of the user's machine is in it.";
-  text += " Use these tools instead of local ones to read, search, edit and run.";
+  std::string text = "Files and commands of these tools live in a sandbox: ";
+  if (has_project) {
+    text +=
+        "/workspace is the project, copied on write, and the user's own files stay as they are.";
+  } else if (options_.choose_project) {
+    text +=
+        "/workspace is a copy of the project if this client names its directory, and empty at "
+        "first if it does not; the user's own files stay as they are.";
+  } else {
+    text += "/workspace is empty at first, and nothing of the user's machine is in it.";
+  }
+  text +=
+      " Use these tools instead of local ones to read, search, edit and run. There is no network: "
+      "what a task needs must be in the sandbox already.";
   if (has_project) {
     text +=
         " The user sees your work with `nutshell diff ID` and takes it over with `nutshell "
@@ -169,10 +177,33 @@ ToolResult SandboxHost::run(Call& call, const Tool& tool, const Json& arguments,
   return std::move(*result);
 }
 
+std::optional<Reply> SandboxHost::ask_for_project(Call& call) {
+  if (!options_.choose_project || !call.client().can("roots")) return std::nullopt;
+  const std::lock_guard lock(asking_);
+  if (has_asked_) return std::nullopt;
+  std::string roots;
+  if (!call.client().is_stateless()) {
+    roots = call.ask("roots/list", "{}").value_or("");
+  } else if (const std::string given = call.input_responses(); given.empty()) {
+    return Answer{R"({"inputRequests":{"roots":{"method":"roots/list","params":{}}}})",
+                  Answer::Type::InputRequired};
+  } else {
+    const Json answers = Json::parse(given, nullptr, false);
+    if (answers.is_object() && answers.contains("roots")) roots = dumped(answers["roots"]);
+  }
+  has_asked_ = true;
+  const auto project = options_.choose_project(directories_in(roots));
+  if (!project) return std::nullopt;
+  binding_.adopt(project->workspace, project->label);
+  if (options_.note) options_.note("the client's project is " + project->workspace);
+  return std::nullopt;
+}
+
 Reply SandboxHost::call_tool(Call& call, const std::string& name, const Json& arguments) {
   const Tool* tool = find(name);
   if (tool == nullptr)
     return Problem{kInvalidParams, fmt::format("Unknown tool: {}", name.substr(0, 128))};
+  if (auto question = ask_for_project(call)) return std::move(*question);
   if (is_managing(*tool)) return Answer{content_of(manage(call, *tool, arguments))};
   auto wanted = place_call(call, *tool, arguments);
   if (!wanted) {

@@ -3,6 +3,8 @@
 
 #include <functional>
 #include <memory>
+#include <mutex>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -19,6 +21,12 @@ enum class Choosing : std::uint8_t {
   Many,  // calls may name a sandbox, and there are tools to make and end sandboxes
 };
 
+// The directory that becomes the workspace, and the label of its sandbox (empty: as before).
+struct Project {
+  std::string workspace;
+  std::string label;
+};
+
 struct SandboxHostOptions {
   std::string version;
   std::vector<Tool> tools;  // as the client sees them
@@ -27,6 +35,9 @@ struct SandboxHostOptions {
   Choosing choosing = Choosing::One;
   SandboxSpec spec;
   std::string session;  // label of a client without a session of its own
+  // Chooses the project among the directories that a client names as its roots. Empty: clients are
+  // not asked for them.
+  std::function<std::optional<Project>(const std::vector<std::string>& directories)> choose_project;
   // Called with messages for the log of this process; may be empty.
   std::function<void(const std::string&)> note;
 };
@@ -54,6 +65,8 @@ class SandboxHost : public Host {
     std::unique_ptr<const Json> arguments;  // without `sandbox`; nullptr: as they were given
     std::string remark;  // put before the text, to tell the model about its sandbox
   };
+  // Asks the client for its roots before the first call; returns a reply if that is how to ask.
+  std::optional<Reply> ask_for_project(Call& call);
   Result<Wanted> place_call(Call& call, const Tool& tool, const Json& arguments);
   Result<std::string> bound(Call& call, std::string& remark);
   ToolResult run(Call& call, const Tool& tool, const Json& arguments, Wanted wanted);
@@ -71,6 +84,8 @@ class SandboxHost : public Host {
   SandboxBinding binding_;
   std::size_t managing_from_ = 0;  // tools from here on are about sandboxes
   std::string tools_;              // the listing
+  std::mutex asking_;              // held while a client is asked: other calls wait for the answer
+  bool has_asked_ = false;
 };
 
 // The tools of Choosing::Many, named with the prefix.

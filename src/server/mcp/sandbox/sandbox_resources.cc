@@ -79,7 +79,7 @@ std::string SandboxHost::list(Listing listing, const Client& /*client*/) {
 }
 
 std::string SandboxHost::describe_sandbox(const Client& client) {
-  nlohmann::ordered_json about = {{"id", nullptr}, {"project", options_.spec.workspace}};
+  nlohmann::ordered_json about = {{"id", nullptr}, {"project", binding_.workspace()}};
   const auto id = binding_.find(client);
   const auto status = id ? binding_.own(client, *id) : Result<SandboxStatus>(Failure(id.error()));
   if (status) {

@@ -1,4 +1,4 @@
-#include "backends/docker/images/credential_program.h"
+#include "registry/credential_program.h"
 
 #include <fmt/format.h>
 #include <poll.h>
@@ -11,13 +11,15 @@
 #include <csignal>
 #include <nlohmann/json.hpp>
 
-#include "backends/docker/engine/engine_json.h"
 #include "base/child_process.h"
 #include "base/file.h"
 #include "base/pipe.h"
+#include "base/safe_text.h"
 #include "base/spawn.h"
+#include "core/json_members.h"
+#include "core/json_text.h"
 
-namespace nutshell::docker {
+namespace nutshell::registry {
 namespace {
 
 constexpr std::chrono::seconds kProgramTime{30};  // a keyring may have to ask its owner
@@ -55,9 +57,10 @@ Result<RegistryAccount> account_of(const std::string& answer, int status) {
   if (!WIFEXITED(status) || WEXITSTATUS(status) != 0) {
     if (says_not_found(answer)) return RegistryAccount{};
     return failure(ErrorCode::Unavailable,
-                   fmt::format("it failed: {}", printable(answer, kMostErrorBytes)));
+                   fmt::format("it failed: {}",
+                               terminal_line(std::string_view(answer).substr(0, kMostErrorBytes))));
   }
-  const auto document = parse_json(answer);
+  const auto document = parse_strict(answer);
   RegistryAccount account;
   if (document) account = {text_of(*document, "Username"), text_of(*document, "Secret")};
   if (!account.secret.empty()) return account;
@@ -94,4 +97,4 @@ Result<RegistryAccount> ask_credential_program(const std::string& name, const st
   return account;
 }
 
-}  // namespace nutshell::docker
+}  // namespace nutshell::registry

@@ -6,7 +6,7 @@
 
 #include "base/result.h"
 
-namespace nutshell::docker {
+namespace nutshell::registry {
 
 struct RegistryAccount {
   std::string user;    // kTokenUser if the secret is an identity token
@@ -18,4 +18,4 @@ inline constexpr const char* kTokenUser = "<token>";
 // Runs `docker-credential-NAME get` from the PATH, with the server's address on its standard input.
 Result<RegistryAccount> ask_credential_program(const std::string& name, const std::string& server);
 
-}  // namespace nutshell::docker
+}  // namespace nutshell::registry
