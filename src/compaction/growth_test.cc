@@ -59,6 +59,8 @@ const std::map<std::string_view, Shape>& shapes() {
       {"gradle",
        {"gradle test", "> Task :test FAILED\n",
         "CalcTest > case_% FAILED\n    java.lang.Error at A.java:%\n"}},
+      {"git oneline", {"git log --oneline --graph", "", "* abcdef0 (tag: v%) subject %\n"}},
+      {"git stat", {"git diff --numstat", "", "%\t1\tsrc/d_%/a.c\n"}},
       {"grep", {"grep -rn x .", "", "./src/f_%.c:%:x = %;\n./src/f_%.c-9-context\n"}},
       {"gtest",
        {"./tests", "", "[ RUN      ] S.Case%\na.cc:%: Failure\nno\n[  FAILED  ] S.Case% (0 ms)\n"}},
@@ -151,7 +153,7 @@ double seconds(const Parser& parser, const Shape& shape, std::size_t bytes) {
   return best;
 }
 
-// What no parser takes, or takes and cannot read.
+// Shapes that no parser takes, or takes and cannot read.
 TEST(Growth, HostileShapesAreLinear) {
   constexpr std::size_t kBytes = 1U << 20U;
   const std::vector<Shape> hostile = {{"./x", "", "error: thing % broke\n"},

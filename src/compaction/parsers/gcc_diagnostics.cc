@@ -10,7 +10,7 @@
 namespace nutshell::compaction {
 namespace {
 
-constexpr std::size_t kMostNotes = 4;  // of one diagnostic; overload lists can be endless
+constexpr std::size_t kMostNotes = 12;  // of one diagnostic; overload lists can be endless
 
 bool is_system_file(std::string_view file) {
   return file.starts_with("/usr/") || file.starts_with("/opt/") || file.starts_with("/Library/") ||
@@ -262,7 +262,18 @@ void add_linker_diagnostic(LineCursor& cursor, Ledger& ledger, Diagnostic diagno
     ledger.omit_line("temporary objects", text);
   }
   take_previous_definition(cursor, ledger, detail);
-  (void)ledger.add(std::move(diagnostic));  // repeated or new, it is accounted for
+  const bool is_error = diagnostic.severity == Severity::Error;
+  const bool is_new = ledger.add(std::move(diagnostic)) == Ledger::Entry::New;
+  if (is_new && is_error) ledger.note_linker_error();
+}
+
+// "collect2: error: ld returned 1 exit status" and clang's "linker command failed with exit code 1"
+// only pass on that the linker failed: they are no errors of their own.
+bool is_passed_on(std::string_view line) {
+  return (contains(line, "error: ") && contains(line, " returned ") &&
+          line.ends_with(" exit status")) ||
+         contains(line, ": error: linker command failed with exit code ") ||
+         contains(line, ": error: linker command failed due to signal");
 }
 
 }  // namespace
@@ -344,6 +355,11 @@ bool take_gcc_diagnostic(LineCursor& cursor, Ledger& ledger) {
 
 bool take_linker_message(LineCursor& cursor, Ledger& ledger) {
   auto text = cursor.line();
+  if (is_passed_on(text)) {
+    ledger.keep(text);
+    cursor.advance();
+    return true;
+  }
   const auto program = take_program(text);
   if (program.empty() && !is_linker_complaint(text)) return false;
   if (!program.empty() && (contains(text, ": in function ") || contains(text, ": In function "))) {
