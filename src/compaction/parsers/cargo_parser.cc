@@ -78,7 +78,7 @@ class CargoScan {
   bool is_run_;
   std::unordered_set<std::string> crates_;
   std::vector<std::string> crate_list_;
-  // Failures of the test program that is being read; the next one may use the same names.
+  // Indexes of failures of this test program; the next one may use the same names.
   std::unordered_map<std::string, std::size_t> known_;
   // All failures by name, for panics that went to standard error, which comes behind.
   std::unordered_map<std::string, std::size_t> unplaced_;
@@ -170,7 +170,7 @@ bool CargoScan::take_successes() {
     const auto line = cursor_.line();
     if (line == "failures:" || line.starts_with("test result: ")) break;
     if (line.starts_with("    "))
-      ledger_.omit("passing tests");
+      ledger_.omit("summary lines");
     else if (!is_blank(line) && line != "successes:")
       ledger_.set_aside_as("output of passing tests", std::string(line));
   }

@@ -17,11 +17,18 @@ bool is_compiler_line(std::string_view line) {
   return line.starts_with("collect2: error:") || contains(line, ": undefined reference to `");
 }
 
-// Takes clang's sum: "6 warnings and 1 error generated.", "1 warning generated."
-bool take_clang_sum(LineCursor& cursor, Ledger& ledger) {
+// Takes clang's sum: "6 warnings and 1 error generated.", "1 warning generated." clang-tidy prints
+// running totals in this form, which count the warnings that it suppresses, too.
+bool take_clang_sum(LineCursor& cursor, Ledger& ledger, bool is_running_total) {
   const auto line = cursor.line();
-  if (!line.ends_with(" generated.")) return false;
   auto text = line;
+  if (!line.ends_with(" generated.") || !take_number(text)) return false;
+  if (is_running_total) {
+    ledger.omit_line("running totals", line);
+    cursor.advance();
+    return true;
+  }
+  text = line;
   while (const auto number = take_number(text)) {
     text = trim_left(text);
     const auto word = take_word(text);
@@ -41,12 +48,21 @@ bool recognises_gcc(const ParserInput& input) {
   return is_called || has_line(input.lines, is_compiler_line);
 }
 
-// "a.c:3:5: style: text": a place and a severity that no compiler prints. Other tools, such as
-// cppcheck, print some of their messages in a compiler's form.
+// Returns whether a file is of a language that gcc and clang don't compile.
+bool is_scripted(std::string_view file) {
+  constexpr std::array<std::string_view, 20> kEndings = {
+      ".py", ".pyi", ".js",  ".jsx",  ".mjs", ".ts",  ".tsx",  ".vue", ".rb",   ".php",
+      ".sh", ".lua", ".yml", ".yaml", ".md",  ".css", ".scss", ".tf",  ".toml", ".json"};
+  return std::ranges::any_of(kEndings, [&](auto ending) { return file.ends_with(ending); });
+}
+
+// "a.c:3:5: style: text": a place and a severity that no compiler prints, or a file that none
+// compiles. Other tools, such as cppcheck and mypy, print messages in a compiler's form.
 bool is_foreign(std::string_view line) {
   if (line.starts_with(' ')) return false;
   auto located = split_location(line);
-  if (!located || located->where.line == 0 || severity_message(located->rest)) return false;
+  if (!located || located->where.line == 0) return false;
+  if (severity_message(located->rest)) return is_scripted(located->where.file);
   const auto word = located->rest.substr(0, located->rest.find(": "));
   return word.size() < located->rest.size() && word.size() < 20 && !word.empty() &&
          word.find_first_not_of("abcdefghijklmnopqrstuvwxyz") == std::string_view::npos;
@@ -65,8 +81,11 @@ std::string_view name_of(const CommandWords& command) {
 std::optional<Facts> parse_gcc(const ParserInput& input) {
   if (std::ranges::any_of(input.lines, is_foreign)) return std::nullopt;
   Ledger ledger;
+  const bool is_tidy = std::ranges::any_of(input.lines, [](std::string_view line) {
+    return line.starts_with("Suppressed ") && contains(line, " warnings (");
+  });
   for (LineCursor cursor(input.lines); !cursor.done();) {
-    if (take_clang_sum(cursor, ledger)) continue;
+    if (take_clang_sum(cursor, ledger, is_tidy)) continue;
     if (cursor.line() == "compilation terminated.") {
       ledger.omit("other lines");
       cursor.advance();

@@ -27,7 +27,7 @@ std::size_t stat_lines(Lines lines) {
 bool recognises_git_diff(const ParserInput& input) {
   const auto lines = input.lines.subspan(stat_lines(input.lines));
   return !lines.empty() &&
-         (lines.front().starts_with("diff --git ") ||
+         (lines.front().starts_with("diff --git ") || is_gofmt_diff(lines.front()) ||
           (lines.size() > 2 && lines[0].starts_with("--- ") && lines[1].starts_with("+++ ")));
 }
 

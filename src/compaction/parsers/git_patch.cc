@@ -258,8 +258,14 @@ class PatchReader {
 
 }  // namespace
 
+// "diff veld.go.orig veld.go", as gofmt -d and goimports -d print it
+bool is_gofmt_diff(std::string_view line) {
+  return take_prefix(line, "diff ") && !line.starts_with('-') && contains(line, ".orig ");
+}
+
 bool starts_patch(std::string_view line) {
-  return line.starts_with("diff --git ") || line.starts_with("diff -") || line.starts_with("--- ");
+  return line.starts_with("diff --git ") || line.starts_with("diff -") ||
+         line.starts_with("--- ") || is_gofmt_diff(line);
 }
 
 std::optional<Patch> read_patch(Lines lines, std::size_t& at) {

@@ -65,6 +65,7 @@ bool has_messages(Lines lines) {
 }
 
 bool recognises_go(const ParserInput& input) {
+  if (input.command.starts_with({"go", "tool"})) return false;
   return input.command.starts_with({"go"}) || has_line(input.lines, is_go_line) ||
          has_messages(input.lines);
 }
@@ -180,7 +181,7 @@ bool GoScan::take_benchmark() {
   if (is_row || is_name) current_.clear();
   const bool is_new = is_platform && platform_.insert(line).second;
   if (is_row || is_new)
-    ledger_.keep(line);
+    ledger_.keep(fmt::format("{}", fmt::join(split_words(line), " ")));  // without its columns
   else
     ledger_.omit("progress lines");
   cursor_.advance();
@@ -299,6 +300,11 @@ bool GoScan::take_race() {
 bool GoScan::take_diagnostic() {
   const auto line = cursor_.line();
   if (line.starts_with(' ') || line.starts_with('\t')) return false;
+  if (line.ends_with('%') && contains(line, ":\t")) {  // `go tool cover -func`: no message
+    ledger_.keep(line);
+    cursor_.advance();
+    return true;
+  }
   auto place = go_place(line);
   if (!place) return false;
   auto diagnostic = make_diagnostic(Severity::Error, place->where, place->rest);

@@ -65,7 +65,7 @@ const std::vector<Row>& rows() {
                  "BenchmarkSum-2     \t14721687\t        88.56 ns/op\t       0 B/op\n"
                  "BenchmarkSizes/n=16-2         \t773091567\t         1.912 ns/op\n"
                  "PASS\nok  \texample.com/veld\t13.878s\n",
-       .told = {"BenchmarkSum-2     \t14721687\t        88.56 ns/op", "BenchmarkSizes/n=16-2",
+       .told = {"BenchmarkSum-2 14721687 88.56 ns/op 0 B/op", "BenchmarkSizes/n=16-2",
                 "pkg: example.com/veld"}},
       {.parser = "go",
        .command = "go test -v ./...",
@@ -239,6 +239,41 @@ const std::vector<Row>& rows() {
        .told = {"undefined reference to `frob'", "2 linker errors",
                 "collect2: error: ld returned 1 exit status"},
        .untold = {"3 errors"}},
+      {.parser = "coverage",
+       .command = "coverage report -m",
+       .output = "Name              Stmts   Miss  Cover   Missing\n"
+                 "-----------------------------------------------\n"
+                 "src/full1.py          2      0   100%\n"
+                 "src/orb.py           12      3    75%   11-14, 20\n"
+                 "-----------------------------------------------\n"
+                 "TOTAL                14      3    79%\n",
+       .told = {"src/orb.py 12 3 75% 11-14, 20", "TOTAL 14 3 79%"},
+       .untold = {"full1"}},
+      {.parser = "coverage",
+       .command = "go tool cover -func=c.out",
+       .output = "example.com/veld/veld.go:7:\tPush\t100.0%\n"
+                 "example.com/veld/veld.go:9:\tDeep\t66.7%\ntotal:\t(statements)\t77.8%\n",
+       .told = {"example.com/veld/veld.go:9: Deep 66.7%", "total: (statements) 77.8%"},
+       .untold = {"Push"}},
+      {.parser = "git diff",
+       .command = "gofmt -d .",
+       .output = "diff veld.go.orig veld.go\n--- veld.go.orig\n+++ veld.go\n@@ -1,2 +1,2 @@\n"
+                 " package veld\n-func  F() {}\n+func F() {}\n",
+       .told = {"# veld.go +1 -1", "+func F() {}"}},
+      {.parser = "gcc",
+       .command = "clang-tidy src/a.c",
+       .output = "854 warnings generated.\n1712 warnings generated.\n"
+                 "src/a.c:5:22: warning: 9609 is a magic number [readability-magic-numbers]\n"
+                 "Suppressed 1711 warnings (1711 in non-user code).\n",
+       .told = {"src/a.c:5:22: 9609 is a magic number [readability-magic-numbers]", "1 warnings",
+                "Suppressed 1711 warnings"},
+       .untold = {"2566"}},
+      {.parser = "gcc",
+       .command = "mypy --pretty src",
+       .exit_code = 1,
+       .output = "src/a.py:12: error: Incompatible return value type (got \"int\",\n"
+                 "expected \"str\")  [return-value]\n",
+       .fate = Fate::Refused},
       {.parser = "git diff",
        .command = "git diff --word-diff",
        .output = "diff --git a/a.md b/a.md\nindex a884dbf..63f4780 100644\n--- a/a.md\n+++ b/a.md\n"
@@ -347,6 +382,7 @@ TEST(Payload, ToolIsRecognisedByWhatItsOutputIs) {
   EXPECT_TRUE(is_taken("ninja", "sh b.sh", "[0/1] Re-running CMake...\n"));
   EXPECT_FALSE(is_taken("go", "staticcheck ./...", "a.go:3:2: func f is unused (U1000)\n"));
   EXPECT_TRUE(is_taken("go", "sh b.sh", "# example.com/veld\n./a.go:3:2: undefined: x\n"));
+  EXPECT_FALSE(is_taken("go", "go tool cover -func=c.out", "a.go:3:\tSum\t66.7%\n"));
   EXPECT_FALSE(is_taken("ls", "tar tvf a.tar",
                         "-rw-r--r-- ann/staff 120 2026-01-02 10:20 a name\n"
                         "-rw-r--r-- ann/staff 120 2026-01-02 10:20 b name\n"

@@ -3,6 +3,7 @@
 #include "compaction/parser.h"
 #include "compaction/parsers/cargo_parser.h"
 #include "compaction/parsers/cmake_parser.h"
+#include "compaction/parsers/coverage_parser.h"
 #include "compaction/parsers/ctest_parser.h"
 #include "compaction/parsers/docker_build_parser.h"
 #include "compaction/parsers/eslint_parser.h"
@@ -50,7 +51,7 @@ std::span<const Parser> parsers() {
       // test runners before the tools that run them or are run by them
       pytest_parser(), unittest_parser(), jest_parser(), vitest_parser(), mocha_parser(),
       node_test_parser(), cargo_parser(), ctest_parser(), gtest_parser(), maven_parser(),
-      gradle_parser(), junit_parser(), go_parser(),
+      gradle_parser(), junit_parser(), go_parser(), coverage_parser(),
       // compilers and linters that the build systems below do not run
       tsc_parser(), eslint_parser(), javac_parser(),
       // builds before the configure step and the compilers inside them

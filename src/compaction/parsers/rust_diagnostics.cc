@@ -159,7 +159,13 @@ void take_backtrace(LineCursor& cursor, Ledger& ledger, std::vector<std::string>
     if (take_number(text) && take_prefix(text, ": ")) {
       function = text;
     } else if (take_prefix(text, "at ") && is_users_rust_file(text) && !function.empty()) {
-      message.push_back(std::string(function) + " " + std::string(text));
+      // Recursion repeats a few frames over and over.
+      auto frame = std::string(function) + " " + std::string(text);
+      const auto recent = message.end() - std::min<std::ptrdiff_t>(4, std::ssize(message));
+      if (std::find(recent, message.end(), frame) == message.end())
+        message.push_back(std::move(frame));
+      else
+        ledger.omit("stack frames");
       function = {};
     } else {
       ledger.omit("stack frames");
