@@ -54,7 +54,7 @@ void take_excerpt(LineCursor& cursor, Ledger& ledger) {
   ledger.omit("code excerpts", lines);
 }
 
-// Lines above a diagnostic that say how the compiler got there.
+// The kinds of lines above a diagnostic that say how the compiler got there.
 enum class Lead : std::uint8_t { None, Includes, Scope, Instantiation };
 
 bool is_instantiation(std::string_view text) {
@@ -99,7 +99,7 @@ bool is_note_of(const Diagnostic& note) {
   return note.severity == Severity::Note;
 }
 
-// Some of them say "failed" (a template's deduction), and are no failure.
+// Counts a note. Some say "failed" (a template's deduction) and report no failure.
 void omit_note(const LocatedText& note, Ledger& ledger) {
   const bool is_system = is_system_file(note.where.file);
   ledger.omit_line(is_system ? "notes in system headers" : "notes", note.rest);
@@ -281,7 +281,7 @@ bool is_passed_on(std::string_view line) {
 bool is_compiler_program(std::string_view path) {
   auto name = base_name(path);
   if (name == "collect2" || name == "cc1" || name == "cc1plus" || name == "lto1") return true;
-  // Cross compilers carry a triple before and a version behind.
+  // Names of cross compilers have a triple in front and a version at the end.
   while (!name.empty() && (is_digit(name.back()) || name.back() == '.'))
     name.remove_suffix(1);
   if (name.ends_with('-')) name.remove_suffix(1);
@@ -341,7 +341,8 @@ bool take_gcc_diagnostic(LineCursor& cursor, Ledger& ledger) {
   diagnostic->detail = std::move(instantiations);
   cursor.advance();
   take_excerpt(cursor, ledger);
-  // Why a candidate did not fit is worded as an error, and is a note to the one above.
+  // The compiler words as an error why a candidate did not fit; it is a note to the diagnostic
+  // above.
   auto& known = ledger.facts().diagnostics;
   if (is_substitution && is_system_file(diagnostic->where.file) && !known.empty()) {
     known.back().detail.push_back(to_text(diagnostic->where) + ": error: " + diagnostic->message);

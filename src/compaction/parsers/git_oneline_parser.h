@@ -1,5 +1,5 @@
-// `git log --oneline`, with or without --graph, of a long history: commits with tags and branches
-// come first, so that no budget hides them.
+// Parser for `git log --oneline`, with or without --graph, of a long history: commits with tags and
+// branches come first, so that no budget hides them.
 #pragma once
 
 #include "compaction/parser.h"

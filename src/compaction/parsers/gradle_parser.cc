@@ -215,7 +215,7 @@ bool GradleScan::take_info() {
   return true;
 }
 
-// Old versions print a compiler's first line behind the task's name.
+// Removes the task's name, behind which old versions print a compiler's first line.
 std::string_view without_task(std::string_view line) {
   const auto slash = line.find('/');
   const bool is_joined = line.starts_with(':') && slash != std::string_view::npos &&

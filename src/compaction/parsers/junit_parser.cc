@@ -110,7 +110,7 @@ bool JunitScan::take_failures() {
 }
 
 // "Finished:    bad() ([engine:x]/[class:CalcTest]/[method:bad()])" of --details=flat: a word, a
-// name and an id. What is said of a test stands below, as deep as the names.
+// name and an id. Lines on a test stand below, as deep as the names.
 struct FlatLine {
   std::string_view word;
   std::string_view name;
@@ -150,7 +150,7 @@ std::string name_of(const FlatLine& flat) {
                                                         : name + ":" + std::string(flat.name);
 }
 
-// Given up by its own word: no failure.
+// Returns whether the test aborted itself, which is no failure.
 bool is_abort(std::string_view exception) {
   return contains(exception.substr(0, exception.find(':')), "TestAbortedException") ||
          contains(exception.substr(0, exception.find(':')), "AssumptionViolatedException");

@@ -15,7 +15,7 @@ bool is_make_line(std::string_view line) {
                      message->starts_with("Nothing to be done"));
 }
 
-// With these flags the commands, or the rules, are the answer.
+// Returns whether the commands or rules are the answer.
 bool prints_commands(const CommandWords& command) {
   const bool is_make = command.starts_with({"make"}) || command.starts_with({"gmake"});
   return is_make && asks_for(command, {"-n", "--just-print", "--dry-run", "--recon", "-p",

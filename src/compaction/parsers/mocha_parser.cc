@@ -72,7 +72,7 @@ bool MochaScan::take_sum() {
   return true;
 }
 
-// Suites and the test, each deeper than the one before; the last ends with a colon.
+// Takes the names of suites and test, each deeper than the one before; the last ends with a colon.
 std::string MochaScan::take_title() {
   constexpr std::size_t kDeepest = 40;
   auto first = trim(cursor_.line());

@@ -19,7 +19,7 @@ bool is_ninja_line(std::string_view line) {
   return step && step->total > 0 && step->number <= step->total && !step->text.empty() && !is_yarns;
 }
 
-// `ninja -n` is asked for the steps themselves, and `ninja -t` for something else.
+// Returns whether the steps are the answer (`ninja -n`) or there are none (`ninja -t`).
 bool prints_steps(const CommandWords& command) {
   const bool is_ninja = command.starts_with({"ninja"}) || command.starts_with({"samu"});
   return is_ninja && asks_for(command, {"-n", "-t"});
@@ -47,7 +47,7 @@ bool take_failed_step(LineCursor& cursor, Ledger& ledger) {
   auto failure = make_failure(trim(text), "FAILED");
   cursor.advance();
   const auto command = cursor.line();
-  // Not a compiler's: then the command is what a reader needs.
+  // The command is shown unless it is a compiler's.
   if (is_command_echo(command))
     ledger.omit("command lines");
   else if (!command.empty() && !build_step(command))

@@ -81,7 +81,7 @@ void ReportReader::take_place(const LocatedText& located, std::string_view code)
   code_ = {};
 }
 
-// Tests print what they like: all of it when it is short.
+// Takes what a test printed: all of it when it is short.
 void ReportReader::take_captured(LineCursor& cursor) {
   cursor.advance();
   std::vector<std::string_view> lines;

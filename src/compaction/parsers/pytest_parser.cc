@@ -77,7 +77,8 @@ bool is_dots(std::string_view text) {
   return text.find_first_not_of(".FEsxXpPR,") == std::string_view::npos;
 }
 
-// How a test ended, as -v prints it, and what is printed behind the word: "(why) [ 40%]".
+// The parts of a line in which -v says how a test ended, and what is printed behind the word:
+// "(why) [ 40%]".
 struct TestState {
   std::string_view word;
   std::string_view name;
@@ -217,7 +218,7 @@ void PytestScan::take_progress() {
                          fmt::format("{} {} {}", state->word, state->name, state->reason));
 }
 
-// Everything below "____ test_eq ____" up to the next such heading.
+// Takes everything below "____ test_eq ____" up to the next such heading.
 void PytestScan::take_report() {
   const auto heading = titled(cursor_.line(), '_');
   if (heading.empty()) {
@@ -251,7 +252,8 @@ bool PytestScan::take_one_line_report() {
   return false;
 }
 
-// Below the tests that met it: "  /src/a.py:38: DeprecationWarning: text" and its code.
+// Takes a line of the warnings summary. Below the tests that met a warning: "  /src/a.py:38:
+// DeprecationWarning: text" and its code.
 void PytestScan::take_warning() {
   const auto line = cursor_.line();
   const auto located = split_location(trim(line));

@@ -81,7 +81,7 @@ bool UnittestScan::take_failure() {
   return true;
 }
 
-// Messages have blank lines in them: only the next rule ends one.
+// Takes a message up to the next rule; it may have blank lines.
 void UnittestScan::take_body(Failure& failure) {
   while (!cursor_.done() && !is_double_rule(cursor_.line())) {
     const auto line = cursor_.line();

@@ -75,7 +75,7 @@ Lines VitestScan::take_body() {
   return input_.lines.subspan(start, cursor_.position() - start);
 }
 
-// Tests that failed with the same error stand above it together.
+// Takes a failure. Tests that failed with the same error stand above it together.
 bool VitestScan::take_failure() {
   std::vector<std::string_view> names;
   for (auto name = failed_name(cursor_.line()); !name.empty(); name = failed_name(cursor_.line())) {
