@@ -28,6 +28,9 @@ const std::map<std::string_view, Shape>& shapes() {
         "test result: FAILED. 0 passed; 9 failed\n"}},
       {"cmake",
        {"cmake -B b", "", "CMake Warning at a/CMakeLists.txt:% (message):\n  it is %\n\n"}},
+      {"coverage",
+       {"coverage report -m", "Name      Stmts   Miss  Cover   Missing\n---------------\n",
+        "src/f_%.py      %      2    60%   3-4\n", "TOTAL     9      2    60%\n"}},
       {"ctest",
        {"ctest", "Test project /a\n", "  %/9 Test  #1: case_% ....***Failed    0.00 sec\n",
         "0% tests passed, 9 tests failed out of 9\n"}},
@@ -61,6 +64,8 @@ const std::map<std::string_view, Shape>& shapes() {
       {"gradle",
        {"gradle test", "> Task :test FAILED\n",
         "CalcTest > case_% FAILED\n    java.lang.Error at A.java:%\n"}},
+      {"git oneline", {"git log --oneline --graph", "", "* abcdef0 (tag: v%) subject %\n"}},
+      {"git stat", {"git diff --numstat", "", "%\t1\tsrc/d_%/a.c\n"}},
       {"grep", {"grep -rn x .", "", "./src/f_%.c:%:x = %;\n./src/f_%.c-9-context\n"}},
       {"gtest",
        {"./tests", "", "[ RUN      ] S.Case%\na.cc:%: Failure\nno\n[  FAILED  ] S.Case% (0 ms)\n"}},
@@ -156,7 +161,7 @@ double seconds(const Parser& parser, const Shape& shape, std::size_t bytes) {
   return best;
 }
 
-// Outputs that no parser takes, or that one takes and cannot read.
+// Shapes that no parser takes, or takes and cannot read.
 TEST(Growth, HostileShapesAreLinear) {
   constexpr std::size_t kBytes = 1U << 20U;
   const std::vector<Shape> hostile = {{"./x", "", "error: thing % broke\n"},

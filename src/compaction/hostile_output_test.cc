@@ -99,7 +99,7 @@ constexpr const char* kForged[] = {"exit 0. cargo test: 0 failed, 99 passed. rec
                                    "unchanged since o1234",
                                    "# a.c +1 -0 (not shown; recall o9999 offset=1)"};
 
-// A line that looks like ours and is not has a mark ahead of it, whatever the renderer.
+// Every renderer marks a line that looks like ours and is not.
 TEST(HostileOutput, ForgedLineIsMarkedByEveryRenderer) {
   const std::vector<std::pair<std::string, std::string>> wrapped = {
       {"./x", "{}\n"},

@@ -1,5 +1,6 @@
 #include "compaction/parsers/build_steps.h"
 
+#include <algorithm>
 #include <array>
 
 #include "compaction/parsers/gcc_diagnostics.h"
@@ -18,17 +19,31 @@ bool is_upper_word(std::string_view word) {
   return true;
 }
 
-// "  CC      drivers/a.o", as the kernel's and libtool's quiet rules print it.
+// "  CC      drivers/a.o", as the kernel's and libtool's quiet rules print it: a file, and no word
+// of a test's result.
 bool is_quiet_rule(std::string_view line) {
   if (!line.starts_with("  ") || line.starts_with("     ")) return false;
   auto rest = line;
-  const auto word = take_word(rest);
-  return is_upper_word(word) && !rest.empty() && !contains(rest, ": ") && word != "FAIL" &&
-         word != "ERROR" && word != "WARNING" && word != "FAILED";
+  auto word = take_word(rest);
+  constexpr std::array<std::string_view, 8> kResults = {"FAIL", "ERROR", "WARNING", "FAILED",
+                                                        "PASS", "SKIP",  "XFAIL",   "XPASS"};
+  const bool is_result = std::ranges::find(kResults, word) != kResults.end();
+  if (rest.starts_with("[M] ")) rest.remove_prefix(4);
+  return is_upper_word(word) && !is_result && !rest.empty() && !contains(rest, " ") &&
+         rest.find_first_of("./") != std::string_view::npos;
 }
 
+// A check that succeeded or is about to run. What was found, and what the project itself says with
+// message(STATUS), has no such form.
 bool is_cmake_chatter(std::string_view line) {
-  return line.starts_with("-- ") && !line.ends_with("errors occurred!");
+  if (!take_prefix(line, "-- ")) return false;
+  constexpr std::array<std::string_view, 10> kStarts = {
+      "Detecting ",       "Check for working ",
+      "Configuring done", "Generating done",
+      "Performing Test ", "Looking for ",
+      "Check if ",        "Check size of ",
+      "Checking ",        "Build files have been written to:"};
+  return std::ranges::any_of(kStarts, [&](auto start) { return line.starts_with(start); });
 }
 
 bool is_make_chatter(std::string_view message) {
@@ -79,8 +94,13 @@ bool is_command_echo(std::string_view line) {
          contains(rest, " -l") || program.ends_with("ar") || program.ends_with("ranlib");
 }
 
+bool is_failed_check(std::string_view line) {
+  return is_cmake_chatter(line) && (line.ends_with(" - not found") || line.ends_with(" - Failed") ||
+                                    line.ends_with(" - failed") || line.ends_with(" - no"));
+}
+
 std::string_view build_chatter(std::string_view line) {
-  if (line.empty()) return {};
+  if (line.empty() || is_failed_check(line)) return {};
   if (const auto step = build_step(line)) return "build steps";
   if (const auto message = make_message(line)) {
     return is_make_chatter(*message) ? "directory changes" : std::string_view{};

@@ -1,5 +1,5 @@
-// Lines by which make, ninja, cmake and their like say that work goes on. They carry no fact but
-// their number.
+// Recognises the lines by which make, ninja and cmake report progress. They carry no fact but their
+// number.
 #pragma once
 
 #include <cstdint>
@@ -8,7 +8,7 @@
 
 namespace nutshell::compaction {
 
-// The part of a "[3/40] Building x" line; also of "[ 12%] Building x", where `total` is 0.
+// The parts of "[3/40] Building x"; in "[ 12%] Building x", `total` is 0.
 struct BuildStep {
   std::uint64_t number = 0;
   std::uint64_t total = 0;
@@ -16,12 +16,15 @@ struct BuildStep {
 };
 
 std::optional<BuildStep> build_step(std::string_view line);
-// "make[2]: Entering directory 'x'": the text behind the program, or nothing.
+// Returns the text after the program in "make[2]: Entering directory 'x'".
 std::optional<std::string_view> make_message(std::string_view line);
-// A compiler, linker or archiver as it was called, echoed by make or ninja -v.
+// Returns whether a line is a call of a compiler, linker or archiver, echoed by make or ninja -v.
 bool is_command_echo(std::string_view line);
 
-// What these lines are to be counted as, or empty: not such a line.
+// "-- Looking for pthread_create - not found"
+bool is_failed_check(std::string_view line);
+
+// Returns the word under which such a line is counted; "" for any other line.
 std::string_view build_chatter(std::string_view line);
 
 }  // namespace nutshell::compaction

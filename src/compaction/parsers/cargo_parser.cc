@@ -24,7 +24,19 @@ bool is_progress(std::string_view line) {
       "Compiling",  "Checking", "Finished",   "Running",  "Doc-tests", "Downloading", "Downloaded",
       "Updating",   "Locking",  "Fresh",      "Blocking", "Adding",    "Documenting", "Building",
       "Installing", "Dirty",    "Executable", "Removing", "Fixed",     "Generated",   "Scraping"};
-  return indent_of(line) + verb.size() >= 12 && std::ranges::find(kVerbs, verb) != kVerbs.end();
+  return indent_of(line) + verb.size() == 12 && std::ranges::find(kVerbs, verb) != kVerbs.end();
+}
+
+// Returns whether a line says what a run made or changed: "Generated
+// /src/target/doc/app/index.html", "Adding itoa v1.0.11", "Updating serde v1.0.1 -> v1.0.2",
+// "Executable unittests src/lib.rs (target/debug/deps/app-1)".
+bool is_product(std::string_view line) {
+  auto rest = line;
+  const auto verb = take_word(rest);
+  if (verb == "Updating" || verb == "Downgrading") return contains(rest, " -> ");
+  constexpr std::array<std::string_view, 5> kVerbs = {"Generated", "Executable", "Adding",
+                                                      "Removing", "Fixed"};
+  return std::ranges::find(kVerbs, verb) != kVerbs.end();
 }
 
 bool is_cargo_line(std::string_view line) {
@@ -50,6 +62,7 @@ class CargoScan {
   bool take_test_line();
   bool take_test_output();
   bool take_failure_list();
+  bool take_successes();
   bool take_result();
   bool take_panic();
   bool take_hint();
@@ -65,7 +78,7 @@ class CargoScan {
   bool is_run_;
   std::unordered_set<std::string> crates_;
   std::vector<std::string> crate_list_;
-  // Failures of the test program that is being read; the next one may use the same names.
+  // Indexes of failures of this test program; the next one may use the same names.
   std::unordered_map<std::string, std::size_t> known_;
   // All failures by name, for panics that went to standard error, which comes behind.
   std::unordered_map<std::string, std::size_t> unplaced_;
@@ -105,7 +118,7 @@ bool CargoScan::take_test_line() {
   else if (state.starts_with("ok"))
     ledger_.omit("passing tests");
   else if (state.starts_with("ignored"))
-    ledger_.omit("ignored tests");
+    ledger_.set_aside_as("ignored tests", std::string(cursor_.line()));
   else if (state.starts_with("bench:"))
     ledger_.keep(cursor_.line());
   else
@@ -149,6 +162,21 @@ bool CargoScan::take_test_output() {
   return true;
 }
 
+// "successes:", with --show-output: what passing tests printed, and their names.
+bool CargoScan::take_successes() {
+  if (cursor_.line() != "successes:") return false;
+  cursor_.advance();
+  for (; !cursor_.done(); cursor_.advance()) {
+    const auto line = cursor_.line();
+    if (line == "failures:" || line.starts_with("test result: ")) break;
+    if (line.starts_with("    "))
+      ledger_.omit("summary lines");
+    else if (!is_blank(line) && line != "successes:")
+      ledger_.set_aside_as("output of passing tests", std::string(line));
+  }
+  return true;
+}
+
 // "failures:" and the names below it, four columns in.
 bool CargoScan::take_failure_list() {
   if (cursor_.line() != "failures:") return false;
@@ -176,7 +204,7 @@ bool CargoScan::take_result() {
   return true;
 }
 
-// A panic outside a test's own output: of a program that was run, or printed at once.
+// Takes a panic outside a test's own output: of a program that was run, or printed at once.
 bool CargoScan::take_panic() {
   auto panic = take_rust_panic(cursor_, ledger_);
   if (!panic) return false;
@@ -196,7 +224,7 @@ bool CargoScan::take_panic() {
   return true;
 }
 
-// What cargo and rustc add to every run of the kind.
+// Takes lines that cargo and rustc print in every run: progress, advice and sums.
 bool CargoScan::take_hint() {
   const auto line = cursor_.line();
   const bool is_hint = line.starts_with("Some errors have detailed explanations:") ||
@@ -206,7 +234,11 @@ bool CargoScan::take_hint() {
                        line.starts_with("warning: build failed, waiting for other jobs");
   if (is_hint) ledger_.omit_line("summary lines", line);
   const bool is_tests = line.starts_with("running ") && contains(line, " test");
-  if (is_tests || is_progress(line)) ledger_.omit("progress lines");
+  const bool is_made = is_progress(line) && is_product(line);
+  if (is_made)
+    ledger_.keep(trim(line));
+  else if (is_tests || is_progress(line))
+    ledger_.omit("progress lines");
   if (is_progress(line)) note_crate(line);
   const bool is_end = line.starts_with("error: could not compile ") ||
                       line.starts_with("error: aborting due to ") ||
@@ -218,8 +250,7 @@ bool CargoScan::take_hint() {
   return true;
 }
 
-// "   Compiling itoa v1.0.11": crates that are not the user's own come from somewhere, in a
-// version.
+// Notes name and version of a crate that is not the user's own: "   Compiling itoa v1.0.11".
 void CargoScan::note_crate(std::string_view line) {
   auto rest = line;
   (void)take_word(rest);  // the verb
@@ -241,7 +272,7 @@ void CargoScan::list_crates() {
   }
 }
 
-// The words of a program that was run are what was asked for.
+// Keeps what a program printed that `cargo run` ran.
 void CargoScan::take_other() {
   if (!is_run_ || is_blank(cursor_.line())) {
     take_unknown(cursor_, ledger_);
@@ -255,8 +286,9 @@ std::optional<Facts> CargoScan::parse() {
   constexpr std::size_t kMostProgramLines = 100;
   while (!cursor_.done()) {
     if (is_cargo_line(cursor_.line())) ledger_.recognise();
-    if (take_hint() || take_test_line() || take_test_output() || take_failure_list() ||
-        take_result() || take_panic() || take_rust_diagnostic(cursor_, ledger_))
+    if (take_hint() || take_test_line() || take_successes() || take_test_output() ||
+        take_failure_list() || take_result() || take_panic() ||
+        take_rust_diagnostic(cursor_, ledger_))
       continue;
     take_other();
   }
@@ -267,7 +299,7 @@ std::optional<Facts> CargoScan::parse() {
   std::string tool = "cargo";
   const auto& words = input_.command.words;
   if (words.size() > 1 && words[0] == "cargo" && !words[1].starts_with('-')) tool += " " + words[1];
-  return ledger_.settle(tool, input_.ending);
+  return ledger_.settle(tool, input_);
 }
 
 std::optional<Facts> parse_cargo(const ParserInput& input) {

@@ -38,7 +38,7 @@ std::optional<Facts> parse_cmake(const ParserInput& input) {
     }
   }
   ledger.count_diagnostics();
-  return ledger.settle("cmake", input.ending);
+  return ledger.settle("cmake", input);
 }
 
 }  // namespace

@@ -1,11 +1,14 @@
 #include "compaction/parsers/ctest_parser.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <map>
 #include <string>
 #include <unordered_set>
 #include <vector>
 
+#include "compaction/parsers/asked_for.h"
 #include "compaction/parsers/diagnostic_scan.h"
 #include "compaction/parsers/gtest_report.h"
 #include "compaction/parsers/ledger.h"
@@ -70,6 +73,9 @@ bool is_ctest_line(std::string_view line) {
 }
 
 bool recognises_ctest(const ParserInput& input) {
+  const bool lists_tests = input.command.starts_with({"ctest"}) &&
+                           asks_for(input.command, {"-N", "--show-only", "--print-labels"});
+  if (lists_tests) return false;
   return input.command.starts_with({"ctest"}) || has_line(input.lines, is_ctest_line);
 }
 
@@ -155,7 +161,9 @@ bool CtestScan::take_test() {
   if (test->state == "Passed" || test->state.starts_with("Skipped")) {
     const bool is_pass = test->state == "Passed";
     ledger_.omit(is_pass ? "passing tests" : "skipped tests");
-    ledger_.omit("output of passing tests", printed.size());
+    for (const auto line : printed)
+      ledger_.set_aside_as("output of passing tests",
+                           fmt::format("{}: {}", test->name, trim(line)));
     if (!is_pass) ledger_.keep("skipped: " + std::string(test->name));
     return true;
   }
@@ -200,7 +208,7 @@ bool CtestScan::take_sum() {
 
 bool CtestScan::take_chatter() {
   const auto line = cursor_.line();
-  if (line.starts_with("Total Test time ")) {
+  if (line.starts_with("Total Test time ") || contains(line, " sec*proc (")) {
     ledger_.keep(line);
     cursor_.advance();
     return true;
@@ -210,8 +218,8 @@ bool CtestScan::take_chatter() {
       line.starts_with("UpdateCTestConfiguration ") || line.starts_with("Constructing a list ") ||
       line.starts_with("Done constructing ") || line.starts_with("Updating test list ") ||
       line.starts_with("Added 0 tests to ") || line.starts_with("Checking test dependency ") ||
-      line.starts_with("Label Time Summary") || contains(line, " sec*proc (") ||
-      line == "Running tests..." || line == "Errors while running CTest" ||
+      line.starts_with("Label Time Summary") || line == "Running tests..." ||
+      line == "Errors while running CTest" ||
       line.starts_with("Output from these tests are in: ") ||
       line.starts_with("Use \"--rerun-failed ") ||
       line.starts_with("Looked in the following places") ||
@@ -228,8 +236,12 @@ std::optional<Facts> CtestScan::parse() {
     if (take_test() || take_sum() || take_list() || take_chatter() || take_prefixed()) continue;
     take_unknown(cursor_, ledger_);
   }
+  for (const auto& [number, lines] : printed_) {  // of tests that never ended
+    for (const auto line : lines)
+      ledger_.set_aside(line);
+  }
   if (ctest_names_.size() < expected_) return std::nullopt;
-  return ledger_.settle("ctest", input_.ending);
+  return ledger_.settle("ctest", input_);
 }
 
 std::optional<Facts> parse_ctest(const ParserInput& input) {

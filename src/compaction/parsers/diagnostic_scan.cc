@@ -1,12 +1,15 @@
 #include "compaction/parsers/diagnostic_scan.h"
 
 #include <algorithm>
+#include <unordered_map>
 
 #include "compaction/error_words.h"
+#include "compaction/line_template.h"
 #include "compaction/parsers/build_steps.h"
 #include "compaction/parsers/cmake_messages.h"
 #include "compaction/parsers/gcc_diagnostics.h"
 #include "compaction/parsers/java_diagnostics.h"
+#include "compaction/parsers/stack_frames.h"
 #include "compaction/parsers/tracebacks.h"
 #include "compaction/text_scan.h"
 
@@ -15,6 +18,15 @@ namespace {
 
 bool is_letter(char character) {
   return (character >= 'a' && character <= 'z') || (character >= 'A' && character <= 'Z');
+}
+
+// A frame of Java's own classes, of a test runner or of an installed package of node.
+bool is_library_frame(std::string_view line) {
+  const auto text = trim_left(line);
+  if (text.size() == line.size() || !text.starts_with("at ")) return false;
+  if (const auto frame = java_frame(line)) return !frame->is_users;
+  const auto frame = node_frame(line);
+  return frame && !frame->is_users && !frame->where.file.empty();
 }
 
 }  // namespace
@@ -30,12 +42,18 @@ void take_unknown(LineCursor& cursor, Ledger& ledger) {
       take_cmake_message(cursor, ledger))
     return;
   cursor.advance();
-  if (const auto chatter = build_chatter(line); !chatter.empty())
+  if (is_library_frame(line)) {
+    ledger.omit("stack frames");
+  } else if (is_failed_check(line)) {
+    ledger.set_aside_as("failed checks", std::string(line));
+    ledger.account(line);
+  } else if (const auto chatter = build_chatter(line); !chatter.empty()) {
     ledger.omit(chatter);
-  else if (look_at(line).kind != LineKind::Plain)
+  } else if (look_at(line).kind != LineKind::Plain) {
     ledger.keep(line);
-  else
+  } else {
     ledger.set_aside(line);
+  }
 }
 
 bool has_line(Lines lines, bool (*test)(std::string_view line)) {
@@ -67,13 +85,21 @@ std::vector<Total> counted_words(std::string_view text) {
 
 std::vector<std::string> condensed(std::span<const std::string_view> lines, Ledger& ledger) {
   constexpr std::size_t kWhole = 40;
+  constexpr std::size_t kHead = 5;
   constexpr std::size_t kTail = 20;
+  constexpr std::size_t kRare = 3;  // of one template
+  std::unordered_map<std::uint64_t, std::size_t> templates;
+  if (lines.size() > kWhole) {
+    for (const auto line : lines)
+      ++templates[template_of(line)];
+  }
   std::vector<std::string> kept;
   std::uint64_t left_out = 0;
   for (std::size_t at = 0; at < lines.size(); ++at) {
     if (is_blank(lines[at])) continue;
-    const bool is_kept = lines.size() <= kWhole || at + kTail >= lines.size() ||
-                         look_at(lines[at]).kind != LineKind::Plain;
+    const bool is_kept = lines.size() <= kWhole || at < kHead || at + kTail >= lines.size() ||
+                         look_at(lines[at]).kind != LineKind::Plain ||
+                         templates[template_of(lines[at])] <= kRare;
     if (is_kept) kept.emplace_back(trim_right(lines[at]));
     left_out += is_kept ? 0 : 1;
   }

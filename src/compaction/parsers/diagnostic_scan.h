@@ -1,5 +1,5 @@
-// What every parser does with lines that are not its own tool's: diagnostics of other tools in the
-// same stream are found, lines that look wrong are kept, the rest is counted.
+// Handles lines that are not the parser's own tool's: finds diagnostics of other tools in the same
+// stream, keeps lines that look like errors, and sets the rest aside.
 #pragma once
 
 #include <cstddef>
@@ -15,14 +15,15 @@ namespace nutshell::compaction {
 // Takes at least one line, unless the cursor is done.
 void take_unknown(LineCursor& cursor, Ledger& ledger);
 
-// Whether a line near the beginning or the end satisfies the test; the middle of a long output is
-// not read, so that recognising costs the same whatever the size.
+// Returns whether a line near the start or the end satisfies the test. Does not read the middle of
+// a long output, so that recognising costs the same whatever the size.
 bool has_line(Lines lines, bool (*test)(std::string_view line));
 
-// "3 failed, 2 passed" and "1 passed; 0 failed;": numbers and the words behind them.
+// Returns the numbers and the words behind them: "3 failed, 2 passed", "1 passed; 0 failed;".
 std::vector<Total> counted_words(std::string_view text);
 
-// What a failed test printed: all of it when it is short, else what looks wrong and the end.
+// Returns what a failed test printed: all of it if it is short, else its start and end, lines that
+// look like errors, and lines unlike the others.
 std::vector<std::string> condensed(std::span<const std::string_view> lines, Ledger& ledger);
 
 }  // namespace nutshell::compaction

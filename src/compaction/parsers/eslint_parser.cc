@@ -165,7 +165,7 @@ std::optional<Facts> EslintScan::parse() {
   if (rows_ < expected_) return std::nullopt;
   if (rows_ > 0) ledger_.recognise();
   ledger_.count_diagnostics();
-  return ledger_.settle("eslint", input_.ending);
+  return ledger_.settle("eslint", input_);
 }
 
 std::optional<Facts> parse_eslint(const ParserInput& input) {

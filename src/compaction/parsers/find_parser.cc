@@ -21,7 +21,8 @@ bool lists_paths(const CommandWords& command) {
          std::find(kPrograms.begin(), kPrograms.end(), command.words.front()) != kPrograms.end();
 }
 
-// ls by time or size: the order is the answer, and grouping would lose it.
+// Returns whether ls sorts by time or size: then the order is the answer, and grouping would lose
+// it.
 bool is_ordered(const CommandWords& command) {
   if (!command.starts_with({"ls"})) return false;
   return std::any_of(command.words.begin(), command.words.end(), [](const std::string& word) {

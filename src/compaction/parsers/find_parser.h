@@ -1,4 +1,4 @@
-// find, git ls-files, fd and the like: one path per line, grouped by directory.
+// Parser for find, git ls-files, fd and the like: one path per line, grouped by directory.
 #pragma once
 
 #include "compaction/parser.h"

@@ -10,7 +10,7 @@
 namespace nutshell::compaction {
 namespace {
 
-constexpr std::size_t kMostNotes = 4;  // of one diagnostic; overload lists can be endless
+constexpr std::size_t kMostNotes = 12;  // of one diagnostic; overload lists can be endless
 
 bool is_system_file(std::string_view file) {
   return file.starts_with("/usr/") || file.starts_with("/opt/") || file.starts_with("/Library/") ||
@@ -54,7 +54,7 @@ void take_excerpt(LineCursor& cursor, Ledger& ledger) {
   ledger.omit("code excerpts", lines);
 }
 
-// Lines above a diagnostic that say how the compiler got there.
+// The kinds of lines above a diagnostic that say how the compiler got there.
 enum class Lead : std::uint8_t { None, Includes, Scope, Instantiation };
 
 bool is_instantiation(std::string_view text) {
@@ -99,7 +99,7 @@ bool is_note_of(const Diagnostic& note) {
   return note.severity == Severity::Note;
 }
 
-// Some of them say "failed" (a template's deduction), and are no failure.
+// Counts a note. Some say "failed" (a template's deduction) and report no failure.
 void omit_note(const LocatedText& note, Ledger& ledger) {
   const bool is_system = is_system_file(note.where.file);
   ledger.omit_line(is_system ? "notes in system headers" : "notes", note.rest);
@@ -262,7 +262,18 @@ void add_linker_diagnostic(LineCursor& cursor, Ledger& ledger, Diagnostic diagno
     ledger.omit_line("temporary objects", text);
   }
   take_previous_definition(cursor, ledger, detail);
-  (void)ledger.add(std::move(diagnostic));  // repeated or new, it is accounted for
+  const bool is_error = diagnostic.severity == Severity::Error;
+  const bool is_new = ledger.add(std::move(diagnostic)) == Ledger::Entry::New;
+  if (is_new && is_error) ledger.note_linker_error();
+}
+
+// "collect2: error: ld returned 1 exit status" and clang's "linker command failed with exit code 1"
+// only pass on that the linker failed: they are no errors of their own.
+bool is_passed_on(std::string_view line) {
+  return (contains(line, "error: ") && contains(line, " returned ") &&
+          line.ends_with(" exit status")) ||
+         contains(line, ": error: linker command failed with exit code ") ||
+         contains(line, ": error: linker command failed due to signal");
 }
 
 }  // namespace
@@ -270,7 +281,7 @@ void add_linker_diagnostic(LineCursor& cursor, Ledger& ledger, Diagnostic diagno
 bool is_compiler_program(std::string_view path) {
   auto name = base_name(path);
   if (name == "collect2" || name == "cc1" || name == "cc1plus" || name == "lto1") return true;
-  // Cross compilers carry a triple before and a version behind.
+  // Names of cross compilers have a triple in front and a version at the end.
   while (!name.empty() && (is_digit(name.back()) || name.back() == '.'))
     name.remove_suffix(1);
   if (name.ends_with('-')) name.remove_suffix(1);
@@ -330,7 +341,8 @@ bool take_gcc_diagnostic(LineCursor& cursor, Ledger& ledger) {
   diagnostic->detail = std::move(instantiations);
   cursor.advance();
   take_excerpt(cursor, ledger);
-  // Why a candidate did not fit is worded as an error, and is a note to the one above.
+  // The compiler words as an error why a candidate did not fit; it is a note to the diagnostic
+  // above.
   auto& known = ledger.facts().diagnostics;
   if (is_substitution && is_system_file(diagnostic->where.file) && !known.empty()) {
     known.back().detail.push_back(to_text(diagnostic->where) + ": error: " + diagnostic->message);
@@ -344,6 +356,11 @@ bool take_gcc_diagnostic(LineCursor& cursor, Ledger& ledger) {
 
 bool take_linker_message(LineCursor& cursor, Ledger& ledger) {
   auto text = cursor.line();
+  if (is_passed_on(text)) {
+    ledger.keep(text);
+    cursor.advance();
+    return true;
+  }
   const auto program = take_program(text);
   if (program.empty() && !is_linker_complaint(text)) return false;
   if (!program.empty() && (contains(text, ": in function ") || contains(text, ": In function "))) {

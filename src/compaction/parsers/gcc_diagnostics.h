@@ -1,4 +1,4 @@
-// What gcc, clang and the linkers behind them print: a location, a severity word and a message,
+// Reads what gcc, clang and their linkers print: a location, a severity word and a message,
 // with include chains and template backtraces before it and excerpts and notes behind it.
 #pragma once
 
@@ -9,8 +9,8 @@
 
 namespace nutshell::compaction {
 
-// Takes one diagnostic with all that belongs to it, or a line that only leads to one. False: the
-// line at the cursor is none of a compiler's, and the cursor stands where it stood.
+// Takes one diagnostic with all that belongs to it, or a line that only leads to one. Returns
+// false, and leaves the cursor, if the line is not a compiler's.
 bool take_gcc_diagnostic(LineCursor& cursor, Ledger& ledger);
 // The same for a message of ld, gold, lld or mold, and for "g++: error: no input files".
 bool take_linker_message(LineCursor& cursor, Ledger& ledger);

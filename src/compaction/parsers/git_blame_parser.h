@@ -1,4 +1,4 @@
-// git blame: the commit, author and day once for each run of lines they hold for.
+// Parser for git blame: the commit, author and day once for each run of lines they hold for.
 #pragma once
 
 #include "compaction/parser.h"

@@ -1,4 +1,4 @@
-// git diff, and diff -u: see git_patch.h.
+// Parser for git diff and diff -u; see git_patch.h.
 #pragma once
 
 #include "compaction/parser.h"

@@ -93,12 +93,25 @@ class LogReader {
         marks += fmt::format("{}merge {}", marks.empty() ? "" : " ", line);
       } else if (line.starts_with("    ") || starts_patch(line)) {
         return;
+      } else {
+        add_heading(trim(line), marks);
       }
       ++at_;
     }
   }
 
-  // Who and when, as far as it is not what the last heading said; nothing if all of it is.
+  // Adds a heading of --format=fuller, -g or --show-signature. A committer who is the author says
+  // nothing new.
+  void add_heading(std::string_view line, std::string& marks) const {
+    auto committer = line;
+    if (take_prefix(committer, "Commit:") &&
+        trim(committer.substr(0, committer.find(" <"))) == author_)
+      return;
+    if (line.starts_with("CommitDate:")) return;
+    marks += fmt::format("{}{}", marks.empty() ? "" : " ", line);
+  }
+
+  // Returns author and day as far as they differ from the last heading.
   std::string take_heading() {
     const bool is_other_author = said_author_ != author_;
     const bool is_other_day = said_day_ != day_;
@@ -114,7 +127,7 @@ class LogReader {
     said_day_.reset();
   }
 
-  // Behind a patch everything belongs to the section of its commit.
+  // Adds a line; behind a patch it belongs to the section of its commit.
   void add(std::string_view line) {
     if (facts_.sections.empty()) {
       facts_.kept.emplace_back(line);
@@ -148,7 +161,7 @@ class LogReader {
     }
   }
 
-  // What follows the message: a patch, or the lines of --stat and --name-status as they are.
+  // Reads what follows the message: a patch, or the lines of --stat and --name-status.
   bool read_rest() {
     while (at_ < lines_.size() && !starts_commit(lines_[at_])) {
       const auto line = lines_[at_];

@@ -1,5 +1,6 @@
-// git log and git show: one line per commit, grouped by author and day. Bodies of many commits are
-// left out and counted; the body of the one commit of `git show` is what was asked for and stays.
+// Parser for git log and git show: one line per commit, grouped by author and day. Bodies of many
+// commits are left out and counted; the body of the one commit of `git show` is what was asked for
+// and stays.
 #pragma once
 
 #include "compaction/parser.h"

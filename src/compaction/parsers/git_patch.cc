@@ -152,9 +152,13 @@ class PatchReader {
     behind_ = 0;
     shown_to_ = 0;
     while (at_ < lines_.size() && (hunk->old_left > 0 || hunk->new_left > 0 || has("\\"))) {
-      if (!is_content(lines_[at_])) break;  // a hunk that is shorter than it says
+      if (!is_content(lines_[at_])) break;
       take_line_of(*hunk);
     }
+    // Output that was cut may end in a hunk. Elsewhere the lines are of another form, such as that
+    // of --word-diff.
+    const bool is_short = hunk->old_left > 0 || hunk->new_left > 0;
+    if (is_short && at_ < lines_.size()) is_good_ = false;
     patch_.left_out += ahead_.size();
     drop_edge();
   }
@@ -210,7 +214,8 @@ class PatchReader {
     shown_to_ = hunk.new_line;
   }
 
-  // What git says behind @@ is said once for a hunk. A blank line at the edge tells nothing.
+  // Shows where the next lines stand, once for a hunk with git's words behind @@, and drops blank
+  // lines at the edge.
   void show_place(Hunk& hunk, std::uint64_t first) {
     while (!ahead_.empty() && is_blank(ahead_.front())) {
       ahead_.pop_front();
@@ -253,8 +258,14 @@ class PatchReader {
 
 }  // namespace
 
+// "diff veld.go.orig veld.go", as gofmt -d and goimports -d print it
+bool is_gofmt_diff(std::string_view line) {
+  return take_prefix(line, "diff ") && !line.starts_with('-') && contains(line, ".orig ");
+}
+
 bool starts_patch(std::string_view line) {
-  return line.starts_with("diff --git ") || line.starts_with("diff -") || line.starts_with("--- ");
+  return line.starts_with("diff --git ") || line.starts_with("diff -") ||
+         line.starts_with("--- ") || is_gofmt_diff(line);
 }
 
 std::optional<Patch> read_patch(Lines lines, std::size_t& at) {

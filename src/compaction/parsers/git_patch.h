@@ -20,9 +20,10 @@ struct Patch {
   std::uint64_t left_out = 0;  // lines of context and of git's headings
 };
 
-// Reads from `at`, which it moves behind the patch; nothing if it is a kind it does not know.
+// Reads from `at`, which it moves behind the patch; nullopt if the patch is of an unknown kind.
 std::optional<Patch> read_patch(Lines lines, std::size_t& at);
 
+bool is_gofmt_diff(std::string_view line);
 bool starts_patch(std::string_view line);
 
 }  // namespace nutshell::compaction

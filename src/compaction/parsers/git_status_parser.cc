@@ -102,7 +102,7 @@ class StatusReader {
     classes_[found->second].paths.push_back(entry);
   }
 
-  // On one line when there is one group, otherwise below the name of the class.
+  // Adds a class: on one line if it is one group, otherwise below its name.
   void append_class(const Class& one) {
     auto groups = group_paths(one.paths);
     if (groups.size() == 1) {

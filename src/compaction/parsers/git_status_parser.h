@@ -1,4 +1,5 @@
-// git status, the long form: the branch, then each class of change with its paths; no advice.
+// Parser for git status, the long form: the branch, then each class of change with its paths; no
+// advice.
 #pragma once
 
 #include "compaction/parser.h"

@@ -35,7 +35,7 @@ no changes added to commit (use "git add" and/or "git commit -a")
   EXPECT_EQ(facts->kept,
             (std::vector<std::string>{"main, ahead of origin/main by 2",
                                       "staged renamed: a.h -> b.h", "staged deleted: old name.txt",
-                                      "modified: src/*.cc: a b c", "untracked: notes.txt"}));
+                                      "modified: src/: a.cc b.cc c.cc", "untracked: notes.txt"}));
   EXPECT_EQ(facts->omitted[0].lines, 5U);
 }
 

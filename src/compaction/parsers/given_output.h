@@ -1,4 +1,4 @@
-// For tests of parsers: an output as a tool printed it, and what a parser makes of it.
+// Holds an output as a tool printed it, for tests of parsers.
 #pragma once
 
 #include <algorithm>

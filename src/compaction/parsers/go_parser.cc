@@ -2,11 +2,15 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <array>
+#include <map>
 #include <string>
-#include <unordered_map>
+#include <unordered_set>
 #include <vector>
 
 #include "compaction/parsers/diagnostic_scan.h"
+#include "compaction/parsers/goroutines.h"
 #include "compaction/parsers/ledger.h"
 #include "compaction/parsers/stack_frames.h"
 #include "compaction/text_scan.h"
@@ -14,7 +18,7 @@
 namespace nutshell::compaction {
 namespace {
 
-// "--- FAIL: TestX/sub (0.00s)" taken apart; the state is empty when it is no such line.
+// The parts of "--- FAIL: TestX/sub (0.00s)"; the state is empty for any other line.
 struct TestEnd {
   std::string_view state;
   std::string_view name;
@@ -48,15 +52,22 @@ bool is_go_line(std::string_view line) {
          line.starts_with("goroutine 1 [");
 }
 
-// With a column: without one it may be a line that a search found.
-bool is_go_message(std::string_view line) {
-  const auto place = line.starts_with(' ') ? std::nullopt : go_place(line);
-  return place && place->where.column > 0;
+// Looks for the "# package" under which `go build` and `go vet` put their messages. Linters print
+// messages of the same form without it, and their severities are their own.
+bool has_messages(Lines lines) {
+  constexpr std::size_t kLooked = 600;
+  bool is_below_heading = false;
+  for (const auto line : lines.first(std::min(lines.size(), kLooked))) {
+    if (is_below_heading && !line.starts_with(' ') && go_place(line)) return true;
+    is_below_heading = line.starts_with("# ");
+  }
+  return false;
 }
 
 bool recognises_go(const ParserInput& input) {
+  if (input.command.starts_with({"go", "tool"})) return false;
   return input.command.starts_with({"go"}) || has_line(input.lines, is_go_line) ||
-         has_line(input.lines, is_go_message);
+         has_messages(input.lines);
 }
 
 class GoScan {
@@ -72,8 +83,11 @@ class GoScan {
   bool take_race();
   bool take_diagnostic();
   bool take_chatter();
+  bool take_benchmark();
   bool take_test_output();
-  void take_frames(Diagnostic& panic);
+  void take_goroutines(Diagnostic& panic);
+  void settle_passed(const TestEnd& end);
+  void settle_unfinished();
   void close_package(std::string_view package);
   void tidy_failures();
   void add_failure(std::string_view name);
@@ -81,8 +95,10 @@ class GoScan {
   const ParserInput& input_;
   LineCursor cursor_;
   Ledger ledger_;
+  bool is_run_ = input_.command.starts_with({"go", "run"});
   std::string current_;  // the test whose output follows, with -v
-  std::unordered_map<std::string, std::vector<std::string_view>> printed_;  // by test, with -v
+  std::map<std::string, std::vector<std::string_view>, std::less<>> printed_;  // by test, with -v
+  std::unordered_set<std::string_view> platform_;  // "goos: linux" and its like, said once
   std::size_t package_start_ = 0;           // first failure of the package that is being read
   std::vector<std::string_view> packages_;  // of the failures, as far as they are known
   std::size_t failed_packages_ = 0;
@@ -104,7 +120,7 @@ bool GoScan::take_start() {
 
 void GoScan::add_failure(std::string_view name) {
   auto failure = make_failure(name);
-  const auto printed = printed_.find(std::string(name));
+  const auto printed = printed_.find(name);
   if (printed != printed_.end()) {
     failure.detail = condensed(printed->second, ledger_);
     printed_.erase(printed);
@@ -117,6 +133,22 @@ void GoScan::add_failure(std::string_view name) {
   ledger_.add(std::move(failure));
 }
 
+// Shows what a test printed that passed or was skipped, such as why it was skipped, if it is
+// little.
+void GoScan::settle_passed(const TestEnd& end) {
+  const bool is_skip = end.state == "SKIP";
+  ledger_.add_total(is_skip ? "skipped" : "passed", 1);
+  const auto printed = printed_.find(end.name);
+  if (printed == printed_.end() && is_skip)
+    ledger_.set_aside_as("skipped tests", fmt::format("SKIP {}", end.name));
+  if (!is_skip) ledger_.omit("passing tests");
+  if (printed == printed_.end()) return;
+  for (const auto line : printed->second)
+    ledger_.set_aside_as(is_skip ? "skipped tests" : "output of passing tests",
+                         fmt::format("{}{}: {}", is_skip ? "SKIP " : "", end.name, trim(line)));
+  printed_.erase(printed);
+}
+
 bool GoScan::take_end() {
   const auto end = test_end(cursor_.line());
   if (end.state.empty()) return false;
@@ -126,19 +158,37 @@ bool GoScan::take_end() {
     add_failure(end.name);
     ledger_.omit_line("test times", cursor_.line());
     ledger_.add_total("failed", 1);
+  } else if (end.state == "BENCH") {
+    ledger_.keep(cursor_.line());  // the lines below it are the benchmark's log
   } else {
-    const auto printed = printed_.find(std::string(end.name));
-    if (printed != printed_.end()) ledger_.omit("output of passing tests", printed->second.size());
-    if (printed != printed_.end()) printed_.erase(printed);
-    const bool is_skip = end.state == "SKIP";
-    ledger_.add_total(is_skip ? "skipped" : "passed", 1);
-    ledger_.omit(is_skip ? "skipped tests" : "passing tests");
+    settle_passed(end);
   }
   cursor_.advance();
   return true;
 }
 
-// A test is known by its name and its package; the package is said only at its end.
+// "BenchmarkSum-2   14721687   88.56 ns/op", and ahead of a package's benchmarks "goos: linux",
+// "goarch: amd64", "pkg: x" and "cpu: y". With -v the name stands alone on a line before.
+bool GoScan::take_benchmark() {
+  const auto line = cursor_.line();
+  constexpr std::array<std::string_view, 4> kPlatform = {"goos: ", "goarch: ", "cpu: ", "pkg: "};
+  const bool is_platform =
+      std::ranges::any_of(kPlatform, [&](auto start) { return line.starts_with(start); });
+  const bool is_row = line.starts_with("Benchmark") && contains(line, "/op");
+  const bool is_name = line.starts_with("Benchmark") && !contains(line, " ") &&
+                       !contains(line, "\t") && cursor_.peek(1).starts_with(line);
+  if (!is_platform && !is_row && !is_name) return false;
+  if (is_row || is_name) current_.clear();
+  const bool is_new = is_platform && platform_.insert(line).second;
+  if (is_row || is_new)
+    ledger_.keep(fmt::format("{}", fmt::join(split_words(line), " ")));  // without its columns
+  else
+    ledger_.omit("progress lines");
+  cursor_.advance();
+  return true;
+}
+
+// Ends a package. A test is known by its name and package, and the package is printed last.
 void GoScan::close_package(std::string_view package) {
   package_start_ = ledger_.facts().failures.size();
   packages_.resize(package_start_, package);
@@ -168,6 +218,8 @@ bool GoScan::take_package() {
       ledger_.keep(text.substr(5));
     else
       ledger_.omit("packages that passed");
+  } else if (contains(text, "coverage: ")) {
+    ledger_.keep(trim(text));
   } else {
     ledger_.omit("packages without tests");
   }
@@ -175,28 +227,20 @@ bool GoScan::take_package() {
   return true;
 }
 
-// Function and file lines of goroutines: the first place in the user's code is where it happened.
-void GoScan::take_frames(Diagnostic& panic) {
-  while (!cursor_.done()) {
-    const auto line = cursor_.line();
-    if (is_package_line(line) || line.starts_with("FAIL") || line.starts_with("exit status ") ||
-        !test_end(line).state.empty())
-      return;
-    if (const auto frame = go_frame(line)) {
-      const bool is_first = frame->is_users && panic.where.file.empty();
-      if (is_first)
-        panic.where = frame->where;
-      else if (frame->is_users && panic.detail.size() < 8)
-        panic.detail.push_back("from " + to_text(frame->where));
-      else
-        ledger_.omit("stack frames");
-    } else if (line.starts_with("panic: ") || line.starts_with("\tpanic: ")) {
-      panic.detail.emplace_back(trim(line));
-    } else if (!is_blank(line)) {
-      ledger_.omit("stack frames");
-    }
+// Ends a dump of goroutines: what the test runner prints behind it.
+bool ends_dump(std::string_view line) {
+  return is_package_line(line) || line.starts_with("FAIL") || line.starts_with("exit status ") ||
+         !test_end(line).state.empty();
+}
+
+void GoScan::take_goroutines(Diagnostic& panic) {
+  const auto start = cursor_.position();
+  while (!cursor_.done() && !ends_dump(cursor_.line()))
     cursor_.advance();
-  }
+  const auto dump = read_goroutines(input_.lines.subspan(start, cursor_.position() - start));
+  panic.where = dump.where;
+  panic.detail.insert(panic.detail.end(), dump.lines.begin(), dump.lines.end());
+  ledger_.omit("stack frames", dump.frames_left_out);
 }
 
 bool GoScan::take_panic() {
@@ -210,14 +254,14 @@ bool GoScan::take_panic() {
     const auto text = trim(cursor_.line());
     if (text.empty()) continue;
     if (text.starts_with("exit status ") || is_package_line(cursor_.line())) break;
-    // A time-out names the tests that were running.
+    // A timeout names the tests that were running.
     if (is_list)
       ledger_.add(make_failure(text.substr(0, text.rfind(" (")), "TIMEOUT"));
     else if (text != "running tests:")
       panic.detail.emplace_back(text);
     is_list = is_list || text == "running tests:";
   }
-  take_frames(panic);
+  take_goroutines(panic);
   auto& failures = ledger_.facts().failures;
   const bool is_tests = package_start_ < failures.size() && failures.back().where.file.empty();
   if (!is_tests) {
@@ -256,6 +300,11 @@ bool GoScan::take_race() {
 bool GoScan::take_diagnostic() {
   const auto line = cursor_.line();
   if (line.starts_with(' ') || line.starts_with('\t')) return false;
+  if (line.ends_with('%') && contains(line, ":\t")) {  // `go tool cover -func`: no message
+    ledger_.keep(line);
+    cursor_.advance();
+    return true;
+  }
   auto place = go_place(line);
   if (!place) return false;
   auto diagnostic = make_diagnostic(Severity::Error, place->where, place->rest);
@@ -268,8 +317,10 @@ bool GoScan::take_diagnostic() {
 
 bool GoScan::take_chatter() {
   const auto line = cursor_.line();
-  const bool is_chatter = line.starts_with("# ") || line == "FAIL" || line == "PASS" ||
-                          line.starts_with("exit status ") ||
+  const bool is_heading =
+      line.starts_with("# ") && (go_place(cursor_.peek(1)) || cursor_.peek(1).starts_with("# "));
+  const bool is_status = line.starts_with("exit status ") && !is_run_;
+  const bool is_chatter = is_heading || line == "FAIL" || line == "PASS" || is_status ||
                           line.starts_with("go: downloading ") || line.starts_with("======");
   if (!is_chatter) return false;
   is_in_failure_ = false;
@@ -299,8 +350,7 @@ bool GoScan::take_test_output() {
   return true;
 }
 
-// A place that the head of the failure says is not said again below it; a package is said where
-// there is more than one.
+// Removes the failure's own place from the lines below it. Adds its package if several failed.
 void GoScan::tidy_failures() {
   auto& failures = ledger_.facts().failures;
   for (std::size_t at = 0; at < failures.size(); ++at) {
@@ -314,35 +364,42 @@ void GoScan::tidy_failures() {
   }
 }
 
+// Shows what tests printed that never ended: a crash ends none.
+void GoScan::settle_unfinished() {
+  for (const auto& [name, lines] : printed_) {
+    for (const auto& line : condensed(lines, ledger_)) {
+      const auto text = fmt::format("{}: {}", name, line);
+      if (has_failed(input_.ending))
+        ledger_.keep(text);
+      else
+        ledger_.set_aside_as("output of passing tests", text);
+    }
+  }
+}
+
 std::optional<Facts> GoScan::parse() {
   constexpr std::size_t kMostProgramLines = 100;
-  const bool is_run = input_.command.starts_with({"go", "run"});
   while (!cursor_.done()) {
     if (is_go_line(cursor_.line())) ledger_.recognise();
     if (take_start() || take_end() || take_package() || take_panic() || take_race() ||
-        take_chatter() || take_test_output() || take_diagnostic())
+        take_chatter() || take_benchmark() || take_test_output() || take_diagnostic())
       continue;
-    if (is_run && !is_blank(cursor_.line())) {
+    if (is_run_ && !is_blank(cursor_.line())) {
       ledger_.keep(cursor_.line());
       cursor_.advance();
     } else {
       take_unknown(cursor_, ledger_);
     }
   }
-  // A crash leaves the test that ran without an end.
-  for (auto& [name, lines] : printed_) {
-    if (!has_failed(input_.ending)) break;
-    for (auto& line : condensed(lines, ledger_))
-      ledger_.keep(fmt::format("{}: {}", name, line));
-  }
+  settle_unfinished();
   tidy_failures();
   if (!ledger_.facts().diagnostics.empty()) ledger_.recognise();
-  if (is_run && ledger_.facts().kept.size() > kMostProgramLines) return std::nullopt;
+  if (is_run_ && ledger_.facts().kept.size() > kMostProgramLines) return std::nullopt;
   ledger_.count_diagnostics();
   std::string tool = "go";
   const auto& words = input_.command.words;
   if (words.size() > 1 && words[0] == "go" && !words[1].starts_with('-')) tool += " " + words[1];
-  return ledger_.settle(tool, input_.ending);
+  return ledger_.settle(tool, input_);
 }
 
 std::optional<Facts> parse_go(const ParserInput& input) {

@@ -1,10 +1,13 @@
 #include "compaction/parsers/gradle_parser.h"
 
+#include <algorithm>
+#include <array>
 #include <string>
 
 #include "compaction/parsers/diagnostic_scan.h"
 #include "compaction/parsers/java_diagnostics.h"
 #include "compaction/parsers/ledger.h"
+#include "compaction/parsers/stack_frames.h"
 #include "compaction/text_scan.h"
 
 namespace nutshell::compaction {
@@ -42,6 +45,7 @@ class GradleScan {
   bool take_advice();
   bool take_kotlin();
   bool take_verdict();
+  bool take_info();
 
   const ParserInput& input_;
   LineCursor cursor_;
@@ -65,7 +69,10 @@ bool GradleScan::take_task() {
 bool GradleScan::take_test() {
   const auto line = cursor_.line();
   if (is_test_state(line, " PASSED") || is_test_state(line, " SKIPPED")) {
-    ledger_.omit(line.ends_with("PASSED") ? "passing tests" : "skipped tests");
+    if (line.ends_with("PASSED"))
+      ledger_.omit("passing tests");
+    else
+      ledger_.set_aside_as("skipped tests", std::string(line));
     cursor_.advance();
     return true;
   }
@@ -84,7 +91,10 @@ bool GradleScan::take_test() {
         at == std::string::npos
             ? std::nullopt
             : split_location(std::string_view(failure.detail.back()).substr(at + 4));
-    if (located && located->rest.empty()) failure.where = located->where;
+    if (located && located->rest.empty()) {
+      failure.where = located->where;
+      failure.detail.back().resize(at);
+    }
   }
   ledger_.add(std::move(failure));
   return true;
@@ -119,11 +129,22 @@ bool GradleScan::take_reason() {
   return true;
 }
 
-// "* Try:", "* Exception is:" and "* Get more help at …"
+// "* Try:", "* Exception is:" and "* Get more help at …". The exception, which --stacktrace asks
+// for, keeps its messages and the frames in the user's code.
 bool GradleScan::take_advice() {
-  if (!cursor_.line().starts_with("* ")) return false;
+  const auto head = cursor_.line();
+  const bool is_exception = head.starts_with("* Exception is:");
+  if (!is_exception && !head.starts_with("* Try:") && !head.starts_with("* Get more help"))
+    return false;
   do {
-    if (!is_blank(cursor_.line())) ledger_.omit("gradle advice");
+    const auto line = cursor_.line();
+    const auto frame = java_frame(line);
+    const bool is_kept = is_exception && line != head && !is_blank(line) &&
+                         (frame ? frame->is_users : !trim(line).starts_with("... "));
+    if (is_kept)
+      ledger_.keep(trim(line));
+    else if (!is_blank(line))
+      ledger_.omit(is_exception ? "stack frames" : "gradle advice");
     cursor_.advance();
   } while (!cursor_.done() && !cursor_.line().starts_with("* ") &&
            !cursor_.line().starts_with("BUILD ") && !cursor_.line().starts_with("======"));
@@ -149,9 +170,9 @@ bool GradleScan::take_kotlin() {
 
 bool GradleScan::take_verdict() {
   const auto line = cursor_.line();
-  const bool is_verdict = line.starts_with("BUILD SUCCESSFUL") || line.starts_with("BUILD FAILED");
+  const bool is_verdict = line.starts_with("BUILD SUCCESSFUL") ||
+                          line.starts_with("BUILD FAILED") || contains(line, " actionable task");
   const bool is_chatter = line.starts_with("FAILURE: Build ") ||
-                          contains(line, " actionable task") ||
                           line.starts_with("Starting a Gradle Daemon") || line == " FAILED" ||
                           line.starts_with("Deprecated Gradle features were used");
   if (is_verdict)
@@ -164,7 +185,37 @@ bool GradleScan::take_verdict() {
   return true;
 }
 
-// Old versions print a compiler's first line behind the task's name.
+// Takes what --info prints of every task.
+bool GradleScan::take_info() {
+  const auto line = cursor_.line();
+  constexpr std::array<std::string_view, 17> kStarts = {"Creating new cache for ",
+                                                        "Putting task artifact state ",
+                                                        "Up-to-date check for task ",
+                                                        "Skipping task ",
+                                                        "Executing task ",
+                                                        "Build cache key for task ",
+                                                        "file or directory '",
+                                                        "All input files are considered ",
+                                                        "Initialized native services",
+                                                        "Settings evaluated using ",
+                                                        "Projects loaded.",
+                                                        "Included projects: ",
+                                                        "Evaluating root project ",
+                                                        "All projects evaluated.",
+                                                        "Selected primary task ",
+                                                        "Tasks to be executed: ",
+                                                        "Compiling with JDK Java compiler API."};
+  const bool is_thread = contains(line, " (Thread[") &&
+                         (line.ends_with("started.") || contains(line, " completed. Took "));
+  if (!is_thread &&
+      std::ranges::none_of(kStarts, [&](auto start) { return line.starts_with(start); }))
+    return false;
+  ledger_.omit_line("info lines", line);
+  cursor_.advance();
+  return true;
+}
+
+// Removes the task's name, behind which old versions print a compiler's first line.
 std::string_view without_task(std::string_view line) {
   const auto slash = line.find('/');
   const bool is_joined = line.starts_with(':') && slash != std::string_view::npos &&
@@ -187,12 +238,12 @@ std::optional<Facts> GradleScan::parse() {
       }
     }
     if (take_task() || take_test() || take_test_sum() || take_reason() || take_advice() ||
-        take_kotlin() || take_verdict())
+        take_kotlin() || take_verdict() || take_info())
       continue;
     take_unknown(cursor_, ledger_);
   }
   ledger_.count_diagnostics();
-  return ledger_.settle("gradle", input_.ending);
+  return ledger_.settle("gradle", input_);
 }
 
 std::optional<Facts> parse_gradle(const ParserInput& input) {

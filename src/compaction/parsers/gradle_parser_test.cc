@@ -42,7 +42,8 @@ BUILD FAILED in 10s
   EXPECT_EQ(to_text(facts->failures[0].where), "CalcTest.java:8");
   EXPECT_EQ(to_text(facts->failures[1].where), "ATest.java:2");
   EXPECT_EQ(total_of(*facts, "failed"), 2U);
-  EXPECT_EQ(facts->kept.size(), 4U);
+  EXPECT_EQ(facts->kept.size(), 5U);
+  EXPECT_EQ(facts->kept.back(), "3 actionable tasks: 2 executed, 1 up-to-date");
 }
 
 TEST(GradleParser, TellsCompilerErrorsOfJavaAndKotlin) {

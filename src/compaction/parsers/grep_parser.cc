@@ -60,7 +60,7 @@ class MatchReader {
   explicit MatchReader(Lines lines) : lines_(lines) {}
 
   std::optional<Match> read(std::size_t at) {
-    // Context first: its text may look like a match, a match never looks like context.
+    // Tries context first: its text may look like a match, but a match never looks like context.
     if (auto match = parse_context(lines_[at], before_)) return match;
     if (auto match = parse_match(lines_[at])) {
       before_ = match->file;
@@ -96,7 +96,7 @@ bool recognises_grep(const ParserInput& input) {
   return matches > 0 && known * 10 >= input.lines.size() * 9;
 }
 
-// One file with its matches; without context, if that has no room.
+// Adds a match to its file. The brief form is without context.
 void add_line(Section& section, const Match& match) {
   section.lines.push_back(fmt::format(" {}{}{}", match.number, match.mark, match.text));
   if (match.mark == ':') section.brief.push_back(section.lines.back());

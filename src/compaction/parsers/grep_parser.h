@@ -1,4 +1,4 @@
-// grep, rg, git grep: matches below the name of their file.
+// Parser for grep, rg and git grep: matches below the name of their file.
 #pragma once
 
 #include "compaction/parser.h"

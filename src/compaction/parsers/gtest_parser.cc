@@ -21,7 +21,7 @@ std::optional<Facts> parse_gtest(const ParserInput& input) {
       take_unknown(cursor, ledger);
   }
   report.finish(input.ending);
-  return ledger.settle("gtest", input.ending);
+  return ledger.settle("gtest", input);
 }
 
 }  // namespace

@@ -1,5 +1,7 @@
 #include "compaction/parsers/gtest_report.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <array>
 
@@ -92,7 +94,9 @@ void GtestReport::take_bracket(std::string_view mark, std::string_view text) {
   } else {
     const bool is_pass = mark == "[       OK ]";
     ledger_.omit(is_pass ? "passing tests" : "progress lines");
-    ledger_.omit("output of passing tests", printed_.size());
+    for (const auto line : printed_)
+      ledger_.set_aside_as(mark == "[  SKIPPED ]" ? "skipped tests" : "output of passing tests",
+                           fmt::format("{}: {}", running_, trim(line)));
     running_.clear();
     printed_.clear();
   }

@@ -17,9 +17,9 @@ class GtestReport {
  public:
   explicit GtestReport(Ledger& ledger) : ledger_(ledger) {}
 
-  // True: the line is the report's, or was printed by a test.
+  // Returns whether the line is the report's or was printed by a test.
   bool take(std::string_view line);
-  // After the last line: a test that began and never ended.
+  // Called after the last line: adds a test that began and never ended.
   void finish(const ExecResult& ending);
 
  private:

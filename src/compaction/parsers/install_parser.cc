@@ -11,7 +11,7 @@
 namespace nutshell::compaction {
 namespace {
 
-// What a line that starts so is: noise to be counted, or a name to be put into a list.
+// A start of lines: they are noise to be counted, or name an item of a list.
 struct Shape {
   std::string_view start;
   std::string_view noise;  // what it is called when left out; empty: its next words are listed
@@ -91,6 +91,10 @@ std::string item_of(std::string_view text) {
   if (text.starts_with('v') && text.size() > 1 && is_digit(text[1])) {
     return fmt::format("{} {}", name, take_word(text));
   }
+  // "six in /usr/lib/python3 (1.17.0)"
+  const auto open = text.rfind(" (");
+  if (text.starts_with("in ") && open != std::string_view::npos && text.ends_with(')'))
+    return fmt::format("{} {}", name, text.substr(open + 2, text.size() - open - 3));
   return std::string(name);
 }
 

@@ -1,4 +1,4 @@
-// npm, pip, uv, apt, cargo and docker build: what was installed, without how it was fetched.
+// Parser for npm, pip, uv, apt and cargo install: what was installed, without how it was fetched.
 #pragma once
 
 #include "compaction/parser.h"

@@ -1,5 +1,6 @@
 #include "compaction/parsers/java_diagnostics.h"
 
+#include <algorithm>
 #include <string>
 #include <utility>
 
@@ -13,6 +14,13 @@ namespace {
 bool is_java_file(std::string_view file) {
   return file.ends_with(".java") || file.ends_with(".kt") || file.ends_with(".groovy") ||
          file.ends_with(".scala");
+}
+
+// Returns whether one of the last lines is the same: recursion repeats a few frames.
+bool is_repeated(std::string_view text, const Failure& failure) {
+  const auto& lines = failure.detail;
+  const auto recent = lines.end() - std::min<std::ptrdiff_t>(4, std::ssize(lines));
+  return std::find(recent, lines.end(), text) != lines.end();
 }
 
 bool is_mark(std::string_view line) {
@@ -54,6 +62,8 @@ bool take_javac_diagnostic(LineCursor& cursor, Ledger& ledger) {
 }
 
 void describe_java_error(Lines lines, Ledger& ledger, Failure& failure) {
+  constexpr std::size_t kMostFrames = 8;  // of the user's
+  std::size_t frames = 0;
   bool has_place = failure.where.line != 0;
   for (const auto line : lines) {
     const auto text = trim(line);
@@ -63,6 +73,9 @@ void describe_java_error(Lines lines, Ledger& ledger, Failure& failure) {
     if (frame && frame->is_users && !has_place) {
       failure.where = frame->where;
       has_place = true;
+    } else if (frame && frame->is_users && frames < kMostFrames && !is_repeated(text, failure)) {
+      failure.detail.emplace_back(text);
+      ++frames;
     } else if (frame || is_more || text == "[...]") {
       ledger.omit("stack frames");
     } else {

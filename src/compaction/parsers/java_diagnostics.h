@@ -1,4 +1,4 @@
-// javac's diagnostics and Java's stack traces, as maven, gradle and JUnit print them too.
+// Reads javac's diagnostics and Java's stack traces, as maven, gradle and JUnit print them too.
 #pragma once
 
 #include "compaction/parsers/ledger.h"

@@ -38,7 +38,7 @@ std::optional<Facts> parse_javac(const ParserInput& input) {
     }
   }
   ledger.count_diagnostics();
-  return ledger.settle("javac", input.ending);
+  return ledger.settle("javac", input);
 }
 
 }  // namespace

@@ -66,7 +66,7 @@ bool ends_block(std::string_view line) {
          line.starts_with("  console.");  // printed by a test, told before its suite
 }
 
-// What tests printed: what looks wrong is kept, and the rest if it is little.
+// Takes what tests printed.
 void JestScan::take_console(Lines lines) {
   for (LineCursor inner(lines); !inner.done();)
     take_unknown(inner, ledger_);
@@ -123,8 +123,7 @@ bool JestScan::take_progress() {
   const auto test = marked_test(cursor_.line());
   const bool is_head = cursor_.line().starts_with("Summary of all failing tests");
   if (test.mark == MarkedTest::Mark::None && !is_head) return false;
-  const bool is_pass = test.mark == MarkedTest::Mark::Passed;
-  ledger_.omit(is_pass ? "passing tests" : "progress lines");
+  account_for_test(cursor_.line(), test, ledger_);
   cursor_.advance();
   return true;
 }
@@ -132,6 +131,7 @@ bool JestScan::take_progress() {
 std::optional<Facts> JestScan::parse() {
   while (!cursor_.done()) {
     if (is_jest_line(cursor_.line())) ledger_.recognise();
+    if (take_coverage_row(cursor_, ledger_)) continue;
     if (take_suite() || take_block() || take_sum() || take_progress()) continue;
     if (is_js_excerpt(cursor_.line())) {
       ledger_.omit("code excerpts");
@@ -140,7 +140,7 @@ std::optional<Facts> JestScan::parse() {
       take_unknown(cursor_, ledger_);
     }
   }
-  return ledger_.settle("jest", input_.ending);
+  return ledger_.settle("jest", input_);
 }
 
 std::optional<Facts> parse_jest(const ParserInput& input) {

@@ -11,9 +11,9 @@
 namespace nutshell::compaction {
 namespace {
 
-constexpr std::size_t kMostFrames = 3;
+constexpr std::size_t kMostFrames = 8;
 
-// Keys that node adds to an assertion's error and that say nothing beyond its message.
+// Returns whether node adds the key to an assertion's error without saying more than its message.
 bool is_error_key(std::string_view text) {
   constexpr std::array<std::string_view, 9> kKeys = {
       "generatedMessage: ", "code: 'ERR_",          "operator: ", "diff: '",      "failureType: '",
@@ -89,6 +89,61 @@ MarkedTest marked_test(std::string_view line) {
                         is_digit(text[time + 2]);
   if (has_time) text = text.substr(0, time);
   return {mark, trim(text)};
+}
+
+void account_for_test(std::string_view line, const MarkedTest& test, Ledger& ledger) {
+  using Mark = MarkedTest::Mark;
+  if (test.mark == Mark::Other)
+    ledger.set_aside_as("skipped tests", std::string(trim(line)));
+  else
+    ledger.omit(test.mark == Mark::Passed ? "passing tests" : "progress lines");
+}
+
+namespace {
+
+// "----|-----|----" and node's "# ------"
+bool is_coverage_rule(std::string_view line) {
+  for (const std::string_view mark : {"# ", "ℹ "})
+    (void)take_prefix(line, mark);  // only node has it
+  constexpr std::size_t kShortest = 10;
+  return line.size() >= kShortest && line.find_first_not_of("-|") == std::string_view::npos;
+}
+
+}  // namespace
+
+bool take_coverage_row(LineCursor& cursor, Ledger& ledger) {
+  const auto line = cursor.line();
+  if (is_coverage_rule(line)) {
+    cursor.advance();
+    return true;
+  }
+  if (!contains(line, "|")) return false;
+  const auto cells = split(line, '|');
+  constexpr std::size_t kFewestNumbers = 3;
+  std::size_t numbers = 0;
+  std::size_t whole = 0;
+  for (std::size_t at = 1; at < cells.size(); ++at) {
+    const auto cell = trim(cells[at]);
+    const bool is_number =
+        !cell.empty() && cell.find_first_not_of("0123456789.") == std::string_view::npos;
+    if (!is_number) break;
+    ++numbers;
+    whole += cell == "100" || cell == "100.00" ? 1 : 0;
+  }
+  const bool is_title = contains(line, "| % Stmts") || contains(line, "| line %");
+  if (numbers < kFewestNumbers && !is_title) return false;
+  cursor.advance();
+  const auto name = trim(cells[0]);
+  const bool is_sum = name.ends_with("All files") || name.ends_with("all files");
+  if (numbers >= kFewestNumbers && numbers == whole && !is_sum) {
+    ledger.omit("files covered whole");
+    return true;
+  }
+  std::string row(trim_right(cells[0]));
+  for (std::size_t at = 1; at < cells.size(); ++at)
+    row.append("|").append(trim(cells[at]));
+  ledger.keep(row);
+  return true;
 }
 
 void add_js_totals(std::string_view text, std::string_view kind, Ledger& ledger) {

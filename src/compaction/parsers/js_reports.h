@@ -1,5 +1,5 @@
-// What the JavaScript test runners have in common: how an error with its diff, code excerpt and
-// stack is printed.
+// Reads what the JavaScript test runners have in common: errors with diff, code excerpt and stack,
+// marked tests, totals, and the coverage table of Istanbul.
 #pragma once
 
 #include <string_view>
@@ -8,23 +8,29 @@
 
 namespace nutshell::compaction {
 
-// "  > 4 |   code", "    4|  code" and "      |   ^"
+// Returns whether a line is part of a code excerpt: "  > 4 |   code", "    4|  code", "      | ^".
 bool is_js_excerpt(std::string_view line);
 
-// An error's lines: the place is the first of the user's own frames, the detail what is left when
-// excerpts and other frames are counted out.
+// Fills in a failure from the lines of its error: its place is the first frame in the user's code,
+// its detail all but excerpts and other frames.
 void describe_js_error(Lines lines, Ledger& ledger, Failure& failure);
 
-// "✓ adds (2 ms)": a mark and a name. Empty: no such line.
+// The parts of "✓ adds (2 ms)".
 struct MarkedTest {
   enum class Mark : std::uint8_t { None, Passed, Failed, Other };
   Mark mark = Mark::None;
   std::string_view name;  // without the time behind it
 };
 MarkedTest marked_test(std::string_view line);
+// Counts a marked test; one that was skipped or is to be written is shown if there are few.
+void account_for_test(std::string_view line, const MarkedTest& test, Ledger& ledger);
 
-// "6 failed, 1 skipped, 11 total" and "4 failed | 4 passed (10)" as totals; "passed" and "failed"
-// of things other than tests get `kind` before them: "suites failed".
+// Takes a line of a coverage table: "  a.js | 85.71 | 50 | 100 | 85.71 | 12-13", also with node's
+// "# " or "ℹ " before it. Counts files that are covered whole. Returns false for any other line.
+bool take_coverage_row(LineCursor& cursor, Ledger& ledger);
+
+// Adds the totals of "6 failed, 1 skipped, 11 total" and "4 failed | 4 passed (10)". Totals of
+// things other than tests get `kind` before them: "suites failed".
 void add_js_totals(std::string_view text, std::string_view kind, Ledger& ledger);
 
 }  // namespace nutshell::compaction

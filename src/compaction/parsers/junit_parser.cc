@@ -42,6 +42,15 @@ bool is_tree(std::string_view line) {
   return false;
 }
 
+// Returns an entry of the tree without its branches: "skipA() [S] needs a printer".
+std::string entry_of(std::string_view line) {
+  for (const std::string_view branch : {"─ ", "-- "}) {
+    const auto at = line.find(branch);
+    if (at != std::string_view::npos) return std::string(line.substr(at + branch.size()));
+  }
+  return std::string(trim(line));
+}
+
 class JunitScan {
  public:
   explicit JunitScan(const ParserInput& input) : input_(input), cursor_(input.lines) {}
@@ -101,7 +110,7 @@ bool JunitScan::take_failures() {
 }
 
 // "Finished:    bad() ([engine:x]/[class:CalcTest]/[method:bad()])" of --details=flat: a word, a
-// name and an id. What is said of a test stands below, as deep as the names.
+// name and an id. Lines on a test stand below, as deep as the names.
 struct FlatLine {
   std::string_view word;
   std::string_view name;
@@ -141,7 +150,7 @@ std::string name_of(const FlatLine& flat) {
                                                         : name + ":" + std::string(flat.name);
 }
 
-// Given up by its own word: no failure.
+// Returns whether the test aborted itself, which is no failure.
 bool is_abort(std::string_view exception) {
   return contains(exception.substr(0, exception.find(':')), "TestAbortedException") ||
          contains(exception.substr(0, exception.find(':')), "AssumptionViolatedException");
@@ -240,7 +249,12 @@ bool JunitScan::take_chatter() {
       (line.starts_with("There w") && contains(line, " failure")) ||
       (!line.empty() && line.find_first_not_of(".EI") == std::string_view::npos);
   if (!is_chatter) return false;
-  ledger_.omit("progress lines");
+  const bool is_skipped =
+      is_tree(line) && (contains(line, " [S]") || contains(line, "\xe2\x86\xb7"));
+  if (is_skipped)
+    ledger_.set_aside_as("skipped tests", entry_of(line));
+  else
+    ledger_.omit("progress lines");
   cursor_.advance();
   return true;
 }
@@ -254,7 +268,7 @@ std::optional<Facts> JunitScan::parse() {
     take_unknown(cursor_, ledger_);
   }
   if (thrown_ > failed_) return std::nullopt;  // some of them are no failures
-  return ledger_.settle("junit", input_.ending);
+  return ledger_.settle("junit", input_);
 }
 
 std::optional<Facts> parse_junit(const ParserInput& input) {

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "compaction/body_line.h"
 #include "compaction/error_words.h"
 #include "compaction/text_scan.h"
 
@@ -52,10 +53,15 @@ void Ledger::omit_line(std::string_view what, std::string_view line) {
 
 void Ledger::set_aside(std::string_view line) {
   const Aside aside{aside_seen_++, line};
-  if (aside_.size() < kFewAside) aside_.push_back(aside);
+  aside_.push_back(aside);
   if (recent_.size() == kLastWords) recent_.pop_front();
   recent_.push_back(aside);
-  ++aside_lines_;
+}
+
+void Ledger::set_aside_as(std::string_view what, std::string line) {
+  auto kind = std::ranges::find(minor_, what, &MinorKind::what);
+  if (kind == minor_.end()) kind = minor_.insert(kind, {std::string(what), 0, {}});
+  if (kind->count++ < kFewOfKind) kind->first.push_back(std::move(line));
 }
 
 void Ledger::begin_step() {
@@ -80,8 +86,8 @@ std::vector<std::string_view> Ledger::take_last_words() {
     for (const Aside& aside : recent_)
       words.push_back(aside.line);
     const auto first = recent_.empty() ? aside_seen_ : recent_.front().number;
-    std::erase_if(aside_, [&](const Aside& aside) { return aside.number >= first; });
-    aside_lines_ -= words.size();
+    while (!aside_.empty() && aside_.back().number >= first)
+      aside_.pop_back();
   }
   begin_step();
   return words;
@@ -99,31 +105,61 @@ void Ledger::count_diagnostics() {
     return std::ranges::any_of(facts_.totals,
                                [word](const Total& total) { return total.word == word; });
   };
-  const auto errors = count_of(Severity::Error);
+  const auto errors = count_of(Severity::Error) - linker_errors_;
   const auto warnings = count_of(Severity::Warning);
   if (errors > 0 && !says("errors")) add_total("errors", errors);
+  if (linker_errors_ > 0) add_total("linker errors", linker_errors_);
   if (warnings > 0 && !says("warnings")) add_total("warnings", warnings);
 }
 
-std::optional<Facts> Ledger::settle(std::string_view tool, const ExecResult& ending) {
-  if (!is_recognised_ || is_doubtful_ || facts_.failures.size() < expected_failures_)
+// Counts equal lines in a row once, as they are shown. A very long line, such as a report in JSON,
+// would be cut, so it counts by its bytes.
+bool Ledger::is_mostly_unknown(Lines lines) const {
+  std::size_t unknown = 0;
+  std::size_t cut = 0;
+  for (std::size_t at = 0; at < aside_.size(); ++at) {
+    unknown += at == 0 || aside_[at].line != aside_[at - 1].line ? 1 : 0;
+    cut += aside_[at].line.size() > kLongestLine ? aside_[at].line.size() : 0;
+  }
+  std::size_t bytes = 0;
+  for (const auto line : cut > 0 ? lines : Lines{})
+    bytes += line.size();
+  if (cut * kMostShare > bytes) return true;
+  if (unknown <= kFewAside) return false;
+  const auto filled = std::ranges::count_if(lines, [](auto line) { return !is_blank(line); });
+  return unknown * kMostShare > static_cast<std::size_t>(filled);
+}
+
+// Shows the lines set aside in order; a line that follows its equal is counted.
+void Ledger::show_aside() {
+  for (std::size_t at = 0; at < aside_.size();) {
+    std::size_t end = at + 1;
+    while (end < aside_.size() && aside_[end].line == aside_[at].line)
+      ++end;
+    if (facts_.kept.size() >= kMostAside) return omit("other lines", aside_.size() - at);
+    const auto count = end - at == 1 ? "" : fmt::format(" (×{})", end - at);
+    facts_.kept.push_back(std::string(aside_[at].line) + count);
+    omit("repeated lines", end - at - 1);
+    at = end;
+  }
+}
+
+std::optional<Facts> Ledger::settle(std::string_view tool, const ParserInput& input) {
+  if (!is_recognised_ || is_doubtful_ || facts_.failures.size() < expected_failures_ ||
+      is_mostly_unknown(input.lines))
     return std::nullopt;
+  const bool is_failed = has_failed(input.ending);
   const bool says_why =
       !facts_.failures.empty() || !facts_.kept.empty() || count_of(Severity::Error) > 0;
-  if (has_failed(ending) && !says_why) return std::nullopt;
+  if (is_failed && !says_why) return std::nullopt;
   facts_.tool = tool;
-  // Nothing says what went wrong but that something did: the last words may.
-  if (has_failed(ending) && facts_.failures.empty() && count_of(Severity::Error) == 0) {
-    step_kept_ = facts_.kept.size();  // what was kept told no reason
-    for (const auto word : take_last_words())
-      keep(word);
+  for (auto& kind : minor_) {
+    if (kind.count > kFewOfKind)
+      omit(kind.what, kind.count);
+    else
+      std::ranges::move(kind.first, std::back_inserter(facts_.kept));
   }
-  if (aside_lines_ > kFewAside) {
-    omit("other lines", aside_lines_);
-  } else {
-    for (const Aside& aside : aside_)
-      keep(aside.line);
-  }
+  show_aside();
   return std::move(facts_);
 }
 

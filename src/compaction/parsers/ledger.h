@@ -1,5 +1,5 @@
-// The accounts of one parse: every line of the output ends in a fact, among the kept lines or in a
-// count of omitted ones. Settling the ledger is where a parser that lost something is refused.
+// Keeps account of the lines of one parse: every line becomes a fact, is shown as it is, or is
+// counted under the name of its form. settle() refuses a parse that lost something.
 #pragma once
 
 #include <cstddef>
@@ -16,7 +16,7 @@
 
 namespace nutshell::compaction {
 
-// A place in the lines. Reading past the end gives empty lines.
+// Points at a line. Reading past the end returns empty lines.
 class LineCursor {
  public:
   explicit LineCursor(Lines lines) : lines_(lines) {}
@@ -39,46 +39,55 @@ class LineCursor {
 
 class Ledger {
  public:
-  // Another diagnostic, unless one of the same place and words is there: then that is counted as
-  // repeated. Says which of the two happened.
+  // Adds a diagnostic. Counts it as repeated if one with the same place and words was added before.
   enum class Entry : std::uint8_t { New, Repeated };
   Entry add(Diagnostic diagnostic);
   void add(Failure failure) { facts_.failures.push_back(std::move(failure)); }
-  // Adds to a total of the same word: a tool that sums up in parts is summed up.
+  // Adds to the total of the same word, because some tools print a sum for each part.
   void add_total(std::string_view word, std::uint64_t count);
   void keep(std::string_view line) { facts_.kept.emplace_back(line); }
+  // Counts lines of a form that the parser names and that carry no fact but their number.
   void omit(std::string_view what, std::uint64_t lines = 1);
-  // One line, of which the parser knows that nothing in it is news.
+  // The same for a line that may look like an error and is none.
   void omit_line(std::string_view what, std::string_view line);
-  // A line whose words are not those of the fact that tells it.
+  // Marks a line whose fact is told in other words.
   void account(std::string_view line) { facts_.accounted.push_back(line); }
-  // A line that says nothing known. A few of them are kept, as tools run the user's own programs,
-  // whose words may be the answer; many are only counted.
+  // Sets aside a line of no form that the parser names: it may be the user's own program speaking,
+  // or what a flag asked for. All such lines are shown, unless they make up so much of the output
+  // that this is not the output the parser knows; then settle() refuses.
   void set_aside(std::string_view line);
+  // Sets aside a line of lesser interest, such as the output of a passing test. The lines of one
+  // kind are shown if they are few, and counted otherwise.
+  void set_aside_as(std::string_view what, std::string line);
 
-  // What is said from here on may be the reason why a step of a build failed.
+  // Begins a build step. Lines set aside from here on may be the reason why it failed.
   void begin_step();
-  // The last lines set aside since, when no error was told since: a step that failed says why in
-  // its own words. They are no longer counted as left out.
+  // Returns the last lines set aside in this step, if the step reported no error: a program may
+  // state its reason in any words. They are no longer set aside.
   std::vector<std::string_view> take_last_words();
 
-  // The tool's own structure was seen; without it there is nothing to settle.
+  // Notes that the tool's own structure was seen. Without it, settle() refuses.
   void recognise() { is_recognised_ = true; }
-  // The tool spoke of that many more failures, which must be among those added.
+  // Adds to the number of failures that the tool announced. settle() refuses if fewer were added.
   void expect_failures(std::uint64_t count) { expected_failures_ += count; }
 
   [[nodiscard]] Facts& facts() { return facts_; }
   [[nodiscard]] const Facts& facts() const { return facts_; }
   [[nodiscard]] std::uint64_t count_of(Severity severity) const;
-  // "errors" and "warnings", as counted, when the tool has not said them.
+  // Counts the diagnostic that was added last as a linker's: its total has a word of its own.
+  void note_linker_error() { ++linker_errors_; }
+  // Adds the totals "errors" and "warnings" as counted, if the tool printed none.
   void count_diagnostics();
 
-  // The facts; nothing when the tool was not recognised, when failures are missing, or when a
-  // command failed and no fact says why.
-  std::optional<Facts> settle(std::string_view tool, const ExecResult& ending);
+  // Returns the facts; nullopt if the tool was not recognised, if failures are missing, if too many
+  // lines are unknown, or if a command failed and no fact says why.
+  std::optional<Facts> settle(std::string_view tool, const ParserInput& input);
 
  private:
-  static constexpr std::size_t kFewAside = 12;
+  static constexpr std::size_t kFewAside = 40;     // unknown lines that any output may have
+  static constexpr std::size_t kMostShare = 4;     // more may be a quarter of the output
+  static constexpr std::size_t kMostAside = 2000;  // lines that a budget could show
+  static constexpr std::size_t kFewOfKind = 10;
   static constexpr std::size_t kLastWords = 20;
 
   struct Aside {
@@ -86,22 +95,32 @@ class Ledger {
     std::string_view line;
   };
 
+  struct MinorKind {
+    std::string what;
+    std::uint64_t count = 0;
+    std::vector<std::string> first;  // at most kFewOfKind
+  };
+
   [[nodiscard]] bool has_told_error() const;
 
+  [[nodiscard]] bool is_mostly_unknown(Lines lines) const;
+  void show_aside();
+
   Facts facts_;
-  std::vector<Aside> aside_;  // the first ones, as many as may be kept
-  std::deque<Aside> recent_;  // the last ones of the step
+  std::vector<Aside> aside_;  // in order of appearance
+  std::deque<Aside> recent_;  // the last ones of this step
+  std::vector<MinorKind> minor_;
   std::uint64_t aside_seen_ = 0;
-  std::uint64_t aside_lines_ = 0;     // of them, those that are told nowhere
-  std::size_t step_diagnostics_ = 0;  // there were that many when the step began
+  std::size_t step_diagnostics_ = 0;  // their number when the step began
   std::size_t step_kept_ = 0;
   std::unordered_set<std::string> seen_diagnostics_;
   std::uint64_t expected_failures_ = 0;
+  std::uint64_t linker_errors_ = 0;
   bool is_recognised_ = false;
   bool is_doubtful_ = false;
 };
 
-// A field left out is a field at its default.
+// Fields not given keep their defaults.
 Diagnostic make_diagnostic(Severity severity, Location where, std::string_view message);
 Failure make_failure(std::string_view name, std::string_view word = "FAIL");
 

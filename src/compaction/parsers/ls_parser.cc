@@ -32,7 +32,9 @@ std::optional<Entry> parse_entry(std::string_view line) {
     (void)take_word(line);
   }
   const auto first = take_word(line);
-  if (first.empty() || entry.size.empty() || !is_digit(entry.size[0])) return std::nullopt;
+  const bool has_size =
+      !entry.size.empty() && is_digit(entry.size[0]) && !contains(entry.size, ":");
+  if (first.empty() || !has_size) return std::nullopt;
   const bool is_iso = first.size() == 10 && first[4] == '-';
   (void)take_word(line);
   if (!is_iso) (void)take_word(line);

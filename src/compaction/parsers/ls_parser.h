@@ -1,4 +1,4 @@
-// ls: names and sizes of the long form, names side by side of the short one.
+// Parser for ls: names and sizes of the long form, names side by side of the short one.
 #pragma once
 
 #include "compaction/parser.h"

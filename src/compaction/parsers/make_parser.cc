@@ -1,5 +1,6 @@
 #include "compaction/parsers/make_parser.h"
 
+#include "compaction/parsers/asked_for.h"
 #include "compaction/parsers/build_steps.h"
 #include "compaction/parsers/diagnostic_scan.h"
 #include "compaction/parsers/ledger.h"
@@ -14,7 +15,15 @@ bool is_make_line(std::string_view line) {
                      message->starts_with("Nothing to be done"));
 }
 
+// Returns whether the commands or rules are the answer.
+bool prints_commands(const CommandWords& command) {
+  const bool is_make = command.starts_with({"make"}) || command.starts_with({"gmake"});
+  return is_make && asks_for(command, {"-n", "--just-print", "--dry-run", "--recon", "-p",
+                                       "--print-data-base", "--trace", "-d", "--debug"});
+}
+
 bool recognises_make(const ParserInput& input) {
+  if (prints_commands(input.command)) return false;
   const auto& words = input.command.words;
   const bool is_called = !words.empty() && (words.front() == "make" || words.front() == "gmake");
   return is_called || has_line(input.lines, is_make_line);
@@ -30,8 +39,8 @@ bool is_failed_recipe(std::string_view line) {
   return message && message->starts_with("*** [");
 }
 
-// What make itself says besides where it goes. A failed recipe makes every make above it say so
-// too; only the first is news, and the last, which tells what was asked for and failed.
+// Takes a message of make's own. A failed recipe makes every make above it print an error too; only
+// the first and the last, which names the goal that was asked for, are kept.
 bool take_make_message(LineCursor& cursor, Ledger& ledger, std::uint64_t& failed_level) {
   const auto line = cursor.line();
   if (const auto message = make_message(line)) {
@@ -81,7 +90,7 @@ std::optional<Facts> parse_make(const ParserInput& input) {
   if (!ledger.facts().diagnostics.empty()) ledger.recognise();
   if (steps > 0) ledger.add_total("steps", steps);
   ledger.count_diagnostics();
-  return ledger.settle("make", input.ending);
+  return ledger.settle("make", input);
 }
 
 }  // namespace

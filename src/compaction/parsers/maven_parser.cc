@@ -1,9 +1,11 @@
 #include "compaction/parsers/maven_parser.h"
 
+#include <algorithm>
 #include <array>
 #include <string>
 #include <vector>
 
+#include "compaction/error_words.h"
 #include "compaction/parsers/diagnostic_scan.h"
 #include "compaction/parsers/java_diagnostics.h"
 #include "compaction/parsers/ledger.h"
@@ -60,8 +62,9 @@ class MavenScan {
  private:
   bool take_compiler(Level level, std::string_view text);
   bool take_failed_test(Level level, std::string_view text);
-  bool take_tests_run(Level level, std::string_view text);
+  bool take_tests_run(std::string_view text);
   bool take_list(Level level, std::string_view text);
+  bool take_old_list(std::string_view title);
   void take_error(std::string_view text);
   void take_info(std::string_view text);
   void take_levelled(Level level, std::string_view text);
@@ -85,7 +88,7 @@ bool MavenScan::take_compiler(Level level, std::string_view text) {
     diagnostic->detail.emplace_back(trim(more));
     cursor_.advance();
   }
-  (void)ledger_.add(std::move(*diagnostic));  // the failed goal tells them all once more
+  (void)ledger_.add(std::move(*diagnostic));  // the failed goal repeats them
   return true;
 }
 
@@ -93,7 +96,8 @@ bool MavenScan::take_compiler(Level level, std::string_view text) {
 // "boom(x.CalcTest)  Time elapsed: 0.005 s  <<< ERROR!"; then the exception
 bool MavenScan::take_failed_test(Level level, std::string_view text) {
   const bool is_error = contains(text, " <<< ERROR!");
-  if (level != Level::Error || (!is_error && !contains(text, " <<< FAILURE!"))) return false;
+  const bool may_fail = level == Level::Error || level == Level::None;  // none before surefire 2.19
+  if (!may_fail || (!is_error && !contains(text, " <<< FAILURE!"))) return false;
   if (text.starts_with("Tests run:")) return false;
   auto name = text.substr(0, text.find("Time elapsed:"));
   name = trim(name);
@@ -113,8 +117,8 @@ bool MavenScan::take_failed_test(Level level, std::string_view text) {
 }
 
 // "Tests run: 8, Failures: 3, Errors: 2, Skipped: 1": of a class, with its time, or of all.
-bool MavenScan::take_tests_run(Level level, std::string_view text) {
-  if (level == Level::None || !text.starts_with("Tests run:")) return false;
+bool MavenScan::take_tests_run(std::string_view text) {
+  if (!text.starts_with("Tests run:") || !contains(text, "Failures:")) return false;
   cursor_.advance();
   if (contains(text, "Time elapsed:")) {
     ledger_.omit_line("sums of classes", text);
@@ -138,10 +142,23 @@ bool MavenScan::take_tests_run(Level level, std::string_view text) {
   return true;
 }
 
-// "Failures: " and the lines below it repeat the failures in short; when the long form is not
-// there, they are the failures.
+// Takes "Failed tests:   wrong(x.CalcTest): sum" and "Tests in error:" of surefire before 2.19, and
+// the indented lines below.
+bool MavenScan::take_old_list(std::string_view title) {
+  const bool is_list = title.starts_with("Failed tests:") || title.starts_with("Tests in error:");
+  if (!is_list || ledger_.facts().failures.empty()) return false;
+  do {
+    ledger_.omit_line("summary lines", cursor_.line());
+    cursor_.advance();
+  } while (cursor_.line().starts_with("  "));
+  return true;
+}
+
+// Takes "Failures:" and the lines below it, which repeat the failures in short. If the long form is
+// missing, they are the failures.
 bool MavenScan::take_list(Level level, std::string_view text) {
   const auto title = trim(text);
+  if (level == Level::None) return take_old_list(title);
   if (level != Level::Error || (title != "Failures:" && title != "Errors:")) return false;
   cursor_.advance();
   const bool is_new = ledger_.facts().failures.empty();
@@ -193,20 +210,83 @@ void MavenScan::take_error(std::string_view text) {
   cursor_.advance();
 }
 
+// "--- surefire:3.2.5:test (default-test) @ app ---", "Building app 1.0", "Running x.CalcTest": the
+// steps of a build. What a goal was asked for, such as a dependency tree, has no such form.
+bool is_progress(std::string_view text) {
+  constexpr std::array<std::string_view, 41> kStarts = {"Scanning for projects",
+                                                        "Building ",
+                                                        "Compiling ",
+                                                        "Recompiling ",
+                                                        "Changes detected",
+                                                        "Nothing to compile",
+                                                        "Copying ",
+                                                        "skip non existing",
+                                                        "Using '",
+                                                        "Using auto detected provider",
+                                                        "Using configured provider",
+                                                        "Surefire report directory",
+                                                        "Running ",
+                                                        "T E S T S",
+                                                        "Results",
+                                                        "Total time:",
+                                                        "Finished at:",
+                                                        "Final Memory:",
+                                                        "Reactor Summary",
+                                                        "Reactor Build Order",
+                                                        "Installing ",
+                                                        "Deleting ",
+                                                        "Downloading",
+                                                        "Downloaded",
+                                                        "Configured Artifact:",
+                                                        "Unpacking ",
+                                                        "Executing tasks",
+                                                        "Executed tasks",
+                                                        "No sources to compile",
+                                                        "No tests to run",
+                                                        "Not compiling ",
+                                                        "Tests are skipped",
+                                                        "argLine set to",
+                                                        "Loading execution data file",
+                                                        "Analyzed bundle",
+                                                        "Attaching agents",
+                                                        "Packaging ",
+                                                        "Processing ",
+                                                        "Webapp assembled",
+                                                        "Replacing main artifact",
+                                                        "Using the builder"};
+  const auto body = trim(text);
+  if (body.find_first_not_of('-') == std::string_view::npos) return true;
+  const bool is_banner = body.starts_with("---") && body.ends_with("---");
+  if (body.starts_with("from ") && body.ends_with("pom.xml")) return true;
+  const bool is_module = contains(body, " ..") && contains(body, " SUCCESS [");
+  const bool is_packaging = body.starts_with("--") && body.ends_with("]--");
+  if (is_banner || is_module || is_packaging) return true;
+  return std::ranges::any_of(kStarts, [&](auto start) { return body.starts_with(start); });
+}
+
+bool is_mojo_marker(std::string_view text) {
+  return text.starts_with(">>> ") || text.starts_with("<<< ");
+}
+
 void MavenScan::take_info(std::string_view text) {
   const bool is_verdict = text.starts_with("BUILD ");
   const bool is_module = contains(text, " FAILURE [") || contains(text, " SKIPPED");
-  const bool is_sum = text.ends_with(" error") || text.ends_with(" errors ");
+  const bool is_sum = text.ends_with(" error") || text.ends_with(" errors ") ||
+                      text.ends_with(" warning") || text.ends_with(" warnings ");
   if (is_verdict || is_module || is_sum) ledger_.account(text);
   if (is_verdict || is_module)
     ledger_.keep(text);
-  else
+  else if (is_sum || is_blank(text) || is_progress(text) || is_mojo_marker(text))
     ledger_.omit("info lines");
+  else if (look_at(text).kind != LineKind::Plain)
+    ledger_.keep(text);
+  else
+    ledger_.set_aside(text);
   cursor_.advance();
 }
 
 void MavenScan::take_levelled(Level level, std::string_view text) {
-  if (take_compiler(level, text) || take_failed_test(level, text) || take_tests_run(level, text) ||
+  if (take_compiler(level, text) || take_failed_test(level, text) || take_tests_run(text) ||
       take_list(level, text))
     return;
   if (level == Level::Error) return take_error(text);
@@ -226,9 +306,18 @@ std::optional<Facts> MavenScan::parse() {
     const auto level = take_level(text);
     if (level != Level::None) {
       take_levelled(level, text);
-    } else if (text.starts_with("Downloading from ") || text.starts_with("Downloaded from ") ||
+    } else if (take_failed_test(level, text) || take_tests_run(text) || take_list(level, text)) {
+      continue;
+    } else if (text == "Results :" || trim(text) == "T E S T S" || text.starts_with("Running ") ||
+               (text.size() > 20 && text.find_first_not_of('-') == std::string_view::npos)) {
+      ledger_.omit("progress lines");
+      cursor_.advance();
+    } else if (text.starts_with("Downloading") || text.starts_with("Downloaded") ||
                text.starts_with("Progress (")) {
       ledger_.omit("downloads");
+      cursor_.advance();
+    } else if (text.starts_with("[DEBUG]")) {
+      ledger_.omit("debug lines");
       cursor_.advance();
     } else {
       take_unknown(cursor_, ledger_);
@@ -236,7 +325,7 @@ std::optional<Facts> MavenScan::parse() {
   }
   ledger_.expect_failures(expected_);
   ledger_.count_diagnostics();
-  return ledger_.settle("maven", input_.ending);
+  return ledger_.settle("maven", input_);
 }
 
 std::optional<Facts> parse_maven(const ParserInput& input) {

@@ -72,7 +72,7 @@ bool MochaScan::take_sum() {
   return true;
 }
 
-// Suites and the test, each deeper than the one before; the last ends with a colon.
+// Takes the names of suites and test, each deeper than the one before; the last ends with a colon.
 std::string MochaScan::take_title() {
   constexpr std::size_t kDeepest = 40;
   auto first = trim(cursor_.line());
@@ -116,18 +116,21 @@ bool MochaScan::take_progress() {
   const bool is_pending =
       trim(cursor_.line()).starts_with("- ") && cursor_.line().starts_with("  ");
   if (test.mark == MarkedTest::Mark::None && !is_dots && !is_number && !is_pending) return false;
-  const bool is_pass = test.mark == MarkedTest::Mark::Passed;
-  ledger_.omit(is_pass ? "passing tests" : "progress lines");
+  if (is_pending)
+    ledger_.set_aside_as("skipped tests", "pending " + std::string(trim(cursor_.line())));
+  else
+    account_for_test(cursor_.line(), test, ledger_);
   cursor_.advance();
   return true;
 }
 
 std::optional<Facts> MochaScan::parse() {
   while (!cursor_.done()) {
-    if (take_sum() || take_failure() || take_progress()) continue;
+    if (take_sum() || take_failure() || take_progress() || take_coverage_row(cursor_, ledger_))
+      continue;
     take_unknown(cursor_, ledger_);
   }
-  return ledger_.settle("mocha", input_.ending);
+  return ledger_.settle("mocha", input_);
 }
 
 std::optional<Facts> parse_mocha(const ParserInput& input) {

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "compaction/parsers/asked_for.h"
 #include "compaction/parsers/build_steps.h"
 #include "compaction/parsers/diagnostic_scan.h"
 #include "compaction/parsers/ledger.h"
@@ -13,16 +14,25 @@ namespace {
 bool is_ninja_line(std::string_view line) {
   if (line.starts_with("ninja: ") || line.starts_with("samu: ")) return true;
   const auto step = build_step(line);
-  return step && step->total > 0 && step->number <= step->total && !step->text.empty();
+  // "[1/4] Resolving packages..." is yarn's; ninja's "[0/1] Re-running CMake..." is its step 0.
+  const bool is_yarns = step && step->number > 0 && step->text.ends_with("...");
+  return step && step->total > 0 && step->number <= step->total && !step->text.empty() && !is_yarns;
+}
+
+// Returns whether the steps are the answer (`ninja -n`) or there are none (`ninja -t`).
+bool prints_steps(const CommandWords& command) {
+  const bool is_ninja = command.starts_with({"ninja"}) || command.starts_with({"samu"});
+  return is_ninja && asks_for(command, {"-n", "-t"});
 }
 
 bool recognises_ninja(const ParserInput& input) {
+  if (prints_steps(input.command)) return false;
   const auto& words = input.command.words;
   const bool is_called = !words.empty() && (words.front() == "ninja" || words.front() == "samu");
   return is_called || has_line(input.lines, is_ninja_line);
 }
 
-// What the failed command printed stands right below it, as ninja gathers it.
+// Takes the output of the failed command, which ninja prints right below it.
 void take_words_of_step(LineCursor& cursor, Ledger& ledger) {
   while (!cursor.done() && !is_ninja_line(cursor.line()) && !cursor.line().starts_with("FAILED: "))
     take_unknown(cursor, ledger);
@@ -37,7 +47,7 @@ bool take_failed_step(LineCursor& cursor, Ledger& ledger) {
   auto failure = make_failure(trim(text), "FAILED");
   cursor.advance();
   const auto command = cursor.line();
-  // Not a compiler's: then the command is what a reader needs.
+  // The command is shown unless it is a compiler's.
   if (is_command_echo(command))
     ledger.omit("command lines");
   else if (!command.empty() && !build_step(command))
@@ -69,7 +79,7 @@ std::optional<Facts> parse_ninja(const ParserInput& input) {
   }
   if (steps > 0) ledger.add_total("steps", steps);
   ledger.count_diagnostics();
-  return ledger.settle("ninja", input.ending);
+  return ledger.settle("ninja", input);
 }
 
 }  // namespace

@@ -66,7 +66,9 @@ class NodeTestScan {
 bool NodeTestScan::take_sum() {
   const auto line = cursor_.line();
   const auto sum = sum_of(line);
-  const bool is_time = line.starts_with("ℹ duration_ms") || line.starts_with("# duration_ms") ||
+  const bool is_time = line.ends_with(" start of coverage report") ||
+                       line.ends_with(" end of coverage report") ||
+                       line.starts_with("ℹ duration_ms") || line.starts_with("# duration_ms") ||
                        line.starts_with("TAP version ");
   if (!sum && !is_time) return false;
   const bool is_shown = sum && (sum->count > 0 || sum->word == "fail" || sum->word == "pass");
@@ -114,7 +116,7 @@ void NodeTestScan::take_field(std::string_view text, Failure& failure) {
   } else if (*key == "error" && !value.starts_with('|')) {
     failure.detail.emplace_back(value);
   } else {
-    ledger_.omit("fields");
+    ledger_.omit_line("fields", text);
   }
 }
 
@@ -150,8 +152,9 @@ bool NodeTestScan::take_yaml(Failure& failure, std::size_t indent) {
 
 // "    not ok 2 - inner bad # SKIP" and "ok 1 - ok one"
 bool NodeTestScan::take_tap() {
-  const auto indent = indent_of(cursor_.line());
-  auto text = trim(cursor_.line());
+  const auto first = cursor_.line();
+  const auto indent = indent_of(first);
+  auto text = trim(first);
   const bool is_failed = take_prefix(text, "not ok ");
   if (!is_failed && !take_prefix(text, "ok ")) return false;
   if (!take_number(text) || !take_prefix(text, " - ")) return false;
@@ -162,8 +165,10 @@ bool NodeTestScan::take_tap() {
   const bool has_yaml = take_yaml(failure, indent);
   if (is_failed && !is_excused)
     ledger_.add(std::move(failure));
+  else if (is_excused)
+    ledger_.set_aside_as("skipped tests", std::string(trim(first)));
   else
-    ledger_.omit(is_excused ? "skipped tests" : "passing tests");
+    ledger_.omit("passing tests");
   (void)has_yaml;  // node prints one always, other TAP producers need not
   return true;
 }
@@ -220,14 +225,16 @@ bool NodeTestScan::take_spec() {
   if (test.mark == MarkedTest::Mark::Failed)
     describe(test.name, path_of(is_list_ ? 0 : indent / 2, test.name), take_deeper(indent));
   else
-    ledger_.omit(test.mark == MarkedTest::Mark::Passed ? "passing tests" : "skipped tests");
+    account_for_test(line, test, ledger_);
   return true;
 }
 
 std::optional<Facts> NodeTestScan::parse() {
   while (!cursor_.done()) {
     if (is_node_test_line(cursor_.line())) ledger_.recognise();
-    if (take_sum() || take_suite() || take_tap() || take_spec()) continue;
+    if (take_sum() || take_suite() || take_tap() || take_spec() ||
+        take_coverage_row(cursor_, ledger_))
+      continue;
     const auto frame = node_frame(cursor_.line());
     if (frame && !is_blank(cursor_.line())) {
       ledger_.omit("stack frames");
@@ -236,7 +243,7 @@ std::optional<Facts> NodeTestScan::parse() {
       take_unknown(cursor_, ledger_);
     }
   }
-  return ledger_.settle("node --test", input_.ending);
+  return ledger_.settle("node --test", input_);
 }
 
 std::optional<Facts> parse_node_test(const ParserInput& input) {

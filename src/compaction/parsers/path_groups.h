@@ -1,7 +1,8 @@
-// Paths with what they share said once, as a tree of directories:
+// Joins paths by directory. Each line has the whole directory and whole names, so that a reader can
+// copy what the next call needs:
 //
-//   src/*.cc: http tls        src/http.cc and src/tls.cc
-//    net/: a.md LICENSE       src/net/a.md and src/net/LICENSE
+//   src/: http.cc tls.cc      src/http.cc and src/tls.cc
+//   src/net/: a.md LICENSE    src/net/a.md and src/net/LICENSE
 //   docs/one.md
 #pragma once
 
@@ -12,8 +13,8 @@
 
 namespace nutshell::compaction {
 
-// Every path is in the result, directories in order of their names, names in order of appearance.
-// One with blanks or signs in it that mean something here stands whole on a line of its own.
+// Returns every path, directories in order of their names, names in order of appearance. A path
+// with blanks, or with marks that mean something here, stands whole on a line of its own.
 std::vector<std::string> group_paths(std::span<const std::string_view> paths);
 
 }  // namespace nutshell::compaction

@@ -35,7 +35,7 @@ bool is_frame_separator(std::string_view line) {
   return line.starts_with("_ _ _ ");
 }
 
-// What a report's lines come to.
+// Reads the lines of one report into a failure.
 class ReportReader {
  public:
   ReportReader(Ledger& ledger, Failure& failure) : ledger_(ledger), failure_(failure) {}
@@ -81,7 +81,7 @@ void ReportReader::take_place(const LocatedText& located, std::string_view code)
   code_ = {};
 }
 
-// Tests print what they like: all of it when it is short.
+// Takes what a test printed: all of it when it is short.
 void ReportReader::take_captured(LineCursor& cursor) {
   cursor.advance();
   std::vector<std::string_view> lines;
@@ -133,8 +133,8 @@ void ReportReader::take_line(LineCursor& cursor) {
     take_place(*located, is_short ? trim(cursor.line()) : std::string_view{});
     if (is_short) cursor.advance();
   } else if (!is_blank(line)) {
-    const bool is_said =
-        !line.starts_with(' ') && !is_frame_separator(line) && !contains(line.substr(0, 40), " = ");
+    const bool is_object = contains(line, " = <") && contains(line, " object at 0x");
+    const bool is_said = !line.starts_with(' ') && !is_frame_separator(line) && !is_object;
     if (is_said)
       failure_.detail.emplace_back(trim(line));
     else

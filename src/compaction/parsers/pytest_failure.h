@@ -42,7 +42,7 @@ class PytestFailures {
   Ledger& ledger_;
   std::vector<Report> reports_;
   std::vector<Failure> progress_;  // with -v: named where they fail
-  // Reports of one word and heading that have no name yet; two files may have tests of one name.
+  // Indexes of reports without a name, by word and heading; two files may have tests of one name.
   std::unordered_map<std::string, std::deque<std::size_t>> unnamed_;
   std::deque<std::size_t> unnamed_lines_;
 };

@@ -1,5 +1,7 @@
 #include "compaction/parsers/pytest_parser.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <array>
 #include <string>
@@ -13,7 +15,7 @@
 namespace nutshell::compaction {
 namespace {
 
-// "==== FAILURES ====" gives "FAILURES"; nothing for other lines.
+// Returns "FAILURES" for "==== FAILURES ====", and "" for other lines.
 std::string_view titled(std::string_view line, char filler) {
   if (line.size() < 5 || line.front() != filler || line.back() != filler) return {};
   while (!line.empty() && line.front() == filler)
@@ -56,12 +58,71 @@ enum class Section : std::uint8_t {
   Progress,
   Errors,
   Failures,
-  Passes,
+  Passes,  // output of tests that passed, with -rP
+  Durations,
   Warnings,
   Summary,
   Coverage,
   Other
 };
+
+// ".F.sx" and what may stand behind it: "[ 40%]" or "[3/20]"
+bool is_dots(std::string_view text) {
+  text = trim(text);
+  if (const auto open = text.rfind('['); open != std::string_view::npos && text.ends_with(']')) {
+    const auto inside = text.substr(open + 1, text.size() - open - 2);
+    if (inside.find_first_not_of("0123456789%/ ") != std::string_view::npos) return false;
+    text = trim_right(text.substr(0, open));
+  }
+  return text.find_first_not_of(".FEsxXpPR,") == std::string_view::npos;
+}
+
+// The parts of a line in which -v says how a test ended, and what is printed behind the word:
+// "(why) [ 40%]".
+struct TestState {
+  std::string_view word;
+  std::string_view name;
+  std::string_view reason;
+};
+
+// "test_a.py::test_ok PASSED [ 5%]", "[gw0] [ 5%] PASSED test_a.py::test_ok"
+std::optional<TestState> test_state(std::string_view line) {
+  constexpr std::array<std::string_view, 7> kWords = {"PASSED", "FAILED", "ERROR", "SKIPPED",
+                                                      "XFAIL",  "XPASS",  "RERUN"};
+  if (line.starts_with("[gw")) {
+    auto text = line;
+    while (text.starts_with('[') && take_until(text, "] "))
+      text = trim_left(text);
+    const auto word = take_word(text);
+    if (std::ranges::find(kWords, word) == kWords.end()) return std::nullopt;
+    return TestState{word, trim(text), {}};
+  }
+  if (!contains(line, "::")) return std::nullopt;
+  for (const auto word : kWords) {
+    const auto at = line.rfind(word);
+    if (at == std::string_view::npos || at == 0 || line[at - 1] != ' ') continue;
+    auto behind = trim(line.substr(at + word.size()));
+    if (const auto percent = behind.rfind('['); percent != std::string_view::npos)
+      behind = trim_right(behind.substr(0, percent));
+    if (!behind.empty() && !(behind.starts_with('(') && behind.ends_with(')'))) continue;
+    return TestState{word, trim(line.substr(0, at)), behind};
+  }
+  return std::nullopt;
+}
+
+bool is_session_line(std::string_view line) {
+  constexpr std::array<std::string_view, 13> kStarts = {
+      "platform ",   "rootdir: ", "plugins: ",          "cachedir: ", "configfile: ",
+      "testpaths: ", "asyncio: ", "collecting ",        "gw0 ",       "scheduling tests ",
+      "rootdir ",    "created: ", "hypothesis profile "};
+  if (line.starts_with("collected ")) return !contains(line, "deselected");
+  return std::ranges::any_of(kStarts, [&](auto start) { return line.starts_with(start); });
+}
+
+// "src/a.py   12   0   100%": nothing is missing.
+bool is_covered(std::string_view line) {
+  return trim(line).ends_with(" 100%") && !trim(line).starts_with("TOTAL");
+}
 
 class PytestScan {
  public:
@@ -84,6 +145,7 @@ class PytestScan {
   PytestFailures failures_{ledger_};
   Section section_ = Section::Progress;
   std::size_t no_report_before_ = 0;  // up to here no line ends a report of one line
+  bool is_xdist_ = false;
 };
 
 void PytestScan::take_sum(std::string_view text) {
@@ -93,6 +155,16 @@ void PytestScan::take_sum(std::string_view text) {
     if (is_bad) ledger_.expect_failures(total.count);
   }
   if (text.starts_with("no tests ran")) ledger_.keep("no tests ran");
+}
+
+Section section_of(std::string_view title) {
+  if (title == "FAILURES") return Section::Failures;
+  if (title == "ERRORS") return Section::Errors;
+  if (title == "test session starts") return Section::Progress;
+  if (title == "short test summary info") return Section::Summary;
+  if (title == "PASSES" || title == "XPASSES" || title == "XFAILURES") return Section::Passes;
+  if (title.starts_with("slowest")) return Section::Durations;
+  return title.starts_with("warnings summary") ? Section::Warnings : Section::Other;
 }
 
 bool PytestScan::take_title() {
@@ -117,46 +189,36 @@ bool PytestScan::take_title() {
   ledger_.account(line);
   if (is_sum(title)) take_sum(title);
   if (is_pytest_line(line)) ledger_.recognise();
-  section_ = title == "FAILURES"                  ? Section::Failures
-             : title == "ERRORS"                  ? Section::Errors
-             : title == "test session starts"     ? Section::Progress
-             : title == "short test summary info" ? Section::Summary
-             : title == "PASSES" || title == "XPASSES" || title == "XFAILURES" ||
-                     title.starts_with("slowest")
-                 ? Section::Passes
-             : title.starts_with("warnings summary") ? Section::Warnings
-                                                     : Section::Other;
+  section_ = section_of(title);
   cursor_.advance();
   return true;
 }
 
-// "test_a.py .F.s [ 40%]", "test_a.py::test_ok PASSED [ 5%]", "[gw0] [ 5%] PASSED test_a.py::…"
+// "test_a.py .F.s [ 40%]", "test_a.py::test_ok PASSED [ 5%]", "[gw0] [ 5%] PASSED test_a.py::…".
+// A name alone is progress only with xdist, which announces tests; else it is what --collect-only
+// was asked for.
 void PytestScan::take_progress() {
   const auto line = cursor_.line();
-  const bool is_head = line.starts_with("platform ") || line.starts_with("rootdir: ") ||
-                       line.starts_with("plugins: ") || line.starts_with("cachedir: ") ||
-                       line.starts_with("configfile: ") || line.starts_with("testpaths: ") ||
-                       line.starts_with("asyncio: ") || line.starts_with("collecting ") ||
-                       line.starts_with("collected ") || line.starts_with("gw0 ") ||
-                       line.starts_with("scheduling tests ") || line.starts_with("[gw");
-  const bool is_percent = line.ends_with("%]");
-  const bool has_id = contains(line, ".py::") || contains(line, ".py ");
-  const bool is_dots = line.find_first_not_of(".FEsxXpPR") == std::string_view::npos;
-  if (is_blank(line) || (!is_head && !is_percent && !has_id && !is_dots)) {
-    take_unknown(cursor_, ledger_);
+  const auto state = test_state(line);
+  const auto dots = line.find(".py ");
+  is_xdist_ = is_xdist_ || line.starts_with("scheduling tests ");
+  const bool is_progress = state || is_dots(line) ||
+                           (dots != std::string_view::npos && is_dots(line.substr(dots + 4))) ||
+                           (is_xdist_ && contains(line, ".py::"));
+  if (is_blank(line) || (!is_progress && !is_session_line(line))) {
+    take_unknown(cursor_, ledger_);  // also "[gw0] node down: …", with the test it ran
     return;
   }
-  if (contains(line, "] node down: ")) {  // a worker of xdist, with the test it ran
-    ledger_.keep(line);
-    cursor_.advance();
-    return;
-  }
-  failures_.note_progress(line);
-  ledger_.omit(is_percent || has_id || is_dots ? "progress lines" : "session lines");
   cursor_.advance();
+  failures_.note_progress(line);
+  if (!state || state->reason.empty())
+    ledger_.omit(is_progress ? "progress lines" : "session lines");
+  else
+    ledger_.set_aside_as("skipped tests",
+                         fmt::format("{} {} {}", state->word, state->name, state->reason));
 }
 
-// Everything below "____ test_eq ____" up to the next such heading.
+// Takes everything below "____ test_eq ____" up to the next such heading.
 void PytestScan::take_report() {
   const auto heading = titled(cursor_.line(), '_');
   if (heading.empty()) {
@@ -190,7 +252,8 @@ bool PytestScan::take_one_line_report() {
   return false;
 }
 
-// Below the tests that met it: "  /src/a.py:38: DeprecationWarning: text" and its code.
+// Takes a line of the warnings summary. Below the tests that met a warning: "  /src/a.py:38:
+// DeprecationWarning: text" and its code.
 void PytestScan::take_warning() {
   const auto line = cursor_.line();
   const auto located = split_location(trim(line));
@@ -204,10 +267,12 @@ void PytestScan::take_warning() {
     }
   } else if (!is_blank(line)) {
     const bool is_text = line.starts_with("  ") && !line.starts_with("    ");
-    if (is_text)
+    if (line.starts_with("-- Docs: "))
+      ledger_.omit("summary lines");
+    else if (is_text)
       ledger_.keep(trim(line));
     else
-      ledger_.omit("tests with warnings");
+      ledger_.set_aside_as("tests with warnings", "warned: " + std::string(trim(line)));
   }
 }
 
@@ -248,10 +313,16 @@ void PytestScan::take_section_line() {
     case Section::Summary:
       return take_summary();
     case Section::Passes:
-      if (!is_blank(cursor_.line())) ledger_.omit("output of passing tests");
+      if (!is_blank(cursor_.line()))
+        ledger_.set_aside_as("output of passing tests", std::string(cursor_.line()));
       return cursor_.advance();
-    case Section::Coverage:  // what --cov was given for
-      if (!is_blank(cursor_.line()) && !cursor_.line().starts_with("----"))
+    case Section::Durations:  // --durations asks for them
+      if (!is_blank(cursor_.line())) ledger_.keep(cursor_.line());
+      return cursor_.advance();
+    case Section::Coverage:  // --cov asks for it
+      if (is_covered(cursor_.line()))
+        ledger_.omit("files covered whole");
+      else if (!is_blank(cursor_.line()) && !cursor_.line().starts_with("----"))
         ledger_.keep(cursor_.line());
       return cursor_.advance();
     case Section::Other:
@@ -264,7 +335,7 @@ std::optional<Facts> PytestScan::parse() {
     if (!take_title()) take_section_line();
   }
   failures_.settle();
-  return ledger_.settle("pytest", input_.ending);
+  return ledger_.settle("pytest", input_);
 }
 
 std::optional<Facts> parse_pytest(const ParserInput& input) {

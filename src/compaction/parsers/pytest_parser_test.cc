@@ -76,13 +76,14 @@ make: *** [Makefile:3: test] Error 1
   EXPECT_EQ(facts->failures[0].word, "ERROR");
   EXPECT_EQ(to_text(facts->failures[1].where), "test_a.py:4");
   EXPECT_EQ(facts->failures[1].detail,
-            (std::vector<std::string>{"test_a.py:14  helper(3)", "ValueError: bad value 3",
+            (std::vector<std::string>{"test_a.py:14  helper(3)", "x = 3", "ValueError: bad value 3",
                                       "hello stdout"}));
   EXPECT_EQ(total_of(*facts, "failed"), 2U);
   EXPECT_EQ(total_of(*facts, "error"), 1U);
   EXPECT_EQ(placed_messages(*facts),
             (std::vector<std::string>{"/src/test_a.py:38 DeprecationWarning: deprecated thing"}));
-  EXPECT_EQ(facts->kept, (std::vector<std::string>{"make: *** [Makefile:3: test] Error 1"}));
+  EXPECT_EQ(facts->kept, (std::vector<std::string>{"make: *** [Makefile:3: test] Error 1",
+                                                   "warned: test_a.py::test_warn"}));
 }
 
 TEST(PytestParser, ReadsShortTracebacksAndQuietSums) {

@@ -1,8 +1,10 @@
 #include "compaction/parsers/python_traceback_parser.h"
 
+#include <unordered_map>
 #include <vector>
 
 #include "compaction/error_words.h"
+#include "compaction/line_template.h"
 #include "compaction/parsers/diagnostic_scan.h"
 #include "compaction/parsers/ledger.h"
 #include "compaction/parsers/stack_frames.h"
@@ -12,10 +14,12 @@
 namespace nutshell::compaction {
 namespace {
 
-// Of what the program itself printed: all of it when it is short, else its two ends.
+// Limits on the program's own output: all of it is shown when it is short, else its two ends and
+// the lines unlike the others.
 constexpr std::size_t kMostLines = 60;
 constexpr std::size_t kHead = 10;
 constexpr std::size_t kTail = 20;
+constexpr std::size_t kRare = 3;  // lines of one template
 
 bool starts_report(std::string_view line) {
   return starts_traceback(line) || python_frame(line).has_value() ||
@@ -27,9 +31,13 @@ bool recognises_python_traceback(const ParserInput& input) {
 }
 
 void keep_printed(const std::vector<std::string_view>& printed, Ledger& ledger) {
+  std::unordered_map<std::uint64_t, std::size_t> templates;
+  for (const auto line : printed)
+    ++templates[template_of(line)];
   for (std::size_t at = 0; at < printed.size(); ++at) {
     const bool is_kept = printed.size() <= kMostLines || at < kHead ||
                          at + kTail >= printed.size() ||
+                         templates[template_of(printed[at])] <= kRare ||
                          look_at(printed[at]).kind != LineKind::Plain;
     if (is_kept)
       ledger.keep(printed[at]);
@@ -50,7 +58,7 @@ std::optional<Facts> parse_python_traceback(const ParserInput& input) {
     cursor.advance();
   }
   keep_printed(printed, ledger);
-  return ledger.settle("python", input.ending);
+  return ledger.settle("python", input);
 }
 
 }  // namespace

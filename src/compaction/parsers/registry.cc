@@ -3,6 +3,7 @@
 #include "compaction/parser.h"
 #include "compaction/parsers/cargo_parser.h"
 #include "compaction/parsers/cmake_parser.h"
+#include "compaction/parsers/coverage_parser.h"
 #include "compaction/parsers/ctest_parser.h"
 #include "compaction/parsers/divided_table_parser.h"
 #include "compaction/parsers/docker_build_parser.h"
@@ -12,6 +13,8 @@
 #include "compaction/parsers/git_blame_parser.h"
 #include "compaction/parsers/git_diff_parser.h"
 #include "compaction/parsers/git_log_parser.h"
+#include "compaction/parsers/git_oneline_parser.h"
+#include "compaction/parsers/git_stat_parser.h"
 #include "compaction/parsers/git_status_parser.h"
 #include "compaction/parsers/go_parser.h"
 #include "compaction/parsers/gradle_parser.h"
@@ -42,15 +45,16 @@ namespace nutshell::compaction {
 
 std::span<const Parser> parsers() {
   static const std::array kParsers = {
-      // git is known by its first line
+      // git, recognised by its first line or the form of most lines
       git_status_parser(), git_log_parser(), git_diff_parser(), git_blame_parser(),
-      // known by their command, whatever their lines look like
+      git_stat_parser(), git_oneline_parser(),
+      // recognised by their command, whatever their lines look like
       install_parser(), grep_parser(), find_parser(), docker_build_parser(),
       // test runners before the tools that run them or are run by them
       pytest_parser(), unittest_parser(), jest_parser(), vitest_parser(), mocha_parser(),
       node_test_parser(), cargo_parser(), ctest_parser(), gtest_parser(), maven_parser(),
-      gradle_parser(), junit_parser(), go_parser(),
-      // compilers and linters that no build system of ours prints among its own lines
+      gradle_parser(), junit_parser(), go_parser(), coverage_parser(),
+      // compilers and linters that the build systems below do not run
       tsc_parser(), eslint_parser(), javac_parser(),
       // builds before the configure step and the compilers inside them
       ninja_parser(), make_parser(), cmake_parser(), gcc_parser(), python_traceback_parser(),

@@ -1,5 +1,7 @@
 #include "compaction/parsers/rust_diagnostics.h"
 
+#include <algorithm>
+#include <array>
 #include <utility>
 
 #include "compaction/text_scan.h"
@@ -55,9 +57,14 @@ bool is_location_or_frame(std::string_view line) {
   return text == "|" || text == "..." || text.starts_with("--> ") || text.starts_with("::: ");
 }
 
-// `#[warn(unused_variables)]` and `-W clippy::len-zero` name the lint.
+// Finds the lint's name in `#[warn(unused_variables)]` or in the address of clippy's page on it,
+// "https://rust-lang.github.io/rust-clippy/master/index.html#needless_return".
 void take_lint(std::string_view note, Diagnostic& diagnostic) {
   if (!diagnostic.rule.empty()) return;
+  if (auto page = note; contains(note, "/rust-clippy/") && take_until(page, "#")) {
+    diagnostic.rule = "clippy::" + std::string(trim(page));
+    return;
+  }
   for (const std::string_view level : {"#[warn(", "#[deny(", "#[forbid("}) {
     auto rest = note;
     if (!take_until(rest, level)) continue;
@@ -131,13 +138,38 @@ bool is_backtrace_line(std::string_view line) {
   return take_number(text) && text.starts_with(": ");
 }
 
-void take_backtrace(LineCursor& cursor, Ledger& ledger) {
+bool is_users_rust_file(std::string_view place) {
+  constexpr std::array<std::string_view, 7> kLibraries = {
+      "/library/std/",  "/library/core/", "/library/alloc/", "/library/test/",
+      "/registry/src/", "/rustlib/src/",  "/src/libstd/"};
+  return !place.starts_with("/rustc/") && !place.starts_with("src/libcore/") &&
+         !place.starts_with("src/libstd/") && !place.starts_with("src/libtest/") &&
+         std::ranges::none_of(kLibraries, [&](auto part) { return contains(place, part); });
+}
+
+// Keeps the frames in the user's code, "demo::tests::bad ./src/lib.rs:14:46", and counts the rest.
+void take_backtrace(LineCursor& cursor, Ledger& ledger, std::vector<std::string>& message) {
+  std::string_view function;
   while (!cursor.done()) {
     const auto line = cursor.line();
     const bool is_hint = line.starts_with("note: run with `RUST_BACKTRACE") ||
                          line.starts_with("note: Some details are omitted");
     if (line != "stack backtrace:" && !is_backtrace_line(line) && !is_hint) return;
-    ledger.omit("stack frames");
+    auto text = trim_left(line);
+    if (take_number(text) && take_prefix(text, ": ")) {
+      function = text;
+    } else if (take_prefix(text, "at ") && is_users_rust_file(text) && !function.empty()) {
+      // Recursion repeats a few frames over and over.
+      auto frame = std::string(function) + " " + std::string(text);
+      const auto recent = message.end() - std::min<std::ptrdiff_t>(4, std::ssize(message));
+      if (std::find(recent, message.end(), frame) == message.end())
+        message.push_back(std::move(frame));
+      else
+        ledger.omit("stack frames");
+      function = {};
+    } else {
+      ledger.omit("stack frames");
+    }
     cursor.advance();
   }
 }
@@ -188,7 +220,7 @@ std::optional<RustPanic> take_rust_panic(LineCursor& cursor, Ledger& ledger) {
   for (; !cursor.done() && !ends_panic(cursor.line()); cursor.advance())
     panic.message.emplace_back(trim(cursor.line()));
   join_sides(panic.message);
-  take_backtrace(cursor, ledger);
+  take_backtrace(cursor, ledger, panic.message);
   return panic;
 }
 

@@ -1,4 +1,4 @@
-// rustc's diagnostics and the panics of Rust programs, wherever they stand.
+// Reads rustc's diagnostics and the panics of Rust programs, wherever they stand.
 #pragma once
 
 #include <optional>
@@ -10,8 +10,8 @@
 
 namespace nutshell::compaction {
 
-// "error[E0308]: mismatched types" with its place, labels, notes and suggestions; also cargo's own
-// messages without a place. False: there is none at the cursor.
+// Takes "error[E0308]: mismatched types" with its place, labels, notes and suggestions, or a
+// message of cargo's own without a place. Returns false if there is none at the cursor.
 bool take_rust_diagnostic(LineCursor& cursor, Ledger& ledger);
 
 struct RustPanic {

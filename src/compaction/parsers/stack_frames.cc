@@ -92,7 +92,8 @@ std::optional<Frame> go_frame(std::string_view line) {
     return std::nullopt;
   const auto& file = located->where.file;
   const bool is_users = !contains(file, "/go/src/") && !contains(file, "/libexec/src/") &&
-                        !contains(file, "/pkg/mod/") && !contains(file, "/lib/go-");
+                        !contains(file, "/pkg/mod/") && !contains(file, "/lib/go-") &&
+                        file != "_testmain.go";
   return Frame{located->where, is_users};
 }
 

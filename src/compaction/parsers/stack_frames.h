@@ -1,5 +1,4 @@
-// Lines of stack traces, and which of their places are the user's own code: a model wants to know
-// where its own code was, not how the runner got there.
+// Reads lines of stack traces, and tells the user's own code from libraries and test runners.
 #pragma once
 
 #include <optional>

@@ -1,4 +1,4 @@
-// Python's tracebacks, wherever they stand in an output.
+// Reads Python's tracebacks, wherever they stand in an output.
 #pragma once
 
 #include <optional>
@@ -10,11 +10,11 @@ namespace nutshell::compaction {
 
 bool starts_traceback(std::string_view line);  // "Traceback (most recent call last):"
 
-// One traceback: the place, the exception's line as the message, the user's own frames and the rest
-// of a longer message as the detail. The cursor stands on its first line. Nothing, and the cursor
-// unmoved, when it is none.
+// Takes a traceback at the cursor: its message is the exception's line, its detail the user's own
+// frames and the rest of a longer message. Returns nullopt, and leaves the cursor, if there is
+// none.
 std::optional<Diagnostic> take_traceback(LineCursor& cursor, Ledger& ledger);
-// A chain of them, or a syntax error, as diagnostics of the ledger.
+// Takes a chain of tracebacks, or a syntax error, and adds them to the ledger.
 bool take_tracebacks(LineCursor& cursor, Ledger& ledger);
 
 // "During handling of the above exception, another exception occurred:" and its sister

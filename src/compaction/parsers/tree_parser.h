@@ -1,4 +1,4 @@
-// tree: blanks for the lines it draws.
+// Parser for tree, whose names are joined by directory, and for npm ls.
 #pragma once
 
 #include "compaction/parser.h"

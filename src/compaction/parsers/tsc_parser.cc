@@ -128,7 +128,7 @@ std::optional<Facts> parse_tsc(const ParserInput& input) {
     }
   }
   ledger.count_diagnostics();
-  return ledger.settle("tsc", input.ending);
+  return ledger.settle("tsc", input);
 }
 
 }  // namespace

@@ -81,7 +81,7 @@ bool UnittestScan::take_failure() {
   return true;
 }
 
-// Messages have blank lines in them: only the next rule ends one.
+// Takes a message up to the next rule; it may have blank lines.
 void UnittestScan::take_body(Failure& failure) {
   while (!cursor_.done() && !is_double_rule(cursor_.line())) {
     const auto line = cursor_.line();
@@ -151,8 +151,10 @@ bool UnittestScan::take_progress() {
   const bool is_name =
       contains(line, " (") && line.ends_with(')') && contains(cursor_.peek(1), " ... ");
   if (!is_dots && !is_state && !is_name) return false;
-  const bool is_pass = line.ends_with(" ... ok");
-  ledger_.omit(is_pass ? "passing tests" : "progress lines");
+  if (contains(line, " ... skipped "))
+    ledger_.set_aside_as("skipped tests", std::string(line));
+  else
+    ledger_.omit(line.ends_with(" ... ok") ? "passing tests" : "progress lines");
   cursor_.advance();
   return true;
 }
@@ -162,7 +164,7 @@ std::optional<Facts> UnittestScan::parse() {
     if (take_failure() || take_count() || take_verdict() || take_progress()) continue;
     take_unknown(cursor_, ledger_);
   }
-  return ledger_.settle("unittest", input_.ending);
+  return ledger_.settle("unittest", input_);
 }
 
 std::optional<Facts> parse_unittest(const ParserInput& input) {

@@ -75,7 +75,7 @@ Lines VitestScan::take_body() {
   return input_.lines.subspan(start, cursor_.position() - start);
 }
 
-// Tests that failed with the same error stand above it together.
+// Takes a failure. Tests that failed with the same error stand above it together.
 bool VitestScan::take_failure() {
   std::vector<std::string_view> names;
   for (auto name = failed_name(cursor_.line()); !name.empty(); name = failed_name(cursor_.line())) {
@@ -101,6 +101,7 @@ bool VitestScan::take_failure() {
 // same.
 bool VitestScan::take_unhandled() {
   if (!is_rule(cursor_.line())) return false;
+  ledger_.account(cursor_.line());
   const auto title = rule_title(cursor_.line());
   cursor_.advance();
   const bool is_error = (title.starts_with("Unhandled ") || title.starts_with("Uncaught ")) &&
@@ -131,6 +132,7 @@ bool VitestScan::take_sum() {
   }
   if (files.empty() && tests.empty() && errors.empty() && snapshots.empty() && !is_time)
     return false;
+  ledger_.account(line);
   cursor_.advance();
   return true;
 }
@@ -153,12 +155,11 @@ bool VitestScan::take_progress() {
   const bool is_other = text.starts_with("→ ") || text.starts_with("RUN  v") ||
                         text.starts_with("If this is a long-running test, pass a timeout value");
   if (test.mark == MarkedTest::Mark::None && !is_file && !is_other) return false;
-  const bool is_pass = test.mark == MarkedTest::Mark::Passed;
   const bool is_failed_file = is_file && contains(text, " failed");
   if (is_failed_file)
     ledger_.keep(text);
   else
-    ledger_.omit(is_pass ? "passing tests" : "progress lines");
+    account_for_test(cursor_.line(), test, ledger_);
   cursor_.advance();
   return true;
 }
@@ -166,11 +167,12 @@ bool VitestScan::take_progress() {
 std::optional<Facts> VitestScan::parse() {
   while (!cursor_.done()) {
     if (is_vitest_line(cursor_.line())) ledger_.recognise();
-    if (take_failure() || take_unhandled() || take_sum() || take_printed() || take_progress())
+    if (take_failure() || take_unhandled() || take_sum() || take_printed() || take_progress() ||
+        take_coverage_row(cursor_, ledger_))
       continue;
     take_unknown(cursor_, ledger_);
   }
-  return ledger_.settle("vitest", input_.ending);
+  return ledger_.settle("vitest", input_);
 }
 
 std::optional<Facts> parse_vitest(const ParserInput& input) {
