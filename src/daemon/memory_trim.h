@@ -1,5 +1,7 @@
 // Gives memory that large requests have freed back to the kernel. The allocator keeps freed memory
-// in an arena for each few threads, so large requests would leave much of it in every arena.
+// in an arena for each few threads, so large requests would leave much of it in every arena: a walk
+// that fills every value of every request leaves 47 MiB and its repetition nothing; without this,
+// the repetition takes 54 MiB more (every_value_of_every_request_is_bounded).
 #pragma once
 
 #include <cstdint>
