@@ -16,7 +16,7 @@ import re
 import judge
 import match
 
-SINGLE = ("message", "path", "change", "state", "commit", "cells", "record")  # said once, on one line
+SINGLE = ("message", "path", "change", "state", "commit", "cells")  # said once, on one line
 MOST_TRIES = 60  # lines of a large text that may be the one
 
 
@@ -59,7 +59,7 @@ class Trial:
 
 
 def strings_of(fact):
-    return [[one] if isinstance(one, str) else one for one in fact.get("all", []) + fact.get("row", [])]
+    return [[one] if isinstance(one, str) else one for one in [*fact.get("all", []), *fact.get("row", []), *fact.get("record", {}).values()]]
 
 
 def words_of(fact):
@@ -68,8 +68,6 @@ def words_of(fact):
         given = [str(fact["line"]), fact["message"]]
     elif "path" in fact:
         given = [fact["path"].rstrip("/").split("/")[-1].split(".")[0]]
-    elif "record" in fact:
-        given = list(fact["record"].values())
     elif "cells" in fact:
         given = [value if isinstance(value, str) else value["first"] for value in fact["cells"].values()]
     else:
@@ -147,6 +145,8 @@ def exchange_messages(trial, fact, chosen):
     other = chosen.choice(others)
     if {**fact, "message": other["message"]} in facts:
         return None  # both are true of the place
+    if any(trial.rendering.text.count(one["message"]) == 0 for one in (fact, other)):
+        return None  # written in other quotes
     text = swap(trial.rendering.text, fact["message"], other["message"])
     return trial.notices(text, fact) if text != trial.rendering.text else None
 
