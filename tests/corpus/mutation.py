@@ -79,6 +79,8 @@ def drop_line(trial, fact, _):
     """A fact that is said once hangs on a line. One that is listed twice may hang on none."""
     if not any(kind in fact for kind in SINGLE) or trial.case.facts.count(fact) > 1:
         return None
+    if "message" in fact and sum(match.has_all(line, [fact["message"], str(fact["line"])]) for line in trial.plain) > 1:
+        return None  # said again by a note
     places = {word: trial.lines_with(word) for word in words_of(fact)}
     tries = list(dict.fromkeys(at for word in sorted(places, key=lambda word: len(places[word])) for at in places[word]))
     return any(trial.notices(trial.without({at}), fact) for at in tries[:MOST_TRIES])
