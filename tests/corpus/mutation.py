@@ -16,7 +16,7 @@ import re
 import judge
 import match
 
-SINGLE = ("message", "path", "change", "state", "commit", "cells", "record")  # said once, on one line
+SINGLE = ("message", "path", "change", "state", "commit", "cells")  # said once, on one line
 MOST_TRIES = 60  # lines of a large text that may be the one
 
 
@@ -60,7 +60,7 @@ class Trial:
 
 
 def strings_of(fact):
-    return [[one] if isinstance(one, str) else one for one in fact.get("all", []) + fact.get("row", [])]
+    return [[one] if isinstance(one, str) else one for one in [*fact.get("all", []), *fact.get("row", []), *fact.get("record", {}).values()]]
 
 
 def words_of(fact):
@@ -69,8 +69,6 @@ def words_of(fact):
         given = [str(fact["line"]), fact["message"]]
     elif "path" in fact:
         given = [fact["path"].rstrip("/").split("/")[-1].split(".")[0]]
-    elif "record" in fact:
-        given = list(fact["record"].values())
     elif "cells" in fact:
         given = [value if isinstance(value, str) else value["first"] for value in fact["cells"].values()]
     else:
@@ -82,6 +80,8 @@ def drop_line(trial, fact, _):
     """A fact that is said once hangs on a line. One that is listed twice may hang on none."""
     if not any(kind in fact for kind in SINGLE) or trial.case.facts.count(fact) > 1:
         return None
+    if "message" in fact and sum(match.has_all(line, [fact["message"], str(fact["line"])]) for line in trial.plain) > 1:
+        return None  # said again by a note
     places = {word: trial.lines_with(word) for word in words_of(fact)}
     tries = list(dict.fromkeys(at for word in sorted(places, key=lambda word: len(places[word])) for at in places[word]))
     return any(trial.notices(trial.without({at}), fact) for at in tries[:MOST_TRIES])
@@ -148,6 +148,8 @@ def exchange_messages(trial, fact, chosen):
     other = chosen.choice(others)
     if {**fact, "message": other["message"]} in facts:
         return None  # both are true of the place
+    if any(trial.rendering.text.count(one["message"]) == 0 for one in (fact, other)):
+        return None  # written in other quotes
     text = swap(trial.rendering.text, fact["message"], other["message"])
     return trial.notices(text, fact) if text != trial.rendering.text else None
 
