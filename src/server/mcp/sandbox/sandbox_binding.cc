@@ -102,8 +102,9 @@ bool SandboxBinding::is_gone(const Client& client, const std::string& id) {
 }
 
 void SandboxBinding::forget(const Client& client, const std::string& id) {
+  const std::string label = key_of(client).label;
   const std::lock_guard lock(mutex_);
-  const auto known = known_.find(key_of(client).label);
+  const auto known = known_.find(label);
   if (known != known_.end() && known->second.id == id) known->second.id.clear();
 }
 
