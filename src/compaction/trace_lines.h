@@ -18,7 +18,7 @@ bool is_library_frame(std::string_view line);
 // "Caused by: java.io.IOException: x", "The above exception was the direct cause …"
 bool is_trace_cause(std::string_view line);
 
-// What is kept of a trace: its messages, its causes, and the first frame of the program itself below
+// Lines of a trace that are kept: its messages, its causes, and the first frame of the program itself below
 // each of them (in Python the last, since it lists the outermost call first).
 struct TraceSummary {
   std::vector<std::string_view> lines;

@@ -112,7 +112,7 @@ TEST_F(ToolRunnerTest, BashSaysItWasStoppedAtItsTimeout) {
   EXPECT_THAT(result.text, HasSubstr("larger timeout"));
 }
 
-TEST_F(ToolRunnerTest, WhatACallHoldsIsChargedAndGivenBack) {
+TEST_F(ToolRunnerTest, MemoryOfACallIsChargedAndGivenBack) {
   Account account(4U << 20U);
   const auto call_with_account = [&](const std::string& name, const nlohmann::json& arguments) {
     CallMemory memory(*account.take(1U << 20U),

@@ -79,7 +79,7 @@ def array(project):
 
 
 def diagnostics(project):
-    """Of a checker of an unknown language: one line each, or below the name of their file."""
+    """Messages of an unknown language's checker: one line each, or below the name of their file."""
     files = [f"{project.word(1)}/{project.word()}.{project.random.choice(['zig', 'ex', 'kt', 'lua', 'nim', 'tf'])}" for _ in range(project.random.randint(1, 30))]
     codes = [(f"{project.word(1)[:2].upper()}{project.random.randint(100, 999)}", message(project)) for _ in range(project.random.randint(2, 20))]
     is_below, has_column = project.random.random() < 0.3, project.random.random() < 0.7

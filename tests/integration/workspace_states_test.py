@@ -99,7 +99,7 @@ def a_fork_has_the_same_environment_and_no_list_shows_it():
         call("destroy", forked)
 
 
-# What outlives a sandbox ------------------------------------------------------------------------
+# Changes that outlive a sandbox ------------------------------------------------------------------------
 
 @contextlib.contextmanager
 def environment(name, value):

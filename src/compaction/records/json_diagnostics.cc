@@ -12,7 +12,7 @@
 namespace nutshell::compaction {
 namespace {
 
-// What an object says of a diagnostic, itself and in small objects inside it ("location", "start").
+// Parts of a diagnostic in an object, or in small objects inside it ("location", "start").
 struct Parts {
   std::size_t end = 0;  // of the object
   std::string_view file;

@@ -71,7 +71,7 @@ class Digester {
   }
 
  private:
-  // What every record has is said once and hidden in the records.
+  // Writes fields that all records have in common once, and hides them in the records.
   void add_shared() {
     std::string line;
     const std::size_t most = options_.most_tokens / kSharedShare;

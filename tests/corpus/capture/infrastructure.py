@@ -39,7 +39,7 @@ def ansible(project, hosts, tasks, bad):
 
 @unknown("ansible-diff", ["ansible-playbook"], {"few": {"count": 3}, "many": {"count": 20}})
 def ansible_diff(project, count):
-    """What --check --diff would change: each change below its task, and in its file."""
+    """The changes that --check --diff announces, each below its task and in its file."""
     text, facts = "", []
     for index in range(count):
         path, key = f"{project.directory}/etc/{project.word()}.conf", project.word()

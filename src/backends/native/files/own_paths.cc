@@ -83,6 +83,10 @@ bool is_at_or_below(std::string_view path, std::string_view directory) {
          (path.size() == directory.size() || path[directory.size()] == '/');
 }
 
+bool has_own_path(const std::string& workspace) {
+  return !workspace.empty() && workspace != "/" && !is_at_or_below(workspace, "/workspace");
+}
+
 Result<> link_project(const std::string& project, int root) {
   const fs::path path = fs::path(project).relative_path();
   const UniqueFd parent = TRY(make_directories(root, path.parent_path()));

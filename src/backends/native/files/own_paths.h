@@ -45,6 +45,9 @@ Result<> show_own_paths(const OwnPaths& paths, const OwnPathsPlace& place);
 // there.
 Result<> link_project(const std::string& project, int root);
 
+// Whether /workspace also gets a link at the path that its directory has on the host.
+bool has_own_path(const std::string& workspace);
+
 // Whether `path` is `directory` or lies below it.
 bool is_at_or_below(std::string_view path, std::string_view directory);
 

@@ -14,6 +14,7 @@
 #include <set>
 
 #include "backends/native/files/mounts.h"
+#include "backends/native/files/own_paths.h"
 #include "backends/native/processes/child_answer.h"
 #include "base/defer.h"
 #include "base/file.h"
@@ -191,6 +192,23 @@ Result<UniqueFd> bring_again(const UniqueFd& brought, const HostDirectory& direc
   return failure(ErrorCode::NotFound,
                  fmt::format("{} is not the directory that it was when the sandbox was started",
                              directory.path));
+}
+
+Result<UniqueFd> bring_shown(const std::string& path, const HostDirectory& like) {
+  struct stat status {};
+  if (::stat(path.c_str(), &status) != 0) return syscall_failure("mount", path);
+  if (S_ISDIR(status.st_mode)) {
+    HostDirectory directory = like;
+    directory.path = path;
+    return bring_host_directory(directory);
+  }
+  const bool is_small =
+      S_ISREG(status.st_mode) && status.st_size <= static_cast<off_t>(kMostShownFile);
+  if (is_small) return open_file(path, O_RDONLY | O_NONBLOCK);
+  return failure(ErrorCode::InvalidArgument,
+                 fmt::format("mount {}: it must be a directory or a file of at most 1 MiB; use "
+                             "'--copy' or 'nutshell cp' for larger files",
+                             path));
 }
 
 Result<> check_layers(const std::vector<std::string>& layers) {

@@ -28,6 +28,9 @@ struct HostDirectory {
 // Returns a detached mount of the directory, which children of this process can attach. Files of
 // other users than the directory's owner appear as owned by nobody.
 Result<UniqueFd> bring_host_directory(const HostDirectory& directory);
+// Returns the same of a directory, and of a small file a descriptor to read it. `like` says how a
+// directory is mounted.
+Result<UniqueFd> bring_shown(const std::string& path, const HostDirectory& like);
 // Returns another mount of the same directory; NotFound if the path now leads to another one. A
 // detached mount can be attached once, and copied only in the mount namespace where it was made.
 Result<UniqueFd> bring_again(const UniqueFd& brought, const HostDirectory& directory);

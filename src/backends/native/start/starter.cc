@@ -68,29 +68,6 @@ bool is_without_landlock(const SandboxSpec& spec, const Abilities& abilities) {
   return abilities.landlock == 0 && is_waived(spec, "landlock");
 }
 
-// Whether /workspace also gets a link at the path that the directory has on the host.
-bool has_own_path(const std::string& workspace) {
-  return !workspace.empty() && workspace != "/" && !is_at_or_below(workspace, "/workspace");
-}
-
-// Returns a detached mount of a directory, or a file opened for reading.
-Result<UniqueFd> bring_shown(const Mount& mount, const HostDirectory& like) {
-  struct stat status {};
-  if (::stat(mount.source.c_str(), &status) != 0) return syscall_failure("mount", mount.source);
-  if (S_ISDIR(status.st_mode)) {
-    HostDirectory directory = like;
-    directory.path = mount.source;
-    return bring_host_directory(directory);
-  }
-  const bool is_small =
-      S_ISREG(status.st_mode) && status.st_size <= static_cast<off_t>(kMostShownFile);
-  if (is_small) return open_file(mount.source, O_RDONLY | O_NONBLOCK);
-  return failure(ErrorCode::InvalidArgument,
-                 fmt::format("mount {}: it must be a directory or a file of at most 1 MiB; use "
-                             "'--copy' or 'nutshell cp' for larger files",
-                             mount.source));
-}
-
 // Whether all descriptors that a child needs are below kFirstKept.
 bool are_low(const EnterPlan& plan, const InitSetup& setup, int report) {
   std::vector<int> needed(plan.cgroup_joins.begin(), plan.cgroup_joins.end());
@@ -211,8 +188,8 @@ Result<HostDirectories> Starter::bring_directories(const SandboxSpec& spec,
   }
   for (const Mount& mount : spec.mounts)
     brought.shown.push_back(
-        TRY(bring_shown(mount, {"", UnsafeMount::Access::ReadOnly, abilities_.privilege, ids,
-                                Translation::WherePossible})));
+        TRY(bring_shown(mount.source, {"", UnsafeMount::Access::ReadOnly, abilities_.privilege, ids,
+                                       Translation::WherePossible})));
   return brought;
 }
 
@@ -310,15 +287,9 @@ Result<ChildProcess> Starter::clone_into(const SandboxSpec& spec, NativeSandbox&
 }
 
 Result<NativeSandbox> Starter::start(const SandboxSpec& spec) {
-<<<<<<< HEAD
-  const bool is_plain = spec.workspace.empty() && spec.unsafe_mounts.empty();
+  const bool is_plain = is_without_directories(spec);
   TRY(roots_.hold_image(spec.image));
   parts_.keep_surplus(Deadline::in(kSurplusTime));
-=======
-  const bool is_plain = is_without_directories(spec);
-  TRY(hold_image(spec.image));
-  surplus_end_ = Deadline::in(kSurplusTime);
->>>>>>> h-19c
   if (is_plain) {
     last_spec_ = spec;
     last_spec_.environment = std::vector<std::string>();  // frees the memory, which = {} would not
@@ -345,11 +316,9 @@ Result<NativeSandbox> Starter::start_anew(const SandboxSpec& spec, InitSetup set
   if (!makes_cgroup_late()) setup.oom_events = TRY(add_cgroup(sandbox, limits));
   TRY(begin_network());
   sandbox.network = TRY(take_network());
-<<<<<<< HEAD
-  if (pooling_ == Pooling::On && !is_waived(spec, "locks")) sandbox.root = roots_.take(spec.image);
-=======
-  if (spec.mounts.empty() && !has_own_path(spec.workspace)) take_root(spec, sandbox);
->>>>>>> h-19c
+  const bool has_own_paths = !spec.mounts.empty() || has_own_path(spec.workspace);
+  if (pooling_ == Pooling::On && !is_waived(spec, "locks") && !has_own_paths)
+    sandbox.root = roots_.take(spec.image);
   UniqueFd report;
   std::tie(sandbox.control, setup.control) = TRY(make_socket_pair(SocketKind::Packets));
   std::tie(sandbox.report, report) = TRY(make_socket_pair(SocketKind::Stream));
@@ -498,7 +467,7 @@ bool Starter::Spare::fits(const SandboxSpec& wanted) const {
 // All protections of a spare are in place; it only receives its lifetime and environment now.
 Result<std::optional<NativeSandbox>> Starter::take_spare(const SandboxSpec& spec) {
   // A spare is made before a spec is known, so it has no directories of the host mounted.
-  if (!spec.workspace.empty() || !spec.unsafe_mounts.empty()) return std::optional<NativeSandbox>();
+  if (!is_without_directories(spec)) return std::optional<NativeSandbox>();
   const auto found = std::find_if(spares_.begin(), spares_.end(),
                                   [&](const Spare& spare) { return spare.fits(spec); });
   if (found == spares_.end()) return std::optional<NativeSandbox>();
