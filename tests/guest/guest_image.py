@@ -135,9 +135,11 @@ def configure_root(root):
 
 
 def configure_systemd(root):
-    """Accounts and PAM's common files; everybody who is root may log in as tester."""
-    (root / "etc/passwd").open("a").write("messagebus:x:990:990::/nonexistent:/usr/sbin/nologin\n")
-    (root / "etc/group").open("a").write("messagebus:x:990:\n")
+    """Adds the bus's account, and PAM's common files, which accept everybody."""
+    for name, line in (("passwd", "messagebus:x:990:990::/nonexistent:/usr/sbin/nologin\n"),
+                       ("group", "messagebus:x:990:\n")):  # fmt: skip
+        with open(root / "etc" / name, "a", encoding="utf-8") as accounts:
+            accounts.write(line)
     (root / "etc/machine-id").write_text("0123456789abcdef0123456789abcdef\n")
     for name in ("account", "auth", "password"):
         (root / "etc/pam.d" / f"common-{name}").write_text(f"{name} required pam_permit.so\n")

@@ -234,7 +234,8 @@ def removing_a_repository_is_held():
 
 
 TRUSTED = {".envrc": "x", ".mcp.json": "{}", ".claude/settings.json": "{}", ".vscode/tasks.json": "{}",
-           ".idea/workspace.xml": "x", ".husky/pre-commit": "x", "web/.envrc": "x", ".hg/hgrc": "[hooks]", "web/.jj/repo/config.toml": "x",
+           ".idea/workspace.xml": "x", ".husky/pre-commit": "x", "web/.envrc": "x", ".hg/hgrc": "[hooks]",
+           "web/.jj/config.toml": "x",
            "web/package.json": '{"scripts": {"postinstall": "evil"}}', "CLAUDE.md": "obey"}
 
 
@@ -249,8 +250,9 @@ def paths_that_tools_trust_are_taken_by_name_alone():
     with repository() as (root, made):
         write_trusted(made)
         applied, held = report_of(made)
-        expect_equal({path for path in held if not path.endswith((".claude", ".vscode", ".idea", ".husky"))},
-                     set(TRUSTED), "what is held back")
+        directories = (".claude", ".vscode", ".idea", ".husky", ".hg", ".jj")
+        expect_equal({path for path in held if not path.endswith(directories)}, set(TRUSTED),
+                     "what is held back")
         expect_equal(held[".envrc"]["take_with"], "--path .envrc", "how to take it")
         expect("direnv" in held[".envrc"]["held_why"], f"{held['.envrc']}")
         expect({"plain", "package.json", "web"} <= set(applied), f"applied: {sorted(applied)}")
