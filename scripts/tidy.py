@@ -13,8 +13,7 @@ A clean file is not looked at again until its text, one of our headers that it i
 
 With --seconds N, no group is begun after N seconds. The files of the last commit come first, then those of
 the security boundary, then the others. A first run with --seconds therefore may look at a part of the files
-and says how many it left out; the next run continues with those. All of src/ takes about 14 minutes of CPU
-time.
+and says how many it left out; the next run continues with those.
 """
 
 import argparse

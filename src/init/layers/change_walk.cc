@@ -27,7 +27,7 @@ ChangeWalk::ChangeWalk(LayerList layers, std::size_t first_changed)
 ChangeWalk::ChangeWalk(LayerList before, const LayerList& after)
     : before_(std::move(before)), changed_(after), after_(after), looks_at_all_(true) {}
 
-ChangeWalk ChangeWalk::between(LayerList before, LayerList after) {
+ChangeWalk ChangeWalk::between(LayerList before, const LayerList& after) {
   return {std::move(before), after};
 }
 

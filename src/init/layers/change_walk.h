@@ -22,7 +22,7 @@ class ChangeWalk {
   // `layers` are the whole stack; the change is in those from `first_changed` on.
   ChangeWalk(LayerList layers, std::size_t first_changed);
   // Compares two trees that share no layers: reads all of both.
-  static ChangeWalk between(LayerList before, LayerList after);
+  static ChangeWalk between(LayerList before, const LayerList& after);
 
   // Returns the next change, parents before children and names in byte order; nullopt at the end.
   Result<std::optional<Change>> next();
