@@ -17,6 +17,7 @@ constexpr std::size_t kFewestRecords = 3;
 constexpr std::size_t kMostFlattened = 4;  // longer arrays in a record are not part of its row
 constexpr std::size_t kDeepest = 24;
 constexpr std::size_t kShortObject = 90;
+constexpr std::size_t kSmallContainer = 600;  // bytes
 constexpr std::size_t kMostElements = 20;  // of an array of scalars that is not shown whole
 
 // Goes over the children of a node.
@@ -142,6 +143,10 @@ class Layouter {
         add(child, depth + (has_heading ? 1 : 0));
       }
     }
+    // Small containers hold totals and the like; a long one may use up the room.
+    std::stable_partition(late.begin(), late.end(), [&](std::size_t child) {
+      return tree_.nodes[child].end - tree_.nodes[child].begin <= kSmallContainer;
+    });
     for (const std::size_t child : late)
       add(child, depth + (has_heading ? 1 : 0));
     if (unshown == 0) return;
