@@ -15,9 +15,8 @@ constexpr std::size_t kLongestWord = 48;  // a longer value is a text, not a sta
 
 std::string small(std::string_view text) {
   std::string lower(text);
-  std::transform(lower.begin(), lower.end(), lower.begin(), [](char c) {
-    return c >= 'A' && c <= 'Z' ? static_cast<char>(c | 0x20) : c;
-  });
+  std::transform(lower.begin(), lower.end(), lower.begin(),
+                 [](char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c | 0x20) : c; });
   return lower;
 }
 
@@ -33,34 +32,111 @@ std::string plain_key(std::string_view key) {
 const std::unordered_map<std::string_view, FieldRole>& roles() {
   using enum FieldRole;
   static const std::unordered_map<std::string_view, FieldRole> kRoles = {
-      {"level", Level}, {"lvl", Level}, {"severity", Level}, {"levelname", Level},
-      {"loglevel", Level}, {"severitytext", Level}, {"leveltext", Level}, {"messagetype", Level},
-      {"priority", Priority}, {"syslogseverity", Priority}, {"levelno", LevelNo},
-      {"status", Status}, {"state", Status}, {"result", Status}, {"outcome", Status},
-      {"conclusion", Status}, {"phase", Status}, {"verdict", Status}, {"health", Status},
-      {"healthstatus", Status}, {"statuscode", Status}, {"httpstatus", Status},
-      {"responsecode", Status}, {"httpcode", Status}, {"reason", Status}, {"condition", Status},
-      {"teststatus", Status}, {"action", Status}, {"code", Status},
-      {"ok", Success}, {"success", Success}, {"succeeded", Success}, {"passed", Success},
-      {"successful", Success}, {"healthy", Success}, {"ready", Success}, {"valid", Success},
-      {"exitcode", ExitCode}, {"exitstatus", ExitCode}, {"returncode", ExitCode}, {"rc", ExitCode},
-      {"error", Error}, {"err", Error}, {"exception", Error}, {"failure", Error},
-      {"errormessage", Error}, {"errmsg", Error}, {"errormsg", Error}, {"excinfo", Error},
-      {"x", Error}, {"fatal", Error}, {"failuremessage", Error}, {"failurereason", Error},
-      {"oomkilled", Failures}, {"failed", Failures}, {"failures", Failures}, {"errors", Failures},
-      {"errorcount", Failures}, {"failurecount", Failures}, {"failedcount", Failures},
+      {"level", Level},
+      {"lvl", Level},
+      {"severity", Level},
+      {"levelname", Level},
+      {"loglevel", Level},
+      {"severitytext", Level},
+      {"leveltext", Level},
+      {"messagetype", Level},
+      {"priority", Priority},
+      {"syslogseverity", Priority},
+      {"levelno", LevelNo},
+      {"status", Status},
+      {"state", Status},
+      {"result", Status},
+      {"outcome", Status},
+      {"conclusion", Status},
+      {"phase", Status},
+      {"verdict", Status},
+      {"health", Status},
+      {"healthstatus", Status},
+      {"statuscode", Status},
+      {"httpstatus", Status},
+      {"responsecode", Status},
+      {"httpcode", Status},
+      {"reason", Status},
+      {"condition", Status},
+      {"teststatus", Status},
+      {"action", Status},
+      {"code", Status},
+      {"ok", Success},
+      {"success", Success},
+      {"succeeded", Success},
+      {"passed", Success},
+      {"successful", Success},
+      {"healthy", Success},
+      {"ready", Success},
+      {"valid", Success},
+      {"exitcode", ExitCode},
+      {"exitstatus", ExitCode},
+      {"returncode", ExitCode},
+      {"rc", ExitCode},
+      {"error", Error},
+      {"err", Error},
+      {"exception", Error},
+      {"failure", Error},
+      {"errormessage", Error},
+      {"errmsg", Error},
+      {"errormsg", Error},
+      {"excinfo", Error},
+      {"x", Error},
+      {"fatal", Error},
+      {"failuremessage", Error},
+      {"failurereason", Error},
+      {"oomkilled", Failures},
+      {"failed", Failures},
+      {"failures", Failures},
+      {"errors", Failures},
+      {"errorcount", Failures},
+      {"failurecount", Failures},
+      {"failedcount", Failures},
       {"fatalerrorcount", Failures},
-      {"message", Message}, {"msg", Message}, {"event", Message}, {"m", Message},
-      {"mt", Message}, {"shortmessage", Message}, {"renderedmessage", Message},
-      {"messagetemplate", Message}, {"body", Message},
-      {"time", Time}, {"timestamp", Time}, {"ts", Time}, {"t", Time}, {"date", Time},
-      {"datetime", Time}, {"asctime", Time}, {"eventtime", Time}, {"realtimetimestamp", Time},
-      {"stack", Stack}, {"stacktrace", Stack}, {"backtrace", Stack}, {"traceback", Stack},
-      {"file", File}, {"filename", File}, {"path", File}, {"filepath", File}, {"uri", File},
-      {"source", File}, {"line", Line}, {"row", Line}, {"startline", Line}, {"linenumber", Line},
-      {"lineno", Line}, {"beginline", Line}, {"column", Column}, {"col", Column},
-      {"character", Column}, {"startcolumn", Column}, {"rule", Rule}, {"ruleid", Rule},
-      {"symbol", Rule}, {"fromlinter", Rule}, {"copname", Rule}, {"checkid", Rule}};
+      {"message", Message},
+      {"msg", Message},
+      {"event", Message},
+      {"m", Message},
+      {"mt", Message},
+      {"shortmessage", Message},
+      {"renderedmessage", Message},
+      {"messagetemplate", Message},
+      {"body", Message},
+      {"time", Time},
+      {"timestamp", Time},
+      {"ts", Time},
+      {"t", Time},
+      {"date", Time},
+      {"datetime", Time},
+      {"asctime", Time},
+      {"eventtime", Time},
+      {"realtimetimestamp", Time},
+      {"stack", Stack},
+      {"stacktrace", Stack},
+      {"backtrace", Stack},
+      {"traceback", Stack},
+      {"file", File},
+      {"filename", File},
+      {"path", File},
+      {"filepath", File},
+      {"uri", File},
+      {"source", File},
+      {"line", Line},
+      {"row", Line},
+      {"startline", Line},
+      {"linenumber", Line},
+      {"lineno", Line},
+      {"beginline", Line},
+      {"column", Column},
+      {"col", Column},
+      {"character", Column},
+      {"startcolumn", Column},
+      {"rule", Rule},
+      {"ruleid", Rule},
+      {"symbol", Rule},
+      {"fromlinter", Rule},
+      {"copname", Rule},
+      {"checkid", Rule}};
   return kRoles;
 }
 
@@ -90,10 +166,10 @@ Grade grade_of_status(std::string_view value) {
   if (number) return *number >= 500 && *number <= 599 ? Grade::Error : Grade::Plain;
   if (value.empty() || value.size() > kLongestWord) return Grade::None;
   constexpr std::array<std::string_view, 27> kBad = {
-      "fail",    "error",  "timeout", "timed out", "timed_out", "timedout", "crash",
-      "abort",   "killed", "unhealthy", "evicted", "oom",       "backoff",  "denied",
-      "reject",  "broken", "critical",  "panic",   "exceeded",  "refused",  "unreachable",
-      "corrupt", "fatal",  "exception", "invalid", "dead",      "forbidden"};
+      "fail",    "error",  "timeout",   "timed out", "timed_out", "timedout", "crash",
+      "abort",   "killed", "unhealthy", "evicted",   "oom",       "backoff",  "denied",
+      "reject",  "broken", "critical",  "panic",     "exceeded",  "refused",  "unreachable",
+      "corrupt", "fatal",  "exception", "invalid",   "dead",      "forbidden"};
   constexpr std::array<std::string_view, 6> kDoubtful = {"warn",    "degraded", "cancel",
                                                          "expired", "unknown",  "stale"};
   const auto word = small(value);
@@ -136,9 +212,9 @@ Grade grade_of_level(std::string_view text) {
   }
   const auto word = small(trim(text));
   constexpr std::array<std::string_view, 20> kErrors = {
-      "error", "err",  "fatal",     "critical", "crit",    "panic",     "dpanic",
-      "alert", "emerg", "emergency", "severe",  "fail",    "failed",    "failure",
-      "e",     "f",     "high",      "eror",    "fatl",    "exception"};
+      "error", "err",   "fatal",     "critical", "crit", "panic",    "dpanic",
+      "alert", "emerg", "emergency", "severe",   "fail", "failed",   "failure",
+      "e",     "f",     "high",      "eror",     "fatl", "exception"};
   constexpr std::array<std::string_view, 5> kWarnings = {"warn", "warning", "w", "wrn", "moderate"};
   if (std::find(kErrors.begin(), kErrors.end(), word) != kErrors.end()) return Grade::Error;
   if (std::find(kWarnings.begin(), kWarnings.end(), word) != kWarnings.end()) return Grade::Warning;

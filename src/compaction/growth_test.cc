@@ -88,8 +88,9 @@ const std::map<std::string_view, Shape>& shapes() {
        {"kubectl describe pods", "Name:   a\nLabels:  b=c\nContainers:\n",
         "  c%:\n    Image:   x:%\n    Port:  <none>\n    Command:\n      sh\nMounts:\n"}},
       {"log",
-       {"./serve", "", "{\"level\":30,\"n\":%,\"msg\":\"served\"}\nlevel=error msg=\"bad %\" id=%\n"
-                       "  at a.b(c.js:%:1)\n"}},
+       {"./serve", "",
+        "{\"level\":30,\"n\":%,\"msg\":\"served\"}\nlevel=error msg=\"bad %\" id=%\n"
+        "  at a.b(c.js:%:1)\n"}},
       {"ls", {"ls -l", "", "-rw-r--r-- 1 ann staff % Nov 15 18:13 file_%.txt\n"}},
       {"make",
        {"make", "",

@@ -30,6 +30,17 @@ std::string_view readable(std::string_view raw, std::string& storage) {
   return storage;
 }
 
+// pino and bunyan write levels as numbers: 50 and 60 are errors.
+LineKind kind_of_record(std::string_view line) {
+  constexpr std::string_view kLevel = "\"level\":";
+  const auto at = line.find(kLevel);
+  if (at == std::string_view::npos) return LineKind::Plain;
+  auto rest = trim_left(line.substr(at + kLevel.size()));
+  const auto level = take_number(rest);
+  if (!level || *level < 40) return LineKind::Plain;
+  return *level >= 50 ? LineKind::Error : LineKind::Warning;
+}
+
 }  // namespace
 
 void LineScan::add(std::string_view bytes) {
@@ -55,7 +66,8 @@ void LineScan::add_line(std::string_view raw, std::string_view line) {
   if (line.empty()) return;
   ++filled_;
   if (is_log_line(line)) ++log_lines_;
-  const auto look = look_at(line);
+  auto look = look_at(line);
+  if (look.kind == LineKind::Plain && line.front() == '{') look.kind = kind_of_record(line);
   if (look.kind == LineKind::Plain) return count_in(kinds_, template_of(line), line, 0);
   const auto key = std::hash<std::string_view>{}(without_time(line));
   count_in(look.kind == LineKind::Error ? errors_ : warnings_, key, line, look.at);

@@ -28,11 +28,31 @@ constexpr std::uint64_t mix(std::uint64_t hash, std::uint64_t value) {
   return (hash ^ value) * 0x9e3779b97f4a7c15ULL;
 }
 
+// The length of a position that begins the line after blanks, "2:9 " or "14:3\t"; 0: there is none.
+std::size_t position_length(std::string_view line) {
+  auto rest = trim_left(line);
+  const std::size_t indent = line.size() - rest.size();
+  if (!take_number(rest) || !take_prefix(rest, ":") || !take_number(rest)) return 0;
+  const bool is_alone = rest.empty() || rest.front() == ' ' || rest.front() == '\t';
+  return is_alone ? line.size() - rest.size() - indent : 0;
+}
+
+// Whether the digits at `at` are the line in "Main.java:7".
+bool follows_file(std::string_view line, std::size_t at) {
+  if (at < 3 || line[at - 1] != ':') return false;
+  std::size_t start = at - 1;
+  while (start > 0 && (static_cast<unsigned char>(line[start - 1]) | 0x20U) >= 'a' &&
+         (static_cast<unsigned char>(line[start - 1]) | 0x20U) <= 'z')
+    --start;
+  return start > 0 && start < at - 1 && line[start - 1] == '.';
+}
+
 }  // namespace
 
 std::uint64_t template_of(std::string_view line) {
   static constexpr auto kClasses = make_classes();
   std::uint64_t hash = 0x2545f4914f6cdd1dULL;
+  const std::size_t kept = indent_of(line) + position_length(line);  // places are not merged
   std::size_t at = 0;
   while (at < line.size()) {
     std::uint64_t word = hash;
@@ -44,13 +64,15 @@ std::uint64_t template_of(std::string_view line) {
       seen = std::max(seen, kind);
       word = mix(word, static_cast<unsigned char>(line[at]));
     }
-    if (at > start) hash = seen == kDigit ? mix(hash, '#') : word;
+    const bool is_number = seen == kDigit && start >= kept && !follows_file(line, start);
+    if (at > start) hash = is_number ? mix(hash, '#') : word;
     if (at < line.size()) hash = mix(hash, static_cast<unsigned char>(line[at++]));
   }
   return hash;
 }
 
 std::string_view without_time(std::string_view line) {
+  if (position_length(line) > 0) return line;
   const auto end = line.find_first_not_of("0123456789-:.,/TZ+[]() \t");
   return end == std::string_view::npos ? line : line.substr(end);
 }

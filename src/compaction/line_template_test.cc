@@ -12,6 +12,14 @@ TEST(LineTemplate, NumbersDoNotMatter) {
   EXPECT_NE(template_of("a b"), template_of("ab"));
 }
 
+TEST(LineTemplate, PlacesMatter) {
+  EXPECT_NE(template_of("at L.java:7"), template_of("at L.java:5"));
+  EXPECT_NE(template_of("  2:9  error  x"), template_of("  4:9  error  x"));
+  EXPECT_EQ(template_of("10:00:01 took 4"), template_of("11:22:33 took 5"));
+  EXPECT_EQ(template_of("pid:17 left"), template_of("pid:18 left"));
+  EXPECT_EQ(without_time("2:9 error x"), "2:9 error x");
+}
+
 TEST(LineTemplate, LogLinesAreKnownByTimeOrLevel) {
   EXPECT_TRUE(is_log_line("2026-01-02T03:04:05.123Z INFO x"));
   EXPECT_TRUE(is_log_line("Jan  2 03:04:05 host kernel: x"));

@@ -47,19 +47,35 @@ bool is_trace_frame(std::string_view line) {
 
 bool is_library_frame(std::string_view line) {
   constexpr std::array<std::string_view, 34> kLibraries = {
-      "node_modules/", "node:", "internal/", "<anonymous>", "site-packages/", "dist-packages/",
-      "/lib/python", "<frozen ", " java.", " javax.", " jdk.", " sun.", "java.base/",
-      " org.springframework.", " org.apache.", " io.netty.", " org.hibernate.", " com.sun.",
-      " reactor.", " kotlin.", " scala.", "/gems/", "/ruby/", "/vendor/", "/go/src/", "/libexec/src/",
-      "/pkg/mod/", "/usr/lib/", "/rustc/", " core::", " std::", " System.", " Microsoft.", "... "};
+      "node_modules/",   "node:",
+      "internal/",       "<anonymous>",
+      "site-packages/",  "dist-packages/",
+      "/lib/python",     "<frozen ",
+      " java.",          " javax.",
+      " jdk.",           " sun.",
+      "java.base/",      " org.springframework.",
+      " org.apache.",    " io.netty.",
+      " org.hibernate.", " com.sun.",
+      " reactor.",       " kotlin.",
+      " scala.",         "/gems/",
+      "/ruby/",          "/vendor/",
+      "/go/src/",        "/libexec/src/",
+      "/pkg/mod/",       "/usr/lib/",
+      "/rustc/",         " core::",
+      " std::",          " System.",
+      " Microsoft.",     "... "};
   return holds_any(line, kLibraries);
 }
 
 bool is_trace_cause(std::string_view line) {
   const auto text = trim(line);
-  constexpr std::array<std::string_view, 7> kCauses = {
-      "Caused by:", "caused by:", "Suppressed:", "[cause]:", "During handling of the above",
-      "The above exception was", "---> "};
+  constexpr std::array<std::string_view, 7> kCauses = {"Caused by:",
+                                                       "caused by:",
+                                                       "Suppressed:",
+                                                       "[cause]:",
+                                                       "During handling of the above",
+                                                       "The above exception was",
+                                                       "---> "};
   return std::any_of(kCauses.begin(), kCauses.end(),
                      [&](std::string_view start) { return text.starts_with(start); });
 }

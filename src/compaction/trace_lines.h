@@ -1,5 +1,5 @@
-// Recognises lines of stack traces in logs, whatever language printed them, and tells the program's own
-// frames from those of its libraries.
+// Recognises lines of stack traces in logs, whatever language printed them, and tells the program's
+// own frames from those of its libraries.
 #pragma once
 
 #include <cstddef>
@@ -18,8 +18,8 @@ bool is_library_frame(std::string_view line);
 // "Caused by: java.io.IOException: x", "The above exception was the direct cause …"
 bool is_trace_cause(std::string_view line);
 
-// Lines of a trace that are kept: its messages, its causes, and the first frame of the program itself below
-// each of them (in Python the last, since it lists the outermost call first).
+// Lines of a trace that are kept: its messages, its causes, and the first frame of the program
+// itself below each of them (in Python the last, since it lists the outermost call first).
 struct TraceSummary {
   std::vector<std::string_view> lines;
   std::size_t left_out = 0;

@@ -45,8 +45,8 @@ void append_utf8(std::string& text, std::uint32_t point) {
   byte(0x80U | (point & 0x3fU));
 }
 
-// Decodes `\uXXXX`, with its second half if it is a surrogate. Returns the bytes read, 0 if malformed
-// or a control character, which stays as written.
+// Decodes `\uXXXX`, with its second half if it is a surrogate. Returns the bytes read, 0 if
+// malformed or a control character, which stays as written.
 std::size_t take_escape(std::string_view raw, std::string& text) {
   const auto first = raw.starts_with("\\u") ? hex_value(raw.substr(2)) : std::nullopt;
   if (!first || *first < 0x20U || *first == 0x7fU) return 0;
@@ -150,7 +150,7 @@ bool JsonReader::read_value(JsonTree& tree) {
       skip_blanks();
       if (at_ >= text_.size()) return false;
     }
-    if (is_object && !read_key(tree, node)) return false;
+    if (is_object && !read_key(node)) return false;
   }
   node.begin = static_cast<std::uint32_t>(at_);
   const char start = text_[at_];
@@ -174,7 +174,7 @@ bool JsonReader::read_value(JsonTree& tree) {
   return true;
 }
 
-bool JsonReader::read_key(JsonTree& /*tree*/, JsonNode& node) {
+bool JsonReader::read_key(JsonNode& node) {
   const std::size_t begin = at_ + 1;
   if (text_[at_] != '"' || !skip_string()) return false;
   node.key_begin = static_cast<std::uint32_t>(begin);
@@ -227,7 +227,8 @@ bool JsonReader::skip_word() {
   std::size_t length = 0;
   bool has_digit = false;
   while (length < rest.size() &&
-         (is_digit(rest[length]) || std::string_view("+-.eE").find(rest[length]) != std::string_view::npos)) {
+         (is_digit(rest[length]) ||
+          std::string_view("+-.eE").find(rest[length]) != std::string_view::npos)) {
     has_digit = has_digit || is_digit(rest[length]);
     ++length;
   }

@@ -12,8 +12,8 @@ bool is_blank(std::string_view text) {
 std::string unescaped(std::string_view part) {
   std::string key;
   for (std::size_t at = 0; at < part.size(); ++at) {
-    const bool is_escape = part[at] == '~' && at + 1 < part.size() &&
-                           (part[at + 1] == '0' || part[at + 1] == '1');
+    const bool is_escape =
+        part[at] == '~' && at + 1 < part.size() && (part[at + 1] == '0' || part[at + 1] == '1');
     key += is_escape ? (part[++at] == '0' ? '~' : '/') : part[at];
   }
   return key;
@@ -140,7 +140,7 @@ std::optional<FoundJson> find_json(std::string given) {
   // The views in the result need a text that does not move.
   std::optional<FoundJson> found(std::in_place);
   while (given.ends_with('\n'))
-    given.pop_back();  // a value that is cut off ends with the text
+    given.pop_back();                  // a value that is cut off ends with the text
   constexpr std::size_t kOnHeap = 64;  // a shorter text would move with its string
   given.reserve(kOnHeap);
   found->text = std::move(given);
@@ -186,8 +186,9 @@ std::string pointer_to(const FoundJson& json, std::size_t node) {
     std::size_t index = 0;
     for (; nodes[child].next <= node; child = nodes[child].next)
       ++index;
-    pointer += nodes[at].kind == JsonKind::Array ? "/" + std::to_string(index)
-                                                 : "/" + escaped(json_key_text(json.text, nodes[child]));
+    pointer += nodes[at].kind == JsonKind::Array
+                   ? "/" + std::to_string(index)
+                   : "/" + escaped(json_key_text(json.text, nodes[child]));
     at = child;
   }
   return pointer;

@@ -1,5 +1,5 @@
-// Finds the JSON values in an output, which may hold other lines too: one document, values one after the
-// other, JSON with warnings before or behind it, JSON that ends early.
+// Finds the JSON values in an output, which may hold other lines too: one document, values one
+// after the other, JSON with warnings before or behind it, JSON that ends early.
 #pragma once
 
 #include <optional>
@@ -22,8 +22,8 @@ struct FoundJson {
 // Returns nullopt unless most of the output is JSON. Reads no more than twice what is there.
 std::optional<FoundJson> find_json(std::string text);
 
-// Finds the value behind a JSON pointer (RFC 6901): "/items/17/name". If there are several outermost
-// values, its first part is the number of one, from 0. "" is the only outermost value.
+// Finds the value behind a JSON pointer (RFC 6901): "/items/17/name". If there are several
+// outermost values, its first part is the number of one, from 0. "" is the only outermost value.
 std::optional<std::size_t> find_pointer(const FoundJson& json, std::string_view pointer);
 
 // The path of a value; `find_pointer` finds it there.

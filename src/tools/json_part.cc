@@ -111,7 +111,8 @@ JsonPart select_json(std::string text, std::string_view pointer, std::optional<R
     return part;
   }
   const auto node = find_pointer(*json, pointer);
-  if (!node && (!pointer.empty() || json->roots.size() == 1)) return unknown_pointer(*json, pointer);
+  if (!node && (!pointer.empty() || json->roots.size() == 1))
+    return unknown_pointer(*json, pointer);
   part.name = model_text(pointer);
   if (node && !json->tree.is_container(*node)) {
     const JsonNode& value = json->tree.nodes[*node];

@@ -1,5 +1,5 @@
-// Selects a part of stored JSON: the value behind a JSON pointer, and of an array or object a range of
-// its elements.
+// Selects a part of stored JSON: the value behind a JSON pointer, and of an array or object a range
+// of its elements.
 #pragma once
 
 #include <cstddef>

@@ -28,8 +28,10 @@ TEST(JsonPart, SaysWhatThereIsInstead) {
   EXPECT_EQ(select_json(kJson, "/none", std::nullopt, kMany).advice,
             "The JSON has the keys items, name.");
   EXPECT_THAT(select_json(kJson, "items", std::nullopt, kMany).advice, HasSubstr("with a slash"));
-  EXPECT_THAT(select_json(kJson, "/items", RowRange{9, 9}, kMany).problem, HasSubstr("behind the end"));
-  EXPECT_THAT(select_json("plain text\n", "", RowRange{0, 1}, kMany).problem, HasSubstr("not JSON"));
+  EXPECT_THAT(select_json(kJson, "/items", RowRange{9, 9}, kMany).problem,
+              HasSubstr("behind the end"));
+  EXPECT_THAT(select_json("plain text\n", "", RowRange{0, 1}, kMany).problem,
+              HasSubstr("not JSON"));
 }
 
 TEST(JsonPart, ReadsRanges) {

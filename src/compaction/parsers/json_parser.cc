@@ -6,8 +6,8 @@
 #include "compaction/records/json_diagnostics.h"
 #include "compaction/records/json_layout.h"
 #include "compaction/records/log_reader.h"
-#include "core/json_values.h"
 #include "compaction/text_scan.h"
+#include "core/json_values.h"
 
 namespace nutshell::compaction {
 namespace {

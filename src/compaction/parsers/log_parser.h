@@ -1,4 +1,5 @@
-// Reads logs: JSON lines, logfmt and lines with a time or level, with the stack traces between them.
+// Reads logs: JSON lines, logfmt and lines with a time or level, with the stack traces between
+// them.
 #pragma once
 
 #include "compaction/parser.h"

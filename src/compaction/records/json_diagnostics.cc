@@ -33,9 +33,9 @@ std::uint32_t small_number(std::string_view text) {
 }
 
 bool is_place_key(std::string_view key) {
-  constexpr std::array<std::string_view, 12> kKeys = {"location", "start",    "range",  "Pos",
-                                                      "position", "loc",      "begin",  "Position",
-                                                      "region",   "Location", "Start",  "span"};
+  constexpr std::array<std::string_view, 12> kKeys = {"location", "start",    "range", "Pos",
+                                                      "position", "loc",      "begin", "Position",
+                                                      "region",   "Location", "Start", "span"};
   return std::find(kKeys.begin(), kKeys.end(), key) != kKeys.end();
 }
 

@@ -1,5 +1,5 @@
-// Finds diagnostics in the JSON of linters and compilers: objects with a message, a file and a line,
-// wherever these stand (eslint, ruff, pyright, shellcheck, golangci-lint, pylint, rubocop …).
+// Finds diagnostics in the JSON of linters and compilers: objects with a message, a file and a
+// line, wherever these stand (eslint, ruff, pyright, shellcheck, golangci-lint, pylint, rubocop …).
 #pragma once
 
 #include <vector>

@@ -17,6 +17,7 @@ constexpr std::size_t kFewestRecords = 3;
 constexpr std::size_t kMostFlattened = 4;  // longer arrays in a record are not part of its row
 constexpr std::size_t kDeepest = 24;
 constexpr std::size_t kShortObject = 90;
+constexpr std::size_t kSmallContainer = 600;  // bytes
 constexpr std::size_t kMostElements = 20;  // of an array of scalars that is not shown whole
 
 // Goes over the children of a node.
@@ -64,13 +65,7 @@ class Layouter {
   }
 
  private:
-  struct Errors {
-    std::vector<std::size_t> objects;
-  };
-
-  std::string name_of(std::size_t node) const {
-    return key_text(tree_.nodes[node]);
-  }
+  std::string name_of(std::size_t node) const { return key_text(tree_.nodes[node]); }
 
   std::string key_text(const JsonNode& node) const {
     return value_text(json_key_text(values_.text, node), JsonKind::String, kLongestValue);
@@ -117,8 +112,7 @@ class Layouter {
       const JsonNode& member = tree_.nodes[children.next()];
       const auto shown = value_text(json_raw(values_.text, member), member.kind, most_bytes());
       const bool has_blank = contains(shown, " ") && !shown.starts_with('"');
-      text += fmt::format("{}{}={}", text.empty() ? "" : " ",
-                          key_text(member),
+      text += fmt::format("{}{}={}", text.empty() ? "" : " ", key_text(member),
                           has_blank ? fmt::format("\"{}\"", shown) : shown);
     }
     return text;
@@ -149,6 +143,10 @@ class Layouter {
         add(child, depth + (has_heading ? 1 : 0));
       }
     }
+    // Small containers hold totals and the like; a long one may use up the room.
+    std::stable_partition(late.begin(), late.end(), [&](std::size_t child) {
+      return tree_.nodes[child].end - tree_.nodes[child].begin <= kSmallContainer;
+    });
     for (const std::size_t child : late)
       add(child, depth + (has_heading ? 1 : 0));
     if (unshown == 0) return;
@@ -252,7 +250,8 @@ class Layouter {
       for (std::size_t at = element + 1; at < tree_.nodes[element].next; ++at) {
         const JsonNode& node = tree_.nodes[at];
         if (node.kind != JsonKind::Array || node.children == 0) continue;
-        const bool is_long = node.children > kMostFlattened || node.end - node.begin > kLongestMessage;
+        const bool is_long =
+            node.children > kMostFlattened || node.end - node.begin > kLongestMessage;
         if (is_long && tree_.nodes[at + 1].kind == JsonKind::Object) return false;
       }
     }
@@ -266,8 +265,10 @@ class Layouter {
       set.begin(at);
       const JsonNode& element = tree_.nodes[elements[at]];
       if (element.key_end > element.key_begin) {
-        const auto key = std::string_view(values_.text).substr(element.key_begin - 1, element.key_end - element.key_begin + 2);
-        set.add(set.column(RecordSet::kRoot, "(key)"), JsonKind::String, key);
+        const auto key =
+            std::string_view(values_.text)
+                .substr(element.key_begin - 1, element.key_end - element.key_begin + 2);
+        set.add(set.column(RecordSet::kRoot, "@key"), JsonKind::String, key);
       }
       set.add_members(values_.text, tree_, elements[at]);
     }
@@ -288,9 +289,9 @@ class Layouter {
     layout_.left_out += digest.left_out;
     if (digest.left_out > 0) {
       const auto where = pointer.empty() ? "" : fmt::format("pointer={} ", pointer);
-      layout_.unshown.push_back({fmt::format("{} of {}", digest.left_out, elements.size()),
-                                 fmt::format("{}rows={}-{}", where, digest.first_left_out,
-                                             digest.last_left_out)});
+      layout_.unshown.push_back(
+          {fmt::format("{} of {}", digest.left_out, elements.size()),
+           fmt::format("{}rows={}-{}", where, digest.first_left_out, digest.last_left_out)});
     }
     for (std::size_t at = 0; at < elements.size(); ++at) {
       const bool is_seen = options_.is_whole || set.records()[at].grade == Grade::Error;
@@ -362,8 +363,9 @@ class Layouter {
       lines.insert(lines.end(), record.begin(), record.end());
     }
     if (shown < inner.size()) {
-      layout_.unshown.push_back({fmt::format("{} more objects report an error", inner.size() - shown),
-                                 "pointer=" + pointer_to(values_, inner[shown])});
+      layout_.unshown.push_back(
+          {fmt::format("{} more objects report an error", inner.size() - shown),
+           "pointer=" + pointer_to(values_, inner[shown])});
       layout_.left_out += inner.size() - shown;
     }
     layout_.errors += inner.size();

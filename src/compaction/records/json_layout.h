@@ -1,5 +1,6 @@
 // Writes JSON as indented text: objects as `key: value`, arrays of like objects as tables or, where
-// there are many, as a digest of their records. What is not shown is counted, with the call that shows it.
+// there are many, as a digest of their records. What is not shown is counted, with the call that
+// shows it.
 #pragma once
 
 #include <cstddef>

@@ -29,8 +29,10 @@ struct Pair {
 std::size_t value_end(std::string_view line, std::size_t at) {
   if (at < line.size() && line[at] == '"') {
     for (std::size_t end = at + 1; end < line.size(); ++end) {
-      if (line[end] == '\\') ++end;
-      else if (line[end] == '"') return end + 1;
+      if (line[end] == '\\')
+        ++end;
+      else if (line[end] == '"')
+        return end + 1;
     }
   }
   return std::min(line.find(' ', at), line.size());
@@ -97,8 +99,9 @@ Grade level_of_lead(std::string_view line) {
   constexpr std::size_t kWords = 6;
   auto rest = line.substr(0, kLongestLead);
   constexpr std::array<std::string_view, 22> kLevels = {
-      "TRACE", "DEBUG", "INFO", "NOTICE", "WARN",  "WARNING", "ERROR", "FATAL", "CRITICAL", "PANIC", "SEVERE",
-      "trace", "debug", "info", "notice", "warn",  "warning", "error", "fatal", "critical", "ERR", "INF"};
+      "TRACE",    "DEBUG", "INFO",   "NOTICE",   "WARN",  "WARNING", "ERROR",  "FATAL",
+      "CRITICAL", "PANIC", "SEVERE", "trace",    "debug", "info",    "notice", "warn",
+      "warning",  "error", "fatal",  "critical", "ERR",   "INF"};
   for (std::size_t count = 0; count < kWords && !rest.empty(); ++count) {
     auto word = take_word(rest);
     const auto start = word.find_first_not_of("[(<|");
@@ -121,8 +124,8 @@ Grade grade_of_line(std::string_view line) {
 
 // PostgreSQL logs the details of a message as lines of their own, with its time.
 bool is_more_of_postgres(std::string_view line) {
-  constexpr std::array<std::string_view, 5> kParts = {"STATEMENT:  ", "DETAIL:  ", "HINT:  ",
-                                                      "CONTEXT:  ", "QUERY:  "};
+  constexpr std::array<std::string_view, 5> kParts = {
+      "STATEMENT:  ", "DETAIL:  ", "HINT:  ", "CONTEXT:  ", "QUERY:  "};
   const auto head = line.substr(0, kLongestLead);
   return std::any_of(kParts.begin(), kParts.end(),
                      [&](std::string_view part) { return contains(head, part); });
@@ -130,9 +133,9 @@ bool is_more_of_postgres(std::string_view line) {
 
 class LogReader {
  public:
-  explicit LogReader(std::string_view text) : text_(text), json_(text) {
+  explicit LogReader(std::string_view text) : text_(text) {
     time_ = log_.set.column(RecordSet::kRoot, "time");
-    lead_ = log_.set.column(RecordSet::kRoot, "(prefix)");
+    lead_ = log_.set.column(RecordSet::kRoot, "@prefix");
     message_ = log_.set.column(RecordSet::kRoot, "message");
     more_ = log_.set.column(RecordSet::kRoot, kMoreLines);
   }
@@ -172,9 +175,8 @@ class LogReader {
     // the message of an exception, at the end of a trace or as its first line
     const auto colon = line.find(':');
     const auto name = line.substr(0, colon);
-    const bool is_exception =
-        colon != std::string_view::npos && !contains(name, " ") &&
-        (name.ends_with("Error") || contains(name, "Exception"));
+    const bool is_exception = colon != std::string_view::npos && !contains(name, " ") &&
+                              (name.ends_with("Error") || contains(name, "Exception"));
     return is_exception;
   }
 
@@ -201,8 +203,8 @@ class LogReader {
     const auto found = read_pairs(line);
     const bool is_logfmt = found.pairs.size() >= 2 && found.lead.size() <= kLongestLead &&
                            (found.bytes + found.lead.size() + 8 >= line.size());
-    const bool is_mostly = found.pairs.size() >= 3 || found.lead.empty() ||
-                           is_log_line(line) || found.bytes * 2 >= line.size();
+    const bool is_mostly = found.pairs.size() >= 3 || found.lead.empty() || is_log_line(line) ||
+                           found.bytes * 2 >= line.size();
     if (!is_logfmt || !is_mostly) return false;
     begin(number);
     ++log_.logfmt;
@@ -256,7 +258,6 @@ class LogReader {
   }
 
   std::string_view text_;
-  JsonReader json_;
   JsonTree tree_;
   ReadLog log_;
   std::uint32_t time_ = 0;

@@ -1,5 +1,5 @@
-// Reads a log into records: lines of JSON, of logfmt (key=value) or of text, with or without words in
-// front. Lines that continue a record, such as a stack trace, belong to it.
+// Reads a log into records: lines of JSON, of logfmt (key=value) or of text, with or without words
+// in front. Lines that continue a record, such as a stack trace, belong to it.
 #pragma once
 
 #include <cstddef>
@@ -13,12 +13,12 @@
 namespace nutshell::compaction {
 
 struct ReadLog {
-  RecordSet set;            // its places are lines of the output
-  std::size_t filled = 0;   // lines that are not blank
-  std::size_t json = 0;     // records by form
+  RecordSet set;           // its places are lines of the output
+  std::size_t filled = 0;  // lines that are not blank
+  std::size_t json = 0;    // records by form
   std::size_t logfmt = 0;
   std::size_t text = 0;
-  std::size_t timed = 0;    // records with a time or a level
+  std::size_t timed = 0;      // records with a time or a level
   std::size_t continued = 0;  // lines that belong to the record before them
 };
 

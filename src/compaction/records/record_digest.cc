@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <map>
 #include <numeric>
 #include <unordered_map>
 
@@ -14,10 +13,10 @@
 namespace nutshell::compaction {
 namespace {
 
-constexpr std::size_t kMostStates = 6;     // values of a column that are counted by name
+constexpr std::size_t kMostStates = 6;  // values of a column that are counted by name
 constexpr std::size_t kMostStateColumns = 8;
 constexpr std::size_t kLongestState = 40;
-constexpr std::size_t kSharedShare = 3;    // 1/n of the room is for what all records share
+constexpr std::size_t kSharedShare = 3;  // 1/n of the room is for what all records share
 
 // Records that say the same about different things, such as equal messages with other numbers.
 std::uint64_t kind_of(const RecordSet& set, const Record& record) {
@@ -65,7 +64,8 @@ class Digester {
       add_one_of_each();
     else
       add_samples();
-    digest_.left_out = static_cast<std::size_t>(std::count(is_shown_.begin(), is_shown_.end(), false));
+    digest_.left_out =
+        static_cast<std::size_t>(std::count(is_shown_.begin(), is_shown_.end(), false));
     note_left_out();
     return std::move(digest_);
   }
@@ -81,8 +81,8 @@ class Digester {
       if (!profile_.is_constant(column)) continue;
       hidden_[column] = true;
       const SeenValue& value = profile_.columns()[column].values.front();
-      const auto text = fmt::format(" {}={}", set_.columns()[column].path,
-                                    value_text(value.raw, value.kind));
+      const auto text =
+          fmt::format(" {}={}", set_.columns()[column].path, value_text(value.raw, value.kind));
       used += estimate_tokens(text);
       if (used > most)
         ++unsaid;
@@ -101,7 +101,9 @@ class Digester {
         const FieldRole role = set_.columns()[column].role;
         const bool is_grade = role == FieldRole::Level || role == FieldRole::Status ||
                               role == FieldRole::Success || role == FieldRole::ExitCode;
-        if (role == FieldRole::Message || role == FieldRole::Time || is_grade != is_first_pass || hidden_[column] || told >= kMostStateColumns) continue;
+        if (role == FieldRole::Message || role == FieldRole::Time || is_grade != is_first_pass ||
+            hidden_[column] || told >= kMostStateColumns)
+          continue;
         const auto line = states_of(column);
         if (line.empty()) continue;
         put({line});

@@ -1,5 +1,5 @@
-// Chooses what is shown of many records: what all share once, how often each state occurs, every record
-// that reports an error, warnings, rare records, then one of each kind with its count.
+// Chooses what is shown of many records: what all share once, how often each state occurs, every
+// record that reports an error, warnings, rare records, then one of each kind with its count.
 #pragma once
 
 #include <cstddef>
@@ -21,7 +21,7 @@ struct DigestOptions {
 
 struct Digest {
   std::vector<std::string> lines;
-  std::size_t errors = 0;    // records
+  std::size_t errors = 0;  // records
   std::size_t warnings = 0;
   std::size_t left_out = 0;
   std::size_t first_left_out = 0;  // places, if any are

@@ -45,45 +45,53 @@ struct LevelCase {
 };
 
 TEST(FieldRole, GradesLevelsAndStatesOfManyTools) {
-  const std::vector<LevelCase> cases = {
-      {"level", "50", Grade::Error},           {"level", "30", Grade::Plain},
-      {"lvl", R"("warn")", Grade::Warning},    {"log.level", R"("ERROR")", Grade::Error},
-      {"@l", R"("Fatal")", Grade::Error},      {"levelname", R"("CRITICAL")", Grade::Error},
-      {"PRIORITY", R"("3")", Grade::Error},    {"PRIORITY", R"("6")", Grade::Plain},
-      {"levelno", "40", Grade::Error},         {"record.level.name", R"("ERROR")", Grade::Error},
-      {"status", R"("FAILED")", Grade::Error}, {"conclusion", R"("failure")", Grade::Error},
-      {"res.statusCode", "503", Grade::Error}, {"statusCode", "200", Grade::Plain},
-      {"ok", "false", Grade::Error},           {"ok", "true", Grade::None},
-      {"exit_code", "1", Grade::Error},        {"exit_code", "0", Grade::None},
-      {"error", "null", Grade::None},          {"error", R"("")", Grade::None},
-      {"error", R"("no route")", Grade::Error}, {"failures", "0", Grade::None},
-      {"name", R"("error")", Grade::None}};
+  const std::vector<LevelCase> cases = {{"level", "50", Grade::Error},
+                                        {"level", "30", Grade::Plain},
+                                        {"lvl", R"("warn")", Grade::Warning},
+                                        {"log.level", R"("ERROR")", Grade::Error},
+                                        {"@l", R"("Fatal")", Grade::Error},
+                                        {"levelname", R"("CRITICAL")", Grade::Error},
+                                        {"PRIORITY", R"("3")", Grade::Error},
+                                        {"PRIORITY", R"("6")", Grade::Plain},
+                                        {"levelno", "40", Grade::Error},
+                                        {"record.level.name", R"("ERROR")", Grade::Error},
+                                        {"status", R"("FAILED")", Grade::Error},
+                                        {"conclusion", R"("failure")", Grade::Error},
+                                        {"res.statusCode", "503", Grade::Error},
+                                        {"statusCode", "200", Grade::Plain},
+                                        {"ok", "false", Grade::Error},
+                                        {"ok", "true", Grade::None},
+                                        {"exit_code", "1", Grade::Error},
+                                        {"exit_code", "0", Grade::None},
+                                        {"error", "null", Grade::None},
+                                        {"error", R"("")", Grade::None},
+                                        {"error", R"("no route")", Grade::Error},
+                                        {"failures", "0", Grade::None},
+                                        {"name", R"("error")", Grade::None}};
   for (const LevelCase& one : cases) {
     const bool is_string = one.value.front() == '"';
     const bool is_word = one.value == "true" || one.value == "false";
-    const auto kind = is_string ? JsonKind::String
-                      : is_word ? JsonKind::Bool
-                                : JsonKind::Number;
+    const auto kind = is_string ? JsonKind::String : is_word ? JsonKind::Bool : JsonKind::Number;
     EXPECT_EQ(grade_of(role_of(one.key), one.value, kind), one.grade)
         << one.key << "=" << one.value;
   }
 }
 
 TEST(RecordDigest, ShowsAnErrorBetweenRecordsThatAreAlike) {
-  const auto text = digest_text(
-      repeated(R"({{"level":30,"host":"a","msg":"served","ms":{}}})", 60) +
-      R"({"level":50,"host":"a","msg":"lost order 8812","err":{"code":"E_GONE"}})" + "\n" +
-      repeated(R"({{"level":30,"host":"a","msg":"served","ms":{}}})", 40));
+  const auto text =
+      digest_text(repeated(R"({{"level":30,"host":"a","msg":"served","ms":{}}})", 60) +
+                  R"({"level":50,"host":"a","msg":"lost order 8812","err":{"code":"E_GONE"}})" +
+                  "\n" + repeated(R"({{"level":30,"host":"a","msg":"served","ms":{}}})", 40));
   EXPECT_THAT(text, AllOf(HasSubstr("all: host=a\n"), HasSubstr("level: 30 ×100, 50 ×1\n"),
                           HasSubstr("61: level=50 lost order 8812 err.code=E_GONE\n"),
                           HasSubstr("1: level=30 served ms=0 (×100 alike)\n"), HasSubstr("101: ")));
 }
 
 TEST(RecordDigest, ShowsRareKeysRareValuesAndNumbersFarAboveTheOthers) {
-  const auto text =
-      digest_text(repeated("level=info msg=served region=eu ms={}", 90) +
-                  "level=info msg=served region=us ms=4\nlevel=info msg=served region=eu ms=99000\n" +
-                  "level=info msg=served region=eu ms=4 retried=yes\n");
+  const auto text = digest_text(
+      repeated("level=info msg=served region=eu ms={}", 90) +
+      "level=info msg=served region=us ms=4\nlevel=info msg=served region=eu ms=99000\n" +
+      "level=info msg=served region=eu ms=4 retried=yes\n");
   EXPECT_THAT(text, AllOf(HasSubstr("91|"), HasSubstr("us"), HasSubstr("92"), HasSubstr("99000"),
                           HasSubstr("93"), HasSubstr("retried")));
 }
@@ -98,12 +106,11 @@ TEST(RecordDigest, KeepsTheCausesOfAnErrorAndTheProgramsOwnFrames) {
                                 "\tat java.base/sun.nio.ch.Net.connect(Net.java:1)\n"
                                 "\tat com.acme.Db.open(Db.java:33)\n\t... 12 more\n" +
                                 repeated("2026-01-02 10:00:02 INFO served {}", 30));
-  EXPECT_THAT(text,
-              HasSubstr("31: 2026-01-02 10:00:01 ERROR cannot pay\n"
-                        "  java.lang.IllegalStateException: no stock\n"
-                        "  at com.acme.Cart.pay(Cart.java:81)\n"
-                        "  Caused by: java.net.ConnectException: refused\n"
-                        "  at com.acme.Db.open(Db.java:33) (+3 lines)\n"));
+  EXPECT_THAT(text, HasSubstr("31: 2026-01-02 10:00:01 ERROR cannot pay\n"
+                              "  java.lang.IllegalStateException: no stock\n"
+                              "  at com.acme.Cart.pay(Cart.java:81)\n"
+                              "  Caused by: java.net.ConnectException: refused\n"
+                              "  at com.acme.Db.open(Db.java:33) (+3 lines)\n"));
 }
 
 TEST(RecordDigest, CountsTheCharactersThatAValueLacks) {
@@ -113,9 +120,10 @@ TEST(RecordDigest, CountsTheCharactersThatAValueLacks) {
 }
 
 TEST(LogReader, ReadsJsonBehindAPrefixAndLogfmtWithWordsInFront) {
-  const auto log = read_log("web-1  | {\"level\":\"error\",\"msg\":\"a\"}\n"
-                            "2026-01-02T10:00:00Z ERROR store closed path=/v/x code=4\n"
-                            "time=2026-01-02 level=warn msg=\"two words\"\nnot a record\n");
+  const auto log = read_log(
+      "web-1  | {\"level\":\"error\",\"msg\":\"a\"}\n"
+      "2026-01-02T10:00:00Z ERROR store closed path=/v/x code=4\n"
+      "time=2026-01-02 level=warn msg=\"two words\"\nnot a record\n");
   EXPECT_EQ(log.json, 1U);
   EXPECT_EQ(log.logfmt, 2U);
   ASSERT_EQ(log.set.records().size(), 4U);
@@ -133,10 +141,12 @@ std::string json_text_of(const std::string& output) {
 TEST(JsonParser, ShowsAFailedRecordAmongThousands) {
   std::string output = "[";
   for (int i = 0; i < 2000; ++i)
-    output += fmt::format(R"({{"id":{},"status":"{}","region":"eu"}},)", i, i == 1417 ? "FAILED" : "ok");
+    output +=
+        fmt::format(R"({{"id":{},"status":"{}","region":"eu"}},)", i, i == 1417 ? "FAILED" : "ok");
   output.back() = ']';
-  EXPECT_THAT(json_text_of(output), AllOf(HasSubstr("[2000]"), HasSubstr("status: ok ×1999, FAILED ×1"),
-                                          HasSubstr("[1417] id=1417 status=FAILED")));
+  EXPECT_THAT(json_text_of(output),
+              AllOf(HasSubstr("[2000]"), HasSubstr("status: ok ×1999, FAILED ×1"),
+                    HasSubstr("[1417] id=1417 status=FAILED")));
 }
 
 TEST(JsonParser, ShowsAnErrorDeepInsideWithItsPointer) {
@@ -144,8 +154,8 @@ TEST(JsonParser, ShowsAnErrorDeepInsideWithItsPointer) {
   for (int job = 0; job < 30; ++job) {
     output += fmt::format(R"({{"name":"job{}","steps":[)", job);
     for (int step = 0; step < 12; ++step)
-      output += fmt::format(R"({{"n":{},"conclusion":"{}","note":"aaaaaaaaaaaaaaaaaaaaaaaa"}},)", step,
-                            job == 7 && step == 9 ? "failure" : "success");
+      output += fmt::format(R"({{"n":{},"conclusion":"{}","note":"aaaaaaaaaaaaaaaaaaaaaaaa"}},)",
+                            step, job == 7 && step == 9 ? "failure" : "success");
     output.back() = ']';
     output += "},";
   }

@@ -26,8 +26,8 @@ double number_of(std::string_view raw) {
 }  // namespace
 
 const SeenValue* ColumnProfile::most_frequent() const {
-  const auto found = std::max_element(values.begin(), values.end(),
-                                      [](const auto& a, const auto& b) { return a.count < b.count; });
+  const auto found = std::max_element(
+      values.begin(), values.end(), [](const auto& a, const auto& b) { return a.count < b.count; });
   return found == values.end() ? nullptr : &*found;
 }
 
@@ -50,7 +50,8 @@ void RecordProfile::count(const RecordCell& cell) {
     profile.sum += value;
     auto& largest = profile.largest;
     if (largest.size() < kLargest || value > largest.back()) {
-      largest.insert(std::upper_bound(largest.begin(), largest.end(), value, std::greater<>()), value);
+      largest.insert(std::upper_bound(largest.begin(), largest.end(), value, std::greater<>()),
+                     value);
       if (largest.size() > kLargest) largest.pop_back();
     }
   }
@@ -115,7 +116,8 @@ void RecordProfile::choose_rare_values(std::size_t column) {
   const auto& largest = profile.largest;
   const std::size_t numbers = profile.kinds[static_cast<std::size_t>(JsonKind::Number)];
   for (std::size_t at = 0; at + 1 < largest.size(); ++at) {
-    const double rest = profile.sum - largest[0] - (at > 0 ? largest[1] : 0) - (at > 1 ? largest[2] : 0);
+    const double rest =
+        profile.sum - largest[0] - (at > 0 ? largest[1] : 0) - (at > 1 ? largest[2] : 0);
     const double mean = rest / static_cast<double>(numbers);
     const bool is_far = largest[at] >= 4 * largest[at + 1] && largest[at] >= 10 * mean;
     if (is_far && largest[at] >= 10) rare.above = largest[at];

@@ -1,5 +1,5 @@
-// Counts, for each column of records, how often it is there and which values it has, to tell what all
-// records share, what is usual and what is rare.
+// Counts, for each column of records, how often it is there and which values it has, to tell what
+// all records share, what is usual and what is rare.
 #pragma once
 
 #include <array>
@@ -21,8 +21,8 @@ struct SeenValue {
 struct ColumnProfile {
   static constexpr std::size_t kMostValues = 64;
 
-  std::size_t present = 0;                // cells
-  std::vector<SeenValue> values;          // in order of appearance; empty if there are more
+  std::size_t present = 0;        // cells
+  std::vector<SeenValue> values;  // in order of appearance; empty if there are more
   bool has_many = false;
   std::array<std::size_t, 6> kinds = {};  // cells by JsonKind
   std::vector<double> largest;            // of the numbers, the four largest, descending
@@ -55,7 +55,7 @@ class RecordProfile {
     bool is_key = false;                   // the column itself
     std::vector<std::string_view> values;  // raw
     std::array<bool, 6> kinds = {};
-    double above = 0;                      // numbers of at least this much; 0: none
+    double above = 0;  // numbers of at least this much; 0: none
   };
   std::vector<Rare> rare_;
 };

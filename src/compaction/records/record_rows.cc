@@ -40,8 +40,8 @@ std::vector<ColumnUse> used_columns(const RowsInput& input) {
       ColumnUse& use = used[index[cell.column] - 1];
       ++use.count;
       use.is_same = use.is_same && use.first->raw == cell.raw;
-      use.has_trace =
-          use.has_trace || (cell.kind == JsonKind::String && (contains(cell.raw, "\\n") || contains(cell.raw, "\n")));
+      use.has_trace = use.has_trace || (cell.kind == JsonKind::String &&
+                                        (contains(cell.raw, "\\n") || contains(cell.raw, "\n")));
     }
   }
   return used;

@@ -56,8 +56,8 @@ void RecordSet::add_members(std::string_view text, const JsonTree& tree, std::si
                                      : json_key(text, node);
     const auto id = column(parent.column, key);
     const bool is_object = node.kind == JsonKind::Object && node.children > 0;
-    const bool is_short_list = node.kind == JsonKind::Array && node.children <= kMostElements &&
-                               holds_objects(tree, at);
+    const bool is_short_list =
+        node.kind == JsonKind::Array && node.children <= kMostElements && holds_objects(tree, at);
     if ((is_object || is_short_list) && id != kRoot) {
       // An error told as an object is one, whatever its members are.
       if (is_object && columns_[id].role == FieldRole::Error) grade(Grade::Error);

@@ -1,5 +1,6 @@
-// Records of one kind: objects of an array, lines of a log, rows of a table. Their fields are columns,
-// named by their paths ("err.code", "ports[0].name"), so that nested objects can be compared.
+// Records of one kind: objects of an array, lines of a log, rows of a table. Their fields are
+// columns, named by their paths ("err.code", "ports[0].name"), so that nested objects can be
+// compared.
 #pragma once
 
 #include <cstddef>

@@ -128,7 +128,8 @@ std::vector<std::string> record_lines(const RecordSet& set, const Record& record
   for (const RecordCell* cell : cells) {
     const RecordColumn& column = set.columns()[cell->column];
     const int order = rank(cell);
-    const bool is_bare = names == FieldNames::Usual && cell->kind == JsonKind::String && order <= 2 && !(order == 2 && has_message);
+    const bool is_bare = names == FieldNames::Usual && cell->kind == JsonKind::String &&
+                         order <= 2 && !(order == 2 && has_message);
     const bool is_more = column.path == kMoreLines;
     const bool may_be_trace = column.role == FieldRole::Stack || column.role == FieldRole::Error ||
                               column.role == FieldRole::Message;
@@ -141,11 +142,12 @@ std::vector<std::string> record_lines(const RecordSet& set, const Record& record
     }
     const bool is_long = order == 2 || order == 3 || column.role == FieldRole::Message;
     const auto text = value_text(cell->raw, cell->kind, is_long ? kLongestMessage : kLongestValue);
-    const auto field =
-        is_bare ? text : fmt::format("{}={}", column.path, quoted_if_needed(text));
+    const auto field = is_bare ? text : fmt::format("{}={}", column.path, quoted_if_needed(text));
     const bool is_full = line.size() + field.size() > kLongestRecordLine && !line.empty();
-    if (is_full) lines.emplace_back("  " + field);
-    else line += (line.empty() ? "" : " ") + field;
+    if (is_full)
+      lines.emplace_back("  " + field);
+    else
+      line += (line.empty() ? "" : " ") + field;
     has_message = has_message || order == 2;
   }
   lines.insert(lines.end(), traces.begin(), traces.end());

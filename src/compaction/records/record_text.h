@@ -1,4 +1,5 @@
-// Writes values and records as text: what a cut value lacks is counted, a stack trace is summarised.
+// Writes values and records as text: what a cut value lacks is counted, a stack trace is
+// summarised.
 #pragma once
 
 #include <string>
@@ -17,8 +18,8 @@ inline constexpr std::string_view kMoreLines = "(more lines)";
 // Cuts at a whole character: "abc…(+12 chars)".
 std::string cut_text(std::string_view text, std::size_t most);
 
-// A value on one line: escapes are decoded but for line ends, JSON loses the blanks between its parts,
-// a string that could be taken for another type keeps its quotes.
+// A value on one line: escapes are decoded but for line ends, JSON loses the blanks between its
+// parts, a string that could be taken for another type keeps its quotes.
 std::string value_text(std::string_view raw, JsonKind kind, std::size_t most = kLongestValue);
 
 // Which cells of a record are written: those whose column is not in `hidden`.

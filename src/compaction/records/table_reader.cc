@@ -110,9 +110,8 @@ std::optional<ReadTable> read_divided_table(Lines lines) {
   constexpr std::size_t kLinesToTell = 4;
   for (const auto divider : kDividers) {
     const auto head = lines.subspan(0, std::min(kLinesToTell, lines.size()));
-    const bool may_be = std::any_of(head.begin(), head.end(), [&](std::string_view line) {
-      return contains(line, divider);
-    });
+    const bool may_be = std::any_of(head.begin(), head.end(),
+                                    [&](std::string_view line) { return contains(line, divider); });
     if (!may_be) continue;
     if (auto table = read_with(lines, divider)) return table;
   }
