@@ -335,7 +335,7 @@ Result<> Launcher::start_saver(const std::string& id, KeptSandbox& kept) const {
 }
 
 void Launcher::end_saver(const std::string& id, KeptSandbox& kept, const std::string& why) {
-  // One that was killed is replaced, while the layers are still there.
+  // Replaces a saver that was killed, while the layers are still there.
   if (kept.saver.has_ended() && !why.empty()) (void)start_saver(id, kept);
   if (!kept.saver.is_started()) return;
   if (why.empty()) {

@@ -1,4 +1,4 @@
-// What the launcher says about requests that fail and sandboxes that end.
+// Messages of the launcher about requests that fail and sandboxes that end.
 #pragma once
 
 #include <chrono>
