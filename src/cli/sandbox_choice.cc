@@ -27,7 +27,7 @@ std::size_t closeness(const SandboxSpec& spec, const std::string& here) {
   return holds ? spec.workspace.size() : 0;
 }
 
-// Returns the sandboxes with the innermost workspace that holds this directory.
+// Finds the sandboxes with the innermost workspace that holds this directory.
 template <typename Item, typename SpecOf>
 std::vector<const Item*> innermost(const std::vector<Item>& all, SpecOf spec_of) {
   std::error_code error;

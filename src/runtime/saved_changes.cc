@@ -116,7 +116,7 @@ Result<int> with_saved(const BackendContext& context, const SavedWorkspace& save
   return runtime.with_temporary(spec, [&](const std::string& id) -> Result<int> {
     TRY(restore_into(runtime, id, saved));
     auto done = step(runtime, id);
-    // Remembers the files that were applied now for the next time.
+    // Remembers what was applied now, for the next time.
     if (const auto applied = ApplyRecord(id).read())
       (void)ApplyRecord(saved.sandbox.id).add(*applied);
     (void)ApplyRecord(id).remove();

@@ -18,7 +18,7 @@
 
 namespace nutshell::saved {
 
-// Bounds of the directory. The oldest changes are removed to make room for new ones.
+// Limits of what the directory holds. The oldest changes are removed to make room for new ones.
 struct Bounds {
   std::uint64_t bytes = 4ULL << 30U;
   std::uint64_t count = 100;

@@ -69,7 +69,7 @@ void sign(int lock) {
 }  // namespace
 
 Result<StateDirectory> StateDirectory::open(const std::filesystem::path& path) {
-  // One of our own that others may only read is closed to them: commands of ours made it so once.
+  // Closes a directory of this user that others may read but not change.
   struct stat status {};
   const bool is_readable = ::lstat(path.c_str(), &status) == 0 && S_ISDIR(status.st_mode) &&
                            status.st_uid == ::geteuid() && (status.st_mode & 077U) != 0 &&

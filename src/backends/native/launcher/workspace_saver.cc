@@ -32,7 +32,7 @@ constexpr std::size_t kMostTableBytes = 4U << 20U;
 constexpr auto kReasonTime = 5s;
 constexpr auto kSavingTime = 10min;
 
-// Gives this process another name, so that a command that ends launchers by name leaves it alone.
+// Changes the name, so that a kill of launchers by name spares this process.
 void take_name() {
   (void)::prctl(PR_SET_NAME, kName);  // cannot fail
   const std::size_t room = std::strlen(program_invocation_name);

@@ -41,7 +41,7 @@ Result<Attempt> try_slot(const std::filesystem::path& place, const std::string& 
       TRY(open_file(place / (attempt.name + ".lock"), O_RDWR | O_CREAT | O_NOFOLLOW, 0600));
   if (::flock(attempt.lock.get(), LOCK_EX | LOCK_NB) == 0) {
     attempt.is_taken = true;
-    (void)::ftruncate(attempt.lock.get(), 0);  // on failure the next server waits in vain
+    (void)!::ftruncate(attempt.lock.get(), 0);  // on failure the next server waits in vain
     return attempt;
   }
   if (errno != EWOULDBLOCK) return syscall_failure("flock", attempt.name);
