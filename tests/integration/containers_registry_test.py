@@ -152,6 +152,12 @@ def account_is_taken_from_the_configuration():
         here.forget(image)
 
 
+def beside_registry(here, *words, env):
+    """Runs nutshell in the network namespace of the engine, where the registries are."""
+    return subprocess.run(["nsenter", "-t", str(here.engine.pid()), "-n", NUTSHELL, *words], env=env,
+                          capture_output=True, timeout=PATIENCE, check=False)
+
+
 @suite.case
 def image_is_pulled_without_an_engine():
     here = registry()
@@ -161,17 +167,17 @@ def image_is_pulled_without_an_engine():
                 environment["NUTSHELL_IMAGE_DIR"] = str(store / "images")
                 environment["DOCKER_HOST"] = "unix:///nowhere"
                 image = f"{server}/tools"
-                pulled = call("image", "pull", image, env=environment)
-                expect(pulled.status == 0 and image.encode() in pulled.stdout, f"pull: {pulled!r}")
+                pulled = beside_registry(here, "image", "pull", image, env=environment)
+                expect(pulled.returncode == 0 and image.encode() in pulled.stdout, f"pull: {pulled!r}")
                 ended = call("run", "--image", image, "--", "wc", "-c", "/etc/noise", env=environment)
                 expect_equal(ended.stdout, f"{LAYER_BYTES} /etc/noise\n".encode(), f"run: {ended!r}")
-                again = call("image", "import", image, "--name", "short", env=environment)
-                expect(again.status == 0 and b"0 of " in again.stdout, f"import: {again!r}")
+                again = beside_registry(here, "image", "import", image, "--name", "short", env=environment)
+                expect(again.returncode == 0 and b"0 of " in again.stdout, f"import: {again!r}")
         with configuration({}) as environment:
             environment["NUTSHELL_IMAGE_DIR"] = str(store / "images")
-            refused = call("image", "pull", f"{here.closed}/tools", env=environment)
-            expect(b"docker login" in refused.stderr and refused.status == 125, f"{refused!r}")
-            missing = call("image", "pull", f"{here.open}/no-such", env=environment)
+            refused = beside_registry(here, "image", "pull", f"{here.closed}/tools", env=environment)
+            expect(b"docker login" in refused.stderr and refused.returncode == 125, f"{refused!r}")
+            missing = beside_registry(here, "image", "pull", f"{here.open}/no-such", env=environment)
             expect(b"has no" in missing.stderr, f"{missing!r}")
 
 
