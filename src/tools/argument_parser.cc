@@ -82,7 +82,7 @@ class Checker {
     if (parameter == nullptr) return unknown(key, known.parameters);
     if (value.is_null()) return std::nullopt;  // many clients send null for an omitted argument
     if (parameter->name == "timeout" && is_in_milliseconds(*parameter, value))
-      return set(*parameter, key, in_seconds(*parameter, value), arguments);
+      return set(*parameter, key, std::ceil(value.get<double>() / 1000), arguments);
     return set(*parameter, key, value, arguments);
   }
 

@@ -42,6 +42,18 @@ std::uint64_t number_of(std::string_view id) {
   return error == std::errc() && end == id.data() + id.size() ? number : 0;
 }
 
+// Whether all files are caches; the directories that were made for them do not count.
+bool wrote_only_caches(const std::vector<PathChange>& paths) {
+  bool has_file = false;
+  for (const PathChange& change : paths) {
+    const Image& image = change.after.is_there() ? change.after : change.before;
+    if (image.info.kind == wire::FileKind::Directory) continue;
+    if (!is_cache_path(change.path)) return false;
+    has_file = true;
+  }
+  return has_file;
+}
+
 }  // namespace
 
 Result<UniqueFd> MemoryContent::open() const {
@@ -101,10 +113,7 @@ const ChangeJournal::Change* ChangeJournal::newest_undoable() const {
   const Change* newest = nullptr;
   for (auto change = changes_.rbegin(); change != changes_.rend(); ++change) {
     if (!change->reverts.empty() || !change->undone_by.empty()) continue;
-    const bool is_all_cache =
-        std::all_of(change->paths.begin(), change->paths.end(),
-                    [](const PathChange& one) { return is_cache_path(one.path); });
-    if (!is_all_cache) return &*change;
+    if (!wrote_only_caches(change->paths)) return &*change;
     if (newest == nullptr) newest = &*change;
   }
   return newest;
