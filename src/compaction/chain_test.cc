@@ -66,6 +66,16 @@ TEST(Chain, AnnouncedCommandsAreSegments) {
     EXPECT_TRUE(contains(shown.text, part)) << part << "\n" << shown.text;
 }
 
+TEST(Chain, LastOfSeveralCommandsOfANameGivesItsWords) {
+  const std::vector<std::string_view> lines = {"   Compiling a", "   Compiling b",
+                                               "   Compiling c"};
+  const std::vector<CommandWords> list = {{{"cargo", "build", "--release"}, true},
+                                          {{"cargo", "test"}, true}};
+  const auto segments = find_segments({lines, lines.size(), list});
+  ASSERT_EQ(segments.size(), 1U);
+  EXPECT_EQ(segments[0].command.words, (std::vector<std::string>{"cargo", "test"}));
+}
+
 TEST(Chain, OneProgramIsNoChain) {
   const std::vector<std::string_view> lines = {"commit 1", "", "diff --git a/x b/x", "@@ -1 +1 @@"};
   const std::vector<CommandWords> git = {{{"git", "log", "-p"}, true}};

@@ -278,7 +278,7 @@ class SegmentFinder {
   void name_by_commands() {
     for (Segment& segment : segments_) {
       if (segment.command.words.empty()) continue;
-      const auto& name = segment.command.words.front();
+      const std::string name = segment.command.words.front();  // a copy: the words are replaced
       for (const CommandWords& command : input_.commands) {
         if (!command.words.empty() && command.words.front() == name) segment.command = command;
       }
