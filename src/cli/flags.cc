@@ -16,7 +16,7 @@ namespace nutshell::cli {
 namespace {
 
 // Longer than any sandbox lives by default; the sandbox's ttl and idle timeout still hold.
-constexpr auto kTerminalTime = std::chrono::hours(24 * 365);
+constexpr auto kTerminalTime = std::chrono::hours(24 * 30);
 // Shells that read no other prompt from a file show that their user is not on the host.
 constexpr const char* kPrompt = "PS1=(sandbox) \\w\\$ ";
 
