@@ -317,7 +317,7 @@ def commits(lines):
 
 # Whether names without their extension below `src/*.c:`, and directories below directories, are read as paths. Without
 # it a name counts only if it stands there as the next call needs it: whole, below its whole directory.
-READS_SHORT_NAMES = True
+READS_SHORT_NAMES = False
 HEADING = re.compile(r"((?:[^\s:*]+/)?)(?:\*(\.[^\s:*/]+))?:(?: (.+))?")
 
 

@@ -65,7 +65,7 @@ TEST(JsonParser, LayoutGoesAndValuesStay) {
             (Texts{"name: a  b", "list: [1,2.5e3,true,null]", R"(deep: x="\" {")"}));
 }
 
-TEST(JsonParser, WhatIsNotJsonIsRefused) {
+TEST(JsonParser, OtherTextIsRefused) {
   for (const char* text :
        {"[1, 2}", "{\"a\": \"open\n\"}", "[INFO] x", "{} trailing text", "{\"a\" 1"})
     EXPECT_EQ(kept_by(json_parser(), "x", text), (Texts{"refused"})) << text;

@@ -36,7 +36,7 @@ bool is_transfer(std::string_view text) {
          text.starts_with("exporting ");
 }
 
-// What was made: "writing image sha256:… done", "naming to docker.io/library/app:1"
+// A result: "writing image sha256:… done", "naming to docker.io/library/app:1"
 bool is_product(std::string_view text) {
   return text.starts_with("writing image") || text.starts_with("naming to");
 }

@@ -1,5 +1,5 @@
-// What `kubectl describe` prints: fields without their padding, tables joined by `|`. Fields that
-// say nothing, ids and what every pod is given are counted.
+// Parses `kubectl describe`: fields without their padding, tables joined by `|`. Counts fields that
+// say nothing, ids, and fields that every pod is given.
 #pragma once
 
 #include "compaction/parser.h"
