@@ -18,7 +18,7 @@ constexpr std::size_t kMostFlattened = 4;  // longer arrays in a record are not 
 constexpr std::size_t kDeepest = 24;
 constexpr std::size_t kShortObject = 90;
 constexpr std::size_t kSmallContainer = 600;  // bytes
-constexpr std::size_t kMostElements = 20;  // of an array of scalars that is not shown whole
+constexpr std::size_t kMostElements = 20;     // of an array of scalars that is not shown whole
 
 // Goes over the children of a node.
 class Children {
