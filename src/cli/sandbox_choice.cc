@@ -150,10 +150,11 @@ Result<int> with_sandbox(Program& program, const std::string& given, const Saved
   const std::string id = TRY(chosen_sandbox(program, given));
   auto living = program.runtime.whole_id(id);
   if (living) {
+    auto done = step(program.runtime, *living);
+    // NotFound may also be about a file of a sandbox that lives.
+    if (done || done.error().code != ErrorCode::NotFound) return done;
     auto client = program.runtime.connect(*living);
-    if (client) program.runtime.keep(*living, std::move(*client));
-    const bool is_gone = !client && client.error().code == ErrorCode::NotFound;
-    if (!is_gone) return step(program.runtime, *living);
+    if (client || client.error().code != ErrorCode::NotFound) return done;
     living = Failure(std::move(client).error());
   }
   if (living.error().code != ErrorCode::NotFound || !has_saved_place(program))

@@ -5,7 +5,6 @@
 #include <nlohmann/json.hpp>
 
 #include "core/json_reader.h"
-#include "core/line_diff.h"
 #include "tools/built_in.h"
 #include "tools/json_part.h"
 #include "tools/result_text.h"
@@ -18,8 +17,6 @@ namespace {
 constexpr std::int64_t kTokens = 4000;
 constexpr std::size_t kMostLineBytes = 2000;
 constexpr int kMostPatternMemory = 8 << 20;
-// A list of lines that grows by doubling.
-constexpr std::uint64_t kForALine = 2 * sizeof(std::string_view);
 
 struct Page {
   std::vector<std::string> lines;    // the first ones, as many as the budget can show
@@ -64,19 +61,28 @@ ToolResult tell(const std::string& id, const Page& page, std::size_t total,
   return result;
 }
 
-Page select(const std::vector<std::string_view>& lines, const Arguments& arguments,
-            const RE2* pattern, std::size_t most_bytes) {
+std::size_t count_lines(std::string_view text) {
+  const auto ends = static_cast<std::size_t>(std::count(text.begin(), text.end(), '\n'));
+  return ends + (text.empty() || text.ends_with('\n') ? 0 : 1);
+}
+
+// Goes through the text line by line, because a list of millions of lines is larger than the text.
+Page select(std::string_view text, const Arguments& arguments, const RE2* pattern,
+            std::size_t most_bytes) {
   Page page;
   page.is_filtered = pattern != nullptr;
-  const auto first = static_cast<std::size_t>(arguments.integer("offset", 1)) - 1;
+  const auto first = static_cast<std::size_t>(arguments.integer("offset", 1));
   const auto limit = static_cast<std::size_t>(arguments.integer("limit", 1'000'000));
   std::size_t bytes = 0;
-  for (std::size_t i = first; i < lines.size() && page.count < limit; ++i) {
-    const std::string_view line = without_newline(lines[i]);
+  for (std::size_t number = 1; !text.empty() && page.count < limit; ++number) {
+    const std::size_t length = std::min(text.find('\n'), text.size() - 1) + 1;
+    const std::string_view line = without_newline(text.substr(0, length));
+    text.remove_prefix(length);
+    if (number < first) continue;
     if (pattern != nullptr && !RE2::PartialMatch({line.data(), line.size()}, *pattern)) continue;
     ++page.count;
     if (bytes >= most_bytes) continue;
-    page.numbers.push_back(i + 1);
+    page.numbers.push_back(number);
     page.lines.push_back(shown(line));
     bytes += page.lines.back().size() + 1;
     if (bytes >= most_bytes && pattern == nullptr) break;  // the budget shows no more
@@ -160,16 +166,13 @@ Result<ToolResult> recall(const Arguments& arguments, ToolContext& context) {
     TRY(context.memory.take(memory_for_json(text)));
     return recall_json(id, std::move(text), arguments, budget);
   }
-  const auto line_ends = static_cast<std::uint64_t>(std::count(text.begin(), text.end(), '\n'));
-  TRY(context.memory.take(line_ends * kForALine));
-  const std::vector<std::string_view> lines = split_lines(text);
+  const std::size_t total = count_lines(text);
   const auto first = static_cast<std::size_t>(arguments.integer("offset", 1));
-  if (first > std::max<std::size_t>(lines.size(), 1))
+  if (first > std::max<std::size_t>(total, 1))
     return bad_argument(fmt::format("`offset` {} is behind the end: {} has {}.", first, id,
-                                    count_of(lines.size(), "line")));
-  const bool is_filtered = arguments.has("grep");
-  const Page page = select(lines, arguments, is_filtered ? &pattern : nullptr, budget.most_bytes());
-  return tell(id, page, lines.size(), budget);
+                                    count_of(total, "line")));
+  const RE2* filter = arguments.has("grep") ? &pattern : nullptr;
+  return tell(id, select(text, arguments, filter, budget.most_bytes()), total, budget);
 }
 
 }  // namespace

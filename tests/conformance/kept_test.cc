@@ -97,7 +97,8 @@ TEST_P(KeptConformance, TwoDoNotSeeEachOther) {
   const std::string second = create();
   ASSERT_NE(first, second);
   exec(first, "echo secret > /tmp/mine; sleep 1000 &");
-  EXPECT_EQ(exec(second, "ls /tmp; cat /proc/[0-9]*/comm | grep -cx sleep").output, "0\n");
+  EXPECT_EQ(exec(second, "ls /tmp ~; cat /proc/[0-9]*/comm | grep -cx sleep").output,
+            "/tmp:\nhome\n\n/tmp/home:\n0\n");
   ASSERT_TRUE(runtime_->destroy(first));
   EXPECT_EQ(exec(second, "echo alive").output, "alive\n");
 }

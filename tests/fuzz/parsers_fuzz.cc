@@ -20,14 +20,29 @@ using compaction::Parser;
 using compaction::ParserInput;
 
 // The command for which a parser accepts output; empty for parsers that look only at the output.
-constexpr std::array<std::pair<std::string_view, const char*>, 20> kCommands = {
-    {{"cargo", "cargo test"},    {"cmake", "cmake -B b"},      {"ctest", "ctest"},
-     {"eslint", "npx eslint ."}, {"find", "find ."},           {"gcc", "gcc -c a.c"},
-     {"go", "go test ./..."},    {"gradle", "gradle test"},    {"grep", "grep -rn x ."},
-     {"install", "npm install"}, {"javac", "javac A.java"},    {"jest", "npx jest"},
-     {"make", "make"},           {"maven", "mvn test"},        {"mocha", "npx mocha"},
-     {"ninja", "ninja"},         {"node_test", "node --test"}, {"pytest", "pytest -v"},
-     {"tsc", "npx tsc"},         {"vitest", "npx vitest run"}}};
+constexpr std::array<std::pair<std::string_view, const char*>, 22> kCommands = {
+    {{"cargo", "cargo test"},
+     {"cmake", "cmake -B b"},
+     {"ctest", "ctest"},
+     {"eslint", "npx eslint ."},
+     {"find", "find ."},
+     {"gcc", "gcc -c a.c"},
+     {"go", "go test ./..."},
+     {"gradle", "gradle test"},
+     {"grep", "grep -rn x ."},
+     {"install", "npm install"},
+     {"javac", "javac A.java"},
+     {"jest", "npx jest"},
+     {"make", "make"},
+     {"maven", "mvn test"},
+     {"mocha", "npx mocha"},
+     {"ninja", "ninja"},
+     {"node_test", "node --test"},
+     {"pytest", "pytest -v"},
+     {"tsc", "npx tsc"},
+     {"vitest", "npx vitest run"},
+     {"git stat", "git diff --stat"},
+     {"git oneline", "git log --oneline"}}};
 
 const char* command_of(std::string_view parser) {
   for (const auto& [name, command] : kCommands) {

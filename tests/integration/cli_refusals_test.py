@@ -52,9 +52,9 @@ def unknown_words_get_a_suggestion():
     expect_refusal(call("frobnicate"), "frobnicate", "nutshell run -- frobnicate")
     expect_refusal(call("create", "--json", "extra"), "extra", "unexpected word")
     expect_refusal(call("--frobnicate"), "--frobnicate")
-    for words in (("run",), ("run", "--"), ("run", "--", ""), ("run", "--memory", "1g")):
+    for words in (("run",), ("run", "--"), ("run", "--", ""), ("run", "--memory", "1g"), ("exec",)):
         expect_refusal(call(*words), "no command", "--")
-    for words in (("exec",), ("destroy",), ("pause",), ("completion",), ("run", "--memory")):
+    for words in (("destroy",), ("pause",), ("completion",), ("run", "--memory")):
         expect_refusal(call(*words), "--help")
 
 

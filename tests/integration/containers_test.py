@@ -246,7 +246,7 @@ def hostile_image_settings_are_overridden():
         expect_equal(status, 201, f"commit {made}")
         answer = call_json("run", "--backend", "docker", "--image", "hostile", "--", "sh", "-c",
                            "id -u; pwd; echo $HOME $MINE; touch /data/x 2>/dev/null || echo no")
-        expect_equal(answer["stdout"], "1000\n/workspace\n/workspace image\nno\n", "inside")
+        expect_equal(answer["stdout"], "1000\n/workspace\n/tmp/home image\nno\n", "inside")
         volumes = where.ask("GET", "/volumes")[1]["Volumes"] or []
         expect(all(one["Name"].startswith("nutshell-init-") for one in volumes),
                f"anonymous volumes are left: {[one['Name'] for one in volumes]}")

@@ -85,7 +85,7 @@ TRAPS = {
                           "git remote add origin https://u@127.0.0.1/x",
                           [["fetch"], ["credential", "fill"]]),
     "user configuration": (f"printf '[core]\\n fsmonitor = {EVIL}\\n[alias]\\n st = \"!{EVIL}\"\\n'"
-                           " > /workspace/.gitconfig", [["status"], ["st"]]),
+                           " > ~/.gitconfig", [["status"], ["st"]]),
     "included file": (f"printf '[core]\\n fsmonitor = {EVIL}\\n[filter \"x\"]\\n clean = {EVIL}\\n'"
                       " > inc; git config include.path /workspace/inc; "
                       "echo '*.txt filter=x' > .gitattributes; touch a.txt",

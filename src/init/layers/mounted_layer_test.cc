@@ -40,7 +40,7 @@ TEST(MountedLayer, IsTheOneThatNoOtherCovers) {
 
 TEST(MountedLayer, HasTheOthersBelowItWithoutTheBase) {
   const std::string mount =
-      "40 30 0:50 / /workspace rw - overlay workspace "
+      "42 40 0:50 / /workspace rw - overlay workspace "
       "rw,lowerdir=0002:workspace:base,upperdir=0005,workdir=0005.w,userxattr\n";
   EXPECT_EQ(*mounted_layers_in(std::string(kScratch) + mount),
             (std::vector<std::string>{"workspace", "0002", "0005"}));

@@ -66,9 +66,16 @@ TEST_F(StateDirectoryTest, WaitsForWhatADeadOwnerWasStarting) {
   EXPECT_TRUE(next) << next.error().message;
 }
 
-TEST_F(StateDirectoryTest, IsNotOpenedWhereOthersHaveAHand) {
+TEST_F(StateDirectoryTest, IsClosedToOthersWhoCouldOnlyReadIt) {
   std::filesystem::create_directory(path_);
   ASSERT_EQ(::chmod(path_.c_str(), 0755), 0);
+  ASSERT_TRUE(StateDirectory::open(path_));
+  EXPECT_EQ(std::filesystem::status(path_).permissions(), std::filesystem::perms::owner_all);
+}
+
+TEST_F(StateDirectoryTest, IsNotOpenedWhereOthersHaveAHand) {
+  std::filesystem::create_directory(path_);
+  ASSERT_EQ(::chmod(path_.c_str(), 0777), 0);
   EXPECT_FALSE(StateDirectory::open(path_));
   std::filesystem::remove(path_);
   std::filesystem::create_directory_symlink(scratch_ / "elsewhere", path_);
