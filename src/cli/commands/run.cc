@@ -62,6 +62,9 @@ Result<int> run(Program& program, const Flags& flags) {
   // Without --ttl, the sandbox lives as long as its command may take.
   if (!flags.text("ttl"))
     spec.ttl = std::max(spec.ttl, request.limits.timeout + std::chrono::seconds(10));
+  // A terminal without --timeout asks for more than a daemon grants by default.
+  if (program.runtime.context().daemon && !flags.text("ttl") && !flags.text("timeout"))
+    spec.ttl = std::min<std::chrono::milliseconds>(spec.ttl, std::chrono::hours(24));
   std::size_t discarded = 0;
   const auto count_changes = [&](wire::InitClient& client) {
     const auto changes = list_workspace_changes(client);
