@@ -1,6 +1,8 @@
 #include "compaction/renderer_directory.h"
 
+#include <fcntl.h>
 #include <fmt/format.h>
+#include <sys/stat.h>
 
 #include <algorithm>
 #include <cstdlib>
@@ -28,12 +30,24 @@ std::vector<fs::path> toml_files(const fs::path& directory) {
   return files;
 }
 
+// A project may hold FIFOs, and links to devices and terminals, which nobody may wait for.
+Result<std::string> read_regular_file(const fs::path& path) {
+  const UniqueFd file = TRY(open_file(path, O_RDONLY | O_NONBLOCK | O_NOCTTY));
+  struct stat status {};
+  if (::fstat(file.get(), &status) != 0) return syscall_failure("stat", path.native());
+  if (!S_ISREG(status.st_mode))
+    return failure(ErrorCode::InvalidArgument, path.native() + " is not a regular file");
+  auto bytes = read_all(file.get(), kMostBytes);
+  if (!bytes) return while_doing(path.native(), std::move(bytes).error());
+  return bytes;
+}
+
 using Check = std::function<Result<>(const std::string& content)>;
 
 LoadedRenderers load(const fs::path& directory, const Check& check) {
   LoadedRenderers loaded;
   const auto load_one = [&](const fs::path& file) -> Result<> {
-    const auto content = TRY(read_file(file, kMostBytes));
+    const auto content = TRY(read_regular_file(file));
     const auto allowed = check(content);
     if (!allowed) return while_doing(file.native(), allowed.error());
     loaded.renderers.push_back(TRY(UserRenderer::parse(content, file.native())));
@@ -49,7 +63,7 @@ LoadedRenderers load(const fs::path& directory, const Check& check) {
 Result<std::vector<std::string>> digests_in(const fs::path& directory) {
   std::vector<std::string> digests;
   for (const fs::path& file : toml_files(directory))
-    digests.push_back(sha256_hex(TRY(read_file(file, kMostBytes))));
+    digests.push_back(sha256_hex(TRY(read_regular_file(file))));
   return digests;
 }
 

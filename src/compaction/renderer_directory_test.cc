@@ -1,6 +1,7 @@
 #include "compaction/renderer_directory.h"
 
 #include <gtest/gtest.h>
+#include <sys/stat.h>
 
 #include "base/file.h"
 #include "base/scratch_fixture.h"
@@ -44,6 +45,22 @@ TEST(RendererDirectory, ProjectFileCountsOnlyAsItWasTrusted) {
   EXPECT_TRUE(changed.renderers.empty());
   ASSERT_EQ(changed.problems.size(), 1U);
   EXPECT_NE(changed.problems[0].find("not trusted"), std::string::npos);
+}
+
+TEST(RendererDirectory, WaitsForNoFileThatIsNoRegularOne) {
+  const ScratchDirectory scratch;
+  const ScratchDirectory project;
+  const TrustedRenderers trusted(scratch / "trusted_renderers");
+  ASSERT_EQ(::mkfifo((project / "fifo.toml").c_str(), 0600), 0);
+  std::filesystem::create_directory(project / "directory.toml");
+  std::filesystem::create_symlink("fifo.toml", project / "link.toml");
+  std::filesystem::create_symlink("/dev/zero", project / "zero.toml");
+  std::filesystem::create_symlink("/dev/tty", project / "terminal.toml");
+  const auto loaded = load_project_renderers(project.path(), trusted);
+  EXPECT_TRUE(loaded.renderers.empty());
+  EXPECT_EQ(loaded.problems.size(), 5U);
+  EXPECT_EQ(load_user_renderers(project.path()).problems.size(), 5U);
+  EXPECT_FALSE(trusted.trust(project.path()));
 }
 
 TEST(RendererDirectory, TrustIsTakenBack) {

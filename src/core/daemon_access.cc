@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include "base/loopback.h"
+
 namespace nutshell {
 namespace {
 
@@ -17,8 +19,9 @@ bool is_place(std::string_view text) {
 }
 
 bool is_loopback(std::string_view place) {
-  return place.starts_with("127.") || place.starts_with("localhost:") ||
-         place.starts_with("[::1]:");
+  std::string_view host = place.substr(0, place.rfind(':'));
+  if (host.starts_with('[') && host.ends_with(']')) host = host.substr(1, host.size() - 2);
+  return is_loopback_host(host);
 }
 
 Result<DaemonAccess> parse_url(std::string_view text) {

@@ -7,17 +7,10 @@
 #include <cmath>
 #include <cstdlib>
 
+#include "base/loopback.h"
 #include "daemon/config_reader.h"
 
 namespace nutshell::daemon {
-namespace {
-
-bool is_loopback(const std::string& address) {
-  return address.starts_with("127.") || address == "::1";
-}
-
-}  // namespace
-
 Result<Config> Config::load(const std::filesystem::path& file) {
   Config config;
   for (const Known& known : known_settings())
@@ -77,7 +70,7 @@ Result<> check_doors(const Config& config) {
   if (has_mutual && !has_tls) {
     return failure(ErrorCode::InvalidArgument, "tcp: client_authority needs certificate and key");
   }
-  if (!has_tls && !is_loopback(address) && !config.is_true("tcp.unsafe_plain")) {
+  if (!has_tls && !is_loopback_address(address) && !config.is_true("tcp.unsafe_plain")) {
     return failure(
         ErrorCode::InvalidArgument,
         fmt::format("tcp: tokens would go over {} in the clear: add certificate and key, "

@@ -6,6 +6,7 @@
 #include <nlohmann/json.hpp>
 
 #include "base/base64.h"
+#include "base/loopback.h"
 #include "core/json_members.h"
 #include "core/json_text.h"
 #include "http/tls/tls.h"
@@ -15,10 +16,7 @@
 namespace nutshell::registry {
 namespace {
 
-using namespace std::chrono_literals;
-
 constexpr int kMostRedirects = 5;
-constexpr auto kSilence = 60s;  // of a registry that should answer, or go on sending
 constexpr std::size_t kPiece = 256U << 10U;
 constexpr std::size_t kMostTokenBytes = 1U << 20U;
 constexpr const char* kManifests =
@@ -84,7 +82,12 @@ Result<Address> parse_address(std::string_view location, const Address& base) {
   address.host = host;
   const bool is_sound = !host.empty() && host.find_first_of("@ \t\r\n\"\\") == host.npos &&
                         address.target.find_first_of(" \t\r\n") == std::string::npos;
-  if (!is_sound || (address.is_plain && !is_loopback(host))) return invalid;
+  if (!is_sound) return invalid;
+  // Otherwise a registry elsewhere could send requests, and the account, to services of this
+  // machine.
+  if (address.is_plain && !(base.is_plain && is_loopback_host(host)))
+    return failure(ErrorCode::Corrupt,
+                   fmt::format("the registry names '{}', which has no TLS", images::shown(host)));
   return address;
 }
 
@@ -137,7 +140,7 @@ Result<RegistryClient::Answer> RegistryClient::ask(const Address& address,
   // The storage behind a registry gets no account: the address it is given is enough.
   if (!authorization_.empty() && is_registry(address))
     request.headers.add("Authorization", authorization_);
-  answer.head = TRY(answer.client->begin(request, Deadline::in(kSilence)));
+  answer.head = TRY(answer.client->begin(request, Deadline::in(patience_.silence)));
   return answer;
 }
 
@@ -154,10 +157,7 @@ Result<RegistryClient::Answer> RegistryClient::get(const std::string& target,
       continue;
     }
     if (!is_redirect(answer.head.status)) return refused(answer.head);
-    const bool was_plain = address.is_plain;
     address = TRY(parse_address(answer.head.headers.get("Location"), address));
-    if (address.is_plain && !was_plain)
-      return failure(ErrorCode::Corrupt, "the registry leads to an address without TLS");
     ++redirects;
   }
   return failure(ErrorCode::Corrupt, fmt::format("{} redirects too often", reference_.host));
@@ -189,14 +189,14 @@ Result<http::Client::Response> RegistryClient::ask_for_token(const Challenge& ch
     request.headers.add("Content-Type", "application/x-www-form-urlencoded");
     request.body = fmt::format("grant_type=refresh_token&client_id=nutshell&{}&refresh_token={}",
                                query, http::percent_encode(account_.secret));
-    return client->send(request, Deadline::in(kSilence), kMostTokenBytes);
+    return client->send(request, Deadline::in(patience_.silence), kMostTokenBytes);
   }
   const char* joint = address.target.find('?') == std::string::npos ? "?" : "&";
   request.target = address.target + joint + query;
   if (!account_.secret.empty())
     request.headers.add("Authorization",
                         "Basic " + to_base64(account_.user + ":" + account_.secret));
-  return client->send(request, Deadline::in(kSilence), kMostTokenBytes);
+  return client->send(request, Deadline::in(patience_.silence), kMostTokenBytes);
 }
 
 Result<std::string> RegistryClient::token_for(const Challenge& challenge) {
@@ -211,12 +211,26 @@ Result<std::string> RegistryClient::token_for(const Challenge& challenge) {
   return failure(ErrorCode::Corrupt, "the registry's answer to the login holds no token");
 }
 
+Deadline RegistryClient::end_of(std::uint64_t bytes) const {
+  const auto seconds = static_cast<std::int64_t>(bytes / patience_.bytes_per_second);
+  return Deadline::in(2 * patience_.silence + std::chrono::seconds(seconds));
+}
+
+Result<std::string> RegistryClient::read_piece(http::Client& client, const Deadline& end) const {
+  auto piece = client.read_part(kPiece, earlier(Deadline::in(patience_.silence), end));
+  if (piece || !end.has_passed()) return piece;
+  return failure(ErrorCode::DeadlineExceeded,
+                 fmt::format("{} sends less than {} bytes a second", reference_.host,
+                             patience_.bytes_per_second));
+}
+
 Result<std::string> RegistryClient::manifest(const std::string& version) {
   Answer answer =
       TRY(get(fmt::format("/v2/{}/manifests/{}", reference_.repository, version), kManifests));
+  const Deadline end = end_of(images::kMostJsonBytes);
   std::string document;
   for (;;) {
-    const std::string piece = TRY(answer.client->read_part(kPiece, Deadline::in(kSilence)));
+    const std::string piece = TRY(read_piece(*answer.client, end));
     if (piece.empty()) return document;
     document += piece;
     if (document.size() > images::kMostJsonBytes)
@@ -227,9 +241,10 @@ Result<std::string> RegistryClient::manifest(const std::string& version) {
 Result<> RegistryClient::blob(const std::string& digest, std::uint64_t size, const Sink& sink) {
   Answer answer =
       TRY(get(fmt::format("/v2/{}/blobs/sha256:{}", reference_.repository, digest), "*/*"));
+  const Deadline end = end_of(size);
   std::uint64_t received = 0;
   for (;;) {
-    const std::string piece = TRY(answer.client->read_part(kPiece, Deadline::in(kSilence)));
+    const std::string piece = TRY(read_piece(*answer.client, end));
     if (piece.empty()) break;
     received += piece.size();
     if (received > size) break;

@@ -3,18 +3,21 @@
 // digests. Not thread-safe.
 #pragma once
 
+#include <chrono>
 #include <filesystem>
 #include <functional>
 #include <memory>
 #include <string>
 
+#include "base/deadline.h"
 #include "http/client.h"
 #include "registry/credential_program.h"
 #include "registry/reference.h"
 
 namespace nutshell::registry {
 
-// An address that a registry names; only https, except on this machine.
+// An address that a registry names; only https, except that a registry of this machine without TLS
+// may name another such address.
 struct Address {
   bool is_plain = false;
   std::string host;
@@ -33,10 +36,16 @@ struct Challenge {
 };
 Result<Challenge> parse_challenge(std::string_view header);
 
+// How long a registry is waited for.
+struct Patience {
+  std::chrono::milliseconds silence{60'000};   // until it answers, or goes on sending
+  std::uint64_t bytes_per_second = 8U << 10U;  // on average, after twice that time
+};
+
 class RegistryClient {
  public:
-  RegistryClient(Reference reference, RegistryAccount account)
-      : reference_(std::move(reference)), account_(std::move(account)) {}
+  RegistryClient(Reference reference, RegistryAccount account, Patience patience = {})
+      : reference_(std::move(reference)), account_(std::move(account)), patience_(patience) {}
 
   // `version` is a tag or a digest.
   Result<std::string> manifest(const std::string& version);
@@ -49,6 +58,10 @@ class RegistryClient {
     std::unique_ptr<http::Client> client;
     http::ResponseHead head;
   };
+  // When a body of at most this size must have come.
+  [[nodiscard]] Deadline end_of(std::uint64_t bytes) const;
+  // Returns a piece of the body; empty at its end.
+  Result<std::string> read_piece(http::Client& client, const Deadline& end) const;
   // Follows redirects and answers challenges; fails unless the answer is 200.
   Result<Answer> get(const std::string& target, const std::string& accept);
   Result<Answer> ask(const Address& address, const std::string& accept);
@@ -60,6 +73,7 @@ class RegistryClient {
 
   Reference reference_;
   RegistryAccount account_;
+  Patience patience_;
   std::string authorization_;  // empty until the registry asks
 };
 

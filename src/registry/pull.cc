@@ -26,7 +26,9 @@ constexpr std::chrono::milliseconds kPace{200};  // between two progress message
 class Pulling {
  public:
   Pulling(const PullOrder& order, fs::path directory)
-      : order_(order), directory_(std::move(directory)), client_(order.reference, order.account) {}
+      : order_(order),
+        directory_(std::move(directory)),
+        client_(order.reference, order.account, order.patience) {}
 
   Result<> run() {
     std::error_code error;

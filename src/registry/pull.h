@@ -7,6 +7,7 @@
 #include <string>
 
 #include "base/result.h"
+#include "registry/client.h"
 #include "registry/credential_program.h"
 #include "registry/reference.h"
 
@@ -25,6 +26,7 @@ struct PullOrder {
   RegistryAccount account = {};
   std::uint64_t most_bytes = 0;  // of all layers, packed
   PullVisitor visit = nullptr;
+  Patience patience = {};
 };
 
 // Writes the layout into an empty directory.

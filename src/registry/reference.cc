@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <charconv>
 
+#include "base/loopback.h"
 #include "images/image_name.h"
 
 namespace nutshell::registry {
@@ -58,7 +59,7 @@ Result<> take_registry(std::string_view name, Reference& reference) {
   });
   if (!is_host) return invalid(name);
   reference.host = host;
-  reference.is_plain = is_loopback(host);
+  reference.is_plain = is_loopback_host(host);
   reference.port = reference.is_plain ? 80 : 443;
   if (colon == std::string_view::npos) return {};
   const std::string_view digits = name.substr(colon + 1);
@@ -69,10 +70,6 @@ Result<> take_registry(std::string_view name, Reference& reference) {
 }
 
 }  // namespace
-
-bool is_loopback(std::string_view host) {
-  return host == "localhost" || host == "::1" || host.starts_with("127.");
-}
 
 Result<Reference> parse_reference(std::string_view text) {
   if (text.size() > kMostBytes) return invalid(text);

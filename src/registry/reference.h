@@ -22,7 +22,4 @@ struct Reference {
 
 Result<Reference> parse_reference(std::string_view text);
 
-// Whether the name leads to this machine itself.
-bool is_loopback(std::string_view host);
-
 }  // namespace nutshell::registry

@@ -4,8 +4,10 @@
 #include <netinet/in.h>
 #include <sys/socket.h>
 
+#include <atomic>
 #include <map>
 #include <nlohmann/json.hpp>
+#include <thread>
 
 #include "base/base64.h"
 #include "base/file.h"
@@ -41,6 +43,7 @@ TEST(Reference, IsReadAsDockerReadsIt) {
   const auto local = parse_reference("localhost:5000/app");
   EXPECT_TRUE(local->is_plain);
   EXPECT_EQ(local->port, 5000);
+  EXPECT_FALSE(parse_reference("127.evil.example/app")->is_plain) << "a name, and no address";
   const std::string digest = "sha256:" + std::string(64, 'a');
   const auto exact = parse_reference("debian:12@" + digest);
   ASSERT_TRUE(exact);
@@ -64,7 +67,12 @@ TEST(RegistryAddress, IsEncryptedUnlessItIsThisMachine) {
   EXPECT_EQ(other->host, "cdn.example");
   EXPECT_EQ(other->port, 8443);
   EXPECT_EQ(other->target, "/a?b=c");
-  EXPECT_TRUE(parse_address("http://127.0.0.1:5000/a", base));
+  const Address own{true, "localhost", 5000, "/v2/"};
+  EXPECT_TRUE(parse_address("http://127.0.0.1:5000/a", own));
+  for (const char* text : {"http://127.0.0.1:5000/a", "http://[::1]/a", "http://localhost/a"})
+    EXPECT_FALSE(parse_address(text, base)) << text;
+  for (const char* text : {"http://127.evil.example/a", "http://localhost.evil.example/a"})
+    EXPECT_FALSE(parse_address(text, own)) << text;
   for (const char* text : {"http://cdn.example/a", "ftp://x/a", "//x/a", "", "https://",
                            "https://user@x/a", "https://x/a b", "https://x:p/a"})
     EXPECT_FALSE(parse_address(text, base)) << text;
@@ -145,9 +153,17 @@ class PullTest : public testing::Test {
           307, {{"Location", fmt::format("http://{}/storage/{}", storage_host(), name)}}, "");
       return;
     }
+    if (is_dribbling_) return dribble(exchange);
     const auto file = files_.find(name);
     (void)exchange.respond(file == files_.end() ? 404 : 200, {},
                            file == files_.end() ? "" : file->second);
+  }
+
+  // Sends a byte now and then, until the client hangs up.
+  static void dribble(http::Exchange& exchange) {
+    if (!exchange.begin_stream(200, {})) return;
+    while (exchange.write(" "))
+      std::this_thread::sleep_for(std::chrono::milliseconds(20));
   }
 
   // The same server under a name that is not that of the registry.
@@ -193,6 +209,7 @@ class PullTest : public testing::Test {
     order.reference = *parse_reference(host_ + "/" + name);
     order.account = account;
     order.most_bytes = 1U << 20U;
+    order.patience = patience_;
     order.visit = [this](const PullProgress& progress) { last_ = progress; };
     std::filesystem::remove_all(scratch_ / "layout");
     return pull(order, scratch_ / "layout");
@@ -208,6 +225,8 @@ class PullTest : public testing::Test {
   std::string layer_ = "a tar archive, perhaps";
   std::string manifest_;
   std::string account_;
+  Patience patience_;
+  std::atomic<bool> is_dribbling_ = false;
   std::string seen_by_storage_;
   PullProgress last_;
   std::unique_ptr<http::Server> server_;  // last: it uses the others
@@ -253,6 +272,12 @@ TEST_F(PullTest, SaysWhatIsMissing) {
   EXPECT_THAT(refusal("app"), HasSubstr("index"));
   files_["latest"].assign(5U << 20U, ' ');
   EXPECT_THAT(refusal("app"), HasSubstr("too long"));
+}
+
+TEST_F(PullTest, EndsWhenTheRegistryOnlyDribbles) {
+  patience_ = {std::chrono::milliseconds(500), 1U << 30U};
+  is_dribbling_ = true;
+  EXPECT_THAT(refusal("app"), HasSubstr("bytes a second"));
 }
 
 TEST_F(PullTest, RefusesMoreThanItsLimit) {

@@ -113,6 +113,7 @@ Result<int> with_saved(const BackendContext& context, const SavedWorkspace& save
   spec.idle_timeout = 0ms;
   spec.labels.clear();
   spec.unsafe_mounts.clear();
+  spec.mounts.clear();  // no command runs, and a tool's directory may be gone by now
   return runtime.with_temporary(spec, [&](const std::string& id) -> Result<int> {
     TRY(restore_into(runtime, id, saved));
     auto done = step(runtime, id);
@@ -132,7 +133,7 @@ Result<> save_changes(Runtime& runtime, const std::string& id) {
   auto saving = TRY(saved::Saving::begin(place.place(), status));
   const auto save = [&]() -> Result<bool> {
     const UniqueFd file = TRY(saving.new_archive(bounds));
-    saved::ArchiveWriter archive(file.get(), bounds.bytes);
+    saved::ArchiveWriter archive(file.get(), {bounds.bytes, status.spec.limits.disk_bytes});
     TRY(with_init_explained(runtime, id,
                             [&](wire::InitClient& client) { return save_all(client, archive); }));
     return archive.changes() > 0;

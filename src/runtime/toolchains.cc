@@ -99,7 +99,17 @@ bool is_set(const std::vector<std::string>& environment, const std::string& name
 
 class Toolchain {
  public:
-  Toolchain(SandboxSpec spec, const ToolchainUser& user) : spec_(std::move(spec)), user_(user) {}
+  Toolchain(SandboxSpec spec, const ToolchainUser& user) : spec_(std::move(spec)), user_(user) {
+    if (user_.home.empty()) return;
+    std::error_code error;
+    home_ = fs::canonical(user_.home, error);
+    if (error) home_ = user_.home;
+    for (const std::string_view name : private_paths()) {
+      const fs::path real = fs::canonical(home_ / name, error);
+      if (!error) secrets_.push_back(real);
+      secrets_.push_back(home_ / name);
+    }
+  }
 
   SandboxSpec show() && {
     for (const ToolSource& tools : tool_sources())
@@ -177,7 +187,10 @@ class Toolchain {
   }
 
   bool show(const fs::path& path) {
-    if (spec_.mounts.size() >= kMostMounts) return false;
+    const bool is_taken =
+        std::any_of(spec_.mounts.begin(), spec_.mounts.end(),
+                    [&](const Mount& mount) { return mount.target == path.native(); });
+    if (is_taken || spec_.mounts.size() >= kMostMounts) return is_taken;
     spec_.mounts.push_back({path, path});
     return true;
   }
@@ -185,13 +198,12 @@ class Toolchain {
   [[nodiscard]] bool may_show(const fs::path& path) const {
     std::error_code error;
     const fs::path real = fs::canonical(path, error);
-    if (error || real == "/" || real == user_.home) return false;
+    if (error || real == "/") return false;
     if (std::any_of(user_.covered.begin(), user_.covered.end(),
                     [&](const fs::path& own) { return is_at_or_below(path, own); }))
       return false;
-    if (is_at_or_below(user_.home, real) && !user_.home.empty()) return false;
-    for (const std::string_view name : private_paths()) {
-      const fs::path secret = user_.home / name;
+    if (is_at_or_below(home_, real) && !home_.empty()) return false;
+    for (const fs::path& secret : secrets_) {
       if (is_at_or_below(real, secret)) return false;
       if (is_at_or_below(secret, real) && fs::exists(secret, error)) return false;
     }
@@ -241,6 +253,8 @@ class Toolchain {
 
   SandboxSpec spec_;
   const ToolchainUser& user_;
+  fs::path home_;                  // without links; empty if the user has none
+  std::vector<fs::path> secrets_;  // private paths, as they are named and where links of them lead
   std::vector<fs::path> commands_;
 };
 

@@ -92,6 +92,46 @@ TEST_F(ToolchainsTest, NeverFollowALinkToTheHomeDirectoryOrAboveIt) {
   }
 }
 
+TEST_F(ToolchainsTest, KnowPrivatePathsWhateverLinksLeadToThem) {
+  for (const std::string_view secret : private_paths()) {
+    const fs::path kept = home_ / "kept" / std::string(secret);
+    make_file("kept/" + std::string(secret) + "/data");
+    fs::create_directories((home_ / std::string(secret)).parent_path());
+    fs::create_directory_symlink(kept, home_ / std::string(secret));
+    for (const fs::path& target : {kept, kept.parent_path(), home_ / "kept"}) {
+      fs::create_directories(home_ / ".cargo");
+      fs::create_directory_symlink(target, home_ / ".cargo/bin");
+      EXPECT_FALSE(shows(shown(), ".cargo/bin")) << secret << " by " << target;
+      fs::remove(home_ / ".cargo/bin");
+    }
+    fs::remove_all(home_ / "kept");
+    fs::remove(home_ / std::string(secret));
+  }
+}
+
+TEST_F(ToolchainsTest, KnowPrivatePathsIfTheHomeDirectoryIsALink) {
+  const ScratchDirectory elsewhere;
+  const fs::path link = elsewhere / "user";
+  fs::create_directory_symlink(home_.path(), link);
+  make_file(".ssh/keys/id");
+  make_file(".nvm/versions/node/v1.0.0/bin/node");
+  fs::create_directories(home_ / ".cargo");
+  for (const char* target : {".ssh", ".ssh/keys", "", ".."}) {
+    fs::create_directory_symlink(home_ / target, home_ / ".cargo/bin");
+    SandboxSpec spec;
+    spec.toolchains = Toolchains::Auto;
+    spec = with_toolchains(spec, {link, [](const char*) { return std::string(); }, {}});
+    const auto is_shown = [&](const char* path) {
+      return std::any_of(spec.mounts.begin(), spec.mounts.end(), [&](const Mount& mount) {
+        return mount.source == (link / path).native();
+      });
+    };
+    EXPECT_FALSE(is_shown(".cargo/bin")) << target;
+    EXPECT_TRUE(is_shown(".nvm/versions"));
+    fs::remove(home_ / ".cargo/bin");
+  }
+}
+
 TEST_F(ToolchainsTest, KeepTheOrderOfPathAndLeaveOutWhatIsNotShown) {
   make_file(".cargo/bin/cargo");
   make_file("scripts/mine");
@@ -112,6 +152,15 @@ TEST_F(ToolchainsTest, UseTheNewestVersionWherePathNamesNone) {
       path.starts_with("/usr/bin:/bin:" + (home_ / ".nvm/versions/node/v18.2.0/bin").native()))
       << path;
   EXPECT_EQ(path.find("v9.1.0"), std::string::npos);
+}
+
+TEST_F(ToolchainsTest, AreShownOnceIfTheSpecHasThemAlready) {
+  make_file(".pyenv/versions/3.12/bin/python3");
+  make_file(".pyenv/version", "3.12\n");
+  const SandboxSpec once = shown();
+  const SandboxSpec twice = shown(once);
+  EXPECT_TRUE(shows(twice, ".pyenv/version"));
+  EXPECT_EQ(twice.mounts, once.mounts);
 }
 
 TEST_F(ToolchainsTest, KeepTheCallersVariables) {

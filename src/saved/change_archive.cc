@@ -50,17 +50,19 @@ bool has_room(int file, std::uint64_t bytes) {
 
 }  // namespace
 
-ArchiveWriter::ArchiveWriter(int file, std::uint64_t most_bytes)
-    : file_(file), most_bytes_(most_bytes), buffer_(kMagic) {}
+ArchiveWriter::ArchiveWriter(int file, ArchiveBounds bounds)
+    : file_(file), bounds_(bounds), buffer_(kMagic) {}
+
+Failure ArchiveWriter::too_large() const {
+  return failure(ErrorCode::ResourceExhausted,
+                 fmt::format("they are larger than {} bytes; NUTSHELL_SAVED_BYTES allows more",
+                             bounds_.bytes));
+}
 
 Result<> ArchiveWriter::flush() {
   if (buffer_.empty()) return {};
   written_ += buffer_.size();
-  if (written_ > most_bytes_) {
-    return failure(ErrorCode::ResourceExhausted,
-                   fmt::format("they are larger than {} bytes; NUTSHELL_SAVED_BYTES allows more",
-                               most_bytes_));
-  }
+  if (written_ > bounds_.bytes) return too_large();
   if (!has_room(file_, buffer_.size())) {
     return failure(ErrorCode::ResourceExhausted, "the disk is nearly full");
   }
@@ -79,8 +81,19 @@ Result<> ArchiveWriter::add(const wire::FileChange& change) {
   ++changes_;
   if (change.after.kind == wire::FileKind::Regular) missing_ = change.after.size;
   // A sparse file that is larger than everything allowed is refused before it is read.
-  if (missing_ > most_bytes_) written_ = most_bytes_;
-  return put(with_size(wire::encode(change)));
+  if (missing_ > bounds_.bytes) return too_large();
+  if (missing_ > bounds_.content - content_) {
+    return failure(
+        ErrorCode::ResourceExhausted,
+        fmt::format("sparse files and hard links count whole, and so its files have more "
+                    "than the {} bytes of its disk limit",
+                    bounds_.content));
+  }
+  content_ += missing_;
+  const std::string record = wire::encode(change);
+  if (record.size() > kMostRecord)
+    return failure(ErrorCode::TooLarge, "a name in the workspace is too long");
+  return put(with_size(record));
 }
 
 Result<> ArchiveWriter::add_content(std::string_view bytes) {

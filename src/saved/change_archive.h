@@ -22,11 +22,19 @@ struct ArchiveSummary {
   void fields(auto& visit) { visit(changes, ended_ms, why); }
 };
 
+struct ArchiveBounds {
+  std::uint64_t bytes = 0;  // of the archive
+  // Content of the files in it. Sparse files and hard links count whole here and hardly at all
+  // against the sandbox's disk limit, so without a bound of its own a small sandbox could fill the
+  // archive and push out the changes of others.
+  std::uint64_t content = 0;
+};
+
 class ArchiveWriter {
  public:
-  // Fails with ResourceExhausted beyond `most_bytes`, or when the disk is nearly full. `file` must
-  // be empty and stay open.
-  ArchiveWriter(int file, std::uint64_t most_bytes);
+  // Fails with ResourceExhausted beyond the bounds, or when the disk is nearly full. `file` must be
+  // empty and stay open.
+  ArchiveWriter(int file, ArchiveBounds bounds);
 
   // A regular file needs exactly `change.after.size` bytes of content before the next call.
   Result<> add(const wire::FileChange& change);
@@ -38,10 +46,12 @@ class ArchiveWriter {
  private:
   Result<> put(std::string_view bytes);
   Result<> flush();
+  [[nodiscard]] Failure too_large() const;
 
   int file_;
-  std::uint64_t most_bytes_;
+  ArchiveBounds bounds_;
   std::uint64_t written_ = 0;
+  std::uint64_t content_ = 0;
   std::uint64_t changes_ = 0;
   std::uint64_t missing_ = 0;  // content of the last change that was not added yet
   std::string buffer_;

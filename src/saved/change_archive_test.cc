@@ -24,7 +24,7 @@ class ChangeArchive : public ::testing::Test {
   Result<ArchiveReader> read() { return ArchiveReader::open(*open_file(path_, O_RDONLY)); }
   void write_two() {
     const UniqueFd to = fresh();
-    ArchiveWriter writer(to.get(), 1U << 20U);
+    ArchiveWriter writer(to.get(), {1U << 20U, 1U << 20U});
     ASSERT_TRUE(writer.add(file("a", 5)));
     ASSERT_TRUE(writer.add_content("hel"));
     ASSERT_TRUE(writer.add_content("lo"));
@@ -91,19 +91,42 @@ TEST_F(ChangeArchive, WithAnyByteChangedNeitherCrashesNorNeedsMemory) {
 
 TEST_F(ChangeArchive, IsBounded) {
   const UniqueFd to = fresh();
-  ArchiveWriter writer(to.get(), 1000);
-  ASSERT_TRUE(writer.add(file("large", 1U << 20U)));
+  const ArchiveBounds bounds{1000, 1U << 20U};
+  const auto sparse = ArchiveWriter(to.get(), bounds).add(file("sparse", 1ULL << 40U));
+  ASSERT_FALSE(sparse);
+  EXPECT_EQ(sparse.error().code, ErrorCode::ResourceExhausted);
+  ArchiveWriter writer(to.get(), bounds);
   Result<> added;
-  for (int i = 0; i < 16 && added; ++i)
-    added = writer.add_content(std::string(65536, 'x'));
-  if (added) added = writer.finish("");
+  for (int i = 0; i < 100'000 && added; ++i)
+    added = writer.add(file(std::to_string(i), 0));
   ASSERT_FALSE(added);
   EXPECT_EQ(added.error().code, ErrorCode::ResourceExhausted);
 }
 
+TEST_F(ChangeArchive, HoldsNoMoreContentThanTheSandboxsDisk) {
+  const UniqueFd to = fresh();
+  ArchiveWriter writer(to.get(), {1U << 30U, 1000});
+  Result<> added;
+  int files = 0;
+  for (; files < 100 && added; ++files) {  // as links to one file of 100 bytes
+    added = writer.add(file(std::to_string(files), 100));
+    if (added) added = writer.add_content(std::string(100, 'x'));
+  }
+  ASSERT_FALSE(added);
+  EXPECT_EQ(added.error().code, ErrorCode::ResourceExhausted);
+  EXPECT_EQ(files, 11);
+}
+
+TEST_F(ChangeArchive, TakesNoRecordThatItsReaderRefuses) {
+  const UniqueFd to = fresh();
+  ArchiveWriter writer(to.get(), {1U << 30U, 1000});
+  EXPECT_TRUE(writer.add(file(std::string(4096, 'x'), 0)));
+  EXPECT_FALSE(writer.add(file(std::string(70'000, 'x'), 0)));
+}
+
 TEST_F(ChangeArchive, RefusesAFileThatChangesMeanwhile) {
   const UniqueFd to = fresh();
-  ArchiveWriter writer(to.get(), 1U << 20U);
+  ArchiveWriter writer(to.get(), {1U << 20U, 1U << 20U});
   ASSERT_TRUE(writer.add(file("a", 5)));
   EXPECT_FALSE(writer.add_content("longer"));
   EXPECT_FALSE(writer.add(file("b", 0)));

@@ -25,7 +25,7 @@ class Saved : public ::testing::Test {
   Result<> save(const std::string& id, const std::string& content = "text") {
     auto saving = TRY(Saving::begin(scratch_.path(), status(id)));
     const UniqueFd file = TRY(saving.new_archive(bounds_));
-    ArchiveWriter writer(file.get(), bounds_.bytes);
+    ArchiveWriter writer(file.get(), {bounds_.bytes, bounds_.bytes});
     wire::FileChange change;
     change.path = "a";
     change.after.kind = wire::FileKind::Regular;

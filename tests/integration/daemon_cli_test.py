@@ -83,6 +83,10 @@ def a_daemon_that_was_named_is_never_replaced_by_another_place():
                       "https://x:1/path", "http://127.0.0.1.evil.example@x:80", "unix:"):
             done = one.nutshell("list", "--daemon", wrong, status=125)
             expect(wrong.split(":")[0] in done.stderr, f"{wrong}: {done.stderr}")
+        for elsewhere in ("127.evil.example:80", "127.0.0.1.evil.example:80", "localhost.evil.example:80",
+                          "[::1].evil.example:80", "[::2]:80", "128.0.0.1:80"):
+            done = one.nutshell("list", "--daemon", f"http://{elsewhere}", status=125)
+            expect("in the clear" in done.stderr, f"{elsewhere}: {done.stderr}")
         config = Path(directory) / "nutshell.toml"
         config.write_text(f'daemon = "{missing}"\n')
         done = one.nutshell("run", "--config", str(config), "--", "true", status=125)

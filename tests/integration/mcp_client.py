@@ -1,6 +1,7 @@
 """One `nutshell mcp` on pipes, and what it says."""
 import contextlib
 import json
+import os
 import queue
 import subprocess
 import threading
@@ -11,11 +12,11 @@ from support import NUTSHELL, expect, scratch
 class Client:
     """One server and what it says."""
 
-    def __init__(self, *flags, cwd, handshake="2025-11-25", roots=None):
+    def __init__(self, *flags, cwd, handshake="2025-11-25", roots=None, env=None):
         self.roots = roots  # directories that the client declares, or None
         self.process = subprocess.Popen([NUTSHELL, "mcp", *flags], cwd=cwd, stdin=subprocess.PIPE,
                                         stdout=subprocess.PIPE, stderr=subprocess.PIPE,
-                                        start_new_session=True)
+                                        start_new_session=True, env={**os.environ, **(env or {})})
         self.messages, self.last = queue.Queue(), 0
         self.notifications = []
         threading.Thread(target=self._read, daemon=True).start()

@@ -245,6 +245,23 @@ def client_outside_of_projects_is_asked_for_its_roots():
 
 
 @suite.case
+def roots_that_hold_the_home_directory_are_no_projects():
+    with project() as home, project() as beside:
+        (home / "deep").mkdir()
+        link = beside / "link"
+        link.symlink_to(home)
+        above = home.parent
+        roots = ["/", "//", "/.", "/proc/..", "/proc/self/root", "/proc/self/cwd", str(home), f"{home}/",
+                 f"{home}/deep/..", f"{home}/../{home.name}", str(link), str(above), f"/proc/self/root{home}"]
+        with client(cwd="/", roots=roots, env={"HOME": str(home)}) as server:
+            expect("(0 dirs, 0 files)" in server.text("ls"), "a root that is or holds the home directory")
+        with client(cwd="/", roots=[f"{link}/deep"], env={"HOME": str(link)}) as server:
+            server.text("ls")
+            about = server.ask("resources/read", {"uri": "nutshell://sandbox"})
+            expect_equal(json.loads(about["contents"][0]["text"])["project"], f"{link}/deep", "below it")
+
+
+@suite.case
 def stateless_client_is_asked_for_its_roots():
     meta = {"io.modelcontextprotocol/protocolVersion": "2026-07-28",
             "io.modelcontextprotocol/clientCapabilities": {"roots": {}}}

@@ -8,7 +8,7 @@ import signal
 import sys
 
 from support import (Skip, Suite, backend_flags, call, expect, expect_equal, expect_refusal, is_listed,
-                     launchers, parent_of, processes, sandbox, wait_until)
+                     launchers, parent_of, processes, sandbox, scratch, wait_until)
 from workspace_fixture import CHANGES, changes_of, in_both_modes, shell, snapshot, workspace
 
 suite = Suite()
@@ -233,6 +233,35 @@ def saved_changes_are_bounded_and_expire():
         with environment("NUTSHELL_SAVED_DAYS", "0"):
             expect(made.encode() in call("gc").stdout, "gc says what it removes")
         expect_refusal(call("diff", made), made)
+
+
+@suite.case
+def a_small_sandbox_cannot_push_out_the_saved_changes_of_others():
+    """Sparse files and hard links make many bytes of a small disk."""
+    with environment("NUTSHELL_SAVED_BYTES", "48m"), workspace() as (_, honest):
+        shell(honest, "echo x > file")
+        call("destroy", honest)
+        for attack in ("truncate -s 3m $(seq 14)", "head -c 1m /dev/zero > 0; for i in $(seq 40); do ln 0 $i; done"):
+            for _ in range(2):
+                with workspace("--disk", "4m") as (_, made):
+                    shell(made, attack)
+                    ended = call("destroy", made)
+                    expect(b"could not be saved" in ended.stderr, f"{attack}: {ended!r}")
+                    expect_refusal(call("diff", made), "disk limit")
+        expect_equal(set(changes_of(honest)), {"file"}, "the changes of the other")
+
+
+@suite.case
+def saved_changes_need_no_mounts_of_their_sandbox():
+    if os.environ.get("NUTSHELL_THROUGH_DAEMON") or backend_flags():
+        raise Skip("only native sandboxes have mounts of this kind")
+    with scratch() as directory:
+        (directory / "tools").mkdir()
+        with workspace("--mount", f"{directory}/tools:/opt/tools") as (_, made):
+            shell(made, "echo x > file")
+            call("destroy", made)
+            (directory / "tools").rmdir()
+            expect_equal(set(changes_of(made)), {"file"}, "its changes")
 
 
 @suite.case

@@ -4,6 +4,7 @@
 #include <sys/signalfd.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <filesystem>
 #include <memory>
 
@@ -54,13 +55,17 @@ struct McpFlags {
   bool repeats_output = false;
 };
 
-// A client that was not started in a project runs in the home directory or in /. Neither is meant
-// to be a workspace.
+// A client that was not started in a project runs in the home directory, above it or in /. None is
+// meant to be a workspace, however it is spelled.
 bool is_project(const fs::path& directory) {
   const char* home = std::getenv("HOME");  // NOLINT(concurrency-mt-unsafe): nobody sets it
   std::error_code error;
-  const bool is_home = home != nullptr && fs::equivalent(directory, home, error);
-  return directory != "/" && !is_home && ::access(directory.c_str(), R_OK | X_OK) == 0;
+  const fs::path place = fs::canonical(directory, error);
+  if (error || place == "/" || ::access(place.c_str(), R_OK | X_OK) != 0) return false;
+  const fs::path own = fs::canonical(home == nullptr ? "" : home, error);
+  if (error) return true;
+  const auto [end, unused] = std::mismatch(place.begin(), place.end(), own.begin(), own.end());
+  return end != place.end();
 }
 
 void use_defaults(Flags& sandbox) {

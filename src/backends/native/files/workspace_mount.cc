@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <filesystem>
 #include <set>
 
 #include "backends/native/files/mounts.h"
@@ -30,6 +31,7 @@ namespace nutshell::native {
 namespace {
 
 using namespace std::chrono_literals;
+namespace fs = std::filesystem;
 
 constexpr const char* kPlace = "/workspace";
 constexpr std::size_t kMostLayers = 64;
@@ -86,7 +88,9 @@ Result<UniqueFd> clone_host_directory(const HostDirectory& directory) {
   std::uint64_t attributes = MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV;
   if (directory.access == UnsafeMount::Access::ReadOnly) attributes |= MOUNT_ATTR_RDONLY;
   TRY(set_attributes(mount.get(), attributes, Subtree::One));
-  if (directory.privilege == Privilege::Rootless) return mount;
+  const bool is_translated =
+      directory.privilege == Privilege::Root && directory.translation != Translation::None;
+  if (!is_translated) return mount;
   auto translated = translate_owner(mount.get(), directory.owner);
   const bool is_accepted = translated || (translated.error().code == ErrorCode::Unsupported &&
                                           directory.translation == Translation::WherePossible);
@@ -194,12 +198,31 @@ Result<UniqueFd> bring_again(const UniqueFd& brought, const HostDirectory& direc
                              directory.path));
 }
 
+namespace {
+
+// Whether every user of the host can reach the directory and list it.
+bool is_open_to_all(const std::string& directory) {
+  std::error_code error;
+  const fs::path place = fs::canonical(directory, error);
+  if (error) return false;
+  struct stat status {};
+  fs::path above;
+  for (const fs::path& name : place) {
+    above /= name;
+    if (::stat(above.c_str(), &status) != 0 || (status.st_mode & S_IXOTH) == 0) return false;
+  }
+  return (status.st_mode & S_IROTH) != 0;
+}
+
+}  // namespace
+
 Result<UniqueFd> bring_shown(const std::string& path, const HostDirectory& like) {
   struct stat status {};
   if (::stat(path.c_str(), &status) != 0) return syscall_failure("mount", path);
   if (S_ISDIR(status.st_mode)) {
     HostDirectory directory = like;
     directory.path = path;
+    if (is_open_to_all(path)) directory.translation = Translation::None;
     return bring_host_directory(directory);
   }
   const bool is_small =

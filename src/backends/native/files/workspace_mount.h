@@ -13,9 +13,10 @@
 
 namespace nutshell::native {
 
-// Whether a directory whose file system does not support mapped owners is refused, or mounted with
-// the owners it has on the host.
-enum class Translation { Required, WherePossible };
+// Whether the directory's owner is mapped to the sandbox's user. Where its file system does not
+// support that, WherePossible mounts it with the owners it has on the host, and Required refuses
+// it.
+enum class Translation { Required, WherePossible, None };
 
 struct HostDirectory {
   std::string path;
@@ -29,7 +30,8 @@ struct HostDirectory {
 // other users than the directory's owner appear as owned by nobody.
 Result<UniqueFd> bring_host_directory(const HostDirectory& directory);
 // Returns the same of a directory, and of a small file a descriptor to read it. `like` says how a
-// directory is mounted.
+// directory is mounted. A directory that every user of the host may read is shown as they see it,
+// without translation: otherwise root's sandbox could read what only root may read in it.
 Result<UniqueFd> bring_shown(const std::string& path, const HostDirectory& like);
 // Returns another mount of the same directory; NotFound if the path now leads to another one. A
 // detached mount can be attached once, and copied only in the mount namespace where it was made.

@@ -88,9 +88,9 @@ Result<saved::LayersToSave> enter_layers(const Layers& layers) {
 // Runs in a child of the saving process, because it leaves the root directory for good, and because
 // it reads hostile data. The file stays empty if there are no changes.
 Result<> fill(const Layers& layers, const saved::SaveEntry& save, int file,
-              const saved::Bounds& bounds, std::string why) {
+              const saved::ArchiveBounds& bounds, std::string why) {
   const auto wanted = TRY(enter_layers(layers));
-  saved::ArchiveWriter archive(file, bounds.bytes);
+  saved::ArchiveWriter archive(file, bounds);
   TRY(save(wanted, archive));
   return archive.changes() == 0 ? Result<>() : archive.finish(std::move(why));
 }
@@ -99,6 +99,7 @@ struct Saver {
   Layers layers;
   const saved::SaveEntry& save;
   saved::Bounds bounds;
+  std::uint64_t disk_bytes = 0;  // the sandbox's limit
   int init = -1;
   int control = -1;
 
@@ -108,9 +109,10 @@ struct Saver {
     fault_point("saver.ended");
     if (!why) return false;
     const UniqueFd file = TRY(saving.new_archive(bounds));
-    SideProcess filling =
-        TRY(SideProcess::start({layers.store, layers.base, layers.mount_namespace, file.get()},
-                               [&] { return fill(layers, save, file.get(), bounds, *why); }));
+    SideProcess filling = TRY(
+        SideProcess::start({layers.store, layers.base, layers.mount_namespace, file.get()}, [&] {
+          return fill(layers, save, file.get(), {bounds.bytes, disk_bytes}, *why);
+        }));
     TRY(filling.take_answer(Deadline::in(kSavingTime)));
     if (::lseek(file.get(), 0, SEEK_END) == 0) return false;
     fault_point("saver.filled");
@@ -145,6 +147,7 @@ Result<WorkspaceSaver> WorkspaceSaver::start(const SavingPlan& plan) {
                      sandbox.mount_namespace.get(), !sandbox.why_copied.empty()},
                     plan.save,
                     plan.order.bounds,
+                    plan.status.spec.limits.disk_bytes,
                     sandbox.init.descriptor(),
                     theirs.get()};
   // Taken here, so that at no moment the changes look lost. The child has a copy of the lock.

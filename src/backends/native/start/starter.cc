@@ -332,7 +332,12 @@ Result<NativeSandbox> Starter::start_anew(const SandboxSpec& spec, InitSetup set
   sandbox.directories.shown.clear();
   if (makes_cgroup_late()) {
     const UniqueFd oom_events = TRY(add_cgroup(sandbox, limits));
-    TRY(send_late_cgroup(pieces.get(), sandbox.cgroup->join_descriptors(), oom_events.get()));
+    auto sent =
+        send_late_cgroup(pieces.get(), sandbox.cgroup->join_descriptors(), oom_events.get());
+    if (!sent) {
+      TRY(wait_until_started(sandbox));  // a child that gave up before says why
+      return Failure(std::move(sent).error());
+    }
   }
   if (pieces) send_network(pieces.get());
   return sandbox;
