@@ -28,14 +28,14 @@ class Idle:
             self._pid = os.getpid()
             for waiting in inherited.values():
                 for one in waiting:
-                    one.forget()
+                    one.close()
         loop = asyncio.get_running_loop()
         here = self._loops.get(loop)
         if here is None:
             here = self._loops.setdefault(loop, deque())
         return here
 
-    async def close(self) -> None:
+    def close(self) -> None:
         here = self.of_here()
         while here:
             here.pop().close()

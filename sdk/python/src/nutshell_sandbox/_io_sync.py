@@ -22,7 +22,7 @@ class Idle:
         if self._pid != os.getpid():  # a forked child shares no connection with its parent
             inherited, self._waiting, self._pid = self._waiting, deque(), os.getpid()
             for one in inherited:
-                one.forget()
+                one.close()
         return self._waiting
 
     def close(self) -> None:
