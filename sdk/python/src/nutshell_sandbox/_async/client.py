@@ -28,6 +28,7 @@ from nutshell_sandbox._generated import (
     Status,
     Swept,
 )
+from nutshell_sandbox._options import spec_of
 from nutshell_sandbox._record import Record
 from nutshell_sandbox._results import ExecResult
 from nutshell_sandbox.errors import (
@@ -177,9 +178,10 @@ class AsyncClient:
         listed: list[dict[str, Any]] = json.loads(await self.send("listTools"))["tools"]
         return listed
 
-    async def check(self, spec: SandboxSpec) -> list[Protection]:
-        """What a sandbox of this spec would be protected by."""
-        return (await self.send_for(Protections, "checkSpec", body=spec)).protections
+    async def check(self, **options: Any) -> list[Protection]:
+        """What a sandbox with these options of Sandbox would be protected by."""
+        body = spec_of(options)
+        return (await self.send_for(Protections, "checkSpec", body=body)).protections
 
     async def sandboxes(self, labels: Mapping[str, str] | None = None, *,
                         protections: bool = False) -> list[SandboxInfo]:

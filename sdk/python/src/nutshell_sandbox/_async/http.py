@@ -301,7 +301,7 @@ class AsyncHttp:
         waiting = self._idle.of_here()
         while waiting:
             try:
-                connection = waiting.pop()
+                connection: AsyncConnection = waiting.pop()
             except IndexError:  # another thread was faster
                 break
             if connection.is_alive():

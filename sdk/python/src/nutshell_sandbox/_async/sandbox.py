@@ -75,16 +75,15 @@ class AsyncSandbox:
     ) -> None:
         options = {name: value for name, value in locals().items()
                    if name not in ("self", "timeout", "pool", "client")}
-        self._begin(client, timeout)
-        self._spec = spec_of(options)
-        self._pool = pool or ""
+        self._begin(client, timeout, spec_of(options), pool or "")
         # sync: self._start()
 
-    def _begin(self, client: AsyncClient | None, timeout: float | None) -> None:
+    def _begin(self, client: AsyncClient | None, timeout: float | None,
+               spec: SandboxSpec | None = None, pool: str = "") -> None:
         self.client = client if client is not None else default_client()
         self.timeout = timeout
-        self._spec: SandboxSpec = {}
-        self._pool = ""
+        self._spec: SandboxSpec = spec or {}
+        self._pool = pool
         self._info: SandboxInfo | None = None
         self._id = ""
         self._is_closed = False
