@@ -4,17 +4,15 @@ from __future__ import annotations
 import functools
 import inspect
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any, TypeVar
+from typing import Any
 
 from nutshell_sandbox._results import ExecResult
 from nutshell_sandbox._sync.client import Client, default_client
 from nutshell_sandbox._sync.sandbox import Sandbox
 from nutshell_sandbox.errors import SandboxError
 
-F = TypeVar("F", bound=Callable[..., Any])
 
-
-def sandboxed(function: F | None = None, *, sandbox_param: str = "sandbox", **options: Any) -> Any:
+def sandboxed(function: Callable[..., Any] | None = None, *, sandbox_param: str = "sandbox", **options: Any) -> Any:
     """Makes a sandbox for each call of a function and passes it as the parameter `sandbox`.
 
     The sandbox ends with the call. A coroutine function gets an AsyncSandbox. Callers do not see

@@ -367,7 +367,8 @@ class AsyncSandbox:
     async def environment(self) -> dict[str, str]:
         """The variables that it was started with; may hold secrets."""
         told = await self.client.send_for(Environment, "getEnvironment", (self.id,))
-        return dict(one.partition("=")[::2] for one in told.environment)
+        pairs = [one.partition("=") for one in told.environment]
+        return {name: value for name, _, value in pairs}
 
     async def why_gone(self) -> str:
         """Why it no longer answers; empty if it does."""
