@@ -1,16 +1,16 @@
 """A sandbox: its life, its commands, its files and its tools."""
 from __future__ import annotations
 
-import json
 import os
 import secrets
 import weakref
-from collections.abc import Generator, Mapping, Sequence
+from collections.abc import Generator  # async only
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, List, Literal
 
 from nutshell_sandbox import _io_async as io
 from nutshell_sandbox import _last_words, _programs
-from nutshell_sandbox._async.client import AsyncClient, argv_of, default_client
+from nutshell_sandbox._async.client import AsyncClient, argv_of, default_client, read_object
 from nutshell_sandbox._async.commands import AsyncExecStream, AsyncJob, Callback
 from nutshell_sandbox._async.files import AsyncFiles
 from nutshell_sandbox._async.tools import AsyncTools
@@ -36,6 +36,7 @@ if TYPE_CHECKING:
     from nutshell_sandbox._async.terminal import AsyncTerminal
 
 GRACE_SECONDS = 60.0  # beyond a command's own time limit, for the answer to come
+YEAR = 365 * 86400.0  # longer than any command may take
 
 
 class AsyncSandbox:
@@ -136,7 +137,7 @@ class AsyncSandbox:
             told = await self.client.send("acquire", (self._pool,), body=body, timeout=None)
         else:
             told = await self.client.send("createSandbox", body=self._spec, timeout=None)
-        self._own(SandboxInfo(json.loads(told)))
+        self._own(SandboxInfo(read_object(told)))
 
     def _own(self, info: SandboxInfo) -> None:
         self._info, self._id = info, info.id
@@ -240,8 +241,8 @@ class AsyncSandbox:
             headers = {"Idempotency-Key": idempotency_key} if idempotency_key else None
             told = await self.client.send(
                 "exec", (self.id,), body=body, headers=headers,
-                timeout=None if limit is None else limit / 1000 + GRACE_SECONDS)
-            result = ExecResult(json.loads(told))
+                timeout=None if limit is None else min(limit / 1000 + GRACE_SECONDS, YEAR))
+            result = ExecResult(read_object(told))
         return result.check() if check else result
 
     def stream(self, command: str | Sequence[str], *, timeout: float | None = None,
@@ -336,8 +337,8 @@ class AsyncSandbox:
         body: dict[str, Any] = {"kill": kill} if kill else {}
         if name is not None:
             body["checkpoint"] = name
-        told = json.loads(await self.client.send("createCheckpoint", (self.id,), body=body))
-        return str(told["checkpoint"])
+        told = read_object(await self.client.send("createCheckpoint", (self.id,), body=body))
+        return str(told.get("checkpoint", ""))
 
     async def rollback(self, name: str, *, kill: bool = False) -> None:
         """Goes back to a checkpoint. `kill` ends what runs."""
@@ -351,7 +352,7 @@ class AsyncSandbox:
         told = await self.client.send("forkSandbox", (self.id,), timeout=None)
         one = AsyncSandbox.__new__(AsyncSandbox)
         one._begin(self.client, self.timeout)
-        one._own(SandboxInfo(json.loads(told)))
+        one._own(SandboxInfo(read_object(told)))
         return one
 
     # Evidence
