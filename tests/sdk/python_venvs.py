@@ -21,8 +21,8 @@ SETS = {
     "agents": ("openai-agents==0.24.0", "anthropic==2.8.0", "smolagents==1.26.0"),
     "autogen": ("autogen-core==0.7.5", "autogen-agentchat==0.7.5"),
     "crewai": ("crewai==1.15.30",),
-    "adk": ("google-adk",),
-    "llama": ("llama-index-core",),
+    "adk": ("google-adk==2.13.0",),
+    "llama": ("llama-index-core==0.14.25",),
     "typing": ("mypy", "pyright"),
     "build": ("setuptools", "wheel", "build"),
 }
@@ -47,20 +47,37 @@ def interpreter(least):
 def venv(name):
     """The interpreter of an environment with that set of packages; SKIP if they cannot be had."""
     folder, packages = PLACE / name, SETS[name]
-    base = interpreter(LEAST.get(name, (3, 10)))
-    marker = " ".join((base, *packages))
-    done = folder / ".installed"
     try:
-        PLACE.mkdir(parents=True, exist_ok=True)
-        if not done.exists() or done.read_text() != marker:
+        if not is_ready(folder, packages):
+            base = interpreter(LEAST.get(name, (3, 10)))
+            PLACE.mkdir(parents=True, exist_ok=True)
             with open(PLACE / f"{name}.lock", "w") as lock:
                 fcntl.flock(lock, fcntl.LOCK_EX)
-                if not done.exists() or done.read_text() != marker:
+                if not is_ready(folder, packages):
                     make(base, folder, packages)
-                    done.write_text(marker)
+                    (folder / ".installed").write_text(" ".join(packages))
     except (OSError, subprocess.SubprocessError) as error:
         raise Skip(f"{packages[0]} cannot be installed: {error}") from None
     return str(folder / "bin/python")
+
+
+def exact_interpreter(version):
+    """A Python of this very version."""
+    name = f"python{version[0]}.{version[1]}"
+    found = [sys.executable] if sys.version_info[:2] == version else []
+    found += sorted(glob.glob(os.path.expanduser(f"~/.pyenv/versions/{name[6:]}.*/bin/{name}")))
+    found += [place for place in [shutil.which(name)] if place]
+    for place in found:
+        if subprocess.run([place, "-c", ""], capture_output=True, check=False).returncode == 0:
+            return place
+    raise Skip(f"no {name}")
+
+
+def is_ready(folder, packages):
+    """Whether the environment is there, and this user may run it."""
+    done = folder / ".installed"
+    return os.access(done, os.R_OK) and done.read_text() == " ".join(packages) and \
+        os.access(folder / "bin/python", os.X_OK)
 
 
 def make(base, folder, packages):

@@ -224,7 +224,7 @@ async def case_plain_programs_of_unix_run_by_the_native_builder():
 
 
 class OwnBackend:
-    """What a user wrote against roomkit-sandbox's protocol."""
+    """A backend of a user's own, with the methods that roomkit-sandbox documents."""
 
     def __init__(self):
         self.created, self.ran = [], []

@@ -1,4 +1,4 @@
-"""Where the daemon is: named, the user's own, or a private one that ends with this process."""
+"""The address of the daemon: named, the user's own, or a private one that ends with this process."""
 from __future__ import annotations
 
 import os
@@ -46,7 +46,7 @@ class Endpoint:
         return f"{'https' if self.tls else 'http'}://{host}:{self.port}"
 
     def environment(self) -> dict[str, str]:
-        """What makes the program `nutshell` use this daemon."""
+        """Variables that make the program `nutshell` use this daemon."""
         found = {"NUTSHELL_DAEMON": self.address}
         for name, value in (("NUTSHELL_TOKEN", self.token), ("NUTSHELL_DAEMON_CA", self.ca),
                             ("NUTSHELL_DAEMON_CERT", self.cert), ("NUTSHELL_DAEMON_KEY", self.key)):

@@ -21,7 +21,7 @@ LANGUAGES = {"python": ("main.py", "python3"), "javascript": ("main.js", "node")
 
 
 class SandboxConfig:
-    """What a CodeSandbox may do. `allowed_imports` names the modules that Python code may import;
+    """The bounds of a CodeSandbox. `allowed_imports` names the modules that Python code may import;
     None allows all. It keeps models on track; what code can reach is bounded by the sandbox."""
 
     def __init__(self, language: str = "python", timeout_seconds: float = 30,
@@ -37,7 +37,7 @@ class SandboxConfig:
 
 
 class ExecutionResult:
-    """How the code ended."""
+    """The result of a piece of code."""
 
     def __init__(self, stdout: str = "", stderr: str = "", exit_code: int = 0,
                  timed_out: bool = False) -> None:

@@ -1,4 +1,4 @@
-"""A daemon, and what it does for more than one sandbox."""
+"""A daemon, and its operations on more than one sandbox."""
 from __future__ import annotations
 
 import json
@@ -155,7 +155,7 @@ class AsyncClient:
                 raise error_of("invalid_argument", f"{operation}: {error}") from None
         return method, path, data, headers
 
-    # What it offers
+    # Operations
 
     async def health(self) -> Status:
         """Whether the daemon answers."""
@@ -166,7 +166,7 @@ class AsyncClient:
         return await self.send_for(Status, "readiness")
 
     async def daemon(self) -> Daemon:
-        """Who answers."""
+        """The daemon that answers: its pid and the version of its API."""
         return await self.send_for(Daemon, "daemon")
 
     async def metrics(self) -> str:
@@ -174,12 +174,12 @@ class AsyncClient:
         return (await self.send("metrics")).decode(errors="replace")
 
     async def tools(self) -> list[dict[str, Any]]:
-        """What a model can call, with the schemas."""
+        """The tools that a model can call, with their schemas."""
         listed: list[dict[str, Any]] = read_object(await self.send("listTools")).get("tools", [])
         return listed
 
     async def check(self, **options: Any) -> list[Protection]:
-        """What a sandbox with these options of Sandbox would be protected by."""
+        """The protections that a sandbox with these options of Sandbox would have."""
         body = spec_of(options)
         return (await self.send_for(Protections, "checkSpec", body=body)).protections
 

@@ -6,7 +6,7 @@ import secrets
 import weakref
 from collections.abc import Generator  # async only
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any, List, Literal
+from typing import TYPE_CHECKING, Any, List, Literal, TypeVar
 
 from nutshell_sandbox import _io_async as io
 from nutshell_sandbox import _last_words, _programs
@@ -35,6 +35,7 @@ from nutshell_sandbox.errors import ClosedError, InvalidArgumentError, NotFoundE
 if TYPE_CHECKING:
     from nutshell_sandbox._async.terminal import AsyncTerminal
 
+S = TypeVar("S", bound="AsyncSandbox")
 GRACE_SECONDS = 60.0  # beyond a command's own time limit, for the answer to come
 YEAR = 365 * 86400.0  # longer than any command may take
 
@@ -95,7 +96,7 @@ class AsyncSandbox:
     # Life
 
     @classmethod
-    async def create(cls, **options: Any) -> AsyncSandbox:
+    async def create(cls: type[S], **options: Any) -> S:
         """Makes a sandbox, with the options of the constructor."""
         made = cls(**options)
         await made._start()
@@ -117,10 +118,10 @@ class AsyncSandbox:
         """The sandboxes that the caller may see, those with all of `labels`."""
         return await (client or default_client()).sandboxes(labels)
 
-    def __await__(self) -> Generator[Any, None, AsyncSandbox]:  # async only
+    def __await__(self: S) -> Generator[Any, None, S]:  # async only
         return self.__aenter__().__await__()  # async only
 
-    async def __aenter__(self) -> AsyncSandbox:
+    async def __aenter__(self: S) -> S:
         await self._start()
         return self
 
@@ -156,7 +157,7 @@ class AsyncSandbox:
 
     @property
     def info(self) -> SandboxInfo:
-        """What the daemon told about it last; `refresh()` asks again."""
+        """The last report of the daemon about it; `refresh()` asks again."""
         if self._info is None:
             raise InvalidArgumentError("The sandbox was not started.")
         return self._info
@@ -309,11 +310,11 @@ class AsyncSandbox:
     # Files
 
     async def changes(self) -> List[Change]:
-        """What in /workspace differs from how it began."""
+        """The differences of /workspace from how it began."""
         return (await self.client.send_for(Changes, "listChanges", (self.id,))).changes
 
     async def diff(self, *paths: str, stat: bool = False, patch: bool = False) -> str:
-        """What it changed, as a unified diff, as one line for each file (`stat`), or for `git
+        """Its changes as a unified diff, as one line for each file (`stat`), or for `git
         apply` (`patch`)."""
         flags = ["--stat"] if stat else ["--patch"] if patch else []
         http = await self.client.http()
@@ -358,11 +359,11 @@ class AsyncSandbox:
     # Evidence
 
     async def stats(self) -> SandboxStats:
-        """What it holds now and has used."""
+        """Its present and past use of memory, CPU and processes."""
         return await self.client.send_for(SandboxStats, "getStats", (self.id,))
 
     async def history(self) -> List[HistoryEntry]:
-        """What was done in it."""
+        """The commands and other operations in it."""
         return (await self.client.send_for(History, "getHistory", (self.id,))).entries
 
     async def environment(self) -> dict[str, str]:

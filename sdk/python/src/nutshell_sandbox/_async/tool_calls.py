@@ -1,4 +1,4 @@
-"""What the generated methods of tools call, and the schemas for models."""
+"""Calls of tools by name, and their schemas for models."""
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping

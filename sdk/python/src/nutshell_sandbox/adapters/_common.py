@@ -1,6 +1,7 @@
-"""What the adapters share."""
+"""Parts that several adapters share."""
 from __future__ import annotations
 
+import importlib
 from collections.abc import Callable, Iterable
 from typing import Any, Literal
 
@@ -51,15 +52,15 @@ class Held:
 
 def model_of(name: str, schema: dict[str, Any]) -> Any:
     """A pydantic model of a JSON Schema of our tools, for frameworks that want one."""
-    from pydantic import Field, create_model
+    pydantic: Any = importlib.import_module("pydantic")
     required = schema.get("required", ())
     fields: dict[str, Any] = {}
     for key, told in schema["properties"].items():
         kind = _python_type(told)
         about = told.get("description", "")
-        fields[key] = (kind, Field(description=about)) if key in required else \
-            (kind | None, Field(default=None, description=about))
-    return create_model(name, **fields)
+        fields[key] = (kind, pydantic.Field(description=about)) if key in required else \
+            (kind | None, pydantic.Field(default=None, description=about))
+    return pydantic.create_model(name, **fields)
 
 
 def _python_type(told: dict[str, Any]) -> Any:

@@ -27,16 +27,17 @@ else:
 class NutshellTool(_Base):
     """One tool of a sandbox. The sandbox belongs to the caller, who closes it."""
 
-    _call: Any = PrivateAttr()
+    _owner: Any = PrivateAttr()
+    _name: str = PrivateAttr()
 
     def __init__(self, sandbox: Sandbox, told: dict[str, Any]) -> None:
         super().__init__(name=told["name"], description=told["description"],
                          args_schema=model_of(f"Nutshell{told['name'].title()}", told["inputSchema"]))
-        self._call = lambda given: sandbox.tools.call(told["name"], given)
+        self._owner, self._name = sandbox, str(told["name"])
 
     def _run(self, **arguments: Any) -> str:
-        text: str = self._call(arguments).text
-        return text
+        sandbox: Sandbox = self._owner
+        return sandbox.tools.call(self._name, arguments).text
 
 
 def nutshell_tools(sandbox: Sandbox, tools: Iterable[str] | None = None) -> list[NutshellTool]:

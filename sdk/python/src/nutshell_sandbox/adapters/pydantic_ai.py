@@ -55,7 +55,7 @@ class NutshellWorkspace:
 
     def __init__(self, ref: Any = None, **options: Any) -> None:
         self._ref = ref
-        self._options = {"idle_timeout": IDLE_SECONDS, **options}
+        self._options: dict[str, Any] = {"idle_timeout": IDLE_SECONDS, **options}
         self._sandbox: AsyncSandbox | None = None
         self._making: asyncio.Task[AsyncSandbox] | None = None
 

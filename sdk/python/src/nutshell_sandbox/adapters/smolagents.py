@@ -40,8 +40,14 @@ space = {"__name__": "__main__"}
 listener = socket.socket(socket.AF_UNIX)
 listener.bind("@PLACE@")
 listener.listen(1)
-def run(code):
+def run(code, has_optional_imports):
     tree, value = ast.parse(code, "<step>"), None
+    if has_optional_imports:
+        imports = [one for one in tree.body if isinstance(one, (ast.Import, ast.ImportFrom))]
+        tree.body = [one for one in tree.body if one not in imports]
+        for one in imports:
+            with contextlib.suppress(ImportError):
+                exec(compile(ast.Module([one], []), "<step>", "exec"), space)
     last = tree.body.pop() if tree.body and isinstance(tree.body[-1], ast.Expr) else None
     exec(compile(tree, "<step>", "exec"), space)
     if last is not None:
@@ -53,7 +59,7 @@ while True:
         told, output = {}, io.StringIO()
         try:
             with contextlib.redirect_stdout(output), contextlib.redirect_stderr(output):
-                value = run(json.loads(stream.readline()))
+                value = run(**json.loads(stream.readline()))
             try:
                 json.dumps(value)
                 told["value"] = value
@@ -86,6 +92,7 @@ class NutshellPythonExecutor(_Base):
         super().__init__([], logger or Logger(level=LogLevel.ERROR))
         self._held, self._timeout = Held(sandbox, options), timeout
         self._server: Job | None = None
+        self._is_sending_tools = False
 
     @property
     def sandbox(self) -> Sandbox:
@@ -109,7 +116,8 @@ class NutshellPythonExecutor(_Base):
     def _ask(self, code: str) -> dict[str, Any]:
         if self._server is None:
             self._start()
-        done = self.sandbox.run(["python3", "-c", CLIENT], stdin=json.dumps(code) + "\n",
+        request = {"code": code, "has_optional_imports": self._is_sending_tools}
+        done = self.sandbox.run(["python3", "-c", CLIENT], stdin=json.dumps(request) + "\n",
                                 timeout=self._timeout)
         if done.is_ok and done.stdout.endswith("\n"):
             told: dict[str, Any] = json.loads(done.stdout)
@@ -130,6 +138,19 @@ class NutshellPythonExecutor(_Base):
         server, self._server = self._server, None
         if server is not None:
             server.kill()
+
+    def send_tools(self, tools: dict[str, Any]) -> None:
+        """Defines the tools. smolagents lets each import numpy and pillow whether or not it needs
+        them, so an import that fails here is an error only when its module is used."""
+        self._is_sending_tools = True
+        try:
+            super().send_tools(tools)  # type: ignore[misc]
+        finally:
+            self._is_sending_tools = False
+
+    def install_packages(self, additional_imports: list[str]) -> list[str]:
+        """Installs nothing, since a sandbox has no network."""
+        return additional_imports
 
     def cleanup(self) -> None:
         """Ends the sandbox, unless it was given."""

@@ -4,10 +4,11 @@ from __future__ import annotations
 import hashlib
 import re
 import warnings
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, cast
 
 from nutshell_sandbox._async.sandbox import AsyncSandbox
 from nutshell_sandbox._async.session import AsyncSession
+from nutshell_sandbox._generated import SandboxSpec
 from nutshell_sandbox.errors import InvalidArgumentError, NotFoundError, UnsupportedError
 
 # The default of these classes: the programs of this machine, on the native backend.
@@ -16,7 +17,7 @@ SESSION_LABEL = "roomkit.sandbox.session_id"
 
 
 class ExecResult(NamedTuple):
-    """How a command of a backend ended."""
+    """The result of a command of a backend."""
 
     exit_code: int
     stdout: str = ""
@@ -61,7 +62,7 @@ class NutshellBackend:
         return await AsyncSession(
             session_name(session_id), labels={**(labels or {}), SESSION_LABEL: session_id[:256]},
             setup=setup or (), client=client, timeout=timeout, environment=environment or None,
-            spec=spec or None, **options)
+            spec=cast(SandboxSpec, spec) if spec else None, **options)
 
     async def connect(self, container_id: str) -> AsyncSandbox:
         return await AsyncSandbox.connect(container_id, client=self.options.get("client"))

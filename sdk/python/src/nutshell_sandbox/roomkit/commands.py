@@ -1,4 +1,4 @@
-"""How a call of a tool becomes a command, for those who want to have a say in it."""
+"""Command builders: they make the argument list of a command from a call of a tool."""
 from __future__ import annotations
 
 import shlex

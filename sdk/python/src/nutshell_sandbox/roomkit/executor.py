@@ -148,11 +148,13 @@ class NutshellSandboxExecutor(_Base):
     async def sandbox(self) -> AsyncSession:
         """The sandbox of this executor, made at its first use."""
         async with self._locked():
-            if self._session is None:
-                place = self._workdir if self._workdir != "/workspace" else None
-                self._session = await self._backend.open(
-                    self._session_id, self._labels, self._env, self._setup, place)
-            return self._session
+            if self._session is not None:
+                return self._session
+            place = self._workdir if self._workdir != "/workspace" else None
+            session: AsyncSession = await self._backend.open(
+                self._session_id, self._labels, self._env, self._setup, place)
+            self._session = session
+            return session
 
     async def _execute_built(self, command: str, given: dict[str, Any],
                              env: dict[str, str] | None) -> Any:
