@@ -3,10 +3,8 @@ from __future__ import annotations
 
 import os
 import select
-import shutil
 import socket
 import stat
-import tempfile
 import threading
 import time
 from pathlib import Path
@@ -147,6 +145,7 @@ def find_program(name: str) -> str:
     for place in places:
         if os.access(place, os.X_OK):
             return str(place)
+    import shutil
     if found := shutil.which(name):
         return found
     raise UnavailableError(
@@ -163,6 +162,7 @@ def start_private() -> str:
         if known is not None:
             _end_orphans(Path(known[1]).parent)
         program = find_program("nutshelld")
+        import tempfile
         with tempfile.TemporaryFile() as log:
             pid, output = _spawn(program, log.fileno())
             try:
@@ -180,6 +180,7 @@ def start_private() -> str:
 
 def _end_orphans(directory: Path) -> None:
     """Ends the sandboxes of a private daemon that was killed, and so could not end them."""
+    import shutil
     import subprocess
     environment = {**_its_environment(), "NUTSHELL_RUNTIME_DIR": str(directory),
                    "NUTSHELL_DAEMON": "none"}
