@@ -3,7 +3,6 @@ from __future__ import annotations
 
 import os
 import re
-import secrets
 import time
 import weakref
 from collections.abc import Generator  # async only
@@ -331,7 +330,7 @@ class AsyncSandbox:
                 return
             except UnicodeDecodeError:
                 pass
-        place = f"/tmp/.stdin-{secrets.token_hex(8)}"
+        place = f"/tmp/.stdin-{os.urandom(8).hex()}"
         await self.files.write(place, stdin, mode=0o600)
         script = 'exec 3<"$0" && rm -f -- "$0" && exec "$@" <&3 3<&-'
         body["argv"] = ["/bin/sh", "-c", script, place, *body["argv"]]
