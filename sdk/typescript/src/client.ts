@@ -4,6 +4,7 @@ import { type AuditRecord, type Daemon, type Operation, type Protection, type Sh
 import { CorruptError } from "./generated.js";
 import { errorOf, type SandboxError } from "./errors.js";
 import type { Command } from "./exec.js";
+import { objectsOf } from "./lines.js";
 import { Pool } from "./pool.js";
 import { type ExecResult, resultOf } from "./result.js";
 import { type SandboxOptions, specOf } from "./sandbox.js";
@@ -114,12 +115,13 @@ export class Client {
     const { body } = await this.transport.stream("batch",
       { json, headers: { Accept: "application/x-ndjson" }, timeoutMs: longestBatchMs, signal });
     let done = 0;
-    for await (const line of linesOf(body)) {
-      const told = JSON.parse(line) as { index: number; error?: { code: string; detail: string } };
+    for await (const object of objectsOf(body)) {
+      const told = object as { index: number; error?: { code: string; detail: string } };
       const result = told.error ? errorOf(told.error.code, told.error.detail) : resultOf(told);
       if (!(told.index in commands) || results[told.index]) throw new CorruptError("the daemon sent a result that nobody asked for");
       results[told.index] = result;
-      onResult?.(result, told.index, ++done);
+      done += 1;
+      onResult?.(result, told.index, done);
     }
     if (done !== commands.length) throw errorOf("unavailable", `the daemon ended the batch after ${done} of ${commands.length} results`);
     return results;
@@ -166,18 +168,6 @@ function itemOf(command: Command | BatchCommand): Record<string, unknown> {
   const item = typeof command === "string" || Array.isArray(command) ? { command: command as Command } : (command as BatchCommand);
   const { command: words, ...rest } = item;
   return { ...rest, argv: typeof words === "string" ? ["/bin/sh", "-c", words] : [...words] };
-}
-
-async function* linesOf(body: AsyncIterable<Buffer>): AsyncGenerator<string, void, undefined> {
-  let held: Buffer[] = [];
-  for await (let piece of body) {
-    for (let end = piece.indexOf(10); end >= 0; end = piece.indexOf(10)) {
-      yield Buffer.concat([...held, piece.subarray(0, end)]).toString();
-      held = [];
-      piece = piece.subarray(end + 1);
-    }
-    if (piece.length > 0) held.push(piece);
-  }
 }
 
 let shared: Client | undefined;

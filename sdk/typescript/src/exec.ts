@@ -1,14 +1,14 @@
 // Commands: waited for, streamed, and detached.
 import { randomBytes } from "node:crypto";
 import type { Client } from "./client.js";
-import { CorruptError, DeadlineExceededError, type ExecState, InvalidArgumentError } from "./generated.js";
+import { DeadlineExceededError, type ExecState, InvalidArgumentError } from "./generated.js";
 import { errorOf } from "./errors.js";
+import { objectsOf } from "./lines.js";
 import { type ExecResult, resultOf, resultWith } from "./result.js";
 import { fromWire, toWire } from "./wire.js";
 
 const defaultTimeoutMs = 30_000;
 const mostInlineInput = 4 << 20;
-const mostLineBytes = 64 << 20;
 
 /** A text is run by `/bin/sh`; a list is a program and its arguments, which no shell reads. */
 export type Command = string | readonly string[];
@@ -112,29 +112,6 @@ async function runStreamed(place: Place, command: Command, options: RunOptions):
   return execution.result();
 }
 
-async function* eventsOf(body: AsyncIterable<Buffer>): AsyncGenerator<Event, void, undefined> {
-  let held: Buffer[] = [];
-  let size = 0;
-  for await (let piece of body) {
-    for (let end = piece.indexOf(10); end >= 0; end = piece.indexOf(10)) {
-      const line = Buffer.concat([...held, piece.subarray(0, end)]).toString();
-      [held, size] = [[], 0];
-      piece = piece.subarray(end + 1);
-      let event: unknown;
-      try {
-        event = JSON.parse(line);
-      } catch (cause) {
-        throw new CorruptError("the daemon sent a line that is no JSON", { cause });
-      }
-      if (typeof event !== "object" || event === null) throw new CorruptError("the daemon sent a line that is no event");
-      yield event as Event;
-    }
-    if (piece.length === 0) continue;
-    held.push(piece);
-    if ((size += piece.length) > mostLineBytes) throw new CorruptError("the daemon sent a line without end");
-  }
-}
-
 /** A command whose output is read while it runs: `for await (const { stream, text } of execution)`. */
 export class Execution implements AsyncIterable<Output> {
   /** Known once the first output was read. */
@@ -161,7 +138,8 @@ export class Execution implements AsyncIterable<Output> {
   }
 
   async *#read(open: () => Promise<AsyncIterable<Buffer>>): AsyncGenerator<Output, void, undefined> {
-    for await (const event of eventsOf(await open())) {
+    for await (const object of objectsOf(await open())) {
+      const event = object as Event;
       if (event.type === "start") {
         this.execId = event.exec_id;
       } else if (event.type === "stdout" || event.type === "stderr") {
