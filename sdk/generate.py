@@ -10,6 +10,7 @@ The generated files are not kept in the tree.
 """
 import importlib
 import json
+import os
 import re
 import sys
 from dataclasses import dataclass, field
@@ -192,6 +193,14 @@ def load():
                     for name in ("openapi.json", "schema.json", "tools.json"))).read()
 
 
+def replace(place, text):
+    """At once, because several suites may generate at the same time."""
+    place.parent.mkdir(parents=True, exist_ok=True)
+    fresh = place.with_name(f".{place.name}.{os.getpid()}")
+    fresh.write_text(text)
+    fresh.replace(place)
+
+
 def main(words):
     is_check = "--check" in words
     chosen = [word for word in words if word != "--check"] or [
@@ -210,8 +219,7 @@ def main(words):
                 continue
             stale.append(path)
             if not is_check:
-                place.parent.mkdir(parents=True, exist_ok=True)
-                place.write_text(text)
+                replace(place, text)
     if is_check and stale:
         print("sdk/generate.py: to be generated again: " + ", ".join(stale), file=sys.stderr)
     return 1 if is_check and stale else 0

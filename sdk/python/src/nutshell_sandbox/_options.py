@@ -47,7 +47,7 @@ def spec_of(options: Mapping[str, Any]) -> SandboxSpec:
         if name in given:
             spec[name + "_ms"] = milliseconds(name, given.pop(name))
     if "workspace" in given:
-        place = os.fspath(given.pop("workspace"))
+        place = os.fspath(cast("str | os.PathLike[str]", given.pop("workspace")))
         spec["workspace"] = place if place.startswith("volume:") else os.path.abspath(place)
     for name in ("require", "unsafe_without"):
         if name in given:

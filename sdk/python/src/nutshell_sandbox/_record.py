@@ -2,7 +2,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any, ClassVar
+from typing import Any, ClassVar, cast
 
 
 class Record:
@@ -20,9 +20,9 @@ class Record:
         for name in self._maps:
             members.setdefault(name, {})
         for name, of in self._nested.items():
-            value = members.get(name)
+            value: Any = members.get(name)
             if isinstance(value, list):
-                members[name] = [of(one) for one in value]
+                members[name] = [of(one) for one in cast("list[Any]", value)]
             else:
                 members[name] = of(value if value is not None else {})
 

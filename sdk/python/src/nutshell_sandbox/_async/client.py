@@ -3,7 +3,7 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import AsyncIterator, Callable, Mapping, Sequence
+from collections.abc import AsyncIterator, Callable, Iterable, Mapping, Sequence
 from typing import Any, TypeVar
 from urllib.parse import quote, urlencode
 
@@ -28,6 +28,7 @@ from nutshell_sandbox._generated import (
     Status,
     Swept,
 )
+from nutshell_sandbox._options import spec_of
 from nutshell_sandbox._record import Record
 from nutshell_sandbox._results import ExecResult
 from nutshell_sandbox.errors import (
@@ -144,8 +145,7 @@ class AsyncClient:
             begin, end = path.index("{"), path.index("}")
             path = path[:begin] + quote(value, safe="~") + path[end + 1:]
         if query:
-            pairs = query.items() if isinstance(query, Mapping) else query
-            shown = [(name, _word(value)) for name, value in pairs if value is not None]
+            shown = [(name, _word(value)) for name, value in _pairs(query) if value is not None]
             path += "?" + urlencode(shown, quote_via=quote) if shown else ""
         if body is not None:
             try:
@@ -177,9 +177,10 @@ class AsyncClient:
         listed: list[dict[str, Any]] = json.loads(await self.send("listTools"))["tools"]
         return listed
 
-    async def check(self, spec: SandboxSpec) -> list[Protection]:
-        """What a sandbox of this spec would be protected by."""
-        return (await self.send_for(Protections, "checkSpec", body=spec)).protections
+    async def check(self, **options: Any) -> list[Protection]:
+        """What a sandbox with these options of Sandbox would be protected by."""
+        body = spec_of(options)
+        return (await self.send_for(Protections, "checkSpec", body=body)).protections
 
     async def sandboxes(self, labels: Mapping[str, str] | None = None, *,
                         protections: bool = False) -> list[SandboxInfo]:
@@ -276,6 +277,10 @@ def _batch_result(told: Mapping[str, Any]) -> ExecResult | SandboxError:
 
 def _labels(labels: Mapping[str, str] | None) -> list[tuple[str, Any]]:
     return [("label", f"{name}={value}") for name, value in (labels or {}).items()]
+
+
+def _pairs(query: Mapping[str, Any] | Sequence[tuple[str, Any]]) -> Iterable[tuple[str, Any]]:
+    return query.items() if isinstance(query, Mapping) else query
 
 
 def _word(value: Any) -> str:

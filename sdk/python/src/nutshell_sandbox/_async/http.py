@@ -7,7 +7,7 @@ import select
 import socket
 import time
 from collections.abc import AsyncIterator, Mapping
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 from nutshell_sandbox import _io_async as io
 from nutshell_sandbox.errors import (
@@ -301,7 +301,7 @@ class AsyncHttp:
         waiting = self._idle.of_here()
         while waiting:
             try:
-                connection = waiting.pop()
+                connection: AsyncConnection = waiting.pop()
             except IndexError:  # another thread was faster
                 break
             if connection.is_alive():
@@ -397,11 +397,10 @@ def translated(error: BaseException) -> BaseException:
 def problem_of(status: int, data: bytes) -> SandboxError:
     """The error that a problem document tells of."""
     try:
-        told: Any = json.loads(data)
+        read: Any = json.loads(data)
     except ValueError:
-        told = {}
-    if not isinstance(told, dict):
-        told = {}
+        read = {}
+    told = cast("dict[str, Any]", read if isinstance(read, dict) else {})
     detail = str(told.get("detail") or data[:200].decode(errors="replace")
                  or f"the daemon answered {status}")
     code = told.get("code")

@@ -38,8 +38,7 @@ class AsyncPool:
         info = await self.client.send_for(SandboxInfo, "acquire", (self.name,), body=body,
                                           headers=headers, timeout=None)
         one = AsyncSandbox.__new__(AsyncSandbox)
-        one._begin(self.client, timeout)  # pyright: ignore[reportPrivateUsage]
-        one._pool = self.name  # pyright: ignore[reportPrivateUsage]
+        one._begin(self.client, timeout, pool=self.name)  # pyright: ignore[reportPrivateUsage]
         one._own(info)  # pyright: ignore[reportPrivateUsage]
         return one
 

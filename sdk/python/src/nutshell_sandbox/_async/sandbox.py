@@ -75,16 +75,15 @@ class AsyncSandbox:
     ) -> None:
         options = {name: value for name, value in locals().items()
                    if name not in ("self", "timeout", "pool", "client")}
-        self._begin(client, timeout)
-        self._spec = spec_of(options)
-        self._pool = pool or ""
+        self._begin(client, timeout, spec_of(options), pool or "")
         # sync: self._start()
 
-    def _begin(self, client: AsyncClient | None, timeout: float | None) -> None:
+    def _begin(self, client: AsyncClient | None, timeout: float | None,
+               spec: SandboxSpec | None = None, pool: str = "") -> None:
         self.client = client if client is not None else default_client()
         self.timeout = timeout
-        self._spec: SandboxSpec = {}
-        self._pool = ""
+        self._spec: SandboxSpec = spec or {}
+        self._pool = pool
         self._info: SandboxInfo | None = None
         self._id = ""
         self._is_closed = False
@@ -368,7 +367,8 @@ class AsyncSandbox:
     async def environment(self) -> dict[str, str]:
         """The variables that it was started with; may hold secrets."""
         told = await self.client.send_for(Environment, "getEnvironment", (self.id,))
-        return dict(one.partition("=")[::2] for one in told.environment)
+        pairs = [one.partition("=") for one in told.environment]
+        return {name: value for name, _, value in pairs}
 
     async def why_gone(self) -> str:
         """Why it no longer answers; empty if it does."""

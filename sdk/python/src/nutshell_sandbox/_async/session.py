@@ -43,11 +43,11 @@ class AsyncSession(AsyncSandbox):
         spec: SandboxSpec | None = None,
         client: AsyncClient | None = None,
     ) -> None:
-        self._begin(client, timeout)
+        self._begin(client, timeout, spec_of({
+            "backend": backend, "image": image, "workspace": workspace, "memory": memory,
+            "cpus": cpus, "processes": processes, "disk": disk, "environment": environment,
+            "ttl": ttl, "spec": spec}))
         self.name = name
-        self._spec = spec_of({"backend": backend, "image": image, "workspace": workspace,
-                              "memory": memory, "cpus": cpus, "processes": processes,
-                              "disk": disk, "environment": environment, "ttl": ttl, "spec": spec})
         members: dict[str, Any] = {
             "setup": [argv_of(one) for one in setup] or None, "budget": budget,
             "labels": dict(labels) if labels else None, "keeps_workspace": keeps_workspace,
