@@ -7,7 +7,7 @@ SCALARS = {"text": "string", "integer": "int64", "number": "float64", "boolean":
            "any": "json.RawMessage", "object": "json.RawMessage"}
 # Names that the hand-written part uses for its types.
 RENAMED = {"Sandbox": "SandboxInfo", "Session": "SessionInfo", "Pool": "PoolInfo", "ExecResult": "ExecEnd",
-           "ToolResult": "ToolAnswer", "Batch": "BatchRequest"}
+           "ToolResult": "ToolAnswer", "Tools": "ToolList", "Batch": "BatchRequest"}
 INITIALISMS = {"Id": "ID", "Cpu": "CPU", "Cpus": "CPUs", "Ttl": "TTL", "Ms": "MS", "Ns": "NS", "Us": "US",
                "Sha256": "SHA256", "Url": "URL", "Pid": "PID", "Api": "API"}
 SCHEMA_TYPES = {"string": "string", "integer": "int64", "number": "float64", "boolean": "bool"}
@@ -121,7 +121,11 @@ def generate(description):
     text += f"const apiVersion = {json.dumps(description.api)}\n\n"
     codes = ", ".join(json.dumps(code) for code in description.error_codes)
     text += f"// ErrorCodes are the words of the API's errors.\nvar ErrorCodes = []ErrorCode{{{codes}}}\n\n"
-    text += catalogue(description.tools)
+    text += "// Errors to compare with: errors.Is(err, nutshell.ErrNotFound).\nvar (\n"
+    width = max(len(exported(code)) for code in description.error_codes)
+    for code in description.error_codes:
+        text += f"\tErr{exported(code):<{width}} = &Error{{Code: {json.dumps(code)}}}\n"
+    text += ")\n\n" + catalogue(description.tools)
     text += "type operation struct {\n\tmethod, path string\n}\n\nvar operations = map[string]operation{\n"
     width = max(len(one.name) for one in description.operations) + 3
     for one in description.operations:

@@ -7,7 +7,7 @@ SCALARS = {"text": "string", "integer": "number", "number": "number", "boolean":
            "object": "Record<string, unknown>"}
 # Names that the hand-written part uses for its classes.
 RENAMED = {"Sandbox": "SandboxInfo", "Session": "SessionInfo", "Pool": "PoolInfo", "ExecResult": "ExecEnd",
-           "ToolResult": "ToolAnswer", "Batch": "BatchRequest"}
+           "ToolResult": "ToolAnswer", "Tools": "ToolList", "Batch": "BatchRequest"}
 SCHEMA_TYPES = {"string": "string", "integer": "number", "number": "number", "boolean": "boolean"}
 
 

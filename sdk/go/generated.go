@@ -333,8 +333,8 @@ type DirectoryEntry struct {
 	HeldWhy string `json:"held_why,omitempty"`
 }
 
-// Tools is a noun of the API.
-type Tools struct {
+// ToolList is a noun of the API.
+type ToolList struct {
 	Tools []json.RawMessage `json:"tools"`
 }
 
@@ -632,7 +632,8 @@ type ReadArgs struct {
 	// First line, from 1
 	Offset *int64 `json:"offset,omitempty"`
 	// Max lines
-	Limit     *int64 `json:"limit,omitempty"`
+	Limit *int64 `json:"limit,omitempty"`
+	// Default 8000
 	MaxTokens *int64 `json:"max_tokens,omitempty"`
 }
 
@@ -656,11 +657,12 @@ type EditArgs struct {
 
 // LsArgs are the arguments of the tool ls.
 type LsArgs struct {
-	Path      *string `json:"path,omitempty"`
-	Depth     *int64  `json:"depth,omitempty"`
-	All       *bool   `json:"all,omitempty"`
-	Offset    *int64  `json:"offset,omitempty"`
-	MaxTokens *int64  `json:"max_tokens,omitempty"`
+	Path   *string `json:"path,omitempty"`
+	Depth  *int64  `json:"depth,omitempty"`
+	All    *bool   `json:"all,omitempty"`
+	Offset *int64  `json:"offset,omitempty"`
+	// Default 2000
+	MaxTokens *int64 `json:"max_tokens,omitempty"`
 }
 
 // GrepArgs are the arguments of the tool grep.
@@ -670,7 +672,8 @@ type GrepArgs struct {
 	// e.g. **/*.{ts,tsx}
 	Glob *string `json:"glob,omitempty"`
 	// e.g. py
-	Type       *string `json:"type,omitempty"`
+	Type *string `json:"type,omitempty"`
+	// Default lines
 	Mode       *string `json:"mode,omitempty"`
 	Context    *int64  `json:"context,omitempty"`
 	IgnoreCase *bool   `json:"ignore_case,omitempty"`
@@ -678,36 +681,41 @@ type GrepArgs struct {
 	Multiline  *bool   `json:"multiline,omitempty"`
 	All        *bool   `json:"all,omitempty"`
 	// Skip N matches
-	Offset    *int64 `json:"offset,omitempty"`
+	Offset *int64 `json:"offset,omitempty"`
+	// Default 4000
 	MaxTokens *int64 `json:"max_tokens,omitempty"`
 }
 
 // FindArgs are the arguments of the tool find.
 type FindArgs struct {
 	// e.g. **/*.{ts,tsx}
-	Glob      *string `json:"glob,omitempty"`
-	Path      *string `json:"path,omitempty"`
-	Type      *string `json:"type,omitempty"`
-	All       *bool   `json:"all,omitempty"`
-	Offset    *int64  `json:"offset,omitempty"`
-	MaxTokens *int64  `json:"max_tokens,omitempty"`
+	Glob *string `json:"glob,omitempty"`
+	Path *string `json:"path,omitempty"`
+	// Default file
+	Type   *string `json:"type,omitempty"`
+	All    *bool   `json:"all,omitempty"`
+	Offset *int64  `json:"offset,omitempty"`
+	// Default 2000
+	MaxTokens *int64 `json:"max_tokens,omitempty"`
 }
 
 // GitArgs are the arguments of the tool git.
 type GitArgs struct {
 	// e.g. ["diff","HEAD~1"]
-	Args      []string `json:"args"`
-	Cwd       *string  `json:"cwd,omitempty"`
-	Raw       *bool    `json:"raw,omitempty"`
-	MaxTokens *int64   `json:"max_tokens,omitempty"`
+	Args []string `json:"args"`
+	Cwd  *string  `json:"cwd,omitempty"`
+	Raw  *bool    `json:"raw,omitempty"`
+	// Default 8000
+	MaxTokens *int64 `json:"max_tokens,omitempty"`
 }
 
 // DiffArgs are the arguments of the tool diff.
 type DiffArgs struct {
-	A         string  `json:"a"`
-	B         *string `json:"b,omitempty"`
-	Context   *int64  `json:"context,omitempty"`
-	MaxTokens *int64  `json:"max_tokens,omitempty"`
+	A       string  `json:"a"`
+	B       *string `json:"b,omitempty"`
+	Context *int64  `json:"context,omitempty"`
+	// Default 6000
+	MaxTokens *int64 `json:"max_tokens,omitempty"`
 }
 
 // DeleteArgs are the arguments of the tool delete.
@@ -720,12 +728,13 @@ type DeleteArgs struct {
 type BashArgs struct {
 	Command string  `json:"command"`
 	Cwd     *string `json:"cwd,omitempty"`
-	// Seconds
+	// Seconds; default 120
 	Timeout *int64 `json:"timeout,omitempty"`
-	// 0 = background
+	// 0 = background; default 30
 	Wait *int64 `json:"wait,omitempty"`
 	// No compaction
-	Raw       *bool  `json:"raw,omitempty"`
+	Raw *bool `json:"raw,omitempty"`
+	// Default 6000
 	MaxTokens *int64 `json:"max_tokens,omitempty"`
 }
 
@@ -733,10 +742,12 @@ type BashArgs struct {
 type JobArgs struct {
 	ID string `json:"id"`
 	// For its stdin
-	Input     *string `json:"input,omitempty"`
-	Stop      *bool   `json:"stop,omitempty"`
-	Wait      *int64  `json:"wait,omitempty"`
-	MaxTokens *int64  `json:"max_tokens,omitempty"`
+	Input *string `json:"input,omitempty"`
+	Stop  *bool   `json:"stop,omitempty"`
+	// Default 10
+	Wait *int64 `json:"wait,omitempty"`
+	// Default 4000
+	MaxTokens *int64 `json:"max_tokens,omitempty"`
 }
 
 // RecallArgs are the arguments of the tool recall.
@@ -750,8 +761,9 @@ type RecallArgs struct {
 	// JSON pointer
 	Pointer *string `json:"pointer,omitempty"`
 	// Elements there, from 0: 40-80
-	Rows      *string `json:"rows,omitempty"`
-	MaxTokens *int64  `json:"max_tokens,omitempty"`
+	Rows *string `json:"rows,omitempty"`
+	// Default 4000
+	MaxTokens *int64 `json:"max_tokens,omitempty"`
 }
 
 // UndoArgs are the arguments of the tool undo.
@@ -836,20 +848,45 @@ const apiVersion = "v1"
 // ErrorCodes are the words of the API's errors.
 var ErrorCodes = []ErrorCode{"invalid_argument", "not_found", "already_exists", "permission_denied", "unsupported", "resource_exhausted", "deadline_exceeded", "cancelled", "unavailable", "corrupt", "internal", "unauthenticated", "conflict", "stale", "expired", "too_large", "not_unique", "binary", "is_directory", "outside_root", "lazy_placeholder"}
 
+// Errors to compare with: errors.Is(err, nutshell.ErrNotFound).
+var (
+	ErrInvalidArgument   = &Error{Code: "invalid_argument"}
+	ErrNotFound          = &Error{Code: "not_found"}
+	ErrAlreadyExists     = &Error{Code: "already_exists"}
+	ErrPermissionDenied  = &Error{Code: "permission_denied"}
+	ErrUnsupported       = &Error{Code: "unsupported"}
+	ErrResourceExhausted = &Error{Code: "resource_exhausted"}
+	ErrDeadlineExceeded  = &Error{Code: "deadline_exceeded"}
+	ErrCancelled         = &Error{Code: "cancelled"}
+	ErrUnavailable       = &Error{Code: "unavailable"}
+	ErrCorrupt           = &Error{Code: "corrupt"}
+	ErrInternal          = &Error{Code: "internal"}
+	ErrUnauthenticated   = &Error{Code: "unauthenticated"}
+	ErrConflict          = &Error{Code: "conflict"}
+	ErrStale             = &Error{Code: "stale"}
+	ErrExpired           = &Error{Code: "expired"}
+	ErrTooLarge          = &Error{Code: "too_large"}
+	ErrNotUnique         = &Error{Code: "not_unique"}
+	ErrBinary            = &Error{Code: "binary"}
+	ErrIsDirectory       = &Error{Code: "is_directory"}
+	ErrOutsideRoot       = &Error{Code: "outside_root"}
+	ErrLazyPlaceholder   = &Error{Code: "lazy_placeholder"}
+)
+
 var toolCatalogue = []ToolDescription{
-	{"read", "Read a file as `N<tab>text` lines. Large files return the first page; continue with `offset`.", json.RawMessage("{\"type\": \"object\", \"additionalProperties\": false, \"required\": [\"path\"], \"properties\": {\"path\": {\"type\": \"string\"}, \"offset\": {\"type\": \"integer\", \"description\": \"First line, from 1\"}, \"limit\": {\"type\": \"integer\", \"description\": \"Max lines\"}, \"max_tokens\": {\"type\": \"integer\", \"minimum\": 200, \"maximum\": 20000}}}"), true},
+	{"read", "Read a file as `N<tab>text` lines. Large files return the first page; continue with `offset`.", json.RawMessage("{\"type\": \"object\", \"additionalProperties\": false, \"required\": [\"path\"], \"properties\": {\"path\": {\"type\": \"string\"}, \"offset\": {\"type\": \"integer\", \"minimum\": 1, \"description\": \"First line, from 1\"}, \"limit\": {\"type\": \"integer\", \"minimum\": 1, \"description\": \"Max lines\"}, \"max_tokens\": {\"type\": \"integer\", \"minimum\": 200, \"maximum\": 20000, \"description\": \"Default 8000\"}}}"), true},
 	{"write", "Create a file, or replace a whole one. Parent directories are made. Prefer edit for changes.", json.RawMessage("{\"type\": \"object\", \"additionalProperties\": false, \"required\": [\"path\", \"content\"], \"properties\": {\"path\": {\"type\": \"string\"}, \"content\": {\"type\": \"string\"}, \"version\": {\"type\": \"string\", \"description\": \"Fail unless the file has this version\"}}}"), false},
-	{"edit", "Replace exact text in a file. `old` must match once (add context lines) unless `all`. Several changes go into `edits`: all apply, or none.", json.RawMessage("{\"type\": \"object\", \"additionalProperties\": false, \"required\": [\"path\"], \"properties\": {\"path\": {\"type\": \"string\"}, \"old\": {\"type\": \"string\"}, \"new\": {\"type\": \"string\"}, \"all\": {\"type\": \"boolean\"}, \"edits\": {\"type\": \"array\", \"items\": {\"type\": \"object\", \"properties\": {\"old\": {\"type\": \"string\"}, \"new\": {\"type\": \"string\"}, \"all\": {\"type\": \"boolean\"}}, \"required\": [\"old\", \"new\"]}}, \"version\": {\"type\": \"string\"}}}"), false},
-	{"ls", "List a directory: `name size` per file, `name/ (n)` per directory. Ignored files are counted, not listed, unless `all`.", json.RawMessage("{\"type\": \"object\", \"additionalProperties\": false, \"required\": [], \"properties\": {\"path\": {\"type\": \"string\"}, \"depth\": {\"type\": \"integer\", \"minimum\": 1, \"maximum\": 8}, \"all\": {\"type\": \"boolean\"}, \"offset\": {\"type\": \"integer\"}, \"max_tokens\": {\"type\": \"integer\", \"minimum\": 200, \"maximum\": 20000}}}"), true},
-	{"grep", "Search file contents by regex (RE2), grouped by file. Honors .gitignore unless `all`.", json.RawMessage("{\"type\": \"object\", \"additionalProperties\": false, \"required\": [\"pattern\"], \"properties\": {\"pattern\": {\"type\": \"string\"}, \"path\": {\"type\": \"string\"}, \"glob\": {\"type\": \"string\", \"description\": \"e.g. **/*.{ts,tsx}\"}, \"type\": {\"type\": \"string\", \"description\": \"e.g. py\"}, \"mode\": {\"type\": \"string\", \"enum\": [\"lines\", \"files\", \"count\"]}, \"context\": {\"type\": \"integer\", \"minimum\": 0, \"maximum\": 20}, \"ignore_case\": {\"type\": \"boolean\"}, \"literal\": {\"type\": \"boolean\"}, \"multiline\": {\"type\": \"boolean\"}, \"all\": {\"type\": \"boolean\"}, \"offset\": {\"type\": \"integer\", \"description\": \"Skip N matches\"}, \"max_tokens\": {\"type\": \"integer\", \"minimum\": 200, \"maximum\": 20000}}}"), true},
-	{"find", "Find paths by glob, newest first, grouped by directory. Honors .gitignore unless `all`.", json.RawMessage("{\"type\": \"object\", \"additionalProperties\": false, \"required\": [], \"properties\": {\"glob\": {\"type\": \"string\", \"description\": \"e.g. **/*.{ts,tsx}\"}, \"path\": {\"type\": \"string\"}, \"type\": {\"type\": \"string\", \"enum\": [\"file\", \"dir\", \"any\"]}, \"all\": {\"type\": \"boolean\"}, \"offset\": {\"type\": \"integer\"}, \"max_tokens\": {\"type\": \"integer\", \"minimum\": 200, \"maximum\": 20000}}}"), true},
-	{"git", "Run git. Output of status, diff, log, show, blame and branch is compacted without dropping changes. Hooks, filters and aliases of the repository do not run.", json.RawMessage("{\"type\": \"object\", \"additionalProperties\": false, \"required\": [\"args\"], \"properties\": {\"args\": {\"type\": \"array\", \"items\": {\"type\": \"string\"}, \"description\": \"e.g. [\\\"diff\\\",\\\"HEAD~1\\\"]\"}, \"cwd\": {\"type\": \"string\"}, \"raw\": {\"type\": \"boolean\"}, \"max_tokens\": {\"type\": \"integer\", \"minimum\": 200, \"maximum\": 20000}}}"), false},
-	{"diff", "Diff of two files, or of one against its state before its last change.", json.RawMessage("{\"type\": \"object\", \"additionalProperties\": false, \"required\": [\"a\"], \"properties\": {\"a\": {\"type\": \"string\"}, \"b\": {\"type\": \"string\"}, \"context\": {\"type\": \"integer\", \"minimum\": 0, \"maximum\": 20}, \"max_tokens\": {\"type\": \"integer\", \"minimum\": 200, \"maximum\": 20000}}}"), true},
+	{"edit", "Replace exact text in a file. `old` must match once (add context lines) unless `all`. Several changes go into `edits`: all apply, or none.", json.RawMessage("{\"type\": \"object\", \"additionalProperties\": false, \"required\": [\"path\"], \"properties\": {\"path\": {\"type\": \"string\"}, \"old\": {\"type\": \"string\"}, \"new\": {\"type\": \"string\"}, \"all\": {\"type\": \"boolean\"}, \"edits\": {\"type\": \"array\", \"items\": {\"type\": \"object\", \"additionalProperties\": false, \"required\": [\"old\", \"new\"], \"properties\": {\"old\": {\"type\": \"string\"}, \"new\": {\"type\": \"string\"}, \"all\": {\"type\": \"boolean\"}}}}, \"version\": {\"type\": \"string\"}}}"), false},
+	{"ls", "List a directory: `name size` per file, `name/ (n)` per directory. Ignored files are counted, not listed, unless `all`.", json.RawMessage("{\"type\": \"object\", \"additionalProperties\": false, \"properties\": {\"path\": {\"type\": \"string\"}, \"depth\": {\"type\": \"integer\", \"minimum\": 1, \"maximum\": 8}, \"all\": {\"type\": \"boolean\"}, \"offset\": {\"type\": \"integer\", \"minimum\": 0}, \"max_tokens\": {\"type\": \"integer\", \"minimum\": 200, \"maximum\": 20000, \"description\": \"Default 2000\"}}}"), true},
+	{"grep", "Search file contents by regex (RE2), grouped by file. Honors .gitignore unless `all`.", json.RawMessage("{\"type\": \"object\", \"additionalProperties\": false, \"required\": [\"pattern\"], \"properties\": {\"pattern\": {\"type\": \"string\"}, \"path\": {\"type\": \"string\"}, \"glob\": {\"type\": \"string\", \"description\": \"e.g. **/*.{ts,tsx}\"}, \"type\": {\"type\": \"string\", \"description\": \"e.g. py\"}, \"mode\": {\"type\": \"string\", \"enum\": [\"lines\", \"files\", \"count\"], \"description\": \"Default lines\"}, \"context\": {\"type\": \"integer\", \"minimum\": 0, \"maximum\": 20}, \"ignore_case\": {\"type\": \"boolean\"}, \"literal\": {\"type\": \"boolean\"}, \"multiline\": {\"type\": \"boolean\"}, \"all\": {\"type\": \"boolean\"}, \"offset\": {\"type\": \"integer\", \"minimum\": 0, \"description\": \"Skip N matches\"}, \"max_tokens\": {\"type\": \"integer\", \"minimum\": 200, \"maximum\": 20000, \"description\": \"Default 4000\"}}}"), true},
+	{"find", "Find paths by glob, newest first, grouped by directory. Honors .gitignore unless `all`.", json.RawMessage("{\"type\": \"object\", \"additionalProperties\": false, \"properties\": {\"glob\": {\"type\": \"string\", \"description\": \"e.g. **/*.{ts,tsx}\"}, \"path\": {\"type\": \"string\"}, \"type\": {\"type\": \"string\", \"enum\": [\"file\", \"dir\", \"any\"], \"description\": \"Default file\"}, \"all\": {\"type\": \"boolean\"}, \"offset\": {\"type\": \"integer\", \"minimum\": 0}, \"max_tokens\": {\"type\": \"integer\", \"minimum\": 200, \"maximum\": 20000, \"description\": \"Default 2000\"}}}"), true},
+	{"git", "Run git. Output of status, diff, log, show, blame and branch is compacted without dropping changes. Hooks, filters and aliases of the repository do not run.", json.RawMessage("{\"type\": \"object\", \"additionalProperties\": false, \"required\": [\"args\"], \"properties\": {\"args\": {\"type\": \"array\", \"items\": {\"type\": \"string\"}, \"description\": \"e.g. [\\\"diff\\\",\\\"HEAD~1\\\"]\"}, \"cwd\": {\"type\": \"string\"}, \"raw\": {\"type\": \"boolean\"}, \"max_tokens\": {\"type\": \"integer\", \"minimum\": 200, \"maximum\": 20000, \"description\": \"Default 8000\"}}}"), false},
+	{"diff", "Diff of two files, or of one against its state before its last change.", json.RawMessage("{\"type\": \"object\", \"additionalProperties\": false, \"required\": [\"a\"], \"properties\": {\"a\": {\"type\": \"string\"}, \"b\": {\"type\": \"string\"}, \"context\": {\"type\": \"integer\", \"minimum\": 0, \"maximum\": 20}, \"max_tokens\": {\"type\": \"integer\", \"minimum\": 200, \"maximum\": 20000, \"description\": \"Default 6000\"}}}"), true},
 	{"delete", "Delete a file, an empty directory, or a whole one with `recursive`.", json.RawMessage("{\"type\": \"object\", \"additionalProperties\": false, \"required\": [\"path\"], \"properties\": {\"path\": {\"type\": \"string\"}, \"recursive\": {\"type\": \"boolean\"}}}"), false},
-	{"bash", "Run a shell command. There is no network. Output of tests, builds and linters is compacted; every failure is kept and the raw output stays available by id. Still running after `wait` seconds: returns an id for job. Prefer read, grep, find and ls.", json.RawMessage("{\"type\": \"object\", \"additionalProperties\": false, \"required\": [\"command\"], \"properties\": {\"command\": {\"type\": \"string\"}, \"cwd\": {\"type\": \"string\"}, \"timeout\": {\"type\": \"integer\", \"minimum\": 1, \"maximum\": 3600, \"description\": \"Seconds\"}, \"wait\": {\"type\": \"integer\", \"minimum\": 0, \"maximum\": 600, \"description\": \"0 = background\"}, \"raw\": {\"type\": \"boolean\", \"description\": \"No compaction\"}, \"max_tokens\": {\"type\": \"integer\", \"minimum\": 200, \"maximum\": 20000}}}"), false},
-	{"job", "Check, write to, or stop a running command. Returns output since the last check.", json.RawMessage("{\"type\": \"object\", \"additionalProperties\": false, \"required\": [\"id\"], \"properties\": {\"id\": {\"type\": \"string\"}, \"input\": {\"type\": \"string\", \"description\": \"For its stdin\"}, \"stop\": {\"type\": \"boolean\"}, \"wait\": {\"type\": \"integer\", \"minimum\": 0, \"maximum\": 600}, \"max_tokens\": {\"type\": \"integer\", \"minimum\": 200, \"maximum\": 20000}}}"), false},
-	{"recall", "Get the whole output behind an id such as o7f3a, filtered or paged.", json.RawMessage("{\"type\": \"object\", \"additionalProperties\": false, \"required\": [\"id\"], \"properties\": {\"id\": {\"type\": \"string\"}, \"grep\": {\"type\": \"string\"}, \"offset\": {\"type\": \"integer\", \"description\": \"First line\"}, \"limit\": {\"type\": \"integer\"}, \"stream\": {\"type\": \"string\", \"enum\": [\"both\", \"stdout\", \"stderr\"]}, \"pointer\": {\"type\": \"string\", \"description\": \"JSON pointer\"}, \"rows\": {\"type\": \"string\", \"description\": \"Elements there, from 0: 40-80\"}, \"max_tokens\": {\"type\": \"integer\", \"minimum\": 200, \"maximum\": 20000}}}"), true},
-	{"undo", "Take back a change by its id (u12), or the last one. Fails if the file changed since.", json.RawMessage("{\"type\": \"object\", \"additionalProperties\": false, \"required\": [], \"properties\": {\"id\": {\"type\": \"string\"}}}"), false},
+	{"bash", "Run a shell command. There is no network. Output of tests, builds and linters is compacted; every failure is kept and the raw output stays available by id. Still running after `wait` seconds: returns an id for job. Prefer read, grep, find and ls.", json.RawMessage("{\"type\": \"object\", \"additionalProperties\": false, \"required\": [\"command\"], \"properties\": {\"command\": {\"type\": \"string\"}, \"cwd\": {\"type\": \"string\"}, \"timeout\": {\"type\": \"integer\", \"minimum\": 1, \"maximum\": 3600, \"description\": \"Seconds; default 120\"}, \"wait\": {\"type\": \"integer\", \"minimum\": 0, \"maximum\": 600, \"description\": \"0 = background; default 30\"}, \"raw\": {\"type\": \"boolean\", \"description\": \"No compaction\"}, \"max_tokens\": {\"type\": \"integer\", \"minimum\": 200, \"maximum\": 20000, \"description\": \"Default 6000\"}}}"), false},
+	{"job", "Check, write to, or stop a running command. Returns output since the last check.", json.RawMessage("{\"type\": \"object\", \"additionalProperties\": false, \"required\": [\"id\"], \"properties\": {\"id\": {\"type\": \"string\"}, \"input\": {\"type\": \"string\", \"description\": \"For its stdin\"}, \"stop\": {\"type\": \"boolean\"}, \"wait\": {\"type\": \"integer\", \"minimum\": 0, \"maximum\": 600, \"description\": \"Default 10\"}, \"max_tokens\": {\"type\": \"integer\", \"minimum\": 200, \"maximum\": 20000, \"description\": \"Default 4000\"}}}"), false},
+	{"recall", "Get the whole output behind an id such as o7f3a, filtered or paged.", json.RawMessage("{\"type\": \"object\", \"additionalProperties\": false, \"required\": [\"id\"], \"properties\": {\"id\": {\"type\": \"string\"}, \"grep\": {\"type\": \"string\"}, \"offset\": {\"type\": \"integer\", \"minimum\": 1, \"description\": \"First line\"}, \"limit\": {\"type\": \"integer\", \"minimum\": 1}, \"stream\": {\"type\": \"string\", \"enum\": [\"both\", \"stdout\", \"stderr\"]}, \"pointer\": {\"type\": \"string\", \"description\": \"JSON pointer\"}, \"rows\": {\"type\": \"string\", \"description\": \"Elements there, from 0: 40-80\"}, \"max_tokens\": {\"type\": \"integer\", \"minimum\": 200, \"maximum\": 20000, \"description\": \"Default 4000\"}}}"), true},
+	{"undo", "Take back a change by its id (u12), or the last one. Fails if the file changed since.", json.RawMessage("{\"type\": \"object\", \"additionalProperties\": false, \"properties\": {\"id\": {\"type\": \"string\"}}}"), false},
 }
 
 type operation struct {
