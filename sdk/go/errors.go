@@ -57,19 +57,14 @@ type CommandFailedError struct {
 }
 
 func (e *CommandFailedError) Error() string {
-	how := "ended: " + e.Result.Outcome
-	if e.Result.ExitCode != nil {
-		how = fmt.Sprintf("exited with %d", *e.Result.ExitCode)
-	}
 	last := strings.TrimSpace(e.Result.Stderr)
 	if last == "" {
 		last = strings.TrimSpace(e.Result.Stdout)
 	}
-	last = last[strings.LastIndexByte(last, '\n')+1:]
-	if last == "" {
-		return "the command " + how
+	if last != "" {
+		last = ": " + last[max(0, len(last)-300):]
 	}
-	return fmt.Sprintf("the command %s: %.500s", how, last)
+	return fmt.Sprintf("the command failed (%s)%s (%s)", e.Result.Ending(), last, CodeCommandFailed)
 }
 
 // Is compares with ErrCommandFailed.

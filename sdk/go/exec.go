@@ -7,10 +7,12 @@ import (
 	"encoding/base64"
 	"encoding/hex"
 	"encoding/json"
+	"fmt"
 	"iter"
 	"net/url"
 	"runtime"
 	"strconv"
+	"strings"
 	"sync"
 	"time"
 	"unicode/utf8"
@@ -72,12 +74,36 @@ type ExecResult struct {
 // OK tells whether the command exited with 0.
 func (r *ExecResult) OK() bool { return r.Outcome == "exited" && r.ExitCode != nil && *r.ExitCode == 0 }
 
-// Text is both streams, stdout first.
+// Text is what a model should read: the output, and how the command ended unless with 0.
 func (r *ExecResult) Text() string {
-	if r.Stdout != "" && r.Stderr != "" && r.Stdout[len(r.Stdout)-1] != '\n' {
-		return r.Stdout + "\n" + r.Stderr
+	var parts []string
+	for _, part := range []string{r.Stdout, r.Stderr} {
+		if part != "" {
+			parts = append(parts, strings.TrimRight(part, "\n"))
+		}
 	}
-	return r.Stdout + r.Stderr
+	if !r.OK() {
+		parts = append(parts, "["+r.Ending()+"]")
+	}
+	return strings.Join(parts, "\n")
+}
+
+// Ending tells in words how the command ended.
+func (r *ExecResult) Ending() string {
+	switch {
+	case r.Outcome == "exited" && r.ExitCode != nil:
+		return fmt.Sprintf("exit %d", *r.ExitCode)
+	case r.Outcome == "signalled" && r.Signal != nil:
+		return fmt.Sprintf("signal %d", *r.Signal)
+	}
+	words := map[string]string{"timed_out": "timed out", "out_of_memory": "out of memory", "output_limit": "too much output"}[r.Outcome]
+	if words == "" {
+		words = r.Outcome
+	}
+	if r.Detail != "" {
+		words += ": " + r.Detail
+	}
+	return words
 }
 
 // Check gives a *CommandFailedError unless the command exited with 0.

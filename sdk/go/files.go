@@ -9,6 +9,7 @@ import (
 	"iter"
 	"net/url"
 	"os/exec"
+	"path"
 	"path/filepath"
 	"runtime"
 	"strings"
@@ -23,7 +24,17 @@ type Files struct {
 	sandbox *Sandbox
 }
 
-func pathQuery(path string) url.Values { return url.Values{"path": {path}} }
+const workspace = "/workspace"
+
+// absolute makes a relative path begin at /workspace.
+func absolute(name string) string {
+	if name == "" || strings.HasPrefix(name, "/") {
+		return name
+	}
+	return workspace + "/" + name
+}
+
+func pathQuery(name string) url.Values { return url.Values{"path": {absolute(name)}} }
 
 // Open gives a file's bytes from `offset` on, at most `length` of them unless that is negative.
 func (f *Files) Open(ctx context.Context, path string, offset, length int64) (io.ReadCloser, error) {
@@ -114,38 +125,53 @@ func (f *Files) Remove(ctx context.Context, path string, isRecursive bool) error
 	return f.sandbox.json(ctx, "removeFile", call{query: query}, nil)
 }
 
-// Exists tells whether there is such a file or directory.
-func (f *Files) Exists(ctx context.Context, path string) (bool, error) {
-	_, err := f.ReadRange(ctx, path, 0, 1)
-	var known *Error
-	switch {
-	case err == nil:
-		return true, nil
-	case errors.As(err, &known) && known.Code == "not_found" && strings.Contains(known.Message, path):
-		return false, nil
-	case errors.As(err, &known) && known.Code == "invalid_argument" && strings.HasSuffix(known.Message, "is a directory"):
-		return true, nil
+// Stat gives kind, size, mode and time of one entry; a link counts by itself.
+func (f *Files) Stat(ctx context.Context, name string) (*DirectoryEntry, error) {
+	whole := path.Clean(absolute(name))
+	if whole == "/" || whole == "." {
+		return nil, failure("invalid_argument", "%q has no entry of its own", name)
 	}
-	return false, err
+	var found Directory
+	if err := f.sandbox.json(ctx, "listDirectory", call{query: pathQuery(path.Dir(whole))}, &found); err != nil {
+		return nil, err
+	}
+	for i := range found.Entries {
+		if found.Entries[i].Path == path.Base(whole) {
+			return &found.Entries[i], nil
+		}
+	}
+	if found.Truncated {
+		return nil, failure("too_large", "%s has more entries than one answer holds", path.Dir(whole))
+	}
+	return nil, failure("not_found", "%s: no such file or directory", name)
+}
+
+// Exists tells whether there is such an entry.
+func (f *Files) Exists(ctx context.Context, name string) (bool, error) {
+	_, err := f.Stat(ctx, name)
+	if errors.Is(err, ErrNotFound) {
+		return false, nil
+	}
+	return err == nil, err
 }
 
 // Upload copies a file or a directory of this machine in, as `nutshell cp` does. It gives notes on what was left out.
 func (f *Files) Upload(ctx context.Context, source, path string) (notes string, err error) {
-	absolute, err := filepath.Abs(source)
+	local, err := filepath.Abs(source)
 	if err != nil {
 		return "", &Error{Code: "invalid_argument", Message: err.Error(), Err: err}
 	}
-	return f.copy(ctx, absolute, f.sandbox.ID+":"+path)
+	return f.copy(ctx, local, f.sandbox.ID+":"+absolute(path))
 }
 
 // Download copies a file or a directory out. What a tool of this machine would run or trust by itself is left out and
 // named in the notes, unless it is named itself.
 func (f *Files) Download(ctx context.Context, path, target string) (notes string, err error) {
-	absolute, err := filepath.Abs(target)
+	local, err := filepath.Abs(target)
 	if err != nil {
 		return "", &Error{Code: "invalid_argument", Message: err.Error(), Err: err}
 	}
-	return f.copy(ctx, f.sandbox.ID+":"+path, absolute)
+	return f.copy(ctx, f.sandbox.ID+":"+absolute(path), local)
 }
 
 func (f *Files) copy(ctx context.Context, words ...string) (string, error) {

@@ -65,7 +65,7 @@ func (s *Sandbox) Terminal(ctx context.Context, options *TerminalOptions) (*Term
 	query := url.Values{"arg": options.Command.argv}
 	for name, value := range map[string]int64{"rows": int64(options.Rows), "columns": int64(options.Columns),
 		"timeout_ms": options.Timeout.Milliseconds()} {
-		if value > 0 {
+		if value != 0 {
 			query.Set(name, strconv.FormatInt(value, 10))
 		}
 	}

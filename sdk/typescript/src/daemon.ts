@@ -30,8 +30,8 @@ export interface Target {
   ca?: string;
   cert?: string;
   key?: string;
-  /** Another daemon may take this one's place: look again when it does not answer. */
-  isFound: boolean;
+  /** It ends with this process. */
+  isPrivate?: boolean;
 }
 
 function tokenOf(options: DaemonOptions): string | undefined {
@@ -52,8 +52,8 @@ function isLoopback(host: string): boolean {
 function named(address: string, options: DaemonOptions): Target {
   const token = tokenOf(options);
   const auth = token === undefined ? {} : { token };
-  if (!/^[a-z][a-z0-9+.-]*:/i.test(address)) return { socket: address, isFound: false, ...auth };
-  if (address.startsWith("unix://")) return { socket: address.slice(7), isFound: false, ...auth };
+  if (!/^[a-z][a-z0-9+.-]*:/i.test(address)) return { socket: address, ...auth };
+  if (address.startsWith("unix://")) return { socket: address.slice(7), ...auth };
   let url: URL;
   try {
     url = new URL(address);
@@ -68,7 +68,7 @@ function named(address: string, options: DaemonOptions): Target {
   const ca = options.ca ?? process.env.NUTSHELL_DAEMON_CA;
   const cert = options.cert ?? process.env.NUTSHELL_DAEMON_CERT;
   const key = options.key ?? process.env.NUTSHELL_DAEMON_KEY;
-  return { url, isFound: false, ...auth, ...(ca && { ca }), ...(cert && { cert }), ...(key && { key }) };
+  return { url, ...auth, ...(ca && { ca }), ...(cert && { cert }), ...(key && { key }) };
 }
 
 /** Directory of the user's own daemon, as the programs choose it. */
@@ -105,7 +105,7 @@ async function own(): Promise<Target | undefined> {
       `${directory} is not a directory that only you can use: remove it, or name another with NUTSHELL_RUNTIME_DIR`);
   }
   const socket = join(directory, "nutshelld.sock");
-  return (await answers(socket)) ? { socket, isFound: true } : undefined;
+  return (await answers(socket)) ? { socket } : undefined;
 }
 
 function startPrivate(): Promise<Target> {
@@ -133,7 +133,7 @@ function startPrivate(): Promise<Target> {
       child.removeAllListeners("exit");
       child.removeAllListeners("error").on("error", () => undefined);
       for (const part of [child, child.stdout, child.stderr]) (part as unknown as { unref?: () => void }).unref?.();
-      resolve({ socket: line.split("\n")[0]!, isFound: true });
+      resolve({ socket: line.split("\n")[0]!, isPrivate: true });
     });
   });
 }

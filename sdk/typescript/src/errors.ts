@@ -9,9 +9,8 @@ export class CommandFailedError extends SandboxError {
   readonly result: ExecResult;
 
   constructor(result: ExecResult) {
-    const how = result.outcome === "exited" ? `exited with ${result.exitCode}` : `ended: ${result.outcome}`;
-    const last = (result.stderr.trim() || result.stdout.trim()).split("\n").pop() ?? "";
-    super("command_failed", `the command ${how}${last ? `: ${last.slice(0, 500)}` : ""}`);
+    const last = (result.stderr || result.stdout).trim().slice(-300);
+    super("command_failed", `the command failed (${result.ending})${last ? `: ${last}` : ""}`);
     this.result = result;
   }
 }

@@ -1,5 +1,5 @@
 // Files of a sandbox.
-import { resolve } from "node:path";
+import { posix, resolve } from "node:path";
 import type { Readable } from "node:stream";
 import { environmentOf } from "./daemon.js";
 import type { Place } from "./exec.js";
@@ -9,6 +9,13 @@ import { SandboxError } from "./errors.js";
 import { findProgram, runProgram } from "./programs.js";
 import type { Call } from "./transport.js";
 import { fromWire } from "./wire.js";
+
+const workspace = "/workspace";
+
+/** A relative path begins at /workspace. */
+function absolute(path: string): string {
+  return path.startsWith("/") || path === "" ? path : `${workspace}/${path}`;
+}
 
 export type Content = string | Uint8Array | Readable | AsyncIterable<Uint8Array>;
 
@@ -54,7 +61,7 @@ export class Files {
 
   #call(path: string, options: Cancellable, more: Record<string, string | boolean | undefined> = {}): Call {
     const { id, owner } = this.#place();
-    return { owner, path: { id }, query: { path, ...more }, signal: options.signal };
+    return { owner, path: { id }, query: { path: absolute(path), ...more }, signal: options.signal };
   }
 
   /** A file's bytes, or `length` of them from `offset` on. */
@@ -97,11 +104,15 @@ export class Files {
       headers: { "Content-Type": "application/octet-stream" }, timeoutMs: Infinity });
   }
 
-  async list(path: string, options: Cancellable & { recursive?: boolean } = {}): Promise<DirectoryEntry[]> {
-    const call = this.#call(path, options, { recursive: options.recursive ?? false });
-    const found = fromWire<Directory>("Directory", await this.#place().client.transport.json("listDirectory", call));
+  async list(path = workspace, options: Cancellable & { recursive?: boolean } = {}): Promise<DirectoryEntry[]> {
+    const found = await this.#directory(path, options, options.recursive ?? false);
     if (found.truncated) throw new TooLargeError(`${path} has more than ${found.entries.length} entries; list its directories`);
     return found.entries;
+  }
+
+  async #directory(path: string, options: Cancellable, recursive: boolean): Promise<Directory> {
+    const answer = await this.#place().client.transport.json("listDirectory", this.#call(path, options, { recursive }));
+    return fromWire("Directory", answer);
   }
 
   async makeDirectory(path: string, options: Cancellable = {}): Promise<void> {
@@ -115,18 +126,28 @@ export class Files {
 
   async exists(path: string, options: Cancellable = {}): Promise<boolean> {
     try {
-      await this.read(path, { ...options, offset: 0, length: 1 });
+      await this.stat(path, options);
       return true;
     } catch (error) {
-      if (error instanceof NotFoundError && error.message.includes(path)) return false;
-      if (error instanceof InvalidArgumentError && error.message.endsWith("is a directory")) return true;
+      if (error instanceof NotFoundError) return false;
       throw error;
     }
   }
 
+  /** Kind, size, mode and time of one entry; a link counts by itself. */
+  async stat(path: string, options: Cancellable = {}): Promise<DirectoryEntry> {
+    const whole = posix.normalize(absolute(path)).replace(/\/+$/, "");
+    if (whole === "") throw new InvalidArgumentError("the root directory has no entry of its own");
+    const found = await this.#directory(posix.dirname(whole), options, false);
+    const entry = found.entries.find((one) => one.path === posix.basename(whole));
+    if (entry) return entry;
+    if (found.truncated) throw new TooLargeError(`${posix.dirname(whole)} has more entries than one answer holds`);
+    throw new NotFoundError(`${path}: no such file or directory`);
+  }
+
   /** Copies a file or a directory of this machine in, as `nutshell cp` does. Gives notes on what was left out. */
   async upload(source: string, path: string, options: Cancellable = {}): Promise<string[]> {
-    return this.#copy([resolve(source), `${this.#place().id}:${path}`], options);
+    return this.#copy([resolve(source), `${this.#place().id}:${absolute(path)}`], options);
   }
 
   /**
@@ -134,7 +155,7 @@ export class Files {
    * named in the notes, unless it is named itself.
    */
   async download(path: string, target: string, options: Cancellable & { unsafeGit?: boolean } = {}): Promise<string[]> {
-    const words = [`${this.#place().id}:${path}`, resolve(target)];
+    const words = [`${this.#place().id}:${absolute(path)}`, resolve(target)];
     return this.#copy(options.unsafeGit ? ["--unsafe-git", ...words] : words, options);
   }
 
@@ -146,7 +167,7 @@ export class Files {
   }
 
   /** Changes below a directory as they come. The API has no notifications, so it is listed again and again. */
-  async *watch(path: string, options: Cancellable & { recursive?: boolean; intervalMs?: number } = {}):
+  async *watch(path = workspace, options: Cancellable & { recursive?: boolean; intervalMs?: number } = {}):
       AsyncGenerator<FileEvent, void, undefined> {
     let before = await this.#look(path, options);
     while (!options.signal?.aborted) {

@@ -2,6 +2,8 @@ import { type ExecEnd } from "./generated.js";
 import { CommandFailedError } from "./errors.js";
 import { fromWire } from "./wire.js";
 
+const endings = new Map([["timed_out", "timed out"], ["out_of_memory", "out of memory"], ["output_limit", "too much output"]]);
+
 /** Outcome of a command. A command that fails is a result, not an error; see `check()`. */
 export class ExecResult {
   /** `exited`, `signalled`, `timed_out`, `out_of_memory`, `output_limit`, `cancelled` or `lost`. */
@@ -48,10 +50,18 @@ export class ExecResult {
     return this.outcome === "exited" && this.exitCode === 0;
   }
 
-  /** Both streams, stdout first. */
+  /** What a model should read: the output, and how the command ended unless with 0. */
   get text(): string {
-    const gap = this.stdout && this.stderr && !this.stdout.endsWith("\n") ? "\n" : "";
-    return this.stdout + gap + this.stderr;
+    const parts = [this.stdout, this.stderr].filter((part) => part !== "").map((part) => part.replace(/\n+$/, ""));
+    return (this.ok ? parts : [...parts, `[${this.ending}]`]).join("\n");
+  }
+
+  /** How the command ended, in words. */
+  get ending(): string {
+    if (this.outcome === "exited") return `exit ${this.exitCode}`;
+    if (this.outcome === "signalled") return `signal ${this.signal}`;
+    const words = endings.get(this.outcome) ?? this.outcome;
+    return this.detail ? `${words}: ${this.detail}` : words;
   }
 
   /** This result, if the command exited with 0. */

@@ -1,4 +1,6 @@
+import { resolve } from "node:path";
 import { type Client, defaultClient } from "./client.js";
+import { forget, type Left, leave } from "./left.js";
 import { type Changes, type Change, type Checkpoint, type Environment, type Gone, type History, type HistoryEntry,
   InternalError, InvalidArgumentError, NotFoundError, type SandboxInfo, type SandboxStats, type UnsafeMount } from "./generated.js";
 import { AlreadyExistsError, PermissionDeniedError } from "./generated.js";
@@ -82,23 +84,13 @@ export interface ApplyOptions {
 /** The options as the API's SandboxSpec. */
 export function specOf(options: SandboxOptions): Record<string, unknown> {
   const { memory, cpus, processes, disk, openFiles, cpuTimeMs, ...rest } = options;
+  if (rest.workspace && !rest.workspace.startsWith("volume:")) rest.workspace = resolve(rest.workspace);
   const limits: Record<string, unknown> = { cpus, processes, openFiles, cpuTimeMs };
   if (memory !== undefined) limits.memoryBytes = bytesOf(memory, "memory");
   if (disk !== undefined) limits.diskBytes = bytesOf(disk, "disk");
   const isLimited = Object.values(limits).some((value) => value !== undefined);
   return toWire("SandboxSpec", isLimited ? { ...rest, limits } : rest) as Record<string, unknown>;
 }
-
-interface Left {
-  client: Client;
-  id: string;
-  how: "destroySandbox" | "release";
-}
-
-// Ends sandboxes whose objects were collected without close(). Silent: nobody is there to be told.
-const collected = new FinalizationRegistry<Left>(({ client, id, how }) => {
-  void client.transport.json(how, { path: { id } }).catch(() => undefined);
-});
 
 /** A sandbox. `await using s = await Sandbox.create()` ends it with its scope; so does `close()`. */
 export class Sandbox implements AsyncDisposable {
@@ -121,7 +113,7 @@ export class Sandbox implements AsyncDisposable {
     this.#ending = more.endsBy;
     this.files = new Files(() => this.#place());
     this.tools = makeTools(() => this.#place());
-    if (more.endsBy) collected.register(this, { client, id: info.id, how: more.endsBy }, this);
+    if (more.endsBy) leave(this, { client, id: info.id, how: more.endsBy });
   }
 
   static async create(options: CreateOptions = {}): Promise<Sandbox> {
@@ -274,12 +266,18 @@ export class Sandbox implements AsyncDisposable {
     const how = this.#ending ?? "destroySandbox";
     if (this.#isClosed) return;
     this.#isClosed = true;
-    collected.unregister(this);
+    forget(this);
     try {
       await this.client.transport.json(how, { path: { id: this.id } });
     } catch (error) {
       if (!(error instanceof NotFoundError)) throw error; // it has ended already
     }
+  }
+
+  /** Lets the sandbox live on after `close()`, up to its ttl. */
+  detach(): void {
+    forget(this);
+    this.#ending = undefined;
   }
 
   /** Ends a sandbox that this object made; lets go of one that it found. A second close does nothing. */

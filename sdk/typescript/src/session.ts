@@ -47,7 +47,7 @@ export class Session implements AsyncDisposable {
   static async open(name: string, options: SessionOptions = {}): Promise<Session> {
     const { client = defaultClient(), timeoutMs, spec, setup, ...rest } = options;
     const argv = setup?.map((command) => (typeof command === "string" ? ["/bin/sh", "-c", command] : [...command]));
-    const request = toWire("SessionRequest", { name, ...rest, setup: argv }) as Record<string, unknown>;
+    const request = toWire("SessionRequest", { ...rest, name, setup: argv }) as Record<string, unknown>;
     if (spec) request.spec = specOf(spec);
     return new Session(client, await ensure(client, request), request, timeoutMs);
   }

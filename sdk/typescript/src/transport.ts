@@ -35,6 +35,8 @@ interface Connection {
 
 export class Transport {
   readonly timeoutMs: number;
+  /** Daemon of the last connection, if there was one. */
+  lastTarget: Target | undefined;
   #options: DaemonOptions;
   #connection: Promise<Connection> | undefined;
   #isClosed = false;
@@ -118,7 +120,10 @@ export class Transport {
       const answer = await this.#once("daemon", {}, connection, deadline);
       await refuseProblem(answer, "daemon", deadline);
       const told = parse(await readAll(answer, "daemon", deadline), "daemon") as { api?: unknown };
-      if (told.api === api) return connection;
+      if (told.api === api) {
+        this.lastTarget = target;
+        return connection;
+      }
       throw new UnsupportedError(`the daemon speaks the API ${String(told.api)}, and this package ${api}: ` +
         "use versions of the two that belong together");
     } catch (error) {
