@@ -1,4 +1,5 @@
 """Surroundings for the SDKs' own tests: daemons, none at all, and servers of other versions."""
+import concurrent.futures
 import contextlib
 import http.server
 import json
@@ -193,16 +194,27 @@ def of_other_versions():
         lambda path: begins(path, None))
 
 
-def interrupt(one, environment, call):
-    """Presses Ctrl-C while a call runs. Its command and the private daemon end."""
+def interrupt_all(calls, converse):
+    """Presses Ctrl-C in each of these calls, at the same time in programs of their own."""
+    def press(number):
+        mark = str(4_242_000 + os.getpid() % 1000 * 100 + number)
+        with alone() as environment, converse("interrupted", calls[number], mark, environment=environment) as one:
+            interrupt(one, environment, calls[number], mark)
+    with concurrent.futures.ThreadPoolExecutor(len(calls)) as threads:
+        for done in [threads.submit(press, number) for number in range(len(calls))]:
+            done.result()
+
+
+def interrupt(one, environment, call, mark):
+    """Presses Ctrl-C while a call runs. Its command, `sleep MARK`, and the private daemon end."""
     place = environment["NUTSHELL_RUNTIME_DIR"]
     one.hear()
     if call not in ("create", "files"):
-        expect(wait_until(lambda: any("4242" in words for _, words in processes()), 30), "the command does not run")
+        expect(wait_until(lambda: any(mark.encode() in words for _, words in processes()), 30), f"{call}: the command does not run")
     else:
         time.sleep(0.2)  # in the middle of its calls
     os.killpg(one.process.pid, signal.SIGINT)
     one.process.wait(30)
-    expect(one.process.returncode != 0, "Ctrl-C did not end it")
-    expect(wait_until(lambda: not daemons_at(place), 30), "the private daemon goes on")
-    expect(wait_until(lambda: not any("4242" in words for _, words in processes()), 30), "the command goes on")
+    expect(one.process.returncode != 0, f"{call}: Ctrl-C did not end it")
+    expect(wait_until(lambda: not daemons_at(place), 30), f"{call}: the private daemon goes on")
+    expect(wait_until(lambda: not any(mark.encode() in words for _, words in processes()), 30), f"{call}: the command goes on")

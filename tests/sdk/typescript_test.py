@@ -6,7 +6,7 @@ import sys
 
 import node_packages
 import sdk_fixture
-from sdk_fixture import alone, conversation, expect_all_operations, interrupt, served
+from sdk_fixture import alone, conversation, expect_all_operations, served
 from support import Failed, Skip, Suite, expect, expect_equal, repetitions, wait_until
 
 suite = Suite()
@@ -123,9 +123,8 @@ def servers_of_other_versions_are_told_in_clear_words():
 
 @suite.case
 def ctrl_c_in_every_call_leaves_nothing_running():
-    for call in INTERRUPTED:
-        with alone() as environment, converse("interrupted", call, environment=environment) as one:
-            interrupt(one, environment, call)
+    built()
+    sdk_fixture.interrupt_all(INTERRUPTED, converse)
 
 
 @suite.case
