@@ -35,8 +35,8 @@ export interface ExecOptions {
 
 export interface RunOptions extends ExecOptions {
   /** Called with output as it comes. If it throws, the command is killed and the error passed on. */
-  onStdout?: (text: string, data: Uint8Array) => void | Promise<void>;
-  onStderr?: (text: string, data: Uint8Array) => void | Promise<void>;
+  onStdout?: (text: string, data: Uint8Array) => unknown;
+  onStderr?: (text: string, data: Uint8Array) => unknown;
   /** Throws CommandFailedError unless the command exits with 0. */
   check?: boolean;
 }
