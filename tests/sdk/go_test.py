@@ -2,6 +2,7 @@
 """The Go SDK: the scenarios, its surface, its form, and what can go wrong."""
 import json
 import os
+import re
 import shutil
 import signal
 import subprocess
@@ -223,6 +224,63 @@ def copies_and_apply_hold_back_what_the_host_would_run():
 @suite.case
 def large_and_binary_content_passes_whole():
     on_a_daemon("large_and_binary", "watched")
+
+
+# Around a snippet of docs/go.md that is no program of its own.
+AROUND = """package main
+
+import (
+%s
+	"nutshell"
+)
+
+func check(err error) {
+	if err != nil {
+		panic(err)
+	}
+}
+
+func main() {
+	ctx := context.Background()
+	s, err := nutshell.Create(ctx, &nutshell.Options{Workspace: os.Args[1]})
+	check(err)
+	defer s.Close()
+	{
+%s	}
+}
+"""
+PACKAGES = ("errors", "fmt", "io", "path/filepath", "time")
+
+
+def snippets():
+    for body in re.findall(r"^```go\n(.*?)^```", (REPOSITORY / "docs/go.md").read_text(), re.DOTALL | re.MULTILINE):
+        used = [name for name in PACKAGES if re.search(rf"\b{name.rsplit('/', maxsplit=1)[-1]}\.", body)]
+        imports = "".join(f'\t"{name}"\n' for name in sorted((*used, "context", "os")))
+        yield body if body.startswith("package ") else AROUND % (imports, body)
+
+
+@suite.case
+def every_snippet_of_the_page_runs():
+    built()
+    place = BUILT / "snippets"
+    shutil.rmtree(place, ignore_errors=True)
+    place.mkdir(parents=True)
+    (place / "go.mod").write_text(f"module snippets\n\ngo 1.24\n\nrequire nutshell v0.0.0\n\nreplace nutshell => {SOURCE}\n")
+    programs = []
+    for number, text in enumerate(snippets()):
+        programs.append(f"snippet{number}")
+        (place / programs[-1]).mkdir()
+        (place / programs[-1] / "main.go").write_text(text)
+    expect(len(programs) > 5, "the page has no snippets")
+    (place / "out").mkdir()
+    done = go("build", "-o", str(place / "out"), "./...", cwd=place)
+    expect(done.returncode == 0, f"snippets do not build: {done.stderr[-1500:]}")
+    for program in programs:
+        with alone() as environment:
+            (place / "project").mkdir(exist_ok=True)
+            done = subprocess.run([place / "out" / program, place / "project"], env=merged(environment), capture_output=True,
+                                  text=True, timeout=90, check=False, stdin=subprocess.DEVNULL)
+            expect(done.returncode == 0, f"{program}: {done.stdout[-300:]}{done.stderr[-1200:]}")
 
 
 @suite.case
