@@ -1,4 +1,4 @@
-"""Where the daemon is: named, the user's own, or a private one that ends with this process."""
+"""The address of the daemon: named, the user's own, or a private one that ends with this process."""
 from __future__ import annotations
 
 import os
@@ -46,7 +46,7 @@ class Endpoint:
         return f"{'https' if self.tls else 'http'}://{host}:{self.port}"
 
     def environment(self) -> dict[str, str]:
-        """What makes the program `nutshell` use this daemon."""
+        """Variables that make the program `nutshell` use this daemon."""
         found = {"NUTSHELL_DAEMON": self.address}
         for name, value in (("NUTSHELL_TOKEN", self.token), ("NUTSHELL_DAEMON_CA", self.ca),
                             ("NUTSHELL_DAEMON_CERT", self.cert), ("NUTSHELL_DAEMON_KEY", self.key)):
@@ -160,6 +160,8 @@ def start_private() -> str:
         known = _private.get(os.getpid())
         if known is not None and _is_running(known[0]):
             return known[1]
+        if known is not None:
+            _end_orphans(Path(known[1]).parent)
         program = find_program("nutshelld")
         with tempfile.TemporaryFile() as log:
             pid, output = _spawn(program, log.fileno())
@@ -174,6 +176,23 @@ def start_private() -> str:
                 raise UnavailableError(f"{program} --private did not start: {told or 'no message'}")
         _private[os.getpid()] = (pid, place)
         return place
+
+
+def _end_orphans(directory: Path) -> None:
+    """Ends the sandboxes of a private daemon that was killed, and so could not end them."""
+    import subprocess
+    environment = {**_its_environment(), "NUTSHELL_RUNTIME_DIR": str(directory),
+                   "NUTSHELL_DAEMON": "none"}
+    try:
+        program = find_program("nutshell")
+        listed = subprocess.run([program, "list", "-q"], env=environment, capture_output=True,
+                                timeout=START_SECONDS, check=True).stdout.split()
+        if listed:
+            subprocess.run([program, "destroy", *listed], env=environment, capture_output=True,
+                           timeout=START_SECONDS, check=False)
+        shutil.rmtree(directory, ignore_errors=True)
+    except (OSError, subprocess.SubprocessError, UnavailableError):
+        pass  # they end at their ttl
 
 
 def _spawn(program: str, log: int) -> tuple[int, int]:

@@ -1,4 +1,4 @@
-"""What the asynchronous twin does with sockets and its event loop; _io_sync.py is the other."""
+"""Sockets and the event loop of the asynchronous twin; _io_sync.py is the other."""
 from __future__ import annotations
 
 import asyncio

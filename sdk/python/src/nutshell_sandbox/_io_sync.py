@@ -1,4 +1,4 @@
-"""What the synchronous twin does with sockets and threads; _io_async.py is the other."""
+"""Sockets and threads of the synchronous twin; _io_async.py is the other."""
 from __future__ import annotations
 
 import os

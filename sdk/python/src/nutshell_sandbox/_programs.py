@@ -1,4 +1,4 @@
-"""What the program `nutshell` does for the SDK: diff, apply and copies of directories.
+"""Calls of the program `nutshell`: diff, apply and copies of directories.
 
 They write to this machine what a sandbox made. The program holds the rules for that.
 """
@@ -16,7 +16,7 @@ from nutshell_sandbox.errors import ConflictError, SandboxError, error_of
 
 
 class Applied(Record):
-    """What `apply` wrote, and what it did not."""
+    """The outcome of `apply`."""
 
     dry_run: bool = False
     applied: list[Any]

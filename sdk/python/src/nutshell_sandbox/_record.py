@@ -2,7 +2,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any, ClassVar, cast
+from typing import Any, ClassVar
 
 
 class Record:
@@ -22,7 +22,7 @@ class Record:
         for name, of in self._nested.items():
             value: Any = members.get(name)
             if isinstance(value, list):
-                members[name] = [of(one) for one in cast("list[Any]", value)]
+                members[name] = [of(one) for one in value]  # pyright: ignore[reportUnknownVariableType, reportUnknownArgumentType]
             else:
                 members[name] = of(value if value is not None else {})
 

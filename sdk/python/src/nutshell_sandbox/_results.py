@@ -10,7 +10,7 @@ from nutshell_sandbox.errors import CommandFailedError, SandboxError, error_of
 
 
 class ExecResult(ExecResultInfo):
-    """How a command ended, with its output.
+    """The result of a command.
 
     `stdout` and `stderr` are text; bytes that are not UTF-8 are replaced, and `stdout_raw` and
     `stderr_raw` have all bytes as they were.
@@ -33,7 +33,7 @@ class ExecResult(ExecResultInfo):
 
     @property
     def text(self) -> str:
-        """What a model should read: the output, and how the command ended unless with 0."""
+        """The text for a model: the output, and how the command ended unless with 0."""
         parts = [part for part in (self.stdout, self.stderr) if part]
         text = "\n".join(part.rstrip("\n") for part in parts)
         if self.is_ok:
@@ -42,7 +42,7 @@ class ExecResult(ExecResultInfo):
 
     @property
     def ending(self) -> str:
-        """How the command ended, in words."""
+        """The end of the command in words."""
         if self.outcome == "exited":
             return f"exit {self.exit_code}"
         if self.outcome == "signalled":

@@ -19,7 +19,7 @@ __all__ = [
 
 
 class SandboxError(Exception):
-    """What every failure of the SDK is. `code` is stable; `status` is the daemon's, or 0."""
+    """The base of all errors of the SDK. `code` is stable; `status` is the daemon's, or 0."""
 
     code = "internal"
     retryable = False

@@ -1,10 +1,10 @@
-"""A daemon, and what it does for more than one sandbox."""
+"""A daemon, and its operations on more than one sandbox."""
 from __future__ import annotations
 
 import json
 import os
 from collections.abc import AsyncIterator, Callable, Iterable, Mapping, Sequence
-from typing import Any, TypeVar
+from typing import Any, TypeVar, cast
 from urllib.parse import quote, urlencode
 
 from nutshell_sandbox import _endpoint
@@ -32,6 +32,7 @@ from nutshell_sandbox._options import spec_of
 from nutshell_sandbox._record import Record
 from nutshell_sandbox._results import ExecResult
 from nutshell_sandbox.errors import (
+    CorruptError,
     NotFoundError,
     SandboxError,
     UnavailableError,
@@ -114,7 +115,7 @@ class AsyncClient:
     async def send_for(self, kind: type[R], operation: str, captured: Sequence[str] = (),
                        **more: Any) -> R:
         """Calls an operation and reads its answer."""
-        return kind(json.loads(await self.send(operation, captured, **more)))
+        return kind(read_object(await self.send(operation, captured, **more)))
 
     async def open(self, operation: str, captured: Sequence[str] = (), *, body: Any = None,
                    query: Mapping[str, Any] | Sequence[tuple[str, Any]] | None = None,
@@ -154,7 +155,7 @@ class AsyncClient:
                 raise error_of("invalid_argument", f"{operation}: {error}") from None
         return method, path, data, headers
 
-    # What it offers
+    # Operations
 
     async def health(self) -> Status:
         """Whether the daemon answers."""
@@ -165,7 +166,7 @@ class AsyncClient:
         return await self.send_for(Status, "readiness")
 
     async def daemon(self) -> Daemon:
-        """Who answers."""
+        """The daemon that answers: its pid and the version of its API."""
         return await self.send_for(Daemon, "daemon")
 
     async def metrics(self) -> str:
@@ -173,12 +174,12 @@ class AsyncClient:
         return (await self.send("metrics")).decode(errors="replace")
 
     async def tools(self) -> list[dict[str, Any]]:
-        """What a model can call, with the schemas."""
-        listed: list[dict[str, Any]] = json.loads(await self.send("listTools"))["tools"]
+        """The tools that a model can call, with their schemas."""
+        listed: list[dict[str, Any]] = read_object(await self.send("listTools")).get("tools", [])
         return listed
 
     async def check(self, **options: Any) -> list[Protection]:
-        """What a sandbox with these options of Sandbox would be protected by."""
+        """The protections that a sandbox with these options of Sandbox would have."""
         body = spec_of(options)
         return (await self.send_for(Protections, "checkSpec", body=body)).protections
 
@@ -241,11 +242,13 @@ class AsyncClient:
         answer = await self.open("batch", body=body, headers={"Accept": "application/x-ndjson"})
         try:
             async for line in answer.lines():
-                told = json.loads(line)
-                one = _batch_result(told)
-                results[told["index"]] = one
+                told = read_object(line)
+                index, one = told.get("index"), _batch_result(told)
+                if not isinstance(index, int) or not 0 <= index < len(results):
+                    raise CorruptError("The daemon sent a result of no command.")
+                results[index] = one
                 if on_result is not None:
-                    await io.settle(on_result(told["index"], one))
+                    await io.settle(on_result(index, one))
         finally:
             await answer.close()
         return results
@@ -259,6 +262,17 @@ class AsyncClient:
             cursor = getattr(page, "next_cursor", None)
             if not cursor:
                 return
+
+
+def read_object(data: bytes) -> dict[str, Any]:
+    """Reads the JSON object of an answer."""
+    try:
+        told: Any = json.loads(data)
+    except ValueError as error:
+        raise CorruptError(f"The daemon sent an answer that is no JSON: {error}.") from None
+    if not isinstance(told, dict):
+        raise CorruptError("The daemon sent an answer that is no JSON object.")
+    return cast("dict[str, Any]", told)
 
 
 def argv_of(command: str | Sequence[str]) -> list[str]:

@@ -57,7 +57,7 @@ class AsyncFiles:
         await self._send("writeFile", path, query, data=data)
 
     async def list(self, path: str = WORKSPACE, *, recursive: bool = False) -> List[DirectoryEntry]:
-        """What is in a directory; with `recursive`, also in all below. Paths are relative to it."""
+        """The entries of a directory; with `recursive`, also in all below. Paths are relative to it."""
         told = await self._directory(path, recursive)
         if told.truncated:
             raise TooLargeError(f"{path} has more entries than one answer holds; list its parts.")

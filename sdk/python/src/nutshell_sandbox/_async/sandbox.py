@@ -1,16 +1,16 @@
 """A sandbox: its life, its commands, its files and its tools."""
 from __future__ import annotations
 
-import json
 import os
 import secrets
 import weakref
-from collections.abc import Generator, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, List, Literal
+from collections.abc import Generator  # async only
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any, List, Literal, TypeVar
 
 from nutshell_sandbox import _io_async as io
 from nutshell_sandbox import _last_words, _programs
-from nutshell_sandbox._async.client import AsyncClient, argv_of, default_client
+from nutshell_sandbox._async.client import AsyncClient, argv_of, default_client, read_object
 from nutshell_sandbox._async.commands import AsyncExecStream, AsyncJob, Callback
 from nutshell_sandbox._async.files import AsyncFiles
 from nutshell_sandbox._async.tools import AsyncTools
@@ -35,7 +35,9 @@ from nutshell_sandbox.errors import ClosedError, InvalidArgumentError, NotFoundE
 if TYPE_CHECKING:
     from nutshell_sandbox._async.terminal import AsyncTerminal
 
+S = TypeVar("S", bound="AsyncSandbox")
 GRACE_SECONDS = 60.0  # beyond a command's own time limit, for the answer to come
+YEAR = 365 * 86400.0  # longer than any command may take
 
 
 class AsyncSandbox:
@@ -94,7 +96,7 @@ class AsyncSandbox:
     # Life
 
     @classmethod
-    async def create(cls, **options: Any) -> AsyncSandbox:
+    async def create(cls: type[S], **options: Any) -> S:
         """Makes a sandbox, with the options of the constructor."""
         made = cls(**options)
         await made._start()
@@ -116,10 +118,10 @@ class AsyncSandbox:
         """The sandboxes that the caller may see, those with all of `labels`."""
         return await (client or default_client()).sandboxes(labels)
 
-    def __await__(self) -> Generator[Any, None, AsyncSandbox]:  # async only
+    def __await__(self: S) -> Generator[Any, None, S]:  # async only
         return self.__aenter__().__await__()  # async only
 
-    async def __aenter__(self) -> AsyncSandbox:
+    async def __aenter__(self: S) -> S:
         await self._start()
         return self
 
@@ -136,7 +138,7 @@ class AsyncSandbox:
             told = await self.client.send("acquire", (self._pool,), body=body, timeout=None)
         else:
             told = await self.client.send("createSandbox", body=self._spec, timeout=None)
-        self._own(SandboxInfo(json.loads(told)))
+        self._own(SandboxInfo(read_object(told)))
 
     def _own(self, info: SandboxInfo) -> None:
         self._info, self._id = info, info.id
@@ -155,7 +157,7 @@ class AsyncSandbox:
 
     @property
     def info(self) -> SandboxInfo:
-        """What the daemon told about it last; `refresh()` asks again."""
+        """The last report of the daemon about it; `refresh()` asks again."""
         if self._info is None:
             raise InvalidArgumentError("The sandbox was not started.")
         return self._info
@@ -240,8 +242,8 @@ class AsyncSandbox:
             headers = {"Idempotency-Key": idempotency_key} if idempotency_key else None
             told = await self.client.send(
                 "exec", (self.id,), body=body, headers=headers,
-                timeout=None if limit is None else limit / 1000 + GRACE_SECONDS)
-            result = ExecResult(json.loads(told))
+                timeout=None if limit is None else min(limit / 1000 + GRACE_SECONDS, YEAR))
+            result = ExecResult(read_object(told))
         return result.check() if check else result
 
     def stream(self, command: str | Sequence[str], *, timeout: float | None = None,
@@ -308,11 +310,11 @@ class AsyncSandbox:
     # Files
 
     async def changes(self) -> List[Change]:
-        """What in /workspace differs from how it began."""
+        """The differences of /workspace from how it began."""
         return (await self.client.send_for(Changes, "listChanges", (self.id,))).changes
 
     async def diff(self, *paths: str, stat: bool = False, patch: bool = False) -> str:
-        """What it changed, as a unified diff, as one line for each file (`stat`), or for `git
+        """Its changes as a unified diff, as one line for each file (`stat`), or for `git
         apply` (`patch`)."""
         flags = ["--stat"] if stat else ["--patch"] if patch else []
         http = await self.client.http()
@@ -336,8 +338,8 @@ class AsyncSandbox:
         body: dict[str, Any] = {"kill": kill} if kill else {}
         if name is not None:
             body["checkpoint"] = name
-        told = json.loads(await self.client.send("createCheckpoint", (self.id,), body=body))
-        return str(told["checkpoint"])
+        told = read_object(await self.client.send("createCheckpoint", (self.id,), body=body))
+        return str(told.get("checkpoint", ""))
 
     async def rollback(self, name: str, *, kill: bool = False) -> None:
         """Goes back to a checkpoint. `kill` ends what runs."""
@@ -351,17 +353,17 @@ class AsyncSandbox:
         told = await self.client.send("forkSandbox", (self.id,), timeout=None)
         one = AsyncSandbox.__new__(AsyncSandbox)
         one._begin(self.client, self.timeout)
-        one._own(SandboxInfo(json.loads(told)))
+        one._own(SandboxInfo(read_object(told)))
         return one
 
     # Evidence
 
     async def stats(self) -> SandboxStats:
-        """What it holds now and has used."""
+        """Its present and past use of memory, CPU and processes."""
         return await self.client.send_for(SandboxStats, "getStats", (self.id,))
 
     async def history(self) -> List[HistoryEntry]:
-        """What was done in it."""
+        """The commands and other operations in it."""
         return (await self.client.send_for(History, "getHistory", (self.id,))).entries
 
     async def environment(self) -> dict[str, str]:

@@ -80,7 +80,7 @@ class AsyncSession(AsyncSandbox):
 
     @property
     def session(self) -> SessionInfo:
-        """What the daemon told about the session last."""
+        """The last report of the daemon about the session."""
         assert self._session is not None, "the session was not started"
         return self._session
 

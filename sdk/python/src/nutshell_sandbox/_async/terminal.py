@@ -61,7 +61,7 @@ class AsyncTerminal:
         await self._frame(TEXT, json.dumps({"signal": int(number)}).encode())
 
     async def read(self) -> bytes:
-        """What the terminal showed since the last call; b"" once the command has ended."""
+        """The output since the last call; b"" once the command has ended."""
         while self._is_open:
             kind, data = await self._next()
             if kind == BINARY and data:

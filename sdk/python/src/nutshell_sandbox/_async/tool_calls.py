@@ -1,11 +1,11 @@
-"""What the generated methods of tools call, and the schemas for models."""
+"""Calls of tools by name, and their schemas for models."""
 from __future__ import annotations
 
-import json
 from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Any
 
 from nutshell_sandbox import _tool_schemas
+from nutshell_sandbox._async.client import read_object
 from nutshell_sandbox._results import ToolResult
 
 if TYPE_CHECKING:
@@ -28,7 +28,7 @@ class AsyncToolCalls:
             given["args"] = list(given["args"])
         told = await self._sandbox.client.send("callTool", (self._sandbox.id, name), body=given,
                                                timeout=None)
-        return ToolResult(json.loads(told))
+        return ToolResult(read_object(told))
 
     def schemas(self, names: Iterable[str] | None = None) -> list[dict[str, Any]]:
         """Name, description and JSON Schema of the tools, or of those named."""
