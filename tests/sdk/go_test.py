@@ -249,12 +249,12 @@ func main() {
 %s	}
 }
 """
-PACKAGES = ("errors", "fmt", "io", "path/filepath", "time")
+PACKAGES = ("errors", "fmt", "io", "time")
 
 
 def snippets():
     for body in re.findall(r"^```go\n(.*?)^```", (REPOSITORY / "docs/go.md").read_text(), re.DOTALL | re.MULTILINE):
-        used = [name for name in PACKAGES if re.search(rf"\b{name.rsplit('/', maxsplit=1)[-1]}\.", body)]
+        used = [name for name in PACKAGES if re.search(rf"\b{name}\.", body)]
         imports = "".join(f'\t"{name}"\n' for name in sorted((*used, "context", "os")))
         yield body if body.startswith("package ") else AROUND % (imports, body)
 
@@ -276,10 +276,11 @@ def every_snippet_of_the_page_runs():
     done = go("build", "-o", str(place / "out"), "./...", cwd=place)
     expect(done.returncode == 0, f"snippets do not build: {done.stderr[-1500:]}")
     for program in programs:
+        project = place / f"project-of-{program}"
+        project.mkdir()
         with alone() as environment:
-            (place / "project").mkdir(exist_ok=True)
-            done = subprocess.run([place / "out" / program, place / "project"], env=merged(environment), capture_output=True,
-                                  text=True, timeout=90, check=False, stdin=subprocess.DEVNULL)
+            done = subprocess.run([place / "out" / program, project], env=merged(environment), capture_output=True,
+                                  cwd=project, text=True, timeout=90, check=False, stdin=subprocess.DEVNULL)
             expect(done.returncode == 0, f"{program}: {done.stdout[-300:]}{done.stderr[-1200:]}")
 
 

@@ -2,6 +2,7 @@
 """The adapters of the TypeScript SDK with the frameworks' own packages and a scripted model, and docs/typescript.md."""
 import os
 import re
+import shutil
 import subprocess
 import sys
 
@@ -62,8 +63,9 @@ def run(program, *words):
     place = compiled()
     with alone() as environment:
         project = place / "project"
-        project.mkdir(exist_ok=True)
-        done = node_packages.run_node(place / f"out/{program}.js", *(words or (project,)), environment=environment, cwd=place)
+        shutil.rmtree(project, ignore_errors=True)
+        project.mkdir()
+        done = node_packages.run_node(place / f"out/{program}.js", *(words or (project,)), environment=environment, cwd=project)
         expect(done.returncode == 0, f"{program} {words}: {done.stderr[-1800:]}{done.stdout[-300:]}")
 
 
