@@ -29,7 +29,7 @@ constexpr const char* kUsage = R"(nutshell-bench [options] BENCHMARK...
   mcp          the MCP server: its start, a call, its memory; against the library and the
                reference server for files (NUTSHELL_MCP_RIVAL: node and its program)
   all          all of these
-  sdk          a command by the SDKs; against the library. bench/sdk/run starts it
+  sdk          a command by the SDKs; against the library. bench/clients/run starts it
   docker       sandboxes in containers; against docker exec, docker run and the engine's interface
                (the engine of DOCKER_HOST, an image in NUTSHELL_BENCH_IMAGE; not among all)
 

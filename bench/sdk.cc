@@ -29,7 +29,7 @@ std::vector<std::string> split(std::string_view text, char between) {
   return parts;
 }
 
-// Parses "NAME=PROGRAM ARGUMENT…;NAME=…", which bench/sdk/run writes.
+// Parses "NAME=PROGRAM ARGUMENT…;NAME=…", which bench/clients/run writes.
 Result<std::vector<Client>> read_clients() {
   const char* text = std::getenv(kClients);  // NOLINT(concurrency-mt-unsafe): one thread
   std::vector<Client> clients;
@@ -41,7 +41,7 @@ Result<std::vector<Client>> read_clients() {
     clients.push_back({part.substr(0, equals), std::move(command)});
   }
   if (clients.empty())
-    return failure(ErrorCode::InvalidArgument, fmt::format("{} is empty; use bench/sdk/run", kClients));
+    return failure(ErrorCode::InvalidArgument, fmt::format("{} is empty; use bench/clients/run", kClients));
   return clients;
 }
 
