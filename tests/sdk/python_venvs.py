@@ -24,7 +24,7 @@ SETS = {
     "adk": ("google-adk==2.13.0",),
     "llama": ("llama-index-core==0.14.25",),
     "typing": ("mypy", "pyright"),
-    "build": ("setuptools", "wheel", "build"),
+    "httpx": ("httpx==0.28.1",),
 }
 LEAST = {"roomkit": (3, 12)}  # the Python that a set needs
 

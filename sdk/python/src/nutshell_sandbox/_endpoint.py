@@ -3,13 +3,10 @@ from __future__ import annotations
 
 import os
 import select
-import shutil
 import socket
 import stat
-import tempfile
 import threading
 import time
-from pathlib import Path
 from typing import Any
 
 from nutshell_sandbox.errors import InvalidArgumentError, UnavailableError
@@ -104,25 +101,25 @@ def parse(address: str, token: str, ca: str, cert: str, key: str) -> Endpoint:
                     tls=parts.scheme == "https", token=token, ca=ca, cert=cert, key=key)
 
 
-def user_directory() -> Path:
+def user_directory() -> str:
     named = os.environ.get("NUTSHELL_RUNTIME_DIR", "")
     if named.startswith("/"):
-        return Path(named)
+        return named
     if os.geteuid() == 0:
-        return Path("/run/nutshell")
+        return "/run/nutshell"
     session = os.environ.get("XDG_RUNTIME_DIR", "")
     try:
         if session.startswith("/") and os.stat(session).st_uid == os.geteuid():
-            return Path(session) / "nutshell"
+            return os.path.join(session, "nutshell")
     except OSError:
         pass
-    return Path(f"/tmp/nutshell-{os.geteuid()}")
+    return f"/tmp/nutshell-{os.geteuid()}"
 
 
 def own_socket() -> str:
     """The socket of this user's daemon, or "" if none answers there."""
     directory = user_directory()
-    place = str(directory / "nutshelld.sock")
+    place = os.path.join(directory, "nutshelld.sock")
     try:
         told = os.lstat(directory)
         # Nobody else may have put a socket there.
@@ -141,12 +138,13 @@ def own_socket() -> str:
 def find_program(name: str) -> str:
     """A program of Nutshell: in $NUTSHELL_BIN, in this package, or on PATH."""
     named = os.environ.get("NUTSHELL_BIN", "")
-    places = [Path(named) / name if Path(named).is_dir() else Path(named).parent / name] \
-        if named else []
-    places.append(Path(__file__).parent / "bin" / name)
+    folder = named if os.path.isdir(named) else os.path.dirname(named)
+    places = [os.path.join(folder, name)] if named else []
+    places.append(os.path.join(os.path.dirname(__file__), "bin", name))
     for place in places:
         if os.access(place, os.X_OK):
-            return str(place)
+            return place
+    import shutil
     if found := shutil.which(name):
         return found
     raise UnavailableError(
@@ -161,8 +159,9 @@ def start_private() -> str:
         if known is not None and _is_running(known[0]):
             return known[1]
         if known is not None:
-            _end_orphans(Path(known[1]).parent)
+            _end_orphans(os.path.dirname(known[1]))
         program = find_program("nutshelld")
+        import tempfile
         with tempfile.TemporaryFile() as log:
             pid, output = _spawn(program, log.fileno())
             try:
@@ -178,10 +177,11 @@ def start_private() -> str:
         return place
 
 
-def _end_orphans(directory: Path) -> None:
+def _end_orphans(directory: str) -> None:
     """Ends the sandboxes of a private daemon that was killed, and so could not end them."""
+    import shutil
     import subprocess
-    environment = {**_its_environment(), "NUTSHELL_RUNTIME_DIR": str(directory),
+    environment = {**_its_environment(), "NUTSHELL_RUNTIME_DIR": directory,
                    "NUTSHELL_DAEMON": "none"}
     try:
         program = find_program("nutshell")

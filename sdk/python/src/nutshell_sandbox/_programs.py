@@ -6,13 +6,15 @@ from __future__ import annotations
 
 import json
 import os
-import subprocess
 from collections.abc import Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from nutshell_sandbox._endpoint import Endpoint, find_program
 from nutshell_sandbox._record import Record
 from nutshell_sandbox.errors import ConflictError, SandboxError, error_of
+
+if TYPE_CHECKING:
+    import subprocess
 
 
 class Applied(Record):
@@ -27,6 +29,7 @@ class Applied(Record):
 
 
 def _call(endpoint: Endpoint, *words: str) -> subprocess.CompletedProcess[bytes]:
+    import subprocess  # as tempfile, of no use to most programs, and slow to import
     return subprocess.run([find_program("nutshell"), *words], stdin=subprocess.DEVNULL,
                           capture_output=True, check=False,
                           env={**os.environ, **endpoint.environment()})

@@ -2,7 +2,8 @@
 from __future__ import annotations
 
 import os
-import secrets
+import re
+import time
 import weakref
 from collections.abc import Generator  # async only
 from collections.abc import Mapping, Sequence
@@ -23,6 +24,7 @@ from nutshell_sandbox._generated import (
     History,
     HistoryEntry,
     Limits,
+    Mount,
     SandboxInfo,
     SandboxSpec,
     SandboxStats,
@@ -30,12 +32,19 @@ from nutshell_sandbox._generated import (
 )
 from nutshell_sandbox._options import milliseconds, spec_of
 from nutshell_sandbox._results import ExecResult, ToolResult
-from nutshell_sandbox.errors import ClosedError, InvalidArgumentError, NotFoundError, SandboxError
+from nutshell_sandbox.errors import (
+    ClosedError,
+    InvalidArgumentError,
+    NotFoundError,
+    ResourceExhaustedError,
+    SandboxError,
+)
 
 if TYPE_CHECKING:
     from nutshell_sandbox._async.terminal import AsyncTerminal
 
 S = TypeVar("S", bound="AsyncSandbox")
+WAIT_SECONDS = 10.0
 GRACE_SECONDS = 60.0  # beyond a command's own time limit, for the answer to come
 YEAR = 365 * 86400.0  # longer than any command may take
 
@@ -44,7 +53,8 @@ class AsyncSandbox:
     """A sandbox that ends with `close()`, with its `with` block, or when nothing refers to it.
 
     Sizes are bytes or texts like "512m", times are seconds. `timeout` is that of each command
-    that names none. `spec` has further members of the API's SandboxSpec.
+    that names none. While the tenant's quota or the machine is used up by others, it waits for
+    room, `wait` seconds at most. `spec` has further members of the API's SandboxSpec.
     """
 
     def __init__(
@@ -67,17 +77,21 @@ class AsyncSandbox:
         idle_timeout: float | None = None,
         runtime: str | None = None,
         workspace_mode: Literal["auto", "overlay", "copy"] | None = None,
+        mounts: Sequence[Mount] | None = None,
+        toolchains: Literal["auto", "none"] | None = None,
         unsafe_mounts: Sequence[UnsafeMount] | None = None,
         require: Sequence[str] | None = None,
         unsafe_without: Sequence[str] | None = None,
         limits: Limits | None = None,
         spec: SandboxSpec | None = None,
         pool: str | None = None,
+        wait: float = WAIT_SECONDS,
         client: AsyncClient | None = None,
     ) -> None:
         options = {name: value for name, value in locals().items()
-                   if name not in ("self", "timeout", "pool", "client")}
+                   if name not in ("self", "timeout", "pool", "wait", "client")}
         self._begin(client, timeout, spec_of(options), pool or "")
+        self._wait = wait
         # sync: self._start()
 
     def _begin(self, client: AsyncClient | None, timeout: float | None,
@@ -86,6 +100,7 @@ class AsyncSandbox:
         self.timeout = timeout
         self._spec: SandboxSpec = spec or {}
         self._pool = pool
+        self._wait = 0.0
         self._info: SandboxInfo | None = None
         self._id = ""
         self._is_closed = False
@@ -137,8 +152,21 @@ class AsyncSandbox:
             body: dict[str, Any] = {name: value for name, value in self._spec.items() if value}
             told = await self.client.send("acquire", (self._pool,), body=body, timeout=None)
         else:
-            told = await self.client.send("createSandbox", body=self._spec, timeout=None)
+            told = await self._make(time.monotonic() + self._wait)
         self._own(SandboxInfo(read_object(told)))
+
+    async def _make(self, until: float) -> bytes:
+        """Waits for room while others hold what this sandbox needs."""
+        pause = 0.02
+        while True:
+            try:
+                return await self.client.send("createSandbox", body=self._spec, timeout=None)
+            except ResourceExhaustedError as error:
+                held = re.search(r"\((\d+) of \d+ in use\)", error.message)
+                if held is None or held[1] == "0" or time.monotonic() + pause > until:
+                    raise
+            await io.pause(pause)
+            pause = min(pause * 1.5, 0.25)
 
     def _own(self, info: SandboxInfo) -> None:
         self._info, self._id = info, info.id
@@ -302,7 +330,7 @@ class AsyncSandbox:
                 return
             except UnicodeDecodeError:
                 pass
-        place = f"/tmp/.stdin-{secrets.token_hex(8)}"
+        place = f"/tmp/.stdin-{os.urandom(8).hex()}"
         await self.files.write(place, stdin, mode=0o600)
         script = 'exec 3<"$0" && rm -f -- "$0" && exec "$@" <&3 3<&-'
         body["argv"] = ["/bin/sh", "-c", script, place, *body["argv"]]
