@@ -25,5 +25,5 @@ function(nutshell_messages name)
   add_library(nutshell_messages STATIC ${folder}/${name}.pb.cc)
   target_compile_options(nutshell_messages PRIVATE -w)  # not ours
   target_include_directories(nutshell_messages SYSTEM PUBLIC ${folder})
-  target_link_libraries(nutshell_messages PUBLIC PkgConfig::protobuf)
+  target_link_libraries(nutshell_messages PUBLIC protobuf)
 endfunction()
