@@ -140,17 +140,23 @@ function(nutshell_test name)
   set_property(GLOBAL APPEND PROPERTY NUTSHELL_UNIT_TESTS ${name})
 endfunction()
 
-# A program in build/bin. Static programs start faster and need nothing from the machine.
+# A program in build/bin that contains all libraries it uses. It is static, which starts faster, or with
+# SHARED_GLIBC takes the C library from the machine.
 function(nutshell_program name)
-  cmake_parse_arguments(ARG "DYNAMIC" "" "SOURCES;USES;LINKS" ${ARGN})
+  cmake_parse_arguments(ARG "SHARED_GLIBC" "" "SOURCES;USES;LINKS" ${ARGN})
   add_executable(${name} ${ARG_SOURCES})
   foreach(used IN LISTS ARG_USES)
     target_link_libraries(${name} PRIVATE nutshell_${used})
   endforeach()
   target_link_libraries(${name} PRIVATE ${ARG_LINKS})
-  if(NUTSHELL_STATIC AND NOT ARG_DYNAMIC)
-    target_link_options(${name} PRIVATE -static -Wl,--gc-sections)
-    set_target_properties(${name} PROPERTIES NUTSHELL_IS_STATIC ON)
+  if(NUTSHELL_STATIC)
+    set_target_properties(${name} PROPERTIES NUTSHELL_HAS_LIBRARIES ON)
+    set(how -static)
+    if(ARG_SHARED_GLIBC)
+      set(how -static-libgcc -static-libstdc++ -Wl,--as-needed)
+      target_sources(${name} PRIVATE ${PROJECT_SOURCE_DIR}/cmake/older_glibc.cc)
+    endif()
+    target_link_options(${name} PRIVATE ${how} -Wl,--gc-sections)
   endif()
   # The debug information is beside it. The last step writes the program in one piece: the page
   # cache then keeps it in large folios, which saves a tenth of the time of a one-shot run.
