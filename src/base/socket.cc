@@ -10,6 +10,7 @@
 #include <cstddef>
 #include <cstring>
 
+#include "base/connect_within.h"
 #include "base/file.h"
 
 namespace nutshell {
@@ -84,12 +85,17 @@ Result<UniqueFd> listen_on(const std::filesystem::path& path, SocketKind kind) {
 }
 
 Result<UniqueFd> connect_to(const std::filesystem::path& path, SocketKind kind) {
+  return connect_within(std::chrono::seconds(10), path, kind);
+}
+
+Result<UniqueFd> connect_within(std::chrono::milliseconds patience,
+                                const std::filesystem::path& path, SocketKind kind) {
   const Named named = TRY(name_socket(path));
   UniqueFd fd = TRY(make_socket(kind));
   // The listener may be frozen with a full queue: connect() must not wait for it.
-  constexpr timeval kPatience{10, 0};
+  const timeval longest{patience.count() / 1000, (patience.count() % 1000) * 1000};
   constexpr timeval kNone{0, 0};
-  ::setsockopt(fd.get(), SOL_SOCKET, SO_SNDTIMEO, &kPatience, sizeof kPatience);
+  ::setsockopt(fd.get(), SOL_SOCKET, SO_SNDTIMEO, &longest, sizeof longest);
   if (::connect(fd.get(), reinterpret_cast<const sockaddr*>(&named.address), named.size) != 0) {
     if (errno != EAGAIN) return syscall_failure("connect", path.native());
     return failure(ErrorCode::Unavailable, "connect " + path.native() + ": its queue is full");

@@ -15,6 +15,7 @@ namespace nutshell {
 struct InitSetup {
   UniqueFd control;  // packet socket: each packet carries a new connection; init ends with it
   bool is_ended_by_first_connection = false;  // `control` ends with it, until wire::Release
+  bool is_for_one_caller = false;             // the sandbox ends with its last connection
   UniqueFd listener;    // accepts connections instead, where descriptors cannot be passed in
   UniqueFd connection;  // the first connection, if there is one already
   bool waits_for_orders = false;  // a spare: the rest comes in the first packet of `control`

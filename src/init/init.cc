@@ -262,6 +262,7 @@ void Init::write_to_all() {
   for (Connection& connection : connections_)
     connection.write_available();
   connections_.remove_if([](const Connection& connection) { return !connection.is_open(); });
+  if (setup_.is_for_one_caller && connections_.empty()) exit_status_ = kEndedByOwner;
 }
 
 Result<std::unique_ptr<Conversation>> Init::open_conversation(const wire::Frame& frame) {
@@ -312,6 +313,7 @@ bool take_orders(InitSetup& setup) {
   setup.idle_timeout = std::chrono::milliseconds(static_cast<std::int64_t>(orders->idle_ms));
   setup.environment = std::move(orders->environment);
   setup.working_directory = std::move(orders->working_directory);
+  setup.is_for_one_caller = orders->ends_with_connection != 0;
   setup.connection = std::move(packet->descriptors.front());
   return true;
 }

@@ -6,6 +6,7 @@
 #include <csignal>
 #include <utility>
 
+#include "backends/native/launcher/circumstances.h"
 #include "backends/native/launcher/launcher.h"
 #include "backends/native/processes/child_answer.h"
 #include "base/file.h"
@@ -51,11 +52,16 @@ int main(int argc, char** argv) {
   // The client waits for this process; the launcher goes on in a child and outlives the client.
   const pid_t child = ::fork();
   if (child != 0) return child > 0 ? 0 : 1;
+  // Taken before this process changes its own limits.
+  auto circumstances = nutshell::native::own_circumstances();
+  auto program = nutshell::native::identity_of("/proc/self/exe");
+  nutshell::native::LauncherOrigin origin;
+  if (circumstances && program) origin = {std::move(*circumstances), std::move(*program)};
   accept_signals();
   raise_descriptor_limit();
   UniqueFd ready(3);
-  auto launcher =
-      nutshell::native::Launcher::create({argv[1]}, &become_init, &nutshell::init::save_layers);
+  auto launcher = nutshell::native::Launcher::create(
+      {argv[1]}, &become_init, &nutshell::init::save_layers, std::move(origin));
   if (!launcher) {
     const nutshell::Result<> failed = nutshell::Failure(launcher.error());
     (void)write_all(ready.get(), nutshell::native::encode_answer(failed));

@@ -16,7 +16,10 @@ struct Orders {
   std::uint64_t idle_ms = 0;
   std::vector<std::string> environment;
   std::string working_directory;
-  void fields(auto& visit) { visit(ttl_ms, idle_ms, environment, working_directory); }
+  std::uint8_t ends_with_connection = 0;  // the sandbox ends with its last connection
+  void fields(auto& visit) {
+    visit(ttl_ms, idle_ms, environment, working_directory, ends_with_connection);
+  }
 };
 
 // For init as the first process of a container: comes on its standard input, which then is, with

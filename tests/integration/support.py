@@ -154,6 +154,8 @@ def own_runtime_directory():
     os.environ["NUTSHELL_RUNTIME_DIR"] = str(directory)
     state = Path(tempfile.mkdtemp(prefix="nutshell-saved-"))  # what ended sandboxes leave
     os.environ["NUTSHELL_STATE_DIR"] = str(state)
+    # So that a case sees a launcher end; launcher_runs_test.py is about those that stay.
+    os.environ.setdefault("NUTSHELL_LAUNCHER_LINGER", "0")
     try:
         with through_daemon(directory):
             yield directory

@@ -3,15 +3,18 @@
 #include <fmt/format.h>
 #include <unistd.h>
 
+#include <cstdlib>
+
 #include "backends/native/cgroups/cgroup_places.h"
 #include "backends/native/cgroups/cgroup_sweep.h"
 #include "backends/native/files/root_template.h"
 #include "backends/native/files/rootfs.h"
 #include "backends/native/files/special_files.h"
 #include "backends/native/filters/rlimits.h"
+#include "backends/native/launcher/circumstances.h"
 #include "backends/native/processes/process_tree.h"
 #include "backends/native/start/host_trials.h"
-#include "core/machine_fit.h"
+#include "base/byte_size.h"
 #include "core/sandbox_id.h"
 #include "core/workspace_volume.h"
 #include "images/image_root.h"
@@ -20,8 +23,20 @@ namespace nutshell::native {
 namespace {
 
 constexpr auto kRestackTime = std::chrono::seconds(10);
+constexpr auto kOneShotPatience = std::chrono::seconds(2);
 constexpr const char* kOutOfMemory = "the whole sandbox ran out of memory and has ended";
 constexpr const char* kEnded = "the sandbox has ended";
+
+// How long a launcher stays after its last sandbox, so that the next one starts sooner.
+Result<std::uint64_t> launcher_linger() {
+  constexpr const char* kName = "NUTSHELL_LAUNCHER_LINGER";
+  constexpr std::chrono::milliseconds kUsual{30'000};
+  const char* text = std::getenv(kName);  // NOLINT(concurrency-mt-unsafe): nobody sets it
+  auto wanted = text != nullptr && *text != '\0' ? parse_duration(text)
+                                                 : Result<std::chrono::milliseconds>(kUsual);
+  if (!wanted) return while_doing(kName, std::move(wanted).error());
+  return static_cast<std::uint64_t>(wanted->count());
+}
 
 // Takes both locks: then no launcher lives, and no client starts one meanwhile.
 void sweep_socket(const RuntimeDirectory& directory, SweepMode mode, SweepReport& report) {
@@ -64,20 +79,13 @@ Result<Protections> NativeBackend::check(const SandboxSpec& spec) {
                     "podman, or a session of a daemon, which keeps its files",
                     spec.workspace));
   }
-  Protections protections = protections_for(abilities(), spec);
-  TRY(check_protections(protections, spec));
-  TRY(check_rlimits(spec.limits));
-  TRY(check_fits_machine(spec.limits));
-  if (spec.limits.millicpus > abilities().cores * 1000) {
-    return failure(
-        ErrorCode::InvalidArgument,
-        fmt::format("cpus {:g} is more than this machine's {}: ask for at most {}",
-                    spec.limits.millicpus / 1000.0, abilities().cores, abilities().cores));
-  }
-  return protections;
+  return check_start(abilities(), spec);
 }
 
 Result<std::string> NativeBackend::start(const SandboxSpec& spec, Lifetime lifetime) {
+  if (lifetime == Lifetime::WithCaller) {
+    if (auto id = start_one_shot(spec)) return id;
+  }
   if (lifetime == Lifetime::WithCaller && !starter_) {
     starter_.emplace(TRY(Starter::create(entry_, Pooling::Off)));
     // If this fails, for example on a full disk, only a sweep from this cgroup finds the groups.
@@ -105,6 +113,28 @@ void NativeBackend::name_special_files(const std::string& workspace) const {
   if (special.count > 0) show_progress_(special.text(workspace) + '\n');
 }
 
+// Asks a launcher that happens to be alive: it has a sandbox ready. Whatever it refuses, or does
+// not answer in time, this process does itself.
+Result<std::string> NativeBackend::start_one_shot(const SandboxSpec& spec) {
+  if (!is_without_directories(spec) || !spec.image.empty() || !spec.runtime.empty())
+    return failure(ErrorCode::Unsupported, "a sandbox that no launcher has ready");
+  LauncherClient launcher = TRY(LauncherClient::connect_if_alive(TRY(RuntimeDirectory::open())));
+  LauncherRequest request;
+  request.operation = Operation::Start;
+  request.is_one_shot = 1;
+  request.spec = spec;
+  request.spec.is_for_one_command = true;
+  request.circumstances = TRY(own_circumstances());
+  request.program = TRY(identity_of(programs_ / "nutshell-launcher"));
+  request.linger_ms = TRY(launcher_linger());
+  auto answer = TRY(launcher.ask(request, kOneShotPatience));
+  if (answer.descriptors.size() != 1)
+    return failure(ErrorCode::Internal, "the launcher sent no stream");
+  std::string id = std::move(answer.reply.id);
+  one_shots_.emplace(id, OneShot{std::move(launcher), std::move(answer.descriptors.front())});
+  return id;
+}
+
 Result<std::string> NativeBackend::start_here(const SandboxSpec& spec) {
   std::string id = new_sandbox_id(kIdLetter);
   own_.emplace(id, TRY(starter_->start(spec)));
@@ -130,6 +160,7 @@ Result<std::string> NativeBackend::start_kept(const SandboxSpec& spec, Lifetime 
   request.operation = Operation::Start;
   request.spec = spec;
   request.ends_with_client = lifetime == Lifetime::WithCallerUntilReleased ? 1 : 0;
+  request.linger_ms = TRY(launcher_linger());
   if (!spec.workspace.empty()) TRY(order_saving(request));
   const auto ask_launcher = [&]() -> Result<std::string> {
     LauncherClient launcher =
@@ -177,6 +208,9 @@ Result<LauncherClient::Answer> NativeBackend::ask(Operation operation, const std
 Result<UniqueFd> NativeBackend::connect(const std::string& id) {
   const auto own = own_.find(id);
   if (own != own_.end()) return Starter::connect(own->second);
+  const auto one_shot = one_shots_.find(id);
+  if (one_shot != one_shots_.end() && one_shot->second.stream)
+    return std::move(one_shot->second.stream);
   auto answer = TRY(ask(Operation::Connect, id));
   if (answer.descriptors.empty())
     return failure(ErrorCode::Internal, "the launcher sent no stream");
@@ -188,6 +222,13 @@ Result<> NativeBackend::stop(const std::string& id) {
   if (own != own_.end()) {
     (void)starter_->finish(std::move(own->second));
     own_.erase(own);
+    return {};
+  }
+  if (auto one_shot = one_shots_.extract(id)) {
+    LauncherRequest request;
+    request.operation = Operation::Stop;
+    request.id = id;
+    (void)one_shot.mapped().launcher.ask(request);  // else it ends with this connection
     return {};
   }
   unreleased_.erase(id);

@@ -52,6 +52,7 @@ class NativeBackend : public Backend,
  private:
   void name_special_files(const std::string& workspace) const;
   Result<std::string> start_here(const SandboxSpec& spec);
+  Result<std::string> start_one_shot(const SandboxSpec& spec);
   Result<> order_saving(LauncherRequest& request) const;
   Result<std::string> start_kept(const SandboxSpec& spec, Lifetime lifetime);
   Result<LauncherClient::Answer> ask(Operation operation, const std::string& id);
@@ -66,6 +67,12 @@ class NativeBackend : public Backend,
   // Connections to the launcher, by the id of the sandbox that ends with each.
   std::map<std::string, LauncherClient> unreleased_;
   std::map<std::string, NativeSandbox> own_;  // sandboxes that end with this process
+  // The same, but started by the launcher: each ends with its connection.
+  struct OneShot {
+    LauncherClient launcher;
+    UniqueFd stream;  // the first one, until connect() takes it
+  };
+  std::map<std::string, OneShot> one_shots_;
 };
 
 }  // namespace nutshell::native

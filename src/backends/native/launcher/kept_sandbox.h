@@ -25,6 +25,7 @@ struct KeptSandbox {
   Clock::time_point end;         // a little later: when the launcher ends it
   Clock::time_point listed_end;  // `end` as KeptSandboxes has sorted it
   bool is_paused = false;
+  bool is_listed = true;                        // not if it is for one command of one caller
   std::chrono::milliseconds left_at_resume{0};  // of the ttl, while it is paused
   // Keys of the requests that are done to it one after the other; the first one is under way.
   std::deque<std::uint64_t> requests;

@@ -81,6 +81,7 @@ void KeptSandboxes::list(const std::string& after, LauncherReply& reply) const {
   auto item = by_id_.upper_bound(after);
   std::size_t bytes = 0;
   for (; item != by_id_.end() && reply.sandboxes.size() < kListPage; ++item) {
+    if (!item->second.is_listed) continue;
     SandboxStatus status = status_of(item->first, item->second);
     bytes += wire::encode(status).size();
     if (!reply.sandboxes.empty() && bytes > kMostListBytes) break;

@@ -24,10 +24,8 @@ using namespace std::chrono_literals;
 using std::chrono::milliseconds;
 
 constexpr std::uint64_t kListenerKey = 0;
-constexpr std::size_t kMostSandboxes = 100'000;
 constexpr std::size_t kMostClients = 4096;
 constexpr std::size_t kMostRemembered = 1024;
-constexpr std::uint64_t kMostLeftMs = 1ULL << 40U;
 
 // How long a request may take.
 constexpr auto kRestackTime = 10s;
@@ -37,8 +35,7 @@ constexpr auto kFirstRequestTime = 30s;
 constexpr auto kLinger = 2s;
 constexpr auto kIdleLook = 100ms;
 constexpr auto kReapingLook = 20ms;
-constexpr auto kLookAgain = 2ms;    // at a state that no descriptor reports
-constexpr auto kFreshStart = 50ms;  // in which the launcher leaves the CPU to a new sandbox
+constexpr auto kLookAgain = 2ms;  // at a state that no descriptor reports
 
 template <typename Maybe>
 auto to_optional(const Maybe& result) {
@@ -66,7 +63,7 @@ void set_error(LauncherReply& reply, const Error& error) {
 }  // namespace
 
 Result<Launcher> Launcher::create(RuntimeDirectory directory, InitEntry entry,
-                                  saved::SaveEntry save) {
+                                  saved::SaveEntry save, LauncherOrigin origin) {
   InstanceLock life = TRY(InstanceLock::take_for_life(directory));
   // The socket is made before the starter enters a user namespace, so that the caller owns it.
   ::unlink(directory.socket().c_str());
@@ -82,6 +79,7 @@ Result<Launcher> Launcher::create(RuntimeDirectory directory, InitEntry entry,
   Launcher launcher(std::move(directory), std::move(life), std::move(starter), std::move(listener),
                     std::move(events));
   launcher.save_ = std::move(save);
+  launcher.origin_ = std::move(origin);
   TRY(launcher.watch(launcher.listener_.get(), kListenerKey, EPOLLIN));
   return launcher;
 }
@@ -109,7 +107,8 @@ Result<> Launcher::run() {
     const bool may_exit = has_had_sandbox || first_request.has_passed();
     const bool is_awaited = !out_of_memory_.empty() && !linger_.has_passed();
     const bool is_busy = has_sandboxes || !clients_.empty() || !pending_.empty();
-    if (may_exit && !is_awaited && !is_busy && exits_now()) return {};
+    if (is_busy) leaves_ = Deadline::in(idle_time_);
+    if (may_exit && !is_awaited && !is_busy && leaves_.has_passed() && exits_now()) return {};
   }
 }
 
@@ -128,7 +127,8 @@ bool Launcher::exits_now() {
 
 Deadline Launcher::next_deadline() const {
   const auto first_end = sandboxes_.first_end();
-  Deadline next = first_end ? Deadline::at(*first_end) : Deadline::in(kIdleLook);
+  const Deadline idle = leaves_.has_passed() ? Deadline::in(kIdleLook) : leaves_;
+  Deadline next = first_end ? Deadline::at(*first_end) : idle;
   for (const auto& [key, pending] : pending_)
     next = earlier(next, earlier(pending.deadline, pending.next_look));
   if (!killed_children_.empty() || !savers_.empty() || starter_.has_ending())
@@ -223,7 +223,11 @@ void Launcher::serve(std::uint64_t key) {
   auto packet = receive_packet(client.socket.get(), Deadline::in(0ms));
   auto request = packet ? wire::decode<LauncherRequest>(packet->bytes)
                         : Result<LauncherRequest>(Failure(packet.error()));
-  if (!request) return drop_client(key);  // it has hung up, or sent no valid request
+  if (!request) {
+    // A client of another version makes room for the launcher that it understands.
+    if (packet && !packet->bytes.empty()) idle_time_ = 0ms;
+    return drop_client(key);  // it has hung up, or sent no valid request
+  }
   LauncherAnswer answer;
   Result<> done;
   switch (request->operation) {
@@ -293,47 +297,6 @@ Result<> Launcher::release(const std::string& id, std::uint64_t client) {
   return {};
 }
 
-Result<std::string> Launcher::keep(NativeSandbox sandbox, SandboxSpec spec, SavingOrder saving) {
-  HiddenEnvironment environment;
-  auto kept = Starter::put_aside(sandbox);
-  if (kept) kept = environment.hide(std::exchange(spec.environment, {}));
-  const std::uint64_t key = ++last_key_;
-  if (kept && sandboxes_.size() >= kMostSandboxes)
-    kept = failure(ErrorCode::ResourceExhausted, "too many sandboxes: destroy some first");
-  if (kept) kept = watch(sandbox.init.descriptor(), key, EPOLLIN);
-  if (!kept) {
-    (void)starter_.finish(std::move(sandbox));
-    return Failure(std::move(kept).error());
-  }
-  const auto ttl = std::min(spec.ttl, milliseconds(static_cast<std::int64_t>(kMostLeftMs)));
-  KeptSandbox added{.key = key,
-                    .spec = std::move(spec),
-                    .environment = std::move(environment),
-                    .sandbox = std::move(sandbox),
-                    .saving = std::move(saving),
-                    .saver = {},
-                    .started = Clock::now(),
-                    .ttl_end = {},
-                    .end = {},
-                    .listed_end = {},
-                    .requests = {}};
-  added.move_end(ttl);
-  std::string id = sandboxes_.add(std::move(added));
-  auto saver = start_saver(id, *sandboxes_.find(id));
-  if (saver) return id;
-  (void)end_sandbox(id, {});
-  return while_doing("start the process that saves the changes", std::move(saver).error());
-}
-
-Result<> Launcher::start_saver(const std::string& id, KeptSandbox& kept) const {
-  const bool has_changes = !kept.spec.workspace.empty() && kept.sandbox.store;
-  if (!has_changes || kept.saving.place.empty() || !save_) return {};
-  SandboxStatus status = KeptSandboxes::status_of(id, kept);
-  status.created = std::chrono::system_clock::now() - status.age;
-  kept.saver = TRY(WorkspaceSaver::start({kept.sandbox, status, kept.saving, save_}));
-  return {};
-}
-
 void Launcher::end_saver(const std::string& id, KeptSandbox& kept, const std::string& why) {
   // Replaces a saver that was killed, while the layers are still there.
   if (kept.saver.has_ended() && !why.empty()) (void)start_saver(id, kept);
@@ -382,57 +345,13 @@ Stopping Launcher::stopping_of(const NativeSandbox& sandbox) const {
   return has_freezer ? Stopping::ByFreezer : Stopping::ByInit;
 }
 
-class Launcher::StartTask : public LauncherTask {
- public:
-  StartTask(Launcher& launcher, NativeSandbox sandbox, SandboxSpec spec, SavingOrder saving)
-      : launcher_(launcher),
-        sandbox_(std::move(sandbox)),
-        spec_(std::move(spec)),
-        saving_(std::move(saving)) {}
-
-  Result<std::optional<Awaited>> proceed(LauncherAnswer& answer) override {
-    auto started = Starter::has_started(*sandbox_);
-    if (!started) {
-      abandon();
-      return Failure(std::move(started).error());
-    }
-    if (!*started) return Awaited{sandbox_->report.get(), EPOLLIN};
-    report_ = std::move(sandbox_->report);  // must stay open while it is watched
-    answer.reply.id = TRY(launcher_.keep(std::move(*sandbox_), std::move(spec_), saving_));
-    return std::optional<Awaited>();
-  }
-
-  void abandon() override { (void)launcher_.starter_.finish(std::move(*sandbox_)); }
-
- private:
-  Launcher& launcher_;
-  std::optional<NativeSandbox> sandbox_;
-  UniqueFd report_;
-  SandboxSpec spec_;
-  SavingOrder saving_;
-};
-
-Result<> Launcher::start(const LauncherRequest& request, std::uint64_t client) {
-  SandboxSpec spec = request.spec;
-  NativeSandbox sandbox = TRY(starter_.start(spec));
-  PendingRequest pending;
-  pending.client = client;
-  pending.request.operation = Operation::Start;
-  pending.request.ends_with_client = request.ends_with_client;
-  pending.task = std::make_unique<StartTask>(*this, std::move(sandbox), std::move(spec),
-                                             SavingOrder{request.saved_in, request.saved_bounds});
-  pending.deadline = Deadline::in(kStartTime);
-  quiet_until_ = Deadline::in(kFreshStart);
-  add_request(++last_key_, std::move(pending));
-  return {};
-}
-
 void Launcher::stop(const std::string& id, std::uint64_t client) {
   const bool is_unreleased = unreleased_.contains(id) ||
                              std::any_of(clients_.begin(), clients_.end(), [&id](const auto& one) {
                                return one.second.unreleased.contains(id);
                              });
   UniqueFd last = end_sandbox(id, is_unreleased ? "" : "it was destroyed");
+  quiet_until_ = Deadline::in(0s);
   if (!last) return send_answer(client, {});
   PendingRequest pending;
   pending.client = client;
@@ -547,8 +466,10 @@ void Launcher::finish_request(std::uint64_t key, Result<> done, LauncherAnswer a
   }
   if (!done) set_error(answer.reply, done.error());
   send_answer(pending.client, answer);
-  if (pending.request.operation == Operation::Start) quiet_until_ = Deadline::in(0s);
-  if (pending.request.operation == Operation::Start && done) finish_start(pending, answer.reply.id);
+  const bool is_start = pending.request.operation == Operation::Start;
+  // A one-shot command that is short has the CPU to itself.
+  if (is_start && (pending.request.is_one_shot == 0 || !done)) quiet_until_ = Deadline::in(0s);
+  if (is_start && done) finish_start(pending, answer.reply.id);
   KeptSandbox* kept = sandboxes_.find(pending.id);
   if (kept == nullptr) return;
   sandboxes_.update_end(*kept);
@@ -556,15 +477,6 @@ void Launcher::finish_request(std::uint64_t key, Result<> done, LauncherAnswer a
   const bool was_first = !requests.empty() && requests.front() == key;
   std::erase(requests, key);
   if (was_first && !requests.empty()) begin_request(requests.front());
-}
-
-void Launcher::finish_start(const PendingRequest& pending, const std::string& id) {
-  const auto client = clients_.find(pending.client);
-  if (client == clients_.end()) {
-    (void)end_sandbox(id, {});  // its id has reached no client
-  } else if (pending.request.ends_with_client != 0) {
-    client->second.unreleased.insert(id);
-  }
 }
 
 // Handles passed deadlines, and states that no event reports.

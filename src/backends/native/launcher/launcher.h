@@ -1,6 +1,7 @@
 // The launcher keeps native sandboxes that outlive the command which made them. It has one thread
 // and a poll loop that waits for no sandbox and for no client. It starts when it is first needed
-// and exits with its last sandbox; when it is killed, its sandboxes end.
+// and exits some time after its last sandbox; when it is killed, its sandboxes end. While it lives,
+// it also starts the sandboxes of one-shot commands, which is faster than their own start.
 #pragma once
 
 #include <map>
@@ -17,12 +18,18 @@
 
 namespace nutshell::native {
 
+// Where the launcher comes from: what it can do in place of which clients.
+struct LauncherOrigin {
+  std::string circumstances;  // of the launcher when it started
+  std::string program;        // identity of its file
+};
+
 class Launcher {
  public:
   // Listens in `directory`, whose only launcher it is for as long as it lives. The process that
   // starts it holds the LauncherLock until it listens.
-  static Result<Launcher> create(RuntimeDirectory directory, InitEntry entry,
-                                 saved::SaveEntry save);
+  static Result<Launcher> create(RuntimeDirectory directory, InitEntry entry, saved::SaveEntry save,
+                                 LauncherOrigin origin);
 
   Result<> run();
 
@@ -74,6 +81,7 @@ class Launcher {
   // Requests that may have to wait. Those of one sandbox are done one after the other, those of
   // different sandboxes at the same time.
   Result<> start(const LauncherRequest& request, std::uint64_t client);
+  [[nodiscard]] Result<> check_one_shot(const LauncherRequest& request) const;
   void stop(const std::string& id, std::uint64_t client);
   Result<> enqueue(LauncherRequest request, std::uint64_t client);
   void add_request(std::uint64_t key, PendingRequest pending);
@@ -86,7 +94,8 @@ class Launcher {
   void finish_start(const PendingRequest& pending, const std::string& id);
   void look_again();
 
-  Result<std::string> keep(NativeSandbox sandbox, SandboxSpec spec, SavingOrder saving);
+  struct Order;
+  Result<std::string> keep(NativeSandbox sandbox, Order order);
   Result<> start_saver(const std::string& id, KeptSandbox& kept) const;
   void end_saver(const std::string& id, KeptSandbox& kept, const std::string& why);
   [[nodiscard]] Stopping stopping_of(const NativeSandbox& sandbox) const;
@@ -116,6 +125,9 @@ class Launcher {
   std::vector<ChildProcess> killed_children_;                     // not reaped yet
   std::vector<WorkspaceSaver> savers_;  // of sandboxes that have ended; they outlive the launcher
   saved::SaveEntry save_;
+  LauncherOrigin origin_;
+  std::chrono::milliseconds idle_time_{0};  // how long it stays without a sandbox
+  Deadline leaves_ = Deadline::in(Clock::duration::zero());
 };
 
 }  // namespace nutshell::native

@@ -8,6 +8,7 @@
 #include <thread>
 
 #include "backends/native/processes/child_answer.h"
+#include "base/connect_within.h"
 #include "base/file.h"
 #include "base/pipe.h"
 #include "base/socket.h"
@@ -19,8 +20,8 @@ namespace {
 
 using namespace std::chrono_literals;
 
-constexpr auto kAnswerTime = 60s;
 constexpr auto kListeningTime = 2s;
+constexpr auto kConnectingTime = 200ms;
 constexpr auto kBetweenLooks = 2ms;
 
 Failure does_not_answer(std::string_view why) {
@@ -75,6 +76,12 @@ Result<LauncherClient> LauncherClient::connect(const RuntimeDirectory& directory
   }
 }
 
+// Needs no lock: a launcher that exits at this moment resets the connection.
+Result<LauncherClient> LauncherClient::connect_if_alive(const RuntimeDirectory& directory) {
+  return LauncherClient(
+      TRY(connect_within(kConnectingTime, directory.socket(), SocketKind::Packets)));
+}
+
 Result<LauncherClient> LauncherClient::connect_or_start(const RuntimeDirectory& directory,
                                                         const std::filesystem::path& program) {
   const LauncherLock lock = TRY(LauncherLock::take(directory));
@@ -85,7 +92,8 @@ Result<LauncherClient> LauncherClient::connect_or_start(const RuntimeDirectory& 
   return connect(directory);
 }
 
-Result<LauncherClient::Answer> LauncherClient::ask(const LauncherRequest& request) {
+Result<LauncherClient::Answer> LauncherClient::ask(const LauncherRequest& request,
+                                                   std::chrono::milliseconds patience) {
   const std::string bytes = wire::encode(request);
   if (bytes.size() > kMostPacketBytes) {
     return failure(ErrorCode::InvalidArgument,
@@ -95,7 +103,7 @@ Result<LauncherClient::Answer> LauncherClient::ask(const LauncherRequest& reques
   auto sent = send_packet(socket_.get(), bytes);
   if (!sent && is_connection_closed(sent.error())) return failure(ErrorCode::NotFound, kEnded);
   TRY(std::move(sent));
-  auto packet = receive_packet(socket_.get(), Deadline::in(kAnswerTime));
+  auto packet = receive_packet(socket_.get(), Deadline::in(patience));
   if (!packet && packet.error().code == ErrorCode::DeadlineExceeded)
     return does_not_answer(packet.error().message);
   const bool has_ended = packet ? packet->bytes.empty() : is_connection_closed(packet.error());

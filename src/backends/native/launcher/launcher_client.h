@@ -1,6 +1,7 @@
 // A connection to the user's launcher.
 #pragma once
 
+#include <chrono>
 #include <filesystem>
 #include <vector>
 
@@ -19,12 +20,17 @@ class LauncherClient {
   static Result<LauncherClient> connect_or_start(const RuntimeDirectory& directory,
                                                  const std::filesystem::path& program);
 
+  // For requests that the caller can do without a launcher: fails at once if none runs, and soon if
+  // it does not answer.
+  static Result<LauncherClient> connect_if_alive(const RuntimeDirectory& directory);
+
   struct Answer {
     LauncherReply reply;
     std::vector<UniqueFd> descriptors;
   };
   // NotFound if the launcher ended instead of answering; its sandboxes have ended with it.
-  Result<Answer> ask(const LauncherRequest& request);
+  Result<Answer> ask(const LauncherRequest& request,
+                     std::chrono::milliseconds patience = std::chrono::seconds(60));
 
  private:
   explicit LauncherClient(UniqueFd socket) : socket_(std::move(socket)) {}

@@ -14,6 +14,8 @@ namespace nutshell::native {
 // How long a request may take.
 inline constexpr std::chrono::seconds kStartTime{20};
 inline constexpr std::chrono::seconds kEndTime{20};
+// The longest ttl that is counted.
+inline constexpr std::uint64_t kMostLeftMs = 1ULL << 40U;
 // The most requests that wait for one sandbox: its clients must not take the places of all clients.
 inline constexpr std::size_t kMostWaiting = 64;
 

@@ -37,11 +37,20 @@ struct LauncherRequest {
   std::uint64_t left_ms = 0;        // with SetTimeLeft
   // With Start: the sandbox ends with this connection, unless Release comes on it first.
   std::uint8_t ends_with_client = 0;
+  // With Start: for one command of this client. The sandbox ends with this connection or with its
+  // first stream, which comes with the answer, and is not listed. Refused unless the client's
+  // circumstances and launcher program are the launcher's own (circumstances.h).
+  std::uint8_t is_one_shot = 0;
+  std::string circumstances;
+  std::string program;
+  // With Start: how long the launcher stays once it has no sandbox.
+  std::uint64_t linger_ms = 0;
   // With Start: where the changes of its workspace are saved at its end; empty: they are not.
   std::string saved_in;
   saved::Bounds saved_bounds;
   void fields(auto& visit) {
-    visit(operation, id, spec, layers, left_ms, ends_with_client, saved_in, saved_bounds);
+    visit(operation, id, spec, layers, left_ms, ends_with_client, is_one_shot, circumstances,
+          program, linger_ms, saved_in, saved_bounds);
   }
 };
 

@@ -8,6 +8,7 @@
 #include "backends/native/filters/landlock.h"
 #include "backends/native/filters/rlimits.h"
 #include "core/check_protections.h"
+#include "core/machine_fit.h"
 
 namespace nutshell::native {
 namespace {
@@ -171,6 +172,19 @@ Result<> check_protections(const Protections& protections, const SandboxSpec& sp
   // A missing cgroup does not refuse the spec: each limit says how it is kept without one.
   return nutshell::check_protections(protections, spec,
                                      {{"landlock", "locks", "memory"}, {"cgroup", "user_counts"}});
+}
+
+Result<Protections> check_start(const Abilities& abilities, const SandboxSpec& spec) {
+  Protections protections = protections_for(abilities, spec);
+  TRY(check_protections(protections, spec));
+  TRY(check_rlimits(spec.limits));
+  TRY(check_fits_machine(spec.limits));
+  if (spec.limits.millicpus > abilities.cores * 1000) {
+    return failure(ErrorCode::InvalidArgument,
+                   fmt::format("cpus {:g} is more than this machine's {}: ask for at most {}",
+                               spec.limits.millicpus / 1000.0, abilities.cores, abilities.cores));
+  }
+  return protections;
 }
 
 }  // namespace nutshell::native

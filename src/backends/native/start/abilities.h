@@ -26,6 +26,9 @@ Protections protections_for(const Abilities& abilities, const SandboxSpec& spec)
 // them.
 Result<> check_protections(const Protections& protections, const SandboxSpec& spec);
 
+// Fails if this spec asks for what a sandbox cannot have here; else returns its protections.
+Result<Protections> check_start(const Abilities& abilities, const SandboxSpec& spec);
+
 // Whether the CPU limit is kept by pinning the sandbox to cores, for lack of a cgroup.
 bool pins_cpus(const Abilities& abilities);
 

@@ -286,7 +286,7 @@ Result<ChildProcess> Starter::clone_into(const SandboxSpec& spec, NativeSandbox&
   ::_exit(entry_(std::move(setup)));
 }
 
-Result<NativeSandbox> Starter::start(const SandboxSpec& spec) {
+Result<NativeSandbox> Starter::start(const SandboxSpec& spec, EndsWith end) {
   const bool is_plain = is_without_directories(spec);
   TRY(roots_.hold_image(spec.image));
   parts_.keep_surplus(Deadline::in(kSurplusTime));
@@ -294,8 +294,9 @@ Result<NativeSandbox> Starter::start(const SandboxSpec& spec) {
     last_spec_ = spec;
     last_spec_.environment = std::vector<std::string>();  // frees the memory, which = {} would not
   }
-  if (auto spare = TRY(take_spare(spec))) return std::move(*spare);
+  if (auto spare = TRY(take_spare(spec, end))) return std::move(*spare);
   InitSetup setup = make_setup(spec);
+  setup.is_for_one_caller = end == EndsWith::Connection;
   UniqueFd ours;
   std::tie(ours, setup.connection) = TRY(make_socket_pair(SocketKind::Stream));
   NativeSandbox sandbox = TRY(start_anew(spec, std::move(setup)));
@@ -470,7 +471,7 @@ bool Starter::Spare::fits(const SandboxSpec& wanted) const {
 }
 
 // All protections of a spare are in place; it only receives its lifetime and environment now.
-Result<std::optional<NativeSandbox>> Starter::take_spare(const SandboxSpec& spec) {
+Result<std::optional<NativeSandbox>> Starter::take_spare(const SandboxSpec& spec, EndsWith end) {
   // A spare is made before a spec is known, so it has no directories of the host mounted.
   if (!is_without_directories(spec)) return std::optional<NativeSandbox>();
   const auto found = std::find_if(spares_.begin(), spares_.end(),
@@ -483,7 +484,8 @@ Result<std::optional<NativeSandbox>> Starter::take_spare(const SandboxSpec& spec
   std::tie(sandbox->stream, theirs) = TRY(make_socket_pair(SocketKind::Stream));
   const wire::Orders orders{static_cast<std::uint64_t>(setup.ttl.count()),
                             static_cast<std::uint64_t>(setup.idle_timeout.count()),
-                            setup.environment, setup.working_directory};
+                            setup.environment, setup.working_directory,
+                            static_cast<std::uint8_t>(end == EndsWith::Connection ? 1 : 0)};
   const std::string bytes = wire::encode(orders);
   if (bytes.size() <= kMostPacketBytes &&
       try_send_packet(sandbox->control.get(), bytes, {theirs.get()}).value_or(false)) {

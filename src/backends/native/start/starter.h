@@ -54,6 +54,12 @@ struct NativeSandbox {
   std::string why_copied;  // empty if its workspace is no copy
 };
 
+// Names what ends a sandbox besides its ttl.
+enum class EndsWith {
+  Owner,       // the process that started it
+  Connection,  // the same, and its first connection
+};
+
 enum class Pooling {
   Off,  // each part is made when it is needed
   On,   // network and user namespaces and cgroups are made ahead and used again
@@ -66,7 +72,7 @@ class Starter {
   [[nodiscard]] const Abilities& abilities() const { return abilities_; }
 
   // Takes an idle sandbox with the same limits and image if there is one, else makes a new one.
-  Result<NativeSandbox> start(const SandboxSpec& spec);
+  Result<NativeSandbox> start(const SandboxSpec& spec, EndsWith end = EndsWith::Owner);
   // Starts a child that makes /workspace the stack of these layers. Only init may be alive in the
   // sandbox.
   [[nodiscard]] Result<SideProcess> begin_restack(const NativeSandbox& sandbox,
@@ -116,7 +122,7 @@ class Starter {
   [[nodiscard]] Result<HostDirectories> bring_directories(const SandboxSpec& spec,
                                                           const HostIds& ids) const;
   Result<NativeSandbox> start_anew(const SandboxSpec& spec, InitSetup setup);
-  Result<std::optional<NativeSandbox>> take_spare(const SandboxSpec& spec);
+  Result<std::optional<NativeSandbox>> take_spare(const SandboxSpec& spec, EndsWith end);
   bool make_spare();
   Result<std::optional<Cgroup>> take_cgroup(const Limits& limits);
   Result<std::optional<NetworkNamespace>> take_network();
