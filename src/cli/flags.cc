@@ -8,6 +8,7 @@
 #include <filesystem>
 
 #include "backends/registry.h"
+#include "base/environment.h"
 #include "cli/command_line.h"
 #include "core/text_form.h"
 #include "core/workspace_volume.h"
@@ -334,9 +335,8 @@ Result<ExecRequest> to_exec(const Flags& flags) {
     if (!flags.text("timeout")) request.limits.timeout = kTerminalTime;
     // Another prompt of the user's own comes later in the list and counts.
     request.environment.insert(request.environment.begin(), kPrompt);
-    // NOLINTNEXTLINE(concurrency-mt-unsafe)
-    if (const char* kind = std::getenv("TERM"))
-      request.environment.push_back(std::string("TERM=") + kind);
+    const std::string kind = environment_variable("TERM");
+    if (!kind.empty()) request.environment.push_back("TERM=" + kind);
   }
   TRY(check_exec(request));
   return request;

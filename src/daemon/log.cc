@@ -35,7 +35,7 @@ server::Json begin(Level level) {
 
 // Writes the line at once, so that lines of several threads do not mix.
 void put(const server::Json& line) {
-  (void)write_all(STDERR_FILENO, server::print_json(line) + "\n");  // a full log stops no work
+  (void)write_all(STDERR_FILENO, server::dump_json(line) + "\n");  // a full log stops no work
 }
 
 }  // namespace

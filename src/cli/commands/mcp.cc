@@ -7,6 +7,7 @@
 #include <filesystem>
 #include <memory>
 
+#include "base/environment.h"
 #include "cli/command.h"
 #include "cli/commands/mcp_clients.h"
 #include "cli/daemon_choice.h"
@@ -57,9 +58,9 @@ struct McpFlags {
 // A client that was not started in a project runs in the home directory or in /. Neither is meant
 // to be a workspace.
 bool is_project(const fs::path& directory) {
-  const char* home = std::getenv("HOME");  // NOLINT(concurrency-mt-unsafe): nobody sets it
+  const auto home = environment_path("HOME");
   std::error_code error;
-  const bool is_home = home != nullptr && fs::equivalent(directory, home, error);
+  const bool is_home = !home.empty() && fs::equivalent(directory, home, error);
   return directory != "/" && !is_home && ::access(directory.c_str(), R_OK | X_OK) == 0;
 }
 

@@ -2,6 +2,7 @@
 
 #include "core/exec.h"
 #include "core/sandbox_status.h"
+#include "service/model/exec_view.h"
 
 namespace nutshell::server {
 namespace {
@@ -74,12 +75,13 @@ const Shape& protections_shape() {
 
 const Shape& exec_shape() {
   static const Shape shape = [] {
+    constexpr auto kTraces = kWords<service::TraceLevel>;
     Shape exec = shape_of<ExecRequest, Direction::Taken>();
     exec.fields.insert(exec.fields.end(),
                        {{.name = "stdin", .help = "what the command reads", .number = 5},
                         {.name = "trace",
                          .help = "what is found out about it besides its result",
-                         .choices = {"off", "summary", "files", "full"},
+                         .choices = {kTraces.begin(), kTraces.end()},
                          .number = 9},
                         {.name = "detach",
                          .type = Boolean,

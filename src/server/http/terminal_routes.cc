@@ -121,7 +121,7 @@ Result<> open_terminal(Call& call) {
     last = {{"code", to_string(done.error().code)}, {"detail", done.error().message}};
   }
   // The client may have closed already.
-  (void)socket.send(http::WebSocket::Kind::Text, print_json(last));
+  (void)socket.send(http::WebSocket::Kind::Text, dump_json(last));
   socket.close(1000, "");
   return {};
 }

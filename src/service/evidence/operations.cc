@@ -5,6 +5,7 @@
 #include <nlohmann/json.hpp>
 
 #include "audit/json_text.h"
+#include "core/json_text.h"
 
 namespace nutshell::service {
 namespace {
@@ -275,7 +276,7 @@ std::string Operations::describe_json(std::string_view name, nlohmann::json valu
                                       const std::vector<std::string>& secrets) const {
   redact_strings(value, redactor_, secrets);
   audit::JsonObject object;
-  object.add(name, shortened(value.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace)));
+  object.add(name, shortened(dump_json(value)));
   return std::move(object).text();
 }
 

@@ -189,7 +189,7 @@ std::optional<Reply> SandboxHost::ask_for_project(Call& call) {
                   Answer::Type::InputRequired};
   } else {
     const Json answers = Json::parse(given, nullptr, false);
-    if (answers.is_object() && answers.contains("roots")) roots = dumped(answers["roots"]);
+    if (answers.is_object() && answers.contains("roots")) roots = dump_json(answers["roots"]);
   }
   has_asked_ = true;
   const auto project = options_.choose_project(directories_in(roots));

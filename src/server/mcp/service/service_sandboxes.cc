@@ -191,7 +191,7 @@ Result<std::string> ServiceSandboxes::record(const Place& place, std::size_t mos
   const auto entries = TRY(service_.evidence().history(TRY(caller_of(place.owner)), place.id));
   std::string lines;
   for (std::size_t i = entries.size() - std::min(entries.size(), most); i < entries.size(); ++i)
-    lines += server::print_json(server::to_json(entries[i])) + "\n";
+    lines += server::dump_json(server::to_json(entries[i])) + "\n";
   return lines;
 }
 
