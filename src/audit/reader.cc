@@ -123,6 +123,7 @@ Result<> for_each_record_of_all(const std::filesystem::path& root, const Filter&
   if (!filter.tenant.empty()) return for_each_record(chain_of(root, filter.tenant), filter, visit);
   std::vector<Pages> chains;
   const std::vector<Chain> all = TRY(list_chains(root));
+  chains.reserve(all.size());
   for (const Chain& chain : all)
     chains.emplace_back(chain.directory, filter);
   for (std::size_t given = 0; given < filter.most; ++given) {

@@ -317,7 +317,7 @@ Result<std::vector<std::string>> environment_of(const Flags& flags) {
       return failure(ErrorCode::InvalidArgument,
                      fmt::format("--env {0}: {0} is not set here; give {0}=VALUE", word));
     }
-    list.push_back(word + "=" + value);
+    list.push_back(fmt::format("{}={}", word, value));
   }
   return list;
 }

@@ -13,6 +13,7 @@
 #include "base/directory.h"
 #include "base/environment.h"
 #include "base/file.h"
+#include "core/json_text.h"
 
 namespace nutshell::compaction {
 namespace {

@@ -206,7 +206,7 @@ void Running::admit(const std::shared_ptr<Reactor>& call) {
   const http::Admission admission = options_.gate.admission_of(call->remote(), authorization);
   if (caller) {
     Reactor::Shares shares{{calls_of_, admission}, {messages_of_, admission}};
-    if (!held.call.take(1)) {
+    if (!shares.call.take(1)) {
       return call->finish(grpc::StatusCode::RESOURCE_EXHAUSTED,
                           {ErrorCode::ResourceExhausted, "too many calls at once; try again"});
     }

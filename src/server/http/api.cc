@@ -5,6 +5,7 @@
 #include <charconv>
 #include <nlohmann/json.hpp>
 
+#include "core/json_text.h"
 #include "server/http/metrics_text.h"
 #include "server/http/problem.h"
 #include "server/http/views.h"

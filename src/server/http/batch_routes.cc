@@ -1,5 +1,6 @@
 #include <nlohmann/json.hpp>
 
+#include "core/json_text.h"
 #include "server/http/requests.h"
 #include "server/http/route.h"
 #include "server/http/shapes.h"

@@ -7,6 +7,7 @@
 
 #include "base/base64.h"
 #include "base/utf8.h"
+#include "core/json_text.h"
 #include "http/websocket.h"
 #include "server/http/json.h"
 

@@ -4,6 +4,7 @@
 
 #include "base/base64.h"
 #include "base/utf8.h"
+#include "core/json_text.h"
 #include "http/websocket.h"
 #include "server/http/exec_io.h"
 #include "server/http/json.h"
@@ -77,7 +78,7 @@ Result<> follow(Call& call, const std::string& exec, StreamingClient::Terms term
       200, {{"Content-Type", is_lines ? "application/x-ndjson" : "text/event-stream"},
             {"Cache-Control", "no-cache"}}));
   StreamingClient client(*call.exchange, terms);
-  TRY(client.send("start", dump_json({{"type", "start"}, {"exec_id", exec}})));
+  TRY(client.send("start", dump_json(Json{{"type", "start"}, {"exec_id", exec}})));
   const auto state = call.service.follow_exec(call.caller, call.id(), exec,
                                               {terms.output_offset, terms.error_offset},
                                               Deadline::in(kLongestLook), client);

@@ -85,7 +85,7 @@ Result<std::vector<std::string>> environment_of(const Json& object) {
       return failure(ErrorCode::InvalidArgument,
                      fmt::format("'{}' cannot be the name of a variable", name));
     }
-    environment.push_back(name + "=" + value);
+    environment.push_back(fmt::format("{}={}", name, value));
   }
   return environment;
 }

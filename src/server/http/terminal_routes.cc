@@ -3,6 +3,7 @@
 
 #include <nlohmann/json.hpp>
 
+#include "core/json_text.h"
 #include "server/http/problem.h"
 #include "server/http/requests.h"
 #include "server/http/route.h"

@@ -8,6 +8,7 @@
 #include <nlohmann/json.hpp>
 
 #include "base/random_id.h"
+#include "core/json_text.h"
 #include "server/mcp/batch_channel.h"
 #include "server/mcp/request_meta.h"
 

@@ -7,6 +7,7 @@
 #include <nlohmann/json.hpp>
 
 #include "base/base64.h"
+#include "core/json_text.h"
 #include "server/mcp/request_meta.h"
 
 namespace nutshell::mcp {

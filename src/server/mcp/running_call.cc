@@ -7,6 +7,7 @@
 #include <nlohmann/json.hpp>
 
 #include "base/file.h"
+#include "core/json_text.h"
 
 namespace nutshell::mcp {
 namespace {

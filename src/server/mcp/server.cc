@@ -7,6 +7,7 @@
 #include <nlohmann/json.hpp>
 #include <optional>
 
+#include "core/json_text.h"
 #include "server/mcp/request_meta.h"
 
 namespace nutshell::mcp {

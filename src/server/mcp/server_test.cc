@@ -9,6 +9,7 @@
 
 #include "base/deadline.h"
 #include "base/file.h"
+#include "core/json_text.h"
 
 namespace nutshell::mcp {
 namespace {

@@ -4,6 +4,7 @@
 
 #include <nlohmann/json.hpp>
 
+#include "core/json_text.h"
 #include "server/mcp/running_call.h"
 
 namespace nutshell::mcp {

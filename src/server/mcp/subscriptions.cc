@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <nlohmann/json.hpp>
 
+#include "core/json_text.h"
 #include "server/mcp/server.h"
 
 namespace nutshell::mcp {

@@ -224,6 +224,7 @@ void Operations::add_bound(audit::JsonObject& object, const SandboxSpec& spec) c
   }
   if (spec.labels.empty()) return;
   std::vector<std::string> labels;
+  labels.reserve(spec.labels.size());
   for (const auto& [name, value] : spec.labels)
     labels.push_back(fmt::format("{}={}", name, value));
   object.add_json("labels", redactor_.redact_list(shortened(labels)));

@@ -4,6 +4,7 @@
 
 #include <nlohmann/json.hpp>
 
+#include "core/json_text.h"
 #include "server/mcp/sandbox/client_roots.h"
 #include "server/mcp/sandbox/tool_content.h"
 #include "tools/result_text.h"
