@@ -39,11 +39,21 @@ constexpr bool kIsList =
     std::is_same_v<T, std::vector<Requirement>> || std::is_same_v<T, std::vector<UnsafeMount>> ||
     std::is_same_v<T, std::vector<Mount>>;
 
+// The help of an enumeration may begin with a word that the user types.
+template <typename T>
+bool begins_with_value(std::string_view help) {
+  if constexpr (std::is_enum_v<T>)
+    return from_word<T>(help.substr(0, help.find(':'))).has_value();
+  else
+    return false;
+}
+
 // The help text of a flag: "Cores: 1 is one core, 0.5 is half of one (1)".
 template <typename T>
 std::string help_for(const FieldInfo& info, const T& member) {
   std::string help(info.help);
-  if (!help.empty()) help[0] = static_cast<char>(std::toupper(static_cast<unsigned char>(help[0])));
+  if (!help.empty() && !begins_with_value<T>(help))
+    help[0] = static_cast<char>(std::toupper(static_cast<unsigned char>(help[0])));
   if constexpr (kIsList<T>) {
     if (info.format == Format::Variables)
       help = "NAME=VALUE, or NAME to pass on; " + std::string(info.help);

@@ -203,7 +203,8 @@ Result<Rpc::Next> Reactor::read(google::protobuf::Message& into, const Deadline&
                    "the messages of other calls take all the memory there is for them; try again");
   }
   if (input_.empty()) return Next::Ended;
-  grpc::ByteBuffer bytes = std::move(input_.front());
+  grpc::ByteBuffer bytes;
+  bytes.Swap(&input_.front());
   input_.pop_front();
   // The first message is there for as long as the call.
   if (std::exchange(was_first_read_, true)) shares_.bytes.give_back(bytes.Length());
