@@ -6,6 +6,7 @@
 #include <cstdlib>
 #include <nlohmann/json.hpp>
 
+#include "base/environment.h"
 #include "http/tls/tls.h"
 
 namespace nutshell::api {
@@ -29,11 +30,6 @@ Endpoint endpoint_of(std::string_view url) {
   const std::string_view port = url.substr(colon + 1);
   (void)std::from_chars(port.data(), port.data() + port.size(), endpoint.port);
   return endpoint;
-}
-
-std::string from_environment(const char* name) {
-  const char* value = std::getenv(name);  // NOLINT(concurrency-mt-unsafe): nobody changes it
-  return value == nullptr ? "" : value;
 }
 
 std::string text_of(const nlohmann::ordered_json& object, const char* key) {
@@ -76,9 +72,9 @@ http::Client::Options ApiClient::options() {
 Result<std::unique_ptr<http::Transport>> ApiClient::begin_tls(const std::string& host,
                                                               UniqueFd socket) {
   if (!make_tls_) {
-    make_tls_ = TRY(http::tls_client({host, from_environment("NUTSHELL_DAEMON_CA"),
-                                      from_environment("NUTSHELL_DAEMON_CERT"),
-                                      from_environment("NUTSHELL_DAEMON_KEY")}));
+    make_tls_ = TRY(http::tls_client({host, environment_variable("NUTSHELL_DAEMON_CA"),
+                                      environment_variable("NUTSHELL_DAEMON_CERT"),
+                                      environment_variable("NUTSHELL_DAEMON_KEY")}));
   }
   is_connected_ = false;  // until the handshake is over
   auto transport = TRY(make_tls_(std::move(socket)));

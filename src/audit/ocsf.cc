@@ -2,6 +2,8 @@
 
 #include <nlohmann/json.hpp>
 
+#include "core/json_text.h"
+
 namespace nutshell::audit {
 namespace {
 
@@ -10,17 +12,9 @@ using Json = nlohmann::ordered_json;
 constexpr int kProcessActivity = 1007;
 constexpr int kApiActivity = 6003;
 
-std::string dump(const Json& json) {
-  return json.dump(-1, ' ', false, Json::error_handler_t::replace);
-}
-
-bool is_command(const Entry& entry) {
-  return entry.action == "exec" || entry.action.starts_with("tool ");
-}
-
 // Activity ids: Create, Read, Update, Delete, Other of API Activity; Launch of Process Activity.
 int activity_of(const Entry& entry) {
-  if (is_command(entry)) return 1;
+  if (entry.is_command()) return 1;
   if (entry.action == "create" || entry.action == "acquire" || entry.action == "fork") return 1;
   if (entry.action.starts_with("read")) return 2;
   if (entry.action == "destroy" || entry.action == "release") return 4;
@@ -65,7 +59,7 @@ std::string to_ocsf(const Record& record) {
   const Entry& entry = record.entry;
   const Json arguments =
       entry.arguments.empty() ? Json::object() : Json::parse(entry.arguments, nullptr, false);
-  const int class_uid = is_command(entry) ? kProcessActivity : kApiActivity;
+  const int class_uid = entry.is_command() ? kProcessActivity : kApiActivity;
   const int activity = activity_of(entry);
   Json event;
   event["class_uid"] = class_uid;
@@ -82,7 +76,7 @@ std::string to_ocsf(const Record& record) {
                        {"uid", std::to_string(record.id)},
                        {"product", {{"name", "nutshell"}, {"vendor_name", "nutshell"}}}};
   event["actor"] = {{"user", {{"name", entry.who}, {"org", {{"name", entry.tenant}}}}}};
-  if (is_command(entry)) {
+  if (entry.is_command()) {
     event["process"] = {{"cmd_line", command_line_of(arguments)}};
     event["device"] = {{"uid", entry.sandbox}, {"type_id", 6}};
   } else {
@@ -91,7 +85,7 @@ std::string to_ocsf(const Record& record) {
       event["resources"] = Json::array({{{"uid", entry.sandbox}, {"type", "sandbox"}}});
   }
   event["unmapped"] = unmapped_of(record);
-  return dump(event);
+  return dump_json(event);
 }
 
 std::string to_json(const Record& record) {
@@ -114,7 +108,7 @@ std::string to_json(const Record& record) {
   if (entry.duration.count() != 0) object["duration_us"] = entry.duration.count();
   if (!entry.detail.empty()) object["detail"] = entry.detail;
   object["hash"] = record.hash;
-  return dump(object);
+  return dump_json(object);
 }
 
 }  // namespace nutshell::audit

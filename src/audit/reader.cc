@@ -7,6 +7,7 @@
 
 #include "audit/chains.h"
 #include "audit/json_text.h"
+#include "base/state_directory.h"
 
 namespace nutshell::audit {
 namespace {
@@ -122,6 +123,7 @@ Result<> for_each_record_of_all(const std::filesystem::path& root, const Filter&
   if (!filter.tenant.empty()) return for_each_record(chain_of(root, filter.tenant), filter, visit);
   std::vector<Pages> chains;
   const std::vector<Chain> all = TRY(list_chains(root));
+  chains.reserve(all.size());
   for (const Chain& chain : all)
     chains.emplace_back(chain.directory, filter);
   for (std::size_t given = 0; given < filter.most; ++given) {
@@ -140,17 +142,9 @@ Result<> for_each_record_of_all(const std::filesystem::path& root, const Filter&
 }
 
 Result<std::filesystem::path> default_directory() {
-  // NOLINTBEGIN(concurrency-mt-unsafe): nobody here changes the environment
-  const char* named = std::getenv("NUTSHELL_STATE_DIR");
-  if (named != nullptr && *named == '/') return std::filesystem::path(named) / "audit";
-  if (::geteuid() == 0) return "/var/lib/nutshell/audit";
-  const char* state = std::getenv("XDG_STATE_HOME");
-  if (state != nullptr && *state == '/') return std::filesystem::path(state) / "nutshell/audit";
-  const char* home = std::getenv("HOME");
-  // NOLINTEND(concurrency-mt-unsafe)
-  if (home != nullptr && *home == '/')
-    return std::filesystem::path(home) / ".local/state/nutshell/audit";
-  return failure(ErrorCode::InvalidArgument, "HOME is not set: name the record with --directory");
+  auto state = user_state_directory();
+  if (state) return *state / "audit";
+  return while_doing("find the record, which --directory can name", std::move(state).error());
 }
 
 }  // namespace nutshell::audit

@@ -51,14 +51,14 @@ std::uint64_t cgroup_memory() {
       least_of("/sys/fs/cgroup/memory", own_cgroup(groups, ":memory:"), "memory.limit_in_bytes"));
 }
 
+}  // namespace
+
 std::uint32_t usable_cores() {
   cpu_set_t set;
   CPU_ZERO(&set);
   if (::sched_getaffinity(0, sizeof set, &set) != 0) return 1;
   return static_cast<std::uint32_t>(std::max(1, CPU_COUNT(&set)));
 }
-
-}  // namespace
 
 std::uint64_t physical_memory_bytes() {
   struct sysinfo info {};

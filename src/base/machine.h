@@ -20,6 +20,8 @@ Machine read_machine();
 
 // Returns the RAM alone, with one system call: cheap enough for a check at every start.
 std::uint64_t physical_memory_bytes();
+// The number of cores that the CPU affinity of this thread allows.
+std::uint32_t usable_cores();
 // The number of processes that the kernel can number at once.
 std::uint64_t most_processes();
 

@@ -2,27 +2,17 @@
 
 #include <unistd.h>
 
-#include <cstdlib>
-
 #include "base/directory.h"
+#include "base/environment.h"
 
 namespace nutshell {
-namespace {
-
-// Returns the variable; empty if it is not an absolute path.
-std::filesystem::path path_in(const char* variable) {
-  // NOLINTNEXTLINE(concurrency-mt-unsafe): nobody here changes the environment
-  const char* value = std::getenv(variable);
-  return value != nullptr && *value == '/' ? std::filesystem::path(value) : std::filesystem::path();
-}
-
-}  // namespace
-
 Result<std::filesystem::path> user_state_directory() {
-  if (auto named = path_in("NUTSHELL_STATE_DIR"); !named.empty()) return named;
+  if (auto named = environment_path("NUTSHELL_STATE_DIR"); !named.empty()) return named;
   if (::geteuid() == 0) return "/var/lib/nutshell";
-  if (const auto state = path_in("XDG_STATE_HOME"); !state.empty()) return state / "nutshell";
-  if (const auto home = path_in("HOME"); !home.empty()) return home / ".local/state/nutshell";
+  if (const auto state = environment_path("XDG_STATE_HOME"); !state.empty())
+    return state / "nutshell";
+  if (const auto home = environment_path("HOME"); !home.empty())
+    return home / ".local/state/nutshell";
   return failure(ErrorCode::NotFound,
                  "there is no state directory: neither NUTSHELL_STATE_DIR, XDG_STATE_HOME nor HOME "
                  "names a directory");

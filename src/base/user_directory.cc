@@ -7,23 +7,18 @@
 #include <cstdlib>
 
 #include "base/directory.h"
+#include "base/environment.h"
 
 namespace nutshell {
 namespace {
 
 std::filesystem::path choose_path() {
-  // NOLINTBEGIN(concurrency-mt-unsafe): read before any thread is started
-  if (const char* named = std::getenv("NUTSHELL_RUNTIME_DIR"); named != nullptr && *named == '/') {
-    return named;
-  }
+  if (auto named = environment_path("NUTSHELL_RUNTIME_DIR"); !named.empty()) return named;
   if (::geteuid() == 0) return "/run/nutshell";
-  const char* session = std::getenv("XDG_RUNTIME_DIR");
-  // NOLINTEND(concurrency-mt-unsafe)
+  const auto session = environment_path("XDG_RUNTIME_DIR");
   struct stat status {};
-  if (session != nullptr && *session == '/' && ::stat(session, &status) == 0 &&
-      status.st_uid == ::geteuid()) {
-    return std::filesystem::path(session) / "nutshell";
-  }
+  if (!session.empty() && ::stat(session.c_str(), &status) == 0 && status.st_uid == ::geteuid())
+    return session / "nutshell";
   return fmt::format("/tmp/nutshell-{}", ::geteuid());
 }
 

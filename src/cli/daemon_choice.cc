@@ -6,6 +6,7 @@
 #include <cstdlib>
 #include <functional>
 
+#include "base/environment.h"
 #include "base/file.h"
 #include "base/sha256.h"
 #include "base/socket.h"
@@ -17,14 +18,9 @@ namespace {
 constexpr const char* kNone = "none";
 constexpr std::size_t kMostTokenBytes = 4096;
 
-std::string from_environment(const char* name) {
-  const char* value = std::getenv(name);  // NOLINT(concurrency-mt-unsafe): one thread so far
-  return value == nullptr ? "" : value;
-}
-
 Result<std::string> read_token() {
-  std::string token = from_environment("NUTSHELL_TOKEN");
-  const std::string file = from_environment("NUTSHELL_TOKEN_FILE");
+  std::string token = environment_variable("NUTSHELL_TOKEN");
+  const std::string file = environment_variable("NUTSHELL_TOKEN_FILE");
   if (token.empty() && !file.empty()) token = TRY(read_file(file, kMostTokenBytes));
   while (!token.empty() && (token.back() == '\n' || token.back() == '\r'))
     token.pop_back();
@@ -68,7 +64,7 @@ Result<> use_own(Program& program) {
 }  // namespace
 
 Result<> choose_daemon(Program& program, OwnDaemon own) {
-  const std::string environment = from_environment("NUTSHELL_DAEMON");
+  const std::string environment = environment_variable("NUTSHELL_DAEMON");
   const std::string& named = program.daemon.empty() ? environment : program.daemon;
   if (named == kNone) return {};
   const char* where = program.daemon.empty() ? "NUTSHELL_DAEMON" : "--daemon";
@@ -77,7 +73,8 @@ Result<> choose_daemon(Program& program, OwnDaemon own) {
 }
 
 Result<> choose_daemon_of_config(Program& program, const std::string& named) {
-  const bool is_overruled = !program.daemon.empty() || !from_environment("NUTSHELL_DAEMON").empty();
+  const bool is_overruled =
+      !program.daemon.empty() || !environment_variable("NUTSHELL_DAEMON").empty();
   if (named.empty() || is_overruled) return {};
   if (named == kNone) {
     program.runtime.use_daemon(std::nullopt);

@@ -8,6 +8,7 @@
 #include <filesystem>
 
 #include "backends/registry.h"
+#include "base/environment.h"
 #include "cli/command_line.h"
 #include "core/text_form.h"
 #include "core/workspace_volume.h"
@@ -38,11 +39,21 @@ constexpr bool kIsList =
     std::is_same_v<T, std::vector<Requirement>> || std::is_same_v<T, std::vector<UnsafeMount>> ||
     std::is_same_v<T, std::vector<Mount>>;
 
+// The help of an enumeration may begin with a word that the user types.
+template <typename T>
+bool begins_with_value(std::string_view help) {
+  if constexpr (std::is_enum_v<T>)
+    return from_word<T>(help.substr(0, help.find(':'))).has_value();
+  else
+    return false;
+}
+
 // The help text of a flag: "Cores: 1 is one core, 0.5 is half of one (1)".
 template <typename T>
 std::string help_for(const FieldInfo& info, const T& member) {
   std::string help(info.help);
-  if (!help.empty()) help[0] = static_cast<char>(std::toupper(static_cast<unsigned char>(help[0])));
+  if (!help.empty() && !begins_with_value<T>(help))
+    help[0] = static_cast<char>(std::toupper(static_cast<unsigned char>(help[0])));
   if constexpr (kIsList<T>) {
     if (info.format == Format::Variables)
       help = "NAME=VALUE, or NAME to pass on; " + std::string(info.help);
@@ -316,7 +327,7 @@ Result<std::vector<std::string>> environment_of(const Flags& flags) {
       return failure(ErrorCode::InvalidArgument,
                      fmt::format("--env {0}: {0} is not set here; give {0}=VALUE", word));
     }
-    list.push_back(word + "=" + value);
+    list.push_back(fmt::format("{}={}", word, value));
   }
   return list;
 }
@@ -334,9 +345,8 @@ Result<ExecRequest> to_exec(const Flags& flags) {
     if (!flags.text("timeout")) request.limits.timeout = kTerminalTime;
     // Another prompt of the user's own comes later in the list and counts.
     request.environment.insert(request.environment.begin(), kPrompt);
-    // NOLINTNEXTLINE(concurrency-mt-unsafe)
-    if (const char* kind = std::getenv("TERM"))
-      request.environment.push_back(std::string("TERM=") + kind);
+    const std::string kind = environment_variable("TERM");
+    if (!kind.empty()) request.environment.push_back("TERM=" + kind);
   }
   TRY(check_exec(request));
   return request;

@@ -108,7 +108,7 @@ void add_command(const CommandLine& app, Program& program, const Command& comman
   const CommandLine added(parser, flags);
   added
       .add_option("--daemon", program.daemon,
-                  "Use the sandboxes of this daemon: a socket or URL; 'none': of no daemon")
+                  "Use the sandboxes of the daemon at this socket or URL; 'none': use no daemon")
       .group("Daemon");
   for (CLI::App* inner : parser->get_subcommands({}))
     inner->fallthrough();

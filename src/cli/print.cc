@@ -2,6 +2,8 @@
 
 #include <nlohmann/json.hpp>
 
+#include "core/json_text.h"
+
 namespace nutshell::cli {
 
 void print_text(std::string_view text) {
@@ -9,11 +11,11 @@ void print_text(std::string_view text) {
 }
 
 void print_json(const nlohmann::ordered_json& value) {
-  print_json_text(value.dump(-1, ' ', false, nlohmann::ordered_json::error_handler_t::replace));
+  print_json_text(dump_json(value));
 }
 
 void print_json(const nlohmann::json& value) {
-  print_json_text(value.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace));
+  print_json_text(dump_json(value));
 }
 
 void print_json_text(std::string_view json) {

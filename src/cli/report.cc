@@ -12,6 +12,7 @@
 #include "cli/command.h"
 #include "cli/print.h"
 #include "core/json_form.h"
+#include "core/json_text.h"
 
 namespace nutshell::cli {
 namespace {
@@ -28,8 +29,7 @@ void add_text(nlohmann::ordered_json& object, const std::string& key, const std:
     object[key] = bytes;
     (void)object[key].dump();  // throws on invalid UTF-8
   } catch (const nlohmann::json::exception&) {
-    object[key] = nlohmann::json::parse(
-        nlohmann::json(bytes).dump(-1, ' ', false, nlohmann::json::error_handler_t::replace));
+    object[key] = nlohmann::json::parse(dump_json(nlohmann::json(bytes)));
     object[key + "_base64"] = to_base64(bytes);
   }
 }

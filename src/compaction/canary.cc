@@ -65,10 +65,10 @@ class AccountedLines {
 
 }  // namespace
 
-CanaryReport scan_for_lost_lines(Lines lines, const ToldFacts& told) {
-  std::unordered_set<std::string_view> told_words;
-  for_each_word(told.text, [&](std::string_view word) { told_words.insert(word); });
-  const AccountedLines accounted(told.accounted);
+CanaryReport scan_for_lost_lines(Lines lines, const ReportedText& reported) {
+  std::unordered_set<std::string_view> reported_words;
+  for_each_word(reported.text, [&](std::string_view word) { reported_words.insert(word); });
+  const AccountedLines accounted(reported.accounted);
   std::unordered_set<std::uint64_t> hit;
   std::unordered_set<std::uint64_t> missed;
   CanaryReport report;
@@ -81,7 +81,7 @@ CanaryReport scan_for_lost_lines(Lines lines, const ToldFacts& told) {
     for_each_word(lines[at], [&](std::string_view word) {
       if (!is_telling(word)) return;
       ++words;
-      if (!told_words.contains(word)) ++unknown;
+      if (!reported_words.contains(word)) ++unknown;
     });
     if (unknown * 4 <= words) continue;
     const bool is_new = missed.size() < kMostKinds && missed.insert(kind).second;

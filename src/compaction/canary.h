@@ -21,12 +21,12 @@ struct CanaryReport {
 
 // A parser's report on an output. The text's notes on omitted lines are not part of it, because
 // they do not report those lines.
-struct ToldFacts {
+struct ReportedText {
   std::string_view text;                           // facts and totals, as shown
   const std::vector<std::string_view>& accounted;  // parts of lines that need not be reported
 };
 
 // A line counts as reported if most of its words are in `text`, in any order.
-CanaryReport scan_for_lost_lines(Lines lines, const ToldFacts& told);
+CanaryReport scan_for_lost_lines(Lines lines, const ReportedText& reported);
 
 }  // namespace nutshell::compaction

@@ -22,7 +22,7 @@ constexpr std::size_t kHeadingTokens = 12;  // of each segment
 constexpr std::size_t kLeastTokens = 120;   // a segment is never cut below that
 
 // One segment as text, and whether it tells why the command failed.
-struct Told {
+struct RenderedSegment {
   Report report;
   bool is_reason = false;
   std::size_t tokens = 0;
@@ -42,9 +42,10 @@ class Chain {
     const std::size_t frame = kFrameTokens + kHeadingTokens * segments_.size();
     const std::size_t room = input_.max_tokens - std::min(input_.max_tokens, frame);
     for (const Segment& segment : segments_)
-      told_.push_back(tell(segment, room));
+      rendered_.push_back(render_segment(segment, room));
     const bool is_explained =
-        std::any_of(told_.begin(), told_.end(), [](const Told& told) { return told.is_reason; });
+        std::any_of(rendered_.begin(), rendered_.end(),
+                    [](const RenderedSegment& rendered) { return rendered.is_reason; });
     if (is_failing(input_.captured.ending) && !is_explained) return std::nullopt;
     fit(room);
     for (std::size_t at = 0; at < segments_.size(); ++at)
@@ -53,27 +54,27 @@ class Chain {
   }
 
  private:
-  Told tell(const Segment& segment, std::size_t max_tokens) {
+  RenderedSegment render_segment(const Segment& segment, std::size_t max_tokens) {
     const auto lines = input_.lines.subspan(segment.first, segment.lines);
-    Told told;
+    RenderedSegment rendered;
     std::string reason;
     Captured part = input_.captured;
     if (auto report =
             report_typed({part, segment.command, lines, max_tokens, segment.first}, reason)) {
-      told = {std::move(*report), true, 0, {}};
+      rendered = {std::move(*report), true, 0, {}};
     } else if (is_failing(part.ending)) {  // it may be another segment's failure
       part.ending.outcome = Outcome::Exited;
       part.ending.exit_code = 0;
       if (auto passed =
               report_typed({part, segment.command, lines, max_tokens, segment.first}, reason))
-        told = {std::move(*passed), false, 0, {}};
+        rendered = {std::move(*passed), false, 0, {}};
     }
-    if (told.report.parser.empty()) told = outline(segment, lines, max_tokens);
-    told.tokens = estimate_tokens(told.report.text);
-    return told;
+    if (rendered.report.parser.empty()) rendered = outline(segment, lines, max_tokens);
+    rendered.tokens = estimate_tokens(rendered.report.text);
+    return rendered;
   }
 
-  Told outline(const Segment& segment, Lines lines, std::size_t max_tokens) const {
+  RenderedSegment outline(const Segment& segment, Lines lines, std::size_t max_tokens) const {
     auto made = make_outline({lines, max_tokens, input_.captured.recall_id, segment.first});
     Report report{"", std::move(made.text), std::move(made.omitted), made.next, "outline"};
     return {std::move(report), made.has_error, 0, {}};
@@ -81,17 +82,17 @@ class Chain {
 
   // Gives small segments all they need and the others equal shares of what is left.
   void fit(std::size_t room) {
-    std::vector<std::size_t> order(told_.size());
+    std::vector<std::size_t> order(rendered_.size());
     for (std::size_t at = 0; at < order.size(); ++at)
       order[at] = at;
     std::stable_sort(order.begin(), order.end(), [&](std::size_t a, std::size_t b) {
-      return told_[a].tokens < told_[b].tokens;
+      return rendered_[a].tokens < rendered_[b].tokens;
     });
     for (std::size_t index = 0; index < order.size(); ++index) {
       const std::size_t at = order[index];
       const std::size_t share = std::max(kLeastTokens, room / (order.size() - index));
-      if (told_[at].tokens > share) told_[at] = tell(segments_[at], share);
-      room -= std::min(room, told_[at].tokens);
+      if (rendered_[at].tokens > share) rendered_[at] = render_segment(segments_[at], share);
+      room -= std::min(room, rendered_[at].tokens);
     }
   }
 
@@ -106,14 +107,14 @@ class Chain {
   [[nodiscard]] std::string why_of(std::size_t at) const {
     const Segment& segment = segments_[at];
     return fmt::format("{}lines {}-{}: {} by {}{}", at == 0 ? "" : "; ", segment.first + 1,
-                       segment.first + segment.lines, name_of(segment), told_[at].report.parser,
+                       segment.first + segment.lines, name_of(segment), rendered_[at].report.parser,
                        segment.why.empty() ? "" : fmt::format(" ({})", segment.why));
   }
 
   Report merged() const {
     Report all;
-    for (std::size_t at = 0; at < told_.size(); ++at) {
-      const Report& one = told_[at].report;
+    for (std::size_t at = 0; at < rendered_.size(); ++at) {
+      const Report& one = rendered_[at].report;
       if (!one.summary.empty()) all.summary += (all.summary.empty() ? "" : "; ") + one.summary;
       all.text += as_data(fmt::format("[{}]", name_of(segments_[at]))) + "\n" + one.text;
       for (const Omission& omission : one.omitted)
@@ -127,7 +128,7 @@ class Chain {
   const ChainInput& input_;
   std::vector<CommandWords> commands_;
   std::vector<Segment> segments_;
-  std::vector<Told> told_;
+  std::vector<RenderedSegment> rendered_;
 };
 
 }  // namespace

@@ -100,7 +100,7 @@ class Compaction {
       return finish(render_native(captured_, options_.max_tokens), "asked for", raw_tokens_);
     if (is_huge(captured_)) {
       return finish(render_excerpt({captured_, options_.max_tokens, raw_tokens_, std::nullopt,
-                                    Nature::Unknown}),
+                                    TextKind::Unknown}),
                     "too large for the typed parsers", raw_tokens_);
     }
     const CleanText text(captured_.output, captured_.error);
@@ -154,8 +154,8 @@ class Compaction {
       return finish(render_start(captured_, lines, options_.max_tokens),
                     reason + "; a file over the budget", raw_tokens_);
     }
-    return plain({lines, reads_log(command) ? Nature::Log : Nature::Unknown}, whole, whole_tokens,
-                 reason);
+    return plain({lines, reads_log(command) ? TextKind::Log : TextKind::Unknown}, whole,
+                 whole_tokens, reason);
   }
 
   // The text is never larger than the output.
@@ -169,20 +169,20 @@ class Compaction {
 
   struct PlainText {
     Lines lines;
-    Nature nature;
+    TextKind text_kind;
   };
 
   Rendering plain(const PlainText& text, const Draft& whole, std::size_t whole_tokens,
                   const std::string& reason) {
     const bool fits = whole_tokens <= options_.max_tokens;
-    const bool is_a_log = text.nature == Nature::Log || is_log(text.lines);
+    const bool is_a_log = text.text_kind == TextKind::Log || is_log(text.lines);
     const std::size_t bytes = captured_.output.size() + captured_.error.size();
     if (!is_a_log && bytes <= kMostOutlined)
       return outlined(text.lines, whole, whole_tokens, reason);
     if (fits && whole_tokens < kSmallTokens)
       return finish(whole, reason + "; shown whole", raw_tokens_);
     auto excerpt =
-        render_excerpt({captured_, options_.max_tokens, raw_tokens_, text.lines, text.nature});
+        render_excerpt({captured_, options_.max_tokens, raw_tokens_, text.lines, text.text_kind});
     const auto tokens = static_cast<double>(estimate_tokens(excerpt.text));
     if (fits && tokens > static_cast<double>(whole_tokens) * kLogGain)
       return finish(whole, reason + "; shown whole", raw_tokens_);

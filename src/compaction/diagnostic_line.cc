@@ -4,7 +4,6 @@
 
 #include <algorithm>
 #include <array>
-#include <limits>
 
 #include "compaction/text_scan.h"
 
@@ -23,31 +22,23 @@ bool is_upper(char character) {
   return character >= 'A' && character <= 'Z';
 }
 
-std::optional<std::uint32_t> take_position(std::string_view& text) {
-  auto rest = text;
-  const auto number = take_number(rest);
-  if (!number || *number > std::numeric_limits<std::uint32_t>::max()) return std::nullopt;
-  text = rest;
-  return static_cast<std::uint32_t>(*number);
-}
-
 // "-9" and "-4:9" behind a position: the end of a range.
 void skip_range_end(std::string_view& text) {
   auto rest = text;
-  if (!take_prefix(rest, "-") || !take_position(rest)) return;
+  if (!take_prefix(rest, "-") || !take_small_number(rest)) return;
   text = rest;
-  if (take_prefix(rest, ":") && take_position(rest)) text = rest;
+  if (take_prefix(rest, ":") && take_small_number(rest)) text = rest;
 }
 
 // "3:5" or "3" behind "path:"; the text goes on behind it, at ':', a blank or the end.
 bool take_line_and_column(std::string_view& text, Location& where) {
   auto rest = text;
-  const auto line = take_position(rest);
+  const auto line = take_small_number(rest);
   if (!line || *line == 0) return false;
   where.line = *line;
   auto behind = rest;
   if (take_prefix(behind, ":")) {
-    if (const auto column = take_position(behind)) {
+    if (const auto column = take_small_number(behind)) {
       where.column = *column;
       rest = behind;
     }
@@ -75,14 +66,14 @@ std::optional<Location> take_bracket_place(std::string_view& text) {
   const auto bracket = text.substr(0, kLongestPath).find('(');
   if (bracket == std::string_view::npos || !is_path(text.substr(0, bracket))) return std::nullopt;
   auto rest = text.substr(bracket + 1);
-  const auto line = take_position(rest);
+  const auto line = take_small_number(rest);
   if (!line || *line == 0) return std::nullopt;
   Location where{std::string(text.substr(0, bracket)), *line, 0};
   if (take_prefix(rest, ",")) {
-    const auto column = take_position(rest);
+    const auto column = take_small_number(rest);
     if (!column) return std::nullopt;
     where.column = *column;
-    while (take_prefix(rest, ",") && take_position(rest)) {
+    while (take_prefix(rest, ",") && take_small_number(rest)) {
     }  // the end of a range
   }
   if (!take_prefix(rest, ")") || !rest.starts_with(":")) return std::nullopt;

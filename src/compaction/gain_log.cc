@@ -11,7 +11,9 @@
 #include <string_view>
 
 #include "base/directory.h"
+#include "base/environment.h"
 #include "base/file.h"
+#include "core/json_text.h"
 
 namespace nutshell::compaction {
 namespace {
@@ -112,15 +114,11 @@ double GainSum::saved() const {
 }
 
 Result<fs::path> GainLog::default_path() {
-  // NOLINTNEXTLINE(concurrency-mt-unsafe): nobody here changes the environment
-  const char* state = std::getenv("XDG_STATE_HOME");
-  if (state != nullptr && state[0] == '/') return fs::path(state) / "nutshell/gain.jsonl";
-  // NOLINTNEXTLINE(concurrency-mt-unsafe): nobody here changes the environment
-  const char* home = std::getenv("HOME");
-  if (home == nullptr || home[0] != '/') {
-    return failure(ErrorCode::NotFound, "neither XDG_STATE_HOME nor HOME names a directory");
-  }
-  return fs::path(home) / ".local/state/nutshell/gain.jsonl";
+  if (const auto state = environment_path("XDG_STATE_HOME"); !state.empty())
+    return state / "nutshell/gain.jsonl";
+  if (const auto home = environment_path("HOME"); !home.empty())
+    return home / ".local/state/nutshell/gain.jsonl";
+  return failure(ErrorCode::NotFound, "neither XDG_STATE_HOME nor HOME names a directory");
 }
 
 Result<> GainLog::append(const GainEntry& entry) const {
@@ -130,13 +128,13 @@ Result<> GainLog::append(const GainEntry& entry) const {
   fs::create_directories(place.parent_path(), error);
   (void)make_directory(place);  // on failure the file cannot be opened
   if (error) return syscall_failure(error.value(), "mkdir", path_.parent_path().native());
-  const auto line = nlohmann::ordered_json{{"command", entry.command.substr(0, kLongestName)},
-                                           {"session", entry.session.substr(0, kLongestName)},
-                                           {"parser", entry.parser.substr(0, kLongestName)},
-                                           {"raw_tokens", entry.raw_tokens},
-                                           {"tokens", entry.tokens}}
-                        .dump(-1, ' ', false, nlohmann::json::error_handler_t::replace) +
-                    "\n";
+  const auto line =
+      dump_json(nlohmann::ordered_json{{"command", entry.command.substr(0, kLongestName)},
+                                       {"session", entry.session.substr(0, kLongestName)},
+                                       {"parser", entry.parser.substr(0, kLongestName)},
+                                       {"raw_tokens", entry.raw_tokens},
+                                       {"tokens", entry.tokens}}) +
+      "\n";
   struct stat status {};
   const bool is_full = ::stat(path_.c_str(), &status) == 0 &&
                        static_cast<std::uint64_t>(status.st_size) + line.size() > most_bytes_;

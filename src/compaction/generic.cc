@@ -154,7 +154,7 @@ Draft render_excerpt(const ExcerptInput& input) {
   }
   constexpr std::size_t kFrameTokens = 80;  // the status and the last line
   Excerpt excerpt(input.max_tokens > kFrameTokens ? input.max_tokens - kFrameTokens : 0);
-  const bool is_log = input.nature == Nature::Log || scan.is_log();
+  const bool is_log = input.text_kind == TextKind::Log || scan.is_log();
   excerpt.take(scan.errors(), 0.7);
   const std::size_t hidden_errors = excerpt.missed() + scan.unlisted_errors();
   excerpt.take(scan.warnings(), 0.5);

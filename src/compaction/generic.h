@@ -19,14 +19,14 @@ Draft render_whole(const Captured& captured, Lines lines);
 std::size_t whole_bytes(Lines lines);
 
 // Whether the command is known to print a log, of which one line per kind is shown.
-enum class Nature : std::uint8_t { Unknown, Log };
+enum class TextKind : std::uint8_t { Unknown, Log };
 
 struct ExcerptInput {
   const Captured& captured;
   std::size_t max_tokens;
   std::size_t raw_tokens;      // of the captured bytes
   std::optional<Lines> lines;  // cleaned lines; nullopt if there are too many to keep
-  Nature nature = Nature::Unknown;
+  TextKind text_kind = TextKind::Unknown;
 };
 
 // Returns a choice of lines, each block with the number of its first line.

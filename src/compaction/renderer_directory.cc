@@ -8,6 +8,7 @@
 #include <cstdlib>
 #include <functional>
 
+#include "base/environment.h"
 #include "base/file.h"
 #include "base/sha256.h"
 #include "compaction/clean.h"
@@ -88,15 +89,11 @@ bool has(const std::vector<std::string>& list, const std::string& item) {
 }  // namespace
 
 Result<fs::path> TrustedRenderers::default_path() {
-  // NOLINTNEXTLINE(concurrency-mt-unsafe): nobody here changes the environment
-  const char* config = std::getenv("XDG_CONFIG_HOME");
-  if (config != nullptr && config[0] == '/') return fs::path(config) / "nutshell/trusted_renderers";
-  // NOLINTNEXTLINE(concurrency-mt-unsafe): nobody here changes the environment
-  const char* home = std::getenv("HOME");
-  if (home == nullptr || home[0] != '/') {
-    return failure(ErrorCode::NotFound, "neither XDG_CONFIG_HOME nor HOME names a directory");
-  }
-  return fs::path(home) / ".config/nutshell/trusted_renderers";
+  if (const auto config = environment_path("XDG_CONFIG_HOME"); !config.empty())
+    return config / "nutshell/trusted_renderers";
+  if (const auto home = environment_path("HOME"); !home.empty())
+    return home / ".config/nutshell/trusted_renderers";
+  return failure(ErrorCode::NotFound, "neither XDG_CONFIG_HOME nor HOME names a directory");
 }
 
 Result<std::vector<std::string>> TrustedRenderers::digests() const {

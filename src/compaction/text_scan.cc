@@ -11,14 +11,6 @@ bool is_space(char character) {
   return character == ' ' || character == '\t';
 }
 
-std::optional<std::uint32_t> take_small_number(std::string_view& text) {
-  auto rest = text;
-  const auto number = take_number(rest);
-  if (!number || *number > std::numeric_limits<std::uint32_t>::max()) return std::nullopt;
-  text = rest;
-  return static_cast<std::uint32_t>(*number);
-}
-
 }  // namespace
 
 bool contains(std::string_view text, std::string_view part) {
@@ -73,6 +65,14 @@ std::optional<std::uint64_t> take_number(std::string_view& text) {
   if (count == 0) return std::nullopt;
   text.remove_prefix(count);
   return number;
+}
+
+std::optional<std::uint32_t> take_small_number(std::string_view& text) {
+  auto rest = text;
+  const auto number = take_number(rest);
+  if (!number || *number > std::numeric_limits<std::uint32_t>::max()) return std::nullopt;
+  text = rest;
+  return static_cast<std::uint32_t>(*number);
 }
 
 std::string_view take_word(std::string_view& text) {

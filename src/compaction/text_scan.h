@@ -25,6 +25,7 @@ std::size_t indent_of(std::string_view text);  // leading spaces; a tab counts a
 bool take_prefix(std::string_view& text, std::string_view prefix);
 std::optional<std::uint64_t> take_number(
     std::string_view& text);  // decimal digits that fit 64 bits
+std::optional<std::uint32_t> take_small_number(std::string_view& text);  // that fit 32 bits
 // Takes up to the next blank, and the blanks after it. Returns "" at the end of the text.
 std::string_view take_word(std::string_view& text);
 // Takes up to and including `end`; nullopt if `end` is not found.

@@ -128,6 +128,7 @@ class RuleRun {
     std::vector<bool> is_gone(kept_.size());
     for (const auto& [key, members] : groups) {
       std::vector<std::string_view> lines;
+      lines.reserve(members.size());
       for (const std::size_t at : members)
         lines.push_back(kept_[at].text);
       const auto made = fold_like(lines, Listing::All);

@@ -25,6 +25,9 @@ struct AuditEntry {
   std::chrono::microseconds duration{0};
   std::string detail;
 
+  // Whether the operation ran a command or a tool.
+  [[nodiscard]] bool is_command() const { return action == "exec" || action.starts_with("tool "); }
+
   static constexpr NounInfo kNoun{"AuditEntry", "Who did what to what, and how it ended.",
                                   Direction::Given};
   static void describe(auto&& field, auto& entry) {

@@ -122,4 +122,12 @@ Result<nlohmann::ordered_json> parse_strict_ordered(std::string_view text,
   return parse<nlohmann::ordered_json>(text, limits);
 }
 
+std::string dump_json(const nlohmann::json& value) {
+  return value.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
+}
+
+std::string dump_json(const nlohmann::ordered_json& value) {
+  return value.dump(-1, ' ', false, nlohmann::ordered_json::error_handler_t::replace);
+}
+
 }  // namespace nutshell

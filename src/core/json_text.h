@@ -4,6 +4,7 @@
 #include <cstddef>
 #include <limits>
 #include <nlohmann/json_fwd.hpp>
+#include <string>
 #include <string_view>
 
 #include "base/result.h"
@@ -24,5 +25,9 @@ Result<nlohmann::json> parse_strict(std::string_view text, const JsonLimits& lim
 // Keeps members in their order.
 Result<nlohmann::ordered_json> parse_strict_ordered(std::string_view text,
                                                     const JsonLimits& limits = {});
+
+// Writes JSON on one line; bytes that are not UTF-8 become U+FFFD.
+std::string dump_json(const nlohmann::json& value);
+std::string dump_json(const nlohmann::ordered_json& value);
 
 }  // namespace nutshell

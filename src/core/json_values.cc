@@ -176,6 +176,23 @@ std::optional<std::size_t> find_pointer(const FoundJson& json, std::string_view 
   return at;
 }
 
+std::string without_blanks(std::string_view json) {
+  std::string text;
+  bool in_string = false;
+  bool is_escaped = false;
+  for (const char c : json) {
+    if (!in_string && (c == ' ' || c == '\t' || c == '\n' || c == '\r')) continue;
+    text += c;
+    if (is_escaped)
+      is_escaped = false;
+    else if (in_string && c == '\\')
+      is_escaped = true;
+    else if (c == '"')
+      in_string = !in_string;
+  }
+  return text;
+}
+
 std::string pointer_to(const FoundJson& json, std::size_t node) {
   const auto& nodes = json.tree.nodes;
   const auto root = std::upper_bound(json.roots.begin(), json.roots.end(), node) - 1;

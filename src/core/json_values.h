@@ -26,6 +26,9 @@ std::optional<FoundJson> find_json(std::string text);
 // outermost values, its first part is the number of one, from 0. "" is the only outermost value.
 std::optional<std::size_t> find_pointer(const FoundJson& json, std::string_view pointer);
 
+// Returns JSON without the line ends and blanks between its parts.
+std::string without_blanks(std::string_view json);
+
 // The path of a value; `find_pointer` finds it there.
 std::string pointer_to(const FoundJson& json, std::size_t node);
 

@@ -21,19 +21,12 @@ NounDescription description_of() {
   return {T::kNoun, shape_of<T, Direction::Taken>(), shape_of<T, Direction::Given>()};
 }
 
-const Field* find_field(const Shape& shape, std::string_view name) {
-  for (const Field& field : shape.fields) {
-    if (field.name == name) return &field;
-  }
-  return nullptr;
-}
-
 // Nouns that callers send are described with their read-only fields, too.
 std::vector<Field> fields_of(const NounDescription& noun) {
   if (noun.info.direction == Direction::Given) return noun.given.fields;
   std::vector<Field> all = noun.taken.fields;
   for (const Field& field : noun.given.fields) {
-    if (find_field(noun.taken, field.name) == nullptr) all.push_back(field);
+    if (noun.taken.find(field.name) == nullptr) all.push_back(field);
   }
   return all;
 }

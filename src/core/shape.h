@@ -57,6 +57,13 @@ inline constexpr std::array<std::string_view, 4> kWords<SetBy>{"anybody", "own s
 struct Shape {
   std::string name;  // in the OpenAPI document
   std::vector<Field> fields;
+
+  // Returns nullptr if no field has the name.
+  [[nodiscard]] const Field* find(std::string_view wanted) const {
+    for (const Field& field : fields)
+      if (field.name == wanted) return &field;
+    return nullptr;
+  }
 };
 
 template <Noun T, Direction direction>

@@ -19,8 +19,8 @@ namespace nutshell::daemon {
 namespace {
 
 const std::vector<std::string>& list_names() {
-  static const std::vector<std::string> names = {"tokens", "certificates", "pools", "quotas"};
-  return names;
+  static const std::vector<std::string> kNames = {"tokens", "certificates", "pools", "quotas"};
+  return kNames;
 }
 
 // A number of bytes, or a text such as "512m".
@@ -173,7 +173,7 @@ struct ConfigReader::Toml {
 
 const std::vector<Known>& known_settings() {
   using enum Known::Kind;
-  static const std::vector<Known> known = {
+  static const std::vector<Known> kKnown = {
       {"socket.path", Text, "", "Unix socket; empty: nutshelld.sock in the runtime directory"},
       {"tcp.address", Text, "127.0.0.1", "address to listen on, if tcp.port is set"},
       {"tcp.port", Number, "0", "port to listen on; 0: no TCP"},
@@ -263,8 +263,8 @@ const std::vector<Known>& known_settings() {
        "URLs of servers that issue tokens; empty: no metadata"},
       {"drain_seconds", Number, "30", "time that running requests have after SIGTERM"},
       {"log.requests", Truth, "true", "log one line for each request"}};
-  static const std::vector<Known> all = [] {
-    std::vector<Known> together = known;
+  static const std::vector<Known> kAll = [] {
+    std::vector<Known> together = kKnown;
     for (const service::ResourceInfo& info : service::resources()) {
       const bool is_bytes = std::string_view(info.name).ends_with("_bytes");
       const bool is_cores = info.resource == service::Resource::Millicpus;
@@ -276,7 +276,7 @@ const std::vector<Known>& known_settings() {
     }
     return together;
   }();
-  return all;
+  return kAll;
 }
 
 Failure ConfigReader::wrong(const Toml& node, std::string_view what) const {

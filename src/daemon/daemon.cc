@@ -12,9 +12,11 @@
 #include <set>
 #include <thread>
 
+#include "base/environment.h"
 #include "base/file.h"
 #include "base/random_id.h"
 #include "base/socket.h"
+#include "base/state_directory.h"
 #include "base/user_directory.h"
 #include "core/daemon_access.h"
 #include "daemon/activation.h"
@@ -45,21 +47,9 @@ void raise_descriptor_limit() {
   (void)::setrlimit(RLIMIT_NOFILE, &limit);  // the old limit only means fewer connections
 }
 
-std::string from_environment(const char* name) {
-  const char* value = std::getenv(name);  // NOLINT(concurrency-mt-unsafe): before any thread
-  return value == nullptr ? "" : value;
-}
-
-fs::path default_state() {
-  if (::geteuid() == 0) return "/var/lib/nutshell";
-  const std::string state = from_environment("XDG_STATE_HOME");
-  if (state.starts_with('/')) return fs::path(state) / "nutshell";
-  return fs::path(from_environment("HOME")) / ".local/state/nutshell";
-}
-
 // Fills in defaults that depend on the user.
 std::string value_if_empty(std::string_view key) {
-  if (key == "state.directory") return default_state();
+  if (key == "state.directory") return user_state_directory().value_or(fs::path());
   const auto user = open_user_directory();
   return key == "socket.path" && user ? (*user / kDaemonSocket).native() : std::string();
 }
@@ -98,7 +88,7 @@ Result<UniqueFd> block_signals() {
 
 Result<Config> load_config(const Command& command) {
   Config config = TRY(Config::load(command.config));
-  if (const std::string state = from_environment("NUTSHELL_STATE_DIR"); !state.empty()) {
+  if (const std::string state = environment_variable("NUTSHELL_STATE_DIR"); !state.empty()) {
     config.override_with("state.directory", state, "NUTSHELL_STATE_DIR");
   }
   if (!command.socket.empty()) config.override_with("socket.path", command.socket, "--socket");
@@ -118,7 +108,8 @@ std::string describe(const Config& config) {
   for (const auto& [key, setting] : config.settings()) {
     std::string value = setting.value;
     if (value.empty()) value = value_if_empty(key);
-    if (value.empty()) value = default_quota_text(config, default_state(), key);
+    if (value.empty())
+      value = default_quota_text(config, user_state_directory().value_or(fs::path()), key);
     for (char& letter : value)
       letter = letter == '\n' ? ',' : letter;
     text += fmt::format("{:<28} {:<40} {}\n", key, value.empty() ? "-" : value, setting.origin);
@@ -131,7 +122,7 @@ std::string describe(const Config& config) {
 Result<std::string> recover(const Command& command) {
   const Config config = TRY(load_config(command));
   fs::path directory = config.text("state.directory");
-  if (directory.empty()) directory = default_state();
+  if (directory.empty()) directory = TRY(user_state_directory());
   const service::Recovery recovery = TRY(service::recover_state(directory));
   if (recovery.kept.empty()) {
     return fmt::format("the state file in {} is sound: nothing was changed\n", directory.native());
@@ -183,7 +174,8 @@ Result<> Daemon::open(const Config& config) {
   };
   options.state_directory = config.text("state.directory");
   if (options.state_directory.empty()) {
-    options.state_directory = command_.is_private ? private_directory_ / "state" : default_state();
+    options.state_directory =
+        command_.is_private ? private_directory_ / "state" : TRY(user_state_directory());
   }
   options.key_file = config.text("state.key_file");
   std::error_code made;
@@ -257,7 +249,7 @@ Result<> Daemon::bind_roche(const Config& config) {
 Result<> Daemon::listen(const Config& config) {
   http::ServerLimits limits = server_limits(config);
   limits.admit = [gate = gate_.get()](const http::RequestHead& head, const http::Remote& remote) {
-    return gate->standing_of(head, remote);
+    return gate->admission_of(head, remote);
   };
   limits.are_quick = [](const http::RequestHead& head) {
     return head.method == "GET" && head.target.path == "/healthz";

@@ -12,14 +12,14 @@
 
 namespace nutshell::http {
 
-enum class Standing : std::uint8_t {
+enum class CallerKind : std::uint8_t {
   Stranger,  // without a valid token: its head is read and answered, its body never read
   Tenant,    // has a token or certificate
   Owner,     // the user whose server this is, on its Unix socket
 };
 
 struct Admission {
-  Standing standing = Standing::Owner;
+  CallerKind caller_kind = CallerKind::Owner;
   std::string holder = {};  // the tenant whose workers, connections and memory it uses
   std::string who = {};     // name of the token or certificate
 

@@ -20,7 +20,7 @@ constexpr auto kLingerTime = std::chrono::seconds(2);
 // Without `admit`, every client counts as the owner.
 Admission first_admission(const ServerLimits& limits, const Remote& remote) {
   Admission admission;
-  if (limits.admit && !is_owner(remote)) admission.standing = Standing::Stranger;
+  if (limits.admit && !is_owner(remote)) admission.caller_kind = CallerKind::Stranger;
   return admission;
 }
 
@@ -35,44 +35,44 @@ Connection::Connection(std::unique_ptr<Transport> transport, Remote remote,
       place_(places, group_of(admission_, remote_)),
       deadline_(Deadline::in(limits.head_time)) {}
 
-Connection::Intake Connection::refuse(Refusal refusal) {
+Connection::RequestState Connection::refuse(Refusal refusal) {
   refusal_ = std::move(refusal);
   is_refused_ = true;
-  return Intake::Refused;
+  return RequestState::Refused;
 }
 
-Connection::Intake Connection::shake_hands() {
+Connection::RequestState Connection::shake_hands() {
   const auto step = transport_->handshake();
-  if (!step || step->progress == Progress::End) return Intake::Gone;
-  if (step->progress == Progress::WantsRead) return Intake::WantsRead;
-  if (step->progress == Progress::WantsWrite) return Intake::WantsWrite;
+  if (!step || step->progress == Progress::End) return RequestState::Gone;
+  if (step->progress == Progress::WantsRead) return RequestState::WantsRead;
+  if (step->progress == Progress::WantsWrite) return RequestState::WantsWrite;
   is_shaken_ = true;
   remote_.certificate_name = transport_->certificate_name();
   remote_.certificate_end = transport_->certificate_end();
-  return Intake::Request;
+  return RequestState::Request;
 }
 
-Connection::Intake Connection::read_more() {
+Connection::RequestState Connection::read_more() {
   // Reads into the stack first, so that thousands of idle connections hold no unused memory.
   std::array<char, kReadBytes> space;  // NOLINT(cppcoreguidelines-pro-type-member-init)
   const auto step = transport_->read_some(space.data(), space.size());
-  if (!step || step->progress == Progress::End) return Intake::Gone;
-  if (step->progress == Progress::WantsRead) return Intake::WantsRead;
-  if (step->progress == Progress::WantsWrite) return Intake::WantsWrite;
+  if (!step || step->progress == Progress::End) return RequestState::Gone;
+  if (step->progress == Progress::WantsRead) return RequestState::WantsRead;
+  if (step->progress == Progress::WantsWrite) return RequestState::WantsWrite;
   if (input_.empty() && !has_head_) deadline_ = Deadline::in(limits_.head_time);
   input_.append(space.data(), step->bytes);
-  return Intake::Request;
+  return RequestState::Request;
 }
 
-Connection::Intake Connection::linger() {
+Connection::RequestState Connection::linger() {
   for (;;) {
     std::array<char, kReadBytes> space;  // NOLINT(cppcoreguidelines-pro-type-member-init)
     const auto step = transport_->read_some(space.data(), space.size());
-    if (!step || step->progress == Progress::End) return Intake::Gone;
-    if (step->progress == Progress::WantsRead) return Intake::WantsRead;
-    if (step->progress == Progress::WantsWrite) return Intake::WantsWrite;
+    if (!step || step->progress == Progress::End) return RequestState::Gone;
+    if (step->progress == Progress::WantsRead) return RequestState::WantsRead;
+    if (step->progress == Progress::WantsWrite) return RequestState::WantsWrite;
     lingered_ += step->bytes;
-    if (lingered_ > kMostLingeringBytes) return Intake::Gone;
+    if (lingered_ > kMostLingeringBytes) return RequestState::Gone;
   }
 }
 
@@ -82,7 +82,7 @@ void Connection::begin_lingering() {
   deadline_ = Deadline::in(kLingerTime);
 }
 
-Connection::Intake Connection::take_head() {
+Connection::RequestState Connection::take_head() {
   // Some clients send an empty line after a body.
   while (input_.starts_with("\r\n"))
     input_.erase(0, 2);
@@ -91,7 +91,7 @@ Connection::Intake Connection::take_head() {
     const bool has_line = input_.find("\r\n") < limits_.header_bytes;
     return refuse({has_line ? 431 : 414, "the head of the request is too long"});
   }
-  if (length == 0) return Intake::WantsRead;
+  if (length == 0) return RequestState::WantsRead;
   if (auto refusal = parser_.take_head(std::string_view(input_).substr(0, length), head_)) {
     return refuse(std::move(*refusal));
   }
@@ -101,12 +101,12 @@ Connection::Intake Connection::take_head() {
     admission_ = limits_.admit(head_, remote_);
     place_.move_to(group_of(admission_, remote_));
   }
-  return Intake::Request;
+  return RequestState::Request;
 }
 
 bool Connection::awaits_body() const {
   // The body of a stranger is never read.
-  if (admission_.standing == Standing::Stranger) return false;
+  if (admission_.caller_kind == CallerKind::Stranger) return false;
   return head_.content_length && *head_.content_length <= limits_.awaited_body_bytes &&
          head_.headers.find("Expect") == nullptr;
 }
@@ -121,7 +121,7 @@ Result<std::size_t> Connection::decode_into(char* space, std::size_t size) {
   return step.produced;
 }
 
-Connection::Intake Connection::take_awaited_body() {
+Connection::RequestState Connection::take_awaited_body() {
   std::array<char, kReadBytes> space;  // NOLINT(cppcoreguidelines-pro-type-member-init)
   while (!parser_.is_done() && !input_.empty()) {
     const auto count = decode_into(space.data(), space.size());
@@ -129,31 +129,31 @@ Connection::Intake Connection::take_awaited_body() {
     if (*count == 0) break;
     body_.append(space.data(), *count);
   }
-  return parser_.is_done() ? Intake::Request : Intake::WantsRead;
+  return parser_.is_done() ? RequestState::Request : RequestState::WantsRead;
 }
 
-Connection::Intake Connection::advance() {
+Connection::RequestState Connection::advance() {
   if (is_lingering_) return linger();
-  if (is_refused_) return Intake::Refused;
+  if (is_refused_) return RequestState::Refused;
   if (!is_shaken_) {
-    const Intake intake = shake_hands();
-    if (intake != Intake::Request) return intake;
+    const RequestState state = shake_hands();
+    if (state != RequestState::Request) return state;
   }
   for (;;) {
-    Intake intake = Intake::WantsRead;
-    if (!has_head_ && !input_.empty()) intake = take_head();
-    if (intake == Intake::Refused) return intake;
-    if (has_head_) intake = awaits_body() ? take_awaited_body() : Intake::Request;
-    if (intake != Intake::WantsRead) return intake;
-    intake = read_more();
-    if (intake != Intake::Request) return intake;
+    RequestState state = RequestState::WantsRead;
+    if (!has_head_ && !input_.empty()) state = take_head();
+    if (state == RequestState::Refused) return state;
+    if (has_head_) state = awaits_body() ? take_awaited_body() : RequestState::Request;
+    if (state != RequestState::WantsRead) return state;
+    state = read_more();
+    if (state != RequestState::Request) return state;
   }
 }
 
 Result<> Connection::await_input(std::size_t most, const Deadline& deadline, BodyWait* wait) {
-  Intake intake = read_more();
-  if (intake == Intake::Request) return {};
-  if (intake == Intake::Gone) return failure(ErrorCode::Unavailable, "the body was cut off");
+  RequestState state = read_more();
+  if (state == RequestState::Request) return {};
+  if (state == RequestState::Gone) return failure(ErrorCode::Unavailable, "the body was cut off");
   if (wait != nullptr) wait->begin(admission_.holder);
   const Defer ended([wait, this] {
     if (wait != nullptr) wait->end(admission_.holder);

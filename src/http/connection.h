@@ -32,7 +32,7 @@ class Connection {
   Connection(std::unique_ptr<Transport> transport, Remote remote, const ServerLimits& limits,
              ConnectionPlaces& places);
 
-  enum class Intake {
+  enum class RequestState {
     WantsRead,
     WantsWrite,
     Request,  // the head is complete, and the body too if it is short
@@ -40,7 +40,7 @@ class Connection {
     Gone,
   };
   // Reads the bytes that have arrived, without waiting.
-  Intake advance();
+  RequestState advance();
 
   // The time by which advance() must give a request.
   [[nodiscard]] const Deadline& deadline() const { return deadline_; }
@@ -82,14 +82,14 @@ class Connection {
   [[nodiscard]] bool is_released() const { return transport_ == nullptr; }
 
  private:
-  Intake shake_hands();
-  Intake linger();
-  Intake refuse(Refusal refusal);
+  RequestState shake_hands();
+  RequestState linger();
+  RequestState refuse(Refusal refusal);
   // Reads into input_; Request means that bytes came.
-  Intake read_more();
+  RequestState read_more();
   // Parses the head; Request means that it is complete.
-  Intake take_head();
-  Intake take_awaited_body();
+  RequestState take_head();
+  RequestState take_awaited_body();
   [[nodiscard]] bool awaits_body() const;
   Result<std::size_t> decode_into(char* space, std::size_t size);
   Result<> await_input(std::size_t most, const Deadline& deadline, BodyWait* wait);

@@ -51,13 +51,13 @@ void ConnectionPlaces::move(const std::string& from, const std::string& to) {
 }
 
 std::string group_of(const Admission& admission, const Remote& remote) {
-  switch (admission.standing) {
-    case Standing::Stranger:
+  switch (admission.caller_kind) {
+    case CallerKind::Stranger:
       return kStrangerGroup + source_of(remote);
-    case Standing::Tenant:
+    case CallerKind::Tenant:
       return admission.holder.starts_with(kTenantGroup) ? admission.holder
                                                         : kTenantGroup + admission.holder;
-    case Standing::Owner:
+    case CallerKind::Owner:
       return "owner";
   }
   return {};

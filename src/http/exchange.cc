@@ -205,17 +205,17 @@ Result<UniqueFd> Exchange::upgrade_raw(std::string_view protocol) {
   return connection_.release_transport()->release();
 }
 
-Result<> Exchange::upgrade_and_relay(std::string_view protocol, const Carried& carried) {
+Result<> Exchange::upgrade_and_relay(std::string_view protocol, const RelayTarget& target) {
   if (connection_.holds_input()) {
     return failure(ErrorCode::InvalidArgument, "bytes came before the upgrade was answered");
   }
-  TRY(switch_protocols(protocol, carried.headers));
-  return relay(connection_.transport(), carried.stream,
-               {[this, filter = carried.filter] {
+  TRY(switch_protocols(protocol, target.headers));
+  return relay(connection_.transport(), target.stream,
+               {[this, filter = target.filter] {
                   if (connection_.is_cut()) return true;
                   return server_is_stopping() && (filter == nullptr || filter->is_idle());
                 },
-                carried.filter});
+                target.filter});
 }
 
 Result<WebSocket> Exchange::upgrade_websocket(std::size_t most_message_bytes,

@@ -67,12 +67,12 @@ class Exchange {
   // Answers 101 and returns the bare socket. Unsupported inside TLS.
   Result<UniqueFd> upgrade_raw(std::string_view protocol);
   // Answers 101 and carries bytes between the client and the stream until both have ended.
-  struct Carried {
+  struct RelayTarget {
     int stream = -1;
     Headers headers = {};  // of the 101
     RelayFilter* filter = nullptr;
   };
-  Result<> upgrade_and_relay(std::string_view protocol, const Carried& carried);
+  Result<> upgrade_and_relay(std::string_view protocol, const RelayTarget& target);
   Result<WebSocket> upgrade_websocket(std::size_t most_message_bytes,
                                       std::string_view subprotocol = {});
 

@@ -25,9 +25,9 @@ class FairShares : public ServerTest {
     limits.admit = [this](const RequestHead& head, const Remote& remote) {
       const std::string name(head.headers.get("Authorization"));
       const bool is_revoked = is_revoked_ && name == "revoked";
-      if (!name.empty() && !is_revoked) return Admission{Standing::Tenant, name, name};
-      if (name.empty() && remote.process) return Admission{Standing::Owner, "owner", "owner"};
-      return Admission{Standing::Stranger, "stranger", ""};
+      if (!name.empty() && !is_revoked) return Admission{CallerKind::Tenant, name, name};
+      if (name.empty() && remote.process) return Admission{CallerKind::Owner, "owner", "owner"};
+      return Admission{CallerKind::Stranger, "stranger", ""};
     };
     auto local = listen_on_unix(path_);
     auto remote = listen_on_tcp("127.0.0.1", 0);

@@ -19,7 +19,7 @@
 namespace nutshell::http {
 namespace {
 
-using Intake = Connection::Intake;
+using RequestState = Connection::RequestState;
 
 constexpr int kLookAroundMs = 250;  // how late a deadline may be noticed
 // Connections that still get an answer when there are too many.
@@ -121,15 +121,15 @@ void Poller::run() {
 void Poller::take_returned() {
   eventfd_t ignored = 0;
   ::eventfd_read(wake_.get(), &ignored);
-  auto returned = returned_.with([](auto& held) { return std::exchange(held, {}); });
+  auto returned = returned_.with([](auto& waiting) { return std::exchange(waiting, {}); });
   for (auto& connection : returned)
     consider(std::move(connection));
 }
 
 void Poller::advance(int descriptor) {
   if (endpoint_.listener.get() == descriptor) return accept_all();
-  const auto found = held_.find(descriptor);
-  if (found == held_.end()) return;
+  const auto found = waiting_.find(descriptor);
+  if (found == waiting_.end()) return;
   consider(std::move(found->second.connection));
 }
 
@@ -182,9 +182,9 @@ bool Poller::make_room(const std::string& group, const std::string& prefix) {
   if (group.empty()) return false;
   const bool are_strangers = prefix == kStrangerGroup;
   std::vector<std::pair<Clock::time_point, int>> idle;
-  for (const auto& [descriptor, held] : held_) {
-    if (!held.connection) continue;  // a caller of this function has taken it out
-    const Connection& one = *held.connection;
+  for (const auto& [descriptor, waiting] : waiting_) {
+    if (!waiting.connection) continue;  // a caller of this function has taken it out
+    const Connection& one = *waiting.connection;
     // A stranger may be dropped in the middle of a head; a tenant's request that has begun may go
     // on.
     const bool can_end = are_strangers || !one.is_in_request();
@@ -193,7 +193,7 @@ bool Poller::make_room(const std::string& group, const std::string& prefix) {
   const std::size_t count = std::min(idle.size(), std::max<std::size_t>(1, idle.size() / 16));
   std::partial_sort(idle.begin(), idle.begin() + static_cast<std::ptrdiff_t>(count), idle.end());
   for (std::size_t i = 0; i < count; ++i)
-    drop(std::move(held_.at(idle[i].second).connection));
+    drop(std::move(waiting_.at(idle[i].second).connection));
   return count > 0;
 }
 
@@ -201,47 +201,47 @@ void Poller::consider(std::unique_ptr<Connection> connection) {
   const bool is_unwanted = !is_accepting_ && !connection->is_in_request();
   if (is_unwanted && !connection->is_lingering()) return drop(std::move(connection));
   switch (connection->advance()) {
-    case Intake::WantsRead:
+    case RequestState::WantsRead:
       return keep_watching(std::move(connection), EPOLLIN);
-    case Intake::WantsWrite:
+    case RequestState::WantsWrite:
       return keep_watching(std::move(connection), EPOLLOUT);
-    case Intake::Gone:
+    case RequestState::Gone:
       return drop(std::move(connection));
-    case Intake::Refused: {
+    case RequestState::Refused: {
       const Refusal refusal = connection->refusal();
       return answer_refusal(std::move(connection), refusal);
     }
-    case Intake::Request:
+    case RequestState::Request:
       break;
   }
   const int descriptor = connection->transport().descriptor();
-  if (held_.erase(descriptor) > 0) {
+  if (waiting_.erase(descriptor) > 0) {
     ::epoll_ctl(epoll_.get(), EPOLL_CTL_DEL, descriptor, nullptr);
   }
-  if (connection->admission().standing == Standing::Tenant &&
+  if (connection->admission().caller_kind == CallerKind::Tenant &&
       places_.of(connection->group()) > limits_.connections_of_tenant &&
       !make_room(connection->group(), kTenantGroup)) {
     return answer_refusal(std::move(connection), {429, "too many connections of this tenant"});
   }
   connection = dispatch_(std::move(connection));
   if (!connection) return;
-  const bool is_tenant = connection->admission().standing == Standing::Tenant;
+  const bool is_tenant = connection->admission().caller_kind == CallerKind::Tenant;
   answer_refusal(std::move(connection), is_tenant ? Refusal{429, "too many requests at once"}
                                                   : Refusal{503, "the server is too busy"});
 }
 
 void Poller::keep_watching(std::unique_ptr<Connection> connection, std::uint32_t events) {
   const int descriptor = connection->transport().descriptor();
-  const auto [found, is_new] = held_.try_emplace(descriptor);
-  Held& held = found->second;
-  held.connection = std::move(connection);
-  if (!is_new && held.events == events) return;
-  held.events = events;
+  const auto [found, is_new] = waiting_.try_emplace(descriptor);
+  Waiting& waiting = found->second;
+  waiting.connection = std::move(connection);
+  if (!is_new && waiting.events == events) return;
+  waiting.events = events;
   epoll_event event{};
   event.events = events;
   event.data.fd = descriptor;
   if (::epoll_ctl(epoll_.get(), is_new ? EPOLL_CTL_ADD : EPOLL_CTL_MOD, descriptor, &event) != 0) {
-    drop(std::move(held.connection));
+    drop(std::move(waiting.connection));
   }
 }
 
@@ -263,16 +263,16 @@ void Poller::answer_refusal(std::unique_ptr<Connection> connection, const Refusa
 void Poller::drop(std::unique_ptr<Connection> connection) {
   const int descriptor = connection->transport().descriptor();
   // The destructor closes the descriptor, which also removes it from epoll.
-  held_.erase(descriptor);
+  waiting_.erase(descriptor);
 }
 
 void Poller::drop_late() {
   std::vector<int> late;
-  for (const auto& [descriptor, held] : held_) {
-    if (held.connection->deadline().has_passed()) late.push_back(descriptor);
+  for (const auto& [descriptor, waiting] : waiting_) {
+    if (waiting.connection->deadline().has_passed()) late.push_back(descriptor);
   }
   for (const int descriptor : late) {
-    auto connection = std::move(held_.at(descriptor).connection);
+    auto connection = std::move(waiting_.at(descriptor).connection);
     if (connection->is_in_request() && !connection->is_lingering()) {
       answer_refusal(std::move(connection), {408, "the request did not arrive in time"});
     } else {
@@ -286,9 +286,10 @@ void Poller::forget_listener() {
   has_listener_ = false;
   endpoint_.listener.reset();
   std::vector<std::unique_ptr<Connection>> unwanted;
-  for (auto& [descriptor, held] : held_) {
-    const Connection& one = *held.connection;
-    if (!one.is_in_request() && !one.is_lingering()) unwanted.push_back(std::move(held.connection));
+  for (auto& [descriptor, waiting] : waiting_) {
+    const Connection& one = *waiting.connection;
+    if (!one.is_in_request() && !one.is_lingering())
+      unwanted.push_back(std::move(waiting.connection));
   }
   for (auto& connection : unwanted)
     drop(std::move(connection));

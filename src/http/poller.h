@@ -49,7 +49,7 @@ class Poller {
         dispatch_(std::move(dispatch)),
         look_(std::move(look)) {}
 
-  struct Held {
+  struct Waiting {
     std::unique_ptr<Connection> connection;
     std::uint32_t events = 0;
   };
@@ -77,7 +77,7 @@ class Poller {
   ConnectionPlaces places_;     // outlives the connections below
   UniqueFd epoll_;
   UniqueFd wake_;
-  std::unordered_map<int, Held> held_;
+  std::unordered_map<int, Waiting> waiting_;
   Guarded<std::vector<std::unique_ptr<Connection>>> returned_;
   std::atomic<bool> is_ending_{false};
   std::atomic<bool> is_accepting_{true};

@@ -14,7 +14,7 @@
 namespace nutshell::http {
 namespace {
 
-using Intake = Connection::Intake;
+using RequestState = Connection::RequestState;
 
 // How long an idle worker waits for the next request of its connection: most clients send one soon,
 // and then no other thread has to wake up. The shorter time holds for a worker that counts against
@@ -97,7 +97,7 @@ class ThreadedServer : public Server {
   void serve(Poller& poller, std::unique_ptr<Connection> connection);
   // Returns whether the connection can take another request.
   bool serve_one(Connection& connection, std::chrono::milliseconds stall_time);
-  Intake wait_for_next(Connection& connection);
+  RequestState wait_for_next(Connection& connection);
   static void end(Poller& poller, std::unique_ptr<Connection> connection);
   template <typename Condition>
   void cut_if(const Condition& condition);
@@ -153,13 +153,13 @@ std::unique_ptr<Connection> ThreadedServer::dispatch(Poller& poller,
 // same holder.
 void ThreadedServer::serve(Poller& poller, std::unique_ptr<Connection> connection) {
   const Admission admission = connection->admission();
-  const bool is_stranger = admission.standing == Standing::Stranger;
+  const bool is_stranger = admission.caller_kind == CallerKind::Stranger;
   // Does not wait for a stranger that reads no answer.
   const auto stall_time = is_stranger ? std::chrono::milliseconds(0) : limits_.stall_time;
   for (;;) {
     if (!serve_one(*connection, stall_time)) return end(poller, std::move(connection));
     connection->begin_next();
-    if (!is_stranger && wait_for_next(*connection) == Intake::Request &&
+    if (!is_stranger && wait_for_next(*connection) == RequestState::Request &&
         connection->admission() == admission)
       continue;
     connection->forget_hang_up();  // connections are many and descriptors few
@@ -186,10 +186,10 @@ bool ThreadedServer::serve_one(Connection& connection, std::chrono::milliseconds
   return exchange.keeps_alive();
 }
 
-Intake ThreadedServer::wait_for_next(Connection& connection) {
-  Intake intake = connection.advance();
+RequestState ThreadedServer::wait_for_next(Connection& connection) {
+  RequestState state = connection.advance();
   const bool is_wanted = workers_->has_waiting(connection.admission().holder);
-  if (intake != Intake::WantsRead || is_wanted || is_stopping_) return intake;
+  if (state != RequestState::WantsRead || is_wanted || is_stopping_) return state;
   const std::string holder = connection.admission().holder;
   workers_->begin(holder);
   pollfd watched{connection.transport().descriptor(), POLLIN, 0};
@@ -198,8 +198,8 @@ Intake ThreadedServer::wait_for_next(Connection& connection) {
   workers_->end(holder);
   // Other work of the holder may have taken the place meanwhile; then this connection waits its
   // turn.
-  if (has_news && workers_->may_go_on(holder)) intake = connection.advance();
-  return intake;
+  if (has_news && workers_->may_go_on(holder)) state = connection.advance();
+  return state;
 }
 
 void ThreadedServer::end(Poller& poller, std::unique_ptr<Connection> connection) {

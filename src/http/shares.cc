@@ -6,7 +6,7 @@ bool Shares::take(const Admission& of, std::size_t amount) {
   return state_.with([&](State& state) {
     std::size_t& own = state.own[of.holder];
     FairBounds bounds = bounds_;
-    if (of.standing == Standing::Owner) bounds.one = bounds.all;
+    if (of.caller_kind == CallerKind::Owner) bounds.one = bounds.all;
     const bool is_allowed = bounds.allow(own, state.total, amount);
     if (is_allowed) {
       own += amount;

@@ -169,10 +169,6 @@ Result<> WebSocket::send(Kind kind, std::string_view bytes) {
   return send_frame(kind == Kind::Text ? kText : kBinary, bytes);
 }
 
-Result<> WebSocket::send_ping() {
-  return send_frame(kPing, "");
-}
-
 Result<> WebSocket::send_frame(unsigned opcode, std::string_view bytes) {
   if (has_said_end_) return failure(ErrorCode::Unavailable, "the WebSocket is closed");
   std::string frame;

@@ -1,11 +1,11 @@
 // WebSocket (RFC 6455) over a transport whose handshake is done. All frames are hostile: lengths,
 // masks, order and text are checked, and a message is bounded. Not thread-safe.
 //
-// Boost.Beast's stream (1.74, tried) cannot take its place: it closes itself when the layer below
-// reports would_block inside a frame's header, and its next read fails with operation_aborted. A
-// blocking layer waits inside a frame that a client never ends, and with it the loop that keeps the
-// deadline of an exec. Its asynchronous form works, but costs each terminal an io_context (three
-// descriptors) and writes whose buffers must outlive their deadline.
+// Boost.Beast's stream (1.74 and 1.81, tried) cannot take its place: it closes itself when the
+// layer below reports would_block inside a frame's header, and its next read fails with
+// operation_aborted. A blocking layer waits inside a frame that a client never ends, and with it
+// the loop that keeps the deadline of an exec. Its asynchronous form works, but costs each terminal
+// an io_context (three descriptors) and writes whose buffers must outlive their deadline.
 #pragma once
 
 #include <cstddef>
@@ -48,7 +48,6 @@ class WebSocket {
   Result<Received> next(const Deadline& deadline);
 
   Result<> send(Kind kind, std::string_view bytes);
-  Result<> send_ping();
   // Sends a close frame; later calls do nothing.
   void close(int code, std::string_view reason);
 

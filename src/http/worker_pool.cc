@@ -29,13 +29,13 @@ std::size_t part_of(std::size_t all, std::size_t divisor) {
 }
 
 // Reserves threads for the owner that no tenant can take, and some for each tenant.
-FairBounds bounds_for(Standing standing, const WorkerBounds& bounds) {
-  switch (standing) {
-    case Standing::Owner:
+FairBounds bounds_for(CallerKind caller_kind, const WorkerBounds& bounds) {
+  switch (caller_kind) {
+    case CallerKind::Owner:
       return {bounds.all, bounds.all, part_of(bounds.all, 8)};
-    case Standing::Tenant:
+    case CallerKind::Tenant:
       return {bounds.all, std::min(bounds.of_one, bounds.all), part_of(bounds.all, 64)};
-    case Standing::Stranger:
+    case CallerKind::Stranger:
       return {bounds.all, part_of(bounds.all, 64), part_of(bounds.all, 64)};
   }
   return {};
@@ -72,9 +72,9 @@ bool WorkerPool::spawn() {
 WorkerPool::Share& WorkerPool::share_of(const Admission& of) {
   const auto [found, is_new] = shares_.try_emplace(of.holder);
   if (is_new) {
-    found->second.bounds = bounds_for(of.standing, bounds_);
+    found->second.bounds = bounds_for(of.caller_kind, bounds_);
     found->second.most_waiting = kMostWaiting;
-    if (of.standing == Standing::Owner) found->second.most_waiting += bounds_.all;
+    if (of.caller_kind == CallerKind::Owner) found->second.most_waiting += bounds_.all;
   }
   return found->second;
 }

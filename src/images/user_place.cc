@@ -3,8 +3,9 @@
 #include <fmt/format.h>
 #include <unistd.h>
 
-#include <cstdlib>
+#include <cstdio>
 
+#include "base/environment.h"
 #include "base/file.h"
 
 namespace nutshell::images {
@@ -23,20 +24,14 @@ bool is_root() {
   return !is_read || count > 1;
 }
 
-// Returns the variable; empty if it is not an absolute path.
-std::filesystem::path path_in(const char* variable) {
-  // NOLINTNEXTLINE(concurrency-mt-unsafe): nobody here changes the environment
-  const char* value = std::getenv(variable);
-  return value != nullptr && *value == '/' ? std::filesystem::path(value) : std::filesystem::path();
-}
-
 }  // namespace
 
 Result<std::filesystem::path> image_directory() {
-  if (const auto named = path_in("NUTSHELL_IMAGE_DIR"); !named.empty()) return named;
+  if (const auto named = environment_path("NUTSHELL_IMAGE_DIR"); !named.empty()) return named;
   if (is_root()) return "/var/lib/nutshell/images";
-  if (const auto data = path_in("XDG_DATA_HOME"); !data.empty()) return data / "nutshell/images";
-  if (const auto home = path_in("HOME"); !home.empty())
+  if (const auto data = environment_path("XDG_DATA_HOME"); !data.empty())
+    return data / "nutshell/images";
+  if (const auto home = environment_path("HOME"); !home.empty())
     return home / ".local/share/nutshell/images";
   return failure(ErrorCode::NotFound,
                  "there is no place for images: neither NUTSHELL_IMAGE_DIR, XDG_DATA_HOME nor HOME "
@@ -44,10 +39,11 @@ Result<std::filesystem::path> image_directory() {
 }
 
 std::filesystem::path unpacked_directory() {
-  if (const auto cache = path_in("XDG_CACHE_HOME"); !cache.empty())
+  if (const auto cache = environment_path("XDG_CACHE_HOME"); !cache.empty())
     return cache / "nutshell/images";
   if (is_root()) return "/var/cache/nutshell/images";
-  if (const auto home = path_in("HOME"); !home.empty()) return home / ".cache/nutshell/images";
+  if (const auto home = environment_path("HOME"); !home.empty())
+    return home / ".cache/nutshell/images";
   return fmt::format("/tmp/nutshell-{}/images", ::geteuid());
 }
 

@@ -164,11 +164,12 @@ Result<std::string> find_place(wire::InitClient& client, wire::FileKind kind,
                                const std::string& name, const std::string& target) {
   const auto info = client.stat_target(target);
   if (!info && info.error().code != ErrorCode::NotFound) return Failure(info.error());
-  Standing standing = Standing::Nothing;
+  TargetKind target_kind = TargetKind::Nothing;
   if (info) {
-    standing = info->kind == wire::FileKind::Directory ? Standing::Directory : Standing::Other;
+    target_kind =
+        info->kind == wire::FileKind::Directory ? TargetKind::Directory : TargetKind::Other;
   }
-  if (TRY(choose_place(kind, standing, target)) == Place::Inside) {
+  if (TRY(choose_place(kind, target_kind, target)) == Place::Inside) {
     return name.empty() ? target : target + "/" + name;
   }
   TRY(check_parent(client, target));

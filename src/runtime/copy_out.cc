@@ -235,11 +235,11 @@ struct Destination {
 Result<Destination> open_destination(const std::filesystem::path& target, FileKind kind,
                                      const std::string& name) {
   struct stat status {};
-  Standing standing = Standing::Nothing;
+  TargetKind target_kind = TargetKind::Nothing;
   if (::stat(target.c_str(), &status) == 0) {
-    standing = S_ISDIR(status.st_mode) ? Standing::Directory : Standing::Other;
+    target_kind = S_ISDIR(status.st_mode) ? TargetKind::Directory : TargetKind::Other;
   }
-  if (TRY(choose_place(kind, standing, target.native())) == Place::Inside) {
+  if (TRY(choose_place(kind, target_kind, target.native())) == Place::Inside) {
     return Destination{TRY(open_file(target, O_PATH | O_DIRECTORY)), name, target / name};
   }
   auto [parent, last] = TRY(split_target(target.native()));

@@ -17,15 +17,16 @@ std::string_view without_slashes(std::string_view path) {
 
 }  // namespace
 
-Result<Place> choose_place(wire::FileKind source, Standing standing, const std::string& target) {
+Result<Place> choose_place(wire::FileKind source, TargetKind target_kind,
+                           const std::string& target) {
   if (target.empty()) return failure(ErrorCode::InvalidArgument, "no target to copy to");
-  if (standing == Standing::Directory) return Place::Inside;
+  if (target_kind == TargetKind::Directory) return Place::Inside;
   const bool is_tree = source == wire::FileKind::Directory;
-  if (standing == Standing::Other && (is_tree || target.ends_with('/'))) {
+  if (target_kind == TargetKind::Other && (is_tree || target.ends_with('/'))) {
     return failure(ErrorCode::AlreadyExists,
                    fmt::format("{} is there and is no directory", target));
   }
-  if (standing == Standing::Nothing && !is_tree && target.ends_with('/')) {
+  if (target_kind == TargetKind::Nothing && !is_tree && target.ends_with('/')) {
     return failure(ErrorCode::NotFound, fmt::format("there is no directory {}", target));
   }
   return Place::AsNamed;

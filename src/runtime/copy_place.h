@@ -15,10 +15,11 @@ namespace nutshell {
 // tree is noticed.
 inline constexpr std::size_t kMostCopyDepth = 255;
 
-enum class Standing { Nothing, Directory, Other };  // at the target, links followed
+enum class TargetKind { Nothing, Directory, Other };  // at the target, links followed
 enum class Place { Inside, AsNamed };
 
-Result<Place> choose_place(wire::FileKind source, Standing standing, const std::string& target);
+Result<Place> choose_place(wire::FileKind source, TargetKind target_kind,
+                           const std::string& target);
 
 // "a" for "x/a" and "x/a/"; empty for a path without a last name: "/", "x/.", "x/..".
 std::string last_name(std::string_view path);

@@ -13,6 +13,7 @@
 #include "base/file.h"
 #include "base/random_id.h"
 #include "core/json_form.h"
+#include "core/json_text.h"
 #include "runtime/lost_stream.h"
 #include "wire/exec_loop.h"
 
@@ -143,8 +144,7 @@ Result<> Jobs::save(const Record& record) const {
   if (record.ending) packed["ending"] = to_json_text(*record.ending, Written::Kept);
   const fs::path path = place() / record.id;
   const fs::path temporary = path.native() + ".new";
-  TRY(write_file(temporary, packed.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace),
-                 0600));
+  TRY(write_file(temporary, dump_json(packed), 0600));
   if (::rename(temporary.c_str(), path.c_str()) != 0)
     return syscall_failure("rename", path.native());
   return {};

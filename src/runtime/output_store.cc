@@ -15,6 +15,7 @@
 #include "base/random_id.h"
 #include "base/sha256.h"
 #include "base/user_directory.h"
+#include "core/json_text.h"
 
 namespace nutshell {
 namespace {
@@ -64,7 +65,7 @@ std::string pack(const StoredOutput& output) {
   header["command"] = output.command.substr(0, kMostCommand);
   header["output"] = sizes(output.output);
   header["error"] = sizes(output.error);
-  std::string bytes = header.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace) + "\n";
+  std::string bytes = dump_json(header) + "\n";
   bytes.reserve(bytes.size() + output.output.head.size() + output.output.tail.size() +
                 output.error.head.size() + output.error.tail.size());
   for (const StoredStream* stream : {&output.output, &output.error})

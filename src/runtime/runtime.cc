@@ -148,21 +148,21 @@ Result<SandboxSpec> Runtime::with_tools(const SandboxSpec& spec) {
 }
 
 Result<ExecResult> Runtime::run(const SandboxSpec& wanted, const ExecRequest& request,
-                                wire::ExecIo& io, const Around& around) {
+                                wire::ExecIo& io, const RunHooks& hooks) {
   const SandboxSpec spec = TRY(with_tools(wanted));
   TRY(check_exec(request));
   const BackendLease chosen = TRY(backend(spec.backend));
   const std::string id = TRY(chosen->start(spec, Lifetime::WithCaller));
   const Defer stopped([&] { (void)chosen->stop(id); });  // killing our own process cannot fail
   wire::InitClient client(TRY(chosen->connect(id)));
-  if (around.before) TRY(around.before(client));
+  if (hooks.before) TRY(hooks.before(client));
   auto result = exec_over_first(client, request, io, *chosen);
   if (result && result->outcome == Outcome::Lost) {
     result = checked_loss(std::move(*result), chosen->why_gone(id));
-  } else if (result && around.after) {
-    around.after(client);
+  } else if (result && hooks.after) {
+    hooks.after(client);
   }
-  if (result && around.ended) around.ended(*result);
+  if (result && hooks.ended) hooks.ended(*result);
   return result;
 }
 
@@ -366,9 +366,9 @@ namespace {
 // Whether a sandbox may live. Asks the backends at the first call, which comes after the files to
 // sweep were listed, so that a sandbox made meanwhile loses nothing. All sandboxes of a backend
 // that does not answer count as living.
-class Living {
+class LivingSandboxes {
  public:
-  explicit Living(Runtime& runtime) : runtime_(runtime) {}
+  explicit LivingSandboxes(Runtime& runtime) : runtime_(runtime) {}
   bool operator()(const std::string& id) {
     if (!listing_) listing_ = runtime_.list_reachable();
     if (!*listing_) return true;
@@ -400,8 +400,8 @@ SweepReport Runtime::sweep(SweepMode mode) {
   if (bounds && saved) saved->make_room(*bounds, 0, mode, all);
   // A daemon that shares our directory sweeps these files itself.
   if (context_.daemon && context_.daemon->shares_directory) return all;
-  sweep_outputs(Living(*this), mode, all);
-  Living is_living(*this);
+  sweep_outputs(LivingSandboxes(*this), mode, all);
+  LivingSandboxes is_living(*this);
   sweep_apply_records([&](const std::string& id) { return has_saved(id) || is_living(id); }, mode,
                       all);
   return all;

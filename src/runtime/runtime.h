@@ -31,7 +31,7 @@ class Runtime {
 
   // Hooks around the command of run(); each may be empty. If `before` fails, the command does not
   // run.
-  struct Around {
+  struct RunHooks {
     std::function<Result<>(wire::InitClient&)> before;
     std::function<void(wire::InitClient&)> after;
     // Called with the result before the sandbox is removed, which may take a while.
@@ -39,9 +39,9 @@ class Runtime {
   };
   // Makes a sandbox for one command, and removes it.
   Result<ExecResult> run(const SandboxSpec& spec, const ExecRequest& request, wire::ExecIo& io,
-                         const Around& around);
+                         const RunHooks& hooks);
   Result<ExecResult> run(const SandboxSpec& spec, const ExecRequest& request, wire::ExecIo& io) {
-    return run(spec, request, io, Around());
+    return run(spec, request, io, RunHooks());
   }
 
   // Sandboxes are named by their id or an unambiguous beginning of it. The id says which backend

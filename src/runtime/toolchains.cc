@@ -9,6 +9,7 @@
 #include <cstring>
 #include <string_view>
 
+#include "base/environment.h"
 #include "base/pipe.h"
 #include "base/spawn.h"
 #include "runtime/toolchain_table.h"
@@ -261,13 +262,7 @@ class Toolchain {
 }  // namespace
 
 ToolchainUser this_user() {
-  const auto variable = [](const char* name) {
-    const char* value = std::getenv(name);  // NOLINT(concurrency-mt-unsafe): nobody sets it
-    return std::string(value == nullptr ? "" : value);
-  };
-  fs::path home = variable("HOME");
-  if (!home.is_absolute()) home.clear();
-  return {home.lexically_normal(), variable};
+  return {environment_path("HOME").lexically_normal(), environment_variable};
 }
 
 SandboxSpec with_toolchains(SandboxSpec spec, const ToolchainUser& user) {

@@ -13,6 +13,7 @@
 
 #include "base/byte_size.h"
 #include "base/directory.h"
+#include "base/environment.h"
 #include "base/file.h"
 #include "base/state_directory.h"
 #include "core/json_form.h"
@@ -38,12 +39,12 @@ constexpr const char* kLostText =
     "the process that saves its changes was killed too, or the machine stopped: they are lost";
 
 Result<std::uint64_t> number_in(const char* variable, std::uint64_t otherwise) {
-  const char* text = std::getenv(variable);  // NOLINT(concurrency-mt-unsafe): nobody changes it
-  if (text == nullptr || *text == '\0') return otherwise;
+  const std::string text = environment_variable(variable);
+  if (text.empty()) return otherwise;
   std::uint64_t number = 0;
-  const std::string_view digits(text);
-  const auto [end, error] = std::from_chars(digits.begin(), digits.end(), number);
-  if (error == std::errc() && end == digits.end()) return number;
+  const char* const last = text.data() + text.size();
+  const auto [end, error] = std::from_chars(text.data(), last, number);
+  if (error == std::errc() && end == last) return number;
   return failure(ErrorCode::InvalidArgument,
                  fmt::format("{}: '{}' is not a number", variable, text));
 }
@@ -113,8 +114,8 @@ SavedWorkspace look_at(const fs::path& directory) {
 
 Result<Bounds> Bounds::from_environment() {
   Bounds bounds;
-  const char* bytes = std::getenv("NUTSHELL_SAVED_BYTES");  // NOLINT(concurrency-mt-unsafe)
-  if (bytes != nullptr && *bytes != '\0') {
+  const std::string bytes = environment_variable("NUTSHELL_SAVED_BYTES");
+  if (!bytes.empty()) {
     auto parsed = parse_byte_size(bytes);
     if (!parsed) return while_doing("NUTSHELL_SAVED_BYTES", std::move(parsed).error());
     bounds.bytes = *parsed;

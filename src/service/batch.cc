@@ -128,7 +128,7 @@ Result<std::vector<BatchResult>> run_batch(Service& service, const Caller& calle
   std::mutex progress_mutex;
   std::atomic<bool> is_unwanted = false;
   const auto work = [&, trace = telemetry::active()] {
-    const telemetry::Adopted part(trace);
+    const telemetry::ActiveScope part(trace);
     for (std::size_t index = next++; index < results.size(); index = next++) {
       if (is_unwanted || is_readable(request.gone_descriptor)) return;
       BatchResult& result = results[index];

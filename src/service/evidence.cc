@@ -11,10 +11,6 @@ namespace {
 constexpr std::size_t kMostRecords = 1000;
 constexpr std::size_t kMostHistory = 10'000;
 
-bool is_command(const audit::Entry& entry) {
-  return entry.action == "exec" || entry.action.starts_with("tool ");
-}
-
 HistoryEntry begun(const audit::Record& record) {
   HistoryEntry entry;
   entry.audit_id = record.id;
@@ -52,7 +48,7 @@ Result<std::vector<HistoryEntry>> Evidence::history(const Caller& caller, const 
   std::map<std::uint64_t, HistoryEntry> entries;  // by the id of the first record
   TRY(audit::for_each_record(operations_.directory_of(caller.tenant), filter,
                              [&entries](const audit::Record& record) -> Result<audit::Visit> {
-                               if (!is_command(record.entry)) return audit::Visit::GoOn;
+                               if (!record.entry.is_command()) return audit::Visit::GoOn;
                                const auto known = entries.find(record.entry.of);
                                if (record.entry.outcome == "begun") {
                                  entries.emplace(record.id, begun(record));

@@ -1,5 +1,6 @@
 #include <nlohmann/json.hpp>
 
+#include "core/json_text.h"
 #include "telemetry/exporter.h"
 
 namespace nutshell::telemetry {
@@ -50,7 +51,7 @@ std::string otlp_json(const std::vector<Span>& spans, const std::string& service
   const Json resource = {{"resource", {{"attributes", names}}},
                          {"scopeSpans", Json::array({scope})}};
   const Json body = {{"resourceSpans", Json::array({resource})}};
-  return body.dump(-1, ' ', false, Json::error_handler_t::replace);
+  return dump_json(body);
 }
 
 }  // namespace nutshell::telemetry

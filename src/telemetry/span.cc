@@ -96,11 +96,11 @@ Active active() {
   return slot();
 }
 
-Adopted::Adopted(const Active& work) : before_(slot()) {
+ActiveScope::ActiveScope(const Active& work) : before_(slot()) {
   slot() = work;
 }
 
-Adopted::~Adopted() {
+ActiveScope::~ActiveScope() {
   slot() = before_;
 }
 

@@ -63,12 +63,12 @@ struct Active {
 Active active();
 
 // Makes `work` the current span of the calling thread until the end of this object.
-class Adopted {
+class ActiveScope {
  public:
-  explicit Adopted(const Active& work);
-  Adopted(const Adopted&) = delete;
-  Adopted& operator=(const Adopted&) = delete;
-  ~Adopted();
+  explicit ActiveScope(const Active& work);
+  ActiveScope(const ActiveScope&) = delete;
+  ActiveScope& operator=(const ActiveScope&) = delete;
+  ~ActiveScope();
 
  private:
   Active before_;

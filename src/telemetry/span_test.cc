@@ -47,14 +47,14 @@ TEST(Activity, GoesOnWithTheCallersTrace) {
   EXPECT_EQ(kept.spans[0].parent, TraceContext::parse(kParent)->span);
 }
 
-TEST(Adopted, IsAPartOfAnotherThreadsRequest) {
+TEST(ActiveScope, IsAPartOfAnotherThreadsRequest) {
   Kept kept;
   const Activity activity(&kept, kParent, "request");
   const Active work = active();
   std::thread([&] {
     EXPECT_EQ(active().sink, nullptr);
     {
-      const Adopted part(work);
+      const ActiveScope part(work);
       EXPECT_EQ(active().place.span, work.place.span);
     }
     EXPECT_EQ(active().sink, nullptr);

@@ -183,6 +183,7 @@ class Checker {
   [[nodiscard]] ToolError unknown(const std::string& key,
                                   const std::vector<Parameter>& parameters) const {
     std::vector<std::string> known;
+    known.reserve(parameters.size());
     for (const Parameter& parameter : parameters)
       known.push_back(name_in(dialect_, parameter));
     const std::string best = closest_word(key, known);

@@ -12,26 +12,8 @@ namespace {
 
 constexpr std::size_t kMostLineBytes = 2000;
 
-// JSON without line ends and blanks between its parts.
-std::string on_one_line(std::string_view json) {
-  std::string text;
-  bool in_string = false;
-  bool is_escaped = false;
-  for (const char c : json) {
-    if (!in_string && (c == ' ' || c == '\t' || c == '\n' || c == '\r')) continue;
-    text += c;
-    if (is_escaped)
-      is_escaped = false;
-    else if (in_string && c == '\\')
-      is_escaped = true;
-    else if (c == '"')
-      in_string = !in_string;
-  }
-  return text;
-}
-
 std::string shown(std::string_view json) {
-  const auto line = on_one_line(json);
+  const auto line = without_blanks(json);
   if (line.size() <= kMostLineBytes) return model_text(line);
   return model_text(std::string_view(line).substr(0, kMostLineBytes)) +
          fmt::format("…(+{} bytes)", line.size() - kMostLineBytes);

@@ -57,11 +57,12 @@ void fuzz_mcp(std::string_view input) {
     begin = end + 1;
     (void)header_value(line);
     (void)check_names({{"Host", std::string(line)}, {"Origin", std::string(line)}}, {});
-    for (Message& message : read_parcel(line).messages) {
+    for (Message& message : read_messages(line).messages) {
       if (message.kind == Message::Kind::Request)
         (void)check_headers({{"MCP-Protocol-Version", "2026-07-28"}, {"Mcp-Param-N", "1"}}, message,
                             {{"n", "N"}});
-      if (const auto call = server.begin({session, channel, Era::Unknown}, std::move(message)))
+      if (const auto call =
+              server.begin({session, channel, ProtocolForm::Unknown}, std::move(message)))
         server.run(call);
     }
   }

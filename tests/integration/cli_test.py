@@ -64,6 +64,8 @@ def names_of_docker_are_understood():
 def help_shows_the_values_and_the_defaults_of_its_command():
     for words in (("run",), ("create",), ("doctor",)):
         expect(b"{native,docker,podman,gvisor}" in call(*words, "--help").stdout, f"{words}")
+    made = call("create", "--help").stdout.decode()
+    expect("overlay: layers" in made and "auto: show" in made, "values are shown as users type them")
     expect(b"compgen -W \"native docker podman gvisor\"" in call("completion", "bash").stdout, "completion")
     told = call("mcp", "--help").stdout.decode()
     for flag, value in (("--memory", "2g"), ("--processes", "512"), ("--ttl", "7d")):

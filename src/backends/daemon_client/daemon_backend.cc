@@ -6,6 +6,7 @@
 #include <nlohmann/json.hpp>
 
 #include "core/json_form.h"
+#include "core/json_text.h"
 #include "core/sandbox_id.h"
 #include "images/image_root.h"
 
@@ -85,7 +86,7 @@ Result<std::string> DaemonBackend::start(const SandboxSpec& spec, Lifetime lifet
   }
   // The daemon ends the sandbox with this connection, and so with this process.
   auto opened = TRY(open("/v1/streams", body));
-  own_[opened.sandbox] = {std::move(opened.socket), false};
+  temporary_[opened.sandbox] = {std::move(opened.socket), false};
   return std::move(opened.sandbox);
 }
 
@@ -98,8 +99,8 @@ Result<std::string> DaemonBackend::fork(const std::string& id) {
 }
 
 Result<UniqueFd> DaemonBackend::connect(const std::string& id) {
-  const auto own = own_.find(id);
-  if (own != own_.end() && !std::exchange(own->second.is_taken, true)) {
+  const auto own = temporary_.find(id);
+  if (own != temporary_.end() && !std::exchange(own->second.is_taken, true)) {
     UniqueFd stream(::fcntl(own->second.life.get(), F_DUPFD_CLOEXEC, 0));
     if (!stream) return syscall_failure("fcntl");
     return stream;
@@ -109,7 +110,7 @@ Result<UniqueFd> DaemonBackend::connect(const std::string& id) {
 
 Result<> DaemonBackend::stop(const std::string& id) {
   auto answer = client_.ask("DELETE", TRY(place_of(id)));
-  own_.erase(id);
+  temporary_.erase(id);
   if (answer || answer.error().code == ErrorCode::NotFound) return {};
   return Failure(std::move(answer).error());
 }
@@ -149,8 +150,7 @@ Result<> DaemonBackend::resume(const std::string& id) {
 
 Result<> DaemonBackend::restack(const std::string& id, const std::vector<std::string>& layers) {
   const Json body = {{"layers", layers}};
-  TRY(client_.ask("POST", TRY(place_of(id, "/restack")),
-                  body.dump(-1, ' ', false, Json::error_handler_t::replace)));
+  TRY(client_.ask("POST", TRY(place_of(id, "/restack")), dump_json(body)));
   return {};
 }
 

@@ -46,11 +46,11 @@ class DaemonBackend : public Backend, public LayerStacker, public Forker {
   api::ApiClient client_;
   // A sandbox that ends with this process: the daemon ends it with its connection, which is also
   // its first stream.
-  struct Own {
+  struct TemporarySandbox {
     UniqueFd life;
     bool is_taken = false;
   };
-  std::map<std::string, Own> own_;
+  std::map<std::string, TemporarySandbox> temporary_;
 };
 
 std::unique_ptr<Backend> make_daemon_backend(DaemonAccess access);

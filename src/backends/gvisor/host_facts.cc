@@ -7,6 +7,7 @@
 #include <algorithm>
 
 #include "base/file.h"
+#include "base/machine.h"
 #include "containers/init_orders.h"
 #include "core/check_protections.h"
 
@@ -28,13 +29,6 @@ std::string find_cgroup() {
     return "cgroup v1";
   const auto controllers = read_file("/sys/fs/cgroup/cgroup.controllers");
   return controllers && has_controllers(*controllers) ? "cgroup v2" : "";
-}
-
-std::uint32_t count_cores() {
-  cpu_set_t set;
-  CPU_ZERO(&set);
-  if (::sched_getaffinity(0, sizeof set, &set) != 0) return 1;
-  return static_cast<std::uint32_t>(std::max(1, CPU_COUNT(&set)));
 }
 
 Protection memory_protection(const HostFacts& facts) {
@@ -84,7 +78,7 @@ HostFacts read_host_facts() {
   HostFacts facts;
   facts.is_root = ::geteuid() == 0;
   if (facts.is_root) facts.cgroup = find_cgroup();
-  facts.cores = count_cores();
+  facts.cores = usable_cores();
   return facts;
 }
 

@@ -6,6 +6,7 @@
 #include <nlohmann/json.hpp>
 
 #include "containers/container_layout.h"
+#include "core/json_text.h"
 
 namespace nutshell::gvisor {
 namespace {
@@ -101,7 +102,7 @@ std::string config_of(const BundlePlan& plan) {
                        {"hostname", "nutshell"},
                        {"mounts", mounts_of(plan)},
                        {"linux", linux_of(plan)}};
-  return config.dump(-1, ' ', false, Json::error_handler_t::replace);
+  return dump_json(config);
 }
 
 }  // namespace nutshell::gvisor

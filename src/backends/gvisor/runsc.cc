@@ -6,6 +6,7 @@
 
 #include <cstdlib>
 
+#include "base/environment.h"
 #include "base/file.h"
 #include "base/pipe.h"
 #include "base/spawn.h"
@@ -22,12 +23,9 @@ constexpr std::size_t kMostWords = 16U << 10U;
 constexpr const char* kHint = "Debian has it as runsc in bookworm-backports";
 
 std::string find_program() {
-  // NOLINTBEGIN(concurrency-mt-unsafe): the environment is not changed
-  if (const char* named = std::getenv("NUTSHELL_RUNSC"); named != nullptr && *named != '\0')
-    return named;
-  const char* path = std::getenv("PATH");
-  // NOLINTEND(concurrency-mt-unsafe)
-  std::string_view rest = path != nullptr ? path : "/usr/local/bin:/usr/bin:/bin";
+  if (std::string named = environment_variable("NUTSHELL_RUNSC"); !named.empty()) return named;
+  const std::string path = environment_variable("PATH");
+  std::string_view rest = path.empty() ? "/usr/local/bin:/usr/bin:/bin" : std::string_view(path);
   for (;;) {
     const std::size_t colon = std::min(rest.find(':'), rest.size());
     std::string file = fmt::format("{}/{}", rest.substr(0, colon), kName);

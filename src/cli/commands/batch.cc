@@ -18,6 +18,7 @@
 #include "cli/flags.h"
 #include "cli/print.h"
 #include "cli/report.h"
+#include "core/json_text.h"
 
 namespace nutshell::cli {
 namespace {
@@ -209,7 +210,7 @@ std::string row_of(const nlohmann::ordered_json& object) {
       what += (what.empty() ? "" : " ") + word.get<std::string>();
   if (what.starts_with("sh -c ")) what.erase(0, 6);
   what = terminal_line(what);
-  if (what.size() > kMostWords) what = what.substr(0, kMostWords - 3) + "...";
+  if (what.size() > kMostWords) what.replace(kMostWords - 3, std::string::npos, "...");
   std::string said = first_line(object, status == "exit 0" ? "stdout" : "stderr");
   for (const char* member : {"stdout", "error", "detail"})
     if (said.empty()) said = first_line(object, member);
@@ -231,7 +232,7 @@ Result<Finished> finish(Running& one, const Item& item, bool is_table) {
   object.update(result);
   const bool is_good = status && WIFEXITED(*status) && WEXITSTATUS(*status) == 0;
   if (is_table) return Finished{row_of(object), is_good};
-  return Finished{object.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace), is_good};
+  return Finished{dump_json(object), is_good};
 }
 
 class Progress {

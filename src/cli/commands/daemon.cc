@@ -124,6 +124,7 @@ Result<int> recover(const Asked& asked) {
   if (!asked.config.empty()) words.insert(words.end(), {"--config", asked.config});
   if (!asked.state.empty()) words.insert(words.end(), {"--state", asked.state});
   std::vector<char*> argv;
+  argv.reserve(words.size() + 1);
   for (std::string& word : words)
     argv.push_back(word.data());
   argv.push_back(nullptr);

@@ -117,9 +117,7 @@ Result<int> history(const HistoryFlags& flags) {
   std::map<std::pair<std::string, std::uint64_t>, Command> commands;
   TRY(audit::for_each_record_of_all(
       directory, filter, [&commands](const audit::Record& record) -> Result<audit::Visit> {
-        const bool is_command =
-            record.entry.action == "exec" || record.entry.action.starts_with("tool ");
-        if (!is_command) return audit::Visit::GoOn;
+        if (!record.entry.is_command()) return audit::Visit::GoOn;
         const auto known = commands.find({record.entry.tenant, record.entry.of});
         if (record.entry.outcome == "begun") {
           commands[{record.entry.tenant, record.id}].begun = record;

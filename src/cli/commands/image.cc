@@ -13,6 +13,7 @@
 
 #include "backends/image_engines.h"
 #include "base/byte_size.h"
+#include "base/environment.h"
 #include "base/file.h"
 #include "cli/print.h"
 #include "cli/report.h"
@@ -106,18 +107,14 @@ struct Opened {
   std::optional<images::Staging> fetched;  // the layout of an image that was pulled
 };
 
-std::string environment(const char* name) {
-  const char* value = std::getenv(name);  // NOLINT(concurrency-mt-unsafe): nobody sets it
-  return value == nullptr ? "" : value;
-}
-
 // Fetches an image from its registry into a directory of the store that goes away with the result.
 Result<Opened> pull_source(Program& program, images::ImageStore& store, const std::string& word,
                            images::Import& order) {
   registry::PullOrder pull;
   pull.reference = TRY(registry::parse_reference(word));
-  std::filesystem::path directory = environment("DOCKER_CONFIG");
-  if (directory.empty()) directory = std::filesystem::path(environment("HOME")) / ".docker";
+  std::filesystem::path directory = environment_variable("DOCKER_CONFIG");
+  if (directory.empty())
+    directory = std::filesystem::path(environment_variable("HOME")) / ".docker";
   pull.account = TRY(registry::find_account(directory, pull.reference.registry)).account;
   pull.most_bytes = order.limits.bytes;
   pull.visit = [&program, &word](const registry::PullProgress& done) {

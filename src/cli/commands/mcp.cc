@@ -8,6 +8,7 @@
 #include <filesystem>
 #include <memory>
 
+#include "base/environment.h"
 #include "cli/command.h"
 #include "cli/commands/mcp_clients.h"
 #include "cli/daemon_choice.h"
@@ -58,11 +59,11 @@ struct McpFlags {
 // A client that was not started in a project runs in the home directory, above it or in /. None is
 // meant to be a workspace, however it is spelled.
 bool is_project(const fs::path& directory) {
-  const char* home = std::getenv("HOME");  // NOLINT(concurrency-mt-unsafe): nobody sets it
+  const auto home = environment_path("HOME");
   std::error_code error;
   const fs::path place = fs::canonical(directory, error);
   if (error || place == "/" || ::access(place.c_str(), R_OK | X_OK) != 0) return false;
-  const fs::path own = fs::canonical(home == nullptr ? "" : home, error);
+  const fs::path own = fs::canonical(home, error);
   if (error) return true;
   const auto [end, unused] = std::mismatch(place.begin(), place.end(), own.begin(), own.end());
   return end != place.end();

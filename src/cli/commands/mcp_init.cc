@@ -11,6 +11,7 @@
 #include <filesystem>
 #include <memory>
 
+#include "base/environment.h"
 #include "base/file.h"
 #include "cli/commands/mcp_clients.h"
 #include "cli/mcp_own_tools.h"
@@ -44,14 +45,9 @@ struct InitFlags {
   bool prints = false;
 };
 
-std::string environment(const char* name) {
-  const char* value = std::getenv(name);  // NOLINT(concurrency-mt-unsafe): nobody sets it
-  return value == nullptr ? "" : value;
-}
-
 // The program that a client would start as `nutshell`; empty if PATH has none.
 std::string found_on_path() {
-  const std::string path = environment("PATH");
+  const std::string path = environment_variable("PATH");
   for (std::size_t begin = 0; begin <= path.size();) {
     const std::size_t end = std::min(path.find(':', begin), path.size());
     const fs::path candidate = fs::path(path.substr(begin, end - begin)) / "nutshell";
@@ -235,7 +231,7 @@ Result<std::string> mcp_config_path(const McpClient& client) {
     if (error) return failure(ErrorCode::NotFound, "the working directory is gone");
     return (here / client.path).native();
   }
-  const std::string home = environment("HOME");
+  const std::string home = environment_variable("HOME");
   if (home.empty())
     return failure(ErrorCode::InvalidArgument, "HOME is not set: the configuration is below it");
   return (fs::path(home) / client.path).native();

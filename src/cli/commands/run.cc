@@ -70,18 +70,18 @@ Result<int> run(Program& program, const Flags& flags) {
     const auto changes = list_workspace_changes(client);
     if (changes) discarded = changes->size();
   };
-  Runtime::Around around;
-  if (!spec.workspace.empty() && !is_volume(spec.workspace)) around.after = count_changes;
+  Runtime::RunHooks hooks;
+  if (!spec.workspace.empty() && !is_volume(spec.workspace)) hooks.after = count_changes;
   const std::vector<Copied> copies = TRY(to_copies(flags));
   if (!copies.empty())
-    around.before = [&copies](wire::InitClient& client) { return copy_all(client, copies); };
+    hooks.before = [&copies](wire::InitClient& client) { return copy_all(client, copies); };
   return run_and_report_early(flags, request, [&](wire::ExecIo& io, const ExecReporter& report) {
-    around.ended = [&](const ExecResult& result) {
+    hooks.ended = [&](const ExecResult& result) {
       report(result);
       if (result.outcome == Outcome::Exited && result.exit_code != 0) hint_at_files(flags);
       if (discarded > 0) report_discarded(discarded);
     };
-    return program.runtime.run(spec, request, io, around);
+    return program.runtime.run(spec, request, io, hooks);
   });
 }
 

@@ -1,6 +1,5 @@
 #include "compaction/parsers/eslint_parser.h"
 
-#include <limits>
 #include <string>
 
 #include "compaction/parsers/diagnostic_scan.h"
@@ -10,19 +9,13 @@
 namespace nutshell::compaction {
 namespace {
 
-std::optional<std::uint32_t> take_small(std::string_view& text) {
-  const auto number = take_number(text);
-  if (!number || *number > std::numeric_limits<std::uint32_t>::max()) return std::nullopt;
-  return static_cast<std::uint32_t>(*number);
-}
-
 // "  1:5   warning  'unused' is assigned a value but never used  no-unused-vars"
 std::optional<Diagnostic> stylish_row(std::string_view line, std::string_view file) {
   if (!line.starts_with("  ") || file.empty()) return std::nullopt;
   auto text = trim(line);
-  const auto row = take_small(text);
+  const auto row = take_small_number(text);
   if (!row || !take_prefix(text, ":")) return std::nullopt;
-  const auto column = take_small(text);
+  const auto column = take_small_number(text);
   if (!column || !text.starts_with(' ')) return std::nullopt;
   const auto word = take_word(text);
   if (word != "error" && word != "warning") return std::nullopt;
@@ -55,9 +48,9 @@ std::optional<Diagnostic> compact_row(std::string_view line) {
   const auto at = line.find(": line ");
   if (at == std::string_view::npos) return std::nullopt;
   auto text = line.substr(at + 7);
-  const auto row = take_small(text);
+  const auto row = take_small_number(text);
   if (!row || !take_prefix(text, ", col ")) return std::nullopt;
-  const auto column = take_small(text);
+  const auto column = take_small_number(text);
   if (!column || !take_prefix(text, ", ")) return std::nullopt;
   const bool is_error = take_prefix(text, "Error - ");
   if (!is_error && !take_prefix(text, "Warning - ")) return std::nullopt;

@@ -13,6 +13,7 @@
 #include "compaction/parsers/goroutines.h"
 #include "compaction/parsers/ledger.h"
 #include "compaction/parsers/stack_frames.h"
+#include "compaction/status_line.h"
 #include "compaction/text_scan.h"
 
 namespace nutshell::compaction {
@@ -369,7 +370,7 @@ void GoScan::settle_unfinished() {
   for (const auto& [name, lines] : printed_) {
     for (const auto& line : condensed(lines, ledger_)) {
       const auto text = fmt::format("{}: {}", name, line);
-      if (has_failed(input_.ending))
+      if (is_failing(input_.ending))
         ledger_.keep(text);
       else
         ledger_.set_aside_as("output of passing tests", text);

@@ -6,6 +6,7 @@
 #include <array>
 
 #include "compaction/parsers/diagnostic_scan.h"
+#include "compaction/status_line.h"
 #include "compaction/text_scan.h"
 
 namespace nutshell::compaction {
@@ -126,7 +127,7 @@ bool GtestReport::take(std::string_view line) {
 }
 
 void GtestReport::finish(const ExecResult& ending) {
-  if (!running_.empty() && has_failed(ending)) {
+  if (!running_.empty() && is_failing(ending)) {
     auto failure = make_failure(running_, "NO RESULT");
     describe(failure);
     ledger_.add(std::move(failure));

@@ -6,6 +6,7 @@
 
 #include "compaction/body_line.h"
 #include "compaction/error_words.h"
+#include "compaction/status_line.h"
 #include "compaction/text_scan.h"
 
 namespace nutshell::compaction {
@@ -52,8 +53,8 @@ void Ledger::omit_line(std::string_view what, std::string_view line) {
 }
 
 void Ledger::set_aside(std::string_view line) {
-  const Aside aside{aside_seen_++, line};
-  aside_.push_back(aside);
+  const UnknownLine aside{aside_seen_++, line};
+  unknown_.push_back(aside);
   if (recent_.size() == kLastWords) recent_.pop_front();
   recent_.push_back(aside);
 }
@@ -83,11 +84,11 @@ bool Ledger::has_told_error() const {
 std::vector<std::string_view> Ledger::take_last_words() {
   std::vector<std::string_view> words;
   if (!has_told_error()) {
-    for (const Aside& aside : recent_)
+    for (const UnknownLine& aside : recent_)
       words.push_back(aside.line);
     const auto first = recent_.empty() ? aside_seen_ : recent_.front().number;
-    while (!aside_.empty() && aside_.back().number >= first)
-      aside_.pop_back();
+    while (!unknown_.empty() && unknown_.back().number >= first)
+      unknown_.pop_back();
   }
   begin_step();
   return words;
@@ -117,9 +118,9 @@ void Ledger::count_diagnostics() {
 bool Ledger::is_mostly_unknown(Lines lines) const {
   std::size_t unknown = 0;
   std::size_t cut = 0;
-  for (std::size_t at = 0; at < aside_.size(); ++at) {
-    unknown += at == 0 || aside_[at].line != aside_[at - 1].line ? 1 : 0;
-    cut += aside_[at].line.size() > kLongestLine ? aside_[at].line.size() : 0;
+  for (std::size_t at = 0; at < unknown_.size(); ++at) {
+    unknown += at == 0 || unknown_[at].line != unknown_[at - 1].line ? 1 : 0;
+    cut += unknown_[at].line.size() > kLongestLine ? unknown_[at].line.size() : 0;
   }
   std::size_t bytes = 0;
   for (const auto line : cut > 0 ? lines : Lines{})
@@ -131,14 +132,14 @@ bool Ledger::is_mostly_unknown(Lines lines) const {
 }
 
 // Shows the lines set aside in order; a line that follows its equal is counted.
-void Ledger::show_aside() {
-  for (std::size_t at = 0; at < aside_.size();) {
+void Ledger::show_unknown() {
+  for (std::size_t at = 0; at < unknown_.size();) {
     std::size_t end = at + 1;
-    while (end < aside_.size() && aside_[end].line == aside_[at].line)
+    while (end < unknown_.size() && unknown_[end].line == unknown_[at].line)
       ++end;
-    if (facts_.kept.size() >= kMostAside) return omit("other lines", aside_.size() - at);
+    if (facts_.kept.size() >= kMostAside) return omit("other lines", unknown_.size() - at);
     const auto count = end - at == 1 ? "" : fmt::format(" (×{})", end - at);
-    facts_.kept.push_back(std::string(aside_[at].line) + count);
+    facts_.kept.push_back(std::string(unknown_[at].line) + count);
     omit("repeated lines", end - at - 1);
     at = end;
   }
@@ -148,7 +149,7 @@ std::optional<Facts> Ledger::settle(std::string_view tool, const ParserInput& in
   if (!is_recognised_ || is_doubtful_ || facts_.failures.size() < expected_failures_ ||
       is_mostly_unknown(input.lines))
     return std::nullopt;
-  const bool is_failed = has_failed(input.ending);
+  const bool is_failed = is_failing(input.ending);
   const bool says_why =
       !facts_.failures.empty() || !facts_.kept.empty() || count_of(Severity::Error) > 0;
   if (is_failed && !says_why) return std::nullopt;
@@ -159,7 +160,7 @@ std::optional<Facts> Ledger::settle(std::string_view tool, const ParserInput& in
     else
       std::ranges::move(kind.first, std::back_inserter(facts_.kept));
   }
-  show_aside();
+  show_unknown();
   return std::move(facts_);
 }
 
@@ -176,10 +177,6 @@ Failure make_failure(std::string_view name, std::string_view word) {
   failure.name = name;
   failure.word = word;
   return failure;
-}
-
-bool has_failed(const ExecResult& ending) {
-  return ending.outcome != Outcome::Exited || ending.exit_code != 0;
 }
 
 }  // namespace nutshell::compaction

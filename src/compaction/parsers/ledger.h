@@ -90,7 +90,7 @@ class Ledger {
   static constexpr std::size_t kFewOfKind = 10;
   static constexpr std::size_t kLastWords = 20;
 
-  struct Aside {
+  struct UnknownLine {
     std::uint64_t number;  // counted over all that were set aside
     std::string_view line;
   };
@@ -104,11 +104,11 @@ class Ledger {
   [[nodiscard]] bool has_told_error() const;
 
   [[nodiscard]] bool is_mostly_unknown(Lines lines) const;
-  void show_aside();
+  void show_unknown();
 
   Facts facts_;
-  std::vector<Aside> aside_;  // in order of appearance
-  std::deque<Aside> recent_;  // the last ones of this step
+  std::vector<UnknownLine> unknown_;  // in order of appearance
+  std::deque<UnknownLine> recent_;    // the last ones of this step
   std::vector<MinorKind> minor_;
   std::uint64_t aside_seen_ = 0;
   std::size_t step_diagnostics_ = 0;  // their number when the step began
@@ -123,7 +123,5 @@ class Ledger {
 // Fields not given keep their defaults.
 Diagnostic make_diagnostic(Severity severity, Location where, std::string_view message);
 Failure make_failure(std::string_view name, std::string_view word = "FAIL");
-
-bool has_failed(const ExecResult& ending);
 
 }  // namespace nutshell::compaction

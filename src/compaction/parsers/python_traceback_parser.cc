@@ -9,6 +9,7 @@
 #include "compaction/parsers/ledger.h"
 #include "compaction/parsers/stack_frames.h"
 #include "compaction/parsers/tracebacks.h"
+#include "compaction/status_line.h"
 #include "compaction/text_scan.h"
 
 namespace nutshell::compaction {
@@ -27,7 +28,7 @@ bool starts_report(std::string_view line) {
 }
 
 bool recognises_python_traceback(const ParserInput& input) {
-  return has_failed(input.ending) && has_line(input.lines, starts_report);
+  return is_failing(input.ending) && has_line(input.lines, starts_report);
 }
 
 void keep_printed(const std::vector<std::string_view>& printed, Ledger& ledger) {

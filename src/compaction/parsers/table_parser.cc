@@ -178,6 +178,7 @@ std::size_t bytes_of(Lines lines) {
 RecordSet records_of(const Table& table, Lines lines) {
   RecordSet set;
   std::vector<std::uint32_t> columns;
+  columns.reserve(table.columns.size());
   for (const Column& column : table.columns)
     columns.push_back(set.column(RecordSet::kRoot, column.title));
   std::size_t line = 1;

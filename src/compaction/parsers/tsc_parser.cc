@@ -1,6 +1,5 @@
 #include "compaction/parsers/tsc_parser.h"
 
-#include <limits>
 #include <string>
 #include <utility>
 
@@ -23,12 +22,6 @@ std::optional<Diagnostic> coded(std::string_view text) {
   return diagnostic;
 }
 
-std::optional<std::uint32_t> take_small(std::string_view& text) {
-  const auto number = take_number(text);
-  if (!number || *number > std::numeric_limits<std::uint32_t>::max()) return std::nullopt;
-  return static_cast<std::uint32_t>(*number);
-}
-
 // "ts/a.ts(2,16): error TS2322: text"
 std::optional<Diagnostic> plain_diagnostic(std::string_view line) {
   const auto end = line.find("): ");
@@ -36,9 +29,9 @@ std::optional<Diagnostic> plain_diagnostic(std::string_view line) {
   const auto open = line.rfind('(', end);
   if (open == std::string_view::npos || open == 0) return std::nullopt;
   auto place = line.substr(open + 1, end - open - 1);
-  const auto row = take_small(place);
+  const auto row = take_small_number(place);
   if (!row || !take_prefix(place, ",")) return std::nullopt;
-  const auto column = take_small(place);
+  const auto column = take_small_number(place);
   if (!column || !place.empty()) return std::nullopt;
   auto diagnostic = coded(line.substr(end + 3));
   if (diagnostic) diagnostic->where = {std::string(line.substr(0, open)), *row, *column};

@@ -25,12 +25,6 @@ double number_of(std::string_view raw) {
 
 }  // namespace
 
-const SeenValue* ColumnProfile::most_frequent() const {
-  const auto found = std::max_element(
-      values.begin(), values.end(), [](const auto& a, const auto& b) { return a.count < b.count; });
-  return found == values.end() ? nullptr : &*found;
-}
-
 RecordProfile::RecordProfile(const RecordSet& set)
     : set_(set), columns_(set.columns().size()), known_(set.columns().size()) {
   for (const Record& record : set.records()) {

@@ -27,8 +27,6 @@ struct ColumnProfile {
   std::array<std::size_t, 6> kinds = {};  // cells by JsonKind
   std::vector<double> largest;            // of the numbers, the four largest, descending
   double sum = 0;
-
-  [[nodiscard]] const SeenValue* most_frequent() const;
 };
 
 class RecordProfile {

@@ -6,6 +6,7 @@
 
 #include "compaction/text_scan.h"
 #include "compaction/trace_lines.h"
+#include "core/json_values.h"
 
 namespace nutshell::compaction {
 namespace {
@@ -19,23 +20,6 @@ bool is_inside_character(char c) {
 std::size_t characters(std::string_view text) {
   return text.size() -
          static_cast<std::size_t>(std::count_if(text.begin(), text.end(), is_inside_character));
-}
-
-std::string without_blanks(std::string_view json) {
-  std::string text;
-  bool in_string = false;
-  bool is_escaped = false;
-  for (const char c : json) {
-    if (!in_string && (c == ' ' || c == '\t' || c == '\n' || c == '\r')) continue;
-    text += c;
-    if (is_escaped)
-      is_escaped = false;
-    else if (in_string && c == '\\')
-      is_escaped = true;
-    else if (c == '"')
-      in_string = !in_string;
-  }
-  return text;
 }
 
 std::string on_one_line(std::string_view text) {

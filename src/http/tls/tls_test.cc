@@ -148,7 +148,7 @@ TEST_F(TlsTest, HandshakesThatNeverEndKeepNobodyOut) {
   limits.connections = 20;
   limits.connections_of_stranger = 10;
   limits.admit = [](const RequestHead&, const Remote& remote) {
-    return Admission{Standing::Tenant, remote.certificate_name, remote.certificate_name};
+    return Admission{CallerKind::Tenant, remote.certificate_name, remote.certificate_name};
   };
   start("server", "authority.pem", limits);
   std::vector<UniqueFd> mute;

@@ -99,28 +99,27 @@ Exec::Exec(wire::Exec&& message, Mark mark, const ProcessMarks& marks, Pipes& pi
       allowance_(request_.limits.output_bytes),
       started_(Clock::now()) {}
 
-Result<std::unique_ptr<Exec>> Exec::start(wire::Exec message, Mark mark,
-                                          const Surroundings& surroundings) {
+Result<std::unique_ptr<Exec>> Exec::start(wire::Exec message, Mark mark, const Settings& settings) {
   if (message.request.argv.empty() || message.window == 0 || message.window > kMostWindow) {
     return failure(ErrorCode::InvalidArgument, "an exec needs a command and a window");
   }
   Pipes pipes = TRY(make_pipes(message.request));
-  std::unique_ptr<Exec> exec(new Exec(std::move(message), mark, surroundings.marks, pipes));
-  TRY(exec->launch(surroundings, pipes));
+  std::unique_ptr<Exec> exec(new Exec(std::move(message), mark, settings.marks, pipes));
+  TRY(exec->launch(settings, pipes));
   return exec;
 }
 
-Result<> Exec::launch(const Surroundings& surroundings, Pipes& pipes) {
+Result<> Exec::launch(const Settings& settings, Pipes& pipes) {
   SpawnPlan plan;
   plan.argv = request_.argv;
-  plan.environment = surroundings.environment;
+  plan.environment = settings.environment;
   for (const std::string& variable : request_.environment) {
     const std::string name = variable.substr(0, variable.find('=') + 1);
     std::erase_if(plan.environment, [&](const std::string& old) { return old.starts_with(name); });
     plan.environment.push_back(variable);
   }
-  const std::string& directory = request_.working_directory.empty() ? surroundings.working_directory
-                                                                    : request_.working_directory;
+  const std::string& directory =
+      request_.working_directory.empty() ? settings.working_directory : request_.working_directory;
   // Magic links would lead to files that init holds open, not into the sandbox.
   auto opened = open_beneath(AT_FDCWD, directory, O_PATH | O_DIRECTORY, 0, Links::Follow);
   if (!opened && opened.error().code == ErrorCode::InvalidArgument) {
@@ -138,8 +137,8 @@ Result<> Exec::launch(const Surroundings& surroundings, Pipes& pipes) {
   plan.is_terminal = is_terminal;
   plan.mark = mark_;
   plan.cpu_time = std::chrono::ceil<seconds>(request_.limits.cpu_time);
-  plan.filter = surroundings.filter;
-  plan.memory_priority = surroundings.memory_priority;
+  plan.filter = settings.filter;
+  plan.memory_priority = settings.memory_priority;
   const Spawned spawned = spawn(plan);
   if (spawned.pid < 0) return syscall_failure(spawned.error_number, "start a process");
   pid_ = spawned.pid;
@@ -155,7 +154,7 @@ Result<> Exec::launch(const Surroundings& surroundings, Pipes& pipes) {
   }
   deadline_ = Deadline::in(request_.limits.timeout);
   // The processes cannot use up their CPU time before this much wall time has passed.
-  cpu_check_ = Deadline::in(request_.limits.cpu_time / surroundings.cores);
+  cpu_check_ = Deadline::in(request_.limits.cpu_time / settings.cores);
   return {};
 }
 

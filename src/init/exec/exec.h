@@ -24,7 +24,7 @@ namespace nutshell::init {
 class Exec {
  public:
   // Settings that all execs of this sandbox share.
-  struct Surroundings {
+  struct Settings {
     const ProcessMarks& marks;
     std::vector<std::string> environment;
     std::string working_directory;
@@ -34,7 +34,7 @@ class Exec {
   };
 
   static Result<std::unique_ptr<Exec>> start(wire::Exec message, Mark mark,
-                                             const Surroundings& surroundings);
+                                             const Settings& settings);
   Exec(Exec&&) = delete;
   Exec& operator=(Exec&&) = delete;
   ~Exec() = default;
@@ -90,7 +90,7 @@ class Exec {
   struct Pipes;
   Exec(wire::Exec&& message, Mark mark, const ProcessMarks& marks, Pipes& pipes);
   static Result<Pipes> make_pipes(const ExecRequest& request);
-  Result<> launch(const Surroundings& surroundings, Pipes& pipes);
+  Result<> launch(const Settings& settings, Pipes& pipes);
   // Whether the command closed one of its streams a moment ago: most likely it exits, and SIGCHLD
   // tells when. Polling the other stream would only wake init once more.
   [[nodiscard]] bool is_ending() const {

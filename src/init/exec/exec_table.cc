@@ -35,8 +35,8 @@ PayloadRules rules_for(const InitSetup& setup) {
   return setup.is_pinned ? PayloadRules::Pinned : PayloadRules::Free;
 }
 
-MemoryWatch::Sight sight_of(const InitSetup& setup) {
-  return setup.has_own_kernel ? MemoryWatch::Sight::WholeKernel : MemoryWatch::Sight::Processes;
+MemoryWatch::Source source_of(const InitSetup& setup) {
+  return setup.has_own_kernel ? MemoryWatch::Source::WholeKernel : MemoryWatch::Source::Processes;
 }
 
 // Whether any process lives besides init; all descend from a child of init. kill(-1, 0) would tell
@@ -58,15 +58,15 @@ unsigned count_cores() {
 
 ExecTable::ExecTable(const InitSetup& setup)
     : setup_(setup),
-      memory_(setup.watched_memory_bytes, setup.scratch, sight_of(setup)),
+      memory_(setup.watched_memory_bytes, setup.scratch, source_of(setup)),
       cpu_(setup.watched_millicpus, count_cores()),
       halt_(marks_),
-      surroundings_{marks_,
-                    setup.environment,
-                    setup.working_directory,
-                    payload_filter(rules_for(setup)),
-                    count_cores(),
-                    setup.memory_priority.get()} {
+      settings_{marks_,
+                setup.environment,
+                setup.working_directory,
+                payload_filter(rules_for(setup)),
+                count_cores(),
+                setup.memory_priority.get()} {
   (void)new_oom_kills();  // a reused cgroup has old counts: only new ones matter
 }
 
@@ -255,7 +255,7 @@ Result<std::unique_ptr<Conversation>> ExecTable::start(const wire::Frame& frame)
   if (!is_busy()) (void)new_oom_kills();  // earlier kills do not count for this command
   cpu_.begin(marks_);
   Slot& slot = execs_[id];
-  auto started = Exec::start(std::move(request), ++last_mark_, surroundings_);
+  auto started = Exec::start(std::move(request), ++last_mark_, settings_);
   if (!started) {
     execs_.erase(id);
     return Failure(std::move(started).error());

@@ -75,7 +75,7 @@ class ExecTable {
   CpuWatch cpu_;
   Halt halt_;
   bool is_suspended_ = false;
-  Exec::Surroundings surroundings_;
+  Exec::Settings settings_;
   std::map<std::string, Slot> execs_;
   std::vector<Leftover> leftovers_;
   Mark last_mark_ = 0;

@@ -98,7 +98,7 @@ std::uint64_t MemoryWatch::scratch_bytes() const {
 }
 
 std::uint64_t MemoryWatch::overuse(const ProcessMarks& marks) const {
-  if (sight_ == Sight::WholeKernel) {
+  if (source_ == Source::WholeKernel) {
     const std::uint64_t used = kernel_bytes();
     return used > limit_bytes_ ? used : 0;
   }

@@ -14,14 +14,14 @@ namespace nutshell::init {
 
 class MemoryWatch {
  public:
-  enum class Sight {
+  enum class Source {
     Processes,    // mapped pages of each, files in the scratch file systems, shared segments, and
                   // the most that sockets can hold
     WholeKernel,  // the kernel's totals, which in gVisor are of this sandbox alone
   };
   MemoryWatch(std::uint64_t limit_bytes, std::vector<std::string> scratch,
-              Sight sight = Sight::Processes)
-      : limit_bytes_(limit_bytes), scratch_(std::move(scratch)), sight_(sight) {}
+              Source source = Source::Processes)
+      : limit_bytes_(limit_bytes), scratch_(std::move(scratch)), source_(source) {}
 
   static constexpr std::chrono::milliseconds kInterval{20};
 
@@ -37,7 +37,7 @@ class MemoryWatch {
  private:
   std::uint64_t limit_bytes_;
   std::vector<std::string> scratch_;
-  Sight sight_;
+  Source source_;
 };
 
 }  // namespace nutshell::init

@@ -9,6 +9,7 @@
 #include <string_view>
 
 #include "base/seccomp_filter.h"
+#include "init/exec/memory_priority.h"
 
 namespace nutshell::init {
 namespace {
@@ -61,16 +62,6 @@ struct Report {
   volatile int& error_number;
   volatile bool& is_in_exec;
 };
-
-// When memory runs out, the kernel should kill a command, not init: a child starts with the value
-// that init has at that moment. It is only a preference: a command that changes its value can at
-// most end its own sandbox.
-constexpr std::string_view kTakeFirst = "500";
-constexpr std::string_view kTakeLast = "0";
-
-void set_memory_priority(int fd, std::string_view value) {
-  if (fd >= 0) (void)!::pwrite(fd, value.data(), value.size(), 0);
-}
 
 bool move_descriptor(int from, int to) noexcept {
   if (from != to) return ::dup2(from, to) == to;
@@ -145,10 +136,10 @@ Spawned spawn(const SpawnPlan& plan) {
   const Report report{error_number, is_in_exec};
   // The child borrows init's memory until it execs: no page tables are copied, and the report
   // needs no pipe. Init has one thread, so nothing else runs meanwhile.
-  set_memory_priority(plan.memory_priority, kTakeFirst);
+  set_memory_priority(plan.memory_priority, kKilledFirst);
   const pid_t pid = ::vfork();
   if (pid == 0) run_child(plan, prepared, report);
-  set_memory_priority(plan.memory_priority, kTakeLast);
+  set_memory_priority(plan.memory_priority, kKilledLast);
   if (pid < 0) return {-1, errno, false};
   return {pid, error_number, is_in_exec};
 }

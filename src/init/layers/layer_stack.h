@@ -35,7 +35,6 @@ class LayerStack {
              MountedLayer mounted = mounted_layer);
 
   [[nodiscard]] bool is_there() const { return !layers_.empty(); }
-  [[nodiscard]] bool has_base() const { return base_ != nullptr; }
 
   [[nodiscard]] Keeping keeping() const;
 

@@ -248,6 +248,7 @@ WalkCounts walk_tree(const Place& place, const wire::Search& request, const Glob
                      const std::vector<std::unique_ptr<SearchVisitor>>& searchers,
                      const Means& means) {
   std::vector<Visitor*> visitors;
+  visitors.reserve(searchers.size());
   for (const auto& searcher : searchers)
     visitors.push_back(searcher.get());
   TreeWalk walk(UniqueFd(::fcntl(place.fd.get(), F_DUPFD_CLOEXEC, 0)),

@@ -16,6 +16,7 @@
 
 #include "base/file.h"
 #include "base/pipe.h"
+#include "init/exec/memory_priority.h"
 #include "wire/frame.h"
 
 namespace nutshell::init::search {
@@ -61,10 +62,6 @@ void close_others(int one, int other) {
   ::_exit(0);
 }
 
-void set_memory_priority(int fd, std::string_view value) {
-  if (fd >= 0) (void)!::pwrite(fd, value.data(), value.size(), 0);
-}
-
 }  // namespace
 
 Result<Worker> Worker::start(const Plan& plan) {
@@ -72,11 +69,11 @@ Result<Worker> Worker::start(const Plan& plan) {
   // Only init's end is non-blocking; a smaller pipe works, too.
   TRY(set_nonblocking(ours.get()));
   (void)::fcntl(theirs.get(), F_SETPIPE_SZ, kPipeBytes);
-  set_memory_priority(plan.memory_priority, "500");
+  set_memory_priority(plan.memory_priority, kKilledFirst);
   const pid_t pid = ::fork();
   if (pid == 0) work(plan, theirs.get());
   const int error = errno;
-  set_memory_priority(plan.memory_priority, "0");
+  set_memory_priority(plan.memory_priority, kKilledLast);
   if (pid < 0) return failure(ErrorCode::ResourceExhausted, ::strerrordesc_np(error));
   return Worker(std::move(ours), pid);
 }

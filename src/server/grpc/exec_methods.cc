@@ -24,13 +24,6 @@ struct Wanted {
   service::ExecOptions options;
 };
 
-service::TraceLevel trace_of(const Json& body) {
-  const std::string word = text_of(body, "trace", "off");
-  if (word == "full") return service::TraceLevel::Full;
-  if (word == "files") return service::TraceLevel::Files;
-  return word == "summary" ? service::TraceLevel::Summary : service::TraceLevel::Off;
-}
-
 Result<Wanted> wanted_of(const v1::ExecRequest& message, const RpcCall& call) {
   Wanted wanted;
   Json body = to_json(message);

@@ -98,24 +98,24 @@ std::string address_in(std::string_view peer) {
 
 }  // namespace
 
-std::shared_ptr<Reactor> Reactor::begin(grpc::CallbackServerContext& context, Terms terms) {
-  std::shared_ptr<Reactor> reactor(new Reactor(context, std::move(terms)));
+std::shared_ptr<Reactor> Reactor::begin(grpc::CallbackServerContext& context, Setup setup) {
+  std::shared_ptr<Reactor> reactor(new Reactor(context, std::move(setup)));
   reactor->self_ = reactor;
   return reactor;
 }
 
-void Reactor::start_reading(service::Caller caller, http::Admission admission, Held held) {
+void Reactor::start_reading(service::Caller caller, http::Admission admission, Shares shares) {
   caller_ = std::move(caller);
   {
     const std::lock_guard lock(mutex_);
     admission_ = std::move(admission);
-    held_ = std::move(held);
+    shares_ = std::move(shares);
   }
   StartRead(&incoming_);
 }
 
-Reactor::Reactor(grpc::CallbackServerContext& context, Terms terms)
-    : context_(context), call_(context.c_call()), terms_(std::move(terms)) {
+Reactor::Reactor(grpc::CallbackServerContext& context, Setup setup)
+    : context_(context), call_(context.c_call()), setup_(std::move(setup)) {
   grpc_call_ref(call_);
   take_facts();
 }
@@ -130,7 +130,7 @@ void Reactor::take_facts() {
                       std::string(value.data(), value.size()));
   const std::string peer = context_.peer();
   if (peer.starts_with("fd:")) {
-    remote_.process = terms_.local_peer(std::atoi(peer.c_str() + 3));
+    remote_.process = setup_.local_peer(std::atoi(peer.c_str() + 3));
   } else {
     remote_.address = address_in(peer);
   }
@@ -169,7 +169,7 @@ void Reactor::OnReadDone(bool ok) {
     const std::lock_guard lock(mutex_);
     is_first = !has_begun_;
     has_begun_ = true;
-    if (ok && !held_.bytes.take(incoming_.Length())) {
+    if (ok && !shares_.bytes.take(incoming_.Length())) {
       incoming_.Clear();
       has_too_much_ = has_ended_ = true;
     } else if (ok) {
@@ -185,7 +185,7 @@ void Reactor::OnReadDone(bool ok) {
   }
   if (goes_on) StartRead(&incoming_);
   // `self_` keeps the object alive until finish() was called and gRPC is done.
-  if (is_first) terms_.on_first(self_);
+  if (is_first) setup_.on_first(self_);
 }
 
 Result<Rpc::Next> Reactor::read(google::protobuf::Message& into, const Deadline& deadline) {
@@ -203,10 +203,11 @@ Result<Rpc::Next> Reactor::read(google::protobuf::Message& into, const Deadline&
                    "the messages of other calls take all the memory there is for them; try again");
   }
   if (input_.empty()) return Next::Ended;
-  grpc::ByteBuffer bytes = std::move(input_.front());
+  grpc::ByteBuffer bytes;
+  bytes.Swap(&input_.front());
   input_.pop_front();
   // The first message is there for as long as the call.
-  if (std::exchange(was_first_read_, true)) held_.bytes.give_back(bytes.Length());
+  if (std::exchange(was_first_read_, true)) shares_.bytes.give_back(bytes.Length());
   const bool goes_on = !is_reading_ && !has_ended_ && held_bytes() < kMostHeldBytes;
   is_reading_ = is_reading_ || goes_on;
   eventfd_t ignored = 0;
@@ -239,7 +240,7 @@ Result<> Reactor::write(const google::protobuf::Message& message) {
   StartWrite(&outgoing_);
   lock.lock();
   const auto is_over = [this] { return !is_writing_; };
-  if (!changed_.wait_for(lock, terms_.stall_time, is_over)) {
+  if (!changed_.wait_for(lock, setup_.stall_time, is_over)) {
     lock.unlock();
     cancel();  // which ends the write too
     lock.lock();
@@ -300,7 +301,7 @@ void Reactor::finish(grpc::StatusCode status, const Error& error) {
 
 void Reactor::OnDone() {
   const std::shared_ptr<Reactor> last = std::move(self_);
-  terms_.on_done(this);
+  setup_.on_done(this);
 }
 
 }  // namespace nutshell::server

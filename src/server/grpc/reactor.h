@@ -20,7 +20,7 @@ namespace nutshell::server {
 
 class Reactor : public grpc::ServerBidiReactor<grpc::ByteBuffer, grpc::ByteBuffer>, public Rpc {
  public:
-  struct Terms {
+  struct Setup {
     const Method* method = nullptr;
     std::function<void(const std::shared_ptr<Reactor>&)> on_first;  // called with the first message
     std::function<void(Reactor*)> on_done;                          // the last that is heard of it
@@ -28,18 +28,18 @@ class Reactor : public grpc::ServerBidiReactor<grpc::ByteBuffer, grpc::ByteBuffe
     std::chrono::milliseconds stall_time{30'000};
   };
   // Reads nothing yet. Lives until gRPC is done with it and nothing else holds it.
-  static std::shared_ptr<Reactor> begin(grpc::CallbackServerContext& context, Terms terms);
+  static std::shared_ptr<Reactor> begin(grpc::CallbackServerContext& context, Setup setup);
   Reactor(const Reactor&) = delete;
   Reactor& operator=(const Reactor&) = delete;
   ~Reactor() override;
 
   // The call's share of its tenant's bounds.
-  struct Held {
+  struct Shares {
     http::Shares::Share call;   // one of its calls
     http::Shares::Share bytes;  // messages that were received and not read yet
   };
   // Called once, when the caller is known.
-  void start_reading(service::Caller caller, http::Admission admission, Held held);
+  void start_reading(service::Caller caller, http::Admission admission, Shares shares);
   [[nodiscard]] const service::Caller& caller() const { return caller_; }
   [[nodiscard]] http::Admission admission() const {
     const std::lock_guard lock(mutex_);
@@ -58,7 +58,7 @@ class Reactor : public grpc::ServerBidiReactor<grpc::ByteBuffer, grpc::ByteBuffe
   void finish(grpc::StatusCode status, const Error& error);
   void cancel();  // from any thread, at any time
 
-  [[nodiscard]] const Method& method() const { return *terms_.method; }
+  [[nodiscard]] const Method& method() const { return *setup_.method; }
   [[nodiscard]] const http::Remote& remote() const { return remote_; }
   // When the wait for the first message began; nullopt once it is here.
   [[nodiscard]] std::optional<Clock::time_point> waits_since() const;
@@ -70,23 +70,23 @@ class Reactor : public grpc::ServerBidiReactor<grpc::ByteBuffer, grpc::ByteBuffe
   void OnDone() override;
 
  private:
-  Reactor(grpc::CallbackServerContext& context, Terms terms);
+  Reactor(grpc::CallbackServerContext& context, Setup setup);
   void take_facts();
   void signal(const UniqueFd& event);
   [[nodiscard]] std::size_t held_bytes() const;
 
   grpc::CallbackServerContext& context_;  // valid until OnDone
   grpc_call* const call_;                 // a reference of our own: outlives the context
-  const Terms terms_;
+  const Setup setup_;
   http::Remote remote_;
   std::map<std::string, std::string, std::less<>> metadata_;
   service::Caller caller_;
-  http::Admission admission_{http::Standing::Stranger};  // until it is admitted
-  std::shared_ptr<Reactor> self_;                        // gRPC's share
+  http::Admission admission_{http::CallerKind::Stranger};  // until it is admitted
+  std::shared_ptr<Reactor> self_;                          // gRPC's share
 
   mutable std::mutex mutex_;
   std::condition_variable changed_;
-  Held held_;
+  Shares shares_;
   std::deque<grpc::ByteBuffer> input_;
   grpc::ByteBuffer incoming_;
   grpc::ByteBuffer outgoing_;

@@ -188,22 +188,22 @@ Result<> Running::open() {
 
 std::shared_ptr<Reactor> Running::begin(grpc::CallbackServerContext& context,
                                         const Method& method) {
-  Reactor::Terms terms;
-  terms.method = &method;
-  terms.stall_time = options_.stall_time;
-  terms.local_peer = [this](int descriptor) {
+  Reactor::Setup setup;
+  setup.method = &method;
+  setup.stall_time = options_.stall_time;
+  setup.local_peer = [this](int descriptor) {
     return peers_.with([&](const auto& peers) {
       const auto found = peers.find(descriptor);
       return found == peers.end() ? std::nullopt : std::optional(found->second);
     });
   };
-  terms.on_first = [this](const std::shared_ptr<Reactor>& call) {
+  setup.on_first = [this](const std::shared_ptr<Reactor>& call) {
     if (workers_->submit(call->admission(), [this, call] { serve(*call); })) return;
     call->finish(grpc::StatusCode::RESOURCE_EXHAUSTED,
                  {ErrorCode::ResourceExhausted, "too many calls at once; try again"});
   };
-  terms.on_done = [this](Reactor* call) { calls_.with([&](auto& calls) { calls.erase(call); }); };
-  auto call = Reactor::begin(context, std::move(terms));
+  setup.on_done = [this](Reactor* call) { calls_.with([&](auto& calls) { calls.erase(call); }); };
+  auto call = Reactor::begin(context, std::move(setup));
   calls_.with([&](auto& calls) { calls.emplace(call.get(), call); });
   admit(call);
   return call;
@@ -213,15 +213,15 @@ std::shared_ptr<Reactor> Running::begin(grpc::CallbackServerContext& context,
 void Running::admit(const std::shared_ptr<Reactor>& call) {
   const std::string* authorization = call->metadata("authorization");
   auto caller = options_.gate.admit(call->remote(), authorization);
-  const http::Admission admission = options_.gate.standing_of(call->remote(), authorization);
+  const http::Admission admission = options_.gate.admission_of(call->remote(), authorization);
   if (caller) {
-    Reactor::Held held{{calls_of_, admission}, {messages_of_, admission}};
-    if (!held.call.take(1)) {
+    Reactor::Shares shares{{calls_of_, admission}, {messages_of_, admission}};
+    if (!shares.call.take(1)) {
       return call->finish(grpc::StatusCode::RESOURCE_EXHAUSTED,
                           {ErrorCode::ResourceExhausted, "too many calls at once; try again"});
     }
     if (!call->remote().address.empty()) remote_connections_.know(call->remote().address);
-    return call->start_reading(std::move(*caller), admission, std::move(held));
+    return call->start_reading(std::move(*caller), admission, std::move(shares));
   }
   const Error& refusal = caller.error();
   if (workers_->submit(admission, [this, call, refusal] { refuse(*call, refusal); })) return;
@@ -375,8 +375,9 @@ void Running::tick() {
 // Whether the token or certificate of a call is not valid any more.
 bool Running::is_outlived(const Reactor& call, Rules rules) const {
   if (call.remote().has_expired()) return true;
-  if (rules == Rules::Same || call.admission().standing == http::Standing::Stranger) return false;
-  return options_.gate.standing_of(call.remote(), call.metadata("authorization")) !=
+  if (rules == Rules::Same || call.admission().caller_kind == http::CallerKind::Stranger)
+    return false;
+  return options_.gate.admission_of(call.remote(), call.metadata("authorization")) !=
          call.admission();
 }
 

@@ -5,6 +5,7 @@
 #include <charconv>
 #include <nlohmann/json.hpp>
 
+#include "core/json_text.h"
 #include "server/http/metrics_text.h"
 #include "server/http/problem.h"
 #include "server/http/views.h"
@@ -61,7 +62,7 @@ Result<> reply_unread(http::Exchange& exchange, const Error& error) {
 // Answers over HTTP.
 Result<> send_json(http::Exchange& exchange, int status, const Json& body) {
   if (body.is_null()) return exchange.respond(status, {}, "");
-  return exchange.respond(status, {{"Content-Type", "application/json"}}, print_json(body));
+  return exchange.respond(status, {{"Content-Type", "application/json"}}, dump_json(body));
 }
 
 }  // namespace

@@ -101,31 +101,31 @@ Result<> sweep(Call& call) {
 }
 
 const Shape& layers_shape() {
-  static const Shape shape{"Layers",
-                           {{"layers", Field::Type::TextList, "", Field::Presence::Required}}};
-  return shape;
+  static const Shape kShape{"Layers",
+                            {{"layers", Field::Type::TextList, "", Field::Presence::Required}}};
+  return kShape;
 }
 
 const Shape& environment_shape() {
-  static const Shape shape{"Environment",
-                           {{"environment", Field::Type::TextList, "", Field::Presence::Required}}};
-  return shape;
+  static const Shape kShape{
+      "Environment", {{"environment", Field::Type::TextList, "", Field::Presence::Required}}};
+  return kShape;
 }
 
 const Shape& gone_shape() {
-  static const Shape shape{"Gone", {{"reason"}, {"text"}}};
-  return shape;
+  static const Shape kShape{"Gone", {{"reason"}, {"text"}}};
+  return kShape;
 }
 
 const Shape& sweep_shape() {
-  static const Shape shape{"Sweep", {{"dry_run", Field::Type::Boolean}}};
-  return shape;
+  static const Shape kShape{"Sweep", {{"dry_run", Field::Type::Boolean}}};
+  return kShape;
 }
 
 const Shape& swept_shape() {
-  static const Shape shape{"Swept",
-                           {{"removed", Field::Type::TextList}, {"failed", Field::Type::TextList}}};
-  return shape;
+  static const Shape kShape{
+      "Swept", {{"removed", Field::Type::TextList}, {"failed", Field::Type::TextList}}};
+  return kShape;
 }
 
 }  // namespace

@@ -1,5 +1,6 @@
 #include <nlohmann/json.hpp>
 
+#include "core/json_text.h"
 #include "server/http/requests.h"
 #include "server/http/route.h"
 #include "server/http/shapes.h"
@@ -15,7 +16,7 @@ Result<> stream(Call& call, service::BatchRequest request) {
   TRY(call.exchange->begin_stream(200, {{"Content-Type", "application/x-ndjson"}}));
   TRY(service::run_batch(call.service, call.caller, request,
                          [&](std::size_t index, const service::BatchResult& one) {
-                           return call.exchange->write(print_json(to_json(one, index)) + "\n");
+                           return call.exchange->write(dump_json(to_json(one, index)) + "\n");
                          }));
   return call.exchange->finish();
 }
@@ -26,7 +27,7 @@ Result<> send_one_by_one(http::Exchange& exchange,
   TRY(exchange.begin_stream(200, {{"Content-Type", "application/json"}}));
   TRY(exchange.write(R"({"results":[)"));
   for (std::size_t i = 0; i < results.size(); ++i)
-    TRY(exchange.write((i == 0 ? "" : ",") + print_json(to_json(results[i], i))));
+    TRY(exchange.write((i == 0 ? "" : ",") + dump_json(to_json(results[i], i))));
   TRY(exchange.write("]}"));
   return exchange.finish();
 }

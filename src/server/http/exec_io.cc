@@ -7,6 +7,7 @@
 
 #include "base/base64.h"
 #include "base/utf8.h"
+#include "core/json_text.h"
 #include "http/websocket.h"
 #include "server/http/json.h"
 
@@ -59,7 +60,7 @@ void StreamingClient::send_piece(wire::Stream stream, std::size_t size) {
   } else {
     event["data_base64"] = to_base64(bytes);
   }
-  (void)send(kind, print_json(event));  // is_gone() tells
+  (void)send(kind, dump_json(event));  // is_gone() tells
   source.offset += size;
   source.held.erase(0, size);
 }

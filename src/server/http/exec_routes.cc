@@ -4,6 +4,7 @@
 
 #include "base/base64.h"
 #include "base/utf8.h"
+#include "core/json_text.h"
 #include "http/websocket.h"
 #include "server/http/exec_io.h"
 #include "server/http/json.h"
@@ -28,13 +29,6 @@ std::optional<StreamFormat> wanted_stream(const Call& call) {
   return std::nullopt;
 }
 
-service::TraceLevel trace_of(const Json& body) {
-  const std::string word = text_of(body, "trace", "off");
-  if (word == "full") return service::TraceLevel::Full;
-  if (word == "files") return service::TraceLevel::Files;
-  return word == "summary" ? service::TraceLevel::Summary : service::TraceLevel::Off;
-}
-
 // The text of a JSON member, in pieces: print(piece) gives each.
 template <typename Print>
 Result<> write_member(http::Exchange& exchange, std::string_view name, std::string_view bytes,
@@ -55,7 +49,7 @@ Result<> write_stream(http::Exchange& exchange, const std::string& name, std::st
     const std::size_t tail = rest.empty() ? 0 : unfinished_tail(piece);
     rest = {rest.data() - tail, rest.size() + tail};
     piece.remove_suffix(tail);
-    const std::string text = print_json(Json(piece));
+    const std::string text = dump_json(Json(piece));
     return text.substr(1, text.size() - 2);
   }));
   if (is_utf8(bytes)) return {};
@@ -68,7 +62,7 @@ Result<> reply_in_pieces(Call& call, const Json& head, const std::string& output
                          const std::string& error) {
   http::Exchange& exchange = *call.exchange;
   TRY(exchange.begin_stream(200, {{"Content-Type", "application/json"}}));
-  std::string text = print_json(head);
+  std::string text = dump_json(head);
   text.pop_back();
   TRY(exchange.write(text));
   TRY(write_stream(exchange, "stdout", output));
@@ -84,7 +78,7 @@ Result<> follow(Call& call, const std::string& exec, StreamingClient::Terms term
       200, {{"Content-Type", is_lines ? "application/x-ndjson" : "text/event-stream"},
             {"Cache-Control", "no-cache"}}));
   StreamingClient client(*call.exchange, terms);
-  TRY(client.send("start", print_json({{"type", "start"}, {"exec_id", exec}})));
+  TRY(client.send("start", dump_json(Json{{"type", "start"}, {"exec_id", exec}})));
   const auto state = call.service.follow_exec(call.caller, call.id(), exec,
                                               {terms.output_offset, terms.error_offset},
                                               Deadline::in(kLongestLook), client);
@@ -102,7 +96,7 @@ Result<> follow(Call& call, const std::string& exec, StreamingClient::Terms term
   } else {
     last = {{"type", "running"}, {"exec_id", exec}};
   }
-  TRY(client.send(last["type"].get<std::string>(), print_json(last)));
+  TRY(client.send(last["type"].get<std::string>(), dump_json(last)));
   return call.exchange->finish();
 }
 

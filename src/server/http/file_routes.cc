@@ -158,9 +158,9 @@ Result<> make_directory(Call& call) {
 }
 
 const Parameter& path_of_file() {
-  static const Parameter path{
+  static const Parameter kPath{
       .name = "path", .help = "absolute, in the sandbox", .presence = Field::Presence::Required};
-  return path;
+  return kPath;
 }
 
 Route on_files(const char* method, const char* what, const char* name, const char* summary) {

@@ -151,20 +151,21 @@ Result<service::Caller> Gate::admit(const http::Remote& remote, const std::strin
                              authorization != nullptr ? "no valid" : "no"));
 }
 
-http::Admission Gate::standing_of(const http::RequestHead& head, const http::Remote& remote) const {
-  return standing_of(remote, head.headers.find("Authorization"));
+http::Admission Gate::admission_of(const http::RequestHead& head,
+                                   const http::Remote& remote) const {
+  return admission_of(remote, head.headers.find("Authorization"));
 }
 
-http::Admission Gate::standing_of(const http::Remote& remote,
-                                  const std::string* authorization) const {
+http::Admission Gate::admission_of(const http::Remote& remote,
+                                   const std::string* authorization) const {
   const auto rules = rules_.with([](const auto& ours) { return ours; });
   const auto caller = caller_of(*rules, remote, authorization);
-  if (!caller) return {http::Standing::Stranger, "stranger", ""};
+  if (!caller) return {http::CallerKind::Stranger, "stranger", ""};
   // A token of the owner's tenant has a share of its own.
   if (caller->host_files == service::HostFiles::Allowed) {
-    return {http::Standing::Owner, "owner", caller->who};
+    return {http::CallerKind::Owner, "owner", caller->who};
   }
-  return {http::Standing::Tenant, "tenant " + caller->tenant, caller->who};
+  return {http::CallerKind::Tenant, "tenant " + caller->tenant, caller->who};
 }
 
 }  // namespace nutshell::server

@@ -52,8 +52,8 @@ class Gate {
   Result<service::Caller> admit(const http::Remote& remote, const std::string* authorization);
 
   // Decides by the head alone which client a request is counted for. Counts no failures.
-  http::Admission standing_of(const http::RequestHead& head, const http::Remote& remote) const;
-  http::Admission standing_of(const http::Remote& remote, const std::string* authorization) const;
+  http::Admission admission_of(const http::RequestHead& head, const http::Remote& remote) const;
+  http::Admission admission_of(const http::Remote& remote, const std::string* authorization) const;
 
   void replace(GateRules rules);
   // Changes with each replace().

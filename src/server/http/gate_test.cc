@@ -83,7 +83,7 @@ TEST_F(GateTest, GuessingIsStoppedAndARightTokenPassesAllTheSame) {
   }
 }
 
-TEST(Standing, IsProvedByTheHeadAlone) {
+TEST(CallerKind, IsProvedByTheHeadAlone) {
   GateRules rules;
   rules.tokens = {{"ci", "team-a", sha256_hex("right")}, {"root", "local", sha256_hex("other")}};
   rules.certificates = {{"robot", "machines"}};
@@ -96,20 +96,20 @@ TEST(Standing, IsProvedByTheHeadAlone) {
   const std::string right = "Bearer right";
   const std::string local = "Bearer other";
   const std::string wrong = "Bearer wrong";
-  using http::Standing;
-  EXPECT_EQ(gate.standing_of(socket, nullptr).standing, Standing::Owner);
-  EXPECT_EQ(gate.standing_of(socket, &right).standing, Standing::Tenant);
-  EXPECT_EQ(gate.standing_of(address, &right).holder, "tenant team-a");
-  EXPECT_NE(gate.standing_of(address, &local).holder, gate.standing_of(socket, nullptr).holder);
-  EXPECT_EQ(gate.standing_of(address, nullptr).standing, Standing::Stranger);
-  EXPECT_EQ(gate.standing_of(address, &wrong).standing, Standing::Stranger);
-  EXPECT_EQ(gate.standing_of(socket, &wrong).standing, Standing::Stranger);
+  using http::CallerKind;
+  EXPECT_EQ(gate.admission_of(socket, nullptr).caller_kind, CallerKind::Owner);
+  EXPECT_EQ(gate.admission_of(socket, &right).caller_kind, CallerKind::Tenant);
+  EXPECT_EQ(gate.admission_of(address, &right).holder, "tenant team-a");
+  EXPECT_NE(gate.admission_of(address, &local).holder, gate.admission_of(socket, nullptr).holder);
+  EXPECT_EQ(gate.admission_of(address, nullptr).caller_kind, CallerKind::Stranger);
+  EXPECT_EQ(gate.admission_of(address, &wrong).caller_kind, CallerKind::Stranger);
+  EXPECT_EQ(gate.admission_of(socket, &wrong).caller_kind, CallerKind::Stranger);
   // A certificate lets in until its end, also on a connection that stands longer.
   address.certificate_name = "robot";
   address.certificate_end = std::chrono::system_clock::now() + 1h;
-  EXPECT_EQ(gate.standing_of(address, nullptr).holder, "tenant machines");
+  EXPECT_EQ(gate.admission_of(address, nullptr).holder, "tenant machines");
   address.certificate_end = std::chrono::system_clock::now() - 1s;
-  EXPECT_EQ(gate.standing_of(address, nullptr).standing, Standing::Stranger);
+  EXPECT_EQ(gate.admission_of(address, nullptr).caller_kind, CallerKind::Stranger);
   EXPECT_EQ(gate.admit(address, nullptr).error().code, ErrorCode::Unauthenticated);
 }
 

@@ -31,16 +31,16 @@ Result<> describe_daemon(Call& call) {
 }
 
 const Shape& daemon_shape() {
-  static const Shape shape{"Daemon", {{"pid", Field::Type::Integer}, {"api"}}};
-  return shape;
+  static const Shape kShape{"Daemon", {{"pid", Field::Type::Integer}, {"api"}}};
+  return kShape;
 }
 
 const Shape& status_shape() {
-  static const Shape shape{"Status",
-                           {{"status", Field::Type::Text, "", Field::Presence::Required},
-                            {"unanswered_backends", Field::Type::TextList,
-                             "they have not answered since the daemon started"}}};
-  return shape;
+  static const Shape kShape{"Status",
+                            {{"status", Field::Type::Text, "", Field::Presence::Required},
+                             {"unanswered_backends", Field::Type::TextList,
+                              "they have not answered since the daemon started"}}};
+  return kShape;
 }
 
 }  // namespace

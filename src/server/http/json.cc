@@ -20,16 +20,12 @@ Result<Json> parse_json(std::string_view text) {
   return parse_strict_ordered(text, kLimits);
 }
 
-std::string print_json(const Json& value) {
-  return value.dump(-1, ' ', false, Json::error_handler_t::replace);
-}
-
 void set_text(Json& object, const std::string& key, std::string_view bytes) {
   if (is_utf8(bytes)) {
     object[key] = bytes;
     return;
   }
-  object[key] = Json::parse(print_json(Json(bytes)));
+  object[key] = Json::parse(dump_json(Json(bytes)));
   object[key + "_base64"] = to_base64(bytes);
 }
 

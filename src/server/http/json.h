@@ -14,8 +14,6 @@ using Json = nlohmann::ordered_json;
 
 // Refuses what core/json_text.h does, and objects of more than 4096 members.
 Result<Json> parse_json(std::string_view text);
-// Prints on one line. Bytes that are not UTF-8 become U+FFFD.
-std::string print_json(const Json& value);
 
 // Sets `key` to the text; if the bytes are not UTF-8, also `key`_base64 to all of them.
 void set_text(Json& object, const std::string& key, std::string_view bytes);

@@ -1,5 +1,6 @@
 #include <nlohmann/json.hpp>
 
+#include "core/json_text.h"
 #include "server/http/api.h"
 #include "server/http/shapes.h"
 
@@ -104,7 +105,7 @@ std::string openapi_of(const std::vector<Route>& routes) {
        {{"schemas", schemas},
         {"securitySchemes", {{"token", {{"type", "http"}, {"scheme", "bearer"}}}}}}},
       {"security", Json::array({{{"token", Json::array()}}, Json::object()})}};
-  return print_json(document);
+  return dump_json(document);
 }
 
 }  // namespace nutshell::server

@@ -53,9 +53,9 @@ Result<> drain(Call& call) {
 }
 
 const Shape& drained_shape() {
-  static const Shape shape{"Drained",
-                           {{"ended", Field::Type::Integer, "", Field::Presence::Required}}};
-  return shape;
+  static const Shape kShape{"Drained",
+                            {{"ended", Field::Type::Integer, "", Field::Presence::Required}}};
+  return kShape;
 }
 
 }  // namespace

@@ -2,6 +2,7 @@
 
 #include <nlohmann/json.hpp>
 
+#include "core/json_text.h"
 #include "server/http/json.h"
 
 namespace nutshell::server {
@@ -15,7 +16,7 @@ Result<> reply_problem(http::Exchange& exchange, int status, const Error& error,
                      {"detail", error.message}};
   http::Headers headers = more;
   headers.add("Content-Type", "application/problem+json");
-  return exchange.respond(status, headers, print_json(body));
+  return exchange.respond(status, headers, dump_json(body));
 }
 
 Result<> reply_problem(http::Exchange& exchange, const Error& error) {

@@ -48,6 +48,11 @@ std::string text_of(const Json& object, const char* key, std::string_view otherw
                                                      : std::string(otherwise);
 }
 
+service::TraceLevel trace_of(const Json& object) {
+  return from_word<service::TraceLevel>(text_of(object, "trace", "off"))
+      .value_or(service::TraceLevel::Off);
+}
+
 std::uint64_t number_of(const Json& object, const char* key, std::uint64_t otherwise) {
   const auto found = object.find(key);
   return found != object.end() && found->is_number_integer() ? found->get<std::uint64_t>()
@@ -80,7 +85,7 @@ Result<std::vector<std::string>> environment_of(const Json& object) {
       return failure(ErrorCode::InvalidArgument,
                      fmt::format("'{}' cannot be the name of a variable", name));
     }
-    environment.push_back(name + "=" + value);
+    environment.push_back(fmt::format("{}={}", name, value));
   }
   return environment;
 }

@@ -8,12 +8,15 @@
 #include "server/http/json.h"
 #include "service/model/batch_view.h"
 #include "service/model/caller.h"
+#include "service/model/exec_view.h"
 #include "service/model/pool_view.h"
 #include "service/model/session_view.h"
 
 namespace nutshell::server {
 
 std::string text_of(const Json& object, const char* key, std::string_view otherwise = {});
+// Reads "trace" of a request to run a command.
+service::TraceLevel trace_of(const Json& object);
 std::uint64_t number_of(const Json& object, const char* key, std::uint64_t otherwise);
 bool is_true(const Json& object, const char* key);
 std::vector<std::string> texts_of(const Json& object, const char* key);

@@ -111,13 +111,6 @@ Result<> check_field(const Json& value, const Field& field, const std::string& w
   return {};
 }
 
-const Field* field_of(const Shape& shape, std::string_view name) {
-  for (const Field& field : shape.fields) {
-    if (field.name == name) return &field;
-  }
-  return nullptr;
-}
-
 Failure unknown_key(const Shape& shape, const std::string& path, const std::string& key) {
   std::vector<std::string> names;
   names.reserve(shape.fields.size());
@@ -135,7 +128,7 @@ Result<> check_shape(const Json& value, const Shape& shape, const std::string& w
   if (!value.is_object()) return wrong(where.empty() ? "the body" : where, "must be an object");
   const std::string prefix = where.empty() ? "" : where + ".";
   for (const auto& [key, item] : value.items()) {
-    const Field* field = field_of(shape, key);
+    const Field* field = shape.find(key);
     if (field == nullptr) return unknown_key(shape, prefix + key, key);
     TRY(check_field(item, *field, prefix + key));
   }

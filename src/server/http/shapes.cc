@@ -3,6 +3,7 @@
 #include "base/error_code.h"
 #include "core/exec.h"
 #include "core/sandbox_status.h"
+#include "service/model/exec_view.h"
 
 namespace nutshell::server {
 namespace {
@@ -46,6 +47,7 @@ Field held_by_field() {
 }  // namespace
 
 const Shape& problem_shape() {
+<<<<<<< HEAD
   static const Shape shape{"Problem",
                            {{"type", Text},
                             {"title", Text, "", Required},
@@ -53,41 +55,51 @@ const Shape& problem_shape() {
                             code_field(),
                             {"detail", Text, "what was being done to what, and why it failed"}}};
   return shape;
+=======
+  static const Shape kShape{"Problem",
+                            {{"type", Text},
+                             {"title", Text, "", Required},
+                             {"status", Integer, "", Required},
+                             {"code", Text, "our word for it: invalid_argument, not_found, …"},
+                             {"detail", Text, "what was being done to what, and why it failed"}}};
+  return kShape;
+>>>>>>> s-17
 }
 
 const Shape& sandbox_page_shape() {
-  static const Shape shape{
+  static const Shape kShape{
       "SandboxPage",
       {{"sandboxes", ObjectList, "", Required, kGiven<SandboxStatus>},
        {"next_cursor", Text, "of the next page; null: this is the last", Nullable}}};
-  return shape;
+  return kShape;
 }
 
 const Shape& extend_shape() {
-  static const Shape shape{"Extend",
-                           {{.name = "ttl_ms",
-                             .type = Integer,
-                             .help = "from now on",
-                             .presence = Required,
-                             .least = 1,
-                             .most = kMostMs}}};
-  return shape;
+  static const Shape kShape{"Extend",
+                            {{.name = "ttl_ms",
+                              .type = Integer,
+                              .help = "from now on",
+                              .presence = Required,
+                              .least = 1,
+                              .most = kMostMs}}};
+  return kShape;
 }
 
 const Shape& protections_shape() {
-  static const Shape shape{"Protections",
-                           {{"protections", ObjectList, "", Required, kGiven<Protection>}}};
-  return shape;
+  static const Shape kShape{"Protections",
+                            {{"protections", ObjectList, "", Required, kGiven<Protection>}}};
+  return kShape;
 }
 
 const Shape& exec_shape() {
-  static const Shape shape = [] {
+  static const Shape kShape = [] {
+    constexpr auto kTraces = kWords<service::TraceLevel>;
     Shape exec = shape_of<ExecRequest, Direction::Taken>();
     exec.fields.insert(exec.fields.end(),
                        {{.name = "stdin", .help = "what the command reads", .number = 5},
                         {.name = "trace",
                          .help = "what is found out about it besides its result",
-                         .choices = {"off", "summary", "files", "full"},
+                         .choices = {kTraces.begin(), kTraces.end()},
                          .number = 9},
                         {.name = "detach",
                          .type = Boolean,
@@ -95,11 +107,11 @@ const Shape& exec_shape() {
                          .number = 14}});
     return exec;
   }();
-  return shape;
+  return kShape;
 }
 
 const Shape& exec_result_shape() {
-  static const Shape shape = [] {
+  static const Shape kShape = [] {
     Shape result = shape_of<ExecResult, Direction::Given>();
     result.fields.insert(result.fields.end(),
                          {{"stdout", Text},
@@ -110,96 +122,96 @@ const Shape& exec_result_shape() {
                           {"trace", Object, "where the request asked for one"}});
     return result;
   }();
-  return shape;
+  return kShape;
 }
 
 const Shape& exec_state_shape() {
-  static const Shape shape{"ExecState",
-                           {{"exec_id", Text, "", Required},
-                            {"sandbox_id", Text},
-                            {"state", Text, "running or ended", Required},
-                            {"stdout_bytes", Integer, "kept, to be read from any offset"},
-                            {"stderr_bytes", Integer},
-                            {"result", Object, "once it has ended", Nullable}}};
-  return shape;
+  static const Shape kShape{"ExecState",
+                            {{"exec_id", Text, "", Required},
+                             {"sandbox_id", Text},
+                             {"state", Text, "running or ended", Required},
+                             {"stdout_bytes", Integer, "kept, to be read from any offset"},
+                             {"stderr_bytes", Integer},
+                             {"result", Object, "once it has ended", Nullable}}};
+  return kShape;
 }
 
 const Shape& signal_shape() {
-  static const Shape shape{"Signal",
-                           {{.name = "signal",
-                             .type = Integer,
-                             .help = "its number; none: the whole tree is killed",
-                             .least = 1,
-                             .most = 64}}};
-  return shape;
+  static const Shape kShape{"Signal",
+                            {{.name = "signal",
+                              .type = Integer,
+                              .help = "its number; none: the whole tree is killed",
+                              .least = 1,
+                              .most = 64}}};
+  return kShape;
 }
 
 const Shape& file_shape() {
-  static const Shape shape{"File",
-                           {{"path", Text, "", Required},
-                            {.name = "kind", .choices = {"file", "directory", "link", "other"}},
-                            {"mode", Text, "octal"},
-                            {"size", Integer},
-                            {"modified_ns", Integer, "since 1970"},
-                            {"target", Text, "of a link"},
-                            held_by_field(),
-                            {"held_tool", Text, "the tool that would run or trust it"},
-                            {"held_why", Text, "one sentence"}}};
-  return shape;
+  static const Shape kShape{"File",
+                            {{"path", Text, "", Required},
+                             {.name = "kind", .choices = {"file", "directory", "link", "other"}},
+                             {"mode", Text, "octal"},
+                             {"size", Integer},
+                             {"modified_ns", Integer, "since 1970"},
+                             {"target", Text, "of a link"},
+                             held_by_field(),
+                             {"held_tool", Text, "the tool that would run or trust it"},
+                             {"held_why", Text, "one sentence"}}};
+  return kShape;
 }
 
 static const Shape& file_change_shape() {
-  static const Shape shape{"FileChange",
-                           {{"path", Text, "relative to /workspace", Required},
-                            {.name = "kind", .choices = {"added", "modified", "removed"}},
-                            count("size_before"),
-                            count("size_after"),
-                            {"newly_executable", Boolean, "it can be run, and could not before"},
-                            held_by_field(),
-                            {"held_tool", Text, "the tool that would run or trust it"},
-                            {"held_why", Text, "one sentence"}}};
-  return shape;
+  static const Shape kShape{"FileChange",
+                            {{"path", Text, "relative to /workspace", Required},
+                             {.name = "kind", .choices = {"added", "modified", "removed"}},
+                             count("size_before"),
+                             count("size_after"),
+                             {"newly_executable", Boolean, "it can be run, and could not before"},
+                             held_by_field(),
+                             {"held_tool", Text, "the tool that would run or trust it"},
+                             {"held_why", Text, "one sentence"}}};
+  return kShape;
 }
 
 const Shape& directory_shape() {
-  static const Shape shape{"Directory",
-                           {{"entries", ObjectList, "", Required, file_shape},
-                            {"truncated", Boolean, "there are more", Required}}};
-  return shape;
+  static const Shape kShape{"Directory",
+                            {{"entries", ObjectList, "", Required, file_shape},
+                             {"truncated", Boolean, "there are more", Required}}};
+  return kShape;
 }
 
 const Shape& changes_shape() {
-  static const Shape shape{"Changes", {{"changes", ObjectList, "", Required, file_change_shape}}};
-  return shape;
+  static const Shape kShape{"Changes", {{"changes", ObjectList, "", Required, file_change_shape}}};
+  return kShape;
 }
 
 const Shape& checkpoint_shape() {
-  static const Shape shape{"Checkpoint",
-                           {{"checkpoint", Text, "its name"},
-                            {"kill", Boolean, "end what runs, which would be refused otherwise"}}};
-  return shape;
+  static const Shape kShape{"Checkpoint",
+                            {{"checkpoint", Text, "its name"},
+                             {"kill", Boolean, "end what runs, which would be refused otherwise"}}};
+  return kShape;
 }
 
 const Shape& apply_shape() {
-  static const Shape shape{"Apply",
-                           {{"paths", TextList, "empty: all"},
-                            {"dry_run", Boolean},
-                            {"overwrite", Boolean, "also what others changed meanwhile"}}};
-  return shape;
+  static const Shape kShape{"Apply",
+                            {{"paths", TextList, "empty: all"},
+                             {"dry_run", Boolean},
+                             {"overwrite", Boolean, "also what others changed meanwhile"}}};
+  return kShape;
 }
 
 const Shape& batch_item_shape() {
-  static const Shape shape{"BatchItem",
-                           {{"argv", TextList, "", Required},
-                            {"environment", TextMap},
-                            {"working_directory", Text},
-                            milliseconds("timeout_ms", ""),
-                            {"files", TextMap, "path inside and content, written before"}}};
-  return shape;
+  static const Shape kShape{"BatchItem",
+                            {{"argv", TextList, "", Required},
+                             {"environment", TextMap},
+                             {"working_directory", Text},
+                             milliseconds("timeout_ms", ""),
+                             {"files", TextMap, "path inside and content, written before"}}};
+  return kShape;
 }
 
 const Shape& batch_shape() {
-  static const Shape shape{
+  static const Shape kShape{
       "Batch",
       {{"items", ObjectList, "each in a sandbox of its own", Required, batch_item_shape},
        {"spec", Object, "of each sandbox", Optional, kTaken<SandboxSpec>},
@@ -209,13 +221,13 @@ const Shape& batch_shape() {
         .least = 1,
         .most = 256},
        count("output_bytes", "kept of each stream")}};
-  return shape;
+  return kShape;
 }
 
 const Shape& batch_results_shape() {
-  static const Shape shape{"BatchResults",
-                           {{"results", ObjectList, "in the order of the items", Required}}};
-  return shape;
+  static const Shape kShape{"BatchResults",
+                            {{"results", ObjectList, "in the order of the items", Required}}};
+  return kShape;
 }
 
 }  // namespace nutshell::server

@@ -3,6 +3,7 @@
 
 #include <nlohmann/json.hpp>
 
+#include "core/json_text.h"
 #include "server/http/problem.h"
 #include "server/http/requests.h"
 #include "server/http/route.h"
@@ -121,7 +122,7 @@ Result<> open_terminal(Call& call) {
     last = {{"code", to_string(done.error().code)}, {"detail", done.error().message}};
   }
   // The client may have closed already.
-  (void)socket.send(http::WebSocket::Kind::Text, print_json(last));
+  (void)socket.send(http::WebSocket::Kind::Text, dump_json(last));
   socket.close(1000, "");
   return {};
 }

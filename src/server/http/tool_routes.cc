@@ -56,29 +56,29 @@ Result<> call_one(Call& call) {
 }
 
 const Shape& tools_shape() {
-  static const Shape shape{"Tools",
-                           {{"tools", Field::Type::ObjectList, "", Field::Presence::Required}}};
-  return shape;
+  static const Shape kShape{"Tools",
+                            {{"tools", Field::Type::ObjectList, "", Field::Presence::Required}}};
+  return kShape;
 }
 
 const Shape& tool_result_shape() {
   using enum Field::Type;
   using enum Field::Presence;
-  static const Shape shape{"ToolResult",
-                           {{"text", Text, "what a model reads", Required},
-                            {"is_error", Boolean, "", Required},
-                            {"error", Object, "", Nullable},
-                            {"output_id", Text},
-                            {"job_id", Text},
-                            {"undo_id", Text},
-                            {"is_cut", Boolean},
-                            {"tokens", Integer},
-                            {"raw_tokens", Integer},
-                            {"audit_id", Integer},
-                            {"result", Object},
-                            {"fields", Any},
-                            {"image", Object}}};
-  return shape;
+  static const Shape kShape{"ToolResult",
+                            {{"text", Text, "what a model reads", Required},
+                             {"is_error", Boolean, "", Required},
+                             {"error", Object, "", Nullable},
+                             {"output_id", Text},
+                             {"job_id", Text},
+                             {"undo_id", Text},
+                             {"is_cut", Boolean},
+                             {"tokens", Integer},
+                             {"raw_tokens", Integer},
+                             {"audit_id", Integer},
+                             {"result", Object},
+                             {"fields", Any},
+                             {"image", Object}}};
+  return kShape;
 }
 
 }  // namespace

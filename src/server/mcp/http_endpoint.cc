@@ -8,6 +8,7 @@
 #include <nlohmann/json.hpp>
 
 #include "base/random_id.h"
+#include "core/json_text.h"
 #include "server/mcp/batch_channel.h"
 #include "server/mcp/request_meta.h"
 
@@ -48,9 +49,9 @@ Client client_of(const Visitor& visitor, std::string session) {
   return client;
 }
 
-std::size_t answers_to(const Parcel& parcel) {
+std::size_t answers_to(const MessageBatch& batch) {
   return static_cast<std::size_t>(
-      std::count_if(parcel.messages.begin(), parcel.messages.end(), [](const Message& message) {
+      std::count_if(batch.messages.begin(), batch.messages.end(), [](const Message& message) {
         return message.kind == Message::Kind::Request || message.kind == Message::Kind::Refused;
       }));
 }
@@ -101,7 +102,7 @@ void HttpEndpoint::handle_metadata(http::Exchange& exchange) const {
   const Json about = {{"resource", options_.resource_url},
                       {"authorization_servers", options_.authorization_servers},
                       {"bearer_methods_supported", {"header"}}};
-  (void)exchange.respond(200, {{"Content-Type", "application/json"}}, dumped(about));
+  (void)exchange.respond(200, {{"Content-Type", "application/json"}}, dump_json(about));
 }
 
 void HttpEndpoint::post(http::Exchange& exchange, const Visitor& visitor) {
@@ -115,17 +116,17 @@ void HttpEndpoint::post(http::Exchange& exchange, const Visitor& visitor) {
     const bool has_no_memory = body.error().code == ErrorCode::Unavailable;
     return refuse(exchange, is_large ? 413 : has_no_memory ? 503 : 400, "the body cannot be read");
   }
-  Parcel parcel = read_parcel(*body);
+  MessageBatch batch = read_messages(*body);
   Request request{exchange, visitor};
-  Message& first = parcel.messages.front();
-  const bool is_readable = !parcel.is_batch && first.kind != Message::Kind::Refused;
+  Message& first = batch.messages.front();
+  const bool is_readable = !batch.is_batch && first.kind != Message::Kind::Refused;
   const bool is_stateless =
       is_readable && first.kind != Message::Kind::Response &&
       (headers.get("MCP-Protocol-Version") == kStatelessRevision || names_revision(first) ||
        (first.method == "server/discover" && headers.find("Mcp-Session-Id") == nullptr));
   if (is_stateless) return post_stateless(request, std::move(first));
   if (is_readable && first.method == "initialize") return initialize(request, std::move(first));
-  post_in_session(request, std::move(parcel));
+  post_in_session(request, std::move(batch));
 }
 
 void HttpEndpoint::post_stateless(Request& request, Message message) {
@@ -141,7 +142,7 @@ void HttpEndpoint::post_stateless(Request& request, Message message) {
     return channel->respond(error_message(message.id, *wrong), wrong->code);
   // A session for this request only.
   const auto session = std::make_shared<Session>(client_of(request.visitor, ""));
-  serve(request.exchange, {session, channel, Era::Stateless}, std::move(message));
+  serve(request.exchange, {session, channel, ProtocolForm::Stateless}, std::move(message));
 }
 
 void HttpEndpoint::initialize(Request& request, Message message) {
@@ -150,14 +151,14 @@ void HttpEndpoint::initialize(Request& request, Message message) {
   const auto session = std::make_shared<Session>(client_of(request.visitor, id));
   if (!keep(session)) return refuse(request.exchange, 503, "too many sessions");
   channel->set_session(id);
-  serve(request.exchange, {session, channel, Era::Unknown}, std::move(message));
+  serve(request.exchange, {session, channel, ProtocolForm::Unknown}, std::move(message));
 }
 
-void HttpEndpoint::post_in_session(Request& request, Parcel parcel) {
+void HttpEndpoint::post_in_session(Request& request, MessageBatch batch) {
   const http::Headers& headers = request.exchange.headers();
   const std::string id(headers.get("Mcp-Session-Id"));
-  if (parcel.messages.front().kind == Message::Kind::Refused && !parcel.is_batch) {
-    const Message& refused = parcel.messages.front();
+  if (batch.messages.front().kind == Message::Kind::Refused && !batch.is_batch) {
+    const Message& refused = batch.messages.front();
     return HttpChannel(request.exchange, StatusRule::Plain)
         .respond(error_message(refused.id, refused.problem), refused.problem.code);
   }
@@ -169,28 +170,29 @@ void HttpEndpoint::post_in_session(Request& request, Parcel parcel) {
   const std::string_view named = headers.get("MCP-Protocol-Version");
   if (!named.empty() && named != revision)
     return refuse(request.exchange, 400, "MCP-Protocol-Version is not the one agreed on");
-  if (parcel.is_batch && revision != "2025-03-26")
+  if (batch.is_batch && revision != "2025-03-26")
     return refuse(request.exchange, 400, "this revision has no batches");
-  const std::size_t answers = answers_to(parcel);
+  const std::size_t answers = answers_to(batch);
   const auto below = std::make_shared<HttpChannel>(request.exchange, StatusRule::Plain);
   std::shared_ptr<Channel> channel = below;
-  if (parcel.is_batch) channel = std::make_shared<BatchChannel>(below, answers);
-  for (Message& message : parcel.messages)
-    serve(request.exchange, {session, channel, Era::Unknown}, std::move(message));
+  if (batch.is_batch) channel = std::make_shared<BatchChannel>(below, answers);
+  for (Message& message : batch.messages)
+    serve(request.exchange, {session, channel, ProtocolForm::Unknown}, std::move(message));
   if (answers == 0) (void)request.exchange.respond(202, {}, "");
 }
 
 // Runs the call on this thread, which serves only this request. In the stateless revision a client
 // cancels by hanging up; in a session the call goes on, unless the client stays silent.
-void HttpEndpoint::serve(http::Exchange& exchange, const Server::Way& way, Message message) {
-  const auto call = server_.begin(way, std::move(message));
+void HttpEndpoint::serve(http::Exchange& exchange, const Server::Connection& connection,
+                         Message message) {
+  const auto call = server_.begin(connection, std::move(message));
   if (!call) return;
   const int hang_up = exchange.hang_up_descriptor();
-  const auto grace = way.era == Era::Stateless ? 0ms : kSilence;
+  const auto grace = connection.form == ProtocolForm::Stateless ? 0ms : kSilence;
   if (Server::is_subscription(*call)) {
     server_.run(call);
     if (!exchange.is_answered() || exchange.is_streaming())
-      hold_open(exchange, static_cast<HttpChannel&>(*way.channel), call);
+      hold_open(exchange, static_cast<HttpChannel&>(*connection.channel), call);
     return;
   }
   if (hang_up >= 0) hang_ups_.add(hang_up, call, grace);

@@ -60,9 +60,9 @@ class HttpEndpoint {
 
   void post(http::Exchange& exchange, const Visitor& visitor);
   void post_stateless(Request& request, Message message);
-  void post_in_session(Request& request, Parcel parcel);
+  void post_in_session(Request& request, MessageBatch batch);
   void initialize(Request& request, Message message);
-  void serve(http::Exchange& exchange, const Server::Way& way, Message message);
+  void serve(http::Exchange& exchange, const Server::Connection& connection, Message message);
   void hold_open(http::Exchange& exchange, HttpChannel& channel, const Server::CallPointer& call);
   void end_session(http::Exchange& exchange, const Visitor& visitor);
 

@@ -7,6 +7,7 @@
 #include <nlohmann/json.hpp>
 
 #include "base/base64.h"
+#include "core/json_text.h"
 #include "server/mcp/request_meta.h"
 
 namespace nutshell::mcp {
@@ -80,7 +81,7 @@ std::optional<Problem> check_parameter(const http::Headers& headers, const Json&
   }
   if (!value->is_number())
     return check_one(headers, name,
-                     value->is_string() ? value->get<std::string>() : dumped(*value));
+                     value->is_string() ? value->get<std::string>() : dump_json(*value));
   const std::string* raw = headers.find(name);
   const auto text = raw != nullptr ? header_value(*raw) : std::nullopt;
   if (text && is_same_number(*text, *value)) return std::nullopt;

@@ -67,7 +67,7 @@ struct CheckHeaders : testing::Test {
   static Message message(const std::string& method, Json params) {
     params["_meta"]["io.modelcontextprotocol/protocolVersion"] = "2026-07-28";
     const Json body = {{"jsonrpc", "2.0"}, {"id", 1}, {"method", method}, {"params", params}};
-    return std::move(read_parcel(body.dump()).messages.front());
+    return std::move(read_messages(body.dump()).messages.front());
   }
   static int code(const http::Headers& headers, const Message& message) {
     const auto wrong = check_headers(headers, message, {{"sandbox", "Sandbox"}, {"n", "N"}});

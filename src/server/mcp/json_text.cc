@@ -2,14 +2,12 @@
 
 #include <nlohmann/json.hpp>
 
+#include "core/json_text.h"
+
 namespace nutshell::mcp {
 
-std::string dumped(const Json& value) {
-  return value.dump(-1, ' ', false, Json::error_handler_t::replace);
-}
-
 std::string json_string(std::string_view text) {
-  return dumped(Json(text));
+  return dump_json(Json(text));
 }
 
 std::string with_fields(std::string_view object, std::string_view fields) {

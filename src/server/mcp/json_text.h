@@ -16,7 +16,6 @@ inline constexpr std::size_t kMostMessageBytes = 32U << 20U;
 
 // Writes a JSON string; bytes that are not UTF-8 become U+FFFD.
 std::string json_string(std::string_view text);
-std::string dumped(const Json& value);
 
 // `object` is the text of an object; `fields` is `"name":value,…` or empty.
 std::string with_fields(std::string_view object, std::string_view fields);

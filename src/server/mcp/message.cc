@@ -4,6 +4,8 @@
 
 #include <nlohmann/json.hpp>
 
+#include "core/json_text.h"
+
 namespace nutshell::mcp {
 namespace {
 
@@ -47,7 +49,7 @@ Message read_message(Json& value) {
   if (has_id && !is_id(*given)) {
     return refused("null", kInvalidRequest, "`id` must be an integer or a string of at most 256");
   }
-  std::string id = has_id ? dumped(*given) : "null";
+  std::string id = has_id ? dump_json(*given) : "null";
   const auto version = value.find("jsonrpc");
   if (version == value.end() || *version != "2.0")
     return refused(std::move(id), kInvalidRequest, "`jsonrpc` must be \"2.0\"");
@@ -61,10 +63,10 @@ Message read_message(Json& value) {
   return message;
 }
 
-Parcel single(Message message) {
-  Parcel parcel;
-  parcel.messages.push_back(std::move(message));
-  return parcel;
+MessageBatch single(Message message) {
+  MessageBatch batch;
+  batch.messages.push_back(std::move(message));
+  return batch;
 }
 
 }  // namespace
@@ -90,7 +92,7 @@ const Json& Message::object(const char* name) const {
   return found != body->end() && found->is_object() ? *found : kEmpty;
 }
 
-Parcel read_parcel(std::string_view text) {
+MessageBatch read_messages(std::string_view text) {
   auto parsed = parse_strict(text, {.bytes = kMostMessageBytes});
   if (!parsed) {
     return single(refused("null", kParseError, "Parse error: " + parsed.error().message));
@@ -101,11 +103,11 @@ Parcel read_parcel(std::string_view text) {
     return single(refused("null", kInvalidRequest,
                           fmt::format("a batch has at most {} messages", kMostBatched)));
   }
-  Parcel parcel;
-  parcel.is_batch = true;
+  MessageBatch batch;
+  batch.is_batch = true;
   for (Json& value : *parsed)
-    parcel.messages.push_back(read_message(value));
-  return parcel;
+    batch.messages.push_back(read_message(value));
+  return batch;
 }
 
 std::string result_message(std::string_view id, std::string_view result) {

@@ -52,7 +52,7 @@ struct Message {
   [[nodiscard]] const Json& object(const char* name) const;
 };
 
-struct Parcel {
+struct MessageBatch {
   bool is_batch = false;
   std::vector<Message> messages;
 };
@@ -61,7 +61,7 @@ inline constexpr std::size_t kMostBatched = 64;
 
 // Never fails: a text that cannot be parsed is one message that is Refused, with the answer to
 // send.
-Parcel read_parcel(std::string_view text);
+MessageBatch read_messages(std::string_view text);
 
 std::string result_message(std::string_view id, std::string_view result);
 std::string error_message(std::string_view id, const Problem& problem);

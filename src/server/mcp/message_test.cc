@@ -8,10 +8,10 @@ namespace nutshell::mcp {
 namespace {
 
 Message only(std::string_view text) {
-  Parcel parcel = read_parcel(text);
-  EXPECT_FALSE(parcel.is_batch);
-  EXPECT_EQ(parcel.messages.size(), 1U);
-  return std::move(parcel.messages.front());
+  MessageBatch batch = read_messages(text);
+  EXPECT_FALSE(batch.is_batch);
+  EXPECT_EQ(batch.messages.size(), 1U);
+  return std::move(batch.messages.front());
 }
 
 void expect_refused(std::string_view text, int code, std::string_view id = "null") {
@@ -50,12 +50,12 @@ TEST(Message, IdsAreNothingButIntegersAndShortTexts) {
                  kInvalidRequest);
 }
 
-TEST(Parcel, ABatchIsBounded) {
+TEST(MessageBatch, ABatchIsBounded) {
   const std::string one = R"({"jsonrpc":"2.0","id":1,"method":"ping"})";
   std::string batch = "[" + one;
   for (std::size_t i = 1; i < kMostBatched; ++i)
     batch += "," + one;
-  EXPECT_EQ(read_parcel(batch + "]").messages.size(), kMostBatched);
+  EXPECT_EQ(read_messages(batch + "]").messages.size(), kMostBatched);
   expect_refused(batch + "," + one + "]", kInvalidRequest);
   expect_refused("[]", kInvalidRequest);
 }

@@ -4,6 +4,7 @@
 
 #include <nlohmann/json.hpp>
 
+#include "core/json_text.h"
 #include "server/mcp/running_call.h"
 
 namespace nutshell::mcp {
@@ -48,7 +49,7 @@ std::variant<RequestMeta, Problem> read_meta(const Message& message) {
   const Json* capabilities = member_of(meta, kCapabilitiesKey);
   if (capabilities == nullptr || !capabilities->is_object())
     return Problem{kInvalidParams, fmt::format("_meta[\"{}\"] is missing", kCapabilitiesKey)};
-  read.capabilities = dumped(*capabilities);
+  read.capabilities = dump_json(*capabilities);
   if (const Json* level = member_of(meta, kLogLevelKey); level != nullptr) {
     if (level->is_string()) read.log_level = parse_log_level(level->get_ref<const std::string&>());
     if (!read.log_level)

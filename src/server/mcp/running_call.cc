@@ -7,6 +7,7 @@
 #include <nlohmann/json.hpp>
 
 #include "base/file.h"
+#include "core/json_text.h"
 
 namespace nutshell::mcp {
 namespace {
@@ -23,7 +24,7 @@ std::string token_of(const Message& message) {
   if (meta == message.params().end() || !meta->is_object()) return {};
   const auto token = meta->find("progressToken");
   if (token == meta->end() || (!token->is_string() && !token->is_number_integer())) return {};
-  return dumped(*token);
+  return dump_json(*token);
 }
 
 }  // namespace
@@ -102,7 +103,7 @@ Result<std::string> RunningCall::ask(std::string_view method, std::string_view p
 }
 
 std::string RunningCall::input_responses() const {
-  return message_.params().contains("inputResponses") ? dumped(message_.object("inputResponses"))
+  return message_.params().contains("inputResponses") ? dump_json(message_.object("inputResponses"))
                                                       : "";
 }
 

@@ -7,13 +7,14 @@
 #include <nlohmann/json.hpp>
 #include <optional>
 
+#include "core/json_text.h"
 #include "server/mcp/request_meta.h"
 
 namespace nutshell::mcp {
 namespace {
 
 enum class Speed : std::uint8_t { Quick, Slow };
-enum class Eras : std::uint8_t { Session, Stateless, Both };
+enum class Forms : std::uint8_t { Session, Stateless, Both };
 enum class Need : std::uint8_t {
   Nothing,
   Prompts,
@@ -62,7 +63,7 @@ Problem needs_tasks() {
 
 struct Server::Method {
   std::string_view name;
-  Eras eras;
+  Forms forms;
   Speed speed;
   Need need;
   Reply (*answer)(Server& server, RunningCall& call);
@@ -76,7 +77,7 @@ struct Server::Methods {
     const auto& known = session_revisions();
     const bool is_known = std::find(known.begin(), known.end(), wanted) != known.end();
     const std::string revision = is_known ? wanted : std::string(kLastSessionRevision);
-    call.session().agree(revision, dumped(call.message().object("capabilities")));
+    call.session().agree(revision, dump_json(call.message().object("capabilities")));
     Client client = call.client();
     client.revision = revision;
     return Answer{fmt::format(R"({{"protocolVersion":"{}","capabilities":{},"serverInfo":{}{}{}}})",
@@ -160,26 +161,27 @@ struct Server::Methods {
   }
 
   static constexpr std::array<Method, 19> kAll = {{
-      {"initialize", Eras::Session, Speed::Quick, Need::Nothing, initialize},
-      {"server/discover", Eras::Stateless, Speed::Quick, Need::Nothing, discover, true},
-      {"ping", Eras::Session, Speed::Quick, Need::Nothing, ping},
-      {"logging/setLevel", Eras::Session, Speed::Quick, Need::Logging, set_level},
-      {"tools/list", Eras::Both, Speed::Quick, Need::Nothing, list<Listing::Tools>, true},
-      {"tools/call", Eras::Both, Speed::Slow, Need::Nothing, call_tool},
-      {"prompts/list", Eras::Both, Speed::Quick, Need::Prompts, list<Listing::Prompts>, true},
-      {"prompts/get", Eras::Both, Speed::Slow, Need::Prompts, get_prompt},
-      {"resources/list", Eras::Both, Speed::Quick, Need::Resources, list<Listing::Resources>, true},
-      {"resources/templates/list", Eras::Both, Speed::Quick, Need::Resources,
+      {"initialize", Forms::Session, Speed::Quick, Need::Nothing, initialize},
+      {"server/discover", Forms::Stateless, Speed::Quick, Need::Nothing, discover, true},
+      {"ping", Forms::Session, Speed::Quick, Need::Nothing, ping},
+      {"logging/setLevel", Forms::Session, Speed::Quick, Need::Logging, set_level},
+      {"tools/list", Forms::Both, Speed::Quick, Need::Nothing, list<Listing::Tools>, true},
+      {"tools/call", Forms::Both, Speed::Slow, Need::Nothing, call_tool},
+      {"prompts/list", Forms::Both, Speed::Quick, Need::Prompts, list<Listing::Prompts>, true},
+      {"prompts/get", Forms::Both, Speed::Slow, Need::Prompts, get_prompt},
+      {"resources/list", Forms::Both, Speed::Quick, Need::Resources, list<Listing::Resources>,
+       true},
+      {"resources/templates/list", Forms::Both, Speed::Quick, Need::Resources,
        list<Listing::ResourceTemplates>, true},
-      {"resources/read", Eras::Both, Speed::Slow, Need::Resources, read_resource, true},
-      {"resources/subscribe", Eras::Session, Speed::Quick, Need::Watching, watch},
-      {"resources/unsubscribe", Eras::Session, Speed::Quick, Need::Watching, unwatch},
-      {"completion/complete", Eras::Both, Speed::Slow, Need::Completion, complete},
-      {"subscriptions/listen", Eras::Stateless, Speed::Slow, Need::Watching, nullptr},
-      {"tasks/get", Eras::Stateless, Speed::Quick, Need::Tasks, task<TaskVerb::Get>},
-      {"tasks/result", Eras::Stateless, Speed::Slow, Need::Tasks, task<TaskVerb::Result>},
-      {"tasks/update", Eras::Stateless, Speed::Quick, Need::Tasks, task<TaskVerb::Update>},
-      {"tasks/cancel", Eras::Stateless, Speed::Quick, Need::Tasks, task<TaskVerb::Cancel>},
+      {"resources/read", Forms::Both, Speed::Slow, Need::Resources, read_resource, true},
+      {"resources/subscribe", Forms::Session, Speed::Quick, Need::Watching, watch},
+      {"resources/unsubscribe", Forms::Session, Speed::Quick, Need::Watching, unwatch},
+      {"completion/complete", Forms::Both, Speed::Slow, Need::Completion, complete},
+      {"subscriptions/listen", Forms::Stateless, Speed::Slow, Need::Watching, nullptr},
+      {"tasks/get", Forms::Stateless, Speed::Quick, Need::Tasks, task<TaskVerb::Get>},
+      {"tasks/result", Forms::Stateless, Speed::Slow, Need::Tasks, task<TaskVerb::Result>},
+      {"tasks/update", Forms::Stateless, Speed::Quick, Need::Tasks, task<TaskVerb::Update>},
+      {"tasks/cancel", Forms::Stateless, Speed::Quick, Need::Tasks, task<TaskVerb::Cancel>},
   }};
 };
 
@@ -212,41 +214,41 @@ std::string Server::capabilities_of(const Client& client) const {
   if (can.lists_change && client.is_stateless())
     for (const char* what : {"tools", "prompts", "resources"})
       if (all.contains(what)) all[what]["listChanged"] = true;
-  return dumped(all);
+  return dump_json(all);
 }
 
 const Server::Method* Server::find(const RunningCall& call) const {
   const bool is_stateless = call.client().is_stateless();
   for (const Method& method : Methods::kAll) {
     if (method.name != call.message().method) continue;
-    const Eras other = is_stateless ? Eras::Session : Eras::Stateless;
-    const bool is_ours = method.eras != other && has(description_.abilities, method.need);
+    const Forms other = is_stateless ? Forms::Session : Forms::Stateless;
+    const bool is_ours = method.forms != other && has(description_.abilities, method.need);
     return is_ours ? &method : nullptr;
   }
   return nullptr;
 }
 
-Server::CallPointer Server::begin(const Way& way, Message message) {
+Server::CallPointer Server::begin(const Connection& connection, Message message) {
   switch (message.kind) {
     case Message::Kind::Request:
-      return begin_request(way, std::move(message));
+      return begin_request(connection, std::move(message));
     case Message::Kind::Notification:
-      take_notification(way, message);
+      take_notification(connection, message);
       return nullptr;
     case Message::Kind::Response:
-      way.session->take_response(message);
+      connection.session->take_response(message);
       return nullptr;
     case Message::Kind::Refused:
-      way.channel->respond(error_message(message.id, message.problem), message.problem.code);
+      connection.channel->respond(error_message(message.id, message.problem), message.problem.code);
       return nullptr;
   }
   return nullptr;
 }
 
-Server::CallPointer Server::begin_request(const Way& way, Message message) {
-  auto origin = origin_of(way, message);
+Server::CallPointer Server::begin_request(const Connection& connection, Message message) {
+  auto origin = origin_of(connection, message);
   if (const auto* problem = std::get_if<Problem>(&origin)) {
-    way.channel->respond(error_message(message.id, *problem), problem->code);
+    connection.channel->respond(error_message(message.id, *problem), problem->code);
     return nullptr;
   }
   auto call = std::make_shared<RunningCall>(std::move(std::get<RunningCall::Origin>(origin)),
@@ -262,7 +264,7 @@ Server::CallPointer Server::begin_request(const Way& way, Message message) {
     finish(*call, method->answer(*this, *call));
     return nullptr;
   }
-  if (!way.session->add(call)) {
+  if (!connection.session->add(call)) {
     finish(*call, Problem{kInvalidRequest, "a request with this id is still running"});
     return nullptr;
   }
@@ -270,22 +272,24 @@ Server::CallPointer Server::begin_request(const Way& way, Message message) {
   return call;
 }
 
-std::variant<RunningCall::Origin, Problem> Server::origin_of(const Way& way,
+std::variant<RunningCall::Origin, Problem> Server::origin_of(const Connection& connection,
                                                              const Message& message) {
-  RunningCall::Origin origin{way.session, way.channel, way.session->client(), std::nullopt};
+  RunningCall::Origin origin{connection.session, connection.channel, connection.session->client(),
+                             std::nullopt};
   const bool has_meta = names_revision(message);
-  const bool is_stateless = way.era == Era::Stateless || has_meta ||
-                            (message.method == "server/discover" && !way.session->is_agreed());
+  const bool is_stateless =
+      connection.form == ProtocolForm::Stateless || has_meta ||
+      (message.method == "server/discover" && !connection.session->is_agreed());
   if (!is_stateless) {
     const bool may_come_first = message.method == "initialize" || message.method == "ping";
-    if (!way.session->is_agreed() && !may_come_first) {
+    if (!connection.session->is_agreed() && !may_come_first) {
       return Problem{kInvalidParams, fmt::format("_meta[\"{}\"] is missing, and no initialize came "
                                                  "before",
                                                  kRevisionKey)};
     }
-    if (message.method == "initialize" && way.session->is_agreed())
+    if (message.method == "initialize" && connection.session->is_agreed())
       return Problem{kInvalidRequest, "initialize came before"};
-    origin.log_level = way.session->log_level();
+    origin.log_level = connection.session->log_level();
     return origin;
   }
   auto meta = read_meta(message);
@@ -297,11 +301,11 @@ std::variant<RunningCall::Origin, Problem> Server::origin_of(const Way& way,
   return origin;
 }
 
-void Server::take_notification(const Way& way, const Message& message) {
+void Server::take_notification(const Connection& connection, const Message& message) {
   if (message.method != "notifications/cancelled") return;  // nothing else changes what we do
   const auto id = message.params().find("requestId");
   if (id == message.params().end()) return;
-  const auto call = way.session->cancel(dumped(*id));
+  const auto call = connection.session->cancel(dump_json(*id));
   if (call && is_subscription(*call)) end_listening(call);  // no thread will
 }
 

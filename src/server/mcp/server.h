@@ -22,7 +22,7 @@ namespace nutshell::mcp {
 const std::vector<std::string>& session_revisions();
 
 // How far the transport has settled the revision of the protocol.
-enum class Era : std::uint8_t {
+enum class ProtocolForm : std::uint8_t {
   Unknown,    // the message tells
   Stateless,  // a message without _meta is an error
 };
@@ -33,14 +33,14 @@ class Server {
   Server(const Server&) = delete;
   Server& operator=(const Server&) = delete;
 
-  struct Way {
+  struct Connection {
     std::shared_ptr<Session> session;
     std::shared_ptr<Channel> channel;
-    Era era = Era::Unknown;
+    ProtocolForm form = ProtocolForm::Unknown;
   };
   using CallPointer = std::shared_ptr<RunningCall>;
   // Answers quick requests at once. Returns slow ones, for run() on a thread that may wait.
-  CallPointer begin(const Way& way, Message message);
+  CallPointer begin(const Connection& connection, Message message);
   void run(const CallPointer& call);
 
   // A subscription stays open without a thread: it ends when it is cancelled, or with
@@ -66,9 +66,10 @@ class Server {
     std::vector<std::string> uris;
   };
 
-  CallPointer begin_request(const Way& way, Message message);
-  void take_notification(const Way& way, const Message& message);
-  std::variant<RunningCall::Origin, Problem> origin_of(const Way& way, const Message& message);
+  CallPointer begin_request(const Connection& connection, Message message);
+  void take_notification(const Connection& connection, const Message& message);
+  std::variant<RunningCall::Origin, Problem> origin_of(const Connection& connection,
+                                                       const Message& message);
   const Method* find(const RunningCall& call) const;
   void finish(RunningCall& call, const Reply& reply);
   [[nodiscard]] std::string envelope(const RunningCall& call, const Answer& answer) const;

@@ -9,6 +9,7 @@
 
 #include "base/deadline.h"
 #include "base/file.h"
+#include "core/json_text.h"
 
 namespace nutshell::mcp {
 namespace {
@@ -49,7 +50,7 @@ class EchoHost : public Host {
     return listing == Listing::Tools ? R"({"tools":[{"name":"echo"}]})" : R"({"resources":[]})";
   }
   Reply call_tool(Call& call, const std::string& name, const Json& arguments) override {
-    if (name == "echo") return Answer{R"({"content":)" + dumped(arguments) + "}"};
+    if (name == "echo") return Answer{R"({"content":)" + dump_json(arguments) + "}"};
     if (name == "wait") {
       is_waiting = true;
       EXPECT_TRUE(wait_for(call.interrupt(), 1, Deadline::in(30s)).value_or(false));
@@ -81,13 +82,13 @@ struct ServerFixture : testing::Test {
   std::shared_ptr<Session> session = std::make_shared<Session>(Client{});
   std::shared_ptr<RememberingChannel> channel = std::make_shared<RememberingChannel>();
 
-  Server::CallPointer begin(const Json& message, Era era = Era::Unknown) {
-    Parcel parcel = read_parcel(message.dump());
-    return server.begin({session, channel, era}, std::move(parcel.messages.front()));
+  Server::CallPointer begin(const Json& message, ProtocolForm form = ProtocolForm::Unknown) {
+    MessageBatch batch = read_messages(message.dump());
+    return server.begin({session, channel, form}, std::move(batch.messages.front()));
   }
   // The last message that came for it.
-  Json ask(const Json& message, Era era = Era::Unknown) {
-    if (const auto call = begin(message, era)) server.run(call);
+  Json ask(const Json& message, ProtocolForm form = ProtocolForm::Unknown) {
+    if (const auto call = begin(message, form)) server.run(call);
     const auto all = channel->messages();
     EXPECT_FALSE(all.empty());
     return all.empty() ? Json() : all.back();
@@ -161,7 +162,7 @@ TEST_F(McpServer, WantsWholeMetaOfTheStatelessRevision) {
   params["_meta"].erase("io.modelcontextprotocol/clientCapabilities");
   EXPECT_EQ(ask(request("server/discover", params))["error"]["code"], kInvalidParams);
   EXPECT_EQ(ask(request("server/discover"))["error"]["code"], kInvalidParams);
-  EXPECT_EQ(ask(request("tools/list"), Era::Stateless)["error"]["code"], kInvalidParams);
+  EXPECT_EQ(ask(request("tools/list"), ProtocolForm::Stateless)["error"]["code"], kInvalidParams);
 }
 
 TEST_F(McpServer, HasNoMethodsOfTheOtherEra) {

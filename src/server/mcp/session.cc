@@ -4,6 +4,7 @@
 
 #include <nlohmann/json.hpp>
 
+#include "core/json_text.h"
 #include "server/mcp/running_call.h"
 
 namespace nutshell::mcp {
@@ -11,8 +12,8 @@ namespace {
 
 Result<std::string> result_of(const std::string& response) {
   const Json parsed = Json::parse(response);
-  if (parsed.contains("result")) return dumped(parsed["result"]);
-  return failure(ErrorCode::Unavailable, "the client refused: " + dumped(parsed["error"]));
+  if (parsed.contains("result")) return dump_json(parsed["result"]);
+  return failure(ErrorCode::Unavailable, "the client refused: " + dump_json(parsed["error"]));
 }
 
 }  // namespace
@@ -112,7 +113,7 @@ void Session::take_response(const Message& response) {
   const std::lock_guard lock(mutex_);
   const auto found = asks_.find(response.id);
   if (found == asks_.end() || found->second) return;  // not asked for, or answered twice
-  found->second = dumped(response.params());
+  found->second = dump_json(response.params());
   changed_.notify_all();
 }
 

@@ -72,28 +72,28 @@ class Connection {
       return output_->send(error_message("null", problem));
     }
     if (line.text.find_first_not_of(" \t\r") == std::string::npos) return;
-    Parcel parcel = read_parcel(line.text);
-    if (!parcel.is_batch) return begin(output_, std::move(parcel.messages.front()));
-    take_batch(std::move(parcel));
+    MessageBatch batch = read_messages(line.text);
+    if (!batch.is_batch) return begin(output_, std::move(batch.messages.front()));
+    take_batch(std::move(batch));
   }
 
   // Only one revision has batches.
-  void take_batch(Parcel parcel) {
+  void take_batch(MessageBatch batch) {
     if (session_->client().revision != "2025-03-26") {
       const Problem problem{kInvalidRequest, "this revision has no batches"};
       return output_->send(error_message("null", problem));
     }
     std::size_t answers = 0;
-    for (const Message& message : parcel.messages)
+    for (const Message& message : batch.messages)
       if (message.kind == Message::Kind::Request || message.kind == Message::Kind::Refused)
         ++answers;
     const auto channel = std::make_shared<BatchChannel>(output_, answers);
-    for (Message& message : parcel.messages)
+    for (Message& message : batch.messages)
       begin(channel, std::move(message));
   }
 
   void begin(const std::shared_ptr<Channel>& channel, Message message) {
-    const auto call = server_.begin({session_, channel, Era::Unknown}, std::move(message));
+    const auto call = server_.begin({session_, channel, ProtocolForm::Unknown}, std::move(message));
     if (!call) return;
     if (Server::is_subscription(*call)) return server_.run(call);  // does not wait
     if (workers_.take([this, call] { server_.run(call); })) return;

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <nlohmann/json.hpp>
 
+#include "core/json_text.h"
 #include "server/mcp/server.h"
 
 namespace nutshell::mcp {
@@ -59,9 +60,9 @@ Reply Server::listen(const CallPointer& call) {
   const std::lock_guard lock(mutex_);  // the acknowledgement goes out before any notification
   std::erase_if(listeners_, [](const Listener& old) { return old.call->is_cancelled(); });
   if (listeners_.size() >= kMostListeners) return Problem{kInternalError, "too many subscriptions"};
-  call->send(
-      notification("notifications/subscriptions/acknowledged",
-                   fmt::format(R"({{"notifications":{},{}}})", dumped(agreed), meta_with(*call))));
+  call->send(notification(
+      "notifications/subscriptions/acknowledged",
+      fmt::format(R"({{"notifications":{},{}}})", dump_json(agreed), meta_with(*call))));
   listeners_.push_back(std::move(listener));
   return Answer{"{}"};
 }

@@ -28,8 +28,9 @@ std::shared_ptr<RunningCall> call_of(const std::string& owner) {
   client.revision = kStatelessRevision;
   const RunningCall::Origin origin{std::make_shared<Session>(client),
                                    std::make_shared<SilentChannel>(), client, std::nullopt};
-  Parcel parcel = read_parcel(R"({"jsonrpc":"2.0","id":1,"method":"tools/call","params":{}})");
-  return std::make_shared<RunningCall>(origin, std::move(parcel.messages.front()));
+  MessageBatch batch =
+      read_messages(R"({"jsonrpc":"2.0","id":1,"method":"tools/call","params":{}})");
+  return std::make_shared<RunningCall>(origin, std::move(batch.messages.front()));
 }
 
 Json object_of(const Reply& reply) {

@@ -5,6 +5,7 @@
 #include <nlohmann/json.hpp>
 
 #include "audit/json_text.h"
+#include "core/json_text.h"
 
 namespace nutshell::service {
 namespace {
@@ -223,6 +224,7 @@ void Operations::add_bound(audit::JsonObject& object, const SandboxSpec& spec) c
   }
   if (spec.labels.empty()) return;
   std::vector<std::string> labels;
+  labels.reserve(spec.labels.size());
   for (const auto& [name, value] : spec.labels)
     labels.push_back(fmt::format("{}={}", name, value));
   object.add_json("labels", redactor_.redact_list(shortened(labels)));
@@ -275,7 +277,7 @@ std::string Operations::describe_json(std::string_view name, nlohmann::json valu
                                       const std::vector<std::string>& secrets) const {
   redact_strings(value, redactor_, secrets);
   audit::JsonObject object;
-  object.add(name, shortened(value.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace)));
+  object.add(name, shortened(dump_json(value)));
   return std::move(object).text();
 }
 

@@ -214,7 +214,7 @@ Result<ExecResult> DetachedExecs::execute(DetachedExec& exec, const Job& job) {
   // A paused sandbox takes no connection, nor does one whose backend does not answer. Tries again
   // until it does.
   const auto cannot_be_reached = [&] {
-    const SandboxTable::Rest rest = uses_.table.rest_of(job.ref.id);
+    const SandboxTable::CurrentState rest = uses_.table.current_state(job.ref.id);
     return rest.is_paused || rest.is_unseen;
   };
   while (cannot_be_reached() && !exec.was_let_go())

@@ -9,6 +9,7 @@
 
 #include "base/defer.h"
 #include "base/fault_point.h"
+#include "core/json_text.h"
 #include "core/refusals.h"
 #include "runtime/workspace_changes.h"
 #include "service/evidence/hashing_io.h"
@@ -259,7 +260,7 @@ Result<ToolReply> Execs::call_admitted(const SandboxRef& ref, const Tool& tool,
     (void)uses_.sandboxes.is_alive(ref.id);
   }
   StreamHash input;
-  input.add(arguments.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace));
+  input.add(dump_json(arguments));
   StreamHash output;
   output.add(reply.result.text);
   operation.ending.input_sha256 = input.hex();

@@ -9,6 +9,7 @@
 
 #include "base/result.h"
 #include "core/exec.h"
+#include "core/field.h"
 #include "core/protection.h"
 #include "core/tool.h"
 #include "wire/tool_schema.h"
@@ -81,3 +82,7 @@ struct HistoryEntry {
 };
 
 }  // namespace nutshell::service
+
+template <>
+inline constexpr std::array<std::string_view, 4> nutshell::kWords<nutshell::service::TraceLevel>{
+    "off", "summary", "files", "full"};

@@ -182,6 +182,7 @@ std::vector<PoolStatus> Pools::status(const Caller& caller) {
 std::vector<PoolStatus> Pools::all() {
   const std::lock_guard lock(mutex_);
   std::vector<PoolStatus> all;
+  all.reserve(pools_.size());
   for (const auto& [name, pool] : pools_)
     all.push_back(status_of(pool));
   return all;

@@ -157,8 +157,8 @@ bool SandboxTable::has(const std::string& id) {
   return state_.with([&id](State& state) { return state.entries.contains(id); });
 }
 
-SandboxTable::Rest SandboxTable::rest_of(const std::string& id) {
-  Rest rest;
+SandboxTable::CurrentState SandboxTable::current_state(const std::string& id) {
+  CurrentState rest;
   change(id, [&rest](const SandboxEntry& entry) {
     rest = {entry.state == SandboxState::Paused, entry.resumes_on_use, entry.users > 0,
             entry.is_unseen};

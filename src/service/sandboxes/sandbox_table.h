@@ -79,13 +79,13 @@ class SandboxTable {
   std::optional<SandboxEntry> copy_of(const std::string& id);
   bool has(const std::string& id);
   // The current state, which may be newer than that of a SandboxRef.
-  struct Rest {
+  struct CurrentState {
     bool is_paused = false;
     bool resumes_on_use = false;
     bool is_used = false;
     bool is_unseen = false;
   };
-  Rest rest_of(const std::string& id);
+  CurrentState current_state(const std::string& id);
   void change(const std::string& id, const std::function<void(SandboxEntry&)>& step);
 
   // The sandbox counts as used until the end of this object.

@@ -276,7 +276,7 @@ Result<> Sandboxes::resume(const std::string& id) {
 }
 
 Result<> Sandboxes::wake(const std::string& id) {
-  const SandboxTable::Rest rest = uses_.table.rest_of(id);
+  const SandboxTable::CurrentState rest = uses_.table.current_state(id);
   if (!rest.is_paused) return {};
   if (rest.resumes_on_use) return resume(id);
   return failure(ErrorCode::Unavailable,

@@ -4,15 +4,12 @@
 
 #include "base/sha256.h"
 #include "core/json_form.h"
+#include "core/json_text.h"
 
 namespace nutshell::service {
 namespace {
 
 using Json = nlohmann::json;
-
-std::string dump(const Json& json) {
-  return json.dump(-1, ' ', false, Json::error_handler_t::replace);
-}
 
 template <typename T, typename Build>
 Result<T> decode(const std::string& text, Build build) {
@@ -26,7 +23,7 @@ Result<T> decode(const std::string& text, Build build) {
 }  // namespace
 
 std::string encode_labels(const std::map<std::string, std::string>& labels) {
-  return dump(Json(labels));
+  return dump_json(Json(labels));
 }
 
 Result<std::map<std::string, std::string>> decode_labels(const std::string& text) {
@@ -38,7 +35,7 @@ std::string encode_setup(const std::vector<SetupOutput>& outputs) {
   auto list = nlohmann::ordered_json::array();
   for (const SetupOutput& output : outputs)
     list.push_back(to_json(output, Written::Kept));
-  return list.dump(-1, ' ', false, Json::error_handler_t::replace);
+  return dump_json(list);
 }
 
 Result<std::vector<SetupOutput>> decode_setup(const std::string& text) {

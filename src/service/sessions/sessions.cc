@@ -563,7 +563,8 @@ void Sessions::tend() {
     // The next tick tries again.
     if (!uses_.sandboxes.pause(session.sandbox, Pausing::WhileIdle)) continue;
     // A caller began to use it meanwhile.
-    if (uses_.table.rest_of(session.sandbox).is_used) (void)uses_.sandboxes.resume(session.sandbox);
+    if (uses_.table.current_state(session.sandbox).is_used)
+      (void)uses_.sandboxes.resume(session.sandbox);
   }
 }
 

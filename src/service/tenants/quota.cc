@@ -19,7 +19,7 @@ std::uint64_t percent_of(std::uint64_t amount, std::uint64_t percent) {
 
 const std::array<ResourceInfo, kResourceCount>& resources() {
   using enum Resource;
-  static const std::array<ResourceInfo, kResourceCount> all = {{
+  static const std::array<ResourceInfo, kResourceCount> kAll = {{
       {Sandboxes, "sandboxes", "sandboxes", "destroy a sandbox first", "sandboxes at once"},
       {Memory, "memory_bytes", "memory bytes", "destroy a sandbox first, or ask for less memory",
        "sum of the memory limits of sandboxes"},
@@ -51,7 +51,7 @@ const std::array<ResourceInfo, kResourceCount>& resources() {
       {Waiting, "waiting", "places in the lines for pools", "release a sandbox first",
        "callers that wait for pools at once"},
   }};
-  return all;
+  return kAll;
 }
 
 const ResourceInfo& info_of(Resource resource) {

@@ -7,6 +7,7 @@
 
 #include "backends/docker/engine/engine_json.h"
 #include "containers/container_layout.h"
+#include "core/json_text.h"
 
 namespace nutshell::docker {
 namespace {
@@ -190,7 +191,7 @@ std::string create_body(const ContainerPlan& plan) {
       {"Tty", false},
       {"HostConfig", host_config_of(plan)},
   };
-  return body.dump(-1, ' ', false, Json::error_handler_t::replace);
+  return dump_json(body);
 }
 
 }  // namespace nutshell::docker

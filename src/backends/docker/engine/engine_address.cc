@@ -9,6 +9,7 @@
 #include <nlohmann/json.hpp>
 
 #include "backends/docker/engine/engine_json.h"
+#include "base/environment.h"
 #include "base/file.h"
 #include "base/sha256.h"
 #include "http/tls/tls.h"
@@ -102,8 +103,7 @@ std::string advice_for(const EngineAddress& address) {
 }
 
 std::string variable_of_process(const char* name) {
-  const char* value = std::getenv(name);  // NOLINT(concurrency-mt-unsafe): never set by us
-  return value != nullptr ? value : "";
+  return environment_variable(name);
 }
 
 std::filesystem::path docker_config_directory(const Variables& variables) {

@@ -2,6 +2,7 @@
 
 #include "backends/docker/engine/engine_json.h"
 #include "backends/docker/images/image_source.h"
+#include "core/json_text.h"
 #include "registry/account.h"
 
 namespace nutshell::docker {
@@ -32,7 +33,7 @@ std::string login_of(const std::string& server, const registry::RegistryAccount&
     login["username"] = account.user;
     login["password"] = account.secret;
   }
-  return base64_url(login.dump(-1, ' ', false, Json::error_handler_t::replace));
+  return base64_url(dump_json(login));
 }
 
 }  // namespace

@@ -12,6 +12,7 @@
 #include <thread>
 
 #include "backends/native/cgroups/dbus_message.h"
+#include "base/environment.h"
 #include "base/file.h"
 #include "base/random_id.h"
 #include "base/socket.h"
@@ -162,10 +163,8 @@ bool is_own_scope(std::string_view path) {
 }
 
 std::filesystem::path user_systemd_socket() {
-  const char* directory = std::getenv("XDG_RUNTIME_DIR");
-  const std::filesystem::path place = directory != nullptr && directory[0] == '/'
-                                          ? std::string(directory)
-                                          : fmt::format("/run/user/{}", ::geteuid());
+  auto place = environment_path("XDG_RUNTIME_DIR");
+  if (place.empty()) place = fmt::format("/run/user/{}", ::geteuid());
   return place / "systemd" / "private";
 }
 

@@ -4,6 +4,7 @@
 
 #include <nlohmann/json.hpp>
 
+#include "core/json_text.h"
 #include "server/mcp/sandbox/client_roots.h"
 #include "server/mcp/sandbox/tool_content.h"
 #include "tools/result_text.h"
@@ -189,7 +190,7 @@ std::optional<Reply> SandboxHost::ask_for_project(Call& call) {
                   Answer::Type::InputRequired};
   } else {
     const Json answers = Json::parse(given, nullptr, false);
-    if (answers.is_object() && answers.contains("roots")) roots = dumped(answers["roots"]);
+    if (answers.is_object() && answers.contains("roots")) roots = dump_json(answers["roots"]);
   }
   has_asked_ = true;
   const auto project = options_.choose_project(directories_in(roots));

@@ -5,6 +5,7 @@
 #include <nlohmann/json.hpp>
 
 #include "base/base64.h"
+#include "core/json_text.h"
 #include "server/mcp/sandbox/sandbox_host.h"
 #include "tools/visible_text.h"
 
@@ -88,7 +89,7 @@ std::string SandboxHost::describe_sandbox(const Client& client) {
     about["diff"] = "nutshell diff " + status->id;
     about["apply"] = "nutshell apply " + status->id;
   }
-  return about.dump(-1, ' ', false, nlohmann::ordered_json::error_handler_t::replace);
+  return dump_json(about);
 }
 
 Reply SandboxHost::read_resource(Call& call, const std::string& uri) {
@@ -137,7 +138,8 @@ Reply SandboxHost::complete(Call& call, const Json& params) {
       if (values.size() < kMostCompletions && (directory + name).starts_with(typed))
         values.push_back(model_text(directory + name));
   }
-  return Answer{fmt::format(R"({{"completion":{{"values":{},"hasMore":false}}}})", dumped(values))};
+  return Answer{
+      fmt::format(R"({{"completion":{{"values":{},"hasMore":false}}}})", dump_json(values))};
 }
 
 Reply SandboxHost::get_prompt(Call& call, const std::string& name, const Json& arguments) {

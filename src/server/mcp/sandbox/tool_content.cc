@@ -5,6 +5,7 @@
 #include <nlohmann/json.hpp>
 
 #include "base/base64.h"
+#include "core/json_text.h"
 #include "server/mcp/json_text.h"
 
 namespace nutshell::mcp {
@@ -30,7 +31,7 @@ std::string structured(const ToolResult& result) {
   object["truncated"] = result.is_cut;
   object["tokens"] = result.tokens;
   if (!result.fields_json.empty()) object["fields"] = Ordered::parse(result.fields_json);
-  return object.dump(-1, ' ', false, Ordered::error_handler_t::replace);
+  return dump_json(object);
 }
 
 }  // namespace

@@ -7,6 +7,7 @@
 #include <nlohmann/json.hpp>
 
 #include "base/sha256.h"
+#include "core/json_text.h"
 #include "runtime/output_store.h"
 #include "server/http/json.h"
 #include "server/http/views.h"
@@ -191,7 +192,7 @@ Result<std::string> ServiceSandboxes::record(const Place& place, std::size_t mos
   const auto entries = TRY(service_.evidence().history(TRY(caller_of(place.owner)), place.id));
   std::string lines;
   for (std::size_t i = entries.size() - std::min(entries.size(), most); i < entries.size(); ++i)
-    lines += server::print_json(server::to_json(entries[i])) + "\n";
+    lines += dump_json(server::to_json(entries[i])) + "\n";
   return lines;
 }
 
