@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <filesystem>
 
+#include "backends/registry.h"
 #include "cli/report.h"
 #include "core/sandbox_id.h"
 #include "runtime/workspace_changes.h"
@@ -14,6 +15,14 @@ namespace {
 
 namespace fs = std::filesystem;
 using saved::SavedWorkspace;
+
+// Whether it is an id, or the beginning of one, of a backend that there is.
+bool may_be_id(const std::string& text) {
+  const auto& backends = backend_registry();
+  return is_sandbox_id_beginning(text) &&
+         std::any_of(backends.begin(), backends.end(),
+                     [&text](const auto& entry) { return entry.id_letter == text.front(); });
+}
 
 std::string name_of(const SandboxSpec& spec) {
   const auto found = spec.labels.find(kNameLabel);
@@ -127,7 +136,7 @@ Result<> check_new_name(Program& program, const std::string& name) {
                         name.find_first_not_of(
                             "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
                             "0123456789._-") == std::string::npos;
-  if (!is_plain || name.front() == '-' || is_sandbox_id_beginning(name)) {
+  if (!is_plain || name.front() == '-' || may_be_id(name)) {
     return failure(
         ErrorCode::InvalidArgument,
         fmt::format("--name: '{}' must be letters, digits, '.', '_' and '-', at most 63, "
@@ -142,7 +151,7 @@ Result<> check_new_name(Program& program, const std::string& name) {
 
 Result<std::string> chosen_sandbox(Program& program, const std::string& given) {
   if (given.empty()) return sandbox_of_here(program);
-  if (is_sandbox_id_beginning(given)) return given;
+  if (may_be_id(given)) return given;
   return sandbox_named(program, given);
 }
 

@@ -7,8 +7,10 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <csignal>
 #include <cstdlib>
+#include <nlohmann/json.hpp>
 #include <set>
 #include <thread>
 
@@ -103,15 +105,36 @@ Result<Config> load_config(const Command& command) {
   return config;
 }
 
+namespace {
+
+// The value that is in force; a list has a comma between its items.
+std::string value_in_force(const Config& config, const std::string& key, std::string value) {
+  if (value.empty()) value = value_if_empty(key);
+  if (value.empty()) value = default_quota_text(config, user_state_directory().value_or(fs::path()), key);
+  std::replace(value.begin(), value.end(), '\n', ',');
+  return value;
+}
+
+}  // namespace
+
+std::string describe_as_json(const Config& config) {
+  using Json = nlohmann::ordered_json;
+  Json settings = Json::object();
+  for (const auto& [key, setting] : config.settings())
+    settings[key] = {{"value", value_in_force(config, key, setting.value)},
+                     {"origin", setting.origin}};
+  const Json object{{"settings", settings},
+                    {"tokens", config.tokens.size()},
+                    {"certificates", config.certificates.size()},
+                    {"pools", config.pools.size()},
+                    {"quotas", config.quotas.size()}};
+  return object.dump(-1, ' ', false, Json::error_handler_t::replace) + "\n";
+}
+
 std::string describe(const Config& config) {
   std::string text;
   for (const auto& [key, setting] : config.settings()) {
-    std::string value = setting.value;
-    if (value.empty()) value = value_if_empty(key);
-    if (value.empty())
-      value = default_quota_text(config, user_state_directory().value_or(fs::path()), key);
-    for (char& letter : value)
-      letter = letter == '\n' ? ',' : letter;
+    const std::string value = value_in_force(config, key, setting.value);
     text += fmt::format("{:<28} {:<40} {}\n", key, value.empty() ? "-" : value, setting.origin);
   }
   text += fmt::format("{} tokens, {} certificates, {} pools, {} quotas\n", config.tokens.size(),

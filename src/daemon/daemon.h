@@ -24,6 +24,7 @@ struct Command {
   std::string roche_port;          // likewise
   bool is_private = false;         // ends with its parent, and ends its sandboxes then
   bool shows_config = false;       // prints the settings and exits
+  bool is_json = false;            // prints them as JSON
   bool recovers = false;           // recovers the state file and exits
   std::filesystem::path programs;  // where our other programs are
 };
@@ -31,6 +32,7 @@ struct Command {
 Result<Config> load_config(const Command& command);
 // "socket.path = …  (nutshelld.toml:3)", a line each.
 std::string describe(const Config& config);
+std::string describe_as_json(const Config& config);
 
 // Renames a damaged state file and copies what can be read of it. Returns a description of what was
 // done.

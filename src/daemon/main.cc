@@ -23,7 +23,9 @@ int print(const nutshell::Result<std::string>& text) {
 }
 
 nutshell::Result<std::string> describe_config(const Command& command) {
-  return describe(TRY(nutshell::daemon::load_config(command)));
+  const auto config = TRY(nutshell::daemon::load_config(command));
+  using nutshell::daemon::describe_as_json;
+  return command.is_json ? describe_as_json(config) : describe(config);
 }
 
 int run(const Command& command) {
@@ -63,6 +65,7 @@ int main(int argc, char** argv) {
                "put a damaged state file aside, go on with what it still has, and end");
   app.add_flag("--show-config", command.shows_config,
                "print every setting and where it comes from, and end");
+  app.add_flag("--json", command.is_json, "with --show-config: print a JSON object");
   CLI11_PARSE(app, argc, argv);
   return run(command);
 }

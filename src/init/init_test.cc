@@ -127,6 +127,7 @@ TEST_F(InitTest, ProcessInTheBackgroundDoesNotHoldTheEndUpAndLivesOn) {
   const Captured captured = run(shell("sleep 1000 & echo started"));
   EXPECT_EQ(captured.output, "started\n");
   EXPECT_LT(captured.result.duration, 10s);
+  EXPECT_THAT(captured.result.detail, HasSubstr("left running: 1 process, until"));
   // The shell may have ended before its child became a sleep.
   const auto patience = std::chrono::steady_clock::now() + 10s;
   while (count_processes("sleep") != 1 && std::chrono::steady_clock::now() < patience)

@@ -34,6 +34,8 @@ class ExecWatch : private wire::ExecIo {
   void send_input(const std::string& bytes);
   void end_input() { channel_.queue(conversation_, wire::InputEnd{}); }
   void send_signal(int number);
+  // Lets the exec go on when its connection is closed.
+  void keep() { channel_.queue(conversation_, wire::Keep{}); }
   void cancel() { channel_.queue(conversation_, wire::Cancel{}); }
 
   // Waits until the exec ends or the deadline passes, but not before init has answered every

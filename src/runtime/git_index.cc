@@ -72,6 +72,7 @@ class IndexReader {
     return trouble_with_extensions();
   }
   [[nodiscard]] const std::string& staged() const { return staged_; }
+  [[nodiscard]] std::vector<std::string> take_names() && { return std::move(names_); }
 
  private:
   bool take_entry() {
@@ -101,6 +102,7 @@ class IndexReader {
     staged_ += bytes_.substr(begin + kFixedBytes - 2, (flags & kExtended) != 0 ? 4 : 2);
     staged_ += name_;
     staged_ += '\0';
+    names_.push_back(name_);
     at_ = version_ == 4 ? zero + 1 : begin + ((zero - begin + 8) & ~std::size_t{7});
     return at_ <= end_;
   }
@@ -126,6 +128,7 @@ class IndexReader {
   std::size_t end_ = 0;
   std::size_t at_ = 0;
   std::string name_;
+  std::vector<std::string> names_;
   std::string staged_;  // paths, modes, objects and stages of all entries
 };
 
@@ -138,6 +141,12 @@ std::string trouble_with_index(std::string_view bytes) {
 std::string digest_of_staged(std::string_view bytes) {
   IndexReader reader(bytes);
   return reader.trouble().empty() ? sha256_hex(reader.staged()) : std::string();
+}
+
+std::vector<std::string> paths_in_index(std::string_view bytes) {
+  IndexReader reader(bytes);
+  (void)reader.trouble();  // what was read before it are paths all the same
+  return std::move(reader).take_names();
 }
 
 }  // namespace nutshell

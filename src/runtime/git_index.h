@@ -5,6 +5,7 @@
 
 #include <string>
 #include <string_view>
+#include <vector>
 
 namespace nutshell {
 
@@ -15,5 +16,8 @@ std::string trouble_with_index(std::string_view bytes);
 // A digest of what is staged: paths, modes, objects, stages. It does not change when git only
 // updates the files' times, as `git status` does. Empty if the index is malformed.
 std::string digest_of_staged(std::string_view bytes);
+
+// The paths of its entries, up to the first that is malformed.
+std::vector<std::string> paths_in_index(std::string_view bytes);
 
 }  // namespace nutshell

@@ -74,7 +74,8 @@ wire::Exec exec_of(const CommandRequest& request, const std::string& exec_id) {
   exec.request.working_directory = request.working_directory;
   // A command in the foreground has no input, so that a prompt ends at once.
   exec.request.standard_input = is_background ? StandardInput::Streamed : StandardInput::Empty;
-  exec.request.on_disconnect = may_outlive ? OnDisconnect::Keep : OnDisconnect::Cancel;
+  // While somebody waits, the command ends with whoever waits. keep() changes that.
+  exec.request.on_disconnect = is_background ? OnDisconnect::Keep : OnDisconnect::Cancel;
   exec.request.limits = {request.timeout, kMostOutput,
                          std::max<std::chrono::milliseconds>(request.timeout, 300s)};
   exec.window = wire::kWindow;
@@ -167,19 +168,33 @@ Result<Jobs::Record> Jobs::load(const std::string& id) const {
   }
 }
 
-// Returns the next free number. Removes the oldest record if there are too many.
-Result<std::string> Jobs::new_id() const {
-  TRY(make_directory(place()));
-  std::vector<std::uint64_t> numbers;
+std::vector<std::uint64_t> Jobs::numbers() const {
+  std::vector<std::uint64_t> found;
   std::error_code error;
   for (const auto& item : fs::directory_iterator(place(), error)) {
     const std::string name = item.path().filename().native();
-    if (is_job_id(name)) numbers.push_back(std::stoull(name.substr(1)));
+    if (is_job_id(name)) found.push_back(std::stoull(name.substr(1)));
   }
-  std::sort(numbers.begin(), numbers.end());
-  for (std::size_t i = 0; i + kMostRemembered <= numbers.size(); ++i)
-    fs::remove(place() / fmt::format("j{}", numbers[i]), error);
-  for (std::uint64_t number = numbers.empty() ? 1 : numbers.back() + 1;; ++number) {
+  std::sort(found.begin(), found.end());
+  return found;
+}
+
+Result<std::string> Jobs::newest() const {
+  const auto found = numbers();
+  if (!found.empty()) return fmt::format("j{}", found.back());
+  return failure(ErrorCode::NotFound,
+                 "no command was started in the background here: 'nutshell run --detach' and the "
+                 "tool bash with wait=0 do that");
+}
+
+// Returns the next free number. Removes the oldest record if there are too many.
+Result<std::string> Jobs::new_id() const {
+  TRY(make_directory(place()));
+  const std::vector<std::uint64_t> known = numbers();
+  std::error_code error;
+  for (std::size_t i = 0; i + kMostRemembered <= known.size(); ++i)
+    fs::remove(place() / fmt::format("j{}", known[i]), error);
+  for (std::uint64_t number = known.empty() ? 1 : known.back() + 1;; ++number) {
     std::string id = fmt::format("j{}", number);
     const auto file = open_file(place() / id, O_WRONLY | O_CREAT | O_EXCL, 0600);
     if (file) return id;
@@ -289,6 +304,12 @@ Result<CommandState> Jobs::run(const CommandRequest& asked) {
     (void)end_change(record.change);  // nothing ran, so there is nothing to undo
     return Failure(watched.error());
   }
+  if (!watch.ending() && may_outlive) {
+    watch.keep();
+    TRY(watch.watch(Deadline::in(0ms), uses_.interrupt));
+  }
+  // A command that was started in the background is a job, even if it has ended already.
+  if (request.wait == 0ms) record.id = TRY(new_id());
   return settle(record, watch);
 }
 

@@ -45,6 +45,8 @@ class Jobs : public CommandRunner {
 
   Result<CommandState> run(const CommandRequest& asked) override;
   Result<CommandState> look(const JobRequest& request) override;
+  // The id of the job that was started last; NotFound if there was none.
+  [[nodiscard]] Result<std::string> newest() const;
 
  private:
   struct Record;
@@ -66,6 +68,7 @@ class Jobs : public CommandRunner {
   Result<Record> load(const std::string& id) const;
   Result<> save(const Record& record) const;
   Result<std::string> new_id() const;
+  [[nodiscard]] std::vector<std::uint64_t> numbers() const;  // of all records, ascending
 
   Dependencies uses_;
 };

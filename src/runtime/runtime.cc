@@ -7,6 +7,7 @@
 
 #include "base/defer.h"
 #include "base/random_id.h"
+#include "core/left_running.h"
 #include "core/sandbox_id.h"
 #include "core/stream_carrier.h"
 #include "runtime/apply_record.h"
@@ -162,6 +163,8 @@ Result<ExecResult> Runtime::run(const SandboxSpec& wanted, const ExecRequest& re
   } else if (result && hooks.after) {
     hooks.after(client);
   }
+  if (result && result->detail.starts_with(kLeftRunning))
+    result->detail = "what it left running ended with the sandbox";
   if (result && hooks.ended) hooks.ended(*result);
   return result;
 }

@@ -12,6 +12,8 @@ constexpr std::string_view kInstalledParts =
     "*/bin */sbin */lib */lib64 */libexec */include */share */jre */jmods */boot */conf/security "
     "*/conf/logging";
 
+constexpr auto kPublished = ToolSource::Content::Published;
+
 constexpr std::array kSources = {
     ToolSource{"pyenv", "PYENV_ROOT", "~/.pyenv",
                "versions shims libexec bin plugins pyenv.d completions", "version", "shims bin",
@@ -35,6 +37,19 @@ constexpr std::array kSources = {
     ToolSource{"cargo", "CARGO_HOME", "~/.cargo", "bin", "", "bin", false},
     ToolSource{"go", "GOROOT", "/usr/local/go", ".", "", "bin", false},
     ToolSource{"programs of go", "GOPATH", "~/go", "bin", "", "bin", false},
+    // Packages that projects were built with before: there is no network to get them again.
+    ToolSource{"modules of go", "GOPATH", "~/go", "pkg/mod/cache/download pkg/mod/*.*", "", "",
+               false, "GOMODCACHE=@/pkg/mod", kPublished},
+    ToolSource{"modules of go elsewhere", "GOMODCACHE", "", "cache/download *.*", "", "", true, "",
+               kPublished},
+    ToolSource{"crates", "CARGO_HOME", "~/.cargo", "registry/index registry/cache registry/src", "",
+               "", true, "", kPublished},
+    ToolSource{"packages of maven", "", "~/.m2", "repository", "", "", false,
+               "MAVEN_OPTS=-Dmaven.repo.local=@/repository", kPublished},
+    ToolSource{"packages of gradle", "", "~/.gradle", "caches/modules-2", "", "", false,
+               "GRADLE_RO_DEP_CACHE=@/caches", kPublished},
+    ToolSource{"maven of the system", "", "/etc/maven", "logging", "m2.conf toolchains.xml", "",
+               false},
     ToolSource{"sdkman", "SDKMAN_DIR", "~/.sdkman", "candidates", "", "candidates/*/current/bin",
                false},
     ToolSource{"jenv", "JENV_ROOT", "~/.jenv", "versions shims bin libexec plugins", "version",
@@ -99,11 +114,47 @@ constexpr std::array<std::string_view, 40> kPrivatePaths = {
     ".zsh_history",
 };
 
-constexpr std::array<std::string_view, 18> kPrivateNames = {
-    ".netrc",        ".npmrc",           ".pypirc",          ".condarc",         ".env",
-    "credentials",   "credentials.toml", "credentials.json", "settings.xml",     "auth.json",
-    "id_rsa",        "id_ed25519",       "id_ecdsa",         ".git-credentials", ".vault-token",
-    ".bash_history", ".zsh_history",     ".pgpass"};
+constexpr std::array<std::string_view, 41> kPrivateNames = {".ssh",
+                                                            ".aws",
+                                                            ".azure",
+                                                            ".kube",
+                                                            ".docker",
+                                                            ".gnupg",
+                                                            ".password-store",
+                                                            ".netrc",
+                                                            "_netrc",
+                                                            ".npmrc",
+                                                            "npmrc",
+                                                            ".yarnrc",
+                                                            ".yarnrc.yml",
+                                                            ".pypirc",
+                                                            "pip.conf",
+                                                            "pip.ini",
+                                                            ".condarc",
+                                                            "condarc",
+                                                            ".env",
+                                                            ".envrc",
+                                                            "credentials",
+                                                            "credentials.toml",
+                                                            "credentials.json",
+                                                            "credentials.db",
+                                                            "settings.xml",
+                                                            "settings-security.xml",
+                                                            "gradle.properties",
+                                                            "auth.json",
+                                                            "hosts.yml",
+                                                            ".dockercfg",
+                                                            ".boto",
+                                                            ".s3cfg",
+                                                            "id_rsa",
+                                                            "id_dsa",
+                                                            "id_ed25519",
+                                                            "id_ecdsa",
+                                                            ".git-credentials",
+                                                            ".gitconfig",
+                                                            ".vault-token",
+                                                            ".pgpass",
+                                                            ".my.cnf"};
 
 constexpr std::array<std::string_view, 3> kOfflineVariables = {
     "npm_config_fetch_retries=0", "PIP_RETRIES=0", "CARGO_NET_RETRY=0"};

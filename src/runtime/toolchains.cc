@@ -12,6 +12,8 @@
 #include "base/environment.h"
 #include "base/pipe.h"
 #include "base/spawn.h"
+#include "runtime/git_repository.h"
+#include "runtime/private_links.h"
 #include "runtime/toolchain_table.h"
 
 namespace nutshell {
@@ -25,6 +27,9 @@ constexpr std::array<std::string_view, 7> kSystemDirectories = {
     "/usr", "/bin", "/sbin", "/lib", "/lib32", "/lib64", "/workspace"};
 constexpr std::size_t kMostMounts = SandboxSpec::kMostItems;
 constexpr std::size_t kMostMatches = 64;  // of a "*"
+// How deep private names are searched. Managers keep a tool's settings at "TOOL/VERSION/etc/NAME";
+// what lies deeper are the libraries' own files.
+constexpr int kPrivateDepth = 4;
 constexpr auto kProgramTime = std::chrono::seconds(2);
 
 std::vector<std::string_view> split(std::string_view text, char separator) {
@@ -55,7 +60,7 @@ std::vector<fs::path> matches(const fs::path& root, std::string_view pattern) {
     if (part == ".") continue;
     std::vector<fs::path> next;
     for (const fs::path& directory : found) {
-      if (part != "*") {
+      if (part != "*" && part != "*.*") {
         next.push_back(directory / part);
         continue;
       }
@@ -63,6 +68,8 @@ std::vector<fs::path> matches(const fs::path& root, std::string_view pattern) {
       std::error_code error;
       for (const auto& entry : fs::directory_iterator(directory, error))
         names.push_back(entry.path().filename());
+      if (part == "*.*")
+        std::erase_if(names, [](const auto& name) { return name.find('.', 1) == name.npos; });
       std::sort(names.begin(), names.end(),
                 [](const auto& left, const auto& right) { return is_older(right, left); });
       for (const std::string& name : names)
@@ -93,6 +100,31 @@ std::string first_line_of(std::vector<std::string> words) {
   return std::string(read.substr(0, read.find('\n')));
 }
 
+bool is_private_name(std::string_view name) {
+  const auto names = private_names();
+  return name.ends_with("_history") || std::find(names.begin(), names.end(), name) != names.end();
+}
+
+// Whether the directory, or one in it down to this depth, has an entry with a private name. What
+// cannot be read cannot be read in the sandbox either.
+bool has_private_name(const fs::path& directory, int depth) {
+  std::error_code error;
+  for (const auto& entry : fs::directory_iterator(directory, error)) {
+    if (is_private_name(entry.path().filename().native())) return true;
+    std::error_code unknown;
+    const bool is_link = entry.is_symlink(unknown);  // leads to what is shown at its own path
+    if (depth > 1 && !is_link && entry.is_directory(unknown) &&
+        has_private_name(entry.path(), depth - 1))
+      return true;
+  }
+  return false;
+}
+
+// Everybody may read the whole store of nix, which has too many entries to look at.
+int depth_for(const fs::path& directory) {
+  return is_at_or_below(directory, "/nix") ? 1 : kPrivateDepth;
+}
+
 bool is_set(const std::vector<std::string>& environment, const std::string& name) {
   return std::any_of(environment.begin(), environment.end(),
                      [&](const std::string& variable) { return variable.starts_with(name + "="); });
@@ -100,7 +132,8 @@ bool is_set(const std::vector<std::string>& environment, const std::string& name
 
 class Toolchain {
  public:
-  Toolchain(SandboxSpec spec, const ToolchainUser& user) : spec_(std::move(spec)), user_(user) {
+  Toolchain(SandboxSpec spec, const ToolchainUser& user)
+      : spec_(std::move(spec)), user_(user), links_(user.home) {
     if (user_.home.empty()) return;
     std::error_code error;
     home_ = fs::canonical(user_.home, error);
@@ -115,6 +148,7 @@ class Toolchain {
   SandboxSpec show() && {
     for (const ToolSource& tools : tool_sources())
       add(tools);
+    add_repository();
     set_path();
     for (const char* name : {"LANG", "LANGUAGE", "LC_ALL", "LC_CTYPE", "LC_MESSAGES", "TZ"})
       set(name, user_.variable(name));
@@ -128,6 +162,8 @@ class Toolchain {
   }
 
  private:
+  using Content = ToolSource::Content;
+
   void set(const std::string& name, const std::string& value) {
     if (!value.empty() && !is_set(spec_.environment, name))
       spec_.environment.push_back(name + "=" + value);
@@ -148,7 +184,7 @@ class Toolchain {
     bool is_shown = false;
     for (const std::string_view part : split(tools.parts, ' ')) {
       for (const fs::path& directory : matches(root, part))
-        is_shown |= show_directory(directory);
+        is_shown |= show_directory(directory, tools.content);
     }
     if (!is_shown) return;
     for (const std::string_view file : split(tools.files, ' '))
@@ -158,6 +194,12 @@ class Toolchain {
       if (!found.empty()) commands_.push_back(found.front());
     }
     if (tools.exports_variable) set(std::string(tools.variable), root);
+    for (const std::string_view variable : split(tools.variables, ' ')) {
+      const std::size_t equals = variable.find('=');
+      std::string value(variable.substr(equals + 1));
+      value.replace(value.find('@'), 1, root.native());
+      set(std::string(variable.substr(0, equals)), value);
+    }
   }
 
   [[nodiscard]] bool is_visible(const fs::path& path) const {
@@ -171,20 +213,36 @@ class Toolchain {
   }
 
   // A link to a directory elsewhere would show that directory at this path.
-  bool show_directory(const fs::path& directory) {
+  bool show_directory(const fs::path& directory, Content content = Content::Installed) {
     std::error_code error;
     if (!fs::is_directory(directory, error) || ::access(directory.c_str(), X_OK) != 0) return false;
     if (is_visible(directory)) return true;
     if (!may_show(directory)) return false;
-    return show(directory);
+    const int depth = content == Content::Published ? 1 : depth_for(directory);
+    if (has_private_name(directory, depth)) return show_parts(directory);
+    return !links_.is_in(directory) && show(directory);
+  }
+
+  // Shows the directories in it that hold nothing private.
+  bool show_parts(const fs::path& directory) {
+    bool is_shown = false;
+    std::error_code error;
+    for (const auto& entry : fs::directory_iterator(directory, error)) {
+      std::error_code unknown;
+      const bool is_plain = !entry.is_symlink(unknown) && entry.is_directory(unknown);
+      if (is_plain && !is_private_name(entry.path().filename().native()))
+        is_shown |= show_directory(entry.path());
+    }
+    return is_shown;
   }
 
   void show_file(const fs::path& file) {
-    if (is_visible(file)) return;  // it may come with the spec of an earlier sandbox
     std::error_code error;
     constexpr std::uintmax_t kMost = 1U << 20U;
     const bool is_small = fs::is_regular_file(file, error) && fs::file_size(file, error) <= kMost;
-    if (is_small && ::access(file.c_str(), R_OK) == 0 && may_show(file)) (void)show(file);
+    const bool is_private = is_private_name(file.filename().native()) || links_.is_in(file);
+    if (is_small && !is_private && ::access(file.c_str(), R_OK) == 0 && may_show(file))
+      (void)show(file);
   }
 
   bool show(const fs::path& path) {
@@ -204,14 +262,25 @@ class Toolchain {
                     [&](const fs::path& own) { return is_at_or_below(path, own); }))
       return false;
     if (is_at_or_below(home_, real) && !home_.empty()) return false;
-    for (const fs::path& secret : secrets_) {
-      if (is_at_or_below(real, secret)) return false;
-      if (is_at_or_below(secret, real) && fs::exists(secret, error)) return false;
-    }
-    const auto names = private_names();
-    return std::none_of(names.begin(), names.end(), [&](std::string_view name) {
-      return real.filename() == name || fs::exists(fs::symlink_status(real / name, error));
+    return std::none_of(secrets_.begin(), secrets_.end(), [&](const fs::path& secret) {
+      if (is_at_or_below(real, secret)) return true;
+      // A mount can show the secret at another path.
+      return fs::exists(secret, error) &&
+             (is_at_or_below(secret, real) || fs::equivalent(secret, real, error));
     });
+  }
+
+  // Git can read the repository of a linked worktree. It cannot write there.
+  void add_repository() {
+    if (spec_.workspace.empty()) return;
+    const auto repository = repository_of_worktree(spec_.workspace);
+    if (!repository || is_visible(*repository) || !may_show(*repository)) return;
+    if (!show(*repository)) return;
+    set("GIT_OPTIONAL_LOCKS", "0");
+    // The owner may have no number in the sandbox, which git takes for an attack.
+    set("GIT_CONFIG_COUNT", "1");
+    set("GIT_CONFIG_KEY_0", "safe.directory");
+    set("GIT_CONFIG_VALUE_0", "*");
   }
 
   // Keeps the user's order. Directories that the sandbox does not have are left out, and those of
@@ -254,6 +323,7 @@ class Toolchain {
 
   SandboxSpec spec_;
   const ToolchainUser& user_;
+  const PrivateLinks links_;
   fs::path home_;                  // without links; empty if the user has none
   std::vector<fs::path> secrets_;  // private paths, as they are named and where links of them lead
   std::vector<fs::path> commands_;

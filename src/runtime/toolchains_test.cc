@@ -82,6 +82,60 @@ TEST_F(ToolchainsTest, NeverShowADirectoryWithAFileOfKeys) {
   }
 }
 
+// The directories beside it are shown all the same.
+TEST_F(ToolchainsTest, LeaveOutTheDirectoriesOfATokenAndKeepTheOthers) {
+  make_file(".nvm/versions/node/v18/bin/node");
+  make_file(".nvm/versions/node/v20/bin/node");
+  make_file(".nvm/versions/node/v20/etc/npmrc", "//registry/:_authToken=secret");
+  make_file(".sdkman/candidates/maven/3.9/bin/mvn");
+  make_file(".sdkman/candidates/maven/3.9/conf/settings.xml");
+  make_file(".pyenv/versions/3.12/bin/python3");
+  make_file(".pyenv/versions/3.12/.python_history");
+  const SandboxSpec spec = shown();
+  EXPECT_TRUE(shows(spec, ".nvm/versions/node/v18"));
+  EXPECT_TRUE(shows(spec, ".nvm/versions/node/v20/bin"));
+  EXPECT_TRUE(shows(spec, ".sdkman/candidates/maven/3.9/bin"));
+  EXPECT_TRUE(shows(spec, ".pyenv/versions/3.12/bin"));
+  for (const Mount& mount : spec.mounts) {
+    for (const char* secret :
+         {".nvm/versions/node/v20/etc/npmrc", ".sdkman/candidates/maven/3.9/conf/settings.xml",
+          ".pyenv/versions/3.12/.python_history"})
+      EXPECT_FALSE((home_ / secret).native().starts_with(mount.source + "/")) << mount.source;
+  }
+}
+
+TEST_F(ToolchainsTest, ShowDownloadedPackagesWithoutTheirSettings) {
+  make_file("go/pkg/mod/example.org/module@v1/.env");
+  make_file("go/pkg/mod/cache/download/example.org/list");
+  make_file("go/pkg/mod/cache/vcs/1/config");
+  make_file(".cargo/registry/src/index/crate-1/.npmrc");
+  make_file(".cargo/credentials.toml");
+  make_file(".m2/repository/org/a.jar");
+  make_file(".m2/settings.xml");
+  const SandboxSpec spec = shown();
+  for (const char* path : {"go/pkg/mod/example.org", "go/pkg/mod/cache/download",
+                           ".cargo/registry/src", ".m2/repository"})
+    EXPECT_TRUE(shows(spec, path)) << path;
+  for (const char* path : {"go/pkg/mod/cache", "go/pkg/mod/cache/vcs", ".cargo", ".m2"})
+    EXPECT_FALSE(shows(spec, path)) << path;
+  EXPECT_EQ(value_of(spec, "GOMODCACHE"), (home_ / "go/pkg/mod").native());
+  EXPECT_EQ(value_of(spec, "CARGO_HOME"), (home_ / ".cargo").native());
+  EXPECT_EQ(value_of(spec, "MAVEN_OPTS"),
+            "-Dmaven.repo.local=" + (home_ / ".m2/repository").native());
+}
+
+TEST_F(ToolchainsTest, NeverShowAHardLinkToAPrivateFile) {
+  make_file(".ssh/deploy", "a key");
+  make_file(".cargo/bin/cargo");
+  make_file(".pyenv/versions/3.12/bin/python3");
+  EXPECT_TRUE(shows(shown(), ".pyenv/versions"));
+  fs::create_directories(home_ / ".pyenv/versions/3.12/lib/deep/er/still");
+  fs::create_hard_link(home_ / ".ssh/deploy", home_ / ".pyenv/versions/3.12/lib/deep/er/still/x");
+  const SandboxSpec spec = shown();
+  EXPECT_FALSE(shows(spec, ".pyenv/versions"));
+  EXPECT_TRUE(shows(spec, ".cargo/bin"));
+}
+
 TEST_F(ToolchainsTest, NeverFollowALinkToTheHomeDirectoryOrAboveIt) {
   for (const char* target : {"", "..", ".ssh"}) {
     make_file(".ssh/id_rsa");

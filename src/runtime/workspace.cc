@@ -176,6 +176,7 @@ Result<ApplyReport> apply_workspace(Runtime& runtime, const std::string& id,
   request.mode = options.mode;
   request.conflicts = options.conflicts;
   request.hold.git = options.git;
+  request.ignored = options.ignored;
   for (const std::string& path : options.paths)
     request.hold.named.push_back(workspace_path(path));
   for (const std::string& path : options.excluded)

@@ -36,7 +36,8 @@ struct ApplyOptions {
   ApplyMode mode = ApplyMode::Write;
   Conflicts conflicts = Conflicts::Refused;
   UnsafeGit git = UnsafeGit::HeldBack;
-  std::vector<std::string> excluded;  // not these, nor what is below them
+  std::vector<std::string> excluded;   // not these, nor what is below them
+  Ignored ignored = Ignored::LeftOut;  // what .gitignore names, unless it is one of `paths`
 };
 Result<ApplyReport> apply_workspace(Runtime& runtime, const std::string& id,
                                     const ApplyOptions& options);

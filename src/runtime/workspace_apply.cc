@@ -16,6 +16,8 @@
 #include "runtime/apply_target.h"
 #include "runtime/git_configuration.h"
 #include "runtime/git_index.h"
+#include "runtime/git_repository.h"
+#include "runtime/ignored_changes.h"
 
 namespace nutshell {
 namespace {
@@ -57,12 +59,16 @@ class Application {
 
   // The result refers to this object and to `changes`.
   Result<TrustSources> sources_for(const std::vector<FileChange>& changes);
+  // Removes changes from the list that git ignores. `all` are those of the whole workspace.
+  Result<> leave_out_ignored(const std::vector<FileChange>& all, std::vector<JudgedChange>& wanted);
   Result<> look_for_conflicts(const std::vector<JudgedChange>& changes);
   Result<> write(const std::vector<JudgedChange>& sorted);
   ApplyReport report;
 
  private:
   [[nodiscard]] Result<std::vector<std::string>> run_by_git() const;
+  Result<IgnoredChanges> ignored_among(const std::vector<FileChange>& all);
+  [[nodiscard]] bool is_named(const std::string& ignored) const;
   Result<std::string> conflict_of(const JudgedChange& one) const;
   Result<bool> is_refreshed_index(const JudgedChange& one) const;
   [[nodiscard]] bool is_changed_since(const std::string& path, const struct stat& status) const;
@@ -140,6 +146,53 @@ Result<TrustSources> Application::sources_for(const std::vector<FileChange>& cha
   sources.prefix = git_prefix_of(request_.directory);
   sources.run_by_git = TRY(run_by_git());
   return sources;
+}
+
+Result<IgnoredChanges> Application::ignored_among(const std::vector<FileChange>& all) {
+  std::map<std::string, const FileChange*> changed;
+  for (const FileChange& change : all)
+    changed.emplace(change.path, &change);
+  IgnoredChanges::Sources sources;
+  sources.exists = [this, changed](const std::string& path) -> Result<bool> {
+    const auto found = changed.find(path);
+    if (found != changed.end()) return found->second->after.kind != kNoFile;
+    return TRY(target_.look(path)).has_value();
+  };
+  sources.text_of = [this, changed, after = sandbox_reader(client_, wire::FileState::Now)](
+                        const std::string& path) -> Result<std::optional<std::string>> {
+    const auto found = changed.find(path);
+    if (found == changed.end()) return host_text(path);
+    if (found->second->after.size > kMostShownBytes) return std::optional<std::string>();
+    return after(*found->second);
+  };
+  if (const auto index = read_file(index_of(request_.directory), kMostJudgedBytes))
+    sources.tracked = paths_in_index(*index);
+  return IgnoredChanges::read(std::move(sources), request_.directory);
+}
+
+// Whether the user named what is ignored, or something in it.
+bool Application::is_named(const std::string& ignored) const {
+  const std::string path = ignored.ends_with('/') ? ignored.substr(0, ignored.size() - 1) : ignored;
+  return std::any_of(request_.hold.named.begin(), request_.hold.named.end(),
+                     [&path](const auto& named) { return is_at_or_below(named, path); });
+}
+
+Result<> Application::leave_out_ignored(const std::vector<FileChange>& all,
+                                        std::vector<JudgedChange>& wanted) {
+  if (request_.ignored == Ignored::Taken || wanted.empty()) return {};
+  IgnoredChanges ignored = TRY(ignored_among(all));
+  std::vector<JudgedChange> kept;
+  for (JudgedChange& one : wanted) {
+    const bool is_plain = one.verdict.trust == HostTrust::Plain;
+    const std::string by = is_plain ? TRY(ignored.ignored_by(one.change)) : std::string();
+    if (by.empty() || is_named(by)) {
+      kept.push_back(std::move(one));
+    } else {
+      ++report.ignored[by];
+    }
+  }
+  wanted = std::move(kept);
+  return {};
 }
 
 Result<std::vector<std::string>> Application::run_by_git() const {
@@ -372,6 +425,7 @@ Result<ApplyReport> apply_changes(wire::InitClient& client, const std::vector<Fi
     }
   }
   application.report.held = std::move(sorted.held);
+  TRY(application.leave_out_ignored(changes, wanted));
   if (request.conflicts == Conflicts::Refused) {
     TRY(application.look_for_conflicts(wanted));
     if (!application.report.conflicts.empty()) return std::move(application.report);

@@ -21,6 +21,7 @@ using AppliedTimes = std::map<std::string, std::int64_t>;
 
 enum class ApplyMode { Write, DryRun };
 enum class Conflicts { Refused, Overwritten };
+enum class Ignored { LeftOut, Taken };
 
 struct ApplyRequest {
   std::filesystem::path directory;
@@ -30,6 +31,7 @@ struct ApplyRequest {
   Conflicts conflicts = Conflicts::Refused;
   HoldOptions hold;
   std::vector<std::string> excluded;  // not these, nor what is below them
+  Ignored ignored = Ignored::LeftOut;
 };
 
 struct ApplyReport {
@@ -37,7 +39,10 @@ struct ApplyReport {
   std::vector<std::string> conflicts;     // messages; if there is one, nothing is written
   std::vector<std::string> skipped;       // FIFOs, sockets, devices
   std::vector<JudgedChange> held;         // files that the host would run or trust
-  AppliedTimes applied;                   // times of the files written now
+  // Left out because git ignores them: a directory, with a slash at its end, or a file, and how
+  // many changes it stands for.
+  std::map<std::string, std::size_t> ignored;
+  AppliedTimes applied;  // times of the files written now
 };
 
 // Applies those changes of a workspace that `request.hold` selects.

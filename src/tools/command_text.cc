@@ -6,6 +6,7 @@
 #include <array>
 #include <nlohmann/json.hpp>
 
+#include "core/left_running.h"
 #include "core/line_diff.h"
 #include "tools/result_text.h"
 #include "tools/visible_text.h"
@@ -70,6 +71,13 @@ std::string network_note(const CommandState& state) {
   return {};
 }
 
+// A server that a command started in the background does not live long.
+std::string left_running_note(const CommandState& state) {
+  if (!state.ending->detail.starts_with(kLeftRunning)) return {};
+  return fmt::format("\n({}. Start a server with wait=0: it is then a job.)",
+                     model_text(state.ending->detail));
+}
+
 std::string fields_of(const CommandState& state) {
   nlohmann::ordered_json fields;
   if (state.ending) {
@@ -127,8 +135,8 @@ void mark_timeout(ToolResult& result, const ExecResult& ending) {
 Result<ToolResult> tell_ended(const CommandState& state, ToolContext& context,
                               const TextBudget& budget, const CommandTelling& telling) {
   const std::string changes = model_text(change_sentence(state.changed));
-  const std::string notes =
-      missing_note(state) + network_note(state) + (changes.empty() ? "" : "\n" + changes);
+  const std::string notes = missing_note(state) + network_note(state) + left_running_note(state) +
+                            (changes.empty() ? "" : "\n" + changes);
   const std::size_t kept_back = context.tokens.count(notes) + 16;
   const std::size_t room =
       budget.max_tokens() > kept_back + 100 ? budget.max_tokens() - kept_back : 100;

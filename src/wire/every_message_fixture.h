@@ -9,9 +9,9 @@ namespace nutshell::wire {
 
 using EveryMessage =
     std::tuple<Hello, Exec, Attach, Input, InputEnd, Consumed, Resize, Signal, Cancel, CloseOutput,
-               ReadFile, WriteFile, FileData, FileEnd, Stat, Walk, MakeDirectory, MakeLink, Suspend,
-               Continue, Ping, SetTimeLeft, EndAll, Release, Output, InputConsumed, Ended, Failed,
-               FileInfo, Entries, Done, ReadText, PutFile, EditFile, Remove, ListDirectory,
+               Keep, ReadFile, WriteFile, FileData, FileEnd, Stat, Walk, MakeDirectory, MakeLink,
+               Suspend, Continue, Ping, SetTimeLeft, EndAll, Release, Output, InputConsumed, Ended,
+               Failed, FileInfo, Entries, Done, ReadText, PutFile, EditFile, Remove, ListDirectory,
                FindFiles, Search, Undo, BeginChange, EndChange, ListChanges, UseLayers, Checkpoint,
                Rollback, TextPage, Changed, Refused, Listing, FindPage, SearchPage, Changes,
                ChangeBegun>;

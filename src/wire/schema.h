@@ -27,6 +27,7 @@ enum class MessageType : std::uint8_t {
   Signal = 16,
   Cancel = 17,
   CloseOutput = 18,
+  Keep = 19,
   ReadFile = 20,
   WriteFile = 21,
   FileData = 22,
@@ -136,6 +137,12 @@ struct Signal {
 };
 struct Cancel {
   static constexpr auto kType = MessageType::Cancel;
+  void fields(auto& visit) { visit(); }
+};
+
+// The exec goes on when its connection is lost, as with OnDisconnect::Keep.
+struct Keep {
+  static constexpr auto kType = MessageType::Keep;
   void fields(auto& visit) { visit(); }
 };
 

@@ -5,6 +5,7 @@ import fcntl
 import os
 import shutil
 import socket
+import subprocess
 import sys
 import tempfile
 from pathlib import Path
@@ -187,6 +188,78 @@ def the_tools_of_the_user_are_there_and_the_keys_are_not():
         expect_equal(leaked, "", "files with a secret")
         expect_equal(call("run", "--workspace", str(project), "--toolchains", "none", "--", "sh", "-c",
                           f"command -v mycargo; ls {user}", **settings).stdout, b"project\n", "without tools")
+
+
+def leaks_of(project, user, settings):
+    return run_in(project, f"grep -rls SECRET {user} / --exclude-dir=proc --exclude-dir=sys --exclude-dir=usr"
+                  " --exclude-dir=lib || true", "--timeout", "60s", **settings)
+
+
+@suite.case
+def no_way_leads_to_the_keys():
+    """Links, hard links, mounts, names deep in a tool, and variables that name the keys' directory."""
+    with home() as user, contextlib.ExitStack() as undo:
+        project = make_tree(user / "project")
+        write(user / ".ssh/deploy", "SECRET-9f2c\n")
+        write(user / ".aws/credentials", "SECRET-9f2c\n")
+        write(user / ".cargo/bin/mycargo", TOOL, 0o755)
+        write(user / ".nvm/versions/node/v20.1.0/bin/mynode", TOOL, 0o755)
+        write(user / ".nvm/versions/node/v20.1.0/etc/npmrc", "//registry/:_authToken=SECRET-9f2c\n")
+        write(user / ".sdkman/candidates/maven/3.9/conf/settings.xml", "SECRET-9f2c\n")
+        write(user / ".pyenv/versions/3.9/bin/mypython", TOOL, 0o755)
+        (user / ".pyenv/versions/3.9/keys").symlink_to(user / ".ssh")
+        (user / ".pyenv/versions/evil").symlink_to(user / ".aws")
+        (user / ".volta").mkdir()
+        (user / ".volta/tools").symlink_to(user / ".ssh")
+        (user / ".rbenv/versions/3/share").mkdir(parents=True)
+        os.link(user / ".ssh/deploy", user / ".rbenv/versions/3/share/harmless")
+        if os.geteuid() == 0:
+            for place in (user / ".asdf/installs", user / ".pyenv/versions/3.9/mounted"):
+                place.mkdir(parents=True)
+                subprocess.run(["mount", "--bind", user / ".ssh", place], check=True)
+                undo.callback(subprocess.run, ["umount", place], check=True)
+        settings = {"env": environment_of(user, NVM_DIR=str(user / ".nvm"), GOPATH=str(user / ".ssh"),
+                                          JENV_ROOT=str(user / ".aws"), CARGO_HOME=str(user / ".cargo"))}
+        expect_equal(leaks_of(project, user, settings), "", "files with a secret")
+        found = run_in(project, "mynode; mycargo", **settings).splitlines()
+        expect_equal(len(found), 2, f"the tools beside them: {found}")
+
+
+@suite.case
+def worktrees_and_submodules_find_their_repositories():
+    if not shutil.which("git"):
+        raise Skip("git is not installed")
+    with home() as user:
+        settings = {"env": environment_of(user, GIT_CONFIG_GLOBAL=str(user / "none"))}
+
+        def git(*words, cwd):
+            subprocess.run(["git", "-c", "user.name=a", "-c", "user.email=a@example.org", "-c",
+                            "protocol.file.allow=always", *words], cwd=cwd, check=True, capture_output=True,
+                           env={**os.environ, "GIT_CONFIG_GLOBAL": str(user / "none")})
+        main, library = make_tree(user / "main"), make_tree(user / "library")
+        for root in (library, main):
+            git("init", "-q", "-b", "main", ".", cwd=root)
+            git("add", ".", cwd=root)
+            git("commit", "-qm", "first of " + root.name, cwd=root)
+        git("submodule", "add", str(library), "sub", cwd=main)
+        git("commit", "-qm", "with a submodule", cwd=main)
+        git("worktree", "add", "-q", str(user / "tree"), cwd=main)
+        look = "git log -1 --format=%s && echo more >> README && git diff --stat && git status --porcelain"
+        for place, inside, wanted in ((user / "tree", ".", "with a submodule"), (main, "sub", "first of library")):
+            found = run_in(place, f"cd {inside}; {look}", **settings)
+            expect(found.startswith(wanted) and " README" in found and "M README" in found, f"{place}: {found!r}")
+        refused = call("run", "--workspace", str(user / "tree"), "--", "sh", "-c",
+                       "git config core.pager evil || touch $(git rev-parse --git-common-dir)/hooks/post-commit",
+                       **settings)
+        expect(refused.status != 0, f"the repository can be written to: {refused!r}")
+        # A file that comes with a download shows nothing.
+        trap = make_tree(user / "download")
+        write(user / ".ssh/id_ed25519", "SECRET-9f2c\n")
+        write(user / ".ssh/HEAD", "ref: refs/heads/main\n")
+        for name in ("objects", "refs"):
+            (user / ".ssh" / name).mkdir()
+        write(trap / ".git", f"gitdir: {user}/.ssh\n")
+        expect_equal(leaks_of(trap, user, settings), "", "files with a secret")
 
 
 @suite.case

@@ -9,7 +9,7 @@ import sys
 from pathlib import Path
 
 from support import (DAEMON, NUTSHELL, PYTHON, REPOSITORY, Suite, call, create, destroy, expect, expect_equal,
-                     expect_gone, expect_refusal, payloads, random_token, sandbox, scratch,
+                     expect_gone, expect_refusal, payloads, random_token, sandbox, scratch, start,
                      wait_until)
 
 suite = Suite()
@@ -58,6 +58,48 @@ def names_of_docker_are_understood():
                          ("--user", b"sandbox's own user"), ("--network", b"no network")):
         ended = call("run", flag, "x", "--", "true")
         expect(ended.status == 125 and wanted in ended.stderr, f"{flag}: {ended!r}")
+
+
+@suite.case
+def detached_command_goes_on_and_its_output_is_kept():
+    script = "echo out; echo err >&2; while ! test -e go; do sleep 0.05; done; echo late; exit 3"
+    with scratch() as directory:
+        (directory / "a").write_text("1")
+        ended = call("run", "--detach", "--name", "web", "--copy", str(directory / "a"), "--", "sh", "-c", script)
+    made = ended.stdout.decode().strip()
+    try:
+        expect_equal(ended.status, 0, f"run --detach: {ended!r}")
+        expect(wait_until(lambda: b"out" in call("logs", "web").stdout, 20), "no output")
+        for _ in range(2):
+            shown = call("logs", made)
+            expect_equal((shown.stdout, shown.stderr), (b"out\n", b"err\n"), "the same output at each look")
+        follower = start("logs", "-f", "web")
+        call("exec", made, "--", "sh", "-c", "test -e a && touch go")
+        output, _ = follower.communicate(timeout=60)
+        expect_equal(output, b"out\nlate\n", "followed to its end")
+        told = json.loads(call("logs", "--json", made).stdout)
+        expect_equal((told["running"], told["result"]["exit_code"], told["stdout"]), (False, 3, "out\nlate\n"), "JSON")
+        expect_refusal(call("run", "--detach", "--name", "web", "--", "true"), "web")
+    finally:
+        call("destroy", made)
+    quick = call("run", "-d", "--", "true").stdout.decode().strip()
+    expect_equal(call("logs", quick).status, 0, "of a command that has ended")
+    call("destroy", quick)
+    expect_refusal(call("run", "-d", "--", "nosuchprogram"), "nosuchprogram", "not found")
+    expect_refusal(call("run", "-d", "-i", "--", "cat"), "--detach")
+    expect_refusal(call("run", "--name", "x", "--", "true"), "--detach")
+    with sandbox() as other:
+        expect_refusal(call("logs", other), "run --detach")
+        expect_refusal(call("logs", other, "--job", "../../x"), "j1")
+
+
+@suite.case
+def doctor_prints_a_profile_for_apparmor():
+    shown = call("doctor", "--apparmor-profile")
+    expect_equal(shown.status, 0, "doctor")
+    programs = str(Path(NUTSHELL).resolve().parent)
+    packaged = (REPOSITORY / "packaging/apparmor/nutshell").read_text()
+    expect_equal(shown.stdout.decode().replace(programs, "/usr/bin"), packaged, "the profile of packages")
 
 
 @suite.case

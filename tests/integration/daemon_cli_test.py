@@ -8,8 +8,8 @@ import sys
 import tempfile
 from pathlib import Path
 
-from daemon_client import TOKENS, daemon
-from support import NUTSHELL, Suite, expect, expect_equal, wait_until
+from daemon_client import TOKENS, Daemon, daemon, free_port
+from support import NUTSHELL, Failed, Suite, expect, expect_equal, scratch, wait_until
 
 suite = Suite()
 
@@ -149,6 +149,43 @@ def every_command_works_through_a_named_daemon():
         lost = [each for each in record if each["outcome"] == "begun" and
                 not any(other["of"] == each["id"] for other in record)]
         expect(not lost, f"acts without an end: {lost[:3]}")
+
+
+@suite.case
+def daemons_side_by_side_leave_each_other_alone():
+    """With sockets and states of their own in one runtime directory; the second one's port is taken."""
+    pool = '[[pools]]\nname = "kept"\nmin_idle = 2\n'
+    port = free_port()
+    with daemon(pool, port=port) as one, scratch() as directory:
+        def ids(server):
+            return {found["id"] for found in server.call("GET", "/v1/sandboxes").json()["sandboxes"]}
+
+        def idle():
+            return one.call("GET", "/v1/pools/kept").json()["available"]
+        made = one.make(ttl_ms=600_000)
+        expect(wait_until(lambda: idle() == 2, 20), "the pool is full")
+        other = Daemon(directory, pool.replace("kept", "own"))
+        other.environment = one.environment  # the same runtime directory
+        try:
+            other.start()
+            expect_equal(ids(other), set(), "what the second one has")
+            own = other.make(ttl_ms=600_000)
+            other.stop()
+            other.start()
+            expect_equal(ids(other), {own}, "what the second one has after a restart")
+            expect_equal((ids(one) & {made, own}, idle()), ({made}, 2), "the first one's")
+        finally:
+            other.stop()
+            other.log.close()
+        blocked = Daemon(directory, pool, port=port)
+        blocked.environment = one.environment
+        try:
+            blocked.start()
+            raise Failed("it starts without its port")
+        except Failed as failure:
+            expect("daemon ended" in str(failure) and str(port) in str(failure), f"why: {failure}")
+        expect_equal((ids(one) & {made}, idle()), ({made}, 2), "the first one's, after a start in vain")
+        one.execute(made, "true")
 
 
 @suite.case

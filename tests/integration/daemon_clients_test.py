@@ -113,6 +113,9 @@ def the_command_line_starts_and_stops_the_daemon():
         expect_equal(nutshell("daemon", "status").returncode, 1, "status after")
         shown = nutshell("config", "show", "--origin").stdout
         expect("NUTSHELL_STATE_DIR" in shown and "tcp.port" in shown, shown)
+        settings = json.loads(nutshell("config", "show", "--json").stdout)["settings"]
+        expect_equal(set(settings["tcp.port"]), {"value", "origin"}, "a setting in JSON")
+        expect("NUTSHELL_STATE_DIR" in settings["state.directory"]["origin"], f"{settings}")
 
 
 @suite.case

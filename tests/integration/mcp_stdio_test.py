@@ -193,6 +193,23 @@ def changed_files_outlive_the_sandbox_and_the_server():
 
 
 @suite.case
+def first_answer_in_a_new_sandbox_tells_that_it_is_new():
+    """Also without changes, and after the server was restarted."""
+    for flags, told in (((), "left no changes"), (("--no-project",), "All that was in it is gone")):
+        with project() as directory:
+            with client(*flags, cwd=directory) as server:
+                expect("new one" not in server.text("ls"), "the first sandbox of all")
+                first = sandbox_of(server)
+            with client(*flags, cwd=directory) as server:
+                expect("new one" not in server.text("ls"), "the same sandbox")
+            expect_equal(call("destroy", first).status, 0, "destroy")
+            with client(*flags, cwd=directory) as server:
+                text = server.text("ls")
+                expect("this is a new one" in text and told in text, text[:300])
+                expect("new one" not in server.text("ls"), "told once")
+
+
+@suite.case
 def client_opened_again_at_once_gets_its_sandbox():
     """The first server still ends a call, or was killed."""
     with project() as directory:
@@ -373,6 +390,25 @@ def client_killed_in_a_call_leaves_nothing_running():
         parent.wait()
         expect_gone(token, 20)
         expect(wait_until(lambda: not Path(f"/proc/{server}").exists(), 20), "the server is left")
+
+
+@suite.case
+def server_killed_in_a_call_leaves_nothing_running():
+    """The command could have become a job, and nobody knows of it yet; what is a job already goes on."""
+    with project() as directory:
+        token, job = random_token(), random_token()
+        one = Client(cwd=directory)
+        one.tool("bash", command=f"sleep 600; echo {job}", wait=0, timeout=600)
+        one.send("tools/call", {"name": "sandbox_bash",
+                                "arguments": {"command": f"sleep 600; echo {token}", "wait": 500, "timeout": 600}})
+        expect(wait_until(lambda: payloads(token), 20), "it runs")
+        one.process.kill()
+        one.process.wait()
+        expect_gone(token, 20)
+        expect(payloads(job), "the job has ended")
+        with client(cwd=directory) as other:
+            expect("running" in other.text("job", id="j1"), "the next server goes on with the job")
+            other.tool("job", id="j1", stop=True)
 
 
 @suite.case

@@ -306,6 +306,15 @@ def changes_of_commands_are_taken_back(box):
 
 
 @fresh(suite)
+def processes_left_in_the_background_are_told(box):
+    text = box.text("bash", command="sleep 500 >/dev/null 2>&1 & echo up", timeout=90)
+    expect("left running: 1 process" in text and "wait=0" in text, text)
+    expect("left running" not in box.text("bash", command="true"), "another command")
+    ended = call("run", "--", "sh", "-c", "sleep 500 >/dev/null 2>&1 & echo up")
+    expect(ended.status == 0 and b"ended with the sandbox" in ended.stderr, f"run: {ended!r}")
+
+
+@fresh(suite)
 def jobs_outlive_their_caller(box):
     ended = box.run("bash", command="echo first; read line; echo got $line; exit 5", wait=0)
     expect(ended.status == 0 and b"job j1" in ended.stdout, repr(ended))

@@ -15,7 +15,7 @@ from pathlib import Path
 from stepping import Killed, log_of, run_to_step
 from support import (NUTSHELL, Skip, Suite, call, expect, expect_equal, expect_refusal, is_listed,
                      repetitions, sandbox, scratch, start, wait_until)
-from workspace_fixture import CHANGES, changes_of, in_both_modes, shell, snapshot, workspace
+from workspace_fixture import CHANGES, changes_of, in_both_modes, mode_flags, shell, snapshot, workspace
 
 suite = Suite()
 
@@ -65,6 +65,70 @@ def apply_writes_everything_back():
         ended = call("apply", made)
         expect(ended.status == 0, f"a second apply: {ended!r}")
         expect_equal((root / "README").read_text(), "again\n", "a directory that became a file")
+
+
+IGNORED = """
+set -e
+mkdir -p build/deep dist web/node_modules/x web/src vendor/.git logs
+for file in build/deep/out.o dist/kept.js dist/other.js web/node_modules/x/i.js web/src/a.js web/src/a.map \\
+            web/keep.map vendor/lib.o logs/today.log local.txt made.o .env 'odd [name].o'; do
+  echo new > "$file"
+done
+printf 'ref: refs/heads/main\\n' > vendor/.git/HEAD
+printf 'local.txt\\n' >> .gitignore
+"""
+
+
+@in_both_modes(suite)
+def apply_leaves_out_what_git_ignores():
+    if not shutil.which("git"):
+        raise Skip("git is missing")
+
+    def git(*words):
+        return subprocess.run(["git", "-c", "user.name=a", "-c", "user.email=a@example.org", *words], cwd=root,
+                              capture_output=True, check=True).stdout.decode()
+    with scratch() as directory:
+        top = directory / "top"
+        root = top / "services/api"
+        (root / "web").mkdir(parents=True)
+        (root / "dist").mkdir()
+        (root / "dist/kept.js").write_text("old\n")
+        (top / ".gitignore").write_text("*.log\n")
+        (root / ".gitignore").write_text("/build\n*.o\n.env\ndist/\nnode_modules/\n!important.o\n")
+        (root / "web/.gitignore").write_text("*.map\n!keep.map\n")
+        for place in (top, root):  # a part of a repository, then a repository
+            subprocess.run(["git", "init", "-q", str(place)], check=True)
+            git("add", "-f", ".")
+            git("commit", "-qm", "first")
+            time.sleep(0.02)
+            with sandbox("--workspace", str(root), *mode_flags) as made:
+                shell(made, IGNORED)
+                before = snapshot(root)
+                ended = call("apply", made, "--json")
+                expect_equal(ended.status, 0, f"apply: {ended!r}")
+                report = json.loads(ended.stdout)
+                ignored = {"build/", "dist/", "web/node_modules/", "web/src/a.map", "made.o", ".env",
+                           "local.txt", "odd [name].o"}
+                # The rules above a repository do not reach into it.
+                ignored |= {"logs/today.log"} if place == top else set()
+                expect_equal(set(report["ignored"]), ignored, "left out")
+                expect_equal(report["ignored"]["build/"], 3, "changes that one directory stands for")
+                written = {path for path in snapshot(root) if path not in before}
+                expect_equal({path for path in written if git("ls-files", "-ci", "--exclude-standard", path)}, set(),
+                             "written although git ignores it")
+                expect({"web/keep.map", "web/src/a.js", "vendor/lib.o"} <= written, f"written: {written}")
+                expect_equal((root / "dist/kept.js").read_text(), "new\n", "a tracked file that matches a rule")
+                expect_equal(call("apply", made, "--path", ".env").status, 0, "what is named is taken")
+                expect(".env" in snapshot(root) and "made.o" not in snapshot(root), "named alone")
+                ended = call("apply", made)
+                expect(b"--include-ignored" in ended.stderr and b"made.o" in ended.stderr, f"{ended!r}")
+                expect_equal(call("apply", made, "--include-ignored").status, 0, "all")
+                expect("build/deep/out.o" in snapshot(root), "what was asked for")
+            for name in ("build", "web/node_modules", "web/src", "vendor", "logs"):
+                shutil.rmtree(root / name)
+            for name in ("local.txt", "made.o", ".env", "dist/other.js", "web/keep.map", "odd [name].o"):
+                (root / name).unlink()
+            git("checkout", "-q", "--", ".")
 
 
 @in_both_modes(suite)

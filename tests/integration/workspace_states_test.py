@@ -292,6 +292,11 @@ def apply_leaves_out_what_is_excluded():
 def names_and_this_directory_choose_a_sandbox():
     with workspace("--name", "a-name") as (root, made):
         expect_equal(call("exec", "a-name", "--", "sh", "-c", "echo x > file").status, 0, "by its name")
+        for words in (("info",), ("stats",), ("pause",), ("resume",), ("tool", "call", "ls", "{}", "-s"), ("extend", "--ttl", "1h")):
+            expect_equal(call(*words, "a-name").status, 0, f"{words} by its name")
+            expect_equal(call(*(word for word in words if word != "-s"), cwd=root).status, 0, f"{words} by its directory")
+        call("tool", "call", "write", "-s", "a-name", '{"path": "undone", "content": "x"}')
+        expect(b"undone" in call("undo", cwd=root).stdout, "undo by its directory")
         expect_refusal(call("create", "--name", "a-name"), "a-name")
         expect_refusal(call("create", "--name", "n123abc"), "id of a sandbox")
         for directory in (root, root / "src"):

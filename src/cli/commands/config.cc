@@ -11,19 +11,22 @@ namespace {
 
 constexpr const char* kExamples = R"(Examples:
   nutshell config show --origin
-  nutshell config show --origin --config /etc/nutshell/nutshelld.toml)";
+  nutshell config show --origin --config /etc/nutshell/nutshelld.toml
+  nutshell config show --json)";
 
 // Replaces this process by the daemon's program, which prints its settings.
-Result<int> show(const std::string& config) {
+Result<int> show(const std::string& config, bool is_json) {
   std::error_code error;
   const auto self = std::filesystem::read_symlink("/proc/self/exe", error);
   if (error) return syscall_failure(error.value(), "read", "/proc/self/exe");
   std::string program = self.parent_path() / "nutshelld";
   std::string show = "--show-config";
+  std::string json = "--json";
   std::string option = "--config";
   std::string file = config;
   std::vector<char*> argv = {program.data(), show.data()};
   if (!config.empty()) argv.insert(argv.end(), {option.data(), file.data()});
+  if (is_json) argv.push_back(json.data());
   argv.push_back(nullptr);
   ::execv(program.c_str(), argv.data());
   return syscall_failure("start", program);
@@ -40,8 +43,11 @@ void add_config(const CommandLine& app, Program& program) {
   auto with_origin = std::make_shared<bool>(false);
   command.add_flag("--origin", *with_origin, "Print where each comes from (always done)");
   command.add_option("--config", *config, "TOML file to read instead of the usual one");
-  command.callback(
-      [config, with_origin, &program] { program.chosen = [config] { return show(*config); }; });
+  auto is_json = std::make_shared<bool>(false);
+  command.add_flag("--json", *is_json, "Print one JSON object");
+  command.callback([config, with_origin, is_json, &program] {
+    program.chosen = [config, is_json] { return show(*config, *is_json); };
+  });
 }
 
 }  // namespace nutshell::cli

@@ -5,6 +5,7 @@
 #include <nlohmann/json.hpp>
 
 #include "backends/registry.h"
+#include "base/apparmor.h"
 #include "cli/command.h"
 #include "cli/flags.h"
 #include "cli/print.h"
@@ -17,6 +18,7 @@ namespace {
 struct DoctorFlags {
   std::string backend = backend_registry().front().name;
   bool is_json = false;
+  bool prints_profile = false;
 };
 
 // Shows what is missing first, and nothing that a sandbox which does not start would keep.
@@ -32,6 +34,10 @@ int report_broken(const std::string& backend, const Protections& protections) {
 }
 
 Result<int> doctor(Program& program, const DoctorFlags& flags) {
+  if (flags.prints_profile) {
+    print_text(apparmor_profile(program.runtime.context().programs));
+    return 0;
+  }
   const Protections protections = TRY(program.runtime.probe(flags.backend));
   const auto is_whole = [](const Protection& protection) {
     return protection.name != "sandbox" || protection.strength == Strength::Hard;
@@ -70,6 +76,8 @@ void add_doctor(const CommandLine& app, Program& program) {
   command.add_option("--backend", flags->backend, "The backend to try")
       .shows_values(backend_names());
   command.add_flag("--json", flags->is_json, "Print a JSON object");
+  command.add_flag("--apparmor-profile", flags->prints_profile,
+                   "Print a profile with which AppArmor lets these programs make user namespaces");
   command.footer("Exit status: 0 if the default sandbox works here, else 1.");
   command.callback([flags, &program] {
     program.chosen = [flags, &program] { return doctor(program, *flags); };

@@ -8,26 +8,14 @@
 #include "cli/daemon_choice.h"
 #include "cli/flags.h"
 #include "cli/print.h"
+#include "cli/sandbox_choice.h"
 #include "cli/status_text.h"
 #include "core/json_form.h"
 #include "core/workspace_volume.h"
+#include "runtime/toolchains.h"
 
 namespace nutshell::cli {
 namespace {
-
-// Shows what a new sandbox would have.
-Result<int> info_of_defaults(Program& program, const Flags& flags) {
-  const SandboxSpec spec = TRY(to_spec(flags));
-  const Protections protections = TRY(program.runtime.check(spec));
-  if (flags.is_json) {
-    print_json(
-        nlohmann::ordered_json{{"backend", spec.backend}, {"protections", to_json(protections)}});
-    return 0;
-  }
-  print_out("A sandbox started here with these flags: {}\n\n", summary_of(spec));
-  print_protections(protections);
-  return 0;
-}
 
 void print_host_directories(const SandboxStatus& status) {
   const SandboxSpec& spec = status.spec;
@@ -49,9 +37,26 @@ void print_host_directories(const SandboxStatus& status) {
   if (!is_without_directories(spec)) print_out("\n");
 }
 
+// Shows what a new sandbox would have.
+Result<int> info_of_defaults(Program& program, const Flags& flags) {
+  const SandboxSpec spec = TRY(to_spec(flags));
+  const Protections protections = TRY(program.runtime.check(spec));
+  if (flags.is_json) {
+    print_json(
+        nlohmann::ordered_json{{"backend", spec.backend}, {"protections", to_json(protections)}});
+    return 0;
+  }
+  print_out("A sandbox started here with these flags: {}\n\n", summary_of(spec));
+  SandboxStatus status;
+  status.spec = spec.toolchains == Toolchains::Auto ? with_toolchains(spec, this_user()) : spec;
+  print_host_directories(status);
+  print_protections(protections);
+  return 0;
+}
+
 Result<int> info(Program& program, const std::string& id, const Flags& flags) {
   if (id.empty()) return info_of_defaults(program, flags);
-  const SandboxStatus status = TRY(program.runtime.find(id));
+  const SandboxStatus status = TRY(program.runtime.find(TRY(chosen_sandbox(program, id))));
   if (flags.is_json) {
     nlohmann::ordered_json object = to_json(status);
     object["protections"] = to_json(status.protections);

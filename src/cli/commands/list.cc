@@ -25,7 +25,7 @@ struct ListFlags {
 std::string join_labels(const SandboxSpec& spec) {
   std::string text;
   for (const auto& [name, value] : spec.labels) {
-    if (name == kNameLabel) continue;
+    if (name == kNameLabel || name.starts_with("nutshell.")) continue;
     text += fmt::format("{}{}={}", text.empty() ? "" : " ", name, value);
   }
   return text;

@@ -44,6 +44,7 @@ constexpr const char* kCpus = "2";
 constexpr const char* kCpuTime = "3600s";
 constexpr const char* kIdleTimeout = "24h";
 constexpr const char* kTtl = "7d";
+constexpr const char* kDaemonTtl = "24h";  // the longest that a daemon allows by default
 
 struct McpFlags {
   Flags sandbox;
@@ -69,7 +70,7 @@ bool is_project(const fs::path& directory) {
   return end != place.end();
 }
 
-void use_defaults(Flags& sandbox) {
+void use_defaults(Flags& sandbox, const char* ttl = kTtl) {
   const auto use = [&sandbox](const char* flag, const char* value) {
     auto& given = sandbox.texts[flag];
     if (!given) given = value;
@@ -80,7 +81,7 @@ void use_defaults(Flags& sandbox) {
   use("cpus", kCpus);
   use("cpu-time", kCpuTime);
   use("idle-timeout", kIdleTimeout);
-  use("ttl", kTtl);
+  use("ttl", ttl);
 }
 
 // The same as a spec, for the help.
@@ -90,8 +91,8 @@ SandboxSpec default_spec() {
   return to_spec(flags).value_or(SandboxSpec{});
 }
 
-void set_defaults(McpFlags& flags) {
-  use_defaults(flags.sandbox);
+void set_defaults(McpFlags& flags, const char* ttl) {
+  use_defaults(flags.sandbox, ttl);
   auto& workspace = flags.sandbox.texts["workspace"];
   std::error_code error;
   const fs::path here = fs::current_path(error);
@@ -155,7 +156,7 @@ Result<UniqueFd> watch_signals() {
 Result<int> serve(Program& program, McpFlags& flags) {
   TRY(read_config(flags.sandbox));
   TRY(choose_daemon_of_config(program, flags.sandbox.text("daemon").value_or("")));
-  set_defaults(flags);
+  set_defaults(flags, program.runtime.context().daemon ? kDaemonTtl : kTtl);
   SandboxSpec spec = TRY(to_spec(flags.sandbox));
   spec.environment = TRY(environment_of(flags.sandbox));
   std::vector<Tool> tools = TRY(tools_of(flags.choice));

@@ -108,9 +108,30 @@ Json stateless_meta() {
           {"io.modelcontextprotocol/clientCapabilities", Json::object()}};
 }
 
-void say(const std::string& what, const std::string& detail) {
-  print_out("ok    {}: {}\n", what, detail);
-}
+// The steps of the examination: printed at once, or as JSON at the end.
+class Findings {
+ public:
+  explicit Findings(bool is_json) : is_json_(is_json) {}
+
+  void say(const std::string& what, const std::string& detail) {
+    steps_.push_back({{"what", what}, {"found", detail}});
+    if (!is_json_) print_out("ok    {}: {}\n", what, detail);
+  }
+  int end(const Result<>& examined) const {
+    if (is_json_) {
+      nlohmann::ordered_json object{{"ok", examined.has_value()}, {"steps", steps_}};
+      if (!examined) object["error"] = examined.error().message;
+      print_json(object);
+    } else if (!examined) {
+      print_out("FAIL  {}\n", examined.error().message);
+    }
+    return examined ? 0 : 1;
+  }
+
+ private:
+  bool is_json_;
+  nlohmann::ordered_json steps_ = nlohmann::ordered_json::array();
+};
 
 // The name of a read-only tool without required arguments.
 Result<std::string> reading_tool(const Json& tools) {
@@ -123,18 +144,18 @@ Result<std::string> reading_tool(const Json& tools) {
   return failure(ErrorCode::NotFound, "it has no tool that can be tried without arguments");
 }
 
-Result<> examine(StartedServer& server) {
+Result<> examine(StartedServer& server, Findings& findings) {
   const Json found = TRY(server.ask("server/discover", {{"_meta", stateless_meta()}}));
-  say("stateless protocol", found["supportedVersions"].dump());
+  findings.say("stateless protocol", found["supportedVersions"].dump());
   const Json agreed = TRY(
       server.ask("initialize",
                  {{"protocolVersion", "2025-11-25"},
                   {"capabilities", Json::object()},
                   {"clientInfo", {{"name", "nutshell-doctor"}, {"version", NUTSHELL_VERSION}}}}));
-  say("protocol with a handshake", agreed.value("protocolVersion", ""));
+  findings.say("protocol with a handshake", agreed.value("protocolVersion", ""));
   TRY(server.tell("notifications/initialized"));
   const Json tools = TRY(server.ask("tools/list", Json::object()))["tools"];
-  say("tools", fmt::format("{}", tools.size()));
+  findings.say("tools", fmt::format("{}", tools.size()));
   const std::string name = TRY(reading_tool(tools));
   const auto began = Clock::now();
   const Json result =
@@ -142,11 +163,12 @@ Result<> examine(StartedServer& server) {
   const auto taken = std::chrono::duration_cast<std::chrono::milliseconds>(Clock::now() - began);
   const std::string text = result["content"][0].value("text", "");
   if (result.value("isError", false)) return failure(ErrorCode::Unavailable, text);
-  say("a sandbox and a call of " + name, fmt::format("{} ms", taken.count()));
+  findings.say("a sandbox and a call of " + name, fmt::format("{} ms", taken.count()));
   const Json read = TRY(server.ask("resources/read", {{"uri", "nutshell://sandbox"}}));
   const Json about = Json::parse(read["contents"][0].value("text", ""), nullptr, false);
   const std::string project = about.is_object() ? about.value("project", "") : "";
-  say("workspace", project.empty() ? "empty; --workspace DIR of the server names one" : project);
+  findings.say("workspace",
+               project.empty() ? "empty; --workspace DIR of the server names one" : project);
   return {};
 }
 
@@ -159,7 +181,14 @@ void end_sandboxes(Runtime& runtime, const std::string& session) {
     (void)runtime.destroy(status.id);  // if this fails, its idle timeout ends it
 }
 
-Result<int> diagnose(Program& program, const std::string& name) {
+struct DoctorFlags {
+  std::string client;
+  bool is_json = false;
+};
+
+Result<int> diagnose(Program& program, const DoctorFlags& flags) {
+  const std::string& name = flags.client;
+  Findings findings(flags.is_json);
   McpCommand command = TRY(own_mcp_command(program.command));
   std::string_view directory;
   if (!name.empty()) {
@@ -172,7 +201,7 @@ Result<int> diagnose(Program& program, const std::string& name) {
                                  path, name));
     command = *configured;
     directory = client.directory;
-    say("configuration", path);
+    findings.say("configuration", path);
     for (std::string& word : command.arguments)
       if (word == client.workspace && !word.empty()) word = ".";
   }
@@ -181,12 +210,10 @@ Result<int> diagnose(Program& program, const std::string& name) {
   Result<> examined;
   {
     StartedServer server = TRY(StartedServer::start(command, directory));
-    examined = examine(server);
+    examined = examine(server, findings);
   }
   end_sandboxes(program.runtime, session);
-  if (examined) return 0;
-  print_out("FAIL  {}\n", examined.error().message);
-  return 1;
+  return findings.end(examined);
 }
 
 }  // namespace
@@ -194,11 +221,13 @@ Result<int> diagnose(Program& program, const std::string& name) {
 void add_mcp_doctor(const CommandLine& mcp, Program& program) {
   const CommandLine command =
       mcp.add_command("doctor", "Start the server as a client would, and try it");
-  const auto name = std::make_shared<std::string>();
-  command.add_option("CLIENT", *name, "Start it as this client's configuration says");
+  const auto flags = std::make_shared<DoctorFlags>();
+  command.add_option("CLIENT", flags->client, "Start it as this client's configuration says");
+  command.add_flag("--json", flags->is_json, "Print one JSON object");
   command.footer(kExamples);
-  command.callback(
-      [name, &program] { program.chosen = [name, &program] { return diagnose(program, *name); }; });
+  command.callback([flags, &program] {
+    program.chosen = [flags, &program] { return diagnose(program, *flags); };
+  });
 }
 
 }  // namespace nutshell::cli

@@ -1,6 +1,7 @@
 #include <memory>
 
 #include "cli/command.h"
+#include "cli/sandbox_choice.h"
 
 namespace nutshell::cli {
 namespace {
@@ -16,10 +17,10 @@ void add_resume(const CommandLine& app, Program& program) {
       app.add_command("resume", "Let the processes of a paused sandbox run again");
   command.footer(kExamples);
   auto id = std::make_shared<std::string>();
-  command.add_option("ID", *id, "The sandbox").required();
+  command.add_option("ID", *id, kSandboxHelp);
   command.callback([id, &program] {
     program.chosen = [id, &program]() -> Result<int> {
-      TRY(program.runtime.resume(*id));
+      TRY(program.runtime.resume(TRY(chosen_sandbox(program, *id))));
       return 0;
     };
   });

@@ -7,6 +7,7 @@
 #include "cli/command.h"
 #include "cli/print.h"
 #include "cli/report.h"
+#include "cli/sandbox_choice.h"
 #include "core/json_form.h"
 
 namespace nutshell::cli {
@@ -87,7 +88,7 @@ Result<int> stats(Program& program, const StatsFlags& flags) {
     print_json(array);
     return 0;
   }
-  SandboxStatus status = TRY(program.runtime.find(flags.id));
+  SandboxStatus status = TRY(program.runtime.find(TRY(chosen_sandbox(program, flags.id))));
   SandboxStats counted = TRY(program.runtime.stats(status.id));
   const Counted one{std::move(status), counted};
   if (flags.is_json)

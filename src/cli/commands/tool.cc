@@ -9,6 +9,7 @@
 #include "cli/command.h"
 #include "cli/print.h"
 #include "cli/report.h"
+#include "cli/sandbox_choice.h"
 #include "cli/signal_events.h"
 #include "cli/tool_flags.h"
 #include "runtime/tool_runner.h"
@@ -112,7 +113,9 @@ Result<int> call(Program& program, const CallFlags& flags) {
   options.notes_gain = true;
   options.repeats_output = flags.repeats_output;
   options.interrupt = signals.descriptor();
-  auto runner = ToolRunner::open(program.runtime, flags.sandbox, options);
+  const auto chosen = chosen_sandbox(program, flags.sandbox);
+  if (!chosen) return usage_error(chosen.error());
+  auto runner = ToolRunner::open(program.runtime, *chosen, options);
   const bool is_unknown = !runner && (runner.error().code == ErrorCode::NotFound ||
                                       runner.error().code == ErrorCode::InvalidArgument);
   if (is_unknown) return usage_error(runner.error());
@@ -157,7 +160,9 @@ Result<int> schema(const CallFlags& flags) {
 }
 
 Result<int> output(Program& program, const CallFlags& flags) {
-  const auto opened = program.runtime.find(flags.sandbox);
+  const auto chosen = chosen_sandbox(program, flags.sandbox);
+  if (!chosen) return usage_error(chosen.error());
+  const auto opened = program.runtime.find(*chosen);
   if (!opened) return usage_error(opened.error());
   OutputStore store = TRY(OutputStore::open(opened->id));
   const auto stored = store.load(flags.name);
@@ -180,7 +185,7 @@ void add_call(const CommandLine& parent, Program& program, const Shared& flags) 
   command.add_option("NAME", flags->name, "Name of the tool").required();
   command.add_option("ARGUMENTS", flags->arguments,
                      "A JSON object; without it, read from standard input");
-  command.add_option("-s,--sandbox", flags->sandbox, "The sandbox's id").required();
+  command.add_option("-s,--sandbox", flags->sandbox, kSandboxHelp);
   command.add_flag("--json", flags->is_json, "Print one JSON object");
   command.add_flag("--images", flags->takes_images, "Let read return images");
   command.add_flag("--repeat-output", flags->repeats_output,
@@ -202,14 +207,37 @@ void add_looks(const CommandLine& parent, Program& program, const Shared& flags)
   described.callback([flags, &program] { program.chosen = [flags] { return schema(*flags); }; });
   const CommandLine raw = parent.add_command("output", "Print a stored output, byte for byte");
   raw.add_option("OUTPUT", flags->name, "Its id, like o7f3a").required();
-  raw.add_option("-s,--sandbox", flags->sandbox, "The sandbox's id").required();
+  raw.add_option("-s,--sandbox", flags->sandbox, kSandboxHelp);
   raw.add_flag("--stderr", flags->is_error_stream, "Standard error instead of standard output");
   raw.callback([flags, &program] {
     program.chosen = [flags, &program] { return output(program, *flags); };
   });
 }
 
+// The id of a change is a word such as "u3".
+std::string undo_arguments(const std::string& change) {
+  return change.empty() ? "{}" : nlohmann::json{{"id", change}}.dump();
+}
+
 }  // namespace
+
+void add_undo(const CommandLine& app, Program& program) {
+  const CommandLine command = app.add_command(
+      "undo", "Take back the last change that a tool made, or the one that is named");
+  const auto flags = std::make_shared<CallFlags>();
+  flags->name = "undo";
+  const auto change = std::make_shared<std::string>();
+  command.add_option("ID", flags->sandbox, kSandboxHelp);
+  command.add_option("--change", *change, "The change, such as u3 (the last one)");
+  command.add_flag("--json", flags->is_json, "Print one JSON object");
+  command.footer("Examples:\n  nutshell undo\n  nutshell undo $ID --change u3");
+  command.callback([flags, change, &program] {
+    program.chosen = [flags, change, &program] {
+      flags->arguments = undo_arguments(*change);
+      return call(program, *flags);
+    };
+  });
+}
 
 void add_tool(const CommandLine& app, Program& program) {
   const CommandLine command =

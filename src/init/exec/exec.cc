@@ -12,6 +12,7 @@
 #include "base/byte_size.h"
 #include "base/file.h"
 #include "base/pipe.h"
+#include "core/left_running.h"
 #include "init/exec/spawn.h"
 
 namespace nutshell::init {
@@ -275,6 +276,14 @@ bool Exec::may_be_out_of_memory() const {
 void Exec::out_of_memory(std::string detail) {
   forced_ = Outcome::OutOfMemory;
   detail_ = std::move(detail);
+}
+
+void Exec::note_left_running(std::size_t count) {
+  if (count == 0 || forced_ || terminal_ || !WIFEXITED(status_)) return;
+  const auto left = milliseconds(std::max(0, deadline_.poll_timeout()));
+  detail_ = fmt::format("{}{} process{}, until the command's timeout ends {} in {}", kLeftRunning,
+                        count, count == 1 ? "" : "es", count == 1 ? "it" : "them",
+                        format_duration(std::chrono::ceil<seconds>(left)));
 }
 
 // Called when the command's process has ended. Its background processes live on, unless init ended

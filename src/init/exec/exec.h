@@ -45,6 +45,7 @@ class Exec {
   [[nodiscard]] const Deadline& deadline() const { return deadline_; }
   [[nodiscard]] bool is_running() const { return pid_ > 0; }
   [[nodiscard]] bool has_ended() const { return result_.has_value(); }
+  void keep() { request_.on_disconnect = OnDisconnect::Keep; }
   [[nodiscard]] bool is_kept() const { return request_.on_disconnect == OnDisconnect::Keep; }
   [[nodiscard]] bool holds_pipes() const { return output_.is_open() || error_.is_open(); }
 
@@ -66,6 +67,8 @@ class Exec {
   // Whether all that it wrote before its end has been read, or never will be.
   [[nodiscard]] bool is_drained() const;
   void finish();
+  // Called before finish(): this many processes of the command live on until its deadline.
+  void note_left_running(std::size_t count);
 
   // Kills the whole tree; the exec then ends with `outcome`.
   void end_with(Outcome outcome, std::string detail);

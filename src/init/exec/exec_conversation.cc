@@ -24,6 +24,9 @@ Result<> ExecConversation::receive(const wire::Frame& frame) {
       exec_->end_input();
       exec_->write_input();
       return {};
+    case Keep:
+      exec_->keep();
+      return {};
     case Cancel:
       exec_->end_with(Outcome::Cancelled, "cancelled by the caller");
       return {};

@@ -189,14 +189,16 @@ void ExecTable::finish(Exec& exec) {
     exec.out_of_memory(fmt::format("{} MiB of it in files under /workspace and /tmp",
                                    memory_.scratch_bytes() >> 20U));
   }
-  exec.finish();
   note_leftovers(exec);
+  exec.finish();
 }
 
 // Background processes of a command may live on, but not beyond the command's timeout.
-void ExecTable::note_leftovers(const Exec& exec) {
+void ExecTable::note_leftovers(Exec& exec) {
   if (!has_children()) return leftovers_.clear();
-  if (!exec.deadline().is_never()) leftovers_.push_back({exec.mark(), exec.deadline()});
+  if (exec.deadline().is_never()) return;
+  leftovers_.push_back({exec.mark(), exec.deadline()});
+  exec.note_left_running(marks_.living(exec.mark()).size());
 }
 
 void ExecTable::end_leftovers() {

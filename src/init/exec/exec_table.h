@@ -65,7 +65,7 @@ class ExecTable {
   void finish(Exec& exec);
   void watch_memory();
   void watch_cpu();
-  void note_leftovers(const Exec& exec);
+  void note_leftovers(Exec& exec);
   void end_leftovers();
   std::uint64_t new_oom_kills();
 

@@ -47,23 +47,13 @@ Field held_by_field() {
 }  // namespace
 
 const Shape& problem_shape() {
-<<<<<<< HEAD
-  static const Shape shape{"Problem",
-                           {{"type", Text},
-                            {"title", Text, "", Required},
-                            {"status", Integer, "", Required},
-                            code_field(),
-                            {"detail", Text, "what was being done to what, and why it failed"}}};
-  return shape;
-=======
   static const Shape kShape{"Problem",
                             {{"type", Text},
                              {"title", Text, "", Required},
                              {"status", Integer, "", Required},
-                             {"code", Text, "our word for it: invalid_argument, not_found, …"},
+                             code_field(),
                              {"detail", Text, "what was being done to what, and why it failed"}}};
   return kShape;
->>>>>>> s-17
 }
 
 const Shape& sandbox_page_shape() {

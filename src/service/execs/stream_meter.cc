@@ -107,12 +107,15 @@ void StreamMeter::refuse(std::uint32_t conversation, const Error& error, Passed&
   wire::append_frame(out, conversation, wire::Failed{error.code, error.message});
 }
 
-Result<Budgets::Reservation> StreamMeter::admit(ExecRequest& request) {
+Result<Budgets::Reservation> StreamMeter::admit(wire::Exec& exec) {
+  ExecRequest& request = exec.request;
   TRY(check_exec(request));
   uses_.count_cpu(ref_);
   auto reservation = TRY(uses_.budgets.reserve(ref_.tenant, ref_.session, request.limits));
-  const bool outlives_client = request.on_disconnect == OnDisconnect::Keep;
-  if (!outlives_client || reservation.session.empty()) return reservation;
+  // The client of a command that may drop output does not intend to read all of it.
+  const bool may_outlive_client =
+      request.on_disconnect == OnDisconnect::Keep || exec.drops_oldest != 0;
+  if (!may_outlive_client || reservation.session.empty()) return reservation;
   uses_.budgets.settle(reservation, {});
   return failure(ErrorCode::Unsupported,
                  "a session with a budget runs no command that outlives its client: what it uses "
@@ -130,7 +133,7 @@ Result<> StreamMeter::begin_exec(const wire::Frame& frame, Passed& passed) {
     refuse(frame.conversation, operation.error(), passed);
     return {};
   }
-  auto reservation = admit(exec.request);
+  auto reservation = admit(exec);
   if (!reservation) {
     operation->fail(reservation.error(), "refused");
     uses_.operations.end(*operation);
@@ -168,6 +171,10 @@ Result<> StreamMeter::take_request(const wire::Frame& frame, Passed& passed) {
   const auto running = running_.find(frame.conversation);
   if (frame.type == MessageType::Input && running != running_.end()) {
     running->second.input.add(TRY(wire::decode<wire::Input>(frame.payload)).bytes);
+  }
+  if (frame.type == MessageType::Keep && running != running_.end()) {
+    if (!running->second.reservation.session.empty()) return {};  // it ends with its client
+    running->second.outlives_client = true;
   }
   note_change(frame);
   append(passed.to_init, frame);

@@ -52,7 +52,7 @@ class StreamMeter {
 
   Result<> take_request(const wire::Frame& frame, Passed& passed);
   Result<> begin_exec(const wire::Frame& frame, Passed& passed);
-  Result<Budgets::Reservation> admit(ExecRequest& request);
+  Result<Budgets::Reservation> admit(wire::Exec& exec);
   void refuse(std::uint32_t conversation, const Error& error, Passed& passed);
   void note_change(const wire::Frame& frame);
   Result<> take_reply(const wire::Frame& frame);

@@ -20,6 +20,7 @@
 #include "backends/native/start/abilities.h"
 #include "backends/native/start/enter.h"
 #include "backends/native/start/starter.h"
+#include "base/apparmor.h"
 #include "base/file.h"
 #include "base/parent_death.h"
 #include "base/seccomp_filter.h"
@@ -121,8 +122,14 @@ Result<> try_cgroup(const Abilities& abilities) {
 
 constexpr const char* kUserNamespaceFix =
     "let users make user namespaces: sysctl -w user.max_user_namespaces=10000 (Debian: also "
-    "kernel.unprivileged_userns_clone=1; Ubuntu: kernel.apparmor_restrict_unprivileged_userns=0); "
-    "inside Docker add --security-opt seccomp=unconfined; or run as root";
+    "kernel.unprivileged_userns_clone=1); inside Docker add --security-opt seccomp=unconfined; or "
+    "run as root";
+// AppArmor lets a program make them and then takes the rights away that it has in them, so that any
+// of the trials may fail.
+constexpr const char* kAppArmorFix =
+    "AppArmor lets plain users' programs make user namespaces only with a profile: 'nutshell "
+    "doctor --apparmor-profile | sudo tee /etc/apparmor.d/nutshell', then 'sudo apparmor_parser "
+    "--replace /etc/apparmor.d/nutshell'; or run as root";
 constexpr const char* kProcFix =
     "this container masks /proc, so no private one can be mounted: run the container with "
     "--security-opt systempaths=unconfined, or run as root on the host";
@@ -192,10 +199,12 @@ void mark_missing(Protections& protections, const std::string& name, const std::
 Protections try_on_this_host(const InitEntry& entry) {
   const Abilities abilities = Abilities::find();
   Protections protections = protections_for(abilities, SandboxSpec{});
+  const bool is_restricted = abilities.privilege == Privilege::Rootless && needs_apparmor_profile();
   for (const Trial& trial : trials()) {
     const std::string why = attempt_apart([&] { return trial.attempt(abilities); });
-    if (!why.empty())
-      mark_missing(protections, trial.protection, fmt::format("{}; {}", why, trial.fix));
+    const bool is_of_namespaces = trial.fix == kUserNamespaceFix || trial.fix == kProcFix;
+    const char* fix = is_restricted && is_of_namespaces ? kAppArmorFix : trial.fix;
+    if (!why.empty()) mark_missing(protections, trial.protection, fmt::format("{}; {}", why, fix));
   }
   const std::string why = attempt_apart([&] { return start_whole_sandbox(entry); });
   const Strength strength = why.empty() ? Strength::Hard : Strength::Missing;

@@ -2,9 +2,13 @@
 
 #include <fmt/format.h>
 
+#include <filesystem>
 #include <optional>
 
 #include "base/deadline.h"
+#include "base/directory.h"
+#include "base/file.h"
+#include "base/user_directory.h"
 #include "runtime/saved_changes.h"
 #include "runtime/workspace.h"
 #include "server/mcp/sandbox/workspace_view.h"
@@ -59,6 +63,33 @@ std::string started_anew(const saved::SavedWorkspace& last, const std::string& w
       why, last.sandbox.id);
 }
 
+// Remembers the sandbox that a session had last, so that the first answer in the next one can tell
+// that it is another, even after the server was restarted.
+class LastSandbox {
+ public:
+  static Result<LastSandbox> of(const SessionKey& session) {
+    const auto place = TRY(open_user_directory()) / "mcp";
+    TRY(make_directory(place));
+    return LastSandbox(place / (session.label + ".last"));
+  }
+  [[nodiscard]] bool is_known() const { return read_file(file_, 64).has_value(); }
+  void remember(const std::string& id) const {
+    (void)write_file(file_, id, 0600);  // on failure one remark is missing
+  }
+
+ private:
+  explicit LastSandbox(std::filesystem::path file) : file_(std::move(file)) {}
+  std::filesystem::path file_;
+};
+
+// Said where no changes are saved.
+const char* ended_without_changes(const SandboxSpec& spec) {
+  if (spec.workspace.empty())
+    return "(Your sandbox had ended; this is a new one. All that was in it is gone.)\n";
+  return "(Your sandbox had ended; this is a new one. In /workspace it had left no changes; "
+         "processes, jobs, undo ids and /tmp are gone.)\n";
+}
+
 }  // namespace
 
 // A fork has the labels of its original: the oldest sandbox is the session's own.
@@ -88,6 +119,15 @@ Result<Sandboxes::Bound> RuntimeSandboxes::ensure(const SessionKey& session,
   if (found.error().code != ErrorCode::NotFound) return Failure(std::move(found).error());
   SandboxSpec own = spec;
   own.labels[kRoleLabel] = kOwn;
+  const LastSandbox before = TRY(LastSandbox::of(session));
+  const bool had_one = before.is_known();
+  Bound made = TRY(make(session, own));
+  if (had_one && made.remark.empty()) made.remark = ended_without_changes(own);
+  before.remember(made.id);
+  return made;
+}
+
+Result<Sandboxes::Bound> RuntimeSandboxes::make(const SessionKey& session, const SandboxSpec& own) {
   const auto last = last_of(session, own.workspace);
   if (!last) return Bound{TRY(runtime_.create(own)), Bound::How::Made};
   if (last->state == saved::State::Saved) {

@@ -28,6 +28,8 @@ class RuntimeSandboxes : public Sandboxes {
 
  private:
   Result<std::string> find_own(const SessionKey& session);
+  // Makes a sandbox that goes on with the changes of the session's last one.
+  Result<Bound> make(const SessionKey& session, const SandboxSpec& own);
 
   std::mutex making_;  // held while a session's sandbox is looked up and made
   Runtime runtime_;
