@@ -1,6 +1,5 @@
 // PR: priorities, limits, cgroups, signals and what a dying process leaves.
 #include <fcntl.h>
-#include <linux/ioprio.h>
 #include <sched.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
@@ -101,7 +100,10 @@ Verdict take_priority(const Arguments&) {
     return ::sched_setscheduler(0, SCHED_FIFO, &highest);
   }));
   findings.add(try_call("realtime ioprio", [] {
-    return ::syscall(SYS_ioprio_set, IOPRIO_WHO_PROCESS, 0, IOPRIO_PRIO_VALUE(IOPRIO_CLASS_RT, 0));
+    // The header with these names is no C++ in some versions of the kernel.
+    constexpr int kProcess = 1;
+    constexpr int kHighestRealTime = 1 << 13;
+    return ::syscall(SYS_ioprio_set, kProcess, 0, kHighestRealTime);
   }));
   // With MCL_ONFAULT an allowed call locks only pages that are touched, which these never are.
   findings.add(try_call("mlock 256m",
