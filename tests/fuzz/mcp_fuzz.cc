@@ -1,6 +1,7 @@
 // A client that sends any bytes, one message in a line, to a server with a minimal host.
 #include <nlohmann/json.hpp>
 
+#include "core/json_text.h"
 #include "entry_points.h"
 #include "http/message.h"
 #include "server/mcp/http_guard.h"
@@ -28,7 +29,7 @@ class FewWords : public Host {
   }
   std::string list(Listing /*listing*/, const Client& /*client*/) override { return "{\"x\":[]}"; }
   Reply call_tool(Call& call, const std::string& name, const Json& given) override {
-    const std::string arguments = dumped(given);
+    const std::string arguments = dump_json(given);
     call.report(1, 2, name);
     call.log(LogLevel::Error, arguments);
     if (call.client().can(name)) return Problem{kMissingCapability, name, "{}"};
@@ -36,12 +37,12 @@ class FewWords : public Host {
                   ",\"given\":" + json_string(call.input_responses()) + "}"};
   }
   Reply get_prompt(Call& /*call*/, const std::string& name, const Json& given) override {
-    return Answer{"{" + json_string(name) + ":" + dumped(given) + "}"};
+    return Answer{"{" + json_string(name) + ":" + dump_json(given) + "}"};
   }
   Reply read_resource(Call& /*call*/, const std::string& uri) override {
     return Problem{kResourceNotFound, uri, json_string(uri)};
   }
-  Reply complete(Call& /*call*/, const Json& params) override { return Answer{dumped(params)}; }
+  Reply complete(Call& /*call*/, const Json& params) override { return Answer{dump_json(params)}; }
 };
 
 }  // namespace

@@ -290,7 +290,7 @@ def needle_is_found_under_load_in_any_size_up_to_the_bound(box):
         expect("ERROR: needle" in found, f"{mebibytes} MiB: {found[:200]}")
     told = box.object("bash", command="seq 1 100000000 | head -c 10000000")
     lines = int(box.shell("seq 1 100000000 | head -c 10000000 | wc -l").stdout)
-    expect(f" {lines} lines, " in told["text"].splitlines()[0], told["text"].splitlines()[0])
+    expect(re.search(rf"\b{lines} lines\b", told["text"].splitlines()[0]), told["text"].splitlines()[0])
     counted = box.text("recall", id=told["output_id"], limit=1).splitlines()[0]
     expect(counted.endswith(f"/{lines}"), counted)
 

@@ -9,17 +9,13 @@ constexpr char kLittleEndian = 'l';
 constexpr std::uint8_t kVersion = 1;
 constexpr std::size_t kFixedHeader = 16;
 
-enum Field : std::uint8_t {
-  kPath = 1,
-  kInterface = 2,
-  kMember = 3,
-  kErrorName = 4,
-  kReplySerial = 5,
-  kDestination = 6,
-  kSender = 7,
-  kSignature = 8,
-  kDescriptors = 9,
-};
+// Fields of a message's header.
+constexpr std::uint8_t kPath = 1;
+constexpr std::uint8_t kInterface = 2;
+constexpr std::uint8_t kMember = 3;
+constexpr std::uint8_t kErrorName = 4;
+constexpr std::uint8_t kReplySerial = 5;
+constexpr std::uint8_t kSignature = 8;
 
 Failure malformed() {
   return failure(ErrorCode::Corrupt, "a malformed D-Bus message came");
@@ -81,7 +77,8 @@ Result<> read_field(DbusReader& reader, DbusMessage& message, std::string& body_
   return {};
 }
 
-void add_field(DbusWriter& header, Field code, std::string_view type, std::string_view value) {
+void add_field(DbusWriter& header, std::uint8_t code, std::string_view type,
+               std::string_view value) {
   header.align(8);
   header.byte(code);
   header.signature(type);
