@@ -251,6 +251,35 @@ def a_small_sandbox_cannot_push_out_the_saved_changes_of_others():
         expect_equal(set(changes_of(honest)), {"file"}, "the changes of the other")
 
 
+HOSTILE = r"""
+mkfifo fifo; ln -s /etc/passwd link; ln -s . loop; ln -s ../../.. up; ln -s loop/loop/README again
+echo x > "$(printf 'new\nline')"; echo x > "$(printf '\033[31mred')"; echo x > "$(printf '\377\376')"
+echo x > -rf; echo x > ...; echo x > "$(printf 'n%.0s' $(seq 255))"; echo x > .wh.README; echo x > .wh..wh..opq
+echo x > closed; chmod 000 closed; truncate -s 3m sparse
+ln closed hard; rm README; rm -r src; echo x > src; mkdir data.new
+"""
+
+
+@in_both_modes(suite)
+def saved_changes_are_those_of_the_living_sandbox_whatever_it_left():
+    """A reader of the layers must neither wait, nor follow a link out of them, nor lose a name."""
+    with workspace() as (root, made):
+        shell(made, HOSTILE)
+        before = snapshot(root)
+        wanted = changes_of(made)
+        call("destroy", made)
+        found = changes_of(made)
+        del wanted["fifo"]  # it has no content that could be saved
+        for name in wanted.keys() | found.keys():
+            expect_equal(found.get(name), wanted.get(name), f"the change of {name!r}")
+        expect_equal(snapshot(root), before, "the host's files")
+    with workspace() as (_, made):
+        shell(made, "for i in $(seq 300); do mkdir $(printf 'd%.0s' $(seq 40)); cd d*; done; echo x > end")
+        living = call("diff", made, "--json")
+        call("destroy", made)
+        expect_equal(call("diff", made, "--json").status, living.status, f"deep directories: {living!r}")
+
+
 @suite.case
 def saved_changes_need_no_mounts_of_their_sandbox():
     if os.environ.get("NUTSHELL_THROUGH_DAEMON") or backend_flags():
