@@ -9,7 +9,7 @@ import time
 from pathlib import Path
 
 from mcp_client import Client, client, project, sandbox_of
-from support import (NUTSHELL, Suite, call, expect, expect_equal, expect_gone, payloads,
+from support import (NUTSHELL, Suite, call, expect, expect_equal, expect_gone, is_full, payloads,
                      random_token, scratch, wait_until)
 
 suite = Suite()
@@ -293,13 +293,16 @@ def stateless_client_is_asked_for_its_roots():
 
 
 @suite.case
-def needle_in_a_large_output_is_found():
+def needle_in_a_large_output_is_found_under_load():
     with client() as server:
-        half = "seq 1 100000000 | head -c 7500000"
-        told = server.text("bash", command=f"{half}; echo; echo 'ERROR: needle'; {half}")
-        if "ERROR: needle" not in told:
-            output = re.search(r"\bo[0-9a-f]{4,}", told).group(0)
-            expect("ERROR: needle" in server.text("recall", id=output, grep="needle"), told[:300])
+        server.text("bash", command="for i in 1 2 3; do (while :; do :; done) & done", wait=1, timeout=100)
+        for mebibytes in (1, 4, 8, 16) if is_full() else (6, 16):
+            half = f"seq 1 100000000 | head -c {(mebibytes << 19) - 20}"
+            told = server.text("bash", command=f"{half}; echo; echo 'ERROR: needle'; {half}")
+            if "ERROR: needle" not in told:
+                output = re.search(r"\bo[0-9a-f]{4,}", told).group(0)
+                found = server.text("recall", id=output, grep="needle")
+                expect("ERROR: needle" in found, f"{mebibytes} MiB: {found[:300]}")
 
 
 @suite.case
