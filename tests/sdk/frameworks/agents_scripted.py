@@ -206,10 +206,12 @@ def case_anthropic_text_editor_edits_the_files_of_the_sandbox():
             (edit, {"command": "view", "path": "/workspace/none"}),
             (edit, {"command": "undo_edit", "path": "/workspace/a.txt"}),
             (edit, {"command": "insert", "path": "/workspace/a.txt", "insert_line": 9, "insert_text": ""}),
-            ("grep", {"pattern": "mid"}))
+            ("grep", {"pattern": "mid"}), ("bash", {"command": "truncate -s 20M big; : > empty"}),
+            (edit, {"command": "view", "path": "/workspace/big"}),
+            (edit, {"command": "view", "path": "/workspace/empty"}))
         assert tools.sandbox.files.read_text("a.txt") == "2\nmid\n2\n"
     errors = [number for number, one in enumerate(found) if one["is_error"]]
-    assert errors == [2, 6, 7, 8], found
+    assert errors == [2, 6, 7, 8, 11], found
     assert found[1]["content"] == "     2\t2\n     3\t2" and "a.txt" in found[5]["content"], found
     assert "a.txt" in found[9]["content"]
 
