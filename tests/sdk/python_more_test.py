@@ -147,6 +147,10 @@ def large_and_strange_output_arrives_whole():
         sandbox.files.write("big", data)
         expect(sandbox.files.read("big") == data, "a large file changed on the way")
         expect_equal(sandbox.files.read("big", offset=4_999_990), data[-10:], "its end")
+        expect_equal(sandbox.files.read("big", offset=5_000_000, length=1), b"", "beyond its end")
+        sandbox.files.write("empty", b"")
+        expect_equal(sandbox.files.read("empty", length=10), b"", "of an empty file")
+        expect_equal(code_of(lambda: sandbox.files.read("big", offset=-1)), "invalid_argument", "offset")
 
 
 @suite.case

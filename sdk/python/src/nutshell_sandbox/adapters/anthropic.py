@@ -104,6 +104,8 @@ class NutshellTools:
         lines = self._text(path).split("\n")
         if lines[-1] == "":
             lines.pop()
+        if not lines:
+            return f"{path} is empty", False
         first, last = given.get("view_range") or (1, -1)
         last = len(lines) if last == -1 else last
         if not 1 <= first <= max(1, len(lines)) or last < first - 1:
