@@ -34,7 +34,7 @@ def run_snippets(name):
             done = subprocess.run(
                 [interpreter, "-c", code], cwd=place, capture_output=True, text=True, timeout=120, check=False,
                 env={**os.environ, "PYTHONPATH": str(python_sdk.SOURCE), "NUTSHELL_DAEMON": "private"})
-        expect(done.returncode == 0, f"{name}:{line} ends with {done.returncode}: {done.stderr[-300:]}")
+        expect(done.returncode == 0, f"{name}:{line} ends with {done.returncode}: {done.stderr[-500:]}")
         if printed is not None:
             expect_equal(done.stdout, printed, f"output of {name}:{line}")
 
@@ -45,7 +45,8 @@ def the_python_page():
 
 
 @suite.case
-def the_readme_of_the_package():
+def the_readmes():
+    run_snippets("README.md")
     run_snippets("sdk/python/README.md")
 
 

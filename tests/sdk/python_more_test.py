@@ -19,8 +19,10 @@ from support import REPOSITORY, Suite, expect, expect_equal, wait_until
 python_sdk.generate()
 from nutshell_sandbox import (  # noqa: E402
     AsyncSandbox,
+    Client,
     Sandbox,
     SandboxError,
+    Session,
     run_parallel,
     sandboxed,
 )
@@ -145,6 +147,10 @@ def large_and_strange_output_arrives_whole():
         sandbox.files.write("big", data)
         expect(sandbox.files.read("big") == data, "a large file changed on the way")
         expect_equal(sandbox.files.read("big", offset=4_999_990), data[-10:], "its end")
+        expect_equal(sandbox.files.read("big", offset=5_000_000, length=1), b"", "beyond its end")
+        sandbox.files.write("empty", b"")
+        expect_equal(sandbox.files.read("empty", length=10), b"", "of an empty file")
+        expect_equal(code_of(lambda: sandbox.files.read("big", offset=-1)), "invalid_argument", "offset")
 
 
 @suite.case
@@ -236,6 +242,59 @@ def commands_in_parallel_come_back_in_their_order():
                             max_concurrency=6, memory="64m", on_result=lambda n, _: told.append(n))
     expect_equal([one.stdout for one in done], [f"{n}\n" for n in range(6)] + [""], "results")
     expect(done[6].exit_code == 1 and sorted(told) == list(range(7)) and told[-1] == 0, f"{told}")
+
+
+@suite.case
+def a_sandbox_waits_for_room_that_others_hold():
+    with python_sdk.served('[quota]\nsandboxes = 1\n[[quotas]]\ntenant = "local"\nsandboxes = 1\n'):
+        first = Sandbox()
+        began = time.monotonic()
+        expect_equal(code_of(lambda: Sandbox(wait=0.4)), "resource_exhausted", "without room")
+        expect(0.2 < time.monotonic() - began < 10, "it did not wait as long as it was told")
+        expect_equal(code_of(lambda: Sandbox(wait=0)), "resource_exhausted", "without waiting")
+        threading.Timer(0.3, first.close).start()
+        with Sandbox(wait=30) as second:
+            expect_equal(second.run("echo room").stdout, "room\n", "once there was room")
+
+
+@suite.case
+def a_session_that_lost_its_sandbox_goes_on_in_a_new_one():
+    with python_sdk.served(), Session("work", setup=["echo made >> state"], labels={"of": "more"}) as work:
+        first = work.sandbox_id
+        work.run("echo lost > own")
+        work.client.send("destroySandbox", (first,))
+        expect_equal(work.run("cat state; ls own 2>&1").stdout.split("\n")[0], "made", "setup of the new one")
+        expect(work.sandbox_id != first and work.refresh_session().life == 2, "the same sandbox")
+        expect_equal(code_of(lambda: work.run("exit 3", check=True)), "command_failed", "check")
+        work.close()
+        expect_equal([one.name for one in Session.list({"of": "more"})], ["work"], "after close")
+        again = Session("work")
+        again.end()
+        expect_equal(Session.list({"of": "more"}), [], "after end")
+        expect_equal(code_of(lambda: again.run("true")), "closed", "a session that ended")
+
+
+@suite.case
+def results_of_a_batch_are_in_place_even_where_one_cannot_run():
+    with python_sdk.served():
+        client = Client()
+        done = client.batch([["true"], {"argv": ["cat", "in"], "files": {"/workspace/in": "given"}}, ["/none"]])
+        expect_equal((done[0].is_ok, done[1].stdout, done[2].exit_code), (True, "given", 127), "results")
+        expect_equal(code_of(lambda: client.batch([["true"]], spec={"nonsense": 1})), "invalid_argument", "spec")
+        refused = client.batch([["true"]], spec={"backend": "no-such"})
+        expect(isinstance(refused[0], SandboxError), f"{refused}")
+
+
+@suite.case
+def stats_and_records_tell_of_the_use():
+    with python_sdk.served(), Sandbox() as sandbox:
+        done = sandbox.run("echo hi > a", trace="files")
+        told = sandbox.stats()
+        if os.getuid() == 0:  # a plain user's sandboxes have no cgroup to count in
+            expect(told.memory_bytes and told.memory_bytes > 0, repr(told))
+        expect("a" in json.dumps(done.trace), f"trace: {done.trace}")
+        expect(done.audit_id in [one.id for one in sandbox.client.audit(sandbox=sandbox.id)], "audit")
+        expect_equal(sandbox.why_gone() != "", True, "why gone")
 
 
 # The package -------------------------------------------------------------------------------------
