@@ -299,15 +299,28 @@ async function refuseProblem(answer: http.IncomingMessage, operation: string, de
   throw errorOf(status >= 500 ? "unavailable" : "internal", `${operation}: the server answered ${status}`, { status });
 }
 
-async function readAll(answer: http.IncomingMessage, operation: string, deadline: Deadline, most = Infinity): Promise<Buffer> {
-  const pieces: Buffer[] = [];
-  let size = 0;
-  for await (const piece of new Body(answer, operation, deadline)) {
-    pieces.push(piece);
-    size += piece.length;
-    if (size > most) break;
-  }
-  return pieces.length === 1 ? pieces[0]! : Buffer.concat(pieces);
+/** Reads a body whole. Events, because an iterator costs a good part of a short call. */
+function readAll(answer: http.IncomingMessage, operation: string, deadline: Deadline, most = Infinity): Promise<Buffer> {
+  return new Promise((resolve, reject) => {
+    const pieces: Buffer[] = [];
+    let size = 0;
+    const finish = (): void => resolve(pieces.length === 1 ? pieces[0]! : Buffer.concat(pieces));
+    answer.on("data", (piece: Buffer) => {
+      pieces.push(piece);
+      if ((size += piece.length) <= most) return;
+      answer.destroy();
+      finish();
+    });
+    answer.on("end", finish);
+    answer.on("error", (error) => reject(brokenBody(error, operation, deadline)));
+    answer.on("close", () => answer.complete || reject(brokenBody(new Error("closed"), operation, deadline)));
+  });
+}
+
+function brokenBody(error: Error, operation: string, deadline: Deadline): SandboxError {
+  if (deadline.reason) return deadline.reason;
+  return error instanceof SandboxError ? error
+    : new UnavailableError(`${operation}: the connection to the daemon broke (${error.message})`, { cause: error });
 }
 
 function parse(bytes: Buffer, operation: string): unknown {
@@ -336,8 +349,7 @@ export class Body implements AsyncIterable<Buffer> {
       for await (const piece of this.#answer) yield piece as Buffer;
       isWhole = true;
     } catch (error) {
-      throw this.#deadline.reason ?? (error instanceof SandboxError ? error : new UnavailableError(
-        `${this.#operation}: the connection to the daemon broke (${(error as Error).message})`, { cause: error }));
+      throw brokenBody(error as Error, this.#operation, this.#deadline);
     } finally {
       this.#deadline.clear();
       if (!isWhole) this.#answer.destroy();
