@@ -38,6 +38,15 @@ def the_kept_openapi_document_is_that_of_the_daemon():
 
 
 @suite.case
+def the_kept_catalogue_of_tools_is_that_of_the_program():
+    kept = json.loads((API / "tools.json").read_text())
+    for name, flags in (("tools", ["--tool-prefix", ""]), ("roomkit", ["--dialect", "roomkit"])):
+        told = json.loads(call("tool", "list", "--json", *flags).stdout)
+        known = [{key: one[key] for key in ("name", "description", "inputSchema")} for one in kept[name]]
+        expect_equal(told, known, f"{name} of tools.json ({HOW})")
+
+
+@suite.case
 def the_kept_proto_is_the_generated_one():
     tests = Path(os.environ.get("NUTSHELL_TEST_BIN", REPOSITORY / "build/release/tests"))
     generated = tests.parent / "generated/messages/nutshell/v1/nutshell.proto"

@@ -238,6 +238,31 @@ def commands_in_parallel_come_back_in_their_order():
     expect(done[6].exit_code == 1 and sorted(told) == list(range(7)) and told[-1] == 0, f"{told}")
 
 
+@suite.case
+def a_sandbox_waits_for_room_that_others_hold():
+    with python_sdk.served('[quota]\nsandboxes = 1\n[[quotas]]\ntenant = "local"\nsandboxes = 1\n'):
+        first = Sandbox()
+        began = time.monotonic()
+        expect_equal(code_of(lambda: Sandbox(wait=0.4)), "resource_exhausted", "without room")
+        expect(0.2 < time.monotonic() - began < 10, "it did not wait as long as it was told")
+        expect_equal(code_of(lambda: Sandbox(wait=0)), "resource_exhausted", "without waiting")
+        threading.Timer(0.3, first.close).start()
+        with Sandbox(wait=30) as second:
+            expect_equal(second.run("echo room").stdout, "room\n", "once there was room")
+
+
+@suite.case
+def stats_and_records_tell_of_the_use():
+    with python_sdk.served(), Sandbox() as sandbox:
+        done = sandbox.run("echo hi > a", trace="files")
+        told = sandbox.stats()
+        if os.getuid() == 0:  # a plain user's sandboxes have no cgroup to count in
+            expect(told.memory_bytes and told.memory_bytes > 0, repr(told))
+        expect("a" in json.dumps(done.trace), f"trace: {done.trace}")
+        expect(done.audit_id in [one.id for one in sandbox.client.audit(sandbox=sandbox.id)], "audit")
+        expect_equal(sandbox.why_gone() != "", True, "why gone")
+
+
 # The package -------------------------------------------------------------------------------------
 
 @suite.case

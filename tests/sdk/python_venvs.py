@@ -1,6 +1,7 @@
 """Virtual environments with the packages of others, made when first needed, at the versions tried.
 
-They lie in $NUTSHELL_TEST_PACKAGES, or in build/python-venvs, and are kept between runs.
+They lie in $NUTSHELL_TEST_PACKAGES, or in ~/.cache/nutshell-venvs, and are kept between runs. They are made
+for root; a plain user of `scripts/test` has a home of its own for one run, and gets them with --full.
 """
 import fcntl
 import glob
@@ -10,9 +11,9 @@ import subprocess
 import sys
 from pathlib import Path
 
-from support import REPOSITORY, Skip
+from support import Skip, is_full
 
-PLACE = Path(os.environ.get("NUTSHELL_TEST_PACKAGES", REPOSITORY / "build/python-venvs"))
+PLACE = Path(os.environ.get("NUTSHELL_TEST_PACKAGES") or Path.home() / ".cache/nutshell-venvs")
 INSTALL_SECONDS = 900
 SETS = {
     "roomkit": ("roomkit==0.109.0", "roomkit-sandbox==0.5.0"),
@@ -49,6 +50,8 @@ def venv(name):
     folder, packages = PLACE / name, SETS[name]
     try:
         if not is_ready(folder, packages):
+            if os.getuid() != 0 and not is_full():
+                raise Skip(f"{packages[0]} is installed for root only: scripts/test --full runs it")
             base = interpreter(LEAST.get(name, (3, 10)))
             PLACE.mkdir(parents=True, exist_ok=True)
             with open(PLACE / f"{name}.lock", "w") as lock:
