@@ -159,11 +159,11 @@ export class Transport {
   #once(operation: Operation, call: Call, { target, agent }: Connection, deadline: Deadline):
       Promise<http.IncomingMessage> {
     const { method, path } = operations[operation];
-    const json = call.json === undefined ? undefined : Buffer.from(JSON.stringify(call.json));
+    const json = call.json === undefined ? undefined : JSON.stringify(call.json);
     const body = json ?? call.body;
     const headers: Record<string, string | number> = { Accept: "application/json", ...call.headers };
-    if (json) headers["Content-Type"] = "application/json";
-    if (body instanceof Uint8Array) headers["Content-Length"] = body.length;
+    if (json !== undefined) headers["Content-Type"] = "application/json";
+    if (typeof body === "string" || body instanceof Uint8Array) headers["Content-Length"] = Buffer.byteLength(body);
     if (target.token) headers.Authorization = `Bearer ${target.token}`;
     const options: https.RequestOptions = { method, path: fill(path, call), headers, agent,
       ...(target.socket ? { socketPath: target.socket, host: "localhost" } : place(target)) };
@@ -181,7 +181,8 @@ export class Transport {
         socket.on("error", () => undefined); // its reader sees the close
         resolve(answer);
       });
-      if (body === undefined || body instanceof Uint8Array) request.end(body);
+      // Node sends a text together with the head, in one write.
+      if (body === undefined || typeof body === "string" || body instanceof Uint8Array) request.end(body);
       else void pour(body, request);
     });
   }
