@@ -45,7 +45,8 @@ def the_python_page():
 
 
 @suite.case
-def the_readme_of_the_package():
+def the_readmes():
+    run_snippets("README.md")
     run_snippets("sdk/python/README.md")
 
 
