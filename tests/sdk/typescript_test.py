@@ -122,6 +122,12 @@ def servers_of_other_versions_are_told_in_clear_words():
 
 
 @suite.case
+def malformed_answers_are_typed_errors():
+    with sdk_fixture.malformed_servers() as places:
+        hold("malformed_answers", *places, environment={})
+
+
+@suite.case
 def ctrl_c_in_every_call_leaves_nothing_running():
     built()
     sdk_fixture.interrupt_all(INTERRUPTED, converse)
