@@ -25,11 +25,6 @@ export interface Users {
   end(socket: Socket): void;
 }
 
-interface Idle {
-  socket: Socket;
-  since: number;
-}
-
 /** An error, and whether the connection had been used before: then the daemon may have closed it meanwhile. */
 export class ShortFailure extends Error {
   readonly reason: NodeJS.ErrnoException;
@@ -42,9 +37,72 @@ export class ShortFailure extends Error {
   }
 }
 
+interface Waiting {
+  resolve(answer: ShortAnswer): void;
+  reject(failure: ShortFailure): void;
+  users: Users;
+}
+
+/** A connection, and the one call that waits for its answer. Its listeners stay, because changing them costs time. */
+class Connection {
+  readonly socket: Socket;
+  since = 0;
+  #pool: ShortCalls;
+  #reader = new AnswerReader();
+  #waiting: Waiting | undefined;
+  #wasUsed = false;
+
+  constructor(pool: ShortCalls, place: string) {
+    this.#pool = pool;
+    this.socket = connect(place);
+    this.socket.on("data", (bytes: Buffer) => this.#take(bytes));
+    this.socket.on("error", (error) => this.#fail(error));
+    this.socket.on("close", () => this.#fail(Object.assign(new Error("the daemon closed the connection"), { code: "ECONNRESET" })));
+  }
+
+  send(call: ShortCall, waiting: Waiting): void {
+    this.#waiting = waiting;
+    this.socket.ref();
+    waiting.users.begin(this.socket);
+    if (!this.socket.destroyed) write(this.socket, call);
+  }
+
+  #take(bytes: Buffer): void {
+    // Bytes that nobody asked for make a connection useless.
+    if (!this.#waiting) return this.#fail(new CorruptError("the daemon answers without a request"));
+    try {
+      if (!this.#reader.take(bytes)) return;
+    } catch (error) {
+      return this.#fail(error as Error);
+    }
+    const { status, body, keepsConnection } = this.#reader;
+    const { resolve, users } = this.#waiting;
+    this.#waiting = undefined;
+    this.#wasUsed = true;
+    users.end(this.socket);
+    if (keepsConnection) {
+      this.#reader = new AnswerReader();
+      this.socket.unref();
+      this.#pool.keep(this);
+    } else {
+      this.socket.destroy();
+    }
+    resolve({ status, body });
+  }
+
+  #fail(error: Error): void {
+    this.#pool.leave(this);
+    this.socket.destroy();
+    const waiting = this.#waiting;
+    this.#waiting = undefined;
+    waiting?.users.end(this.socket);
+    waiting?.reject(new ShortFailure(error, this.#wasUsed));
+  }
+}
+
 export class ShortCalls {
   #place: string;
-  #idle: Idle[] = [];
+  #idle: Connection[] = [];
   #isClosed = false;
 
   constructor(place: string) {
@@ -52,37 +110,7 @@ export class ShortCalls {
   }
 
   send(call: ShortCall, users: Users): Promise<ShortAnswer> {
-    return new Promise((resolve, reject) => {
-      const kept = this.#take();
-      const socket = kept ?? connect(this.#place);
-      const reader = new AnswerReader();
-      const finish = (): void => {
-        socket.off("data", onData).off("error", onError).off("close", onClose);
-        users.end(socket);
-      };
-      const fail = (error: Error): void => {
-        finish();
-        socket.on("error", () => undefined).destroy();
-        reject(new ShortFailure(error, kept !== undefined));
-      };
-      const onData = (bytes: Buffer): void => {
-        try {
-          if (!reader.take(bytes)) return;
-        } catch (error) {
-          return fail(error as Error);
-        }
-        finish();
-        if (reader.keepsConnection) this.#keep(socket);
-        else socket.destroy();
-        resolve({ status: reader.status, body: reader.body });
-      };
-      const onError = (error: Error): void => fail(error);
-      const onClose = (): void => fail(Object.assign(new Error("the daemon closed the connection"), { code: "ECONNRESET" }));
-      socket.on("data", onData).on("error", onError).on("close", onClose);
-      socket.ref();
-      users.begin(socket);
-      if (!socket.destroyed) write(socket, call);
-    });
+    return new Promise((resolve, reject) => this.#next().send(call, { resolve, reject, users }));
   }
 
   close(): void {
@@ -90,25 +118,23 @@ export class ShortCalls {
     for (const { socket } of this.#idle.splice(0)) socket.destroy();
   }
 
-  #take(): Socket | undefined {
+  #next(): Connection {
     for (let last = this.#idle.pop(); last; last = this.#idle.pop()) {
-      last.socket.removeAllListeners();
-      if (!last.socket.destroyed && last.socket.readable && Date.now() - last.since < idleMs) return last.socket;
-      last.socket.on("error", () => undefined).destroy();
+      if (!last.socket.destroyed && last.socket.readable && Date.now() - last.since < idleMs) return last;
+      last.socket.destroy();
     }
-    return undefined;
+    return new Connection(this, this.#place);
   }
 
-  #keep(socket: Socket): void {
-    if (this.#isClosed || this.#idle.length >= mostIdle) return void socket.destroy();
-    const leave = (): void => {
-      this.#idle = this.#idle.filter((one) => one.socket !== socket);
-      socket.destroy();
-    };
-    // Bytes that nobody asked for make a connection useless, as its end does.
-    socket.on("data", leave).on("end", leave).on("error", leave).on("close", leave);
-    socket.unref();
-    this.#idle.push({ socket, since: Date.now() });
+  keep(one: Connection): void {
+    if (this.#isClosed || this.#idle.length >= mostIdle) return void one.socket.destroy();
+    one.since = Date.now();
+    this.#idle.push(one);
+  }
+
+  leave(one: Connection): void {
+    const place = this.#idle.indexOf(one);
+    if (place >= 0) this.#idle.splice(place, 1);
   }
 }
 
