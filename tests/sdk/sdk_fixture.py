@@ -217,6 +217,21 @@ def malformed_servers():
                 one.close()
 
 
+@contextlib.contextmanager
+def hung(process):
+    """A process all of whose threads are stopped, for a while."""
+    def is_stopped():
+        states = [Path(f"{task}/stat").read_text().rpartition(")")[2].split()[0]
+                  for task in Path(f"/proc/{process.pid}/task").iterdir()]
+        return set(states) == {"T"}
+    process.send_signal(signal.SIGSTOP)
+    try:
+        expect(wait_until(is_stopped, 30), "the daemon is not stopped")
+        yield
+    finally:
+        process.send_signal(signal.SIGCONT)
+
+
 def of_other_versions():
     """A newer server, an older one, none of ours, one with a code of later, and one that hangs up."""
     def json_of(told, status=200, kind="application/json"):

@@ -105,12 +105,9 @@ def a_private_daemon_that_was_killed_is_replaced():
 def a_daemon_that_hangs_is_a_typed_error():
     with served() as (daemon, environment), converse("hung_daemon", environment=environment) as one:
         one.hear("ready")
-        daemon.process.send_signal(signal.SIGSTOP)
-        try:
+        with sdk_fixture.hung(daemon.process):
             one.say()
             one.hear("late")
-        finally:
-            daemon.process.send_signal(signal.SIGCONT)
         one.say()
         one.end()
 
