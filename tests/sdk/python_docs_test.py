@@ -34,7 +34,7 @@ def run_snippets(name):
             done = subprocess.run(
                 [interpreter, "-c", code], cwd=place, capture_output=True, text=True, timeout=120, check=False,
                 env={**os.environ, "PYTHONPATH": str(python_sdk.SOURCE), "NUTSHELL_DAEMON": "private"})
-        expect(done.returncode == 0, f"{name}:{line} ends with {done.returncode}: {done.stderr[-300:]}")
+        expect(done.returncode == 0, f"{name}:{line} ends with {done.returncode}: {done.stderr[-500:]}")
         if printed is not None:
             expect_equal(done.stdout, printed, f"output of {name}:{line}")
 

@@ -15,11 +15,12 @@ from support import Failed, REPOSITORY, Suite, expect, expect_equal
 python_sdk.generate()
 suite = Suite()
 PROGRAMS = REPOSITORY / "tests/sdk/frameworks"
+EXAMPLES = REPOSITORY / "sdk/python/examples"
 LONGEST = 300
 
 
 def environment():
-    return {**os.environ, "PYTHONPATH": f"{python_sdk.SOURCE}:{PROGRAMS}",
+    return {**os.environ, "PYTHONPATH": f"{python_sdk.SOURCE}:{PROGRAMS}:{EXAMPLES}",
             "PYTHONDONTWRITEBYTECODE": "1", "HOME": os.environ.get("NUTSHELL_RUNTIME_DIR", "/tmp")}
 
 
@@ -56,17 +57,17 @@ def run_foreign_suite(name, program, wanted, *flags):
 
 @suite.case
 def roomkit_agent_has_the_tools_and_every_call_works():
-    run_program("roomkit", "roomkit_agent.py", 13)
+    run_program("roomkit", "roomkit_agent.py", 14)
 
 
 @suite.case
 def openai_agents_anthropic_and_smolagents():
-    run_program("agents", "agents_scripted.py", 7)
+    run_program("agents", "agents_scripted.py", 9)
 
 
 @suite.case
 def langchain_and_deepagents():
-    run_program("langchain", "langchain_agent.py", 3)
+    run_program("langchain", "langchain_agent.py", 4)
 
 
 @suite.case
@@ -76,7 +77,7 @@ def langchain_tests_sandbox_suite_passes_whole():
 
 @suite.case
 def pydantic_ai_agent():
-    run_program("pydantic", "pydantic_agent.py", 2)
+    run_program("pydantic", "pydantic_agent.py", 3)
 
 
 @suite.case
@@ -86,22 +87,22 @@ def pydantic_ai_workspace_suite_passes_whole():
 
 @suite.case
 def autogen_agent():
-    run_program("autogen", "autogen_agent.py", 3)
+    run_program("autogen", "autogen_agent.py", 4)
 
 
 @suite.case
 def crewai_crew():
-    run_program("crewai", "crewai_agent.py", 2)
+    run_program("crewai", "crewai_agent.py", 3)
 
 
 @suite.case
 def google_adk_agent():
-    run_program("adk", "adk_agent.py", 2)
+    run_program("adk", "adk_agent.py", 3)
 
 
 @suite.case
 def llama_index_agent():
-    run_program("llama", "llama_agent.py", 2)
+    run_program("llama", "llama_agent.py", 3)
 
 
 @suite.case

@@ -19,8 +19,10 @@ from support import REPOSITORY, Suite, expect, expect_equal, wait_until
 python_sdk.generate()
 from nutshell_sandbox import (  # noqa: E402
     AsyncSandbox,
+    Client,
     Sandbox,
     SandboxError,
+    Session,
     run_parallel,
     sandboxed,
 )
@@ -145,6 +147,10 @@ def large_and_strange_output_arrives_whole():
         sandbox.files.write("big", data)
         expect(sandbox.files.read("big") == data, "a large file changed on the way")
         expect_equal(sandbox.files.read("big", offset=4_999_990), data[-10:], "its end")
+        expect_equal(sandbox.files.read("big", offset=5_000_000, length=1), b"", "beyond its end")
+        sandbox.files.write("empty", b"")
+        expect_equal(sandbox.files.read("empty", length=10), b"", "of an empty file")
+        expect_equal(code_of(lambda: sandbox.files.read("big", offset=-1)), "invalid_argument", "offset")
 
 
 @suite.case
@@ -249,6 +255,34 @@ def a_sandbox_waits_for_room_that_others_hold():
         threading.Timer(0.3, first.close).start()
         with Sandbox(wait=30) as second:
             expect_equal(second.run("echo room").stdout, "room\n", "once there was room")
+
+
+@suite.case
+def a_session_that_lost_its_sandbox_goes_on_in_a_new_one():
+    with python_sdk.served(), Session("work", setup=["echo made >> state"], labels={"of": "more"}) as work:
+        first = work.sandbox_id
+        work.run("echo lost > own")
+        work.client.send("destroySandbox", (first,))
+        expect_equal(work.run("cat state; ls own 2>&1").stdout.split("\n")[0], "made", "setup of the new one")
+        expect(work.sandbox_id != first and work.refresh_session().life == 2, "the same sandbox")
+        expect_equal(code_of(lambda: work.run("exit 3", check=True)), "command_failed", "check")
+        work.close()
+        expect_equal([one.name for one in Session.list({"of": "more"})], ["work"], "after close")
+        again = Session("work")
+        again.end()
+        expect_equal(Session.list({"of": "more"}), [], "after end")
+        expect_equal(code_of(lambda: again.run("true")), "closed", "a session that ended")
+
+
+@suite.case
+def results_of_a_batch_are_in_place_even_where_one_cannot_run():
+    with python_sdk.served():
+        client = Client()
+        done = client.batch([["true"], {"argv": ["cat", "in"], "files": {"/workspace/in": "given"}}, ["/none"]])
+        expect_equal((done[0].is_ok, done[1].stdout, done[2].exit_code), (True, "given", 127), "results")
+        expect_equal(code_of(lambda: client.batch([["true"]], spec={"nonsense": 1})), "invalid_argument", "spec")
+        refused = client.batch([["true"]], spec={"backend": "no-such"})
+        expect(isinstance(refused[0], SandboxError), f"{refused}")
 
 
 @suite.case

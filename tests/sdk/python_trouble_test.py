@@ -275,9 +275,11 @@ def an_object_that_was_closed_says_so():
 @suite.case
 def a_sandbox_that_nobody_closed_ends_with_its_object_and_with_the_program():
     with python_sdk.served() as daemon:
-        made = Sandbox().id
-        gc.collect()
-        expect(not is_listed(daemon, made), "it is still there after garbage collection")
+        sandbox = Sandbox()
+        made = sandbox.id
+        sandbox.files.write("a", "b")
+        del sandbox
+        expect(not is_listed(daemon, made), "it is still there without any reference")
         code = "from nutshell_sandbox import Sandbox\ns = Sandbox()\nprint(s.id)"
         loop = ("import asyncio\nfrom nutshell_sandbox import AsyncSandbox\nasync def main():\n"
                 "    global s\n    s = await AsyncSandbox()\n    print(s.id)\n    await s.run('true')\n"

@@ -1,6 +1,7 @@
 """Google ADK: a real agent with a scripted model."""
 import sys
 
+import google_adk_example
 from cases import main
 from google.adk.agents import LlmAgent
 from google.adk.code_executors.code_execution_utils import CodeExecutionInput, File
@@ -56,6 +57,11 @@ async def case_code_of_answers_runs_in_the_sandbox():
     done = executor.execute_code(None, given)
     assert (done.stdout, done.exit_code) == ("1,2\n", 3), done
     executor.close()
+
+
+async def case_the_example_runs():
+    STEPS[:] = [types.Part.from_function_call(name="bash", args={"command": "true"}), types.Part(text="done")]
+    assert await google_adk_example.main(Scripted(model="scripted"), "go") == "done"
 
 
 if __name__ == "__main__":

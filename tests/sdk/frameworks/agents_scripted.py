@@ -1,12 +1,23 @@
 """OpenAI Agents, Anthropic and smolagents with scripted models."""
+import contextlib
 import http.server
+import io
 import json
 import sys
 import threading
+from pathlib import Path
 
 import anthropic
-from agents import Agent, ModelResponse, Runner, ShellTool, Usage, set_tracing_disabled
+import anthropic_example
+import openai_agents_example
+import smolagents_example
+from agents import Agent, ModelResponse, RunConfig, Runner, ShellTool, Usage, set_tracing_disabled
 from agents.models.interface import Model
+from agents.run_config import SandboxRunConfig
+from agents.sandbox import Manifest, SandboxAgent
+from agents.sandbox.capabilities import Shell
+from agents.sandbox.entries import File
+from agents.sandbox.errors import WorkspaceReadNotFoundError
 from cases import main
 from openai.types.responses import (
     ResponseFunctionShellToolCall,
@@ -20,7 +31,7 @@ from smolagents.models import Model as SmolModel
 
 from nutshell_sandbox import AsyncSandbox, Sandbox
 from nutshell_sandbox.adapters.anthropic import NutshellTools
-from nutshell_sandbox.adapters.openai_agents import NutshellShell, function_tools
+from nutshell_sandbox.adapters.openai_agents import NutshellSandboxClient, NutshellShell, function_tools
 from nutshell_sandbox.adapters.smolagents import NutshellPythonExecutor
 
 set_tracing_disabled(True)
@@ -86,6 +97,38 @@ async def case_openai_agents_shell_tool_runs_in_the_sandbox():
         and told[0]["stderr"] == "err\n", told
 
 
+async def case_openai_sandbox_agents_work_in_a_sandbox():
+    client = NutshellSandboxClient(labels={"of": "agents"})
+    model = Scripted(called(1, "exec_command", cmd="cat in/a.txt; pwd; exit 3"), said("done"))
+    manifest = Manifest(entries={"in/a.txt": File(content=b"from the manifest\n")})
+    session = await client.create(manifest=manifest)
+    async with session:
+        agent = SandboxAgent(name="coder", model=model, capabilities=[Shell()])
+        run = RunConfig(sandbox=SandboxRunConfig(session=session))
+        assert (await Runner.run(agent, "go", run_config=run)).final_output == "done"
+        told = str(outputs_of(model)["c1"])
+        assert "from the manifest" in told and "/workspace" in told and "3" in told, told
+        await session.write(Path("b.bin"), io.BytesIO(b"\0\xff"))
+        assert (await session.read(Path("b.bin"))).read() == b"\0\xff"
+        try:
+            await session.read(Path("none"))
+            raise AssertionError("no error")
+        except WorkspaceReadNotFoundError:
+            pass
+        payload = client.serialize_session_state(session.state)
+        again = await client.resume(client.deserialize_session_state(payload))
+        assert (await again.read(Path("b.bin"))).read() == b"\0\xff"
+        archive = await session.persist_workspace()
+    fresh = await client.create()
+    async with fresh:
+        await fresh.hydrate_workspace(archive)
+        assert (await fresh.read(Path("in/a.txt"))).read() == b"from the manifest\n"
+        assert await fresh.running()
+    await client.delete(fresh)
+    await client.delete(session)
+    assert not await AsyncSandbox.list({"of": "agents"})
+
+
 class Api(http.server.BaseHTTPRequestHandler):
     """Answers POST /v1/messages with the next of `answers`, and keeps the requests."""
 
@@ -93,8 +136,8 @@ class Api(http.server.BaseHTTPRequestHandler):
 
     def do_POST(self):
         body = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
-        self.requests.append(body)
-        content = self.answers.pop(0)
+        Api.requests.append(body)
+        content = Api.answers.pop(0)
         data = json.dumps({
             "id": "m", "type": "message", "role": "assistant", "model": body["model"],
             "content": content, "stop_sequence": None,
@@ -110,26 +153,32 @@ class Api(http.server.BaseHTTPRequestHandler):
         pass
 
 
-def talk(tools, *calls):
-    """The tool results of a conversation in which the model makes these calls."""
+@contextlib.contextmanager
+def scripted_api(*calls):
+    """A client of an API on this machine whose model makes these calls."""
     Api.answers = [[{"type": "tool_use", "id": f"t{number}", "name": name, "input": given}]
                    for number, (name, given) in enumerate(calls)] + [[{"type": "text", "text": "done"}]]
     Api.requests = []
     server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Api)
     threading.Thread(target=server.serve_forever, daemon=True).start()
-    client = anthropic.Anthropic(api_key="none", base_url=f"http://127.0.0.1:{server.server_port}",
-                                 max_retries=0)
+    yield anthropic.Anthropic(api_key="none", base_url=f"http://127.0.0.1:{server.server_port}",
+                              max_retries=0)
+    server.shutdown()
+
+
+def talk(tools, *calls):
+    """The tool results of a conversation in which the model makes these calls."""
     messages, found = [{"role": "user", "content": "go"}], []
-    while True:
-        message = client.messages.create(model="scripted", max_tokens=100, messages=messages,
-                                         tools=tools.definitions)
-        results = tools.results(message)
-        if not results:
-            server.shutdown()
-            return found
-        found += results
-        messages += [{"role": "assistant", "content": message.content},
-                     {"role": "user", "content": results}]
+    with scripted_api(*calls) as client:
+        while True:
+            message = client.messages.create(model="scripted", max_tokens=100, messages=messages,
+                                             tools=tools.definitions)
+            results = tools.results(message)
+            if not results:
+                return found
+            found += results
+            messages += [{"role": "assistant", "content": message.content},
+                         {"role": "user", "content": results}]
 
 
 def case_anthropic_bash_keeps_its_state_and_restarts():
@@ -157,10 +206,12 @@ def case_anthropic_text_editor_edits_the_files_of_the_sandbox():
             (edit, {"command": "view", "path": "/workspace/none"}),
             (edit, {"command": "undo_edit", "path": "/workspace/a.txt"}),
             (edit, {"command": "insert", "path": "/workspace/a.txt", "insert_line": 9, "insert_text": ""}),
-            ("grep", {"pattern": "mid"}))
+            ("grep", {"pattern": "mid"}), ("bash", {"command": "truncate -s 20M big; : > empty"}),
+            (edit, {"command": "view", "path": "/workspace/big"}),
+            (edit, {"command": "view", "path": "/workspace/empty"}))
         assert tools.sandbox.files.read_text("a.txt") == "2\nmid\n2\n"
     errors = [number for number, one in enumerate(found) if one["is_error"]]
-    assert errors == [2, 6, 7, 8], found
+    assert errors == [2, 6, 7, 8, 11], found
     assert found[1]["content"] == "     2\t2\n     3\t2" and "a.txt" in found[5]["content"], found
     assert "a.txt" in found[9]["content"]
 
@@ -216,6 +267,15 @@ def case_smolagents_survives_a_step_that_hangs_or_ends_its_process():
             assert executor("6 * 7").output == 42
         executor.cleanup()
         assert sandbox.run("echo mine").stdout == "mine\n", "a sandbox that was given was closed"
+
+
+async def case_the_examples_run():
+    model = Scripted(called(1, "bash", command="echo $((6*7))"), said("forty-two"))
+    assert await openai_agents_example.main(model, "go") == "forty-two" and "42" in outputs_of(model)["c1"]
+    with scripted_api(("bash", {"command": "echo $((6*7))"})) as client:
+        assert anthropic_example.main(client, "scripted", "go") == "done"
+    assert "42" in str(Api.requests[-1]["messages"])
+    assert smolagents_example.main(Smol("final_answer(6 * 7)"), "go") == 42
 
 
 if __name__ == "__main__":

@@ -2,6 +2,7 @@
 import asyncio
 import sys
 
+import autogen_example
 from autogen_agentchat.agents import CodeExecutorAgent
 from autogen_agentchat.messages import TextMessage
 from autogen_core import CancellationToken
@@ -49,6 +50,10 @@ async def case_time_and_cancellation_end_the_code():
             pass
         left = await executor.execute_code_blocks([CodeBlock("ps -e | grep -c '[s]leep'", "sh")], None)
         assert left.output.strip() == "0", left
+
+
+async def case_the_example_runs():
+    assert "42" in await autogen_example.main("print(6 * 7)")
 
 
 if __name__ == "__main__":

@@ -5,6 +5,7 @@ import sys
 os.environ.update(CREWAI_DISABLE_TELEMETRY="true", OTEL_SDK_DISABLED="true", CREWAI_TRACING_ENABLED="false")
 
 from cases import main  # noqa: E402
+import crewai_example  # noqa: E402
 from crewai import Agent, Crew, Task  # noqa: E402
 from crewai.llms.base_llm import BaseLLM  # noqa: E402
 
@@ -47,6 +48,12 @@ def case_every_tool_has_a_model_of_its_arguments():
         assert len(tools) == 13
         assert "42" in tools["bash"].run(command="echo $((6*7))")
         assert "none" in tools["read"].run(path="none")
+
+
+def case_the_example_runs():
+    model = scripted('Thought: run\nAction: bash\nAction Input: {"command": "echo $((6*7))"}',
+                     "Thought: I now know the final answer\nFinal Answer: forty-two")
+    assert crewai_example.main(model, "go") == "forty-two" and "42" in model.seen[-1]
 
 
 if __name__ == "__main__":

@@ -1,6 +1,8 @@
 """LangChain and deepagents: real agents with a scripted model."""
 import sys
 
+import deepagents_example
+import langchain_example
 from cases import main
 from deepagents import create_deep_agent
 from langchain.agents import create_agent
@@ -70,6 +72,11 @@ def case_the_contract_of_deepagents_overwrites_and_names_absolute_paths():
         assert backend.id == sandbox.id
         backend.close()
         assert sandbox.run("cat a").stdout == "2", "a sandbox that was given was closed"
+
+
+def case_the_examples_run():
+    assert langchain_example.main(script(("bash", {"command": "true"})), "go") == "done"
+    assert deepagents_example.main(script(("execute", {"command": "true"})), "go") == "done"
 
 
 if __name__ == "__main__":

@@ -1,6 +1,7 @@
 """LlamaIndex: a real agent with a scripted model."""
 import sys
 
+import llama_index_example
 from cases import main
 from llama_index.core.agent.workflow import FunctionAgent
 from llama_index.core.base.llms.types import ChatMessage, MessageRole
@@ -57,6 +58,11 @@ def case_every_tool_has_a_schema():
             assert one.metadata.get_parameters_dict()["type"] == "object"
         bash = next(one for one in tools if one.metadata.name == "bash")
         assert "42" in str(bash.call(command="echo $((6*7))"))
+
+
+async def case_the_example_runs():
+    STEPS[:] = [[("bash", {"command": "true"})], []]
+    assert await llama_index_example.main(Scripted(), "go") == "done"
 
 
 if __name__ == "__main__":

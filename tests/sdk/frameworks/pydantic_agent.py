@@ -1,6 +1,7 @@
 """pydantic-ai: a real agent with a scripted model."""
 import sys
 
+import pydantic_ai_example
 from cases import main
 from pydantic_ai import Agent
 from pydantic_ai.messages import ModelResponse, TextPart, ToolCallPart
@@ -39,6 +40,11 @@ async def case_a_toolset_of_its_own_ends_its_sandbox():
     toolset = NutshellToolset(tools=["bash"], labels={"of": "toolset"})
     assert (await Agent(model, toolsets=[toolset]).run("go")).output == "done"
     assert not await AsyncSandbox.list({"of": "toolset"})
+
+
+def case_the_example_runs():
+    model, seen = scripted(("bash", {"command": "echo $((6*7))"}), "done")
+    assert pydantic_ai_example.main(model, "go") == "done" and "42" in str(seen[-1][0])
 
 
 if __name__ == "__main__":

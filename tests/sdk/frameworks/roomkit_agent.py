@@ -4,6 +4,7 @@ import json
 import sys
 import warnings
 
+import roomkit_example
 from cases import main
 from roomkit import Agent, ChannelCategory, InboundMessage, RoomKit, TextContent, WebSocketChannel
 from roomkit.providers.ai.base import AIResponse, AIToolCall, ModelInfo
@@ -32,7 +33,9 @@ async def run_agent(executor, *calls):
     provider = Scripted(ai_responses=[*responses, AIResponse(content="done", finish_reason="stop")])
     kit = RoomKit()
     kit.register_channel(WebSocketChannel("ws"))
-    kit.register_channel(Agent("coder", provider=provider, sandbox=executor, system_prompt="Code."))
+    agent = Agent("coder", provider=provider, sandbox=executor, system_prompt="Code.") \
+        if executor else roomkit_example.make_agent(provider)
+    kit.register_channel(agent)
     await kit.create_room(room_id="room")
     await kit.attach_channel("room", "ws")
     await kit.attach_channel("room", "coder", category=ChannelCategory.INTELLIGENCE)
@@ -286,6 +289,11 @@ async def case_modules_have_the_names_of_roomkit_sandbox():
     theirs = inspect.signature(roomkit_sandbox.ContainerSandboxExecutor).parameters
     mine = inspect.signature(ours.ContainerSandboxExecutor).parameters
     assert list(theirs) == list(mine)[:len(theirs)], list(mine)
+
+
+async def case_the_example_runs():
+    results, _ = await run_agent(None, ("sandbox_bash", {"command": "echo $((6*7))"}))
+    assert "42" in good(results[0])
 
 
 if __name__ == "__main__":

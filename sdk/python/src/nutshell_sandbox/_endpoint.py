@@ -160,21 +160,26 @@ def start_private() -> str:
             return known[1]
         if known is not None:
             _end_orphans(os.path.dirname(known[1]))
-        program = find_program("nutshelld")
-        import tempfile
-        with tempfile.TemporaryFile() as log:
-            pid, output = _spawn(program, log.fileno())
-            try:
-                place = _first_line(output)
-            finally:
-                os.close(output)
-            if not place:
-                log.seek(0)
-                told = log.read()[-500:].decode(errors="replace").strip()
-                _end(pid)
-                raise UnavailableError(f"{program} --private did not start: {told or 'no message'}")
+        pid, place = _start(find_program("nutshelld"))
         _private[os.getpid()] = (pid, place)
         return place
+
+
+def _start(program: str) -> tuple[int, str]:
+    """The pid and the socket of a new private daemon."""
+    import tempfile
+    with tempfile.TemporaryFile() as log:
+        pid, output = _spawn(program, log.fileno())
+        try:
+            place = _first_line(output)
+        finally:
+            os.close(output)
+        if place:
+            return pid, place
+        _end(pid)
+        log.seek(0)
+        told = log.read()[-500:].decode(errors="replace").strip()
+    raise UnavailableError(f"{program} --private did not start: {told or 'no message'}")
 
 
 def _end_orphans(directory: str) -> None:

@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from nutshell_sandbox._async.sandbox import AsyncSandbox
 
 WORKSPACE = "/workspace"
+BEYOND_THE_END = 416
 
 
 class FileEvent:
@@ -36,14 +37,20 @@ class AsyncFiles:
         self._sandbox = sandbox
 
     async def read(self, path: str, *, offset: int = 0, length: int | None = None) -> bytes:
-        """A file's bytes, or `length` of them from `offset` on."""
-        headers = None
+        """A file's bytes, or at most `length` of them from `offset` on; none beyond its end."""
+        if not offset and length is None:
+            return await self._send("readFile", path)
+        if offset < 0 or (length is not None and length < 0):
+            raise InvalidArgumentError("offset and length must not be negative.")
         if length == 0:
             return b""
-        if offset or length is not None:
-            last = "" if length is None else str(offset + length - 1)
-            headers = {"Range": f"bytes={offset}-{last}"}
-        return await self._send("readFile", path, headers=headers)
+        last = "" if length is None else str(offset + length - 1)
+        try:
+            return await self._send("readFile", path, headers={"Range": f"bytes={offset}-{last}"})
+        except InvalidArgumentError as error:
+            if error.status == BEYOND_THE_END:
+                return b""
+            raise
 
     async def read_text(self, path: str, encoding: str = "utf-8", errors: str = "strict") -> str:
         """A file as text."""

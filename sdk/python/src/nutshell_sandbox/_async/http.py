@@ -35,6 +35,7 @@ class AsyncConnection:
         self.sock = sock
         self.held = bytearray()
         self.uses = 0
+        self.is_sent = True  # the whole of the last request
         self._tls: Any = None
         self._incoming: Any = None
         self._outgoing: Any = None
@@ -250,16 +251,19 @@ class AsyncHttp:
             except BaseException as error:
                 nothing_came = not connection.held
                 connection.close()
-                # The daemon closed a connection that waited; what only reads may be sent again.
-                if is_used and nothing_came and method == "GET" and \
-                        isinstance(error, (ConnectionError, BrokenPipeError)):
+                # The daemon closed a connection that waited. A request that only reads, or that was
+                # not sent whole, may be sent again.
+                may_repeat = method == "GET" or not connection.is_sent
+                if is_used and nothing_came and may_repeat and isinstance(error, ConnectionError):
                     continue
                 raise translated(error) from error
 
     async def _exchange(self, connection: AsyncConnection, data: bytes,
                         deadline: float | None) -> Head:
+        connection.is_sent = False
         try:
             await connection.send(data, deadline)
+            connection.is_sent = True
         except (BrokenPipeError, ConnectionResetError):
             # A request that is refused early may be answered before all of it was sent.
             with contextlib.suppress(OSError):

@@ -105,8 +105,6 @@ class AsyncSandbox:
         self._id = ""
         self._is_closed = False
         self._ending: weakref.finalize[Any, Any] | None = None
-        self.files = AsyncFiles(self)
-        self.tools = AsyncTools(self)
 
     # Life
 
@@ -182,6 +180,17 @@ class AsyncSandbox:
             raise InvalidArgumentError("The sandbox was not started: use 'async with AsyncSandbox()', "
                                        "or await it.")
         return self._id
+
+    # Made anew, so that no cycle keeps a sandbox that nothing refers to.
+    @property
+    def files(self) -> AsyncFiles:
+        """Its files."""
+        return AsyncFiles(self)
+
+    @property
+    def tools(self) -> AsyncTools:
+        """Its tools as methods."""
+        return AsyncTools(self)
 
     @property
     def info(self) -> SandboxInfo:

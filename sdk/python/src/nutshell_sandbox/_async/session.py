@@ -79,6 +79,11 @@ class AsyncSession(AsyncSandbox):
         return self._session
 
     @property
+    def sandbox_id(self) -> str:
+        """The id of its present sandbox."""
+        return self.session.sandbox_id
+
+    @property
     def session(self) -> SessionInfo:
         """The last report of the daemon about the session."""
         assert self._session is not None, "the session was not started"

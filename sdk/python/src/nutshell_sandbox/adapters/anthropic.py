@@ -15,7 +15,7 @@ from typing import Any
 from nutshell_sandbox._sync.sandbox import Sandbox
 from nutshell_sandbox._tool_schemas import for_anthropic
 from nutshell_sandbox.adapters._common import Held, merged
-from nutshell_sandbox.errors import InvalidArgumentError, NotFoundError, SandboxError
+from nutshell_sandbox.errors import InvalidArgumentError, NotFoundError, SandboxError, TooLargeError
 
 BASH = {"type": "bash_20250124", "name": "bash"}
 EDITOR = {"type": "text_editor_20250728", "name": "str_replace_based_edit_tool"}
@@ -24,6 +24,7 @@ STATE = "/tmp/.nutshell-bash"
 SCRIPT = f'''[ -f {STATE} ] && . {STATE}; eval "$NUTSHELL_COMMAND"
 status=$?; unset NUTSHELL_COMMAND; {{ export -p; printf 'cd %q\\n' "$PWD"; }} > {STATE}; exit $status'''
 MOST_CHARACTERS = 50_000
+MOST_BYTES = 16 << 20
 
 
 class NutshellTools:
@@ -100,15 +101,24 @@ class NutshellTools:
         if is_directory:
             done = self.sandbox.tools.call("ls", {"path": path, "depth": 2})
             return done.text, done.is_error
-        lines = self.sandbox.files.read_text(path, errors="replace").split("\n")
+        lines = self._text(path).split("\n")
         if lines[-1] == "":
             lines.pop()
+        if not lines:
+            return f"{path} is empty", False
         first, last = given.get("view_range") or (1, -1)
         last = len(lines) if last == -1 else last
         if not 1 <= first <= max(1, len(lines)) or last < first - 1:
             raise InvalidArgumentError(f"view_range: {path} has the lines 1 to {len(lines)}")
         shown = enumerate(lines[first - 1:last], first)
         return "\n".join(f"{number:6}\t{line}" for number, line in shown), False
+
+    def _text(self, path: str) -> str:
+        """A file of the sandbox, which may have written one that does not fit in memory here."""
+        data = self.sandbox.files.read(path, length=MOST_BYTES + 1)
+        if len(data) > MOST_BYTES:
+            raise TooLargeError(f"{path} has more than {MOST_BYTES} bytes: use bash")
+        return data.decode(errors="replace")
 
     def _create(self, given: dict[str, Any]) -> tuple[str, bool]:
         done = self.sandbox.tools.call("write", {"path": given["path"], "content": given["file_text"]})
@@ -124,7 +134,7 @@ class NutshellTools:
         text = given.get("insert_text", given.get("new_str"))
         if not isinstance(text, str):
             raise InvalidArgumentError("insert_text is missing")
-        lines = self.sandbox.files.read_text(path).splitlines(keepends=True)
+        lines = self._text(path).splitlines(keepends=True)
         if not isinstance(at, int) or not 0 <= at <= len(lines):
             raise InvalidArgumentError(f"insert_line must be 0 to {len(lines)}")
         if at and not lines[at - 1].endswith("\n"):
