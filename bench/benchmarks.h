@@ -29,7 +29,6 @@ Result<std::vector<Row>> bench_daemon(const Options& options);
 Result<std::vector<Row>> bench_daemon_load(const Options& options);
 Result<std::vector<Row>> bench_daemon_many(const Options& options);
 Result<std::vector<Row>> bench_mcp(const Options& options);
-Result<std::vector<Row>> bench_sdk(const Options& options);
 Result<std::vector<Row>> bench_docker(const Options& options);
 
 }  // namespace nutshell::bench

@@ -29,7 +29,6 @@ constexpr const char* kUsage = R"(nutshell-bench [options] BENCHMARK...
   mcp          the MCP server: its start, a call, its memory; against the library and the
                reference server for files (NUTSHELL_MCP_RIVAL: node and its program)
   all          all of these
-  sdk          a command by the SDKs; against the library. bench/clients/run starts it
   docker       sandboxes in containers; against docker exec, docker run and the engine's interface
                (the engine of DOCKER_HOST, an image in NUTSHELL_BENCH_IMAGE; not among all)
 
@@ -63,7 +62,6 @@ constexpr Benchmark kBenchmarks[] = {
     {"daemon-load", bench_daemon_load},
     {"daemon-many", bench_daemon_many},
     {"mcp", bench_mcp},
-    {"sdk", bench_sdk},
     {"docker", bench_docker},
 };
 
@@ -101,7 +99,7 @@ Result<> take_option(std::string_view name, const char* value, CommandLine& line
 
 Result<> take_benchmark(std::string_view name, CommandLine& line) {
   for (const Benchmark& benchmark : kBenchmarks) {
-    const bool is_meant = name == "all" && benchmark.run != bench_docker && benchmark.run != bench_sdk;
+    const bool is_meant = name == "all" && benchmark.run != bench_docker;
     if (name == benchmark.name || is_meant) line.chosen.push_back(benchmark);
   }
   if (!line.chosen.empty()) return {};

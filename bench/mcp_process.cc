@@ -76,11 +76,6 @@ Result<std::string> McpProcess::read_line() {
   return line;
 }
 
-Result<std::string> McpProcess::exchange(const std::string& line) {
-  TRY(write_all(input_.get(), line + "\n"));
-  return read_line();
-}
-
 Result<std::string> McpProcess::ask(const std::string& method, const std::string& params) {
   const std::string id = fmt::format("\"id\":{}", ++last_);
   TRY(write_all(input_.get(),

@@ -21,8 +21,6 @@ class McpProcess {
   Result<> initialize();
   // `params` is the text of an object. Fails on an error, and on a result that is one.
   Result<std::string> ask(const std::string& method, const std::string& params);
-  // Writes a line, and reads the line that answers.
-  Result<std::string> exchange(const std::string& line);
   Result<> call(const std::string& tool, const std::string& arguments);
   [[nodiscard]] pid_t pid() const { return process_.pid(); }
 

@@ -43,7 +43,7 @@ var cases = map[string]func(f *fixture, words []string){
 	"no_daemon_and_no_programs": noDaemon, "first_use": firstUse, "wrong_token": wrongToken,
 	"daemon_killed_in_a_stream": daemonKilled, "private_daemon_killed": privateDaemonKilled, "used_after_close": usedAfterClose,
 	"interrupted": interrupted, "callback_that_fails": callbackThatFails, "cancelled": cancelled, "hung_daemon": hungDaemon,
-	"other_versions": otherVersions, "shared_by_many": sharedByMany, "collected_without_close": collected, "no_growth": noGrowth,
+	"other_versions": otherVersions, "malformed_answers": malformedAnswers, "shared_by_many": sharedByMany, "collected_without_close": collected, "no_growth": noGrowth,
 	"hostile_names": hostileNames, "copies_and_changes": copiesAndChanges, "watched": watched, "large_and_binary": largeAndBinary,
 	"schemas": schemas, "surface": surface,
 }
@@ -354,6 +354,18 @@ func otherVersions(f *fixture, words []string) {
 		_, err := nutshell.List(f.ctx, client, nil)
 		if known := f.fails(err, wanted.code); !strings.Contains(known.Message, wanted.word) {
 			f.Fatal(known)
+		}
+	}
+}
+
+func malformedAnswers(f *fixture, words []string) {
+	for _, daemon := range words {
+		began := time.Now()
+		client := nutshell.NewClient(&nutshell.ClientOptions{Daemon: daemon, Timeout: 5 * time.Second})
+		_, err := nutshell.List(f.ctx, client, nil)
+		f.fails(err, "corrupt", "unavailable", "unsupported")
+		if time.Since(began) > 4*time.Second {
+			f.Fatalf("%s: it waited", daemon)
 		}
 	}
 }

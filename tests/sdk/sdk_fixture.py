@@ -5,6 +5,7 @@ import http.server
 import json
 import os
 import signal
+import socket
 import subprocess
 import sys
 import tempfile
@@ -176,6 +177,59 @@ def servers(*answers):
         for one in running:
             one.shutdown()
             one.server_close()
+
+
+MALFORMED = (
+    b"", b"\r\n\r\n", b"HTTP/2 200\r\n\r\n", b"HTTP/1.1 abc\r\n\r\n", b"x" * 200_000,
+    b"HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\n{}",
+    b"HTTP/1.1 200 OK\r\nContent-Length: -1\r\n\r\n{}",
+    b"HTTP/1.1 200 OK\r\nContent-Length: 1e9\r\n\r\n{}",
+    b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\nzz\r\n{}\r\n0\r\n\r\n",
+    b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n9\r\n{}\r\n",
+    b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n2\r\n{}xx0\r\n\r\n",
+    b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\n[]",
+    b"HTTP/1.1 500 Oops\r\nContent-Length: 2\r\n\r\n{}",
+    b"HTTP/1.1 200 OK\r\nContent-Length: 4\r\n\r\nnull")
+
+
+@contextlib.contextmanager
+def malformed_servers():
+    """Unix sockets, at each of which every request gets one malformed answer, and the connection ends."""
+    def serve(listener, answer):
+        with contextlib.suppress(OSError):
+            while True:
+                one, _ = listener.accept()
+                with one, contextlib.suppress(OSError):
+                    one.recv(1 << 16)
+                    one.sendall(answer)
+    with tempfile.TemporaryDirectory(prefix="nutshell-sdk-") as directory:
+        listeners = []
+        for number, answer in enumerate(MALFORMED):
+            listeners.append(socket.socket(socket.AF_UNIX))
+            listeners[-1].bind(f"{directory}/{number}")
+            listeners[-1].listen()
+            threading.Thread(target=serve, args=(listeners[-1], answer), daemon=True).start()
+        try:
+            yield [f"{directory}/{number}" for number in range(len(MALFORMED))]
+        finally:
+            for one in listeners:
+                one.shutdown(socket.SHUT_RDWR)
+                one.close()
+
+
+@contextlib.contextmanager
+def hung(process):
+    """A process all of whose threads are stopped, for a while."""
+    def is_stopped():
+        states = [Path(f"{task}/stat").read_text().rpartition(")")[2].split()[0]
+                  for task in Path(f"/proc/{process.pid}/task").iterdir()]
+        return set(states) == {"T"}
+    process.send_signal(signal.SIGSTOP)
+    try:
+        expect(wait_until(is_stopped, 30), "the daemon is not stopped")
+        yield
+    finally:
+        process.send_signal(signal.SIGCONT)
 
 
 def of_other_versions():

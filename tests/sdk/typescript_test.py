@@ -105,12 +105,9 @@ def a_private_daemon_that_was_killed_is_replaced():
 def a_daemon_that_hangs_is_a_typed_error():
     with served() as (daemon, environment), converse("hung_daemon", environment=environment) as one:
         one.hear("ready")
-        daemon.process.send_signal(signal.SIGSTOP)
-        try:
+        with sdk_fixture.hung(daemon.process):
             one.say()
             one.hear("late")
-        finally:
-            daemon.process.send_signal(signal.SIGCONT)
         one.say()
         one.end()
 
@@ -119,6 +116,12 @@ def a_daemon_that_hangs_is_a_typed_error():
 def servers_of_other_versions_are_told_in_clear_words():
     with sdk_fixture.of_other_versions() as ports:
         hold("other_versions", *ports, environment={})
+
+
+@suite.case
+def malformed_answers_are_typed_errors():
+    with sdk_fixture.malformed_servers() as places:
+        hold("malformed_answers", *places, environment={})
 
 
 @suite.case

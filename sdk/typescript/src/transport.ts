@@ -7,9 +7,11 @@ import { chooseTarget, type DaemonOptions, type Target } from "./daemon.js";
 import { CancelledError, CorruptError, DeadlineExceededError, type Operation, operations, UnavailableError,
   UnsupportedError, api } from "./generated.js";
 import { ClosedError, errorOf, SandboxError } from "./errors.js";
+import { ShortCalls, ShortFailure } from "./short_calls.js";
 
 const idleMs = 30_000; // below the 75 s after which the daemon closes a connection
 const mostProblemBytes = 1 << 20;
+const mostShortBytes = 1 << 20;
 const neverSent = new Set(["ECONNREFUSED", "ENOENT", "ENOTFOUND", "EAI_AGAIN"]);
 const cut = new Set(["ECONNRESET", "EPIPE"]);
 
@@ -31,6 +33,13 @@ export interface Call {
 interface Connection {
   target: Target;
   agent: http.Agent | https.Agent;
+  /** For a Unix socket. */
+  short?: ShortCalls;
+}
+
+/** What can be stopped. */
+interface Running {
+  destroy(error?: Error): unknown;
 }
 
 export class Transport {
@@ -40,7 +49,7 @@ export class Transport {
   #options: DaemonOptions;
   #connection: Promise<Connection> | undefined;
   #isClosed = false;
-  #inFlight = new Map<http.ClientRequest, unknown>();
+  #inFlight = new Map<Running, unknown>();
 
   constructor(options: DaemonOptions, timeoutMs: number) {
     this.#options = options;
@@ -51,10 +60,8 @@ export class Transport {
   async json(operation: Operation, call: Call = {}): Promise<unknown> {
     const deadline = new Deadline(call, this.timeoutMs);
     try {
-      const answer = await this.#send(operation, call, deadline);
-      const bytes = await readAll(answer, operation, deadline);
-      if (bytes.length === 0) return undefined;
-      return parse(bytes, operation);
+      const bytes = await this.#attempts(operation, call, deadline, (connection) => this.#whole(operation, call, connection, deadline));
+      return bytes.length === 0 ? undefined : parse(bytes, operation);
     } finally {
       deadline.clear();
     }
@@ -94,7 +101,7 @@ export class Transport {
   close(): void {
     this.#isClosed = true;
     for (const request of this.#inFlight.keys()) request.destroy(new ClosedError("the client"));
-    void this.#connection?.then(({ agent }) => agent.destroy(), () => undefined);
+    void this.#connection?.then(end, () => undefined);
   }
 
   #connect(): Promise<Connection> {
@@ -114,12 +121,11 @@ export class Transport {
     const target = await chooseTarget(this.#options);
     const terms = { keepAlive: true, timeout: idleMs, maxFreeSockets: 64, scheduling: "lifo" as const };
     const agent = target.url?.protocol === "https:" ? new https.Agent(terms) : new http.Agent(terms);
-    const connection = { target, agent };
+    const connection: Connection = { target, agent };
+    if (target.socket !== undefined) connection.short = new ShortCalls(target.socket);
     const deadline = new Deadline({}, this.timeoutMs);
     try {
-      const answer = await this.#once("daemon", {}, connection, deadline);
-      await refuseProblem(answer, "daemon", deadline);
-      const told = parse(await readAll(answer, "daemon", deadline), "daemon") as { api?: unknown };
+      const told = parse(await this.#whole("daemon", {}, connection, deadline), "daemon") as { api?: unknown };
       if (told.api === api) {
         this.lastTarget = target;
         return connection;
@@ -127,31 +133,70 @@ export class Transport {
       throw new UnsupportedError(`the daemon speaks the API ${String(told.api)}, and this package ${api}: ` +
         "use versions of the two that belong together");
     } catch (error) {
-      agent.destroy();
+      end(connection);
       throw error instanceof Failure ? error.typed() : error;
     } finally {
       deadline.clear();
     }
   }
 
-  async #send(operation: Operation, call: Call, deadline: Deadline): Promise<http.IncomingMessage> {
+  #send(operation: Operation, call: Call, deadline: Deadline): Promise<http.IncomingMessage> {
+    return this.#attempts(operation, call, deadline, async (connection) => {
+      const answer = await this.#once(operation, call, connection, deadline);
+      if (answer.statusCode! >= 300) throw problemOf(answer.statusCode!, await readAll(answer, operation, deadline, mostProblemBytes), operation);
+      return answer;
+    });
+  }
+
+  /** Body of an answer that is no problem. */
+  async #whole(operation: Operation, call: Call, connection: Connection, deadline: Deadline): Promise<Buffer> {
+    const isShort = call.body === undefined || (call.body instanceof Uint8Array && call.body.length <= mostShortBytes);
+    if (!connection.short || !isShort) {
+      const answer = await this.#once(operation, call, connection, deadline);
+      const bytes = await readAll(answer, operation, deadline);
+      if (answer.statusCode! >= 300) throw problemOf(answer.statusCode!, bytes, operation);
+      return bytes;
+    }
+    const { method, path } = operations[operation];
+    const { body, headers } = contentOf(call, connection.target);
+    try {
+      const { status, body: bytes } = await connection.short.send(
+        { method, path: fill(path, call), headers, body: body as string | Uint8Array | undefined }, {
+          begin: (socket) => {
+            this.#inFlight.set(socket, call.owner);
+            deadline.watch(socket);
+          },
+          end: (socket) => {
+            this.#inFlight.delete(socket);
+            deadline.leave();
+          },
+        });
+      if (status >= 300) throw problemOf(status, bytes, operation);
+      return bytes;
+    } catch (error) {
+      throw error instanceof ShortFailure ? new Failure(error.reason, operation, error.wasReused, deadline) : error;
+    }
+  }
+
+  /** Does it a second time if the daemon cannot have seen the first, or if seeing it twice makes no difference. */
+  async #attempts<T>(operation: Operation, call: Call, deadline: Deadline, attempt: (connection: Connection) => Promise<T>): Promise<T> {
     const isRepeatable = operations[operation].method !== "POST" || call.headers?.["Idempotency-Key"] !== undefined;
     const isWhole = call.body === undefined || call.body instanceof Uint8Array;
-    for (let attempt = 0; ; ++attempt) {
+    for (let attempts = 0; ; ++attempts) {
       const known = this.#connect();
       const connection = await known;
+      if (this.#isClosed) throw new ClosedError("the client");
+      if (deadline.reason) throw deadline.reason;
       try {
-        const answer = await this.#once(operation, call, connection, deadline);
-        await refuseProblem(answer, operation, deadline);
-        return answer;
+        return await attempt(connection);
       } catch (error) {
         if (!(error instanceof Failure)) throw error;
         if (error.wasNeverSent) {
           this.#forget(known);
-          connection.agent.destroy();
+          end(connection);
         }
         const mayRepeat = error.wasNeverSent || (error.wasCut && isRepeatable);
-        if (attempt > 0 || !mayRepeat || !isWhole) throw error.typed();
+        if (attempts > 0 || !mayRepeat || !isWhole) throw error.typed();
       }
     }
   }
@@ -159,12 +204,7 @@ export class Transport {
   #once(operation: Operation, call: Call, { target, agent }: Connection, deadline: Deadline):
       Promise<http.IncomingMessage> {
     const { method, path } = operations[operation];
-    const json = call.json === undefined ? undefined : Buffer.from(JSON.stringify(call.json));
-    const body = json ?? call.body;
-    const headers: Record<string, string | number> = { Accept: "application/json", ...call.headers };
-    if (json) headers["Content-Type"] = "application/json";
-    if (body instanceof Uint8Array) headers["Content-Length"] = body.length;
-    if (target.token) headers.Authorization = `Bearer ${target.token}`;
+    const { body, headers } = contentOf(call, target);
     const options: https.RequestOptions = { method, path: fill(path, call), headers, agent,
       ...(target.socket ? { socketPath: target.socket, host: "localhost" } : place(target)) };
     return new Promise((resolve, reject) => {
@@ -173,7 +213,7 @@ export class Transport {
       this.#inFlight.set(request, call.owner);
       request.on("close", () => this.#inFlight.delete(request));
       deadline.watch(request);
-      request.on("error", (error) => reject(new Failure(error, operation, request, deadline)));
+      request.on("error", (error) => reject(new Failure(error, operation, request.reusedSocket, deadline)));
       request.on("response", resolve);
       request.on("upgrade", (answer, socket, head) => {
         Object.assign(answer, { head });
@@ -181,10 +221,27 @@ export class Transport {
         socket.on("error", () => undefined); // its reader sees the close
         resolve(answer);
       });
-      if (body === undefined || body instanceof Uint8Array) request.end(body);
+      // Node sends a text together with the head, in one write.
+      if (body === undefined || typeof body === "string" || body instanceof Uint8Array) request.end(body);
       else void pour(body, request);
     });
   }
+}
+
+function end({ agent, short }: Connection): void {
+  agent.destroy();
+  short?.close();
+}
+
+/** Body and headers of a request. */
+function contentOf(call: Call, target: Target): { body: string | Call["body"]; headers: Record<string, string | number> } {
+  const json = call.json === undefined ? undefined : JSON.stringify(call.json);
+  const body = json ?? call.body;
+  const headers: Record<string, string | number> = { Accept: "application/json", ...call.headers };
+  if (json !== undefined) headers["Content-Type"] = "application/json";
+  if (typeof body === "string" || body instanceof Uint8Array) headers["Content-Length"] = Buffer.byteLength(body);
+  if (target.token) headers.Authorization = `Bearer ${target.token}`;
+  return { body, headers };
 }
 
 function place({ url, ca, cert, key }: Target): https.RequestOptions {
@@ -226,7 +283,7 @@ function fill(path: string, call: Call): string {
 class Deadline {
   reason: SandboxError | undefined;
   #timer: NodeJS.Timeout | undefined;
-  #request: http.ClientRequest | undefined;
+  #running: Running | undefined;
   #signal: AbortSignal | undefined;
   #onAbort = (): void => this.#end(new CancelledError("cancelled", { cause: this.#signal?.reason }));
 
@@ -241,9 +298,14 @@ class Deadline {
     }
   }
 
-  watch(request: http.ClientRequest): void {
-    this.#request = request;
-    if (this.reason) request.destroy(this.reason);
+  watch(running: Running): void {
+    this.#running = running;
+    if (this.reason) running.destroy(this.reason);
+  }
+
+  /** Its connection belongs to somebody else from here on. */
+  leave(): void {
+    this.#running = undefined;
   }
 
   clear(): void {
@@ -254,7 +316,7 @@ class Deadline {
   #end(reason: SandboxError): void {
     this.reason ??= reason;
     this.clear();
-    this.#request?.destroy(this.reason);
+    this.#running?.destroy(this.reason);
   }
 }
 
@@ -264,11 +326,11 @@ class Failure extends Error {
   readonly wasCut: boolean;
   #typed: SandboxError;
 
-  constructor(error: NodeJS.ErrnoException, operation: string, request: http.ClientRequest, deadline: Deadline) {
+  constructor(error: NodeJS.ErrnoException, operation: string, wasReused: boolean, deadline: Deadline) {
     super(error.message);
     const isOurs = deadline.reason !== undefined || error instanceof SandboxError;
     this.wasNeverSent = !isOurs && (neverSent.has(error.code ?? "") || error.syscall === "connect");
-    this.wasCut = !isOurs && request.reusedSocket && cut.has(error.code ?? "");
+    this.wasCut = !isOurs && wasReused && cut.has(error.code ?? "");
     this.#typed = deadline.reason ?? (error instanceof SandboxError ? error : new UnavailableError(
       `${operation}: ${this.wasNeverSent ? "no daemon answers" : "the connection to the daemon broke"} (${error.message})`,
       { cause: error }));
@@ -279,10 +341,7 @@ class Failure extends Error {
   }
 }
 
-async function refuseProblem(answer: http.IncomingMessage, operation: string, deadline: Deadline): Promise<void> {
-  const status = answer.statusCode ?? 0;
-  if (status < 300) return;
-  const bytes = await readAll(answer, operation, deadline, mostProblemBytes);
+function problemOf(status: number, bytes: Buffer, operation: string): SandboxError {
   let problem: { code?: unknown; detail?: unknown; title?: unknown } = {};
   try {
     const parsed: unknown = JSON.parse(bytes.toString());
@@ -290,32 +349,46 @@ async function refuseProblem(answer: http.IncomingMessage, operation: string, de
   } catch {
     // Not from a daemon of ours; the status says enough.
   }
-  if (typeof problem.code === "string") {
-    throw errorOf(problem.code, String(problem.detail ?? problem.title ?? problem.code), { status });
-  }
+  if (typeof problem.code === "string") return errorOf(problem.code, String(problem.detail ?? problem.title ?? problem.code), { status });
   if (status === 404 || status === 405) {
-    throw new UnsupportedError(`the server knows no ${operation}: it is older than this package, or no nutshelld`, { status });
+    return new UnsupportedError(`the server knows no ${operation}: it is older than this package, or no nutshelld`, { status });
   }
-  throw errorOf(status >= 500 ? "unavailable" : "internal", `${operation}: the server answered ${status}`, { status });
+  return errorOf(status >= 500 ? "unavailable" : "internal", `${operation}: the server answered ${status}`, { status });
 }
 
-async function readAll(answer: http.IncomingMessage, operation: string, deadline: Deadline, most = Infinity): Promise<Buffer> {
-  const pieces: Buffer[] = [];
-  let size = 0;
-  for await (const piece of new Body(answer, operation, deadline)) {
-    pieces.push(piece);
-    size += piece.length;
-    if (size > most) break;
-  }
-  return pieces.length === 1 ? pieces[0]! : Buffer.concat(pieces);
+/** Reads a body whole. Events, because an iterator costs a good part of a short call. */
+function readAll(answer: http.IncomingMessage, operation: string, deadline: Deadline, most = Infinity): Promise<Buffer> {
+  return new Promise((resolve, reject) => {
+    const pieces: Buffer[] = [];
+    let size = 0;
+    const finish = (): void => resolve(pieces.length === 1 ? pieces[0]! : Buffer.concat(pieces));
+    answer.on("data", (piece: Buffer) => {
+      pieces.push(piece);
+      if ((size += piece.length) <= most) return;
+      answer.destroy();
+      finish();
+    });
+    answer.on("end", finish);
+    answer.on("error", (error) => reject(brokenBody(error, operation, deadline)));
+    answer.on("close", () => answer.complete || reject(brokenBody(new Error("closed"), operation, deadline)));
+  });
 }
 
-function parse(bytes: Buffer, operation: string): unknown {
+function brokenBody(error: Error, operation: string, deadline: Deadline): SandboxError {
+  if (deadline.reason) return deadline.reason;
+  return error instanceof SandboxError ? error
+    : new UnavailableError(`${operation}: the connection to the daemon broke (${error.message})`, { cause: error });
+}
+
+function parse(bytes: Buffer, operation: string): object {
+  let parsed: unknown;
   try {
-    return JSON.parse(bytes.toString());
+    parsed = JSON.parse(bytes.toString());
   } catch (cause) {
     throw new CorruptError(`${operation}: the answer is no JSON`, { cause });
   }
+  if (typeof parsed === "object" && parsed !== null) return parsed;
+  throw new CorruptError(`${operation}: the answer is no object`);
 }
 
 /** Body of an answer; failures while it is read are typed. Leaving the loop early closes the connection. */
@@ -336,8 +409,7 @@ export class Body implements AsyncIterable<Buffer> {
       for await (const piece of this.#answer) yield piece as Buffer;
       isWhole = true;
     } catch (error) {
-      throw this.#deadline.reason ?? (error instanceof SandboxError ? error : new UnavailableError(
-        `${this.#operation}: the connection to the daemon broke (${(error as Error).message})`, { cause: error }));
+      throw brokenBody(error as Error, this.#operation, this.#deadline);
     } finally {
       this.#deadline.clear();
       if (!isWhole) this.#answer.destroy();

@@ -2,32 +2,50 @@
 // (labels, variables) stay as they are.
 import { InvalidArgumentError, type ShapeName, shapes } from "./generated.js";
 
-type Members = Record<string, string>;
-
-const camelNames = new Map<string, string>();
-
 function camel(name: string): string {
-  let found = camelNames.get(name);
-  if (found === undefined) {
-    found = name.replace(/_+([a-z0-9])/g, (_, letter: string) => letter.toUpperCase());
-    camelNames.set(name, found);
-  }
-  return found;
+  return name.replace(/_+([a-z0-9])/g, (_, letter: string) => letter.toUpperCase());
 }
 
 function isObject(value: unknown): value is Record<string, unknown> {
   return typeof value === "object" && value !== null && !Array.isArray(value);
 }
 
-/** Converts an answer. Members that this version does not know keep their names. */
+interface Rename {
+  name: string;
+  kind: string;
+}
+
+interface Renames {
+  /** By the API's names, and by this package's. */
+  from: Map<string, Rename>;
+  to: Map<string, Rename>;
+}
+
+const known = new Map<ShapeName, Renames>();
+
+function renamesOf(shape: ShapeName): Renames {
+  let found = known.get(shape);
+  if (found === undefined) {
+    found = { from: new Map(), to: new Map() };
+    for (const [key, kind] of Object.entries(shapes[shape] as Record<string, string>)) {
+      found.from.set(key, { name: camel(key), kind });
+      found.to.set(camel(key), { name: key, kind });
+    }
+    known.set(shape, found);
+  }
+  return found;
+}
+
+/** Converts an answer. Members that this version does not know are kept, in camelCase. */
 export function fromWire<T>(shape: ShapeName, value: unknown): T {
   if (Array.isArray(value)) return value.map((one) => fromWire(shape, one)) as T;
   if (!isObject(value)) return value as T;
-  const members: Members = shapes[shape];
+  const { from } = renamesOf(shape);
   const made: Record<string, unknown> = {};
-  for (const [key, member] of Object.entries(value)) {
-    const kind = Object.hasOwn(members, key) ? members[key] : "=";
-    made[camel(key)] = kind && kind !== "=" ? fromWire(kind as ShapeName, member) : member;
+  for (const key in value) {
+    const rename = from.get(key);
+    const kind = rename?.kind ?? "=";
+    made[rename?.name ?? camel(key)] = kind && kind !== "=" ? fromWire(kind as ShapeName, value[key]) : value[key];
   }
   return made as T;
 }
@@ -36,18 +54,16 @@ export function fromWire<T>(shape: ShapeName, value: unknown): T {
 export function toWire(shape: ShapeName, value: unknown): unknown {
   if (Array.isArray(value)) return value.map((one) => toWire(shape, one));
   if (!isObject(value)) return value;
-  const members: Members = shapes[shape];
-  const left = new Set(Object.keys(value).filter((key) => value[key] !== undefined));
+  const { to } = renamesOf(shape);
   const made: Record<string, unknown> = {};
-  for (const [key, kind] of Object.entries(members)) {
-    const name = camel(key);
-    if (!left.delete(name)) continue;
-    made[key] = kind && kind !== "=" ? toWire(kind as ShapeName, value[name]) : value[name];
+  for (const name in value) {
+    const member = value[name];
+    if (member === undefined) continue;
+    const rename = to.get(name);
+    if (!rename) throw new InvalidArgumentError(`unknown option '${name}'; known are ${[...to.keys()].join(", ")}`);
+    made[rename.name] = rename.kind && rename.kind !== "=" ? toWire(rename.kind as ShapeName, member) : member;
   }
-  const [unknown] = left;
-  if (unknown === undefined) return made;
-  throw new InvalidArgumentError(
-    `unknown option '${unknown}'; known are ${Object.keys(members).map(camel).join(", ")}`);
+  return made;
 }
 
 /** Reads a size: a number of bytes, or "512m", "1g". */

@@ -185,6 +185,15 @@ const cases = {
     void told;
   },
 
+  async malformed_answers() {
+    for (const daemon of words) {
+      const began = Date.now();
+      const error = await failure(Sandbox.list({ client: new Client({ daemon, timeoutMs: 5000 }) }));
+      assert.ok(["corrupt", "unavailable", "unsupported"].includes(error.code), `${daemon}: ${error.code} ${error.message}`);
+      assert.ok(Date.now() - began < 4000, `${daemon}: it waited`);
+    }
+  },
+
   async shared_by_many() {
     await using_(Sandbox.create({ processes: 256 }), async (s) => {
       const results = await Promise.all(Array.from({ length: 60 }, async (_, i) => {
