@@ -1,5 +1,6 @@
 #include "server/http/shapes.h"
 
+#include "base/error_code.h"
 #include "core/exec.h"
 #include "core/sandbox_status.h"
 
@@ -28,6 +29,13 @@ Field count(std::string name, std::string help = {}) {
   return {.name = std::move(name), .type = Integer, .help = std::move(help), .least = 0};
 }
 
+Field code_field() {
+  Field field{.name = "code", .help = "our word for it: invalid_argument, not_found, …"};
+  for (std::size_t number = 0; number < kErrorCodes; ++number)
+    field.choices.emplace_back(to_string(static_cast<ErrorCode>(number)));
+  return field;
+}
+
 // Clients that copy files out of a sandbox leave these there, unless their user named them.
 Field held_by_field() {
   return {.name = "held_by",
@@ -42,7 +50,7 @@ const Shape& problem_shape() {
                            {{"type", Text},
                             {"title", Text, "", Required},
                             {"status", Integer, "", Required},
-                            {"code", Text, "our word for it: invalid_argument, not_found, …"},
+                            code_field(),
                             {"detail", Text, "what was being done to what, and why it failed"}}};
   return shape;
 }

@@ -1,0 +1,1 @@
+"""The back ends of sdk/generate.py, one for each SDK."""

@@ -1,0 +1,1 @@
+"""The asynchronous classes; nutshell_sandbox/_sync is made from them."""

@@ -1,0 +1,1 @@
+"""Sandboxes for agent frameworks. Each module needs its framework, and nothing else imports it."""

@@ -1,0 +1,4 @@
+"""KubernetesSandboxBackend, where roomkit-sandbox has it."""
+from nutshell_sandbox.roomkit.backends import DEFAULT_IMAGE, ContainerInfo, ExecResult, KubernetesSandboxBackend
+
+__all__ = ["DEFAULT_IMAGE", "ContainerInfo", "ExecResult", "KubernetesSandboxBackend"]

@@ -1,0 +1,4 @@
+"""SmolBSDSandboxBackend, where roomkit-sandbox has it."""
+from nutshell_sandbox.roomkit.backends import DEFAULT_IMAGE, ContainerInfo, ExecResult, SmolBSDSandboxBackend
+
+__all__ = ["DEFAULT_IMAGE", "ContainerInfo", "ExecResult", "SmolBSDSandboxBackend"]
