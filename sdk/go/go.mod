@@ -1,0 +1,3 @@
+module nutshell
+
+go 1.24

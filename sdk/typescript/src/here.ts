@@ -1,0 +1,2 @@
+/** Module that `require` starts from. */
+export const here: string = import.meta.url;
