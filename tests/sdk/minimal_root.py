@@ -6,6 +6,7 @@ of a mount namespace, as in a container, and the host's root is unmounted from i
 """
 import ctypes
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -71,6 +72,26 @@ def make(root):
     (root / "etc/group").write_text(f"root:x:0:\nuser:x:{USER}:\n")
     for compiler in ("cc", "gcc", "g++", "c++", "clang", "make", "dpkg"):
         (root / "usr/bin" / compiler).unlink(missing_ok=True)
+
+
+def add_program(root, program, *directories):
+    """Copies a program of this machine and the libraries it needs; and directories as they are."""
+    place = shutil.which(program, path="/usr/local/bin:/usr/bin:/bin")
+    if place is None:
+        raise Skip(f"there is no {program} here")
+    files = {Path(place).resolve(): Path("usr/bin") / program}
+    listing = subprocess.run(["ldd", place], capture_output=True, text=True, check=False).stdout
+    for name in re.findall(r"=> (/\S+)", listing):
+        if not (root / "usr" / Path(name).relative_to(Path(name).parents[-1])).exists():
+            files[Path(name).resolve()] = Path("usr/lib") / Path(name).parts[-2] / Path(name).name
+    for source, target in files.items():
+        if not (root / target).exists():
+            (root / target).parent.mkdir(parents=True, exist_ok=True)
+            shutil.copy2(source, root / target)
+    for directory in directories:
+        if not Path(directory).is_dir():
+            raise Skip(f"there is no {directory} here")
+        shutil.copytree(directory, root / directory.lstrip("/"), symlinks=True)
 
 
 def checked(result, what):

@@ -17,7 +17,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "integration"))
 
 import minimal_root
 from python_packages import PLACE as PYTHON_PACKAGES, install
-from support import NUTSHELL, REPOSITORY, Skip, Suite, expect, expect_equal, scratch
+from support import NUTSHELL, REPOSITORY, Failed, Skip, Suite, expect, expect_equal, scratch
 
 suite = Suite()
 PROGRAMS = ("nutshell", "nutshelld", "nutshell-launcher", "nutshell-init", "nutshell-unpack")
@@ -28,7 +28,7 @@ KEPT = []  # directories that end with the suite
 def package(kind, place, programs=BIN):
     """The paths that scripts/package printed; each is a file in `place`."""
     done = subprocess.run([REPOSITORY / "scripts/package", kind, "--out", str(place), "--programs", str(programs)],
-                          capture_output=True, text=True, timeout=300, check=False, stdin=subprocess.DEVNULL)
+                          capture_output=True, text=True, timeout=400, check=False, stdin=subprocess.DEVNULL)
     expect_equal(done.returncode, 0, f"scripts/package {kind}: {done.stderr[-500:]}; its status")
     paths = [Path(line) for line in done.stdout.splitlines()]
     expect(paths and all(path.is_file() and path.parent == Path(place).resolve() for path in paths),
@@ -209,6 +209,61 @@ def the_wheel_works_where_there_is_only_python():
         status, said, error = minimal_root.run(root, "python", "readme.py")
         expect_equal(status, 0, f"README's Python: {said} {error[-600:]}; its status")
         expect(said.strip(), "README's Python printed nothing")
+
+
+@suite.case
+def the_npm_packages_work_where_there_is_only_node():
+    if not shutil.which("npm"):
+        raise Skip("there is no npm here")
+    try:
+        archives = ready_made("npm")
+    except Failed as failure:
+        if "npm ci" in str(failure) or "npm install" in str(failure):
+            raise Skip(f"the compiler of TypeScript cannot be installed: {failure}") from None
+        raise
+    with scratch() as place:
+        root = place / "root"
+        root.mkdir()
+        minimal_root.make(root)
+        minimal_root.add_program(root, "node", "/usr/lib/node_modules/npm")
+        project = root / "home/user/project"
+        project.mkdir()
+        for archive in archives:
+            shutil.copy2(archive, project)
+        (project / "package.json").write_text('{"type": "module", "private": true}')
+        (project / "readme.js").write_text(readme_lines("js"))
+        os.chown(project, minimal_root.USER, minimal_root.USER)
+        for file in project.iterdir():
+            os.chown(file, minimal_root.USER, minimal_root.USER)
+        names = " ".join(f"./{archive.name}" for archive in archives)
+        status, said, error = minimal_root.run(
+            root, "sh", "-c", "cd project && node /usr/lib/node_modules/npm/bin/npm-cli.js install "
+            f"--offline --no-audit --no-fund {names} && node readme.js")
+        expect_equal(status, 0, f"npm: {said[-300:]} {error[-700:]}; its status")
+        expect(said.endswith("hello\n\n") or said.endswith("hello\n"), f"README's lines printed {said!r}")
+
+
+@suite.case
+def the_go_module_is_one_that_go_accepts():
+    go = shutil.which("go") or shutil.which("go", path="/usr/local/go/bin")
+    if go is None:
+        raise Skip("there is no go here")
+    with scratch() as place:
+        [archive] = package("go", place)
+        with zipfile.ZipFile(archive) as module:
+            module.extractall(place)
+        source = place / f"nutshell@v{version()}"
+        user = place / "user"
+        user.mkdir()
+        (user / "go.mod").write_text(f"module user\n\ngo 1.24\n\nrequire nutshell v{version()}\n"
+                                     f"replace nutshell => {source}\n")
+        (user / "main.go").write_text("package main\n\nimport _ \"nutshell\"\n\nfunc main() {}\n")
+        built = subprocess.run([go, "build", "-o", "user", "."], cwd=user, capture_output=True, text=True,
+                               timeout=300, check=False,
+                               env={**os.environ, "GOFLAGS": "-mod=mod", "GOPROXY": "off",
+                                    "GOTOOLCHAIN": "local", "GOCACHE": str(place / "cache"),
+                                    "GOPATH": str(place / "go")})
+        expect_equal(built.returncode, 0, f"go build: {built.stderr[-400:]}; its status")
 
 
 if __name__ == "__main__":
