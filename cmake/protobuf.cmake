@@ -1,6 +1,7 @@
 # Messages of a proto below src/server/grpc, generated at build time, as a library. The template
 # NAME.proto.in becomes NAME.proto: the fields of nouns come from their field lists.
-#   nutshell_messages(nutshell/v1/nutshell)
+# Further names are of protos as they are.
+#   nutshell_messages(nutshell/v1/nutshell roche/v1/sandbox)
 function(nutshell_messages name)
   set(template ${PROJECT_SOURCE_DIR}/src/server/grpc/${name}.proto.in)
   set(folder ${CMAKE_BINARY_DIR}/generated/messages)
@@ -22,7 +23,20 @@ function(nutshell_messages name)
     DEPENDS ${folder}/${name}.proto
     COMMENT "Generating the messages of ${name}.proto"
     VERBATIM)
-  add_library(nutshell_messages STATIC ${folder}/${name}.pb.cc)
+  set(sources ${folder}/${name}.pb.cc)
+  foreach(other IN LISTS ARGN)
+    get_filename_component(package ${folder}/${other} DIRECTORY)
+    file(MAKE_DIRECTORY ${package})
+    set(proto ${PROJECT_SOURCE_DIR}/src/server/grpc/${other}.proto)
+    add_custom_command(
+      OUTPUT ${folder}/${other}.pb.cc ${folder}/${other}.pb.h
+      COMMAND ${PROTOC} -I ${PROJECT_SOURCE_DIR}/src/server/grpc --cpp_out=${folder} ${other}.proto
+      DEPENDS ${proto}
+      COMMENT "Generating the messages of ${other}.proto"
+      VERBATIM)
+    list(APPEND sources ${folder}/${other}.pb.cc)
+  endforeach()
+  add_library(nutshell_messages STATIC ${sources})
   target_compile_options(nutshell_messages PRIVATE -w)  # not ours
   target_include_directories(nutshell_messages SYSTEM PUBLIC ${folder})
   target_link_libraries(nutshell_messages PUBLIC protobuf)

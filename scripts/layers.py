@@ -122,10 +122,12 @@ def check_circles(source):
 
 
 # Files in which a backend's name means something else: output as the command printed it, a type of files, a
-# program that a user ran.
+# program that a user ran, a word of Roche's.
 OTHER_MEANING = {"native": (("compaction", "compactor.h"), ("compaction", "native.cc"), ("compaction", "gain_log.cc"),
-                            ("cli", "commands", "render.cc")),
-                 "docker": (("init", "search", "file_types.cc"), ("compaction", "command_words.cc"))}
+                            ("cli", "commands", "render.cc"), ("roche", "sandbox_request.cc")),
+                 "docker": (("init", "search", "file_types.cc"), ("compaction", "command_words.cc"),
+                            ("roche", "sandbox_request.h")),
+                 "gvisor": (("roche", "sandbox_request.cc"),)}
 
 
 def backend_name_pattern(name):

@@ -22,6 +22,8 @@
 namespace nutshell::cli {
 namespace {
 
+constexpr const char* kRoche = "roche";
+
 constexpr const char* kExamples = R"(Start here:
   nutshell run -- echo hello            one command in a sandbox of its own
   nutshell run -it -- bash              a shell in one
@@ -72,6 +74,7 @@ constexpr auto kCommands =
                             {"batch", "", add_batch, Sandboxes::None},
                             {"session", "", add_session},
                             {"pool", "", add_pool},
+                            {"roche", "", add_roche},
                             {"daemon", "", add_daemon, Sandboxes::None},
                             {"config", "", add_config, Sandboxes::None},
                             {"gc", "", add_gc},
@@ -116,6 +119,11 @@ std::optional<std::size_t> words_before_command(const std::string& name) {
   if (name == "run") return 0;
   if (name == "exec") return 1;  // the id
   return std::nullopt;
+}
+
+// The same for the verbs of Roche, whose `exec` takes the id as a flag.
+std::optional<std::size_t> words_of_roche(const std::string& verb) {
+  return verb == "exec" ? std::optional<std::size_t>(0) : std::nullopt;
 }
 
 // Leaves the flags out if `run` or `exec` is called without any; other commands have required ones.
@@ -225,7 +233,10 @@ std::size_t find_command_to_run(const CLI::App& app, const std::vector<std::stri
     command = named.front();
     ++first;
   }
-  const auto before = first == 0 ? std::nullopt : words_before_command(words[first - 1]);
+  const bool is_roche = words.size() > 1 && words.front() == kRoche;  // its id is a flag
+  const auto before = first == 0              ? std::nullopt
+                      : first == 2 && is_roche ? words_of_roche(words[1])
+                                               : words_before_command(words[first - 1]);
   if (!before) return words.size();
   std::size_t own = *before;
   for (std::size_t i = first; i < words.size(); ++i) {
@@ -276,6 +287,8 @@ int run_program(int argc, char** argv) {
   app.footer(kExamples);
   app.set_version_flag("--version", std::string("nutshell ") + NUTSHELL_VERSION);
   std::vector<std::string> words(argv + 1, argv + argc);
+  // Under this name the program is Roche's command.
+  if (argc > 0 && std::filesystem::path(argv[0]).filename() == kRoche) words.insert(words.begin(), kRoche);
   if (!words.empty() && words.front() == "help") words = help_words(words);
   add_commands(app, program, words);
   try {

@@ -14,6 +14,7 @@
 
 #include "base/file.h"
 #include "base/random_id.h"
+#include "base/socket.h"
 #include "base/user_directory.h"
 #include "core/daemon_access.h"
 #include "daemon/activation.h"
@@ -26,6 +27,8 @@
 #include "daemon/server_limits.h"
 #include "daemon/spans.h"
 #include "http/tls/tls.h"
+#include "roche/discovery.h"
+#include "roche/sandbox_request.h"
 #include "service/pools/pools.h"
 #include "service/state/recovery.h"
 
@@ -100,9 +103,13 @@ Result<Config> load_config(const Command& command) {
   }
   if (!command.socket.empty()) config.override_with("socket.path", command.socket, "--socket");
   if (!command.state.empty()) config.override_with("state.directory", command.state, "--state");
+  if (!command.roche_port.empty()) {
+    config.override_with("roche.port", command.roche_port, "--roche-port");
+  }
   TRY(check_doors(config));
   TRY(durability_of(config));
   TRY(mcp_options(config));
+  TRY(roche::Choices::parse(config.text("roche.docker"), config.texts("roche.images")));
   return config;
 }
 
@@ -144,6 +151,7 @@ Result<std::unique_ptr<Daemon>> Daemon::start(const Command& command) {
   daemon->signals_ = TRY(block_signals());
   if (command.is_private) TRY(daemon->watch_parent());
   TRY(daemon->bind_tcp(config));  // a port that is taken ends the start before anything is adopted
+  TRY(daemon->bind_roche(config));
   TRY(daemon->open(config));
   TRY(daemon->listen(config));
   daemon->config_ = config;
@@ -234,6 +242,18 @@ Result<> Daemon::bind_tcp(const Config& config) {
   return {};
 }
 
+// Only at 127.0.0.1: the kernel tells which user of this machine a client there is.
+Result<> Daemon::bind_roche(const Config& config) {
+  const std::uint64_t port = config.number("roche.port");
+  if (port == 0) return {};
+  if (port > 65535) return failure(ErrorCode::InvalidArgument, "roche.port is at most 65535");
+  roche_ = TRY(http::listen_on_tcp("127.0.0.1", static_cast<std::uint16_t>(port)));
+  TRY(set_nonblocking(roche_.get()));
+  discovery_ = config.text("roche.discovery");
+  if (discovery_.empty()) discovery_ = TRY(roche::discovery_file());
+  return {};
+}
+
 Result<> Daemon::listen(const Config& config) {
   http::ServerLimits limits = server_limits(config);
   limits.admit = [gate = gate_.get()](const http::RequestHead& head, const http::Remote& remote) {
@@ -243,8 +263,12 @@ Result<> Daemon::listen(const Config& config) {
     return head.method == "GET" && head.target.path == "/healthz";
   };
   drain_time_ = config.seconds("drain_seconds");
-  grpc_ = TRY(open_grpc(config, *service_, *gate_, exporter_.get()));
+  grpc_ = TRY(open_grpc(config, *service_, *gate_, exporter_.get(), std::move(roche_)));
   if (grpc_) grpc_socket_ = config.text("grpc.socket");
+  if (!discovery_.empty()) {
+    TRY(roche::write_discovery(
+        discovery_, {::getpid(), static_cast<std::uint16_t>(config.number("roche.port"))}));
+  }
   server_ = TRY(http::Server::start(
       TRY(endpoints(config)), [this](http::Exchange& exchange) { api_->answer(exchange); },
       limits));
@@ -337,6 +361,7 @@ void Daemon::end_sandboxes() {
 Daemon::~Daemon() {
   grpc_.reset();
   if (!grpc_socket_.empty()) ::unlink(grpc_socket_.c_str());
+  if (!discovery_.empty()) roche::remove_discovery(discovery_, ::getpid());
   server_.reset();
   if (owns_socket_) ::unlink(socket_.c_str());
   api_.reset();

@@ -21,6 +21,7 @@ struct Command {
   std::filesystem::path config;    // empty for none
   std::string socket;              // replaces the value of the file
   std::string state;               // likewise
+  std::string roche_port;          // likewise
   bool is_private = false;         // ends with its parent, and ends its sandboxes then
   bool shows_config = false;       // prints the settings and exits
   bool recovers = false;           // recovers the state file and exits
@@ -52,6 +53,7 @@ class Daemon {
   Result<> watch_parent();
   Result<> listen(const Config& config);
   Result<> bind_tcp(const Config& config);
+  Result<> bind_roche(const Config& config);
   Result<std::vector<http::Endpoint>> endpoints(const Config& config);
   Result<> make_private();
   void reload();
@@ -76,6 +78,8 @@ class Daemon {
   std::unique_ptr<http::Server> server_;
   std::unique_ptr<server::GrpcServer> grpc_;
   std::string grpc_socket_;  // removed at the end
+  UniqueFd roche_;           // listens for clients of Roche, until the gRPC server has it
+  std::filesystem::path discovery_;  // the file that tells them the port, removed at the end
 };
 
 }  // namespace nutshell::daemon

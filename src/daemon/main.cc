@@ -54,6 +54,9 @@ int main(int argc, char** argv) {
   app.add_option("--config", command.config, "TOML file");
   app.add_option("--socket", command.socket, "Unix socket to listen on");
   app.add_option("--state", command.state, "directory of the database and the record");
+  app.add_option("--roche-port", command.roche_port,
+                 "port on 127.0.0.1 for Roche's clients of this user (roche.port)")
+      ->check(CLI::Range(1, 65535));
   app.add_flag("--private", command.is_private,
                "die with the parent process, and end all sandboxes; prints the socket when ready");
   app.add_flag("--recover", command.recovers,

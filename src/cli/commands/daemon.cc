@@ -15,6 +15,7 @@
 #include "base/spawn.h"
 #include "base/user_directory.h"
 #include "cli/command.h"
+#include "cli/commands/daemon.h"
 #include "cli/print.h"
 #include "core/daemon_access.h"
 #include "http/client.h"
@@ -61,17 +62,9 @@ Result<Answer> ask(const std::filesystem::path& socket) {
   return Answer{body["pid"].get<int>(), ready.status == 200};
 }
 
-Result<std::string> daemon_program() {
-  std::error_code error;
-  const auto self = std::filesystem::read_symlink("/proc/self/exe", error);
-  if (error) return syscall_failure(error.value(), "read", "/proc/self/exe");
-  return (self.parent_path() / "nutshelld").native();
-}
-
-Result<ChildProcess> spawn_daemon(const std::filesystem::path& log, const Asked& asked) {
-  const std::string program = TRY(daemon_program());
-  std::vector<std::string> words = {program};
-  if (!asked.config.empty()) words.insert(words.end(), {"--config", asked.config});
+Result<ChildProcess> spawn_daemon(const std::filesystem::path& log,
+                                  std::vector<std::string> words) {
+  words.insert(words.begin(), TRY(daemon_program()));
   const UniqueFd output = TRY(open_file(log, O_WRONLY | O_CREAT | O_APPEND | O_NOFOLLOW, 0600));
   return spawn({.arguments = std::move(words),
                 .output = output.get(),
@@ -92,49 +85,15 @@ std::string last_word(const std::filesystem::path& log) {
 }
 
 Result<int> start(const Asked& asked) {
-  const std::filesystem::path socket = TRY(socket_path());
-  if (const auto there = ask(socket)) {
-    print_out("the daemon already runs, as process {}\n", there->pid);
-    return 0;
+  std::vector<std::string> words;
+  if (!asked.config.empty()) words = {"--config", asked.config};
+  const StartedDaemon daemon = TRY(start_daemon(words));
+  if (daemon.ran_before) {
+    print_out("the daemon already runs, as process {}\n", daemon.pid);
+  } else {
+    print_out("{}\n", daemon.socket.native());
   }
-  const std::filesystem::path log = socket.parent_path() / "nutshelld.log";
-  ChildProcess child = TRY(spawn_daemon(log, asked));
-  const pid_t pid = child.pid();
-  child.release();  // it outlives this command
-  const Deadline deadline = Deadline::in(20s);
-  while (!deadline.has_passed()) {
-    if (const auto there = ask(socket); there && there->pid == pid) {
-      print_out("{}\n", socket.native());
-      return 0;
-    }
-    if (TRY(wait_for(child.descriptor(), POLLIN, Deadline::in(20ms)))) {
-      return failure(ErrorCode::Unavailable,
-                     fmt::format("the daemon ended at once: {}", last_word(log)));
-    }
-  }
-  return failure(ErrorCode::DeadlineExceeded,
-                 fmt::format("the daemon does not answer; see {}", log.native()));
-}
-
-Result<int> stop() {
-  const std::filesystem::path socket = TRY(socket_path());
-  const auto there = ask(socket);
-  if (!there) {
-    print_out("no daemon runs\n");
-    return 0;
-  }
-  const UniqueFd process(static_cast<int>(::syscall(SYS_pidfd_open, there->pid, 0)));
-  // It still answers with this pid, so the descriptor is of the daemon and not of a later process.
-  const auto again = ask(socket);
-  if (!process || !again || again->pid != there->pid) {
-    return failure(ErrorCode::Unavailable, "the daemon was restarted meanwhile; try again");
-  }
-  if (::syscall(SYS_pidfd_send_signal, process.get(), SIGTERM, nullptr, 0) != 0) {
-    return syscall_failure("signal", fmt::format("process {}", there->pid));
-  }
-  if (TRY(wait_for(process.get(), POLLIN, Deadline::in(60s)))) return 0;
-  return failure(ErrorCode::DeadlineExceeded,
-                 "the daemon still waits for running requests; it will end after them");
+  return 0;
 }
 
 Result<int> status(const Asked& asked) {
@@ -174,6 +133,54 @@ Result<int> recover(const Asked& asked) {
 
 }  // namespace
 
+Result<std::string> daemon_program() {
+  std::error_code error;
+  const auto self = std::filesystem::read_symlink("/proc/self/exe", error);
+  if (error) return syscall_failure(error.value(), "read", "/proc/self/exe");
+  return (self.parent_path() / "nutshelld").native();
+}
+
+Result<StartedDaemon> start_daemon(const std::vector<std::string>& words) {
+  const std::filesystem::path socket = TRY(socket_path());
+  if (const auto there = ask(socket)) return StartedDaemon{there->pid, socket, true};
+  const std::filesystem::path log = socket.parent_path() / "nutshelld.log";
+  ChildProcess child = TRY(spawn_daemon(log, words));
+  const pid_t pid = child.pid();
+  child.release();  // it outlives this command
+  const Deadline deadline = Deadline::in(20s);
+  while (!deadline.has_passed()) {
+    if (const auto there = ask(socket); there && there->pid == pid)
+      return StartedDaemon{pid, socket, false};
+    if (TRY(wait_for(child.descriptor(), POLLIN, Deadline::in(20ms)))) {
+      return failure(ErrorCode::Unavailable,
+                     fmt::format("the daemon ended at once: {}", last_word(log)));
+    }
+  }
+  return failure(ErrorCode::DeadlineExceeded,
+                 fmt::format("the daemon does not answer; see {}", log.native()));
+}
+
+Result<int> stop_daemon() {
+  const std::filesystem::path socket = TRY(socket_path());
+  const auto there = ask(socket);
+  if (!there) {
+    print_out("no daemon runs\n");
+    return 0;
+  }
+  const UniqueFd process(static_cast<int>(::syscall(SYS_pidfd_open, there->pid, 0)));
+  // It still answers with this pid, so the descriptor is of the daemon and not of a later process.
+  const auto again = ask(socket);
+  if (!process || !again || again->pid != there->pid) {
+    return failure(ErrorCode::Unavailable, "the daemon was restarted meanwhile; try again");
+  }
+  if (::syscall(SYS_pidfd_send_signal, process.get(), SIGTERM, nullptr, 0) != 0) {
+    return syscall_failure("signal", fmt::format("process {}", there->pid));
+  }
+  if (TRY(wait_for(process.get(), POLLIN, Deadline::in(60s)))) return 0;
+  return failure(ErrorCode::DeadlineExceeded,
+                 "the daemon still waits for running requests; it will end after them");
+}
+
 void add_daemon(const CommandLine& app, Program& program) {
   const CommandLine group = app.add_command("daemon", "Start, stop and inspect your own daemon");
   group.require_command(1, 1);
@@ -189,7 +196,7 @@ void add_daemon(const CommandLine& app, Program& program) {
   mend.callback([asked, &program] { program.chosen = [asked] { return recover(*asked); }; });
   const CommandLine end =
       group.add_command("stop", "Stop the daemon after the requests that run now");
-  end.callback([&program] { program.chosen = [] { return stop(); }; });
+  end.callback([&program] { program.chosen = [] { return stop_daemon(); }; });
   const CommandLine look =
       group.add_command("status", "Show whether it runs; exit status 1 if not");
   look.add_flag("--json", asked->is_json, "Print a JSON object");

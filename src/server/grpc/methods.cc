@@ -150,6 +150,7 @@ Result<std::vector<Method>> all_methods() {
     method.make_request = maker_of(described.input_type());
     method.make_reply = maker_of(described.output_type());
     method.streams_reply = described.server_streaming();
+    method.service = service.full_name();
     methods.push_back(std::move(method));
   }
   return methods;

@@ -15,6 +15,9 @@ struct Method {
   std::function<std::unique_ptr<google::protobuf::Message>()> make_request = nullptr;
   std::function<std::unique_ptr<google::protobuf::Message>()> make_reply = nullptr;
   bool streams_reply = false;  // the handler writes messages itself; else `reply` is sent
+  std::string service = {};    // its full name: "nutshell.v1.Nutshell"
+  // The gRPC status of an error; null: that of the table of error codes.
+  std::function<int(const Error&)> status_of = nullptr;
 };
 
 // All methods of the service; Internal if one has no handler.

@@ -24,6 +24,7 @@
 #include "base/file.h"
 #include "base/guarded.h"
 #include "base/socket.h"
+#include "base/tcp_owner.h"
 #include "http/shares.h"
 #include "http/worker_pool.h"
 #include "server/grpc/open_sockets.h"
@@ -57,7 +58,7 @@ class Surface : public grpc::Service {
     using Bytes = grpc::ByteBuffer;
     names_.reserve(methods.size());  // gRPC keeps pointers to them
     for (std::size_t i = 0; i < methods.size(); ++i) {
-      names_.push_back(fmt::format("/{}/{}", kServiceName, methods[i].name));
+      names_.push_back(fmt::format("/{}/{}", methods[i].service, methods[i].name));
       AddMethod(new grpc::internal::RpcServiceMethod(
           names_.back().c_str(), grpc::internal::RpcMethod::BIDI_STREAMING, nullptr));
       MarkMethodRawCallback(
@@ -90,8 +91,8 @@ class Running : public GrpcServer {
   Running(GrpcOptions options, std::vector<Method> methods)
       : options_(std::move(options)),
         methods_(std::move(methods)),
-        surface_(methods_, [this](grpc::CallbackServerContext& context,
-                                  const Method& method) { return begin(context, method); }),
+        surface_(methods_, beginner()),
+        more_surface_(options_.more_methods, beginner()),
         workers_(std::make_unique<http::WorkerPool>(
             http::WorkerBounds{options_.limits.workers, options_.limits.workers_of_tenant})),
         local_connections_({options_.limits.connections, options_.limits.connections}),
@@ -108,6 +109,11 @@ class Running : public GrpcServer {
   bool drain(const Deadline& deadline) override;
 
  private:
+  Surface::Begin beginner() {
+    return [this](grpc::CallbackServerContext& context, const Method& method) {
+      return begin(context, method);
+    };
+  }
   void set_bounds(grpc::ServerBuilder& builder) const;
   std::shared_ptr<Reactor> begin(grpc::CallbackServerContext& context, const Method& method);
   void serve(Reactor& call);
@@ -120,6 +126,8 @@ class Running : public GrpcServer {
   UniqueFd accept_on(int listener, OpenSockets& connections);
   void accept_local();
   void accept_remote();
+  void accept_own_user();
+  void take_over(UniqueFd connection, const Result<Peer>& peer, const char* where);
   void tick();
   enum class Rules : std::uint8_t { Same, New };
   bool is_outlived(const Reactor& call, Rules rules) const;
@@ -127,6 +135,7 @@ class Running : public GrpcServer {
   GrpcOptions options_;
   const std::vector<Method> methods_;
   Surface surface_;
+  Surface more_surface_;
   std::unique_ptr<http::WorkerPool> workers_;
   Guarded<std::map<Reactor*, std::weak_ptr<Reactor>>> calls_;
   Guarded<std::map<int, Peer>> peers_;  // by the descriptor of their connection
@@ -159,6 +168,7 @@ Result<> Running::open() {
   grpc::EnableDefaultHealthCheckService(true);
   grpc::ServerBuilder builder;
   builder.RegisterService(&surface_);
+  if (!options_.more_methods.empty()) builder.RegisterService(&more_surface_);
   set_bounds(builder);
   if (options_.tcp) {
     TRY(set_nonblocking(options_.tcp.get()));
@@ -248,15 +258,18 @@ Result<> Running::handle(Reactor& call) {
 grpc::StatusCode Running::answer(Reactor& call) {
   const auto done = handle(call);
   if (done) return grpc::StatusCode::OK;
-  call.finish(status_of(done.error()), done.error());
-  return status_of(done.error());
+  const auto& own = call.method().status_of;
+  const auto status =
+      own ? static_cast<grpc::StatusCode>(own(done.error())) : status_of(done.error());
+  call.finish(status, done.error());
+  return status;
 }
 
 void Running::serve(Reactor& call) {
   const auto begin = Clock::now();
   const std::string* parent = call.metadata("traceparent");
   telemetry::Activity activity(options_.spans, parent == nullptr ? std::string_view() : *parent,
-                               fmt::format("{}/{}", kServiceName, call.method().name));
+                               fmt::format("{}/{}", call.method().service, call.method().name));
   Answered answered;
   answered.method = "gRPC";
   answered.path = call.method().name;
@@ -276,13 +289,15 @@ void Running::serve(Reactor& call) {
 void Running::keep_watch() {
   auto ticked = Clock::now();
   for (;;) {
-    std::array<pollfd, 3> watched = {pollfd{stop_.get(), POLLIN, 0},
+    std::array<pollfd, 4> watched = {pollfd{stop_.get(), POLLIN, 0},
                                      pollfd{options_.socket.get(), POLLIN, 0},
-                                     pollfd{options_.tcp.get(), POLLIN, 0}};
+                                     pollfd{options_.tcp.get(), POLLIN, 0},
+                                     pollfd{options_.own_users_tcp.get(), POLLIN, 0}};
     const int count = ::poll(watched.data(), watched.size(), kTickMs);
     if (watched[0].revents != 0) return;
     if (count > 0 && watched[1].revents != 0) accept_local();
     if (count > 0 && watched[2].revents != 0) accept_remote();
+    if (count > 0 && watched[3].revents != 0) accept_own_user();
     if (Clock::now() - ticked < std::chrono::milliseconds(kTickMs)) continue;
     tick();
     ticked = Clock::now();
@@ -314,9 +329,25 @@ void Running::accept_local() {
   UniqueFd connection = accept_on(options_.socket.get(), local_connections_);
   if (!connection) return;
   const auto peer = peer_of(connection.get());
+  take_over(std::move(connection), peer, "gRPC socket");
+}
+
+void Running::accept_own_user() {
+  UniqueFd connection = accept_on(options_.own_users_tcp.get(), local_connections_);
+  if (!connection) return;
+  const int yes = 1;
+  (void)::setsockopt(connection.get(), IPPROTO_TCP, TCP_NODELAY, &yes, sizeof yes);
+  const auto user = owner_of_peer(connection.get());
+  take_over(std::move(connection),
+            user ? Result<Peer>(Peer{*user, 0, 0}) : Result<Peer>(Failure(user.error())),
+            "gRPC port for this user");
+}
+
+// Hands a connection to gRPC if its peer belongs to us or root.
+void Running::take_over(UniqueFd connection, const Result<Peer>& peer, const char* where) {
   if (!peer || (peer->user != 0 && peer->user != ::geteuid())) {
     options_.service.operations().deny({"", peer ? fmt::format("uid {}", peer->user) : "socket"},
-                                       "another user on the gRPC socket");
+                                       fmt::format("another user on the {}", where));
     return;
   }
   peers_.with([&](auto& peers) { peers[connection.get()] = *peer; });
@@ -358,6 +389,7 @@ bool Running::drain(const Deadline& deadline) {
   server_->GetHealthCheckService()->Shutdown();
   options_.socket.reset();
   options_.tcp.reset();
+  options_.own_users_tcp.reset();
   server_->Shutdown(std::chrono::system_clock::now() +
                     std::chrono::milliseconds(deadline.poll_timeout()));
   const bool is_clean = !deadline.has_passed();

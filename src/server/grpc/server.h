@@ -13,6 +13,7 @@
 #include "base/result.h"
 #include "base/unique_fd.h"
 #include "http/server.h"
+#include "server/grpc/methods.h"
 #include "server/http/api.h"
 #include "server/http/gate.h"
 #include "service/service.h"
@@ -31,6 +32,9 @@ struct GrpcOptions {
   Gate& gate;
   UniqueFd socket = {};  // a listening Unix socket; may be empty
   UniqueFd tcp = {};     // likewise of TCP
+  // Likewise of TCP at 127.0.0.1, without TLS and tokens: for processes of the daemon's user, and root's.
+  UniqueFd own_users_tcp = {};
+  std::vector<Method> more_methods = {};  // of one other service
   GrpcTls tls = {};
   http::ServerLimits limits = {};  // the same as for HTTP
   std::size_t most_message_bytes = 17U << 20U;
