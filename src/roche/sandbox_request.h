@@ -30,19 +30,19 @@ struct MountRequest {
 };
 
 struct SandboxRequest {
-  std::string provider;  // empty: the default
-  std::string image;     // empty: the default
-  std::optional<std::string> memory;
-  std::optional<double> cpus;
+  std::string provider = {};  // empty: the default
+  std::string image = {};     // empty: the default
+  std::optional<std::string> memory = {};
+  std::optional<double> cpus = {};
   std::uint64_t timeout_seconds = 0;  // 0: the default
   bool has_network = false;
   bool is_writable = false;
-  std::vector<std::string> environment;  // NAME=VALUE
-  std::vector<MountRequest> mounts;
-  std::string kernel;
-  std::string root_file_system;
-  std::vector<std::string> allowed_hosts;  // of the network
-  std::vector<std::string> writable_paths;
+  std::vector<std::string> environment = {};  // NAME=VALUE
+  std::vector<MountRequest> mounts = {};
+  std::string kernel = {};
+  std::string root_file_system = {};
+  std::vector<std::string> allowed_hosts = {};  // of the network
+  std::vector<std::string> writable_paths = {};
 };
 
 // What the owner of this machine has decided.
