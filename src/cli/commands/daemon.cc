@@ -1,3 +1,5 @@
+#include "cli/commands/daemon.h"
+
 #include <fcntl.h>
 #include <fmt/format.h>
 #include <poll.h>
@@ -15,7 +17,6 @@
 #include "base/spawn.h"
 #include "base/user_directory.h"
 #include "cli/command.h"
-#include "cli/commands/daemon.h"
 #include "cli/print.h"
 #include "core/daemon_access.h"
 #include "http/client.h"

@@ -1,6 +1,6 @@
-// The command of Roche, with its verbs, flags and output: `nutshell roche`, or this program under the name roche.
-// Errors begin with "Error: " and end with status 1, and hold the words by which Roche's clients tell
-// them apart.
+// The command of Roche, with its verbs, flags and output: `nutshell roche`, or this program under
+// the name roche. Errors begin with "Error: " and end with status 1, and hold the words by which
+// Roche's clients tell them apart.
 #include <fmt/format.h>
 #include <unistd.h>
 
@@ -164,7 +164,7 @@ Result<std::vector<std::string>> ids_of(Program& program) {
   return ids;
 }
 
-// One that is not there any more is destroyed, as it was asked for.
+// A sandbox that is not there any more counts as destroyed.
 Result<int> destroy(Program& program, const RocheFlags& flags) {
   const auto ids = flags.is_all ? TRY(ids_of(program)) : flags.ids;
   int status = 0;
