@@ -53,7 +53,6 @@ void add_history(const CommandLine& app, Program& program);
 void add_batch(const CommandLine& app, Program& program);
 void add_session(const CommandLine& app, Program& program);
 void add_pool(const CommandLine& app, Program& program);
-void add_roche(const CommandLine& app, Program& program);
 void add_daemon(const CommandLine& app, Program& program);
 void add_config(const CommandLine& app, Program& program);
 void add_gc(const CommandLine& app, Program& program);

@@ -13,6 +13,7 @@
 #include "cli/command.h"
 #include "cli/commands/extend.h"
 #include "cli/commands/image.h"
+#include "cli/commands/roche.h"
 #include "cli/daemon_choice.h"
 #include "cli/print.h"
 #include "cli/report.h"

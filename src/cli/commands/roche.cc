@@ -1,6 +1,8 @@
 // The command of Roche, with its verbs, flags and output: `nutshell roche`, or this program under
 // the name roche. Errors begin with "Error: " and end with status 1, and hold the words by which
 // Roche's clients tell them apart.
+#include "cli/commands/roche.h"
+
 #include <fmt/format.h>
 #include <unistd.h>
 
@@ -11,7 +13,6 @@
 
 #include "base/file.h"
 #include "base/safe_text.h"
-#include "cli/command.h"
 #include "cli/commands/roche_daemon.h"
 #include "cli/daemon_calls.h"
 #include "cli/held_report.h"
