@@ -98,7 +98,7 @@ Result<> choose_image(SandboxSpec& spec, const Choices& choices) {
   return failure(
       ErrorCode::Unavailable,
       fmt::format(
-          "provider unavailable: the backend {0} has no image {1}: get it with 'nutshell "
+          "the backend {0} has no image {1}: get it with 'nutshell "
           "image pull {1}', ask for the image \"host\" to use this machine's own system, or "
           "map the name to it (see docs/migrate/roche.md)",
           spec.backend, spec.image));
