@@ -78,8 +78,8 @@ Result<std::uint32_t> owner_of_peer(int connection) {
   const std::string own_end = TRY(end_of(own));
   const std::string table = TRY(read_file("/proc/net/tcp", kMostTableBytes));
   const std::uint32_t user = TRY(owner_in_table(table, peer_end, own_end));
-  // While our end is open, no other socket can have the peer's address and port: the line was of this
-  // connection.
+  // While our end is open, no other socket can have the peer's address and port: the line was of
+  // this connection.
   if (!is_open(connection)) return failure(ErrorCode::Unavailable, "the client has hung up");
   return user;
 }

@@ -12,7 +12,8 @@ namespace nutshell {
 namespace {
 
 constexpr std::string_view kHead =
-    "  sl  local_address rem_address   st tx_queue rx_queue tr tm->when retrnsmt   uid  timeout inode\n";
+    "  sl  local_address rem_address   st tx_queue rx_queue tr tm->when retrnsmt   uid  timeout "
+    "inode\n";
 constexpr std::string_view kLine =
     "   1: 0100007F:A2C4 0100007F:1F90 01 00000000:00000000 00:00000000 00000000  1000        0 "
     "77777 1 0000000000000000 20 4 30 10 -1\n";

@@ -13,6 +13,7 @@
 #include "cli/command.h"
 #include "cli/commands/extend.h"
 #include "cli/commands/image.h"
+#include "cli/commands/roche.h"
 #include "cli/daemon_choice.h"
 #include "cli/print.h"
 #include "cli/report.h"
@@ -236,7 +237,7 @@ std::size_t find_command_to_run(const CLI::App& app, const std::vector<std::stri
     ++first;
   }
   const bool is_roche = words.size() > 1 && words.front() == kRoche;  // its id is a flag
-  const auto before = first == 0              ? std::nullopt
+  const auto before = first == 0               ? std::nullopt
                       : first == 2 && is_roche ? words_of_roche(words[1])
                                                : words_before_command(words[first - 1]);
   if (!before) return words.size();
@@ -290,7 +291,8 @@ int run_program(int argc, char** argv) {
   app.set_version_flag("--version", std::string("nutshell ") + NUTSHELL_VERSION);
   std::vector<std::string> words(argv + 1, argv + argc);
   // Under this name the program is Roche's command.
-  if (argc > 0 && std::filesystem::path(argv[0]).filename() == kRoche) words.insert(words.begin(), kRoche);
+  if (argc > 0 && std::filesystem::path(argv[0]).filename() == kRoche)
+    words.insert(words.begin(), kRoche);
   if (!words.empty() && words.front() == "help") words = help_words(words);
   add_commands(app, program, words);
   try {

@@ -189,12 +189,13 @@ const std::vector<Known>& known_settings() {
       {"grpc.port", Number, "0",
        "port for gRPC, at tcp.address with tcp's certificates; 0: no port"},
       {"roche.port", Number, "0",
-       "port on 127.0.0.1 for Roche's clients, of this user and root only, without tokens; 0: none"},
+       "port on 127.0.0.1 for Roche's clients, of this user and root only, without tokens; 0: "
+       "none"},
       {"roche.discovery", Text, "",
        "file that tells them the port; empty: .roche/daemon.json in the user's home"},
       {"roche.docker", Text, "auto",
-       "what Roche's provider docker is: docker, native, or auto: an engine that answers, else "
-       "native"},
+       "backend of Roche's provider docker: docker, native, or auto, which is native if no engine "
+       "answers"},
       {"roche.images", Texts, "",
        "what names of images stand for outside container engines, as in \"python:3.12-slim=host\""},
       {"state.directory", Text, "",

@@ -79,8 +79,8 @@ class Daemon {
   std::optional<http::Endpoint> tcp_;  // until server_ has it
   std::unique_ptr<http::Server> server_;
   std::unique_ptr<server::GrpcServer> grpc_;
-  std::string grpc_socket_;  // removed at the end
-  UniqueFd roche_;           // listens for clients of Roche, until the gRPC server has it
+  std::string grpc_socket_;          // removed at the end
+  UniqueFd roche_;                   // listens for clients of Roche, until the gRPC server has it
   std::filesystem::path discovery_;  // the file that tells them the port, removed at the end
 };
 

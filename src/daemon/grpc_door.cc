@@ -12,7 +12,8 @@ namespace nutshell::daemon {
 
 Result<std::unique_ptr<server::GrpcServer>> open_grpc(const Config& config,
                                                       service::Service& service, server::Gate& gate,
-                                                      telemetry::Exporter* exporter, UniqueFd roche) {
+                                                      telemetry::Exporter* exporter,
+                                                      UniqueFd roche) {
   const std::string& socket = config.text("grpc.socket");
   const std::uint64_t port = config.number("grpc.port");
   if (socket.empty() && port == 0 && !roche) return std::unique_ptr<server::GrpcServer>();

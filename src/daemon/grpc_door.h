@@ -9,9 +9,11 @@
 
 namespace nutshell::daemon {
 
-// `roche` listens for clients of Roche; it may be empty. Null if nothing is configured; Unsupported if this build has no gRPC.
+// `roche` listens for clients of Roche; it may be empty. Null if nothing is configured; Unsupported
+// if this build has no gRPC.
 Result<std::unique_ptr<server::GrpcServer>> open_grpc(const Config& config,
                                                       service::Service& service, server::Gate& gate,
-                                                      telemetry::Exporter* exporter, UniqueFd roche);
+                                                      telemetry::Exporter* exporter,
+                                                      UniqueFd roche);
 
 }  // namespace nutshell::daemon

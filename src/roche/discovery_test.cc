@@ -35,9 +35,9 @@ TEST(RocheDiscovery, IsRemovedOnlyByItsProcess) {
 TEST(RocheDiscovery, RefusesWhatNamesNoDaemon) {
   const ScratchDirectory scratch;
   const auto path = scratch / "daemon.json";
-  for (const char* text :
-       {"", "{}", "[]", "7", R"({"pid":1})", R"({"pid":1,"port":0})", R"({"pid":1,"port":65536})",
-        R"({"pid":-1,"port":1})", R"({"pid":"1","port":1})", R"({"pid":1e99,"port":1})", "{\"pid\":"}) {
+  for (const char* text : {"", "{}", "[]", "7", R"({"pid":1})", R"({"pid":1,"port":0})",
+                           R"({"pid":1,"port":65536})", R"({"pid":-1,"port":1})",
+                           R"({"pid":"1","port":1})", R"({"pid":1e99,"port":1})", "{\"pid\":"}) {
     ASSERT_TRUE(write_file(path, text, 0600));
     EXPECT_FALSE(read_discovery(path)) << text;
   }

@@ -47,9 +47,10 @@ Result<> refuse_what_is_not_here(const SandboxRequest& request) {
   }
   for (const std::string& path : request.writable_paths) {
     if (is_writable_everywhere(path)) continue;
-    return unsupported(fmt::format("fs_paths: {} cannot be made writable; /workspace and /tmp are, "
-                                   "in every sandbox",
-                                   path));
+    return unsupported(
+        fmt::format("fs_paths: {} cannot be made writable; /workspace and /tmp are, "
+                    "in every sandbox",
+                    path));
   }
   return {};
 }
@@ -96,10 +97,11 @@ Result<> choose_image(SandboxSpec& spec, const Choices& choices) {
   if (images::is_stored(spec.image)) return {};
   return failure(
       ErrorCode::Unavailable,
-      fmt::format("provider unavailable: the backend {0} has no image {1}: get it with 'nutshell "
-                  "image pull {1}', ask for the image \"host\" to use this machine's own system, or "
-                  "map the name to it (see docs/migrate/roche.md)",
-                  spec.backend, spec.image));
+      fmt::format(
+          "the backend {0} has no image {1}: get it with 'nutshell "
+          "image pull {1}', ask for the image \"host\" to use this machine's own system, or "
+          "map the name to it (see docs/migrate/roche.md)",
+          spec.backend, spec.image));
 }
 
 // The backends to try, in this order.
@@ -154,9 +156,10 @@ Result<SandboxSpec> spec_of(const SandboxRequest& request, const Choices& choice
   const std::string provider = or_default(request.provider, kDefaultProvider);
   const std::string image = or_default(request.image, kDefaultImage);
   spec.limits = TRY(limits_of(request));
-  spec.ttl = request.timeout_seconds == 0 ? kDefaultTimeout
-                                          : std::chrono::seconds(std::min<std::uint64_t>(
-                                                request.timeout_seconds, kYearMs / 1000));
+  spec.ttl =
+      request.timeout_seconds == 0
+          ? kDefaultTimeout
+          : std::chrono::seconds(std::min<std::uint64_t>(request.timeout_seconds, kYearMs / 1000));
   spec.environment = request.environment;
   add_mounts(spec, request);
   spec.labels = own_labels();
@@ -170,7 +173,8 @@ Result<SandboxSpec> spec_of(const SandboxRequest& request, const Choices& choice
     TRY(check_spec(spec));
     const auto possible = check(spec);
     if (possible) return spec;
-    if (backend == backends.back() || !is_absence(possible.error())) return Failure(possible.error());
+    if (backend == backends.back() || !is_absence(possible.error()))
+      return Failure(possible.error());
   }
   return failure(ErrorCode::Internal, "no backend was tried");
 }
@@ -205,7 +209,8 @@ Result<> refuse_without_status(const ExecResult& result, const ExecRequest& requ
     case Outcome::Cancelled:
       return failure(ErrorCode::Cancelled, "the command was cancelled");
     case Outcome::Lost:
-      return failure(ErrorCode::NotFound, "the sandbox ended while the command ran: " + result.detail);
+      return failure(ErrorCode::NotFound,
+                     "the sandbox ended while the command ran: " + result.detail);
     default:
       return {};
   }

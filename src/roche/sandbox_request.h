@@ -1,6 +1,6 @@
-// A request for a sandbox as clients of Roche make it, and what it means here. Whatever has no meaning
-// here is refused: nothing that was asked for is left out silently. The command line and the daemon
-// share this.
+// A request for a sandbox as clients of Roche make it, and what it means here. Whatever has no
+// meaning here is refused: nothing that was asked for is left out silently. The command line and
+// the daemon share this.
 #pragma once
 
 #include <chrono>
@@ -45,11 +45,12 @@ struct SandboxRequest {
   std::vector<std::string> writable_paths = {};
 };
 
-// What the owner of this machine has decided.
+// Decisions of the owner of this machine.
 struct Choices {
-  // The backend of the provider "docker": its name, or "auto" for an engine that answers, else native.
+  // The backend of the provider "docker": its name, or "auto" for an engine that answers, else
+  // native.
   std::string docker = "auto";
-  // What names of images stand for; the value "host" is this machine's own system.
+  // Images by the name that is asked for; "host" is this machine's own system.
   std::map<std::string, std::string> images;
 
   // Parses "python:3.12-slim=host" items.
@@ -66,10 +67,10 @@ Result<SandboxSpec> spec_of(const SandboxRequest& request, const Choices& choice
 // A sandbox as clients of Roche see it.
 struct SandboxInfo {
   std::string id;
-  std::string_view status;  // running or paused
-  std::string provider;     // as asked for
-  std::string image;        // likewise
-  std::string backend;      // what isolates it
+  std::string_view status;      // running or paused
+  std::string provider;         // as asked for
+  std::string image;            // likewise
+  std::string backend;          // what isolates it
   std::int64_t expires_at = 0;  // seconds since 1970
 };
 SandboxInfo info_of(const SandboxStatus& status);
@@ -78,7 +79,8 @@ SandboxInfo info_of(const SandboxStatus& status);
 inline constexpr std::string_view kWritableNote =
     "writable: commands can write to /workspace and /tmp, as in every sandbox, and nowhere else";
 
-// Refuses results that have no exit status in Roche: a timeout, too much output, a sandbox that ended.
+// Refuses results that have no exit status in Roche: a timeout, too much output, a sandbox that
+// ended.
 Result<> refuse_without_status(const ExecResult& result, const ExecRequest& request);
 // As a shell tells it: 128 and its number for a signal.
 int exit_code_of(const ExecResult& result);

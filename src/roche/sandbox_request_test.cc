@@ -54,7 +54,8 @@ TEST_F(RocheRequest, RefusesWhatHasNoMeaning) {
   EXPECT_EQ(refusal({.root_file_system = "/x.ext4"}), ErrorCode::Unsupported);
   for (const char* provider : {"firecracker", "wasm", "e2b", "k8s", "Docker", "docker "})
     EXPECT_EQ(refusal({.provider = provider}), ErrorCode::Unsupported) << provider;
-  for (const char* path : {"/data", "/", "/etc", "/tmp/../etc", "/tmpfoo", "tmp", "", "/workspacex"})
+  for (const char* path :
+       {"/data", "/", "/etc", "/tmp/../etc", "/tmpfoo", "tmp", "", "/workspacex"})
     EXPECT_EQ(refusal({.writable_paths = {path}}), ErrorCode::Unsupported) << path;
   EXPECT_TRUE(spec({.writable_paths = {"/tmp", "/tmp/a", "/workspace/b/../c"}}));
 }

@@ -1,5 +1,5 @@
-"""What a user of roche-sandbox writes. Run as a program in the package's environment: prints `ok NAME` for each part
-of the argument's part that went well."""
+"""Programs as users of roche-sandbox write them. Run as a program in the package's environment: prints `ok NAME` if the part that
+the argument names went well."""
 import asyncio
 import os
 import sys

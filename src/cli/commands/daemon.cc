@@ -1,3 +1,5 @@
+#include "cli/commands/daemon.h"
+
 #include <fcntl.h>
 #include <fmt/format.h>
 #include <poll.h>

@@ -1,6 +1,8 @@
-// The command of Roche, with its verbs, flags and output: `nutshell roche`, or this program under the name roche.
-// Errors begin with "Error: " and end with status 1, and hold the words by which Roche's clients tell
-// them apart.
+// The command of Roche, with its verbs, flags and output: `nutshell roche`, or this program under
+// the name roche. Errors begin with "Error: " and end with status 1, and hold the words by which
+// Roche's clients tell them apart.
+#include "cli/commands/roche.h"
+
 #include <fmt/format.h>
 #include <unistd.h>
 
@@ -11,7 +13,6 @@
 
 #include "base/file.h"
 #include "base/safe_text.h"
-#include "cli/command.h"
 #include "cli/commands/roche_daemon.h"
 #include "cli/daemon_calls.h"
 #include "cli/held_report.h"
@@ -164,7 +165,7 @@ Result<std::vector<std::string>> ids_of(Program& program) {
   return ids;
 }
 
-// One that is not there any more is destroyed, as it was asked for.
+// A sandbox that is not there any more counts as destroyed.
 Result<int> destroy(Program& program, const RocheFlags& flags) {
   const auto ids = flags.is_all ? TRY(ids_of(program)) : flags.ids;
   int status = 0;

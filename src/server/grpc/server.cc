@@ -289,10 +289,9 @@ void Running::serve(Reactor& call) {
 void Running::keep_watch() {
   auto ticked = Clock::now();
   for (;;) {
-    std::array<pollfd, 4> watched = {pollfd{stop_.get(), POLLIN, 0},
-                                     pollfd{options_.socket.get(), POLLIN, 0},
-                                     pollfd{options_.tcp.get(), POLLIN, 0},
-                                     pollfd{options_.own_users_tcp.get(), POLLIN, 0}};
+    std::array<pollfd, 4> watched = {
+        pollfd{stop_.get(), POLLIN, 0}, pollfd{options_.socket.get(), POLLIN, 0},
+        pollfd{options_.tcp.get(), POLLIN, 0}, pollfd{options_.own_users_tcp.get(), POLLIN, 0}};
     const int count = ::poll(watched.data(), watched.size(), kTickMs);
     if (watched[0].revents != 0) return;
     if (count > 0 && watched[1].revents != 0) accept_local();

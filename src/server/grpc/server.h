@@ -32,7 +32,8 @@ struct GrpcOptions {
   Gate& gate;
   UniqueFd socket = {};  // a listening Unix socket; may be empty
   UniqueFd tcp = {};     // likewise of TCP
-  // Likewise of TCP at 127.0.0.1, without TLS and tokens: for processes of the daemon's user, and root's.
+  // Likewise of TCP at 127.0.0.1, without TLS and tokens: for processes of the daemon's user, and
+  // root's.
   UniqueFd own_users_tcp = {};
   std::vector<Method> more_methods = {};  // of one other service
   GrpcTls tls = {};

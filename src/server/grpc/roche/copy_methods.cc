@@ -1,4 +1,5 @@
-// CopyTo and CopyFrom: files between this machine and a sandbox, named by a client of the daemon's own user.
+// CopyTo and CopyFrom: files between this machine and a sandbox, named by a client of the daemon's
+// own user.
 #include <fcntl.h>
 #include <fmt/format.h>
 #include <sys/stat.h>

@@ -41,8 +41,8 @@ Result<ExecRequest> request_of(const Message& message) {
   }
   request.limits.timeout = roche::kDefaultTimeout;
   if (message.has_timeout_secs()) {
-    request.limits.timeout = std::chrono::seconds(
-        std::min<std::uint64_t>(message.timeout_secs(), kYearMs / 1000));
+    request.limits.timeout =
+        std::chrono::seconds(std::min<std::uint64_t>(message.timeout_secs(), kYearMs / 1000));
   }
   TRY(check_exec(request));
   return request;
@@ -116,8 +116,7 @@ Result<> exec(RpcCall& call) {
 // Sends output as it comes, and a heartbeat every second.
 class Streaming : public wire::ExecIo {
  public:
-  Streaming(RpcCall& call, const v1::ExecStreamRequest& request)
-      : call_(call), request_(request) {}
+  Streaming(RpcCall& call, const v1::ExecStreamRequest& request) : call_(call), request_(request) {}
 
   Result<> open() {
     timer_ = UniqueFd(::timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC | TFD_NONBLOCK));
@@ -169,10 +168,10 @@ class Streaming : public wire::ExecIo {
         std::chrono::duration_cast<std::chrono::milliseconds>(now - begun_).count()));
     if (const auto stats = call_.service.stats(call_.caller, request_.sandbox_id())) {
       v1::ResourceSnapshot& resources = *heartbeat.mutable_resources();
-      resources.set_timestamp_ms(static_cast<std::uint64_t>(
-          std::chrono::duration_cast<std::chrono::milliseconds>(
-              std::chrono::system_clock::now().time_since_epoch())
-              .count()));
+      resources.set_timestamp_ms(
+          static_cast<std::uint64_t>(std::chrono::duration_cast<std::chrono::milliseconds>(
+                                         std::chrono::system_clock::now().time_since_epoch())
+                                         .count()));
       resources.set_memory_bytes(stats->memory_bytes.value_or(0));
       if (stats->cpu_time && used_) {
         const std::chrono::duration<float> used = *stats->cpu_time - *used_;
@@ -226,7 +225,8 @@ Result<> exec_stream(RpcCall& call) {
   TRY(roche::refuse_without_status(done.result, request));
   v1::ExecEvent event;
   event.mutable_result()->set_exit_code(roche::exit_code_of(done.result));
-  if (options.trace != service::TraceLevel::Off) fill(*event.mutable_result()->mutable_trace(), done);
+  if (options.trace != service::TraceLevel::Off)
+    fill(*event.mutable_result()->mutable_trace(), done);
   return call.rpc.write(event);
 }
 

@@ -34,8 +34,7 @@ std::vector<Method> methods_without_meaning() {
   constexpr const char* kSession =
       "a session here has a sandbox of its own, and its budget holds for every command in it: use "
       "StartSession of nutshell.v1, or 'nutshell session'";
-  return {refused("CreateSession", kSession),
-          refused("DestroySession", kSession),
+  return {refused("CreateSession", kSession), refused("DestroySession", kSession),
           refused("ListSessions", kSession),
           refused("UpdatePermissions",
                   "what a sandbox may do is fixed when it is made: make another one"),
@@ -53,8 +52,7 @@ auto maker_of(const pb::Descriptor* type) {
 
 Result<std::vector<Method>> roche_methods(const roche::Choices& choices) {
   std::vector<Method> known = methods_without_meaning();
-  for (auto& part :
-       {roche_sandbox_methods(choices), roche_exec_methods(), roche_copy_methods()})
+  for (auto& part : {roche_sandbox_methods(choices), roche_exec_methods(), roche_copy_methods()})
     known.insert(known.end(), part.begin(), part.end());
   const pb::ServiceDescriptor& service =
       *::roche::v1::CreateRequest::descriptor()->file()->FindServiceByName("SandboxService");

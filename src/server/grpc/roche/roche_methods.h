@@ -1,5 +1,5 @@
-// The service roche.v1.SandboxService, which clients of Roche call: each method is an operation of our
-// service under other names. A method without a meaning here is refused with the reason.
+// The service roche.v1.SandboxService, which clients of Roche call: each method is an operation of
+// our service under other names. A method without a meaning here is refused with the reason.
 #pragma once
 
 #include <vector>
