@@ -89,12 +89,12 @@ PLACE = {"file": "a.c", "line": 3, "column": 5, "message": "unused variable 'x'"
 STRICT = [  # a fact, a text that keeps it, and texts from which it can't be had although its words stand there
     (PLACE, "warning: unused variable 'x' ×2: b.c:1:1 a.c:1:2 3:5",
      ["a.c:3:5: other\nwarning\nwarning\nb.c:9:1: unused variable 'x'", "a.c: 13:5 unused variable 'x'"]),
-    ({"path": "src/net/a.c"}, "src/\n net/*.c: a b", ["src/*.c: b\nnet/*.c: a", "src/net/: b\na.c", "lib/src/net/a.c"]),
+    ({"path": "src/net/a.c"}, "src/net/: a.c b.c", ["src/\n net/*.c: a b", "src/*.c: b\nnet/*.c: a", "src/net/: b\na.c", "lib/src/net/a.c"]),
     ({"cells": {"NAME": "web", "READY": "0/1"}}, "all: READY=0/1\nNAME|AGE\nweb|3d",
      ["NAME|READY\nweb|1/1\ndb|0/1", "NAME   READY\nweb    1/1\n0/1"]),
     ({"change": ["a.py", 7, "-x = 1"]}, "# a.py +0 -1\n@6\n y\n-x = 1", ["# b.py +0 -1\n@7\n-x = 1", "# a.py +0 -1\n@6\n-x = 1"]),
-    ({"state": ["staged modified", "src/a.py"]}, "staged modified:\nsrc/*.py: a b\nmodified: c",
-     ["staged modified: c\nmodified:\nsrc/*.py: a b"]),
+    ({"state": ["staged modified", "src/a.py"]}, "staged modified:\nsrc/: a.py b.py\nmodified: c.py",
+     ["staged modified: c.py\nmodified:\nsrc/: a.py b.py"]),
     ({"commit": ["abcdef1", "Ada Miller", "2026-01-02", "fix it"]}, "Ada Miller, 2026-01-02:\nabcdef1 fix it",
      ["Ben Okafor, 2026-01-02:\nabcdef1 fix it\nAda Miller:", "Ada Miller, 2026-01-03:\nabcdef1 fix it"]),
 ]
@@ -109,7 +109,7 @@ def the_oracle_takes_no_fact_from_words_that_stand_apart():
     tests = [{"all": ["test_a", "1 != 2"]}, {"all": ["test_b", "3 != 4"]}]
     expect(not match.apart(tests, "FAIL test_a\n 1 != 2\nFAIL test_b\n 3 != 4"), "what stands together is apart")
     expect(len(match.apart(tests, "FAIL test_a\n 3 != 4\nFAIL test_b\n 1 != 2")) == 2, "swapped details pass")
-    expect(match.invented("src/b.c", [{"path": "src/b.c"}], [], "find\nsrc/*.c: b d"), "an invented path passes")
+    expect(match.invented("src/b.c", [{"path": "src/b.c"}], [], "find\nsrc/: b.c d.c"), "an invented path passes")
 
 
 BLOCKS = [{"under": ["TASK [a]"], "row": ["web", "broken 1"]}, {"under": ["TASK [b]"], "row": ["web", "broken 2"]}]

@@ -35,9 +35,11 @@ QUOTES = str.maketrans("‘’“”`", "''\"\"'")
 BLANKS = re.compile(r"[ \t\u00a0]+")
 PLACE_LIST = re.compile(r"(?<![\w./+@-])((?:[\w.+@-]*/)*[\w+@-][\w.+@-]*\.[A-Za-z]\w*):"
                         r"(\d+(?::\d+)?(?: \d+:\d+)*)(?![\w.])")
+JOINED_PATHS = re.compile(r"^\S*/: \S", re.MULTILINE)  # names below their directory
 COUNT = re.compile(r"(?<![\w.:/-])(\d+) (passed|failed|errors?|warnings?|skipped|failures?|tests|ignored)\b")
 ANY_PLACE = re.compile(r"[\w/-]\.\w+[:(]\d+|^ ?\d+[:-]|^[\w./@+-]+:\d+:")
 MOST_LINES_OF_MESSAGE = 3  # a tool may break it
+MOST_LINES_OF_SOURCE = 6  # between a place that stands alone and its message
 LINES_BEFORE, LINES_BEHIND = 1, 2  # where its place may stand besides
 ANSI = re.compile(r"\x1b\[[0-9;?]*[A-Za-z]|\x1b\][^\x07]*\x07")
 
@@ -114,7 +116,8 @@ class Text:
                     near = self.lines_of_place(start, end)
                     if any(self.line_holds_place(at, *place) for at in near for place in places):
                         return True
-                    if any(self.is_in_block_of(start, *place) for place in places):
+                    if any(self.is_in_block_of(start, *place) or self.is_below_place(start, *place) or
+                           self.is_divided_row(start, *place) for place in places):
                         return True
                     break
         return False
@@ -127,6 +130,23 @@ class Text:
             if found := re.fullmatch(r"In (\S+) line (\d+):", row.strip()):
                 return not column and found.groups() == (file, str(line))
         return False
+
+    def is_below_place(self, start, file, line, column):
+        """The message stands a few lines below its place, which is alone on its line: `a.f90:3:5:`, `File "a.ml", line 2, …:`."""
+        for row in reversed(self.lines[max(0, start - MOST_LINES_OF_SOURCE):start]):
+            if found := re.fullmatch(r"(\S+?):(\d+)(?::(\d+))?:", row.strip()):
+                return found.group(1) == file and int(found.group(2)) == line and (not column or int(found.group(3) or 0) == column)
+            if found := re.match(r'File "([^"]+)", line (\d+)', row.strip()):
+                return found.group(1) == file and int(found.group(2)) == line and not column
+        return False
+
+    def is_divided_row(self, start, file, line, column):
+        """`12 | ERROR | text` and `L:  12 | P:  3 | LT01 | text`, below a line that names the file."""
+        found = re.match(r"\s*(?:L: ?)?(\d+) \|(?: P: ?(\d+) \|)?", self.lines[start])
+        if not found or int(found.group(1)) != line or (column and int(found.group(2) or 0) != column):
+            return False
+        heading = next((row for row in reversed(self.lines[:start]) if re.match(r"FILE: |== \[", row)), "")
+        return has_word(heading, file)
 
     def holds_under(self, fact):
         """The strings stand on one line whose nearest heading, on the line itself or above, is the fact's own."""
@@ -166,9 +186,11 @@ class Text:
         if str(line) not in self.lines[at]:
             return False
         name = r"(?:(?<![\w/.-])|(?<=\s\./)|(?<=^\./))" + re.escape(file)
-        comma = rf"[:,]{column}(?!\d)" if column else r"(?!\d)"
+        comma = rf"[:,]0?{column}(?!\d)" if column else r"(?!\d)"  # gnat writes 4:04
         among = r"(?:\d+(?:[:,]\d+)?[ ,;]+)*"
         if re.search(rf"{name}[:(] ?(?:{among})[(\[]?{line}{comma}", self.lines[at]):
+            return True
+        if column and re.search(rf"{name}: .* at line {line}, column {column}(?!\d)", self.lines[at]):  # Perl's
             return True
         if not column and re.search(rf'"{re.escape(file)}", line {line}(?!\d)', self.lines[at]):  # Python's
             return True
@@ -267,7 +289,7 @@ def invented(raw, facts, must_not, text):
     found = [word for word in must_not if has_word(text.lower(), word) and not says(raw.lower(), word)]
     if facts and all(list(fact) == ["path"] for fact in facts):  # a listing, and nothing else
         real = {fact["path"] for fact in facts}
-        found += sorted(set(readings.paths(rendered.split("\n")[1:])) - real - {""})[:3] if "*" in text else []
+        found += sorted(set(readings.paths(rendered.split("\n")[1:])) - real - {""})[:3] if JOINED_PATHS.search(rendered) else []
     counts = {str(count) for count in counted(raw, facts)} | {str(len(facts))}
     printed = Text(given + given.replace("\\n", "\n").replace("\\t", "\t") if "\\n" in given else given)  # text within JSON
     for file, line, column in sorted(places(text)):
