@@ -148,7 +148,7 @@ class Compaction {
     }
     if (auto own = render_by_own(input, reason); own && is_worth_it(*own, whole_tokens))
       return finish(std::move(*own), std::move(reason), raw_tokens_);
-    if (reads_source(command)) {
+    if (reads_source(command) && !is_report(lines)) {
       if (whole_tokens <= options_.max_tokens)
         return finish(whole, reason + "; a file, shown whole", raw_tokens_);
       return finish(render_start(captured_, lines, options_.max_tokens),

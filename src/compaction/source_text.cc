@@ -4,6 +4,8 @@
 
 #include <algorithm>
 #include <array>
+#include <string>
+#include <vector>
 
 #include "compaction/body_line.h"
 #include "compaction/compactor.h"
@@ -29,6 +31,30 @@ bool is_log_name(std::string_view path) {
   return is_number || is_one_of(extension, {"log", "out", "err", "txt", "output", "trace"});
 }
 
+bool is_option_with_value(std::string_view program, std::string_view word) {
+  if (program == "head" || program == "tail")
+    return is_one_of(word, {"-n", "-c", "--lines", "--bytes"});
+  if (program == "sed") return is_one_of(word, {"-e", "-f", "--expression", "--file"});
+  return program == "bat" && is_one_of(word, {"-r", "-l", "--line-range", "--language"});
+}
+
+// The last file that a reader is given, or "" if it reads standard input: `head -n 40`, `sed -n
+// 1,9p`.
+std::string_view last_file(const std::vector<std::string>& words) {
+  std::vector<std::string_view> operands;
+  bool has_script = false;
+  for (std::size_t at = 1; at < words.size(); ++at) {
+    if (is_option_with_value(words[0], words[at])) {
+      has_script = true;
+      ++at;
+    } else if (!words[at].starts_with('-')) {
+      operands.push_back(words[at]);
+    }
+  }
+  const std::size_t scripts = words[0] == "sed" && !has_script ? 1 : 0;
+  return operands.size() > scripts ? operands.back() : std::string_view();
+}
+
 }  // namespace
 
 bool reads_source(const CommandWords& command) {
@@ -36,9 +62,23 @@ bool reads_source(const CommandWords& command) {
   if (words.size() < 2) return false;
   const bool is_reader =
       is_one_of(words[0], {"cat", "head", "tail", "sed", "nl", "bat", "batcat", "less", "more"});
-  if (is_reader) return !words.back().starts_with('-') && !is_log_name(words.back());
+  if (is_reader) {
+    const auto file = last_file(words);
+    return !file.empty() && !is_log_name(file);
+  }
   const bool is_blob = words[0] == "git" && words[1] == "show" && contains(words.back(), ":");
   return is_blob && !is_log_name(words.back());
+}
+
+bool is_report(Lines lines) {
+  constexpr std::size_t kHead = 5;
+  constexpr std::array<std::string_view, 4> kRoots = {"<testsuite", "<checkstyle", "<coverage",
+                                                      "<testng-results"};
+  const auto head = lines.subspan(0, std::min(kHead, lines.size()));
+  return std::any_of(head.begin(), head.end(), [&](std::string_view line) {
+    return std::any_of(kRoots.begin(), kRoots.end(),
+                       [&](std::string_view root) { return contains(line, root); });
+  });
 }
 
 Draft render_start(const Captured& captured, Lines lines, std::size_t max_tokens) {

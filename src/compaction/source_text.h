@@ -12,6 +12,9 @@ namespace nutshell::compaction {
 // x:a.c`.
 bool reads_source(const CommandWords& command);
 
+// Whether a file is a report of tests or checks, which is read for what failed.
+bool is_report(Lines lines);
+
 // The first lines that fit the budget, and the call that shows the next.
 Draft render_start(const Captured& captured, Lines lines, std::size_t max_tokens);
 
