@@ -23,17 +23,28 @@ std::optional<StepLine> parse_line(std::string_view line) {
   return StepLine{*step, trim_left(line)};
 }
 
-bool recognises_docker_build(const ParserInput& input) {
-  std::size_t steps = 0;
-  for (const auto line : input.lines)
-    steps += parse_line(line) ? 1 : 0;
-  return steps > 5 && steps * 2 > input.lines.size();
-}
-
 bool is_transfer(std::string_view text) {
   return text.starts_with("sha256:") || text.starts_with("transferring ") ||
          text.starts_with("extracting ") || text.starts_with("resolve ") ||
          text.starts_with("exporting ");
+}
+
+// A line that only BuildKit prints. A debugger numbers its frames in the same way as BuildKit its
+// steps.
+bool is_of_buildkit(std::string_view text) {
+  return text.starts_with("[") || text.starts_with("DONE ") || text == "CACHED" ||
+         text.starts_with("ERROR") || text == "CANCELED" || is_transfer(text);
+}
+
+bool recognises_docker_build(const ParserInput& input) {
+  std::size_t steps = 0;
+  std::size_t certain = 0;
+  for (const auto line : input.lines) {
+    const auto step = parse_line(line);
+    steps += step ? 1 : 0;
+    certain += step && is_of_buildkit(step->text) ? 1 : 0;
+  }
+  return steps > 5 && steps * 2 > input.lines.size() && certain > 2;
 }
 
 // A result: "writing image sha256:… done", "naming to docker.io/library/app:1"

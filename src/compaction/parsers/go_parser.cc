@@ -278,18 +278,21 @@ bool GoScan::take_panic() {
 // "WARNING: DATA RACE" between two lines of "==================".
 bool GoScan::take_race() {
   if (cursor_.line() != "WARNING: DATA RACE") return false;
-  auto race = make_diagnostic(Severity::Error, {}, cursor_.line());
+  auto race = make_diagnostic(Severity::Unstated, {}, cursor_.line());
   cursor_.advance();
+  std::string_view function;  // named on the line above its place
   for (; !cursor_.done() && !cursor_.line().starts_with("======"); cursor_.advance()) {
     const auto line = cursor_.line();
     const auto frame = go_frame("\t" + std::string(trim(line)));
     if (frame && frame->is_users) {
       if (race.where.file.empty()) race.where = frame->where;
-      race.detail.push_back(to_text(frame->where));
+      race.detail.push_back(fmt::format("{} {}", function, to_text(frame->where)));
+    } else if (frame) {
+      ledger_.omit("stack frames");
     } else if (line.ends_with(':')) {
       race.detail.emplace_back(trim(line));
     } else {
-      ledger_.omit("stack frames");
+      function = trim(line);
     }
   }
   (void)ledger_.add(std::move(race));

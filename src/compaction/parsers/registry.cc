@@ -36,6 +36,7 @@
 #include "compaction/parsers/pytest_parser.h"
 #include "compaction/parsers/python_traceback_parser.h"
 #include "compaction/parsers/table_parser.h"
+#include "compaction/parsers/test_events_parser.h"
 #include "compaction/parsers/tree_parser.h"
 #include "compaction/parsers/tsc_parser.h"
 #include "compaction/parsers/unittest_parser.h"
@@ -53,7 +54,7 @@ std::span<const Parser> parsers() {
       // test runners before the tools that run them or are run by them
       pytest_parser(), unittest_parser(), jest_parser(), vitest_parser(), mocha_parser(),
       node_test_parser(), cargo_parser(), ctest_parser(), gtest_parser(), maven_parser(),
-      gradle_parser(), junit_parser(), go_parser(), coverage_parser(),
+      gradle_parser(), junit_parser(), go_parser(), test_events_parser(), coverage_parser(),
       // compilers and linters that the build systems below do not run
       tsc_parser(), eslint_parser(), javac_parser(),
       // builds before the configure step and the compilers inside them

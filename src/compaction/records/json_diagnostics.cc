@@ -22,6 +22,8 @@ struct Parts {
   std::string_view line;
   std::string_view column;
   bool is_place = false;  // its line and column are those of the object around it
+  bool is_list = false;
+  bool is_beside = false;  // tells more of another diagnostic, as a related place does
   bool has_time = false;
   bool is_kept = false;
 };
@@ -33,9 +35,33 @@ std::uint32_t small_number(std::string_view text) {
 }
 
 bool is_place_key(std::string_view key) {
-  constexpr std::array<std::string_view, 12> kKeys = {"location", "start",    "range", "Pos",
-                                                      "position", "loc",      "begin", "Position",
-                                                      "region",   "Location", "Start", "span"};
+  constexpr std::array<std::string_view, 20> kKeys = {"location",
+                                                      "start",
+                                                      "range",
+                                                      "Pos",
+                                                      "position",
+                                                      "loc",
+                                                      "begin",
+                                                      "Position",
+                                                      "region",
+                                                      "Location",
+                                                      "Start",
+                                                      "span",
+                                                      "physicalLocation",
+                                                      "lines",
+                                                      "artifactLocation",
+                                                      "extra",
+                                                      "locations",
+                                                      "positions",
+                                                      "message",
+                                                      "Range"};
+  return std::find(kKeys.begin(), kKeys.end(), key) != kKeys.end();
+}
+
+// Places that are none of a diagnostic's own.
+bool is_beside_key(std::string_view key) {
+  constexpr std::array<std::string_view, 6> kKeys = {
+      "relatedLocations", "codeFlows", "fixes", "notes", "suggestions", "rules"};
   return std::find(kKeys.begin(), kKeys.end(), key) != kKeys.end();
 }
 
@@ -84,7 +110,10 @@ class Collector {
     if (!open_.empty() && role_of(key) == FieldRole::Time) open_.back().has_time = true;
     Parts parts;
     parts.end = node.next;
-    parts.is_place = is_place_key(key);
+    const bool is_element = key.empty() && !open_.empty() && open_.back().is_list;
+    parts.is_list = node.kind == JsonKind::Array;
+    parts.is_place = is_place_key(key) || (is_element && open_.back().is_place);
+    parts.is_beside = is_beside_key(key) || (!open_.empty() && open_.back().is_beside);
     if (looks_like_path(key)) parts.file = key;
     // `"code": {"value": …}` and arrays inherit nothing; files come from around them (see close)
     open_.push_back(parts);
@@ -136,6 +165,7 @@ class Collector {
       if (!open_.empty() && parts.is_place) move_up(parts, open_.back());
       return;
     }
+    if (parts.is_beside) return;
     if (parts.has_time) has_time_ = true;
     auto file = parts.file;
     for (auto around = open_.rbegin(); around != open_.rend() && file.empty(); ++around)
@@ -157,6 +187,8 @@ class Collector {
       to.column = from.column;
     }
     if (to.file.empty()) to.file = from.file;
+    if (to.message.empty()) to.message = from.message;
+    if (to.level.empty()) to.level = from.level;
   }
 
   const FoundJson& json_;
