@@ -86,6 +86,9 @@ bool is_log_line(std::string_view line) {
                           is_digit(start[at + 2]) && start[at + 3] == ':' &&
                           is_digit(start[at + 4]);
     if (has_time) return true;
+    const auto half = start.substr(std::min(at + 3, start.size()), 3);  // "10:04AM INF x"
+    const bool has_clock = at >= 1 && is_digit(start[at - 1]) && (half == "AM " || half == "PM ");
+    if (has_clock) return true;
   }
   constexpr std::array<std::string_view, 8> kLevels = {"INFO",  "DEBUG", "WARN",   "ERROR",
                                                        "TRACE", "FATAL", "level=", "time="};

@@ -94,16 +94,28 @@ Grade grade_of_text(std::string_view line) {
   return Grade::Plain;
 }
 
+// "05-01 10:00:00.123  1000  1100 E Tag: text", as Android's log has it: the letter is the level.
+Grade level_of_letter(std::string_view word, std::string_view rest) {
+  const auto tag = take_word(rest);
+  const bool is_tagged = tag.ends_with(':') || rest.starts_with(":");
+  if (word.size() != 1 || !is_tagged) return Grade::None;
+  if (word == "E" || word == "F") return Grade::Error;
+  if (word == "W") return Grade::Warning;
+  return word == "D" || word == "I" || word == "V" ? Grade::Plain : Grade::None;
+}
+
 // The level of a text's first words: "2026-01-02 10:00:00 [ERROR] x"; None if it has none.
 Grade level_of_lead(std::string_view line) {
   constexpr std::size_t kWords = 6;
   auto rest = line.substr(0, kLongestLead);
-  constexpr std::array<std::string_view, 22> kLevels = {
-      "TRACE",    "DEBUG", "INFO",   "NOTICE",   "WARN",  "WARNING", "ERROR",  "FATAL",
-      "CRITICAL", "PANIC", "SEVERE", "trace",    "debug", "info",    "notice", "warn",
-      "warning",  "error", "fatal",  "critical", "ERR",   "INF"};
+  constexpr std::array<std::string_view, 26> kLevels = {
+      "TRACE", "DEBUG",    "INFO",  "NOTICE", "WARN", "WARNING", "ERROR", "FATAL",   "CRITICAL",
+      "PANIC", "SEVERE",   "trace", "debug",  "info", "notice",  "warn",  "warning", "error",
+      "fatal", "critical", "ERR",   "INF",    "WRN",  "DBG",     "TRC",   "FTL"};
   for (std::size_t count = 0; count < kWords && !rest.empty(); ++count) {
     auto word = take_word(rest);
+    const Grade letter = count > 0 ? level_of_letter(word, rest) : Grade::None;
+    if (letter != Grade::None) return letter;
     const auto start = word.find_first_not_of("[(<|");
     if (start == std::string_view::npos) continue;
     word = word.substr(start);

@@ -13,27 +13,6 @@ constexpr std::size_t kFewestColumns = 2;
 constexpr std::size_t kMostOther = 12;
 constexpr std::size_t kLongestTitle = 64;
 
-// Lines such as "----+-----", "| --- | --- |" and "├──┼──┤".
-bool is_rule(std::string_view line) {
-  constexpr std::array<std::string_view, 13> kParts = {"─", "┼", "┬", "┴", "├", "┤", "┌",
-                                                       "┐", "└", "┘", "│", "═", "╪"};
-  bool has_line = false;
-  while (!line.empty()) {
-    const char c = line.front();
-    if (std::string_view("-+=|: \t").find(c) != std::string_view::npos) {
-      has_line = has_line || c == '-' || c == '=';
-      line.remove_prefix(1);
-      continue;
-    }
-    const auto* part = std::find_if(kParts.begin(), kParts.end(),
-                                    [&](std::string_view one) { return line.starts_with(one); });
-    if (part == kParts.end()) return false;
-    has_line = true;
-    line.remove_prefix(part->size());
-  }
-  return has_line;
-}
-
 // Cells of a line; a divider inside quotes of CSV divides none.
 std::vector<std::string_view> cells_of(std::string_view line, std::string_view divider) {
   std::vector<std::string_view> cells;
@@ -76,12 +55,12 @@ bool is_heading(const std::vector<std::string_view>& cells) {
 }
 
 // Returns the table with this divider, whose heading is among the first lines.
-std::optional<ReadTable> read_with(Lines lines, std::string_view divider) {
+std::optional<ReadTable> read_with(Lines lines, std::string_view divider, std::size_t first_line) {
   ReadTable table;
   std::vector<std::uint32_t> columns;
   for (std::size_t at = 0; at < lines.size(); ++at) {
     const auto line = lines[at];
-    if (is_blank(line) || is_rule(line)) continue;
+    if (is_blank(line) || is_table_rule(line)) continue;
     const auto cells = cells_of(line, divider);
     if (columns.empty() && is_heading(cells)) {
       for (const auto cell : cells)
@@ -93,7 +72,7 @@ std::optional<ReadTable> read_with(Lines lines, std::string_view divider) {
       if (table.other.size() > kMostOther) return std::nullopt;
       continue;
     }
-    table.set.begin(at + 1);
+    table.set.begin(first_line + at + 1);
     for (std::size_t cell = 0; cell < cells.size(); ++cell)
       table.set.add(columns[cell], kind_of_cell(cells[cell]), cells[cell]);
   }
@@ -105,7 +84,27 @@ std::optional<ReadTable> read_with(Lines lines, std::string_view divider) {
 
 }  // namespace
 
-std::optional<ReadTable> read_divided_table(Lines lines) {
+bool is_table_rule(std::string_view line) {
+  constexpr std::array<std::string_view, 13> kParts = {"─", "┼", "┬", "┴", "├", "┤", "┌",
+                                                       "┐", "└", "┘", "│", "═", "╪"};
+  bool has_line = false;
+  while (!line.empty()) {
+    const char c = line.front();
+    if (std::string_view("-+=|: \t").find(c) != std::string_view::npos) {
+      has_line = has_line || c == '-' || c == '=';
+      line.remove_prefix(1);
+      continue;
+    }
+    const auto* part = std::find_if(kParts.begin(), kParts.end(),
+                                    [&](std::string_view one) { return line.starts_with(one); });
+    if (part == kParts.end()) return false;
+    has_line = true;
+    line.remove_prefix(part->size());
+  }
+  return has_line;
+}
+
+std::optional<ReadTable> read_divided_table(Lines lines, std::size_t first_line) {
   constexpr std::array<std::string_view, 4> kDividers = {"|", "│", "\t", ","};
   constexpr std::size_t kLinesToTell = 4;
   for (const auto divider : kDividers) {
@@ -113,7 +112,7 @@ std::optional<ReadTable> read_divided_table(Lines lines) {
     const bool may_be = std::any_of(head.begin(), head.end(),
                                     [&](std::string_view line) { return contains(line, divider); });
     if (!may_be) continue;
-    if (auto table = read_with(lines, divider)) return table;
+    if (auto table = read_with(lines, divider, first_line)) return table;
   }
   return std::nullopt;
 }

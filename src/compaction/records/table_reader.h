@@ -15,7 +15,11 @@ struct ReadTable {
   std::vector<std::string_view> other;  // lines before and behind the rows, such as "(40 rows)"
 };
 
-// Returns nullopt unless nearly all lines are rows of one table with a heading.
-std::optional<ReadTable> read_divided_table(Lines lines);
+// "----+-----", "| --- | --- |" and "├──┼──┤"
+bool is_table_rule(std::string_view line);
+
+// Returns nullopt unless nearly all lines are rows of one table with a heading. `first_line` is
+// that of `lines` in the whole output, counted from 0.
+std::optional<ReadTable> read_divided_table(Lines lines, std::size_t first_line = 0);
 
 }  // namespace nutshell::compaction
