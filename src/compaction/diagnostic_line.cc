@@ -133,29 +133,6 @@ bool take_letter_severity(std::string_view& text, Diagnostic& diagnostic) {
   return true;
 }
 
-// "error: ", "[error] ", "(error) ", "Error - ", "error CS1002: ", "error  ": leaves what follows.
-bool take_severity(std::string_view& text, Diagnostic& diagnostic) {
-  if (diagnostic.severity != Severity::Unstated) return false;
-  auto rest = text;
-  const bool is_bracketed = take_prefix(rest, "[") || take_prefix(rest, "(");
-  for (const SeverityWord& one : kSeverities) {
-    if (!starts_with_word(rest, one.word)) continue;
-    const auto printed = rest.substr(0, one.word.size());
-    rest.remove_prefix(one.word.size());
-    if (is_bracketed && !take_prefix(rest, "]") && !take_prefix(rest, ")")) return false;
-    const bool is_ended =
-        rest.empty() || rest.front() == ':' || rest.front() == ' ' || rest.front() == '[';
-    if (!is_ended) return false;
-    set_severity(diagnostic, one.severity, printed);
-    (void)take_prefix(rest, ":");
-    rest = trim_left(rest);
-    (void)take_prefix(rest, "- ");
-    text = trim_left(rest);
-    return true;
-  }
-  return take_letter_severity(text, diagnostic);
-}
-
 // "E501", "SC2086", "MD013/line-length", "GHC-88464", "F401": capitals, then digits.
 bool is_code(std::string_view word) {
   if (word.size() < 2 || word.size() > kLongestCode || !is_upper(word.front())) return false;
@@ -196,6 +173,36 @@ bool starts_with_code(std::string_view text) {
   return is_code(word) || is_cop || (is_bracketed && is_rule_name(word));
 }
 
+// Returns whether a severity may end before `rest`. A single blank before other words is that of a
+// message which only begins with such a word: "Error return value of x is not checked".
+bool ends_severity(std::string_view rest) {
+  if (rest.empty() || rest.front() == ':' || rest.front() == '[') return true;
+  if (rest.front() == '\t' || rest.starts_with("  ")) return true;
+  if (!take_prefix(rest, " ")) return false;
+  return rest.empty() || rest.starts_with("- ") || starts_with_code(rest);
+}
+
+// "error: ", "[error] ", "(error) ", "Error - ", "error CS1002: ", "error  ": leaves what follows.
+bool take_severity(std::string_view& text, Diagnostic& diagnostic) {
+  if (diagnostic.severity != Severity::Unstated) return false;
+  auto rest = text;
+  const bool is_bracketed = take_prefix(rest, "[") || take_prefix(rest, "(");
+  for (const SeverityWord& one : kSeverities) {
+    if (!starts_with_word(rest, one.word)) continue;
+    const auto printed = rest.substr(0, one.word.size());
+    rest.remove_prefix(one.word.size());
+    if (is_bracketed && !take_prefix(rest, "]") && !take_prefix(rest, ")")) return false;
+    if (!is_bracketed && !ends_severity(rest)) return false;
+    set_severity(diagnostic, one.severity, printed);
+    (void)take_prefix(rest, ":");
+    rest = trim_left(rest);
+    (void)take_prefix(rest, "- ");
+    text = trim_left(rest);
+    return true;
+  }
+  return take_letter_severity(text, diagnostic);
+}
+
 // "(colon)" ends a sentence; "(line-length)", "(reportCallIssue)" and "[arg-type]" are rules.
 bool is_surely_rule(std::string_view word) {
   if (!is_rule_name(word)) return false;
@@ -231,12 +238,33 @@ std::optional<std::string> code_before_severity(std::string_view text) {
   return std::string(word);
 }
 
+// "src/a.pl: text at line 3, column 5.  more"
+std::optional<Diagnostic> read_sentence(std::string_view text) {
+  const auto colon = text.substr(0, kLongestPath).find(": ");
+  if (colon == std::string_view::npos || !is_path(text.substr(0, colon))) return std::nullopt;
+  constexpr std::string_view kAt = " at line ";
+  const auto at = text.find(kAt, colon);
+  if (at == std::string_view::npos) return std::nullopt;
+  auto rest = text.substr(at + kAt.size());
+  const auto line = take_position(rest);
+  if (!line || !take_prefix(rest, ", column ")) return std::nullopt;
+  const auto column = take_position(rest);
+  if (!column || !take_prefix(rest, ".")) return std::nullopt;
+  Diagnostic diagnostic;
+  diagnostic.severity = Severity::Unstated;
+  diagnostic.where = {std::string(text.substr(0, colon)), *line, *column};
+  diagnostic.message = trim(text.substr(colon + 2, at - colon - 2));
+  if (!is_blank(rest)) diagnostic.message += fmt::format(". {}", trim(rest));
+  return diagnostic;
+}
+
 }  // namespace
 
 bool is_path(std::string_view text) {
   if (text.size() < 2 || text.size() > kLongestPath) return false;
   if (text.find_first_of(" \t\"'<>|*?,;=") != std::string_view::npos) return false;
-  const auto name = text.substr(text.rfind('/') + 1);  // npos + 1 is 0
+  if (text.starts_with("//") || contains(text, "://")) return false;  // a URL, or a part of one
+  const auto name = text.substr(text.rfind('/') + 1);                 // npos + 1 is 0
   const auto dot = name.rfind('.');
   const bool has_extension = dot != std::string_view::npos && dot + 1 < name.size() &&
                              name.size() - dot <= 12 && is_letter(name[dot + 1]);
@@ -292,8 +320,73 @@ void read_message(std::string_view text, Diagnostic& diagnostic) {
   diagnostic.message = trim(text);
 }
 
+std::optional<SaidPlace> read_file_place(std::string_view line) {
+  auto text = trim(line);
+  if (!take_prefix(text, "File \"")) return std::nullopt;
+  const auto file = take_until(text, "\", line ");
+  if (!file) return std::nullopt;
+  const auto number = take_position(text);
+  if (!number || !text.ends_with(':')) return std::nullopt;
+  text.remove_suffix(1);
+  (void)take_prefix(text, ", ");
+  const auto path = file->substr(0, file->size() - std::string_view("\", line ").size());
+  return SaidPlace{{std::string(path), *number, 0}, text};
+}
+
+std::string_view path_in(std::string_view line) {
+  constexpr std::size_t kMostWords = 4;
+  const auto words = split_words(line);
+  if (words.size() > kMostWords) return {};
+  std::string_view found;
+  for (auto word : words) {
+    constexpr std::string_view kAround = "[]()'\":=";
+    const auto start = word.find_first_not_of(kAround);
+    if (start == std::string_view::npos) continue;
+    word = word.substr(start, word.find_last_not_of(kAround) - start + 1);
+    if (!is_path(word)) continue;
+    if (!found.empty()) return {};
+    found = word;
+  }
+  return found;
+}
+
+std::optional<Diagnostic> read_divided_row(std::string_view line, std::string_view file) {
+  const auto cells = split(line, '|');
+  constexpr std::size_t kFewestCells = 3;
+  if (cells.size() < kFewestCells) return std::nullopt;
+  const auto number_of = [](std::string_view cell) -> std::optional<std::uint32_t> {
+    cell = trim(cell);
+    const bool is_named = cell.size() > 2 && is_letter(cell[0]) && cell[1] == ':';  // "L:  12"
+    if (is_named) cell = trim(cell.substr(2));
+    const auto number = take_position(cell);
+    return cell.empty() ? number : std::nullopt;
+  };
+  const auto row = number_of(cells[0]);
+  if (!row || *row == 0) return std::nullopt;
+  const auto column = number_of(cells[1]);
+  Diagnostic diagnostic;
+  const std::size_t first = column ? 2 : 1;
+  std::string said;
+  for (std::size_t at = first; at < cells.size(); ++at) {
+    const auto before = at == first ? "" : at == first + 1 ? "  " : " | ";
+    said += fmt::format("{}{}", before, trim(cells[at]));
+  }
+  if (said.empty()) return std::nullopt;
+  read_message(said, diagnostic);
+  diagnostic.where = {std::string(file), *row, column.value_or(0)};
+  return diagnostic;
+}
+
+std::string_view more_of_divided_row(std::string_view line) {
+  const auto bar = line.rfind('|');
+  if (bar == std::string_view::npos) return {};
+  const bool is_open = line.substr(0, bar).find_first_not_of(" \t|") == std::string_view::npos;
+  return is_open ? trim(line.substr(bar + 1)) : std::string_view();
+}
+
 std::optional<Diagnostic> read_diagnostic(std::string_view line) {
   auto text = trim(line);
+  if (auto said = indent_of(line) == 0 ? read_sentence(text) : std::nullopt) return said;
   auto where = take_colon_place(text);
   if (!where) where = take_bracket_place(text);
   if (!where) return std::nullopt;
@@ -304,8 +397,11 @@ std::optional<Diagnostic> read_diagnostic(std::string_view line) {
   Diagnostic diagnostic;
   diagnostic.where = std::move(*where);
   read_message(text, diagnostic);
+  // Without a severity or a rule, an indented line may as well be a frame or part of a message.
   const bool is_indented = indent_of(line) > 0;
-  if (is_indented && diagnostic.severity == Severity::Unstated) return std::nullopt;
+  const bool is_stated = diagnostic.severity != Severity::Unstated ||
+                         (diagnostic.where.column > 0 && !diagnostic.rule.empty());
+  if (is_indented && !is_stated) return std::nullopt;
   return diagnostic;
 }
 

@@ -46,6 +46,48 @@ TEST(DiagnosticLine, FormsOfAPlaceAreKnown) {
             "a.rb:3:1|C||[Correctable] Style/If: Use it");
 }
 
+TEST(DiagnosticLine, WordsOfAMessageAreNoSeverity) {
+  EXPECT_EQ(read("a.go:3:5: Error return value of `f` is not checked (errcheck)"),
+            "a.go:3:5|||Error return value of `f` is not checked (errcheck)");
+  EXPECT_EQ(read("a.c:3:5: warning unknown option"), "a.c:3:5|||warning unknown option");
+  EXPECT_EQ(read("a.ts:3:5 - error TS2304: No x"), "a.ts:3:5|error||TS2304: No x");
+  EXPECT_EQ(read("a.md:3:81 error MD013/line-length Long"),
+            "a.md:3:81|error||MD013/line-length Long");
+}
+
+TEST(DiagnosticLine, IndentedLineNeedsASeverityOrARule) {
+  EXPECT_EQ(read("  /p/a.js:3:5: 'x' is not defined. (no-undef)"),
+            "/p/a.js:3:5||no-undef|'x' is not defined.");
+  EXPECT_EQ(read("  /p/a.js:3:5: 'x' is not defined."), "none");
+}
+
+TEST(DiagnosticLine, SentenceMayHoldThePlace) {
+  EXPECT_EQ(read("src/a.pl: Unpack @_ first at line 6, column 1.  See page 178.  (Severity: 4)"),
+            "src/a.pl:6:1|||Unpack @_ first. See page 178.  (Severity: 4)");
+  EXPECT_EQ(read("src/a.pl: died at line 6."), "none");
+}
+
+TEST(DiagnosticLine, RowMayBeDividedByBars) {
+  EXPECT_EQ(shown(read_divided_row(" 12 | ERROR | [x] Too long", "a.php")),
+            "a.php:12|ERROR||[x] Too long");
+  EXPECT_EQ(shown(read_divided_row("L:   3 | P:  10 | LT01 | Expected a blank", "a.sql")),
+            "a.sql:3:10|||LT01  Expected a blank");
+  EXPECT_FALSE(read_divided_row("name | size | date", "a.sql"));
+  EXPECT_EQ(more_of_divided_row("    |       | of the line"), "of the line");
+  EXPECT_EQ(more_of_divided_row(" 12 | ERROR | x"), "");
+  EXPECT_EQ(path_in("FILE: /srv/a.php"), "/srv/a.php");
+  EXPECT_EQ(path_in("== [src/a.sql] FAIL"), "src/a.sql");
+  EXPECT_EQ(path_in("a.c b.c"), "");
+}
+
+TEST(DiagnosticLine, FileFormNamesFileAndLine) {
+  const auto place = read_file_place("File \"a.ml\", line 2, characters 4-9:");
+  ASSERT_TRUE(place);
+  EXPECT_EQ(to_text(place->where), "a.ml:2");
+  EXPECT_EQ(place->rest, "characters 4-9");
+  EXPECT_FALSE(read_file_place("  File \"a.py\", line 2, in run"));
+}
+
 TEST(DiagnosticLine, OtherLinesAreNone) {
   for (const auto* line : {"12:30:05: started", "10.0.0.1:8080: refused", "http://a.b:80: x",
                            "a.py:3:5", "see a.py:3: x", "    at a.js:3:5", "a.js:3:5 x ━━━━", ""})

@@ -1,7 +1,10 @@
 #include "compaction/line_roles.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <array>
+#include <optional>
 #include <string>
 
 #include "compaction/diagnostic_line.h"
@@ -69,7 +72,8 @@ bool is_summary(std::string_view line) {
                  "Done",   "Failed",  "FAILED",     "PASSED",        "Apply complete", "Success",
                  "OK (",   "BUILD ",  "PLAY RECAP", "ERROR SUMMARY", "Time: ",         "Files="}))
     return true;
-  return has_count_of(text);
+  const bool is_progress = contains(text, "% done") || contains(text, "%]");
+  return !is_progress && has_count_of(text);
 }
 
 // A line that begins an error although no word says so: "not ok 3", "✘ name", "! Undefined".
@@ -111,6 +115,34 @@ bool is_library_frame(std::string_view line) {
          is_library_path(text);
 }
 
+// "  ╰╴    ━━━━": the last row of a drawn excerpt, with marks and no words.
+bool is_closing_corner(std::string_view text) {
+  constexpr std::string_view kCorner = "\xe2\x95\xb0";  // ╰
+  if (!text.starts_with(kCorner)) return false;
+  return std::none_of(text.begin(), text.end(), [](char c) {
+    return (static_cast<unsigned char>(c) & 0x80U) == 0 && c != ' ' && c != '-' && c != '^';
+  });
+}
+
+// Takes "--> ", "╭▸ ", "┌─ ", "╭─[" or ",-[" off the start: the place of the message above follows.
+bool take_arrow(std::string_view& text) {
+  auto rest = trim_left(text);
+  const auto start = rest.size();
+  bool has_head = false;  // hyphens alone are a rule or an item of a list
+  while (!rest.empty()) {
+    const bool is_box = rest.starts_with("\xe2\x94") || rest.starts_with("\xe2\x95") ||
+                        rest.starts_with("\xe2\x96");  // box drawings and arrows: three bytes each
+    if (is_box && rest.size() < 3) return false;
+    if (!is_box && rest.front() != '-' && rest.front() != '>' && rest.front() != ',') break;
+    has_head = has_head || is_box || rest.front() == '>' || rest.starts_with(",-[");
+    rest.remove_prefix(is_box ? 3 : 1);
+  }
+  if (!has_head || start - rest.size() < 2) return false;
+  if (!take_prefix(rest, " ") && !take_prefix(rest, "[")) return false;
+  text = rest;
+  return true;
+}
+
 // "  12 | text", "> 4 |   text", "   |   ^^^"; not "   | ^^^ expected x", which says something.
 bool is_source_row(std::string_view line) {
   auto text = trim_left(line);
@@ -120,8 +152,10 @@ bool is_source_row(std::string_view line) {
   text = trim_left(text);
   (void)take_number(text);  // biome numbers both sides of a change
   text = trim_left(text);
+  if (is_closing_corner(text)) return true;
   if (!take_prefix(text, "|") && !take_prefix(text, "\xe2\x94\x82")) return false;
-  return has_number || trim(text).find_first_not_of("^~-") == std::string_view::npos;
+  return has_number || trim(text).find_first_not_of("^~-") == std::string_view::npos ||
+         trim(text) == "1";  // gfortran's mark, to which its message refers
 }
 
 // "-----", "=====": separates as a blank line does.
@@ -198,6 +232,9 @@ class RoleFinder {
     if (is_empty(at)) return at + 1;
     if (const std::size_t end = take_arrow_form(at); end > at) return end;
     if (const std::size_t end = take_shellcheck(at); end > at) return end;
+    if (const std::size_t end = take_place_first(at); end > at) return end;
+    if (const std::size_t end = take_place_last(at); end > at) return end;
+    if (const std::size_t end = take_divided(at); end > at) return end;
     if (const std::size_t end = take_headed(at); end > at) return end;
     if (auto diagnostic = read_diagnostic(lines_[at])) return take_body(at, std::move(*diagnostic));
     return at + 1;
@@ -212,7 +249,7 @@ class RoleFinder {
   // The lines below a diagnostic that belong to it: deeper ones, and source with marks below it.
   std::size_t take_body(std::size_t start, Diagnostic diagnostic) {
     const std::size_t indent = indent_of(lines_[start]);
-    std::size_t at = start + 1;
+    std::size_t at = take_wrapped(start, diagnostic);
     for (; at < lines_.size() && at < start + kMostBody && !is_empty(at); ++at) {
       const bool is_mark = is_caret_line(lines_[at]);
       const bool is_source = !is_mark && is_caret_line(line(at + 1));
@@ -228,6 +265,29 @@ class RoleFinder {
     }
     add(std::move(diagnostic), start);
     return at;
+  }
+
+  // Joins a message that is wrapped at the indent of its first line: mypy --pretty ends it with its
+  // rule, "  [arg-type]". Returns the line behind it.
+  std::size_t take_wrapped(std::size_t start, Diagnostic& diagnostic) {
+    constexpr std::size_t kMostWrapped = 4;
+    if (!diagnostic.rule.empty() || diagnostic.severity == Severity::Unstated) return start + 1;
+    for (std::size_t at = start + 1; at < lines_.size() && at < start + kMostWrapped; ++at) {
+      const bool is_same = !is_empty(at) && indent_of(lines_[at]) == indent_of(lines_[start]);
+      if (!is_same || read_diagnostic(lines_[at])) break;
+      Diagnostic last;
+      read_message(lines_[at], last);
+      const bool is_end = !last.rule.empty() && lines_[at].ends_with("  [" + last.rule + "]");
+      if (!is_end) continue;
+      for (std::size_t more = start + 1; more < at; ++more)
+        diagnostic.message += fmt::format(" {}", trim(lines_[more]));
+      diagnostic.message += fmt::format(" {}", last.message);
+      diagnostic.rule = last.rule;
+      for (std::size_t more = start + 1; more <= at; ++more)
+        found_.roles[more] = Role::Diagnostic;
+      return at + 1;
+    }
+    return start + 1;
   }
 
   // Adds a line to the message if it has none yet, as ghc's, otherwise to the detail. A rule at
@@ -250,10 +310,9 @@ class RoleFinder {
 
   // "error[E1]: x", then "  --> a.rs:3:5", then source.
   std::size_t take_arrow_form(std::size_t start) {
-    auto arrow = trim_left(line(start + 1));
-    if (!take_prefix(arrow, "--> ") && !take_prefix(arrow, "\xe2\x94\x8c\xe2\x94\x80 ") &&
-        !take_prefix(arrow, "\xe2\x95\xad\xe2\x94\x80["))
-      return start;
+    auto arrow = line(start + 1);
+    if (!take_arrow(arrow)) return start;
+    arrow = trim_right(arrow);
     if (arrow.ends_with(']')) arrow.remove_suffix(1);
     const auto place = read_place(arrow);
     if (!place || read_place(lines_[start])) return start;
@@ -287,6 +346,83 @@ class RoleFinder {
     if (marks == 0 || text.front() == '-' ? marks < 2 : marks == 0) return;
     text = trim(text.substr(marks));
     if (!text.empty()) diagnostic.detail.emplace_back(text);
+  }
+
+  // "a.f90:3:14:" or `File "a.ml", line 2, characters 4-9:`, source, then "Error: text" and deeper
+  // lines.
+  std::size_t take_place_first(std::size_t start) {
+    auto where = read_place(lines_[start]);
+    const auto said_place = where ? std::nullopt : read_file_place(lines_[start]);
+    if (said_place) where = said_place->where;
+    if (!where || !trim_right(lines_[start]).ends_with(':')) return start;
+    constexpr std::size_t kMostSource = 8;
+    std::size_t at = start + 1;
+    while (at < lines_.size() && at < start + kMostSource &&
+           (is_empty(at) || is_source_row(lines_[at]) || is_caret_line(lines_[at])))
+      ++at;
+    Diagnostic diagnostic;
+    read_message(line(at), diagnostic);
+    if (at >= lines_.size() || diagnostic.severity == Severity::Unstated) return start;
+    diagnostic.where = std::move(*where);
+    if (said_place && !said_place->rest.empty())
+      diagnostic.message += fmt::format(" ({})", said_place->rest);
+    for (std::size_t source = start + 1; source < at; ++source) {
+      if (!is_empty(source)) found_.roles[source] = Role::Excerpt;
+    }
+    found_.roles[start] = Role::Diagnostic;
+    return take_body(at, std::move(diagnostic));
+  }
+
+  // "E3006 text", then "a.yaml:3:5" alone, then a blank line.
+  std::size_t take_place_last(std::size_t start) {
+    const auto where = read_place(line(start + 1));
+    if (!where || where->column == 0 || start + 1 >= lines_.size()) return start;
+    if (start + 2 < lines_.size() && !is_empty(start + 2)) return start;
+    if (indent_of(lines_[start]) > 0 || (start > 0 && !is_empty(start - 1))) return start;
+    if (read_place(lines_[start]) || read_diagnostic(lines_[start])) return start;
+    Diagnostic diagnostic;
+    read_message(lines_[start], diagnostic);
+    diagnostic.where = *where;
+    found_.roles[start + 1] = Role::Diagnostic;
+    add(std::move(diagnostic), start);
+    return start + 2;
+  }
+
+  // A line with one path, then rows whose cells are divided by bars: "12 | ERROR | text". Between
+  // them may stand rules and a total.
+  std::size_t take_divided(std::size_t start) {
+    constexpr std::size_t kMostBetween = 5;
+    bool has_bar = false;
+    for (std::size_t below = start + 1; below <= start + kMostBetween && !has_bar; ++below)
+      has_bar = contains(line(below), "|");
+    const auto file = has_bar ? path_in(lines_[start]) : std::string_view();
+    if (file.empty()) return start;
+    std::size_t at = start + 1;
+    while (at < lines_.size() && at < start + kMostBetween &&
+           (is_empty(at) || has_count_of(lines_[at])) && !read_divided_row(lines_[at], file))
+      ++at;
+    const std::size_t first = at;
+    std::optional<Diagnostic> open;
+    std::size_t open_line = at;
+    for (; at < lines_.size() && !is_empty(at); ++at) {
+      auto row = read_divided_row(lines_[at], file);
+      const auto more = row ? std::string_view() : more_of_divided_row(lines_[at]);
+      if (!row && (more.empty() || !open)) break;
+      if (!row) {
+        open->message += fmt::format(" {}", more);
+        found_.roles[at] = Role::Diagnostic;
+        continue;
+      }
+      if (open) add(std::move(*open), open_line);
+      open = std::move(row);
+      open_line = at;
+    }
+    if (open) add(std::move(*open), open_line);
+    if (at == first) return start;
+    for (std::size_t above = start; above < first; ++above) {
+      if (!is_empty(above)) found_.roles[above] = Role::Diagnostic;
+    }
+    return at;
   }
 
   // "In a.sh line 3:", its source, then "   ^--^ SC2086 (info): text" for each diagnostic.

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <array>
+#include <map>
 #include <unordered_map>
 #include <unordered_set>
 
@@ -11,7 +12,9 @@
 #include "compaction/compactor.h"
 #include "compaction/fact_blocks.h"
 #include "compaction/formatter.h"
+#include "compaction/like_blocks.h"
 #include "compaction/like_lines.h"
+#include "compaction/line_outliers.h"
 #include "compaction/line_roles.h"
 #include "compaction/status_line.h"
 #include "compaction/text_scan.h"
@@ -25,8 +28,8 @@ constexpr std::size_t kNumberTokens = 3;     // "123: " where lines are missing
 constexpr std::size_t kNone = LineRoles::kNone;
 
 // The order in which pieces are chosen if not all fit.
-enum class Rank : std::uint8_t { Total, Error, Finding, Body, Minor, Detail, Fold, Other };
-constexpr std::size_t kRanks = 8;
+enum class Rank : std::uint8_t { Total, Error, Finding, Outlier, Body, Minor, Detail, Fold, Other };
+constexpr std::size_t kRanks = 9;
 
 // A text that is shown or left out as a whole.
 struct Piece {
@@ -88,6 +91,7 @@ class OutlineMaker {
     drop_sources_and_frames();
     fold_equal();
     if (!holds_changes()) {
+      fold_paragraphs();
       fold_plain();
       fold_plain();  // headings below which nothing is left
     }
@@ -176,14 +180,16 @@ class OutlineMaker {
     });
   }
 
-  // Errors and warnings that are the same word for word, without lines of their own, appear once.
+  // Errors and warnings that are the same word for word, without lines of their own, appear once,
+  // unless they stand below different lines, which say what they are about.
   void fold_equal() {
-    std::unordered_map<std::string_view, std::size_t> known;
+    std::map<std::pair<std::size_t, std::string_view>, std::size_t> known;  // by scope and text
     for (std::size_t at = 0; at < size(); ++at) {
       const bool is_alone = at + 1 >= size() || role(at + 1) != Role::Body;
       if ((role(at) != Role::Error && role(at) != Role::Warning) || !is_alone) continue;
+      if (is_below_its_subject(at)) continue;
       const auto line = input_.lines[at];
-      const auto [entry, is_new] = known.emplace(line, at);
+      const auto [entry, is_new] = known.emplace(std::pair(found_.above[at], line), at);
       if (is_new) continue;
       auto& folded = folds_[entry->second];
       folded.lines = std::max<std::size_t>(folded.lines, 1) + 1;
@@ -191,6 +197,56 @@ class OutlineMaker {
       gone_[at] = true;
       ++outline_.folded;
     }
+  }
+
+  // Whether the line before a line, at the same indent, may say what it is about.
+  [[nodiscard]] bool is_below_its_subject(std::size_t at) const {
+    std::size_t before = at;
+    while (before > 0 && (role(before - 1) == Role::Blank || role(before - 1) == Role::Excerpt))
+      --before;
+    if (before == 0) return false;
+    const Role role_before = role(before - 1);
+    return role_before != Role::Error && role_before != Role::Warning &&
+           role_before != Role::Passing && found_.above[at] != before - 1;
+  }
+
+  // Folds paragraphs that say the same about different things, such as threads with equal stacks.
+  void fold_paragraphs() {
+    std::vector<LineBlock> blocks;
+    for (std::size_t at = 0; at < end_of_folds();) {
+      std::size_t end = at;
+      bool is_plain = true;
+      std::size_t shown = 0;
+      for (; end < size() && role(end) != Role::Blank; ++end) {
+        if (gone_[end]) continue;
+        is_plain =
+            is_plain && role(end) == Role::Plain && !folds_.contains(end) && shown == end - at;
+        ++shown;
+      }
+      constexpr std::size_t kFewestLines = 2;
+      if (is_plain && shown >= kFewestLines && end <= end_of_folds()) blocks.push_back({at, shown});
+      at = end + 1;
+    }
+    for (const BlockFold& fold :
+         fold_blocks(input_.lines, blocks, is_tight_ ? Listing::WhileCheap : Listing::All))
+      apply(fold, blocks);
+  }
+
+  void apply(const BlockFold& fold, const std::vector<LineBlock>& blocks) {
+    const LineBlock& first = blocks[fold.members.front()];
+    for (const std::size_t member : fold.members) {
+      for (std::size_t line = 0; line < blocks[member].lines; ++line)
+        gone_[blocks[member].first + line] = true;
+    }
+    for (std::size_t line = 0; line < first.lines; ++line) {
+      const std::size_t at = first.first + line;
+      gone_[at] = false;
+      const auto note = line == 0 ? fold.note : "";
+      folds_[at] = {shortened(as_data(without_bar(input_.lines[at]))) + note,
+                    line == 0 ? (fold.members.size() - 1) * first.lines + 1 : 1};
+    }
+    outline_.folded += (fold.members.size() - 1) * first.lines;
+    omit("like lines", (fold.members.size() - 1) * first.lines);
   }
 
   // Folds like lines that belong to the same line above.
@@ -211,8 +267,26 @@ class OutlineMaker {
       }
       groups[entry->second].push_back(at);
     }
-    for (const Group& group : groups)
-      fold_group(group);
+    for (const Group& group : groups) {
+      if (!takes_turns(group)) fold_group(group);
+    }
+  }
+
+  // Whether each line has a line of another form behind it: folded, they could not be told which
+  // belongs to which.
+  bool takes_turns(const Group& group) {
+    if (is_progress(input_.lines[group.front()])) return false;
+    std::unordered_map<std::uint64_t, std::size_t> behind;
+    const std::uint64_t own = likeness(group.front());
+    for (const std::size_t member : group) {
+      std::size_t next = member + 1;
+      while (next < size() && (gone_[next] || role(next) == Role::Blank))
+        ++next;
+      if (next < size() && likeness(next) != own) ++behind[likeness(next)];
+    }
+    return std::any_of(behind.begin(), behind.end(), [&](const auto& one) {
+      return one.second > 2 && one.second * 10 >= group.size() * 6;
+    });
   }
 
   // The line above, unless that is only the first of like lines.
@@ -343,7 +417,8 @@ class OutlineMaker {
       return;
     }
     outline_.is_cut = true;
-    constexpr std::array<double, kRanks> kShares = {0.15, 0.75, 0.8, 0.7, 0.7, 0.5, 0.5, 0.0};
+    rank_outliers();
+    constexpr std::array<double, kRanks> kShares = {0.15, 0.75, 0.8, 0.5, 0.7, 0.7, 0.5, 0.5, 0.0};
     for (std::size_t rank = 0; rank + 1 < kRanks; ++rank)
       choose_rank(static_cast<Rank>(rank), kShares.at(rank));
     choose_ends();
@@ -351,10 +426,34 @@ class OutlineMaker {
       choose_rank(static_cast<Rank>(rank), 1.0);
   }
 
+  // Lines that differ from the many like them are shown before those, each with the line above it.
+  void rank_outliers() {
+    std::vector<bool> is_asked(size(), false);
+    for (const Piece& piece : pieces_)
+      is_asked[piece.line] = piece.rank == Rank::Other && piece.lines == 1;
+    auto is_outlier = find_outliers(input_.lines, is_asked);
+    for (std::size_t at = size(); at-- > 0;) {
+      const std::size_t above = found_.above[at];
+      const bool is_below =
+          above != kNone && indent_of(input_.lines[above]) < indent_of(input_.lines[at]);
+      if (is_outlier[at] && is_below) is_outlier[above] = true;
+    }
+    for (Piece& piece : pieces_) {
+      if (piece.rank == Rank::Other && is_outlier[piece.line]) piece.rank = Rank::Outlier;
+    }
+  }
+
   void choose_rank(Rank rank, double share) {
     auto room = static_cast<std::size_t>(static_cast<double>(left_) * share);
+    bool is_full = false;  // a file's name stands above its first diagnostic: none may be skipped
+    const Piece* before = nullptr;
     for (Piece& piece : pieces_) {
-      if (piece.rank == rank) take(piece, room);
+      const bool is_detail = piece.is_diagnostic && piece.rank == Rank::Detail;
+      const bool is_told = !is_detail || (before != nullptr && before->is_chosen);
+      before = is_detail ? before : &piece;
+      if (piece.rank == rank && !piece.is_chosen && is_told && !(is_full && piece.is_diagnostic))
+        take(piece, room);
+      is_full = is_full || (piece.is_diagnostic && !is_detail && !piece.is_chosen);
     }
   }
 
@@ -371,7 +470,7 @@ class OutlineMaker {
   }
 
   bool take(Piece& piece, std::size_t& room) {
-    const std::size_t tokens = piece.tokens + kNumberTokens;
+    const std::size_t tokens = piece.tokens + (piece.is_diagnostic ? 0 : kNumberTokens);
     if (tokens > room) return false;
     room -= tokens;
     left_ -= std::min(left_, tokens);

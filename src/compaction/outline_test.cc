@@ -1,5 +1,6 @@
 #include "compaction/outline.h"
 
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 
 #include "compaction/clean.h"
@@ -121,6 +122,114 @@ TEST(Outline, PrefixOfAllLinesIsSaidOnce) {
       "==7== \n==7== ERROR SUMMARY: 1 errors from 1 contexts\n");
   EXPECT_TRUE(outline.text.starts_with("==7== is in front of each line:\n")) << outline.text;
   EXPECT_TRUE(has(outline, "\n   at 0x1: f (a.c:3)\n")) << outline.text;
+}
+
+TEST(Outline, EqualErrorsBelowOtherHeadingsStayThere) {
+  const auto outline = outline_of(
+      "FOUND a\n  row: ERROR too long\nFOUND b\n  row: ERROR too long\nFOUND c\n"
+      "  row: ERROR too long\n\nalpha\nerror: no such file\n\nbeta\nerror: no such file\n");
+  EXPECT_FALSE(has(outline, "×")) << outline.text;
+  EXPECT_TRUE(has(outline, "FOUND b\n  row: ERROR too long")) << outline.text;
+  EXPECT_TRUE(has(outline, "beta\nerror: no such file")) << outline.text;
+}
+
+TEST(Outline, LinesThatTakeTurnsAreNotFoldedApart) {
+  std::string output;
+  for (int at = 10; at < 30; ++at)
+    output += fmt::format("- complexity is {}\n- see lib/f{}.ex\n", at, at);
+  const auto outline = outline_of(output + "a\nb\nc\n");
+  EXPECT_FALSE(has(outline, "×")) << outline.text;
+}
+
+TEST(Outline, ParagraphsThatDifferInANameAreOneWithAllNames) {
+  std::string output;
+  for (int at = 0; at < 6; ++at) {
+    output += fmt::format("\"pool-{}\" prio=5 tid=0x7f0{} waiting\n   State: WAITING\n", at, at) +
+              "\tat Unsafe.park\n\n";
+  }
+  output += "\"writer-1\" prio=5 tid=0x7fff waiting\n   State: BLOCKED\n\tat shop.Ledger.lock\n\n";
+  const auto outline = outline_of(output + "a\nb\nc\n");
+  EXPECT_TRUE(has(outline, "×6 alike")) << outline.text;
+  EXPECT_TRUE(has(outline, "pool-5")) << outline.text;
+  EXPECT_TRUE(has(outline, "\"writer-1\"")) << outline.text;
+  EXPECT_TRUE(has(outline, "shop.Ledger.lock")) << outline.text;
+}
+
+TEST(Outline, RowThatStandsOutIsShownIfNotAllFit) {
+  std::string output = "STATE PEER PROCESS COUNT\n";
+  for (int at = 0; at < 900; ++at) {
+    const bool is_odd = at == 450;
+    output +=
+        fmt::format("{}  10.0.{}.{}:5432  api,pid=812,fd={}  {}\n", is_odd ? "CLOSE-WAIT" : "ESTAB",
+                    at / 250, at % 250, at, at == 600 ? 77777 : at % 9);
+  }
+  const auto outline = outline_of(output, 600);
+  EXPECT_TRUE(outline.is_cut);
+  EXPECT_TRUE(has(outline, "CLOSE-WAIT  10.0.1.200:5432")) << outline.text;
+  EXPECT_TRUE(has(outline, "fd=600  77777")) << outline.text;
+}
+
+TEST(Outline, WrappedMessageIsOneWithItsRule) {
+  const auto outline = outline_of(
+      "src/a.py:12: error: Incompatible return value type (got \"int\",\nexpected \"str\")  "
+      "[return-value]\n        return value\n               ^~~~~\n"
+      "src/b.py:3: error: Incompatible return value type (got \"int\",\nexpected \"bytes\")  "
+      "[return-value]\n        return other\n               ^~~~~\n");
+  EXPECT_TRUE(has(outline,
+                  "src/a.py:12: error: Incompatible return value type (got \"int\", "
+                  "expected \"str\") [return-value]"))
+      << outline.text;
+  EXPECT_TRUE(has(outline,
+                  "src/b.py:3: error: Incompatible return value type (got \"int\", "
+                  "expected \"bytes\") [return-value]"))
+      << outline.text;
+}
+
+TEST(Outline, PlaceMayStandAlone) {
+  const auto outline = outline_of(
+      "src/a.f90:3:14:\n\n    3 |  x = \"a\"\n      |     1\nError: Cannot convert (1)\n"
+      "File \"b.ml\", line 2, characters 4-9:\n2 | let x = y\n            ^\nError: Unbound value "
+      "y\n\n"
+      "error: `recieve` should be `receive`\n  ╭▸ c.md:1:4\n  │\n1 │ We recieve\n  ╰╴   ━━━━━━━\n\n"
+      "E3006 Unknown type\nd.yaml:3:5\n\n");
+  EXPECT_TRUE(has(outline, "src/a.f90:3:14: Error: Cannot convert (1)")) << outline.text;
+  EXPECT_TRUE(has(outline, "b.ml:2: Error: Unbound value y (characters 4-9)")) << outline.text;
+  EXPECT_TRUE(has(outline, "c.md:1:4: error: `recieve` should be `receive`")) << outline.text;
+  EXPECT_TRUE(has(outline, "d.yaml:3:5: E3006 Unknown type")) << outline.text;
+}
+
+TEST(Outline, DividedRowsStandBelowTheirFile) {
+  const std::string rows =
+      "-----\nFOUND 2 ERRORS AFFECTING 2 LINES\n-----\n 1 | ERROR | [x] Header of a\n"
+      "   |       |     file\n 2 | ERROR | [x] Brace\n-----\n\n";
+  const auto outline = outline_of("FILE: /p/a.php\n" + rows + "FILE: /p/b.php\n" + rows);
+  EXPECT_TRUE(has(outline, "ERROR: [x] Header of a file ×2: /p/a.php:1 /p/b.php:1"))
+      << outline.text;
+  EXPECT_TRUE(has(outline, "ERROR: [x] Brace ×2: /p/a.php:2 /p/b.php:2")) << outline.text;
+}
+
+// A file's name stands above its first diagnostic: if that does not fit, the others may not stand
+// below the name of another file.
+TEST(Outline, CutDiagnosticsStayBelowTheirOwnFile) {
+  std::string output;
+  for (int file = 0; file < 40; ++file) {
+    output += fmt::format("f{}.py:1:1: E1{} {}\n", file, file + 10,
+                          std::string(60U + static_cast<unsigned>(file) * 7U, 'x'));
+    for (int row = 2; row < 6; ++row)
+      output += fmt::format("f{}.py:{}:1: E9{}{} y\n", file, row, file, row);
+  }
+  const auto outline = outline_of(output, 500);
+  std::string file;
+  std::string_view text = outline.text;
+  while (!text.empty()) {
+    const auto end = text.find('\n');
+    const auto line = text.substr(0, end);
+    text.remove_prefix(end == std::string_view::npos ? text.size() : end + 1);
+    if (line.starts_with("f")) file = line.substr(0, line.find('.'));
+    const auto code = line.find(" E9");
+    if (code == std::string_view::npos) continue;
+    EXPECT_TRUE(line.substr(code + 3).starts_with(file.substr(1))) << outline.text;
+  }
 }
 
 }  // namespace
