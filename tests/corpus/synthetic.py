@@ -8,7 +8,7 @@ import random
 from pathlib import Path
 
 from generate import GeneratedCase  # first: it knows where the scenarios lie
-from scenario import Case, Project, Ran, at_fact, record_fact, row_fact, under_fact
+from scenario import Case, Project, Ran, at_fact, record_fact, row_fact, text_fact, under_fact
 
 MOST_FACTS = 60
 
@@ -144,7 +144,49 @@ def steps(project):
     return f"{project.word(1)} apply", lines, some(project, facts), 2
 
 
-KINDS = {one.__name__: one for one in (json_log, key_value_log, array, diagnostics, runner, table, steps)}
+def vertical(project):
+    """Records with a line for each field, one of which is not as the others."""
+    count, keys = count_of(project), [project.word(1) for _ in range(3)]
+    bad, lines, facts = set(project.random.sample(range(count), min(count, 2))), [], []
+    divider = project.random.choice([": ", " | "])
+    for index in range(count):
+        number, state = project.number(10 ** 6, 10 ** 8), project.random.choice(["Failed", "Lost"]) if index in bad else "idle"
+        values = {"id": number, "state": state, **{key: project.random.randint(1, 50) for key in keys}}
+        lines += [f"*************************** {index + 1}. row ***************************"]
+        lines += [f"{key:>14}{divider}{value}" for key, value in values.items()]
+        if index in bad:
+            facts.append(text_fact(str(number), state))
+    return f"{project.word(1)} show", lines, facts, 0
+
+
+def connections(project):
+    """Rows whose titles do not stand above their columns; one is in another state, one has a number far above all."""
+    count, lines, facts = count_of(project), ["State Count Local-Address Peer-Address Process"], []
+    odd, large = (project.random.randrange(count) for _ in range(2))
+    for index in range(count):
+        state, number, peer = "CLOSING" if index == odd else "ACTIVE", 900000 if index == large and count > 30 else index % 9, f"10.0.{index // 250}.{index % 250}:{project.number()}"
+        lines.append(f"{state:<9} {number:<6} 10.0.0.5:{40000 + index} {peer} api,fd={index}")
+        if index in (odd, large):
+            facts.append(row_fact(state, str(number), peer))
+    return f"{project.word(1)} -tan", lines, facts, 0
+
+
+def threads(project):
+    """A dump of threads, nearly all of which wait in the same place."""
+    count, lines, facts, idle = count_of(project), [], [], message(project, 2)
+    bad = set(project.random.sample(range(count), min(count, 2)))
+    for index in range(count):
+        name, place = project.word(), f"{project.word()}.ext:{project.random.randint(2, 400)}"
+        head = f'"{name}" #{index + 9} prio=5 tid=0x{index * 4096 + 70000:x} nid={index + 100}'
+        if index in bad:
+            lines += [f"{head} blocked", "   State: BLOCKED", f"    at shop.{project.word()}({place})", f"    at shop.{project.word()}(main.ext:3)", ""]
+            facts += [under_fact([f'"{name}"'], "BLOCKED"), under_fact([f'"{name}"'], place)]
+        else:
+            lines += [f"{head} idle", "   State: WAITING", f"    at pool.take({idle.split(' ')[0]}.ext:7)", ""]
+    return f"{project.word(1)}stack 77", lines, facts, 0
+
+
+KINDS = {one.__name__: one for one in (json_log, key_value_log, array, diagnostics, runner, table, steps, vertical, connections, threads)}
 
 
 def chain(project):
