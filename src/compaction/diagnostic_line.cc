@@ -237,9 +237,9 @@ std::optional<Diagnostic> read_sentence(std::string_view text) {
   const auto at = text.find(kAt, colon);
   if (at == std::string_view::npos) return std::nullopt;
   auto rest = text.substr(at + kAt.size());
-  const auto line = take_position(rest);
+  const auto line = take_small_number(rest);
   if (!line || !take_prefix(rest, ", column ")) return std::nullopt;
-  const auto column = take_position(rest);
+  const auto column = take_small_number(rest);
   if (!column || !take_prefix(rest, ".")) return std::nullopt;
   Diagnostic diagnostic;
   diagnostic.severity = Severity::Unstated;
@@ -316,7 +316,7 @@ std::optional<SaidPlace> read_file_place(std::string_view line) {
   if (!take_prefix(text, "File \"")) return std::nullopt;
   const auto file = take_until(text, "\", line ");
   if (!file) return std::nullopt;
-  const auto number = take_position(text);
+  const auto number = take_small_number(text);
   if (!number || !text.ends_with(':')) return std::nullopt;
   text.remove_suffix(1);
   (void)take_prefix(text, ", ");
@@ -349,7 +349,7 @@ std::optional<Diagnostic> read_divided_row(std::string_view line, std::string_vi
     cell = trim(cell);
     const bool is_named = cell.size() > 2 && is_letter(cell[0]) && cell[1] == ':';  // "L:  12"
     if (is_named) cell = trim(cell.substr(2));
-    const auto number = take_position(cell);
+    const auto number = take_small_number(cell);
     return cell.empty() ? number : std::nullopt;
   };
   const auto row = number_of(cells[0]);
