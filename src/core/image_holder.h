@@ -7,8 +7,16 @@
 #include <string>
 
 #include "base/result.h"
+#include "core/sandbox_spec.h"
 
 namespace nutshell {
+
+// Whether a pull uses the account that this user has at the registry. An image that a tenant names
+// is pulled without it, because it would give the tenant everything that the user may pull.
+enum class PullAccount : std::uint8_t { OfUser, None };
+inline PullAccount account_for(const SandboxSpec& spec) {
+  return spec.image_naming == ImageNaming::NameOnly ? PullAccount::None : PullAccount::OfUser;
+}
 
 class ImageHolder {
  public:
@@ -17,7 +25,7 @@ class ImageHolder {
   // it.
   virtual Result<std::optional<std::uint64_t>> image_bytes(const std::string& image) = 0;
   // Pulls it now, as a start would.
-  virtual Result<> fetch_image(const std::string& image) = 0;
+  virtual Result<> fetch_image(const std::string& image, PullAccount account) = 0;
   virtual Result<> remove_image(const std::string& image) = 0;
 };
 

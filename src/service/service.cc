@@ -102,7 +102,7 @@ Service::Parts::Parts(ServiceOptions given, StateDirectory locked, const Seal& k
       accounts(rules),
       table(accounts),
       sandbox_operations(table, operations),
-      images(*database, accounts),
+      images(*database, accounts, rules),
       budgets(*database),
       budget_watch({runtime, table, budgets}),
       idempotency(*database,

@@ -94,6 +94,19 @@ def configuration(content, programs=None):
                "PATH": f"{directory}:{os.environ['PATH']}"}
 
 
+@contextlib.contextmanager
+def variable(name, value):
+    """Sets a variable of this process, and so of the daemon that it starts."""
+    before = os.environ.get(name)
+    os.environ[name] = value
+    try:
+        yield
+    finally:
+        os.environ.pop(name)
+        if before is not None:
+            os.environ[name] = before
+
+
 def auths(server, account):
     return {"auths": {server: {"auth": base64.b64encode(account.encode()).decode()}}}
 
@@ -219,7 +232,12 @@ def tenant_names_images_and_no_files():
     """A tenant may use every form of an image name; anything that could be a path is refused."""
     here = registry()
     tools = f"{here.open}/tools"
-    with daemon() as one:
+    with daemon() as one:  # without a list, a tenant cannot make the engine ask its own network
+        for image in (tools, "127.0.0.1:1/x", "169.254.169.254/x", "localhost:1/x"):
+            answer = one.call("POST", "/v1/sandboxes", {"backend": "docker", "image": image}, token="alice")
+            expect(answer.status == 403 and b"of the internet" in answer.body, f"{image}: {answer.body[:200]}")
+        expect(not here.has(tools), "it was pulled")
+    with daemon(f'[allow]\nregistries = ["docker.io", "{here.open}"]\n') as one:
         one.make(token="alice", backend="docker", image=f"{IMAGE}:latest")
         made = one.make(token="alice", backend="docker", image=f"{tools}:latest")
         expect_equal(one.execute(made, "echo", "in", token="alice")["stdout"], "in\n", "by its tag")
@@ -246,6 +264,22 @@ def tenant_names_images_and_no_files():
         answer = one.call("POST", "/v1/sandboxes", {"image": "no/such:image"}, token="alice")
         expect_equal(answer.status, 404, f"native, by a name that nothing has: {answer.body[:200]}")
     here.forget(tools)
+
+
+@suite.case
+def tenant_pulls_nothing_with_the_account_of_the_daemons_user():
+    here = registry()
+    closed = f"{here.closed}/tools"
+    with configuration(auths(here.closed, here.account)) as environment:
+        listed = f'[allow]\nregistries = ["{here.closed}"]\n'
+        with variable("DOCKER_CONFIG", environment["DOCKER_CONFIG"]), daemon(listed) as one:
+            answer = one.call("POST", "/v1/sandboxes", {"backend": "docker", "image": closed},
+                              token="alice")
+            expect(answer.status in (403, 404) and b"operator can pull it" in answer.body,
+                   f"a tenant: {answer.status} {answer.body[:300]}")
+            expect(not here.has(closed), "it was pulled for a tenant")
+            one.make(backend="docker", image=closed)  # the owner
+            here.forget(closed)
 
 
 if __name__ == "__main__":

@@ -14,7 +14,7 @@ import sys
 from pathlib import Path
 
 from engines import IMAGE, UnixConnection, engine, flags, shell
-from support import (Suite, call, call_json, create, destroy, expect, expect_equal, expect_outcome,
+from support import (Failed, Suite, call, call_json, create, destroy, expect, expect_equal, expect_outcome,
                      expect_refusal, is_full, sandbox, scratch, start, test_program, wait_until)
 
 suite = Suite()
@@ -123,6 +123,37 @@ def protections_hold_inside(where):
         expect(wanted in lines, f"{wanted!r} is not in {lines}")
     expect(any("Read-only" in line for line in lines), f"the root can be written: {lines}")
     expect_equal(lines[-2:], ["0", "0"], "what masked paths show")
+
+
+def take_counts(made):
+    """Takes all inotify instances and more that this sandbox can get; returns its process and how many."""
+    expect(call("cp", test_program("nutshell-probe"), f"{made}:/workspace/probe").status == 0, "cp")
+    holder = start("exec", made, "--", "/workspace/probe", "hold")
+    for line in iter(holder.stdout.readline, b""):
+        if b"inotify instances" in line:
+            taken = int(line.split()[1])
+        if b"HOLDING" in line:
+            return holder, taken
+    raise Failed("the probe ended")
+
+
+@on_every_engine
+def counts_by_user_are_shared_only_where_info_says_so(where):
+    with sandbox(*flags(where)) as first, sandbox(*flags(where)) as second:
+        said = json.loads(call("info", first, "--json").stdout)
+        [strength] = [one["strength"] for one in said["protections"] if one["name"] == "user_counts"]
+        most = int(Path("/proc/sys/fs/inotify/max_user_instances").read_text())
+        holders = []
+        try:
+            for made in (first, second):
+                holders.append(take_counts(made))
+        finally:
+            for holder, _ in holders:
+                holder.kill()
+                holder.wait()
+        taken = [number for _, number in holders]
+        expect_equal(sum(taken) <= most, strength == "missing", f"{strength}: {taken} of {most}")
+    expect_refusal(call("run", *flags(where, "--require", "user_counts=hard"), "--", "true"), "user_counts")
 
 
 @suite.case

@@ -134,7 +134,7 @@ Result<ContainerPlan> DockerBackend::plan_for(const SandboxSpec& spec, const std
   const EngineFacts& facts = *TRY(engine_.facts());
   ContainerPlan plan;
   plan.spec = spec;
-  plan.image = TRY(images_.ensure(spec.image));
+  plan.image = TRY(images_.ensure(spec.image, account_for(spec)));
   plan.labels = to_labels({id, TRY(scope_of_this_user()), spec, milliseconds_now() + spec.ttl});
   plan.init_volume = TRY(volume())->name();
   plan.runtime = spec.runtime;
@@ -280,9 +280,9 @@ Result<std::vector<std::string>> DockerBackend::environment_of(const std::string
   return kept_environment(id);
 }
 
-Result<> DockerBackend::fetch_image(const std::string& image) {
+Result<> DockerBackend::fetch_image(const std::string& image, PullAccount account) {
   TRY(check_image_name(image));
-  TRY(images_.ensure(image));
+  TRY(images_.ensure(image, account));
   return {};
 }
 

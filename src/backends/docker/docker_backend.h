@@ -66,7 +66,7 @@ class DockerBackend : public Backend, public TimeSetter, public ImageHolder, pub
   Result<std::optional<std::uint64_t>> image_bytes(const std::string& image) override {
     return images_.bytes(image);
   }
-  Result<> fetch_image(const std::string& image) override;
+  Result<> fetch_image(const std::string& image, PullAccount account) override;
   Result<> remove_image(const std::string& image) override { return images_.remove(image); }
 
  private:

@@ -110,6 +110,7 @@ Protections protections_for(const HostFacts& facts, const SandboxSpec& spec) {
       {"ipc", Hard, "gVisor's own", ""},
       {"hostname", Hard, "gVisor's own", ""},
       user_protection(facts),
+      {"user_counts", Hard, "gVisor's own kernel counts them", ""},
       {"capabilities", Hard, "all dropped, in gVisor and of its process", ""},
       {"no_new_privileges", Hard, "prctl, in gVisor and of its process", ""},
       {"seccomp", Hard, "gVisor's filter around itself, init's own inside", ""},

@@ -113,8 +113,7 @@ Result<std::string> Sandboxes::start(const Order& order, SandboxRow& row, Sandbo
   // Images of pools are the operator's and not charged to a tenant.
   ImageHolder* images = order.pool.empty() ? backend->image_holder() : nullptr;
   if (images != nullptr && !order.caller.tenant.empty())
-    TRY(uses_.images.ensure(order.caller.tenant, std::string(backend->name()), spec.image,
-                            *images));
+    TRY(uses_.images.ensure(order.caller.tenant, spec, std::string(backend->name()), *images));
   row.id =
       TRY(backend->start(spec, order.prepare ? Lifetime::WithCallerUntilReleased : Lifetime::Kept));
   fault_point("create.started");

@@ -2,7 +2,11 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <vector>
+
+#include "service/tenants/allowed.h"
+#include "service/tenants/internal_registry.h"
 
 namespace nutshell::service {
 
@@ -18,23 +22,44 @@ Result<> PulledImages::load() {
       });
 }
 
-Result<> PulledImages::ensure(const std::string& tenant, const std::string& backend,
-                              const std::string& image, ImageHolder& holder) {
+Result<> PulledImages::ensure(const std::string& tenant, const SandboxSpec& spec,
+                              const std::string& backend, ImageHolder& holder) {
+  const std::string& image = spec.image;
   if (image.empty() || TRY(holder.image_bytes(image))) return {};
+  TRY(check_registry(tenant, spec));
   // One pull at a time for a tenant, because the size is known only afterwards.
   const auto alone = locks_.take(tenant);
   if (TRY(holder.image_bytes(image))) return {};
   if (accounts_.of(tenant, Resource::ImageBytes).left() == 0) forget_gone(tenant, backend, holder);
   if (accounts_.of(tenant, Resource::ImageBytes).left() == 0)
     return accounts_.refusal(tenant, Resource::ImageBytes);
-  return pull({tenant, backend, image}, holder);
+  return pull({tenant, backend, image}, account_for(spec), holder);
 }
 
-Result<> PulledImages::pull(const Key& key, ImageHolder& holder) {
+Result<> PulledImages::check_registry(const std::string& tenant, const SandboxSpec& spec) const {
+  if (spec.image_naming != ImageNaming::NameOnly) return {};
+  const std::string registry = registry_of_image(spec.image);
+  const auto rules = rules_.get();
+  const Allowed& allowed = rules->allowed_of(tenant);
+  const auto names_it = [&registry](const std::string& image) {
+    return registry_of_image(image) == registry;
+  };
+  const bool is_listed = std::find(allowed.registries.begin(), allowed.registries.end(),
+                                   registry) != allowed.registries.end() ||
+                         std::any_of(allowed.images.begin(), allowed.images.end(), names_it);
+  if (is_listed || !is_internal_registry(registry)) return {};
+  return failure(
+      ErrorCode::PermissionDenied,
+      fmt::format("registry '{:.200}' is not of the internet: the operator can list it as "
+                  "allowed, or pull the image",
+                  registry));
+}
+
+Result<> PulledImages::pull(const Key& key, PullAccount account, ImageHolder& holder) {
   const auto& [tenant, backend, image] = key;
   // The image was removed since the tenant was charged.
   charges_.with([&key](auto& charges) { charges.erase(key); });
-  TRY(holder.fetch_image(image));
+  TRY(holder.fetch_image(image, account));
   const std::uint64_t bytes = TRY(holder.image_bytes(image)).value_or(0);
   auto charge = accounts_.of(tenant, Resource::ImageBytes).take(bytes);
   if (!charge) {

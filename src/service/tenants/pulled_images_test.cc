@@ -16,10 +16,11 @@ class FakeHolder : public ImageHolder {
  public:
   Result<std::optional<std::uint64_t>> image_bytes(const std::string& image) override {
     if (!images.contains(image)) return std::optional<std::uint64_t>();
-    return std::optional<std::uint64_t>(std::stoull(image) * kMiB);
+    return std::optional<std::uint64_t>(std::stoull(image.substr(image.rfind('/') + 1)) * kMiB);
   }
-  Result<> fetch_image(const std::string& image) override {
+  Result<> fetch_image(const std::string& image, PullAccount account) override {
     ++pulls;
+    last_account = account;
     images.insert(image);
     return {};
   }
@@ -29,6 +30,7 @@ class FakeHolder : public ImageHolder {
   }
   std::set<std::string> images;
   int pulls = 0;
+  PullAccount last_account = PullAccount::OfUser;
 };
 
 class PulledImagesTest : public testing::Test {
@@ -44,11 +46,15 @@ class PulledImagesTest : public testing::Test {
     database_ = std::move(*Database::open(scratch_ / "state.db"));
     current_ = std::make_unique<CurrentRules>(rules_);
     accounts_ = std::make_unique<Accounts>(*current_);
-    images_ = std::make_unique<PulledImages>(*database_, *accounts_);
+    images_ = std::make_unique<PulledImages>(*database_, *accounts_, *current_);
     ASSERT_TRUE(images_->load());
   }
-  Result<> ensure(const std::string& tenant, const std::string& image) {
-    return images_->ensure(tenant, "docker", image, holder_);
+  Result<> ensure(const std::string& tenant, const std::string& image,
+                  ImageNaming naming = ImageNaming::NameOnly) {
+    SandboxSpec spec;
+    spec.image = image;
+    spec.image_naming = naming;
+    return images_->ensure(tenant, spec, "docker", holder_);
   }
   std::uint64_t used(const std::string& tenant) {
     return accounts_->of(tenant, Resource::ImageBytes).used();
@@ -62,6 +68,33 @@ class PulledImagesTest : public testing::Test {
   std::unique_ptr<Accounts> accounts_;
   std::unique_ptr<PulledImages> images_;
 };
+
+TEST_F(PulledImagesTest, AreFetchedFromAPrivateNetworkOnlyIfListed) {
+  holder_.images.insert("10.0.0.1/5");
+  EXPECT_TRUE(ensure("a", "10.0.0.1/5")) << "nothing is fetched";
+  for (const char* image : {"127.0.0.1:5000/5", "localhost/5", "10.0.0.1/6", "169.254.169.254/5"}) {
+    EXPECT_FALSE(ensure("a", image)) << image;
+    EXPECT_FALSE(holder_.images.contains(image));
+  }
+  EXPECT_TRUE(ensure("local", "127.0.0.1:5000/5", ImageNaming::NameOrPath));
+  holder_.images.clear();
+  rules_.allowed.registries = {"127.0.0.1:5000"};
+  open();
+  EXPECT_TRUE(ensure("a", "127.0.0.1:5000/5"));
+  EXPECT_FALSE(ensure("a", "127.0.0.1:5001/5"));
+  rules_.allowed = {};
+  rules_.allowed.images = {"127.0.0.1:5001/*", "*"};
+  open();
+  EXPECT_TRUE(ensure("a", "127.0.0.1:5001/5"));
+  EXPECT_FALSE(ensure("a", "127.0.0.1:5002/5"));
+}
+
+TEST_F(PulledImagesTest, AreFetchedWithTheUsersAccountForNobodyElse) {
+  ASSERT_TRUE(ensure("a", "10"));
+  EXPECT_EQ(holder_.last_account, PullAccount::None);
+  ASSERT_TRUE(ensure("local", "20", ImageNaming::NameOrPath));
+  EXPECT_EQ(holder_.last_account, PullAccount::OfUser);
+}
 
 TEST_F(PulledImagesTest, ChargesTheFirstCallerAndNoOneForAPresentImage) {
   holder_.images = {"10"};

@@ -88,6 +88,21 @@ Protection user_protection(const EngineFacts& facts) {
           ""};
 }
 
+// The kernel counts inotify instances, message queues, pending signals, pipe pages and others by
+// the user of the host.
+Protection count_protection(const EngineFacts& facts, const SandboxSpec& spec) {
+  if (is_gvisor(facts, spec))
+    return {"user_counts", Strength::Hard, "gVisor's own kernel counts them", ""};
+  const std::string others = facts.has_user_namespace
+                                 ? "this engine's other containers with uid 1000"
+                                 : "uid 1000 of the engine's host and other containers; "
+                                   "userns-remap would spare the host's user";
+  return {"user_counts", Strength::Missing, "",
+          "inotify instances, message queues, pending signals and the like are counted together "
+          "with those of " +
+              others};
+}
+
 // Inside gVisor the mount table is gVisor's own.
 std::string files_text(const EngineFacts& facts, const SandboxSpec& spec) {
   std::string text = "read-only root of the image, bounded tmpfs";
@@ -183,6 +198,7 @@ Protections protections_for(const EngineFacts& facts, const SandboxSpec& spec) {
       {"ipc", Hard, "ipc namespace", ""},
       {"hostname", Hard, "uts namespace", ""},
       user_protection(facts),
+      count_protection(facts, spec),
       {"capabilities", Hard, "all dropped", ""},
       {"no_new_privileges", Hard, "prctl", ""},
       seccomp_protection(facts, spec),
@@ -221,7 +237,8 @@ Result<> check_runtime(const EngineFacts& facts, const SandboxSpec& spec) {
 
 Result<> check_spec_here(const EngineFacts& facts, const SandboxSpec& spec) {
   TRY(check_runtime(facts, spec));
-  TRY(check_protections(protections_for(facts, spec), spec, {{"processes", "disk"}, {}}));
+  TRY(check_protections(protections_for(facts, spec), spec,
+                        {{"processes", "disk"}, {"user_counts"}}));
   if (spec.limits.millicpus <= facts.cores * 1000) return {};
   return failure(ErrorCode::InvalidArgument,
                  fmt::format("cpus {:g} is more than the engine's {}: ask for at most {}",

@@ -21,17 +21,26 @@ PullVisitor EngineImages::progress_of(const std::string& name) const {
   };
 }
 
-Result<ImageFacts> EngineImages::ensure(const std::string& name) {
+Result<ImageFacts> EngineImages::ensure(const std::string& name, PullAccount account) {
   EngineClient& client = *TRY(engine_.reach());
   auto found = inspect_image(client, name);
   if (found || found.error().code != ErrorCode::NotFound) return found;
   auto stored = load_stored_image(client, name, show_);
   if (stored || stored.error().code != ErrorCode::NotFound) return stored;
-  const std::string login = TRY(registry_login(name, variable_of_process));
+  std::string login;
+  if (account == PullAccount::OfUser) login = TRY(registry_login(name, variable_of_process));
   auto pulled = pull_image(client, name, login, progress_of(name));
   if (show_) show_("");
-  TRY(pulled);
-  return inspect_image(client, name);
+  if (pulled) return inspect_image(client, name);
+  Error error = std::move(pulled).error();
+  if (error.code == ErrorCode::PermissionDenied) {
+    error.message += account == PullAccount::OfUser
+                         ? "; the account is taken from Docker's configuration: 'docker login' "
+                           "writes it"
+                         : "; for a tenant it is pulled without an account: the operator can pull "
+                           "it first";
+  }
+  return Failure(std::move(error));
 }
 
 Result<std::optional<std::uint64_t>> EngineImages::bytes(const std::string& name) {

@@ -8,6 +8,7 @@
 
 #include "backends/docker/engine/engine.h"
 #include "backends/docker/images/image_source.h"
+#include "core/image_holder.h"
 
 namespace nutshell::docker {
 
@@ -18,7 +19,7 @@ class EngineImages {
   EngineImages(Engine& engine, Show show) : engine_(engine), show_(std::move(show)) {}
 
   // Takes the image that the engine has, else an imported one of that name, else pulls it.
-  Result<ImageFacts> ensure(const std::string& name);
+  Result<ImageFacts> ensure(const std::string& name, PullAccount account);
   // The image's size; nullopt if the engine does not have it.
   Result<std::optional<std::uint64_t>> bytes(const std::string& name);
   // Succeeds if the engine does not have it.

@@ -136,13 +136,7 @@ Result<> pull_image(EngineClient& engine, const std::string& image, const std::s
        .registry_login = login,
        .time = kPullSilence},
       [&pull](std::string_view line) { return pull.take(line); });
-  if (!pulled) {
-    Error error = std::move(pulled).error();
-    if (error.code == ErrorCode::PermissionDenied)
-      error.message +=
-          "; the account is taken from Docker's configuration: 'docker login' writes it";
-    return while_doing(fmt::format("pull {}", image), std::move(error));
-  }
+  if (!pulled) return while_doing(fmt::format("pull {}", image), std::move(pulled).error());
   pull.tell();
   return {};
 }
