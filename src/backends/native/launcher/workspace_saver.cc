@@ -6,6 +6,7 @@
 #include <sys/prctl.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <array>
 #include <csignal>
 #include <cstring>
@@ -38,7 +39,7 @@ void take_name() {
   const std::size_t room = std::strlen(program_invocation_name);
   if (room < std::strlen(kName)) return;
   std::memset(program_invocation_name, 0, room);
-  std::memcpy(program_invocation_name, kName, std::strlen(kName));
+  std::copy_n(kName, std::strlen(kName), program_invocation_name);
 }
 
 // Waits until the sandbox has ended; returns why, or nothing if its changes are to be discarded.
