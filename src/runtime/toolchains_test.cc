@@ -168,6 +168,15 @@ TEST_F(ToolchainsTest, UseTheNewestVersionWherePathNamesNone) {
   EXPECT_EQ(path.find("v9.1.0"), std::string::npos);
 }
 
+// As in a sandbox that goes on with the changes of another one.
+TEST_F(ToolchainsTest, AreNotShownTwice) {
+  make_file(".pyenv/versions/3.12/bin/python3");
+  make_file(".pyenv/version", "3.12\n");
+  const SandboxSpec spec = shown();
+  EXPECT_TRUE(shows(spec, ".pyenv/version"));
+  EXPECT_EQ(shown(spec).mounts, spec.mounts);
+}
+
 TEST_F(ToolchainsTest, KeepTheCallersVariables) {
   make_file(".rustup/toolchains/stable/bin/rustc");
   variables_["LANG"] = "de_DE.UTF-8";
