@@ -237,6 +237,7 @@ class Toolchain {
   }
 
   void show_file(const fs::path& file) {
+    if (is_visible(file)) return;
     std::error_code error;
     constexpr std::uintmax_t kMost = 1U << 20U;
     const bool is_small = fs::is_regular_file(file, error) && fs::file_size(file, error) <= kMost;

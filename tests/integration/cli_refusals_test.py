@@ -52,10 +52,11 @@ def unknown_words_get_a_suggestion():
     expect_refusal(call("frobnicate"), "frobnicate", "nutshell run -- frobnicate")
     expect_refusal(call("create", "--json", "extra"), "extra", "unexpected word")
     expect_refusal(call("--frobnicate"), "--frobnicate")
-    for words in (("run",), ("run", "--"), ("run", "--", ""), ("run", "--memory", "1g"), ("exec",)):
+    for words in (("run",), ("exec",), ("run", "--"), ("run", "--", ""), ("run", "--memory", "1g")):
         expect_refusal(call(*words), "no command", "--")
-    for words in (("destroy",), ("pause",), ("completion",), ("run", "--memory")):
+    for words in (("destroy",), ("completion",), ("run", "--memory")):
         expect_refusal(call(*words), "--help")
+    expect_refusal(call("pause"), "no sandbox has this directory", "nutshell list")
 
 
 @suite.case

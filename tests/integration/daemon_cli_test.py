@@ -165,7 +165,9 @@ def daemons_side_by_side_leave_each_other_alone():
         made = one.make(ttl_ms=600_000)
         expect(wait_until(lambda: idle() == 2, 20), "the pool is full")
         other = Daemon(directory, pool.replace("kept", "own"))
-        other.environment = one.environment  # the same runtime directory
+        # The same runtime directory.
+        environment = {**one.environment(), "NUTSHELL_STATE_DIR": str(directory / "state")}
+        other.environment = lambda: environment
         try:
             other.start()
             expect_equal(ids(other), set(), "what the second one has")
@@ -178,7 +180,7 @@ def daemons_side_by_side_leave_each_other_alone():
             other.stop()
             other.log.close()
         blocked = Daemon(directory, pool, port=port)
-        blocked.environment = one.environment
+        blocked.environment = lambda: {**environment, "NUTSHELL_STATE_DIR": str(directory / "third")}
         try:
             blocked.start()
             raise Failed("it starts without its port")

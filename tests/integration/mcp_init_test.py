@@ -136,6 +136,8 @@ def doctor_leaves_no_sandbox_and_finds_a_broken_command():
     with scratch() as home:
         before = call("list", "-q").stdout
         expect_equal(mcp("doctor", home=home).status, 0, "doctor")
+        told = json.loads(mcp("doctor", "--json", home=home).stdout)
+        expect(told["ok"] and len(told["steps"]) == 5, f"doctor --json: {told}")
         expect_equal(call("list", "-q").stdout, before, "sandboxes")
         (home / ".mcp.json").write_text(json.dumps(
             {"mcpServers": {"nutshell": {"command": "/bin/false", "args": []}}}))

@@ -165,7 +165,7 @@ def a_bash_call_killed_at_any_step_loses_nothing(files):
 
 
 @each_kind
-def a_command_that_runs_on_after_its_caller_was_killed_loses_nothing(files):
+def a_command_ends_with_a_killed_caller_a_job_runs_on_and_neither_loses_anything(files):
     files.put("exec", "at first")
     command = ("touch /tmp/began; while [ ! -e /tmp/go ]; do sleep 0.01; done; echo late > late;"
                " touch /tmp/over")
@@ -174,6 +174,12 @@ def a_command_that_runs_on_after_its_caller_was_killed_loses_nothing(files):
     files.shell("while [ ! -e /tmp/began ]; do sleep 0.01; done")
     caller.kill()
     caller.communicate()
+    for how in ("exec", "bash", "write"):
+        files.put(how, "after the caller was killed")
+    files.shell("touch /tmp/go; sleep 0.5; test ! -e /tmp/over && rm /tmp/go /tmp/began")
+    files.compare("after the killed caller")
+    call("tool", "call", "bash", "-s", files.id, json.dumps({"command": command, "wait": 0, "timeout": 90}))
+    files.shell("while [ ! -e /tmp/began ]; do sleep 0.01; done")
     for how in ("exec", "bash", "write"):
         files.put(how, "while the command runs")
     files.shell("touch /tmp/go; while [ ! -e /tmp/over ]; do sleep 0.01; done")

@@ -60,7 +60,8 @@ TEST_F(SandboxCommands, InfoShowsStateAndTimeLeft) {
 
 TEST_F(SandboxCommands, InfoNamesAnUnknownSandbox) {
   EXPECT_THAT(run(add_info, {"info", "nfff"}).error, HasSubstr("no sandbox 'nfff'"));
-  EXPECT_THAT(run(add_info, {"info", "not an id"}).error, HasSubstr("is not a sandbox id"));
+  EXPECT_THAT(run(add_info, {"info", "not an id"}).error,
+              HasSubstr("neither the id nor the name of a sandbox"));
 }
 
 TEST_F(SandboxCommands, StatsWritesADashForWhatIsNotCounted) {
