@@ -26,6 +26,8 @@ constexpr std::size_t kFiles = 400;
 constexpr double kMostAbove = 300;  // microseconds
 constexpr double kMostTimes = 2;
 constexpr std::size_t kGrowthCalls = 10'000;
+constexpr double kMostOfACall = 150;  // microseconds
+constexpr const char* kTenKilobytes = "ten.txt";
 
 // A project of some files, gone with the object.
 class Project {
@@ -41,6 +43,10 @@ class Project {
         text += fmt::format("line {} of file {}\n", line, i);
       TRY(write_file(directory / fmt::format("file{}.txt", i), text));
     }
+    std::string ten;
+    for (std::size_t line = 0; ten.size() < 10'000; ++line)
+      ten += fmt::format("{:04} the quick brown fox jumps over the lazy dog\n", line);
+    TRY(write_file(project.path_ / kTenKilobytes, ten));
     return project;
   }
   Project(Project&& other) noexcept : path_(std::exchange(other.path_, {})) {}
@@ -180,6 +186,48 @@ Result<Row> read_row(const Options& options, const Project& project) {
   return row;
 }
 
+// Changes one line there and back, so that each call has something to change.
+class EditSampler : public Sampler {
+ public:
+  explicit EditSampler(McpProcess server) : server_(std::move(server)) {}
+  Result<double> sample() override {
+    std::swap(old_, new_);
+    const std::string arguments =
+        fmt::format(R"({{"path":"{}","old":"{}","new":"{}"}})", kTenKilobytes, old_, new_);
+    return time_of([&] { return server_.call("sandbox_edit", arguments); });
+  }
+
+ private:
+  McpProcess server_;
+  std::string old_ = "0100 THE QUICK";
+  std::string new_ = "0100 the quick";
+};
+
+MakeSampler edits(const Words& command, const std::string& directory) {
+  return [=]() -> Result<std::unique_ptr<Sampler>> {
+    McpProcess server = TRY(McpProcess::start(command, directory));
+    TRY(server.initialize());
+    return std::make_unique<EditSampler>(std::move(server));
+  };
+}
+
+// The calls that an agent makes most, each as a whole from the client's side.
+Result<std::vector<Row>> usual_rows(const Options& options, const Project& project) {
+  const Words command = server_command(options, "bench-usual");
+  const std::string arguments = fmt::format(R"({{"path":"{}"}})", kTenKilobytes);
+  std::vector<Contender> reading;
+  reading.push_back(TRY(
+      Contender::start("over stdio", calls(command, project.path(), "sandbox_read", arguments))));
+  std::vector<Contender> editing;
+  editing.push_back(TRY(Contender::start("over stdio", edits(command, project.path()))));
+  std::vector<Row> rows;
+  rows.push_back(TRY(duel("mcp: read 10 KB", std::move(reading), options.samples)));
+  rows.push_back(TRY(duel("mcp: edit of 10 KB", std::move(editing), options.samples)));
+  for (Row& row : rows)
+    row.bar = Bar{Bar::Kind::AtMost, kMostOfACall};
+  return rows;
+}
+
 Result<double> resident_kib(pid_t pid) {
   std::ifstream file(fmt::format("/proc/{}/statm", pid));
   std::size_t size = 0;
@@ -257,6 +305,8 @@ Result<std::vector<Row>> bench_mcp(const Options& options) {
   std::vector<Row> rows;
   rows.push_back(TRY(start_row(options, project)));
   rows.push_back(TRY(read_row(options, project)));
+  for (Row& row : TRY(usual_rows(options, project)))
+    rows.push_back(std::move(row));
   for (Row& row : TRY(rival_rows(options, project)))
     rows.push_back(std::move(row));
   rows.push_back(TRY(growth_row(options, project)));

@@ -41,7 +41,7 @@ Result<Row> compare(const Arguments& command, std::size_t samples) {
 
 Result<std::vector<Row>> bench_warm(const Options& options) {
   Row plain = TRY(compare({"/bin/true"}, options.samples));
-  plain.bar = Bar{Bar::Kind::AtMost, 1.2};
+  plain.bar = Bar{Bar::Kind::AtMost, 1.1};
   Row shell = TRY(compare({"/bin/bash", "-c", "echo hi"}, options.samples));
   return std::vector<Row>{std::move(plain), std::move(shell)};
 }

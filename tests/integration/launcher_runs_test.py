@@ -7,8 +7,9 @@ import signal
 import sys
 import time
 from pathlib import Path
+from random import Random
 
-from support import (Suite, call, call_json, create, destroy, expect,
+from support import (Suite, call, call_json, children_of, create, destroy, expect,
                      expect_equal, expect_gone, launchers, payloads, random_token,
                      repetitions, sandbox, start, wait_until)
 
@@ -91,7 +92,8 @@ def its_protections_are_the_same():
     names = ("NoNewPrivs", "Seccomp", "Seccomp_filters", "CapEff", "CapBnd", "Uid", "Gid", "Groups")
     # The number of processes is left out: a spare for any sandbox counts a second thread of init.
     script = (f"grep -E '^({'|'.join(names)}):' /proc/self/status; ulimit -a | grep -v ^process;"
-              "cat /proc/net/dev; cut -d' ' -f5 /proc/self/mountinfo | sort; touch /etc/x /usr/x; ls /proc | grep -c '^[0-9]'")
+              "cat /proc/net/dev; cut -d' ' -f5 /proc/self/mountinfo | sort; touch /etc/x /usr/x;"
+              "ls /proc | grep -c '^[0-9]'")
     apart = call("run", "--", "sh", "-c", script)
     with sandbox():
         for _ in range(3):
@@ -153,6 +155,25 @@ def it_dies_with_its_caller():
             process.communicate()
             expect_gone(TOKEN)
         expect_equal(call("exec", made, "--", "echo", "x").stdout, b"x\n", "the other sandbox")
+
+
+@suite.case
+def a_caller_killed_at_any_moment_of_the_start_leaves_nothing():
+    random = Random(int(os.environ.get("NUTSHELL_SEED", "1")))
+    with sandbox() as made:
+        launcher = only_launcher()
+        call("run", "--", "true")
+        for _ in range(repetitions(60, 500)):
+            process = start("run", "--", *FOREVER)
+            time.sleep(random.random() * 0.006)
+            process.kill()
+            process.communicate()
+        expect_gone(TOKEN)
+        # The kept sandbox and at most two spares, none of which runs a command.
+        expect(wait_until(lambda: len(children_of(launcher)) <= 3, 20),
+               f"children of the launcher: {children_of(launcher)}")
+        expect_equal(call("list", "-q").stdout.decode().split(), [made], "sandboxes")
+        expect_equal(call("run", "--", "echo", "x").stdout, b"x\n", "the next run")
 
 
 @suite.case
