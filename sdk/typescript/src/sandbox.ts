@@ -14,9 +14,9 @@ import { makeTools, type ToolResult, type Tools } from "./tools.js";
 import { bytesOf, fromWire, toWire } from "./wire.js";
 
 export interface SandboxOptions {
-  /** What isolates it: native, docker, podman or gvisor. Default: native. */
+  /** Isolation: native, docker, podman or gvisor. Default: native. */
   backend?: string;
-  /** Its root file system: an image's name, a directory or a tar. Default: this machine's /usr. */
+  /** Root file system: an image's name, a directory or a tar. Default: this machine's /usr. */
   image?: string;
   runtime?: string;
   /** Bytes, or a text like "512m". */
@@ -180,7 +180,7 @@ export class Sandbox implements AsyncDisposable {
     return (await this.tools.undo(id === undefined ? {} : { id })).check();
   }
 
-  /** What differs from how the workspace began. `heldBy` marks what `apply` would leave out. */
+  /** Differences from how the workspace began. `heldBy` marks what `apply` would leave out. */
   async changes(): Promise<Change[]> {
     return fromWire<Changes>("Changes", await this.#json("listChanges")).changes;
   }
@@ -246,7 +246,7 @@ export class Sandbox implements AsyncDisposable {
     return fromWire("SandboxStats", await this.#json("getStats"));
   }
 
-  /** What was done in it, oldest first. */
+  /** Acts in it, oldest first. */
   async history(): Promise<HistoryEntry[]> {
     return fromWire<History>("History", await this.#json("getHistory")).entries;
   }
