@@ -160,7 +160,12 @@ def start_private() -> str:
             return known[1]
         if known is not None:
             _end_orphans(os.path.dirname(known[1]))
-        pid, place = _start(find_program("nutshelld"))
+        program = find_program("nutshelld")
+        try:
+            pid, place = _start(program)
+        except UnavailableError:
+            # Once more: a start can fail for a moment, while a user's last processes are ending.
+            pid, place = _start(program)
         _private[os.getpid()] = (pid, place)
         return place
 
