@@ -503,6 +503,19 @@ func surface(f *fixture, words []string) {
 			f.Errorf("%s.%s is missing", kind, name)
 		}
 	}
+	renamed := map[string]string{"MemoryBytes": "Memory", "DiskBytes": "Disk", "CPUTimeMS": "CPUTime", "TTLMS": "TTL", "IdleTimeoutMS": "IdleTimeout"}
+	options := reflect.TypeOf(nutshell.Options{})
+	for _, noun := range []reflect.Type{reflect.TypeOf(nutshell.SandboxSpec{}), reflect.TypeOf(nutshell.Limits{})} {
+		for _, field := range reflect.VisibleFields(noun) {
+			name := field.Name
+			if renamed[name] != "" {
+				name = renamed[name]
+			}
+			if _, is := options.FieldByName(name); !is && name != "Limits" {
+				f.Errorf("Options has no %s", name)
+			}
+		}
+	}
 	codes := []string{}
 	for _, code := range nutshell.ErrorCodes {
 		codes = append(codes, string(code))

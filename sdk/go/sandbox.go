@@ -37,8 +37,13 @@ type Options struct {
 	Workspace string
 	// WorkspaceMode is auto, overlay or copy.
 	WorkspaceMode string
-	UnsafeMounts  []UnsafeMount
-	Labels        map[string]string
+	// Mounts are directories and small files of the host that it can read, at any path.
+	Mounts []Mount
+	// Toolchains: auto shows the tools that this user has installed outside /usr, without their settings and keys.
+	Toolchains string
+	// UnsafeMounts are directories of the host, mounted directly: what is written there stays.
+	UnsafeMounts []UnsafeMount
+	Labels       map[string]string
 	// TTL is how long it lives. Default: 5 minutes.
 	TTL time.Duration
 	// IdleTimeout ends it when nothing ran in it for this long. Default: never.
@@ -88,8 +93,10 @@ func (o *Options) spec() (*SandboxSpec, error) {
 	set(&spec.WorkspaceMode, o.WorkspaceMode)
 	set(&spec.TTLMS, o.TTL.Milliseconds())
 	set(&spec.IdleTimeoutMS, o.IdleTimeout.Milliseconds())
+	set(&spec.Toolchains, o.Toolchains)
 	setMap(&spec.Environment, o.Environment)
 	setMap(&spec.Labels, o.Labels)
+	setList(&spec.Mounts, o.Mounts)
 	setList(&spec.UnsafeMounts, o.UnsafeMounts)
 	setList(&spec.Require, o.Require)
 	setList(&spec.UnsafeWithout, o.UnsafeWithout)

@@ -233,7 +233,7 @@ def hung(process):
 
 
 def of_other_versions():
-    """A newer server, an older one, none of ours, one with a code of later, and one that hangs up."""
+    """Servers: a newer one, an older one, a foreign one, one with an unknown code, and one that hangs up."""
     def json_of(told, status=200, kind="application/json"):
         return status, kind, json.dumps(told).encode()
 

@@ -31,7 +31,7 @@ export interface BatchCommand {
 }
 
 export interface BatchOptions {
-  /** Of each command's sandbox. */
+  /** Options of each command's sandbox. */
   spec?: SandboxOptions;
   parallel?: number;
   /** Kept of each stream. */

@@ -49,9 +49,10 @@ export function runProgram(program: string, words: string[], env: NodeJS.Process
     signal?.addEventListener("abort", stop, { once: true });
     child.stdout.on("data", (bytes: Buffer) => pieces[0].push(bytes));
     child.stderr.on("data", (bytes: Buffer) => pieces[1].push(bytes));
-    child.on("error", (cause) => reject(new UnavailableError(`cannot run ${program}: ${cause.message}`, { cause })));
+    const leave = (): void => signal?.removeEventListener("abort", stop);
+    child.on("error", leave).on("error", (cause) => reject(new UnavailableError(`cannot run ${program}: ${cause.message}`, { cause })));
     child.on("close", (status) => {
-      signal?.removeEventListener("abort", stop);
+      leave();
       if (signal?.aborted) return reject(new CancelledError("cancelled", { cause: signal.reason }));
       const [stdout, stderr] = pieces.map((all) => Buffer.concat(all).toString()) as [string, string];
       resolve({ status, stdout, stderr });

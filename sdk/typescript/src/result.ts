@@ -24,7 +24,7 @@ export class ExecResult {
   readonly auditId: number | null;
   /** One line more, where there is more to say. */
   readonly detail: string;
-  /** What the option `trace` asked for. */
+  /** Answer to the option `trace`. */
   readonly trace: unknown;
 
   constructor(end: ExecEnd, stdoutRaw: Uint8Array, stderrRaw: Uint8Array) {
@@ -50,7 +50,7 @@ export class ExecResult {
     return this.outcome === "exited" && this.exitCode === 0;
   }
 
-  /** What a model should read: the output, and how the command ended unless with 0. */
+  /** Text for a model: the output, and how the command ended unless with 0. */
   get text(): string {
     const parts = [this.stdout, this.stderr].filter((part) => part !== "").map((part) => part.replace(/\n+$/, ""));
     return (this.ok ? parts : [...parts, `[${this.ending}]`]).join("\n");

@@ -2,7 +2,7 @@ import { resolve } from "node:path";
 import { type Client, defaultClient } from "./client.js";
 import { forget, type Left, leave } from "./left.js";
 import { type Changes, type Change, type Checkpoint, type Environment, type Gone, type History, type HistoryEntry,
-  InternalError, InvalidArgumentError, NotFoundError, type SandboxInfo, type SandboxStats, type UnsafeMount } from "./generated.js";
+  InternalError, InvalidArgumentError, type Limits, type Mount, NotFoundError, type SandboxInfo, type SandboxSpec, type SandboxStats, type UnsafeMount } from "./generated.js";
 import { AlreadyExistsError, PermissionDeniedError } from "./generated.js";
 import { ClosedError } from "./errors.js";
 import { type Command, type ExecOptions, type Execution, type Job, type Place, run, type RunOptions, start, stream } from "./exec.js";
@@ -14,9 +14,9 @@ import { makeTools, type ToolResult, type Tools } from "./tools.js";
 import { bytesOf, fromWire, toWire } from "./wire.js";
 
 export interface SandboxOptions {
-  /** What isolates it: native, docker, podman or gvisor. Default: native. */
+  /** Isolation: native, docker, podman or gvisor. Default: native. */
   backend?: string;
-  /** Its root file system: an image's name, a directory or a tar. Default: this machine's /usr. */
+  /** Root file system: an image's name, a directory or a tar. Default: this machine's /usr. */
   image?: string;
   runtime?: string;
   /** Bytes, or a text like "512m". */
@@ -32,6 +32,11 @@ export interface SandboxOptions {
   /** Directory that /workspace begins as; it stays untouched until `apply()`. */
   workspace?: string;
   workspaceMode?: "auto" | "overlay" | "copy";
+  /** Directories and small files of the host that it can read, at any path. */
+  mounts?: Mount[];
+  /** auto: shows the tools that this user has installed outside /usr, without their settings and keys. */
+  toolchains?: "auto" | "none";
+  /** Directories of the host, mounted directly: what is written there stays. */
   unsafeMounts?: UnsafeMount[];
   labels?: Record<string, string>;
   /** How long it lives. Default: 5 minutes. */
@@ -42,6 +47,13 @@ export interface SandboxOptions {
   require?: string[];
   unsafeWithout?: string[];
 }
+
+// Does not compile when the API has an option that is missing above.
+type Renamed = { memoryBytes: "memory"; diskBytes: "disk" };
+type OptionOf<Name> = Name extends keyof Renamed ? Renamed[Name] : Name;
+type Missing = Exclude<OptionOf<keyof SandboxSpec | keyof Limits>, keyof SandboxOptions | "limits">;
+type Complete<Nothing extends never> = Nothing;
+export type EveryOptionIsThere = Complete<Missing>;
 
 export interface CreateOptions extends SandboxOptions {
   /** Time of each command that names none. */
@@ -180,7 +192,7 @@ export class Sandbox implements AsyncDisposable {
     return (await this.tools.undo(id === undefined ? {} : { id })).check();
   }
 
-  /** What differs from how the workspace began. `heldBy` marks what `apply` would leave out. */
+  /** Differences from how the workspace began. `heldBy` marks what `apply` would leave out. */
   async changes(): Promise<Change[]> {
     return fromWire<Changes>("Changes", await this.#json("listChanges")).changes;
   }
@@ -246,7 +258,7 @@ export class Sandbox implements AsyncDisposable {
     return fromWire("SandboxStats", await this.#json("getStats"));
   }
 
-  /** What was done in it, oldest first. */
+  /** Acts in it, oldest first. */
   async history(): Promise<HistoryEntry[]> {
     return fromWire<History>("History", await this.#json("getHistory")).entries;
   }

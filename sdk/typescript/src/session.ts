@@ -7,14 +7,14 @@ import { Sandbox, type SandboxOptions, labelsOf, specOf } from "./sandbox.js";
 import { fromWire, toWire } from "./wire.js";
 
 export interface SessionOptions {
-  /** Of its sandboxes. */
+  /** Options of its sandboxes. */
   spec?: SandboxOptions;
   /** Commands that are run once in each of its sandboxes, before anything else. A text is run by a shell. */
   setup?: Command[];
   budget?: Budget;
   /** The session ends when nobody uses it for this long. */
   leaseMs?: number;
-  /** Its sandbox is paused when nobody uses it for this long, and resumed by the next use. */
+  /** Time after which its sandbox is paused when nobody uses it. The next use resumes it. */
   pauseAfterMs?: number;
   labels?: Record<string, string>;
   /** The files of /workspace are kept for its next sandbox. */
@@ -57,7 +57,7 @@ export class Session implements AsyncDisposable {
     return client.pages<SessionInfo>("listSessions", "sessions", "Session", { label: labelsOf(labels) });
   }
 
-  /** Its present sandbox. `close()` of it does not end it. */
+  /** The present sandbox. `close()` of it does not end it. */
   get sandbox(): Sandbox {
     if (this.#isClosed) throw new ClosedError(`the session ${this.name}`);
     return this.#sandbox;

@@ -19,7 +19,7 @@ export interface ShortCall {
   body: string | Uint8Array | undefined;
 }
 
-/** What a call uses, while it uses it. */
+/** Told which connection a call uses, and until when. */
 export interface Users {
   begin(socket: Socket): void;
   end(socket: Socket): void;

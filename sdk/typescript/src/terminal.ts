@@ -8,7 +8,7 @@ import { type ExecResult, resultWith } from "./result.js";
 
 const magic = "258EAFA5-E914-47DA-95CA-C5AB0DC85B11";
 const mostFrameBytes = 16 << 20;
-const [continuation, text, binary, close, ping, pong] = [0, 1, 2, 8, 9, 10];
+const [continuation, text, binary, closing, ping, pong] = [0, 1, 2, 8, 9, 10];
 
 export interface TerminalOptions {
   /** The program and its arguments. Default: `/bin/sh`. */
@@ -101,7 +101,7 @@ export class Terminal implements AsyncIterable<Uint8Array> {
 
   /** Ends the command, if it still runs. */
   close(): void {
-    if (!this.#socket.destroyed) this.#socket.end(frame(close!, Buffer.alloc(0)));
+    if (!this.#socket.destroyed) this.#socket.end(frame(closing!, Buffer.alloc(0)));
     this.#socket.destroy();
   }
 
@@ -121,7 +121,7 @@ export class Terminal implements AsyncIterable<Uint8Array> {
     try {
       for await (const bytes of this.#pieces(frames)) {
         if (bytes.kind === ping) this.#socket.write(frame(pong!, bytes.data));
-        if (bytes.kind === close) return;
+        if (bytes.kind === closing) return;
         if (bytes.kind > binary!) continue;
         if (bytes.kind !== continuation) message = { kind: bytes.kind, parts: [] };
         if (!message) throw new CorruptError("the daemon sent a WebSocket frame that continues nothing");
@@ -170,6 +170,8 @@ export async function openTerminal(place: Place, options: TerminalOptions = {}):
     throw new CorruptError("the daemon's WebSocket handshake is wrong");
   }
   const terminal = new Terminal(socket, head, place.owner);
-  options.signal?.addEventListener("abort", () => terminal.close(), { once: true });
+  const close = (): void => terminal.close();
+  options.signal?.addEventListener("abort", close, { once: true });
+  socket.once("close", () => options.signal?.removeEventListener("abort", close));
   return terminal;
 }

@@ -15,7 +15,7 @@ export interface ToolError {
   next: string;
 }
 
-/** What a tool answered. `text` is what a model reads, also when the tool refused. */
+/** Answer of a tool. `text` is what a model reads, also when the tool refused. */
 export class ToolResult {
   readonly text: string;
   readonly isError: boolean;
@@ -108,7 +108,8 @@ class ToolCaller {
   /** Calls a tool by its name. `args` may be the JSON text that a model wrote. */
   async call(name: string, args: object | string = {}, options: { signal?: AbortSignal } = {}): Promise<ToolResult> {
     const place = this.#place();
-    const call = { path: { id: place.id, tool: name }, json: argumentsOf(args), owner: place.owner, timeoutMs: longestCallMs, signal: options.signal };
+    const call = { path: { id: place.id, tool: name }, json: argumentsOf(args), owner: place.owner,
+      timeoutMs: longestCallMs, signal: options.signal };
     return new ToolResult(fromWire<ToolAnswer>("ToolResult", await place.client.transport.json("callTool", call)));
   }
 

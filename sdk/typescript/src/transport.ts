@@ -37,7 +37,7 @@ interface Connection {
   short?: ShortCalls;
 }
 
-/** What can be stopped. */
+/** A request or a connection, which can be stopped. */
 interface Running {
   destroy(error?: Error): unknown;
 }
@@ -143,7 +143,10 @@ export class Transport {
   #send(operation: Operation, call: Call, deadline: Deadline): Promise<http.IncomingMessage> {
     return this.#attempts(operation, call, deadline, async (connection) => {
       const answer = await this.#once(operation, call, connection, deadline);
-      if (answer.statusCode! >= 300) throw problemOf(answer.statusCode!, await readAll(answer, operation, deadline, mostProblemBytes), operation);
+      if (answer.statusCode! >= 300) {
+        const bytes = await readAll(answer, operation, deadline, mostProblemBytes);
+        throw problemOf(answer.statusCode!, bytes, operation);
+      }
       return answer;
     });
   }
@@ -303,7 +306,7 @@ class Deadline {
     if (this.reason) running.destroy(this.reason);
   }
 
-  /** Its connection belongs to somebody else from here on. */
+  /** The connection belongs to another call from here on. */
   leave(): void {
     this.#running = undefined;
   }

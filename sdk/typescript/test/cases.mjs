@@ -154,6 +154,13 @@ const cases = {
         await until(async () => !(await isRunning(s, "sleep 444[4]")), "the command runs on");
       }
       assert.equal((await failure(s.run("true", { signal: AbortSignal.abort() }))).code, "cancelled");
+      const { signal } = new AbortController(); // serves many calls without a warning about its listeners
+      for (let i = 0; i < 12; ++i) {
+        await s.run("true", { signal });
+        await s.stream("true", { signal }).result();
+        await s.terminal({ command: ["true"], signal }).then((terminal) => terminal.result());
+        for await (const _ of s.stream("yes", { signal })) break;
+      }
       const began = Date.now();
       assert.equal((await s.run("sleep 4444", { timeoutMs: 200 })).outcome, "timed_out");
       assert.ok(Date.now() - began < 20_000);

@@ -18,7 +18,7 @@ const milliseconds = new Map(["timeout", "ttl", "idle_timeout", "lease", "pause_
 const settings = (given) => Object.fromEntries(Object.entries(given).map(([name, value]) =>
   milliseconds.has(name) ? [milliseconds.get(name), value * 1000] : [camel(name), name === "spec" ? settings(value) : value]));
 
-// What stands before the options of a method, by its name.
+// Arguments that stand before the options of a method, by its name.
 const leading = {
   "run stream start": ["command"], "files.read files.readText files.exists files.remove files.list files.makeDirectory": ["path"],
   "files.write": ["path", "content"], signal: ["number"], undo: ["id"], extend: ["ttl"], renew: ["lease"], rollback: ["name"], batch: ["commands"],

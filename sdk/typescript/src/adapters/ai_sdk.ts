@@ -68,13 +68,14 @@ export class NutshellSession {
     const open = (name: string): ReadableStream<Uint8Array> =>
       new ReadableStream<Uint8Array>({ start: (controller) => void (streams[name] = controller) });
     const [stdout, stderr] = [open("stdout"), open("stderr")];
-    terms.signal?.addEventListener("abort", () => void job.kill().catch(() => undefined), { once: true });
+    const stop = (): void => void job.kill().catch(() => undefined);
+    terms.signal?.addEventListener("abort", stop, { once: true });
     const done = (async () => {
       for await (const { stream, data } of execution) streams[stream]!.enqueue(data);
       for (const controller of Object.values(streams)) controller.close();
       return { exitCode: exitCodeOf(await execution.result()) };
     })();
-    done.catch((error) => {
+    done.finally(() => terms.signal?.removeEventListener("abort", stop)).catch((error) => {
       for (const controller of Object.values(streams)) controller.error(error);
     });
     return { stdout, stderr, wait: () => done, kill: () => job.kill() };

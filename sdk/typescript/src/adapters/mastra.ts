@@ -1,6 +1,7 @@
 // Mastra: the tools of a sandbox, and a sandbox for a Workspace.
 import { createTool, type Tool } from "@mastra/core/tools";
-import { type CommandResult, type ExecuteCommandOptions, MastraSandbox, type ProviderStatus, type SandboxFileInput } from "@mastra/core/workspace";
+import { type CommandResult, type ExecuteCommandOptions, MastraSandbox, type ProviderStatus,
+  type SandboxFileInput } from "@mastra/core/workspace";
 import { type CreateOptions, Sandbox } from "../sandbox.js";
 import { type SchemaOptions, toolDescriptions } from "../tools.js";
 
