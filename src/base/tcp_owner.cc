@@ -38,6 +38,12 @@ Columns columns_of(std::string_view line) {
   return columns;
 }
 
+// An end as the table of IPv6 has it: "::ffff:127.0.0.1", in four numbers.
+std::string mapped(const std::string& end) {
+  static const std::string prefix = fmt::format("{:08X}{:08X}{:08X}", 0, 0, htonl(0xFFFF));
+  return prefix + end;
+}
+
 // Whether nothing was heard from the peer that ends the connection.
 bool is_open(int connection) {
   pollfd watched{connection, POLLRDHUP, 0};
@@ -77,7 +83,12 @@ Result<std::uint32_t> owner_of_peer(int connection) {
   const std::string peer_end = TRY(end_of(peer));
   const std::string own_end = TRY(end_of(own));
   const std::string table = TRY(read_file("/proc/net/tcp", kMostTableBytes));
-  const std::uint32_t user = TRY(owner_in_table(table, peer_end, own_end));
+  auto user = owner_in_table(table, peer_end, own_end);
+  if (!user) {  // a socket for IPv6 that has an IPv4 address is in the other table
+    const std::string other = TRY(read_file("/proc/net/tcp6", kMostTableBytes));
+    user = owner_in_table(other, mapped(peer_end), mapped(own_end));
+  }
+  if (!user) return user;
   // While our end is open, no other socket can have the peer's address and port: the line was of
   // this connection.
   if (!is_open(connection)) return failure(ErrorCode::Unavailable, "the client has hung up");

@@ -51,7 +51,8 @@ TEST(TcpOwner, IgnoresOtherConnectionsAndBrokenLines) {
 
 // A listener, a client's end and the accepted end, all of this process.
 struct Connection {
-  Connection() {
+  explicit Connection(int family = AF_INET)
+      : client(::socket(family, SOCK_STREAM | SOCK_CLOEXEC, 0)) {
     sockaddr_in address{};
     address.sin_family = AF_INET;
     address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
@@ -59,16 +60,33 @@ struct Connection {
     socklen_t size = sizeof address;
     if (::bind(listener.get(), plain, size) != 0 || ::listen(listener.get(), 1) != 0) return;
     if (::getsockname(listener.get(), plain, &size) != 0) return;
+    sockaddr_in6 six{};
+    six.sin6_family = AF_INET6;
+    six.sin6_port = address.sin_port;
+    ::inet_pton(AF_INET6, "::ffff:127.0.0.1", &six.sin6_addr);
+    if (family == AF_INET6) {
+      plain = reinterpret_cast<sockaddr*>(&six);
+      size = sizeof six;
+    }
     if (::connect(client.get(), plain, size) != 0) return;
     accepted = UniqueFd(::accept4(listener.get(), nullptr, nullptr, SOCK_CLOEXEC));
   }
   UniqueFd listener{::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0)};
-  UniqueFd client{::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0)};
+  UniqueFd client;
   UniqueFd accepted;
 };
 
 TEST(TcpOwner, IsThisUserForItsOwnConnection) {
   const Connection connection;
+  ASSERT_TRUE(connection.accepted);
+  const auto found = owner_of_peer(connection.accepted.get());
+  ASSERT_TRUE(found) << found.error().message;
+  EXPECT_EQ(*found, ::geteuid());
+}
+
+// gRPC's clients use such sockets for IPv4 too.
+TEST(TcpOwner, IsThisUserForItsSocketOfBothFamilies) {
+  Connection connection(AF_INET6);
   ASSERT_TRUE(connection.accepted);
   const auto found = owner_of_peer(connection.accepted.get());
   ASSERT_TRUE(found) << found.error().message;

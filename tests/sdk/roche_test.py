@@ -116,7 +116,7 @@ def what_has_no_meaning_is_refused():
                               (("--image", "node:20-slim"), "unavailable: the backend native has no image"),
                               (("--memory", "much"), "much"), (("--cpus", "-1"), "cpus"),
                               (("--mount", "/etc"), "HOST:TARGET"), (("--env", "A"), "NAME=VALUE")):
-            done = roche(environment, "create", "--image", IMAGE, *words)
+            done = roche(environment, "create", *words)
             expect(done.returncode == 1 and done.stderr.startswith("Error: ") and reason in done.stderr
                    and not done.stdout, f"{words}: {done}")
         expect_equal(roche(environment, "list").stdout, "No active sandboxes.\n", "what is left")
