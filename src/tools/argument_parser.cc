@@ -81,6 +81,7 @@ class Checker {
     }
     if (parameter == nullptr) return unknown(key, known.parameters);
     if (value.is_null()) return std::nullopt;  // many clients send null for an omitted argument
+    if (stands_for_nothing(*parameter, value)) return std::nullopt;
     if (parameter->name == "timeout" && is_in_milliseconds(*parameter, value))
       return set(*parameter, key, std::ceil(value.get<double>() / 1000), arguments);
     return set(*parameter, key, value, arguments);
@@ -127,8 +128,18 @@ class Checker {
         return std::nullopt;
       }
       default:
+        if (stands_for_nothing(parameter, value)) return std::nullopt;
         return set(parameter, key, value, arguments);
     }
+  }
+
+  // Strict modes make a model give every argument, so it gives empty ones for those it omits. An
+  // empty text is a value only where any bytes are.
+  static bool stands_for_nothing(const Parameter& parameter, const Json& value) {
+    if (parameter.presence == Parameter::Presence::Required) return false;
+    if (parameter.type == Type::ObjectList) return value.is_array() && value.empty();
+    return parameter.type == Type::String && !parameter.may_hold_nul && value.is_string() &&
+           value.get_ref<const std::string&>().empty();
   }
 
   // The same parameter, for messages about a value that came under another name.

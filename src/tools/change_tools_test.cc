@@ -73,6 +73,26 @@ TEST_F(EditTool, RefusesIncompleteEditsBeforeInitIsAsked) {
       HasSubstr("both `edits` and `old` or `new` are given."));
 }
 
+// A strict mode makes a model give every argument.
+TEST_F(EditTool, TakesEmptyArgumentsForOmittedOnes) {
+  init.answer(changed(wire::ChangeKind::Modified));
+  EXPECT_THAT(text(tool, R"({"path": "a.c", "old": "", "new": "", "all": false, "version": "",
+                             "edits": [{"old": "x", "new": "y", "all": false}]})"),
+              StartsWith("edited a.c"));
+  auto asked = init.asked<wire::EditFile>();
+  ASSERT_EQ(asked.edits.size(), 1U);
+  EXPECT_EQ(asked.edits[0].old_text, "x");
+  init.answer(changed(wire::ChangeKind::Modified));
+  EXPECT_THAT(text(tool, R"({"path": "a.c", "old": "p", "new": "", "all": false, "edits": [],
+                             "version": ""})"),
+              StartsWith("edited a.c"));
+  asked = init.asked<wire::EditFile>();
+  ASSERT_EQ(asked.edits.size(), 1U);
+  EXPECT_EQ(asked.edits[0].old_text, "p");
+  EXPECT_EQ(asked.edits[0].new_text, "");
+  EXPECT_EQ(asked.expected_version, "");
+}
+
 TEST_F(EditTool, RefusesAPlaceholderThatIsNew) {
   const ToolResult result =
       call(tool, R"({"path": "a", "old": "x", "new": "y\n// ... rest unchanged"})");

@@ -27,15 +27,7 @@ std::string places_of(const wire::Changed& changed) {
   return text;
 }
 
-// Refuses a request that is wrong whatever the file contains.
-std::optional<ToolResult> check(const std::vector<wire::Edit>& edits, const Arguments& arguments) {
-  if (edits.empty()) return bad_argument("there is no edit.", "Give `old` and `new`, or `edits`.");
-  const bool has_one = arguments.has("old") || arguments.has("new");
-  if (arguments.has("edits") && has_one)
-    return bad_argument("both `edits` and `old` or `new` are given.", "Give one of them.");
-  if (has_one && !(arguments.has("old") && arguments.has("new")))
-    return bad_argument(fmt::format("`{}` is missing.", arguments.has("old") ? "new" : "old"),
-                        "Give `old` and `new`; an empty `new` deletes.");
+std::optional<ToolResult> check_each(const std::vector<wire::Edit>& edits) {
   for (const wire::Edit& edit : edits) {
     if (edit.old_text.empty())
       return bad_argument("`old` is empty.", "Use write to create a file.");
@@ -44,6 +36,21 @@ std::optional<ToolResult> check(const std::vector<wire::Edit>& edits, const Argu
       return refuse_placeholder("new", found);
   }
   return std::nullopt;
+}
+
+// Refuses a request that is wrong whatever the file contains.
+std::optional<ToolResult> check(const std::vector<wire::Edit>& edits, const Arguments& arguments) {
+  if (edits.empty()) return bad_argument("there is no edit.", "Give `old` and `new`, or `edits`.");
+  // Beside `edits`, empty ones are what a strict mode made the model give.
+  const bool has_text = !arguments.text("old").empty() || !arguments.text("new").empty();
+  const bool has_one = arguments.has("old") || arguments.has("new");
+  if (arguments.has("edits") && has_one && !has_text) return check_each(edits);
+  if (arguments.has("edits") && has_one)
+    return bad_argument("both `edits` and `old` or `new` are given.", "Give one of them.");
+  if (has_one && !(arguments.has("old") && arguments.has("new")))
+    return bad_argument(fmt::format("`{}` is missing.", arguments.has("old") ? "new" : "old"),
+                        "Give `old` and `new`; an empty `new` deletes.");
+  return check_each(edits);
 }
 
 Result<ToolResult> edit(const Arguments& arguments, ToolContext& context) {

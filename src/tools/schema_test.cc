@@ -8,6 +8,7 @@
 #include <nlohmann/json.hpp>
 #include <set>
 
+#include "tools/argument_parser.h"
 #include "tools/registry.h"
 
 namespace nutshell {
@@ -71,6 +72,60 @@ TEST(Schema, KeepsTheRulesOfEveryProvider) {
     for (const Tool& tool : tool_registry())
       for (const Rules& rules : all_rules())
         expect_kept(Json::parse(input_schema(tool, dialect)), rules, tool.name + " ");
+}
+
+// Builds the arguments that a model sends under a strict mode, which makes every one required:
+// values of the right type that say nothing where the model would have said nothing.
+Json given_by_a_strict_mode(const Json& schema) {
+  Json object = Json::object();
+  std::set<std::string> required;
+  for (const Json& name : schema.value("required", Json::array()))
+    required.insert(name.get<std::string>());
+  for (const auto& [name, one] : schema["properties"].items()) {
+    if (one.contains("enum")) {
+      object[name] = one["enum"][0];
+    } else if (one["type"] == "string") {
+      object[name] = required.contains(name) ? "x" : "";
+    } else if (one["type"] == "integer") {
+      object[name] = std::max<std::int64_t>(one.value("minimum", std::int64_t{1}), 1);
+    } else if (one["type"] == "boolean") {
+      object[name] = false;
+    } else {
+      object[name] = required.contains(name) ? Json::array({"status"}) : Json::array();
+    }
+  }
+  return object;
+}
+
+TEST(Schema, TakesWhatAStrictModeMakesAModelSend) {
+  for (const Tool& tool : tool_registry()) {
+    const Json schema = Json::parse(input_schema(tool, Dialect::Nutshell));
+    const Json object = given_by_a_strict_mode(schema);
+    ASSERT_EQ(object.size(), schema["properties"].size());
+    const auto parsed = check_arguments(tool, object, Dialect::Nutshell);
+    const auto* error = std::get_if<ToolError>(&parsed);
+    ASSERT_EQ(error, nullptr) << tool.name << " " << object.dump() << ": " << error->what;
+    // An empty text says nothing, unless it is a text of any bytes.
+    for (const Parameter& parameter : tool.parameters) {
+      const bool is_empty = object[parameter.name] == "" || object[parameter.name] == Json::array();
+      if (is_empty && !parameter.may_hold_nul) {
+        EXPECT_FALSE(std::get<Arguments>(parsed).has(parameter.name))
+            << tool.name << parameter.name;
+      }
+    }
+  }
+}
+
+TEST(Schema, NamesAndDescriptionsFitWhatProvidersTake) {
+  for (const char* prefix : {"", "sandbox_", "mcp__nutshell__sandbox_"}) {
+    const auto tools = choose_tools({{}, false, prefix, {}});
+    ASSERT_TRUE(tools);
+    for (const Tool& tool : *tools) {
+      EXPECT_TRUE(RE2::FullMatch(tool.name, "[a-zA-Z_][a-zA-Z0-9_-]{0,63}")) << tool.name;
+      EXPECT_LE(tool.help.size(), 1024U) << tool.name;
+      EXPECT_FALSE(tool.help.empty()) << tool.name;
+    }
+  }
 }
 
 TEST(Schema, TellsDefaultsInWords) {
