@@ -64,6 +64,8 @@ std::string help_for(const FieldInfo& info, const T& member) {
     if (std::is_same_v<T, std::vector<Mount>>)
       help = "SRC[:DST]: " + std::string(info.help) + "; DST is SRC's own path if left out";
     return help + "; may be repeated";
+  } else if constexpr (std::is_same_v<T, Toolchains>) {
+    return help + " (auto with a workspace, else none)";
   } else if constexpr (std::is_enum_v<T>) {
     return fmt::format("{} ({})", help, word_for(member));
   } else if constexpr (std::is_same_v<T, std::string>) {
@@ -90,7 +92,9 @@ CommandOption add_flag(const CommandLine& command, Flags& flags, const FieldInfo
   if constexpr (kIsList<T>) {
     return command.add_option(words, flags.lists[flag], text);
   } else {
-    return command.add_option(words, flags.texts[flag], text);
+    const CommandOption option = command.add_option(words, flags.texts[flag], text);
+    if constexpr (std::is_enum_v<T>) option.shows_values({kWords<T>.begin(), kWords<T>.end()});
+    return option;
   }
 }
 

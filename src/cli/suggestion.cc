@@ -4,6 +4,7 @@
 
 #include <CLI/CLI.hpp>
 #include <array>
+#include <span>
 #include <string_view>
 
 #include "base/closest_word.h"
@@ -39,9 +40,18 @@ constexpr std::array kHints = {
     Hint{"--entrypoint ", "give the program as the command, behind --"},
 };
 
-std::string_view hint_for(const std::string& name) {
+// Commands that people know from docker.
+constexpr std::array kCommandHints = {
+    Hint{"images ", "image list"},     Hint{"pull ", "image pull NAME"},
+    Hint{"rmi ", "image remove NAME"}, Hint{"stop kill ", "destroy ID"},
+    Hint{"unpause ", "resume ID"},     Hint{"attach ", "exec -it ID -- sh"},
+    Hint{"inspect ", "info ID"},       Hint{"commit ", "checkpoint ID"},
+    Hint{"prune system ", "gc"},
+};
+
+std::string_view hint_for(std::span<const Hint> hints, const std::string& name) {
   const std::string wanted = name + " ";
-  for (const Hint& hint : kHints) {
+  for (const Hint& hint : hints) {
     for (std::size_t at = hint.names.find(wanted); at != std::string_view::npos;
          at = hint.names.find(wanted, at + 1))
       if (at == 0 || hint.names[at - 1] == ' ') return hint.hint;
@@ -58,7 +68,7 @@ std::string unknown_option(const CLI::App& command, const std::string& word) {
       names.push_back("--" + name);
   }
   const std::string name = word.substr(0, word.find('='));
-  const std::string_view known = hint_for(name);
+  const std::string_view known = hint_for(kHints, name);
   const std::string best = closest_word(name, names);
   const std::string hint = !known.empty() ? fmt::format(": {}", known)
                            : best.empty() ? ""
@@ -75,6 +85,9 @@ std::string unknown_command(const CLI::App& program, const std::string& word) {
   for (const CLI::App* command : program.get_subcommands([](const CLI::App*) { return true; })) {
     names.push_back(command->get_name());
   }
+  const std::string_view known = hint_for(kCommandHints, word);
+  if (!known.empty())
+    return fmt::format("unknown command '{}': did you mean 'nutshell {}'?", word, known);
   const std::string best = closest_word(word, names);
   if (!best.empty()) return fmt::format("unknown command '{}': did you mean '{}'?", word, best);
   return fmt::format(

@@ -45,6 +45,14 @@ TEST(Suggestion, NamesTheCommandThatWasMeantOrHowToRunAProgram) {
   app.add_subcommand("destroy");
   EXPECT_THAT(unknown_command(app, "destory"), HasSubstr("did you mean 'destroy'?"));
   EXPECT_THAT(unknown_command(app, "python3"), HasSubstr("nutshell run -- python3"));
+  for (const auto& [word, meant] :
+       std::vector<std::pair<const char*, const char*>>{{"images", "'nutshell image list'"},
+                                                        {"pull", "'nutshell image pull NAME'"},
+                                                        {"kill", "'nutshell destroy ID'"},
+                                                        {"stop", "'nutshell destroy ID'"},
+                                                        {"inspect", "'nutshell info ID'"},
+                                                        {"attach", "'nutshell exec -it ID -- sh'"}})
+    EXPECT_THAT(unknown_command(app, word), HasSubstr(meant)) << word;
 }
 
 }  // namespace
