@@ -129,6 +129,10 @@ bool ToolRunner::answers(const Deadline& deadline) {
   return init_->channel().is_open() && init_->channel().is_quiet() && init_->ping(deadline);
 }
 
+bool ToolRunner::is_connected() {
+  return init_->channel().is_open() && init_->channel().is_quiet() && !has_hung_up(*init_);
+}
+
 ToolResult ToolRunner::answer(const Tool& tool, CheckedArguments arguments, ToolContext& context) {
   if (auto* error = std::get_if<ToolError>(&arguments)) return refuse(std::move(*error));
   if (!init_->channel().is_open()) {  // the last command became a job and took the stream

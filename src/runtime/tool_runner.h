@@ -65,6 +65,8 @@ class ToolRunner {
   [[nodiscard]] bool is_stream_clean() const { return is_clean_ && init_->channel().is_open(); }
   // Whether its init answers: the sandbox may have ended since the last call.
   [[nodiscard]] bool answers(const Deadline& deadline);
+  // Whether its stream is open and nothing is on it, as far as can be told without asking init.
+  [[nodiscard]] bool is_connected();
   // Gives the stream away, for example to Runtime::keep(). Make no more calls afterwards.
   wire::InitClient release() && { return std::move(*init_); }
 

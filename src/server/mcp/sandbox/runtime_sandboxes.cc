@@ -23,6 +23,9 @@ constexpr const char* kRoleLabel = "mcp.role";
 constexpr const char* kOwn = "default";
 // An init that lives answers within this time.
 constexpr auto kInitTime = 2s;
+// For so long after an answer, nobody asks whether init is alive.
+constexpr auto kFresh = 1s;
+constexpr std::size_t kMostAnswered = 1024;
 
 // Saving takes milliseconds, unless much was changed.
 constexpr auto kSavingTime = 60s;
@@ -161,13 +164,30 @@ Result<ToolResult> RuntimeSandboxes::call(const Place& place, const Tool& tool,
                                           const ToolRunnerOptions& options) {
   auto runner = TRY(ToolRunner::open(runtime_, place.id, options));
   // Asks init whether it is alive, because an engine takes longer and may hang.
-  if (!runner.answers(Deadline::in(kInitTime))) {
+  const bool is_alive = (has_just_answered(place.id) && runner.is_connected()) ||
+                        runner.answers(Deadline::in(kInitTime));
+  if (!is_alive) {
     runtime_.streams().close(place.id);
     runner = TRY(ToolRunner::open(runtime_, place.id, options));
   }
   ToolResult result = runner.call(tool, check_arguments(tool, arguments, options.dialect));
-  if (runner.is_stream_clean()) runtime_.keep(place.id, std::move(runner).release());
+  if (!runner.is_stream_clean()) {
+    answered_.with([&](auto& all) { all.erase(place.id); });
+    return result;
+  }
+  runtime_.keep(place.id, std::move(runner).release());
+  answered_.with([&](auto& all) {
+    if (all.size() >= kMostAnswered) all.clear();  // they are asked once more
+    all[place.id] = Clock::now();
+  });
   return result;
+}
+
+bool RuntimeSandboxes::has_just_answered(const std::string& sandbox) const {
+  return answered_.with([&](const auto& all) {
+    const auto found = all.find(sandbox);
+    return found != all.end() && Clock::now() - found->second < kFresh;
+  });
 }
 
 Result<StoredOutput> RuntimeSandboxes::output(const Place& place, const std::string& output_id) {

@@ -1,8 +1,12 @@
 // The sandboxes of this user through the runtime, for `nutshell mcp`.
 #pragma once
 
+#include <map>
 #include <mutex>
+#include <string>
 
+#include "base/deadline.h"
+#include "base/guarded.h"
 #include "server/mcp/sandbox/sandboxes.h"
 
 namespace nutshell::mcp {
@@ -31,6 +35,10 @@ class RuntimeSandboxes : public Sandboxes {
   // Makes a sandbox that goes on with the changes of the session's last one.
   Result<Bound> make(const SessionKey& session, const SandboxSpec& own);
 
+  // Whether a call to this sandbox's init succeeded a moment ago.
+  [[nodiscard]] bool has_just_answered(const std::string& sandbox) const;
+
+  Guarded<std::map<std::string, Clock::time_point>> answered_;  // when each init did last
   std::mutex making_;  // held while a session's sandbox is looked up and made
   Runtime runtime_;
 };
