@@ -32,7 +32,8 @@ TEST_F(SandboxCommands, ListIsATableWithoutControlCharacters) {
   const Ran ran = run(add_list, {"list"});
   EXPECT_EQ(ran.status, 0) << ran.error;
   EXPECT_THAT(ran.output, HasSubstr("ID"));
-  EXPECT_THAT(ran.output, HasSubstr(std::string(kId) + "  native   running     61s       5s"));
+  EXPECT_THAT(ran.output,
+              HasSubstr(std::string(kId) + "  -            native   running     61 s     5 s"));
   EXPECT_THAT(ran.output, HasSubstr("project="));
   EXPECT_THAT(ran.output, Not(HasSubstr("\x1b")));
 }
