@@ -61,6 +61,12 @@ const std::map<std::string_view, Shape>& shapes() {
       {"go",
        {"go test ./...", "", "=== RUN   Test%\n    a_test.go:%: bad %\n--- FAIL: Test% (0.00s)\n",
         "FAIL\texample.org/a\t0.1s\n"}},
+      {"go test -json",
+       {"go test -json ./...", "",
+        "{\"Action\":\"output\",\"Package\":\"a\",\"Output\":\"=== RUN   Test%\\n\"}\n"
+        "{\"Action\":\"output\",\"Package\":\"a\",\"Output\":\"    a_test.go:%: bad %\\n\"}\n"
+        "{\"Action\":\"output\",\"Package\":\"a\",\"Output\":\"--- FAIL: Test% (0.00s)\\n\"}\n",
+        "{\"Action\":\"output\",\"Package\":\"a\",\"Output\":\"FAIL\\ta\\t0.1s\\n\"}\n"}},
       {"gradle",
        {"gradle test", "> Task :test FAILED\n",
         "CalcTest > case_% FAILED\n    java.lang.Error at A.java:%\n"}},

@@ -224,7 +224,9 @@ class OutlineMaker {
         ++shown;
       }
       constexpr std::size_t kFewestLines = 2;
-      if (is_plain && shown >= kFewestLines && end <= end_of_folds()) blocks.push_back({at, shown});
+      const bool is_own = found_.above[at] == kNone;  // not part of what stands above it
+      if (is_plain && is_own && shown >= kFewestLines && end <= end_of_folds())
+        blocks.push_back({at, shown});
       at = end + 1;
     }
     for (const BlockFold& fold :
@@ -493,7 +495,6 @@ class OutlineMaker {
     return std::move(outline_);
   }
 
-  // Blank lines make no gap.
   [[nodiscard]] std::size_t next_shown_after(std::size_t at) const {
     for (++at; at < size() && role(at) == Role::Blank;)
       ++at;

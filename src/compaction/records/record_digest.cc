@@ -7,7 +7,6 @@
 #include <unordered_map>
 
 #include "compaction/compactor.h"
-#include "compaction/like_lines.h"
 #include "compaction/line_template.h"
 #include "compaction/text_scan.h"
 
@@ -29,7 +28,7 @@ std::uint64_t kind_of(const RecordSet& set, const Record& record) {
   if (message != nullptr) {
     const RecordCell* const level = set.find(record, FieldRole::Level);
     if (level != nullptr) hash = mix(hash, std::hash<std::string_view>{}(level->raw));
-    return mix(hash, likeness_of(message->raw.substr(0, kLongestMessage)));
+    return mix(hash, template_of(message->raw.substr(0, kLongestMessage)));
   }
   for (std::size_t at = 0; at < record.cells; ++at) {
     const RecordCell& cell = set.cells(record)[at];

@@ -60,7 +60,10 @@ TEST(VerticalReader, RefusesTextAndOtherBlocks) {
 
 TEST(VerticalReader, OddRecordIsShownAndTheOthersCounted) {
   const auto text = rows_of_mysql(200);
-  const auto rendering = render({"mysql -E", {}, text, "", "o1a2b"}, {});
+  ExecResult ending;
+  ending.outcome = Outcome::Exited;
+  ending.exit_code = 0;
+  const auto rendering = render({"mysql -E", ending, text, "", "o1a2b"}, {});
   EXPECT_EQ(rendering.parser, "divided table") << rendering.reason;
   EXPECT_TRUE(contains(rendering.text, "2030")) << rendering.text;
   EXPECT_TRUE(contains(rendering.text, "Waiting for table metadata lock")) << rendering.text;
