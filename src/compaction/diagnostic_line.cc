@@ -320,8 +320,7 @@ std::optional<SaidPlace> read_file_place(std::string_view line) {
   if (!number || !text.ends_with(':')) return std::nullopt;
   text.remove_suffix(1);
   (void)take_prefix(text, ", ");
-  const auto path = file->substr(0, file->size() - std::string_view("\", line ").size());
-  return SaidPlace{{std::string(path), *number, 0}, text};
+  return SaidPlace{{std::string(*file), *number, 0}, text};
 }
 
 std::string_view path_in(std::string_view line) {

@@ -81,9 +81,9 @@ TEST(DiagnosticLine, RowMayBeDividedByBars) {
 }
 
 TEST(DiagnosticLine, FileFormNamesFileAndLine) {
-  const auto place = read_file_place("File \"a.ml\", line 2, characters 4-9:");
+  const auto place = read_file_place("File \"lib/feed_proxy.ml\", line 2, characters 4-9:");
   ASSERT_TRUE(place);
-  EXPECT_EQ(to_text(place->where), "a.ml:2");
+  EXPECT_EQ(to_text(place->where), "lib/feed_proxy.ml:2");
   EXPECT_EQ(place->rest, "characters 4-9");
   EXPECT_FALSE(read_file_place("  File \"a.py\", line 2, in run"));
 }
