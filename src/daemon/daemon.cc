@@ -110,7 +110,8 @@ namespace {
 // The value that is in force; a list has a comma between its items.
 std::string value_in_force(const Config& config, const std::string& key, std::string value) {
   if (value.empty()) value = value_if_empty(key);
-  if (value.empty()) value = default_quota_text(config, user_state_directory().value_or(fs::path()), key);
+  if (value.empty())
+    value = default_quota_text(config, user_state_directory().value_or(fs::path()), key);
   std::replace(value.begin(), value.end(), '\n', ',');
   return value;
 }

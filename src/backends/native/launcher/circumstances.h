@@ -1,7 +1,7 @@
 // Describes what a process passes on to the sandboxes that it starts: its cgroup, limits, priority,
 // view of the files and rights. A launcher starts a command in place of its caller only if the
-// caller's are the same as the launcher's own were at its start, so that `taskset`, `nice`, `ulimit`
-// or a cgroup around a `run` always hold.
+// caller's are the same as the launcher's own were at its start, so that `taskset`, `nice`,
+// `ulimit` or a cgroup around a `run` always hold.
 #pragma once
 
 #include <filesystem>
