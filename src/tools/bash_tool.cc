@@ -53,7 +53,7 @@ Tool make_bash_tool() {
   return {.name = "bash",
           .help =
               "Run a shell command. There is no network. Output of tests, builds and linters is "
-              "compacted; every failure is kept and the raw output stays available by id. Still "
+              "compacted; every failure is kept, raw output stays available by id. Still "
               "running after `wait` seconds: returns an id for @job. Prefer @read, @grep, @find "
               "and @ls.",
           .parameters = {{"command", String, Required},

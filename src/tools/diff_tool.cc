@@ -136,7 +136,7 @@ Tool make_diff_tool() {
   Parameter b{"b", String, Optional};
   b.roomkit_name = "file_b";
   return {.name = "diff",
-          .help = "Diff of two files, or of one against its state before its last change.",
+          .help = "Diff two files, or one against its state before its last change.",
           .parameters = {a,
                          b,
                          {"context", Integer, Optional, "", 0, 20},

@@ -37,16 +37,15 @@ Tool make_job_tool() {
   input.may_hold_nul = true;
   Parameter wait{"wait", Integer, Optional, "", 0, 600};
   wait.by_default = std::to_string(kWait);
-  return {
-      .name = "job",
-      .help = "Check, write to, or stop a running command. Returns output since the last check.",
-      .parameters = {{"id", String, Required},
-                     input,
-                     {"stop", Boolean, Optional},
-                     wait,
-                     max_tokens_parameter(kTokens)},
-      .hints = {},
-      .run = job};
+  return {.name = "job",
+          .help = "Check, write to or stop a running command; returns output since the last check.",
+          .parameters = {{"id", String, Required},
+                         input,
+                         {"stop", Boolean, Optional},
+                         wait,
+                         max_tokens_parameter(kTokens)},
+          .hints = {},
+          .run = job};
 }
 
 }  // namespace nutshell

@@ -183,14 +183,14 @@ Tool make_recall_tool() {
   Parameter stream{"stream", String, Optional};
   stream.choices = {"both", "stdout", "stderr"};
   return {.name = "recall",
-          .help = "Get the whole output behind an id such as o7f3a, filtered or paged.",
+          .help = "Get the whole output behind an id (o7f3a), filtered or paged.",
           .parameters = {{"id", String, Required},
                          {"grep", String, Optional},
                          {"offset", Integer, Optional, "First line", 1},
                          {"limit", Integer, Optional, "", 1},
                          stream,
                          {"pointer", String, Optional, "JSON pointer"},
-                         {"rows", String, Optional, "Elements there, from 0: 40-80"},
+                         {"rows", String, Optional, "From 0: 40-80"},
                          max_tokens_parameter(kTokens)},
           .hints = {.is_read_only = true},
           .run = recall};

@@ -43,7 +43,7 @@ Tool make_undo_tool() {
   using enum Parameter::Presence;
   return {.name = "undo",
           .help =
-              "Take back a change by its id (u12), or the last one. Fails if the file changed "
+              "Take back a change by id (u12), or the last. Fails if the file changed "
               "since.",
           .parameters = {{"id", String, Optional}},
           .hints = {},

@@ -51,7 +51,7 @@ Tool make_write_tool() {
   content.may_hold_nul = true;
   return {.name = "write",
           .help =
-              "Create a file, or replace a whole one. Parent directories are made. Prefer @edit "
+              "Create or replace a file. Parent directories are made. Prefer @edit "
               "for changes.",
           .parameters = {{"path", String, Required},
                          content,

@@ -54,6 +54,7 @@ class Conformance : public testing::TestWithParam<std::string> {
   Conformance() {
     // Other users of this machine do not see the sandboxes that are kept here.
     ::setenv("NUTSHELL_RUNTIME_DIR", scratch_.path().c_str(), 1);
+    ::setenv("NUTSHELL_LAUNCHER_LINGER", "0", 1);  // it ends with its last sandbox
     spec_.backend = GetParam();
     const bool is_through_daemon = GetParam().ends_with(kThroughDaemon);
     if (is_through_daemon) spec_.backend.resize(GetParam().size() - kThroughDaemon.size());

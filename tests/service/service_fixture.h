@@ -48,6 +48,7 @@ class ServiceTest : public testing::Test {
     std::filesystem::permissions(scratch_ / "run", std::filesystem::perms::owner_all);
     // Sandboxes that are kept are ours alone, whoever else uses the same machine.
     ::setenv("NUTSHELL_RUNTIME_DIR", (scratch_ / "run").c_str(), 1);
+    ::setenv("NUTSHELL_LAUNCHER_LINGER", "0", 1);  // it ends with its last sandbox
     options_.backends = {&init::run_init, programs_directory()};
     options_.state_directory = scratch_ / "state";
     options_.audit.durability = audit::Durability::Kernel;
