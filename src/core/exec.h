@@ -121,7 +121,10 @@ struct ExecResult {
   std::uint64_t stderr_bytes = 0;
   bool stdout_truncated = false;
   bool stderr_truncated = false;
+  std::vector<std::string> refused_connections;
+  std::uint64_t refused_connection_count = 0;
 
+  static constexpr std::size_t kMostRefusals = 16;
   static constexpr NounInfo kNoun{"ExecResult", "How a command ended.", Direction::Given};
   static void describe(auto&& field, auto& result) {
     field({.number = 1,
@@ -161,6 +164,16 @@ struct ExecResult {
            .help = "one line more, where there is more to say",
            .presence = Presence::IfSet},
           result.detail);
+    field({.number = 14,
+           .name = "refused_connections",
+           .help = "hosts that the network policy refused, and why; the first 16 different ones",
+           .presence = Presence::IfSet},
+          result.refused_connections);
+    field({.number = 15,
+           .name = "refused_connection_count",
+           .help = "how many connections and look-ups of names it refused",
+           .presence = Presence::IfSet},
+          result.refused_connection_count);
   }
 };
 

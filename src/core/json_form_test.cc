@@ -23,7 +23,7 @@ using Json = nlohmann::ordered_json;
 template <typename T>
 class JsonForm : public testing::Test {};
 using EveryNoun =
-    testing::Types<Limits, ExecLimits, UnsafeMount, SandboxSpec, Protection, SandboxStatus,
+    testing::Types<Limits, ExecLimits, UnsafeMount, NetworkPolicy, SandboxSpec, Protection, SandboxStatus,
                    SandboxStats, WindowSize, ExecRequest, ExecResult, Budget, Usage, SessionRequest,
                    SetupOutput, Session, PoolSpec, PoolStatus, AuditEntry, AuditRecord, EveryType>;
 TYPED_TEST_SUITE(JsonForm, EveryNoun);

@@ -90,7 +90,8 @@ std::string proto_fields(const NounDescription& noun) {
 const std::vector<NounDescription>& all_nouns() {
   static const std::vector<NounDescription> kAll = {
       description_of<Limits>(),       description_of<UnsafeMount>(),
-      description_of<Mount>(),        description_of<SandboxSpec>(),
+      description_of<Mount>(),        description_of<NetworkSecret>(),
+      description_of<NetworkPolicy>(), description_of<SandboxSpec>(),
       description_of<Protection>(),   description_of<SandboxStatus>(),
       description_of<SandboxStats>(), description_of<ExecRequest>(),
       description_of<ExecResult>(),   description_of<Budget>(),

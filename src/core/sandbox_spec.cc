@@ -124,6 +124,10 @@ Result<> check_spec(const SandboxSpec& spec) {
   TRY(check_labels(spec.labels));
   TRY(check_environment(spec.environment));
   TRY(check_mounts(spec.mounts));
+  if (mode_of(spec.network) != NetworkMode::None) {
+    return failure(ErrorCode::Unsupported,
+                   "network: this version runs commands without a network; leave it out");
+  }
   if (spec.working_directory.empty() || spec.working_directory.front() != '/') {
     return failure(ErrorCode::InvalidArgument,
                    fmt::format("workdir '{:.80}' is not an absolute path inside the sandbox, for "

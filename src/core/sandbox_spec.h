@@ -10,6 +10,7 @@
 
 #include "core/field.h"
 #include "core/limits.h"
+#include "core/network_policy.h"
 
 namespace nutshell {
 
@@ -118,6 +119,7 @@ struct SandboxSpec {
   std::vector<UnsafeMount> unsafe_mounts;
   std::vector<Mount> mounts;
   Toolchains toolchains = Toolchains::None;
+  NetworkPolicy network;
   std::map<std::string, std::string> labels;
   std::vector<Requirement> requirements;
   std::vector<std::string> unsafe_without;
@@ -235,6 +237,8 @@ struct SandboxSpec {
            .flag = "toolchains",
            .set_by = SetBy::OwnSocket},
           spec.toolchains);
+    field({.number = 26, .name = "network", .help = "what it may reach; by default nothing"},
+          spec.network);
     field({.number = 17,
            .name = "workspace_began_ns",
            .help = "when it got its workspace, on the clock that files have: 'nutshell apply' "

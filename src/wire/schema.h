@@ -14,7 +14,7 @@
 namespace nutshell::wire {
 
 inline constexpr std::uint64_t kMagic = 0x6c6c656873747541ULL;
-inline constexpr std::uint32_t kVersion = 2;
+inline constexpr std::uint32_t kVersion = 3;
 
 enum class MessageType : std::uint8_t {
   Hello = 1,
@@ -71,6 +71,17 @@ enum class MessageType : std::uint8_t {
   SearchPage = 85,
   Changes = 86,
   ChangeBegun = 87,
+  UseNetwork = 100,
+  Egress = 101,
+  Dial = 102,
+  Resolve = 103,
+  Resolved = 104,
+  OpenFlow = 105,
+  FlowOpened = 106,
+  FlowData = 107,
+  FlowConsumed = 108,
+  FlowEnd = 109,
+  FlowReset = 110,
 };
 
 enum class Stream : std::uint8_t { Output = 1, Error = 2 };
