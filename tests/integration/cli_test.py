@@ -109,7 +109,7 @@ def help_shows_the_values_and_the_defaults_of_its_command():
     made = call("create", "--help").stdout.decode()
     expect("overlay: layers" in made and "auto: show" in made, "values are shown as users type them")
     expect(b"compgen -W \"native docker podman gvisor\"" in call("completion", "bash").stdout, "completion")
-        expect(b"{none,auto}" in call("run", "--help").stdout, "values of --toolchains")
+    expect(b"{none,auto}" in call("run", "--help").stdout, "values of --toolchains")
     expect(b"--workspace-mode) COMPREPLY=($(compgen -W \"auto overlay copy\"" in
            call("completion", "bash").stdout, "values of --workspace-mode")
     told = call("mcp", "--help").stdout.decode()
