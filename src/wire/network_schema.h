@@ -33,7 +33,40 @@ struct Egress {
   // Variables that every command gets that starts from now on, such as the place of a certificate
   // authority and the placeholders of secrets.
   std::vector<std::string> environment;
-  void fields(auto& visit) { visit(environment); }
+  // The relay reads its stream with recvmsg, and can take descriptors from it.
+  std::uint8_t takes_descriptors = 0;
+  void fields(auto& visit) { visit(environment, takes_descriptors); }
+};
+
+// How connections of commands come to init.
+enum class NetworkWay : std::uint8_t {
+  Notification = 1,  // the kernel hands connect() to init: nothing inside needs to know
+  Proxy = 2,         // commands are told of a proxy on loopback, by the usual variables
+};
+
+// Init's first message of an Egress conversation. To a relay that takes descriptors one end of a
+// packet socket comes with it, the door. The relay answers DoorTaken if it received that.
+//
+// After DoorTaken, each FlowOpened without an error has one of three answers, and until it comes the
+// relay sends nothing of the flow. A packet through the door, with the flow's number (four bytes)
+// and the socket whose other end the command has: from then on the relay reads and writes that
+// socket, no bytes of the flow are on the wire, and the relay tells its end by FlowEnd, or by
+// FlowReset with the reason. FlowJoined: init carries the flow itself. FlowReset: the command is
+// gone.
+struct EgressOpened {
+  static constexpr auto kType = MessageType::EgressOpened;
+  NetworkWay way = NetworkWay::Notification;
+  std::uint8_t has_door = 0;
+  void fields(auto& visit) { visit(way, has_door); }
+};
+struct DoorTaken {
+  static constexpr auto kType = MessageType::DoorTaken;
+  void fields(auto& visit) { visit(); }
+};
+struct FlowJoined {
+  static constexpr auto kType = MessageType::FlowJoined;
+  std::uint32_t flow = 0;
+  void fields(auto& visit) { visit(flow); }
 };
 
 // Opens a conversation with a server inside, at this port of the sandbox's loopback interface.

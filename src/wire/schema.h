@@ -82,6 +82,9 @@ enum class MessageType : std::uint8_t {
   FlowConsumed = 108,
   FlowEnd = 109,
   FlowReset = 110,
+  EgressOpened = 111,
+  DoorTaken = 112,
+  FlowJoined = 113,
 };
 
 enum class Stream : std::uint8_t { Output = 1, Error = 2 };
