@@ -76,6 +76,13 @@ Result<> read_text(const FieldInfo& info, std::string_view text, T& member) {
   return {};
 }
 
+// Whether a list of nouns is written as texts, by the code that reads its flag.
+template <typename T>
+inline constexpr bool kIsWrittenAsTexts = true;
+template <Noun T>
+inline constexpr bool kIsWrittenAsTexts<std::vector<T>> =
+    std::is_same_v<T, Mount> || std::is_same_v<T, UnsafeMount>;
+
 // Calls use(info, member) for each field of the noun, and of the nouns in it, that has a flag.
 template <typename T, typename Use>
 void for_each_flag(T& noun, const Use& use) {
@@ -84,7 +91,8 @@ void for_each_flag(T& noun, const Use& use) {
         using Member = std::remove_cvref_t<decltype(member)>;
         if constexpr (Noun<Member>) {
           for_each_flag(member, use);
-        } else if constexpr (!kIsOnlyIf<Member> && !std::is_same_v<Member, bool>) {
+        } else if constexpr (!kIsOnlyIf<Member> && !std::is_same_v<Member, bool> &&
+                             kIsWrittenAsTexts<Member>) {
           if (!info.flag.empty()) use(info, member);
         }
       },
