@@ -1,4 +1,4 @@
-// What the commands of a sandbox may reach on the network. A sandbox has no interface but loopback;
+// Names what the commands of a sandbox may reach on the network. A sandbox has no interface but loopback;
 // `egress` decides on the host about every name and connection, and carries those that are allowed.
 #pragma once
 
