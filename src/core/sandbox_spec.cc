@@ -124,6 +124,10 @@ Result<> check_spec(const SandboxSpec& spec) {
   TRY(check_labels(spec.labels));
   TRY(check_environment(spec.environment));
   TRY(check_mounts(spec.mounts));
+  if (spec.keep_caches == KeepCaches::Yes || spec.walls != Walls::Namespaces) {
+    return failure(ErrorCode::Unsupported,
+                   "keep_caches and walls: this version has neither; leave them out");
+  }
   if (mode_of(spec.network) != NetworkMode::None) {
     return failure(ErrorCode::Unsupported,
                    "network: this version runs commands without a network; leave it out");
