@@ -3,6 +3,7 @@
 #include "core/audit_entry.h"
 #include "core/exec.h"
 #include "core/json_form.inc"
+#include "core/network_report.h"
 #include "core/pool.h"
 #include "core/sandbox_stats.h"
 #include "core/sandbox_status.h"
@@ -25,6 +26,8 @@ NUTSHELL_JSON_FORM(UnsafeMount)
 NUTSHELL_JSON_FORM(Mount)
 NUTSHELL_JSON_FORM(NetworkSecret)
 NUTSHELL_JSON_FORM(NetworkPolicy)
+NUTSHELL_JSON_FORM(NetworkEvent)
+NUTSHELL_JSON_FORM(NetworkStatus)
 NUTSHELL_JSON_FORM(SandboxSpec)
 NUTSHELL_JSON_FORM(Protection)
 NUTSHELL_JSON_FORM(SandboxStatus)

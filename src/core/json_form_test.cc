@@ -8,6 +8,7 @@
 #include "core/every_type_fixture.h"
 #include "core/exec.h"
 #include "core/json_form.inc"
+#include "core/network_report.h"
 #include "core/pool.h"
 #include "core/random_noun_fixture.h"
 #include "core/sandbox_stats.h"
@@ -23,9 +24,10 @@ using Json = nlohmann::ordered_json;
 template <typename T>
 class JsonForm : public testing::Test {};
 using EveryNoun =
-    testing::Types<Limits, ExecLimits, UnsafeMount, NetworkPolicy, SandboxSpec, Protection, SandboxStatus,
-                   SandboxStats, WindowSize, ExecRequest, ExecResult, Budget, Usage, SessionRequest,
-                   SetupOutput, Session, PoolSpec, PoolStatus, AuditEntry, AuditRecord, EveryType>;
+    testing::Types<Limits, ExecLimits, UnsafeMount, NetworkPolicy, NetworkEvent, NetworkStatus,
+                   SandboxSpec, Protection, SandboxStatus, SandboxStats, WindowSize, ExecRequest,
+                   ExecResult, Budget, Usage, SessionRequest, SetupOutput, Session, PoolSpec,
+                   PoolStatus, AuditEntry, AuditRecord, EveryType>;
 TYPED_TEST_SUITE(JsonForm, EveryNoun);
 
 TYPED_TEST(JsonForm, WhatIsKeptComesBackAsItWas) {
