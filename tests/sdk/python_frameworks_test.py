@@ -44,8 +44,11 @@ def run_program(name, program, least):
 
 
 def run_foreign_suite(name, program, wanted, *flags):
-    done = run_in(name, "-m", "pytest", "-q", "-p", "no:cacheprovider", "-rsf", "--no-header", *flags,
-                  str(PROGRAMS / program))
+    run_pytest(name, program, wanted, *flags, str(PROGRAMS / program))
+
+
+def run_pytest(name, program, wanted, *words):
+    done = run_in(name, "-m", "pytest", "-q", "-p", "no:cacheprovider", "-rsf", "--no-header", *words)
     last = done.stdout.strip().rpartition("\n")[2]
     told = " ".join(re.findall(r"^(?:FAILED|SKIPPED|ERROR) .*", done.stdout, re.MULTILINE))[:400]
     counts = {word: int(number) for number, word in re.findall(r"(\d+) (passed|failed|skipped|error)", last)}
@@ -58,6 +61,14 @@ def run_foreign_suite(name, program, wanted, *flags):
 @suite.case
 def roomkit_agent_has_the_tools_and_every_call_works():
     run_program("roomkit", "roomkit_agent.py", 14)
+
+
+@suite.case
+def roomkit_sandboxes_own_tests_pass():
+    """Those of its commands and of its executor. The others try the insides of its three backends."""
+    tests = python_venvs.source(python_venvs.venv("roomkit"), "roomkit-sandbox", "0.5.0") / "tests"
+    run_pytest("roomkit", "roomkit-sandbox's tests", 34, "-p", "as_roomkit_sandbox", "-o", "asyncio_mode=auto",
+               str(tests / "test_commands.py"), str(tests / "test_executor.py"))
 
 
 @suite.case

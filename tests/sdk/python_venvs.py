@@ -9,6 +9,7 @@ import os
 import shutil
 import subprocess
 import sys
+import tarfile
 from pathlib import Path
 
 from support import Skip, is_full
@@ -16,7 +17,7 @@ from support import Skip, is_full
 PLACE = Path(os.environ.get("NUTSHELL_TEST_PACKAGES") or Path.home() / ".cache/nutshell-venvs")
 INSTALL_SECONDS = 900
 SETS = {
-    "roomkit": ("roomkit==0.109.0", "roomkit-sandbox==0.5.0"),
+    "roomkit": ("roomkit==0.109.0", "roomkit-sandbox==0.5.0", "pytest", "pytest-asyncio"),
     "langchain": ("deepagents==0.7.32", "langchain-tests==1.1.9", "pytest", "pytest-asyncio"),
     "pydantic": ("pydantic-ai-slim==2.62.0", "pytest", "anyio"),
     "agents": ("openai-agents==0.24.0", "anthropic==2.8.0", "smolagents==1.26.0"),
@@ -98,6 +99,24 @@ def make(base, folder, packages):
         if "Connection" in done.stderr or "resolve" in done.stderr:
             failed.write_text(why)
         raise Skip(f"{packages[0]} cannot be installed: {why}")
+
+
+def source(python, package, version):
+    """The unpacked source archive of a package, as its authors published it; SKIP if it cannot be had."""
+    top = f"{package.replace('-', '_')}-{version}"
+    place = PLACE / f"{package}-source"
+    archive = place / f"{top}.tar.gz"
+    if not archive.exists():
+        done = subprocess.run(
+            [python, "-m", "pip", "download", "-q", "--no-deps", "--no-binary", ":all:", "--retries", "1",
+             "-d", str(place), f"{package}=={version}"],
+            capture_output=True, text=True, timeout=300, check=False, stdin=subprocess.DEVNULL)
+        if done.returncode != 0:
+            raise Skip(f"the source of {package} cannot be had: {done.stderr.strip()[-200:]}")
+    if not (place / top).is_dir():
+        with tarfile.open(archive) as opened:
+            opened.extractall(place, filter="data")
+    return place / top
 
 
 if __name__ == "__main__":

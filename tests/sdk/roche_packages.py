@@ -1,13 +1,11 @@
 """The package roche-sandbox as its authors publish it, with the stubs that its users have to generate: the
 published archives lack them."""
-import os
 import re
 import subprocess
-import tarfile
 from pathlib import Path
 
 import python_venvs
-from support import REPOSITORY, Skip
+from support import REPOSITORY
 
 VERSION = "0.6.0"
 PROTO = REPOSITORY / "src/server/grpc"
@@ -45,17 +43,4 @@ def interpreter():
 
 def shipped_tests(python):
     """The directory of the tests in the package's source archive."""
-    place = python_venvs.PLACE / "roche-source"
-    archive = place / f"roche_sandbox-{VERSION}.tar.gz"
-    if not archive.exists():
-        done = subprocess.run(
-            [python, "-m", "pip", "download", "-q", "--no-deps", "--no-binary", ":all:", "--retries", "1",
-             "-d", str(place), f"roche-sandbox=={VERSION}"],
-            capture_output=True, text=True, timeout=300, check=False, env={**os.environ})
-        if done.returncode != 0:
-            raise Skip(f"the source of roche-sandbox cannot be had: {done.stderr.strip()[-200:]}")
-    tests = place / f"roche_sandbox-{VERSION}/tests"
-    if not tests.is_dir():
-        with tarfile.open(archive) as opened:
-            opened.extractall(place, filter="data")
-    return tests
+    return python_venvs.source(python, "roche-sandbox", VERSION) / "tests"

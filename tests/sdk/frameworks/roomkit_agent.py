@@ -153,7 +153,8 @@ async def case_executors_of_one_session_share_it_and_close_leaves_it():
     found = await backend.find_container(name)
     assert found and await backend.container_exists(found)
     listed = [one for one in await backend.list_containers({"team": "red"})]
-    assert [one.session_id for one in listed] == [name] and listed[0].id == found, listed
+    assert [one.session_id for one in listed] == [name] and listed[0].container_id == found, listed
+    assert listed[0].status == "running" and listed[0].created_at.startswith("20"), listed
     await backend.delete_container(found)
     assert not await backend.container_exists(found)
     other = ours.ContainerSandboxExecutor(session_id="tenant:a/b.c-" + "x" * 80)
@@ -258,20 +259,38 @@ async def case_a_users_own_backend_is_used():
     assert backend.created == [("s", {"x": "y"}, {"E": "f"})]
     assert backend.ran[1] == ("c1", ["sh", "-c", "hi"], "/w", {"G": "h"}, 7), backend.ran
     assert (await executor.execute("bash", {"command": "late"})).exit_code == 124
+    assert [one["name"] for one in executor.tool_definitions()] == [one["name"] for one in SANDBOX_TOOL_SCHEMAS]
+    unknown = await executor.execute("recall", {"id": "o1"})
+    assert unknown.exit_code == 127 and "recall" in unknown.error and len(backend.ran) == 3, unknown
+
+
+async def case_a_container_whose_setup_failed_is_deleted():
+    class Failing(OwnBackend):
+        async def exec_command(self, container_id, cmd, **_):
+            return ours.ExecResult(1, "", "no such program")
+
+        async def delete_container(self, container_id):
+            self.ran.append(("deleted", container_id))
+    backend = Failing()
+    result = await ours.ContainerSandboxExecutor(backend=backend, setup_commands=["make"]).execute("ls", {})
+    assert result.exit_code == 1 and "no such program" in result.error, result
+    assert backend.ran == [("deleted", "c1")] and backend.created[0][0] == "roomkit-sandbox", backend.created
 
 
 async def case_what_cannot_be_kept_is_refused_or_told():
-    try:
-        ours.DockerSandboxBackend(network="bridge")
-        raise AssertionError("network='bridge' was ignored")
-    except SandboxError as error:
-        assert error.code == "unsupported"
+    for make in (lambda: ours.DockerSandboxBackend(network="bridge"),
+                 lambda: ours.SmolBSDSandboxBackend("/opt/smolbsd", network=True)):
+        try:
+            make()
+            raise AssertionError("a network was ignored")
+        except SandboxError as error:
+            assert error.code == "unsupported"
     with warnings.catch_warnings(record=True) as told:
         warnings.simplefilter("always")
         ours.KubernetesSandboxBackend(namespace="prod")
         ours.SmolBSDSandboxBackend(smolbsd_dir="/opt/smolbsd", memory=64)
     assert [str(one.message).split(":")[0] for one in told] == ["namespace", "smolbsd_dir"], told
-    executor = ours.ContainerSandboxExecutor(backend=ours.SmolBSDSandboxBackend(memory=64))
+    executor = ours.ContainerSandboxExecutor(backend=ours.SmolBSDSandboxBackend(memory=64, workspace_gb=1))
     assert (await executor.sandbox()).timeout is None
     assert (await executor.execute("bash", {"command": "echo small"})).exit_code == 0
     await executor.close()
@@ -286,9 +305,15 @@ async def case_modules_have_the_names_of_roomkit_sandbox():
     from nutshell_sandbox.roomkit.smolbsd_backend import SmolBSDSandboxBackend
     assert DockerSandboxBackend and KubernetesSandboxBackend and SmolBSDSandboxBackend
     import inspect
-    theirs = inspect.signature(roomkit_sandbox.ContainerSandboxExecutor).parameters
-    mine = inspect.signature(ours.ContainerSandboxExecutor).parameters
-    assert list(theirs) == list(mine)[:len(theirs)], list(mine)
+    from roomkit_sandbox import docker_backend, executor, k8s_backend, smolbsd_backend
+    for module, name in ((executor, "ContainerSandboxExecutor"), (docker_backend, "DockerSandboxBackend"),
+                         (k8s_backend, "KubernetesSandboxBackend"), (smolbsd_backend, "SmolBSDSandboxBackend"),
+                         (roomkit_sandbox, "ContainerInfo"), (roomkit_sandbox, "ExecResult")):
+        theirs = inspect.signature(getattr(module, name)).parameters
+        mine = inspect.signature(getattr(ours, name)).parameters
+        assert list(theirs) == list(mine)[:len(theirs)], (name, list(mine))
+    for kind in (ours.DockerSandboxBackend, ours.KubernetesSandboxBackend, ours.SmolBSDSandboxBackend):
+        assert isinstance(kind(), executor.ContainerBackendProtocol), kind
 
 
 async def case_the_example_runs():

@@ -4,7 +4,9 @@ from __future__ import annotations
 import hashlib
 import re
 import warnings
-from typing import Any, NamedTuple, cast
+from dataclasses import dataclass
+from datetime import datetime, timezone
+from typing import Any, cast
 
 from nutshell_sandbox._async.sandbox import AsyncSandbox
 from nutshell_sandbox._async.session import AsyncSession
@@ -16,7 +18,8 @@ DEFAULT_IMAGE = ""
 SESSION_LABEL = "roomkit.sandbox.session_id"
 
 
-class ExecResult(NamedTuple):
+@dataclass
+class ExecResult:
     """The result of a command of a backend."""
 
     exit_code: int
@@ -24,13 +27,15 @@ class ExecResult(NamedTuple):
     stderr: str = ""
 
 
-class ContainerInfo(NamedTuple):
-    """A sandbox that a backend made."""
+@dataclass
+class ContainerInfo:
+    """A sandbox that a backend made. `created_at` is in the form of ISO 8601."""
 
-    id: str
-    session_id: str
+    container_id: str
+    session_id: str | None
     labels: dict[str, str]
     status: str = "running"
+    created_at: str | None = None
 
 
 class NutshellBackend:
@@ -97,9 +102,12 @@ class NutshellBackend:
                 await (await AsyncSession(one.name, client=client)).end()
 
     async def list_containers(self, labels: dict[str, str] | None = None) -> list[ContainerInfo]:
-        return [ContainerInfo(one.sandbox_id, one.labels.get(SESSION_LABEL, one.name), one.labels)
-                for one in await AsyncSession.list(labels, client=self.options.get("client"))
-                if SESSION_LABEL in one.labels]
+        return [
+            ContainerInfo(
+                one.sandbox_id, one.labels.get(SESSION_LABEL, one.name), one.labels,
+                created_at=datetime.fromtimestamp(one.created_ms / 1000, timezone.utc).isoformat())
+            for one in await AsyncSession.list(labels, client=self.options.get("client"))
+            if SESSION_LABEL in one.labels]
 
 
 class DockerSandboxBackend(NutshellBackend):
@@ -108,8 +116,7 @@ class DockerSandboxBackend(NutshellBackend):
     def __init__(self, image: str = DEFAULT_IMAGE, memory_limit: str = "1g", cpu_count: float = 1,
                  network: str | None = None, extra_env: dict[str, str] | None = None,
                  **options: Any) -> None:
-        if network not in (None, "none"):
-            raise UnsupportedError(f"Sandboxes have no network, so network='{network}' cannot be kept.")
+        _refuse_network(network, network not in (None, "none"))
         super().__init__(image, extra_env, memory=memory_limit, cpus=cpu_count, **options)
 
 
@@ -129,11 +136,22 @@ class KubernetesSandboxBackend(NutshellBackend):
 class SmolBSDSandboxBackend(NutshellBackend):
     """Native sandboxes in place of small virtual machines."""
 
-    def __init__(self, smolbsd_dir: str = "", service: str = "", memory: int = 256, cpus: int = 1,
-                 ssh_base_port: int | None = None, workdir: str = "/workspace",
-                 extra_env: dict[str, str] | None = None, **options: Any) -> None:
-        _warn(smolbsd_dir=smolbsd_dir, service=service, ssh_base_port=ssh_base_port)
-        super().__init__(DEFAULT_IMAGE, extra_env, memory=f"{memory}m", cpus=cpus, **options)
+    def __init__(self, smolbsd_dir: str = "", service: str = "", image_tag: str = "",
+                 memory: int = 512, cpus: int = 1, network: bool = False,
+                 workspace_gb: int | None = None, state_dir: str | None = None,
+                 boot_timeout: float | None = None, extra_env: dict[str, str] | None = None,
+                 *, ssh_base_port: int | None = None, workdir: str = "", **options: Any) -> None:
+        _refuse_network(network, network)
+        _warn(smolbsd_dir=smolbsd_dir, service=service, image_tag=image_tag, state_dir=state_dir,
+              boot_timeout=boot_timeout, ssh_base_port=ssh_base_port,
+              workdir="" if workdir == "/workspace" else workdir)
+        disk = None if workspace_gb is None else f"{workspace_gb}g"
+        super().__init__(DEFAULT_IMAGE, extra_env, memory=f"{memory}m", cpus=cpus, disk=disk, **options)
+
+
+def _refuse_network(network: object, is_wanted: bool) -> None:
+    if is_wanted:
+        raise UnsupportedError(f"Sandboxes have no network, so network={network!r} cannot be kept.")
 
 
 def _warn(**settings: Any) -> None:

@@ -7,11 +7,13 @@ from typing import Any
 
 Arguments = dict[str, Any]
 
+# The scripts find what they work on in their positional parameters.
 _WRITE = 'mkdir -p -- "$(dirname -- "$1")" && printf %s "$2" > "$1"'
 _DELETE = '{ [ -e "$1" ] || [ -L "$1" ]; } || { echo "$1: not there" >&2; exit 1; }; rm -rf -- "$1"'
 # Counts the text in the whole file and replaces it if it is there once. Arguments of awk would be
 # read for escapes, the environment is not.
 _EDIT = r"""
+export OLD="$2" NEW="$3"
 [ -n "$OLD" ] || { echo "old_string is empty" >&2; exit 1; }
 awk 'BEGIN { RS = "^$"; ORS = ""; old = ENVIRON["OLD"] }
      { at = index($0, old)
@@ -23,13 +25,14 @@ cat "$1.new" > "$1"; status=$?; rm -f -- "$1.new"; exit $status
 
 class CommandBuilder(ABC):
     """Makes the argument list of a command from a call of a tool. Further tools get a method
-    `build_NAME` in a subclass."""
+    `build_NAME` in a subclass. As in roomkit-sandbox, a tool without a method gives a command that
+    says so; the executor refuses it before that."""
 
     def build(self, command: str, arguments: Arguments) -> list[str]:
         """The argument list for a tool, whose name has no `sandbox_` before it."""
         method = getattr(self, f"build_{command}", None)
         if method is None:
-            return ["sh", "-c", 'echo "unknown tool: $1" >&2; exit 127', "sh", command]
+            return ["echo", f"Unknown sandbox command: {command}"]
         made: list[str] = method(arguments)
         return made
 
@@ -55,14 +58,14 @@ class CommandBuilder(ABC):
     def build_bash(self, args: Arguments) -> list[str]: ...
 
     def build_write(self, args: Arguments) -> list[str]:
-        return ["sh", "-c", _WRITE, "sh", _path(args, ""), str(args.get("content", ""))]
+        return _script(_WRITE, _path(args, ""), str(args.get("content", "")))
 
     def build_edit(self, args: Arguments) -> list[str]:
-        return ["env", f"OLD={args.get('old_string', '')}", f"NEW={args.get('new_string', '')}",
-                "sh", "-c", _EDIT, "sh", _path(args, "")]
+        return _script(_EDIT, _path(args, ""), str(args.get("old_string", "")),
+                       str(args.get("new_string", "")))
 
     def build_delete(self, args: Arguments) -> list[str]:
-        return ["sh", "-c", _DELETE, "sh", _path(args, "")]
+        return _script(_DELETE, _path(args, ""))
 
 
 class RtkCommandBuilder(CommandBuilder):
@@ -123,6 +126,11 @@ class NativeCommandBuilder(CommandBuilder):
         return ["sh", "-c", str(args.get("command", ""))]
 
 
+def _script(text: str, *words: str) -> list[str]:
+    """A script with these words as its parameters, in one text, as roomkit-sandbox has it."""
+    return ["sh", "-c", f"set -- {shlex.join(words)}; {text}"]
+
+
 def _path(args: Arguments, otherwise: str) -> str:
     return str(args.get("path") or otherwise)
 
@@ -139,6 +147,11 @@ def _flags(args: Arguments, **flags: str) -> list[str]:
 def build_rtk_command(command: str, arguments: Arguments) -> list[str]:
     """The argument list of RtkCommandBuilder."""
     return RtkCommandBuilder().build(command, arguments)
+
+
+def can_build(builder: CommandBuilder, command: str) -> bool:
+    """Whether it has a command for this tool."""
+    return type(builder).build is not CommandBuilder.build or hasattr(builder, f"build_{command}")
 
 
 def is_own(builder: CommandBuilder, command: str) -> bool:

@@ -4,17 +4,26 @@ from __future__ import annotations
 import asyncio
 import json
 import secrets
-from typing import TYPE_CHECKING, Any
+import shlex
+from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
 
 from nutshell_sandbox._results import ToolResult
 from nutshell_sandbox._tool_schemas import roomkit_catalogue
 from nutshell_sandbox.errors import NotFoundError, SandboxError
 from nutshell_sandbox.roomkit.backends import (
     DEFAULT_IMAGE,
+    ContainerInfo,
+    ExecResult,
     NutshellBackend,
     status_of,
 )
-from nutshell_sandbox.roomkit.commands import CommandBuilder, NativeCommandBuilder, is_own
+from nutshell_sandbox.roomkit.commands import (
+    CommandBuilder,
+    NativeCommandBuilder,
+    RtkCommandBuilder,
+    can_build,
+    is_own,
+)
 
 if TYPE_CHECKING:
     from nutshell_sandbox._async.session import AsyncSession
@@ -24,6 +33,9 @@ PREFIX = "sandbox_"
 MOST_CHARACTERS = 19_500
 # Jobs need an agent that asks again; the result of a call is all that RoomKit's tools have.
 LEFT_OUT = {"sandbox_job"}
+# Tools that the reference has; command builders know these.
+REFERENCE = ("read", "write", "edit", "ls", "grep", "find", "git", "diff", "delete", "bash")
+SHELL_LETTERS = frozenset("|&;<>()$`*?[]{}~#!=\n")
 
 
 class _PlainResult:
@@ -47,12 +59,33 @@ class _PlainResult:
 if TYPE_CHECKING:
     _Base = object
     SandboxResult: Any = _PlainResult
+    SANDBOX_TOOL_SCHEMAS: list[dict[str, Any]] = []
 else:
     try:
+        from roomkit.sandbox import SANDBOX_TOOL_SCHEMAS
         from roomkit.sandbox import SandboxExecutor as _Base
         from roomkit.sandbox import SandboxResult
     except ImportError:
-        _Base, SandboxResult = object, _PlainResult
+        _Base, SandboxResult, SANDBOX_TOOL_SCHEMAS = object, _PlainResult, []
+
+
+@runtime_checkable
+class ContainerBackendProtocol(Protocol):
+    """The methods of a backend of your own."""
+
+    async def create_container(self, session_id: str, labels: dict[str, str] | None = ...,
+                               env: dict[str, str] | None = ...) -> str: ...
+
+    async def exec_command(self, container_id: str, cmd: list[str], workdir: str = ...,
+                           env: dict[str, str] | None = ..., timeout: int = ...) -> ExecResult: ...
+
+    async def container_exists(self, container_id: str) -> bool: ...
+
+    async def find_container(self, session_id: str) -> str | None: ...
+
+    async def delete_container(self, container_id: str) -> None: ...
+
+    async def list_containers(self, labels: dict[str, str] | None = ...) -> list[ContainerInfo]: ...
 
 
 class NutshellSandboxExecutor(_Base):
@@ -61,7 +94,8 @@ class NutshellSandboxExecutor(_Base):
     Executors with the same `session_id` share a sandbox, which `close()` leaves running. Without
     one, the executor has a sandbox of its own that ends with `close()`. `setup_commands` run in a
     shell, once in each new sandbox; if one fails, so do the calls, with its output. `backend` is
-    one of this package's, or any object with roomkit-sandbox's methods for containers. Further
+    one of this package's, or any object with roomkit-sandbox's methods for containers: it gets the
+    commands of `command_builder`, by default those of RTK, and has RoomKit's ten tools. Further
     options are those of AsyncSandbox.
     """
 
@@ -79,18 +113,19 @@ class NutshellSandboxExecutor(_Base):
         **options: Any,
     ) -> None:
         self._backend: Any = backend or NutshellBackend(image, **options)
-        self._session_id = session_id or f"roomkit-{secrets.token_hex(8)}"
+        # A backend of the caller's own may have no way to end what nobody finds again.
+        self._session_id = session_id or (
+            f"roomkit-{secrets.token_hex(8)}" if isinstance(self._backend, NutshellBackend)
+            else "roomkit-sandbox")
         self._is_own = session_id is None
         self._workdir, self._timeout = workdir, timeout
         self._setup, self._labels, self._env = setup_commands or [], labels or {}, env or {}
         self._builder = command_builder
         self._session: AsyncSession | None = None
-        self._container = ""
+        self._container_id: str | None = None
         self._lock: tuple[Any, asyncio.Lock] | None = None
-        self._catalogue = [
-            {"name": one["name"], "description": one["description"],
-             "parameters": one["inputSchema"]}
-            for one in roomkit_catalogue() if one["name"] not in LEFT_OUT]
+        self._catalogue = _own_catalogue() if isinstance(self._backend, NutshellBackend) \
+            else _reference_catalogue()
 
     def tool_definitions(self) -> list[dict[str, Any]]:
         """The tools, under RoomKit's names."""
@@ -117,7 +152,7 @@ class NutshellSandboxExecutor(_Base):
 
     async def close(self) -> None:
         """Ends a sandbox of its own; one of a session goes on for the next executor."""
-        session, self._session, self._container = self._session, None, ""
+        session, self._session, self._container_id = self._session, None, None
         if session is None or not self._is_own:
             return
         try:
@@ -206,8 +241,10 @@ class NutshellSandboxExecutor(_Base):
 
     async def _execute_there(self, command: str, given: dict[str, Any],
                              env: dict[str, str] | None) -> Any:
+        builder = self._builder or RtkCommandBuilder()
+        if not can_build(builder, command):
+            return SandboxResult(exit_code=127, error=f"There is no tool '{command}'.")
         container = await self._ensure_container()
-        builder = self._builder or NativeCommandBuilder()
         done = await self._backend.exec_command(
             container, builder.build(command, given), workdir=self._workdir, env=env,
             timeout=self._seconds(given))
@@ -215,24 +252,49 @@ class NutshellSandboxExecutor(_Base):
 
     async def _ensure_container(self) -> str:
         async with self._locked():
-            if self._container and await self._backend.container_exists(self._container):
-                return self._container
-            self._container = await self._backend.find_container(self._session_id) or ""
-            if not self._container:
-                made = await self._backend.create_container(
-                    session_id=self._session_id, labels=self._labels, env=self._env)
-                for line in self._setup:
-                    done = await self._backend.exec_command(
-                        made, ["sh", "-c", line], workdir=self._workdir, timeout=self._timeout)
-                    if done.exit_code != 0:
-                        raise SandboxError(f"The setup command '{line[:80]}' failed: "
-                                           f"{done.stderr[:200]}")
-                self._container = made
-            return self._container
+            known = self._container_id
+            if known and await self._backend.container_exists(known):
+                return known
+            found: str | None = await self._backend.find_container(self._session_id)
+            self._container_id = found
+            if not found:
+                self._container_id = found = await self._make_container()
+            return found
+
+    async def _make_container(self) -> str:
+        """A new container in which the setup ran; none, if a command of it fails."""
+        made: str = await self._backend.create_container(
+            session_id=self._session_id, labels=self._labels, env=self._env)
+        for line in self._setup:
+            done = await self._backend.exec_command(
+                made, setup_words(line), workdir=self._workdir, timeout=self._timeout)
+            if done.exit_code != 0:
+                if hasattr(self._backend, "delete_container"):
+                    await self._backend.delete_container(made)
+                raise SandboxError(f"The setup command '{line[:80]}' failed: {done.stderr[:200]}")
+        return made
 
 
 class ContainerSandboxExecutor(NutshellSandboxExecutor):
     """NutshellSandboxExecutor under roomkit-sandbox's name."""
+
+
+def _own_catalogue() -> list[dict[str, Any]]:
+    return [{"name": one["name"], "description": one["description"], "parameters": one["inputSchema"]}
+            for one in roomkit_catalogue() if one["name"] not in LEFT_OUT]
+
+
+def _reference_catalogue() -> list[dict[str, Any]]:
+    """The tools of a backend that has nothing but commands."""
+    known = {PREFIX + name for name in REFERENCE}
+    return list(SANDBOX_TOOL_SCHEMAS) or [one for one in _own_catalogue() if one["name"] in known]
+
+
+def setup_words(line: str) -> list[str]:
+    """The arguments of a plain command; a shell for what only a shell understands."""
+    if not SHELL_LETTERS.isdisjoint(line):
+        return ["sh", "-c", line]
+    return shlex.split(line)
 
 
 def fitting(text: str, output_id: str) -> str:
