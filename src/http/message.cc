@@ -182,6 +182,8 @@ std::string_view reason_of(int status) {
       Reason{414, "URI Too Long"},
       Reason{415, "Unsupported Media Type"},
       Reason{416, "Range Not Satisfiable"},
+      Reason{417, "Expectation Failed"},
+      Reason{421, "Misdirected Request"},
       Reason{422, "Unprocessable Content"},
       Reason{426, "Upgrade Required"},
       Reason{429, "Too Many Requests"},
@@ -192,6 +194,7 @@ std::string_view reason_of(int status) {
       Reason{502, "Bad Gateway"},
       Reason{503, "Service Unavailable"},
       Reason{504, "Gateway Timeout"},
+      Reason{505, "HTTP Version Not Supported"},
       Reason{507, "Insufficient Storage"},
   };
   for (const Reason& reason : kReasons) {

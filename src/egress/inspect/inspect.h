@@ -1,0 +1,32 @@
+// Serves the HTTP/1.1 connections of a sandbox: every request is read, judged by the guard, written
+// anew and sent to the host that it names. Blocking; the caller gives each connection a thread.
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <string>
+
+#include "base/unique_fd.h"
+#include "egress/inspect/flow_guard.h"
+
+namespace nutshell::egress {
+
+struct InspectTimes {
+  std::chrono::milliseconds head = std::chrono::seconds(30);    // from the first byte to the last
+  std::chrono::milliseconds idle = std::chrono::seconds(120);   // between two requests
+  std::chrono::milliseconds client = std::chrono::seconds(60);  // without a byte of its body
+  std::chrono::milliseconds server = std::chrono::minutes(15);  // without a byte of the answer
+};
+
+struct InspectSettings {
+  InspectTimes times;
+};
+
+// Both return when the connection has ended. `client` is a stream socket whose other end the
+// sandbox has. `host` and `port` are the place that the connection was made to: requests that name
+// another one are refused. If `host` is empty, requests may name any host, and the guard alone
+// decides.
+void serve_http(UniqueFd client, const std::string& host, std::uint16_t port, FlowGuard& guard,
+                const InspectSettings& settings);
+
+}  // namespace nutshell::egress
