@@ -6,6 +6,7 @@
 #include <poll.h>
 #include <sys/socket.h>
 
+#include <algorithm>
 #include <array>
 #include <functional>
 #include <map>
@@ -28,7 +29,8 @@ inline std::string read_text(int socket, const std::string& until = {},
                              std::chrono::milliseconds patience = std::chrono::seconds(5)) {
   std::string all;
   for (;;) {
-    if (!until.empty() && all.find(until) != std::string::npos) return all;
+    const std::size_t recent = std::max(all.size(), 4096 + until.size()) - 4096 - until.size();
+    if (!until.empty() && all.find(until, recent) != std::string::npos) return all;
     const auto ready = wait_for(socket, POLLIN, Deadline::in(patience));
     if (!ready || !*ready) return all + "<silence>";
     std::array<char, 4096> space{};
@@ -116,8 +118,10 @@ class TestGuard : public FlowGuard {
 
 class GateTest : public testing::Test {
  protected:
+  using Serve = std::function<void(UniqueFd)>;
+
   // Serves "http://a.test" by `serve` until the sandbox hangs up.
-  void start_server(std::function<void(UniqueFd)> serve) {
+  void start_server(Serve serve) {
     server_ = std::make_unique<RawServer>(std::move(serve));
     guard_.places["a.test"] = server_->port();
   }
@@ -134,14 +138,21 @@ class GateTest : public testing::Test {
     });
   }
 
-  int connect_sandbox(const std::string& host = "a.test", std::uint16_t port = 80) {
+  // Runs the gate's side of a connection; returns the sandbox's end.
+  int connect_through(Serve gate) {
     auto pair = make_socket_pair(SocketKind::Stream);
     EXPECT_TRUE(pair);
-    gate_ = std::thread([this, host, port, socket = std::move(pair->first)]() mutable {
-      serve_http(std::move(socket), host, port, guard_, settings_);
+    gate_ = std::thread([gate = std::move(gate), socket = std::move(pair->first)]() mutable {
+      gate(std::move(socket));
     });
     sandbox_ = std::move(pair->second);
     return sandbox_.get();
+  }
+
+  int connect_sandbox(const std::string& host = "a.test", std::uint16_t port = 80) {
+    return connect_through([this, host, port](UniqueFd socket) {
+      serve_http(std::move(socket), host, port, guard_, settings_);
+    });
   }
 
   // The answer to these bytes on a connection of their own, after which the sandbox hangs up.

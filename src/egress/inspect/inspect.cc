@@ -15,4 +15,19 @@ void serve_http(UniqueFd client, const std::string& host, std::uint16_t port, Fl
   serve_requests(**transport, terms);
 }
 
+void serve_tls(UniqueFd client, const std::string& name, std::uint16_t port, FlowGuard& guard,
+               const InspectSettings& settings) {
+  const Deadline deadline = Deadline::in(settings.times.head);
+  const auto transport = settings.authority->answer(std::move(client), name, deadline);
+  if (!transport) {
+    guard.refused({"", "https", name, "", port}, transport.error().message);
+    return;
+  }
+  const GateTerms terms{
+      {"https", 443}, {name, port}, guard, settings, [&](UniqueFd socket, const std::string& host) {
+        return settings.trust->reach(std::move(socket), host, Deadline::in(settings.times.head));
+      }};
+  serve_requests(**transport, terms);
+}
+
 }  // namespace nutshell::egress

@@ -7,7 +7,9 @@
 #include <string>
 
 #include "base/unique_fd.h"
+#include "egress/inspect/authority.h"
 #include "egress/inspect/flow_guard.h"
+#include "egress/inspect/server_trust.h"
 
 namespace nutshell::egress {
 
@@ -18,8 +20,11 @@ struct InspectTimes {
   std::chrono::milliseconds server = std::chrono::minutes(15);  // without a byte of the answer
 };
 
+// Shared by the connections of one sandbox. The objects live longer than the connections.
 struct InspectSettings {
   InspectTimes times;
+  Authority* authority = nullptr;      // for serve_tls
+  const ServerTrust* trust = nullptr;  // for serve_tls
 };
 
 // Both return when the connection has ended. `client` is a stream socket whose other end the
@@ -28,5 +33,11 @@ struct InspectSettings {
 // decides.
 void serve_http(UniqueFd client, const std::string& host, std::uint16_t port, FlowGuard& guard,
                 const InspectSettings& settings);
+
+// Ends the sandbox's TLS, and reaches servers by TLS of its own. `name` is the server that the
+// client asked for (SNI), or the address of the connection if it named none. No byte of `client`
+// was read.
+void serve_tls(UniqueFd client, const std::string& name, std::uint16_t port, FlowGuard& guard,
+               const InspectSettings& settings);
 
 }  // namespace nutshell::egress

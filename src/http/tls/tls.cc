@@ -13,14 +13,6 @@ namespace {
 // Shared, because every transport and the factory itself use it, and end in any order.
 using SharedContext = std::shared_ptr<SSL_CTX>;
 
-Result<SharedContext> new_context(const SSL_METHOD* method) {
-  TlsContext context(SSL_CTX_new(method));
-  if (!context) return tls_failure(ErrorCode::ResourceExhausted, "begin");
-  SSL_CTX_set_min_proto_version(context.get(), TLS1_2_VERSION);
-  SSL_CTX_set_options(context.get(), SSL_OP_NO_RENEGOTIATION | SSL_OP_NO_COMPRESSION);
-  return SharedContext(std::move(context));
-}
-
 Result<> show(SSL_CTX* context, const std::filesystem::path& certificate,
               const std::filesystem::path& key) {
   if (SSL_CTX_use_certificate_chain_file(context, certificate.c_str()) != 1) {
@@ -50,7 +42,18 @@ bool is_address(const std::string& name) {
          ::inet_pton(AF_INET6, name.c_str(), &space) == 1;
 }
 
-Result<> expect_name(SSL* tls, const std::string& name) {
+}  // namespace
+
+Result<TlsContext> new_tls_context(TlsSide side) {
+  TlsContext context(
+      SSL_CTX_new(side == TlsSide::Server ? TLS_server_method() : TLS_client_method()));
+  if (!context) return tls_failure(ErrorCode::ResourceExhausted, "begin");
+  SSL_CTX_set_min_proto_version(context.get(), TLS1_2_VERSION);
+  SSL_CTX_set_options(context.get(), SSL_OP_NO_RENEGOTIATION | SSL_OP_NO_COMPRESSION);
+  return context;
+}
+
+Result<> expect_server(SSL* tls, const std::string& name) {
   bool is_set = false;
   if (is_address(name)) {
     is_set = X509_VERIFY_PARAM_set1_ip_asc(SSL_get0_param(tls), name.c_str()) == 1;
@@ -64,10 +67,8 @@ Result<> expect_name(SSL* tls, const std::string& name) {
   return tls_failure(ErrorCode::InvalidArgument, "use the server name " + name);
 }
 
-}  // namespace
-
 Result<MakeTransport> tls_server(const TlsServerFiles& files) {
-  SharedContext context = TRY(new_context(TLS_server_method()));
+  SharedContext context = TRY(new_tls_context(TlsSide::Server));
   TRY(show(context.get(), files.certificate, files.key));
   if (!files.client_authority.empty()) {
     TRY(trust(context.get(), files.client_authority));
@@ -88,7 +89,7 @@ Result<MakeTransport> tls_client(const TlsClientFiles& files) {
   if (files.server_name.empty()) {
     return failure(ErrorCode::InvalidArgument, "TLS: whose certificate is to be expected?");
   }
-  SharedContext context = TRY(new_context(TLS_client_method()));
+  SharedContext context = TRY(new_tls_context(TlsSide::Client));
   TRY(trust(context.get(), files.authority));
   SSL_CTX_set_verify(context.get(), SSL_VERIFY_PEER, nullptr);
   if (!files.certificate.empty()) TRY(show(context.get(), files.certificate, files.key));
@@ -97,7 +98,7 @@ Result<MakeTransport> tls_client(const TlsClientFiles& files) {
         Tls tls(SSL_new(context.get()));
         if (tls) {
           SSL_set_connect_state(tls.get());
-          TRY(expect_name(tls.get(), name));
+          TRY(expect_server(tls.get(), name));
         }
         return make_tls_transport(std::move(tls), std::move(socket));
       };
