@@ -17,6 +17,7 @@ constexpr std::size_t kPart = 16U << 10U;
 constexpr std::size_t kMostHeadBytes = 64U << 10U;
 
 std::string chunk_of(std::string_view bytes) {
+  if (bytes.empty()) return {};  // a chunk without bytes would end the body
   return fmt::format("{:x}\r\n{}\r\n", bytes.size(), bytes);
 }
 
@@ -111,15 +112,17 @@ Result<Exchange::Step> Exchange::receive(GateSide& side, Wait& wait, bool& has_e
 
 Result<Exchange::Step> Exchange::take_request_body() {
   if (request_parser_.is_done()) {
-    if (request_.is_chunked) to_server_ = "0\r\n\r\n";
+    if (terms_.body != nullptr) to_server_ = chunk_of(terms_.body->end());
+    if (request_.is_chunked) to_server_ += "0\r\n\r\n";
     is_request_sent_ = true;
     return Step::Moved;
   }
   std::array<char, kPart> space;  // NOLINT: filled by take_body
   const auto taken = TRY(request_parser_.take_body(client_.input, space.data(), space.size()));
   client_.input.erase(0, taken.consumed);
-  const std::string_view bytes(space.data(), taken.produced);
-  if (!bytes.empty()) to_server_ = request_.is_chunked ? chunk_of(bytes) : std::string(bytes);
+  std::string bytes(space.data(), taken.produced);
+  if (terms_.body != nullptr) bytes = terms_.body->take(bytes);
+  to_server_ = request_.is_chunked ? chunk_of(bytes) : std::move(bytes);
   if (taken.consumed > 0 || taken.produced > 0 || request_parser_.is_done()) return Step::Moved;
   if (client_.input.size() > kMostHeadBytes) {
     return failure(ErrorCode::Corrupt, "a chunk of the request has too long a head");
@@ -143,7 +146,7 @@ Result<Exchange::Step> Exchange::take_response_head() {
   }
   const std::string bytes = server_.input.substr(0, length);
   server_.input.erase(0, length);
-  const auto head = TRY(response_parser_.take_head(bytes, request_.named.method));
+  auto head = TRY(response_parser_.take_head(bytes, request_.named.method));
   const bool is_websocket = head.status == 101 && request_.wants_websocket &&
                             http::equal_in_any_case(head.headers.get("Upgrade"), "websocket");
   if (head.status == 101 && !is_websocket) {
@@ -154,7 +157,9 @@ Result<Exchange::Step> Exchange::take_response_head() {
     return Step::Moved;
   }
   server_keeps_alive_ = head.keeps_alive;
-  write_response_head(head, reason_in(bytes, head.status));
+  std::string reason = reason_in(bytes, head.status);
+  if (terms_.filter != nullptr) TRY(terms_.filter->take_head(head, reason));
+  write_response_head(head, reason);
   phase_ = is_websocket ? Phase::Tunnel : Phase::Body;
   return Step::Moved;
 }
@@ -171,10 +176,16 @@ void Exchange::write_response_head(const http::ResponseHead& head, std::string_v
     to_client_ += "Connection: Upgrade\r\nUpgrade: websocket\r\n\r\n";
     return;
   }
+  write_framing(head);
+}
+
+void Exchange::write_framing(const http::ResponseHead& head) {
+  const bool has_body = !response_parser_.is_done();
+  const bool is_changed = has_body && terms_.filter != nullptr && terms_.filter->changes_length();
   const std::string_view length = head.headers.get("Content-Length");
-  if (!length.empty() && head.status != 204) {
+  if (!length.empty() && head.status != 204 && !is_changed) {
     to_client_ += fmt::format("Content-Length: {}\r\n", length);
-  } else if (!response_parser_.is_done()) {
+  } else if (has_body) {
     is_answer_chunked_ = request_.is_http_11;
     is_answer_to_end_ = !request_.is_http_11;
     if (is_answer_chunked_) to_client_ += "Transfer-Encoding: chunked\r\n";
@@ -183,9 +194,14 @@ void Exchange::write_response_head(const http::ResponseHead& head, std::string_v
   to_client_ += keeps_alive ? "Connection: keep-alive\r\n\r\n" : "Connection: close\r\n\r\n";
 }
 
+std::string Exchange::framed_answer(std::string_view bytes) const {
+  return is_answer_chunked_ ? chunk_of(bytes) : std::string(bytes);
+}
+
 Result<Exchange::Step> Exchange::take_response_body() {
   if (response_parser_.is_done()) {
-    if (is_answer_chunked_) to_client_ = "0\r\n\r\n";
+    if (terms_.filter != nullptr) to_client_ = framed_answer(terms_.filter->take_end());
+    if (is_answer_chunked_) to_client_ += "0\r\n\r\n";
     phase_ = Phase::Done;
     return Step::Moved;
   }
@@ -193,7 +209,7 @@ Result<Exchange::Step> Exchange::take_response_body() {
   const auto taken = TRY(response_parser_.take_body(server_.input, space.data(), space.size()));
   server_.input.erase(0, taken.consumed);
   const std::string_view bytes(space.data(), taken.produced);
-  if (!bytes.empty()) to_client_ = is_answer_chunked_ ? chunk_of(bytes) : std::string(bytes);
+  to_client_ = framed_answer(terms_.filter != nullptr ? terms_.filter->take_part(bytes) : bytes);
   if (taken.consumed > 0 || taken.produced > 0 || response_parser_.is_done()) return Step::Moved;
   if (server_.input.size() > kMostHeadBytes) {
     return failure(ErrorCode::Corrupt, "a chunk of the answer has too long a head");

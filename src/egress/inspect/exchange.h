@@ -7,8 +7,10 @@
 #include <string>
 #include <string_view>
 
+#include "egress/inspect/answer_filter.h"
 #include "egress/inspect/gate_request.h"
 #include "egress/inspect/inspect.h"
+#include "egress/inspect/stream_replacer.h"
 #include "http/parser.h"
 #include "http/transport.h"
 
@@ -25,6 +27,9 @@ class Exchange {
   struct Terms {
     FlowGuard& guard;
     const InspectTimes& times;
+    AnswerFilter* filter = nullptr;  // nullptr: the answer passes unchanged
+    // Changes the body of the request, which then has to be chunked; nullptr: it passes unchanged.
+    StreamReplacer* body = nullptr;
   };
   // The connections that may serve the next request.
   enum class After { KeepBoth, CloseServer, CloseBoth };
@@ -58,7 +63,8 @@ class Exchange {
   Result<Step> take_response_body();
   Result<Step> pass_tunnel(GateSide& from, std::string& to, bool& has_ended, Wait& wait);
   void write_response_head(const http::ResponseHead& head, std::string_view reason);
-  void end_response();
+  void write_framing(const http::ResponseHead& head);
+  [[nodiscard]] std::string framed_answer(std::string_view bytes) const;
   Result<> wait_for_either();
   [[nodiscard]] After after() const;
 

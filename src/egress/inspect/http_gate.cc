@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "egress/inspect/exchange.h"
+#include "egress/inspect/secrets.h"
 
 namespace nutshell::egress {
 namespace {
@@ -17,6 +18,7 @@ using http::Transport;
 constexpr std::size_t kMostHeadBytes = 64U << 10U;
 constexpr std::size_t kMostDrainedBytes = 1U << 20U;
 constexpr std::chrono::seconds kDrainTime{2};
+constexpr std::uint64_t kMostHeldBytes = 1U << 20U;
 
 // A line that ends in a bare LF never makes a whole head, so it is refused before the rest comes.
 bool has_bare_line_feed(std::string_view bytes) {
@@ -33,6 +35,13 @@ bool may_repeat(const GateRequest& request) {
   const std::string& method = request.named.method;
   return !request.has_body() && (method == "GET" || method == "HEAD" || method == "OPTIONS");
 }
+
+// The part of secrets in one request.
+struct Changes {
+  AnswerFilter* filter = nullptr;
+  StreamReplacer* body = nullptr;
+  std::string held_body;  // the whole body, if it was read in advance
+};
 
 class Gate {
  public:
@@ -51,7 +60,9 @@ class Gate {
   Result<std::string> read_head();
   std::optional<http::Refusal> judge(std::string_view head, http::RequestParser& parser,
                                      GateRequest& request);
-  bool pass(const GateRequest& request, http::RequestParser& parser);
+  bool pass(GateRequest& request, http::RequestParser& parser);
+  bool exchange(const GateRequest& request, http::RequestParser& parser, const Changes& changes);
+  Result<std::string> read_body(http::RequestParser& parser);
   Result<> open_server(const HttpRequestHead& named);
   void close_server();
   bool answer(const http::Refusal& refusal, const GateRequest& request, Next next);
@@ -131,7 +142,53 @@ std::optional<http::Refusal> Gate::judge(std::string_view head, http::RequestPar
                                    asked.host, asked.port, terms_.place.host, terms_.place.port)};
 }
 
-bool Gate::pass(const GateRequest& request, http::RequestParser& parser) {
+bool Gate::pass(GateRequest& request, http::RequestParser& parser) {
+  SecretUse secrets(terms_.settings.secrets, request);
+  for (const std::string& name : secrets.used())
+    terms_.guard.noted(request.named, fmt::format("the request got the secret {}", name));
+  for (const std::string& name : secrets.misplaced()) {
+    terms_.guard.noted(request.named,
+                       fmt::format("the request went out with the placeholder of {}: that secret "
+                                   "is for other hosts, and for TLS only",
+                                   name));
+  }
+  Changes changes;
+  if (secrets.filters_answer()) changes.filter = &secrets;
+  if (!secrets.changes_body() || !request.has_body()) return exchange(request, parser, changes);
+  if (request.content_length.value_or(kMostHeldBytes + 1) <= kMostHeldBytes) {
+    // Many servers take no chunked requests, so the usual ones keep a length.
+    const auto body = read_body(parser);
+    if (!body) return answer({408, body.error().message}, request, Next::End);
+    changes.held_body = replaced(*body, secrets.body());
+    request.content_length = changes.held_body.size();
+    return exchange(request, parser, changes);
+  }
+  StreamReplacer replacer(secrets.body());
+  changes.body = &replacer;
+  request.is_chunked = true;
+  request.content_length.reset();
+  return exchange(request, parser, changes);
+}
+
+Result<std::string> Gate::read_body(http::RequestParser& parser) {
+  std::string body;
+  std::array<char, 16U << 10U> space;  // NOLINT: filled by take_body and read
+  const Deadline deadline = Deadline::in(terms_.settings.times.client);
+  while (!parser.is_done()) {
+    const auto taken = TRY(parser.take_body(client_.input, space.data(), space.size()));
+    client_.input.erase(0, taken.consumed);
+    body.append(space.data(), taken.produced);
+    if (taken.consumed > 0 || parser.is_done()) continue;
+    const std::size_t count = TRY(client_.transport->read(space.data(), space.size(), deadline));
+    if (count == 0) return failure(ErrorCode::Unavailable, "the request was cut off");
+    client_.input.append(space.data(), count);
+    TRY(terms_.guard.carry(count));
+  }
+  return body;
+}
+
+bool Gate::exchange(const GateRequest& request, http::RequestParser& parser,
+                    const Changes& changes) {
   for (int attempt = 1;; ++attempt) {
     const HostPort asked{request.named.host, request.named.port};
     if (server_transport_ &&
@@ -146,8 +203,9 @@ bool Gate::pass(const GateRequest& request, http::RequestParser& parser) {
                       goes_on ? Next::Request : Next::End);
       }
     }
-    Exchange exchange(client_, server_, request, parser, {terms_.guard, terms_.settings.times});
-    exchange.begin(write_request(request, request.content_length));
+    Exchange exchange(client_, server_, request, parser,
+                      {terms_.guard, terms_.settings.times, changes.filter, changes.body});
+    exchange.begin(write_request(request, request.content_length) + changes.held_body);
     const auto after = exchange.run();
     if (after && *after == Exchange::After::KeepBoth) return true;
     close_server();

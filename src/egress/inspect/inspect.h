@@ -5,10 +5,12 @@
 #include <chrono>
 #include <cstdint>
 #include <string>
+#include <vector>
 
 #include "base/unique_fd.h"
 #include "egress/inspect/authority.h"
 #include "egress/inspect/flow_guard.h"
+#include "egress/inspect/secret.h"
 #include "egress/inspect/server_trust.h"
 
 namespace nutshell::egress {
@@ -25,6 +27,7 @@ struct InspectSettings {
   InspectTimes times;
   Authority* authority = nullptr;      // for serve_tls
   const ServerTrust* trust = nullptr;  // for serve_tls
+  std::vector<Secret> secrets;         // put in over TLS only
 };
 
 // Both return when the connection has ended. `client` is a stream socket whose other end the

@@ -1,0 +1,65 @@
+#include "egress/inspect/stream_replacer.h"
+
+#include <algorithm>
+
+namespace nutshell::egress {
+namespace {
+
+std::size_t index_of(char letter) {
+  return static_cast<unsigned char>(letter);
+}
+
+}  // namespace
+
+StreamReplacer::StreamReplacer(std::vector<Replacement> replacements)
+    : replacements_(std::move(replacements)) {
+  // The longest first: a text may begin with another one.
+  std::sort(replacements_.begin(), replacements_.end(),
+            [](const auto& a, const auto& b) { return a.first.size() > b.first.size(); });
+  for (const auto& [text, made] : replacements_)
+    is_first_[index_of(text.front())] = true;
+}
+
+std::string StreamReplacer::take(std::string_view bytes) {
+  const std::string all = held_ + std::string(bytes);
+  held_.clear();
+  std::string passed;
+  passed.reserve(all.size());
+  for (std::size_t at = 0; at < all.size();) {
+    if (!is_first_[index_of(all[at])]) {
+      passed += all[at++];
+      continue;
+    }
+    const std::string_view rest = std::string_view(all).substr(at);
+    const Replacement* found = nullptr;
+    bool may_begin = false;
+    for (const Replacement& one : replacements_) {
+      if (found == nullptr && rest.substr(0, one.first.size()) == one.first) found = &one;
+      may_begin = may_begin ||
+                  (rest.size() < one.first.size() && one.first.compare(0, rest.size(), rest) == 0);
+    }
+    if (found != nullptr) {
+      passed += found->second;
+      at += found->first.size();
+      has_replaced_ = true;
+    } else if (may_begin) {
+      held_ = rest;
+      break;
+    } else {
+      passed += all[at++];
+    }
+  }
+  return passed;
+}
+
+std::string StreamReplacer::end() {
+  return std::exchange(held_, {});
+}
+
+std::string replaced(std::string_view text, const std::vector<Replacement>& replacements) {
+  StreamReplacer replacer(replacements);
+  std::string made = replacer.take(text);
+  return made + replacer.end();
+}
+
+}  // namespace nutshell::egress
