@@ -30,6 +30,8 @@ function(nutshell_archives name)
   endforeach()
 endfunction()
 
+pkg_check_modules(cares REQUIRED IMPORTED_TARGET libcares)
+nutshell_archives(cares SHARED PkgConfig::cares ARCHIVES cares)
 nutshell_archives(openssl SHARED OpenSSL::SSL OpenSSL::Crypto ARCHIVES ssl crypto)
 pkg_check_modules(seccomp REQUIRED IMPORTED_TARGET libseccomp)
 # The archive, because pkg-config names the shared library, which a static program cannot link.

@@ -1,0 +1,96 @@
+#include "egress/init_stream.h"
+
+#include <sys/socket.h>
+
+#include <array>
+#include <cerrno>
+#include <cstring>
+
+namespace nutshell::egress {
+
+InitStream::InitStream(UniqueFd stream) : stream_(std::move(stream)) {
+  wire::append_frame(outgoing_, 0, wire::Hello{});
+}
+
+bool InitStream::takes_descriptors() const {
+  int domain = 0;
+  socklen_t size = sizeof domain;
+  return ::getsockopt(stream_.get(), SOL_SOCKET, SO_DOMAIN, &domain, &size) == 0 &&
+         domain == AF_UNIX;
+}
+
+Result<> InitStream::send_some() {
+  while (queued() > 0) {
+    const ssize_t count =
+        ::send(stream_.get(), outgoing_.data() + sent_, queued(), MSG_DONTWAIT | MSG_NOSIGNAL);
+    if (count < 0 && errno == EINTR) continue;
+    if (count < 0 && errno == EAGAIN) break;
+    if (count < 0) return syscall_failure("send to init");
+    sent_ += static_cast<std::size_t>(count);
+  }
+  if (sent_ == outgoing_.size()) {
+    outgoing_.clear();
+    sent_ = 0;
+  } else if (sent_ > outgoing_.size() / 2) {
+    outgoing_.erase(0, sent_);
+    sent_ = 0;
+  }
+  return {};
+}
+
+Result<bool> InitStream::receive_some() {
+  const auto [space, size] = reader_.space();
+  iovec part{space, size};
+  alignas(cmsghdr) std::array<char, CMSG_SPACE(sizeof(int) * kMostDescriptors)> control{};
+  msghdr message{};
+  message.msg_iov = &part;
+  message.msg_iovlen = 1;
+  message.msg_control = control.data();
+  message.msg_controllen = control.size();
+  const ssize_t count = ::recvmsg(stream_.get(), &message, MSG_DONTWAIT | MSG_CMSG_CLOEXEC);
+  if (count < 0 && (errno == EAGAIN || errno == EINTR)) return true;
+  if (count < 0 && errno != ECONNRESET) return syscall_failure("receive from init");
+  if (count <= 0) return false;
+  for (cmsghdr* part_of = CMSG_FIRSTHDR(&message); part_of != nullptr;
+       part_of = CMSG_NXTHDR(&message, part_of)) {
+    if (part_of->cmsg_level != SOL_SOCKET || part_of->cmsg_type != SCM_RIGHTS) continue;
+    const std::size_t number = (part_of->cmsg_len - CMSG_LEN(0)) / sizeof(int);
+    for (std::size_t index = 0; index < number; ++index) {
+      int descriptor = -1;
+      std::memcpy(&descriptor, CMSG_DATA(part_of) + index * sizeof(int), sizeof descriptor);
+      descriptors_.emplace_back(descriptor);
+    }
+  }
+  if (descriptors_.size() > kMostDescriptors)
+    return failure(ErrorCode::Corrupt, "init sent descriptors that nobody asked for");
+  reader_.filled(static_cast<std::size_t>(count));
+  return true;
+}
+
+Result<std::optional<wire::Frame>> InitStream::next_frame() {
+  for (;;) {
+    auto frame = TRY(reader_.next());
+    if (!frame) return frame;
+    if (!has_greeting_) {
+      const auto hello = frame->type == wire::MessageType::Hello
+                             ? TRY(wire::decode<wire::Hello>(frame->payload))
+                             : wire::Hello{0, 0};
+      if (hello.magic != wire::kMagic || hello.version != wire::kVersion)
+        return failure(ErrorCode::Corrupt, "the other side is not an init of this version");
+      has_greeting_ = true;
+      continue;
+    }
+    if (frame->conversation != kConversation)
+      return failure(ErrorCode::Corrupt, "init began a conversation by itself");
+    return frame;
+  }
+}
+
+UniqueFd InitStream::take_descriptor() {
+  if (descriptors_.empty()) return {};
+  UniqueFd first = std::move(descriptors_.front());
+  descriptors_.pop_front();
+  return first;
+}
+
+}  // namespace nutshell::egress
