@@ -249,6 +249,104 @@ std::optional<Diagnostic> read_sentence(std::string_view text) {
   return diagnostic;
 }
 
+// "file:///src/a.kt" is a path, too.
+std::optional<Location> take_place(std::string_view& text) {
+  auto rest = text;
+  (void)take_prefix(rest, "file://");
+  auto where = take_colon_place(rest);
+  if (where) text = rest;
+  return where;
+}
+
+// "[error] src/a.scala:3:5: text", "error: a.c:3: text", "%Warning-WIDTH: a.v:3:5: text": the
+// severity stands in front of the place.
+std::optional<Diagnostic> read_level_first(std::string_view text) {
+  Diagnostic diagnostic;
+  diagnostic.severity = Severity::Unstated;
+  if (take_prefix(text, "%")) {
+    const auto colon = text.find(": ");
+    if (colon == std::string_view::npos) return std::nullopt;
+    const auto dash = text.substr(0, colon).find('-');
+    auto level = fmt::format("{}:", text.substr(0, std::min(dash, colon)));
+    if (std::string_view rest = level; !take_severity(rest, diagnostic)) return std::nullopt;
+    diagnostic.word.clear();
+    if (dash != std::string_view::npos) diagnostic.rule = text.substr(dash + 1, colon - dash - 1);
+    text.remove_prefix(colon + 2);
+  } else if (!take_severity(text, diagnostic)) {
+    return std::nullopt;
+  }
+  auto where = take_place(text);
+  if (!where || !take_prefix(text, ":") || is_blank(text)) return std::nullopt;
+  diagnostic.where = std::move(*where);
+  diagnostic.message = trim(text);
+  return diagnostic;
+}
+
+// "[/src/a.go:12] - G104 (CWE-703): text"
+std::optional<Diagnostic> read_place_in_brackets(std::string_view text) {
+  const auto end = text.substr(0, kLongestPath).find("] ");
+  if (!text.starts_with('[') || end == std::string_view::npos) return std::nullopt;
+  auto where = read_place(text.substr(1, end - 1));
+  if (!where) return std::nullopt;
+  Diagnostic diagnostic;
+  read_message(text.substr(end + 2), diagnostic);
+  if (diagnostic.message.empty()) return std::nullopt;
+  diagnostic.where = std::move(*where);
+  return diagnostic;
+}
+
+std::vector<std::string_view> split_at(std::string_view text, std::string_view divider) {
+  std::vector<std::string_view> cells;
+  for (auto at = text.find(divider); at != std::string_view::npos; at = text.find(divider)) {
+    cells.push_back(trim(text.substr(0, at)));
+    text.remove_prefix(at + divider.size());
+  }
+  cells.push_back(trim(text));
+  return cells;
+}
+
+// "error • text • lib/a.dart:3:5 • rule", "ERROR: Rule - src/a.php:3:5 - text": a severity, then
+// cells of which one is the place.
+std::optional<Diagnostic> read_cells(std::string_view text, std::string_view divider) {
+  const auto cells = split_at(text, divider);
+  constexpr std::size_t kFewest = 3;
+  constexpr std::size_t kMost = 12;
+  if (cells.size() < kFewest || cells.size() > kMost) return std::nullopt;
+  Diagnostic diagnostic;
+  diagnostic.severity = Severity::Unstated;
+  auto head = cells.front();
+  if (!take_severity(head, diagnostic)) return std::nullopt;
+  diagnostic.rule = head;
+  std::size_t last = cells.size();
+  if (cells.size() > kFewest && is_rule_name(cells.back()) && diagnostic.rule.empty())
+    diagnostic.rule = cells[--last];
+  for (std::size_t at = 1; at < last; ++at) {
+    auto where = diagnostic.where.file.empty() ? read_place(cells[at]) : std::nullopt;
+    if (where) {
+      diagnostic.where = std::move(*where);
+      continue;
+    }
+    if (!diagnostic.message.empty()) diagnostic.message += divider;
+    diagnostic.message += cells[at];
+  }
+  if (diagnostic.where.file.empty() || diagnostic.message.empty()) return std::nullopt;
+  return diagnostic;
+}
+
+// Diagnostics whose place is not the first word.
+std::optional<Diagnostic> read_marked(std::string_view text) {
+  if (text.empty() || !contains(text, ":")) return std::nullopt;
+  if (text.front() == '[') {
+    if (auto found = read_place_in_brackets(text)) return found;
+  }
+  if (auto found = read_level_first(text)) return found;
+  if (contains(text, " - ")) {
+    if (auto found = read_cells(text, " - ")) return found;
+  }
+  constexpr std::string_view kBullet = " \xe2\x80\xa2 ";
+  return contains(text, kBullet) ? read_cells(text, kBullet) : std::nullopt;
+}
+
 }  // namespace
 
 bool is_path(std::string_view text) {
@@ -376,6 +474,7 @@ std::string_view more_of_divided_row(std::string_view line) {
 
 std::optional<Diagnostic> read_diagnostic(std::string_view line) {
   auto text = trim(line);
+  if (auto marked = read_marked(text)) return marked;
   if (auto said = indent_of(line) == 0 ? read_sentence(text) : std::nullopt) return said;
   auto where = take_colon_place(text);
   if (!where) where = take_bracket_place(text);

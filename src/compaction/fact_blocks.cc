@@ -7,6 +7,7 @@
 #include <span>
 #include <tuple>
 #include <unordered_map>
+#include <unordered_set>
 
 #include "compaction/body_line.h"
 #include "compaction/text_scan.h"
@@ -201,6 +202,17 @@ std::vector<FactBlock> failure_blocks(const std::vector<Failure>& failures) {
     blocks.push_back({as_data(head) + "\n", indented(failure.detail), failure.name});
   }
   return blocks;
+}
+
+std::vector<Diagnostic> distinct_diagnostics(const std::vector<Diagnostic>& diagnostics) {
+  std::unordered_set<std::string> known;
+  std::vector<Diagnostic> distinct;
+  for (const Diagnostic& diagnostic : diagnostics) {
+    auto key = fmt::format("{}\n{}\n{}\n{}", to_text(diagnostic.where), diagnostic.message,
+                           diagnostic.rule, fmt::join(diagnostic.detail, "\n"));
+    if (known.insert(std::move(key)).second) distinct.push_back(diagnostic);
+  }
+  return distinct;
 }
 
 std::vector<FactBlock> diagnostic_blocks(const std::vector<Diagnostic>& diagnostics) {

@@ -17,6 +17,10 @@ struct FactBlock {
 };
 
 std::vector<FactBlock> failure_blocks(const std::vector<Failure>& failures);
+
+// Returns each diagnostic once: dotnet and others print all of them again at the end.
+std::vector<Diagnostic> distinct_diagnostics(const std::vector<Diagnostic>& diagnostics);
+
 std::vector<FactBlock> diagnostic_blocks(const std::vector<Diagnostic>& diagnostics);
 
 }  // namespace nutshell::compaction

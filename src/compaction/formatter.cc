@@ -6,6 +6,7 @@
 
 #include "compaction/body_line.h"
 #include "compaction/compactor.h"
+#include "compaction/diagnostic_table.h"
 #include "compaction/error_words.h"
 #include "compaction/fact_blocks.h"
 #include "compaction/status_line.h"
@@ -64,6 +65,22 @@ class Packer {
       reserved_ -= std::min(reserved_, head);
       add_detail(block);
     }
+  }
+
+  // Diagnostics that do not all fit are written as a table, if that is smaller.
+  void add_diagnostics(const std::vector<Diagnostic>& diagnostics) {
+    const auto blocks = diagnostic_blocks(diagnostics);
+    const std::size_t tokens = head_tokens(blocks);
+    if (tokens > left_) {
+      const auto table = diagnostic_table(diagnostics);
+      if (head_tokens(table.blocks) * 10 < tokens * 8) {
+        add_blocks(table.blocks, "diagnostics");
+        is_cut_ = true;  // the messages do not stand as printed
+        if (table.details > 0) omitted_.push_back({"lines of detail", table.details});
+        return;
+      }
+    }
+    add_blocks(blocks, "diagnostics");
   }
 
   // If not all lines fit, those that look like errors come first, then the last ones, then the
@@ -259,7 +276,7 @@ void add_to(std::vector<Omission>& omitted, const Omission& more) {
 Formatted format_facts(const FormatInput& input) {
   Packer packer(input);
   packer.add_blocks(failure_blocks(input.facts.failures), "failures");
-  packer.add_blocks(diagnostic_blocks(input.facts.diagnostics), "diagnostics");
+  packer.add_diagnostics(input.facts.diagnostics);
   packer.add_kept(input.facts.kept);
   packer.add_sections(input.facts.sections);
   packer.add_unshown(input.facts.unshown);

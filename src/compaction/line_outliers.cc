@@ -16,8 +16,8 @@ namespace {
 constexpr std::size_t kFewestRows = 20;  // lines with equally many words
 constexpr std::size_t kFewestWords = 3;
 constexpr std::size_t kMostWords = 40;
-constexpr std::size_t kRareShare = 100;  // a form is rare if at most 1/n of the lines have it
-constexpr std::size_t kMostShare = 10;   // more than 1/n of the lines cannot all stand out
+constexpr std::size_t kRareShare = 20;  // a form is rare if at most 1/n of the lines have it
+constexpr std::size_t kMostShare = 10;  // more than 1/n of the lines cannot all stand out
 constexpr std::size_t kMostOutliers = 60;
 
 bool is_number(std::string_view word) {

@@ -47,6 +47,11 @@ bool follows_file(std::string_view line, std::size_t at) {
   return start > 0 && start < at - 1 && line[start - 1] == '.';
 }
 
+// Whether the digits from `at` are the status in `"GET / HTTP/1.1" 503 12`.
+bool is_http_status(std::string_view line, std::size_t at, std::size_t end) {
+  return end - at == 3 && at >= 2 && line[at - 1] == ' ' && line[at - 2] == '"';
+}
+
 }  // namespace
 
 std::uint64_t template_of(std::string_view line) {
@@ -64,11 +69,23 @@ std::uint64_t template_of(std::string_view line) {
       seen = std::max(seen, kind);
       word = mix(word, static_cast<unsigned char>(line[at]));
     }
-    const bool is_number = seen == kDigit && start >= kept && !follows_file(line, start);
+    const bool is_number = seen == kDigit && start >= kept && !follows_file(line, start) &&
+                           !is_http_status(line, start, at);
     if (at > start) hash = is_number ? mix(hash, '#') : word;
     if (at < line.size()) hash = mix(hash, static_cast<unsigned char>(line[at++]));
   }
   return hash;
+}
+
+unsigned http_status(std::string_view line) {
+  const auto version = line.find(" HTTP/");
+  const auto end = version == std::string_view::npos ? version : line.find("\" ", version);
+  if (end == std::string_view::npos) return 0;
+  auto rest = line.substr(end + 2);
+  const auto word = take_word(rest);
+  auto digits = word;
+  const auto status = take_number(digits);
+  return word.size() == 3 && digits.empty() ? static_cast<unsigned>(status.value_or(0)) : 0;
 }
 
 std::string_view without_time(std::string_view line) {

@@ -7,6 +7,10 @@
 
 namespace nutshell::compaction {
 
+// Returns the status of the answer in a line of an access log, `"GET / HTTP/1.1" 503 12`; 0 if
+// there is none.
+unsigned http_status(std::string_view line);
+
 // Returns a hash that is equal for lines that differ only in words with digits. The line and column
 // of a place ("Main.java:7", or "2:9" at the start) are kept apart.
 std::uint64_t template_of(std::string_view line);

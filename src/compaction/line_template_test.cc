@@ -20,6 +20,13 @@ TEST(LineTemplate, PlacesMatter) {
   EXPECT_EQ(without_time("2:9 error x"), "2:9 error x");
 }
 
+TEST(LineTemplate, StatusOfAnAnswerMatters) {
+  EXPECT_NE(template_of("\"GET /a HTTP/1.1\" 200 12"), template_of("\"GET /a HTTP/1.1\" 503 12"));
+  EXPECT_EQ(template_of("\"GET /a HTTP/1.1\" 200 12"), template_of("\"GET /a HTTP/1.1\" 200 99"));
+  EXPECT_EQ(http_status("1.2.3.4 - - [x] \"GET /a HTTP/1.1\" 503 12 \"-\""), 503U);
+  EXPECT_EQ(http_status("GET /a HTTP/1.1"), 0U);
+}
+
 TEST(LineTemplate, LogLinesAreKnownByTimeOrLevel) {
   EXPECT_TRUE(is_log_line("2026-01-02T03:04:05.123Z INFO x"));
   EXPECT_TRUE(is_log_line("Jan  2 03:04:05 host kernel: x"));

@@ -10,12 +10,17 @@
 
 #include "compaction/body_line.h"
 #include "compaction/compactor.h"
+#include "compaction/diagnostic_table.h"
 #include "compaction/fact_blocks.h"
+#include "compaction/field_tables.h"
 #include "compaction/formatter.h"
 #include "compaction/like_blocks.h"
 #include "compaction/like_lines.h"
+#include "compaction/line_novelty.h"
 #include "compaction/line_outliers.h"
 #include "compaction/line_roles.h"
+#include "compaction/line_shapes.h"
+#include "compaction/passing_paragraphs.h"
 #include "compaction/status_line.h"
 #include "compaction/text_scan.h"
 
@@ -28,8 +33,19 @@ constexpr std::size_t kNumberTokens = 3;     // "123: " where lines are missing
 constexpr std::size_t kNone = LineRoles::kNone;
 
 // The order in which pieces are chosen if not all fit.
-enum class Rank : std::uint8_t { Total, Error, Finding, Outlier, Body, Minor, Detail, Fold, Other };
-constexpr std::size_t kRanks = 9;
+enum class Rank : std::uint8_t {
+  Total,
+  Error,
+  Finding,
+  Outlier,
+  Body,
+  Minor,
+  Detail,
+  Fold,
+  Other,
+  Known,  // holds no word that did not stand in a line before
+};
+constexpr std::size_t kRanked = 8;  // ranks that are chosen in order; the others by start and end
 
 // A text that is shown or left out as a whole.
 struct Piece {
@@ -44,42 +60,6 @@ struct Piece {
 
 // Whether the whole outline is expected to fit the budget.
 enum class Fit : std::uint8_t { Whole, Tight };
-
-// "Downloading x", "reading sources... [ 50%] y": nobody asks for their names.
-bool is_progress(std::string_view line) {
-  auto text = trim_left(line);
-  if (contains(text, "%]") || contains(text, "% ")) return true;
-  const auto word = take_word(text);
-  constexpr std::size_t kShortest = 6;
-  return word.size() >= kShortest && word.ends_with("ing") &&
-         std::all_of(word.begin(), word.end(),
-                     [](char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z'); });
-}
-
-// Two gaps of several blanks or more, or a bar: what the columns say stands in the heading of the
-// table.
-bool is_table_row(std::string_view line) {
-  if (contains(line, " | ")) return true;
-  const auto text = trim(line);
-  const auto gap = text.find("  ");
-  if (gap == std::string_view::npos) return false;
-  const auto behind = trim_left(text.substr(gap));
-  return behind.find("  ") != std::string_view::npos;
-}
-
-// Without the bar that fills the line behind a heading.
-std::string_view without_bar(std::string_view line) {
-  auto text = trim_right(line);
-  const auto end = text.find_last_not_of("*=-_ ");
-  if (end != std::string_view::npos && text.size() - end > 8) return text.substr(0, end + 1);
-  for (const std::string_view bar : {"\xe2\x94\x81", "\xe2\x94\x80", "\xe2\x95\x90"}) {
-    if (!text.ends_with(bar)) continue;
-    while (text.ends_with(bar))
-      text.remove_suffix(bar.size());
-    return trim_right(text);
-  }
-  return text;
-}
 
 class OutlineMaker {
  public:
@@ -129,12 +109,16 @@ class OutlineMaker {
   }
 
   void drop_passing() {
+    for (const LineBlock& one : passing_paragraphs(input_.lines, found_.roles)) {
+      std::fill_n(gone_.begin() + static_cast<std::ptrdiff_t>(one.first), one.lines, true);
+      omit("lines of passed checks", one.lines);
+    }
     const auto has_below = find_parents();
     std::vector<std::size_t> passing;
     for (std::size_t at = 0; at < size(); ++at) {
       // a paragraph of passing lines belongs to its first, which has no text of its own below it
       const bool is_open = has_below[at] && !is_parent_of_passing(at);
-      if (role(at) == Role::Passing && !is_open) passing.push_back(at);
+      if (role(at) == Role::Passing && !is_open && !gone_[at]) passing.push_back(at);
     }
     if (passing.size() < kDropPassingFrom) return;
     for (const std::size_t at : passing)
@@ -229,9 +213,22 @@ class OutlineMaker {
         blocks.push_back({at, shown});
       at = end + 1;
     }
+    for (const FieldTable& table : find_field_tables(input_.lines, blocks))
+      apply(table, blocks);
+    std::erase_if(blocks, [this](const LineBlock& one) { return folds_.contains(one.first); });
     for (const BlockFold& fold :
          fold_blocks(input_.lines, blocks, is_tight_ ? Listing::WhileCheap : Listing::All))
       apply(fold, blocks);
+  }
+
+  // Each paragraph becomes a row; the first one has the keys above it.
+  void apply(const FieldTable& table, const std::vector<LineBlock>& blocks) {
+    for (std::size_t at = 0; at < table.rows.size(); ++at) {
+      const LineBlock& one = blocks[table.first + at];
+      std::fill_n(gone_.begin() + static_cast<std::ptrdiff_t>(one.first), one.lines, true);
+      gone_[one.first] = false;
+      folds_[one.first] = {(at == 0 ? table.head : "") + table.rows[at], one.lines};
+    }
   }
 
   void apply(const BlockFold& fold, const std::vector<LineBlock>& blocks) {
@@ -274,21 +271,27 @@ class OutlineMaker {
     }
   }
 
-  // Whether each line has a line of another form behind it: folded, they could not be told which
-  // belongs to which.
+  // Whether a line of one other form stands beside each: folded, one could not tell whose it is.
   bool takes_turns(const Group& group) {
     if (is_progress(input_.lines[group.front()])) return false;
+    std::unordered_map<std::uint64_t, std::size_t> before;
     std::unordered_map<std::uint64_t, std::size_t> behind;
-    const std::uint64_t own = likeness(group.front());
+    const std::unordered_set<std::size_t> members(group.begin(), group.end());
     for (const std::size_t member : group) {
       std::size_t next = member + 1;
       while (next < size() && (gone_[next] || role(next) == Role::Blank))
         ++next;
-      if (next < size() && likeness(next) != own) ++behind[likeness(next)];
+      if (next < size() && !members.contains(next)) ++behind[likeness(next)];
+      std::size_t last = member;
+      while (last > 0 && (gone_[last - 1] || role(last - 1) == Role::Blank))
+        --last;
+      if (last > 0 && !members.contains(last - 1)) ++before[likeness(last - 1)];
     }
-    return std::any_of(behind.begin(), behind.end(), [&](const auto& one) {
+    const auto is_usual = [&](const auto& one) {
       return one.second > 2 && one.second * 10 >= group.size() * 6;
-    });
+    };
+    return std::any_of(before.begin(), before.end(), is_usual) ||
+           std::any_of(behind.begin(), behind.end(), is_usual);
   }
 
   // The line above, unless that is only the first of like lines.
@@ -351,19 +354,15 @@ class OutlineMaker {
                      [](const Piece& a, const Piece& b) { return a.line < b.line; });
   }
 
-  // dotnet and others print each diagnostic again at the end.
-  std::vector<Diagnostic> distinct_diagnostics() {
-    std::unordered_set<std::string> known;
-    std::vector<Diagnostic> distinct;
-    for (const Diagnostic& diagnostic : found_.diagnostics) {
-      auto key = fmt::format("{}\n{}\n{}\n{}", to_text(diagnostic.where), diagnostic.message,
-                             diagnostic.rule, fmt::join(diagnostic.detail, "\n"));
-      if (known.insert(std::move(key)).second)
-        distinct.push_back(diagnostic);
-      else
-        omit("repeated diagnostics");
-    }
-    return distinct;
+  // Diagnostics that take most of the room are written as a table, if that is smaller.
+  std::vector<FactBlock> blocks_of(const std::vector<Diagnostic>& diagnostics) {
+    auto blocks = diagnostic_blocks(diagnostics);
+    const std::size_t tokens = is_tight_ ? head_tokens(blocks) : 0;
+    if (tokens * 2 < input_.max_tokens) return blocks;
+    auto table = diagnostic_table(diagnostics);
+    if (head_tokens(table.blocks) * 10 >= tokens * 8) return blocks;
+    if (table.details > 0) omit("lines of detail", table.details);
+    return std::move(table.blocks);
   }
 
   void collect_diagnostics() {
@@ -371,12 +370,14 @@ class OutlineMaker {
     std::size_t first = size();
     for (const std::size_t line : found_.diagnostic_lines)
       first = std::min(first, line);
-    const auto distinct = distinct_diagnostics();
+    const auto distinct = distinct_diagnostics(found_.diagnostics);
+    if (const std::size_t again = found_.diagnostics.size() - distinct.size(); again > 0)
+      omit("repeated diagnostics", again);
     std::size_t minor = 0;
     for (const Diagnostic& diagnostic : distinct) {
       minor += diagnostic.severity == Severity::Warning || diagnostic.severity == Severity::Note;
     }
-    const auto blocks = diagnostic_blocks(distinct);
+    const auto blocks = blocks_of(distinct);
     std::size_t left = distinct.size();
     for (const FactBlock& block : blocks) {
       const Rank rank = left > minor ? Rank::Finding : Rank::Minor;
@@ -420,12 +421,14 @@ class OutlineMaker {
     }
     outline_.is_cut = true;
     rank_outliers();
-    constexpr std::array<double, kRanks> kShares = {0.15, 0.75, 0.8, 0.5, 0.7, 0.7, 0.5, 0.5, 0.0};
-    for (std::size_t rank = 0; rank + 1 < kRanks; ++rank)
+    rank_known();
+    constexpr std::array<double, kRanked> kShares = {0.15, 0.75, 0.8, 0.5, 0.7, 0.7, 0.5, 0.5};
+    for (std::size_t rank = 0; rank < kRanked; ++rank)
       choose_rank(static_cast<Rank>(rank), kShares.at(rank));
-    choose_ends();
-    for (std::size_t rank = 0; rank + 1 < kRanks; ++rank)  // the room that others did not need
+    choose_ends(Rank::Other);
+    for (std::size_t rank = 0; rank < kRanked; ++rank)  // the room that others did not need
       choose_rank(static_cast<Rank>(rank), 1.0);
+    choose_ends(Rank::Known);
   }
 
   // Lines that differ from the many like them are shown before those, each with the line above it.
@@ -445,6 +448,19 @@ class OutlineMaker {
     }
   }
 
+  // Lines that repeat what stood before make room for those that hold something new.
+  void rank_known() {
+    auto is_new = find_novel(input_.lines);
+    for (std::size_t at = size(); at-- > 0;) {
+      if (is_new[at] && found_.above[at] != kNone) is_new[found_.above[at]] = true;
+    }
+    for (Piece& piece : pieces_) {
+      if (is_new[piece.line] || piece.is_diagnostic) continue;
+      if (piece.rank == Rank::Other) piece.rank = Rank::Known;
+      if (piece.rank == Rank::Body) piece.rank = Rank::Detail;
+    }
+  }
+
   void choose_rank(Rank rank, double share) {
     auto room = static_cast<std::size_t>(static_cast<double>(left_) * share);
     bool is_full = false;  // a file's name stands above its first diagnostic: none may be skipped
@@ -459,15 +475,15 @@ class OutlineMaker {
     }
   }
 
-  // The end and the start of what no other rank has, in turns.
-  void choose_ends() {
+  // The end and the start of what has this rank, in turns.
+  void choose_ends(Rank rank) {
     std::size_t room = left_ * 6 / 10;
     for (auto piece = pieces_.rbegin(); piece != pieces_.rend(); ++piece) {
-      if (!piece->is_chosen && piece->rank == Rank::Other && !take(*piece, room)) break;
+      if (!piece->is_chosen && piece->rank == rank && !take(*piece, room)) break;
     }
     room = left_;
     for (Piece& piece : pieces_) {
-      if (!piece.is_chosen && piece.rank == Rank::Other && !take(piece, room)) break;
+      if (!piece.is_chosen && piece.rank == rank && !take(piece, room)) break;
     }
   }
 
@@ -531,22 +547,6 @@ class OutlineMaker {
   bool missed_error_ = false;
   Outline outline_;
 };
-
-// "==4711== " in front of most lines, as valgrind prints it.
-std::string_view shared_prefix(Lines lines) {
-  const auto prefix_of = [](std::string_view line) -> std::string_view {
-    auto rest = line;
-    if (!take_prefix(rest, "==") || !take_number(rest) || !take_prefix(rest, "==")) return {};
-    return line.substr(0, line.size() - rest.size());
-  };
-  std::string_view prefix;
-  std::size_t count = 0;
-  for (const auto line : lines) {
-    if (prefix.empty()) prefix = prefix_of(line);
-    count += !prefix.empty() && line.starts_with(prefix) ? 1 : 0;
-  }
-  return count * 10 >= lines.size() * 6 ? prefix : std::string_view();
-}
 
 Outline make_from(const OutlineInput& input) {
   const auto found = find_roles(input.lines);

@@ -208,6 +208,73 @@ TEST(Outline, DividedRowsStandBelowTheirFile) {
   EXPECT_TRUE(has(outline, "ERROR: [x] Brace ×2: /p/a.php:2 /p/b.php:2")) << outline.text;
 }
 
+TEST(Outline, DiagnosticsWhosePlaceIsNotTheirFirstWord) {
+  const auto outline = outline_of(
+      "  error • Undefined name 'x' • lib/a.dart:3:5 • undefined_identifier\n\n"
+      "ERROR: InvalidReturnType - src/a.php:4:2 - is 'int', not 'string'\n\n"
+      "[/src/a.go:12] - G104 (CWE-703): Errors unhandled\n  > 12: \tclose(x)\n\n"
+      "%Warning-WIDTH: rtl/a.sv:7:9: 8 bits expected\n\n"
+      "[error] /src/a.scala:9:2: type mismatch;\n[error]  found: Int\n[error]   val x = 1\n"
+      "[error]       ^\n[error] two errors found\n");
+  EXPECT_EQ(outline.diagnostics, 5U) << outline.text;
+  for (const auto* const part :
+       {"lib/a.dart:3:5: error: Undefined name 'x' [undefined_identifier]\n",
+        "src/a.php:4:2: ERROR: is 'int', not 'string' [InvalidReturnType]\n",
+        "/src/a.go:12: G104 (CWE-703): Errors unhandled\n",
+        "rtl/a.sv:7:9: warning: 8 bits expected [WIDTH]\n",
+        "/src/a.scala:9:2: error: type mismatch;\n  found: Int\n"})
+    EXPECT_TRUE(has(outline, part)) << part << outline.text;
+  EXPECT_FALSE(has(outline, "close(x)") || has(outline, "val x")) << outline.text;
+}
+
+TEST(Outline, DiagnosticsWhosePlaceStandsBelow) {
+  const auto outline = outline_of(
+      "│ Error: Unsupported argument\n│ \n│   on main.tf line 3, in resource \"a\" \"b\":\n"
+      "│    3:   x = 1\n│ \n│ It is not expected here.\n╵\n\n"
+      "    warning: variable \"y\" is unused\n    │\n  7 │   def f(y) do\n    │       ~\n"
+      "    └─ lib/a.ex:7:9: A.f/1\n\n"
+      " ------ ------\n  Line   src/a.php\n ------ ------\n  12     Call to f().\n"
+      "         method.notFound\n ------ ------\n");
+  EXPECT_EQ(outline.diagnostics, 3U) << outline.text;
+  for (const auto* const part : {"main.tf:3: Error: Unsupported argument (in resource \"a\" "
+                                 "\"b\")\n  It is not expected here.",
+                                 "lib/a.ex:7:9: warning: variable \"y\" is unused (A.f/1)\n",
+                                 "src/a.php:12: Call to f().\n  method.notFound\n"})
+    EXPECT_TRUE(has(outline, part)) << part << outline.text;
+}
+
+TEST(Outline, DiagnosticsThatDoNotFitAreATable) {
+  std::string output;
+  for (int row = 1; row <= 200; ++row)
+    output +=
+        fmt::format("src/a{}.py:{}:5: F401 'name_{}' imported but unused\n", row / 20, row, row);
+  const auto outline = outline_of(output, 2000);
+  EXPECT_TRUE(has(outline, "A = F401 '…' imported but unused ×200\n")) << outline.text;
+  EXPECT_TRUE(has(outline, ", 200:5 A name_200\n") || has(outline, " 200:5 A name_200\n"))
+      << outline.text;
+}
+
+TEST(Outline, ChecksThatPassedAreCountedWithTheirParagraph) {
+  std::string output;
+  for (int check = 0; check < 5; ++check)
+    output += fmt::format("Check: C{}: \"text\"\n\tPASSED for resource: r{}\n\tFile: a.tf:{}\n\n",
+                          check, check, check);
+  const auto outline = outline_of(
+      output + "Check: C9: \"text\"\n\tFAILED for resource: r9\n\tFile: a.tf:9\n\nend\n");
+  EXPECT_TRUE(has(outline, "Check: C9: \"text\"\n\tFAILED for resource: r9\n\tFile: a.tf:9\n"))
+      << outline.text;
+  EXPECT_FALSE(has(outline, "r3")) << outline.text;
+}
+
+TEST(Outline, FieldsBelowTheirHeadingsAreNotFoldedAcrossThem) {
+  std::string output;
+  for (int test = 0; test < 8; ++test)
+    output += fmt::format("Failure (t-{}.R:3): of {}\n  `actual`: {}\n`expected`: {}\n----\n", test,
+                          std::string(1, static_cast<char>('p' + test)), test * 37, test * 91);
+  const auto outline = outline_of(output + "one\ntwo\nthree\n");
+  EXPECT_TRUE(has(outline, "`actual`: 185\n`expected`: 455\n")) << outline.text;
+}
+
 // A file's name stands above its first diagnostic: if that does not fit, the others may not stand
 // below the name of another file.
 TEST(Outline, CutDiagnosticsStayBelowTheirOwnFile) {

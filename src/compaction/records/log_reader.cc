@@ -130,6 +130,8 @@ Grade level_of_lead(std::string_view line) {
 Grade grade_of_line(std::string_view line) {
   const Grade level = level_of_lead(line);
   if (level >= Grade::Warning) return level;
+  if (const unsigned status = http_status(line); status != 0)
+    return status >= 500 ? Grade::Error : status >= 400 ? Grade::Warning : Grade::Plain;
   const Grade look = grade_of_text(line);
   return level == Grade::Plain ? std::min(look, Grade::Warning) : look;
 }
