@@ -15,6 +15,7 @@ from pathlib import Path
 HERE = Path(__file__).resolve().parent
 sys.path.insert(0, str(HERE.parent / "integration"))
 
+import forms  # noqa: E402
 import generate  # noqa: E402
 import judge  # noqa: E402
 import match  # noqa: E402
@@ -30,6 +31,7 @@ suite = Suite()
 MOST_ERROR = 0.05  # of the estimate, pooled
 LEAST_SAVING, LEAST_SAVING_WITHOUT_LOGS = 0.75, 0.50
 SHOWN = 12  # failing cases in a message
+FIXED_SEED = 3  # of one output of each form
 
 
 class Corpus:
@@ -245,6 +247,24 @@ def outputs_of_invented_tools_keep_their_facts():
             print(f"  {case} ({rendering.parser}): {len(lost)} of {len(case.facts)}, {str(lost[0])[:200]}")
     expect(found.kept >= score.BARS.synthetic_kept, f"{found.lost} of {found.facts} facts lost")
     expect(found.wrong <= score.BARS.synthetic_wrong, f"{found.wrong} faults")
+
+
+@suite.case
+def outputs_in_the_form_of_real_tools_keep_their_facts():
+    """Each form with a fixed seed, of which every fact is kept, and with fresh ones, of which a share is."""
+    seed = seed_of_run()
+    fixed = [forms.case(name, FIXED_SEED) for name in forms.FORMS]
+    for case in fixed:
+        expect(not match.lost(case.facts, judge.raw_text(case)), f"{case}: a fact is not in its output")
+    expect_no_problem([(case, render(case)) for case in fixed])
+    rendered = [(case, render(case)) for case in forms.cases(seed, repetitions(40, 600))]
+    found = score.total(rendered)
+    print(f"  seed {seed}, {found.lost} of {found.facts} facts lost, {found.wrong} untrue, saved {found.saved:.1%}")
+    for case, rendering in rendered:
+        if problems := judge.problems(case, rendering):
+            print(f"  {case} ({rendering.parser}): {len(problems)} of {len(case.facts)}, {problems[0][:200]}")
+    expect(found.kept >= score.BARS.forms_kept, f"{found.lost} of {found.facts} facts lost")
+    expect(found.wrong <= score.BARS.forms_wrong, f"{found.wrong} faults")
 
 
 if __name__ == "__main__":

@@ -5,7 +5,7 @@ import re
 import match
 
 STATUS_LINE = 12  # tokens it may cost
-FRAMES = {"File", "line", "module", "lld"}  # of Python's places, and the name of the program that speaks
+FRAMES = {"File", "line", "Line", "module", "lld"}  # of Python's and PHPStan's places, and the name of the program that speaks
 TIMES = re.compile(r" \(×\d+\)$")  # equal lines, said once
 CLEANED = re.compile(r"[\r\b\0\ufffd]")  # progress that writes over itself, and what is no text
 LEFT_OUT = re.compile(r"\(left out: [^()\n]*\)")

@@ -83,8 +83,9 @@ class Text:
         self.facts = facts  # of the whole case: whose headings end a block
         self.whole = plain(text)
         self.joined = BLANKS.sub(" ", self.whole.replace("\n", " "))
-        self.lines = self.whole.split("\n")
-        self.indented = ANSI.sub("", text).translate(QUOTES).split("\n")
+        rows = readings.table_diagnostics(ANSI.sub("", text).translate(QUOTES).split("\n"))
+        self.lines = self.whole.split("\n") + [plain(row) for row in rows]
+        self.indented = ANSI.sub("", text).translate(QUOTES).split("\n") + rows
         self.found = {}
 
     def holds(self, fact):
@@ -116,7 +117,7 @@ class Text:
                     near = self.lines_of_place(start, end)
                     if any(self.line_holds_place(at, *place) for at in near for place in places):
                         return True
-                    if any(self.is_in_block_of(start, *place) or self.is_below_place(start, *place) or
+                    if any(self.is_in_block_of(start, *place) or self.is_below_place(start, *place) or self.is_above_place(end, *place) or
                            self.is_divided_row(start, *place) for place in places):
                         return True
                     break
@@ -138,6 +139,17 @@ class Text:
                 return found.group(1) == file and int(found.group(2)) == line and (not column or int(found.group(3) or 0) == column)
             if found := re.match(r'File "([^"]+)", line (\d+)', row.strip()):
                 return found.group(1) == file and int(found.group(2)) == line and not column
+        return False
+
+    def is_above_place(self, end, file, line, column):
+        """The place stands below the message: `on a.tf line 3:`, or below source in a frame `└─ lib/a.ex:3:5: A.b/1`."""
+        for row in self.lines[end:end + MOST_LINES_OF_SOURCE]:
+            if found := re.match(r"[│ ]*on (\S+) line (\d+)[:,]", row):
+                return found.group(1) == file and int(found.group(2)) == line and not column
+            if found := re.match(r"\s*└─ (\S+?):(\d+)(?::(\d+))?(?!\d)", row):
+                return found.group(1) == file and int(found.group(2)) == line and (not column or int(found.group(3) or 0) == column)
+            if not re.match(r"\s*\d*\s*│|\s*$", row):
+                return False
         return False
 
     def is_divided_row(self, start, file, line, column):
@@ -185,7 +197,7 @@ class Text:
         """The place on this line: behind its file, or below the heading that is its file."""
         if str(line) not in self.lines[at]:
             return False
-        name = r"(?:(?<![\w/.-])|(?<=\s\./)|(?<=^\./))" + re.escape(file)
+        name = r"(?:(?<![\w/.-])|(?<=\s\./)|(?<=^\./)|(?<=file://))" + re.escape(file)
         comma = rf"[:,]0?{column}(?!\d)" if column else r"(?!\d)"  # gnat writes 4:04
         among = r"(?:\d+(?:[:,]\d+)?[ ,;]+)*"
         if re.search(rf"{name}[:(] ?(?:{among})[(\[]?{line}{comma}", self.lines[at]):
@@ -194,6 +206,12 @@ class Text:
             return True
         if not column and re.search(rf'"{re.escape(file)}", line {line}(?!\d)', self.lines[at]):  # Python's
             return True
+        if not column and re.search(rf"(?:^|[ │])on {re.escape(file)} line {line}[:,]", self.lines[at]):  # Terraform's
+            return True
+        if not column and re.match(rf"\s+{line}\s", self.lines[at]):  # PHPStan's
+            heading = next((row.split() for row in reversed(self.lines[:at]) if re.match(r"\s*Line\s", row)), [])
+            if heading == ["Line", file]:
+                return True
         if not column and re.match(rf"{line}[:-]", self.lines[at]):  # ripgrep's, below its file
             return self.heading_above(at).removeprefix("./") == file
         if self.indented[at][:1].strip() or not re.match(rf"\s+{among}{line}{comma}(?!\w)", self.indented[at]):
@@ -320,6 +338,7 @@ def counted(raw, facts):
     lines = raw.split("\n")
     yield sum("message" in fact for fact in facts)
     yield sum(ANY_PLACE.search(line) is not None for line in lines)
+    yield from (sum(line.startswith(level) for line in lines) for level in ("e: ", "w: "))  # Kotlin's
     for word in ("error", "warning", "fail", "FAIL", "passed", "PASS", "ok", "SKIP", "skip"):
         yield sum(word in line for line in lines)
         yield len(re.findall(rf"{word}:", raw))

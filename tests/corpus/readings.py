@@ -49,6 +49,26 @@ def has_cells(row, cells):
     return True
 
 
+# Diagnostics ------------------------------------------------------------------------------------
+
+def table_diagnostics(lines):
+    """Diagnostics of a table, each written out: `A = warning: '…' is unused ×2`, then `a.c: 3:5 A x, 9:1 A y` for each file."""
+    legend, found = {}, []
+    for line in lines:
+        if entry := re.match(r"([A-Z]{1,3}) = (.*) ×\d+$", line):
+            legend[entry.group(1)] = entry.group(2)
+        elif legend and (row := re.match(r"(\S+): (.*)$", line)):
+            for one in row.group(2).split(", "):
+                entry = re.fullmatch(r"([\d:]*) ?([A-Z]{1,3})((?: \S+)*)", one)
+                if not entry or entry.group(2) not in legend:
+                    continue
+                parts, words = legend[entry.group(2)].split("…"), entry.group(3).split()
+                if len(parts) == len(words) + 1:
+                    message = parts[0] + "".join(word + part for word, part in zip(words, parts[1:]))
+                    found.append(":".join(filter(None, (row.group(1), entry.group(1)))) + ": " + message)
+    return found
+
+
 # Records ----------------------------------------------------------------------------------------
 
 PAIR = re.compile(r'(?<![\w.])([A-Za-z_@][\w.@/\[\]-]*)=("(?:[^"\\]|\\.)*"|\'[^\']*\'|[^\s,;|]+)')

@@ -49,10 +49,12 @@ class Bars:
     unknown_wrong: int       # untrue statements and other faults of their renderings
     synthetic_kept: float    # share of the facts of tools that do not exist
     synthetic_wrong: int
+    forms_kept: float        # share of the facts of outputs in the form of real tools (forms.py)
+    forms_wrong: int
     pending: frozenset = frozenset()  # families with a parser that are measured but not held to the bar
 
 
-BARS = Bars(unknown_kept=0.96, unknown_wrong=0, synthetic_kept=0.9, synthetic_wrong=0)
+BARS = Bars(unknown_kept=0.99, unknown_wrong=0, synthetic_kept=0.9, synthetic_wrong=0, forms_kept=0.98, forms_wrong=0)
 
 
 def lost_facts(case, rendering):

@@ -196,15 +196,18 @@ def chain(project):
     return "; ".join(commands), [line for part in lines for line in part], [fact for part in facts for fact in part], status[-1]
 
 
-def case(kind, seed):
-    """The case of this KIND that SEED gives."""
-    project = Project(Path("/nowhere"), seed, is_stored=False)
-    command, lines, facts, status = (chain if kind == "chain" else KINDS[kind])(project)
+def case_of(family, function, seed, is_log=False):
+    """The case that FUNCTION draws from SEED."""
+    command, lines, facts, status = function(Project(Path("/nowhere"), seed, is_stored=False))
     printed = ("\n".join(lines) + "\n").encode()
-    is_log = kind in ("json_log", "key_value_log")
-    made = GeneratedCase("synthetic", f"{kind}#{seed}", Case("", command, Ran(status, printed, b""), facts, is_plain_log=is_log))
+    made = GeneratedCase(family, f"{function.__name__}#{seed}", Case("", command, Ran(status, printed, b""), facts, is_plain_log=is_log))
     made.is_known = False
     return made
+
+
+def case(kind, seed):
+    """The case of this KIND that SEED gives."""
+    return case_of("synthetic", chain if kind == "chain" else KINDS[kind], seed, kind in ("json_log", "key_value_log"))
 
 
 def cases(seed, count):

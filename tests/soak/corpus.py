@@ -3,10 +3,11 @@
 
     scripts/soak corpus 10m [SEED]
 
-Half of the cases are outputs of tools that do not exist (tests/corpus/synthetic.py), the others scenarios of
-tests/corpus/capture whose tools are here, with other names, counts and sizes. Families with a parser must keep every
-fact, all others the share that score.BARS names. A case that loses something is written to build/found-cases in the
-form of the corpus: what a run finds becomes a fixed case there, or its kind and seed one in corpus_test.py.
+A third of the cases are outputs of tools that do not exist (tests/corpus/synthetic.py), a third have the form of real
+tools (tests/corpus/forms.py), the others are scenarios of tests/corpus/capture whose tools are here, with other names,
+counts and sizes. Families with a parser must keep every fact, all others the share that score.BARS names. A case that
+loses something is written to build/found-cases in the form of the corpus: what a run finds becomes a fixed case there,
+or its kind and seed one in corpus_test.py.
 """
 import random
 import secrets
@@ -17,6 +18,7 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(ROOT / "tests/corpus"))
 
+import forms  # noqa: E402
 import generate  # noqa: E402
 import judge  # noqa: E402
 import score  # noqa: E402
@@ -30,9 +32,11 @@ MOST_KEPT = 100  # cases written by one run
 SHOWN = 3  # facts of a case in a message
 
 
-def captured(chosen):
-    """One case of a tool that is here, or None."""
-    return next(generate.made_of(SCENARIOS, chosen, 1, is_shuffled=True), None)
+def draw(chosen, number):
+    """One case: of a tool that is here (None if there is none), of a tool that does not exist, or in a tool's form."""
+    if number % 3 == 0:
+        return next(generate.made_of(SCENARIOS, chosen, 1, is_shuffled=True), None)
+    return next((synthetic if number % 3 == 1 else forms).cases(chosen.getrandbits(40), 1))
 
 
 def keep(case, number):
@@ -52,7 +56,7 @@ def main():
     print(f"corpus: seed {seed}", flush=True)
     while time.monotonic() < end:
         number += 1
-        made = captured(chosen) if number % 2 else next(synthetic.cases(chosen.getrandbits(40), 1))
+        made = draw(chosen, number)
         if made is None:
             continue
         rendering = render(made)
