@@ -16,6 +16,9 @@ class AnswerFilter {
 
   // May change header fields and the reason. An error is what the sandbox gets instead.
   virtual Result<> take_head(http::ResponseHead& head, std::string& reason) = 0;
+  // Whether the client gets another answer in the place of this one, which is dropped. Asked after
+  // take_head().
+  [[nodiscard]] virtual bool takes_over() const { return false; }
   // Whether the body's length may change. Asked after take_head().
   [[nodiscard]] virtual bool changes_length() const = 0;
   // Returns the bytes to pass on for these.

@@ -159,6 +159,10 @@ Result<Exchange::Step> Exchange::take_response_head() {
   server_keeps_alive_ = head.keeps_alive;
   std::string reason = reason_in(bytes, head.status);
   if (terms_.filter != nullptr) TRY(terms_.filter->take_head(head, reason));
+  if (terms_.filter != nullptr && terms_.filter->takes_over()) {
+    phase_ = Phase::Done;
+    return Step::Moved;
+  }
   write_response_head(head, reason);
   phase_ = is_websocket ? Phase::Tunnel : Phase::Body;
   return Step::Moved;
@@ -269,7 +273,8 @@ Result<> Exchange::wait_for_either() {
 Exchange::After Exchange::after() const {
   if (!is_request_sent_ || !request_.keeps_alive || is_answer_to_end_ || client_has_ended_)
     return After::CloseBoth;
-  return server_keeps_alive_ && server_.input.empty() ? After::KeepBoth : After::CloseServer;
+  const bool is_clean = response_parser_.is_done() && server_.input.empty();
+  return server_keeps_alive_ && is_clean ? After::KeepBoth : After::CloseServer;
 }
 
 }  // namespace nutshell::egress

@@ -7,6 +7,7 @@
 #include <optional>
 #include <utility>
 
+#include "egress/inspect/cached_answer.h"
 #include "egress/inspect/exchange.h"
 #include "egress/inspect/secrets.h"
 
@@ -36,11 +37,12 @@ bool may_repeat(const GateRequest& request) {
   return !request.has_body() && (method == "GET" || method == "HEAD" || method == "OPTIONS");
 }
 
-// The part of secrets in one request.
+// The parts of secrets and of the cache in one request.
 struct Changes {
   AnswerFilter* filter = nullptr;
   StreamReplacer* body = nullptr;
-  std::string held_body;  // the whole body, if it was read in advance
+  std::string held_body;           // the whole body, if it was read in advance
+  CachedAnswer* cached = nullptr;  // if the answer may be kept
 };
 
 class Gate {
@@ -62,6 +64,7 @@ class Gate {
                                      GateRequest& request);
   bool pass(GateRequest& request, http::RequestParser& parser);
   bool exchange(const GateRequest& request, http::RequestParser& parser, const Changes& changes);
+  bool give(CachedAnswer& cached, const GateRequest& request);
   Result<std::string> read_body(http::RequestParser& parser);
   Result<> open_server(const HttpRequestHead& named);
   void close_server();
@@ -154,6 +157,13 @@ bool Gate::pass(GateRequest& request, http::RequestParser& parser) {
   }
   Changes changes;
   if (secrets.filters_answer()) changes.filter = &secrets;
+  auto cached =
+      secrets.filters_answer() ? std::nullopt : CachedAnswer::begin(terms_.settings.cache, request);
+  if (cached) {
+    changes.filter = &*cached;
+    changes.cached = &*cached;
+    return cached->is_current() ? give(*cached, request) : exchange(request, parser, changes);
+  }
   if (!secrets.changes_body() || !request.has_body()) return exchange(request, parser, changes);
   if (request.content_length.value_or(kMostHeldBytes + 1) <= kMostHeldBytes) {
     // Many servers take no chunked requests, so the usual ones keep a length.
@@ -168,6 +178,11 @@ bool Gate::pass(GateRequest& request, http::RequestParser& parser) {
   request.is_chunked = true;
   request.content_length.reset();
   return exchange(request, parser, changes);
+}
+
+bool Gate::give(CachedAnswer& cached, const GateRequest& request) {
+  return cached.give(*client_.transport, request, terms_.guard, terms_.settings.times) &&
+         request.keeps_alive;
 }
 
 Result<std::string> Gate::read_body(http::RequestParser& parser) {
@@ -189,6 +204,7 @@ Result<std::string> Gate::read_body(http::RequestParser& parser) {
 
 bool Gate::exchange(const GateRequest& request, http::RequestParser& parser,
                     const Changes& changes) {
+  const bool is_stored = changes.cached != nullptr && changes.cached->is_stored();
   for (int attempt = 1;; ++attempt) {
     const HostPort asked{request.named.host, request.named.port};
     if (server_transport_ &&
@@ -198,6 +214,7 @@ bool Gate::exchange(const GateRequest& request, http::RequestParser& parser,
     if (!is_used) {
       if (const auto opened = open_server(request.named); !opened) {
         const bool is_refusal = opened.error().code == ErrorCode::PermissionDenied;
+        if (!is_refusal && is_stored) return give(*changes.cached, request);
         const bool goes_on = request.keeps_alive && !request.has_body();
         return answer({is_refusal ? 403 : 502, opened.error().message}, request,
                       goes_on ? Next::Request : Next::End);
@@ -207,6 +224,10 @@ bool Gate::exchange(const GateRequest& request, http::RequestParser& parser,
                       {terms_.guard, terms_.settings.times, changes.filter, changes.body});
     exchange.begin(write_request(request, request.content_length) + changes.held_body);
     const auto after = exchange.run();
+    if (after && is_stored && changes.cached->takes_over()) {
+      if (*after != Exchange::After::KeepBoth) close_server();
+      return give(*changes.cached, request);
+    }
     if (after && *after == Exchange::After::KeepBoth) return true;
     close_server();
     if (after) return *after == Exchange::After::CloseServer;
@@ -215,6 +236,7 @@ bool Gate::exchange(const GateRequest& request, http::RequestParser& parser,
         attempt == 1 && is_used && !exchange.has_heard_server() && may_repeat(request);
     if (is_repeated) continue;
     if (exchange.has_answered()) return false;
+    if (is_stored) return give(*changes.cached, request);
     const bool is_late = after.error().code == ErrorCode::DeadlineExceeded;
     return answer({is_late ? 504 : 502, after.error().message}, request, Next::End);
   }

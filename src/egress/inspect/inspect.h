@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "base/unique_fd.h"
+#include "egress/cache/package_store.h"
 #include "egress/inspect/authority.h"
 #include "egress/inspect/flow_guard.h"
 #include "egress/inspect/secret.h"
@@ -22,12 +23,18 @@ struct InspectTimes {
   std::chrono::milliseconds server = std::chrono::minutes(15);  // without a byte of the answer
 };
 
+struct CacheSettings {
+  const PackageStore* store = nullptr;  // nullptr: nothing is kept
+  std::vector<std::string> registries;  // as check_registries() accepts them
+};
+
 // Shared by the connections of one sandbox. The objects live longer than the connections.
 struct InspectSettings {
   InspectTimes times;
   Authority* authority = nullptr;      // for serve_tls
   const ServerTrust* trust = nullptr;  // for serve_tls
   std::vector<Secret> secrets;         // put in over TLS only
+  CacheSettings cache;
 };
 
 // Both return when the connection has ended. `client` is a stream socket whose other end the

@@ -91,6 +91,13 @@ Result<SandboxTrust> trust_in_sandbox(const std::string& directory, std::string_
       "NIX_SSL_CERT_FILE"};
   for (const char* name : kWholeList)
     trust.environment.push_back(fmt::format("{}={}/authorities.pem", name, directory));
+  // wget and apt have no variable for the list itself, but for a file of settings.
+  trust.files.push_back(
+      {"wgetrc", fmt::format("ca_certificate = {}/authorities.pem\n", directory)});
+  trust.environment.push_back(fmt::format("WGETRC={}/wgetrc", directory));
+  trust.files.push_back(
+      {"apt.conf", fmt::format("Acquire::https::CaInfo \"{}/authorities.pem\";\n", directory)});
+  trust.environment.push_back(fmt::format("APT_CONFIG={}/apt.conf", directory));
   // These two programs add the certificates to their own.
   for (const char* name : {"NODE_EXTRA_CA_CERTS", "DENO_CERT"})
     trust.environment.push_back(fmt::format("{}={}/authority.pem", name, directory));

@@ -17,7 +17,7 @@ TEST(SandboxTrust, HoldsTheSandboxsAuthorityAndTheHosts) {
   const auto host = Authority::create();
   const auto trust = trust_in_sandbox("/etc/x", own->certificate(), host->certificate());
   ASSERT_TRUE(trust) << trust.error().message;
-  ASSERT_EQ(trust->files.size(), 3U);
+  ASSERT_EQ(trust->files.size(), 5U);
   EXPECT_EQ(trust->files[0].bytes, own->certificate());
   EXPECT_TRUE(ServerTrust::create(trust->files[1].bytes));
   EXPECT_THAT(trust->files[1].bytes, testing::HasSubstr(host->certificate()));
