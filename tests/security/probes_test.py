@@ -51,6 +51,8 @@ BOMBS = [
     ("PR-04", [MEMORY, "shared"]),
     ("PR-04", [MEMORY, "zero"]),
     ("PR-04", [MEMORY, "undumpable"]),
+    *(("PR-04", [MEMORY, kind]) for kind in ("page-tables", "semaphores", "messages", "access-lists",
+                                             "locks", "connections", "netlink")),
     ("PR-05", [DISK]),
     ("PR-06", [INODES]),
     ("PR-07", [FILES]),

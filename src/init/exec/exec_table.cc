@@ -88,6 +88,7 @@ Deadline ExecTable::next_check() const {
   for (const Leftover& leftover : leftovers_)
     next = earlier(next, leftover.deadline);
   next = earlier(next, memory_check_);
+  next = earlier(next, kernel_memory_.next_look());
   if (!is_busy()) return next;
   for (const auto& [id, slot] : execs_)
     next = earlier(next, slot.exec->next_check());
@@ -116,6 +117,7 @@ void ExecTable::check() {
     slot.exec->check_limits();
   end_leftovers();
   if (memory_.is_on()) watch_memory();
+  if (kernel_memory_.next_look().has_passed()) watch_kernel_memory();
   if (cpu_.is_on()) watch_cpu();
 }
 
@@ -148,7 +150,7 @@ void ExecTable::watch_memory() {
   pid_t largest = 0;
   std::uint64_t most = 0;
   for (const pid_t pid : marks_.living(ProcessMarks::kAnyMark)) {
-    const std::uint64_t size = MemoryWatch::resident_bytes(pid);
+    const std::uint64_t size = MemoryWatch::bytes_of(pid);
     if (size >= most) largest = pid;
     most = std::max(most, size);
   }
@@ -161,6 +163,16 @@ void ExecTable::watch_memory() {
     }
   }
   marks_.kill_all(mark, Deadline::in(1s));  // left behind by an exec that has ended
+}
+
+// Ends all commands: what is held cannot be told apart by process.
+void ExecTable::watch_kernel_memory() {
+  if (!is_busy() && !has_children()) return kernel_memory_.end();  // until the next command starts
+  const std::string beyond = kernel_memory_.look();
+  if (beyond.empty()) return;
+  for (auto& [id, slot] : execs_)
+    slot.exec->end_with(Outcome::OutOfMemory, beyond);
+  marks_.kill_all(ProcessMarks::kAnyMark, Deadline::in(1s));  // what ended execs have left behind
 }
 
 std::uint64_t ExecTable::new_oom_kills() {
@@ -266,6 +278,7 @@ Result<std::unique_ptr<Conversation>> ExecTable::start(const wire::Frame& frame)
   if (memory_.is_on() && memory_check_.is_never()) {
     memory_check_ = Deadline::in(MemoryWatch::kInterval);
   }
+  if (!setup_.has_own_kernel) kernel_memory_.begin();
   return listen_to(slot, frame.conversation);
 }
 

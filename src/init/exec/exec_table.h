@@ -14,6 +14,7 @@
 #include "init/exec/exec.h"
 #include "init/exec/exec_conversation.h"
 #include "init/exec/halt.h"
+#include "init/exec/kernel_memory_watch.h"
 #include "init/exec/memory_watch.h"
 #include "wire/frame.h"
 
@@ -64,6 +65,7 @@ class ExecTable {
   void released(Exec& exec);
   void finish(Exec& exec);
   void watch_memory();
+  void watch_kernel_memory();
   void watch_cpu();
   void note_leftovers(Exec& exec);
   void end_leftovers();
@@ -72,6 +74,7 @@ class ExecTable {
   const InitSetup& setup_;
   ProcessMarks marks_;
   MemoryWatch memory_;
+  KernelMemoryWatch kernel_memory_;
   CpuWatch cpu_;
   Halt halt_;
   bool is_suspended_ = false;

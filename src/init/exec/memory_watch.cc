@@ -5,44 +5,50 @@
 #include <sys/vfs.h>
 #include <unistd.h>
 
-#include <charconv>
+#include <algorithm>
 
 #include "base/file.h"
+#include "init/exec/proc_lines.h"
 
 namespace nutshell::init {
 namespace {
 
-std::uint64_t number_after(std::string_view text, std::string_view key) {
-  const std::size_t at = text.find(key);
-  if (at == std::string_view::npos) return 0;
-  text.remove_prefix(at + key.size());
-  text.remove_prefix(std::min(text.find_first_not_of(" \t"), text.size()));
-  std::uint64_t number = 0;
-  std::from_chars(text.data(), text.data() + text.size(), number);
-  return number;
+// System V objects live on without a process. The kernel lists the pages of each segment, and the
+// content and number of each queue's messages.
+std::uint64_t segment_bytes() {
+  constexpr std::size_t kResidentColumn = 14;
+  std::uint64_t total = 0;
+  for_each_line("/proc/sysvipc/shm", [&](std::string_view line) {
+    total += number_of(word_at(line, kResidentColumn));
+    return true;
+  });
+  return total;
 }
 
-// Shared segments live on without a process; the kernel lists their pages by segment.
-std::uint64_t system_v_bytes() {
-  const auto text = read_file("/proc/sysvipc/shm");
-  if (!text) return 0;
-  constexpr int kResidentColumn = 14;
+std::uint64_t queue_bytes() {
+  constexpr std::size_t kBytesColumn = 3;
+  constexpr std::size_t kMessagesColumn = 4;
+  constexpr std::uint64_t kHead = 64;  // of each message
+  constexpr std::uint64_t kQueue = 512;
   std::uint64_t total = 0;
-  std::string_view lines = *text;
-  lines.remove_prefix(std::min(lines.find('\n') + 1, lines.size()));
-  while (!lines.empty()) {
-    std::string_view line = lines.substr(0, lines.find('\n'));
-    lines.remove_prefix(std::min(line.size() + 1, lines.size()));
-    std::uint64_t value = 0;
-    for (int column = 0; column <= kResidentColumn && !line.empty(); ++column) {
-      line.remove_prefix(std::min(line.find_first_not_of(' '), line.size()));
-      const std::string_view word = line.substr(0, line.find(' '));
-      value = 0;
-      std::from_chars(word.data(), word.data() + word.size(), value);
-      line.remove_prefix(word.size());
-    }
-    total += value;
-  }
+  for_each_line("/proc/sysvipc/msg", [&](std::string_view line) {
+    total += kQueue + number_of(word_at(line, kBytesColumn)) +
+             kHead * number_of(word_at(line, kMessagesColumn));
+    return true;
+  });
+  return total;
+}
+
+// Each process that uses semaphores with SEM_UNDO has two bytes more for each of them.
+std::uint64_t semaphore_bytes(std::size_t processes) {
+  constexpr std::size_t kCountColumn = 3;
+  constexpr std::uint64_t kSemaphore = 64;
+  constexpr std::uint64_t kSet = 512;
+  std::uint64_t total = 0;
+  for_each_line("/proc/sysvipc/sem", [&](std::string_view line) {
+    total += kSet + number_of(word_at(line, kCountColumn)) * (kSemaphore + 2 * processes);
+    return true;
+  });
   return total;
 }
 
@@ -62,11 +68,6 @@ bool has_swapped() {
   return ::sysinfo(&machine) == 0 && machine.freeswap < machine.totalswap;
 }
 
-std::uint64_t swapped_bytes(pid_t pid) {
-  const auto text = read_file(fmt::format("/proc/{}/status", pid));
-  return text ? number_after(*text, "\nVmSwap:") << 10U : 0;
-}
-
 // gVisor counts files in memory (tmpfs, memfd, shared mappings) in AnonPages, and once more in
 // Shmem; Linux counts them in Shmem alone. Files on the host's disk that are only cached are not
 // the sandbox's.
@@ -76,14 +77,38 @@ std::uint64_t kernel_bytes() {
   return number_after(*text, "AnonPages:") << 10U;
 }
 
+struct Size {
+  std::uint64_t space = 0;  // all addresses that are mapped
+  std::uint64_t resident = 0;
+};
+
+Size size_of(pid_t pid) {
+  const auto text = read_file(fmt::format("/proc/{}/statm", pid));
+  if (!text) return {};
+  const auto page = static_cast<std::uint64_t>(::sysconf(_SC_PAGESIZE));
+  return {number_of(word_at(*text, 0)) * page, number_of(word_at(*text, 1)) * page};
+}
+
+// Bytes of a process that its resident size leaves out: page tables, which a large mapping needs
+// even where each page is the same page of zeros, and what was swapped out.
+enum class Swap { Counted, LeftOut };
+
+std::uint64_t hidden_bytes(pid_t pid, std::uint64_t space, Swap swap) {
+  constexpr std::uint64_t kSmallSpace = 128U << 20U;  // its tables take 256 KiB
+  const bool counts_swap = swap == Swap::Counted;
+  if (space <= kSmallSpace && !counts_swap) return 0;
+  const auto text = read_file(fmt::format("/proc/{}/status", pid));
+  if (!text) return 0;
+  const std::uint64_t tables = space > kSmallSpace ? number_after(*text, "\nVmPTE:") : 0;
+  const std::uint64_t swapped = counts_swap ? number_after(*text, "\nVmSwap:") : 0;
+  return (tables + swapped) << 10U;
+}
+
 }  // namespace
 
-std::uint64_t MemoryWatch::resident_bytes(pid_t pid) {
-  const auto text = read_file(fmt::format("/proc/{}/statm", pid));
-  if (!text) return 0;
-  const std::size_t space = std::min(text->find(' '), text->size());
-  return number_after(std::string_view(*text).substr(space), "") *
-         static_cast<std::uint64_t>(::sysconf(_SC_PAGESIZE));
+std::uint64_t MemoryWatch::bytes_of(pid_t pid) {
+  const Size size = size_of(pid);
+  return size.resident + hidden_bytes(pid, size.space, Swap::LeftOut);
 }
 
 std::uint64_t MemoryWatch::scratch_bytes() const {
@@ -103,28 +128,32 @@ std::uint64_t MemoryWatch::overuse(const ProcessMarks& marks) const {
     return used > limit_bytes_ ? used : 0;
   }
   const std::vector<pid_t> pids = marks.living(ProcessMarks::kAnyMark);
-  const std::uint64_t shared_files = scratch_bytes() + system_v_bytes();
-  const std::uint64_t sockets = socket_bytes();
+  const std::uint64_t shared_files = scratch_bytes() + segment_bytes();
+  const std::uint64_t kernel = socket_bytes() + queue_bytes() + semaphore_bytes(pids.size());
   // Resident sizes count shared pages many times over: a quick bound that needs no page walk.
-  std::uint64_t bound = shared_files + sockets;
-  const bool counts_swap = has_swapped();
-  for (const pid_t pid : pids)
-    bound += resident_bytes(pid) + (counts_swap ? swapped_bytes(pid) : 0);
+  std::uint64_t bound = shared_files + kernel;
+  const Swap swap = has_swapped() ? Swap::Counted : Swap::LeftOut;
+  for (const pid_t pid : pids) {
+    const Size size = size_of(pid);
+    bound += size.resident + hidden_bytes(pid, size.space, swap);
+  }
   if (bound <= limit_bytes_) return 0;
-  std::uint64_t anonymous = 0;
+  std::uint64_t own = 0;
   std::uint64_t shared = 0;
   for (const pid_t pid : pids) {
+    const Size size = size_of(pid);
     const auto rollup = read_file(fmt::format("/proc/{}/smaps_rollup", pid));
     if (!rollup) {
       // It has just ended, or it is not dumpable and its pages cannot be read.
-      anonymous += resident_bytes(pid) + (counts_swap ? swapped_bytes(pid) : 0);
+      own += size.resident + hidden_bytes(pid, size.space, swap);
       continue;
     }
-    anonymous += (number_after(*rollup, "Pss_Anon:") + number_after(*rollup, "SwapPss:")) << 10U;
+    own += (number_after(*rollup, "Pss_Anon:") + number_after(*rollup, "SwapPss:")) << 10U;
+    own += hidden_bytes(pid, size.space, Swap::LeftOut);
     shared += number_after(*rollup, "Pss_Shmem:") << 10U;
   }
   // Mapped scratch files are in both counts: so only the larger count is taken.
-  const std::uint64_t used = anonymous + std::max(shared, shared_files) + sockets;
+  const std::uint64_t used = own + std::max(shared, shared_files) + kernel;
   return used > limit_bytes_ ? used : 0;
 }
 

@@ -15,8 +15,8 @@ namespace nutshell::init {
 class MemoryWatch {
  public:
   enum class Source {
-    Processes,    // mapped pages of each, files in the scratch file systems, shared segments, and
-                  // the most that sockets can hold
+    Processes,    // mapped pages and page tables of each, files in the scratch file systems, System
+                  // V objects, and the most that sockets can hold
     WholeKernel,  // the kernel's totals, which in gVisor are of this sandbox alone
   };
   MemoryWatch(std::uint64_t limit_bytes, std::vector<std::string> scratch,
@@ -31,8 +31,8 @@ class MemoryWatch {
   [[nodiscard]] std::uint64_t overuse(const ProcessMarks& marks) const;
   // Bytes in the scratch file systems, which count as memory under every backend.
   [[nodiscard]] std::uint64_t scratch_bytes() const;
-  // Resident bytes of one process: the largest is killed first.
-  [[nodiscard]] static std::uint64_t resident_bytes(pid_t pid);
+  // Bytes of one process: the largest is killed first.
+  [[nodiscard]] static std::uint64_t bytes_of(pid_t pid);
 
  private:
   std::uint64_t limit_bytes_;

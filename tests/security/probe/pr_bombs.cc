@@ -1,17 +1,23 @@
 // PR: resource bombs. Each stops by itself at four times the limit that it is given and reports how
 // far it came: the limit held if the bomb stopped earlier.
 #include <fcntl.h>
+#include <linux/netlink.h>
+#include <linux/rtnetlink.h>
+#include <netinet/in.h>
 #include <pthread.h>
 #include <sys/epoll.h>
 #include <sys/eventfd.h>
 #include <sys/inotify.h>
 #include <sys/mman.h>
+#include <sys/msg.h>
 #include <sys/prctl.h>
+#include <sys/sem.h>
 #include <sys/shm.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/timerfd.h>
 #include <sys/wait.h>
+#include <sys/xattr.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -334,6 +340,149 @@ Verdict memory_bomb(const Arguments& arguments) {
   return explode({"memory", " bytes", Stop::BeforeExcess}, parse_size(arguments[0]), touch_until);
 }
 
+// Every page is the kernel's page of zeros, so that only page tables grow.
+void fill_page_tables_until(Amount bound, Reached& reached) {
+  constexpr std::size_t kPiece = 1U << 30U;
+  constexpr std::size_t kCoveredByTable = 2U << 20U;
+  constexpr int kFlags = MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE;
+  while (reached.amount < bound) {
+    void* piece = ::mmap(nullptr, kPiece, PROT_READ, kFlags, -1, 0);
+    if (piece == MAP_FAILED) {
+      reached.error = errno;
+      return;
+    }
+    ::madvise(piece, kPiece, MADV_NOHUGEPAGE);
+    const auto* bytes = static_cast<const volatile char*>(piece);
+    for (std::size_t at = 0; at < kPiece; at += kCoveredByTable) {
+      (void)bytes[at];
+      reached.amount += 4096;
+    }
+  }
+}
+
+// Semaphores and messages outlive this program, so outside of an ipc namespace it makes none.
+void make_semaphores_until(Amount bound, Reached& reached) {
+  constexpr int kMost = 32000;
+  while (reached.amount < bound) {
+    if (::semget(IPC_PRIVATE, kMost, IPC_CREAT | 0600) < 0) {
+      reached.error = errno;
+      return;
+    }
+    reached.amount += kMost * 64;
+  }
+}
+
+void send_messages_until(Amount bound, Reached& reached) {
+  struct {
+    long type = 1;
+    std::array<char, 8192> text{};
+  } message;
+  while (reached.amount < bound) {
+    const int queue = ::msgget(IPC_PRIVATE, IPC_CREAT | 0600);
+    if (queue < 0) {
+      reached.error = errno;
+      return;
+    }
+    while (::msgsnd(queue, &message, message.text.size(), IPC_NOWAIT) == 0)
+      reached.amount += message.text.size();
+  }
+}
+
+// Uses files of which each has a POSIX access list as long as an attribute can be.
+Fuse give_access_lists_in(std::string directory) {
+  return [directory = std::move(directory)](Amount bound, Reached& reached) {
+    struct Entry {
+      std::uint16_t tag;
+      std::uint16_t rights;
+      std::uint32_t user;
+    };
+    constexpr std::uint32_t kNobody = ~0U;
+    std::vector<Entry> entries = {{2, 0, 0}, {1, 7, kNobody}};  // the first is the version
+    while (entries.size() < 8180)
+      entries.push_back({2, 7, ::getuid()});
+    for (const std::uint16_t tag : {std::uint16_t{4}, std::uint16_t{0x10}, std::uint16_t{0x20}})
+      entries.push_back({tag, 7, kNobody});
+    // The version has half of the size of an entry.
+    const char* list = reinterpret_cast<const char*>(entries.data()) + 4;
+    std::memcpy(const_cast<char*>(list), &entries[0], 4);
+    const std::size_t size = entries.size() * sizeof(Entry) - 4;
+    for (int number = 0; reached.amount < bound; ++number) {
+      const std::string path = directory + "/" + std::to_string(number);
+      const Descriptor file(::open(path.c_str(), O_WRONLY | O_CREAT | O_CLOEXEC, 0600));
+      if (!file.is_open() ||
+          ::fsetxattr(file.get(), "system.posix_acl_access", list, size, 0) != 0) {
+        reached.error = errno;
+        return;
+      }
+      reached.amount += size;
+    }
+  };
+}
+
+// Locks every other byte, from the end on, so that the kernel finds the place of each at once.
+Fuse lock_bytes_in(std::string directory) {
+  return [directory = std::move(directory)](Amount bound, Reached& reached) {
+    constexpr int kOfOneFile = 2000;
+    constexpr Amount kBytesOfLock = 192;
+    for (int number = 0; reached.amount < bound; ++number) {
+      const std::string path = directory + "/" + std::to_string(number);
+      const int file = ::open(path.c_str(), O_WRONLY | O_CREAT | O_CLOEXEC, 0600);
+      for (int left = kOfOneFile; left > 0; --left) {
+        struct flock lock {
+          .l_type = F_WRLCK, .l_whence = SEEK_SET, .l_start = 2L * left, .l_len = 1, .l_pid = 0
+        };
+        if (::fcntl(file, F_SETLK, &lock) != 0) {
+          reached.error = errno;
+          return;
+        }
+        reached.amount += kBytesOfLock;
+      }
+    }
+  };
+}
+
+void connect_unaccepted_until(Amount bound, Reached& reached) {
+  constexpr int kBacklog = 4096;
+  constexpr Amount kBytesOfSocket = 4096;
+  while (reached.amount < bound) {
+    const int listener = ::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+    sockaddr_in address{};
+    address.sin_family = AF_INET;
+    address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+    socklen_t size = sizeof address;
+    auto* plain = reinterpret_cast<sockaddr*>(&address);
+    if (::bind(listener, plain, size) != 0 || ::listen(listener, kBacklog) != 0 ||
+        ::getsockname(listener, plain, &size) != 0) {
+      reached.error = errno;
+      return;
+    }
+    for (int i = 0; i < kBacklog; ++i) {
+      const Descriptor client(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
+      if (::connect(client.get(), plain, size) == 0) reached.amount += kBytesOfSocket;
+    }
+  }
+}
+
+// Answers that nobody reads wait in the socket.
+void ask_netlink_until(Amount bound, Reached& reached) {
+  constexpr Amount kBytesOfFullSocket = 212'992;
+  struct {
+    nlmsghdr head{sizeof(nlmsghdr) + sizeof(ifinfomsg), RTM_GETLINK, NLM_F_REQUEST, 1, 0};
+    ifinfomsg link{};
+  } request;
+  request.link.ifi_index = 1;
+  while (reached.amount < bound) {
+    const int asker = ::socket(AF_NETLINK, SOCK_RAW | SOCK_CLOEXEC, NETLINK_ROUTE);
+    if (asker < 0) {
+      reached.error = errno;
+      return;
+    }
+    for (int i = 0; i < 300; ++i)
+      (void)::send(asker, &request, sizeof request, MSG_DONTWAIT);
+    reached.amount += kBytesOfFullSocket;
+  }
+}
+
 Verdict hidden_memory_bomb(const Arguments& arguments) {
   const Amount limit = parse_size(arguments[0]);
   Findings findings;
@@ -352,6 +501,17 @@ Verdict hidden_memory_bomb(const Arguments& arguments) {
     const BombDirectory directory(place);
     if (directory.is_made()) burn_one("tmpfs", fill_files_in(directory.get()));
   }
+  burn_one("page-tables", fill_page_tables_until);
+  if (!is_first_namespace("ipc", Namespace::Ipc)) {
+    burn_one("semaphores", make_semaphores_until);
+    burn_one("messages", send_messages_until);
+  }
+  const BombDirectory directory(scratch_directory());
+  if (!directory.is_made()) return unexpected("mkdir " + error_name(errno));
+  burn_one("access-lists", give_access_lists_in(directory.get()));
+  burn_one("locks", lock_bytes_in(directory.get()));
+  burn_one("connections", connect_unaccepted_until);
+  burn_one("netlink", ask_netlink_until);
   return findings.verdict();
 }
 
@@ -417,7 +577,7 @@ Probes bomb_probes() {
       {"PR-01", "fork-bomb", "make more processes than the limit", "PROCESSES", fork_bomb},
       {"PR-02", "thread-bomb", "make more threads than the limit", "PROCESSES", thread_bomb},
       {"PR-03", "memory-bomb", "touch four times the memory limit", "BYTES", memory_bomb},
-      {"PR-04", "hidden-memory", "memory as memfd, segments, pipes, sockets, tmpfs, shared",
+      {"PR-04", "hidden-memory", "memory as memfd, segments, pipes, sockets, tmpfs, kernel's",
        "BYTES [KIND]", hidden_memory_bomb},
       {"PR-05", "disk-bomb", "allocate, then write four times the disk limit", "BYTES", disk_bomb},
       {"PR-06", "inode-bomb", "make more files than the limit", "FILES", inode_bomb},

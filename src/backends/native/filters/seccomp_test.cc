@@ -64,6 +64,32 @@ TEST(SandboxFilter, KeepsThePageCacheThatOthersShare) {
   EXPECT_EQ(error_of(kCachestat, -1, 0L, 0L, 0), ENOSYS);
 }
 
+TEST(SandboxFilter, KeepsKernelMemoryThatNoLimitCounts) {
+  EXPECT_EQ(error_of(SYS_fcntl, -1, F_OFD_SETLK, 0L), EINVAL);
+  EXPECT_EQ(error_of(SYS_fcntl, -1, kUpperHalf | F_OFD_SETLKW, 0L), EINVAL);
+  EXPECT_EQ(error_of(SYS_fcntl, -1, F_SETLK, 0L), EBADF);
+  EXPECT_EQ(error_of(SYS_fcntl, -1, F_OFD_GETLK, 0L), EBADF);
+  for (const long call : {SYS_setxattr, SYS_lsetxattr, SYS_fsetxattr}) {
+    EXPECT_EQ(error_of(call, -1L, 0L, 0L, 1024L, 0), ENOSPC);
+    EXPECT_EQ(error_of(call, -1L, 0L, 0L, 1L << 31U, 0), ENOSPC);
+  }
+  EXPECT_EQ(error_of(SYS_fsetxattr, -1L, 0L, 0L, 1023L, 0), EBADF);
+  constexpr long kSetxattrat = 463;
+  EXPECT_EQ(error_of(kSetxattrat, -1L, 0L, 0L, 0L, 0L), ENOSYS);
+}
+
+// clone() would begin a child that shares the stack, so only the refusal is tried.
+TEST(SandboxFilter, KeepsProcessesFromSharingTheirOpenFiles) {
+  EXPECT_EQ(error_of(SYS_clone, CLONE_FILES | SIGCHLD, 0L, 0L, 0L, 0L), EPERM);
+  EXPECT_EQ(error_of(SYS_clone, CLONE_VM | CLONE_FILES | SIGCHLD, 0L, 0L, 0L, 0L), EPERM);
+  EXPECT_EQ(status_under_filter([] {
+              int value = 0;
+              std::thread([&value] { value = 7; }).join();
+              return value;
+            }),
+            7 << 8);
+}
+
 // All are answered before the kernel sees them, so no huge page has to be set aside for this test.
 TEST(SandboxFilter, KeepsHugePagesOfTheHost) {
   constexpr std::size_t kHugePage = 2U << 20U;
