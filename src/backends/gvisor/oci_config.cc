@@ -34,7 +34,7 @@ Json process_of(const BundlePlan& plan) {
           {"rlimits",
            {limit_of("RLIMIT_NPROC", limits.processes + kOurProcesses),
             limit_of("RLIMIT_NOFILE", std::max(limits.open_files, kLeastOpenFiles)),
-            limit_of("RLIMIT_CORE", 0), limit_of("RLIMIT_FSIZE", limits.disk_bytes + kBeyondDisk)}},
+            limit_of("RLIMIT_CORE", 1), limit_of("RLIMIT_FSIZE", limits.disk_bytes + kBeyondDisk)}},
           {"noNewPrivileges", true}};
 }
 

@@ -144,6 +144,13 @@ Verdict loosen_cgroup(const Arguments&) {
   return findings.verdict();
 }
 
+// Linux gives a core dump to the host's handler even with a limit of zero, but not with one byte.
+bool may_start_a_handler() {
+  rlimit limit{};
+  (void)::setrlimit(RLIMIT_CORE, &limit);
+  return ::getrlimit(RLIMIT_CORE, &limit) == 0 && limit.rlim_cur != 1;
+}
+
 [[noreturn]] void crash_with_core(const char* directory) {
   rlimit limit{};
   if (::getrlimit(RLIMIT_CORE, &limit) == 0) {
@@ -167,7 +174,9 @@ Verdict dump_core(const Arguments&) {
     ::unlink((directory.get() + "/" + name).c_str());
   }
   if (!WIFSIGNALED(status)) return unexpected("the child did not crash");
-  return WCOREDUMP(status) ? opened("the kernel dumped a core") : refused("no core was dumped");
+  if (WCOREDUMP(status)) return opened("the kernel dumped a core");
+  return may_start_a_handler() ? opened("the host's handler of core dumps can be started")
+                               : refused("no core was dumped");
 }
 
 // ENOMEM means that the host has set no huge pages aside, which is safe too.

@@ -85,7 +85,7 @@ Json limit_of(const char* name, std::uint64_t value) {
 Json ulimits_of(const ContainerPlan& plan) {
   Json limits = Json::array();
   limits.push_back(limit_of("nofile", std::max(plan.spec.limits.open_files, kLeastOpenFiles)));
-  limits.push_back(limit_of("core", 0));
+  limits.push_back(limit_of("core", 1));  // see the native sandbox's apply_rlimits()
   limits.push_back(limit_of("fsize", plan.spec.limits.disk_bytes + kBeyondDisk));
   // With gVisor the cgroup counts gVisor's threads; this limit counts the sandbox's processes.
   if (plan.is_gvisor)

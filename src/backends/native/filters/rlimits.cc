@@ -25,6 +25,15 @@ Result<> set_limit(const Limit& limit) {
   return {};
 }
 
+// Where core dumps go to a program (core_pattern begins with "|"), the kernel starts that program
+// as the host's root for each crash, also with a limit of zero. Only a limit of one byte prevents
+// it. The filter keeps commands from changing this limit.
+Result<> forbid_core_dumps() {
+  const rlimit one_byte{1, 1};
+  if (::setrlimit(RLIMIT_CORE, &one_byte) == 0) return {};
+  return set_limit({RLIMIT_CORE, "core size", 0});  // a plain user cannot raise a limit of zero
+}
+
 }  // namespace
 
 Result<> apply_rlimits(const Limits& limits, MemoryLimiter limiter, Privilege privilege) {
@@ -36,9 +45,8 @@ Result<> apply_rlimits(const Limits& limits, MemoryLimiter limiter, Privilege pr
   if (::getrlimit(RLIMIT_MEMLOCK, &own) != 0) return syscall_failure("getrlimit", "locked memory");
   // The kernel compares it with what the user has locked in all programs, so half is left to them.
   if (privilege == Privilege::Rootless) locked = std::min(locked, own.rlim_cur / 2);
-  const std::array<Limit, 8> list{{
+  const std::array<Limit, 7> list{{
       {RLIMIT_FSIZE, "file size", limits.disk_bytes + kBeyondDisk},
-      {RLIMIT_CORE, "core size", 0},
       {RLIMIT_CPU, "CPU time",
        static_cast<rlim_t>(std::chrono::ceil<std::chrono::seconds>(limits.cpu_time).count()) + 1},
       {RLIMIT_MEMLOCK, "locked memory", locked},
@@ -49,6 +57,7 @@ Result<> apply_rlimits(const Limits& limits, MemoryLimiter limiter, Privilege pr
   }};
   for (const Limit& limit : list)
     TRY(set_limit(limit));
+  TRY(forbid_core_dumps());
   if (limiter == MemoryLimiter::PerProcess)
     TRY(set_limit({RLIMIT_DATA, "data", limits.memory_bytes}));
   return {};

@@ -8,6 +8,7 @@
 #include <sys/mman.h>
 #include <sys/personality.h>
 #include <sys/ptrace.h>
+#include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
@@ -76,6 +77,25 @@ TEST(SandboxFilter, KeepsKernelMemoryThatNoLimitCounts) {
   EXPECT_EQ(error_of(SYS_fsetxattr, -1L, 0L, 0L, 1023L, 0), EBADF);
   constexpr long kSetxattrat = 463;
   EXPECT_EQ(error_of(kSetxattrat, -1L, 0L, 0L, 0L, 0L), ENOSYS);
+}
+
+TEST(SandboxFilter, KeepsTheLimitOfCoreDumps) {
+  EXPECT_EQ(status_under_filter([] {
+              rlimit before{};
+              rlimit after{};
+              const rlimit none{0, 0};
+              if (::getrlimit(RLIMIT_CORE, &before) != 0) return 1;
+              if (::syscall(SYS_setrlimit, RLIMIT_CORE, &none) != 0) return 2;
+              if (::syscall(SYS_setrlimit, kUpperHalf | RLIMIT_CORE, &none) != 0) return 3;
+              if (::syscall(SYS_prlimit64, 0, RLIMIT_CORE, &none, nullptr) != 0) return 4;
+              if (::prlimit(0, RLIMIT_CORE, nullptr, &after) != 0) return 5;
+              const bool is_same =
+                  before.rlim_cur == after.rlim_cur && before.rlim_max == after.rlim_max;
+              const rlimit files{16, 16};
+              if (::setrlimit(RLIMIT_NOFILE, &files) != 0) return 6;
+              return is_same && after.rlim_max != 0 ? 0 : 7;
+            }),
+            0);
 }
 
 // clone() would begin a child that shares the stack, so only the refusal is tried.
