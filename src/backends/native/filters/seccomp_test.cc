@@ -7,6 +7,7 @@
 #include <sched.h>
 #include <sys/mman.h>
 #include <sys/personality.h>
+#include <sys/prctl.h>
 #include <sys/ptrace.h>
 #include <sys/resource.h>
 #include <sys/socket.h>
@@ -74,9 +75,31 @@ TEST(SandboxFilter, KeepsKernelMemoryThatNoLimitCounts) {
     EXPECT_EQ(error_of(call, -1L, 0L, 0L, 1024L, 0), ENOSPC);
     EXPECT_EQ(error_of(call, -1L, 0L, 0L, 1L << 31U, 0), ENOSPC);
   }
-  EXPECT_EQ(error_of(SYS_fsetxattr, -1L, 0L, 0L, 1023L, 0), EBADF);
+  EXPECT_EQ(error_of(SYS_fsetxattr, -1L, 0L, 0L, 1023L, 0), EFAULT);  // the kernel was asked
   constexpr long kSetxattrat = 463;
   EXPECT_EQ(error_of(kSetxattrat, -1L, 0L, 0L, 0L, 0L), ENOSYS);
+}
+
+TEST(SandboxFilter, RefusesToJoinGroups) {
+  const auto set = [](long level, long option) {
+    return error_of(SYS_setsockopt, -1, level, option, 0L, 0L);
+  };
+  for (const long option : {IP_ADD_MEMBERSHIP, IP_ADD_SOURCE_MEMBERSHIP, IP_MSFILTER,
+                            MCAST_JOIN_GROUP, MCAST_JOIN_SOURCE_GROUP, MCAST_MSFILTER}) {
+    EXPECT_EQ(set(IPPROTO_IP, option), ENODEV);
+    EXPECT_EQ(set(kUpperHalf | IPPROTO_IP, kUpperHalf | option), ENODEV);
+  }
+  for (const long option : {IPV6_JOIN_GROUP, IPV6_JOIN_ANYCAST, MCAST_JOIN_GROUP,
+                            MCAST_JOIN_SOURCE_GROUP, MCAST_MSFILTER})
+    EXPECT_EQ(set(IPPROTO_IPV6, option), ENODEV);
+  EXPECT_EQ(set(SOL_SOCKET, IP_ADD_MEMBERSHIP), EBADF);
+  EXPECT_EQ(set(IPPROTO_IPV6, IPV6_V6ONLY), EBADF);
+}
+
+TEST(SandboxFilter, RefusesToKeepOthersOffACore) {
+  constexpr int kSchedCore = 62;
+  EXPECT_EQ(error_of(SYS_prctl, kSchedCore, 1, 0, 0, 0), EINVAL);
+  EXPECT_EQ(error_of(SYS_prctl, PR_GET_DUMPABLE, 0, 0, 0, 0), 0);
 }
 
 TEST(SandboxFilter, KeepsTheLimitOfCoreDumps) {
