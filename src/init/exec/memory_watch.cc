@@ -1,6 +1,8 @@
 #include "init/exec/memory_watch.h"
 
 #include <fmt/format.h>
+#include <linux/kcmp.h>
+#include <sys/syscall.h>
 #include <sys/sysinfo.h>
 #include <sys/vfs.h>
 #include <unistd.h>
@@ -9,6 +11,7 @@
 
 #include "base/file.h"
 #include "init/exec/proc_lines.h"
+#include "init/exec/process_stat.h"
 
 namespace nutshell::init {
 namespace {
@@ -104,6 +107,13 @@ std::uint64_t hidden_bytes(pid_t pid, std::uint64_t space, Swap swap) {
   return (tables + swapped) << 10U;
 }
 
+// Whether the process uses its parent's memory, as between vfork and exec: it has none of its own
+// then, though /proc shows the parent's as if it had. Kernels without kcmp cannot tell.
+bool has_parents_memory(int proc, pid_t pid) {
+  const auto stat = read_process_stat(proc, pid);
+  return stat && ::syscall(SYS_kcmp, pid, stat->parent, KCMP_VM, 0, 0) == 0;
+}
+
 }  // namespace
 
 std::uint64_t MemoryWatch::bytes_of(pid_t pid) {
@@ -141,6 +151,7 @@ std::uint64_t MemoryWatch::overuse(const ProcessMarks& marks) const {
   std::uint64_t own = 0;
   std::uint64_t shared = 0;
   for (const pid_t pid : pids) {
+    if (has_parents_memory(marks.proc(), pid)) continue;
     const Size size = size_of(pid);
     const auto rollup = read_file(fmt::format("/proc/{}/smaps_rollup", pid));
     if (!rollup) {

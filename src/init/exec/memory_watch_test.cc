@@ -7,6 +7,7 @@
 #include <sys/sem.h>
 
 #include <array>
+#include <cstring>
 
 #include "init/exec/pid_namespace_fixture.h"
 
@@ -87,6 +88,37 @@ TEST_F(MemoryWatchTest, PageTablesCount) {
         return is_over && is_largest ? 0 : 3;
       }),
       0);
+}
+
+// Touches 3 of the 4 MiB and calls vfork; the child then sleeps with the memory of both.
+void touch_and_vfork(int ready) {
+  constexpr std::size_t kSize = 3U << 20U;
+  auto* bytes = static_cast<char*>(
+      ::mmap(nullptr, kSize, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0));
+  std::memset(bytes, 1, kSize);
+  if (::vfork() == 0) {
+    (void)::write(ready, "r", 1);
+    ::pause();
+    ::_exit(0);
+  }
+}
+
+TEST_F(MemoryWatchTest, ChildBeforeItsExecHasNoMemoryOfItsOwn) {
+  EXPECT_EQ(status_in_pid_namespace([] {
+              std::array<int, 2> ready{};
+              if (::pipe2(ready.data(), O_CLOEXEC) != 0) return 1;
+              const pid_t child = ::fork();
+              if (child == 0) {
+                touch_and_vfork(ready[1]);
+                ::_exit(0);
+              }
+              char byte = 0;
+              if (::read(ready[0], &byte, 1) != 1) return 2;
+              const bool is_over = overuse() > 0;
+              ::kill(-1, SIGKILL);
+              return is_over ? 3 : 0;
+            }),
+            0);
 }
 
 }  // namespace

@@ -42,7 +42,8 @@ std::optional<ProcessStat> read_process_stat(int proc, pid_t pid) {
   ProcessStat stat;
   const std::string_view state = next_field(fields);
   if (!state.empty()) stat.state = state.front();
-  constexpr int kBetween = 10;  // from its parent to the page faults of its children
+  stat.parent = static_cast<pid_t>(to_number(next_field(fields)));
+  constexpr int kBetween = 9;  // from its process group to the page faults of its children
   for (int i = 0; i < kBetween; ++i)
     next_field(fields);
   for (int i = 0; i < 4; ++i)

@@ -2,6 +2,7 @@
 
 #include <fcntl.h>
 #include <gtest/gtest.h>
+#include <linux/kcmp.h>
 #include <linux/netlink.h>
 #include <netinet/in.h>
 #include <sched.h>
@@ -94,6 +95,12 @@ TEST(SandboxFilter, RefusesToJoinGroups) {
     EXPECT_EQ(set(IPPROTO_IPV6, option), ENODEV);
   EXPECT_EQ(set(SOL_SOCKET, IP_ADD_MEMBERSHIP), EBADF);
   EXPECT_EQ(set(IPPROTO_IPV6, IPV6_V6ONLY), EBADF);
+}
+
+TEST(SandboxFilter, ComparesNothingOfProcessesButTheirMemory) {
+  EXPECT_EQ(error_of(SYS_kcmp, 0, 0, KCMP_VM, 0L, 0L), ESRCH);  // the kernel was asked
+  for (const long type : {KCMP_FILE, KCMP_FILES, KCMP_FS, KCMP_SIGHAND, KCMP_IO, KCMP_SYSVSEM})
+    EXPECT_EQ(error_of(SYS_kcmp, 0, 0, type, 0L, 0L), EPERM);
 }
 
 TEST(SandboxFilter, RefusesToKeepOthersOffACore) {
