@@ -8,7 +8,7 @@
 namespace nutshell::init {
 
 struct ProcessStat {
-  char state = 'X';    // of its first thread: R, S, D, T, t, Z, X …
+  char state = 'X';  // of its first thread: R, S, D, T, t, Z, X …
   pid_t parent = 0;
   long cpu_ticks = 0;  // user and system time, its own and of the children it has waited for
   long threads = 0;

@@ -34,6 +34,17 @@ Result<> write_v1_memory(int directory, bool is_raised, const std::string& bytes
   return {};
 }
 
+// v1 counts the buffers of TCP connections apart from all other memory, and only if they have a
+// limit of their own. Beyond it, senders wait; the machine's bound for all of TCP would come first
+// otherwise, and slow down the host's connections too.
+Result<> write_v1_tcp_memory(int directory, std::uint64_t bytes) {
+  constexpr std::uint64_t kLeast = 4U << 20U;
+  auto written = write_value_at(directory, "memory.kmem.tcp.limit_in_bytes",
+                                std::to_string(std::max(bytes / 4, kLeast)));
+  if (is_missing(written)) return {};
+  return written;
+}
+
 Result<> write_v2_memory(int directory, const std::string& bytes) {
   TRY(write_value_at(directory, "memory.max", bytes));
   auto without_swap = write_value_at(directory, "memory.swap.max", "0");
@@ -53,7 +64,8 @@ Result<> write_memory_limit(const CgroupDirectory& directory, std::optional<std:
                             std::uint64_t bytes) {
   const std::string text = std::to_string(bytes);
   if (directory.version == CgroupVersion::V2) return write_v2_memory(directory.fd.get(), text);
-  return write_v1_memory(directory.fd.get(), present && bytes > *present, text);
+  TRY(write_v1_memory(directory.fd.get(), present && bytes > *present, text));
+  return write_v1_tcp_memory(directory.fd.get(), bytes);
 }
 
 Result<> write_process_limit(const CgroupDirectory& directory, std::uint64_t processes) {

@@ -72,6 +72,9 @@ TEST_P(CgroupTest, LimitsAreInTheKernelsFiles) {
       if (swap) {
         EXPECT_EQ(*swap, is_v2() ? "0\n" : text);
       }
+      if (const auto tcp = read_file(path + "/memory.kmem.tcp.limit_in_bytes")) {  // v1 alone
+        EXPECT_EQ(*tcp, std::to_string(memory / 4) + "\n");
+      }
     }
     if (host_.has_pids()) {
       EXPECT_EQ(*read_file(path_of(cgroup, &CgroupRoles::pids) + "/pids.max"),
