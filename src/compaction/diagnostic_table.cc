@@ -18,6 +18,9 @@ namespace {
 
 constexpr std::size_t kLongestValue = 80;
 constexpr std::size_t kMostPerLine = 40;
+constexpr std::size_t kManyTokens = 800;  // of diagnostics that fit
+constexpr std::size_t kMuchSmaller = 65;  // percent of their tokens
+constexpr std::size_t kSmaller = 80;
 constexpr std::string_view kPlaceholder = "\xe2\x80\xa6";
 
 bool is_name_byte(char c) {
@@ -117,11 +120,18 @@ bool is_minor(const Diagnostic& diagnostic) {
   return diagnostic.severity == Severity::Warning || diagnostic.severity == Severity::Note;
 }
 
+std::size_t head_tokens(const std::vector<FactBlock>& blocks) {
+  std::size_t tokens = 0;
+  for (const FactBlock& block : blocks)
+    tokens += estimate_tokens(block.head);
+  return tokens;
+}
+
 class Table {
  public:
   explicit Table(const std::vector<Diagnostic>& diagnostics) : diagnostics_(diagnostics) {}
 
-  DiagnosticTable make() {
+  DiagnosticBlocks make() {
     for (const Diagnostic& diagnostic : diagnostics_) {
       add_form(diagnostic);
       table_.details += diagnostic.detail.size();
@@ -134,6 +144,7 @@ class Table {
     }
     for (const bool is_minor_pass : {false, true})
       add_rows(is_minor_pass);
+    table_.is_table = true;
     return std::move(table_);
   }
 
@@ -214,20 +225,24 @@ class Table {
   std::unordered_map<std::string, std::size_t> known_;
   std::vector<std::size_t> form_of_;  // by diagnostic
   std::vector<std::vector<std::string_view>> values_;
-  DiagnosticTable table_;
+  DiagnosticBlocks table_;
 };
 
 }  // namespace
 
-DiagnosticTable diagnostic_table(const std::vector<Diagnostic>& diagnostics) {
+DiagnosticBlocks diagnostic_table(const std::vector<Diagnostic>& diagnostics) {
   return Table(diagnostics).make();
 }
 
-std::size_t head_tokens(const std::vector<FactBlock>& blocks) {
-  std::size_t tokens = 0;
-  for (const FactBlock& block : blocks)
-    tokens += estimate_tokens(block.head);
-  return tokens;
+DiagnosticBlocks blocks_within(const std::vector<Diagnostic>& diagnostics, std::size_t max_tokens) {
+  DiagnosticBlocks whole{diagnostic_blocks(diagnostics)};
+  const std::size_t tokens = head_tokens(whole.blocks);
+  const bool fits = tokens <= max_tokens;
+  if (fits && tokens < kManyTokens) return whole;
+  auto table = diagnostic_table(diagnostics);
+  const std::size_t least = fits ? kMuchSmaller : kSmaller;
+  const bool is_better = head_tokens(table.blocks) * 100 < tokens * least;
+  return is_better && (!fits || table.details == 0) ? table : whole;
 }
 
 }  // namespace nutshell::compaction

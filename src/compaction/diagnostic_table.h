@@ -1,5 +1,5 @@
-// Writes many diagnostics densely, for outputs that do not fit otherwise: each message once with a
-// letter, then a line for each file with its places and their letters.
+// Writes many diagnostics densely: each message once with a letter, then a line for each file with
+// its places and their letters.
 #pragma once
 
 #include <cstddef>
@@ -10,16 +10,18 @@
 
 namespace nutshell::compaction {
 
-struct DiagnosticTable {
-  std::vector<FactBlock> blocks;  // without details
-  std::size_t details = 0;        // lines of detail that the blocks leave out
+struct DiagnosticBlocks {
+  std::vector<FactBlock> blocks;
+  std::size_t details = 0;  // lines of detail that a table leaves out
+  bool is_table = false;
 };
 
 // Messages that differ only in quoted names and in numbers are one: "F401 '…' imported but unused",
 // with the names behind each place.
-DiagnosticTable diagnostic_table(const std::vector<Diagnostic>& diagnostics);
+DiagnosticBlocks diagnostic_table(const std::vector<Diagnostic>& diagnostics);
 
-// Returns the tokens of the heads of all blocks.
-std::size_t head_tokens(const std::vector<FactBlock>& blocks);
+// Returns diagnostic_blocks, or the table: if only that fits, or if there are many diagnostics
+// without details and the table is much smaller.
+DiagnosticBlocks blocks_within(const std::vector<Diagnostic>& diagnostics, std::size_t max_tokens);
 
 }  // namespace nutshell::compaction

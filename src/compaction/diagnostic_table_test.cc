@@ -13,7 +13,7 @@ Diagnostic said(const std::string& file, std::uint32_t line, const std::string& 
   return {severity, {file, line, 5}, message, "", {}};
 }
 
-std::string text_of(const DiagnosticTable& table) {
+std::string text_of(const DiagnosticBlocks& table) {
   std::string text;
   for (const FactBlock& block : table.blocks)
     text += block.head;
@@ -62,6 +62,21 @@ TEST(DiagnosticTable, EveryDiagnosticCountsOnce) {
   for (const FactBlock& block : diagnostic_table(many).blocks)
     facts += block.facts;
   EXPECT_EQ(facts, 100U);
+}
+
+TEST(DiagnosticTable, FewDiagnosticsStayAsTheyAre) {
+  std::vector<Diagnostic> some;
+  for (std::uint32_t line = 1; line <= 20; ++line)
+    some.push_back(said(fmt::format("src/directory/file_{}.c", line), line,
+                        fmt::format("the variable 'x{}' is never read", line)));
+  EXPECT_FALSE(blocks_within(some, 6000).is_table);
+  EXPECT_TRUE(blocks_within(some, 100).is_table);
+  for (std::uint32_t line = 1; line <= 200; ++line)
+    some.push_back(said("src/directory/file.c", line,
+                        fmt::format("the variable 'x{}' is never read by anything", line)));
+  EXPECT_TRUE(blocks_within(some, 6000).is_table);
+  some.front().detail = {"needed to act on it"};
+  EXPECT_FALSE(blocks_within(some, 60000).is_table);
 }
 
 }  // namespace

@@ -67,20 +67,12 @@ class Packer {
     }
   }
 
-  // Diagnostics that do not all fit are written as a table, if that is smaller.
+  // Many diagnostics are written as a table if that is much smaller, or if they do not fit.
   void add_diagnostics(const std::vector<Diagnostic>& diagnostics) {
-    const auto blocks = diagnostic_blocks(diagnostics);
-    const std::size_t tokens = head_tokens(blocks);
-    if (tokens > left_) {
-      const auto table = diagnostic_table(diagnostics);
-      if (head_tokens(table.blocks) * 10 < tokens * 8) {
-        add_blocks(table.blocks, "diagnostics");
-        is_cut_ = true;  // the messages do not stand as printed
-        if (table.details > 0) omitted_.push_back({"lines of detail", table.details});
-        return;
-      }
-    }
-    add_blocks(blocks, "diagnostics");
+    auto made = blocks_within(diagnostics, left_);
+    add_blocks(made.blocks, "diagnostics");
+    is_cut_ = is_cut_ || made.is_table;  // the messages do not stand as printed
+    if (made.details > 0) omitted_.push_back({"lines of detail", made.details});
   }
 
   // If not all lines fit, those that look like errors come first, then the last ones, then the

@@ -354,17 +354,6 @@ class OutlineMaker {
                      [](const Piece& a, const Piece& b) { return a.line < b.line; });
   }
 
-  // Diagnostics that take most of the room are written as a table, if that is smaller.
-  std::vector<FactBlock> blocks_of(const std::vector<Diagnostic>& diagnostics) {
-    auto blocks = diagnostic_blocks(diagnostics);
-    const std::size_t tokens = is_tight_ ? head_tokens(blocks) : 0;
-    if (tokens * 2 < input_.max_tokens) return blocks;
-    auto table = diagnostic_table(diagnostics);
-    if (head_tokens(table.blocks) * 10 >= tokens * 8) return blocks;
-    if (table.details > 0) omit("lines of detail", table.details);
-    return std::move(table.blocks);
-  }
-
   void collect_diagnostics() {
     if (found_.diagnostics.empty()) return;
     std::size_t first = size();
@@ -377,7 +366,9 @@ class OutlineMaker {
     for (const Diagnostic& diagnostic : distinct) {
       minor += diagnostic.severity == Severity::Warning || diagnostic.severity == Severity::Note;
     }
-    const auto blocks = blocks_of(distinct);
+    const std::size_t room = is_tight_ ? input_.max_tokens / 2 : input_.max_tokens;
+    const auto [blocks, details, is_table] = blocks_within(distinct, room);
+    if (details > 0) omit("lines of detail", details);
     std::size_t left = distinct.size();
     for (const FactBlock& block : blocks) {
       const Rank rank = left > minor ? Rank::Finding : Rank::Minor;
