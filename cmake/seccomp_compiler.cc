@@ -85,10 +85,11 @@ Result<std::uint32_t> parse_errno(std::string_view name) {
     std::uint32_t value;
   };
   static constexpr std::array kErrors = {
-      Named{"EPERM", EPERM},   Named{"EACCES", EACCES},
-      Named{"EINVAL", EINVAL}, Named{"ENOMEM", ENOMEM},
-      Named{"ENOSYS", ENOSYS}, Named{"ENOSPC", ENOSPC},
-      Named{"ENODEV", ENODEV}, Named{"EAFNOSUPPORT", EAFNOSUPPORT}};
+      Named{"EPERM", EPERM},           Named{"EACCES", EACCES},
+      Named{"EINVAL", EINVAL},         Named{"ENOMEM", ENOMEM},
+      Named{"ENOSYS", ENOSYS},         Named{"ENOSPC", ENOSPC},
+      Named{"ENODEV", ENODEV},         Named{"EAFNOSUPPORT", EAFNOSUPPORT},
+      Named{"EOPNOTSUPP", EOPNOTSUPP}, Named{"ENOPROTOOPT", ENOPROTOOPT}};
   for (const Named& error : kErrors) {
     if (error.name == name) return SECCOMP_RET_ERRNO | error.value;
   }
@@ -172,11 +173,19 @@ Result<std::vector<Condition>> parse_conditions(Line& line) {
   return conditions;
 }
 
-Result<> add_rule(Profile& profile, const std::string& call, const Rule& rule) {
+bool is_decided(const std::vector<Rule>& rules) {
+  return !rules.empty() && rules.back().conditions.empty();
+}
+
+// Rules of an included profile do not count for calls that the including one has decided.
+enum class Place { Itself, Included };
+
+Result<> add_rule(Profile& profile, const std::string& call, const Rule& rule, Place place) {
   const int number = seccomp_syscall_resolve_name(call.c_str());
   if (number < 0) return failure(ErrorCode::NotFound, "unknown system call " + call);
   std::vector<Rule>& rules = profile.calls[static_cast<std::uint32_t>(number)];
-  if (!rules.empty() && rules.back().conditions.empty()) {
+  if (is_decided(rules)) {
+    if (place == Place::Included) return {};
     return invalid(call + " is already decided by a rule above");
   }
   rules.push_back(rule);
@@ -196,7 +205,7 @@ Result<> parse_default(Profile& profile, Line& line) {
   return {};
 }
 
-Result<> parse_line(Profile& profile, Line& line) {
+Result<> parse_line(Profile& profile, Line& line, Place place) {
   if (line.take("default")) return parse_default(profile, line);
   const std::string verb = TRY(line.take_word("a rule"));
   Rule rule;
@@ -204,6 +213,8 @@ Result<> parse_line(Profile& profile, Line& line) {
     rule.action = SECCOMP_RET_ALLOW;
   } else if (verb == "deny" || verb == "deny?") {
     rule.action = TRY(take_error(line));
+  } else if (verb == "notify") {
+    rule.action = SECCOMP_RET_USER_NOTIF;
   } else if (verb == "ignore") {
     rule.action = SECCOMP_RET_ERRNO;  // of the error 0
   } else {
@@ -215,25 +226,37 @@ Result<> parse_line(Profile& profile, Line& line) {
   } while (!line.is_done() && !line.is_at("if"));
   rule.conditions = TRY(parse_conditions(line));
   for (const std::string& call : calls) {
-    auto added = add_rule(profile, call, rule);
+    auto added = add_rule(profile, call, rule, place);
     const bool may_skip = verb.ends_with('?');
     if (!added && !(may_skip && added.error().code == ErrorCode::NotFound)) return added;
   }
   return {};
 }
 
-Result<Profile> parse_profile(const std::string& path) {
+// An `include` names a file beside this one.
+Result<> parse_file(Profile& profile, const std::string& path, Place place) {
   std::ifstream file(path);
   if (!file) return syscall_failure("open", path);
-  Profile profile;
   int number = 0;
   for (std::string text; std::getline(file, text);) {
     ++number;
     Line line(text);
     if (line.is_done()) continue;
-    auto parsed = parse_line(profile, line);
+    Result<> parsed;
+    if (place == Place::Itself && line.take("include")) {
+      const std::string name = TRY(line.take_word("the name of a profile"));
+      parsed = parse_file(profile, path.substr(0, path.rfind('/') + 1) + name, Place::Included);
+    } else {
+      parsed = parse_line(profile, line, place);
+    }
     if (!parsed) return while_doing(path + ":" + std::to_string(number), parsed.error());
   }
+  return {};
+}
+
+Result<Profile> parse_profile(const std::string& path) {
+  Profile profile;
+  TRY(parse_file(profile, path, Place::Itself));
   if (!profile.default_action) return invalid(path + ": no default");
   return profile;
 }

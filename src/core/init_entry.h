@@ -30,8 +30,12 @@ struct InitSetup {
   std::chrono::milliseconds idle_timeout{0};     // zero: none
   std::vector<std::string> environment;          // for every exec
   std::string working_directory = "/workspace";  // for every exec that names none
-  std::uint64_t watched_memory_bytes = 0;        // zero: a cgroup enforces the limit
-  bool has_own_kernel = false;                   // the kernel's counters cover this sandbox alone
+  // Bound to port 53 of the sandbox's loopback, to answer look-ups of names; if they are not open,
+  // init opens them itself.
+  UniqueFd name_datagrams;
+  UniqueFd name_listener;
+  std::uint64_t watched_memory_bytes = 0;  // zero: a cgroup enforces the limit
+  bool has_own_kernel = false;             // the kernel's counters cover this sandbox alone
   bool is_pinned = false;  // the CPU affinity is the CPU limit, so commands must keep it
   std::uint32_t watched_millicpus = 0;          // zero: a cgroup or the affinity enforces the limit
   std::vector<std::string> scratch = {"/tmp"};  // file systems whose use counts as memory

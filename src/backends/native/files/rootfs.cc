@@ -175,11 +175,30 @@ Result<> become_root(int root) {
   return {};
 }
 
+// Init answers on loopback (init/network/name_server.h).
+constexpr const char* kResolverSettings = "nameserver 127.0.0.1\n";
+// Without "dns", programs of the host's root would ask nobody.
+constexpr const char* kNameSources = "passwd: files\ngroup: files\nhosts: files dns\n";
+
+// Images bring their own nsswitch.conf. Their resolv.conf may be missing, or a link to nowhere.
+Result<> write_resolver_settings(int root) {
+  const UniqueFd etc = TRY(open_beneath(root, "etc", O_PATH | O_DIRECTORY, 0, Links::Refuse));
+  if (::unlinkat(etc.get(), "resolv.conf", 0) != 0 && errno != ENOENT) {
+    return syscall_failure("remove", "/etc/resolv.conf");
+  }
+  const UniqueFd file =
+      TRY(open_at(etc.get(), "resolv.conf", O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW, 0644));
+  return write_all(file.get(), kResolverSettings);
+}
+
 // Mounts the root with its devices, and leaves nothing else in this mount namespace.
 Result<> replace_root(const RootSource& source) {
   const Staged staged = TRY(stage_root(source));
   const int root = staged.root.get();
   if (!source.own_paths.is_empty()) TRY(show_in(staged, source));
+  if (source.has_names && staged.memory && !source.image.empty()) {
+    TRY(write_resolver_settings(root));
+  }
   TRY(staged.has_devices ? bind_devices(root) : mount_devices(root, source.privilege));
   if (source.privilege == Privilege::Rootless) TRY(keep_host_proc(root));
   TRY(become_root(root));
@@ -335,6 +354,27 @@ Result<> place_mount(const PlacedMount& placed) {
   return attach_mount(placed.mount, place->get(), "");
 }
 
+// Mounts a file with this text over a file of the root, which sandboxes share. It lies on the
+// scratch file system, where no name leads to it.
+Result<> show_text(int store, const char* path, std::string_view text) {
+  constexpr const char* kName = "text";
+  {
+    const UniqueFd file =
+        TRY(open_at(store, kName, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW, 0644));
+    TRY(write_all(file.get(), text));
+  }
+  const UniqueFd mount = TRY(clone_mount(store, kName, Subtree::One));
+  TRY(set_attributes(mount.get(), kReadOnly | MOUNT_ATTR_NOEXEC, Subtree::One));
+  TRY(attach_mount(mount.get(), AT_FDCWD, path));
+  if (::unlinkat(store, kName, 0) != 0) return syscall_failure("remove", kName);
+  return {};
+}
+
+Result<> show_resolver_settings(int store) {
+  TRY(show_text(store, "/etc/resolv.conf", kResolverSettings));
+  return show_text(store, "/etc/nsswitch.conf", kNameSources);
+}
+
 Result<> mount_terminals() {
   if (::mount("none", "/dev/pts", "devpts", MS_NOSUID | MS_NOEXEC,
               "newinstance,ptmxmode=0666,mode=0620,max=64") != 0) {
@@ -407,6 +447,7 @@ Result<PrivateParts> mount_private_parts(const PrivateRoot& root) {
   TRY(mount_proc(root.privilege, parts));
   TRY(mount_scratch(root, parts));
   TRY(mount_terminals());
+  if (root.has_names) TRY(show_resolver_settings(parts.store.get()));
   for (const PlacedMount& placed : root.unsafe_mounts)
     TRY(place_mount(placed));
   return parts;

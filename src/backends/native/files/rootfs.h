@@ -27,6 +27,7 @@ struct RootSource {
   Locks locks = Locks::Private;
   bool is_staged = false;   // the mount namespace is a copy of a template with a root
   OwnPaths own_paths = {};  // none if is_staged
+  bool has_names = false;   // an image gets the settings of resolvers; not if is_staged
 };
 
 enum class MountTemplate {
@@ -60,6 +61,7 @@ struct PrivateRoot {
   std::vector<PlacedMount> unsafe_mounts;
   std::string project_in_tmp;  // a path below /tmp at which a link leads to /workspace, or empty
   int parent = -1;             // a process descriptor: this process ends with that one
+  bool has_names = false;      // programs of the host's root ask init for names
 };
 
 struct PrivateParts {

@@ -11,9 +11,14 @@ constexpr sock_filter kSandboxFilter[] = {
 #include "sandbox.seccomp.inc"
 };
 
+constexpr sock_filter kNetworkFilter[] = {
+#include "sandbox_network.seccomp.inc"
+};
+
 }  // namespace
 
-Result<> filter_system_calls() {
+Result<> filter_system_calls(ForNetwork network) {
+  if (network == ForNetwork::Yes) return install_seccomp_filter(kNetworkFilter);
   return install_seccomp_filter(kSandboxFilter);
 }
 

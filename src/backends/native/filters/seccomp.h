@@ -5,8 +5,11 @@
 
 namespace nutshell {
 
+// Whether init may take descriptors of commands, whose connections it makes.
+enum class ForNetwork { No, Yes };
+
 // The last step into a sandbox, because it forbids the calls that the steps before need. The caller
 // must have called set_no_new_privileges().
-Result<> filter_system_calls();
+Result<> filter_system_calls(ForNetwork network = ForNetwork::No);
 
 }  // namespace nutshell

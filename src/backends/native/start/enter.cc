@@ -65,7 +65,7 @@ Result<> join_cgroups(const EnterPlan& plan, Entered& entered) {
   return {};
 }
 
-Result<> enter_network(const EnterPlan& plan) {
+Result<> enter_network(const EnterPlan& plan, Entered& entered) {
   UniqueFd made;
   int fd = plan.network_namespace;
   if (fd < 0) {
@@ -74,6 +74,7 @@ Result<> enter_network(const EnterPlan& plan) {
     fd = made.get();
   }
   if (::setns(fd, CLONE_NEWNET) != 0) return syscall_failure("setns", "network");
+  if (plan.has_network) entered.name_sockets = TRY(open_name_sockets());
   return {};
 }
 
@@ -83,11 +84,12 @@ Result<> enter_root(const EnterPlan& plan, Entered& entered) {
   }
   if (::unshare(CLONE_NEWNS) != 0) return syscall_failure("unshare", "mount");
   TRY(enter_own_root({plan.image, plan.privilege, plan.prepared_root, plan.locks,
-                      plan.is_root_staged, plan.own_paths}));
+                      plan.is_root_staged, plan.own_paths, plan.has_network}));
   const HostIds owner = plan.privilege == Privilege::Root ? plan.ids : HostIds{0, 0};
-  PrivateParts parts = TRY(mount_private_parts(
-      {plan.privilege, owner, plan.limits, plan.workspace_base, plan.workspace_mode,
-       plan.unsafe_mounts, plan.project_in_tmp, plan.parent}));
+  PrivateParts parts =
+      TRY(mount_private_parts({plan.privilege, owner, plan.limits, plan.workspace_base,
+                               plan.workspace_mode, plan.unsafe_mounts, plan.project_in_tmp,
+                               plan.parent, plan.has_network && plan.image.empty()}));
   entered.store = std::move(parts.store);
   entered.copied_base = std::move(parts.copied_base);
   entered.why_copied = std::move(parts.why_copied);
@@ -208,7 +210,7 @@ Result<Entered> enter_sandbox(const EnterPlan& plan) {
   Entered entered;
   TRY(enter_root(plan, entered));
   if (plan.has_late_cgroup) TRY(join_cgroups(plan, entered));  // while the network is made
-  TRY(enter_network(plan));
+  TRY(enter_network(plan, entered));
   TRY(name_host());
   TRY(pin_to_cpus(plan));
   TRY(apply_rlimits(plan.limits, plan.memory_limiter, plan.privilege));
@@ -222,7 +224,8 @@ Result<Entered> enter_sandbox(const EnterPlan& plan) {
   TRY(guard_init(plan));
   TRY(set_no_new_privileges());
   TRY(restrict_sandbox_paths(plan, entered));
-  TRY(filter_system_calls());  // last: it forbids the calls used above
+  // Last: it forbids the calls used above.
+  TRY(filter_system_calls(plan.has_network ? ForNetwork::Yes : ForNetwork::No));
   return entered;
 }
 

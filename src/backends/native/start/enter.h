@@ -8,6 +8,7 @@
 #include "backends/native/files/rootfs.h"
 #include "backends/native/filters/landlock.h"
 #include "backends/native/filters/rlimits.h"
+#include "backends/native/namespaces/name_sockets.h"
 #include "backends/native/namespaces/privilege.h"
 #include "base/result.h"
 #include "base/unique_fd.h"
@@ -42,6 +43,7 @@ struct EnterPlan {
   OwnPaths own_paths;                        // none if is_root_staged
   std::string project_in_tmp;                // as in PrivateRoot
   std::vector<std::string> unsafe_writable;  // targets of those that may be written to
+  bool has_network = false;                  // its commands may connect, by a network policy
   bool is_restacked_later = false;           // its layers will change, and the rules with them
 };
 
@@ -56,6 +58,7 @@ struct Entered {
   UniqueFd user_counts;      // until the sandbox's user namespace has its bounds
   UniqueFd path_rules;       // with is_restacked_later: by which init restricts itself
   UniqueFd mount_namespace;  // with is_restacked_later
+  NameSockets name_sockets;  // with has_network
 };
 Result<Entered> enter_sandbox(const EnterPlan& plan);
 

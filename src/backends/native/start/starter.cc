@@ -21,6 +21,7 @@
 #include "backends/native/processes/kept_descriptors.h"
 #include "backends/native/start/enter.h"
 #include "backends/native/start/restack.h"
+#include "backends/native/start/spec_facts.h"
 #include "base/file.h"
 #include "base/parent_death.h"
 #include "base/random_id.h"
@@ -57,15 +58,6 @@ std::size_t own_command_line_bytes() {
     return static_cast<std::size_t>(end - begin);
   const auto told = read_file("/proc/self/cmdline", kMost);
   return std::max(std::strlen(begin), told ? told->size() : 0);
-}
-
-bool is_waived(const SandboxSpec& spec, const char* protection) {
-  return std::find(spec.unsafe_without.begin(), spec.unsafe_without.end(), protection) !=
-         spec.unsafe_without.end();
-}
-
-bool is_without_landlock(const SandboxSpec& spec, const Abilities& abilities) {
-  return abilities.landlock == 0 && is_waived(spec, "landlock");
 }
 
 // Whether all descriptors that a child needs are below kFirstKept.
@@ -229,6 +221,7 @@ EnterPlan Starter::plan_entry(const SandboxSpec& spec, const NativeSandbox& sand
   } else if (has_own_path(spec.workspace)) {
     plan.own_paths.project = spec.workspace;
   }
+  plan.has_network = has_network(spec);
   plan.is_restacked_later = is_restacked_later(spec);
   if (has_late_rules(spec)) ++plan.limits.processes;  // init's own thread
   return plan;
@@ -271,10 +264,13 @@ Result<ChildProcess> Starter::clone_into(const SandboxSpec& spec, NativeSandbox&
     setup.base = std::move(setup.is_copied ? entered->copied_base : sandbox.directories.base);
     setup.path_rules = std::move(entered->path_rules);
     setup.store = std::move(entered->store);
+    setup.name_datagrams = std::move(entered->name_sockets.datagrams);
+    setup.name_listener = std::move(entered->name_sockets.listener);
     if (entered->mount_namespace) handed_out = {setup.store.get(), entered->mount_namespace.get()};
     ready = keep_only({setup.control.get(), setup.connection.get(), setup.oom_events.get(),
                        setup.memory_priority.get(), report.get(), setup.store.get(),
-                       setup.base.get(), setup.path_rules.get(), entered->mount_namespace.get()});
+                       setup.base.get(), setup.path_rules.get(), entered->mount_namespace.get(),
+                       setup.name_datagrams.get(), setup.name_listener.get()});
   }
   if (ready) ready = limit_open_files(spec.limits, abilities_.privilege);
   const std::string answer =
@@ -293,6 +289,7 @@ Result<NativeSandbox> Starter::start(const SandboxSpec& spec, EndsWith end) {
   if (is_plain) {
     last_spec_ = spec;
     last_spec_.environment = std::vector<std::string>();  // frees the memory, which = {} would not
+    last_spec_.network.secrets.clear();
   }
   if (auto spare = TRY(take_spare(spec, end))) return std::move(*spare);
   InitSetup setup = make_setup(spec);
@@ -318,7 +315,8 @@ Result<NativeSandbox> Starter::start_anew(const SandboxSpec& spec, InitSetup set
   TRY(begin_network());
   sandbox.network = TRY(take_network());
   const bool has_own_paths = !spec.mounts.empty() || has_own_path(spec.workspace);
-  if (pooling_ == Pooling::On && !is_waived(spec, "locks") && !has_own_paths)
+  if (pooling_ == Pooling::On && !is_waived(spec, "locks") && !has_own_paths &&
+      (spec.image.empty() || !has_network(spec)))  // the root of an image gets files of its own
     sandbox.root = roots_.take(spec.image);
   UniqueFd report;
   std::tie(sandbox.control, setup.control) = TRY(make_socket_pair(SocketKind::Packets));
@@ -466,7 +464,7 @@ Result<UniqueFd> Starter::add_cgroup(NativeSandbox& sandbox, const Limits& limit
 
 bool Starter::Spare::fits(const SandboxSpec& wanted) const {
   return spec.limits == wanted.limits && spec.image == wanted.image &&
-         spec.unsafe_without == wanted.unsafe_without &&
+         spec.unsafe_without == wanted.unsafe_without && has_network(spec) == has_network(wanted) &&
          (wanted.is_for_one_command || !spec.is_for_one_command);
 }
 
