@@ -2,8 +2,11 @@
 
 #include <poll.h>
 #include <sys/socket.h>
+#include <sys/uio.h>
 
 #include <algorithm>
+#include <array>
+#include <cstring>
 
 namespace nutshell::init {
 namespace {
@@ -113,10 +116,30 @@ void Connection::fail_conversation(std::uint32_t conversation, const Error& erro
   wire::append_frame(pending_, conversation, wire::Failed{error.code, error.message});
 }
 
+ssize_t Connection::send_once() {
+  constexpr int kFlags = MSG_DONTWAIT | MSG_NOSIGNAL;
+  if (!descriptor_) return ::send(stream_.get(), pending_.data(), pending_.size(), kFlags);
+  iovec part{pending_.data(), pending_.size()};
+  alignas(cmsghdr) std::array<char, CMSG_SPACE(sizeof(int))> space{};
+  msghdr message{};
+  message.msg_iov = &part;
+  message.msg_iovlen = 1;
+  message.msg_control = space.data();
+  message.msg_controllen = space.size();
+  cmsghdr* header = CMSG_FIRSTHDR(&message);
+  header->cmsg_level = SOL_SOCKET;
+  header->cmsg_type = SCM_RIGHTS;
+  header->cmsg_len = CMSG_LEN(sizeof(int));
+  const int descriptor = descriptor_.get();
+  std::memcpy(CMSG_DATA(header), &descriptor, sizeof descriptor);
+  const ssize_t count = ::sendmsg(stream_.get(), &message, kFlags);
+  if (count > 0) descriptor_.reset();
+  return count;
+}
+
 bool Connection::send_pending() {
   while (!pending_.empty()) {
-    const ssize_t count =
-        ::send(stream_.get(), pending_.data(), pending_.size(), MSG_DONTWAIT | MSG_NOSIGNAL);
+    const ssize_t count = send_once();
     if (count < 0 && errno == EINTR) continue;
     if (count < 0 && errno == EAGAIN) {
       is_blocked_ = true;
@@ -142,6 +165,9 @@ bool Connection::take_next_frame() {
     last_served_ = candidate->first;
     pending_ += *frame;
     candidate->second->sent();
+    if (UniqueFd descriptor = candidate->second->descriptor_to_send()) {
+      descriptor_ = std::move(descriptor);
+    }
     if (candidate->second->is_over()) conversations_.erase(candidate);
     return true;
   }

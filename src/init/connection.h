@@ -49,6 +49,7 @@ class Connection {
   void fail_conversation(std::uint32_t conversation, const Error& error);
   [[nodiscard]] bool holds_greeting();
   bool send_pending();
+  ssize_t send_once();
   bool take_next_frame();
   void close();
 
@@ -56,6 +57,7 @@ class Connection {
   std::shared_ptr<const int> life_ = std::make_shared<const int>(0);  // shared to be seen expiring
   wire::FrameReader reader_{wire::kMostRequestPayload};
   std::string pending_;       // whole frames, or the rest of one
+  UniqueFd descriptor_;       // leaves with them
   bool is_blocked_ = false;   // the socket is full
   bool has_greeted_ = false;  // the host's Hello has come
   bool has_sent_ = false;

@@ -18,6 +18,7 @@
 #include "init/files/files_conversation.h"
 #include "init/files/running.h"
 #include "init/layers/layers_conversation.h"
+#include "init/network/dial_conversation.h"
 #include "init/rehearsal.h"
 #include "init/restricted_thread.h"
 #include "wire/orders.h"
@@ -114,7 +115,7 @@ int Init::run() {
     has_new_rules_ = false;
     if (!setup_.path_rules) {
       work();
-    } else if (!run_restricted(setup_.path_rules, [this] { work(); })) {
+    } else if (!restricted_.run(setup_.path_rules, [this] { work(); })) {
       return kCouldNotStart;
     }
   }
@@ -130,6 +131,7 @@ void Init::work() {
     if (std::exchange(has_ended_children_, false) || execs_.is_busy()) execs_.reap_children();
     for (Connection& connection : connections_)
       connection.progress();
+    if (network_) network_->progress();
     check_deadlines();
     execs_.check();
     execs_.finish();
@@ -155,6 +157,7 @@ void Init::poll_once() {
     polled.add(exec->error_descriptor(), POLLIN, entry);
     polled.add(exec->input_descriptor(), POLLOUT, entry);
   }
+  if (network_) polled.add(network_->descriptor(), POLLIN, {Polled::What::Conversation});
   polled.add(children_.get(), POLLIN, {Polled::What::Children});
   const int ready =
       ::poll(polled.descriptors.data(), polled.descriptors.size(), next_deadline().poll_timeout());
@@ -204,6 +207,7 @@ void Init::serve(const Polled& polled) {
 
 Deadline Init::next_deadline() const {
   Deadline next = earlier(ttl_, execs_.next_check());
+  if (network_) next = earlier(next, network_->deadline());
   for (const Connection& connection : connections_)
     next = earlier(next, connection.next_deadline());
   return is_busy() ? next : earlier(next, idle_);
@@ -293,12 +297,49 @@ Result<std::unique_ptr<Conversation>> Init::open_conversation(const wire::Frame&
     case FindFiles:
     case Search:
       return open_search_conversation(frame, search_);
+    case UseNetwork:
+    case Egress:
+      return open_network_conversation(frame);
+    case Dial:
+      return open_dial_conversation(frame);
     default:
       break;
   }
   if (auto opened = TRY(open_layers_conversation(frame, layers_, files_))) return opened;
   if (auto opened = TRY(open_files_conversation(frame, files_))) return opened;
   return open_file_conversation(frame);
+}
+
+Result<> Init::use_network() {
+  if (network_) return {};
+  const bool can_watch = can_watch_connects();
+  Network::Setup setup;
+  setup.way = can_watch ? wire::NetworkWay::Notification : wire::NetworkWay::Proxy;
+  setup.name_datagrams = std::move(setup_.name_datagrams);
+  setup.name_listener = std::move(setup_.name_listener);
+  setup.note_refusal = [this](Mark mark, const std::string& reason) {
+    execs_.note_refusal(mark, reason);
+  };
+  if (setup_.path_rules) {
+    setup.run_unrestricted = [this](const auto& task) { restricted_.run_unrestricted(task); };
+  }
+  network_ = TRY(Network::create(std::move(setup)));
+  if (can_watch) execs_.watch_connects(network_->watch());
+  execs_.set_variables(network_->variables());
+  return {};
+}
+
+Result<std::unique_ptr<Conversation>> Init::open_network_conversation(const wire::Frame& frame) {
+  if (frame.type == wire::MessageType::UseNetwork) {
+    TRY(use_network());
+    return open_file_conversation({frame.conversation, wire::MessageType::Ping, {}});
+  }
+  if (!network_) return failure(ErrorCode::Conflict, "this sandbox has no network");
+  const auto egress = TRY(wire::decode<wire::Egress>(frame.payload));
+  std::vector<std::string> variables = network_->variables();
+  variables.insert(variables.end(), egress.environment.begin(), egress.environment.end());
+  execs_.set_variables(variables);
+  return network_->open(frame.conversation, egress);
 }
 
 namespace {

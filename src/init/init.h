@@ -13,6 +13,8 @@
 #include "init/exec/exec_table.h"
 #include "init/files/files_state.h"
 #include "init/layers/layer_stack.h"
+#include "init/network/network.h"
+#include "init/restricted_thread.h"
 #include "init/search/search_conversation.h"
 
 namespace nutshell::init {
@@ -38,14 +40,18 @@ class Init {
   void check_deadlines();
   void write_to_all();
   Result<std::unique_ptr<Conversation>> open_conversation(const wire::Frame& frame);
+  Result<std::unique_ptr<Conversation>> open_network_conversation(const wire::Frame& frame);
+  Result<> use_network();
   [[nodiscard]] bool is_writing() const;
 
   InitSetup setup_;
+  RestrictedThread restricted_;  // unused if the rules never change
   ExecTable execs_;
   FilesState files_;
   LayerStack layers_;
-  SearchState search_;  // used by the search conversations of the connections
-  UniqueFd children_;   // readable when a child has ended
+  SearchState search_;                // used by the search conversations of the connections
+  UniqueFd children_;                 // readable when a child has ended
+  std::unique_ptr<Network> network_;  // null in a sandbox without one
   std::list<Connection> connections_;
   Deadline ttl_;
   Deadline idle_ = Deadline::never();

@@ -17,6 +17,8 @@ void fuzz_mcp(std::string_view input);           // an MCP client's messages
 void fuzz_http(std::string_view input);          // HTTP requests and WebSocket frames
 void fuzz_images(std::string_view input);        // indexes, manifests, names of images; ELF files
 void fuzz_unpack(std::string_view input);        // archives, unpacked into a directory
+void fuzz_names(std::string_view input);         // questions of commands for names
+void fuzz_proxy(std::string_view input);         // the beginning of a connection to init's proxy
 void fuzz_image_header(std::string_view input);  // pictures that a model reads
 void fuzz_host_trust(std::string_view input);  // git's index, configuration and other judged files
 

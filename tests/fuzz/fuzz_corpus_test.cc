@@ -37,6 +37,14 @@ TEST(FuzzCorpus, ClientReturnsWhateverInitSends) {
   replay("exec_loop", fuzz_exec_loop);
 }
 
+TEST(FuzzCorpus, NamesAreUnderstoodOrRefused) {
+  replay("names", fuzz_names);
+}
+
+TEST(FuzzCorpus, BeginningsOfProxyConnectionsAreUnderstoodOrRefused) {
+  replay("proxy", fuzz_proxy);
+}
+
 TEST(FuzzCorpus, InitReturnsWhateverTheHostSends) {
   replay("init_input", fuzz_init_input);
 }

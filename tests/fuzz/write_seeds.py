@@ -207,6 +207,39 @@ def pictures():
             "icon": b"\0\0\1\0\1\0\x20\0", "heic": b"\0\0\0\x18ftypheic"}
 
 
+def questions():
+    def labels(*parts):
+        return b"".join(bytes([len(part)]) + part for part in parts) + b"\0"
+    def question(name, kind=1, flags=0x100, additional=b""):
+        counts = (1, 0, 0, 1 if additional else 0)
+        return (struct.pack(">6H", 7, flags, *counts) + name + struct.pack(">2H", kind, 1)
+                + additional)
+    plain = labels(b"www", b"example", b"org")
+    extension = b"\0" + struct.pack(">2HIH", 41, 1232, 0, 4) + b"\0\x0a\0\0"
+    return {"address": question(plain), "address6": question(plain, 28), "text": question(plain, 16),
+            "extended": question(plain, additional=extension), "answer": question(plain, 1, 0x8180),
+            "pointer": question(b"\xc0\x0c"), "zero": question(labels(b"evil\0", b"org")),
+            "long": question(labels(*[b"a" * 63] * 5)), "root": question(b"\0")}
+
+
+def proxy_clients():
+    socks = b"\5\1\0"
+    clients = {"socks-name": socks + b"\5\1\0\3\x0bexample.org\1\xbbrest",
+               "socks-four": socks + b"\5\1\0\1\1\2\3\4\0\x50",
+               "socks-six": socks + b"\5\1\0\4" + bytes(15) + b"\1\0\x50",
+               "socks-bind": socks + b"\5\2\0\1\1\2\3\4\0\x50",
+               "socks-zero": socks + b"\5\1\0\3\5a\0b.c\0\x50",
+               "connect": b"CONNECT example.org:443 HTTP/1.1\r\nHost: example.org\r\n\r\n\x16\3\1",
+               "connect-six": b"CONNECT [::1]:443 HTTP/1.1\r\n\r\n",
+               "forward": b"GET http://example.org/a?b HTTP/1.1\r\nHost: example.org\r\n"
+                          b"Proxy-Connection: keep-alive\r\n\r\n",
+               "post": b"POST HTTP://example.org:8080 HTTP/1.1\r\nContent-Length: 1\r\n\r\nx",
+               "userinfo": b"GET http://allowed@evil.org/ HTTP/1.1\r\n\r\n",
+               "folded": b"GET http://example.org/ HTTP/1.1\r\nA: b\r\n c\r\n\r\n",
+               "bare": b"GET http://example.org/ HTTP/1.1\nA: b\n\n"}
+    return {name: b"\x0f" + data for name, data in clients.items()}
+
+
 def write(folder, files):
     (CORPUS / folder).mkdir(parents=True, exist_ok=True)
     for name, data in files.items():
@@ -220,3 +253,5 @@ write("config", CONFIGS)
 write("images", image_texts())
 write("unpack", archives())
 write("image_header", pictures())
+write("names", questions())
+write("proxy", proxy_clients())

@@ -7,6 +7,7 @@
 
 #include "base/deadline.h"
 #include "base/result.h"
+#include "base/unique_fd.h"
 #include "wire/frame.h"
 
 namespace nutshell::init {
@@ -21,6 +22,9 @@ class Conversation {
   // The next whole frame to send, if one is ready; the same one until sent() is called.
   virtual std::optional<std::string_view> ready() = 0;
   virtual void sent() = 0;
+
+  // Asked for after sent(): a descriptor that the host gets with the frame; not open for none.
+  [[nodiscard]] virtual UniqueFd descriptor_to_send() { return UniqueFd(); }
 
   // Whether its last frame has been sent.
   [[nodiscard]] virtual bool is_over() const = 0;

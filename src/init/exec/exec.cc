@@ -8,6 +8,8 @@
 #include <termios.h>
 #include <unistd.h>
 
+#include <algorithm>
+
 #include "base/beneath.h"
 #include "base/byte_size.h"
 #include "base/file.h"
@@ -140,6 +142,7 @@ Result<> Exec::launch(const Settings& settings, Pipes& pipes) {
   plan.cpu_time = std::chrono::ceil<seconds>(request_.limits.cpu_time);
   plan.filter = settings.filter;
   plan.memory_priority = settings.memory_priority;
+  plan.watch_sender = settings.watch_sender;
   const Spawned spawned = spawn(plan);
   if (spawned.pid < 0) return syscall_failure(spawned.error_number, "start a process");
   pid_ = spawned.pid;
@@ -319,6 +322,15 @@ void Exec::fill_totals(ExecResult& result) const {
   result.stderr_bytes = error_.written();
   result.stdout_truncated = output_.kept() < output_.written();
   result.stderr_truncated = error_.kept() < error_.written();
+  result.refused_connections = refusals_;
+  result.refused_connection_count = refusal_count_;
+}
+
+void Exec::note_refusal(const std::string& reason) {
+  if (has_ended()) return;
+  ++refusal_count_;
+  const bool is_known = std::find(refusals_.begin(), refusals_.end(), reason) != refusals_.end();
+  if (!is_known && refusals_.size() < ExecResult::kMostRefusals) refusals_.push_back(reason);
 }
 
 void Exec::resize(std::uint16_t rows, std::uint16_t columns) {

@@ -31,6 +31,7 @@ class Exec {
     std::span<const sock_filter> filter;
     unsigned cores = 1;
     int memory_priority = -1;
+    int watch_sender = -1;  // of ConnectWatch
   };
 
   static Result<std::unique_ptr<Exec>> start(wire::Exec message, Mark mark,
@@ -69,6 +70,9 @@ class Exec {
   void finish();
   // Called before finish(): this many processes of the command live on until its deadline.
   void note_left_running(std::size_t count);
+
+  // A connection that the sandbox's network policy refused.
+  void note_refusal(const std::string& reason);
 
   // Kills the whole tree; the exec then ends with `outcome`.
   void end_with(Outcome outcome, std::string detail);
@@ -125,6 +129,8 @@ class Exec {
   int status_ = 0;
   std::optional<Outcome> forced_;  // why init killed it
   std::string detail_;
+  std::vector<std::string> refusals_;  // different ones
+  std::uint64_t refusal_count_ = 0;
   std::optional<wire::Ended> result_;
 };
 

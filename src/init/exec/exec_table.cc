@@ -270,6 +270,7 @@ Result<std::unique_ptr<Conversation>> ExecTable::start(const wire::Frame& frame)
   cpu_.begin(marks_);
   Slot& slot = execs_[id];
   auto started = Exec::start(std::move(request), ++last_mark_, settings_);
+  if (watch_.sender >= 0) watch_.has_started(last_mark_);  // also if it could not be run
   if (!started) {
     execs_.erase(id);
     return Failure(std::move(started).error());
@@ -299,6 +300,29 @@ Result<std::unique_ptr<Conversation>> ExecTable::attach(const wire::Frame& frame
   output.rewind(request.output_offset);
   error.rewind(request.error_offset);
   return listen_to(slot, frame.conversation);
+}
+
+void ExecTable::watch_connects(ConnectWatch watch) {
+  watch_ = std::move(watch);
+  settings_.watch_sender = watch_.sender;
+}
+
+void ExecTable::set_variables(const std::vector<std::string>& variables) {
+  settings_.environment = setup_.environment;
+  for (const std::string& variable : variables) {
+    const std::string name = variable.substr(0, variable.find('=') + 1);
+    std::erase_if(settings_.environment,
+                  [&](const std::string& old) { return old.starts_with(name); });
+    settings_.environment.push_back(variable);
+  }
+}
+
+void ExecTable::note_refusal(Mark mark, const std::string& reason) {
+  for (auto& [id, slot] : execs_) {
+    if (mark == ProcessMarks::kAnyMark || slot.exec->mark() == mark) {
+      slot.exec->note_refusal(reason);
+    }
+  }
 }
 
 std::unique_ptr<Conversation> ExecTable::listen_to(Slot& slot, std::uint32_t number) {

@@ -10,6 +10,7 @@
 #include "base/deadline.h"
 #include "base/result.h"
 #include "core/init_entry.h"
+#include "init/exec/connect_watch.h"
 #include "init/exec/cpu_watch.h"
 #include "init/exec/exec.h"
 #include "init/exec/exec_conversation.h"
@@ -34,6 +35,14 @@ class ExecTable {
   // Begin the conversation of an Exec or Attach message.
   Result<std::unique_ptr<Conversation>> start(const wire::Frame& frame);
   Result<std::unique_ptr<Conversation>> attach(const wire::Frame& frame);
+
+  // Commands that start from now on have this filter.
+  void watch_connects(ConnectWatch watch);
+  // Commands that start from now on have these variables on top of the sandbox's.
+  void set_variables(const std::vector<std::string>& variables);
+  // The network policy refused a connection to a process with this mark; with kAnyMark, to one that
+  // is not known.
+  void note_refusal(Mark mark, const std::string& reason);
 
   // Stops all processes until resume(); commands that start meanwhile run.
   void suspend();
@@ -79,6 +88,7 @@ class ExecTable {
   Halt halt_;
   bool is_suspended_ = false;
   Exec::Settings settings_;
+  ConnectWatch watch_;
   std::map<std::string, Slot> execs_;
   std::vector<Leftover> leftovers_;
   Mark last_mark_ = 0;

@@ -9,6 +9,7 @@
 #include <string_view>
 
 #include "base/seccomp_filter.h"
+#include "init/exec/connect_watch.h"
 #include "init/exec/memory_priority.h"
 
 namespace nutshell::init {
@@ -90,7 +91,9 @@ int prepare_child(const SpawnPlan& plan) noexcept {
   if (::setrlimit(RLIMIT_CPU, &cpu) != 0 && errno != EPERM) return errno;
   if (const int error = ProcessMarks::put_on_self(plan.mark); error != 0) return error;
   reset_signals();
-  return install_seccomp_filter_raw(plan.filter);  // last: it forbids changing the mark
+  // Last: the filters forbid changing the mark.
+  const int error = install_seccomp_filter_raw(plan.filter);
+  return error != 0 || plan.watch_sender < 0 ? error : watch_own_connects(plan.watch_sender);
 }
 
 // Returns only if no candidate could be run.

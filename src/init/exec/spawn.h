@@ -26,6 +26,7 @@ struct SpawnPlan {
   std::chrono::seconds cpu_time{0};
   std::span<const sock_filter> filter;
   int memory_priority = -1;  // init's own oom_score_adj, open for writing
+  int watch_sender = -1;     // of ConnectWatch
 };
 
 struct Spawned {
