@@ -94,7 +94,8 @@ void explain_end(const ExecResult& result) {
       return print_error(
           fmt::format("timed out{}: the command and all its processes were killed", detail));
     case Outcome::OutOfMemory:
-      return print_error(fmt::format("out of memory{}: give it more with --memory", detail));
+      return print_error(
+          fmt::format("out of memory{}: let it use less, or give it more with --memory", detail));
     case Outcome::OutputLimit:
       return print_error(fmt::format(
           "output limit{}: the command was killed; raise it with --output-limit", detail));

@@ -93,11 +93,12 @@ std::string KernelMemoryWatch::look() {
   if (sockets && number_after(*sockets, "sockets: used") > kFewSockets &&
       uncounted_socket_bytes(kMostSocketBytes) >= kMostSocketBytes) {
     beyond = fmt::format(
-        "connections that were not accepted, or netlink sockets, hold {} MiB of "
-        "kernel memory",
+        "connections that were not accepted and netlink sockets hold {} MiB of the kernel's "
+        "memory, "
+        "the most whatever the memory limit is",
         kMostSocketBytes >> 20U);
   } else if (has_kernel_grown() && count_file_locks(kMostLocks) >= kMostLocks) {
-    beyond = fmt::format("{} file locks", kMostLocks);
+    beyond = fmt::format("{} file locks, the most whatever the memory limit is", kMostLocks);
   }
   // A look takes at most a fiftieth of the time.
   constexpr int kShare = 50;
