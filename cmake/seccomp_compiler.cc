@@ -84,12 +84,17 @@ Result<std::uint32_t> parse_errno(std::string_view name) {
     std::string_view name;
     std::uint32_t value;
   };
-  static constexpr std::array kErrors = {
-      Named{"EPERM", EPERM},           Named{"EACCES", EACCES},
-      Named{"EINVAL", EINVAL},         Named{"ENOMEM", ENOMEM},
-      Named{"ENOSYS", ENOSYS},         Named{"ENOSPC", ENOSPC},
-      Named{"ENODEV", ENODEV},         Named{"EAFNOSUPPORT", EAFNOSUPPORT},
-      Named{"EOPNOTSUPP", EOPNOTSUPP}, Named{"ENOPROTOOPT", ENOPROTOOPT}};
+  static constexpr std::array kErrors = {Named{"EPERM", EPERM},
+                                         Named{"EACCES", EACCES},
+                                         Named{"EINVAL", EINVAL},
+                                         Named{"ENOMEM", ENOMEM},
+                                         Named{"ENOSYS", ENOSYS},
+                                         Named{"ENOSPC", ENOSPC},
+                                         Named{"ENODEV", ENODEV},
+                                         Named{"ENOPROTOOPT", ENOPROTOOPT},
+                                         Named{"EAFNOSUPPORT", EAFNOSUPPORT},
+                                         Named{"EOPNOTSUPP", EOPNOTSUPP},
+                                         Named{"ENOPROTOOPT", ENOPROTOOPT}};
   for (const Named& error : kErrors) {
     if (error.name == name) return SECCOMP_RET_ERRNO | error.value;
   }

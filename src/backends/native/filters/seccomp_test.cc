@@ -5,6 +5,7 @@
 #include <linux/kcmp.h>
 #include <linux/netlink.h>
 #include <netinet/in.h>
+#include <netinet/tcp.h>
 #include <sched.h>
 #include <sys/mman.h>
 #include <sys/personality.h>
@@ -95,6 +96,19 @@ TEST(SandboxFilter, RefusesToJoinGroups) {
     EXPECT_EQ(set(IPPROTO_IPV6, option), ENODEV);
   EXPECT_EQ(set(SOL_SOCKET, IP_ADD_MEMBERSHIP), EBADF);
   EXPECT_EQ(set(IPPROTO_IPV6, IPV6_V6ONLY), EBADF);
+}
+
+TEST(SandboxFilter, RefusesOptionsOfSocketsThatNoLimitCounts) {
+  const auto set = [](long level, long option) {
+    return error_of(SYS_setsockopt, -1, level, option, 0L, 0L);
+  };
+  constexpr long kAddKey = 38;
+  constexpr long kPacketOptions = 6;
+  for (const long option : {long{TCP_MD5SIG}, long{TCP_MD5SIG_EXT}, kAddKey})
+    EXPECT_EQ(set(IPPROTO_TCP, option), ENOPROTOOPT);
+  EXPECT_EQ(set(IPPROTO_IPV6, kPacketOptions), ENOPROTOOPT);
+  EXPECT_EQ(set(IPPROTO_TCP, TCP_NODELAY), EBADF);
+  EXPECT_EQ(set(SOL_SOCKET, SO_TYPE), EBADF);
 }
 
 TEST(SandboxFilter, ComparesNothingOfProcessesButTheirMemory) {
