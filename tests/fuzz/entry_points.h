@@ -20,6 +20,7 @@ void fuzz_unpack(std::string_view input);        // archives, unpacked into a di
 void fuzz_names(std::string_view input);         // questions of commands for names
 void fuzz_proxy(std::string_view input);         // the beginning of a connection to init's proxy
 void fuzz_image_header(std::string_view input);  // pictures that a model reads
+void fuzz_egress(std::string_view input);        // requests and first bytes of a sandbox
 void fuzz_host_trust(std::string_view input);  // git's index, configuration and other judged files
 
 // Gives the output of a command to one parser; each has its own program, named like its source.

@@ -92,6 +92,10 @@ TEST(FuzzCorpus, ArchivesStayInTheirDirectory) {
   replay("unpack", fuzz_unpack);
 }
 
+TEST(FuzzCorpus, RequestsOfSandboxesArePassedOnAsTheyWereRead) {
+  replay("egress", fuzz_egress);
+}
+
 TEST(FuzzCorpus, RequestsAndFramesAreReadOrRefused) {
   replay("http", fuzz_http);
 }

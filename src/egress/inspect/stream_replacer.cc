@@ -20,7 +20,7 @@ StreamReplacer::StreamReplacer(std::vector<Replacement> replacements)
     is_first_[index_of(text.front())] = true;
 }
 
-std::string StreamReplacer::take(std::string_view bytes) {
+std::string StreamReplacer::scan(std::string_view bytes, Part part) {
   const std::string all = held_ + std::string(bytes);
   held_.clear();
   std::string passed;
@@ -32,28 +32,26 @@ std::string StreamReplacer::take(std::string_view bytes) {
     }
     const std::string_view rest = std::string_view(all).substr(at);
     const Replacement* found = nullptr;
-    bool may_begin = false;
+    bool may_begin = false;  // a text that is longer than the one found
     for (const Replacement& one : replacements_) {
-      if (found == nullptr && rest.substr(0, one.first.size()) == one.first) found = &one;
-      may_begin = may_begin ||
-                  (rest.size() < one.first.size() && one.first.compare(0, rest.size(), rest) == 0);
+      if (found != nullptr) break;
+      if (rest.substr(0, one.first.size()) == one.first) found = &one;
+      may_begin = may_begin || (part == Part::WithMoreToCome && rest.size() < one.first.size() &&
+                                one.first.compare(0, rest.size(), rest) == 0);
+    }
+    if (may_begin) {
+      held_ = rest;
+      break;
     }
     if (found != nullptr) {
       passed += found->second;
       at += found->first.size();
       has_replaced_ = true;
-    } else if (may_begin) {
-      held_ = rest;
-      break;
     } else {
       passed += all[at++];
     }
   }
   return passed;
-}
-
-std::string StreamReplacer::end() {
-  return std::exchange(held_, {});
 }
 
 std::string replaced(std::string_view text, const std::vector<Replacement>& replacements) {

@@ -18,12 +18,15 @@ class StreamReplacer {
   explicit StreamReplacer(std::vector<Replacement> replacements);
 
   // The bytes that can be passed on by now.
-  std::string take(std::string_view bytes);
-  // The bytes that were held back, at the end of the stream.
-  std::string end();
+  std::string take(std::string_view bytes) { return scan(bytes, Part::WithMoreToCome); }
+  // The rest, at the end of the stream.
+  std::string end() { return scan({}, Part::Last); }
   [[nodiscard]] bool has_replaced() const { return has_replaced_; }
 
  private:
+  enum class Part { WithMoreToCome, Last };
+  std::string scan(std::string_view bytes, Part part);
+
   std::vector<Replacement> replacements_;
   std::array<bool, 256> is_first_{};  // whether a text begins with this byte
   std::string held_;

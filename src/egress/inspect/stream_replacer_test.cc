@@ -31,6 +31,7 @@ TEST(StreamReplacer, HoldsBackOnlyABeginning) {
 
 TEST(StreamReplacer, TakesTheLongestText) {
   EXPECT_EQ(replaced("abcabd", {{"ab", "1"}, {"abc", "2"}}), "21d");
+  EXPECT_EQ(replaced("ab", {{"ab", "1"}, {"abc", "2"}}), "1");
   EXPECT_EQ(replaced("nothing", {}), "nothing");
 }
 
