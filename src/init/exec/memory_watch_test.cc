@@ -77,7 +77,7 @@ TEST_F(MemoryWatchTest, PageTablesCount) {
           ::madvise(const_cast<char*>(bytes), kSpace, MADV_NOHUGEPAGE);
           for (std::size_t at = 0; at < kSpace; at += 2U << 20U)
             (void)bytes[at];
-          (void)::write(ready[1], "r", 1);
+          if (::write(ready[1], "r", 1) != 1) ::_exit(1);
           ::pause();
         }
         char byte = 0;
@@ -97,7 +97,7 @@ void touch_and_vfork(int ready) {
       ::mmap(nullptr, kSize, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0));
   std::memset(bytes, 1, kSize);
   if (::vfork() == 0) {
-    (void)::write(ready, "r", 1);
+    if (::write(ready, "r", 1) != 1) ::_exit(1);
     ::pause();
     ::_exit(0);
   }
