@@ -41,6 +41,13 @@ for at in range(0, len(held), 1 << 20): held[at:at + (1 << 20)] = bytes(1 << 20)
 time.sleep(1)
 """
 
+# Between vfork and exec a child has the memory of its parent.
+LARGE_PARENT = """
+import subprocess
+held = bytearray(b'x') * (40 << 20)
+for _ in range(300): subprocess.run(["true"], check=True)
+"""
+
 
 def run_script(text, *words, flags=()):
     return call_json("run", *flags, "--", "sh", "-c", text, "sh", *words)
@@ -76,6 +83,12 @@ def status_137_has_four_meanings():
     hog = call_json("run", "--memory", "64m", "--", *PYTHON, SHARED_HOG, "200")
     expect_outcome(hog, "out_of_memory", 137)
     expect_outcome(run_script("sleep 60", flags=("--timeout", "300ms")), "timed_out", 124)
+
+
+@suite.case
+def memory_counts_once_while_a_program_starts_another():
+    large = call_json("run", "--memory", "64m", "--", *PYTHON, LARGE_PARENT)
+    expect_outcome(large, "exited", 0)
 
 
 @suite.case

@@ -33,7 +33,7 @@ std::string nearest_entry(const std::string& directory, const std::string& name)
   for (int i = 0; i < kMostEntries; ++i) {
     const dirent* entry = ::readdir(entries.get());  // NOLINT(concurrency-mt-unsafe): one thread
     if (entry == nullptr) break;
-    const std::string candidate = entry->d_name;
+    std::string candidate = entry->d_name;
     if (!is_plain_name(candidate)) continue;
     if (::strcasecmp(candidate.c_str(), name.c_str()) == 0) return candidate;
     const std::size_t distance = edit_distance(candidate, name, fewest - 1);
