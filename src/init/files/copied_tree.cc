@@ -104,7 +104,8 @@ Result<CopiedTree> CopiedTree::copy(const std::vector<std::string>& roots, Budge
   for (const std::string& root : roots) {
     TRY(each_entry(AT_FDCWD, root, [&](int opened, const std::string& name) -> Result<> {
       std::vector<Captured> found;
-      TRY(capture_tree({opened, name, fmt::format("{}/{}", root, name)}, {budget, SpecialFiles::LeftOut}, found));
+      TRY(capture_tree({opened, name, fmt::format("{}/{}", root, name)},
+                       {budget, SpecialFiles::LeftOut}, found));
       for (Captured& entry : found)
         tree.entries_[entry.path] = {entry.status, std::move(entry.image)};
       return {};

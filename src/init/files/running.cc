@@ -14,7 +14,7 @@ std::string describe_running() {
   std::string name = "a process";
   if (auto comm = read_file(fmt::format("/proc/{}/comm", living.front()))) name = *comm;
   if (name.ends_with('\n')) name.pop_back();
-  const std::string first = fmt::format("{} (pid {})", printable(name), living.front());
+  std::string first = fmt::format("{} (pid {})", printable(name), living.front());
   const std::size_t others = living.size() - 1;
   if (others == 0) return first;
   return fmt::format("{} and {} other{}", first, others, others == 1 ? "" : "s");
