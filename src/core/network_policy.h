@@ -1,5 +1,6 @@
-// Names what the commands of a sandbox may reach on the network. A sandbox has no interface but loopback;
-// `egress` decides on the host about every name and connection, and carries those that are allowed.
+// Names what the commands of a sandbox may reach on the network. A sandbox has no interface but
+// loopback; `egress` decides on the host about every name and connection, and carries those that
+// are allowed.
 #pragma once
 
 #include <cstdint>

@@ -89,15 +89,15 @@ std::string proto_fields(const NounDescription& noun) {
 
 const std::vector<NounDescription>& all_nouns() {
   static const std::vector<NounDescription> kAll = {
-      description_of<Limits>(),       description_of<UnsafeMount>(),
-      description_of<Mount>(),        description_of<NetworkSecret>(),
+      description_of<Limits>(),        description_of<UnsafeMount>(),
+      description_of<Mount>(),         description_of<NetworkSecret>(),
       description_of<NetworkPolicy>(), description_of<SandboxSpec>(),
-      description_of<Protection>(),   description_of<SandboxStatus>(),
-      description_of<SandboxStats>(), description_of<ExecRequest>(),
-      description_of<ExecResult>(),   description_of<Budget>(),
-      description_of<Usage>(),        description_of<SessionRequest>(),
-      description_of<SetupOutput>(),  description_of<Session>(),
-      description_of<PoolStatus>(),   description_of<AuditRecord>()};
+      description_of<Protection>(),    description_of<SandboxStatus>(),
+      description_of<SandboxStats>(),  description_of<ExecRequest>(),
+      description_of<ExecResult>(),    description_of<Budget>(),
+      description_of<Usage>(),         description_of<SessionRequest>(),
+      description_of<SetupOutput>(),   description_of<Session>(),
+      description_of<PoolStatus>(),    description_of<AuditRecord>()};
   return kAll;
 }
 

@@ -1,5 +1,5 @@
-// The messages between the host and init about connections of a sandbox. Init only carries: the host
-// decides what a sandbox may reach, and believes nothing of what is claimed inside.
+// The messages between the host and init about connections of a sandbox. Init only carries: the
+// host decides what a sandbox may reach, and believes nothing of what is claimed inside.
 //
 // A flow is one connection. Its number is init's choice in an Egress conversation, and 0 in a Dial
 // conversation. Both sides send FlowData within the window of the other, FlowEnd when they have no
@@ -18,16 +18,16 @@ namespace nutshell::wire {
 // Bytes of one flow and direction that a side may send beyond what the other has consumed.
 inline constexpr std::uint32_t kFlowWindow = 1U << 20U;
 
-// Commands that start from now on may use the network, by the sandbox's Egress conversation. Sent on
-// any connection before the first command. Until that conversation is open, connections wait for a
-// few seconds, and are refused then. Answered by Done.
+// Commands that start from now on may use the network, by the sandbox's Egress conversation. Sent
+// on any connection before the first command. Until that conversation is open, connections wait for
+// a few seconds, and are refused then. Answered by Done.
 struct UseNetwork {
   static constexpr auto kType = MessageType::UseNetwork;
   void fields(auto& visit) { visit(); }
 };
 
-// Opens the conversation in which init tells what commands want to reach. A sandbox has at most one:
-// the newest takes the place of the one before, which gets Failed, and whose flows are reset.
+// Opens the conversation in which init tells what commands want to reach. A sandbox has at most
+// one: the newest takes the place of the one before, which gets Failed, and whose flows are reset.
 struct Egress {
   static constexpr auto kType = MessageType::Egress;
   // Variables that every command gets that starts from now on, such as the place of a certificate
@@ -47,10 +47,10 @@ enum class NetworkWay : std::uint8_t {
 // Init's first message of an Egress conversation. To a relay that takes descriptors one end of a
 // packet socket comes with it, the door. The relay answers DoorTaken if it received that.
 //
-// After DoorTaken, each FlowOpened without an error has one of three answers, and until it comes the
-// relay sends nothing of the flow. A packet through the door, with the flow's number (four bytes)
-// and the socket whose other end the command has: from then on the relay reads and writes that
-// socket, no bytes of the flow are on the wire, and the relay tells its end by FlowEnd, or by
+// After DoorTaken, each FlowOpened without an error has one of three answers, and until it comes
+// the relay sends nothing of the flow. A packet through the door, with the flow's number (four
+// bytes) and the socket whose other end the command has: from then on the relay reads and writes
+// that socket, no bytes of the flow are on the wire, and the relay tells its end by FlowEnd, or by
 // FlowReset with the reason. FlowJoined: init carries the flow itself. FlowReset: the command is
 // gone.
 struct EgressOpened {
@@ -89,7 +89,7 @@ struct Resolve {
 };
 
 enum class Resolution : std::uint8_t {
-  Found,       // with no address: the name has none of this type
+  Found,  // with no address: the name has none of this type
   NoSuchName,
   NotAllowed,
   Failed,  // for now: the host's resolver did not answer
