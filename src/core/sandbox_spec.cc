@@ -124,9 +124,8 @@ Result<> check_spec(const SandboxSpec& spec) {
   TRY(check_labels(spec.labels));
   TRY(check_environment(spec.environment));
   TRY(check_mounts(spec.mounts));
-  if (spec.keep_caches == KeepCaches::Yes || spec.walls != Walls::Namespaces) {
-    return failure(ErrorCode::Unsupported,
-                   "keep_caches and walls: this version has neither; leave them out");
+  if (spec.keep_caches == KeepCaches::Yes) {
+    return failure(ErrorCode::Unsupported, "keep_caches: this version has none; leave it out");
   }
   if (mode_of(spec.network) != NetworkMode::None) {
     return failure(ErrorCode::Unsupported,

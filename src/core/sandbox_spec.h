@@ -90,14 +90,6 @@ enum class KeepCaches : std::uint8_t { No, Yes };
 template <>
 inline constexpr std::array<std::string_view, 2> kWords<KeepCaches>{"no", "yes"};
 
-// The mechanism that separates a sandbox from its host.
-enum class Walls : std::uint8_t {
-  Namespaces,  // or what else the backend isolates by
-  Landlock,    // Landlock, seccomp and rlimits, for hosts that refuse namespaces; they keep less
-};
-template <>
-inline constexpr std::array<std::string_view, 2> kWords<Walls>{"namespaces", "landlock"};
-
 // How /workspace gets the content of the host directory that it begins as.
 enum class WorkspaceMode : std::uint8_t {
   Auto,     // layers over it where the kernel can, else a copy
@@ -134,7 +126,6 @@ struct SandboxSpec {
   std::vector<Mount> mounts;
   Toolchains toolchains = Toolchains::None;
   KeepCaches keep_caches = KeepCaches::No;
-  Walls walls = Walls::Namespaces;
   NetworkPolicy network;
   std::map<std::string, std::string> labels;
   std::vector<Requirement> requirements;
@@ -262,12 +253,6 @@ struct SandboxSpec {
            .flag = "keep-caches",
            .set_by = SetBy::OwnSocket},
           spec.keep_caches);
-    field({.number = 28,
-           .name = "walls",
-           .help = "namespaces, or landlock: weaker walls for hosts that refuse namespaces; "
-                   "'nutshell info --walls landlock' names what they do not keep",
-           .flag = "walls"},
-          spec.walls);
     field({.number = 17,
            .name = "workspace_began_ns",
            .help = "when it got its workspace, on the clock that files have: 'nutshell apply' "
