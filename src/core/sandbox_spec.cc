@@ -14,6 +14,7 @@ namespace {
 
 constexpr std::size_t kMostLabels = 64;
 constexpr std::size_t kMostEnvironment = 1U << 20U;
+constexpr std::size_t kMostRuleBytes = 1024;
 constexpr std::string_view kReservedLabelPrefix = "nutshell.";
 
 bool is_label_name(std::string_view name) {
@@ -35,6 +36,19 @@ Result<> check_names(const SandboxSpec& spec) {
     TRY(check_length(requirement.protection, kMostNameBytes, "the name of a protection"));
   for (const std::string& name : spec.unsafe_without)
     TRY(check_length(name, kMostNameBytes, "the name of a protection"));
+  return {};
+}
+
+// The texts in lists have no field of their own; `egress` reads what they say.
+Result<> check_network_texts(const NetworkPolicy& network) {
+  for (const std::string& rule : network.allow)
+    TRY(check_length(rule, kMostRuleBytes, "network: a rule"));
+  for (const std::string& cache : network.caches)
+    TRY(check_length(cache, kMostNameBytes, "network: the name of a cache"));
+  for (const NetworkSecret& secret : network.secrets) {
+    for (const std::string& host : secret.hosts)
+      TRY(check_length(host, kMostRuleBytes, "network: a host of a secret"));
+  }
   return {};
 }
 
@@ -124,6 +138,7 @@ Result<> check_spec(const SandboxSpec& spec) {
   TRY(check_labels(spec.labels));
   TRY(check_environment(spec.environment));
   TRY(check_mounts(spec.mounts));
+  TRY(check_network_texts(spec.network));
   if (spec.keep_caches == KeepCaches::Yes) {
     return failure(ErrorCode::Unsupported, "keep_caches: this version has none; leave it out");
   }

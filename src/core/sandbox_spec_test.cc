@@ -1,11 +1,13 @@
 #include "core/sandbox_spec.h"
 
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 namespace nutshell {
 namespace {
 
 using namespace std::chrono_literals;
+using testing::HasSubstr;
 
 template <typename Change>
 bool is_accepted(Change change) {
@@ -73,6 +75,24 @@ TEST(Mounts, LieAtPlainPathsThatTheSandboxDoesNotUseItself) {
         "/tmp", "/tmp/x", "/var/tmp/x", "/workspace", "/workspace/x", "/sys", "/.nutshell/bin"})
     EXPECT_FALSE(is_accepted({{"/srv", target}})) << target;
   EXPECT_FALSE(is_accepted({{"/a", "/x"}, {"/b", "/x"}}));
+}
+
+TEST(SandboxSpec, RefusesLongTextsInTheListsOfItsNetwork) {
+  const std::string longest(1024, 'x');
+  const auto refusal = [](auto change) {
+    SandboxSpec spec;
+    change(spec.network);
+    const auto checked = check_spec(spec);
+    return checked ? "" : checked.error().message;
+  };
+  EXPECT_THAT(refusal([&](auto& network) { network.allow = {longest + "x"}; }),
+              HasSubstr("a rule has more than 1024 bytes"));
+  EXPECT_THAT(refusal([&](auto& network) { network.caches = {longest}; }),
+              HasSubstr("the name of a cache has more than"));
+  EXPECT_THAT(refusal([&](auto& network) {
+                network.secrets.emplace_back().hosts = {"a.org", longest + "x"};
+              }),
+              HasSubstr("a host of a secret has more than 1024 bytes"));
 }
 
 }  // namespace

@@ -112,7 +112,7 @@ def files_go_in_and_out():
         deep = f"/v1/sandboxes/{sandbox}/files?path=/workspace/new/deep/file"
         expect_equal(one.call("PUT", deep, b"x").status, 204, "a file whose directories are missing")
         expect_equal(one.call("GET", deep).body, b"x", "that file")
-        expect_equal(one.call("DELETE", deep.replace("/deep/file", "")).status, 204, "remove them")
+        expect_equal(one.call("DELETE", deep.replace("/deep/file", "") + "&recursive=true").status, 204, "remove them")
         part = one.call("GET", place, headers={"Range": "bytes=10-19"})
         expect_equal((part.status, part.body), (206, content[10:20]), "range")
         expect_equal(one.call("GET", place, headers={"Range": "bytes=-5"}).body, content[-5:],

@@ -254,7 +254,7 @@ def wire_frame(conversation, kind, payload=b""):
 
 @suite.case
 def the_raw_stream_to_init_is_available():
-    hello = wire_frame(0, 1, struct.pack("<QI", 0x6c6c656873747541, 2))
+    hello = wire_frame(0, 1, struct.pack("<QI", 0x6c6c656873747541, 3))
     ping, done = wire_frame(1, 32), wire_frame(1, 47)
     with grpc_daemon() as (_, client):
         sandbox = client.make()

@@ -216,7 +216,7 @@ def frame(conversation, kind, payload):
     return struct.pack("<IIB3x", len(payload), conversation, kind) + payload
 
 
-HELLO = frame(0, 1, struct.pack("<QI", 0x6c6c656873747541, 2))
+HELLO = frame(0, 1, struct.pack("<QI", 0x6c6c656873747541, 3))
 
 
 def text(words):
