@@ -403,56 +403,6 @@ def a_cancelled_task_ends_its_command():
         asyncio.run(run(random_token()))
 
 
-INTERRUPTED = """
-import sys, time
-from nutshell_sandbox import Sandbox
-call, token = sys.argv[1:]
-s = Sandbox()
-s.files.write('big', b'x' * 1000)
-print('ready', flush=True)
-try:
-    if call == 'run': s.run(['sleep', '60', token] if False else ['sh', '-c', 'sleep 60; true', token])
-    if call == 'stream': list(s.stream(['sh', '-c', 'sleep 60; true', token]))
-    if call == 'wait': s.start(['sh', '-c', 'sleep 5; true', token]).wait()
-    if call == 'tool': s.tools.bash('sleep 60 # ' + token, wait=60, timeout=60)
-    if call == 'batch': s.client.batch([['sh', '-c', 'sleep 60; true', token]])
-    if call == 'files':
-        while True: s.files.read('big')
-    if call == 'watch': list(s.files.watch())
-    if call == 'terminal':
-        t = s.terminal(['sh', '-c', 'sleep 60; true', token])
-        while t.read(): pass
-    if call == 'make':
-        made = []
-        while True: made.append(Sandbox())
-except KeyboardInterrupt:
-    print('interrupted', flush=True)
-print(s.run('echo fine').stdout, end='', flush=True)
-s.close()
-"""
-
-
-@suite.case
-def an_interrupt_ends_every_call():
-    with python_sdk.served() as daemon:
-        for name in ("run", "stream", "wait", "tool", "batch", "files", "watch", "terminal", "make"):
-            token = random_token()
-            started = subprocess.Popen(
-                [sys.executable, "-c", INTERRUPTED, name, token], stdout=subprocess.PIPE,
-                stderr=subprocess.PIPE, text=True,
-                env={**os.environ, "PYTHONPATH": str(python_sdk.SOURCE)})
-            expect_equal(started.stdout.readline(), "ready\n", name)
-            time.sleep(0.5)
-            started.send_signal(signal.SIGINT)
-            output, errors = started.communicate(timeout=60)
-            expect_equal((output, errors), ("interrupted\nfine\n", ""), f"{name} after Ctrl-C")
-            own = [pid for pid in payloads(token) if pid != started.pid]
-            if name != "wait":  # a job outlives its caller
-                expect(wait_until(lambda t=token: not payloads(t), 10), f"{name}: {own} run on")
-        expect(wait_until(lambda: not daemon.call("GET", "/v1/sandboxes").json()["sandboxes"], 30),
-               "sandboxes are left")
-
-
 @suite.case
 def bad_arguments_are_refused_before_anything_happens():
     with python_sdk.served(), Sandbox() as sandbox:

@@ -9,7 +9,7 @@ import socket
 import time
 import weakref
 from collections import deque
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 from typing import Any, TypeVar
 
 T = TypeVar("T")
@@ -79,17 +79,24 @@ async def send(sock: socket.socket, data: bytes, deadline: float | None) -> None
 
 
 async def receive(sock: socket.socket, size: int, deadline: float | None) -> bytes:
-    loop = asyncio.get_running_loop()
+    return await _within(sock, asyncio.get_running_loop().sock_recv(sock, size), deadline)
+
+
+async def receive_into(sock: socket.socket, room: memoryview, deadline: float | None) -> int:
+    return await _within(sock, asyncio.get_running_loop().sock_recv_into(sock, room), deadline)
+
+
+async def _within(sock: socket.socket, receiving: Awaitable[T], deadline: float | None) -> T:
     if deadline is None:
-        return await loop.sock_recv(sock, size)
-    timer = loop.call_later(max(0.0, deadline - time.monotonic()), _cut, sock)
+        return await receiving
+    timer = asyncio.get_running_loop().call_later(max(0.0, deadline - time.monotonic()), _cut, sock)
     try:
-        data = await loop.sock_recv(sock, size)
+        received = await receiving
     finally:
         timer.cancel()
-    if not data and time.monotonic() >= deadline:
+    if not received and time.monotonic() >= deadline:
         raise TimeoutError
-    return data
+    return received
 
 
 async def pause(seconds: float) -> None:

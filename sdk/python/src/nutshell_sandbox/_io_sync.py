@@ -60,6 +60,11 @@ def receive(sock: socket.socket, size: int, deadline: float | None) -> bytes:
     return sock.recv(size)
 
 
+def receive_into(sock: socket.socket, room: memoryview, deadline: float | None) -> int:
+    _arm(sock, deadline)
+    return sock.recv_into(room)
+
+
 def pause(seconds: float) -> None:
     time.sleep(seconds)
 

@@ -7,6 +7,7 @@ import socket
 from typing import Any
 
 PATIENCE = 10.0
+LATER = 0.05
 
 
 def end(endpoint: Any, pid: int, id: str) -> None:
@@ -14,13 +15,33 @@ def end(endpoint: Any, pid: int, id: str) -> None:
     the garbage collector calls this at any time. Nobody can be told of a failure here."""
     if pid != os.getpid():
         return  # a forked child does not own its parent's sandboxes
-    with contextlib.suppress(Exception):
-        with _connected(endpoint) as sock:
-            token = f"Authorization: Bearer {endpoint.token}\r\n" if endpoint.token else ""
-            host = "localhost" if endpoint.socket_path else endpoint.address.partition("://")[2]
-            sock.sendall(f"DELETE /v1/sandboxes/{id} HTTP/1.1\r\nHost: {host}\r\n{token}"
-                         "Connection: close\r\n\r\n".encode("latin-1"))
-            sock.recv(4096)
+    try:
+        _ask(endpoint, id)
+    except KeyboardInterrupt:
+        # Nothing can be raised out of a destructor. The program gets its interrupt a moment later.
+        _interrupt_later()
+        with contextlib.suppress(Exception):
+            _ask(endpoint, id)
+    except Exception:  # pylint: disable=broad-exception-caught
+        pass
+
+
+def _ask(endpoint: Any, id: str) -> None:
+    with _connected(endpoint) as sock:
+        token = f"Authorization: Bearer {endpoint.token}\r\n" if endpoint.token else ""
+        host = "localhost" if endpoint.socket_path else endpoint.address.partition("://")[2]
+        sock.sendall(f"DELETE /v1/sandboxes/{id} HTTP/1.1\r\nHost: {host}\r\n{token}"
+                     "Connection: close\r\n\r\n".encode("latin-1"))
+        sock.recv(4096)
+
+
+def _interrupt_later() -> None:
+    import _thread
+    import threading
+    timer = threading.Timer(LATER, _thread.interrupt_main)
+    timer.daemon = True
+    with contextlib.suppress(RuntimeError):  # at the end of the program there are no new threads
+        timer.start()
 
 
 def _connected(endpoint: Any) -> socket.socket:

@@ -9,7 +9,7 @@ from urllib.parse import quote, urlencode
 
 from nutshell_sandbox import _endpoint
 from nutshell_sandbox import _io_async as io
-from nutshell_sandbox._async.http import AsyncBody, AsyncHttp
+from nutshell_sandbox._async.http import AsyncBody, AsyncHttp, AsyncKeptAnswer
 from nutshell_sandbox._generated import (
     API,
     OPERATIONS,
@@ -101,16 +101,16 @@ class AsyncClient:
     async def send(self, operation: str, captured: Sequence[str] = (), *, body: Any = None,
                    query: Mapping[str, Any] | Sequence[tuple[str, Any]] | None = None,
                    headers: Mapping[str, str] | None = None, data: bytes | None = None,
-                   timeout: float | None = -1) -> bytes:
+                   timeout: float | None = -1, kept: AsyncKeptAnswer | None = None) -> bytes:
         """Calls an operation of the API and returns the bytes of its answer."""
         method, target, data, headers = self._parts(operation, captured, body, query, headers, data)
         limit = self.timeout if timeout == -1 else timeout
         http = await self.http()
         try:
-            return (await http.request(method, target, data, headers, limit))[1]
+            return (await http.request(method, target, data, headers, limit, kept))[1]
         except UnavailableError as error:
             again = await self._restarted(http, error)
-        return (await again.request(method, target, data, headers, limit))[1]
+        return (await again.request(method, target, data, headers, limit, kept))[1]
 
     async def send_for(self, kind: type[R], operation: str, captured: Sequence[str] = (),
                        **more: Any) -> R:

@@ -3,6 +3,7 @@ from __future__ import annotations
 
 import contextlib
 import json
+import re
 import select
 import socket
 import time
@@ -26,6 +27,8 @@ MOST_HEAD = 64 << 10
 PIECE = 256 << 10
 MOST_IDLE = 64
 CONNECT_SECONDS = 10.0
+KEPT = 16 << 10        # bytes of an answer; what was made is named at its beginning
+REST_SECONDS = 1.0
 
 
 class AsyncConnection:
@@ -36,6 +39,7 @@ class AsyncConnection:
         self.held = bytearray()
         self.uses = 0
         self.is_sent = True  # the whole of the last request
+        self.answer: AsyncKeptAnswer | None = None
         self._tls: Any = None
         self._incoming: Any = None
         self._outgoing: Any = None
@@ -61,7 +65,10 @@ class AsyncConnection:
             await io.send(self.sock, data, deadline)
 
     async def _more(self, deadline: float | None) -> bytes:
-        data = await io.receive(self.sock, PIECE, deadline)
+        if self.answer is not None and self._tls is None and self.answer.has_room:
+            data = await self.answer.receive(self.sock, deadline)
+        else:
+            data = await io.receive(self.sock, PIECE, deadline)
         if not data:
             raise ConnectionResetError("the connection was closed")
         return data
@@ -91,6 +98,8 @@ class AsyncConnection:
                 data = b""
             if not data:
                 raise ConnectionResetError("the connection was closed")
+            if self.answer is not None:
+                self.answer.add(data)
             self.held += data
             return
 
@@ -109,11 +118,71 @@ class AsyncConnection:
         return data
 
     def close(self) -> None:
-        with contextlib.suppress(OSError):
-            self.sock.close()
+        if self.answer is None:  # else the rest of the answer may be wanted
+            with contextlib.suppress(OSError):
+                self.sock.close()
 
     def __del__(self) -> None:
-        self.sock.close()
+        with contextlib.suppress(AttributeError):  # an interrupt came before it had one
+            self.sock.close()
+
+
+class AsyncKeptAnswer:
+    """The bytes of an answer that tells of something made, kept until its maker owns that: an
+    interrupt can come between any two steps of reading them."""
+
+    def __init__(self) -> None:
+        self._room = bytearray()  # text has no zero bytes, so they tell where it ends
+        self._used = 0
+        self._connection: AsyncConnection | None = None
+
+    @property
+    def has_room(self) -> bool:
+        return self._used < KEPT
+
+    def begin(self, connection: AsyncConnection) -> None:
+        self._room, self._used = bytearray(KEPT), 0
+        self._connection, connection.answer = connection, self
+
+    async def receive(self, sock: socket.socket, deadline: float | None) -> bytes:
+        first = self._used
+        size = await io.receive_into(sock, memoryview(self._room)[first:], deadline)
+        self._used = first + size
+        return bytes(self._room[first:self._used])
+
+    def add(self, data: bytes) -> None:
+        data = data[:KEPT - self._used]
+        self._room[self._used:self._used + len(data)] = data
+        self._used += len(data)
+
+    def end(self) -> None:
+        """The answer was read; the connection is for others."""
+        if self._connection is not None:
+            self._connection.answer = None
+            self._connection = None
+
+    def drop(self) -> None:
+        """Nothing of it is wanted."""
+        connection = self._connection
+        self.end()
+        if connection is not None:
+            connection.close()
+
+    async def find(self, pattern: bytes) -> str:
+        """What the pattern finds in an answer whose reading was interrupted; what is on its way is
+        awaited for a moment. Then the connection is closed, by which the daemon ends what it
+        would still make."""
+        connection, self._connection = self._connection, None
+        self._used = len(self._room.rstrip(b"\0"))
+        if connection is not None:
+            deadline = time.monotonic() + REST_SECONDS
+            with contextlib.suppress(Exception):
+                while not re.search(pattern, self._room):
+                    await connection.fill(deadline)
+            connection.answer = None
+            connection.close()
+        found = re.search(pattern, self._room)
+        return found[1].decode() if found else ""
 
 
 class Head:
@@ -236,8 +305,8 @@ class AsyncHttp:
             self._fixed += f"Authorization: Bearer {endpoint.token}\r\n"
 
     async def open(self, method: str, target: str, body: bytes | None = None,
-                   headers: Mapping[str, str] | None = None,
-                   timeout: float | None = None) -> AsyncBody:
+                   headers: Mapping[str, str] | None = None, timeout: float | None = None,
+                   kept: AsyncKeptAnswer | None = None) -> AsyncBody:
         """Sends a request. What the answer's head says is not judged here."""
         deadline = None if timeout is None else time.monotonic() + timeout
         data = self.request_bytes(method, target, body, headers)
@@ -245,6 +314,8 @@ class AsyncHttp:
             connection = await self._connection(deadline)
             is_used = connection.uses > 0
             connection.uses += 1
+            if kept is not None:
+                kept.begin(connection)
             try:
                 head = await self._exchange(connection, data, deadline)
                 return AsyncBody(self, connection, head, deadline)
@@ -255,6 +326,8 @@ class AsyncHttp:
                 # not sent whole, may be sent again.
                 may_repeat = method == "GET" or not connection.is_sent
                 if is_used and nothing_came and may_repeat and isinstance(error, ConnectionError):
+                    if kept is not None:
+                        kept.drop()
                     continue
                 raise translated(error) from error
 
@@ -272,10 +345,10 @@ class AsyncHttp:
         return await self.read_head(connection, deadline)
 
     async def request(self, method: str, target: str, body: bytes | None = None,
-                      headers: Mapping[str, str] | None = None,
-                      timeout: float | None = None) -> tuple[Head, bytes]:
+                      headers: Mapping[str, str] | None = None, timeout: float | None = None,
+                      kept: AsyncKeptAnswer | None = None) -> tuple[Head, bytes]:
         """Sends a request and reads its answer; an answer that is a problem is raised."""
-        answer = await self.open(method, target, body, headers, timeout)
+        answer = await self.open(method, target, body, headers, timeout, kept)
         data = await answer.read()
         if answer.head.status >= 400:
             raise problem_of(answer.head.status, data)
@@ -377,6 +450,8 @@ class AsyncHttp:
                 return head
 
     def keep(self, connection: AsyncConnection, head: Head) -> None:
+        if connection.answer is not None:
+            connection.answer.end()
         waiting = self._idle.of_here()
         if head.headers.get("connection", "") == "close" or connection.held or \
                 len(waiting) >= MOST_IDLE:

@@ -6,7 +6,7 @@ from typing import Any, List
 
 from nutshell_sandbox._async.client import AsyncClient, default_client
 from nutshell_sandbox._async.sandbox import AsyncSandbox
-from nutshell_sandbox._generated import Drained, Limits, PoolInfo, SandboxInfo
+from nutshell_sandbox._generated import Drained, Limits, PoolInfo
 from nutshell_sandbox._options import milliseconds
 
 
@@ -35,11 +35,10 @@ class AsyncPool:
             members[name + "_ms"] = None if seconds is None else milliseconds(name, seconds)
         body = {key: value for key, value in members.items() if value is not None}
         headers = {"Idempotency-Key": idempotency_key} if idempotency_key else None
-        info = await self.client.send_for(SandboxInfo, "acquire", (self.name,), body=body,
-                                          headers=headers, timeout=None)
         one = AsyncSandbox.__new__(AsyncSandbox)
         one._begin(self.client, timeout, pool=self.name)  # pyright: ignore[reportPrivateUsage]
-        one._own(info)  # pyright: ignore[reportPrivateUsage]
+        await one._take("acquire", (self.name,), body=body,  # pyright: ignore[reportPrivateUsage]
+                        headers=headers)
         return one
 
     async def info(self) -> PoolInfo:

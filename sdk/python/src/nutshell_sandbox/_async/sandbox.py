@@ -14,6 +14,7 @@ from nutshell_sandbox import _last_words, _programs
 from nutshell_sandbox._async.client import AsyncClient, argv_of, default_client, read_object
 from nutshell_sandbox._async.commands import AsyncExecStream, AsyncJob, Callback
 from nutshell_sandbox._async.files import AsyncFiles
+from nutshell_sandbox._async.http import AsyncKeptAnswer
 from nutshell_sandbox._async.tools import AsyncTools
 from nutshell_sandbox._generated import (
     Change,
@@ -148,23 +149,39 @@ class AsyncSandbox:
             raise ClosedError("This sandbox was closed.")
         if self._pool:
             body: dict[str, Any] = {name: value for name, value in self._spec.items() if value}
-            told = await self.client.send("acquire", (self._pool,), body=body, timeout=None)
+            await self._take("acquire", (self._pool,), body=body)
         else:
-            told = await self._make(time.monotonic() + self._wait)
-        self._own(SandboxInfo(read_object(told)))
+            await self._make(time.monotonic() + self._wait)
 
-    async def _make(self, until: float) -> bytes:
+    async def _make(self, until: float) -> None:
         """Waits for room while others hold what this sandbox needs."""
         pause = 0.02
         while True:
             try:
-                return await self.client.send("createSandbox", body=self._spec, timeout=None)
+                await self._take("createSandbox", body=self._spec)
+                return
             except ResourceExhaustedError as error:
                 held = re.search(r"\((\d+) of \d+ in use\)", error.message)
                 if held is None or held[1] == "0" or time.monotonic() + pause > until:
                     raise
             await io.pause(pause)
             pause = min(pause * 1.5, 0.25)
+
+    async def _take(self, operation: str, captured: tuple[str, ...] = (), **more: Any) -> None:
+        """Calls what makes a sandbox, and owns that. If an interrupt comes between, it ends."""
+        kept = AsyncKeptAnswer()
+        try:
+            told = await self.client.send(operation, captured, timeout=None, kept=kept, **more)
+            self._own(SandboxInfo(read_object(told)))
+        except (SandboxError, GeneratorExit):
+            kept.drop()
+            raise
+        except BaseException:
+            made = await kept.find(rb'"id":"([^"]+)"')
+            http = self.client._http  # pyright: ignore[reportPrivateUsage]
+            if made and http is not None:
+                await io.call_blocking(_last_words.end, http.endpoint, os.getpid(), made)
+            raise
 
     def _own(self, info: SandboxInfo) -> None:
         self._info, self._id = info, info.id
@@ -387,10 +404,9 @@ class AsyncSandbox:
 
     async def fork(self) -> AsyncSandbox:
         """Another sandbox with the same files."""
-        told = await self.client.send("forkSandbox", (self.id,), timeout=None)
         one = AsyncSandbox.__new__(AsyncSandbox)
         one._begin(self.client, self.timeout)
-        one._own(SandboxInfo(read_object(told)))
+        await one._take("forkSandbox", (self.id,))
         return one
 
     # Evidence
