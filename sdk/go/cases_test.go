@@ -8,6 +8,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"os/signal"
 	"reflect"
 	"runtime"
 	"slices"
@@ -42,7 +43,7 @@ func TestCase(t *testing.T) {
 var cases = map[string]func(f *fixture, words []string){
 	"no_daemon_and_no_programs": noDaemon, "first_use": firstUse, "wrong_token": wrongToken,
 	"daemon_killed_in_a_stream": daemonKilled, "private_daemon_killed": privateDaemonKilled, "used_after_close": usedAfterClose,
-	"interrupted": interrupted, "callback_that_fails": callbackThatFails, "cancelled": cancelled, "hung_daemon": hungDaemon,
+	"interrupted": interrupted, "interrupted_context": interruptedContext, "callback_that_fails": callbackThatFails, "cancelled": cancelled, "hung_daemon": hungDaemon,
 	"other_versions": otherVersions, "malformed_answers": malformedAnswers, "shared_by_many": sharedByMany, "collected_without_close": collected, "no_growth": noGrowth,
 	"hostile_names": hostileNames, "copies_and_changes": copiesAndChanges, "watched": watched, "large_and_binary": largeAndBinary,
 	"schemas": schemas, "surface": surface,
@@ -267,6 +268,17 @@ func interrupted(f *fixture, words []string) {
 		}
 	}
 	f.Fatal("it was not interrupted")
+}
+
+// interruptedContext is a call that Ctrl-C cancels, so that Close runs.
+func interruptedContext(f *fixture, _ []string) {
+	ctx, stop := signal.NotifyContext(f.ctx, os.Interrupt)
+	defer stop()
+	s := f.create()
+	defer s.Close()
+	f.say("ready")
+	_, err := s.Run(ctx, nutshell.Argv("sleep", "60"), &nutshell.RunOptions{Timeout: time.Minute})
+	f.fails(err, "cancelled")
 }
 
 func callbackThatFails(f *fixture, _ []string) {

@@ -205,6 +205,15 @@ def callbacks_that_fail_and_cancelled_calls_kill_the_command():
 
 
 @suite.case
+def ctrl_c_that_cancels_a_context_leaves_no_sandbox():
+    with served() as (daemon, environment), converse("interrupted_context", environment=environment) as one:
+        one.hear("ready")
+        one.process.send_signal(signal.SIGINT)
+        one.end()
+        expect_equal(daemon.call("GET", "/v1/sandboxes").json()["sandboxes"], [], "what is left")
+
+
+@suite.case
 def many_goroutines_share_a_sandbox():
     on_a_daemon(*["shared_by_many"] * repetitions(1, 10))
 

@@ -11,7 +11,7 @@ from sdk_fixture import alone
 from support import REPOSITORY, Failed, Skip, Suite, expect, is_full
 
 suite = Suite()
-CASES = ("ai_tools", "ai_session", "mastra_tools", "mastra_sandbox")
+CASES = ("ai_tools", "ai_session", "mastra_tools", "mastra_sandbox", "examples")
 CONFIG = """{"compilerOptions": {"target": "es2022", "lib": ["es2023", "esnext.disposable", "dom", "dom.asynciterable"],
   "module": "nodenext", "strict": true, "skipLibCheck": true, "types": ["node"], "outDir": "out"}, "include": ["*.ts"]}"""
 NAMES = ("Client", "CommandFailedError", "Pool", "Sandbox", "SandboxError", "Session", "defaultClient", "toolDescriptions")
@@ -50,7 +50,8 @@ def compile_all():
     for old in place.glob("*.ts"):
         old.unlink()
     (place / "tsconfig.json").write_text(CONFIG)
-    (place / "adapters.ts").write_text((node_packages.SOURCE / "test/adapters.ts").read_text())
+    for source in (node_packages.SOURCE / "test/adapters.ts", *(node_packages.SOURCE / "examples").glob("*.ts")):
+        (place / source.name).write_text(source.read_text())
     for name, body in snippets():
         (place / f"{name}.ts").write_text(body)
     done = subprocess.run(["node", "node_modules/typescript/bin/tsc", "-p", "."], cwd=place, capture_output=True, text=True,

@@ -138,7 +138,22 @@ def sandboxes_nobody_closed_end_with_their_object_and_with_the_program():
             with converse("ends_without_close", how, environment=environment) as one:
                 told = one.end(status)
                 expect(how == "throw" or told == "", f"{how}: it printed {told}")
-            expect(wait_until(lambda: not daemon.call("GET", "/v1/sandboxes").json()["sandboxes"], 30), f"{how}: a sandbox is left")
+            expect_no_sandboxes(daemon, how)
+
+
+def expect_no_sandboxes(daemon, what):
+    expect(wait_until(lambda: not daemon.call("GET", "/v1/sandboxes").json()["sandboxes"], 30), f"{what}: a sandbox is left")
+
+
+@suite.case
+def ctrl_c_ends_sandboxes_of_a_daemon_that_goes_on():
+    with served() as (daemon, environment):
+        for how, status in (("", -signal.SIGINT), ("handled", 3)):
+            with converse("ended_by_interrupt", how, environment=environment) as one:
+                one.hear("ready")
+                one.process.send_signal(signal.SIGINT)
+                one.end(status)
+            expect_no_sandboxes(daemon, how)
 
 
 def on_a_daemon(*names):

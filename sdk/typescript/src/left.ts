@@ -15,12 +15,21 @@ const open = new Map<WeakRef<object>, Left>();
 const references = new WeakMap<object, WeakRef<object>>();
 
 let watchesExit = false;
+let watchesInterrupt = false;
 
 const collected = new FinalizationRegistry<WeakRef<object>>((reference) => {
   const left = open.get(reference);
-  open.delete(reference);
+  drop(reference);
   if (left) void end(left);
 });
+
+function drop(reference: WeakRef<object>): void {
+  open.delete(reference);
+  if (open.size === 0 && watchesInterrupt) {
+    watchesInterrupt = false;
+    process.off("SIGINT", onInterrupt);
+  }
+}
 
 async function end({ client, id, how }: Left): Promise<void> {
   await client.transport.json(how, { path: { id } }).catch(() => undefined);
@@ -34,6 +43,10 @@ export function leave(owner: object, left: Left): void {
     process.once("beforeExit", endQuietly);
     process.once("exit", endAll);
   }
+  if (!watchesInterrupt && !left.client.transport.lastTarget?.isPrivate) {
+    watchesInterrupt = true;
+    process.on("SIGINT", onInterrupt);
+  }
   open.set(reference, left);
   references.set(owner, reference);
   collected.register(owner, reference, owner);
@@ -42,7 +55,7 @@ export function leave(owner: object, left: Left): void {
 /** Notes that the sandbox has ended, or lives on. */
 export function forget(owner: object): void {
   const reference = references.get(owner);
-  if (reference) open.delete(reference);
+  if (reference) drop(reference);
   collected.unregister(owner);
 }
 
@@ -51,6 +64,14 @@ function endQuietly(): void {
   const left = [...open.values()];
   open.clear();
   for (const one of left) void end(one);
+}
+
+/** Ctrl-C ends Node without its "exit". Unless the program has a handler of its own, the sandboxes are ended first. */
+function onInterrupt(): void {
+  if (process.listenerCount("SIGINT") > 1) return;
+  endAll();
+  process.off("SIGINT", onInterrupt);
+  process.kill(process.pid, "SIGINT");
 }
 
 /** At the end of the process only a process of its own can still talk to the daemon. A private one ends by itself. */

@@ -9,6 +9,8 @@ import { z } from "zod";
 import { Sandbox } from "@nutshell/sandbox";
 import { NutshellSession, nutshellTools } from "@nutshell/sandbox/ai-sdk";
 import { NutshellSandbox, nutshellTools as mastraTools } from "@nutshell/sandbox/mastra";
+import { main as aiMain } from "./ai_sdk_example.js";
+import { main as mastraMain } from "./mastra_example.js";
 
 interface ScriptedCall {
   name: string;
@@ -138,6 +140,15 @@ const cases: Record<string, () => Promise<void>> = {
     const { id } = await sandbox.sandbox();
     await workspace.destroy();
     await assert.rejects(Sandbox.connect(id), { code: "not_found" });
+  },
+
+  async examples() {
+    for (const main of [aiMain, mastraMain as (model: MockLanguageModelV4, task: string) => Promise<string>]) {
+      const model = scripted(calls);
+      assert.equal(await main(model, "go"), "done");
+      assert.match(seen(model), /42/);
+    }
+    assert.deepEqual(await Sandbox.list(), []);
   },
 };
 

@@ -238,6 +238,17 @@ const cases = {
     if (words[0] === "throw") throw new Error("as asked");
   },
 
+  async ended_by_interrupt() {
+    const before = process.listenerCount("SIGINT");
+    await using_(Sandbox.create(), async () => assert.equal(process.listenerCount("SIGINT"), before + 1));
+    assert.equal(process.listenerCount("SIGINT"), before);
+    const s = await Sandbox.create();
+    if (words[0] === "handled") process.on("SIGINT", () => s.close().then(() => process.exit(3)));
+    say("ready");
+    await s.run(["sleep", "60"], { timeoutMs: 60_000 }).catch(() => undefined);
+    await sleep(60_000);
+  },
+
   async no_growth() {
     let before = 0;
     for (let round = 0; round < 10; ++round) {
