@@ -27,6 +27,7 @@ SETS = {
     "llama": ("llama-index-core==0.14.25",),
     "typing": ("mypy", "pyright"),
     "httpx": ("httpx==0.28.1",),
+    "docker": ("docker==7.1.0",),
 }
 LEAST = {"roomkit": (3, 12)}  # the Python that a set needs
 

@@ -12,6 +12,7 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "integration"))
 
+import python_sdk
 import roche_packages
 import suite_image
 from daemon_client import daemon, free_port
@@ -299,15 +300,22 @@ def the_service_is_among_those_that_reflection_names():
 @suite.case
 def the_lines_of_the_page_run():
     python = roche_packages.interpreter()
+    python_sdk.generate()
     blocks = re.findall(r"^```(python|sh)\n(.*?)^```", PAGE.read_text(), re.S | re.M)
-    expect(len(blocks) >= 4, f"{len(blocks)} blocks")
+    expect(len(blocks) >= 6, f"{len(blocks)} blocks")
+    printed = {}
     with place_with_image() as (place, environment):
         environment["NUTSHELL_RUNTIME_DIR"] = str(runtime_directory())
+        environment["PYTHONPATH"] = str(python_sdk.SOURCE)
         for number, (language, text) in enumerate(blocks):
             words = [python, "-c", text] if language == "python" else ["bash", "-euc", text]
             done = subprocess.run(words, env=environment, cwd=place, capture_output=True, text=True, timeout=120,
                                   check=False, stdin=subprocess.DEVNULL)
             expect_equal(done.returncode, 0, f"block {number}: {done.stderr[-500:]}; its status")
+            printed[text.splitlines()[0]] = done.stdout
+    [wanted] = re.findall(r"^Both print:\n\n```text\n(.*?)^```", PAGE.read_text(), re.S | re.M)
+    for side in ("# before", "# after"):
+        expect_equal(printed[side], wanted, f"what the block {side} prints")
 
 
 if __name__ == "__main__":
