@@ -329,7 +329,9 @@ func runCall(ctx context.Context, s *nutshell.Sandbox, a arguments) (any, error)
 
 func streamCall(ctx context.Context, s *nutshell.Sandbox, a arguments) (any, error) {
 	events := []map[string]any{}
-	for piece, err := range s.Stream(ctx, takeCommand(a), nil).Output() {
+	command, options := takeCommand(a), runOptionsOf(a)
+	a.done()
+	for piece, err := range s.Stream(ctx, command, options).Output() {
 		if err != nil {
 			return nil, err
 		}

@@ -72,8 +72,9 @@ class Runner {
     if (name === "terminal") return terminal(target, given);
     if (name === "run" && given.streamed) return streamed(target, given);
     if (name === "stream") {
+      const { command, ...rest } = given;
       const events = [];
-      for await (const { stream, text } of target.stream(given.command)) events.push({ stream, text });
+      for await (const { stream, text } of target.stream(command, settings(rest))) events.push({ stream, text });
       return events;
     }
     const first = places.get(name) ?? [];

@@ -26,9 +26,10 @@ class AsyncExecStream:
     command with all its processes.
     """
 
-    def __init__(self, sandbox: AsyncSandbox, operation: str, captured: tuple[str, ...],
-                 **more: Any) -> None:
+    def __init__(self, sandbox: AsyncSandbox, operation: str, captured: tuple[str, ...], *,
+                 stdin: str | bytes | None = None, **more: Any) -> None:
         self._sandbox = sandbox
+        self._stdin = stdin
         self._call = (operation, captured, more)
         self._body: AsyncBody | None = None
         self._chunks: AsyncIterator[Chunk] | None = None
@@ -57,6 +58,9 @@ class AsyncExecStream:
     async def _open(self) -> AsyncBody:
         if self._body is None:
             operation, captured, more = self._call
+            if self._stdin is not None:
+                await self._sandbox._add_input(  # pyright: ignore[reportPrivateUsage]
+                    more["body"], self._stdin, as_file=True)
             self._body = await self._sandbox.client.open(operation, captured, headers=LINES, **more)
         return self._body
 

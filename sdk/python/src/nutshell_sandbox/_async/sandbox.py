@@ -301,13 +301,14 @@ class AsyncSandbox:
         return result.check() if check else result
 
     def stream(self, command: str | Sequence[str], *, timeout: float | None = None,
+               stdin: str | bytes | None = None,
                environment: Mapping[str, str] | None = None,
                working_directory: str | None = None) -> AsyncExecStream:
         """Runs a command and iterates over its output. Use it in a `with` block: leaving that
         ends the command."""
         body = self._exec_body(command, timeout, environment, working_directory)
         body["on_disconnect"] = "cancel"
-        return AsyncExecStream(self, "exec", (self.id,), body=body)
+        return AsyncExecStream(self, "exec", (self.id,), body=body, stdin=stdin)
 
     async def start(self, command: str | Sequence[str], *, timeout: float | None = None,
                     stdin: str | bytes | None = None,
@@ -349,7 +350,7 @@ class AsyncSandbox:
         return body
 
     async def _add_input(self, body: dict[str, Any], stdin: str | bytes, *, as_file: bool) -> None:
-        """Gives the command its input: in the request, or where that has no place, from a file."""
+        """Gives a command its input: in the request, or where that has no place, from a file."""
         if not as_file:
             try:
                 body["stdin"] = stdin if isinstance(stdin, str) else stdin.decode()
