@@ -516,7 +516,7 @@ func surface(f *fixture, words []string) {
 		}
 	}
 	renamed := map[string]string{"MemoryBytes": "Memory", "DiskBytes": "Disk", "CPUTimeMS": "CPUTime", "TTLMS": "TTL", "IdleTimeoutMS": "IdleTimeout"}
-	refused := map[string]bool{"Network": true, "KeepCaches": true, "Walls": true} // by every daemon
+	refused := map[string]bool{"Network": true, "KeepCaches": true} // by every daemon
 	options := reflect.TypeOf(nutshell.Options{})
 	for _, noun := range []reflect.Type{reflect.TypeOf(nutshell.SandboxSpec{}), reflect.TypeOf(nutshell.Limits{})} {
 		for _, field := range reflect.VisibleFields(noun) {

@@ -51,7 +51,7 @@ export interface SandboxOptions {
 // Does not compile when the API has an option that is missing above.
 type Renamed = { memoryBytes: "memory"; diskBytes: "disk" };
 type OptionOf<Name> = Name extends keyof Renamed ? Renamed[Name] : Name;
-type Refused = "network" | "keepCaches" | "walls"; // every daemon refuses a sandbox that names one
+type Refused = "network" | "keepCaches"; // every daemon refuses a sandbox that names one
 type Missing = Exclude<OptionOf<keyof SandboxSpec | keyof Limits>, keyof SandboxOptions | "limits" | Refused>;
 type Complete<Nothing extends never> = Nothing;
 export type EveryOptionIsThere = Complete<Missing>;

@@ -7,7 +7,7 @@ import socket
 from typing import Any
 
 PATIENCE = 10.0
-LATER = 0.05
+SOON = 0.05  # seconds, in which a destructor returns
 
 
 def end(endpoint: Any, pid: int, id: str) -> None:
@@ -18,10 +18,10 @@ def end(endpoint: Any, pid: int, id: str) -> None:
     try:
         _ask(endpoint, id)
     except KeyboardInterrupt:
-        # Nothing can be raised out of a destructor. The program gets its interrupt a moment later.
-        _interrupt_later()
+        # Nothing can be raised out of a destructor. The program gets its interrupt after it.
         with contextlib.suppress(Exception):
             _ask(endpoint, id)
+        _interrupt_soon()
     except Exception:  # pylint: disable=broad-exception-caught
         pass
 
@@ -35,10 +35,11 @@ def _ask(endpoint: Any, id: str) -> None:
         sock.recv(4096)
 
 
-def _interrupt_later() -> None:
-    import _thread
+def _interrupt_soon() -> None:
+    import signal
     import threading
-    timer = threading.Timer(LATER, _thread.interrupt_main)
+    timer = threading.Timer(SOON, signal.pthread_kill,
+                            (threading.main_thread().ident, signal.SIGINT))
     timer.daemon = True
     with contextlib.suppress(RuntimeError):  # at the end of the program there are no new threads
         timer.start()
