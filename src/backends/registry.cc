@@ -27,7 +27,7 @@ const std::vector<BackendEntry>& backend_registry() {
          return std::make_unique<native::NativeBackend>(context.init, context.programs,
                                                         context.show_progress);
        },
-       true},
+       true, true},
       {docker::id_letter(docker::EngineKind::Docker), "docker",
        "containers of a Docker engine, local or remote; needs an image",
        [](const BackendContext& context) {

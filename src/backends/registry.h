@@ -32,6 +32,8 @@ struct BackendEntry {
   std::function<std::unique_ptr<Backend>(const BackendContext&)> make;
   // Whether a sandbox without an image has this machine's programs, at their own paths.
   bool has_host_programs = false;
+  // Whether its sandboxes can have a network by a policy.
+  bool has_network = false;
 };
 
 const std::vector<BackendEntry>& backend_registry();

@@ -9,10 +9,12 @@
 
 #include "base/base64.h"
 #include "base/file.h"
+#include "base/safe_text.h"
 #include "cli/command.h"
 #include "cli/print.h"
 #include "core/json_form.h"
 #include "core/json_text.h"
+#include "core/refused_text.h"
 
 namespace nutshell::cli {
 namespace {
@@ -82,6 +84,9 @@ void warn_of_unanswered(const Runtime::Listing& listing) {
 }
 
 void explain_end(const ExecResult& result) {
+  // The reasons come from the sandbox.
+  if (const std::string refused = refused_text(result); !refused.empty())
+    print_error(terminal_line(refused));
   const std::string detail = result.detail.empty() ? "" : " (" + result.detail + ")";
   switch (result.outcome) {
     case Outcome::Exited:

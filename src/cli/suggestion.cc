@@ -28,8 +28,8 @@ constexpr std::array kHints = {
          "a sandbox has no network, so it has no ports; 'nutshell exec' and pipes reach its "
          "programs"},
     Hint{"--network --net --dns --add-host ",
-         "a sandbox has no network, and none can be given to it; copy in what it needs (--copy, "
-         "--workspace) or use an --image that has it"},
+         "a sandbox has no network of its own; name what its commands may reach with --allow "
+         "HOST[:PORT], or say --network unsafe-full"},
     Hint{"--env-file ",
          "give each variable with -e NAME=VALUE, or 'env = [\"NAME=VALUE\"]' in the "
          "file of --config"},

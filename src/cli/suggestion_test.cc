@@ -33,7 +33,7 @@ TEST(Suggestion, SaysWhatTakesThePlaceOfDockersOptions) {
            {"-p", "no network"},
            {"--env-file=x", "-e NAME=VALUE"},
            {"--user", "sandbox's own user"},
-           {"--network=host", "no network"},
+           {"--network=host", "--allow HOST"},
            {"--pids-limit", "did you mean --processes?"},
            {"-m", "did you mean --memory?"}})
     EXPECT_THAT(unknown_option(*run, option), HasSubstr(hint)) << option;

@@ -7,6 +7,7 @@
 #include <cctype>
 #include <set>
 
+#include "core/check_network.h"
 #include "core/text_form.h"
 
 namespace nutshell {
@@ -142,10 +143,7 @@ Result<> check_spec(const SandboxSpec& spec) {
   if (spec.keep_caches == KeepCaches::Yes) {
     return failure(ErrorCode::Unsupported, "keep_caches: this version has none; leave it out");
   }
-  if (mode_of(spec.network) != NetworkMode::None) {
-    return failure(ErrorCode::Unsupported,
-                   "network: this version runs commands without a network; leave it out");
-  }
+  TRY(check_network(spec.network));
   if (spec.working_directory.empty() || spec.working_directory.front() != '/') {
     return failure(ErrorCode::InvalidArgument,
                    fmt::format("workdir '{:.80}' is not an absolute path inside the sandbox, for "

@@ -6,10 +6,13 @@
 #include <cerrno>
 #include <cstring>
 
+#include "wire/network_schema.h"
+
 namespace nutshell::egress {
 
 InitStream::InitStream(UniqueFd stream) : stream_(std::move(stream)) {
   wire::append_frame(outgoing_, 0, wire::Hello{});
+  wire::append_frame(outgoing_, kOrder, wire::UseNetwork{});
 }
 
 bool InitStream::takes_descriptors() const {
@@ -80,6 +83,11 @@ Result<std::optional<wire::Frame>> InitStream::next_frame() {
       has_greeting_ = true;
       continue;
     }
+    if (frame->conversation == kOrder && frame->type == wire::MessageType::Failed) {
+      const auto failed = TRY(wire::decode<wire::Failed>(frame->payload));
+      return failure(failed.code, failed.message);
+    }
+    if (frame->conversation == kOrder && frame->type == wire::MessageType::Done) continue;
     if (frame->conversation != kConversation)
       return failure(ErrorCode::Corrupt, "init began a conversation by itself");
     return frame;

@@ -14,7 +14,8 @@ namespace nutshell::egress {
 
 class InitStream {
  public:
-  // The greeting leaves with the first message.
+  // The greeting leaves with the first message, and behind it the order that commands get a
+  // network.
   explicit InitStream(UniqueFd stream);
 
   [[nodiscard]] int descriptor() const { return stream_.get(); }
@@ -37,6 +38,7 @@ class InitStream {
 
  private:
   static constexpr std::uint32_t kConversation = 1;
+  static constexpr std::uint32_t kOrder = 2;          // the conversation of UseNetwork
   static constexpr std::size_t kMostDescriptors = 4;  // that wait
 
   UniqueFd stream_;

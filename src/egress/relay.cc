@@ -12,6 +12,7 @@
 #include <future>
 #include <optional>
 #include <unordered_map>
+#include <utility>
 
 #include "base/file.h"
 #include "core/network_policy.h"
@@ -63,6 +64,7 @@ class RelayOfSandbox : public Relay {
   Result<> begin(std::vector<std::string> environment, const MakeOutside& make_outside);
   Result<> run() override;
   void stop() override { loop_->stop(); }
+  Result<> wait_opened(const Deadline& deadline) override;
   Result<> set_policy(const NetworkPolicy& policy) override;
   [[nodiscard]] NetworkStatus status() const override;
   [[nodiscard]] std::vector<NetworkEvent> events(std::uint64_t after) const override {
@@ -84,6 +86,7 @@ class RelayOfSandbox : public Relay {
   // Null if the flow is over: init may not know that yet.
   Flow* find(std::uint32_t number);
   void close();
+  void tell_opened(bool is_opened);
 
   std::unique_ptr<EventLoop> loop_;
   InitStream stream_;
@@ -104,6 +107,9 @@ class RelayOfSandbox : public Relay {
   std::atomic<wire::NetworkWay> way_{wire::NetworkWay::Notification};
   std::optional<Error> error_;
   bool has_ended_ = false;
+  std::promise<bool> opened_;
+  std::future<bool> is_opened_ = opened_.get_future();
+  bool has_told_opened_ = false;
 };
 
 Result<> RelayOfSandbox::begin(std::vector<std::string> environment,
@@ -134,9 +140,14 @@ Result<> RelayOfSandbox::run() {
   flush();
   auto ran = loop_->run();
   close();
+  tell_opened(false);
   if (!ran) return ran;
   if (error_) return Failure(std::move(*error_));
   return {};
+}
+
+void RelayOfSandbox::tell_opened(bool is_opened) {
+  if (!std::exchange(has_told_opened_, true)) opened_.set_value(is_opened);
 }
 
 // Threads that inspect wait for answers of the name service: it goes first, so that they get none.
@@ -241,6 +252,7 @@ Result<> RelayOfSandbox::take_opened(const wire::EgressOpened& opened) {
   if (opened.way != wire::NetworkWay::Notification && opened.way != wire::NetworkWay::Proxy)
     return failure(ErrorCode::Corrupt, "init has no way that this version knows");
   way_ = opened.way;
+  tell_opened(true);
   UniqueFd door = stream_.take_descriptor();
   if (opened.has_door == 0 || !door || door_) return {};
   int type = 0;
@@ -354,6 +366,14 @@ Flow* RelayOfSandbox::find(std::uint32_t number) {
 }
 
 // ---- From other threads -------------------------------------------------------------------------
+
+Result<> RelayOfSandbox::wait_opened(const Deadline& deadline) {
+  const auto left = std::chrono::milliseconds(deadline.poll_timeout());
+  if (is_opened_.wait_for(left) != std::future_status::ready)
+    return failure(ErrorCode::DeadlineExceeded, "the sandbox's init does not answer");
+  if (is_opened_.get()) return {};
+  return failure(ErrorCode::Unavailable, "the sandbox's init has closed the stream");
+}
 
 Result<> RelayOfSandbox::set_policy(const NetworkPolicy& policy) {
   const NetworkPolicy whole =

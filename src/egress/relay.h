@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "base/deadline.h"
 #include "base/result.h"
 #include "base/unique_fd.h"
 #include "core/network_policy.h"
@@ -36,6 +37,9 @@ class Relay {
   // Returns when the stream has ended, or after stop().
   virtual Result<> run() = 0;
   virtual void stop() = 0;
+  // Waits until init has taken the stream: commands that start from then on have the network and
+  // the environment. An error if run() has ended before.
+  virtual Result<> wait_opened(const Deadline& deadline) = 0;
 
   // Ends the connections that the new policy does not allow. A secret without a value keeps the
   // one that it has.

@@ -223,6 +223,7 @@ class RunningRelay {
     }
     relay = std::move(*made);
     thread_ = std::thread([this] { result_ = relay->run(); });
+    init.receive<wire::UseNetwork>();
     const auto begin = init.receive<wire::Egress>();
     EXPECT_EQ(begin.environment, std::vector<std::string>{"A=1"});
     EXPECT_EQ(begin.takes_descriptors, 1);

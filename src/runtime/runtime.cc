@@ -7,11 +7,13 @@
 
 #include "base/defer.h"
 #include "base/random_id.h"
+#include "core/check_network.h"
 #include "core/left_running.h"
 #include "core/sandbox_id.h"
 #include "core/stream_carrier.h"
 #include "runtime/apply_record.h"
 #include "runtime/lost_stream.h"
+#include "runtime/network.h"
 #include "runtime/output_store.h"
 #include "runtime/saved_changes.h"
 #include "runtime/toolchains.h"
@@ -153,8 +155,13 @@ Result<ExecResult> Runtime::run(const SandboxSpec& wanted, const ExecRequest& re
   const SandboxSpec spec = TRY(with_tools(wanted));
   TRY(check_exec(request));
   const BackendLease chosen = TRY(backend(spec.backend));
-  const std::string id = TRY(chosen->start(spec, Lifetime::WithCaller));
-  const Defer stopped([&] { (void)chosen->stop(id); });  // killing our own process cannot fail
+  ChildProcess relay;  // ends with the sandbox
+  const std::string id =
+      TRY(start_with_network(context_, *chosen, spec, Lifetime::WithCaller, &relay));
+  const Defer stopped([&] {
+    (void)chosen->stop(id);  // killing our own process cannot fail
+    if (!context_.daemon) end_network(id);
+  });
   wire::InitClient client(TRY(chosen->connect(id)));
   if (hooks.before) TRY(hooks.before(client));
   auto result = exec_over_first(client, request, io, *chosen);
@@ -165,6 +172,7 @@ Result<ExecResult> Runtime::run(const SandboxSpec& wanted, const ExecRequest& re
   }
   if (result && result->detail.starts_with(kLeftRunning))
     result->detail = "what it left running ended with the sandbox";
+  if (result && hooks.network && !context_.daemon) report_network(id, hooks);
   if (result && hooks.ended) hooks.ended(*result);
   return result;
 }
@@ -178,9 +186,13 @@ Result<std::string> Runtime::create(const SandboxSpec& wanted, const Prepare& pr
     dated.workspace_began_ns =
         std::to_string(std::chrono::duration_cast<std::chrono::nanoseconds>(now).count());
   }
-  if (!prepare) return chosen->start(dated, Lifetime::Kept);
-  std::string id = TRY(chosen->start(dated, Lifetime::WithCallerUntilReleased));
-  Defer stopped([&] { (void)chosen->stop(id); });  // otherwise it ends with this process
+  if (!prepare) return start_with_network(context_, *chosen, dated, Lifetime::Kept);
+  std::string id =
+      TRY(start_with_network(context_, *chosen, dated, Lifetime::WithCallerUntilReleased));
+  Defer stopped([&] {
+    (void)chosen->stop(id);  // otherwise it ends with this process
+    if (!context_.daemon) end_network(id);
+  });
   TRY(prepare(id));
   TRY(chosen->release(id));
   stopped.release();
@@ -190,10 +202,13 @@ Result<std::string> Runtime::create(const SandboxSpec& wanted, const Prepare& pr
 Result<int> Runtime::with_temporary(const SandboxSpec& spec,
                                     const std::function<Result<int>(const std::string& id)>& step) {
   const BackendLease chosen = TRY(backend(spec.backend));
-  const std::string id = TRY(chosen->start(spec, Lifetime::WithCallerUntilReleased));
+  ChildProcess relay;  // ends with the sandbox
+  const std::string id =
+      TRY(start_with_network(context_, *chosen, spec, Lifetime::WithCallerUntilReleased, &relay));
   const Defer stopped([&] {
     streams_.close(id);
     (void)chosen->stop(id);  // otherwise it ends with this process
+    if (!context_.daemon) end_network(id);
   });
   return step(id);
 }
@@ -225,6 +240,7 @@ Result<> Runtime::destroy(const std::string& id) {
   const std::string whole_id = is_listed_later ? id : TRY(std::move(found)).id;
   streams_.close(whole_id);
   TRY(TRY(backend_of(whole_id))->stop(whole_id));
+  if (!context_.daemon) end_network(whole_id);
   if (!has_saved(whole_id)) TRY(ApplyRecord(whole_id).remove());
   return remove_outputs(whole_id);
 }
@@ -259,6 +275,49 @@ Result<> Runtime::restack(const std::string& id, const std::vector<std::string>&
     if (stacker != nullptr) return stacker->restack(whole_id, layers);
     return failure(ErrorCode::Unsupported, "this backend has no layers");
   });
+}
+
+// ---- Network ------------------------------------------------------------------------------------
+
+Result<wire::EgressAnswer> Runtime::ask_network_of(const std::string& id,
+                                                   const wire::EgressQuestion& question) {
+  if (context_.daemon)
+    return failure(ErrorCode::Unsupported, "the network of a daemon's sandbox: ask the daemon");
+  const std::string whole_id = TRY(this->whole_id(id));
+  auto answer = ask_network(whole_id, question);
+  if (answer || answer.error().code != ErrorCode::NotFound) return answer;
+  TRY(find(whole_id));
+  return failure(ErrorCode::Conflict,
+                 fmt::format("sandbox {} was started without a network; make another one with "
+                             "--allow HOST",
+                             whole_id));
+}
+
+Result<NetworkStatus> Runtime::network(const std::string& id) {
+  return TRY(ask_network_of(id, {})).status;
+}
+
+Result<NetworkStatus> Runtime::set_network(const std::string& id, const NetworkPolicy& policy) {
+  TRY(check_network(policy));
+  wire::EgressQuestion question;
+  question.kind = wire::EgressQuestion::Kind::SetPolicy;
+  question.policy = policy;
+  return TRY(ask_network_of(id, question)).status;
+}
+
+Result<std::vector<NetworkEvent>> Runtime::network_events(const std::string& id,
+                                                          std::uint64_t after) {
+  wire::EgressQuestion question;
+  question.kind = wire::EgressQuestion::Kind::Events;
+  question.after = after;
+  return TRY(ask_network_of(id, question)).events;
+}
+
+void Runtime::report_network(const std::string& id, const RunHooks& hooks) {
+  wire::EgressQuestion question;
+  question.kind = wire::EgressQuestion::Kind::Events;
+  const auto answer = ask_network(id, question);
+  if (answer) hooks.network(answer->status, answer->events);
 }
 
 Gone Runtime::why_gone(const std::string& id) {
@@ -350,6 +409,8 @@ Result<std::vector<SandboxStatus>> Runtime::list(const std::map<std::string, std
 
 Result<Protections> Runtime::check(const SandboxSpec& spec) {
   TRY(check_spec(spec));
+  TRY(check_network_of(spec));
+  TRY(check_network_rules(context_, spec.network));
   return TRY(backend(spec.backend))->check(spec);
 }
 
@@ -403,6 +464,7 @@ SweepReport Runtime::sweep(SweepMode mode) {
   if (bounds && saved) saved->make_room(*bounds, 0, mode, all);
   // A daemon that shares our directory sweeps these files itself.
   if (context_.daemon && context_.daemon->shares_directory) return all;
+  sweep_networks(mode, all);
   sweep_outputs(LivingSandboxes(*this), mode, all);
   LivingSandboxes is_living(*this);
   sweep_apply_records([&](const std::string& id) { return has_saved(id) || is_living(id); }, mode,

@@ -14,8 +14,10 @@
 #include "base/guarded.h"
 #include "core/backend.h"
 #include "core/exec.h"
+#include "core/network_report.h"
 #include "core/sandbox_spec.h"
 #include "runtime/stream_pool.h"
+#include "wire/egress_messages.h"
 #include "wire/exec_io.h"
 #include "wire/init_client.h"
 
@@ -34,6 +36,8 @@ class Runtime {
   struct RunHooks {
     std::function<Result<>(wire::InitClient&)> before;
     std::function<void(wire::InitClient&)> after;
+    // Called after the command of a sandbox that has a network, if its program still answers.
+    std::function<void(const NetworkStatus&, const std::vector<NetworkEvent>&)> network;
     // Called with the result before the sandbox is removed, which may take a while.
     std::function<void(const ExecResult&)> ended;
   };
@@ -61,6 +65,15 @@ class Runtime {
   // Makes /workspace the stack of layers that the sandbox's init asked for.
   Result<> restack(const std::string& id, const std::vector<std::string>& layers);
   Gone why_gone(const std::string& id);
+
+  // The network of a sandbox that was started with a policy. Conflict: it was started without one.
+  // Unavailable: the program that carries its connections was killed, so it has no network any
+  // more. A client of a daemon asks the daemon itself instead.
+  Result<NetworkStatus> network(const std::string& id);
+  // Ends the connections that the new policy does not allow.
+  Result<NetworkStatus> set_network(const std::string& id, const NetworkPolicy& policy);
+  // The events with a greater number than `after` that are still kept, oldest first.
+  Result<std::vector<NetworkEvent>> network_events(const std::string& id, std::uint64_t after);
 
   // Gives a stream to the sandbox's init: an idle one, or else a new one. After a conversation that
   // went well, keep() makes it available to the next caller.
@@ -141,6 +154,10 @@ class Runtime {
   void give_back(std::unique_ptr<Backend> backend);
   // The spec with what `toolchains` stands for, checked.
   static Result<SandboxSpec> with_tools(const SandboxSpec& spec);
+  Result<wire::EgressAnswer> ask_network_of(const std::string& id,
+                                            const wire::EgressQuestion& question);
+  // After the command of run().
+  static void report_network(const std::string& id, const RunHooks& hooks);
   // Calls `step` with the sandbox's backend and its whole id.
   template <typename Step>
   auto at(const std::string& id, Step step)

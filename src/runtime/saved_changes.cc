@@ -112,6 +112,7 @@ Result<int> with_saved(const BackendContext& context, const SavedWorkspace& save
   spec.ttl = kTemporaryTime;
   spec.idle_timeout = 0ms;
   spec.labels.clear();
+  spec.network = {};
   spec.unsafe_mounts.clear();
   spec.mounts.clear();  // no command runs, and a tool's directory may be gone by now
   return runtime.with_temporary(spec, [&](const std::string& id) -> Result<int> {

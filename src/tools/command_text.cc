@@ -8,6 +8,7 @@
 
 #include "core/left_running.h"
 #include "core/line_diff.h"
+#include "core/refused_text.h"
 #include "tools/result_text.h"
 #include "tools/visible_text.h"
 
@@ -58,6 +59,8 @@ constexpr std::array<std::string_view, 14> kNetworkErrors = {"Could not resolve 
 
 // Says why a command failed that needed the network: nothing it prints itself can tell.
 std::string network_note(const CommandState& state) {
+  if (const std::string refused = refused_text(*state.ending); !refused.empty())
+    return fmt::format("\n({}. Trying again is no use.)", model_text(refused));
   const bool is_good = state.ending->outcome == Outcome::Exited && state.ending->exit_code == 0;
   if (is_good) return {};
   for (const std::string* text : {&state.error, &state.output}) {

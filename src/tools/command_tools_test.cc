@@ -83,6 +83,13 @@ TEST_F(BashTool, SaysWhatToDoAboutATimeout) {
   EXPECT_THAT(result.text, HasSubstr("Use wait=0 or a larger timeout."));
 }
 
+TEST_F(BashTool, TellsWhichConnectionsWereRefused) {
+  has_bash();
+  commands.state.ending->refused_connections = {"a.org:443 is not allowed; allowed are pypi"};
+  EXPECT_THAT(text(tool, R"({"command": "curl a.org"})"),
+              HasSubstr("(1 connection refused: a.org:443 is not allowed; allowed are pypi."));
+}
+
 TEST_F(BashTool, ShowsTheEndOfACommandThatStillRuns) {
   has_bash();
   commands.state.ending.reset();

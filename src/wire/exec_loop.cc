@@ -17,6 +17,7 @@ std::size_t index_of(Stream stream) {
 constexpr std::chrono::milliseconds kGrace{10'000};
 constexpr std::chrono::milliseconds kSilence{1'000};  // before bounds_.is_cut_off is asked
 constexpr std::chrono::seconds kAnswerTime{10};
+constexpr std::size_t kMostReason = 1024;                   // bytes
 constexpr std::chrono::microseconds kMostTime{1LL << 50U};  // can be turned into nanoseconds
 constexpr std::uint64_t kMostOffset = 1ULL << 60U;
 
@@ -213,6 +214,10 @@ Result<ExecResult> decode_end(const Frame& frame) {
   result.signal = std::clamp(result.signal, 0, 64);
   result.duration = std::min(result.duration, kMostTime);
   result.cpu_time = std::min(result.cpu_time, kMostTime);
+  auto& refused = result.refused_connections;
+  refused.resize(std::min(refused.size(), ExecResult::kMostRefusals));
+  for (std::string& reason : refused)
+    reason.resize(std::min(reason.size(), kMostReason));
   return result;
 }
 

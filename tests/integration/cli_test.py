@@ -55,7 +55,7 @@ def names_of_docker_are_understood():
         expect_equal(call("rm", made).status, 0, "rm")
     for flag, wanted in (("-v", b"--workspace DIR"), ("--rm", b"ends with its command"),
                          ("-p", b"no network"), ("--env-file", b"-e NAME=VALUE"),
-                         ("--user", b"sandbox's own user"), ("--dns", b"no network"),
+                         ("--user", b"sandbox's own user"), ("--dns", b"--allow HOST"),
                          ("--network", b"none, allowed or unsafe-full")):
         ended = call("run", flag, "x", "--", "true")
         expect(ended.status == 125 and wanted in ended.stderr, f"{flag}: {ended!r}")

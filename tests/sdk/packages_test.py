@@ -20,7 +20,8 @@ from python_packages import PLACE as PYTHON_PACKAGES, install
 from support import NUTSHELL, REPOSITORY, Failed, Skip, Suite, expect, expect_equal, scratch
 
 suite = Suite()
-PROGRAMS = ("nutshell", "nutshelld", "nutshell-launcher", "nutshell-init", "nutshell-unpack")
+PROGRAMS = ("nutshell", "nutshelld", "nutshell-launcher", "nutshell-init", "nutshell-egress",
+            "nutshell-unpack")
 BIN = Path(NUTSHELL).parent
 KEPT = []  # directories that end with the suite
 

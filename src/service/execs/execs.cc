@@ -9,8 +9,10 @@
 
 #include "base/defer.h"
 #include "base/fault_point.h"
+#include "base/safe_text.h"
 #include "core/json_text.h"
 #include "core/refusals.h"
+#include "core/refused_text.h"
 #include "runtime/workspace_changes.h"
 #include "service/evidence/hashing_io.h"
 #include "tools/registry.h"
@@ -23,7 +25,9 @@ constexpr std::size_t kMostTracedFiles = 1000;
 Ending ending_of(const ExecResult& result, HashingIo& hashed) {
   Ending ending;
   ending.outcome = outcome_text(result);
+  const std::string refused = terminal_line(refused_text(result));
   ending.detail = result.detail;
+  if (!refused.empty()) ending.detail += (ending.detail.empty() ? "" : "; ") + refused;
   ending.input_sha256 = hashed.input.hex();
   ending.output_bytes = hashed.output.bytes() + hashed.error.bytes();
   ending.output_sha256 = hashed.output.hex();
@@ -170,6 +174,9 @@ void Execs::add_trace(const SandboxRef& ref, const ExecOptions& options, const O
                       ExecReply& reply) {
   reply.trace.level = options.trace;
   if (options.trace != TraceLevel::Off) reply.trace.blocked = blocked_by(reply.result);
+  const std::string refused = refused_text(reply.result);
+  if (options.trace != TraceLevel::Off && !refused.empty())
+    reply.trace.blocked.push_back("network: " + terminal_line(refused));
   if (options.trace != TraceLevel::Full) return;
   reply.trace.input_sha256 = operation.ending.input_sha256;
   reply.trace.output_sha256 = operation.ending.output_sha256;

@@ -11,6 +11,7 @@
 #include "base/random_id.h"
 #include "base/sha256.h"
 #include "runtime/apply_record.h"
+#include "runtime/network.h"
 #include "runtime/output_store.h"
 #include "service/model/moments.h"
 #include "service/sandboxes/spec_text.h"
@@ -115,9 +116,13 @@ Result<std::string> Sandboxes::start(const Order& order, SandboxRow& row, Sandbo
   if (images != nullptr && !order.caller.tenant.empty())
     TRY(uses_.images.ensure(order.caller.tenant, spec, std::string(backend->name()), *images));
   row.id =
-      TRY(backend->start(spec, order.prepare ? Lifetime::WithCallerUntilReleased : Lifetime::Kept));
+      TRY(start_with_network(uses_.runtime.context(), *backend, spec,
+                             order.prepare ? Lifetime::WithCallerUntilReleased : Lifetime::Kept));
   fault_point("create.started");
-  Defer stopped([&] { (void)backend->stop(row.id); });
+  Defer stopped([&] {
+    (void)backend->stop(row.id);
+    end_network(row.id);
+  });
   if (order.prepare) {
     TRY(order.prepare(uses_.runtime, row.id));
     TRY(backend->release(row.id));
@@ -156,6 +161,7 @@ Result<std::string> Sandboxes::start(const Order& order, SandboxRow& row, Sandbo
 
 Result<> Sandboxes::stop(const std::string& backend, const std::string& id) {
   TRY(TRY(uses_.runtime.backend(backend))->stop(id));
+  end_network(id);
   TRY(ApplyRecord(id).remove());
   return remove_outputs(id);
 }

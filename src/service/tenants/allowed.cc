@@ -58,6 +58,12 @@ bool looks_like_a_path(const std::string& image) {
 
 Result<> check_host_files(const Caller& caller, const SandboxSpec& spec) {
   if (caller.host_files == HostFiles::Allowed) return {};
+  // The daemon's machine may reach what its clients must not: its own network, for example.
+  if (mode_of(spec.network) != NetworkMode::None) {
+    return failure(
+        ErrorCode::PermissionDenied,
+        "network: only clients on the daemon's own socket can ask for one; leave it out");
+  }
   const bool names_files = !is_without_directories(spec) || spec.toolchains != Toolchains::None ||
                            looks_like_a_path(spec.image);
   if (!names_files && spec.unsafe_without.empty()) return {};

@@ -91,5 +91,14 @@ TEST_F(AllowedTest, ATenantsImageDoesNotDependOnTheHostsFiles) {
             ImageNaming::NameOrPath);
 }
 
+TEST_F(AllowedTest, OnlyCallersOnTheOwnSocketGetANetwork) {
+  SandboxSpec spec;
+  spec.network.allow = {"example.org"};
+  EXPECT_TRUE(admit_spec(rules_, owner_, spec));
+  const auto refused = admit_spec(rules_, bob_, spec);
+  ASSERT_FALSE(refused);
+  EXPECT_EQ(refused.error().code, ErrorCode::PermissionDenied);
+}
+
 }  // namespace
 }  // namespace nutshell::service

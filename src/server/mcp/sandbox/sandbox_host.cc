@@ -2,8 +2,10 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <nlohmann/json.hpp>
 
+#include "base/safe_text.h"
 #include "core/json_text.h"
 #include "server/mcp/sandbox/client_roots.h"
 #include "server/mcp/sandbox/tool_content.h"
@@ -24,6 +26,36 @@ ToolResult unreachable(const Error& error) {
   return refuse(std::move(told));
 }
 
+// The words of tools and instructions for a sandbox without a network.
+constexpr std::string_view kNoNetwork = "There is no network";
+constexpr std::size_t kMostRulesTold = 12;
+
+// The sentence that takes their place, without its full stop; empty if there is no network.
+std::string network_words(const NetworkPolicy& policy) {
+  switch (mode_of(policy)) {
+    case NetworkMode::None:
+      return {};
+    case NetworkMode::UnsafeFull:
+      return "There is a network";
+    case NetworkMode::Allowed:
+      break;
+  }
+  std::string rules;
+  for (std::size_t i = 0; i < std::min(policy.allow.size(), kMostRulesTold); ++i)
+    rules += (i == 0 ? "" : ", ") + policy.allow[i];
+  if (policy.allow.size() > kMostRulesTold) rules += " and others";
+  return "The network reaches only " + rules;
+}
+
+void tell_network(const NetworkPolicy& policy, std::vector<Tool>& tools) {
+  const std::string words = network_words(policy);
+  for (Tool& tool : tools) {
+    const std::size_t place = tool.help.find(kNoNetwork);
+    if (!words.empty() && place != std::string::npos)
+      tool.help.replace(place, kNoNetwork.size(), words);
+  }
+}
+
 }  // namespace
 
 SandboxHost::SandboxHost(Sandboxes& sandboxes, SandboxHostOptions options)
@@ -31,6 +63,8 @@ SandboxHost::SandboxHost(Sandboxes& sandboxes, SandboxHostOptions options)
       options_(std::move(options)),
       binding_(sandboxes, options_.spec, options_.session) {
   managing_from_ = options_.tools.size();
+  options_.policy.has_network = mode_of(options_.spec.network) != NetworkMode::None;
+  tell_network(options_.spec.network, options_.tools);
   if (options_.choosing == Choosing::Many) {
     for (Tool& tool : options_.tools) {
       Parameter named;
@@ -75,9 +109,10 @@ std::string SandboxHost::instructions() const {
   } else {
     text += "/workspace is empty at first, and nothing of the user's machine is in it.";
   }
-  text +=
-      " Use these tools instead of local ones to read, search, edit and run. There is no network: "
-      "what a task needs must be in the sandbox already.";
+  const std::string network = network_words(options_.spec.network);
+  text += " Use these tools instead of local ones to read, search, edit and run. ";
+  text += network.empty() ? "There is no network: what a task needs must be in the sandbox already."
+                          : model_text(network) + ".";
   if (has_project) {
     text +=
         " The user sees your work with `nutshell diff ID` and takes it over with `nutshell "

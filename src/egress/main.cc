@@ -1,0 +1,129 @@
+// nutshell-egress: the host's end of the network of one sandbox, whose policy it keeps. It is
+// started by the program that starts the sandbox, takes its orders from standard input
+// (wire/egress_messages.h), and ends with the sandbox.
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <signal.h>
+#include <sys/prctl.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <chrono>
+#include <string>
+#include <string_view>
+#include <thread>
+#include <utility>
+
+#include "base/pipe.h"
+#include "base/seccomp_filter.h"
+#include "egress/control.h"
+#include "egress/host_network.h"
+#include "egress/relay.h"
+#include "wire/egress_messages.h"
+#include "wire/message_socket.h"
+
+namespace nutshell::egress {
+namespace {
+
+using namespace std::chrono_literals;
+
+constexpr auto kOrderTime = 60s;  // for an order that was begun, and for init's answer
+
+// Nothing of this process gets into a core dump, and no program that it could be made to start gets
+// rights.
+Result<> restrict_self() {
+  ::umask(077);
+  constexpr rlimit kNone{0, 0};
+  if (::setrlimit(RLIMIT_CORE, &kNone) != 0) return syscall_failure("setrlimit");
+  if (::chdir("/") != 0) return syscall_failure("chdir", "/");
+  return set_no_new_privileges();
+}
+
+Result<> answer(int starter, const Result<>& done) {
+  wire::EgressAnswer answer;
+  if (!done) {
+    answer.code = done.error().code;
+    answer.message = done.error().message;
+  }
+  return wire::send_message(starter, answer, Deadline::in(kOrderTime));
+}
+
+// The relay's thread; joined before the relay ends.
+class Work {
+ public:
+  Work(Relay& relay, UniqueFd end) : relay_(relay), end_(std::move(end)) {
+    thread_ = std::thread([this] {
+      (void)relay_.run();  // whoever asks why the network is gone finds no program
+      end_.reset();
+    });
+  }
+  Work(const Work&) = delete;
+  Work& operator=(const Work&) = delete;
+  ~Work() {
+    relay_.stop();
+    thread_.join();
+  }
+
+ private:
+  Relay& relay_;
+  UniqueFd end_;  // closed when the relay has ended
+  std::thread thread_;
+};
+
+// From here on no other process of this user can look into this one.
+Result<ControlSocket> open_control(const std::string& path) {
+  ControlSocket control = TRY(ControlSocket::open(path));
+  if (::prctl(PR_SET_DUMPABLE, 0) != 0) return syscall_failure("prctl");
+  return control;
+}
+
+Result<> carry(UniqueFd starter, const NetworkPolicy& policy) {
+  wire::ReceivedBytes order = TRY(wire::receive_bytes(starter.get(), Deadline::never()));
+  const auto sandbox = TRY(wire::decode<wire::EgressSandbox>(order.bytes));
+  Pipe end = TRY(make_pipe());
+  auto control = open_control(sandbox.socket);
+  auto relay = control ? Relay::create(std::move(order.descriptor), policy, {}, make_host_network)
+                       : Result<std::unique_ptr<Relay>>(Failure(control.error()));
+  if (!relay) return answer(starter.get(), Failure(relay.error()));
+  const Work work(**relay, std::move(end.write));
+  const auto opened = (*relay)->wait_opened(Deadline::in(kOrderTime));
+  TRY(answer(starter.get(), opened));
+  starter.reset();
+  if (opened) control->serve(**relay, end.read.get());
+  return {};
+}
+
+Result<> serve(UniqueFd starter) {
+  TRY(restrict_self());
+  const auto order =
+      TRY(wire::receive_message<wire::EgressPolicy>(starter.get(), Deadline::in(kOrderTime)));
+  const auto checked = check_network_policy(order.policy);
+  TRY(answer(starter.get(), checked));
+  return checked ? carry(std::move(starter), order.policy) : Result<>();
+}
+
+bool is_socket(int descriptor) {
+  struct stat status {};
+  return ::fstat(descriptor, &status) == 0 && S_ISSOCK(status.st_mode);
+}
+
+}  // namespace
+}  // namespace nutshell::egress
+
+int main(int count, char** arguments) {
+  const bool is_child = count == 2 && std::string_view(arguments[1]) == "--child";
+  if ((count != 1 && !is_child) || !nutshell::egress::is_socket(STDIN_FILENO)) {
+    fmt::print(stderr, "nutshell-egress is started by 'nutshell run --allow HOST'\n");
+    return 2;
+  }
+  // A caller that does not keep this process waits for it; the work goes on in a child, which may
+  // outlive the caller.
+  const pid_t child = is_child ? 0 : ::fork();
+  if (child != 0) return child > 0 ? 0 : 1;
+  ::signal(SIGPIPE, SIG_IGN);  // NOLINT(concurrency-mt-unsafe): there is one thread yet
+  nutshell::UniqueFd starter(::fcntl(STDIN_FILENO, F_DUPFD_CLOEXEC, 3));
+  const nutshell::UniqueFd nothing(::open("/dev/null", O_RDWR | O_CLOEXEC));
+  if (!starter || ::dup2(nothing.get(), STDIN_FILENO) < 0) return 1;
+  return nutshell::egress::serve(std::move(starter)) ? 0 : 1;
+}

@@ -1,0 +1,116 @@
+#include "wire/message_socket.h"
+
+#include <poll.h>
+#include <string.h>
+#include <sys/socket.h>
+
+#include <array>
+#include <cerrno>
+#include <cstdint>
+#include <cstring>
+#include <span>
+
+#include "base/file.h"
+
+namespace nutshell::wire {
+namespace {
+
+constexpr std::size_t kLengthBytes = sizeof(std::uint32_t);  // little-endian hosts only
+
+Failure too_long() {
+  return failure(ErrorCode::Corrupt, "a message is longer than allowed");
+}
+
+Result<std::size_t> send_part(int socket, std::string_view bytes, int descriptor) {
+  iovec part{const_cast<char*>(bytes.data()), bytes.size()};
+  alignas(cmsghdr) std::array<char, CMSG_SPACE(sizeof(int))> control{};
+  msghdr message{};
+  message.msg_iov = &part;
+  message.msg_iovlen = 1;
+  if (descriptor >= 0) {
+    message.msg_control = control.data();
+    message.msg_controllen = control.size();
+    cmsghdr* header = CMSG_FIRSTHDR(&message);
+    header->cmsg_level = SOL_SOCKET;
+    header->cmsg_type = SCM_RIGHTS;
+    header->cmsg_len = CMSG_LEN(sizeof(int));
+    std::memcpy(CMSG_DATA(header), &descriptor, sizeof descriptor);
+  }
+  const ssize_t count = ::sendmsg(socket, &message, MSG_DONTWAIT | MSG_NOSIGNAL);
+  if (count >= 0) return static_cast<std::size_t>(count);
+  if (errno == EAGAIN || errno == EINTR) return std::size_t{0};
+  if (errno == EPIPE || errno == ECONNRESET)
+    return failure(ErrorCode::Unavailable, "the other program has ended");
+  return syscall_failure("sendmsg");
+}
+
+Result<std::size_t> receive_part(int socket, std::span<char> space, UniqueFd& descriptor) {
+  iovec part{space.data(), space.size()};
+  alignas(cmsghdr) std::array<char, CMSG_SPACE(sizeof(int))> control{};
+  msghdr message{};
+  message.msg_iov = &part;
+  message.msg_iovlen = 1;
+  message.msg_control = control.data();
+  message.msg_controllen = control.size();
+  const ssize_t count = ::recvmsg(socket, &message, MSG_DONTWAIT | MSG_CMSG_CLOEXEC);
+  if (count < 0 && (errno == EAGAIN || errno == EINTR)) return std::size_t{0};
+  if (count < 0 && errno != ECONNRESET) return syscall_failure("recvmsg");
+  if (count <= 0) return failure(ErrorCode::Unavailable, "the other program has ended");
+  const cmsghdr* header = CMSG_FIRSTHDR(&message);
+  if (header != nullptr && header->cmsg_level == SOL_SOCKET && header->cmsg_type == SCM_RIGHTS &&
+      header->cmsg_len == CMSG_LEN(sizeof(int))) {
+    int number = -1;
+    std::memcpy(&number, CMSG_DATA(header), sizeof number);
+    descriptor.reset(number);
+  }
+  return static_cast<std::size_t>(count);
+}
+
+Result<> fill(int socket, std::span<char> space, const Deadline& deadline, UniqueFd& descriptor) {
+  while (!space.empty()) {
+    if (!TRY(wait_for(socket, POLLIN, deadline)))
+      return failure(ErrorCode::DeadlineExceeded, "no answer in time");
+    space = space.subspan(TRY(receive_part(socket, space, descriptor)));
+  }
+  return {};
+}
+
+}  // namespace
+
+Result<> send_bytes(int socket, std::string_view bytes, const Deadline& deadline, int descriptor) {
+  if (bytes.size() > kMostMessageBytes) return too_long();
+  const auto size = static_cast<std::uint32_t>(bytes.size());
+  std::string whole(reinterpret_cast<const char*>(&size), sizeof size);
+  whole += bytes;
+  Result<> done;
+  for (std::size_t sent = 0; done && sent < whole.size();) {
+    const auto is_ready = wait_for(socket, POLLOUT, deadline);
+    if (!is_ready || !*is_ready) {
+      done = failure(ErrorCode::DeadlineExceeded, "the other program does not read");
+      break;
+    }
+    const auto count =
+        send_part(socket, std::string_view(whole).substr(sent), sent == 0 ? descriptor : -1);
+    if (!count) {
+      done = Failure(count.error());
+      break;
+    }
+    sent += *count;
+  }
+  ::explicit_bzero(whole.data(), whole.size());  // it may hold secrets
+  return done;
+}
+
+Result<ReceivedBytes> receive_bytes(int socket, const Deadline& deadline) {
+  ReceivedBytes received;
+  std::array<char, kLengthBytes> length{};
+  TRY(fill(socket, length, deadline, received.descriptor));
+  std::uint32_t size = 0;
+  std::memcpy(&size, length.data(), sizeof size);
+  if (size > kMostMessageBytes) return too_long();
+  received.bytes.resize(size);
+  TRY(fill(socket, received.bytes, deadline, received.descriptor));
+  return received;
+}
+
+}  // namespace nutshell::wire
