@@ -169,8 +169,8 @@ bool starts_with_code(std::string_view text) {
 bool ends_severity(std::string_view rest) {
   if (rest.empty() || rest.front() == ':' || rest.front() == '[') return true;
   if (rest.front() == '\t' || rest.starts_with("  ")) return true;
-  if (!take_prefix(rest, " ")) return false;
-  return rest.empty() || rest.starts_with("- ") || starts_with_code(rest);
+  if (rest == " " || rest.starts_with(" - ")) return true;
+  return take_prefix(rest, " ") && starts_with_code(rest);
 }
 
 // "error: ", "[error] ", "(error) ", "Error - ", "error CS1002: ", "error  ": leaves what follows.

@@ -107,7 +107,7 @@ std::string ProxyHandshake::first_bytes() {
   return std::exchange(incoming_, {});
 }
 
-ProxyHandshake::Step ProxyHandshake::fail(std::string reply) {
+ProxyHandshake::Step ProxyHandshake::fail(std::string_view reply) {
   reply_ += reply;
   return Step::Failed;
 }
@@ -119,7 +119,7 @@ ProxyHandshake::Step ProxyHandshake::take_socks_greeting() {
   if (incoming_.size() < size) return Step::NeedsMore;
   const bool is_offered =
       std::string_view(incoming_).substr(2, size - 2).find('\0') != std::string_view::npos;
-  if (!is_offered) return fail({kSocks, '\xff'});
+  if (!is_offered) return fail(std::string{kSocks, '\xff'});
   incoming_.erase(0, size);
   reply_ += std::string{kSocks, '\0'};
   kind_ = Kind::SocksRequest;

@@ -37,7 +37,7 @@ class ProxyHandshake {
   Step take_socks_greeting();
   Step take_socks_request();
   Step take_http();
-  Step fail(std::string reply);
+  Step fail(std::string_view reply);
   bool read_host(std::string_view host);
   bool read_authority(std::string_view authority, std::uint16_t default_port);
   bool read_forward(std::string_view method, std::string_view target, std::string_view version,
