@@ -19,6 +19,7 @@ class Terminal:
 
     def __init__(self, *words, rows=33, columns=100):
         self.master, self.slave = os.openpty()
+        os.set_blocking(self.master, False)
         self.resize(rows, columns)
         self.before = termios.tcgetattr(self.slave)
         self.seen = b""
@@ -51,7 +52,6 @@ class Terminal:
     def expect(self, wanted, seconds=20):
         """Reads on until the text has come; what comes before it is done with."""
         until = time.monotonic() + seconds
-        os.set_blocking(self.master, False)
         while wanted.encode() not in self.seen:
             expect(time.monotonic() < until, f"no {wanted!r}; seen: {self.seen[-300:]!r}")
             with contextlib.suppress(BlockingIOError, OSError):
