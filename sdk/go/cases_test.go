@@ -43,7 +43,7 @@ func TestCase(t *testing.T) {
 var cases = map[string]func(f *fixture, words []string){
 	"no_daemon_and_no_programs": noDaemon, "first_use": firstUse, "wrong_token": wrongToken,
 	"daemon_killed_in_a_stream": daemonKilled, "private_daemon_killed": privateDaemonKilled, "used_after_close": usedAfterClose,
-	"interrupted": interrupted, "interrupted_context": interruptedContext, "callback_that_fails": callbackThatFails, "cancelled": cancelled, "hung_daemon": hungDaemon,
+	"interrupted": interrupted, "interrupted_context": interruptedContext, "cancelled_at_any_time": cancelledAtAnyTime, "callback_that_fails": callbackThatFails, "cancelled": cancelled, "hung_daemon": hungDaemon,
 	"other_versions": otherVersions, "malformed_answers": malformedAnswers, "shared_by_many": sharedByMany, "collected_without_close": collected, "no_growth": noGrowth,
 	"hostile_names": hostileNames, "copies_and_changes": copiesAndChanges, "watched": watched, "large_and_binary": largeAndBinary,
 	"schemas": schemas, "surface": surface,
@@ -268,6 +268,34 @@ func interrupted(f *fixture, words []string) {
 		}
 	}
 	f.Fatal("it was not interrupted")
+}
+
+// cancelledAtAnyTime makes sandboxes with contexts that end at ever later moments.
+func cancelledAtAnyTime(f *fixture, _ []string) {
+	s := f.create()
+	defer s.Close()
+	cancelled := 0
+	for number := range 100 {
+		for _, make := range []func(context.Context) (*nutshell.Sandbox, error){s.Fork, func(ctx context.Context) (*nutshell.Sandbox, error) {
+			return nutshell.Create(ctx, nil)
+		}} {
+			ctx, cancel := context.WithTimeout(f.ctx, time.Duration(number)*100*time.Microsecond)
+			made, err := make(ctx)
+			cancel()
+			if err == nil {
+				f.must(made.Close())
+				continue
+			}
+			f.fails(err, "deadline_exceeded", "cancelled")
+			cancelled++
+		}
+	}
+	f.equal(cancelled > 10, true)
+	f.until(func() bool {
+		found, err := nutshell.List(f.ctx, nil, nil)
+		f.must(err)
+		return len(found) == 1
+	}, "a sandbox is left")
 }
 
 // interruptedContext is a call that Ctrl-C cancels, so that Close runs.

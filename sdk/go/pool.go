@@ -64,12 +64,11 @@ func (p *Pool) Acquire(ctx context.Context, options *AcquireOptions) (*Sandbox, 
 		WaitMS int64 `json:"wait_ms"`
 	}{Acquire{Labels: spec.Labels, TTLMS: spec.TTLMS, IdleTimeoutMS: spec.IdleTimeoutMS, Environment: spec.Environment,
 		Workspace: spec.Workspace, Limits: spec.Limits}, max(0, wait.Milliseconds())}
-	var info SandboxInfo
-	err = p.client.json(ctx, "acquire", p.call(call{json: request, timeout: max(0, wait) + p.client.createTimeout}), &info)
+	info, err := take(ctx, p.client, "acquire", "release", p.call(call{json: request, timeout: max(0, wait) + p.client.createTimeout}))
 	if err != nil {
 		return nil, err
 	}
-	return newSandbox(p.client, &info, given.Timeout, "release"), nil
+	return newSandbox(p.client, info, given.Timeout, "release"), nil
 }
 
 // Refresh tells how full it is.

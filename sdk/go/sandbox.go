@@ -15,7 +15,10 @@ import (
 	"time"
 )
 
-const endTimeout = 30 * time.Second
+const (
+	endTimeout = 30 * time.Second
+	restTime   = time.Second // for the answer to a cancelled call, which may be on its way
+)
 
 // Options of a sandbox. Zero values stand for the defaults.
 type Options struct {
@@ -185,8 +188,42 @@ type Sandbox struct {
 }
 
 type left struct {
-	client         *Client
-	id, operations string
+	client        *Client
+	id, operation string
+}
+
+func (l left) end() {
+	ctx, cancel := context.WithTimeout(context.Background(), endTimeout)
+	defer cancel()
+	_ = l.client.json(ctx, l.operation, call{}.in(l.id), nil)
+}
+
+// take asks for a sandbox. If ctx ends before the answer is here, what the daemon has made nevertheless ends.
+func take(ctx context.Context, client *Client, operation, endsBy string, request call) (*SandboxInfo, error) {
+	type outcome struct {
+		info *SandboxInfo
+		err  error
+	}
+	inner, cancel := context.WithCancel(context.WithoutCancel(ctx))
+	answered := make(chan outcome, 1)
+	go func() {
+		info, err := get[SandboxInfo](inner, client, operation, request)
+		answered <- outcome{info, err}
+	}()
+	select {
+	case one := <-answered:
+		cancel()
+		return one.info, one.err
+	case <-ctx.Done():
+	}
+	go func() {
+		defer cancel()
+		defer time.AfterFunc(restTime, cancel).Stop()
+		if one := <-answered; one.err == nil {
+			left{client, one.info.ID, endsBy}.end()
+		}
+	}()
+	return nil, failureOf(ctx, operation, context.Cause(ctx))
 }
 
 func newSandbox(client *Client, info *SandboxInfo, timeout time.Duration, endsBy string) *Sandbox {
@@ -195,13 +232,7 @@ func newSandbox(client *Client, info *SandboxInfo, timeout time.Duration, endsBy
 	s.Files, s.Tools = &Files{s}, &Tools{s}
 	if endsBy != "" {
 		// Ends a sandbox that was collected without Close. Nobody is there to be told of a failure.
-		s.cleanup = runtime.AddCleanup(s, func(one left) {
-			go func() {
-				ctx, cancel := context.WithTimeout(context.Background(), endTimeout)
-				defer cancel()
-				_ = one.client.json(ctx, one.operations, call{}.in(one.id), nil)
-			}()
-		}, left{client, info.ID, endsBy})
+		s.cleanup = runtime.AddCleanup(s, func(one left) { go one.end() }, left{client, info.ID, endsBy})
 	}
 	return s
 }
@@ -216,7 +247,7 @@ func Create(ctx context.Context, options *Options) (*Sandbox, error) {
 		return nil, err
 	}
 	client := orDefault(options.Client)
-	info, err := get[SandboxInfo](ctx, client, "createSandbox", call{json: spec, timeout: client.createTimeout})
+	info, err := take(ctx, client, "createSandbox", "destroySandbox", call{json: spec, timeout: client.createTimeout})
 	if err != nil {
 		return nil, err
 	}
@@ -436,11 +467,15 @@ func (s *Sandbox) Rollback(ctx context.Context, checkpoint string, kill bool) er
 
 // Fork makes another sandbox with the same files.
 func (s *Sandbox) Fork(ctx context.Context) (*Sandbox, error) {
-	var info SandboxInfo
-	if err := s.json(ctx, "forkSandbox", call{timeout: s.client.createTimeout}, &info); err != nil {
+	defer runtime.KeepAlive(s) // a sandbox that is collected ends
+	if err := s.check(); err != nil {
 		return nil, err
 	}
-	return newSandbox(s.client, &info, s.timeout, "destroySandbox"), nil
+	info, err := take(ctx, s.client, "forkSandbox", "destroySandbox", call{timeout: s.client.createTimeout}.in(s.ID))
+	if err != nil {
+		return nil, err
+	}
+	return newSandbox(s.client, info, s.timeout, "destroySandbox"), nil
 }
 
 // Stats are what it holds now and has used.

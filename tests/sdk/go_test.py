@@ -201,7 +201,7 @@ def objects_used_after_close_are_typed_errors():
 
 @suite.case
 def callbacks_that_fail_and_cancelled_calls_kill_the_command():
-    on_a_daemon("callback_that_fails", "cancelled")
+    on_a_daemon("callback_that_fails", "cancelled", "cancelled_at_any_time")
 
 
 @suite.case

@@ -1,6 +1,6 @@
 import { type Client, defaultClient } from "./client.js";
 import { type PoolInfo } from "./generated.js";
-import { Sandbox, type SandboxOptions, specOf } from "./sandbox.js";
+import { Sandbox, type SandboxOptions, specOf, take } from "./sandbox.js";
 import { fromWire, toWire } from "./wire.js";
 
 const defaultWaitMs = 10_000;
@@ -38,8 +38,8 @@ export class Pool {
     const json = toWire("Acquire", { ...rest, waitMs }) as Record<string, unknown>;
     if (given.length > 0) json.limits = specOf(Object.fromEntries(given)).limits;
     const longest = (waitMs ?? defaultWaitMs) + this.client.createTimeoutMs;
-    const answer = await this.client.transport.json("acquire", { path: { pool: this.name }, json, timeoutMs: longest, signal });
-    return new Sandbox(this.client, fromWire("Sandbox", answer), { timeoutMs, endsBy: "release" });
+    const info = await take(this.client, "acquire", "release", { path: { pool: this.name }, json, timeoutMs: longest, signal });
+    return new Sandbox(this.client, info, { timeoutMs, endsBy: "release" });
   }
 
   /** How full it is. */

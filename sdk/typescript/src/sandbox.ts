@@ -1,7 +1,7 @@
 import { resolve } from "node:path";
 import { type Client, defaultClient } from "./client.js";
 import { forget, type Left, leave } from "./left.js";
-import { type Changes, type Change, type Checkpoint, type Environment, type Gone, type History, type HistoryEntry,
+import { CancelledError, type Changes, type Change, type Checkpoint, type Environment, type Gone, type History, type HistoryEntry,
   InternalError, InvalidArgumentError, type Limits, type Mount, NotFoundError, type SandboxInfo, type SandboxSpec, type SandboxStats, type UnsafeMount } from "./generated.js";
 import { AlreadyExistsError, PermissionDeniedError } from "./generated.js";
 import { ClosedError } from "./errors.js";
@@ -9,9 +9,12 @@ import { type Command, type ExecOptions, type Execution, type Job, type Place, r
 import { Job as JobHandle } from "./exec.js";
 import { Files, programError, runNutshell } from "./files.js";
 import type { ExecResult } from "./result.js";
+import type { Call } from "./transport.js";
 import { openTerminal, type Terminal, type TerminalOptions } from "./terminal.js";
 import { makeTools, type ToolResult, type Tools } from "./tools.js";
 import { bytesOf, fromWire, toWire } from "./wire.js";
+
+const restMs = 1000; // for the answer to a cancelled call, which may be on its way
 
 export interface SandboxOptions {
   /** Isolation: native, docker, podman or gvisor. Default: native. */
@@ -105,6 +108,28 @@ export function specOf(options: SandboxOptions): Record<string, unknown> {
   return toWire("SandboxSpec", isLimited ? { ...rest, limits } : rest) as Record<string, unknown>;
 }
 
+/** Asks for a sandbox. If the caller cancels before the answer is here, what the daemon has made nevertheless ends. */
+export function take(client: Client, operation: "createSandbox" | "acquire", endsBy: Left["how"], call: Call): Promise<SandboxInfo> {
+  const { signal, ...rest } = call;
+  const hangUp = new AbortController();
+  const answered = signal?.aborted ? client.transport.json(operation, call)
+    : client.transport.json(operation, { ...rest, signal: hangUp.signal });
+  return new Promise((resolve, reject) => {
+    const onAbort = (): void => {
+      reject(new CancelledError("cancelled", { cause: signal!.reason }));
+      const late = setTimeout(() => hangUp.abort(), restMs);
+      void answered.then((made) => client.transport.json(endsBy, { path: { id: (made as { id: string }).id } }))
+        .catch(() => undefined).finally(() => clearTimeout(late));
+    };
+    signal?.addEventListener("abort", onAbort, { once: true });
+    const settle = (finish: () => void): void => {
+      signal?.removeEventListener("abort", onAbort);
+      finish();
+    };
+    answered.then((made) => settle(() => resolve(fromWire("Sandbox", made))), (error) => settle(() => reject(error)));
+  });
+}
+
 /** A sandbox. `await using s = await Sandbox.create()` ends it with its scope; so does `close()`. */
 export class Sandbox implements AsyncDisposable {
   readonly id: string;
@@ -132,8 +157,8 @@ export class Sandbox implements AsyncDisposable {
   static async create(options: CreateOptions = {}): Promise<Sandbox> {
     const { client = defaultClient(), timeoutMs, pool, signal, ...spec } = options;
     if (pool !== undefined) return client.pool(pool).acquire({ ...acquireOf(spec), timeoutMs, signal });
-    const answer = await client.transport.json("createSandbox", { json: specOf(spec), timeoutMs: client.createTimeoutMs, signal });
-    return new Sandbox(client, fromWire("Sandbox", answer), { timeoutMs, endsBy: "destroySandbox" });
+    const info = await take(client, "createSandbox", "destroySandbox", { json: specOf(spec), timeoutMs: client.createTimeoutMs, signal });
+    return new Sandbox(client, info, { timeoutMs, endsBy: "destroySandbox" });
   }
 
   /** Finds a sandbox by its id. Its `close()` does not end it; `destroy()` does. */

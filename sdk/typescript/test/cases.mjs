@@ -167,6 +167,27 @@ const cases = {
     });
   },
 
+  async cancelled_at_any_time() {
+    await using_(Sandbox.create(), async (s) => {
+      let cancelled = 0;
+      for (let i = 0; i < 100; ++i) {
+        for (const make of [(signal) => Sandbox.create({ signal }), (signal) => Sandbox.create({ signal, memory: "64m" })]) {
+          const controller = new AbortController();
+          const made = make(controller.signal);
+          const later = performance.now() + i / 20;
+          while (performance.now() < later) await new Promise((resolve) => setImmediate(resolve));
+          controller.abort();
+          await made.then((one) => one.close(), (error) => {
+            assert.equal(error.code, "cancelled");
+            cancelled += 1;
+          });
+        }
+      }
+      assert.ok(cancelled > 10);
+      await until(async () => (await Sandbox.list()).length === 1, "a sandbox is left");
+    });
+  },
+
   async hung_daemon() {
     const client = new Client({ timeoutMs: 300 });
     await client.health();
