@@ -163,7 +163,8 @@ Result<std::string> start_with_network(const BackendContext& context, Backend& b
   return id;
 }
 
-Result<wire::EgressAnswer> ask_network(const std::string& id, wire::EgressQuestion question) {
+Result<wire::EgressAnswer> ask_network(const std::string& id,
+                                       const wire::EgressQuestion& question) {
   const std::filesystem::path path = TRY(socket_of(id));
   if (::access(path.c_str(), F_OK) != 0)
     return failure(ErrorCode::NotFound, "this sandbox has no network");

@@ -33,7 +33,7 @@ Result<std::string> start_with_network(const BackendContext& context, Backend& b
 void end_network(const std::string& id);
 
 // Asks the program of that sandbox. NotFound: there is none.
-Result<wire::EgressAnswer> ask_network(const std::string& id, wire::EgressQuestion question);
+Result<wire::EgressAnswer> ask_network(const std::string& id, const wire::EgressQuestion& question);
 
 // Removes the sockets of programs that were killed.
 void sweep_networks(SweepMode mode, SweepReport& report);
