@@ -46,7 +46,9 @@ type Options struct {
 	Toolchains string
 	// UnsafeMounts are directories of the host, mounted directly: what is written there stays.
 	UnsafeMounts []UnsafeMount
-	Labels       map[string]string
+	// Network is what it may reach. Default: nothing.
+	Network *NetworkPolicy
+	Labels  map[string]string
 	// TTL is how long it lives. Default: 5 minutes.
 	TTL time.Duration
 	// IdleTimeout ends it when nothing ran in it for this long. Default: never.
@@ -103,6 +105,9 @@ func (o *Options) spec() (*SandboxSpec, error) {
 	setList(&spec.UnsafeMounts, o.UnsafeMounts)
 	setList(&spec.Require, o.Require)
 	setList(&spec.UnsafeWithout, o.UnsafeWithout)
+	if o.Network != nil {
+		spec.Network = o.Network
+	}
 	place, err := workspaceOf(o.Workspace)
 	if err != nil {
 		return nil, err

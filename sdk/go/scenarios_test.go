@@ -171,7 +171,7 @@ func optionsOf(a arguments) *nutshell.Options {
 		Workspace: take[string](a, "workspace"), Labels: take[map[string]string](a, "labels"),
 		TTL: take[time.Duration](a, "ttl"), IdleTimeout: take[time.Duration](a, "idle_timeout"),
 		Require: take[[]string](a, "require"), UnsafeWithout: take[[]string](a, "unsafe_without"),
-		Timeout: take[time.Duration](a, "timeout"),
+		Timeout: take[time.Duration](a, "timeout"), Network: take[*nutshell.NetworkPolicy](a, "network"),
 	}
 	a.done()
 	return options

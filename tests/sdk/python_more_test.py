@@ -1,6 +1,8 @@
 #!/usr/bin/env python3
 """The Python SDK beyond the scenarios: workspaces, directories, watching, code, decorators, typing."""
 import asyncio
+import contextlib
+import http.server
 import inspect
 import json
 import os
@@ -283,6 +285,39 @@ def results_of_a_batch_are_in_place_even_where_one_cannot_run():
         expect_equal(code_of(lambda: client.batch([["true"]], spec={"nonsense": 1})), "invalid_argument", "spec")
         refused = client.batch([["true"]], spec={"backend": "no-such"})
         expect(isinstance(refused[0], SandboxError), f"{refused}")
+
+
+@contextlib.contextmanager
+def web_server():
+    """The port of a server at 127.0.0.1 that answers every request with `reached`."""
+    class Handler(http.server.BaseHTTPRequestHandler):
+        def do_GET(self):  # pylint: disable=invalid-name
+            self.send_response(200)
+            self.end_headers()
+            self.wfile.write(b"reached")
+
+        def log_message(self, *_):  # pylint: disable=arguments-differ
+            pass
+    server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+    threading.Thread(target=server.serve_forever, daemon=True).start()
+    try:
+        yield server.server_address[1]
+    finally:
+        server.shutdown()
+        server.server_close()
+
+
+@suite.case
+def a_sandbox_reaches_what_its_network_names_and_nothing_else():
+    with web_server() as port, python_sdk.served():
+        fetch = ["python3", "-c", "import urllib.request as u; print(u.urlopen("
+                 f"'http://127.0.0.1:{port}/', timeout=20).read().decode(), end='')"]
+        with Sandbox(network={"allow": [f"127.0.0.1:{port}"]}) as sandbox:
+            done = sandbox.run(fetch)
+            expect_equal((done.stdout, done.exit_code), ("reached", 0), f"by its policy: {done.stderr[-200:]}")
+        for policy in (None, {"allow": ["127.0.0.1:9"]}):
+            with Sandbox(network=policy) as sandbox:
+                expect_equal(sandbox.run(fetch).exit_code, 1, f"with the policy {policy}")
 
 
 @suite.case

@@ -46,7 +46,7 @@ NOT_FOR_SDKS = {
     "restack": "part of how the command line forks",
 }
 # Members of a spec that are no options: every daemon refuses a sandbox that names one.
-REFUSED = {"network", "keep_caches"}
+REFUSED = {"keep_caches"}
 
 
 class Runner:

@@ -2,7 +2,7 @@ import { resolve } from "node:path";
 import { type Client, defaultClient } from "./client.js";
 import { forget, type Left, leave } from "./left.js";
 import { CancelledError, type Changes, type Change, type Checkpoint, type Environment, type Gone, type History, type HistoryEntry,
-  InternalError, InvalidArgumentError, type Limits, type Mount, NotFoundError, type SandboxInfo, type SandboxSpec, type SandboxStats, type UnsafeMount } from "./generated.js";
+  InternalError, InvalidArgumentError, type Limits, type Mount, type NetworkPolicy, NotFoundError, type SandboxInfo, type SandboxSpec, type SandboxStats, type UnsafeMount } from "./generated.js";
 import { AlreadyExistsError, PermissionDeniedError } from "./generated.js";
 import { ClosedError } from "./errors.js";
 import { type Command, type ExecOptions, type Execution, type Job, type Place, run, type RunOptions, start, stream } from "./exec.js";
@@ -41,6 +41,8 @@ export interface SandboxOptions {
   toolchains?: "auto" | "none";
   /** Directories of the host, mounted directly: what is written there stays. */
   unsafeMounts?: UnsafeMount[];
+  /** What it may reach, such as `{ allow: ["pypi.org:443"] }`. Default: nothing. */
+  network?: NetworkPolicy;
   labels?: Record<string, string>;
   /** How long it lives. Default: 5 minutes. */
   ttlMs?: number;
@@ -54,7 +56,7 @@ export interface SandboxOptions {
 // Does not compile when the API has an option that is missing above.
 type Renamed = { memoryBytes: "memory"; diskBytes: "disk" };
 type OptionOf<Name> = Name extends keyof Renamed ? Renamed[Name] : Name;
-type Refused = "network" | "keepCaches"; // every daemon refuses a sandbox that names one
+type Refused = "keepCaches"; // every daemon refuses a sandbox that names one
 type Missing = Exclude<OptionOf<keyof SandboxSpec | keyof Limits>, keyof SandboxOptions | "limits" | Refused>;
 type Complete<Nothing extends never> = Nothing;
 export type EveryOptionIsThere = Complete<Missing>;

@@ -170,11 +170,11 @@ const cases = {
   async cancelled_at_any_time() {
     await using_(Sandbox.create(), async (s) => {
       let cancelled = 0;
-      for (let i = 0; i < 100; ++i) {
+      for (let i = 0; i < 30; ++i) { // with what is still ending fewer than the quota
         for (const make of [(signal) => Sandbox.create({ signal }), (signal) => Sandbox.create({ signal, memory: "64m" })]) {
           const controller = new AbortController();
           const made = make(controller.signal);
-          const later = performance.now() + i / 20;
+          const later = performance.now() + i / 6;
           while (performance.now() < later) await new Promise((resolve) => setImmediate(resolve));
           controller.abort();
           await made.then((one) => one.close(), (error) => {
@@ -183,7 +183,7 @@ const cases = {
           });
         }
       }
-      assert.ok(cancelled > 10);
+      assert.ok(cancelled > 4);
       await until(async () => (await Sandbox.list()).length === 1, "a sandbox is left");
     });
   },

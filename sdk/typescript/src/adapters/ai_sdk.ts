@@ -45,7 +45,9 @@ export class NutshellSession {
 
   constructor(sandbox: Sandbox) {
     this.sandbox = sandbox;
-    this.description = "An isolated Linux sandbox. Files are in /workspace. There is no network.";
+    const { mode = "none", allow = [] } = sandbox.info.network ?? {};
+    const reach = mode === "none" && allow.length === 0 ? "There is no network." : "It reaches what its network policy allows.";
+    this.description = `An isolated Linux sandbox. Files are in /workspace. ${reach}`;
   }
 
   #terms(options: ProcessOptions): [Command, ExecOptions] {

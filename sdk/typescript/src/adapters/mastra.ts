@@ -87,6 +87,7 @@ export class NutshellSandbox extends MastraSandbox {
   }
 
   getInstructions(): string {
-    return "Commands run in an isolated Linux sandbox without network. Files are in /workspace.";
+    const reach = this.#options.network ? "what its network policy allows" : "no network";
+    return `Commands run in an isolated Linux sandbox that reaches ${reach}. Files are in /workspace.`;
   }
 }

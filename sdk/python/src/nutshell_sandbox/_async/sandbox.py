@@ -26,6 +26,7 @@ from nutshell_sandbox._generated import (
     HistoryEntry,
     Limits,
     Mount,
+    NetworkPolicy,
     SandboxInfo,
     SandboxSpec,
     SandboxStats,
@@ -54,7 +55,8 @@ class AsyncSandbox:
     """A sandbox that ends with `close()`, with its `with` block, or when nothing refers to it.
 
     Sizes are bytes or texts like "512m", times are seconds. `timeout` is that of each command
-    that names none. While the tenant's quota or the machine is used up by others, it waits for
+    that names none. `network` is what it may reach, such as {"allow": ["pypi.org:443"]}; nothing
+    without it. While the tenant's quota or the machine is used up by others, it waits for
     room, `wait` seconds at most. `spec` has further members of the API's SandboxSpec.
     """
 
@@ -81,6 +83,7 @@ class AsyncSandbox:
         mounts: Sequence[Mount] | None = None,
         toolchains: Literal["auto", "none"] | None = None,
         unsafe_mounts: Sequence[UnsafeMount] | None = None,
+        network: NetworkPolicy | None = None,
         require: Sequence[str] | None = None,
         unsafe_without: Sequence[str] | None = None,
         limits: Limits | None = None,
