@@ -31,7 +31,7 @@ class Address {
   socklen_t to_socket_address(std::uint16_t port, sockaddr_storage& storage) const;
 
   bool operator==(const Address&) const = default;
-  auto operator<=>(const Address&) const = default;
+  auto operator<=>(const Address&) const = default;  // NOLINT(modernize-use-nullptr): none is here
 
  private:
   std::array<std::uint8_t, 16> bytes_{};

@@ -7,7 +7,6 @@
 #include <sys/socket.h>
 
 #include <cerrno>
-#include <cstring>
 
 #include "base/file.h"
 #include "base/safe_text.h"
@@ -136,8 +135,8 @@ void Flow::connect_to(const Address& address) {
   if (is_read) return opened(0, {});  // the server is reached when a request is known
   Connecting connecting = context_.outside.connect(address, port_, judgement_.host);
   if (!connecting.socket) {
-    return fail(connecting.error_number,
-                fmt::format("{}: {}", judgement_.rule, std::strerror(connecting.error_number)));
+    const int error = connecting.error_number;
+    return fail(error, syscall_failure(error, judgement_.rule).value().message);
   }
   server_ = std::move(connecting.socket);
   state_ = State::Connecting;
@@ -154,7 +153,7 @@ void Flow::connect_to(const Address& address) {
 void Flow::on_connected() {
   stop_watching();
   const int error = option_of(server_.get(), SOL_SOCKET, SO_ERROR);
-  if (error != 0) return fail(error, fmt::format("{}: {}", judgement_.rule, std::strerror(error)));
+  if (error != 0) return fail(error, syscall_failure(error, judgement_.rule).value().message);
   opened(0, {});
 }
 

@@ -5,7 +5,6 @@
 #include <poll.h>
 #include <sys/socket.h>
 
-#include <cstring>
 #include <future>
 #include <thread>
 
@@ -98,12 +97,13 @@ Result<UniqueFd> RelayGuard::connect_to(const Address& address, const std::strin
   int error = 0;
   socklen_t size = sizeof error;
   ::getsockopt(socket.get(), SOL_SOCKET, SO_ERROR, &error, &size);
-  if (error != 0) return failure(ErrorCode::Unavailable, place + ": " + std::strerror(error));
+  if (error != 0)
+    return failure(ErrorCode::Unavailable, syscall_failure(error, place).value().message);
   return made_blocking(std::move(socket));
 }
 
 std::optional<std::string> RelayGuard::refusal(const HttpRequestHead& head) {
-  const auto why = context_.judge.with([&](const Judge& judge) -> std::optional<std::string> {
+  auto why = context_.judge.with([&](const Judge& judge) -> std::optional<std::string> {
     if (judge.allows_request({head.method, head.scheme, head.host, head.path, head.port}))
       return std::nullopt;
     return fmt::format("{} {}://{}{} is not allowed{}", head.method, head.scheme,

@@ -108,6 +108,7 @@ Result<std::string> text_of(BIO* bytes) {
   return std::string(begin, static_cast<std::size_t>(size));
 }
 
+// NOLINTNEXTLINE(readability-function-size): OpenSSL gives the parameters
 int choose_protocol(SSL* /*tls*/, const unsigned char** chosen, unsigned char* size,
                     const unsigned char* offered, unsigned offered_size, void* /*argument*/) {
   static constexpr std::array<unsigned char, 9> kOurs = {8, 'h', 't', 't', 'p', '/', '1', '.', '1'};

@@ -28,18 +28,18 @@ UniqueFd make_socket(int family) {
 Result<std::unique_ptr<Conversation>> open_dial_conversation(const wire::Frame& frame) {
   const auto dial = TRY(wire::decode<wire::Dial>(frame.payload));
   if (dial.port == 0) return failure(ErrorCode::InvalidArgument, "a server's port is not 0");
-  return std::unique_ptr<Conversation>(TRY(DialConversation::open(frame.conversation, dial.port)));
+  return DialConversation::open(frame.conversation, dial.port);
 }
 
-Result<std::unique_ptr<DialConversation>> DialConversation::open(std::uint32_t number,
-                                                                 std::uint16_t port) {
+Result<std::unique_ptr<Conversation>> DialConversation::open(std::uint32_t number,
+                                                             std::uint16_t port) {
   std::unique_ptr<DialConversation> opened(new DialConversation(number));
   opened->port_ = port;
   opened->events_ = UniqueFd(::epoll_create1(EPOLL_CLOEXEC));
   if (!opened->events_) return syscall_failure("epoll_create");
   opened->deadline_ = Deadline::in(kConnectTime);
   opened->connect(loopback_4(port));
-  return opened;
+  return std::unique_ptr<Conversation>(std::move(opened));
 }
 
 void DialConversation::connect(const SocketAddress& address) {

@@ -18,7 +18,7 @@ Result<std::unique_ptr<Conversation>> open_dial_conversation(const wire::Frame& 
 
 class DialConversation : public Conversation {
  public:
-  static Result<std::unique_ptr<DialConversation>> open(std::uint32_t number, std::uint16_t port);
+  static Result<std::unique_ptr<Conversation>> open(std::uint32_t number, std::uint16_t port);
 
   Result<> receive(const wire::Frame& frame) override;
   std::optional<std::string_view> ready() override;

@@ -1,6 +1,9 @@
 // Connections of the host to servers inside.
 #include <gmock/gmock.h>
 
+#include <deque>
+#include <map>
+
 #include "init/network/network_fixture.h"
 
 namespace nutshell::init {
@@ -31,25 +34,34 @@ class DialTest : public NetworkTest {
  protected:
   void serve(const std::string& family, const std::string& address) {
     channel_ = std::make_unique<wire::Channel>(connect());
+    waiting_.clear();
     channel_->queue(1, wire_exec("server", echo_server(family, address)));
     await(1, wire::MessageType::Output);
   }
 
   // Returns the next message of a conversation, which must have this type.
   std::string await(std::uint32_t conversation, wire::MessageType type) {
-    for (;;) {
+    std::deque<Message>& waiting = waiting_[conversation];
+    while (waiting.empty()) {
       const auto frame = channel_->receive(Deadline::in(20s));
       if (!frame) {
         ADD_FAILURE() << frame.error().message;
         return {};
       }
-      if (frame->conversation != conversation) continue;
-      EXPECT_EQ(frame->type, type);
-      return std::string(frame->payload);
+      waiting_[frame->conversation].push_back({frame->type, std::string(frame->payload)});
     }
+    const Message message = std::move(waiting.front());
+    waiting.pop_front();
+    EXPECT_EQ(message.type, type);
+    return message.payload;
   }
 
+  struct Message {
+    wire::MessageType type;
+    std::string payload;
+  };
   std::unique_ptr<wire::Channel> channel_;
+  std::map<std::uint32_t, std::deque<Message>> waiting_;  // the order of two conversations is open
 };
 
 TEST_F(DialTest, ServerOfEitherFamilyIsReached) {
