@@ -1,7 +1,9 @@
-// Remembers why the last sandboxes ended, for callers that ask a moment later. Thread-safe.
+// Remembers why the last sandboxes of each tenant ended, for callers that ask a moment later. No
+// tenant pushes out what another may ask for. Thread-safe.
 #pragma once
 
 #include <deque>
+#include <map>
 #include <optional>
 #include <string>
 #include <utility>
@@ -14,28 +16,31 @@ namespace nutshell::service {
 class GoneList {
  public:
   void add(const std::string& tenant, const std::string& id, Gone gone) {
-    items_.with([&](std::deque<Item>& items) {
-      items.push_back({tenant, id, std::move(gone)});
-      if (items.size() > kMost) items.pop_front();
+    items_.with([&](Items& items) {
+      std::deque<Item>& own = items[tenant];
+      own.push_back({id, std::move(gone)});
+      if (own.size() > kMost) own.pop_front();
     });
   }
   std::optional<Gone> find(const std::string& tenant, const std::string& id) {
-    return items_.with([&](const std::deque<Item>& items) -> std::optional<Gone> {
-      for (const Item& item : items) {
-        if (item.tenant == tenant && item.id == id) return item.gone;
+    return items_.with([&](const Items& items) -> std::optional<Gone> {
+      const auto own = items.find(tenant);
+      if (own == items.end()) return std::nullopt;
+      for (const Item& item : own->second) {
+        if (item.id == id) return item.gone;
       }
       return std::nullopt;
     });
   }
 
  private:
-  static constexpr std::size_t kMost = 256;
+  static constexpr std::size_t kMost = 256;  // of each tenant
   struct Item {
-    std::string tenant;
     std::string id;
     Gone gone;
   };
-  Guarded<std::deque<Item>> items_;
+  using Items = std::map<std::string, std::deque<Item>>;
+  Guarded<Items> items_;
 };
 
 }  // namespace nutshell::service
