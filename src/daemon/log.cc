@@ -8,6 +8,7 @@
 #include <nlohmann/json.hpp>
 
 #include "base/file.h"
+#include "base/safe_text.h"
 #include "core/json_text.h"
 
 namespace nutshell::daemon {
@@ -36,7 +37,8 @@ server::Json begin(Level level) {
 
 // Writes the line at once, so that lines of several threads do not mix.
 void put(const server::Json& line) {
-  (void)write_all(STDERR_FILENO, dump_json(line) + "\n");  // a full log stops no work
+  // Names and messages may be foreign. A full log stops no work.
+  (void)write_all(STDERR_FILENO, terminal_json(dump_json(line)) + "\n");
 }
 
 }  // namespace

@@ -4,7 +4,10 @@
 
 #include <CLI/CLI.hpp>
 #include <filesystem>
+#include <sstream>
+#include <string>
 
+#include "base/safe_text.h"
 #include "daemon/daemon.h"
 #include "daemon/log.h"
 
@@ -13,19 +16,30 @@ namespace {
 using nutshell::daemon::Command;
 using nutshell::daemon::Daemon;
 
+// Makes a message safe for a terminal. Lines after the first are indented, so that a name with a
+// newline cannot forge a message.
+std::string message_text(std::string_view message) {
+  std::string text;
+  for (const char letter : nutshell::terminal_text(message)) {
+    text += letter;
+    if (letter == '\n') text += "  ";
+  }
+  return text;
+}
+
 int print(const nutshell::Result<std::string>& text) {
   if (text) {
-    fmt::print("{}", *text);
+    fmt::print("{}", nutshell::terminal_text(*text));
     return 0;
   }
-  fmt::print(stderr, "nutshelld: {}\n", text.error().message);
+  fmt::print(stderr, "nutshelld: {}\n", message_text(text.error().message));
   return 1;
 }
 
 nutshell::Result<std::string> describe_config(const Command& command) {
   const auto config = TRY(nutshell::daemon::load_config(command));
   using nutshell::daemon::describe_as_json;
-  return command.is_json ? describe_as_json(config) : describe(config);
+  return command.is_json ? nutshell::terminal_json(describe_as_json(config)) : describe(config);
 }
 
 int run(const Command& command) {
@@ -66,6 +80,15 @@ int main(int argc, char** argv) {
   app.add_flag("--show-config", command.shows_config,
                "print every setting and where it comes from, and end");
   app.add_flag("--json", command.is_json, "with --show-config: print a JSON object");
-  CLI11_PARSE(app, argc, argv);
+  try {
+    app.parse(argc, argv);
+  } catch (const CLI::ParseError& error) {
+    std::ostringstream text;
+    std::ostringstream trouble;
+    const int status = app.exit(error, text, trouble);
+    fmt::print("{}", nutshell::terminal_text(text.str()));
+    fmt::print(stderr, "{}\n", message_text(trouble.str()));
+    return status;
+  }
   return run(command);
 }
