@@ -7,7 +7,8 @@ A .cc, .h or .py file over 500 lines gets a warning, one over 600 is refused. Ma
 refused everywhere below src, tests, bench, scripts and cmake. Names of files and of C++ identifiers must not
 contain the words util, helper, manager, common or misc (comments, strings and names of std may). Comments,
 docstrings and names of tests begin with a noun or a verb and not with "What", "Who" and the like. Commands
-print to standard output only through src/cli/print.h, which makes text safe for a terminal.
+print to standard output only through src/cli/print.h, and to standard error through print_error() or
+terminal_line(), which make text safe for a terminal.
 """
 
 import os
@@ -76,8 +77,12 @@ def check_printing(path, text):
     if "cli" not in path.parts or path.stem == "print" or path.stem.endswith("_test"):
         return
     for number, line in enumerate(text.splitlines(), start=1):
-        if re.search(r"fmt::print\((?!stderr)|std::cout|\bputs\(", line):
+        if re.search(r"fmt::print\((?!stderr)|std::cout|std::cerr|\b(f?puts|f?printf)\(", line):
             yield f"{path}:{number}: prints without src/cli/print.h, so a hostile name could forge lines"
+    for found in re.finditer(r"fmt::print\(stderr,[^;]*;", text):
+        if "{" in found[0] and "terminal_line(" not in found[0]:
+            number = text.count("\n", 0, found.start()) + 1
+            yield f"{path}:{number}: prints to standard error without terminal_line(); use print_error()"
 
 
 def check_file(path):

@@ -8,7 +8,7 @@
 namespace nutshell::cli {
 
 std::string summary_of(const SandboxSpec& spec) {
-  return fmt::format("memory {}, cpus {:g}, pids {}, disk {}",
+  return fmt::format("memory {}, cpus {:g}, processes {}, disk {}",
                      format_byte_size(spec.limits.memory_bytes), spec.limits.millicpus / 1000.0,
                      spec.limits.processes, format_byte_size(spec.limits.disk_bytes));
 }

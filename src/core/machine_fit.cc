@@ -23,8 +23,8 @@ Result<> check_fits_machine(const Limits& limits) {
   const std::uint64_t most = most_processes() / 2;
   if (limits.processes <= most) return {};
   return failure(ErrorCode::InvalidArgument,
-                 fmt::format("pids {} is more than half of what this machine's kernel can number: "
-                             "ask for at most {}",
+                 fmt::format("processes {} is more than half of what this machine's kernel can "
+                             "number: ask for at most {}",
                              limits.processes, most));
 }
 

@@ -19,6 +19,7 @@
 
 #include "backends/native/filters/landlock.h"
 #include "base/deadline.h"
+#include "base/safe_text.h"
 #include "base/seccomp_filter.h"
 #include "unpack/unpack.h"
 
@@ -149,7 +150,7 @@ void print_report(const Result<UnpackReport>& report) {
 
 void print_words(const Result<UnpackReport>& report) {
   if (!report) {
-    fmt::print(stderr, "nutshell-unpack: {}\n", report.error().message);
+    fmt::print(stderr, "nutshell-unpack: {}\n", terminal_line(report.error().message));
   } else if (report->skipped > 0) {
     fmt::print(stderr, "nutshell-unpack: left out {} devices, FIFOs or sockets\n", report->skipped);
   }
@@ -178,7 +179,8 @@ Result<> end_with_reader() {
 int main(int count, char** arguments) {
   const auto options = nutshell::parse_arguments(count, arguments);
   if (!options) {
-    fmt::print(stderr, "nutshell-unpack: {}\n{}", options.error().message, nutshell::kUsage);
+    fmt::print(stderr, "nutshell-unpack: {}\n{}", nutshell::terminal_line(options.error().message),
+               nutshell::kUsage);
     return 1;
   }
   if (options->is_report && !nutshell::end_with_reader()) return 1;

@@ -1,13 +1,15 @@
 #!/usr/bin/env python3
 """Names, labels and messages that try to move the cursor, forge lines or hide text, printed by every
 command that shows them, and given to a model by every tool."""
+import contextlib
 import json
 import os
 import re
 import sys
 
 from daemon_client import daemon
-from support import Suite, call, create, destroy, expect, expect_equal, scratch
+from support import (Suite, call, create, destroy, destroy_all, expect, expect_equal, repetitions,
+                     scratch)
 
 suite = Suite()
 
@@ -84,6 +86,110 @@ def errors_show_names_as_text():
                   HOSTILE), ("run", "--env", HOSTILE, "--", "true"), ("run", "--", HOSTILE)):
         ended = shown_by(*words)
         expect(ended.status != 0, f"{words[:2]} is refused")
+
+
+def options_and_inner_commands(*words):
+    """Long options and inner commands that the help of a command lists."""
+    shown = call(*words, "--help")
+    expect_equal(shown.status, 0, f"{words} --help")
+    text = shown.stdout.decode()
+    expect_safe(text, f"help of {words}")
+    inner = re.search(r"(?im)^(?:sub)?commands:\n((?:  .*\n)+)", text)
+    names = re.findall(r"(?m)^  ([a-z][a-z-]*)", inner[1]) if inner else []
+    return sorted(set(re.findall(r"(?m)^  (?:-\w,? *)?(--[a-z][a-z-]*)", text))), names
+
+
+def walk(words, tails, visited):
+    """Gives a hostile value to every option of a command, and a hostile word to the command itself."""
+    options, inner = options_and_inner_commands(*words)
+    tail = tails.get(words[0], ())
+    for option in options[::repetitions(4, 1)]:
+        if option != "--help" and words[-1] != "build-default":  # which would fetch packages
+            shown_by(*words, f"{option}={HOSTILE}", *tail)
+            visited.add(words[0])
+    ended = shown_by(*words, HOSTILE, HOSTILE)
+    if b"x\\x1b[2J" in ended.stdout + ended.stderr:
+        visited.add(words[0])
+    for name in inner:
+        walk((*words, name), tails, visited)
+
+
+@suite.case
+def every_option_of_every_command_shows_its_value_as_text():
+    with scratch() as directory, contextlib.chdir(directory):
+        home, os.environ["HOME"] = os.environ.get("HOME"), str(directory)
+        made = create()
+        try:
+            one = (made,)
+            tails = {"run": ("--", "true"), "exec": (made, "--", "true"), "rollback": (made, "x"),
+                     "undo": (made, "x"), "cp": (f"{made}:/etc/hostname", "copy"),
+                     "batch": ("x", "--", "true"),
+                     **{name: one for name in ("info", "stats", "logs", "extend", "diff", "apply",
+                                               "checkpoint", "fork", "history", "resume")}}
+            _, commands = options_and_inner_commands()
+            expect(len(commands) > 30, f"the help lists {commands}")
+            visited = set()
+            for command in commands:
+                walk((command,), tails, visited)
+            expect_equal(visited, set(commands), "commands that were given a hostile value")
+        finally:
+            destroy_all()
+            if home is None:
+                del os.environ["HOME"]
+            else:
+                os.environ["HOME"] = home
+
+
+@suite.case
+def commands_about_the_hosts_files_show_names_as_text():
+    name = name_of_a_file()
+    with scratch() as directory:
+        home = directory / "home"
+        renderers = directory / name / ".nutshell/renderers"
+        for place in (home, renderers, directory / "image" / "etc"):
+            place.mkdir(parents=True)
+        (renderers / f"{name}.toml").write_text("no renderer\n")
+        (directory / f"{name}.toml").write_text(f'"{name[:1]}" = 1\n')
+        (directory / "settings.toml").write_text('"\\u001b[2J\\u202e" = 1\n')
+        (directory / "image/etc" / name).write_text("1")
+        settings = {"env": {**os.environ, "HOME": str(home), "XDG_CONFIG_HOME": str(home / "config"),
+                            "NUTSHELL_STATE_DIR": str(home / "state")}, "cwd": str(directory / name)}
+        for words in (("render", "trust", str(directory / name)), ("render", "trust"),
+                      ("render", "--command", name, "--explain"), ("render", "--command", name),
+                      ("render", "untrust", str(directory / name)), ("gain",), ("gain", "--json"),
+                      ("run", "--config", str(directory / f"{name}.toml"), "--", "true"),
+                      ("run", "--config", str(directory / "settings.toml"), "--", "true"),
+                      ("config", "show", "--config", str(directory / "settings.toml")),
+                      ("daemon", "start", "--config", str(directory / "settings.toml")),
+                      ("batch", str(directory / f"{name}.toml"), str(directory / "none"), "--", "cat"),
+                      ("batch", "--json", str(directory / f"{name}.toml"), "--", "cat"),
+                      ("image", "import", str(directory / name), "--name", "x"),
+                      ("image", "list"), ("image", "show", "x"), ("image", "rm", "x"),
+                      ("mcp", "init", "claude-desktop", "--workspace", str(directory / name)),
+                      ("mcp", "init", "claude-code"), ("doctor", "--backend", name)):
+            ended = call(*words, given=name.encode() + b"\n", **settings)
+            for text in (ended.stdout, ended.stderr):
+                expect_safe(text.decode(), "nutshell " + " ".join(words[:2]))
+
+
+@suite.case
+def checkpoints_and_changes_show_names_as_text():
+    with scratch() as directory:
+        made = create("--workspace", str(directory))
+        try:
+            make_hostile_file(made)
+            for words in (("checkpoint", made, HOSTILE), ("checkpoint", made), ("rollback", made, HOSTILE),
+                          ("undo", made, HOSTILE), ("apply", made, "--dry-run"),
+                          ("apply", made, "--exclude", HOSTILE, "--dry-run"), ("fork", made),
+                          ("cp", f"{made}:/workspace/{HOSTILE}", str(directory)),
+                          ("extend", made, "--ttl", HOSTILE), ("logs", made, "--job", HOSTILE),
+                          ("discard", made, "--path", HOSTILE)):
+                shown_by(*words)
+            expect_equal(destroy(made).status, 0, "destroy saves the changes")
+            for words in (("list", "--ended"), ("diff", made), ("diff", made, "--stat"), ("apply", made)):
+                shown_by(*words)
+        finally:
+            destroy(made)
 
 
 @suite.case

@@ -248,8 +248,9 @@ class Progress {
     if (!is_shown_ || all_ == 0) return;
     constexpr std::size_t kWidth = 30;
     const std::size_t filled = done * kWidth / all_;
-    fmt::print(stderr, "\r[{}{}] {}/{}, {} failed", std::string(filled, '#'),
-               std::string(kWidth - filled, ' '), done, all_, failed);
+    const std::string line = fmt::format("[{}{}] {}/{}, {} failed", std::string(filled, '#'),
+                                         std::string(kWidth - filled, ' '), done, all_, failed);
+    fmt::print(stderr, "\r{}", terminal_line(line));
   }
 
  private:

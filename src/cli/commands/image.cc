@@ -182,7 +182,7 @@ Result<int> print_imported(const images::ImageStore& store, const images::Import
   print_out("{} {} {}, {} of {} layers new\n", imported.name, imported.image.id.substr(0, 12),
             mebibytes(imported.image.bytes), imported.new_layers, imported.image.layers.size());
   if (imported.skipped > 0)
-    fmt::print(stderr, "{} devices, FIFOs or sockets were left out\n", imported.skipped);
+    print_error(fmt::format("{} devices, FIFOs or sockets were left out", imported.skipped));
   return 0;
 }
 

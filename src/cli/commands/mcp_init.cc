@@ -13,6 +13,7 @@
 
 #include "base/environment.h"
 #include "base/file.h"
+#include "base/safe_text.h"
 #include "cli/commands/mcp_clients.h"
 #include "cli/mcp_own_tools.h"
 #include "cli/print.h"
@@ -98,7 +99,8 @@ bool names_place(const std::vector<std::string>& words) {
 Result<std::string> asked_directory() {
   std::error_code error;
   const std::string here = fs::current_path(error).native();
-  std::fprintf(stderr, "Directory that the sandbox shows as its workspace [%s]: ", here.c_str());
+  fmt::print(stderr,
+             "Directory that the sandbox shows as its workspace [{}]: ", terminal_line(here));
   std::array<char, 4096> line{};
   if (std::fgets(line.data(), line.size(), stdin) == nullptr) return std::string();
   const std::string given(line.data(), ::strcspn(line.data(), "\r\n"));

@@ -7,8 +7,10 @@
 #include <nlohmann/json.hpp>
 
 #include "base/file.h"
+#include "base/safe_text.h"
 #include "cli/command.h"
 #include "cli/print.h"
+#include "cli/report.h"
 #include "compaction/compactor.h"
 #include "compaction/renderer_directory.h"
 #include "compaction/user_renderer.h"
@@ -116,7 +118,8 @@ Result<int> render_input(const RenderFlags& flags) {
   captured.error = error;
   captured.recall_id = flags.id;
   const auto renderers = TRY(load_renderers());
-  const auto rendering = compaction::render(captured, TRY(to_options(flags, renderers)));
+  auto rendering = compaction::render(captured, TRY(to_options(flags, renderers)));
+  rendering.text = model_text(rendering.text);  // as a tool's answer is
   if (flags.is_json) {
     print_object(rendering);
   } else if (flags.is_explained) {
@@ -131,7 +134,7 @@ Result<int> trust(const RenderFlags& flags) {
   const TrustedRenderers trusted(TRY(TrustedRenderers::default_path()));
   const auto loaded = load_user_renderers(flags.directory);
   for (const std::string& problem : loaded.problems)
-    fmt::print(stderr, "not used: {}\n", problem);
+    print_error("not used: " + problem);
   print_out("trusted {} files of {}\n", TRY(trusted.trust(flags.directory)), flags.directory);
   return 0;
 }

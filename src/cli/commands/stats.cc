@@ -40,8 +40,8 @@ std::string time_text(const std::optional<std::chrono::microseconds>& time) {
 
 void print_table(const std::vector<Counted>& all) {
   constexpr const char* kLine = "{:<14} {:<8} {:>9} {:>9} {:>9} {:>10} {:>9} {:>9} {:>9}\n";
-  print_out(fmt::runtime(kLine), "ID", "BACKEND", "MEMORY", "PEAK", "LIMIT", "CPU", "PIDS", "READ",
-            "WRITTEN");
+  print_out(fmt::runtime(kLine), "ID", "BACKEND", "MEMORY", "PEAK", "LIMIT", "CPU", "PROCESSES",
+            "READ", "WRITTEN");
   for (const auto& [status, stats] : all) {
     const std::string processes =
         stats.processes ? std::to_string(*stats.processes) : std::string(kNotCounted);
