@@ -397,6 +397,24 @@ def a_tenant_cannot_name_files_of_the_host():
 
 
 @suite.case
+def a_living_sandbox_is_not_called_ended():
+    with daemon() as one:
+        def why_gone(sandbox, token):
+            answer = one.call("GET", f"/v1/sandboxes/{sandbox}/gone", token=token)
+            expect_equal(answer.status, 200, f"{answer.body[:200]}")
+            return answer.json()
+
+        made = one.make("alice")
+        said = why_gone(made, "alice")
+        expect("is alive" in said["text"] and "has ended" not in said["text"], f"it is alive: {said}")
+        never = why_gone("n0123456789ab", "bob")
+        expect_equal(why_gone(made, "bob"), never, "what another tenant learns")
+        one.call("DELETE", f"/v1/sandboxes/{made}", token="alice")
+        expect("alive" not in why_gone(made, "alice")["text"], "after its end")
+        expect_equal(why_gone(made, "bob"), never, "what another tenant learns after its end")
+
+
+@suite.case
 def hanging_up_ends_the_command():
     with daemon() as one:
         sandbox = one.make()

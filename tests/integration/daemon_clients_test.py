@@ -225,6 +225,27 @@ def a_batch_that_nobody_waits_for_ends():
 
 
 @suite.case
+def a_batch_of_a_killed_daemon_is_ended_by_the_next():
+    with daemon() as one:
+        def ids():
+            return subprocess.run([NUTSHELL, "list", "-q"], env=one.environment(), timeout=60, check=True,
+                                  capture_output=True, text=True).stdout.split()
+
+        connection = UnixConnection(one.socket)
+        connection.request("POST", "/v1/batch", json.dumps(
+            {"items": [{"argv": ["sleep", "1000"], "timeout_ms": 30_000}] * 3, "parallel": 3,
+             "spec": {"ttl_ms": 3_600_000}}))
+        expect(wait_until(lambda: len(ids()) == 3), "they do not begin")
+        lives = [made["ttl_ms"] for made in one.call("GET", "/v1/sandboxes").json()["sandboxes"]]
+        expect(max(lives) <= 120_000, f"what they live without any daemon, in ms: {lives}")
+        one.process.kill()
+        one.process.wait(60)
+        connection.close()
+        one.start()
+        expect(wait_until(lambda: not ids(), 20), f"what outlives the daemon: {ids()}")
+
+
+@suite.case
 def a_sandbox_for_one_command_takes_back_or_says_why():
     """One of a batch may have no layers to go back to: then it says so, and changes nothing."""
     with daemon() as one:
