@@ -64,6 +64,12 @@ std::uint64_t unfinished_line(const StoredStream& stream) {
   return last.empty() || last.ends_with('\n') ? 0 : 1;
 }
 
+// Cuts the output as it is stored, so that the answer says what is missing from it.
+void trim(ExecWatch& watch) {
+  watch.output.trim();
+  watch.error.trim();
+}
+
 wire::Exec exec_of(const CommandRequest& request, const std::string& exec_id) {
   const bool is_background = request.wait == 0ms;
   const bool may_outlive = request.wait < request.timeout;
@@ -310,6 +316,7 @@ Result<CommandState> Jobs::run(const CommandRequest& asked) {
   }
   // A command that was started in the background is a job, even if it has ended already.
   if (request.wait == 0ms) record.id = TRY(new_id());
+  trim(watch);
   return settle(record, watch);
 }
 
@@ -339,6 +346,7 @@ Result<CommandState> Jobs::look(const JobRequest& request) {
   if (!watched && watched.error().code == ErrorCode::NotFound)
     return failure(ErrorCode::NotFound, "The sandbox no longer knows how it ended.");
   if (!watched) return Failure(watched.error());
+  trim(watch);
   return settle(record, watch);
 }
 

@@ -11,7 +11,7 @@ import zlib
 from pathlib import Path
 
 from support import (REPOSITORY, Suite, call, expect, expect_equal, runtime_directory, sandbox,
-                     is_full, scratch, start)
+                     scratch, start)
 from tool_calls import Sandbox, fresh
 
 suite = Suite()
@@ -274,25 +274,6 @@ def large_outputs_lose_no_byte_and_count_what_is_not_kept(box):
     expect_equal(told["fields"]["stdout_bytes"], 30888896, "bytes printed")
     expect("in all it printed 30888896 bytes, 4000000 lines" in told["text"], told["text"][-300:])
     expect_equal(len(kept.replace(b"\n[14111680 bytes are not kept]\n", b"")), 16 << 20, "bytes kept")
-
-
-@fresh(suite)
-def needle_is_found_under_load_in_any_size_up_to_the_bound(box):
-    """Other processes of the sandbox take its cores; the output is as large as the bound allows."""
-    box.text("bash", command="for i in 1 2 3; do (while :; do :; done) & done", wait=1, timeout=100)
-    for mebibytes in (1, 4, 16) if is_full() else (2, 16):
-        half = f"seq 1 100000000 | head -c {(mebibytes << 19) - 20}"
-        told = box.text("bash", command=f"{half}; echo; echo 'ERROR: needle'; {half}")
-        if "ERROR: needle" in told:
-            continue
-        output = re.search(r"\bo[0-9a-f]{4,}", told).group(0)
-        found = box.text("recall", id=output, grep="needle")
-        expect("ERROR: needle" in found, f"{mebibytes} MiB: {found[:200]}")
-    told = box.object("bash", command="seq 1 100000000 | head -c 10000000")
-    lines = int(box.shell("seq 1 100000000 | head -c 10000000 | wc -l").stdout)
-    expect(re.search(rf"\b{lines} lines\b", told["text"].splitlines()[0]), told["text"].splitlines()[0])
-    counted = box.text("recall", id=told["output_id"], limit=1).splitlines()[0]
-    expect(counted.endswith(f"/{lines}"), counted)
 
 
 @fresh(suite)
