@@ -50,8 +50,13 @@ bool speaks_to_the_reader(std::string_view line) {
                      [&](std::string_view order) { return contains(line, order); });
 }
 
-bool is_inside_character(std::string_view text, std::size_t at) {
-  return at < text.size() && (static_cast<unsigned char>(text[at]) & 0xc0U) == 0x80U;
+bool continues_character(char byte) {
+  return (static_cast<unsigned char>(byte) & 0xc0U) == 0x80U;
+}
+
+std::size_t count_characters(std::string_view text) {
+  return text.size() -
+         static_cast<std::size_t>(std::count_if(text.begin(), text.end(), continues_character));
 }
 
 }  // namespace
@@ -71,12 +76,14 @@ std::string shortened(std::string_view line, std::size_t focus) {
   std::size_t start = focus > kLongestLine / 2 ? focus - kLongestLine / 4 : 0;
   start = std::min(start, line.size() - kLongestLine);
   std::size_t end = start + kLongestLine;
-  while (is_inside_character(line, start))
+  while (start < end && continues_character(line[start]))
     ++start;
-  while (is_inside_character(line, end))
+  while (end < line.size() && end > start && continues_character(line[end]))
     --end;
-  const auto ahead = start > 0 ? fmt::format("({} chars)…", start) : "";
-  const auto behind = end < line.size() ? fmt::format("…(+{} chars)", line.size() - end) : "";
+  const auto left = line.substr(0, start);
+  const auto right = line.substr(end);
+  const auto ahead = left.empty() ? "" : fmt::format("({} chars)…", count_characters(left));
+  const auto behind = right.empty() ? "" : fmt::format("…(+{} chars)", count_characters(right));
   return fmt::format("{}{}{}", ahead, line.substr(start, end - start), behind);
 }
 

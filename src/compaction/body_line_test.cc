@@ -1,5 +1,6 @@
 #include "compaction/body_line.h"
 
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 
 namespace nutshell::compaction {
@@ -42,6 +43,15 @@ TEST(BodyLine, CharactersAreNotSplit) {
     line += "ü";
   const auto text = shortened("x" + line);
   EXPECT_EQ(text.find("\xc3…"), std::string::npos);
+}
+
+TEST(BodyLine, MissingCharactersAreCountedAndNotTheirBytes) {
+  std::string line;
+  for (std::size_t i = 0; i < 3 * kLongestLine; ++i)
+    line += "ü";
+  const auto text = shortened(line);
+  const auto shown = text.find("…") / 2;  // each takes two bytes
+  EXPECT_TRUE(text.ends_with(fmt::format("…(+{} chars)", 3 * kLongestLine - shown))) << text;
 }
 
 }  // namespace

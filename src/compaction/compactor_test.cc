@@ -124,6 +124,19 @@ TEST(Compactor, LogShowsOneLineOfEachKind) {
   EXPECT_LT(rendering.tokens * 2, rendering.raw_tokens);
 }
 
+TEST(Compactor, ErrorThatAParserDoesNotTellIsShownWithItsBody) {
+  std::string output;
+  for (int number = 0; number < 20; ++number)
+    output += "commit 0257" + std::to_string(1000 + number) +
+              "f4f7e1c5406884d40165d4a71410667d\nAuthor: Ben Okafor <ben@example.org>\n"
+              "Date:   Fri Jan 2 15:05:00 2026 +0000\n\n    option: trade layout\n    \n"
+              "    a body of some words\n\n";
+  output += "FATAL: no lease for kiln\n    wanted: 4711\n    holder: worker-nine\n";
+  const auto text = rendered({"git log", 0, output}).text;
+  for (const auto* part : {"FATAL: no lease for kiln\n", "wanted: 4711\n", "holder: worker-nine\n"})
+    EXPECT_NE(text.find(part), std::string::npos) << text;
+}
+
 TEST(Compactor, FailureWithoutAParsedErrorShowsTheTail) {
   auto output = std::string("On branch main\n\nChanges not staged for commit:\n");
   for (int file = 0; file < 60; ++file)

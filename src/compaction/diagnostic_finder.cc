@@ -7,6 +7,7 @@
 #include <string>
 
 #include "compaction/diagnostic_line.h"
+#include "compaction/error_words.h"
 #include "compaction/line_shapes.h"
 #include "compaction/text_scan.h"
 
@@ -126,6 +127,7 @@ class DiagnosticFinder {
       const bool is_mark = is_caret_line(lines_[at]);
       const bool is_source = !is_mark && is_caret_line(line(at + 1));
       const bool is_deeper = indent_of(lines_[at]) > indent;
+      if (is_source && is_stray(at, start)) continue;
       if ((is_source || is_deeper) && read_diagnostic(lines_[at])) break;
       if (is_source || is_mark || is_source_row(lines_[at]) || is_numbered_source(lines_[at])) {
         found_.roles[at] = Role::Excerpt;
@@ -150,6 +152,12 @@ class DiagnosticFinder {
       if (!is_source) add_said(diagnostic, trim(said));
     }
     return at;
+  }
+
+  // An error at the margin, between source that is indented and its marks, is another program's.
+  [[nodiscard]] bool is_stray(std::size_t at, std::size_t start) const {
+    return at > start + 1 && indent_of(lines_[at]) == 0 && indent_of(lines_[at + 1]) > 0 &&
+           !read_diagnostic(lines_[at - 1]) && looks_like_error(lines_[at]);
   }
 
   // Joins a message that is wrapped at the indent of its first line: mypy --pretty ends it with its
@@ -322,10 +330,12 @@ class DiagnosticFinder {
     const Location where{std::string(text.substr(0, gap)), static_cast<std::uint32_t>(*row), 0};
     found_.roles[start] = Role::Diagnostic;
     std::size_t at = start + 1;
+    const bool has_source = trim_left(line(at + 1)).starts_with('^');
+    if (has_source) found_.roles[at++] = Role::Excerpt;
     for (; at < lines_.size() && at < start + kMostBody && !is_empty(at); ++at) {
-      found_.roles[at] = Role::Excerpt;
       auto said = trim_left(lines_[at]);
       const auto marks = said.find_first_not_of("^-");
+      if (said.front() == '^') found_.roles[at] = Role::Excerpt;
       if (marks == 0 || marks == std::string_view::npos || said.front() != '^') continue;
       Diagnostic diagnostic;
       read_message(said.substr(marks), diagnostic);

@@ -56,6 +56,18 @@ TEST(Outline, ShellcheckGivesFileAndLine) {
   EXPECT_FALSE(has(outline, "rm -rf"));
 }
 
+TEST(Outline, ErrorAmongTheLinesOfADiagnosticIsNoSource) {
+  const auto shellcheck = outline_of(
+      "In bin/a.sh line 7:\nrm -rf $x/y\n       ^-----^ SC2154 (warning): "
+      "x is not assigned.\nERROR: the lease of kiln is gone\n\n");
+  EXPECT_TRUE(has(shellcheck, "ERROR: the lease of kiln is gone\n")) << shellcheck.text;
+  EXPECT_TRUE(has(shellcheck, "SC2154 x is not assigned.\n")) << shellcheck.text;
+  const auto mypy = outline_of(
+      "src/a.py:12: error: Incompatible types  [assignment]\n        x: int = \"2\"\n"
+      "kiln: cannot open shared state: Permission denied\n                 ^~~\n\n");
+  EXPECT_TRUE(has(mypy, "kiln: cannot open shared state: Permission denied\n")) << mypy.text;
+}
+
 TEST(Outline, ArrowFormTakesTheMessageAboveIt) {
   const auto outline = outline_of(
       "F401 [*] `os` imported but unused\n --> a.py:3:8\n  |\n"

@@ -10,6 +10,7 @@
 #include "compaction/error_words.h"
 #include "compaction/formatter.h"
 #include "compaction/status_line.h"
+#include "compaction/text_scan.h"
 
 namespace nutshell::compaction {
 namespace {
@@ -29,6 +30,18 @@ bool is_unexplained(const Facts& facts, const ExecResult& ending) {
                       [](const std::string& line) { return looks_like_error(line); });
 }
 
+// The lines below an error that are indented deeper, unless the text holds them already.
+std::string body_of(std::size_t error, std::string_view text, Lines lines) {
+  constexpr std::size_t kMostBody = 8;
+  std::string body;
+  const std::size_t indent = indent_of(lines[error]);
+  for (std::size_t at = error + 1; at < lines.size() && at <= error + kMostBody; ++at) {
+    if (is_blank(lines[at]) || indent_of(lines[at]) <= indent) break;
+    if (!contains(text, trim(lines[at]))) body += shortened(as_data(lines[at])) + "\n";
+  }
+  return body;
+}
+
 // Adds the lines that look like errors and that the parser did not report, with their numbers.
 void append_lost(Report& report, const CanaryReport& canary, const TypedInput& input) {
   std::size_t used = estimate_tokens(report.text);
@@ -36,9 +49,10 @@ void append_lost(Report& report, const CanaryReport& canary, const TypedInput& i
   for (const std::size_t at : canary.missing) {
     const auto line =
         fmt::format("{}: {}\n", input.first_line + at + 1, shortened(as_data(input.lines[at])));
-    used += estimate_tokens(line);
+    const auto body = body_of(at, report.text, input.lines);
+    used += estimate_tokens(line) + estimate_tokens(body);
     if (used > input.max_tokens) break;
-    report.text += line;
+    report.text += line + body;
     ++shown;
   }
   if (shown == canary.missed) return;

@@ -20,6 +20,7 @@ import generate  # noqa: E402
 import judge  # noqa: E402
 import match  # noqa: E402
 import mutation  # noqa: E402
+import needles  # noqa: E402
 import readings  # noqa: E402
 import score  # noqa: E402
 import store  # noqa: E402
@@ -32,6 +33,7 @@ MOST_ERROR = 0.05  # of the estimate, pooled
 LEAST_SAVING, LEAST_SAVING_WITHOUT_LOGS = 0.76, 0.70
 SHOWN = 12  # failing cases in a message
 FIXED_SEED = 3  # of one output of each form
+LEAST_PARSERS = 35  # that meet a needle
 
 
 class Corpus:
@@ -178,6 +180,21 @@ def the_judge_notices_each_fact_that_is_taken_out():
     print(f"  seed {seed}, {tried} times")
     expect(tried >= len(Corpus.all()), f"only {tried} tried")
     expect(not missed, f"{len(missed)} of {tried} go unnoticed: " + "; ".join(missed[:SHOWN]))
+
+
+@suite.case
+def a_line_of_another_program_is_shown_wherever_it_stands():
+    """One kind of needle in each case, in turn; with scripts/test --full, every kind in each case."""
+    seed = seed_of_run()
+    rendered = needles.rendered(needles.planted(store.all_cases(), seed, repetitions(1, len(needles.KINDS))))
+    parsers = {part for _, rendering in rendered for part in rendering.parser.split("+")}
+    lost = [(needle, rendering.parser, gone) for needle, rendering in rendered if (gone := needle.lost(rendering))]
+    for needle, parser, gone in lost:
+        print(f"  {needle} ({parser}): {gone[0]}")
+    print(f"  seed {seed}, {len(lost)} of {len(rendered)} needles lost, {len(parsers)} parsers")
+    expect(len(parsers) >= LEAST_PARSERS, f"only {len(parsers)} parsers met a needle: {sorted(parsers)}")
+    expect(len(lost) <= (1 - score.BARS.needles_kept) * len(rendered), f"{len(lost)} of {len(rendered)} needles lost: " +
+           "; ".join(str(needle) for needle, *_ in lost[:SHOWN]))
 
 
 @suite.case

@@ -42,6 +42,11 @@ std::string_view function_of(std::string_view line) {
   return line;
 }
 
+// Other lines may stand between a function and its place: what another program printed.
+bool is_function(std::string_view line) {
+  return line.starts_with("created by ") || trim_right(line).ends_with(')');
+}
+
 class DumpReader {
  public:
   GoroutineDump read(Lines lines) {
@@ -60,9 +65,11 @@ class DumpReader {
       current_ = std::move(next);
     } else if (const auto frame = go_frame(line)) {
       take_place(*frame);
-    } else if (!is_blank(line)) {
+    } else if (is_function(line)) {
       end_function();
       function_ = function_of(trim(line));
+    } else if (!is_blank(line)) {
+      current_.frames.emplace_back(trim(line));
     }
   }
 

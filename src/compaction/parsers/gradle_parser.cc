@@ -136,6 +136,7 @@ bool GradleScan::take_advice() {
   const bool is_exception = head.starts_with("* Exception is:");
   if (!is_exception && !head.starts_with("* Try:") && !head.starts_with("* Get more help"))
     return false;
+  const bool is_one_line = head.starts_with("* Get more help");
   do {
     const auto line = cursor_.line();
     const auto frame = java_frame(line);
@@ -146,6 +147,7 @@ bool GradleScan::take_advice() {
     else if (!is_blank(line))
       ledger_.omit(is_exception ? "stack frames" : "gradle advice");
     cursor_.advance();
+    if (is_one_line || (!is_exception && is_blank(cursor_.line()))) break;
   } while (!cursor_.done() && !cursor_.line().starts_with("* ") &&
            !cursor_.line().starts_with("BUILD ") && !cursor_.line().starts_with("======"));
   return true;

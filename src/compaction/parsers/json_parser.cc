@@ -3,10 +3,12 @@
 #include <algorithm>
 
 #include "compaction/compactor.h"
+#include "compaction/error_words.h"
 #include "compaction/records/json_diagnostics.h"
 #include "compaction/records/json_layout.h"
 #include "compaction/records/log_reader.h"
 #include "compaction/text_scan.h"
+#include "core/json_reader.h"
 #include "core/json_values.h"
 
 namespace nutshell::compaction {
@@ -49,12 +51,41 @@ void note_left_out(Facts& facts, std::size_t count, const FoundJson& json) {
     facts.omitted.push_back(lines_in_part(json.filled - json.other.size()));
 }
 
+// Shows the lines around the JSON; of many, those that look like errors come first.
 void add_other(Facts& facts, const FoundJson& json) {
-  const std::size_t shown = std::min(kMostOtherLines, json.other.size());
-  facts.kept.insert(facts.kept.end(), json.other.begin(),
-                    json.other.begin() + static_cast<std::ptrdiff_t>(shown));
-  if (shown < json.other.size())
-    facts.omitted.push_back({"other lines", json.other.size() - shown});
+  auto other = json.other;
+  std::stable_partition(other.begin(), other.end(), looks_like_error);
+  const std::size_t shown = std::min(kMostOtherLines, other.size());
+  facts.kept.insert(facts.kept.end(), other.begin(),
+                    other.begin() + static_cast<std::ptrdiff_t>(shown));
+  if (shown < other.size()) facts.omitted.push_back({"other lines", other.size() - shown});
+}
+
+// Moves lines that stand inside a JSON value without being part of it, as a program's error output
+// does, in front of the value.
+std::string with_strays_ahead(Lines given) {
+  constexpr int kMostStrays = 8;
+  constexpr std::size_t kFewBytes = 6;  // of a stray line that the reader may take for a value
+  std::string text = joined_lines(given);
+  std::string strays;
+  for (int count = 0; count < kMostStrays; ++count) {
+    std::size_t start = 0;
+    while (start < text.size() && text[start] != '{' && text[start] != '[')
+      start = std::min(text.find('\n', start), text.size() - 1) + 1;
+    JsonReader reader(text);
+    JsonTree tree;
+    if (start >= text.size() || reader.read(start, tree)) break;
+    const std::size_t failed = std::min(reader.failed_at(), text.size() - 1);
+    const std::size_t line = failed == 0 ? 0 : text.rfind('\n', failed - 1) + 1;
+    const std::size_t end = std::min(text.find('\n', failed), text.size() - 1) + 1;
+    const auto words = std::string_view(text).substr(line, end - line);
+    const bool is_stray =
+        line > start && failed - line <= indent_of(words) + kFewBytes && text[failed] != '\n';
+    if (!is_stray) break;
+    strays += words;
+    text.erase(line, end - line);
+  }
+  return strays + text;
 }
 
 Facts facts_of_diagnostics(const FoundJson& json, std::vector<Diagnostic> diagnostics) {
@@ -106,7 +137,7 @@ Facts facts_of_layout(const FoundJson& json) {
 }
 
 std::optional<Facts> parse_json(const ParserInput& input) {
-  const auto json = find_json(joined_lines(input.lines));
+  const auto json = find_json(with_strays_ahead(input.lines));
   if (!json) return std::nullopt;
   auto diagnostics = json_diagnostics(*json);
   if (!diagnostics.empty()) return facts_of_diagnostics(*json, std::move(diagnostics));

@@ -38,6 +38,10 @@ bool recognises_node_test(const ParserInput& input) {
   return input.command.starts_with({"node", "--test"}) || has_line(input.lines, is_node_test_line);
 }
 
+bool is_tap_line(std::string_view text) {
+  return text.starts_with("ok ") || text.starts_with("not ok ") || text.starts_with("# ");
+}
+
 class NodeTestScan {
  public:
   explicit NodeTestScan(const ParserInput& input) : input_(input), cursor_(input.lines) {}
@@ -125,14 +129,19 @@ bool NodeTestScan::take_yaml(Failure& failure, std::size_t indent) {
   if (trim(cursor_.line()) != "---") return false;
   cursor_.advance();
   bool is_stack = false;
+  bool is_foreign = false;  // another program's words stand in the block, up to the next field
   Location user_place;
   for (; !cursor_.done() && trim(cursor_.line()) != "..."; cursor_.advance()) {
     const auto line = cursor_.line();
-    const bool is_field = indent_of(line) <= indent + 2;
+    const bool is_field = indent_of(line) == indent + 2;
     const auto text = trim(line);
     if (text.empty()) continue;
+    if (indent_of(line) <= indent && is_tap_line(text)) return true;  // the block was cut off
     if (is_field) is_stack = text.starts_with("stack:");
-    if (is_field) {
+    is_foreign = !is_field && (is_foreign || indent_of(line) < indent + 2);
+    if (is_foreign) {
+      ledger_.set_aside(line);
+    } else if (is_field) {
       take_field(text, failure);
     } else if (!is_stack) {
       failure.detail.emplace_back(text);

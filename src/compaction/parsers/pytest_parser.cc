@@ -120,6 +120,14 @@ bool is_session_line(std::string_view line) {
 }
 
 // "src/a.py   12   0   100%": nothing is missing.
+// A line in the warnings summary that names no test, file or number of warnings: the tests that met
+// a warning stand at the margin, everything else is indented.
+bool is_foreign_to_warnings(std::string_view line) {
+  if (is_blank(line) || indent_of(line) > 0 || line.starts_with("-- ")) return false;
+  const bool is_sum = line.ends_with(" warning") || line.ends_with(" warnings");
+  return contains(line, " ") && !contains(line, "::") && !is_sum;
+}
+
 bool is_covered(std::string_view line) {
   return trim(line).ends_with(" 100%") && !trim(line).starts_with("TOTAL");
 }
@@ -257,6 +265,7 @@ bool PytestScan::take_one_line_report() {
 void PytestScan::take_warning() {
   const auto line = cursor_.line();
   const auto located = split_location(trim(line));
+  if (is_foreign_to_warnings(line)) return take_unknown(cursor_, ledger_);
   cursor_.advance();
   if (line.starts_with("  ") && located && !located->rest.empty()) {
     auto diagnostic = make_diagnostic(Severity::Warning, located->where, located->rest);

@@ -136,6 +136,13 @@ Grade grade_of_line(std::string_view line) {
   return level == Grade::Plain ? std::min(look, Grade::Warning) : look;
 }
 
+// A line with a place, among lines with a time, is what a compiler or checker printed.
+Grade grade_of_place(std::string_view line) {
+  const auto located = split_location(line);
+  const bool is_place = located && located->where.column > 0 && !located->rest.empty();
+  return is_place ? Grade::Warning : Grade::None;
+}
+
 // PostgreSQL logs the details of a message as lines of their own, with its time.
 bool is_more_of_postgres(std::string_view line) {
   constexpr std::array<std::string_view, 5> kParts = {
@@ -233,8 +240,9 @@ class LogReader {
     begin(number);
     ++log_.text;
     add_timed(line);
-    log_.set.grade(grade_of_line(line));
-    if (is_log_line(line)) ++log_.timed;
+    const bool is_timed = is_log_line(line);
+    log_.set.grade(std::max(grade_of_line(line), is_timed ? Grade::None : grade_of_place(line)));
+    if (is_timed) ++log_.timed;
   }
 
   // Text in front of the fields is the message of a record that has no other.
