@@ -12,6 +12,7 @@
 
 #include "cli/command.h"
 #include "cli/commands/extend.h"
+#include "cli/commands/forward.h"
 #include "cli/commands/image.h"
 #include "cli/commands/roche.h"
 #include "cli/daemon_choice.h"
@@ -57,6 +58,7 @@ constexpr auto kCommands =
                             {"destroy", "rm", add_destroy},
                             {"logs", "", add_logs},
                             {"cp", "", add_copy},
+                            {"forward", "", add_forward},
                             {"extend", "", add_extend},
                             {"pause", "", add_pause},
                             {"resume", "", add_resume},

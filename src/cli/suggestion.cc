@@ -25,8 +25,8 @@ constexpr std::array kHints = {
          "--unsafe-mount SRC:DST gives write access to the host's own files"},
     Hint{"--rm ", "leave it out: the sandbox of 'run' always ends with its command"},
     Hint{"-p --publish --expose -P ",
-         "a sandbox has no network, so it has no ports; 'nutshell exec' and pipes reach its "
-         "programs"},
+         "leave it out: 'nutshell forward ID PORT' reaches a server in a sandbox of 'nutshell "
+         "create' while it runs"},
     Hint{"--network --net --dns --add-host ",
          "a sandbox has no network of its own; name what its commands may reach with --allow "
          "HOST[:PORT], or say --network unsafe-full"},

@@ -30,7 +30,7 @@ TEST(Suggestion, SaysWhatTakesThePlaceOfDockersOptions) {
            {"-v", "--workspace DIR"},
            {"--volume=/a:/b", "--unsafe-mount"},
            {"--rm", "always ends with its command"},
-           {"-p", "no network"},
+           {"-p", "nutshell forward ID PORT"},
            {"--env-file=x", "-e NAME=VALUE"},
            {"--user", "sandbox's own user"},
            {"--network=host", "--allow HOST"},

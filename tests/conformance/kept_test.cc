@@ -1,5 +1,7 @@
 // Kept sandboxes: found, used, paused and ended by their id.
+#include "base/file.h"
 #include "conformance_fixture.h"
+#include "runtime/dial.h"
 
 namespace nutshell {
 namespace {
@@ -59,6 +61,34 @@ TEST_P(KeptConformance, UsesOneStreamForCommandsAfterEachOther) {
   EXPECT_EQ(exec(id, "echo on").output, "on\n");
   ASSERT_TRUE(runtime_->destroy(id));
   EXPECT_EQ(runtime_->streams().count(), 0U);
+}
+
+TEST_P(KeptConformance, ReachesServersInside) {
+  constexpr std::uint16_t kPort = 8080;
+  const std::string id = create();
+  const auto refused = InsideConnection::dial(*runtime_, id, kPort);
+  ASSERT_FALSE(refused);
+  EXPECT_EQ(refused.error().code, ErrorCode::Unavailable);
+  EXPECT_THAT(refused.error().message, HasSubstr("no server listens on port 8080"));
+  EXPECT_EQ(runtime_->streams().count(), 1U);
+  if (exec(id, "command -v python3").output.empty()) return;  // images have only a shell
+  exec(id,
+       "python3 -c 'import socket\n"
+       "s = socket.create_server((\"127.0.0.1\", 8080))\n"
+       "open(\"ready\", \"w\").close()\n"
+       "c = s.accept()[0]\n"
+       "c.sendall(b\"you said \" + c.recv(100))' >/dev/null 2>&1 & "
+       "until [ -e ready ]; do :; done");
+  auto connection = InsideConnection::dial(*runtime_, id, kPort);
+  ASSERT_TRUE(connection) << connection.error().message;
+  auto socket = InsideSocket::open(std::move(*connection), -1);
+  ASSERT_TRUE(socket);
+  UniqueFd ours = (*socket)->take();
+  ASSERT_TRUE(write_all(ours.get(), "hello"));
+  EXPECT_EQ(read_all(ours.get(), 1000).value_or(""), "you said hello");
+  ours.reset();
+  socket->reset();
+  EXPECT_EQ(exec(id, "echo on").output, "on\n");
 }
 
 // Figures that a host does not count are missing.

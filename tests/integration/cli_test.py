@@ -17,7 +17,7 @@ suite = Suite()
 RESULT_KEYS = ["outcome", "exit_code", "signal", "duration_ms", "cpu_time_ms", "peak_memory_bytes",
                "stdout_bytes", "stderr_bytes", "stdout_truncated", "stderr_truncated", "stdout",
                "stderr"]
-COMMANDS = ["run", "create", "exec", "list", "info", "stats", "destroy", "cp", "pause", "resume", "diff", "apply",
+COMMANDS = ["run", "create", "exec", "list", "info", "stats", "destroy", "cp", "forward", "pause", "resume", "diff", "apply",
             "discard", "checkpoint", "rollback", "fork", "tool", "render", "gain", "gc", "doctor", "version",
             "completion", "image"]
 
@@ -54,7 +54,7 @@ def names_of_docker_are_understood():
             expect_equal(call("cp", f"{made}:sub", "-").stdout, b"1", "out")
         expect_equal(call("rm", made).status, 0, "rm")
     for flag, wanted in (("-v", b"--workspace DIR"), ("--rm", b"ends with its command"),
-                         ("-p", b"no network"), ("--env-file", b"-e NAME=VALUE"),
+                         ("-p", b"nutshell forward"), ("--env-file", b"-e NAME=VALUE"),
                          ("--user", b"sandbox's own user"), ("--dns", b"--allow HOST"),
                          ("--network", b"none, allowed or unsafe-full")):
         ended = call("run", flag, "x", "--", "true")
