@@ -12,6 +12,7 @@
 
 #include <chrono>
 #include <cstdio>
+#include <ctime>
 #include <iostream>
 #include <string>
 #include <vector>
@@ -38,6 +39,13 @@ Result<int> print_tokens(const std::string& ranks) {
   return 0;
 }
 
+// The CPU time of this thread: what other programs take does not count.
+double cpu_seconds() {
+  timespec time{};
+  (void)::clock_gettime(CLOCK_THREAD_CPUTIME_ID, &time);  // cannot fail for this clock
+  return static_cast<double>(time.tv_sec) + static_cast<double>(time.tv_nsec) / 1e9;
+}
+
 Result<int> print_speed(const std::vector<std::string>& words) {
   using Clock = std::chrono::steady_clock;
   const std::string output = TRY(read_file(words[2], kLargestInput));
@@ -51,10 +59,9 @@ Result<int> print_speed(const std::vector<std::string>& words) {
   compaction::Rendering rendering;
   const auto until = Clock::now() + std::chrono::milliseconds(300);
   while (Clock::now() < until) {
-    const auto began = Clock::now();
+    const double began = cpu_seconds();
     rendering = compaction::render(captured, {});
-    best_seconds =
-        std::min(best_seconds, std::chrono::duration<double>(Clock::now() - began).count());
+    best_seconds = std::min(best_seconds, cpu_seconds() - began);
   }
   fmt::print("{:.1f} {}\n", static_cast<double>(output.size()) / 1e6 / best_seconds,
              rendering.parser);
