@@ -91,6 +91,9 @@ CommandOption add_flag(const CommandLine& command, Flags& flags, const FieldInfo
   const std::string text = help.empty() ? help_for(info, member) : help;
   if constexpr (kIsList<T>) {
     return command.add_option(words, flags.lists[flag], text);
+  } else if constexpr (std::is_same_v<T, KeepCaches>) {
+    return command.add_word_flag(words, flags.texts[flag], std::string(word_for(KeepCaches::Yes)),
+                                 text);
   } else {
     const CommandOption option = command.add_option(words, flags.texts[flag], text);
     if constexpr (std::is_enum_v<T>) option.shows_values({kWords<T>.begin(), kWords<T>.end()});

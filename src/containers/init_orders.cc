@@ -56,7 +56,12 @@ Result<> bring_workspace(int stream, const std::string& directory,
   return {};
 }
 
-Result<> check_no_mounts(const SandboxSpec& spec) {
+Result<> check_native_fields(const SandboxSpec& spec) {
+  if (spec.keep_caches == KeepCaches::Yes) {
+    return failure(ErrorCode::Unsupported,
+                   "keep-caches: only the native backend keeps caches; leave it out, or put them "
+                   "into an image");
+  }
   if (spec.mounts.empty()) return {};
   return failure(
       ErrorCode::Unsupported,

@@ -27,8 +27,8 @@ std::vector<std::string> environment_for(const std::vector<std::string>& image_e
 Result<> bring_workspace(int stream, const std::string& directory,
                          const std::function<void(const std::string&)>& show);
 
-// Refuses read-only mounts at paths of their own: a bind mount, all that an engine has, would let
-// commands connect to the host's sockets in it and lock its files.
-Result<> check_no_mounts(const SandboxSpec& spec);
+// Refuses kept caches, and read-only mounts at paths of their own: a bind mount, all that an engine
+// has, would let commands connect to the host's sockets in it and lock its files.
+Result<> check_native_fields(const SandboxSpec& spec);
 
 }  // namespace nutshell::containers

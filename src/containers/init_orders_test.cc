@@ -24,6 +24,17 @@ TEST(ContainerEnvironment, SkipsWhatIsNoVariable) {
   EXPECT_EQ(environment, environment_for({}, {}));
 }
 
+TEST(ContainerFields, ThatOnlyTheNativeBackendKeepsAreRefused) {
+  SandboxSpec spec;
+  EXPECT_TRUE(check_native_fields(spec));
+  spec.workspace = "/project";
+  spec.keep_caches = KeepCaches::Yes;
+  const auto refused = check_native_fields(spec);
+  ASSERT_FALSE(refused);
+  EXPECT_EQ(refused.error().code, ErrorCode::Unsupported);
+  EXPECT_NE(refused.error().message.find("native"), std::string::npos);
+}
+
 TEST(ContainerOrders, KeptSandboxAwaitsItsRelease) {
   const SandboxSpec spec;
   EXPECT_EQ(orders_for(spec, Lifetime::Kept, {}).awaits_release, 1);

@@ -140,8 +140,10 @@ Result<> check_spec(const SandboxSpec& spec) {
   TRY(check_environment(spec.environment));
   TRY(check_mounts(spec.mounts));
   TRY(check_network_texts(spec.network));
-  if (spec.keep_caches == KeepCaches::Yes) {
-    return failure(ErrorCode::Unsupported, "keep_caches: this version has none; leave it out");
+  if (spec.keep_caches == KeepCaches::Yes && spec.workspace.empty()) {
+    return failure(ErrorCode::InvalidArgument,
+                   "keep-caches: caches are kept for a project: give its directory with "
+                   "--workspace, or leave --keep-caches out");
   }
   TRY(check_network(spec.network));
   if (spec.working_directory.empty() || spec.working_directory.front() != '/') {

@@ -63,6 +63,14 @@ TEST(Requirements, RefuseWhatIsNoName) {
   }
 }
 
+TEST(KeptCaches, BelongToAWorkspace) {
+  SandboxSpec spec;
+  spec.keep_caches = KeepCaches::Yes;
+  EXPECT_FALSE(check_spec(spec));
+  spec.workspace = "/project";
+  EXPECT_TRUE(check_spec(spec));
+}
+
 TEST(Mounts, LieAtPlainPathsThatTheSandboxDoesNotUseItself) {
   const auto is_accepted = [](std::vector<Mount> mounts) {
     SandboxSpec spec;

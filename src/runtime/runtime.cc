@@ -17,6 +17,7 @@
 #include "runtime/output_store.h"
 #include "runtime/saved_changes.h"
 #include "runtime/toolchains.h"
+#include "saved/kept_caches.h"
 #include "wire/exec_loop.h"
 
 namespace nutshell {
@@ -462,6 +463,9 @@ SweepReport Runtime::sweep(SweepMode mode) {
   const auto bounds = saved::Bounds::from_environment();
   const auto saved = saved::SavedWorkspaces::open();
   if (bounds && saved) saved->make_room(*bounds, 0, mode, all);
+  const auto cache_bounds = saved::cache_bounds();
+  const auto caches = saved::KeptCaches::directory();
+  if (cache_bounds && caches) saved::KeptCaches::make_room(*caches, *cache_bounds, mode, all);
   // A daemon that shares our directory sweeps these files itself.
   if (context_.daemon && context_.daemon->shares_directory) return all;
   sweep_networks(mode, all);

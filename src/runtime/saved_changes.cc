@@ -114,6 +114,7 @@ Result<int> with_saved(const BackendContext& context, const SavedWorkspace& save
   spec.labels.clear();
   spec.network = {};
   spec.unsafe_mounts.clear();
+  spec.keep_caches = KeepCaches::No;
   spec.mounts.clear();  // no command runs, and a tool's directory may be gone by now
   return runtime.with_temporary(spec, [&](const std::string& id) -> Result<int> {
     TRY(restore_into(runtime, id, saved));

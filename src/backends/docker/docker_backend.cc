@@ -32,7 +32,7 @@ constexpr auto kPatience = 60s;
 
 // The engine can mount a directory of this machine only if it runs here.
 Result<> check_directories(const EngineAddress& address, const SandboxSpec& spec) {
-  TRY(containers::check_no_mounts(spec));
+  TRY(containers::check_native_fields(spec));
   if (!spec.unsafe_mounts.empty() && !address.is_local()) {
     return failure(
         ErrorCode::Unsupported,

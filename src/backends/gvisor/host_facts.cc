@@ -153,7 +153,7 @@ Result<> check_spec_here(const HostFacts& facts, const SandboxSpec& spec) {
     return failure(ErrorCode::Unsupported,
                    "workspace mode overlay: gVisor stacks no layers for init; it takes a copy");
   }
-  TRY(containers::check_no_mounts(spec));
+  TRY(containers::check_native_fields(spec));
   TRY(check_mounts(facts, spec));
   if (spec.limits.millicpus <= facts.cores * 1000) return {};
   return failure(ErrorCode::InvalidArgument,

@@ -3,7 +3,9 @@
 #include <fmt/format.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cstdlib>
+#include <thread>
 
 #include "backends/native/cgroups/cgroup_places.h"
 #include "backends/native/cgroups/cgroup_sweep.h"
@@ -18,12 +20,16 @@
 #include "core/sandbox_id.h"
 #include "core/workspace_volume.h"
 #include "images/image_root.h"
+#include "saved/restore_caches.h"
+#include "wire/init_client.h"
 
 namespace nutshell::native {
 namespace {
 
 constexpr auto kRestackTime = std::chrono::seconds(10);
 constexpr auto kOneShotPatience = std::chrono::seconds(2);
+constexpr auto kSavingPatience = std::chrono::seconds(60);
+constexpr auto kBetweenLooks = std::chrono::milliseconds(5);
 constexpr const char* kOutOfMemory = "the whole sandbox ran out of memory and has ended";
 constexpr const char* kEnded = "the sandbox has ended";
 
@@ -83,10 +89,13 @@ Result<Protections> NativeBackend::check(const SandboxSpec& spec) {
 }
 
 Result<std::string> NativeBackend::start(const SandboxSpec& spec, Lifetime lifetime) {
-  if (lifetime == Lifetime::WithCaller) {
+  // Only a launcher saves caches.
+  const bool keeps_caches = spec.keep_caches == KeepCaches::Yes;
+  const bool is_ours = lifetime == Lifetime::WithCaller && !keeps_caches;
+  if (is_ours) {
     if (auto id = start_one_shot(spec)) return id;
   }
-  if (lifetime == Lifetime::WithCaller && !starter_) {
+  if (is_ours && !starter_) {
     starter_.emplace(TRY(Starter::create(entry_, Pooling::Off)));
     // If this fails, for example on a full disk, only a sweep from this cgroup finds the groups.
     if (const auto directory = RuntimeDirectory::open())
@@ -101,8 +110,9 @@ Result<std::string> NativeBackend::start(const SandboxSpec& spec, Lifetime lifet
   resolved.environment.insert(resolved.environment.begin(), image.environment.begin(),
                               image.environment.end());
   if (!resolved.image.empty()) TRY(check_image(resolved.image));
-  std::string id =
-      TRY(lifetime == Lifetime::WithCaller ? start_here(resolved) : start_kept(resolved, lifetime));
+  std::string id = TRY(is_ours        ? start_here(resolved)
+                       : keeps_caches ? start_with_caches(resolved, lifetime)
+                                      : start_kept(resolved, lifetime));
   name_special_files(spec.workspace);  // while the new sandbox mounts its files
   return id;
 }
@@ -155,13 +165,17 @@ Result<> NativeBackend::order_saving(LauncherRequest& request) const {
 }
 
 Result<std::string> NativeBackend::start_kept(const SandboxSpec& spec, Lifetime lifetime) {
-  const RuntimeDirectory directory = TRY(RuntimeDirectory::open());
   LauncherRequest request;
-  request.operation = Operation::Start;
   request.spec = spec;
   request.ends_with_client = lifetime == Lifetime::WithCallerUntilReleased ? 1 : 0;
-  request.linger_ms = TRY(launcher_linger());
   if (!spec.workspace.empty()) TRY(order_saving(request));
+  return ask_for_start(std::move(request));
+}
+
+Result<std::string> NativeBackend::ask_for_start(LauncherRequest request) {
+  const RuntimeDirectory directory = TRY(RuntimeDirectory::open());
+  request.operation = Operation::Start;
+  request.linger_ms = TRY(launcher_linger());
   const auto ask_launcher = [&]() -> Result<std::string> {
     LauncherClient launcher =
         TRY(LauncherClient::connect_or_start(directory, programs_ / "nutshell-launcher"));
@@ -172,6 +186,76 @@ Result<std::string> NativeBackend::start_kept(const SandboxSpec& spec, Lifetime 
   auto id = ask_launcher();
   // NotFound: the launcher ended instead of answering, and a new sandbox has ended with it.
   if (!id && id.error().code == ErrorCode::NotFound) id = ask_launcher();
+  return id;
+}
+
+Result<> NativeBackend::await_savers(const saved::KeptCaches& caches) {
+  const Deadline patience = Deadline::in(kSavingPatience);
+  for (;; std::this_thread::sleep_for(kBetweenLooks)) {
+    const auto unsaved = caches.unsaved();
+    if (unsaved.empty()) return {};
+    const auto living = TRY(list());
+    const auto is_living = [&living](const std::string& id) {
+      return std::any_of(living.begin(), living.end(),
+                         [&id](const SandboxStatus& status) { return status.id == id; });
+    };
+    if (std::all_of(unsaved.begin(), unsaved.end(), is_living)) return {};
+    if (!patience.has_passed()) continue;
+    return failure(ErrorCode::Unavailable,
+                   "the caches of a sandbox of this project are still being saved: try again");
+  }
+}
+
+Result<std::optional<saved::KeptCaches::Found>> NativeBackend::caches_for(
+    const saved::KeptCaches& caches, const Limits& limits) const {
+  auto found = caches.find();
+  if (!found && found.error().code == ErrorCode::Corrupt) {
+    caches.forget();
+    if (show_progress_)
+      show_progress_("the kept caches of this project are damaged, and are removed\n");
+    return std::optional<saved::KeptCaches::Found>();
+  }
+  if (!found || !*found || (*found)->bytes <= limits.disk_bytes / 2) return found;
+  return failure(
+      ErrorCode::ResourceExhausted,
+      fmt::format("keep-caches: the kept caches of this project have {}, more than half of the "
+                  "disk limit of {}: allow more with --disk, or leave --keep-caches out",
+                  format_byte_size((*found)->bytes), format_byte_size(limits.disk_bytes)));
+}
+
+// The sandbox ends with this process until its caches are there. One for a single command stays so;
+// what it cached is kept if it is stopped, and not if this process is killed.
+Result<std::string> NativeBackend::start_with_caches(SandboxSpec spec, Lifetime lifetime) {
+  const auto caches = TRY(saved::KeptCaches::of_project(spec.workspace, spec.image));
+  TRY(await_savers(caches));
+  const std::string why = caches.take_failure();
+  if (!why.empty() && show_progress_)
+    show_progress_(fmt::format("the caches of an earlier sandbox were not kept: {}\n", why));
+  auto found = TRY(caches_for(caches, spec.limits));
+  LauncherRequest request;
+  request.ends_with_client = 1;
+  request.caches_in = caches.base().native();
+  request.caches_bounds = TRY(saved::cache_bounds());
+  const bool has_one_command = lifetime == Lifetime::WithCaller || spec.is_for_one_command;
+  if (!has_one_command) TRY(order_saving(request));
+  spec.is_for_one_command = false;  // otherwise the launcher would not hold its files
+  request.spec = std::move(spec);
+  std::string id = TRY(ask_for_start(std::move(request)));
+  Result<> ready;
+  if (found) {
+    const auto restore = [&]() -> Result<> {
+      wire::InitClient init(TRY(connect(id)));
+      return saved::restore_caches(init, found->archive);
+    };
+    ready = restore();
+  }
+  if (ready && lifetime == Lifetime::Kept) ready = release(id);
+  if (!ready) {
+    (void)stop(id);  // otherwise it ends with this process
+    if (ready.error().code == ErrorCode::Corrupt) caches.forget();
+    return while_doing("bring the kept caches into the sandbox", std::move(ready).error());
+  }
+  if (lifetime == Lifetime::WithCaller) caching_.insert(id);
   return id;
 }
 
@@ -231,6 +315,7 @@ Result<> NativeBackend::stop(const std::string& id) {
     (void)one_shot.mapped().launcher.ask(request);  // else it ends with this connection
     return {};
   }
+  if (caching_.erase(id) != 0) (void)release(id);  // if this fails, its caches are not kept
   unreleased_.erase(id);
   auto answer = ask(Operation::Stop, id);
   // NotFound: there is no launcher, or it exited together with this sandbox.

@@ -5,6 +5,7 @@
 #include <map>
 #include <memory>
 #include <optional>
+#include <set>
 #include <string>
 
 #include "backends/native/launcher/launcher_client.h"
@@ -12,6 +13,7 @@
 #include "core/backend.h"
 #include "core/init_entry.h"
 #include "core/refusals.h"
+#include "saved/kept_caches.h"
 
 namespace nutshell::native {
 
@@ -55,6 +57,13 @@ class NativeBackend : public Backend,
   Result<std::string> start_one_shot(const SandboxSpec& spec);
   Result<> order_saving(LauncherRequest& request) const;
   Result<std::string> start_kept(const SandboxSpec& spec, Lifetime lifetime);
+  Result<std::string> start_with_caches(SandboxSpec spec, Lifetime lifetime);
+  Result<std::string> ask_for_start(LauncherRequest request);
+  // Waits while the caches of sandboxes that have ended are being saved.
+  Result<> await_savers(const saved::KeptCaches& caches);
+  // Nullopt if nothing is kept, or what is kept is damaged, which is removed.
+  Result<std::optional<saved::KeptCaches::Found>> caches_for(const saved::KeptCaches& caches,
+                                                             const Limits& limits) const;
   Result<LauncherClient::Answer> ask(Operation operation, const std::string& id);
   static Result<LauncherClient::Answer> ask(const LauncherRequest& request);
   const Abilities& abilities();
@@ -66,6 +75,7 @@ class NativeBackend : public Backend,
   std::optional<Starter> starter_;
   // Connections to the launcher, by the id of the sandbox that ends with each.
   std::map<std::string, LauncherClient> unreleased_;
+  std::set<std::string> caching_;  // of those, the ones whose caches are kept when they are stopped
   std::map<std::string, NativeSandbox> own_;  // sandboxes that end with this process
   // The same, but started by the launcher: each ends with its connection.
   struct OneShot {

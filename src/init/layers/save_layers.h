@@ -1,5 +1,6 @@
-// Reads the layers of a sandbox that has ended, and writes its changes to an archive. Runs on the
-// host: the layers are hostile, but nothing writes to them any more.
+// Reads the layers and HOME of a sandbox that has ended, and writes the changes of its workspace or
+// its caches to an archive. Runs on the host: the files are hostile, but nothing writes to them any
+// more.
 #pragma once
 
 #include "saved/save_entry.h"

@@ -48,9 +48,12 @@ struct LauncherRequest {
   // With Start: where the changes of its workspace are saved at its end; empty: they are not.
   std::string saved_in;
   saved::Bounds saved_bounds;
+  // With Start: the file to which its caches are saved at its end; empty: they are not.
+  std::string caches_in;
+  saved::Bounds caches_bounds;
   void fields(auto& visit) {
     visit(operation, id, spec, layers, left_ms, ends_with_client, is_one_shot, circumstances,
-          program, linger_ms, saved_in, saved_bounds);
+          program, linger_ms, saved_in, saved_bounds, caches_in, caches_bounds);
   }
 };
 

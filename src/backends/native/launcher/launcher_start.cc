@@ -62,7 +62,8 @@ Result<std::string> Launcher::keep(NativeSandbox sandbox, Order order) {
 
 Result<> Launcher::start_saver(const std::string& id, KeptSandbox& kept) const {
   const bool has_changes = !kept.spec.workspace.empty() && kept.sandbox.store;
-  if (!has_changes || kept.saving.place.empty() || !save_) return {};
+  const bool is_saved = !kept.saving.place.empty() || !kept.saving.caches.empty();
+  if (!has_changes || !is_saved || !save_) return {};
   SandboxStatus status = KeptSandboxes::status_of(id, kept);
   status.created = std::chrono::system_clock::now() - status.age;
   kept.saver = TRY(WorkspaceSaver::start({kept.sandbox, status, kept.saving, save_}));
@@ -119,7 +120,9 @@ Result<> Launcher::start(const LauncherRequest& request, std::uint64_t client) {
   pending.request.is_one_shot = request.is_one_shot;
   pending.task = std::make_unique<StartTask>(
       *this, std::move(sandbox),
-      Order{request.spec, {request.saved_in, request.saved_bounds}, is_one_shot});
+      Order{request.spec,
+            {request.saved_in, request.saved_bounds, request.caches_in, request.caches_bounds},
+            is_one_shot});
   pending.deadline = Deadline::in(kStartTime);
   quiet_until_ = Deadline::in(kFreshStart);
   add_request(++last_key_, std::move(pending));

@@ -10,6 +10,8 @@
 #include <array>
 #include <csignal>
 #include <cstring>
+#include <optional>
+#include <vector>
 
 #include "backends/native/processes/clone_process.h"
 #include "backends/native/processes/close_descriptors.h"
@@ -18,6 +20,7 @@
 #include "base/fault_point.h"
 #include "base/file.h"
 #include "base/socket.h"
+#include "saved/kept_caches.h"
 
 namespace nutshell::native {
 namespace {
@@ -32,6 +35,9 @@ constexpr std::size_t kMostTableBytes = 4U << 20U;
 // The launcher sees the end of a sandbox when this process does, and then sends the reason.
 constexpr auto kReasonTime = 5s;
 constexpr auto kSavingTime = 10min;
+constexpr const char* kTooLarge =
+    "they have more than half of the sandbox's disk limit, or than NUTSHELL_CACHES_BYTES allows, "
+    "or the disk is nearly full";
 
 // Changes the name, so that a kill of launchers by name spares this process.
 void take_name() {
@@ -75,8 +81,8 @@ struct Layers {
 };
 
 // Afterwards no link in the layers can lead this process out of them.
-Result<saved::LayersToSave> enter_layers(const Layers& layers) {
-  saved::LayersToSave wanted{layers.store, layers.base, layers.is_copied, {}};
+Result<saved::LayersToSave> enter_layers(const Layers& layers, saved::Saved what) {
+  saved::LayersToSave wanted{layers.store, layers.base, layers.is_copied, {}, what};
   const UniqueFd processes = TRY(open_file("/proc", O_PATH | O_DIRECTORY));
   if (!layers.is_copied) {
     if (::setns(layers.mount_namespace, CLONE_NEWNS) != 0) return syscall_failure("setns", "mount");
@@ -86,54 +92,107 @@ Result<saved::LayersToSave> enter_layers(const Layers& layers) {
   return wanted;
 }
 
+struct Filling {
+  saved::Saved what = saved::Saved::Workspace;
+  int file = -1;
+  saved::ArchiveBounds bounds;
+  std::string why;
+};
+
 // Runs in a child of the saving process, because it leaves the root directory for good, and because
-// it reads hostile data. The file stays empty if there are no changes.
-Result<> fill(const Layers& layers, const saved::SaveEntry& save, int file,
-              const saved::ArchiveBounds& bounds, std::string why) {
-  const auto wanted = TRY(enter_layers(layers));
-  saved::ArchiveWriter archive(file, bounds);
+// it reads hostile data. The file stays empty if there is nothing to save.
+Result<> fill(const Layers& layers, const saved::SaveEntry& save, const Filling& filling) {
+  const auto wanted = TRY(enter_layers(layers, filling.what));
+  saved::ArchiveWriter archive(filling.file, filling.bounds);
   TRY(save(wanted, archive));
-  return archive.changes() == 0 ? Result<>() : archive.finish(std::move(why));
+  return archive.changes() == 0 ? Result<>() : archive.finish(filling.why);
 }
 
 struct Saver {
   Layers layers;
   const saved::SaveEntry& save;
-  saved::Bounds bounds;
+  const SavingOrder& order;
   std::uint64_t disk_bytes = 0;  // the sandbox's limit
   int init = -1;
   int control = -1;
 
+  // Returns whether anything was written.
+  Result<bool> fill_in_child(const Filling& filling) const {
+    SideProcess child =
+        TRY(SideProcess::start({layers.store, layers.base, layers.mount_namespace, filling.file},
+                               [&] { return fill(layers, save, filling); }));
+    TRY(child.take_answer(Deadline::in(kSavingTime)));
+    return ::lseek(filling.file, 0, SEEK_END) != 0;
+  }
+
   // Returns whether there is anything saved.
-  Result<bool> run(saved::Saving& saving) const {
-    const auto why = TRY(await_end(init, control));
-    fault_point("saver.ended");
-    if (!why) return false;
-    const UniqueFd file = TRY(saving.new_archive(bounds));
-    SideProcess filling = TRY(
-        SideProcess::start({layers.store, layers.base, layers.mount_namespace, file.get()}, [&] {
-          return fill(layers, save, file.get(), {bounds.bytes, disk_bytes}, *why);
-        }));
-    TRY(filling.take_answer(Deadline::in(kSavingTime)));
-    if (::lseek(file.get(), 0, SEEK_END) == 0) return false;
+  Result<bool> save_changes(saved::Saving& saving, const std::string& why) const {
+    const UniqueFd file = TRY(saving.new_archive(order.bounds));
+    const bool has_changes = TRY(fill_in_child(
+        {saved::Saved::Workspace, file.get(), {order.bounds.bytes, disk_bytes}, why}));
+    if (!has_changes) return false;
     fault_point("saver.filled");
-    TRY(saving.commit(bounds));
+    TRY(saving.commit(order.bounds));
     return true;
+  }
+
+  // Half of the disk limit stays free in the next sandbox.
+  void save_caches(saved::CacheSaving& saving, const std::string& why) const {
+    const auto filled = fill_in_child(
+        {saved::Saved::Caches, saving.file(), {order.caches_bounds.bytes, disk_bytes / 2}, why});
+    if (filled && !*filled) return saving.drop();
+    const auto done =
+        filled ? saving.commit(order.caches_bounds) : Result<>(Failure(filled.error()));
+    if (done) return;
+    saving.fail(done.error().code == ErrorCode::ResourceExhausted ? kTooLarge
+                                                                  : done.error().message);
   }
 };
 
-[[noreturn]] void become_saver(const Saver& saver, saved::Saving& saving) {
+// What the saver holds on the disk; either may be absent.
+struct Savings {
+  std::optional<saved::Saving> changes;
+  std::optional<saved::CacheSaving> caches;
+
+  void drop() {
+    if (changes) changes->drop();
+    if (caches) caches->drop();
+  }
+  void fail(const std::string& why) {
+    if (changes) changes->fail(why);
+    if (caches) caches->fail(why);
+  }
+};
+
+void save_all(const Saver& saver, Savings& savings) {
+  const auto why = await_end(saver.init, saver.control);
+  fault_point("saver.ended");
+  if (!why) return savings.fail(why.error().message);
+  if (!*why) return savings.drop();
+  if (savings.changes) {
+    const auto done = saver.save_changes(*savings.changes, **why);
+    if (!done) {
+      savings.changes->fail(done.error().message);
+    } else if (!*done) {
+      savings.changes->drop();
+    }
+  }
+  if (savings.caches) saver.save_caches(*savings.caches, **why);
+}
+
+[[noreturn]] void become_saver(const Saver& saver, Savings& savings) {
   ::setsid();  // a signal to the launcher's group is not for this process
   take_name();
   std::signal(SIGCHLD, SIG_DFL);  // NOLINT(concurrency-mt-unsafe): one thread
-  const auto closed =
-      close_all_but({saver.layers.store, saver.layers.base, saver.layers.mount_namespace,
-                     saver.init, saver.control, saving.lock()});
-  const auto done = closed ? saver.run(saving) : Result<bool>(Failure(closed.error()));
-  if (!done) {
-    saving.fail(done.error().message);
-  } else if (!*done) {
-    saving.drop();
+  std::vector<int> kept = {saver.layers.store, saver.layers.base, saver.layers.mount_namespace,
+                           saver.init, saver.control};
+  if (savings.changes) kept.push_back(savings.changes->lock());
+  if (savings.caches) kept.push_back(savings.caches->file());
+  const auto closed = close_all_but(kept);
+  if (closed) {
+    save_all(saver, savings);
+  } else {
+    savings.fail(closed.error().message);
   }
   ::_exit(0);
 }
@@ -147,14 +206,18 @@ Result<WorkspaceSaver> WorkspaceSaver::start(const SavingPlan& plan) {
   const Saver saver{{sandbox.store.get(), sandbox.directories.base.get(),
                      sandbox.mount_namespace.get(), !sandbox.why_copied.empty()},
                     plan.save,
-                    plan.order.bounds,
+                    plan.order,
                     plan.status.spec.limits.disk_bytes,
                     sandbox.init.descriptor(),
                     theirs.get()};
-  // Taken here, so that at no moment the changes look lost. The child has a copy of the lock.
-  auto saving = TRY(saved::Saving::begin(plan.order.place, plan.status));
+  // Taken here, so that at no moment the changes look lost. The child has copies of the locks.
+  Savings savings;
+  if (!plan.order.place.empty())
+    savings.changes.emplace(TRY(saved::Saving::begin(plan.order.place, plan.status)));
+  if (!plan.order.caches.empty())
+    savings.caches.emplace(TRY(saved::CacheSaving::begin(plan.order.caches, plan.status.id)));
   ChildProcess child = TRY(clone_process(0, -1));
-  if (child.pid() == 0) become_saver(saver, saving);
+  if (child.pid() == 0) become_saver(saver, savings);
   WorkspaceSaver started;
   started.child_ = std::move(child);
   started.control_ = std::move(ours);

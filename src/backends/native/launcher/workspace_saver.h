@@ -1,6 +1,6 @@
-// A process that saves the changes of one sandbox's workspace when the sandbox ends. It holds the
-// sandbox's layers, which live in memory, and is no part of the sandbox: so the changes survive
-// however the sandbox ends, and also the launcher's death.
+// A process that saves the changes of one sandbox's workspace, and its caches, when the sandbox
+// ends. It holds the sandbox's layers, which live in memory, and is no part of the sandbox: so the
+// changes survive however the sandbox ends, and also the launcher's death.
 #pragma once
 
 #include <string>
@@ -13,10 +13,12 @@
 
 namespace nutshell::native {
 
-// Where and within which bounds the changes of a sandbox will be saved.
+// Where and within which bounds the changes and the caches of a sandbox will be saved.
 struct SavingOrder {
   std::string place;  // a directory that exists; empty: the changes are not saved
   saved::Bounds bounds;
+  std::string caches;  // the base of saved::KeptCaches; empty: they are not saved
+  saved::Bounds caches_bounds;
 };
 
 struct SavingPlan {
