@@ -80,6 +80,33 @@ TEST(Flags, DescribeACommand) {
   EXPECT_EQ(request->limits.timeout, 250ms);
 }
 
+TEST(Flags, GiveATerminalNoTimeoutAndAPromptThatNamesTheSandbox) {
+  Flags flags;
+  flags.command = {"bash"};
+  flags.has_terminal = true;
+  flags.lists["env"] = {"PS1=mine> "};
+  auto request = to_exec(flags);
+  ASSERT_TRUE(request) << request.error().message;
+  EXPECT_GE(request->limits.timeout, 24h);
+  ASSERT_GE(request->environment.size(), 2U);
+  EXPECT_THAT(request->environment[0], HasSubstr("sandbox"));
+  EXPECT_EQ(request->environment[1], "PS1=mine> ");  // a later one counts
+  flags.texts["timeout"] = "5s";
+  request = to_exec(flags);
+  ASSERT_TRUE(request) << request.error().message;
+  EXPECT_EQ(request->limits.timeout, 5s);
+}
+
+TEST(Flags, KeepCachesOnlyIfAsked) {
+  Flags flags;
+  EXPECT_EQ(to_spec(flags)->keep_caches, KeepCaches::No);
+  flags.texts["keep-caches"] = "yes";
+  flags.texts["workspace"] = "/tmp";
+  EXPECT_EQ(to_spec(flags)->keep_caches, KeepCaches::Yes);
+  flags.texts["keep-caches"] = "always";
+  EXPECT_FALSE(to_spec(flags));
+}
+
 TEST(Flags, WorkspaceModeWithoutAWorkspaceSaysWhatIsMissing) {
   EXPECT_THAT(refusal([](Flags& flags) { flags.texts["workspace-mode"] = "copy"; }),
               HasSubstr("add --workspace DIR"));

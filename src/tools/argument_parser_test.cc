@@ -45,6 +45,17 @@ TEST(ParseArguments, TakesWhatTheParametersSay) {
   EXPECT_TRUE(edit.objects("edits")[0].is_set("all"));
 }
 
+TEST(ParseArguments, TakesAWholeNumberInEveryForm) {
+  const Tool read = make_read_tool();
+  for (const char* number : {"7", "7.0", "7e0", "0.7e1"}) {
+    const std::string json = R"({"path": "a.c", "offset": )" + std::string(number) + "}";
+    EXPECT_EQ(accepted(read, json).integer("offset", 1), 7) << number;
+  }
+  for (const char* number : {"7.5", "1e300", "\"7\"x"})
+    EXPECT_NE(refused(read, R"({"path": "a.c", "offset": )" + std::string(number) + "}"),
+              "accepted");
+}
+
 TEST(ParseArguments, RefusesWhatIsNoObject) {
   const Tool tool = make_read_tool();
   for (const char* json : {"", "[]", "1", "\"path\"", "{", "{\"path\": }", "{\"path\": \"a\"} x",

@@ -215,6 +215,27 @@ def json_results_have_these_keys():
 
 
 @suite.case
+def commands_that_change_sandboxes_answer_programs_too():
+    with sandbox() as made:
+        saved = json.loads(call("checkpoint", "--json", made).stdout)
+        expect_equal(set(saved), {"id", "checkpoint"}, "checkpoint")
+        forked = json.loads(call("fork", "--json", made, "-n", "2").stdout)
+        expect_equal((forked["from"], len(forked["forks"])), (made, 2), "fork")
+        ids = [one["id"] for one in forked["forks"]]
+        ended = json.loads(call("destroy", "--json", *ids).stdout)
+        expect(all(one in json.dumps(ended) for one in ids), f"destroy: {ended}")
+
+
+@suite.case
+def the_state_directory_is_made_for_its_user_alone():
+    with scratch() as directory:
+        state = directory / "state"
+        env = dict(os.environ, NUTSHELL_STATE_DIR=str(state))
+        expect_equal(call("tool", "call", "ls", "{}", env=env).status, 0, "tool call")
+        expect_equal(state.stat().st_mode & 0o777, 0o700, "the directory that a daemon takes")
+
+
+@suite.case
 def a_sandbox_keeps_what_commands_leave():
     with sandbox("--label", "project=demo", "--ttl", "120s") as made:
         expect(re.fullmatch(r"n[0-9a-f]{12}", made), f"id {made!r}")

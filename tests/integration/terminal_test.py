@@ -101,6 +101,16 @@ def a_shell_in_a_terminal_has_job_control():
 
 
 @suite.case
+def the_prompt_says_that_it_is_a_sandbox():
+    with sandbox() as made:
+        for way in (("run", "-it"), ("exec", "-it", made)):
+            with Terminal(*way, "--", "bash", "--norc") as terminal:
+                terminal.expect("(sandbox) ")
+                terminal.send("exit\r")
+                expect_equal(terminal.end(), 0, "exit status")
+
+
+@suite.case
 def a_terminal_is_restored_however_it_ends():
     for words, status in ((("--timeout", "500ms", "--", "sleep", "60"), 124),
                           (("--", "sh", "-c", "kill -9 $$"), 137), (("--", "nosuch"), 127),

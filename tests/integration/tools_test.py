@@ -296,6 +296,15 @@ def processes_left_in_the_background_are_told(box):
 
 
 @fresh(suite)
+def a_name_that_cannot_be_resolved_fails_at_once_and_says_why(box):
+    began = time.monotonic()
+    text = box.text("bash", command="getent hosts example.org; echo 'curl: (6) Could not resolve host: example.org'; exit 6")
+    expect("has no network" in text, text)
+    expect(time.monotonic() - began < 10, "it waits for an answer")
+    expect("network" not in box.text("bash", command="echo Could not resolve host"), "a command that succeeded")
+
+
+@fresh(suite)
 def jobs_outlive_their_caller(box):
     ended = box.run("bash", command="echo first; read line; echo got $line; exit 5", wait=0)
     expect(ended.status == 0 and b"job j1" in ended.stdout, repr(ended))
