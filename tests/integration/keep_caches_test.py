@@ -6,7 +6,7 @@ import shutil
 import sys
 from pathlib import Path
 
-from support import Skip, Suite, backend_flags, call, expect, expect_equal, expect_refusal, scratch, wait_until
+from support import Skip, Suite, call, expect, expect_equal, expect_refusal, read_line, scratch, start, wait_until
 from workspace_fixture import changes_of, shell
 
 suite = Suite()
@@ -66,7 +66,6 @@ def only_sandboxes_that_keep_caches_of_the_same_project_find_them():
         expect_equal(output_of(one, SHOW, keeps=False), "none\n", "without the flag")
         expect_equal(output_of(one, f"{FILL}; echo new > ~/.cache/pip/a/b", keeps=False), "", "it changes nothing")
         expect_equal(output_of(one, SHOW), "wheel\n", "the project itself")
-        expect_equal(output_of(one, SHOW, "--config", "/dev/null"), "wheel\n", "with an empty configuration")
 
 
 @suite.case
@@ -74,7 +73,7 @@ def caches_stay_however_the_sandbox_ends():
     with projects("one") as (project,):
         flags = ("--keep-caches", "--workspace", str(project))
         for name, ttl, is_destroyed in (("destroyed", "300s", True), ("its ttl was over", "2s", False)):
-            made = call("create", *backend_flags(), *flags, "--ttl", ttl).stdout.decode().strip()
+            made = call("create", *flags, "--ttl", ttl).stdout.decode().strip()
             shell(made, f"{FILL}; echo {name} > ~/.cache/pip/a/b; echo x > /workspace/made")
             if is_destroyed:
                 expect_equal(call("destroy", made).status, 0, "destroy")
@@ -88,9 +87,12 @@ def caches_stay_however_the_sandbox_ends():
 def a_run_that_is_killed_keeps_nothing_of_its_own():
     with projects("one") as (project,):
         output_of(project, FILL)
-        ended = run_in(project, "echo evil > ~/.cache/pip/a/b; kill -9 -1; sleep 60", "--timeout", "1s")
-        expect(ended.status != 0, f"the run: {ended!r}")
-        expect(output_of(project, SHOW) in ("wheel\n", "evil\n"), "whole caches, of either run")
+        run = start("run", "--keep-caches", "--workspace", str(project), "--", "sh", "-c",
+                    "mkdir -p ~/.cache/pip/a; echo evil > ~/.cache/pip/a/b; echo ready; sleep 60")
+        expect(b"ready" in read_line(run), "the command runs")
+        run.kill()
+        run.communicate(timeout=30)
+        expect_equal(output_of(project, SHOW), "wheel\n", "the caches")
 
 
 @suite.case
@@ -112,7 +114,7 @@ def links_and_special_files_in_caches_lead_nowhere():
                 "echo x > \"$(printf 'new\\nline')\" && echo x > -rf && mkdir -p a/b && chmod 555 a/b && "
                 "rm -r ~/.cache/ccache; ln -s /etc ~/.cache/ccache")
         output_of(project, text)
-        found = output_of(project, "cd ~/.cache/pip; cat key 2>&1 | tail -c 27; readlink root up; ls -A | wc -l; "
+        found = output_of(project, "cd ~/.cache/pip; cat key 2>&1 | tail -c 27; readlink root up; find . -mindepth 1 -maxdepth 1 -printf x | wc -c; "
                                    "test -e pipe || echo no pipe; test -e ~/.cache/ccache || echo no link; "
                                    "echo more > a/b/c")
         expect("of the host" not in found, found)
@@ -160,7 +162,7 @@ def damaged_caches_are_removed_and_said():
 def sandboxes_at_the_same_time_leave_whole_caches():
     with projects("one") as (project,):
         flags = ("--keep-caches", "--workspace", str(project))
-        made = [call("create", *backend_flags(), *flags).stdout.decode().strip() for _ in range(3)]
+        made = [call("create", *flags).stdout.decode().strip() for _ in range(3)]
         for number, one in enumerate(made):
             shell(one, f"mkdir -p ~/.cache/pip && for i in 1 2 3; do echo {number} > ~/.cache/pip/$i; done")
         expect_equal(call("destroy", *made).status, 0, "destroy")
