@@ -84,13 +84,6 @@ CommandOption CommandLine::add_flag(const std::string& names, bool& value,
   return CommandOption(parser_->add_flag(names, value, help));
 }
 
-CommandOption CommandLine::add_word_flag(const std::string& names,
-                                         std::optional<std::string>& value, const std::string& word,
-                                         const std::string& help) const {
-  if (leaves_out(names)) return CommandOption(nullptr);
-  return CommandOption(parser_->add_flag(names + "{" + word + "}", value, help));
-}
-
 CommandLine CommandLine::alias(const std::string& name) const {
   parser_->alias(name);
   return *this;

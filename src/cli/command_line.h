@@ -49,9 +49,6 @@ class CommandLine {
   template <typename Value>
   CommandOption add_option(const std::string& names, Value& value, const std::string& help) const;
   CommandOption add_flag(const std::string& names, bool& value, const std::string& help) const;
-  // A flag that stands for `word` when it has no value: --name, or --name=VALUE.
-  CommandOption add_word_flag(const std::string& names, std::optional<std::string>& value,
-                              const std::string& word, const std::string& help) const;
 
   // Whether added flags get into the parser. If not, a caller that adds many can skip them.
   [[nodiscard]] bool builds_flags() const { return flags_ == CommandFlags::Built; }

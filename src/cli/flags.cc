@@ -10,6 +10,7 @@
 #include "backends/registry.h"
 #include "base/environment.h"
 #include "cli/command_line.h"
+#include "cli/word_flag.h"
 #include "core/text_form.h"
 #include "core/workspace_volume.h"
 
@@ -92,8 +93,8 @@ CommandOption add_flag(const CommandLine& command, Flags& flags, const FieldInfo
   if constexpr (kIsList<T>) {
     return command.add_option(words, flags.lists[flag], text);
   } else if constexpr (std::is_same_v<T, KeepCaches>) {
-    return command.add_word_flag(words, flags.texts[flag], std::string(word_for(KeepCaches::Yes)),
-                                 text);
+    return add_word_flag(command, words, flags.texts[flag], std::string(word_for(KeepCaches::Yes)),
+                         text);
   } else {
     const CommandOption option = command.add_option(words, flags.texts[flag], text);
     if constexpr (std::is_enum_v<T>) option.shows_values({kWords<T>.begin(), kWords<T>.end()});

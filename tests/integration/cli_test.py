@@ -229,9 +229,11 @@ def commands_that_change_sandboxes_answer_programs_too():
 @suite.case
 def the_state_directory_is_made_for_its_user_alone():
     with scratch() as directory:
-        state = directory / "state"
+        state = directory / "deep/state"
         env = dict(os.environ, NUTSHELL_STATE_DIR=str(state))
-        expect_equal(call("tool", "call", "ls", "{}", env=env).status, 0, "tool call")
+        made = call("create", "--workspace", str(directory), env=env, umask=0)
+        expect_equal(made.status, 0, f"create: {made!r}")
+        call("destroy", "--discard", made.stdout.decode().strip(), env=env)
         expect_equal(state.stat().st_mode & 0o777, 0o700, "the directory that a daemon takes")
 
 
