@@ -24,7 +24,7 @@ TEST(ContainerEnvironment, SkipsWhatIsNoVariable) {
   EXPECT_EQ(environment, environment_for({}, {}));
 }
 
-TEST(ContainerFields, ThatOnlyTheNativeBackendKeepsAreRefused) {
+TEST(ContainerSpec, WithKeptCachesIsRefused) {
   SandboxSpec spec;
   EXPECT_TRUE(check_native_fields(spec));
   spec.workspace = "/project";

@@ -91,7 +91,7 @@ TEST_F(KeptCachesTest, StayWhenLaterOnesCannotBeSavedAndTheReasonIsToldOnce) {
   EXPECT_EQ(caches_.take_failure(), "");
 }
 
-TEST_F(KeptCachesTest, OfTheOldestProjectMakeRoom) {
+TEST_F(KeptCachesTest, MakeRoomIfTheyAreTheOldest) {
   ASSERT_TRUE(keep(caches_, ".cache/pip/a", std::string(600'000, 'a')));
   age(caches_, 2);
   ASSERT_TRUE(keep(others_, ".cache/pip/a", std::string(600'000, 'b')));
@@ -112,7 +112,7 @@ TEST_F(KeptCachesTest, AreRemovedAfterThirtyDaysAndNamedByADryRun) {
   EXPECT_TRUE(is_kept(others_));
 }
 
-TEST_F(KeptCachesTest, ThatWereCutAreDamaged) {
+TEST_F(KeptCachesTest, AreDamagedIfTheyWereCut) {
   ASSERT_TRUE(keep(caches_));
   ASSERT_EQ(::truncate(caches_.base().c_str(), 30), 0);
   EXPECT_EQ(caches_.find().error().code, ErrorCode::Corrupt);

@@ -16,7 +16,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// What a sandbox left behind; the store is the directory that it sees as /tmp, and its layers.
+// The files that a sandbox left; the store is the directory that it sees as /tmp, and its layers.
 class SavedCaches : public ::testing::Test {
  protected:
   void write(const std::string& path, const std::string& text) {

@@ -149,7 +149,7 @@ struct Saver {
   }
 };
 
-// What the saver holds on the disk; either may be absent.
+// Files that the saver holds open; either may be absent.
 struct Savings {
   std::optional<saved::Saving> changes;
   std::optional<saved::CacheSaving> caches;
