@@ -544,7 +544,6 @@ func surface(f *fixture, words []string) {
 		}
 	}
 	renamed := map[string]string{"MemoryBytes": "Memory", "DiskBytes": "Disk", "CPUTimeMS": "CPUTime", "TTLMS": "TTL", "IdleTimeoutMS": "IdleTimeout"}
-	refused := map[string]bool{"KeepCaches": true} // by every daemon
 	options := reflect.TypeOf(nutshell.Options{})
 	for _, noun := range []reflect.Type{reflect.TypeOf(nutshell.SandboxSpec{}), reflect.TypeOf(nutshell.Limits{})} {
 		for _, field := range reflect.VisibleFields(noun) {
@@ -552,7 +551,7 @@ func surface(f *fixture, words []string) {
 			if renamed[name] != "" {
 				name = renamed[name]
 			}
-			if _, is := options.FieldByName(name); !is && name != "Limits" && !refused[name] {
+			if _, is := options.FieldByName(name); !is && name != "Limits" {
 				f.Errorf("Options has no %s", name)
 			}
 		}

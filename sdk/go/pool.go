@@ -52,7 +52,7 @@ func (p *Pool) Acquire(ctx context.Context, options *AcquireOptions) (*Sandbox, 
 		return nil, err
 	}
 	if spec.Backend != "" || spec.Image != "" || spec.Runtime != "" || spec.WorkingDirectory != "" || spec.WorkspaceMode != "" ||
-		spec.UnsafeMounts != nil || spec.Mounts != nil || spec.Network != nil || spec.Toolchains != "" || spec.Require != nil || spec.UnsafeWithout != nil {
+		spec.UnsafeMounts != nil || spec.Mounts != nil || spec.Network != nil || spec.KeepCaches != "" || spec.Toolchains != "" || spec.Require != nil || spec.UnsafeWithout != nil {
 		return nil, failure("invalid_argument", "a sandbox of a pool takes only labels, times, environment, workspace and limits")
 	}
 	wait := options.Wait

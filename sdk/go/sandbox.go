@@ -48,7 +48,9 @@ type Options struct {
 	UnsafeMounts []UnsafeMount
 	// Network is what it may reach. Default: nothing.
 	Network *NetworkPolicy
-	Labels  map[string]string
+	// KeepCaches: yes keeps caches of package managers and compilers for later sandboxes with the same workspace.
+	KeepCaches string
+	Labels     map[string]string
 	// TTL is how long it lives. Default: 5 minutes.
 	TTL time.Duration
 	// IdleTimeout ends it when nothing ran in it for this long. Default: never.
@@ -99,6 +101,7 @@ func (o *Options) spec() (*SandboxSpec, error) {
 	set(&spec.TTLMS, o.TTL.Milliseconds())
 	set(&spec.IdleTimeoutMS, o.IdleTimeout.Milliseconds())
 	set(&spec.Toolchains, o.Toolchains)
+	set(&spec.KeepCaches, o.KeepCaches)
 	setMap(&spec.Environment, o.Environment)
 	setMap(&spec.Labels, o.Labels)
 	setList(&spec.Mounts, o.Mounts)

@@ -172,6 +172,7 @@ func optionsOf(a arguments) *nutshell.Options {
 		TTL: take[time.Duration](a, "ttl"), IdleTimeout: take[time.Duration](a, "idle_timeout"),
 		Require: take[[]string](a, "require"), UnsafeWithout: take[[]string](a, "unsafe_without"),
 		Timeout: take[time.Duration](a, "timeout"), Network: take[*nutshell.NetworkPolicy](a, "network"),
+		KeepCaches: take[string](a, "keep_caches"),
 	}
 	a.done()
 	return options

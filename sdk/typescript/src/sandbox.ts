@@ -43,6 +43,8 @@ export interface SandboxOptions {
   unsafeMounts?: UnsafeMount[];
   /** What it may reach, such as `{ allow: ["pypi.org:443"] }`. Default: nothing. */
   network?: NetworkPolicy;
+  /** yes: caches of package managers and compilers are kept for later sandboxes with the same workspace. */
+  keepCaches?: "yes" | "no";
   labels?: Record<string, string>;
   /** How long it lives. Default: 5 minutes. */
   ttlMs?: number;
@@ -56,8 +58,7 @@ export interface SandboxOptions {
 // Does not compile when the API has an option that is missing above.
 type Renamed = { memoryBytes: "memory"; diskBytes: "disk" };
 type OptionOf<Name> = Name extends keyof Renamed ? Renamed[Name] : Name;
-type Refused = "keepCaches"; // every daemon refuses a sandbox that names one
-type Missing = Exclude<OptionOf<keyof SandboxSpec | keyof Limits>, keyof SandboxOptions | "limits" | Refused>;
+type Missing = Exclude<OptionOf<keyof SandboxSpec | keyof Limits>, keyof SandboxOptions | "limits">;
 type Complete<Nothing extends never> = Nothing;
 export type EveryOptionIsThere = Complete<Missing>;
 

@@ -84,6 +84,7 @@ class AsyncSandbox:
         toolchains: Literal["auto", "none"] | None = None,
         unsafe_mounts: Sequence[UnsafeMount] | None = None,
         network: NetworkPolicy | None = None,
+        keep_caches: Literal["yes", "no"] | None = None,
         require: Sequence[str] | None = None,
         unsafe_without: Sequence[str] | None = None,
         limits: Limits | None = None,
