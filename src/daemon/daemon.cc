@@ -33,6 +33,7 @@
 #include "http/tls/tls.h"
 #include "roche/discovery.h"
 #include "roche/sandbox_request.h"
+#include "server/http/port_gateway.h"
 #include "service/pools/pools.h"
 #include "service/state/recovery.h"
 
@@ -272,7 +273,9 @@ Result<> Daemon::bind_roche(const Config& config) {
 
 Result<> Daemon::listen(const Config& config) {
   http::ServerLimits limits = server_limits(config);
-  limits.admit = [gate = gate_.get()](const http::RequestHead& head, const http::Remote& remote) {
+  limits.admit = [gate = gate_.get(), service = service_.get()](const http::RequestHead& head,
+                                                                const http::Remote& remote) {
+    if (auto admission = server::admission_of_port(*service, head)) return std::move(*admission);
     return gate->admission_of(head, remote);
   };
   limits.are_quick = [](const http::RequestHead& head) {

@@ -80,6 +80,7 @@ struct Service::Parts {
   InitStreams streams;
   KeptWorkspaces workspaces;
   Sessions sessions;
+  std::atomic<InitStreams*> made_streams = nullptr;  // as made_pools
   std::atomic<Pools*> made_pools = nullptr;  // null while sandboxes end before there are pools
   Pools pools;
   DetachedExecs detached;
@@ -127,6 +128,7 @@ Service::Parts::Parts(ServiceOptions given, StateDirectory locked, const Seal& k
                 operations, idempotency, accounts, rules}),
       evidence(operations, table),
       health({metrics, table, reconciler, pools, *chains, operations, *database, gate}) {
+  made_streams = &streams;
   made_pools = &pools;
   sandboxes.set_ends_apart([this](const SandboxEntry& entry, const std::string& why) {
     return sessions.ends_apart(entry, why);
@@ -140,6 +142,7 @@ void Service::Parts::note_end(const SandboxEntry& entry, const std::string& why)
   // read.
   if (why == kDestroyed || why == kReleased || why == kSessionEnded)
     detached.drop_outputs(entry.id);
+  if (InitStreams* known = made_streams) known->ports().forget(entry);
   if (Pools* known = made_pools) known->forget(entry);
   if (entry.tenant.empty()) return;
   if (why == kEndedByItself) remember_why(entry);

@@ -7,6 +7,7 @@
 
 #include "core/json_text.h"
 #include "server/http/metrics_text.h"
+#include "server/http/port_gateway.h"
 #include "server/http/problem.h"
 #include "server/http/views.h"
 #include "service/evidence/operations.h"
@@ -30,11 +31,16 @@ std::vector<std::string> cut(std::string_view path) {
   return parts;
 }
 
+// The last part of a pattern below which all paths and queries belong to the route.
+constexpr std::string_view kAllBelow = "...";
+
 bool fits(const std::vector<std::string>& pattern, const std::vector<std::string>& segments,
           std::vector<std::string>& captured) {
-  if (pattern.size() != segments.size()) return false;
+  const bool takes_all_below = pattern.back() == kAllBelow;
+  const std::size_t parts = pattern.size() - (takes_all_below ? 1 : 0);
+  if (takes_all_below ? segments.size() < parts : segments.size() != parts) return false;
   captured.clear();
-  for (std::size_t i = 0; i < pattern.size(); ++i) {
+  for (std::size_t i = 0; i < parts; ++i) {
     if (pattern[i].starts_with('{')) {
       if (segments[i].empty()) return false;
       captured.push_back(segments[i]);
@@ -68,6 +74,7 @@ Result<> send_json(http::Exchange& exchange, int status, const Json& body) {
 }  // namespace
 
 Result<> check_query(const Route& route, const http::Target& target) {
+  if (route.path.ends_with(kAllBelow)) return {};
   for (const auto& [name, value] : target.query) {
     const auto is_named = [&, &key = name](const Parameter& one) { return one.name == key; };
     const auto found = std::find_if(route.query.begin(), route.query.end(), is_named);
@@ -152,9 +159,9 @@ void note_denial(Call& call, const Error& error) {
 
 std::vector<Route> api_routes() {
   std::vector<Route> all;
-  for (auto* part :
-       {health_routes, sandbox_routes, workspace_routes, exec_routes, terminal_routes, file_routes,
-        tool_routes, session_routes, pool_routes, batch_routes, evidence_routes, backend_routes}) {
+  for (auto* part : {health_routes, sandbox_routes, workspace_routes, exec_routes, terminal_routes,
+                     file_routes, tool_routes, session_routes, port_routes, pool_routes,
+                     batch_routes, evidence_routes, backend_routes}) {
     std::vector<Route> some = part();
     std::move(some.begin(), some.end(), std::back_inserter(all));
   }

@@ -9,6 +9,7 @@
 #include "base/unique_fd.h"
 #include "service/budgets/budget_watch.h"
 #include "service/execs/stream_meter.h"
+#include "service/sandboxes/ports.h"
 #include "service/sandboxes/sandboxes.h"
 
 namespace nutshell::service {
@@ -32,7 +33,13 @@ class InitStreams {
     BudgetWatch& watch;
     GoneList& gone;
   };
-  explicit InitStreams(const Dependencies& uses) : uses_(uses) {}
+  explicit InitStreams(const Dependencies& uses)
+      : uses_(uses),
+        ports_(
+            {uses.runtime, uses.table, uses.sandboxes, uses.sandbox_operations, uses.operations}) {}
+
+  // Streams to servers inside, for clients that show the token of a port.
+  Ports& ports() { return ports_; }
 
   Result<std::unique_ptr<InitStream>> open(const Caller& caller, const std::string& id);
   // Ends a sandbox whose only stream has ended, and remembers why.
@@ -44,6 +51,7 @@ class InitStreams {
 
  private:
   Dependencies uses_;
+  Ports ports_;
 };
 
 }  // namespace nutshell::service

@@ -7,6 +7,7 @@
 #include <functional>
 
 #include "wire/exec_loop.h"
+#include "wire/network_schema.h"
 
 namespace nutshell::service {
 namespace {
@@ -70,6 +71,14 @@ std::string_view change_word(MessageType type) {
     default:
       return {};
   }
+}
+
+// The port of a connection to a server inside, such as 'nutshell forward' makes.
+std::optional<std::string> dialled_port(const wire::Frame& frame) {
+  if (frame.type != MessageType::Dial) return std::nullopt;
+  const auto dial = wire::decode<wire::Dial>(frame.payload);
+  if (!dial) return std::nullopt;  // init refuses it
+  return std::to_string(dial->port);
 }
 
 }  // namespace
@@ -150,9 +159,15 @@ Result<> StreamMeter::begin_exec(const wire::Frame& frame, Passed& passed) {
 
 void StreamMeter::note_change(const wire::Frame& frame) {
   const std::string_view word = change_word(frame.type);
-  if (word.empty()) return;
+  const auto port = dialled_port(frame);
+  if (word.empty() && !port) return;
   Ending ending;
   ending.outcome = "asked";
+  if (port) {
+    ending.detail = uses_.operations.describe_text("port", *port, {});
+    uses_.operations.note(caller_, "connect to port", subject_of(ref_), ending);
+    return;
+  }
   ending.detail = uses_.operations.describe_text("path", first_text(frame.payload), ref_.secrets);
   uses_.operations.note(caller_, std::string(word), subject_of(ref_), ending);
 }
