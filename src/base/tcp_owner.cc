@@ -40,8 +40,8 @@ Columns columns_of(std::string_view line) {
 
 // An end as the table of IPv6 has it: "::ffff:127.0.0.1", in four numbers.
 std::string mapped(const std::string& end) {
-  static const std::string prefix = fmt::format("{:08X}{:08X}{:08X}", 0, 0, htonl(0xFFFF));
-  return prefix + end;
+  static const std::string kPrefix = fmt::format("{:08X}{:08X}{:08X}", 0, 0, htonl(0xFFFF));
+  return kPrefix + end;
 }
 
 // Whether nothing was heard from the peer that ends the connection.
