@@ -34,9 +34,11 @@ constexpr const char* kExamples = R"(Examples:
   nutshell run --workspace . -- make test       this directory, copy-on-write
   nutshell run --copy job.py -- python3 job.py  this file alone
   nutshell run --image ./debian.tar -- cat /etc/os-release
+  nutshell run --allow pypi -- pip install rich the hosts of this list, and no other
   nutshell run --detach --workspace . -- make   goes on without you; 'nutshell logs ID' shows its output
 
-The command has its own /workspace and /tmp, a read-only system, no network and no host files.
+The command has its own /workspace and /tmp, a read-only system, no host files, and no network but what
+--allow names.
 Its exit status is passed on. 124: timed out; 125: nutshell failed; 126: cannot be run; 127: not found;
 137: out of memory; 153: output limit; 128+n: ended by signal n.)";
 
