@@ -223,8 +223,8 @@ int exit_code_of(const ExecResult& result) {
 }
 
 const std::map<std::string, std::string>& own_labels() {
-  static const std::map<std::string, std::string> labels = {{kManagedLabel, "true"}};
-  return labels;
+  static const std::map<std::string, std::string> kLabels = {{kManagedLabel, "true"}};
+  return kLabels;
 }
 
 bool is_of_provider(const SandboxInfo& info, const std::string& provider) {

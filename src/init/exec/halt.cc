@@ -25,7 +25,7 @@ constexpr std::uint64_t bit_of(int signal) {
 }
 constexpr std::array kJobSignals = {SIGTSTP, SIGTTIN, SIGTTOU};
 
-std::uint64_t number_after(std::string_view text, std::string_view key, int base) {
+std::uint64_t number_in_base(std::string_view text, std::string_view key, int base) {
   const std::size_t at = text.find(key);
   if (at == std::string_view::npos) return 0;
   text.remove_prefix(at + key.size());
@@ -57,9 +57,10 @@ struct Halt::Process {
     const std::size_t at = text.find(kState);
     if (at == std::string_view::npos || at + kState.size() >= text.size()) return process;
     process.state = text[at + kState.size()];
-    process.parent = static_cast<pid_t>(number_after(text, "\nPPid:\t", 10));
-    process.pending = number_after(text, "\nSigPnd:\t", 16) | number_after(text, "\nShdPnd:\t", 16);
-    if (process.state == 'Z' && number_after(text, "\nThreads:\t", 10) > 1) process.state = 'R';
+    process.parent = static_cast<pid_t>(number_in_base(text, "\nPPid:\t", 10));
+    process.pending =
+        number_in_base(text, "\nSigPnd:\t", 16) | number_in_base(text, "\nShdPnd:\t", 16);
+    if (process.state == 'Z' && number_in_base(text, "\nThreads:\t", 10) > 1) process.state = 'R';
     return process;
   }
 
