@@ -16,7 +16,7 @@ wire::FileInfo told(const Image& image) {
   return info;
 }
 
-wire::FileChange describe(const FilesState& state, const PathChange& change) {
+wire::FileChange change_of(const FilesState& state, const PathChange& change) {
   using enum wire::ChangeKind;
   auto kind = Modified;
   if (!change.before.is_there()) kind = Added;
@@ -30,7 +30,7 @@ void list_changes(const FilesState& state, const std::vector<PathChange>& paths,
                   wire::Changed& changed) {
   changed.total_changes = paths.size();
   for (std::size_t i = 0; i < paths.size() && i < kMostListed; ++i)
-    changed.changes.push_back(describe(state, paths[i]));
+    changed.changes.push_back(change_of(state, paths[i]));
 }
 
 wire::Changed report_change(FilesState& state, Made made) {
