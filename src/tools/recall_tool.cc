@@ -17,6 +17,7 @@ namespace {
 constexpr std::int64_t kTokens = 4000;
 constexpr std::size_t kMostLineBytes = 2000;
 constexpr int kMostPatternMemory = 8 << 20;
+constexpr std::uint64_t kCopies = 3;  // the file, its streams, and the text that was chosen
 
 struct Page {
   std::vector<std::string> lines;    // the first ones, as many as the budget can show
@@ -147,7 +148,7 @@ std::uint64_t memory_for_json(std::string_view text) {
 Result<ToolResult> recall(const Arguments& arguments, ToolContext& context) {
   const TextBudget budget(context, arguments, kTokens);
   const std::string id = arguments.text("id");
-  TRY(context.memory.take(context.outputs.size_of(id) * CallMemory::kForAByte));
+  TRY(context.memory.take(context.outputs.size_of(id) * kCopies));
   const auto stored = context.outputs.load(id);
   if (!stored && stored.error().code == ErrorCode::Expired) {
     return refuse(ToolError{ErrorCode::Expired, fmt::format("{} is not stored.", visible_name(id)),

@@ -143,7 +143,8 @@ def results_of_a_batch_are_bounded():
         expect(0 < kept <= 9 * MIB, f"{kept} bytes are kept of what 8 MiB are allowed for")
         expect(any(result["stdout_truncated"] for result in results), "some say that they are cut")
         grown = peak_memory_of(one) - before
-        expect(grown < 120 * MIB, f"the daemon grew by {grown // MIB} MiB")
+        # The 24 MiB are held as bytes, as base64 and as JSON, and each thread has an arena of its own.
+        expect(grown < 160 * MIB, f"the daemon grew by {grown // MIB} MiB")
         # As a stream, each is let go once it was sent.
         items = [{"argv": ["head", "-c", str(2 * MIB), "/dev/zero"]} for _ in range(8)]
         answer = one.call("POST", "/v1/batch", {"items": items, "output_bytes": 10**15,
