@@ -171,7 +171,7 @@ void read_tiff(const Bytes& bytes, ImageHeader& header) {
   }
 }
 
-struct Format {
+struct ImageForm {
   std::string_view magic;
   std::size_t offset;
   const char* name;
@@ -180,26 +180,26 @@ struct Format {
 };
 
 constexpr std::array kFormats = {
-    Format{"\x89PNG\r\n\x1A\n"sv, 0, "PNG", "image/png", read_png},
-    Format{"\xFF\xD8\xFF"sv, 0, "JPEG", "image/jpeg", read_jpeg},
-    Format{"GIF87a"sv, 0, "GIF", "image/gif", read_gif},
-    Format{"GIF89a"sv, 0, "GIF", "image/gif", read_gif},
-    Format{"WEBPVP8"sv, 8, "WebP", "image/webp", read_webp},
-    Format{"ftypheic"sv, 4, "HEIC", "", nullptr},
-    Format{"ftypheix"sv, 4, "HEIC", "", nullptr},
-    Format{"ftypmif1"sv, 4, "HEIF", "", nullptr},
-    Format{"ftypavif"sv, 4, "AVIF", "", nullptr},
-    Format{"BM"sv, 0, "BMP", "", read_bmp},
-    Format{"\0\0\1\0"sv, 0, "ICO", "", read_icon},
-    Format{"II*\0"sv, 0, "TIFF", "", read_tiff},
-    Format{"MM\0*"sv, 0, "TIFF", "", read_tiff},
+    ImageForm{"\x89PNG\r\n\x1A\n"sv, 0, "PNG", "image/png", read_png},
+    ImageForm{"\xFF\xD8\xFF"sv, 0, "JPEG", "image/jpeg", read_jpeg},
+    ImageForm{"GIF87a"sv, 0, "GIF", "image/gif", read_gif},
+    ImageForm{"GIF89a"sv, 0, "GIF", "image/gif", read_gif},
+    ImageForm{"WEBPVP8"sv, 8, "WebP", "image/webp", read_webp},
+    ImageForm{"ftypheic"sv, 4, "HEIC", "", nullptr},
+    ImageForm{"ftypheix"sv, 4, "HEIC", "", nullptr},
+    ImageForm{"ftypmif1"sv, 4, "HEIF", "", nullptr},
+    ImageForm{"ftypavif"sv, 4, "AVIF", "", nullptr},
+    ImageForm{"BM"sv, 0, "BMP", "", read_bmp},
+    ImageForm{"\0\0\1\0"sv, 0, "ICO", "", read_icon},
+    ImageForm{"II*\0"sv, 0, "TIFF", "", read_tiff},
+    ImageForm{"MM\0*"sv, 0, "TIFF", "", read_tiff},
 };
 
 }  // namespace
 
 ImageHeader read_image_header(std::string_view bytes) {
   const Bytes reader(bytes);
-  for (const Format& format : kFormats) {
+  for (const ImageForm& format : kFormats) {
     if (!reader.has(format.offset, format.magic)) continue;
     ImageHeader header{format.name, format.media_type, 0, 0, {}};
     if (format.read != nullptr) format.read(reader, header);
