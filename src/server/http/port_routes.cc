@@ -13,7 +13,7 @@ namespace {
 using enum Field::Type;
 using enum Field::Presence;
 
-Json to_json(const service::PortView& view) {
+Json port_json(const service::PortView& view) {
   const auto opened =
       std::chrono::duration_cast<std::chrono::milliseconds>(view.opened.time_since_epoch());
   return {{"port", view.port},
@@ -25,13 +25,13 @@ Json to_json(const service::PortView& view) {
 Result<> open(Call& call) {
   const auto port = static_cast<std::uint16_t>(number_of(call.body, "port", 0));
   return reply(call, 201,
-               to_json(TRY(call.service.streams().ports().open(call.caller, call.id(), port))));
+               port_json(TRY(call.service.streams().ports().open(call.caller, call.id(), port))));
 }
 
 Result<> list(Call& call) {
   Json ports = Json::array();
   for (const auto& view : TRY(call.service.streams().ports().list(call.caller, call.id())))
-    ports.push_back(to_json(view));
+    ports.push_back(port_json(view));
   return reply(call, 200, {{"ports", ports}});
 }
 
