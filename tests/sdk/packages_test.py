@@ -17,7 +17,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "integration"))
 
 import minimal_root
 from python_packages import PLACE as PYTHON_PACKAGES, install
-from support import NUTSHELL, REPOSITORY, Failed, Skip, Suite, expect, expect_equal, scratch
+from support import NUTSHELL, REPOSITORY, Failed, Skip, Suite, expect, expect_equal, scratch, unpack_tar
 
 suite = Suite()
 PROGRAMS = ("nutshell", "nutshelld", "nutshell-launcher", "nutshell-init", "nutshell-egress",
@@ -146,8 +146,7 @@ def a_program_with_foreign_libraries_is_refused():
 def the_tarball_works_wherever_it_is():
     with scratch() as place:
         [tarball] = ready_made("tarball")
-        with tarfile.open(tarball) as archive:
-            archive.extractall(place, filter="data")
+        unpack_tar(tarball, place)
         top = place / tarball.name.removesuffix(".tar.gz")
         for name in ("first", "second place"):
             moved = top.rename(place / name)

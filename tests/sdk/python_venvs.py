@@ -9,10 +9,9 @@ import os
 import shutil
 import subprocess
 import sys
-import tarfile
 from pathlib import Path
 
-from support import Skip, is_full
+from support import Skip, is_full, unpack_tar
 
 PLACE = Path(os.environ.get("NUTSHELL_TEST_PACKAGES") or Path.home() / ".cache/nutshell-venvs")
 INSTALL_SECONDS = 900
@@ -115,8 +114,7 @@ def source(python, package, version):
         if done.returncode != 0:
             raise Skip(f"the source of {package} cannot be had: {done.stderr.strip()[-200:]}")
     if not (place / top).is_dir():
-        with tarfile.open(archive) as opened:
-            opened.extractall(place, filter="data")
+        unpack_tar(archive, place)
     return place / top
 
 
