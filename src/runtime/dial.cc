@@ -237,7 +237,10 @@ Result<Opening> ask(wire::Channel& channel, std::uint16_t port) {
   const Deadline deadline = Deadline::in(kOpenTime);
   for (;;) {
     const wire::Frame frame = TRY(channel.receive(deadline));
-    if (frame.conversation != conversation) continue;
+    if (frame.conversation != conversation) {
+      if (!deadline.has_passed()) continue;
+      return failure(ErrorCode::DeadlineExceeded, "init does not answer");  // as in InitClient
+    }
     if (frame.type == MessageType::Failed) return Opening{0, wire::decode_failure(frame).value()};
     if (frame.type != MessageType::FlowOpened) {
       return failure(ErrorCode::Corrupt, "init sent another message than the expected answer");

@@ -43,9 +43,14 @@ Result<Frame> InitClient::receive_for(std::uint32_t conversation) {
 Result<Frame> InitClient::receive_for(std::uint32_t conversation, const Deadline& deadline) {
   for (;;) {
     const Frame frame = TRY(channel_.receive(deadline));
-    if (frame.conversation != conversation) continue;
-    if (frame.type == MessageType::Failed) return decode_failure(frame);
-    return frame;
+    if (frame.conversation == conversation) {
+      if (frame.type == MessageType::Failed) return decode_failure(frame);
+      return frame;
+    }
+    // Otherwise an init that sends frames faster than they are read would hold the caller for ever.
+    if (deadline.has_passed()) {
+      return failure(ErrorCode::DeadlineExceeded, "init does not answer");
+    }
   }
 }
 
