@@ -43,9 +43,9 @@ try:
         t = s.terminal(['sh', '-c', 'sleep 60; true', token])
         while t.read(): pass
     if call == 'make':
-        while True: made.append(Sandbox())
+        while True: made[:] = made[-7:] + [Sandbox()]
     if call == 'fork':
-        while True: made.append(s.fork())
+        while True: made[:] = made[-7:] + [s.fork()]
     if call == 'acquire':
         while True: made[:] = [Pool('agents').acquire()]
     if call == 'session':
