@@ -1,7 +1,10 @@
 #include "wire/channel.h"
 
 #include <poll.h>
+#include <sys/ioctl.h>
 #include <sys/socket.h>
+
+#include <algorithm>
 
 #include "base/file.h"
 
@@ -62,15 +65,30 @@ Result<bool> Channel::receive_some() {
   if (count < 0 && (errno == EAGAIN || errno == EINTR)) return true;
   if (count < 0 && errno != ECONNRESET) return syscall_failure("receive from init");
   if (count <= 0) return false;
-  reader_.filled(static_cast<std::size_t>(count));
+  const auto received = static_cast<std::size_t>(count);
+  reader_.filled(received);
+  if (arrived_in_time_) *arrived_in_time_ -= std::min(received, *arrived_in_time_);
   return true;
+}
+
+// Otherwise an init that sends without end would hold the caller for ever.
+Result<bool> Channel::has_bytes_by(const Deadline& deadline) {
+  if (!TRY(wait_for(stream_.get(), POLLIN, deadline))) return false;
+  if (!deadline.has_passed()) return true;
+  if (arrived_in_time_) return *arrived_in_time_ > 0;
+  int bytes = 0;
+  if (::ioctl(stream_.get(), FIONREAD, &bytes) != 0) return syscall_failure("ioctl FIONREAD");
+  arrived_in_time_ = static_cast<std::size_t>(bytes);
+  return true;  // without bytes it is the end of the stream that can be read
 }
 
 Result<Frame> Channel::receive(const Deadline& deadline) {
   TRY(send_all(deadline));
+  if (!deadline.has_passed()) arrived_in_time_.reset();
   for (;;) {
     if (const auto frame = TRY(next_frame())) return *frame;
-    if (!TRY(wait_for(stream_.get(), POLLIN, deadline))) {
+    if (!TRY(has_bytes_by(deadline))) {
+      arrived_in_time_.reset();  // a later call is about what lies there then
       return failure(ErrorCode::DeadlineExceeded, "init does not answer");
     }
     if (!TRY(receive_some()))  // whether the sandbox has ended only its backend knows

@@ -42,14 +42,19 @@ class Channel {
   Result<std::optional<Frame>> next_frame();
   // Reads what is there now, without waiting. Returns false if the other side has closed.
   Result<bool> receive_some();
-  // Sends everything, then waits for one frame.
+  // Sends everything, then waits for one frame. After the deadline it returns what had arrived by
+  // then, and nothing that arrives later.
   Result<Frame> receive(const Deadline& deadline);
 
  private:
+  Result<bool> has_bytes_by(const Deadline& deadline);
+
   UniqueFd stream_;
   FrameReader reader_{kMostReplyPayload};
   std::string outgoing_;
   std::uint64_t sent_bytes_ = 0;
+  // Bytes that lay in the socket when a deadline had passed; nullopt until one has.
+  std::optional<std::size_t> arrived_in_time_;
   bool has_greeting_ = false;
   std::uint32_t last_conversation_ = 0;
 };
