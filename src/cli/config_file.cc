@@ -27,9 +27,12 @@ struct Setting {
   Repeats repeats = Repeats::Never;
 };
 
-// Keys for all flags of a sandbox and an exec, and two more.
+// Keys for all flags of a sandbox and an exec, and four more.
 std::vector<Setting> known_settings() {
-  std::vector<Setting> known = {{"daemon", "daemon"}, {"copy", "copy", Repeats::Often}};
+  std::vector<Setting> known = {{"daemon", "daemon"},
+                                {"copy", "copy", Repeats::Often},
+                                {"inspect", "inspect"},
+                                {"secrets", "secret", Repeats::Often}};
   SandboxSpec spec;
   ExecRequest request;
   const auto add = [&known](const FieldInfo& info, const auto& member) {
@@ -60,6 +63,8 @@ Result<> take_text(Flags& flags, const Setting& setting, const toml::node& value
   if (const auto word = value.value_exact<std::string>()) given = *word;
   if (const auto number = value.value_exact<std::int64_t>()) given = std::to_string(*number);
   if (const auto number = value.value_exact<double>()) given = fmt::format("{}", *number);
+  if (const auto truth = value.value_exact<bool>(); truth && setting.flag == "inspect")
+    given = word_for(*truth ? TlsMode::Inspect : TlsMode::Pass);
   if (!given) return wrong(flags, setting.key, "must be a string or a number");
   auto& flag = flags.texts[setting.flag];
   if (!flag) flag = given;

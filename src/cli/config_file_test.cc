@@ -47,6 +47,12 @@ TEST_F(ConfigFile, UnknownKeyIsAnErrorWithASuggestion) {
   EXPECT_THAT(read("[limits]\nmemory = \"1g\"\n"), HasSubstr("unknown key 'limits'"));
 }
 
+TEST_F(ConfigFile, SaysWhetherTheHostReadsRequests) {
+  EXPECT_EQ(read("inspect = true\nsecrets = [\"T=@env:T,host=a.test\"]\n"), "");
+  EXPECT_EQ(flags_.texts["inspect"], "inspect");
+  EXPECT_THAT(flags_.lists["secret"], ElementsAre("T=@env:T,host=a.test"));
+}
+
 TEST_F(ConfigFile, WrongTypesAreNamed) {
   EXPECT_THAT(read("memory = true\n"), HasSubstr("memory must be a string or a number"));
   EXPECT_THAT(read("memory = [\"1g\"]\n"), HasSubstr("memory must be a string or a number"));

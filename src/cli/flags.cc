@@ -10,6 +10,7 @@
 #include "backends/registry.h"
 #include "base/environment.h"
 #include "cli/command_line.h"
+#include "cli/secret_flag.h"
 #include "cli/word_flag.h"
 #include "core/text_form.h"
 #include "core/workspace_volume.h"
@@ -21,6 +22,11 @@ namespace {
 constexpr auto kTerminalTime = std::chrono::hours(24 * 30);
 // Shells that read no other prompt from a file show that their user is not on the host.
 constexpr const char* kPrompt = "PS1=(sandbox) \\w\\$ ";
+
+// Caches are refused by this version, so no flag offers them.
+bool is_offered(std::string_view flag) {
+  return flag != "cache";
+}
 
 // Flags of a sandbox that `run` shows in the group Command, where flags of the same name are.
 bool is_of_command(std::string_view flag) {
@@ -100,6 +106,36 @@ CommandOption add_flag(const CommandLine& command, Flags& flags, const FieldInfo
     if constexpr (std::is_enum_v<T>) option.shows_values({kWords<T>.begin(), kWords<T>.end()});
     return option;
   }
+}
+
+// They have forms of their own: one word without a value, and a reference to a value.
+void add_inspection_flags(const CommandLine& command, Flags& flags) {
+  add_word_flag(command, "--inspect", flags.texts["inspect"],
+                std::string(word_for(TlsMode::Inspect)),
+                "Read requests inside TLS, for rules such as 'GET https://HOST/PATH*' and for "
+                "--secret; the sandbox trusts an authority of its own")
+      .group("Sandbox");
+  command
+      .add_option(
+          "--secret", flags.lists["secret"],
+          "NAME=@env:VARIABLE,host=HOST (or @file:PATH, @command:PROGRAM): the variable NAME "
+          "holds a placeholder, which requests to HOST leave with the value; needs "
+          "--inspect; may be repeated")
+      .group("Sandbox");
+}
+
+Result<> read_inspection_flags(const Flags& flags, NetworkPolicy& policy) {
+  if (const auto word = flags.text("inspect")) {
+    const auto mode = from_word<TlsMode>(*word);
+    if (!mode) {
+      return failure(ErrorCode::InvalidArgument,
+                     fmt::format("--inspect: '{:.80}' is neither inspect nor pass", *word));
+    }
+    policy.tls = *mode;
+  }
+  for (const std::string& text : flags.list("secret"))
+    policy.secrets.push_back(TRY(parse_secret(text)));
+  return {};
 }
 
 // The absolute path of a directory: the program that mounts it has another working directory.
@@ -234,9 +270,10 @@ std::vector<std::string> backend_names() {
 void add_sandbox_flags(const CommandLine& command, Flags& flags, const SandboxSpec& defaults) {
   if (!command.builds_flags()) return;
   for_each_flag(defaults, [&](const FieldInfo& info, const auto& member) {
-    if (is_of_command(info.flag)) return;
+    if (is_of_command(info.flag) || !is_offered(info.flag)) return;
     const CommandOption option = add_flag(command, flags, info, member, {}).group("Sandbox");
     if (info.flag == "backend") option.shows_values(backend_names());
+    if (info.flag == "allow") add_inspection_flags(command, flags);
   });
   command.add_option("--config", flags.config, "Take flags not given here from this TOML file")
       .group("Sandbox");
@@ -317,6 +354,7 @@ Result<SandboxSpec> to_spec(const Flags& flags, SandboxSpec spec) {
                    "--image: give the name of an imported image, a directory or a tar archive");
   }
   TRY(read_flags(flags, spec));
+  TRY(read_inspection_flags(flags, spec.network));
   TRY(resolve_workspace(flags, spec));
   choose_toolchains(flags, spec);
   TRY(check_spec(spec));

@@ -3,17 +3,27 @@
 #include "core/text_form.h"
 
 namespace nutshell {
+namespace {
+
+// Refuses inspection and secrets that would do nothing, because the host reads no connection.
+Result<> check_inspection(const NetworkPolicy& policy) {
+  const bool is_inspecting = policy.tls == TlsMode::Inspect;
+  if (!policy.secrets.empty() && !is_inspecting) {
+    return failure(ErrorCode::InvalidArgument,
+                   "network.secrets: the host cannot put secrets into requests that it does not "
+                   "read: add --inspect (tls: inspect)");
+  }
+  if (!is_inspecting || mode_of(policy) == NetworkMode::Allowed) return {};
+  return failure(ErrorCode::InvalidArgument,
+                 "network.tls inspect: only requests to names that rules allow are read: add "
+                 "--allow HOST, without --network");
+}
+
+}  // namespace
 
 Result<> check_network(const NetworkPolicy& policy) {
   TRY(check_bounds(policy));
-  if (policy.tls == TlsMode::Inspect) {
-    return failure(ErrorCode::Unsupported,
-                   "network.tls inspect: this version does not read inside TLS; leave it out");
-  }
-  if (!policy.secrets.empty()) {
-    return failure(ErrorCode::Unsupported,
-                   "network.secrets: this version puts no secrets into requests; leave them out");
-  }
+  TRY(check_inspection(policy));
   if (!policy.caches.empty()) {
     return failure(ErrorCode::Unsupported,
                    "network.caches: this version keeps no downloads; leave it out");

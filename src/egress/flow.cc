@@ -280,9 +280,10 @@ void Flow::check_first_bytes(std::uint32_t events) {
     case Content::Way::Http:
       return inspect(content);
     case Content::Way::Tls: {
-      const bool is_inspecting =
-          context_.judge.with([](const Judge& judge) { return judge.is_inspecting(); });
-      return is_inspecting ? inspect(content) : carry();
+      // A flow without a server began under a policy that inspects.
+      const bool is_inspected =
+          !server_ || context_.judge.with([](const Judge& judge) { return judge.is_inspecting(); });
+      return is_inspected ? inspect(content) : carry();
     }
   }
 }

@@ -14,6 +14,7 @@
 #include "egress/event_log.h"
 #include "egress/inspect/inspect.h"
 #include "egress/inspected_flows.h"
+#include "egress/inspection.h"
 #include "egress/judge.h"
 #include "egress/name_service.h"
 #include "egress/outside.h"
@@ -33,6 +34,7 @@ struct FlowContext {
   EventLog& events;
   InspectedFlows& inspected;
   Carrier::Buffer& buffer;
+  Inspection* inspection = nullptr;  // null: TLS is not inspected
   bool has_door = false;
 };
 

@@ -19,8 +19,10 @@
 #include "base/seccomp_filter.h"
 #include "egress/control.h"
 #include "egress/host_network.h"
+#include "egress/inspection.h"
 #include "egress/relay.h"
 #include "wire/egress_messages.h"
+#include "wire/egress_surroundings.h"
 #include "wire/message_socket.h"
 
 namespace nutshell::egress {
@@ -78,12 +80,15 @@ Result<ControlSocket> open_control(const std::string& path) {
   return control;
 }
 
-Result<> carry(UniqueFd starter, const NetworkPolicy& policy) {
+Result<> carry(UniqueFd starter, const NetworkPolicy& policy, Inspection* inspection) {
   wire::ReceivedBytes order = TRY(wire::receive_bytes(starter.get(), Deadline::never()));
   const auto sandbox = TRY(wire::decode<wire::EgressSandbox>(order.bytes));
   Pipe end = TRY(make_pipe());
   auto control = open_control(sandbox.socket);
-  auto relay = control ? Relay::create(std::move(order.descriptor), policy, {}, make_host_network)
+  const std::vector<std::string> environment =
+      inspection != nullptr ? inspection->trust().environment : std::vector<std::string>();
+  auto relay = control ? Relay::create(std::move(order.descriptor), policy, environment,
+                                       make_host_network, inspection)
                        : Result<std::unique_ptr<Relay>>(Failure(control.error()));
   if (!relay) return answer(starter.get(), Failure(relay.error()));
   const Work work(**relay, std::move(end.write));
@@ -94,13 +99,33 @@ Result<> carry(UniqueFd starter, const NetworkPolicy& policy) {
   return {};
 }
 
+// Null if the policy leaves TLS alone.
+Result<std::unique_ptr<Inspection>> inspection_for(const NetworkPolicy& policy,
+                                                   const wire::EgressSurroundings& around) {
+  TRY(check_network_policy(policy));
+  if (policy.tls != TlsMode::Inspect) return std::unique_ptr<Inspection>();
+  return Inspection::create(policy, around.trust_directory);
+}
+
+Result<> send_trust(int starter, const Inspection* inspection) {
+  wire::EgressTrust trust;
+  if (inspection != nullptr) {
+    for (const TrustFile& file : inspection->trust().files)
+      trust.files.push_back({file.name, file.bytes});
+  }
+  return wire::send_message(starter, trust, Deadline::in(kOrderTime));
+}
+
 Result<> serve(UniqueFd starter) {
   TRY(restrict_self());
-  const auto order =
-      TRY(wire::receive_message<wire::EgressPolicy>(starter.get(), Deadline::in(kOrderTime)));
-  const auto checked = check_network_policy(order.policy);
-  TRY(answer(starter.get(), checked));
-  return checked ? carry(std::move(starter), order.policy) : Result<>();
+  const Deadline deadline = Deadline::in(kOrderTime);
+  const auto around = TRY(wire::receive_message<wire::EgressSurroundings>(starter.get(), deadline));
+  const auto order = TRY(wire::receive_message<wire::EgressPolicy>(starter.get(), deadline));
+  const auto inspection = inspection_for(order.policy, around);
+  if (!inspection) return answer(starter.get(), Failure(inspection.error()));
+  TRY(answer(starter.get(), {}));
+  TRY(send_trust(starter.get(), inspection->get()));
+  return carry(std::move(starter), order.policy, inspection->get());
 }
 
 bool is_socket(int descriptor) {

@@ -51,8 +51,10 @@ NetworkPolicy with_values(NetworkPolicy policy, const NetworkPolicy& before) {
 
 class RelayOfSandbox : public Relay {
  public:
-  RelayOfSandbox(std::unique_ptr<EventLoop> loop, UniqueFd stream, Judge judge)
-      : loop_(std::move(loop)),
+  RelayOfSandbox(std::unique_ptr<EventLoop> loop, UniqueFd stream, Judge judge,
+                 Inspection* inspection)
+      : inspection_(inspection),
+        loop_(std::move(loop)),
         stream_(std::move(stream)),
         judge_(std::move(judge)),
         allowance_(judge_.with([](const Judge& now) { return now.policy().most_bytes; }),
@@ -88,6 +90,7 @@ class RelayOfSandbox : public Relay {
   void close();
   void tell_opened(bool is_opened);
 
+  Inspection* inspection_;
   std::unique_ptr<EventLoop> loop_;
   InitStream stream_;
   Guarded<Judge> judge_;
@@ -126,7 +129,8 @@ Result<> RelayOfSandbox::begin(std::vector<std::string> environment,
                                .allowance = allowance_,
                                .events = events_,
                                .inspected = *inspected_,
-                               .buffer = buffer_});
+                               .buffer = buffer_,
+                               .inspection = inspection_});
   allow_descriptors(judge_.with([](const Judge& now) { return now.policy().most_connections; }));
   TRY(set_nonblocking(stream_.descriptor()));
   stream_watch_ = TRY(loop_->watch(stream_.descriptor(), EPOLLIN,
@@ -379,6 +383,13 @@ Result<> RelayOfSandbox::set_policy(const NetworkPolicy& policy) {
   const NetworkPolicy whole =
       judge_.with([&](const Judge& now) { return with_values(policy, now.policy()); });
   Judge judge = TRY(Judge::create(whole));
+  TRY(check_secrets(whole));
+  if (inspection_ == nullptr && judge.is_inspecting()) {
+    return failure(ErrorCode::Conflict,
+                   "the sandbox was started without inspection of TLS, so its programs would not "
+                   "trust the host; make another sandbox with --inspect");
+  }
+  if (inspection_ != nullptr) TRY(inspection_->set_secrets(whole));
   const auto done = std::make_shared<std::promise<void>>();  // the loop may end before
   auto future = done->get_future();
   const bool is_posted = loop_->post([this, done, judge = std::move(judge)]() mutable {
@@ -411,14 +422,18 @@ NetworkStatus RelayOfSandbox::status() const {
 
 Result<> check_network_policy(const NetworkPolicy& policy) {
   TRY(Judge::create(policy));
-  return {};
+  return check_secrets(policy);
 }
 
 Result<std::unique_ptr<Relay>> Relay::create(UniqueFd stream, const NetworkPolicy& policy,
                                              std::vector<std::string> environment,
-                                             const MakeOutside& make_outside) {
+                                             const MakeOutside& make_outside,
+                                             Inspection* inspection) {
+  Judge judge = TRY(Judge::create(policy));
+  if (judge.is_inspecting() && inspection == nullptr)
+    return failure(ErrorCode::Unsupported, "this relay cannot inspect TLS");
   auto relay = std::make_unique<RelayOfSandbox>(TRY(EventLoop::create()), std::move(stream),
-                                                TRY(Judge::create(policy)));
+                                                std::move(judge), inspection);
   TRY(relay->begin(std::move(environment), make_outside));
   return std::unique_ptr<Relay>(std::move(relay));
 }

@@ -13,6 +13,7 @@
 #include "core/network_policy.h"
 #include "core/network_report.h"
 #include "egress/event_loop.h"
+#include "egress/inspection.h"
 #include "egress/outside.h"
 
 namespace nutshell::egress {
@@ -26,9 +27,11 @@ class Relay {
   using MakeOutside = std::function<Result<std::unique_ptr<Outside>>(EventLoop& loop)>;
 
   // `stream` leads to the sandbox's init; `environment` is what commands get because of the policy.
+  // `inspection` lives longer; null: no TLS is inspected.
   static Result<std::unique_ptr<Relay>> create(UniqueFd stream, const NetworkPolicy& policy,
                                                std::vector<std::string> environment,
-                                               const MakeOutside& make_outside);
+                                               const MakeOutside& make_outside,
+                                               Inspection* inspection = nullptr);
   Relay() = default;
   Relay(const Relay&) = delete;
   Relay& operator=(const Relay&) = delete;

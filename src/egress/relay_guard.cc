@@ -18,6 +18,7 @@ using namespace std::chrono_literals;
 constexpr auto kLookUpTime = 20s;
 constexpr auto kConnectTime = 30s;
 constexpr auto kLongestSleep = 1s;
+constexpr std::uint32_t kNoFlow = 0;  // init counts from 1
 
 Result<UniqueFd> made_blocking(UniqueFd socket) {
   const int flags = ::fcntl(socket.get(), F_GETFL);
@@ -47,7 +48,10 @@ Result<Answer> ask_loop(EventLoop& loop, Step step) {
 void RelayGuard::serve(UniqueFd client, const Content& content, std::uint16_t port) {
   context_.inspected.hold(flow_, client.get());
   if (server_) context_.inspected.hold(flow_, server_.get());
-  const InspectSettings settings;
+  const InspectSettings settings =
+      context_.inspection != nullptr ? context_.inspection->settings() : InspectSettings();
+  if (content.way == Content::Way::Tls)
+    return serve_tls(std::move(client), content.name, port, *this, settings);
   serve_http(std::move(client), content.name, port, *this, settings);
 }
 
@@ -139,7 +143,20 @@ void RelayGuard::record(NetworkEventKind kind, const HttpRequestHead& head, std:
   event.path = head.path;
   event.reason = std::move(reason);
   event.rule = fmt::format("{} {}://{}{}", head.method, head.scheme, head.host, head.path);
+  const std::string told = event.reason;
   context_.events.add(std::move(event));
+  if (kind == NetworkEventKind::Refused) tell_command(told);
+}
+
+// Init counts the refusal among those of its commands; the connection stays. Waits until init has
+// the message, because the command may end once it has read the answer.
+void RelayGuard::tell_command(const std::string& reason) {
+  FlowContext* context = &context_;
+  (void)ask_loop<bool>(context_.loop, [context, reason](auto take) {
+    context->stream.queue(wire::FlowReset{kNoFlow, reason, 1});
+    context->flush();
+    take(true);
+  });  // without an answer the relay ends, and init knows that
 }
 
 }  // namespace nutshell::egress

@@ -31,6 +31,7 @@ class RelayGuard : public FlowGuard {
   Result<UniqueFd> connect_anew(const std::string& host, std::uint16_t port);
   Result<Addresses> look_up(const std::string& host, wire::RecordType type);
   Result<UniqueFd> connect_to(const Address& address, const std::string& host, std::uint16_t port);
+  void tell_command(const std::string& reason);
   void record(NetworkEventKind kind, const HttpRequestHead& head, std::string reason);
 
   FlowContext& context_;

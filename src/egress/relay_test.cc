@@ -221,6 +221,9 @@ TEST_F(NamedRelay, ChecksEveryRequestOfHttp) {
   while (!answer.ends_with("ok"))
     answer += run_.init.receive<wire::FlowData>().bytes;
   run_.init.send(wire::FlowData{1, "GET /x HTTP/1.1\r\nHost: evil.example\r\n\r\n"});
+  const auto refusal = run_.init.receive<wire::FlowReset>();
+  EXPECT_EQ(refusal.flow, 0U) << "the connection stays";
+  EXPECT_EQ(refusal.is_refusal, 1);
   EXPECT_THAT(run_.init.receive<wire::FlowData>().bytes, HasSubstr("HTTP/1.1 4"));
   EXPECT_EQ(run_.relay->status().refused, 1U);
 }

@@ -15,6 +15,8 @@
 #include "base/spawn.h"
 #include "base/user_directory.h"
 #include "core/sandbox_id.h"
+#include "wire/egress_surroundings.h"
+#include "wire/init_client.h"
 #include "wire/message_socket.h"
 
 namespace nutshell {
@@ -27,6 +29,7 @@ constexpr auto kBeginTime = 20s;
 constexpr auto kQuestionTime = 10s;
 constexpr auto kEndTime = 5s;
 constexpr const char* kSocketEnding = ".sock";
+constexpr const char* kTrustDirectory = "/tmp/.nutshell-trust";  // in the sandbox
 
 bool has_network(const SandboxSpec& spec) {
   return mode_of(spec.network) != NetworkMode::None;
@@ -75,16 +78,20 @@ class Beginning {
                                     .others = Command::OtherDescriptors::Closed}));
     theirs.reset();
     Beginning made(std::move(ours), std::move(child), parent);
-    TRY(wire::send_message(made.program_.get(), wire::EgressPolicy{policy},
-                           Deadline::in(kBeginTime)));
+    const Deadline deadline = Deadline::in(kBeginTime);
+    TRY(wire::send_message(made.program_.get(), wire::EgressSurroundings{kTrustDirectory},
+                           deadline));
+    TRY(wire::send_message(made.program_.get(), wire::EgressPolicy{policy}, deadline));
     return made;
   }
 
-  // The answer about the policy.
-  Result<> checked() {
+  // Returns the files that the sandbox needs, unless the program refuses the policy.
+  Result<std::vector<wire::EgressFile>> checked() {
     // The program goes on in a child of its own.
     if (parent_ == Parent::Nobody) TRY(child_.wait(Deadline::in(kBeginTime)));
-    return receive();
+    TRY(receive());
+    return TRY(wire::receive_message<wire::EgressTrust>(program_.get(), Deadline::in(kBeginTime)))
+        .files;
   }
   ChildProcess take_child() { return std::move(child_); }
 
@@ -118,11 +125,32 @@ SandboxSpec without_secrets(SandboxSpec spec) {
   return spec;
 }
 
+// So that the programs in the sandbox trust what the host answers in place of servers.
+Result<> write_files(UniqueFd stream, const std::vector<wire::EgressFile>& files) {
+  wire::InitClient client(std::move(stream));
+  TRY(client.make_directory({kTrustDirectory, 0755, wire::IfExists::Refuse}));
+  for (const wire::EgressFile& file : files) {
+    std::string_view left = file.bytes;
+    const auto source = [&left](std::size_t most) -> Result<std::string> {
+      std::string part(left.substr(0, most));
+      left.remove_prefix(part.size());
+      return part;
+    };
+    wire::WriteFile request;
+    request.path = std::string(kTrustDirectory) + "/" + file.name;
+    auto written = client.write_file(request, source);
+    if (!written) return while_doing("write " + request.path, std::move(written).error());
+  }
+  return {};
+}
+
 Result<> begin_network(Beginning& program, Backend& backend, const std::string& id) {
   const std::filesystem::path socket = TRY(make_socket_directory()) / (id + kSocketEnding);
-  TRY(program.checked());
+  const auto files = TRY(program.checked());
   fault_point("network.checked");
-  return program.take_sandbox(TRY(backend.connect(id)), socket);
+  UniqueFd stream = TRY(backend.connect(id));
+  if (!files.empty()) TRY(write_files(TRY(backend.connect(id)), files));
+  return program.take_sandbox(std::move(stream), socket);
 }
 
 }  // namespace
@@ -143,7 +171,8 @@ Result<> check_network_of(const SandboxSpec& spec) {
 
 Result<> check_network_rules(const BackendContext& context, const NetworkPolicy& policy) {
   if (context.daemon || mode_of(policy) == NetworkMode::None) return {};
-  return TRY(Beginning::start(context, policy, Beginning::Parent::Caller)).checked();
+  TRY(TRY(Beginning::start(context, policy, Beginning::Parent::Caller)).checked());
+  return {};
 }
 
 Result<std::string> start_with_network(const BackendContext& context, Backend& backend,

@@ -6,6 +6,7 @@ from support import runtime_directory
 
 STATUS, EVENTS, SET_POLICY, STOP = 1, 2, 3, 4
 MODES = ["none", "allowed", "unsafe-full"]
+TLS = ["pass", "inspect"]
 KINDS = ["opened", "refused", "failed", "closed"]
 
 
@@ -13,8 +14,9 @@ def text(value):
     return struct.pack("<I", len(value)) + value.encode()
 
 
-def policy_bytes(mode="allowed", allow=(), connections=1024, most_bytes=1 << 36, rate=1 << 34):
-    return (bytes([MODES.index(mode)]) + struct.pack("<I", len(allow)) + b"".join(map(text, allow)) + b"\0"
+def policy_bytes(mode="allowed", allow=(), connections=1024, most_bytes=1 << 36, rate=1 << 34, tls="pass"):
+    return (bytes([MODES.index(mode)]) + struct.pack("<I", len(allow)) + b"".join(map(text, allow))
+            + bytes([TLS.index(tls)])
             + struct.pack("<II", 0, 0) + struct.pack("<IQQ", connections, most_bytes, rate))
 
 
@@ -37,8 +39,8 @@ class Reader:
 
     def policy(self):
         policy = {"mode": MODES[self.number("B")], "allow": self.texts(), "tls": self.number("B")}
-        if self.number("I"):
-            raise ValueError("a policy with secrets")
+        policy["secrets"] = [{"name": self.text(), "value": self.text(), "hosts": self.texts(),
+                              "query": self.number("B"), "body": self.number("B")} for _ in range(self.number("I"))]
         return policy | {"caches": self.texts(), "connections": self.number("I"), "bytes": self.number("Q"),
                          "rate": self.number("Q")}
 
@@ -67,21 +69,30 @@ def receive_exactly(client, size):
     return data
 
 
-def ask_bytes(made, question):
-    """The message of the answer, its status and its events."""
+def ask_raw(made, question):
+    """The bytes of the answer."""
     with socket.socket(socket.AF_UNIX) as client:
         client.settimeout(20)
         client.connect(str(socket_path(made)))
         client.sendall(struct.pack("<I", len(question)) + question)
         size, = struct.unpack("<I", receive_exactly(client, 4))
-        answer = Reader(receive_exactly(client, size))
+        return receive_exactly(client, size)
+
+
+def ask_bytes(made, question):
+    """The message of the answer, its status and its events."""
+    answer = Reader(ask_raw(made, question))
     answer.number("B")
     message = answer.text()
     return message, answer.status(), [answer.event() for _ in range(answer.number("I"))]
 
 
+def question(kind, after=0, policy=None):
+    return bytes([kind]) + struct.pack("<Q", after) + (policy or policy_bytes("none"))
+
+
 def ask(made, kind, after=0, policy=None):
-    return ask_bytes(made, bytes([kind]) + struct.pack("<Q", after) + (policy or policy_bytes("none")))
+    return ask_bytes(made, question(kind, after, policy))
 
 
 def status(made):

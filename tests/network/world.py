@@ -90,20 +90,28 @@ class Names:
 
 
 class Pages(http.server.BaseHTTPRequestHandler):
-    """Tells which server was reached, and for whom; files below `root` too."""
+    """Tells which server was reached, and for whom; files below `root` too. /echo answers the request itself,
+    and /redirect?URL leads there."""
     protocol_version = "HTTP/1.1"
     root = None
 
     def do_GET(self):
         place = self.connection.getsockname()[0]
+        given = self.rfile.read(int(self.headers.get("Content-Length") or 0))
         self.server.reached.append((place, self.headers.get("Host", ""), self.path))
+        self.server.requests.append((self.command, self.path, str(self.headers), given))
         body = f"{place} {self.headers.get('Host')} {self.path}\n".encode()
         file = self.root and Path(f"{self.root}{self.path.split('?')[0]}")
         is_found = True
         if self.path.startswith("/files/"):
             is_found = file.is_file()
             body = file.read_bytes() if is_found else b"no such file\n"
-        self.send_response(200 if is_found else 404)
+        if self.path.startswith("/echo"):
+            body = f"{self.requestline}\n{self.headers}".encode() + given
+        is_redirect = self.path.startswith("/redirect?")
+        self.send_response(302 if is_redirect else 200 if is_found else 404)
+        if is_redirect:
+            self.send_header("Location", self.path.partition("?")[2])
         self.send_header("Content-Length", str(len(body)))
         self.end_headers()
         self.wfile.write(body)
@@ -120,6 +128,7 @@ class WebServer(http.server.ThreadingHTTPServer):
     def __init__(self, address, port, context=None):
         super().__init__((address, port), Pages)
         self.reached = []
+        self.requests = []  # method, path, headers and body of each
         self.context = context
         threading.Thread(target=self.serve_forever, daemon=True).start()
 
@@ -204,6 +213,27 @@ class World:
         self.web.reached.clear()
         self.tls.reached.clear()
         return found
+
+    def requests(self):
+        """Requests that servers got since the last call, over HTTP and over TLS."""
+        found = self.web.requests + self.tls.requests
+        self.web.requests.clear()
+        self.tls.requests.clear()
+        return found
+
+    def add_untrusted(self):
+        """A server whose certificate nobody trusts: untrusted.DOMAIN, port 8443."""
+        openssl("req", "-x509", "-newkey", "rsa:2048", "-nodes", "-keyout", "untrusted.key", "-out", "untrusted.pem",
+                "-subj", "/CN=untrusted", "-addext", f"subjectAltName=DNS:untrusted.{DOMAIN}", "-days", "2",
+                cwd=self.scratch)
+        context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+        context.load_cert_chain(self.scratch / "untrusted.pem", self.scratch / "untrusted.key")
+        self.names.records[f"untrusted.{DOMAIN}"] = GOOD
+        self.untrusted = WebServer("0.0.0.0", 8443, context)
+
+    def trust_authority(self):
+        """The programs of this world trust our own authority, and no other."""
+        show_file(self.authority.read_text(), "/etc/ssl/certs/ca-certificates.crt", self.scratch)
 
     def close(self):
         shutil.rmtree(self.scratch, ignore_errors=True)

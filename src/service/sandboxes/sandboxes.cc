@@ -135,6 +135,8 @@ Result<std::string> Sandboxes::start(const Order& order, SandboxRow& row, Sandbo
   entry.spec.backend = backend->name();
   entry.secrets = audit::Redactor(uses_.options.audit.secret_names).secrets_of(spec.environment);
   entry.spec.environment.clear();
+  for (NetworkSecret& secret : entry.spec.network.secrets)
+    secret.value.clear();  // only nutshell-egress needs it
   entry.spec.workspace_began_ns = spec.workspace_began_ns;
   entry.session = order.session;
   entry.pool = order.pool;

@@ -1,0 +1,31 @@
+// Messages of the start of nutshell-egress, besides those of egress_messages.h: the things of the
+// host that it works with, and those that the sandbox needs.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "wire/codec.h"
+
+namespace nutshell::wire {
+
+// From the program that starts it, before the policy.
+struct EgressSurroundings {
+  std::string trust_directory;  // where the sandbox will have the files of EgressTrust
+  void fields(auto& visit) { visit(trust_directory); }
+};
+
+// A file that the programs in the sandbox need, so that they trust what the host answers.
+struct EgressFile {
+  std::string name;
+  std::string bytes;
+  void fields(auto& visit) { visit(name, bytes); }
+};
+
+// After the answer that accepts a policy.
+struct EgressTrust {
+  std::vector<EgressFile> files;  // none if TLS is not inspected
+  void fields(auto& visit) { visit(files); }
+};
+
+}  // namespace nutshell::wire
