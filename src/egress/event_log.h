@@ -14,8 +14,9 @@ class EventLog {
  public:
   static constexpr std::size_t kMostEvents = 1024;
 
-  // Gives the event its number and time. A refusal or failure that only repeats the one before
-  // counts up there, under a new number.
+  // Gives the event its number and time, and bounds its texts. The rule of a refusal is dropped if
+  // it would allow more than what was refused. A refusal or failure that only repeats the one
+  // before counts up there, under a new number.
   void add(NetworkEvent event);
   // Those with a greater number that are still kept, oldest first.
   [[nodiscard]] std::vector<NetworkEvent> after(std::uint64_t number) const;
