@@ -10,11 +10,10 @@ import subprocess
 import sys
 import tempfile
 import threading
-import time
 from pathlib import Path
 
 import python_sdk
-from support import Suite, call, expect, expect_equal, payloads, random_token, wait_until
+from support import NUTSHELL, Suite, call, expect, expect_equal, payloads, random_token, wait_until
 
 python_sdk.generate()
 import nutshell_sandbox as nutshell  # noqa: E402
@@ -81,18 +80,20 @@ if sys.argv[1] == 'restart':
 """
 
 
-def run_private(word):
+def run_private(word, programs=None):
     with tempfile.TemporaryDirectory() as place:
-        done = python_sdk.python(PRIVATE, word, environment={
-            "NUTSHELL_DAEMON": None, "NUTSHELL_RUNTIME_DIR": f"{place}/run"})
+        environment = {"NUTSHELL_DAEMON": None, "NUTSHELL_RUNTIME_DIR": f"{place}/run"}
+        if programs:
+            environment["NUTSHELL_BIN"] = programs(Path(place))
+        done = python_sdk.python(PRIVATE, word, environment=environment)
         lines = done.stdout.splitlines()
         expect(len(lines) >= 3 and lines[2] == "here", f"{done}")
         pid = int(lines[1])
         gone = wait_until(lambda: not Path(f"/proc/{pid}/stat").exists()
                           or Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] == "Z")
         expect(gone, f"the private daemon {pid} outlives its process")
-        expect(wait_until(lambda: not Path(lines[0]).exists()), "its socket is left")
-        expect(wait_until(lambda: not payloads(place)), "its sandboxes are left")
+        expect(wait_until(lambda: not Path(lines[0]).exists()), f"{word}: its socket is left: {done}")
+        expect(wait_until(lambda: not payloads(place)), f"{word}: its sandboxes are left")
         return done, lines
 
 
@@ -110,6 +111,24 @@ def a_private_daemon_that_was_killed_is_replaced():
     expect_equal(lines[-1], "again", f"a new sandbox: {done}")
     expect("Error" in lines[3], f"the first call after the kill: {lines}")
     expect_equal(done.stderr, "", "stderr")
+
+
+def programs_that_fail_at_first(place):
+    """The programs, of which `nutshell` fails when it is called for the first time."""
+    folder = place / "bin"
+    folder.mkdir()
+    real = Path(NUTSHELL).parent
+    (folder / "nutshelld").symlink_to(real / "nutshelld")
+    (folder / "nutshell").write_text(
+        f"#!/bin/sh\nif mkdir {place}/failed 2>/dev/null; then exit 125; fi\nexec {real}/nutshell \"$@\"\n")
+    (folder / "nutshell").chmod(0o755)
+    return str(folder)
+
+
+@suite.case
+def sandboxes_of_a_killed_private_daemon_end_although_they_cannot_be_asked_at_once():
+    done, lines = run_private("restart", programs_that_fail_at_first)
+    expect_equal(lines[-1], "again", f"a new sandbox: {done}")
 
 
 # A daemon that ends, or is another one -----------------------------------------------------------
@@ -133,8 +152,10 @@ def a_daemon_killed_in_a_stream_gives_one_error_and_the_next_call_reconnects():
 def a_daemon_killed_in_an_asynchronous_call_gives_one_error():
     async def run(daemon):
         async with AsyncSandbox() as sandbox:
-            waiting = asyncio.ensure_future(sandbox.run(LONG))
-            await asyncio.sleep(0.3)
+            token = random_token()
+            waiting = asyncio.ensure_future(sandbox.run(["sh", "-c", LONG, token]))
+            while not payloads(token) and not waiting.done():
+                await asyncio.sleep(0.02)
             daemon.stop(signal.SIGKILL)
             try:
                 await waiting
@@ -375,12 +396,12 @@ def a_callback_that_throws_ends_the_command():
             raise AssertionError("the callback's exception was lost")
         except ZeroDivisionError:
             pass
-        expect(wait_until(lambda: not payloads(token), 10), "the command runs on")
+        expect(wait_until(lambda: not payloads(token), 30), "the command runs on")
         expect_equal(sandbox.run("echo fine").stdout, "fine\n", "afterwards")
         with sandbox.stream(["sh", "-c", LONG, token]) as stream:
             for _ in stream:
                 break
-        expect(wait_until(lambda: not payloads(token), 10), "the stream's command runs on")
+        expect(wait_until(lambda: not payloads(token), 30), "the stream's command runs on")
 
 
 @suite.case
@@ -389,15 +410,16 @@ def a_cancelled_task_ends_its_command():
         async with AsyncSandbox() as sandbox:
             for options in ({}, {"on_stdout": lambda _: None}):
                 task = asyncio.ensure_future(sandbox.run(["sh", "-c", LONG, token], **options))
-                await asyncio.sleep(0.3)
-                expect(payloads(token), "the command does not run")
+                while not payloads(token) and not task.done():
+                    await asyncio.sleep(0.02)
+                expect(not task.done(), "the command does not run")
                 task.cancel()
                 try:
                     await task
                     raise AssertionError("not cancelled")
                 except asyncio.CancelledError:
                     pass
-                expect(wait_until(lambda: not payloads(token), 10), "the command runs on")
+                expect(wait_until(lambda: not payloads(token), 30), "the command runs on")
             expect_equal((await sandbox.run("echo fine")).stdout, "fine\n", "afterwards")
     with python_sdk.served():
         asyncio.run(run(random_token()))

@@ -159,7 +159,7 @@ def start_private() -> str:
         if known is not None and _is_running(known[0]):
             return known[1]
         if known is not None:
-            _end_orphans(os.path.dirname(known[1]))
+            _end_orphans(known[1])
         program = find_program("nutshelld")
         try:
             pid, place = _start(program)
@@ -187,22 +187,36 @@ def _start(program: str) -> tuple[int, str]:
     raise UnavailableError(f"{program} --private did not start: {told or 'no message'}")
 
 
-def _end_orphans(directory: str) -> None:
+def _end_orphans(place: str) -> None:
     """Ends the sandboxes of a private daemon that was killed, and so could not end them."""
     import shutil
     import subprocess
+    directory = os.path.dirname(place)
     environment = {**_its_environment(), "NUTSHELL_RUNTIME_DIR": directory,
                    "NUTSHELL_DAEMON": "none"}
+    deadline = time.monotonic() + START_SECONDS
+
+    def ask(*words: str) -> bytes:
+        left = max(1.0, deadline - time.monotonic())
+        return subprocess.run([find_program("nutshell"), *words], env=environment, check=True,
+                              capture_output=True, timeout=left).stdout
+
+    # A launcher that is ending does not answer for a moment, and a process may not start then.
+    for wait in (0.1, 1.0, 0.0):
+        try:
+            if listed := ask("list", "-q").decode().split():
+                ask("destroy", *listed)
+            shutil.rmtree(directory, ignore_errors=True)
+            return
+        except (OSError, subprocess.SubprocessError):
+            time.sleep(wait)
+        except UnavailableError:
+            break  # the program is gone
+    # Its sandboxes end at their ttl, and the user's next gc removes the rest.
     try:
-        program = find_program("nutshell")
-        listed = subprocess.run([program, "list", "-q"], env=environment, capture_output=True,
-                                timeout=START_SECONDS, check=True).stdout.split()
-        if listed:
-            subprocess.run([program, "destroy", *listed], env=environment, capture_output=True,
-                           timeout=START_SECONDS, check=False)
-        shutil.rmtree(directory, ignore_errors=True)
-    except (OSError, subprocess.SubprocessError, UnavailableError):
-        pass  # they end at their ttl
+        os.unlink(place)
+    except OSError:
+        pass
 
 
 def _spawn(program: str, log: int) -> tuple[int, int]:
