@@ -109,7 +109,12 @@ func watched(f *fixture, _ []string) {
 		}
 		done <- nil
 	}()
-	time.Sleep(200 * time.Millisecond)
+	f.until(func() bool { // until something was seen, it may not have begun
+		f.stdout(s, "echo x >> begun")
+		mutex.Lock()
+		defer mutex.Unlock()
+		return len(seen) > 0
+	}, "nothing was seen")
 	for _, one := range [][2]string{{"mkdir d; echo 1 > d/f", "added d/f"}, {"echo 22 > d/f", "modified d/f"}, {"rm d/f", "removed d/f"}} {
 		f.stdout(s, one[0])
 		f.until(func() bool {

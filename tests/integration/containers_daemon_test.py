@@ -192,11 +192,11 @@ def ttl_holds_without_anything_of_ours():
     where = engine()
     with daemon(POOL) as one:
         warm(one)
-        short = acquire(one, ttl_ms=3000)
+        short = acquire(one, ttl_ms=10000)
         time.sleep(1)  # the daemon tells the acquired sandbox its ttl a moment later
         one.stop(signal.SIGKILL)
         expect(short in ours(where), "it ended with the daemon")
-        expect(wait_until(lambda: short not in ours(where), 20), "it outlives its ttl")
+        expect(wait_until(lambda: short not in ours(where), 40), "it outlives its ttl")
         one.start()
         expect_equal(one.call("GET", f"/v1/sandboxes/{short}").status, 404, "afterwards")
         warm(one)

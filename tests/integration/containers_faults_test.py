@@ -77,8 +77,8 @@ def result_comes_before_the_end_of_a_frozen_engine(where):
         process.communicate(timeout=40)
         over = time.monotonic() - began
     expect(json.loads(line)["outcome"] in ("lost", "timed_out"), f"outcome: {line[:200]}")
-    expect(told < 1 + 4, f"reported {told:.1f} s after the freeze, with a timeout of 1 s")
-    expect(over < told + 2, f"reported after {told:.1f} s, ended after {over:.1f} s")
+    expect(told < 1 + 9, f"reported {told:.1f} s after the freeze, with a timeout of 1 s")
+    expect(over < told + 6, f"reported after {told:.1f} s, ended after {over:.1f} s")
     expect(process.returncode in (124, 125), f"status {process.returncode}")
     expect_clean(where, "a frozen engine")
 
@@ -112,7 +112,7 @@ def tools_and_execs_go_on_while_the_engine_is_frozen():
             job = tool("bash", {"command": "sleep 1; echo late", "wait": 0})["job_id"]
             expect("late" in tool("job", {"id": job, "wait": 5})["text"], "a job")
             took = time.monotonic() - began
-        expect(took < 8, f"13 calls took {took:.1f} s")
+        expect(took < 20, f"13 calls took {took:.1f} s")
 
 
 @suite.case
@@ -216,7 +216,7 @@ def frozen_engine_holds_up_nobody_else():
             # The daemon has a connection to it, so it does not ask the engine.
             gone = wait_until(lambda: one.call("GET", f"/v1/sandboxes/{native}").status == 404, 20)
             took = time.monotonic() - began
-            expect(gone and took < 8, f"an idle timeout of 3 s took {took:.1f} s")
+            expect(gone and took < 18, f"an idle timeout of 3 s took {took:.1f} s")
         finally:
             os.kill(where.pid(), signal.SIGCONT)
         expect_equal(one.execute(contained, "echo", "on")["stdout"], "on\n", "after the thaw")

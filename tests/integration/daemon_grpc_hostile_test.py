@@ -197,12 +197,12 @@ def calls_of_one_tenant_leave_room_for_others():
             began = time.monotonic()
             for _ in range(10):
                 client.call("ListSandboxes", timeout=10)
-            expect(time.monotonic() - began < 5, f"{name} waits")
+            expect(time.monotonic() - began < 20, f"{name} waits")
         for follower in followers:
             follower.cancel()
         began = time.monotonic()
         alice.call("ListSandboxes", timeout=10)
-        expect(time.monotonic() - began < 3, "workers stay with calls that were cancelled")
+        expect(time.monotonic() - began < 10, "workers stay with calls that were cancelled")
         alice.call("DestroySandbox", id=sandbox)
 
 

@@ -241,6 +241,7 @@ def a_cancelled_call_ends_the_whole_process_tree():
         kept = client.call("StreamExec", id=sandbox, argv=["sh", "-c", script])
         exec_id = next(kept).started
         next(kept)
+        wait_until(lambda: counted() == 2, "the sleepers do not start")
         kept.cancel()
         time.sleep(0.5)
         expect_equal(counted(), 2, "sleepers of a stream that may be lost")
@@ -303,10 +304,10 @@ def files_go_in_and_out():
         lost = refusal(lambda: client.call("WriteFile", pieces("/workspace/lost", end=False),
                                            timeout=2))
         expect_equal(lost[0], "DEADLINE_EXCEEDED", "an upload that does not end")
-        time.sleep(0.3)
-        names = {entry.path for entry in client.call("ListDirectory", id=sandbox,
-                                                     path="/workspace").entries}
-        expect_equal(names, {"big"}, "files; a lost upload leaves none")
+
+        def names():
+            return {entry.path for entry in client.call("ListDirectory", id=sandbox, path="/workspace").entries}
+        wait_until(lambda: names() == {"big"}, "a lost upload leaves files")
         refused = refusal(lambda: client.call("ReadFile", id=sandbox, path="/workspace/none"))
         expect_equal(refused[:2], ("NOT_FOUND", "not_found"), "a file that is not there")
 
@@ -317,9 +318,9 @@ def running_calls_may_finish_when_the_daemon_stops():
         sandbox = client.make()
         answers = []
         running = threading.Thread(
-            target=lambda: answers.append(client.shell(sandbox, "sleep 2; echo done")))
+            target=lambda: answers.append(client.shell(sandbox, "sleep 3 && echo done")))
         running.start()
-        time.sleep(0.7)
+        wait_until(lambda: count_named(client, sandbox, "sleep") == 1, "it does not begin")
         one.process.send_signal(signal.SIGTERM)
         running.join(60)
         expect_equal(one.process.wait(60), 0, "exit status")

@@ -121,7 +121,7 @@ def broken_json_is_refused():
             answer = one.call("POST", "/v1/sandboxes", body)
             expect(answer.status in (400, 403, 413, 422), f"{body[:60]!r}: {answer.status}")
             expect_equal(answer.headers["Content-Type"], "application/problem+json", "type")
-            expect(time.monotonic() - began < 5, f"{body[:60]!r} took long")
+            expect(time.monotonic() - began < 20, f"{body[:60]!r} took long")
         hint = one.call("POST", "/v1/sandboxes", {"idle_timeout_m": 5}).json()["detail"]
         expect("did you mean 'idle_timeout_ms'" in hint, hint)
         with socket.socket(socket.AF_UNIX) as client:
@@ -160,7 +160,7 @@ def a_thousand_slow_clients():
             slow.append(client)
         began = time.monotonic()
         expect_equal(one.execute(sandbox, "echo", "served")["stdout"], "served\n", "output")
-        expect(time.monotonic() - began < 5, "others wait")
+        expect(time.monotonic() - began < 20, "others wait")
         threads = len(os.listdir(f"/proc/{one.process.pid}/task"))
         expect(threads < 64, f"{threads} threads")
         for client in slow:
@@ -253,12 +253,12 @@ def followers_of_one_tenant_leave_room_for_others():
                 began = time.monotonic()
                 expect_equal(ask().status, 200, token)
                 times.append(time.monotonic() - began)
-            expect(max(times) < 2, f"{token} waits {max(times):.2f} s")
+            expect(max(times) < 10, f"{token} waits {max(times):.2f} s")
         for client in followers:
             client.close()
         began = time.monotonic()
         expect_equal(over_tcp(port, "GET", "/v1/sandboxes", token="alice").status, 200, "alice")
-        expect(time.monotonic() - began < 2, "workers stay with followers that hung up")
+        expect(time.monotonic() - began < 10, "workers stay with followers that hung up")
 
 
 @suite.case

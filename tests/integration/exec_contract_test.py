@@ -154,9 +154,10 @@ def a_server_outlives_its_exec_but_not_its_sandbox():
         expect_outcome(answer, "exited", 0)
         expect(answer["seconds"] < 10, f"exec took {answer['seconds']:.1f} s")
         time.sleep(0.5)
-        expect(payloads(token), "the server ended with its exec")
+        # While the server forks, a walk through /proc may meet neither the parent nor the child.
+        expect(wait_until(lambda: payloads(token), 5), "the server ended with its exec")
         first = call("exec", made, "--", "cat", "beat").stdout
-        expect(wait_until(lambda: call("exec", made, "--", "cat", "beat").stdout != first, 5),
+        expect(wait_until(lambda: call("exec", made, "--", "cat", "beat").stdout != first, 20),
                "the server does not run on")
     expect_gone(token)
 
@@ -165,11 +166,11 @@ def a_server_outlives_its_exec_but_not_its_sandbox():
 def a_server_ends_at_its_execs_timeout():
     token = random_token()
     with sandbox() as made:
-        answer = call_json("exec", "--timeout", "2s", made, "--", *PYTHON, DAEMON, token)
+        answer = call_json("exec", "--timeout", "5s", made, "--", *PYTHON, DAEMON, token)
         expect_outcome(answer, "exited", 0)
         # While the server forks, a walk through /proc may meet neither the parent nor the child.
         expect(wait_until(lambda: payloads(token), 1), "the server ended with its exec")
-        expect_gone(token, 8)
+        expect_gone(token)
         expect_equal(call("exec", made, "--", "true").status, 0, "exec after it")
 
 
@@ -180,7 +181,7 @@ def a_timeout_kills_the_whole_tree():
         call("exec", made, "--", "sh", "-c", f"sh -c 'sleep 600; : {other}' >/dev/null 2>&1 &")
         answer = call_json("exec", "--timeout", "1s", made, "--", *PYTHON, FAMILY, token)
         expect_outcome(answer, "timed_out", 124)
-        expect(950 <= answer["duration_ms"] <= 6000, f"after {answer['duration_ms']} ms")
+        expect(950 <= answer["duration_ms"] <= 15000, f"after {answer['duration_ms']} ms")
         first = call("exec", made, "--", "cat", "beat").stdout
         time.sleep(0.2)
         expect_equal(call("exec", made, "--", "cat", "beat").stdout, first, "the heartbeat")
@@ -203,8 +204,8 @@ def a_process_that_stops_itself_meets_its_timeout():
 def a_fork_bomb_hurts_only_itself():
     token = random_token()
     with sandbox() as neighbour:
-        process = start("run", "--processes", "32", "--timeout", "4s", "--", *PYTHON, BOMB, token)
-        expect(wait_until(lambda: len(payloads(token)) > 24, 10), "the bomb does not go off")
+        process = start("run", "--processes", "32", "--timeout", "8s", "--", *PYTHON, BOMB, token)
+        expect(wait_until(lambda: len(payloads(token)) > 24, 20), "the bomb does not go off")
         count = max(len(payloads(token)) for _ in range(5))
         expect(count <= 32, f"{count} processes with --processes 32")
         answer = call_json("exec", neighbour, "--", "echo", "fine")
@@ -221,7 +222,7 @@ def a_fork_bomb_in_a_kept_sandbox_dies_at_its_timeout():
         answer = call_json("exec", "--timeout", "2s", made, "--", *PYTHON, BOMB, token)
         expect_outcome(answer, "timed_out", 124)
         expect(answer["seconds"] < 30, f"it took {answer['seconds']:.1f} s")
-        expect_gone(token, 1)
+        expect_gone(token)
         expect_equal(call("exec", made, "--", "echo", "well").stdout, b"well\n", "exec after it")
 
 
@@ -264,19 +265,19 @@ def the_ttl_ends_a_sandbox():
     word = "ended" if os.environ.get("NUTSHELL_THROUGH_DAEMON") else "ttl"
     expect(word in answer.get("detail", ""), f"detail: {answer.get('detail')}")
     expect_gone(token)
-    expect(wait_until(lambda: not is_listed(made), 5), "still listed")
+    expect(wait_until(lambda: not is_listed(made), 20), "still listed")
     answer = run_script("sleep 600", flags=("--ttl", "500ms"))
     expect_outcome(answer, "lost", 125)
 
 
 @suite.case
 def the_idle_timeout_ends_a_sandbox():
-    made = create("--idle-timeout", "1s")
-    for _ in range(4):
-        time.sleep(0.4)
+    made = create("--idle-timeout", "4s")
+    for _ in range(5):
+        time.sleep(1)
         expect_equal(call("exec", made, "--", "true").status, 0, "exec in a used sandbox")
-    expect_equal(call("exec", made, "--", "sleep", "1.8").status, 0, "a long exec is no idleness")
-    expect(wait_until(lambda: not is_listed(made), 8), "still listed")
+    expect_equal(call("exec", made, "--", "sleep", "5").status, 0, "a long exec is no idleness")
+    expect(wait_until(lambda: not is_listed(made), 30), "still listed")
 
 
 @suite.case

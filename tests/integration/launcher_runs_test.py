@@ -61,7 +61,7 @@ def no_run_left(process):
 
 @suite.case
 def a_run_without_a_launcher_starts_none():
-    expect(wait_until(lambda: not launchers(), 10), "one is left")
+    expect(wait_until(lambda: not launchers(), 30), "one is left")
     expect_equal(call("run", "--", "true").status, 0, "status")
     expect_equal(launchers(), [], "launchers")
 
@@ -186,7 +186,7 @@ def it_dies_with_its_caller_while_the_launcher_is_stopped():
         try:
             process.kill()
             process.communicate()
-            expect(wait_until(lambda: not payloads(TOKEN), 10), "it goes on without its caller")
+            expect(wait_until(lambda: not payloads(TOKEN), 20), "it goes on without its caller")
         finally:
             os.kill(launcher, signal.SIGCONT)
 
@@ -245,22 +245,20 @@ def lingering(value):
 @suite.case
 def it_stays_as_long_as_it_was_told():
     made = call("create", env=lingering("4s")).stdout.decode().strip()
-    launcher = only_launcher()
+    only_launcher()
+    ending = time.monotonic()
     destroy(made)
-    ended = time.monotonic()
-    time.sleep(2)
-    expect_equal(launchers(), [launcher], "launchers after 2 of 4 seconds")
-    expect(wait_until(lambda: not launchers(), 15), "it stays for ever")
-    expect(time.monotonic() - ended >= 3.5, "it left too early")
+    expect(wait_until(lambda: not launchers(), 30), "it stays for ever")
+    expect(time.monotonic() - ending >= 4, "it left too early")
 
 
 @suite.case
 def a_run_makes_it_stay_longer_and_zero_turns_it_off():
-    made = call("create", env=lingering("3s")).stdout.decode().strip()
+    made = call("create", env=lingering("60s")).stdout.decode().strip()
     only_launcher()
     destroy(made)
     expect_equal(call("run", "--", "true", env=lingering("0")).status, 0, "run")
-    expect(wait_until(lambda: not launchers(), 2), "it stays although it is told not to")
+    expect(wait_until(lambda: not launchers(), 20), "it stays although it is told not to")
 
 
 @suite.case

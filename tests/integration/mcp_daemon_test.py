@@ -89,15 +89,15 @@ def named_session_is_found_by_any_client_of_its_tenant():
 
 @suite.case
 def lease_ends_a_sandbox_that_nobody_uses():
-    with host("[mcp]\nlease_seconds = 4\n") as server:
+    with host("[mcp]\nlease_seconds = 6\n") as server:
         session = server.initialize()
         call(server, session, "write", path="a.txt", content="x")
         began = time.monotonic()
-        while time.monotonic() - began < 6:  # longer than the lease, and used all the while
+        while time.monotonic() - began < 8:  # longer than the lease, and used all the while
             expect(not call(server, session, "read", path="a.txt")["isError"], "ended while in use")
             time.sleep(0.5)
         expect(wait_until(lambda: not server.daemon.call("GET", "/v1/sandboxes", token="alice")
-                          .json()["sandboxes"], 20), "the lease ends nothing")
+                          .json()["sandboxes"], 40), "the lease ends nothing")
         told = text_of(call(server, session, "ls"))
         expect("new one" in told, f"{told[:200]!r}")
 

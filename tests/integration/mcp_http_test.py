@@ -229,13 +229,12 @@ def a_session_takes_its_sandbox_with_it():
 def many_streams_at_once_leave_others_served():
     with host() as server:
         server.tool("ls")
-        slow = [threading.Thread(target=lambda: server.tool("bash", command="sleep 4"))
+        slow = [threading.Thread(target=lambda: server.tool("bash", command="sleep 8"))
                 for _ in range(20)]
         for thread in slow:
             thread.start()
-        began = time.monotonic()
         expect_equal(server.stateless("tools/list").status, 200, "tools/list")
-        expect(time.monotonic() - began < 3, "it waits for others")
+        expect(all(thread.is_alive() for thread in slow), "it waits for others")
         for thread in slow:
             thread.join()
 

@@ -4,7 +4,6 @@ import json
 import signal
 import subprocess
 import sys
-import time
 from pathlib import Path
 
 from mcp_client import Client, client, project, sandbox_of
@@ -432,11 +431,10 @@ def progress_comes_to_those_who_ask():
 def calls_run_side_by_side():
     with client() as server:
         server.tool("ls")
-        slow = server.send("tools/call", {"name": "sandbox_bash", "arguments": {"command": "sleep 5"}})
-        began = time.monotonic()
-        server.text("read", path="hello.txt")
-        expect(time.monotonic() - began < 4, "read waits for bash")
-        server.answer(slow)
+        waits = {"command": "until [ -e go ]; do sleep 0.05; done; echo went", "wait": 60, "timeout": 60}
+        slow = server.send("tools/call", {"name": "sandbox_bash", "arguments": waits})
+        server.text("write", path="go", content="")  # would come too late behind bash
+        expect("went" in str(server.answer(slow)), "bash ended before it was told")
 
 
 @suite.case

@@ -375,7 +375,7 @@ def payloads(token):
             and Path(os.fsdecode(words[0])).name != "nutshell"]
 
 
-def expect_gone(token, seconds=5):
+def expect_gone(token, seconds=20):  # less than the timeout of a command that has none of its own
     if wait_until(lambda: not payloads(token), seconds):
         return
     raise Failed(f"payload processes are left after {seconds} s: {payloads(token)}")

@@ -3,14 +3,16 @@
 import contextlib
 import fcntl
 import os
+import secrets
 import struct
 import subprocess
 import sys
 import termios
 import time
+from pathlib import Path
 
-from support import (Suite, call, command_line, expect, expect_equal, expect_gone, random_token,
-                     sandbox)
+from support import (PATIENCE, Suite, call, command_line, expect, expect_equal, expect_gone, processes,
+                     random_token, sandbox, wait_until)
 
 suite = Suite()
 
@@ -49,7 +51,7 @@ class Terminal:
     def send(self, text):
         os.write(self.master, text.encode())
 
-    def expect(self, wanted, seconds=20):
+    def expect(self, wanted, seconds=PATIENCE):
         """Reads on until the text has come; what comes before it is done with."""
         until = time.monotonic() + seconds
         while wanted.encode() not in self.seen:
@@ -63,7 +65,7 @@ class Terminal:
         self.send(command + "\r")
         self.expect(wanted)
 
-    def end(self, seconds=20):
+    def end(self, seconds=PATIENCE):
         until = time.monotonic() + seconds
         while self.process.poll() is None and time.monotonic() < until:
             with contextlib.suppress(BlockingIOError, OSError):
@@ -73,25 +75,35 @@ class Terminal:
         return self.process.returncode
 
 
+def expect_state(number, state):
+    """Waits until `sleep NUMBER` has that state; bash gives it the terminal before it begins."""
+    def states():
+        for pid, words in processes():
+            if words == [b"sleep", b"%d" % number]:
+                with contextlib.suppress(OSError):
+                    yield Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0]
+    expect(wait_until(lambda: state in states()), f"sleep {number} is not {state}")
+
+
 @suite.case
 def a_shell_in_a_terminal_has_job_control():
     with sandbox() as made:
         for way in (("run", "-it"), ("exec", "-it", made)):
+            number = 10 ** 9 + secrets.randbelow(10 ** 9)  # seconds that no other process sleeps
             with Terminal(*way, "--", "bash", "--norc") as terminal:
                 terminal.do("PS1='rea''dy> '", "ready> ")
                 terminal.do("stty size", "33 100")
                 terminal.resize(44, 120)
-                time.sleep(0.3)
-                terminal.do("stty size", "44 120")
+                terminal.do("until stty size | grep '^44 1'; do sleep 0.1; done", "44 120")
                 terminal.do("echo $TERM; tty", "vt100")
                 terminal.expect("/dev/pts/")
-                terminal.do("sleep 100", "sleep 100")
-                time.sleep(0.3)
+                terminal.do(f"sleep {number}", f"sleep {number}")
+                expect_state(number, "S")
                 terminal.send("\x1a")
                 terminal.expect("Stopped")
-                terminal.do("jobs", "sleep 100")
-                terminal.do("fg", "sleep 100")
-                time.sleep(0.3)
+                terminal.do("jobs", f"sleep {number}")
+                terminal.do("fg", f"sleep {number}")
+                expect_state(number, "S")
                 terminal.send("\x03")
                 terminal.expect("ready> ")
                 terminal.do("echo status=$?", "status=130")

@@ -220,9 +220,9 @@ def the_record_of_applied_files_goes_with_the_sandbox():
     with workspace("--ttl", "5s") as (_, made):  # an emulated machine is slow
         shell(made, "echo more > README")
         expect(call("apply", made).status == 0, "apply")
-        expect(wait_until(lambda: not is_listed(made), 10), "it is still there")
+        expect(wait_until(lambda: not is_listed(made), 30), "it is still there")
         if os.environ.get("NUTSHELL_THROUGH_DAEMON"):  # which forgets it at once
-            expect(wait_until(lambda: not records(made), 5), "a record of what a daemon ended")
+            expect(wait_until(lambda: not records(made), 30), "a record of what a daemon ended")
             return
         expect_equal(records(made), [f"applied-{made}"], "records of a sandbox that ended itself")
         would = call("gc", "--dry-run")

@@ -59,6 +59,13 @@ def socket_path(made):
     return runtime_directory() / "egress" / f"{made}.sock"
 
 
+def process_of(made):
+    """The pid of the program, which listens at the socket."""
+    with socket.socket(socket.AF_UNIX) as client:
+        client.connect(str(socket_path(made)))
+        return struct.unpack("iII", client.getsockopt(socket.SOL_SOCKET, socket.SO_PEERCRED, 12))[0]
+
+
 def receive_exactly(client, size):
     data = b""
     while len(data) < size:

@@ -84,7 +84,7 @@ def an_interrupt_ends_every_call():
             expect_equal((output, errors), ("interrupted\nfine\n", ""), f"{name} after Ctrl-C")
             own = [pid for pid in payloads(token) if pid != started.pid]
             if name != "wait":  # a job outlives its caller
-                expect(wait_until(lambda t=token: not payloads(t), 10), f"{name}: {own} run on")
+                expect(wait_until(lambda t=token: not payloads(t), 30), f"{name}: {own} run on")
         expect_none_left(daemon)
 
 

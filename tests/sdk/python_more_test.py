@@ -99,22 +99,25 @@ def a_watch_tells_of_each_change():
                 async for event in sandbox.files.watch(interval=0.05):
                     seen.append((event.kind, event.path))
             task = asyncio.ensure_future(watch())
-            await asyncio.sleep(0.2)
+
+            async def until(is_seen, act=None):
+                for _ in range(1000):
+                    if is_seen():
+                        return
+                    if act:
+                        await act()
+                    await asyncio.sleep(0.05)
+            # Until something was seen, it may not have begun.
+            await until(lambda: seen, lambda: sandbox.run("echo x >> begun"))
             await sandbox.files.write("new/a", "1")
             await sandbox.files.write("old", "22")
-            for _ in range(100):
-                await asyncio.sleep(0.05)
-                if len(seen) >= 3:
-                    break
+            await until(lambda: len({path for _, path in seen} - {"begun"}) >= 3)
             await sandbox.files.remove("old")
-            for _ in range(100):
-                await asyncio.sleep(0.05)
-                if ("removed", "old") in seen:
-                    break
+            await until(lambda: ("removed", "old") in seen)
             task.cancel()
     with python_sdk.served():
         asyncio.run(run())
-    expect_equal(sorted(set(seen)), [("added", "new"), ("added", "new/a"), ("modified", "old"),
+    expect_equal(sorted({one for one in seen if one[1] != "begun"}), [("added", "new"), ("added", "new/a"), ("modified", "old"),
                                      ("removed", "old")], "events")
 
 
@@ -227,7 +230,7 @@ def decorated_functions_get_a_sandbox_of_their_own():
         expect_equal((str(inspect.signature(answer)), answer.__doc__), ("(code)", "Runs code."), "looks")
         expect_equal(asyncio.run(later("hi")), "hi\n", "asynchronous")
         expect(inspect.iscoroutinefunction(later), "no coroutine function")
-        expect(wait_until(lambda: not daemon.call("GET", "/v1/sandboxes").json()["sandboxes"], 10),
+        expect(wait_until(lambda: not daemon.call("GET", "/v1/sandboxes").json()["sandboxes"]),
                f"{one} is left")
     try:
         sandboxed(lambda x: x)

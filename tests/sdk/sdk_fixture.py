@@ -14,7 +14,7 @@ import time
 from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "integration"))
-from support import NUTSHELL, REPOSITORY, Failed, expect, expect_equal, processes, wait_until  # noqa: E402 pylint: disable=wrong-import-position
+from support import NUTSHELL, PATIENCE, REPOSITORY, Failed, expect, expect_equal, processes, wait_until  # noqa: E402 pylint: disable=wrong-import-position
 
 POOL = '[[pools]]\nname = "agents"\nmin_idle = 1\nmax_idle = 2\nmax_total = 4\n'
 CLEAN = {name: None for name in ("NUTSHELL_DAEMON", "NUTSHELL_TOKEN", "NUTSHELL_TOKEN_FILE", "NUTSHELL_DAEMON_CA")}
@@ -77,7 +77,7 @@ def alone(with_programs=True):
         place = Path(directory) / "run"
         yield {**CLEAN, "NUTSHELL_RUNTIME_DIR": str(place), "NUTSHELL_STATE_DIR": str(Path(directory) / "state"),
                "NUTSHELL_BIN": programs() if with_programs else str(Path(directory) / "none")}
-        expect(wait_until(lambda: not daemons_at(place), 30), f"left running: {daemons_at(place)}")
+        expect(wait_until(lambda: not daemons_at(place)), f"left running: {daemons_at(place)}")
 
 
 def daemons_at(place):
@@ -264,11 +264,11 @@ def interrupt(one, environment, call, mark):
     place = environment["NUTSHELL_RUNTIME_DIR"]
     one.hear()
     if call not in ("create", "files"):
-        expect(wait_until(lambda: any(mark.encode() in words for _, words in processes()), 30), f"{call}: the command does not run")
+        expect(wait_until(lambda: any(mark.encode() in words for _, words in processes())), f"{call}: the command does not run")
     else:
         time.sleep(0.2)  # in the middle of its calls
     os.killpg(one.process.pid, signal.SIGINT)
-    one.process.wait(30)
+    one.process.wait(PATIENCE)
     expect(one.process.returncode != 0, f"{call}: Ctrl-C did not end it")
-    expect(wait_until(lambda: not daemons_at(place), 30), f"{call}: the private daemon goes on")
-    expect(wait_until(lambda: not any(mark.encode() in words for _, words in processes()), 30), f"{call}: the command goes on")
+    expect(wait_until(lambda: not daemons_at(place)), f"{call}: the private daemon goes on")
+    expect(wait_until(lambda: not any(mark.encode() in words for _, words in processes())), f"{call}: the command goes on")
