@@ -13,7 +13,7 @@ struct Counted {
   std::size_t tokens;
 };
 
-constexpr std::array<Counted, 6> kCounted = {{
+constexpr std::array<Counted, 7> kCounted = {{
 #include "compaction/token_samples.inc"
 }};
 
@@ -25,6 +25,17 @@ TEST(TokenEstimate, IsCloseInSum) {
     counted += static_cast<double>(sample.tokens);
   }
   EXPECT_NEAR(estimated / counted, 1.0, 0.05);
+}
+
+TEST(TokenEstimate, JsonIsCloseToo) {
+  const Counted& json = kCounted.back();
+  const auto estimated = static_cast<double>(estimate_tokens(json.text));
+  EXPECT_NEAR(estimated / static_cast<double>(json.tokens), 1.0, 0.05);
+}
+
+TEST(TokenEstimate, LettersWithoutABlankCostMoreThanOneToken) {
+  EXPECT_GE(estimate_tokens(std::string(4000, 'x')), 500U);
+  EXPECT_LE(estimate_tokens(std::string(4000, '-')), 500U);
 }
 
 TEST(TokenEstimate, LongTextIsJudgedBySamples) {

@@ -28,13 +28,26 @@ enum PieceClass : std::size_t {
 };
 constexpr std::size_t kDigits = PieceClasses * kLengths;
 constexpr std::size_t kLineEnds = kDigits + 1;
-constexpr std::size_t kWideBytes = kDigits + 2;   // bytes of characters outside ASCII
-constexpr std::size_t kLongTails = kDigits + 3;   // bytes beyond kLengths
-constexpr std::size_t kKnownWords = kDigits + 4;  // words that are one token
-constexpr std::size_t kPieceKinds = kDigits + 5;
+constexpr std::size_t kWideBytes = kDigits + 2;  // bytes of characters outside ASCII
+constexpr std::size_t kLongTails = kDigits + 3;  // marks and blanks beyond kLengths
+constexpr std::size_t kWordTails = kDigits + 4;  // letters beyond kLengths
+constexpr std::size_t kKnownBare = kDigits + 5;  // words that are one token behind a blank
+constexpr std::size_t kKnownSpaced = kDigits + 6;
+constexpr std::size_t kKnownMarked = kDigits + 7;
+constexpr std::size_t kKnownMarks = kDigits + 8;  // marks that are one token
+constexpr std::size_t kKnownEndMarks = kDigits + 9;
+constexpr std::size_t kPieceKinds = kDigits + 10;
 
-// Returns whether a word of more than four letters is one token of o200k with a blank before it.
-bool is_known_word(std::string_view word);
+// Frequent pieces that are one token of o200k.
+enum class KnownPieces : std::uint8_t {
+  Words,  // of more than four letters, with a blank before them
+  Marks,
+  SpacedMarks,  // with a blank before them
+  EndMarks,     // with a line end behind them
+};
+
+// Returns whether `piece`, without its blank or line end, is one of them.
+bool is_known(KnownPieces pieces, std::string_view piece);
 
 constexpr CharacterClass class_of(unsigned char byte) {
   if (byte >= 'a' && byte <= 'z') return CharacterClass::Lower;
@@ -83,7 +96,7 @@ class PieceReader {
   void count_long(std::size_t piece_class, std::size_t length, const Count& count) {
     count(piece_class * kLengths + std::min(length, kLengths) - 1);
     for (std::size_t more = kLengths; more < length; ++more)
-      count(kLongTails);
+      count(piece_class < Marks ? kWordTails : kLongTails);
   }
 
   template <typename Count>
@@ -115,7 +128,8 @@ class PieceReader {
     const std::size_t smalls = skip(Class::Lower);
     if (smalls == 0) return count_long(upper, capitals, count);
     const auto word = text_.substr(at_ - capitals - smalls, capitals + smalls);
-    if (capitals == 0 && word.size() > 4 && is_known_word(word)) return count(kKnownWords);
+    if (capitals == 0 && word.size() > 4 && is_known(KnownPieces::Words, word))
+      return count(kKnownBare + (lower - LowerBare));
     count_long(lower, capitals + smalls, count);
   }
 
@@ -135,17 +149,19 @@ class PieceReader {
     const std::size_t own = is_given_away ? length - 1 : length;
     if (own > 0 && next != Class::LineEnd) count_long(Blanks, own, count);
     if (next <= Class::Upper) return take_word(LowerSpaced, UpperAhead, count);
-    if (next == Class::Mark) return take_marks(count);
+    if (next == Class::Mark) return take_marks(count, KnownPieces::SpacedMarks);
   }
 
   template <typename Count>
-  void take_marks(const Count& count) {
+  void take_marks(const Count& count, KnownPieces known = KnownPieces::Marks) {
     const char mark = text_[at_];
     const std::size_t start = at_;
     skip(Class::Mark);
     const auto marks = text_.substr(start, at_ - start);
     const bool is_same = marks.find_first_not_of(mark) == std::string_view::npos;
     const bool ends_line = skip(Class::LineEnd) > 0;
+    if (ends_line && is_known(KnownPieces::EndMarks, marks)) return count(kKnownEndMarks);
+    if (!ends_line && !is_same && is_known(known, marks)) return count(kKnownMarks);
     count_long(ends_line ? EndMarks : is_same ? SameMarks : Marks, marks.size(), count);
   }
 
