@@ -11,6 +11,7 @@
 #include <cstring>
 
 #include "base/connect_within.h"
+#include "base/descriptor_message.h"
 #include "base/file.h"
 
 namespace nutshell {
@@ -126,37 +127,10 @@ Result<bool> send_with(int flags, int socket, std::string_view bytes,
   if (bytes.size() > kMostPacketBytes || descriptors.size() > kMostPacketDescriptors) {
     return failure(ErrorCode::InvalidArgument, "packet too large");
   }
-  iovec part{const_cast<char*>(bytes.data()), bytes.size()};
-  alignas(cmsghdr) std::array<char, CMSG_SPACE(sizeof(int) * kMostPacketDescriptors)> control{};
-  msghdr message{};
-  message.msg_iov = &part;
-  message.msg_iovlen = 1;
-  if (!descriptors.empty()) {
-    message.msg_control = control.data();
-    message.msg_controllen = CMSG_SPACE(sizeof(int) * descriptors.size());
-    cmsghdr* header = CMSG_FIRSTHDR(&message);
-    header->cmsg_level = SOL_SOCKET;
-    header->cmsg_type = SCM_RIGHTS;
-    header->cmsg_len = CMSG_LEN(sizeof(int) * descriptors.size());
-    std::memcpy(CMSG_DATA(header), descriptors.data(), sizeof(int) * descriptors.size());
-  }
   for (;;) {
-    if (::sendmsg(socket, &message, MSG_NOSIGNAL | flags) >= 0) return true;
+    if (send_with_descriptors(socket, bytes, descriptors, flags) >= 0) return true;
     if (errno == EAGAIN && (flags & MSG_DONTWAIT) != 0) return false;
     if (errno != EINTR) return syscall_failure("sendmsg");
-  }
-}
-
-void take_descriptors(msghdr& message, std::vector<UniqueFd>& descriptors) {
-  for (cmsghdr* header = CMSG_FIRSTHDR(&message); header != nullptr;
-       header = CMSG_NXTHDR(&message, header)) {
-    if (header->cmsg_level != SOL_SOCKET || header->cmsg_type != SCM_RIGHTS) continue;
-    const std::size_t count = (header->cmsg_len - CMSG_LEN(0)) / sizeof(int);
-    for (std::size_t i = 0; i < count; ++i) {
-      int fd = -1;
-      std::memcpy(&fd, CMSG_DATA(header) + i * sizeof(int), sizeof fd);
-      descriptors.emplace_back(fd);
-    }
   }
 }
 
@@ -175,24 +149,16 @@ Result<bool> try_send_packet(int socket, std::string_view bytes,
 Result<Packet> receive_packet(int socket, const Deadline& deadline) {
   Packet packet;
   std::array<char, kMostPacketBytes> bytes;  // not cleared: only what came is used
-  iovec part{bytes.data(), bytes.size()};
-  alignas(cmsghdr) std::array<char, CMSG_SPACE(sizeof(int) * kMostPacketDescriptors)> control{};
-  msghdr message{};
-  message.msg_iov = &part;
-  message.msg_iovlen = 1;
-  message.msg_control = control.data();
-  message.msg_controllen = control.size();
   for (;;) {
     if (!TRY(wait_for(socket, POLLIN, deadline))) {
       return failure(ErrorCode::DeadlineExceeded, "no answer in time");
     }
-    const ssize_t count = ::recvmsg(socket, &message, MSG_CMSG_CLOEXEC | MSG_DONTWAIT);
+    Arrived arrived = Arrived::Whole;
+    const ssize_t count =
+        receive_with_descriptors(socket, bytes, MSG_DONTWAIT, packet.descriptors, &arrived);
     if (count < 0 && (errno == EINTR || errno == EAGAIN)) continue;
     if (count < 0) return syscall_failure("recvmsg");
-    take_descriptors(message, packet.descriptors);
-    if ((message.msg_flags & (MSG_TRUNC | MSG_CTRUNC)) != 0) {
-      return failure(ErrorCode::Corrupt, "packet longer than allowed");
-    }
+    if (arrived == Arrived::Cut) return failure(ErrorCode::Corrupt, "packet longer than allowed");
     packet.bytes.assign(bytes.data(), static_cast<std::size_t>(count));
     ::explicit_bzero(bytes.data(), static_cast<std::size_t>(count));  // it may hold secrets
     return packet;

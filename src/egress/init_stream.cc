@@ -2,10 +2,12 @@
 
 #include <sys/socket.h>
 
-#include <array>
+#include <algorithm>
 #include <cerrno>
-#include <cstring>
+#include <iterator>
+#include <vector>
 
+#include "base/descriptor_message.h"
 #include "wire/network_schema.h"
 
 namespace nutshell::egress {
@@ -43,27 +45,12 @@ Result<> InitStream::send_some() {
 
 Result<bool> InitStream::receive_some() {
   const auto [space, size] = reader_.space();
-  iovec part{space, size};
-  alignas(cmsghdr) std::array<char, CMSG_SPACE(sizeof(int) * kMostDescriptors)> control{};
-  msghdr message{};
-  message.msg_iov = &part;
-  message.msg_iovlen = 1;
-  message.msg_control = control.data();
-  message.msg_controllen = control.size();
-  const ssize_t count = ::recvmsg(stream_.get(), &message, MSG_DONTWAIT | MSG_CMSG_CLOEXEC);
+  std::vector<UniqueFd> came;
+  const ssize_t count = receive_with_descriptors(stream_.get(), {space, size}, MSG_DONTWAIT, came);
   if (count < 0 && (errno == EAGAIN || errno == EINTR)) return true;
   if (count < 0 && errno != ECONNRESET) return syscall_failure("receive from init");
   if (count <= 0) return false;
-  for (cmsghdr* part_of = CMSG_FIRSTHDR(&message); part_of != nullptr;
-       part_of = CMSG_NXTHDR(&message, part_of)) {
-    if (part_of->cmsg_level != SOL_SOCKET || part_of->cmsg_type != SCM_RIGHTS) continue;
-    const std::size_t number = (part_of->cmsg_len - CMSG_LEN(0)) / sizeof(int);
-    for (std::size_t index = 0; index < number; ++index) {
-      int descriptor = -1;
-      std::memcpy(&descriptor, CMSG_DATA(part_of) + index * sizeof(int), sizeof descriptor);
-      descriptors_.emplace_back(descriptor);
-    }
-  }
+  std::move(came.begin(), came.end(), std::back_inserter(descriptors_));
   if (descriptors_.size() > kMostDescriptors)
     return failure(ErrorCode::Corrupt, "init sent descriptors that nobody asked for");
   reader_.filled(static_cast<std::size_t>(count));

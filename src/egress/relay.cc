@@ -6,14 +6,14 @@
 #include <sys/socket.h>
 
 #include <algorithm>
-#include <array>
 #include <atomic>
-#include <cstring>
 #include <future>
 #include <optional>
+#include <span>
 #include <unordered_map>
 #include <utility>
 
+#include "base/descriptor_message.h"
 #include "base/file.h"
 #include "core/network_policy.h"
 #include "egress/flow.h"
@@ -280,26 +280,13 @@ void RelayOfSandbox::on_door() {
 Result<> RelayOfSandbox::take_from_door() {
   for (int turn = 0; turn < 64; ++turn) {
     std::uint32_t number = 0;
-    iovec part{&number, sizeof number};
-    alignas(cmsghdr) std::array<char, CMSG_SPACE(sizeof(int))> control{};
-    msghdr message{};
-    message.msg_iov = &part;
-    message.msg_iovlen = 1;
-    message.msg_control = control.data();
-    message.msg_controllen = control.size();
-    const ssize_t count = ::recvmsg(door_.get(), &message, MSG_DONTWAIT | MSG_CMSG_CLOEXEC);
+    UniqueFd socket;
+    const std::span<char> space(reinterpret_cast<char*>(&number), sizeof number);
+    const ssize_t count = receive_with_descriptor(door_.get(), space, MSG_DONTWAIT, socket);
     if (count < 0 && (errno == EAGAIN || errno == EINTR)) return {};
     if (count <= 0) {  // the stream tells the end
       loop_->forget(std::exchange(door_watch_, 0));
       return {};
-    }
-    UniqueFd socket;
-    const cmsghdr* header = CMSG_FIRSTHDR(&message);
-    if (header != nullptr && header->cmsg_level == SOL_SOCKET && header->cmsg_type == SCM_RIGHTS &&
-        header->cmsg_len == CMSG_LEN(sizeof(int))) {
-      int descriptor = -1;
-      std::memcpy(&descriptor, CMSG_DATA(header), sizeof descriptor);
-      socket.reset(descriptor);
     }
     if (count != sizeof number || !socket)
       return failure(ErrorCode::Corrupt, "init sent a packet without a socket through the door");

@@ -2,11 +2,10 @@
 
 #include <poll.h>
 #include <sys/socket.h>
-#include <sys/uio.h>
 
 #include <algorithm>
-#include <array>
-#include <cstring>
+
+#include "base/descriptor_message.h"
 
 namespace nutshell::init {
 namespace {
@@ -119,20 +118,8 @@ void Connection::fail_conversation(std::uint32_t conversation, const Error& erro
 ssize_t Connection::send_once() {
   constexpr int kFlags = MSG_DONTWAIT | MSG_NOSIGNAL;
   if (!descriptor_) return ::send(stream_.get(), pending_.data(), pending_.size(), kFlags);
-  iovec part{pending_.data(), pending_.size()};
-  alignas(cmsghdr) std::array<char, CMSG_SPACE(sizeof(int))> space{};
-  msghdr message{};
-  message.msg_iov = &part;
-  message.msg_iovlen = 1;
-  message.msg_control = space.data();
-  message.msg_controllen = space.size();
-  cmsghdr* header = CMSG_FIRSTHDR(&message);
-  header->cmsg_level = SOL_SOCKET;
-  header->cmsg_type = SCM_RIGHTS;
-  header->cmsg_len = CMSG_LEN(sizeof(int));
   const int descriptor = descriptor_.get();
-  std::memcpy(CMSG_DATA(header), &descriptor, sizeof descriptor);
-  const ssize_t count = ::sendmsg(stream_.get(), &message, kFlags);
+  const ssize_t count = send_with_descriptors(stream_.get(), pending_, {&descriptor, 1}, kFlags);
   if (count > 0) descriptor_.reset();
   return count;
 }

@@ -10,6 +10,7 @@
 #include <cstring>
 #include <span>
 
+#include "base/descriptor_message.h"
 #include "base/file.h"
 
 namespace nutshell::wire {
@@ -22,21 +23,8 @@ Failure too_long() {
 }
 
 Result<std::size_t> send_part(int socket, std::string_view bytes, int descriptor) {
-  iovec part{const_cast<char*>(bytes.data()), bytes.size()};
-  alignas(cmsghdr) std::array<char, CMSG_SPACE(sizeof(int))> control{};
-  msghdr message{};
-  message.msg_iov = &part;
-  message.msg_iovlen = 1;
-  if (descriptor >= 0) {
-    message.msg_control = control.data();
-    message.msg_controllen = control.size();
-    cmsghdr* header = CMSG_FIRSTHDR(&message);
-    header->cmsg_level = SOL_SOCKET;
-    header->cmsg_type = SCM_RIGHTS;
-    header->cmsg_len = CMSG_LEN(sizeof(int));
-    std::memcpy(CMSG_DATA(header), &descriptor, sizeof descriptor);
-  }
-  const ssize_t count = ::sendmsg(socket, &message, MSG_DONTWAIT | MSG_NOSIGNAL);
+  const std::span<const int> descriptors(&descriptor, descriptor >= 0 ? 1 : 0);
+  const ssize_t count = send_with_descriptors(socket, bytes, descriptors, MSG_DONTWAIT);
   if (count >= 0) return static_cast<std::size_t>(count);
   if (errno == EAGAIN || errno == EINTR) return std::size_t{0};
   if (errno == EPIPE || errno == ECONNRESET)
@@ -45,24 +33,10 @@ Result<std::size_t> send_part(int socket, std::string_view bytes, int descriptor
 }
 
 Result<std::size_t> receive_part(int socket, std::span<char> space, UniqueFd& descriptor) {
-  iovec part{space.data(), space.size()};
-  alignas(cmsghdr) std::array<char, CMSG_SPACE(sizeof(int))> control{};
-  msghdr message{};
-  message.msg_iov = &part;
-  message.msg_iovlen = 1;
-  message.msg_control = control.data();
-  message.msg_controllen = control.size();
-  const ssize_t count = ::recvmsg(socket, &message, MSG_DONTWAIT | MSG_CMSG_CLOEXEC);
+  const ssize_t count = receive_with_descriptor(socket, space, MSG_DONTWAIT, descriptor);
   if (count < 0 && (errno == EAGAIN || errno == EINTR)) return std::size_t{0};
   if (count < 0 && errno != ECONNRESET) return syscall_failure("recvmsg");
   if (count <= 0) return failure(ErrorCode::Unavailable, "the other program has ended");
-  const cmsghdr* header = CMSG_FIRSTHDR(&message);
-  if (header != nullptr && header->cmsg_level == SOL_SOCKET && header->cmsg_type == SCM_RIGHTS &&
-      header->cmsg_len == CMSG_LEN(sizeof(int))) {
-    int number = -1;
-    std::memcpy(&number, CMSG_DATA(header), sizeof number);
-    descriptor.reset(number);
-  }
   return static_cast<std::size_t>(count);
 }
 

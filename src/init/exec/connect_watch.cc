@@ -7,10 +7,10 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#include <array>
 #include <cerrno>
-#include <cstring>
 #include <iterator>
+
+#include "base/descriptor_message.h"
 
 namespace nutshell::init {
 namespace {
@@ -32,23 +32,6 @@ int install() noexcept {
     made = ::syscall(SYS_seccomp, SECCOMP_SET_MODE_FILTER, kListen, &program);
   }
   return static_cast<int>(made);
-}
-
-int send_descriptor(int socket, int descriptor) noexcept {
-  char byte = 'n';
-  iovec part{&byte, 1};
-  alignas(cmsghdr) std::array<char, CMSG_SPACE(sizeof(int))> space{};
-  msghdr message{};
-  message.msg_iov = &part;
-  message.msg_iovlen = 1;
-  message.msg_control = space.data();
-  message.msg_controllen = space.size();
-  cmsghdr* header = CMSG_FIRSTHDR(&message);
-  header->cmsg_level = SOL_SOCKET;
-  header->cmsg_type = SCM_RIGHTS;
-  header->cmsg_len = CMSG_LEN(sizeof descriptor);
-  std::memcpy(CMSG_DATA(header), &descriptor, sizeof descriptor);
-  return ::sendmsg(socket, &message, MSG_DONTWAIT | MSG_NOSIGNAL) == 1 ? 0 : errno;
 }
 
 // Filters of engines and kernels before 5.6 refuse it.
@@ -77,24 +60,15 @@ bool can_watch_connects() {
 int watch_own_connects(int sender) noexcept {
   const int listener = install();
   if (listener < 0) return errno;
-  return send_descriptor(sender, listener);  // closed by the exec that follows
+  // The listener is closed by the exec that follows.
+  return send_with_descriptors(sender, "n", {&listener, 1}, MSG_DONTWAIT) == 1 ? 0 : errno;
 }
 
 UniqueFd take_watch(int receiver) {
   char byte = 0;
-  iovec part{&byte, 1};
-  alignas(cmsghdr) std::array<char, CMSG_SPACE(sizeof(int))> space{};
-  msghdr message{};
-  message.msg_iov = &part;
-  message.msg_iovlen = 1;
-  message.msg_control = space.data();
-  message.msg_controllen = space.size();
-  if (::recvmsg(receiver, &message, MSG_DONTWAIT | MSG_CMSG_CLOEXEC) != 1) return UniqueFd();
-  const cmsghdr* header = CMSG_FIRSTHDR(&message);
-  if (header == nullptr || header->cmsg_type != SCM_RIGHTS) return UniqueFd();
-  int descriptor = -1;
-  std::memcpy(&descriptor, CMSG_DATA(header), sizeof descriptor);
-  return UniqueFd(descriptor);
+  UniqueFd listener;  // stays closed if nothing came
+  (void)receive_with_descriptor(receiver, {&byte, 1}, MSG_DONTWAIT, listener);
+  return listener;
 }
 
 }  // namespace nutshell::init

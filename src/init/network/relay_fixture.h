@@ -17,6 +17,7 @@
 #include <utility>
 #include <vector>
 
+#include "base/descriptor_message.h"
 #include "base/file.h"
 #include "base/guarded.h"
 #include "base/socket.h"
@@ -110,20 +111,8 @@ class FakeRelay {
 
   bool receive() {
     const auto [space, size] = reader_.space();
-    iovec part{space, size};
-    alignas(cmsghdr) std::array<char, CMSG_SPACE(sizeof(int))> control{};
-    msghdr message{};
-    message.msg_iov = &part;
-    message.msg_iovlen = 1;
-    message.msg_control = control.data();
-    message.msg_controllen = control.size();
-    const ssize_t count = ::recvmsg(stream_.get(), &message, MSG_CMSG_CLOEXEC);
+    const ssize_t count = receive_with_descriptor(stream_.get(), {space, size}, 0, door_);
     if (count <= 0) return false;
-    if (const cmsghdr* header = CMSG_FIRSTHDR(&message)) {
-      int descriptor = -1;
-      std::memcpy(&descriptor, CMSG_DATA(header), sizeof descriptor);
-      door_ = UniqueFd(descriptor);
-    }
     reader_.filled(static_cast<std::size_t>(count));
     for (;;) {
       const auto frame = reader_.next();
