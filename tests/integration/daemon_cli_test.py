@@ -233,6 +233,18 @@ def tokens_come_from_a_file_too():
 
 
 @suite.case
+def a_wrong_token_names_the_variable():
+    port = free_port()
+    with daemon(port=port) as one:
+        for token, words in (("guessed", "no valid token"), ("", "no token")):
+            environment = {**one.environment(), "NUTSHELL_TOKEN": token}
+            done = subprocess.run([NUTSHELL, "list", "--daemon", f"http://127.0.0.1:{port}"], env=environment,
+                                  capture_output=True, text=True, timeout=60)
+            expect(done.returncode == 125 and words in done.stderr and "NUTSHELL_TOKEN" in done.stderr,
+                   f"token {token!r}: {done.stderr}")
+
+
+@suite.case
 def a_batch_goes_through_the_daemon():
     with daemon() as one:
         done = subprocess.run([NUTSHELL, "batch", "--daemon", one.socket, "-j", "3", "-"],

@@ -49,6 +49,25 @@ def session_is_made_at_its_first_use_and_the_same_one_ever_after():
 
 
 @suite.case
+def a_lease_carries_the_time_of_its_sandbox_along():
+    with daemon() as one:
+        ask = through(one)
+
+        def times():
+            session = json.loads(ask("session", "show", "work").stdout)
+            sandbox = json.loads(ask("info", session["sandbox_id"], "--json").stdout)
+            return session["lease_left_ms"] // 60_000, sandbox["ttl_left_ms"] // 60_000
+        sandbox_of(ask("session", "start", "work", "--lease", "1h", "--ttl", "5m"))
+        lease, ttl = times()
+        expect(50 <= lease < 60 and ttl >= lease, f"minutes of a new session: {lease}, of its sandbox: {ttl}")
+        renewed = one.call("POST", "/v1/sessions/work/renew", {"lease_ms": 7_200_000})
+        expect_equal(renewed.status, 200, f"renew: {renewed.body[:200]}")
+        lease, ttl = times()
+        expect(100 <= lease < 120 and ttl >= lease, f"minutes after it was renewed: {lease}, of its sandbox: {ttl}")
+        ask("session", "end", "work")
+
+
+@suite.case
 def files_are_kept_for_the_next_session_of_that_tenant():
     quota = '[[quotas]]\ntenant = "local"\nkept_bytes = 4000000\n'
     with daemon(quota) as one:

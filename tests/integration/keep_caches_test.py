@@ -6,6 +6,8 @@ import shutil
 import sys
 from pathlib import Path
 
+from daemon_client import daemon
+from mcp_client import client, sandbox_of
 from support import Skip, Suite, call, expect, expect_equal, expect_refusal, read_line, scratch, start, wait_until
 from workspace_fixture import changes_of, shell
 
@@ -144,6 +146,35 @@ def caches_are_bounded():
         output_of(project, "head -c 6m /dev/zero > ~/.cache/pip/big", "--disk", "16m")
         expect_refusal(run_in(project, "true", "--disk", "4m"), "keep-caches", "--disk")
         expect_equal(output_of(project, "stat -c %s ~/.cache/pip/big", "--disk", "16m"), f"{6 << 20}\n", "with room")
+
+
+@suite.case
+def caches_stay_through_a_daemon():
+    with daemon() as one, projects("one") as (project,):
+        where = {**one.environment(), "NUTSHELL_DAEMON": one.socket}
+
+        def through(*words):
+            ended = call(*words, env=where)
+            expect_equal(ended.status, 0, f"{words}: {ended!r}")
+            return ended.stdout.decode()
+        flags = ("--keep-caches", "--workspace", str(project))
+        made = through("create", *flags).strip()
+        expect_equal(through("exec", made, "--", "sh", "-c", f"{SHOW}; {FILL}"), "none\n", "the first sandbox")
+        through("destroy", made)
+        expect_equal(through("run", *flags, "--", "sh", "-c", SHOW), "wheel\n", "a run")
+        by_api = one.make(workspace=str(project), keep_caches="yes")
+        expect_equal(one.execute(by_api, "sh", "-c", SHOW)["stdout"], "wheel\n", "by the API")
+        expect_equal(through("run", *flags[1:], "--", "sh", "-c", SHOW), "none\n", "without the flag")
+
+
+@suite.case
+def caches_stay_between_servers_of_mcp():
+    with projects("one") as (project,):
+        for wanted in ("none", "wheel"):
+            with client("--keep-caches", cwd=project) as server:
+                expect(wanted in server.text("bash", command=f"{SHOW}; {FILL}"), f"{wanted} is not there")
+                made = sandbox_of(server)
+            expect_equal(call("destroy", made).status, 0, "destroy")
 
 
 def whole_caches():

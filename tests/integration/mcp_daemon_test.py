@@ -6,6 +6,7 @@ import signal
 import subprocess
 import sys
 import time
+from concurrent.futures import ThreadPoolExecutor
 
 from daemon_client import DAEMON, UnixConnection, call_over, daemon
 from mcp_http_client import BOB, BOTH, META, host, text_of
@@ -211,7 +212,7 @@ def long_call_becomes_a_task_of_its_owner():
     with host("") as server:
         short = begin_task(server, "echo short")
         expect_equal(short["resultType"], "complete", "a short call")
-        made = begin_task(server, "sleep 7; echo long")
+        made = begin_task(server, "until [ -e go ]; do sleep 0.1; done; echo long")
         expect_equal((made["resultType"], made["status"]), ("task", "working"), f"{made}")
         identifier = made["taskId"]
         expect_equal(task(server, "get", identifier).message["result"]["status"], "working", "at first")
@@ -221,10 +222,18 @@ def long_call_becomes_a_task_of_its_owner():
         expect_equal(task(server, "get", "0" * 32).code, -32602, "one that never was")
         expect_equal(server.stateless("tasks/get", {"taskId": identifier, "_meta": TASKS}, Mcp_Name="x").code,
                      -32020, "another name in the header")
-        expect(wait_until(lambda: task(server, "get", identifier).message["result"]["status"]
-                          == "completed", 30), "it does not end")
+        with ThreadPoolExecutor() as threads:  # the result waits for the end of the task
+            waiting = threads.submit(task, server, "result", identifier)
+            expect_equal(task(server, "result", identifier, token=BOB).code, -32602, "its result for bob")
+            server.tool("write", path="go", content="")
+            expect("long" in text_of(waiting.result().message["result"]), "its result")
+        expect_equal(task(server, "get", identifier).message["result"]["status"], "completed", "at the end")
+        for _ in range(2):
+            told = task(server, "result", identifier).message["result"]
+            expect("long" in text_of(told) and not told["isError"], f"the result of one that has ended: {told}")
         ended = task(server, "get", identifier).message["result"]["result"]
         expect("long" in text_of(ended), f"{ended}")
+        expect_equal(task(server, "result", "0" * 32).code, -32602, "the result of one that never was")
 
 
 @suite.case

@@ -44,6 +44,22 @@ def every_client_is_written_tried_and_undone():
 
 
 @suite.case
+def doctor_starts_the_server_with_that_clients_path():
+    own = os.environ["PATH"] + ":/opt/of/the/shell"
+    for name, path in (("claude-desktop", "/usr/local/bin:/usr/bin:/bin"), ("claude-code", own)):
+        with scratch() as home:
+            expect_equal(mcp("init", name, home=home).status, 0, f"init {name}")
+            file = home / {**PROJECT, **HOME}[name]
+            program = home / "program"
+            program.write_text(f'#!/bin/sh\necho "$PATH" > {home}/path\nexec {NUTSHELL} "$@"\n')
+            program.chmod(0o755)
+            file.write_text(file.read_text().replace(f'"{NUTSHELL}"', f'"{program}"'))
+            tried = call("mcp", "doctor", name, cwd=home, env={**os.environ, "HOME": str(home), "PATH": own})
+            expect_equal(tried.status, 0, f"doctor {name}: {tried!r}")
+            expect_equal((home / "path").read_text(), path + "\n", f"PATH of {name}'s server")
+
+
+@suite.case
 def the_skill_is_short_and_names_tools_that_are_there():
     skill = (Path(__file__).resolve().parents[2] / "packaging/skill/nutshell/SKILL.md").read_text()
     expect(len(skill.encode()) <= 2000, "every session pays for a long one")

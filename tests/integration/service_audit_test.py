@@ -60,6 +60,24 @@ def intact_record_is_proved():
 
 
 @suite.case
+def proof_and_flaw_are_one_json_object():
+    with scratch() as place:
+        lines = write(place / "audit", commands(20))
+        status, text = verify(place / "audit", "--json")
+        told = json.loads(text)
+        (chain,) = told["chains"]
+        expect_equal((status, told["intact"], chain["intact"], chain["records"], chain["first_id"], chain["is_torn"]),
+                     (0, True, True, 40, 1, False), f"an intact record: {text}")
+        expect_equal(verify(place / "audit", "--json", "--expect", chain["mark"])[0], 0, "the mark it printed")
+        lines[9] = lines[9].replace("exited 0", "exited 1")
+        put(place / "audit", lines)
+        status, text = verify(place / "audit", "--json")
+        told = json.loads(text)
+        expect_equal((status, told["intact"]), (1, False), f"a record that was changed: {text}")
+        expect("10" in told["chains"][0]["problem"] and "mark" not in told["chains"][0], f"where: {text}")
+
+
+@suite.case
 def every_tampering_is_found_where_it_is():
     def changed(lines):
         lines[9] = lines[9].replace("exited 0", "exited 1")

@@ -296,6 +296,23 @@ def processes_left_in_the_background_are_told(box):
 
 
 @fresh(suite)
+def no_full_stop_is_glued_to_a_path(box):
+    box.text("write", path="/workspace/src/main.c", content="int main;\n")
+    said = [box.run(name, **arguments).stdout.decode() for name, arguments in (
+        ("read", {"path": "/workspace/none"}), ("read", {"path": "/workspace/src"}), ("read", {"path": "/etc/none"}),
+        ("ls", {"path": "/workspace/none"}), ("ls", {"path": "/workspace/src/main.c"}), ("find", {"pattern": "*.zz"}),
+        ("grep", {"pattern": "zz", "path": "/workspace/none"}), ("write", {"path": "/etc/x", "content": "x"}),
+        ("write", {"path": "/workspace/src", "content": "x"}), ("delete", {"path": "/workspace/none"}),
+        ("edit", {"path": "/workspace/src/main.c", "old": "q", "new": "z"}), ("diff", {"a": "/workspace/src/main.c", "b": "/workspace/none"}),
+        ("bash", {"command": "cat /workspace/none; seq 100000; exit 3"}), ("git", {"args": ["status"]}))]
+    for text in said:
+        expect(not re.search(r"\S*/\S*\w\.(\s|$)", text), f"a path with a full stop: {text[-500:]!r}")
+    for path in ("src/main.c.", "/workspace/src/main.c."):  # as a model copies it from a sentence
+        told = box.run("read", path=path).stdout.decode()
+        expect("main.c`" in told, f"no hint of the name without it: {told!r}")
+
+
+@fresh(suite)
 def a_name_that_cannot_be_resolved_fails_at_once_and_says_why(box):
     began = time.monotonic()
     ended = box.run("bash", command="getent hosts example.org; echo 'curl: (6) Could not resolve host: example.org'; exit 6")

@@ -318,6 +318,21 @@ def apply_leaves_out_what_is_excluded():
 
 
 @suite.case
+def apply_takes_only_what_is_named():
+    with workspace() as (root, made):
+        shell(made, "mkdir build; echo x > build/out; echo x > build/more; echo more >> README; echo y > new")
+        dry = call("apply", made, "--only", "build", "--dry-run")
+        expect(dry.status == 0 and b"build/out" in dry.stdout and b"README" not in dry.stdout, f"dry run: {dry!r}")
+        expect_equal(call("apply", made, "--only", "build", "--exclude", "build/more").status, 0, "both")
+        expect_equal(sorted(path.name for path in (root / "build").iterdir()), ["out"], "all but one file")
+        expect_equal(call("apply", made, "--only", "build/more", "--only", "new").status, 0, "apply")
+        expect_equal(((root / "build/out").read_text(), (root / "new").read_text()), ("x\n", "y\n"), "what was named")
+        expect("more" not in (root / "README").read_text(), "another file was written")
+        expect((root / "build/more").exists(), "another file that was named")
+        expect_refusal(call("apply", made, "--only", "none"), "none")
+
+
+@suite.case
 def names_and_this_directory_choose_a_sandbox():
     with workspace("--name", "a-name") as (root, made):
         expect_equal(call("exec", "a-name", "--", "sh", "-c", "echo x > file").status, 0, "by its name")
