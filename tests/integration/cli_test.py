@@ -308,7 +308,7 @@ def pause_and_resume():
     token = random_token()
     with sandbox() as made:
         call("exec", made, "--", *PYTHON, DAEMON, token)
-        expect(wait_until(lambda: payloads(token), 10), "no server")
+        expect(wait_until(lambda: payloads(token), 30), "no server")
         for _ in range(2):
             expect_equal(call("pause", made).status, 0, "pause")
         expect_equal(listed()[made]["state"], "paused", "state")
@@ -317,7 +317,7 @@ def pause_and_resume():
             expect_equal(call("resume", made).status, 0, "resume")
         expect_equal(listed()[made]["state"], "running", "state")
         first = call("exec", made, "--", "cat", "beat").stdout
-        expect(wait_until(lambda: call("exec", made, "--", "cat", "beat").stdout != first, 5),
+        expect(wait_until(lambda: call("exec", made, "--", "cat", "beat").stdout != first, 20),
                "it does not go on")
         call("pause", made)
         expect_equal(destroy(made).status, 0, "destroy of a paused one")

@@ -68,7 +68,7 @@ def the_callers_environment_is_not_in_init():
             expect(wait_until(lambda: any(map(is_init, children_of(runner.pid)))), "no init of run")
             inits = [*filter(is_init, children_of(runner.pid)), *inits_of(launchers()[0])]
             # It is wiped before anything of the sandbox runs.
-            expect(wait_until(lambda: not any(holds(pid, secret) for pid in inits), 5),
+            expect(wait_until(lambda: not any(holds(pid, secret) for pid in inits), 20),
                    "an init holds what its caller had in its environment")
         expect(holds(runner.pid, secret), "the caller itself has to hold it")
     finally:

@@ -208,7 +208,7 @@ def a_launcher_whose_socket_was_removed_is_not_replaced():
     expect_refusal(call("list"), "does not answer")
     expect_equal(launchers(), [launcher], "launchers")
     os.kill(launcher, signal.SIGKILL)
-    expect(wait_until(lambda: not launchers(), 10), "it is still there")
+    expect(wait_until(lambda: not launchers(), 30), "it is still there")
     with sandbox() as made:
         expect_equal(call("exec", made, "--", "true").status, 0, "exec with the next launcher")
 
@@ -251,7 +251,7 @@ def processes_cloned_by_a_killed_launcher_die_at_once():
     program = str(Path(NUTSHELL).parent / "nutshell-launcher")
     # The first clone is the launcher itself, which outlives the process that started it.
     expect_clones_gone([program, str(runtime_directory())], "the launcher", skipped=1)
-    wait_until(lambda: not launchers(), 10)
+    wait_until(lambda: not launchers(), 30)
     call("gc")
 
 
@@ -279,7 +279,7 @@ def an_unpacker_dies_with_its_parent():
         pid = int(starter.stdout.readline())
         starter.kill()
         starter.communicate()
-        expect(wait_until(lambda: has_ended(pid), 5), "it goes on, for nobody")
+        expect(wait_until(lambda: has_ended(pid), 30), "it goes on, for nobody")
         os.close(archive)
         os.close(never_ends)
 

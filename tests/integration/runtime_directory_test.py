@@ -18,7 +18,7 @@ def other_directory():
     with tempfile.TemporaryDirectory(prefix="nutshell-runtime-") as name:
         path = Path(name) / "own"
         yield path, dict(os.environ, NUTSHELL_RUNTIME_DIR=str(path))
-        wait_until(lambda: not launchers(path), 10)
+        wait_until(lambda: not launchers(path), 30)
 
 
 def socket_name():
@@ -41,7 +41,7 @@ def the_runtime_directory_is_private():
         for item in path.iterdir():
             expect(item.lstat().st_mode & 0o077 == 0 or item.is_socket(), f"mode of {item.name}")
         call("destroy", made, env=environment)
-        wait_until(lambda: not launchers(path), 10)
+        wait_until(lambda: not launchers(path), 30)
         for mode in (0o755, 0o770, 0o707):
             path.chmod(mode)
             for words in (("create",), ("list",), ("exec", made, "--", "true")):
@@ -83,11 +83,11 @@ def a_stale_socket_is_replaced():
         expect_life(environment, "a stale socket")
         canary = path.parent / "canary"
         canary.write_text("canary")
-        wait_until(lambda: not launchers(path), 10)
+        wait_until(lambda: not launchers(path), 30)
         stale.symlink_to(canary)
         expect_life(environment, "a link in the socket's place")
         expect_equal(canary.read_text(), "canary", "what the link led to")
-        wait_until(lambda: not launchers(path), 10)
+        wait_until(lambda: not launchers(path), 30)
         stale.write_text("no socket")
         expect_life(environment, "a file in the socket's place")
 
@@ -96,7 +96,7 @@ def a_stale_socket_is_replaced():
 def the_lock_is_not_taken_through_a_link():
     with other_directory() as (path, environment):
         expect_life(environment, "a fresh directory")
-        wait_until(lambda: not launchers(path), 10)
+        wait_until(lambda: not launchers(path), 30)
         canary = path.parent / "canary"
         locks = [item for item in path.iterdir() if item.is_file() and not item.is_symlink()]
         expect(len(locks) >= 2, f"locks: {locks}")
