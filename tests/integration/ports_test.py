@@ -132,7 +132,9 @@ def a_flood_through_one_connection_does_not_stop_others():
 @suite.case
 def it_ends_with_the_sandbox():
     made = create()
-    with forwarded(made, "8080:0") as (_, process):
+    start_server(made)
+    with forwarded(made, "8080:0") as ([port], process):
+        expect_equal(get(port, "/")[0], 200, "status")  # the line with the port comes before it has connected
         destroy(made)
         expect_equal(end_of(process), 0, "status")
         told = process.stderr.read().decode()
