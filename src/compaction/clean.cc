@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <array>
 #include <cstdint>
+#include <cstring>
 #include <iterator>
 
 #include "base/safe_text.h"
@@ -20,6 +21,19 @@ constexpr std::size_t kChunkBytes = 64U << 10U;
 bool is_plain(char character) {
   const auto byte = static_cast<unsigned char>(character);
   return (byte >= 0x20 && byte < 0x7f) || byte == '\t';
+}
+
+constexpr std::size_t kWordBytes = sizeof(std::uint64_t);
+
+// Looks at eight bytes at once: false if each is printable ASCII.
+bool may_be_odd(std::string_view word) {
+  constexpr std::uint64_t kEach = 0x0101010101010101ULL;
+  constexpr std::uint64_t kHigh = kEach * 0x80;
+  std::uint64_t bytes = 0;
+  std::memcpy(&bytes, word.data(), kWordBytes);
+  const std::uint64_t small = bytes - kEach * 0x20;  // borrows where a byte is below 0x20
+  const std::uint64_t large = bytes + kEach;         // carries into the high bit of 0x7f
+  return ((bytes | small | large) & kHigh) != 0;
 }
 
 // Returns the length of the escape sequence at the start of `text`; one that is cut off takes the
@@ -48,13 +62,10 @@ bool is_harmful(char32_t character) {
   return (character >= 0x80 && character < 0xa0) || is_hidden_character(character);
 }
 
-// Appends a printable form of the character at the start of `text`; returns its length in bytes.
+// Appends a printable form of the odd character at the start of `text`; returns its length in
+// bytes.
 std::size_t append_shown(std::string& shown, std::string_view text) {
   const auto byte = static_cast<unsigned char>(text.front());
-  if (is_plain(text.front())) {
-    shown += text.front();
-    return 1;
-  }
   if (text.front() == kEscape) return escape_length(text);
   if (text.front() == '\b') {
     if (!shown.empty()) shown.pop_back();
@@ -77,21 +88,26 @@ std::size_t append_shown(std::string& shown, std::string_view text) {
 std::string show(std::string_view text) {
   std::string shown;
   shown.reserve(text.size());
-  while (!text.empty())
-    text.remove_prefix(append_shown(shown, text));
+  while (!text.empty()) {
+    const auto odd = std::find_if_not(text.begin(), text.end(), is_plain);
+    const auto plain = text.substr(0, static_cast<std::size_t>(odd - text.begin()));
+    shown += plain;
+    text.remove_prefix(plain.size());
+    if (!text.empty()) text.remove_prefix(append_shown(shown, text));
+  }
   return shown;
 }
 
 }  // namespace
 
 bool needs_cleaning(std::string_view line) {
-  // Without an early exit the compiler makes this a vector loop.
-  unsigned char odd = 0;
-  for (const char character : line) {
-    const auto byte = static_cast<unsigned char>(character);
-    odd |= static_cast<unsigned char>((byte < 0x20 && byte != '\t') || byte >= 0x7f);
+  const auto is_odd = [](char character) { return !is_plain(character); };
+  while (line.size() >= kWordBytes) {
+    const auto word = line.substr(0, kWordBytes);
+    if (may_be_odd(word) && std::any_of(word.begin(), word.end(), is_odd)) return true;
+    line.remove_prefix(kWordBytes);
   }
-  return odd != 0;
+  return std::any_of(line.begin(), line.end(), is_odd);
 }
 
 std::string clean_line(std::string_view line) {

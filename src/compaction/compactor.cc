@@ -38,6 +38,7 @@ constexpr std::size_t kFarOver = 2;  // budgets: more is not shown whole, by any
 bool is_huge(const Captured& captured) {
   const auto bytes = captured.output.size() + captured.error.size();
   if (bytes > kMostTypedBytes) return true;
+  if (bytes <= kMostTypedLines) return false;  // a line has a byte at least
   const auto lines = std::count(captured.output.begin(), captured.output.end(), '\n') +
                      std::count(captured.error.begin(), captured.error.end(), '\n');
   return static_cast<std::size_t>(lines) > kMostTypedLines;

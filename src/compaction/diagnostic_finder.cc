@@ -281,14 +281,20 @@ class DiagnosticFinder {
     return start + 2;
   }
 
+  // The next line behind `at` that holds a bar. Asked for growing lines, it reads each line once.
+  std::size_t next_bar_behind(std::size_t at) {
+    next_bar_ = std::max(next_bar_, at + 1);
+    while (next_bar_ < lines_.size() && !contains(lines_[next_bar_], "|"))
+      ++next_bar_;
+    return next_bar_ < lines_.size() ? next_bar_ : LineRoles::kNone;
+  }
+
   // A line with one path, then rows whose cells are divided by bars: "12 | ERROR | text". Between
   // them may stand rules and a total.
   std::size_t take_divided(std::size_t start) {
     constexpr std::size_t kMostBetween = 5;
-    bool has_bar = false;
-    for (std::size_t below = start + 1; below <= start + kMostBetween && !has_bar; ++below)
-      has_bar = contains(line(below), "|");
-    const auto file = has_bar ? path_in(lines_[start]) : std::string_view();
+    if (next_bar_behind(start) > start + kMostBetween) return start;
+    const auto file = path_in(lines_[start]);
     if (file.empty()) return start;
     std::size_t at = start + 1;
     while (at < lines_.size() && at < start + kMostBetween &&
@@ -373,6 +379,7 @@ class DiagnosticFinder {
   // "  Line   src/a.php", a rule, then "  12     text" with deeper lines below, as PHPStan prints
   // it.
   std::size_t take_line_table(std::size_t start) {
+    if (!trim_left(lines_[start]).starts_with("Line")) return start;
     const auto words = split_words(lines_[start]);
     if (words.size() != 2 || words[0] != "Line" || !is_path(words[1])) return start;
     std::size_t at = start + 1;
@@ -409,6 +416,7 @@ class DiagnosticFinder {
     constexpr std::size_t kMostBetween = 8;
     const auto bar = bar_in_front(lines_[start]);
     const auto said = lines_[start].substr(bar.size());
+    if (!may_end_below(start, bar)) return start;
     Diagnostic diagnostic;
     read_message(said, diagnostic);
     if (diagnostic.message.empty()) return start;
@@ -423,6 +431,14 @@ class DiagnosticFinder {
       if (!is_stated || !is_between) return start;
     }
     return start;
+  }
+
+  // Whether the line below a message is its place, or may stand between the two.
+  [[nodiscard]] bool may_end_below(std::size_t start, std::string_view bar) const {
+    const auto below = line(start + 1);
+    if (!below.starts_with(trim_right(bar))) return false;
+    const auto row = trim(below.substr(std::min(bar.size(), below.size())));
+    return row.empty() || is_source_row(below) || place_below(row, !bar.empty());
   }
 
   std::size_t end_place_below(std::size_t start, std::size_t end, std::string_view bar,
@@ -449,6 +465,7 @@ class DiagnosticFinder {
 
   Lines lines_;
   LineRoles& found_;
+  std::size_t next_bar_ = 0;
 };
 
 }  // namespace

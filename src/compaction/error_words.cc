@@ -2,6 +2,8 @@
 
 #include <algorithm>
 #include <array>
+#include <bit>
+#include <cstdint>
 #include <string>
 #include <vector>
 
@@ -53,9 +55,14 @@ bool is_name_part(char character) {
   return is_letter(character) || is_digit(character) || character == '_';
 }
 
-std::size_t pair_index(std::string_view text, std::size_t at) {
-  return static_cast<std::size_t>(static_cast<unsigned char>(lower(text[at]))) << 8U |
-         static_cast<unsigned char>(lower(text[at + 1]));
+std::size_t pair_index(char first, char second) {
+  return static_cast<std::size_t>(static_cast<unsigned char>(first)) << 8U |
+         static_cast<unsigned char>(second);
+}
+
+std::array<char, 2> both_cases(char letter) {
+  const bool has_capital = letter >= 'a' && letter <= 'z';
+  return {letter, has_capital ? static_cast<char>(letter & ~0x20) : letter};
 }
 
 // How far the search may skip, by the last two bytes of its window (the algorithm of Wu and Manber
@@ -64,11 +71,25 @@ std::vector<std::uint8_t> make_skips() {
   std::vector<std::uint8_t> skips(1U << 16U, kShortest - 1);
   for (const Word& word : kWords) {
     for (std::size_t at = 0; at + 2 <= kShortest; ++at) {
-      auto& skip = skips[pair_index(word.text, at)];
-      skip = std::min(skip, static_cast<std::uint8_t>(kShortest - 2 - at));
+      for (const char first : both_cases(word.text[at])) {
+        for (const char second : both_cases(word.text[at + 1])) {
+          auto& skip = skips[pair_index(first, second)];
+          skip = std::min(skip, static_cast<std::uint8_t>(kShortest - 2 - at));
+        }
+      }
     }
   }
   return skips;
+}
+
+// The words that begin with a byte, each a bit.
+std::array<std::uint32_t, 256> make_starts() {
+  std::array<std::uint32_t, 256> starts{};
+  for (std::size_t word = 0; word < kWords.size(); ++word) {
+    for (const char first : both_cases(kWords[word].text.front()))
+      starts[static_cast<unsigned char>(first)] |= 1U << word;
+  }
+  return starts;
 }
 
 bool is_word_at(std::string_view line, std::size_t at, std::string_view word) {
@@ -133,7 +154,10 @@ bool is_passed(std::string_view line) {
 }
 
 LineKind kind_at(std::string_view line, std::size_t at) {
-  for (const Word& word : kWords) {
+  static const std::array<std::uint32_t, 256> kStarts = make_starts();
+  auto words = kStarts[static_cast<unsigned char>(line[at])];
+  for (; words != 0; words &= words - 1) {
+    const Word& word = kWords[static_cast<std::size_t>(std::countr_zero(words))];
     if (!is_word_at(line, at, word.text)) continue;
     if (!starts_well(line, at) || !ends_well(line.substr(at + word.text.size()), word)) continue;
     return word.kind;
@@ -144,10 +168,11 @@ LineKind kind_at(std::string_view line, std::size_t at) {
 }  // namespace
 
 LineLook look_at(std::string_view line) {
-  static const std::vector<std::uint8_t> kSkips = make_skips();
+  static const std::vector<std::uint8_t> kTable = make_skips();
+  const std::uint8_t* const skips = kTable.data();
   LineLook look;
   for (std::size_t end = kShortest - 2; end + 2 <= line.size();) {
-    const std::size_t skip = kSkips[pair_index(line, end)];
+    const std::size_t skip = skips[pair_index(line[end], line[end + 1])];
     if (skip > 0) {
       end += skip;
       continue;

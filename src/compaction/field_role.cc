@@ -222,6 +222,8 @@ Grade grade_of_level(std::string_view text) {
 }
 
 Grade grade_of(FieldRole role, std::string_view raw, JsonKind kind) {
+  if (role == FieldRole::Message || role == FieldRole::Time || role == FieldRole::Other)
+    return Grade::None;  // most fields
   const auto value = unquoted(raw, kind);
   const auto number = number_of(value);
   switch (role) {

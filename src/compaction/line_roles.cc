@@ -18,8 +18,10 @@ constexpr std::size_t kMostLevels = 4;
 constexpr std::size_t kNone = LineRoles::kNone;
 
 bool starts_with_any(std::string_view text, std::initializer_list<std::string_view> starts) {
-  return std::any_of(starts.begin(), starts.end(),
-                     [&](std::string_view start) { return text.starts_with(start); });
+  if (text.empty()) return false;
+  return std::any_of(starts.begin(), starts.end(), [&](std::string_view start) {
+    return text.front() == start.front() && text.starts_with(start);
+  });
 }
 
 bool is_passing(std::string_view line) {

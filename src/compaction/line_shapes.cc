@@ -10,8 +10,10 @@ namespace nutshell::compaction {
 namespace {
 
 bool starts_with_any(std::string_view text, std::initializer_list<std::string_view> starts) {
-  return std::any_of(starts.begin(), starts.end(),
-                     [&](std::string_view start) { return text.starts_with(start); });
+  if (text.empty()) return false;
+  return std::any_of(starts.begin(), starts.end(), [&](std::string_view start) {
+    return text.front() == start.front() && text.starts_with(start);
+  });
 }
 
 // "-----", "=====": separates as a blank line does.

@@ -24,14 +24,29 @@ constexpr std::array<std::uint8_t, 256> make_classes() {
   return classes;
 }
 
+constexpr std::array<bool, 256> make_time_characters() {
+  std::array<bool, 256> is_of_time{};
+  for (const char character : std::string_view("0123456789-:.,/TZ+[]() \t"))
+    is_of_time[static_cast<unsigned char>(character)] = true;
+  return is_of_time;
+}
+
 constexpr std::uint64_t mix(std::uint64_t hash, std::uint64_t value) {
   return (hash ^ value) * 0x9e3779b97f4a7c15ULL;
+}
+
+bool is_number_byte(char byte) {
+  return byte >= '0' && byte <= '9';
 }
 
 // The length of a position that begins the line after blanks, "2:9 " or "14:3\t"; 0: there is none.
 std::size_t position_length(std::string_view line) {
   auto rest = trim_left(line);
   const std::size_t indent = line.size() - rest.size();
+  std::size_t digits = 0;
+  while (digits < rest.size() && is_number_byte(rest[digits]))
+    ++digits;
+  if (digits == 0 || digits == rest.size() || rest[digits] != ':') return 0;  // most lines
   if (!take_number(rest) || !take_prefix(rest, ":") || !take_number(rest)) return 0;
   const bool is_alone = rest.empty() || rest.front() == ' ' || rest.front() == '\t';
   return is_alone ? line.size() - rest.size() - indent : 0;
@@ -78,7 +93,9 @@ std::uint64_t template_of(std::string_view line) {
 }
 
 unsigned http_status(std::string_view line) {
-  const auto version = line.find(" HTTP/");
+  auto version = line.find("HTTP/");  // rarer than the blank before it
+  while (version != std::string_view::npos && (version == 0 || line[version - 1] != ' '))
+    version = line.find("HTTP/", version + 1);
   const auto end = version == std::string_view::npos ? version : line.find("\" ", version);
   if (end == std::string_view::npos) return 0;
   auto rest = line.substr(end + 2);
@@ -89,9 +106,12 @@ unsigned http_status(std::string_view line) {
 }
 
 std::string_view without_time(std::string_view line) {
+  static constexpr auto kIsOfTime = make_time_characters();
   if (position_length(line) > 0) return line;
-  const auto end = line.find_first_not_of("0123456789-:.,/TZ+[]() \t");
-  return end == std::string_view::npos ? line : line.substr(end);
+  std::size_t end = 0;
+  while (end < line.size() && kIsOfTime[static_cast<unsigned char>(line[end])])
+    ++end;
+  return end == line.size() ? line : line.substr(end);
 }
 
 bool is_log_line(std::string_view line) {

@@ -9,8 +9,8 @@ namespace nutshell::compaction {
 namespace {
 
 // Longer texts are estimated from evenly spread samples of this many bytes.
-constexpr std::size_t kWholeBytes = 256U << 10U;
-constexpr std::size_t kSamples = 16;
+constexpr std::size_t kWholeBytes = 128U << 10U;
+constexpr std::size_t kSamples = 32;
 constexpr std::size_t kSampleBytes = kWholeBytes / kSamples;
 
 // Tokens per piece, fitted by least squares to o200k over outputs of the tools that are compacted.

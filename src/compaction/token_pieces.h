@@ -140,13 +140,15 @@ class PieceReader {
       count(kDigits);
   }
 
-  // The last blank of a run belongs to the word or marks after it.
+  // The last blank of a run belongs to the word or marks after it; before a number it stands alone.
   template <typename Count>
   void take_blanks(const Count& count) {
     const std::size_t length = skip(Class::Blank);
     const CharacterClass next = class_at(at_);
     const bool is_given_away = next <= Class::Upper || next == Class::Mark;
-    const std::size_t own = is_given_away ? length - 1 : length;
+    const bool stands_alone = next == Class::Digit && length > 1;
+    const std::size_t own = is_given_away || stands_alone ? length - 1 : length;
+    if (stands_alone) count_long(Blanks, 1, count);
     if (own > 0 && next != Class::LineEnd) count_long(Blanks, own, count);
     if (next <= Class::Upper) return take_word(LowerSpaced, UpperAhead, count);
     if (next == Class::Mark) return take_marks(count, KnownPieces::SpacedMarks);

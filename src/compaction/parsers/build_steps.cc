@@ -79,7 +79,6 @@ std::optional<std::string_view> make_message(std::string_view line) {
 }
 
 bool is_command_echo(std::string_view line) {
-  if (!contains(line, " -") && !contains(line, " cr")) return false;
   auto rest = line;
   auto program = take_word(rest);
   if (program == "cd") {  // "cd /src/build && /usr/bin/c++ …", as cmake's makefiles echo it
@@ -88,9 +87,10 @@ bool is_command_echo(std::string_view line) {
   }
   const bool is_wrapper = program == "ccache" || program.ends_with("/ccache") || program == ":";
   if (is_wrapper) program = take_word(rest);
-  if (program == "libtool:" || program.ends_with("/libtool")) return true;
-  if (program.ends_with(':') || !is_compiler_program(program)) return false;
-  return contains(rest, "-c ") || contains(rest, "-o ") || rest.starts_with('-') ||
+  const bool is_libtool = program == "libtool:" || program.ends_with("/libtool");
+  if (!is_libtool && (program.ends_with(':') || !is_compiler_program(program))) return false;
+  if (!contains(line, " -") && !contains(line, " cr")) return false;
+  return is_libtool || contains(rest, "-c ") || contains(rest, "-o ") || rest.starts_with('-') ||
          contains(rest, " -l") || program.ends_with("ar") || program.ends_with("ranlib");
 }
 

@@ -288,7 +288,9 @@ bool is_compiler_program(std::string_view path) {
   constexpr std::array<std::string_view, 18> kPrograms = {
       "gcc",    "g++", "cc",   "c++", "clang", "clang++", "ld",       "ld.bfd",  "ld.gold",
       "ld.lld", "lld", "mold", "as",  "ar",    "ranlib",  "gfortran", "wasm-ld", "lto-wrapper"};
+  if (name.empty()) return false;
   for (const auto program : kPrograms) {
+    if (name.back() != program.back()) continue;
     if (name == program) return true;
     const bool has_triple = name.size() > program.size() && name.ends_with(program) &&
                             name[name.size() - program.size() - 1] == '-';

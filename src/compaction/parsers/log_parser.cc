@@ -27,6 +27,18 @@ bool recognises_log(const ParserInput& input) {
          (is_structured || log.timed * 10 >= records * 6 || reads_log(input.command));
 }
 
+// A sixteenth of the log, within bounds.
+std::size_t few_tokens(std::string_view text) {
+  constexpr std::size_t kShare = 16;
+  constexpr std::size_t kLeast = 200;
+  constexpr std::size_t kMost = 900;
+  constexpr std::size_t kEnough = 64U << 10U;  // bytes that hold kMost * kShare tokens as a rule
+  const std::size_t tokens = estimate_tokens(text.substr(0, kEnough));
+  if (tokens >= kMost * kShare) return kMost;
+  const bool is_all = text.size() <= kEnough;
+  return std::clamp((is_all ? tokens : estimate_tokens(text)) / kShare, kLeast, kMost);
+}
+
 std::optional<Facts> parse_log(const ParserInput& input) {
   const auto text = joined_lines(input.lines);
   const auto log = read_log(text);
@@ -34,7 +46,7 @@ std::optional<Facts> parse_log(const ParserInput& input) {
   if (records < kFewestRecords || log.set.is_full()) return std::nullopt;
   DigestOptions options;
   options.is_log = true;
-  options.few_tokens = std::clamp<std::size_t>(estimate_tokens(text) / 16, 200, 900);
+  options.few_tokens = few_tokens(text);
   options.most_tokens = kMostTokens;
   auto digest = digest_of(log.set, options);
   Facts facts;

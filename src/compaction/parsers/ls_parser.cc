@@ -55,10 +55,13 @@ std::string to_text(const Entry& entry) {
 
 bool recognises_ls(const ParserInput& input) {
   if (input.lines.size() < 3) return false;
-  std::size_t entries = 0;
-  for (const auto line : input.lines)
-    entries += parse_entry(line) ? 1 : 0;
-  return entries * 10 >= input.lines.size() * 8;
+  const std::size_t most_others = input.lines.size() * 2 / 10;
+  std::size_t others = 0;
+  for (const auto line : input.lines) {
+    others += parse_entry(line) ? 0 : 1;
+    if (others > most_others) return false;
+  }
+  return true;
 }
 
 std::optional<Facts> parse_ls(const ParserInput& input) {

@@ -34,8 +34,13 @@ bool is_drawn(std::string_view line) {
 }
 
 bool recognises_tree(const ParserInput& input) {
-  const auto drawn = std::count_if(input.lines.begin(), input.lines.end(), is_drawn);
-  return drawn > 3 && static_cast<std::size_t>(drawn) * 10 >= input.lines.size() * 6;
+  const std::size_t most_others = input.lines.size() * 4 / 10;
+  std::size_t others = 0;
+  for (const auto line : input.lines) {
+    others += is_drawn(line) ? 0 : 1;
+    if (others > most_others) return false;
+  }
+  return input.lines.size() - others > 3;
 }
 
 // "3 directories, 9 files"

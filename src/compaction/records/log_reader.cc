@@ -2,6 +2,8 @@
 
 #include <algorithm>
 #include <array>
+#include <bit>
+#include <cstdint>
 
 #include "compaction/error_words.h"
 #include "compaction/line_template.h"
@@ -15,9 +17,20 @@ namespace {
 constexpr std::size_t kLongestLead = 300;  // words in front of the fields
 constexpr std::size_t kLongestKey = 60;
 
+constexpr std::array<bool, 256> make_key_bytes() {
+  std::array<bool, 256> is_of_key{};
+  for (unsigned byte = 0; byte < is_of_key.size(); ++byte) {
+    const unsigned small = byte | 0x20U;
+    is_of_key[byte] = (small >= 'a' && small <= 'z') || (byte >= '0' && byte <= '9');
+  }
+  for (const char mark : std::string_view("_-.@/[]"))
+    is_of_key[static_cast<unsigned char>(mark)] = true;
+  return is_of_key;
+}
+
 bool is_key_byte(char c) {
-  return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || is_digit(c) ||
-         std::string_view("_-.@/[]").find(c) != std::string_view::npos;
+  static constexpr auto kIsOfKey = make_key_bytes();
+  return kIsOfKey[static_cast<unsigned char>(c)];
 }
 
 struct Pair {
@@ -96,32 +109,73 @@ Grade grade_of_text(std::string_view line) {
 
 // "05-01 10:00:00.123  1000  1100 E Tag: text", as Android's log has it: the letter is the level.
 Grade level_of_letter(std::string_view word, std::string_view rest) {
+  if (word.size() != 1) return Grade::None;
   const auto tag = take_word(rest);
   const bool is_tagged = tag.ends_with(':') || rest.starts_with(":");
-  if (word.size() != 1 || !is_tagged) return Grade::None;
+  if (!is_tagged) return Grade::None;
   if (word == "E" || word == "F") return Grade::Error;
   if (word == "W") return Grade::Warning;
   return word == "D" || word == "I" || word == "V" ? Grade::Plain : Grade::None;
+}
+
+bool is_any_of(char c, std::string_view few) {
+  for (const char one : few) {
+    if (one == c) return true;
+  }
+  return false;
+}
+
+struct LevelWord {
+  std::string_view word;
+  Grade grade;
+};
+
+constexpr std::array<LevelWord, 26> kLevels = {{
+    {"TRACE", Grade::Plain},  {"DEBUG", Grade::Plain},     {"INFO", Grade::Plain},
+    {"NOTICE", Grade::Plain}, {"WARN", Grade::Warning},    {"WARNING", Grade::Warning},
+    {"ERROR", Grade::Error},  {"FATAL", Grade::Error},     {"CRITICAL", Grade::Error},
+    {"PANIC", Grade::Error},  {"SEVERE", Grade::Error},    {"trace", Grade::Plain},
+    {"debug", Grade::Plain},  {"info", Grade::Plain},      {"notice", Grade::Plain},
+    {"warn", Grade::Warning}, {"warning", Grade::Warning}, {"error", Grade::Error},
+    {"fatal", Grade::Error},  {"critical", Grade::Error},  {"ERR", Grade::Error},
+    {"INF", Grade::Plain},    {"WRN", Grade::Warning},     {"DBG", Grade::Plain},
+    {"TRC", Grade::Plain},    {"FTL", Grade::Error},
+}};
+
+// The words of kLevels that begin with a byte; most words of a line begin with none.
+constexpr std::array<std::uint32_t, 256> make_level_starts() {
+  std::array<std::uint32_t, 256> words{};
+  for (std::size_t at = 0; at < kLevels.size(); ++at)
+    words[static_cast<unsigned char>(kLevels[at].word.front())] |= 1U << at;
+  return words;
+}
+
+// Returns the level that the word is, without the brackets around it.
+Grade level_of_word(std::string_view word) {
+  static constexpr auto kStarts = make_level_starts();
+  while (!word.empty() && is_any_of(word.front(), "[(<|"))
+    word.remove_prefix(1);
+  if (word.empty()) return Grade::None;
+  std::uint32_t candidates = kStarts[static_cast<unsigned char>(word.front())];
+  if (candidates == 0) return Grade::None;
+  word = word.substr(0, word.find_first_of("]):>|"));
+  for (; candidates != 0; candidates &= candidates - 1) {
+    const LevelWord& level = kLevels[static_cast<std::size_t>(std::countr_zero(candidates))];
+    if (level.word == word) return level.grade;
+  }
+  return Grade::None;
 }
 
 // The level of a text's first words: "2026-01-02 10:00:00 [ERROR] x"; None if it has none.
 Grade level_of_lead(std::string_view line) {
   constexpr std::size_t kWords = 6;
   auto rest = line.substr(0, kLongestLead);
-  constexpr std::array<std::string_view, 26> kLevels = {
-      "TRACE", "DEBUG",    "INFO",  "NOTICE", "WARN", "WARNING", "ERROR", "FATAL",   "CRITICAL",
-      "PANIC", "SEVERE",   "trace", "debug",  "info", "notice",  "warn",  "warning", "error",
-      "fatal", "critical", "ERR",   "INF",    "WRN",  "DBG",     "TRC",   "FTL"};
   for (std::size_t count = 0; count < kWords && !rest.empty(); ++count) {
-    auto word = take_word(rest);
+    const auto word = take_word(rest);
     const Grade letter = count > 0 ? level_of_letter(word, rest) : Grade::None;
     if (letter != Grade::None) return letter;
-    const auto start = word.find_first_not_of("[(<|");
-    if (start == std::string_view::npos) continue;
-    word = word.substr(start);
-    word = word.substr(0, word.find_first_of("]):>|"));
-    if (std::find(kLevels.begin(), kLevels.end(), word) != kLevels.end())
-      return grade_of_level(word);
+    const Grade level = level_of_word(word);
+    if (level != Grade::None) return level;
   }
   return Grade::None;
 }
@@ -145,12 +199,23 @@ Grade grade_of_place(std::string_view line) {
 
 // PostgreSQL logs the details of a message as lines of their own, with its time.
 bool is_more_of_postgres(std::string_view line) {
-  constexpr std::array<std::string_view, 5> kParts = {
-      "STATEMENT:  ", "DETAIL:  ", "HINT:  ", "CONTEXT:  ", "QUERY:  "};
+  constexpr std::array<std::string_view, 5> kParts = {"STATEMENT", "DETAIL", "HINT", "CONTEXT",
+                                                      "QUERY"};
   const auto head = line.substr(0, kLongestLead);
-  return std::any_of(kParts.begin(), kParts.end(),
-                     [&](std::string_view part) { return contains(head, part); });
+  for (auto at = head.find(":  "); at != std::string_view::npos; at = head.find(":  ", at + 1)) {
+    const auto before = head.substr(0, at);
+    const bool is_part = std::any_of(kParts.begin(), kParts.end(),
+                                     [&](std::string_view part) { return before.ends_with(part); });
+    if (is_part) return true;
+  }
+  return false;
 }
+
+// A line that is neither JSON nor logfmt.
+struct TextLine {
+  std::string_view text;
+  bool is_timed = false;  // begins as a line of a log does
+};
 
 class LogReader {
  public:
@@ -177,20 +242,23 @@ class LogReader {
     if (is_blank(line)) return;
     ++log_.filled;
     if (add_json(line, number) || add_logfmt(line, number)) return;
-    if (continues(line)) {
+    const TextLine text{line, is_log_line(line)};
+    if (continues(text)) {
       ++log_.continued;
       if (more_begin_ == nullptr) more_begin_ = line.data();
       more_end_ = line.data() + line.size();
       return;
     }
-    add_text(line, number);
+    begin(number);
+    add_text(text);
   }
 
   // A line that is indented, or part of a stack trace, belongs to the record before it.
-  [[nodiscard]] bool continues(std::string_view line) const {
+  [[nodiscard]] bool continues(const TextLine& text) const {
     if (log_.set.records().empty()) return false;
+    const auto line = text.text;
     if (is_more_of_postgres(line)) return true;
-    if (is_log_line(line)) return false;
+    if (text.is_timed) return false;
     if (indent_of(line) > 0 || is_trace_frame(line) || is_trace_cause(line)) return true;
     if (line.starts_with("Traceback (most recent call last)")) return true;
     // the message of an exception, at the end of a trace or as its first line
@@ -236,13 +304,12 @@ class LogReader {
     return true;
   }
 
-  void add_text(std::string_view line, std::size_t number) {
-    begin(number);
+  void add_text(const TextLine& line) {
     ++log_.text;
-    add_timed(line);
-    const bool is_timed = is_log_line(line);
-    log_.set.grade(std::max(grade_of_line(line), is_timed ? Grade::None : grade_of_place(line)));
-    if (is_timed) ++log_.timed;
+    add_timed(line.text);
+    const Grade of_place = line.is_timed ? Grade::None : grade_of_place(line.text);
+    log_.set.grade(std::max(grade_of_line(line.text), of_place));
+    if (line.is_timed) ++log_.timed;
   }
 
   // Text in front of the fields is the message of a record that has no other.

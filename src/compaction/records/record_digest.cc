@@ -150,7 +150,8 @@ class Digester {
     std::vector<Chosen> kinds;
     std::unordered_map<std::uint64_t, std::size_t> known;
     for (const std::size_t at : chosen) {
-      const auto [found, is_new] = known.emplace(kind_of(set_, set_.records()[at]), kinds.size());
+      const auto kind = kind_of(set_, set_.records()[at]);
+      const auto [found, is_new] = known.try_emplace(kind, kinds.size());
       if (is_new) kinds.emplace_back();
       kinds[found->second].push_back(at);
     }

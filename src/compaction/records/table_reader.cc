@@ -90,11 +90,12 @@ bool is_table_rule(std::string_view line) {
   bool has_line = false;
   while (!line.empty()) {
     const char c = line.front();
-    if (std::string_view("-+=|: \t").find(c) != std::string_view::npos) {
+    if (c == '-' || c == '+' || c == '=' || c == '|' || c == ':' || c == ' ' || c == '\t') {
       has_line = has_line || c == '-' || c == '=';
       line.remove_prefix(1);
       continue;
     }
+    if (c != '\xe2') return false;  // with which each part begins
     const auto* part = std::find_if(kParts.begin(), kParts.end(),
                                     [&](std::string_view one) { return line.starts_with(one); });
     if (part == kParts.end()) return false;
