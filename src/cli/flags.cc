@@ -23,11 +23,6 @@ constexpr auto kTerminalTime = std::chrono::hours(24 * 30);
 // Shells that read no other prompt from a file show that their user is not on the host.
 constexpr const char* kPrompt = "PS1=(sandbox) \\w\\$ ";
 
-// Caches are refused by this version, so no flag offers them.
-bool is_offered(std::string_view flag) {
-  return flag != "cache";
-}
-
 // Flags of a sandbox that `run` shows in the group Command, where flags of the same name are.
 bool is_of_command(std::string_view flag) {
   return flag == "workdir" || flag == "cpu-time" || flag == "env";
@@ -270,10 +265,11 @@ std::vector<std::string> backend_names() {
 void add_sandbox_flags(const CommandLine& command, Flags& flags, const SandboxSpec& defaults) {
   if (!command.builds_flags()) return;
   for_each_flag(defaults, [&](const FieldInfo& info, const auto& member) {
-    if (is_of_command(info.flag) || !is_offered(info.flag)) return;
+    if (is_of_command(info.flag)) return;
     const CommandOption option = add_flag(command, flags, info, member, {}).group("Sandbox");
     if (info.flag == "backend") option.shows_values(backend_names());
     if (info.flag == "allow") add_inspection_flags(command, flags);
+    if (info.flag == "cache") option.delimiter(',');
   });
   command.add_option("--config", flags.config, "Take flags not given here from this TOML file")
       .group("Sandbox");

@@ -13,6 +13,11 @@ Result<> check_inspection(const NetworkPolicy& policy) {
                    "network.secrets: the host cannot put secrets into requests that it does not "
                    "read: add --inspect (tls: inspect)");
   }
+  if (!policy.caches.empty() && !is_inspecting) {
+    return failure(ErrorCode::InvalidArgument,
+                   "network.caches: the host cannot keep downloads that it does not read: add "
+                   "--inspect (tls: inspect)");
+  }
   if (!is_inspecting || mode_of(policy) == NetworkMode::Allowed) return {};
   return failure(ErrorCode::InvalidArgument,
                  "network.tls inspect: only requests to names that rules allow are read: add "
@@ -24,10 +29,6 @@ Result<> check_inspection(const NetworkPolicy& policy) {
 Result<> check_network(const NetworkPolicy& policy) {
   TRY(check_bounds(policy));
   TRY(check_inspection(policy));
-  if (!policy.caches.empty()) {
-    return failure(ErrorCode::Unsupported,
-                   "network.caches: this version keeps no downloads; leave it out");
-  }
   return {};
 }
 

@@ -42,10 +42,6 @@ bool is_connection(int socket) {
          ::getpeername(socket, reinterpret_cast<sockaddr*>(&peer), &size) == 0;
 }
 
-bool is_web_port(std::uint16_t port) {
-  return port == 80 || port == 443;
-}
-
 }  // namespace
 
 Flow::~Flow() {
@@ -120,9 +116,9 @@ void Flow::open_by_name() {
     }
     fail(EHOSTUNREACH, answer.reason.empty() ? name_ + " has no address" : answer.reason);
   };
-  context_.names.look_up(name_, wire::RecordType::Address4, [take](const Addresses& four) {
-    take(wire::RecordType::Address4, four, take);
-  });
+  const auto type = wire::RecordType::Address4;
+  context_.names.look_up_for_sandbox(
+      name_, type, [take](const Addresses& four) { take(wire::RecordType::Address4, four, take); });
 }
 
 void Flow::connect_to(const Address& address) {
@@ -130,7 +126,7 @@ void Flow::connect_to(const Address& address) {
   if (judgement_.way == Judgement::Way::Silent) return fail(ECONNREFUSED, judgement_.reason);
   if (!judgement_.is_allowed()) return refuse(judgement_.reason);
   const bool is_read =
-      judgement_.way == Judgement::Way::ByNames && is_web_port(port_) &&
+      judgement_.way == Judgement::Way::ByNames && is_default_port(port_) &&
       context_.judge.with([](const Judge& judge) { return judge.is_inspecting(); });
   if (is_read) return opened(0, {});  // the server is reached when a request is known
   Connecting connecting = context_.outside.connect(address, port_, judgement_.host);

@@ -4,6 +4,8 @@
 
 #include <algorithm>
 #include <cctype>
+#include <cstdint>
+#include <filesystem>
 #include <utility>
 
 #include "egress/host_name.h"
@@ -12,6 +14,8 @@
 
 namespace nutshell::egress {
 namespace {
+
+constexpr std::uint64_t kMostKept = 10ULL << 30U;
 
 bool is_variable_name(const std::string& name) {
   return !name.empty() && std::isdigit(static_cast<unsigned char>(name.front())) == 0 &&
@@ -42,6 +46,14 @@ Result<Secret> to_secret(const NetworkSecret& secret, std::string placeholder) {
                 applies,     secret.is_in_query,     secret.is_in_body};
 }
 
+Result<PackageStore> open_store(const std::string& directory) {
+  std::error_code error;
+  std::filesystem::create_directories(directory, error);
+  const auto space = std::filesystem::space(directory, error);
+  if (error) return syscall_failure(error.value(), "open the kept downloads", directory);
+  return PackageStore::open(directory, std::min<std::uint64_t>(kMostKept, space.capacity / 10));
+}
+
 }  // namespace
 
 Result<> check_secrets(const NetworkPolicy& policy) {
@@ -57,18 +69,18 @@ Result<> check_secrets(const NetworkPolicy& policy) {
 }
 
 Result<std::unique_ptr<Inspection>> Inspection::create(const NetworkPolicy& policy,
-                                                       const std::string& trust_directory) {
-  const std::string host = TRY(host_authorities());
+                                                       const Places& places) {
+  const std::string host = TRY(host_authorities(places.authorities));
   Authority authority = TRY(Authority::create());
-  SandboxTrust trust = TRY(trust_in_sandbox(trust_directory, authority.certificate(), host));
-  std::unique_ptr<Inspection> made(
-      new Inspection(std::move(authority), TRY(ServerTrust::create(host)), std::move(trust)));
+  SandboxTrust trust = TRY(trust_in_sandbox(places.trust, authority.certificate(), host));
+  std::unique_ptr<Inspection> made(new Inspection(
+      std::move(authority), TRY(ServerTrust::create(host)), std::move(trust), places.downloads));
   for (const NetworkSecret& secret : policy.secrets) {
     const std::string& placeholder =
         made->placeholders_.emplace(secret.name, new_placeholder(secret.name)).first->second;
     made->sandbox_trust_.environment.push_back(secret.name + "=" + placeholder);
   }
-  TRY(made->set_secrets(policy));
+  TRY(made->set_policy(policy));
   return made;
 }
 
@@ -76,11 +88,14 @@ InspectSettings Inspection::settings() const {
   InspectSettings settings;
   settings.authority = &authority_;
   settings.trust = &server_trust_;
-  settings.secrets = secrets_.with([](const auto& secrets) { return secrets; });
+  current_.with([&](const Current& current) {
+    settings.secrets = current.secrets;
+    if (!current.registries.empty()) settings.cache = {current.store.get(), current.registries};
+  });
   return settings;
 }
 
-Result<> Inspection::set_secrets(const NetworkPolicy& policy) {
+Result<std::vector<Secret>> Inspection::secrets_of(const NetworkPolicy& policy) const {
   std::vector<Secret> secrets;
   for (const NetworkSecret& secret : policy.secrets) {
     const auto found = placeholders_.find(secret.name);
@@ -92,8 +107,18 @@ Result<> Inspection::set_secrets(const NetworkPolicy& policy) {
     }
     secrets.push_back(TRY(to_secret(secret, found->second)));
   }
-  secrets_.with([&](auto& now) { now = std::move(secrets); });
-  return {};
+  return secrets;
+}
+
+Result<> Inspection::set_policy(const NetworkPolicy& policy) {
+  std::vector<Secret> secrets = TRY(secrets_of(policy));
+  return current_.with([&](Current& current) -> Result<> {
+    if (!policy.caches.empty() && !current.store)
+      current.store = std::make_unique<PackageStore>(TRY(open_store(downloads_)));
+    current.secrets = std::move(secrets);
+    current.registries = policy.caches;
+    return {};
+  });
 }
 
 }  // namespace nutshell::egress

@@ -3,7 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include <cstdlib>
+#include <filesystem>
 
 #include "base/file.h"
 #include "base/scratch_fixture.h"
@@ -31,12 +31,11 @@ class InspectionTest : public testing::Test {
     ASSERT_TRUE(other) << other.error().message;
     const auto list = scratch_ / "authorities.pem";
     ASSERT_TRUE(write_file(list, other->certificate(), 0600));
-    ASSERT_EQ(::setenv("SSL_CERT_FILE", list.c_str(), 1), 0);
-    auto made = Inspection::create(with_secret({"*.example.org:443"}), "/trust");
+    auto made =
+        Inspection::create(with_secret({"*.example.org:443"}), {"/trust", scratch_ / "kept", list});
     ASSERT_TRUE(made) << made.error().message;
     inspection_ = std::move(*made);
   }
-  void TearDown() override { ::unsetenv("SSL_CERT_FILE"); }
 
   ScratchDirectory scratch_;
   std::unique_ptr<Inspection> inspection_;
@@ -60,14 +59,25 @@ TEST_F(InspectionTest, KeepsASecretForItsHosts) {
 }
 
 TEST_F(InspectionTest, TakesANewValueAndNoNewName) {
-  ASSERT_TRUE(inspection_->set_secrets(with_secret({"example.org"}, "another")));
+  ASSERT_TRUE(inspection_->set_policy(with_secret({"example.org"}, "another")));
   EXPECT_EQ(inspection_->settings().secrets[0].value, "another");
   NetworkPolicy other = with_secret({"example.org"});
   other.secrets[0].name = "OTHER";
-  const auto refused = inspection_->set_secrets(other);
+  const auto refused = inspection_->set_policy(other);
   ASSERT_FALSE(refused);
   EXPECT_EQ(refused.error().code, ErrorCode::Conflict);
   EXPECT_EQ(inspection_->settings().secrets[0].value, "another");
+}
+
+TEST_F(InspectionTest, KeepsDownloadsOnceAPolicyHasCaches) {
+  EXPECT_EQ(inspection_->settings().cache.store, nullptr);
+  EXPECT_FALSE(std::filesystem::exists(scratch_ / "kept"));
+  NetworkPolicy policy = with_secret({"example.org"});
+  policy.caches = {"pypi"};
+  const auto set = inspection_->set_policy(policy);
+  ASSERT_TRUE(set) << set.error().message;
+  EXPECT_NE(inspection_->settings().cache.store, nullptr);
+  EXPECT_THAT(inspection_->settings().cache.registries, testing::ElementsAre("pypi"));
 }
 
 TEST(CheckSecrets, RefusesWhatCannotBeKept) {

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "egress/cache/registries.h"
 #include "egress/host_name.h"
 
 namespace nutshell::egress {
@@ -20,6 +21,15 @@ Content refused(std::string reason) {
 }
 
 }  // namespace
+
+bool is_default_port(std::uint16_t port) {
+  return port == 80 || port == 443;
+}
+
+const Address& stand_in_address() {
+  static const Address kAddress = Address::parse("198.18.0.1").value_or(Address());
+  return kAddress;
+}
 
 std::string host_and_port(const std::string& host, std::uint16_t port) {
   const bool is_six = host.find(':') != std::string::npos;
@@ -78,8 +88,11 @@ Judgement Judge::judge(const Address& address, std::uint16_t port,
     answer.reason = "nobody listens there in the sandbox";
     return answer;
   }
+  const bool is_stand_in = address == stand_in_address() && is_default_port(port);
+  const bool is_usual = special_kind(address).empty();
   for (const std::string& name : names) {
-    const Grant grant = special_kind(address).empty() ? rules_.grant_of(name, port) : Grant::None;
+    const bool leads_there = is_usual || (is_stand_in && keeps_downloads_of(name));
+    const Grant grant = leads_there ? rules_.grant_of(name, port) : Grant::None;
     if (grant == Grant::None) continue;
     answer.names.push_back(name);
     answer.grant = std::max(answer.grant, grant);
@@ -161,6 +174,14 @@ Content Judge::judge_content(const FirstBytes& bytes, const Judgement& connectio
                     place));
   }
   return {.way = is_tls ? Content::Way::Tls : Content::Way::Http, .name = *name, .reason = {}};
+}
+
+bool Judge::keeps_downloads_of(const std::string& name) const {
+  if (!is_inspecting()) return false;
+  return std::any_of(policy_.caches.begin(), policy_.caches.end(), [&](const std::string& cache) {
+    const auto hosts = hosts_of_registry(cache);
+    return std::find(hosts.begin(), hosts.end(), name) != hosts.end();
+  });
 }
 
 bool Judge::allows_request(const RequestView& request) const {

@@ -66,6 +66,9 @@ class Judge {
   [[nodiscard]] Content judge_content(const FirstBytes& bytes, const Judgement& connection,
                                       std::uint16_t port) const;
   [[nodiscard]] bool allows_request(const RequestView& request) const;
+  // Whether the host has downloads of this server, so that it is of use although nobody can say
+  // where it is.
+  [[nodiscard]] bool keeps_downloads_of(const std::string& name) const;
   // "; allowed are pypi, example.org"
   [[nodiscard]] std::string allowed_text() const;
 
@@ -77,6 +80,13 @@ class Judge {
   NetworkPolicy policy_;
   RuleList rules_;
 };
+
+// The address by which a sandbox connects to a server of kept downloads whose own address is not
+// known. Nothing is ever sent there.
+const Address& stand_in_address();
+
+// The ports that a rule for a name allows if it names none.
+bool is_default_port(std::uint16_t port);
 
 // "example.org:443", "[2001:db8::1]:443"
 std::string host_and_port(const std::string& host, std::uint16_t port);

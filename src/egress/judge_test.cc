@@ -33,6 +33,21 @@ TEST(Judge, AllowsTheAddressesOfAllowedNames) {
   EXPECT_EQ(judge.judge(kServer, 443, {"other.example"}).way, Way::Refused);
 }
 
+TEST(Judge, AllowsTheStandInOfKeptDownloadsOnly) {
+  NetworkPolicy policy;
+  policy.allow = {"pypi.org:*", "pypi.org", "example.org"};
+  policy.tls = TlsMode::Inspect;
+  policy.caches = {"pypi"};
+  const auto judge = Judge::create(policy);
+  ASSERT_TRUE(judge);
+  EXPECT_FALSE(judge->may_lead_to(stand_in_address()));
+  EXPECT_EQ(judge->judge(stand_in_address(), 443, {"pypi.org"}).way, Way::ByNames);
+  EXPECT_EQ(judge->judge(stand_in_address(), 22, {"pypi.org"}).way, Way::Refused);
+  EXPECT_EQ(judge->judge(stand_in_address(), 443, {"example.org"}).way, Way::Refused);
+  EXPECT_EQ(judge->judge(stand_in_address(), 443, {"files.pythonhosted.org"}).way, Way::Refused);
+  EXPECT_EQ(judge_of({"pypi.org"}).judge(stand_in_address(), 443, {"pypi.org"}).way, Way::Refused);
+}
+
 TEST(Judge, TellsWhatWouldHaveBeenAllowed) {
   const Judge judge = judge_of({"pypi", "10.0.0.0/8:5432"});
   const auto refused = judge.judge(kServer, 22, {"pypi.org"});

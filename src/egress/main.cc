@@ -104,7 +104,8 @@ Result<std::unique_ptr<Inspection>> inspection_for(const NetworkPolicy& policy,
                                                    const wire::EgressSurroundings& around) {
   TRY(check_network_policy(policy));
   if (policy.tls != TlsMode::Inspect) return std::unique_ptr<Inspection>();
-  return Inspection::create(policy, around.trust_directory);
+  return Inspection::create(
+      policy, {around.trust_directory, around.download_directory, around.authorities});
 }
 
 Result<> send_trust(int starter, const Inspection* inspection) {

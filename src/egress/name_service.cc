@@ -61,6 +61,23 @@ void NameService::look_up(const std::string& text, wire::RecordType type, Take t
                    [this, question](const Addresses& answer) { take_answer(question, answer); });
 }
 
+void NameService::look_up_for_sandbox(const std::string& text, wire::RecordType type, Take take) {
+  look_up(text, type, [this, text, type, take = std::move(take)](const Addresses& answer) {
+    const auto name = canonical_name(text);
+    const bool is_kept =
+        answer.resolution == wire::Resolution::Failed && name &&
+        judge_.with([&](const Judge& judge) { return judge.keeps_downloads_of(*name); });
+    if (!is_kept) return take(answer);
+    Addresses stand_in{.resolution = wire::Resolution::Found, .addresses = {}, .reason = {}};
+    stand_in.time_to_live = kFailureKept;
+    if (type == wire::RecordType::Address4) {
+      stand_in.addresses.push_back(stand_in_address());
+      pins_.pin(stand_in_address(), *name, kFailureKept, Clock::now());
+    }
+    take(stand_in);
+  });
+}
+
 void NameService::take_answer(const Question& question, const Addresses& answer) {
   if (kept_.size() >= kMostKept) kept_.clear();
   const bool is_known = answer.resolution != wire::Resolution::Failed;

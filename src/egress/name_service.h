@@ -27,6 +27,8 @@ class NameService {
   using Take = std::function<void(const Addresses&)>;
   // `name` as the sandbox wrote it. Calls `take` now or later.
   void look_up(const std::string& name, wire::RecordType type, Take take);
+  // The same, but a server of kept downloads that cannot be found gets the stand-in address.
+  void look_up_for_sandbox(const std::string& name, wire::RecordType type, Take take);
   // The names that led there and that were looked up in time.
   [[nodiscard]] std::vector<std::string> names_of(const Address& address) const {
     return pins_.names_of(address, Clock::now());

@@ -16,6 +16,7 @@
 #include "base/descriptor_message.h"
 #include "base/file.h"
 #include "core/network_policy.h"
+#include "egress/cache/registries.h"
 #include "egress/flow.h"
 
 namespace nutshell::egress {
@@ -307,22 +308,22 @@ void RelayOfSandbox::resolve(const wire::Resolve& request) {
     return;
   }
   ++resolving_;
-  names_->look_up(request.name, request.type,
-                  [this, query = request.query, type = request.type](const Addresses& answer) {
-                    --resolving_;
-                    wire::Resolved resolved;
-                    resolved.query = query;
-                    resolved.resolution = answer.resolution;
-                    resolved.seconds_to_live =
-                        static_cast<std::uint32_t>(answer.time_to_live.count());
-                    resolved.reason = answer.reason;
-                    for (const Address& address : answer.addresses) {
-                      if (address.is_four() == (type == wire::RecordType::Address4))
-                        resolved.addresses.emplace_back(address.bytes());
-                    }
-                    stream_.queue(std::move(resolved));
-                    flush();
-                  });
+  names_->look_up_for_sandbox(
+      request.name, request.type,
+      [this, query = request.query, type = request.type](const Addresses& answer) {
+        --resolving_;
+        wire::Resolved resolved;
+        resolved.query = query;
+        resolved.resolution = answer.resolution;
+        resolved.seconds_to_live = static_cast<std::uint32_t>(answer.time_to_live.count());
+        resolved.reason = answer.reason;
+        for (const Address& address : answer.addresses) {
+          if (address.is_four() == (type == wire::RecordType::Address4))
+            resolved.addresses.emplace_back(address.bytes());
+        }
+        stream_.queue(std::move(resolved));
+        flush();
+      });
 }
 
 Result<> RelayOfSandbox::open(const wire::OpenFlow& request) {
@@ -369,14 +370,14 @@ Result<> RelayOfSandbox::wait_opened(const Deadline& deadline) {
 Result<> RelayOfSandbox::set_policy(const NetworkPolicy& policy) {
   const NetworkPolicy whole =
       judge_.with([&](const Judge& now) { return with_values(policy, now.policy()); });
+  TRY(check_network_policy(whole));
   Judge judge = TRY(Judge::create(whole));
-  TRY(check_secrets(whole));
   if (inspection_ == nullptr && judge.is_inspecting()) {
     return failure(ErrorCode::Conflict,
                    "the sandbox was started without inspection of TLS, so its programs would not "
                    "trust the host; make another sandbox with --inspect");
   }
-  if (inspection_ != nullptr) TRY(inspection_->set_secrets(whole));
+  if (inspection_ != nullptr) TRY(inspection_->set_policy(whole));
   const auto done = std::make_shared<std::promise<void>>();  // the loop may end before
   auto future = done->get_future();
   const bool is_posted = loop_->post([this, done, judge = std::move(judge)]() mutable {
@@ -409,6 +410,7 @@ NetworkStatus RelayOfSandbox::status() const {
 
 Result<> check_network_policy(const NetworkPolicy& policy) {
   TRY(Judge::create(policy));
+  TRY(check_registries(policy.caches));
   return check_secrets(policy);
 }
 

@@ -10,11 +10,13 @@
 
 #include "base/defer.h"
 #include "base/directory.h"
+#include "base/environment.h"
 #include "base/fault_point.h"
 #include "base/socket.h"
 #include "base/spawn.h"
 #include "base/user_directory.h"
 #include "core/sandbox_id.h"
+#include "runtime/download_directory.h"
 #include "wire/egress_surroundings.h"
 #include "wire/init_client.h"
 #include "wire/message_socket.h"
@@ -55,7 +57,7 @@ class Beginning {
  public:
   // Returns at once; the program checks the policy meanwhile.
   enum class Parent { Caller, Nobody };
-  static Result<Beginning> start(const BackendContext& context, const NetworkPolicy& policy,
+  static Result<Beginning> start(const BackendContext& context, const SandboxSpec& spec,
                                  Parent parent) {
     auto [ours, theirs] = TRY(make_socket_pair(SocketKind::Stream));
     const std::filesystem::path program = context.programs / "nutshell-egress";
@@ -79,9 +81,11 @@ class Beginning {
     theirs.reset();
     Beginning made(std::move(ours), std::move(child), parent);
     const Deadline deadline = Deadline::in(kBeginTime);
-    TRY(wire::send_message(made.program_.get(), wire::EgressSurroundings{kTrustDirectory},
+    TRY(wire::send_message(made.program_.get(),
+                           wire::EgressSurroundings{kTrustDirectory, download_directory(spec),
+                                                    environment_path("SSL_CERT_FILE").native()},
                            deadline));
-    TRY(wire::send_message(made.program_.get(), wire::EgressPolicy{policy}, deadline));
+    TRY(wire::send_message(made.program_.get(), wire::EgressPolicy{spec.network}, deadline));
     return made;
   }
 
@@ -171,7 +175,9 @@ Result<> check_network_of(const SandboxSpec& spec) {
 
 Result<> check_network_rules(const BackendContext& context, const NetworkPolicy& policy) {
   if (context.daemon || mode_of(policy) == NetworkMode::None) return {};
-  TRY(TRY(Beginning::start(context, policy, Beginning::Parent::Caller)).checked());
+  SandboxSpec spec;
+  spec.network = policy;
+  TRY(TRY(Beginning::start(context, spec, Beginning::Parent::Caller)).checked());
   return {};
 }
 
@@ -182,8 +188,8 @@ Result<std::string> start_with_network(const BackendContext& context, Backend& b
   if (context.daemon || !has_network(spec)) return backend.start(spec, lifetime);
   TRY(check_network_of(spec));
   // The program starts while the sandbox does.
-  auto program = TRY(
-      Beginning::start(context, spec.network, relay != nullptr ? Parent::Caller : Parent::Nobody));
+  auto program =
+      TRY(Beginning::start(context, spec, relay != nullptr ? Parent::Caller : Parent::Nobody));
   std::string id = TRY(backend.start(without_secrets(spec), lifetime));
   Defer stopped([&] { (void)backend.stop(id); });
   TRY(begin_network(program, backend, id));

@@ -11,8 +11,10 @@ namespace nutshell::wire {
 
 // From the program that starts it, before the policy.
 struct EgressSurroundings {
-  std::string trust_directory;  // where the sandbox will have the files of EgressTrust
-  void fields(auto& visit) { visit(trust_directory); }
+  std::string trust_directory;     // where the sandbox will have the files of EgressTrust
+  std::string download_directory;  // where downloads of package registries are kept on the host
+  std::string authorities;         // a file with those that servers are checked by; or empty
+  void fields(auto& visit) { visit(trust_directory, download_directory, authorities); }
 };
 
 // A file that the programs in the sandbox need, so that they trust what the host answers.

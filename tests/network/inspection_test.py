@@ -155,7 +155,6 @@ def flags_that_would_read_nothing_are_refused():
     expect_refusal(call("run", "--inspect", "--", "true"), "--allow HOST")
     expect_refusal(call("run", "--inspect", "--network", "unsafe-full", "--", "true"), "--allow HOST")
     expect_refusal(call("run", "--allow", f"GET https://{SITE}/x", "--", "true"), "--inspect")
-    expect_refusal(call("run", "--allow", SITE, "--cache", "pypi", "--", "true"), "--cache")
 
 
 # Trust ------------------------------------------------------------------------------------------
@@ -231,6 +230,19 @@ def the_host_checks_the_certificates_of_servers():
                 rules=[f"untrusted.{DOMAIN}:8443"])
     expect(done["stdout"].endswith("502") and "certificate" in done["stdout"], f"{done}")
     expect_equal(world.untrusted.requests, [], "requests that reached the server")
+
+
+@suite.case
+def the_authorities_of_the_hosts_servers_can_be_named():
+    needs_world()
+    words = ["run", *inspecting(SITE), "--", "curl", "-sS", "-w", "%{http_code}", f"https://{SITE}/public/a"]
+    other = os.environ | {"SSL_CERT_FILE": str(world.scratch / "untrusted.pem")}
+    done = call(*words, env=other)
+    expect(done.stdout.endswith(b"502"), f"with a list that lacks the server's authority: {done!r}")
+    done = call(*words, env=os.environ | {"SSL_CERT_FILE": str(world.authority)})
+    expect(done.stdout.endswith(b"200"), f"with the list that has it: {done!r}")
+    done = call(*words, env=os.environ | {"SSL_CERT_FILE": "/no/such/list"})
+    expect_refusal(done, "/no/such/list")
 
 
 # Attacks ----------------------------------------------------------------------------------------

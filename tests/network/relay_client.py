@@ -14,10 +14,11 @@ def text(value):
     return struct.pack("<I", len(value)) + value.encode()
 
 
-def policy_bytes(mode="allowed", allow=(), connections=1024, most_bytes=1 << 36, rate=1 << 34, tls="pass"):
+def policy_bytes(mode="allowed", allow=(), connections=1024, most_bytes=1 << 36, rate=1 << 34, tls="pass",
+                 caches=()):
     return (bytes([MODES.index(mode)]) + struct.pack("<I", len(allow)) + b"".join(map(text, allow))
-            + bytes([TLS.index(tls)])
-            + struct.pack("<II", 0, 0) + struct.pack("<IQQ", connections, most_bytes, rate))
+            + bytes([TLS.index(tls)]) + struct.pack("<II", 0, len(caches)) + b"".join(map(text, caches))
+            + struct.pack("<IQQ", connections, most_bytes, rate))
 
 
 class Reader:

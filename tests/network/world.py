@@ -19,6 +19,7 @@ from pathlib import Path
 
 GOOD, OTHER, PRIVATE = "93.184.216.34", "93.184.216.35", "10.9.8.7"
 DOMAIN = "example.test"
+PYPI = ("pypi.org", "files.pythonhosted.org")
 CLONE_NEWNS, CLONE_NEWNET = 0x00020000, 0x40000000
 MS_BIND, MS_REC, MS_PRIVATE = 0x1000, 0x4000, 1 << 18
 SIOCSIFADDR, SIOCGIFFLAGS, SIOCSIFFLAGS, IFF_UP = 0x8916, 0x8913, 0x8914, 1
@@ -57,6 +58,7 @@ class Names:
 
     def __init__(self):
         self.records, self.asked = {}, []
+        self.is_out_of_order = False  # every question fails
         self.socket = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
         self.socket.bind(("127.0.0.1", 53))
         threading.Thread(target=self.serve, daemon=True).start()
@@ -81,6 +83,8 @@ class Names:
         question, name = query[12:at + 5], ".".join(labels)
         kind = int.from_bytes(query[at + 1:at + 3], "big")
         self.asked.append(name)
+        if self.is_out_of_order:
+            return query[:2] + struct.pack(">HHHHH", 0x8182, 1, 0, 0, 0) + question
         known = name in self.records
         address = self.address_of(name) if kind == 1 else None
         head = query[:2] + struct.pack(">HHHHH", 0x8180 if known else 0x8183, 1, 1 if address else 0, 0, 0)
@@ -91,9 +95,10 @@ class Names:
 
 class Pages(http.server.BaseHTTPRequestHandler):
     """Tells which server was reached, and for whom; files below `root` too. /echo answers the request itself,
-    and /redirect?URL leads there."""
+    and /redirect?URL leads there. `sites` has the type and the bytes of other pages."""
     protocol_version = "HTTP/1.1"
     root = None
+    sites = {}
 
     def do_GET(self):
         place = self.connection.getsockname()[0]
@@ -108,10 +113,15 @@ class Pages(http.server.BaseHTTPRequestHandler):
             body = file.read_bytes() if is_found else b"no such file\n"
         if self.path.startswith("/echo"):
             body = f"{self.requestline}\n{self.headers}".encode() + given
+        site = self.sites.get(f"{self.headers.get('Host')}{self.path}")
+        if site:
+            body = site[1]
         is_redirect = self.path.startswith("/redirect?")
         self.send_response(302 if is_redirect else 200 if is_found else 404)
         if is_redirect:
             self.send_header("Location", self.path.partition("?")[2])
+        if site:
+            self.send_header("Content-Type", site[0])
         self.send_header("Content-Length", str(len(body)))
         self.end_headers()
         self.wfile.write(body)
@@ -177,12 +187,12 @@ def openssl(*words, cwd):
 
 
 def make_certificate(scratch):
-    """A certificate authority of our own, and a server's certificate for every name of DOMAIN."""
+    """A certificate authority of our own, and a server's certificate for every name of DOMAIN and of PyPI."""
     openssl("req", "-x509", "-newkey", "rsa:2048", "-nodes", "-keyout", "ca.key", "-out", "ca.pem", "-subj",
             "/CN=test", "-days", "2", cwd=scratch)
     openssl("req", "-newkey", "rsa:2048", "-nodes", "-keyout", "server.key", "-out", "server.csr", "-subj",
             f"/CN={DOMAIN}", cwd=scratch)
-    (scratch / "names").write_text(f"subjectAltName=DNS:{DOMAIN},DNS:*.{DOMAIN}\n")
+    (scratch / "names").write_text(f"subjectAltName=DNS:{DOMAIN},DNS:*.{DOMAIN},{','.join('DNS:' + name for name in PYPI)}\n")
     openssl("x509", "-req", "-in", "server.csr", "-CA", "ca.pem", "-CAkey", "ca.key", "-CAcreateserial", "-out",
             "server.pem", "-days", "2", "-extfile", "names", cwd=scratch)
 
@@ -198,6 +208,7 @@ class World:
         self.names.records = {f"{name}.{DOMAIN}": address for name, address in {
             "good": GOOD, "also": GOOD, "other": OTHER, "private": PRIVATE, "home": "127.0.0.1",
             "metadata": "169.254.169.254", "mapped": "0.0.0.0", "rebind": [GOOD, "127.0.0.1"]}.items()}
+        self.names.records |= dict.fromkeys(PYPI, GOOD)
         make_certificate(self.scratch)
         context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
         context.load_cert_chain(self.scratch / "server.pem", self.scratch / "server.key")

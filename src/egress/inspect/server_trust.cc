@@ -8,7 +8,6 @@
 #include <openssl/x509.h>
 
 #include <array>
-#include <cstdlib>
 
 #include "base/file.h"
 
@@ -27,10 +26,8 @@ constexpr std::array<const char*, 5> kPlaces = {"/etc/ssl/certs/ca-certificates.
 
 }  // namespace
 
-Result<std::string> host_authorities() {
-  // The caller sets no variables while others run.
-  const char* named = std::getenv("SSL_CERT_FILE");  // NOLINT(concurrency-mt-unsafe)
-  if (named != nullptr && *named != '\0') return read_file(named, kMostAuthorityBytes);
+Result<std::string> host_authorities(const std::string& named) {
+  if (!named.empty()) return read_file(named, kMostAuthorityBytes);
   for (const char* place : kPlaces) {
     auto text = read_file(place, kMostAuthorityBytes);
     if (text || text.error().code != ErrorCode::NotFound) return text;

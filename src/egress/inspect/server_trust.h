@@ -13,8 +13,9 @@
 
 namespace nutshell::egress {
 
-// The certificates that this machine trusts, as PEM: $SSL_CERT_FILE, or the file of its system.
-Result<std::string> host_authorities();
+// The certificates that this machine trusts, as PEM: those of the file `named`, or, if it is empty,
+// those of the system.
+Result<std::string> host_authorities(const std::string& named);
 
 class ServerTrust {
  public:

@@ -5,6 +5,7 @@
 #include <functional>
 #include <string>
 
+#include "runtime/download_directory.h"
 #include "runtime/runtime.h"
 #include "service/evidence/gone_list.h"
 #include "service/model/caller.h"
@@ -16,7 +17,6 @@
 namespace nutshell::service {
 
 // Labels that the service puts on every sandbox that it makes.
-inline constexpr const char* kTenantLabel = "nutshell.tenant";
 inline constexpr const char* kOperationLabel = "nutshell.op";
 inline constexpr const char* kPoolLabel = "nutshell.pool";
 // Names the state directory of the service, so that another service of the same user, in the same
