@@ -7,7 +7,9 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <array>
+#include <string_view>
 
 namespace nutshell {
 namespace {
@@ -61,23 +63,47 @@ class FileActions {
   posix_spawn_file_actions_t actions_{};
 };
 
+// execve only reads them.
+std::vector<char*> pointers_to(const std::vector<std::string>& texts) {
+  std::vector<char*> pointers;
+  pointers.reserve(texts.size() + 1);
+  for (const std::string& text : texts)
+    pointers.push_back(const_cast<char*>(text.c_str()));
+  return pointers;
+}
+
+// Whether one of the variables has the same name as `entry`.
+bool is_replaced(std::string_view entry, const std::vector<std::string>& variables) {
+  const std::string_view name = entry.substr(0, entry.find('='));
+  return std::any_of(variables.begin(), variables.end(), [name](std::string_view variable) {
+    return variable.substr(0, variable.find('=')) == name;
+  });
+}
+
+std::vector<char*> environment_for(const Command& command) {
+  std::vector<char*> environment = pointers_to(command.variables);
+  if (command.environment == Command::Environment::Same) {
+    for (char** entry = environ; entry != nullptr && *entry != nullptr; ++entry) {
+      if (!is_replaced(*entry, command.variables)) environment.push_back(*entry);
+    }
+  }
+  environment.push_back(nullptr);
+  return environment;
+}
+
 }  // namespace
 
 Result<ChildProcess> spawn(const Command& command) {
   const std::string& program =
       command.program.empty() ? command.arguments.front() : command.program.native();
-  std::vector<char*> argv;
-  argv.reserve(command.arguments.size() + 1);
-  for (const std::string& argument : command.arguments)
-    argv.push_back(const_cast<char*>(argument.c_str()));  // execve only reads them
+  std::vector<char*> argv = pointers_to(command.arguments);
   argv.push_back(nullptr);
-  std::array<char*, 1> empty{nullptr};
-  char** environment = command.environment == Command::Environment::Empty ? empty.data() : environ;
+  std::vector<char*> environment = environment_for(command);
   const FileActions actions(command);
   const Attributes attributes(command.session);
   pid_t pid = -1;
   const int error = ::posix_spawnp(&pid, program.c_str(), actions.get(), attributes.get(),
-                                   argv.data(), environment);
+                                   argv.data(), environment.data());
   if (error != 0) return syscall_failure(error, "start", program);
   UniqueFd handle(static_cast<int>(::syscall(SYS_pidfd_open, pid, 0)));
   if (!handle) {

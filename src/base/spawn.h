@@ -27,6 +27,7 @@ struct Command {
   // A program in its own session does not get the signals of the caller's terminal.
   enum class Session { Same, Own } session = Session::Same;
   enum class Environment { Same, Empty } environment = Environment::Same;
+  std::vector<std::string> variables = {};  // NAME=VALUE: added to it, or in place of one there
   // Descriptors above 3 that the caller inherited without close-on-exec.
   enum class OtherDescriptors { Kept, Closed } others = OtherDescriptors::Kept;
 };

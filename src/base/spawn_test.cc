@@ -73,6 +73,16 @@ TEST(Spawn, SetsDirectoryEnvironmentAndSession) {
   EXPECT_NE(output_of(other), session);
 }
 
+TEST(Spawn, AddsVariablesInPlaceOfThoseOfTheSameName) {
+  Command command{.arguments = {"sh", "-c", "echo \"$HOME $NUTSHELL_NEW ${PATH:+path}\""},
+                  .variables = {"HOME=/new home", "NUTSHELL_NEW=a=b"}};
+  EXPECT_EQ(output_of(command), "/new home a=b path\n");
+  command = {.arguments = {"/usr/bin/env"},
+             .environment = Command::Environment::Empty,
+             .variables = {"A=1"}};
+  EXPECT_EQ(output_of(command), "A=1\n");
+}
+
 TEST(Spawn, ClosesInheritedDescriptorsWhenAsked) {
   const int leaked = ::dup(STDIN_FILENO);  // without close-on-exec
   ASSERT_GE(leaked, 3);
